@@ -1,0 +1,280 @@
+# confab - a debugger for prompts, in the terminal.
+#
+#   make            the program, at build/confab (never installs anything)
+#   make run        missing packages, program, workbench
+#   make test       missing packages, program, every test
+#   make check      every test, packages assumed present
+#   make check-all  the tests again under ASan+UBSan, TSan and tight buffers
+#   make fuzz T=x SECONDS=60     one fuzz target, with libFuzzer (clang)
+#   make lint format deps install cov clean
+#
+# Variants live side by side in build/VARIANT: release debug asan tsan tight.
+
+VARIANT ?= release
+B       := build/$(VARIANT)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+
+CC      ?= cc
+AR      ?= ar
+ARCH    := $(shell uname -m)
+OS      := $(shell uname -s)
+PKG     ?= pkg-config
+
+# ---- libraries, one line a room --------------------------------------------
+CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc openblas libcurl sndfile libjpeg libpng
+STORAGE_PKGS := sqlite3
+TUI_PKGS     := ncursesw
+TEST_PKGS    := cmocka vterm
+ALL_PKGS     := $(CORE_PKGS) $(STORAGE_PKGS) $(TUI_PKGS)
+
+# pkg-config is asked once, and only when something is to be built.
+NO_BUILD := deps deps-test clean format help
+ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell for p in $(ALL_PKGS); do $(PKG) --exists $$p 2>/dev/null || echo $$p; done)
+PKG_CFLAGS := $(if $(MISSING),,$(shell $(PKG) --cflags $(ALL_PKGS) 2>/dev/null))
+CORE_LIBS  := $(if $(MISSING),,$(shell $(PKG) --libs $(CORE_PKGS) 2>/dev/null) -lm -lpthread)
+STORE_LIBS := $(if $(MISSING),,$(shell $(PKG) --libs $(STORAGE_PKGS) 2>/dev/null))
+TUI_LIBS   := $(if $(MISSING),,$(shell $(PKG) --libs $(TUI_PKGS) 2>/dev/null))
+endif
+
+# ---- flags ------------------------------------------------------------------
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+        -Wmissing-prototypes -Wvla -Wwrite-strings -Wundef -Wcast-qual \
+        -Wformat=2 -Wpointer-arith -Wimplicit-fallthrough
+ifdef CI
+WARN += -Werror
+endif
+
+CFLAGS ?=
+BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -I. -I$(B)/gen -fPIC -g \
+               -ffp-contract=off -fno-math-errno -DCF_VERSION='"$(VERSION)"'
+VARIANT_release := -O2
+VARIANT_debug   := -O0
+VARIANT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+VARIANT_tsan    := -O1 -fsanitize=thread
+VARIANT_tight   := -O1 -DCF_TIGHT -fsanitize=address,undefined -fno-sanitize-recover=undefined
+VARIANT_cov     := -O0 --coverage
+VARIANT_fuzz    := -O1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined
+ifeq ($(VARIANT),fuzz)
+CC := clang
+endif
+ALL_CFLAGS = $(BASE_CFLAGS) $(VARIANT_$(VARIANT)) $(WARN) $(PKG_CFLAGS) $(CFLAGS)
+LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LDFLAGS)
+
+# ---- files ------------------------------------------------------------------
+CORE_SRC      := $(sort $(wildcard core/*/*.c))
+TEMPLATES_SRC := $(sort $(wildcard templates/*.c templates/*/*.c))
+STORAGE_SRC   := $(sort $(wildcard storage/*.c storage/*/*.c))
+TUI_SRC       := $(sort $(wildcard tui/*.c tui/*/*.c))
+MAIN_SRC      := tui/main.c
+
+# Text files that become constant byte arrays in the program.
+EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
+EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
+
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+gen = $(patsubst %,$(B)/gen/%.o,$(1))
+
+CORE_A      := $(B)/libcf_core.a
+TEMPLATES_A := $(B)/libcf_templates.a
+STORAGE_A   := $(B)/libcf_storage.a
+TUI_A       := $(B)/libcf_tui.a
+
+all: $(B)/confab build/confab
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+ifneq ($(strip $(MISSING)),)
+$(B)/confab: missing
+.PHONY: missing
+missing:
+	@echo "missing libraries: $(MISSING)" >&2
+	@echo "run 'make deps' to install them" >&2
+	@exit 1
+endif
+
+# Instruction-set files get their own flags; the rest runs on any machine.
+ifneq ($(filter x86_64 amd64,$(ARCH)),)
+$(B)/%_avx2.o: ISA = -mavx2 -mfma -mf16c
+$(B)/%_avxvnni.o: ISA = -mavx2 -mfma -mf16c -mavxvnni
+$(B)/%_avx512.o: ISA = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx512vbmi -mfma -mf16c
+endif
+ifneq ($(filter aarch64 arm64,$(ARCH)),)
+$(B)/%_neon_dot.o: ISA = -march=armv8.2-a+dotprod+fp16
+endif
+$(B)/core/kernel/%.o: OPT = $(if $(filter release,$(VARIANT)),-O3)
+
+$(B)/%.o: %.c | $(B)/.flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
+
+$(B)/gen/%.c: %
+	@mkdir -p $(@D)
+	@name=cf_embed_$$(echo '$*' | tr -c 'a-zA-Z0-9\n' '_'); \
+	{ echo "/* made from $* */"; echo "#include <stddef.h>"; \
+	  echo "extern const unsigned char $$name[];"; \
+	  echo "extern const size_t $${name}_size;"; \
+	  echo "const unsigned char $$name[] = {"; \
+	  od -An -v -tx1 '$*' | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
+	  echo "0};"; \
+	  echo "const size_t $${name}_size = sizeof $$name - 1;"; } > $@
+
+$(B)/gen/%.o: $(B)/gen/%.c
+	$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# A changed flag rebuilds everything.
+$(B)/.flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
+FORCE:
+
+# Archives are made anew so that a removed file leaves no member behind.
+archive = @mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
+$(CORE_A): $(call obj,$(CORE_SRC))
+	$(archive)
+$(TEMPLATES_A): $(call obj,$(TEMPLATES_SRC)) $(call gen,$(EMBED_TEMPLATES))
+	$(archive)
+$(STORAGE_A): $(call obj,$(STORAGE_SRC)) $(call gen,$(EMBED_STORAGE))
+	$(archive)
+$(TUI_A): $(call obj,$(filter-out $(MAIN_SRC),$(TUI_SRC)))
+	$(archive)
+
+$(B)/confab: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
+	$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) -o $@
+
+build/confab: build/release/confab
+	@ln -sf release/confab $@
+ifneq ($(VARIANT),release)
+build/release/confab:
+	$(MAKE) VARIANT=release $@
+endif
+
+# ---- the library ------------------------------------------------------------
+LIB_A  := $(B)/libconfab.a
+LIB_SO := $(B)/libconfab.so.0
+LIB_OBJ = $(call obj,$(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC)) \
+          $(call gen,$(EMBED_TEMPLATES) $(EMBED_STORAGE))
+$(LIB_A): $(LIB_OBJ)
+	$(archive)
+$(LIB_SO): $(LIB_OBJ)
+	$(CC) $(LINK_FLAGS) -shared -Wl,-soname,libconfab.so.0 $(filter %.o,$^) $(STORE_LIBS) $(CORE_LIBS) -o $@
+
+install: $(B)/confab $(LIB_A) $(LIB_SO)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+	  $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 755 $(B)/confab $(DESTDIR)$(PREFIX)/bin/confab
+	[ ! -f docs/confab.1 ] || install -m 644 docs/confab.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(LIB_A) $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(LIB_SO) $(DESTDIR)$(PREFIX)/lib/
+	ln -sf libconfab.so.0 $(DESTDIR)$(PREFIX)/lib/libconfab.so
+	for h in core/base/*.h core/api/*.h templates/*.h storage/*.h; do \
+	  install -d $(DESTDIR)$(PREFIX)/include/confab/$$(dirname $$h) && \
+	  install -m 644 $$h $(DESTDIR)$(PREFIX)/include/confab/$$h || exit 1; done
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: confab' \
+	  'Description: a debugger for prompts: engine, templates, store' \
+	  'Version: $(VERSION)' 'Requires.private: $(CORE_PKGS) $(STORAGE_PKGS)' \
+	  'Requires: jansson' \
+	  'Cflags: -I$${prefix}/include/confab' 'Libs: -L$${prefix}/lib -lconfab' \
+	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/confab.pc
+
+# ---- tests ------------------------------------------------------------------
+# tests/KIND/ROOM/.../test_x.c is one cmocka program, linked with its room and
+# the rooms below it only, so that an upward call is a link error.
+TEST_SRC := $(sort $(foreach k,unit prop fault screen,$(wildcard \
+              tests/$k/*/test_*.c tests/$k/*/*/test_*.c)))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*/fuzz_*.c))
+SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
+SUPPORT_A   := $(B)/libcf_support.a
+TESTS := $(patsubst %.c,$(B)/%,$(TEST_SRC))
+FUZZ_REPLAY := $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
+
+$(SUPPORT_A): $(call obj,$(SUPPORT_SRC))
+	$(archive)
+
+LINK_core      := $(CORE_A)
+LINK_templates := $(TEMPLATES_A) $(CORE_A)
+LINK_storage   := $(STORAGE_A) $(CORE_A)
+LINK_tui       := $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
+LIBS_core       = $(CORE_LIBS)
+LIBS_templates  = $(CORE_LIBS)
+LIBS_storage    = $(STORE_LIBS) $(CORE_LIBS)
+LIBS_tui        = $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) $(shell $(PKG) --libs vterm 2>/dev/null) -lutil
+room = $(word 3,$(subst /, ,$(1)))
+
+define test_rule
+$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(SUPPORT_A) $(LINK_$(call room,$(1)))
+	$$(CC) $$(LINK_FLAGS) $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) $$(shell $$(PKG) --libs cmocka) -o $$@
+endef
+$(foreach t,$(TEST_SRC),$(eval $(call test_rule,$t)))
+
+# A fuzz target replays its corpus with a plain driver; `make fuzz` links the
+# same object with libFuzzer.
+define fuzz_rule
+$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(B)/tests/fuzz/driver.o $(SUPPORT_A) $(LINK_$(call room,$(1)))
+	$$(CC) $$(LINK_FLAGS) $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) -o $$@
+$(B)/$(1:.c=.libfuzzer): $(B)/$(1:.c=.o) $(SUPPORT_A) $(LINK_$(call room,$(1)))
+	$$(CC) $$(LINK_FLAGS) -fsanitize=fuzzer $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) -o $$@
+endef
+$(foreach t,$(FUZZ_SRC),$(eval $(call fuzz_rule,$t)))
+
+build-tests: $(B)/confab $(TESTS) $(FUZZ_REPLAY)
+
+# The summary line counts every case of every program.
+check: build-tests build/confab
+	@tests/tools/check_layers.sh
+	@CONFAB_BIN=$(abspath $(B)/confab) tests/tools/run_tests.sh $(B) $(ONLY)
+
+check-headers:
+	@tests/tools/check_headers.sh $(CC) $(BASE_CFLAGS) $(WARN) $(PKG_CFLAGS)
+
+check-all:
+	$(MAKE) check check-headers
+	$(MAKE) check VARIANT=asan
+	$(MAKE) check VARIANT=tight
+	$(MAKE) check VARIANT=tsan
+
+SECONDS ?= 60
+fuzz:
+	$(MAKE) VARIANT=fuzz fuzz-run T=$(T)
+FUZZ_T = $(firstword $(patsubst %.c,$(B)/%.libfuzzer,$(filter %/fuzz_$(T).c,$(FUZZ_SRC))))
+fuzz-run: $(FUZZ_T)
+	@[ -n "$(FUZZ_T)" ] || { echo "no fuzz target '$(T)': $(patsubst fuzz_%.c,%,$(notdir $(FUZZ_SRC)))" >&2; exit 1; }
+	@mkdir -p build/fuzz-work/$(T) tests/fuzz/corpus/$(T)
+	$(FUZZ_T) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	  -artifact_prefix=build/fuzz-work/ build/fuzz-work/$(T) tests/fuzz/corpus/$(T)
+
+# ---- what people type -------------------------------------------------------
+run: deps
+	@$(MAKE) --no-print-directory all
+	@build/confab
+
+test: deps-test
+	@$(MAKE) --no-print-directory -j$(shell nproc 2>/dev/null || echo 2) check
+
+deps:
+	@.ci/deps run $(ALL_PKGS)
+deps-test:
+	@.ci/deps test $(ALL_PKGS) $(TEST_PKGS)
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+lint:
+	@tests/tools/check_layers.sh
+	@tests/tools/check_calls.sh
+	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+	clang-tidy --quiet $$(git ls-files 'core/*.c' 'templates/*.c' 'storage/*.c' 'tui/*.c') -- $(BASE_CFLAGS) $(PKG_CFLAGS)
+
+cov:
+	$(MAKE) check VARIANT=cov
+	cd build/cov && gcovr -r ../.. . || true
+
+clean:
+	rm -rf build
+
+.PHONY: all check check-all check-headers build-tests fuzz fuzz-run run test \
+        deps deps-test format lint cov clean install FORCE
+
+-include $(shell [ -d $(B) ] && find $(B) -name '*.d')

@@ -1,0 +1,132 @@
+/*
+ * engine.h - a loaded model: weights, vocabulary and metadata of one GGUF.
+ *
+ * An engine is heavy and shared; a session (session.h) is one timeline of
+ * tokens on it.  The weights stay in the mapped file.
+ *
+ * Threads:  constant after open: any thread may read it and make sessions.
+ *           The engine's thread pool runs one pass at a time; sessions on
+ *           different threads take turns.
+ * Memory:   the engine owns everything reached from it; sessions must be
+ *           freed before it is closed.
+ */
+#ifndef CF_CORE_API_ENGINE_H
+#define CF_CORE_API_ENGINE_H
+
+#include "core/api/tokenizer.h"
+#include "core/base/buf.h"
+#include "core/base/status.h"
+#include "core/base/str.h"
+
+typedef struct cf_engine cf_engine;
+
+typedef enum cf_cache_type {
+    CF_CACHE_DEFAULT = 0, /* F16, or F32 when the engine is exact */
+    CF_CACHE_F16,
+    CF_CACHE_F32
+} cf_cache_type;
+
+typedef struct cf_engine_options {
+    unsigned n_threads;     /* 0: one a processor */
+    bool is_exact;          /* float32 arithmetic on dequantised weights */
+    bool vocab_only;        /* tokenizer and metadata; no tensor is needed */
+    const char *kernel_set; /* "ref", "avx2", "avx512", "neon"; NULL: best */
+} cf_engine_options;
+
+/*
+ * Opens a GGUF file (the first part of a split model finds the others).
+ * Returns CF_ENOTFOUND, CF_EIO, CF_ENOMEM; CF_EFORMAT with the offset where
+ * the file breaks its format; CF_EUNSUPPORTED for an architecture, tensor
+ * type or tokenizer that confab does not implement.  `opts` may be NULL.
+ */
+CF_MUST_USE cf_status cf_engine_open(cf_engine **out, const char *path,
+                                     const cf_engine_options *opts,
+                                     cf_error *err);
+
+/* The same from bytes that the caller keeps alive and unchanged: the bundled
+ * model, and tests.  bytes must be 32-byte aligned. */
+CF_MUST_USE cf_status cf_engine_open_memory(cf_engine **out, const void *bytes,
+                                            size_t n,
+                                            const cf_engine_options *opts,
+                                            cf_error *err);
+void cf_engine_close(cf_engine *engine);
+
+const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
+
+typedef struct cf_engine_info {
+    const char *arch; /* "llama", "qwen3" ...; borrowed, like all here */
+    const char *name; /* general.name, "" when absent */
+    const char *path; /* "" for memory */
+    const char *kernel_set;
+    const char *file_type; /* most common tensor type: "Q4_K" ... */
+    uint64_t file_bytes;   /* of all parts */
+    uint64_t weight_bytes;
+    uint64_t n_param;
+    uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, head_size;
+    uint32_t n_vocab;
+    uint32_t n_ctx_train; /* tokens the model was trained for */
+    unsigned n_threads;
+    bool is_exact;
+    bool has_weights; /* false when opened with vocab_only */
+} cf_engine_info;
+
+cf_engine_info cf_engine_get_info(const cf_engine *engine);
+
+/* SHA-256 over the header and metadata (names, shapes, values) and the first
+ * and last 64 KiB of tensor data: tells models apart without reading a
+ * gigabyte.  64 hex digits and a NUL. */
+void cf_engine_hash(const cf_engine *engine, char out[65]);
+
+/* The chat template stored under tokenizer.chat_template, or the named one
+ * under tokenizer.chat_template.NAME; {NULL, 0} where there is none. */
+cf_str cf_engine_chat_template(const cf_engine *engine, const char *name);
+
+/* Metadata in file order.  value is appended to `value` in a readable form;
+ * arrays are cut after 8 items.  False past the end. */
+bool cf_engine_meta(const cf_engine *engine, size_t i, cf_str *key,
+                    const char **type_name, cf_buf *value);
+
+/* A string, number or bool of the metadata; false when absent or another
+ * kind of value. */
+bool cf_engine_meta_str(const cf_engine *engine, const char *key, cf_str *out);
+bool cf_engine_meta_i64(const cf_engine *engine, const char *key, int64_t *out);
+bool cf_engine_meta_f64(const cf_engine *engine, const char *key, double *out);
+
+typedef struct cf_tensor_info {
+    cf_str name;
+    const char *type; /* "Q4_K" ... */
+    uint32_t n_dim;
+    uint64_t dim[4]; /* fastest first, as in the file; 1 past n_dim */
+    uint64_t bytes;
+    uint64_t file_off; /* from the start of its file */
+} cf_tensor_info;
+
+/* Tensors in file order; false past the end. */
+bool cf_engine_tensor(const cf_engine *engine, size_t i, cf_tensor_info *out);
+
+/* One buffer of a memory plan. */
+typedef struct cf_plan_item {
+    const char *name;  /* "kv cache", "activations" ... */
+    const char *type;  /* "F16" ... */
+    uint64_t shape[4]; /* slowest first, 0 past the end */
+    uint64_t bytes;
+    bool is_mapped; /* part of the file, given back under pressure */
+} cf_plan_item;
+
+enum { CF_PLAN_MAX = 32 };
+
+typedef struct cf_plan {
+    cf_plan_item item[CF_PLAN_MAX];
+    size_t n;
+    uint64_t session_bytes; /* allocated per session at full context */
+    uint64_t shared_bytes;  /* allocated once per engine */
+    uint64_t mapped_bytes;  /* the weights */
+} cf_plan;
+
+/* What a session of n_ctx tokens will need; allocates nothing.  n_ctx 0
+ * means the smaller of what the model was trained for and 8192. */
+CF_MUST_USE cf_status cf_engine_plan(const cf_engine *engine, uint32_t n_ctx,
+                                     cf_cache_type cache, cf_plan *out,
+                                     cf_error *err);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * renderer.h - how messages become a prompt, seen from below.
+ *
+ * The conversation layer needs a prompt; chat templates live in another room.
+ * So this header says what a renderer is, templates/chat_template.h makes
+ * one from a template, and the program plugs it in.
+ *
+ * A rendered prompt is bytes with spans.  Every byte lies in exactly one
+ * span; a span knows where in the template it was written and what it shows.
+ * Only spans of template text may become control tokens.
+ *
+ * Threads:  a renderer is constant; render may be called from any thread.
+ * Memory:   results live in the arena given.
+ */
+#ifndef CF_CORE_API_RENDERER_H
+#define CF_CORE_API_RENDERER_H
+
+#include "core/base/arena.h"
+#include "core/base/json.h"
+#include "core/base/status.h"
+
+typedef enum cf_span_source {
+    CF_SPAN_TEMPLATE, /* literal text of the template, or a string literal in
+                         one of its expressions */
+    CF_SPAN_MESSAGE,  /* messages[index], at `path` */
+    CF_SPAN_TOOL,     /* tools[index], at `path` */
+    CF_SPAN_VARIABLE, /* another variable of the context: `path` names it */
+    CF_SPAN_COMPUTED  /* not traceable to one place; `path` lists inputs */
+} cf_span_source;
+
+/* "template", "message", "tool", "variable", "computed" */
+const char *cf_span_source_name(cf_span_source source);
+
+typedef struct cf_prompt_span {
+    uint32_t off, len; /* bytes of the prompt */
+    cf_span_source source;
+    uint32_t index;     /* of message or tool; 0 otherwise */
+    bool is_copy;       /* the bytes are the source's bytes, unchanged */
+    uint32_t src_off;   /* is_copy: where in the source string they start
+                           (bytes) */
+    uint32_t line, col; /* of the template, 1-based; col in bytes */
+    cf_str path;        /* ".content", "[0].function.name", "bos_token" */
+} cf_prompt_span;
+
+typedef struct cf_prompt {
+    cf_str text;
+    cf_prompt_span *spans; /* [n_spans], in order, no gap, no overlap */
+    size_t n_spans;
+} cf_prompt;
+
+typedef struct cf_prompt_renderer {
+    /* Renders a context (an object with "messages", "tools",
+     * "add_generation_prompt" and any other variable).  Errors carry the
+     * template's line and column. */
+    cf_status (*render)(const void *ud, const json_t *context, cf_arena *arena,
+                        cf_prompt *out, cf_error *err);
+    const void *ud;
+} cf_prompt_renderer;
+
+/* The renderer without a template: "role: text" a line.  For base models and
+ * tests. */
+cf_prompt_renderer cf_renderer_plain(void);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * session.h - one mutable timeline of tokens, with the cache that belongs to
+ * it and the logits after its last token.
+ *
+ * Callers pass the full list of tokens they want (sync); the session finds
+ * out what it can keep.  Positions are counted from 0; "length" is the number
+ * of tokens whose keys and values are cached.
+ *
+ * Same bits: with one engine (file, kernel set, thread count) the logits after
+ * a list of tokens do not depend on how the list got into the cache: in one
+ * piece or many, after a rewind, in a fork, or beside other sessions.
+ *
+ * Threads:  one thread at a time for a session and all its forks' calls that
+ *           share a batch; cf_cancel may be set from any thread.
+ * Memory:   the cache grows by blocks shared with forks and copied on write,
+ *           up to the plan's figure; a step allocates nothing once its block
+ *           is there.
+ */
+#ifndef CF_CORE_API_SESSION_H
+#define CF_CORE_API_SESSION_H
+
+#include <stdatomic.h>
+
+#include "core/api/engine.h"
+
+typedef struct cf_session cf_session;
+
+/* Set to true by any thread to stop the running call with CF_ECANCELLED
+ * within one layer's work.  The one who set it clears it. */
+typedef atomic_bool cf_cancel;
+
+typedef struct cf_session_options {
+    uint32_t n_ctx; /* most tokens; 0: as in cf_engine_plan() */
+    cf_cache_type cache;
+    uint32_t n_batch; /* tokens computed together in a prefill; 0: 512 */
+} cf_session_options;
+
+/* CF_ENOMEM with figures when the plan does not fit the machine's memory. */
+CF_MUST_USE cf_status cf_session_new(cf_session **out, cf_engine *engine,
+                                     const cf_session_options *opts,
+                                     cf_error *err);
+
+/* A second timeline that shares what is cached, in constant time. */
+CF_MUST_USE cf_status cf_session_fork(cf_session **out, const cf_session *from,
+                                      cf_error *err);
+void cf_session_free(cf_session *session);
+
+const cf_engine *cf_session_engine(const cf_session *session);
+uint32_t cf_session_n_ctx(const cf_session *session);
+
+/* The cached tokens; borrowed until the next change. */
+const cf_token *cf_session_tokens(const cf_session *session, size_t *n);
+
+/* Bytes of cache this session refers to, and how many of them it shares. */
+void cf_session_memory(const cf_session *session, uint64_t *bytes,
+                       uint64_t *shared_bytes);
+
+/* What a sync or step should do beyond the plain thing; zero is the plain
+ * thing.  Passed down whole. */
+typedef struct cf_run {
+    cf_cancel *cancel; /* may be NULL */
+
+    /* Called after each prefill batch with tokens done and total. */
+    void (*progress)(void *ud, size_t done, size_t total);
+
+    /* Called for every newly computed position when set: logits[n_vocab]
+     * after the token at `pos`, valid during the call. */
+    void (*logits)(void *ud, uint32_t pos, const float *logits);
+    void *ud;
+} cf_run;
+
+typedef struct cf_sync_result {
+    size_t n_kept;    /* longest common prefix, what stayed in the cache */
+    size_t n_dropped; /* cached tokens behind it, now gone */
+    size_t n_new;     /* tokens computed */
+} cf_sync_result;
+
+/*
+ * Makes the timeline equal ids[0..n): keeps the common prefix, rewinds, and
+ * computes the rest.  When everything was already there, the last token is
+ * computed again so that logits are valid after it (it then counts as new;
+ * with run->logits, positions that are kept are not reported).
+ *
+ * CF_ELIMIT when n exceeds the context (nothing changes); CF_EINVAL for an id
+ * outside the vocabulary (nothing changes); CF_ECANCELLED and CF_ENOMEM leave
+ * a valid, shorter timeline: the batches computed so far.
+ */
+CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
+                                      size_t n, const cf_run *run,
+                                      cf_sync_result *out, cf_error *err);
+
+/* Appends one token and computes its logits; errors as sync, all of them
+ * leaving the timeline as it was.  run may be NULL. */
+CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id,
+                                      const cf_run *run, cf_error *err);
+
+/* One step of several sessions of one engine in one pass over the weights:
+ * ids[i] is appended to sessions[i].  All or nothing. */
+CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,
+                                           const cf_token *ids, size_t n,
+                                           const cf_run *run, cf_error *err);
+
+/* Forgets all tokens from position `length` on.  Logits become invalid
+ * unless nothing was dropped. */
+void cf_session_rewind(cf_session *session, size_t length);
+
+/* logits[n_vocab] after the last token; NULL when there are none (empty, or
+ * just rewound).  Borrowed until the next change. */
+const float *cf_session_logits(const cf_session *session);
+
+#endif

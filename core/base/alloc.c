@@ -1,0 +1,133 @@
+/*
+ * alloc.c - the allocator table and the checked helpers over it.
+ */
+#include "core/base/alloc.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *libc_resize(void *ud, void *p, size_t n)
+{
+    (void)ud;
+    return realloc(p, n);
+}
+
+static void libc_release(void *ud, void *p)
+{
+    (void)ud;
+    free(p);
+}
+
+static const cf_allocator libc_table = {libc_resize, libc_release, NULL};
+static const cf_allocator *table = &libc_table;
+
+void cf_alloc_use(const cf_allocator *a)
+{
+    table = a != NULL ? a : &libc_table;
+    json_set_alloc_funcs(cf_alloc, cf_free);
+}
+
+void *cf_alloc(size_t n)
+{
+    return table->resize(table->ud, NULL, n != 0 ? n : 1);
+}
+
+void *cf_calloc(size_t n, size_t size)
+{
+    size_t bytes;
+    if (!cf_mul_size(&bytes, n, size)) {
+        return NULL;
+    }
+    void *p = cf_alloc(bytes);
+    if (p != NULL) {
+        memset(p, 0, bytes);
+    }
+    return p;
+}
+
+void *cf_realloc(void *p, size_t n, size_t size)
+{
+    size_t bytes;
+    if (!cf_mul_size(&bytes, n, size)) {
+        return NULL;
+    }
+    return table->resize(table->ud, p, bytes != 0 ? bytes : 1);
+}
+
+void cf_free(void *p)
+{
+    if (p != NULL) {
+        table->release(table->ud, p);
+    }
+}
+
+char *cf_strndup(const char *s, size_t n)
+{
+    size_t bytes;
+    if (!cf_add_size(&bytes, n, 1)) {
+        return NULL;
+    }
+    char *copy = cf_alloc(bytes);
+    if (copy != NULL) {
+        if (n != 0) {
+            memcpy(copy, s, n);
+        }
+        copy[n] = '\0';
+    }
+    return copy;
+}
+
+char *cf_strdup(const char *s)
+{
+    return cf_strndup(s, strlen(s));
+}
+
+bool cf_mul_size(size_t *out, size_t a, size_t b)
+{
+    if (b != 0 && a > SIZE_MAX / b) {
+        return false;
+    }
+    *out = a * b;
+    return true;
+}
+
+bool cf_add_size(size_t *out, size_t a, size_t b)
+{
+    if (a > SIZE_MAX - b) {
+        return false;
+    }
+    *out = a + b;
+    return true;
+}
+
+/* The block that the table gave is kept just below the aligned address. */
+void *cf_alloc_aligned(size_t align, size_t size)
+{
+    assert(align >= sizeof(void *) && (align & (align - 1)) == 0);
+    size_t bytes;
+    if (!cf_add_size(&bytes, size, align + sizeof(void *))) {
+        return NULL;
+    }
+    unsigned char *block = cf_alloc(bytes);
+    if (block == NULL) {
+        return NULL;
+    }
+    uintptr_t at = (uintptr_t)block + sizeof(void *);
+    at = (at + align - 1) & ~(uintptr_t)(align - 1);
+    unsigned char *p = block + (at - (uintptr_t)block);
+    memcpy(p - sizeof(void *), &block, sizeof(void *));
+    memset(p, 0, size);
+    return p;
+}
+
+void cf_free_aligned(void *p)
+{
+    if (p != NULL) {
+        void *block;
+        memcpy(&block, (unsigned char *)p - sizeof(void *), sizeof(void *));
+        cf_free(block);
+    }
+}

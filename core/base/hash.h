@@ -1,0 +1,14 @@
+/*
+ * hash.h - SHA-256 (FIPS 180-4, through nettle), for content addresses.
+ */
+#ifndef CF_CORE_BASE_HASH_H
+#define CF_CORE_BASE_HASH_H
+
+#include <stddef.h>
+
+enum { CF_HASH_TEXT = 64 };
+
+/* Writes the SHA-256 of p[0..n) as 64 lower-case hex digits and a NUL. */
+void cf_hash_hex(char out[CF_HASH_TEXT + 1], const void *p, size_t n);
+
+#endif

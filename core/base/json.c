@@ -1,0 +1,179 @@
+/*
+ * json.c - reading through jansson, writing by hand: jansson prints doubles
+ * with 17 digits, we print the shortest that read back.
+ */
+#include "core/base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+
+cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
+{
+    json_error_t why;
+    json_t *v = json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+    if (v != NULL) {
+        *out = v;
+        return CF_OK;
+    }
+    if (json_error_code(&why) == json_error_out_of_memory) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    return cf_fail_line(err, CF_EFORMAT,
+                        (uint32_t)(why.line > 0 ? why.line : 0),
+                        (uint32_t)(why.column > 0 ? why.column : 0),
+                        "not valid JSON: %s at line %d column %d", why.text,
+                        why.line, why.column);
+}
+
+cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = cf_os_read_file(&text, path, SIZE_MAX, err);
+    if (st == CF_OK) {
+        st = cf_json_read(out, cf_buf_cstr(&text), text.n, err);
+        if (st != CF_OK) {
+            cf_fail_in(err, st, path);
+        }
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
+void cf_json_write_double(cf_buf *b, double v)
+{
+    if (!isfinite(v)) {
+        cf_buf_adds(b, "null");
+        return;
+    }
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v) {
+            break;
+        }
+    }
+    cf_buf_adds(b, text);
+    if (strpbrk(text, ".e") == NULL) {
+        cf_buf_adds(b, ".0");
+    }
+}
+
+void cf_json_write_str(cf_buf *b, cf_str s)
+{
+    cf_buf_addc(b, '"');
+    for (size_t i = 0; i < s.n;) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x80) {
+            uint32_t cp;
+            size_t len = cf_utf8_decode(&cp, s.p + i, s.n - i);
+            if (cp == CF_UTF8_BAD) {
+                cf_buf_adds(b, "\xEF\xBF\xBD");
+            } else {
+                cf_buf_add(b, s.p + i, len);
+            }
+            i += len;
+            continue;
+        }
+        switch (c) {
+        case '"':
+            cf_buf_adds(b, "\\\"");
+            break;
+        case '\\':
+            cf_buf_adds(b, "\\\\");
+            break;
+        case '\n':
+            cf_buf_adds(b, "\\n");
+            break;
+        case '\r':
+            cf_buf_adds(b, "\\r");
+            break;
+        case '\t':
+            cf_buf_adds(b, "\\t");
+            break;
+        default:
+            if (c < 0x20 || c == 0x7F) {
+                cf_buf_addf(b, "\\u%04x", c);
+            } else {
+                cf_buf_addc(b, (char)c);
+            }
+        }
+        i++;
+    }
+    cf_buf_addc(b, '"');
+}
+
+static void write_object(cf_buf *b, const json_t *v)
+{
+    /* jansson's iterators take a non-const object but do not change it. */
+    union {
+        const json_t *in;
+        json_t *out;
+    } object = {v};
+    bool is_first = true;
+    cf_buf_addc(b, '{');
+    for (void *it = json_object_iter(object.out); it != NULL;
+         it = json_object_iter_next(object.out, it)) {
+        if (!is_first) {
+            cf_buf_addc(b, ',');
+        }
+        is_first = false;
+        cf_json_write_str(b, cf_str_make(json_object_iter_key(it),
+                                         json_object_iter_key_len(it)));
+        cf_buf_addc(b, ':');
+        cf_json_write(b, json_object_iter_value(it));
+    }
+    cf_buf_addc(b, '}');
+}
+
+void cf_json_write(cf_buf *b, const json_t *v)
+{
+    switch (v != NULL ? json_typeof(v) : JSON_NULL) {
+    case JSON_OBJECT:
+        write_object(b, v);
+        break;
+    case JSON_ARRAY:
+        cf_buf_addc(b, '[');
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            if (i != 0) {
+                cf_buf_addc(b, ',');
+            }
+            cf_json_write(b, json_array_get(v, i));
+        }
+        cf_buf_addc(b, ']');
+        break;
+    case JSON_STRING:
+        cf_json_write_str(
+            b, cf_str_make(json_string_value(v), json_string_length(v)));
+        break;
+    case JSON_INTEGER:
+        cf_buf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+        break;
+    case JSON_REAL:
+        cf_json_write_double(b, json_real_value(v));
+        break;
+    case JSON_TRUE:
+        cf_buf_adds(b, "true");
+        break;
+    case JSON_FALSE:
+        cf_buf_adds(b, "false");
+        break;
+    case JSON_NULL:
+        cf_buf_adds(b, "null");
+        break;
+    }
+}
+
+cf_str cf_json_get_str(const json_t *obj, const char *key)
+{
+    const json_t *v = json_object_get(obj, key);
+    if (!json_is_string(v)) {
+        return cf_str_make(NULL, 0);
+    }
+    return cf_str_make(json_string_value(v), json_string_length(v));
+}

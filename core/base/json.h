@@ -1,0 +1,45 @@
+/*
+ * json.h - jansson with confab's errors.
+ *
+ * jansson keeps the order of an object's keys, integers within 64 bits and
+ * doubles apart, and NUL bytes in strings (we always allow them).  What it
+ * cannot carry (larger integers, the spelling of a number) is core/base's
+ * number-exact reader's business, where one is needed.
+ *
+ * Threads:  a json_t belongs to one thread at a time.
+ */
+#ifndef CF_CORE_BASE_JSON_H
+#define CF_CORE_BASE_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+#include "core/base/str.h"
+
+/* Reads one JSON value of any kind from p[0..n); the caller decrefs *out.
+ * CF_EFORMAT with line and column, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_json_read(json_t **out, const char *p, size_t n,
+                                   cf_error *err);
+
+/* The same from a file; errors name it. */
+CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path,
+                                        cf_error *err);
+
+/* Appends `v` to `b` on one line, UTF-8 unescaped, ", " and ": " left out,
+ * keys in their own order, doubles in the shortest form that reads back. */
+void cf_json_write(cf_buf *b, const json_t *v);
+
+/* Appends `s` as a JSON string with quotes.  Bytes that are not UTF-8 become
+ * U+FFFD. */
+void cf_json_write_str(cf_buf *b, cf_str s);
+
+/* Appends a double as JSON: shortest digits that read back, always with a
+ * '.' or an exponent; NaN and infinities become null. */
+void cf_json_write_double(cf_buf *b, double v);
+
+/* obj[key] as a borrowed string; {NULL, 0} when absent or not a string. */
+cf_str cf_json_get_str(const json_t *obj, const char *key);
+
+#endif

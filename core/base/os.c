@@ -1,0 +1,386 @@
+/*
+ * os.c - POSIX.1-2008, with Linux's finer answers where they exist.
+ */
+#if defined(__linux__)
+#define _GNU_SOURCE /* sched_getaffinity */
+#elif defined(__APPLE__)
+#define _DARWIN_C_SOURCE
+#endif
+#include "core/base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/random.h>
+#endif
+
+#include "core/base/alloc.h"
+
+static cf_status fail_errno(cf_error *err, const char *path, int code)
+{
+    char why[96];
+#if defined(__GLIBC__)
+    snprintf(why, sizeof why, "%s", strerrordesc_np(code));
+#else
+    strerror_r(code, why, sizeof why);
+#endif
+    return cf_fail(err, code == ENOENT ? CF_ENOTFOUND : CF_EIO, "%s: %s", path,
+                   why);
+}
+
+cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return fail_errno(err, path, errno);
+    }
+    struct stat sb;
+    if (fstat(fd, &sb) != 0) {
+        int code = errno;
+        close(fd);
+        return fail_errno(err, path, code);
+    }
+    if (!S_ISREG(sb.st_mode)) {
+        close(fd);
+        return cf_fail(err, CF_EIO, "%s: not a regular file", path);
+    }
+    cf_os_map map = {NULL, (size_t)sb.st_size, (uint64_t)sb.st_dev,
+                     (uint64_t)sb.st_ino};
+    if (map.n != 0) {
+        void *p = mmap(NULL, map.n, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) {
+            int code = errno;
+            close(fd);
+            return fail_errno(err, path, code);
+        }
+        map.p = p;
+    }
+    close(fd);
+    *out = map;
+    return CF_OK;
+}
+
+void cf_os_map_close(cf_os_map *map)
+{
+    if (map->p != NULL) {
+        union {
+            const void *in;
+            void *out;
+        } p = {map->p};
+        munmap(p.out, map->n);
+    }
+    *map = (cf_os_map){0};
+}
+
+void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (map->p == NULL || off >= map->n) {
+        return;
+    }
+    size_t start = off / page * page;
+    size_t end = n < map->n - off ? off + n : map->n;
+    union {
+        const void *in;
+        void *out;
+    } p = {map->p + start};
+    (void)posix_madvise(p.out, end - start, POSIX_MADV_WILLNEED);
+}
+
+/* Appends everything `fd` gives; CF_ELIMIT past max_bytes. */
+static cf_status read_all(cf_buf *out, int fd, const char *name,
+                          size_t max_bytes, cf_error *err)
+{
+    size_t total = 0;
+    for (;;) {
+        char *to = cf_buf_reserve(out, 65536);
+        if (to == NULL) {
+            return cf_fail(err, CF_ENOMEM, "%s: out of memory", name);
+        }
+        ssize_t got = read(fd, to, 65536);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return fail_errno(err, name, errno);
+        }
+        if (got == 0) {
+            return CF_OK;
+        }
+        if ((size_t)got > max_bytes - total) {
+            return cf_fail(err, CF_ELIMIT, "%s: larger than %zu bytes", name,
+                           max_bytes);
+        }
+        total += (size_t)got;
+        out->n += (size_t)got;
+        out->p[out->n] = '\0';
+    }
+}
+
+cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
+                          cf_error *err)
+{
+    size_t before = out->n;
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail_errno(err, path, errno);
+    }
+    cf_status st =
+        read_all(out, fd, is_stdin ? "standard input" : path, max_bytes, err);
+    if (!is_stdin) {
+        close(fd);
+    }
+    if (st != CF_OK && out->p != NULL) {
+        out->n = before;
+        out->p[before] = '\0';
+        out->failed = false;
+    }
+    return st;
+}
+
+static cf_status write_all(int fd, const char *path, const char *p, size_t n,
+                           cf_error *err)
+{
+    while (n != 0) {
+        ssize_t put = write(fd, p, n);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put < 0) {
+            return fail_errno(err, path, errno);
+        }
+        p += put;
+        n -= (size_t)put;
+    }
+    if (fsync(fd) != 0) {
+        return fail_errno(err, path, errno);
+    }
+    return CF_OK;
+}
+
+cf_status cf_os_write_file(const char *path, const void *p, size_t n,
+                           unsigned mode, cf_error *err)
+{
+    cf_buf tmp = CF_BUF_INIT;
+    cf_buf_addf(&tmp, "%s.XXXXXX", path);
+    cf_status st = cf_buf_check(&tmp, err);
+    if (st != CF_OK) {
+        cf_buf_deinit(&tmp);
+        return st;
+    }
+    int fd = mkstemp(tmp.p);
+    if (fd < 0) {
+        st = fail_errno(err, path, errno);
+        cf_buf_deinit(&tmp);
+        return st;
+    }
+    st = write_all(fd, path, p, n, err);
+    if (st == CF_OK && fchmod(fd, (mode_t)mode) != 0) {
+        st = fail_errno(err, path, errno);
+    }
+    close(fd);
+    if (st == CF_OK && rename(tmp.p, path) != 0) {
+        st = fail_errno(err, path, errno);
+    }
+    if (st != CF_OK) {
+        unlink(tmp.p);
+    }
+    cf_buf_deinit(&tmp);
+    return st;
+}
+
+cf_status cf_os_make_dirs(const char *path, cf_error *err)
+{
+    char *copy = cf_strdup(path);
+    if (copy == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    cf_status st = CF_OK;
+    for (char *at = copy + 1; st == CF_OK; at++) {
+        if (*at != '/' && *at != '\0') {
+            continue;
+        }
+        char was = *at;
+        *at = '\0';
+        if (mkdir(copy, 0700) != 0 && errno != EEXIST) {
+            st = fail_errno(err, copy, errno);
+        }
+        *at = was;
+        if (was == '\0') {
+            break;
+        }
+    }
+    cf_free(copy);
+    return st;
+}
+
+static int64_t frozen_ms;
+static bool is_frozen;
+
+void cf_os_freeze_clock(int64_t ms)
+{
+    frozen_ms = ms;
+    is_frozen = true;
+}
+
+int64_t cf_os_now_ms(void)
+{
+    if (is_frozen) {
+        return frozen_ms;
+    }
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+uint64_t cf_os_monotonic_us(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Days since 1970-01-01 of a Gregorian date; month 1 to 12. */
+static int64_t days_from_date(int64_t y, int64_t m, int64_t d)
+{
+    y -= m <= 2;
+    int64_t era = (y >= 0 ? y : y - 399) / 400;
+    int64_t yoe = y - era * 400;
+    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    int64_t doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return era * 146097 + doe - 719468;
+}
+
+bool cf_os_parse_time(int64_t *ms, const char *text)
+{
+    int y, mo, d, h, mi, s, used = 0;
+    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &y, &mo, &d, &h, &mi, &s,
+               &used) != 6 ||
+        mo < 1 || mo > 12 || d < 1 || d > 31 || h < 0 || h > 23 || mi < 0 ||
+        mi > 59 || s < 0 || s > 60) {
+        return false;
+    }
+    const char *at = text + used;
+    int64_t fraction = 0;
+    if (*at == '.') {
+        int64_t unit = 100;
+        for (at++; *at >= '0' && *at <= '9'; at++) {
+            fraction += (*at - '0') * unit;
+            unit /= 10;
+        }
+    }
+    if (strcmp(at, "Z") != 0 && *at != '\0') {
+        return false;
+    }
+    int64_t day = days_from_date(y, mo, d);
+    *ms = ((day * 24 + h) * 60 + mi) * 60000 + (int64_t)s * 1000 + fraction;
+    return true;
+}
+
+void cf_os_format_time(char out[25], int64_t ms)
+{
+    int64_t s = ms >= 0 ? ms / 1000 : (ms - 999) / 1000;
+    time_t t = (time_t)s;
+    struct tm tm;
+    char date[20];
+    if (gmtime_r(&t, &tm) == NULL || tm.tm_year < -1900 || tm.tm_year > 8099) {
+        memcpy(out, "0000-00-00T00:00:00.000Z", 25);
+        return;
+    }
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
+    int rest = (int)(ms - s * 1000);
+    char full[40];
+    snprintf(full, sizeof full, "%s.%03dZ", date, rest);
+    memcpy(out, full, 24);
+    out[24] = '\0';
+}
+
+static pthread_mutex_t seed_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t seed_state;
+static bool is_seeded;
+
+void cf_os_seed_entropy(uint64_t seed)
+{
+    seed_state = seed;
+    is_seeded = true;
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+static uint64_t next_seeded(void)
+{
+    uint64_t z = seed_state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static bool system_entropy(unsigned char *p, size_t n)
+{
+    while (n != 0) {
+        size_t part = n < 256 ? n : 256;
+        if (getentropy(p, part) != 0) {
+            return false;
+        }
+        p += part;
+        n -= part;
+    }
+    return true;
+}
+
+void cf_os_entropy(void *p, size_t n)
+{
+    unsigned char *to = p;
+    if (!is_seeded && system_entropy(to, n)) {
+        return;
+    }
+    pthread_mutex_lock(&seed_lock);
+    if (!is_seeded && seed_state == 0) {
+        seed_state = cf_os_monotonic_us() ^ (uint64_t)getpid() << 40;
+    }
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t v = next_seeded();
+        memcpy(to + i, &v, n - i < 8 ? n - i : 8);
+    }
+    pthread_mutex_unlock(&seed_lock);
+}
+
+unsigned cf_os_n_cpus(void)
+{
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+        return (unsigned)CPU_COUNT(&set);
+    }
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+uint64_t cf_os_memory_available(void)
+{
+    uint64_t kib = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (f == NULL) {
+        return 0;
+    }
+    char line[128];
+    while (fgets(line, sizeof line, f) != NULL) {
+        unsigned long long v;
+        if (sscanf(line, "MemAvailable: %llu kB", &v) == 1) {
+            kib = v;
+            break;
+        }
+    }
+    (void)fclose(f); /* only read from: nothing can be lost */
+    return kib * 1024;
+}

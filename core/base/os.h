@@ -1,0 +1,68 @@
+/*
+ * os.h - the system, behind one seam: files, maps, time, entropy.
+ *
+ * Threads:  every function may be called from any thread; the frozen clock
+ *           and the seeded entropy are set once at start.
+ */
+#ifndef CF_CORE_BASE_OS_H
+#define CF_CORE_BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+
+/* A file mapped read-only and private. */
+typedef struct cf_os_map {
+    const unsigned char *p; /* [n], page aligned; NULL when n is 0 */
+    size_t n;               /* bytes */
+    uint64_t dev, ino;      /* which file it was */
+} cf_os_map;
+
+/* Maps the regular file `path`.  CF_ENOTFOUND, CF_EIO (also for directories
+ * and devices). */
+CF_MUST_USE cf_status cf_os_map_open(cf_os_map *out, const char *path,
+                                     cf_error *err);
+void cf_os_map_close(cf_os_map *map);
+
+/* Tells the system that the mapped range will be needed soon; a hint. */
+void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n);
+
+/* Appends the file's bytes to `out`; "-" is standard input.  CF_ELIMIT when
+ * it holds more than `max_bytes`; `out` is as it was on any failure. */
+CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path,
+                                      size_t max_bytes, cf_error *err);
+
+/* Writes a whole file with `mode` bits: a temporary file beside it, synced,
+ * then renamed over it, so a reader sees the old or the new one. */
+CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
+                                       size_t n, unsigned mode, cf_error *err);
+
+/* Makes a directory and its missing parents with mode 0700. */
+CF_MUST_USE cf_status cf_os_make_dirs(const char *path, cf_error *err);
+
+/* Milliseconds since 1970 UTC; the frozen instant when one was set. */
+int64_t cf_os_now_ms(void);
+void cf_os_freeze_clock(int64_t ms);
+/* Parses "2025-01-02T03:04:05Z" (UTC only, fraction allowed) to ms. */
+bool cf_os_parse_time(int64_t *ms, const char *text);
+/* Writes ms as "2025-01-02T03:04:05.006Z" and a NUL (25 bytes). */
+void cf_os_format_time(char out[25], int64_t ms);
+
+/* Monotonic microseconds from an unspecified start; never frozen. */
+uint64_t cf_os_monotonic_us(void);
+
+/* Fills p[0..n) with random bytes: the system's, or a repeatable stream
+ * after cf_os_seed_entropy(). */
+void cf_os_entropy(void *p, size_t n);
+void cf_os_seed_entropy(uint64_t seed);
+
+/* Processors this process may run on, at least 1. */
+unsigned cf_os_n_cpus(void);
+/* Bytes of physical memory that could be used now without swapping; 0 when
+ * the system does not say. */
+uint64_t cf_os_memory_available(void);
+
+#endif

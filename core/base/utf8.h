@@ -1,0 +1,31 @@
+/*
+ * utf8.h - UTF-8 by code point, with invalid bytes as a case of their own.
+ */
+#ifndef CF_CORE_BASE_UTF8_H
+#define CF_CORE_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CF_UTF8_BAD UINT32_MAX
+
+/* Decodes the code point at p[0..n), n > 0, into *cp and returns its length
+ * in bytes (1 to 4).  A byte that starts no well-formed sequence (overlong,
+ * surrogate, over U+10FFFF, truncated) gives CF_UTF8_BAD and length 1. */
+size_t cf_utf8_decode(uint32_t *cp, const char *p, size_t n);
+
+/* Writes cp (a scalar value) to out and returns its length, 1 to 4. */
+size_t cf_utf8_encode(char out[4], uint32_t cp);
+
+/* Length of the longest well-formed prefix; n when all of it is valid. */
+size_t cf_utf8_valid_prefix(const char *p, size_t n);
+
+/* Bytes at the end of p[0..n) that start a sequence which more bytes could
+ * complete: 0 to 3.  Text is released up to n minus this. */
+size_t cf_utf8_incomplete_tail(const char *p, size_t n);
+
+/* Number of code points; each bad byte counts as one. */
+size_t cf_utf8_count(const char *p, size_t n);
+
+#endif

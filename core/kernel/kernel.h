@@ -1,0 +1,120 @@
+/*
+ * kernel.h - arrays in, arrays out: the arithmetic of a forward pass.
+ *
+ * Knows numbers and layouts, not models.  kernel_ref.c is plain C and is the
+ * definition; kernel_avx2.c, kernel_avx512.c and kernel_neon.c agree with it.
+ * A table of functions is picked at start (kernel_pick.c).
+ *
+ * Shapes are in brackets, row-major, last axis contiguous.  Nothing aliases
+ * unless said.  Preconditions are asserted, kernels return nothing.
+ *
+ * Batch invariance: what a kernel writes for one row of x does not depend on
+ * how many other rows it was given, nor on how output rows were divided among
+ * threads.  A sum is taken in an order fixed by its length alone.
+ */
+#ifndef CF_CORE_KERNEL_KERNEL_H
+#define CF_CORE_KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/kernel/dtype.h"
+
+/* A weight matrix [n_row, n_col] in the file's layout. */
+typedef struct cf_mat {
+    const void *p;
+    cf_dtype type;
+    uint32_t n_row;   /* outputs */
+    uint32_t n_col;   /* inputs; a multiple of the type's block */
+    size_t row_bytes; /* bytes from one row to the next */
+} cf_mat;
+
+/* Rows of activations made ready for one weight type: float, or 8-bit blocks
+ * with scales and sums.  Made once by prepare, read by many matmuls. */
+typedef struct cf_kernels {
+    const char *name; /* "ref", "avx2", "avx512", "neon" */
+
+    /* Bytes that prepare writes for one row of n_col activations that will
+     * meet weights of `type`; a multiple of 64. */
+    size_t (*prepared_bytes)(cf_dtype type, size_t n_col);
+
+    /* Weight types with the same class share prepared activations. */
+    unsigned (*prepared_class)(cf_dtype type);
+
+    /* out: prepared_bytes() a row, 64-byte aligned.  x[n_x, n_col]. */
+    void (*prepare)(void *restrict out, cf_dtype type, const float *restrict x,
+                    size_t n_x, size_t n_col);
+
+    /*
+     * y[t, r] = sum over c of w[r, c] * x[t, c]  for r in row0..row1-1 and
+     * t in 0..n_x-1.   y has stride y_stride floats a row of x; xp is what
+     * prepare made for w's type.  scratch: matmul_scratch_bytes(), one per
+     * calling thread, 64-byte aligned.
+     */
+    void (*matmul)(float *y, size_t y_stride, const cf_mat *w, const void *xp,
+                   size_t n_x, size_t row0, size_t row1, void *scratch);
+    size_t (*matmul_scratch_bytes)(cf_dtype type, size_t n_col);
+    /* Row ranges given to threads start at a multiple of this. */
+    uint32_t row_multiple;
+
+    /* out[n] = x[n] * w[n] / sqrt(mean of x squared + eps)   (RMSNorm, Zhang
+     * and Sennrich 2019).  w may be NULL; out may be x. */
+    void (*rms_norm)(float *out, const float *x, const float *w, size_t n,
+                     float eps);
+
+    /* out[n] = silu(gate[n]) * up[n];  out may be gate. */
+    void (*silu_mul)(float *out, const float *gate, const float *up, size_t n);
+    /* out[n] = gelu(gate[n]) * up[n], the tanh form.  out may be gate. */
+    void (*gelu_mul)(float *out, const float *gate, const float *up, size_t n);
+
+    /* y[n] += x[n] */
+    void (*add)(float *y, const float *x, size_t n);
+
+    /* f32 <-> f16 (IEEE 754 binary16, round to nearest even) */
+    void (*f32_to_f16)(uint16_t *out, const float *x, size_t n);
+    void (*f16_to_f32)(float *out, const uint16_t *x, size_t n);
+
+    /*
+     * One query head against cached keys and values, online over cache
+     * blocks:  out[dv] = sum over p of softmax_p(scale * q . k[p]) * v[p].
+     * See cf_attn below.
+     */
+    void (*attend)(const struct cf_attn *a);
+} cf_kernels;
+
+/* Blocks of a key/value cache hold this many positions. */
+enum { CF_KV_BLOCK = 32 };
+
+/*
+ * Attention of the query heads that share one key/value head, at one
+ * position.  Keys and values of that head lie in blocks:
+ *   k_block[b] -> [CF_KV_BLOCK, head_size]    positions b*32 .. b*32+31
+ *   v_block[b] -> [CF_KV_BLOCK, head_size_v]
+ * of float (is_f16 false) or half (true).  Positions first..last (inclusive)
+ * are attended to.  soft_cap 0 means none; else s = cap * tanh(s / cap)
+ * before the softmax.
+ */
+typedef struct cf_attn {
+    float *out;     /* [n_q, head_size_v], stride out_stride floats */
+    const float *q; /* [n_q, head_size], stride q_stride floats */
+    size_t n_q, q_stride, out_stride;
+    const void *const *k_block;
+    const void *const *v_block;
+    uint32_t first, last;
+    uint32_t head_size, head_size_v;
+    bool is_f16;
+    float scale, soft_cap;
+    float *scratch; /* CF_ATTN_SCRATCH(n_q, last - first + 1) floats */
+} cf_attn;
+
+#define CF_ATTN_SCRATCH(n_q, n_pos) ((size_t)(n_q) * ((size_t)(n_pos) + 16))
+
+/* The reference table: float32 on dequantised weights. */
+const cf_kernels *cf_kernels_ref(void);
+
+/* The best table this machine runs, or the named one; NULL when the name is
+ * unknown or the machine lacks it. */
+const cf_kernels *cf_kernels_pick(const char *name);
+
+#endif

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Some calls have one home (docs/style.md); this names the strays.
+set -u
+bad=0
+# usage: only PATTERN ALLOWED_FILES_REGEX WHERE...
+only() {
+    pattern=$1 allowed=$2
+    shift 2
+    found=$(grep -rnE --include='*.c' "(^|[^a-zA-Z_>.])($pattern)[[:space:]]*\(" "$@" |
+        grep -vE "^($allowed):" | grep -vE '^[^:]*:[0-9]*:[[:space:]]*(/?\*)')
+    if [ -n "$found" ]; then
+        printf 'belongs in %s:\n%s\n' "$allowed" "$found" >&2
+        bad=1
+    fi
+}
+rooms="core templates storage tui"
+# The room names are split into words on purpose.
+# shellcheck disable=SC2086
+{
+    only 'malloc|calloc|realloc|strdup|strndup' 'core/base/alloc.c' $rooms
+    only 'free' 'core/base/alloc.c' $rooms
+    only 'mmap|munmap|getentropy' 'core/base/os.c' $rooms
+    only 'sqlite3_[a-z0-9_]+' 'storage/.*' $rooms
+    only 'exit|_exit|abort' 'tui/main.c|core/base/status.c|tui/term/[a-z_]*.c|tui/worker.c' $rooms
+    only 'getenv|secure_getenv' 'tui/.*' $rooms
+}
+exit $bad

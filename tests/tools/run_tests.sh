@@ -1,0 +1,53 @@
+#!/bin/sh
+# Runs the test programs of one variant, two at a time, prints what failed and
+# what was skipped with its reason, and closes with one line of counts.
+#
+# usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
+set -u
+folder=$1
+pattern=${2:-.}
+logs=$folder/test-logs
+rm -rf "$logs"
+mkdir -p "$logs"
+started=$(date +%s)
+
+run_one='
+    program=$1 logs=$2
+    name=$(echo "$program" | tr / _)
+    case $program in
+    */fuzz_*) corpus=tests/fuzz/corpus/$(basename "$program" | sed s/^fuzz_//)
+        timeout 120 "$program" "$corpus" >"$logs/$name.log" 2>&1 ;;
+    *)  timeout 120 "$program" >"$logs/$name.log" 2>&1 ;;
+    esac
+    echo "$? $program" >"$logs/$name.rc"
+'
+jobs=$(nproc 2>/dev/null || echo 2)
+# Only programs whose source still exists.
+find "$folder/tests" -type f \( -name 'test_*' -o -name 'fuzz_*' \) \
+    ! -name '*.*' | grep -E -- "$pattern" | sort | while read -r program; do
+    [ -f "${program#"$folder"/}.c" ] && echo "$program"
+done | xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs"
+
+passed=0 failed=0 skipped=0
+for rc_file in "$logs"/*.rc; do
+    [ -e "$rc_file" ] || continue
+    read -r rc program <"$rc_file"
+    log=${rc_file%.rc}.log
+    p=$(sed -n 's/.*\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | awk '{n+=$1} END {print n+0}')
+    f=$(sed -n 's/.*\[  FAILED  \] tests*: \([0-9]*\) test.*/\1/p;s/.*\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$log" | awk '{n+=$1} END {print n+0}')
+    s=$(sed -n 's/.*\[  SKIPPED \] [^:]*: \([0-9]*\) test.*/\1/p;s/.*\[  SKIPPED \] \([0-9]*\) test.*/\1/p' "$log" | awk '{n+=$1} END {print n+0}')
+    if [ "$rc" -ne 0 ]; then
+        [ "$f" -gt 0 ] || f=1
+        echo "FAILED $program (exit $rc)"
+        grep -vE '^\[ +(RUN|OK) ' "$log" | tail -n 40 | sed 's/^/    /'
+    fi
+    [ "$s" -eq 0 ] || grep -aE '^SKIP ' "$log" | sed "s|^|$program: |"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
+echo "$(($(date +%s) - started)) s"
+if [ $((passed + failed)) -eq 0 ]; then
+    echo "no test ran"
+    failed=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,238 @@
+/*
+ * test_base.c - status, alloc, arena, buf, utf8, json, os, uuid, hash.
+ */
+#include "core/base/alloc.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+#include "core/base/uuid.h"
+#include "tests/support/fault.h"
+#include "tests/support/t.h"
+
+static void test_status__cuts_at_a_character(void **state)
+{
+    (void)state;
+    cf_error err;
+    char filler[CF_ERROR_TEXT_MAX];
+    memset(filler, 'a', sizeof filler);
+    filler[CF_ERROR_TEXT_MAX - 2] = '\0';
+    cf_fail(&err, CF_EIO, "%s\xC3\xA9", filler);
+    assert_int_equal(strlen(err.text), CF_ERROR_TEXT_MAX - 2);
+    assert_int_equal(err.text[CF_ERROR_TEXT_MAX - 3], 'a');
+}
+
+static void test_status__no_control_bytes(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_fail_at(&err, CF_EFORMAT, 7, "a\nb\033[c");
+    assert_string_equal(err.text, "a?b?[c");
+    assert_int_equal(err.off, 7);
+    cf_fail_in(&err, CF_EIO, "x.gguf");
+    assert_string_equal(err.text, "x.gguf: a?b?[c");
+    assert_int_equal(err.code, CF_EFORMAT);
+    assert_int_equal(err.off, 7);
+}
+
+static void test_alloc__overflow_is_null(void **state)
+{
+    (void)state;
+    assert_null(cf_calloc(SIZE_MAX / 2, 3));
+    assert_null(cf_realloc(NULL, SIZE_MAX, 2));
+    void *p = cf_alloc_aligned(64, 100);
+    assert_int_equal((uintptr_t)p % 64, 0);
+    cf_free_aligned(p);
+}
+
+static void test_arena__limit_is_sticky(void **state)
+{
+    (void)state;
+    cf_arena a;
+    cf_arena_init(&a, 10000);
+    assert_non_null(cf_arena_alloc(&a, 9000));
+    assert_null(cf_arena_alloc(&a, 9000));
+    assert_null(cf_arena_alloc(&a, 1));
+    cf_arena_reset(&a);
+    assert_non_null(cf_arena_alloc(&a, 1));
+    cf_arena_deinit(&a);
+}
+
+static void test_arena__release_gives_back(void **state)
+{
+    (void)state;
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    char *first = cf_arena_strndup(&a, "first", 5);
+    cf_arena_mark mark = cf_arena_get_mark(&a);
+    size_t total = a.total;
+    for (int i = 0; i < 100; i++) {
+        assert_non_null(cf_arena_alloc(&a, 5000));
+    }
+    cf_arena_release(&a, mark);
+    assert_int_equal(a.total, total);
+    assert_string_equal(first, "first");
+    cf_arena_deinit(&a);
+}
+
+static cf_status build_text(void *ud)
+{
+    (void)ud;
+    cf_buf b = CF_BUF_INIT;
+    for (int i = 0; i < 200; i++) {
+        cf_buf_addf(&b, "%d,", i);
+    }
+    cf_status st = cf_buf_check(&b, NULL);
+    char *text = cf_buf_take(&b);
+    cf_free(text);
+    return text != NULL ? st : CF_ENOMEM;
+}
+
+static void test_buf__every_allocation_may_fail(void **state)
+{
+    (void)state;
+    cf_fault_every_alloc(build_text, NULL, false);
+    cf_fault_every_alloc(build_text, NULL, true);
+}
+
+static void test_utf8__decode(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in;
+        size_t n, len;
+        uint32_t cp;
+    } cases[] = {
+        {"a", 1, 1, 'a'},
+        {"\xC3\xA9", 2, 2, 0xE9},
+        {"\xE2\x82\xAC", 3, 3, 0x20AC},
+        {"\xF0\x9F\x98\x80", 4, 4, 0x1F600},
+        {"\xC0\x80", 2, 1, CF_UTF8_BAD},         /* overlong */
+        {"\xED\xA0\x80", 3, 1, CF_UTF8_BAD},     /* surrogate */
+        {"\xF4\x90\x80\x80", 4, 1, CF_UTF8_BAD}, /* over U+10FFFF */
+        {"\xE2\x82", 2, 1, CF_UTF8_BAD},         /* truncated */
+        {"\x80", 1, 1, CF_UTF8_BAD},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t cp;
+        assert_int_equal(cf_utf8_decode(&cp, cases[i].in, cases[i].n),
+                         cases[i].len);
+        assert_int_equal(cp, cases[i].cp);
+        char out[4];
+        if (cp != CF_UTF8_BAD) {
+            assert_int_equal(cf_utf8_encode(out, cp), cases[i].len);
+            assert_memory_equal(out, cases[i].in, cases[i].len);
+        }
+    }
+    assert_int_equal(cf_utf8_incomplete_tail("ab\xE2\x82", 4), 2);
+    assert_int_equal(cf_utf8_incomplete_tail("ab\xE2\x82\xAC", 5), 0);
+    assert_int_equal(cf_utf8_incomplete_tail("\xED\xA0", 2), 0);
+    assert_int_equal(cf_utf8_valid_prefix("ab\xFFz", 4), 2);
+}
+
+static void test_json__round_trip(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"z\":1,\"a\":[0.1,1e+300,-0.0,9007199254740993,true,null],"
+        "\"s\":\"\\u0000\\n\xC3\xA9\\\"\"}";
+    json_t *v;
+    cf_error err;
+    T_OK(cf_json_read(&v, text, sizeof text - 1, &err), err);
+    cf_buf b = CF_BUF_INIT;
+    cf_json_write(&b, v);
+    assert_string_equal(cf_buf_cstr(&b), text);
+    cf_buf_deinit(&b);
+    json_decref(v);
+    T_FAILS(cf_json_read(&v, "{\"a\":\n]", 7, &err), CF_EFORMAT);
+    assert_int_equal(err.line, 2);
+}
+
+static void test_os__time(void **state)
+{
+    (void)state;
+    int64_t ms;
+    char text[25];
+    assert_true(cf_os_parse_time(&ms, "2025-01-02T03:04:05Z"));
+    cf_os_format_time(text, ms + 6);
+    assert_string_equal(text, "2025-01-02T03:04:05.006Z");
+    assert_true(cf_os_parse_time(&ms, "1969-12-31T23:59:59.500Z"));
+    assert_int_equal(ms, -500);
+    cf_os_format_time(text, ms);
+    assert_string_equal(text, "1969-12-31T23:59:59.500Z");
+    assert_false(cf_os_parse_time(&ms, "2025-13-02T03:04:05Z"));
+}
+
+static void test_os__files(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/cf_test_base.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    cf_error err;
+    T_OK(cf_os_write_file(path, "hello", 5, 0600, &err), err);
+    cf_buf b = CF_BUF_INIT;
+    T_FAILS(cf_os_read_file(&b, path, 4, &err), CF_ELIMIT);
+    assert_int_equal(b.n, 0);
+    T_OK(cf_os_read_file(&b, path, 5, &err), err);
+    T_TEXT(b.p, b.n, "hello");
+    cf_buf_deinit(&b);
+    cf_os_map map;
+    T_OK(cf_os_map_open(&map, path, &err), err);
+    T_TEXT(map.p, map.n, "hello");
+    cf_os_map_close(&map);
+    remove(path);
+    T_FAILS(cf_os_map_open(&map, path, &err), CF_ENOTFOUND);
+    T_FAILS(cf_os_map_open(&map, "/tmp", &err), CF_EIO);
+}
+
+static void test_uuid__ordered_and_parsed(void **state)
+{
+    (void)state;
+    char last[CF_UUID_TEXT + 1] = "";
+    for (int i = 0; i < 2000; i++) {
+        char text[CF_UUID_TEXT + 1];
+        cf_uuid id = cf_uuid_new();
+        cf_uuid_format(text, id);
+        assert_true(strcmp(last, text) < 0);
+        assert_int_equal(text[14], '7');
+        cf_uuid back;
+        assert_true(cf_uuid_parse(&back, text, CF_UUID_TEXT));
+        assert_true(cf_uuid_eq(id, back));
+        memcpy(last, text, sizeof last);
+    }
+    cf_uuid id;
+    assert_false(cf_uuid_parse(&id, "0197-not-a-uuid", 15));
+    assert_true(cf_uuid_parse(&id, "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", 36));
+}
+
+static void test_hash__known_answer(void **state)
+{
+    (void)state;
+    char hex[CF_HASH_TEXT + 1];
+    cf_hash_hex(hex, "abc", 3); /* FIPS 180-4, example 1 */
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223"
+                             "b00361a396177a9cb410ff61f20015ad");
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status__cuts_at_a_character),
+        cmocka_unit_test(test_status__no_control_bytes),
+        cmocka_unit_test(test_alloc__overflow_is_null),
+        cmocka_unit_test(test_arena__limit_is_sticky),
+        cmocka_unit_test(test_arena__release_gives_back),
+        cmocka_unit_test(test_buf__every_allocation_may_fail),
+        cmocka_unit_test(test_utf8__decode),
+        cmocka_unit_test(test_json__round_trip),
+        cmocka_unit_test(test_os__time),
+        cmocka_unit_test(test_os__files),
+        cmocka_unit_test(test_uuid__ordered_and_parsed),
+        cmocka_unit_test(test_hash__known_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

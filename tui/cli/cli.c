@@ -1,0 +1,239 @@
+/*
+ * cli.c - command table, common options, batch files.
+ */
+#include "tui/cli/cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/os.h"
+
+const cf_cli_command cf_cli_commands[] = {
+    {"version", "", "print version and build", cf_cmd_version},
+    {"help", "[COMMAND]", "explain a command", cf_cmd_help},
+    {NULL, NULL, NULL, NULL},
+};
+
+enum { COMMON_MAX = 12 };
+
+static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
+{
+    const cf_opt all[] = {
+        {"--model", 'm', CF_OPT_STR, &cli->model, "MODEL",
+         "a .gguf file, a server's http(s) address, or script:FILE", NULL},
+        {"--template", 't', CF_OPT_STR, &cli->template_, "FILE|NAME",
+         "chat template to use instead of the model's", NULL},
+        {"--db", 0, CF_OPT_STR, &cli->db, "FILE", "history database", NULL},
+        {"--threads", 0, CF_OPT_U32, &cli->n_threads, "N",
+         "threads to compute with (default: one a processor)", NULL},
+        {"--ctx", 0, CF_OPT_U32, &cli->n_ctx, "N", "context length in tokens",
+         NULL},
+        {"--seed", 0, CF_OPT_U64, &cli->seed, "N", "seed of everything random",
+         &cli->has_seed},
+        {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL,
+         "slow reference arithmetic in float32", NULL},
+        {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    memcpy(table, all, sizeof all);
+}
+
+static void print_help(cf_cli *cli, const cf_opt *own)
+{
+    const cf_cli_command *c = cli->command;
+    printf("usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
+           c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
+    if (own != NULL && own->name != NULL) {
+        printf("\noptions:\n");
+        cf_options_print(stdout, own);
+    }
+    cf_opt common[COMMON_MAX];
+    common_options(cli, common);
+    printf("\ncommon options:\n");
+    cf_options_print(stdout, common);
+}
+
+int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
+                   int *n_rest)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(cli, own);
+            return CF_EXIT_OK;
+        }
+    }
+    cf_opt common[COMMON_MAX];
+    common_options(cli, common);
+    cf_error err;
+    if (cf_options_read(own, common, argc, argv, n_rest, &err) != CF_OK) {
+        return cf_cli_usage(cli, err.text);
+    }
+    return -1;
+}
+
+int cf_cli_fail(const cf_cli *cli, const cf_error *err)
+{
+    fprintf(stderr, "confab %s: %s\n", cli->command->name, err->text);
+    switch (err->code) {
+    case CF_OK:
+        return CF_EXIT_OK;
+    case CF_EINVAL:
+        return CF_EXIT_USAGE;
+    case CF_ECANCELLED:
+        return CF_EXIT_INTERRUPTED;
+    case CF_EIO:
+    case CF_EFORMAT:
+    case CF_EUNSUPPORTED:
+    case CF_ENOTFOUND:
+        return CF_EXIT_INPUT;
+    case CF_ENOMEM:
+    case CF_ELIMIT:
+    case CF_EBUSY:
+        break;
+    }
+    return CF_EXIT_ENGINE;
+}
+
+int cf_cli_usage(const cf_cli *cli, const char *message)
+{
+    fprintf(stderr, "confab %s: %s (see: confab help %s)\n", cli->command->name,
+            message, cli->command->name);
+    return CF_EXIT_USAGE;
+}
+
+static cf_cancel cancel_flag;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store_explicit(&cancel_flag, true, memory_order_relaxed);
+}
+
+cf_cancel *cf_cli_cancel(void)
+{
+    static bool is_installed;
+    if (!is_installed) {
+        is_installed = true;
+        struct sigaction sa = {.sa_handler = on_signal,
+                               .sa_flags = (int)SA_RESETHAND};
+        sigemptyset(&sa.sa_mask);
+        sigaction(SIGINT, &sa, NULL);
+        sigaction(SIGTERM, &sa, NULL);
+    }
+    return &cancel_flag;
+}
+
+/* Answers one line of a batch; only running out of memory ends the batch. */
+static cf_status batch_line(cf_cli_item_fn item, void *ud, cf_str line,
+                            cf_buf *out, cf_error *err)
+{
+    json_t *in = NULL;
+    json_t *answer = json_object();
+    cf_error why = {0};
+    cf_status st = answer != NULL
+                       ? CF_OK
+                       : cf_fail(&why, CF_ENOMEM, "%s", "out of memory");
+    if (st == CF_OK) {
+        st = cf_json_read(&in, line.p, line.n, &why);
+    }
+    if (st == CF_OK && !json_is_object(in)) {
+        st = cf_fail(&why, CF_EFORMAT, "not a JSON object");
+    }
+    if (st == CF_OK) {
+        json_t *name = json_object_get(in, "name");
+        if (name != NULL) {
+            json_object_set(answer, "name", name);
+        }
+        st = item(ud, in, answer, &why);
+    }
+    if (st != CF_OK && st != CF_ENOMEM) {
+        json_object_set_new(answer, "error",
+                            json_pack("{s:s}", "message", why.text));
+        st = CF_OK;
+    }
+    if (st == CF_OK) {
+        cf_json_write(out, answer);
+        cf_buf_addc(out, '\n');
+        st = cf_buf_check(out, &why);
+    }
+    json_decref(in);
+    json_decref(answer);
+    if (st != CF_OK && err != NULL) {
+        *err = why;
+    }
+    return st;
+}
+
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
+                 void *ud)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf out = CF_BUF_INIT;
+    cf_error err;
+    cf_status st = cf_os_read_file(&text, path, SIZE_MAX, &err);
+    for (size_t at = 0; st == CF_OK && at < text.n;) {
+        const char *line = text.p + at;
+        const char *end = memchr(line, '\n', text.n - at);
+        size_t n = end != NULL ? (size_t)(end - line) : text.n - at;
+        at += n + 1;
+        if (n == 0) {
+            continue;
+        }
+        cf_buf_reset(&out);
+        st = batch_line(item, ud, cf_str_make(line, n), &out, &err);
+        if (st == CF_OK) {
+            fwrite(out.p, 1, out.n, stdout);
+        }
+    }
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&out);
+    if (st == CF_OK && fflush(stdout) != 0) {
+        st = cf_fail(&err, CF_EIO, "standard output: write error");
+    }
+    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+}
+
+static const cf_cli_command *find_command(const char *name)
+{
+    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* Test switches: a frozen clock and repeatable ids. */
+static void read_environment(void)
+{
+    const char *now = getenv("CONFAB_NOW");
+    int64_t ms;
+    if (now != NULL && cf_os_parse_time(&ms, now)) {
+        cf_os_freeze_clock(ms);
+    }
+    const char *seed = getenv("CONFAB_SEED_IDS");
+    if (seed != NULL) {
+        cf_os_seed_entropy(strtoull(seed, NULL, 10));
+    }
+}
+
+int cf_cli_main(int argc, char **argv)
+{
+    read_environment();
+    const char *name = argc > 1 ? argv[1] : "help";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        name = "help";
+    } else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        name = "version";
+    }
+    const cf_cli_command *command = find_command(name);
+    if (command == NULL) {
+        fprintf(stderr, "confab: unknown command '%s' (see: confab help)\n",
+                name);
+        return CF_EXIT_USAGE;
+    }
+    cf_cli cli = {.command = command};
+    int skip = argc > 1 ? 2 : 1;
+    return command->run(&cli, argc - skip, argv + skip);
+}

@@ -1,0 +1,94 @@
+/*
+ * cli.h - the commands without a screen: one file a command (cmd_NAME.c),
+ * one line in the table of cli.c.
+ *
+ * A command gets the common options already parsed, reads its own with
+ * cf_cli_options(), writes its answer to standard output and everything else
+ * to standard error, and returns an exit status.
+ */
+#ifndef CF_TUI_CLI_CLI_H
+#define CF_TUI_CLI_CLI_H
+
+#include <stdio.h>
+
+#include "core/api/engine.h"
+#include "core/api/session.h"
+#include "core/base/json.h"
+#include "core/base/status.h"
+#include "tui/cli/options.h"
+
+/* Exit statuses: a contract. */
+enum {
+    CF_EXIT_OK = 0,
+    CF_EXIT_FINDING = 1, /* difference, lint error, failed check */
+    CF_EXIT_USAGE = 2,
+    CF_EXIT_INPUT = 3,  /* bad input file */
+    CF_EXIT_ENGINE = 4, /* engine error */
+    CF_EXIT_INTERRUPTED = 130
+};
+
+typedef struct cf_cli_command cf_cli_command;
+
+/* Options that every command understands. */
+typedef struct cf_cli {
+    const cf_cli_command *command;
+    const char *model;     /* -m; NULL: not given */
+    const char *template_; /* -t; file or name */
+    const char *db;
+    uint32_t n_threads, n_ctx;
+    uint64_t seed;
+    bool has_seed;
+    bool is_exact;
+    bool is_json;
+} cf_cli;
+
+struct cf_cli_command {
+    const char *name;
+    const char *arguments; /* "[TEXT]" */
+    const char *summary;   /* one line */
+    int (*run)(cf_cli *cli, int argc, char **argv);
+};
+
+/* Runs argv[1] as a command; main() returns what it returns. */
+int cf_cli_main(int argc, char **argv);
+
+/* The table, ended by a NULL name. */
+extern const cf_cli_command cf_cli_commands[];
+
+/*
+ * Reads the command's own options (table ended by a NULL name) and the common
+ * ones out of argv.  Returns -1 to go on, else the exit status: --help was
+ * answered, or the mistake was printed.
+ */
+int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
+                   int *n_rest);
+
+/* Prints "confab COMMAND: text" to standard error and returns the exit status
+ * that the code stands for. */
+int cf_cli_fail(const cf_cli *cli, const cf_error *err);
+/* Prints "confab COMMAND: message" with how to get help; CF_EXIT_USAGE. */
+int cf_cli_usage(const cf_cli *cli, const char *message);
+
+/* Opens the model that -m names, with the common options. */
+CF_MUST_USE cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
+                                         bool vocab_only, cf_error *err);
+
+/* Set by SIGINT and SIGTERM while a command that asked for it runs. */
+cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */
+
+/*
+ * Runs a --batch file: for each line of JSON calls `item`, which fills
+ * `answer` (a new object) and returns CF_OK; an item's own failure belongs
+ * into its answer.  A line that is not a JSON object answers
+ * {"error":{"message":...}}.  Prints one line an answer, in order.  Returns
+ * the exit status.
+ */
+typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item,
+                                    json_t *answer, cf_error *err);
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
+                 void *ud);
+
+int cf_cmd_help(cf_cli *cli, int argc, char **argv);
+int cf_cmd_version(cf_cli *cli, int argc, char **argv);
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * options.c - reading options by table.
+ */
+#include "tui/cli/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cf_opt *find_long(const cf_opt *t, const char *name, size_t n)
+{
+    for (; t != NULL && t->name != NULL; t++) {
+        if (strlen(t->name) == n && memcmp(t->name, name, n) == 0) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static const cf_opt *find_letter(const cf_opt *t, char letter)
+{
+    for (; t != NULL && t->name != NULL; t++) {
+        if (t->letter == letter) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static bool read_uint(uint64_t *out, const char *text, uint64_t max)
+{
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ||
+        v > max) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+static cf_status store(const cf_opt *o, const char *text, cf_error *err)
+{
+    uint64_t v = 0;
+    switch (o->kind) {
+    case CF_OPT_FLAG:
+        *(bool *)o->to = true;
+        break;
+    case CF_OPT_STR:
+        *(const char **)o->to = text;
+        break;
+    case CF_OPT_U32:
+        if (!read_uint(&v, text, UINT32_MAX)) {
+            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a whole number",
+                           o->name, text);
+        }
+        *(uint32_t *)o->to = (uint32_t)v;
+        break;
+    case CF_OPT_U64:
+        if (!read_uint(&v, text, UINT64_MAX)) {
+            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a whole number",
+                           o->name, text);
+        }
+        *(uint64_t *)o->to = v;
+        break;
+    case CF_OPT_F32: {
+        char *end;
+        float f = strtof(text, &end);
+        if (end == text || *end != '\0' || !isfinite(f)) {
+            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a number", o->name,
+                           text);
+        }
+        *(float *)o->to = f;
+        break;
+    }
+    case CF_OPT_LIST: {
+        cf_opt_list *list = o->to;
+        if (list->n == CF_OPT_LIST_MAX) {
+            return cf_fail(err, CF_EINVAL, "%s: given more than %d times",
+                           o->name, CF_OPT_LIST_MAX);
+        }
+        list->v[list->n++] = text;
+        break;
+    }
+    }
+    if (o->was_given != NULL) {
+        *o->was_given = true;
+    }
+    return CF_OK;
+}
+
+static const cf_opt *find(const cf_opt *own, const cf_opt *more,
+                          const char *arg, const char **value)
+{
+    *value = NULL;
+    if (arg[1] != '-') {
+        if (arg[2] != '\0') {
+            return NULL;
+        }
+        const cf_opt *o = find_letter(own, arg[1]);
+        return o != NULL ? o : find_letter(more, arg[1]);
+    }
+    const char *eq = strchr(arg, '=');
+    size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
+    *value = eq != NULL ? eq + 1 : NULL;
+    const cf_opt *o = find_long(own, arg, n);
+    return o != NULL ? o : find_long(more, arg, n);
+}
+
+cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc,
+                          char **argv, int *n_rest, cf_error *err)
+{
+    int rest = 0;
+    bool options_ended = false;
+    for (int i = 0; i < argc; i++) {
+        char *arg = argv[i];
+        if (options_ended || arg[0] != '-' || arg[1] == '\0') {
+            argv[rest++] = arg;
+            continue;
+        }
+        if (strcmp(arg, "--") == 0) {
+            options_ended = true;
+            continue;
+        }
+        const char *value;
+        const cf_opt *o = find(own, more, arg, &value);
+        if (o == NULL) {
+            return cf_fail(err, CF_EINVAL, "unknown option %s", arg);
+        }
+        if (o->kind == CF_OPT_FLAG) {
+            if (value != NULL) {
+                return cf_fail(err, CF_EINVAL, "%s takes no value", o->name);
+            }
+        } else if (value == NULL) {
+            if (i + 1 == argc) {
+                return cf_fail(err, CF_EINVAL, "%s needs a value", o->name);
+            }
+            value = argv[++i];
+        }
+        CF_TRY(store(o, value, err));
+    }
+    *n_rest = rest;
+    return CF_OK;
+}
+
+void cf_options_print(FILE *to, const cf_opt *table)
+{
+    for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
+        char left[64];
+        char letter[8] = "    ";
+        if (o->letter != 0) {
+            snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        }
+        snprintf(left, sizeof left, "%s%s%s%s", letter, o->name,
+                 o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+        fprintf(to, "  %-28s %s\n", left, o->help);
+    }
+}
