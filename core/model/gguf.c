@@ -1,0 +1,1080 @@
+/*
+ * gguf.c - parsing of model files, with nothing in them believed unchecked.
+ *
+ * A part is read front to back by a cursor that cannot pass the end of the
+ * bytes.  A count is believed only when that many of the smallest possible
+ * items would fit in what is left, so what is allocated is bounded by a small
+ * multiple of the file's size.  Names are looked up through sorted indices:
+ * unlike a hash table, no choice of names makes them slow.
+ *
+ * Rules that hold after open:
+ *   1. every value's bytes lie inside its part, string items included;
+ *   2. every tensor has 1 to 4 dimensions, none of them zero, and a product
+ *      below 2^63; its data lies inside its part and overlaps no other;
+ *   3. keys are unique, tensor names are unique over all parts.
+ */
+#include "core/model/gguf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buf.h"
+#include "core/base/os.h"
+#include "core/kernel/dtype.h"
+
+enum {
+    NAME_MAX_BYTES = 65535, /* the specification's limit for keys */
+    ALIGN_DEFAULT = 32,
+    ALIGN_MIN = 8, /* the specification asks for a multiple of 8 */
+    ALIGN_MAX = 1 << 20,
+    N_PARTS_MAX = 4096,
+    VALUE_BYTES_MIN = 8 + 1 + 4 + 1,         /* key of one byte, type, a byte */
+    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 4 + 8 /* one dimension */
+};
+
+typedef struct part {
+    cf_os_map map; /* unused for memory */
+    const unsigned char *p;
+    size_t n;
+    uint64_t data_off; /* where tensor data starts */
+} part;
+
+struct cf_gguf {
+    char *path; /* NULL for memory */
+    part *parts;
+    uint32_t n_parts;
+    cf_gguf_value *values; /* of part 0, in file order */
+    size_t n_values;
+    uint32_t *value_order;   /* indices of values, sorted by key */
+    cf_gguf_tensor *tensors; /* of all parts, in file order */
+    size_t n_tensors;
+    uint32_t *tensor_order; /* indices of tensors, sorted by name */
+};
+
+/* ---- numbers in little-endian bytes -------------------------------------- */
+
+static uint64_t load_uint(const unsigned char *p, size_t n)
+{
+    uint64_t v = 0;
+    for (size_t i = n; i-- > 0;) {
+        v = v << 8 | p[i];
+    }
+    return v;
+}
+
+static double load_f32(const unsigned char *p)
+{
+    uint32_t bits = (uint32_t)load_uint(p, 4);
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return (double)v;
+}
+
+static double load_f64(const unsigned char *p)
+{
+    uint64_t bits = load_uint(p, 8);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Bytes of a scalar; 0 for strings, arrays and unknown types. */
+static size_t scalar_bytes(uint32_t type)
+{
+    switch (type) {
+    case CF_GGUF_U8:
+    case CF_GGUF_I8:
+    case CF_GGUF_BOOL:
+        return 1;
+    case CF_GGUF_U16:
+    case CF_GGUF_I16:
+        return 2;
+    case CF_GGUF_U32:
+    case CF_GGUF_I32:
+    case CF_GGUF_F32:
+        return 4;
+    case CF_GGUF_U64:
+    case CF_GGUF_I64:
+    case CF_GGUF_F64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* ---- the cursor ---------------------------------------------------------- */
+
+typedef struct cursor {
+    const unsigned char *p;
+    uint64_t n;   /* bytes of the part */
+    uint64_t off; /* next byte; never over n */
+    cf_error *err;
+} cursor;
+
+/* A name from the file, cut so that the message stays one line. */
+static int shown(cf_str s)
+{
+    return s.n < 64 ? (int)s.n : 64;
+}
+
+static cf_status cut_short(cursor *c, const char *what)
+{
+    return cf_fail_at(c->err, CF_EFORMAT, c->off,
+                      "GGUF file ends inside %s at byte %" PRIu64, what,
+                      c->off);
+}
+
+static cf_status read_uint(cursor *c, size_t bytes, uint64_t *out,
+                           const char *what)
+{
+    if (c->n - c->off < bytes) {
+        return cut_short(c, what);
+    }
+    *out = load_uint(c->p + c->off, bytes);
+    c->off += bytes;
+    return CF_OK;
+}
+
+static cf_status read_str(cursor *c, cf_str *out, const char *what)
+{
+    uint64_t at = c->off;
+    uint64_t n = 0;
+    CF_TRY(read_uint(c, 8, &n, what));
+    if (n > c->n - c->off) {
+        c->off = at;
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "%s at byte %" PRIu64 " declares %" PRIu64
+                          " bytes, %" PRIu64 " are left",
+                          what, at, n, c->n - at - 8);
+    }
+    *out = cf_str_make((const char *)c->p + c->off, (size_t)n);
+    c->off += n;
+    return CF_OK;
+}
+
+static cf_status read_name(cursor *c, cf_str *out, const char *what)
+{
+    uint64_t at = c->off;
+    CF_TRY(read_str(c, out, what));
+    if (out->n == 0 || out->n > NAME_MAX_BYTES) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "%s at byte %" PRIu64 " is %zu bytes long", what, at,
+                          out->n);
+    }
+    return CF_OK;
+}
+
+/* A count of things of at least `min` bytes each that follow. */
+static cf_status read_count(cursor *c, size_t min, uint64_t *out,
+                            const char *what)
+{
+    uint64_t at = c->off;
+    CF_TRY(read_uint(c, 8, out, what));
+    if (*out > c->n / min || *out > UINT32_MAX) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "%s at byte %" PRIu64 " is %" PRIu64
+                          ", more than a file of %" PRIu64 " bytes can hold",
+                          what, at, *out, c->n);
+    }
+    return CF_OK;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static cf_status check_bools(cursor *c, const cf_gguf_value *v)
+{
+    for (uint64_t i = 0; i < v->n; i++) {
+        if (v->p[i] > 1) {
+            uint64_t at = (uint64_t)(v->p - c->p) + i;
+            return cf_fail_at(c->err, CF_EFORMAT, at,
+                              "%.*s: bool at byte %" PRIu64 " is %u",
+                              shown(v->key), v->key.p, at, v->p[i]);
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status read_array(cursor *c, cf_gguf_value *v)
+{
+    uint64_t at = c->off;
+    uint64_t item = 0;
+    CF_TRY(read_uint(c, 4, &item, "an array's item type"));
+    size_t bytes = scalar_bytes((uint32_t)item);
+    if (item == CF_GGUF_ARRAY) {
+        return cf_fail_at(c->err, CF_EUNSUPPORTED, at,
+                          "%.*s: array of arrays at byte %" PRIu64
+                          " is not supported",
+                          shown(v->key), v->key.p, at);
+    }
+    if (bytes == 0 && item != CF_GGUF_STRING) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "%.*s: unknown array item type %" PRIu64
+                          " at byte %" PRIu64,
+                          shown(v->key), v->key.p, item, at);
+    }
+    at = c->off;
+    CF_TRY(read_uint(c, 8, &v->n, "an array's length"));
+    v->item = (cf_gguf_type)item;
+    size_t min = bytes != 0 ? bytes : 8; /* a string has at least a length */
+    if (v->n > (c->n - c->off) / min) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "%.*s: array at byte %" PRIu64 " declares %" PRIu64
+                          " items, %" PRIu64 " bytes are left",
+                          shown(v->key), v->key.p, at, v->n, c->n - c->off);
+    }
+    v->p = c->p + c->off;
+    if (bytes != 0) {
+        c->off += v->n * bytes;
+        return item == CF_GGUF_BOOL ? check_bools(c, v) : CF_OK;
+    }
+    for (uint64_t i = 0; i < v->n; i++) {
+        cf_str ignored;
+        CF_TRY(read_str(c, &ignored, "a string of an array"));
+    }
+    return CF_OK;
+}
+
+static cf_status read_value(cursor *c, cf_gguf_value *v)
+{
+    uint64_t type = 0;
+    CF_TRY(read_name(c, &v->key, "metadata key"));
+    uint64_t at = c->off;
+    CF_TRY(read_uint(c, 4, &type, "a value's type"));
+    v->type = (cf_gguf_type)type;
+    v->item = v->type;
+    v->n = 1;
+    v->off = c->off;
+    v->p = c->p + c->off;
+    size_t bytes = scalar_bytes((uint32_t)type);
+    if (type == CF_GGUF_ARRAY) {
+        return read_array(c, v);
+    }
+    if (type == CF_GGUF_STRING) {
+        cf_str ignored;
+        return read_str(c, &ignored, "a metadata string");
+    }
+    if (bytes == 0) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "%.*s: unknown value type %" PRIu64
+                          " at byte %" PRIu64,
+                          shown(v->key), v->key.p, type, at);
+    }
+    if (c->n - c->off < bytes) {
+        return cut_short(c, "a metadata value");
+    }
+    c->off += bytes;
+    return type == CF_GGUF_BOOL ? check_bools(c, v) : CF_OK;
+}
+
+/* ---- sorted indices ------------------------------------------------------ */
+
+static int compare_str(cf_str a, cf_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int d = n == 0 ? 0 : memcmp(a.p, b.p, n);
+    return d != 0 ? d : (a.n > b.n) - (a.n < b.n);
+}
+
+/* < 0, 0, > 0 as item a sorts before, with or after item b. */
+typedef int (*compare_fn)(const void *ud, uint32_t a, uint32_t b);
+
+static void sift_down(uint32_t *v, size_t root, size_t n, compare_fn cmp,
+                      const void *ud)
+{
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= n) {
+            return;
+        }
+        if (child + 1 < n && cmp(ud, v[child], v[child + 1]) < 0) {
+            child++;
+        }
+        if (cmp(ud, v[root], v[child]) >= 0) {
+            return;
+        }
+        uint32_t t = v[root];
+        v[root] = v[child];
+        v[child] = t;
+        root = child;
+    }
+}
+
+/* Heapsort: in place and never worse than n log n, whatever the names. */
+static void sort_indices(uint32_t *v, size_t n, compare_fn cmp, const void *ud)
+{
+    for (size_t i = n / 2; i-- > 0;) {
+        sift_down(v, i, n, cmp, ud);
+    }
+    for (size_t end = n; end-- > 1;) {
+        uint32_t t = v[0];
+        v[0] = v[end];
+        v[end] = t;
+        sift_down(v, 0, end, cmp, ud);
+    }
+}
+
+static cf_status make_order(uint32_t **out, size_t n, compare_fn cmp,
+                            const void *ud, cf_error *err)
+{
+    uint32_t *v = cf_realloc(NULL, n != 0 ? n : 1, sizeof *v);
+    if (v == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for %zu names", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        v[i] = (uint32_t)i;
+    }
+    sort_indices(v, n, cmp, ud);
+    *out = v;
+    return CF_OK;
+}
+
+static int compare_values(const void *ud, uint32_t a, uint32_t b)
+{
+    const cf_gguf_value *v = ud;
+    return compare_str(v[a].key, v[b].key);
+}
+
+static int compare_tensor_names(const void *ud, uint32_t a, uint32_t b)
+{
+    const cf_gguf_tensor *t = ud;
+    return compare_str(t[a].name, t[b].name);
+}
+
+static int compare_tensor_places(const void *ud, uint32_t a, uint32_t b)
+{
+    const cf_gguf_tensor *t = ud;
+    if (t[a].part != t[b].part) {
+        return t[a].part < t[b].part ? -1 : 1;
+    }
+    return (t[a].file_off > t[b].file_off) - (t[a].file_off < t[b].file_off);
+}
+
+/* Makes the index of keys; a key given twice is an error. */
+static cf_status order_values(cf_gguf *g, cf_error *err)
+{
+    CF_TRY(make_order(&g->value_order, g->n_values, compare_values, g->values,
+                      err));
+    for (size_t i = 1; i < g->n_values; i++) {
+        const cf_gguf_value *a = &g->values[g->value_order[i - 1]];
+        const cf_gguf_value *b = &g->values[g->value_order[i]];
+        if (cf_str_eq(a->key, b->key)) {
+            uint64_t at = a->off > b->off ? a->off : b->off;
+            return cf_fail_at(err, CF_EFORMAT, at,
+                              "%.*s: key is given a second time, value at "
+                              "byte %" PRIu64,
+                              shown(a->key), a->key.p, at);
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status order_tensors(cf_gguf *g, cf_error *err)
+{
+    CF_TRY(make_order(&g->tensor_order, g->n_tensors, compare_tensor_names,
+                      g->tensors, err));
+    for (size_t i = 1; i < g->n_tensors; i++) {
+        const cf_gguf_tensor *a = &g->tensors[g->tensor_order[i - 1]];
+        const cf_gguf_tensor *b = &g->tensors[g->tensor_order[i]];
+        if (cf_str_eq(a->name, b->name)) {
+            const cf_gguf_tensor *late = a > b ? a : b;
+            return cf_fail_at(err, CF_EFORMAT, late->file_off,
+                              "tensor %.*s is declared twice, data at byte "
+                              "%" PRIu64,
+                              shown(a->name), a->name.p, late->file_off);
+        }
+    }
+    return CF_OK;
+}
+
+/* No two tensors share a byte (rule 2). */
+static cf_status check_overlap(const cf_gguf *g, cf_error *err)
+{
+    uint32_t *order = NULL;
+    cf_status st = CF_OK;
+    CF_TRY(make_order(&order, g->n_tensors, compare_tensor_places, g->tensors,
+                      err));
+    for (size_t i = 1; i < g->n_tensors && st == CF_OK; i++) {
+        const cf_gguf_tensor *a = &g->tensors[order[i - 1]];
+        const cf_gguf_tensor *b = &g->tensors[order[i]];
+        /* A tensor of unknown type has at least one byte. */
+        uint64_t used = a->bytes != 0 ? a->bytes : 1;
+        if (a->part == b->part && b->file_off - a->file_off < used) {
+            st = cf_fail_at(err, CF_EFORMAT, b->file_off,
+                            "tensors %.*s and %.*s overlap at byte %" PRIu64,
+                            shown(a->name), a->name.p, shown(b->name),
+                            b->name.p, b->file_off);
+        }
+    }
+    cf_free(order);
+    return st;
+}
+
+/* ---- tensors ------------------------------------------------------------- */
+
+static cf_status read_dims(cursor *c, cf_gguf_tensor *t)
+{
+    uint64_t at = c->off;
+    uint64_t n = 0;
+    CF_TRY(read_uint(c, 4, &n, "a tensor's dimension count"));
+    if (n < 1 || n > 4) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "tensor %.*s has %" PRIu64
+                          " dimensions at byte %" PRIu64 ", 1 to 4 are allowed",
+                          shown(t->name), t->name.p, n, at);
+    }
+    t->n_dim = (uint32_t)n;
+    uint64_t total = 1;
+    for (size_t i = 0; i < 4; i++) {
+        t->dim[i] = 1;
+        if (i >= n) {
+            continue;
+        }
+        at = c->off;
+        CF_TRY(read_uint(c, 8, &t->dim[i], "a tensor's dimensions"));
+        if (t->dim[i] == 0 || t->dim[i] > (uint64_t)INT64_MAX / total) {
+            return cf_fail_at(c->err, CF_EFORMAT, at,
+                              "tensor %.*s: dimension %zu at byte %" PRIu64
+                              " is %s (%" PRIu64 ")",
+                              shown(t->name), t->name.p, i, at,
+                              t->dim[i] == 0 ? "zero" : "too large", t->dim[i]);
+        }
+        total *= t->dim[i];
+    }
+    return CF_OK;
+}
+
+/* Sets t->bytes from type and dimensions. */
+static cf_status measure_tensor(cursor *c, uint64_t at, cf_gguf_tensor *t)
+{
+    cf_dtype_info info = cf_dtype_get(t->type);
+    t->bytes = 0;
+    if (info.name == NULL) {
+        return CF_OK; /* whoever wants to compute with it refuses */
+    }
+    if (t->dim[0] % info.n_block != 0) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "tensor %.*s: rows of %" PRIu64
+                          " are no multiple of %s's block of %u (type at byte "
+                          "%" PRIu64 ")",
+                          shown(t->name), t->name.p, t->dim[0], info.name,
+                          info.n_block, at);
+    }
+    uint64_t n_blocks = t->dim[0] / info.n_block;
+    for (size_t i = 1; i < 4; i++) {
+        n_blocks *= t->dim[i]; /* at most the product checked above */
+    }
+    if (n_blocks > (uint64_t)INT64_MAX / info.blk_bytes) {
+        return cf_fail_at(c->err, CF_EFORMAT, at,
+                          "tensor %.*s is too large (type at byte %" PRIu64 ")",
+                          shown(t->name), t->name.p, at);
+    }
+    t->bytes = n_blocks * info.blk_bytes;
+    return CF_OK;
+}
+
+/* Reads one declaration; file_off is relative to the data until placed. */
+static cf_status read_tensor(cursor *c, cf_gguf_tensor *t)
+{
+    uint64_t type = 0;
+    CF_TRY(read_name(c, &t->name, "tensor name"));
+    CF_TRY(read_dims(c, t));
+    uint64_t at = c->off;
+    CF_TRY(read_uint(c, 4, &type, "a tensor's type"));
+    t->type = (uint32_t)type;
+    CF_TRY(read_uint(c, 8, &t->file_off, "a tensor's offset"));
+    return measure_tensor(c, at, t);
+}
+
+static cf_status place_tensor(const part *pt, cf_gguf_tensor *t, uint64_t align,
+                              cf_error *err)
+{
+    uint64_t room = pt->n > pt->data_off ? pt->n - pt->data_off : 0;
+    uint64_t rel = t->file_off;
+    uint64_t used = t->bytes != 0 ? t->bytes : 1;
+    if (rel % align != 0) {
+        return cf_fail_at(err, CF_EFORMAT, pt->data_off,
+                          "tensor %.*s: offset %" PRIu64
+                          " is no multiple of the alignment %" PRIu64
+                          " (data starts at byte %" PRIu64 ")",
+                          shown(t->name), t->name.p, rel, align, pt->data_off);
+    }
+    if (rel > room || used > room - rel) {
+        return cf_fail_at(err, CF_EFORMAT, pt->data_off,
+                          "tensor %.*s: %" PRIu64 " bytes at offset %" PRIu64
+                          " lie outside the file (data starts at byte %" PRIu64
+                          ", %" PRIu64 " bytes follow)",
+                          shown(t->name), t->name.p, used, rel, pt->data_off,
+                          room);
+    }
+    t->file_off = pt->data_off + rel;
+    t->p = t->bytes != 0 ? pt->p + t->file_off : NULL;
+    return CF_OK;
+}
+
+/* ---- one part ------------------------------------------------------------ */
+
+static cf_status read_head(cursor *c, uint64_t *n_tensors, uint64_t *n_values)
+{
+    uint64_t version = 0;
+    if (c->n < 4 || memcmp(c->p, "GGUF", 4) != 0) {
+        return cf_fail_at(c->err, CF_EFORMAT, 0,
+                          "not a GGUF file: no \"GGUF\" at byte 0");
+    }
+    c->off = 4;
+    CF_TRY(read_uint(c, 4, &version, "the version"));
+    if (version == 0x02000000 || version == 0x03000000) {
+        return cf_fail_at(c->err, CF_EUNSUPPORTED, 4,
+                          "big-endian GGUF is not supported (version at byte "
+                          "4)");
+    }
+    if (version != 2 && version != 3) {
+        return cf_fail_at(c->err, CF_EUNSUPPORTED, 4,
+                          "GGUF version %" PRIu64
+                          " at byte 4 is not supported, 2 and 3 are",
+                          version);
+    }
+    CF_TRY(read_count(c, TENSOR_BYTES_MIN, n_tensors, "tensor count"));
+    return read_count(c, VALUE_BYTES_MIN, n_values, "metadata count");
+}
+
+static const cf_gguf_value *scan_values(const cf_gguf_value *v, size_t n,
+                                        const char *key)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (cf_str_is(v[i].key, key)) {
+            return &v[i];
+        }
+    }
+    return NULL;
+}
+
+static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out,
+                               cf_error *err)
+{
+    const cf_gguf_value *a = scan_values(v, n, "general.alignment");
+    *out = ALIGN_DEFAULT;
+    if (a == NULL) {
+        return CF_OK;
+    }
+    if (a->type != CF_GGUF_U32) {
+        return cf_fail_at(err, CF_EFORMAT, a->off,
+                          "general.alignment at byte %" PRIu64
+                          " is %s, must be uint32",
+                          a->off, cf_gguf_type_name(a->type));
+    }
+    *out = load_uint(a->p, 4);
+    if (*out < ALIGN_MIN || *out > ALIGN_MAX || (*out & (*out - 1)) != 0) {
+        return cf_fail_at(err, CF_EFORMAT, a->off,
+                          "general.alignment at byte %" PRIu64 " is %" PRIu64
+                          ", must be a power of two from %d to %d",
+                          a->off, *out, ALIGN_MIN, ALIGN_MAX);
+    }
+    return CF_OK;
+}
+
+/* Adds the tensors declared at the cursor to those of earlier parts. */
+static cf_status read_tensors(cf_gguf *g, uint32_t i_part, cursor *c,
+                              uint64_t n, uint64_t align)
+{
+    part *pt = &g->parts[i_part];
+    size_t first = g->n_tensors;
+    if (first + n > UINT32_MAX) {
+        return cf_fail_at(c->err, CF_EFORMAT, 8, "too many tensors");
+    }
+    cf_gguf_tensor *grown =
+        cf_realloc(g->tensors, first + n + 1, sizeof *g->tensors);
+    if (grown == NULL) {
+        return cf_fail(c->err, CF_ENOMEM,
+                       "out of memory for %" PRIu64 " tensors", n);
+    }
+    g->tensors = grown;
+    for (uint64_t i = 0; i < n; i++) {
+        cf_gguf_tensor *t = &g->tensors[first + i];
+        t->part = i_part;
+        CF_TRY(read_tensor(c, t));
+    }
+    pt->data_off = (c->off + align - 1) / align * align;
+    for (uint64_t i = 0; i < n; i++) {
+        CF_TRY(place_tensor(pt, &g->tensors[first + i], align, c->err));
+    }
+    if (pt->data_off > pt->n) {
+        pt->data_off = pt->n; /* no tensors, no padding */
+    }
+    g->n_tensors = first + (size_t)n;
+    return CF_OK;
+}
+
+/* Reads part i; *values is the caller's, also on failure. */
+static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values,
+                           size_t *n_values, cf_error *err)
+{
+    cursor c = {g->parts[i_part].p, g->parts[i_part].n, 0, err};
+    uint64_t n_tensors = 0;
+    uint64_t n = 0;
+    uint64_t align = 0;
+    CF_TRY(read_head(&c, &n_tensors, &n));
+    cf_gguf_value *v = cf_calloc((size_t)n + 1, sizeof *v);
+    if (v == NULL) {
+        return cf_fail(err, CF_ENOMEM,
+                       "out of memory for %" PRIu64 " metadata values", n);
+    }
+    *values = v;
+    *n_values = (size_t)n;
+    for (uint64_t i = 0; i < n; i++) {
+        CF_TRY(read_value(&c, &v[i]));
+    }
+    CF_TRY(get_alignment(v, (size_t)n, &align, err));
+    return read_tensors(g, i_part, &c, n_tensors, align);
+}
+
+/* ---- split models -------------------------------------------------------- */
+
+static bool value_i64(const cf_gguf_value *v, int64_t *out);
+
+/* An unsigned split key below `limit`; absent gives `otherwise`. */
+static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key,
+                              int64_t otherwise, int64_t *out, cf_error *err)
+{
+    const cf_gguf_value *found = scan_values(v, n, key);
+    *out = otherwise;
+    if (found == NULL) {
+        return CF_OK;
+    }
+    if (!value_i64(found, out) || *out < 0 || *out > UINT32_MAX) {
+        return cf_fail_at(err, CF_EFORMAT, found->off,
+                          "%s at byte %" PRIu64 " is not a count", key,
+                          found->off);
+    }
+    return CF_OK;
+}
+
+/* The name of part `i` of `n`: "x-00001-of-00003.gguf" gives "x-00002-of-...".
+ * The caller frees *out. */
+static cf_status part_path(char **out, const char *first, uint32_t i,
+                           uint32_t n, cf_error *err)
+{
+    char tail[64];
+    char want[64];
+    snprintf(want, sizeof want, "-%05u-of-%05u.gguf", 1u, n);
+    snprintf(tail, sizeof tail, "-%05u-of-%05u.gguf", i + 1, n);
+    size_t len = strlen(first);
+    size_t len_tail = strlen(want);
+    if (len < len_tail || strcmp(first + len - len_tail, want) != 0) {
+        return cf_fail(err, CF_EFORMAT,
+                       "the first of %u parts must be named NAME%s", n, want);
+    }
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_add(&b, first, len - len_tail);
+    cf_buf_adds(&b, tail);
+    *out = cf_buf_take(&b);
+    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+/* Maps and reads part i, and checks that it says it is that part. */
+static cf_status add_part(cf_gguf *g, uint32_t i, uint32_t n, cf_error *err)
+{
+    char *path = NULL;
+    cf_gguf_value *values = NULL;
+    size_t n_values = 0;
+    int64_t no = 0;
+    CF_TRY(part_path(&path, g->path, i, n, err));
+    part *pt = &g->parts[i];
+    cf_status st = cf_os_map_open(&pt->map, path, err);
+    if (st == CF_OK) {
+        pt->p = pt->map.p;
+        pt->n = pt->map.n;
+        g->n_parts = i + 1;
+        st = read_part(g, i, &values, &n_values, err);
+        if (st == CF_OK) {
+            st = split_number(values, n_values, "split.no", -1, &no, err);
+        }
+        if (st == CF_OK && no != (int64_t)i) {
+            st = cf_fail(err, CF_EFORMAT, "split.no is not %u", i);
+        }
+        if (st != CF_OK) {
+            st = cf_fail_in(err, st, path);
+        }
+    }
+    cf_free(values);
+    cf_free(path);
+    return st;
+}
+
+/* Reads the parts that part 0 announces. */
+static cf_status add_parts(cf_gguf *g, cf_error *err)
+{
+    int64_t no = 0;
+    int64_t count = 0;
+    int64_t n_tensors = 0;
+    CF_TRY(split_number(g->values, g->n_values, "split.no", 0, &no, err));
+    CF_TRY(split_number(g->values, g->n_values, "split.count", 1, &count, err));
+    CF_TRY(split_number(g->values, g->n_values, "split.tensors.count", -1,
+                        &n_tensors, err));
+    if (no != 0) {
+        return cf_fail(err, CF_EINVAL,
+                       "this is part %lld of a split model, open the first",
+                       (long long)no + 1);
+    }
+    if (count > N_PARTS_MAX) {
+        return cf_fail(err, CF_EFORMAT, "split.count is %lld",
+                       (long long)count);
+    }
+    if (count > 1) {
+        if (g->path == NULL) {
+            return cf_fail(err, CF_EUNSUPPORTED,
+                           "a split model cannot be read from memory");
+        }
+        part *grown = cf_realloc(g->parts, (size_t)count, sizeof *g->parts);
+        if (grown == NULL) {
+            return cf_fail(err, CF_ENOMEM, "out of memory for %lld parts",
+                           (long long)count);
+        }
+        g->parts = grown;
+        memset(g->parts + 1, 0, (size_t)(count - 1) * sizeof *g->parts);
+        for (uint32_t i = 1; i < (uint32_t)count; i++) {
+            CF_TRY(add_part(g, i, (uint32_t)count, err));
+        }
+    }
+    if (n_tensors >= 0 && (uint64_t)n_tensors != g->n_tensors) {
+        return cf_fail(err, CF_EFORMAT,
+                       "split.tensors.count is %lld, the parts hold %zu",
+                       (long long)n_tensors, g->n_tensors);
+    }
+    return CF_OK;
+}
+
+/* ---- open and close ------------------------------------------------------ */
+
+/* Everything after part 0's bytes are known. */
+static cf_status read_all_parts(cf_gguf *g, cf_error *err)
+{
+    CF_TRY(read_part(g, 0, &g->values, &g->n_values, err));
+    CF_TRY(order_values(g, err));
+    CF_TRY(add_parts(g, err));
+    CF_TRY(order_tensors(g, err));
+    return check_overlap(g, err);
+}
+
+static cf_status new_gguf(cf_gguf **out, const char *path, cf_error *err)
+{
+    cf_gguf *g = cf_calloc(1, sizeof *g);
+    if (g != NULL) {
+        g->parts = cf_calloc(1, sizeof *g->parts);
+        g->path = path != NULL ? cf_strdup(path) : NULL;
+    }
+    if (g == NULL || g->parts == NULL || (path != NULL && g->path == NULL)) {
+        cf_gguf_close(g);
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    g->n_parts = 1;
+    *out = g;
+    return CF_OK;
+}
+
+cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err)
+{
+    cf_gguf *g = NULL;
+    CF_TRY(new_gguf(&g, path, err));
+    part *pt = &g->parts[0];
+    cf_status st = cf_os_map_open(&pt->map, path, err);
+    if (st == CF_OK) {
+        pt->p = pt->map.p;
+        pt->n = pt->map.n;
+        st = read_all_parts(g, err);
+    }
+    if (st != CF_OK) {
+        cf_gguf_close(g);
+        return st;
+    }
+    *out = g;
+    return CF_OK;
+}
+
+cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n,
+                              cf_error *err)
+{
+    cf_gguf *g = NULL;
+    CF_TRY(new_gguf(&g, NULL, err));
+    g->parts[0].p = bytes;
+    g->parts[0].n = n;
+    cf_status st = read_all_parts(g, err);
+    if (st != CF_OK) {
+        cf_gguf_close(g);
+        return st;
+    }
+    *out = g;
+    return CF_OK;
+}
+
+void cf_gguf_close(cf_gguf *g)
+{
+    if (g == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < g->n_parts; i++) {
+        cf_os_map_close(&g->parts[i].map);
+    }
+    cf_free(g->parts);
+    cf_free(g->values);
+    cf_free(g->value_order);
+    cf_free(g->tensors);
+    cf_free(g->tensor_order);
+    cf_free(g->path);
+    cf_free(g);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+const char *cf_gguf_path(const cf_gguf *g)
+{
+    return g->path != NULL ? g->path : "";
+}
+
+uint64_t cf_gguf_file_bytes(const cf_gguf *g)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < g->n_parts; i++) {
+        total += g->parts[i].n;
+    }
+    return total;
+}
+
+uint32_t cf_gguf_n_parts(const cf_gguf *g)
+{
+    return g->n_parts;
+}
+
+cf_str cf_gguf_part(const cf_gguf *g, uint32_t i, uint64_t *header_bytes)
+{
+    CF_ASSERT(i < g->n_parts);
+    *header_bytes = g->parts[i].data_off;
+    return cf_str_make((const char *)g->parts[i].p, g->parts[i].n);
+}
+
+size_t cf_gguf_n_values(const cf_gguf *g)
+{
+    return g->n_values;
+}
+
+const cf_gguf_value *cf_gguf_value_at(const cf_gguf *g, size_t i)
+{
+    CF_ASSERT(i < g->n_values);
+    return &g->values[i];
+}
+
+const cf_gguf_value *cf_gguf_find(const cf_gguf *g, const char *key)
+{
+    cf_str want = cf_str_from(key);
+    size_t lo = 0;
+    size_t hi = g->n_values;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const cf_gguf_value *v = &g->values[g->value_order[mid]];
+        int d = compare_str(want, v->key);
+        if (d == 0) {
+            return v;
+        }
+        if (d < 0) {
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return NULL;
+}
+
+size_t cf_gguf_n_tensors(const cf_gguf *g)
+{
+    return g->n_tensors;
+}
+
+const cf_gguf_tensor *cf_gguf_tensor_at(const cf_gguf *g, size_t i)
+{
+    CF_ASSERT(i < g->n_tensors);
+    return &g->tensors[i];
+}
+
+const cf_gguf_tensor *cf_gguf_find_tensor(const cf_gguf *g, const char *name)
+{
+    cf_str want = cf_str_from(name);
+    size_t lo = 0;
+    size_t hi = g->n_tensors;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const cf_gguf_tensor *t = &g->tensors[g->tensor_order[mid]];
+        int d = compare_str(want, t->name);
+        if (d == 0) {
+            return t;
+        }
+        if (d < 0) {
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return NULL;
+}
+
+/* ---- values as numbers --------------------------------------------------- */
+
+/* The integer at p; false for other types and what does not fit. */
+static bool load_i64(cf_gguf_type type, const unsigned char *p, int64_t *out)
+{
+    uint64_t u = load_uint(p, scalar_bytes(type));
+    switch (type) {
+    case CF_GGUF_U8:
+    case CF_GGUF_U16:
+    case CF_GGUF_U32:
+        *out = (int64_t)u;
+        return true;
+    case CF_GGUF_I8:
+        *out = u < 0x80 ? (int64_t)u : (int64_t)u - 0x100;
+        return true;
+    case CF_GGUF_I16:
+        *out = u < 0x8000 ? (int64_t)u : (int64_t)u - 0x10000;
+        return true;
+    case CF_GGUF_I32:
+        *out = u < 0x80000000 ? (int64_t)u : (int64_t)u - 0x100000000;
+        return true;
+    case CF_GGUF_I64:
+        memcpy(out, &u, sizeof *out);
+        return true;
+    case CF_GGUF_U64:
+        *out = (int64_t)(u & INT64_MAX);
+        return u <= INT64_MAX;
+    default:
+        return false;
+    }
+}
+
+static bool load_number(cf_gguf_type type, const unsigned char *p, double *out)
+{
+    int64_t i = 0;
+    if (type == CF_GGUF_F32) {
+        *out = load_f32(p);
+        return true;
+    }
+    if (type == CF_GGUF_F64) {
+        *out = load_f64(p);
+        return true;
+    }
+    if (type == CF_GGUF_U64) {
+        *out = (double)load_uint(p, 8);
+        return true;
+    }
+    if (!load_i64(type, p, &i)) {
+        return false;
+    }
+    *out = (double)i;
+    return true;
+}
+
+static bool value_i64(const cf_gguf_value *v, int64_t *out)
+{
+    return load_i64(v->type, v->p, out);
+}
+
+bool cf_gguf_get_u64(const cf_gguf *g, const char *key, uint64_t *out)
+{
+    const cf_gguf_value *v = cf_gguf_find(g, key);
+    int64_t i = 0;
+    if (v != NULL && v->type == CF_GGUF_U64) {
+        *out = load_uint(v->p, 8);
+        return true;
+    }
+    if (v == NULL || !value_i64(v, &i) || i < 0) {
+        return false;
+    }
+    *out = (uint64_t)i;
+    return true;
+}
+
+bool cf_gguf_get_i64(const cf_gguf *g, const char *key, int64_t *out)
+{
+    const cf_gguf_value *v = cf_gguf_find(g, key);
+    int64_t i = 0;
+    if (v == NULL || !value_i64(v, &i)) {
+        return false;
+    }
+    *out = i;
+    return true;
+}
+
+bool cf_gguf_get_f64(const cf_gguf *g, const char *key, double *out)
+{
+    const cf_gguf_value *v = cf_gguf_find(g, key);
+    return v != NULL && load_number(v->type, v->p, out);
+}
+
+bool cf_gguf_get_bool(const cf_gguf *g, const char *key, bool *out)
+{
+    const cf_gguf_value *v = cf_gguf_find(g, key);
+    if (v == NULL || v->type != CF_GGUF_BOOL) {
+        return false;
+    }
+    *out = v->p[0] != 0;
+    return true;
+}
+
+bool cf_gguf_get_str(const cf_gguf *g, const char *key, cf_str *out)
+{
+    const cf_gguf_value *v = cf_gguf_find(g, key);
+    if (v == NULL || v->type != CF_GGUF_STRING) {
+        return false;
+    }
+    *out = cf_str_make((const char *)v->p + 8, (size_t)load_uint(v->p, 8));
+    return true;
+}
+
+double cf_gguf_item_f64(const cf_gguf_value *v, uint64_t i)
+{
+    double d = 0;
+    CF_ASSERT(i < v->n);
+    const unsigned char *p = v->p + i * scalar_bytes(v->item);
+    if (v->item == CF_GGUF_BOOL) {
+        return p[0];
+    }
+    return load_number(v->item, p, &d) ? d : 0;
+}
+
+int64_t cf_gguf_item_i64(const cf_gguf_value *v, uint64_t i)
+{
+    int64_t out = 0;
+    CF_ASSERT(i < v->n);
+    const unsigned char *p = v->p + i * scalar_bytes(v->item);
+    if (v->item == CF_GGUF_BOOL) {
+        return p[0];
+    }
+    if (v->item == CF_GGUF_U64 && load_uint(p, 8) > INT64_MAX) {
+        return INT64_MAX;
+    }
+    if (v->item == CF_GGUF_F32 || v->item == CF_GGUF_F64) {
+        double d = cf_gguf_item_f64(v, i);
+        return d >= -9e18 && d <= 9e18 ? (int64_t)d : 0;
+    }
+    return load_i64(v->item, p, &out) ? out : 0;
+}
+
+bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i,
+                      cf_str *out)
+{
+    if (v->item != CF_GGUF_STRING || *i >= v->n) {
+        return false;
+    }
+    const unsigned char *p = v->p + *at;
+    uint64_t n = load_uint(p, 8);
+    *out = cf_str_make((const char *)p + 8, (size_t)n);
+    *at += 8 + n;
+    (*i)++;
+    return true;
+}
+
+const char *cf_gguf_type_name(cf_gguf_type type)
+{
+    static const char *const names[] = {
+        "uint8", "int8",   "uint16", "int16",  "uint32", "int32",  "float32",
+        "bool",  "string", "array",  "uint64", "int64",  "float64"};
+    size_t i = (size_t)type;
+    return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
