@@ -30,6 +30,8 @@ typedef struct cf_mat {
     size_t row_bytes; /* bytes from one row to the next */
 } cf_mat;
 
+struct cf_attn;
+
 /* Rows of activations made ready for one weight type: float, or 8-bit blocks
  * with scales and sums.  Made once by prepare, read by many matmuls. */
 typedef struct cf_kernels {

@@ -1,0 +1,205 @@
+/*
+ * kernel_ref.c - the plain C kernels: the definition, and what --exact runs.
+ *
+ * Weights are dequantised to float32, activations stay float32, products are
+ * summed in double in a fixed order.  Slow on purpose where that is simpler.
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/kernel/half.h"
+#include "core/kernel/kernel.h"
+
+static size_t ref_prepared_bytes(cf_dtype type, size_t n_col)
+{
+    (void)type;
+    return (n_col * sizeof(float) + 63) / 64 * 64;
+}
+
+static unsigned ref_prepared_class(cf_dtype type)
+{
+    (void)type;
+    return 0;
+}
+
+static void ref_prepare(void *restrict out, cf_dtype type,
+                        const float *restrict x, size_t n_x, size_t n_col)
+{
+    size_t step = ref_prepared_bytes(type, n_col);
+    for (size_t t = 0; t < n_x; t++) {
+        memcpy((char *)out + t * step, x + t * n_col, n_col * sizeof *x);
+    }
+}
+
+/* Eight running sums, so that a compiler can use vectors without changing
+ * the order. */
+static double dot(const float *a, const float *b, size_t n)
+{
+    double sum[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (size_t j = 0; j < 8; j++) {
+            sum[j] += (double)a[i + j] * (double)b[i + j];
+        }
+    }
+    for (size_t j = 0; i < n; i++, j++) {
+        sum[j] += (double)a[i] * (double)b[i];
+    }
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) +
+           ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+}
+
+/* scratch: one dequantised row */
+static size_t ref_matmul_scratch_bytes(cf_dtype type, size_t n_col)
+{
+    return ref_prepared_bytes(type, n_col);
+}
+
+static void ref_matmul(float *y, size_t y_stride, const cf_mat *w,
+                       const void *xp, size_t n_x, size_t row0, size_t row1,
+                       void *scratch)
+{
+    size_t step = ref_prepared_bytes(w->type, w->n_col);
+    float *row = scratch;
+    assert(row1 <= w->n_row);
+    for (size_t r = row0; r < row1; r++) {
+        cf_dtype_to_f32(w->type, row, (const char *)w->p + r * w->row_bytes,
+                        w->n_col);
+        for (size_t t = 0; t < n_x; t++) {
+            const void *x = (const char *)xp + t * step;
+            y[t * y_stride + r] = (float)dot(row, x, w->n_col);
+        }
+    }
+}
+
+static void ref_rms_norm(float *out, const float *x, const float *w, size_t n,
+                         float eps)
+{
+    double mean = dot(x, x, n) / (double)n;
+    float scale = (float)(1.0 / sqrt(mean + (double)eps));
+    for (size_t i = 0; i < n; i++) {
+        out[i] = w ? x[i] * scale * w[i] : x[i] * scale;
+    }
+}
+
+/* silu(x) = x / (1 + exp(-x))   (Elfwing, Uchibe and Doya 2017) */
+static void ref_silu_mul(float *out, const float *gate, const float *up,
+                         size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
+    }
+}
+
+/* gelu(x) = x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))   (Hendrycks
+ * and Gimpel 2016, the tanh form) */
+static void ref_gelu_mul(float *out, const float *gate, const float *up,
+                         size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = gate[i];
+        float u = 0.79788456f * (g + 0.044715f * g * g * g);
+        out[i] = 0.5f * g * (1.0f + tanhf(u)) * up[i];
+    }
+}
+
+static void ref_add(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] += x[i];
+    }
+}
+
+static void ref_f32_to_f16(uint16_t *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = cf_float_to_half(x[i]);
+    }
+}
+
+static void ref_f16_to_f32(float *out, const uint16_t *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = cf_half_to_float(x[i]);
+    }
+}
+
+/* Element i of a cached vector. */
+static float cached(const void *v, size_t i, bool is_f16)
+{
+    return is_f16 ? cf_half_to_float(((const uint16_t *)v)[i])
+                  : ((const float *)v)[i];
+}
+
+/* The vector of position p. */
+static const void *cached_row(const void *const *block, uint32_t p,
+                              uint32_t size, bool is_f16)
+{
+    size_t off = (size_t)(p % CF_KV_BLOCK) * size;
+    return (const char *)block[p / CF_KV_BLOCK] +
+           off * (is_f16 ? sizeof(uint16_t) : sizeof(float));
+}
+
+static void ref_attend_one(const cf_attn *a, const float *q, float *out)
+{
+    uint32_t n = a->last - a->first + 1;
+    float *s = a->scratch;
+    float max = -INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        const void *k =
+            cached_row(a->k_block, a->first + i, a->head_size, a->is_f16);
+        double sum = 0;
+        for (size_t c = 0; c < a->head_size; c++) {
+            sum += (double)q[c] * (double)cached(k, c, a->is_f16);
+        }
+        s[i] = (float)sum * a->scale;
+        if (a->soft_cap > 0) {
+            s[i] = a->soft_cap * tanhf(s[i] / a->soft_cap);
+        }
+        max = s[i] > max ? s[i] : max;
+    }
+    double total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        s[i] = expf(s[i] - max);
+        total += (double)s[i];
+    }
+    for (size_t c = 0; c < a->head_size_v; c++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            const void *v =
+                cached_row(a->v_block, a->first + i, a->head_size_v, a->is_f16);
+            sum += (double)s[i] * (double)cached(v, c, a->is_f16);
+        }
+        out[c] = (float)(sum / total);
+    }
+}
+
+static void ref_attend(const cf_attn *a)
+{
+    assert(a->first <= a->last);
+    for (size_t h = 0; h < a->n_q; h++) {
+        ref_attend_one(a, a->q + h * a->q_stride, a->out + h * a->out_stride);
+    }
+}
+
+const cf_kernels *cf_kernels_ref(void)
+{
+    static const cf_kernels ref = {
+        .name = "ref",
+        .prepared_bytes = ref_prepared_bytes,
+        .prepared_class = ref_prepared_class,
+        .prepare = ref_prepare,
+        .matmul = ref_matmul,
+        .matmul_scratch_bytes = ref_matmul_scratch_bytes,
+        .row_multiple = 1,
+        .rms_norm = ref_rms_norm,
+        .silu_mul = ref_silu_mul,
+        .gelu_mul = ref_gelu_mul,
+        .add = ref_add,
+        .f32_to_f16 = ref_f32_to_f16,
+        .f16_to_f32 = ref_f16_to_f32,
+        .attend = ref_attend,
+    };
+    return &ref;
+}

@@ -1,0 +1,602 @@
+/*
+ * test_kernel.c - every kernel set against the reference, and the reference
+ * against answers worked out by hand.
+ */
+#include <math.h>
+
+#include "core/base/alloc.h"
+#include "core/kernel/half.h"
+#include "core/kernel/kernel.h"
+#include "tests/support/rand.h"
+#include "tests/support/t.h"
+
+static const cf_dtype types[] = {
+    CF_F32,  CF_F16,  CF_BF16, CF_Q8_0, CF_Q4_0, CF_Q4_1,   CF_Q5_0,  CF_Q5_1,
+    CF_Q2_K, CF_Q3_K, CF_Q4_K, CF_Q5_K, CF_Q6_K, CF_IQ4_NL, CF_IQ4_XS};
+enum { N_TYPES = sizeof types / sizeof types[0] };
+
+static const char *const set_names[] = {"ref", "avx2", "avx512", "neon"};
+enum { N_SETS = 4 };
+
+/* Where the half floats of a block lie; 0xFFFF where there is none. */
+static void half_offsets(cf_dtype type, size_t off[2])
+{
+    off[0] = 0;
+    off[1] = SIZE_MAX;
+    switch ((unsigned)type) {
+    case CF_Q4_1:
+    case CF_Q5_1:
+    case CF_Q4_K:
+    case CF_Q5_K:
+        off[1] = 2;
+        break;
+    case CF_Q2_K:
+        off[0] = 80;
+        off[1] = 82;
+        break;
+    case CF_Q3_K:
+        off[0] = 108;
+        break;
+    case CF_Q6_K:
+        off[0] = 208;
+        break;
+    }
+}
+
+static void put_half(unsigned char *p, float f)
+{
+    uint16_t h = cf_float_to_half(f);
+    p[0] = (unsigned char)h;
+    p[1] = (unsigned char)(h >> 8);
+}
+
+/* A random matrix in the file's layout; the caller frees m.p. */
+static cf_mat random_mat(cf_rand *r, cf_dtype type, uint32_t n_row,
+                         uint32_t n_col)
+{
+    cf_dtype_info info = cf_dtype_get(type);
+    cf_mat m = {.type = type, .n_row = n_row, .n_col = n_col};
+    m.row_bytes = cf_dtype_row_bytes(type, n_col);
+    size_t n = m.row_bytes * n_row, off[2];
+    unsigned char *p = cf_alloc(n);
+    assert_non_null(p);
+    half_offsets(type, off);
+    for (size_t b = 0; b < n; b += info.blk_bytes) {
+        for (size_t i = 0; i < info.blk_bytes; i++) {
+            p[b + i] = (unsigned char)cf_rand_u64(r);
+        }
+        if (type == CF_F32) {
+            float f = cf_rand_float(r);
+            memcpy(p + b, &f, sizeof f);
+        } else if (type == CF_BF16) {
+            uint32_t u = cf_float_bits(cf_rand_float(r));
+            p[b] = (unsigned char)(u >> 16);
+            p[b + 1] = (unsigned char)(u >> 24);
+        } else {
+            put_half(p + b + off[0], cf_rand_float(r) * 0.1f);
+            if (off[1] != SIZE_MAX) {
+                put_half(p + b + off[1], cf_rand_float(r) * 0.1f);
+            }
+        }
+    }
+    m.p = p;
+    return m;
+}
+
+static float *random_floats(cf_rand *r, size_t n)
+{
+    float *x = cf_calloc(n + 1, sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = cf_rand_float(r);
+    }
+    return x;
+}
+
+static void test_half__every_value(void **state)
+{
+    (void)state;
+    for (uint32_t h = 0; h < 0x10000; h++) {
+        float f = cf_half_to_float((uint16_t)h);
+        if (f == f) {
+            assert_int_equal(cf_float_to_half(f), h);
+        } else {
+            assert_int_equal(cf_float_to_half(f) & 0x7C00, 0x7C00);
+            assert_int_not_equal(cf_float_to_half(f) & 0x3FF, 0);
+        }
+    }
+    assert_true(cf_half_to_float(0x3C00) == 1.0f);
+    assert_true(cf_half_to_float(0x0001) == 0x1p-24f);
+    assert_true(cf_half_to_float(0xFBFF) == -65504.0f);
+}
+
+static void test_half__ties_to_even(void **state)
+{
+    (void)state;
+    assert_int_equal(cf_float_to_half(1.0f + 0x1p-11f), 0x3C00);
+    assert_int_equal(cf_float_to_half(1.0f + 0x3p-11f), 0x3C02);
+    assert_int_equal(cf_float_to_half(0x1p-25f), 0);
+    assert_int_equal(cf_float_to_half(0x3p-25f), 2);
+    assert_int_equal(cf_float_to_half(65519.9f), 0x7BFF);
+    assert_int_equal(cf_float_to_half(65520.0f), 0x7C00);
+}
+
+static void test_dtype__facts(void **state)
+{
+    (void)state;
+    assert_null(cf_dtype_get(4).name);
+    assert_null(cf_dtype_get(31).name);
+    assert_null(cf_dtype_get(UINT32_MAX).name);
+    assert_string_equal(cf_dtype_get(CF_Q4_K).name, "Q4_K");
+    assert_int_equal(cf_dtype_row_bytes(CF_Q6_K, 512), 420);
+    assert_int_equal(cf_dtype_row_bytes(CF_BF16, 7), 14);
+}
+
+static void test_dtype__q4_0_by_hand(void **state)
+{
+    (void)state;
+    unsigned char b[18] = {0, 0x40}; /* d = 2 */
+    float out[32];
+    b[2] = 0xF0;
+    b[17] = 0x1A;
+    cf_dtype_to_f32(CF_Q4_0, out, b, 32);
+    assert_true(out[0] == -16 && out[16] == 14);
+    assert_true(out[15] == 4 && out[31] == -14);
+    assert_true(out[1] == -16);
+}
+
+static void test_dtype__q5_1_by_hand(void **state)
+{
+    (void)state;
+    unsigned char b[24] = {0, 0x3C, 0, 0xC0}; /* d = 1, m = -2 */
+    float out[32];
+    b[4] = 0x01; /* weight 0 */
+    b[7] = 0x80; /* weight 31 */
+    b[8] = 0x05;
+    b[23] = 0x30;
+    cf_dtype_to_f32(CF_Q5_1, out, b, 32);
+    assert_true(out[0] == 16 + 5 - 2 && out[31] == 16 + 3 - 2);
+    assert_true(out[1] == -2);
+}
+
+static void test_dtype__k_quants_by_hand(void **state)
+{
+    (void)state;
+    float out[256];
+    unsigned char q4[144] = {0, 0x3C, 0, 0x38}; /* d = 1, dmin = 1/2 */
+    q4[4 + 0] = 0xC3;   /* scale 0 is 3; high bits of scale 4: 3 */
+    q4[4 + 4] = 0x42;   /* minimum 0 is 2; high bits of minimum 4: 1 */
+    q4[4 + 8] = 0x51;   /* scale 4: 1 | 3 << 4, minimum 4: 5 | 1 << 4 */
+    q4[16] = 0x07;      /* weight 0 is 7, weight 32 is 0 */
+    q4[16 + 64] = 0x0F; /* weight 128 */
+    cf_dtype_to_f32(CF_Q4_K, out, q4, 256);
+    assert_true(out[0] == 3 * 7 - 1.0f);
+    assert_true(out[1] == -1.0f);
+    assert_true(out[128] == 49 * 15 - 10.5f);
+
+    unsigned char q6[210] = {0};
+    put_half(q6 + 208, 0.5f);
+    q6[192 + 2] = 0xFE; /* scale of 32..47 is -2 */
+    q6[32] = 0x09;      /* weight 32: low bits 9 */
+    q6[128] = 0x0C;     /* weight 32: high bits 3 */
+    cf_dtype_to_f32(CF_Q6_K, out, q6, 256);
+    assert_true(out[32] == -1.0f * (57 - 32));
+    assert_true(out[33] == 32.0f);
+
+    unsigned char q3[110] = {0};
+    put_half(q3 + 108, 1.0f);
+    q3[96] = 0x01;     /* scale 0: low bits 1; scale 8: low bits 0 */
+    q3[96 + 8] = 0x02; /* scale 0: high bits 2 */
+    q3[32] = 0x03;     /* weight 0 is 3 */
+    q3[1] = 0x01;      /* weight 1 has its high bit */
+    cf_dtype_to_f32(CF_Q3_K, out, q3, 256);
+    assert_true(out[0] == (33 - 32) * (3 - 4));
+    assert_true(out[1] == 0.0f);
+    assert_true(out[16] == -32.0f * -4.0f);
+
+    unsigned char q2[84] = {0};
+    put_half(q2 + 80, 1.0f);
+    put_half(q2 + 82, 1.0f);
+    q2[9] = 0x35;            /* weights 144..159: scale 5, minimum 3 */
+    q2[16 + 32 + 16] = 0x02; /* weight 144 is 2 */
+    cf_dtype_to_f32(CF_Q2_K, out, q2, 256);
+    assert_true(out[144] == 5 * 2 - 3 && out[145] == -3 && out[0] == 0);
+
+    unsigned char iq[136] = {0};
+    put_half(iq, 1.0f);
+    iq[3] = 0x80;          /* high bits of scale 7: 2 */
+    iq[4 + 3] = 0x30;      /* low bits of scale 7: 3 */
+    iq[8 + 7 * 16] = 0xF0; /* weights 224 and 240 */
+    cf_dtype_to_f32(CF_IQ4_XS, out, iq, 256);
+    assert_true(out[224] == 3 * -127 && out[240] == 3 * 113);
+    assert_true(out[0] == -32 * -127);
+}
+
+/* Everything a matmul test needs. */
+typedef struct job {
+    const cf_kernels *k;
+    cf_mat w;
+    size_t n_x;
+    float *x;
+    char *xp;
+    float *y;
+    void *scratch;
+} job;
+
+static job job_new(cf_rand *r, const cf_kernels *k, cf_dtype type,
+                   uint32_t n_row, uint32_t n_col, size_t n_x)
+{
+    job j = {.k = k, .n_x = n_x};
+    j.w = random_mat(r, type, n_row, n_col);
+    j.x = random_floats(r, n_x * n_col);
+    size_t bytes = k->prepared_bytes(type, n_col);
+    assert_int_equal(bytes % 64, 0);
+    j.xp = cf_alloc_aligned(64, bytes * n_x);
+    j.y = cf_calloc(n_x * n_row, sizeof(float));
+    j.scratch = cf_alloc_aligned(64, k->matmul_scratch_bytes(type, n_col) + 64);
+    assert_true(j.xp && j.y && j.scratch);
+    k->prepare(j.xp, type, j.x, n_x, n_col);
+    return j;
+}
+
+static void job_free(job *j)
+{
+    cf_free((void *)(uintptr_t)j->w.p);
+    cf_free(j->x);
+    cf_free_aligned(j->xp);
+    cf_free(j->y);
+    cf_free_aligned(j->scratch);
+}
+
+/* The tolerance: activations are rounded to 8 bits against weights of a
+ * quantised type, each by at most half a step of (largest / 127); errors add
+ * up like the root of the length times the size of the weights. */
+static void check_matmul(job *j)
+{
+    bool is_float = cf_dtype_get(j->w.type).n_block == 1;
+    size_t n_col = j->w.n_col, n_row = j->w.n_row;
+    float *row = cf_calloc(n_col, sizeof *row);
+    assert_non_null(row);
+    for (size_t r = 0; r < n_row; r++) {
+        cf_dtype_to_f32(j->w.type, row,
+                        (const char *)j->w.p + r * j->w.row_bytes, n_col);
+        double norm = 0;
+        for (size_t c = 0; c < n_col; c++) {
+            norm += (double)row[c] * (double)row[c];
+        }
+        for (size_t t = 0; t < j->n_x; t++) {
+            double want = 0;
+            for (size_t c = 0; c < n_col; c++) {
+                want += (double)row[c] * (double)j->x[t * n_col + c];
+            }
+            double have = (double)j->y[t * n_row + r];
+            /* 1/254 is half a step; six deviations of a uniform error */
+            double tol = sqrt(norm) * (is_float ? 1e-5 : 6.0 / 254 / 1.732);
+            if (!(fabs(have - want) <= tol + 1e-6)) {
+                fail_msg("%s %s row %zu x %zu of [%zu, %zu]: %g, want %g, "
+                         "tolerance %g",
+                         j->k->name, cf_dtype_get(j->w.type).name, r, t, n_row,
+                         n_col, have, want, tol);
+            }
+        }
+    }
+    cf_free(row);
+}
+
+/* Random lengths: one block, a few, an odd number of them. */
+static uint32_t random_cols(cf_rand *r, cf_dtype type)
+{
+    uint32_t block = cf_dtype_get(type).n_block;
+    if (block == 1) {
+        return 1 + (uint32_t)cf_rand_below(r, 300);
+    }
+    return block * (1 + (uint32_t)cf_rand_below(r, block == 32 ? 13 : 4));
+}
+
+static void test_matmul__close_to_float64(void **state)
+{
+    (void)state;
+    cf_rand r = {1};
+    for (size_t s = 0; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (size_t i = 0; k && i < N_TYPES * 12; i++) {
+            cf_dtype type = types[i % N_TYPES];
+            uint32_t n_row = 1 + (uint32_t)cf_rand_below(&r, 70);
+            size_t n_x = i % 3 ? 1 + cf_rand_below(&r, 20) : 1;
+            job j = job_new(&r, k, type, n_row, random_cols(&r, type), n_x);
+            k->matmul(j.y, n_row, &j.w, j.xp, n_x, 0, n_row, j.scratch);
+            check_matmul(&j);
+            job_free(&j);
+        }
+    }
+}
+
+/* Bit for bit: rows of x one at a time, and output rows in slices, against
+ * everything at once. */
+static void test_matmul__batch_invariant(void **state)
+{
+    (void)state;
+    cf_rand r = {2};
+    for (size_t s = 0; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (size_t i = 0; k && i < N_TYPES * 12; i++) {
+            cf_dtype type = types[i % N_TYPES];
+            uint32_t n_row = 1 + (uint32_t)cf_rand_below(&r, 150);
+            size_t n_x = 2 + cf_rand_below(&r, 40);
+            job j = job_new(&r, k, type, n_row, random_cols(&r, type), n_x);
+            k->matmul(j.y, n_row, &j.w, j.xp, n_x, 0, n_row, j.scratch);
+            float *y = cf_calloc(n_x * n_row, sizeof *y);
+            assert_non_null(y);
+            size_t step = k->prepared_bytes(type, j.w.n_col);
+            for (size_t t = 0; t < n_x;) {
+                size_t n = i % 2 ? 1 : 1 + cf_rand_below(&r, n_x - t);
+                for (size_t row = 0; row < n_row;) {
+                    size_t end =
+                        row + k->row_multiple * (1 + cf_rand_below(&r, n_row));
+                    end = end > n_row ? n_row : end;
+                    k->matmul(y + t * n_row, n_row, &j.w, j.xp + t * step, n,
+                              row, end, j.scratch);
+                    row = end;
+                }
+                t += n;
+            }
+            assert_memory_equal(y, j.y, n_x * n_row * sizeof *y);
+            cf_free(y);
+            job_free(&j);
+        }
+    }
+}
+
+/* What prepare writes for a row does not depend on its neighbours. */
+static void test_prepare__batch_invariant(void **state)
+{
+    (void)state;
+    cf_rand r = {3};
+    for (size_t s = 0; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (size_t i = 0; k && i < N_TYPES; i++) {
+            job j = job_new(&r, k, types[i], 1, random_cols(&r, types[i]), 7);
+            size_t step = k->prepared_bytes(types[i], j.w.n_col);
+            char *one = cf_alloc_aligned(64, step);
+            assert_non_null(one);
+            for (size_t t = 0; t < j.n_x; t++) {
+                memset(one, 0, step);
+                k->prepare(one, types[i], j.x + t * j.w.n_col, 1, j.w.n_col);
+                assert_memory_equal(one, j.xp + t * step, step);
+            }
+            cf_free_aligned(one);
+            job_free(&j);
+        }
+    }
+}
+
+static void near_all(const char *what, const float *have, const float *want,
+                     size_t n, float tol)
+{
+    for (size_t i = 0; i < n; i++) {
+        float limit = tol * (1.0f + fabsf(want[i]));
+        if (!(fabsf(have[i] - want[i]) <= limit)) {
+            fail_msg("%s: element %zu of %zu is %g, want %g", what, i, n,
+                     (double)have[i], (double)want[i]);
+        }
+    }
+}
+
+static void test_elementwise__like_the_reference(void **state)
+{
+    (void)state;
+    cf_rand r = {4};
+    const cf_kernels *ref = cf_kernels_ref();
+    for (size_t s = 1; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (size_t n = 1; k && n < 90; n++) {
+            float *x = random_floats(&r, n), *w = random_floats(&r, n);
+            float *a = random_floats(&r, n), *b = random_floats(&r, n);
+            for (size_t i = 0; i < n; i++) {
+                x[i] *= i % 7 == 3 ? 120.0f : 6.0f;
+            }
+            ref->rms_norm(a, x, w, n, 1e-5f);
+            k->rms_norm(b, x, w, n, 1e-5f);
+            near_all("rms_norm", b, a, n, 2e-6f);
+            ref->rms_norm(a, x, NULL, n, 1e-5f);
+            memcpy(b, x, n * sizeof *b);
+            k->rms_norm(b, b, NULL, n, 1e-5f);
+            near_all("rms_norm", b, a, n, 2e-6f);
+            ref->silu_mul(a, x, w, n);
+            k->silu_mul(b, x, w, n);
+            near_all("silu_mul", b, a, n, 1e-6f);
+            ref->gelu_mul(a, x, w, n);
+            memcpy(b, x, n * sizeof *b);
+            k->gelu_mul(b, b, w, n);
+            near_all("gelu_mul", b, a, n, 1e-6f);
+            memcpy(a, x, n * sizeof *a);
+            memcpy(b, x, n * sizeof *b);
+            ref->add(a, w, n);
+            k->add(b, w, n);
+            assert_memory_equal(a, b, n * sizeof *a);
+            cf_free(x);
+            cf_free(w);
+            cf_free(a);
+            cf_free(b);
+        }
+    }
+}
+
+static void test_convert__like_the_reference(void **state)
+{
+    (void)state;
+    cf_rand r = {5};
+    const cf_kernels *ref = cf_kernels_ref();
+    for (size_t s = 1; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (size_t n = 1; k && n < 70; n++) {
+            float *x = random_floats(&r, n);
+            uint16_t a[70], b[70];
+            float fa[70], fb[70];
+            for (size_t i = 0; i < n; i++) {
+                x[i] = ldexpf(x[i], (int)cf_rand_below(&r, 44) - 26);
+            }
+            ref->f32_to_f16(a, x, n);
+            k->f32_to_f16(b, x, n);
+            assert_memory_equal(a, b, n * sizeof *a);
+            ref->f16_to_f32(fa, a, n);
+            k->f16_to_f32(fb, a, n);
+            assert_memory_equal(fa, fb, n * sizeof *fa);
+            cf_free(x);
+        }
+    }
+}
+
+/* One attention case with room for its cache blocks. */
+typedef struct attn_case {
+    cf_attn a;
+    void *k_data[8], *v_data[8];
+    float q[6 * 160], out[6 * 160], scratch[CF_ATTN_SCRATCH(6, 256)];
+} attn_case;
+
+/* n random floats or halves; the caller frees them. */
+static void *random_cache(cf_rand *r, size_t n, bool is_f16)
+{
+    float *x = random_floats(r, n);
+    if (!is_f16) {
+        return x;
+    }
+    uint16_t *h = cf_calloc(n, sizeof *h);
+    assert_non_null(h);
+    cf_kernels_ref()->f32_to_f16(h, x, n);
+    cf_free(x);
+    return h;
+}
+
+static void attn_fill(cf_rand *r, attn_case *c)
+{
+    static const uint32_t sizes[] = {8, 16, 64, 80, 128, 160};
+    cf_attn *a = &c->a;
+    *a = (cf_attn){.n_q = 1 + cf_rand_below(r, 6),
+                   .head_size = sizes[cf_rand_below(r, 6)],
+                   .head_size_v = sizes[cf_rand_below(r, 6)],
+                   .is_f16 = cf_rand_below(r, 2) == 1,
+                   .soft_cap = cf_rand_below(r, 3) ? 0.0f : 3.0f,
+                   .scale = 0.4f};
+    a->last = (uint32_t)cf_rand_below(r, 256);
+    a->first =
+        cf_rand_below(r, 2) ? 0 : (uint32_t)cf_rand_below(r, a->last + 1);
+    a->q_stride = a->head_size;
+    a->out_stride = a->head_size_v;
+    a->q = c->q;
+    a->out = c->out;
+    a->scratch = c->scratch;
+    a->k_block = (const void *const *)c->k_data;
+    a->v_block = (const void *const *)c->v_data;
+    for (size_t i = 0; i < a->n_q * a->head_size; i++) {
+        c->q[i] = cf_rand_float(r) * 2;
+    }
+    for (size_t b = 0; b < 8; b++) {
+        size_t nk = CF_KV_BLOCK * (size_t)a->head_size;
+        size_t nv = CF_KV_BLOCK * (size_t)a->head_size_v;
+        c->k_data[b] = random_cache(r, nk, a->is_f16);
+        c->v_data[b] = random_cache(r, nv, a->is_f16);
+    }
+}
+
+static void test_attend__like_the_reference(void **state)
+{
+    (void)state;
+    cf_rand r = {6};
+    static attn_case c;
+    float want[6 * 160];
+    for (size_t s = 1; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (int i = 0; k && i < 80; i++) {
+            attn_fill(&r, &c);
+            size_t n = c.a.n_q * c.a.head_size_v;
+            cf_kernels_ref()->attend(&c.a);
+            memcpy(want, c.out, n * sizeof *want);
+            memset(c.out, 0, sizeof c.out);
+            k->attend(&c.a);
+            near_all("attend", c.out, want, n, 1e-5f);
+            /* One head alone gives the same bits as all together. */
+            memcpy(want, c.out, n * sizeof *want);
+            cf_attn one = c.a;
+            one.n_q = 1;
+            for (size_t h = 0; h < c.a.n_q; h++) {
+                one.q = c.q + h * c.a.q_stride;
+                one.out = c.out + h * c.a.out_stride;
+                k->attend(&one);
+            }
+            assert_memory_equal(c.out, want, n * sizeof *want);
+            for (size_t b = 0; b < 8; b++) {
+                cf_free(c.k_data[b]);
+                cf_free(c.v_data[b]);
+            }
+        }
+    }
+}
+
+static void test_attend__average_of_equals(void **state)
+{
+    (void)state;
+    float k[CF_KV_BLOCK * 8] = {0}, v[CF_KV_BLOCK * 8], q[8] = {1}, out[8];
+    float scratch[CF_ATTN_SCRATCH(1, 32)];
+    const void *kb = k, *vb = v;
+    for (size_t i = 0; i < CF_KV_BLOCK * 8; i++) {
+        v[i] = (float)(i / 8);
+    }
+    cf_attn a = {.out = out,
+                 .q = q,
+                 .n_q = 1,
+                 .q_stride = 8,
+                 .out_stride = 8,
+                 .k_block = &kb,
+                 .v_block = &vb,
+                 .first = 2,
+                 .last = 6,
+                 .head_size = 8,
+                 .head_size_v = 8,
+                 .scale = 1,
+                 .scratch = scratch};
+    for (size_t s = 0; s < N_SETS; s++) {
+        const cf_kernels *set = cf_kernels_pick(set_names[s]);
+        if (set) {
+            memset(out, 0, sizeof out);
+            set->attend(&a);
+            assert_true(fabsf(out[0] - 4.0f) < 1e-6f);
+            assert_true(fabsf(out[7] - 4.0f) < 1e-6f);
+        }
+    }
+}
+
+static void test_pick__names(void **state)
+{
+    (void)state;
+    assert_non_null(cf_kernels_pick(NULL));
+    assert_ptr_equal(cf_kernels_pick("ref"), cf_kernels_ref());
+    assert_null(cf_kernels_pick("sse9"));
+    for (size_t s = 0; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        if (k) {
+            assert_string_equal(k->name, set_names[s]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_half__every_value),
+        cmocka_unit_test(test_half__ties_to_even),
+        cmocka_unit_test(test_dtype__facts),
+        cmocka_unit_test(test_dtype__q4_0_by_hand),
+        cmocka_unit_test(test_dtype__q5_1_by_hand),
+        cmocka_unit_test(test_dtype__k_quants_by_hand),
+        cmocka_unit_test(test_matmul__close_to_float64),
+        cmocka_unit_test(test_matmul__batch_invariant),
+        cmocka_unit_test(test_prepare__batch_invariant),
+        cmocka_unit_test(test_elementwise__like_the_reference),
+        cmocka_unit_test(test_convert__like_the_reference),
+        cmocka_unit_test(test_attend__like_the_reference),
+        cmocka_unit_test(test_attend__average_of_equals),
+        cmocka_unit_test(test_pick__names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
