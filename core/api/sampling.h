@@ -1,10 +1,33 @@
 /*
  * sampling.h - from logits to one token, and the reasons.
  *
- * The chain, in this order: suppressed tokens and logit bias, constraint
- * mask, repetition, presence and frequency penalties, no-repeat n-gram,
- * top-k, top-p, min-p (over the untempered distribution), temperature, draw.
- * Each step is off at its zero value.
+ * The chain, in this order; each step is off at its zero value:
+ *
+ *   suppress     suppressed tokens leave; bias is added to logits, and a bias
+ *                of -INFINITY makes its token leave
+ *   constraint   tokens whose bit is not set leave
+ *   penalties    over the tokens of the window: first the repetition penalty,
+ *                logit / p if positive, logit * p if negative (Keskar et al.
+ *                2019), then presence once and frequency times the count
+ *   no-repeat    a token that would complete an n-gram of the window leaves
+ *   top-k        the k largest logits stay (Fan et al. 2018)
+ *   top-p        the fewest of the most probable whose probabilities sum to
+ *                at least p stay (Holtzman et al. 2020)
+ *   min-p        at least min_p times the largest probability stays (Nguyen
+ *                et al. 2024)
+ *   temperature  probabilities are those of logit / temperature
+ *   draw         one of them by a uniform number
+ *
+ * Probabilities within a step are over the tokens still there, and before
+ * "temperature" they are untempered: temperature never changes who is in the
+ * draw.  Where logits are equal the smaller id is the better one.  A logit
+ * that is not a number is never chosen.  The draw walks the tokens that are
+ * left, best first when top-k or top-p put them in order, else by id.  The
+ * uniform number is a function of seed and draw number alone (Philox, Salmon
+ * et al. 2011), so seeking costs nothing.
+ *
+ * Greedy (temperature 0, or top-k 1) takes the best after "no-repeat" and
+ * runs nothing behind it.
  *
  * Threads:  one thread at a time.
  * Memory:   everything is allocated when the sampler is made; a draw
@@ -29,8 +52,7 @@ typedef struct cf_sampling {
     float min_p;       /* 0: off */
     uint64_t seed;
 
-    float repetition_penalty;  /* 0 or 1: off; logit/p if > 0, else logit*p
-                                  (Keskar et al. 2019) */
+    float repetition_penalty;  /* below 1 counts as 1, which is off */
     float presence_penalty;    /* subtracted once from what occurred */
     float frequency_penalty;   /* subtracted times the count */
     uint32_t penalty_window;   /* last n tokens looked at; 0: all */
@@ -38,7 +60,8 @@ typedef struct cf_sampling {
                                   an n-gram seen in the window is refused */
     uint32_t no_repeat_window; /* 0: all; raised to n when smaller */
 
-    const cf_logit_bias *bias; /* [n_bias], copied by cf_sampler_new */
+    const cf_logit_bias *bias; /* [n_bias], copied by cf_sampler_new; an id
+                                  outside the vocabulary is CF_EINVAL */
     size_t n_bias;
     const cf_token *suppress; /* [n_suppress], likewise; ids outside the
                                  vocabulary are ignored */
@@ -53,7 +76,8 @@ typedef enum cf_removed_by {
     CF_REMOVED_NGRAM,
     CF_REMOVED_TOP_K,
     CF_REMOVED_TOP_P,
-    CF_REMOVED_MIN_P
+    CF_REMOVED_MIN_P,
+    CF_REMOVED_TEMPERATURE /* temperature 0 leaves the best alone */
 } cf_removed_by;
 
 /* "kept", "suppress", "constraint" ... */
@@ -95,7 +119,7 @@ typedef struct cf_draw {
 
 typedef struct cf_sampler cf_sampler;
 
-/* CF_EINVAL, naming the option, for values that are not numbers or below
+/* CF_EINVAL, naming the option, for values that are not numbers or outside
  * their range; CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sampler_new(cf_sampler **out,
                                      const cf_sampling *options, size_t n_vocab,
