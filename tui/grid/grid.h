@@ -1,0 +1,91 @@
+/*
+ * grid.h - a screen in memory: cells with a glyph and a style.
+ *
+ * Views draw here; tui/term sends what changed to the terminal, and tests
+ * compare the grid as text.  Everything put into a grid goes through
+ * cluster.h, so no byte of untrusted text reaches a terminal as a control.
+ *
+ * Coordinates: column x from the left and row y from the top, from 0.  What
+ * falls outside the clip rectangle is dropped.
+ *
+ * Threads:  one thread at a time.
+ * Memory:   one block for the cells; cf_grid_resize() may fail.
+ */
+#ifndef CF_TUI_GRID_GRID_H
+#define CF_TUI_GRID_GRID_H
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+#include "core/base/str.h"
+#include "tui/grid/cluster.h"
+#include "tui/grid/style.h"
+
+typedef struct cf_rect {
+    int x, y, w, h; /* cells; w and h are never negative */
+} cf_rect;
+
+typedef struct cf_cell {
+    cf_glyph glyph; /* width 0: the right half of the cell before */
+    cf_style style;
+} cf_cell;
+
+typedef struct cf_grid {
+    int w, h;
+    cf_cell *cell; /* [h, w] */
+    cf_rect clip;
+    int cursor_x, cursor_y; /* where the real cursor goes; -1: nowhere */
+    bool ascii_lines;       /* draw borders with + - | */
+} cf_grid;
+
+void cf_grid_init(cf_grid *g);
+void cf_grid_deinit(cf_grid *g);
+
+/* Makes the grid w x h and blank. */
+CF_MUST_USE cf_status cf_grid_resize(cf_grid *g, int w, int h, cf_error *err);
+
+/* Blank, no cursor, clip on everything. */
+void cf_grid_clear(cf_grid *g);
+
+/* Limits drawing to the part of `r` inside the grid. */
+void cf_grid_set_clip(cf_grid *g, cf_rect r);
+
+void cf_grid_fill(cf_grid *g, cf_rect r, uint32_t cp, cf_style style);
+
+/* Puts text on one line from (x, y) over at most `width` cells; returns the
+ * cells used.  A text that does not fit ends in '~'.  Newlines are spelled
+ * out. */
+int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text,
+                cf_style style);
+
+/* The same for a C string, and with printf's formatting (texts of up to 511
+ * bytes). */
+int cf_grid_puts(cf_grid *g, int x, int y, int width, const char *text,
+                 cf_style style);
+int cf_grid_putf(cf_grid *g, int x, int y, int width, cf_style style,
+                 const char *fmt, ...) CF_PRINTF(6, 7);
+
+/* Puts one cluster; returns its width, 0 when it does not fit in `width`. */
+int cf_grid_put_cluster(cf_grid *g, int x, int y, int width,
+                        const cf_cluster *c, cf_style style);
+
+/* Gives every cell of a row part another style, keeping its glyph. */
+void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style);
+
+/* Lines: a box around r with a title in its top edge; a horizontal and a
+ * vertical line. */
+void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style,
+                 cf_style title_style);
+void cf_grid_hline(cf_grid *g, int x, int y, int w, cf_style style);
+void cf_grid_vline(cf_grid *g, int x, int y, int h, cf_style style);
+
+/* Appends the grid as text, a line a row, trailing spaces cut. */
+void cf_grid_dump(const cf_grid *g, cf_buf *out);
+
+/* Appends the styles: a line a row, runs as "NAME:cells", normal ones left
+ * out; rows without any are left out ("12: title:40 @2" means row 12, forty
+ * cells of title from column 2). */
+void cf_grid_dump_styles(const cf_grid *g, cf_buf *out);
+
+const char *cf_style_get_name(cf_style style);
+
+#endif
