@@ -8,14 +8,16 @@
 #include <string.h>
 
 #include "core/base/os.h"
+#include "tui/cli/man.h"
 
 const cf_cli_command cf_cli_commands[] = {
+    {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},
     {NULL, NULL, NULL, NULL},
 };
 
-enum { COMMON_MAX = 12 };
+enum { COMMON_MAX = 14 };
 
 static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
 {
@@ -33,25 +35,55 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
          &cli->has_seed},
         {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL,
          "slow reference arithmetic in float32", NULL},
+        {"--kernels", 0, CF_OPT_STR, &cli->kernel_set, "SET",
+         "instruction set: ref, avx2, avx512 or neon (default: the best)",
+         NULL},
         {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
+        {"--help", 'h', CF_OPT_FLAG, &cli->is_help, NULL, "explain the command",
+         NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     memcpy(table, all, sizeof all);
 }
 
+/* A command's own letter hides the common one. */
+static void hide_letters(cf_opt *common, const cf_opt *own)
+{
+    for (; own != NULL && own->name != NULL; own++) {
+        for (cf_opt *o = common; o->name != NULL; o++) {
+            if (own->letter != 0 && o->letter == own->letter) {
+                o->letter = 0;
+            }
+        }
+    }
+}
+
 static void print_help(cf_cli *cli, const cf_opt *own)
 {
     const cf_cli_command *c = cli->command;
+    cf_opt common[COMMON_MAX];
+    common_options(cli, common);
+    if (cli->is_man) {
+        cf_man_command(stdout, c, own);
+        return;
+    }
+    hide_letters(common, own);
     printf("usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
            c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
     if (own != NULL && own->name != NULL) {
         printf("\noptions:\n");
         cf_options_print(stdout, own);
     }
-    cf_opt common[COMMON_MAX];
-    common_options(cli, common);
     printf("\ncommon options:\n");
     cf_options_print(stdout, common);
+}
+
+void cf_cli_man_common(FILE *to)
+{
+    cf_cli cli = {0};
+    cf_opt common[COMMON_MAX];
+    common_options(&cli, common);
+    cf_man_options(to, common);
 }
 
 int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
@@ -93,6 +125,16 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err)
         break;
     }
     return CF_EXIT_ENGINE;
+}
+
+int cf_cli_print(const cf_cli *cli, const cf_buf *out)
+{
+    cf_error err;
+    if (cf_buf_check(out, &err) != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    fwrite(cf_buf_cstr(out), 1, out->n, stdout);
+    return CF_EXIT_OK;
 }
 
 int cf_cli_usage(const cf_cli *cli, const char *message)
@@ -235,5 +277,10 @@ int cf_cli_main(int argc, char **argv)
     }
     cf_cli cli = {.command = command};
     int skip = argc > 1 ? 2 : 1;
-    return command->run(&cli, argc - skip, argv + skip);
+    int status = command->run(&cli, argc - skip, argv + skip);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == CF_EXIT_OK) {
+        fprintf(stderr, "confab %s: standard output: write error\n", name);
+        status = CF_EXIT_ENGINE;
+    }
+    return status;
 }

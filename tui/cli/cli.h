@@ -36,10 +36,13 @@ typedef struct cf_cli {
     const char *template_; /* -t; file or name */
     const char *db;
     uint32_t n_threads, n_ctx;
+    const char *kernel_set; /* --kernels; NULL: the best */
     uint64_t seed;
     bool has_seed;
     bool is_exact;
     bool is_json;
+    bool is_help; /* never seen set: --help is answered before */
+    bool is_man;  /* --help is wanted as a section of the man page */
 } cf_cli;
 
 struct cf_cli_command {
@@ -69,7 +72,12 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err);
 /* Prints "confab COMMAND: message" with how to get help; CF_EXIT_USAGE. */
 int cf_cli_usage(const cf_cli *cli, const char *message);
 
-/* Opens the model that -m names, with the common options. */
+/* Writes `out` to standard output; CF_EXIT_OK, or the status of running out
+ * of memory or space, with its message. */
+int cf_cli_print(const cf_cli *cli, const cf_buf *out);
+
+/* Opens the .gguf file that -m names, with the common options (open_engine.c).
+ * CF_EINVAL when none was given, or something that is no file. */
 CF_MUST_USE cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
                                          bool vocab_only, cf_error *err);
 
@@ -88,7 +96,11 @@ typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item,
 int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
                  void *ud);
 
+int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
+int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_help(cf_cli *cli, int argc, char **argv);
+int cf_cmd_model(cf_cli *cli, int argc, char **argv);
+int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
 int cf_cmd_version(cf_cli *cli, int argc, char **argv);
 
 #endif

@@ -1,47 +1,51 @@
 /*
- * cmd_help.c - confab help, confab version.
+ * cmd_help.c - confab help.
  */
 #include <string.h>
 
 #include "tui/cli/cli.h"
+#include "tui/cli/man.h"
 
-int cf_cmd_version(cf_cli *cli, int argc, char **argv)
+static int help_one(const cf_cli *cli, const char *name)
 {
-    int n_rest;
-    int done = cf_cli_options(cli, NULL, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
+    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0) {
+            char help[] = "--help";
+            char *args[] = {help, NULL};
+            cf_cli asked = {.command = c};
+            return c->run(&asked, 1, args);
+        }
     }
-    if (cli->is_json) {
-        printf("{\"version\":\"%s\"}\n", CF_VERSION);
-    } else {
-        printf("confab %s\n", CF_VERSION);
-    }
-    return CF_EXIT_OK;
+    return cf_cli_usage(cli, "no such command");
 }
 
 int cf_cmd_help(cf_cli *cli, int argc, char **argv)
 {
+    bool is_man = false;
+    const cf_opt own[] = {
+        {"--man", 0, CF_OPT_FLAG, &is_man, NULL,
+         "print the whole man page in mdoc(7)", NULL},
+        {0},
+    };
     int n_rest;
-    int done = cf_cli_options(cli, NULL, argc, argv, &n_rest);
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
     if (done >= 0) {
         return done;
     }
-    if (n_rest > 0) {
-        for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-            if (strcmp(c->name, argv[0]) == 0) {
-                char help[] = "--help";
-                char *args[] = {help, NULL};
-                cf_cli asked = {.command = c};
-                return c->run(&asked, 1, args);
-            }
-        }
-        return cf_cli_usage(cli, "no such command");
+    if (n_rest > 1) {
+        return cf_cli_usage(cli, "takes one command");
+    }
+    if (is_man) {
+        cf_man_page(stdout);
+        return CF_EXIT_OK;
+    }
+    if (n_rest == 1) {
+        return help_one(cli, argv[0]);
     }
     printf("confab - a debugger for prompts\n\n"
            "usage: confab COMMAND [OPTION ...] [ARGUMENT ...]\n\n");
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-        char left[40];
+        char left[48];
         snprintf(left, sizeof left, "%s %s", c->name, c->arguments);
         printf("  %-32s %s\n", left, c->summary);
     }

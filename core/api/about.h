@@ -1,0 +1,29 @@
+/*
+ * about.h - what this build of confab consists of.
+ *
+ * Threads:  no state.
+ */
+#ifndef CF_CORE_API_ABOUT_H
+#define CF_CORE_API_ABOUT_H
+
+#include <stddef.h>
+
+enum { CF_ABOUT_LIBRARIES = 8, CF_ABOUT_TEXT = 48 };
+
+typedef struct cf_about_library {
+    const char *name;
+    char version[CF_ABOUT_TEXT]; /* of the library that is loaded now */
+} cf_about_library;
+
+typedef struct cf_about {
+    const char *version;    /* confab's */
+    const char *kernel_set; /* the best this machine runs */
+    const char *compiler;
+    unsigned n_cpus; /* processors this process may run on */
+    cf_about_library library[CF_ABOUT_LIBRARIES];
+    size_t n_library;
+} cf_about;
+
+void cf_about_get(cf_about *out);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * program.h - running the program under test as a person's shell would.
+ */
+#ifndef CF_TESTS_SUPPORT_PROGRAM_H
+#define CF_TESTS_SUPPORT_PROGRAM_H
+
+#include <stddef.h>
+
+#include "core/base/buf.h"
+
+typedef struct cf_program {
+    int status; /* exit status, or 128 + the signal that ended it */
+    cf_buf out; /* standard output */
+    cf_buf err; /* standard error */
+} cf_program;
+
+/* The path in $CONFAB_BIN, or NULL: skip the test then. */
+const char *cf_program_path(void);
+
+/*
+ * Runs the program with argv (ended by NULL, without the program's name) and
+ * `input` as its standard input, and waits.  Fails the test when it cannot
+ * be run.  cf_program_deinit() afterwards.
+ */
+void cf_program_run(cf_program *p, const char *const *argv, const char *input,
+                    size_t n_input);
+void cf_program_deinit(cf_program *p);
+
+/* The same with arguments in place: CF_PROGRAM(&p, "version", "--json"). */
+#define CF_PROGRAM(p, ...) \
+    cf_program_run((p), (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * test_cli.c - options, exit statuses, the commands that need no model.
+ */
+#include "core/base/json.h"
+#include "tests/support/program.h"
+#include "tests/support/t.h"
+#include "tui/cli/options.h"
+
+static void test_options__forms(void **state)
+{
+    (void)state;
+    bool flag = false, was_given = false;
+    const char *text = NULL;
+    uint32_t n = 0;
+    uint64_t big = 0;
+    float f = 0;
+    cf_opt_list list = {.n = 0};
+    const cf_opt own[] = {
+        {"--flag", 'f', CF_OPT_FLAG, &flag, NULL, "", NULL},
+        {"--text", 't', CF_OPT_STR, &text, "T", "", NULL},
+        {"--number", 'n', CF_OPT_U32, &n, "N", "", &was_given},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    const cf_opt more[] = {
+        {"--big", 'n', CF_OPT_U64, &big, "N", "", NULL},
+        {"--float", 0, CF_OPT_F32, &f, "X", "", NULL},
+        {"--list", 'l', CF_OPT_LIST, &list, "L", "", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    char a[][24] = {"one",
+                    "-n",
+                    "7",
+                    "--text=x=y",
+                    "-",
+                    "--big",
+                    "18446744073709551615",
+                    "-f",
+                    "--float=-1",
+                    "-l",
+                    "a",
+                    "-l",
+                    "b",
+                    "--",
+                    "-n"};
+    char *argv[sizeof a / sizeof a[0]];
+    int argc = (int)(sizeof a / sizeof a[0]);
+    for (int i = 0; i < argc; i++) {
+        argv[i] = a[i];
+    }
+    int n_rest;
+    cf_error err;
+    T_OK(cf_options_read(own, more, argc, argv, &n_rest, &err), err);
+    assert_int_equal(n_rest, 3);
+    assert_string_equal(argv[0], "one");
+    assert_string_equal(argv[1], "-");
+    assert_string_equal(argv[2], "-n");
+    assert_true(flag);
+    assert_true(was_given);
+    assert_string_equal(text, "x=y");
+    assert_int_equal(n, 7);
+    assert_true(big == UINT64_MAX);
+    assert_true(f == -1);
+    assert_int_equal(list.n, 2);
+    assert_string_equal(list.v[1], "b");
+}
+
+static void test_options__mistakes(void **state)
+{
+    (void)state;
+    uint32_t n = 0;
+    float f = 0;
+    bool flag = false;
+    const cf_opt own[] = {
+        {"--number", 'n', CF_OPT_U32, &n, "N", "", NULL},
+        {"--float", 0, CF_OPT_F32, &f, "X", "", NULL},
+        {"--flag", 0, CF_OPT_FLAG, &flag, NULL, "", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    static const char *const bad[] = {"--number=4294967296",
+                                      "--number=-1",
+                                      "--number=",
+                                      "--number=3x",
+                                      "--float=nan",
+                                      "--float=1e99",
+                                      "--flag=1",
+                                      "--numbe=1",
+                                      "-x",
+                                      "-n7",
+                                      "--number"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char arg[32];
+        snprintf(arg, sizeof arg, "%s", bad[i]);
+        char *argv[] = {arg, NULL};
+        int n_rest;
+        cf_error err;
+        T_FAILS(cf_options_read(own, NULL, 1, argv, &n_rest, &err), CF_EINVAL);
+        assert_non_null(strchr(err.text, '-'));
+    }
+}
+
+static void test_cli__exit_statuses(void **state)
+{
+    (void)state;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    static const struct {
+        const char *argv[4];
+        int status;
+        const char *err; /* part of the message */
+    } t[] = {
+        {{"version", NULL}, 0, ""},
+        {{"no-such-command", NULL}, 2, "no-such-command"},
+        {{"version", "--nonsense", NULL}, 2, "--nonsense"},
+        {{"version", "--threads", NULL}, 2, "--threads"},
+        {{"help", "no-such", NULL}, 2, "no such command"},
+        {{"--help", NULL}, 0, ""},
+        {{"--version", NULL}, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        cf_program p;
+        cf_program_run(&p, t[i].argv, NULL, 0);
+        assert_int_equal(p.status, t[i].status);
+        assert_non_null(strstr(cf_buf_cstr(&p.err), t[i].err));
+        assert_int_equal(p.out.n == 0, t[i].status != 0);
+        assert_int_equal(p.err.n == 0, t[i].status == 0);
+        cf_program_deinit(&p);
+    }
+}
+
+static void test_cli__version_and_paths(void **state)
+{
+    (void)state;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    cf_program p;
+    cf_error err;
+    json_t *v;
+    CF_PROGRAM(&p, "version", "--json");
+    T_OK(cf_json_read(&v, p.out.p, p.out.n, &err), err);
+    assert_true(cf_json_get_str(v, "version").n > 0);
+    assert_true(cf_json_get_str(v, "kernel_set").n > 0);
+    assert_true(json_object_size(json_object_get(v, "libraries")) > 0);
+    json_decref(v);
+    cf_program_deinit(&p);
+
+    setenv("XDG_CONFIG_HOME", "/x/config", 1);
+    setenv("XDG_DATA_HOME", "relative/is/ignored", 1);
+    unsetenv("XDG_STATE_HOME");
+    setenv("XDG_CACHE_HOME", "", 1);
+    setenv("HOME", "/h", 1);
+    CF_PROGRAM(&p, "paths", "--json");
+    T_OK(cf_json_read(&v, p.out.p, p.out.n, &err), err);
+    T_TEXT(cf_json_get_str(v, "config").p, cf_json_get_str(v, "config").n,
+           "/x/config/confab/confabrc");
+    T_TEXT(cf_json_get_str(v, "database").p, cf_json_get_str(v, "database").n,
+           "/h/.local/share/confab/confab.db");
+    T_TEXT(cf_json_get_str(v, "state").p, cf_json_get_str(v, "state").n,
+           "/h/.local/state/confab");
+    T_TEXT(cf_json_get_str(v, "cache").p, cf_json_get_str(v, "cache").n,
+           "/h/.cache/confab");
+    json_decref(v);
+    cf_program_deinit(&p);
+
+    unsetenv("HOME");
+    CF_PROGRAM(&p, "paths");
+    assert_int_equal(p.status, 2);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "HOME"));
+    cf_program_deinit(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options__forms),
+        cmocka_unit_test(test_options__mistakes),
+        cmocka_unit_test(test_cli__exit_statuses),
+        cmocka_unit_test(test_cli__version_and_paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/*
+ * man.c - the man page from the command and option tables.
+ */
+#include "tui/cli/man.h"
+
+#include <string.h>
+
+/* Text with what roff would act on escaped: a backslash anywhere, a dot or a
+ * quote at the start. */
+static void put_text(FILE *to, const char *text)
+{
+    if (text[0] == '.' || text[0] == '\'') {
+        fputs("\\&", to);
+    }
+    for (const char *p = text; *p != '\0'; p++) {
+        if (p == text && *p >= 'a' && *p <= 'z') {
+            fputc(*p - 'a' + 'A', to); /* a sentence of its own here */
+        } else if (*p == '\\') {
+            fputs("\\e", to);
+        } else if (*p == '-') {
+            fputs("\\-", to);
+        } else {
+            fputc(*p, to);
+        }
+    }
+}
+
+/* A macro's argument: also quoted, so that words stay together. */
+static void put_argument(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"') {
+            fputs("\\(dq", to);
+        } else if (*p == '\\') {
+            fputs("\\e", to);
+        } else {
+            fputc(*p, to);
+        }
+    }
+    fputc('"', to);
+}
+
+void cf_man_options(FILE *to, const cf_opt *table)
+{
+    fputs(".Bl -tag -width Ds\n", to);
+    for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
+        fputs(".It ", to);
+        if (o->letter != 0) {
+            fprintf(to, "Fl %c , ", o->letter);
+        }
+        fprintf(to, "Fl \\-%s", o->name + 2);
+        if (o->value != NULL) {
+            fputs(" Ar ", to);
+            put_argument(to, o->value);
+        }
+        fputc('\n', to);
+        put_text(to, o->help);
+        fputs(".\n", to);
+    }
+    fputs(".El\n", to);
+}
+
+void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own)
+{
+    fprintf(to, ".Ss confab %s\n", command->name);
+    fprintf(to, ".Nm Ic %s\n.Op Ar option ...\n", command->name);
+    if (command->arguments[0] != '\0') {
+        fputs(".Ar ", to);
+        put_argument(to, command->arguments);
+        fputc('\n', to);
+    }
+    fputs(".Pp\n", to);
+    put_text(to, command->summary);
+    fputs(".\n", to);
+    if (own != NULL && own->name != NULL) {
+        cf_man_options(to, own);
+    }
+}
+
+static const char head[] =
+    ".\\\" Made by `confab help --man'; change the option tables, then run\n"
+    ".\\\"     build/confab help --man > docs/confab.1\n"
+    ".Dd November 20, 2026\n"
+    ".Dt CONFAB 1\n"
+    ".Os\n"
+    ".Sh NAME\n"
+    ".Nm confab\n"
+    ".Nd a debugger for prompts\n"
+    ".Sh SYNOPSIS\n"
+    ".Nm\n"
+    ".Ar command\n"
+    ".Op Ar option ...\n"
+    ".Op Ar argument ...\n"
+    ".Sh DESCRIPTION\n"
+    "One program holds a local language model, the chat template, the\n"
+    "tokenizer, the cache, the sampler, the tool parser and the history, and\n"
+    "lets a person look into each of them.\n"
+    "It needs no network and no server.\n"
+    ".Pp\n"
+    "Answers go to standard output, everything else to standard error.\n"
+    "Text that a model or a file supplied is made safe when it is shown on a\n"
+    "terminal, and left as it is otherwise.\n"
+    ".Sh COMMON OPTIONS\n";
+
+static const char tail[] =
+    ".Sh ENVIRONMENT\n"
+    ".Bl -tag -width Ds\n"
+    ".It Ev XDG_CONFIG_HOME , XDG_DATA_HOME , XDG_STATE_HOME , XDG_CACHE_HOME\n"
+    "Where files are kept; see\n"
+    ".Nm Ic paths .\n"
+    ".It Ev CONFAB_NOW\n"
+    "For tests: an instant such as 2025-01-02T03:04:05Z at which the clock\n"
+    "stands still.\n"
+    ".It Ev CONFAB_SEED_IDS\n"
+    "For tests: a number that makes identifiers and fresh seeds repeatable.\n"
+    ".El\n"
+    ".Sh FILES\n"
+    ".Bl -tag -width Ds\n"
+    ".It Pa ~/.config/confab/confabrc\n"
+    "Configuration.\n"
+    ".It Pa ~/.local/share/confab/confab.db\n"
+    "Saved conversations.\n"
+    ".It Pa ~/.local/state/confab/\n"
+    "Logs, input history, registers.\n"
+    ".It Pa ~/.cache/confab/\n"
+    "What can be made again.\n"
+    ".El\n"
+    ".Sh EXIT STATUS\n"
+    ".Bl -tag -width 130 -compact\n"
+    ".It 0\n"
+    "Done.\n"
+    ".It 1\n"
+    "A finding: a difference, a lint error, a failed check.\n"
+    ".It 2\n"
+    "Wrong usage.\n"
+    ".It 3\n"
+    "A bad input file.\n"
+    ".It 4\n"
+    "An engine error.\n"
+    ".It 130\n"
+    "Interrupted.\n"
+    ".El\n";
+
+void cf_man_page(FILE *to)
+{
+    fputs(head, to);
+    cf_cli_man_common(to);
+    fputs(".Sh COMMANDS\n", to);
+    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
+        char help[] = "--help";
+        char *args[] = {help, NULL};
+        cf_cli asked = {.command = c, .is_man = true};
+        c->run(&asked, 1, args);
+    }
+    fputs(tail, to);
+}

@@ -1,0 +1,25 @@
+/*
+ * man.h - the man page in mdoc(7), made from the option tables, so that it
+ * cannot disagree with --help.  docs/confab.1 is what `confab help --man`
+ * prints; a test compares the two.
+ */
+#ifndef CF_TUI_CLI_MAN_H
+#define CF_TUI_CLI_MAN_H
+
+#include <stdio.h>
+
+#include "tui/cli/cli.h"
+
+/* One command: name, arguments, summary, own options. */
+void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own);
+
+/* A list of options. */
+void cf_man_options(FILE *to, const cf_opt *table);
+
+/* The whole page; runs every command's --help. */
+void cf_man_page(FILE *to);
+
+/* The common options as a list (cli.c has their table). */
+void cf_cli_man_common(FILE *to);
+
+#endif
