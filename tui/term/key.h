@@ -1,0 +1,56 @@
+/*
+ * key.h - keys and their names, as configuration files and scripts write
+ * them:  a  G  <Enter>  <Esc>  <C-d>  <M-x>  <S-Tab>  <F1>  <Space>  <lt>
+ */
+#ifndef CF_TUI_TERM_KEY_H
+#define CF_TUI_TERM_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+
+/* A code point, or one of CF_KEY_*, with CF_KEY_ALT added when Alt was held.
+ * Control keys are their control character (^D is 4). */
+typedef uint32_t cf_key;
+
+enum {
+    CF_KEY_ALT = 1u << 30,
+    CF_KEY_NAMED = 1u << 24, /* named keys lie above all code points */
+    CF_KEY_UP = CF_KEY_NAMED,
+    CF_KEY_DOWN,
+    CF_KEY_LEFT,
+    CF_KEY_RIGHT,
+    CF_KEY_HOME,
+    CF_KEY_END,
+    CF_KEY_PAGE_UP,
+    CF_KEY_PAGE_DOWN,
+    CF_KEY_INSERT,
+    CF_KEY_DELETE,
+    CF_KEY_BACKSPACE,
+    CF_KEY_BACK_TAB,
+    CF_KEY_MOUSE_UP, /* wheel */
+    CF_KEY_MOUSE_DOWN,
+    CF_KEY_F1, /* F1 .. F12 follow each other */
+    CF_KEY_F12 = CF_KEY_F1 + 11,
+
+    CF_KEY_TAB = 9,
+    CF_KEY_NEWLINE = 10, /* ^J */
+    CF_KEY_ENTER = 13,
+    CF_KEY_ESC = 27
+};
+
+#define CF_CTRL(letter) ((cf_key)((letter)&31))
+
+/* Appends the key's name. */
+void cf_key_format(cf_buf *out, cf_key key);
+
+/* Reads one key at text[*at..n) and moves *at behind it; false when there is
+ * none or a <name> is unknown. */
+bool cf_key_parse(cf_key *out, const char *text, size_t n, size_t *at);
+
+/* Whether the key types a character into a text. */
+bool cf_key_is_text(cf_key key);
+
+#endif

@@ -1,0 +1,694 @@
+/*
+ * term_curses.c - the real terminal, through ncurses' wide functions.
+ *
+ * Rules kept here:
+ *   1. Only cells that differ from what was last sent are given to curses;
+ *      one doupdate() a frame.
+ *   2. A glyph whose width the C library counts otherwise is replaced before
+ *      curses sees it, so the two never drift apart.
+ *   3. Keys are drained without waiting before poll(): curses reads ahead.
+ *   4. A fatal signal restores the terminal with write() and tcsetattr()
+ *      alone, from bytes prepared at the start.
+ *   5. While the screen is up, standard error goes to an unlinked file; it is
+ *      printed when the screen is left for good.
+ */
+#define _XOPEN_SOURCE_EXTENDED 1
+#include "tui/term/term.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+#include "tui/term/theme.h"
+
+/* Answers and marks that terminals send and curses has no names for. */
+enum {
+    KEY_PASTE_START = KEY_MAX + 1,
+    KEY_PASTE_END,
+    KEY_SYNC_KNOWN, /* the terminal knows synchronized output (mode 2026) */
+    PASTE_WAIT_MS = 1000,
+    CRASH_TEXT_MAX = 512
+};
+
+typedef struct curses_term {
+    cf_term base;
+    SCREEN *screen;
+    int wake_read;
+    cf_cell *sent; /* [h, w]: what curses was last given */
+    int w, h;
+    bool must_redraw;
+    bool has_sync;
+    cf_buf paste;
+    struct sigaction old_action[16];
+} curses_term;
+
+/* What signal handlers need: there is one screen a process. */
+static struct termios original_tty;
+static char restore_bytes[CRASH_TEXT_MAX];
+static size_t n_restore_bytes;
+static char crash_note[CRASH_TEXT_MAX];
+static size_t n_crash_note;
+static volatile sig_atomic_t must_end;
+static int signal_wake_fd = -1;
+static int stderr_copy = -1;
+static FILE *stderr_file;
+
+static const int fatal_signals[] = {SIGSEGV, SIGBUS,  SIGFPE,
+                                    SIGILL,  SIGABRT, SIGSYS};
+static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT};
+enum {
+    N_FATAL = sizeof fatal_signals / sizeof fatal_signals[0],
+    N_ENDING = sizeof ending_signals / sizeof ending_signals[0]
+};
+
+static void write_fully(int fd, const char *p, size_t n)
+{
+    while (n != 0) {
+        ssize_t put = write(fd, p, n);
+        if (put <= 0) {
+            return;
+        }
+        p += put;
+        n -= (size_t)put;
+    }
+}
+
+static void on_fatal(int number)
+{
+    write_fully(STDOUT_FILENO, restore_bytes, n_restore_bytes);
+    tcsetattr(STDIN_FILENO, TCSANOW, &original_tty);
+    write_fully(STDOUT_FILENO, crash_note, n_crash_note);
+    /* SA_RESETHAND put the old disposition back: die of the signal. */
+    raise(number);
+}
+
+static void on_ending(int number)
+{
+    (void)number;
+    int saved = errno;
+    must_end = 1;
+    if (signal_wake_fd >= 0) {
+        write_fully(signal_wake_fd, "q", 1);
+    }
+    errno = saved;
+}
+
+static void add_restore(const char *bytes)
+{
+    size_t n = bytes != NULL && bytes != (char *)-1 ? strlen(bytes) : 0;
+    if (n <= sizeof restore_bytes - n_restore_bytes) {
+        memcpy(restore_bytes + n_restore_bytes, bytes, n);
+        n_restore_bytes += n;
+    }
+}
+
+static char *capability(const char *name)
+{
+    union {
+        const char *in;
+        char *out;
+    } arg = {name};
+    char *bytes = tigetstr(arg.out);
+    return bytes == (char *)-1 ? NULL : bytes;
+}
+
+static void prepare_restore(const char *log_path)
+{
+    n_restore_bytes = 0;
+    add_restore("\033[?2026l\033[?2004l\033[?1000l\033[?1006l");
+    add_restore(capability("sgr0"));
+    add_restore(capability("cnorm"));
+    add_restore(capability("rmkx"));
+    add_restore(capability("rmcup"));
+    int n = snprintf(crash_note, sizeof crash_note,
+                     "\r\nconfab: a fault ended the program; the conversation "
+                     "up to the last moment is in the database%s%s\r\n",
+                     log_path != NULL ? "; log: " : "",
+                     log_path != NULL ? log_path : "");
+    n_crash_note = n > 0 ? (size_t)n : 0;
+    if (n_crash_note >= sizeof crash_note) {
+        n_crash_note = sizeof crash_note - 1;
+    }
+}
+
+static void install_signals(curses_term *t)
+{
+    static char stack[65536];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    sigaltstack(&alternate, NULL);
+    int slot = 0;
+    for (int i = 0; i < N_FATAL; i++) {
+        struct sigaction sa = {.sa_handler = on_fatal,
+                               .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+        sigemptyset(&sa.sa_mask);
+        sigaction(fatal_signals[i], &sa, &t->old_action[slot++]);
+    }
+    for (int i = 0; i < N_ENDING; i++) {
+        struct sigaction sa = {.sa_handler = on_ending};
+        sigemptyset(&sa.sa_mask);
+        sigaction(ending_signals[i], &sa, &t->old_action[slot++]);
+    }
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &ignore, &t->old_action[slot]);
+}
+
+static void restore_signals(curses_term *t)
+{
+    int slot = 0;
+    for (int i = 0; i < N_FATAL; i++) {
+        sigaction(fatal_signals[i], &t->old_action[slot++], NULL);
+    }
+    for (int i = 0; i < N_ENDING; i++) {
+        sigaction(ending_signals[i], &t->old_action[slot++], NULL);
+    }
+    sigaction(SIGPIPE, &t->old_action[slot], NULL);
+}
+
+static void capture_stderr(void)
+{
+    stderr_file = tmpfile();
+    if (stderr_file != NULL) {
+        stderr_copy = dup(STDERR_FILENO);
+        dup2(fileno(stderr_file), STDERR_FILENO);
+    }
+}
+
+void cf_term_captured_stderr(cf_buf *out)
+{
+    if (stderr_file == NULL) {
+        return;
+    }
+    (void)fflush(stderr);
+    char part[4096];
+    off_t off = 0;
+    for (;;) {
+        ssize_t n = pread(fileno(stderr_file), part, sizeof part, off);
+        if (n <= 0) {
+            return;
+        }
+        cf_buf_add(out, part, (size_t)n);
+        off += n;
+    }
+}
+
+static void release_stderr(void)
+{
+    if (stderr_file == NULL) {
+        return;
+    }
+    cf_buf said = CF_BUF_INIT;
+    cf_term_captured_stderr(&said);
+    dup2(stderr_copy, STDERR_FILENO);
+    close(stderr_copy);
+    (void)fclose(stderr_file); /* a temporary file: nothing to lose */
+    stderr_file = NULL;
+    if (said.n != 0) {
+        write_fully(STDERR_FILENO, said.p, said.n);
+    }
+    cf_buf_deinit(&said);
+}
+
+/* Paste marks, and the question whether frames can be sent as one. */
+static void start_modes(void)
+{
+    static const char start[] = "\033[?2004h\033[?2026$p";
+    write_fully(STDOUT_FILENO, start, sizeof start - 1);
+}
+
+static void end_modes(void)
+{
+    static const char end[] = "\033[?2004l";
+    write_fully(STDOUT_FILENO, end, sizeof end - 1);
+}
+
+static void configure_curses(const cf_term_options *opts)
+{
+    raw();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    intrflush(stdscr, FALSE);
+    leaveok(stdscr, FALSE);
+    if (getenv("ESCDELAY") == NULL) {
+        set_escdelay(25);
+    }
+    define_key("\033[200~", KEY_PASTE_START);
+    define_key("\033[201~", KEY_PASTE_END);
+    define_key("\033[?2026;1$y", KEY_SYNC_KNOWN);
+    define_key("\033[?2026;2$y", KEY_SYNC_KNOWN);
+    if (opts->mouse) {
+        mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+        mouseinterval(0);
+    }
+}
+
+static bool wants_color(const cf_term_options *opts)
+{
+    if (opts->color != CF_COLOR_AUTO) {
+        return opts->color == CF_COLOR_ALWAYS;
+    }
+    const char *no = getenv("NO_COLOR");
+    return no == NULL || no[0] == '\0';
+}
+
+static cf_status grow(curses_term *t, cf_error *err)
+{
+    int w = COLS, h = LINES;
+    size_t n;
+    if (!cf_mul_size(&n, (size_t)w, (size_t)h)) {
+        return cf_fail(err, CF_ELIMIT, "a screen of %d x %d cells", w, h);
+    }
+    cf_cell *sent = cf_calloc(n, sizeof *sent);
+    if (sent == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the screen");
+    }
+    cf_free(t->sent);
+    t->sent = sent;
+    t->w = w;
+    t->h = h;
+    t->must_redraw = true;
+    return CF_OK;
+}
+
+/* ---- output ------------------------------------------------------------- */
+
+static void put_cell(const curses_term *t, int x, int y, const cf_cell *c)
+{
+    cf_look look =
+        cf_theme_look(cf_theme_current(), c->style, t->base.n_colors);
+    attr_t attrs = A_NORMAL;
+    attrs |= look.attr & CF_ATTR_BOLD ? A_BOLD : 0;
+    attrs |= look.attr & CF_ATTR_UNDERLINE ? A_UNDERLINE : 0;
+    attrs |= look.attr & CF_ATTR_REVERSE ? A_REVERSE : 0;
+    attrs |= look.attr & CF_ATTR_DIM ? A_DIM : 0;
+    int pair = t->base.n_colors > 0 && (look.fg >= 0 || look.bg >= 0)
+                   ? alloc_pair(look.fg, look.bg)
+                   : 0;
+    wchar_t text[2 + CF_CELL_MARKS] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < 1 + CF_CELL_MARKS && c->glyph.cp[i] != 0; i++) {
+        text[n++] = (wchar_t)c->glyph.cp[i];
+    }
+    bool is_plain = c->glyph.cp[0] >= 32 && c->glyph.cp[0] < 127;
+    if (!is_plain &&
+        (!t->base.utf8 || wcwidth(text[0]) != (int)c->glyph.width)) {
+        text[0] = t->base.utf8 ? 0xFFFD : L'?';
+        text[1] = 0;
+    }
+    cchar_t cell;
+    setcchar(&cell, text, attrs, (short)(pair > 0 ? pair : 0), NULL);
+    mvadd_wch(y, x, &cell);
+}
+
+static bool same_cell(const cf_cell *a, const cf_cell *b)
+{
+    return a->style == b->style && a->glyph.width == b->glyph.width &&
+           memcmp(a->glyph.cp, b->glyph.cp, sizeof a->glyph.cp) == 0;
+}
+
+static void send_row(curses_term *t, const cf_grid *g, int y)
+{
+    size_t row = (size_t)y * (size_t)t->w;
+    for (int x = 0; x < t->w; x++) {
+        const cf_cell *now = &g->cell[row + (size_t)x];
+        cf_cell *sent = &t->sent[row + (size_t)x];
+        if (!t->must_redraw && same_cell(now, sent)) {
+            continue;
+        }
+        *sent = *now;
+        if (now->glyph.width == 0) {
+            continue; /* came with the cell before */
+        }
+        put_cell(t, x, y, now);
+        if (now->glyph.width == 2 && !t->must_redraw && x + 1 < t->w) {
+            t->sent[row + (size_t)x + 1] = g->cell[row + (size_t)x + 1];
+        }
+    }
+}
+
+static void curses_present(cf_term *term, const cf_grid *g)
+{
+    curses_term *t = (curses_term *)term;
+    if (g->w != t->w || g->h != t->h) {
+        return; /* a resize is on its way */
+    }
+    if (t->must_redraw) {
+        clearok(curscr, TRUE);
+    }
+    for (int y = 0; y < t->h; y++) {
+        send_row(t, g, y);
+    }
+    t->must_redraw = false;
+    if (g->cursor_x >= 0) {
+        move(g->cursor_y, g->cursor_x);
+    }
+    wnoutrefresh(stdscr);
+    curs_set(g->cursor_x >= 0 ? 1 : 0);
+    if (t->has_sync) {
+        write_fully(STDOUT_FILENO, "\033[?2026h", 8);
+    }
+    doupdate();
+    if (t->has_sync) {
+        write_fully(STDOUT_FILENO, "\033[?2026l", 8);
+    }
+}
+
+static void curses_redraw(cf_term *term)
+{
+    ((curses_term *)term)->must_redraw = true;
+}
+
+static void curses_size(const cf_term *term, int *w, int *h)
+{
+    const curses_term *t = (const curses_term *)term;
+    *w = t->w;
+    *h = t->h;
+}
+
+/* ---- input -------------------------------------------------------------- */
+
+typedef struct curses_key {
+    wint_t value;
+    cf_key key;
+} curses_key;
+
+static cf_key translate(wint_t value)
+{
+    static const curses_key table[] = {
+        {KEY_UP, CF_KEY_UP},
+        {KEY_DOWN, CF_KEY_DOWN},
+        {KEY_LEFT, CF_KEY_LEFT},
+        {KEY_RIGHT, CF_KEY_RIGHT},
+        {KEY_HOME, CF_KEY_HOME},
+        {KEY_END, CF_KEY_END},
+        {KEY_PPAGE, CF_KEY_PAGE_UP},
+        {KEY_NPAGE, CF_KEY_PAGE_DOWN},
+        {KEY_IC, CF_KEY_INSERT},
+        {KEY_DC, CF_KEY_DELETE},
+        {KEY_BACKSPACE, CF_KEY_BACKSPACE},
+        {KEY_BTAB, CF_KEY_BACK_TAB},
+        {KEY_ENTER, CF_KEY_ENTER},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].value == value) {
+            return table[i].key;
+        }
+    }
+    if (value >= KEY_F(1) && value <= KEY_F(12)) {
+        return (cf_key)(CF_KEY_F1 + (value - KEY_F(1)));
+    }
+    return 0;
+}
+
+static cf_key mouse_key(void)
+{
+    MEVENT m;
+    if (getmouse(&m) != OK) {
+        return 0;
+    }
+    if (m.bstate & BUTTON4_PRESSED) {
+        return CF_KEY_MOUSE_UP;
+    }
+    return m.bstate & BUTTON5_PRESSED ? CF_KEY_MOUSE_DOWN : 0;
+}
+
+static bool wait_input(int timeout_ms)
+{
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&p, 1, timeout_ms) > 0;
+}
+
+/* Collects what lies between the paste marks. */
+static void read_paste(curses_term *t)
+{
+    cf_buf_reset(&t->paste);
+    for (;;) {
+        wint_t value;
+        int kind = get_wch(&value);
+        if (kind == ERR) {
+            if (!wait_input(PASTE_WAIT_MS)) {
+                return; /* the closing mark got lost */
+            }
+            continue;
+        }
+        if (kind == KEY_CODE_YES) {
+            if (value == KEY_PASTE_END) {
+                return;
+            }
+            continue;
+        }
+        char text[4];
+        uint32_t cp = value == '\r' ? '\n' : (uint32_t)value;
+        if (cp < 0x110000) {
+            cf_buf_add(&t->paste, text, cf_utf8_encode(text, cp));
+        }
+    }
+}
+
+/* The next event curses has ready; false when there is none. */
+static bool read_event(curses_term *t, cf_event *out)
+{
+    for (;;) {
+        wint_t value;
+        int kind = get_wch(&value);
+        if (kind == ERR) {
+            return false;
+        }
+        if (kind != KEY_CODE_YES) {
+            out->kind = CF_EVENT_KEY;
+            out->key =
+                value == 127 || value == 8 ? CF_KEY_BACKSPACE : (cf_key)value;
+            if (value == CF_KEY_ESC) { /* Alt sends Esc before the key */
+                wint_t second;
+                if (get_wch(&second) == OK) {
+                    out->key = (cf_key)second | CF_KEY_ALT;
+                }
+            }
+            return true;
+        }
+        switch (value) {
+        case KEY_RESIZE:
+            if (grow(t, NULL) == CF_OK) {
+                *out =
+                    (cf_event){.kind = CF_EVENT_RESIZE, .w = t->w, .h = t->h};
+                return true;
+            }
+            break;
+        case KEY_PASTE_START:
+            read_paste(t);
+            out->kind = CF_EVENT_PASTE;
+            out->paste = cf_str_make(cf_buf_cstr(&t->paste), t->paste.n);
+            return true;
+        case KEY_SYNC_KNOWN:
+            t->has_sync = true;
+            break;
+        default:
+            out->kind = CF_EVENT_KEY;
+            out->key = value == KEY_MOUSE ? mouse_key() : translate(value);
+            if (out->key != 0) {
+                return true;
+            }
+        }
+    }
+}
+
+static void curses_wait(cf_term *term, int timeout_ms, cf_event *out)
+{
+    curses_term *t = (curses_term *)term;
+    *out = (cf_event){.kind = CF_EVENT_NONE};
+    if (must_end) {
+        out->kind = CF_EVENT_HANGUP;
+        return;
+    }
+    if (read_event(t, out)) {
+        return;
+    }
+    struct pollfd p[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                          {.fd = t->wake_read, .events = POLLIN}};
+    int n = poll(p, 2, timeout_ms);
+    if (must_end) {
+        out->kind = CF_EVENT_HANGUP;
+        return;
+    }
+    if (n > 0 && (p[1].revents & POLLIN)) {
+        char drain[256];
+        while (read(t->wake_read, drain, sizeof drain) > 0) {
+        }
+        out->kind = CF_EVENT_WAKE;
+        return;
+    }
+    if (n > 0 && (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))) {
+        out->kind = CF_EVENT_HANGUP;
+        return;
+    }
+    read_event(t, out); /* input, or a signal such as SIGWINCH */
+}
+
+/* ---- leaving and coming back -------------------------------------------- */
+
+static void curses_leave(cf_term *term)
+{
+    (void)term;
+    end_modes();
+    def_prog_mode();
+    endwin();
+}
+
+static void curses_enter(cf_term *term)
+{
+    curses_term *t = (curses_term *)term;
+    reset_prog_mode();
+    refresh();
+    start_modes();
+    (void)grow(t, NULL); /* the old size stays when memory is short */
+    t->must_redraw = true;
+}
+
+static void curses_suspend(cf_term *term)
+{
+    curses_leave(term);
+    kill(getpid(), SIGTSTP);
+    curses_enter(term);
+}
+
+static void put_base64(cf_buf *out, cf_str text)
+{
+    static const char digit[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < text.n; i += 3) {
+        size_t have = text.n - i < 3 ? text.n - i : 3;
+        uint32_t v = 0;
+        for (size_t k = 0; k < 3; k++) {
+            v = v << 8 | (k < have ? (unsigned char)text.p[i + k] : 0);
+        }
+        char four[4] = {digit[v >> 18], digit[v >> 12 & 63],
+                        have > 1 ? digit[v >> 6 & 63] : '=',
+                        have > 2 ? digit[v & 63] : '='};
+        cf_buf_add(out, four, 4);
+    }
+}
+
+static void curses_copy(cf_term *term, cf_str text)
+{
+    (void)term;
+    cf_buf out = CF_BUF_INIT;
+    cf_buf_adds(&out, "\033]52;c;");
+    put_base64(&out, text);
+    cf_buf_adds(&out, "\a");
+    if (!out.failed) {
+        write_fully(STDOUT_FILENO, out.p, out.n);
+    }
+    cf_buf_deinit(&out);
+}
+
+static void curses_close(cf_term *term)
+{
+    curses_term *t = (curses_term *)term;
+    if (t->screen != NULL) {
+        end_modes();
+        endwin();
+        restore_signals(t);
+        delscreen(t->screen);
+    }
+    signal_wake_fd = -1;
+    release_stderr();
+    close(t->wake_read);
+    close(t->base.wake_fd);
+    cf_buf_deinit(&t->paste);
+    cf_free(t->sent);
+    cf_free(t);
+}
+
+static const cf_term_ops curses_ops = {
+    curses_close, curses_size,    curses_present, curses_wait,  curses_leave,
+    curses_enter, curses_suspend, curses_copy,    curses_redraw};
+
+/* ---- opening ------------------------------------------------------------ */
+
+static cf_status check_terminal(cf_error *err)
+{
+    static const char text[] = "needs a cursor-addressable terminal; try: "
+                               "confab run, confab history, confab help";
+    int failed;
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
+        getenv("TERM") == NULL ||
+        setupterm(NULL, STDOUT_FILENO, &failed) != OK ||
+        capability("cup") == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED, "%s", text);
+    }
+    return CF_OK;
+}
+
+static cf_status make_pipe(curses_term *t, cf_error *err)
+{
+    int fd[2];
+    if (pipe(fd) != 0) {
+        return cf_fail(err, CF_EIO, "no pipe to wake the screen with");
+    }
+    for (int i = 0; i < 2; i++) {
+        fcntl(fd[i], F_SETFL, O_NONBLOCK);
+        fcntl(fd[i], F_SETFD, FD_CLOEXEC);
+    }
+    t->wake_read = fd[0];
+    t->base.wake_fd = fd[1];
+    return CF_OK;
+}
+
+cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
+                              cf_error *err)
+{
+    CF_TRY(check_terminal(err));
+    setlocale(LC_CTYPE, "");
+    curses_term *t = cf_calloc(1, sizeof *t);
+    if (t == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    t->base.ops = &curses_ops;
+    t->base.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    cf_status st = make_pipe(t, err);
+    if (st != CF_OK) {
+        cf_free(t);
+        return st;
+    }
+    tcgetattr(STDIN_FILENO, &original_tty);
+    t->screen = newterm(NULL, stdout, stdin);
+    if (t->screen == NULL) {
+        curses_close(&t->base);
+        return cf_fail(err, CF_EUNSUPPORTED, "the terminal '%s' is not known",
+                       getenv("TERM"));
+    }
+    must_end = 0;
+    signal_wake_fd = t->base.wake_fd;
+    configure_curses(opts);
+    if (wants_color(opts) && has_colors()) {
+        start_color();
+        use_default_colors();
+        t->base.n_colors = COLORS;
+    }
+    prepare_restore(opts->log_path);
+    install_signals(t);
+    capture_stderr();
+    start_modes();
+    st = grow(t, err);
+    if (st != CF_OK) {
+        curses_close(&t->base);
+        return st;
+    }
+    *out = &t->base;
+    return CF_OK;
+}
