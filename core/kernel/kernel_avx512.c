@@ -1,0 +1,347 @@
+/*
+ * kernel_avx512.c - AVX-512 with VNNI: vectors, attention, the table.
+ *
+ * Matrices are in matmul_avx512.c.  A tail of a vector goes through a mask,
+ * so an element's value does not depend on where it lies.
+ */
+#include "core/kernel/kernel.h"
+
+#if defined(__x86_64__)
+
+#include <assert.h>
+#include <immintrin.h>
+#include <math.h>
+
+#include "core/kernel/avx512.h"
+#include "core/kernel/sets.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Lanes i..i+15 of n. */
+INLINE __mmask16 lanes(size_t i, size_t n)
+{
+    return n - i >= 16 ? 0xFFFF : (__mmask16)((1u << (n - i)) - 1);
+}
+
+/* exp(x) to about one unit in the last place: x = n ln 2 + r with ln 2 in two
+ * parts, and a polynomial for exp(r), |r| <= ln 2 / 2 (coefficients from
+ * Moshier's Cephes library). */
+INLINE __m512 exp_16(__m512 x)
+{
+    x = _mm512_max_ps(_mm512_set1_ps(-110.0f), x);
+    x = _mm512_min_ps(_mm512_set1_ps(90.0f), x);
+    __m512 n =
+        _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), 0);
+    __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x);
+    r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
+    __m512 p = _mm512_set1_ps(1.9875691500e-4f);
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1f));
+    p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r);
+    return _mm512_scalef_ps(_mm512_add_ps(p, _mm512_set1_ps(1.0f)), n);
+}
+
+/* x / (1 + exp(-z)) */
+INLINE __m512 gated(__m512 x, __m512 z)
+{
+    __m512 e = exp_16(_mm512_sub_ps(_mm512_setzero_ps(), z));
+    return _mm512_div_ps(x, _mm512_add_ps(e, _mm512_set1_ps(1.0f)));
+}
+
+static void vec_silu_mul(float *out, const float *gate, const float *up,
+                         size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m512 g = _mm512_maskz_loadu_ps(m, gate + i);
+        __m512 u = _mm512_maskz_loadu_ps(m, up + i);
+        _mm512_mask_storeu_ps(out + i, m, _mm512_mul_ps(gated(g, g), u));
+    }
+}
+
+/* (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)) */
+static void vec_gelu_mul(float *out, const float *gate, const float *up,
+                         size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m512 g = _mm512_maskz_loadu_ps(m, gate + i);
+        __m512 u = _mm512_maskz_loadu_ps(m, up + i);
+        __m512 g3 = _mm512_mul_ps(_mm512_mul_ps(g, g), g);
+        __m512 z = _mm512_fmadd_ps(g3, _mm512_set1_ps(0.044715f), g);
+        z = _mm512_mul_ps(z, _mm512_set1_ps(2 * 0.79788456f));
+        _mm512_mask_storeu_ps(out + i, m, _mm512_mul_ps(gated(g, z), u));
+    }
+}
+
+static void vec_add(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m512 v = _mm512_add_ps(_mm512_maskz_loadu_ps(m, y + i),
+                                 _mm512_maskz_loadu_ps(m, x + i));
+        _mm512_mask_storeu_ps(y + i, m, v);
+    }
+}
+
+static void vec_rms_norm(float *out, const float *x, const float *w, size_t n,
+                         float eps)
+{
+    __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = _mm512_maskz_loadu_ps(lanes(i, n), x + i);
+        sum[i / 16 % 2] = _mm512_fmadd_ps(v, v, sum[i / 16 % 2]);
+    }
+    float total = _mm512_reduce_add_ps(_mm512_add_ps(sum[0], sum[1]));
+    __m512 scale = _mm512_set1_ps(1.0f / sqrtf(total / (float)n + eps));
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(m, x + i), scale);
+        if (w) {
+            v = _mm512_mul_ps(v, _mm512_maskz_loadu_ps(m, w + i));
+        }
+        _mm512_mask_storeu_ps(out + i, m, v);
+    }
+}
+
+static void vec_f32_to_f16(uint16_t *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m256i h = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(m, x + i),
+                                    _MM_FROUND_TO_NEAREST_INT);
+        _mm256_mask_storeu_epi16(out + i, m, h);
+    }
+}
+
+static void vec_f16_to_f32(float *out, const uint16_t *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m256i h = _mm256_maskz_loadu_epi16(m, x + i);
+        _mm512_mask_storeu_ps(out + i, m, _mm512_cvtph_ps(h));
+    }
+}
+
+/* ---- attention ----------------------------------------------------------- */
+
+enum { POS = 8, DIMS = 8 }; /* positions, and vectors of dimensions, at once */
+
+/* 16 dimensions from c of a cached row. */
+INLINE __m512 cached(const void *row, size_t c, __mmask16 m, bool is_f16)
+{
+    if (is_f16) {
+        return _mm512_cvtph_ps(
+            _mm256_maskz_loadu_epi16(m, (const uint16_t *)row + c));
+    }
+    return _mm512_maskz_loadu_ps(m, (const float *)row + c);
+}
+
+INLINE const void *cached_row(const void *const *block, size_t p, size_t size,
+                              bool is_f16)
+{
+    return (const char *)block[p / CF_KV_BLOCK] +
+           p % CF_KV_BLOCK * size * (is_f16 ? 2 : 4);
+}
+
+/* Lane i of the result is the sum of the lanes of v[i]. */
+INLINE __m256 sums_of_8(const __m512 v[8])
+{
+    __m512 a[4], b[2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        a[i] = _mm512_add_ps(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]),
+                             _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        __m512d lo = _mm512_unpacklo_pd(_mm512_castps_pd(a[2 * i]),
+                                        _mm512_castps_pd(a[2 * i + 1]));
+        __m512d hi = _mm512_unpackhi_pd(_mm512_castps_pd(a[2 * i]),
+                                        _mm512_castps_pd(a[2 * i + 1]));
+        b[i] = _mm512_add_ps(_mm512_castpd_ps(lo), _mm512_castpd_ps(hi));
+    }
+    /* 128-bit parts: [0..3] of b[0], [4..7] of b[1] */
+    __m512 c = _mm512_add_ps(_mm512_shuffle_f32x4(b[0], b[1], 0x88),
+                             _mm512_shuffle_f32x4(b[0], b[1], 0xDD));
+    c = _mm512_add_ps(c, _mm512_shuffle_f32x4(c, c, 0xB1));
+    return _mm512_castps512_ps256(_mm512_shuffle_f32x4(c, c, 0x88));
+}
+
+/* s[h][i] = q[h] . k[p + i] for POS positions and n_h heads. */
+INLINE void dot_keys(float *const s[2], const float *const q[2],
+                     const void *const k[POS], size_t size, bool is_f16,
+                     int n_h)
+{
+    __m512 acc[2][POS];
+#pragma GCC unroll 8
+    for (int i = 0; i < POS; i++) {
+        acc[0][i] = acc[1][i] = _mm512_setzero_ps();
+    }
+    for (size_t c = 0; c < size; c += 16) {
+        __mmask16 m = lanes(c, size);
+        __m512 q0 = _mm512_maskz_loadu_ps(m, q[0] + c);
+        __m512 q1 = _mm512_maskz_loadu_ps(m, q[n_h - 1] + c);
+#pragma GCC unroll 8
+        for (int i = 0; i < POS; i++) {
+            __m512 v = cached(k[i], c, m, is_f16);
+            acc[0][i] = _mm512_fmadd_ps(q0, v, acc[0][i]);
+            if (n_h == 2) {
+                acc[1][i] = _mm512_fmadd_ps(q1, v, acc[1][i]);
+            }
+        }
+    }
+    _mm256_storeu_ps(s[0], sums_of_8(acc[0]));
+    if (n_h == 2) {
+        _mm256_storeu_ps(s[1], sums_of_8(acc[1]));
+    }
+}
+
+/* Scores of n_h heads against every position; what lies beyond the last one
+ * in a group of POS is that position again. */
+INLINE void score(const cf_attn *a, float *const s[2], const float *const q[2],
+                  bool is_f16, int n_h)
+{
+    size_t n = (size_t)a->last - a->first + 1;
+    for (size_t i = 0; i < n; i += POS) {
+        const void *k[POS];
+        for (size_t j = 0; j < POS; j++) {
+            size_t p = a->first + (i + j < n ? i + j : n - 1);
+            k[j] = cached_row(a->k_block, p, a->head_size, is_f16);
+        }
+        float *to[2] = {s[0] + i, s[1] + i};
+        dot_keys(to, q, k, a->head_size, is_f16, n_h);
+    }
+}
+
+/* s[n] becomes exp(s - largest), and the sum of that is returned; s is
+ * scaled and capped first. */
+static float soften(const cf_attn *a, float *s, size_t n)
+{
+    __m512 top = _mm512_set1_ps(-INFINITY), total = _mm512_setzero_ps();
+    __m512 scale = _mm512_set1_ps(a->scale), cap = _mm512_set1_ps(a->soft_cap);
+    const __m512 one = _mm512_set1_ps(1.0f), two = _mm512_set1_ps(2.0f);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(m, s + i), scale);
+        if (a->soft_cap > 0) { /* tanh z = 1 - 2 / (exp(2 z) + 1) */
+            __m512 e = exp_16(_mm512_mul_ps(two, _mm512_div_ps(v, cap)));
+            e = _mm512_div_ps(two, _mm512_add_ps(e, one));
+            v = _mm512_mul_ps(cap, _mm512_sub_ps(one, e));
+        }
+        _mm512_mask_storeu_ps(s + i, m, v);
+        top = _mm512_mask_max_ps(top, m, top, v);
+    }
+    top = _mm512_set1_ps(_mm512_reduce_max_ps(top));
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = lanes(i, n);
+        __m512 v = _mm512_maskz_loadu_ps(m, s + i);
+        v = exp_16(_mm512_sub_ps(v, top));
+        _mm512_mask_storeu_ps(s + i, m, v);
+        total = _mm512_mask_add_ps(total, m, total, v);
+    }
+    return _mm512_reduce_add_ps(total);
+}
+
+/* out[h] = sum over positions of s[h] * v, times inv[h], for n_d vectors of
+ * dimensions from c0 on. */
+INLINE void mix_values(const cf_attn *a, float *const out[2],
+                       const float *const s[2], const float inv[2], size_t c0,
+                       bool is_f16, int n_h, int n_d)
+{
+    size_t n = (size_t)a->last - a->first + 1, size = a->head_size_v;
+    __m512 acc[2][DIMS];
+    __mmask16 m[DIMS];
+#pragma GCC unroll 8
+    for (int d = 0; d < n_d; d++) {
+        acc[0][d] = acc[1][d] = _mm512_setzero_ps();
+        m[d] = lanes(c0 + 16 * (size_t)d, size);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const void *v = cached_row(a->v_block, a->first + i, size, is_f16);
+        __m512 s0 = _mm512_set1_ps(s[0][i]), s1 = _mm512_set1_ps(s[n_h - 1][i]);
+#pragma GCC unroll 8
+        for (int d = 0; d < n_d; d++) {
+            __m512 x = cached(v, c0 + 16 * (size_t)d, m[d], is_f16);
+            acc[0][d] = _mm512_fmadd_ps(s0, x, acc[0][d]);
+            if (n_h == 2) {
+                acc[1][d] = _mm512_fmadd_ps(s1, x, acc[1][d]);
+            }
+        }
+    }
+    for (int h = 0; h < n_h; h++) {
+        __m512 scale = _mm512_set1_ps(inv[h]);
+#pragma GCC unroll 8
+        for (int d = 0; d < n_d; d++) {
+            _mm512_mask_storeu_ps(out[h] + c0 + 16 * (size_t)d, m[d],
+                                  _mm512_mul_ps(acc[h][d], scale));
+        }
+    }
+}
+
+INLINE void attend_heads(const cf_attn *a, size_t h, bool is_f16, int n_h)
+{
+    size_t n = (size_t)a->last - a->first + 1, last = h + (size_t)n_h - 1;
+    float *s[2] = {a->scratch + h * (n + 16), a->scratch + last * (n + 16)};
+    const float *q[2] = {a->q + h * a->q_stride, a->q + last * a->q_stride};
+    float *out[2] = {a->out + h * a->out_stride, a->out + last * a->out_stride};
+    float inv[2] = {0, 0};
+    score(a, s, q, is_f16, n_h);
+    for (int i = 0; i < n_h; i++) {
+        inv[i] = 1.0f / soften(a, s[i], n);
+    }
+    const float *cs[2] = {s[0], s[1]};
+    size_t c = 0;
+    for (; c + 16 * DIMS <= a->head_size_v; c += 16 * DIMS) {
+        mix_values(a, out, cs, inv, c, is_f16, n_h, DIMS);
+    }
+    for (; c < a->head_size_v; c += 16) {
+        mix_values(a, out, cs, inv, c, is_f16, n_h, 1);
+    }
+}
+
+static void vec_attend(const cf_attn *a)
+{
+    assert(a->first <= a->last);
+    size_t h = 0;
+    for (; h + 2 <= a->n_q; h += 2) {
+        if (a->is_f16) {
+            attend_heads(a, h, true, 2);
+        } else {
+            attend_heads(a, h, false, 2);
+        }
+    }
+    if (h < a->n_q) {
+        if (a->is_f16) {
+            attend_heads(a, h, true, 1);
+        } else {
+            attend_heads(a, h, false, 1);
+        }
+    }
+}
+
+const cf_kernels *cf_kernels__avx512(void)
+{
+    static const cf_kernels set = {
+        .name = "avx512",
+        .prepared_bytes = cf_avx512__prepared_bytes,
+        .prepared_class = cf_avx512__class,
+        .prepare = cf_avx512__prepare,
+        .matmul = cf_avx512__matmul,
+        .matmul_scratch_bytes = cf_avx512__scratch_bytes,
+        .row_multiple = 16,
+        .rms_norm = vec_rms_norm,
+        .silu_mul = vec_silu_mul,
+        .gelu_mul = vec_gelu_mul,
+        .add = vec_add,
+        .f32_to_f16 = vec_f32_to_f16,
+        .f16_to_f32 = vec_f16_to_f32,
+        .attend = vec_attend,
+    };
+    return &set;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * sets.h - the kernel sets that kernel_pick.c chooses from.
+ *
+ * Private to core/kernel.  Each is defined on its own processor family only,
+ * and may be called only where the machine has the instructions.
+ */
+#ifndef CF_CORE_KERNEL_SETS_H
+#define CF_CORE_KERNEL_SETS_H
+
+#include "core/kernel/kernel.h"
+
+const cf_kernels *cf_kernels__avx512(void);
+
+#endif
