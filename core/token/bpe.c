@@ -1,0 +1,332 @@
+/*
+ * bpe.c - byte-level BPE.
+ *
+ * Vocabulary and merges are spelled with one letter a byte: printable Latin-1
+ * characters stand for themselves, the other 68 bytes for U+0100 onwards.
+ * Merging works on ids of the raw bytes, so the text is never spelled out,
+ * except to look up a whole piece.
+ *
+ * Pre-tokenizers are defined on characters.  A byte that is not part of one
+ * counts as U+FFFD for them: they get a repaired copy, and cuts are mapped
+ * back to the text by walking both.
+ */
+#include "core/token/bpe.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+#include "core/token/tokenizer_impl.h"
+
+/* Bytes that stand for themselves. */
+static bool is_plain(unsigned b)
+{
+    return (b >= 0x21 && b <= 0x7E) || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
+}
+
+/* The others take U+0100 onwards in order: 0-0x20, 0x7F-0xA0, 0xAD. */
+static uint32_t letter_of(unsigned char b)
+{
+    if (is_plain(b)) {
+        return b;
+    }
+    if (b <= 0x20) {
+        return 0x100U + b;
+    }
+    return b == 0xAD ? 0x143 : 0x121U + b - 0x7F;
+}
+
+size_t cf_bpe__spell(char out[2], unsigned char b)
+{
+    char utf8[4];
+    size_t n = cf_utf8_encode(utf8, letter_of(b));
+    memcpy(out, utf8, n);
+    return n;
+}
+
+int cf_bpe__byte_of(uint32_t cp)
+{
+    if (cp < 0x100) {
+        return is_plain(cp) ? (int)cp : -1;
+    }
+    if (cp <= 0x120) {
+        return (int)(cp - 0x100);
+    }
+    if (cp <= 0x142) {
+        return (int)(cp - 0x121 + 0x7F);
+    }
+    return cp == 0x143 ? 0xAD : -1;
+}
+
+/* User-defined pieces are spelled as text, not as bytes: "\u00f6" is one of
+ * them in one vocabulary, and byte F6 in another. */
+static bool is_spelled(const cf_vocab *v, cf_token id)
+{
+    return id != CF_TOKEN_NONE && (v->piece[id].type == CF_TOKEN_NORMAL ||
+                                   v->piece[id].type == CF_TOKEN_UNUSED);
+}
+
+void cf_bpe__byte_tokens(cf_token byte[256], const cf_vocab *v)
+{
+    for (unsigned b = 0; b < 256; b++) {
+        char s[2];
+        size_t n = cf_bpe__spell(s, (unsigned char)b);
+        cf_token id = cf_vocab__find(v, cf_str_make(s, n));
+        byte[b] = is_spelled(v, id) ? id : CF_TOKEN_NONE;
+    }
+}
+
+static size_t rule_slot(const cf_merges *m, uint32_t left, uint32_t right)
+{
+    uint64_t h = ((uint64_t)left << 32 | right) * m->seed;
+    h ^= h >> 32;
+    h *= m->seed;
+    size_t i = (size_t)(h >> 32) & m->mask;
+    while (m->slot[i].left != UINT32_MAX &&
+           (m->slot[i].left != left || m->slot[i].right != right)) {
+        i = (i + 1) & m->mask;
+    }
+    return i;
+}
+
+/* What left and right join to.  Files list merges in the order of the ids
+ * they make, so the id after the last one is tried first. */
+static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
+                            cf_token last, char scratch[CF_PIECE_MAX])
+{
+    size_t n = left.n + right.n;
+    for (cf_token id = last; id >= 0 && id < last + 2; id++) {
+        if ((size_t)id < v->n && v->piece[id].n == n &&
+            memcmp(v->piece[id].p, left.p, left.n) == 0 &&
+            memcmp(v->piece[id].p + left.n, right.p, right.n) == 0 &&
+            is_spelled(v, id)) {
+            return id;
+        }
+    }
+    if (n > v->max_len) {
+        return CF_TOKEN_NONE;
+    }
+    memcpy(scratch, left.p, left.n);
+    memcpy(scratch + left.n, right.p, right.n);
+    cf_token id = cf_vocab__find(v, cf_str_make(scratch, n));
+    return is_spelled(v, id) ? id : CF_TOKEN_NONE;
+}
+
+static cf_status add_rules(cf_merges *m, const cf_vocab *v,
+                           const cf_gguf_value *list, char *scratch,
+                           cf_error *err)
+{
+    uint64_t at = 0;
+    uint64_t i = 0;
+    cf_str s;
+    cf_token last = 0;
+    while (cf_gguf_next_str(list, &at, &i, &s)) {
+        /* A part may itself begin with a blank, so look behind the first. */
+        const char *gap = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
+        if (gap == NULL) {
+            return cf_fail_at(err, CF_EFORMAT, list->off,
+                              "merge %llu is not two parts",
+                              (unsigned long long)(i - 1));
+        }
+        cf_str left = {s.p, (size_t)(gap - s.p)};
+        cf_str right = {gap + 1, s.n - left.n - 1};
+        cf_token l = cf_vocab__find(v, left);
+        cf_token r = cf_vocab__find(v, right);
+        if (!is_spelled(v, l) || !is_spelled(v, r)) {
+            continue;
+        }
+        cf_token joined = find_joined(v, left, right, last, scratch);
+        if (joined == CF_TOKEN_NONE) {
+            continue;
+        }
+        last = joined;
+        size_t slot = rule_slot(m, (uint32_t)l, (uint32_t)r);
+        if (m->slot[slot].left == UINT32_MAX) {
+            m->slot[slot] = (cf_merge_rule){
+                (uint32_t)l, (uint32_t)r, (uint32_t)(i - 1), (uint32_t)joined};
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_gguf *g,
+                          cf_error *err)
+{
+    memset(m, 0, sizeof *m);
+    const cf_gguf_value *list = cf_gguf_find(g, "tokenizer.ggml.merges");
+    if (list == NULL || list->type != CF_GGUF_ARRAY ||
+        list->item != CF_GGUF_STRING) {
+        return cf_fail(err, CF_EFORMAT,
+                       "tokenizer.ggml.merges is not an array of strings");
+    }
+    if (list->n >= CF_MERGE_NONE / 4) {
+        return cf_fail_at(err, CF_ELIMIT, list->off,
+                          "%llu merges are more than supported",
+                          (unsigned long long)list->n);
+    }
+    size_t n_slot = 16;
+    while (n_slot < list->n * 2) {
+        n_slot *= 2;
+    }
+    m->mask = n_slot - 1;
+    cf_os_entropy(&m->seed, sizeof m->seed);
+    m->seed |= 1;
+    m->slot = cf_realloc(NULL, n_slot, sizeof *m->slot);
+    char *scratch = cf_alloc(CF_PIECE_MAX);
+    cf_status st;
+    if (m->slot == NULL || scratch == NULL) {
+        st = cf_fail(err, CF_ENOMEM, "out of memory");
+    } else {
+        memset(m->slot, 0xFF, n_slot * sizeof *m->slot);
+        st = add_rules(m, v, list, scratch, err);
+    }
+    cf_free(scratch);
+    if (st != CF_OK) {
+        cf_merges__deinit(m);
+    }
+    return st;
+}
+
+void cf_merges__deinit(cf_merges *m)
+{
+    cf_free(m->slot);
+    memset(m, 0, sizeof *m);
+}
+
+static void pair(void *ud, cf_symbol *left, const cf_symbol *right)
+{
+    const cf_encoder *e = ud;
+    const cf_merges *m = &e->tok->merges;
+    const cf_merge_rule *r =
+        &m->slot[rule_slot(m, (uint32_t)left->id, (uint32_t)right->id)];
+    bool found = r->left != UINT32_MAX;
+    left->prio = found ? r->rank : CF_MERGE_NONE;
+    left->joined = found ? (cf_token)r->joined : CF_TOKEN_NONE;
+}
+
+/* The token spelled exactly like text[from..to), or CF_TOKEN_NONE. */
+static cf_token whole_piece(cf_encoder *e, size_t from, size_t to)
+{
+    const cf_vocab *v = &e->tok->vocab;
+    char s[512]; /* longer pieces go through the merges, to the same end */
+    size_t n = 0;
+    if ((to - from) * 2 > sizeof s) {
+        return CF_TOKEN_NONE;
+    }
+    for (size_t i = from; i < to; i++) {
+        n += cf_bpe__spell(s + n, (unsigned char)e->text.p[i]);
+    }
+    cf_token id = cf_vocab__find(v, cf_str_make(s, n));
+    return is_spelled(v, id) ? id : CF_TOKEN_NONE;
+}
+
+/* Encodes one piece, text[from..to).  Bytes without a token are left out
+ * before merging, so that their neighbours meet. */
+static cf_status encode_piece(cf_encoder *e, size_t from, size_t to)
+{
+    const cf_tokenizer *tok = e->tok;
+    if (tok->pretoken.ignore_merges) {
+        cf_token id = whole_piece(e, from, to);
+        if (id != CF_TOKEN_NONE) {
+            return cf_encoder__put(e, id, from, to - from);
+        }
+    }
+    CF_TRY(cf_merge__reserve(&e->merge, to - from, e->err));
+    cf_symbol *sym = e->merge.sym;
+    size_t n = 0;
+    for (size_t i = from; i < to; i++) {
+        cf_token id = tok->byte[(unsigned char)e->text.p[i]];
+        if (id != CF_TOKEN_NONE) {
+            sym[n++] = (cf_symbol){.off = (uint32_t)i,
+                                   .len = 1,
+                                   .src = (uint32_t)i,
+                                   .src_len = 1,
+                                   .id = id,
+                                   .prio = CF_MERGE_NONE,
+                                   .joined = CF_TOKEN_NONE};
+        }
+    }
+    CF_TRY(cf_merge__run(&e->merge, n, &n, pair, e, e->err));
+    for (size_t i = 0; i < n; i++) {
+        CF_TRY(cf_encoder__put(e, sym[i].id, sym[i].src, sym[i].src_len));
+    }
+    return CF_OK;
+}
+
+static cf_status on_cut(void *ud, size_t from, size_t to)
+{
+    cf_encoder *e = ud;
+    return encode_piece(e, e->from + from, e->from + to);
+}
+
+/* Moves the cursor on to byte `to` of the repaired copy and returns the
+ * place in the text that it stands for. */
+static size_t place_in_text(cf_encoder *e, size_t to)
+{
+    while (e->repaired_at < to) {
+        uint32_t cp;
+        size_t n =
+            cf_utf8_decode(&cp, e->text.p + e->text_at, e->to - e->text_at);
+        e->text_at += n;
+        e->repaired_at += cp == CF_UTF8_BAD ? 3 : n;
+    }
+    return e->text_at;
+}
+
+static cf_status on_repaired_cut(void *ud, size_t from, size_t to)
+{
+    cf_encoder *e = ud;
+    size_t a = place_in_text(e, from);
+    size_t b = place_in_text(e, to);
+    return encode_piece(e, a, b);
+}
+
+/* Copies text[from..to) to e->buf with U+FFFD for each bad byte. */
+static cf_status repair(cf_encoder *e, size_t from, size_t to, size_t *n_out)
+{
+    void *p = e->buf;
+    bool ok = cf_merge__grow(&p, &e->cap_buf, (to - from) * 3, 1);
+    e->buf = p;
+    if (!ok) {
+        return cf_fail(e->err, CF_ENOMEM, "out of memory");
+    }
+    size_t n = 0;
+    for (size_t i = from; i < to;) {
+        uint32_t cp;
+        size_t len = cf_utf8_decode(&cp, e->text.p + i, to - i);
+        if (cp == CF_UTF8_BAD) {
+            memcpy(e->buf + n, "\xEF\xBF\xBD", 3);
+            n += 3;
+        } else {
+            memcpy(e->buf + n, e->text.p + i, len);
+            n += len;
+        }
+        i += len;
+    }
+    *n_out = n;
+    return CF_OK;
+}
+
+cf_status cf_bpe__encode(cf_encoder *e, size_t from, size_t to)
+{
+    const cf_pretoken *cutter = &e->tok->pretoken;
+    if (e->match == NULL) {
+        e->match = cf_pretoken__new_match(cutter);
+        if (e->match == NULL) {
+            return cf_fail(e->err, CF_ENOMEM, "out of memory");
+        }
+    }
+    cf_str part = {e->text.p + from, to - from};
+    e->from = from;
+    e->to = to;
+    if (cf_utf8_valid_prefix(part.p, part.n) == part.n) {
+        return cf_pretoken__split(cutter, e->match, part, on_cut, e, e->err);
+    }
+    CF_TRY(repair(e, from, to, &part.n));
+    part.p = e->buf;
+    e->text_at = from;
+    e->repaired_at = 0;
+    return cf_pretoken__split(cutter, e->match, part, on_repaired_cut, e,
+                              e->err);
+}

@@ -1,0 +1,345 @@
+/*
+ * pretoken.c - the patterns, their names, and the cutting.
+ *
+ * The patterns are those of the models' own tokenizer files, restated in
+ * docs/models/tokenizers.md.  Two things are written differently here, with
+ * the same meaning: \s is spelled out as Unicode's White_Space, because
+ * PCRE2's also has U+180E, and "\s+$" may start only where no white space
+ * stands before it, because it would otherwise be tried at each of a million
+ * spaces.
+ *
+ * All patterns take linear time on any input: a repeated class is followed by
+ * something that the class either includes or excludes.
+ */
+#include "core/token/pretoken.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+/* Inside of a class: Unicode's White_Space. */
+#define WS                                  \
+    "\\x09-\\x0d \\x{85}\\x{a0}\\x{1680}"   \
+    "\\x{2000}-\\x{200a}\\x{2028}\\x{2029}" \
+    "\\x{202f}\\x{205f}\\x{3000}"
+#define S     "[" WS "]"
+#define NOT_S "[^" WS "]"
+
+/* English contractions, in lower case or in any. */
+#define SUFFIX     "'s|'t|'re|'ve|'m|'ll|'d"
+#define SUFFIX_ANY "(?i:" SUFFIX ")"
+
+/* White space: up to the last but one before a word, else all of it. */
+#define TAIL  S "+(?!" NOT_S ")|" S "+"
+#define LINES S "*[\\r\\n]+|"
+
+#define GPT2 SUFFIX "| ?\\p{L}+| ?\\p{N}+| ?[^" WS "\\p{L}\\p{N}]+|" TAIL
+
+/* A word with the one sign before it; numbers as `number` says; signs with
+ * the line ends behind them. */
+#define WORD           "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
+#define SIGNS          " ?[^" WS "\\p{L}\\p{N}]+[\\r\\n]*|"
+#define CL100K(number) SUFFIX_ANY "|" WORD number "|" SIGNS LINES TAIL
+
+/* Words split where lower case is followed by upper case. */
+#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define CASED(suffix)                                       \
+    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" suffix "|" \
+    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" suffix "|"
+#define O200K(suffix, number) \
+    CASED(suffix) number "| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES TAIL
+
+#define HAN_KANA   "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+"
+#define HAN_MORE   "[\\x{800}-\\x{9fa5}\\x{ac00}-\\x{d7ff}]+"
+#define ASCII_SIGN "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~]"
+
+/* The cased letters that DeepSeek LLM's tokenizer lists. */
+#define DEEPSEEK_LETTERS                                                 \
+    "\\x{41}-\\x{5a}\\x{61}-\\x{7a}\\x{b5}\\x{c0}-\\x{d6}"               \
+    "\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{1bf}\\x{1c4}-\\x{293}"  \
+    "\\x{295}-\\x{2af}\\x{370}-\\x{373}\\x{376}\\x{377}"                 \
+    "\\x{37b}-\\x{37d}\\x{37f}\\x{386}\\x{388}-\\x{38a}\\x{38c}"         \
+    "\\x{38e}-\\x{3a1}\\x{3a3}-\\x{3f5}\\x{3f7}-\\x{481}"                \
+    "\\x{48a}-\\x{52f}\\x{531}-\\x{556}\\x{10a0}-\\x{10c5}"              \
+    "\\x{13a0}-\\x{13f5}\\x{13f8}-\\x{13fd}\\x{1c90}-\\x{1cba}"          \
+    "\\x{1cbd}-\\x{1cbf}\\x{1d00}-\\x{1d2b}\\x{1d6b}-\\x{1d77}"          \
+    "\\x{1d79}-\\x{1d9a}\\x{1e00}-\\x{1f15}\\x{1f18}-\\x{1f1d}"          \
+    "\\x{1f20}-\\x{1f45}\\x{1f48}-\\x{1f4d}\\x{1f50}-\\x{1f57}\\x{1f59}" \
+    "\\x{1f5b}\\x{1f5d}\\x{1f5f}-\\x{1f7d}\\x{1f80}-\\x{1fb4}"           \
+    "\\x{1fb6}-\\x{1fbc}\\x{1fbe}\\x{1fc2}-\\x{1fc4}\\x{1fc6}-\\x{1fcc}" \
+    "\\x{1fd0}-\\x{1fd3}\\x{1fd6}-\\x{1fdb}\\x{1fe0}-\\x{1fec}"          \
+    "\\x{1ff2}-\\x{1ff4}\\x{1ff6}-\\x{1ffc}\\x{2102}\\x{2107}"           \
+    "\\x{210a}-\\x{2113}\\x{2115}\\x{2119}-\\x{211d}\\x{2124}\\x{2126}"  \
+    "\\x{2128}\\x{212a}-\\x{212d}\\x{212f}-\\x{2134}\\x{2139}"           \
+    "\\x{213c}-\\x{213f}\\x{2145}-\\x{2149}\\x{214e}\\x{2183}\\x{2184}"  \
+    "\\x{2c00}-\\x{2c7b}\\x{2c7e}-\\x{2ce4}\\x{2ceb}-\\x{2cee}\\x{2cf2}" \
+    "\\x{2cf3}\\x{a640}-\\x{a66d}\\x{a680}-\\x{a69b}\\x{a722}-\\x{a76f}" \
+    "\\x{a771}-\\x{a787}\\x{a78b}-\\x{a78e}\\x{ab70}-\\x{abbf}"          \
+    "\\x{fb00}-\\x{fb06}\\x{fb13}-\\x{fb17}\\x{ff21}-\\x{ff3a}"          \
+    "\\x{ff41}-\\x{ff5a}\\x{10400}-\\x{1044f}\\x{104b0}-\\x{104d3}"      \
+    "\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}\\x{10cc0}-\\x{10cf2}"    \
+    "\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
+#define DEEPSEEK_SIGNS                             \
+    "!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}" \
+    "\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}"
+
+/* Everything but white space and sentence signs (Latin, Chinese, Hindi, Urdu,
+ * Arabic); the bracket and bar are part of the list, too. */
+#define BLOOM                                              \
+    " ?[^(" WS "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}" \
+    "\\x{964}\\x{6d4}\\x{60c})]+"
+
+typedef struct pattern_set {
+    const char *names; /* each with a blank before and behind it */
+    bool ignore_merges;
+    const char *pattern[CF_PRETOKEN_PATTERNS];
+} pattern_set;
+
+static const pattern_set sets[] = {
+    {" gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 "
+     "mellum modern-bert mpt olmo jais trillion granite-docling exaone4 ",
+     false,
+     {GPT2}},
+    {" starcoder refact command-r smollm codeshell exaone minerva-7b mellum2 ",
+     false,
+     {"\\p{N}", GPT2}},
+    {" falcon ", false, {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}},
+    {" default ",
+     false,
+     {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
+    {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 ",
+     true,
+     {CL100K("\\p{N}{1,3}")}},
+    {" dbrx smaug-bpe glm4 chatglm-bpe ", false, {CL100K("\\p{N}{1,3}")}},
+    {" qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan "
+     "solar-open grok-2 ",
+     false,
+     {CL100K("\\p{N}")}},
+    {" laguna ", false, {"[^\\n]+|\\n+", CL100K("\\p{N}")}},
+    {" minicpm5 ", true, {"\\p{N}{1,3}", CL100K("\\p{N}+")}},
+    {" ufakzeka ", false, {WORD "\\p{N}|" SIGNS LINES TAIL}},
+    {" seed-coder ",
+     false,
+     {SUFFIX_ANY "|" WORD "\\p{N}| ?[^" WS "\\p{L}\\p{N}]+|" LINES TAIL}},
+    {" bailingmoe bailingmoe2 llada-moe ",
+     false,
+     {"'(?i:[sdmt]|ll|ve|re)|" WORD "\\p{N}|" SIGNS S "*[\\r\\n]|" TAIL}},
+    {" qwen35 ",
+     false,
+     {SUFFIX_ANY "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
+                 " ?[^" WS "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" LINES TAIL}},
+    {" gpt-4o llama4 kanana2 talkie minimax-m2 ",
+     false,
+     {O200K(SUFFIX_ANY "?", "\\p{N}{1,3}")}},
+    {" tekken ", true, {O200K("", "\\p{N}")}},
+    {" youtu ",
+     true,
+     {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|"
+      "[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}\\x{2014}"
+      "\\x{ff1a}\\x{ff1b}\\x{ff0c}\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+|"
+      "[\\x{3105}-\\x{312f}]+|" HAN_KANA,
+      O200K(SUFFIX_ANY "?", "\\p{N}")}},
+    {" deepseek-v3 hunyuan-dense joyai-llm hy_v4 ",
+     false,
+     {"\\p{N}{1,3}", HAN_KANA,
+      ASCII_SIGN "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+                 " ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINES TAIL}},
+    {" deepseek-coder ",
+     false,
+     {"[\\r\\n]", S "?\\p{L}+", S "?\\p{P}+", HAN_MORE, "\\p{N}"}},
+    {" deepseek-llm ",
+     false,
+     {"[\\r\\n]", S "?[" DEEPSEEK_LETTERS "]+", S "?[" DEEPSEEK_SIGNS "]+",
+      "(?<!" S ")" S "++\\z", HAN_MORE, "\\p{N}+"}},
+    {" bloom poro-chat gpt3-finnish ", false, {BLOOM}},
+    {" viking ", false, {BLOOM, "\\p{N}"}},
+};
+
+static const pattern_set *find_set(cf_str name)
+{
+    char padded[64];
+    if (name.n == 0 || name.n > sizeof padded - 3 ||
+        memchr(name.p, ' ', name.n) != NULL ||
+        memchr(name.p, '\0', name.n) != NULL) {
+        return NULL;
+    }
+    padded[0] = ' ';
+    memcpy(padded + 1, name.p, name.n);
+    memcpy(padded + 1 + name.n, " ", 2);
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        if (strstr(sets[i].names, padded) != NULL) {
+            return &sets[i];
+        }
+    }
+    return NULL;
+}
+
+bool cf_pretoken__is_known(cf_str name)
+{
+    return find_set(name) != NULL;
+}
+
+static void *take_memory(PCRE2_SIZE n, void *ud)
+{
+    (void)ud;
+    return cf_alloc(n);
+}
+
+static void give_memory(void *p, void *ud)
+{
+    (void)ud;
+    cf_free(p);
+}
+
+/* The patterns are linear, so limits on work would only break long texts. */
+static bool make_contexts(cf_pretoken *p)
+{
+    pcre2_general_context *memory =
+        pcre2_general_context_create(take_memory, give_memory, NULL);
+    p->memory = memory;
+    pcre2_match_context *limits =
+        memory != NULL ? pcre2_match_context_create(memory) : NULL;
+    p->limits = limits;
+    if (limits == NULL) {
+        return false;
+    }
+    pcre2_set_match_limit(limits, UINT32_MAX);
+    pcre2_set_depth_limit(limits, UINT32_MAX);
+    return true;
+}
+
+static cf_status compile(cf_pretoken *p, const pattern_set *set, cf_error *err)
+{
+    pcre2_compile_context *how = pcre2_compile_context_create(p->memory);
+    int code = how != NULL ? 0 : PCRE2_ERROR_HEAP_FAILED;
+    for (size_t i = 0;
+         code == 0 && i < CF_PRETOKEN_PATTERNS && set->pattern[i] != NULL;
+         i++) {
+        PCRE2_SIZE at;
+        pcre2_code *made =
+            pcre2_compile((PCRE2_SPTR)set->pattern[i], PCRE2_ZERO_TERMINATED,
+                          PCRE2_UTF | PCRE2_UCP, &code, &at, how);
+        if (made != NULL) {
+            code = 0;
+            p->code[p->n++] = made;
+            /* Without JIT it is slower, nothing else. */
+            (void)pcre2_jit_compile(made, PCRE2_JIT_COMPLETE);
+        }
+    }
+    pcre2_compile_context_free(how);
+    if (code == PCRE2_ERROR_HEAP_FAILED) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    return code == 0 ? CF_OK
+                     : cf_fail(err, CF_EUNSUPPORTED,
+                               "this PCRE2 cannot compile the pre-tokenizer's "
+                               "pattern (its error %d)",
+                               code);
+}
+
+cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err)
+{
+    memset(p, 0, sizeof *p);
+    const pattern_set *set = find_set(name);
+    if (set == NULL) {
+        return cf_fail(
+            err, CF_EUNSUPPORTED, "pre-tokenizer '%.*s' is not supported",
+            name.n > 60 ? 60 : (int)name.n, name.p != NULL ? name.p : "");
+    }
+    p->ignore_merges = set->ignore_merges;
+    cf_status st = make_contexts(p) ? compile(p, set, err)
+                                    : cf_fail(err, CF_ENOMEM, "out of memory");
+    if (st != CF_OK) {
+        cf_pretoken__deinit(p);
+    }
+    return st;
+}
+
+void cf_pretoken__deinit(cf_pretoken *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        pcre2_code_free(p->code[i]);
+    }
+    pcre2_match_context_free(p->limits);
+    pcre2_general_context_free(p->memory);
+    memset(p, 0, sizeof *p);
+}
+
+void *cf_pretoken__new_match(const cf_pretoken *p)
+{
+    return pcre2_match_data_create(1, p->memory);
+}
+
+void cf_pretoken__free_match(void *match)
+{
+    pcre2_match_data_free(match);
+}
+
+typedef struct cut {
+    const cf_pretoken *p;
+    pcre2_match_data *match;
+    const char *text;
+    cf_pretoken_fn fn;
+    void *ud;
+    cf_error *err;
+} cut;
+
+/* Finds the next match of pattern `level` in text[from..to), looking from
+ * `at` on; *a = *b = to when there is none. */
+static cf_status find(const cut *c, size_t level, size_t from, size_t to,
+                      size_t at, size_t *a, size_t *b)
+{
+    PCRE2_SPTR subject = (PCRE2_SPTR)c->text + from;
+    uint32_t options = PCRE2_NO_UTF_CHECK;
+    int rc = pcre2_match(c->p->code[level], subject, to - from, at - from,
+                         options, c->match, c->p->limits);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
+        rc = pcre2_match(c->p->code[level], subject, to - from, at - from,
+                         options | PCRE2_NO_JIT, c->match, c->p->limits);
+    }
+    *a = *b = to;
+    if (rc == PCRE2_ERROR_NOMATCH) {
+        return CF_OK;
+    }
+    if (rc < 0) {
+        return rc == PCRE2_ERROR_NOMEMORY || rc == PCRE2_ERROR_HEAPLIMIT
+                   ? cf_fail(c->err, CF_ENOMEM, "out of memory")
+                   : cf_fail(c->err, CF_ELIMIT,
+                             "pre-tokenizing failed (PCRE2 error %d)", rc);
+    }
+    const PCRE2_SIZE *v = pcre2_get_ovector_pointer(c->match);
+    if (v[1] > v[0]) {
+        *a = from + v[0];
+        *b = from + v[1];
+    }
+    return CF_OK;
+}
+
+/* Cuts text[from..to) by the patterns from `level` on. */
+static cf_status cut_level(const cut *c, size_t level, size_t from, size_t to)
+{
+    if (from == to) {
+        return CF_OK;
+    }
+    if (level == c->p->n) {
+        return c->fn(c->ud, from, to);
+    }
+    for (size_t at = from; at < to;) {
+        size_t a, b;
+        CF_TRY(find(c, level, from, to, at, &a, &b));
+        CF_TRY(cut_level(c, level + 1, at, a));
+        CF_TRY(cut_level(c, level + 1, a, b));
+        at = b;
+    }
+    return CF_OK;
+}
+
+cf_status cf_pretoken__split(const cf_pretoken *p, void *match, cf_str text,
+                             cf_pretoken_fn fn, void *ud, cf_error *err)
+{
+    cut c = {p, match, text.p, fn, ud, err};
+    return cut_level(&c, 0, 0, text.n);
+}

@@ -1,0 +1,390 @@
+/*
+ * cmd_tokenize.c - confab tokenize: text to ids and back.
+ *
+ * Pieces come from the model file and the text from anywhere: on a terminal
+ * both are shown with what could steer it written out.  Only --ids to a file
+ * or pipe gives the bytes as they are.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/arena.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "core/base/utf8.h"
+#include "tui/cli/cli.h"
+
+enum { TEXT_MAX = 1 << 30 }; /* bytes read from standard input */
+
+typedef struct tokenize {
+    const char *batch, *ids;
+    bool parse_special, add_special;
+    const cf_tokenizer *tok;
+} tokenize;
+
+static const char *type_name(cf_token_type type)
+{
+    switch (type) {
+    case CF_TOKEN_NORMAL:
+        return "normal";
+    case CF_TOKEN_UNKNOWN:
+        return "unknown";
+    case CF_TOKEN_CONTROL:
+        return "control";
+    case CF_TOKEN_USER_DEFINED:
+        return "user";
+    case CF_TOKEN_UNUSED:
+        return "unused";
+    case CF_TOKEN_BYTE:
+        return "byte";
+    }
+    return "?";
+}
+
+/* object[key] = the bytes as text, or object[key_hex] as hex digits where
+ * they are not UTF-8. */
+static bool set_bytes(json_t *object, const char *key, const char *key_hex,
+                      const char *p, size_t n)
+{
+    if (cf_utf8_valid_prefix(p, n) == n) {
+        return json_object_set_new(object, key,
+                                   json_stringn(n != 0 ? p : "", n)) == 0;
+    }
+    static const char digits[] = "0123456789abcdef";
+    cf_buf hex = CF_BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addc(&hex, digits[(unsigned char)p[i] >> 4]);
+        cf_buf_addc(&hex, digits[(unsigned char)p[i] & 15]);
+    }
+    bool ok = !hex.failed &&
+              json_object_set_new(object, key_hex,
+                                  json_stringn(cf_buf_cstr(&hex), hex.n)) == 0;
+    cf_buf_deinit(&hex);
+    return ok;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static cf_status read_hex(cf_buf *out, cf_str hex, cf_error *err)
+{
+    if (hex.n % 2 != 0) {
+        return cf_fail(err, CF_EFORMAT, "hex: an odd number of digits");
+    }
+    for (size_t i = 0; i < hex.n; i += 2) {
+        int hi = hex_digit(hex.p[i]);
+        int lo = hex_digit(hex.p[i + 1]);
+        if (hi < 0 || lo < 0) {
+            return cf_fail(err, CF_EFORMAT, "hex: no digits at byte %zu", i);
+        }
+        cf_buf_addc(out, (char)(hi * 16 + lo));
+    }
+    return cf_buf_check(out, err);
+}
+
+/* Sets "ids" and "detok" of the answer.  What add_special put around the text
+ * is not part of the latter. */
+static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
+                            const cf_token_list *list, bool add_special,
+                            cf_error *err)
+{
+    cf_special_tokens named = cf_tokenizer_special(tok);
+    size_t from = add_special && named.add_bos && list->n > 0;
+    size_t to = list->n - (add_special && named.add_eos && list->n > from);
+    cf_buf text = CF_BUF_INIT;
+    cf_token *ids = cf_alloc(list->n * sizeof *ids);
+    json_t *array = json_array();
+    bool ok = ids != NULL && array != NULL;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        ids[i] = list->v[i].id;
+        ok = json_array_append_new(array, json_integer(ids[i])) == 0;
+    }
+    if (ok) {
+        cf_tokenizer_decode(&text, tok, ids + from, to - from, true);
+        ok =
+            !text.failed && json_object_set(answer, "ids", array) == 0 &&
+            set_bytes(answer, "detok", "detok_hex", cf_buf_cstr(&text), text.n);
+    }
+    json_decref(array);
+    cf_free(ids);
+    cf_buf_deinit(&text);
+    return ok ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
+                            cf_error *err)
+{
+    const tokenize *t = ud;
+    bool add_special = json_is_true(json_object_get(item, "add_special"));
+    bool parse_special = json_is_true(json_object_get(item, "parse_special"));
+    cf_str text = cf_json_get_str(item, "text");
+    cf_buf bytes = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (text.p == NULL) {
+        cf_str hex = cf_json_get_str(item, "hex");
+        st = hex.p != NULL
+                 ? read_hex(&bytes, hex, err)
+                 : cf_fail(err, CF_EFORMAT, "neither \"text\" nor \"hex\"");
+        text = cf_str_make(cf_buf_cstr(&bytes), bytes.n);
+    }
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_token_list list = {NULL, 0};
+    if (st == CF_OK) {
+        st = cf_tokenizer_encode(&list, t->tok, text, parse_special,
+                                 add_special, &arena, err);
+    }
+    if (st == CF_OK) {
+        st = answer_ids(answer, t->tok, &list, add_special, err);
+    }
+    cf_arena_deinit(&arena);
+    cf_buf_deinit(&bytes);
+    return st;
+}
+
+/* One JSON object on a line, in ASCII: exact, and harmless on a terminal. */
+static cf_status print_json(const json_t *object, cf_error *err)
+{
+    char *line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    if (line == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    puts(line);
+    cf_free(line);
+    return CF_OK;
+}
+
+static cf_status print_tokens_json(const cf_tokenizer *tok,
+                                   const cf_token_list *list, cf_error *err)
+{
+    json_t *ids = json_array();
+    json_t *tokens = json_array();
+    json_t *all = json_pack("{s:O?,s:O?}", "ids", ids, "tokens", tokens);
+    cf_buf piece = CF_BUF_INIT;
+    bool ok = ids != NULL && tokens != NULL && all != NULL;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        const cf_token_span *s = &list->v[i];
+        cf_buf_reset(&piece);
+        cf_tokenizer_piece(&piece, tok, s->id, true);
+        json_t *one = json_pack("{s:i,s:s,s:I,s:I}", "id", (int)s->id, "type",
+                                type_name(cf_tokenizer_type(tok, s->id)), "off",
+                                (json_int_t)s->off, "len", (json_int_t)s->len);
+        ok = !piece.failed && one != NULL &&
+             set_bytes(one, "piece", "piece_hex", cf_buf_cstr(&piece),
+                       piece.n) &&
+             json_array_append_new(ids, json_integer(s->id)) == 0 &&
+             json_array_append(tokens, one) == 0;
+        json_decref(one);
+    }
+    cf_status st =
+        ok ? print_json(all, err) : cf_fail(err, CF_ENOMEM, "out of memory");
+    json_decref(ids);
+    json_decref(tokens);
+    json_decref(all);
+    cf_buf_deinit(&piece);
+    return st;
+}
+
+static int width_of(size_t v)
+{
+    int w = 1;
+    for (; v >= 10; v /= 10) {
+        w++;
+    }
+    return w;
+}
+
+static int at_least(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* The piece comes last: its width on the screen is anybody's guess. */
+static cf_status print_tokens(const cf_tokenizer *tok,
+                              const cf_token_list *list, size_t text_n,
+                              cf_error *err)
+{
+    int id_w = at_least(width_of(cf_tokenizer_n_vocab(tok)), 2);
+    int off_w = at_least(width_of(text_n), 4);
+    cf_buf piece = CF_BUF_INIT;
+    cf_buf shown = CF_BUF_INIT;
+    printf("%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w, "from", off_w,
+           "to", "type");
+    for (size_t i = 0; i < list->n; i++) {
+        const cf_token_span *s = &list->v[i];
+        cf_buf_reset(&piece);
+        cf_buf_reset(&shown);
+        cf_tokenizer_piece(&piece, tok, s->id, true);
+        cf_safe_line(&shown, cf_buf_cstr(&piece), piece.n);
+        printf("%*ld  %*lu  %*lu  %-7s  '%s'\n", id_w, (long)s->id, off_w,
+               (unsigned long)s->off, off_w, (unsigned long)s->off + s->len,
+               type_name(cf_tokenizer_type(tok, s->id)), cf_buf_cstr(&shown));
+    }
+    printf("%zu tokens, %zu bytes\n", list->n, text_n);
+    cf_status st = cf_buf_check(&piece, err);
+    if (st == CF_OK) {
+        st = cf_buf_check(&shown, err);
+    }
+    cf_buf_deinit(&piece);
+    cf_buf_deinit(&shown);
+    return st;
+}
+
+static cf_status run_text(const tokenize *t, const cf_cli *cli, cf_str text,
+                          cf_error *err)
+{
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_token_list list;
+    cf_status st = cf_tokenizer_encode(&list, t->tok, text, t->parse_special,
+                                       t->add_special, &arena, err);
+    if (st == CF_OK) {
+        st = cli->is_json ? print_tokens_json(t->tok, &list, err)
+                          : print_tokens(t->tok, &list, text.n, err);
+    }
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+/* Reads "1,2,3" (blanks allowed) into a new array of the caller's. */
+static cf_status read_ids(cf_token **out, size_t *n_out, const char *text,
+                          size_t n_vocab, cf_error *err)
+{
+    size_t cap = 1;
+    for (const char *p = text; *p != '\0'; p++) {
+        cap += *p == ',' || *p == ' ';
+    }
+    cf_token *ids = cf_alloc(cap * sizeof *ids);
+    if (ids == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    size_t n = 0;
+    for (const char *p = text; *p != '\0';) {
+        if (*p == ',' || *p == ' ') {
+            p++;
+            continue;
+        }
+        uint64_t v = 0;
+        const char *from = p;
+        for (; *p >= '0' && *p <= '9' && v < n_vocab; p++) {
+            v = v * 10 + (uint64_t)(*p - '0');
+        }
+        if (p == from || v >= n_vocab ||
+            (*p != '\0' && *p != ',' && *p != ' ')) {
+            cf_free(ids);
+            return cf_fail(err, CF_EINVAL,
+                           "--ids: at byte %zu: want numbers below %zu",
+                           (size_t)(from - text), n_vocab);
+        }
+        ids[n++] = (cf_token)v;
+    }
+    *out = ids;
+    *n_out = n;
+    return CF_OK;
+}
+
+static cf_status print_bytes(const cf_buf *text, bool as_json, cf_error *err)
+{
+    if (as_json) {
+        json_t *all = json_object();
+        cf_status st = all != NULL && set_bytes(all, "text", "text_hex",
+                                                cf_buf_cstr(text), text->n)
+                           ? print_json(all, err)
+                           : cf_fail(err, CF_ENOMEM, "out of memory");
+        json_decref(all);
+        return st;
+    }
+    if (!isatty(STDOUT_FILENO)) {
+        fwrite(cf_buf_cstr(text), 1, text->n, stdout);
+        return CF_OK;
+    }
+    cf_buf shown = CF_BUF_INIT;
+    cf_safe_text(&shown, cf_buf_cstr(text), text->n);
+    cf_status st = cf_buf_check(&shown, err);
+    if (st == CF_OK) {
+        puts(cf_buf_cstr(&shown));
+    }
+    cf_buf_deinit(&shown);
+    return st;
+}
+
+static cf_status run_ids(const tokenize *t, const cf_cli *cli, cf_error *err)
+{
+    cf_token *ids = NULL;
+    size_t n = 0;
+    CF_TRY(read_ids(&ids, &n, t->ids, cf_tokenizer_n_vocab(t->tok), err));
+    cf_buf text = CF_BUF_INIT;
+    cf_tokenizer_decode(&text, t->tok, ids, n, true);
+    cf_status st = cf_buf_check(&text, err);
+    if (st == CF_OK) {
+        st = print_bytes(&text, cli->is_json, err);
+    }
+    cf_buf_deinit(&text);
+    cf_free(ids);
+    return st;
+}
+
+static int run(tokenize *t, cf_cli *cli, int n_rest, char **rest)
+{
+    if (t->batch != NULL) {
+        return cf_cli_batch(cli, t->batch, batch_item, t);
+    }
+    cf_error err;
+    cf_status st;
+    if (t->ids != NULL) {
+        st = run_ids(t, cli, &err);
+    } else if (n_rest == 1 && strcmp(rest[0], "-") != 0) {
+        st = run_text(t, cli, cf_str_from(rest[0]), &err);
+    } else {
+        cf_buf text = CF_BUF_INIT;
+        st = cf_os_read_file(&text, "-", TEXT_MAX, &err);
+        if (st == CF_OK) {
+            st =
+                run_text(t, cli, cf_str_make(cf_buf_cstr(&text), text.n), &err);
+        }
+        cf_buf_deinit(&text);
+    }
+    if (st == CF_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+        st = cf_fail(&err, CF_EIO, "standard output: write error");
+    }
+    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+}
+
+int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv)
+{
+    tokenize t = {0};
+    const cf_opt own[] = {
+        {"--ids", 0, CF_OPT_STR, &t.ids, "1,2,3",
+         "print the text of these ids instead", NULL},
+        {"--parse-special", 0, CF_OPT_FLAG, &t.parse_special, NULL,
+         "control tokens spelled out in the text become that token", NULL},
+        {"--add-special", 0, CF_OPT_FLAG, &t.add_special, NULL,
+         "put BOS in front (EOS behind) where the model asks for it", NULL},
+        {"--batch", 0, CF_OPT_STR, &t.batch, "FILE",
+         "answer each line of a JSON lines file", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest > 1 || (n_rest > 0 && (t.batch != NULL || t.ids != NULL))) {
+        return cf_cli_usage(cli, "too many arguments");
+    }
+    cf_engine *engine;
+    cf_error err;
+    if (cf_cli_open_engine(&engine, cli, true, &err) != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    t.tok = cf_engine_tokenizer(engine);
+    int status = run(&t, cli, n_rest, argv);
+    cf_engine_close(engine);
+    return status;
+}
