@@ -168,10 +168,16 @@ const cf_tokenizer *cf_engine_tokenizer(const cf_engine *e)
 
 /* ---- for sessions -------------------------------------------------------- */
 
+/* A cache of half floats costs about a thousandth of the largest logit.  Where
+ * a position is small, floats are a better default. */
 const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
 {
-    bool is_f16 = t == CF_CACHE_F16 || (t == CF_CACHE_DEFAULT && !e->is_exact);
-    return is_f16 ? &e->kv_f16 : &e->kv_f32;
+    if (t == CF_CACHE_DEFAULT) {
+        size_t per_token = e->kv_f32.page_bytes / CF_KV_BLOCK;
+        t = e->is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32
+                                                        : CF_CACHE_F16;
+    }
+    return t == CF_CACHE_F16 ? &e->kv_f16 : &e->kv_f32;
 }
 
 cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)

@@ -18,7 +18,10 @@ enum {
     CF_BATCH_DEFAULT = 512,
     CF_BATCH_MIN = 8, /* rows of a workspace, whatever a session asks for */
     CF_BATCH_MAX = 4096,
-    CF_THREADS_MAX = 256
+    CF_THREADS_MAX = 256,
+    /* Where a position's keys and values take no more than this as floats,
+     * floats are the default. */
+    CF_KV_F32_BYTES = 16 << 10
 };
 
 /* The buffers of a pass over n_row rows. */
