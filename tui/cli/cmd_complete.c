@@ -255,7 +255,8 @@ static cf_status next_token(complete *c, cf_error *err)
         return CF_OK;
     }
     if (ferror(stdout)) {
-        return cf_fail(err, CF_EIO, "standard output: write error");
+        c->why = "output"; /* cf_cli_main says so */
+        return CF_OK;
     }
     const cf_run run = {.cancel = cf_cli_cancel()};
     return cf_session_step(c->session, id, &run, err);
@@ -430,8 +431,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
          "print a JSON line a token, with its N best candidates, for the text",
          &c.has_trace},
         {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
-         "keys and values as f16 or f32 (default: f16; f32 with --exact)",
-         NULL},
+         "keys and values as f16 or f32 (default: what fits the model)", NULL},
     };
     cf_sampler_options_table(&c.sampling, own + OWN);
     int n_rest;

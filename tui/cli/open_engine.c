@@ -33,5 +33,7 @@ cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
     cf_progress_show(&progress, 0, 0);
     cf_status st = cf_engine_open(out, path, &opts, err);
     cf_progress_end(&progress);
-    return st;
+    /* Errors of the system name the file already. */
+    return st == CF_EFORMAT || st == CF_EUNSUPPORTED ? cf_fail_in(err, st, path)
+                                                     : st;
 }
