@@ -45,6 +45,8 @@ cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
     return st;
 }
 
+/* The shortest digits that read back as v, laid out as Python's repr does:
+ * with an exponent only below 1e-4 and from 1e16 on. */
 void cf_json_write_double(cf_buf *b, double v)
 {
     if (!isfinite(v)) {
@@ -52,16 +54,20 @@ void cf_json_write_double(cf_buf *b, double v)
         return;
     }
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
+    int digits = 1;
+    for (; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, v);
         if (strtod(text, NULL) == v) {
             break;
         }
     }
-    cf_buf_adds(b, text);
-    if (strpbrk(text, ".e") == NULL) {
-        cf_buf_adds(b, ".0");
+    const char *e = strchr(text, 'e');
+    int exponent = e != NULL ? atoi(e + 1) : 0;
+    if (exponent >= -4 && exponent < 16) {
+        int behind = digits - 1 - exponent;
+        snprintf(text, sizeof text, "%.*f", behind > 1 ? behind : 1, v);
     }
+    cf_buf_adds(b, text);
 }
 
 void cf_json_write_str(cf_buf *b, cf_str s)

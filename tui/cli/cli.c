@@ -11,10 +11,7 @@
 #include "tui/cli/man.h"
 
 const cf_cli_command cf_cli_commands[] = {
-    {"complete", "[TEXT]", "continue a raw prompt", cf_cmd_complete},
-    {"model", "[FILE]", "describe a model file and the memory it needs",
-     cf_cmd_model},
-    {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
+    {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},
@@ -170,49 +167,57 @@ cf_cancel *cf_cli_cancel(void)
     return &cancel_flag;
 }
 
+/* Begins an answer: '{' and the item's name when it has one. */
+static void begin_answer(cf_buf *out, const json_t *name)
+{
+    cf_buf_reset(out);
+    cf_buf_addc(out, '{');
+    if (name != NULL) {
+        cf_buf_adds(out, "\"name\":");
+        cf_json_write(out, name);
+    }
+}
+
 /* Answers one line of a batch; only running out of memory ends the batch. */
-static cf_status batch_line(cf_cli_item_fn item, void *ud, cf_str line,
+static cf_status batch_line(cf_cli_text_fn item, void *ud, cf_str line,
                             cf_buf *out, cf_error *err)
 {
     json_t *in = NULL;
-    json_t *answer = json_object();
+    cf_buf members = CF_BUF_INIT;
     cf_error why = {0};
-    cf_status st = answer != NULL
-                       ? CF_OK
-                       : cf_fail(&why, CF_ENOMEM, "%s", "out of memory");
-    if (st == CF_OK) {
-        st = cf_json_read(&in, line.p, line.n, &why);
-    }
+    cf_status st = cf_json_read(&in, line.p, line.n, &why);
     if (st == CF_OK && !json_is_object(in)) {
         st = cf_fail(&why, CF_EFORMAT, "not a JSON object");
     }
+    const json_t *name = json_object_get(in, "name");
+    begin_answer(out, name);
     if (st == CF_OK) {
-        json_t *name = json_object_get(in, "name");
-        if (name != NULL) {
-            json_object_set(answer, "name", name);
-        }
-        st = item(ud, in, answer, &why);
+        st = item(ud, in, &members, &why);
     }
     if (st != CF_OK && st != CF_ENOMEM) {
-        json_object_set_new(answer, "error",
-                            json_pack("{s:s}", "message", why.text));
+        cf_buf_reset(&members);
+        cf_buf_adds(&members, "\"error\":{\"message\":");
+        cf_json_write_str(&members, cf_str_from(why.text));
+        cf_buf_addc(&members, '}');
         st = CF_OK;
     }
     if (st == CF_OK) {
-        cf_json_write(out, answer);
-        cf_buf_addc(out, '\n');
+        cf_buf_adds(out, name != NULL && members.n > 0 ? "," : "");
+        cf_buf_add(out, members.p, members.n);
+        cf_buf_adds(out, "}\n");
+        out->failed = out->failed || members.failed;
         st = cf_buf_check(out, &why);
     }
     json_decref(in);
-    json_decref(answer);
+    cf_buf_deinit(&members);
     if (st != CF_OK && err != NULL) {
         *err = why;
     }
     return st;
 }
 
-int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
-                 void *ud)
+int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
+                      void *ud)
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf out = CF_BUF_INIT;
@@ -226,7 +231,6 @@ int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
         if (n == 0) {
             continue;
         }
-        cf_buf_reset(&out);
         st = batch_line(item, ud, cf_str_make(line, n), &out, &err);
         if (st == CF_OK) {
             fwrite(out.p, 1, out.n, stdout);
@@ -238,6 +242,41 @@ int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
         st = cf_fail(&err, CF_EIO, "standard output: write error");
     }
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+}
+
+/* The item function of cf_cli_batch() behind a text one. */
+typedef struct tree_item {
+    cf_cli_item_fn item;
+    void *ud;
+} tree_item;
+
+static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer,
+                             cf_error *err)
+{
+    const tree_item *tree = ud;
+    json_t *v = json_object();
+    if (v == NULL) {
+        return cf_fail(err, CF_ENOMEM, "%s", "out of memory");
+    }
+    cf_status st = tree->item(tree->ud, item, v, err);
+    if (st == CF_OK) {
+        cf_buf all = CF_BUF_INIT;
+        cf_json_write(&all, v);
+        if (all.n > 2) { /* the members without the braces */
+            cf_buf_add(answer, all.p + 1, all.n - 2);
+        }
+        answer->failed = answer->failed || all.failed;
+        cf_buf_deinit(&all);
+    }
+    json_decref(v);
+    return st;
+}
+
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
+                 void *ud)
+{
+    tree_item tree = {item, ud};
+    return cf_cli_batch_text(cli, path, answer_tree, &tree);
 }
 
 static const cf_cli_command *find_command(const char *name)

@@ -96,10 +96,18 @@ typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item,
 int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
                  void *ud);
 
+/* The same with an answer in text, for what a json_t cannot carry: `item`
+ * appends the members of the answer, "name" and the braces left out. */
+typedef cf_status (*cf_cli_text_fn)(void *ud, const json_t *item,
+                                    cf_buf *members, cf_error *err);
+int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
+                      void *ud);
+
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_model(cf_cli *cli, int argc, char **argv);
+int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
 int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
 int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);
 int cf_cmd_version(cf_cli *cli, int argc, char **argv);

@@ -1,0 +1,242 @@
+/*
+ * tool.h - what a model may call, how each family of models writes a call,
+ * and what is wrong with one.
+ *
+ * Place in the flow:  reply bytes --> [tool parser] --> calls --> validation
+ * --> result --> next turn.
+ * Knows: declarations, call syntax, schemas.  Does not know: engines, turns.
+ *
+ * A parse is over the raw bytes of one reply and forgets none of them: every
+ * byte lies in exactly one segment, and calls, arguments and findings point
+ * back by offset.  A failed block stays as it is, with the place and what was
+ * expected there; a repair is offered beside it and never applied.
+ *
+ * Threads:  a tool set is constant once made; a parser belongs to one thread.
+ * Memory:   results live in the parser until it is freed.
+ */
+#ifndef CF_CORE_API_TOOL_H
+#define CF_CORE_API_TOOL_H
+
+#include "core/base/json.h"
+#include "core/base/status.h"
+#include "core/base/str.h"
+
+/* ---- declarations -------------------------------------------------------- */
+
+typedef struct cf_tool {
+    cf_str name, description;
+    const json_t *parameters; /* JSON Schema of an object; NULL: none */
+    const json_t *raw;        /* the declaration as it came */
+} cf_tool;
+
+typedef struct cf_tool_set cf_tool_set;
+
+/*
+ * Reads declarations: an array, or one of, {"type":"function","function":
+ * {...}} (OpenAI), {"name",...} (FunctionDeclaration), {"function_declarations"
+ * or "functionDeclarations":[...]} (a Tool of the function-calling SDK), or
+ * an object that holds such an array under "tools".  Schema types may be in
+ * upper case.  `v` NULL or null makes an empty set.
+ * CF_EFORMAT with the index of the first bad declaration, CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_tool_set_new(cf_tool_set **out, const json_t *v,
+                                      cf_error *err);
+void cf_tool_set_free(cf_tool_set *set);
+
+/* The declarations in order; borrowed. */
+const cf_tool *cf_tool_set_items(const cf_tool_set *set, size_t *n);
+
+/* NULL when no tool has that name. */
+const cf_tool *cf_tool_set_find(const cf_tool_set *set, cf_str name);
+
+/* All of them in OpenAI's form, as chat templates read them; a new
+ * reference, NULL when memory ran out. */
+json_t *cf_tool_set_openai(const cf_tool_set *set);
+
+/* ---- families ------------------------------------------------------------ */
+
+typedef enum cf_tool_family {
+    CF_TOOLS_NONE,    /* nothing is a call */
+    CF_TOOLS_GENERIC, /* a JSON call or list of calls, fenced or bare */
+    CF_TOOLS_HERMES,  /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
+    CF_TOOLS_GEMMA3,  /* ```tool_code, Python calls */
+    CF_TOOLS_FUNCTIONGEMMA,
+    CF_TOOLS_GEMMA4,
+    CF_TOOLS_HAMMER,         /* ``` JSON list */
+    CF_TOOLS_LLAMA_PYTHONIC, /* [f(x=1)] */
+    CF_TOOLS_LLAMA_JSON,     /* {"name","parameters"} */
+    CF_TOOLS_MISTRAL,        /* [TOOL_CALLS] */
+    CF_TOOLS_PHI4_MINI,      /* <|tool_call|>[...] and functools[...] */
+    CF_TOOLS_LFM2,           /* <|tool_call_start|>[f(x=1)] */
+    CF_TOOL_FAMILY_N
+} cf_tool_family;
+
+/* "hermes", "llama-json" ... */
+const char *cf_tool_family_name(cf_tool_family family);
+/* By that name; false when there is no such family. */
+bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
+
+/*
+ * The family that a model most likely writes, from its chat template and its
+ * metadata (either may be empty).  *why is a constant text naming what
+ * decided it.
+ */
+cf_tool_family cf_tool_family_detect(cf_str chat_template, cf_str arch,
+                                     cf_str model_name, const char **why);
+
+/* ---- results ------------------------------------------------------------- */
+
+typedef enum cf_tool_status {
+    CF_TOOL_VALID,
+    CF_TOOL_PARSE_ERROR,
+    CF_TOOL_INVALID_FUNCTION_NAME,
+    CF_TOOL_INVALID_PARAMETER_NAME,
+    CF_TOOL_MISSING_REQUIRED_PARAMETER,
+    CF_TOOL_INVALID_PARAMETER_TYPE,
+    CF_TOOL_INVALID_PARAMETER_VALUE
+} cf_tool_status;
+
+/* "VALID", "PARSE_ERROR" ... */
+const char *cf_tool_status_name(cf_tool_status status);
+
+/* Where a value of a call stands in the raw bytes. */
+typedef struct cf_tool_span {
+    cf_str path; /* "location", "filter.tags[2]" */
+    size_t off, len;
+} cf_tool_span;
+
+#define CF_TOOL_NO_CALL SIZE_MAX
+
+/* One thing that is wrong (status not CF_TOOL_VALID) or worth knowing. */
+typedef struct cf_tool_finding {
+    cf_tool_status status; /* CF_TOOL_VALID for a note */
+    size_t call;           /* index, or CF_TOOL_NO_CALL */
+    size_t off, len;       /* of the raw bytes it is about; len may be 0 */
+    cf_str path;           /* of the argument; empty: the call itself */
+    cf_str text;           /* one line for a person */
+} cf_tool_finding;
+
+typedef struct cf_tool_call {
+    cf_str name;
+    cf_str id;          /* empty where the syntax has none */
+    cf_str arguments;   /* compact JSON object; integers of any size in
+                           their own digits, doubles shortest */
+    const json_t *json; /* the same; integers over 64 bits as doubles */
+    size_t off, len;    /* of the raw bytes */
+    size_t name_off, name_len;
+    size_t args_off, args_len; /* of the arguments; len 0: there were none */
+    const cf_tool_span *spans; /* every value inside the arguments */
+    size_t n_spans;
+    cf_tool_status status; /* the first finding's, after validation */
+} cf_tool_call;
+
+typedef enum cf_tool_segment_kind {
+    CF_TOOL_SEG_TEXT,
+    CF_TOOL_SEG_CALLS,  /* a block: fences and what they hold */
+    CF_TOOL_SEG_FAILED, /* a block whose inside breaks its syntax */
+    CF_TOOL_SEG_MARKER  /* control tokens and separators around calls */
+} cf_tool_segment_kind;
+
+/* Segments cover the raw bytes in order, with no gap and no overlap. */
+typedef struct cf_tool_segment {
+    cf_tool_segment_kind kind;
+    size_t off, len;
+    size_t body_off, body_len; /* without fences; a block only */
+    size_t first_call, n_calls;
+    size_t error_off;  /* FAILED: the byte where it broke */
+    cf_str expected;   /* FAILED: what could have stood there */
+    cf_str repair;     /* FAILED: the nearest text that parses, or empty */
+    cf_str repair_how; /* "insert '}' at byte 40" */
+} cf_tool_segment;
+
+typedef struct cf_tool_parse {
+    cf_str raw;
+    const cf_tool_segment *segments;
+    size_t n_segments;
+    const cf_tool_call *calls;
+    size_t n_calls;
+    const cf_tool_finding *findings; /* in the order of the raw bytes' calls */
+    size_t n_findings;
+    cf_tool_status status; /* of the first bad call or block, else VALID */
+} cf_tool_parse;
+
+/* ---- parsing ------------------------------------------------------------- */
+
+typedef enum cf_tool_event_kind {
+    CF_TOOL_EV_TEXT,   /* raw[off..off+len) is text */
+    CF_TOOL_EV_DELTA,  /* raw[off..off+len) belongs to an open block, which
+                          may still turn out to be text */
+    CF_TOOL_EV_CALL,   /* parse->calls[index] is complete */
+    CF_TOOL_EV_FAILED, /* parse->segments[index] is a failed block */
+    CF_TOOL_EV_RETRACT /* the open block is text after all; its bytes follow
+                          as CF_TOOL_EV_TEXT */
+} cf_tool_event_kind;
+
+typedef struct cf_tool_event {
+    cf_tool_event_kind kind;
+    size_t off, len;
+    size_t index;
+    const cf_tool_parse *parse; /* so far; borrowed until the next feed */
+} cf_tool_event;
+
+typedef void (*cf_tool_event_fn)(const cf_tool_event *event, void *ud);
+
+typedef struct cf_tool_parser cf_tool_parser;
+
+/*
+ * A parser for one reply.  `tools` (may be NULL) is borrowed; it decides
+ * doubtful cases of the families without fences and is needed to validate.
+ * `fn` may be NULL.
+ */
+CF_MUST_USE cf_status cf_tool_parser_new(cf_tool_parser **out,
+                                         cf_tool_family family,
+                                         const cf_tool_set *tools,
+                                         cf_tool_event_fn fn, void *ud,
+                                         cf_error *err);
+void cf_tool_parser_free(cf_tool_parser *parser);
+
+/*
+ * Feeds the next bytes of the reply.  However a reply is cut into chunks, the
+ * finished parse is the same, and so is the order of text, calls and failed
+ * blocks.  Text is reported as soon as it can no longer be the start of a
+ * call.  CF_ENOMEM, CF_ELIMIT (a reply over 16 MiB); after a failure the
+ * parser can only be freed.
+ */
+CF_MUST_USE cf_status cf_tool_parser_feed(cf_tool_parser *parser, const char *p,
+                                          size_t n, cf_error *err);
+
+/* No more bytes: what was held back is decided, calls are validated when
+ * there is a tool set.  *out is borrowed from the parser. */
+CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
+                                            const cf_tool_parse **out,
+                                            cf_error *err);
+
+/* Appends the text of a finished parse: text segments, and failed blocks
+ * with their fences, so that nothing disappears. */
+void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
+
+/* ---- formatting ---------------------------------------------------------- */
+
+/*
+ * Appends one block with the calls as the family writes them.  `arguments` of
+ * each call is JSON text of an object.  CF_EUNSUPPORTED when the syntax
+ * cannot express a value (a string that holds every escape marker, a name
+ * that is no identifier), CF_EFORMAT when arguments are not a JSON object.
+ */
+CF_MUST_USE cf_status cf_tool_format_calls(cf_buf *out, cf_tool_family family,
+                                           const cf_tool_call *calls, size_t n,
+                                           cf_error *err);
+
+/* Appends the declarations as text, in the form the family was trained on:
+ * JSON lines, Python stubs, or declaration:NAME{...}. */
+CF_MUST_USE cf_status cf_tool_format_declarations(cf_buf *out,
+                                                  cf_tool_family family,
+                                                  const cf_tool_set *tools,
+                                                  cf_error *err);
+
+/* Appends a tool's result as the family shows it to the model. */
+CF_MUST_USE cf_status cf_tool_format_result(cf_buf *out, cf_tool_family family,
+                                            cf_str name, const json_t *result,
+                                            cf_error *err);
+
+#endif

@@ -1,0 +1,480 @@
+/* Replies of every family: what is text, what is a call, what is wrong. */
+#include "core/api/tool.h"
+#include "tests/support/t.h"
+
+#include "core/base/alloc.h"
+
+typedef struct row {
+    cf_tool_family family;
+    const char *raw;
+    const char *text;  /* of the text and failed segments */
+    const char *calls; /* name and arguments of each, a line each */
+    cf_tool_status status;
+} row;
+
+#define HERMES CF_TOOLS_HERMES
+#define G3     CF_TOOLS_GEMMA3
+#define FG     CF_TOOLS_FUNCTIONGEMMA
+#define G4     CF_TOOLS_GEMMA4
+#define HAMMER CF_TOOLS_HAMMER
+#define PY     CF_TOOLS_LLAMA_PYTHONIC
+#define LJ     CF_TOOLS_LLAMA_JSON
+#define MI     CF_TOOLS_MISTRAL
+#define PHI    CF_TOOLS_PHI4_MINI
+#define OK     CF_TOOL_VALID
+#define BAD    CF_TOOL_PARSE_ERROR
+
+static void summarise(const cf_tool_parse *p, cf_buf *text, cf_buf *calls)
+{
+    cf_tool_parse_text(p, text);
+    for (size_t i = 0; i < p->n_calls; i++) {
+        cf_buf_addf(calls, "%s%.*s%.*s", i > 0 ? "\n" : "",
+                    (int)p->calls[i].name.n, p->calls[i].name.p,
+                    (int)p->calls[i].arguments.n, p->calls[i].arguments.p);
+    }
+}
+
+/* Every byte in one segment, in order. */
+static void check_cover(const cf_tool_parse *p)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < p->n_segments; i++) {
+        assert_int_equal(p->segments[i].off, at);
+        assert_true(p->segments[i].len > 0);
+        at += p->segments[i].len;
+    }
+    assert_int_equal(at, p->raw.n);
+}
+
+static void check_row(const row *r)
+{
+    cf_error err = {0};
+    cf_tool_parser *parser = NULL;
+    const cf_tool_parse *p = NULL;
+    cf_buf text = CF_BUF_INIT, calls = CF_BUF_INIT;
+    T_OK(cf_tool_parser_new(&parser, r->family, NULL, NULL, NULL, &err), err);
+    T_OK(cf_tool_parser_feed(parser, r->raw, strlen(r->raw), &err), err);
+    T_OK(cf_tool_parser_finish(parser, &p, &err), err);
+    check_cover(p);
+    summarise(p, &text, &calls);
+    if (strcmp(cf_buf_cstr(&text), r->text) != 0 ||
+        strcmp(cf_buf_cstr(&calls), r->calls) != 0 || p->status != r->status) {
+        fail_msg("%s: %s\n text  %s\n want  %s\n calls %s\n want  %s\n %s",
+                 cf_tool_family_name(r->family), r->raw, cf_buf_cstr(&text),
+                 r->text, cf_buf_cstr(&calls), r->calls,
+                 cf_tool_status_name(p->status));
+    }
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&calls);
+    cf_tool_parser_free(parser);
+}
+
+#define ROWS(table)                                               \
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) { \
+        check_row(&(table)[i]);                                   \
+    }
+
+static void test_parse__python(void **state)
+{
+    static const row rows[] = {
+        {G3, "", "", "", OK},
+        {G3, "This is some text.", "This is some text.", "", OK},
+        {G3, "```tool_code\ntool_name(x=1)\n```", "", "tool_name{\"x\":1}", OK},
+        {G3, "```tool_code\ntool_1(x=1)\ntool_2(y=2)\n```", "",
+         "tool_1{\"x\":1}\ntool_2{\"y\":2}", OK},
+        {G3,
+         "This is some text.\n```tool_code\nf(x=1)\n```\nThis is some more "
+         "text.\n",
+         "This is some text.\n\nThis is some more text.\n", "f{\"x\":1}", OK},
+        {G3, "```tool_code\nf(x=1)\n```\n```tool_code\ng(y=2)\n```", "\n",
+         "f{\"x\":1}\ng{\"y\":2}", OK},
+        {G3, "```tool_code\nf(x=1)\n``````tool_code\ng()\n```", "",
+         "f{\"x\":1}\ng{}", OK},
+        {G3, "```tool_code\ntool_name(x=1)\n", "```tool_code\ntool_name(x=1)\n",
+         "", OK},
+        {G3,
+         "```tool_code\nprint(default_api.get_artwork_price("
+         "museum_location=\"Philadelphia\", sculpture_material=\"marble\", "
+         "sculpture_size=[4, 4]))\n```",
+         "",
+         "get_artwork_price{\"museum_location\":\"Philadelphia\","
+         "\"sculpture_material\":\"marble\",\"sculpture_size\":[4,4]}",
+         OK},
+        {G3, "```tool_code\ninvalid_code\n```",
+         "```tool_code\ninvalid_code\n```", "", BAD},
+        {G3, "```tool_code\n```", "```tool_code\n```", "", OK},
+        {G3, "```tool_code\r\nf(x=1)\r\n```", "", "f{\"x\":1}", OK},
+        {G3, "```tool_code\nf(x=\"a\n```", "```tool_code\nf(x=\"a\n```", "",
+         BAD},
+        {G3, "```tool_code\nf(x=\"```\", y='\\n```')\n```!", "!",
+         "f{\"x\":\"```\",\"y\":\"\\n```\"}", OK},
+        {G3, "```tool_code\nf(x='''a\n```\nb''')\n```", "",
+         "f{\"x\":\"a\\n```\\nb\"}", OK},
+        {G3, "```tool_code\n[]\n```", "", "", OK},
+        {G3, "```tool_code\nf(x=1) # it's \"one\"\n```", "", "f{\"x\":1}", OK},
+        {G3, "```python\nf(x=1)\n```", "```python\nf(x=1)\n```", "", OK},
+        {PY, "[f(x='hello')]", "", "f{\"x\":\"hello\"}", OK},
+        {PY, "[f(x=[1,2],y=\"a]b\")]", "", "f{\"x\":[1,2],\"y\":\"a]b\"}", OK},
+        {PY, "[f(x='a'), g(y=2),]", "", "f{\"x\":\"a\"}\ng{\"y\":2}", OK},
+        {PY, "Sure.\n[f(x=-.1, y=1.)]<|eot_id|>", "Sure.\n",
+         "f{\"x\":-0.1,\"y\":1.0}", OK},
+        {PY, "[note] that is all", "[note] that is all", "", OK},
+        {PY, "see [f(x=1)] there", "see [f(x=1)] there", "", OK},
+        {PY, "<|python_tag|>[a.b.c(x=1)]", "", "a.b.c{\"x\":1}", OK},
+        {PY, "[f(x=True, y=None, z=\"None\", w=(1, 2), v=(3))]", "",
+         "f{\"x\":true,\"y\":null,\"z\":\"None\",\"w\":[1,2],\"v\":3}", OK},
+        {PY, "[f(x=Obj(hello='world', foo=1))]", "",
+         "f{\"x\":{\"__type__\":\"Obj\",\"hello\":\"world\",\"foo\":1}}", OK},
+        {PY, "[f(x={'a': {1: [{}]}, \"b\": 'c' \"d\"})]", "",
+         "f{\"x\":{\"a\":{\"1\":[{}]},\"b\":\"cd\"}}", OK},
+        {PY, "[f(x=2*2)]", "[f(x=2*2)]", "", BAD},
+        {PY, "[f(x=name)]", "[f(x=name)]", "", BAD},
+        {PY, "[f(x=1, x=2)]", "[f(x=1, x=2)]", "", BAD},
+        {PY, "[f(x='\\u00e9\\x41\\'\\q\\101')]", "",
+         "f{\"x\":\"\xC3\xA9"
+         "A'\\\\qA\"}",
+         OK},
+        {PY, "[f(x=18446744073709551616, y=-9223372036854775808, z=1_000)]", "",
+         "f{\"x\":18446744073709551616,\"y\":-9223372036854775808,\"z\":1000}",
+         OK},
+    };
+    (void)state;
+    ROWS(rows);
+}
+
+static void test_parse__fc(void **state)
+{
+    static const row rows[] = {
+        {FG, "<start_function_call>call:tool_name{x:1}<end_function_call>", "",
+         "tool_name{\"x\":1}", OK},
+        {FG,
+         "<start_function_call>call:f{x:1}<end_function_call><start_function_"
+         "call>call:g{y:2}<end_function_call><start_function_response>",
+         "", "f{\"x\":1}\ng{\"y\":2}", OK},
+        {FG,
+         "<start_function_call>call:f{x:<escape>foo \\b\\a\\r \"baz\" "
+         "{}<escape>}<end_function_call>",
+         "", "f{\"x\":\"foo \\\\b\\\\a\\\\r \\\"baz\\\" {}\"}", OK},
+        {G4,
+         "<|tool_call>call:get_weather{location:<|\"|>hanoi<|\"|>}<tool_call|>",
+         "", "get_weather{\"location\":\"hanoi\"}", OK},
+        {G4,
+         "<|tool_call>call:f{a:<|\"|>{\"b\": [1, \"}\"]}<tool_call|> "
+         "<|tool_call><|\"|>,c:[{d:true},null,-1.5e3]}<tool_call|> ok",
+         " ok",
+         "f{\"a\":\"{\\\"b\\\": [1, \\\"}\\\"]}<tool_call|> <|tool_call>\","
+         "\"c\":[{\"d\":true},null,-1500.0]}",
+         OK},
+        {G4, "<|tool_call>call:f{a:<|\"|>x}<tool_call|>after",
+         "<|tool_call>call:f{a:<|\"|>x}<tool_call|>after", "", BAD},
+        {G4, "<|tool_call>call:tool.name-123{}<tool_call|>", "",
+         "tool.name-123{}", OK},
+        {G4, "<|tool_call>call:f<tool_call|>", "", "f{}", OK},
+        {G4, "<|tool_call>call:f{param.name-1:{\n a : 1 }}<tool_call|>", "",
+         "f{\"param.name-1\":{\"a\":1}}", OK},
+        {G4, "<|tool_call>call:f{x:1,}<tool_call|>",
+         "<|tool_call>call:f{x:1,}<tool_call|>", "", BAD},
+        {G4, "<|tool_call>call:{x:1}<tool_call|>",
+         "<|tool_call>call:{x:1}<tool_call|>", "", BAD},
+        {G4, "<|tool_call>call:f[1]<tool_call|>",
+         "<|tool_call>call:f[1]<tool_call|>", "", BAD},
+        {G4, "<|tool_call>print{x:1}<tool_call|>",
+         "<|tool_call>print{x:1}<tool_call|>", "", BAD},
+    };
+    (void)state;
+    ROWS(rows);
+}
+
+static void test_parse__json(void **state)
+{
+    static const row rows[] = {
+        {HERMES,
+         "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
+         "1}}\n</tool_call>",
+         "", "f{\"a\":1}", OK},
+        {HERMES,
+         "<tool_call>\r\n{\"arguments\": \"{\\\"a\\\": 1}\", \"name\": "
+         "\"f\"}\r\n</tool_call>",
+         "", "f{\"a\":1}", OK},
+        {HERMES,
+         "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"</tool_call>\"}}</"
+         "tool_call>x",
+         "x", "f{\"a\":\"</tool_call>\"}", OK},
+        {HERMES, "a<tool_call>{\"name\":\"f\"}</tool_call>b", "ab", "f{}", OK},
+        {HERMES, "<tool_call>{\"name\":\"f\"", "<tool_call>{\"name\":\"f\"", "",
+         OK},
+        {HERMES, "the <tool_call> tag: <tool_call>{\"name\":\"f\"}</tool_call>",
+         "the <tool_call> tag: ", "f{}", OK},
+        {HERMES, "<tool_call>{\"arguments\":{}}</tool_call>",
+         "<tool_call>{\"arguments\":{}}</tool_call>", "", BAD},
+        {HERMES, "<tool_call>{\"name\":\"f\",\"arguments\":3}</tool_call>",
+         "<tool_call>{\"name\":\"f\",\"arguments\":3}</tool_call>", "", BAD},
+        {HERMES,
+         "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1,\"b\":2,\"a\":3}}"
+         "</tool_call>",
+         "", "f{\"b\":2,\"a\":3}", OK},
+        {HERMES,
+         "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":9007199254740993,"
+         "\"b\":-0.0,\"c\":1e300,\"d\":123456789012345678901234567890,"
+         "\"e\":1.10,\"f\":\"\\ud83d\\ude00\\u0007\"}}</tool_call>",
+         "",
+         "f{\"a\":9007199254740993,\"b\":-0.0,\"c\":1e+300,"
+         "\"d\":123456789012345678901234567890,\"e\":1.1,"
+         "\"f\":\"\xF0\x9F\x98\x80\\u0007\"}",
+         OK},
+        {HAMMER, "```\n[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]\n```", "",
+         "f{\"a\":1}", OK},
+        {HAMMER, "```json\n[{\"name\": \"f\", \"arguments\": {}}]\n```", "",
+         "f{}", OK},
+        {HAMMER, "[{\"name\": \"f\", \"arguments\": {}}]<|im_end|>", "", "f{}",
+         OK},
+        {HAMMER, "```\n[]\n```", "", "", OK},
+        {HAMMER, "```python\nx = [{\"name\": 1}]\n```\nok",
+         "```python\nx = [{\"name\": 1}]\n```\nok", "", OK},
+        {HAMMER, "```json\n{\"answer\": 42}\n```",
+         "```json\n{\"answer\": 42}\n```", "", OK},
+        {HAMMER, "```\n[{\"name\": \"f\", \"arguments\": {}]\n```",
+         "```\n[{\"name\": \"f\", \"arguments\": {}]\n```", "", BAD},
+        {HAMMER,
+         "```\n[{\"name\":\"name\",\"arguments\":{\"name\":\"args\","
+         "\"arguments\":\"```\"}}]\n```",
+         "", "name{\"name\":\"args\",\"arguments\":\"```\"}", OK},
+        {LJ, "{\"name\": \"f\", \"parameters\": {\"x\": \"}\"}}", "",
+         "f{\"x\":\"}\"}", OK},
+        {LJ,
+         "<|python_tag|>{\"name\":\"f\",\"parameters\":{}}; "
+         "{\"name\":\"g\",\"parameters\":{}}<|eom_id|>",
+         " ", "f{}\ng{}", OK},
+        {LJ,
+         "{\"type\": \"function\", \"function\": {\"name\": \"f\", "
+         "\"parameters\": {\"a\": [1]}}}",
+         "", "f{\"a\":[1]}", OK},
+        {LJ, "{\"type\":\"function\",\"name\":\"f\",\"parameters\":{}}", "",
+         "f{}", OK},
+        {LJ, "A person: {\"name\": \"Bob\", \"age\": 3}.",
+         "A person: {\"name\": \"Bob\", \"age\": 3}.", "", OK},
+        {LJ, "I will {not json}.", "I will {not json}.", "", OK},
+        {MI, "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": 1}}]", "",
+         "f{\"a\":1}", OK},
+        {MI, "[TOOL_CALLS]f{\"a\": 1}[TOOL_CALLS]g[ARGS]{}", "",
+         "f{\"a\":1}\ng{}", OK},
+        {MI, "[TOOL_CALLS]f[CALL_ID]abc123[ARGS]{\"a\":\"]\"}</s>", "",
+         "f{\"a\":\"]\"}", OK},
+        {MI, "one [TOOL_CALLS] two", "one [TOOL_CALLS] two", "", BAD},
+        {PHI, "<|tool_call|>[{\"name\":\"f\",\"arguments\":{}}]<|/tool_call|>",
+         "", "f{}", OK},
+        {PHI, "functools[{\"name\": \"f\", \"arguments\": {\"x\": 1}}]", "",
+         "f{\"x\":1}", OK},
+        {CF_TOOLS_LFM2, "<|tool_call_start|>[f(x=1)]<|tool_call_end|>ok", "ok",
+         "f{\"x\":1}", OK},
+        {CF_TOOLS_GENERIC, "{\"name\": \"f\", \"arguments\": {\"x\": 1}}", "",
+         "f{\"x\":1}", OK},
+        {CF_TOOLS_NONE, "<tool_call>{\"name\":\"f\"}</tool_call>",
+         "<tool_call>{\"name\":\"f\"}</tool_call>", "", OK},
+    };
+    (void)state;
+    ROWS(rows);
+}
+
+/* ---- findings ------------------------------------------------------------ */
+
+static cf_tool_set *tools_of(const char *json)
+{
+    cf_error err = {0};
+    json_t *v = NULL;
+    cf_tool_set *set = NULL;
+    T_OK(cf_json_read(&v, json, strlen(json), &err), err);
+    T_OK(cf_tool_set_new(&set, v, &err), err);
+    json_decref(v);
+    return set;
+}
+
+static const char weather[] =
+    "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\","
+    "\"description\":\"d\",\"parameters\":{\"type\":\"OBJECT\",\"properties\":{"
+    "\"location\":{\"type\":\"STRING\"},\"unit\":{\"type\":\"string\","
+    "\"enum\":[\"c\",\"f\"]},\"days\":{\"type\":\"integer\",\"minimum\":1,"
+    "\"maximum\":14},\"filter\":{\"type\":\"object\",\"properties\":{\"tags\":{"
+    "\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"required\":["
+    "\"tags\"]},\"any\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"number\","
+    "\"minimum\":0}]}},\"required\":[\"location\"]}}}]";
+
+static void check_findings(const char *args, const char *want)
+{
+    cf_error err = {0};
+    cf_tool_set *set = tools_of(weather);
+    cf_tool_parser *parser = NULL;
+    const cf_tool_parse *p = NULL;
+    cf_buf raw = CF_BUF_INIT, got = CF_BUF_INIT;
+    cf_buf_addf(&raw, "[get_weather(%s)]", args);
+    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_LLAMA_PYTHONIC, set, NULL, NULL,
+                            &err),
+         err);
+    T_OK(cf_tool_parser_feed(parser, raw.p, raw.n, &err), err);
+    T_OK(cf_tool_parser_finish(parser, &p, &err), err);
+    for (size_t i = 0; i < p->n_findings; i++) {
+        const cf_tool_finding *f = &p->findings[i];
+        cf_buf_addf(&got, "%s %.*s [%.*s]\n", cf_tool_status_name(f->status),
+                    (int)f->path.n, f->path.p, (int)f->len, p->raw.p + f->off);
+    }
+    assert_string_equal(cf_buf_cstr(&got), want);
+    cf_buf_deinit(&raw);
+    cf_buf_deinit(&got);
+    cf_tool_parser_free(parser);
+    cf_tool_set_free(set);
+}
+
+static void test_validate__findings(void **state)
+{
+    (void)state;
+    check_findings("location='x', unit='c', days=3, any=1", "");
+    check_findings("location='x', unit=None, days=3.0", "");
+    check_findings("location=1", "INVALID_PARAMETER_TYPE location [1]\n");
+    check_findings("location='x', days=15, unit='k'",
+                   "INVALID_PARAMETER_VALUE days [15]\n"
+                   "INVALID_PARAMETER_VALUE unit ['k']\n");
+    check_findings("location='x', filter={'tags': ['a', 2]}",
+                   "INVALID_PARAMETER_TYPE filter.tags[1] [2]\n");
+    check_findings(
+        "extra=1, filter={}",
+        "INVALID_PARAMETER_NAME extra [1]\n"
+        "MISSING_REQUIRED_PARAMETER location [get_weather(extra=1, "
+        "filter={})]\n"
+        "MISSING_REQUIRED_PARAMETER filter.tags [get_weather(extra=1, "
+        "filter={})]\n");
+    check_findings("location='x', any=-1", "INVALID_PARAMETER_TYPE any [-1]\n");
+    check_findings("location='x', any=[]", "INVALID_PARAMETER_TYPE any [[]]\n");
+}
+
+static void test_validate__unknown_name(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_tool_set *set = tools_of(weather);
+    cf_tool_parser *parser = NULL;
+    const cf_tool_parse *p = NULL;
+    const char raw[] = "<tool_call>{\"name\":\"get_weath\"}</tool_call>"
+                       "<tool_call>{\"name\":\"get_weather\",\"arguments\":{"
+                       "\"location\":\"x\"}}</tool_call>";
+    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_HERMES, set, NULL, NULL, &err),
+         err);
+    T_OK(cf_tool_parser_feed(parser, raw, strlen(raw), &err), err);
+    T_OK(cf_tool_parser_finish(parser, &p, &err), err);
+    assert_int_equal(p->status, CF_TOOL_INVALID_FUNCTION_NAME);
+    assert_int_equal(p->n_calls, 2);
+    assert_int_equal(p->calls[0].status, CF_TOOL_INVALID_FUNCTION_NAME);
+    assert_int_equal(p->calls[1].status, CF_TOOL_VALID);
+    assert_int_equal(p->findings[0].off, p->calls[0].name_off);
+    cf_tool_parser_free(parser);
+    cf_tool_set_free(set);
+}
+
+/* ---- failed blocks ------------------------------------------------------- */
+
+static void check_failure(cf_tool_family family, const char *raw, size_t off,
+                          const char *repair)
+{
+    cf_error err = {0};
+    cf_tool_parser *parser = NULL;
+    const cf_tool_parse *p = NULL;
+    T_OK(cf_tool_parser_new(&parser, family, NULL, NULL, NULL, &err), err);
+    T_OK(cf_tool_parser_feed(parser, raw, strlen(raw), &err), err);
+    T_OK(cf_tool_parser_finish(parser, &p, &err), err);
+    assert_int_equal(p->n_segments, 1);
+    assert_int_equal(p->segments[0].kind, CF_TOOL_SEG_FAILED);
+    assert_int_equal(p->segments[0].error_off, off);
+    T_TEXT(p->segments[0].repair.p, p->segments[0].repair.n, repair);
+    cf_tool_parser_free(parser);
+}
+
+static void test_repair__offered(void **state)
+{
+    (void)state;
+    check_failure(CF_TOOLS_HERMES,
+                  "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}</tool_"
+                  "call>",
+                  42,
+                  "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}}</tool_"
+                  "call>");
+    check_failure(CF_TOOLS_HERMES,
+                  "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":True,}}</"
+                  "tool_call>",
+                  40,
+                  "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":true}}</"
+                  "tool_call>");
+    check_failure(CF_TOOLS_GEMMA3, "```tool_code\nf(day=tomorrow)\n```", 19,
+                  "```tool_code\nf(day=\"tomorrow\")\n```");
+    check_failure(CF_TOOLS_GEMMA4, "<|tool_call>call:f{a:\"x\"}<tool_call|>",
+                  21, "<|tool_call>call:f{a:<|\"|>x<|\"|>}<tool_call|>");
+}
+
+/* ---- declarations -------------------------------------------------------- */
+
+static void test_tool_set__forms(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{"
+        "\"type\":\"object\"}}}]",
+        "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\"}}]",
+        "{\"function_declarations\":[{\"name\":\"f\",\"parameters\":{\"type\":"
+        "\"object\"}}]}",
+        "[{\"functionDeclarations\":[{\"name\":\"f\",\"parameters\":{\"type\":"
+        "\"object\"}}]}]",
+        "{\"tools\":[{\"name\":\"f\",\"parameters\":{\"type\":\"object\"}}]}",
+        "{\"name\":\"f\",\"parameters\":{\"type\":\"OBJECT\"}}",
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        cf_tool_set *set = tools_of(forms[i]);
+        size_t n;
+        const cf_tool *v = cf_tool_set_items(set, &n);
+        assert_int_equal(n, 1);
+        assert_true(cf_str_is(v[0].name, "f"));
+        json_t *openai = cf_tool_set_openai(set);
+        cf_buf out = CF_BUF_INIT;
+        cf_json_write(&out, openai);
+        assert_string_equal(cf_buf_cstr(&out),
+                            "[{\"type\":\"function\",\"function\":{\"name\":"
+                            "\"f\",\"parameters\":{\"type\":\"object\"}}}]");
+        cf_buf_deinit(&out);
+        json_decref(openai);
+        cf_tool_set_free(set);
+    }
+    cf_error err = {0};
+    cf_tool_set *set = NULL;
+    json_t *bad = json_pack("[{s:s}]", "description", "d");
+    T_FAILS(cf_tool_set_new(&set, bad, &err), CF_EFORMAT);
+    json_decref(bad);
+}
+
+static void test_family__detect(void **state)
+{
+    (void)state;
+    const char *why;
+    cf_str no = cf_str_make(NULL, 0);
+    assert_int_equal(
+        cf_tool_family_detect(cf_str_from("x <tool_call> y"), no, no, &why),
+        CF_TOOLS_HERMES);
+    assert_int_equal(cf_tool_family_detect(no, cf_str_from("gemma3"), no, &why),
+                     CF_TOOLS_GEMMA3);
+    assert_int_equal(cf_tool_family_detect(cf_str_from("<tool_call>"),
+                                           cf_str_from("qwen2"),
+                                           cf_str_from("Hammer2.1"), &why),
+                     CF_TOOLS_HAMMER);
+    assert_int_equal(cf_tool_family_detect(no, no, no, &why), CF_TOOLS_GENERIC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse__python),
+        cmocka_unit_test(test_parse__fc),
+        cmocka_unit_test(test_parse__json),
+        cmocka_unit_test(test_validate__findings),
+        cmocka_unit_test(test_validate__unknown_name),
+        cmocka_unit_test(test_repair__offered),
+        cmocka_unit_test(test_tool_set__forms),
+        cmocka_unit_test(test_family__detect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

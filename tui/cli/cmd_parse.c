@@ -1,0 +1,343 @@
+/*
+ * cmd_parse.c - confab parse: a reply into text, calls and findings.
+ */
+#include <string.h>
+
+#include "core/api/tool.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/cli.h"
+
+enum { REPLY_MAX = 16 << 20 };
+
+/* ---- one parse ----------------------------------------------------------- */
+
+static cf_status parse_once(cf_tool_parser **out, const cf_tool_parse **parse,
+                            cf_tool_family family, const cf_tool_set *tools,
+                            cf_str raw, cf_error *err)
+{
+    cf_tool_parser *p;
+    CF_TRY(cf_tool_parser_new(&p, family, tools, NULL, NULL, err));
+    cf_status st = cf_tool_parser_feed(p, raw.p, raw.n, err);
+    if (st == CF_OK) {
+        st = cf_tool_parser_finish(p, parse, err);
+    }
+    if (st != CF_OK) {
+        cf_tool_parser_free(p);
+        return st;
+    }
+    *out = p;
+    return CF_OK;
+}
+
+static void write_str(cf_buf *out, const char *key, cf_str v)
+{
+    cf_buf_addf(out, ",\"%s\":", key);
+    cf_json_write_str(out, v);
+}
+
+static void write_calls(cf_buf *out, const cf_tool_parse *parse, bool is_full)
+{
+    cf_buf_adds(out, ",\"calls\":[");
+    for (size_t i = 0; i < parse->n_calls; i++) {
+        const cf_tool_call *c = &parse->calls[i];
+        cf_buf_adds(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+        cf_json_write_str(out, c->name);
+        cf_buf_adds(out, ",\"arguments\":");
+        cf_buf_add(out, c->arguments.p, c->arguments.n);
+        if (c->id.n > 0) {
+            write_str(out, "id", c->id);
+        }
+        if (is_full) {
+            cf_buf_addf(out, ",\"status\":\"%s\",\"off\":%zu,\"len\":%zu",
+                        cf_tool_status_name(c->status), c->off, c->len);
+        }
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_addc(out, ']');
+}
+
+static void write_findings(cf_buf *out, const cf_tool_parse *parse)
+{
+    if (parse->n_findings == 0) {
+        return;
+    }
+    cf_buf_adds(out, ",\"findings\":[");
+    for (size_t i = 0; i < parse->n_findings; i++) {
+        const cf_tool_finding *f = &parse->findings[i];
+        cf_buf_addf(out, "%s{\"status\":\"%s\"", i > 0 ? "," : "",
+                    f->status == CF_TOOL_VALID
+                        ? "NOTE"
+                        : cf_tool_status_name(f->status));
+        if (f->call != CF_TOOL_NO_CALL) {
+            cf_buf_addf(out, ",\"call\":%zu", f->call);
+        }
+        write_str(out, "path", f->path);
+        cf_buf_addf(out, ",\"off\":%zu,\"len\":%zu", f->off, f->len);
+        write_str(out, "text", f->text);
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_addc(out, ']');
+}
+
+static void write_segments(cf_buf *out, const cf_tool_parse *parse)
+{
+    static const char *const kinds[] = {"text", "calls", "failed", "marker"};
+    cf_buf_adds(out, ",\"segments\":[");
+    for (size_t i = 0; i < parse->n_segments; i++) {
+        const cf_tool_segment *s = &parse->segments[i];
+        cf_buf_addf(out, "%s{\"kind\":\"%s\",\"off\":%zu,\"len\":%zu",
+                    i > 0 ? "," : "", kinds[s->kind], s->off, s->len);
+        if (s->kind == CF_TOOL_SEG_FAILED) {
+            cf_buf_addf(out, ",\"error_off\":%zu", s->error_off);
+            write_str(out, "expected", s->expected);
+            if (s->repair.n > 0) {
+                write_str(out, "repair", s->repair);
+                write_str(out, "repair_how", s->repair_how);
+            }
+        }
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_addc(out, ']');
+}
+
+static void write_result(cf_buf *out, const cf_tool_parse *parse, bool is_full)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_tool_parse_text(parse, &text);
+    cf_buf_adds(out, "\"text\":");
+    cf_json_write_str(out, cf_str_make(cf_buf_cstr(&text), text.n));
+    out->failed = out->failed || text.failed;
+    cf_buf_deinit(&text);
+    write_calls(out, parse, is_full);
+    cf_buf_addf(out, ",\"status\":\"%s\"", cf_tool_status_name(parse->status));
+    write_findings(out, parse);
+    if (is_full) {
+        write_segments(out, parse);
+    }
+}
+
+/* ---- batch --------------------------------------------------------------- */
+
+static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
+                            cf_error *err)
+{
+    const cf_tool_family *fallback = ud;
+    cf_tool_family family = *fallback;
+    cf_str name = cf_json_get_str(item, "family");
+    if (name.p != NULL && !cf_tool_family_parse(&family, name)) {
+        return cf_fail(err, CF_EINVAL, "no tool family '%.*s'", (int)name.n,
+                       name.p);
+    }
+    cf_str raw = cf_json_get_str(item, "raw");
+    if (raw.p == NULL) {
+        return cf_fail(err, CF_EINVAL, "\"raw\" is missing or no string");
+    }
+    cf_tool_set *tools = NULL;
+    const json_t *declared = json_object_get(item, "tools");
+    if (declared != NULL && !json_is_null(declared)) {
+        CF_TRY(cf_tool_set_new(&tools, declared, err));
+    }
+    cf_tool_parser *p = NULL;
+    const cf_tool_parse *parse;
+    cf_status st = parse_once(&p, &parse, family, tools, raw, err);
+    if (st == CF_OK) {
+        write_result(answer, parse, false);
+        cf_tool_parser_free(p);
+    }
+    cf_tool_set_free(tools);
+    return st;
+}
+
+/* ---- one reply ----------------------------------------------------------- */
+
+static void print_text(const cf_tool_parse *parse, cf_buf *out)
+{
+    for (size_t i = 0; i < parse->n_segments; i++) {
+        const cf_tool_segment *s = &parse->segments[i];
+        cf_str bytes = cf_str_make(parse->raw.p + s->off, s->len);
+        if (s->kind == CF_TOOL_SEG_TEXT) {
+            cf_buf_adds(out, "text    ");
+            cf_json_write_str(out, bytes);
+            cf_buf_addc(out, '\n');
+        } else if (s->kind == CF_TOOL_SEG_FAILED) {
+            cf_buf_adds(out, "failed  ");
+            cf_json_write_str(out, bytes);
+            cf_buf_addf(out, "\n  byte %zu: expected %.*s\n", s->error_off,
+                        (int)s->expected.n, s->expected.p);
+            if (s->repair.n > 0) {
+                cf_buf_addf(out, "  would parse: %.*s\n", (int)s->repair_how.n,
+                            s->repair_how.p);
+            }
+        }
+        for (size_t k = 0; k < s->n_calls; k++) {
+            const cf_tool_call *c = &parse->calls[s->first_call + k];
+            cf_buf_addf(out, "call    %.*s %.*s  %s\n", (int)c->name.n,
+                        c->name.p, (int)c->arguments.n, c->arguments.p,
+                        cf_tool_status_name(c->status));
+        }
+    }
+    for (size_t i = 0; i < parse->n_findings; i++) {
+        const cf_tool_finding *f = &parse->findings[i];
+        cf_buf_addf(out, "%-7s ",
+                    f->status == CF_TOOL_VALID ? "note" : "finding");
+        if (f->status != CF_TOOL_VALID) {
+            cf_buf_addf(out, "%s ", cf_tool_status_name(f->status));
+        }
+        if (f->path.n > 0) {
+            cf_buf_addf(out, "%.*s ", (int)f->path.n, f->path.p);
+        }
+        cf_buf_addf(out, "(bytes %zu..%zu): %.*s\n", f->off, f->off + f->len,
+                    (int)f->text.n, f->text.p);
+    }
+    cf_buf_addf(out, "status  %s\n", cf_tool_status_name(parse->status));
+}
+
+/* Which other families would find calls in the same bytes. */
+static cf_status other_families(cf_buf *out, cf_tool_family family,
+                                const cf_tool_set *tools, cf_str raw,
+                                cf_error *err)
+{
+    for (int i = 0; i < CF_TOOL_FAMILY_N; i++) {
+        if (i == (int)family) {
+            continue;
+        }
+        cf_tool_parser *p = NULL;
+        const cf_tool_parse *parse;
+        CF_TRY(parse_once(&p, &parse, (cf_tool_family)i, tools, raw, err));
+        if (parse->n_calls > 0) {
+            cf_buf_addf(out, "also    %s would find %zu call%s\n",
+                        cf_tool_family_name((cf_tool_family)i), parse->n_calls,
+                        parse->n_calls == 1 ? "" : "s");
+        }
+        cf_tool_parser_free(p);
+    }
+    return CF_OK;
+}
+
+static cf_status read_tools(cf_tool_set **out, const char *path, cf_error *err)
+{
+    json_t *v = NULL;
+    CF_TRY(cf_json_read_file(&v, path, err));
+    cf_status st = cf_tool_set_new(out, v, err);
+    json_decref(v);
+    return st;
+}
+
+/* The family named, or the one the model's template and metadata point to. */
+static cf_status choose_family(const cf_cli *cli, const char *name,
+                               cf_tool_family *out, cf_error *err)
+{
+    if (name != NULL) {
+        if (!cf_tool_family_parse(out, cf_str_from(name))) {
+            return cf_fail(err, CF_EINVAL, "no tool family '%s'", name);
+        }
+        return CF_OK;
+    }
+    if (cli->template_ == NULL) {
+        *out = CF_TOOLS_GENERIC;
+        return CF_OK;
+    }
+    cf_buf text = CF_BUF_INIT;
+    const char *why;
+    CF_TRY(cf_os_read_file(&text, cli->template_, REPLY_MAX, err));
+    *out =
+        cf_tool_family_detect(cf_str_make(cf_buf_cstr(&text), text.n),
+                              cf_str_make(NULL, 0), cf_str_make(NULL, 0), &why);
+    cf_buf_deinit(&text);
+    fprintf(stderr, "family %s: %s\n", cf_tool_family_name(*out), why);
+    return CF_OK;
+}
+
+static cf_status run_one(const cf_cli *cli, cf_tool_family family,
+                         const cf_tool_set *tools, cf_str raw, bool *is_valid,
+                         cf_error *err)
+{
+    cf_tool_parser *p = NULL;
+    const cf_tool_parse *parse;
+    cf_buf out = CF_BUF_INIT;
+    CF_TRY(parse_once(&p, &parse, family, tools, raw, err));
+    cf_status st = CF_OK;
+    if (cli->is_json) {
+        cf_buf_addf(&out, "{\"family\":\"%s\",", cf_tool_family_name(family));
+        write_result(&out, parse, true);
+        cf_buf_adds(&out, "}\n");
+    } else {
+        print_text(parse, &out);
+        if (parse->n_calls == 0) {
+            st = other_families(&out, family, tools, raw, err);
+        }
+        cf_buf shown = CF_BUF_INIT;
+        cf_safe_text(&shown, out.p, out.n);
+        shown.failed = shown.failed || out.failed;
+        cf_buf_deinit(&out);
+        out = shown;
+    }
+    if (st == CF_OK) {
+        st = cf_buf_check(&out, err);
+    }
+    if (st == CF_OK) {
+        fwrite(out.p, 1, out.n, stdout);
+        *is_valid = parse->status == CF_TOOL_VALID;
+    }
+    cf_buf_deinit(&out);
+    cf_tool_parser_free(p);
+    return st;
+}
+
+int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
+{
+    const char *family_name = NULL, *tools_path = NULL, *batch = NULL;
+    const cf_opt own[] = {
+        {"--family", 'f', CF_OPT_STR, &family_name, "F",
+         "hermes, gemma3, functiongemma, gemma4, hammer, llama-pythonic, "
+         "llama-json, mistral, phi4-mini, lfm2, generic or none (default: "
+         "from -t, else generic)",
+         NULL},
+        {"--tools", 0, CF_OPT_STR, &tools_path, "FILE",
+         "declarations to check the calls against", NULL},
+        {"--batch", 0, CF_OPT_STR, &batch, "FILE",
+         "lines of {\"name\",\"family\",\"tools\",\"raw\"}", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    cf_error err;
+    cf_tool_family family = CF_TOOLS_GENERIC;
+    if (choose_family(cli, family_name, &family, &err) != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    if (batch != NULL) {
+        return cf_cli_batch_text(cli, batch, batch_item, &family);
+    }
+    if (n_rest > 1) {
+        return cf_cli_usage(cli, "one reply at most");
+    }
+    cf_tool_set *tools = NULL;
+    cf_buf raw = CF_BUF_INIT;
+    bool is_valid = true;
+    cf_status st = CF_OK;
+    if (tools_path != NULL) {
+        st = read_tools(&tools, tools_path, &err);
+    }
+    if (st == CF_OK && n_rest == 1) {
+        cf_buf_adds(&raw, argv[0]);
+        st = cf_buf_check(&raw, &err);
+    } else if (st == CF_OK) {
+        st = cf_os_read_file(&raw, "-", REPLY_MAX, &err);
+    }
+    if (st == CF_OK) {
+        st = run_one(cli, family, tools, cf_str_make(cf_buf_cstr(&raw), raw.n),
+                     &is_valid, &err);
+    }
+    cf_tool_set_free(tools);
+    cf_buf_deinit(&raw);
+    if (st != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    return is_valid ? CF_EXIT_OK : CF_EXIT_FINDING;
+}
