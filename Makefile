@@ -225,7 +225,7 @@ build-tests: $(B)/confab $(TESTS) $(FUZZ_REPLAY)
 # The summary line counts every case of every program.
 check: build-tests build/confab
 	@tests/tools/check_layers.sh
-	@CONFAB_BIN=$(abspath $(B)/confab) tests/tools/run_tests.sh $(B) $(ONLY)
+	@CONFAB_BIN=$(abspath $(B)/confab) tests/tools/run_tests.sh $(B) '$(ONLY)'
 
 check-headers:
 	@tests/tools/check_headers.sh $(CC) $(BASE_CFLAGS) $(WARN) $(PKG_CFLAGS)

@@ -21,7 +21,8 @@
 typedef struct cf_engine cf_engine;
 
 typedef enum cf_cache_type {
-    CF_CACHE_DEFAULT = 0, /* F16, or F32 when the engine is exact */
+    CF_CACHE_DEFAULT = 0, /* F32 when the engine is exact, or when a position
+                             takes at most 16 KiB as F32; else F16 */
     CF_CACHE_F16,
     CF_CACHE_F32
 } cf_cache_type;

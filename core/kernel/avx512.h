@@ -57,9 +57,11 @@ void cf_avx512__matmul(float *y, size_t y_stride, const cf_mat *w,
                        const void *xp, size_t n_x, size_t row0, size_t row1,
                        void *scratch);
 
-/* One row of x at a time, straight from the file's layout; false when there
- * is no such kernel for the type. */
-bool cf_avx512__matvec(float *y, const cf_mat *w, const void *xp, size_t row0,
-                       size_t row1);
+/* The same for a quantised type and few rows of x: the file is read once and
+ * each row of x costs as much again, so that up to CF_AVX512_FEW of them are
+ * cheaper than unpacking. */
+enum { CF_AVX512_FEW = 3 };
+void cf_avx512__matvec(float *y, size_t y_stride, const cf_mat *w,
+                       const void *xp, size_t n_x, size_t row0, size_t row1);
 
 #endif

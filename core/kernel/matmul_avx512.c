@@ -632,6 +632,10 @@ void cf_avx512__matmul(float *y, size_t y_stride, const cf_mat *w,
                        void *scratch)
 {
     assert(row0 <= row1 && row1 <= w->n_row);
+    if (n_x <= CF_AVX512_FEW && cf_avx512__class(w->type) != CLASS_FLOAT) {
+        cf_avx512__matvec(y, y_stride, w, xp, n_x, row0, row1);
+        return;
+    }
     tile *t = scratch;
     size_t bytes = cf_avx512__prepared_bytes(w->type, w->n_col);
     for (size_t tok = 0; tok < n_x; tok += TOKENS) {

@@ -852,6 +852,19 @@ cf_str cf_gguf_part(const cf_gguf *g, uint32_t i, uint64_t *header_bytes)
     return cf_str_make((const char *)g->parts[i].p, g->parts[i].n);
 }
 
+void cf_gguf_prefetch(const cf_gguf *g)
+{
+    uint64_t free_bytes = cf_os_memory_available();
+    if (free_bytes != 0 && cf_gguf_file_bytes(g) > free_bytes) {
+        return;
+    }
+    for (uint32_t i = 0; i < g->n_parts; i++) {
+        const part *pt = &g->parts[i];
+        cf_os_map_prefetch(&pt->map, (size_t)pt->data_off,
+                           pt->n - (size_t)pt->data_off);
+    }
+}
+
 size_t cf_gguf_n_values(const cf_gguf *g)
 {
     return g->n_values;

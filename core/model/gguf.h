@@ -77,6 +77,10 @@ uint32_t cf_gguf_n_parts(const cf_gguf *g);
 /* Bytes of part i and, in *header_bytes, where its tensor data starts. */
 cf_str cf_gguf_part(const cf_gguf *g, uint32_t i, uint64_t *header_bytes);
 
+/* Asks the system to read the tensor data ahead where it fits in free memory;
+ * a hint. */
+void cf_gguf_prefetch(const cf_gguf *g);
+
 size_t cf_gguf_n_values(const cf_gguf *g);
 const cf_gguf_value *cf_gguf_value_at(const cf_gguf *g, size_t i);
 /* NULL when absent. */

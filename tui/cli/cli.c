@@ -11,6 +11,10 @@
 #include "tui/cli/man.h"
 
 const cf_cli_command cf_cli_commands[] = {
+    {"complete", "[TEXT]", "continue a raw prompt", cf_cmd_complete},
+    {"model", "[FILE]", "describe a model file and the memory it needs",
+     cf_cmd_model},
+    {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
     {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},

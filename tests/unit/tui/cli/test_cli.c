@@ -105,7 +105,7 @@ static void test_cli__exit_statuses(void **state)
         T_SKIP("CONFAB_BIN is not set");
     }
     static const struct {
-        const char *argv[4];
+        const char *argv[6];
         int status;
         const char *err; /* part of the message */
     } t[] = {
@@ -114,6 +114,24 @@ static void test_cli__exit_statuses(void **state)
         {{"version", "--nonsense", NULL}, 2, "--nonsense"},
         {{"version", "--threads", NULL}, 2, "--threads"},
         {{"help", "no-such", NULL}, 2, "no such command"},
+        {{"complete", "hi", NULL}, 2, "no model was given"},
+        {{"complete", "-m", "http://x", "hi", NULL}, 2, "http://x"},
+        {{"complete", "-m", "/no/such/file", "hi", NULL}, 3, "/no/such/file"},
+        {{"complete", "-m", "/", "hi", NULL}, 3, "not a regular file"},
+        {{"complete", "-m", "docs/confab.1", "hi", NULL}, 3, "docs/confab.1"},
+        {{"complete", "--ids", "1", "hi", NULL}, 2, "not both"},
+        {{"complete", "one", "two", NULL}, 2, "quotes"},
+        {{"complete", "--trace", "65", "hi", NULL}, 2, "--trace"},
+        {{"complete", "--cache", "f8", "hi", NULL}, 2, "--cache"},
+        {{"complete", "--stop", "", "hi", NULL}, 2, "--stop"},
+        {{"complete", "--greedy", "--top-k=3", "hi", NULL}, 2, "--greedy"},
+        {{"complete", "--logit-bias", "3", "hi", NULL}, 2, "--logit-bias"},
+        {{"complete", "--logit-bias", "3=nan", "hi", NULL}, 2, "3=nan"},
+        {{"complete", "--suppress", "x", "hi", NULL}, 2, "--suppress"},
+        {{"model", NULL}, 2, "no model was given"},
+        {{"model", "docs/confab.1", NULL}, 3, "docs/confab.1"},
+        {{"bench", "-r", "0", NULL}, 2, "--repeat"},
+        {{"bench", "x", NULL}, 2, "no argument"},
         {{"--help", NULL}, 0, ""},
         {{"--version", NULL}, 0, ""},
     };

@@ -1,0 +1,220 @@
+/*
+ * engine.c - opening a model: file, sizes, weights, tokenizer, kernels, pool.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/infer/engine_impl.h"
+#include "core/token/tokenizer_new.h"
+
+static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
+                              cf_error *err)
+{
+    e->is_exact = o->is_exact;
+    e->k = o->is_exact ? cf_kernels_ref() : cf_kernels_pick(o->kernel_set);
+    if (e->k == NULL) {
+        return cf_fail(err, CF_EINVAL,
+                       "kernel set \"%s\" is unknown or this machine lacks it",
+                       o->kernel_set != NULL ? o->kernel_set : "");
+    }
+    e->n_threads = o->n_threads != 0 ? o->n_threads : cf_os_n_cpus();
+    if (e->n_threads > CF_THREADS_MAX) {
+        if (o->n_threads != 0) {
+            return cf_fail(err, CF_EINVAL, "%u threads, at most %d are allowed",
+                           o->n_threads, CF_THREADS_MAX);
+        }
+        e->n_threads = CF_THREADS_MAX;
+    }
+    return CF_OK;
+}
+
+/* Frequencies by set and variant; which tensors of factors there are decides,
+ * not the name of the scaling, which older files leave out. */
+static cf_status make_ropes(cf_engine *e, cf_error *err)
+{
+    const cf_weights *w = &e->w;
+    for (size_t s = 0; s < CF_ROPE_SETS; s++) {
+        for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
+            const float *factors = NULL;
+            if (s == CF_ROPE_GLOBAL) {
+                factors = w->rope_freqs != NULL ? w->rope_freqs
+                          : v == CF_ROPE_LONG   ? w->rope_long
+                                                : w->rope_short;
+            }
+            CF_TRY(cf_rope_init(&e->rope[s][v], &e->hp.rope[s], factors, err));
+        }
+    }
+    return CF_OK;
+}
+
+/* What computing needs beyond the vocabulary. */
+static cf_status load_weights(cf_engine *e, cf_error *err)
+{
+    CF_TRY(cf_hparams_init(&e->hp, e->gguf, err));
+    CF_TRY(cf_weights_init(&e->w, e->gguf, &e->hp, err));
+    CF_TRY(make_ropes(e, err));
+    CF_TRY(cf_kv_layout_init(&e->kv_f16, &e->hp, true, err));
+    CF_TRY(cf_kv_layout_init(&e->kv_f32, &e->hp, false, err));
+    CF_TRY(cf_pool_new(&e->pool, e->n_threads, err));
+    cf_gguf_prefetch(e->gguf);
+    e->has_weights = true;
+    return CF_OK;
+}
+
+/* A string of the metadata as a C string, "" when absent. */
+static cf_status copy_meta(const cf_gguf *g, const char *key, char **out,
+                           cf_error *err)
+{
+    cf_str s = {"", 0};
+    cf_gguf_get_str(g, key, &s);
+    *out = cf_strndup(s.p, s.n);
+    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+/* Fills an engine whose gguf is there; the caller closes it on failure. */
+static cf_status load(cf_engine *e, const cf_engine_options *opts,
+                      cf_error *err)
+{
+    cf_engine_options none = {0};
+    const cf_engine_options *o = opts != NULL ? opts : &none;
+    CF_TRY(copy_meta(e->gguf, "general.architecture", &e->arch, err));
+    CF_TRY(copy_meta(e->gguf, "general.name", &e->name, err));
+    CF_TRY(pick_kernels(e, o, err));
+    if (o->vocab_only) {
+        cf_hparams_glance(&e->hp, e->gguf);
+    } else {
+        CF_TRY(load_weights(e, err));
+    }
+    return cf_tokenizer_new(&e->tok, e->gguf, err);
+}
+
+static cf_status new_engine(cf_engine **out, cf_error *err)
+{
+    cf_engine *e = cf_calloc(1, sizeof *e);
+    if (e == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    if (pthread_mutex_init(&e->pass_lock, NULL) != 0) {
+        cf_free(e);
+        return cf_fail(err, CF_ENOMEM, "no memory for a lock");
+    }
+    *out = e;
+    return CF_OK;
+}
+
+cf_status cf_engine_open(cf_engine **out, const char *path,
+                         const cf_engine_options *opts, cf_error *err)
+{
+    cf_engine *e = NULL;
+    CF_TRY(new_engine(&e, err));
+    cf_status st = cf_gguf_open(&e->gguf, path, err);
+    if (st == CF_OK) {
+        st = load(e, opts, err);
+    }
+    if (st != CF_OK) {
+        cf_engine_close(e);
+        return st;
+    }
+    *out = e;
+    return CF_OK;
+}
+
+cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, size_t n,
+                                const cf_engine_options *opts, cf_error *err)
+{
+    cf_engine *e = NULL;
+    CF_TRY(new_engine(&e, err));
+    cf_status st = cf_gguf_open_memory(&e->gguf, bytes, n, err);
+    if (st == CF_OK) {
+        st = load(e, opts, err);
+    }
+    if (st != CF_OK) {
+        cf_engine_close(e);
+        return st;
+    }
+    *out = e;
+    return CF_OK;
+}
+
+void cf_engine_close(cf_engine *e)
+{
+    if (e == NULL) {
+        return;
+    }
+    cf_pool_free(e->pool);
+    cf_ws_deinit(&e->ws);
+    for (size_t s = 0; s < CF_ROPE_SETS; s++) {
+        for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
+            cf_rope_deinit(&e->rope[s][v]);
+        }
+    }
+    cf_kv_layout_deinit(&e->kv_f16);
+    cf_kv_layout_deinit(&e->kv_f32);
+    cf_weights_deinit(&e->w);
+    cf_hparams_deinit(&e->hp);
+    cf_tokenizer_free(e->tok);
+    cf_gguf_close(e->gguf);
+    cf_free(e->arch);
+    cf_free(e->name);
+    pthread_mutex_destroy(&e->pass_lock);
+    cf_free(e);
+}
+
+const cf_tokenizer *cf_engine_tokenizer(const cf_engine *e)
+{
+    return e->tok;
+}
+
+/* ---- for sessions -------------------------------------------------------- */
+
+/* A cache of half floats costs about a thousandth of the largest logit.  Where
+ * a position is small, floats are a better default. */
+const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
+{
+    if (t == CF_CACHE_DEFAULT) {
+        size_t per_token = e->kv_f32.page_bytes / CF_KV_BLOCK;
+        t = e->is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32
+                                                        : CF_CACHE_F16;
+    }
+    return t == CF_CACHE_F16 ? &e->kv_f16 : &e->kv_f32;
+}
+
+cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
+{
+    return e->has_weights
+               ? CF_OK
+               : cf_fail(err, CF_EINVAL,
+                         "the model was opened for its vocabulary only");
+}
+
+cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked, uint32_t *out,
+                           cf_error *err)
+{
+    if (asked > CF_CTX_MAX) {
+        return cf_fail(err, CF_EINVAL,
+                       "a context of %u tokens, at most %d are allowed", asked,
+                       CF_CTX_MAX);
+    }
+    *out = asked != 0                           ? asked
+           : e->hp.n_ctx_train < CF_CTX_DEFAULT ? e->hp.n_ctx_train
+                                                : CF_CTX_DEFAULT;
+    return CF_OK;
+}
+
+cf_ws_model cf_engine__ws_model(const cf_engine *e)
+{
+    return (cf_ws_model){&e->hp, &e->w, e->k, e->n_threads};
+}
+
+cf_status cf_engine_plan(const cf_engine *e, uint32_t n_ctx,
+                         cf_cache_type cache, cf_plan *out, cf_error *err)
+{
+    CF_TRY(cf_engine__need_weights(e, err));
+    CF_TRY(cf_engine__n_ctx(e, n_ctx, &n_ctx, err));
+    cf_ws_model m = cf_engine__ws_model(e);
+    cf_ws_plan ws;
+    cf_ws_plan_make(&ws, &m, CF_BATCH_DEFAULT, n_ctx);
+    cf_plan_make(out, &ws, &m, cf_engine__kv_layout(e, cache), n_ctx);
+    return CF_OK;
+}

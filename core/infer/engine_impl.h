@@ -1,0 +1,52 @@
+/*
+ * engine_impl.h - what an engine is made of, for core/infer only.
+ *
+ * Threads:  everything but `ws` is constant after open; `ws` and `pool`
+ *           belong to whoever holds pass_lock.
+ */
+#ifndef CF_CORE_INFER_ENGINE_IMPL_H
+#define CF_CORE_INFER_ENGINE_IMPL_H
+
+#include <pthread.h>
+
+#include "core/api/engine.h"
+#include "core/base/pool.h"
+#include "core/infer/kv_cache.h"
+#include "core/infer/plan.h"
+#include "core/infer/rope.h"
+#include "core/model/weights.h"
+
+/* Rotary frequencies by context: longrope has two sets of factors. */
+enum { CF_ROPE_SHORT = 0, CF_ROPE_LONG = 1, CF_ROPE_VARIANTS = 2 };
+
+struct cf_engine {
+    cf_gguf *gguf;
+    cf_tokenizer *tok;
+    cf_hparams hp; /* as a glance gives them when has_weights is false */
+    cf_weights w;
+    const cf_kernels *k;
+    cf_rope rope[CF_ROPE_SETS][CF_ROPE_VARIANTS];
+    cf_kv_layout kv_f16, kv_f32;
+    char *arch, *name;
+    bool is_exact, has_weights;
+    unsigned n_threads;
+
+    pthread_mutex_t pass_lock;
+    cf_pool *pool;
+    cf_ws ws;
+};
+
+/* The layout that a cache option means on this engine. */
+const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t);
+
+/* n_ctx as asked for, or the default for 0.  CF_EINVAL when too large. */
+CF_MUST_USE cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked,
+                                       uint32_t *out, cf_error *err);
+
+/* CF_EINVAL when the engine has only a vocabulary. */
+CF_MUST_USE cf_status cf_engine__need_weights(const cf_engine *e,
+                                              cf_error *err);
+
+cf_ws_model cf_engine__ws_model(const cf_engine *e);
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * kv_cache.c - pages of keys and values with reference counts.
+ *
+ * Rules that always hold:
+ *   1. page[0..n) are pages this list holds a reference to; a page's count is
+ *      the number of lists it is in.
+ *   2. A page is written only by a list that holds its only reference.
+ *   3. What a page holds behind its timeline's length is never read.
+ */
+#include "core/infer/kv_cache.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+enum { PAGE_ALIGN = 64 };
+
+struct cf_kv_page {
+    /* Taken and dropped by lists on any thread; the last drop frees. */
+    _Alignas(PAGE_ALIGN) atomic_uint n_ref;
+    _Alignas(PAGE_ALIGN) unsigned char data[];
+};
+
+cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp,
+                            bool is_f16, cf_error *err)
+{
+    cf_kv_layout l = {.is_f16 = is_f16, .n_layer = hp->n_layer};
+    size_t width = is_f16 ? sizeof(uint16_t) : sizeof(float);
+    l.layer = cf_calloc(hp->n_layer, sizeof *l.layer);
+    if (l.layer == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for %u layers",
+                       hp->n_layer);
+    }
+    size_t off = 0;
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        const cf_layer_hparams *h = &hp->layer[i];
+        struct cf_kv_layer *to = &l.layer[i];
+        to->k_head = (size_t)h->head_size * CF_KV_BLOCK * width;
+        to->v_head = (size_t)h->head_size_v * CF_KV_BLOCK * width;
+        to->k_off = off;
+        off += to->k_head * h->n_head_kv;
+        to->v_off = off;
+        off += to->v_head * h->n_head_kv;
+    }
+    l.page_bytes = off; /* at most 2^38, see the bounds in hparams.h */
+    *out = l;
+    return CF_OK;
+}
+
+void cf_kv_layout_deinit(cf_kv_layout *l)
+{
+    cf_free(l->layer);
+    *l = (cf_kv_layout){0};
+}
+
+uint32_t cf_kv_pages(uint32_t n_ctx)
+{
+    return n_ctx / CF_KV_BLOCK + (n_ctx % CF_KV_BLOCK != 0);
+}
+
+cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx,
+                     cf_error *err)
+{
+    cf_kv kv = {.layout = layout, .cap = cf_kv_pages(n_ctx)};
+    kv.page = cf_calloc(kv.cap, sizeof(*kv.page));
+    if (kv.page == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for %u cache blocks",
+                       kv.cap);
+    }
+    *out = kv;
+    return CF_OK;
+}
+
+static cf_kv_page *new_page(const cf_kv_layout *l)
+{
+    cf_kv_page *page =
+        cf_alloc_aligned(PAGE_ALIGN, sizeof(cf_kv_page) + l->page_bytes);
+    if (page != NULL) {
+        atomic_init(&page->n_ref, 1);
+    }
+    return page;
+}
+
+static void drop_page(cf_kv_page *page)
+{
+    /* Release, so that what we read from it comes before another's free. */
+    if (atomic_fetch_sub_explicit(&page->n_ref, 1, memory_order_acq_rel) == 1) {
+        cf_free_aligned(page);
+    }
+}
+
+void cf_kv_deinit(cf_kv *kv)
+{
+    cf_kv_truncate(kv, 0);
+    cf_free(kv->page);
+    *kv = (cf_kv){0};
+}
+
+cf_status cf_kv_fork(cf_kv *out, const cf_kv *from, cf_error *err)
+{
+    CF_TRY(cf_kv_init(out, from->layout, from->cap * CF_KV_BLOCK, err));
+    for (uint32_t i = 0; i < from->n; i++) {
+        out->page[i] = from->page[i];
+        atomic_fetch_add_explicit(&out->page[i]->n_ref, 1,
+                                  memory_order_relaxed);
+    }
+    out->n = from->n;
+    return CF_OK;
+}
+
+/* Whether another list holds the page too.  Acquire pairs with the release in
+ * drop_page(): who sees 1 may write what the other has read. */
+static bool is_shared(const cf_kv_page *page)
+{
+    return atomic_load_explicit(&page->n_ref, memory_order_acquire) > 1;
+}
+
+/* Keeps rule 2. */
+static cf_status own_page(cf_kv *kv, uint32_t i, cf_error *err)
+{
+    if (i < kv->n && !is_shared(kv->page[i])) {
+        return CF_OK;
+    }
+    cf_kv_page *page = new_page(kv->layout);
+    if (page == NULL) {
+        return cf_fail(err, CF_ENOMEM,
+                       "out of memory for a cache block of %zu bytes (%u in "
+                       "use)",
+                       kv->layout->page_bytes, kv->n);
+    }
+    if (i < kv->n) {
+        memcpy(page->data, kv->page[i]->data, kv->layout->page_bytes);
+        drop_page(kv->page[i]);
+    } else {
+        kv->n = i + 1;
+    }
+    kv->page[i] = page;
+    return CF_OK;
+}
+
+cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end, cf_error *err)
+{
+    CF_ASSERT(end <= kv->cap * CF_KV_BLOCK && first < end);
+    CF_ASSERT(first / CF_KV_BLOCK <= kv->n);
+    for (uint32_t i = first / CF_KV_BLOCK; i < cf_kv_pages(end); i++) {
+        CF_TRY(own_page(kv, i, err));
+    }
+    return CF_OK;
+}
+
+void cf_kv_truncate(cf_kv *kv, uint32_t n)
+{
+    uint32_t keep = cf_kv_pages(n);
+    while (kv->n > keep) {
+        drop_page(kv->page[--kv->n]);
+    }
+}
+
+void *cf_kv_keys(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head)
+{
+    const struct cf_kv_layer *l = &kv->layout->layer[layer];
+    return kv->page[i]->data + l->k_off + head * l->k_head;
+}
+
+void *cf_kv_values(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head)
+{
+    const struct cf_kv_layer *l = &kv->layout->layer[layer];
+    return kv->page[i]->data + l->v_off + head * l->v_head;
+}
+
+void cf_kv_memory(const cf_kv *kv, uint64_t *bytes, uint64_t *shared)
+{
+    *bytes = 0;
+    *shared = 0;
+    for (uint32_t i = 0; i < kv->n; i++) {
+        *bytes += kv->layout->page_bytes;
+        *shared += is_shared(kv->page[i]) ? kv->layout->page_bytes : 0;
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * kv_cache.h - keys and values of past tokens, in pages that timelines share.
+ *
+ * A page holds CF_KV_BLOCK positions of every layer and head.  A timeline is
+ * a list of pages; forking copies the list, and a page that two lists hold is
+ * copied before one of them writes to it.
+ *
+ * A page:  for each layer: for each key/value head [CF_KV_BLOCK, head_size]
+ * keys; then for each head [CF_KV_BLOCK, head_size_v] values.  Numbers are
+ * half or float.
+ *
+ * Layers with recurrent or convolutional state will keep it beside the pages:
+ * a checkpoint of it at a page's first position, from which a rewind computes
+ * forward again.
+ *
+ * Threads:  a layout is constant; a cf_kv belongs to one thread at a time.
+ *           Timelines that share pages may be on different threads.
+ * Memory:   a cf_kv owns a reference to each of its pages.
+ */
+#ifndef CF_CORE_INFER_KV_CACHE_H
+#define CF_CORE_INFER_KV_CACHE_H
+
+#include "core/kernel/kernel.h"
+#include "core/model/hparams.h"
+
+typedef struct cf_kv_layout {
+    bool is_f16;
+    size_t page_bytes;
+    uint32_t n_layer;
+    struct cf_kv_layer {
+        size_t k_off, v_off;   /* bytes from a page's start to head 0 */
+        size_t k_head, v_head; /* bytes from a head to the next */
+    } * layer;                 /* [n_layer] */
+} cf_kv_layout;
+
+typedef struct cf_kv_page cf_kv_page;
+
+typedef struct cf_kv {
+    const cf_kv_layout *layout;
+    cf_kv_page **page; /* [cap] */
+    uint32_t n, cap;
+} cf_kv;
+
+CF_MUST_USE cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp,
+                                        bool is_f16, cf_error *err);
+void cf_kv_layout_deinit(cf_kv_layout *l);
+
+/* Pages that n_ctx positions need. */
+uint32_t cf_kv_pages(uint32_t n_ctx);
+
+/* An empty cache for up to n_ctx positions; the pages come later. */
+CF_MUST_USE cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout,
+                                 uint32_t n_ctx, cf_error *err);
+void cf_kv_deinit(cf_kv *kv);
+
+/* The same pages in a second list; `out` as cf_kv_init() leaves it. */
+CF_MUST_USE cf_status cf_kv_fork(cf_kv *out, const cf_kv *from, cf_error *err);
+
+/* Makes positions first..end-1 writable: pages exist and are nobody else's.
+ * Positions before `first` keep their contents.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end,
+                                    cf_error *err);
+
+/* Gives back the pages that hold no position below n. */
+void cf_kv_truncate(cf_kv *kv, uint32_t n);
+
+/* Where keys (values) of a head start in page i. */
+void *cf_kv_keys(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head);
+void *cf_kv_values(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head);
+
+/* Bytes referred to, and those of them that another timeline shares. */
+void cf_kv_memory(const cf_kv *kv, uint64_t *bytes, uint64_t *shared);
+
+#endif

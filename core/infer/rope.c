@@ -1,0 +1,92 @@
+/*
+ * rope.c - rotary position embeddings.  Angles are computed in double: at
+ * position 100,000 a float's angle would be off by a hundredth.
+ */
+#include "core/infer/rope.h"
+
+#include <math.h>
+
+#include "core/base/alloc.h"
+
+static const double two_pi = 6.283185307179586476925;
+
+/* The (fractional) pair whose wave turns n_turns times within the original
+ * context (Peng et al. 2023, section 3.2). */
+static double pair_of_turns(const cf_rope_params *p, double n_turns)
+{
+    return (double)p->n_rot * log((double)p->n_ctx_orig / (n_turns * two_pi)) /
+           (2 * log(p->base));
+}
+
+/* How much of pair i's frequency stays as trained: 1 for fast pairs, 0 for
+ * slow ones, a ramp between. */
+static double yarn_keep(const cf_rope_params *p, uint32_t i)
+{
+    double lo = floor(pair_of_turns(p, p->beta_fast));
+    double hi = ceil(pair_of_turns(p, p->beta_slow));
+    lo = fmax(lo, 0);
+    hi = fmin(hi, (double)p->n_rot - 1);
+    double y = ((double)i - lo) / fmax(0.001, hi - lo);
+    return (1 - fmin(1, fmax(0, y))) * p->ext_factor;
+}
+
+cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p,
+                       const float *factors, cf_error *err)
+{
+    uint32_t n = p->n_rot / 2;
+    double *freq = cf_calloc(n, sizeof *freq);
+    if (freq == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for rotary angles");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double f = pow(p->base, -2.0 * (double)i / (double)p->n_rot);
+        if (factors != NULL) {
+            f /= (double)factors[i];
+        }
+        if (p->scaling == CF_ROPE_LINEAR) {
+            f /= p->factor;
+        } else if (p->scaling == CF_ROPE_YARN) {
+            double keep = yarn_keep(p, i);
+            f = f / p->factor * (1 - keep) + f * keep;
+        }
+        freq[i] = f;
+    }
+    double scale = p->attn_factor;
+    if (p->scaling == CF_ROPE_YARN && p->ext_factor != 0) {
+        scale *= 1 + 0.1 * log(p->factor);
+    }
+    *out = (cf_rope){p->n_rot, freq, scale};
+    return CF_OK;
+}
+
+void cf_rope_deinit(cf_rope *rope)
+{
+    cf_free(rope->freq);
+    *rope = (cf_rope){0};
+}
+
+void cf_rope_angles(float *out, const cf_rope *rope, uint32_t pos)
+{
+    for (uint32_t i = 0; i < rope->n_rot / 2; i++) {
+        double a = (double)pos * rope->freq[i];
+        out[2 * i] = (float)(cos(a) * rope->scale);
+        out[2 * i + 1] = (float)(sin(a) * rope->scale);
+    }
+}
+
+void cf_rope_apply(float *head, const float *angles, uint32_t n_rot,
+                   cf_rope_style style)
+{
+    uint32_t n = n_rot / 2;
+    uint32_t step = style == CF_ROPE_NEOX ? 1 : 2;  /* from pair to pair */
+    uint32_t other = style == CF_ROPE_NEOX ? n : 1; /* within a pair */
+    for (uint32_t i = 0; i < n; i++) {
+        float *a = head + (size_t)i * step;
+        float *b = a + other;
+        float c = angles[2 * i];
+        float s = angles[2 * i + 1];
+        float a0 = *a;
+        *a = a0 * c - *b * s;
+        *b = a0 * s + *b * c;
+    }
+}

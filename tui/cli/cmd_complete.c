@@ -1,0 +1,445 @@
+/*
+ * cmd_complete.c - confab complete: a prompt as it is, and what follows.
+ *
+ *   prompt (text or ids) -> cache -> logits -> sampler -> token -> bytes
+ *
+ * Text is written while it is generated.  With --json the answer is one
+ * object at the end, with --trace one object a token.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/api/text_release.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/cli.h"
+#include "tui/cli/json_text.h"
+#include "tui/cli/progress.h"
+#include "tui/cli/sampler_options.h"
+#include "tui/cli/trace_text.h"
+
+enum { PROMPT_MAX = 256 << 20 };
+
+typedef struct complete {
+    cf_cli *cli;
+    /* options */
+    const char *ids_text, *logits_path, *cache;
+    uint32_t n_max, n_trace;
+    bool has_n_max, has_trace, no_bos, special;
+    cf_opt_list stop_list;
+    cf_sampler_options sampling;
+    /* the run */
+    cf_engine *engine;
+    const cf_tokenizer *tok;
+    cf_session *session;
+    cf_sampler *sampler;
+    cf_token *ids;   /* prompt, then what was generated; [n_ctx + 1] */
+    size_t n_prompt; /* of them */
+    size_t n_ids;
+    cf_str stop[CF_OPT_LIST_MAX];
+    cf_text_release text;
+    cf_buf scratch;
+    FILE *logits;
+    size_t n_logits; /* rows written */
+    const char *why; /* why it ended: "length" ... */
+    cf_token end;    /* the end token, when that is why */
+    cf_progress progress;
+    uint64_t open_us, prefill_us, generate_us;
+    bool is_terminal; /* standard output */
+} complete;
+
+/* ---- the prompt ---------------------------------------------------------- */
+
+static cf_status encode_text(complete *c, cf_token **out, size_t *n,
+                             cf_str text, cf_error *err)
+{
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_token_list list;
+    cf_status st = cf_tokenizer_encode(&list, c->tok, text, c->special,
+                                       !c->no_bos, &arena, err);
+    if (st == CF_OK) {
+        *out = cf_calloc(list.n + 1, sizeof **out);
+        if (*out == NULL) {
+            st = cf_fail(err, CF_ENOMEM, "out of memory for the prompt");
+        }
+    }
+    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
+        (*out)[i] = list.v[i].id;
+    }
+    *n = st == CF_OK ? list.n : 0;
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+/* The prompt's ids from --ids, TEXT, or standard input. */
+static cf_status read_prompt(complete *c, const char *text, cf_token **out,
+                             size_t *n, cf_error *err)
+{
+    if (c->ids_text != NULL) {
+        return cf_json_text_read_ids(out, n, c->ids_text, err);
+    }
+    if (text != NULL && strcmp(text, "-") != 0) {
+        return encode_text(c, out, n, cf_str_from(text), err);
+    }
+    cf_buf input = CF_BUF_INIT;
+    cf_status st = cf_os_read_file(&input, "-", PROMPT_MAX, err);
+    if (st == CF_OK) {
+        st = encode_text(c, out, n, cf_str_make(cf_buf_cstr(&input), input.n),
+                         err);
+    }
+    cf_buf_deinit(&input);
+    return st;
+}
+
+static void warn_two_bos(const complete *c)
+{
+    cf_token bos = cf_tokenizer_special(c->tok).bos;
+    if (bos != CF_TOKEN_NONE && c->n_prompt >= 2 && c->ids[0] == bos &&
+        c->ids[1] == bos) {
+        fprintf(stderr, "confab complete: the prompt begins with two BOS "
+                        "tokens (see --no-bos)\n");
+    }
+}
+
+/* Moves the prompt into c->ids, which has room for a whole context. */
+static cf_status set_prompt(complete *c, const char *text, cf_error *err)
+{
+    cf_token *prompt = NULL;
+    size_t n = 0;
+    CF_TRY(read_prompt(c, text, &prompt, &n, err));
+    size_t n_ctx = cf_session_n_ctx(c->session);
+    size_t n_vocab = cf_tokenizer_n_vocab(c->tok);
+    cf_status st = CF_OK;
+    if (n == 0) {
+        st = cf_fail(err, CF_EINVAL, "the prompt has no token");
+    } else if (n > n_ctx) {
+        st = cf_fail(err, CF_ELIMIT,
+                     "the prompt has %zu tokens and the context %zu (--ctx)", n,
+                     n_ctx);
+    }
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        if (prompt[i] < 0 || (size_t)prompt[i] >= n_vocab) {
+            st = cf_fail(err, CF_EINVAL,
+                         "token %d is outside the vocabulary of %zu",
+                         (int)prompt[i], n_vocab);
+        }
+    }
+    if (st == CF_OK) {
+        c->ids = cf_calloc(n_ctx + 1, sizeof *c->ids);
+        if (c->ids == NULL) {
+            st = cf_fail(err, CF_ENOMEM, "out of memory for token ids");
+        }
+    }
+    if (st == CF_OK) {
+        memcpy(c->ids, prompt, n * sizeof *prompt);
+        c->n_prompt = c->n_ids = n;
+        warn_two_bos(c);
+    }
+    cf_free(prompt);
+    return st;
+}
+
+/* ---- prefill ------------------------------------------------------------- */
+
+static void on_progress(void *ud, size_t done, size_t total)
+{
+    complete *c = ud;
+    cf_progress_show(&c->progress, done, total);
+}
+
+static void on_logits(void *ud, uint32_t pos, const float *logits)
+{
+    complete *c = ud;
+    size_t n = cf_tokenizer_n_vocab(c->tok);
+    CF_ASSERT(pos == c->n_logits); /* rows come in order */
+    c->n_logits += fwrite(logits, sizeof *logits, n, c->logits) == n ? 1 : 0;
+}
+
+static cf_status prefill(complete *c, cf_error *err)
+{
+    uint64_t started = cf_os_monotonic_us();
+    cf_run run = {.cancel = cf_cli_cancel(), .progress = on_progress, .ud = c};
+    if (c->logits_path != NULL) {
+        c->logits = fopen(c->logits_path, "wb");
+        if (c->logits == NULL) {
+            return cf_fail(err, CF_EIO, "%s: cannot be written",
+                           c->logits_path);
+        }
+        run.logits = on_logits;
+    }
+    cf_progress_start(&c->progress, "reading the prompt");
+    cf_sync_result result;
+    cf_status st =
+        cf_session_sync(c->session, c->ids, c->n_prompt, &run, &result, err);
+    cf_progress_end(&c->progress);
+    c->prefill_us = cf_os_monotonic_us() - started;
+    if (c->logits != NULL) {
+        bool ok = fclose(c->logits) == 0 && c->n_logits == c->n_prompt;
+        c->logits = NULL;
+        if (st == CF_OK && !ok) {
+            st = cf_fail(err, CF_EIO, "%s: write error", c->logits_path);
+        }
+    }
+    return st;
+}
+
+/* ---- generation ---------------------------------------------------------- */
+
+static bool writes_text(const complete *c)
+{
+    return !c->cli->is_json && !c->has_trace;
+}
+
+/* Shows text: made safe on a terminal, as it is elsewhere. */
+static void show(complete *c, cf_str s)
+{
+    if (s.n == 0 || !writes_text(c)) {
+        return;
+    }
+    if (c->is_terminal) {
+        cf_buf_reset(&c->scratch);
+        cf_safe_text(&c->scratch, s.p, s.n);
+        fwrite(cf_buf_cstr(&c->scratch), 1, c->scratch.n, stdout);
+    } else {
+        fwrite(s.p, 1, s.n, stdout);
+    }
+    fflush(stdout);
+}
+
+static cf_status draw(complete *c, cf_token *id, cf_error *err)
+{
+    cf_draw d;
+    CF_TRY(cf_sampler_draw(c->sampler, cf_session_logits(c->session), c->ids,
+                           c->n_ids, NULL, c->n_trace, id,
+                           c->has_trace ? &d : NULL, err));
+    if (c->has_trace) {
+        cf_buf_reset(&c->scratch);
+        cf_trace_text_json(&c->scratch, &d, c->tok, c->n_ids);
+        fwrite(cf_buf_cstr(&c->scratch), 1, c->scratch.n, stdout);
+        fflush(stdout);
+    }
+    return CF_OK;
+}
+
+/* One token: drawn, kept, shown.  c->why is set when it was the last. */
+static cf_status next_token(complete *c, cf_error *err)
+{
+    cf_token id;
+    CF_TRY(draw(c, &id, err));
+    if (cf_tokenizer_is_end(c->tok, id)) {
+        c->why = "end";
+        c->end = id;
+        return CF_OK;
+    }
+    c->ids[c->n_ids++] = id;
+    cf_buf_reset(&c->scratch);
+    cf_tokenizer_piece(&c->scratch, c->tok, id, c->special);
+    CF_TRY(cf_buf_check(&c->scratch, err));
+    if (cf_text_release_add(&c->text, cf_buf_cstr(&c->scratch), c->scratch.n)) {
+        c->why = "stop";
+    }
+    CF_TRY(cf_buf_check(&c->text.text, err));
+    show(c, cf_text_release_take(&c->text));
+    if (c->why != NULL) {
+        return CF_OK;
+    }
+    if (c->has_n_max && c->n_ids - c->n_prompt >= c->n_max) {
+        c->why = "length";
+        return CF_OK;
+    }
+    if (c->n_ids > cf_session_n_ctx(c->session)) {
+        c->why = "context";
+        return CF_OK;
+    }
+    if (ferror(stdout)) {
+        c->why = "output"; /* cf_cli_main says so */
+        return CF_OK;
+    }
+    const cf_run run = {.cancel = cf_cli_cancel()};
+    return cf_session_step(c->session, id, &run, err);
+}
+
+static cf_status generate(complete *c, cf_error *err)
+{
+    uint64_t started = cf_os_monotonic_us();
+    cf_status st = CF_OK;
+    if (c->has_n_max && c->n_max == 0) {
+        c->why = "length";
+    }
+    while (st == CF_OK && c->why == NULL) {
+        st = next_token(c, err);
+    }
+    c->generate_us = cf_os_monotonic_us() - started;
+    show(c, cf_text_release_take_all(&c->text));
+    return st;
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+static double per_second(size_t n, uint64_t us)
+{
+    return us == 0 ? 0 : (double)n * 1e6 / (double)us;
+}
+
+static void write_json(complete *c, cf_buf *out)
+{
+    cf_buf_adds(out, "{\"prompt_ids\":");
+    cf_json_text_ids(out, c->ids, c->n_prompt);
+    cf_buf_adds(out, ",\"ids\":");
+    cf_json_text_ids(out, c->ids + c->n_prompt, c->n_ids - c->n_prompt);
+    cf_buf_addc(out, ',');
+    cf_json_text_bytes(out, "text",
+                       cf_str_make(cf_buf_cstr(&c->text.text), c->text.text.n));
+    cf_buf_addf(out, ",\"stop\":\"%s\"", c->why);
+    if (strcmp(c->why, "end") == 0) {
+        cf_buf_addf(out, ",\"end_id\":%d", (int)c->end);
+    }
+    if (c->text.stopped_by < c->text.n_stop) {
+        cf_buf_adds(out, ",\"stop_text\":");
+        cf_json_write_str(out, c->stop[c->text.stopped_by]);
+    }
+    cf_buf_adds(out, ",\"sampler\":\"");
+    cf_sampler_describe(c->sampler, out);
+    cf_buf_addf(out,
+                "\",\"timings\":{\"open_ms\":%.3f,\"prefill_ms\":%.3f,"
+                "\"prefill_per_second\":%.1f,\"generate_ms\":%.3f,"
+                "\"generate_per_second\":%.1f}}\n",
+                (double)c->open_us / 1e3, (double)c->prefill_us / 1e3,
+                per_second(c->n_prompt, c->prefill_us),
+                (double)c->generate_us / 1e3,
+                per_second(c->n_ids - c->n_prompt, c->generate_us));
+}
+
+static int finish(complete *c)
+{
+    if (c->cli->is_json) {
+        cf_buf out = CF_BUF_INIT;
+        write_json(c, &out);
+        int status = cf_cli_print(c->cli, &out);
+        cf_buf_deinit(&out);
+        if (status != CF_EXIT_OK) {
+            return status;
+        }
+    } else if (writes_text(c) && c->is_terminal) {
+        putchar('\n');
+    }
+    if (strcmp(c->why, "context") == 0) {
+        fprintf(stderr,
+                "confab complete: stopped because the context of %u tokens "
+                "is full (--ctx)\n",
+                (unsigned)cf_session_n_ctx(c->session));
+    }
+    return strcmp(c->why, "interrupted") == 0 ? CF_EXIT_INTERRUPTED
+                                              : CF_EXIT_OK;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static cf_status prepare(complete *c, const char *text, cf_error *err)
+{
+    cf_sampling sampling;
+    CF_TRY(cf_sampler_options_finish(&c->sampling, c->cli, &sampling, err));
+    for (size_t i = 0; i < c->stop_list.n; i++) {
+        c->stop[i] = cf_str_from(c->stop_list.v[i]);
+        if (c->stop[i].n == 0) {
+            return cf_fail(err, CF_EINVAL, "--stop: the text is empty");
+        }
+    }
+    cf_text_release_init(&c->text, c->stop, c->stop_list.n);
+    uint64_t started = cf_os_monotonic_us();
+    CF_TRY(cf_cli_open_engine(&c->engine, c->cli, false, err));
+    c->tok = cf_engine_tokenizer(c->engine);
+    CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
+                          err));
+    cf_session_options opts = {.n_ctx = c->cli->n_ctx};
+    if (c->cache != NULL) {
+        opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
+    }
+    CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
+    c->open_us = cf_os_monotonic_us() - started;
+    return set_prompt(c, text, err);
+}
+
+static int run(complete *c, const char *text)
+{
+    cf_error err;
+    cf_status st = prepare(c, text, &err);
+    if (st == CF_OK) {
+        st = prefill(c, &err);
+    }
+    if (st == CF_OK) {
+        st = generate(c, &err);
+        if (st == CF_ECANCELLED) {
+            c->why = "interrupted"; /* what is there is still the answer */
+            st = CF_OK;
+        }
+    }
+    int status = st == CF_OK ? finish(c) : cf_cli_fail(c->cli, &err);
+    cf_text_release_deinit(&c->text);
+    cf_buf_deinit(&c->scratch);
+    cf_sampler_free(c->sampler);
+    cf_session_free(c->session);
+    cf_engine_close(c->engine);
+    cf_free(c->ids);
+    return status;
+}
+
+static int check_usage(const complete *c, int n_rest)
+{
+    if (n_rest > 1) {
+        return cf_cli_usage(c->cli, "takes one TEXT; put it in quotes");
+    }
+    if (n_rest == 1 && c->ids_text != NULL) {
+        return cf_cli_usage(c->cli, "takes TEXT or --ids, not both");
+    }
+    if (n_rest == 0 && c->ids_text == NULL && isatty(STDIN_FILENO)) {
+        return cf_cli_usage(c->cli, "no prompt: TEXT, --ids, or text on "
+                                    "standard input");
+    }
+    if (c->n_trace > CF_TRACE_TOP_MAX) {
+        return cf_cli_usage(c->cli, "--trace: at most 64 candidates");
+    }
+    if (c->cache != NULL && strcmp(c->cache, "f16") != 0 &&
+        strcmp(c->cache, "f32") != 0) {
+        return cf_cli_usage(c->cli, "--cache: f16 or f32");
+    }
+    return CF_EXIT_OK;
+}
+
+int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
+{
+    complete c = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
+    enum { OWN = 8 };
+    cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
+        {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
+         "the prompt as token ids: 1,2,3", NULL},
+        {"--tokens", 'n', CF_OPT_U32, &c.n_max, "N",
+         "generate at most N tokens (default: until the model ends)",
+         &c.has_n_max},
+        {"--stop", 0, CF_OPT_LIST, &c.stop_list, "TEXT",
+         "end before this text; may be repeated", NULL},
+        {"--special", 0, CF_OPT_FLAG, &c.special, NULL,
+         "control tokens are recognised in TEXT and shown in the output", NULL},
+        {"--no-bos", 0, CF_OPT_FLAG, &c.no_bos, NULL,
+         "put nothing in front of TEXT", NULL},
+        {"--logits", 0, CF_OPT_STR, &c.logits_path, "FILE",
+         "write the prompt's logits: float32 [tokens, vocabulary]", NULL},
+        {"--trace", 0, CF_OPT_U32, &c.n_trace, "N",
+         "print a JSON line a token, with its N best candidates, for the text",
+         &c.has_trace},
+        {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
+         "keys and values as f16 or f32 (default: what fits the model)", NULL},
+    };
+    cf_sampler_options_table(&c.sampling, own + OWN);
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    int status = check_usage(&c, n_rest);
+    return status != CF_EXIT_OK ? status
+                                : run(&c, n_rest == 1 ? argv[0] : NULL);
+}

@@ -1,0 +1,477 @@
+/*
+ * cmd_model.c - confab model: what a model file holds, and what it needs.
+ *
+ * A file whose weights cannot be used is still described as far as its
+ * metadata goes; the reason is said, and the exit status is that of a bad
+ * file.  Everything that comes from the file is escaped.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/cli.h"
+
+typedef struct model_view {
+    cf_cli *cli;
+    cf_engine *engine;
+    cf_engine_info info;
+    const cf_tokenizer *tok;
+    cf_plan plan;
+    cf_status plan_status;
+    cf_error plan_error;
+    bool wants_tensors;
+    cf_buf out;
+} model_view;
+
+static const char template_key[] = "tokenizer.chat_template";
+
+/* Whether a metadata key names a chat template; its name, "" for the main
+ * one. */
+static bool is_template_key(cf_str key, cf_str *name)
+{
+    cf_str prefix = cf_str_from(template_key);
+    if (!cf_str_starts(key, prefix)) {
+        return false;
+    }
+    *name = cf_str_make(key.p + prefix.n, key.n - prefix.n);
+    if (name->n > 0 && name->p[0] == '.') {
+        *name = cf_str_make(name->p + 1, name->n - 1);
+        return true;
+    }
+    return name->n == 0;
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static void json_text(cf_buf *b, const char *key, const char *value)
+{
+    cf_buf_addf(b, ",\"%s\":", key);
+    cf_json_write_str(b, cf_str_from(value));
+}
+
+static void json_number(cf_buf *b, const char *key, uint64_t value)
+{
+    cf_buf_addf(b, ",\"%s\":%" PRIu64, key, value);
+}
+
+static void json_info(model_view *v)
+{
+    const cf_engine_info *i = &v->info;
+    cf_buf *b = &v->out;
+    char hash[65];
+    cf_engine_hash(v->engine, hash);
+    cf_buf_adds(b, "{\"path\":");
+    cf_json_write_str(b, cf_str_from(i->path));
+    json_text(b, "hash", hash);
+    json_text(b, "arch", i->arch);
+    json_text(b, "name", i->name);
+    json_text(b, "file_type", i->file_type);
+    json_text(b, "kernel_set", i->kernel_set);
+    cf_buf_addf(b, ",\"has_weights\":%s", i->has_weights ? "true" : "false");
+    json_number(b, "file_bytes", i->file_bytes);
+    json_number(b, "weight_bytes", i->weight_bytes);
+    json_number(b, "n_param", i->n_param);
+    json_number(b, "n_layer", i->n_layer);
+    json_number(b, "n_embd", i->n_embd);
+    json_number(b, "n_ff", i->n_ff);
+    json_number(b, "n_head", i->n_head);
+    json_number(b, "n_head_kv", i->n_head_kv);
+    json_number(b, "head_size", i->head_size);
+    json_number(b, "n_vocab", i->n_vocab);
+    json_number(b, "n_ctx_train", i->n_ctx_train);
+    json_number(b, "n_threads", i->n_threads);
+}
+
+static void json_token(model_view *v, const char *key, cf_token id)
+{
+    if (id != CF_TOKEN_NONE) {
+        cf_buf_addf(&v->out, ",\"%s\":%d", key, (int)id);
+    }
+}
+
+static void json_tokenizer(model_view *v)
+{
+    cf_special_tokens s = cf_tokenizer_special(v->tok);
+    cf_buf *b = &v->out;
+    cf_buf_adds(b, ",\"tokenizer\":{\"model\":");
+    cf_json_write_str(b, cf_str_from(cf_tokenizer_model(v->tok)));
+    json_text(b, "pre", cf_tokenizer_pre(v->tok));
+    json_number(b, "n_vocab", cf_tokenizer_n_vocab(v->tok));
+    json_token(v, "bos", s.bos);
+    json_token(v, "eos", s.eos);
+    json_token(v, "eot", s.eot);
+    json_token(v, "unk", s.unk);
+    json_token(v, "pad", s.pad);
+    json_token(v, "sep", s.sep);
+    cf_buf_addf(b, ",\"add_bos\":%s,\"add_eos\":%s,\"end\":[",
+                s.add_bos ? "true" : "false", s.add_eos ? "true" : "false");
+    const char *comma = "";
+    for (size_t i = 0; i < cf_tokenizer_n_vocab(v->tok); i++) {
+        if (cf_tokenizer_is_end(v->tok, (cf_token)i)) {
+            cf_buf_addf(b, "%s%zu", comma, i);
+            comma = ",";
+        }
+    }
+    cf_buf_adds(b, "]}");
+}
+
+static void json_lists(model_view *v)
+{
+    cf_buf *b = &v->out;
+    cf_buf value = CF_BUF_INIT;
+    cf_str key;
+    const char *type;
+    cf_buf_adds(b, ",\"metadata\":[");
+    for (size_t i = 0; cf_engine_meta(v->engine, i, &key, &type, &value); i++) {
+        cf_buf_adds(b, i == 0 ? "{\"key\":" : ",{\"key\":");
+        cf_json_write_str(b, key);
+        json_text(b, "type", type);
+        cf_buf_adds(b, ",\"value\":");
+        cf_json_write_str(b, cf_str_make(cf_buf_cstr(&value), value.n));
+        cf_buf_addc(b, '}');
+        b->failed = b->failed || value.failed;
+        cf_buf_reset(&value);
+    }
+    cf_buf_deinit(&value);
+    cf_buf_adds(b, "],\"tensors\":[");
+    cf_tensor_info t;
+    for (size_t i = 0; cf_engine_tensor(v->engine, i, &t); i++) {
+        cf_buf_adds(b, i == 0 ? "{\"name\":" : ",{\"name\":");
+        cf_json_write_str(b, t.name);
+        json_text(b, "type", t.type);
+        cf_buf_adds(b, ",\"shape\":[");
+        for (uint32_t d = t.n_dim; d-- > 0;) { /* slowest first */
+            cf_buf_addf(b, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ",");
+        }
+        cf_buf_addf(b, "],\"bytes\":%" PRIu64 ",\"offset\":%" PRIu64 "}",
+                    t.bytes, t.file_off);
+    }
+    cf_buf_addc(b, ']');
+}
+
+static void json_plan(model_view *v)
+{
+    cf_buf *b = &v->out;
+    if (!v->info.has_weights) {
+        return;
+    }
+    if (v->plan_status != CF_OK) {
+        cf_buf_adds(b, ",\"plan\":{\"error\":");
+        cf_json_write_str(b, cf_str_from(v->plan_error.text));
+        cf_buf_addc(b, '}');
+        return;
+    }
+    cf_buf_addf(
+        b,
+        ",\"plan\":{\"session_bytes\":%" PRIu64 ",\"shared_bytes\":%" PRIu64
+        ",\"mapped_bytes\":%" PRIu64 ",\"items\":[",
+        v->plan.session_bytes, v->plan.shared_bytes, v->plan.mapped_bytes);
+    for (size_t i = 0; i < v->plan.n; i++) {
+        const cf_plan_item *it = &v->plan.item[i];
+        cf_buf_adds(b, i == 0 ? "{\"name\":" : ",{\"name\":");
+        cf_json_write_str(b, cf_str_from(it->name));
+        json_text(b, "type", it->type);
+        cf_buf_adds(b, ",\"shape\":[");
+        for (size_t d = 0; d < 4 && it->shape[d] != 0; d++) {
+            cf_buf_addf(b, "%s%" PRIu64, d == 0 ? "" : ",", it->shape[d]);
+        }
+        cf_buf_addf(b, "],\"bytes\":%" PRIu64 ",\"is_mapped\":%s}", it->bytes,
+                    it->is_mapped ? "true" : "false");
+    }
+    cf_buf_adds(b, "]}");
+}
+
+static void json_templates(model_view *v)
+{
+    cf_buf *b = &v->out;
+    cf_buf value = CF_BUF_INIT;
+    cf_str key, name;
+    const char *type;
+    const char *comma = "";
+    cf_buf_adds(b, ",\"templates\":[");
+    for (size_t i = 0; cf_engine_meta(v->engine, i, &key, &type, &value); i++) {
+        cf_buf_reset(&value);
+        if (is_template_key(key, &name)) {
+            char *copy = cf_strndup(name.n > 0 ? name.p : "", name.n);
+            cf_str text = {NULL, 0};
+            if (copy != NULL) {
+                text = cf_engine_chat_template(v->engine,
+                                               name.n > 0 ? copy : NULL);
+            }
+            b->failed = b->failed || copy == NULL;
+            cf_free(copy);
+            cf_buf_addf(b, "%s{\"name\":", comma);
+            cf_json_write_str(b, name);
+            cf_buf_addf(b, ",\"bytes\":%zu}", text.n);
+            comma = ",";
+        }
+    }
+    cf_buf_addc(b, ']');
+    cf_buf_deinit(&value);
+}
+
+/* ---- text ---------------------------------------------------------------- */
+
+static void row(model_view *v, const char *key, const char *fmt, ...)
+    CF_PRINTF(3, 4);
+
+static void row(model_view *v, const char *key, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    cf_buf_addf(&v->out, "%-15s ", key);
+    cf_safe_line(&v->out, text, strlen(text));
+    cf_buf_addc(&v->out, '\n');
+}
+
+/* "1.2 GiB" */
+static const char *size_text(char out[24], uint64_t bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    size_t u = 0;
+    while (v >= 1024 && u < 4) {
+        v /= 1024;
+        u++;
+    }
+    snprintf(out, 24, u == 0 ? "%.0f %s" : "%.1f %s", v, unit[u]);
+    return out;
+}
+
+static void text_info(model_view *v)
+{
+    const cf_engine_info *i = &v->info;
+    char size[24];
+    char hash[65];
+    cf_engine_hash(v->engine, hash);
+    row(v, "file", "%.300s", i->path);
+    row(v, "name", "%.300s", i->name);
+    row(v, "architecture", "%.100s", i->arch);
+    row(v, "file size", "%s (%" PRIu64 " bytes)",
+        size_text(size, i->file_bytes), i->file_bytes);
+    if (i->has_weights) {
+        row(v, "weights", "%s, mostly %s, %.2f million parameters",
+            size_text(size, i->weight_bytes), i->file_type,
+            (double)i->n_param / 1e6);
+        row(v, "layers", "%u of width %u, feed-forward %u", i->n_layer,
+            i->n_embd, i->n_ff);
+        row(v, "heads", "%u of %u, %u for keys and values", i->n_head,
+            i->head_size, i->n_head_kv);
+    } else {
+        row(v, "weights", "none read: vocabulary and metadata only");
+    }
+    row(v, "trained for", "%u tokens", i->n_ctx_train);
+    row(v, "hash", "%s", hash);
+}
+
+static void text_special(model_view *v, const char *key, cf_token id)
+{
+    if (id != CF_TOKEN_NONE) {
+        cf_str piece = cf_tokenizer_raw_piece(v->tok, id);
+        row(v, key, "%d %.*s", (int)id, piece.n > 80 ? 80 : (int)piece.n,
+            piece.p);
+    }
+}
+
+static void text_tokenizer(model_view *v)
+{
+    cf_special_tokens s = cf_tokenizer_special(v->tok);
+    const char *pre = cf_tokenizer_pre(v->tok);
+    cf_buf_adds(&v->out, "\ntokenizer\n");
+    row(v, "  kind", "%.60s%s%.60s, %zu tokens", cf_tokenizer_model(v->tok),
+        pre[0] != '\0' ? ", split as " : "", pre, cf_tokenizer_n_vocab(v->tok));
+    text_special(v, "  bos", s.bos);
+    text_special(v, "  eos", s.eos);
+    text_special(v, "  eot", s.eot);
+    text_special(v, "  unk", s.unk);
+    text_special(v, "  pad", s.pad);
+    row(v, "  adds", "%s%s%s", s.add_bos ? "BOS in front" : "nothing in front",
+        s.add_eos ? ", EOS behind" : "", "");
+    for (size_t i = 0; i < cf_tokenizer_n_vocab(v->tok); i++) {
+        if (cf_tokenizer_is_end(v->tok, (cf_token)i)) {
+            text_special(v, "  ends at", (cf_token)i);
+        }
+    }
+}
+
+static void text_metadata(model_view *v)
+{
+    cf_buf value = CF_BUF_INIT;
+    cf_str key;
+    const char *type;
+    cf_buf_adds(&v->out, "\nmetadata\n");
+    for (size_t i = 0; cf_engine_meta(v->engine, i, &key, &type, &value); i++) {
+        enum { SHOWN = 100 };
+        cf_buf_adds(&v->out, "  ");
+        cf_safe_line(&v->out, key.p, key.n);
+        cf_buf_addf(&v->out, " (%s) = ", type);
+        size_t n = value.n > SHOWN ? SHOWN : value.n;
+        while (n < value.n && n > 0 &&
+               ((unsigned char)value.p[n] & 0xC0) == 0x80) {
+            n--; /* not within a character */
+        }
+        cf_safe_line(&v->out, cf_buf_cstr(&value), n);
+        if (n < value.n) {
+            cf_buf_addf(&v->out, " ... (%zu bytes)", value.n);
+        }
+        cf_buf_addc(&v->out, '\n');
+        v->out.failed = v->out.failed || value.failed;
+        cf_buf_reset(&value);
+    }
+    cf_buf_deinit(&value);
+}
+
+enum { TYPES_MAX = 32 };
+
+/* How many tensors and bytes of each type. */
+static void text_tensor_types(model_view *v)
+{
+    struct {
+        const char *type;
+        uint64_t n, bytes;
+    } types[TYPES_MAX];
+    size_t n_types = 0;
+    cf_tensor_info t;
+    size_t n_tensors = 0;
+    for (; cf_engine_tensor(v->engine, n_tensors, &t); n_tensors++) {
+        size_t k = 0;
+        while (k < n_types && strcmp(types[k].type, t.type) != 0) {
+            k++;
+        }
+        if (k == TYPES_MAX) {
+            continue;
+        }
+        if (k == n_types) {
+            types[n_types].type = t.type;
+            types[n_types].n = types[n_types].bytes = 0;
+            n_types++;
+        }
+        types[k].n++;
+        types[k].bytes += t.bytes;
+    }
+    cf_buf_addf(&v->out, "\ntensors         %zu%s\n", n_tensors,
+                v->wants_tensors || n_tensors == 0 ? ""
+                                                   : " (--tensors lists them)");
+    for (size_t k = 0; k < n_types; k++) {
+        char size[24];
+        cf_buf_addf(&v->out, "  %-13s %" PRIu64 ", %s\n", types[k].type,
+                    types[k].n, size_text(size, types[k].bytes));
+    }
+}
+
+static void text_tensors(model_view *v)
+{
+    text_tensor_types(v);
+    cf_tensor_info t;
+    for (size_t i = 0; v->wants_tensors && cf_engine_tensor(v->engine, i, &t);
+         i++) {
+        cf_buf_addf(&v->out, "  %-7s [", t.type);
+        for (uint32_t d = t.n_dim; d-- > 0;) { /* slowest first */
+            cf_buf_addf(&v->out, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ", ");
+        }
+        cf_buf_adds(&v->out, "] ");
+        cf_safe_line(&v->out, t.name.p, t.name.n);
+        cf_buf_addf(&v->out, " at %" PRIu64 "\n", t.file_off);
+    }
+}
+
+static void text_plan(model_view *v)
+{
+    char size[24];
+    if (!v->info.has_weights) {
+        return;
+    }
+    cf_buf_adds(&v->out, "\nmemory\n");
+    if (v->plan_status != CF_OK) {
+        row(v, "  plan", "%s", v->plan_error.text);
+        return;
+    }
+    for (size_t i = 0; i < v->plan.n; i++) {
+        const cf_plan_item *it = &v->plan.item[i];
+        char shape[100] = "";
+        size_t n = 0;
+        for (size_t d = 0; d < 4 && it->shape[d] != 0; d++) {
+            int len = snprintf(shape + n, sizeof shape - n, "%s%" PRIu64,
+                               d == 0 ? "" : ", ", it->shape[d]);
+            n += len > 0 ? (size_t)len : 0;
+        }
+        cf_buf_addf(&v->out, "  %-22s %-5s [%s] %s%s\n", it->name, it->type,
+                    shape, size_text(size, it->bytes),
+                    it->is_mapped ? ", mapped" : "");
+    }
+    row(v, "  a session", "%s", size_text(size, v->plan.session_bytes));
+    row(v, "  the engine", "%s", size_text(size, v->plan.shared_bytes));
+    row(v, "  mapped", "%s", size_text(size, v->plan.mapped_bytes));
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int print(model_view *v)
+{
+    v->info = cf_engine_get_info(v->engine);
+    v->tok = cf_engine_tokenizer(v->engine);
+    if (v->info.has_weights) {
+        v->plan_status =
+            cf_engine_plan(v->engine, v->cli->n_ctx, CF_CACHE_DEFAULT, &v->plan,
+                           &v->plan_error);
+    }
+    if (v->cli->is_json) {
+        json_info(v);
+        json_tokenizer(v);
+        json_templates(v);
+        json_plan(v);
+        json_lists(v);
+        cf_buf_adds(&v->out, "}\n");
+    } else {
+        text_info(v);
+        text_tokenizer(v);
+        text_plan(v);
+        text_metadata(v);
+        text_tensors(v);
+    }
+    return cf_cli_print(v->cli, &v->out);
+}
+
+int cf_cmd_model(cf_cli *cli, int argc, char **argv)
+{
+    model_view v = {.cli = cli};
+    const cf_opt own[] = {
+        {"--tensors", 0, CF_OPT_FLAG, &v.wants_tensors, NULL,
+         "list every tensor (always in --json)", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest > 1 || (n_rest == 1 && cli->model != NULL)) {
+        return cf_cli_usage(cli, "takes one FILE");
+    }
+    if (n_rest == 1) {
+        cli->model = argv[0];
+    }
+    cf_error err, why;
+    cf_status weights = cf_cli_open_engine(&v.engine, cli, false, &why);
+    if (weights == CF_EFORMAT || weights == CF_EUNSUPPORTED ||
+        weights == CF_ENOTFOUND) {
+        if (cf_cli_open_engine(&v.engine, cli, true, &err) != CF_OK) {
+            return cf_cli_fail(cli, &why);
+        }
+    } else if (weights != CF_OK) {
+        return cf_cli_fail(cli, &why);
+    }
+    int status = print(&v);
+    cf_tensor_info first;
+    if (weights != CF_OK && status == CF_EXIT_OK &&
+        cf_engine_tensor(v.engine, 0, &first)) {
+        status = cf_cli_fail(cli, &why); /* there are weights, of no use */
+    }
+    cf_buf_deinit(&v.out);
+    cf_engine_close(v.engine);
+    return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * progress.c - quick work shows nothing: a counted line waits 300 ms.
+ */
+#include "tui/cli/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/base/os.h"
+
+enum { PATIENCE_US = 300 * 1000, RENEW_US = 100 * 1000 };
+
+void cf_progress_start(cf_progress *p, const char *what)
+{
+    *p = (cf_progress){
+        .what = what,
+        .started_us = cf_os_monotonic_us(),
+        .is_on = isatty(STDERR_FILENO) != 0,
+    };
+}
+
+void cf_progress_show(cf_progress *p, size_t done, size_t total)
+{
+    if (!p->is_on) {
+        return;
+    }
+    uint64_t now = cf_os_monotonic_us();
+    if (total == 0) {
+        fprintf(stderr, "\r%s ...\033[K", p->what);
+    } else if (now - p->started_us < PATIENCE_US ||
+               now - p->shown_us < RENEW_US) {
+        return;
+    } else {
+        fprintf(stderr, "\r%s: %zu of %zu\033[K", p->what, done, total);
+    }
+    fflush(stderr);
+    p->shown_us = now;
+}
+
+void cf_progress_end(cf_progress *p)
+{
+    if (p->shown_us != 0) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+        p->shown_us = 0;
+    }
+}
