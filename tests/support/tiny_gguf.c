@@ -1,0 +1,484 @@
+/*
+ * tiny_gguf.c - writes random models.
+ */
+#include "tests/support/tiny_gguf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/kernel/half.h"
+#include "core/model/arch.h"
+#include "core/model/gguf.h"
+#include "tests/support/rand.h"
+
+const char *const cf_tiny_archs[] = {"llama", "qwen2",   "qwen3",
+                                     "gemma", "gemma2",  "gemma3",
+                                     "phi3",  "smollm3", NULL};
+
+/* ---- bytes --------------------------------------------------------------- */
+
+static void grow(cf_tiny_buf *b, size_t n)
+{
+    if (b->n + n <= b->cap) {
+        return;
+    }
+    size_t cap = (b->n + n) * 2;
+    cap = (cap + 63) / 64 * 64;
+    unsigned char *p = aligned_alloc(64, cap);
+    if (p == NULL) {
+        fprintf(stderr, "tiny_gguf: out of memory\n");
+        exit(1);
+    }
+    if (b->n != 0) {
+        memcpy(p, b->p, b->n);
+    }
+    free(b->p);
+    b->p = p;
+    b->cap = cap;
+}
+
+void cf_tiny_free(void *p)
+{
+    free(p);
+}
+
+void cf_tiny_bytes(cf_tiny_buf *b, const void *p, size_t n)
+{
+    grow(b, n);
+    if (n != 0) {
+        memcpy(b->p + b->n, p, n);
+    }
+    b->n += n;
+}
+
+void cf_tiny_uint(cf_tiny_buf *b, uint64_t v, size_t n_bytes)
+{
+    for (size_t i = 0; i < n_bytes; i++) {
+        unsigned char c = (unsigned char)(v >> (8 * i));
+        cf_tiny_bytes(b, &c, 1);
+    }
+}
+
+void cf_tiny_f32(cf_tiny_buf *b, float v)
+{
+    cf_tiny_uint(b, cf_float_bits(v), 4);
+}
+
+void cf_tiny_str(cf_tiny_buf *b, const char *s)
+{
+    cf_tiny_uint(b, strlen(s), 8);
+    cf_tiny_bytes(b, s, strlen(s));
+}
+
+void cf_tiny_head(cf_tiny_buf *b, uint32_t version, uint64_t n_tensors,
+                  uint64_t n_values)
+{
+    cf_tiny_bytes(b, "GGUF", 4);
+    cf_tiny_uint(b, version, 4);
+    cf_tiny_uint(b, n_tensors, 8);
+    cf_tiny_uint(b, n_values, 8);
+}
+
+void cf_tiny_kv_str(cf_tiny_buf *b, const char *key, const char *v)
+{
+    cf_tiny_str(b, key);
+    cf_tiny_uint(b, CF_GGUF_STRING, 4);
+    cf_tiny_str(b, v);
+}
+
+void cf_tiny_kv_u32(cf_tiny_buf *b, const char *key, uint32_t v)
+{
+    cf_tiny_str(b, key);
+    cf_tiny_uint(b, CF_GGUF_U32, 4);
+    cf_tiny_uint(b, v, 4);
+}
+
+void cf_tiny_kv_f32(cf_tiny_buf *b, const char *key, float v)
+{
+    cf_tiny_str(b, key);
+    cf_tiny_uint(b, CF_GGUF_F32, 4);
+    cf_tiny_f32(b, v);
+}
+
+void cf_tiny_tensor(cf_tiny_buf *b, const char *name, uint32_t n_dim,
+                    const uint64_t *dim, uint32_t type, uint64_t off)
+{
+    cf_tiny_str(b, name);
+    cf_tiny_uint(b, n_dim, 4);
+    for (uint32_t i = 0; i < n_dim; i++) {
+        cf_tiny_uint(b, dim[i], 8);
+    }
+    cf_tiny_uint(b, type, 4);
+    cf_tiny_uint(b, off, 8);
+}
+
+void cf_tiny_pad(cf_tiny_buf *b, size_t align)
+{
+    while (b->n % align != 0) {
+        cf_tiny_uint(b, 0, 1);
+    }
+}
+
+/* ---- weights ------------------------------------------------------------- */
+
+/* Where a block's scale and its second half float lie, and what its largest
+ * weight is for a scale of one. */
+typedef struct block_form {
+    size_t scale, second;
+    float largest, second_part; /* of the scale */
+} block_form;
+
+static block_form form_of(cf_dtype type)
+{
+    enum { NONE = 1 << 20 };
+    switch (type) {
+    case CF_Q8_0:
+        return (block_form){0, NONE, 127, 0};
+    case CF_Q4_0:
+        return (block_form){0, NONE, 8, 0};
+    case CF_Q4_1:
+        return (block_form){0, 2, 8, -7.5f};
+    case CF_Q5_0:
+        return (block_form){0, NONE, 16, 0};
+    case CF_Q5_1:
+        return (block_form){0, 2, 16, -15.5f};
+    case CF_Q2_K:
+        return (block_form){80, 82, 24, 1.5f};
+    case CF_Q3_K:
+        return (block_form){108, NONE, 128, 0};
+    case CF_Q4_K:
+        return (block_form){0, 2, 500, 7.5f};
+    case CF_Q5_K:
+        return (block_form){0, 2, 1000, 15.5f};
+    case CF_Q6_K:
+        return (block_form){208, NONE, 4096, 0};
+    case CF_IQ4_NL:
+        return (block_form){0, NONE, 127, 0};
+    case CF_IQ4_XS:
+        return (block_form){0, NONE, 4064, 0};
+    default:
+        return (block_form){NONE, NONE, 1, 0};
+    }
+}
+
+static void put_half(unsigned char *p, float f)
+{
+    uint16_t h = cf_float_to_half(f);
+    p[0] = (unsigned char)h;
+    p[1] = (unsigned char)(h >> 8);
+}
+
+/* n weights of about -size..size. */
+static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n,
+                        float size)
+{
+    cf_dtype_info info = cf_dtype_get(type);
+    block_form form = form_of(type);
+    for (size_t i = 0; i < n / info.n_block; i++) {
+        unsigned char block[256];
+        for (size_t j = 0; j < info.blk_bytes; j++) {
+            block[j] = (unsigned char)cf_rand_u64(r);
+        }
+        float w = cf_rand_float(r) * size;
+        if (type == CF_F32) {
+            uint32_t bits = cf_float_bits(w);
+            memcpy(block, &bits, sizeof bits);
+        } else if (type == CF_F16) {
+            put_half(block, w);
+        } else if (type == CF_BF16) {
+            uint32_t bits = cf_float_bits(w);
+            block[0] = (unsigned char)(bits >> 16);
+            block[1] = (unsigned char)(bits >> 24);
+        } else {
+            float d = size / form.largest * (1.5f + cf_rand_float(r));
+            put_half(block + form.scale, d);
+            if (form.second < info.blk_bytes) {
+                put_half(block + form.second, d * form.second_part);
+            }
+        }
+        cf_tiny_bytes(b, block, info.blk_bytes);
+    }
+}
+
+/* ---- the model ----------------------------------------------------------- */
+
+typedef struct model {
+    cf_tiny_options o;
+    const cf_arch *arch;
+    cf_rand r;
+    cf_tiny_buf values;  /* metadata */
+    cf_tiny_buf tensors; /* declarations */
+    cf_tiny_buf data;
+    uint64_t n_values, n_tensors;
+} model;
+
+static void key(const model *m, char out[96], const char *name)
+{
+    snprintf(out, 96, "%s.%s", m->o.arch, name);
+}
+
+static void add_u32(model *m, const char *name, uint32_t v)
+{
+    char k[96];
+    key(m, k, name);
+    cf_tiny_kv_u32(&m->values, k, v);
+    m->n_values++;
+}
+
+static void add_f32(model *m, const char *name, float v)
+{
+    char k[96];
+    key(m, k, name);
+    cf_tiny_kv_f32(&m->values, k, v);
+    m->n_values++;
+}
+
+static void add_sizes(model *m)
+{
+    const cf_tiny_options *o = &m->o;
+    char k[96];
+    cf_tiny_kv_str(&m->values, "general.architecture", o->arch);
+    cf_tiny_kv_str(&m->values, "general.name", "tiny");
+    m->n_values += 2;
+    add_u32(m, "context_length", o->n_ctx);
+    add_u32(m, "embedding_length", o->n_embd);
+    add_u32(m, "block_count", o->n_layer);
+    add_u32(m, "feed_forward_length", o->n_ff);
+    add_u32(m, "attention.head_count", o->n_head);
+    add_u32(m, "attention.head_count_kv", o->n_head_kv);
+    add_u32(m, "attention.key_length", o->head_size);
+    add_u32(m, "attention.value_length", o->head_size);
+    add_u32(m, "rope.dimension_count", o->n_rot);
+    add_u32(m, "vocab_size", o->n_vocab);
+    add_f32(m, "attention.layer_norm_rms_epsilon", 1e-5f);
+    add_f32(m, "rope.freq_base", 10000.0f);
+    if (m->arch != NULL && m->arch->window_period != 0) {
+        add_u32(m, "attention.sliding_window", o->window);
+    }
+    if (o->rope_scaling != NULL) {
+        key(m, k, "rope.scaling.type");
+        cf_tiny_kv_str(&m->values, k, o->rope_scaling);
+        m->n_values++;
+        add_u32(m, "rope.scaling.original_context_length", o->n_ctx / 4);
+        if (strcmp(o->rope_scaling, "longrope") == 0) {
+            add_f32(m, "rope.scaling.attn_factor", 1.19f);
+        } else {
+            add_f32(m, "rope.scaling.factor", 4.0f);
+        }
+    }
+}
+
+/* Piece i: <unk>, <s>, </s>, the bytes, U+2581, letters, then more. */
+static void piece(char out[32], uint32_t i)
+{
+    static const char *const first[] = {"<unk>", "<s>", "</s>"};
+    if (i < 3) {
+        snprintf(out, 32, "%s", first[i]);
+    } else if (i < 259) {
+        snprintf(out, 32, "<0x%02X>", i - 3);
+    } else if (i == 259) {
+        snprintf(out, 32, "\xE2\x96\x81");
+    } else if (i < 286) {
+        snprintf(out, 32, "%c", 'a' + (char)(i - 260));
+    } else if (i < 312) {
+        snprintf(out, 32, "\xE2\x96\x81%c", 'a' + (char)(i - 286));
+    } else {
+        snprintf(out, 32, "word%u", i);
+    }
+}
+
+static void array_head(model *m, const char *k, uint32_t item, uint64_t n)
+{
+    cf_tiny_str(&m->values, k);
+    cf_tiny_uint(&m->values, CF_GGUF_ARRAY, 4);
+    cf_tiny_uint(&m->values, item, 4);
+    cf_tiny_uint(&m->values, n, 8);
+    m->n_values++;
+}
+
+static void add_vocab(model *m)
+{
+    uint32_t n = m->o.n_vocab;
+    cf_tiny_kv_str(&m->values, "tokenizer.ggml.model", "llama");
+    array_head(m, "tokenizer.ggml.tokens", CF_GGUF_STRING, n);
+    for (uint32_t i = 0; i < n; i++) {
+        char p[32];
+        piece(p, i);
+        cf_tiny_str(&m->values, p);
+    }
+    array_head(m, "tokenizer.ggml.scores", CF_GGUF_F32, n);
+    for (uint32_t i = 0; i < n; i++) {
+        cf_tiny_f32(&m->values, i < 259 ? 0.0f : -(float)i);
+    }
+    array_head(m, "tokenizer.ggml.token_type", CF_GGUF_I32, n);
+    for (uint32_t i = 0; i < n; i++) {
+        cf_tiny_uint(&m->values, i == 0 ? 2 : i < 3 ? 3 : i < 259 ? 6 : 1, 4);
+    }
+    cf_tiny_kv_u32(&m->values, "tokenizer.ggml.bos_token_id", 1);
+    cf_tiny_kv_u32(&m->values, "tokenizer.ggml.eos_token_id", 2);
+    m->n_values += 3;
+    if (m->o.chat_template != NULL) {
+        cf_tiny_kv_str(&m->values, "tokenizer.chat_template",
+                       m->o.chat_template);
+        m->n_values++;
+    }
+}
+
+static void declare(model *m, const char *name, uint32_t n_dim, uint32_t n_col,
+                    uint32_t n_row, cf_dtype type)
+{
+    uint64_t dim[2] = {n_col, n_row};
+    cf_tiny_pad(&m->data, 32);
+    cf_tiny_tensor(&m->tensors, name, n_dim, dim, type, m->data.n);
+    m->n_tensors++;
+}
+
+/* Numbers around `mean`. */
+static void add_vec(model *m, const char *name, uint32_t n, float mean,
+                    float spread)
+{
+    declare(m, name, 1, n, 1, CF_F32);
+    for (uint32_t i = 0; i < n; i++) {
+        cf_tiny_f32(&m->data, mean + spread * cf_rand_float(&m->r));
+    }
+}
+
+static void add_mat(model *m, const char *name, uint32_t n_row, uint32_t n_col)
+{
+    cf_dtype type = m->o.type;
+    if (n_col % cf_dtype_get(type).n_block != 0) {
+        type = n_col % 32 == 0 ? CF_Q8_0 : CF_F32;
+    }
+    declare(m, name, 2, n_col, n_row, type);
+    add_weights(&m->data, &m->r, type, (size_t)n_row * n_col,
+                2.0f / sqrtf((float)n_col));
+}
+
+static const char *layer_name(char out[64], uint32_t i, const char *name)
+{
+    snprintf(out, 64, "blk.%u.%s", i, name);
+    return out;
+}
+
+/* A projection and, where asked for, its bias. */
+static void add_linear(model *m, uint32_t i, const char *name, uint32_t n_row,
+                       uint32_t n_col, bool has_bias)
+{
+    char full[64];
+    char part[48];
+    snprintf(part, sizeof part, "%s.weight", name);
+    add_mat(m, layer_name(full, i, part), n_row, n_col);
+    if (has_bias) {
+        snprintf(part, sizeof part, "%s.bias", name);
+        add_vec(m, layer_name(full, i, part), n_row, 0, 0.2f);
+    }
+}
+
+static void add_norm(model *m, uint32_t i, const char *name, uint32_t n)
+{
+    char full[64];
+    char part[48];
+    snprintf(part, sizeof part, "%s.weight", name);
+    add_vec(m, layer_name(full, i, part), n, 1, 0.3f);
+}
+
+static void add_layer(model *m, uint32_t i)
+{
+    const cf_tiny_options *o = &m->o;
+    uint32_t nq = o->n_head * o->head_size;
+    uint32_t nk = o->n_head_kv * o->head_size;
+    bool bias = o->has_bias;
+    bool qkv_bias = bias || strcmp(o->arch, "qwen2") == 0;
+    add_norm(m, i, "attn_norm", o->n_embd);
+    add_norm(m, i, "ffn_norm", o->n_embd);
+    if (m->arch->has_fused_qkv) {
+        add_linear(m, i, "attn_qkv", nq + 2 * nk, o->n_embd, qkv_bias);
+    } else {
+        add_linear(m, i, "attn_q", nq, o->n_embd, qkv_bias);
+        add_linear(m, i, "attn_k", nk, o->n_embd, qkv_bias);
+        add_linear(m, i, "attn_v", nk, o->n_embd, qkv_bias);
+    }
+    if (m->arch->has_qk_norm) {
+        add_norm(m, i, "attn_q_norm", o->head_size);
+        add_norm(m, i, "attn_k_norm", o->head_size);
+    }
+    add_linear(m, i, "attn_output", o->n_embd, nq, bias);
+    if (m->arch->has_post_norm) {
+        add_norm(m, i, "post_attention_norm", o->n_embd);
+        add_norm(m, i, "post_ffw_norm", o->n_embd);
+    }
+    if (m->arch->has_fused_gate_up) {
+        add_linear(m, i, "ffn_up", 2 * o->n_ff, o->n_embd, bias);
+    } else {
+        add_linear(m, i, "ffn_gate", o->n_ff, o->n_embd, bias);
+        add_linear(m, i, "ffn_up", o->n_ff, o->n_embd, bias);
+    }
+    add_linear(m, i, "ffn_down", o->n_embd, o->n_ff, bias);
+}
+
+static void add_tensors(model *m)
+{
+    const cf_tiny_options *o = &m->o;
+    add_mat(m, "token_embd.weight", o->n_vocab, o->n_embd);
+    add_vec(m, "output_norm.weight", o->n_embd, 1, 0.3f);
+    if (o->has_output) {
+        add_mat(m, "output.weight", o->n_vocab, o->n_embd);
+    }
+    if (o->has_rope_freqs) {
+        add_vec(m, "rope_freqs.weight", o->n_rot / 2, 3, 2);
+    }
+    if (o->rope_scaling != NULL && strcmp(o->rope_scaling, "longrope") == 0) {
+        add_vec(m, "rope_factors_long.weight", o->n_rot / 2, 8, 6);
+        add_vec(m, "rope_factors_short.weight", o->n_rot / 2, 1.2f, 0.2f);
+    }
+    for (uint32_t i = 0; i < o->n_layer; i++) {
+        add_layer(m, i);
+    }
+}
+
+static void fill_defaults(model *m)
+{
+    cf_tiny_options *o = &m->o;
+#define DEFAULT(field, value) o->field = o->field != 0 ? o->field : (value)
+    o->arch = o->arch != NULL ? o->arch : "llama";
+    m->arch = cf_arch_find(cf_str_from(o->arch));
+    bool pattern = m->arch != NULL &&
+                   (m->arch->window_period > 1 || m->arch->nope_period != 0);
+    DEFAULT(n_layer,
+            pattern && m->arch->window_period != CF_EVERY_LAYER ? 6 : 2);
+    DEFAULT(n_embd, cf_dtype_get(o->type).n_block == 256 ? 256 : 64);
+    DEFAULT(n_head, 4);
+    DEFAULT(n_head_kv, 2);
+    DEFAULT(head_size, 16);
+    DEFAULT(n_rot, o->head_size);
+    DEFAULT(n_ff, 2 * o->n_embd);
+    DEFAULT(n_vocab, 320);
+    DEFAULT(n_ctx, 512);
+    DEFAULT(window, 12);
+#undef DEFAULT
+}
+
+void *cf_tiny_gguf(const cf_tiny_options *options, size_t *n)
+{
+    model m = {.o = *options};
+    cf_tiny_buf out = {NULL, 0, 0};
+    fill_defaults(&m);
+    m.r.s = m.o.seed;
+    add_sizes(&m);
+    add_vocab(&m);
+    if (!m.o.vocab_only && m.arch != NULL) {
+        add_tensors(&m);
+    }
+    cf_tiny_head(&out, 3, m.n_tensors, m.n_values);
+    cf_tiny_bytes(&out, m.values.p, m.values.n);
+    cf_tiny_bytes(&out, m.tensors.p, m.tensors.n);
+    cf_tiny_pad(&out, 32);
+    cf_tiny_bytes(&out, m.data.p, m.data.n);
+    free(m.values.p);
+    free(m.tensors.p);
+    free(m.data.p);
+    *n = out.n;
+    return out.p;
+}
