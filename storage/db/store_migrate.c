@@ -1,0 +1,179 @@
+/*
+ * store_migrate.c - forward-only steps, one transaction each.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/os.h"
+#include "storage/db/store_int.h"
+#include "storage/db/store_words.h"
+
+extern const unsigned char cf_embed_storage_schema_0001_init_sql[];
+extern const size_t cf_embed_storage_schema_0001_init_sql_size;
+extern const unsigned char cf_embed_storage_schema_0002_search_sql[];
+extern const size_t cf_embed_storage_schema_0002_search_sql_size;
+
+static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
+                           cf_error *err)
+{
+    cf_buf a = CF_BUF_INIT;
+    cf_buf b = CF_BUF_INIT;
+    for (int i = 1; i <= (is_title ? 1 : 2); i++) {
+        const char *p = (const char *)sqlite3_column_text(row, i);
+        size_t n = (size_t)sqlite3_column_bytes(row, i);
+        cf_words__index(i == 1 ? &a : &b, cf_str_make(p, p != NULL ? n : 0));
+    }
+    int64_t id = sqlite3_column_int64(row, 0);
+    cf_str text = cf_str_make(cf_buf_cstr(&a), a.n);
+    cf_str tool = cf_str_make(cf_buf_cstr(&b), b.n);
+    cf_status st = a.failed || b.failed ? cf_sql__oom(err) : CF_OK;
+    if (st == CF_OK && is_title) {
+        st = cf_sql__run(sql, err,
+                         "INSERT INTO title_words(rowid, title) VALUES(?, ?)",
+                         "is", id, text);
+    } else if (st == CF_OK) {
+        st = cf_sql__run(sql, err,
+                         "INSERT INTO message_words(rowid, text, tool_text) "
+                         "VALUES(?, ?, ?)",
+                         "iss", id, text, tool);
+    }
+    cf_buf_deinit(&a);
+    cf_buf_deinit(&b);
+    return st;
+}
+
+static cf_status index_rows(cf_sql *sql, const char *select, bool is_title,
+                            cf_error *err)
+{
+    sqlite3_stmt *st;
+    bool has_row = true;
+    CF_TRY(cf_sql__prepare(sql, &st, select, err));
+    cf_status status = CF_OK;
+    while (status == CF_OK) {
+        status = cf_sql__step(sql, st, &has_row, err);
+        if (status != CF_OK || !has_row) {
+            break;
+        }
+        status = index_one(sql, st, is_title, err);
+    }
+    cf_sql__drop(st);
+    return status;
+}
+
+/* Step 2: words of what version 1 already held. */
+static cf_status fill_words(cf_sql *sql, cf_error *err)
+{
+    CF_TRY(index_rows(sql,
+                      "SELECT id, text, tool_text FROM message "
+                      "WHERE text <> '' OR tool_text <> '' ORDER BY id",
+                      false, err));
+    return index_rows(
+        sql, "SELECT id, title FROM conversation WHERE title <> ''", true, err);
+}
+
+typedef struct step {
+    const unsigned char *sql;
+    const size_t *n;
+    cf_status (*after)(cf_sql *sql, cf_error *err);
+} step;
+
+static const step steps[] = {
+    {cf_embed_storage_schema_0001_init_sql,
+     &cf_embed_storage_schema_0001_init_sql_size, NULL},
+    {cf_embed_storage_schema_0002_search_sql,
+     &cf_embed_storage_schema_0002_search_sql_size, fill_words},
+};
+
+int cf_store__version(void)
+{
+    return (int)(sizeof steps / sizeof steps[0]);
+}
+
+static cf_status get_version(cf_sql *sql, int64_t *out, cf_error *err)
+{
+    return cf_sql__int(sql, out, 0, err, "PRAGMA user_version", "");
+}
+
+static cf_status do_step(cf_sql *sql, int version, cf_error *err)
+{
+    const step *s = &steps[version];
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addf(&text, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+                CF_STORE_APP_ID, version + 1);
+    cf_buf_add(&text, s->sql, *s->n);
+    cf_status st = cf_buf_check(&text, err);
+    if (st == CF_OK) {
+        st = cf_sql__script(sql, text.p, err);
+    }
+    cf_buf_deinit(&text);
+    return st == CF_OK && s->after != NULL ? s->after(sql, err) : st;
+}
+
+/* PATH-vN.backup, or with a number when that is taken. */
+static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
+                         cf_error *err)
+{
+    cf_buf name = CF_BUF_INIT;
+    struct stat sb;
+    for (int i = 0; i < 100; i++) {
+        cf_buf_reset(&name);
+        cf_buf_addf(&name, "%s-v%d.backup", path, (int)version);
+        if (i != 0) {
+            cf_buf_addf(&name, ".%d", i);
+        }
+        if (name.failed || stat(name.p, &sb) != 0) {
+            break;
+        }
+    }
+    cf_status st = cf_buf_check(&name, err);
+    if (st == CF_OK) {
+        st = cf_sql__run(sql, err, "VACUUM INTO ?", "z", name.p);
+    }
+    if (st == CF_OK) {
+        (void)chmod(name.p, 0600); /* the umask may have been wider */
+    }
+    cf_buf_deinit(&name);
+    return st == CF_OK ? CF_OK : cf_fail_in(err, st, "backup before migration");
+}
+
+/* One step in a transaction; another process may have done it meanwhile. */
+static cf_status locked_step(cf_sql *sql, int64_t version, cf_error *err)
+{
+    CF_TRY(cf_sql__script(sql, "BEGIN IMMEDIATE", err));
+    int64_t now = 0;
+    cf_status st = get_version(sql, &now, err);
+    if (st == CF_OK && now == version) {
+        st = do_step(sql, (int)version, err);
+    }
+    if (st == CF_OK) {
+        st = cf_sql__script(sql, "COMMIT", err);
+    }
+    if (st != CF_OK) {
+        cf_sql__try(sql, "ROLLBACK");
+    }
+    return st;
+}
+
+cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
+                            cf_error *err)
+{
+    int64_t version;
+    int last = upto != 0 ? upto : cf_store__version();
+    bool has_backup = false;
+    CF_TRY(get_version(sql, &version, err));
+    while (version >= 0 && version < last) {
+        if (version > 0 && !has_backup) {
+            CF_TRY(back_up(sql, path, version, err));
+            has_backup = true;
+        }
+        CF_TRY(locked_step(sql, version, err));
+        int64_t now;
+        CF_TRY(get_version(sql, &now, err));
+        if (now <= version) {
+            return cf_fail(err, CF_EFORMAT, "the database cannot be migrated");
+        }
+        version = now;
+    }
+    return CF_OK;
+}

@@ -1,0 +1,100 @@
+/*
+ * store_sql.h - SQLite with confab's errors, allocator and value types.
+ *
+ * Statements are prepared once a connection and found again by their text's
+ * address, so the text must be a constant that lives as long as the program,
+ * and a statement must not be used while an outer user of it still steps.
+ *
+ * Threads:  one thread at a time for a cf_sql.
+ */
+#ifndef CF_STORAGE_DB_STORE_SQL_H
+#define CF_STORAGE_DB_STORE_SQL_H
+
+#include <sqlite3.h>
+
+#include "core/base/arena.h"
+#include "core/base/status.h"
+#include "core/base/str.h"
+#include "core/base/uuid.h"
+
+enum { CF_SQL_CACHE = 160 };
+
+typedef struct cf_sql {
+    sqlite3 *db; /* NULL: not open */
+    struct {
+        const char *text;
+        sqlite3_stmt *st;
+    } cache[CF_SQL_CACHE];
+    size_t n_cached;
+    uint64_t deadline_us; /* a query is stopped then; 0: never */
+    bool was_stopped;     /* by the deadline */
+} cf_sql;
+
+/* How a file is to be opened. */
+typedef enum cf_sql_mode {
+    CF_SQL_READ,
+    CF_SQL_WRITE,
+    CF_SQL_FROZEN /* read-only file in a read-only folder */
+} cf_sql_mode;
+
+/* Gives SQLite our allocator; before its first use in the process. */
+void cf_sql__setup(void);
+
+/* Opens an existing file with every guard against hostile contents. */
+CF_MUST_USE cf_status cf_sql__open(cf_sql *sql, const char *path,
+                                   cf_sql_mode mode, int busy_ms,
+                                   cf_error *err);
+void cf_sql__close(cf_sql *sql);
+
+/* Turns a result code into a status with a sentence for a person. */
+cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err);
+
+/* True for a failure that may go away by itself: full, locked, read-only,
+ * out of memory, input and output. */
+bool cf_sql__may_heal(cf_status st);
+
+/*
+ * Prepares `text` (cached) and binds by `fmt`, one letter a parameter:
+ * i int64_t, d double, s cf_str text (NULL pointer: NULL), b cf_str blob
+ * (likewise), z const char *, u cf_uuid (nil: NULL), n NULL, o int64_t
+ * (negative: NULL).
+ */
+CF_MUST_USE cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out,
+                                    cf_error *err, const char *text,
+                                    const char *fmt, ...);
+/* The same for a text that is built; finalise it with cf_sql__drop. */
+CF_MUST_USE cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out,
+                                      const char *text, cf_error *err);
+void cf_sql__drop(sqlite3_stmt *st);
+
+/* Steps once: *has_row tells.  After false or a failure it is reset. */
+CF_MUST_USE cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row,
+                                   cf_error *err);
+void cf_sql__done(sqlite3_stmt *st);
+
+/* Runs a statement that gives no rows. */
+CF_MUST_USE cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
+                                  const char *fmt, ...);
+/* First column of the first row; `none` when there is no row. */
+CF_MUST_USE cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none,
+                                  cf_error *err, const char *text,
+                                  const char *fmt, ...);
+/* Several statements without parameters. */
+CF_MUST_USE cf_status cf_sql__script(cf_sql *sql, const char *text,
+                                     cf_error *err);
+/* The same where a failure does not matter. */
+void cf_sql__try(cf_sql *sql, const char *text);
+
+/* Column i as text copied to the arena, bad UTF-8 replaced; {NULL, 0} for
+ * NULL.  When memory runs out the arena is marked as failed. */
+cf_str cf_sql__str(sqlite3_stmt *st, int i, cf_arena *arena);
+cf_str cf_sql__blob(sqlite3_stmt *st, int i, cf_arena *arena);
+/* Nil for NULL and for what is no UUID. */
+cf_uuid cf_sql__uuid(sqlite3_stmt *st, int i);
+/* -1 for NULL. */
+int64_t cf_sql__opt(sqlite3_stmt *st, int i);
+
+/* CF_ENOMEM when an arena or a buffer failed. */
+cf_status cf_sql__oom(cf_error *err);
+
+#endif
