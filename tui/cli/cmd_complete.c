@@ -58,18 +58,22 @@ static cf_status encode_text(complete *c, cf_token **out, size_t *n,
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list list;
+    cf_token *ids = NULL;
     cf_status st = cf_tokenizer_encode(&list, c->tok, text, c->special,
                                        !c->no_bos, &arena, err);
     if (st == CF_OK) {
-        *out = cf_calloc(list.n + 1, sizeof **out);
-        if (*out == NULL) {
+        ids = cf_calloc(list.n + 1, sizeof *ids);
+        if (ids == NULL) {
             st = cf_fail(err, CF_ENOMEM, "out of memory for the prompt");
         }
     }
-    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
-        (*out)[i] = list.v[i].id;
+    if (ids != NULL) {
+        for (size_t i = 0; i < list.n; i++) {
+            ids[i] = list.v[i].id;
+        }
+        *out = ids;
+        *n = list.n;
     }
-    *n = st == CF_OK ? list.n : 0;
     cf_arena_deinit(&arena);
     return st;
 }
@@ -104,36 +108,44 @@ static void warn_two_bos(const complete *c)
     }
 }
 
+static cf_status check_prompt(const complete *c, const cf_token *prompt,
+                              size_t n, cf_error *err)
+{
+    size_t n_ctx = cf_session_n_ctx(c->session);
+    size_t n_vocab = cf_tokenizer_n_vocab(c->tok);
+    if (n == 0) {
+        return cf_fail(err, CF_EINVAL, "the prompt has no token");
+    }
+    if (n > n_ctx) {
+        return cf_fail(err, CF_ELIMIT,
+                       "the prompt has %zu tokens and the context %zu (--ctx)",
+                       n, n_ctx);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (prompt[i] < 0 || (size_t)prompt[i] >= n_vocab) {
+            return cf_fail(err, CF_EINVAL,
+                           "token %d is outside the vocabulary of %zu",
+                           (int)prompt[i], n_vocab);
+        }
+    }
+    return CF_OK;
+}
+
 /* Moves the prompt into c->ids, which has room for a whole context. */
 static cf_status set_prompt(complete *c, const char *text, cf_error *err)
 {
     cf_token *prompt = NULL;
     size_t n = 0;
     CF_TRY(read_prompt(c, text, &prompt, &n, err));
-    size_t n_ctx = cf_session_n_ctx(c->session);
-    size_t n_vocab = cf_tokenizer_n_vocab(c->tok);
-    cf_status st = CF_OK;
-    if (n == 0) {
-        st = cf_fail(err, CF_EINVAL, "the prompt has no token");
-    } else if (n > n_ctx) {
-        st = cf_fail(err, CF_ELIMIT,
-                     "the prompt has %zu tokens and the context %zu (--ctx)", n,
-                     n_ctx);
-    }
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
-        if (prompt[i] < 0 || (size_t)prompt[i] >= n_vocab) {
-            st = cf_fail(err, CF_EINVAL,
-                         "token %d is outside the vocabulary of %zu",
-                         (int)prompt[i], n_vocab);
-        }
-    }
+    cf_status st = check_prompt(c, prompt, n, err);
     if (st == CF_OK) {
-        c->ids = cf_calloc(n_ctx + 1, sizeof *c->ids);
+        c->ids =
+            cf_calloc(cf_session_n_ctx(c->session) + (size_t)1, sizeof *c->ids);
         if (c->ids == NULL) {
             st = cf_fail(err, CF_ENOMEM, "out of memory for token ids");
         }
     }
-    if (st == CF_OK) {
+    if (c->ids != NULL && prompt != NULL) {
         memcpy(c->ids, prompt, n * sizeof *prompt);
         c->n_prompt = c->n_ids = n;
         warn_two_bos(c);
@@ -253,6 +265,9 @@ static cf_status next_token(complete *c, cf_error *err)
     if (c->n_ids > cf_session_n_ctx(c->session)) {
         c->why = "context";
         return CF_OK;
+    }
+    if (atomic_load_explicit(cf_cli_cancel(), memory_order_relaxed)) {
+        return cf_fail(err, CF_ECANCELLED, "interrupted");
     }
     if (ferror(stdout)) {
         c->why = "output"; /* cf_cli_main says so */
