@@ -14,14 +14,9 @@
 
 #include "core/kernel/avx512.h"
 #include "core/kernel/sets.h"
+#include "core/kernel/unpack_avx512.inc"
 
 #define INLINE static inline __attribute__((always_inline))
-
-/* Lanes i..i+15 of n. */
-INLINE __mmask16 lanes(size_t i, size_t n)
-{
-    return n - i >= 16 ? 0xFFFF : (__mmask16)((1u << (n - i)) - 1);
-}
 
 /* exp(x) to about one unit in the last place: x = n ln 2 + r with ln 2 in two
  * parts, and a polynomial for exp(r), |r| <= ln 2 / 2 (coefficients from
@@ -327,8 +322,8 @@ const cf_kernels *cf_kernels__avx512(void)
 {
     static const cf_kernels set = {
         .name = "avx512",
-        .prepared_bytes = cf_avx512__prepared_bytes,
-        .prepared_class = cf_avx512__class,
+        .prepared_bytes = cf_prepared_bytes,
+        .prepared_class = cf_prepared_class,
         .prepare = cf_avx512__prepare,
         .matmul = cf_avx512__matmul,
         .matmul_scratch_bytes = cf_avx512__scratch_bytes,

@@ -5,30 +5,74 @@
 
 #include "core/kernel/sets.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+typedef struct candidate {
+    const char *name;
+    bool (*is_there)(void);
+    const cf_kernels *(*get)(void);
+} candidate;
+
 #if defined(__x86_64__)
-static bool has_avx512(void)
+static bool has_avx2(void)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") &&
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512vnni") &&
-           __builtin_cpu_supports("avx512vbmi") &&
-           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+           __builtin_cpu_supports("avx512vbmi");
 }
 #endif
 
+#if defined(__aarch64__)
+static bool has_dot(void)
+{
+#if defined(__linux__)
+    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+#elif defined(__APPLE__)
+    return true; /* every 64-bit Mac has it */
+#else
+    return false;
+#endif
+}
+#endif
+
+static bool always(void)
+{
+    return true;
+}
+
+/* The best first. */
+static const candidate candidates[] = {
+#if defined(__x86_64__)
+    {"avx512", has_avx512, cf_kernels__avx512},
+    {"avx2", has_avx2, cf_kernels__avx2},
+#endif
+#if defined(__aarch64__)
+    {"neon-dot", has_dot, cf_kernels__neon_dot},
+    {"neon", always, cf_kernels__neon},
+#endif
+    {"ref", always, cf_kernels_ref},
+};
+
 const cf_kernels *cf_kernels_pick(const char *name)
 {
-#if defined(__x86_64__)
-    if ((!name || strcmp(name, "avx512") == 0) && has_avx512()) {
-        return cf_kernels__avx512();
-    }
-#endif
-    if (!name || strcmp(name, "ref") == 0) {
-        return cf_kernels_ref();
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        const candidate *c = &candidates[i];
+        if ((!name || strcmp(name, c->name) == 0) && c->is_there()) {
+            return c->get();
+        }
     }
     return NULL;
 }

@@ -18,7 +18,7 @@
 #include <immintrin.h>
 
 #include "core/kernel/avx512.h"
-#include "core/kernel/unpack_avx512.h"
+#include "core/kernel/unpack_avx512.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -248,8 +248,7 @@ static void floats_of_row(float *restrict out, cf_dtype type,
                           const unsigned char *p, size_t c, size_t n)
 {
     for (size_t i = 0; i < n; i += 16) {
-        size_t left = n - i;
-        __mmask16 m = left >= 16 ? 0xFFFF : (__mmask16)((1u << left) - 1);
+        __mmask16 m = lanes(i, n);
         __m512 v;
         if (type == CF_F32) {
             v = _mm512_maskz_loadu_ps(m, p + (c + i) * 4);
@@ -602,9 +601,7 @@ static void write_out(const tile *t, float *y, size_t y_stride, size_t n_x,
 {
     for (size_t i = 0; i < n_x; i++) {
         for (size_t r = 0; r < n_row; r += 16) {
-            size_t left = n_row - r;
-            __mmask16 m = left >= 16 ? 0xFFFF : (__mmask16)((1u << left) - 1);
-            _mm512_mask_storeu_ps(y + i * y_stride + r, m,
+            _mm512_mask_storeu_ps(y + i * y_stride + r, lanes(r, n_row),
                                   _mm512_load_ps(t->y[i] + r));
         }
     }
@@ -613,7 +610,7 @@ static void write_out(const tile *t, float *y, size_t y_stride, size_t n_x,
 static void tile_times_x(tile *t, pass *p, float *y, size_t y_stride,
                          size_t row, size_t n_row, size_t n_group)
 {
-    bool is_float = cf_avx512__class(p->w->type) == CLASS_FLOAT;
+    bool is_float = cf_prepared_class(p->w->type) == CLASS_FLOAT;
     size_t chunk = is_float ? FCOLS : COLS, n_col = p->w->n_col;
     for (p->col0 = 0; p->col0 < n_col; p->col0 += chunk) {
         p->n = n_col - p->col0 < chunk ? n_col - p->col0 : chunk;
@@ -632,12 +629,12 @@ void cf_avx512__matmul(float *y, size_t y_stride, const cf_mat *w,
                        void *scratch)
 {
     assert(row0 <= row1 && row1 <= w->n_row);
-    if (n_x <= CF_AVX512_FEW && cf_avx512__class(w->type) != CLASS_FLOAT) {
+    if (n_x <= CF_AVX512_FEW && cf_prepared_class(w->type) != CLASS_FLOAT) {
         cf_avx512__matvec(y, y_stride, w, xp, n_x, row0, row1);
         return;
     }
     tile *t = scratch;
-    size_t bytes = cf_avx512__prepared_bytes(w->type, w->n_col);
+    size_t bytes = cf_prepared_bytes(w->type, w->n_col);
     for (size_t tok = 0; tok < n_x; tok += TOKENS) {
         pass p = {.w = w,
                   .xp = (const char *)xp + tok * bytes,

@@ -16,7 +16,7 @@
 #include <immintrin.h>
 
 #include "core/kernel/avx512.h"
-#include "core/kernel/unpack_avx512.h"
+#include "core/kernel/unpack_avx512.inc"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -481,7 +481,7 @@ static __m512 strip_dot(const strip *s, cf_dtype type,
 void cf_avx512__matvec(float *y, size_t y_stride, const cf_mat *w,
                        const void *xp, size_t n_x, size_t row0, size_t row1)
 {
-    size_t bytes = cf_avx512__prepared_bytes(w->type, w->n_col);
+    size_t bytes = cf_prepared_bytes(w->type, w->n_col);
     const unsigned char *base = w->p, *end = base + w->n_row * w->row_bytes;
     for (size_t r = row0; r < row1; r += 16) {
         strip s = {.n_col = w->n_col};
@@ -499,8 +499,7 @@ void cf_avx512__matvec(float *y, size_t y_stride, const cf_mat *w,
         if (w->n_row < 32) {
             next = base;
         }
-        size_t n = row1 - r;
-        __mmask16 m = n >= 16 ? 0xFFFF : (__mmask16)((1u << n) - 1);
+        __mmask16 m = lanes(r, row1);
         for (size_t t = 0; t < n_x; t++) {
             s.x = (const char *)xp + t * bytes;
             __m512 v = strip_dot(&s, w->type, next);

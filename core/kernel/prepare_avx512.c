@@ -7,28 +7,9 @@
 
 #include <assert.h>
 #include <immintrin.h>
+#include <string.h>
 
 #include "core/kernel/avx512.h"
-
-unsigned cf_avx512__class(cf_dtype type)
-{
-    uint32_t n_block = cf_dtype_get(type).n_block;
-    return n_block == 1    ? CLASS_FLOAT
-           : n_block == 32 ? CLASS_BLOCK
-                           : CLASS_SUPER;
-}
-
-size_t cf_avx512__prepared_bytes(cf_dtype type, size_t n_col)
-{
-    switch (cf_avx512__class(type)) {
-    case CLASS_FLOAT:
-        return cf_up64(n_col * sizeof(float));
-    case CLASS_BLOCK:
-        return cf_xp_s(n_col, 32) + cf_up64(n_col / 32 * sizeof(int32_t));
-    default:
-        return cf_xp_s32(n_col) + cf_up64(n_col / 32 * sizeof(int16_t));
-    }
-}
 
 /* q = round(x / d) with d = largest / 127; a block so small that 1 / d would
  * overflow becomes zeros. */
@@ -71,7 +52,7 @@ static void prepare_blocks(char *restrict out, const float *restrict x,
     zero_tail(out, n_col, cf_xp_d(n_col));
     for (size_t b = 0; b < n; b++) {
         float top = largest(x + 32 * b, 32);
-        __m512 inv = _mm512_set1_ps(top > 1e-35f ? 127.0f / top : 0.0f);
+        __m512 inv = _mm512_set1_ps(cf_inverse_step(top));
         __m128i q0 = quantise_16(x + 32 * b, inv);
         __m128i q1 = quantise_16(x + 32 * b + 16, inv);
         _mm_storeu_si128((__m128i *)(out + 32 * b), q0);
@@ -93,7 +74,7 @@ static void prepare_supers(char *restrict out, const float *restrict x,
     int16_t *s32 = (int16_t *)(out + cf_xp_s32(n_col));
     for (size_t b = 0; b < n; b++) {
         float top = largest(x + 256 * b, 256);
-        __m512 inv = _mm512_set1_ps(top > 1e-35f ? 127.0f / top : 0.0f);
+        __m512 inv = _mm512_set1_ps(cf_inverse_step(top));
         d[b] = top / 127.0f;
         for (size_t i = 0; i < 16; i++) {
             __m128i q = quantise_16(x + 256 * b + 16 * i, inv);
@@ -112,8 +93,8 @@ static void prepare_supers(char *restrict out, const float *restrict x,
 void cf_avx512__prepare(void *restrict out, cf_dtype type,
                         const float *restrict x, size_t n_x, size_t n_col)
 {
-    size_t step = cf_avx512__prepared_bytes(type, n_col);
-    unsigned class = cf_avx512__class(type);
+    size_t step = cf_prepared_bytes(type, n_col);
+    unsigned class = cf_prepared_class(type);
     for (size_t t = 0; t < n_x; t++, x += n_col) {
         char *row = (char *)out + t * step;
         if (class == CLASS_BLOCK) {

@@ -9,6 +9,11 @@
 
 #include "core/kernel/kernel.h"
 
+/* x86-64 */
 const cf_kernels *cf_kernels__avx512(void);
+const cf_kernels *cf_kernels__avx2(void);
+/* ARM64 */
+const cf_kernels *cf_kernels__neon_dot(void);
+const cf_kernels *cf_kernels__neon(void);
 
 #endif

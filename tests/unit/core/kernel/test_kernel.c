@@ -15,8 +15,9 @@ static const cf_dtype types[] = {
     CF_Q2_K, CF_Q3_K, CF_Q4_K, CF_Q5_K, CF_Q6_K, CF_IQ4_NL, CF_IQ4_XS};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
-static const char *const set_names[] = {"ref", "avx2", "avx512", "neon"};
-enum { N_SETS = 4 };
+static const char *const set_names[] = {"ref", "avx2", "avx512", "neon",
+                                        "neon-dot"};
+enum { N_SETS = 5 };
 
 /* Where the half floats of a block lie; 0xFFFF where there is none. */
 static void half_offsets(cf_dtype type, size_t off[2])
