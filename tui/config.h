@@ -1,0 +1,52 @@
+/*
+ * config.h - settings and the file that holds them, confabrc: lines of
+ *
+ *   set NAME=VALUE
+ *   bind VIEW KEYS COMMAND      (VIEW: a name, or "all")
+ *   color STYLE FG BG [bold] [underline] [reverse] [dim]
+ *   # comment
+ *
+ * A mistake is reported with its line and costs that line only.
+ */
+#ifndef CF_TUI_CONFIG_H
+#define CF_TUI_CONFIG_H
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+#include "tui/keymap.h"
+#include "tui/term/theme.h"
+
+typedef struct cf_config {
+    bool mouse;
+    bool a11y;        /* one pane, no lines, no redraw of what did not change */
+    bool ascii_lines; /* line-graphics=ascii */
+    bool enter_sends; /* enter=send, or newline */
+    bool numbers_are_counts;
+    bool show_thinking;
+    bool trace; /* keep candidates of each token */
+    bool whitespace;
+    uint32_t trace_top;
+    cf_theme theme;
+    const char *origin[16]; /* [setting] where its value came from */
+} cf_config;
+
+void cf_config_init(cf_config *c);
+
+/* One "NAME=VALUE" ("NAME" for NAME=on, "noNAME" for off).  CF_EINVAL. */
+CF_MUST_USE cf_status cf_config_set(cf_config *c, const char *text,
+                                    const char *origin, cf_error *err);
+
+/* Appends "NAME=VALUE  (origin)  meaning" lines of all settings. */
+void cf_config_list(const cf_config *c, cf_buf *out);
+
+/*
+ * Reads confabrc text; bindings go into `keymap`.  Each mistake is appended
+ * to `problems` as "line N: ...".  View names are looked up with find_view
+ * (0: unknown).
+ */
+CF_MUST_USE cf_status cf_config_read(cf_config *c, cf_keymap *keymap,
+                                     const char *text, size_t n,
+                                     uint32_t (*find_view)(const char *name),
+                                     cf_buf *problems, cf_error *err);
+
+#endif
