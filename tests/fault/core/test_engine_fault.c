@@ -1,0 +1,129 @@
+/*
+ * test_engine_fault.c - every allocation of opening a model and of using a
+ * session fails once: nothing leaks, nothing is half done.
+ */
+#include "tests/support/t.h"
+#include "core/api/session.h"
+#include "tests/support/fault.h"
+#include "tests/support/tiny_gguf.h"
+
+typedef struct input {
+    const void *bytes;
+    size_t n;
+    const char *path; /* or a file */
+} input;
+
+static cf_status open_engine(cf_engine **e, const input *in)
+{
+    cf_engine_options o = {.n_threads = 2};
+    cf_error err = {.code = CF_OK};
+    cf_status st = in->path != NULL
+                       ? cf_engine_open(e, in->path, &o, &err)
+                       : cf_engine_open_memory(e, in->bytes, in->n, &o, &err);
+    assert_true(st == CF_OK || err.text[0] != '\0');
+    return st;
+}
+
+static cf_status body_open(void *ud)
+{
+    cf_engine *e = NULL;
+    CF_TRY(open_engine(&e, ud));
+    cf_engine_close(e);
+    return CF_OK;
+}
+
+static const cf_token ids[40] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+/* Whatever fails, the timeline stays usable: it is synced again at the end of
+ * each run with allocations allowed. */
+static cf_status use(cf_engine *e)
+{
+    cf_session *a = NULL;
+    cf_session *b = NULL;
+    cf_error err;
+    cf_session_options o = {.n_ctx = 64, .n_batch = 16};
+    cf_status st = cf_session_new(&a, e, &o, &err);
+    if (st == CF_OK) {
+        st = cf_session_sync(a, ids, 36, NULL, NULL, &err);
+    }
+    if (st == CF_OK) {
+        st = cf_session_fork(&b, a, &err);
+    }
+    if (st == CF_OK) {
+        cf_session *both[2] = {a, b};
+        st = cf_session_step_many(both, ids, 2, NULL, &err);
+        size_t n = 0;
+        cf_session_tokens(a, &n);
+        assert_int_equal(n, st == CF_OK ? 37 : 36);
+    }
+    if (a != NULL && cf_fault_disarm()) { /* the failure has happened */
+        T_OK(cf_session_sync(a, ids, 40, NULL, NULL, &err), err);
+        assert_non_null(cf_session_logits(a));
+        cf_fault_arm(1 << 30, false);
+        cf_session_free(b);
+        cf_session_free(a);
+        return CF_ENOMEM;
+    }
+    cf_session_free(b);
+    cf_session_free(a);
+    return st;
+}
+
+static cf_status body_use(void *ud)
+{
+    cf_engine *e = NULL;
+    CF_TRY(open_engine(&e, ud));
+    cf_status st = use(e);
+    cf_engine_close(e);
+    return st;
+}
+
+static void test_fault__open(void **state)
+{
+    (void)state;
+    for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
+        input in = {0};
+        in.bytes =
+            cf_tiny_gguf(&(cf_tiny_options){.arch = cf_tiny_archs[i]}, &in.n);
+        cf_fault_every_alloc(body_open, &in, false);
+        cf_fault_every_alloc(body_open, &in, true);
+        union {
+            const void *in;
+            void *out;
+        } p = {in.bytes};
+        cf_tiny_free(p.out);
+    }
+}
+
+/* Each allocation of opening and using fails in turn; use() tells a failure
+ * that fired from the end of the run by itself. */
+static void test_fault__use(void **state)
+{
+    input in = {0};
+    (void)state;
+    void *p = cf_tiny_gguf(&(cf_tiny_options){.arch = "gemma3"}, &in.n);
+    in.bytes = p;
+    size_t before = cf_fault_live();
+    for (size_t nth = 1;; nth++) {
+        cf_fault_arm(nth, false);
+        cf_status st = body_use(&in);
+        bool fired = cf_fault_disarm();
+        assert_int_equal(cf_fault_live(), before);
+        if (st == CF_OK && !fired) {
+            break;
+        }
+        assert_true(st == CF_ENOMEM || st == CF_OK);
+        assert_true(nth < 10000);
+    }
+    cf_tiny_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fault__open),
+        cmocka_unit_test(test_fault__use),
+    };
+    cf_fault_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
