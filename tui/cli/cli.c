@@ -15,6 +15,8 @@ const cf_cli_command cf_cli_commands[] = {
     {"model", "[FILE]", "describe a model file and the memory it needs",
      cf_cmd_model},
     {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
+    {"tokenize", "[TEXT]", "show the tokens of a text, or the text of ids",
+     cf_cmd_tokenize},
     {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
