@@ -2,6 +2,7 @@
 # Fails when a source file includes a header its room may not know.
 # Rooms and arrows: docs/architecture.md.  Project includes are written from
 # the repository root, so the first path component names the room.
+# Fails too when two source files have the same name.
 set -eu
 bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' \
     --include='*.[ch]' core storage templates tui |
@@ -25,5 +26,14 @@ bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' \
     }')
 if [ -n "$bad" ]; then
     printf '%s\n' "$bad" >&2
+    exit 1
+fi
+
+# The library is one archive of all rooms, and an archive keeps one member of
+# a name: file names are unique in the whole tree.
+twice=$(find core storage templates tui -name '*.c' 2>/dev/null |
+    sed 's|.*/||' | sort | uniq -d)
+if [ -n "$twice" ]; then
+    echo "file names used twice: $twice" >&2
     exit 1
 fi

@@ -59,7 +59,9 @@ cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
         return cf_fail(err, CF_ENOMEM, "out of memory for token ids");
     }
     size_t n_ids = 0;
-    const char *p = text;
+    const char *p = text + strspn(text, " \n");
+    bool has_brackets = *p == '[';
+    p += has_brackets ? 1 : 0;
     for (;;) {
         p += strspn(p, " \n");
         char *end = NULL;
@@ -72,7 +74,11 @@ cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
         }
         ids[n_ids++] = (cf_token)v;
         p = end + strspn(end, " \n");
-        if (*p == '\0') {
+        if (has_brackets && *p == ']') {
+            p += 1 + strspn(p + 1, " \n");
+            has_brackets = false;
+        }
+        if (*p == '\0' && !has_brackets) {
             break;
         }
         if (*p++ != ',') {
