@@ -1,0 +1,151 @@
+/*
+ * test_prompt_model.c - whose tokens they are, and which the cache has.
+ */
+#include "tests/support/fault.h"
+#include "tests/support/t.h"
+#include "tui/prompt_model.h"
+
+/* "<s>user\nHi</s>\n<s>bot\nYo</s>\n<s>bot\n" with a token for each mark,
+ * newline and word; "Hi" is message 0, "Yo" message 1. */
+static const char text[] = "<s>user\nHi</s>\n<s>bot\nYo</s>\n<s>bot\n";
+
+typedef struct fixture {
+    cf_prompt_span spans[5];
+    cf_token_span ids[20];
+    cf_prompt prompt;
+    cf_token_list tokens;
+} fixture;
+
+static void add_token(fixture *f, uint32_t len)
+{
+    uint32_t off = 0;
+    if (f->tokens.n != 0) {
+        cf_token_span *last = &f->ids[f->tokens.n - 1];
+        off = last->off + last->len;
+    }
+    f->ids[f->tokens.n] =
+        (cf_token_span){(cf_token)(100 + f->tokens.n), off, len};
+    f->tokens.n++;
+}
+
+static void make(fixture *f)
+{
+    memset(f, 0, sizeof *f);
+    f->spans[0] = (cf_prompt_span){.off = 0, .len = 8};
+    f->spans[1] = (cf_prompt_span){
+        .off = 8, .len = 2, .source = CF_SPAN_MESSAGE, .index = 0};
+    f->spans[2] = (cf_prompt_span){.off = 10, .len = 12};
+    f->spans[3] = (cf_prompt_span){
+        .off = 22, .len = 2, .source = CF_SPAN_MESSAGE, .index = 1};
+    f->spans[4] = (cf_prompt_span){.off = 24, .len = 12};
+    static const uint32_t lens[] = {3, 4, 1, 2, 4, 1, 3, 3,
+                                    1, 2, 4, 1, 3, 3, 1};
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        add_token(f, lens[i]);
+    }
+    f->tokens.v = f->ids;
+    f->prompt = (cf_prompt){cf_str_from(text), f->spans, 5};
+}
+
+static void test_parts__heads_belong_to_what_follows(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_prompt_model m = {0};
+    cf_error err;
+    make(&f);
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
+    static const int32_t want[] = {0, 0, 0, 0, 0,  0,  1, 1,
+                                   1, 1, 1, 1, -2, -2, -2};
+    for (size_t i = 0; i < m.n; i++) {
+        assert_int_equal(m.token[i].message, want[i]);
+    }
+    assert_int_equal(m.n_part, 3);
+    assert_int_equal(m.part[1].n_tokens, 6);
+    assert_int_equal(m.part[2].message, CF_PART_GENERATION);
+    cf_prompt_model_deinit(&m);
+}
+
+static void test_reuse__break_and_loss(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_prompt_model m = {0};
+    cf_error err;
+    make(&f);
+    cf_token cache[20];
+    for (size_t i = 0; i < 12; i++) {
+        cache[i] = f.ids[i].id;
+    }
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, cache, 12, &err), err);
+    assert_int_equal(m.n_kept, 12);
+    assert_false(m.has_break); /* the cache is a beginning of the prompt */
+    assert_int_equal(m.token[12].reuse, CF_REUSE_NEW);
+    cache[5] = 7;
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, cache, 12, &err), err);
+    assert_int_equal(m.n_kept, 5);
+    assert_int_equal(m.n_lost, 7);
+    assert_true(m.has_break);
+    assert_int_equal(m.token[5].reuse, CF_REUSE_BREAK);
+    assert_int_equal(m.token[6].reuse, CF_REUSE_NEW);
+    cf_prompt_model_deinit(&m);
+}
+
+static void test_wrap__rows_cover_all_tokens(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_prompt_model m = {0};
+    cf_error err;
+    make(&f);
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
+    for (int width = 6; width < 40; width++) {
+        T_OK(cf_prompt_model_wrap(&m, width, &err), err);
+        size_t next = 0;
+        for (size_t r = 0; r < m.n_row; r++) {
+            assert_int_equal(m.row[r].first, next);
+            assert_true(m.row[r].n > 0);
+            for (size_t i = 0; i < m.row[r].n; i++) {
+                assert_int_equal(m.token[next + i].message, m.row[r].message);
+                assert_int_equal(cf_prompt_model_row_of(&m, next + i), r);
+            }
+            next += m.row[r].n;
+        }
+        assert_int_equal(next, m.n);
+    }
+    cf_prompt_model_deinit(&m);
+}
+
+static cf_status build(void *ud)
+{
+    fixture *f = ud;
+    cf_prompt_model m = {0};
+    cf_error err;
+    cf_status st =
+        cf_prompt_model_build(&m, &f->prompt, &f->tokens, NULL, 0, &err);
+    if (st == CF_OK) {
+        st = cf_prompt_model_wrap(&m, 20, &err);
+    }
+    cf_prompt_model_deinit(&m);
+    return st;
+}
+
+static void test_build__every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fixture f;
+    make(&f);
+    cf_fault_every_alloc(build, &f, false);
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts__heads_belong_to_what_follows),
+        cmocka_unit_test(test_reuse__break_and_loss),
+        cmocka_unit_test(test_wrap__rows_cover_all_tokens),
+        cmocka_unit_test(test_build__every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
