@@ -77,12 +77,18 @@ void cf_bpe__byte_tokens(cf_token byte[256], const cf_vocab *v)
     }
 }
 
-static size_t rule_slot(const cf_merges *m, uint32_t left, uint32_t right)
+static size_t rule_start(const cf_merges *m, uint32_t left, uint32_t right)
 {
     uint64_t h = ((uint64_t)left << 32 | right) * m->seed;
     h ^= h >> 32;
     h *= m->seed;
-    size_t i = (size_t)(h >> 32) & m->mask;
+    return (size_t)(h >> 32) & m->mask;
+}
+
+/* The slot of the pair, or the empty one where it belongs. */
+static size_t rule_slot(const cf_merges *m, uint32_t left, uint32_t right)
+{
+    size_t i = rule_start(m, left, right);
     while (m->slot[i].left != UINT32_MAX &&
            (m->slot[i].left != left || m->slot[i].right != right)) {
         i = (i + 1) & m->mask;
@@ -113,40 +119,81 @@ static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
     return is_spelled(v, id) ? id : CF_TOKEN_NONE;
 }
 
+enum { BATCH = CF_FIND_EACH / 2 };
+
+/* Splits up to BATCH merges into part[2 * i] and part[2 * i + 1]. */
+static cf_status next_batch(const cf_gguf_value *list, uint64_t *at,
+                            uint64_t *i, cf_str part[2 * BATCH], size_t *n,
+                            cf_error *err)
+{
+    cf_str s;
+    *n = 0;
+    while (*n < BATCH && cf_gguf_next_str(list, at, i, &s)) {
+        /* A part may itself begin with a blank, so look behind the first. */
+        const char *gap = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
+        if (gap == NULL || gap == s.p + s.n - 1) {
+            return cf_fail_at(err, CF_EFORMAT, list->off,
+                              "merge %llu is not two parts",
+                              (unsigned long long)(*i - 1));
+        }
+        part[2 * *n] = cf_str_make(s.p, (size_t)(gap - s.p));
+        part[2 * *n + 1] = cf_str_make(gap + 1, s.n - part[2 * *n].n - 1);
+        ++*n;
+    }
+    return CF_OK;
+}
+
+/* Puts n rules in; of equal pairs the first counts.  All slots are looked for
+ * first, so that the misses of the cache overlap. */
+static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n)
+{
+    size_t slot[BATCH];
+    for (size_t k = 0; k < n; k++) {
+        slot[k] = rule_slot(m, rule[k].left, rule[k].right);
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (m->slot[slot[k]].left != UINT32_MAX) {
+            slot[k] = rule_slot(m, rule[k].left, rule[k].right);
+        }
+        if (m->slot[slot[k]].left == UINT32_MAX) {
+            m->slot[slot[k]] = rule[k];
+        }
+    }
+}
+
 static cf_status add_rules(cf_merges *m, const cf_vocab *v,
                            const cf_gguf_value *list, char *scratch,
                            cf_error *err)
 {
     uint64_t at = 0;
     uint64_t i = 0;
-    cf_str s;
     cf_token last = 0;
-    while (cf_gguf_next_str(list, &at, &i, &s)) {
-        /* A part may itself begin with a blank, so look behind the first. */
-        const char *gap = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
-        if (gap == NULL) {
-            return cf_fail_at(err, CF_EFORMAT, list->off,
-                              "merge %llu is not two parts",
-                              (unsigned long long)(i - 1));
+    size_t n;
+    do {
+        cf_str part[2 * BATCH];
+        cf_token id[2 * BATCH];
+        cf_merge_rule rule[BATCH];
+        uint32_t rank = (uint32_t)i;
+        CF_TRY(next_batch(list, &at, &i, part, &n, err));
+        cf_vocab__find_each(v, part, id, 2 * n);
+        size_t n_rule = 0;
+        for (size_t k = 0; k < n; k++) {
+            cf_token l = id[2 * k];
+            cf_token r = id[2 * k + 1];
+            if (!is_spelled(v, l) || !is_spelled(v, r)) {
+                continue;
+            }
+            cf_token joined =
+                find_joined(v, part[2 * k], part[2 * k + 1], last, scratch);
+            if (joined != CF_TOKEN_NONE) {
+                last = joined;
+                rule[n_rule++] =
+                    (cf_merge_rule){(uint32_t)l, (uint32_t)r,
+                                    rank + (uint32_t)k, (uint32_t)joined};
+            }
         }
-        cf_str left = {s.p, (size_t)(gap - s.p)};
-        cf_str right = {gap + 1, s.n - left.n - 1};
-        cf_token l = cf_vocab__find(v, left);
-        cf_token r = cf_vocab__find(v, right);
-        if (!is_spelled(v, l) || !is_spelled(v, r)) {
-            continue;
-        }
-        cf_token joined = find_joined(v, left, right, last, scratch);
-        if (joined == CF_TOKEN_NONE) {
-            continue;
-        }
-        last = joined;
-        size_t slot = rule_slot(m, (uint32_t)l, (uint32_t)r);
-        if (m->slot[slot].left == UINT32_MAX) {
-            m->slot[slot] = (cf_merge_rule){
-                (uint32_t)l, (uint32_t)r, (uint32_t)(i - 1), (uint32_t)joined};
-        }
-    }
+        put_rules(m, rule, n_rule);
+    } while (n == BATCH);
     return CF_OK;
 }
 
@@ -166,7 +213,7 @@ cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_gguf *g,
                           (unsigned long long)list->n);
     }
     size_t n_slot = 16;
-    while (n_slot < list->n * 2) {
+    while (n_slot < list->n + list->n / 2) {
         n_slot *= 2;
     }
     m->mask = n_slot - 1;

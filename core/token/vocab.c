@@ -11,12 +11,14 @@
 
 enum { VOCAB_MAX = 1 << 28 };
 
-__extension__ typedef unsigned __int128 u128;
-
+/* Multiplies two 64-bit numbers by halves and folds the four products. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
-    u128 r = (u128)a * b;
-    return (uint64_t)r ^ (uint64_t)(r >> 64);
+    uint64_t hh = (a >> 32) * (b >> 32);
+    uint64_t hl = (a >> 32) * (uint32_t)b;
+    uint64_t lh = (uint32_t)a * (b >> 32);
+    uint64_t ll = (uint64_t)(uint32_t)a * (uint32_t)b;
+    return (hl >> 32 | hl << 32) ^ hh ^ (lh >> 32 | lh << 32) ^ ll;
 }
 
 static uint64_t load(const char *p, size_t n)
@@ -26,8 +28,8 @@ static uint64_t load(const char *p, size_t n)
     return v;
 }
 
-/* Folded 64x64 multiplication over eight bytes at a time; without the seed
- * collisions cannot be built on purpose. */
+/* Eight bytes at a time; without the seed collisions cannot be built on
+ * purpose. */
 static uint64_t hash_bytes(uint64_t seed, const char *p, size_t n)
 {
     uint64_t h = seed ^ n;
@@ -62,6 +64,31 @@ cf_token cf_vocab__find(const cf_vocab *v, cf_str s)
     size_t i = locate(v, s, hash_bytes(v->seed, s.p, s.n));
     return v->slot[i] == 0 ? CF_TOKEN_NONE
                            : (cf_token)((uint32_t)v->slot[i] - 1);
+}
+
+void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out,
+                         size_t n)
+{
+    uint64_t hash[CF_FIND_EACH], first[CF_FIND_EACH];
+    const cf_piece *piece[CF_FIND_EACH];
+    CF_ASSERT(n <= CF_FIND_EACH);
+    for (size_t i = 0; i < n; i++) {
+        hash[i] = hash_bytes(v->seed, s[i].p, s[i].n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        first[i] = v->slot[(size_t)hash[i] & v->mask];
+    }
+    for (size_t i = 0; i < n; i++) {
+        piece[i] = first[i] != 0 ? &v->piece[(uint32_t)first[i] - 1] : NULL;
+        out[i] = piece[i] != NULL && piece[i]->n == s[i].n ? 0 : CF_TOKEN_NONE;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (out[i] == 0 && memcmp(piece[i]->p, s[i].p, s[i].n) == 0) {
+            out[i] = (cf_token)(piece[i] - v->piece);
+        } else {
+            out[i] = cf_vocab__find(v, s[i]);
+        }
+    }
 }
 
 static cf_status read_spellings(cf_vocab *v, const cf_gguf_value *tokens,

@@ -46,6 +46,12 @@ void cf_vocab__deinit(cf_vocab *v);
 /* The first token spelled s, or CF_TOKEN_NONE. */
 cf_token cf_vocab__find(const cf_vocab *v, cf_str s);
 
+/* The same for n <= CF_FIND_EACH spellings at once: the misses of the cache
+ * overlap. */
+enum { CF_FIND_EACH = 128 };
+void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out,
+                         size_t n);
+
 /* Whether ordinary text may become `id` through merging.  Never control,
  * unknown and byte tokens, whatever their spelling. */
 static inline bool cf_vocab__is_text(const cf_vocab *v, cf_token id)

@@ -362,9 +362,9 @@ int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv)
     const cf_opt own[] = {
         {"--ids", 0, CF_OPT_STR, &t.ids, "1,2,3",
          "print the text of these ids instead", NULL},
-        {"--parse-special", 0, CF_OPT_FLAG, &t.parse_special, NULL,
+        {"--special", 0, CF_OPT_FLAG, &t.parse_special, NULL,
          "control tokens spelled out in the text become that token", NULL},
-        {"--add-special", 0, CF_OPT_FLAG, &t.add_special, NULL,
+        {"--bos", 0, CF_OPT_FLAG, &t.add_special, NULL,
          "put BOS in front (EOS behind) where the model asks for it", NULL},
         {"--batch", 0, CF_OPT_STR, &t.batch, "FILE",
          "answer each line of a JSON lines file", NULL},
