@@ -299,6 +299,8 @@ static void choose(cf_sampler *s, cf_chain *c)
     }
 }
 
+/* Logits, past and mask have three different owners, so they stay arguments.
+ * NOLINTNEXTLINE(readability-function-size) */
 cf_status cf_sampler_draw(cf_sampler *s, const float *logits,
                           const cf_token *past, size_t n_past,
                           const uint32_t *allowed, size_t n_top, cf_token *out,

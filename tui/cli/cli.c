@@ -11,7 +11,8 @@
 #include "tui/cli/man.h"
 
 const cf_cli_command cf_cli_commands[] = {
-    {"complete", "[TEXT]", "continue a raw prompt", cf_cmd_complete},
+    {"complete", "[TEXT]", "continue a raw prompt: TEXT, or standard input",
+     cf_cmd_complete},
     {"model", "[FILE]", "describe a model file and the memory it needs",
      cf_cmd_model},
     {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
@@ -295,15 +296,17 @@ static const cf_cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Test switches: a frozen clock and repeatable ids. */
+/* Test switches: a frozen clock and repeatable ids.  No other thread has
+ * started yet. */
 static void read_environment(void)
 {
-    const char *now = getenv("CONFAB_NOW");
+    const char *now = getenv("CONFAB_NOW"); /* NOLINT(concurrency-mt-unsafe) */
     int64_t ms;
     if (now != NULL && cf_os_parse_time(&ms, now)) {
         cf_os_freeze_clock(ms);
     }
-    const char *seed = getenv("CONFAB_SEED_IDS");
+    const char *seed =
+        getenv("CONFAB_SEED_IDS"); /* NOLINT(concurrency-mt-unsafe) */
     if (seed != NULL) {
         cf_os_seed_entropy(strtoull(seed, NULL, 10));
     }
