@@ -14,6 +14,7 @@
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/json_text.h"
 
 enum { TEXT_MAX = 1 << 30 }; /* bytes read from standard input */
 
@@ -42,26 +43,60 @@ static const char *type_name(cf_token_type type)
     return "?";
 }
 
-/* object[key] = the bytes as text, or object[key_hex] as hex digits where
- * they are not UTF-8. */
-static bool set_bytes(json_t *object, const char *key, const char *key_hex,
-                      const char *p, size_t n)
+/* object[key] = the bytes in hexadecimal. */
+static bool set_hex(json_t *object, const char *key, cf_str bytes)
 {
-    if (cf_utf8_valid_prefix(p, n) == n) {
-        return json_object_set_new(object, key,
-                                   json_stringn(n != 0 ? p : "", n)) == 0;
-    }
     static const char digits[] = "0123456789abcdef";
     cf_buf hex = CF_BUF_INIT;
-    for (size_t i = 0; i < n; i++) {
-        cf_buf_addc(&hex, digits[(unsigned char)p[i] >> 4]);
-        cf_buf_addc(&hex, digits[(unsigned char)p[i] & 15]);
+    for (size_t i = 0; i < bytes.n; i++) {
+        cf_buf_addc(&hex, digits[(unsigned char)bytes.p[i] >> 4]);
+        cf_buf_addc(&hex, digits[(unsigned char)bytes.p[i] & 15]);
     }
     bool ok = !hex.failed &&
-              json_object_set_new(object, key_hex,
+              json_object_set_new(object, key,
                                   json_stringn(cf_buf_cstr(&hex), hex.n)) == 0;
     cf_buf_deinit(&hex);
     return ok;
+}
+
+/* object[key] = the text, with U+FFFD for bytes that are not UTF-8. */
+static bool set_text(json_t *object, const char *key, cf_str bytes)
+{
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < bytes.n;) {
+        uint32_t cp;
+        size_t n = cf_utf8_decode(&cp, bytes.p + i, bytes.n - i);
+        cf_buf_add(&text, cp == CF_UTF8_BAD ? "\xEF\xBF\xBD" : bytes.p + i,
+                   cp == CF_UTF8_BAD ? 3 : n);
+        i += n;
+    }
+    bool ok = !text.failed &&
+              json_object_set_new(
+                  object, key, json_stringn(cf_buf_cstr(&text), text.n)) == 0;
+    cf_buf_deinit(&text);
+    return ok;
+}
+
+static bool is_utf8(const cf_buf *b)
+{
+    return cf_utf8_valid_prefix(cf_buf_cstr(b), b->n) == b->n;
+}
+
+/* The text, and all bytes beside it where they are not UTF-8. */
+static bool set_bytes(json_t *object, const char *key, const char *key_hex,
+                      const cf_buf *b)
+{
+    cf_str bytes = {cf_buf_cstr(b), b->n};
+    return set_text(object, key, bytes) &&
+           (is_utf8(b) || set_hex(object, key_hex, bytes));
+}
+
+/* The text, or all bytes in its stead. */
+static bool set_detok(json_t *object, const cf_buf *b)
+{
+    cf_str bytes = {cf_buf_cstr(b), b->n};
+    return is_utf8(b) ? set_text(object, "detok", bytes)
+                      : set_hex(object, "detok_hex", bytes);
 }
 
 static int hex_digit(char c)
@@ -107,9 +142,8 @@ static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
     }
     if (ok) {
         cf_tokenizer_decode(&text, tok, ids + from, to - from, true);
-        ok =
-            !text.failed && json_object_set(answer, "ids", array) == 0 &&
-            set_bytes(answer, "detok", "detok_hex", cf_buf_cstr(&text), text.n);
+        ok = !text.failed && json_object_set(answer, "ids", array) == 0 &&
+             set_detok(answer, &text);
     }
     json_decref(array);
     cf_free(ids);
@@ -176,8 +210,7 @@ static cf_status print_tokens_json(const cf_tokenizer *tok,
                                 type_name(cf_tokenizer_type(tok, s->id)), "off",
                                 (json_int_t)s->off, "len", (json_int_t)s->len);
         ok = !piece.failed && one != NULL &&
-             set_bytes(one, "piece", "piece_hex", cf_buf_cstr(&piece),
-                       piece.n) &&
+             set_bytes(one, "piece", "piece_hex", &piece) &&
              json_array_append_new(ids, json_integer(s->id)) == 0 &&
              json_array_append(tokens, one) == 0;
         json_decref(one);
@@ -252,49 +285,11 @@ static cf_status run_text(const tokenize *t, const cf_cli *cli, cf_str text,
     return st;
 }
 
-/* Reads "1,2,3" (blanks allowed) into a new array of the caller's. */
-static cf_status read_ids(cf_token **out, size_t *n_out, const char *text,
-                          size_t n_vocab, cf_error *err)
-{
-    size_t cap = 1;
-    for (const char *p = text; *p != '\0'; p++) {
-        cap += *p == ',' || *p == ' ';
-    }
-    cf_token *ids = cf_alloc(cap * sizeof *ids);
-    if (ids == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
-    }
-    size_t n = 0;
-    for (const char *p = text; *p != '\0';) {
-        if (*p == ',' || *p == ' ') {
-            p++;
-            continue;
-        }
-        uint64_t v = 0;
-        const char *from = p;
-        for (; *p >= '0' && *p <= '9' && v < n_vocab; p++) {
-            v = v * 10 + (uint64_t)(*p - '0');
-        }
-        if (p == from || v >= n_vocab ||
-            (*p != '\0' && *p != ',' && *p != ' ')) {
-            cf_free(ids);
-            return cf_fail(err, CF_EINVAL,
-                           "--ids: at byte %zu: want numbers below %zu",
-                           (size_t)(from - text), n_vocab);
-        }
-        ids[n++] = (cf_token)v;
-    }
-    *out = ids;
-    *n_out = n;
-    return CF_OK;
-}
-
 static cf_status print_bytes(const cf_buf *text, bool as_json, cf_error *err)
 {
     if (as_json) {
         json_t *all = json_object();
-        cf_status st = all != NULL && set_bytes(all, "text", "text_hex",
-                                                cf_buf_cstr(text), text->n)
+        cf_status st = all != NULL && set_bytes(all, "text", "text_hex", text)
                            ? print_json(all, err)
                            : cf_fail(err, CF_ENOMEM, "out of memory");
         json_decref(all);
@@ -318,7 +313,17 @@ static cf_status run_ids(const tokenize *t, const cf_cli *cli, cf_error *err)
 {
     cf_token *ids = NULL;
     size_t n = 0;
-    CF_TRY(read_ids(&ids, &n, t->ids, cf_tokenizer_n_vocab(t->tok), err));
+    CF_TRY(cf_json_text_read_ids(&ids, &n, t->ids, err));
+    size_t n_vocab = cf_tokenizer_n_vocab(t->tok);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] < 0 || (size_t)ids[i] >= n_vocab) {
+            cf_status st = cf_fail(err, CF_EINVAL,
+                                   "--ids: %ld is not among the %zu tokens",
+                                   (long)ids[i], n_vocab);
+            cf_free(ids);
+            return st;
+        }
+    }
     cf_buf text = CF_BUF_INIT;
     cf_tokenizer_decode(&text, t->tok, ids, n, true);
     cf_status st = cf_buf_check(&text, err);
