@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/chat/backend_impl.h"
 #include "core/chat/tool_rules.h"
 
 enum {
@@ -666,6 +667,11 @@ void cf_tool_parser_free(cf_tool_parser *p)
     cf_buf_deinit(&p->raw);
     cf_arena_deinit(&p->arena);
     cf_free(p);
+}
+
+bool cf_tool__parser_in_block(const cf_tool_parser *p)
+{
+    return p->in_block;
 }
 
 cf_status cf_tool_parser_feed(cf_tool_parser *p, const char *bytes, size_t n,

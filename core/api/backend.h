@@ -1,0 +1,361 @@
+/*
+ * backend.h - one interface over everything that can answer a conversation:
+ * the built-in core, an OpenAI-compatible server, and a scripted engine.
+ *
+ * Place in the flow:  conversation --> [backend] --> typed events, response.
+ * A request holds messages; the backend renders, tokenises and decodes them,
+ * or sends them away.  What a kind of engine cannot show is said in its
+ * cf_backend_info and left empty in the response, never made up.
+ *
+ * Events:   every generate_stream call that returns CF_OK or an error after
+ *           its options were checked reports exactly one CF_CHAT_STOP, and
+ *           it is the last event.  Text is cut at character boundaries.
+ * Threads:  a backend belongs to one thread at a time; events come on the
+ *           thread that called; request->cancel may be set by any thread.
+ */
+#ifndef CF_CORE_API_BACKEND_H
+#define CF_CORE_API_BACKEND_H
+
+#include "core/api/renderer.h"
+#include "core/api/sampling.h"
+#include "core/api/session.h"
+#include "core/api/tool.h"
+
+/* ---- options ------------------------------------------------------------- */
+
+typedef enum cf_thinking {
+    CF_THINKING_DEFAULT, /* as the template does without being told */
+    CF_THINKING_ON,
+    CF_THINKING_OFF
+} cf_thinking;
+
+/* A stretch of a reply that is not content: thinking is the first one. */
+typedef struct cf_channel {
+    cf_str name;       /* "thinking" */
+    cf_str start, end; /* delimiters */
+} cf_channel;
+
+/* The channels of a model, by marks in its template: Qwen's and the generic
+ * <think>, Gemma 4's <|channel>thought.  Constant; *n is set. */
+const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n);
+
+/* Limits what may come next; for constrained decoding. */
+typedef struct cf_token_mask {
+    /* The tokens allowed now: NULL (all) or a bit set as in sampling.h. */
+    const uint32_t *(*allowed)(void *ud);
+    /* A token was taken. */
+    void (*accept)(void *ud, cf_token id);
+    void *ud;
+} cf_token_mask;
+
+typedef struct cf_chat_options {
+    cf_sampling sampling;
+    bool has_sampling;   /* false: the engine's own defaults */
+    uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
+    const cf_str *stop;  /* [n_stop], none empty */
+    size_t n_stop;
+    cf_thinking thinking;
+    int32_t thinking_budget; /* tokens; < 0 or with thinking off: no budget */
+    bool has_thinking_budget;
+    uint32_t n_top; /* candidates reported with each token; at most 64 */
+    const cf_token_mask *mask; /* may be NULL; built-in core only */
+    const json_t *vendor;      /* an object merged over a server's request */
+} cf_chat_options;
+
+/*
+ * CF_EINVAL naming the first option that is out of range: "temperature must
+ * be between 0 and 2", "top_p must be between 0 and 1" ... NaN is outside
+ * every range.
+ */
+CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options,
+                                            cf_error *err);
+
+/* ---- events -------------------------------------------------------------- */
+
+typedef enum cf_chat_event_kind {
+    CF_CHAT_PREFILL,     /* n_done of n_total prompt tokens */
+    CF_CHAT_TOKEN,       /* a token, where the engine shows tokens */
+    CF_CHAT_TEXT,        /* text: a piece of content */
+    CF_CHAT_THINKING,    /* text: a piece of thinking */
+    CF_CHAT_CALL_DELTA,  /* text: raw bytes of a call that is being written */
+    CF_CHAT_CALL,        /* a complete call */
+    CF_CHAT_CALL_FAILED, /* text: the raw block; stop.err says why */
+    CF_CHAT_USAGE,
+    CF_CHAT_TIMINGS,
+    CF_CHAT_STOP /* the end, once */
+} cf_chat_event_kind;
+
+/* "prefill", "token", "text", "thinking" ... */
+const char *cf_chat_event_name(cf_chat_event_kind kind);
+
+typedef enum cf_stop_reason {
+    CF_STOP_NONE,
+    CF_STOP_END,       /* the model ended its turn; what: the token */
+    CF_STOP_STRING,    /* what: the stop string */
+    CF_STOP_LENGTH,    /* max_tokens */
+    CF_STOP_CONTEXT,   /* the context is full */
+    CF_STOP_PENDING,   /* nothing was to be generated */
+    CF_STOP_CANCELLED, /* request->cancel was set */
+    CF_STOP_ERROR      /* fault and err say which */
+} cf_stop_reason;
+
+/* "end", "stop string", "length" ... */
+const char *cf_stop_reason_name(cf_stop_reason reason);
+
+/* Kinds of failure that a program may act on. */
+typedef enum cf_fault {
+    CF_FAULT_NONE,
+    CF_FAULT_RATE_LIMIT,      /* 429 */
+    CF_FAULT_AUTHENTICATION,  /* 401, 403 */
+    CF_FAULT_MODEL_NOT_FOUND, /* 404 */
+    CF_FAULT_NETWORK,         /* no connection, time-out, cut off */
+    CF_FAULT_PROTOCOL,        /* an answer that cannot be understood */
+    CF_FAULT_OPTION,          /* an option the engine refuses */
+    CF_FAULT_TEMPLATE,        /* the prompt could not be rendered */
+    CF_FAULT_CONTEXT,         /* the prompt is longer than the context */
+    CF_FAULT_OTHER
+} cf_fault;
+
+/* "rate_limit", "authentication" ... */
+const char *cf_fault_name(cf_fault fault);
+bool cf_fault_parse(cf_fault *out, cf_str name);
+
+typedef struct cf_usage {
+    uint64_t n_prompt, n_reply, n_total; /* tokens */
+    uint64_t n_cached;                   /* of the prompt, not computed */
+    bool is_known;                       /* false: the engine did not say */
+} cf_usage;
+
+typedef struct cf_timings {
+    uint64_t render_us, tokenise_us, prefill_us;
+    uint64_t first_us; /* from the call to the first token */
+    uint64_t decode_us, total_us;
+    uint32_t n_prefill, n_decode; /* tokens computed */
+    uint32_t n_retries;           /* requests sent again */
+} cf_timings;
+
+typedef struct cf_stop {
+    cf_stop_reason reason;
+    char what[64];  /* token or string, made printable and cut */
+    cf_token token; /* CF_TOKEN_NONE unless a token did it */
+    cf_fault fault; /* with CF_STOP_ERROR */
+    cf_error err;   /* likewise */
+} cf_stop;
+
+/* A candidate as text, for engines that show no ids. */
+typedef struct cf_text_candidate {
+    cf_str text;
+    float p;
+} cf_text_candidate;
+
+typedef struct cf_chat_token {
+    cf_token id; /* CF_TOKEN_NONE where the engine shows no ids */
+    float p;     /* < 0: unknown */
+    bool is_forced;
+    size_t raw_off;      /* where its bytes start in the raw reply */
+    const cf_draw *draw; /* NULL where there is none */
+    const cf_text_candidate *top;
+    size_t n_top;
+} cf_chat_token;
+
+typedef struct cf_chat_event {
+    cf_chat_event_kind kind;
+    cf_str text;              /* borrowed, like everything here */
+    size_t index;             /* of the call */
+    const cf_tool_call *call; /* CALL */
+    cf_chat_token token;      /* TOKEN */
+    uint64_t n_done, n_total; /* PREFILL */
+    cf_usage usage;
+    cf_timings timings;
+    cf_stop stop; /* STOP */
+} cf_chat_event;
+
+typedef void (*cf_chat_event_fn)(const cf_chat_event *event, void *ud);
+
+/* ---- requests and responses ---------------------------------------------- */
+
+typedef struct cf_chat_request {
+    const json_t *messages;         /* array, roles already mapped */
+    const cf_tool_set *tools;       /* NULL: none, and nothing is parsed */
+    const json_t *extra_context;    /* object spread into the template's
+                                       variables; may be NULL */
+    const cf_chat_options *options; /* NULL: all defaults */
+
+    bool is_pending; /* only prefill; no generation prompt */
+
+    /* How the reply starts: as text ("continue this reply"), or as the exact
+     * tokens it had before, of which the last may be another choice ("fork
+     * here").  At most one of the two. */
+    cf_str reply_prefix;
+    const cf_token *reply_ids;
+    size_t n_reply_ids;
+
+    cf_cancel *cancel; /* may be NULL */
+} cf_chat_request;
+
+/* Where a new prompt leaves what is cached. */
+typedef struct cf_divergence {
+    bool has;
+    size_t token;            /* first differing position */
+    cf_token cached, wanted; /* CF_TOKEN_NONE past an end */
+    uint32_t prompt_off;     /* byte of the prompt there */
+    cf_span_source source;   /* what wrote that byte */
+    uint32_t index, line, col;
+    char path[64];
+    char cause[160]; /* one line for a person */
+} cf_divergence;
+
+typedef struct cf_chat_response {
+    json_t *message;  /* the reply as a message; NULL when there is none */
+    cf_buf raw;       /* every byte that came, delimiters and all */
+    cf_buf prompt;    /* rendered bytes; empty where the engine hides them */
+    json_t *findings; /* array of {status, call, path, off, len, text}; offsets
+                         in the content's raw bytes */
+    cf_tool_status status; /* of the calls; VALID without any */
+    cf_token *prompt_ids;  /* [n_prompt_ids] */
+    size_t n_prompt_ids;
+    cf_token *reply_ids; /* [n_reply_ids], forced ones included */
+    size_t n_reply_ids;
+    cf_sync_result sync;
+    cf_divergence divergence;
+    cf_usage usage;
+    cf_timings timings;
+    cf_stop stop;
+    char sampler[160]; /* what is in effect, in words; "" when unknown */
+    json_t *vendor;    /* what a server said beside; may be NULL */
+} cf_chat_response;
+
+void cf_chat_response_init(cf_chat_response *r);
+void cf_chat_response_deinit(cf_chat_response *r);
+
+/*
+ * One response out of n: contents joined by newlines (empty ones too), calls
+ * one behind the other, usage summed over those that have one, vendor fields
+ * of later ones over earlier.  n = 0 gives empty content.
+ */
+CF_MUST_USE cf_status cf_chat_response_merge(cf_chat_response *out,
+                                             const cf_chat_response *const *in,
+                                             size_t n, cf_error *err);
+
+/* ---- backends ------------------------------------------------------------ */
+
+typedef struct cf_backend cf_backend;
+
+typedef struct cf_backend_info {
+    const char *kind; /* "builtin", "openai", "script" */
+    cf_str name;      /* model or address, without credentials; borrowed */
+    bool shows_prompt, shows_tokens, shows_candidates, shows_cache;
+    bool can_score, can_count;
+    bool can_fork_token, can_continue, can_mask;
+    const char *cannot; /* what it cannot show, in words; "" for nothing */
+} cf_backend_info;
+
+cf_backend_info cf_backend_get_info(const cf_backend *backend);
+void cf_backend_free(cf_backend *backend);
+
+/*
+ * Answers a request.  `fn` may be NULL.  `out` was made with
+ * cf_chat_response_init and is filled whatever comes of it: after a cancel or
+ * a failure it holds what there was.  Returns CF_OK also when the model was
+ * stopped by length; CF_ECANCELLED after a cancel; CF_EINVAL, without any
+ * event, for bad options; else the failure, which out->stop explains.
+ * In every case the backend can be used again.
+ */
+CF_MUST_USE cf_status cf_backend_generate_stream(cf_backend *backend,
+                                                 const cf_chat_request *request,
+                                                 cf_chat_event_fn fn, void *ud,
+                                                 cf_chat_response *out,
+                                                 cf_error *err);
+
+/* The same without events. */
+CF_MUST_USE cf_status cf_backend_generate(cf_backend *backend,
+                                          const cf_chat_request *request,
+                                          cf_chat_response *out, cf_error *err);
+
+/* The prompt of a request, sending nothing.  CF_EUNSUPPORTED where the engine
+ * hides it. */
+CF_MUST_USE cf_status cf_backend_render(cf_backend *backend,
+                                        const cf_chat_request *request,
+                                        cf_arena *arena, cf_prompt *out,
+                                        cf_error *err);
+
+/* Its tokens with their byte spans in the prompt, sending nothing. */
+CF_MUST_USE cf_status cf_backend_tokenise(cf_backend *backend,
+                                          const cf_chat_request *request,
+                                          cf_arena *arena, cf_prompt *prompt,
+                                          cf_token_list *out, cf_error *err);
+
+typedef struct cf_score {
+    cf_token_span *v; /* [n] tokens of the text */
+    float *log_p;     /* [n] natural logarithms */
+    size_t n;
+    double sum;
+} cf_score;
+
+/* Log-likelihood of `text` after `context`, both raw; on a timeline of its
+ * own, so nothing else changes.  Results live in the arena. */
+CF_MUST_USE cf_status cf_backend_score(cf_backend *backend, cf_str context,
+                                       cf_str text, cf_cancel *cancel,
+                                       cf_arena *arena, cf_score *out,
+                                       cf_error *err);
+
+/* A second backend with the same past: shares engine and cache, and is used
+ * on the same thread.  Servers and scripts copy their settings. */
+CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,
+                                       cf_error *err);
+
+/* Tokens in the cache; NULL where there is no cache to see. */
+const cf_token *cf_backend_cache(const cf_backend *backend, size_t *n);
+
+/* ---- the three kinds ----------------------------------------------------- */
+
+typedef struct cf_core_options {
+    cf_prompt_renderer renderer; /* render NULL: cf_renderer_plain() */
+    cf_tool_family family;
+    const cf_channel *channels; /* [n_channels], borrowed */
+    size_t n_channels;
+    cf_session_options session;
+} cf_core_options;
+
+/* `engine` and what options point to must outlive the backend. */
+CF_MUST_USE cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
+                                          const cf_core_options *options,
+                                          cf_error *err);
+
+/* Another template, family or channels for the requests to come; the cache
+ * stays. */
+void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
+
+/* The session behind a built-in backend, else NULL. */
+cf_session *cf_backend_core_session(cf_backend *backend);
+
+typedef struct cf_remote_options {
+    const char *model; /* NULL: the first that the server lists, or "default" */
+    const char *key;   /* sent as a bearer token; copied, never printed */
+    uint32_t connect_ms;   /* 0: 10 s */
+    uint32_t idle_ms;      /* longest silence; 0: 120 s */
+    uint32_t n_retries;    /* on 429 and 5xx; 0: 4, UINT32_MAX: none */
+    uint32_t backoff_ms;   /* first wait, doubled each time; 0: 500 */
+    cf_tool_family family; /* parses content too; CF_TOOLS_NONE: does not */
+} cf_remote_options;
+
+/* `url` is the server's address with or without "/v1".  Connects only when a
+ * request is made. */
+CF_MUST_USE cf_status cf_backend_remote_new(cf_backend **out, const char *url,
+                                            const cf_remote_options *options,
+                                            cf_error *err);
+
+typedef struct cf_script_options {
+    cf_tool_family family; /* parses the scripted text */
+    const cf_channel *channels;
+    size_t n_channels;
+    cf_prompt_renderer renderer; /* to show a prompt; render NULL: plain */
+} cf_script_options;
+
+/* Plays {"replies":[...]}, one reply a call, starting over at the end. */
+CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out,
+                                            const json_t *script,
+                                            const cf_script_options *options,
+                                            cf_error *err);
+
+#endif

@@ -1,0 +1,280 @@
+/*
+ * conversation.h - what was said as a tree of turns, and how the next turn
+ * comes about.
+ *
+ * A turn is one message with a UUID, a parent and a status.  A conversation
+ * is a path from the root to a turn; the head is the turn that the next one
+ * follows.  Edits and retries are siblings: nothing is overwritten, and a
+ * failed send leaves every turn it made in the tree.
+ *
+ * The preface (system messages, tools, variables) stands before every path
+ * and is no turn.
+ *
+ * Sending, and what each end leaves behind:
+ *   end              reply turn               head
+ *   success, length  ok                       the reply
+ *   cancel           stopped, if bytes came   the reply, else as before
+ *   failure          error, if bytes came     as before
+ *   parse failure    ok; with fail_on_parse   the reply; else as before
+ *                    error
+ *   pending          none                     the message
+ * The turns of the message itself are always kept.  The backend's cache holds
+ * what was computed; the next send keeps the common prefix.
+ *
+ * Threads:  one thread at a time.
+ * Memory:   a turn lives as long as its conversation.
+ */
+#ifndef CF_CORE_API_CONVERSATION_H
+#define CF_CORE_API_CONVERSATION_H
+
+#include "core/api/backend.h"
+#include "core/api/message.h"
+
+typedef struct cf_conversation cf_conversation;
+
+/* ---- roles --------------------------------------------------------------- */
+
+enum { CF_ROLE_MAP_MAX = 16 };
+
+/* What a role is called in a template; visible as a list. */
+typedef struct cf_role_map {
+    struct {
+        char from[24], to[24];
+    } v[CF_ROLE_MAP_MAX];
+    size_t n;
+} cf_role_map;
+
+/*
+ * The eight roles of ConverseHistory and their kin, for a template with this
+ * source: agent to assistant; tool_response, pcp_response, mcp_response and
+ * function to tool (or to "tool_response" where only that is known);
+ * developer to system unless the template knows developer; assistant to
+ * model where the template knows model alone.  An empty source maps for
+ * OpenAI's roles.
+ */
+void cf_role_map_init(cf_role_map *map, cf_str template_source);
+
+/* The mapped name; the role itself where nothing maps it. */
+cf_str cf_role_map_get(const cf_role_map *map, cf_str role);
+
+cf_role cf_role_parse(cf_str name);
+const char *cf_role_name(cf_role role);
+
+/* ---- the tree ------------------------------------------------------------ */
+
+/* Each may be NULL; referenced, not copied. */
+typedef struct cf_preface {
+    const json_t *messages;      /* array */
+    const json_t *tools;         /* as cf_tool_set_new() takes them */
+    const json_t *extra_context; /* object */
+} cf_preface;
+
+typedef struct cf_turn {
+    cf_uuid id;
+    cf_uuid parent; /* nil: the first */
+    int64_t created_ms;
+    cf_turn_status status;
+    const json_t *message;
+    cf_str raw; /* a reply's exact bytes; empty for others */
+} cf_turn;
+
+/* CF_EFORMAT for tools that cannot be read, CF_EINVAL for a preface whose
+ * messages are no array or context no object. */
+CF_MUST_USE cf_status cf_conversation_new(cf_conversation **out,
+                                          const cf_preface *preface,
+                                          cf_error *err);
+void cf_conversation_free(cf_conversation *conv);
+
+/* A copy with the same turns, UUIDs, head and preface; independent. */
+CF_MUST_USE cf_status cf_conversation_clone(cf_conversation **out,
+                                            const cf_conversation *from,
+                                            cf_error *err);
+
+/*
+ * Adds a turn; a nil id gets a new UUID, created_ms 0 the present.  The head
+ * does not move.  CF_EINVAL when the UUID is there already (two turns are
+ * the same when their UUIDs are, whatever they say), or the message is no
+ * object with a role; CF_ENOTFOUND when the parent is not there.
+ */
+CF_MUST_USE cf_status cf_conversation_add(cf_conversation *conv,
+                                          const cf_turn *turn, cf_uuid *id,
+                                          cf_error *err);
+
+/* NULL when there is none. */
+const cf_turn *cf_conversation_find(const cf_conversation *conv, cf_uuid id);
+
+/* All turns in the order they were added. */
+size_t cf_conversation_n_turns(const cf_conversation *conv);
+const cf_turn *cf_conversation_turn(const cf_conversation *conv, size_t i);
+
+/* The i-th turn (0, 1 ...) whose parent is `parent`, in order; NULL past the
+ * last. */
+const cf_turn *cf_conversation_child(const cf_conversation *conv,
+                                     cf_uuid parent, size_t i);
+
+/* Nil while nothing was said. */
+cf_uuid cf_conversation_head(const cf_conversation *conv);
+/* CF_ENOTFOUND; nil goes back to the start. */
+CF_MUST_USE cf_status cf_conversation_set_head(cf_conversation *conv,
+                                               cf_uuid id, cf_error *err);
+
+/* The turns from the first to `leaf`, in the arena. */
+CF_MUST_USE cf_status cf_conversation_path(const cf_conversation *conv,
+                                           cf_uuid leaf, cf_arena *arena,
+                                           const cf_turn ***out, size_t *n,
+                                           cf_error *err);
+
+const cf_preface *cf_conversation_preface(const cf_conversation *conv);
+/* The preface's tools; borrowed. */
+const cf_tool_set *cf_conversation_tools(const cf_conversation *conv);
+
+/* Settings that stay until they are changed. */
+void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
+const cf_role_map *cf_conversation_roles(const cf_conversation *conv);
+void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking);
+
+/* ---- one turn ------------------------------------------------------------ */
+
+/*
+ * Options of one turn; none of them outlives it.
+ *
+ * enable_thinking in the template comes from, first to last: extra_context
+ * here, chat.thinking here, cf_conversation_set_thinking(), the preface's
+ * extra_context.  Other variables: extra_context here over the preface's,
+ * key by key.
+ */
+typedef struct cf_turn_options {
+    cf_chat_options chat;
+    const json_t *extra_context; /* object or NULL */
+    const cf_tool_set *tools;    /* instead of the preface's; NULL: those */
+    bool is_pending;             /* prefill only, no reply */
+    bool fail_on_parse_error;
+} cf_turn_options;
+
+typedef struct cf_send {
+    const json_t *message; /* an object, an array of them, or NULL: reply to
+                              what is there */
+    const cf_turn_options *options; /* NULL: all defaults */
+    bool has_parent; /* follow `parent` (nil: the start), not the head */
+    cf_uuid parent;
+
+    /* The reply starts with this; see cf_chat_request. */
+    cf_str reply_prefix;
+    const cf_token *reply_ids;
+    size_t n_reply_ids;
+
+    cf_chat_event_fn fn;
+    void *ud;
+    cf_cancel *cancel;
+} cf_send;
+
+typedef struct cf_sent {
+    size_t n_added;  /* turns of the message */
+    cf_uuid message; /* the last of them; nil: none */
+    cf_uuid reply;   /* nil: no turn was made */
+    cf_chat_response response;
+} cf_sent;
+
+void cf_sent_init(cf_sent *sent);
+void cf_sent_deinit(cf_sent *sent);
+
+/* Sends and waits for the end.  `out` is filled whatever comes of it, as the
+ * table above says. */
+CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv,
+                                           cf_backend *backend,
+                                           const cf_send *send, cf_sent *out,
+                                           cf_error *err);
+
+/* The prompt and its tokens that a send would use, sending nothing and
+ * changing nothing.  tokens may be NULL; see cf_backend_tokenise(). */
+CF_MUST_USE cf_status cf_conversation_preview(
+    const cf_conversation *conv, cf_backend *backend, const cf_send *send,
+    cf_arena *arena, cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
+
+/*
+ * LiteRT-LM's scheme as a diagnostic: render what was said without the
+ * message and with it, and send the difference.  Where the second does not
+ * start with the first, that scheme fails.
+ */
+typedef struct cf_double_render {
+    bool would_fail;
+    size_t old_len, new_len; /* bytes of both renders */
+    size_t off;              /* first differing byte */
+    char was[48], is[48];    /* what stands there, made printable */
+    uint32_t line;           /* of the template, in the second render */
+} cf_double_render;
+
+CF_MUST_USE cf_status cf_conversation_double_render(const cf_conversation *conv,
+                                                    cf_backend *backend,
+                                                    const cf_send *send,
+                                                    cf_double_render *out,
+                                                    cf_error *err);
+
+/* ---- the tool loop ------------------------------------------------------- */
+
+typedef enum cf_call_verdict {
+    CF_CALL_RUN,
+    CF_CALL_REFUSE /* the model is told the reason */
+} cf_call_verdict;
+
+/* A call that waits for its result. */
+typedef struct cf_pending_call {
+    cf_str name, id;
+    const json_t *arguments;
+    size_t index;   /* in the reply */
+    cf_str bad;     /* why it is not valid; empty when it is */
+    uint32_t round; /* 1, 2 ... */
+} cf_pending_call;
+
+typedef struct cf_tool_loop {
+    uint32_t max_rounds; /* 0: 25 */
+    /* Asked before each valid call; NULL refuses all.  May put a reason. */
+    cf_call_verdict (*decide)(void *ud, const cf_pending_call *call,
+                              cf_buf *reason);
+    /* Makes a result: a new reference of any kind.  A failure is told to the
+     * model as {"error": text}, except CF_ENOMEM and CF_ECANCELLED. */
+    cf_status (*run)(void *ud, const cf_pending_call *call, json_t **result,
+                     cf_error *err);
+    /* Told about each result, refused ones too; may be NULL. */
+    void (*done)(void *ud, const cf_pending_call *call, const json_t *result);
+    void *ud;
+} cf_tool_loop;
+
+/*
+ * Sends, and as long as the reply calls tools, answers the calls and sends
+ * again.  An invalid call is answered with its findings.  CF_ELIMIT when
+ * after max_rounds rounds the model still calls: the last reply is in the
+ * tree and the head.
+ */
+CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv,
+                                          cf_backend *backend,
+                                          const cf_send *send,
+                                          const cf_tool_loop *loop,
+                                          cf_sent *out, cf_error *err);
+
+/* ---- results from outside ------------------------------------------------ */
+
+/* A result from canned ones: an object by tool name; "*" stands for any
+ * other.  CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_tool_canned(const json_t *canned, cf_str name,
+                                     json_t **result, cf_error *err);
+
+typedef struct cf_tool_exec {
+    const char *command; /* run by /bin/sh -c, in its own process group */
+    uint32_t timeout_ms; /* 0: 30 s */
+    size_t max_output;   /* bytes; 0: 1 MiB */
+    cf_cancel *cancel;   /* may be NULL */
+} cf_tool_exec;
+
+/*
+ * Runs a command that reads {"name","arguments","id"} on standard input and
+ * writes the result to standard output: JSON, or text that becomes a string.
+ * The caller has asked for approval.  CF_EIO with the exit status and the
+ * last line of standard error, CF_ELIMIT for time and output (the whole group
+ * is killed), CF_ECANCELLED.
+ */
+CF_MUST_USE cf_status cf_tool_exec_run(const cf_tool_exec *exec,
+                                       const cf_pending_call *call,
+                                       json_t **result, cf_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * conversation_impl.h - the conversation's inside, for sending.
+ */
+#ifndef CF_CORE_CHAT_CONVERSATION_IMPL_H
+#define CF_CORE_CHAT_CONVERSATION_IMPL_H
+
+#include "core/api/conversation.h"
+#include "core/chat/backend_impl.h"
+
+/* A turn and what it owns. */
+typedef struct cf_conversation__node {
+    cf_turn turn;
+    json_t *message;
+    char *raw;
+} cf_conversation__node;
+
+struct cf_conversation {
+    cf_preface preface; /* references held */
+    cf_tool_set *tools; /* the preface's */
+    cf_role_map roles;
+    cf_thinking thinking;
+    cf_conversation__node **v; /* [n], nodes do not move */
+    size_t n, cap;
+    cf_uuid head;
+};
+
+/* A request made for a send, and what it owns. */
+typedef struct cf_conversation__request {
+    cf_chat_request request;
+    cf_chat_options options;
+    json_t *messages, *extra_context;
+} cf_conversation__request;
+
+/* `leaf` is the turn to follow; `more` (may be NULL) messages that are not
+ * in the tree. */
+CF_MUST_USE cf_status cf_conversation__request_init(
+    cf_conversation__request *out, const cf_conversation *conv, cf_uuid leaf,
+    const json_t *more, const cf_send *send, cf_error *err);
+void cf_conversation__request_deinit(cf_conversation__request *r);
+
+/* A message or a list of them as a list: a new reference, or NULL with err. */
+json_t *cf_conversation__list(const json_t *message, cf_error *err);
+
+#endif

@@ -1,0 +1,386 @@
+/*
+ * send.c - one turn: the request out of tree and options, the engine's
+ * answer, and what of it goes back into the tree.
+ *
+ * States of a send, each of which may be the last:
+ *   MADE      the request is complete; the tree is as before
+ *   ADDED     the message's turns are in the tree, the head is as before
+ *   ANSWERED  the engine has returned; a reply turn is added when there are
+ *             bytes, and the head moves when the end allows it
+ * (conversation.h has the table of ends.)
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/safe_text.h"
+#include "core/chat/conversation_impl.h"
+
+static cf_status no_memory(cf_error *err)
+{
+    return cf_fail(err, CF_ENOMEM, "out of memory for the request");
+}
+
+/* ---- the request --------------------------------------------------------- */
+
+/* The message with its role as the template calls it. */
+static json_t *mapped(const cf_conversation *conv, const json_t *message)
+{
+    cf_str role = cf_json_get_str(message, "role");
+    cf_str to = cf_role_map_get(&conv->roles, role);
+    if (cf_str_eq(role, to)) {
+        return json_incref(cf_chat__json(message));
+    }
+    json_t *copy = json_copy(cf_chat__json(message));
+    if (copy != NULL &&
+        json_object_set_new(copy, "role", json_stringn(to.p, to.n)) != 0) {
+        json_decref(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static bool add_all(json_t *to, const cf_conversation *conv, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_array_append_new(to, mapped(conv, json_array_get(list, i))) !=
+            0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static cf_status make_messages(json_t **out, const cf_conversation *conv,
+                               cf_uuid leaf, const json_t *more, cf_error *err)
+{
+    cf_arena arena;
+    const cf_turn **path = NULL;
+    size_t n = 0;
+    json_t *list = json_array();
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        list != NULL ? cf_conversation_path(conv, leaf, &arena, &path, &n, err)
+                     : no_memory(err);
+    bool ok = st == CF_OK && add_all(list, conv, conv->preface.messages);
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = json_array_append_new(list, mapped(conv, path[i]->message)) == 0;
+    }
+    ok = ok && add_all(list, conv, more);
+    cf_arena_deinit(&arena);
+    if (!ok) {
+        json_decref(list);
+        return st != CF_OK ? st : no_memory(err);
+    }
+    *out = list;
+    return CF_OK;
+}
+
+/* Variables by precedence, the weakest first (conversation.h). */
+static json_t *make_context(const cf_conversation *conv,
+                            const cf_turn_options *o)
+{
+    json_t *v = json_object();
+    bool ok = v != NULL;
+    if (ok && conv->preface.extra_context != NULL) {
+        ok = json_object_update(
+                 v, cf_chat__json(conv->preface.extra_context)) == 0;
+    }
+    cf_thinking thinking = conv->thinking;
+    if (o->chat.thinking != CF_THINKING_DEFAULT) {
+        thinking = o->chat.thinking;
+    }
+    if (ok && thinking != CF_THINKING_DEFAULT) {
+        ok = json_object_set_new(v, "enable_thinking",
+                                 json_boolean(thinking == CF_THINKING_ON)) == 0;
+    }
+    if (ok && o->extra_context != NULL) {
+        ok = json_object_update(v, cf_chat__json(o->extra_context)) == 0;
+    }
+    if (!ok) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
+cf_status cf_conversation__request_init(cf_conversation__request *out,
+                                        const cf_conversation *conv,
+                                        cf_uuid leaf, const json_t *more,
+                                        const cf_send *send, cf_error *err)
+{
+    static const cf_turn_options none;
+    const cf_turn_options *o = send->options != NULL ? send->options : &none;
+    memset(out, 0, sizeof *out);
+    if (o->extra_context != NULL && !json_is_object(o->extra_context)) {
+        return cf_fail(err, CF_EINVAL, "extra_context must be an object");
+    }
+    CF_TRY(make_messages(&out->messages, conv, leaf, more, err));
+    out->extra_context = make_context(conv, o);
+    if (out->extra_context == NULL) {
+        cf_conversation__request_deinit(out);
+        return no_memory(err);
+    }
+    out->options = o->chat;
+    if (out->options.thinking == CF_THINKING_DEFAULT) {
+        out->options.thinking = conv->thinking;
+    }
+    out->request = (cf_chat_request){
+        .messages = out->messages,
+        .tools = o->tools != NULL ? o->tools : conv->tools,
+        .extra_context = out->extra_context,
+        .options = &out->options,
+        .is_pending = o->is_pending,
+        .reply_prefix = send->reply_prefix,
+        .reply_ids = send->reply_ids,
+        .n_reply_ids = send->n_reply_ids,
+        .cancel = send->cancel,
+    };
+    return CF_OK;
+}
+
+void cf_conversation__request_deinit(cf_conversation__request *r)
+{
+    json_decref(r->messages);
+    json_decref(r->extra_context);
+    r->messages = r->extra_context = NULL;
+}
+
+json_t *cf_conversation__list(const json_t *message, cf_error *err)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+    if (ok && json_is_array(message)) {
+        ok = json_array_extend(list, cf_chat__json(message)) == 0;
+    } else if (ok && message != NULL) {
+        ok = json_array_append(list, cf_chat__json(message)) == 0;
+    }
+    if (!ok) {
+        json_decref(list);
+        (void)no_memory(err);
+        return NULL;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (cf_json_get_str(json_array_get(list, i), "role").n == 0) {
+            json_decref(list);
+            (void)cf_fail(err, CF_EINVAL, "message %zu has no role", i + 1);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+void cf_sent_init(cf_sent *sent)
+{
+    memset(sent, 0, sizeof *sent);
+    cf_chat_response_init(&sent->response);
+}
+
+void cf_sent_deinit(cf_sent *sent)
+{
+    cf_chat_response_deinit(&sent->response);
+    cf_sent_init(sent);
+}
+
+static cf_status add_message(cf_conversation *conv, const json_t *list,
+                             cf_uuid parent, cf_sent *out, cf_error *err)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        cf_turn turn = {.parent = parent,
+                        .status = CF_TURN_OK,
+                        .message = json_array_get(list, i)};
+        CF_TRY(cf_conversation_add(conv, &turn, &parent, err));
+        out->message = parent;
+        out->n_added++;
+    }
+    return CF_OK;
+}
+
+static bool has_parse_error(const cf_chat_response *r)
+{
+    for (size_t i = 0; i < json_array_size(r->findings); i++) {
+        if (cf_str_is(cf_json_get_str(json_array_get(r->findings, i), "status"),
+                      cf_tool_status_name(CF_TOOL_PARSE_ERROR))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The reply as a turn behind `parent`; the head moves where the table says. */
+static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_sent *out,
+                            cf_status ended, cf_error *err)
+{
+    const cf_chat_response *r = &out->response;
+    bool has_bytes = r->raw.n > 0 ||
+                     json_object_get(r->message, "tool_calls") ||
+                     json_object_get(r->message, "reasoning_content");
+    if (r->message == NULL || (ended != CF_OK && !has_bytes)) {
+        return CF_OK;
+    }
+    cf_turn turn = {
+        .parent = parent,
+        .status = ended == CF_OK           ? CF_TURN_OK
+                  : ended == CF_ECANCELLED ? CF_TURN_STOPPED
+                                           : CF_TURN_ERROR,
+        .message = r->message,
+        .raw = cf_str_make(r->raw.p, r->raw.n),
+    };
+    CF_TRY(cf_conversation_add(conv, &turn, &out->reply, err));
+    if (turn.status != CF_TURN_ERROR) {
+        conv->head = out->reply;
+    }
+    return CF_OK;
+}
+
+static cf_status send_list(cf_conversation *conv, cf_backend *backend,
+                           const cf_send *send, const json_t *list,
+                           cf_sent *out, cf_error *err)
+{
+    cf_uuid parent = send->has_parent ? send->parent : conv->head;
+    cf_conversation__request q;
+    CF_TRY(cf_conversation__request_init(&q, conv, parent, list, send, err));
+    cf_status st = cf_chat_options_check(&q.options, err);
+    if (st == CF_OK) {
+        st = add_message(conv, list, parent, out, err);
+    }
+    if (st != CF_OK) {
+        cf_conversation__request_deinit(&q);
+        return st;
+    }
+    cf_uuid leaf = out->n_added > 0 ? out->message : parent;
+    cf_error why;
+    st = cf_backend_generate_stream(backend, &q.request, send->fn, send->ud,
+                                    &out->response, &why);
+    if (st == CF_OK && send->options != NULL &&
+        send->options->fail_on_parse_error && has_parse_error(&out->response)) {
+        st = cf_fail(&why, CF_EFORMAT,
+                     "a tool call of the reply cannot be "
+                     "parsed");
+    }
+    if (q.request.is_pending) {
+        if (st == CF_OK) {
+            conv->head = leaf;
+        }
+    } else {
+        cf_error also;
+        cf_status kept = keep_reply(conv, leaf, out, st, &also);
+        if (st == CF_OK && kept != CF_OK) {
+            st = kept;
+            why = also;
+        }
+    }
+    cf_conversation__request_deinit(&q);
+    if (st != CF_OK && err != NULL) {
+        *err = why;
+    }
+    return st;
+}
+
+cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
+                               const cf_send *send, cf_sent *out, cf_error *err)
+{
+    cf_sent_deinit(out);
+    cf_error why = {0};
+    json_t *list = cf_conversation__list(send->message, &why);
+    if (list == NULL) {
+        if (err != NULL) {
+            *err = why;
+        }
+        return why.code;
+    }
+    cf_status st = send_list(conv, backend, send, list, out, err);
+    json_decref(list);
+    return st;
+}
+
+/* ---- looking without sending --------------------------------------------- */
+
+cf_status cf_conversation_preview(const cf_conversation *conv,
+                                  cf_backend *backend, const cf_send *send,
+                                  cf_arena *arena, cf_prompt *prompt,
+                                  cf_token_list *tokens, cf_error *err)
+{
+    cf_error why = {0};
+    json_t *list = cf_conversation__list(send->message, &why);
+    if (list == NULL) {
+        if (err != NULL) {
+            *err = why;
+        }
+        return why.code;
+    }
+    cf_uuid parent = send->has_parent ? send->parent : conv->head;
+    cf_conversation__request q;
+    cf_status st =
+        cf_conversation__request_init(&q, conv, parent, list, send, err);
+    if (st == CF_OK) {
+        st = tokens != NULL
+                 ? cf_backend_tokenise(backend, &q.request, arena, prompt,
+                                       tokens, err)
+                 : cf_backend_render(backend, &q.request, arena, prompt, err);
+        cf_conversation__request_deinit(&q);
+    }
+    json_decref(list);
+    return st;
+}
+
+static void show(char out[48], cf_str text, size_t off)
+{
+    cf_buf b = CF_BUF_INIT;
+    size_t n = text.n - off < 24 ? text.n - off : 24;
+    cf_safe_line(&b, text.p + off, n);
+    snprintf(out, 48, "%s", cf_buf_cstr(&b));
+    cf_buf_deinit(&b);
+}
+
+static void compare(const cf_prompt *old, const cf_prompt *now,
+                    cf_double_render *out)
+{
+    size_t at = 0;
+    while (at < old->text.n && at < now->text.n &&
+           old->text.p[at] == now->text.p[at]) {
+        at++;
+    }
+    memset(out, 0, sizeof *out);
+    out->old_len = old->text.n;
+    out->new_len = now->text.n;
+    out->off = at;
+    out->would_fail = at < old->text.n;
+    show(out->was, old->text, at);
+    show(out->is, now->text, at);
+    for (size_t i = 0; i < now->n_spans; i++) {
+        const cf_prompt_span *s = &now->spans[i];
+        if (at >= s->off && at - s->off < s->len) {
+            out->line = s->line;
+        }
+    }
+}
+
+cf_status cf_conversation_double_render(const cf_conversation *conv,
+                                        cf_backend *backend,
+                                        const cf_send *send,
+                                        cf_double_render *out, cf_error *err)
+{
+    cf_arena arena;
+    cf_prompt old = {{NULL, 0}, NULL, 0}, now = {{NULL, 0}, NULL, 0};
+    static const cf_turn_options none;
+    cf_turn_options options = send->options != NULL ? *send->options : none;
+    options.is_pending = true; /* no generation prompt */
+    cf_send before = *send;
+    before.message = NULL;
+    before.options = &options;
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_conversation_preview(conv, backend, send, &arena, &now, NULL, err);
+    if (st == CF_OK) {
+        st = cf_conversation_preview(conv, backend, &before, &arena, &old, NULL,
+                                     err);
+    }
+    if (st == CF_OK) {
+        compare(&old, &now, out);
+    }
+    cf_arena_deinit(&arena);
+    return st;
+}

@@ -1,0 +1,196 @@
+/*
+ * tool_loop.c - calls answered until the model has enough.
+ */
+#include <string.h>
+
+#include "core/chat/conversation_impl.h"
+
+enum { ROUNDS = 25 };
+
+static json_t *error_result(const char *text, size_t n)
+{
+    return json_pack("{s:s%}", "error", text, n);
+}
+
+/* Why call `index` is not valid, from the response's findings. */
+static void collect_findings(cf_buf *out, const cf_chat_response *r,
+                             size_t index)
+{
+    for (size_t i = 0; i < json_array_size(r->findings); i++) {
+        const json_t *f = json_array_get(r->findings, i);
+        const json_t *call = json_object_get(f, "call");
+        cf_str status = cf_json_get_str(f, "status");
+        if (!json_is_integer(call) ||
+            json_integer_value(call) != (json_int_t)index ||
+            cf_str_is(status, "NOTE")) {
+            continue;
+        }
+        cf_str path = cf_json_get_str(f, "path");
+        cf_str text = cf_json_get_str(f, "text");
+        cf_buf_adds(out, out->n > 0 ? "; " : "");
+        cf_buf_addf(out, "%.*s", (int)status.n, status.p);
+        if (path.n > 0) {
+            cf_buf_addf(out, " at %.*s", (int)path.n, path.p);
+        }
+        cf_buf_addf(out, ": %.*s", (int)text.n, text.p);
+    }
+}
+
+/* The result of one call: run, refused, or told what is wrong with it. */
+static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call,
+                             json_t **out, cf_error *err)
+{
+    cf_buf reason = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    cf_error why;
+    *out = NULL;
+    if (call->bad.n > 0) {
+        cf_buf_add(&reason, call->bad.p, call->bad.n);
+    } else if (loop->decide == NULL ||
+               loop->decide(loop->ud, call, &reason) == CF_CALL_REFUSE) {
+        if (reason.n == 0) {
+            cf_buf_adds(&reason, "the call was refused");
+        }
+    } else {
+        cf_buf_reset(&reason);
+        st = loop->run(loop->ud, call, out, &why);
+        if (st == CF_ENOMEM || st == CF_ECANCELLED) {
+            if (err != NULL) {
+                *err = why;
+            }
+        } else if (st != CF_OK) {
+            cf_buf_adds(&reason, why.text);
+            st = CF_OK;
+        }
+    }
+    if (st == CF_OK && *out == NULL) {
+        *out = error_result(cf_buf_cstr(&reason), reason.n);
+        if (*out == NULL) {
+            st = cf_fail(err, CF_ENOMEM, "out of memory for a result");
+        }
+    }
+    cf_buf_deinit(&reason);
+    return st;
+}
+
+/* A result as a message: content is a string, JSON text for all but
+ * strings. */
+static json_t *result_message(const cf_pending_call *call, const json_t *result)
+{
+    cf_buf text = CF_BUF_INIT;
+    json_t *content;
+    if (json_is_string(result)) {
+        content = json_incref(cf_chat__json(result));
+    } else {
+        cf_json_write(&text, result);
+        content = json_stringn(cf_buf_cstr(&text), text.n);
+    }
+    json_t *m = json_pack("{s:s, s:s%, s:o}", "role", "tool", "name",
+                          call->name.p, call->name.n, "content", content);
+    if (m != NULL && call->id.n > 0) {
+        json_object_set_new(m, "tool_call_id",
+                            json_stringn(call->id.p, call->id.n));
+    }
+    cf_buf_deinit(&text);
+    return m;
+}
+
+/* Answers all calls of a reply; *out is the list of messages to send. */
+static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
+                            uint32_t round, json_t **out, cf_error *err)
+{
+    const json_t *calls = json_object_get(r->message, "tool_calls");
+    json_t *list = json_array();
+    cf_status st =
+        list != NULL ? CF_OK
+                     : cf_fail(err, CF_ENOMEM, "out of memory for the results");
+    for (size_t i = 0; st == CF_OK && i < json_array_size(calls); i++) {
+        const json_t *v = json_array_get(calls, i);
+        const json_t *function = json_object_get(v, "function");
+        cf_buf bad = CF_BUF_INIT;
+        collect_findings(&bad, r, i);
+        cf_pending_call call = {
+            .name = cf_json_get_str(function, "name"),
+            .id = cf_json_get_str(v, "id"),
+            .arguments = json_object_get(function, "arguments"),
+            .index = i,
+            .bad = cf_str_make(cf_buf_cstr(&bad), bad.n),
+            .round = round,
+        };
+        json_t *result = NULL;
+        st = answer_call(loop, &call, &result, err);
+        if (st == CF_OK) {
+            if (loop->done != NULL) {
+                loop->done(loop->ud, &call, result);
+            }
+            if (json_array_append_new(list, result_message(&call, result)) !=
+                0) {
+                st = cf_fail(err, CF_ENOMEM, "out of memory for a result");
+            }
+        }
+        json_decref(result);
+        cf_buf_deinit(&bad);
+    }
+    if (st != CF_OK) {
+        json_decref(list);
+        return st;
+    }
+    *out = list;
+    return CF_OK;
+}
+
+cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
+                              const cf_send *send, const cf_tool_loop *loop,
+                              cf_sent *out, cf_error *err)
+{
+    uint32_t max = loop->max_rounds != 0 ? loop->max_rounds : ROUNDS;
+    cf_send next = *send;
+    json_t *results = NULL;
+    size_t n_added = 0;
+    cf_status st;
+    for (uint32_t round = 1;; round++) {
+        st = cf_conversation_send(conv, backend, &next, out, err);
+        json_decref(results);
+        results = NULL;
+        n_added += out->n_added;
+        if (st != CF_OK || json_array_size(json_object_get(
+                               out->response.message, "tool_calls")) == 0) {
+            break;
+        }
+        if (round > max) {
+            st = cf_fail(err, CF_ELIMIT,
+                         "the model still calls tools after %u rounds", max);
+            break;
+        }
+        st = answer_all(loop, &out->response, round, &results, err);
+        if (st != CF_OK) {
+            break;
+        }
+        next = (cf_send){.message = results,
+                         .options = send->options,
+                         .fn = send->fn,
+                         .ud = send->ud,
+                         .cancel = send->cancel};
+    }
+    out->n_added = n_added;
+    return st;
+}
+
+cf_status cf_tool_canned(const json_t *canned, cf_str name, json_t **result,
+                         cf_error *err)
+{
+    char key[256];
+    json_t *v = NULL;
+    if (name.n < sizeof key) {
+        memcpy(key, name.p, name.n);
+        key[name.n] = '\0';
+        v = json_object_get(canned, key);
+    }
+    v = v != NULL ? v : json_object_get(canned, "*");
+    if (v == NULL) {
+        return cf_fail(err, CF_ENOTFOUND, "no result is prepared for '%.*s'",
+                       (int)(name.n < 80 ? name.n : 80), name.p);
+    }
+    *result = json_incref(v);
+    return CF_OK;
+}

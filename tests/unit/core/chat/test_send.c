@@ -1,0 +1,734 @@
+/* A send in all its ends, on the scripted engine: what is told, what stays
+ * in the tree, where the head is. */
+#include "core/api/conversation.h"
+#include "tests/support/t.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "core/base/alloc.h"
+
+/* ---- helpers ------------------------------------------------------------- */
+
+static json_t *json_of(const char *text)
+{
+    cf_error err = {0};
+    json_t *v = NULL;
+    T_OK(cf_json_read(&v, text, strlen(text), &err), err);
+    return v;
+}
+
+static cf_backend *script_of(const char *text, cf_tool_family family)
+{
+    static const cf_channel think[] = {
+        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}}};
+    cf_error err = {0};
+    cf_backend *b = NULL;
+    cf_script_options o = {
+        .family = family, .channels = think, .n_channels = 1};
+    json_t *v = json_of(text);
+    T_OK(cf_backend_script_new(&b, v, &o, &err), err);
+    json_decref(v);
+    return b;
+}
+
+static cf_conversation *conversation_of(const char *tools)
+{
+    cf_error err = {0};
+    cf_conversation *conv = NULL;
+    json_t *v = tools != NULL ? json_of(tools) : NULL;
+    cf_preface preface = {.tools = v};
+    T_OK(cf_conversation_new(&conv, &preface, &err), err);
+    json_decref(v);
+    return conv;
+}
+
+/* What the events said, and when to cancel. */
+typedef struct seen {
+    cf_buf log;
+    unsigned n_stop, n_event, cancel_at;
+    cf_cancel cancel;
+} seen;
+
+static void on_event(const cf_chat_event *ev, void *ud)
+{
+    seen *s = ud;
+    assert_int_equal(s->n_stop, 0); /* nothing after the end */
+    s->n_event++;
+    switch (ev->kind) {
+    case CF_CHAT_TEXT:
+        cf_buf_addf(&s->log, "%.*s|", (int)ev->text.n, ev->text.p);
+        break;
+    case CF_CHAT_THINKING:
+        cf_buf_addf(&s->log, "(%.*s)", (int)ev->text.n, ev->text.p);
+        break;
+    case CF_CHAT_CALL:
+        cf_buf_addf(&s->log, "{%.*s%.*s}", (int)ev->call->name.n,
+                    ev->call->name.p, (int)ev->call->arguments.n,
+                    ev->call->arguments.p);
+        break;
+    case CF_CHAT_CALL_FAILED:
+        cf_buf_addf(&s->log, "{failed %s}", ev->stop.err.text);
+        break;
+    case CF_CHAT_STOP:
+        s->n_stop++;
+        cf_buf_addf(&s->log, "[%s%s%s]", cf_stop_reason_name(ev->stop.reason),
+                    ev->stop.fault != CF_FAULT_NONE ? " " : "",
+                    ev->stop.fault != CF_FAULT_NONE
+                        ? cf_fault_name(ev->stop.fault)
+                        : "");
+        break;
+    case CF_CHAT_PREFILL:
+    case CF_CHAT_TOKEN:
+    case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_USAGE:
+    case CF_CHAT_TIMINGS:
+        break;
+    }
+    if (s->cancel_at != 0 && s->n_event >= s->cancel_at) {
+        atomic_store_explicit(&s->cancel, true, memory_order_relaxed);
+    }
+}
+
+static const json_t *hello(void)
+{
+    static json_t *v;
+    if (v == NULL) {
+        v = json_of("{\"role\":\"user\",\"content\":\"hi\"}");
+    }
+    return v;
+}
+
+typedef struct outcome {
+    cf_status st;
+    seen seen;
+    cf_sent sent;
+    cf_error err;
+} outcome;
+
+static void send_with(outcome *o, cf_conversation *conv, cf_backend *b,
+                      const json_t *message, const cf_turn_options *options,
+                      unsigned cancel_at)
+{
+    memset(o, 0, sizeof *o);
+    cf_sent_init(&o->sent);
+    o->seen.cancel_at = cancel_at;
+    cf_send send = {.message = message,
+                    .options = options,
+                    .fn = on_event,
+                    .ud = &o->seen,
+                    .cancel = &o->seen.cancel};
+    o->st = cf_conversation_send(conv, b, &send, &o->sent, &o->err);
+}
+
+static void forget(outcome *o)
+{
+    cf_sent_deinit(&o->sent);
+    cf_buf_deinit(&o->seen.log);
+}
+
+static cf_turn_status status_of(cf_conversation *conv, cf_uuid id)
+{
+    const cf_turn *t = cf_conversation_find(conv, id);
+    assert_non_null(t);
+    return t->status;
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+static void test_send__success(void **state)
+{
+    (void)state;
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"<think>hm</think>\\n\\nHello "
+                  "w\xC3\xB6rld\",\"chunk\":1,\"usage\":{\"prompt_tokens\":3,"
+                  "\"completion_tokens\":4}}]}",
+                  CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL);
+    outcome o;
+    send_with(&o, conv, b, hello(), NULL, 0);
+    T_OK(o.st, o.err);
+    assert_string_equal(cf_buf_cstr(&o.seen.log),
+                        "(h)(m)\n|\n|H|e|l|l|o| |w|\xC3\xB6|r|l|d|[end]");
+    assert_int_equal(cf_conversation_n_turns(conv), 2);
+    assert_true(cf_uuid_eq(cf_conversation_head(conv), o.sent.reply));
+    assert_int_equal(status_of(conv, o.sent.reply), CF_TURN_OK);
+    const json_t *m = o.sent.response.message;
+    assert_true(cf_str_is(cf_json_get_str(m, "content"), "Hello w\xC3\xB6rld"));
+    assert_true(cf_str_is(cf_json_get_str(m, "reasoning_content"), "hm"));
+    assert_int_equal(o.sent.response.usage.n_total, 7);
+    const cf_turn *t = cf_conversation_find(conv, o.sent.reply);
+    T_TEXT(t->raw.p, t->raw.n, "<think>hm</think>\n\nHello w\xC3\xB6rld");
+    T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n,
+           "user: hi\nassistant:");
+    forget(&o);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+/* Cancelled after each event in turn, and before the first. */
+static void test_send__cancel_at_each_stage(void **state)
+{
+    (void)state;
+    for (unsigned at = 1; at < 14; at++) {
+        cf_backend *b = script_of("{\"replies\":[{\"text\":\"abcdef\","
+                                  "\"chunk\":1},{\"text\":\"next\"}]}",
+                                  CF_TOOLS_NONE);
+        cf_conversation *conv = conversation_of(NULL);
+        outcome o;
+        send_with(&o, conv, b, hello(), NULL, at);
+        assert_int_equal(o.seen.n_stop, 1);
+        if (o.st == CF_OK) { /* it was over before */
+            assert_true(at >= 6);
+        } else {
+            assert_int_equal(o.st, CF_ECANCELLED);
+            assert_int_equal(o.sent.response.stop.reason, CF_STOP_CANCELLED);
+            assert_int_equal(status_of(conv, o.sent.reply), CF_TURN_STOPPED);
+            assert_int_equal(o.sent.response.raw.n, at);
+        }
+        assert_true(cf_uuid_eq(cf_conversation_head(conv), o.sent.reply));
+        forget(&o);
+        send_with(&o, conv, b, hello(), NULL, 0); /* it can go on */
+        T_OK(o.st, o.err);
+        forget(&o);
+        cf_conversation_free(conv);
+        cf_backend_free(b);
+    }
+}
+
+static void test_send__cancelled_before_a_byte(void **state)
+{
+    (void)state;
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL);
+    cf_error err = {0};
+    cf_cancel cancel;
+    atomic_init(&cancel, true);
+    cf_sent sent;
+    cf_sent_init(&sent);
+    cf_send send = {.message = hello(), .cancel = &cancel};
+    T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ECANCELLED);
+    assert_true(cf_uuid_is_nil(sent.reply));
+    assert_true(cf_uuid_is_nil(cf_conversation_head(conv)));
+    assert_int_equal(cf_conversation_n_turns(conv), 1); /* nothing is lost */
+    cf_sent_deinit(&sent);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+static void test_send__failures(void **state)
+{
+    static const struct {
+        const char *name;
+        cf_status st;
+        cf_fault fault;
+    } rows[] = {
+        {"rate_limit", CF_EBUSY, CF_FAULT_RATE_LIMIT},
+        {"authentication", CF_EINVAL, CF_FAULT_AUTHENTICATION},
+        {"model_not_found", CF_ENOTFOUND, CF_FAULT_MODEL_NOT_FOUND},
+        {"network", CF_EIO, CF_FAULT_NETWORK},
+        {"protocol", CF_EFORMAT, CF_FAULT_PROTOCOL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int with_text = 0; with_text < 2; with_text++) {
+            char text[128];
+            snprintf(text, sizeof text,
+                     "{\"replies\":[{%s\"error\":\"%s\"},{\"text\":\"ok\"}]}",
+                     with_text ? "\"text\":\"part\"," : "", rows[i].name);
+            cf_backend *b = script_of(text, CF_TOOLS_NONE);
+            cf_conversation *conv = conversation_of(NULL);
+            outcome o;
+            send_with(&o, conv, b, hello(), NULL, 0);
+            assert_int_equal(o.st, rows[i].st);
+            assert_int_equal(o.sent.response.stop.fault, rows[i].fault);
+            assert_int_equal(o.seen.n_stop, 1);
+            assert_true(cf_uuid_is_nil(cf_conversation_head(conv)));
+            assert_int_equal(cf_uuid_is_nil(o.sent.reply), !with_text);
+            if (with_text) {
+                assert_int_equal(status_of(conv, o.sent.reply), CF_TURN_ERROR);
+            }
+            forget(&o);
+            /* Sent again it is a sibling, not a second message in a row. */
+            send_with(&o, conv, b, hello(), NULL, 0);
+            T_OK(o.st, o.err);
+            T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n,
+                   "user: hi\nassistant:");
+            forget(&o);
+            cf_conversation_free(conv);
+            cf_backend_free(b);
+        }
+    }
+}
+
+static void test_send__stop_strings_and_length(void **state)
+{
+    (void)state;
+    cf_str stop[] = {{"END", 3}, {"\n\n", 2}};
+    cf_turn_options options = {.chat = {.stop = stop, .n_stop = 2}};
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"abEcEND tail\","
+                  "\"chunk\":1},{\"text\":\"abcdef\",\"chunk\":2}]}",
+                  CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL);
+    outcome o;
+    send_with(&o, conv, b, hello(), &options, 0);
+    T_OK(o.st, o.err);
+    assert_string_equal(cf_buf_cstr(&o.seen.log), "a|b|Ec|[stop string]");
+    assert_string_equal(o.sent.response.stop.what, "END");
+    forget(&o);
+    options.chat.n_stop = 0;
+    options.chat.max_tokens = 2;
+    send_with(&o, conv, b, hello(), &options, 0);
+    T_OK(o.st, o.err);
+    assert_string_equal(cf_buf_cstr(&o.seen.log), "ab|cd|[length]");
+    assert_int_equal(status_of(conv, o.sent.reply), CF_TURN_OK);
+    forget(&o);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+static void test_send__bad_options_change_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        float temperature, top_p;
+        const char *text;
+    } rows[] = {
+        {-0.01f, 0, "temperature must be between 0 and 2"},
+        {2.01f, 0, "temperature must be between 0 and 2"},
+        {NAN, 0, "temperature must be between 0 and 2"},
+        {1, 1.01f, "top_p must be between 0 and 1"},
+        {1, NAN, "top_p must be between 0 and 1"},
+    };
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cf_turn_options options = {
+            .chat = {.has_sampling = true,
+                     .sampling = {.temperature = rows[i].temperature,
+                                  .top_p = rows[i].top_p}}};
+        outcome o;
+        send_with(&o, conv, b, hello(), &options, 0);
+        assert_int_equal(o.st, CF_EINVAL);
+        assert_string_equal(o.err.text, rows[i].text);
+        assert_int_equal(o.seen.n_event, 0);
+        assert_int_equal(cf_conversation_n_turns(conv), 0);
+        forget(&o);
+    }
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+static const char tools[] = "[{\"name\":\"f\",\"parameters\":{\"type\":"
+                            "\"object\",\"properties\":{\"x\":{\"type\":"
+                            "\"integer\"}},\"required\":[\"x\"]}}]";
+
+static void test_send__parse_failure(void **state)
+{
+    (void)state;
+    const char *script = "{\"replies\":[{\"text\":\"a <tool_call>{\\\"name\\\""
+                         "</tool_call> b\"}]}";
+    for (int strict = 0; strict < 2; strict++) {
+        cf_backend *b = script_of(script, CF_TOOLS_HERMES);
+        cf_conversation *conv = conversation_of(tools);
+        cf_turn_options options = {.fail_on_parse_error = strict == 1};
+        outcome o;
+        send_with(&o, conv, b, hello(), &options, 0);
+        assert_int_equal(o.st, strict ? CF_EFORMAT : CF_OK);
+        assert_int_equal(status_of(conv, o.sent.reply),
+                         strict ? CF_TURN_ERROR : CF_TURN_OK);
+        assert_int_equal(cf_uuid_is_nil(cf_conversation_head(conv)), strict);
+        assert_int_equal(o.sent.response.status, CF_TOOL_PARSE_ERROR);
+        assert_true(
+            cf_str_is(cf_json_get_str(o.sent.response.message, "content"),
+                      "a <tool_call>{\"name\"</tool_call> b"));
+        forget(&o);
+        cf_conversation_free(conv);
+        cf_backend_free(b);
+    }
+}
+
+static void test_send__pending(void **state)
+{
+    (void)state;
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL);
+    cf_turn_options options = {.is_pending = true};
+    outcome o;
+    send_with(&o, conv, b, hello(), &options, 0);
+    T_OK(o.st, o.err);
+    assert_string_equal(cf_buf_cstr(&o.seen.log), "[pending]");
+    assert_true(cf_uuid_eq(cf_conversation_head(conv), o.sent.message));
+    forget(&o);
+    send_with(&o, conv, b, NULL, NULL, 0);
+    T_OK(o.st, o.err);
+    assert_int_equal(cf_conversation_n_turns(conv), 2);
+    forget(&o);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+/* ---- tree ---------------------------------------------------------------- */
+
+static void test_tree__uuids(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_conversation *conv = conversation_of(NULL);
+    cf_uuid a, b, id;
+    cf_turn turn = {.message = hello()};
+    T_OK(cf_conversation_add(conv, &turn, &a, &err), err);
+    T_OK(cf_conversation_add(conv, &turn, &b, &err), err); /* same content */
+    assert_false(cf_uuid_eq(a, b));
+    turn.id = a;
+    T_FAILS(cf_conversation_add(conv, &turn, &id, &err), CF_EINVAL);
+    assert_int_equal(cf_conversation_n_turns(conv), 2);
+    assert_true(
+        cf_uuid_parse(&turn.id, "6ba7b810-9dad-11d1-80b4-00c04fd430c8", 36));
+    turn.parent = a;
+    T_OK(cf_conversation_add(conv, &turn, &id, &err), err);
+    assert_true(cf_uuid_eq(id, turn.id)); /* a preset UUID is kept */
+    turn.id = cf_uuid_new();
+    turn.parent = cf_uuid_new();
+    T_FAILS(cf_conversation_add(conv, &turn, &id, &err), CF_ENOTFOUND);
+    cf_uuid nil = {{0}};
+    assert_true(cf_uuid_eq(cf_conversation_child(conv, nil, 1)->id, b));
+    assert_null(cf_conversation_child(conv, nil, 2));
+    cf_conversation_free(conv);
+}
+
+static void test_tree__retry_and_clone(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_backend *b = script_of(
+        "{\"replies\":[{\"text\":\"one\"},{\"text\":\"two\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL), *copy = NULL;
+    outcome o;
+    send_with(&o, conv, b, hello(), NULL, 0);
+    cf_uuid user = o.sent.message, first = o.sent.reply;
+    forget(&o);
+    T_OK(cf_conversation_clone(&copy, conv, &err), err);
+    cf_sent sent;
+    cf_sent_init(&sent);
+    cf_send again = {.has_parent = true, .parent = user};
+    T_OK(cf_conversation_send(conv, b, &again, &sent, &err), err);
+    assert_true(cf_uuid_eq(cf_conversation_child(conv, user, 0)->id, first));
+    assert_true(
+        cf_uuid_eq(cf_conversation_child(conv, user, 1)->id, sent.reply));
+    assert_int_equal(cf_conversation_n_turns(conv), 3);
+    assert_int_equal(cf_conversation_n_turns(copy), 2);
+    assert_true(cf_uuid_eq(cf_conversation_head(copy), first));
+    cf_sent_deinit(&sent);
+    cf_conversation_free(copy);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+/* ---- options and roles --------------------------------------------------- */
+
+/* The renderer shows the variable that decides. */
+static cf_status show_thinking(const void *ud, const json_t *context,
+                               cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    (void)ud;
+    (void)err;
+    const json_t *v = json_object_get(context, "enable_thinking");
+    char *text = cf_arena_strndup(arena,
+                                  v == NULL         ? "-"
+                                  : json_is_true(v) ? "1"
+                                                    : "0",
+                                  1);
+    out->text = cf_str_make(text, 1);
+    out->spans = NULL;
+    out->n_spans = 0;
+    return CF_OK;
+}
+
+static char thinking_of(cf_thinking conversation, cf_thinking turn,
+                        const char *preface, const char *extra)
+{
+    cf_error err = {0};
+    json_t *script = json_of("{\"replies\":[{\"text\":\"a\"}]}");
+    json_t *p = preface != NULL ? json_of(preface) : NULL;
+    json_t *x = extra != NULL ? json_of(extra) : NULL;
+    cf_script_options so = {.renderer = {show_thinking, NULL}};
+    cf_backend *b = NULL;
+    cf_conversation *conv = NULL;
+    cf_preface pre = {.extra_context = p};
+    T_OK(cf_backend_script_new(&b, script, &so, &err), err);
+    T_OK(cf_conversation_new(&conv, &pre, &err), err);
+    cf_conversation_set_thinking(conv, conversation);
+    cf_turn_options options = {.chat = {.thinking = turn}, .extra_context = x};
+    cf_send send = {.message = hello(), .options = &options};
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_arena_init(&arena, 0);
+    T_OK(cf_conversation_preview(conv, b, &send, &arena, &prompt, NULL, &err),
+         err);
+    char c = prompt.text.p[0];
+    cf_arena_deinit(&arena);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+    json_decref(script);
+    json_decref(p);
+    json_decref(x);
+    return c;
+}
+
+static void test_options__thinking_precedence(void **state)
+{
+    (void)state;
+    const char *on = "{\"enable_thinking\":true}";
+    const char *off = "{\"enable_thinking\":false}";
+    const cf_thinking no = CF_THINKING_DEFAULT;
+    assert_int_equal(thinking_of(no, no, NULL, NULL), '-');
+    assert_int_equal(thinking_of(no, no, on, NULL), '1');
+    assert_int_equal(thinking_of(CF_THINKING_OFF, no, on, NULL), '0');
+    assert_int_equal(thinking_of(CF_THINKING_OFF, CF_THINKING_ON, off, NULL),
+                     '1');
+    assert_int_equal(thinking_of(CF_THINKING_ON, CF_THINKING_ON, on, off), '0');
+}
+
+static void test_roles__mapping(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *from, *to;
+    } rows[] = {
+        {"", "developer", "system"},
+        {"role == 'developer'", "developer", "developer"},
+        {"", "agent", "assistant"},
+        {"", "mcp_response", "tool"},
+        {"", "pcp_response", "tool"},
+        {"", "tool_response", "tool"},
+        {"'tool_response'", "tool", "tool_response"},
+        {"'model'", "assistant", "model"},
+        {"'model' 'assistant'", "assistant", "assistant"},
+        {"", "user", "user"},
+        {"", "narrator", "narrator"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cf_role_map map;
+        cf_role_map_init(&map, cf_str_from(rows[i].source));
+        cf_str to = cf_role_map_get(&map, cf_str_from(rows[i].from));
+        T_TEXT(to.p, to.n, rows[i].to);
+    }
+}
+
+static void test_response__merge(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_chat_response a, b, out;
+    cf_chat_response_init(&a);
+    cf_chat_response_init(&b);
+    cf_chat_response_init(&out);
+    T_OK(cf_chat_response_merge(&out, NULL, 0, &err), err);
+    assert_true(cf_str_is(cf_json_get_str(out.message, "content"), ""));
+    a.message = json_of("{\"role\":\"assistant\",\"content\":\"Hello\"}");
+    a.usage = (cf_usage){1, 2, 3, 0, true};
+    b.message = json_of("{\"role\":\"assistant\",\"content\":\"World\","
+                        "\"tool_calls\":[{}]}");
+    const cf_chat_response *in[] = {&a, &b};
+    T_OK(cf_chat_response_merge(&out, in, 2, &err), err);
+    assert_true(
+        cf_str_is(cf_json_get_str(out.message, "content"), "Hello\nWorld"));
+    assert_int_equal(
+        json_array_size(json_object_get(out.message, "tool_calls")), 1);
+    assert_int_equal(out.usage.n_total, 3);
+    assert_true(out.usage.is_known);
+    cf_chat_response_deinit(&a);
+    cf_chat_response_deinit(&b);
+    cf_chat_response_deinit(&out);
+}
+
+/* ---- the tool loop ------------------------------------------------------- */
+
+typedef struct desk {
+    unsigned n_asked, n_run, refuse;
+    cf_buf log;
+} desk;
+
+static cf_call_verdict decide(void *ud, const cf_pending_call *call,
+                              cf_buf *reason)
+{
+    desk *d = ud;
+    (void)call;
+    d->n_asked++;
+    if (d->refuse > 0) {
+        d->refuse--;
+        cf_buf_adds(reason, "not today");
+        return CF_CALL_REFUSE;
+    }
+    return CF_CALL_RUN;
+}
+
+static cf_status run_call(void *ud, const cf_pending_call *call,
+                          json_t **result, cf_error *err)
+{
+    desk *d = ud;
+    d->n_run++;
+    json_t *canned = json_of("{\"f\":{\"ok\":true}}");
+    cf_status st = cf_tool_canned(canned, call->name, result, err);
+    json_decref(canned);
+    return st;
+}
+
+static void done_call(void *ud, const cf_pending_call *call, const json_t *v)
+{
+    desk *d = ud;
+    cf_buf_addf(&d->log, "%u:", call->round);
+    cf_json_write(&d->log, v);
+    cf_buf_addc(&d->log, ' ');
+}
+
+static cf_status run_loop(cf_conversation *conv, const char *script, desk *d,
+                          uint32_t max_rounds, cf_sent *sent, cf_error *err)
+{
+    cf_backend *b = script_of(script, CF_TOOLS_HERMES);
+    cf_tool_loop loop = {.max_rounds = max_rounds,
+                         .decide = decide,
+                         .run = run_call,
+                         .done = done_call,
+                         .ud = d};
+    cf_send send = {.message = hello()};
+    cf_sent_init(sent);
+    cf_status st = cf_conversation_run(conv, b, &send, &loop, sent, err);
+    cf_backend_free(b);
+    return st;
+}
+
+#define CALL(args)                                    \
+    "{\"text\":\"<tool_call>{\\\"name\\\":\\\"f\\\"," \
+    "\\\"arguments\\\":" args "}</tool_call>\"}"
+
+static void test_loop__rounds(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_sent sent;
+    desk d = {.refuse = 1};
+    cf_conversation *conv = conversation_of(tools);
+    const char *script = "{\"replies\":[" CALL("{\\\"x\\\":1}") "," CALL(
+        "{\\\"y\\\":1}") "," CALL("{\\\"x\\\":2}") ",{\"text\":\"done\"}]}";
+    T_OK(run_loop(conv, script, &d, 0, &sent, &err), err);
+    assert_int_equal(d.n_asked, 2);
+    assert_int_equal(d.n_run, 1);
+    assert_string_equal(
+        cf_buf_cstr(&d.log),
+        "1:{\"error\":\"not today\"} "
+        "2:{\"error\":\"INVALID_PARAMETER_NAME at y: no parameter has this "
+        "name; MISSING_REQUIRED_PARAMETER at x: this parameter is required\"} "
+        "3:{\"ok\":true} ");
+    assert_int_equal(cf_conversation_n_turns(conv), 8);
+    assert_true(
+        cf_str_is(cf_json_get_str(sent.response.message, "content"), "done"));
+    cf_sent_deinit(&sent);
+    cf_buf_deinit(&d.log);
+    cf_conversation_free(conv);
+}
+
+static void test_loop__limit(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_sent sent;
+    desk d = {0};
+    cf_conversation *conv = conversation_of(tools);
+    T_FAILS(run_loop(conv, "{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", &d, 3,
+                     &sent, &err),
+            CF_ELIMIT);
+    assert_int_equal(d.n_run, 3);
+    assert_true(cf_uuid_eq(cf_conversation_head(conv), sent.reply));
+    cf_sent_deinit(&sent);
+    cf_buf_deinit(&d.log);
+    cf_conversation_free(conv);
+}
+
+static void test_exec__ends(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    json_t *arguments = json_of("{\"x\":[1,\"\xC3\xA9\"]}");
+    cf_pending_call call = {.name = {"f", 1}, .arguments = arguments};
+    json_t *v = NULL;
+    cf_tool_exec cat = {.command = "cat"};
+    T_OK(cf_tool_exec_run(&cat, &call, &v, &err), err);
+    assert_true(json_equal(json_object_get(v, "arguments"), arguments));
+    json_decref(v);
+    cf_tool_exec text = {.command = "printf 'it is \\377 warm'"};
+    T_OK(cf_tool_exec_run(&text, &call, &v, &err), err);
+    assert_string_equal(json_string_value(v), "it is \xEF\xBF\xBD warm");
+    json_decref(v);
+    cf_tool_exec bad = {.command = "echo no >&2; echo reason >&2; exit 3"};
+    T_FAILS(cf_tool_exec_run(&bad, &call, &v, &err), CF_EIO);
+    assert_string_equal(err.text, "the command ended with status 3: reason");
+    cf_tool_exec slow = {.command = "sleep 60 & sleep 60", .timeout_ms = 50};
+    T_FAILS(cf_tool_exec_run(&slow, &call, &v, &err), CF_ELIMIT);
+    cf_tool_exec much = {.command = "yes", .max_output = 1000};
+    T_FAILS(cf_tool_exec_run(&much, &call, &v, &err), CF_ELIMIT);
+    cf_cancel cancel;
+    atomic_init(&cancel, true);
+    cf_tool_exec stop = {.command = "sleep 60", .cancel = &cancel};
+    T_FAILS(cf_tool_exec_run(&stop, &call, &v, &err), CF_ECANCELLED);
+    json_decref(arguments);
+}
+
+/* ---- from another thread ------------------------------------------------- */
+
+static void *set_cancel(void *ud)
+{
+    atomic_store_explicit((cf_cancel *)ud, true, memory_order_relaxed);
+    return NULL;
+}
+
+static void test_send__cancel_from_a_thread(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_backend *b = script_of("{\"replies\":[{\"text\":\"abcdefghijkl\","
+                              "\"chunk\":1,\"delay_ms\":30000}]}",
+                              CF_TOOLS_NONE);
+    cf_conversation *conv = conversation_of(NULL);
+    cf_cancel cancel;
+    atomic_init(&cancel, false);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, set_cancel, &cancel), 0);
+    cf_sent sent;
+    cf_sent_init(&sent);
+    cf_send send = {.message = hello(), .cancel = &cancel};
+    T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ECANCELLED);
+    pthread_join(thread, NULL);
+    cf_sent_deinit(&sent);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_send__success),
+        cmocka_unit_test(test_send__cancel_at_each_stage),
+        cmocka_unit_test(test_send__cancelled_before_a_byte),
+        cmocka_unit_test(test_send__failures),
+        cmocka_unit_test(test_send__stop_strings_and_length),
+        cmocka_unit_test(test_send__bad_options_change_nothing),
+        cmocka_unit_test(test_send__parse_failure),
+        cmocka_unit_test(test_send__pending),
+        cmocka_unit_test(test_tree__uuids),
+        cmocka_unit_test(test_tree__retry_and_clone),
+        cmocka_unit_test(test_options__thinking_precedence),
+        cmocka_unit_test(test_roles__mapping),
+        cmocka_unit_test(test_response__merge),
+        cmocka_unit_test(test_loop__rounds),
+        cmocka_unit_test(test_loop__limit),
+        cmocka_unit_test(test_exec__ends),
+        cmocka_unit_test(test_send__cancel_from_a_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
