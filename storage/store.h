@@ -25,6 +25,7 @@
 
 #include "core/api/message.h"
 #include "core/api/sampling.h"
+#include "core/api/session.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/status.h"

@@ -202,6 +202,14 @@ CF_MUST_USE cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out,
 CF_MUST_USE cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
                                         cf_store_conv *out, cf_error *err);
 
+/* ---- store_search.c ------------------------------------------------------*/
+
+/* The filters of q, those in its text included (they point into it); what is
+ * left of the text as an FTS5 query, empty when nothing is. */
+CF_MUST_USE cf_status cf_search__read(const cf_store_query *q,
+                                      cf_store_query *out, cf_buf *title_words,
+                                      cf_error *err);
+
 /* ---- small things --------------------------------------------------------*/
 
 /* Deep copies into an arena, which is marked when memory is out. */

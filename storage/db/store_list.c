@@ -115,7 +115,7 @@ static void add_int(list_text *q, const char *where, int64_t v)
 }
 
 /* "x%" patterns would need escaping; prefixes are compared as ranges. */
-static void add_filters(list_text *t, const cf_store_query *q)
+static void add_filters(list_text *t, const cf_store_query *q, cf_str words)
 {
     add_int(t, " WHERE c.place = ?", (int64_t)q->place);
     add_str(t, " AND c.id IN (SELECT conversation_id FROM tag WHERE name = ?)",
@@ -134,6 +134,10 @@ static void add_filters(list_text *t, const cf_store_query *q)
             " AND c.id IN (SELECT tt.conversation_id FROM tool_call k JOIN "
             "turn tt ON tt.id = k.turn_id WHERE k.name = ?)",
             q->tool);
+    add_str(t,
+            " AND c.id IN (SELECT rowid FROM title_words WHERE title_words "
+            "MATCH ?)",
+            words);
     if (q->after_ms != 0) {
         add_int(t, " AND c.created_ms >= ?", q->after_ms);
     }
@@ -184,8 +188,9 @@ static cf_status read_list(cf_sql *sql, sqlite3_stmt *st, size_t limit,
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-static cf_status list(cf_sql *sql, const cf_store_query *q, cf_arena *a,
-                      const cf_store_conv **rows, size_t *n, cf_error *err)
+static cf_status list(cf_sql *sql, const cf_store_query *q, cf_str words,
+                      cf_arena *a, const cf_store_conv **rows, size_t *n,
+                      cf_error *err)
 {
     size_t limit = q->limit != 0 ? q->limit : 100;
     limit = limit < 100000 ? limit : 100000;
@@ -195,7 +200,7 @@ static cf_status list(cf_sql *sql, const cf_store_query *q, cf_arena *a,
                         "FROM conversation c LEFT JOIN turn h ON h.id = "
                         "c.head_id WHERE c.id IN (SELECT c.id FROM "
                         "conversation c");
-    add_filters(&t, q);
+    add_filters(&t, q, words);
     add_order(&t, q);
     add_int(&t, " LIMIT ?", (int64_t)limit);
     add_int(&t, " OFFSET ?)",
@@ -229,9 +234,18 @@ cf_status cf_store_list(cf_store *s, const cf_store_query *q, cf_arena *arena,
                         const cf_store_conv **rows, size_t *n, cf_error *err)
 {
     cf_reader *r;
-    CF_TRY(cf_store__take(s, &r, q->max_ms, err));
-    cf_status st = list(&r->sql, q, arena, rows, n, err);
-    cf_store__give(s, r);
+    cf_store_query all;
+    cf_buf words = CF_BUF_INIT;
+    cf_status st = cf_search__read(q, &all, &words, err);
+    if (st == CF_OK) {
+        st = cf_store__take(s, &r, q->max_ms, err);
+    }
+    if (st == CF_OK) {
+        st = list(&r->sql, &all, cf_str_make(cf_buf_cstr(&words), words.n),
+                  arena, rows, n, err);
+        cf_store__give(s, r);
+    }
+    cf_buf_deinit(&words);
     return st;
 }
 

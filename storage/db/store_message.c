@@ -255,10 +255,8 @@ static cf_status take_apart(cf_msg *m, json_t *msg, cf_error *err)
     }
     take_texts(m, msg);
     m->is_plain = is_plain(msg);
-    /* Only parts of a content list carry files worth keeping apart. */
-    json_t *content = json_object_get(msg, "content");
-    if (json_is_array(content) && !mentions_key(msg)) {
-        CF_TRY(take_blobs(m, content, err));
+    if (!m->is_plain && !mentions_key(msg)) {
+        CF_TRY(take_blobs(m, msg, err));
     }
     cf_json_write(&m->body, msg);
     if (m->body.failed || m->text.failed || m->tool_text.failed ||
@@ -525,7 +523,7 @@ cf_status cf_msg__join(cf_sql *sql, int64_t id, cf_str role, cf_str text,
     }
     json_t *msg;
     CF_TRY(cf_json_read(&msg, body.p, body.n, err));
-    cf_status st = put_back(sql, id, json_object_get(msg, "content"), err);
+    cf_status st = put_back(sql, id, msg, err);
     if (st == CF_OK) {
         cf_json_write(&b, msg);
         st = to_arena(&b, arena, out, err);

@@ -160,10 +160,10 @@ cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
 {
     int64_t version;
     int last = upto != 0 ? upto : cf_store__version();
-    bool has_backup = false;
     CF_TRY(get_version(sql, &version, err));
+    bool has_backup = version == 0; /* a new file has nothing to lose */
     while (version >= 0 && version < last) {
-        if (version > 0 && !has_backup) {
+        if (!has_backup) {
             CF_TRY(back_up(sql, path, version, err));
             has_backup = true;
         }

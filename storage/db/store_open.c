@@ -386,13 +386,13 @@ void cf_store_close(cf_store *s)
     }
     cf_writer__stop(s);
     cf_live__release(s);
-    cf_sql__close(&s->w);
     while (s->idle != NULL) {
         cf_reader *r = s->idle;
         s->idle = r->next;
         cf_sql__close(&r->sql);
         cf_free(r);
     }
+    cf_sql__close(&s->w); /* the last to close tidies the log away */
     while (s->streams != NULL) {
         cf_stream *st = s->streams;
         s->streams = st->next;

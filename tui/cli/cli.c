@@ -19,6 +19,12 @@ const cf_cli_command cf_cli_commands[] = {
     {"tokenize", "[TEXT]", "show the tokens of a text, or the text of ids",
      cf_cmd_tokenize},
     {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
+    {"history", "ACTION [ARGUMENT ...]",
+     "list, show, search, fork, tag and remove saved conversations, export "
+     "and import them",
+     cf_cmd_history},
+    {"db", "check|backup FILE|path", "care for the history database",
+     cf_cmd_db},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},

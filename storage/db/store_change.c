@@ -1,0 +1,571 @@
+/*
+ * store_change.c - titles, tags, ratings, notes, places; forks; undo.
+ *
+ * A change is a JSON object; the operation log keeps the change and the one
+ * that takes it back, in the same form, so that undoing is applying.
+ */
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/os.h"
+#include "storage/db/store_int.h"
+#include "storage/db/store_message.h"
+
+enum { LOG_MAX = 10000 }; /* entries kept */
+
+typedef enum change_kind {
+    CHANGE_TITLE,
+    CHANGE_PLACE,
+    CHANGE_TAG,
+    CHANGE_UNTAG,
+    CHANGE_RATING,
+    CHANGE_NOTE
+} change_kind;
+
+static const char *const kind_names[] = {"title", "place",  "tag",
+                                         "untag", "rating", "note"};
+
+typedef struct change {
+    change_kind kind;
+    cf_uuid id; /* of a turn for ratings and notes, else a conversation */
+    cf_str text;
+    int64_t n;
+} change;
+
+static bool is_about_turn(change_kind kind)
+{
+    return kind == CHANGE_RATING || kind == CHANGE_NOTE;
+}
+
+static void write_change(cf_buf *out, const change *c)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, c->id);
+    cf_buf_addf(out, "{\"do\":\"%s\",\"id\":\"%s\",\"n\":%lld,\"text\":",
+                kind_names[c->kind], id, (long long)c->n);
+    cf_json_write_str(out, c->text);
+    cf_buf_addc(out, '}');
+}
+
+static cf_status read_change(change *out, const json_t *v, cf_error *err)
+{
+    cf_str name = cf_json_get_str(v, "do");
+    cf_str id = cf_json_get_str(v, "id");
+    size_t kind = 0;
+    while (kind <= CHANGE_NOTE && !cf_str_is(name, kind_names[kind])) {
+        kind++;
+    }
+    if (kind > CHANGE_NOTE || !cf_uuid_parse(&out->id, id.p, id.n)) {
+        return cf_fail(err, CF_EFORMAT, "the operation log is damaged");
+    }
+    out->kind = (change_kind)kind;
+    out->text = cf_json_get_str(v, "text");
+    out->n = json_integer_value(json_object_get(v, "n"));
+    return CF_OK;
+}
+
+/* ---- applying ------------------------------------------------------------*/
+
+static cf_status read_text(cf_sql *sql, const char *text, int64_t row,
+                           cf_arena *a, cf_str *out, cf_error *err)
+{
+    sqlite3_stmt *st;
+    bool has_row;
+    *out = cf_str_make("", 0);
+    CF_TRY(cf_sql__query(sql, &st, err, text, "i", row));
+    CF_TRY(cf_sql__step(sql, st, &has_row, err));
+    if (has_row) {
+        cf_str got = cf_sql__str(st, 0, a);
+        *out = got.p != NULL ? got : *out;
+        cf_sql__done(st);
+    }
+    return a->failed ? cf_sql__oom(err) : CF_OK;
+}
+
+/* What would take the change back; *is_noop when it changes nothing. */
+static cf_status invert(cf_sql *sql, const change *c, int64_t row, cf_arena *a,
+                        change *back, bool *is_noop, cf_error *err)
+{
+    int64_t n = 0;
+    *back = *c;
+    *is_noop = false;
+    switch (c->kind) {
+    case CHANGE_TITLE:
+        CF_TRY(read_text(sql, "SELECT title FROM conversation WHERE id = ?",
+                         row, a, &back->text, err));
+        *is_noop = cf_str_eq(back->text, c->text);
+        break;
+    case CHANGE_NOTE:
+        CF_TRY(read_text(sql, "SELECT note FROM turn WHERE id = ?", row, a,
+                         &back->text, err));
+        *is_noop = cf_str_eq(back->text, c->text);
+        break;
+    case CHANGE_PLACE:
+        CF_TRY(cf_sql__int(sql, &back->n, 0, err,
+                           "SELECT place FROM conversation WHERE id = ?", "i",
+                           row));
+        *is_noop = back->n == c->n;
+        break;
+    case CHANGE_RATING:
+        CF_TRY(cf_sql__int(sql, &back->n, 0, err,
+                           "SELECT rating FROM turn WHERE id = ?", "i", row));
+        *is_noop = back->n == c->n;
+        break;
+    case CHANGE_TAG:
+    case CHANGE_UNTAG:
+        CF_TRY(cf_sql__int(sql, &n, 0, err,
+                           "SELECT 1 FROM tag WHERE conversation_id = ? AND "
+                           "name = ?",
+                           "is", row, c->text));
+        back->kind = c->kind == CHANGE_TAG ? CHANGE_UNTAG : CHANGE_TAG;
+        *is_noop = (n != 0) == (c->kind == CHANGE_TAG);
+        break;
+    }
+    return CF_OK;
+}
+
+static cf_status apply(cf_sql *sql, const change *c, int64_t row, cf_error *err)
+{
+    cf_str text = c->text.n != 0 ? c->text : cf_str_make(NULL, 0);
+    switch (c->kind) {
+    case CHANGE_TITLE:
+        return cf_rows__set_title(sql, row, c->text, err);
+    case CHANGE_PLACE:
+        return cf_sql__run(sql, err,
+                           "UPDATE conversation SET place = ? WHERE id = ?",
+                           "ii", c->n, row);
+    case CHANGE_TAG:
+        return cf_sql__run(sql, err, "INSERT OR IGNORE INTO tag VALUES(?, ?)",
+                           "is", row, c->text);
+    case CHANGE_UNTAG:
+        return cf_sql__run(sql, err,
+                           "DELETE FROM tag WHERE conversation_id = ? AND "
+                           "name = ?",
+                           "is", row, c->text);
+    case CHANGE_RATING:
+        return cf_sql__run(sql, err,
+                           "UPDATE turn SET rating = nullif(?, 0) WHERE id = ?",
+                           "ii", c->n, row);
+    case CHANGE_NOTE:
+        return cf_sql__run(sql, err, "UPDATE turn SET note = ? WHERE id = ?",
+                           "si", text, row);
+    }
+    return CF_OK;
+}
+
+static cf_status find_row(cf_sql *sql, const change *c, int64_t *row,
+                          cf_error *err)
+{
+    return is_about_turn(c->kind) ? cf_rows__turn_id(sql, c->id, row, err)
+                                  : cf_rows__conv_id(sql, c->id, row, err);
+}
+
+static cf_status log_change(cf_sql *sql, const change *done, const change *back,
+                            cf_error *err)
+{
+    cf_buf a = CF_BUF_INIT;
+    cf_buf b = CF_BUF_INIT;
+    write_change(&a, done);
+    write_change(&b, back);
+    cf_status st =
+        a.failed || b.failed
+            ? cf_sql__oom(err)
+            : cf_sql__run(sql, err,
+                          "INSERT INTO oplog(at_ms, op, undo) VALUES(?, ?, ?)",
+                          "iss", cf_os_now_ms(), cf_str_make(a.p, a.n),
+                          cf_str_make(b.p, b.n));
+    cf_buf_deinit(&a);
+    cf_buf_deinit(&b);
+    CF_TRY(st);
+    return cf_sql__run(sql, err, "DELETE FROM oplog WHERE id <= ?", "i",
+                       sqlite3_last_insert_rowid(sql->db) - LOG_MAX);
+}
+
+static cf_status do_change(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    const change *c = arg;
+    int64_t row;
+    change back;
+    bool is_noop;
+    CF_TRY(find_row(sql, c, &row, err));
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_status st = invert(sql, c, row, &a, &back, &is_noop, err);
+    if (st == CF_OK && !is_noop) {
+        st = apply(sql, c, row, err);
+        if (st == CF_OK) {
+            st = log_change(sql, c, &back, err);
+        }
+    }
+    cf_arena_deinit(&a);
+    return st;
+}
+
+cf_status cf_store_set_title(cf_store *s, cf_uuid conv, cf_str title,
+                             cf_error *err)
+{
+    change c = {CHANGE_TITLE, conv, title, 0};
+    return cf_op__call(s, do_change, &c, err);
+}
+
+cf_status cf_store_set_place(cf_store *s, cf_uuid conv, cf_store_place place,
+                             cf_error *err)
+{
+    change c = {CHANGE_PLACE, conv, {NULL, 0}, (int64_t)place};
+    return cf_op__call(s, do_change, &c, err);
+}
+
+cf_status cf_store_set_tag(cf_store *s, cf_uuid conv, cf_str tag, bool is_on,
+                           cf_error *err)
+{
+    if (tag.n == 0 || tag.n > 200 || memchr(tag.p, 0, tag.n) != NULL) {
+        return cf_fail(err, CF_EINVAL, "a tag has 1 to 200 bytes");
+    }
+    change c = {is_on ? CHANGE_TAG : CHANGE_UNTAG, conv, tag, 0};
+    return cf_op__call(s, do_change, &c, err);
+}
+
+cf_status cf_store_set_rating(cf_store *s, cf_uuid turn, int rating,
+                              cf_error *err)
+{
+    change c = {CHANGE_RATING, turn, {NULL, 0}, rating};
+    return cf_op__call(s, do_change, &c, err);
+}
+
+cf_status cf_store_set_note(cf_store *s, cf_uuid turn, cf_str note,
+                            cf_error *err)
+{
+    change c = {CHANGE_NOTE, turn, note, 0};
+    return cf_op__call(s, do_change, &c, err);
+}
+
+static cf_status do_set_head(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    const cf_uuid *turn = arg;
+    int64_t id;
+    CF_TRY(cf_rows__turn_id(sql, *turn, &id, err));
+    return cf_sql__run(sql, err,
+                       "UPDATE conversation SET head_id = ?1 WHERE id = "
+                       "(SELECT conversation_id FROM turn WHERE id = ?1)",
+                       "i", id);
+}
+
+cf_status cf_store_set_head(cf_store *s, cf_uuid turn, cf_error *err)
+{
+    return cf_op__call(s, do_set_head, &turn, err);
+}
+
+/* ---- undo ----------------------------------------------------------------*/
+
+static void describe(cf_buf *out, const change *done)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, done->id);
+    switch (done->kind) {
+    case CHANGE_PLACE:
+        cf_buf_adds(out, done->n == 2   ? "moved to the trash: "
+                         : done->n == 1 ? "archived: "
+                                        : "taken back: ");
+        break;
+    case CHANGE_RATING:
+        cf_buf_addf(out, "rated %lld: ", (long long)done->n);
+        break;
+    default:
+        cf_buf_addf(out, "%s '%.*s': ", kind_names[done->kind],
+                    (int)(done->text.n < 80 ? done->text.n : 80),
+                    done->text.p != NULL ? done->text.p : "");
+    }
+    cf_buf_adds(out, id);
+}
+
+static cf_status parse_changes(cf_str op, cf_str undo, json_t **v, change *c,
+                               cf_error *err)
+{
+    CF_TRY(cf_json_read(&v[0], op.p, op.n, err));
+    CF_TRY(cf_json_read(&v[1], undo.p, undo.n, err));
+    CF_TRY(read_change(&c[0], v[0], err));
+    return read_change(&c[1], v[1], err);
+}
+
+static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
+                          cf_buf *what, cf_error *err)
+{
+    json_t *v[2] = {NULL, NULL};
+    change c[2];
+    cf_status st = parse_changes(op, undo, v, c, err);
+    if (st == CF_OK) {
+        int64_t row;
+        st = find_row(sql, &c[1], &row, err);
+        if (st == CF_OK) {
+            st = apply(sql, &c[1], row, err);
+        } else if (st == CF_ENOTFOUND) {
+            st = CF_OK; /* purged since: nothing is left to take back */
+        }
+    }
+    if (st == CF_OK) {
+        st =
+            cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?",
+                        "i", entry);
+    }
+    if (st == CF_OK) {
+        cf_buf_reset(what);
+        describe(what, &c[0]);
+        st = cf_buf_check(what, err);
+    }
+    json_decref(v[0]);
+    json_decref(v[1]);
+    return st;
+}
+
+static cf_status do_undo(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    sqlite3_stmt *st;
+    bool has_row;
+    CF_TRY(cf_sql__query(sql, &st, err,
+                         "SELECT id, op, undo FROM oplog WHERE is_undone = 0 "
+                         "ORDER BY id DESC LIMIT 1",
+                         ""));
+    CF_TRY(cf_sql__step(sql, st, &has_row, err));
+    if (!has_row) {
+        return cf_fail(err, CF_ENOTFOUND, "nothing to undo");
+    }
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    int64_t id = sqlite3_column_int64(st, 0);
+    cf_str op = cf_sql__str(st, 1, &a);
+    cf_str undo = cf_sql__str(st, 2, &a);
+    cf_sql__done(st);
+    cf_status status =
+        a.failed ? cf_sql__oom(err) : undo_one(sql, id, op, undo, arg, err);
+    cf_arena_deinit(&a);
+    return status;
+}
+
+cf_status cf_store_undo(cf_store *s, cf_buf *what, cf_error *err)
+{
+    return cf_op__call(s, do_undo, what, err);
+}
+
+/* ---- forks ---------------------------------------------------------------*/
+
+typedef struct fork_arg {
+    cf_uuid turn, out;
+} fork_arg;
+
+static cf_status copy_turn_row(cf_sql *sql, int64_t from, int64_t conv,
+                               int64_t parent, int64_t ordinal, int64_t *id,
+                               cf_error *err)
+{
+    CF_TRY(cf_sql__run(
+        sql, err,
+        "INSERT INTO turn(uuid, conversation_id, parent_id, ordinal, "
+        "message_id, status, edited_from, fork_of, fork_token, forced_ids, "
+        "rating, note, created_ms, finished_ms, source) SELECT ?1, ?2, "
+        "nullif(?3, 0), ?4, message_id, CASE status WHEN 'streaming' THEN "
+        "'interrupted' ELSE status END, NULL, fork_of, fork_token, "
+        "forced_ids, rating, note, created_ms, finished_ms, source "
+        "FROM turn WHERE id = ?5",
+        "uiiii", cf_uuid_new(), conv, parent, ordinal, from));
+    *id = sqlite3_last_insert_rowid(sql->db);
+    CF_TRY(cf_sql__run(
+        sql, err,
+        "INSERT INTO run(turn_id, engine, model, model_hash, template_id, "
+        "vars, options, constraint_spec, seed, n_threads, isa, is_exact, "
+        "prompt_hash, prompt_bytes, n_prompt, n_kept, n_new, n_reply, "
+        "diverged_at, load_us, render_us, prefill_us, first_us, decode_us, "
+        "stop_reason, error, prompt_ids, reply_ids, raw, chunks, token_us, "
+        "trace) SELECT ?, engine, model, model_hash, template_id, vars, "
+        "options, constraint_spec, seed, n_threads, isa, is_exact, "
+        "prompt_hash, prompt_bytes, n_prompt, n_kept, n_new, n_reply, "
+        "diverged_at, load_us, render_us, prefill_us, first_us, decode_us, "
+        "stop_reason, error, prompt_ids, reply_ids, raw, chunks, token_us, "
+        "trace FROM run WHERE turn_id = ?",
+        "ii", *id, from));
+    CF_TRY(cf_sql__run(sql, err,
+                       "INSERT INTO run_tool SELECT ?, n, tool_id FROM "
+                       "run_tool WHERE turn_id = ?",
+                       "ii", *id, from));
+    return cf_sql__run(
+        sql, err,
+        "INSERT INTO tool_call SELECT ?, n, call_id, name, arguments, "
+        "byte_from, byte_to, token_from, token_to, status, findings, "
+        "parse_error, error_at, state, NULL, result, started_ms, duration_us, "
+        "exit_code, is_mocked FROM tool_call WHERE turn_id = ?",
+        "ii", *id, from);
+}
+
+/* Rows from the first turn to `leaf`, first one first. */
+static cf_status path_rows(cf_sql *sql, int64_t leaf, cf_arena *a,
+                           int64_t **out, size_t *n, cf_error *err)
+{
+    int64_t count;
+    CF_TRY(cf_sql__int(sql, &count, 0, err,
+                       "SELECT count(*) FROM turn WHERE conversation_id = "
+                       "(SELECT conversation_id FROM turn WHERE id = ?)",
+                       "i", leaf));
+    int64_t *v = cf_arena_calloc(a, (size_t)(count > 0 ? count : 1), sizeof *v);
+    if (v == NULL) {
+        return cf_sql__oom(err);
+    }
+    size_t at = (size_t)count;
+    for (int64_t row = leaf; row != 0;) {
+        if (at == 0) {
+            return cf_fail(err, CF_EFORMAT,
+                           "the database is damaged: turns "
+                           "form a circle");
+        }
+        v[--at] = row;
+        CF_TRY(cf_sql__int(sql, &row, 0, err,
+                           "SELECT parent_id FROM turn WHERE id = ?", "i",
+                           row));
+    }
+    *out = v + at;
+    *n = (size_t)count - at;
+    return CF_OK;
+}
+
+static cf_status fork_conv(cf_sql *sql, int64_t turn, const fork_arg *f,
+                           int64_t *conv, cf_error *err)
+{
+    int64_t now = cf_os_now_ms();
+    CF_TRY(cf_sql__run(
+        sql, err,
+        "INSERT INTO conversation(uuid, title, preview, created_ms, "
+        "updated_ms, forked_from, preface, model, template_hash, status) "
+        "SELECT ?1, title, preview, ?2, ?2, ?3, preface, model, "
+        "template_hash, status FROM conversation WHERE id = "
+        "(SELECT conversation_id FROM turn WHERE id = ?4)",
+        "uiui", f->out, now, f->turn, turn));
+    *conv = sqlite3_last_insert_rowid(sql->db);
+    return cf_rows__title_words(sql, *conv, true, err);
+}
+
+static cf_status do_fork(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    const fork_arg *f = arg;
+    int64_t turn, conv;
+    CF_TRY(cf_rows__turn_id(sql, f->turn, &turn, err));
+    CF_TRY(fork_conv(sql, turn, f, &conv, err));
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    int64_t *rows;
+    size_t n = 0;
+    cf_status st = path_rows(sql, turn, &a, &rows, &n, err);
+    int64_t parent = 0;
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        int64_t id = 0;
+        st =
+            copy_turn_row(sql, rows[i], conv, parent, (int64_t)i + 1, &id, err);
+        parent = id;
+    }
+    cf_arena_deinit(&a);
+    CF_TRY(st);
+    CF_TRY(cf_sql__run(sql, err,
+                       "UPDATE conversation SET n_turns = ?, head_id = ? "
+                       "WHERE id = ?",
+                       "iii", (int64_t)n, parent, conv));
+    change done = {CHANGE_PLACE, f->out, {NULL, 0}, CF_PLACE_LIVE};
+    change back = {CHANGE_PLACE, f->out, {NULL, 0}, CF_PLACE_TRASH};
+    return log_change(sql, &done, &back, err);
+}
+
+cf_status cf_store_fork(cf_store *s, cf_uuid turn, cf_uuid *out, cf_error *err)
+{
+    fork_arg f = {turn, cf_uuid_new()};
+    CF_TRY(cf_op__call(s, do_fork, &f, err));
+    *out = f.out;
+    return CF_OK;
+}
+
+/* ---- purging -------------------------------------------------------------*/
+
+static cf_status collect_messages(cf_sql *sql, const int64_t *v, size_t n,
+                                  cf_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        CF_TRY(cf_msg__collect(sql, v[i], err));
+    }
+    CF_TRY(cf_sql__run(sql, err,
+                       "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM "
+                       "message_blob WHERE blob_id = blob.id)",
+                       ""));
+    return cf_sql__run(sql, err,
+                       "DELETE FROM tool WHERE NOT EXISTS (SELECT 1 FROM "
+                       "run_tool WHERE tool_id = tool.id)",
+                       "");
+}
+
+static cf_status messages_of(cf_sql *sql, int64_t conv, cf_arena *a,
+                             int64_t **out, size_t *n, cf_error *err)
+{
+    int64_t count;
+    CF_TRY(cf_sql__int(sql, &count, 0, err,
+                       "SELECT count(*) FROM turn WHERE conversation_id = ?",
+                       "i", conv));
+    int64_t *v = cf_arena_calloc(a, (size_t)(count > 0 ? count : 1), sizeof *v);
+    if (v == NULL) {
+        return cf_sql__oom(err);
+    }
+    sqlite3_stmt *st;
+    bool has_row = true;
+    *n = 0;
+    CF_TRY(cf_sql__query(sql, &st, err,
+                         "SELECT message_id FROM turn WHERE conversation_id = "
+                         "?",
+                         "i", conv));
+    for (;;) {
+        CF_TRY(cf_sql__step(sql, st, &has_row, err));
+        if (!has_row) {
+            break;
+        }
+        if (*n < (size_t)count) {
+            v[(*n)++] = sqlite3_column_int64(st, 0);
+        }
+    }
+    *out = v;
+    return CF_OK;
+}
+
+static cf_status purge_rows(cf_sql *sql, int64_t conv, cf_error *err)
+{
+    CF_TRY(cf_rows__title_words(sql, conv, false, err));
+    CF_TRY(cf_sql__run(sql, err,
+                       "UPDATE conversation SET head_id = NULL WHERE id = ?",
+                       "i", conv));
+    CF_TRY(cf_sql__run(sql, err, "DELETE FROM turn WHERE conversation_id = ?",
+                       "i", conv));
+    return cf_sql__run(sql, err, "DELETE FROM conversation WHERE id = ?", "i",
+                       conv);
+}
+
+static cf_status do_purge(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    const cf_uuid *id = arg;
+    int64_t conv;
+    int64_t *messages = NULL;
+    size_t n = 0;
+    CF_TRY(cf_rows__conv_id(sql, *id, &conv, err));
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_status st = messages_of(sql, conv, &a, &messages, &n, err);
+    if (st == CF_OK) {
+        st = purge_rows(sql, conv, err);
+    }
+    if (st == CF_OK) {
+        st = collect_messages(sql, messages, n, err);
+    }
+    cf_arena_deinit(&a);
+    CF_TRY(st);
+    /* Titles and notes in the log would outlive what was to be forgotten. */
+    return cf_sql__run(sql, err, "DELETE FROM oplog", "");
+}
+
+cf_status cf_store_purge(cf_store *s, cf_uuid conv, cf_error *err)
+{
+    return cf_op__call(s, do_purge, &conv, err);
+}

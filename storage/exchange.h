@@ -1,0 +1,83 @@
+/*
+ * exchange.h - conversations from and for other programs.
+ *
+ * docs/store.md says what each format carries.  Formats without trees get one
+ * record for each leaf; since turns keep their UUIDs where the format has
+ * room for them, reading such a file back gives the tree again.
+ *
+ * Threads:  as the store.
+ */
+#ifndef CF_STORAGE_EXCHANGE_H
+#define CF_STORAGE_EXCHANGE_H
+
+#include "storage/store.h"
+
+typedef enum cf_format {
+    CF_FORMAT_CONFAB,
+    CF_FORMAT_OPENAI,
+    CF_FORMAT_SHAREGPT,
+    CF_FORMAT_CONVERSE,
+    CF_FORMAT_LITERT,
+    CF_FORMAT_LLAMA_APP,
+    CF_FORMAT_LLM_DB,   /* in only */
+    CF_FORMAT_CHATGPT,  /* in only */
+    CF_FORMAT_MARKDOWN, /* out only */
+    CF_FORMAT_COUNT
+} cf_format;
+
+/* "confab", "openai" ... as on the command line. */
+const char *cf_format_name(cf_format f);
+bool cf_format_parse(cf_format *out, cf_str name);
+bool cf_format_reads(cf_format f);
+bool cf_format_writes(cf_format f);
+
+typedef struct cf_import_report {
+    size_t n_new;     /* conversations that were not there before */
+    size_t n_known;   /* conversations that were */
+    size_t n_turns;   /* turns added */
+    size_t n_skipped; /* turns whose UUID was there already */
+    size_t n_bad;     /* records left out, each with a note */
+} cf_import_report;
+
+typedef struct cf_import_options {
+    cf_format format;
+    const char *name; /* of the file, for `source`; may be NULL */
+    const char *tag;  /* put on every conversation; may be NULL */
+    /* Told about each record that is left out, with its line (1-based; 0:
+     * none), and about turns that are known.  May be NULL. */
+    void (*note)(void *ud, uint64_t line, const char *text);
+    void *ud;
+    cf_cancel *cancel; /* may be NULL */
+} cf_import_options;
+
+/* Reads a whole file.  A record is taken whole or not at all.  Fails when
+ * nothing more can be read or written: CF_EFORMAT, CF_EIO, CF_EBUSY ...;
+ * what came before stays. */
+CF_MUST_USE cf_status cf_import_bytes(cf_store *store, const char *p, size_t n,
+                                      const cf_import_options *opts,
+                                      cf_import_report *report, cf_error *err);
+/* The same from a file, "-" for standard input; the only way for a
+ * database. */
+CF_MUST_USE cf_status cf_import_file(cf_store *store, const char *path,
+                                     const cf_import_options *opts,
+                                     cf_import_report *report, cf_error *err);
+
+typedef struct cf_export_options {
+    cf_format format;
+    bool only_head; /* the branch shown last instead of all of them */
+    bool no_trace;  /* confab: leave candidates out */
+    cf_uuid leaf;   /* only the branch to this turn; nil: none */
+} cf_export_options;
+
+typedef struct cf_exporter cf_exporter;
+
+/* An exporter remembers which templates it has written. */
+CF_MUST_USE cf_status cf_export_begin(cf_exporter **out, cf_store *store,
+                                      const cf_export_options *opts,
+                                      cf_error *err);
+/* Appends one conversation, ended by a newline. */
+CF_MUST_USE cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
+                                     cf_error *err);
+void cf_export_end(cf_exporter *ex);
+
+#endif

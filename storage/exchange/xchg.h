@@ -1,0 +1,136 @@
+/*
+ * xchg.h - what readers and writers of formats share.
+ *
+ * A reader builds one conversation at a time in a cf_build and hands it on
+ * with cf_import__emit(); what it cannot read it reports with
+ * cf_import__bad() and goes on.
+ */
+#ifndef CF_STORAGE_EXCHANGE_XCHG_H
+#define CF_STORAGE_EXCHANGE_XCHG_H
+
+#include "core/base/json.h"
+#include "storage/db/store_sql.h"
+#include "storage/exchange.h"
+
+typedef struct cf_build {
+    cf_arena arena;
+    cf_store_conv conv;
+    cf_store_turn *turns; /* [n], heap */
+    size_t n, cap;
+    uint64_t line;
+    cf_store_template *templates; /* [n_templates], heap */
+    size_t n_templates;
+} cf_build;
+
+typedef struct cf_import cf_import;
+
+typedef struct cf_reader_format {
+    /* One record; the callback decides whether it ends a conversation. */
+    cf_status (*record)(cf_import *im, const json_t *v, uint64_t line,
+                        cf_error *err);
+    /* A record that is no JSON: grouped formats lose their conversation. */
+    void (*broken)(cf_import *im);
+    cf_status (*end)(cf_import *im, cf_error *err); /* may be NULL */
+    bool is_document; /* the file is one JSON value, never lines */
+} cf_reader_format;
+
+enum { CF_IMPORT_BATCH = 64 };
+
+struct cf_import {
+    cf_store *store;
+    const cf_import_options *opts;
+    cf_import_report *report;
+    cf_build *cur;  /* being built; NULL: none */
+    bool is_broken; /* the group being read has been reported already */
+    cf_build *batch[CF_IMPORT_BATCH];
+    size_t n_batch;
+    size_t batch_bytes;
+};
+
+extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt,
+    cf_read_converse, cf_read_litert, cf_read_llama_app, cf_read_chatgpt;
+CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path,
+                                     cf_error *err);
+
+/* ---- building ------------------------------------------------------------*/
+
+/* A new conversation in im->cur (an unfinished one is dropped). */
+CF_MUST_USE cf_status cf_build__begin(cf_import *im, uint64_t line,
+                                      cf_error *err);
+void cf_build__drop(cf_import *im);
+/* A new turn: imported, parent the turn before, fresh id; NULL when memory is
+ * out.  Valid until the next one is added. */
+cf_store_turn *cf_build__add(cf_build *b);
+/* Text or JSON in the conversation's arena. */
+cf_str cf_build__str(cf_build *b, cf_str s);
+cf_str cf_build__json(cf_build *b, const json_t *v);
+/* {"format":name,"file":...,"id":...} for `source`; id may be empty. */
+cf_str cf_build__source(cf_import *im, cf_str id);
+/* The UUID that `id` is, or one made of format, scope and id, always the
+ * same. */
+cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id);
+/* Adds a turn with this message (a new reference, taken even on failure). */
+CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message,
+                                    cf_store_turn **out, cf_error *err);
+/* Orders turns so that parents come first; unknown parents become none.
+ * CF_EFORMAT for circles and duplicate ids. */
+CF_MUST_USE cf_status cf_build__order(cf_build *b, cf_error *err);
+
+/* Removes turns with the id of an earlier one and makes the rest a chain. */
+CF_MUST_USE cf_status cf_build__unique(cf_build *b, cf_error *err);
+/* parent[i] = index of the parent of v[i], SIZE_MAX where there is none. */
+CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n,
+                                       size_t *parent, cf_error *err);
+
+/* Hands im->cur on. */
+CF_MUST_USE cf_status cf_import__emit(cf_import *im, cf_error *err);
+/* Counts and tells about a record that is left out. */
+void cf_import__bad(cf_import *im, uint64_t line, const char *text);
+CF_MUST_USE cf_status cf_import__flush(cf_import *im, cf_error *err);
+
+/* Seconds since 1970 as a JSON number, to ms; 0 when it is none. */
+int64_t cf_xchg__seconds(const json_t *v);
+cf_str cf_xchg__str(const json_t *v);
+
+/* ---- writing -------------------------------------------------------------*/
+
+struct cf_exporter {
+    cf_store *store;
+    cf_export_options opts;
+    char (*seen)[65]; /* hashes of templates that were written */
+    size_t n_seen;
+};
+
+CF_MUST_USE cf_status cf_write_confab(cf_exporter *ex,
+                                      const cf_store_tree *tree, cf_buf *out,
+                                      cf_error *err);
+CF_MUST_USE cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out,
+                                         cf_error *err);
+/* One branch, at[0..n) indices into the tree. */
+typedef cf_status (*cf_branch_fn)(const cf_store_tree *tree, const size_t *at,
+                                  size_t n, cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_write_openai(const cf_store_tree *tree,
+                                      const size_t *at, size_t n, cf_buf *out,
+                                      cf_error *err);
+CF_MUST_USE cf_status cf_write_sharegpt(const cf_store_tree *tree,
+                                        const size_t *at, size_t n, cf_buf *out,
+                                        cf_error *err);
+CF_MUST_USE cf_status cf_write_converse(const cf_store_tree *tree,
+                                        const size_t *at, size_t n, cf_buf *out,
+                                        cf_error *err);
+CF_MUST_USE cf_status cf_write_litert(const cf_store_tree *tree,
+                                      const size_t *at, size_t n, cf_buf *out,
+                                      cf_error *err);
+CF_MUST_USE cf_status cf_write_markdown(const cf_store_tree *tree,
+                                        const size_t *at, size_t n, cf_buf *out,
+                                        cf_error *err);
+
+/* A turn's message as JSON the caller decrefs. */
+CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t,
+                                       cf_error *err);
+/* Its text: a string content, or text parts joined. */
+void cf_xchg__text(cf_buf *out, const json_t *message);
+/* Tools of the preface, or of the newest run of the branch; NULL: none. */
+json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n);
+
+#endif

@@ -1,0 +1,276 @@
+/*
+ * xchg_chatgpt.c - ChatGPT's export: a list of conversations, each a tree of
+ * nodes in "mapping".
+ *
+ * Nodes without a message, and system messages without text, only hold
+ * others together: their children hang on the next message above.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "storage/exchange/xchg.h"
+
+static void add_line(cf_buf *b, cf_str s)
+{
+    if (s.n != 0) {
+        cf_buf_adds(b, b->n != 0 ? "\n" : "");
+        cf_buf_add(b, s.p, s.n);
+    }
+}
+
+static json_t *text_json(cf_buf *b)
+{
+    json_t *v = b->failed ? NULL : json_stringn(cf_buf_cstr(b), b->n);
+    cf_buf_deinit(b);
+    return v;
+}
+
+/* One element of "parts" that is no string. */
+static json_t *part_of(json_t *p)
+{
+    cf_str type = cf_json_get_str(p, "content_type");
+    json_t *asset = json_object_get(p, "asset_pointer");
+    if (json_is_string(asset)) {
+        return json_pack("{s:s,s:O,s:O}", "type",
+                         cf_str_is(type, "audio_asset_pointer") ? "audio"
+                                                                : "image",
+                         "path", asset, "chatgpt", p);
+    }
+    json_t *text = json_object_get(p, "text");
+    if (json_is_string(text)) {
+        return json_pack("{s:s,s:O}", "type", "text", "text", text);
+    }
+    return json_pack("{s:s,s:O}", "type", "other", "chatgpt", p);
+}
+
+static json_t *parts_content(const json_t *parts)
+{
+    bool all_text = true;
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        all_text = all_text && json_is_string(json_array_get(parts, i));
+    }
+    cf_buf b = CF_BUF_INIT;
+    json_t *list = all_text ? NULL : json_array();
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        json_t *p = json_array_get(parts, i);
+        if (all_text) {
+            add_line(&b, cf_xchg__str(p));
+        } else if (!json_is_string(p)) {
+            json_array_append_new(list, part_of(p));
+        } else if (json_string_length(p) != 0) {
+            json_array_append_new(
+                list, json_pack("{s:s,s:O}", "type", "text", "text", p));
+        }
+    }
+    return all_text ? text_json(&b) : list;
+}
+
+static json_t *thoughts_of(const json_t *content)
+{
+    const json_t *list = json_object_get(content, "thoughts");
+    cf_buf b = CF_BUF_INIT;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *t = json_array_get(list, i);
+        add_line(&b, cf_json_get_str(t, "summary"));
+        add_line(&b, cf_json_get_str(t, "content"));
+    }
+    add_line(&b, cf_json_get_str(content, "content"));
+    return text_json(&b);
+}
+
+/* Text of the many content types that are not "parts". */
+static json_t *other_content(const json_t *content)
+{
+    static const char *const keys[] = {"text",         "result",
+                                       "user_profile", "user_instructions",
+                                       "title",        "model_set_context",
+                                       "content",      "url"};
+    cf_buf b = CF_BUF_INIT;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        add_line(&b, cf_json_get_str(content, keys[i]));
+    }
+    if (b.n == 0 && content != NULL) {
+        cf_json_write(&b, content);
+    }
+    return text_json(&b);
+}
+
+static json_t *message_of(const json_t *in)
+{
+    const json_t *author = json_object_get(in, "author");
+    const json_t *content = json_object_get(in, "content");
+    cf_str type = cf_json_get_str(content, "content_type");
+    cf_str to = cf_json_get_str(in, "recipient");
+    json_t *role = json_object_get(author, "role");
+    json_t *name = json_object_get(author, "name");
+    bool is_thought =
+        cf_str_is(type, "thoughts") || cf_str_is(type, "reasoning_recap");
+    bool is_call = to.n != 0 && !cf_str_is(to, "all") &&
+                   cf_str_is(cf_xchg__str(role), "assistant");
+    const json_t *parts = json_object_get(content, "parts");
+    json_t *thought = is_thought ? thoughts_of(content) : NULL;
+    json_t *said = is_thought             ? json_string("")
+                   : json_is_array(parts) ? parts_content(parts)
+                   : json_is_string(content)
+                       ? json_incref((json_t *)(uintptr_t)content)
+                       : other_content(content);
+    json_t *calls = NULL;
+    if (is_call && json_is_string(said)) {
+        calls = json_pack("[{s:s,s:{s:o,s:O}}]", "type", "function", "function",
+                          "name", json_stringn(to.p, to.n), "arguments", said);
+    }
+    json_t *m = json_pack("{s:O?,s:O?,s:O*,s:O*,s:O*}", "role", role, "content",
+                          calls != NULL ? json_null() : said,
+                          "reasoning_content", thought, "tool_calls", calls,
+                          "name", json_is_string(name) ? name : NULL);
+    json_decref(thought);
+    json_decref(said);
+    json_decref(calls);
+    return m;
+}
+
+/* A node that only holds others together. */
+static bool is_hollow(const json_t *node)
+{
+    const json_t *m = json_object_get(node, "message");
+    cf_str role = cf_json_get_str(json_object_get(m, "author"), "role");
+    if (!json_is_object(m) || role.n == 0) {
+        return true;
+    }
+    if (!cf_str_is(role, "system")) {
+        return false;
+    }
+    const json_t *parts =
+        json_object_get(json_object_get(m, "content"), "parts");
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *p = json_array_get(parts, i);
+        if (!json_is_string(p) || json_string_length(p) != 0) {
+            return false;
+        }
+    }
+    return json_is_array(parts);
+}
+
+/* The next message above; {NULL, 0}: none. */
+static cf_str solid_parent(const json_t *mapping, cf_str at)
+{
+    size_t limit = json_object_size(mapping) + 1;
+    for (size_t i = 0; at.n != 0 && i < limit; i++) {
+        const json_t *node = json_object_getn(mapping, at.p, at.n);
+        if (node == NULL) {
+            break;
+        }
+        if (!is_hollow(node)) {
+            return at;
+        }
+        at = cf_json_get_str(node, "parent");
+    }
+    return cf_str_make(NULL, 0);
+}
+
+static const cf_store_run *run_of(cf_build *b, const json_t *m)
+{
+    const json_t *meta = json_object_get(m, "metadata");
+    cf_str model = cf_json_get_str(meta, "model_slug");
+    if (model.n == 0) {
+        return NULL;
+    }
+    cf_store_run *r = cf_arena_calloc(&b->arena, 1, sizeof *r);
+    if (r != NULL) {
+        *r = cf_store_run_none();
+        r->engine = cf_str_from("chatgpt");
+        r->model = cf_build__str(b, model);
+        r->stop_reason = cf_build__str(
+            b,
+            cf_json_get_str(json_object_get(meta, "finish_details"), "type"));
+    }
+    return r;
+}
+
+static cf_status read_node(cf_import *im, const json_t *mapping, cf_str key,
+                           const json_t *node, cf_str scope, cf_error *err)
+{
+    const json_t *in = json_object_get(node, "message");
+    cf_store_turn *t;
+    cf_uuid nil = {{0}};
+    CF_TRY(cf_build__say(im->cur, message_of(in), &t, err));
+    t->id = cf_build__uuid(CF_FORMAT_CHATGPT, scope, key);
+    cf_str parent = solid_parent(mapping, cf_json_get_str(node, "parent"));
+    t->parent =
+        parent.n != 0 ? cf_build__uuid(CF_FORMAT_CHATGPT, scope, parent) : nil;
+    t->created_ms = cf_xchg__seconds(json_object_get(in, "create_time"));
+    t->run = run_of(im->cur, in);
+    return CF_OK;
+}
+
+/* Siblings in the order of "children" would need a walk; time does it, and
+ * children never are older than their parent. */
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = ((const cf_store_turn *)a)->created_ms;
+    int64_t y = ((const cf_store_turn *)b)->created_ms;
+    return (x > y) - (x < y);
+}
+
+static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id,
+                              cf_error *err)
+{
+    union {
+        const json_t *in;
+        json_t *out;
+    } mapping = {json_object_get(v, "mapping")};
+    for (void *it = json_object_iter(mapping.out); it != NULL;
+         it = json_object_iter_next(mapping.out, it)) {
+        const json_t *node = json_object_iter_value(it);
+        cf_str key =
+            cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+        if (!json_is_object(node)) {
+            return cf_fail(err, CF_EFORMAT, "a node is no object");
+        }
+        if (!is_hollow(node)) {
+            CF_TRY(read_node(im, mapping.in, key, node, id, err));
+        }
+    }
+    cf_build *b = im->cur;
+    bool has_times = b->n != 0;
+    for (size_t i = 0; i < b->n; i++) {
+        has_times = has_times && b->turns[i].created_ms != 0;
+    }
+    if (has_times) {
+        qsort(b->turns, b->n, sizeof *b->turns, by_time);
+    }
+    cf_str head = solid_parent(mapping.in, cf_json_get_str(v, "current_node"));
+    if (head.n != 0) {
+        b->conv.head = cf_build__uuid(CF_FORMAT_CHATGPT, id, head);
+    }
+    return cf_build__order(b, err);
+}
+
+static cf_status record(cf_import *im, const json_t *v, uint64_t line,
+                        cf_error *err)
+{
+    if (!json_is_object(json_object_get(v, "mapping"))) {
+        return cf_fail(err, CF_EFORMAT, "a conversation without \"mapping\"");
+    }
+    cf_str id = cf_json_get_str(v, "conversation_id");
+    if (id.n == 0) {
+        id = cf_json_get_str(v, "id");
+    }
+    CF_TRY(cf_build__begin(im, line, err));
+    cf_store_conv *c = &im->cur->conv;
+    c->source = cf_build__source(im, id);
+    if (id.n != 0) {
+        c->id = cf_build__uuid(CF_FORMAT_CHATGPT, cf_str_make(NULL, 0), id);
+    }
+    c->title = cf_build__str(im->cur, cf_json_get_str(v, "title"));
+    c->created_ms = cf_xchg__seconds(json_object_get(v, "create_time"));
+    c->updated_ms = cf_xchg__seconds(json_object_get(v, "update_time"));
+    if (json_is_true(json_object_get(v, "is_archived"))) {
+        c->place = CF_PLACE_ARCHIVED;
+    }
+    CF_TRY(read_mapping(im, v, id, err));
+    return cf_import__emit(im, err);
+}
+
+const cf_reader_format cf_read_chatgpt = {record, NULL, NULL, false};

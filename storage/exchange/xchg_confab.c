@@ -1,0 +1,685 @@
+/*
+ * xchg_confab.c - confab's own lines: everything, and nothing else.
+ *
+ * One JSON object a line.  {"type":"conversation","confab":1,...} begins a
+ * conversation; the "template" and "turn" lines that follow belong to it.
+ * Fields that have no value are left out.  Bytes that are no UTF-8 text are
+ * {"base64":"..."}.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/utf8.h"
+#include "storage/db/store_codec.h"
+#include "storage/db/store_int.h"
+#include "storage/exchange/xchg.h"
+
+enum { VERSION = 1 };
+
+/* ---- writing -------------------------------------------------------------*/
+
+static void put_key(cf_buf *b, const char *key)
+{
+    cf_buf_addf(b, ",\"%s\":", key);
+}
+
+static void put_text(cf_buf *b, const char *key, cf_str s)
+{
+    if (s.p != NULL) {
+        put_key(b, key);
+        cf_json_write_str(b, s);
+    }
+}
+
+/* JSON text, written again so that it is JSON on one line whatever the
+ * database holds. */
+static void put_raw(cf_buf *b, const char *key, cf_str json)
+{
+    json_t *v;
+    cf_error err;
+    if (json.n == 0) {
+        return;
+    }
+    cf_status st = cf_json_read(&v, json.p, json.n, &err);
+    if (st == CF_OK) {
+        put_key(b, key);
+        cf_json_write(b, v);
+        json_decref(v);
+    } else if (st == CF_ENOMEM) {
+        b->failed = true;
+    }
+}
+
+static void put_bytes(cf_buf *b, const char *key, cf_str s)
+{
+    if (s.p == NULL) {
+        return;
+    }
+    put_key(b, key);
+    if (cf_utf8_valid_prefix(s.p, s.n) == s.n) {
+        cf_json_write_str(b, s);
+        return;
+    }
+    cf_buf_adds(b, "{\"base64\":\"");
+    cf_codec__put_base64(b, s);
+    cf_buf_adds(b, "\"}");
+}
+
+static void put_uuid(cf_buf *b, const char *key, cf_uuid id)
+{
+    if (!cf_uuid_is_nil(id)) {
+        char text[CF_UUID_TEXT + 1];
+        cf_uuid_format(text, id);
+        cf_buf_addf(b, ",\"%s\":\"%s\"", key, text);
+    }
+}
+
+static void put_int(cf_buf *b, const char *key, int64_t v)
+{
+    cf_buf_addf(b, ",\"%s\":%lld", key, (long long)v);
+}
+
+static void put_opt(cf_buf *b, const char *key, int64_t v)
+{
+    if (v >= 0) {
+        put_int(b, key, v);
+    }
+}
+
+static void put_ids(cf_buf *b, const char *key, const cf_token *v, size_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    put_key(b, key);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(b, "%c%d", i == 0 ? '[' : ',', (int)v[i]);
+    }
+    cf_buf_addc(b, ']');
+}
+
+static void put_u64s(cf_buf *b, const char *key, const uint64_t *v, size_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    put_key(b, key);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(b, "%c%llu", i == 0 ? '[' : ',', (unsigned long long)v[i]);
+    }
+    cf_buf_addc(b, ']');
+}
+
+/* The numbers of a run by name, for both ways. */
+#define RUN_NUMBERS(X) \
+    X(prompt_bytes)    \
+    X(n_prompt)        \
+    X(n_kept)          \
+    X(n_new)           \
+    X(n_reply)         \
+    X(diverged_at)     \
+    X(load_us)         \
+    X(render_us)       \
+    X(prefill_us)      \
+    X(first_us)        \
+    X(decode_us)
+#define RUN_TEXTS(X)   \
+    X(engine)          \
+    X(model)           \
+    X(model_hash)      \
+    X(template_hash)   \
+    X(constraint_spec) \
+    X(isa)             \
+    X(prompt_hash)     \
+    X(stop_reason)     \
+    X(error)
+
+static void put_run(cf_buf *b, const cf_store_run *r, bool with_trace)
+{
+    cf_buf_adds(b, ",\"run\":{\"n_threads\":");
+    cf_buf_addf(b, "%d", r->n_threads);
+#define PUT(name) put_text(b, #name, r->name);
+    RUN_TEXTS(PUT)
+#undef PUT
+    put_raw(b, "vars", r->vars);
+    put_raw(b, "options", r->options);
+    if (r->has_seed) {
+        /* As text: it has 64 bits without a sign. */
+        cf_buf_addf(b, ",\"seed\":\"%llu\"", (unsigned long long)r->seed);
+    }
+    if (r->is_exact) {
+        cf_buf_adds(b, ",\"is_exact\":true");
+    }
+    for (size_t i = 0; i < r->n_tools; i++) {
+        cf_buf_adds(b, i == 0 ? ",\"tools\":[" : ",");
+        cf_json_write_str(b, r->tools[i]);
+    }
+    cf_buf_adds(b, r->n_tools != 0 ? "]" : "");
+#define PUT(name) put_opt(b, #name, r->name);
+    RUN_NUMBERS(PUT)
+#undef PUT
+    put_ids(b, "prompt_ids", r->prompt_ids, r->n_prompt_ids);
+    put_ids(b, "reply_ids", r->reply_ids, r->n_reply_ids);
+    put_bytes(b, "raw", r->raw);
+    put_u64s(b, "chunks", r->chunks, r->n_chunks);
+    put_u64s(b, "token_us", r->token_us, r->n_token_us);
+    if (with_trace && r->trace.n != 0) {
+        cf_buf_adds(b, ",\"trace\":\"");
+        cf_codec__put_base64(b, r->trace);
+        cf_buf_addc(b, '"');
+    }
+    cf_buf_addc(b, '}');
+}
+
+#define CALL_TEXTS(X) \
+    X(call_id)        \
+    X(name)           \
+    X(arguments)      \
+    X(status)         \
+    X(findings)       \
+    X(parse_error)    \
+    X(state)          \
+    X(result)
+#define CALL_NUMBERS(X) \
+    X(byte_from)        \
+    X(byte_to)          \
+    X(token_from)       \
+    X(token_to)         \
+    X(error_at)         \
+    X(started_ms)       \
+    X(duration_us)      \
+    X(exit_code)
+
+static void put_call(cf_buf *b, const cf_store_call *c)
+{
+    cf_buf_addf(b, "{\"n\":%lld", (long long)c->n);
+#define PUT(name) put_text(b, #name, c->name);
+    CALL_TEXTS(PUT)
+#undef PUT
+#define PUT(name) put_opt(b, #name, c->name);
+    CALL_NUMBERS(PUT)
+#undef PUT
+    put_uuid(b, "result_turn", c->result_turn);
+    if (c->is_mocked) {
+        cf_buf_adds(b, ",\"is_mocked\":true");
+    }
+    cf_buf_addc(b, '}');
+}
+
+static void put_turn(cf_buf *b, const cf_store_turn *t, bool with_trace)
+{
+    cf_buf_adds(b, "{\"type\":\"turn\"");
+    put_uuid(b, "id", t->id);
+    put_uuid(b, "parent", t->parent);
+    cf_buf_addf(b, ",\"status\":\"%s\"", cf_rows__status_name(t->status));
+    put_int(b, "created_ms", t->created_ms);
+    put_opt(b, "finished_ms", t->finished_ms);
+    put_raw(b, "message", t->message);
+    put_uuid(b, "edited_from", t->edited_from);
+    put_uuid(b, "fork_of", t->fork_of);
+    put_opt(b, "fork_token", t->fork_token);
+    put_ids(b, "forced_ids", t->forced_ids, t->n_forced);
+    if (t->rating != 0) {
+        put_int(b, "rating", t->rating);
+    }
+    put_text(b, "note", t->note);
+    put_raw(b, "source", t->source);
+    if (t->run != NULL) {
+        put_run(b, t->run, with_trace);
+    }
+    for (size_t i = 0; i < t->n_calls; i++) {
+        cf_buf_adds(b, i == 0 ? ",\"calls\":[" : ",");
+        put_call(b, &t->calls[i]);
+    }
+    cf_buf_adds(b, t->n_calls != 0 ? "]}\n" : "}\n");
+}
+
+static void put_conv(cf_buf *b, const cf_store_conv *c)
+{
+    cf_buf_addf(b, "{\"type\":\"conversation\",\"confab\":%d", VERSION);
+    put_uuid(b, "id", c->id);
+    put_text(b, "title", c->title);
+    put_int(b, "created_ms", c->created_ms);
+    put_int(b, "updated_ms", c->updated_ms);
+    put_int(b, "place", (int64_t)c->place);
+    put_uuid(b, "head", c->head);
+    put_uuid(b, "forked_from", c->forked_from);
+    put_raw(b, "preface", c->preface);
+    put_raw(b, "source", c->source);
+    for (size_t i = 0; i < c->n_tags; i++) {
+        cf_buf_adds(b, i == 0 ? ",\"tags\":[" : ",");
+        cf_json_write_str(b, c->tags[i]);
+    }
+    cf_buf_adds(b, c->n_tags != 0 ? "]}\n" : "}\n");
+}
+
+static bool is_seen(const cf_exporter *ex, cf_str hash)
+{
+    for (size_t i = 0; i < ex->n_seen; i++) {
+        if (cf_str_is(hash, ex->seen[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cf_status write_template(cf_exporter *ex, cf_str hash, cf_arena *a,
+                                cf_buf *out, cf_error *err)
+{
+    cf_store_template t;
+    if (hash.n != CF_HASH_TEXT || is_seen(ex, hash)) {
+        return CF_OK;
+    }
+    char(*seen)[65] = cf_realloc(ex->seen, ex->n_seen + 1, sizeof *seen);
+    if (seen == NULL) {
+        return cf_sql__oom(err);
+    }
+    ex->seen = seen;
+    memcpy(seen[ex->n_seen], hash.p, 64);
+    seen[ex->n_seen++][64] = '\0';
+    cf_error why;
+    cf_status st = cf_store_get_template(ex->store, hash, a, &t, &why);
+    if (st == CF_ENOTFOUND) {
+        return CF_OK;
+    }
+    if (st != CF_OK) {
+        *err = why;
+        return st;
+    }
+    cf_buf_adds(out, "{\"type\":\"template\"");
+    put_text(out, "hash", t.hash);
+    put_text(out, "name", t.name);
+    put_text(out, "source", t.source);
+    put_text(out, "parent_hash", t.parent_hash);
+    put_int(out, "created_ms", t.created_ms);
+    cf_buf_adds(out, "}\n");
+    return CF_OK;
+}
+
+cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree,
+                          cf_buf *out, cf_error *err)
+{
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_status st = CF_OK;
+    put_conv(out, &tree->conv);
+    for (size_t i = 0; st == CF_OK && i < tree->n; i++) {
+        const cf_store_turn *t = &tree->turns[i];
+        if (t->run != NULL && t->run->template_hash.n != 0) {
+            st = write_template(ex, t->run->template_hash, &a, out, err);
+        }
+        put_turn(out, t, !ex->opts.no_trace);
+    }
+    cf_arena_deinit(&a);
+    return st == CF_OK ? cf_buf_check(out, err) : st;
+}
+
+/* ---- reading -------------------------------------------------------------*/
+
+typedef struct fields {
+    cf_build *b;
+    const json_t *v;
+    const char *bad; /* name of the first field that is wrong */
+} fields;
+
+static cf_str get_text(fields *f, const char *key)
+{
+    const json_t *v = json_object_get(f->v, key);
+    if (v != NULL && !json_is_string(v)) {
+        f->bad = key;
+    }
+    return cf_build__str(f->b, cf_xchg__str(v));
+}
+
+static cf_str get_raw(fields *f, const char *key)
+{
+    const json_t *v = json_object_get(f->v, key);
+    return v != NULL ? cf_build__json(f->b, v) : cf_str_make(NULL, 0);
+}
+
+static cf_uuid get_uuid(fields *f, const char *key)
+{
+    cf_uuid id = {{0}};
+    const json_t *v = json_object_get(f->v, key);
+    cf_str s = cf_xchg__str(v);
+    if (v != NULL && !cf_uuid_parse(&id, s.p != NULL ? s.p : "", s.n)) {
+        f->bad = key;
+    }
+    return id;
+}
+
+static int64_t get_int(fields *f, const char *key, int64_t none)
+{
+    const json_t *v = json_object_get(f->v, key);
+    if (v == NULL) {
+        return none;
+    }
+    if (!json_is_integer(v)) {
+        f->bad = key;
+    }
+    return json_integer_value(v);
+}
+
+static cf_str get_bytes(fields *f, const char *key)
+{
+    const json_t *v = json_object_get(f->v, key);
+    if (!json_is_object(v)) {
+        return get_text(f, key);
+    }
+    cf_buf b = CF_BUF_INIT;
+    cf_str s = {NULL, 0};
+    if (cf_codec__get_base64(&b, cf_json_get_str(v, "base64"))) {
+        s = cf_build__str(f->b, cf_str_make(cf_buf_cstr(&b), b.n));
+    } else if (b.failed) {
+        f->b->arena.failed = true;
+    } else {
+        f->bad = key;
+    }
+    cf_buf_deinit(&b);
+    return s;
+}
+
+static cf_str get_base64(fields *f, const char *key)
+{
+    const json_t *v = json_object_get(f->v, key);
+    cf_str s = {NULL, 0};
+    cf_buf b = CF_BUF_INIT;
+    if (v == NULL) {
+        return s;
+    }
+    if (json_is_string(v) && cf_codec__get_base64(&b, cf_xchg__str(v))) {
+        s = cf_build__str(f->b, cf_str_make(cf_buf_cstr(&b), b.n));
+    } else if (b.failed) {
+        f->b->arena.failed = true;
+    } else {
+        f->bad = key;
+    }
+    cf_buf_deinit(&b);
+    return s;
+}
+
+static const cf_token *get_ids(fields *f, const char *key, size_t *n)
+{
+    const json_t *v = json_object_get(f->v, key);
+    *n = json_array_size(v);
+    if (*n == 0) {
+        return NULL;
+    }
+    cf_token *out = cf_arena_calloc(&f->b->arena, *n, sizeof *out);
+    for (size_t i = 0; out != NULL && i < *n; i++) {
+        json_int_t id = json_integer_value(json_array_get(v, i));
+        if (!json_is_integer(json_array_get(v, i)) || id < 0 ||
+            id > INT32_MAX) {
+            f->bad = key;
+            id = 0;
+        }
+        out[i] = (cf_token)id;
+    }
+    return out;
+}
+
+static const uint64_t *get_u64s(fields *f, const char *key, size_t *n)
+{
+    const json_t *v = json_object_get(f->v, key);
+    *n = json_array_size(v);
+    if (*n == 0) {
+        return NULL;
+    }
+    uint64_t *out = cf_arena_calloc(&f->b->arena, *n, sizeof *out);
+    for (size_t i = 0; out != NULL && i < *n; i++) {
+        json_int_t x = json_integer_value(json_array_get(v, i));
+        if (!json_is_integer(json_array_get(v, i)) || x < 0) {
+            f->bad = key;
+            x = 0;
+        }
+        out[i] = (uint64_t)x;
+    }
+    return out;
+}
+
+static const cf_str *get_texts(fields *f, const char *key, size_t *n)
+{
+    const json_t *v = json_object_get(f->v, key);
+    *n = json_array_size(v);
+    if (*n == 0) {
+        return NULL;
+    }
+    cf_str *out = cf_arena_calloc(&f->b->arena, *n, sizeof *out);
+    for (size_t i = 0; out != NULL && i < *n; i++) {
+        if (!json_is_string(json_array_get(v, i))) {
+            f->bad = key;
+        }
+        out[i] = cf_build__str(f->b, cf_xchg__str(json_array_get(v, i)));
+    }
+    return out;
+}
+
+static bool parse_seed(uint64_t *out, cf_str s)
+{
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned d = (unsigned)(unsigned char)s.p[i] - '0';
+        if (d > 9 || *out > (UINT64_MAX - d) / 10) {
+            return false;
+        }
+        *out = *out * 10 + d;
+    }
+    return s.n != 0;
+}
+
+static const cf_store_run *get_run(fields *turn)
+{
+    const json_t *v = json_object_get(turn->v, "run");
+    if (v == NULL) {
+        return NULL;
+    }
+    cf_store_run *r = cf_arena_calloc(&turn->b->arena, 1, sizeof *r);
+    if (r == NULL) {
+        return NULL;
+    }
+    fields f = {turn->b, v, json_is_object(v) ? NULL : "run"};
+    *r = cf_store_run_none();
+    int64_t threads = get_int(&f, "n_threads", -1);
+    r->n_threads = threads < -1 || threads > INT32_MAX ? -1 : (int)threads;
+#define GET(name) r->name = get_text(&f, #name);
+    RUN_TEXTS(GET)
+#undef GET
+    r->vars = get_raw(&f, "vars");
+    r->options = get_raw(&f, "options");
+    r->is_exact = json_is_true(json_object_get(v, "is_exact"));
+    if (json_object_get(v, "seed") != NULL) {
+        r->has_seed = parse_seed(&r->seed, cf_json_get_str(v, "seed"));
+        f.bad = r->has_seed ? f.bad : "seed";
+    }
+    r->tools = get_texts(&f, "tools", &r->n_tools);
+#define GET(name) r->name = get_int(&f, #name, -1);
+    RUN_NUMBERS(GET)
+#undef GET
+    r->prompt_ids = get_ids(&f, "prompt_ids", &r->n_prompt_ids);
+    r->reply_ids = get_ids(&f, "reply_ids", &r->n_reply_ids);
+    r->raw = get_bytes(&f, "raw");
+    r->chunks = get_u64s(&f, "chunks", &r->n_chunks);
+    r->token_us = get_u64s(&f, "token_us", &r->n_token_us);
+    r->trace = get_base64(&f, "trace");
+    turn->bad = f.bad != NULL ? f.bad : turn->bad;
+    return r;
+}
+
+static void get_calls(fields *turn, cf_store_turn *t)
+{
+    const json_t *v = json_object_get(turn->v, "calls");
+    size_t n = json_array_size(v);
+    if (n == 0) {
+        return;
+    }
+    cf_store_call *out = cf_arena_calloc(&turn->b->arena, n, sizeof *out);
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        cf_store_call *c = &out[i];
+        fields f = {turn->b, json_array_get(v, i), NULL};
+        *c = cf_store_call_none();
+        c->n = get_int(&f, "n", (int64_t)i);
+#define GET(name) c->name = get_text(&f, #name);
+        CALL_TEXTS(GET)
+#undef GET
+#define GET(name) c->name = get_int(&f, #name, -1);
+        CALL_NUMBERS(GET)
+#undef GET
+        c->result_turn = get_uuid(&f, "result_turn");
+        c->is_mocked = json_is_true(json_object_get(f.v, "is_mocked"));
+        if (c->state.p == NULL) {
+            c->state = cf_str_from("parsed");
+        }
+        turn->bad = f.bad != NULL ? f.bad : turn->bad;
+    }
+    t->calls = out;
+    t->n_calls = out != NULL ? n : 0;
+}
+
+static cf_status read_turn(cf_import *im, const json_t *v, cf_error *err)
+{
+    cf_build *b = im->cur;
+    cf_store_turn *t = cf_build__add(b);
+    if (t == NULL) {
+        return cf_sql__oom(err);
+    }
+    fields f = {b, v, NULL};
+    t->id = get_uuid(&f, "id");
+    t->parent = get_uuid(&f, "parent");
+    cf_str status = get_text(&f, "status");
+    if (!cf_rows__status_parse(&t->status, status)) {
+        f.bad = "status";
+    }
+    t->created_ms = get_int(&f, "created_ms", 0);
+    t->finished_ms = get_int(&f, "finished_ms", -1);
+    t->message = get_raw(&f, "message");
+    t->edited_from = get_uuid(&f, "edited_from");
+    t->fork_of = get_uuid(&f, "fork_of");
+    t->fork_token = get_int(&f, "fork_token", -1);
+    t->forced_ids = get_ids(&f, "forced_ids", &t->n_forced);
+    t->rating = (int)get_int(&f, "rating", 0);
+    t->note = get_text(&f, "note");
+    t->source = get_raw(&f, "source");
+    t->run = get_run(&f);
+    get_calls(&f, t);
+    if (cf_uuid_is_nil(t->id)) {
+        f.bad = "id";
+    } else if (!json_is_object(json_object_get(v, "message"))) {
+        f.bad = "message";
+    }
+    if (b->arena.failed) {
+        return cf_sql__oom(err);
+    }
+    return f.bad == NULL
+               ? CF_OK
+               : cf_fail(err, CF_EFORMAT, "turn: \"%s\" is wrong", f.bad);
+}
+
+static cf_status read_template(cf_import *im, const json_t *v, cf_error *err)
+{
+    cf_build *b = im->cur;
+    fields f = {b, v, NULL};
+    cf_store_template t = {.hash = get_text(&f, "hash"),
+                           .name = get_text(&f, "name"),
+                           .source = get_text(&f, "source"),
+                           .parent_hash = get_text(&f, "parent_hash"),
+                           .created_ms = get_int(&f, "created_ms", 0)};
+    char hash[CF_HASH_TEXT + 1];
+    cf_hash_hex(hash, t.source.p != NULL ? t.source.p : "", t.source.n);
+    if (f.bad != NULL || t.source.p == NULL || !cf_str_is(t.hash, hash)) {
+        return cf_fail(err, CF_EFORMAT,
+                       "template: its hash is not that of "
+                       "its source");
+    }
+    cf_store_template *grown =
+        cf_realloc(b->templates, b->n_templates + 1, sizeof *grown);
+    if (grown == NULL) {
+        return cf_sql__oom(err);
+    }
+    b->templates = grown;
+    grown[b->n_templates++] = t;
+    return CF_OK;
+}
+
+static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line,
+                           cf_error *err)
+{
+    const json_t *version = json_object_get(v, "confab");
+    if (!json_is_integer(version) || json_integer_value(version) != VERSION) {
+        return cf_fail(err, CF_EFORMAT,
+                       "a conversation of format version %d is wanted",
+                       VERSION);
+    }
+    CF_TRY(cf_build__begin(im, line, err));
+    cf_store_conv *c = &im->cur->conv;
+    fields f = {im->cur, v, NULL};
+    c->id = get_uuid(&f, "id");
+    c->title = get_text(&f, "title");
+    c->created_ms = get_int(&f, "created_ms", 0);
+    c->updated_ms = get_int(&f, "updated_ms", 0);
+    int64_t place = get_int(&f, "place", 0);
+    c->place = place == 1   ? CF_PLACE_ARCHIVED
+               : place == 2 ? CF_PLACE_TRASH
+                            : CF_PLACE_LIVE;
+    c->head = get_uuid(&f, "head");
+    c->forked_from = get_uuid(&f, "forked_from");
+    c->preface = get_raw(&f, "preface");
+    c->source = get_raw(&f, "source");
+    c->tags = get_texts(&f, "tags", &c->n_tags);
+    if (cf_uuid_is_nil(c->id)) {
+        f.bad = "id";
+    }
+    return f.bad == NULL ? CF_OK
+                         : cf_fail(err, CF_EFORMAT,
+                                   "conversation: \"%s\" is wrong", f.bad);
+}
+
+static cf_status emit(cf_import *im, cf_error *err)
+{
+    if (im->cur == NULL) {
+        return CF_OK;
+    }
+    cf_error why;
+    cf_status st = cf_build__order(im->cur, &why);
+    if (st == CF_EFORMAT) {
+        cf_import__bad(im, im->cur->line, why.text);
+        cf_build__drop(im);
+        return CF_OK;
+    }
+    if (st != CF_OK) {
+        *err = why;
+        return st;
+    }
+    return cf_import__emit(im, err);
+}
+
+static cf_status record(cf_import *im, const json_t *v, uint64_t line,
+                        cf_error *err)
+{
+    cf_str type = cf_json_get_str(v, "type");
+    cf_status st;
+    if (cf_str_is(type, "conversation")) {
+        CF_TRY(emit(im, err));
+        im->is_broken = false;
+        st = read_conv(im, v, line, err);
+    } else if (im->is_broken) {
+        return CF_OK; /* of a conversation that was reported already */
+    } else if (im->cur == NULL) {
+        return cf_fail(err, CF_EFORMAT, "a line of no conversation");
+    } else if (cf_str_is(type, "turn")) {
+        st = read_turn(im, v, err);
+    } else if (cf_str_is(type, "template")) {
+        st = read_template(im, v, err);
+    } else {
+        st = cf_fail(err, CF_EFORMAT, "an unknown type of line");
+    }
+    im->is_broken = im->is_broken || st == CF_EFORMAT;
+    return st;
+}
+
+static void broken(cf_import *im)
+{
+    im->is_broken = true;
+}
+
+const cf_reader_format cf_read_confab = {record, broken, emit, false};

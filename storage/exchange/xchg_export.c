@@ -1,0 +1,226 @@
+/*
+ * xchg_export.c - trees to branches, branches to formats.
+ */
+#include "core/base/alloc.h"
+#include "storage/db/store_int.h"
+#include "storage/exchange/xchg.h"
+
+cf_status cf_export_begin(cf_exporter **out, cf_store *store,
+                          const cf_export_options *opts, cf_error *err)
+{
+    if (!cf_format_writes(opts->format)) {
+        return cf_fail(err, CF_EUNSUPPORTED, "%s can only be read",
+                       cf_format_name(opts->format));
+    }
+    cf_exporter *ex = cf_calloc(1, sizeof *ex);
+    if (ex == NULL) {
+        return cf_sql__oom(err);
+    }
+    ex->store = store;
+    ex->opts = *opts;
+    *out = ex;
+    return CF_OK;
+}
+
+void cf_export_end(cf_exporter *ex)
+{
+    if (ex != NULL) {
+        cf_free(ex->seen);
+        cf_free(ex);
+    }
+}
+
+static cf_branch_fn writer_of(cf_format f)
+{
+    switch (f) {
+    case CF_FORMAT_OPENAI:
+        return cf_write_openai;
+    case CF_FORMAT_SHAREGPT:
+        return cf_write_sharegpt;
+    case CF_FORMAT_CONVERSE:
+        return cf_write_converse;
+    case CF_FORMAT_LITERT:
+        return cf_write_litert;
+    default:
+        return cf_write_markdown;
+    }
+}
+
+/* The way from the first turn to turn `leaf`, by the parents' indices. */
+static size_t way_to(const size_t *parent, size_t leaf, size_t *at)
+{
+    size_t n = 0;
+    for (size_t i = leaf; i != SIZE_MAX; i = parent[i]) {
+        n++;
+    }
+    size_t k = n;
+    for (size_t i = leaf; i != SIZE_MAX; i = parent[i]) {
+        at[--k] = i;
+    }
+    return n;
+}
+
+/* Index of a turn, or SIZE_MAX. */
+static size_t find_turn(const cf_store_tree *tree, cf_uuid id)
+{
+    for (size_t i = 0; i < tree->n; i++) {
+        if (cf_uuid_eq(tree->turns[i].id, id)) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The only leaf that is wanted, or SIZE_MAX for all of them. */
+static size_t wanted_leaf(const cf_exporter *ex, const cf_store_tree *tree)
+{
+    if (!cf_uuid_is_nil(ex->opts.leaf)) {
+        return find_turn(tree, ex->opts.leaf);
+    }
+    return ex->opts.only_head ? find_turn(tree, tree->conv.head) : SIZE_MAX;
+}
+
+static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
+                              const size_t *parent, size_t *at, bool *has_child,
+                              cf_buf *out, cf_error *err)
+{
+    cf_branch_fn fn = writer_of(ex->opts.format);
+    size_t only = wanted_leaf(ex, tree);
+    if (tree->n == 0) {
+        return fn(tree, at, 0, out, err);
+    }
+    for (size_t i = 0; i < tree->n; i++) {
+        if (parent[i] != SIZE_MAX) {
+            has_child[parent[i]] = true;
+        }
+    }
+    for (size_t i = 0; i < tree->n; i++) {
+        if (only == SIZE_MAX ? !has_child[i] : i == only) {
+            CF_TRY(fn(tree, at, way_to(parent, i, at), out, err));
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status write_branches(const cf_exporter *ex,
+                                const cf_store_tree *tree, cf_buf *out,
+                                cf_error *err)
+{
+    size_t room = tree->n != 0 ? tree->n : 1;
+    size_t *at = cf_alloc(room * sizeof *at);
+    size_t *parent = cf_alloc(room * sizeof *parent);
+    bool *has_child = cf_calloc(room, sizeof *has_child);
+    cf_status st = at == NULL || parent == NULL || has_child == NULL
+                       ? cf_sql__oom(err)
+                       : cf_xchg__parents(tree->turns, tree->n, parent, err);
+    if (st == CF_OK) {
+        st = write_leaves(ex, tree, parent, at, has_child, out, err);
+    }
+    cf_free(at);
+    cf_free(parent);
+    cf_free(has_child);
+    return st;
+}
+
+cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
+                         cf_error *err)
+{
+    cf_arena a;
+    cf_arena_init(&a, 0);
+    cf_store_tree tree;
+    size_t before = out->n;
+    uint32_t flags = CF_TREE_RUNS;
+    if (ex->opts.format == CF_FORMAT_CONFAB) {
+        flags |= CF_TREE_TRACE;
+    }
+    cf_status st = cf_store_get_tree(ex->store, conv, flags, &a, &tree, err);
+    if (st == CF_OK) {
+        switch (ex->opts.format) {
+        case CF_FORMAT_CONFAB:
+            st = cf_write_confab(ex, &tree, out, err);
+            break;
+        case CF_FORMAT_LLAMA_APP:
+            st = cf_write_llama_app(&tree, out, err);
+            break;
+        default:
+            st = write_branches(ex, &tree, out, err);
+        }
+    }
+    if (st == CF_OK) {
+        st = cf_buf_check(out, err);
+    }
+    if (st != CF_OK && out->p != NULL) {
+        out->n = before;
+        out->p[before] = '\0';
+    }
+    cf_arena_deinit(&a);
+    return st;
+}
+
+/* ---- shared by writers ---------------------------------------------------*/
+
+cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err)
+{
+    CF_TRY(cf_json_read(out, t->message.p, t->message.n, err));
+    if (!json_is_object(*out)) {
+        json_decref(*out);
+        *out = json_pack("{s:s,s:s}", "role", "unknown", "content", "");
+        return *out != NULL ? CF_OK : cf_sql__oom(err);
+    }
+    return CF_OK;
+}
+
+void cf_xchg__text(cf_buf *out, const json_t *message)
+{
+    const json_t *c = json_object_get(message, "content");
+    size_t before = out->n;
+    if (json_is_string(c)) {
+        cf_buf_add(out, json_string_value(c), json_string_length(c));
+        return;
+    }
+    if (json_is_object(c)) {
+        cf_str s = cf_json_get_str(c, "text");
+        cf_buf_add(out, s.p, s.n);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(c); i++) {
+        const json_t *part = json_array_get(c, i);
+        cf_str s = json_is_string(part) ? cf_xchg__str(part)
+                                        : cf_json_get_str(part, "text");
+        if (s.n != 0) {
+            cf_buf_adds(out, out->n != before ? "\n" : "");
+            cf_buf_add(out, s.p, s.n);
+        }
+    }
+}
+
+json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n)
+{
+    json_t *v;
+    cf_error ignored;
+    cf_str preface = tree->conv.preface;
+    if (preface.n != 0 &&
+        cf_json_read(&v, preface.p, preface.n, &ignored) == CF_OK) {
+        json_t *tools = json_incref(json_object_get(v, "tools"));
+        json_decref(v);
+        if (json_array_size(tools) != 0) {
+            return tools;
+        }
+        json_decref(tools);
+    }
+    for (size_t i = n; i > 0; i--) {
+        const cf_store_run *r = tree->turns[at[i - 1]].run;
+        if (r == NULL || r->n_tools == 0) {
+            continue;
+        }
+        json_t *list = json_array();
+        for (size_t k = 0; k < r->n_tools; k++) {
+            if (cf_json_read(&v, r->tools[k].p, r->tools[k].n, &ignored) ==
+                CF_OK) {
+                json_array_append_new(list, v);
+            }
+        }
+        return list;
+    }
+    return NULL;
+}

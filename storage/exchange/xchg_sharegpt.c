@@ -1,0 +1,227 @@
+/*
+ * xchg_sharegpt.c - {"conversations":[{"from":...,"value":...}]}.
+ */
+#include "storage/db/store_message.h"
+#include "storage/exchange/xchg.h"
+
+static const struct {
+    const char *from, *role;
+} roles[] = {
+    /* The first line of a role is what is written. */
+    {"system", "system"},
+    {"human", "user"},
+    {"user", "user"},
+    {"gpt", "assistant"},
+    {"assistant", "assistant"},
+    {"model", "assistant"},
+    {"chatgpt", "assistant"},
+    {"bot", "assistant"},
+    {"bing", "assistant"},
+    {"bard", "assistant"},
+    {"tool", "tool"},
+    {"observation", "tool"},
+    {"function_response", "tool"},
+    {"function", "tool"},
+    {"tool_response", "tool"},
+};
+
+static const char *role_of(cf_str from)
+{
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+        if (cf_str_is(from, roles[i].from)) {
+            return roles[i].role;
+        }
+    }
+    return NULL;
+}
+
+static const char *from_of(cf_str role)
+{
+    if (cf_msg__is_tool_role(role)) {
+        return "tool";
+    }
+    if (cf_str_is(role, "agent")) {
+        return "gpt";
+    }
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+        if (cf_str_is(role, roles[i].role)) {
+            return roles[i].from;
+        }
+    }
+    return NULL;
+}
+
+/* A call's JSON in "value" becomes a tool call; anything else stays text. */
+static json_t *call_message(cf_str value)
+{
+    json_t *v;
+    cf_error ignored;
+    if (cf_json_read(&v, value.p, value.n, &ignored) != CF_OK) {
+        return NULL;
+    }
+    json_t *m = NULL;
+    json_t *args = json_object_get(v, "arguments");
+    if (args == NULL) {
+        args = json_object_get(v, "parameters");
+    }
+    if (cf_json_get_str(v, "name").n != 0) {
+        m = json_pack("{s:s,s:n,s:[{s:s,s:{s:O,s:O?}}]}", "role", "assistant",
+                      "content", "tool_calls", "type", "function", "function",
+                      "name", json_object_get(v, "name"), "arguments",
+                      args != NULL ? args : json_null());
+    }
+    json_decref(v);
+    return m;
+}
+
+static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
+{
+    cf_str from = cf_json_get_str(entry, "from");
+    const json_t *value = json_object_get(entry, "value");
+    if (from.n == 0) { /* some converters use OpenAI's names */
+        from = cf_json_get_str(entry, "role");
+        value = json_object_get(entry, "content");
+    }
+    if (from.n == 0 || !json_is_string(value)) {
+        return cf_fail(err, CF_EFORMAT,
+                       "entry %zu has no \"from\" or no \"value\"", i + 1);
+    }
+    cf_str text = cf_xchg__str(value);
+    json_t *m = NULL;
+    if (cf_str_is(from, "function_call") || cf_str_is(from, "tool_call")) {
+        m = call_message(text);
+    }
+    if (m == NULL) {
+        const char *role = role_of(from);
+        m = json_pack("{s:o,s:o}", "role",
+                      role != NULL ? json_string(role)
+                                   : json_stringn(from.p, from.n),
+                      "content", json_stringn(text.p, text.n));
+    }
+    return cf_build__say(b, m, NULL, err);
+}
+
+static cf_status record(cf_import *im, const json_t *v, uint64_t line,
+                        cf_error *err)
+{
+    const json_t *list = json_object_get(v, "conversations");
+    if (list == NULL) {
+        list = json_object_get(v, "conversation");
+    }
+    if (!json_is_array(list) || json_array_size(list) == 0) {
+        return cf_fail(err, CF_EFORMAT, "no list of conversations");
+    }
+    CF_TRY(cf_build__begin(im, line, err));
+    cf_build *b = im->cur;
+    b->conv.source = cf_build__source(im, cf_json_get_str(v, "id"));
+    cf_str system = cf_json_get_str(v, "system");
+    if (system.n != 0) {
+        CF_TRY(cf_build__say(b,
+                             json_pack("{s:s,s:o}", "role", "system", "content",
+                                       json_stringn(system.p, system.n)),
+                             NULL, err));
+    }
+    json_t *tools = json_object_get(v, "tools");
+    if (tools != NULL) {
+        /* A list, or a string that holds one. */
+        json_t *parsed = NULL;
+        cf_error ignored;
+        cf_str s = cf_xchg__str(tools);
+        if (s.p != NULL && cf_json_read(&parsed, s.p, s.n, &ignored) != CF_OK) {
+            parsed = NULL;
+        }
+        json_t *preface =
+            json_pack("{s:O}", "tools", parsed != NULL ? parsed : tools);
+        b->conv.preface = cf_build__json(b, preface);
+        json_decref(preface);
+        json_decref(parsed);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        CF_TRY(say(b, json_array_get(list, i), i, err));
+    }
+    return cf_import__emit(im, err);
+}
+
+const cf_reader_format cf_read_sharegpt = {record, NULL, NULL, false};
+
+/* ---- writing -------------------------------------------------------------*/
+
+static void entry_out(cf_buf *out, bool *is_first, cf_str from, cf_str value)
+{
+    cf_buf_adds(out, *is_first ? "{\"from\":" : ",{\"from\":");
+    *is_first = false;
+    cf_json_write_str(out, from);
+    cf_buf_adds(out, ",\"value\":");
+    cf_json_write_str(out, value);
+    cf_buf_addc(out, '}');
+}
+
+static void calls_out(cf_buf *out, bool *is_first, const json_t *calls)
+{
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *call = json_array_get(calls, i);
+        const json_t *f = json_object_get(call, "function");
+        f = json_is_object(f) ? f : call;
+        const json_t *args = json_object_get(f, "arguments");
+        cf_str text = cf_xchg__str(args);
+        cf_buf b = CF_BUF_INIT;
+        cf_buf_adds(&b, "{\"name\":");
+        cf_json_write_str(&b, cf_json_get_str(f, "name"));
+        cf_buf_adds(&b, ",\"arguments\":");
+        json_t *v;
+        cf_error ignored;
+        if (text.p == NULL) {
+            cf_json_write(&b, args);
+        } else if (cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
+            cf_json_write(&b, v);
+            json_decref(v);
+        } else {
+            cf_json_write_str(&b, text);
+        }
+        cf_buf_addc(&b, '}');
+        entry_out(out, is_first, cf_str_from("function_call"),
+                  cf_str_make(cf_buf_cstr(&b), b.n));
+        out->failed = out->failed || b.failed;
+        cf_buf_deinit(&b);
+    }
+}
+
+cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
+                            size_t n, cf_buf *out, cf_error *err)
+{
+    if (n == 0) {
+        return CF_OK;
+    }
+    bool is_first = true;
+    cf_buf_adds(out, "{\"conversations\":[");
+    for (size_t i = 0; i < n; i++) {
+        json_t *m;
+        CF_TRY(cf_xchg__message(&m, &tree->turns[at[i]], err));
+        cf_buf text = CF_BUF_INIT;
+        cf_xchg__text(&text, m);
+        cf_str role = cf_json_get_str(m, "role");
+        const char *from = from_of(role);
+        const json_t *calls = json_object_get(m, "tool_calls");
+        if (text.n != 0 || json_array_size(calls) == 0) {
+            entry_out(out, &is_first, from != NULL ? cf_str_from(from) : role,
+                      cf_str_make(cf_buf_cstr(&text), text.n));
+        }
+        calls_out(out, &is_first, calls);
+        out->failed = out->failed || text.failed;
+        cf_buf_deinit(&text);
+        json_decref(m);
+    }
+    cf_buf_addc(out, ']');
+    json_t *tools = cf_xchg__tools(tree, at, n);
+    if (tools != NULL) {
+        cf_buf b = CF_BUF_INIT;
+        cf_json_write(&b, tools);
+        cf_buf_adds(out, ",\"tools\":");
+        cf_json_write_str(out, cf_str_make(cf_buf_cstr(&b), b.n));
+        out->failed = out->failed || b.failed;
+        cf_buf_deinit(&b);
+        json_decref(tools);
+    }
+    cf_buf_adds(out, "}\n");
+    return CF_OK;
+}
