@@ -7,8 +7,9 @@
  *   class 0   y = fma(w, x, y)                             a column at a time
  *   class 1   y = fma(dw * dx, (float)i, y), then y = fma(m, dx * s, y)
  *             where the type has minima
- *   class 2   y = fma(dw * dx, (float)i, y), then y = fma(-dmin * dx,
- *             (float)j, y) where the type has minima
+ *   class 2   y = fma(dw * 256 dx, (float)i, y), then y = fma(-dmin * 256 dx,
+ *             (float)j, y) where the type has minima, with the high bytes of
+ *             x; then both again with dx and the low bytes
  * with i and j exact integer sums, for which order does not matter.
  */
 #ifndef CF_CORE_KERNEL_AVX512_H

@@ -2,7 +2,7 @@
  * kernel.h - arrays in, arrays out: the arithmetic of a forward pass.
  *
  * Knows numbers and layouts, not models.  kernel_ref.c is plain C and is the
- * definition; kernel_avx2.c, kernel_avx512.c and kernel_neon*.c agree with it.
+ * definition; kernel_avx2.c, kernel_avx512.c and kernel_neon.c agree with it.
  * A table of functions is picked at start (kernel_pick.c).
  *
  * Shapes are in brackets, row-major, last axis contiguous.  Nothing aliases
@@ -35,7 +35,7 @@ struct cf_attn;
 /* Rows of activations made ready for one weight type: float, or 8-bit blocks
  * with scales and sums.  Made once by prepare, read by many matmuls. */
 typedef struct cf_kernels {
-    const char *name; /* "ref", "avx2", "avx512", "neon", "neon-dot" */
+    const char *name; /* "ref", "avx2", "avx512", "neon" */
 
     /* Bytes that prepare writes for one row of n_col activations that will
      * meet weights of `type`; a multiple of 64. */

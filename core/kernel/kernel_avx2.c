@@ -7,7 +7,6 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-#include <string.h>
 
 #include "core/kernel/half.h"
 
@@ -73,31 +72,24 @@ static inline VF vi_to_vf(VI v)
     return _mm256_cvtepi32_ps(v);
 }
 
-/* Sums of two products, 16 bits: |w| as unsigned times x with w's sign, at
- * most 2 * 128 * 127. */
-static inline __m256i products(const int8_t *w, const int8_t *x)
+static inline VI vi_dot(VI acc, const int16_t *w, const int16_t *t)
 {
     __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)w);
-    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    return _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
-}
-
-static inline VI vi_dot(const int8_t *w, const int8_t *x)
-{
-    return _mm256_madd_epi16(products(w, x), _mm256_set1_epi16(1));
-}
-
-static inline VI vi_dot_scaled(VI acc, const int8_t *w, const int8_t *x,
-                               const int16_t s[2])
-{
-    __m256i scale =
-        _mm256_set_m128i(_mm_set1_epi16(s[1]), _mm_set1_epi16(s[0]));
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(products(w, x), scale));
+    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)t);
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
 }
 
 static inline float half_at(const unsigned char *p)
 {
     return _cvtsh_ss((uint16_t)(p[0] | p[1] << 8));
+}
+
+/* 32 signed bytes widened into q. */
+static inline void put_codes(int16_t *q, __m256i v)
+{
+    __m128i lo = _mm256_castsi256_si128(v), hi = _mm256_extracti128_si256(v, 1);
+    _mm256_storeu_si256((__m256i *)(void *)q, _mm256_cvtepi8_epi16(lo));
+    _mm256_storeu_si256((__m256i *)(void *)(q + 16), _mm256_cvtepi8_epi16(hi));
 }
 
 static inline __m256i nibbles(const unsigned char *p)
@@ -107,32 +99,35 @@ static inline __m256i nibbles(const unsigned char *p)
     return _mm256_and_si256(v, _mm256_set1_epi8(15));
 }
 
-static inline void put_nibbles(int8_t *q, const unsigned char *p, int bias)
+static inline void put_bytes(int16_t *q, const unsigned char *p)
 {
-    __m256i v = _mm256_sub_epi8(nibbles(p), _mm256_set1_epi8((char)bias));
-    _mm256_storeu_si256((__m256i *)(void *)q, v);
+    put_codes(q, _mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 
-static inline void put_iq4(int8_t *q, const unsigned char *p)
+static inline void put_nibbles(int16_t *q, const unsigned char *p, int bias)
+{
+    put_codes(q, _mm256_sub_epi8(nibbles(p), _mm256_set1_epi8((char)bias)));
+}
+
+static inline void put_iq4(int16_t *q, const unsigned char *p)
 {
     __m128i t = _mm_loadu_si128((const __m128i *)(const void *)cf_iq4_values);
-    __m256i v = _mm256_shuffle_epi8(_mm256_set_m128i(t, t), nibbles(p));
-    _mm256_storeu_si256((__m256i *)(void *)q, v);
+    put_codes(q, _mm256_shuffle_epi8(_mm256_set_m128i(t, t), nibbles(p)));
 }
 
-/* Each byte of bits goes to eight lanes, and each lane keeps its own bit. */
-static inline void put_fifth_bits(int8_t *q, const unsigned char *p)
+/* Sixteen bits go to every lane, and each lane keeps its own. */
+static inline void put_fifth_bits(int16_t *q, const unsigned char *p)
 {
-    int32_t bits;
-    memcpy(&bits, p, sizeof bits);
-    const __m256i spread = _mm256_setr_epi64x(
-        0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
-    const __m256i own = _mm256_set1_epi64x((int64_t)0x8040201008040201);
-    __m256i b = _mm256_shuffle_epi8(_mm256_set1_epi32(bits), spread);
-    b = _mm256_cmpeq_epi8(_mm256_and_si256(b, own), own);
-    b = _mm256_and_si256(b, _mm256_set1_epi8(16));
-    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)q);
-    _mm256_storeu_si256((__m256i *)(void *)q, _mm256_add_epi8(v, b));
+    const __m256i own =
+        _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048,
+                          4096, 8192, 16384, -32768);
+    for (int i = 0; i < 2; i++) {
+        __m256i *to = (__m256i *)(void *)(q + 16 * i);
+        __m256i b = _mm256_set1_epi16((short)(p[2 * i] | p[2 * i + 1] << 8));
+        b = _mm256_cmpeq_epi16(_mm256_and_si256(b, own), own);
+        b = _mm256_and_si256(b, _mm256_set1_epi16(16));
+        _mm256_storeu_si256(to, _mm256_add_epi16(_mm256_loadu_si256(to), b));
+    }
 }
 
 static void vec_f32_to_f16(uint16_t *out, const float *x, size_t n)

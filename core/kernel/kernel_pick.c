@@ -5,11 +5,6 @@
 
 #include "core/kernel/sets.h"
 
-#if defined(__aarch64__) && defined(__linux__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
-
 typedef struct candidate {
     const char *name;
     bool (*is_there)(void);
@@ -35,19 +30,6 @@ static bool has_avx512(void)
 }
 #endif
 
-#if defined(__aarch64__)
-static bool has_dot(void)
-{
-#if defined(__linux__)
-    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
-#elif defined(__APPLE__)
-    return true; /* every 64-bit Mac has it */
-#else
-    return false;
-#endif
-}
-#endif
-
 static bool always(void)
 {
     return true;
@@ -60,7 +42,6 @@ static const candidate candidates[] = {
     {"avx2", has_avx2, cf_kernels__avx2},
 #endif
 #if defined(__aarch64__)
-    {"neon-dot", has_dot, cf_kernels__neon_dot},
     {"neon", always, cf_kernels__neon},
 #endif
     {"ref", always, cf_kernels_ref},

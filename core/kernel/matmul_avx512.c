@@ -41,7 +41,8 @@ typedef struct tile {
     int32_t sc[COLS / 16][ROWS]; /* class 2: scales of 16 or 32 columns */
     int32_t mn[COLS / 32][ROWS]; /* class 2: pairs of 16-bit minima */
     /* The rows of x at hand. */
-    int32_t bias[STEP][COLS / 16]; /* -code_bias * sum of q */
+    int32_t bias[STEP]
+                [COLS / 16]; /* minus the bias of the codes times a sum of x */
     float dx[STEP][COLS / 32];
     float sx[STEP][COLS / 32];
     uint8_t row[16][COLS]; /* codes of 16 rows before they are turned */
@@ -324,6 +325,22 @@ INLINE void set_bias(__m512i acc[GROUPS][STEP], const tile *t, int s, int n_g,
     }
 }
 
+/* acc = 256 acc + bias */
+INLINE void raise(__m512i acc[GROUPS][STEP], const tile *t, int s, int n_g,
+                  int n_t, bool biased)
+{
+#pragma GCC unroll 3
+    for (int i = 0; i < n_t; i++) {
+#pragma GCC unroll 4
+        for (int g = 0; g < n_g; g++) {
+            acc[g][i] = _mm512_slli_epi32(acc[g][i], 8);
+            if (biased) {
+                acc[g][i] = _mm512_add_epi32(acc[g][i], bcast(&t->bias[i][s]));
+            }
+        }
+    }
+}
+
 INLINE void load_sums(__m512 y[GROUPS][STEP], const tile *t, size_t tok,
                       bool is_first, int n_g, int n_t)
 {
@@ -349,16 +366,18 @@ INLINE void store_sums(tile *t, __m512 y[GROUPS][STEP], size_t tok, int n_g,
     }
 }
 
-INLINE void tile_blocks(tile *t, const int8_t *const x[STEP], size_t tok,
-                        bool is_first, int n_blk, bool biased, bool has_min,
-                        int n_g, int n_t)
+INLINE void tile_blocks(tile *t, const int8_t *const hi[STEP],
+                        const int8_t *const lo[STEP], size_t tok, bool is_first,
+                        int n_blk, bool biased, bool has_min, int n_g, int n_t)
 {
     __m512 y[GROUPS][STEP];
     load_sums(y, t, tok, is_first, n_g, n_t);
     for (int b = 0; b < n_blk; b++) {
         __m512i acc[GROUPS][STEP];
-        set_bias(acc, t, b, n_g, n_t, biased);
-        dot_codes(acc, t, x, 8 * b, 8, n_g, n_t);
+        set_bias(acc, t, b, n_g, n_t, false);
+        dot_codes(acc, t, hi, 8 * b, 8, n_g, n_t);
+        raise(acc, t, b, n_g, n_t, biased);
+        dot_codes(acc, t, lo, 8 * b, 8, n_g, n_t);
 #pragma GCC unroll 3
         for (int i = 0; i < n_t; i++) {
             __m512 dx = _mm512_set1_ps(t->dx[i][b]);
@@ -491,51 +510,57 @@ INLINE void run_blocks(tile *t, const pass *p, int n_g, bool biased,
 {
     size_t n_col = p->w->n_col, b0 = p->col0 / 32, n_blk = p->n / 32;
     for (size_t tok = 0; tok < p->n_x; tok += STEP) {
-        const int8_t *x[STEP] = {NULL};
+        const int8_t *hi[STEP] = {NULL}, *lo[STEP] = {NULL};
         size_t n_t = p->n_x - tok < STEP ? p->n_x - tok : STEP;
         for (size_t i = 0; i < n_t; i++) {
             const char *row = p->xp + (tok + i) * p->xp_bytes;
             const float *d = (const float *)(row + cf_xp_d(n_col)) + b0;
             const int32_t *s = (const int32_t *)(row + cf_xp_s(n_col, 32)) + b0;
-            x[i] = (const int8_t *)row + p->col0;
+            hi[i] = (const int8_t *)row + p->col0;
+            lo[i] = hi[i] + cf_xp_lo(n_col);
             for (size_t b = 0; b < n_blk; b++) {
                 t->dx[i][b] = d[b];
                 t->bias[i][b] = -bias * s[b];
                 t->sx[i][b] = d[b] * (float)s[b];
             }
         }
-#define FN(n_group, n_tok)                                                     \
-    tile_blocks(t, x, tok, p->col0 == 0, (int)n_blk, biased, has_min, n_group, \
-                n_tok)
+#define FN(n_group, n_tok)                                                 \
+    tile_blocks(t, hi, lo, tok, p->col0 == 0, (int)n_blk, biased, has_min, \
+                n_group, n_tok)
         WITH_SHAPE(FN, n_g, n_t);
 #undef FN
     }
 }
 
+/* The high bytes of x, then the low ones. */
 INLINE void run_super(tile *t, const pass *p, int n_g, super how, int bias)
 {
     size_t n_col = p->w->n_col, sb = p->col0 / 256;
     for (size_t tok = 0; tok < p->n_x; tok += STEP) {
-        const int8_t *x[STEP] = {NULL};
-        const int16_t *s[STEP] = {NULL};
         size_t n_t = p->n_x - tok < STEP ? p->n_x - tok : STEP;
-        for (size_t i = 0; i < n_t; i++) {
-            const char *row = p->xp + (tok + i) * p->xp_bytes;
-            const int16_t *s16 =
-                (const int16_t *)(row + cf_xp_s(n_col, 256)) + 16 * sb;
-            const int16_t *s32 =
-                (const int16_t *)(row + cf_xp_s32(n_col)) + 8 * sb;
-            x[i] = (const int8_t *)row + p->col0;
-            s[i] = how.n_min == 8 ? s16 : s32;
-            t->dx[i][0] = ((const float *)(row + cf_xp_d(n_col)))[sb];
-            for (int b = 0; how.biased && b < COLS / how.n_sub; b++) {
-                t->bias[i][b] = -bias * (how.n_sub == 16 ? s16[b] : s32[b]);
+        for (size_t part = 0; part < 2; part++) {
+            const int8_t *x[STEP] = {NULL};
+            const int16_t *s[STEP] = {NULL};
+            for (size_t i = 0; i < n_t; i++) {
+                const char *row = p->xp + (tok + i) * p->xp_bytes;
+                const int16_t *s16 =
+                    (const int16_t *)(row + cf_xp_s16(n_col, part)) + 16 * sb;
+                const int16_t *s32 =
+                    (const int16_t *)(row + cf_xp_s32(n_col, part)) + 8 * sb;
+                float d = ((const float *)(row + cf_xp_d(n_col)))[sb];
+                x[i] = (const int8_t *)row + part * cf_xp_lo(n_col) + p->col0;
+                s[i] = how.n_min == 8 ? s16 : s32;
+                t->dx[i][0] = part == 0 ? 256 * d : d;
+                for (int b = 0; how.biased && b < COLS / how.n_sub; b++) {
+                    t->bias[i][b] = -bias * (how.n_sub == 16 ? s16[b] : s32[b]);
+                }
             }
-        }
+            bool is_first = p->col0 == 0 && part == 0;
 #define FN(n_group, n_tok) \
-    tile_super(t, x, s, tok, p->col0 == 0, how, n_group, n_tok)
-        WITH_SHAPE(FN, n_g, n_t);
+    tile_super(t, x, s, tok, is_first, how, n_group, n_tok)
+            WITH_SHAPE(FN, n_g, n_t);
 #undef FN
+        }
     }
 }
 

@@ -107,7 +107,7 @@ INLINE __m512i codes_of(cf_dtype type, __m512i nibble, __m512i table)
 
 /* Sums of the four rows that load_4x16 takes, with the block at off. */
 INLINE __m512i dot_4(const strip *s, cf_dtype type, int j, size_t off,
-                     __m512i x0, __m512i x1, __m512i table)
+                     const __m512i x[4], __m512i table)
 {
     const __m512i low = _mm512_set1_epi8(15);
     __m512i zero = _mm512_setzero_si512(), w0, w1;
@@ -141,7 +141,9 @@ INLINE __m512i dot_4(const strip *s, cf_dtype type, int j, size_t off,
         w0 = codes_of(type, w0, table);
         w1 = codes_of(type, w1, table);
     }
-    return _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(zero, w0, x0), w1, x1);
+    __m512i a = _mm512_dpbusd_epi32(zero, w0, x[0]);
+    a = _mm512_slli_epi32(_mm512_dpbusd_epi32(a, w1, x[1]), 8);
+    return _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(a, w0, x[2]), w1, x[3]);
 }
 
 INLINE __m512 strip_blocks(const strip *s, cf_dtype type, size_t bytes,
@@ -154,13 +156,16 @@ INLINE __m512 strip_blocks(const strip *s, cf_dtype type, size_t bytes,
     __m512i table = _mm512_broadcast_i64x4(iq4_table());
     size_t n = s->n_col / 32;
     for (size_t b = 0; b < n; b++) {
-        const __m128i *q = at(s, 32 * b);
-        __m512i x0 = _mm512_broadcast_i32x4(_mm_loadu_si128(q));
-        __m512i x1 = _mm512_broadcast_i32x4(_mm_loadu_si128(q + 1));
+        const __m128i *hi = at(s, 32 * b);
+        const __m128i *lo = at(s, cf_xp_lo(s->n_col) + 32 * b);
+        __m512i x[4] = {_mm512_broadcast_i32x4(_mm_loadu_si128(hi)),
+                        _mm512_broadcast_i32x4(_mm_loadu_si128(hi + 1)),
+                        _mm512_broadcast_i32x4(_mm_loadu_si128(lo)),
+                        _mm512_broadcast_i32x4(_mm_loadu_si128(lo + 1))};
         __m512i a[4];
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++) {
-            a[j] = dot_4(s, type, j, b * bytes, x0, x1, table);
+            a[j] = dot_4(s, type, j, b * bytes, x, table);
         }
         prefetch(next, 16 * bytes * b, 16 * bytes * (b + 1));
         __m512i i = fold_4(a);
@@ -181,8 +186,8 @@ INLINE __m512 strip_blocks(const strip *s, cf_dtype type, size_t bytes,
 
 /* ---- types of 256-weight blocks ------------------------------------------ */
 
-/* What a 256-column block of x offers: columns in the order that the type's
- * planes need, and sums. */
+/* What one plane of a 256-column block of x offers: columns in the order that
+ * the type's codes need, and sums. */
 typedef struct xblock {
     __m512i q[4];
     __m256i s16;
@@ -203,11 +208,11 @@ INLINE __m512i four(const int8_t *p)
     return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(p + 96)), 3);
 }
 
-INLINE xblock load_x(const strip *s, cf_dtype type, size_t b)
+INLINE xblock load_x(const strip *s, cf_dtype type, size_t b, size_t part)
 {
-    const int8_t *q = at(s, 256 * b);
-    const int16_t *s16 = at(s, cf_xp_s(s->n_col, 256));
-    const int16_t *s32 = at(s, cf_xp_s32(s->n_col));
+    const int8_t *q = at(s, part * cf_xp_lo(s->n_col) + 256 * b);
+    const int16_t *s16 = at(s, cf_xp_s16(s->n_col, part));
+    const int16_t *s32 = at(s, cf_xp_s32(s->n_col, part));
     xblock x;
     x.s16 = load_32(s16 + 16 * b);
     x.s32 = _mm_loadu_si128((const __m128i *)(s32 + 8 * b));
@@ -230,12 +235,18 @@ INLINE xblock load_x(const strip *s, cf_dtype type, size_t b)
     return x;
 }
 
-/* The integer sum of a row's block: to be added over the lanes.  m gets the
- * sum of minima times sums of x, likewise, where the type has minima. */
-INLINE __m512i dot_q45_k(bool five, const unsigned char *b, const xblock *x,
-                         __m128i *m)
+/* The integer sums of a row's block with each plane of x: to be added over the
+ * lanes.  m gets the sums of minima times sums of x, likewise, where the type
+ * has minima. */
+typedef struct sums {
+    __m512i part[2];
+    __m128i m[2];
+} sums;
+
+INLINE sums dot_q45_k(bool five, const unsigned char *b, const xblock x[2])
 {
     const __m512i low = _mm512_set1_epi8(15), bit5 = _mm512_set1_epi8(16);
+    const __m512i zero = _mm512_setzero_si512();
     const unsigned char *q = b + (five ? 48 : 16);
     __m512i q0 = _mm512_loadu_si512(q), q1 = _mm512_loadu_si512(q + 64);
     __m512i w[4] = {_mm512_and_si512(q0, low),
@@ -243,8 +254,11 @@ INLINE __m512i dot_q45_k(bool five, const unsigned char *b, const xblock *x,
                     _mm512_and_si512(q1, low),
                     _mm512_and_si512(_mm512_srli_epi16(q1, 4), low)};
     __m128i s = q4_k_scales(b + 4);
-    __m512i s4 = _mm512_broadcast_i32x4(s), sum = _mm512_setzero_si512();
-    __m512i high = five ? _mm512_broadcast_i64x4(load_32(b + 16)) : sum;
+    __m128i min = _mm_cvtepu8_epi16(_mm_srli_si128(s, 8));
+    __m512i s4 = _mm512_broadcast_i32x4(s);
+    __m512i high = five ? _mm512_broadcast_i64x4(load_32(b + 16)) : zero;
+    sums out = {{zero, zero},
+                {_mm_madd_epi16(min, x[0].s32), _mm_madd_epi16(min, x[1].s32)}};
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         /* sub-blocks 0 and 2, 1 and 3, 4 and 6, 5 and 7 */
@@ -260,11 +274,14 @@ INLINE __m512i dot_q45_k(bool five, const unsigned char *b, const xblock *x,
         __m512i pick = _mm512_mask_blend_epi64(
             0xF0, _mm512_set1_epi32((int)0x80808000 | s0),
             _mm512_set1_epi32((int)0x80808000 | (s0 + 2)));
-        __m512i p = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[i], x->q[i]);
-        sum = _mm512_dpwssd_epi32(sum, p, _mm512_shuffle_epi8(s4, pick));
+        __m512i scale = _mm512_shuffle_epi8(s4, pick);
+#pragma GCC unroll 2
+        for (int j = 0; j < 2; j++) {
+            __m512i p = _mm512_dpbusd_epi32(zero, w[i], x[j].q[i]);
+            out.part[j] = _mm512_dpwssd_epi32(out.part[j], p, scale);
+        }
     }
-    *m = _mm_madd_epi16(_mm_cvtepu8_epi16(_mm_srli_si128(s, 8)), x->s32);
-    return sum;
+    return out;
 }
 
 /* Scales 4 i .. 4 i + 3, four lanes each, in the low half of a lane. */
@@ -279,24 +296,30 @@ INLINE __m512i spread(__m256i scales, int i)
 
 /* Codes of the four 64-column parts, scales of 16 columns each:
  * sum of scale * (code - bias) * x. */
-INLINE __m512i dot_sub16(const __m512i w[4], const xblock *x, __m256i scales,
-                         int bias)
+INLINE sums dot_sub16(const __m512i w[4], const xblock x[2], __m256i scales,
+                      int bias)
 {
-    __m512i sum = _mm512_setzero_si512();
+    const __m512i zero = _mm512_setzero_si512();
+    sums out = {{zero, zero}, {_mm_setzero_si128(), _mm_setzero_si128()}};
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        __m512i p = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[i], x->q[i]);
-        sum = _mm512_dpwssd_epi32(sum, p, spread(scales, i));
+        __m512i scale = spread(scales, i);
+#pragma GCC unroll 2
+        for (int j = 0; j < 2; j++) {
+            __m512i p = _mm512_dpbusd_epi32(zero, w[i], x[j].q[i]);
+            out.part[j] = _mm512_dpwssd_epi32(out.part[j], p, scale);
+        }
     }
-    if (bias) {
-        __m256i c = _mm256_madd_epi16(scales, x->s16);
+#pragma GCC unroll 2
+    for (int j = 0; bias && j < 2; j++) {
+        __m256i c = _mm256_madd_epi16(scales, x[j].s16);
         c = _mm256_mullo_epi32(c, _mm256_set1_epi32(bias));
-        sum = _mm512_sub_epi32(sum, _mm512_zextsi256_si512(c));
+        out.part[j] = _mm512_sub_epi32(out.part[j], _mm512_zextsi256_si512(c));
     }
-    return sum;
+    return out;
 }
 
-INLINE __m512i dot_q6_k(const unsigned char *b, const xblock *x)
+INLINE sums dot_q6_k(const unsigned char *b, const xblock x[2])
 {
     const __m512i low = _mm512_set1_epi8(15), two = _mm512_set1_epi8(0x30);
     const __m512i up = _mm512_mask_blend_epi64(0xF0, _mm512_set1_epi16(4),
@@ -335,7 +358,7 @@ INLINE void planes(__m512i w[4], const unsigned char *q)
     }
 }
 
-INLINE __m512i dot_q3_k(const unsigned char *b, const xblock *x)
+INLINE sums dot_q3_k(const unsigned char *b, const xblock x[2])
 {
     __m512i w[4], high = _mm512_broadcast_i64x4(load_32(b));
     planes(w, b + 32);
@@ -350,7 +373,7 @@ INLINE __m512i dot_q3_k(const unsigned char *b, const xblock *x)
     return dot_sub16(w, x, _mm256_cvtepi8_epi16(q3_k_scales(b + 96)), 4);
 }
 
-INLINE __m512i dot_q2_k(const unsigned char *b, const xblock *x, __m128i *m)
+INLINE sums dot_q2_k(const unsigned char *b, const xblock x[2])
 {
     __m512i w[4];
     __m128i s = _mm_loadu_si128((const __m128i *)b);
@@ -358,51 +381,59 @@ INLINE __m512i dot_q2_k(const unsigned char *b, const xblock *x, __m128i *m)
     __m256i scale = _mm256_cvtepu8_epi16(_mm_and_si128(s, low));
     __m256i min =
         _mm256_cvtepu8_epi16(_mm_and_si128(_mm_srli_epi16(s, 4), low));
-    min = _mm256_madd_epi16(min, x->s16);
-    *m = _mm_add_epi32(_mm256_castsi256_si128(min),
-                       _mm256_extracti128_si256(min, 1));
     planes(w, b + 16);
-    return dot_sub16(w, x, scale, 0);
+    sums out = dot_sub16(w, x, scale, 0);
+    for (int j = 0; j < 2; j++) {
+        __m256i m = _mm256_madd_epi16(min, x[j].s16);
+        out.m[j] = _mm_add_epi32(_mm256_castsi256_si128(m),
+                                 _mm256_extracti128_si256(m, 1));
+    }
+    return out;
 }
 
-INLINE __m512i dot_iq4_xs(const unsigned char *b, const xblock *x,
-                          __m512i table)
+INLINE sums dot_iq4_xs(const unsigned char *b, const xblock x[2], __m512i table)
 {
-    const __m512i low = _mm512_set1_epi8(15);
+    const __m512i low = _mm512_set1_epi8(15), zero = _mm512_setzero_si512();
     const __m512i lane =
         _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
     __m128i s = _mm_cvtepi8_epi16(iq4_xs_scales(b));
     __m512i scales = _mm512_castsi256_si512(_mm256_cvtepi16_epi32(s));
-    __m512i sum = _mm512_setzero_si512();
+    sums out = {{zero, zero}, {_mm_setzero_si128(), _mm_setzero_si128()}};
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         __m512i q = _mm512_loadu_si512(b + 8 + 64 * i);
         __m512i w0 = _mm512_shuffle_epi8(table, _mm512_and_si512(q, low));
         __m512i w1 = _mm512_shuffle_epi8(
             table, _mm512_and_si512(_mm512_srli_epi16(q, 4), low));
-        __m512i p =
-            _mm512_dpbusd_epi32(_mm512_setzero_si512(), w0, x->q[2 * i]);
-        p = _mm512_dpbusd_epi32(p, w1, x->q[2 * i + 1]);
-        __m512i sc = _mm512_permutexvar_epi32(
+        __m512i scale = _mm512_permutexvar_epi32(
             _mm512_add_epi32(lane, _mm512_set1_epi32(4 * i)), scales);
-        sum = _mm512_add_epi32(sum, _mm512_mullo_epi32(p, sc));
+#pragma GCC unroll 2
+        for (int j = 0; j < 2; j++) {
+            __m512i p = _mm512_dpbusd_epi32(zero, w0, x[j].q[2 * i]);
+            p = _mm512_dpbusd_epi32(p, w1, x[j].q[2 * i + 1]);
+            out.part[j] =
+                _mm512_add_epi32(out.part[j], _mm512_mullo_epi32(p, scale));
+        }
     }
-    __m128i c = _mm_slli_epi32(_mm_madd_epi16(s, x->s32), 7);
-    return _mm512_sub_epi32(sum, _mm512_zextsi128_si512(c));
+    for (int j = 0; j < 2; j++) {
+        __m128i c = _mm_slli_epi32(_mm_madd_epi16(s, x[j].s32), 7);
+        out.part[j] = _mm512_sub_epi32(out.part[j], _mm512_zextsi128_si512(c));
+    }
+    return out;
 }
 
-INLINE __m512i dot_super(cf_dtype type, const unsigned char *b, const xblock *x,
-                         __m512i table, __m128i *m)
+INLINE sums dot_super(cf_dtype type, const unsigned char *b, const xblock x[2],
+                      __m512i table)
 {
     switch ((unsigned)type) {
     case CF_Q2_K:
-        return dot_q2_k(b, x, m);
+        return dot_q2_k(b, x);
     case CF_Q3_K:
         return dot_q3_k(b, x);
     case CF_Q4_K:
-        return dot_q45_k(false, b, x, m);
+        return dot_q45_k(false, b, x);
     case CF_Q5_K:
-        return dot_q45_k(true, b, x, m);
+        return dot_q45_k(true, b, x);
     case CF_Q6_K:
         return dot_q6_k(b, x);
     default:
@@ -419,27 +450,32 @@ INLINE __m512 strip_super(const strip *s, cf_dtype type, size_t bytes,
     __m512 y = _mm512_setzero_ps();
     __m512i table = _mm512_broadcast_i64x4(iq4_table());
     for (size_t b = 0; b < s->n_col / 256; b++) {
-        xblock x = load_x(s, type, b);
-        __m512i a[16];
-        alignas(64) __m128i m[16];
+        xblock x[2] = {load_x(s, type, b, 0), load_x(s, type, b, 1)};
+        __m512i a[2][16];
+        alignas(64) __m128i m[2][16];
 #pragma GCC unroll 2
         for (int r = 0; r < 16; r++) {
-            a[r] = dot_super(type, s->row[r] + b * bytes, &x, table,
-                             &m[r % 4 * 4 + r / 4]);
+            sums v = dot_super(type, s->row[r] + b * bytes, x, table);
+            a[0][r] = v.part[0];
+            a[1][r] = v.part[1];
+            m[0][r % 4 * 4 + r / 4] = v.m[0];
+            m[1][r % 4 * 4 + r / 4] = v.m[1];
             prefetch(next, (16 * b + (size_t)r) * bytes,
                      (16 * b + (size_t)r + 1) * bytes);
         }
         /* d lies at the end of some blocks: reach back from its end */
         bool at_end = d_off + 2 == bytes;
         __m512i h = gather(s, b * bytes + d_off - (at_end ? 2 : 0));
-        __m512 dx = _mm512_set1_ps(d[b]);
         __m512 dw = at_end ? high_half(h) : low_half(h);
-        y = _mm512_fmadd_ps(_mm512_mul_ps(dw, dx),
-                            _mm512_cvtepi32_ps(fold_16(a)), y);
-        if (has_min) {
-            __m512i j = fold_4((const __m512i *)(const void *)m);
-            y = _mm512_fnmadd_ps(_mm512_mul_ps(high_half(h), dx),
-                                 _mm512_cvtepi32_ps(j), y);
+        for (int j = 0; j < 2; j++) {
+            __m512 dx = _mm512_set1_ps(j == 0 ? 256 * d[b] : d[b]);
+            y = _mm512_fmadd_ps(_mm512_mul_ps(dw, dx),
+                                _mm512_cvtepi32_ps(fold_16(a[j])), y);
+            if (has_min) {
+                __m512i i = fold_4((const __m512i *)(const void *)m[j]);
+                y = _mm512_fnmadd_ps(_mm512_mul_ps(high_half(h), dx),
+                                     _mm512_cvtepi32_ps(i), y);
+            }
         }
     }
     return y;

@@ -23,6 +23,6 @@ size_t cf_prepared_bytes(cf_dtype type, size_t n_col)
     case CLASS_BLOCK:
         return cf_xp_s(n_col, 32) + cf_up64(n_col / 32 * sizeof(int32_t));
     default:
-        return cf_xp_s32(n_col) + cf_up64(n_col / 32 * sizeof(int16_t));
+        return cf_xp_s32(n_col, 2);
     }
 }

@@ -13,7 +13,6 @@
 const cf_kernels *cf_kernels__avx512(void);
 const cf_kernels *cf_kernels__avx2(void);
 /* ARM64 */
-const cf_kernels *cf_kernels__neon_dot(void);
 const cf_kernels *cf_kernels__neon(void);
 
 #endif
