@@ -170,7 +170,7 @@ install: $(B)/confab $(LIB_A) $(LIB_SO)
 	install -m 644 $(LIB_A) $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(LIB_SO) $(DESTDIR)$(PREFIX)/lib/
 	ln -sf libconfab.so.0 $(DESTDIR)$(PREFIX)/lib/libconfab.so
-	for h in core/base/*.h core/api/*.h templates/*.h storage/*.h; do \
+	for h in $(wildcard core/base/*.h core/api/*.h templates/*.h storage/*.h); do \
 	  install -d $(DESTDIR)$(PREFIX)/include/confab/$$(dirname $$h) && \
 	  install -m 644 $$h $(DESTDIR)$(PREFIX)/include/confab/$$h || exit 1; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: confab' \
@@ -178,6 +178,7 @@ install: $(B)/confab $(LIB_A) $(LIB_SO)
 	  'Version: $(VERSION)' 'Requires.private: $(CORE_PKGS) $(STORAGE_PKGS)' \
 	  'Requires: jansson' \
 	  'Cflags: -I$${prefix}/include/confab' 'Libs: -L$${prefix}/lib -lconfab' \
+	  'Libs.private: -lm -lpthread' \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/confab.pc
 
 # ---- tests ------------------------------------------------------------------
