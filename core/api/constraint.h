@@ -1,14 +1,18 @@
 /*
  * constraint.h - what may come next, as a mask over the vocabulary.
  *
- * A grammar is compiled from a JSON Schema, tool declarations, a regular
- * expression, a choice list or grammar text; it is over bytes and knows no
- * vocabulary.  A vocab holds a tokenizer's pieces as a trie.  A state is one
- * position in a grammar: it advances by bytes or tokens, can be copied, and
- * says which tokens are allowed.
+ * A grammar is compiled from a JSON Schema, a regular expression or a choice
+ * list; it is over bytes and knows no vocabulary.  A vocab holds a tokenizer's
+ * pieces as a trie.  A constraint is one position in a grammar: it advances by
+ * bytes or tokens, can be copied and rolled back, and says which tokens are
+ * allowed.
  *
- * Threads:  grammars and vocabs are constant after compile; a state belongs
- *           to one thread at a time.
+ * Every position that can be reached can be completed, as far as the grammar
+ * decides it; docs/constraints.md names the exceptions.
+ *
+ * Threads:  grammars and vocabs are constant after they were made; a
+ *           constraint belongs to one thread at a time.
+ * Memory:   a constraint borrows its grammar and its vocab, which outlive it.
  */
 #ifndef CF_CORE_API_CONSTRAINT_H
 #define CF_CORE_API_CONSTRAINT_H
@@ -18,6 +22,168 @@
 
 typedef struct cf_grammar cf_grammar;
 typedef struct cf_constraint_vocab cf_constraint_vocab;
-typedef struct cf_constraint cf_constraint; /* a state */
+typedef struct cf_constraint cf_constraint; /* a position in a grammar */
+
+/* ---- grammars ------------------------------------------------------------ */
+
+/* White space between the tokens of JSON. */
+typedef enum cf_json_space {
+    CF_SPACE_FLEXIBLE = 0, /* nothing, one space, or a line break and its
+                              indentation */
+    CF_SPACE_PYTHON,       /* ", " and ": ", nothing else */
+    CF_SPACE_COMPACT       /* none */
+} cf_json_space;
+
+typedef enum cf_key_order {
+    CF_KEYS_ANY = 0, /* any order; declared order for objects of over 63
+                        declared keys */
+    CF_KEYS_DECLARED /* as the schema lists them, others after; where several
+                        schemas are combined, any */
+} cf_key_order;
+
+/* Zero is the default everywhere. */
+typedef struct cf_grammar_options {
+    cf_json_space space;
+    cf_key_order order;
+    uint32_t max_nodes; /* of the automaton; 0: 1,000,000 */
+    uint32_t max_work;  /* steps of compilation; 0: 8,000,000 */
+} cf_grammar_options;
+
+/*
+ * Compiles a JSON Schema.  CF_EUNSUPPORTED names the path and the keyword
+ * that cannot be expressed (nothing is ever ignored but annotations);
+ * CF_EFORMAT for a schema that is none; CF_ELIMIT past the limits;
+ * CF_ENOMEM.  `opts` may be NULL.
+ */
+CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out,
+                                             const json_t *schema,
+                                             const cf_grammar_options *opts,
+                                             cf_error *err);
+
+/* The whole text matches the regular expression (ECMA-262, see
+ * docs/constraints.md for the subset); errors as above, with an offset. */
+CF_MUST_USE cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
+                                            const cf_grammar_options *opts,
+                                            cf_error *err);
+
+/* The text is one of the choices; CF_EINVAL when there is none. */
+CF_MUST_USE cf_status cf_grammar_from_choices(cf_grammar **out,
+                                              const cf_str *choices, size_t n,
+                                              const cf_grammar_options *opts,
+                                              cf_error *err);
+
+void cf_grammar_free(cf_grammar *grammar);
+
+/* Size of the automaton, for reports. */
+size_t cf_grammar_n_nodes(const cf_grammar *grammar);
+
+/* ---- vocabularies -------------------------------------------------------- */
+
+typedef enum cf_piece_kind {
+    CF_PIECE_TEXT = 0, /* ordinary bytes */
+    CF_PIECE_CONTROL,  /* allowed only where a tool grammar spells a fence */
+    CF_PIECE_END,      /* allowed only where the text may end */
+    CF_PIECE_NONE      /* never allowed */
+} cf_piece_kind;
+
+typedef struct cf_piece {
+    cf_str bytes; /* copied */
+    cf_piece_kind kind;
+} cf_piece;
+
+/* pieces[id] for id 0 .. n-1.  Empty pieces, and those of over 1000 bytes,
+ * are never allowed.  CF_ENOMEM; CF_ELIMIT for over 2^24 pieces. */
+CF_MUST_USE cf_status cf_constraint_vocab_new(cf_constraint_vocab **out,
+                                              const cf_piece *pieces, size_t n,
+                                              cf_error *err);
+
+/* The same from a tokenizer: end tokens are those that end generation. */
+CF_MUST_USE cf_status cf_constraint_vocab_from_tokenizer(
+    cf_constraint_vocab **out, const cf_tokenizer *tok, cf_error *err);
+void cf_constraint_vocab_free(cf_constraint_vocab *vocab);
+size_t cf_constraint_vocab_n(const cf_constraint_vocab *vocab);
+
+/* ---- positions ----------------------------------------------------------- */
+
+/* Starts at the beginning of the text.  `vocab` may be NULL: then only bytes
+ * are understood. */
+CF_MUST_USE cf_status cf_constraint_new(cf_constraint **out,
+                                        const cf_grammar *grammar,
+                                        const cf_constraint_vocab *vocab,
+                                        cf_error *err);
+void cf_constraint_free(cf_constraint *c);
+
+/* An equal position that shares nothing; caches are not copied. */
+CF_MUST_USE cf_status cf_constraint_copy(cf_constraint **out,
+                                         const cf_constraint *c, cf_error *err);
+void cf_constraint_reset(cf_constraint *c);
+
+/*
+ * Takes bytes for as long as they are allowed; *n_taken of them were, and the
+ * position is after them.  CF_ENOMEM, CF_ELIMIT (too many readings of the
+ * text at once): nothing was taken of the last byte.
+ */
+CF_MUST_USE cf_status cf_constraint_bytes(cf_constraint *c, const char *p,
+                                          size_t n, size_t *n_taken,
+                                          cf_error *err);
+
+/* Takes one token.  CF_EINVAL when it is not allowed here (nothing changed).
+ * After an end token only rollback and reset lead on. */
+CF_MUST_USE cf_status cf_constraint_token(cf_constraint *c, cf_token id,
+                                          cf_error *err);
+
+/* Undoes the last n successful calls of _token and _bytes, or all. */
+void cf_constraint_rollback(cf_constraint *c, size_t n);
+/* Calls that rollback could undo. */
+size_t cf_constraint_n_steps(const cf_constraint *c);
+
+/* Whether the text may end here, and whether it may go on. */
+bool cf_constraint_may_end(const cf_constraint *c);
+bool cf_constraint_may_continue(const cf_constraint *c);
+
+/* Sets bit b%32 of word b/32 for every byte that may come next. */
+void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8]);
+
+/* Fills mask[0 .. (n_vocab+31)/32) as cf_sampler_draw() takes it: bit set
+ * means allowed.  CF_EINVAL without a vocab, CF_ENOMEM, CF_ELIMIT. */
+CF_MUST_USE cf_status cf_constraint_mask(cf_constraint *c, uint32_t *mask,
+                                         cf_error *err);
+
+/* Appends the bytes that must come next: for as long as only one byte is
+ * possible and the text may not end, at most max_bytes. */
+CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out,
+                                           size_t max_bytes, cf_error *err);
+
+/*
+ * The forced text as tokens, encoded as the model's tokenizer would encode
+ * it.  The last token is left out where the text that follows could still
+ * merge with it.  An empty list when nothing is forced.
+ */
+CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c,
+                                                  const cf_tokenizer *tok,
+                                                  cf_arena *arena,
+                                                  cf_token_list *out,
+                                                  cf_error *err);
+
+/* Where the position is, for people; each buffer may be NULL.
+ *   path   "$.day", "$.items[]"
+ *   rule   what is being written: "string", "one of 3 values", "number"
+ *   stack  "object > value > string" */
+void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule,
+                         cf_buf *stack);
+
+typedef struct cf_constraint_report {
+    size_t n_allowed;
+    float mass;            /* probability the model gave to allowed tokens */
+    cf_token best_refused; /* most likely refused token, or CF_TOKEN_NONE */
+    float p_refused;       /* its probability */
+    size_t refused_at;     /* byte of its piece that cannot be taken */
+    uint64_t mask_us;      /* time of the last cf_constraint_mask() */
+    bool was_cached;       /* that mask came from a cache */
+} cf_constraint_report;
+
+/* What the mask did to these logits[n_vocab] (may be NULL: counts only). */
+void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask,
+                               const float *logits, cf_constraint_report *out);
 
 #endif

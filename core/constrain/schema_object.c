@@ -1,0 +1,396 @@
+/*
+ * schema_object.c - objects as nodes.
+ */
+#include "core/constrain/schema.h"
+
+#include <string.h>
+
+enum { BITS_MAX = 63 };
+
+/* An object being emitted. */
+typedef struct object {
+    cf_schema *s;
+    const cf_atom *a;
+    cf_prop *prop; /* declared keys, and listed keys of small classes */
+    uint32_t n_prop;
+    cf_key_class *cls; /* classes with keys beyond listing */
+    uint32_t n_cls;
+    uint32_t key_op; /* "this key is new", shared */
+    uint32_t close;  /* before "}" */
+    bool any_order;
+} object;
+
+static uint32_t spell(object *o, uint32_t from, cf_str name)
+{
+    cf_buf t = CF_BUF_INIT;
+    cf_json_write_str(&t, name);
+    if (t.failed) {
+        cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
+    } else {
+        from = cf_g_bytes(o->s->b, from, t.p, t.n);
+    }
+    cf_buf_deinit(&t);
+    return from;
+}
+
+static uint32_t label_of(cf_gbuild *b, cf_str name)
+{
+    char text[70] = ".";
+    size_t n = name.n < 60 ? name.n : 60;
+    memcpy(text + 1, name.p, n);
+    return cf_g_label(b, cf_str_make(text, n + 1));
+}
+
+/* `"name": value`, from `from`; the node after the value. */
+static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
+{
+    cf_gbuild *b = o->s->b;
+    uint32_t at = cf_emit_colon(o->s, spell(o, from, p->name));
+    uint32_t to = cf_g_node(b);
+    cf_g_call(b, at, cf_conj_rule(o->s, p->value), label_of(b, p->name), to);
+    return to;
+}
+
+/* ---- free keys ------------------------------------------------------------
+ */
+
+static uint32_t class_rule(object *o, const cf_key_class *c)
+{
+    cf_schema *s = o->s;
+    if (c->keys == cf_rx_all(&s->rx)) {
+        return cf_key_rule(s);
+    }
+    for (size_t i = 0; i < s->n_leaf; i++) {
+        if (s->leaf[i].min == UINT32_MAX && s->leaf[i].text == c->keys) {
+            return s->leaf[i].rule;
+        }
+    }
+    uint32_t rule = cf_g_rule(s->b, "key of a pattern");
+    if (!cf_schema_ok(s) ||
+        !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
+        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        return 0;
+    }
+    /* min UINT32_MAX marks a key among the shared rules */
+    s->leaf[s->n_leaf++] =
+        (cf_leaf){c->keys, UINT32_MAX, UINT32_MAX, NULL, rule};
+    cf_gbuild *b = s->b;
+    uint32_t was = b->rule;
+    b->rule = rule;
+    cf_dfa d;
+    cf_rx_dfa(&s->rx, c->keys, &d);
+    uint32_t body = cf_g_node(b);
+    uint32_t stop = cf_g_node(b);
+    uint32_t end = cf_g_node(b);
+    cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
+    cf_dfa_emit(b, &d, CF_SPELL_KEY, body, stop);
+    cf_g_byte(b, stop, '"', '"', end);
+    cf_g_end(b, end, 0);
+    cf_dfa_deinit(&d);
+    b->rule = was;
+    if (b->st == CF_OK) {
+        b->g->rule[rule].is_key = true;
+    }
+    return rule;
+}
+
+/* The operation that looks whether a free key is new; declared names are
+ * not. */
+static uint32_t key_op(object *o)
+{
+    cf_gbuild *b = o->s->b;
+    if (o->key_op != 0) {
+        return o->key_op;
+    }
+    cf_gop op = {.kind = CF_OP_KEY};
+    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
+        cf_buf t = CF_BUF_INIT;
+        cf_json_write_str(&t, o->prop[i].name);
+        uint32_t at = 0;
+        if (t.failed) {
+            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        } else {
+            at = cf_g_name(b, cf_str_make(t.p, t.n));
+        }
+        if (op.n_name == 0) {
+            op.name = at;
+        }
+        op.n_name++;
+        cf_buf_deinit(&t);
+    }
+    o->key_op = cf_g_op(b, &op);
+    return o->key_op;
+}
+
+/* `"key": value` for every class, from `from` (guarded by `mark`) to `to`. */
+static void emit_free(object *o, uint32_t from, uint32_t mark, uint32_t to)
+{
+    cf_gbuild *b = o->s->b;
+    uint32_t label = cf_g_label(b, cf_str_from(".*"));
+    for (uint32_t i = 0; i < o->n_cls && b->st == CF_OK; i++) {
+        uint32_t begin = cf_g_node(b);
+        uint32_t after = cf_g_node(b);
+        uint32_t known = cf_g_node(b);
+        cf_g_jump(b, from, mark, begin);
+        cf_g_call(b, begin, class_rule(o, &o->cls[i]), 0, after);
+        cf_g_jump(b, after, key_op(o), known);
+        uint32_t value = cf_emit_colon(o->s, known);
+        cf_g_call(b, value, cf_conj_rule(o->s, o->cls[i].value), label, to);
+    }
+}
+
+/* ---- the chain: declared order, nothing counted ---------------------------
+ */
+
+static void emit_chain(object *o, uint32_t open)
+{
+    cf_schema *s = o->s;
+    cf_gbuild *b = s->b;
+    uint32_t n = o->n_prop;
+    uint32_t *choice = cf_schema_alloc(s, (size_t)n + 1, sizeof *choice);
+    if (choice == NULL) {
+        return;
+    }
+    bool *may_close = cf_schema_alloc(s, (size_t)n + 1, sizeof *may_close);
+    if (may_close == NULL) {
+        return;
+    }
+    may_close[n] = true;
+    for (uint32_t i = n; i-- > 0;) {
+        may_close[i] = may_close[i + 1] && !o->prop[i].is_required;
+    }
+    for (uint32_t i = 0; i <= n; i++) {
+        choice[i] = cf_g_node(b);
+    }
+    cf_g_jump(b, open, 0, choice[0]);
+    if (may_close[0]) {
+        cf_g_jump(b, open, 0, o->close);
+    }
+    for (uint32_t i = 0; i < n && b->st == CF_OK; i++) {
+        const cf_prop *p = &o->prop[i];
+        if (!p->is_required) {
+            cf_g_jump(b, choice[i], 0, choice[i + 1]);
+        }
+        if (p->value == CF_CONJ_FALSE) {
+            continue;
+        }
+        uint32_t end = cf_emit_gap(s, emit_pair(o, choice[i], p));
+        if (may_close[i + 1]) {
+            cf_g_jump(b, end, 0, o->close);
+        }
+        cf_g_jump(b, cf_emit_comma(s, end), 0, choice[i + 1]);
+    }
+    if (o->n_cls > 0) {
+        cf_gop op = {.kind = CF_OP_MARK, .max = CF_RX_INF};
+        uint32_t after = cf_g_node(b);
+        emit_free(o, choice[n], cf_g_op(b, &op), after);
+        uint32_t end = cf_emit_gap(s, after);
+        cf_g_jump(b, end, 0, o->close);
+        cf_g_jump(b, cf_emit_comma(s, end), 0, choice[n]);
+    }
+}
+
+/* ---- the hub: keys as bits ------------------------------------------------
+ */
+
+static uint64_t bit_of(const object *o, cf_str name)
+{
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        if (cf_str_eq(o->prop[i].name, name)) {
+            return UINT64_C(1) << i;
+        }
+    }
+    return 0;
+}
+
+/* Fills what all operations of the object share; false when a dependency
+ * speaks of a key that has no bit. */
+static bool shared_op(object *o, cf_gop *op)
+{
+    cf_gbuild *b = o->s->b;
+    memset(op, 0, sizeof *op);
+    op->min = o->a->min;
+    op->max = o->a->max;
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        op->need |= o->prop[i].is_required ? UINT64_C(1) << i : 0;
+    }
+    for (uint32_t i = 0; i < o->a->n_dep && b->st == CF_OK; i++) {
+        const cf_dep *d = &o->a->dep[i];
+        uint64_t has = bit_of(o, d->has);
+        uint64_t needs = bit_of(o, d->needs);
+        if (has == 0 || needs == 0) {
+            return false;
+        }
+        uint32_t at = cf_g_dep(b, has, needs);
+        op->dep = op->n_dep == 0 ? at : op->dep;
+        op->n_dep++;
+    }
+    return true;
+}
+
+static void emit_hub(object *o, uint32_t open)
+{
+    cf_schema *s = o->s;
+    cf_gbuild *b = s->b;
+    cf_gop op;
+    if (o->n_prop > BITS_MAX || !shared_op(o, &op)) {
+        cf_schema_fail(s, s->at,
+                       "counts or dependencies of over %d keys are not "
+                       "supported",
+                       (int)BITS_MAX);
+        return;
+    }
+    bool any_order = o->any_order;
+    bool has_free = o->n_cls > 0;
+    uint32_t hub = cf_g_node(b);
+    uint32_t after = cf_g_node(b);
+    uint64_t all = (UINT64_C(1) << o->n_prop) - 1;
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        bool is_dead = cf_conj_is_empty(s, o->prop[i].value, 0);
+        live |= is_dead ? 0 : UINT64_C(1) << i;
+    }
+    /* The operations stand in a row, for MORE to try them all. */
+    uint32_t first = 0;
+    uint32_t n = 0;
+    uint32_t op_of[BITS_MAX + 1] = {0};
+    for (uint32_t i = 0; i <= o->n_prop && b->st == CF_OK; i++) {
+        cf_gop one = op;
+        if (i == o->n_prop) {
+            if (!has_free) {
+                break;
+            }
+            one.kind = CF_OP_MARK;
+            one.is_last = !any_order;
+        } else if ((live >> i & 1) == 0) {
+            continue;
+        } else {
+            one.kind = CF_OP_BIT;
+            one.bit = UINT64_C(1) << i;
+            one.before = any_order ? all & ~one.bit : one.bit - 1;
+            one.later = live & (any_order ? ~one.bit : ~(2 * one.bit - 1));
+        }
+        one.rest = has_free ? UINT32_MAX : 0;
+        op_of[i] = cf_g_op(b, &one);
+        first = n++ == 0 ? op_of[i] : first;
+    }
+    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
+        if (op_of[i] != 0) {
+            uint32_t begin = cf_g_node(b);
+            cf_g_jump(b, hub, op_of[i], begin);
+            cf_g_jump(b, emit_pair(o, begin, &o->prop[i]), 0, after);
+        }
+    }
+    if (has_free) {
+        emit_free(o, hub, op_of[o->n_prop], after);
+    }
+    cf_gop close = op;
+    close.kind = CF_OP_CLOSE;
+    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
+        if (o->prop[i].is_required) {
+            uint32_t at = cf_g_need(b, cf_conj_rule(s, o->prop[i].value));
+            close.name = close.n_name == 0 ? at : close.name;
+            close.n_name++;
+        }
+    }
+    cf_gop more = {.kind = CF_OP_MORE, .alt = first, .n_alt = n};
+    uint32_t close_op = cf_g_op(b, &close);
+    uint32_t more_op = cf_g_op(b, &more);
+    cf_g_jump(b, open, 0, hub);
+    cf_g_jump(b, open, close_op, o->close);
+    uint32_t end = cf_emit_gap(s, after);
+    uint32_t comma = cf_g_node(b);
+    cf_g_jump(b, end, close_op, o->close);
+    cf_g_jump(b, end, more_op, comma);
+    cf_g_jump(b, cf_emit_comma(s, comma), 0, hub);
+}
+
+/* ---- choosing -------------------------------------------------------------
+ */
+
+typedef struct listing {
+    object *o;
+    cf_conj value;
+    size_t cap;
+} listing;
+
+static void add_listed(void *ud, cf_str text)
+{
+    listing *l = ud;
+    object *o = l->o;
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        if (cf_str_eq(o->prop[i].name, text)) {
+            return;
+        }
+    }
+    char *copy = cf_arena_strndup(&o->s->arena, text.p, text.n);
+    if (copy == NULL || o->n_prop >= l->cap) {
+        cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
+        return;
+    }
+    o->prop[o->n_prop++] =
+        (cf_prop){cf_str_make(copy, text.n), l->value, false};
+}
+
+/* Keys of a class with few members become declared keys, in any order: a
+ * free key of them could run out. */
+static bool list_classes(object *o, size_t cap)
+{
+    cf_schema *s = o->s;
+    bool has_listed = false;
+    cf_rx all = cf_rx_all(&s->rx);
+    for (uint32_t i = 0; i < o->a->n_cls && cf_schema_ok(s); i++) {
+        const cf_key_class *c = &o->a->cls[i];
+        size_t room = o->n_prop < BITS_MAX ? BITS_MAX - o->n_prop : 0;
+        listing l = {o, c->value, cap};
+        if (c->keys != all && room > 0 &&
+            cf_rx_list(&s->rx, c->keys, room, NULL, NULL)) {
+            cf_rx_list(&s->rx, c->keys, room, add_listed, &l);
+            has_listed = true;
+        } else {
+            o->cls[o->n_cls++] = *c;
+        }
+    }
+    return has_listed;
+}
+
+void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
+{
+    cf_gbuild *b = s->b;
+    size_t cap = (size_t)a->n_prop + BITS_MAX + 2 * (size_t)a->n_dep;
+    object o = {.s = s, .a = a};
+    o.prop = cf_schema_alloc(s, cap, sizeof *o.prop);
+    o.cls = cf_schema_alloc(s, a->n_cls, sizeof *o.cls);
+    if (o.prop == NULL || o.cls == NULL) {
+        return;
+    }
+    if (a->n_prop > 0) {
+        memcpy(o.prop, a->prop, a->n_prop * sizeof *o.prop);
+    }
+    o.n_prop = a->n_prop;
+    for (uint32_t i = 0; i < 2 * a->n_dep; i++) {
+        cf_str name = i % 2 == 0 ? a->dep[i / 2].has : a->dep[i / 2].needs;
+        if (bit_of(&o, name) == 0 && o.n_prop < BITS_MAX) {
+            o.prop[o.n_prop++] =
+                (cf_prop){name, cf_atom_key(s, a, name), false};
+        }
+    }
+    bool has_listed = list_classes(&o, cap);
+    uint32_t n_required = 0;
+    for (uint32_t i = 0; i < o.n_prop; i++) {
+        n_required += o.prop[i].is_required ? 1 : 0;
+    }
+    bool is_counted = a->min > n_required || a->max != CF_RX_INF;
+    bool wants_any = s->opts.order == CF_KEYS_ANY || a->is_mixed || has_listed;
+    uint32_t open = cf_g_node(b);
+    o.close = cf_g_node(b);
+    cf_g_byte(b, from, '{', '{', open);
+    cf_g_byte(b, o.close, '}', '}', to);
+    open = cf_emit_gap(s, open);
+    o.any_order = wants_any;
+    if (is_counted || a->n_dep > 0 || (wants_any && o.n_prop <= BITS_MAX)) {
+        emit_hub(&o, open);
+    } else {
+        emit_chain(&o, open);
+    }
+}

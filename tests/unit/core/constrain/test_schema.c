@@ -1,0 +1,339 @@
+/*
+ * test_schema.c - JSON Schemas against texts: what is accepted, what is
+ * refused, and what is said to be unsupported.
+ */
+#include "core/api/constraint.h"
+#include "tests/support/t.h"
+
+/* 'y' accepted, 'n' refused or incomplete, 'u' the schema is unsupported. */
+typedef struct one {
+    const char *schema, *text;
+    char want;
+} one;
+
+static char verdict(const char *schema, const char *text,
+                    const cf_grammar_options *opts)
+{
+    cf_error err;
+    json_t *s = NULL;
+    cf_grammar *g = NULL;
+    cf_constraint *c = NULL;
+    size_t n = 0;
+    T_OK(cf_json_read(&s, schema, strlen(schema), &err), err);
+    cf_status st = cf_grammar_from_schema(&g, s, opts, &err);
+    json_decref(s);
+    if (st != CF_OK) {
+        assert_int_equal(st, CF_EUNSUPPORTED);
+        return 'u';
+    }
+    T_OK(cf_constraint_new(&c, g, NULL, &err), err);
+    T_OK(cf_constraint_bytes(c, text, strlen(text), &n, &err), err);
+    bool yes = n == strlen(text) && cf_constraint_may_end(c);
+    cf_constraint_free(c);
+    cf_grammar_free(g);
+    return yes ? 'y' : 'n';
+}
+
+static void check(const one *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char got = verdict(v[i].schema, v[i].text, NULL);
+        if (got != v[i].want) {
+            fail_msg("%s  with  %s: %c, expected %c", v[i].schema, v[i].text,
+                     got, v[i].want);
+        }
+    }
+}
+
+#define CHECK(v) check((v), sizeof(v) / sizeof *(v))
+
+static void test_schema__types(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"true", "{\"a\": [1, null, \"x\", {}]}", 'y'},
+        {"false", "1", 'u'},
+        {"{\"type\":\"null\"}", "null", 'y'},
+        {"{\"type\":\"boolean\"}", "false", 'y'},
+        {"{\"type\":\"boolean\"}", "0", 'n'},
+        {"{\"type\":\"integer\"}", "-12", 'y'},
+        {"{\"type\":\"integer\"}", "012", 'n'},
+        {"{\"type\":\"integer\"}", "1.5", 'n'},
+        {"{\"type\":\"number\"}", "-0.5e+10", 'y'},
+        {"{\"type\":\"number\"}", "1e999", 'n'},
+        {"{\"type\":\"number\"}", ".5", 'n'},
+        {"{\"type\":[\"string\",\"null\"]}", "null", 'y'},
+        {"{\"type\":\"string\"}", "\"a\\u00e9\\n\\uD83D\\uDE00\"", 'y'},
+        {"{\"type\":\"string\"}", "\"\\uD83D\"", 'n'},
+        {"{\"type\":\"string\"}", "\"\xFF\"", 'n'},
+        {"{\"type\":\"string\"}", "\"\xED\xA0\x80\"", 'n'},
+        {"{\"type\":\"string\"}", "\"\n\"", 'n'},
+        {"{\"type\":\"array\"}", "[ 1, [ ] ]", 'y'},
+        {"{\"type\":\"array\"}", "[1,]", 'n'},
+        {"{\"type\":\"frog\"}", "1", 'u'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__numbers(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120}", "-3", 'y'},
+        {"{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120}", "-4", 'n'},
+        {"{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120}", "120", 'y'},
+        {"{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120}", "121", 'n'},
+        {"{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120}", "99", 'y'},
+        {"{\"type\":\"integer\",\"exclusiveMinimum\":5}", "5", 'n'},
+        {"{\"type\":\"integer\",\"exclusiveMinimum\":5}", "60000", 'y'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}",
+         "0.25", 'y'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}",
+         "0.249", 'n'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}",
+         "0.999", 'y'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}", "1.0",
+         'n'},
+        {"{\"type\":\"number\",\"maximum\":-1.5}", "-1.5", 'y'},
+        {"{\"type\":\"number\",\"maximum\":-1.5}", "-1.49", 'n'},
+        {"{\"type\":\"number\",\"maximum\":-1.5}", "0", 'n'},
+        {"{\"type\":\"number\",\"multipleOf\":0.25}", "1.75", 'y'},
+        {"{\"type\":\"number\",\"multipleOf\":0.25}", "1.7", 'n'},
+        {"{\"type\":\"number\",\"multipleOf\":0.25}", "1.750", 'y'},
+        {"{\"type\":\"integer\",\"multipleOf\":7}", "-49", 'y'},
+        {"{\"type\":\"integer\",\"multipleOf\":7}", "50", 'n'},
+        {"{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"type\":"
+         "\"integer\",\"minimum\":3,\"exclusiveMinimum\":true}",
+         "3", 'n'},
+        {"{\"enum\":[1,2.5]}", "1.0", 'y'},
+        {"{\"enum\":[1,2.5]}", "2.5", 'y'},
+        {"{\"type\":\"integer\",\"not\":{\"const\":7}}", "7", 'n'},
+        {"{\"type\":\"integer\",\"not\":{\"const\":7}}", "77", 'y'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__strings(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}",
+         "\"\\u00e9x\"", 'y'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"x\"", 'n'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}",
+         "\"\xF0\x9F\x98\x80\xC3\xA9x\"", 'y'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"abcd\"",
+         'n'},
+        {"{\"type\":\"string\",\"maxLength\":1000000}", "\"abcd\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"b+\"}", "\"abbc\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^b+$\"}", "\"abbc\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\d{3}-[^a-z]$\"}",
+         "\"123-\\\"\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\d{3}-[^a-z]$\"}", "\"123-q\"",
+         'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":3}", "\"aa\"",
+         'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":3}",
+         "\"aaaa\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(^[^5]*$)|7\"}", "\"57\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(^[^5]*$)|7\"}", "\"58\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^(?!no)[a-z]+$\"}", "\"nope\"",
+         'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^(?!no)[a-z]+$\"}", "\"yes\"",
+         'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(a)\\\\1\"}", "\"aa\"", 'u'},
+        {"{\"type\":\"string\",\"format\":\"date\"}", "\"2024-02-29\"", 'y'},
+        {"{\"type\":\"string\",\"format\":\"date\"}", "\"2023-02-29\"", 'n'},
+        {"{\"type\":\"string\",\"format\":\"date\"}", "\"1900-02-29\"", 'n'},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"2001:db8::1\"", 'y'},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"1::2::3\"", 'n'},
+        {"{\"type\":\"string\",\"format\":\"ipv4\"}", "\"256.1.1.1\"", 'n'},
+        {"{\"type\":\"string\",\"format\":\"uri\"}", "\"https://a.b/c?d#e\"",
+         'y'},
+        {"{\"type\":\"string\",\"format\":\"uri\"}", "\"a b\"", 'n'},
+        {"{\"enum\":[\"a\\\"b\",\"a\"]}", "\"a\\\"b\"", 'y'},
+        {"{\"enum\":[\"a\\\"b\",\"a\"]}", "\"b\"", 'n'},
+        {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"x\"",
+         'n'},
+        {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"xx\"",
+         'y'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__arrays(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1, 2]",
+         'y'},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1, null]",
+         'n'},
+        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1]", 'n'},
+        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1, 2, 3]",
+         'y'},
+        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1, 2, 3, 4]",
+         'n'},
+        {"{\"type\":\"array\",\"maxItems\":0}", "[]", 'y'},
+        {"{\"type\":\"array\",\"maxItems\":0}", "[1]", 'n'},
+        {"{\"type\":\"array\",\"prefixItems\":[{\"const\":1},{\"const\":\"b\"}]"
+         ","
+         "\"items\":false}",
+         "[1, \"b\"]", 'y'},
+        {"{\"type\":\"array\",\"prefixItems\":[{\"const\":1},{\"const\":\"b\"}]"
+         ","
+         "\"items\":false}",
+         "[1, \"b\", 2]", 'n'},
+        {"{\"type\":\"array\",\"prefixItems\":[{\"const\":1}],\"items\":{"
+         "\"type\":"
+         "\"null\"},\"minItems\":2,\"maxItems\":3}",
+         "[1, null, null]", 'y'},
+        {"{\"type\":\"array\",\"prefixItems\":[{\"const\":1}],\"items\":{"
+         "\"type\":"
+         "\"null\"},\"minItems\":2,\"maxItems\":3}",
+         "[1]", 'n'},
+        {"{\"type\":\"array\",\"uniqueItems\":true}", "[1]", 'u'},
+        {"{\"type\":\"array\",\"contains\":{\"const\":1}}", "[1]", 'u'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__objects(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},"
+         "\"b\":{}},\"required\":[\"a\"],\"additionalProperties\":false}",
+         "{\"b\": 1, \"a\": 2}", 'y'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},"
+         "\"b\":{}},\"required\":[\"a\"],\"additionalProperties\":false}",
+         "{\"b\": 1}", 'n'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},"
+         "\"b\":{}},\"required\":[\"a\"],\"additionalProperties\":false}",
+         "{\"a\": 1, \"c\": 2}", 'n'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},"
+         "\"b\":{}},\"required\":[\"a\"],\"additionalProperties\":false}",
+         "{\"a\": 1, \"a\": 2}", 'n'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}}}",
+         "{\"x\": \"y\", \"a\": 1, \"z\": []}", 'y'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}}}",
+         "{\"x\": 1, \"x\": 2}", 'n'},
+        /* another spelling of "a" must not get past its schema */
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}}}",
+         "{\"\\u0061\": \"s\"}", 'n'},
+        {"{\"type\":\"object\",\"patternProperties\":{\"^n\":{\"type\":"
+         "\"number\"}},\"additionalProperties\":{\"type\":\"string\"}}",
+         "{\"n1\": 1, \"s\": \"x\"}", 'y'},
+        {"{\"type\":\"object\",\"patternProperties\":{\"^n\":{\"type\":"
+         "\"number\"}},\"additionalProperties\":{\"type\":\"string\"}}",
+         "{\"n1\": \"x\"}", 'n'},
+        {"{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":2}",
+         "{\"x\": 1, \"y\": 2}", 'y'},
+        {"{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":2}",
+         "{\"x\": 1}", 'n'},
+        {"{\"type\":\"object\",\"propertyNames\":{\"maxLength\":2}}",
+         "{\"xyz\": 1}", 'n'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
+         "\"dependentRequired\":{\"a\":[\"b\"]}}",
+         "{\"a\": 1}", 'n'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
+         "\"dependentRequired\":{\"a\":[\"b\"]}}",
+         "{\"b\": 1, \"a\": 1}", 'y'},
+        {"{\"type\":\"object\",\"unevaluatedProperties\":false}", "{}", 'u'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__combined(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\"}]}", "\"x\"",
+         'y'},
+        {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "1",
+         'n'},
+        {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "1.5",
+         'y'},
+        {"{\"oneOf\":[{\"type\":\"integer\",\"maximum\":5},{\"type\":"
+         "\"integer\","
+         "\"minimum\":3}]}",
+         "4", 'n'},
+        {"{\"oneOf\":[{\"type\":\"integer\",\"maximum\":5},{\"type\":"
+         "\"integer\","
+         "\"minimum\":3}]}",
+         "6", 'y'},
+        {"{\"allOf\":[{\"minLength\":2},{\"pattern\":\"^a\"}],\"type\":"
+         "\"string\"}",
+         "\"ab\"", 'y'},
+        {"{\"allOf\":[{\"minLength\":2},{\"pattern\":\"^a\"}],\"type\":"
+         "\"string\"}",
+         "\"ba\"", 'n'},
+        {"{\"type\":\"object\",\"if\":{\"properties\":{\"k\":{\"const\":1}},"
+         "\"required\":[\"k\"]},\"then\":{\"required\":[\"x\"]},\"properties\":"
+         "{"
+         "\"k\":{},\"x\":{}}}",
+         "{\"k\": 1}", 'n'},
+        {"{\"type\":\"object\",\"if\":{\"properties\":{\"k\":{\"const\":1}},"
+         "\"required\":[\"k\"]},\"then\":{\"required\":[\"x\"]},\"properties\":"
+         "{"
+         "\"k\":{},\"x\":{}}}",
+         "{\"k\": 2}", 'y'},
+        {"{\"$ref\":\"#/$defs/n\",\"$defs\":{\"n\":{\"type\":\"object\","
+         "\"properties\":{\"v\":{\"type\":\"integer\"},\"next\":{\"$ref\":"
+         "\"#/$defs/"
+         "n\"}},\"required\":[\"v\"],\"additionalProperties\":false}}}",
+         "{\"v\": 1, \"next\": {\"v\": 2, \"next\": {\"v\": 3}}}", 'y'},
+        {"{\"$ref\":\"#/$defs/n\",\"$defs\":{\"n\":{\"type\":\"object\","
+         "\"properties\":{\"v\":{\"type\":\"integer\"},\"next\":{\"$ref\":"
+         "\"#/$defs/"
+         "n\"}},\"required\":[\"v\"],\"additionalProperties\":false}}}",
+         "{\"v\": 1, \"next\": {\"next\": {\"v\": 3}}}", 'n'},
+        {"{\"$ref\":\"#\"}", "1", 'u'},
+        {"{\"$ref\":\"#/nowhere\"}", "1", 'u'},
+        {"{\"type\":\"object\",\"properties\":{\"me\":{\"$ref\":\"#\"}},"
+         "\"required\":[\"me\"]}",
+         "{}", 'u'}, /* no finite instance */
+        {"{\"not\":{\"type\":\"string\"}}", "\"x\"", 'n'},
+        {"{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{\"a\": 1}",
+         'n'},
+        {"{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{\"b\": 1}",
+         'y'},
+        {"{\"const\":{\"a\":[1,\"x\"]}}", "{\"a\": [1, \"x\"]}", 'y'},
+        {"{\"const\":{\"a\":[1,\"x\"]}}", "{\"a\": [2, \"x\"]}", 'n'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__policies(void **state)
+{
+    (void)state;
+    static const char *const schema =
+        "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
+        "\"additionalProperties\":false}";
+    const cf_grammar_options declared = {.order = CF_KEYS_DECLARED};
+    const cf_grammar_options compact = {.space = CF_SPACE_COMPACT};
+    const cf_grammar_options python = {.space = CF_SPACE_PYTHON};
+    assert_int_equal(verdict(schema, "{\"b\":1,\"a\":2}", &declared), 'n');
+    assert_int_equal(verdict(schema, "{\"a\":1,\"b\":2}", &declared), 'y');
+    assert_int_equal(verdict(schema, "{\"a\":1,\"b\":2}", &compact), 'y');
+    assert_int_equal(verdict(schema, "{\"a\": 1}", &compact), 'n');
+    assert_int_equal(verdict(schema, "{\"a\": 1, \"b\": 2}", &python), 'y');
+    assert_int_equal(verdict(schema, "{\"a\":1}", &python), 'n');
+    assert_int_equal(verdict(schema, "{\n  \"a\": 1,\n  \"b\": 2\n}", NULL),
+                     'y');
+    assert_int_equal(verdict(schema, "{  \"a\": 1}", NULL), 'n');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_schema__types),
+        cmocka_unit_test(test_schema__numbers),
+        cmocka_unit_test(test_schema__strings),
+        cmocka_unit_test(test_schema__arrays),
+        cmocka_unit_test(test_schema__objects),
+        cmocka_unit_test(test_schema__combined),
+        cmocka_unit_test(test_schema__policies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

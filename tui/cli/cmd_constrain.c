@@ -1,0 +1,355 @@
+/*
+ * cmd_constrain.c - confab constrain: what a schema or an expression
+ * allows, and where a text leaves it.
+ */
+#include <string.h>
+
+#include "core/api/constraint.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "tui/cli/cli.h"
+
+typedef struct constrain {
+    cf_cli *cli;
+    const char *schema, *regex;
+    const char *space, *order, *batch;
+    cf_opt_list choices;
+    cf_grammar_options opts;
+    cf_engine *engine;
+    cf_constraint_vocab *vocab;
+} constrain;
+
+/* ---- printing an instance -------------------------------------------------
+ */
+
+/* As Python prints it: ", " and ": ", keys in their own order. */
+static void print_value(cf_buf *b, const json_t *v)
+{
+    /* jansson's iterators take a non-const object but do not change it. */
+    union {
+        const json_t *in;
+        json_t *out;
+    } u = {v};
+    bool is_first = true;
+    if (json_is_object(v)) {
+        const char *key;
+        size_t n;
+        json_t *child;
+        cf_buf_addc(b, '{');
+        json_object_keylen_foreach(u.out, key, n, child)
+        {
+            cf_buf_adds(b, is_first ? "" : ", ");
+            is_first = false;
+            cf_json_write_str(b, cf_str_make(key, n));
+            cf_buf_adds(b, ": ");
+            print_value(b, child);
+        }
+        cf_buf_addc(b, '}');
+    } else if (json_is_array(v)) {
+        cf_buf_addc(b, '[');
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            cf_buf_adds(b, i == 0 ? "" : ", ");
+            print_value(b, json_array_get(v, i));
+        }
+        cf_buf_addc(b, ']');
+    } else {
+        cf_json_write(b, v);
+    }
+}
+
+/* ---- feeding a text -------------------------------------------------------
+ */
+
+/* Feeds the text by the model's tokens when there is a vocabulary, else by
+ * bytes; *n_taken bytes were allowed. */
+static cf_status feed(constrain *k, cf_constraint *c, cf_str text,
+                      size_t *n_taken, cf_error *err)
+{
+    *n_taken = 0;
+    if (k->vocab == NULL) {
+        return cf_constraint_bytes(c, text.p, text.n, n_taken, err);
+    }
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_token_list ids;
+    cf_status st = cf_tokenizer_encode(&ids, cf_engine_tokenizer(k->engine),
+                                       text, false, false, &arena, err);
+    for (size_t i = 0; st == CF_OK && i < ids.n; i++) {
+        cf_error why;
+        cf_status one = cf_constraint_token(c, ids.v[i].id, &why);
+        if (one == CF_EINVAL) {
+            break;
+        }
+        st = one;
+        if (st == CF_OK) {
+            *n_taken = i + 1 < ids.n ? ids.v[i + 1].off : text.n;
+        } else if (err != NULL) {
+            *err = why;
+        }
+    }
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+static cf_status accepts(constrain *k, const cf_grammar *g, cf_str text,
+                         bool *is_accepted, cf_error *err)
+{
+    cf_constraint *c = NULL;
+    size_t n = 0;
+    cf_status st = cf_constraint_new(&c, g, k->vocab, err);
+    if (st == CF_OK) {
+        st = feed(k, c, text, &n, err);
+    }
+    *is_accepted = st == CF_OK && n == text.n && cf_constraint_may_end(c);
+    cf_constraint_free(c);
+    return st;
+}
+
+static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
+                            cf_error *err)
+{
+    constrain *k = ud;
+    cf_grammar *g = NULL;
+    cf_error why;
+    const json_t *tests = json_object_get(item, "tests");
+    cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"),
+                                          &k->opts, &why);
+    if (st == CF_ENOMEM) {
+        *err = why;
+        return st;
+    }
+    json_t *results = json_array();
+    if (st != CF_OK) {
+        char text[CF_ERROR_TEXT_MAX + 20];
+        snprintf(text, sizeof text, "unsupported: %s", why.text);
+        json_object_set_new(answer, "compile", json_string(text));
+    } else {
+        json_object_set_new(answer, "compile", json_string("ok"));
+    }
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; g != NULL && i < json_array_size(tests); i++) {
+        bool yes = false;
+        cf_buf_reset(&text);
+        print_value(&text, json_object_get(json_array_get(tests, i), "data"));
+        st = cf_buf_check(&text, err);
+        if (st == CF_OK) {
+            st = accepts(k, g, cf_str_make(cf_buf_cstr(&text), text.n), &yes,
+                         &why);
+        }
+        if (st == CF_ENOMEM) {
+            break;
+        }
+        json_array_append_new(results, json_boolean(yes));
+    }
+    json_object_set_new(answer, "results", results);
+    cf_buf_deinit(&text);
+    cf_grammar_free(g);
+    return st == CF_ENOMEM ? st : CF_OK;
+}
+
+/* ---- one text -------------------------------------------------------------
+ */
+
+static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
+{
+    if (k->schema != NULL) {
+        json_t *schema = NULL;
+        cf_status st = cf_json_read_file(&schema, k->schema, err);
+        if (st == CF_OK) {
+            st = cf_grammar_from_schema(out, schema, &k->opts, err);
+        }
+        json_decref(schema);
+        return st;
+    }
+    if (k->regex != NULL) {
+        return cf_grammar_from_regex(out, cf_str_from(k->regex), &k->opts, err);
+    }
+    cf_str v[CF_OPT_LIST_MAX];
+    for (size_t i = 0; i < k->choices.n; i++) {
+        v[i] = cf_str_from(k->choices.v[i]);
+    }
+    return cf_grammar_from_choices(out, v, k->choices.n, &k->opts, err);
+}
+
+/* The allowed bytes, for people: "a-z", '"', \x0a. */
+static void print_bytes(cf_buf *b, const uint32_t set[8])
+{
+    bool is_first = true;
+    for (int i = 0; i < 256; i++) {
+        int z = i;
+        if ((set[i / 32] >> i % 32 & 1) == 0) {
+            continue;
+        }
+        while (z < 255 && (set[(z + 1) / 32] >> (z + 1) % 32 & 1) != 0) {
+            z++;
+        }
+        const int ends[2] = {i, z};
+        cf_buf_adds(b, is_first ? "" : " ");
+        for (int e = 0; e < (z > i ? 2 : 1); e++) {
+            cf_buf_adds(b, e == 1 ? "-" : "");
+            if (ends[e] > 0x20 && ends[e] < 0x7F) {
+                cf_buf_addc(b, (char)ends[e]);
+            } else {
+                cf_buf_addf(b, "\\x%02x", (unsigned)ends[e]);
+            }
+        }
+        is_first = false;
+        i = z;
+    }
+}
+
+static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
+                              size_t n, bool *is_accepted, cf_error *err)
+{
+    cf_buf path = CF_BUF_INIT;
+    cf_buf rule = CF_BUF_INIT;
+    cf_buf stack = CF_BUF_INIT;
+    cf_buf allowed = CF_BUF_INIT;
+    cf_buf forced = CF_BUF_INIT;
+    uint32_t set[8];
+    bool may_end = cf_constraint_may_end(c);
+    *is_accepted = n == text.n && may_end;
+    cf_constraint_where(c, &path, &rule, &stack);
+    cf_constraint_next_bytes(c, set);
+    print_bytes(&allowed, set);
+    cf_status st = cf_constraint_forced(c, &forced, 4096, err);
+    const char *verdict = *is_accepted  ? "accepted"
+                          : n == text.n ? "incomplete"
+                                        : "refused";
+    if (st == CF_OK && k->cli->is_json) {
+        json_t *out =
+            json_pack("{s:s,s:I,s:b,s:s,s:s,s:s,s:s}", "result", verdict,
+                      "byte", (json_int_t)n, "may_end", (int)may_end, "path",
+                      cf_buf_cstr(&path), "rule", cf_buf_cstr(&rule), "stack",
+                      cf_buf_cstr(&stack), "allowed", cf_buf_cstr(&allowed));
+        cf_buf line = CF_BUF_INIT;
+        json_object_set_new(out, "forced",
+                            json_stringn(cf_buf_cstr(&forced), forced.n));
+        cf_json_write(&line, out);
+        printf("%s\n", cf_buf_cstr(&line));
+        cf_buf_deinit(&line);
+        json_decref(out);
+    } else if (st == CF_OK) {
+        printf("%s at byte %zu of %zu\n", verdict, n, text.n);
+        printf("path     %s\nrule     %s\nstack    %s\n", cf_buf_cstr(&path),
+               cf_buf_cstr(&rule), cf_buf_cstr(&stack));
+        printf("allowed  %s%s%s\n", cf_buf_cstr(&allowed),
+               allowed.n > 0 && may_end ? " or " : "",
+               may_end ? "end of text" : "");
+        if (forced.n > 0) {
+            cf_buf line = CF_BUF_INIT;
+            cf_json_write_str(&line, cf_str_make(forced.p, forced.n));
+            printf("forced   %s\n", cf_buf_cstr(&line));
+            cf_buf_deinit(&line);
+        }
+    }
+    cf_buf_deinit(&path);
+    cf_buf_deinit(&rule);
+    cf_buf_deinit(&stack);
+    cf_buf_deinit(&allowed);
+    cf_buf_deinit(&forced);
+    return st;
+}
+
+static int run_text(constrain *k, const char *arg)
+{
+    cf_error err;
+    cf_grammar *g = NULL;
+    cf_constraint *c = NULL;
+    cf_buf text = CF_BUF_INIT;
+    bool is_accepted = false;
+    size_t n = 0;
+    cf_status st = compile(k, &g, &err);
+    if (st == CF_OK && arg != NULL && strcmp(arg, "-") != 0) {
+        cf_buf_adds(&text, arg);
+        st = cf_buf_check(&text, &err);
+    } else if (st == CF_OK && arg != NULL) {
+        st = cf_os_read_file(&text, "-", (size_t)64 << 20, &err);
+    }
+    cf_str s = {cf_buf_cstr(&text), text.n};
+    if (st == CF_OK) {
+        st = cf_constraint_new(&c, g, k->vocab, &err);
+    }
+    if (st == CF_OK) {
+        st = feed(k, c, s, &n, &err);
+    }
+    if (st == CF_OK) {
+        st = print_result(k, c, s, n, &is_accepted, &err);
+    }
+    cf_constraint_free(c);
+    cf_grammar_free(g);
+    cf_buf_deinit(&text);
+    if (st != CF_OK) {
+        return cf_cli_fail(k->cli, &err);
+    }
+    return is_accepted || arg == NULL ? CF_EXIT_OK : CF_EXIT_FINDING;
+}
+
+/* ---- options --------------------------------------------------------------
+ */
+
+static bool read_policies(constrain *k)
+{
+    static const char *const spaces[] = {"flexible", "python", "compact"};
+    bool ok = k->space == NULL;
+    for (int i = 0; i < 3 && !ok; i++) {
+        ok = strcmp(k->space, spaces[i]) == 0;
+        k->opts.space = (cf_json_space)i;
+    }
+    if (k->order != NULL && strcmp(k->order, "any") == 0) {
+        k->opts.order = CF_KEYS_ANY;
+    } else if (k->order != NULL && strcmp(k->order, "declared") != 0) {
+        ok = false;
+    }
+    return ok;
+}
+
+int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
+{
+    constrain k = {.cli = cli};
+    const cf_opt own[] = {
+        {"--schema", 0, CF_OPT_STR, &k.schema, "FILE", "a JSON Schema", NULL},
+        {"--regex", 0, CF_OPT_STR, &k.regex, "R", "a regular expression", NULL},
+        {"--choice", 0, CF_OPT_LIST, &k.choices, "TEXT",
+         "one of the texts given", NULL},
+        {"--space", 0, CF_OPT_STR, &k.space, "POLICY",
+         "white space in JSON: flexible, python, compact", NULL},
+        {"--order", 0, CF_OPT_STR, &k.order, "ORDER",
+         "order of keys: declared, any", NULL},
+        {"--batch", 0, CF_OPT_STR, &k.batch, "FILE",
+         "schemas with instances, JSON lines", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    int n_given = (k.schema != NULL) + (k.regex != NULL) + (k.choices.n > 0);
+    if (!read_policies(&k)) {
+        return cf_cli_usage(cli, "--space or --order has an unknown value");
+    }
+    if (n_given != (k.batch == NULL ? 1 : 0) || n_rest > 1) {
+        return cf_cli_usage(cli, "give one of --schema, --regex, --choice "
+                                 "and --batch");
+    }
+    cf_error err;
+    if (cli->model != NULL) {
+        cf_status st = cf_cli_open_engine(&k.engine, cli, true, &err);
+        if (st == CF_OK) {
+            st = cf_constraint_vocab_from_tokenizer(
+                &k.vocab, cf_engine_tokenizer(k.engine), &err);
+        }
+        if (st != CF_OK) {
+            cf_engine_close(k.engine);
+            return cf_cli_fail(cli, &err);
+        }
+    }
+    int rc = k.batch != NULL ? cf_cli_batch(cli, k.batch, batch_item, &k)
+                             : run_text(&k, n_rest > 0 ? argv[0] : NULL);
+    cf_constraint_vocab_free(k.vocab);
+    if (k.engine != NULL) {
+        cf_engine_close(k.engine);
+    }
+    return rc;
+}
