@@ -1,6 +1,7 @@
 /*
  * engine.c - opening a model: file, sizes, weights, tokenizer, kernels, pool.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -31,19 +32,25 @@ static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
 
 /* Frequencies by set and variant; which tensors of factors there are decides,
  * not the name of the scaling, which older files leave out. */
+static const float *rope_factors(const cf_weights *w, size_t set,
+                                 size_t variant)
+{
+    if (set != CF_ROPE_GLOBAL) {
+        return NULL;
+    }
+    if (w->rope_freqs != NULL) {
+        return w->rope_freqs;
+    }
+    return variant == CF_ROPE_LONG ? w->rope_long : w->rope_short;
+}
+
 static cf_status make_ropes(cf_engine *e, cf_error *err)
 {
-    const cf_weights *w = &e->w;
-    for (size_t s = 0; s < CF_ROPE_SETS; s++) {
-        for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
-            const float *factors = NULL;
-            if (s == CF_ROPE_GLOBAL) {
-                factors = w->rope_freqs != NULL ? w->rope_freqs
-                          : v == CF_ROPE_LONG   ? w->rope_long
-                                                : w->rope_short;
-            }
-            CF_TRY(cf_rope_init(&e->rope[s][v], &e->hp.rope[s], factors, err));
-        }
+    for (size_t i = 0; i < (size_t)CF_ROPE_SETS * CF_ROPE_VARIANTS; i++) {
+        size_t s = i / CF_ROPE_VARIANTS;
+        size_t v = i % CF_ROPE_VARIANTS;
+        CF_TRY(cf_rope_init(&e->rope[s][v], &e->hp.rope[s],
+                            rope_factors(&e->w, s, v), err));
     }
     return CF_OK;
 }
@@ -108,6 +115,7 @@ cf_status cf_engine_open(cf_engine **out, const char *path,
 {
     cf_engine *e = NULL;
     CF_TRY(new_engine(&e, err));
+    assert(e != NULL);
     cf_status st = cf_gguf_open(&e->gguf, path, err);
     if (st == CF_OK) {
         st = load(e, opts, err);
@@ -125,6 +133,7 @@ cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, size_t n,
 {
     cf_engine *e = NULL;
     CF_TRY(new_engine(&e, err));
+    assert(e != NULL);
     cf_status st = cf_gguf_open_memory(&e->gguf, bytes, n, err);
     if (st == CF_OK) {
         st = load(e, opts, err);

@@ -65,7 +65,8 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
  */
 void cf_engine_hash(const cf_engine *e, char out[65])
 {
-    char text[3 * CF_HASH_TEXT + CF_HASH_TEXT + 1] = "";
+    const size_t one = CF_HASH_TEXT;
+    char text[4 * CF_HASH_TEXT + 1] = "";
     char *sum = text; /* what came before, then this part's three */
     size_t n = 0;
     for (uint32_t i = 0; i < cf_gguf_n_parts(e->gguf); i++) {
@@ -74,11 +75,11 @@ void cf_engine_hash(const cf_engine *e, char out[65])
         size_t data = part.n - (size_t)header;
         size_t edge = data < EDGE_BYTES ? data : EDGE_BYTES;
         cf_hash_hex(sum + n, part.p, (size_t)header);
-        cf_hash_hex(sum + n + CF_HASH_TEXT, part.p + header, edge);
-        cf_hash_hex(sum + n + 2 * CF_HASH_TEXT, part.p + part.n - edge, edge);
-        cf_hash_hex(out, sum, n + 3 * CF_HASH_TEXT);
-        memcpy(sum, out, CF_HASH_TEXT);
-        n = CF_HASH_TEXT;
+        cf_hash_hex(sum + n + one, part.p + header, edge);
+        cf_hash_hex(sum + n + 2 * one, part.p + part.n - edge, edge);
+        cf_hash_hex(out, sum, n + 3 * one);
+        memcpy(sum, out, one);
+        n = one;
     }
 }
 

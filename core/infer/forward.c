@@ -107,19 +107,30 @@ static void prepare_row(const pass *p, const group *g, const float *in,
     }
 }
 
-/* By output: y[r] = m * x[r] + bias for n_x prepared rows at xp. */
-static void multiply_one(const pass *p, const cf_mat *m, const float *bias,
-                         float *y, const unsigned char *xp, size_t n_x,
-                         unsigned i, unsigned n)
+/* One matrix against n_x prepared rows at xp, into y [n_x, n_row of m]. */
+typedef struct product {
+    const cf_mat *m;
+    const float *bias; /* or NULL */
+    float *y;
+    const unsigned char *xp;
+    size_t n_x;
+} product;
+
+/* By output: y[r] = m * x[r] + bias. */
+static void multiply_one(const pass *p, const product *job, unsigned i,
+                         unsigned n)
 {
     const cf_kernels *k = p->e->k;
+    const cf_mat *m = job->m;
     range out = share(m->n_row, k->row_multiple, i, n);
-    if (n_x == 0 || out.lo == out.hi) {
+    if (job->n_x == 0 || out.lo == out.hi) {
         return;
     }
-    k->matmul(y, m->n_row, m, xp, n_x, out.lo, out.hi, thread_buf(p, i));
-    for (size_t r = 0; bias != NULL && r < n_x; r++) {
-        k->add(y + r * m->n_row + out.lo, bias + out.lo, out.hi - out.lo);
+    k->matmul(job->y, m->n_row, m, job->xp, job->n_x, out.lo, out.hi,
+              thread_buf(p, i));
+    for (size_t r = 0; job->bias != NULL && r < job->n_x; r++) {
+        k->add(job->y + r * m->n_row + out.lo, job->bias + out.lo,
+               out.hi - out.lo);
     }
 }
 
@@ -132,8 +143,9 @@ static void multiply(const pass *p, const group *g, size_t r0, unsigned i,
     for (size_t j = 0; j < g->n; j++) {
         const cf_mat *m = g->m[j];
         size_t bytes = p->e->k->prepared_bytes(m->type, m->n_col);
-        multiply_one(p, m, g->bias[j], g->y[j] + r0 * m->n_row,
-                     p->xp + off[j] + r0 * bytes, p->n_row - r0, i, n);
+        product job = {m, g->bias[j], g->y[j] + r0 * m->n_row,
+                       p->xp + off[j] + r0 * bytes, p->n_row - r0};
+        multiply_one(p, &job, i, n);
     }
 }
 
@@ -247,7 +259,8 @@ static void finish_head(const pass *p, uint32_t layer, size_t r,
     }
     if (l->has_rope) {
         cf_rope_apply(head,
-                      p->angles + (l->rope_set * e->ws.plan.n_row + r) * n_rot,
+                      p->angles +
+                          ((size_t)l->rope_set * e->ws.plan.n_row + r) * n_rot,
                       n_rot, e->hp.arch->rope_style);
     }
 }
@@ -457,9 +470,10 @@ static void logits_part(void *ud, unsigned i, unsigned n)
         norm_row(p, e->w.output_norm, &out, r);
     }
     barrier(p);
-    multiply_one(p, m, e->w.output_bias, p->logits,
-                 p->xp + r0 * e->k->prepared_bytes(m->type, m->n_col),
-                 p->n_row - r0, i, n);
+    product job = {m, e->w.output_bias, p->logits,
+                   p->xp + r0 * e->k->prepared_bytes(m->type, m->n_col),
+                   p->n_row - r0};
+    multiply_one(p, &job, i, n);
     if (cap > 0) {
         range mine = share(n_vocab, e->k->row_multiple, i, n);
         for (size_t r = r0; r < p->n_row; r++) {

@@ -63,7 +63,7 @@ cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx,
                      cf_error *err)
 {
     cf_kv kv = {.layout = layout, .cap = cf_kv_pages(n_ctx)};
-    kv.page = cf_calloc(kv.cap, sizeof(*kv.page));
+    kv.page = cf_calloc(kv.cap, sizeof(cf_kv_page *));
     if (kv.page == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for %u cache blocks",
                        kv.cap);

@@ -69,19 +69,19 @@ void cf_rope_angles(float *out, const cf_rope *rope, uint32_t pos)
 {
     for (uint32_t i = 0; i < rope->n_rot / 2; i++) {
         double a = (double)pos * rope->freq[i];
-        out[2 * i] = (float)(cos(a) * rope->scale);
-        out[2 * i + 1] = (float)(sin(a) * rope->scale);
+        *out++ = (float)(cos(a) * rope->scale);
+        *out++ = (float)(sin(a) * rope->scale);
     }
 }
 
 void cf_rope_apply(float *head, const float *angles, uint32_t n_rot,
                    cf_rope_style style)
 {
-    uint32_t n = n_rot / 2;
-    uint32_t step = style == CF_ROPE_NEOX ? 1 : 2;  /* from pair to pair */
-    uint32_t other = style == CF_ROPE_NEOX ? n : 1; /* within a pair */
-    for (uint32_t i = 0; i < n; i++) {
-        float *a = head + (size_t)i * step;
+    size_t n = n_rot / 2;
+    size_t step = style == CF_ROPE_NEOX ? 1 : 2;  /* from pair to pair */
+    size_t other = style == CF_ROPE_NEOX ? n : 1; /* within a pair */
+    for (size_t i = 0; i < n; i++) {
+        float *a = head + i * step;
         float *b = a + other;
         float c = angles[2 * i];
         float s = angles[2 * i + 1];

@@ -10,6 +10,7 @@
  */
 #include "core/api/session.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -65,14 +66,29 @@ static cf_status new_session(cf_session **out, cf_engine *e, uint32_t n_ctx,
     return CF_OK;
 }
 
-/* The engine's workspace is made large enough. */
-static cf_status grow_workspace(cf_engine *e, uint32_t n_batch, uint32_t n_ctx,
-                                cf_error *err)
+/* What a session is sized by. */
+typedef struct sizes {
+    uint32_t n_ctx, n_batch;
+    const cf_kv_layout *layout;
+} sizes;
+
+/* Refuses a session that would not fit, then makes the engine's workspace
+ * large enough for it. */
+static cf_status make_room(cf_engine *e, const sizes *z, cf_error *err)
 {
     cf_ws_model m = cf_engine__ws_model(e);
-    uint32_t n_row = n_batch > CF_BATCH_MIN ? n_batch : CF_BATCH_MIN;
+    cf_ws_plan ws;
+    cf_plan plan;
+    uint32_t n_row = z->n_batch > CF_BATCH_MIN ? z->n_batch : CF_BATCH_MIN;
+    cf_ws_plan_make(&ws, &m, n_row, z->n_ctx);
+    cf_plan_make(&plan, &ws, &m, z->layout, z->n_ctx);
     pthread_mutex_lock(&e->pass_lock);
-    cf_status st = cf_ws_grow(&e->ws, &m, n_row, n_ctx, err);
+    uint64_t more = ws.total > e->ws.plan.total ? ws.total : 0;
+    cf_status st = cf_plan_fits(plan.session_bytes + more,
+                                "a session of this context", err);
+    if (st == CF_OK) {
+        st = cf_ws_grow(&e->ws, &m, n_row, z->n_ctx, err);
+    }
     pthread_mutex_unlock(&e->pass_lock);
     return st;
 }
@@ -82,21 +98,19 @@ cf_status cf_session_new(cf_session **out, cf_engine *e,
 {
     cf_session_options none = {0};
     const cf_session_options *o = opts != NULL ? opts : &none;
-    uint32_t n_batch = o->n_batch != 0 ? o->n_batch : CF_BATCH_DEFAULT;
-    uint32_t n_ctx = 0;
+    sizes z = {.n_batch = o->n_batch != 0 ? o->n_batch : CF_BATCH_DEFAULT};
     cf_session *s = NULL;
     CF_TRY(cf_engine__need_weights(e, err));
-    CF_TRY(cf_engine__n_ctx(e, o->n_ctx, &n_ctx, err));
-    n_batch = n_batch < CF_BATCH_MAX ? n_batch : CF_BATCH_MAX;
-    n_batch = n_batch < n_ctx ? n_batch : n_ctx;
-    const cf_kv_layout *layout = cf_engine__kv_layout(e, o->cache);
-    CF_TRY(cf_plan_fits((uint64_t)cf_kv_pages(n_ctx) * layout->page_bytes,
-                        "the key/value cache of this context", err));
-    CF_TRY(grow_workspace(e, n_batch, n_ctx, err));
-    CF_TRY(new_session(&s, e, n_ctx, n_batch, err));
+    CF_TRY(cf_engine__n_ctx(e, o->n_ctx, &z.n_ctx, err));
+    z.n_batch = z.n_batch < CF_BATCH_MAX ? z.n_batch : CF_BATCH_MAX;
+    z.n_batch = z.n_batch < z.n_ctx ? z.n_batch : z.n_ctx;
+    z.layout = cf_engine__kv_layout(e, o->cache);
+    CF_TRY(make_room(e, &z, err));
+    CF_TRY(new_session(&s, e, z.n_ctx, z.n_batch, err));
+    assert(s != NULL);
     const cf_rope_params *rope = &e->hp.rope[CF_ROPE_GLOBAL];
-    s->rope_variant = n_ctx > rope->n_ctx_orig ? CF_ROPE_LONG : CF_ROPE_SHORT;
-    cf_status st = cf_kv_init(&s->kv, layout, n_ctx, err);
+    s->rope_variant = z.n_ctx > rope->n_ctx_orig ? CF_ROPE_LONG : CF_ROPE_SHORT;
+    cf_status st = cf_kv_init(&s->kv, z.layout, z.n_ctx, err);
     if (st != CF_OK) {
         cf_session_free(s);
         return st;
@@ -112,6 +126,7 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
 {
     cf_session *s = NULL;
     CF_TRY(new_session(&s, from->engine, from->n_ctx, from->n_batch, err));
+    assert(s != NULL);
     cf_status st = cf_kv_fork(&s->kv, &from->kv, err);
     if (st != CF_OK) {
         cf_session_free(s);

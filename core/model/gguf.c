@@ -15,6 +15,7 @@
  */
 #include "core/model/gguf.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -394,6 +395,7 @@ static cf_status check_overlap(const cf_gguf *g, cf_error *err)
     cf_status st = CF_OK;
     CF_TRY(make_order(&order, g->n_tensors, compare_tensor_places, g->tensors,
                       err));
+    assert(order != NULL);
     for (size_t i = 1; i < g->n_tensors && st == CF_OK; i++) {
         const cf_gguf_tensor *a = &g->tensors[order[i - 1]];
         const cf_gguf_tensor *b = &g->tensors[order[i]];
@@ -701,6 +703,24 @@ static cf_status add_part(cf_gguf *g, uint32_t i, uint32_t n, cf_error *err)
     return st;
 }
 
+static cf_status add_later_parts(cf_gguf *g, uint32_t count, cf_error *err)
+{
+    if (g->path == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "a split model cannot be read from memory");
+    }
+    part *grown = cf_realloc(g->parts, count, sizeof *g->parts);
+    if (grown == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for %u parts", count);
+    }
+    g->parts = grown;
+    memset(g->parts + 1, 0, (size_t)(count - 1) * sizeof *g->parts);
+    for (uint32_t i = 1; i < count; i++) {
+        CF_TRY(add_part(g, i, count, err));
+    }
+    return CF_OK;
+}
+
 /* Reads the parts that part 0 announces. */
 static cf_status add_parts(cf_gguf *g, cf_error *err)
 {
@@ -721,20 +741,7 @@ static cf_status add_parts(cf_gguf *g, cf_error *err)
                        (long long)count);
     }
     if (count > 1) {
-        if (g->path == NULL) {
-            return cf_fail(err, CF_EUNSUPPORTED,
-                           "a split model cannot be read from memory");
-        }
-        part *grown = cf_realloc(g->parts, (size_t)count, sizeof *g->parts);
-        if (grown == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory for %lld parts",
-                           (long long)count);
-        }
-        g->parts = grown;
-        memset(g->parts + 1, 0, (size_t)(count - 1) * sizeof *g->parts);
-        for (uint32_t i = 1; i < (uint32_t)count; i++) {
-            CF_TRY(add_part(g, i, (uint32_t)count, err));
-        }
+        CF_TRY(add_later_parts(g, (uint32_t)count, err));
     }
     if (n_tensors >= 0 && (uint64_t)n_tensors != g->n_tensors) {
         return cf_fail(err, CF_EFORMAT,
@@ -776,6 +783,7 @@ cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err)
 {
     cf_gguf *g = NULL;
     CF_TRY(new_gguf(&g, path, err));
+    assert(g != NULL);
     part *pt = &g->parts[0];
     cf_status st = cf_os_map_open(&pt->map, path, err);
     if (st == CF_OK) {
@@ -796,6 +804,7 @@ cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n,
 {
     cf_gguf *g = NULL;
     CF_TRY(new_gguf(&g, NULL, err));
+    assert(g != NULL);
     g->parts[0].p = bytes;
     g->parts[0].n = n;
     cf_status st = read_all_parts(g, err);

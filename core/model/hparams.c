@@ -6,6 +6,7 @@
  */
 #include "core/model/hparams.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -245,6 +246,7 @@ static cf_status read_layer(reader *r, const cf_hparams *hp, uint32_t window,
     CF_TRY(layer_u32(r, "attention.head_count_kv", i, CF_HEAD_MAX, l->n_head,
                      &l->n_head_kv));
     CF_TRY(layer_u32(r, "feed_forward_length", i, CF_WIDTH_MAX, 0, &l->n_ff));
+    assert(l->n_head != 0 && l->n_head_kv != 0);
     if (l->n_head % l->n_head_kv != 0) {
         return cf_fail(r->err, CF_EFORMAT,
                        "layer %u: %u query heads cannot share %u key/value "
@@ -275,10 +277,10 @@ static cf_status read_layer(reader *r, const cf_hparams *hp, uint32_t window,
     l->rope_set = l->window != 0 && arch->rope_base_local > 0 ? CF_ROPE_LOCAL
                                                               : CF_ROPE_GLOBAL;
     l->has_rope = arch->nope_period == 0 || (i + 1) % arch->nope_period != 0;
-    double per_head = hp->n_layer == arch->n_layer_embd_scaled
-                          ? (double)(hp->n_embd / l->n_head)
-                          : (double)l->head_size;
-    l->attn_scale = (float)(1.0 / sqrt(per_head > 0 ? per_head : 1));
+    uint32_t per_head = hp->n_layer == arch->n_layer_embd_scaled
+                            ? hp->n_embd / l->n_head
+                            : l->head_size;
+    l->attn_scale = (float)(1.0 / sqrt(per_head > 0 ? (double)per_head : 1));
     return opt_f32(r, "attention.scale", 1e-6, 1e6, &l->attn_scale);
 }
 

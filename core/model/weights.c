@@ -130,7 +130,7 @@ static cf_status need_vec(finder *f, uint32_t n, const float **out)
 static cf_status find_fused_qkv(finder *f, uint32_t i, uint32_t nq, uint32_t nk,
                                 uint32_t nv, cf_layer_weights *w)
 {
-    cf_mat qkv;
+    cf_mat qkv = {0};
     const float *bias = NULL;
     name_tensor(f, "blk.%u.attn_qkv.weight", i);
     CF_TRY(need_mat(f, nq + nk + nv, f->hp->n_embd, &qkv));
@@ -212,7 +212,7 @@ static cf_status find_gate_up(finder *f, uint32_t i, cf_layer_weights *w)
         name_tensor(f, "blk.%u.ffn_up.bias", i);
         return opt_vec(f, n_ff, &w->up_bias);
     }
-    cf_mat both;
+    cf_mat both = {0};
     name_tensor(f, "blk.%u.ffn_up.weight", i);
     CF_TRY(need_mat(f, 2 * n_ff, n_embd, &both));
     w->gate = slice(&both, 0, n_ff);
