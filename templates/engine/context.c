@@ -51,6 +51,7 @@ static uint32_t new_org(maker *m, uint32_t parent, const cf_str *key,
         m->org = grown;
         m->cap_org = cap;
     }
+    static const cf_str nothing = {"", 0};
     const cf_torg *up = org_at(m, parent);
     cf_torg o = {.source = CF_SPAN_VARIABLE};
     char text[PATH_MAX_BYTES + 24];
@@ -63,7 +64,7 @@ static uint32_t new_org(maker *m, uint32_t parent, const cf_str *key,
             (is_message || (key == NULL && cf_str_is(up->path, "tools")))) {
             o.source = is_message ? CF_SPAN_MESSAGE : CF_SPAN_TOOL;
             o.index = index;
-            key = &(const cf_str){"", 0};
+            key = &nothing;
         } else {
             n = up->path.n;
             if (n != 0) {

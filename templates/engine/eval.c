@@ -408,7 +408,8 @@ cf_tv cf_t__slice(cf_tr *r, cf_tv obj, cf_tv vfrom, cf_tv vto, cf_tv vstep)
     bool is_list = obj.k == CF_TLIST || obj.k == CF_TTUPLE;
     if (!is_list && obj.k != CF_TSTR && obj.k != CF_TBYTES &&
         obj.k != CF_TRANGE) {
-        return cf_t__undef_attr(r, obj, CF_TV_NONE);
+        return cf_t__fail(r, "'%s' object cannot be sliced",
+                          cf_t__type_name(obj));
     }
     int64_t len = cf_t__len(obj), step, from, to;
     if (!slice_bound(r, vstep, 1, &step)) {
@@ -461,6 +462,39 @@ static cf_tv eval_or_none(cf_tr *r, const cf_tnode *n)
     return n != NULL ? cf_t__eval(r, n) : CF_TV_NONE;
 }
 
+/* Whether jinja2 computes the node when compiling. */
+static bool is_constant(const cf_tnode *n)
+{
+    if (n == NULL || n->kind == CF_N_CONST) {
+        return true;
+    }
+    if (n->kind == CF_N_NEG || n->kind == CF_N_POS) {
+        return is_constant(n->a);
+    }
+    bool all =
+        n->kind == CF_N_LIST || n->kind == CF_N_TUPLE || n->kind == CF_N_DICT;
+    for (uint32_t i = 0; all && i < n->n; i++) {
+        all = n->list[i]->kind == CF_N_CONST;
+    }
+    return all;
+}
+
+static bool can_bound(cf_tv v)
+{
+    return v.k == CF_TNONE || cf_tv_is_intlike(v);
+}
+
+/* jinja2 computes a slice of constants when compiling, and there a type that
+ * does not fit gives an undefined value; at run time it is an error. */
+static bool is_folded(const cf_tnode *n, cf_tv obj, cf_tv from, cf_tv to,
+                      cf_tv step)
+{
+    bool fits = obj.k == CF_TSTR || obj.k == CF_TLIST || obj.k == CF_TTUPLE;
+    return (!fits || !can_bound(from) || !can_bound(to) || !can_bound(step)) &&
+           is_constant(n->a) && is_constant(n->b->a) && is_constant(n->b->b) &&
+           is_constant(n->b->c);
+}
+
 static cf_tv eval_getitem(cf_tr *r, const cf_tnode *n)
 {
     cf_tv obj = cf_t__eval(r, n->a);
@@ -472,8 +506,8 @@ static cf_tv eval_getitem(cf_tr *r, const cf_tnode *n)
         CF_TVTRY(to);
         cf_tv step = eval_or_none(r, n->b->c);
         CF_TVTRY(step);
-        if (obj.k == CF_TSTR && obj.u.s->is_markup) {
-            return cf_t__slice(r, obj, from, to, step);
+        if (is_folded(n, obj, from, to, step)) {
+            return cf_t__undef_attr(r, obj, CF_TV_NONE);
         }
         return cf_t__slice(r, obj, from, to, step);
     }
@@ -593,8 +627,7 @@ cf_tv cf_t__binary(cf_tr *r, int op, cf_tv a, cf_tv b)
         return v;
     }
     if (a.k == CF_TSTR && op == CF_OP_MOD) {
-        return b.k == CF_TUNDEF ? cf_t__fail_undef(r, b)
-                                : cf_t__percent(r, a.u.s, b);
+        return cf_t__percent(r, a.u.s, b);
     }
     if (op == CF_OP_ADD && a.k == b.k) {
         if (a.k == CF_TSTR) {

@@ -36,6 +36,11 @@ static cf_tv resolve(cf_tr *r, const cf_tstr *name)
     if (e == NULL) {
         e = cf_t__dict_find_str(r->vars, name);
     }
+    if (e == NULL && cf_str_is(cf_str_make(name->p, name->n), "self")) {
+        cf_tdict *d = cf_t__dict_new(r, 0);
+        return d != NULL ? (cf_tv){.k = CF_TNAMESPACE, .sub = 1, .u.d = d}
+                         : cf_tv_make(CF_TMISSING);
+    }
     return e != NULL ? e->val : cf_t__global(cf_str_make(name->p, name->n));
 }
 

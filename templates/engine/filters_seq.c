@@ -64,7 +64,7 @@ static bool can_reverse(cf_tv v)
 {
     return v.k == CF_TLIST || v.k == CF_TTUPLE || v.k == CF_TSTR ||
            v.k == CF_TDICT || v.k == CF_TVIEW || v.k == CF_TRANGE ||
-           v.k == CF_TBYTES;
+           v.k == CF_TBYTES || v.k == CF_TUNDEF;
 }
 
 static cf_tv f_last(cf_tr *r, const cf_targs *args)

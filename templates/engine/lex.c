@@ -147,6 +147,10 @@ static bool lex_raw(lexer *x, uint32_t start, uint32_t body)
             return add_text(x, body, to);
         }
     }
+    if (body >= x->n) {
+        x->at = x->n; /* nothing follows: jinja2 lets that pass */
+        return true;
+    }
     cf_t__fail_at(x->r, start, body, "Missing end of raw directive");
     return false;
 }
@@ -168,6 +172,10 @@ static bool lex_comment(lexer *x, uint32_t start)
         }
         x->at = end;
         x->line_starting = x->s[end - 1] == '\n';
+        return true;
+    }
+    if (from >= x->n) {
+        x->at = x->n;
         return true;
     }
     cf_t__fail_at(x->r, start, start + 2, "Missing end of comment tag");

@@ -945,7 +945,8 @@ cf_tv cf_t__percent(cf_tr *r, const cf_tstr *s, cf_tv arg)
     cf_t__sb_sub(&x.b, s, run, s->n);
     bool all_used = arg.k == CF_TTUPLE
                         ? x.used == arg.u.l->n
-                        : x.used > 0 || arg.k == CF_TDICT || arg.k == CF_TLIST;
+                        : x.used > 0 || arg.k == CF_TDICT ||
+                              arg.k == CF_TUNDEF || arg.k == CF_TLIST;
     if (!all_used && !x.b.failed) {
         return cf_t__fail(r, "not all arguments converted during string "
                              "formatting");

@@ -804,7 +804,7 @@ size_t cf_t__float_repr(char out[CF_FLOAT_TEXT], double f)
         return n;
     }
     char text[CF_FLOAT_TEXT];
-    int digits = 15;
+    int digits = fabs(f) < 1e-300 ? 1 : 15; /* subnormals have fewer */
     do {
         snprintf(text, sizeof text, "%.*e", digits - 1, f);
     } while (digits++ < 17 && strtod(text, NULL) != f);

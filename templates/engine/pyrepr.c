@@ -144,6 +144,10 @@ static void repr_other(cf_tsb *b, cf_tv v)
         }
         break;
     case CF_TNAMESPACE:
+        if (v.sub == 1) {
+            cf_t__sb_adds(b, "<TemplateReference None>", 0);
+            return;
+        }
         cf_t__sb_adds(b, "<Namespace ", 0);
         repr_dict(b, (cf_tv){.k = CF_TDICT, .u.d = v.u.d});
         cf_t__sb_addc(b, '>', 0);
@@ -405,7 +409,7 @@ static void json_str(cf_tsb *b, const cf_tstr *s, bool ascii)
     for (uint32_t at = 0; at < s->n && !b->failed; at += len) {
         unsigned char c = (unsigned char)s->p[at];
         len = 1;
-        if (c >= 0x20 && c != '"' && c != '\\' && (c < 0x80 || !ascii)) {
+        if (c >= 0x20 && c != '"' && c != '\\' && (c < 0x7F || !ascii)) {
             continue;
         }
         char out[16];

@@ -27,6 +27,8 @@ const cf_cli_command cf_cli_commands[] = {
      cf_cmd_history},
     {"db", "check|backup FILE|path", "care for the history database",
      cf_cmd_db},
+    {"render", "[CONTEXT.json]", "render a chat template to exact bytes",
+     cf_cmd_render},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},

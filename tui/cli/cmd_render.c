@@ -12,7 +12,7 @@ typedef struct render_job {
     cf_template *tpl; /* of -t; NULL: each line brings its own */
     cf_template_options options;
     cf_arena arena;
-    const char *path;    /* of the template, for messages */
+    const char *path;              /* of the template, for messages */
     cf_template_error compile_why; /* --batch: -t does not compile */
     cf_error compile_err;
     cf_status compile_status;
@@ -50,15 +50,18 @@ static json_t *text_json(cf_str s)
     return json_stringn(s.p != NULL ? s.p : "", s.n);
 }
 
+static const char *const source_names[] = {"template", "message", "tool",
+                                           "variable", "computed"};
+
 static json_t *spans_json(const cf_prompt *p)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < p->n_spans; i++) {
         const cf_prompt_span *s = &p->spans[i];
-        json_t *o = json_pack("{s:I,s:I,s:s,s:I,s:I}", "off",
-                              (json_int_t)s->off, "len", (json_int_t)s->len,
-                              "source", cf_span_source_name(s->source), "line",
-                              (json_int_t)s->line, "col", (json_int_t)s->col);
+        json_t *o =
+            json_pack("{s:I,s:I,s:s,s:I,s:I}", "off", (json_int_t)s->off, "len",
+                      (json_int_t)s->len, "source", source_names[s->source],
+                      "line", (json_int_t)s->line, "col", (json_int_t)s->col);
         if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
             json_object_set_new(o, "index", json_integer((json_int_t)s->index));
         }
@@ -149,10 +152,10 @@ static cf_status render_item(void *ud, const json_t *item, json_t *answer,
     const json_t *values = json_object_get(item, "context");
     cf_status st = CF_OK;
     if (json_is_string(source)) {
-        st = cf_template_compile(&own,
-                                 cf_str_make(json_string_value(source),
-                                             json_string_length(source)),
-                                 &job->options, &job->arena, &why, err);
+        st = cf_template_compile(
+            &own,
+            cf_str_make(json_string_value(source), json_string_length(source)),
+            &job->options, &job->arena, &why, err);
         tpl = own;
     } else if (job->compile_status != CF_OK) {
         st = job->compile_status;
