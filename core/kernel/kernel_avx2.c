@@ -109,10 +109,31 @@ static inline void put_nibbles(int16_t *q, const unsigned char *p, int bias)
     put_codes(q, _mm256_sub_epi8(nibbles(p), _mm256_set1_epi8((char)bias)));
 }
 
-static inline void put_iq4(int16_t *q, const unsigned char *p)
+static inline __m256i iq4_codes(const unsigned char *p)
 {
     __m128i t = _mm_loadu_si128((const __m128i *)(const void *)cf_iq4_values);
-    put_codes(q, _mm256_shuffle_epi8(_mm256_set_m128i(t, t), nibbles(p)));
+    return _mm256_shuffle_epi8(_mm256_set_m128i(t, t), nibbles(p));
+}
+
+static inline void put_iq4(int16_t *q, const unsigned char *p)
+{
+    put_codes(q, iq4_codes(p));
+}
+
+static inline void iq4_bytes(int8_t *v, const unsigned char *p)
+{
+    _mm256_storeu_si256((__m256i *)(void *)v, iq4_codes(p));
+}
+
+static inline void put_scaled(int16_t *q, const int8_t *v, const int8_t s[2])
+{
+    for (int i = 0; i < 2; i++) {
+        __m256i *to = (__m256i *)(void *)(q + 16 * i);
+        const __m128i *from = (const __m128i *)(const void *)(v + 16 * i);
+        __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(from));
+        w = _mm256_mullo_epi16(w, _mm256_set1_epi16(s[i]));
+        _mm256_storeu_si256(to, w);
+    }
 }
 
 /* Sixteen bits go to every lane, and each lane keeps its own. */

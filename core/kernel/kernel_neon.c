@@ -114,6 +114,22 @@ static inline void put_iq4(int16_t *q, const unsigned char *p)
     put_codes(q + 16, vqtbl1q_s8(table, vshrq_n_u8(v, 4)));
 }
 
+static inline void iq4_bytes(int8_t *v, const unsigned char *p)
+{
+    int8x16_t table = vld1q_s8(cf_iq4_values);
+    uint8x16_t q = vld1q_u8(p);
+    vst1q_s8(v, vqtbl1q_s8(table, vandq_u8(q, vdupq_n_u8(15))));
+    vst1q_s8(v + 16, vqtbl1q_s8(table, vshrq_n_u8(q, 4)));
+}
+
+static inline void put_scaled(int16_t *q, const int8_t *v, const int8_t s[2])
+{
+    for (int i = 0; i < 32; i += 8) {
+        int16x8_t w = vmovl_s8(vld1_s8(v + i));
+        vst1q_s16(q + i, vmulq_n_s16(w, s[i / 16]));
+    }
+}
+
 /* Eight bits go to every lane, and each lane keeps its own. */
 static inline void put_fifth_bits(int16_t *q, const unsigned char *p)
 {
