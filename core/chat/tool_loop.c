@@ -153,6 +153,9 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
         json_decref(results);
         results = NULL;
         n_added += out->n_added;
+        if (loop->sent != NULL) {
+            loop->sent(loop->ud, out);
+        }
         if (st != CF_OK || json_array_size(json_object_get(
                                out->response.message, "tool_calls")) == 0) {
             break;

@@ -11,6 +11,7 @@
 #include "tui/cli/man.h"
 
 const cf_cli_command cf_cli_commands[] = {
+    {"run", "[PROMPT]", "one turn through the template, streamed", cf_cmd_run},
     {"complete", "[TEXT]", "continue a raw prompt: TEXT, or standard input",
      cf_cmd_complete},
     {"model", "[FILE]", "describe a model file and the memory it needs",
@@ -29,6 +30,8 @@ const cf_cli_command cf_cli_commands[] = {
      cf_cmd_db},
     {"render", "[CONTEXT.json]", "render a chat template to exact bytes",
      cf_cmd_render},
+    {"score", "--prompt A --text B", "log-likelihood of B after A, per token",
+     cf_cmd_score},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},

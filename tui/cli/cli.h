@@ -113,6 +113,8 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
 int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
 int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
 int cf_cmd_render(cf_cli *cli, int argc, char **argv);
+int cf_cmd_run(cf_cli *cli, int argc, char **argv);
+int cf_cmd_score(cf_cli *cli, int argc, char **argv);
 int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);
 int cf_cmd_version(cf_cli *cli, int argc, char **argv);
 

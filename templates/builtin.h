@@ -1,0 +1,17 @@
+/*
+ * builtin.h - the chat templates that come with confab, by name.
+ *
+ * Threads:  constant data.
+ */
+#ifndef CF_TEMPLATES_BUILTIN_H
+#define CF_TEMPLATES_BUILTIN_H
+
+#include "core/base/str.h"
+
+/* The source of "qwen3", "gemma3" ...; {NULL, 0} for an unknown name. */
+cf_str cf_template_builtin(const char *name);
+
+/* The i-th name (0, 1 ...), in alphabetical order; NULL past the last. */
+const char *cf_template_builtin_name(size_t i);
+
+#endif

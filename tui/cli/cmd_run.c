@@ -1,0 +1,583 @@
+/*
+ * cmd_run.c - confab run: one turn through the template, streamed, with its
+ * tool rounds.
+ *
+ * The reply's text goes to standard output; thinking, calls and results to
+ * standard error.  With --json every event is a line of JSON on standard
+ * output, and so are the results that go back to the model.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/api/conversation.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/cli.h"
+#include "tui/cli/json_text.h"
+#include "tui/cli/keep.h"
+#include "tui/cli/open_backend.h"
+#include "tui/cli/sampler_options.h"
+
+enum { PROMPT_MAX = 64 << 20 };
+
+typedef struct run {
+    cf_cli *cli;
+    /* options */
+    const char *system, *tools_path, *results_path, *exec, *family, *thinking;
+    const char *continue_id;
+    uint32_t n_max, budget, max_rounds, n_top, timeout_s;
+    bool has_budget, is_approved, is_kept_out, show_prompt;
+    cf_opt_list stop_list;
+    cf_sampler_options sampling;
+    /* the run */
+    cf_cli_backend engine;
+    cf_conversation *conv;
+    cf_keep *keep; /* NULL: nothing is stored */
+    json_t *canned, *tools, *system_list;
+    cf_str stop[CF_OPT_LIST_MAX];
+    cf_sampling sampler;
+    bool is_terminal, in_thinking;
+    cf_buf scratch;
+} run;
+
+/* ---- showing ------------------------------------------------------------- */
+
+static void show(run *r, FILE *to, bool is_terminal, cf_str text)
+{
+    if (is_terminal) {
+        cf_buf_reset(&r->scratch);
+        cf_safe_text(&r->scratch, text.p, text.n);
+        fwrite(cf_buf_cstr(&r->scratch), 1, r->scratch.n, to);
+    } else {
+        fwrite(text.p, 1, text.n, to);
+    }
+    fflush(to);
+}
+
+static void show_line(run *r, const char *label, cf_str text)
+{
+    cf_buf_reset(&r->scratch);
+    cf_safe_line(&r->scratch, text.p, text.n);
+    fprintf(stderr, "%s%s\n", label, cf_buf_cstr(&r->scratch));
+}
+
+static void end_thinking(run *r)
+{
+    if (r->in_thinking) {
+        fputs("\n[end of thinking]\n", stderr);
+        r->in_thinking = false;
+    }
+}
+
+static void show_call(run *r, const cf_tool_call *call)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_buf_addf(
+        &line, "%.*s(%.*s)  %s", (int)call->name.n, call->name.p,
+        (int)call->arguments.n, call->arguments.p,
+        call->status == CF_TOOL_VALID ? "" : cf_tool_status_name(call->status));
+    show_line(r, "[tool] ", cf_str_make(cf_buf_cstr(&line), line.n));
+    cf_buf_deinit(&line);
+}
+
+static void show_event(run *r, const cf_chat_event *ev)
+{
+    switch (ev->kind) {
+    case CF_CHAT_TEXT:
+        end_thinking(r);
+        show(r, stdout, r->is_terminal, ev->text);
+        break;
+    case CF_CHAT_THINKING:
+        if (!r->in_thinking) {
+            fputs("[thinking]\n", stderr);
+            r->in_thinking = true;
+        }
+        show(r, stderr, isatty(STDERR_FILENO) != 0, ev->text);
+        break;
+    case CF_CHAT_CALL:
+        end_thinking(r);
+        show_call(r, ev->call);
+        break;
+    case CF_CHAT_CALL_FAILED:
+        end_thinking(r);
+        show_line(r, "[tool call that cannot be parsed] ", ev->text);
+        fprintf(stderr, "  %s\n", ev->stop.err.text);
+        break;
+    case CF_CHAT_STOP:
+        end_thinking(r);
+        if (ev->stop.reason == CF_STOP_LENGTH ||
+            ev->stop.reason == CF_STOP_CONTEXT) {
+            fprintf(stderr, "\n[stopped: %s]\n",
+                    cf_stop_reason_name(ev->stop.reason));
+        }
+        break;
+    case CF_CHAT_PREFILL:
+    case CF_CHAT_TOKEN:
+    case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_USAGE:
+    case CF_CHAT_TIMINGS:
+        break;
+    }
+}
+
+/* ---- events as JSON ------------------------------------------------------ */
+
+static void json_token(cf_buf *b, const cf_chat_token *t)
+{
+    if (t->id != CF_TOKEN_NONE) {
+        cf_buf_addf(b, ",\"id\":%d", (int)t->id);
+    }
+    if (t->p >= 0) {
+        cf_buf_adds(b, ",\"p\":");
+        cf_json_text_float(b, t->p);
+    }
+    if (t->is_forced) {
+        cf_buf_adds(b, ",\"forced\":true");
+    }
+    for (size_t i = 0; i < t->n_top; i++) {
+        cf_buf_adds(b, i == 0 ? ",\"top\":[[" : ",[");
+        cf_json_write_str(b, t->top[i].text);
+        cf_buf_addc(b, ',');
+        cf_json_text_float(b, t->top[i].p);
+        cf_buf_adds(b, i + 1 == t->n_top ? "]]" : "]");
+    }
+    if (t->draw != NULL) {
+        cf_buf_adds(b, ",\"top\":[");
+        for (size_t i = 0; i < t->draw->n_top; i++) {
+            cf_buf_addf(b, "%s[%d,", i > 0 ? "," : "", (int)t->draw->top[i].id);
+            cf_json_text_float(b, t->draw->top[i].p_raw);
+            cf_buf_addc(b, ']');
+        }
+        cf_buf_addc(b, ']');
+    }
+}
+
+static void json_timings(cf_buf *b, const cf_timings *t)
+{
+    cf_buf_addf(
+        b,
+        ",\"render_us\":%llu,\"tokenise_us\":%llu,\"prefill_us\":%llu,"
+        "\"first_us\":%llu,\"decode_us\":%llu,\"total_us\":%llu,"
+        "\"n_prefill\":%u,\"n_decode\":%u,\"n_retries\":%u",
+        (unsigned long long)t->render_us, (unsigned long long)t->tokenise_us,
+        (unsigned long long)t->prefill_us, (unsigned long long)t->first_us,
+        (unsigned long long)t->decode_us, (unsigned long long)t->total_us,
+        (unsigned)t->n_prefill, (unsigned)t->n_decode, (unsigned)t->n_retries);
+}
+
+static void json_stop(cf_buf *b, const cf_stop *s)
+{
+    cf_buf_addf(b, ",\"reason\":\"%s\"", cf_stop_reason_name(s->reason));
+    if (s->what[0] != '\0') {
+        cf_buf_adds(b, ",\"what\":");
+        cf_json_write_str(b, cf_str_from(s->what));
+    }
+    if (s->reason == CF_STOP_ERROR) {
+        cf_buf_addf(b,
+                    ",\"fault\":\"%s\",\"message\":", cf_fault_name(s->fault));
+        cf_json_write_str(b, cf_str_from(s->err.text));
+    }
+}
+
+static void json_call(cf_buf *b, const cf_chat_event *ev)
+{
+    const cf_tool_call *c = ev->call;
+    cf_buf_addf(b, ",\"index\":%zu,\"name\":", ev->index);
+    cf_json_write_str(b, c->name);
+    cf_buf_adds(b, ",\"arguments\":");
+    cf_buf_add(b, c->arguments.p, c->arguments.n);
+    if (c->id.n > 0) {
+        cf_buf_adds(b, ",\"id\":");
+        cf_json_write_str(b, c->id);
+    }
+}
+
+static void json_event(cf_buf *b, const cf_chat_event *ev)
+{
+    cf_buf_addf(b, "{\"event\":\"%s\"", cf_chat_event_name(ev->kind));
+    if (ev->text.n > 0 && ev->kind != CF_CHAT_CALL) {
+        cf_buf_addc(b, ',');
+        cf_json_text_bytes(b, "text", ev->text);
+    }
+    switch (ev->kind) {
+    case CF_CHAT_PREFILL:
+        cf_buf_addf(b, ",\"done\":%llu,\"total\":%llu",
+                    (unsigned long long)ev->n_done,
+                    (unsigned long long)ev->n_total);
+        break;
+    case CF_CHAT_TOKEN:
+        json_token(b, &ev->token);
+        break;
+    case CF_CHAT_CALL:
+        json_call(b, ev);
+        break;
+    case CF_CHAT_CALL_FAILED:
+        cf_buf_adds(b, ",\"message\":");
+        cf_json_write_str(b, cf_str_from(ev->stop.err.text));
+        break;
+    case CF_CHAT_USAGE:
+        cf_buf_addf(b,
+                    ",\"prompt_tokens\":%llu,\"completion_tokens\":%llu,"
+                    "\"total_tokens\":%llu,\"cached_tokens\":%llu",
+                    (unsigned long long)ev->usage.n_prompt,
+                    (unsigned long long)ev->usage.n_reply,
+                    (unsigned long long)ev->usage.n_total,
+                    (unsigned long long)ev->usage.n_cached);
+        break;
+    case CF_CHAT_TIMINGS:
+        json_timings(b, &ev->timings);
+        break;
+    case CF_CHAT_STOP:
+        json_stop(b, &ev->stop);
+        break;
+    case CF_CHAT_TEXT:
+    case CF_CHAT_THINKING:
+    case CF_CHAT_CALL_DELTA:
+        break;
+    }
+    cf_buf_adds(b, "}\n");
+}
+
+static void on_event(const cf_chat_event *ev, void *ud)
+{
+    run *r = ud;
+    if (r->cli->is_json) {
+        cf_buf b = CF_BUF_INIT;
+        json_event(&b, ev);
+        fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
+        fflush(stdout);
+        cf_buf_deinit(&b);
+    } else {
+        show_event(r, ev);
+    }
+}
+
+/* ---- tools --------------------------------------------------------------- */
+
+/* One line from the terminal; false at its end. */
+static bool ask(const char *question, cf_buf *answer)
+{
+    fputs(question, stderr);
+    fflush(stderr);
+    cf_buf_reset(answer);
+    int c;
+    while ((c = getchar()) != EOF && c != '\n') {
+        cf_buf_addc(answer, (char)c);
+    }
+    return c != EOF || answer->n > 0;
+}
+
+static bool can_ask(void)
+{
+    return isatty(STDIN_FILENO) != 0;
+}
+
+static cf_call_verdict decide(void *ud, const cf_pending_call *call,
+                              cf_buf *reason)
+{
+    run *r = ud;
+    (void)call;
+    if (r->canned != NULL || r->is_approved) {
+        return CF_CALL_RUN; /* nothing is executed, or it was allowed */
+    }
+    if (!can_ask()) {
+        cf_buf_adds(reason, r->exec != NULL ? "nobody approved the call"
+                                            : "no tool can be run here");
+        return CF_CALL_REFUSE;
+    }
+    if (r->exec == NULL) {
+        return CF_CALL_RUN; /* the result is typed */
+    }
+    cf_buf answer = CF_BUF_INIT;
+    bool yes = ask("run it? [y/N] ", &answer) && answer.n > 0 &&
+               (answer.p[0] == 'y' || answer.p[0] == 'Y');
+    cf_buf_deinit(&answer);
+    if (!yes) {
+        cf_buf_adds(reason, "the person refused the call");
+    }
+    return yes ? CF_CALL_RUN : CF_CALL_REFUSE;
+}
+
+static cf_status typed_result(json_t **result, cf_error *err)
+{
+    cf_buf answer = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (!ask("result (JSON or text): ", &answer)) {
+        st = cf_fail(err, CF_EIO, "no result was given");
+    } else {
+        *result = json_loadb(cf_buf_cstr(&answer), answer.n,
+                             JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        if (*result == NULL) {
+            *result = json_stringn(cf_buf_cstr(&answer), answer.n);
+        }
+        if (*result == NULL) {
+            st = cf_fail(err, CF_EFORMAT, "the result is not UTF-8");
+        }
+    }
+    cf_buf_deinit(&answer);
+    return st;
+}
+
+static cf_status run_call(void *ud, const cf_pending_call *call,
+                          json_t **result, cf_error *err)
+{
+    run *r = ud;
+    if (r->canned != NULL) {
+        return cf_tool_canned(r->canned, call->name, result, err);
+    }
+    if (r->exec != NULL) {
+        cf_tool_exec e = {.command = r->exec,
+                          .timeout_ms = r->timeout_s * 1000,
+                          .cancel = cf_cli_cancel()};
+        return cf_tool_exec_run(&e, call, result, err);
+    }
+    return typed_result(result, err);
+}
+
+static void done_call(void *ud, const cf_pending_call *call,
+                      const json_t *result)
+{
+    run *r = ud;
+    cf_buf b = CF_BUF_INIT;
+    if (r->cli->is_json) {
+        cf_buf_addf(&b,
+                    "{\"event\":\"tool_result\",\"round\":%u,\"index\":%zu,"
+                    "\"name\":",
+                    (unsigned)call->round, call->index);
+        cf_json_write_str(&b, call->name);
+        cf_buf_adds(&b, ",\"result\":");
+        cf_json_write(&b, result);
+        cf_buf_adds(&b, "}\n");
+        fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
+        fflush(stdout);
+    } else {
+        cf_json_write(&b, result);
+        show_line(r, "[result] ", cf_str_make(cf_buf_cstr(&b), b.n));
+    }
+    cf_buf_deinit(&b);
+}
+
+static void on_sent(void *ud, const cf_sent *sent)
+{
+    run *r = ud;
+    if (r->keep != NULL) {
+        cf_keep_sent(r->keep, r->conv, &r->engine, sent);
+    }
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static cf_status read_files(run *r, cf_error *err)
+{
+    if (r->tools_path != NULL) {
+        CF_TRY(cf_json_read_file(&r->tools, r->tools_path, err));
+    }
+    if (r->results_path != NULL) {
+        CF_TRY(cf_json_read_file(&r->canned, r->results_path, err));
+        if (!json_is_object(r->canned)) {
+            return cf_fail(err, CF_EFORMAT,
+                           "%s: results are an object by tool name",
+                           r->results_path);
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status make_conversation(run *r, cf_error *err)
+{
+    if (r->system != NULL) {
+        r->system_list =
+            json_pack("[{s:s, s:s}]", "role", "system", "content", r->system);
+        if (r->system_list == NULL) {
+            return cf_fail(err, CF_EINVAL, "--system: the text is not UTF-8");
+        }
+    }
+    cf_preface preface = {.messages = r->system_list, .tools = r->tools};
+    CF_TRY(cf_keep_open(&r->keep, r->cli, r->is_kept_out, r->continue_id,
+                        &preface, &r->conv, err));
+    cf_conversation_set_roles(r->conv, &r->engine.roles);
+    return CF_OK;
+}
+
+static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
+{
+    CF_TRY(cf_sampler_options_finish(&r->sampling, r->cli, &r->sampler, err));
+    o->chat.sampling = r->sampler;
+    o->chat.has_sampling = true;
+    o->chat.max_tokens = r->n_max;
+    o->chat.n_top = r->n_top;
+    for (size_t i = 0; i < r->stop_list.n; i++) {
+        r->stop[i] = cf_str_from(r->stop_list.v[i]);
+    }
+    o->chat.stop = r->stop;
+    o->chat.n_stop = r->stop_list.n;
+    if (r->has_budget) {
+        o->chat.has_thinking_budget = true;
+        o->chat.thinking_budget =
+            (int32_t)(r->budget < INT32_MAX ? r->budget : INT32_MAX);
+    }
+    if (r->thinking != NULL && strcmp(r->thinking, "on") == 0) {
+        o->chat.thinking = CF_THINKING_ON;
+    } else if (r->thinking != NULL && strcmp(r->thinking, "off") == 0) {
+        o->chat.thinking = CF_THINKING_OFF;
+    } else if (r->thinking != NULL) {
+        return cf_fail(err, CF_EINVAL, "--thinking: on or off");
+    }
+    return cf_chat_options_check(&o->chat, err);
+}
+
+static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
+{
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_conversation_preview(r->conv, r->engine.backend, send,
+                                           &arena, &prompt, NULL, err);
+    if (st == CF_OK) {
+        show(r, stdout, r->is_terminal, prompt.text);
+    }
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
+{
+    cf_turn_options options = {.is_pending = false};
+    CF_TRY(fill_options(r, &options, err));
+    json_t *message = json_pack("{s:s, s:s%}", "role", "user", "content",
+                                cf_buf_cstr(prompt), prompt->n);
+    if (message == NULL) {
+        return cf_fail(err, CF_EFORMAT, "the prompt is not UTF-8");
+    }
+    cf_send send = {.message = message,
+                    .options = &options,
+                    .fn = on_event,
+                    .ud = r,
+                    .cancel = cf_cli_cancel()};
+    cf_tool_loop loop = {.max_rounds = r->max_rounds,
+                         .decide = decide,
+                         .run = run_call,
+                         .done = done_call,
+                         .sent = on_sent,
+                         .ud = r};
+    cf_sent sent;
+    cf_sent_init(&sent);
+    cf_status st = r->show_prompt
+                       ? show_prompt(r, &send, err)
+                       : cf_conversation_run(r->conv, r->engine.backend, &send,
+                                             &loop, &sent, err);
+    cf_sent_deinit(&sent);
+    json_decref(message);
+    if (!r->cli->is_json && r->is_terminal) {
+        putchar('\n');
+    }
+    return st;
+}
+
+static cf_status run_all(run *r, const char *text, cf_error *err)
+{
+    cf_buf prompt = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (text != NULL && strcmp(text, "-") != 0) {
+        cf_buf_adds(&prompt, text);
+        st = cf_buf_check(&prompt, err);
+    } else {
+        st = cf_os_read_file(&prompt, "-", PROMPT_MAX, err);
+    }
+    if (st == CF_OK) {
+        st = read_files(r, err);
+    }
+    if (st == CF_OK) {
+        st = cf_cli_open_backend(&r->engine, r->cli, r->family, err);
+    }
+    if (st == CF_OK) {
+        st = make_conversation(r, err);
+    }
+    if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
+        fprintf(stderr, "[tool family %s: %s]\n",
+                cf_tool_family_name(r->engine.family), r->engine.family_why);
+    }
+    if (st == CF_OK) {
+        st = answer(r, &prompt, err);
+    }
+    cf_buf_deinit(&prompt);
+    return st;
+}
+
+/* A failure of the engine, not of an input, ends with its own status. */
+static int exit_status(const run *r, cf_status st, const cf_error *err)
+{
+    int status = cf_cli_fail(r->cli, err);
+    bool had_engine = r->conv != NULL;
+    return had_engine && st != CF_ECANCELLED && st != CF_EINVAL ? CF_EXIT_ENGINE
+                                                                : status;
+}
+
+int cf_cmd_run(cf_cli *cli, int argc, char **argv)
+{
+    run r = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
+    enum { OWN = 17 };
+    cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
+        {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
+        {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE",
+         "declarations of tools that the model may call", NULL},
+        {"--family", 0, CF_OPT_STR, &r.family, "F",
+         "how the model writes calls (default: from template and metadata; a "
+         "server parses calls itself)",
+         NULL},
+        {"--results", 0, CF_OPT_STR, &r.results_path, "FILE",
+         "prepared results: an object by tool name, \"*\" for any other", NULL},
+        {"--exec", 0, CF_OPT_STR, &r.exec, "COMMAND",
+         "make results with a command that reads the call as JSON; asks before "
+         "each call",
+         NULL},
+        {"--yes", 0, CF_OPT_FLAG, &r.is_approved, NULL,
+         "do not ask before --exec runs", NULL},
+        {"--tool-timeout", 0, CF_OPT_U32, &r.timeout_s, "SECONDS",
+         "longest time of --exec (default: 30)", NULL},
+        {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
+         "tool rounds at most (default: 25)", NULL},
+        {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
+         "generate at most N tokens (default: until the model ends)", NULL},
+        {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
+         "end the reply before this text; may be given again", NULL},
+        {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",
+         "ask the template for thinking, or for none", NULL},
+        {"--budget", 0, CF_OPT_U32, &r.budget, "N",
+         "tokens of thinking at most, then its end is forced", &r.has_budget},
+        {"--top", 0, CF_OPT_U32, &r.n_top, "N",
+         "candidates shown with each token (with --json)", NULL},
+        {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
+         "print the rendered prompt and send nothing", NULL},
+        {"--continue", 0, CF_OPT_STR, &r.continue_id, "UUID",
+         "go on with a saved conversation, or from one of its turns", NULL},
+        {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL,
+         "do not save the conversation", NULL},
+    };
+    cf_sampler_options_table(&r.sampling, own + OWN - 1);
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest > 1) {
+        return cf_cli_usage(cli, "takes one PROMPT; put it in quotes");
+    }
+    if (n_rest == 0 && isatty(STDIN_FILENO)) {
+        return cf_cli_usage(cli,
+                            "no prompt: PROMPT, or text on standard input");
+    }
+    cf_error err = {0};
+    cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);
+    int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, st, &err);
+    cf_keep_close(r.keep);
+    cf_conversation_free(r.conv);
+    cf_cli_close_backend(&r.engine);
+    json_decref(r.tools);
+    json_decref(r.canned);
+    json_decref(r.system_list);
+    cf_buf_deinit(&r.scratch);
+    return status;
+}

@@ -1,0 +1,137 @@
+/*
+ * cmd_score.c - confab score: how likely a text is after another, token by
+ * token.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/api/backend.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/cli.h"
+#include "tui/cli/json_text.h"
+
+enum { TEXT_MAX = 64 << 20 };
+
+/* The text itself, or with "@FILE" the file's. */
+static cf_status read_text(cf_buf *out, const char *arg, cf_error *err)
+{
+    if (arg != NULL && arg[0] == '@') {
+        return cf_os_read_file(out, arg + 1, TEXT_MAX, err);
+    }
+    cf_buf_adds(out, arg != NULL ? arg : "");
+    return cf_buf_check(out, err);
+}
+
+static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
+{
+    cf_buf piece = CF_BUF_INIT;
+    cf_buf_adds(out, "{\"tokens\":[");
+    for (size_t i = 0; i < s->n; i++) {
+        cf_buf_addf(out, "%s{\"id\":%d,", i > 0 ? "," : "", (int)s->v[i].id);
+        cf_buf_reset(&piece);
+        cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
+        cf_json_text_bytes(out, "text",
+                           cf_str_make(cf_buf_cstr(&piece), piece.n));
+        cf_buf_adds(out, ",\"log_p\":");
+        cf_json_text_float(out, s->log_p[i]);
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_addf(out, "],\"n\":%zu,\"log_p\":", s->n);
+    cf_json_write_double(out, s->sum);
+    cf_buf_adds(out, ",\"perplexity\":");
+    cf_json_write_double(out, s->n > 0 ? exp(-s->sum / (double)s->n) : NAN);
+    cf_buf_adds(out, "}\n");
+    out->failed = out->failed || piece.failed;
+    cf_buf_deinit(&piece);
+}
+
+static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
+{
+    cf_buf piece = CF_BUF_INIT;
+    for (size_t i = 0; i < s->n; i++) {
+        cf_buf_reset(&piece);
+        cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
+        cf_buf_addf(out, "%8.3f %6.2f%%  %6d  '", (double)s->log_p[i],
+                    100 * exp((double)s->log_p[i]), (int)s->v[i].id);
+        cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
+        cf_buf_adds(out, "'\n");
+    }
+    cf_buf_addf(out, "%8.3f over %zu tokens", s->sum, s->n);
+    if (s->n > 0) {
+        cf_buf_addf(out, ", perplexity %.3f", exp(-s->sum / (double)s->n));
+    }
+    cf_buf_addc(out, '\n');
+    cf_buf_deinit(&piece);
+}
+
+static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
+{
+    cf_error err;
+    cf_backend *backend = NULL;
+    cf_core_options o = {.session = {.n_ctx = cli->n_ctx}};
+    cf_arena arena;
+    cf_score s;
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_backend_core_new(&backend, engine, &o, &err);
+    if (st == CF_OK) {
+        st = cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena,
+                              &s, &err);
+    }
+    int status = CF_EXIT_OK;
+    if (st == CF_OK) {
+        cf_buf out = CF_BUF_INIT;
+        const cf_tokenizer *tok = cf_engine_tokenizer(engine);
+        if (cli->is_json) {
+            write_json(&out, &s, tok);
+        } else {
+            write_text(&out, &s, tok);
+        }
+        status = cf_cli_print(cli, &out);
+        cf_buf_deinit(&out);
+    } else {
+        status = cf_cli_fail(cli, &err);
+    }
+    cf_arena_deinit(&arena);
+    cf_backend_free(backend);
+    return status;
+}
+
+int cf_cmd_score(cf_cli *cli, int argc, char **argv)
+{
+    const char *prompt_arg = NULL, *text_arg = NULL;
+    const cf_opt own[] = {
+        {"--prompt", 0, CF_OPT_STR, &prompt_arg, "A",
+         "what stands before; @FILE reads a file", NULL},
+        {"--text", 0, CF_OPT_STR, &text_arg, "B",
+         "the text to be scored; @FILE reads a file", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest > 0 || text_arg == NULL) {
+        return cf_cli_usage(cli, "wants --text, and --prompt before it");
+    }
+    cf_error err;
+    cf_buf prompt = CF_BUF_INIT, text = CF_BUF_INIT;
+    cf_engine *engine = NULL;
+    cf_status st = read_text(&prompt, prompt_arg, &err);
+    if (st == CF_OK) {
+        st = read_text(&text, text_arg, &err);
+    }
+    if (st == CF_OK) {
+        st = cf_cli_open_engine(&engine, cli, false, &err);
+    }
+    int status =
+        st == CF_OK
+            ? score(cli, engine, cf_str_make(cf_buf_cstr(&prompt), prompt.n),
+                    cf_str_make(cf_buf_cstr(&text), text.n))
+            : cf_cli_fail(cli, &err);
+    cf_engine_close(engine);
+    cf_buf_deinit(&prompt);
+    cf_buf_deinit(&text);
+    return status;
+}

@@ -1,0 +1,29 @@
+/*
+ * keep.h - a conversation of a command, loaded from the history and kept in
+ * it.
+ */
+#ifndef CF_TUI_CLI_KEEP_H
+#define CF_TUI_CLI_KEEP_H
+
+#include "tui/cli/open_backend.h"
+
+typedef struct cf_keep cf_keep;
+
+/*
+ * Makes the conversation *conv: a new one with `preface`, or the one that
+ * `continue_id` (may be NULL) names, with its head at the turn named.  *out
+ * is NULL when nothing is to be stored.  A saved conversation brings its own
+ * preface; fields given here stand over it.
+ */
+CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
+                                   bool is_kept_out, const char *continue_id,
+                                   const cf_preface *preface,
+                                   cf_conversation **conv, cf_error *err);
+
+/* Stores the turns of a send.  A failure is told on standard error once; the
+ * answer is worth more than its copy. */
+void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
+                  const cf_cli_backend *engine, const cf_sent *sent);
+void cf_keep_close(cf_keep *keep);
+
+#endif
