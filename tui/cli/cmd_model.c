@@ -42,6 +42,34 @@ static bool is_template_key(cf_str key, cf_str *name)
     return name->n == 0;
 }
 
+/* The next chat template at or after metadata entry *at, which moves on;
+ * false when there is none. */
+static bool next_template(model_view *v, size_t *at, cf_str *name,
+                          size_t *bytes)
+{
+    cf_buf value = CF_BUF_INIT;
+    cf_str key;
+    const char *type;
+    bool found = false;
+    while (!found && cf_engine_meta(v->engine, *at, &key, &type, &value)) {
+        *at += 1;
+        cf_buf_reset(&value);
+        found = is_template_key(key, name);
+    }
+    cf_buf_deinit(&value);
+    if (!found) {
+        return false;
+    }
+    char *copy = cf_strndup(name->n > 0 ? name->p : "", name->n);
+    v->out.failed = v->out.failed || copy == NULL;
+    *bytes =
+        copy == NULL
+            ? 0
+            : cf_engine_chat_template(v->engine, name->n > 0 ? copy : NULL).n;
+    cf_free(copy);
+    return true;
+}
+
 /* ---- JSON ---------------------------------------------------------------- */
 
 static void json_text(cf_buf *b, const char *key, const char *value)
@@ -184,31 +212,17 @@ static void json_plan(model_view *v)
 
 static void json_templates(model_view *v)
 {
-    cf_buf *b = &v->out;
-    cf_buf value = CF_BUF_INIT;
-    cf_str key, name;
-    const char *type;
-    const char *comma = "";
-    cf_buf_adds(b, ",\"templates\":[");
-    for (size_t i = 0; cf_engine_meta(v->engine, i, &key, &type, &value); i++) {
-        cf_buf_reset(&value);
-        if (is_template_key(key, &name)) {
-            char *copy = cf_strndup(name.n > 0 ? name.p : "", name.n);
-            cf_str text = {NULL, 0};
-            if (copy != NULL) {
-                text = cf_engine_chat_template(v->engine,
-                                               name.n > 0 ? copy : NULL);
-            }
-            b->failed = b->failed || copy == NULL;
-            cf_free(copy);
-            cf_buf_addf(b, "%s{\"name\":", comma);
-            cf_json_write_str(b, name);
-            cf_buf_addf(b, ",\"bytes\":%zu}", text.n);
-            comma = ",";
-        }
+    cf_str name;
+    size_t bytes;
+    size_t at = 0;
+    cf_buf_adds(&v->out, ",\"templates\":[");
+    for (const char *comma = ""; next_template(v, &at, &name, &bytes);
+         comma = ",") {
+        cf_buf_addf(&v->out, "%s{\"name\":", comma);
+        cf_json_write_str(&v->out, name);
+        cf_buf_addf(&v->out, ",\"bytes\":%zu}", bytes);
     }
-    cf_buf_addc(b, ']');
-    cf_buf_deinit(&value);
+    cf_buf_addc(&v->out, ']');
 }
 
 /* ---- text ---------------------------------------------------------------- */
@@ -295,6 +309,22 @@ static void text_tokenizer(model_view *v)
         if (cf_tokenizer_is_end(v->tok, (cf_token)i)) {
             text_special(v, "  ends at", (cf_token)i);
         }
+    }
+}
+
+static void text_templates(model_view *v)
+{
+    cf_str name;
+    size_t bytes;
+    size_t at = 0;
+    size_t n = 0;
+    for (; next_template(v, &at, &name, &bytes); n++) {
+        row(v, "chat template", "%.*s%s%zu bytes",
+            name.n > 80 ? 80 : (int)name.n, name.n > 0 ? name.p : "",
+            name.n > 0 ? ", " : "", bytes);
+    }
+    if (n == 0) {
+        row(v, "chat template", "none");
     }
 }
 
@@ -428,6 +458,7 @@ static int print(model_view *v)
         cf_buf_adds(&v->out, "}\n");
     } else {
         text_info(v);
+        text_templates(v);
         text_tokenizer(v);
         text_plan(v);
         text_metadata(v);

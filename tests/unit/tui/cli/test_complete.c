@@ -45,7 +45,8 @@ static int set_up(void **state)
     snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
     snprintf(broken, sizeof broken, "%s/broken.gguf", folder);
     snprintf(logits, sizeof logits, "%s/logits", folder);
-    const cf_tiny_options whole = {.n_ctx = 1 << 20};
+    const cf_tiny_options whole = {.n_ctx = 1 << 20,
+                                   .chat_template = "{{ messages }}"};
     const cf_tiny_options words = {.vocab_only = true};
     write_model(model, &whole, 0);
     write_model(vocab, &words, 0);
@@ -376,11 +377,18 @@ static void test_model__json(void **state)
     assert_int_equal(json_integer_value(json_object_get(tok, "n_vocab")),
                      N_VOCAB);
     assert_int_equal(json_integer_value(json_object_get(tok, "bos")), 1);
+    json_t *templates = json_object_get(v, "templates");
+    assert_int_equal(json_array_size(templates), 1);
+    assert_str(json_array_get(templates, 0), "name", "");
+    assert_int_equal(json_integer_value(json_object_get(
+                         json_array_get(templates, 0), "bytes")),
+                     14);
     json_decref(v);
     cf_program p;
     CF_PROGRAM(&p, "model", "-m", model, "--tensors");
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "token_embd.weight"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "chat template   14 bytes"));
     cf_program_deinit(&p);
 }
 
