@@ -43,7 +43,7 @@ typedef struct complete {
     cf_buf scratch;
     FILE *logits;
     size_t n_logits; /* rows written */
-    const char *why; /* why it ended: "length" ... */
+    const char *why; /* why it ended, as cf_stop_reason_name() says it */
     cf_token end;    /* the end token, when that is why */
     cf_progress progress;
     uint64_t open_us, prefill_us, generate_us;
@@ -251,7 +251,7 @@ static cf_status next_token(complete *c, cf_error *err)
     cf_tokenizer_piece(&c->scratch, c->tok, id, c->special);
     CF_TRY(cf_buf_check(&c->scratch, err));
     if (cf_text_release_add(&c->text, cf_buf_cstr(&c->scratch), c->scratch.n)) {
-        c->why = "stop";
+        c->why = "stop string";
     }
     CF_TRY(cf_buf_check(&c->text.text, err));
     show(c, cf_text_release_take(&c->text));
@@ -347,8 +347,7 @@ static int finish(complete *c)
                 "is full (--ctx)\n",
                 (unsigned)cf_session_n_ctx(c->session));
     }
-    return strcmp(c->why, "interrupted") == 0 ? CF_EXIT_INTERRUPTED
-                                              : CF_EXIT_OK;
+    return strcmp(c->why, "cancelled") == 0 ? CF_EXIT_INTERRUPTED : CF_EXIT_OK;
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -388,7 +387,7 @@ static int run(complete *c, const char *text)
     if (st == CF_OK) {
         st = generate(c, &err);
         if (st == CF_ECANCELLED) {
-            c->why = "interrupted"; /* what is there is still the answer */
+            c->why = "cancelled"; /* what is there is still the answer */
             st = CF_OK;
         }
     }

@@ -185,7 +185,7 @@ static void test_complete__why_it_stops(void **state)
     json_t *v =
         ANSWER("complete", "-m", model, "--ids", "1", "--greedy",
                "--logit-bias", bias, "--stop", "xx", "--stop", "aaa", "--json");
-    assert_str(v, "stop", "stop");
+    assert_str(v, "stop", "stop string");
     assert_str(v, "stop_text", "aaa");
     assert_str(v, "text", "");
     assert_int_equal(json_array_size(json_object_get(v, "ids")), 3);
