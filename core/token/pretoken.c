@@ -100,7 +100,8 @@ typedef struct pattern_set {
 
 static const pattern_set sets[] = {
     {" gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 "
-     "mellum modern-bert mpt olmo jais trillion granite-docling exaone4 ",
+     "mellum modern-bert mpt olmo jais trillion granite-docling exaone4 "
+     "roberta-bpe jina-v1-en jina-v2-code ",
      false,
      {GPT2}},
     {" starcoder refact command-r smollm codeshell exaone minerva-7b mellum2 ",
