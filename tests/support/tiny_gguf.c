@@ -235,6 +235,31 @@ static void add_f32(model *m, const char *name, float v)
     m->n_values++;
 }
 
+static void array_head(model *m, const char *k, uint32_t item, uint64_t n)
+{
+    cf_tiny_str(&m->values, k);
+    cf_tiny_uint(&m->values, CF_GGUF_ARRAY, 4);
+    cf_tiny_uint(&m->values, item, 4);
+    cf_tiny_uint(&m->values, n, 8);
+    m->n_values++;
+}
+
+/* A size of every layer, or of even and odd ones. */
+static void add_by_layer(model *m, const char *name, uint32_t even,
+                         uint32_t odd)
+{
+    char k[96];
+    if (!m->o.by_layer) {
+        add_u32(m, name, even);
+        return;
+    }
+    key(m, k, name);
+    array_head(m, k, CF_GGUF_U32, m->o.n_layer);
+    for (uint32_t i = 0; i < m->o.n_layer; i++) {
+        cf_tiny_uint(&m->values, i % 2 == 0 ? even : odd, 4);
+    }
+}
+
 static void add_sizes(model *m)
 {
     const cf_tiny_options *o = &m->o;
@@ -245,11 +270,11 @@ static void add_sizes(model *m)
     add_u32(m, "context_length", o->n_ctx);
     add_u32(m, "embedding_length", o->n_embd);
     add_u32(m, "block_count", o->n_layer);
-    add_u32(m, "feed_forward_length", o->n_ff);
-    add_u32(m, "attention.head_count", o->n_head);
-    add_u32(m, "attention.head_count_kv", o->n_head_kv);
+    add_by_layer(m, "feed_forward_length", o->n_ff, o->n_ff - 8);
+    add_by_layer(m, "attention.head_count", o->n_head, o->n_head / 2);
+    add_by_layer(m, "attention.head_count_kv", o->n_head_kv, o->n_head_kv / 2);
     add_u32(m, "attention.key_length", o->head_size);
-    add_u32(m, "attention.value_length", o->head_size);
+    add_u32(m, "attention.value_length", o->head_size_v);
     add_u32(m, "rope.dimension_count", o->n_rot);
     add_u32(m, "vocab_size", o->n_vocab);
     add_f32(m, "attention.layer_norm_rms_epsilon", 1e-5f);
@@ -287,15 +312,6 @@ static void piece(char out[32], uint32_t i)
     } else {
         snprintf(out, 32, "word%u", i);
     }
-}
-
-static void array_head(model *m, const char *k, uint32_t item, uint64_t n)
-{
-    cf_tiny_str(&m->values, k);
-    cf_tiny_uint(&m->values, CF_GGUF_ARRAY, 4);
-    cf_tiny_uint(&m->values, item, 4);
-    cf_tiny_uint(&m->values, n, 8);
-    m->n_values++;
 }
 
 static void add_vocab(model *m)
@@ -387,35 +403,39 @@ static void add_norm(model *m, uint32_t i, const char *name, uint32_t n)
 static void add_layer(model *m, uint32_t i)
 {
     const cf_tiny_options *o = &m->o;
-    uint32_t nq = o->n_head * o->head_size;
-    uint32_t nk = o->n_head_kv * o->head_size;
+    uint32_t half = o->by_layer && i % 2 == 1 ? 2 : 1;
+    uint32_t n_ff = half == 2 ? o->n_ff - 8 : o->n_ff;
+    uint32_t nq = o->n_head / half * o->head_size;
+    uint32_t nk = o->n_head_kv / half * o->head_size;
+    uint32_t nv = o->n_head_kv / half * o->head_size_v;
+    uint32_t na = o->n_head / half * o->head_size_v;
     bool bias = o->has_bias;
     bool qkv_bias = bias || strcmp(o->arch, "qwen2") == 0;
     add_norm(m, i, "attn_norm", o->n_embd);
     add_norm(m, i, "ffn_norm", o->n_embd);
     if (m->arch->has_fused_qkv) {
-        add_linear(m, i, "attn_qkv", nq + 2 * nk, o->n_embd, qkv_bias);
+        add_linear(m, i, "attn_qkv", nq + nk + nv, o->n_embd, qkv_bias);
     } else {
         add_linear(m, i, "attn_q", nq, o->n_embd, qkv_bias);
         add_linear(m, i, "attn_k", nk, o->n_embd, qkv_bias);
-        add_linear(m, i, "attn_v", nk, o->n_embd, qkv_bias);
+        add_linear(m, i, "attn_v", nv, o->n_embd, qkv_bias);
     }
     if (m->arch->has_qk_norm) {
         add_norm(m, i, "attn_q_norm", o->head_size);
         add_norm(m, i, "attn_k_norm", o->head_size);
     }
-    add_linear(m, i, "attn_output", o->n_embd, nq, bias);
+    add_linear(m, i, "attn_output", o->n_embd, na, bias);
     if (m->arch->has_post_norm) {
         add_norm(m, i, "post_attention_norm", o->n_embd);
         add_norm(m, i, "post_ffw_norm", o->n_embd);
     }
     if (m->arch->has_fused_gate_up) {
-        add_linear(m, i, "ffn_up", 2 * o->n_ff, o->n_embd, bias);
+        add_linear(m, i, "ffn_up", 2 * n_ff, o->n_embd, bias);
     } else {
-        add_linear(m, i, "ffn_gate", o->n_ff, o->n_embd, bias);
-        add_linear(m, i, "ffn_up", o->n_ff, o->n_embd, bias);
+        add_linear(m, i, "ffn_gate", n_ff, o->n_embd, bias);
+        add_linear(m, i, "ffn_up", n_ff, o->n_embd, bias);
     }
-    add_linear(m, i, "ffn_down", o->n_embd, o->n_ff, bias);
+    add_linear(m, i, "ffn_down", o->n_embd, n_ff, bias);
 }
 
 static void add_tensors(model *m)
@@ -452,6 +472,7 @@ static void fill_defaults(model *m)
     DEFAULT(n_head, 4);
     DEFAULT(n_head_kv, 2);
     DEFAULT(head_size, 16);
+    DEFAULT(head_size_v, o->head_size);
     DEFAULT(n_rot, o->head_size);
     DEFAULT(n_ff, 2 * o->n_embd);
     DEFAULT(n_vocab, 320);

@@ -28,6 +28,7 @@ typedef struct cf_tiny_options {
     uint32_t n_head;           /* 4 */
     uint32_t n_head_kv;        /* 2 */
     uint32_t head_size;        /* 16 */
+    uint32_t head_size_v;      /* head_size; of values */
     uint32_t n_rot;            /* head_size */
     uint32_t n_ff;             /* 2 * n_embd */
     uint32_t n_vocab;          /* 320; at least 260 */
@@ -37,6 +38,8 @@ typedef struct cf_tiny_options {
     bool has_rope_freqs;       /* rope_freqs.weight, as Llama 3 has */
     bool has_output;           /* a matrix of its own; else tied */
     bool has_bias;             /* on all projections; qwen2 always has qkv's */
+    bool by_layer;             /* odd layers have half the heads and a narrower
+                                  feed-forward; sizes are arrays */
     bool vocab_only;           /* no tensors */
     const char *chat_template; /* NULL: none */
 } cf_tiny_options;

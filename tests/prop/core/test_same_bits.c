@@ -273,6 +273,9 @@ static void test_same_bits__odd_shapes(void **state)
                                   .head_size = 10,
                                   .n_ff = 37,
                                   .n_embd = 33});
+    check_sets(&(cf_tiny_options){.arch = "phi3", .head_size_v = 24});
+    check_sets(&(cf_tiny_options){
+        .arch = "gemma2", .n_layer = 3, .by_layer = true, .head_size_v = 8});
 }
 
 int main(void)
