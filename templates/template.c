@@ -10,6 +10,7 @@
 #include "templates/engine/methods.h"
 #include "templates/engine/pynum.h"
 
+enum { FIRST_OUTPUT = 1024, FIRST_SEGMENTS = 48 };
 enum { SOURCE_MAX = 16 << 20, COMPILE_DEPTH = 1200 };
 
 static const cf_template_limits defaults = {
@@ -542,6 +543,7 @@ cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
     cf_t__sb_init(&r.root, &r);
     r.root.is_output = true;
     r.out = &r.root;
+    cf_t__sb_reserve(&r.root, FIRST_OUTPUT, FIRST_SEGMENTS);
     *out = (cf_render){.has_generation = tpl->has_generation};
     bool ok = run(&r, o) && (o->no_spans || make_spans(&r, &out->prompt));
     out->n_steps = r.steps;

@@ -34,6 +34,12 @@ typedef struct cf_tfn_entry {
     cf_tfn fn;
 } cf_tfn_entry;
 
+/* Whether `name` is `known`; most are told apart by their first letter. */
+static inline bool cf_t__is_called(cf_str name, const char *known)
+{
+    return name.n != 0 && name.p[0] == known[0] && cf_str_is(name, known);
+}
+
 /* Index into the table, or -1. */
 int cf_t__filter_find(cf_str name);
 int cf_t__test_find(cf_str name);
@@ -52,6 +58,10 @@ cf_tv cf_t__call(cf_tr *r, cf_tv fn, const cf_targs *args);
  * does them; undefined values where there is nothing. */
 cf_tv cf_t__getattr(cf_tr *r, cf_tv obj, cf_tv name);
 cf_tv cf_t__getitem(cf_tr *r, cf_tv obj, cf_tv key);
+/* The same where the method called `name` was looked up before (-1: there is
+ * none of that name). */
+cf_tv cf_t__getattr_id(cf_tr *r, cf_tv obj, cf_tv name, int id);
+cf_tv cf_t__getitem_id(cf_tr *r, cf_tv obj, cf_tv key, int id, bool has_id);
 /* The attribute alone; CF_TMISSING where there is none. */
 cf_tv cf_t__attribute(cf_tr *r, cf_tv obj, const cf_tstr *name);
 /* getitem along "a.b.0" (numbers are indices); a number is one step. */

@@ -848,49 +848,51 @@ static bool exec_macro(cf_tr *r, const cf_tnode *n)
     return true;
 }
 
-static bool exec_one(cf_tr *r, const cf_tnode *n)
+static bool exec_data(cf_tr *r, const cf_tnode *n)
 {
-    switch ((cf_nkind)n->kind) {
-    case CF_N_DATA:
-        cf_t__sb_str(r->out, n->val.u.s);
-        return !r->out->failed;
-    case CF_N_PRINT:
-        return exec_print(r, n);
-    case CF_N_IF:
-        return exec_if(r, n);
-    case CF_N_FOR:
-        return exec_for(r, n);
-    case CF_N_SET:
-        return exec_set(r, n);
-    case CF_N_SETBLOCK:
-        return exec_set_block(r, n);
-    case CF_N_MACRO:
-        return exec_macro(r, n);
-    case CF_N_CALLBLOCK:
-        return exec_call_block(r, n);
-    case CF_N_FILTERBLOCK:
-        return exec_filter_block(r, n);
-    case CF_N_WITH:
-        return exec_with(r, n);
-    case CF_N_AUTOESCAPE:
-        return exec_autoescape(r, n);
-    case CF_N_BLOCK:
-        enter_frame(r, n->frame);
-        return cf_t__exec(r, &n->body);
-    case CF_N_GENERATION:
-        return exec_generation(r, n);
-    case CF_N_BREAK:
-        r->flow = CF_FLOW_BREAK;
-        return true;
-    case CF_N_CONTINUE:
-        r->flow = CF_FLOW_CONTINUE;
-        return true;
-    default:
-        cf_t__fail(r, "no loader for this environment specified: templates "
-                      "cannot be included, imported or extended");
-        return false;
-    }
+    cf_t__sb_str(r->out, n->val.u.s);
+    return !r->out->failed;
 }
+
+static bool exec_block(cf_tr *r, const cf_tnode *n)
+{
+    enter_frame(r, n->frame);
+    return cf_t__exec(r, &n->body);
+}
+
+static bool exec_flow(cf_tr *r, const cf_tnode *n)
+{
+    r->flow = n->kind == CF_N_BREAK ? CF_FLOW_BREAK : CF_FLOW_CONTINUE;
+    return true;
+}
+
+static bool exec_loader(cf_tr *r, const cf_tnode *n)
+{
+    (void)n;
+    cf_t__fail(r, "no loader for this environment specified: templates "
+                  "cannot be included, imported or extended");
+    return false;
+}
+
+/* By kind of node, from CF_N_DATA on. */
+static bool (*const executors[])(cf_tr *r, const cf_tnode *n) = {
+    [CF_N_DATA - CF_N_DATA] = exec_data,
+    [CF_N_PRINT - CF_N_DATA] = exec_print,
+    [CF_N_FOR - CF_N_DATA] = exec_for,
+    [CF_N_IF - CF_N_DATA] = exec_if,
+    [CF_N_SET - CF_N_DATA] = exec_set,
+    [CF_N_SETBLOCK - CF_N_DATA] = exec_set_block,
+    [CF_N_MACRO - CF_N_DATA] = exec_macro,
+    [CF_N_CALLBLOCK - CF_N_DATA] = exec_call_block,
+    [CF_N_FILTERBLOCK - CF_N_DATA] = exec_filter_block,
+    [CF_N_WITH - CF_N_DATA] = exec_with,
+    [CF_N_AUTOESCAPE - CF_N_DATA] = exec_autoescape,
+    [CF_N_BLOCK - CF_N_DATA] = exec_block,
+    [CF_N_GENERATION - CF_N_DATA] = exec_generation,
+    [CF_N_BREAK - CF_N_DATA] = exec_flow,
+    [CF_N_CONTINUE - CF_N_DATA] = exec_flow,
+    [CF_N_LOADER - CF_N_DATA] = exec_loader,
+};
 
 bool cf_t__exec(cf_tr *r, const cf_tbody *body)
 {
@@ -899,7 +901,7 @@ bool cf_t__exec(cf_tr *r, const cf_tbody *body)
     }
     for (uint32_t i = 0; i < body->n && r->flow == CF_FLOW_NEXT; i++) {
         const cf_tnode *n = body->v[i];
-        if (!cf_t__spend(r, 1) || !exec_one(r, n)) {
+        if (!cf_t__spend(r, 1) || !executors[n->kind - CF_N_DATA](r, n)) {
             if (r->err_pos == 0) {
                 r->err_pos = n->pos + 1;
                 r->err_end = n->end + 1;

@@ -13,12 +13,34 @@
 
 /* ---- finding and binding ------------------------------------------------ */
 
+static size_t name_len(const char *p)
+{
+    size_t n = 0;
+    while (p[n] != '\0' && p[n] != ' ') {
+        n++;
+    }
+    return n;
+}
+
+/* Whether the list of names holds the keyword. */
+static bool is_listed(const char *names, const cf_tstr *kw)
+{
+    while (*names != '\0') {
+        size_t n = name_len(names);
+        if (kw->n == n && memcmp(kw->p, names, n) == 0) {
+            return true;
+        }
+        names += n + (names[n] == ' ');
+    }
+    return false;
+}
+
 bool cf_t__bind(cf_tr *r, const char *what, const char *names, uint32_t n_must,
                 const cf_targs *args, cf_tv *out)
 {
-    uint32_t i = 0, used = 0;
+    uint32_t i = 0;
     for (const char *p = names; *p != '\0'; i++) {
-        size_t n = strcspn(p, " ");
+        size_t n = name_len(p);
         out[i] = i < args->n ? args->v[i] : cf_tv_make(CF_TMISSING);
         for (uint32_t k = 0; k < args->n_kw; k++) {
             const cf_tstr *name = args->kw[k].name;
@@ -31,7 +53,6 @@ bool cf_t__bind(cf_tr *r, const char *what, const char *names, uint32_t n_must,
                 return false;
             }
             out[i] = args->kw[k].val;
-            used++;
         }
         if (out[i].k == CF_TMISSING && i < n_must) {
             cf_t__fail(r, "%s() misses the argument '%.*s'", what, (int)n, p);
@@ -44,24 +65,15 @@ bool cf_t__bind(cf_tr *r, const char *what, const char *names, uint32_t n_must,
                    (unsigned)i, (unsigned)args->n);
         return false;
     }
-    if (used == args->n_kw) {
-        return true;
-    }
     for (uint32_t k = 0; k < args->n_kw; k++) {
         const cf_tstr *name = args->kw[k].name;
-        const char *p = names;
-        bool is_known = false;
-        while (*p != '\0') {
-            size_t n = strcspn(p, " ");
-            is_known = is_known || (name->n == n && memcmp(name->p, p, n) == 0);
-            p += n + (p[n] == ' ');
-        }
-        if (!is_known) {
+        if (!is_listed(names, name)) {
             cf_t__fail(r, "%s() got an unexpected keyword argument '%.*s'",
                        what, (int)name->n, name->p);
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 static const cf_tfn_entry *const tables[] = {cf_t__str_filters,
@@ -72,7 +84,7 @@ int cf_t__filter_find(cf_str name)
 {
     for (int t = 0; t < 2; t++) {
         for (int i = 0; tables[t][i].name != NULL; i++) {
-            if (cf_str_is(name, tables[t][i].name)) {
+            if (cf_t__is_called(name, tables[t][i].name)) {
                 return t << TABLE_SHIFT | i;
             }
         }

@@ -229,7 +229,7 @@ static const cf_tfn_entry globals[] = {
 cf_tv cf_t__global(cf_str name)
 {
     for (int i = 0; globals[i].name != NULL; i++) {
-        if (cf_str_is(name, globals[i].name)) {
+        if (cf_t__is_called(name, globals[i].name)) {
             return (cf_tv){.k = CF_TFUNC, .sub = (uint8_t)i};
         }
     }

@@ -13,17 +13,32 @@ static const cf_tmethod_entry *const tables[] = {
     cf_t__str_methods,  cf_t__markup_methods, cf_t__bytes_methods,
     cf_t__list_methods, cf_t__tuple_methods,  cf_t__dict_methods,
     cf_t__int_methods,  cf_t__float_methods,  cf_t__range_methods,
-    cf_t__view_methods,
+    cf_t__view_methods, cf_t__char_methods,
 };
 
-enum { N_TABLES = sizeof tables / sizeof *tables, TABLE_SHIFT = 8 };
+enum {
+    N_TABLES = sizeof tables / sizeof *tables,
+    TABLE_SHIFT = 8,
+    STR_TABLE = 0,
+    CHAR_TABLE = 10
+};
 
 /* A number is table * 256 + position, of the first table with the name. */
 int cf_t__method_find(cf_str name)
 {
+    /* Most names are no method's: bit n of letter c says that a method of n
+     * letters starts with c. */
+    static const uint32_t lengths[26] = {
+        0x10040, 0x600, 0x770, 0x40, 0x540, 0x550, 0x8,   0x8, 0x1ee0,
+        0x10,    0x10,  0x60,  0x0,  0x0,   0x0,   0x288, 0x0, 0x14e0,
+        0x730,   0x220, 0x160, 0x40, 0x0,   0x0,   0x0,   0x20};
+    unsigned first = name.n > 0 && name.n < 32 ? (unsigned)name.p[0] - 'a' : 99;
+    if (first > 25 || (lengths[first] >> name.n & 1) == 0) {
+        return -1;
+    }
     for (int t = 0; t < N_TABLES; t++) {
         for (int i = 0; tables[t][i].name != NULL; i++) {
-            if (cf_str_is(name, tables[t][i].name)) {
+            if (cf_t__is_called(name, tables[t][i].name)) {
                 return t << TABLE_SHIFT | i;
             }
         }
@@ -70,7 +85,9 @@ static cf_tmethod_fn find_fn(cf_tv self, int id)
     if (t < 0 || id < 0) {
         return NULL;
     }
-    if (t == id >> TABLE_SHIFT) {
+    int of = id >> TABLE_SHIFT;
+    if (t == of || (t == STR_TABLE && of == CHAR_TABLE)) {
+        t = of;
         return tables[t][id & ((1 << TABLE_SHIFT) - 1)].fn;
     }
     const char *name = cf_t__method_name(id);

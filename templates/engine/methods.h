@@ -33,6 +33,7 @@ typedef struct cf_tmethod_entry {
 
 /* Each ends with a NULL name. */
 extern const cf_tmethod_entry cf_t__str_methods[];
+extern const cf_tmethod_entry cf_t__char_methods[]; /* str, too */
 extern const cf_tmethod_entry cf_t__markup_methods[];
 extern const cf_tmethod_entry cf_t__bytes_methods[];
 extern const cf_tmethod_entry cf_t__list_methods[];

@@ -7,7 +7,7 @@
 
 #include "templates/engine/pynum.h"
 
-enum { CHUNK = 4096, MESSAGE_MAX = 400 };
+enum { CHUNK = 8192, MESSAGE_MAX = 400 };
 
 void *cf_t__alloc_slow(cf_tr *r, size_t n)
 {

@@ -241,7 +241,7 @@ static const cf_tfn_entry tests[] = {
 int cf_t__test_find(cf_str name)
 {
     for (int i = 0; tests[i].name != NULL; i++) {
-        if (cf_str_is(name, tests[i].name)) {
+        if (cf_t__is_called(name, tests[i].name)) {
             return i;
         }
     }

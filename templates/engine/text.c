@@ -11,6 +11,20 @@ void cf_t__sb_init(cf_tsb *b, cf_tr *r)
     *b = (cf_tsb){.r = r};
 }
 
+void cf_t__sb_reserve(cf_tsb *b, uint32_t bytes, uint32_t segments)
+{
+    char *p = cf_t__alloc(b->r, bytes);
+    cf_tseg *seg = cf_t__alloc(b->r, segments * sizeof *seg);
+    if (p != NULL && seg != NULL) {
+        b->p = p;
+        b->cap = bytes;
+        b->seg = seg;
+        b->cap_seg = segments;
+    } else {
+        b->failed = true;
+    }
+}
+
 static bool grow(cf_tsb *b, size_t n)
 {
     cf_tr *r = b->r;
