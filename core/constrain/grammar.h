@@ -78,7 +78,8 @@ typedef enum cf_gop_kind {
     CF_OP_BIT,     /* declared key `bit` fits: set it, count + 1 */
     CF_OP_CLOSE,   /* what is needed is there, count >= min */
     CF_OP_MORE,    /* one of the n_alt operations from `alt` on would do */
-    CF_OP_MARK,    /* a free key fits and begins here */
+    CF_OP_FREE,    /* a free key fits */
+    CF_OP_MARK,    /* a free key begins here, after its quote */
     CF_OP_KEY      /* the key since the mark is none of the names from `name`
                       on and was not written before: count + 1 */
 } cf_gop_kind;
@@ -87,9 +88,9 @@ typedef enum cf_gop_kind {
  * is set by the first free key where those come last. */
 typedef struct cf_gop {
     uint8_t kind;
-    bool is_last;      /* MARK: free keys come after all declared ones */
+    bool is_last;      /* FREE: free keys come after all declared ones */
     uint32_t min, max; /* of the count */
-    uint32_t rest;     /* BIT, MARK: at most so many keys more can follow */
+    uint32_t rest;     /* BIT, FREE: at most so many keys more can follow */
     uint64_t bit;      /* BIT */
     uint64_t before;   /* BIT: what may be set already */
     uint64_t later;    /* BIT: what may still follow */
@@ -108,8 +109,8 @@ typedef struct cf_gdep {
     uint64_t has, needs;
 } cf_gdep;
 
-/* A declared key as a JSON string with its quotes, in `text`; or the rule of
- * a required key's value, in `off`. */
+/* A declared key as a JSON string without its first quote, in `text`; or the
+ * rule of a required key's value, in `off`. */
 typedef struct cf_gname {
     uint32_t off, len;
 } cf_gname;

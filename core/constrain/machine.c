@@ -253,7 +253,6 @@ static bool free_key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
         (op->is_last && missing != 0)) {
         return false;
     }
-    r->mark = (uint32_t)m->n_text;
     if (op->is_last) {
         r->bits |= CF_FREE_KEY_BIT;
     }
@@ -284,8 +283,11 @@ static bool apply(cf_machine *m, uint32_t index, cf_gregs *r)
             }
         }
         return false;
-    case CF_OP_MARK:
+    case CF_OP_FREE:
         return free_key_fits(m, op, r);
+    case CF_OP_MARK:
+        r->mark = (uint32_t)m->n_text;
+        return true;
     case CF_OP_KEY:
         return remember_key(m, op, r);
     default:

@@ -13,13 +13,17 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/constrain/position.h"
+#include "core/constrain/slice.h"
 #include "core/constrain/token_trie.h"
 
 enum { CACHE_SIZE = 8, CACHE_ITEMS = 8 };
 
 typedef struct level {
     size_t first, n; /* in pool */
+    size_t top;      /* of the pool, after this level */
     cf_machine_mark mark;
+    cf_item seed; /* the one item it is the closure of */
+    bool has_seed;
 } level;
 
 typedef struct cached {
@@ -103,6 +107,31 @@ static void set_entries(const cf_trie *t, uint32_t node, wanted w,
     }
 }
 
+/* Whether byte b leads from the level to one item only, which goes on without
+ * a byte; *out is that item. */
+static bool only_target(const cf_constraint *c, const level *l, uint8_t b,
+                        cf_item *out)
+{
+    bool has_one = false;
+    for (size_t i = 0; i < l->n; i++) {
+        const cf_item *it = &c->masker->pool[l->first + i];
+        const cf_gnode *n = &c->g->node[it->node];
+        const cf_gedge *e = c->g->edge + n->edge;
+        for (uint32_t k = 0; k < n->n_edge && e[k].lo <= b; k++) {
+            if (e[k].hi < b) {
+                continue;
+            }
+            if (has_one || c->g->node[e[k].to].n_step == 0) {
+                return false;
+            }
+            has_one = true;
+            *out = *it;
+            out->node = e[k].to;
+        }
+    }
+    return has_one;
+}
+
 /* The items at `from`, moved over byte b, as level `to`; false: none. */
 static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
 {
@@ -110,7 +139,8 @@ static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
     cf_machine *m = &c->m;
     level *l = &k->level[from];
     level *next = &k->level[from + 1];
-    next->first = l->first + l->n;
+    next->first = l->top;
+    next->has_seed = false;
     if (l->n == 1) {
         /* One plain item: no need for the machine. */
         cf_item one = k->pool[l->first];
@@ -127,9 +157,16 @@ static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
             one.node = e->to;
             k->pool[next->first] = one;
             next->n = 1;
+            next->top = next->first + 1;
             next->mark = l->mark;
             return true;
         }
+    }
+    next->has_seed = only_target(c, l, b, &next->seed);
+    if (next->has_seed && l->has_seed && cf_item_equal(&next->seed, &l->seed)) {
+        /* A loop, such as white space: the same items again. */
+        *next = *l;
+        return true;
     }
     cf_machine_release(m, l->mark);
     cf_machine_step(m, k->pool + l->first, l->n, b);
@@ -137,6 +174,7 @@ static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
         return false;
     }
     next->n = m->n_out;
+    next->top = next->first + next->n;
     next->mark = cf_machine_get_mark(m);
     if (!cf_grow(&k->pool, &k->cap_pool, next->first + next->n + 1,
                  sizeof *k->pool)) {
@@ -151,10 +189,11 @@ static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
 
 /*
  * Walks the trie from the items in pool[0..n), which stand after `base` bytes
- * of text, and sets what can be taken.  A failure is left in the machine.
+ * of text, and sets what can be taken.  The slice `granted` (or
+ * CF_SLICE_NONE) is set already.  A failure is left in the machine.
  */
 static void walk(cf_constraint *c, const cf_trie *t, size_t n, size_t base,
-                 wanted w, uint32_t *mask)
+                 wanted w, uint32_t *mask, unsigned granted)
 {
     cf_masker *k = c->masker;
     cf_machine *m = &c->m;
@@ -167,14 +206,17 @@ static void walk(cf_constraint *c, const cf_trie *t, size_t n, size_t base,
         m->st = CF_ENOMEM;
         return;
     }
-    k->level[0] = (level){0, n, cf_machine_get_mark(m)};
+    k->level[0] = (level){.n = n, .top = n, .mark = cf_machine_get_mark(m)};
     for (uint32_t i = 1; i < t->n && m->st == CF_OK;) {
+        if (granted != CF_SLICE_NONE && t->slice[i] <= granted) {
+            i = t->end[i];
+            continue;
+        }
         size_t d = t->depth[i];
         m->text[base + d - 1] = (char)t->byte[i];
         m->n_text = base + d;
-        if (k->cap_pool < k->level[d - 1].first + k->level[d - 1].n + 2 &&
-            !cf_grow(&k->pool, &k->cap_pool,
-                     k->level[d - 1].first + k->level[d - 1].n + 2,
+        if (k->cap_pool < k->level[d - 1].top + 2 &&
+            !cf_grow(&k->pool, &k->cap_pool, k->level[d - 1].top + 2,
                      sizeof *k->pool)) {
             m->st = CF_ENOMEM;
             break;
@@ -227,7 +269,7 @@ static void closing(cf_constraint *c, const cf_string_tokens *s,
         memcpy(k->pool, m->out, n * sizeof *k->pool);
     }
     set_entries(&s->endings, 0, w, mask);
-    walk(c, &s->endings, n, base + 1, w, mask);
+    walk(c, &s->endings, n, base + 1, w, mask, CF_SLICE_NONE);
 }
 
 /* Clears the tokens that would complete the key `name` from what is written
@@ -325,7 +367,7 @@ static bool mask_key(cf_constraint *c, const cf_item *item, uint32_t *mask)
     if (v->key.others.n > 1 && m->st == CF_OK) {
         m->n_text = n_text;
         c->masker->pool[0] = *item;
-        walk(c, &v->key.others, 1, n_text, all, mask);
+        walk(c, &v->key.others, 1, n_text, all, mask, CF_SLICE_NONE);
     }
     return true;
 }
@@ -510,7 +552,18 @@ static cf_status compute(cf_constraint *c, uint32_t *mask)
     }
     if (n_rest > 0 && m->st == CF_OK) {
         memcpy(k->pool, k->rest, n_rest * sizeof *k->pool);
-        walk(c, &c->vocab->all, n_rest, n_text, all, mask);
+        unsigned granted = CF_SLICE_NONE;
+        for (size_t i = 0; i < n_rest; i++) {
+            unsigned one = cf_node_slice(c->g, k->rest[i].node);
+            if (one != CF_SLICE_NONE &&
+                (granted == CF_SLICE_NONE || one > granted)) {
+                granted = one;
+            }
+        }
+        if (granted != CF_SLICE_NONE) {
+            or_into(mask, c->vocab->slice[granted], c->vocab->n_words - 1);
+        }
+        walk(c, &c->vocab->all, n_rest, n_text, all, mask, granted);
         cf_machine_release(m, mark);
         m->n_text = n_text;
     }

@@ -20,7 +20,7 @@ cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
     }
     b.rule = rule;
     uint32_t end = cf_g_node(&b);
-    cf_dfa_emit(&b, &d, CF_SPELL_RAW, cf_g_start(&b, rule), end);
+    cf_dfa_emit(&b, &d, CF_SPELL_RAW, -1, cf_g_start(&b, rule), end);
     cf_g_end(&b, end, 0);
     cf_dfa_deinit(&d);
     cf_rx_deinit(&rx);

@@ -112,8 +112,9 @@ typedef enum cf_spelling {
     CF_SPELL_KEY   /* the same, one spelling a character */
 } cf_spelling;
 
-/* Nodes that spell the automaton's texts from node `from` to node `to`. */
-void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, uint32_t from,
-                 uint32_t to);
+/* Nodes that spell the automaton's texts from node `from` to node `to`; with
+ * closer >= 0 that byte follows each text. */
+void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
+                 uint32_t from, uint32_t to);
 
 #endif

@@ -216,8 +216,8 @@ static void emit_state(emitter *e, uint32_t state)
     emit_leads(e, 3, 0xF0, 5, 0x10000, CF_CP_MAX);
 }
 
-void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, uint32_t from,
-                 uint32_t to)
+void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
+                 uint32_t from, uint32_t to)
 {
     if (b->st != CF_OK || d->n_state == 0) {
         return;
@@ -236,7 +236,9 @@ void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, uint32_t from,
     }
     for (uint32_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
         emit_state(&e, i);
-        if (d->state[i].is_final) {
+        if (d->state[i].is_final && closer >= 0) {
+            cf_g_byte(b, e.node[i], (uint8_t)closer, (uint8_t)closer, to);
+        } else if (d->state[i].is_final) {
             cf_g_jump(b, e.node[i], 0, to);
         }
     }

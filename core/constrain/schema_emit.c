@@ -159,9 +159,11 @@ static void emit_char(cf_gbuild *b, uint32_t from, uint32_t to, bool is_key)
 void cf_emit_free_string(cf_gbuild *b, uint32_t rule, bool is_key)
 {
     b->rule = rule;
-    uint32_t body = cf_g_node(b);
+    uint32_t body = is_key ? cf_g_start(b, rule) : cf_g_node(b);
     uint32_t end = cf_g_node(b);
-    cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
+    if (!is_key) { /* the object's rule takes a key's first quote */
+        cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
+    }
     emit_char(b, body, body, is_key);
     cf_g_byte(b, body, '"', '"', end);
     cf_g_end(b, end, 0);
@@ -201,11 +203,9 @@ static void emit_quoted_dfa(cf_schema *s, uint32_t rule, const cf_dfa *d,
     cf_gbuild *b = s->b;
     b->rule = rule;
     uint32_t body = cf_g_node(b);
-    uint32_t stop = cf_g_node(b);
     uint32_t end = cf_g_node(b);
     cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
-    cf_dfa_emit(b, d, how, body, stop);
-    cf_g_byte(b, stop, '"', '"', end);
+    cf_dfa_emit(b, d, how, '"', body, end);
     cf_g_end(b, end, 0);
 }
 
@@ -308,7 +308,7 @@ uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
     cf_dfa d;
     cf_num_dfa(s, a, &d);
     uint32_t end = cf_g_node(s->b);
-    cf_dfa_emit(s->b, &d, CF_SPELL_RAW, cf_g_start(s->b, rule), end);
+    cf_dfa_emit(s->b, &d, CF_SPELL_RAW, -1, cf_g_start(s->b, rule), end);
     cf_g_end(s->b, end, 0);
     cf_dfa_deinit(&d);
     s->b->rule = was;

@@ -79,12 +79,8 @@ static uint32_t class_rule(object *o, const cf_key_class *c)
     b->rule = rule;
     cf_dfa d;
     cf_rx_dfa(&s->rx, c->keys, &d);
-    uint32_t body = cf_g_node(b);
-    uint32_t stop = cf_g_node(b);
     uint32_t end = cf_g_node(b);
-    cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
-    cf_dfa_emit(b, &d, CF_SPELL_KEY, body, stop);
-    cf_g_byte(b, stop, '"', '"', end);
+    cf_dfa_emit(b, &d, CF_SPELL_KEY, '"', cf_g_start(b, rule), end);
     cf_g_end(b, end, 0);
     cf_dfa_deinit(&d);
     b->rule = was;
@@ -110,7 +106,7 @@ static uint32_t key_op(object *o)
         if (t.failed) {
             cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
         } else {
-            at = cf_g_name(b, cf_str_make(t.p, t.n));
+            at = cf_g_name(b, cf_str_make(t.p + 1, t.n - 1));
         }
         if (op.n_name == 0) {
             op.name = at;
@@ -122,17 +118,23 @@ static uint32_t key_op(object *o)
     return o->key_op;
 }
 
-/* `"key": value` for every class, from `from` (guarded by `mark`) to `to`. */
-static void emit_free(object *o, uint32_t from, uint32_t mark, uint32_t to)
+/* `"key": value` for every class, from `from` (guarded by `fits`) to `to`. */
+static void emit_free(object *o, uint32_t from, uint32_t fits, uint32_t to)
 {
     cf_gbuild *b = o->s->b;
     uint32_t label = cf_g_label(b, cf_str_from(".*"));
+    const cf_gop begins = {.kind = CF_OP_MARK};
+    uint32_t mark = cf_g_op(b, &begins);
     for (uint32_t i = 0; i < o->n_cls && b->st == CF_OK; i++) {
         uint32_t begin = cf_g_node(b);
         uint32_t after = cf_g_node(b);
         uint32_t known = cf_g_node(b);
-        cf_g_jump(b, from, mark, begin);
-        cf_g_call(b, begin, class_rule(o, &o->cls[i]), 0, after);
+        uint32_t quote = cf_g_node(b);
+        uint32_t marked = cf_g_node(b);
+        cf_g_jump(b, from, fits, begin);
+        cf_g_byte(b, begin, '"', '"', quote);
+        cf_g_jump(b, quote, mark, marked);
+        cf_g_call(b, marked, class_rule(o, &o->cls[i]), 0, after);
         cf_g_jump(b, after, key_op(o), known);
         uint32_t value = cf_emit_colon(o->s, known);
         cf_g_call(b, value, cf_conj_rule(o->s, o->cls[i].value), label, to);
@@ -181,7 +183,7 @@ static void emit_chain(object *o, uint32_t open)
         cf_g_jump(b, cf_emit_comma(s, end), 0, choice[i + 1]);
     }
     if (o->n_cls > 0) {
-        cf_gop op = {.kind = CF_OP_MARK, .max = CF_RX_INF};
+        cf_gop op = {.kind = CF_OP_FREE, .max = CF_RX_INF};
         uint32_t after = cf_g_node(b);
         emit_free(o, choice[n], cf_g_op(b, &op), after);
         uint32_t end = cf_emit_gap(s, after);
@@ -260,7 +262,7 @@ static void emit_hub(object *o, uint32_t open)
             if (!has_free) {
                 break;
             }
-            one.kind = CF_OP_MARK;
+            one.kind = CF_OP_FREE;
             one.is_last = !any_order;
         } else if ((live >> i & 1) == 0) {
             continue;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 #include "core/constrain/schema.h"
 
 /* A text to be put into a trie. */
@@ -36,6 +37,7 @@ static void trie_deinit(cf_trie *t)
     cf_free(t->end);
     cf_free(t->entry_at);
     cf_free(t->entry);
+    cf_free(t->slice);
     memset(t, 0, sizeof *t);
 }
 
@@ -270,6 +272,9 @@ void cf_constraint_vocab_free(cf_constraint_vocab *v)
     trie_deinit(&v->all);
     string_tokens_deinit(&v->str);
     string_tokens_deinit(&v->key);
+    for (int k = 0; k < CF_SLICE_N; k++) {
+        cf_free(v->slice[k]);
+    }
     cf_free(v->bytes);
     cf_free(v->off);
     cf_free(v->kind);
@@ -320,6 +325,70 @@ static bool copy_pieces(cf_constraint_vocab *v, const cf_piece *pieces)
     return true;
 }
 
+static unsigned byte_slice(uint8_t c)
+{
+    if (c >= 'a' && c <= 'z') {
+        return CF_SLICE_LOWER;
+    }
+    if (c >= 'A' && c <= 'Z') {
+        return CF_SLICE_ALPHA;
+    }
+    if ((c >= '0' && c <= '9') || c == '_') {
+        return CF_SLICE_WORD;
+    }
+    if (c == '"' || c == '\\' || c < 0x20 || c == 0x7F) {
+        return CF_SLICE_NONE;
+    }
+    return c == ' '   ? CF_SLICE_PRINT
+           : c < 0x80 ? CF_SLICE_GRAPH
+                      : CF_SLICE_TEXT;
+}
+
+static uint8_t token_slice(const char *p, size_t n)
+{
+    unsigned out = CF_SLICE_LOWER;
+    for (size_t i = 0; i < n; i++) {
+        unsigned one = byte_slice((uint8_t)p[i]);
+        out = one > out ? one : out;
+    }
+    if (out == CF_SLICE_TEXT && cf_utf8_valid_prefix(p, n) != n) {
+        return CF_SLICE_NONE;
+    }
+    return (uint8_t)out;
+}
+
+/* Sorts the tokens into slices and notes for each node of the trie what its
+ * whole subtree fits into. */
+static bool make_slices(cf_constraint_vocab *v)
+{
+    cf_trie *t = &v->all;
+    t->slice = cf_calloc(t->n, 1);
+    bool ok = t->slice != NULL;
+    for (int k = 0; k < CF_SLICE_N; k++) {
+        v->slice[k] = cf_calloc(v->n_words, sizeof *v->slice[k]);
+        ok = ok && v->slice[k] != NULL;
+    }
+    if (!ok) {
+        return false;
+    }
+    for (uint32_t i = (uint32_t)t->n; i-- > 0;) {
+        uint32_t end = i + 1 < t->n ? t->entry_at[i + 1] : (uint32_t)t->n_entry;
+        for (uint32_t e = t->entry_at[i]; e < end; e++) {
+            cf_token id = t->entry[e].id;
+            uint8_t s =
+                token_slice(v->bytes + v->off[id], v->off[id + 1] - v->off[id]);
+            t->slice[i] = s > t->slice[i] ? s : t->slice[i];
+            for (unsigned k = s; k < CF_SLICE_N; k++) {
+                cf_bit_set(v->slice[k], id);
+            }
+        }
+        for (uint32_t c = i + 1; c < t->end[i]; c = t->end[c]) {
+            t->slice[i] = t->slice[c] > t->slice[i] ? t->slice[c] : t->slice[i];
+        }
+    }
+    return true;
+}
+
 static bool make_all(cf_constraint_vocab *v)
 {
     item *items = cf_calloc(v->n + 1, sizeof *items);
@@ -355,7 +424,7 @@ cf_status cf_constraint_vocab_new(cf_constraint_vocab **out,
     v->n = n;
     v->n_words = (n + 31) / 32 + 1;
     cf_status st = CF_OK;
-    if (!copy_pieces(v, pieces) || !make_all(v)) {
+    if (!copy_pieces(v, pieces) || !make_all(v) || !make_slices(v)) {
         st = cf_fail(err, CF_ENOMEM, "out of memory");
     }
     if (st == CF_OK) {

@@ -32,7 +32,25 @@ typedef struct cf_trie {
     size_t n, cap;
     size_t n_entry;
     uint16_t depth_max;
+    uint8_t *slice; /* the least slice that holds all tokens of the subtree;
+                       NULL for tries of endings */
 } cf_trie;
+
+/*
+ * Slices: tokens made of one alphabet only, each holding the one before.
+ * Where an automaton can take every text over an alphabet, the slice is
+ * allowed as a whole and subtrees inside it need no walk.
+ */
+enum {
+    CF_SLICE_LOWER, /* a-z */
+    CF_SLICE_ALPHA, /* A-Z */
+    CF_SLICE_WORD,  /* 0-9 _ */
+    CF_SLICE_GRAPH, /* ASCII that is seen, but for quote and backslash */
+    CF_SLICE_PRINT, /* the space */
+    CF_SLICE_TEXT,  /* every other character in whole, but for controls */
+    CF_SLICE_N,
+    CF_SLICE_NONE = CF_SLICE_N
+};
 
 enum { CF_CHARS_MAX = 32, CF_PIECE_MAX = 1000 };
 
@@ -55,10 +73,11 @@ struct cf_constraint_vocab {
     cf_trie all;
     uint32_t child[256]; /* of the root: node, 0: none */
     cf_string_tokens str, key;
-    char *bytes;    /* of all pieces */
-    uint32_t *off;  /* [n + 1] */
-    uint8_t *kind;  /* [n] cf_piece_kind */
-    cf_token *ends; /* end tokens */
+    uint32_t *slice[CF_SLICE_N]; /* bit sets */
+    char *bytes;                 /* of all pieces */
+    uint32_t *off;               /* [n + 1] */
+    uint8_t *kind;               /* [n] cf_piece_kind */
+    cf_token *ends;              /* end tokens */
     size_t n_ends;
     cf_token *controls;
     size_t n_controls;

@@ -8,6 +8,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/constrain_bench.h"
 
 typedef struct constrain {
     cf_cli *cli;
@@ -17,6 +18,8 @@ typedef struct constrain {
     cf_grammar_options opts;
     cf_engine *engine;
     cf_constraint_vocab *vocab;
+    bool is_bench;
+    cf_constrain_bench bench;
 } constrain;
 
 /* ---- printing an instance -------------------------------------------------
@@ -112,11 +115,15 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
     cf_grammar *g = NULL;
     cf_error why;
     const json_t *tests = json_object_get(item, "tests");
+    uint64_t began = cf_os_monotonic_us();
     cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"),
                                           &k->opts, &why);
     if (st == CF_ENOMEM) {
         *err = why;
         return st;
+    }
+    if (k->is_bench && st == CF_OK) {
+        cf_constrain_bench_compiled(&k->bench, cf_os_monotonic_us() - began);
     }
     json_t *results = json_array();
     if (st != CF_OK) {
@@ -132,9 +139,13 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
         cf_buf_reset(&text);
         print_value(&text, json_object_get(json_array_get(tests, i), "data"));
         st = cf_buf_check(&text, err);
-        if (st == CF_OK) {
-            st = accepts(k, g, cf_str_make(cf_buf_cstr(&text), text.n), &yes,
-                         &why);
+        cf_str s = {cf_buf_cstr(&text), text.n};
+        if (st == CF_OK && k->is_bench) {
+            st = cf_constrain_bench_text(&k->bench, g, k->vocab,
+                                         cf_engine_tokenizer(k->engine), s,
+                                         &why);
+        } else if (st == CF_OK) {
+            st = accepts(k, g, s, &yes, &why);
         }
         if (st == CF_ENOMEM) {
             break;
@@ -316,6 +327,8 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
          "white space in JSON: flexible, python, compact", NULL},
         {"--order", 0, CF_OPT_STR, &k.order, "ORDER",
          "order of keys: declared, any", NULL},
+        {"--bench", 0, CF_OPT_FLAG, &k.is_bench, NULL,
+         "with --batch and a model: time compilations and masks", NULL},
         {"--batch", 0, CF_OPT_STR, &k.batch, "FILE",
          "schemas with instances, JSON lines", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -333,6 +346,9 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
         return cf_cli_usage(cli, "give one of --schema, --regex, --choice "
                                  "and --batch");
     }
+    if (k.is_bench && (k.batch == NULL || cli->model == NULL)) {
+        return cf_cli_usage(cli, "--bench needs --batch and --model");
+    }
     cf_error err;
     if (cli->model != NULL) {
         cf_status st = cf_cli_open_engine(&k.engine, cli, true, &err);
@@ -347,6 +363,10 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     }
     int rc = k.batch != NULL ? cf_cli_batch(cli, k.batch, batch_item, &k)
                              : run_text(&k, n_rest > 0 ? argv[0] : NULL);
+    if (k.is_bench && rc == CF_EXIT_OK) {
+        cf_constrain_bench_print(&k.bench, cf_constraint_vocab_n(k.vocab));
+    }
+    cf_constrain_bench_deinit(&k.bench);
     cf_constraint_vocab_free(k.vocab);
     if (k.engine != NULL) {
         cf_engine_close(k.engine);
