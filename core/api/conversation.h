@@ -157,6 +157,7 @@ typedef struct cf_send {
     const cf_turn_options *options; /* NULL: all defaults */
     bool has_parent; /* follow `parent` (nil: the start), not the head */
     cf_uuid parent;
+    cf_uuid reply_id; /* of the reply's turn; nil: a new one */
 
     /* The reply starts with this; see cf_chat_request. */
     cf_str reply_prefix;

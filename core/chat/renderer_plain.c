@@ -107,3 +107,20 @@ cf_prompt_renderer cf_renderer_plain(void)
 {
     return (cf_prompt_renderer){render, NULL};
 }
+
+const char *cf_span_source_name(cf_span_source source)
+{
+    switch (source) {
+    case CF_SPAN_TEMPLATE:
+        return "template";
+    case CF_SPAN_MESSAGE:
+        return "message";
+    case CF_SPAN_TOOL:
+        return "tool";
+    case CF_SPAN_VARIABLE:
+        return "variable";
+    case CF_SPAN_COMPUTED:
+        break;
+    }
+    return "computed";
+}

@@ -210,8 +210,8 @@ static bool has_parse_error(const cf_chat_response *r)
 }
 
 /* The reply as a turn behind `parent`; the head moves where the table says. */
-static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_sent *out,
-                            cf_status ended, cf_error *err)
+static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_uuid id,
+                            cf_sent *out, cf_status ended, cf_error *err)
 {
     const cf_chat_response *r = &out->response;
     bool has_bytes = r->raw.n > 0 ||
@@ -221,6 +221,7 @@ static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_sent *out,
         return CF_OK;
     }
     cf_turn turn = {
+        .id = id,
         .parent = parent,
         .status = ended == CF_OK           ? CF_TURN_OK
                   : ended == CF_ECANCELLED ? CF_TURN_STOPPED
@@ -266,7 +267,7 @@ static cf_status send_list(cf_conversation *conv, cf_backend *backend,
         }
     } else {
         cf_error also;
-        cf_status kept = keep_reply(conv, leaf, out, st, &also);
+        cf_status kept = keep_reply(conv, leaf, send->reply_id, out, st, &also);
         if (st == CF_OK && kept != CF_OK) {
             st = kept;
             why = also;

@@ -12,6 +12,7 @@
 
 const cf_cli_command cf_cli_commands[] = {
     {"run", "[PROMPT]", "one turn through the template, streamed", cf_cmd_run},
+    {"chat", "[UUID]", "open the workbench", cf_cmd_chat},
     {"complete", "[TEXT]", "continue a raw prompt: TEXT, or standard input",
      cf_cmd_complete},
     {"model", "[FILE]", "describe a model file and the memory it needs",
@@ -328,11 +329,15 @@ static void read_environment(void)
 int cf_cli_main(int argc, char **argv)
 {
     read_environment();
-    const char *name = argc > 1 ? argv[1] : "help";
+    const char *name = argc > 1 ? argv[1] : "chat";
+    int skip = argc > 1 ? 2 : 1;
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         name = "help";
     } else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         name = "version";
+    } else if (name[0] == '-') { /* options alone: the workbench with them */
+        name = "chat";
+        skip = 1;
     }
     const cf_cli_command *command = find_command(name);
     if (command == NULL) {
@@ -341,7 +346,6 @@ int cf_cli_main(int argc, char **argv)
         return CF_EXIT_USAGE;
     }
     cf_cli cli = {.command = command};
-    int skip = argc > 1 ? 2 : 1;
     int status = command->run(&cli, argc - skip, argv + skip);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == CF_EXIT_OK) {
         fprintf(stderr, "confab %s: standard output: write error\n", name);

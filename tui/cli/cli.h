@@ -106,6 +106,7 @@ int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_db(cf_cli *cli, int argc, char **argv);
+int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
 int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_history(cf_cli *cli, int argc, char **argv);
 int cf_cmd_model(cf_cli *cli, int argc, char **argv);

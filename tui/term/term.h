@@ -70,6 +70,10 @@ typedef struct cf_term_options {
     const char *log_path; /* named by the crash message; may be NULL */
 } cf_term_options;
 
+/* Whether there is a terminal that can be taken over.  CF_EUNSUPPORTED with
+ * what to do instead. */
+CF_MUST_USE cf_status cf_term_check(cf_error *err);
+
 /* Takes over the terminal on standard input and output.  CF_EUNSUPPORTED when
  * it is none, or cannot address its cursor. */
 CF_MUST_USE cf_status cf_term_curses_open(cf_term **out,

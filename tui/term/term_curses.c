@@ -620,7 +620,7 @@ static const cf_term_ops curses_ops = {
 
 /* ---- opening ------------------------------------------------------------ */
 
-static cf_status check_terminal(cf_error *err)
+cf_status cf_term_check(cf_error *err)
 {
     static const char text[] = "needs a cursor-addressable terminal; try: "
                                "confab run, confab history, confab help";
@@ -652,7 +652,7 @@ static cf_status make_pipe(curses_term *t, cf_error *err)
 cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
                               cf_error *err)
 {
-    CF_TRY(check_terminal(err));
+    CF_TRY(cf_term_check(err));
     setlocale(LC_CTYPE, "");
     curses_term *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {

@@ -1,0 +1,133 @@
+/*
+ * screen.c - scripts in, screens out.
+ */
+#include "tests/support/screen.h"
+
+#include "core/base/os.h"
+#include "tests/support/t.h"
+
+typedef struct runner {
+    cf_app *app;
+    const char *folder;
+    int line;
+    void (*idle)(cf_app *);
+} runner;
+
+static void press(runner *r, const char *keys, size_t n)
+{
+    if (n > 0 && keys[n - 1] == '\\') {
+        n--;
+    }
+    for (size_t at = 0; at < n;) {
+        cf_event e = {.kind = CF_EVENT_KEY};
+        if (!cf_key_parse(&e.key, keys, n, &at)) {
+            fail_msg("line %d: '%s' is not a key", r->line, keys + at);
+        }
+        cf_app_event(r->app, &e);
+    }
+}
+
+static void paste(runner *r, const char *text)
+{
+    cf_buf b = CF_BUF_INIT;
+    for (; *text != '\0'; text++) {
+        if (text[0] == '\\' && text[1] == 'n') {
+            cf_buf_addc(&b, '\n');
+            text++;
+        } else {
+            cf_buf_addc(&b, *text);
+        }
+    }
+    cf_event e = {.kind = CF_EVENT_PASTE,
+                  .paste = cf_str_make(cf_buf_cstr(&b), b.n)};
+    cf_app_event(r->app, &e);
+    cf_buf_deinit(&b);
+}
+
+static void compare(runner *r, const char *name, const char *kind,
+                    const cf_buf *have)
+{
+    char path[512];
+    cf_error err;
+    snprintf(path, sizeof path, "%s/%s.%s", r->folder, name, kind);
+    if (getenv("UPDATE_SCREENS") != NULL) {
+        T_OK(cf_os_write_file(path, cf_buf_cstr(have), have->n, 0644, &err),
+             err);
+        return;
+    }
+    cf_buf want = CF_BUF_INIT;
+    T_OK(cf_os_read_file(&want, path, 1 << 20, &err), err);
+    if (want.n != have->n ||
+        memcmp(cf_buf_cstr(&want), cf_buf_cstr(have), want.n) != 0) {
+        printf("---- %s, expected:\n%s---- shown:\n%s----\n", path,
+               cf_buf_cstr(&want), cf_buf_cstr(have));
+        cf_buf_deinit(&want);
+        fail_msg("line %d: %s differs (UPDATE_SCREENS=1 accepts it)", r->line,
+                 path);
+    }
+    cf_buf_deinit(&want);
+}
+
+static void screen(runner *r, const char *name)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf styles = CF_BUF_INIT;
+    cf_app_draw(r->app);
+    cf_grid_dump(&r->app->grid, &text);
+    cf_grid_dump_styles(&r->app->grid, &styles);
+    compare(r, name, "screen", &text);
+    compare(r, name, "styles", &styles);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&styles);
+}
+
+static void run_line(runner *r, char *line)
+{
+    char *rest = strchr(line, ' ');
+    rest = rest != NULL ? rest + 1 : line + strlen(line);
+    int w, h;
+    if (line[0] == '\0' || line[0] == '#') {
+        return;
+    }
+    if (strncmp(line, "keys ", 5) == 0) {
+        press(r, rest, strlen(rest));
+    } else if (strncmp(line, "paste ", 6) == 0) {
+        paste(r, rest);
+    } else if (strncmp(line, "command ", 8) == 0) {
+        cf_app_command(r->app, rest);
+    } else if (sscanf(line, "size %dx%d", &w, &h) == 2) {
+        cf_event e = {.kind = CF_EVENT_RESIZE, .w = w, .h = h};
+        cf_app_event(r->app, &e);
+    } else if (strcmp(line, "idle") == 0) {
+        if (r->idle != NULL) {
+            r->idle(r->app);
+        }
+    } else if (strncmp(line, "screen ", 7) == 0) {
+        screen(r, rest);
+    } else {
+        fail_msg("line %d: '%s' is no script line", r->line, line);
+    }
+}
+
+void cf_screen_run(cf_app *app, const char *path, void (*idle)(cf_app *app))
+{
+    char folder[512];
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    assert_non_null(slash);
+    *slash = '\0';
+    T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
+    runner r = {app, folder, 0, idle};
+    for (char *at = text.p; at != NULL && *at != '\0';) {
+        char *nl = strchr(at, '\n');
+        if (nl != NULL) {
+            *nl = '\0';
+        }
+        r.line++;
+        run_line(&r, at);
+        at = nl != NULL ? nl + 1 : NULL;
+    }
+    cf_buf_deinit(&text);
+}

@@ -1,0 +1,28 @@
+/*
+ * screen.h - screens as text: a script of keys drives the workbench without a
+ * terminal, and what it shows is compared with files.
+ *
+ * A script is lines:
+ *   # comment
+ *   size 80x24          a resize
+ *   keys gl\j<Enter>    keys as in tui/term/key.h; a trailing \ is cut, so
+ *                       that a line may end in blanks
+ *   paste TEXT          pasted text; \n is a newline
+ *   command LINE        as typed after ":"
+ *   idle                waits until nothing runs any more
+ *   screen NAME         NAME.screen holds the text, NAME.styles the styles
+ */
+#ifndef CF_TESTS_SUPPORT_SCREEN_H
+#define CF_TESTS_SUPPORT_SCREEN_H
+
+#include "tui/app.h"
+
+/*
+ * Runs the script `path` on `app`.  Screens are compared with files in the
+ * script's folder; with the environment variable UPDATE_SCREENS set they are
+ * written instead.  Fails the running test at the first difference, with both
+ * screens printed.  `idle` is called for idle lines (may be NULL).
+ */
+void cf_screen_run(cf_app *app, const char *path, void (*idle)(cf_app *app));
+
+#endif

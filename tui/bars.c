@@ -1,0 +1,180 @@
+/*
+ * bars.c - first and last lines of the screen.
+ */
+#include "tui/bars.h"
+
+#include <stdio.h>
+
+#include <string.h>
+
+static void draw_views(const cf_app *app, cf_grid *g)
+{
+    cf_grid_fill(g, (cf_rect){0, 0, g->w, 1}, ' ', CF_STYLE_BAR);
+    int x = cf_grid_puts(g, 1, 0, g->w - 1, "confab", CF_STYLE_BAR | CF_BOLD);
+    x += 3;
+    bool is_short = g->w < 100;
+    for (int v = 0; v <= CF_VIEW_TEMPLATES; v++) {
+        if (cf_views[v] == NULL) {
+            continue;
+        }
+        bool is_on = (int)cf_app_view(app) == v;
+        /* Short forms keep the name of the shown view only. */
+        char text[32];
+        if (is_short && !is_on) {
+            snprintf(text, sizeof text, " %d ", v + 1);
+        } else {
+            snprintf(text, sizeof text, "%c%d %s%c", is_on ? '[' : ' ', v + 1,
+                     cf_views[v]->title, is_on ? ']' : ' ');
+        }
+        x += cf_grid_puts(g, x, 0, g->w - x, text,
+                          is_on ? CF_STYLE_BAR_ON : CF_STYLE_BAR);
+    }
+    cf_view_id top = cf_app_view(app);
+    if (top > CF_VIEW_TEMPLATES) {
+        cf_grid_putf(g, x, 0, g->w - x, CF_STYLE_BAR_ON, "[%s]",
+                     cf_views[top]->title);
+    }
+}
+
+/* "i write  Enter send": the keys of the view's most useful commands. */
+static void draw_keys(const cf_app *app, cf_grid *g)
+{
+    const cf_view_ops *view = cf_views[cf_app_view(app)];
+    int x = 1, y = g->h - 2;
+    if (app->mode == CF_MODE_COMMAND && app->notice.text[0] != '\0') {
+        cf_grid_puts(g, 0, y, g->w, app->notice.text, app->notice.style);
+        return; /* what would complete the line */
+    }
+    char names[256];
+    snprintf(names, sizeof names, "%s", view->footer);
+    char *rest = NULL;
+    for (char *name = strtok_r(names, " ", &rest); name != NULL;
+         name = strtok_r(NULL, " ", &rest)) {
+        cf_buf keys = CF_BUF_INIT;
+        cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), name, &keys);
+        int need = (int)keys.n + 1 + (int)strlen(name) + 2;
+        if (keys.n != 0 && x + need <= g->w) {
+            x += cf_grid_puts(g, x, y, g->w - x, cf_buf_cstr(&keys),
+                              CF_STYLE_KEY);
+            x += 1 + cf_grid_puts(g, x + 1, y, g->w - x, name, CF_STYLE_DIM);
+            x += 2;
+        }
+        cf_buf_deinit(&keys);
+    }
+}
+
+static const char *mode_name(cf_mode mode)
+{
+    switch (mode) {
+    case CF_MODE_INSERT:
+        return "INSERT";
+    case CF_MODE_PREFILL:
+        return "PREFILL";
+    case CF_MODE_COMMAND:
+        return "COMMAND";
+    case CF_MODE_SEARCH:
+        return "SEARCH";
+    case CF_MODE_NORMAL:
+        break;
+    }
+    return "NORMAL";
+}
+
+static void draw_line(cf_grid *g, cf_edit *line, const char *mark)
+{
+    int y = g->h - 1;
+    cf_grid_puts(g, 0, y, 1, mark, CF_STYLE_KEY);
+    cf_edit_draw(line, g, (cf_rect){1, y, g->w - 1, 1}, true);
+}
+
+static void draw_status(cf_app *app, cf_grid *g)
+{
+    int y = g->h - 1;
+    if (app->mode == CF_MODE_COMMAND) {
+        draw_line(g, &app->command_line, ":");
+        return;
+    }
+    if (app->mode == CF_MODE_SEARCH) {
+        draw_line(g, &app->search_line, "/");
+        return;
+    }
+    cf_buf right = CF_BUF_INIT;
+    if (cf_views[cf_app_view(app)]->status != NULL) {
+        cf_views[cf_app_view(app)]->status(app, &right);
+    }
+    int x = 1 + cf_grid_puts(g, 1, y, g->w - 1, mode_name(app->mode),
+                             CF_STYLE_FOCUS);
+    if (app->n_pending != 0) {
+        cf_buf keys = CF_BUF_INIT;
+        for (size_t i = 0; i < app->n_pending; i++) {
+            cf_key_format(&keys, app->pending[i]);
+        }
+        x += 1 + cf_grid_puts(g, x + 1, y, g->w - x, cf_buf_cstr(&keys),
+                              CF_STYLE_KEY);
+        cf_buf_deinit(&keys);
+    }
+    int room = g->w - x - 3;
+    if (app->notice.text[0] != '\0') {
+        cf_grid_puts(g, x + 2, y, room, app->notice.text, app->notice.style);
+    } else if (right.n != 0) {
+        int width = (int)cf_text_width(right.p, right.n);
+        int at = width < room ? g->w - 1 - width : x + 2;
+        cf_grid_put(g, at, y, g->w - at, cf_str_make(right.p, right.n),
+                    CF_STYLE_DIM);
+    }
+    cf_buf_deinit(&right);
+}
+
+void cf_bars_draw(cf_app *app, cf_grid *g)
+{
+    draw_views(app, g);
+    draw_keys(app, g);
+    draw_status(app, g);
+}
+
+/* Length of the beginning that a and b share. */
+static size_t common(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+void cf_bars_complete(cf_app *app)
+{
+    const char *typed = cf_buf_cstr(&app->command_line.text);
+    size_t n = strlen(typed);
+    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
+                                   cf_global_commands};
+    const char *first = NULL;
+    size_t shared = 0, n_found = 0;
+    cf_buf list = CF_BUF_INIT;
+    for (int t = 0; t < 2; t++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
+             c++) {
+            if (!(c->views & CF_IN(cf_app_view(app))) ||
+                strncmp(c->name, typed, n) != 0) {
+                continue;
+            }
+            shared = first != NULL ? common(c->name, first) < shared
+                                         ? common(c->name, first)
+                                         : shared
+                                   : strlen(c->name);
+            first = first != NULL ? first : c->name;
+            n_found++;
+            cf_buf_addf(&list, " %s", c->name);
+        }
+    }
+    if (first != NULL && shared > n) {
+        cf_edit_insert(&app->command_line, cf_str_make(first + n, shared - n));
+    } else if (n_found > 1) {
+        cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&list));
+        app->mode = CF_MODE_COMMAND;
+    }
+    if (n_found == 1) {
+        cf_edit_insert(&app->command_line, cf_str_make(" ", 1));
+    }
+    cf_buf_deinit(&list);
+}

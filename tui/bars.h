@@ -1,0 +1,15 @@
+/*
+ * bars.h - the frame around a view: first line (views), the line of keys, and
+ * the last line (mode, messages, command line).
+ */
+#ifndef CF_TUI_BARS_H
+#define CF_TUI_BARS_H
+
+#include "tui/app.h"
+
+void cf_bars_draw(cf_app *app, cf_grid *g);
+
+/* Completes the word of the command line, or lists what would fit. */
+void cf_bars_complete(cf_app *app);
+
+#endif

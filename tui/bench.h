@@ -1,0 +1,178 @@
+/*
+ * bench.h - what is on the workbench: one conversation, the engine that
+ * answers it, the worker that waits for the engine, and what is known about
+ * each reply.  Views read it; commands change it.
+ *
+ * Rules:
+ *   1. While a job runs the worker owns the conversation and the backend;
+ *      views see the turns as they were when it began, and the live reply.
+ *   2. Every turn goes to the store as it happens: the message before the
+ *      engine is asked, the reply from its first byte.
+ *   3. A failing store never stops a conversation; the app says so once.
+ *
+ * Threads:  the interface thread; jobs run on the worker's.
+ */
+#ifndef CF_TUI_BENCH_H
+#define CF_TUI_BENCH_H
+
+#include "core/api/conversation.h"
+#include "storage/store.h"
+#include "tui/prompt_model.h"
+#include "tui/worker.h"
+
+typedef struct cf_bench cf_bench;
+
+/* What answers; everything is borrowed and outlives the bench. */
+typedef struct cf_bench_engine {
+    cf_backend *backend;
+    const cf_engine *engine;       /* NULL: not the built-in core */
+    const cf_tokenizer *tokenizer; /* NULL: the engine hides its tokens */
+    const char *template_name;     /* "" when the engine hides it */
+    cf_str template_source;
+    const json_t *tools; /* declarations; NULL: none */
+    cf_sampling sampling;
+    bool has_sampling;
+    uint32_t max_tokens;
+} cf_bench_engine;
+
+/* A token of a reply, as it was drawn. */
+typedef struct cf_reply_token {
+    cf_token id;
+    float p; /* < 0: unknown */
+    bool is_forced;
+    uint32_t raw_off;       /* of its bytes in the raw reply */
+    cf_draw *draw;          /* owned; NULL: no candidates with ids */
+    cf_text_candidate *top; /* [n_top], one owned block with its texts: what
+                               engines without ids show */
+    size_t n_top;
+} cf_reply_token;
+
+/* What is known about one reply. */
+typedef struct cf_reply {
+    cf_uuid turn;
+    cf_buf raw;
+    cf_reply_token *token; /* [n_token], owned */
+    size_t n_token, cap_token;
+    cf_usage usage;
+    cf_timings timings;
+    cf_stop stop;
+    cf_sync_result sync;
+    char cause[160]; /* why the cache was lost; "" when it was not */
+    char sampler[160];
+    uint32_t n_calls;
+} cf_reply;
+
+/* The reply that is being written. */
+typedef struct cf_live {
+    bool is_on;
+    cf_uuid parent; /* the turn it answers */
+    cf_buf text, thinking, calls;
+    uint64_t n_done, n_total; /* prefill */
+    size_t n_tokens;
+    uint64_t start_us, first_us; /* monotonic; first_us 0: no token yet */
+} cf_live;
+
+CF_MUST_USE cf_status cf_bench_new(cf_bench **out,
+                                   const cf_bench_engine *engine,
+                                   cf_store *store, cf_error *err);
+void cf_bench_free(cf_bench *bench);
+
+/* A descriptor that gets a byte when there is news. */
+void cf_bench_wake_with(cf_bench *bench, int fd);
+
+/* Takes what the worker has to say; true when something changed.  A failure
+ * to tell is put into *err (code CF_OK when there is none). */
+bool cf_bench_poll(cf_bench *bench, cf_error *err);
+
+/* Waits until no job runs and everything was taken.  For tests. */
+void cf_bench_settle(cf_bench *bench, cf_error *err);
+
+const cf_bench_engine *cf_bench_engine_of(const cf_bench *bench);
+cf_backend_info cf_bench_info(const cf_bench *bench);
+
+/* ---- the conversation ---------------------------------------------------- */
+
+bool cf_bench_is_busy(const cf_bench *bench);
+const cf_live *cf_bench_live(const cf_bench *bench);
+
+/* The turns from the first to the head, as views show them. */
+const cf_turn *const *cf_bench_path(const cf_bench *bench, size_t *n);
+
+/* All turns, in the order they came. */
+const cf_turn *const *cf_bench_turns(const cf_bench *bench, size_t *n);
+
+/* Siblings of a turn, itself included; *index is its place among them. */
+size_t cf_bench_siblings(const cf_bench *bench, const cf_turn *turn,
+                         size_t *index);
+/* The sibling `by` places further; NULL past an end. */
+const cf_turn *cf_bench_sibling(const cf_bench *bench, const cf_turn *turn,
+                                int by);
+
+/* NULL when nothing is known (not a reply, or from elsewhere). */
+const cf_reply *cf_bench_reply(cf_bench *bench, cf_uuid turn);
+
+cf_uuid cf_bench_conv_id(const cf_bench *bench);
+const char *cf_bench_title(const cf_bench *bench);
+
+void cf_bench_new_conv(cf_bench *bench);
+/* Opens a saved conversation with `turn` (or its newest) as the head. */
+CF_MUST_USE cf_status cf_bench_open_conv(cf_bench *bench, cf_uuid conv,
+                                         cf_uuid turn, cf_error *err);
+
+/* Shows the path to another turn. */
+CF_MUST_USE cf_status cf_bench_set_head(cf_bench *bench, cf_uuid turn,
+                                        cf_error *err);
+
+/* Sends what a person wrote, following `parent`; CF_EBUSY while a job runs. */
+CF_MUST_USE cf_status cf_bench_send(cf_bench *bench, cf_str text,
+                                    cf_uuid parent, cf_error *err);
+
+/* Another reply to the turn that `reply` answers. */
+CF_MUST_USE cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply,
+                                     cf_error *err);
+
+/* A reply that starts with `prefix`, beside `reply`. */
+CF_MUST_USE cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply,
+                                        cf_str prefix, cf_error *err);
+
+/* A reply with the tokens of `reply` up to `token`, then `id`, then as the
+ * engine goes on. */
+CF_MUST_USE cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply,
+                                    size_t token, cf_token id, cf_error *err);
+
+void cf_bench_stop(cf_bench *bench);
+
+/* ---- the prompt ---------------------------------------------------------- */
+
+/* The prompt of the path and a draft, as it would be sent now; NULL when it
+ * cannot be shown, see cf_bench_prompt_error.  Made anew only when something
+ * changed, and never while a job runs. */
+cf_prompt_model *cf_bench_prompt(cf_bench *bench);
+void cf_bench_prompt_error(const cf_bench *bench, cf_error *err);
+/* The text in the composer; copied. */
+void cf_bench_set_draft(cf_bench *bench, cf_str draft);
+
+const char *cf_bench_message_role(const cf_bench *bench, size_t message);
+bool cf_bench_is_control(const cf_bench *bench, cf_token id);
+/* One sentence about where the cache and the prompt part. */
+void cf_bench_break_cause(cf_bench *bench, cf_buf *out);
+void cf_bench_template_line(const cf_bench *bench, uint32_t line, cf_buf *out);
+const char *cf_bench_template_name(const cf_bench *bench);
+
+/* "NAME=JSON" sets a template variable, "NAME=" removes it. */
+CF_MUST_USE cf_status cf_bench_set_var(cf_bench *bench, const char *text,
+                                       cf_error *err);
+
+/* ---- marks and texts ----------------------------------------------------- */
+
+/* Conversations marked A (0) and B (1). */
+void cf_bench_mark(cf_bench *bench, int which, cf_uuid conv);
+/* 'A', 'B' or ' '. */
+char cf_bench_mark_of(const cf_bench *bench, cf_uuid conv);
+
+/* Appends what a message says, as plain text; the JSON of stored messages
+ * and the object. */
+void cf_bench_plain_text(cf_buf *out, cf_str message_json);
+void cf_bench_message_text(cf_buf *out, const json_t *message);
+
+#endif

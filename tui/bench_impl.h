@@ -1,0 +1,80 @@
+/*
+ * bench_impl.h - the bench's inside, shared by bench.c, bench_send.c and
+ * bench_prompt.c.
+ */
+#ifndef CF_TUI_BENCH_IMPL_H
+#define CF_TUI_BENCH_IMPL_H
+
+#include "tui/bench.h"
+
+/* News from the worker. */
+typedef struct cf_bench_news {
+    cf_chat_event_kind kind;
+    char *text; /* [n], owned; NULL for none */
+    size_t n;
+    cf_reply_token token;
+    uint64_t n_done, n_total;
+    bool is_end;
+    cf_status status;
+    cf_error err;
+} cf_bench_news;
+
+typedef struct cf_bench_job {
+    cf_bench *bench;
+    cf_send send;
+    cf_turn_options options;
+    char *prefix;        /* owned */
+    cf_token *reply_ids; /* owned */
+    cf_uuid reply_id;
+    cf_uuid fork_of; /* nil: no fork */
+    int64_t fork_token;
+    cf_sent sent;
+    cf_stream *stream; /* NULL: no store */
+    uint64_t last_us;
+} cf_bench_job;
+
+struct cf_bench {
+    cf_bench_engine engine;
+    cf_store *store;
+    cf_worker *worker;
+    cf_conversation *conv;
+    cf_uuid conv_id;
+    bool conv_is_stored;
+    char title[80];
+
+    cf_arena arena; /* path and turns of the snapshot */
+    const cf_turn **path, **turns;
+    size_t n_path, n_turns;
+
+    cf_live live;
+    cf_reply growing;   /* what is known of the live reply */
+    cf_reply **replies; /* [n_replies], owned */
+    size_t n_replies, cap_replies;
+    cf_bench_job job;
+    bool job_is_on;
+
+    json_t *vars; /* template variables a person set */
+    cf_buf draft;
+    cf_arena prompt_arena;
+    cf_prompt_model prompt;
+    bool prompt_is_fresh, prompt_is_shown;
+    cf_error prompt_err;
+
+    cf_uuid mark[2];
+};
+
+/* Takes the turns of the conversation for the views; not while a job runs. */
+cf_status cf_bench__snapshot(cf_bench *bench, cf_error *err);
+
+/* The bench's record of a reply, made when there is none; NULL when memory
+ * ran out. */
+cf_reply *cf_bench__reply_of(cf_bench *bench, cf_uuid turn, bool make);
+void cf_bench__reply_clear(cf_reply *reply);
+
+void cf_bench__free_news(void *news);
+void cf_bench__end_job(cf_bench *bench);
+
+/* Template variables and options of the next turn. */
+cf_turn_options cf_bench__options(cf_bench *bench);
+
+#endif

@@ -1,0 +1,590 @@
+/*
+ * bench_send.c - a send as a job: what goes to the worker, what comes back,
+ * and what the store is told meanwhile.
+ *
+ * Flow:  the message is added to the tree and stored; the reply is begun in
+ * the store; the job sends; each event goes into the store's stream (on the
+ * worker, it never waits for the disk) and to the screen as news; the last
+ * news ends the job on the interface thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+#include "tui/bench_impl.h"
+
+void cf_bench__free_news(void *news)
+{
+    cf_bench_news *n = news;
+    cf_free(n->token.draw);
+    cf_free(n->token.top);
+    cf_free(n->text);
+    cf_free(n);
+}
+
+/* ---- on the worker's thread ---------------------------------------------- */
+
+/* Texts and probabilities in one block. */
+static void copy_top(cf_reply_token *to, const cf_chat_token *t)
+{
+    size_t bytes = t->n_top * sizeof *t->top;
+    for (size_t i = 0; i < t->n_top; i++) {
+        bytes += t->top[i].text.n;
+    }
+    to->top = t->n_top != 0 ? cf_alloc(bytes) : NULL;
+    if (to->top == NULL) {
+        return; /* shown without candidates */
+    }
+    char *text = (char *)(to->top + t->n_top);
+    for (size_t i = 0; i < t->n_top; i++) {
+        cf_str from = t->top[i].text;
+        if (from.n != 0) {
+            memcpy(text, from.p, from.n);
+        }
+        to->top[i] =
+            (cf_text_candidate){cf_str_make(text, from.n), t->top[i].p};
+        text += from.n;
+    }
+    to->n_top = t->n_top;
+}
+
+static void copy_token(cf_bench_news *news, const cf_chat_token *t)
+{
+    news->token.id = t->id;
+    news->token.p = t->p;
+    news->token.is_forced = t->is_forced;
+    news->token.raw_off = (uint32_t)t->raw_off;
+    copy_top(&news->token, t);
+    if (t->draw != NULL) {
+        news->token.draw = cf_alloc(sizeof *t->draw);
+        if (news->token.draw != NULL) { /* else: shown without candidates */
+            *news->token.draw = *t->draw;
+        }
+    }
+}
+
+static void store_event(cf_bench_job *job, const cf_chat_event *e)
+{
+    if (job->stream == NULL) {
+        return;
+    }
+    cf_stream_piece piece = {0};
+    cf_buf bytes = CF_BUF_INIT;
+    const cf_tokenizer *tok = job->bench->engine.tokenizer;
+    if (e->kind == CF_CHAT_TOKEN && e->token.id != CF_TOKEN_NONE) {
+        piece.ids = &e->token.id;
+        piece.n_ids = 1;
+        piece.draw = e->token.draw;
+        if (tok != NULL) {
+            cf_tokenizer_piece(&bytes, tok, e->token.id, true);
+            piece.raw = cf_str_make(cf_buf_cstr(&bytes), bytes.n);
+        }
+    } else if (tok == NULL &&
+               (e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
+                e->kind == CF_CHAT_CALL_DELTA)) {
+        piece.raw = e->text;
+    } else {
+        return;
+    }
+    uint64_t now = cf_os_monotonic_us();
+    piece.us = now - job->last_us;
+    job->last_us = now;
+    cf_error err;
+    if (cf_stream_append(job->stream, &piece, &err) != CF_OK) {
+        job->last_us = now; /* out of memory: this piece is shown, not kept */
+    }
+    cf_buf_deinit(&bytes);
+}
+
+static void on_event(const cf_chat_event *e, void *ud)
+{
+    cf_bench_job *job = ud;
+    store_event(job, e);
+    if (e->kind == CF_CHAT_STOP) {
+        return; /* the end of the job tells */
+    }
+    cf_bench_news *news = cf_calloc(1, sizeof *news);
+    if (news == NULL) {
+        return; /* the reply itself is in the response */
+    }
+    news->kind = e->kind;
+    news->n_done = e->n_done;
+    news->n_total = e->n_total;
+    if (e->text.n != 0) {
+        news->text = cf_strndup(e->text.p, e->text.n);
+        news->n = news->text != NULL ? e->text.n : 0;
+    }
+    if (e->kind == CF_CHAT_TOKEN) {
+        copy_token(news, &e->token);
+    }
+    cf_worker_post(job->bench->worker, news);
+}
+
+static void send_job(cf_worker *worker, void *ud)
+{
+    cf_bench_job *job = ud;
+    cf_error err = {0};
+    job->last_us = cf_os_monotonic_us();
+    cf_status st =
+        cf_conversation_send(job->bench->conv, job->bench->engine.backend,
+                             &job->send, &job->sent, &err);
+    cf_bench_news *news = cf_calloc(1, sizeof *news);
+    if (news != NULL) {
+        news->is_end = true;
+        news->status = st;
+        news->err = err;
+        cf_worker_post(worker, news);
+    }
+}
+
+/* ---- the store ----------------------------------------------------------- */
+
+static void title_from(cf_bench *b, const json_t *message)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_bench_message_text(&text, message);
+    size_t n = 0;
+    while (n < text.n && n < sizeof b->title - 1 && text.p[n] != '\n') {
+        n++;
+    }
+    n -= cf_utf8_incomplete_tail(cf_buf_cstr(&text), n);
+    snprintf(b->title, sizeof b->title, "%.*s", (int)n, cf_buf_cstr(&text));
+    cf_buf_deinit(&text);
+}
+
+/* A kept write that waits in memory is as good as done here. */
+static bool is_kept(cf_status st)
+{
+    return st == CF_OK || st == CF_EBUSY;
+}
+
+static void store_turn(cf_bench *b, const cf_turn *turn)
+{
+    if (b->store == NULL) {
+        return;
+    }
+    if (!b->conv_is_stored) {
+        cf_store_conv conv = {.id = b->conv_id, .title = cf_str_from(b->title)};
+        b->conv_is_stored =
+            is_kept(cf_store_put_conv(b->store, &conv, NULL, NULL));
+    }
+    cf_buf json = CF_BUF_INIT;
+    cf_json_write(&json, turn->message);
+    cf_store_turn row = {.id = turn->id,
+                         .conversation = b->conv_id,
+                         .parent = turn->parent,
+                         .message = cf_str_make(cf_buf_cstr(&json), json.n),
+                         .status = turn->status,
+                         .fork_token = -1,
+                         .created_ms = turn->created_ms,
+                         .finished_ms = turn->created_ms};
+    if (!json.failed &&
+        !is_kept(cf_store_put_turn(b->store, &row, NULL, NULL))) {
+        b->conv_is_stored = b->conv_is_stored && b->store != NULL;
+    }
+    cf_buf_deinit(&json);
+}
+
+static void sampling_json(cf_buf *out, const cf_bench_engine *e)
+{
+    const cf_sampling *s = &e->sampling;
+    cf_buf_adds(out, "{\"temperature\":");
+    cf_json_write_double(out, (double)s->temperature);
+    cf_buf_addf(out, ",\"top_k\":%u,\"top_p\":", (unsigned)s->top_k);
+    cf_json_write_double(out, (double)s->top_p);
+    cf_buf_adds(out, ",\"min_p\":");
+    cf_json_write_double(out, (double)s->min_p);
+    cf_buf_addf(out, ",\"max_tokens\":%u}", (unsigned)e->max_tokens);
+}
+
+static void begin_stored_reply(cf_bench *b, cf_bench_job *job, cf_uuid parent)
+{
+    if (b->store == NULL || !b->conv_is_stored) {
+        return;
+    }
+    char template_hash[65] = "", model_hash[65] = "";
+    cf_backend_info info = cf_bench_info(b);
+    cf_store_run run = cf_store_run_none();
+    if (b->engine.template_source.n != 0 &&
+        is_kept(cf_store_put_template(
+            b->store, cf_str_from(b->engine.template_name),
+            b->engine.template_source, cf_str_make(NULL, 0), template_hash,
+            NULL))) {
+        run.template_hash = cf_str_from(template_hash);
+    }
+    if (b->engine.engine != NULL) {
+        cf_engine_hash(b->engine.engine, model_hash);
+        run.model_hash = cf_str_from(model_hash);
+        run.n_threads = (int)cf_engine_get_info(b->engine.engine).n_threads;
+        run.isa = cf_str_from(cf_engine_get_info(b->engine.engine).kernel_set);
+        run.is_exact = cf_engine_get_info(b->engine.engine).is_exact;
+    }
+    cf_buf options = CF_BUF_INIT, vars = CF_BUF_INIT;
+    sampling_json(&options, &b->engine);
+    cf_json_write(&vars, b->vars);
+    run.engine = cf_str_from(info.kind);
+    run.model = info.name;
+    run.options = cf_str_make(cf_buf_cstr(&options), options.n);
+    run.vars = cf_str_make(cf_buf_cstr(&vars), vars.n);
+    run.seed = b->engine.sampling.seed;
+    run.has_seed = true;
+    cf_store_turn row = {.id = job->reply_id,
+                         .conversation = b->conv_id,
+                         .parent = parent,
+                         .message = cf_str_from("{\"role\":\"assistant\","
+                                                "\"content\":\"\"}"),
+                         .fork_of = job->fork_of,
+                         .fork_token = job->fork_token,
+                         .forced_ids = job->send.reply_ids,
+                         .n_forced = job->send.n_reply_ids,
+                         .finished_ms = -1,
+                         .run = &run};
+    if (!is_kept(cf_store_begin(b->store, &row, &job->stream, NULL))) {
+        job->stream = NULL;
+    }
+    cf_buf_deinit(&options);
+    cf_buf_deinit(&vars);
+}
+
+static void finish_stored_reply(cf_bench *b, cf_bench_job *job)
+{
+    if (job->stream == NULL) {
+        return;
+    }
+    const cf_chat_response *r = &job->sent.response;
+    const cf_turn *turn = cf_conversation_find(b->conv, job->sent.reply);
+    cf_store_run run = cf_store_run_none();
+    cf_buf json = CF_BUF_INIT;
+    cf_stream_end end = {.status = CF_TURN_ERROR, .run = &run};
+    if (turn != NULL) {
+        cf_json_write(&json, turn->message);
+        end.status = turn->status;
+        end.message = cf_str_make(cf_buf_cstr(&json), json.n);
+    }
+    char prompt_hash[CF_HASH_TEXT + 1];
+    cf_hash_hex(prompt_hash, cf_buf_cstr(&r->prompt), r->prompt.n);
+    run.prompt_hash = cf_str_from(prompt_hash);
+    run.prompt_bytes = (int64_t)r->prompt.n;
+    run.prompt_ids = r->prompt_ids;
+    run.n_prompt_ids = r->n_prompt_ids;
+    run.n_prompt = (int64_t)r->usage.n_prompt;
+    run.n_reply = (int64_t)r->usage.n_reply;
+    run.n_kept = (int64_t)r->sync.n_kept;
+    run.n_new = (int64_t)r->sync.n_new;
+    run.diverged_at = r->divergence.has ? (int64_t)r->divergence.token : -1;
+    run.render_us = (int64_t)r->timings.render_us;
+    run.prefill_us = (int64_t)r->timings.prefill_us;
+    run.first_us = (int64_t)r->timings.first_us;
+    run.decode_us = (int64_t)r->timings.decode_us;
+    run.stop_reason = cf_str_from(cf_stop_reason_name(r->stop.reason));
+    if (r->stop.reason == CF_STOP_ERROR) {
+        run.error = cf_str_from(r->stop.err.text);
+    }
+    cf_error err;
+    if (!is_kept(cf_store_finish(job->stream, &end, &err))) {
+        b->prompt_err = err; /* told by the store's state */
+    }
+    job->stream = NULL;
+    cf_buf_deinit(&json);
+}
+
+/* ---- starting ------------------------------------------------------------ */
+
+cf_turn_options cf_bench__options(cf_bench *b)
+{
+    cf_turn_options o = {.extra_context = b->vars};
+    o.chat.sampling = b->engine.sampling;
+    o.chat.has_sampling = b->engine.has_sampling;
+    o.chat.max_tokens = b->engine.max_tokens;
+    o.chat.n_top = 10;
+    return o;
+}
+
+static void reset_live(cf_bench *b, cf_uuid parent)
+{
+    cf_live *l = &b->live;
+    cf_buf_reset(&l->text);
+    cf_buf_reset(&l->thinking);
+    cf_buf_reset(&l->calls);
+    l->is_on = true;
+    l->parent = parent;
+    l->n_done = l->n_total = 0;
+    l->n_tokens = 0;
+    l->start_us = cf_os_monotonic_us();
+    l->first_us = 0;
+    cf_bench__reply_clear(&b->growing);
+}
+
+/* Starts the job in b->job, whose `send` says how the reply begins. */
+static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
+{
+    cf_bench_job *job = &b->job;
+    job->bench = b;
+    job->reply_id = cf_uuid_new();
+    job->options = cf_bench__options(b);
+    job->send.options = &job->options;
+    job->send.has_parent = true;
+    job->send.parent = parent;
+    job->send.reply_id = job->reply_id;
+    job->send.fn = on_event;
+    job->send.ud = job;
+    job->send.cancel = cf_worker_cancel_flag(b->worker);
+    cf_sent_init(&job->sent);
+    cf_status st = cf_conversation_set_head(b->conv, parent, err);
+    if (st == CF_OK) {
+        st = cf_bench__snapshot(b, err);
+    }
+    if (st == CF_OK) {
+        begin_stored_reply(b, job, parent);
+        reset_live(b, parent);
+        b->job_is_on = true;
+        st = cf_worker_start(b->worker, send_job, job, err);
+    }
+    if (st != CF_OK) {
+        cf_bench__end_job(b);
+    }
+    return st;
+}
+
+static cf_status begin(cf_bench *b, cf_error *err)
+{
+    if (b->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    b->job = (cf_bench_job){.fork_token = -1};
+    return CF_OK;
+}
+
+cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
+                        cf_error *err)
+{
+    CF_TRY(begin(bench, err));
+    json_t *message = json_pack("{s:s,s:s%}", "role", "user", "content",
+                                text.n != 0 ? text.p : "", text.n);
+    if (message == NULL) {
+        return cf_fail(err, CF_EFORMAT,
+                       "the message is not UTF-8, or memory ran out");
+    }
+    cf_turn turn = {.parent = parent, .status = CF_TURN_OK, .message = message};
+    cf_uuid id = {{0}};
+    cf_status st = cf_conversation_add(bench->conv, &turn, &id, err);
+    if (st == CF_OK) {
+        if (bench->title[0] == '\0') {
+            title_from(bench, message);
+        }
+        store_turn(bench, cf_conversation_find(bench->conv, id));
+        st = start(bench, id, err);
+    }
+    json_decref(message);
+    return st;
+}
+
+static const cf_turn *find_reply(cf_bench *b, cf_uuid id, cf_error *err)
+{
+    const cf_turn *t = cf_conversation_find(b->conv, id);
+    if (t == NULL ||
+        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
+        cf_fail(err, CF_EINVAL, "this turn is no reply");
+        return NULL;
+    }
+    return t;
+}
+
+cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply, cf_error *err)
+{
+    CF_TRY(begin(bench, err));
+    const cf_turn *t = find_reply(bench, reply, err);
+    if (t == NULL) {
+        return CF_EINVAL;
+    }
+    bench->engine.sampling.seed++; /* another draw, and still repeatable */
+    return start(bench, t->parent, err);
+}
+
+cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply, cf_str prefix,
+                            cf_error *err)
+{
+    CF_TRY(begin(bench, err));
+    const cf_turn *t = find_reply(bench, reply, err);
+    if (t == NULL) {
+        return CF_EINVAL;
+    }
+    bench->job.prefix = cf_strndup(prefix.p, prefix.n);
+    if (bench->job.prefix == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    bench->job.send.reply_prefix = cf_str_make(bench->job.prefix, prefix.n);
+    return start(bench, t->parent, err);
+}
+
+cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
+                        cf_token id, cf_error *err)
+{
+    CF_TRY(begin(bench, err));
+    const cf_turn *t = find_reply(bench, reply, err);
+    const cf_reply *known = cf_bench_reply(bench, reply);
+    if (t == NULL) {
+        return CF_EINVAL;
+    }
+    if (known == NULL || token >= known->n_token ||
+        !cf_bench_info(bench).can_fork_token) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the tokens of this reply are not known here");
+    }
+    cf_token *ids = cf_calloc(token + 1, sizeof *ids);
+    if (ids == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < token; i++) {
+        ids[i] = known->token[i].id;
+    }
+    ids[token] = id;
+    bench->job.reply_ids = ids;
+    bench->job.send.reply_ids = ids;
+    bench->job.send.n_reply_ids = token + 1;
+    bench->job.fork_of = reply;
+    bench->job.fork_token = (int64_t)token;
+    return start(bench, t->parent, err);
+}
+
+void cf_bench_stop(cf_bench *bench)
+{
+    cf_worker_cancel(bench->worker);
+}
+
+/* ---- news ---------------------------------------------------------------- */
+
+static void keep_token(cf_bench *b, cf_bench_news *news)
+{
+    cf_reply *r = &b->growing;
+    if (r->n_token == r->cap_token) {
+        size_t cap = r->cap_token != 0 ? r->cap_token * 2 : 64;
+        cf_reply_token *v = cf_realloc(r->token, cap, sizeof *v);
+        if (v == NULL) {
+            return; /* the reply is whole all the same, but not inspectable */
+        }
+        r->token = v;
+        r->cap_token = cap;
+    }
+    r->token[r->n_token++] = news->token;
+    news->token.draw = NULL;
+    news->token.top = NULL;
+}
+
+static void take_news(cf_bench *b, cf_bench_news *n)
+{
+    cf_live *l = &b->live;
+    switch (n->kind) {
+    case CF_CHAT_PREFILL:
+        l->n_done = n->n_done;
+        l->n_total = n->n_total;
+        break;
+    case CF_CHAT_TOKEN:
+        l->first_us = l->first_us != 0 ? l->first_us : cf_os_monotonic_us();
+        l->n_tokens++;
+        keep_token(b, n);
+        break;
+    case CF_CHAT_TEXT:
+        l->first_us = l->first_us != 0 ? l->first_us : cf_os_monotonic_us();
+        cf_buf_add(&l->text, n->text != NULL ? n->text : "", n->n);
+        break;
+    case CF_CHAT_THINKING:
+        cf_buf_add(&l->thinking, n->text != NULL ? n->text : "", n->n);
+        break;
+    case CF_CHAT_CALL_DELTA:
+        cf_buf_add(&l->calls, n->text != NULL ? n->text : "", n->n);
+        break;
+    case CF_CHAT_CALL:
+    case CF_CHAT_CALL_FAILED:
+    case CF_CHAT_USAGE:
+    case CF_CHAT_TIMINGS:
+    case CF_CHAT_STOP:
+        break; /* the response has them */
+    }
+}
+
+/* Moves what is known of the finished reply into the bench's records. */
+static void keep_reply(cf_bench *b, cf_bench_job *job)
+{
+    if (cf_uuid_is_nil(job->sent.reply)) {
+        return;
+    }
+    const cf_chat_response *r = &job->sent.response;
+    cf_reply *kept = cf_bench__reply_of(b, job->sent.reply, true);
+    if (kept == NULL) {
+        return;
+    }
+    *kept = b->growing;
+    b->growing = (cf_reply){0};
+    kept->turn = job->sent.reply;
+    cf_buf_add(&kept->raw, cf_buf_cstr(&r->raw), r->raw.n);
+    kept->usage = r->usage;
+    kept->timings = r->timings;
+    kept->stop = r->stop;
+    kept->sync = r->sync;
+    snprintf(kept->cause, sizeof kept->cause, "%s",
+             r->divergence.has ? r->divergence.cause : "");
+    snprintf(kept->sampler, sizeof kept->sampler, "%s", r->sampler);
+    const cf_turn *t = cf_conversation_find(b->conv, job->sent.reply);
+    kept->n_calls = t != NULL ? (uint32_t)json_array_size(
+                                    json_object_get(t->message, "tool_calls"))
+                              : 0;
+}
+
+void cf_bench__end_job(cf_bench *b)
+{
+    cf_bench_job *job = &b->job;
+    if (job->stream != NULL) {
+        finish_stored_reply(b, job);
+    }
+    keep_reply(b, job);
+    cf_sent_deinit(&job->sent);
+    cf_free(job->prefix);
+    cf_free(job->reply_ids);
+    *job = (cf_bench_job){.fork_token = -1};
+    b->job_is_on = false;
+    b->live.is_on = false;
+    b->prompt_is_fresh = false;
+    cf_bench__reply_clear(&b->growing);
+}
+
+bool cf_bench_poll(cf_bench *bench, cf_error *err)
+{
+    bool has_changed = false;
+    err->code = CF_OK;
+    for (cf_bench_news *n = cf_worker_take(bench->worker); n != NULL;
+         n = cf_worker_take(bench->worker)) {
+        has_changed = true;
+        if (!n->is_end) {
+            take_news(bench, n);
+        } else {
+            bool is_told = n->status != CF_OK && n->status != CF_ECANCELLED;
+            if (is_told) {
+                *err = n->err;
+            }
+            cf_bench__end_job(bench);
+            cf_error why;
+            if (cf_bench__snapshot(bench, &why) != CF_OK && !is_told) {
+                *err = why;
+            }
+        }
+        cf_bench__free_news(n);
+    }
+    return has_changed;
+}
+
+void cf_bench_settle(cf_bench *bench, cf_error *err)
+{
+    cf_error first = {0};
+    while (bench->job_is_on) {
+        cf_worker_wait(bench->worker);
+        cf_bench_poll(bench, err);
+        if (err->code != CF_OK && first.code == CF_OK) {
+            first = *err;
+        }
+    }
+    *err = first;
+}

@@ -1,0 +1,201 @@
+/*
+ * cmd_chat.c - confab, confab chat: the workbench.
+ */
+#include <string.h>
+
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/cli/cli.h"
+#include "tui/cli/open_backend.h"
+#include "tui/cli/open_store.h"
+#include "tui/cli/sampler_options.h"
+#include "tui/paths.h"
+
+typedef struct chat_options {
+    const char *tools, *color;
+    uint32_t max_tokens;
+    bool no_store;
+    cf_sampler_options sampler;
+} chat_options;
+
+/* What has to be given back, in the opposite order. */
+typedef struct workbench {
+    cf_cli_backend opened;
+    json_t *tools;
+    cf_store *store;
+    cf_bench *bench;
+    cf_app app;
+    bool has_app;
+} workbench;
+
+static void close_all(workbench *w)
+{
+    if (w->has_app) {
+        cf_app_deinit(&w->app);
+    }
+    cf_bench_free(w->bench);
+    cf_store_close(w->store);
+    json_decref(w->tools);
+    cf_cli_close_backend(&w->opened);
+}
+
+/* A database that cannot be opened costs the history, not the start. */
+static void open_store(workbench *w, const cf_cli *cli, const cf_paths *paths,
+                       cf_buf *problems)
+{
+    const char *path = cli->db != NULL ? cli->db : paths->database;
+    cf_store_options options = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING};
+    cf_error err;
+    cf_status st = CF_OK;
+    if (cli->db == NULL) {
+        cf_buf folder = CF_BUF_INIT;
+        const char *slash = strrchr(path, '/');
+        cf_buf_add(&folder, path, slash != NULL ? (size_t)(slash - path) : 0);
+        st = cf_os_make_dirs(cf_buf_cstr(&folder), &err);
+        cf_buf_deinit(&folder);
+    }
+    if (st == CF_OK) {
+        st = cf_store_open(&w->store, path, &options, &err);
+    }
+    if (st != CF_OK) {
+        cf_buf_addf(problems, "history is off: %s\n", err.text);
+    }
+}
+
+static uint32_t find_view(const char *name)
+{
+    if (strcmp(name, "all") == 0) {
+        return CF_IN_ALL;
+    }
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL && strcmp(cf_views[v]->name, name) == 0) {
+            return CF_IN(v);
+        }
+    }
+    return 0;
+}
+
+static cf_status read_config(workbench *w, const cf_paths *paths,
+                             cf_buf *problems, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = cf_os_read_file(&text, paths->config, 1 << 20, err);
+    if (st == CF_OK) {
+        cf_buf wrong = CF_BUF_INIT;
+        st = cf_config_read(&w->app.config, &w->app.keymap, text.p, text.n,
+                            find_view, &wrong, err);
+        if (wrong.n != 0) {
+            cf_buf_addf(problems, "%s:\n%s", paths->config,
+                        cf_buf_cstr(&wrong));
+        }
+        cf_buf_deinit(&wrong);
+    } else if (st == CF_ENOTFOUND) {
+        st = CF_OK;
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
+static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
+                        const cf_paths *paths, const char *conversation,
+                        cf_error *err)
+{
+    cf_buf problems = CF_BUF_INIT;
+    CF_TRY(cf_cli_open_backend(&w->opened, cli, NULL, err));
+    if (o->tools != NULL) {
+        CF_TRY(cf_json_read_file(&w->tools, o->tools, err));
+    }
+    cf_bench_engine e = {
+        .backend = w->opened.backend,
+        .engine = w->opened.engine,
+        .tokenizer = w->opened.engine != NULL
+                         ? cf_engine_tokenizer(w->opened.engine)
+                         : NULL,
+        .template_name = w->opened.from != NULL ? w->opened.from : "plain",
+        .template_source =
+            cf_str_make(cf_buf_cstr(&w->opened.source), w->opened.source.n),
+        .tools = w->tools,
+        .max_tokens = o->max_tokens,
+        .has_sampling = w->opened.engine != NULL,
+    };
+    CF_TRY(cf_sampler_options_finish(&o->sampler, cli, &e.sampling, err));
+    if (!o->no_store) {
+        open_store(w, cli, paths, &problems);
+    }
+    cf_status st = cf_bench_new(&w->bench, &e, w->store, err);
+    if (st == CF_OK) {
+        st = cf_app_init(&w->app, w->store, err);
+        w->has_app = st == CF_OK;
+    }
+    if (st == CF_OK) {
+        w->app.bench = w->bench;
+        st = read_config(w, paths, &problems, err);
+    }
+    if (st == CF_OK && conversation != NULL && w->store != NULL) {
+        cf_store_ref ref;
+        st = cf_store_find(w->store, cf_str_from(conversation), &ref, err);
+        if (st == CF_OK) {
+            st = cf_bench_open_conv(w->bench, ref.conversation, ref.turn, err);
+        }
+    }
+    if (st == CF_OK && problems.n != 0) {
+        cf_buf_add(&w->app.log, problems.p, problems.n);
+        cf_app_say(&w->app, CF_STYLE_WARNING,
+                   "something is wrong with the set-up: @ tells");
+    }
+    cf_buf_deinit(&problems);
+    return st;
+}
+
+int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
+{
+    chat_options o = {0};
+    cf_opt table[CF_SAMPLER_OPTIONS + 8] = {
+        {"--tools", 0, CF_OPT_STR, &o.tools, "FILE",
+         "declarations of tools the model may call", NULL},
+        {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
+         "longest reply (default: until the model ends)", NULL},
+        {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,
+         "keep nothing of this conversation", NULL},
+        {"--color", 0, CF_OPT_STR, &o.color, "WHEN",
+         "always, never or auto (default)", NULL},
+    };
+    cf_sampler_options_table(&o.sampler, table + 4);
+    int n_rest;
+    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    cf_term_options term = {0};
+    if (o.color != NULL) {
+        if (strcmp(o.color, "always") == 0) {
+            term.color = CF_COLOR_ALWAYS;
+        } else if (strcmp(o.color, "never") == 0) {
+            term.color = CF_COLOR_NEVER;
+        } else if (strcmp(o.color, "auto") != 0) {
+            return cf_cli_usage(cli, "--color is always, never or auto");
+        }
+    }
+    cf_error err;
+    cf_paths paths;
+    cf_status st = cf_paths_find(&paths, &err);
+    if (st != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    static workbench w; /* large: not on the stack */
+    st = cf_term_check(&err);
+    if (st == CF_OK) {
+        st = set_up(&w, cli, &o, &paths, n_rest > 0 ? argv[0] : NULL, &err);
+    } else {
+        err.code = CF_EINVAL; /* exit status 2, as the contract says */
+    }
+    if (st == CF_OK) {
+        term.mouse = w.app.config.mouse;
+        st = cf_app_run(&w.app, &term, &err);
+    }
+    close_all(&w);
+    cf_paths_deinit(&paths);
+    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+}

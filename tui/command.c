@@ -1,0 +1,155 @@
+/*
+ * command.c - what works in every view.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tui/app.h"
+
+static void cmd_quit(cf_app *app, const char *arg)
+{
+    (void)arg;
+    app->is_done = true;
+}
+
+static void cmd_back(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_app_back(app);
+}
+
+/* ^C: the view stops what runs (its own "stop" comes first); idle, it asks
+ * for a second one. */
+static void cmd_interrupt(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (app->wants_quit) {
+        app->is_done = true;
+        return;
+    }
+    app->wants_quit = true;
+    cf_app_say(app, CF_STYLE_WARNING, "^C again to quit");
+}
+
+#define OPEN_VIEW(name, id)                              \
+    static void cmd_##name(cf_app *app, const char *arg) \
+    {                                                    \
+        (void)arg;                                       \
+        cf_app_open_view(app, id);                       \
+    }
+OPEN_VIEW(chat, CF_VIEW_CHAT)
+OPEN_VIEW(prompt, CF_VIEW_PROMPT)
+OPEN_VIEW(tokens, CF_VIEW_TOKENS)
+OPEN_VIEW(library, CF_VIEW_LIBRARY)
+OPEN_VIEW(help, CF_VIEW_HELP)
+OPEN_VIEW(log, CF_VIEW_LOG)
+
+static void cmd_redraw(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (app->term != NULL) {
+        app->term->ops->redraw(app->term);
+    }
+    app->is_dirty = true;
+}
+
+static void cmd_suspend(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (app->term != NULL) {
+        app->term->ops->suspend(app->term);
+        int w, h;
+        app->term->ops->size(app->term, &w, &h);
+        cf_app_event(app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = w, .h = h});
+    }
+}
+
+static void cmd_command_line(cf_app *app, const char *arg)
+{
+    (void)arg;
+    app->mode = CF_MODE_COMMAND;
+}
+
+static void cmd_search_line(cf_app *app, const char *arg)
+{
+    if (arg[0] == '\0') {
+        app->mode = CF_MODE_SEARCH;
+        return;
+    }
+    snprintf(app->search, sizeof app->search, "%s", arg);
+    if (cf_views[cf_app_view(app)]->search != NULL) {
+        cf_views[cf_app_view(app)]->search(app, app->search, 0);
+    }
+}
+
+static void search_again(cf_app *app, int direction)
+{
+    if (app->search[0] == '\0') {
+        cf_app_say(app, CF_STYLE_DIM, "nothing was searched for yet; / does");
+    } else if (cf_views[cf_app_view(app)]->search != NULL) {
+        cf_views[cf_app_view(app)]->search(app, app->search, direction);
+    }
+}
+
+static void cmd_next(cf_app *app, const char *arg)
+{
+    (void)arg;
+    search_again(app, 1);
+}
+
+static void cmd_previous(cf_app *app, const char *arg)
+{
+    (void)arg;
+    search_again(app, -1);
+}
+
+static void cmd_set(cf_app *app, const char *arg)
+{
+    cf_error err;
+    if (arg[0] == '\0') {
+        cf_app_open_view(app, CF_VIEW_HELP);
+        return;
+    }
+    if (cf_config_set(&app->config, arg, "set", &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    cf_theme_use(&app->config.theme);
+    cf_app_say(app, CF_STYLE_DIM, "%s", arg);
+}
+
+static void cmd_maximize(cf_app *app, const char *arg)
+{
+    (void)arg;
+    app->is_maximized = !app->is_maximized;
+}
+
+const cf_command cf_global_commands[] = {
+    {"chat", CF_IN_ALL, "1 gc", "", "conversation: turns and composer",
+     cmd_chat},
+    {"prompt", CF_IN_ALL, "2 gp", "", "the rendered prompt and its tokens",
+     cmd_prompt},
+    {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
+     cmd_tokens},
+    {"library", CF_IN_ALL, "6 gl", "", "saved conversations", cmd_library},
+    {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
+     cmd_help},
+    {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",
+     cmd_log},
+    {"back", CF_IN_ALL, "q", "", "close this view", cmd_back},
+    {"quit", CF_IN_ALL, "Q", "", "leave confab", cmd_quit},
+    {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; twice when idle: leave",
+     cmd_interrupt},
+    {"command", CF_IN_ALL, ":", "", "write a command", cmd_command_line},
+    {"search", CF_IN_ALL, "/", "[TEXT]", "find text in this view",
+     cmd_search_line},
+    {"next", CF_IN_ALL, "n", "", "next match", cmd_next},
+    {"previous", CF_IN_ALL, "N", "", "match before", cmd_previous},
+    {"set", CF_IN_ALL, "", "NAME=VALUE", "change a setting; alone: list them",
+     cmd_set},
+    {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them", cmd_maximize},
+    {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again", cmd_redraw},
+    {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while",
+     cmd_suspend},
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,112 @@
+/*
+ * view_help.c - the help sheet of the view below, made from the command
+ * tables and the bindings in effect.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/app.h"
+#include "tui/view/moves.h"
+#include "tui/widget/pager.h"
+
+static cf_pager *pager(cf_app *app)
+{
+    return app->state[CF_VIEW_HELP];
+}
+
+static cf_status help_open(cf_app *app, cf_error *err)
+{
+    app->state[CF_VIEW_HELP] = cf_calloc(1, sizeof(cf_pager));
+    return app->state[CF_VIEW_HELP] != NULL
+               ? CF_OK
+               : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+static void help_close(cf_app *app)
+{
+    if (pager(app) != NULL) {
+        cf_pager_deinit(pager(app));
+        cf_free(pager(app));
+        app->state[CF_VIEW_HELP] = NULL;
+    }
+}
+
+static void add_table(const cf_app *app, cf_buf *out, cf_view_id view,
+                      const cf_command *table)
+{
+    for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
+        if (!(c->views & CF_IN(view))) {
+            continue;
+        }
+        cf_buf keys = CF_BUF_INIT;
+        for (size_t i = 0; i < app->keymap.n; i++) {
+            const cf_binding *b = &app->keymap.v[i];
+            const cf_binding *meant = NULL;
+            if (!(b->views & CF_IN(view)) || strcmp(b->command, c->name) != 0 ||
+                cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys,
+                               &meant) != CF_LOOKUP_FOUND ||
+                meant != b) {
+                continue;
+            }
+            cf_buf_adds(&keys, keys.n != 0 ? " " : "");
+            for (size_t k = 0; k < b->n_keys; k++) {
+                cf_key_format(&keys, b->keys[k]);
+            }
+        }
+        cf_buf_addf(out, "  %-18s :%s%s%-*s %s\n", cf_buf_cstr(&keys), c->name,
+                    c->args[0] != '\0' ? " " : "", (int)(24 - strlen(c->name)),
+                    c->args, c->help);
+        cf_buf_deinit(&keys);
+    }
+}
+
+static void help_enter(cf_app *app)
+{
+    cf_view_id below =
+        app->n_stack > 1 ? app->stack[app->n_stack - 2] : CF_VIEW_CHAT;
+    cf_buf out = CF_BUF_INIT;
+    cf_buf_addf(&out, "# %s\n", cf_views[below]->title);
+    add_table(app, &out, below, cf_views[below]->commands);
+    cf_buf_adds(&out, "\n# Everywhere\n");
+    add_table(app, &out, below, cf_global_commands);
+    cf_buf_adds(&out, "\n# Settings (:set NAME=VALUE, or confabrc)\n");
+    cf_config_list(&app->config, &out);
+    cf_pager_set(pager(app), cf_str_make(cf_buf_cstr(&out), out.n));
+    cf_buf_deinit(&out);
+}
+
+static void help_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_pager_draw(pager(app), g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h});
+}
+
+static void help_search(cf_app *app, const char *text, int direction)
+{
+    if (!cf_pager_search(pager(app), text, direction)) {
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here", text);
+    }
+}
+
+static void help_move(cf_app *app, cf_move move)
+{
+    cf_list_move(&pager(app)->list, move);
+}
+
+CF_MOVE_COMMANDS(help, help_move)
+
+static const cf_command help_commands[] = {
+    CF_MOVE_ROWS(help, CF_IN(CF_VIEW_HELP)),
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+const cf_view_ops cf_view_help = {
+    .name = "help",
+    .title = "Help",
+    .commands = help_commands,
+    .footer = "down up search next back",
+    .open = help_open,
+    .close = help_close,
+    .enter = help_enter,
+    .draw = help_draw,
+    .search = help_search,
+};

@@ -1,0 +1,555 @@
+/*
+ * view_library.c - saved conversations: a list with a preview and counts.
+ *
+ * Two lists share the screen: conversations (filtered with "\"), and the hits
+ * of a search ("/") when there was one; "back" leaves the hits first.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/view/moves.h"
+#include "tui/when.h"
+#include "tui/widget/list.h"
+
+enum { ROWS_MAX = 2000 };
+
+typedef struct library {
+    cf_arena arena;   /* rows, facets or hits */
+    cf_arena preview; /* the tree under the cursor */
+    const cf_store_conv *rows;
+    size_t n_rows;
+    const cf_store_facet *facets;
+    size_t n_facets, total;
+    cf_store_hits hits;
+    bool shows_hits;
+    cf_list list;
+    cf_store_query query;
+    char filter[256];
+    cf_store_tree tree; /* of shown_id */
+    cf_uuid shown_id;
+} library;
+
+static library *state(cf_app *app)
+{
+    return app->state[CF_VIEW_LIBRARY];
+}
+
+static cf_status library_open(cf_app *app, cf_error *err)
+{
+    library *s = cf_calloc(1, sizeof *s);
+    if (s == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    cf_arena_init(&s->arena, 0);
+    cf_arena_init(&s->preview, 0);
+    app->state[CF_VIEW_LIBRARY] = s;
+    return CF_OK;
+}
+
+static void library_close(cf_app *app)
+{
+    library *s = state(app);
+    if (s != NULL) {
+        cf_arena_deinit(&s->arena);
+        cf_arena_deinit(&s->preview);
+        cf_free(s);
+        app->state[CF_VIEW_LIBRARY] = NULL;
+    }
+}
+
+/* Reads the list again; the cursor stays on its row as far as it can. */
+static void reload(cf_app *app)
+{
+    library *s = state(app);
+    cf_error err;
+    cf_arena_reset(&s->arena);
+    s->rows = NULL;
+    s->facets = NULL;
+    s->n_rows = s->n_facets = 0;
+    s->shows_hits = false;
+    s->shown_id = (cf_uuid){{0}};
+    if (app->store == NULL) {
+        return;
+    }
+    s->query.text = cf_str_from(s->filter);
+    s->query.limit = ROWS_MAX;
+    if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows,
+                      &err) != CF_OK ||
+        cf_store_facets(app->store, s->query.place, &s->arena, &s->facets,
+                        &s->n_facets, &s->total, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    }
+    cf_list_set(&s->list, s->n_rows, s->list.height);
+}
+
+static void library_enter(cf_app *app)
+{
+    reload(app);
+}
+
+/* ---- what the cursor is on ------------------------------------------------*/
+
+static bool current_conv(const library *s, cf_uuid *out)
+{
+    if (s->shows_hits) {
+        if (s->list.cursor >= s->hits.n) {
+            return false;
+        }
+        *out = s->hits.v[s->list.cursor].conversation;
+        return true;
+    }
+    if (s->list.cursor >= s->n_rows) {
+        return false;
+    }
+    *out = s->rows[s->list.cursor].id;
+    return true;
+}
+
+static void load_preview(cf_app *app)
+{
+    library *s = state(app);
+    cf_uuid id;
+    if (!current_conv(s, &id) || cf_uuid_eq(id, s->shown_id)) {
+        return;
+    }
+    cf_error err;
+    cf_arena_reset(&s->preview);
+    s->tree = (cf_store_tree){0};
+    s->shown_id = id;
+    if (cf_store_get_tree(app->store, id, 0, &s->preview, &s->tree, &err) !=
+        CF_OK) {
+        s->tree.n = 0;
+        cf_app_error(app, &err);
+    }
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+static void short_id(char out[9], cf_uuid id)
+{
+    char text[CF_UUID_TEXT + 1];
+    cf_uuid_format(text, id);
+    snprintf(out, 9, "%s", text + CF_UUID_TEXT - 8);
+}
+
+static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
+                     bool is_on)
+{
+    cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_grid_fill(g, r, ' ', style);
+    char when[CF_WHEN_TEXT], id[9];
+    cf_when_format(when, c->updated_ms, cf_os_now_ms());
+    short_id(id, c->id);
+    char mark = cf_bench_mark_of(app->bench, c->id);
+    int wide = r.w >= 90;
+    int tail = wide ? 44 : 16;
+    int title_w = r.w - 24 - tail;
+    cf_grid_putf(g, r.x, r.y, 1, style, "%c", mark);
+    cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
+    cf_grid_puts(g, r.x + 13, r.y, 9, id, style);
+    cf_str title = c->title.n != 0 ? c->title : c->preview;
+    cf_grid_put(g, r.x + 23, r.y, title_w, title, style);
+    int x = r.x + 24 + title_w;
+    cf_grid_putf(g, x, r.y, 5, style, "%4u", (unsigned)c->n_turns);
+    cf_grid_putf(g, x + 5, r.y, 4, style, "%3u", (unsigned)c->n_forks);
+    if (wide) {
+        cf_grid_put(g, x + 10, r.y, 14, c->model, style);
+        int at = x + 25;
+        for (size_t i = 0; i < c->n_tags && at < r.x + r.w - 1; i++) {
+            at +=
+                1 + cf_grid_put(g, at, r.y, r.x + r.w - at, c->tags[i], style);
+        }
+    }
+}
+
+static void draw_hit(cf_grid *g, cf_rect r, const cf_store_hit *h, bool is_on)
+{
+    cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_grid_fill(g, r, ' ', style);
+    char when[CF_WHEN_TEXT];
+    cf_when_format(when, h->created_ms, cf_os_now_ms());
+    cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
+    cf_grid_put(g, r.x + 13, r.y, 20, h->title, style);
+    int x = r.x + 34;
+    if (h->role.n != 0) {
+        x += 1 + cf_grid_put(g, x, r.y, 10, h->role, style | CF_BOLD);
+    }
+    cf_grid_put(g, x, r.y, r.x + r.w - x, h->snippet, style);
+    for (size_t i = 0; i < h->n_marks; i++) {
+        int from = (int)cf_text_width(h->snippet.p, h->marks[i].off);
+        int w =
+            (int)cf_text_width(h->snippet.p + h->marks[i].off, h->marks[i].len);
+        if (x + from + w < r.x + r.w) {
+            cf_grid_restyle(g, (cf_rect){x + from, r.y, w, 1}, CF_STYLE_MATCH);
+        }
+    }
+}
+
+static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
+{
+    library *s = state(app);
+    size_t n = s->shows_hits ? s->hits.n : s->n_rows;
+    cf_list_set(&s->list, n, (size_t)(r.h > 0 ? r.h : 0));
+    if (n == 0) {
+        cf_grid_puts(g, r.x + 2, r.y, r.w - 2,
+                     s->shows_hits       ? "nothing found"
+                     : s->filter[0] != 0 ? "no conversation passes the filter"
+                                         : "no conversation yet; 1 and i "
+                                           "begin one",
+                     CF_STYLE_DIM);
+        return;
+    }
+    for (int y = 0; y < r.h && s->list.top + (size_t)y < n; y++) {
+        size_t i = s->list.top + (size_t)y;
+        cf_rect row = {r.x, r.y + y, r.w, 1};
+        if (s->shows_hits) {
+            draw_hit(g, row, &s->hits.v[i], i == s->list.cursor);
+        } else {
+            draw_row(app, g, row, &s->rows[i], i == s->list.cursor);
+        }
+    }
+    g->cursor_x = r.x;
+    g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
+}
+
+static cf_style role_style(cf_str role)
+{
+    return cf_str_is(role, "user")        ? CF_STYLE_USER
+           : cf_str_is(role, "assistant") ? CF_STYLE_ASSISTANT
+           : cf_str_is(role, "system")    ? CF_STYLE_SYSTEM
+                                          : CF_STYLE_TOOL;
+}
+
+static void draw_preview(cf_app *app, cf_grid *g, cf_rect r)
+{
+    library *s = state(app);
+    load_preview(app);
+    cf_uuid id;
+    if (!current_conv(s, &id)) {
+        return;
+    }
+    int y = r.y;
+    for (size_t i = 0; i < s->tree.n && y < r.y + r.h; i++) {
+        const cf_store_turn *t = &s->tree.turns[i];
+        cf_buf text = CF_BUF_INIT;
+        cf_bench_plain_text(&text, t->message);
+        cf_grid_put(g, r.x, y, 1, cf_str_make(t->role.p, t->role.n != 0),
+                    role_style(t->role));
+        cf_grid_putf(g, r.x + 2, y, 4, CF_STYLE_DIM, "%02u",
+                     (unsigned)t->ordinal);
+        cf_grid_put(g, r.x + 6, y, r.w - 6,
+                    cf_str_make(cf_buf_cstr(&text), text.n), CF_STYLE_NORMAL);
+        cf_buf_deinit(&text);
+        y++;
+    }
+}
+
+static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
+{
+    static const char *const names[] = {"model", "template", "tag", "status",
+                                        "year"};
+    library *s = state(app);
+    int y = r.y - 1, x = 0;
+    int last = -1;
+    for (size_t i = 0; i < s->n_facets; i++) {
+        const cf_store_facet *f = &s->facets[i];
+        if ((int)f->kind != last) {
+            last = (int)f->kind;
+            y++;
+            x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM, "%-9s",
+                                   names[f->kind]);
+        }
+        char text[80];
+        snprintf(text, sizeof text, " %.*s %zu",
+                 (int)(f->value.n < 40 ? f->value.n : 40),
+                 f->value.n != 0 ? f->value.p : "-", f->n);
+        if (y < r.y + r.h && x + (int)strlen(text) < r.x + r.w) {
+            x += cf_grid_puts(g, x, y, r.x + r.w - x, text, CF_STYLE_NORMAL);
+        }
+    }
+}
+
+static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    library *s = state(app);
+    if (app->store == NULL) {
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
+                     "History is off: there is no database.", CF_STYLE_WARNING);
+        return;
+    }
+    bool has_preview = !app->is_maximized && !app->config.a11y;
+    int list_h = has_preview ? r.h / 2 : r.h;
+    char title[300];
+    if (s->shows_hits) {
+        snprintf(title, sizeof title, "Found  %zu%s  /%s", s->hits.n,
+                 s->hits.has_more ? "+" : "", app->search);
+    } else {
+        snprintf(title, sizeof title, "Library  %zu of %zu%s%s", s->n_rows,
+                 s->total, s->filter[0] != '\0' ? "  \\" : "", s->filter);
+    }
+    cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER,
+                CF_STYLE_FOCUS);
+    draw_list(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, list_h - 2});
+    if (!has_preview) {
+        return;
+    }
+    int facets_w = cf_app_is_narrow(app) ? 0 : r.w * 2 / 5;
+    cf_rect p = {r.x, r.y + list_h, r.w - facets_w, r.h - list_h};
+    cf_grid_box(g, p, "Preview", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    draw_preview(app, g, (cf_rect){p.x + 1, p.y + 1, p.w - 2, p.h - 2});
+    if (facets_w > 0) {
+        cf_rect f = {p.x + p.w, p.y, facets_w, p.h};
+        cf_grid_box(g, f, "Facets", CF_STYLE_BORDER, CF_STYLE_TITLE);
+        draw_facets(app, g, (cf_rect){f.x + 1, f.y + 1, f.w - 2, f.h - 2});
+    }
+}
+
+static void library_status(cf_app *app, cf_buf *out)
+{
+    static const char *const sorts[] = {"updated", "created", "title", "turns"};
+    library *s = state(app);
+    if (app->store == NULL) {
+        return;
+    }
+    cf_buf_addf(out, "%zu of %zu  sorted by %s",
+                s->list.n != 0 ? s->list.cursor + 1 : 0, s->list.n,
+                sorts[s->query.sort]);
+}
+
+/* ---- commands ------------------------------------------------------------ */
+
+static void library_search(cf_app *app, const char *text, int direction)
+{
+    library *s = state(app);
+    if (direction != 0 && s->shows_hits) {
+        cf_list_move(&s->list, direction > 0 ? CF_MOVE_DOWN : CF_MOVE_UP);
+        return;
+    }
+    if (app->store == NULL) {
+        return;
+    }
+    cf_error err;
+    cf_store_query q = {.text = cf_str_from(text), .limit = 500};
+    cf_arena_reset(&s->arena);
+    s->rows = NULL;
+    s->facets = NULL;
+    s->n_rows = s->n_facets = 0;
+    s->shows_hits = true;
+    s->hits = (cf_store_hits){0};
+    s->list.cursor = s->list.top = 0;
+    if (cf_store_search(app->store, &q, &s->arena, &s->hits, &err) != CF_OK) {
+        reload(app);
+        cf_app_error(app, &err);
+    }
+}
+
+static void cmd_filter(cf_app *app, const char *arg)
+{
+    library *s = state(app);
+    snprintf(s->filter, sizeof s->filter, "%s", arg);
+    s->list.cursor = 0;
+    reload(app);
+}
+
+/* Begins a ":" line, for commands that need a word. */
+static void ask(cf_app *app, const char *start)
+{
+    cf_edit_set(&app->command_line, cf_str_from(start));
+    app->mode = CF_MODE_COMMAND;
+}
+
+static void cmd_filter_line(cf_app *app, const char *arg)
+{
+    (void)arg;
+    ask(app, "filter ");
+}
+
+static void cmd_all(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (state(app)->shows_hits || state(app)->filter[0] != '\0') {
+        cmd_filter(app, "");
+    }
+}
+
+static void cmd_sort(cf_app *app, const char *arg)
+{
+    (void)arg;
+    library *s = state(app);
+    s->query.sort = (cf_store_sort)((s->query.sort + 1) % (CF_SORT_TURNS + 1));
+    reload(app);
+}
+
+static void cmd_open(cf_app *app, const char *arg)
+{
+    (void)arg;
+    library *s = state(app);
+    cf_uuid id;
+    if (!current_conv(s, &id)) {
+        return;
+    }
+    cf_uuid turn = {{0}};
+    if (s->shows_hits) {
+        turn = s->hits.v[s->list.cursor].turn;
+    }
+    cf_error err;
+    if (cf_bench_open_conv(app->bench, id, turn, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    cf_app_open_view(app, CF_VIEW_CHAT);
+}
+
+static void cmd_new(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_bench_new_conv(app->bench);
+    cf_app_open_view(app, CF_VIEW_CHAT);
+}
+
+/* Runs a change of the current conversation and reads the list again. */
+static void change(cf_app *app,
+                   cf_status (*fn)(cf_store *, cf_uuid, cf_str, cf_error *),
+                   const char *arg)
+{
+    cf_uuid id;
+    cf_error err;
+    if (!current_conv(state(app), &id)) {
+        return;
+    }
+    if (fn(app->store, id, cf_str_from(arg), &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    reload(app);
+}
+
+static cf_status add_tag(cf_store *store, cf_uuid id, cf_str tag, cf_error *err)
+{
+    bool is_on = tag.n == 0 || tag.p[0] != '-';
+    if (!is_on) {
+        tag = cf_str_make(tag.p + 1, tag.n - 1);
+    }
+    if (tag.n == 0) {
+        return cf_fail(err, CF_EINVAL, "tag needs a name");
+    }
+    return cf_store_set_tag(store, id, tag, is_on, err);
+}
+
+static void cmd_tag(cf_app *app, const char *arg)
+{
+    if (arg[0] == '\0') {
+        ask(app, "tag ");
+        return;
+    }
+    change(app, add_tag, arg);
+}
+
+static void cmd_rename(cf_app *app, const char *arg)
+{
+    if (arg[0] == '\0') {
+        ask(app, "rename ");
+        return;
+    }
+    change(app, cf_store_set_title, arg);
+}
+
+static cf_status archive(cf_store *store, cf_uuid id, cf_str arg, cf_error *err)
+{
+    (void)arg;
+    return cf_store_set_place(store, id, CF_PLACE_ARCHIVED, err);
+}
+
+static void cmd_archive(cf_app *app, const char *arg)
+{
+    change(app, archive, arg);
+    cf_app_say(app, CF_STYLE_DIM, "archived; u takes it back");
+}
+
+static void cmd_undo(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (app->store == NULL) {
+        return;
+    }
+    cf_buf what = CF_BUF_INIT;
+    cf_error err;
+    if (cf_store_undo(app->store, &what, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else {
+        reload(app);
+        cf_app_say(app, CF_STYLE_OK, "took back: %s", cf_buf_cstr(&what));
+    }
+    cf_buf_deinit(&what);
+}
+
+static void cmd_mark_a(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_uuid id;
+    if (current_conv(state(app), &id)) {
+        cf_bench_mark(app->bench, 0, id);
+    }
+}
+
+static void cmd_mark_b(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_uuid id;
+    if (current_conv(state(app), &id)) {
+        cf_bench_mark(app->bench, 1, id);
+    }
+}
+
+static void library_move(cf_app *app, cf_move move)
+{
+    cf_list_move(&state(app)->list, move);
+}
+
+CF_MOVE_COMMANDS(library, library_move)
+
+static const cf_command library_commands[] = {
+    {"open", CF_IN(CF_VIEW_LIBRARY), "<Enter>", "", "open the conversation",
+     cmd_open},
+    {"new", CF_IN(CF_VIEW_LIBRARY), "c", "", "begin a new conversation",
+     cmd_new},
+    {"filter", CF_IN(CF_VIEW_LIBRARY), "", "WORDS",
+     "show those with these words in the title, or tag:, model:, status: ...",
+     cmd_filter},
+    {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "", "write a filter",
+     cmd_filter_line},
+    {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "", "leave filter and search",
+     cmd_all},
+    {"sort", CF_IN(CF_VIEW_LIBRARY), "s", "", "another order", cmd_sort},
+    {"tag", CF_IN(CF_VIEW_LIBRARY), "T", "[-]NAME", "add or remove a tag",
+     cmd_tag},
+    {"rename", CF_IN(CF_VIEW_LIBRARY), "R", "TITLE", "give it a title",
+     cmd_rename},
+    {"archive", CF_IN(CF_VIEW_LIBRARY), "dd", "", "out of the list, not away",
+     cmd_archive},
+    {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "", "take the last change back",
+     cmd_undo},
+    {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare",
+     cmd_mark_a},
+    {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", cmd_mark_b},
+    CF_MOVE_ROWS(library, CF_IN(CF_VIEW_LIBRARY)),
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+const cf_view_ops cf_view_library = {
+    .name = "library",
+    .title = "Library",
+    .commands = library_commands,
+    .footer = "open search filter-line new tag rename archive undo sort help",
+    .open = library_open,
+    .close = library_close,
+    .enter = library_enter,
+    .draw = library_draw,
+    .search = library_search,
+    .status = library_status,
+};

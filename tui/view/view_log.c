@@ -1,0 +1,80 @@
+/*
+ * view_log.c - what the engine and the libraries had to say: standard error
+ * is kept off the screen and shown here.
+ */
+#include "core/base/alloc.h"
+#include "tui/app.h"
+#include "tui/view/moves.h"
+#include "tui/widget/pager.h"
+
+static cf_pager *pager(cf_app *app)
+{
+    return app->state[CF_VIEW_LOG];
+}
+
+static cf_status log_open(cf_app *app, cf_error *err)
+{
+    app->state[CF_VIEW_LOG] = cf_calloc(1, sizeof(cf_pager));
+    return app->state[CF_VIEW_LOG] != NULL
+               ? CF_OK
+               : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+static void log_close(cf_app *app)
+{
+    if (pager(app) != NULL) {
+        cf_pager_deinit(pager(app));
+        cf_free(pager(app));
+        app->state[CF_VIEW_LOG] = NULL;
+    }
+}
+
+static void log_enter(cf_app *app)
+{
+    cf_buf out = CF_BUF_INIT;
+    cf_buf_adds(&out, cf_buf_cstr(&app->log));
+    if (app->term != NULL) {
+        cf_term_captured_stderr(&out);
+    }
+    if (out.n == 0) {
+        cf_buf_adds(&out, "Nothing was said.");
+    }
+    cf_pager_set(pager(app), cf_str_make(cf_buf_cstr(&out), out.n));
+    cf_buf_deinit(&out);
+}
+
+static void log_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_pager_draw(pager(app), g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h});
+}
+
+static void log_search(cf_app *app, const char *text, int direction)
+{
+    if (!cf_pager_search(pager(app), text, direction)) {
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here", text);
+    }
+}
+
+static void log_move(cf_app *app, cf_move move)
+{
+    cf_list_move(&pager(app)->list, move);
+}
+
+CF_MOVE_COMMANDS(log, log_move)
+
+static const cf_command log_commands[] = {
+    CF_MOVE_ROWS(log, CF_IN(CF_VIEW_LOG)),
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+const cf_view_ops cf_view_log = {
+    .name = "log",
+    .title = "Log",
+    .commands = log_commands,
+    .footer = "down up search next back",
+    .open = log_open,
+    .close = log_close,
+    .enter = log_enter,
+    .draw = log_draw,
+    .search = log_search,
+};
