@@ -6,6 +6,7 @@
 #include "tests/support/t.h"
 
 #include "core/base/arena.h"
+#include "core/base/pool.h"
 #include "core/token/tokenizer_new.h"
 #include "tests/support/rand.h"
 #include "tests/support/vocab_file.h"
@@ -247,11 +248,64 @@ static void test_laws__space_prefix(void **state)
     close_vocab(&v);
 }
 
+enum { PARTS = 4, SHARED_TEXTS = 300 };
+
+typedef struct shared {
+    vocab v;
+    uint64_t sum[PARTS]; /* over all ids that part i saw */
+} shared;
+
+/* No asserts here: they would jump out of another thread. */
+static void encode_part(void *ud, unsigned i, unsigned n)
+{
+    (void)n;
+    shared *s = ud;
+    cf_rand r = {42};
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    for (int k = 0; k < SHARED_TEXTS; k++) {
+        char bytes[TEXT_MAX];
+        cf_str text = {bytes, random_text(bytes, &r)};
+        cf_error err;
+        cf_token_list list = {NULL, 0};
+        if (cf_tokenizer_encode(&list, s->v.tok, text, k % 2 == 0, false,
+                                &arena, &err) != CF_OK) {
+            break;
+        }
+        for (size_t t = 0; t < list.n; t++) {
+            s->sum[i] = s->sum[i] * 31 + (uint64_t)list.v[t].id;
+        }
+        cf_arena_reset(&arena);
+    }
+    cf_arena_deinit(&arena);
+}
+
+static void test_laws__threads_share_one(void **state)
+{
+    (void)state;
+    static const vocab some[] = {{.pre = NULL}, {.pre = "gpt-4o"}};
+    for (size_t k = 0; k < 2; k++) {
+        shared s = {.v = some[k]};
+        open_vocab(&s.v);
+        cf_error err = {0};
+        cf_pool *pool;
+        T_OK(cf_pool_new(&pool, PARTS, &err), err);
+        cf_pool_run(pool, encode_part, &s);
+        cf_pool_free(pool);
+        assert_true(s.sum[0] != 0);
+        for (size_t i = 1; i < PARTS; i++) {
+            assert_true(s.sum[i] == s.sum[0]);
+        }
+        close_vocab(&s.v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_laws__random_text),
         cmocka_unit_test(test_laws__space_prefix),
+        cmocka_unit_test(test_laws__threads_share_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
