@@ -44,7 +44,7 @@ typedef struct cf_import_options {
     const char *name; /* of the file, for `source`; may be NULL */
     const char *tag;  /* put on every conversation; may be NULL */
     /* Told about each record that is left out, with its line (1-based; 0:
-     * none), and about turns that are known.  May be NULL. */
+     * none).  May be NULL. */
     void (*note)(void *ud, uint64_t line, const char *text);
     void *ud;
     cf_cancel *cancel; /* may be NULL */

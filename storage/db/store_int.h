@@ -17,7 +17,6 @@
 enum {
     CF_STORE_APP_ID = 0x636F6E66, /* "conf", in the file's header */
     CF_STORE_FLUSH_MS = 150,      /* age at which stream pieces are written */
-    CF_STORE_RETRY_MS = 300,      /* between attempts while writing fails */
     CF_STORE_MAX_IDLE = 4,        /* idle reading connections */
     CF_STORE_TEXT_MAX = 64 << 20  /* bytes of one text or list */
 };

@@ -15,7 +15,12 @@
 #include "core/base/os.h"
 #include "storage/db/store_int.h"
 
-enum { BATCH_MAX = 256 };
+enum {
+    BATCH_MAX = 256,
+    LAST_TRIES = 3,        /* when closing */
+    RETRY_MIN_US = 5000,   /* between attempts while writing fails, */
+    RETRY_MAX_US = 1000000 /* doubled each time */
+};
 
 static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                        uint64_t rest_us)
@@ -195,6 +200,7 @@ static void work(cf_store *s, uint64_t min_age_us)
 static void *writer_main(void *arg)
 {
     cf_store *s = arg;
+    uint64_t retry_us = RETRY_MIN_US;
     pthread_mutex_lock(&s->lock);
     for (;;) {
         uint64_t due = cf_stream__due(s);
@@ -207,7 +213,8 @@ static void *writer_main(void *arg)
             pthread_cond_wait(&s->work, &s->lock);
         } else if (s->is_failing) {
             /* A fresh operation that is not kept gets its answer at once. */
-            uint64_t until = cf_os_monotonic_us() + CF_STORE_RETRY_MS * 1000;
+            uint64_t until = cf_os_monotonic_us() + retry_us;
+            retry_us = retry_us < RETRY_MAX_US ? retry_us * 2 : retry_us;
             for (;;) {
                 uint64_t now = cf_os_monotonic_us();
                 if (now >= until || s->is_closing) {
@@ -221,6 +228,9 @@ static void *writer_main(void *arg)
             if (!s->is_closing) {
                 work(s, 0);
             }
+            if (!s->is_failing) {
+                retry_us = RETRY_MIN_US;
+            }
         } else if (due == 0) {
             work(s, CF_STORE_FLUSH_MS * 500);
         } else if (due != UINT64_MAX) {
@@ -229,12 +239,13 @@ static void *writer_main(void *arg)
             pthread_cond_wait(&s->work, &s->lock);
         }
     }
-    /* The last attempt; what cannot be written now is lost. */
-    while (s->head != NULL || cf_stream__due(s) != UINT64_MAX) {
-        work(s, 0);
-        if (s->is_failing) {
+    /* The last attempts; what cannot be written now is lost. */
+    for (int tries = 0; tries < LAST_TRIES;) {
+        if (s->head == NULL && cf_stream__due(s) == UINT64_MAX) {
             break;
         }
+        work(s, 0);
+        tries += s->is_failing;
     }
     while (s->head != NULL) {
         cf_error err = s->why;

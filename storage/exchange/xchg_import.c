@@ -241,7 +241,10 @@ static int compare_places(const void *a, const void *b)
 cf_status cf_build__unique(cf_build *b, cf_error *err)
 {
     static const cf_uuid nil;
-    size_t n = b->n != 0 ? b->n : 1;
+    size_t n = b->n;
+    if (n == 0) {
+        return CF_OK;
+    }
     by_id *ids = cf_alloc(n * sizeof *ids);
     bool *is_double = cf_calloc(n, sizeof *is_double);
     if (ids == NULL || is_double == NULL) {
@@ -273,7 +276,10 @@ cf_status cf_build__unique(cf_build *b, cf_error *err)
 cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent,
                            cf_error *err)
 {
-    by_id *ids = cf_alloc((n != 0 ? n : 1) * sizeof *ids);
+    if (n == 0) {
+        return CF_OK;
+    }
+    by_id *ids = cf_alloc(n * sizeof *ids);
     if (ids == NULL) {
         return cf_sql__oom(err);
     }
@@ -350,7 +356,10 @@ static cf_status order_turns(cf_build *b, order *o, cf_error *err)
 
 cf_status cf_build__order(cf_build *b, cf_error *err)
 {
-    size_t n = b->n != 0 ? b->n : 1;
+    size_t n = b->n;
+    if (n == 0) {
+        return CF_OK;
+    }
     order o = {cf_alloc(n * sizeof *o.ids), cf_alloc(n * sizeof *o.parent),
                cf_alloc(n * sizeof *o.next), cf_calloc(n, sizeof *o.done),
                cf_alloc(n * sizeof *o.out)};
@@ -387,14 +396,6 @@ static void count_report(cf_import *im, const cf_build *b,
     im->report->n_known += !r->is_new;
     im->report->n_turns += r->n_added;
     im->report->n_skipped += r->n_skipped;
-    if (r->n_skipped != 0 && im->opts->note != NULL) {
-        cf_error text;
-        cf_fail(&text, CF_OK,
-                "%zu turns are here already and were left as "
-                "they are",
-                r->n_skipped);
-        im->opts->note(im->opts->ud, b->line, text.text);
-    }
 }
 
 static cf_status put_templates(cf_import *im, cf_error *err)
@@ -470,18 +471,21 @@ static cf_status add_tag(cf_import *im, cf_build *b, cf_error *err)
 /* Times that the file does not give follow from those it gives. */
 static void settle_times(cf_build *b)
 {
-    int64_t first = b->conv.created_ms, last = b->conv.updated_ms;
+    int64_t first = 0, last = 0;
     for (size_t i = 0; i < b->n; i++) {
         int64_t t = b->turns[i].created_ms;
         first = t != 0 && (first == 0 || t < first) ? t : first;
         last = t > last ? t : last;
     }
-    first = first != 0 ? first : cf_os_now_ms();
-    b->conv.created_ms = first;
-    b->conv.updated_ms = last != 0 ? last : first;
+    if (b->conv.created_ms == 0) {
+        b->conv.created_ms = first != 0 ? first : cf_os_now_ms();
+    }
+    if (b->conv.updated_ms == 0) {
+        b->conv.updated_ms = last != 0 ? last : b->conv.created_ms;
+    }
     for (size_t i = 0; i < b->n; i++) {
         if (b->turns[i].created_ms == 0) {
-            b->turns[i].created_ms = first;
+            b->turns[i].created_ms = b->conv.created_ms;
         }
     }
 }
