@@ -95,7 +95,9 @@ CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id,
                                       const cf_run *run, cf_error *err);
 
 /* One step of several sessions of one engine in one pass over the weights:
- * ids[i] is appended to sessions[i].  All or nothing. */
+ * ids[i] is appended to sessions[i], all of them different.  All or nothing.
+ * CF_ELIMIT also for more sessions than the largest n_batch that any session
+ * of the engine was made with (8 always go). */
 CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,
                                            const cf_token *ids, size_t n,
                                            const cf_run *run, cf_error *err);

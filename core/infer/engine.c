@@ -58,6 +58,10 @@ static cf_status make_ropes(cf_engine *e, cf_error *err)
 /* What computing needs beyond the vocabulary. */
 static cf_status load_weights(cf_engine *e, cf_error *err)
 {
+    if (cf_gguf_n_tensors(e->gguf) == 0 && e->hp.arch != NULL) {
+        return cf_fail(err, CF_EFORMAT,
+                       "the file holds no tensors, only a vocabulary");
+    }
     CF_TRY(cf_hparams_init(&e->hp, e->gguf, err));
     CF_TRY(cf_weights_init(&e->w, e->gguf, &e->hp, err));
     CF_TRY(make_ropes(e, err));
@@ -88,9 +92,8 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
     CF_TRY(copy_meta(e->gguf, "general.architecture", &e->arch, err));
     CF_TRY(copy_meta(e->gguf, "general.name", &e->name, err));
     CF_TRY(pick_kernels(e, o, err));
-    if (o->vocab_only) {
-        cf_hparams_glance(&e->hp, e->gguf);
-    } else {
+    cf_hparams_glance(&e->hp, e->gguf);
+    if (!o->vocab_only) {
         CF_TRY(load_weights(e, err));
     }
     return cf_tokenizer_new(&e->tok, e->gguf, err);

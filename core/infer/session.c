@@ -303,7 +303,9 @@ cf_status cf_session_step(cf_session *s, cf_token id, const cf_run *run,
                        s->n_ctx);
     }
     CF_TRY(check_id(s->engine, id, err));
-    return compute(s, &id, 1, run, err);
+    cf_run r = run != NULL ? *run : (cf_run){0};
+    r.progress = NULL; /* of a prefill only */
+    return compute(s, &id, 1, &r, err);
 }
 
 /* ---- several sessions ---------------------------------------------------- */

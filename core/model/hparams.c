@@ -154,6 +154,9 @@ static cf_status read_rope_scaling(reader *r, cf_rope_params *p)
     double factor = 1;
     CF_TRY(opt_f64(r, "rope.scale_linear", 1e-6, 1e6, &factor)); /* old name */
     CF_TRY(opt_f64(r, "rope.scaling.factor", 0, 1e6, &factor));
+    if (factor != 0 && factor < 1e-3) {
+        return cf_fail(r->err, CF_EFORMAT, "%s is %g", r->key, factor);
+    }
     p->factor = factor > 0 ? factor : 1; /* 0 stands for "none" in files */
     if (!has_type || cf_str_is(type, "linear")) {
         p->scaling = p->factor != 1 ? CF_ROPE_LINEAR : CF_ROPE_NONE;

@@ -150,6 +150,7 @@ static void test_session__reports(void **state)
     assert_int_equal(r.total, 10);
     T_OK(cf_session_step(s, 4, &run, &err), err);
     assert_int_equal(r.n_logits, 11);
+    assert_int_equal(r.n_progress, 2); /* of a prefill only */
     cf_session_free(s);
 }
 
@@ -357,6 +358,10 @@ static void test_engine__unsupported(void **state)
     T_FAILS(cf_engine_open_memory(&e, bytes, n_bytes, &set, &err), CF_EINVAL);
     cf_engine_options many = {.n_threads = 100000};
     T_FAILS(cf_engine_open_memory(&e, bytes, n_bytes, &many, &err), CF_EINVAL);
+    cf_tiny_free(p);
+    p = cf_tiny_gguf(&(cf_tiny_options){.vocab_only = true}, &n);
+    T_FAILS(cf_engine_open_memory(&e, p, n, NULL, &err), CF_EFORMAT);
+    assert_non_null(strstr(err.text, "only a vocabulary"));
     cf_tiny_free(p);
 }
 
