@@ -36,10 +36,11 @@ static bool is_special(const cf_vocab *v, cf_token id)
 }
 
 /* Lists the special tokens in `list` and checks their lengths. */
-static cf_status collect(entry *list, const cf_vocab *v, cf_error *err)
+static cf_status collect(entry *list, size_t n_list, const cf_vocab *v,
+                         cf_error *err)
 {
     size_t n = 0;
-    for (size_t i = 0; i < v->n; i++) {
+    for (size_t i = 0; i < v->n && n < n_list; i++) {
         if (!is_special(v, (cf_token)i)) {
             continue;
         }
@@ -86,7 +87,7 @@ cf_status cf_specials__init(cf_specials *s, const cf_vocab *v, cf_error *err)
     entry *list = cf_calloc(n, sizeof *list);
     s->id = cf_calloc(n, sizeof *s->id);
     cf_status st = list != NULL && s->id != NULL
-                       ? collect(list, v, err)
+                       ? collect(list, n, v, err)
                        : cf_fail(err, CF_ENOMEM, "out of memory");
     if (st == CF_OK) {
         qsort(list, n, sizeof *list, by_spelling);

@@ -34,8 +34,7 @@ static const char *const turn_ends[] = {
     "[EOT]",
     "[EOS]",
     "<end_of_utterance>",
-    "<\xEF\xBD\x9C"
-    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
     "</s>",
     "<eos>",
 };
@@ -150,23 +149,24 @@ static void mark_ends(cf_tokenizer *tok)
     mark(tok, tok->named.eot, CF_PIECE_END, true);
 }
 
+/* Whether name[at..) begins with lower-case `word`, in any case. */
+static bool begins(cf_str name, size_t at, const char *word)
+{
+    for (; *word != '\0'; word++, at++) {
+        char c = at < name.n ? name.p[at] : '\0';
+        if ((c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c) != *word) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool contains_phi3(cf_str name)
 {
-    static const char *const spellings[] = {"phi-3", "phi3", "phi 3"};
     for (size_t i = 0; i < name.n; i++) {
-        for (size_t k = 0; k < sizeof spellings / sizeof spellings[0]; k++) {
-            size_t j = 0;
-            while (spellings[k][j] != '\0' && i + j < name.n) {
-                char c = name.p[i + j];
-                c = (char)(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
-                if (c != spellings[k][j]) {
-                    break;
-                }
-                j++;
-            }
-            if (spellings[k][j] == '\0') {
-                return true;
-            }
+        if (begins(name, i, "phi-3") || begins(name, i, "phi3") ||
+            begins(name, i, "phi 3")) {
+            return true;
         }
     }
     return false;
