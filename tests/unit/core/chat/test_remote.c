@@ -1,0 +1,494 @@
+/* The engine over OpenAI's interface, against a small server of our own on
+ * loopback that answers what each case prepared. */
+#include "core/api/conversation.h"
+#include "tests/support/t.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+
+/* ---- the server ---------------------------------------------------------- */
+
+enum { ANSWERS_MAX = 6, REQUEST_MAX = 65536 };
+
+/* What is written to one connection; pieces of a stream are told apart by
+ * '\x01', where the server flushes, and '\x02' leaves the connection open
+ * without another byte until the client goes. */
+typedef struct server {
+    int fd;
+    unsigned short port;
+    pthread_t thread;
+    const char *answer[ANSWERS_MAX];
+    size_t n_answers;
+    char request[ANSWERS_MAX][REQUEST_MAX];
+    size_t n_requests;
+} server;
+
+/* Reads head and body of one request. */
+static void read_request(int fd, char *to)
+{
+    size_t n = 0;
+    for (;;) {
+        ssize_t got = recv(fd, to + n, REQUEST_MAX - 1 - n, 0);
+        if (got <= 0) {
+            break;
+        }
+        n += (size_t)got;
+        to[n] = '\0';
+        const char *body = strstr(to, "\r\n\r\n");
+        const char *length = strstr(to, "Content-Length: ");
+        size_t want = length != NULL ? strtoul(length + 16, NULL, 10) : 0;
+        if (body != NULL && n >= (size_t)(body + 4 - to) + want) {
+            break;
+        }
+    }
+    to[n] = '\0';
+}
+
+static void write_answer(int fd, const char *p)
+{
+    while (*p != '\0') {
+        size_t n = strcspn(p, "\x01\x02");
+        if (n > 0 && send(fd, p, n, MSG_NOSIGNAL) < 0) {
+            return;
+        }
+        p += n;
+        if (*p == '\x02') {
+            char c;
+            while (recv(fd, &c, 1, 0) > 0) {
+                continue;
+            }
+            return;
+        }
+        p += *p != '\0';
+    }
+}
+
+static void *serve(void *ud)
+{
+    server *s = ud;
+    for (size_t i = 0; i < s->n_answers; i++) {
+        int fd = accept(s->fd, NULL, NULL);
+        if (fd < 0) {
+            break;
+        }
+        read_request(fd, s->request[i]);
+        s->n_requests = i + 1;
+        write_answer(fd, s->answer[i]);
+        close(fd);
+    }
+    return NULL;
+}
+
+static void start_server(server *s)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    socklen_t n = sizeof a;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(s->fd >= 0);
+    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(s->fd, 8), 0);
+    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
+    s->port = ntohs(a.sin_port);
+    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void stop_server(server *s)
+{
+    shutdown(s->fd, SHUT_RDWR); /* wakes an accept that still waits */
+    pthread_join(s->thread, NULL);
+    close(s->fd);
+}
+
+/* ---- one exchange -------------------------------------------------------- */
+
+#define STREAM                          \
+    "HTTP/1.1 200 OK\r\nContent-Type: " \
+    "text/event-stream\r\nConnection: close\r\n\r\n"
+#define DELTA(json) "data: {\"choices\":[{\"index\":0,\"delta\":" json "}]}\n\n"
+#define FINISH(why)                                                          \
+    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" why \
+    "\"}]}\n\n"
+#define DONE "data: [DONE]\n\n"
+#define FAIL(status, body)                                      \
+    "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n" \
+    "Retry-After: 0\r\nConnection: close\r\n\r\n" body
+
+typedef struct exchange {
+    server s;
+    cf_status st;
+    cf_error err;
+    cf_chat_response out;
+    cf_buf log;
+    unsigned n_stop;
+    cf_cancel cancel;
+    bool cancels;
+} exchange;
+
+static void on_event(const cf_chat_event *ev, void *ud)
+{
+    exchange *x = ud;
+    assert_int_equal(x->n_stop, 0);
+    switch (ev->kind) {
+    case CF_CHAT_TEXT:
+        cf_buf_addf(&x->log, "%.*s|", (int)ev->text.n, ev->text.p);
+        if (x->cancels) {
+            atomic_store_explicit(&x->cancel, true, memory_order_relaxed);
+        }
+        break;
+    case CF_CHAT_THINKING:
+        cf_buf_addf(&x->log, "(%.*s)", (int)ev->text.n, ev->text.p);
+        break;
+    case CF_CHAT_CALL:
+        cf_buf_addf(&x->log, "{%.*s%.*s %.*s %s}", (int)ev->call->name.n,
+                    ev->call->name.p, (int)ev->call->arguments.n,
+                    ev->call->arguments.p, (int)ev->call->id.n, ev->call->id.p,
+                    cf_tool_status_name(ev->call->status));
+        break;
+    case CF_CHAT_TOKEN:
+        cf_buf_addf(&x->log, "<%.*s %zu>", (int)ev->text.n, ev->text.p,
+                    ev->token.n_top);
+        break;
+    case CF_CHAT_STOP:
+        x->n_stop++;
+        cf_buf_addf(&x->log, "[%s%s%s]", cf_stop_reason_name(ev->stop.reason),
+                    ev->stop.fault != CF_FAULT_NONE ? " " : "",
+                    ev->stop.fault != CF_FAULT_NONE
+                        ? cf_fault_name(ev->stop.fault)
+                        : "");
+        break;
+    case CF_CHAT_PREFILL:
+    case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_CALL_FAILED:
+    case CF_CHAT_USAGE:
+    case CF_CHAT_TIMINGS:
+        break;
+    }
+}
+
+static const char tools_json[] =
+    "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
+    "\"x\":{\"type\":\"integer\"}}}}]";
+
+static const char messages_json[] =
+    "[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\","
+    "\"content\":\"\",\"tool_calls\":[{\"type\":\"function\",\"function\":{"
+    "\"name\":\"f\",\"arguments\":{\"x\":1}}}]},{\"role\":\"tool\","
+    "\"content\":\"2\"}]";
+
+static void run_exchange(exchange *x, const cf_chat_options *options,
+                         uint32_t n_retries)
+{
+    start_server(&x->s);
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/", (unsigned)x->s.port);
+    cf_remote_options o = {.model = "m",
+                           .key = "secret-key",
+                           .n_retries = n_retries,
+                           .backoff_ms = 1,
+                           .idle_ms = 300};
+    cf_backend *b = NULL;
+    T_OK(cf_backend_remote_new(&b, url, &o, &x->err), x->err);
+    json_t *messages = json_loads(messages_json, 0, NULL);
+    json_t *declared = json_loads(tools_json, 0, NULL);
+    cf_tool_set *tools = NULL;
+    T_OK(cf_tool_set_new(&tools, declared, &x->err), x->err);
+    cf_chat_request q = {.messages = messages,
+                         .tools = tools,
+                         .options = options,
+                         .cancel = &x->cancel};
+    cf_chat_response_init(&x->out);
+    x->st = cf_backend_generate_stream(b, &q, on_event, x, &x->out, &x->err);
+    assert_int_equal(x->n_stop, 1);
+    assert_null(strstr(x->err.text, "secret-key"));
+    cf_backend_free(b);
+    cf_tool_set_free(tools);
+    json_decref(declared);
+    json_decref(messages);
+    stop_server(&x->s);
+}
+
+static exchange *make(const char *first, const char *second)
+{
+    exchange *x = calloc(1, sizeof *x);
+    assert_non_null(x);
+    x->s.answer[0] = first;
+    x->s.answer[1] = second;
+    x->s.n_answers = second != NULL ? 2 : 1;
+    return x;
+}
+
+static void finish(exchange *x)
+{
+    cf_chat_response_deinit(&x->out);
+    cf_buf_deinit(&x->log);
+    free(x);
+}
+
+/* ---- cases --------------------------------------------------------------- */
+
+static void test_remote__good_stream(void **state)
+{
+    (void)state;
+    exchange *x = make(
+        STREAM
+        ": a comment\n\ndata: {\"choi\x01"
+        "ces\":[{\"index\":0,\"delta\""
+        ":{\"role\":\"assistant\",\"content\":null}}]}\r\n\r\n" DELTA(
+            "{\"reasoning_content\":\"hm\"}")
+            DELTA("{\"content\":\"Hel\"}") "\x01" DELTA("{\"content\":\"lo\"}")
+                FINISH("stop") "data: "
+                               "{\"choices\":[],\"usage\":{\"prompt_tokens\":3,"
+                               "\"completion_tokens\":2,\"total_tokens\":5}}"
+                               "\n\n" DONE,
+        NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_string_equal(cf_buf_cstr(&x->log), "(hm)Hel|lo|[end]");
+    assert_int_equal(x->out.usage.n_total, 5);
+    assert_true(cf_str_is(cf_json_get_str(x->out.message, "content"), "Hello"));
+    const char *r = x->s.request[0];
+    assert_non_null(strstr(r, "POST /v1/chat/completions HTTP/1.1"));
+    assert_non_null(strstr(r, "Authorization: Bearer secret-key\r\n"));
+    assert_non_null(strstr(r, "\"arguments\":\"{\\\"x\\\":1}\""));
+    assert_non_null(strstr(r, "\"tool_call_id\":\"call_1\""));
+    finish(x);
+}
+
+static void test_remote__calls_in_deltas(void **state)
+{
+    (void)state;
+    exchange *x = make(
+        STREAM DELTA(
+            "{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{"
+            "\"name\":\"f\",\"arguments\":\"\"}}]}")
+            DELTA(
+                "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{"
+                "\\\"x\\\": 1844674407\"}}]}")
+                DELTA(
+                    "{\"tool_calls\":[{\"index\":1,\"id\":\"c2\",\"function\":{"
+                    "\"name\":\"g\",\"arguments\":\"{}\"}}]}")
+                    DELTA("{\"tool_calls\":[{\"index\":0,\"function\":{"
+                          "\"arguments\":"
+                          "\"3709551616}\"}}]}") FINISH("tool_calls") DONE,
+        NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_string_equal(cf_buf_cstr(&x->log),
+                        "{f{\"x\":18446744073709551616} c1 VALID}"
+                        "{g{} c2 INVALID_FUNCTION_NAME}[end]");
+    assert_int_equal(x->out.status, CF_TOOL_INVALID_FUNCTION_NAME);
+    assert_int_equal(
+        json_array_size(json_object_get(x->out.message, "tool_calls")), 2);
+    finish(x);
+}
+
+static void test_remote__broken_arguments(void **state)
+{
+    (void)state;
+    exchange *x =
+        make(STREAM DELTA("{\"tool_calls\":[{\"index\":0,\"id\":\"c\","
+                          "\"function\":{\"name\":\"f\",\"arguments\":\"{x\"}}"
+                          "]}") FINISH("tool_calls") DONE,
+             NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_int_equal(x->out.status, CF_TOOL_PARSE_ERROR);
+    const json_t *call =
+        json_array_get(json_object_get(x->out.message, "tool_calls"), 0);
+    assert_true(cf_str_is(
+        cf_json_get_str(json_object_get(call, "function"), "arguments"),
+        "{x")); /* nothing is lost */
+    finish(x);
+}
+
+static void test_remote__logprobs_and_options(void **state)
+{
+    (void)state;
+    cf_str stop[] = {{"STOP", 4}};
+    cf_chat_options o = {.has_sampling = true,
+                         .sampling = {.temperature = 0.7f, .top_p = 0.9f},
+                         .max_tokens = 7,
+                         .n_top = 2,
+                         .stop = stop,
+                         .n_stop = 1,
+                         .thinking = CF_THINKING_OFF};
+    exchange *x =
+        make(STREAM
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\""
+             ":{\"content\":[{\"token\":\"a\",\"logprob\":-0.5,"
+             "\"top_logprobs\":[{\"token\":\"a\",\"logprob\":-0.5},{"
+             "\"token\":\"b\",\"logprob\":-1}]}]}}]}\n\n" FINISH("length") DONE,
+             NULL);
+    run_exchange(x, &o, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_string_equal(cf_buf_cstr(&x->log), "<a 2>a|[length]");
+    const char *r = x->s.request[0];
+    assert_non_null(strstr(r, "\"temperature\":0.7,"));
+    assert_non_null(strstr(r, "\"top_p\":0.9,"));
+    assert_non_null(strstr(r, "\"max_tokens\":7"));
+    assert_non_null(strstr(r, "\"top_logprobs\":2"));
+    assert_non_null(strstr(r, "\"stop\":[\"STOP\"]"));
+    assert_non_null(
+        strstr(r, "\"chat_template_kwargs\":{\"enable_thinking\":false}"));
+    finish(x);
+}
+
+static void test_remote__answer_that_is_no_stream(void **state)
+{
+    (void)state;
+    exchange *x =
+        make("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: "
+             "close\r\n\r\n{\"choices\":[{\"message\":{\"role\":\"assistant\","
+             "\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+             NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_string_equal(cf_buf_cstr(&x->log), "whole|[end]");
+    finish(x);
+}
+
+static void test_remote__http_errors(void **state)
+{
+    static const struct {
+        const char *answer;
+        cf_status st;
+        const char *log, *text;
+    } rows[] = {
+        {FAIL("401 Unauthorized", "{\"error\":{\"message\":\"bad key\"}}"),
+         CF_EINVAL, "[error authentication]", "the server says 401: bad key"},
+        {FAIL("404 Not Found", "{\"error\":{\"message\":\"no model\"}}"),
+         CF_ENOTFOUND, "[error model_not_found]",
+         "the server says 404: no model"},
+        {FAIL("429 Too Many", "{\"message\":\"slow down\"}"), CF_EBUSY,
+         "[error rate_limit]", "the server says 429: slow down"},
+        {FAIL("500 Oops", "not json"), CF_EIO, "[error other]",
+         "the server says 500: not json"},
+        {FAIL("400 Bad", "{\"error\":\"what\"}"), CF_EINVAL, "[error option]",
+         "the server says 400: what"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        exchange *x = make(rows[i].answer, NULL);
+        run_exchange(x, NULL, UINT32_MAX);
+        assert_int_equal(x->st, rows[i].st);
+        assert_string_equal(cf_buf_cstr(&x->log), rows[i].log);
+        assert_string_equal(x->err.text, rows[i].text);
+        finish(x);
+    }
+}
+
+static void test_remote__retries(void **state)
+{
+    (void)state;
+    const char *const first[] = {FAIL("429 Too Many", "{}"),
+                                 FAIL("503 Busy", "{}")};
+    for (size_t i = 0; i < 2; i++) {
+        exchange *x = make(first[i], STREAM DELTA("{\"content\":\"ok\"}")
+                                         FINISH("stop") DONE);
+        run_exchange(x, NULL, 2);
+        T_OK(x->st, x->err);
+        assert_string_equal(cf_buf_cstr(&x->log), "ok|[end]");
+        assert_int_equal(x->out.timings.n_retries, 1);
+        assert_int_equal(x->s.n_requests, 2);
+        finish(x);
+    }
+}
+
+static void test_remote__broken_streams(void **state)
+{
+    static const struct {
+        const char *answer;
+        cf_status st;
+        const char *log;
+    } rows[] = {
+        {STREAM DELTA("{\"content\":\"ab\"}") "data: {\"choices\":[{\"del",
+         CF_EIO, "ab|[error network]"}, /* cut off in an event */
+        {STREAM DELTA("{\"content\":\"ab\"}"), CF_EIO, "ab|[error network]"},
+        {STREAM, CF_EIO, "[error network]"},
+        {STREAM DELTA("{\"content\":\"ab\"}") "data: {nonsense}\n\n",
+         CF_EFORMAT, "ab|[error protocol]"},
+        {STREAM "data: [1]\n\n", CF_EFORMAT, "[error protocol]"},
+        {STREAM "data: {\"error\":{\"code\":429,\"message\":\"x\"}}\n\n",
+         CF_EBUSY, "[error rate_limit]"},
+        {STREAM DELTA("{\"content\":\"ab\"}") "\x02", CF_EIO,
+         "ab|[error network]"}, /* silence */
+        {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: "
+         "close\r\n\r\n<html>",
+         CF_EFORMAT, "[error protocol]"},
+        {"", CF_EIO, "[error network]"},
+        {STREAM DELTA("{\"content\":\"done\"}") FINISH("stop"), CF_OK,
+         "done|[end]"}, /* no [DONE], but a reason */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        exchange *x = make(rows[i].answer, NULL);
+        run_exchange(x, NULL, UINT32_MAX);
+        assert_int_equal(x->st, rows[i].st);
+        assert_string_equal(cf_buf_cstr(&x->log), rows[i].log);
+        if (strncmp(rows[i].log, "ab", 2) == 0) { /* what came is kept */
+            assert_true(
+                cf_str_is(cf_json_get_str(x->out.message, "content"), "ab"));
+        }
+        finish(x);
+    }
+}
+
+static void test_remote__cancel(void **state)
+{
+    (void)state;
+    exchange *x = make(STREAM DELTA("{\"content\":\"ab\"}") "\x02", NULL);
+    x->cancels = true;
+    run_exchange(x, NULL, UINT32_MAX);
+    assert_int_equal(x->st, CF_ECANCELLED);
+    assert_string_equal(cf_buf_cstr(&x->log), "ab|[cancelled]");
+    finish(x);
+}
+
+static void test_remote__nobody_there(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_backend *b = NULL;
+    T_FAILS(cf_backend_remote_new(&b, "ftp://x", NULL, &err), CF_EINVAL);
+    cf_remote_options bad = {.key = "a\r\nX: y"};
+    T_FAILS(cf_backend_remote_new(&b, "http://x", &bad, &err), CF_EINVAL);
+    cf_remote_options o = {.model = "m", .key = "secret-key"};
+    T_OK(cf_backend_remote_new(&b, "http://user:pass@127.0.0.1:1", &o, &err),
+         err);
+    cf_backend_info info = cf_backend_get_info(b);
+    assert_true(cf_str_is(info.name, "http://127.0.0.1:1/v1"));
+    assert_true(info.cannot[0] != '\0');
+    json_t *messages = json_array();
+    cf_chat_request q = {.messages = messages};
+    cf_chat_response out;
+    cf_chat_response_init(&out);
+    T_FAILS(cf_backend_generate(b, &q, &out, &err), CF_EIO);
+    assert_int_equal(out.stop.fault, CF_FAULT_NETWORK);
+    assert_null(strstr(err.text, "pass"));
+    cf_chat_response_deinit(&out);
+    json_decref(messages);
+    cf_backend_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_remote__good_stream),
+        cmocka_unit_test(test_remote__calls_in_deltas),
+        cmocka_unit_test(test_remote__broken_arguments),
+        cmocka_unit_test(test_remote__logprobs_and_options),
+        cmocka_unit_test(test_remote__answer_that_is_no_stream),
+        cmocka_unit_test(test_remote__http_errors),
+        cmocka_unit_test(test_remote__retries),
+        cmocka_unit_test(test_remote__broken_streams),
+        cmocka_unit_test(test_remote__cancel),
+        cmocka_unit_test(test_remote__nobody_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
