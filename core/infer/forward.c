@@ -289,8 +289,10 @@ static void rotate_and_store(const pass *p, uint32_t layer, unsigned i,
 
 /* att = softmax(scale * q . k over the positions seen) * v   (Vaswani et al.
  * 2017; query heads share key/value heads, Ainslie et al. 2023). */
-static void attend_one(const pass *p, uint32_t layer, size_t r, uint32_t head,
-                       unsigned char *scratch)
+/* For rows r .. r + n_row - 1, which are at consecutive positions of one cache,
+ * and one key/value head. */
+static void attend_run(const pass *p, uint32_t layer, size_t r, size_t n_row,
+                       uint32_t head, unsigned char *scratch)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_layer_hparams *l = &hp->layer[layer];
@@ -303,7 +305,8 @@ static void attend_one(const pass *p, uint32_t layer, size_t r, uint32_t head,
     if (l->window != 0 && row->pos >= l->window) {
         first = row->pos - l->window + 1;
     }
-    for (uint32_t b = first / CF_KV_BLOCK; b <= row->pos / CF_KV_BLOCK; b++) {
+    uint32_t last_block = (row->pos + (uint32_t)n_row - 1) / CF_KV_BLOCK;
+    for (uint32_t b = first / CF_KV_BLOCK; b <= last_block; b++) {
         k_block[b] = cf_kv_keys(row->kv, b, layer, head);
         v_block[b] = cf_kv_values(row->kv, b, layer, head);
     }
@@ -313,6 +316,10 @@ static void attend_one(const pass *p, uint32_t layer, size_t r, uint32_t head,
                  .n_q = group_size,
                  .q_stride = l->head_size,
                  .out_stride = l->head_size_v,
+                 .n_row = n_row,
+                 .q_row = (size_t)l->n_head * l->head_size,
+                 .out_row = (size_t)l->n_head * l->head_size_v,
+                 .window = l->window,
                  .k_block = k_block,
                  .v_block = v_block,
                  .first = first,
@@ -326,12 +333,32 @@ static void attend_one(const pass *p, uint32_t layer, size_t r, uint32_t head,
     p->e->k->attend(&a);
 }
 
+/* How many rows from r to at most `end` follow each other in one cache. */
+static size_t run_length(const pass *p, size_t r, size_t end)
+{
+    size_t n = 1;
+    while (r + n < end && p->rows[r + n].kv == p->rows[r].kv &&
+           p->rows[r + n].pos == p->rows[r].pos + n) {
+        n++;
+    }
+    return n;
+}
+
+/* By head: groups of CF_ATTN_ROWS rows, each with one key/value head. */
 static void attend(const pass *p, uint32_t layer, size_t r0, unsigned i,
                    unsigned n)
 {
     uint32_t n_kv = p->e->hp.layer[layer].n_head_kv;
-    for (size_t u = r0 * n_kv + i; u < p->n_row * n_kv; u += n) {
-        attend_one(p, layer, u / n_kv, (uint32_t)(u % n_kv), thread_buf(p, i));
+    size_t n_group = (p->n_row - r0 + CF_ATTN_ROWS - 1) / CF_ATTN_ROWS;
+    for (size_t u = i; u < n_group * n_kv; u += n) {
+        size_t r = r0 + u / n_kv * CF_ATTN_ROWS, end = r + CF_ATTN_ROWS;
+        end = end < p->n_row ? end : p->n_row;
+        while (r < end) {
+            size_t n_run = run_length(p, r, end);
+            attend_run(p, layer, r, n_run, (uint32_t)(u % n_kv),
+                       thread_buf(p, i));
+            r += n_run;
+        }
     }
 }
 

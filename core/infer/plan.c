@@ -108,7 +108,8 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
                     .n_thread = m->n_thread};
     p.attn_off = round_up(w.scratch);
     p.k_off =
-        p.attn_off + round_up(sizeof(float) * CF_ATTN_SCRATCH(w.group, n_ctx));
+        p.attn_off + round_up(sizeof(float) *
+                              CF_ATTN_SCRATCH(CF_ATTN_ROWS * w.group, n_ctx));
     p.v_off = p.k_off + round_up(n_page * sizeof(void *));
     /* A line apart, so that threads do not write to each other's. */
     p.thread_bytes = p.v_off + round_up(n_page * sizeof(void *)) + LINE;

@@ -78,9 +78,8 @@ typedef struct cf_kernels {
     void (*f16_to_f32)(float *out, const uint16_t *x, size_t n);
 
     /*
-     * One query head against cached keys and values, online over cache
-     * blocks:  out[dv] = sum over p of softmax_p(scale * q . k[p]) * v[p].
-     * See cf_attn below.
+     * Query heads against cached keys and values:  out[dv] = sum over p of
+     * softmax_p(scale * q . k[p]) * v[p]. See cf_attn below.
      */
     void (*attend)(const struct cf_attn *a);
 } cf_kernels;
@@ -88,27 +87,51 @@ typedef struct cf_kernels {
 /* Blocks of a key/value cache hold this many positions. */
 enum { CF_KV_BLOCK = 32 };
 
+/* Rows of queries at most in one call of attend. */
+enum { CF_ATTN_ROWS = 4 };
+
 /*
  * Attention of the query heads that share one key/value head, at one
- * position.  Keys and values of that head lie in blocks:
- *   k_block[b] -> [CF_KV_BLOCK, head_size]    positions b*32 .. b*32+31
- *   v_block[b] -> [CF_KV_BLOCK, head_size_v]
- * of float (is_f16 false) or half (true).  Positions first..last (inclusive)
- * are attended to.  soft_cap 0 means none; else s = cap * tanh(s / cap)
- * before the softmax.
+ * position or at a few that follow each other.  Keys and values of that head
+ * lie in blocks: k_block[b] -> [CF_KV_BLOCK, head_size]    positions b*32 ..
+ * b*32+31 v_block[b] -> [CF_KV_BLOCK, head_size_v] of float (is_f16 false) or
+ * half (true).  Positions first..last (inclusive) are attended to.  Row i of
+ * n_row sees i positions more, and none that is `window` or more before its own
+ * last one.  soft_cap 0 means none; else s = cap * tanh(s / cap) before the
+ * softmax.
  */
 typedef struct cf_attn {
     float *out;     /* [n_q, head_size_v], stride out_stride floats */
     const float *q; /* [n_q, head_size], stride q_stride floats */
     size_t n_q, q_stride, out_stride;
+    size_t n_row;          /* 1..CF_ATTN_ROWS; 0 is 1 */
+    size_t q_row, out_row; /* floats from a row's queries, outputs to the
+                              next row's; not read for one row */
+    uint32_t window;       /* 0 means none */
     const void *const *k_block;
     const void *const *v_block;
     uint32_t first, last;
     uint32_t head_size, head_size_v;
     bool is_f16;
     float scale, soft_cap;
-    float *scratch; /* CF_ATTN_SCRATCH(n_q, last - first + 1) floats */
+    float *scratch; /* CF_ATTN_SCRATCH(n_q * n_row, positions from `first` to
+                       the last row's last) floats */
 } cf_attn;
+
+/* Row i alone. */
+static inline cf_attn cf_attn_row(const cf_attn *a, size_t i)
+{
+    cf_attn one = *a;
+    one.n_row = 1;
+    one.q += i * a->q_row;
+    one.out += i * a->out_row;
+    one.last += (uint32_t)i;
+    if (a->window != 0 && one.last >= a->window &&
+        one.last - a->window + 1 > a->first) {
+        one.first = one.last - a->window + 1;
+    }
+    return one;
+}
 
 #define CF_ATTN_SCRATCH(n_q, n_pos) ((size_t)(n_q) * ((size_t)(n_pos) + 16))
 

@@ -195,19 +195,18 @@ INLINE void dot_keys(float *const s[2], const float *const q[2],
     }
 }
 
-/* Scores of n_h heads against every position; what lies beyond the last one
- * in a group of POS is that position again. */
+/* Scores of n_h heads against the positions from p0 to p1 of one cache block;
+ * what lies beyond the last one in a group of POS is that position again. */
 INLINE void score(const cf_attn *a, float *const s[2], const float *const q[2],
-                  bool is_f16, int n_h)
+                  size_t p0, size_t p1, bool is_f16, int n_h)
 {
-    size_t n = (size_t)a->last - a->first + 1;
-    for (size_t i = 0; i < n; i += POS) {
+    for (size_t p = p0; p <= p1; p += POS) {
         const void *k[POS];
         for (size_t j = 0; j < POS; j++) {
-            size_t p = a->first + (i + j < n ? i + j : n - 1);
-            k[j] = cached_row(a->k_block, p, a->head_size, is_f16);
+            k[j] = cached_row(a->k_block, p + j < p1 ? p + j : p1, a->head_size,
+                              is_f16);
         }
-        float *to[2] = {s[0] + i, s[1] + i};
+        float *to[2] = {s[0] + (p - a->first), s[1] + (p - a->first)};
         dot_keys(to, q, k, a->head_size, is_f16, n_h);
     }
 }
@@ -241,23 +240,28 @@ static float soften(const cf_attn *a, float *s, size_t n)
     return _mm512_reduce_add_ps(total);
 }
 
-/* out[h] = sum over positions of s[h] * v, times inv[h], for n_d vectors of
- * dimensions from c0 on. */
+/* out[h] += sum over positions p0..p1 of s[h] * v, for n_d vectors of
+ * dimensions from c0 on.  The first position seen starts from 0, and after
+ * the last one the sum is multiplied by inv[h]. */
 INLINE void mix_values(const cf_attn *a, float *const out[2],
-                       const float *const s[2], const float inv[2], size_t c0,
-                       bool is_f16, int n_h, int n_d)
+                       const float *const s[2], const float inv[2], size_t p0,
+                       size_t p1, size_t c0, bool is_f16, int n_h, int n_d)
 {
-    size_t n = (size_t)a->last - a->first + 1, size = a->head_size_v;
+    size_t size = a->head_size_v;
     __m512 acc[2][DIMS];
     __mmask16 m[DIMS];
 #pragma GCC unroll 8
     for (int d = 0; d < n_d; d++) {
-        acc[0][d] = acc[1][d] = _mm512_setzero_ps();
-        m[d] = lanes(c0 + 16 * (size_t)d, size);
+        size_t c = c0 + 16 * (size_t)d;
+        m[d] = lanes(c, size);
+        __mmask16 old = p0 == a->first ? 0 : m[d];
+        acc[0][d] = _mm512_maskz_loadu_ps(old, out[0] + c);
+        acc[1][d] = _mm512_maskz_loadu_ps(old, out[n_h - 1] + c);
     }
-    for (size_t i = 0; i < n; i++) {
-        const void *v = cached_row(a->v_block, a->first + i, size, is_f16);
-        __m512 s0 = _mm512_set1_ps(s[0][i]), s1 = _mm512_set1_ps(s[n_h - 1][i]);
+    for (size_t p = p0; p <= p1; p++) {
+        const void *v = cached_row(a->v_block, p, size, is_f16);
+        __m512 s0 = _mm512_set1_ps(s[0][p - a->first]);
+        __m512 s1 = _mm512_set1_ps(s[n_h - 1][p - a->first]);
 #pragma GCC unroll 8
         for (int d = 0; d < n_d; d++) {
             __m512 x = cached(v, c0 + 16 * (size_t)d, m[d], is_f16);
@@ -268,7 +272,7 @@ INLINE void mix_values(const cf_attn *a, float *const out[2],
         }
     }
     for (int h = 0; h < n_h; h++) {
-        __m512 scale = _mm512_set1_ps(inv[h]);
+        __m512 scale = _mm512_set1_ps(p1 == a->last ? inv[h] : 1.0f);
 #pragma GCC unroll 8
         for (int d = 0; d < n_d; d++) {
             _mm512_mask_storeu_ps(out[h] + c0 + 16 * (size_t)d, m[d],
@@ -277,43 +281,89 @@ INLINE void mix_values(const cf_attn *a, float *const out[2],
     }
 }
 
-INLINE void attend_heads(const cf_attn *a, size_t h, bool is_f16, int n_h)
+/* One row's heads h and, where n_h is 2, h + 1. */
+typedef struct head_pair {
+    cf_attn a;
+    const float *q[2];
+    float *s[2], *out[2];
+    float inv[2];
+} head_pair;
+
+/* The positions of cache block b that a row sees; false when none. */
+INLINE bool in_block(const cf_attn *a, size_t b, size_t *p0, size_t *p1)
 {
-    size_t n = (size_t)a->last - a->first + 1, last = h + (size_t)n_h - 1;
-    float *s[2] = {a->scratch + h * (n + 16), a->scratch + last * (n + 16)};
-    const float *q[2] = {a->q + h * a->q_stride, a->q + last * a->q_stride};
-    float *out[2] = {a->out + h * a->out_stride, a->out + last * a->out_stride};
-    float inv[2] = {0, 0};
-    score(a, s, q, is_f16, n_h);
-    for (int i = 0; i < n_h; i++) {
-        inv[i] = 1.0f / soften(a, s[i], n);
+    *p0 = b * CF_KV_BLOCK > a->first ? b * CF_KV_BLOCK : a->first;
+    *p1 = b * CF_KV_BLOCK + CF_KV_BLOCK - 1;
+    *p1 = *p1 < a->last ? *p1 : a->last;
+    return *p0 <= *p1;
+}
+
+/* A cache block at a time for all rows, so that it is fetched once. */
+INLINE void attend_pairs(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
+                         bool is_f16, int n_h)
+{
+    size_t p0, p1;
+    for (size_t b = b0; b <= b1; b++) {
+        for (size_t i = 0; i < n_row; i++) {
+            head_pair *t = &pairs[i];
+            if (in_block(&t->a, b, &p0, &p1)) {
+                score(&t->a, t->s, t->q, p0, p1, is_f16, n_h);
+            }
+        }
     }
-    const float *cs[2] = {s[0], s[1]};
-    size_t c = 0;
-    for (; c + 16 * DIMS <= a->head_size_v; c += 16 * DIMS) {
-        mix_values(a, out, cs, inv, c, is_f16, n_h, DIMS);
+    for (size_t i = 0; i < n_row; i++) {
+        head_pair *t = &pairs[i];
+        for (int h = 0; h < n_h; h++) {
+            size_t n = (size_t)t->a.last - t->a.first + 1;
+            t->inv[h] = 1.0f / soften(&t->a, t->s[h], n);
+        }
     }
-    for (; c < a->head_size_v; c += 16) {
-        mix_values(a, out, cs, inv, c, is_f16, n_h, 1);
+    for (size_t b = b0; b <= b1; b++) {
+        for (size_t i = 0; i < n_row; i++) {
+            head_pair *t = &pairs[i];
+            const float *s[2] = {t->s[0], t->s[1]};
+            size_t c = 0, size = t->a.head_size_v;
+            if (!in_block(&t->a, b, &p0, &p1)) {
+                continue;
+            }
+            for (; c + 16 * DIMS <= size; c += 16 * DIMS) {
+                mix_values(&t->a, t->out, s, t->inv, p0, p1, c, is_f16, n_h,
+                           DIMS);
+            }
+            for (; c < size; c += 16) {
+                mix_values(&t->a, t->out, s, t->inv, p0, p1, c, is_f16, n_h, 1);
+            }
+        }
     }
 }
 
 static void vec_attend(const cf_attn *a)
 {
-    assert(a->first <= a->last);
-    size_t h = 0;
-    for (; h + 2 <= a->n_q; h += 2) {
-        if (a->is_f16) {
-            attend_heads(a, h, true, 2);
-        } else {
-            attend_heads(a, h, false, 2);
+    size_t n_row = a->n_row > 0 ? a->n_row : 1;
+    size_t end = a->last + n_row - 1, step = end - a->first + 1 + 16;
+    assert(a->first <= a->last && n_row <= CF_ATTN_ROWS);
+    for (size_t h = 0; h < a->n_q; h += 2) {
+        head_pair pairs[CF_ATTN_ROWS];
+        int n_h = h + 1 < a->n_q ? 2 : 1;
+        for (size_t i = 0; i < n_row; i++) {
+            head_pair *t = &pairs[i];
+            t->a = cf_attn_row(a, i);
+            for (size_t j = 0; j < 2; j++) {
+                size_t head = h + (n_h == 2 ? j : 0);
+                t->q[j] = t->a.q + head * a->q_stride;
+                t->out[j] = t->a.out + head * a->out_stride;
+                t->s[j] = a->scratch + (i * a->n_q + head) * step;
+            }
         }
-    }
-    if (h < a->n_q) {
-        if (a->is_f16) {
-            attend_heads(a, h, true, 1);
+        size_t b0 = a->first / CF_KV_BLOCK, b1 = end / CF_KV_BLOCK;
+        if (a->is_f16 && n_h == 2) {
+            attend_pairs(pairs, n_row, b0, b1, true, 2);
+        } else if (a->is_f16) {
+            attend_pairs(pairs, n_row, b0, b1, true, 1);
+        } else if (n_h == 2) {
+            attend_pairs(pairs, n_row, b0, b1, false, 2);
         } else {
-            attend_heads(a, h, false, 1);
+            attend_pairs(pairs, n_row, b0, b1, false, 1);
         }
     }
 }

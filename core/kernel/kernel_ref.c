@@ -177,9 +177,13 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out)
 
 static void ref_attend(const cf_attn *a)
 {
-    assert(a->first <= a->last);
-    for (size_t h = 0; h < a->n_q; h++) {
-        ref_attend_one(a, a->q + h * a->q_stride, a->out + h * a->out_stride);
+    assert(a->first <= a->last && a->n_row <= CF_ATTN_ROWS);
+    for (size_t i = 0; i < a->n_row || i == 0; i++) {
+        cf_attn row = cf_attn_row(a, i);
+        for (size_t h = 0; h < a->n_q; h++) {
+            ref_attend_one(&row, row.q + h * a->q_stride,
+                           row.out + h * a->out_stride);
+        }
     }
 }
 

@@ -498,6 +498,14 @@ static void attn_fill(cf_rand *r, attn_case *c)
     }
 }
 
+static void attn_free(attn_case *c)
+{
+    for (size_t b = 0; b < 8; b++) {
+        cf_free(c->k_data[b]);
+        cf_free(c->v_data[b]);
+    }
+}
+
 static void test_attend__like_the_reference(void **state)
 {
     (void)state;
@@ -524,10 +532,52 @@ static void test_attend__like_the_reference(void **state)
                 k->attend(&one);
             }
             assert_memory_equal(c.out, want, n * sizeof *want);
-            for (size_t b = 0; b < 8; b++) {
-                cf_free(c.k_data[b]);
-                cf_free(c.v_data[b]);
+            attn_free(&c);
+        }
+    }
+}
+
+/* Rows together give the bits of each row alone, window or not. */
+static void test_attend__rows(void **state)
+{
+    (void)state;
+    cf_rand r = {7};
+    static attn_case c;
+    static float q[CF_ATTN_ROWS * 6 * 160], out[CF_ATTN_ROWS * 6 * 160];
+    static float scratch[CF_ATTN_SCRATCH(6 * CF_ATTN_ROWS, 256)];
+    for (size_t s = 0; s < N_SETS; s++) {
+        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+        for (int i = 0; k && i < 60; i++) {
+            attn_fill(&r, &c);
+            cf_attn all = c.a;
+            all.n_row = 1 + cf_rand_below(&r, CF_ATTN_ROWS);
+            all.last = (uint32_t)cf_rand_below(&r, 257 - all.n_row);
+            all.window = i % 2 ? 1 + (uint32_t)cf_rand_below(&r, 60) : 0;
+            all.first = all.window && all.last >= all.window
+                            ? all.last - all.window + 1
+                            : 0;
+            all.q_row = all.n_q * all.head_size;
+            all.out_row = all.n_q * all.head_size_v;
+            all.q = q;
+            all.out = out;
+            all.scratch = scratch;
+            for (size_t j = 0; j < all.n_row * all.q_row; j++) {
+                q[j] = cf_rand_float(&r) * 2;
             }
+            memset(out, 0xFF, sizeof out);
+            k->attend(&all);
+            for (size_t row = 0; row < all.n_row; row++) {
+                cf_attn one = c.a;
+                one.q = q + row * all.q_row;
+                one.last = all.last + (uint32_t)row;
+                one.first = all.window && one.last >= all.window
+                                ? one.last - all.window + 1
+                                : 0;
+                k->attend(&one);
+                assert_memory_equal(c.out, out + row * all.out_row,
+                                    all.out_row * sizeof *out);
+            }
+            attn_free(&c);
         }
     }
 }
@@ -594,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_elementwise__like_the_reference),
         cmocka_unit_test(test_convert__like_the_reference),
         cmocka_unit_test(test_attend__like_the_reference),
+        cmocka_unit_test(test_attend__rows),
         cmocka_unit_test(test_attend__average_of_equals),
         cmocka_unit_test(test_pick__names),
     };
