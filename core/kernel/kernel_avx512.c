@@ -123,23 +123,31 @@ static void vec_f16_to_f32(float *out, const uint16_t *x, size_t n)
 
 /* ---- attention ----------------------------------------------------------- */
 
-enum { POS = 8, DIMS = 8 }; /* positions, and vectors of dimensions, at once */
+enum {
+    POS = 8,       /* positions at once */
+    DIMS = 8,      /* vectors of dimensions at once */
+    WIDE_MAX = 256 /* the largest head whose halves are widened once a block */
+};
 
-/* 16 dimensions from c of a cached row. */
-INLINE __m512 cached(const void *row, size_t c, __mmask16 m, bool is_f16)
+/* 16 dimensions from c of a cached row; all of them where full, since a mask
+ * costs an operation. */
+INLINE __m512 cached(const void *row, size_t c, __mmask16 m, bool is_f16,
+                     bool full)
 {
+    const uint16_t *h = (const uint16_t *)row + c;
+    const float *f = (const float *)row + c;
     if (is_f16) {
-        return _mm512_cvtph_ps(
-            _mm256_maskz_loadu_epi16(m, (const uint16_t *)row + c));
+        return _mm512_cvtph_ps(full ? _mm256_loadu_si256((const __m256i *)h)
+                                    : _mm256_maskz_loadu_epi16(m, h));
     }
-    return _mm512_maskz_loadu_ps(m, (const float *)row + c);
+    return full ? _mm512_loadu_ps(f) : _mm512_maskz_loadu_ps(m, f);
 }
 
-INLINE const void *cached_row(const void *const *block, size_t p, size_t size,
+/* The vector of position p in its cache block. */
+INLINE const void *cached_row(const void *block, size_t p, size_t size,
                               bool is_f16)
 {
-    return (const char *)block[p / CF_KV_BLOCK] +
-           p % CF_KV_BLOCK * size * (is_f16 ? 2 : 4);
+    return (const char *)block + p % CF_KV_BLOCK * size * (is_f16 ? 2 : 4);
 }
 
 /* Lane i of the result is the sum of the lanes of v[i]. */
@@ -166,28 +174,39 @@ INLINE __m256 sums_of_8(const __m512 v[8])
     return _mm512_castps512_ps256(_mm512_shuffle_f32x4(c, c, 0x88));
 }
 
-/* s[h][i] = q[h] . k[p + i] for POS positions and n_h heads. */
+/* acc[h][i] += q[h] . k[i] in 16 dimensions from c. */
+INLINE void dot_keys_16(__m512 acc[2][POS], const float *const q[2],
+                        const void *const k[POS], size_t c, __mmask16 m,
+                        bool is_f16, bool full, int n_h)
+{
+    __m512 q0 = _mm512_maskz_loadu_ps(m, q[0] + c);
+    __m512 q1 = _mm512_maskz_loadu_ps(m, q[n_h - 1] + c);
+#pragma GCC unroll 8
+    for (int i = 0; i < POS; i++) {
+        __m512 v = cached(k[i], c, m, is_f16, full);
+        acc[0][i] = _mm512_fmadd_ps(q0, v, acc[0][i]);
+        if (n_h == 2) {
+            acc[1][i] = _mm512_fmadd_ps(q1, v, acc[1][i]);
+        }
+    }
+}
+
+/* s[h][i] = q[h] . k[i] for POS positions and n_h heads. */
 INLINE void dot_keys(float *const s[2], const float *const q[2],
                      const void *const k[POS], size_t size, bool is_f16,
                      int n_h)
 {
     __m512 acc[2][POS];
+    size_t c = 0;
 #pragma GCC unroll 8
     for (int i = 0; i < POS; i++) {
         acc[0][i] = acc[1][i] = _mm512_setzero_ps();
     }
-    for (size_t c = 0; c < size; c += 16) {
-        __mmask16 m = lanes(c, size);
-        __m512 q0 = _mm512_maskz_loadu_ps(m, q[0] + c);
-        __m512 q1 = _mm512_maskz_loadu_ps(m, q[n_h - 1] + c);
-#pragma GCC unroll 8
-        for (int i = 0; i < POS; i++) {
-            __m512 v = cached(k[i], c, m, is_f16);
-            acc[0][i] = _mm512_fmadd_ps(q0, v, acc[0][i]);
-            if (n_h == 2) {
-                acc[1][i] = _mm512_fmadd_ps(q1, v, acc[1][i]);
-            }
-        }
+    for (; c + 16 <= size; c += 16) {
+        dot_keys_16(acc, q, k, c, 0xFFFF, is_f16, true, n_h);
+    }
+    if (c < size) {
+        dot_keys_16(acc, q, k, c, lanes(c, size), is_f16, false, n_h);
     }
     _mm256_storeu_ps(s[0], sums_of_8(acc[0]));
     if (n_h == 2) {
@@ -197,13 +216,14 @@ INLINE void dot_keys(float *const s[2], const float *const q[2],
 
 /* Scores of n_h heads against the positions from p0 to p1 of one cache block;
  * what lies beyond the last one in a group of POS is that position again. */
-INLINE void score(const cf_attn *a, float *const s[2], const float *const q[2],
-                  size_t p0, size_t p1, bool is_f16, int n_h)
+INLINE void score(const cf_attn *a, const void *block, float *const s[2],
+                  const float *const q[2], size_t p0, size_t p1, bool is_f16,
+                  int n_h)
 {
     for (size_t p = p0; p <= p1; p += POS) {
         const void *k[POS];
         for (size_t j = 0; j < POS; j++) {
-            k[j] = cached_row(a->k_block, p + j < p1 ? p + j : p1, a->head_size,
+            k[j] = cached_row(block, p + j < p1 ? p + j : p1, a->head_size,
                               is_f16);
         }
         float *to[2] = {s[0] + (p - a->first), s[1] + (p - a->first)};
@@ -243,7 +263,7 @@ static float soften(const cf_attn *a, float *s, size_t n)
 /* out[h] += sum over positions p0..p1 of s[h] * v, for n_d vectors of
  * dimensions from c0 on.  The first position seen starts from 0, and after
  * the last one the sum is multiplied by inv[h]. */
-INLINE void mix_values(const cf_attn *a, float *const out[2],
+INLINE void mix_values(const cf_attn *a, const void *block, float *const out[2],
                        const float *const s[2], const float inv[2], size_t p0,
                        size_t p1, size_t c0, bool is_f16, int n_h, int n_d)
 {
@@ -259,12 +279,13 @@ INLINE void mix_values(const cf_attn *a, float *const out[2],
         acc[1][d] = _mm512_maskz_loadu_ps(old, out[n_h - 1] + c);
     }
     for (size_t p = p0; p <= p1; p++) {
-        const void *v = cached_row(a->v_block, p, size, is_f16);
+        const void *v = cached_row(block, p, size, is_f16);
         __m512 s0 = _mm512_set1_ps(s[0][p - a->first]);
         __m512 s1 = _mm512_set1_ps(s[n_h - 1][p - a->first]);
 #pragma GCC unroll 8
         for (int d = 0; d < n_d; d++) {
-            __m512 x = cached(v, c0 + 16 * (size_t)d, m[d], is_f16);
+            __m512 x =
+                cached(v, c0 + 16 * (size_t)d, m[d], is_f16, n_d == DIMS);
             acc[0][d] = _mm512_fmadd_ps(s0, x, acc[0][d]);
             if (n_h == 2) {
                 acc[1][d] = _mm512_fmadd_ps(s1, x, acc[1][d]);
@@ -298,16 +319,32 @@ INLINE bool in_block(const cf_attn *a, size_t b, size_t *p0, size_t *p1)
     return *p0 <= *p1;
 }
 
-/* A cache block at a time for all rows, so that it is fetched once. */
-INLINE void attend_pairs(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
-                         bool is_f16, int n_h)
+/* Keys or values of a cache block as floats, those up to `end`. */
+static const void *widen(float *out, const void *block, size_t b, size_t end,
+                         size_t size)
 {
-    size_t p0, p1;
+    size_t n = end - b * CF_KV_BLOCK + 1;
+    vec_f16_to_f32(out, block, (n < CF_KV_BLOCK ? n : CF_KV_BLOCK) * size);
+    return out;
+}
+
+/* A cache block at a time for all rows, so that it is fetched once; wide:
+ * halves are made floats once, too. */
+INLINE void attend_pairs(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
+                         bool is_f16, bool wide, int n_h)
+{
+    size_t p0, p1, end = pairs[n_row - 1].a.last;
+    alignas(64) float floats[WIDE_MAX * CF_KV_BLOCK];
+    const void *block;
     for (size_t b = b0; b <= b1; b++) {
+        block = pairs[0].a.k_block[b];
+        if (wide) {
+            block = widen(floats, block, b, end, pairs[0].a.head_size);
+        }
         for (size_t i = 0; i < n_row; i++) {
             head_pair *t = &pairs[i];
             if (in_block(&t->a, b, &p0, &p1)) {
-                score(&t->a, t->s, t->q, p0, p1, is_f16, n_h);
+                score(&t->a, block, t->s, t->q, p0, p1, is_f16 && !wide, n_h);
             }
         }
     }
@@ -319,6 +356,10 @@ INLINE void attend_pairs(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
         }
     }
     for (size_t b = b0; b <= b1; b++) {
+        block = pairs[0].a.v_block[b];
+        if (wide) {
+            block = widen(floats, block, b, end, pairs[0].a.head_size_v);
+        }
         for (size_t i = 0; i < n_row; i++) {
             head_pair *t = &pairs[i];
             const float *s[2] = {t->s[0], t->s[1]};
@@ -327,13 +368,32 @@ INLINE void attend_pairs(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
                 continue;
             }
             for (; c + 16 * DIMS <= size; c += 16 * DIMS) {
-                mix_values(&t->a, t->out, s, t->inv, p0, p1, c, is_f16, n_h,
-                           DIMS);
+                mix_values(&t->a, block, t->out, s, t->inv, p0, p1, c,
+                           is_f16 && !wide, n_h, DIMS);
             }
             for (; c < size; c += 16) {
-                mix_values(&t->a, t->out, s, t->inv, p0, p1, c, is_f16, n_h, 1);
+                mix_values(&t->a, block, t->out, s, t->inv, p0, p1, c,
+                           is_f16 && !wide, n_h, 1);
             }
         }
+    }
+}
+
+static void attend_kind(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
+                        bool is_f16, bool wide, int n_h)
+{
+    if (wide && n_h == 2) {
+        attend_pairs(pairs, n_row, b0, b1, true, true, 2);
+    } else if (wide) {
+        attend_pairs(pairs, n_row, b0, b1, true, true, 1);
+    } else if (is_f16 && n_h == 2) {
+        attend_pairs(pairs, n_row, b0, b1, true, false, 2);
+    } else if (is_f16) {
+        attend_pairs(pairs, n_row, b0, b1, true, false, 1);
+    } else if (n_h == 2) {
+        attend_pairs(pairs, n_row, b0, b1, false, false, 2);
+    } else {
+        attend_pairs(pairs, n_row, b0, b1, false, false, 1);
     }
 }
 
@@ -356,15 +416,9 @@ static void vec_attend(const cf_attn *a)
             }
         }
         size_t b0 = a->first / CF_KV_BLOCK, b1 = end / CF_KV_BLOCK;
-        if (a->is_f16 && n_h == 2) {
-            attend_pairs(pairs, n_row, b0, b1, true, 2);
-        } else if (a->is_f16) {
-            attend_pairs(pairs, n_row, b0, b1, true, 1);
-        } else if (n_h == 2) {
-            attend_pairs(pairs, n_row, b0, b1, false, 2);
-        } else {
-            attend_pairs(pairs, n_row, b0, b1, false, 1);
-        }
+        bool wide = a->is_f16 && n_row > 1 && a->head_size <= WIDE_MAX &&
+                    a->head_size_v <= WIDE_MAX;
+        attend_kind(pairs, n_row, b0, b1, a->is_f16, wide, n_h);
     }
 }
 
