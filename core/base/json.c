@@ -21,7 +21,9 @@ cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
         *out = v;
         return CF_OK;
     }
-    if (json_error_code(&why) == json_error_out_of_memory) {
+    /* Where an allocation fails, jansson mostly leaves no text at all. */
+    if (json_error_code(&why) == json_error_out_of_memory ||
+        why.text[0] == '\0') {
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     return cf_fail_line(err, CF_EFORMAT,

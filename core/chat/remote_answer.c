@@ -326,14 +326,7 @@ static bool read_arguments(cf_tool_call *call, cf_buf *text, cf_arena *arena,
     if (ok) {
         copy = cf_arena_strndup(arena, cf_buf_cstr(&e.json), e.json.n);
         call->arguments = cf_str_make(copy, e.json.n);
-        size_t flags = JSON_ALLOW_NUL | JSON_DECODE_ANY;
-        json_t *v =
-            copy != NULL ? json_loadb(copy, e.json.n, flags, NULL) : NULL;
-        if (v == NULL && copy != NULL && e.has_bigint) {
-            v = json_loadb(copy, e.json.n, flags | JSON_DECODE_INT_AS_REAL,
-                           NULL);
-        }
-        call->json = v;
+        call->json = copy != NULL ? cf_tool__tree(call->arguments) : NULL;
         call->spans = e.spans;
         call->n_spans = e.n_spans;
         call->len = call->args_len = text->n;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/chat/backend_impl.h"
+#include "core/chat/tool_emit.h"
 
 static void send_text(cf_chat__reply *r, cf_chat_event_kind kind, cf_str text)
 {
@@ -242,8 +243,7 @@ static json_t *text_json(const char *p, size_t n)
     cf_buf quoted = CF_BUF_INIT;
     cf_json_write_str(&quoted, cf_str_make(p, n));
     if (!quoted.failed) {
-        v = json_loadb(quoted.p, quoted.n, JSON_DECODE_ANY | JSON_ALLOW_NUL,
-                       NULL);
+        v = cf_tool__tree(cf_str_make(quoted.p, quoted.n));
     }
     cf_buf_deinit(&quoted);
     return v;

@@ -4,7 +4,6 @@
  */
 #include "core/chat/tool_emit.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,14 +244,6 @@ void cf_tool__members_deinit(cf_tool__members *m)
     memset(m, 0, sizeof *m);
 }
 
-/* Whether a run of decimal digits is over what 64 bits hold. */
-static bool is_big(const char *digits)
-{
-    errno = 0;
-    (void)strtoll(digits, NULL, 10);
-    return errno == ERANGE;
-}
-
 bool cf_tool__number(cf_tool__emit *e, const char *p, size_t n, bool is_real)
 {
     if (is_real) {
@@ -288,12 +279,7 @@ bool cf_tool__number(cf_tool__emit *e, const char *p, size_t n, bool is_real)
     if (is_negative && !(n == 1 && p[0] == '0')) {
         cf_buf_addc(&e->json, '-');
     }
-    size_t off = e->json.n;
     cf_buf_add(&e->json, p, n);
-    if (n >= 19 && !e->json.failed) {
-        e->has_bigint =
-            e->has_bigint || is_big(e->json.p + off - (is_negative ? 1 : 0));
-    }
     return true;
 }
 

@@ -50,8 +50,7 @@ typedef struct cf_tool__emit {
     size_t n_notes, cap_notes;
 
     unsigned depth;
-    unsigned quiet;  /* > 0: record no spans */
-    bool has_bigint; /* an integer over 64 bits was written */
+    unsigned quiet; /* > 0: record no spans */
     bool oom;
     bool not_calls; /* well-formed, but nothing that looks like a call */
     size_t err_off;
@@ -129,6 +128,10 @@ static inline bool cf_tool__is_name(char c)
 {
     return cf_tool__is_name_start(c) || cf_tool__is_digit(c);
 }
+
+/* A tree of the canonical text that the grammars write; integers over 64 bits
+ * become doubles.  NULL when memory ran out. */
+json_t *cf_tool__tree(cf_str text);
 
 /* ---- the grammars -------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ typedef struct writer {
     const char *p;      /* canonical JSON text, NUL behind it */
     bool upper_types;   /* declarations of FC: "type" values in upper case */
     const char *cannot; /* why the syntax cannot express it */
+    bool oom;
     cf_buf str;
 } writer;
 
@@ -35,7 +36,7 @@ static void read_string(writer *w)
     (void)cf_tool__json_string(&e);
     cf_buf_reset(&w->str);
     cf_buf_add(&w->str, e.str.p, e.str.n);
-    w->str.failed = w->str.failed || e.str.failed;
+    w->oom = w->oom || w->str.failed || e.str.failed;
     w->p += e.at;
     cf_tool__emit_deinit(&e);
 }
@@ -192,6 +193,9 @@ static cf_status canonical(cf_buf *out, cf_str json, bool object, cf_error *err)
 static cf_status finish(writer *w, cf_status st, cf_error *err)
 {
     cf_buf_deinit(&w->str);
+    if (st == CF_OK && w->oom) {
+        st = cf_fail(err, CF_ENOMEM, "out of memory for a string");
+    }
     if (st == CF_OK && w->cannot != NULL) {
         st = cf_fail(err, CF_EUNSUPPORTED, "%s", w->cannot);
     }

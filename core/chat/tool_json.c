@@ -358,7 +358,6 @@ static bool arguments_from_string(cf_tool__emit *e, call_parts *parts)
     ok = ok && inner.at == inner.end;
     if (ok) {
         cf_buf_add(&e->json, inner.json.p, inner.json.n);
-        e->has_bigint = e->has_bigint || inner.has_bigint;
         cf_tool__note_add(e, parts->call.args_off,
                           "arguments are a string that holds JSON");
     } else if (inner.oom) {

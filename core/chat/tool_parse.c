@@ -326,21 +326,6 @@ static bool find_plain_end(const cf_tool_parser *p, size_t *body_end,
 
 /* ---- the body of a block ------------------------------------------------- */
 
-/* The arguments as a tree; integers over 64 bits become doubles. */
-static json_t *read_tree(cf_tool_parser *p, cf_str text, bool has_bigint)
-{
-    json_error_t why;
-    size_t flags = JSON_ALLOW_NUL | JSON_DECODE_ANY;
-    json_t *v = json_loadb(text.p, text.n, flags, &why);
-    if (v == NULL && has_bigint) {
-        v = json_loadb(text.p, text.n, flags | JSON_DECODE_INT_AS_REAL, &why);
-    }
-    if (v == NULL) {
-        p->failed = CF_ENOMEM;
-    }
-    return v;
-}
-
 static bool take_calls(cf_tool_parser *p, cf_tool__emit *e)
 {
     for (size_t i = 0; i < e->n_calls; i++) {
@@ -351,8 +336,9 @@ static bool take_calls(cf_tool_parser *p, cf_tool__emit *e)
             return false;
         }
         p->calls = v;
-        json_t *tree = read_tree(p, from->arguments, e->has_bigint);
+        json_t *tree = cf_tool__tree(from->arguments);
         if (tree == NULL) {
+            p->failed = CF_ENOMEM;
             return false;
         }
         v[p->n_calls] = (cf_tool_call){

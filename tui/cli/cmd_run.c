@@ -39,6 +39,7 @@ typedef struct run {
     cf_str stop[CF_OPT_LIST_MAX];
     cf_sampling sampler;
     bool is_terminal, in_thinking;
+    bool has_fault; /* the engine failed, not an input */
     cf_buf scratch;
 } run;
 
@@ -243,6 +244,8 @@ static void json_event(cf_buf *b, const cf_chat_event *ev)
 static void on_event(const cf_chat_event *ev, void *ud)
 {
     run *r = ud;
+    r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP &&
+                                    ev->stop.reason == CF_STOP_ERROR);
     if (r->cli->is_json) {
         cf_buf b = CF_BUF_INIT;
         json_event(&b, ev);
@@ -507,12 +510,10 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
 }
 
 /* A failure of the engine, not of an input, ends with its own status. */
-static int exit_status(const run *r, cf_status st, const cf_error *err)
+static int exit_status(const run *r, const cf_error *err)
 {
     int status = cf_cli_fail(r->cli, err);
-    bool had_engine = r->conv != NULL;
-    return had_engine && st != CF_ECANCELLED && st != CF_EINVAL ? CF_EXIT_ENGINE
-                                                                : status;
+    return r->has_fault ? CF_EXIT_ENGINE : status;
 }
 
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
@@ -571,7 +572,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     }
     cf_error err = {0};
     cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);
-    int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, st, &err);
+    int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, &err);
     cf_keep_close(r.keep);
     cf_conversation_free(r.conv);
     cf_cli_close_backend(&r.engine);
