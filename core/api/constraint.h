@@ -1,8 +1,9 @@
 /*
  * constraint.h - what may come next, as a mask over the vocabulary.
  *
- * A grammar is compiled from a JSON Schema, a regular expression or a choice
- * list; it is over bytes and knows no vocabulary.  A vocab holds a tokenizer's
+ * A grammar is compiled from a JSON Schema, tool declarations, a regular
+ * expression, a choice list or grammar text; it is over bytes and knows no
+ * vocabulary.  A vocab holds a tokenizer's
  * pieces as a trie.  A constraint is one position in a grammar: it advances by
  * bytes or tokens, can be copied and rolled back, and says which tokens are
  * allowed.
@@ -18,6 +19,7 @@
 #define CF_CORE_API_CONSTRAINT_H
 
 #include "core/api/tokenizer.h"
+#include "core/api/tool.h"
 #include "core/base/json.h"
 
 typedef struct cf_grammar cf_grammar;
@@ -71,6 +73,40 @@ CF_MUST_USE cf_status cf_grammar_from_choices(cf_grammar **out,
                                               const cf_str *choices, size_t n,
                                               const cf_grammar_options *opts,
                                               cf_error *err);
+
+/* Grammar notation (docs/constraints.md); errors carry line and column. */
+CF_MUST_USE cf_status cf_grammar_from_text(cf_grammar **out, cf_str text,
+                                           const cf_grammar_options *opts,
+                                           cf_error *err);
+
+/* What a reply with tools may be.  C: one or more valid calls in the family's
+ * syntax; T: text without the stop phrase. */
+typedef enum cf_tool_mode {
+    CF_TOOLS_ONLY = 0,  /* prefix C suffix */
+    CF_TOOLS_TEXT_AND,  /* T, or B C suffix, or T A B C suffix */
+    CF_TOOLS_TEXT_UNTIL /* T stop_phrase C suffix */
+} cf_tool_mode;
+
+typedef struct cf_tool_constraint {
+    cf_tool_family family;
+    const cf_tool_set *tools;
+    cf_tool_mode mode;
+    bool has_fences; /* the three phrases below are used as given; otherwise
+                        the family's own call fences are */
+    cf_str prefix;   /* P of CF_TOOLS_ONLY, B of CF_TOOLS_TEXT_AND, the stop
+                        phrase of CF_TOOLS_TEXT_UNTIL */
+    cf_str before;   /* A of CF_TOOLS_TEXT_AND */
+    cf_str suffix;   /* S */
+    bool seed_order; /* required parameters first in the order of "required",
+                        as the seed systems do; otherwise any order */
+} cf_tool_constraint;
+
+/* CF_EINVAL for a family without calls or no tools where calls are mandatory,
+ * otherwise as cf_grammar_from_schema(). */
+CF_MUST_USE cf_status cf_grammar_from_tools(cf_grammar **out,
+                                            const cf_tool_constraint *spec,
+                                            const cf_grammar_options *opts,
+                                            cf_error *err);
 
 void cf_grammar_free(cf_grammar *grammar);
 

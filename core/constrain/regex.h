@@ -106,10 +106,12 @@ bool cf_rx_list(cf_rx_pool *rx, cf_rx a, size_t max,
                 void (*fn)(void *ud, cf_str text), void *ud);
 
 typedef enum cf_spelling {
-    CF_SPELL_RAW,  /* UTF-8 as it is */
-    CF_SPELL_JSON, /* as the inside of a JSON string, with the escapes that
-                      must be and every short form */
-    CF_SPELL_KEY   /* the same, one spelling a character */
+    CF_SPELL_RAW,     /* UTF-8 as it is */
+    CF_SPELL_JSON,    /* as the inside of a JSON string, with the escapes that
+                         must be and every short form */
+    CF_SPELL_KEY,     /* the same, one spelling a character */
+    CF_SPELL_PYTHON2, /* inside a Python string in double quotes */
+    CF_SPELL_PYTHON1  /* in single quotes */
 } cf_spelling;
 
 /* Nodes that spell the automaton's texts from node `from` to node `to`; with

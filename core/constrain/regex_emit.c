@@ -140,15 +140,29 @@ static void emit_hex(emitter *e, uint32_t from, uint8_t c, uint32_t to)
     }
 }
 
+static bool is_python(const emitter *e)
+{
+    return e->how == CF_SPELL_PYTHON1 || e->how == CF_SPELL_PYTHON2;
+}
+
+/* The quote that ends the string. */
+static uint8_t quote_of(const emitter *e)
+{
+    return e->how == CF_SPELL_PYTHON1 ? '\'' : '"';
+}
+
 static void emit_escaped(emitter *e, uint32_t *slash, uint8_t c, uint32_t to)
 {
     static const char short_of[] = "b\bf\fn\nr\rt\t";
     cf_gbuild *b = e->b;
+    if (is_python(e) && c < 0x20 && c != '\n' && c != '\r' && c != '\t') {
+        return;
+    }
     if (*slash == 0) {
         *slash = cf_g_node(b);
         cf_g_byte(b, e->from, '\\', '\\', *slash);
     }
-    if (c == '"' || c == '\\') {
+    if (c == quote_of(e) || c == '\\') {
         cf_g_byte(b, *slash, c, c, to);
         return;
     }
@@ -158,18 +172,19 @@ static void emit_escaped(emitter *e, uint32_t *slash, uint8_t c, uint32_t to)
             letter = short_of[i];
         }
     }
-    bool has_one_spelling = c == '\n' || c == '\r' || c == '\t';
-    if (letter != 0 && (e->how != CF_SPELL_KEY || has_one_spelling)) {
+    bool is_usual = c == '\n' || c == '\r' || c == '\t';
+    bool has_one_spelling = e->how == CF_SPELL_KEY || is_python(e);
+    if (letter != 0 && (!has_one_spelling || is_usual)) {
         cf_g_byte(b, *slash, (uint8_t)letter, (uint8_t)letter, to);
     }
-    if (e->how != CF_SPELL_KEY || !has_one_spelling) {
+    if (!has_one_spelling || !is_usual) {
         emit_hex(e, *slash, c, to);
     }
 }
 
 static void emit_ascii(emitter *e, uint32_t lo, uint32_t hi, uint32_t to)
 {
-    static uint32_t const special[] = {'"', '\\', 0x7F};
+    const uint32_t special[] = {quote_of(e), '\\', 0x7F};
     if (e->how == CF_SPELL_RAW) {
         cf_g_byte(e->b, e->from, (uint8_t)lo, (uint8_t)hi, to);
         return;
@@ -185,7 +200,7 @@ static void emit_ascii(emitter *e, uint32_t lo, uint32_t hi, uint32_t to)
             at = stop + 1;
         }
     }
-    if (lo <= 0x7F && hi >= 0x7F && e->how == CF_SPELL_JSON) {
+    if (lo <= 0x7F && hi >= 0x7F && e->how != CF_SPELL_KEY) {
         cf_g_byte(e->b, e->from, 0x7F, 0x7F, to);
     }
 }
@@ -203,7 +218,8 @@ static void emit_state(emitter *e, uint32_t state)
         uint32_t hi = v->hi < 0x7F ? v->hi : 0x7F;
         emit_ascii(e, v->lo, hi, e->node[v->to]);
         for (uint32_t c = v->lo; e->how != CF_SPELL_RAW && c <= hi; c++) {
-            if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F) {
+            bool is_del = c == 0x7F && !is_python(e);
+            if (c < 0x20 || c == quote_of(e) || c == '\\' || is_del) {
                 emit_escaped(e, &slash, (uint8_t)c, e->node[v->to]);
             }
         }

@@ -150,6 +150,11 @@ uint32_t cf_schema_child(cf_schema *s, uint32_t parent, const json_t *v,
     return number_of(s, v, base, path, key);
 }
 
+uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path)
+{
+    return cf_schema_ok(s) ? number_of(s, v, v, path, NULL) : 0;
+}
+
 /* ---- $ref ---------------------------------------------------------------- */
 
 static void unescape_token(char *t)

@@ -115,6 +115,14 @@ typedef struct cf_leaf {
     uint32_t rule;
 } cf_leaf;
 
+/* How values are written. */
+typedef enum cf_dialect {
+    CF_DIALECT_JSON,
+    CF_DIALECT_PYTHON,    /* None, True, 'x' or "x", {"k": v} */
+    CF_DIALECT_FC_ESCAPE, /* {k:<escape>x<escape>} */
+    CF_DIALECT_FC_QUOTE   /* {k:<|"|>x<|"|>} */
+} cf_dialect;
+
 enum { CF_SCHEMA_HASH = 256, CF_ATOMS_MAX = 400 };
 
 typedef struct cf_schema {
@@ -123,8 +131,10 @@ typedef struct cf_schema {
     cf_arena arena;
     cf_grammar_options opts;
     const json_t *root;
-    int draft;    /* 3, 4, 6, 7, 2019, 2020 */
-    bool is_tool; /* types in capitals, "nullable", "any" are understood */
+    int draft; /* 3, 4, 6, 7, 2019, 2020 */
+    cf_dialect dialect;
+    bool seed_order; /* required keys first, in their order */
+    bool is_tool;    /* types in capitals, "nullable", "any" are understood */
     cf_schema_ref *ref;
     size_t n_ref, cap_ref;
     cf_conj_info *conj;
@@ -159,6 +169,8 @@ void *cf_schema_alloc(cf_schema *s, size_t n, size_t size);
 /* The number of a schema found at parent's path + "/" + key. */
 uint32_t cf_schema_child(cf_schema *s, uint32_t parent, const json_t *v,
                          const char *key);
+/* The number of a schema that is a document of its own. */
+uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path);
 cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated);
 cf_conj cf_conj_and(cf_schema *s, cf_conj a, cf_conj b);
 /* The schema that "$ref" of `from` names; 0 on failure. */
@@ -215,5 +227,25 @@ uint32_t cf_key_rule(cf_schema *s);
 void cf_emit_free_string(cf_gbuild *b, uint32_t rule, bool is_key);
 uint32_t cf_num_rule(cf_schema *s, const cf_atom *a);
 void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
+/* The same as arguments of a call in Python: (name=value, ...). */
+void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
+                       uint32_t to);
+
+/* ---- schema_dialect.c ------------------------------------------------------
+ */
+
+/* A string constant. */
+uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text);
+/* The body of a string rule in a dialect that is not JSON. */
+void cf_dialect_string(cf_schema *s, uint32_t rule, const cf_dfa *d);
+/* The texts of `text` that the dialect can write. */
+cf_rx cf_dialect_texts(cf_schema *s, cf_rx text);
+/* "null", "true", "false". */
+const char *cf_dialect_word(const cf_schema *s, int which);
+static inline bool cf_dialect_is_fc(const cf_schema *s)
+{
+    return s->dialect == CF_DIALECT_FC_ESCAPE ||
+           s->dialect == CF_DIALECT_FC_QUOTE;
+}
 
 #endif

@@ -20,7 +20,7 @@
 uint32_t cf_emit_gap(cf_schema *s, uint32_t from)
 {
     cf_gbuild *b = s->b;
-    if (s->opts.space != CF_SPACE_FLEXIBLE) {
+    if (s->opts.space != CF_SPACE_FLEXIBLE || cf_dialect_is_fc(s)) {
         return from;
     }
     uint32_t to = cf_g_node(b);
@@ -42,7 +42,7 @@ uint32_t cf_emit_colon(cf_schema *s, uint32_t from)
     cf_gbuild *b = s->b;
     uint32_t at = cf_g_node(b);
     cf_g_byte(b, from, ':', ':', at);
-    if (s->opts.space == CF_SPACE_COMPACT) {
+    if (s->opts.space == CF_SPACE_COMPACT || cf_dialect_is_fc(s)) {
         return at;
     }
     uint32_t to = cf_g_node(b);
@@ -58,7 +58,7 @@ uint32_t cf_emit_comma(cf_schema *s, uint32_t from)
     cf_gbuild *b = s->b;
     uint32_t at = cf_g_node(b);
     cf_g_byte(b, from, ',', ',', at);
-    if (s->opts.space == CF_SPACE_PYTHON) {
+    if (s->opts.space == CF_SPACE_PYTHON && !cf_dialect_is_fc(s)) {
         uint32_t to = cf_g_node(b);
         cf_g_byte(b, at, ' ', ' ', to);
         return to;
@@ -252,7 +252,14 @@ uint32_t cf_string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
     }
     uint32_t rule = l->rule;
     uint32_t was = s->b->rule;
-    if (is_free && min == 0 && max == CF_RX_INF) {
+    if (s->dialect != CF_DIALECT_JSON) {
+        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
+        cf_dfa d;
+        cf_rx_dfa(&s->rx, cf_dialect_texts(s, cf_rx_and2(&s->rx, text, len)),
+                  &d);
+        cf_dialect_string(s, rule, &d);
+        cf_dfa_deinit(&d);
+    } else if (is_free && min == 0 && max == CF_RX_INF) {
         cf_emit_free_string(s->b, rule, false);
     } else if (is_free) {
         char name[60];
@@ -318,19 +325,6 @@ uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
 /* ---- literals -------------------------------------------------------------
  */
 
-static uint32_t emit_text(cf_schema *s, uint32_t from, cf_str text)
-{
-    cf_buf t = CF_BUF_INIT;
-    cf_json_write_str(&t, text);
-    if (t.failed) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
-    } else {
-        from = cf_g_bytes(s->b, from, t.p, t.n);
-    }
-    cf_buf_deinit(&t);
-    return from;
-}
-
 static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
 {
     cf_gbuild *b = s->b;
@@ -362,7 +356,7 @@ uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
         return from;
     }
     if (json_is_string(v)) {
-        from = emit_text(
+        from = cf_emit_text(
             s, from, cf_str_make(json_string_value(v), json_string_length(v)));
     } else if (json_is_number(v)) {
         from = emit_lit_number(s, from, v);
@@ -382,7 +376,9 @@ uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
                 from = cf_emit_comma(s, cf_emit_gap(s, from));
             }
             is_first = false;
-            from = emit_text(s, from, cf_str_make(key, len));
+            from = cf_dialect_is_fc(s)
+                       ? cf_g_bytes(b, from, key, len)
+                       : cf_emit_text(s, from, cf_str_make(key, len));
             from = cf_emit_literal(s, cf_emit_colon(s, from), child);
         }
         from = cf_g_bytes(b, is_first ? from : cf_emit_gap(s, from), "}", 1);
@@ -397,9 +393,9 @@ uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
         from = cf_g_bytes(
             b, json_array_size(v) > 0 ? cf_emit_gap(s, from) : from, "]", 1);
     } else {
-        const char *t = json_is_null(v)   ? "null"
-                        : json_is_true(v) ? "true"
-                                          : "false";
+        const char *t = cf_dialect_word(s, json_is_null(v)   ? 0
+                                           : json_is_true(v) ? 1
+                                                             : 2);
         from = cf_g_bytes(b, from, t, strlen(t));
     }
     s->depth--;
@@ -452,6 +448,16 @@ static void emit_tree(cf_schema *s, const cf_str *v, size_t n, uint32_t from,
 static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
                          uint32_t to)
 {
+    if (s->dialect != CF_DIALECT_JSON) {
+        for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
+            const json_t *t = d->v[i]->lit;
+            if (d->v[i]->kind == CF_ATOM_LIT && json_is_string(t)) {
+                cf_str text = {json_string_value(t), json_string_length(t)};
+                cf_g_jump(s->b, cf_emit_text(s, from, text), 0, to);
+            }
+        }
+        return;
+    }
     cf_str *v = cf_schema_alloc(s, d->n, sizeof *v);
     size_t n = 0;
     for (size_t i = 0; v != NULL && i < d->n && cf_schema_ok(s); i++) {
@@ -586,20 +592,25 @@ static void describe(char *out, size_t size, const cf_dnf *d)
     }
 }
 
+static void emit_word(cf_schema *s, int which, uint32_t from, uint32_t to)
+{
+    const char *word = cf_dialect_word(s, which);
+    cf_g_bytes_to(s->b, from, word, strlen(word), to);
+}
+
 static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
                       uint32_t to)
 {
     cf_gbuild *b = s->b;
     switch (a->kind) {
     case CF_ATOM_NULL:
-        cf_g_bytes_to(b, from, "null", 4, to);
+        emit_word(s, 0, from, to);
         break;
     case CF_ATOM_BOOL:
-        if ((a->bools & 2) != 0) {
-            cf_g_bytes_to(b, from, "true", 4, to);
-        }
-        if ((a->bools & 1) != 0) {
-            cf_g_bytes_to(b, from, "false", 5, to);
+        for (int i = 1; i <= 2; i++) {
+            if ((a->bools & (i == 1 ? 2 : 1)) != 0) {
+                emit_word(s, i, from, to);
+            }
         }
         break;
     case CF_ATOM_NUM:

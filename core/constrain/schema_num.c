@@ -344,8 +344,8 @@ static cf_rx num_text(cf_schema *s, const cf_atom *a)
     cf_rx out;
     if (is_open_above && (is_signed || is_positive) && a->n_factor == 0 &&
         a->n_except == 0 && a->num == CF_NUM_ANY) {
-        out = cf_rx_cat(rx, n.whole,
-                        cf_rx_cat(rx, n.any_frac, opt(rx, exponent(&n))));
+        cf_rx power = opt(rx, exponent(&n));
+        out = cf_rx_cat(rx, n.whole, cf_rx_cat(rx, n.any_frac, power));
         return is_signed ? cf_rx_cat(rx, minus, out) : out;
     }
     out = ranged(&n, a);

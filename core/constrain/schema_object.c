@@ -18,11 +18,21 @@ typedef struct object {
     uint32_t key_op; /* "this key is new", shared */
     uint32_t close;  /* before "}" */
     bool any_order;
+    bool is_args; /* of a call in Python */
 } object;
+
+/* Keys without quotes. */
+static bool has_bare_keys(const object *o)
+{
+    return o->is_args || cf_dialect_is_fc(o->s);
+}
 
 static uint32_t spell(object *o, uint32_t from, cf_str name)
 {
     cf_buf t = CF_BUF_INIT;
+    if (has_bare_keys(o)) {
+        return cf_g_bytes(o->s->b, from, name.p, name.n);
+    }
     cf_json_write_str(&t, name);
     if (t.failed) {
         cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
@@ -41,11 +51,29 @@ static uint32_t label_of(cf_gbuild *b, cf_str name)
     return cf_g_label(b, cf_str_make(text, n + 1));
 }
 
+/* Between a key and its value. */
+static uint32_t emit_colon(object *o, uint32_t from)
+{
+    cf_gbuild *b = o->s->b;
+    if (!o->is_args) {
+        return cf_emit_colon(o->s, from);
+    }
+    uint32_t before = cf_g_node(b);
+    uint32_t after = cf_g_node(b);
+    uint32_t to = cf_g_node(b);
+    cf_g_jump(b, from, 0, before);
+    cf_g_byte(b, from, ' ', ' ', before);
+    cf_g_byte(b, before, '=', '=', after);
+    cf_g_jump(b, after, 0, to);
+    cf_g_byte(b, after, ' ', ' ', to);
+    return to;
+}
+
 /* `"name": value`, from `from`; the node after the value. */
 static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
 {
     cf_gbuild *b = o->s->b;
-    uint32_t at = cf_emit_colon(o->s, spell(o, from, p->name));
+    uint32_t at = emit_colon(o, spell(o, from, p->name));
     uint32_t to = cf_g_node(b);
     cf_g_call(b, at, cf_conj_rule(o->s, p->value), label_of(b, p->name), to);
     return to;
@@ -57,7 +85,8 @@ static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
 static uint32_t class_rule(object *o, const cf_key_class *c)
 {
     cf_schema *s = o->s;
-    if (c->keys == cf_rx_all(&s->rx)) {
+    bool is_bare = has_bare_keys(o);
+    if (c->keys == cf_rx_all(&s->rx) && !is_bare) {
         return cf_key_rule(s);
     }
     for (size_t i = 0; i < s->n_leaf; i++) {
@@ -78,9 +107,16 @@ static uint32_t class_rule(object *o, const cf_key_class *c)
     uint32_t was = b->rule;
     b->rule = rule;
     cf_dfa d;
-    cf_rx_dfa(&s->rx, c->keys, &d);
+    cf_rx keys = c->keys;
+    if (is_bare) {
+        cf_rx id = cf_rx_parse(
+            &s->rx, cf_str_from("[A-Za-z_][A-Za-z0-9_.-]{0,200}"), false);
+        keys = cf_rx_and2(&s->rx, keys, id);
+    }
+    cf_rx_dfa(&s->rx, keys, &d);
     uint32_t end = cf_g_node(b);
-    cf_dfa_emit(b, &d, CF_SPELL_KEY, '"', cf_g_start(b, rule), end);
+    cf_dfa_emit(b, &d, is_bare ? CF_SPELL_RAW : CF_SPELL_KEY,
+                is_bare ? -1 : '"', cf_g_start(b, rule), end);
     cf_g_end(b, end, 0);
     cf_dfa_deinit(&d);
     b->rule = was;
@@ -101,7 +137,12 @@ static uint32_t key_op(object *o)
     cf_gop op = {.kind = CF_OP_KEY};
     for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
         cf_buf t = CF_BUF_INIT;
-        cf_json_write_str(&t, o->prop[i].name);
+        if (has_bare_keys(o)) {
+            cf_buf_addc(&t, ' '); /* in the place of the first quote */
+            cf_buf_add(&t, o->prop[i].name.p, o->prop[i].name.n);
+        } else {
+            cf_json_write_str(&t, o->prop[i].name);
+        }
         uint32_t at = 0;
         if (t.failed) {
             cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
@@ -132,11 +173,15 @@ static void emit_free(object *o, uint32_t from, uint32_t fits, uint32_t to)
         uint32_t quote = cf_g_node(b);
         uint32_t marked = cf_g_node(b);
         cf_g_jump(b, from, fits, begin);
-        cf_g_byte(b, begin, '"', '"', quote);
+        if (has_bare_keys(o)) {
+            cf_g_jump(b, begin, 0, quote);
+        } else {
+            cf_g_byte(b, begin, '"', '"', quote);
+        }
         cf_g_jump(b, quote, mark, marked);
         cf_g_call(b, marked, class_rule(o, &o->cls[i]), 0, after);
         cf_g_jump(b, after, key_op(o), known);
-        uint32_t value = cf_emit_colon(o->s, known);
+        uint32_t value = emit_colon(o, known);
         cf_g_call(b, value, cf_conj_rule(o->s, o->cls[i].value), label, to);
     }
 }
@@ -269,8 +314,18 @@ static void emit_hub(object *o, uint32_t open)
         } else {
             one.kind = CF_OP_BIT;
             one.bit = UINT64_C(1) << i;
-            one.before = any_order ? all & ~one.bit : one.bit - 1;
-            one.later = live & (any_order ? ~one.bit : ~(2 * one.bit - 1));
+            uint64_t below = one.bit - 1;
+            uint64_t above = ~(2 * one.bit - 1);
+            if (s->seed_order) {
+                /* required keys in order, then the others in any */
+                bool is_needed = o->prop[i].is_required;
+                one.before = is_needed ? below & op.need : all & ~one.bit;
+                one.later =
+                    live & ~one.bit & (is_needed ? above | ~op.need : ~op.need);
+            } else {
+                one.before = any_order ? all & ~one.bit : below;
+                one.later = live & (any_order ? ~one.bit : above);
+            }
         }
         one.rest = has_free ? UINT32_MAX : 0;
         op_of[i] = cf_g_op(b, &one);
@@ -356,11 +411,12 @@ static bool list_classes(object *o, size_t cap)
     return has_listed;
 }
 
-void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
+static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
+                        uint32_t to, bool is_args)
 {
     cf_gbuild *b = s->b;
     size_t cap = (size_t)a->n_prop + BITS_MAX + 2 * (size_t)a->n_dep;
-    object o = {.s = s, .a = a};
+    object o = {.s = s, .a = a, .is_args = is_args};
     o.prop = cf_schema_alloc(s, cap, sizeof *o.prop);
     o.cls = cf_schema_alloc(s, a->n_cls, sizeof *o.cls);
     if (o.prop == NULL || o.cls == NULL) {
@@ -383,11 +439,14 @@ void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
         n_required += o.prop[i].is_required ? 1 : 0;
     }
     bool is_counted = a->min > n_required || a->max != CF_RX_INF;
-    bool wants_any = s->opts.order == CF_KEYS_ANY || a->is_mixed || has_listed;
+    bool wants_any = s->opts.order == CF_KEYS_ANY || a->is_mixed ||
+                     has_listed || s->seed_order;
     uint32_t open = cf_g_node(b);
     o.close = cf_g_node(b);
-    cf_g_byte(b, from, '{', '{', open);
-    cf_g_byte(b, o.close, '}', '}', to);
+    uint8_t opener = is_args ? '(' : '{';
+    uint8_t closer = is_args ? ')' : '}';
+    cf_g_byte(b, from, opener, opener, open);
+    cf_g_byte(b, o.close, closer, closer, to);
     open = cf_emit_gap(s, open);
     o.any_order = wants_any;
     if (is_counted || a->n_dep > 0 || (wants_any && o.n_prop <= BITS_MAX)) {
@@ -395,4 +454,15 @@ void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
     } else {
         emit_chain(&o, open);
     }
+}
+
+void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
+{
+    emit_object(s, a, from, to, false);
+}
+
+void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
+                       uint32_t to)
+{
+    emit_object(s, a, from, to, true);
 }

@@ -21,8 +21,8 @@ const cf_cli_command cf_cli_commands[] = {
     {"tokenize", "[TEXT]", "show the tokens of a text, or the text of ids",
      cf_cmd_tokenize},
     {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
-    {"constrain", "[TEXT]", "say where a text leaves a schema or a pattern",
-     cf_cmd_constrain},
+    {"constrain", "[TEXT]",
+     "say where a text leaves a schema, a pattern or tools", cf_cmd_constrain},
     {"history", "ACTION [ARGUMENT ...]",
      "list, show, search, fork, tag and remove saved conversations, export "
      "and import them",

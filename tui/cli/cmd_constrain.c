@@ -1,10 +1,11 @@
 /*
- * cmd_constrain.c - confab constrain: what a schema or an expression
- * allows, and where a text leaves it.
+ * cmd_constrain.c - confab constrain: what a schema, tools, an expression or
+ * a grammar allow, and where a text leaves it.
  */
 #include <string.h>
 
 #include "core/api/constraint.h"
+#include "core/api/tool.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/cli/cli.h"
@@ -12,9 +13,11 @@
 
 typedef struct constrain {
     cf_cli *cli;
-    const char *schema, *regex;
+    const char *schema, *tools, *family, *mode, *regex, *grammar;
+    const char *prefix, *before, *suffix;
     const char *space, *order, *batch;
     cf_opt_list choices;
+    bool has_prefix, has_before, has_suffix, seed_order;
     cf_grammar_options opts;
     cf_engine *engine;
     cf_constraint_vocab *vocab;
@@ -161,6 +164,63 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
 /* ---- one text -------------------------------------------------------------
  */
 
+static bool parse_mode(const char *text, cf_tool_mode *out)
+{
+    static const struct {
+        const char *name;
+        cf_tool_mode mode;
+    } modes[] = {{"calls", CF_TOOLS_ONLY},
+                 {"tool-call-only", CF_TOOLS_ONLY},
+                 {"text-and", CF_TOOLS_TEXT_AND},
+                 {"text-and-or", CF_TOOLS_TEXT_AND},
+                 {"text-until", CF_TOOLS_TEXT_UNTIL}};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (strcmp(text, modes[i].name) == 0) {
+            *out = modes[i].mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+static cf_str str_or_empty(const char *text)
+{
+    return text != NULL ? cf_str_from(text) : cf_str_make("", 0);
+}
+
+static cf_status compile_tools(constrain *k, cf_grammar **out, cf_error *err)
+{
+    json_t *tools = NULL;
+    cf_tool_set *set = NULL;
+    cf_tool_constraint spec = {.prefix = str_or_empty(k->prefix),
+                               .before = str_or_empty(k->before),
+                               .suffix = str_or_empty(k->suffix),
+                               .has_fences = k->has_prefix || k->has_before ||
+                                             k->has_suffix,
+                               .seed_order = k->seed_order};
+    if (k->family == NULL ||
+        !cf_tool_family_parse(&spec.family, cf_str_from(k->family))) {
+        return cf_fail(err, CF_EINVAL, "--family: %s",
+                       k->family != NULL ? "no such family" : "not given");
+    }
+    if (k->mode != NULL && !parse_mode(k->mode, &spec.mode)) {
+        return cf_fail(err, CF_EINVAL,
+                       "--mode: '%s' is not calls, text-and or text-until",
+                       k->mode);
+    }
+    cf_status st = cf_json_read_file(&tools, k->tools, err);
+    if (st == CF_OK) {
+        st = cf_tool_set_new(&set, tools, err);
+    }
+    if (st == CF_OK) {
+        spec.tools = set;
+        st = cf_grammar_from_tools(out, &spec, &k->opts, err);
+    }
+    cf_tool_set_free(set);
+    json_decref(tools);
+    return st;
+}
+
 static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
 {
     if (k->schema != NULL) {
@@ -172,8 +232,22 @@ static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
         json_decref(schema);
         return st;
     }
+    if (k->tools != NULL) {
+        return compile_tools(k, out, err);
+    }
     if (k->regex != NULL) {
         return cf_grammar_from_regex(out, cf_str_from(k->regex), &k->opts, err);
+    }
+    if (k->grammar != NULL) {
+        cf_buf text = CF_BUF_INIT;
+        cf_status st =
+            cf_os_read_file(&text, k->grammar, (size_t)16 << 20, err);
+        if (st == CF_OK) {
+            st = cf_grammar_from_text(
+                out, cf_str_make(cf_buf_cstr(&text), text.n), &k->opts, err);
+        }
+        cf_buf_deinit(&text);
+        return st;
     }
     cf_str v[CF_OPT_LIST_MAX];
     for (size_t i = 0; i < k->choices.n; i++) {
@@ -320,7 +394,24 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     constrain k = {.cli = cli};
     const cf_opt own[] = {
         {"--schema", 0, CF_OPT_STR, &k.schema, "FILE", "a JSON Schema", NULL},
+        {"--tools", 0, CF_OPT_STR, &k.tools, "FILE",
+         "tool declarations, with --family", NULL},
+        {"--family", 0, CF_OPT_STR, &k.family, "NAME",
+         "syntax of the calls: gemma3, functiongemma, gemma4, hermes, ...",
+         NULL},
+        {"--mode", 0, CF_OPT_STR, &k.mode, "MODE",
+         "calls (default), text-and, text-until", NULL},
+        {"--prefix", 0, CF_OPT_STR, &k.prefix, "TEXT",
+         "before the calls, or the stop phrase", &k.has_prefix},
+        {"--before", 0, CF_OPT_STR, &k.before, "TEXT",
+         "between text and prefix in text-and", &k.has_before},
+        {"--suffix", 0, CF_OPT_STR, &k.suffix, "TEXT", "after the calls",
+         &k.has_suffix},
+        {"--seed-order", 0, CF_OPT_FLAG, &k.seed_order, NULL,
+         "required parameters first and in order", NULL},
         {"--regex", 0, CF_OPT_STR, &k.regex, "R", "a regular expression", NULL},
+        {"--grammar", 0, CF_OPT_STR, &k.grammar, "FILE", "grammar notation",
+         NULL},
         {"--choice", 0, CF_OPT_LIST, &k.choices, "TEXT",
          "one of the texts given", NULL},
         {"--space", 0, CF_OPT_STR, &k.space, "POLICY",
@@ -338,13 +429,14 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    int n_given = (k.schema != NULL) + (k.regex != NULL) + (k.choices.n > 0);
+    int n_given = (k.schema != NULL) + (k.tools != NULL) + (k.regex != NULL) +
+                  (k.grammar != NULL) + (k.choices.n > 0);
     if (!read_policies(&k)) {
         return cf_cli_usage(cli, "--space or --order has an unknown value");
     }
     if (n_given != (k.batch == NULL ? 1 : 0) || n_rest > 1) {
-        return cf_cli_usage(cli, "give one of --schema, --regex, --choice "
-                                 "and --batch");
+        return cf_cli_usage(cli, "give one of --schema, --tools, --regex, "
+                                 "--grammar, --choice and --batch");
     }
     if (k.is_bench && (k.batch == NULL || cli->model == NULL)) {
         return cf_cli_usage(cli, "--bench needs --batch and --model");

@@ -1,0 +1,150 @@
+/*
+ * test_notation.c - grammar text, expressions, choices, and their mistakes.
+ */
+#include "core/api/constraint.h"
+#include "tests/support/t.h"
+
+typedef struct one {
+    const char *grammar, *text;
+    char want; /* 'y', 'n'; 'e' malformed, 'u' unsupported */
+} one;
+
+static char verdict(cf_status st, cf_grammar *g, const char *text)
+{
+    cf_error err;
+    cf_constraint *c;
+    size_t n;
+    if (st != CF_OK) {
+        return st == CF_EUNSUPPORTED ? 'u' : 'e';
+    }
+    T_OK(cf_constraint_new(&c, g, NULL, &err), err);
+    T_OK(cf_constraint_bytes(c, text, strlen(text), &n, &err), err);
+    bool yes = n == strlen(text) && cf_constraint_may_end(c);
+    cf_constraint_free(c);
+    cf_grammar_free(g);
+    return yes ? 'y' : 'n';
+}
+
+static void test_notation__texts(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"root = \"a\" | \"b\" \"c\";", "bc", 'y'},
+        {"root = \"a\" | \"b\" \"c\";", "b", 'n'},
+        {"root = item (\",\" item)*; # list\nitem = /[0-9]+/;", "1,22,3", 'y'},
+        {"root = item (\",\" item)*; item = /[0-9]+/;", "1,,3", 'n'},
+        {"root = (\"a\"?)* \"b\";", "aaab", 'y'},
+        {"root = \"ab\"{2,3};", "abab", 'y'},
+        {"root = \"ab\"{2,3};", "ab", 'n'},
+        {"root = \"ab\"{2,3};", "abababab", 'n'},
+        {"root = ;", "", 'y'},
+        /* nested: not regular */
+        {"root = \"(\" root? \")\";", "((()))", 'y'},
+        {"root = \"(\" root? \")\";", "((())", 'n'},
+        /* ambiguous on purpose */
+        {"root = x x; x = \"a\" | \"aa\" | ;", "aaa", 'y'},
+        {"root = x x; x = \"a\" | \"aa\" | ;", "aaaaa", 'n'},
+        {"root = \"\\u00e9\\n\";", "\xC3\xA9\n", 'y'},
+        {"root = /a[/]b\\/c/;", "a/b/c", 'y'},
+        {"root = root \"a\" | \"a\";", "a", 'u'}, /* left recursion */
+        {"root = x \"a\"; x = y?; y = root;", "a", 'u'},
+        {"root = \"a\" root;", "a", 'u'}, /* never ends */
+        {"root = other;", "a", 'e'},
+        {"root = \"a\" root = \"b\";", "a", 'e'},
+        {"root = (\"a\";", "a", 'e'},
+        {"root = \"a;", "a", 'e'},
+        {"root = /a;", "a", 'e'},
+        {"root = \"a\"{3,2};", "a", 'e'},
+        {"", "a", 'e'},
+    };
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        cf_grammar *g = NULL;
+        cf_error err;
+        cf_status st =
+            cf_grammar_from_text(&g, cf_str_from(v[i].grammar), NULL, &err);
+        char got = verdict(st, g, v[i].text);
+        if (got != v[i].want) {
+            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text,
+                     got, v[i].want);
+        }
+    }
+}
+
+static void test_notation__error_has_a_place(void **state)
+{
+    (void)state;
+    cf_grammar *g;
+    cf_error err;
+    T_FAILS(
+        cf_grammar_from_text(&g, cf_str_from("a = \"x\";\nb = c;"), NULL, &err),
+        CF_EFORMAT);
+    assert_int_equal(err.line, 2);
+    assert_int_equal(err.col, 5);
+}
+
+static void test_notation__expressions(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"a+b?", "aab", 'y'},
+        {"a+b?", "b", 'n'},
+        {"(?:x|yz){2}", "xyz", 'y'},
+        {"[^\\d\\s]+", "ab-", 'y'},
+        {"[^\\d\\s]+", "a1", 'n'},
+        {"\\u{1F600}\\x41",
+         "\xF0\x9F\x98\x80"
+         "A",
+         'y'},
+        {"\\p{Lu}\\p{L}*", "\xC3\x89t\xC3\xA9", 'y'},
+        {"\\p{Lu}\\p{L}*", "t", 'n'},
+        {"^a$", "a", 'y'},
+        {"a^b", "ab", 'u'}, /* no text satisfies it */
+        {"(a$|b)*", "bba", 'y'},
+        {"(a$|b)*", "ab", 'n'},
+        {"(?<n>a)\\k<n>", "aa", 'u'},
+        {"a\\b", "a", 'u'},
+        {"(?<=a)b", "b", 'u'},
+        {"a{2,1}", "a", 'e'},
+        {"(a", "a", 'e'},
+        {"a)", "a", 'e'},
+        {"[z-a]", "a", 'e'},
+        {"*", "a", 'e'},
+        {".", "\xE2\x80\xA8", 'n'},   /* a line separator */
+        {"x{0,1000000}", "xxx", 'e'}, /* too many states */
+    };
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        cf_grammar *g = NULL;
+        cf_error err;
+        cf_status st =
+            cf_grammar_from_regex(&g, cf_str_from(v[i].grammar), NULL, &err);
+        char got = verdict(st, g, v[i].text);
+        if (got != v[i].want) {
+            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text,
+                     got, v[i].want);
+        }
+    }
+}
+
+static void test_notation__choices(void **state)
+{
+    (void)state;
+    const cf_str v[] = {{"yes", 3}, {"yesterday", 9}, {"no", 2}};
+    cf_grammar *g;
+    cf_error err;
+    T_OK(cf_grammar_from_choices(&g, v, 3, NULL, &err), err);
+    assert_int_equal(verdict(CF_OK, g, "yesterday"), 'y');
+    T_OK(cf_grammar_from_choices(&g, v, 3, NULL, &err), err);
+    assert_int_equal(verdict(CF_OK, g, "yest"), 'n');
+    T_FAILS(cf_grammar_from_choices(&g, v, 0, NULL, &err), CF_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_notation__texts),
+        cmocka_unit_test(test_notation__error_has_a_place),
+        cmocka_unit_test(test_notation__expressions),
+        cmocka_unit_test(test_notation__choices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
