@@ -81,9 +81,10 @@ static uint32_t append(cf_gbuild *b, void *p, size_t *n, size_t *cap,
 }
 
 /* The arrays have different element types; all go through one grower. */
-#define APPEND(b, field, count, cap)                          \
-    append((b), &(b)->g->field, &(b)->g->count, &(b)->g->cap, \
-           sizeof *(b)->g->field)
+#define APPEND(b, field, count, cap)                              \
+    ((b)->g == NULL ? 0                                           \
+                    : append((b), &(b)->g->field, &(b)->g->count, \
+                             &(b)->g->cap, sizeof *(b)->g->field))
 
 void cf_gbuild_init(cf_gbuild *b, const cf_grammar_options *opts)
 {

@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
+#include "core/base/utf8.h"
 #include "core/constrain/regex.h"
 
 enum { DEPTH_MAX = 100, COUNT_MAX = 10000 };
@@ -129,7 +130,67 @@ static cf_str take_name(reader *r)
     return cf_str_make(r->s.p + from, r->i - from);
 }
 
-/* A JSON string: found by its end, read by the JSON reader. */
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Four hex digits at p; UINT32_MAX when they are none. */
+static uint32_t hex4(const char *p, const char *end)
+{
+    uint32_t v = 0;
+    for (int i = 0; i < 4; i++) {
+        int d = p + i < end ? hex_value(p[i]) : -1;
+        if (d < 0) {
+            return UINT32_MAX;
+        }
+        v = v << 4 | (uint32_t)d;
+    }
+    return v;
+}
+
+/* Decodes what stands between the quotes of a JSON string into out; its
+ * length, SIZE_MAX when it is malformed. */
+static size_t decode(char *out, const char *p, const char *end)
+{
+    static const char from[] = "\"\\/bfnrt";
+    static const char to[] = "\"\\/\b\f\n\r\t";
+    size_t n = 0;
+    while (p < end) {
+        if (*p != '\\') {
+            out[n++] = *p++;
+            continue;
+        }
+        const char *at =
+            p + 1 < end && p[1] != '\0' ? strchr(from, p[1]) : NULL;
+        if (at != NULL) {
+            out[n++] = to[at - from];
+            p += 2;
+            continue;
+        }
+        uint32_t cp =
+            p + 1 < end && p[1] == 'u' ? hex4(p + 2, end) : UINT32_MAX;
+        p += 6;
+        if (cp >= 0xD800 && cp <= 0xDBFF && p + 1 < end && p[0] == '\\' &&
+            p[1] == 'u') {
+            uint32_t low = hex4(p + 2, end);
+            cp = low >= 0xDC00 && low <= 0xDFFF
+                     ? 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00)
+                     : UINT32_MAX;
+            p += 6;
+        }
+        if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF)) {
+            return SIZE_MAX;
+        }
+        n += cf_utf8_encode(out + n, cp);
+    }
+    return n;
+}
+
 static part *take_string(reader *r)
 {
     size_t from = r->i++;
@@ -140,24 +201,19 @@ static part *take_string(reader *r)
         fail_at(r, CF_EFORMAT, from, "a string does not end");
         return NULL;
     }
+    part *p = new_part(r, PART_TEXT, from);
+    char *text = cf_arena_alloc(&r->arena, r->i - from);
+    if (p == NULL || text == NULL) {
+        fail_at(r, CF_ENOMEM, from, "out of memory");
+        return NULL;
+    }
+    p->text.p = text;
+    p->text.n = decode(text, r->s.p + from + 1, r->s.p + r->i);
     r->i++;
-    json_t *v = NULL;
-    if (cf_json_read(&v, r->s.p + from, r->i - from, NULL) != CF_OK ||
-        !json_is_string(v)) {
-        json_decref(v);
+    if (p->text.n == SIZE_MAX) {
         fail_at(r, CF_EFORMAT, from, "not a JSON string");
         return NULL;
     }
-    part *p = new_part(r, PART_TEXT, from);
-    if (p != NULL) {
-        p->text.n = json_string_length(v);
-        p->text.p =
-            cf_arena_strndup(&r->arena, json_string_value(v), p->text.n);
-        if (p->text.p == NULL) {
-            fail_at(r, CF_ENOMEM, from, "out of memory");
-        }
-    }
-    json_decref(v);
     return p;
 }
 

@@ -388,6 +388,9 @@ static uint32_t multiple_state(const multiple *m, uint32_t phase, uint64_t r)
 static void put_move(multiple *m, char lo, char hi, uint32_t to)
 {
     cf_dfa *d = m->d;
+    if (m->b->st != CF_OK) {
+        return;
+    }
     if (!cf_grow(&d->move, &d->cap_move, d->n_move + 1, sizeof *d->move)) {
         cf_gbuild_fail(m->b, CF_ENOMEM, "out of memory");
         return;
@@ -399,6 +402,9 @@ static void put_move(multiple *m, char lo, char hi, uint32_t to)
 static void put_state(multiple *m, bool is_final)
 {
     cf_dfa *d = m->d;
+    if (m->b->st != CF_OK) {
+        return;
+    }
     if (!cf_grow(&d->state, &d->cap_state, d->n_state + 1, sizeof *d->state)) {
         cf_gbuild_fail(m->b, CF_ENOMEM, "out of memory");
         return;

@@ -142,17 +142,11 @@ static uint32_t emit_json_call(maker *m, uint32_t from, const cf_tool *tool,
                                const cf_atom *args)
 {
     cf_schema *s = &m->s;
-    json_t *name = json_stringn(tool->name.p, tool->name.n);
-    if (name == NULL) {
-        cf_schema_fail(s, "tools", "a name that is not UTF-8");
-        return from;
-    }
     from = put(m, cf_emit_gap(s, put(m, from, "{")), "\"name\"");
-    from = cf_emit_literal(s, cf_emit_colon(s, from), name);
+    from = cf_emit_text(s, cf_emit_colon(s, from), tool->name);
     from = put(m, cf_emit_comma(s, from), "\"");
     from = put(m, put(m, from, m->syn->args_key), "\"");
     from = cf_emit_colon(s, from);
-    json_decref(name);
     uint32_t to = cf_g_node(m->b);
     cf_emit_object(s, args, from, to);
     return put(m, cf_emit_gap(s, to), "}");
