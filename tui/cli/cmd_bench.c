@@ -14,6 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "tui/cli/bench_store.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/progress.h"
 
@@ -243,6 +244,7 @@ static int print(const bench *b)
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
 {
     bench b = {.cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5};
+    uint32_t n_store = 0;
     const cf_opt own[] = {
         {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
          "tokens of the prompt; 0 leaves prefill out (default 512)", NULL},
@@ -252,6 +254,9 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
          "threads to compute with; the same as --threads", NULL},
         {"--repeat", 'r', CF_OPT_U32, &b.n_reps, "N",
          "repetitions that count (default 5); one more warms up", NULL},
+        {"--store", 0, CF_OPT_U32, &n_store, "N",
+         "measure the history instead, on N made-up conversations in --db",
+         NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -264,6 +269,9 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     }
     if (b.n_reps == 0 || b.n_reps > 10000) {
         return cf_cli_usage(cli, "--repeat: 1 to 10000");
+    }
+    if (n_store != 0) {
+        return cf_cli_bench_store(cli, n_store, b.n_reps);
     }
     if (b.n_prompt > 1u << 24 || b.n_gen > 1u << 24) {
         return cf_cli_usage(cli, "-p, -n: at most 16777216 tokens");
