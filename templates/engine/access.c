@@ -383,8 +383,10 @@ static cf_tv slice_str(cf_tr *r, const cf_tstr *s, int64_t from, int64_t step,
     cf_tsb b;
     cf_t__sb_init(&b, r);
     for (int64_t i = 0; i < n && !b.failed; i++) {
-        uint32_t at = cf_t__str_at_cp(s, (uint32_t)(from + i * step)), len;
-        cf_t__cp(s->p + at, &len);
+        uint32_t at = cf_t__str_at_cp(s, (uint32_t)(from + i * step)), len = 1;
+        if (s->n_cp != s->n) { /* equal for ASCII, and for bytes */
+            cf_t__cp(s->p + at, &len);
+        }
         cf_t__sb_sub(&b, s, at, at + len);
         if (!cf_t__spend(r, 1 + (s->n_cp == s->n ? 0 : at >> 4))) {
             return CF_TV_ERR;
@@ -428,9 +430,9 @@ cf_tv cf_t__slice(cf_tr *r, cf_tv obj, cf_tv vfrom, cf_tv vto, cf_tv vstep)
         if (g == NULL) {
             return CF_TV_ERR;
         }
-        int64_t start = obj.u.range->start + from * obj.u.range->step;
-        int64_t by = n > 1 ? obj.u.range->step * step : obj.u.range->step;
-        *g = (cf_trange){start, start + n * by, by, n};
+        const cf_trange *of = obj.u.range;
+        *g = (cf_trange){of->start + from * of->step, of->start + to * of->step,
+                         of->step * step, n};
         return (cf_tv){.k = CF_TRANGE, .u.range = g};
     }
     if (!is_list) {

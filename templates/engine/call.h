@@ -76,6 +76,8 @@ cf_tv cf_t__global_call(cf_tr *r, int id, const cf_targs *args);
 /* Appends str(v) or repr(v). */
 void cf_t__add_str(cf_tsb *b, cf_tv v);
 void cf_t__add_repr(cf_tsb *b, cf_tv v);
+/* ascii(v): repr with all beyond ASCII escaped. */
+cf_tv cf_t__ascii(cf_tr *r, cf_tv v);
 /* str(v): v itself when it is a string. */
 cf_tv cf_t__to_str(cf_tr *r, cf_tv v);
 /* soft_str: as str, Markup stays Markup. */

@@ -635,7 +635,6 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
         return isfinite(a[0].u.f) ? cf_t__int_from_double(r, a[0].u.f)
                                   : otherwise;
     case CF_TSTR:
-    case CF_TBYTES:
         if (base == 0 || (base >= 2 && base <= 36)) {
             if (parse_int(r, a[0].u.s, base, &out)) {
                 return out;
@@ -665,8 +664,7 @@ static cf_tv f_float(cf_tr *r, const cf_targs *args)
                    ? cf_tv_float(f)
                    : cf_t__fail(r, "int too large to convert to float");
     }
-    return (a[0].k == CF_TSTR || a[0].k == CF_TBYTES) &&
-                   cf_t__float_parse(cf_tv_text(a[0]), &f)
+    return a[0].k == CF_TSTR && cf_t__float_parse(cf_tv_text(a[0]), &f)
                ? cf_tv_float(f)
                : otherwise;
 }

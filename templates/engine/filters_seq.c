@@ -503,8 +503,8 @@ static cf_tv f_batch(cf_tr *r, const cf_targs *args)
     }
     cf_tgen *g = cf_t__gen_new(r, CF_GEN_BATCH, a[0]);
     if (g != NULL) {
-        g->n = n < 0 ? 0 : n > UINT32_MAX / 64 ? UINT32_MAX / 64 : (uint32_t)n;
-        g->fill = a[2].k == CF_TMISSING ? CF_TV_NONE : a[2];
+        g->n = n < 0 || n > UINT32_MAX / 64 ? UINT32_MAX / 64 : (uint32_t)n;
+        g->fill = a[2].k == CF_TMISSING || n < 0 ? CF_TV_NONE : a[2];
     }
     return cf_tv_gen(g);
 }
@@ -531,6 +531,41 @@ static cf_tv f_slice(cf_tr *r, const cf_targs *args)
 
 /* ---- pprint ------------------------------------------------------------- */
 
+/* v with the keys of all dicts in order, as pprint shows them. */
+static cf_tv in_order(cf_tr *r, cf_tv v)
+{
+    if (v.k != CF_TDICT && v.k != CF_TLIST && v.k != CF_TTUPLE) {
+        return v;
+    }
+    if (!cf_t__enter(r)) {
+        return CF_TV_ERR;
+    }
+    cf_tlist *l = cf_t__to_list(r, v);
+    cf_tdict *d = v.k == CF_TDICT ? cf_t__dict_new(r, v.u.d->n) : NULL;
+    if (l == NULL || (v.k == CF_TDICT && d == NULL) ||
+        (d != NULL && !cf_t__sort(r, l, NULL, false))) {
+        return CF_TV_ERR;
+    }
+    for (uint32_t i = 0; i < l->n; i++) {
+        cf_tv item = d != NULL ? cf_t__getitem(r, v, l->v[i]) : l->v[i];
+        item = in_order(r, item);
+        if (item.k == CF_TERR ||
+            (d != NULL && !cf_t__dict_set(r, d, l->v[i], item))) {
+            return CF_TV_ERR;
+        }
+        if (d == NULL) {
+            l->v[i] = item;
+        }
+    }
+    cf_t__leave(r);
+    if (d != NULL) {
+        v.u.d = d;
+    } else {
+        v.u.l = l;
+    }
+    return v;
+}
+
 static cf_tv repr_of(cf_tr *r, cf_tv v)
 {
     cf_tsb b;
@@ -549,25 +584,13 @@ static void pretty_break(cf_tsb *b, uint32_t indent, uint32_t org)
     }
 }
 
-/* A dict too wide for its line: keys sorted, one pair a line. */
+/* A dict too wide for its line: one pair a line. */
 static void pretty_dict(cf_tsb *b, cf_tv v, uint32_t indent, uint32_t allowance)
 {
     const cf_tdict *d = v.u.d;
-    cf_tlist *keys = cf_t__list_new(b->r, d->n);
-    cf_tlist *order = cf_t__list_new(b->r, d->n);
-    for (uint32_t i = 0; keys != NULL && order != NULL && i < d->n; i++) {
-        keys->v[keys->n++] = d->e[i].key;
-        order->v[order->n++] = cf_tv_int(i);
-    }
-    if (keys == NULL || order == NULL ||
-        !cf_t__sort(b->r, order, keys, false)) {
-        b->failed = true;
-        return;
-    }
     cf_t__sb_addc(b, '{', v.org);
     for (uint32_t i = 0; i < d->n && !b->failed; i++) {
-        const cf_tentry *e = &d->e[order->v[i].u.i];
-        cf_tv key = repr_of(b->r, e->key);
+        cf_tv key = repr_of(b->r, d->e[i].key);
         if (key.k == CF_TERR) {
             b->failed = true;
             return;
@@ -577,7 +600,7 @@ static void pretty_dict(cf_tsb *b, cf_tv v, uint32_t indent, uint32_t allowance)
         }
         cf_t__sb_str(b, key.u.s);
         cf_t__sb_adds(b, ": ", v.org);
-        pretty(b, e->val, indent + 3 + cf_t__str_cps(key.u.s),
+        pretty(b, d->e[i].val, indent + 3 + cf_t__str_cps(key.u.s),
                i + 1 == d->n ? allowance + 1 : 1);
     }
     cf_t__sb_addc(b, '}', v.org);
@@ -615,8 +638,10 @@ static cf_tv f_pprint(cf_tr *r, const cf_targs *args)
 {
     BIND("pprint", "value", 1, 1)
     cf_tsb b;
+    cf_tv v = in_order(r, a[0]);
+    CF_TVTRY(v);
     cf_t__sb_init(&b, r);
-    pretty(&b, a[0], 0, 0);
+    pretty(&b, v, 0, 0);
     return cf_t__sb_take(&b, false);
 }
 

@@ -100,7 +100,13 @@ static int next_batch(cf_tr *r, cf_tgen *g, cf_tv *out)
     if (l == NULL) {
         return -1;
     }
-    /* A first item always goes in; a size of 0 then never fills up. */
+    if (g->attr.k != CF_TMISSING) {
+        cf_tv first = g->attr;
+        g->attr = cf_tv_make(CF_TMISSING);
+        if (!cf_t__list_add(r, l, first)) {
+            return -1;
+        }
+    }
     while (l->n == 0 || l->n != g->n) {
         cf_tv v;
         int got = cf_t__iter_next(r, &g->it, &v);
@@ -109,6 +115,12 @@ static int next_batch(cf_tr *r, cf_tgen *g, cf_tv *out)
         }
         if (got == 0) {
             break;
+        }
+        if (g->n == 0 && g->i == 0) { /* as Python's loop has it */
+            g->i = 1;
+            g->attr = v;
+            *out = cf_tv_list(l);
+            return 1;
         }
         if (!cf_t__list_add(r, l, v)) {
             return -1;

@@ -432,7 +432,8 @@ static cf_tv m_as_integer_ratio(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     NO_ARGS("as_integer_ratio")
     if (self.k != CF_TFLOAT) {
-        return cf_t__pair(r, self, cf_tv_int(1));
+        return cf_t__pair(r, self.k == CF_TBOOL ? cf_tv_int(self.u.b) : self,
+                          cf_tv_int(1));
     }
     if (!isfinite(self.u.f)) {
         return cf_t__fail(r, "cannot convert %s to integer ratio",

@@ -763,7 +763,7 @@ cf_tv cf_t__join(cf_tr *r, const cf_tstr *sep, cf_tv items, bool convert)
 static cf_tv m_join(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     BIND("join", "iterable", 1, 1)
-    return cf_t__join(r, self.u.s, a[0], false);
+    return cf_t__join(r, self.u.s, a[0], self.u.s->is_markup);
 }
 
 /* ---- format, encode, translate ------------------------------------------ */
@@ -810,6 +810,7 @@ static cf_tv m_encode(cf_tr *r, cf_tv self, const cf_targs *args)
     cf_tv v = cf_t__str_mark(r, self.u.s, false);
     if (v.k == CF_TSTR) {
         v.k = CF_TBYTES;
+        v.u.s->n_cp = v.u.s->n; /* bytes are counted and cut as such */
     }
     return v;
 }
@@ -820,8 +821,11 @@ static cf_tv m_decode(cf_tr *r, cf_tv self, const cf_targs *args)
     if (cf_utf8_valid_prefix(self.u.s->p, self.u.s->n) != self.u.s->n) {
         return cf_t__fail(r, "'utf-8' codec can't decode these bytes");
     }
-    self.k = CF_TSTR;
-    return self;
+    cf_tv v = cf_t__str_mark(r, self.u.s, false);
+    if (v.k == CF_TSTR) {
+        v.u.s->n_cp = CF_CP_UNKNOWN;
+    }
+    return v;
 }
 
 static cf_tv m_translate(cf_tr *r, cf_tv self, const cf_targs *args)

@@ -692,6 +692,24 @@ cf_tnode *cf_t__parse_filters(cf_tparser *p, cf_tnode *value, bool bare)
     return value;
 }
 
+/* Whether a test's argument without parentheses comes: "is divisibleby 3". */
+static bool starts_argument(const cf_tparser *p)
+{
+    switch (p->t->type) {
+    case CF_TOK_NAME:
+        return !cf_t__is_name(p, "else") && !cf_t__is_name(p, "or") &&
+               !cf_t__is_name(p, "and");
+    case CF_TOK_STRING:
+    case CF_TOK_INT:
+    case CF_TOK_FLOAT:
+    case CF_TOK_LBRACKET:
+    case CF_TOK_LBRACE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static cf_tnode *parse_test(cf_tparser *p, cf_tnode *value)
 {
     p->t++; /* is */
@@ -704,36 +722,20 @@ static cf_tnode *parse_test(cf_tparser *p, cf_tnode *value)
     }
     n->val = cf_tv_str(name);
     n->id = cf_t__test_find(cf_tv_text(n->val));
-    switch (p->t->type) {
-    case CF_TOK_LPAREN:
+    if (p->t->type == CF_TOK_LPAREN) {
         if (!parse_args(p, n, &args)) {
             return NULL;
         }
-        break;
-    case CF_TOK_NAME:
-        if (cf_t__is_name(p, "else") || cf_t__is_name(p, "or") ||
-            cf_t__is_name(p, "and")) {
-            break;
-        }
+    } else if (starts_argument(p)) {
         if (cf_t__is_name(p, "is")) {
             cf_t__fail_at(p->r, p->t->pos, p->t->end,
                           "You cannot chain multiple tests with is");
             return NULL;
         }
-        /* fall through */
-    case CF_TOK_STRING:
-    case CF_TOK_INT:
-    case CF_TOK_FLOAT:
-    case CF_TOK_LBRACKET:
-    case CF_TOK_LBRACE: {
         cf_tnode *arg = parse_primary(p);
         if (!cf_t__vec_add(p, &args, parse_postfix(p, arg))) {
             return NULL;
         }
-        break;
-    }
-    default:
-        break;
     }
     n->list = args.v;
     n->n = args.n;

@@ -18,6 +18,7 @@ typedef struct spec {
     uint32_t fill_n;
     char align, sign, type, group;
     bool alt, no_neg_zero;
+    bool zero_align;          /* '=' because of a leading 0, not said */
     int64_t width, precision; /* -1: not given */
 } spec;
 
@@ -276,6 +277,7 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
 {
     *f = (spec){.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
     uint32_t at = 0, len = 0;
+    bool has_fill = false;
     if (s->n > 0) {
         cf_t__cp(s->p, &len);
     }
@@ -283,6 +285,7 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
         memcpy(f->fill, s->p, len);
         f->fill_n = len;
         f->align = s->p[len];
+        has_fill = true;
         at = len + 1;
     } else if (s->n > 0 && is_align(s->p[0])) {
         f->align = s->p[at++];
@@ -299,10 +302,13 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
         at++;
     }
     if (at < s->n && s->p[at] == '0') {
-        if (f->align == '\0') {
+        if (!has_fill) {
             f->fill[0] = '0';
             f->fill_n = 1;
+        }
+        if (f->align == '\0') {
             f->align = '=';
+            f->zero_align = true;
         }
         at++;
     }
@@ -382,6 +388,9 @@ void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
         if (f.type != '\0' && f.type != 's') {
             bad_code(b, f.type, v);
             return;
+        }
+        if (f.zero_align) {
+            f.align = '<';
         }
         if (f.align == '=' || f.sign != '\0' || f.group != '\0' || f.alt) {
             cf_t__fail(b->r, "this format is not allowed for a string");
@@ -570,6 +579,8 @@ static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
     }
     if (conversion == 's') {
         v = cf_t__to_str(r, v);
+    } else if (conversion == 'a') {
+        v = cf_t__ascii(r, v);
     } else if (conversion != '\0') {
         cf_tsb b;
         cf_t__sb_init(&b, r);
@@ -706,6 +717,8 @@ static bool percent_str(percent *x, spec *f, cf_tv v, char type)
     cf_tv s;
     if (type == 's') {
         s = cf_t__soft_str(r, v);
+    } else if (type == 'a') {
+        s = cf_t__ascii(r, v);
     } else {
         cf_tsb b;
         cf_t__sb_init(&b, r);
@@ -946,7 +959,8 @@ cf_tv cf_t__percent(cf_tr *r, const cf_tstr *s, cf_tv arg)
     bool all_used = arg.k == CF_TTUPLE
                         ? x.used == arg.u.l->n
                         : x.used > 0 || arg.k == CF_TDICT ||
-                              arg.k == CF_TUNDEF || arg.k == CF_TLIST;
+                              arg.k == CF_TUNDEF || arg.k == CF_TRANGE ||
+                              arg.k == CF_TLIST;
     if (!all_used && !x.b.failed) {
         return cf_t__fail(r, "not all arguments converted during string "
                              "formatting");

@@ -19,7 +19,11 @@ static void repr_str(cf_tsb *b, const cf_tstr *s, bool is_bytes)
     char quote = has_single && !has_double ? '"' : '\'';
     cf_t__sb_addc(b, quote, org);
     for (uint32_t at = 0; at < s->n && !b->failed; at += len) {
-        uint32_t cp = cf_t__cp(s->p + at, &len);
+        uint32_t cp = (unsigned char)s->p[at];
+        len = 1;
+        if (!is_bytes) {
+            cp = cf_t__cp(s->p + at, &len);
+        }
         char out[12];
         int n = 0;
         if (cp == (unsigned char)quote || cp == '\\') {
@@ -30,8 +34,7 @@ static void repr_str(cf_tsb *b, const cf_tstr *s, bool is_bytes)
                          : cp == '\r' ? 'r'
                                       : 't');
         } else if (is_bytes && (cp < 0x20 || cp >= 0x7F)) {
-            len = 1;
-            n = snprintf(out, sizeof out, "\\x%02x", (unsigned char)s->p[at]);
+            n = snprintf(out, sizeof out, "\\x%02x", (unsigned)cp);
         } else if (!is_bytes && !cf_t__is_printable(cp)) {
             n = snprintf(out, sizeof out,
                          cp < 0x100     ? "\\x%02x"
@@ -222,6 +225,35 @@ void cf_t__add_repr(cf_tsb *b, cf_tv v)
         repr_other(b, v);
     }
     cf_t__leave(b->r);
+}
+
+cf_tv cf_t__ascii(cf_tr *r, cf_tv v)
+{
+    cf_tsb b;
+    cf_t__sb_init(&b, r);
+    cf_t__add_repr(&b, v);
+    cf_tv text = cf_t__sb_take(&b, false);
+    CF_TVTRY(text);
+    const cf_tstr *s = text.u.s;
+    uint32_t len, run = 0;
+    cf_t__sb_init(&b, r);
+    for (uint32_t at = 0; at < s->n && !b.failed; at += len) {
+        uint32_t cp = cf_t__cp(s->p + at, &len);
+        if (cp < 0x80) {
+            continue;
+        }
+        char out[12];
+        int n = snprintf(out, sizeof out,
+                         cp < 0x100     ? "\\x%02x"
+                         : cp < 0x10000 ? "\\u%04x"
+                                        : "\\U%08x",
+                         (unsigned)cp);
+        cf_t__sb_sub(&b, s, run, at);
+        cf_t__sb_changed(&b, s, at, out, (size_t)n);
+        run = at + len;
+    }
+    cf_t__sb_sub(&b, s, run, s->n);
+    return cf_t__spend(r, s->n >> 2) ? cf_t__sb_take(&b, false) : CF_TV_ERR;
 }
 
 void cf_t__add_str(cf_tsb *b, cf_tv v)

@@ -183,14 +183,22 @@ COMPARE_TEST(ge, ">=")
 
 static cf_tv t_filter(cf_tr *r, const cf_targs *args)
 {
+    uint32_t hash;
     ONE("filter")
+    if (!cf_t__hash(r, a[0], &hash)) {
+        return CF_TV_ERR;
+    }
     return cf_tv_bool(a[0].k == CF_TSTR &&
                       cf_t__filter_find(cf_tv_text(a[0])) >= 0);
 }
 
 static cf_tv t_test(cf_tr *r, const cf_targs *args)
 {
+    uint32_t hash;
     ONE("test")
+    if (!cf_t__hash(r, a[0], &hash)) {
+        return CF_TV_ERR;
+    }
     return cf_tv_bool(a[0].k == CF_TSTR &&
                       cf_t__test_find(cf_tv_text(a[0])) >= 0);
 }

@@ -1,0 +1,257 @@
+/*
+ * test_language.c - the template language, case by case, from a table; and
+ * what errors say.
+ */
+#include "core/base/os.h"
+#include "templates/template.h"
+#include "tests/support/t.h"
+
+static const char table[] = "tests/data/templates/language.txt";
+
+static void render_case(cf_context *context, const char *line, size_t n,
+                        int number)
+{
+    json_t *item = NULL;
+    cf_error err;
+    cf_arena arena;
+    cf_template *tpl = NULL;
+    cf_render r;
+    T_OK(cf_json_read(&item, line, n, &err), err);
+    const json_t *source = json_array_get(item, 0);
+    const json_t *want = json_array_get(item, 1);
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_template_compile(
+        &tpl,
+        cf_str_make(json_string_value(source), json_string_length(source)),
+        NULL, NULL, NULL, &err);
+    if (st == CF_OK) {
+        st = cf_template_render(tpl, context, NULL, &arena, &r, &err);
+    }
+    if (json_is_null(want)) {
+        if (st != CF_EFORMAT) {
+            fail_msg("%s:%d: %s must fail", table, number,
+                     json_string_value(source));
+        }
+        assert_true(err.text[0] != '\0');
+    } else if (st != CF_OK) {
+        fail_msg("%s:%d: %s: %s", table, number, json_string_value(source),
+                 err.text);
+    } else if (r.prompt.text.n != json_string_length(want) ||
+               memcmp(r.prompt.text.p, json_string_value(want),
+                      r.prompt.text.n) != 0) {
+        fail_msg("%s:%d: %s gives '%.*s', not '%s'", table, number,
+                 json_string_value(source), (int)r.prompt.text.n,
+                 r.prompt.text.p, json_string_value(want));
+    }
+    cf_template_free(tpl);
+    cf_arena_deinit(&arena);
+    json_decref(item);
+}
+
+static void test_language__table(void **state)
+{
+    (void)state;
+    cf_buf text = CF_BUF_INIT;
+    cf_arena arena;
+    cf_context *context = NULL;
+    cf_error err;
+    int64_t ms;
+    assert_true(cf_os_parse_time(&ms, "2025-01-02T03:04:05Z"));
+    cf_os_freeze_clock(ms);
+    cf_arena_init(&arena, 0);
+    T_OK(cf_os_read_file(&text, table, SIZE_MAX, &err), err);
+    int number = 0, cases = 0;
+    for (size_t at = 0; at < text.n;) {
+        const char *line = text.p + at;
+        const char *end = memchr(line, '\n', text.n - at);
+        size_t n = end != NULL ? (size_t)(end - line) : text.n - at;
+        at += n + 1;
+        number++;
+        if (n == 0 || line[0] == '#') {
+            continue;
+        }
+        if (context == NULL) {
+            T_OK(cf_context_read(&context, cf_str_make(line, n), &arena, &err),
+                 err);
+            continue;
+        }
+        render_case(context, line, n, number);
+        cases++;
+    }
+    assert_true(cases > 500);
+    cf_arena_deinit(&arena);
+    cf_buf_deinit(&text);
+}
+
+/* ---- helpers for single cases ------------------------------------------- */
+
+typedef struct outcome {
+    cf_arena arena;
+    cf_template *tpl;
+    cf_render r;
+    cf_template_error why;
+    cf_error err;
+    cf_status st;
+} outcome;
+
+static void run(outcome *o, const char *source, const char *context,
+                const cf_render_options *options,
+                const cf_template_options *how)
+{
+    cf_context *values = NULL;
+    memset(o, 0, sizeof *o);
+    cf_arena_init(&o->arena, 0);
+    T_OK(cf_context_read(&values, cf_str_from(context), &o->arena, &o->err),
+         o->err);
+    o->st = cf_template_compile(&o->tpl, cf_str_from(source), how, &o->arena,
+                                &o->why, &o->err);
+    if (o->st == CF_OK) {
+        o->st = cf_template_render(o->tpl, values, options, &o->arena, &o->r,
+                                   &o->err);
+        o->why = o->r.error;
+    }
+}
+
+static void done(outcome *o)
+{
+    cf_template_free(o->tpl);
+    cf_arena_deinit(&o->arena);
+}
+
+static void test_errors__place_and_words(void **state)
+{
+    (void)state;
+    outcome o;
+    cf_buf caret = CF_BUF_INIT;
+    run(&o, "a\n  {{ m.role }} {{ m.nope.x }}", "{\"m\":{\"role\":1}}", NULL,
+        NULL);
+    assert_int_equal(o.st, CF_EFORMAT);
+    assert_int_equal(o.why.line, 2);
+    assert_int_equal(o.why.col, 19);
+    assert_non_null(
+        strstr(o.err.text, "'dict object' has no attribute 'nope'"));
+    assert_non_null(strstr(o.err.text, "it has: role"));
+    cf_template_caret(&caret, cf_str_from("a\n  {{ m.role }} {{ m.nope.x }}"),
+                      &o.why);
+    assert_string_equal(cf_buf_cstr(&caret), "  {{ m.role }} {{ m.nope.x }}\n"
+                                             "                  ^^^^^^^^\n");
+    cf_buf_deinit(&caret);
+    done(&o);
+    run(&o, "{{ tols.x }}", "{\"tools\":1}", NULL, NULL);
+    assert_non_null(strstr(o.err.text, "'tols' is undefined; the context has: "
+                                       "tools"));
+    done(&o);
+    run(&o, "{% if x %}\n{% for i in l %}", "{}", NULL, NULL);
+    assert_int_equal(o.st, CF_EFORMAT);
+    assert_int_equal(o.why.line, 2);
+    done(&o);
+    run(&o, "{{ raise_exception('no ' ~ x) }}", "{\"x\":5}", NULL, NULL);
+    assert_true(o.why.is_raised);
+    T_TEXT(o.why.message.p, o.why.message.n, "no 5");
+    done(&o);
+}
+
+static void test_numbers__exact(void **state)
+{
+    (void)state;
+    outcome o;
+    run(&o, "{{ x }} {{ x + 1 }} {{ x * x // 7 }} {{ f }} {{ x | tojson }}",
+        "{\"x\":123456789012345678901234567890,\"f\":1.0}", NULL, NULL);
+    assert_int_equal(o.st, CF_OK);
+    T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n,
+           "123456789012345678901234567890 123456789012345678901234567891 "
+           "2177368393319833821499335937505171255357415028553574150300 1.0 "
+           "123456789012345678901234567890");
+    done(&o);
+}
+
+static void test_mutation__only_when_allowed(void **state)
+{
+    (void)state;
+    const cf_template_options allow = {.allow_mutation = true};
+    const char *t = "{{ l.append(4) }}{{ l }}";
+    outcome o;
+    run(&o, t, "{\"l\":[1]}", NULL, NULL);
+    assert_int_equal(o.st, CF_EFORMAT);
+    assert_non_null(strstr(o.err.text, "unsafe"));
+    done(&o);
+    run(&o, t, "{\"l\":[1]}", NULL, &allow);
+    T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, "None[1, 4]");
+    done(&o);
+}
+
+static void test_generation__code_points(void **state)
+{
+    (void)state;
+    outcome o;
+    run(&o, "\xC3\xA9{% generation %}\xC3\xA9x{% endgeneration %}y", "{}", NULL,
+        NULL);
+    assert_true(o.r.has_generation);
+    assert_int_equal(o.r.n_generation, 1);
+    assert_int_equal(o.r.generation[0].start, 1);
+    assert_int_equal(o.r.generation[0].end, 3);
+    assert_int_equal(o.r.generation[0].byte_start, 2);
+    assert_int_equal(o.r.generation[0].byte_end, 5);
+    done(&o);
+}
+
+static void test_continue__cuts_at_the_message(void **state)
+{
+    (void)state;
+    const cf_render_options go = {.continue_final_message = true};
+    const char *t = "{% for m in messages %}[{{ m.content }}]{% endfor %}";
+    outcome o;
+    run(&o, t, "{\"messages\":[{\"content\":\"a\"},{\"content\":\"b c\"}]}",
+        &go, NULL);
+    assert_int_equal(o.st, CF_OK);
+    T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, "[a][b c");
+    done(&o);
+    run(&o, "x", "{\"messages\":[{\"content\":\"a\"}]}", &go, NULL);
+    assert_int_equal(o.st, CF_EFORMAT);
+    done(&o);
+}
+
+static void test_limits__are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *word;
+    } cases[] = {
+        {"{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}"
+         "{% endfor %}",
+         "steps"},
+        {"{{ 'x' * 999999999 }}", "bytes"},
+        {"{{ [1] * 99999999 }}", "items"},
+        {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "deep"},
+        {"{{ 10 ** 99999 }}", "bits"},
+        {"{{ '%999999999d' % 1 }}", "width"},
+        {"{% set ns = namespace(x=[]) %}{% for i in range(9000) %}"
+         "{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}",
+         "deep"},
+        {"{% set ns = namespace(s='abcdefgh') %}{% for i in range(99) %}"
+         "{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
+         "bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        outcome o;
+        run(&o, cases[i].source, "{}", NULL, NULL);
+        if (o.st != CF_ELIMIT || strstr(o.err.text, cases[i].word) == NULL) {
+            fail_msg("%s: %s", cases[i].source, o.err.text);
+        }
+        done(&o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_language__table),
+        cmocka_unit_test(test_errors__place_and_words),
+        cmocka_unit_test(test_numbers__exact),
+        cmocka_unit_test(test_mutation__only_when_allowed),
+        cmocka_unit_test(test_generation__code_points),
+        cmocka_unit_test(test_continue__cuts_at_the_message),
+        cmocka_unit_test(test_limits__are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
