@@ -114,23 +114,38 @@ static bool starts_with_bos(const cf_tokenizer *tok, cf_str text)
     return yes;
 }
 
+/* The tokens of the prompt and of what the reply starts with, as one text: a
+ * vocabulary may write the start of a text differently. */
 static cf_status encode_prompt(const core_backend *c, const cf_prompt *prompt,
-                               cf_arena *arena, cf_token_list *out,
-                               cf_error *err)
+                               cf_str prefix, cf_arena *arena,
+                               cf_token_list *out, cf_error *err)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
     cf_text_span *spans =
         cf_arena_calloc(arena, prompt->n_spans + 1, sizeof *spans);
-    if (spans == NULL) {
+    cf_str text = prompt->text;
+    size_t n = prompt->n_spans;
+    if (spans != NULL && prefix.n > 0) {
+        char *both = prefix.n < UINT32_MAX - text.n
+                         ? cf_arena_alloc(arena, text.n + prefix.n)
+                         : NULL;
+        if (both != NULL) {
+            memcpy(both, text.p, text.n);
+            memcpy(both + text.n, prefix.p, prefix.n);
+            spans[n++] =
+                (cf_text_span){(uint32_t)text.n, (uint32_t)prefix.n, true};
+        }
+        text = cf_str_make(both, text.n + prefix.n);
+    }
+    if (spans == NULL || (text.p == NULL && text.n > 0)) {
         return cf_fail(err, CF_ENOMEM, "out of memory for the prompt's spans");
     }
     for (size_t i = 0; i < prompt->n_spans; i++) {
         const cf_prompt_span *s = &prompt->spans[i];
         spans[i] = (cf_text_span){s->off, s->len, is_trusted(s)};
     }
-    return cf_tokenizer_encode_spans(
-        out, tok, prompt->text, spans, prompt->n_spans,
-        !starts_with_bos(tok, prompt->text), arena, err);
+    return cf_tokenizer_encode_spans(out, tok, text, spans, n,
+                                     !starts_with_bos(tok, text), arena, err);
 }
 
 static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
@@ -138,7 +153,8 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
                           cf_token_list *out, cf_error *err)
 {
     CF_TRY(render(b, request, arena, prompt, err));
-    return encode_prompt((const core_backend *)b, prompt, arena, out, err);
+    return encode_prompt((const core_backend *)b, prompt, request->reply_prefix,
+                         arena, out, err);
 }
 
 /* ---- where the cache and the prompt part --------------------------------- */
@@ -264,23 +280,27 @@ static void on_prefill(void *ud, size_t done, size_t total)
     cf_chat__emit(d->run, &ev);
 }
 
-/* The tokens the reply already has; their text goes through the reply
- * without events. */
-static cf_status add_start(decode *d, cf_arena *arena, cf_error *err)
+/* One token that the reply already has, or its text as it was given: through
+ * the reply without events. */
+static cf_status add_quietly(decode *d, cf_str text, cf_error *err)
+{
+    bool stopped = false;
+    cf_buf_add(&d->run->out->raw, text.p, text.n);
+    d->reply.is_quiet = true;
+    cf_status st = cf_chat__reply_add(&d->reply, text, &stopped, err);
+    d->reply.is_quiet = false;
+    return st;
+}
+
+static cf_status add_start(decode *d, cf_error *err)
 {
     const cf_chat_request *q = d->run->request;
-    cf_token_list list = {NULL, 0};
-    size_t n = q->n_reply_ids;
-    if (q->reply_prefix.n > 0) {
-        CF_TRY(cf_tokenizer_encode(&list, d->tok, q->reply_prefix, true, false,
-                                   arena, err));
-        n = list.n;
-    }
     size_t n_vocab = cf_tokenizer_n_vocab(d->tok);
-    bool stopped = false;
-    d->reply.is_quiet = true;
-    for (size_t i = 0; i < n; i++) {
-        cf_token id = list.v != NULL ? list.v[i].id : q->reply_ids[i];
+    if (q->reply_prefix.n > 0) {
+        CF_TRY(add_quietly(d, q->reply_prefix, err));
+    }
+    for (size_t i = 0; i < q->n_reply_ids; i++) {
+        cf_token id = q->reply_ids[i];
         if (id < 0 || (size_t)id >= n_vocab) {
             return cf_fail(err, CF_EINVAL,
                            "reply token %d is outside the vocabulary", (int)id);
@@ -288,11 +308,8 @@ static cf_status add_start(decode *d, cf_arena *arena, cf_error *err)
         add_id(d, id);
         cf_buf_reset(&d->piece);
         cf_tokenizer_piece(&d->piece, d->tok, id, true);
-        cf_buf_add(&d->run->out->raw, d->piece.p, d->piece.n);
-        CF_TRY(cf_chat__reply_add(
-            &d->reply, cf_str_make(d->piece.p, d->piece.n), &stopped, err));
+        CF_TRY(add_quietly(d, cf_str_make(d->piece.p, d->piece.n), err));
     }
-    d->reply.is_quiet = false;
     return cf_buf_check(&d->ids, err);
 }
 
@@ -327,16 +344,17 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
     cf_buf_add(&out->prompt, prompt.text.p, prompt.text.n);
     CF_TRY(cf_buf_check(&out->prompt, err));
     t = cf_os_monotonic_us();
-    CF_TRY(encode_prompt(d->c, &prompt, arena, &list, err));
+    CF_TRY(encode_prompt(d->c, &prompt, d->run->request->reply_prefix, arena,
+                         &list, err));
     for (size_t i = 0; i < list.n; i++) {
         add_id(d, list.v[i].id);
+        d->n_prompt += list.v[i].off < prompt.text.n ? 1 : 0;
     }
-    d->n_prompt = list.n;
     CF_TRY(cf_buf_check(&d->ids, err));
     CF_TRY(take_ids(&out->prompt_ids, &out->n_prompt_ids, ids_of(d),
                     d->n_prompt, err));
     cf_chat__reply_after_prompt(&d->reply, prompt.text);
-    CF_TRY(add_start(d, arena, err));
+    CF_TRY(add_start(d, err));
     out->timings.tokenise_us = cf_os_monotonic_us() - t;
     if (n_ids(d) == 0) {
         return cf_chat__fault(
