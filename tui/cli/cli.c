@@ -33,6 +33,8 @@ const cf_cli_command cf_cli_commands[] = {
      cf_cmd_render},
     {"score", "--prompt A --text B", "log-likelihood of B after A, per token",
      cf_cmd_score},
+    {"lint", "[TEMPLATE|MODEL ...]", "look a chat template over for faults",
+     cf_cmd_lint},
     {"paths", "", "print where files are kept", cf_cmd_paths},
     {"version", "", "print version and build", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},

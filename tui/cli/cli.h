@@ -109,6 +109,7 @@ int cf_cmd_db(cf_cli *cli, int argc, char **argv);
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
 int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_history(cf_cli *cli, int argc, char **argv);
+int cf_cmd_lint(cf_cli *cli, int argc, char **argv);
 int cf_cmd_model(cf_cli *cli, int argc, char **argv);
 int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
 int cf_cmd_parse(cf_cli *cli, int argc, char **argv);

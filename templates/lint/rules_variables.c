@@ -1,0 +1,275 @@
+/*
+ * rules_variables.c - I007 I008 W009: the names a template takes from
+ * outside, read off its tree.
+ */
+#include <string.h>
+
+#include "templates/engine/ast.h"
+#include "templates/lint/lint_impl.h"
+
+/* What applications give, and what every jinja2 has. */
+static const char *const known[] = {"messages",
+                                    "tools",
+                                    "documents",
+                                    "add_generation_prompt",
+                                    "bos_token",
+                                    "eos_token",
+                                    "unk_token",
+                                    "pad_token",
+                                    "enable_thinking",
+                                    "range",
+                                    "dict",
+                                    "lipsum",
+                                    "cycler",
+                                    "joiner",
+                                    "namespace",
+                                    "raise_exception",
+                                    "strftime_now",
+                                    "true",
+                                    "false",
+                                    "none",
+                                    "True",
+                                    "False",
+                                    "None",
+                                    "loop",
+                                    "self",
+                                    "caller",
+                                    "varargs",
+                                    "kwargs"};
+
+static const char *const by_chance[] = {"strftime_now", "lipsum"};
+
+enum { NAMES_MAX = 128 };
+
+typedef struct use {
+    cf_str name;
+    uint32_t pos;    /* of the first bare use */
+    bool is_bare;    /* used where nothing guards it */
+    bool is_set;     /* somewhere in the template itself */
+    bool is_guarded; /* "is defined", "| default", a bare condition */
+} use;
+
+typedef struct walker {
+    cf_linter *l;
+    const cf_template *tpl;
+    use v[NAMES_MAX];
+    size_t n;
+    uint32_t chance_pos;
+    const char *chance;
+    const cf_tnode *mutator; /* first call that changes a list or dict */
+    bool has_loader;         /* include, import, extends */
+    uint32_t loader_pos;
+    bool collects; /* first pass: which names come from the context */
+} walker;
+
+static bool is_one_of(cf_str name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (cf_str_is(name, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static use *look_up(walker *w, cf_str name)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (cf_str_eq(w->v[i].name, name)) {
+            return &w->v[i];
+        }
+    }
+    return NULL;
+}
+
+/* The name as the source spells it at a name node. */
+static cf_str name_at(const walker *w, const cf_tnode *n)
+{
+    return cf_str_make(w->tpl->text.p + n->pos, n->end - n->pos);
+}
+
+static void walk(walker *w, const cf_tnode *n, bool is_guarded);
+
+static void walk_body(walker *w, const cf_tbody *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        walk(w, b->v[i], false);
+    }
+}
+
+/* Only names that some frame takes from the context count: the others are
+ * the template's own. */
+static void add_loads(walker *w, const cf_tframe *f)
+{
+    for (uint32_t i = 0; w->collects && f != NULL && i < f->n_load; i++) {
+        cf_str name = cf_str_make(f->load[i].name->p, f->load[i].name->n);
+        if (f->load[i].action == CF_LOAD_RESOLVE && w->n < NAMES_MAX &&
+            look_up(w, name) == NULL) {
+            w->v[w->n++] = (use){.name = name};
+        }
+    }
+}
+
+static void note_chance(walker *w, cf_str name, uint32_t pos)
+{
+    if (w->chance == NULL &&
+        (is_one_of(name, by_chance, sizeof by_chance / sizeof *by_chance) ||
+         cf_str_is(name, "random"))) {
+        w->chance = cf_str_is(name, "strftime_now") ? "the date (strftime_now)"
+                    : cf_str_is(name, "random")     ? "chance (random)"
+                                                    : "chance (lipsum)";
+        w->chance_pos = pos;
+    }
+}
+
+static void walk_name(walker *w, const cf_tnode *n, bool is_guarded)
+{
+    cf_str name = name_at(w, n);
+    use *u = w->collects ? NULL : look_up(w, name);
+    if (u == NULL) {
+        return;
+    }
+    if (n->flag) { /* a target */
+        u->is_set = true;
+        return;
+    }
+    note_chance(w, name, n->pos);
+    if (is_guarded) {
+        u->is_guarded = true;
+    } else if (!u->is_bare) {
+        u->is_bare = true;
+        u->pos = n->pos;
+    }
+}
+
+/* "x is defined", "x | default(...)" know that x may be missing. */
+static bool guards(const cf_tnode *n)
+{
+    static const char *const words[] = {
+        "defined", "undefined", "none",   "default", "d",
+        "true",    "false",     "string", "mapping", "iterable"};
+    if (n->kind != CF_N_TEST && n->kind != CF_N_FILTER) {
+        return false;
+    }
+    return is_one_of(cf_tv_text(n->val), words, sizeof words / sizeof words[0]);
+}
+
+/* x.append(...) and its kin, which transformers' sandbox refuses. */
+static bool is_mutator(const cf_tnode *call)
+{
+    static const char *const methods[] = {
+        "append", "extend",     "insert", "remove",  "pop",    "clear",
+        "update", "setdefault", "sort",   "reverse", "popitem"};
+    return call->a != NULL && call->a->kind == CF_N_GETATTR &&
+           is_one_of(cf_tv_text(call->a->val), methods,
+                     sizeof methods / sizeof methods[0]);
+}
+
+static void walk_list(walker *w, const cf_tnode *n, bool is_guarded)
+{
+    for (uint32_t i = 0; i < n->n && n->list != NULL; i++) {
+        walk(w, n->list[i], is_guarded);
+    }
+    for (uint32_t i = 0; i < n->n_kw && n->kw != NULL; i++) {
+        walk(w, n->kw[i].val, false);
+    }
+}
+
+static void walk(walker *w, const cf_tnode *n, bool is_guarded)
+{
+    if (n == NULL) {
+        return;
+    }
+    if (n->kind == CF_N_NAME) {
+        walk_name(w, n, is_guarded);
+        return;
+    }
+    if (n->kind == CF_N_CALL && w->mutator == NULL && is_mutator(n)) {
+        w->mutator = n;
+    }
+    if (n->kind == CF_N_LOADER && !w->has_loader) {
+        w->has_loader = true;
+        w->loader_pos = n->pos;
+    }
+    if (n->kind == CF_N_FILTER && !w->collects) {
+        note_chance(w, cf_tv_text(n->val), n->pos);
+    }
+    /* "if x", "x and y", "a if x else b" look whether x is there. */
+    bool is_logic = n->kind == CF_N_NOT || n->kind == CF_N_AND ||
+                    n->kind == CF_N_OR || n->kind == CF_N_COND;
+    bool inner = is_guarded || guards(n);
+    walk(w, n->a, inner || is_logic);
+    walk(w, n->b, n->kind == CF_N_COND ? is_guarded : inner || is_logic);
+    walk(w, n->c, n->kind == CF_N_COND ? is_guarded : inner);
+    walk_list(w, n, inner || n->kind == CF_N_IF);
+    add_loads(w, n->frame);
+    add_loads(w, n->frame2);
+    add_loads(w, n->frame3);
+    if (n->func != NULL) {
+        add_loads(w, &n->func->frame);
+    }
+    walk_body(w, &n->body);
+    walk_body(w, &n->other);
+    for (uint32_t i = 0; n->kind == CF_N_IF && i < n->n; i++) {
+        walk_body(w, &n->bodies[i]);
+    }
+}
+
+static void place(const walker *w, uint32_t pos, uint32_t *line, uint32_t *col)
+{
+    const cf_template *t = w->tpl;
+    uint32_t i = 0;
+    while (i + 1 < t->n_line && t->line[i + 1] <= pos) {
+        i++;
+    }
+    *line = i + 1;
+    *col = t->n_line != 0 ? pos - t->line[i] + 1 : 1;
+}
+
+cf_status cf_lint__variable_rules(cf_linter *l, cf_error *err)
+{
+    walker *w = cf_arena_calloc(l->prober.arena, 1, sizeof *w);
+    if (w == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    w->l = l;
+    w->tpl = l->prober.tpl;
+    w->collects = true;
+    add_loads(w, &w->tpl->func.frame);
+    walk_body(w, &w->tpl->body);
+    w->collects = false;
+    walk_body(w, &w->tpl->body);
+    uint32_t line, col;
+    if (w->mutator != NULL) {
+        place(w, w->mutator->pos, &line, &col);
+        cf_str name = cf_tv_text(w->mutator->a->val);
+        CF_TRY(
+            cf_lint__add_at(l, "W009", line, col, err,
+                            "'.%.*s' changes a list or dictionary in place: "
+                            "transformers refuses it, other engines allow it",
+                            (int)name.n, name.p));
+    }
+    if (w->has_loader) {
+        place(w, w->loader_pos, &line, &col);
+        CF_TRY(cf_lint__add_at(l, "W009", line, col, err,
+                               "takes in another template: there is none to "
+                               "take in"));
+    }
+    if (w->chance != NULL) {
+        place(w, w->chance_pos, &line, &col);
+        CF_TRY(cf_lint__add_at(l, "I007", line, col, err,
+                               "the prompt depends on %s", w->chance));
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        const use *u = &w->v[i];
+        if (!u->is_bare || u->is_guarded || u->is_set ||
+            is_one_of(u->name, known, sizeof known / sizeof *known)) {
+            continue;
+        }
+        place(w, u->pos, &line, &col);
+        CF_TRY(cf_lint__add_at(
+            l, "I008", line, col, err, "'%.*s' is used and nobody sets it",
+            (int)(u->name.n < 60 ? u->name.n : 60), u->name.p));
+    }
+    return CF_OK;
+}

@@ -1,0 +1,112 @@
+/*
+ * template_lint.h - the template doctor: what a template can do, and which
+ * faults it has, found by rendering probes.
+ *
+ * Nothing is concluded from words in the source where a render can tell: each
+ * finding carries the smallest context that shows it.
+ *
+ * Threads:  no state; a template is constant.
+ * Memory:   results live in the arena given.
+ */
+#ifndef CF_TEMPLATES_TEMPLATE_LINT_H
+#define CF_TEMPLATES_TEMPLATE_LINT_H
+
+#include "core/api/tokenizer.h"
+#include "core/api/tool.h"
+#include "templates/template.h"
+
+/* ---- what a template can do ---------------------------------------------- */
+
+typedef enum cf_cap {
+    CF_CAP_NO,      /* refused with an error */
+    CF_CAP_DROPPED, /* accepted, and silently left out */
+    CF_CAP_MERGED,  /* shown, but inside another message's turn */
+    CF_CAP_YES
+} cf_cap;
+
+/* "no", "dropped", "merged", "yes" */
+const char *cf_cap_name(cf_cap cap);
+
+typedef struct cf_template_caps {
+    cf_cap system, developer, tool_role, unknown_role;
+    cf_cap typed_content; /* content as a list of parts */
+    cf_cap null_content;  /* an assistant message that only calls */
+    cf_cap tools;         /* declarations reach the prompt */
+    cf_cap tool_calls;    /* arguments as an object */
+    cf_cap string_args;   /* arguments as a string of JSON */
+    cf_cap several_calls;
+    cf_cap call_ids;
+    cf_cap reasoning;         /* of a reply, while it is the last */
+    cf_cap reasoning_history; /* of a reply, once more was said */
+    bool thinking_switch;     /* enable_thinking changes the prompt */
+    bool generation_prompt;   /* add_generation_prompt does */
+    bool needs_alternation;   /* two user messages in a row are refused */
+    bool uses_bos;
+    bool has_generation_blocks;
+} cf_template_caps;
+
+CF_MUST_USE cf_status cf_template_get_caps(const cf_template *tpl,
+                                           cf_arena *arena,
+                                           cf_template_caps *out,
+                                           cf_error *err);
+
+/* ---- faults -------------------------------------------------------------- */
+
+typedef struct cf_lint_finding {
+    const char *rule;   /* "E012"; constant */
+    uint32_t line, col; /* of the template, 1-based; 0: no one place */
+    cf_str message;     /* what is wrong, one line */
+    const char *effect; /* what it does to the model; constant */
+    cf_str context;     /* JSON: the smallest context that shows it; may be
+                           empty where the source alone does */
+} cf_lint_finding;
+
+/* One cell of the prefix-stability table. */
+typedef struct cf_lint_stability {
+    const char *name; /* "plain", "tool call", "tool result", "two rounds" */
+    bool with_system, thinking;
+    bool is_rendered; /* false: the template refuses this conversation */
+    bool is_stable;
+    uint32_t off;     /* first diverging byte of the shorter prompt */
+    uint32_t message; /* index of the message it falls into */
+    uint32_t line;    /* of the template, in the longer prompt */
+    size_t n_again;   /* tokens (bytes without a tokenizer) behind it that
+                         were in the cache and must be computed again */
+} cf_lint_stability;
+
+enum { CF_LINT_STABILITY_MAX = 16 };
+
+typedef struct cf_lint_report {
+    const cf_lint_finding *v; /* [n] by rule, then by line */
+    size_t n;
+    size_t n_errors, n_warnings, n_notes; /* by E, W, I */
+    cf_template_caps caps;
+    cf_lint_stability stability[CF_LINT_STABILITY_MAX];
+    size_t n_stability;
+    cf_tool_family family;
+} cf_lint_report;
+
+/* What is known of the model; all may be absent. */
+typedef struct cf_lint_options {
+    const cf_tokenizer *tokenizer; /* for E002, W008 and token counts */
+    cf_str bos, eos;               /* spelling; empty: "<s>" and "</s>" */
+    cf_str arch, model_name;       /* help to find the family of tool calls */
+} cf_lint_options;
+
+/*
+ * Looks `source` over.  A source that does not compile gives one finding
+ * (W009 for a construct of jinja2 that is left out on purpose, else E005),
+ * with the engine's message.  CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_template_lint(cf_str source,
+                                       const cf_lint_options *options,
+                                       cf_arena *arena, cf_lint_report *out,
+                                       cf_error *err);
+
+/* All rules in order; NULL past the last. */
+typedef struct cf_lint_rule {
+    const char *id, *title, *effect;
+} cf_lint_rule;
+const cf_lint_rule *cf_lint_rule_at(size_t i);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * test_lint.c - each rule finds its planted fault and is silent on the same
+ * template without it; capabilities; memory running out.
+ */
+#include "tests/support/t.h"
+#include "templates/builtin.h"
+#include "templates/template_lint.h"
+#include "tests/support/fault.h"
+
+/* A template without a fault that any rule knows. */
+static const char clean[] =
+    "{{- bos_token }}\n"
+    "{%- if tools %}\n"
+    "{{- '<|im_start|>tools\\n' }}\n"
+    "{%- for tool in tools %}{{- tool | tojson + '\\n' }}{%- endfor %}\n"
+    "{{- '<|im_end|>\\n' }}\n"
+    "{%- endif %}\n"
+    "{%- for message in messages %}\n"
+    "{{- '<|im_start|>' + message.role + '\\n' }}\n"
+    "{%- if message.reasoning_content %}\n"
+    "{{- '<think>' + message.reasoning_content + '</think>' }}\n"
+    "{%- endif %}\n"
+    "{%- if message.content is string %}{{- message.content }}{%- endif %}\n"
+    "{%- for call in message.tool_calls or [] %}\n"
+    "{{- '<tool_call>\\n{\"name\": \"' + call.function.name + "
+    "'\", \"arguments\": ' + call.function.arguments | tojson + "
+    "'}\\n</tool_call>' }}\n"
+    "{%- endfor %}\n"
+    "{{- '<|im_end|>\\n' }}\n"
+    "{%- endfor %}\n"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}"
+    "{%- endif %}\n";
+
+/* The clean template with one part of it replaced. */
+static char *planted(const char *was, const char *is)
+{
+    const char *at = strstr(clean, was);
+    assert_non_null(at);
+    size_t n = strlen(clean) + strlen(is) + 1;
+    char *out = malloc(n);
+    assert_non_null(out);
+    snprintf(out, n, "%.*s%s%s", (int)(at - clean), clean, is,
+             at + strlen(was));
+    return out;
+}
+
+static bool has_rule(const cf_lint_report *r, const char *rule)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (strcmp(r->v[i].rule, rule) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lint(const char *source, cf_arena *arena, cf_lint_report *out)
+{
+    cf_error err;
+    cf_arena_init(arena, 0);
+    T_OK(cf_template_lint(cf_str_from(source), NULL, arena, out, &err), err);
+}
+
+static void test_clean__no_finding(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    lint(clean, &arena, &r);
+    for (size_t i = 0; i < r.n; i++) {
+        printf("%s %.*s\n", r.v[i].rule, (int)r.v[i].message.n,
+               r.v[i].message.p);
+    }
+    assert_int_equal(r.n, 0);
+    for (size_t i = 0; i < r.n_stability; i++) {
+        assert_true(r.stability[i].is_rendered);
+        assert_true(r.stability[i].is_stable);
+    }
+    cf_arena_deinit(&arena);
+}
+
+static void finds(const char *rule, const char *was, const char *is)
+{
+    cf_arena arena;
+    cf_lint_report r;
+    char *source = planted(was, is);
+    lint(source, &arena, &r);
+    if (!has_rule(&r, rule)) {
+        fail_msg("%s is not found in: %s", rule, source);
+    }
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
+static void test_rules__find_what_was_planted(void **state)
+{
+    (void)state;
+    finds("E001", "{{- bos_token }}", "{{- bos_token + bos_token }}");
+    finds("E003", "{{- '<|im_end|>\\n' }}\n{%- endfor %}\n{%- if add",
+          "{{- '<|im_end|>\\n' if not loop.last }}\n{%- endfor %}\n{%- if add");
+    finds("E004", "{{- '<|im_start|>assistant\\n' }}", "{{- '' }}");
+    finds("E004", "{%- if add_generation_prompt %}",
+          "{{- '' if add_generation_prompt else eos_token }}"
+          "{%- if add_generation_prompt %}");
+    finds("E005",
+          "{%- if message.content is string %}{{- message.content }}"
+          "{%- endif %}",
+          "{{- message.content + '' }}");
+    finds("E005", "{{- bos_token }}",
+          "{{- bos_token }}{%- if messages[0].role == 'x' %}{%- endif %}");
+    finds("E006", "{\"name\": \"", "{\"tool\": \"");
+    finds("E010", "'<|im_start|>' + message.role + '\\n'",
+          "'<|' + message.role + '|>'");
+    finds("E012", "{%- if message.reasoning_content %}",
+          "{%- if message.reasoning_content and loop.last %}");
+    finds("W003", "'<|im_start|>' + message.role + '\\n'",
+          "'<|im_start|>' + ('user' if message.role == 'tool' else "
+          "message.role) + '\\n'");
+    finds("W004", "{%- if message.reasoning_content %}",
+          "{%- if message.reasoning_content and loop.last %}");
+    finds("W005", "{{- '<|im_start|>' + message.role + '\\n' }}",
+          "{%- if message.role == 'system' %}{%- continue %}{%- endif %}"
+          "{{- '<|im_start|>' + message.role + '\\n' }}");
+    finds("W006", "call.function.arguments | tojson",
+          "call.function.arguments | tojson | tojson");
+    finds("W007", "{{- '<|im_start|>assistant\\n' }}",
+          "{{- '<|im_start|>assistant: ' }}");
+    finds("W009", "{{- bos_token }}", "{% include 'other' %}");
+    finds("W009", "{{- bos_token }}",
+          "{{- bos_token }}{%- set x = [] %}{%- set y = x.append(1) %}");
+    finds("I007", "{{- bos_token }}", "{{- bos_token + strftime_now('%d') }}");
+    finds("I008", "{{- bos_token }}", "{{- bos_token ~ date_string }}");
+}
+
+/* A guarded variable is a switch, not a fault. */
+static void test_i008__guards_are_understood(void **state)
+{
+    (void)state;
+    static const char *const fine[] = {
+        "{{- bos_token }}{%- if style is defined %}{{- style }}{%- endif %}",
+        "{{- bos_token ~ (style | default('')) }}",
+        "{{- bos_token }}{%- if style %}{{- style }}{%- endif %}",
+        "{{- bos_token }}{%- set style = 'x' %}{{- style if false }}"};
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        cf_arena arena;
+        cf_lint_report r;
+        char *source = planted("{{- bos_token }}", fine[i]);
+        lint(source, &arena, &r);
+        if (has_rule(&r, "I008")) {
+            fail_msg("I008 is found in: %s", fine[i]);
+        }
+        cf_arena_deinit(&arena);
+        free(source);
+    }
+}
+
+static void test_finding__place_and_context(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    char *source = planted("{%- if message.reasoning_content %}",
+                           "{%- if message.reasoning_content and loop.last %}");
+    lint(source, &arena, &r);
+    const cf_lint_finding *f = NULL;
+    for (size_t i = 0; i < r.n && f == NULL; i++) {
+        f = strcmp(r.v[i].rule, "E012") == 0 ? &r.v[i] : NULL;
+    }
+    assert_non_null(f);
+    assert_true(f->line >= 8 && f->line <= 18);
+    json_t *context;
+    cf_error err;
+    T_OK(cf_json_read(&context, f->context.p, f->context.n, &err), err);
+    assert_true(json_is_array(json_object_get(context, "messages")));
+    json_decref(context);
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
+static void test_caps__of_families(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    cf_str qwen = cf_template_builtin("qwen3");
+    cf_str gemma = cf_template_builtin("gemma3");
+    cf_error err;
+    cf_arena_init(&arena, 0);
+    T_OK(cf_template_lint(qwen, NULL, &arena, &r, &err), err);
+    assert_int_equal(r.caps.system, CF_CAP_YES);
+    assert_int_equal(r.caps.tool_calls, CF_CAP_YES);
+    assert_int_equal(r.caps.reasoning_history, CF_CAP_DROPPED);
+    assert_true(r.caps.thinking_switch);
+    assert_true(has_rule(&r, "W003"));
+    assert_true(has_rule(&r, "E012"));
+    T_OK(cf_template_lint(gemma, NULL, &arena, &r, &err), err);
+    assert_int_equal(r.caps.system, CF_CAP_MERGED);
+    assert_int_equal(r.caps.tools, CF_CAP_DROPPED);
+    assert_true(r.caps.needs_alternation);
+    assert_true(has_rule(&r, "W005"));
+    cf_arena_deinit(&arena);
+}
+
+static cf_status lint_body(void *ud)
+{
+    (void)ud;
+    cf_arena arena;
+    cf_lint_report r;
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_template_lint(cf_str_from(clean), NULL, &arena, &r, NULL);
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+static void test_lint__memory_may_run_out(void **state)
+{
+    (void)state;
+    size_t live = cf_fault_live();
+    for (size_t nth = 1; nth < 2000; nth += 7) {
+        cf_fault_arm(nth, true);
+        cf_status st = lint_body(NULL);
+        cf_fault_disarm();
+        assert_true(st == CF_ENOMEM || st == CF_OK);
+        assert_int_equal(cf_fault_live(), live);
+    }
+    assert_int_equal(lint_body(NULL), CF_OK);
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clean__no_finding),
+        cmocka_unit_test(test_rules__find_what_was_planted),
+        cmocka_unit_test(test_i008__guards_are_understood),
+        cmocka_unit_test(test_finding__place_and_context),
+        cmocka_unit_test(test_caps__of_families),
+        cmocka_unit_test(test_lint__memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
