@@ -105,6 +105,7 @@ cf_backend_info cf_bench_info(const cf_bench *bench)
 cf_status cf_bench__snapshot(cf_bench *b, cf_error *err)
 {
     size_t n = cf_conversation_n_turns(b->conv);
+    b->generation++;
     cf_arena_reset(&b->arena);
     b->n_path = b->n_turns = 0;
     b->path = NULL;
@@ -143,6 +144,16 @@ const cf_turn *const *cf_bench_turns(const cf_bench *bench, size_t *n)
 {
     *n = bench->n_turns;
     return bench->turns;
+}
+
+uint64_t cf_bench_generation(const cf_bench *bench)
+{
+    return bench->generation;
+}
+
+const cf_tool_set *cf_bench_tools(const cf_bench *bench)
+{
+    return cf_conversation_tools(bench->conv);
 }
 
 size_t cf_bench_siblings(const cf_bench *bench, const cf_turn *turn,

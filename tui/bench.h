@@ -29,7 +29,8 @@ typedef struct cf_bench_engine {
     const cf_tokenizer *tokenizer; /* NULL: the engine hides its tokens */
     const char *template_name;     /* "" when the engine hides it */
     cf_str template_source;
-    const json_t *tools; /* declarations; NULL: none */
+    const json_t *tools;   /* declarations; NULL: none */
+    cf_tool_family family; /* how the model writes calls */
     cf_sampling sampling;
     bool has_sampling;
     uint32_t max_tokens;
@@ -108,6 +109,12 @@ size_t cf_bench_siblings(const cf_bench *bench, const cf_turn *turn,
 const cf_turn *cf_bench_sibling(const cf_bench *bench, const cf_turn *turn,
                                 int by);
 
+/* Changes whenever the path, the turns or the template may have changed. */
+uint64_t cf_bench_generation(const cf_bench *bench);
+
+/* What the model may call; borrowed. */
+const cf_tool_set *cf_bench_tools(const cf_bench *bench);
+
 /* NULL when nothing is known (not a reply, or from elsewhere). */
 const cf_reply *cf_bench_reply(cf_bench *bench, cf_uuid turn);
 
@@ -126,6 +133,11 @@ CF_MUST_USE cf_status cf_bench_set_head(cf_bench *bench, cf_uuid turn,
 /* Sends what a person wrote, following `parent`; CF_EBUSY while a job runs. */
 CF_MUST_USE cf_status cf_bench_send(cf_bench *bench, cf_str text,
                                     cf_uuid parent, cf_error *err);
+
+/* Adds messages (an array) one behind the other, following `parent`, and with
+ * `asks` lets the model answer the last one. */
+CF_MUST_USE cf_status cf_bench_add(cf_bench *bench, const json_t *messages,
+                                   cf_uuid parent, bool asks, cf_error *err);
 
 /* Another reply to the turn that `reply` answers. */
 CF_MUST_USE cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply,

@@ -45,6 +45,7 @@ struct cf_bench {
     cf_arena arena; /* path and turns of the snapshot */
     const cf_turn **path, **turns;
     size_t n_path, n_turns;
+    uint64_t generation;
 
     cf_live live;
     cf_reply growing;   /* what is known of the live reply */

@@ -33,7 +33,7 @@ static cf_status render(cf_bench *b, cf_error *err)
         }
     }
     cf_send send = {.message = message, .options = &options};
-    bool shows_tokens = cf_bench_info(b).shows_tokens;
+    bool shows_tokens = b->engine.tokenizer != NULL;
     cf_arena_reset(&b->prompt_arena);
     cf_status st = cf_conversation_preview(b->conv, b->engine.backend, &send,
                                            &b->prompt_arena, &prompt,

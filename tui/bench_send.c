@@ -358,27 +358,54 @@ static cf_status begin(cf_bench *b, cf_error *err)
     return CF_OK;
 }
 
+/* Adds one message behind `parent`; *id is its turn. */
+static cf_status add_message(cf_bench *b, const json_t *message, cf_uuid parent,
+                             cf_uuid *id, cf_error *err)
+{
+    cf_turn turn = {.parent = parent, .status = CF_TURN_OK, .message = message};
+    *id = (cf_uuid){{0}};
+    CF_TRY(cf_conversation_add(b->conv, &turn, id, err));
+    if (b->title[0] == '\0') {
+        title_from(b, message);
+    }
+    store_turn(b, cf_conversation_find(b->conv, *id));
+    return CF_OK;
+}
+
+cf_status cf_bench_add(cf_bench *bench, const json_t *messages, cf_uuid parent,
+                       bool asks, cf_error *err)
+{
+    CF_TRY(begin(bench, err));
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < json_array_size(messages); i++) {
+        cf_uuid id;
+        st = add_message(bench, json_array_get(messages, i), parent, &id, err);
+        parent = st == CF_OK ? id : parent;
+    }
+    if (st == CF_OK && asks) {
+        return start(bench, parent, err);
+    }
+    /* What was added before a failure is in the tree and is shown. */
+    bench->prompt_is_fresh = false;
+    cf_error *why = st == CF_OK ? err : NULL;
+    cf_status at = cf_conversation_set_head(bench->conv, parent, why);
+    if (at == CF_OK) {
+        at = cf_bench__snapshot(bench, why);
+    }
+    return st != CF_OK ? st : at;
+}
+
 cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
                         cf_error *err)
 {
-    CF_TRY(begin(bench, err));
-    json_t *message = json_pack("{s:s,s:s%}", "role", "user", "content",
-                                text.n != 0 ? text.p : "", text.n);
-    if (message == NULL) {
+    json_t *messages = json_pack("[{s:s,s:s%}]", "role", "user", "content",
+                                 text.n != 0 ? text.p : "", text.n);
+    if (messages == NULL) {
         return cf_fail(err, CF_EFORMAT,
                        "the message is not UTF-8, or memory ran out");
     }
-    cf_turn turn = {.parent = parent, .status = CF_TURN_OK, .message = message};
-    cf_uuid id = {{0}};
-    cf_status st = cf_conversation_add(bench->conv, &turn, &id, err);
-    if (st == CF_OK) {
-        if (bench->title[0] == '\0') {
-            title_from(bench, message);
-        }
-        store_turn(bench, cf_conversation_find(bench->conv, id));
-        st = start(bench, id, err);
-    }
-    json_decref(message);
+    cf_status st = cf_bench_add(bench, messages, parent, true, err);
+    json_decref(messages);
     return st;
 }
 

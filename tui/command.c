@@ -40,6 +40,7 @@ static void cmd_interrupt(cf_app *app, const char *arg)
 OPEN_VIEW(chat, CF_VIEW_CHAT)
 OPEN_VIEW(prompt, CF_VIEW_PROMPT)
 OPEN_VIEW(tokens, CF_VIEW_TOKENS)
+OPEN_VIEW(tools, CF_VIEW_TOOLS)
 OPEN_VIEW(library, CF_VIEW_LIBRARY)
 OPEN_VIEW(help, CF_VIEW_HELP)
 OPEN_VIEW(log, CF_VIEW_LOG)
@@ -131,6 +132,8 @@ const cf_command cf_global_commands[] = {
      cmd_prompt},
     {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
      cmd_tokens},
+    {"tools", CF_IN_ALL, "4 go", "", "calls of tools, stage by stage",
+     cmd_tools},
     {"library", CF_IN_ALL, "6 gl", "", "saved conversations", cmd_library},
     {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
      cmd_help},

@@ -117,6 +117,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         .template_source =
             cf_str_make(cf_buf_cstr(&w->opened.source), w->opened.source.n),
         .tools = w->tools,
+        .family = w->opened.family,
         .max_tokens = o->max_tokens,
         .has_sampling = w->opened.engine != NULL,
     };

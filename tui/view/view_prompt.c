@@ -152,6 +152,28 @@ static void draw_tokens(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
     }
 }
 
+/* The prompt of an engine that shows no tokens: its text. */
+static void draw_text(cf_app *app, cf_grid *g, cf_rect r,
+                      const cf_prompt_model *m)
+{
+    cf_wrapped lines = {0};
+    if (r.w < 2 ||
+        cf_wrapped_update(&lines, m->prompt.text, r.w, NULL) != CF_OK) {
+        return;
+    }
+    cf_list *rows = &state(app)->rows;
+    cf_list_set(rows, lines.n, (size_t)(r.h > 0 ? r.h : 0));
+    for (int y = 0; y < r.h && rows->top + (size_t)y < lines.n; y++) {
+        const cf_line *l = &lines.v[rows->top + (size_t)y];
+        cf_grid_put(g, r.x, r.y + y, r.w,
+                    cf_str_make(m->prompt.text.p + l->off, l->len),
+                    CF_STYLE_NORMAL);
+    }
+    g->cursor_x = r.x;
+    g->cursor_y = r.y + (int)(rows->cursor - rows->top);
+    cf_wrapped_deinit(&lines);
+}
+
 static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
 {
     int full = all != 0 ? (int)((size_t)w * part / all) : 0;
@@ -256,6 +278,12 @@ static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, err.text, CF_STYLE_WARNING);
         return;
     }
+    if (m->n == 0) {
+        cf_grid_box(g, r, "Prompt  (this engine shows no tokens)",
+                    CF_STYLE_BORDER, CF_STYLE_FOCUS);
+        draw_text(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2}, m);
+        return;
+    }
     int side = cf_app_is_narrow(app) || app->is_maximized ? 0 : 40;
     int detail = r.h >= 12 && !app->is_maximized ? 5 : 0;
     char title[128];
@@ -294,7 +322,10 @@ static void prompt_move(cf_app *app, cf_move move)
 {
     prompt_view *s = state(app);
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
-    if (m == NULL || m->n_row == 0) {
+    if (m != NULL && m->n == 0) {
+        cf_list_move(&s->rows, move);
+    }
+    if (m == NULL || m->n_row == 0 || s->rows.cursor >= m->n_row) {
         return;
     }
     size_t row = s->rows.cursor;

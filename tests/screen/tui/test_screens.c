@@ -2,6 +2,9 @@
  * test_screens.c - the workbench as people see it: every script of this
  * folder, with the scripted engine, a fresh database, a frozen clock and
  * repeatable ids.
+ *
+ * NAME.script plays NAME.json, or engine.json when there is none.  With a
+ * NAME.tools.json the model may call tools and is prompted with a template.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -9,6 +12,8 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
+#include "templates/builtin.h"
+#include "templates/chat_template.h"
 #include "tests/support/fault.h"
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
@@ -19,25 +24,64 @@ static const char folder[] = "tests/screen/tui";
 typedef struct bench_fixture {
     char db[64];
     cf_backend *backend;
+    cf_template *tpl;
+    json_t *tools;
     cf_store *store;
     cf_app app;
 } bench_fixture;
 
-static void set_up(bench_fixture *f, const char *engine_path)
+/* The path of a script's file with another ending; `or` when it is absent. */
+static void beside(char out[512], const char *script, const char *ending,
+                   const char * or)
+{
+    snprintf(out, 512, "%s/%.*s%s", folder, (int)(strchr(script, '.') - script),
+             script, ending);
+    if (access(out, R_OK) != 0) {
+        snprintf(out, 512, "%s/%s", folder, or);
+    }
+}
+
+static void open_engine(bench_fixture *f, const char *script,
+                        cf_bench_engine *engine)
 {
     cf_error err;
-    json_t *script;
+    json_t *replies;
+    char path[512];
+    cf_script_options options = {0};
+    beside(path, script, ".tools.json", "");
+    *engine = (cf_bench_engine){.template_name = "plain"};
+    if (path[strlen(path) - 1] != '/') {
+        T_OK(cf_json_read_file(&f->tools, path, &err), err);
+        engine->template_name = "qwen3";
+        engine->template_source = cf_template_builtin("qwen3");
+        engine->tools = f->tools;
+        engine->family = options.family = CF_TOOLS_HERMES;
+        options.channels =
+            cf_channels_detect(engine->template_source, &options.n_channels);
+        T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL,
+                                 NULL, &err),
+             err);
+        options.renderer = cf_renderer_template(f->tpl);
+    }
+    beside(path, script, ".json", "engine.json");
+    T_OK(cf_json_read_file(&replies, path, &err), err);
+    T_OK(cf_backend_script_new(&f->backend, replies, &options, &err), err);
+    engine->backend = f->backend;
+    json_decref(replies);
+}
+
+static void set_up(bench_fixture *f, const char *script)
+{
+    cf_error err;
+    cf_bench_engine engine;
     char dir[] = "/tmp/cf_screens.XXXXXX";
     assert_non_null(mkdtemp(dir));
     snprintf(f->db, sizeof f->db, "%s/t.db", dir);
     cf_os_freeze_clock(INT64_C(1735787045000)); /* 2025-01-02T03:04:05Z */
     cf_os_seed_entropy(1);
-    T_OK(cf_json_read_file(&script, engine_path, &err), err);
-    T_OK(cf_backend_script_new(&f->backend, script, NULL, &err), err);
-    json_decref(script);
+    open_engine(f, script, &engine);
     cf_store_options options = {.flags = CF_STORE_CREATE};
     T_OK(cf_store_open(&f->store, f->db, &options, &err), err);
-    cf_bench_engine engine = {.backend = f->backend, .template_name = "plain"};
     T_OK(cf_app_init(&f->app, f->store, &err), err);
     T_OK(cf_bench_new(&f->app.bench, &engine, f->store, &err), err);
 }
@@ -48,6 +92,8 @@ static void tear_down(bench_fixture *f)
     cf_bench_free(f->app.bench);
     cf_store_close(f->store);
     cf_backend_free(f->backend);
+    cf_template_free(f->tpl);
+    json_decref(f->tools);
     static const char *const suffixes[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
         char path[80];
@@ -78,11 +124,10 @@ static void test_screens__all_scripts(void **state)
     for (int i = 0; i < n; i++) {
         const char *dot = strrchr(names[i]->d_name, '.');
         if (dot != NULL && strcmp(dot, ".script") == 0) {
-            char path[512], engine[512];
+            char path[512];
             snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-            snprintf(engine, sizeof engine, "%s/engine.json", folder);
             bench_fixture f = {0};
-            set_up(&f, engine);
+            set_up(&f, names[i]->d_name);
             cf_screen_run(&f.app, path, idle);
             tear_down(&f);
             n_scripts++;
