@@ -7,6 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "templates/builtin.h"
 #include "tui/cli/cli.h"
 
 enum { REPLY_MAX = 16 << 20 };
@@ -235,19 +236,40 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
         }
         return CF_OK;
     }
-    if (cli->template_ == NULL) {
+    if (cli->template_ == NULL && cli->model == NULL) {
         *out = CF_TOOLS_GENERIC;
         return CF_OK;
     }
     cf_buf text = CF_BUF_INIT;
-    const char *why;
-    CF_TRY(cf_os_read_file(&text, cli->template_, REPLY_MAX, err));
-    *out =
-        cf_tool_family_detect(cf_str_make(cf_buf_cstr(&text), text.n),
-                              cf_str_make(NULL, 0), cf_str_make(NULL, 0), &why);
+    cf_engine *engine = NULL;
+    cf_str source = cf_str_make(NULL, 0), arch = source, model = source;
+    cf_status st = CF_OK;
+    if (cli->model != NULL) {
+        st = cf_cli_open_engine(&engine, cli, true, err);
+    }
+    if (st == CF_OK && engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(engine);
+        arch = cf_str_from(info.arch);
+        model = cf_str_from(info.name);
+        source = cf_engine_chat_template(engine, NULL);
+    }
+    if (st == CF_OK && cli->template_ != NULL) {
+        st = cf_os_read_file(&text, cli->template_, REPLY_MAX, err);
+        source = cf_str_make(cf_buf_cstr(&text), text.n);
+        if (st == CF_ENOTFOUND &&
+            cf_template_builtin(cli->template_).p != NULL) {
+            source = cf_template_builtin(cli->template_);
+            st = CF_OK;
+        }
+    }
+    if (st == CF_OK) {
+        const char *why;
+        *out = cf_tool_family_detect(source, arch, model, &why);
+        fprintf(stderr, "family %s: %s\n", cf_tool_family_name(*out), why);
+    }
     cf_buf_deinit(&text);
-    fprintf(stderr, "family %s: %s\n", cf_tool_family_name(*out), why);
-    return CF_OK;
+    cf_engine_close(engine);
+    return st;
 }
 
 static cf_status run_one(const cf_cli *cli, cf_tool_family family,
@@ -293,7 +315,7 @@ int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
         {"--family", 'f', CF_OPT_STR, &family_name, "F",
          "hermes, gemma3, functiongemma, gemma4, hammer, llama-pythonic, "
          "llama-json, mistral, phi4-mini, lfm2, generic or none (default: "
-         "from -t, else generic)",
+         "from -t or -m, else generic)",
          NULL},
         {"--tools", 0, CF_OPT_STR, &tools_path, "FILE",
          "declarations to check the calls against", NULL},

@@ -1,0 +1,129 @@
+/*
+ * test_run.c - confab run and parse through the program, on a script.
+ */
+#include "tests/support/t.h"
+
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "tests/support/program.h"
+
+static char folder[64];
+static char script[96], tools[96], results[96], model[112];
+
+static int write_text(const char *path, const char *text)
+{
+    cf_error err;
+    return cf_os_write_file(path, text, strlen(text), 0600, &err) == CF_OK;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    snprintf(script, sizeof script, "%s/script.json", folder);
+    snprintf(tools, sizeof tools, "%s/tools.json", folder);
+    snprintf(results, sizeof results, "%s/results.json", folder);
+    snprintf(model, sizeof model, "script:%s", script);
+    return write_text(script,
+                      "{\"replies\":[{\"text\":\"<tool_call>{\\\"name\\\":"
+                      "\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":1}}</tool_call>"
+                      "\"},{\"text\":\"It is 4.\",\"chunk\":99}]}") &&
+                   write_text(tools, "[{\"name\":\"f\",\"parameters\":{"
+                                     "\"properties\":{\"x\":{\"type\":"
+                                     "\"integer\"}}}}]") &&
+                   write_text(results, "{\"f\":{\"degrees\":4}}")
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(script);
+    unlink(tools);
+    unlink(results);
+    return rmdir(folder);
+}
+
+#define NEED_PROGRAM()                       \
+    do {                                     \
+        if (cf_program_path() == NULL) {     \
+            T_SKIP("CONFAB_BIN is not set"); \
+        }                                    \
+    } while (0)
+
+static void test_run__tool_round(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "-t", "qwen3", "--tools",
+               tools, "--results", results, "How warm?");
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.out), "It is 4.");
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[tool] f({\"x\":1})"));
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[result] {\"degrees\":4}"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family",
+               "hermes", "--tools", tools, "--results", results, "How warm?");
+    assert_int_equal(p.status, 0);
+    const char *out = cf_buf_cstr(&p.out);
+    const char *call = strstr(out, "{\"event\":\"tool_call\",\"index\":0,"
+                                   "\"name\":\"f\",\"arguments\":{\"x\":1}}\n");
+    const char *result = strstr(out, "{\"event\":\"tool_result\",\"round\":1");
+    const char *text =
+        strstr(out, "{\"event\":\"text\",\"text\":\"It is 4.\"}");
+    assert_true(call != NULL && call < result && result < text);
+    cf_program_deinit(&p);
+}
+
+/* Nobody can approve here: the model is told, and nothing runs. */
+static void test_run__nothing_runs_unasked(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--family", "hermes",
+               "--tools", tools, "--exec", "touch /nonexistent/x", "Go");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "nobody approved the call"));
+    cf_program_deinit(&p);
+}
+
+static void test_parse__status(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "parse", "--family", "llama-pythonic", "--tools", tools,
+               "[f(x='a')]");
+    assert_int_equal(p.status, 1);
+    assert_string_equal(
+        cf_buf_cstr(&p.out),
+        "call    f {\"x\":\"a\"}  INVALID_PARAMETER_TYPE\n"
+        "finding INVALID_PARAMETER_TYPE x (bytes 5..8): integer expected, this "
+        "is string\n"
+        "status  INVALID_PARAMETER_TYPE\n");
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "parse", "--family", "nobody", "x");
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "parse", "-t", "gemma3", "```tool_code\nf(x=1)\n```");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "family "));
+    cf_program_deinit(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run__tool_round),
+        cmocka_unit_test(test_run__nothing_runs_unasked),
+        cmocka_unit_test(test_parse__status),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
