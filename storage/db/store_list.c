@@ -1,6 +1,8 @@
 /*
  * store_list.c - the library: rows, facets, names.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/os.h"
@@ -253,62 +255,118 @@ cf_status cf_store_list(cf_store *s, const cf_store_query *q, cf_arena *arena,
 
 enum { FACETS_PER_KIND = 50, FACET_KINDS = 5 };
 
-static const char *const facet_sql[FACET_KINDS] = {
-    "SELECT model, count(*) AS n FROM conversation WHERE place = ? AND "
-    "model <> '' GROUP BY model ORDER BY n DESC, model LIMIT 50",
-    "SELECT template_hash, count(*) AS n FROM conversation WHERE place = ? AND "
-    "template_hash <> '' GROUP BY template_hash ORDER BY n DESC LIMIT 50",
-    "SELECT name, count(*) AS n FROM tag JOIN conversation c ON c.id = "
+/* One pass over an index that is in the order of the groups. */
+static const char facet_columns[] =
+    "WITH g AS MATERIALIZED (SELECT model, template_hash, status, count(*) AS "
+    "n FROM conversation WHERE place = ? GROUP BY model, template_hash, "
+    "status) SELECT 0 AS kind, model AS value, sum(n) AS n FROM g WHERE model "
+    "<> '' GROUP BY model UNION ALL SELECT 1, template_hash, sum(n) FROM g "
+    "WHERE template_hash <> '' GROUP BY template_hash UNION ALL SELECT 3, "
+    "status, sum(n) FROM g WHERE status <> '' GROUP BY status ORDER BY 1, 3 "
+    "DESC, 2";
+
+static const char facet_tags[] =
+    "SELECT 2, name, count(*) AS n FROM tag JOIN conversation c ON c.id = "
     "conversation_id WHERE c.place = ? GROUP BY name ORDER BY n DESC, name "
-    "LIMIT 50",
-    "SELECT status, count(*) AS n FROM conversation WHERE place = ? AND "
-    "status <> '' GROUP BY status ORDER BY n DESC LIMIT 50",
-    "SELECT strftime('%Y', created_ms / 1000, 'unixepoch') AS y, count(*) AS n "
-    "FROM conversation WHERE place = ? GROUP BY y ORDER BY y DESC LIMIT 50"};
+    "LIMIT 50";
+
+typedef struct facet_list {
+    cf_store_facet *v;
+    size_t n;
+    size_t of_kind[FACET_KINDS];
+} facet_list;
+
+static cf_status add_facets(cf_sql *sql, const char *text, cf_store_place place,
+                            cf_arena *a, facet_list *out, cf_error *err)
+{
+    sqlite3_stmt *st;
+    bool has_row = true;
+    CF_TRY(cf_sql__query(sql, &st, err, text, "i", (int64_t)place));
+    for (;;) {
+        CF_TRY(cf_sql__step(sql, st, &has_row, err));
+        if (!has_row) {
+            break;
+        }
+        int kind = sqlite3_column_int(st, 0);
+        if (out->of_kind[kind]++ < FACETS_PER_KIND) {
+            cf_store_facet *f = &out->v[out->n++];
+            f->kind = (cf_facet_kind)kind;
+            f->value = cf_sql__str(st, 1, a);
+            f->n = (size_t)sqlite3_column_int64(st, 2);
+        }
+    }
+    return a->failed ? cf_sql__oom(err) : CF_OK;
+}
+
+static int64_t year_start(int year)
+{
+    char text[32];
+    int64_t ms = 0;
+    snprintf(text, sizeof text, "%04d-01-01T00:00:00Z", year);
+    (void)cf_os_parse_time(&ms, text);
+    return ms;
+}
+
+/* Years are ranges of the index by creation, newest first. */
+static cf_status add_years(cf_sql *sql, cf_store_place place, cf_arena *a,
+                           facet_list *out, cf_error *err)
+{
+    int64_t last;
+    CF_TRY(cf_sql__int(sql, &last, 0, err,
+                       "SELECT max(created_ms) FROM conversation WHERE place = "
+                       "?",
+                       "i", (int64_t)place));
+    char text[25];
+    cf_os_format_time(text, last);
+    int year = atoi(text);
+    for (int i = 0; i < FACETS_PER_KIND && year - i >= 1970; i++) {
+        int64_t n;
+        CF_TRY(cf_sql__int(sql, &n, 0, err,
+                           "SELECT count(*) FROM conversation WHERE place = ? "
+                           "AND created_ms >= ? AND created_ms < ?",
+                           "iii", (int64_t)place, year_start(year - i),
+                           year_start(year - i + 1)));
+        if (n > 0) {
+            snprintf(text, sizeof text, "%d", year - i);
+            cf_store_facet *f = &out->v[out->n++];
+            f->kind = CF_FACET_YEAR;
+            f->value.p = cf_arena_strndup(a, text, strlen(text));
+            f->value.n = strlen(text);
+            f->n = (size_t)n;
+        }
+    }
+    return a->failed ? cf_sql__oom(err) : CF_OK;
+}
 
 static cf_status facets(cf_sql *sql, cf_store_place place, cf_arena *a,
-                        cf_store_facet *v, size_t *n, size_t *total,
-                        cf_error *err)
+                        facet_list *out, size_t *total, cf_error *err)
 {
     int64_t count;
     CF_TRY(cf_sql__int(sql, &count, 0, err,
                        "SELECT count(*) FROM conversation WHERE place = ?", "i",
                        (int64_t)place));
     *total = (size_t)count;
-    for (int kind = 0; kind < FACET_KINDS; kind++) {
-        sqlite3_stmt *st;
-        bool has_row = true;
-        CF_TRY(
-            cf_sql__query(sql, &st, err, facet_sql[kind], "i", (int64_t)place));
-        for (size_t i = 0; i <= FACETS_PER_KIND; i++) {
-            CF_TRY(cf_sql__step(sql, st, &has_row, err));
-            if (!has_row) {
-                break;
-            }
-            v[*n].kind = (cf_facet_kind)kind;
-            v[*n].value = cf_sql__str(st, 0, a);
-            v[(*n)++].n = (size_t)sqlite3_column_int64(st, 1);
-        }
-    }
-    return a->failed ? cf_sql__oom(err) : CF_OK;
+    CF_TRY(add_facets(sql, facet_columns, place, a, out, err));
+    CF_TRY(add_facets(sql, facet_tags, place, a, out, err));
+    return add_years(sql, place, a, out, err);
 }
 
 cf_status cf_store_facets(cf_store *s, cf_store_place place, cf_arena *arena,
                           const cf_store_facet **v, size_t *n, size_t *total,
                           cf_error *err)
 {
-    cf_store_facet *out = cf_arena_calloc(
-        arena, FACET_KINDS * (FACETS_PER_KIND + 1), sizeof *out);
-    if (out == NULL) {
+    facet_list out = {0};
+    out.v =
+        cf_arena_calloc(arena, FACET_KINDS * FACETS_PER_KIND, sizeof *out.v);
+    if (out.v == NULL) {
         return cf_sql__oom(err);
     }
     cf_reader *r;
-    size_t got = 0;
     CF_TRY(cf_store__take(s, &r, 0, err));
-    cf_status st = facets(&r->sql, place, arena, out, &got, total, err);
+    cf_status st = facets(&r->sql, place, arena, &out, total, err);
     cf_store__give(s, r);
-    *v = out;
-    *n = st == CF_OK ? got : 0;
+    *v = out.v;
+    *n = st == CF_OK ? out.n : 0;
     return st;
 }
 

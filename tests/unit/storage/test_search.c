@@ -1,0 +1,423 @@
+/*
+ * test_search.c - words, filters, snippets; undo; migration; other files.
+ */
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "storage/db/store_codec.h"
+#include "storage/db/store_int.h"
+#include "storage/db/store_words.h"
+#include "storage/exchange.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+
+static cf_store *open_at(const char *path)
+{
+    cf_store *s;
+    cf_error err;
+    T_OK(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE},
+                       &err),
+         err);
+    return s;
+}
+
+static void import(cf_store *s, const char *text)
+{
+    cf_error err;
+    cf_import_report report;
+    cf_import_options opts = {.format = CF_FORMAT_CONFAB};
+    T_OK(cf_import_bytes(s, text, strlen(text), &opts, &report, &err), err);
+    assert_int_equal(report.n_bad, 0);
+}
+
+/* Two conversations; ids end in 01 and 02, turns in 1x and 2x. */
+static void fill(cf_store *s)
+{
+    import(
+        s,
+        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
+        "8000-000000000001\",\"title\":\"Weather in Troms\xC3\xB8\",\"tags\":"
+        "[\"bug\",\"two words\"],\"created_ms\":1000}\n"
+        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000011\","
+        "\"status\":\"ok\",\"created_ms\":1767225600000,\"message\":{"
+        "\"role\":\"user\",\"content\":\"Will it rain? "
+        "\xE6\x9D\xB1\xE4\xBA\xAC\xE3\x81\xAF\xE9\x9B\xA8\xE3\x81\xA7\xE3\x81"
+        "\x99 caf\xC3\xA9 std::vector\"}}\n"
+        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000012\","
+        "\"parent\":\"0190aaaa-0000-4000-8000-000000000011\",\"status\":"
+        "\"stopped\",\"created_ms\":1767225601000,\"message\":{\"role\":"
+        "\"assistant\",\"content\":\"Rain it will\",\"tool_calls\":[{"
+        "\"function\":{\"name\":\"get_weather\",\"arguments\":{\"city\":"
+        "\"Oslo\"}}}]},\"run\":{\"n_threads\":-1,\"model\":\"Qwen-1.7b\"},"
+        "\"calls\":[{\"n\":0,\"name\":\"get_weather\",\"state\":\"done\"}]}\n"
+        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
+        "8000-000000000002\",\"title\":\"other\",\"created_ms\":2000}\n"
+        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000021\","
+        "\"status\":\"error\",\"created_ms\":1770000000000,\"message\":{"
+        "\"role\":\"tool\",\"content\":\"it rains "
+        "\xE0\xB8\x99\xE0\xB9\x89\xE0\xB8\xB3\"}}\n");
+}
+
+/* Ends of the UUIDs found, newest first: "12 11". */
+static void finds(cf_store *s, const char *query, const char *want)
+{
+    cf_error err;
+    cf_arena a;
+    cf_store_hits hits;
+    char got[200] = "";
+    cf_store_query q = {.text = cf_str_from(query)};
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_search(s, &q, &a, &hits, &err), err);
+    for (size_t i = 0; i < hits.n; i++) {
+        char id[CF_UUID_TEXT + 1];
+        const cf_store_hit *h = &hits.v[i];
+        cf_uuid_format(id, cf_uuid_is_nil(h->turn) ? h->conversation : h->turn);
+        snprintf(got + strlen(got), 8, "%s%s", i != 0 ? " " : "", id + 34);
+    }
+    if (strcmp(got, want) != 0) {
+        fail_msg("'%s': got '%s', want '%s'", query, got, want);
+    }
+    cf_arena_deinit(&a);
+}
+
+static void test_search__words_and_filters(void **state)
+{
+    (void)state;
+    cf_store *s = open_at(store_dir_file("words.db"));
+    fill(s);
+    finds(s, "rain", "12 11");
+    finds(s, "RAIN will", "12 11");
+    finds(s, "rain*", "21 12 11");
+    finds(s, "\"it rain\"", "11");
+    finds(s, "rain -tokyo -oslo", "11");
+    finds(s, "cafe", "11");
+    finds(s, "std::vector", "11");
+    finds(s, "oslo", "12");
+    finds(s, "tromso", "");
+    finds(s, "troms\xC3\xB8", "01");
+    finds(s, "\xE4\xBA\xAC\xE3\x81\xAF", "11"); /* two characters inside */
+    finds(s, "\xE9\x9B\xA8", "11");             /* one */
+    finds(s, "\xE4\xBA\xAC\xE9\x9B\xA8", "");   /* not side by side */
+    finds(s, "\xE0\xB8\x99\xE0\xB9\x89\xE0\xB8\xB3", "21");
+    finds(s, "rain role:user", "11");
+    finds(s, "rain model:qwen", "12");
+    finds(s, "tool:get_weather", "12");
+    finds(s, "status:error", "21");
+    finds(s, "tag:\"two words\" rain", "12 11");
+    finds(s, "tag:none rain", "");
+    finds(s, "rain* after:2026-02", "21");
+    finds(s, "rain* before:2026-01-01T00:00:01Z", "11");
+    finds(s, "after:1970 before:1970-01-02", "");
+    finds(s, "in:trash rain", "");
+    finds(s, "", "21 12 11");
+    finds(s, "* : \"\" () NEAR( \" AND", "");
+    cf_error err;
+    cf_store_query q = {.text = cf_str_from("-alone")};
+    cf_arena a;
+    cf_store_hits hits;
+    cf_arena_init(&a, 0);
+    T_FAILS(cf_store_search(s, &q, &a, &hits, &err), CF_EINVAL);
+    q.text = cf_str_from("before:yesterday");
+    T_FAILS(cf_store_search(s, &q, &a, &hits, &err), CF_EINVAL);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+static void test_search__snippet_marks_the_match(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_arena a;
+    cf_store_hits hits;
+    cf_store *s = open_at(store_dir_file("snippet.db"));
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_adds(&text, "{\"type\":\"conversation\",\"confab\":1,\"id\":"
+                       "\"0190aaaa-0000-4000-8000-000000000001\"}\n"
+                       "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-"
+                       "000000000011\",\"status\":\"ok\",\"message\":{\"role\":"
+                       "\"user\",\"content\":\"");
+    for (int i = 0; i < 500; i++) {
+        cf_buf_adds(&text, "\xC3\xA9 filler ");
+    }
+    cf_buf_adds(&text, "then \xC3\x89T\xC3\x89 came\"}}\n");
+    import(s, cf_buf_cstr(&text));
+    cf_buf_deinit(&text);
+    cf_store_query q = {.text = cf_str_from("ete")};
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_search(s, &q, &a, &hits, &err), err);
+    assert_int_equal(hits.n, 1);
+    const cf_store_hit *h = &hits.v[0];
+    assert_int_equal(h->n_marks, 1);
+    assert_memory_equal(h->snippet.p + h->marks[0].off, "\xC3\x89T\xC3\x89", 5);
+    assert_int_equal(h->marks[0].len, 5);
+    assert_true(h->snippet.n < 200);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+static void test_words__pairs(void **state)
+{
+    (void)state;
+    cf_buf b = CF_BUF_INIT;
+    cf_words__index(&b, cf_str_from("ab\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E"));
+    assert_string_equal(b.p, "ab \xE6\x97\xA5\xE6\x9C\xAC "
+                             "\xE6\x9C\xAC\xE8\xAA\x9E \xE8\xAA\x9E ");
+    cf_buf_reset(&b);
+    assert_true(cf_words__term(&b, cf_str_from("a\"b"), true));
+    assert_string_equal(b.p, "\"a\"\"b\"*");
+    cf_buf_reset(&b);
+    assert_false(cf_words__term(&b, cf_str_from("\"()*"), false));
+    cf_buf_deinit(&b);
+}
+
+static void test_codec__lists_and_base64(void **state)
+{
+    (void)state;
+    cf_buf b = CF_BUF_INIT;
+    cf_arena a;
+    size_t n;
+    cf_token ids[] = {0, 127, 128, INT32_MAX};
+    cf_arena_init(&a, 0);
+    cf_codec__put_ids(&b, ids, 4);
+    assert_int_equal(b.n, 1 + 1 + 1 + 2 + 5);
+    cf_token *back = cf_codec__get_ids(cf_str_make(b.p, b.n), &a, &n);
+    assert_int_equal(n, 4);
+    assert_memory_equal(back, ids, sizeof ids);
+    /* Codec 0, an unknown codec, a value that is cut off or too large. */
+    cf_codec__get_ids(cf_str_make("\0\1\0\0\0\2\0\0\0\3", 10), &a, &n);
+    assert_int_equal(n, 2);
+    cf_codec__get_ids(cf_str_make("\7\1\2", 3), &a, &n);
+    assert_int_equal(n, 0);
+    cf_codec__get_ids(cf_str_make("\1\5\x80", 3), &a, &n);
+    assert_int_equal(n, 1);
+    cf_codec__get_ids(cf_str_make("\1\xFF\xFF\xFF\xFF\xFF\x0F", 7), &a, &n);
+    assert_int_equal(n, 0);
+    cf_buf_reset(&b);
+    /* RFC 4648, section 10. */
+    cf_codec__put_base64(&b, cf_str_from("fooba"));
+    assert_string_equal(b.p, "Zm9vYmE=");
+    cf_buf_reset(&b);
+    assert_true(cf_codec__get_base64(&b, cf_str_from("Zm9vYmE=")));
+    assert_string_equal(b.p, "fooba");
+    assert_false(cf_codec__get_base64(&b, cf_str_from("Zm9vYmF=")));
+    assert_false(cf_codec__get_base64(&b, cf_str_from("Zm9v=mE=")));
+    assert_false(cf_codec__get_base64(&b, cf_str_from("Zm9")));
+    cf_buf_deinit(&b);
+    cf_arena_deinit(&a);
+}
+
+static void test_undo__takes_changes_back_in_order(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_store *s = open_at(store_dir_file("undo.db"));
+    fill(s);
+    cf_store_ref c, t;
+    T_OK(cf_store_find(s, cf_str_from("000000000001"), &c, &err), err);
+    T_OK(cf_store_find(s, cf_str_from("000000000011"), &t, &err), err);
+    T_OK(cf_store_set_title(s, c.conversation, cf_str_from("A"), &err), err);
+    T_OK(cf_store_set_title(s, c.conversation, cf_str_from("A"), &err), err);
+    T_OK(cf_store_set_rating(s, t.turn, 5, &err), err);
+    T_OK(cf_store_set_note(s, t.turn, cf_str_from("n"), &err), err);
+    T_OK(cf_store_set_tag(s, c.conversation, cf_str_from("bug"), false, &err),
+         err);
+    T_OK(cf_store_set_place(s, c.conversation, CF_PLACE_TRASH, &err), err);
+    finds(s, "rain", "");
+    cf_buf what = CF_BUF_INIT;
+    for (int i = 0; i < 5; i++) { /* the second title changed nothing */
+        T_OK(cf_store_undo(s, &what, &err), err);
+    }
+    T_FAILS(cf_store_undo(s, &what, &err), CF_ENOTFOUND);
+    assert_non_null(strstr(what.p, "title 'A'"));
+    finds(s, "rain tag:bug", "12 11");
+    finds(s, "\"weather in\"", "01");
+    cf_arena a;
+    cf_store_turn turn;
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_get_turn(s, t.turn, &a, &turn, &err), err);
+    assert_int_equal(turn.rating, 0);
+    assert_int_equal(turn.note.n, 0);
+    cf_arena_deinit(&a);
+    cf_buf_deinit(&what);
+    cf_store_close(s);
+}
+
+/* ---- versions and strangers ----------------------------------------------*/
+
+static void exec(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    char *why = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, why);
+    }
+    sqlite3_close(db);
+}
+
+static void test_migrate__older_is_backed_up_and_indexed(void **state)
+{
+    (void)state;
+    cf_error err;
+    const char *path = store_dir_file("v1.db");
+    cf_sql sql;
+    exec(path, "VACUUM"); /* an empty file */
+    T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
+    T_OK(cf_store__migrate(&sql, path, 1, &err), err);
+    T_OK(
+        cf_sql__script(
+            &sql,
+            "INSERT INTO message VALUES(1, 'h', 'user', 'old words', '', "
+            "NULL);"
+            "INSERT INTO conversation(id, uuid, title, created_ms, updated_ms, "
+            "n_turns) VALUES(1, '0190aaaa-0000-4000-8000-000000000001', "
+            "'old title', 1, 1, 1);"
+            "INSERT INTO turn(id, uuid, conversation_id, ordinal, message_id, "
+            "status, created_ms) VALUES(1, "
+            "'0190aaaa-0000-4000-8000-000000000011', 1, 1, 1, 'ok', 1);",
+            &err),
+        err);
+    cf_sql__close(&sql);
+    cf_store *s = open_at(path);
+    finds(s, "old", "01 11");
+    cf_store_close(s);
+    struct stat sb;
+    char backup[600];
+    snprintf(backup, sizeof backup, "%s-v1.backup", path);
+    assert_int_equal(stat(backup, &sb), 0);
+    assert_int_equal(sb.st_mode & 0777, 0600);
+    s = open_at(backup); /* a database like any other */
+    finds(s, "old", "01 11");
+    cf_store_close(s);
+}
+
+static void test_open__newer_is_read_only(void **state)
+{
+    (void)state;
+    cf_error err;
+    const char *path = store_dir_file("newer.db");
+    cf_store *s = open_at(path);
+    fill(s);
+    cf_store_close(s);
+    exec(path, "PRAGMA user_version = 99");
+    s = open_at(path);
+    cf_store_state st;
+    cf_store_get_state(s, &st);
+    assert_true(st.is_read_only);
+    assert_non_null(strstr(st.why.text, "newer confab"));
+    finds(s, "rain", "12 11");
+    cf_store_ref c;
+    T_OK(cf_store_find(s, cf_str_from("000000000001"), &c, &err), err);
+    T_FAILS(cf_store_set_title(s, c.conversation, cf_str_from("x"), &err),
+            CF_EUNSUPPORTED);
+    T_FAILS(cf_store_put_conv(s, &(cf_store_conv){0}, NULL, &err),
+            CF_EUNSUPPORTED);
+    cf_store_close(s);
+}
+
+static void test_open__other_database_is_untouched(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_store *s;
+    cf_buf before = CF_BUF_INIT, after = CF_BUF_INIT;
+    const char *path = store_dir_file("other.db");
+    exec(path, "PRAGMA journal_mode=WAL; CREATE TABLE conversation(x); INSERT "
+               "INTO conversation VALUES(1)");
+    T_OK(cf_os_read_file(&before, path, SIZE_MAX, &err), err);
+    T_FAILS(cf_store_open(&s, path,
+                          &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+            CF_EFORMAT);
+    T_FAILS(cf_store_open(&s, path,
+                          &(cf_store_options){.flags = CF_STORE_KEEP_GOING |
+                                                       CF_STORE_CREATE},
+                          &err),
+            CF_EFORMAT);
+    T_OK(cf_os_read_file(&after, path, SIZE_MAX, &err), err);
+    assert_int_equal(before.n, after.n);
+    assert_memory_equal(before.p, after.p, before.n);
+    char name[600];
+    snprintf(name, sizeof name, "%s-shm", path);
+    assert_int_not_equal(access(name, F_OK), 0);
+    cf_buf_deinit(&before);
+    cf_buf_deinit(&after);
+}
+
+static void count(void *ud, const char *line)
+{
+    (void)line;
+    ++*(int *)ud;
+}
+
+static void test_check__finds_what_was_changed(void **state)
+{
+    (void)state;
+    cf_error err;
+    const char *path = store_dir_file("check.db");
+    cf_store *s = open_at(path);
+    fill(s);
+    size_t n;
+    int told = 0;
+    T_OK(cf_store_check(s, count, &told, &n, &err), err);
+    assert_int_equal(n, 0);
+    cf_store_close(s);
+    exec(path, "UPDATE message SET text = 'forged' WHERE role = 'user';"
+               "UPDATE conversation SET n_turns = 7 WHERE title = 'other';"
+               "INSERT INTO message(hash, role, text, tool_text) VALUES('x', "
+               "'user', '', '')");
+    s = open_at(path);
+    T_OK(cf_store_check(s, count, &told, &n, &err), err);
+    assert_true(n >= 4);
+    assert_int_equal(told, n);
+    cf_store_close(s);
+}
+
+static void test_hostile__triggers_and_views_do_nothing(void **state)
+{
+    (void)state;
+    cf_error err;
+    const char *path = store_dir_file("hostile.db");
+    cf_store *s = open_at(path);
+    fill(s);
+    cf_store_close(s);
+    exec(path,
+         "CREATE TRIGGER t AFTER UPDATE ON conversation BEGIN DELETE FROM "
+         "turn; END;"
+         "UPDATE turn SET parent_id = 2 WHERE id = 1;"
+         "UPDATE message SET body = '{broken' WHERE role = 'tool'");
+    s = open_at(path);
+    cf_store_ref c;
+    T_OK(cf_store_find(s, cf_str_from("000000000001"), &c, &err), err);
+    T_OK(cf_store_set_title(s, c.conversation, cf_str_from("x"), &err), err);
+    finds(s, "rain", "12 11");
+    cf_arena a;
+    cf_store_tree tree;
+    size_t at[8];
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_get_tree(s, c.conversation, 0, &a, &tree, &err), err);
+    assert_true(cf_store_path_to(&tree, tree.turns[1].id, at) <= 2);
+    cf_uuid fork;
+    T_FAILS(cf_store_fork(s, tree.turns[1].id, &fork, &err), CF_EFORMAT);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_search__words_and_filters),
+        cmocka_unit_test(test_search__snippet_marks_the_match),
+        cmocka_unit_test(test_words__pairs),
+        cmocka_unit_test(test_codec__lists_and_base64),
+        cmocka_unit_test(test_undo__takes_changes_back_in_order),
+        cmocka_unit_test(test_migrate__older_is_backed_up_and_indexed),
+        cmocka_unit_test(test_open__newer_is_read_only),
+        cmocka_unit_test(test_open__other_database_is_untouched),
+        cmocka_unit_test(test_check__finds_what_was_changed),
+        cmocka_unit_test(test_hostile__triggers_and_views_do_nothing),
+    };
+    cf_sql__setup();
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
