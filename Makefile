@@ -23,7 +23,7 @@ OS      := $(shell uname -s)
 PKG     ?= pkg-config
 
 # ---- libraries, one line a room --------------------------------------------
-CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc openblas libcurl sndfile libjpeg libpng
+CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl
 STORAGE_PKGS := sqlite3
 TUI_PKGS     := ncursesw
 TEST_PKGS    := cmocka vterm
