@@ -339,9 +339,10 @@ static bool make_spans(cf_tr *r, cf_prompt *out)
             s->source = CF_SPAN_TEMPLATE;
             s->is_copy = g->off != CF_NO_COPY;
             s->src_off = s->is_copy ? source_off(t, g->off) : 0;
-            if (s->is_copy && t->n_crlf != 0 &&
-                source_off(t, g->off + g->len) - s->src_off != g->len) {
-                s->is_copy = false; /* a \r\n became \n inside */
+            if (s->is_copy && ((size_t)s->src_off + g->len > t->source.n ||
+                               memcmp(t->source.p + s->src_off, r->root.p + at,
+                                      g->len) != 0)) {
+                s->is_copy = false; /* a line end became \n inside */
                 s->src_off = 0;
             }
         } else if (o == NULL) {
