@@ -172,6 +172,9 @@ static void sort_ranges(cf_cprange *r, size_t n)
 static cf_rx close_set(cf_rx_pool *rx, size_t first)
 {
     size_t n = rx->n_range - first;
+    if (n == 0) {
+        return CF_RX_NONE;
+    }
     cf_cprange *r = rx->range + first;
     sort_ranges(r, n);
     size_t k = 0;

@@ -35,7 +35,8 @@ static uint32_t rest_node(emitter *e, uint32_t state, unsigned n)
     return e->rest[state][n];
 }
 
-enum { MIXED = UINT32_MAX - 1, ABSENT = UINT32_MAX };
+#define MIXED  (UINT32_MAX - 1)
+#define ABSENT UINT32_MAX
 
 /* Where all of [lo, hi] leads: a state, ABSENT, or MIXED. */
 static uint32_t target_of(const emitter *e, uint32_t lo, uint32_t hi)
