@@ -285,6 +285,23 @@ CF_MUST_USE cf_status cf_backend_tokenise(cf_backend *backend,
                                           cf_arena *arena, cf_prompt *prompt,
                                           cf_token_list *out, cf_error *err);
 
+/* Sets bos_token and eos_token of a context to the vocabulary's, where it has
+ * them and the context does not.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_prompt_add_special(json_t *context,
+                                            const cf_tokenizer *tok,
+                                            cf_error *err);
+
+/*
+ * The tokens of a rendered prompt and of what the reply starts with (`prefix`,
+ * may be empty), as one text: a vocabulary may write the start of a text
+ * differently.  Only what the template wrote, the two tokens above and the
+ * prefix may become control tokens; BOS is added unless the prompt spells it.
+ */
+CF_MUST_USE cf_status cf_prompt_tokenise(cf_token_list *out,
+                                         const cf_prompt *prompt, cf_str prefix,
+                                         const cf_tokenizer *tok,
+                                         cf_arena *arena, cf_error *err);
+
 typedef struct cf_score {
     cf_token_span *v; /* [n] tokens of the text */
     float *log_p;     /* [n] natural logarithms */

@@ -56,96 +56,21 @@ static void free_core(cf_backend *b)
 
 /* ---- render and tokenise ------------------------------------------------- */
 
-/* The spelling of a special token as a template variable, unless the caller
- * gave one. */
-static bool set_special(json_t *context, const char *key,
-                        const cf_tokenizer *tok, cf_token id)
-{
-    if (json_object_get(context, key) != NULL || id == CF_TOKEN_NONE) {
-        return true;
-    }
-    cf_buf text = CF_BUF_INIT;
-    cf_tokenizer_piece(&text, tok, id, true);
-    json_t *v = json_stringn_nocheck(cf_buf_cstr(&text), text.n);
-    bool ok = !text.failed && json_object_set_new(context, key, v) == 0;
-    cf_buf_deinit(&text);
-    return ok;
-}
-
 static cf_status render(cf_backend *b, const cf_chat_request *request,
                         cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     const core_backend *c = (const core_backend *)b;
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
-    cf_special_tokens special = cf_tokenizer_special(tok);
     json_t *context = cf_chat__context(request);
-    if (context == NULL ||
-        !set_special(context, "bos_token", tok, special.bos) ||
-        !set_special(context, "eos_token", tok, special.eos)) {
-        json_decref(context);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the context");
+    cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
+                                   : cf_fail(err, CF_ENOMEM,
+                                             "out of memory for the context");
+    if (st == CF_OK) {
+        st = c->options.renderer.render(c->options.renderer.ud, context, arena,
+                                        out, err);
     }
-    cf_status st = c->options.renderer.render(c->options.renderer.ud, context,
-                                              arena, out, err);
     json_decref(context);
     return st;
-}
-
-/* Only what the template wrote, and the tokens it was given to write, may
- * become control tokens. */
-static bool is_trusted(const cf_prompt_span *s)
-{
-    return s->source == CF_SPAN_TEMPLATE ||
-           (s->source == CF_SPAN_VARIABLE && (cf_str_is(s->path, "bos_token") ||
-                                              cf_str_is(s->path, "eos_token")));
-}
-
-static bool starts_with_bos(const cf_tokenizer *tok, cf_str text)
-{
-    cf_token bos = cf_tokenizer_special(tok).bos;
-    if (bos == CF_TOKEN_NONE) {
-        return false;
-    }
-    cf_buf piece = CF_BUF_INIT;
-    cf_tokenizer_piece(&piece, tok, bos, true);
-    bool yes =
-        piece.n > 0 && cf_str_starts(text, cf_str_make(piece.p, piece.n));
-    cf_buf_deinit(&piece);
-    return yes;
-}
-
-/* The tokens of the prompt and of what the reply starts with, as one text: a
- * vocabulary may write the start of a text differently. */
-static cf_status encode_prompt(const core_backend *c, const cf_prompt *prompt,
-                               cf_str prefix, cf_arena *arena,
-                               cf_token_list *out, cf_error *err)
-{
-    const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
-    cf_text_span *spans =
-        cf_arena_calloc(arena, prompt->n_spans + 1, sizeof *spans);
-    cf_str text = prompt->text;
-    size_t n = prompt->n_spans;
-    if (spans != NULL && prefix.n > 0) {
-        char *both = prefix.n < UINT32_MAX - text.n
-                         ? cf_arena_alloc(arena, text.n + prefix.n)
-                         : NULL;
-        if (both != NULL) {
-            memcpy(both, text.p, text.n);
-            memcpy(both + text.n, prefix.p, prefix.n);
-            spans[n++] =
-                (cf_text_span){(uint32_t)text.n, (uint32_t)prefix.n, true};
-        }
-        text = cf_str_make(both, text.n + prefix.n);
-    }
-    if (spans == NULL || (text.p == NULL && text.n > 0)) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the prompt's spans");
-    }
-    for (size_t i = 0; i < prompt->n_spans; i++) {
-        const cf_prompt_span *s = &prompt->spans[i];
-        spans[i] = (cf_text_span){s->off, s->len, is_trusted(s)};
-    }
-    return cf_tokenizer_encode_spans(out, tok, text, spans, n,
-                                     !starts_with_bos(tok, text), arena, err);
 }
 
 static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
@@ -153,8 +78,9 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
                           cf_token_list *out, cf_error *err)
 {
     CF_TRY(render(b, request, arena, prompt, err));
-    return encode_prompt((const core_backend *)b, prompt, request->reply_prefix,
-                         arena, out, err);
+    const core_backend *c = (const core_backend *)b;
+    return cf_prompt_tokenise(out, prompt, request->reply_prefix,
+                              cf_engine_tokenizer(c->engine), arena, err);
 }
 
 /* ---- where the cache and the prompt part --------------------------------- */
@@ -344,8 +270,8 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
     cf_buf_add(&out->prompt, prompt.text.p, prompt.text.n);
     CF_TRY(cf_buf_check(&out->prompt, err));
     t = cf_os_monotonic_us();
-    CF_TRY(encode_prompt(d->c, &prompt, d->run->request->reply_prefix, arena,
-                         &list, err));
+    CF_TRY(cf_prompt_tokenise(&list, &prompt, d->run->request->reply_prefix,
+                              d->tok, arena, err));
     for (size_t i = 0; i < list.n; i++) {
         add_id(d, list.v[i].id);
         d->n_prompt += list.v[i].off < prompt.text.n ? 1 : 0;
@@ -636,7 +562,8 @@ static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
     if (st == CF_OK) {
         cf_str all = cf_str_make(cf_buf_cstr(&both), both.n);
         st = cf_tokenizer_encode(list, tok, all, true,
-                                 !starts_with_bos(tok, all), arena, err);
+                                 !cf_chat__starts_with_bos(tok, all), arena,
+                                 err);
     }
     cf_buf_deinit(&both);
     return st;

@@ -63,6 +63,9 @@ cf_status cf_chat__fault(cf_chat__run *run, cf_fault fault, cf_status st);
  * add_generation_prompt, enable_thinking.  A new reference or NULL. */
 json_t *cf_chat__context(const cf_chat_request *request);
 
+/* Whether a text begins with the BOS token spelled out. */
+bool cf_chat__starts_with_bos(const cf_tokenizer *tok, cf_str text);
+
 /* ---- reply --------------------------------------------------------------- */
 
 enum { CF_CHANNELS_MAX = 8 };

@@ -67,9 +67,10 @@ static void make_disjoint(piece_list *list)
     list->n = n;
 }
 
+/* A role says nothing of its message: turns are full of equal ones. */
 static bool is_field(const cf_prompt_span *s)
 {
-    return s->is_copy &&
+    return s->is_copy && !cf_str_is(s->path, ".role") &&
            (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL);
 }
 

@@ -107,6 +107,7 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_db(cf_cli *cli, int argc, char **argv);
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
+int cf_cmd_diff(cf_cli *cli, int argc, char **argv);
 int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_history(cf_cli *cli, int argc, char **argv);
 int cf_cmd_lint(cf_cli *cli, int argc, char **argv);

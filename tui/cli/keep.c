@@ -77,15 +77,37 @@ static cf_status add_turns(cf_conversation *conv, const cf_store_tree *tree,
     return CF_OK;
 }
 
+cf_status cf_keep_tree(cf_conversation **out, const cf_store_tree *tree,
+                       cf_uuid head, const cf_preface *given, cf_error *err)
+{
+    cf_preface preface;
+    json_t *root = NULL;
+    cf_conversation *conv = NULL;
+    cf_status st = saved_preface(tree, given, &root, &preface, err);
+    if (st == CF_OK) {
+        st = cf_conversation_new(&conv, &preface, err);
+    }
+    if (st == CF_OK) {
+        st = add_turns(conv, tree, err);
+    }
+    if (st == CF_OK) {
+        st = cf_conversation_set_head(conv, head, err);
+    }
+    if (st == CF_OK) {
+        *out = conv;
+    } else {
+        cf_conversation_free(conv);
+    }
+    json_decref(root);
+    return st;
+}
+
 static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
                       cf_conversation **out, cf_error *err)
 {
     cf_arena arena;
     cf_store_ref ref;
     cf_store_tree tree;
-    cf_preface preface;
-    json_t *root = NULL;
-    cf_conversation *conv = NULL;
     cf_arena_init(&arena, 0);
     cf_status st = cf_store_find(k->store, cf_str_from(name), &ref, err);
     if (st == CF_OK) {
@@ -93,26 +115,14 @@ static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
                                err);
     }
     if (st == CF_OK) {
-        st = saved_preface(&tree, given, &root, &preface, err);
-    }
-    if (st == CF_OK) {
-        st = cf_conversation_new(&conv, &preface, err);
-    }
-    if (st == CF_OK) {
-        st = add_turns(conv, &tree, err);
-    }
-    if (st == CF_OK) {
-        st = cf_conversation_set_head(
-            conv, cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn, err);
+        st = cf_keep_tree(out, &tree,
+                          cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn,
+                          given, err);
     }
     if (st == CF_OK) {
         k->conversation = ref.conversation;
-        k->n_stored = cf_conversation_n_turns(conv);
-        *out = conv;
-    } else {
-        cf_conversation_free(conv);
+        k->n_stored = cf_conversation_n_turns(*out);
     }
-    json_decref(root);
     cf_arena_deinit(&arena);
     return st;
 }

@@ -5,6 +5,7 @@
 #ifndef CF_TUI_CLI_KEEP_H
 #define CF_TUI_CLI_KEEP_H
 
+#include "storage/store.h"
 #include "tui/cli/open_backend.h"
 
 typedef struct cf_keep cf_keep;
@@ -25,5 +26,11 @@ CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
 void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
                   const cf_cli_backend *engine, const cf_sent *sent);
 void cf_keep_close(cf_keep *keep);
+
+/* The conversation of a stored tree with its head at `head` (nil: the start).
+ * Its saved preface is used; fields given stand over it. */
+CF_MUST_USE cf_status cf_keep_tree(cf_conversation **out,
+                                   const cf_store_tree *tree, cf_uuid head,
+                                   const cf_preface *given, cf_error *err);
 
 #endif

@@ -18,24 +18,21 @@ static bool starts(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* The source that -t names: a file, else a template that came with confab. */
-static cf_status read_template(cf_cli_backend *b, const char *name,
-                               cf_error *err)
+cf_status cf_cli_read_template(cf_buf *out, const char *name, cf_error *err)
 {
-    cf_status st = cf_os_read_file(&b->source, name, TEMPLATE_MAX, err);
-    b->from = name;
+    cf_status st = cf_os_read_file(out, name, TEMPLATE_MAX, err);
     if (st != CF_ENOTFOUND) {
         return st;
     }
     cf_str source = cf_template_builtin(name);
     if (source.p == NULL) {
         return cf_fail(err, CF_ENOTFOUND,
-                       "--template: '%.80s' is neither a file nor a template "
-                       "that comes with confab",
+                       "'%.80s' is neither a file nor a template that comes "
+                       "with confab",
                        name);
     }
-    cf_buf_add(&b->source, source.p, source.n);
-    return cf_buf_check(&b->source, err);
+    cf_buf_add(out, source.p, source.n);
+    return cf_buf_check(out, err);
 }
 
 static cf_str source_of(const cf_cli_backend *b)
@@ -48,7 +45,12 @@ static cf_status open_template(cf_cli_backend *b, const cf_cli *cli,
                                cf_error *err)
 {
     if (cli->template_ != NULL) {
-        CF_TRY(read_template(b, cli->template_, err));
+        b->from = cli->template_;
+        cf_status got = cf_cli_read_template(&b->source, cli->template_, err);
+        if (got != CF_OK) {
+            return got == CF_ENOTFOUND ? cf_fail_in(err, got, "--template")
+                                       : got;
+        }
     } else if (b->engine != NULL) {
         cf_str own = cf_engine_chat_template(b->engine, NULL);
         if (own.p != NULL) {

@@ -31,4 +31,9 @@ CF_MUST_USE cf_status cf_cli_open_backend(cf_cli_backend *out,
                                           cf_error *err);
 void cf_cli_close_backend(cf_cli_backend *b);
 
+/* Appends the source that a person named: a file, else a template that came
+ * with confab.  CF_ENOTFOUND, CF_EIO, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_cli_read_template(cf_buf *out, const char *name,
+                                           cf_error *err);
+
 #endif

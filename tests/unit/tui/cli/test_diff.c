@@ -1,0 +1,271 @@
+/*
+ * test_diff.c - confab diff over templates and contexts in files.
+ */
+#include "tests/support/t.h"
+
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "tests/support/program.h"
+#include "tests/support/vocab_file.h"
+
+static char folder[64];
+static char left[96], right[96], context[96], evil[96], vocab[96];
+static char database[96], script[96];
+
+static bool put(const char *path, const char *text)
+{
+    cf_error err;
+    return cf_os_write_file(path, text, strlen(text), 0600, &err) == CF_OK;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    snprintf(left, sizeof left, "%s/left.jinja", folder);
+    snprintf(right, sizeof right, "%s/right.jinja", folder);
+    snprintf(context, sizeof context, "%s/context.json", folder);
+    snprintf(evil, sizeof evil, "%s/evil.json", folder);
+    snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
+    snprintf(database, sizeof database, "%s/db", folder);
+    snprintf(script, sizeof script, "%s/script.json", folder);
+    cf_vocab_file f;
+    cf_vocab_file_small_spm(&f, true);
+    if (!cf_vocab_file_finish(&f, true)) {
+        return -1;
+    }
+    cf_error err;
+    cf_status st = cf_os_write_file(vocab, f.bytes, f.n, 0600, &err);
+    cf_vocab_file_deinit(&f);
+    bool ok =
+        st == CF_OK && put(left, "start\n{{ messages[0].content }} end\n") &&
+        put(right, "start\n{{ messages[0].content }} stop\n"
+                   "{% if messages|length > 1 %}{{ fail() }}{% endif %}") &&
+        put(context, "{\"messages\":[{\"role\":\"user\",\"content\":"
+                     "\"hello\"}]}") &&
+        put(evil, "{\"messages\":[{\"role\":\"user\",\"content\":"
+                  "\"\\u001b[2J\\u202e\"}]}") &&
+        put(script, "{\"replies\":[{\"text\":\"yes\"}]}");
+    return ok ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char more[128];
+    const char *const all[] = {left,  right,    context, evil,
+                               vocab, database, script};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        unlink(all[i]);
+    }
+    snprintf(more, sizeof more, "%s-wal", database);
+    unlink(more);
+    snprintf(more, sizeof more, "%s-shm", database);
+    unlink(more);
+    return rmdir(folder);
+}
+
+#define NEED_PROGRAM()                       \
+    do {                                     \
+        if (cf_program_path() == NULL) {     \
+            T_SKIP("CONFAB_BIN is not set"); \
+        }                                    \
+    } while (0)
+
+/* The answer without its first two lines, which name files. */
+static void assert_body(cf_program *p, int status, const char *want)
+{
+    const char *body = cf_buf_cstr(&p->out);
+    for (int i = 0; i < 2 && strchr(body, '\n') != NULL; i++) {
+        body = strchr(body, '\n') + 1;
+    }
+    if (p->status != status || strcmp(body, want) != 0) {
+        fail_msg("status %d\n%swant %d\n%s%s", p->status, body, status, want,
+                 cf_buf_cstr(&p->err));
+    }
+    cf_program_deinit(p);
+}
+
+static void test_diff__unified(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, context);
+    assert_body(&p, 1,
+                "@@ -1,2 +1,2 @@ - messages[0] template:2 + messages[0] "
+                "template:2\n"
+                " start\n"
+                "-hello end\n"
+                "?      ^^^\n"
+                "\\ no line end\n"
+                "+hello stop\n"
+                "?      ^^^^\n");
+}
+
+static void test_diff__equal(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", left, context);
+    assert_int_equal(p.status, 0);
+    assert_int_equal(p.out.n, 0);
+    cf_program_deinit(&p);
+}
+
+static void test_diff__side(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43",
+               "-U", "0", context);
+    assert_body(&p, 1,
+                "@@ -2,1 +2,1 @@ - messages[0] template:2 + messages[0] "
+                "template:2\n"
+                "    2~ hello end     |     2~ hello stop\n");
+}
+
+static void test_diff__color(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--color", "always", "-U",
+               "0", context);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out),
+                           "\033[31m-hello \033[7mend\033[27m\033[0m\n"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out),
+                           "\033[32m+hello \033[7mstop\033[27m\033[0m\n"));
+    cf_program_deinit(&p);
+}
+
+/* What a message says never steers the terminal. */
+static void test_diff__hostile_text(void **state)
+{
+    static const char *const forms[] = {"--side", "--unified"};
+    (void)state;
+    NEED_PROGRAM();
+    for (size_t i = 0; i < 2; i++) {
+        cf_program p;
+        CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--color", "always",
+                   forms[i], evil);
+        assert_int_equal(p.status, 1);
+        assert_null(strstr(cf_buf_cstr(&p.out), "\033[2J"));
+        assert_null(strstr(cf_buf_cstr(&p.out), "\xe2\x80\xae"));
+        assert_non_null(strstr(cf_buf_cstr(&p.out), "\\x1b[2J\\u{202e}"));
+        cf_program_deinit(&p);
+    }
+}
+
+static void test_diff__tokens_json(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--level", "tokens", "-m",
+               vocab, "--json", context);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"level\":\"tokens\""));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"equal\":false"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"id\":"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", left, "--level", "tokens", "-m",
+               vocab, "--json", context);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"equal\":true"));
+    cf_program_deinit(&p);
+}
+
+static void test_diff__source(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", "gemma2", "-b", "gemma2", "--level", "source");
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", "gemma2", "-b", "gemma3", "--level", "source");
+    assert_int_equal(p.status, 1);
+    cf_program_deinit(&p);
+}
+
+static void test_diff__saved(void **state)
+{
+    char model[128];
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    snprintf(model, sizeof model, "script:%s", script);
+    CF_PROGRAM(&p, "run", "-m", model, "--db", database, "hello");
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", left, "--all", "--db", database);
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.out),
+                        "0 of 1 saved conversations differ\n");
+    cf_program_deinit(&p);
+    /* Two messages: the right template fails, the left does not. */
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--all", "--json", "--db",
+               database);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"error_b\":\"line 3"));
+    assert_non_null(
+        strstr(cf_buf_cstr(&p.out),
+               "{\"conversations\":1,\"differ\":1,\"failed\":1}\n"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma3", "--all", "--db",
+               database);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "  hello\n1 of 1 saved"));
+    cf_program_deinit(&p);
+}
+
+static void test_diff__usage_and_bad_input(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+#define STATUS(want, ...)                    \
+    do {                                     \
+        CF_PROGRAM(&p, "diff", __VA_ARGS__); \
+        assert_int_equal(p.status, (want));  \
+        assert_int_equal(p.out.n, 0);        \
+        cf_program_deinit(&p);               \
+    } while (0)
+    STATUS(2, "-a", left, context);
+    STATUS(2, "-a", left, "-b", right);
+    STATUS(2, "-a", left, "-b", right, "--all", context);
+    STATUS(2, "-a", left, "-b", right, "--level", "bytes", context);
+    STATUS(2, "-a", left, "-b", right, "--level", "tokens", context);
+    STATUS(2, "-a", left, "-b", right, "--level", "source", context);
+    STATUS(2, "-a", left, "-b", right, "--side", "--unified", context);
+    STATUS(2, "-a", left, "-b", right, "--color", "blue", context);
+    STATUS(2, "-a", left, "-b", "model", context);
+    STATUS(3, "-a", left, "-b", "no-such-template", context);
+    STATUS(3, "-a", left, "-b", right, left);
+    STATUS(3, "-a", left, "-b", right, "/no/such/context");
+#undef STATUS
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_diff__unified),
+        cmocka_unit_test(test_diff__equal),
+        cmocka_unit_test(test_diff__side),
+        cmocka_unit_test(test_diff__color),
+        cmocka_unit_test(test_diff__hostile_text),
+        cmocka_unit_test(test_diff__tokens_json),
+        cmocka_unit_test(test_diff__source),
+        cmocka_unit_test(test_diff__saved),
+        cmocka_unit_test(test_diff__usage_and_bad_input),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
