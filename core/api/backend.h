@@ -294,8 +294,9 @@ CF_MUST_USE cf_status cf_prompt_add_special(json_t *context,
 /*
  * The tokens of a rendered prompt and of what the reply starts with (`prefix`,
  * may be empty), as one text: a vocabulary may write the start of a text
- * differently.  Only what the template wrote, the two tokens above and the
- * prefix may become control tokens; BOS is added unless the prompt spells it.
+ * differently.  Only what the template wrote, the spelling of special tokens, a
+ * known role and the prefix may become control tokens; BOS is added unless the
+ * prompt spells it.
  */
 CF_MUST_USE cf_status cf_prompt_tokenise(cf_token_list *out,
                                          const cf_prompt *prompt, cf_str prefix,

@@ -30,11 +30,43 @@ cf_status cf_prompt_add_special(json_t *context, const cf_tokenizer *tok,
                : cf_fail(err, CF_ENOMEM, "out of memory for the context");
 }
 
-static bool is_trusted(const cf_prompt_span *s)
+static bool is_one_of(cf_str s, const char *const *words)
 {
-    return s->source == CF_SPAN_TEMPLATE ||
-           (s->source == CF_SPAN_VARIABLE && (cf_str_is(s->path, "bos_token") ||
-                                              cf_str_is(s->path, "eos_token")));
+    for (; *words != NULL; words++) {
+        if (cf_str_is(s, *words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Template text may become control tokens, and so may what a template makes
+ * marks of: the spelling of the special tokens, and a role that is a known
+ * word ('<|' + message.role + '|>').  Any other role is text like what a
+ * person writes.
+ */
+static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
+{
+    static const char *const spellings[] = {"bos_token", "eos_token",
+                                            "unk_token", "pad_token", NULL};
+    static const char *const roles[] = {
+        "system", "developer", "user",     "assistant",   "model",
+        "tool",   "agent",     "function", "observation", "environment",
+        "tools",  "ipython",   NULL};
+    switch (s->source) {
+    case CF_SPAN_TEMPLATE:
+        return true;
+    case CF_SPAN_VARIABLE:
+        return is_one_of(s->path, spellings);
+    case CF_SPAN_MESSAGE:
+        return cf_str_is(s->path, ".role") &&
+               is_one_of(cf_str_make(prompt.p + s->off, s->len), roles);
+    case CF_SPAN_TOOL:
+    case CF_SPAN_COMPUTED:
+        break;
+    }
+    return false;
 }
 
 bool cf_chat__starts_with_bos(const cf_tokenizer *tok, cf_str text)
@@ -78,7 +110,7 @@ cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
     }
     for (size_t i = 0; i < prompt->n_spans; i++) {
         const cf_prompt_span *s = &prompt->spans[i];
-        spans[i] = (cf_text_span){s->off, s->len, is_trusted(s)};
+        spans[i] = (cf_text_span){s->off, s->len, is_trusted(s, text)};
     }
     return cf_tokenizer_encode_spans(out, tok, text, spans, n,
                                      !cf_chat__starts_with_bos(tok, text),
