@@ -35,6 +35,8 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     b->engine = *engine;
+    b->first_name = engine->template_name;
+    b->first_source = engine->template_source;
     b->store = store;
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);
@@ -78,6 +80,8 @@ void cf_bench_free(cf_bench *bench)
     cf_buf_deinit(&bench->live.calls);
     cf_buf_deinit(&bench->draft);
     cf_prompt_model_deinit(&bench->prompt);
+    cf_template_free(bench->own_tpl);
+    cf_buf_deinit(&bench->own_source);
     cf_arena_deinit(&bench->arena);
     cf_arena_deinit(&bench->prompt_arena);
     cf_conversation_free(bench->conv);

@@ -29,8 +29,9 @@ typedef struct cf_bench_engine {
     const cf_tokenizer *tokenizer; /* NULL: the engine hides its tokens */
     const char *template_name;     /* "" when the engine hides it */
     cf_str template_source;
-    const json_t *tools;   /* declarations; NULL: none */
-    cf_tool_family family; /* how the model writes calls */
+    const json_t *tools;        /* declarations; NULL: none */
+    cf_tool_family family;      /* how the model writes calls */
+    cf_session_options session; /* as the backend was opened with */
     cf_sampling sampling;
     bool has_sampling;
     uint32_t max_tokens;
@@ -170,6 +171,18 @@ bool cf_bench_is_control(const cf_bench *bench, cf_token id);
 void cf_bench_break_cause(cf_bench *bench, cf_buf *out);
 void cf_bench_template_line(const cf_bench *bench, uint32_t line, cf_buf *out);
 const char *cf_bench_template_name(const cf_bench *bench);
+
+/*
+ * Renders with another template from now on (copied; an empty source is no
+ * template).  The cache stays, and so the prompt shows where it breaks.
+ * CF_EFORMAT with line and column when it does not compile, CF_EBUSY,
+ * CF_EUNSUPPORTED; the old one then stays.
+ */
+CF_MUST_USE cf_status cf_bench_set_template(cf_bench *bench, const char *name,
+                                            cf_str source, cf_error *err);
+/* The template that the bench began with; borrowed. */
+void cf_bench_first_template(const cf_bench *bench, const char **name,
+                             cf_str *source);
 
 /* "NAME=JSON" sets a template variable, "NAME=" removes it. */
 CF_MUST_USE cf_status cf_bench_set_var(cf_bench *bench, const char *text,

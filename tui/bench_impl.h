@@ -1,10 +1,11 @@
 /*
- * bench_impl.h - the bench's inside, shared by bench.c, bench_send.c and
- * bench_prompt.c.
+ * bench_impl.h - the bench's inside, shared by bench.c, bench_send.c,
+ * bench_prompt.c and bench_template.c.
  */
 #ifndef CF_TUI_BENCH_IMPL_H
 #define CF_TUI_BENCH_IMPL_H
 
+#include "templates/template.h"
 #include "tui/bench.h"
 
 /* News from the worker. */
@@ -53,6 +54,12 @@ struct cf_bench {
     size_t n_replies, cap_replies;
     cf_bench_job job;
     bool job_is_on;
+
+    const char *first_name; /* the template it began with; borrowed */
+    cf_str first_source;
+    cf_template *own_tpl; /* the one that took its place; NULL: none */
+    cf_buf own_source;
+    char own_name[256];
 
     json_t *vars; /* template variables a person set */
     cf_buf draft;

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/os.h"
+#include "templates/builtin.h"
 #include "tui/app.h"
+#include "tui/bench.h"
 
 static void cmd_quit(cf_app *app, const char *arg)
 {
@@ -42,6 +45,7 @@ OPEN_VIEW(prompt, CF_VIEW_PROMPT)
 OPEN_VIEW(tokens, CF_VIEW_TOKENS)
 OPEN_VIEW(tools, CF_VIEW_TOOLS)
 OPEN_VIEW(library, CF_VIEW_LIBRARY)
+OPEN_VIEW(templates, CF_VIEW_TEMPLATES)
 OPEN_VIEW(help, CF_VIEW_HELP)
 OPEN_VIEW(log, CF_VIEW_LOG)
 
@@ -119,6 +123,37 @@ static void cmd_set(cf_app *app, const char *arg)
     cf_app_say(app, CF_STYLE_DIM, "%s", arg);
 }
 
+/* A template by name or file; "model" is the one of the start. */
+static void cmd_template(cf_app *app, const char *arg)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    const char *name = arg;
+    cf_str source = cf_template_builtin(arg);
+    cf_status st = CF_OK;
+    if (arg[0] == '\0') {
+        cf_edit_set(&app->command_line, cf_str_from("template "));
+        app->mode = CF_MODE_COMMAND;
+        return;
+    }
+    if (strcmp(arg, "model") == 0) {
+        cf_bench_first_template(app->bench, &name, &source);
+    } else if (source.p == NULL) {
+        st = cf_os_read_file(&text, arg, 16 << 20, &err);
+        source = cf_str_make(cf_buf_cstr(&text), text.n);
+    }
+    if (st == CF_OK) {
+        st = cf_bench_set_template(app->bench, name, source, &err);
+    }
+    if (st == CF_OK) {
+        cf_app_say(app, CF_STYLE_OK,
+                   "renders with %s; 2 shows what the cache keeps", name);
+    } else {
+        cf_app_error(app, &err);
+    }
+    cf_buf_deinit(&text);
+}
+
 static void cmd_maximize(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -135,6 +170,10 @@ const cf_command cf_global_commands[] = {
     {"tools", CF_IN_ALL, "4 go", "", "calls of tools, stage by stage",
      cmd_tools},
     {"library", CF_IN_ALL, "6 gl", "", "saved conversations", cmd_library},
+    {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
+     cmd_templates},
+    {"template", CF_IN_ALL, "gT", "NAME|FILE",
+     "render with this template; 'model' is the first one again", cmd_template},
     {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
      cmd_help},
     {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",

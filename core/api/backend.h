@@ -376,4 +376,9 @@ CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out,
                                             const cf_script_options *options,
                                             cf_error *err);
 
+/* Another template, family or channels for the replies to come; does nothing
+ * to a backend of another kind. */
+void cf_backend_script_set(cf_backend *backend,
+                           const cf_script_options *options);
+
 #endif

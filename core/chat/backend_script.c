@@ -355,3 +355,10 @@ cf_status cf_backend_script_new(cf_backend **out, const json_t *root,
     *out = &s->base;
     return CF_OK;
 }
+
+void cf_backend_script_set(cf_backend *b, const cf_script_options *options)
+{
+    if (b->ops == &script_ops && options != NULL) {
+        ((script *)b)->options = *options;
+    }
+}

@@ -118,6 +118,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
             cf_str_make(cf_buf_cstr(&w->opened.source), w->opened.source.n),
         .tools = w->tools,
         .family = w->opened.family,
+        .session = {.n_ctx = cli->n_ctx},
         .max_tokens = o->max_tokens,
         .has_sampling = w->opened.engine != NULL,
     };

@@ -13,6 +13,7 @@
 #include "storage/store.h"
 #include "tui/app.h"
 #include "tui/bench.h"
+#include "tui/editor.h"
 #include "tui/view/moves.h"
 #include "tui/when.h"
 #include "tui/widget/list.h"
@@ -39,6 +40,7 @@ typedef struct chat {
     size_t cursor_line; /* where the cursor's turn begins */
     cf_uuid edits; /* the turn the composer replaces or continues; nil: none */
     bool shows_tree;
+    bool had_x; /* the key before was ^X */
 } chat;
 
 static chat *state(cf_app *app)
@@ -881,9 +883,42 @@ static void send_text(cf_app *app)
     }
 }
 
+/* The draft in a person's own editor. */
+static void edit_outside(cf_app *app)
+{
+    chat *s = state(app);
+    cf_str now = cf_edit_text(&s->composer);
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    cf_buf_add(&text, now.p, now.n);
+    if (cf_editor_run(app, ".md", &text, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else {
+        cf_edit_set(&s->composer, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
+    }
+    cf_buf_deinit(&text);
+}
+
+static void cmd_editor(cf_app *app, const char *arg)
+{
+    (void)arg;
+    edit_outside(app);
+    app->mode = CF_MODE_INSERT;
+}
+
 static bool chat_key(cf_app *app, cf_key key)
 {
     chat *s = state(app);
+    bool had_x = s->had_x;
+    s->had_x = key == CF_CTRL('X');
+    if (key == CF_CTRL('G') || (had_x && key == CF_CTRL('E'))) {
+        edit_outside(app);
+        return true;
+    }
+    if (s->had_x) {
+        return true;
+    }
     bool sends = key == CF_KEY_ENTER && app->config.enter_sends;
     bool breaks = key == CF_KEY_ENTER && !sends;
     if (sends || key == CF_CTRL('S')) {
@@ -945,6 +980,8 @@ static void chat_search(cf_app *app, const char *text, int direction)
 static const cf_command chat_commands[] = {
     {"write", HERE, "i", "", "write a message; Enter sends, ^J breaks the line",
      cmd_write},
+    {"editor", HERE, "<C-g>", "",
+     "write it in $EDITOR; also ^G and ^X^E while writing", cmd_editor},
     {"stop", HERE, "<Esc>", "", "stop the reply; what came is kept", cmd_stop},
     {"interrupt", HERE, "<C-c>", "", "stop; twice when idle: leave",
      cmd_interrupt},

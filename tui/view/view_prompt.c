@@ -309,9 +309,8 @@ static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
 static void prompt_status(cf_app *app, cf_buf *out)
 {
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
-    if (m != NULL) {
-        cf_buf_addf(out, "token %zu of %zu  %s",
-                    m->n != 0 ? state(app)->token + 1 : 0, m->n,
+    if (m != NULL && m->n != 0) {
+        cf_buf_addf(out, "token %zu of %zu  %s", state(app)->token + 1, m->n,
                     cf_bench_template_name(app->bench));
     }
 }

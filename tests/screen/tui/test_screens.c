@@ -121,6 +121,7 @@ static void test_screens__all_scripts(void **state)
     int n_scripts = 0;
     assert_true(n > 0);
     setenv("TZ", "UTC", 1);
+    setenv("VISUAL", "sh tests/screen/tui/editor.sh", 1);
     for (int i = 0; i < n; i++) {
         const char *dot = strrchr(names[i]->d_name, '.');
         if (dot != NULL && strcmp(dot, ".script") == 0) {

@@ -1,0 +1,83 @@
+/*
+ * bench_template.c - another template for the conversation on the bench.
+ *
+ * The backend keeps its cache, so that the prompt shows what the change costs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "templates/chat_template.h"
+#include "tui/bench_impl.h"
+
+/* Tells the engine; the template must live until it is told again. */
+static void use(cf_bench *b, const cf_template *tpl, cf_str source)
+{
+    cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
+    const char *why;
+    if (b->engine.engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(b->engine.engine);
+        arch = cf_str_from(info.arch);
+        model = cf_str_from(info.name);
+    }
+    cf_prompt_renderer renderer =
+        tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
+    b->engine.family = cf_tool_family_detect(source, arch, model, &why);
+    if (cf_backend_core_session(b->engine.backend) != NULL) {
+        cf_core_options o = {.renderer = renderer,
+                             .family = b->engine.family,
+                             .session = b->engine.session};
+        o.channels = cf_channels_detect(source, &o.n_channels);
+        cf_backend_core_set(b->engine.backend, &o);
+    } else {
+        cf_script_options o = {.renderer = renderer,
+                               .family = b->engine.family};
+        o.channels = cf_channels_detect(source, &o.n_channels);
+        cf_backend_script_set(b->engine.backend, &o);
+    }
+}
+
+cf_status cf_bench_set_template(cf_bench *bench, const char *name,
+                                cf_str source, cf_error *err)
+{
+    if (bench->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    if (!cf_bench_info(bench).shows_prompt) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "this engine renders its prompt by itself");
+    }
+    cf_template *tpl = NULL;
+    if (source.n != 0) {
+        CF_TRY(cf_template_compile(&tpl, source, NULL, NULL, NULL, err));
+    }
+    cf_buf copy = CF_BUF_INIT;
+    cf_buf_add(&copy, source.p, source.n);
+    cf_status st = cf_buf_check(&copy, err);
+    if (st != CF_OK) {
+        cf_template_free(tpl);
+        return st;
+    }
+    cf_str kept = cf_str_make(cf_buf_cstr(&copy), copy.n);
+    use(bench, tpl, kept);
+    cf_template_free(bench->own_tpl);
+    bench->own_tpl = tpl;
+    snprintf(bench->own_name, sizeof bench->own_name, "%s", name);
+    cf_buf_deinit(&bench->own_source);
+    bench->own_source = copy;
+    bench->engine.template_name = bench->own_name;
+    bench->engine.template_source = kept;
+    cf_role_map roles;
+    cf_role_map_init(&roles, kept);
+    cf_conversation_set_roles(bench->conv, &roles);
+    bench->prompt_is_fresh = false;
+    bench->generation++;
+    return CF_OK;
+}
+
+void cf_bench_first_template(const cf_bench *bench, const char **name,
+                             cf_str *source)
+{
+    *name = bench->first_name;
+    *source = bench->first_source;
+}

@@ -1,0 +1,478 @@
+/*
+ * view_templates.c - chat templates: the one in use, those that came with
+ * confab, and those that were kept; their source, and editing it.
+ *
+ * What an editor brings back is used at once when it compiles, and kept in
+ * the database.  When it does not, the text waits as a draft: editing goes on
+ * where it broke.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "templates/builtin.h"
+#include "templates/template.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/editor.h"
+#include "tui/view/moves.h"
+#include "tui/widget/list.h"
+#include "tui/widget/pager.h"
+
+typedef struct entry {
+    const char *from; /* "in use", "start", "confab", "kept" */
+    const char *name;
+    cf_str source;
+    const char *hash; /* of a kept one; "" else */
+} entry;
+
+typedef struct templates_view {
+    cf_arena arena; /* entries and what they name */
+    entry *v;       /* [n] */
+    size_t n, cap;
+    cf_list list, lines;
+    uint64_t generation; /* of the bench, when the entries were read */
+    bool reads;          /* the source has the focus */
+    size_t shown;        /* entry that was checked; SIZE_MAX: none */
+    cf_buf check;        /* what the check said; "" when it compiles */
+    uint32_t bad_line;
+    cf_buf draft; /* an edited text that does not compile */
+    char draft_name[256];
+} templates_view;
+
+static templates_view *state(cf_app *app)
+{
+    return app->state[CF_VIEW_TEMPLATES];
+}
+
+static cf_status templates_open(cf_app *app, cf_error *err)
+{
+    templates_view *s = cf_calloc(1, sizeof *s);
+    if (s == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    cf_arena_init(&s->arena, 0);
+    s->shown = SIZE_MAX;
+    app->state[CF_VIEW_TEMPLATES] = s;
+    return CF_OK;
+}
+
+static void templates_close(cf_app *app)
+{
+    templates_view *s = state(app);
+    if (s != NULL) {
+        cf_arena_deinit(&s->arena);
+        cf_buf_deinit(&s->check);
+        cf_buf_deinit(&s->draft);
+        cf_free(s);
+        app->state[CF_VIEW_TEMPLATES] = NULL;
+    }
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+static void add(templates_view *s, const char *from, cf_str name, cf_str source,
+                cf_str hash)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (cf_str_eq(s->v[i].source, source)) {
+            return; /* the same text under another name */
+        }
+    }
+    char *copy = cf_arena_strndup(&s->arena, name.p, name.n);
+    char *id = cf_arena_strndup(&s->arena, hash.p, hash.n);
+    char *text = cf_arena_strndup(&s->arena, source.p, source.n);
+    if (s->n < s->cap && copy != NULL && id != NULL && text != NULL) {
+        s->v[s->n++] = (entry){from, copy, cf_str_make(text, source.n), id};
+    }
+}
+
+/* Everything there is, each text once. */
+static void reload(cf_app *app)
+{
+    templates_view *s = state(app);
+    const cf_bench_engine *e = cf_bench_engine_of(app->bench);
+    const cf_str none = cf_str_from("");
+    const cf_store_template *kept = NULL;
+    const char *name;
+    cf_str source;
+    size_t n_kept = 0, n_builtin = 0;
+    cf_error err;
+    cf_arena_reset(&s->arena);
+    s->generation = cf_bench_generation(app->bench);
+    s->n = 0;
+    s->shown = SIZE_MAX;
+    if (app->store != NULL && cf_store_templates(app->store, &s->arena, &kept,
+                                                 &n_kept, &err) != CF_OK) {
+        n_kept = 0;
+        cf_app_error(app, &err);
+    }
+    while (cf_template_builtin_name(n_builtin) != NULL) {
+        n_builtin++;
+    }
+    s->cap = 2 + n_builtin + n_kept;
+    s->v = cf_arena_alloc(&s->arena, s->cap * sizeof *s->v);
+    s->cap = s->v != NULL ? s->cap : 0;
+    add(s, "in use", cf_str_from(e->template_name), e->template_source, none);
+    cf_bench_first_template(app->bench, &name, &source);
+    add(s, "start", cf_str_from(name), source, none);
+    for (size_t i = 0; i < n_builtin; i++) {
+        name = cf_template_builtin_name(i);
+        add(s, "confab", cf_str_from(name), cf_template_builtin(name), none);
+    }
+    for (size_t i = 0; i < n_kept; i++) {
+        add(s, "kept", kept[i].name, kept[i].source, kept[i].hash);
+    }
+    cf_list_set(&s->list, s->n, s->list.height);
+}
+
+static void templates_enter(cf_app *app)
+{
+    reload(app);
+}
+
+static const entry *current(const templates_view *s)
+{
+    return s->list.cursor < s->n ? &s->v[s->list.cursor] : NULL;
+}
+
+/* Compiles the text under the cursor once. */
+static void check(templates_view *s)
+{
+    const entry *e = current(s);
+    if (e == NULL || s->shown == s->list.cursor) {
+        return;
+    }
+    s->shown = s->list.cursor;
+    s->lines = (cf_list){0};
+    s->bad_line = 0;
+    cf_buf_reset(&s->check);
+    cf_arena arena;
+    cf_template *tpl = NULL;
+    cf_template_error why = {0};
+    cf_error err;
+    cf_arena_init(&arena, 0);
+    bool has_draft = s->draft.n != 0 && strcmp(s->draft_name, e->name) == 0;
+    cf_str text = has_draft ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+    if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) != CF_OK) {
+        cf_buf_addf(&s->check, "%s%s\n", has_draft ? "the draft: " : "",
+                    err.text);
+        cf_template_caret(&s->check, text, &why);
+        s->bad_line = has_draft ? 0 : why.line;
+    }
+    cf_template_free(tpl);
+    cf_arena_deinit(&arena);
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
+{
+    templates_view *s = state(app);
+    cf_list_set(&s->list, s->n, (size_t)(r.h > 0 ? r.h : 0));
+    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->n; y++) {
+        size_t i = s->list.top + (size_t)y;
+        const entry *e = &s->v[i];
+        bool is_on = i == s->list.cursor;
+        cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+        cf_rect row = {r.x, r.y + y, r.w, 1};
+        cf_grid_fill(g, row, ' ', style);
+        cf_grid_puts(g, r.x, row.y, 1, i == 0 ? "*" : " ", style);
+        cf_grid_puts(g, r.x + 2, row.y, r.w - 12, e->name, style);
+        cf_grid_puts(g, r.x + r.w - 9, row.y, 9,
+                     e->hash[0] != '\0' ? "kept" : e->from,
+                     is_on ? style : CF_STYLE_DIM);
+    }
+    if (!s->reads) {
+        g->cursor_x = r.x;
+        g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
+    }
+}
+
+static size_t count_lines(cf_str text)
+{
+    size_t n = text.n != 0;
+    for (size_t i = 0; i + 1 < text.n; i++) {
+        n += text.p[i] == '\n';
+    }
+    return n;
+}
+
+static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
+{
+    templates_view *s = state(app);
+    cf_list_set(&s->lines, count_lines(text), (size_t)(r.h > 0 ? r.h : 0));
+    size_t line = 0;
+    for (size_t at = 0; at < text.n; line++) {
+        const char *nl = memchr(text.p + at, '\n', text.n - at);
+        size_t end = nl != NULL ? (size_t)(nl - text.p) : text.n;
+        if (line >= s->lines.top && line - s->lines.top < (size_t)r.h) {
+            int y = r.y + (int)(line - s->lines.top);
+            bool is_on = s->reads && line == s->lines.cursor;
+            cf_str shown = cf_str_make(text.p + at, end - at);
+            cf_style style = line + 1 == s->bad_line ? CF_STYLE_ERROR
+                             : is_on                 ? CF_STYLE_SELECTED
+                                                     : CF_STYLE_NORMAL;
+            cf_grid_putf(g, r.x, y, 5, CF_STYLE_DIM, "%4zu", line + 1);
+            cf_grid_put(g, r.x + 5, y, r.w - 5, shown, style);
+            if (app->search[0] != '\0') {
+                size_t found = cf_find_smart(shown, app->search);
+                if (found != SIZE_MAX) {
+                    int x = 5 + (int)cf_text_width(shown.p, found);
+                    int w = (int)cf_text_width(shown.p + found,
+                                               strlen(app->search));
+                    if (x + w <= r.w) {
+                        cf_grid_restyle(g, (cf_rect){r.x + x, y, w, 1},
+                                        CF_STYLE_MATCH);
+                    }
+                }
+            }
+            if (is_on) {
+                g->cursor_x = r.x + 5;
+                g->cursor_y = y;
+            }
+        }
+        at = end + 1;
+    }
+}
+
+static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const templates_view *s = state(app);
+    cf_str text = cf_str_make(cf_buf_cstr(&s->check), s->check.n);
+    if (text.n == 0) {
+        cf_grid_puts(g, r.x, r.y, r.w, "It compiles.", CF_STYLE_OK);
+        return;
+    }
+    size_t at = 0;
+    for (int y = r.y; y < r.y + r.h && at < text.n; y++) {
+        const char *nl = memchr(text.p + at, '\n', text.n - at);
+        size_t end = nl != NULL ? (size_t)(nl - text.p) : text.n;
+        cf_grid_put(g, r.x, y, r.w, cf_str_make(text.p + at, end - at),
+                    CF_STYLE_ERROR);
+        at = end + 1;
+    }
+}
+
+static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    templates_view *s = state(app);
+    bool is_narrow = cf_app_is_narrow(app);
+    if (s->generation != cf_bench_generation(app->bench)) {
+        reload(app);
+    }
+    check(s);
+    const entry *e = current(s);
+    int list_w = is_narrow ? r.w : 36;
+    int list_h = is_narrow ? r.h / 3 : r.h;
+    if (app->is_maximized) {
+        list_w = is_narrow ? r.w : 0;
+        list_h = 0;
+    }
+    if (list_h > 0) {
+        cf_rect l = {r.x, r.y, list_w, list_h};
+        cf_grid_box(g, l, "Templates", CF_STYLE_BORDER,
+                    s->reads ? CF_STYLE_TITLE : CF_STYLE_FOCUS);
+        draw_list(app, g, (cf_rect){l.x + 1, l.y + 1, l.w - 2, l.h - 2});
+    }
+    if (e == NULL) {
+        return;
+    }
+    int check_h = s->check.n != 0 ? 5 : 3;
+    cf_rect t = is_narrow ? (cf_rect){r.x, r.y + list_h, r.w, r.h - list_h}
+                          : (cf_rect){r.x + list_w, r.y, r.w - list_w, r.h};
+    t.h -= check_h;
+    char title[300];
+    snprintf(title, sizeof title, "%.200s  %zu bytes, %zu lines", e->name,
+             e->source.n, count_lines(e->source));
+    cf_grid_box(g, t, title, CF_STYLE_BORDER,
+                s->reads ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    draw_source(app, g, (cf_rect){t.x + 1, t.y + 1, t.w - 2, t.h - 2},
+                e->source);
+    cf_rect c = {t.x, t.y + t.h, t.w, check_h};
+    cf_grid_box(g, c, "Check", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    draw_check(app, g, (cf_rect){c.x + 2, c.y + 1, c.w - 4, c.h - 2});
+}
+
+static void templates_status(cf_app *app, cf_buf *out)
+{
+    cf_buf_addf(out, "in use: %s", cf_bench_template_name(app->bench));
+}
+
+/* ---- commands ------------------------------------------------------------ */
+
+static void templates_move(cf_app *app, cf_move move)
+{
+    templates_view *s = state(app);
+    cf_list_move(s->reads ? &s->lines : &s->list, move);
+}
+
+CF_MOVE_COMMANDS(templates, templates_move)
+
+static void cmd_pane(cf_app *app, const char *arg)
+{
+    (void)arg;
+    state(app)->reads = !state(app)->reads;
+}
+
+/* Uses a text and says what it makes of the prompt. */
+static bool use(cf_app *app, const char *name, cf_str source)
+{
+    cf_error err;
+    if (cf_bench_set_template(app->bench, name, source, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return false;
+    }
+    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    if (m == NULL) {
+        cf_bench_prompt_error(app->bench, &err);
+        cf_app_say(app,
+                   err.code == CF_ENOTFOUND ? CF_STYLE_OK : CF_STYLE_WARNING,
+                   "in use; %s", err.text);
+    } else if (m->n == 0) {
+        cf_app_say(app, CF_STYLE_OK, "in use; the prompt has %zu bytes now",
+                   m->prompt.text.n);
+    } else {
+        cf_app_say(app, CF_STYLE_OK,
+                   "in use; of %zu tokens the cache keeps %zu (2 shows where "
+                   "they part)",
+                   m->n, m->n_kept);
+    }
+    return true;
+}
+
+static void cmd_use(cf_app *app, const char *arg)
+{
+    (void)arg;
+    templates_view *s = state(app);
+    const entry *e = current(s);
+    if (e != NULL && use(app, e->name, e->source)) {
+        reload(app);
+        cf_list_go(&s->list, 0);
+    }
+}
+
+/* Keeps an edited text in the database, as a child of the one it was. */
+static void keep(cf_app *app, const entry *parent, const char *name,
+                 cf_str source)
+{
+    char hash[65];
+    cf_error err;
+    if (app->store == NULL || parent->source.n == 0) {
+        return;
+    }
+    cf_status st =
+        cf_store_put_template(app->store, cf_str_from(parent->name),
+                              parent->source, cf_str_from(""), hash, &err);
+    if (st == CF_OK) {
+        st = cf_store_put_template(app->store, cf_str_from(name), source,
+                                   cf_str_from(hash), NULL, &err);
+    }
+    if (st != CF_OK && st != CF_EBUSY) {
+        cf_app_error(app, &err);
+    }
+}
+
+static void cmd_edit(cf_app *app, const char *arg)
+{
+    (void)arg;
+    templates_view *s = state(app);
+    const entry *e = current(s);
+    cf_error err;
+    if (e == NULL) {
+        return;
+    }
+    cf_buf text = CF_BUF_INIT;
+    bool has_draft = s->draft.n != 0 && strcmp(s->draft_name, e->name) == 0;
+    cf_str from = has_draft ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+    cf_buf_add(&text, from.p, from.n);
+    if (cf_editor_run(app, ".jinja", &text, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        cf_buf_deinit(&text);
+        return;
+    }
+    cf_str source = cf_str_make(cf_buf_cstr(&text), text.n);
+    char name[256];
+    static const char mark[] = " (edited)";
+    size_t n = strlen(e->name), m = strlen(mark);
+    bool is_marked = n >= m && strcmp(e->name + n - m, mark) == 0;
+    snprintf(name, sizeof name, "%.240s%s", e->name, is_marked ? "" : mark);
+    if (cf_str_eq(source, e->source)) {
+        cf_buf_deinit(&s->draft);
+        s->shown = SIZE_MAX;
+        cf_app_say(app, CF_STYLE_DIM, "nothing changed");
+    } else if (use(app, name, source)) {
+        cf_buf_deinit(&s->draft);
+        keep(app, e, name, source);
+        reload(app);
+        cf_list_go(&s->list, 0);
+    } else {
+        snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
+        cf_buf_deinit(&s->draft);
+        s->draft = text;
+        s->shown = SIZE_MAX;
+        return;
+    }
+    cf_buf_deinit(&text);
+}
+
+static void templates_search(cf_app *app, const char *text, int direction)
+{
+    templates_view *s = state(app);
+    const entry *e = current(s);
+    size_t n = e != NULL ? count_lines(e->source) : 0;
+    size_t from = s->lines.cursor, best = SIZE_MAX, line = 0,
+           wrapped = SIZE_MAX;
+    for (size_t at = 0; e != NULL && at < e->source.n; line++) {
+        const char *nl = memchr(e->source.p + at, '\n', e->source.n - at);
+        size_t end = nl != NULL ? (size_t)(nl - e->source.p) : e->source.n;
+        cf_str shown = cf_str_make(e->source.p + at, end - at);
+        at = end + 1;
+        if (cf_find_smart(shown, text) == SIZE_MAX) {
+            continue;
+        }
+        bool is_ahead = direction < 0   ? line < from
+                        : direction > 0 ? line > from
+                                        : line >= from;
+        if (is_ahead && (direction < 0 || best == SIZE_MAX)) {
+            best = line;
+        }
+        if (direction < 0 || wrapped == SIZE_MAX) {
+            wrapped = line;
+        }
+    }
+    best = best != SIZE_MAX ? best : wrapped;
+    if (best == SIZE_MAX) {
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not in this template", text);
+        return;
+    }
+    s->reads = true;
+    s->lines.n = n;
+    cf_list_go(&s->lines, best);
+}
+
+#define HERE CF_IN(CF_VIEW_TEMPLATES)
+
+static const cf_command templates_commands[] = {
+    {"edit", HERE, "<Enter> e", "",
+     "edit the source in $EDITOR; what compiles is used at once", cmd_edit},
+    {"use", HERE, "u", "", "render this conversation with it", cmd_use},
+    {"pane", HERE, "<Tab>", "", "list or source", cmd_pane},
+    CF_MOVE_ROWS(templates, HERE),
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+const cf_view_ops cf_view_templates = {
+    .name = "templates",
+    .title = "Templates",
+    .commands = templates_commands,
+    .footer = "edit use pane search prompt maximize help",
+    .open = templates_open,
+    .close = templates_close,
+    .enter = templates_enter,
+    .draw = templates_draw,
+    .search = templates_search,
+    .status = templates_status,
+};
