@@ -97,14 +97,16 @@ static void add_column(cf_buf *out, column *c, size_t width, bool is_first,
 static column column_of(const cf_diff *d, const cf_diff_row *r, bool is_b,
                         const cf_diff_style *style, cf_buf *scratch)
 {
-    static const char left[] = " - ~", right[] = "  +~";
     const cf_diff_side *side = is_b ? &d->b : &d->a;
     uint32_t unit = is_b ? r->b : r->a;
     column c = {.text = {"", 0}, .sign = ' ', .color = ""};
     if (unit == CF_DIFF_NONE) {
         return c;
     }
-    c.sign = (is_b ? right : left)[r->kind];
+    c.sign = r->kind == CF_DIFF_KEPT      ? ' '
+             : r->kind == CF_DIFF_CHANGED ? '~'
+             : is_b                       ? '+'
+                                          : '-';
     c.color = c.sign == ' ' ? "" : is_b ? "\033[32m" : "\033[31m";
     if (style->tok != NULL) {
         cf_tokenizer_piece(scratch, style->tok, side->v[unit].id, true);

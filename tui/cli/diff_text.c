@@ -39,16 +39,18 @@ static bool next_hunk(hunk *h, const cf_diff *d, size_t from, size_t context)
 }
 
 /* "messages[2]", "tools[0]" or the template's line. */
-static void add_source(cf_buf *out, const cf_diff_unit *u)
+static void add_source(cf_buf *out, const char *sign, const cf_diff_unit *u)
 {
+    if (u == NULL || u->template_line == 0) { /* none, or of a source */
+        return;
+    }
+    cf_buf_adds(out, sign);
     if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
         cf_buf_addf(out, " %s[%u]",
                     u->source == CF_SPAN_MESSAGE ? "messages" : "tools",
                     (unsigned)u->index);
     }
-    if (u->template_line != 0) {
-        cf_buf_addf(out, " template:%u", (unsigned)u->template_line);
-    }
+    cf_buf_addf(out, " template:%u", (unsigned)u->template_line);
 }
 
 static void add_range(cf_buf *out, char sign, const cf_diff *d, hunk h)
@@ -70,19 +72,17 @@ static void add_header(cf_buf *out, const cf_diff *d, hunk h, bool is_color)
     add_range(out, '-', d, h);
     add_range(out, '+', d, h);
     cf_buf_adds(out, "@@");
-    size_t i = h.from;
-    while (d->rows[i].kind == CF_DIFF_KEPT) {
-        i++;
+    const cf_diff_unit *a = NULL, *b = NULL; /* the first changed ones */
+    for (size_t i = h.from; i < h.to && (a == NULL || b == NULL); i++) {
+        const cf_diff_row *r = &d->rows[i];
+        if (r->kind == CF_DIFF_KEPT) {
+            continue;
+        }
+        a = a == NULL && r->a != CF_DIFF_NONE ? &d->a.v[r->a] : a;
+        b = b == NULL && r->b != CF_DIFF_NONE ? &d->b.v[r->b] : b;
     }
-    const cf_diff_row *r = &d->rows[i];
-    if (r->a != CF_DIFF_NONE) {
-        cf_buf_adds(out, " -");
-        add_source(out, &d->a.v[r->a]);
-    }
-    if (r->b != CF_DIFF_NONE) {
-        cf_buf_adds(out, " +");
-        add_source(out, &d->b.v[r->b]);
-    }
+    add_source(out, " -", a);
+    add_source(out, " +", b);
     cf_buf_adds(out, is_color ? "\033[0m\n" : "\n");
 }
 
@@ -220,17 +220,50 @@ static void unified_row(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
     }
 }
 
+/* Removed rows and the added ones after them share lines, though they do not
+ * face each other. */
+static void side_rows(cf_buf *out, const cf_diff *d, hunk h,
+                      const cf_diff_style *style)
+{
+    for (size_t i = h.from; i < h.to;) {
+        size_t added = i, end;
+        while (added < h.to && d->rows[added].kind == CF_DIFF_REMOVED) {
+            added++;
+        }
+        end = added;
+        while (end < h.to && d->rows[end].kind == CF_DIFF_ADDED) {
+            end++;
+        }
+        if (end == i) {
+            cf_diff_side_row(out, d, &d->rows[i++], style);
+            continue;
+        }
+        for (size_t k = 0; i + k < added || added + k < end; k++) {
+            cf_diff_row both = {
+                .kind = CF_DIFF_REMOVED, .a = CF_DIFF_NONE, .b = CF_DIFF_NONE};
+            if (i + k < added) {
+                both.a = d->rows[i + k].a;
+            }
+            if (added + k < end) {
+                both.b = d->rows[added + k].b;
+            }
+            cf_diff_side_row(out, d, &both, style);
+        }
+        i = end;
+    }
+}
+
 void cf_diff_print(cf_buf *out, const cf_diff *d, const cf_diff_style *style)
 {
     hunk h = {0, 0};
     while (next_hunk(&h, d, h.to, style->n_context)) {
         add_header(out, d, h, style->is_color);
+        if (style->is_side) {
+            side_rows(out, d, h, style);
+            continue;
+        }
         for (size_t i = h.from; i < h.to; i++) {
-            if (style->is_side) {
-                cf_diff_side_row(out, d, &d->rows[i], style);
-            } else {
-                unified_row(out, d, &d->rows[i], style);
-            }
+            unified_row(out, d, &d->rows[i], style);
         }
     }
 }

@@ -18,7 +18,8 @@ typedef struct cf_diff_style {
 
 /*
  * Appends the changed parts with what stands around them, each under a line
- * "@@ -line,count +line,count @@" that says what the first change shows.
+ * "@@ -line,count +line,count @@" that says what the first change on each
+ * side shows.
  * Nothing when there is no difference.
  *
  * Unified: ' ', '-' and '+' begin a line; without colour a line that begins

@@ -131,6 +131,21 @@ static void test_diff__side(void **state)
                 "    2~ hello end     |     2~ hello stop\n");
 }
 
+/* What was removed and what was added stand on the same lines. */
+static void test_diff__side_rows(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma2", "--side", "--width",
+               "63", context);
+    assert_body(&p, 1,
+                "@@ -1,2 +1,2 @@ - messages[0] template:10 + messages[0] "
+                "template:10\n"
+                "    1- <|im_start|>user        |     1+ <start_of_turn>user\n"
+                "    2~ hello<|im_end|>         |     2~ hello<end_of_turn>\n");
+}
+
 static void test_diff__color(void **state)
 {
     cf_program p;
@@ -260,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_diff__unified),
         cmocka_unit_test(test_diff__equal),
         cmocka_unit_test(test_diff__side),
+        cmocka_unit_test(test_diff__side_rows),
         cmocka_unit_test(test_diff__color),
         cmocka_unit_test(test_diff__hostile_text),
         cmocka_unit_test(test_diff__tokens_json),
