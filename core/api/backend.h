@@ -381,4 +381,10 @@ CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out,
 void cf_backend_script_set(cf_backend *backend,
                            const cf_script_options *options);
 
+/* No model: renders prompts, and answers every request with the fault "model
+ * not found" and what to do.  renderer.render NULL: plain. */
+CF_MUST_USE cf_status cf_backend_none_new(cf_backend **out,
+                                          cf_prompt_renderer renderer,
+                                          cf_error *err);
+
 #endif

@@ -103,7 +103,9 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                         cf_error *err)
 {
     cf_buf problems = CF_BUF_INIT;
-    CF_TRY(cf_cli_open_backend(&w->opened, cli, NULL, err));
+    CF_TRY(cli->model != NULL
+               ? cf_cli_open_backend(&w->opened, cli, NULL, err)
+               : cf_cli_open_without_model(&w->opened, cli, err));
     if (o->tools != NULL) {
         CF_TRY(cf_json_read_file(&w->tools, o->tools, err));
     }

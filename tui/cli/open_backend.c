@@ -155,6 +155,29 @@ cf_status cf_cli_open_backend(cf_cli_backend *out, const cf_cli *cli,
     return CF_OK;
 }
 
+cf_status cf_cli_open_without_model(cf_cli_backend *out, const cf_cli *cli,
+                                    cf_error *err)
+{
+    cf_cli with_template = *cli;
+    cf_cli_backend b = {.from = "none"};
+    if (with_template.template_ == NULL) {
+        with_template.template_ = "chatml";
+    }
+    cf_status st = open_template(&b, &with_template, err);
+    if (st == CF_OK) {
+        st = choose_family(&b, NULL, err);
+    }
+    if (st == CF_OK) {
+        st = cf_backend_none_new(&b.backend, renderer_of(&b), err);
+    }
+    if (st != CF_OK) {
+        cf_cli_close_backend(&b);
+        return st;
+    }
+    *out = b;
+    return CF_OK;
+}
+
 void cf_cli_close_backend(cf_cli_backend *b)
 {
     cf_backend_free(b->backend);

@@ -29,6 +29,11 @@ typedef struct cf_cli_backend {
 CF_MUST_USE cf_status cf_cli_open_backend(cf_cli_backend *out,
                                           const cf_cli *cli, const char *family,
                                           cf_error *err);
+/* For the workbench without a model: what was said before can be read, and
+ * prompts can be rendered (with -t, else as ChatML). */
+CF_MUST_USE cf_status cf_cli_open_without_model(cf_cli_backend *out,
+                                                const cf_cli *cli,
+                                                cf_error *err);
 void cf_cli_close_backend(cf_cli_backend *b);
 
 /* Appends the source that a person named: a file, else a template that came
