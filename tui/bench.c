@@ -387,7 +387,8 @@ static cf_status add_stored_turn(cf_conversation *conv, const cf_store_turn *t,
     if (t->run != NULL) {
         turn.raw = t->run->raw;
     }
-    cf_status st = cf_conversation_add(conv, &turn, NULL, err);
+    cf_uuid id;
+    cf_status st = cf_conversation_add(conv, &turn, &id, err);
     json_decref(message);
     return st;
 }

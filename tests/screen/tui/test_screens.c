@@ -70,14 +70,15 @@ static void open_engine(bench_fixture *f, const char *script,
     json_decref(replies);
 }
 
-static void set_up(bench_fixture *f, const char *script)
+/* `nth` script: a later millisecond, so that its ids begin anew. */
+static void set_up(bench_fixture *f, const char *script, int nth)
 {
     cf_error err;
     cf_bench_engine engine;
     char dir[] = "/tmp/cf_screens.XXXXXX";
     assert_non_null(mkdtemp(dir));
     snprintf(f->db, sizeof f->db, "%s/t.db", dir);
-    cf_os_freeze_clock(INT64_C(1735787045000)); /* 2025-01-02T03:04:05Z */
+    cf_os_freeze_clock(INT64_C(1735787045000) + nth); /* 2025-01-02 */
     cf_os_seed_entropy(1);
     open_engine(f, script, &engine);
     cf_store_options options = {.flags = CF_STORE_CREATE};
@@ -128,7 +129,7 @@ static void test_screens__all_scripts(void **state)
             char path[512];
             snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
             bench_fixture f = {0};
-            set_up(&f, names[i]->d_name);
+            set_up(&f, names[i]->d_name, n_scripts);
             cf_screen_run(&f.app, path, idle);
             tear_down(&f);
             n_scripts++;

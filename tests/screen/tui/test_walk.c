@@ -1,0 +1,257 @@
+/*
+ * test_walk.c - a random walk over the workbench: keys, texts, pastes,
+ * resizes and news of the worker in any order.  Nothing may crash or leak, and
+ * the grid must stay one that a terminal can show.
+ *
+ * CONFAB_WALK=N walks N steps in place of the short default, CONFAB_WALK_SEED
+ * begins elsewhere.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "templates/builtin.h"
+#include "templates/chat_template.h"
+#include "tests/support/fault.h"
+#include "tests/support/rand.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+
+enum { STEPS = 20000 };
+
+static const char replies[] =
+    "{\"replies\":["
+    "{\"tokens\":[{\"text\":\"To\",\"p\":0.9,\"top\":[[\"To\",0.9],"
+    "[\"A\",0.1]]},{\"text\":\"day\",\"p\":0.5}]},"
+    "{\"text\":\"<think>why?</think>\\n<tool_call>\\n{\\\"name\\\":"
+    "\\\"get_weather\\\",\\\"arguments\\\":{\\\"city\\\":\\\"Oslo\\\"}}\\n"
+    "</tool_call>\",\"chunk\":4},"
+    "{\"text\":\"<tool_call>\\n{\\\"name\\\":\\\"get_weather\\\","
+    "\\\"arguments\\\":{\\\"city\\\":Oslo}}\\n</tool_call>\"},"
+    "{\"text\":\"\\u001b[31m \\u009b2J \\u202e \\u65e5\\u672c e\\u0301 "
+    "\\ud83d\\ude00 and words and words and words\",\"chunk\":2},"
+    "{\"text\":\"slow\",\"chunk\":1,\"delay_ms\":2},"
+    "{\"error\":\"rate_limit\"}]}";
+
+static const char tools[] =
+    "[{\"name\":\"get_weather\",\"parameters\":{\"type\":\"object\","
+    "\"properties\":{\"city\":{\"type\":\"string\"}},"
+    "\"required\":[\"city\"]}}]";
+
+typedef struct walk {
+    cf_rand rand;
+    json_t *script, *tools;
+    cf_template *tpl;
+    cf_backend *backend;
+    cf_store *store;
+    cf_app app;
+} walk;
+
+static void set_up(walk *w)
+{
+    cf_error err;
+    T_OK(cf_json_read(&w->script, replies, sizeof replies - 1, &err), err);
+    T_OK(cf_json_read(&w->tools, tools, sizeof tools - 1, &err), err);
+    cf_str source = cf_template_builtin("qwen3");
+    T_OK(cf_template_compile(&w->tpl, source, NULL, NULL, NULL, &err), err);
+    cf_script_options options = {.family = CF_TOOLS_HERMES,
+                                 .renderer = cf_renderer_template(w->tpl)};
+    options.channels = cf_channels_detect(source, &options.n_channels);
+    T_OK(cf_backend_script_new(&w->backend, w->script, &options, &err), err);
+    cf_store_options flags = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&w->store, store_dir_file("walk.db"), &flags, &err),
+         err);
+    cf_bench_engine engine = {.backend = w->backend,
+                              .template_name = "qwen3",
+                              .template_source = source,
+                              .tools = w->tools,
+                              .family = CF_TOOLS_HERMES};
+    T_OK(cf_app_init(&w->app, w->store, &err), err);
+    T_OK(cf_bench_new(&w->app.bench, &engine, w->store, &err), err);
+}
+
+static void tear_down(walk *w)
+{
+    cf_app_deinit(&w->app);
+    cf_bench_free(w->app.bench);
+    cf_store_close(w->store);
+    cf_backend_free(w->backend);
+    cf_template_free(w->tpl);
+    json_decref(w->script);
+    json_decref(w->tools);
+}
+
+/* Everything that a key of some view is made of, and what people type. */
+static cf_key any_key(walk *w)
+{
+    static const cf_key named[] = {
+        CF_KEY_ESC,       CF_KEY_ESC,        CF_KEY_ENTER,     CF_KEY_ENTER,
+        CF_KEY_TAB,       CF_KEY_BACK_TAB,   CF_KEY_UP,        CF_KEY_DOWN,
+        CF_KEY_LEFT,      CF_KEY_RIGHT,      CF_KEY_HOME,      CF_KEY_END,
+        CF_KEY_PAGE_UP,   CF_KEY_PAGE_DOWN,  CF_KEY_BACKSPACE, CF_KEY_DELETE,
+        CF_KEY_MOUSE_UP,  CF_KEY_MOUSE_DOWN, CF_KEY_F1,        CF_KEY_NEWLINE,
+        CF_KEY_ALT | 'b', CF_KEY_ALT | 'd',  0x65E5,           0x301,
+        0x202E,           0x1F600,
+    };
+    size_t r = cf_rand_below(&w->rand, 10);
+    if (r < 3) {
+        return named[cf_rand_below(&w->rand, sizeof named / sizeof named[0])];
+    }
+    if (r < 4) { /* control keys; ^Z and ^C do nothing without a terminal */
+        return (cf_key)(1 + cf_rand_below(&w->rand, 26));
+    }
+    return (cf_key)(' ' + cf_rand_below(&w->rand, 95));
+}
+
+/* Whole gestures, so that the walk comes far and not only about. */
+static void gesture(walk *w)
+{
+    static const char *const keys[] = {
+        "1iHello<Enter>",
+        "1GrF",
+        "1ggeAgain<Enter>",
+        "1]",
+        "1[",
+        "2Gwb]d",
+        "3lluu<Tab>j<Enter>",
+        "4I{\"t\":1}<Enter>",
+        "4m{\"t\":2}<Enter>",
+        "4gg<Tab><Enter>JJK",
+        "4F",
+        "4R",
+        "6/Hello<Enter>j<Enter>",
+        "6c",
+        "6TTag<Enter>",
+        "6ddu",
+        "7jju",
+        "7<Tab>GO",
+        ":template model<Enter>",
+        ":template chatml<Enter>",
+        ":set line-graphics=ascii<Enter>",
+        ":set a11y=on<Enter>",
+        ":set a11y=off<Enter>",
+        ":var x=[1,2]<Enter>",
+        "?Gq",
+        "@q",
+        ":<Tab>x<Esc>",
+    };
+    const char *text =
+        keys[cf_rand_below(&w->rand, sizeof keys / sizeof keys[0])];
+    cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_KEY, .key = CF_KEY_ESC});
+    for (size_t at = 0, n = strlen(text); at < n;) {
+        cf_event e = {.kind = CF_EVENT_KEY};
+        assert_true(cf_key_parse(&e.key, text, n, &at));
+        cf_app_event(&w->app, &e);
+    }
+}
+
+static void paste(walk *w)
+{
+    char text[64];
+    size_t n = (size_t)cf_rand_below(&w->rand, sizeof text);
+    for (size_t i = 0; i < n; i++) {
+        text[i] = (char)cf_rand_below(&w->rand, 256);
+    }
+    cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_PASTE,
+                                      .paste = cf_str_make(text, n)});
+}
+
+static void resize(walk *w)
+{
+    static const int sizes[][2] = {{80, 24}, {120, 36}, {60, 16}, {200, 50}};
+    cf_event e = {.kind = CF_EVENT_RESIZE};
+    size_t r = cf_rand_below(&w->rand, 8);
+    e.w = r < 4 ? sizes[r][0] : 1 + (int)cf_rand_below(&w->rand, 220);
+    e.h = r < 4 ? sizes[r][1] : 1 + (int)cf_rand_below(&w->rand, 60);
+    cf_app_event(&w->app, &e);
+}
+
+/* What a terminal could not show: halves without their other half, glyphs
+ * that are controls, a cursor outside. */
+static void check_grid(const cf_grid *g)
+{
+    for (int y = 0; y < g->h; y++) {
+        for (int x = 0; x < g->w; x++) {
+            const cf_cell *c = &g->cell[(size_t)y * (size_t)g->w + (size_t)x];
+            uint32_t cp = c->glyph.cp[0];
+            if (c->glyph.width == 2) {
+                assert_true(x + 1 < g->w);
+                assert_int_equal(c[1].glyph.width, 0);
+            }
+            if (c->glyph.width == 0) {
+                assert_true(x > 0);
+                assert_int_equal(c[-1].glyph.width, 2);
+                continue;
+            }
+            assert_true(cp >= ' ' && cp != 0x7F && !(cp >= 0x80 && cp < 0xA0));
+            assert_false(cp >= 0x202A && cp <= 0x202E);
+            assert_true((c->style & CF_STYLE_NAME_MASK) < CF_STYLE_COUNT);
+        }
+    }
+    assert_true(g->cursor_x < g->w);
+    assert_true(g->cursor_y < g->h);
+}
+
+static void step(walk *w)
+{
+    size_t r = cf_rand_below(&w->rand, 100);
+    cf_error err;
+    if (r < 70) {
+        cf_key key = any_key(w);
+        /* Editors take the screen; they have a test of their own. */
+        bool edits = key == CF_CTRL('G') || key == CF_CTRL('E') ||
+                     (cf_app_view(&w->app) == CF_VIEW_TEMPLATES &&
+                      (key == 'e' || key == CF_KEY_ENTER));
+        if (!edits) {
+            cf_app_event(&w->app,
+                         &(cf_event){.kind = CF_EVENT_KEY, .key = key});
+        }
+    } else if (r < 82) {
+        gesture(w);
+    } else if (r < 86) {
+        paste(w);
+    } else if (r < 89) {
+        resize(w);
+    } else if (r < 90) {
+        cf_bench_settle(w->app.bench, &err);
+    } else {
+        cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_WAKE});
+    }
+    w->app.is_done = false;
+    if (w->app.is_dirty && r % 2 == 0) {
+        cf_app_draw(&w->app);
+        check_grid(&w->app.grid);
+    }
+}
+
+static void test_walk__nothing_breaks(void **state)
+{
+    (void)state;
+    const char *n_text = getenv("CONFAB_WALK");
+    const char *seed_text = getenv("CONFAB_WALK_SEED");
+    long n = n_text != NULL ? strtol(n_text, NULL, 10) : STEPS;
+    uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 10) : 1;
+    size_t before = cf_fault_live();
+    static walk w;
+    w.rand.s = seed;
+    setenv("VISUAL", "true", 1);
+    set_up(&w);
+    resize(&w);
+    for (long i = 0; i < n; i++) {
+        step(&w);
+    }
+    tear_down(&w);
+    assert_int_equal(cf_fault_live(), before);
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walk__nothing_breaks),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
