@@ -592,6 +592,9 @@ bool cf_bench_poll(cf_bench *bench, cf_error *err)
             if (is_told) {
                 *err = n->err;
             }
+            while (cf_worker_is_busy(bench->worker)) {
+                cf_worker_wait(bench->worker); /* it is about to return */
+            }
             cf_bench__end_job(bench);
             cf_error why;
             if (cf_bench__snapshot(bench, &why) != CF_OK && !is_told) {

@@ -39,6 +39,7 @@
 enum {
     KEY_PASTE_START = KEY_MAX + 1,
     KEY_PASTE_END,
+    KEY_SYNC_UNKNOWN,
     KEY_SYNC_KNOWN, /* the terminal knows synchronized output (mode 2026) */
     PASTE_WAIT_MS = 1000,
     CRASH_TEXT_MAX = 512
@@ -251,6 +252,9 @@ static void configure_curses(const cf_term_options *opts)
     define_key("\033[201~", KEY_PASTE_END);
     define_key("\033[?2026;1$y", KEY_SYNC_KNOWN);
     define_key("\033[?2026;2$y", KEY_SYNC_KNOWN);
+    define_key("\033[?2026;0$y", KEY_SYNC_UNKNOWN);
+    define_key("\033[?2026;3$y", KEY_SYNC_UNKNOWN);
+    define_key("\033[?2026;4$y", KEY_SYNC_UNKNOWN);
     if (opts->mouse) {
         mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
         mouseinterval(0);
@@ -460,6 +464,22 @@ static void read_paste(curses_term *t)
     }
 }
 
+/* Skips a control sequence that no key is known for (its "ESC [" was read),
+ * such as a terminal's answer: its characters are no commands.  False when
+ * nothing followed: somebody pressed Alt and "[". */
+static bool skip_sequence(void)
+{
+    wint_t value;
+    bool is_one = false;
+    while (get_wch(&value) == OK) {
+        is_one = true;
+        if (value < 0x20 || value > 0x3F) {
+            break; /* its last character, or something is wrong */
+        }
+    }
+    return is_one;
+}
+
 /* The next event curses has ready; false when there is none. */
 static bool read_event(curses_term *t, cf_event *out)
 {
@@ -476,6 +496,9 @@ static bool read_event(curses_term *t, cf_event *out)
             if (value == CF_KEY_ESC) { /* Alt sends Esc before the key */
                 wint_t second;
                 if (get_wch(&second) == OK) {
+                    if (second == '[' && skip_sequence()) {
+                        continue;
+                    }
                     out->key = (cf_key)second | CF_KEY_ALT;
                 }
             }
@@ -496,6 +519,8 @@ static bool read_event(curses_term *t, cf_event *out)
             return true;
         case KEY_SYNC_KNOWN:
             t->has_sync = true;
+            break;
+        case KEY_SYNC_UNKNOWN:
             break;
         default:
             out->kind = CF_EVENT_KEY;

@@ -1,0 +1,273 @@
+/*
+ * test_pty.c - the program in a real pseudo-terminal, its screen read back by
+ * a terminal emulator: what a person sees at the start, while writing, after
+ * a resize, and once it ended, well or by a signal.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <vterm.h>
+
+#include "core/base/os.h"
+#include "tests/support/program.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+
+enum { PATIENCE_MS = 20000 };
+
+typedef struct terminal {
+    pid_t pid;
+    int fd;
+    VTerm *vt;
+    VTermScreen *screen;
+    int w, h;
+    bool is_alternate, shows_cursor, is_closed;
+} terminal;
+
+static int on_property(VTermProp prop, VTermValue *value, void *ud)
+{
+    terminal *t = ud;
+    if (prop == VTERM_PROP_ALTSCREEN) {
+        t->is_alternate = value->boolean != 0;
+    } else if (prop == VTERM_PROP_CURSORVISIBLE) {
+        t->shows_cursor = value->boolean != 0;
+    }
+    return 1;
+}
+
+/* What the emulator answers to queries goes back to the program. */
+static void answer(terminal *t)
+{
+    char reply[256];
+    size_t n;
+    while ((n = vterm_output_read(t->vt, reply, sizeof reply)) > 0) {
+        if (write(t->fd, reply, n) < 0) {
+            return;
+        }
+    }
+}
+
+/* Takes what the program wrote within `ms`; false when nothing came. */
+static bool pump(terminal *t, int ms)
+{
+    struct pollfd p = {.fd = t->fd, .events = POLLIN};
+    char block[4096];
+    if (t->is_closed || poll(&p, 1, ms) <= 0) {
+        return false;
+    }
+    ssize_t n = read(t->fd, block, sizeof block);
+    if (n <= 0) {
+        t->is_closed = n == 0 || errno != EINTR;
+        return false;
+    }
+    vterm_input_write(t->vt, block, (size_t)n);
+    answer(t);
+    return true;
+}
+
+static void row_text(const terminal *t, int y, char *out, size_t cap)
+{
+    size_t n = 0;
+    for (int x = 0; x < t->w && n + 1 < cap; x++) {
+        VTermScreenCell cell;
+        VTermPos at = {.row = y, .col = x};
+        uint32_t cp = vterm_screen_get_cell(t->screen, at, &cell) != 0
+                          ? cell.chars[0]
+                          : 0;
+        out[n++] = cp >= ' ' && cp < 0x7F ? (char)cp : ' ';
+    }
+    out[n] = '\0';
+}
+
+static bool shows(const terminal *t, const char *text)
+{
+    char row[512];
+    for (int y = 0; y < t->h; y++) {
+        row_text(t, y, row, sizeof row);
+        if (strstr(row, text) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void wait_for(terminal *t, const char *text)
+{
+    for (int left = PATIENCE_MS; !shows(t, text); left -= 20) {
+        if (left <= 0 || t->is_closed) {
+            for (int y = 0; y < t->h; y++) {
+                char row[512];
+                row_text(t, y, row, sizeof row);
+                printf("|%s|\n", row);
+            }
+            fail_msg("'%s' never came", text);
+        }
+        pump(t, 20);
+    }
+}
+
+static void type(terminal *t, const char *keys)
+{
+    assert_int_equal(write(t->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+static void exec_program(const char *script)
+{
+    const char *program = cf_program_path();
+    char model[600];
+    snprintf(model, sizeof model, "script:%s", script);
+    setenv("TERM", "xterm-256color", 1);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    setenv("HOME", store_dir_file("home"), 1);
+    setenv("XDG_CONFIG_HOME", store_dir_file("config"), 1);
+    setenv("XDG_DATA_HOME", store_dir_file("data"), 1);
+    unsetenv("LINES");
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
+    execl(program, program, "chat", "--no-store", "-m", model, (char *)NULL);
+    _exit(127);
+}
+
+static void start(terminal *t, int w, int h)
+{
+    static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
+    static const char script[] =
+        "{\"replies\":[{\"text\":\"It rains in Oslo.\",\"chunk\":3}]}";
+    const char *path = store_dir_file("script.json");
+    cf_error err;
+    *t = (terminal){.w = w, .h = h, .shows_cursor = true};
+    T_OK(cf_os_write_file(path, script, sizeof script - 1, 0600, &err), err);
+    t->vt = vterm_new(h, w);
+    assert_non_null(t->vt);
+    vterm_set_utf8(t->vt, 1);
+    t->screen = vterm_obtain_screen(t->vt);
+    vterm_screen_set_callbacks(t->screen, &callbacks, t);
+    vterm_screen_enable_altscreen(t->screen, 1);
+    vterm_screen_reset(t->screen, 1);
+    struct winsize size = {.ws_row = (unsigned short)h,
+                           .ws_col = (unsigned short)w};
+    t->pid = forkpty(&t->fd, NULL, NULL, &size);
+    assert_true(t->pid >= 0);
+    if (t->pid == 0) {
+        exec_program(path);
+    }
+}
+
+/* Waits for the end, checks that the terminal is as it was, and returns the
+ * program's wait status. */
+static int finish(terminal *t)
+{
+    int status = -1;
+    for (int left = PATIENCE_MS; waitpid(t->pid, &status, WNOHANG) == 0;
+         left -= 20) {
+        if (left <= 0) {
+            kill(t->pid, SIGKILL);
+            waitpid(t->pid, &status, 0);
+            fail_msg("the program does not end");
+        }
+        if (!pump(t, 20) && t->is_closed) {
+            poll(NULL, 0, 20); /* it is about to end */
+        }
+    }
+    while (pump(t, 100)) {
+    }
+    struct termios tty;
+    if (tcgetattr(t->fd, &tty) == 0) {
+        assert_true((tty.c_lflag & ECHO) != 0);
+        assert_true((tty.c_lflag & ICANON) != 0);
+    }
+    assert_false(t->is_alternate);
+    assert_true(t->shows_cursor);
+    close(t->fd);
+    vterm_free(t->vt);
+    return status;
+}
+
+static void test_pty__from_start_to_end(void **state)
+{
+    (void)state;
+    terminal t;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    start(&t, 120, 36);
+    wait_for(&t, "Write a message");
+    assert_true(t.is_alternate);
+    assert_true(shows(&t, "[1 Chat]"));
+    type(&t, "i");
+    wait_for(&t, "INSERT");
+    type(&t, "Hello");
+    wait_for(&t, "Hello");
+    type(&t, "\r");
+    wait_for(&t, "It rains in Oslo.");
+    wait_for(&t, "turn 2 of 2");
+
+    struct winsize size = {.ws_row = 16, .ws_col = 60};
+    t.w = 60;
+    t.h = 16;
+    vterm_set_size(t.vt, t.h, t.w);
+    assert_int_equal(ioctl(t.fd, TIOCSWINSZ, &size), 0);
+    wait_for(&t, "[1 Chat] 2");
+    wait_for(&t, "It rains in Oslo.");
+    type(&t, "?");
+    wait_for(&t, "[Help]");
+    type(&t, "q");
+    wait_for(&t, "[1 Chat]");
+    type(&t, "Q");
+    int status = finish(&t);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_pty__a_paste_is_text(void **state)
+{
+    (void)state;
+    terminal t;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    start(&t, 80, 24);
+    wait_for(&t, "Write a message");
+    type(&t, "\033[200~Quit? Q\rno\033[201~");
+    wait_for(&t, "Quit? Q");
+    wait_for(&t, "INSERT");
+    assert_true(t.is_alternate);
+    type(&t, "\003\003\003");
+    finish(&t);
+}
+
+static void test_pty__signals_give_the_terminal_back(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGTERM, SIGHUP, SIGSEGV};
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        terminal t;
+        start(&t, 80, 24);
+        wait_for(&t, "Write a message");
+        assert_true(t.is_alternate);
+        assert_int_equal(kill(t.pid, signals[i]), 0);
+        finish(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pty__from_start_to_end),
+        cmocka_unit_test(test_pty__a_paste_is_text),
+        cmocka_unit_test(test_pty__signals_give_the_terminal_back),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
