@@ -32,6 +32,14 @@ typedef struct diff_job {
     size_t n_differ, n_done, n_failed;
 } diff_job;
 
+/* Between two contexts or conversations: whether somebody wants an end. */
+static cf_status go_on(cf_error *err)
+{
+    return atomic_load_explicit(cf_cli_cancel(), memory_order_relaxed)
+               ? cf_fail(err, CF_ECANCELLED, "interrupted")
+               : CF_OK;
+}
+
 /* ---- one context --------------------------------------------------------- */
 
 /* Compares what both templates made of a context at the level asked for. */
@@ -286,7 +294,10 @@ static cf_status one_place(diff_job *job, cf_store *store, cf_store_place place,
         cf_arena_reset(&rows);
         st = cf_store_list(store, &q, &rows, &v, &n, err);
         for (size_t i = 0; st == CF_OK && i < n; i++) {
-            st = one_saved(job, store, &v[i], err);
+            st = go_on(err);
+            if (st == CF_OK) {
+                st = one_saved(job, store, &v[i], err);
+            }
             if (st == CF_OK) {
                 fwrite(cf_buf_cstr(&job->out), 1, job->out.n, stdout);
                 cf_buf_reset(&job->out);
@@ -382,7 +393,10 @@ static int run(diff_job *job, int n, char **paths)
         st = all_saved(job, &err);
     }
     for (int i = 0; st == CF_OK && i < n; i++) {
-        st = one_context(job, paths[i], &err);
+        st = go_on(&err);
+        if (st == CF_OK) {
+            st = one_context(job, paths[i], &err);
+        }
     }
     int status = cf_cli_print(job->cli, &job->out);
     if (st != CF_OK) {

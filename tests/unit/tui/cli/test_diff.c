@@ -11,7 +11,7 @@
 
 static char folder[64];
 static char left[96], right[96], context[96], evil[96], vocab[96];
-static char database[96], script[96];
+static char database[96], script[96], wide[96];
 
 static bool put(const char *path, const char *text)
 {
@@ -33,6 +33,7 @@ static int set_up(void **state)
     snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
     snprintf(database, sizeof database, "%s/db", folder);
     snprintf(script, sizeof script, "%s/script.json", folder);
+    snprintf(wide, sizeof wide, "%s/wide.json", folder);
     cf_vocab_file f;
     cf_vocab_file_small_spm(&f, true);
     if (!cf_vocab_file_finish(&f, true)) {
@@ -49,6 +50,8 @@ static int set_up(void **state)
                      "\"hello\"}]}") &&
         put(evil, "{\"messages\":[{\"role\":\"user\",\"content\":"
                   "\"\\u001b[2J\\u202e\"}]}") &&
+        put(wide, "{\"messages\":[{\"role\":\"user\",\"content\":\""
+                  "\\u65e5\\u672c\\u8a9e\\u65e5\\u672c\\u8a9e\\u65e5\"}]}") &&
         put(script, "{\"replies\":[{\"text\":\"yes\"}]}");
     return ok ? 0 : -1;
 }
@@ -57,7 +60,7 @@ static int tear_down(void **state)
 {
     char more[128];
     const char *const all[] = {left,  right,    context, evil,
-                               vocab, database, script};
+                               vocab, database, script,  wide};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         unlink(all[i]);
@@ -146,6 +149,24 @@ static void test_diff__side_rows(void **state)
                 "    2~ hello<|im_end|>         |     2~ hello<end_of_turn>\n");
 }
 
+/* Long lines go on below, wide characters are not cut in two. */
+static void test_diff__side_wraps(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43",
+               "-U", "0", wide);
+    assert_body(&p, 1,
+                "@@ -2,1 +2,1 @@ - messages[0] template:2 + messages[0] "
+                "template:2\n"
+                "    2~ \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"
+                "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e  |     2~ "
+                "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"
+                "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\n"
+                "     ~ \xe6\x97\xa5 end        |      ~ \xe6\x97\xa5 stop\n");
+}
+
 static void test_diff__color(void **state)
 {
     cf_program p;
@@ -226,6 +247,11 @@ static void test_diff__saved(void **state)
     assert_string_equal(cf_buf_cstr(&p.out),
                         "0 of 1 saved conversations differ\n");
     cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", "chatml", "--all", "--json",
+               "--db", database, "-m", vocab);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"tokens\":{\"equal\":false"));
+    cf_program_deinit(&p);
     /* Two messages: the right template fails, the left does not. */
     CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--all", "--json", "--db",
                database);
@@ -276,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_diff__equal),
         cmocka_unit_test(test_diff__side),
         cmocka_unit_test(test_diff__side_rows),
+        cmocka_unit_test(test_diff__side_wraps),
         cmocka_unit_test(test_diff__color),
         cmocka_unit_test(test_diff__hostile_text),
         cmocka_unit_test(test_diff__tokens_json),
