@@ -317,17 +317,19 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
     cf_trace_reader reader;
     cf_trace_open(&reader, run->trace);
     uint32_t off = 0;
+    cf_token id = CF_TOKEN_NONE;
+    bool has_record = false, has_draw = false;
+    cf_draw draw;
     for (size_t i = 0; i < run->n_reply_ids; i++) {
-        cf_token id;
-        bool has_draw = false;
-        cf_draw draw;
-        if (!cf_trace_next(&reader, &id, &has_draw, &draw) ||
-            id != run->reply_ids[i]) {
-            has_draw = false;
-        }
-        if (!add_stored_token(r, run->reply_ids[i], has_draw ? &draw : NULL)) {
+        /* Tokens that were given or forced may have no record. */
+        has_record =
+            has_record || cf_trace_next(&reader, &id, &has_draw, &draw);
+        bool is_its = has_record && id == run->reply_ids[i];
+        if (!add_stored_token(r, run->reply_ids[i],
+                              is_its && has_draw ? &draw : NULL)) {
             return;
         }
+        has_record = has_record && !is_its;
         r->token[i].raw_off = off;
         if (b->engine.tokenizer != NULL) {
             cf_buf piece = CF_BUF_INIT;

@@ -7,6 +7,7 @@
 
 #include "templates/template.h"
 #include "tui/bench.h"
+#include "tui/keep_reply.h"
 
 /* News from the worker. */
 typedef struct cf_bench_news {
@@ -30,8 +31,7 @@ typedef struct cf_bench_job {
     cf_uuid fork_of; /* nil: no fork */
     int64_t fork_token;
     cf_sent sent;
-    cf_stream *stream; /* NULL: no store */
-    uint64_t last_us;
+    cf_keep_reply keep;
 } cf_bench_job;
 
 struct cf_bench {

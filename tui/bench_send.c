@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/hash.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "tui/bench_impl.h"
@@ -66,43 +65,10 @@ static void copy_token(cf_bench_news *news, const cf_chat_token *t)
     }
 }
 
-static void store_event(cf_bench_job *job, const cf_chat_event *e)
-{
-    if (job->stream == NULL) {
-        return;
-    }
-    cf_stream_piece piece = {0};
-    cf_buf bytes = CF_BUF_INIT;
-    const cf_tokenizer *tok = job->bench->engine.tokenizer;
-    if (e->kind == CF_CHAT_TOKEN && e->token.id != CF_TOKEN_NONE) {
-        piece.ids = &e->token.id;
-        piece.n_ids = 1;
-        piece.draw = e->token.draw;
-        if (tok != NULL) {
-            cf_tokenizer_piece(&bytes, tok, e->token.id, true);
-            piece.raw = cf_str_make(cf_buf_cstr(&bytes), bytes.n);
-        }
-    } else if (tok == NULL &&
-               (e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
-                e->kind == CF_CHAT_CALL_DELTA)) {
-        piece.raw = e->text;
-    } else {
-        return;
-    }
-    uint64_t now = cf_os_monotonic_us();
-    piece.us = now - job->last_us;
-    job->last_us = now;
-    cf_error err;
-    if (cf_stream_append(job->stream, &piece, &err) != CF_OK) {
-        job->last_us = now; /* out of memory: this piece is shown, not kept */
-    }
-    cf_buf_deinit(&bytes);
-}
-
 static void on_event(const cf_chat_event *e, void *ud)
 {
     cf_bench_job *job = ud;
-    store_event(job, e);
+    cf_keep_reply_event(&job->keep, e);
     if (e->kind == CF_CHAT_STOP) {
         return; /* the end of the job tells */
     }
@@ -127,7 +93,6 @@ static void send_job(cf_worker *worker, void *ud)
 {
     cf_bench_job *job = ud;
     cf_error err = {0};
-    job->last_us = cf_os_monotonic_us();
     cf_status st =
         cf_conversation_send(job->bench->conv, job->bench->engine.backend,
                              &job->send, &job->sent, &err);
@@ -171,33 +136,10 @@ static void store_turn(cf_bench *b, const cf_turn *turn)
         b->conv_is_stored =
             is_kept(cf_store_put_conv(b->store, &conv, NULL, NULL));
     }
-    cf_buf json = CF_BUF_INIT;
-    cf_json_write(&json, turn->message);
-    cf_store_turn row = {.id = turn->id,
-                         .conversation = b->conv_id,
-                         .parent = turn->parent,
-                         .message = cf_str_make(cf_buf_cstr(&json), json.n),
-                         .status = turn->status,
-                         .fork_token = -1,
-                         .created_ms = turn->created_ms,
-                         .finished_ms = turn->created_ms};
-    if (!json.failed &&
-        !is_kept(cf_store_put_turn(b->store, &row, NULL, NULL))) {
-        b->conv_is_stored = b->conv_is_stored && b->store != NULL;
+    cf_error ignored; /* told by the store's state */
+    if (cf_keep_turn(b->store, b->conv_id, turn, &ignored) != CF_OK) {
+        return;
     }
-    cf_buf_deinit(&json);
-}
-
-static void sampling_json(cf_buf *out, const cf_bench_engine *e)
-{
-    const cf_sampling *s = &e->sampling;
-    cf_buf_adds(out, "{\"temperature\":");
-    cf_json_write_double(out, (double)s->temperature);
-    cf_buf_addf(out, ",\"top_k\":%u,\"top_p\":", (unsigned)s->top_k);
-    cf_json_write_double(out, (double)s->top_p);
-    cf_buf_adds(out, ",\"min_p\":");
-    cf_json_write_double(out, (double)s->min_p);
-    cf_buf_addf(out, ",\"max_tokens\":%u}", (unsigned)e->max_tokens);
 }
 
 static void begin_stored_reply(cf_bench *b, cf_bench_job *job, cf_uuid parent)
@@ -205,90 +147,32 @@ static void begin_stored_reply(cf_bench *b, cf_bench_job *job, cf_uuid parent)
     if (b->store == NULL || !b->conv_is_stored) {
         return;
     }
-    char template_hash[65] = "", model_hash[65] = "";
-    cf_backend_info info = cf_bench_info(b);
-    cf_store_run run = cf_store_run_none();
-    if (b->engine.template_source.n != 0 &&
-        is_kept(cf_store_put_template(
-            b->store, cf_str_from(b->engine.template_name),
-            b->engine.template_source, cf_str_make(NULL, 0), template_hash,
-            NULL))) {
-        run.template_hash = cf_str_from(template_hash);
+    const cf_keep_engine engine = {
+        .backend = b->engine.backend,
+        .engine = b->engine.engine,
+        .template_name = b->engine.template_name,
+        .template_source = b->engine.template_source,
+    };
+    const cf_keep_start start = {
+        .conversation = b->conv_id,
+        .parent = parent,
+        .send = &job->send,
+        .fork_of = job->fork_of,
+        .fork_token = job->fork_token,
+    };
+    cf_error ignored; /* told by the store's state */
+    if (cf_keep_reply_begin(&job->keep, b->store, &engine, b->conv, &start,
+                            &ignored) != CF_OK) {
+        return;
     }
-    if (b->engine.engine != NULL) {
-        cf_engine_hash(b->engine.engine, model_hash);
-        run.model_hash = cf_str_from(model_hash);
-        run.n_threads = (int)cf_engine_get_info(b->engine.engine).n_threads;
-        run.isa = cf_str_from(cf_engine_get_info(b->engine.engine).kernel_set);
-        run.is_exact = cf_engine_get_info(b->engine.engine).is_exact;
-    }
-    cf_buf options = CF_BUF_INIT, vars = CF_BUF_INIT;
-    sampling_json(&options, &b->engine);
-    cf_json_write(&vars, b->vars);
-    run.engine = cf_str_from(info.kind);
-    run.model = info.name;
-    run.options = cf_str_make(cf_buf_cstr(&options), options.n);
-    run.vars = cf_str_make(cf_buf_cstr(&vars), vars.n);
-    run.seed = b->engine.sampling.seed;
-    run.has_seed = true;
-    cf_store_turn row = {.id = job->reply_id,
-                         .conversation = b->conv_id,
-                         .parent = parent,
-                         .message = cf_str_from("{\"role\":\"assistant\","
-                                                "\"content\":\"\"}"),
-                         .fork_of = job->fork_of,
-                         .fork_token = job->fork_token,
-                         .forced_ids = job->send.reply_ids,
-                         .n_forced = job->send.n_reply_ids,
-                         .finished_ms = -1,
-                         .run = &run};
-    if (!is_kept(cf_store_begin(b->store, &row, &job->stream, NULL))) {
-        job->stream = NULL;
-    }
-    cf_buf_deinit(&options);
-    cf_buf_deinit(&vars);
 }
 
 static void finish_stored_reply(cf_bench *b, cf_bench_job *job)
 {
-    if (job->stream == NULL) {
-        return;
-    }
-    const cf_chat_response *r = &job->sent.response;
-    const cf_turn *turn = cf_conversation_find(b->conv, job->sent.reply);
-    cf_store_run run = cf_store_run_none();
-    cf_buf json = CF_BUF_INIT;
-    cf_stream_end end = {.status = CF_TURN_ERROR, .run = &run};
-    if (turn != NULL) {
-        cf_json_write(&json, turn->message);
-        end.status = turn->status;
-        end.message = cf_str_make(cf_buf_cstr(&json), json.n);
-    }
-    char prompt_hash[CF_HASH_TEXT + 1];
-    cf_hash_hex(prompt_hash, cf_buf_cstr(&r->prompt), r->prompt.n);
-    run.prompt_hash = cf_str_from(prompt_hash);
-    run.prompt_bytes = (int64_t)r->prompt.n;
-    run.prompt_ids = r->prompt_ids;
-    run.n_prompt_ids = r->n_prompt_ids;
-    run.n_prompt = (int64_t)r->usage.n_prompt;
-    run.n_reply = (int64_t)r->usage.n_reply;
-    run.n_kept = (int64_t)r->sync.n_kept;
-    run.n_new = (int64_t)r->sync.n_new;
-    run.diverged_at = r->divergence.has ? (int64_t)r->divergence.token : -1;
-    run.render_us = (int64_t)r->timings.render_us;
-    run.prefill_us = (int64_t)r->timings.prefill_us;
-    run.first_us = (int64_t)r->timings.first_us;
-    run.decode_us = (int64_t)r->timings.decode_us;
-    run.stop_reason = cf_str_from(cf_stop_reason_name(r->stop.reason));
-    if (r->stop.reason == CF_STOP_ERROR) {
-        run.error = cf_str_from(r->stop.err.text);
-    }
     cf_error err;
-    if (!is_kept(cf_store_finish(job->stream, &end, &err))) {
+    if (cf_keep_reply_end(&job->keep, b->conv, &job->sent, &err) != CF_OK) {
         b->prompt_err = err; /* told by the store's state */
     }
-    job->stream = NULL;
-    cf_buf_deinit(&json);
 }
 
 /* ---- starting ------------------------------------------------------------ */
@@ -318,6 +202,40 @@ static void reset_live(cf_bench *b, cf_uuid parent)
     cf_bench__reply_clear(&b->growing);
 }
 
+static void keep_token(cf_bench *b, cf_bench_news *news)
+{
+    cf_reply *r = &b->growing;
+    if (r->n_token == r->cap_token) {
+        size_t cap = r->cap_token != 0 ? r->cap_token * 2 : 64;
+        cf_reply_token *v = cf_realloc(r->token, cap, sizeof *v);
+        if (v == NULL) {
+            return; /* the reply is whole all the same, but not inspectable */
+        }
+        r->token = v;
+        r->cap_token = cap;
+    }
+    r->token[r->n_token++] = news->token;
+    news->token.draw = NULL;
+    news->token.top = NULL;
+}
+
+/* A fork's reply begins with tokens that nobody draws. */
+static void show_start(cf_bench *b, const cf_bench_job *job)
+{
+    uint32_t off = 0;
+    for (size_t i = 0; i < job->send.n_reply_ids; i++) {
+        cf_bench_news news = {.token = {.id = job->send.reply_ids[i],
+                                        .p = -1,
+                                        .is_forced = true,
+                                        .raw_off = off}};
+        keep_token(b, &news);
+        cf_buf piece = CF_BUF_INIT;
+        cf_tokenizer_piece(&piece, b->engine.tokenizer, news.token.id, true);
+        off += (uint32_t)piece.n;
+        cf_buf_deinit(&piece);
+    }
+}
+
 /* Starts the job in b->job, whose `send` says how the reply begins. */
 static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
 {
@@ -340,6 +258,7 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     if (st == CF_OK) {
         begin_stored_reply(b, job, parent);
         reset_live(b, parent);
+        show_start(b, job);
         b->job_is_on = true;
         st = cf_worker_start(b->worker, send_job, job, err);
     }
@@ -484,23 +403,6 @@ void cf_bench_stop(cf_bench *bench)
 
 /* ---- news ---------------------------------------------------------------- */
 
-static void keep_token(cf_bench *b, cf_bench_news *news)
-{
-    cf_reply *r = &b->growing;
-    if (r->n_token == r->cap_token) {
-        size_t cap = r->cap_token != 0 ? r->cap_token * 2 : 64;
-        cf_reply_token *v = cf_realloc(r->token, cap, sizeof *v);
-        if (v == NULL) {
-            return; /* the reply is whole all the same, but not inspectable */
-        }
-        r->token = v;
-        r->cap_token = cap;
-    }
-    r->token[r->n_token++] = news->token;
-    news->token.draw = NULL;
-    news->token.top = NULL;
-}
-
 static void take_news(cf_bench *b, cf_bench_news *n)
 {
     cf_live *l = &b->live;
@@ -564,9 +466,7 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
 void cf_bench__end_job(cf_bench *b)
 {
     cf_bench_job *job = &b->job;
-    if (job->stream != NULL) {
-        finish_stored_reply(b, job);
-    }
+    finish_stored_reply(b, job);
     keep_reply(b, job);
     cf_sent_deinit(&job->sent);
     cf_free(job->prefix);

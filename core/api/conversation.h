@@ -238,6 +238,9 @@ typedef struct cf_tool_loop {
                      cf_error *err);
     /* Told about each result, refused ones too; may be NULL. */
     void (*done)(void *ud, const cf_pending_call *call, const json_t *result);
+    /* Told about each send of the loop before it starts; may change it, or
+     * fail and so end the loop; may be NULL. */
+    cf_status (*sending)(void *ud, cf_send *send, cf_error *err);
     /* Told about each send of the loop after it ended, well or not; may be
      * NULL. */
     void (*sent)(void *ud, const cf_sent *sent);

@@ -149,6 +149,12 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
     size_t n_added = 0;
     cf_status st;
     for (uint32_t round = 1;; round++) {
+        st =
+            loop->sending != NULL ? loop->sending(loop->ud, &next, err) : CF_OK;
+        if (st != CF_OK) {
+            json_decref(results);
+            break;
+        }
         st = cf_conversation_send(conv, backend, &next, out, err);
         json_decref(results);
         results = NULL;

@@ -244,6 +244,9 @@ static void json_event(cf_buf *b, const cf_chat_event *ev)
 static void on_event(const cf_chat_event *ev, void *ud)
 {
     run *r = ud;
+    if (r->keep != NULL) {
+        cf_keep_event(r->keep, ev);
+    }
     r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP &&
                                     ev->stop.reason == CF_STOP_ERROR);
     if (r->cli->is_json) {
@@ -362,11 +365,19 @@ static void done_call(void *ud, const cf_pending_call *call,
     cf_buf_deinit(&b);
 }
 
+static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
+{
+    run *r = ud;
+    return r->keep != NULL
+               ? cf_keep_sending(r->keep, r->conv, &r->engine, send, err)
+               : CF_OK;
+}
+
 static void on_sent(void *ud, const cf_sent *sent)
 {
     run *r = ud;
     if (r->keep != NULL) {
-        cf_keep_sent(r->keep, r->conv, &r->engine, sent);
+        cf_keep_sent(r->keep, r->conv, sent);
     }
 }
 
@@ -463,6 +474,7 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
                          .decide = decide,
                          .run = run_call,
                          .done = done_call,
+                         .sending = on_sending,
                          .sent = on_sent,
                          .ud = r};
     cf_sent sent;

@@ -8,13 +8,14 @@
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "storage/store.h"
+#include "tui/keep_reply.h"
 #include "tui/paths.h"
 
 struct cf_keep {
     const cf_cli *cli;
     cf_store *store;
     cf_uuid conversation;
-    size_t n_stored; /* turns of the conversation that are in the store */
+    cf_keep_reply reply;
     bool has_warned;
 };
 
@@ -121,7 +122,6 @@ static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
     }
     if (st == CF_OK) {
         k->conversation = ref.conversation;
-        k->n_stored = cf_conversation_n_turns(*out);
     }
     cf_arena_deinit(&arena);
     return st;
@@ -167,79 +167,6 @@ static cf_status put_conversation(cf_keep *k, const cf_conversation *conv,
     return st;
 }
 
-/* What is needed to run the reply again. */
-static cf_store_run run_of(const cf_cli_backend *engine, const cf_sent *sent,
-                           const char *template_hash, char model_hash[65])
-{
-    const cf_chat_response *r = &sent->response;
-    cf_backend_info info = cf_backend_get_info(engine->backend);
-    cf_store_run run = cf_store_run_none();
-    run.engine = cf_str_from(info.kind);
-    run.model = info.name;
-    if (engine->engine != NULL) {
-        cf_engine_info e = cf_engine_get_info(engine->engine);
-        cf_engine_hash(engine->engine, model_hash);
-        run.model_hash = cf_str_from(model_hash);
-        run.isa = cf_str_from(e.kernel_set);
-        run.n_threads = (int)e.n_threads;
-        run.is_exact = e.is_exact;
-    }
-    run.template_hash = cf_str_from(template_hash);
-    run.prompt_bytes = (int64_t)r->prompt.n;
-    run.n_prompt = (int64_t)r->n_prompt_ids;
-    run.n_kept = (int64_t)r->sync.n_kept;
-    run.n_new = (int64_t)r->sync.n_new;
-    run.n_reply = (int64_t)r->n_reply_ids;
-    run.diverged_at = r->divergence.has ? (int64_t)r->divergence.token : -1;
-    run.render_us = (int64_t)r->timings.render_us;
-    run.prefill_us = (int64_t)r->timings.prefill_us;
-    run.first_us = (int64_t)r->timings.first_us;
-    run.decode_us = (int64_t)r->timings.decode_us;
-    run.stop_reason = cf_str_from(cf_stop_reason_name(r->stop.reason));
-    run.error = cf_str_from(r->stop.err.text);
-    run.prompt_ids = r->prompt_ids;
-    run.n_prompt_ids = r->n_prompt_ids;
-    run.reply_ids = r->reply_ids;
-    run.n_reply_ids = r->n_reply_ids;
-    run.raw = as_str(&r->raw);
-    return run;
-}
-
-static cf_status put_turns(cf_keep *k, const cf_conversation *conv,
-                           const cf_cli_backend *engine, const cf_sent *sent,
-                           cf_error *err)
-{
-    char template_hash[65] = "", model_hash[65] = "";
-    CF_TRY(put_conversation(k, conv, err));
-    if (engine->source.n > 0) {
-        CF_TRY(cf_store_put_template(k->store, cf_str_from(engine->from),
-                                     as_str(&engine->source),
-                                     cf_str_make(NULL, 0), template_hash, err));
-    }
-    const cf_store_run run = run_of(engine, sent, template_hash, model_hash);
-    for (; k->n_stored < cf_conversation_n_turns(conv); k->n_stored++) {
-        const cf_turn *t = cf_conversation_turn(conv, k->n_stored);
-        cf_buf message = CF_BUF_INIT;
-        cf_json_write(&message, t->message);
-        cf_store_turn turn = {.id = t->id,
-                              .conversation = k->conversation,
-                              .parent = t->parent,
-                              .message = as_str(&message),
-                              .status = t->status,
-                              .fork_token = -1,
-                              .created_ms = t->created_ms,
-                              .finished_ms = -1};
-        turn.run = cf_uuid_eq(t->id, sent->reply) ? &run : NULL;
-        cf_status st = cf_buf_check(&message, err);
-        if (st == CF_OK) {
-            st = cf_store_put_turn(k->store, &turn, NULL, err);
-        }
-        cf_buf_deinit(&message);
-        CF_TRY(st);
-    }
-    return CF_OK;
-}
-
 cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out,
                        const char *continue_id, const cf_preface *preface,
                        cf_conversation **conv, cf_error *err)
@@ -266,13 +193,83 @@ cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out,
     return CF_OK;
 }
 
-void cf_keep_sent(cf_keep *k, const cf_conversation *conv,
-                  const cf_cli_backend *engine, const cf_sent *sent)
+static void warn(cf_keep *k, const cf_error *err)
+{
+    if (!k->has_warned) {
+        k->has_warned = true;
+        fprintf(stderr, "confab %s: not saved: %s\n", k->cli->command->name,
+                err->text);
+    }
+}
+
+static void store_turn(cf_keep *k, const cf_conversation *conv, cf_uuid id)
 {
     cf_error err;
-    if (put_turns(k, conv, engine, sent, &err) != CF_OK && !k->has_warned) {
-        k->has_warned = true;
-        fprintf(stderr, "confab run: not saved: %s\n", err.text);
+    if (put_conversation(k, conv, &err) != CF_OK ||
+        cf_keep_turn(k->store, k->conversation, cf_conversation_find(conv, id),
+                     &err) != CF_OK) {
+        warn(k, &err);
+    }
+}
+
+/* The message, an object or an array of them, behind `parent`. */
+static cf_status add_message(cf_keep *k, cf_conversation *conv,
+                             const json_t *message, cf_uuid *parent,
+                             cf_error *err)
+{
+    size_t n = json_is_array(message) ? json_array_size(message) : 1;
+    for (size_t i = 0; message != NULL && i < n; i++) {
+        cf_turn turn = {.parent = *parent,
+                        .status = CF_TURN_OK,
+                        .message = json_is_array(message)
+                                       ? json_array_get(message, i)
+                                       : message};
+        CF_TRY(cf_conversation_add(conv, &turn, parent, err));
+        store_turn(k, conv, *parent);
+    }
+    return CF_OK;
+}
+
+cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
+                          const cf_cli_backend *engine, cf_send *send,
+                          cf_error *err)
+{
+    cf_uuid parent =
+        send->has_parent ? send->parent : cf_conversation_head(conv);
+    CF_TRY(add_message(k, conv, send->message, &parent, err));
+    send->message = NULL;
+    send->has_parent = true;
+    send->parent = parent;
+    send->reply_id = cf_uuid_new();
+    const cf_keep_engine e = {
+        .backend = engine->backend,
+        .engine = engine->engine,
+        .template_name = engine->from,
+        .template_source =
+            cf_str_make(cf_buf_cstr(&engine->source), engine->source.n),
+    };
+    const cf_keep_start start = {.conversation = k->conversation,
+                                 .parent = parent,
+                                 .send = send,
+                                 .fork_token = -1};
+    cf_error why;
+    if (cf_keep_reply_begin(&k->reply, k->store, &e, conv, &start, &why) !=
+        CF_OK) {
+        warn(k, &why);
+    }
+    return CF_OK;
+}
+
+void cf_keep_event(cf_keep *k, const cf_chat_event *event)
+{
+    cf_keep_reply_event(&k->reply, event);
+}
+
+void cf_keep_sent(cf_keep *k, const cf_conversation *conv, const cf_sent *sent)
+{
+    cf_error err;
+    if (cf_keep_reply_end(&k->reply, conv, sent, &err) != CF_OK) {
+        warn(k, &err);
     }
 }
 

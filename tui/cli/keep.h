@@ -21,10 +21,20 @@ CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
                                    const cf_preface *preface,
                                    cf_conversation **conv, cf_error *err);
 
-/* Stores the turns of a send.  A failure is told on standard error once; the
- * answer is worth more than its copy. */
+/*
+ * Before a send: adds its message to the conversation, stores it, and begins
+ * the reply in the store under send->reply_id, which is made here.  The send
+ * then has its parent and no message.  A failure to store is told on standard
+ * error once; the answer is worth more than its copy.  A message that cannot
+ * be added fails as the send would.
+ */
+CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
+                                      const cf_cli_backend *engine,
+                                      cf_send *send, cf_error *err);
+void cf_keep_event(cf_keep *keep, const cf_chat_event *event);
+/* After it, however it ended. */
 void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
-                  const cf_cli_backend *engine, const cf_sent *sent);
+                  const cf_sent *sent);
 void cf_keep_close(cf_keep *keep);
 
 /* The conversation of a stored tree with its head at `head` (nil: the start).

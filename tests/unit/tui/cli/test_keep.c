@@ -1,0 +1,114 @@
+/*
+ * test_keep.c - what confab run leaves in the history, killed runs too.
+ */
+#include "tests/support/t.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/json.h"
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "tests/support/program.h"
+#include "tests/support/store_dir.h"
+
+extern char **environ;
+
+#define NEED_PROGRAM()                       \
+    do {                                     \
+        if (cf_program_path() == NULL) {     \
+            T_SKIP("CONFAB_BIN is not set"); \
+        }                                    \
+    } while (0)
+
+static void write_text(const char *path, const char *text)
+{
+    cf_error err;
+    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
+}
+
+static void nap(void)
+{
+    usleep(20000);
+}
+
+/* The first conversation of a database with its runs. */
+static bool read_tree(const char *db, cf_arena *arena, cf_store_tree *tree)
+{
+    cf_store *s;
+    cf_error err;
+    /* Only looks: the writer is at work. */
+    const cf_store_options o = {.flags =
+                                    CF_STORE_READ_ONLY | CF_STORE_NO_RECOVERY};
+    if (cf_store_open(&s, db, &o, &err) != CF_OK) {
+        return false;
+    }
+    const cf_store_conv *rows;
+    size_t n = 0;
+    const cf_store_query q = {.limit = 1};
+    bool ok = cf_store_list(s, &q, arena, &rows, &n, &err) == CF_OK && n == 1 &&
+              cf_store_get_tree(s, rows[0].id, CF_TREE_RUNS | CF_TREE_TRACE,
+                                arena, tree, &err) == CF_OK;
+    cf_store_close(s);
+    return ok;
+}
+
+/* Killed in the middle of a reply: the question is there, and the reply with
+ * the text it had, marked interrupted. */
+static void test_keep__killed(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("killed.db");
+    const char *script = store_dir_file("slow.json");
+    char model[256];
+    snprintf(model, sizeof model, "script:%s", script);
+    write_text(script, "{\"replies\":[{\"text\":\"abcdefghijklmnopqrstuvwxyz"
+                       "abcdefghijklmnopqrstuvwxyz\",\"chunk\":1,"
+                       "\"delay_ms\":400}]}");
+    pid_t pid;
+    const char *argv[] = {cf_program_path(), "run", "--db", db, "-m", model,
+                          "Question",        NULL};
+    char *words[8];
+    memcpy(words, argv, sizeof words);
+    posix_spawn_file_actions_t to;
+    posix_spawn_file_actions_init(&to);
+    posix_spawn_file_actions_addopen(&to, 1, "/dev/null", 1 /* O_WRONLY */, 0);
+    assert_int_equal(posix_spawn(&pid, words[0], &to, NULL, words, environ), 0);
+    posix_spawn_file_actions_destroy(&to);
+    cf_arena arena;
+    cf_store_tree tree;
+    cf_arena_init(&arena, 0);
+    bool has_text = false;
+    for (int i = 0; i < 1000 && !has_text; i++) {
+        nap();
+        has_text = read_tree(db, &arena, &tree) && tree.n == 2 &&
+                   tree.turns[1].run != NULL && tree.turns[1].run->raw.n >= 2;
+    }
+    kill(pid, SIGKILL);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_true(has_text);
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, tree.turns[1].conversation);
+    cf_program p;
+    CF_PROGRAM(&p, "history", "show", "--db", db, "--json", id);
+    assert_int_equal(p.status, 0);
+    const char *out = cf_buf_cstr(&p.out);
+    assert_non_null(strstr(out, "Question"));
+    assert_non_null(strstr(out, "interrupted"));
+    assert_non_null(strstr(out, "\"ab"));
+    cf_program_deinit(&p);
+    cf_arena_deinit(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keep__killed),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}

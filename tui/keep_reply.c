@@ -1,0 +1,388 @@
+/*
+ * keep_reply.c - a reply on its way into the store.
+ */
+#include "tui/keep_reply.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/os.h"
+
+/* A kept write that waits in memory is as good as done here. */
+static cf_status kept(cf_status st)
+{
+    return st == CF_EBUSY ? CF_OK : st;
+}
+
+static cf_str as_str(const cf_buf *b)
+{
+    return cf_str_make(cf_buf_cstr(b), b->n);
+}
+
+/* ---- the inputs ---------------------------------------------------------- */
+
+/* Buffers that the run's fields point into. */
+typedef struct inputs {
+    cf_store_run run;
+    cf_arena arena;
+    cf_buf options, vars;
+    char template_hash[CF_HASH_TEXT + 1], model_hash[CF_HASH_TEXT + 1];
+    char prompt_hash[CF_HASH_TEXT + 1];
+    const cf_token *start_ids; /* [n_start] */
+} inputs;
+
+static cf_cache_type cache_of(const cf_engine *engine, uint32_t n_ctx)
+{
+    cf_plan plan;
+    cf_error ignored;
+    if (cf_engine_plan(engine, n_ctx, CF_CACHE_DEFAULT, &plan, &ignored) !=
+        CF_OK) {
+        return CF_CACHE_DEFAULT;
+    }
+    for (size_t i = 0; i < plan.n; i++) {
+        if (strstr(plan.item[i].name, "cache") != NULL) {
+            return strcmp(plan.item[i].type, "F32") == 0 ? CF_CACHE_F32
+                                                         : CF_CACHE_F16;
+        }
+    }
+    return CF_CACHE_DEFAULT;
+}
+
+static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
+{
+    cf_store_run *run = &in->run;
+    cf_backend_info info = cf_backend_get_info(e->backend);
+    run->engine = cf_str_from(info.kind);
+    run->model = info.name;
+    if (e->engine == NULL) {
+        return;
+    }
+    cf_engine_info about = cf_engine_get_info(e->engine);
+    cf_engine_hash(e->engine, in->model_hash);
+    run->model_hash = cf_str_from(in->model_hash);
+    run->n_threads = (int)about.n_threads;
+    run->isa = cf_str_from(about.kernel_set);
+    run->is_exact = about.is_exact;
+    const cf_session *session = cf_backend_core_session(e->backend);
+    if (session != NULL) {
+        k->options.n_ctx = cf_session_n_ctx(session);
+        k->options.cache = cache_of(e->engine, k->options.n_ctx);
+    }
+}
+
+static bool add_tools(inputs *in, const cf_conversation *conv)
+{
+    const json_t *tools = cf_conversation_preface(conv)->tools;
+    size_t n = json_array_size(tools);
+    cf_str *v = cf_arena_calloc(&in->arena, n + 1, sizeof *v);
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        cf_buf_reset(&text);
+        cf_json_write(&text, json_array_get(tools, i));
+        char *copy =
+            text.failed ? NULL : cf_arena_alloc(&in->arena, text.n + 1);
+        if (copy == NULL) {
+            v = NULL;
+            break;
+        }
+        memcpy(copy, cf_buf_cstr(&text), text.n + 1);
+        v[i] = cf_str_make(copy, text.n);
+    }
+    cf_buf_deinit(&text);
+    in->run.tools = v;
+    in->run.n_tools = v != NULL ? n : 0;
+    return v != NULL;
+}
+
+/* The prompt as it will be sent, where the engine shows it.  What cannot be
+ * rendered will be told by the send. */
+static void add_prompt(inputs *in, cf_keep_reply *k, const cf_keep_engine *e,
+                       const cf_conversation *conv, const cf_send *send)
+{
+    cf_prompt prompt;
+    cf_token_list list = {NULL, 0};
+    cf_error ignored;
+    if (e->engine == NULL ||
+        cf_conversation_preview(conv, e->backend, send, &in->arena, &prompt,
+                                &list, &ignored) != CF_OK) {
+        return;
+    }
+    size_t n_prompt = 0;
+    size_t n = list.n + send->n_reply_ids;
+    cf_token *ids = cf_arena_calloc(&in->arena, n + 1, sizeof *ids);
+    if (ids == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        ids[i] = list.v[i].id;
+        n_prompt += list.v[i].off < prompt.text.n;
+    }
+    if (send->n_reply_ids > 0) {
+        memcpy(ids + list.n, send->reply_ids, send->n_reply_ids * sizeof *ids);
+    }
+    cf_hash_hex(in->prompt_hash, prompt.text.p != NULL ? prompt.text.p : "",
+                prompt.text.n);
+    in->run.prompt_hash = cf_str_from(in->prompt_hash);
+    in->run.prompt_bytes = (int64_t)prompt.text.n;
+    in->run.prompt_ids = ids;
+    in->run.n_prompt_ids = n_prompt;
+    in->start_ids = ids + n_prompt;
+    k->options.n_start = n - n_prompt;
+}
+
+/* A copy that outlives the send's options: the turn's end writes them too. */
+static bool copy_options(cf_keep_reply *k, const cf_send *send)
+{
+    cf_run_options *o = &k->options;
+    static const cf_turn_options none;
+    const cf_chat_options *c =
+        &(send->options != NULL ? send->options : &none)->chat;
+    o->sampling = c->sampling;
+    o->has_sampling = c->has_sampling;
+    o->max_tokens = c->max_tokens;
+    o->thinking = c->thinking;
+    o->has_thinking_budget = c->has_thinking_budget;
+    o->thinking_budget = c->thinking_budget;
+    cf_logit_bias *bias =
+        cf_arena_calloc(&k->arena, c->sampling.n_bias + 1, sizeof *bias);
+    cf_token *suppress = cf_arena_calloc(&k->arena, c->sampling.n_suppress + 1,
+                                         sizeof *suppress);
+    cf_str *stop = cf_arena_calloc(&k->arena, c->n_stop + 1, sizeof *stop);
+    if (bias == NULL || suppress == NULL || stop == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->sampling.n_bias; i++) {
+        bias[i] = c->sampling.bias[i];
+    }
+    for (size_t i = 0; i < c->sampling.n_suppress; i++) {
+        suppress[i] = c->sampling.suppress[i];
+    }
+    for (size_t i = 0; i < c->n_stop; i++) {
+        char *text = cf_arena_alloc(&k->arena, c->stop[i].n + 1);
+        if (text == NULL) {
+            return false;
+        }
+        memcpy(text, c->stop[i].p, c->stop[i].n);
+        stop[i] = cf_str_make(text, c->stop[i].n);
+    }
+    o->sampling.bias = bias;
+    o->sampling.suppress = suppress;
+    o->stop = stop;
+    o->n_stop = c->n_stop;
+    return true;
+}
+
+static cf_status collect(inputs *in, cf_keep_reply *k, cf_store *store,
+                         const cf_keep_engine *e, const cf_conversation *conv,
+                         const cf_send *send, cf_error *err)
+{
+    if (!copy_options(k, send) || !add_tools(in, conv)) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the history");
+    }
+    if (e->template_source.n != 0) {
+        CF_TRY(kept(cf_store_put_template(
+            store, cf_str_from(e->template_name), e->template_source,
+            cf_str_make(NULL, 0), in->template_hash, err)));
+        in->run.template_hash = cf_str_from(in->template_hash);
+    }
+    add_engine(in, k, e);
+    add_prompt(in, k, e, conv, send);
+    cf_run_options_write(&in->options, &k->options);
+    in->run.options = as_str(&in->options);
+    if (send->options != NULL && send->options->extra_context != NULL) {
+        cf_json_write(&in->vars, send->options->extra_context);
+        in->run.vars = as_str(&in->vars);
+    }
+    if (k->options.has_sampling) {
+        in->run.seed = k->options.sampling.seed;
+        in->run.has_seed = true;
+    }
+    CF_TRY(cf_buf_check(&in->options, err));
+    return cf_buf_check(&in->vars, err);
+}
+
+/* ---- streaming ----------------------------------------------------------- */
+
+/* What the reply starts with, as its first piece. */
+static cf_status put_start(cf_keep_reply *k, const inputs *in,
+                           const cf_send *send, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_add(&text, send->reply_prefix.p, send->reply_prefix.n);
+    for (size_t i = 0; i < send->n_reply_ids && k->tok != NULL; i++) {
+        cf_tokenizer_piece(&text, k->tok, send->reply_ids[i], true);
+    }
+    cf_stream_piece piece = {.raw = as_str(&text),
+                             .ids = in->start_ids,
+                             .n_ids = k->options.n_start};
+    cf_status st = cf_buf_check(&text, err);
+    if (st == CF_OK && (piece.raw.n > 0 || piece.n_ids > 0)) {
+        st = cf_stream_append(k->stream, &piece, err);
+    }
+    k->n_ids = k->options.n_start;
+    cf_buf_deinit(&text);
+    return st;
+}
+
+static void forget(cf_keep_reply *k)
+{
+    cf_buf_deinit(&k->forced);
+    cf_arena_deinit(&k->arena);
+    memset(k, 0, sizeof *k);
+}
+
+cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
+                              const cf_keep_engine *engine,
+                              const cf_conversation *conv,
+                              const cf_keep_start *start, cf_error *err)
+{
+    memset(k, 0, sizeof *k);
+    cf_arena_init(&k->arena, 0);
+    if (engine->engine != NULL) {
+        k->tok = cf_engine_tokenizer(engine->engine);
+    }
+    inputs in = {.run = cf_store_run_none()};
+    cf_arena_init(&in.arena, 0);
+    cf_status st = collect(&in, k, store, engine, conv, start->send, err);
+    if (st == CF_OK) {
+        cf_store_turn row = {.id = start->send->reply_id,
+                             .conversation = start->conversation,
+                             .parent = start->parent,
+                             .message = cf_str_from("{\"role\":\"assistant\","
+                                                    "\"content\":\"\"}"),
+                             .fork_of = start->fork_of,
+                             .fork_token = start->fork_token,
+                             .forced_ids = start->send->reply_ids,
+                             .n_forced = start->send->n_reply_ids,
+                             .finished_ms = -1,
+                             .run = &in.run};
+        st = kept(cf_store_begin(store, &row, &k->stream, err));
+    }
+    if (st == CF_OK) {
+        st = put_start(k, &in, start->send, err);
+    }
+    k->last_us = cf_os_monotonic_us();
+    cf_buf_deinit(&in.options);
+    cf_buf_deinit(&in.vars);
+    cf_arena_deinit(&in.arena);
+    if (k->stream == NULL) {
+        forget(k);
+    }
+    return st;
+}
+
+void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
+{
+    if (k->stream == NULL) {
+        return;
+    }
+    cf_stream_piece piece = {0};
+    if (e->kind == CF_CHAT_TOKEN && e->token.id != CF_TOKEN_NONE) {
+        piece.ids = &e->token.id;
+        piece.n_ids = 1;
+        piece.draw = e->token.draw;
+        if (k->tok != NULL) {
+            piece.raw = e->text;
+        }
+    } else if (k->tok == NULL &&
+               (e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
+                e->kind == CF_CHAT_CALL_DELTA)) {
+        piece.raw = e->text;
+    } else {
+        return;
+    }
+    uint64_t now = cf_os_monotonic_us();
+    piece.us = now - k->last_us;
+    k->last_us = now;
+    cf_error ignored; /* out of memory: this piece is shown, not kept */
+    if (cf_stream_append(k->stream, &piece, &ignored) == CF_OK &&
+        piece.n_ids > 0) {
+        uint32_t at = (uint32_t)k->n_ids++;
+        if (e->token.is_forced) {
+            cf_buf_add(&k->forced, &at, sizeof at);
+        }
+    }
+}
+
+static void add_results(cf_store_run *run, const cf_chat_response *r)
+{
+    run->prompt_bytes = (int64_t)r->prompt.n;
+    run->prompt_ids = r->prompt_ids;
+    run->n_prompt_ids = r->n_prompt_ids;
+    if (r->usage.is_known) {
+        run->n_prompt = (int64_t)r->usage.n_prompt;
+        run->n_reply = (int64_t)r->usage.n_reply;
+    }
+    run->n_kept = (int64_t)r->sync.n_kept;
+    run->n_new = (int64_t)r->sync.n_new;
+    run->diverged_at = r->divergence.has ? (int64_t)r->divergence.token : -1;
+    run->render_us = (int64_t)r->timings.render_us;
+    run->prefill_us = (int64_t)r->timings.prefill_us;
+    run->first_us = (int64_t)r->timings.first_us;
+    run->decode_us = (int64_t)r->timings.decode_us;
+    run->stop_reason = cf_str_from(cf_stop_reason_name(r->stop.reason));
+    if (r->stop.reason == CF_STOP_ERROR) {
+        run->error = cf_str_from(r->stop.err.text);
+    }
+}
+
+cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
+                            const cf_sent *sent, cf_error *err)
+{
+    if (k->stream == NULL) {
+        return CF_OK;
+    }
+    const cf_chat_response *r = &sent->response;
+    const cf_turn *turn = cf_conversation_find(conv, sent->reply);
+    cf_store_run run = cf_store_run_none();
+    cf_buf json = CF_BUF_INIT, options = CF_BUF_INIT;
+    cf_stream_end end = {.status = CF_TURN_ERROR, .run = &run};
+    if (turn != NULL) {
+        cf_json_write(&json, turn->message);
+        end.status = turn->status;
+        end.message = as_str(&json);
+    } else if (r->stop.reason == CF_STOP_CANCELLED) {
+        end.status = CF_TURN_STOPPED;
+    }
+    add_results(&run, r);
+    char prompt_hash[CF_HASH_TEXT + 1];
+    if (r->prompt.n > 0) {
+        cf_hash_hex(prompt_hash, cf_buf_cstr(&r->prompt), r->prompt.n);
+        run.prompt_hash = cf_str_from(prompt_hash);
+    }
+    if (!k->forced.failed && k->forced.n > 0) {
+        k->options.forced = (const uint32_t *)(const void *)k->forced.p;
+        k->options.n_forced = k->forced.n / sizeof(uint32_t);
+        cf_run_options_write(&options, &k->options);
+        if (!options.failed) {
+            run.options = as_str(&options);
+        }
+    }
+    cf_status st = kept(cf_store_finish(k->stream, &end, err));
+    cf_buf_deinit(&json);
+    cf_buf_deinit(&options);
+    forget(k);
+    return st;
+}
+
+cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
+                       const cf_turn *turn, cf_error *err)
+{
+    cf_buf json = CF_BUF_INIT;
+    cf_json_write(&json, turn->message);
+    cf_store_turn row = {.id = turn->id,
+                         .conversation = conversation,
+                         .parent = turn->parent,
+                         .message = as_str(&json),
+                         .status = turn->status,
+                         .fork_token = -1,
+                         .created_ms = turn->created_ms,
+                         .finished_ms = turn->created_ms};
+    cf_status st = cf_buf_check(&json, err);
+    if (st == CF_OK) {
+        st = kept(cf_store_put_turn(store, &row, NULL, err));
+    }
+    cf_buf_deinit(&json);
+    return st;
+}

@@ -1,0 +1,70 @@
+/*
+ * keep_reply.h - a reply goes into the history while it is written.
+ *
+ * Flow:  cf_keep_reply_begin() before the send, with the reply's UUID;
+ *        cf_keep_reply_event() for every event of the send (it never waits
+ *        for the disk); cf_keep_reply_end() with what came of it.  A program
+ *        that is killed in between leaves a turn marked interrupted with what
+ *        there was of it.
+ *
+ * Kept is all that is needed to run the turn again: model and template by
+ * hash, tools, variables, every sampler option and the seed, the prompt's
+ * tokens, context and cache, which tokens were given or forced.
+ *
+ * Threads:  begin and end on one thread, events on any one thread between
+ *           them; the conversation is only read by begin and end.
+ */
+#ifndef CF_TUI_KEEP_REPLY_H
+#define CF_TUI_KEEP_REPLY_H
+
+#include "core/api/conversation.h"
+#include "storage/store.h"
+#include "tui/run_options.h"
+
+/* Who answers; everything borrowed. */
+typedef struct cf_keep_engine {
+    cf_backend *backend;
+    const cf_engine *engine;   /* NULL: not the built-in core */
+    const char *template_name; /* where the source comes from */
+    cf_str template_source;    /* empty: no template */
+} cf_keep_engine;
+
+/* What is asked; everything borrowed, and read by begin only. */
+typedef struct cf_keep_start {
+    cf_uuid conversation; /* in the store, as is the parent */
+    cf_uuid parent;
+    const cf_send *send; /* has reply_id and the parent, and no message */
+    cf_uuid fork_of;     /* nil: no fork */
+    int64_t fork_token;  /* -1: no fork */
+} cf_keep_start;
+
+typedef struct cf_keep_reply {
+    cf_stream *stream; /* NULL: nothing is being kept */
+    const cf_tokenizer *tok;
+    cf_run_options options; /* its lists live in the arena */
+    cf_buf forced;          /* uint32_t: indices of forced ids */
+    size_t n_ids;           /* ids of the reply so far */
+    uint64_t last_us;
+    cf_arena arena;
+} cf_keep_reply;
+
+/* A failure leaves nothing to do: event and end may be called.  `k` is
+ * zeroed or ended before. */
+CF_MUST_USE cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
+                                          const cf_keep_engine *engine,
+                                          const cf_conversation *conv,
+                                          const cf_keep_start *start,
+                                          cf_error *err);
+
+void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *event);
+
+/* Completes the turn; a kept write that waits in memory is CF_OK. */
+CF_MUST_USE cf_status cf_keep_reply_end(cf_keep_reply *k,
+                                        const cf_conversation *conv,
+                                        const cf_sent *sent, cf_error *err);
+
+/* Stores a finished turn (a person's message, a tool's result). */
+CF_MUST_USE cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
+                                   const cf_turn *turn, cf_error *err);
+
+#endif
