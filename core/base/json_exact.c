@@ -199,7 +199,8 @@ static void value_done(cf_jx *x)
     x->is_done = x->depth == 0;
 }
 
-static cf_status open(cf_jx *x, cf_jx_event *out, bool is_object, cf_error *err)
+static cf_status open_container(cf_jx *x, cf_jx_event *out, bool is_object,
+                                cf_error *err)
 {
     if (x->depth == CF_JX_DEPTH_MAX) {
         return cf_fail(err, CF_ELIMIT, "JSON is nested over %d deep",
@@ -225,7 +226,7 @@ static cf_status value(cf_jx *x, cf_jx_event *out, cf_error *err)
 {
     char c = peek(x);
     if (c == '{' || c == '[') {
-        return open(x, out, c == '{', err);
+        return open_container(x, out, c == '{', err);
     }
     cf_status st = CF_OK;
     if (c == '"') {

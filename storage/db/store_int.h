@@ -217,8 +217,6 @@ cf_store_run *cf_copy__run(cf_arena *a, const cf_store_run *run);
 cf_store_call *cf_copy__calls(cf_arena *a, const cf_store_call *v, size_t n);
 cf_store_turn *cf_copy__turn(cf_arena *a, const cf_store_turn *turn);
 cf_store_conv *cf_copy__conv(cf_arena *a, const cf_store_conv *conv);
-const char *cf_rows__status_name(cf_turn_status st);
-bool cf_rows__status_parse(cf_turn_status *out, cf_str name);
 
 /* Appends JSON text without the values of keys that name secrets
  * ("api_key", "authorization", "headers" ...); text that is no JSON gives

@@ -34,39 +34,19 @@ static void read_conv(sqlite3_stmt *st, cf_arena *a, cf_store_conv *c)
     c->template_hash = cf_sql__str(st, 14, a);
     cf_str status = cf_sql__str(st, 15, a);
     c->status = CF_TURN_OK;
-    (void)cf_rows__status_parse(&c->status, status);
+    (void)cf_turn_status_parse(&c->status, status);
 }
 
 static cf_status read_tags(cf_sql *sql, int64_t id, cf_arena *a,
                            cf_store_conv *c, cf_error *err)
 {
-    int64_t n;
-    CF_TRY(cf_sql__int(sql, &n, 0, err,
-                       "SELECT count(*) FROM tag WHERE conversation_id = ?",
-                       "i", id));
-    if (n <= 0) {
-        return CF_OK;
-    }
-    cf_str *v = cf_arena_calloc(a, (size_t)n, sizeof *v);
-    if (v == NULL) {
-        return cf_sql__oom(err);
-    }
-    sqlite3_stmt *st;
-    bool has_row = true;
-    CF_TRY(cf_sql__query(sql, &st, err,
-                         "SELECT name FROM tag WHERE conversation_id = ? "
-                         "ORDER BY name",
-                         "i", id));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
-        if (c->n_tags < (size_t)n) {
-            v[c->n_tags++] = cf_sql__str(st, 0, a);
-        }
-    }
-    c->tags = v;
+    cf_str *tags = NULL;
+    CF_TRY(cf_sql__strs(
+        sql, &tags, &c->n_tags,
+        "SELECT count(*) FROM tag WHERE conversation_id = ?",
+        "SELECT name FROM tag WHERE conversation_id = ? ORDER BY name", id, a,
+        err));
+    c->tags = tags;
     return CF_OK;
 }
 

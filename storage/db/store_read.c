@@ -67,33 +67,13 @@ static void read_lists(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
 static cf_status read_tools(cf_sql *sql, int64_t turn_id, cf_arena *a,
                             cf_store_run *r, cf_error *err)
 {
-    int64_t n;
-    CF_TRY(cf_sql__int(sql, &n, 0, err,
-                       "SELECT count(*) FROM run_tool WHERE turn_id = ?", "i",
-                       turn_id));
-    if (n <= 0) {
-        return CF_OK;
-    }
-    cf_str *v = cf_arena_calloc(a, (size_t)n, sizeof *v);
-    if (v == NULL) {
-        return cf_sql__oom(err);
-    }
-    sqlite3_stmt *st;
-    bool has_row = true;
-    CF_TRY(cf_sql__query(sql, &st, err,
-                         "SELECT declaration FROM run_tool JOIN tool ON "
-                         "tool.id = tool_id WHERE turn_id = ? ORDER BY n",
-                         "i", turn_id));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
-        if (r->n_tools < (size_t)n) {
-            v[r->n_tools++] = cf_sql__str(st, 0, a);
-        }
-    }
-    r->tools = v;
+    cf_str *tools = NULL;
+    CF_TRY(cf_sql__strs(sql, &tools, &r->n_tools,
+                        "SELECT count(*) FROM run_tool WHERE turn_id = ?",
+                        "SELECT declaration FROM run_tool JOIN tool ON "
+                        "tool.id = tool_id WHERE turn_id = ? ORDER BY n",
+                        turn_id, a, err));
+    r->tools = tools;
     return CF_OK;
 }
 
@@ -234,7 +214,7 @@ static void read_turn(sqlite3_stmt *st, cf_arena *a, cf_store_turn *t,
     t->ordinal = (uint32_t)sqlite3_column_int64(st, 4);
     t->status = CF_TURN_ERROR;
     cf_str status = cf_sql__str(st, 5, a);
-    (void)cf_rows__status_parse(&t->status, status);
+    (void)cf_turn_status_parse(&t->status, status);
     t->edited_from = cf_sql__uuid(st, 6);
     t->fork_of = cf_sql__uuid(st, 7);
     t->fork_token = cf_sql__opt(st, 8);

@@ -42,25 +42,6 @@ cf_store_call cf_store_call_none(void)
                            .state = {"parsed", 6}};
 }
 
-static const char *const status_names[] = {
-    "streaming", "ok", "stopped", "error", "interrupted", "imported"};
-
-const char *cf_rows__status_name(cf_turn_status st)
-{
-    return status_names[st];
-}
-
-bool cf_rows__status_parse(cf_turn_status *out, cf_str name)
-{
-    for (size_t i = 0; i < sizeof status_names / sizeof status_names[0]; i++) {
-        if (cf_str_is(name, status_names[i])) {
-            *out = (cf_turn_status)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static cf_str none(void)
 {
     return cf_str_make(NULL, 0);
@@ -490,7 +471,7 @@ static cf_status insert_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
             "?2), ?4, ?5, ?6, ?7, ?8, ?9, nullif(?10, 0), ?11, ?12, ?13, ?14, "
             "?15)",
             "uiiizuuobisioss", t->id, conv_id, parent_id, message_id,
-            cf_rows__status_name(t->status), t->edited_from, t->fork_of,
+            cf_turn_status_name(t->status), t->edited_from, t->fork_of,
             is_fork ? t->fork_token : (int64_t)-1, whole(&forced),
             (int64_t)t->rating, t->note.n != 0 ? t->note : none(), created,
             t->status == CF_TURN_STREAMING ? (int64_t)-1 : finished,

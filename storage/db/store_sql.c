@@ -411,6 +411,35 @@ cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none, cf_error *err,
     return CF_OK;
 }
 
+cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n, const char *count,
+                       const char *list, int64_t id, cf_arena *a, cf_error *err)
+{
+    int64_t n_all;
+    *n = 0;
+    CF_TRY(cf_sql__int(sql, &n_all, 0, err, count, "i", id));
+    if (n_all <= 0) {
+        return CF_OK;
+    }
+    cf_str *v = cf_arena_calloc(a, (size_t)n_all, sizeof *v);
+    if (v == NULL) {
+        return cf_sql__oom(err);
+    }
+    sqlite3_stmt *st;
+    bool has_row = true;
+    CF_TRY(cf_sql__query(sql, &st, err, list, "i", id));
+    for (;;) {
+        CF_TRY(cf_sql__step(sql, st, &has_row, err));
+        if (!has_row) {
+            break;
+        }
+        if (*n < (size_t)n_all) {
+            v[(*n)++] = cf_sql__str(st, 0, a);
+        }
+    }
+    *out = v;
+    return CF_OK;
+}
+
 cf_status cf_sql__script(cf_sql *sql, const char *text, cf_error *err)
 {
     int rc = sqlite3_exec(sql->db, text, NULL, NULL, NULL);

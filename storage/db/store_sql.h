@@ -79,6 +79,12 @@ CF_MUST_USE cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
 CF_MUST_USE cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none,
                                   cf_error *err, const char *text,
                                   const char *fmt, ...);
+/* The texts that `list` gives for the row `id` (its parameter), copied into
+ * `a`; `count` says how many there are.  *out stays as it is when there is
+ * none. */
+CF_MUST_USE cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n,
+                                   const char *count, const char *list,
+                                   int64_t id, cf_arena *a, cf_error *err);
 /* Several statements without parameters. */
 CF_MUST_USE cf_status cf_sql__script(cf_sql *sql, const char *text,
                                      cf_error *err);

@@ -344,7 +344,7 @@ static cf_status put_end(cf_sql *sql, const finish_arg *a, int64_t id,
     return cf_sql__run(sql, err,
                        "UPDATE turn SET status = ?, finished_ms = ?, "
                        "writer = NULL WHERE id = ?",
-                       "zii", cf_rows__status_name(a->status), a->finished_ms,
+                       "zii", cf_turn_status_name(a->status), a->finished_ms,
                        id);
 }
 

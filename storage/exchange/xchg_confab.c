@@ -212,7 +212,7 @@ static void put_turn(cf_buf *b, const cf_store_turn *t, bool with_trace)
     cf_buf_adds(b, "{\"type\":\"turn\"");
     put_uuid(b, "id", t->id);
     put_uuid(b, "parent", t->parent);
-    cf_buf_addf(b, ",\"status\":\"%s\"", cf_rows__status_name(t->status));
+    cf_buf_addf(b, ",\"status\":\"%s\"", cf_turn_status_name(t->status));
     put_int(b, "created_ms", t->created_ms);
     put_opt(b, "finished_ms", t->finished_ms);
     put_raw(b, "message", t->message);
@@ -547,7 +547,7 @@ static cf_status read_turn(cf_import *im, const json_t *v, cf_error *err)
     t->id = get_uuid(&f, "id");
     t->parent = get_uuid(&f, "parent");
     cf_str status = get_text(&f, "status");
-    if (!cf_rows__status_parse(&t->status, status)) {
+    if (!cf_turn_status_parse(&t->status, status)) {
         f.bad = "status";
     }
     t->created_ms = get_int(&f, "created_ms", 0);

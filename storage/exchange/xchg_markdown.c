@@ -137,7 +137,7 @@ static cf_status put_turn(cf_buf *out, const cf_store_turn *t, cf_error *err)
     cf_buf_addf(out, "## %u ", t->ordinal);
     cf_safe_line(out, role.p != NULL ? role.p : "", role.n);
     if (t->status != CF_TURN_OK && t->status != CF_TURN_IMPORTED) {
-        cf_buf_addf(out, " (%s)", cf_rows__status_name(t->status));
+        cf_buf_addf(out, " (%s)", cf_turn_status_name(t->status));
     }
     cf_buf_addf(out, "\n\n<!-- %s -->\n\n", text);
     if (thought.n != 0) {

@@ -105,13 +105,6 @@ static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q,
 
 /* ---- list ----------------------------------------------------------------*/
 
-static const char *status_name(cf_turn_status st)
-{
-    static const char *const names[] = {"streaming", "ok",          "stopped",
-                                        "error",     "interrupted", "imported"};
-    return names[st];
-}
-
 static void list_json(cf_buf *out, const cf_store_conv *c)
 {
     static const char *const places[] = {"live", "archive", "trash"};
@@ -128,7 +121,7 @@ static void list_json(cf_buf *out, const cf_store_conv *c)
     set_str(o, "template", c->template_hash);
     (void)json_object_set_new(
         o, "status",
-        json_string(c->n_turns != 0 ? status_name(c->status) : ""));
+        json_string(c->n_turns != 0 ? cf_turn_status_name(c->status) : ""));
     (void)json_object_set_new(o, "place", json_string(places[c->place]));
     set_uuid(o, "head", c->head);
     for (size_t i = 0; i < c->n_tags; i++) {
@@ -270,7 +263,8 @@ static void turn_json(cf_buf *out, const cf_store_turn *t)
     set_uuid(o, "turn", t->id);
     set_uuid(o, "parent", t->parent);
     set_str(o, "role", t->role);
-    (void)json_object_set_new(o, "status", json_string(status_name(t->status)));
+    (void)json_object_set_new(o, "status",
+                              json_string(cf_turn_status_name(t->status)));
     set_time(o, "created", t->created_ms);
     if (cf_json_read(&message, t->message.p, t->message.n, &ignored) == CF_OK) {
         (void)json_object_set_new(o, "message", message);
@@ -344,7 +338,7 @@ static void turn_text(cf_buf *out, const cf_store_turn *t, size_t n_siblings)
     cf_buf_addf(out, "\n%u ", t->ordinal);
     cf_cli_put_line(out, t->role);
     if (t->status != CF_TURN_OK && t->status != CF_TURN_IMPORTED) {
-        cf_buf_addf(out, " (%s)", status_name(t->status));
+        cf_buf_addf(out, " (%s)", cf_turn_status_name(t->status));
     }
     cf_buf_addf(out, "  %s", uuid_text(id, t->id));
     if (n_siblings > 1) {

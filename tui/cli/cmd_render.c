@@ -50,18 +50,15 @@ static json_t *text_json(cf_str s)
     return json_stringn(s.p != NULL ? s.p : "", s.n);
 }
 
-static const char *const source_names[] = {"template", "message", "tool",
-                                           "variable", "computed"};
-
 static json_t *spans_json(const cf_prompt *p)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < p->n_spans; i++) {
         const cf_prompt_span *s = &p->spans[i];
-        json_t *o =
-            json_pack("{s:I,s:I,s:s,s:I,s:I}", "off", (json_int_t)s->off, "len",
-                      (json_int_t)s->len, "source", source_names[s->source],
-                      "line", (json_int_t)s->line, "col", (json_int_t)s->col);
+        json_t *o = json_pack("{s:I,s:I,s:s,s:I,s:I}", "off",
+                              (json_int_t)s->off, "len", (json_int_t)s->len,
+                              "source", cf_span_source_name(s->source), "line",
+                              (json_int_t)s->line, "col", (json_int_t)s->col);
         if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
             json_object_set_new(o, "index", json_integer((json_int_t)s->index));
         }
