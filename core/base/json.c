@@ -64,7 +64,7 @@ void cf_json_write_double(cf_buf *b, double v)
         }
     }
     const char *e = strchr(text, 'e');
-    int exponent = e != NULL ? atoi(e + 1) : 0;
+    int exponent = e != NULL ? (int)strtol(e + 1, NULL, 10) : 0;
     if (exponent >= -4 && exponent < 16) {
         int behind = digits - 1 - exponent;
         snprintf(text, sizeof text, "%.*f", behind > 1 ? behind : 1, v);

@@ -15,7 +15,7 @@
 static inline json_t *cf_chat__json(const json_t *v)
 {
     json_t *out;
-    memcpy(&out, &v, sizeof out);
+    memcpy(&out, &v, sizeof(json_t *)); /* the pointer itself */
     return out;
 }
 
