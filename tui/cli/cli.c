@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/os.h"
+#include "tui/cli/context_text.h"
 #include "tui/cli/man.h"
 
 const cf_cli_command cf_cli_commands[] = {
@@ -204,21 +205,46 @@ static void begin_answer(cf_buf *out, const json_t *name)
     }
 }
 
+/* Who answers the lines: `text`, or `raw` with the value of `member`. */
+typedef struct batch_fn {
+    cf_cli_text_fn text;
+    cf_cli_raw_fn raw;
+    const char *member;
+    void *ud;
+} batch_fn;
+
+static cf_status read_line(const batch_fn *fn, cf_str line, json_t **in,
+                           cf_str *value, cf_error *err)
+{
+    if (fn->raw == NULL) {
+        return cf_json_read(in, line.p, line.n, err);
+    }
+    cf_buf rest = CF_BUF_INIT;
+    cf_status st = cf_context_text_cut(line, fn->member, value, &rest, err);
+    if (st == CF_OK) {
+        st = cf_json_read(in, rest.p, rest.n, err);
+    }
+    cf_buf_deinit(&rest);
+    return st;
+}
+
 /* Answers one line of a batch; only running out of memory ends the batch. */
-static cf_status batch_line(cf_cli_text_fn item, void *ud, cf_str line,
-                            cf_buf *out, cf_error *err)
+static cf_status batch_line(const batch_fn *fn, cf_str line, cf_buf *out,
+                            cf_error *err)
 {
     json_t *in = NULL;
     cf_buf members = CF_BUF_INIT;
     cf_error why = {0};
-    cf_status st = cf_json_read(&in, line.p, line.n, &why);
+    cf_str value = cf_str_make(NULL, 0);
+    cf_status st = read_line(fn, line, &in, &value, &why);
     if (st == CF_OK && !json_is_object(in)) {
         st = cf_fail(&why, CF_EFORMAT, "not a JSON object");
     }
     const json_t *name = json_object_get(in, "name");
     begin_answer(out, name);
     if (st == CF_OK) {
-        st = item(ud, in, &members, &why);
+        st = fn->raw != NULL ? fn->raw(fn->ud, in, value, &members, &why)
+                             : fn->text(fn->ud, in, &members, &why);
     }
     if (st != CF_OK && st != CF_ENOMEM) {
         cf_buf_reset(&members);
@@ -242,8 +268,7 @@ static cf_status batch_line(cf_cli_text_fn item, void *ud, cf_str line,
     return st;
 }
 
-int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
-                      void *ud)
+static int run_batch(const cf_cli *cli, const char *path, const batch_fn *fn)
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf out = CF_BUF_INIT;
@@ -257,7 +282,7 @@ int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
         if (n == 0) {
             continue;
         }
-        st = batch_line(item, ud, cf_str_make(line, n), &out, &err);
+        st = batch_line(fn, cf_str_make(line, n), &out, &err);
         if (st == CF_OK) {
             fwrite(out.p, 1, out.n, stdout);
         }
@@ -268,6 +293,19 @@ int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
         st = cf_fail(&err, CF_EIO, "standard output: write error");
     }
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+}
+
+int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
+                      void *ud)
+{
+    return run_batch(cli, path, &(const batch_fn){.text = item, .ud = ud});
+}
+
+int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
+                     cf_cli_raw_fn item, void *ud)
+{
+    const batch_fn fn = {.raw = item, .member = member, .ud = ud};
+    return run_batch(cli, path, &fn);
 }
 
 /* The item function of cf_cli_batch() behind a text one. */

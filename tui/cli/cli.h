@@ -103,6 +103,14 @@ typedef cf_status (*cf_cli_text_fn)(void *ud, const json_t *item,
 int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
                       void *ud);
 
+/* The same for lines with a member that a json_t cannot carry: its value comes
+ * as the text it is ({NULL, 0} where the line has none), and stands as null in
+ * the item. */
+typedef cf_status (*cf_cli_raw_fn)(void *ud, const json_t *item, cf_str value,
+                                   cf_buf *members, cf_error *err);
+int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
+                     cf_cli_raw_fn item, void *ud);
+
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_db(cf_cli *cli, int argc, char **argv);

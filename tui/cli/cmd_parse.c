@@ -7,8 +7,8 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
-#include "templates/builtin.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/open_backend.h"
 
 enum { REPLY_MAX = 16 << 20 };
 
@@ -242,7 +242,7 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
     }
     cf_buf text = CF_BUF_INIT;
     cf_engine *engine = NULL;
-    cf_str source = cf_str_make(NULL, 0), arch = source, model = source;
+    cf_str arch = cf_str_make(NULL, 0), model = arch;
     cf_status st = CF_OK;
     if (cli->model != NULL) {
         st = cf_cli_open_engine(&engine, cli, true, err);
@@ -251,19 +251,13 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
         cf_engine_info info = cf_engine_get_info(engine);
         arch = cf_str_from(info.arch);
         model = cf_str_from(info.name);
-        source = cf_engine_chat_template(engine, NULL);
     }
-    if (st == CF_OK && cli->template_ != NULL) {
-        st = cf_os_read_file(&text, cli->template_, REPLY_MAX, err);
-        source = cf_str_make(cf_buf_cstr(&text), text.n);
-        if (st == CF_ENOTFOUND &&
-            cf_template_builtin(cli->template_).p != NULL) {
-            source = cf_template_builtin(cli->template_);
-            st = CF_OK;
-        }
+    const char *why;
+    if (st == CF_OK) {
+        st = cf_cli_template_source(&text, &why, cli, engine, err);
     }
     if (st == CF_OK) {
-        const char *why;
+        cf_str source = cf_str_make(cf_buf_cstr(&text), text.n);
         *out = cf_tool_family_detect(source, arch, model, &why);
         fprintf(stderr, "family %s: %s\n", cf_tool_family_name(*out), why);
     }

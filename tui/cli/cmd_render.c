@@ -3,16 +3,20 @@
  */
 #include <string.h>
 
+#include "core/api/backend.h"
 #include "core/base/os.h"
 #include "templates/template.h"
-#include "tui/cli/cli.h"
+#include "tui/cli/context_text.h"
+#include "tui/cli/open_backend.h"
 
 typedef struct render_job {
     const cf_cli *cli;
-    cf_template *tpl; /* of -t; NULL: each line brings its own */
+    cf_engine *engine; /* of -m, vocabulary only; NULL: without */
+    const cf_tokenizer *tok;
+    cf_template *tpl; /* of -t or the model; NULL: lines bring their own */
     cf_template_options options;
     cf_arena arena;
-    const char *path;              /* of the template, for messages */
+    const char *from;              /* of the template, for messages */
     cf_template_error compile_why; /* --batch: -t does not compile */
     cf_error compile_err;
     cf_status compile_status;
@@ -22,15 +26,17 @@ typedef struct render_job {
     uint64_t bench_n;    /* number of them all */
     uint64_t bench_best; /* ns: sum of each context's fastest render */
     uint64_t bench_contexts;
-    bool spans, continue_final, keep_newline, no_trim, no_lstrip;
+    bool spans, ids, continue_final, keep_newline, no_trim, no_lstrip;
 } render_job;
 
-static cf_status compile_file(render_job *job, cf_template_error *why,
-                              cf_error *err)
+/* The template of -t or the model, if there is one. */
+static cf_status open_template(render_job *job, cf_template_error *why,
+                               cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_os_read_file(&text, job->path, SIZE_MAX, err);
-    if (st == CF_OK) {
+    cf_status st =
+        cf_cli_template_source(&text, &job->from, job->cli, job->engine, err);
+    if (st == CF_OK && text.n + (size_t)(job->cli->template_ != NULL) > 0) {
         cf_str source = cf_str_make(cf_buf_cstr(&text), text.n);
         st = cf_template_compile(&job->tpl, source, &job->options, &job->arena,
                                  why, err);
@@ -39,6 +45,9 @@ static cf_status compile_file(render_job *job, cf_template_error *why,
             cf_template_caret(&caret, source, why);
             fprintf(stderr, "%s", cf_buf_cstr(&caret));
             cf_buf_deinit(&caret);
+        }
+        if (st != CF_OK) {
+            job->compile_status = st;
         }
     }
     cf_buf_deinit(&text);
@@ -88,21 +97,48 @@ static json_t *error_json(const cf_template_error *why, const cf_error *err)
     return o;
 }
 
-static void put_result(const render_job *job, json_t *answer,
-                       const cf_render *r)
+/* The tokens of the prompt; none without a vocabulary. */
+static cf_status tokenise(render_job *job, const cf_render *r,
+                          cf_token_list *out, cf_error *err)
 {
-    json_object_set_new(answer, "output", text_json(r->prompt.text));
+    *out = (cf_token_list){NULL, 0};
+    return job->ids ? cf_prompt_tokenise(out, &r->prompt, cf_str_make("", 0),
+                                         job->tok, &job->arena, err)
+                    : CF_OK;
+}
+
+static void put_ids(cf_buf *out, const cf_token_list *tokens)
+{
+    for (size_t i = 0; i < tokens->n; i++) {
+        cf_buf_addf(out, "%s%d", i != 0 ? "," : "", (int)tokens->v[i].id);
+    }
+}
+
+/* The members of an answer, without braces. */
+static void put_result(const render_job *job, cf_buf *out, const cf_render *r,
+                       const cf_token_list *tokens)
+{
+    cf_buf_adds(out, "\"output\":");
+    cf_json_write_str(out, r->prompt.text);
     if (r->has_generation) {
-        json_t *all = json_array();
+        cf_buf_adds(out, ",\"generation\":[");
         for (size_t i = 0; i < r->n_generation; i++) {
-            json_array_append_new(
-                all, json_pack("[I,I]", (json_int_t)r->generation[i].start,
-                               (json_int_t)r->generation[i].end));
+            cf_buf_addf(out, "%s[%u,%u]", i != 0 ? "," : "",
+                        (unsigned)r->generation[i].start,
+                        (unsigned)r->generation[i].end);
         }
-        json_object_set_new(answer, "generation", all);
+        cf_buf_addc(out, ']');
     }
     if (job->spans) {
-        json_object_set_new(answer, "spans", spans_json(&r->prompt));
+        json_t *spans = spans_json(&r->prompt);
+        cf_buf_adds(out, ",\"spans\":");
+        cf_json_write(out, spans);
+        json_decref(spans);
+    }
+    if (job->ids) {
+        cf_buf_adds(out, ",\"ids\":[");
+        put_ids(out, tokens);
+        cf_buf_addc(out, ']');
     }
 }
 
@@ -135,37 +171,60 @@ static void bench(render_job *job, const cf_template *tpl,
     cf_arena_deinit(&arena);
 }
 
-static cf_status render_item(void *ud, const json_t *item, json_t *answer,
-                             cf_error *err)
+/* Reads a context exactly, with the special tokens of the model. */
+static cf_status read_context(render_job *job, cf_str text, cf_context **out,
+                              cf_error *err)
+{
+    cf_buf full = CF_BUF_INIT;
+    cf_status st = cf_context_text_special(&full, text, job->tok, err);
+    if (st == CF_OK) {
+        st = cf_context_read(out, cf_str_make(cf_buf_cstr(&full), full.n),
+                             &job->arena, err);
+    }
+    cf_buf_deinit(&full);
+    return st;
+}
+
+/* The template of a line: its own, else that of -t or the model. */
+static cf_status template_of(render_job *job, const json_t *item,
+                             cf_template **own, const cf_template **tpl,
+                             cf_template_error *why, cf_error *err)
+{
+    const json_t *source = json_object_get(item, "template");
+    *tpl = job->tpl;
+    if (json_is_string(source)) {
+        cf_status st = cf_template_compile(
+            own,
+            cf_str_make(json_string_value(source), json_string_length(source)),
+            &job->options, &job->arena, why, err);
+        *tpl = *own;
+        return st;
+    }
+    if (job->compile_status != CF_OK) {
+        *why = job->compile_why;
+        *err = job->compile_err;
+        return job->compile_status;
+    }
+    return job->tpl != NULL
+               ? CF_OK
+               : cf_fail(err, CF_EFORMAT, "the line has no template");
+}
+
+static cf_status render_item(void *ud, const json_t *item, cf_str values,
+                             cf_buf *answer, cf_error *err)
 {
     render_job *job = ud;
     cf_template *own = NULL;
+    const cf_template *tpl = NULL;
     cf_context *context = NULL;
     cf_render r = {0};
+    cf_token_list tokens = {NULL, 0};
     cf_template_error why = {0};
     cf_arena_reset(&job->arena);
-    const cf_template *tpl = job->tpl;
-    const json_t *source = json_object_get(item, "template");
-    const json_t *values = json_object_get(item, "context");
-    cf_status st = CF_OK;
-    if (json_is_string(source)) {
-        st = cf_template_compile(
-            &own,
-            cf_str_make(json_string_value(source), json_string_length(source)),
-            &job->options, &job->arena, &why, err);
-        tpl = own;
-    } else if (job->compile_status != CF_OK) {
-        st = job->compile_status;
-        why = job->compile_why;
-        *err = job->compile_err;
-    } else if (tpl == NULL) {
-        st = cf_fail(err, CF_EFORMAT, "the line has no template");
-    }
+    cf_status st = template_of(job, item, &own, &tpl, &why, err);
     if (st == CF_OK) {
-        json_t *empty = values == NULL ? json_object() : NULL;
-        st = cf_context_from_json(&context, values != NULL ? values : empty,
-                                  &job->arena, err);
-        json_decref(empty);
+        st = read_context(job, values.p != NULL ? values : cf_str_from("{}"),
+                          &context, err);
     }
     if (st == CF_OK) {
         const cf_render_options options = {
@@ -179,21 +238,66 @@ static cf_status render_item(void *ud, const json_t *item, json_t *answer,
         }
     }
     if (st == CF_OK) {
-        put_result(job, answer, &r);
+        st = tokenise(job, &r, &tokens, err);
+    }
+    if (st == CF_OK) {
+        put_result(job, answer, &r, &tokens);
     } else if (st != CF_ENOMEM) {
-        json_object_set_new(answer, "error", error_json(&why, err));
+        json_t *error = error_json(&why, err);
+        cf_buf_adds(answer, "\"error\":");
+        cf_json_write(answer, error);
+        json_decref(error);
         st = CF_OK;
     }
     cf_template_free(own);
     return st;
 }
 
+static cf_status render_text(render_job *job, cf_str text, const char *name,
+                             cf_render *r, cf_error *err)
+{
+    cf_context *context = NULL;
+    cf_status st = read_context(job, text, &context, err);
+    if (st != CF_OK) {
+        return cf_fail_in(err, st, name);
+    }
+    const cf_render_options options = {.continue_final_message =
+                                           job->continue_final};
+    st = cf_template_render(job->tpl, context, &options, &job->arena, r, err);
+    if (st != CF_OK && r->error.line != 0) {
+        cf_buf caret = CF_BUF_INIT;
+        cf_template_caret(&caret, cf_template_source(job->tpl), &r->error);
+        fprintf(stderr, "%s", cf_buf_cstr(&caret));
+        cf_buf_deinit(&caret);
+    }
+    return st;
+}
+
+static int print_result(const render_job *job, const cf_render *r,
+                        const cf_token_list *tokens)
+{
+    cf_buf out = CF_BUF_INIT;
+    if (job->spans || job->cli->is_json) {
+        cf_buf_addc(&out, '{');
+        put_result(job, &out, r, tokens);
+        cf_buf_adds(&out, "}\n");
+    } else if (job->ids) {
+        put_ids(&out, tokens);
+        cf_buf_addc(&out, '\n');
+    } else {
+        cf_buf_add(&out, r->prompt.text.p, r->prompt.text.n);
+    }
+    int status = cf_cli_print(job->cli, &out);
+    cf_buf_deinit(&out);
+    return status;
+}
+
 /* One context, from a file (or an empty one without a file). */
 static int render_file(render_job *job, const char *path)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_context *context = NULL;
     cf_render r = {0};
+    cf_token_list tokens;
     cf_error err = {0};
     cf_status st = CF_OK;
     if (path != NULL) {
@@ -202,38 +306,14 @@ static int render_file(render_job *job, const char *path)
         cf_buf_adds(&text, "{}");
     }
     if (st == CF_OK) {
-        st = cf_context_read(&context, cf_str_make(cf_buf_cstr(&text), text.n),
-                             &job->arena, &err);
-        if (st != CF_OK) {
-            cf_fail_in(&err, st, path != NULL ? path : "context");
-        }
+        st = render_text(job, cf_str_make(cf_buf_cstr(&text), text.n),
+                         path != NULL ? path : "context", &r, &err);
     }
     if (st == CF_OK) {
-        const cf_render_options options = {.continue_final_message =
-                                               job->continue_final};
-        st = cf_template_render(job->tpl, context, &options, &job->arena, &r,
-                                &err);
-        if (st != CF_OK && r.error.line != 0) {
-            cf_buf caret = CF_BUF_INIT;
-            cf_template_caret(&caret, cf_template_source(job->tpl), &r.error);
-            fprintf(stderr, "%s", cf_buf_cstr(&caret));
-            cf_buf_deinit(&caret);
-        }
+        st = tokenise(job, &r, &tokens, &err);
     }
-    int status = CF_EXIT_OK;
-    if (st != CF_OK) {
-        status = cf_cli_fail(job->cli, &err);
-    } else if (job->spans || job->cli->is_json) {
-        json_t *answer = json_object();
-        cf_buf out = CF_BUF_INIT;
-        put_result(job, answer, &r);
-        cf_json_write(&out, answer);
-        printf("%s\n", cf_buf_cstr(&out));
-        cf_buf_deinit(&out);
-        json_decref(answer);
-    } else {
-        fwrite(r.prompt.text.p, 1, r.prompt.text.n, stdout);
-    }
+    int status = st == CF_OK ? print_result(job, &r, &tokens)
+                             : cf_cli_fail(job->cli, &err);
     cf_buf_deinit(&text);
     return status;
 }
@@ -241,32 +321,43 @@ static int render_file(render_job *job, const char *path)
 static int run_job(render_job *job, const char *context)
 {
     cf_error err;
-    cf_template_error why;
+    cf_template_error why = {0};
     job->options.keep_trailing_newline = job->keep_newline;
     job->options.no_trim_blocks = job->no_trim;
     job->options.no_lstrip_blocks = job->no_lstrip;
-    bool has_template = job->path != NULL;
-    cf_status st = has_template ? compile_file(job, &why, &err) : CF_OK;
-    if (job->batch == NULL) {
-        if (!has_template) {
-            return cf_cli_usage(job->cli, "no template (-t)");
-        }
-        if (st != CF_OK) {
-            cf_fail_in(&err, st, job->path);
+    if (job->cli->model != NULL) {
+        if (cf_cli_open_engine(&job->engine, job->cli, true, &err) != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
-        return render_file(job, context);
+        job->tok = cf_engine_tokenizer(job->engine);
+    } else if (job->ids) {
+        return cf_cli_usage(job->cli, "--ids needs a model (-m)");
     }
-    if (st == CF_EIO || st == CF_ENOTFOUND || st == CF_ENOMEM) {
+    cf_status st = open_template(job, &why, &err);
+    bool is_compile = job->compile_status != CF_OK;
+    if (st != CF_OK && (!is_compile || job->batch == NULL || st == CF_ENOMEM)) {
+        if (is_compile) {
+            cf_fail_in(&err, st,
+                       job->cli->template_ != NULL ? job->from
+                                                   : "the model's template");
+        }
         return cf_cli_fail(job->cli, &err);
     }
-    job->compile_status = st;
+    if (job->batch == NULL) {
+        return job->tpl != NULL
+                   ? render_file(job, context)
+                   : cf_cli_usage(job->cli,
+                                  job->engine != NULL
+                                      ? "the model has no template: give one "
+                                        "with -t"
+                                      : "no template (-t)");
+    }
     if (st != CF_OK) {
         job->compile_why = why;
         job->compile_why.message = cf_str_from("");
         job->compile_err = err;
     }
-    return cf_cli_batch(job->cli, job->batch, render_item, job);
+    return cf_cli_batch_raw(job->cli, job->batch, "context", render_item, job);
 }
 
 int cf_cmd_render(cf_cli *cli, int argc, char **argv)
@@ -277,6 +368,8 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
          "render each line's context (and template)", NULL},
         {"--spans", 0, CF_OPT_FLAG, &job.spans, NULL,
          "answer in JSON, with the origin of every byte", NULL},
+        {"--ids", 0, CF_OPT_FLAG, &job.ids, NULL,
+         "print the token ids of the prompt (with -m)", NULL},
         {"--continue-final-message", 0, CF_OPT_FLAG, &job.continue_final, NULL,
          "end inside the last message", NULL},
         {"--allow-mutation", 0, CF_OPT_FLAG, &job.options.allow_mutation, NULL,
@@ -300,7 +393,6 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     if (n_rest > 1) {
         return cf_cli_usage(cli, "one context at a time");
     }
-    job.path = cli->template_;
     cf_arena_init(&job.arena, 0);
     int status = run_job(&job, n_rest == 1 ? argv[0] : NULL);
     if (job.bench_n != 0) {
@@ -312,6 +404,7 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
                 (double)job.bench_best / 1000.0 / (double)job.bench_contexts);
     }
     cf_template_free(job.tpl);
+    cf_engine_close(job.engine);
     cf_arena_deinit(&job.arena);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "templates/chat_template.h"
+#include "tui/cli/context_text.h"
 #include "tui/cli/open_backend.h"
 
 /* ---- opening ------------------------------------------------------------- */
@@ -104,22 +105,17 @@ static cf_status without_memory(const cf_diff_renders *r, cf_error *err)
     return CF_OK;
 }
 
-/* Numbers are read exactly; only a model's tokens need the other reader. */
+/* Numbers are read exactly. */
 static cf_status read_context(const cf_diff_pair *pair, cf_str text,
                               cf_context **out, cf_arena *arena, cf_error *err)
 {
-    if (pair->tok == NULL) {
-        return cf_context_read(out, text, arena, err);
-    }
-    json_t *json = NULL;
-    CF_TRY(cf_json_read(&json, text.p, text.n, err));
-    cf_status st = json_is_object(json)
-                       ? cf_prompt_add_special(json, pair->tok, err)
-                       : cf_fail(err, CF_EFORMAT, "not a JSON object");
+    cf_buf full = CF_BUF_INIT;
+    cf_status st = cf_context_text_special(&full, text, pair->tok, err);
     if (st == CF_OK) {
-        st = cf_context_from_json(out, json, arena, err);
+        st = cf_context_read(out, cf_str_make(cf_buf_cstr(&full), full.n),
+                             arena, err);
     }
-    json_decref(json);
+    cf_buf_deinit(&full);
     return st;
 }
 

@@ -40,25 +40,31 @@ static cf_str source_of(const cf_cli_backend *b)
     return cf_str_make(cf_buf_cstr(&b->source), b->source.n);
 }
 
+cf_status cf_cli_template_source(cf_buf *out, const char **from,
+                                 const cf_cli *cli, const cf_engine *engine,
+                                 cf_error *err)
+{
+    *from = "none";
+    if (cli->template_ != NULL) {
+        *from = cli->template_;
+        cf_status st = cf_cli_read_template(out, cli->template_, err);
+        return st == CF_ENOTFOUND ? cf_fail_in(err, st, "--template") : st;
+    }
+    if (engine != NULL) {
+        cf_str own = cf_engine_chat_template(engine, NULL);
+        if (own.p != NULL) {
+            cf_buf_add(out, own.p, own.n);
+            *from = "model";
+        }
+    }
+    return cf_buf_check(out, err);
+}
+
 /* The template that -t names, or the model's, compiled; none is no error. */
 static cf_status open_template(cf_cli_backend *b, const cf_cli *cli,
                                cf_error *err)
 {
-    if (cli->template_ != NULL) {
-        b->from = cli->template_;
-        cf_status got = cf_cli_read_template(&b->source, cli->template_, err);
-        if (got != CF_OK) {
-            return got == CF_ENOTFOUND ? cf_fail_in(err, got, "--template")
-                                       : got;
-        }
-    } else if (b->engine != NULL) {
-        cf_str own = cf_engine_chat_template(b->engine, NULL);
-        if (own.p != NULL) {
-            cf_buf_add(&b->source, own.p, own.n);
-            b->from = "model";
-        }
-    }
-    CF_TRY(cf_buf_check(&b->source, err));
+    CF_TRY(cf_cli_template_source(&b->source, &b->from, cli, b->engine, err));
     if (b->source.n == 0) {
         return CF_OK;
     }

@@ -41,4 +41,12 @@ void cf_cli_close_backend(cf_cli_backend *b);
 CF_MUST_USE cf_status cf_cli_read_template(cf_buf *out, const char *name,
                                            cf_error *err);
 
+/* Appends the source that -t names, or else `engine`'s own (NULL: it has
+ * none), and says in *from where it came from: a file, a name, "model".
+ * Without either, nothing is appended and *from is "none".  Errors as above. */
+CF_MUST_USE cf_status cf_cli_template_source(cf_buf *out, const char **from,
+                                             const cf_cli *cli,
+                                             const cf_engine *engine,
+                                             cf_error *err);
+
 #endif

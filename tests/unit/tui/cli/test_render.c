@@ -1,0 +1,196 @@
+/*
+ * test_render.c - confab render: numbers as they are spelled, templates by
+ * name and from a model, token ids.
+ */
+#include "tests/support/t.h"
+
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "tests/support/program.h"
+#include "tests/support/vocab_file.h"
+
+static char folder[64];
+static char vocab[96], bare[96], file[96];
+
+static bool write_vocab(const char *path, const char *chat_template)
+{
+    cf_vocab_file f;
+    cf_error err;
+    cf_vocab_file_small_spm(&f, false);
+    if (chat_template != NULL) {
+        cf_vocab_file_str(&f, "tokenizer.chat_template", chat_template);
+    }
+    bool ok = cf_vocab_file_finish(&f, true) &&
+              cf_os_write_file(path, f.bytes, f.n, 0600, &err) == CF_OK;
+    cf_vocab_file_deinit(&f);
+    return ok;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
+    snprintf(bare, sizeof bare, "%s/bare.gguf", folder);
+    snprintf(file, sizeof file, "%s/file.json", folder);
+    return write_vocab(vocab, "{{ bos_token }}{% for m in messages %}<|user|>"
+                              "{{ m.content }}{{ eos_token }}{% endfor %}") &&
+                   write_vocab(bare, NULL)
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(vocab);
+    unlink(bare);
+    unlink(file);
+    return rmdir(folder);
+}
+
+#define NEED_PROGRAM()                       \
+    do {                                     \
+        if (cf_program_path() == NULL) {     \
+            T_SKIP("CONFAB_BIN is not set"); \
+        }                                    \
+    } while (0)
+
+static void write_file(const char *text)
+{
+    cf_error err;
+    T_OK(cf_os_write_file(file, text, strlen(text), 0600, &err), err);
+}
+
+static void assert_out(cf_program *p, int status, const char *want)
+{
+    if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {
+        fail_msg("status %d\n%swant %d\n%s%s", p->status, cf_buf_cstr(&p->out),
+                 status, want, cf_buf_cstr(&p->err));
+    }
+    cf_program_deinit(p);
+}
+
+/* As Python's json reads them. */
+static void test_render__exact_numbers(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    write_file(
+        "{\"name\":\"ints\",\"template\":\"{{ x }} {{ x + 1 }} {{ y }}\","
+        "\"context\":{\"x\":123456789012345678901234567890,"
+        "\"y\":-9223372036854775809}}\n"
+        "{\"name\":\"floats\",\"template\":\"{{ l }}\",\"context\":{\"l\":"
+        "[-0.0, -0, 1e400, -1e400, NaN, 1.50, 1E5, 1e22, 5e-324, 1e-400]}}\n"
+        "{\"name\":\"keys\",\"template\":\"{{ d }}\",\"context\":"
+        "{\"d\":{\"b\":1,\"a\":2.0,\"b\":3}}}\n"
+        "{\"name\":\"twice\",\"context\":{\"x\":1},\"template\":\"{{ x }}\","
+        "\"con\\u0074ext\":{\"x\":18446744073709551616}}\n"
+        "{\"name\":\"no context\",\"template\":\"<{{ x }}>\"}\n"
+        "{\"name\":\"list\",\"template\":\"\",\"context\":[1]}\n"
+        "{\"template\":\"\",\"context\":{\"x\":01}}\n"
+        "{\"name\":\"deep\",\"template\":\"{{ context.context }}\","
+        "\"context\":{\"context\":{\"context\":[{}]}}}\n");
+    cf_program p;
+    CF_PROGRAM(&p, "render", "--batch", file);
+    assert_out(
+        &p, 0,
+        "{\"name\":\"ints\",\"output\":\"123456789012345678901234567890 "
+        "123456789012345678901234567891 -9223372036854775809\"}\n"
+        "{\"name\":\"floats\",\"output\":\"[-0.0, 0, inf, -inf, nan, 1.5, "
+        "100000.0, 1e+22, 5e-324, 0.0]\"}\n"
+        "{\"name\":\"keys\",\"output\":\"{'b': 3, 'a': 2.0}\"}\n"
+        "{\"name\":\"twice\",\"output\":\"18446744073709551616\"}\n"
+        "{\"name\":\"no context\",\"output\":\"<>\"}\n"
+        "{\"name\":\"list\",\"error\":{\"message\":\"a context must be a JSON "
+        "object\",\"line\":0,\"column\":0}}\n"
+        "{\"error\":{\"message\":\"not valid JSON: a value is expected at "
+        "line 1 column 33\"}}\n"
+        "{\"name\":\"deep\",\"output\":\"[{}]\"}\n");
+}
+
+static void test_render__by_name(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    write_file("{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],"
+               "\"add_generation_prompt\":true}");
+    cf_program p;
+    CF_PROGRAM(&p, "render", "-t", "chatml", file);
+    assert_out(&p, 0,
+               "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n");
+    CF_PROGRAM(&p, "render", "-t", "chatmll", file);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "'chatmll'"));
+    assert_int_not_equal(p.status, 0);
+    cf_program_deinit(&p);
+}
+
+/* The model's own template, its spelling of the special tokens, its ids; what
+ * a message says stays text. */
+static void test_render__of_a_model(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    write_file("{\"messages\":[{\"role\":\"user\",\"content\":\"hello</s>\"}],"
+               "\"n\":123456789012345678901}");
+    cf_program p;
+    CF_PROGRAM(&p, "render", "-m", vocab, file);
+    assert_out(&p, 0, "<s><|user|>hello</s></s>");
+    CF_PROGRAM(&p, "render", "-m", vocab, "--ids", file);
+    assert_out(&p, 0, "1,3,279,291,292,2\n");
+    CF_PROGRAM(&p, "render", "-m", vocab, "--ids", "--json", file);
+    assert_out(&p, 0,
+               "{\"output\":\"<s><|user|>hello</s></s>\","
+               "\"ids\":[1,3,279,291,292,2]}\n");
+    write_file("{\"bos_token\":null,\"eos_token\":\"hell\",\"messages\":"
+               "[{\"content\":\"o\"}]}");
+    CF_PROGRAM(&p, "render", "-m", vocab, file);
+    assert_out(&p, 0, "None<|user|>ohell");
+    write_file("{ }\n");
+    CF_PROGRAM(&p, "render", "-m", vocab, "--ids", file);
+    assert_out(&p, 0, "1\n");
+    write_file("{\"name\":\"a\",\"context\":{\"messages\":[]}}\n"
+               "{\"name\":\"b\",\"context\":{},\"template\":\"{{ eos_token "
+               "}}he\"}\n");
+    CF_PROGRAM(&p, "render", "-m", vocab, "--ids", "--batch", file);
+    assert_out(&p, 0,
+               "{\"name\":\"a\",\"output\":\"<s>\",\"ids\":[1]}\n"
+               "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
+}
+
+static void test_render__failures(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    write_file("{}");
+    CF_PROGRAM(&p, "render", file);
+    assert_out(&p, 2, "");
+    CF_PROGRAM(&p, "render", "-m", bare, file);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "has no template"));
+    assert_out(&p, 2, "");
+    CF_PROGRAM(&p, "render", "-t", "chatml", "--ids", file);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "--ids needs a model"));
+    assert_out(&p, 2, "");
+    CF_PROGRAM(&p, "render", "-m", "/nonexistent.gguf", file);
+    assert_out(&p, 3, "");
+    write_file("{\"a\":1} {}");
+    CF_PROGRAM(&p, "render", "-m", vocab, file);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "line 1 column 9"));
+    assert_out(&p, 3, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_render__exact_numbers),
+        cmocka_unit_test(test_render__by_name),
+        cmocka_unit_test(test_render__of_a_model),
+        cmocka_unit_test(test_render__failures),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
