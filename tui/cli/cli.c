@@ -28,6 +28,9 @@ const cf_cli_command cf_cli_commands[] = {
      "list, show, search, fork, tag and remove saved conversations, export "
      "and import them",
      cf_cmd_history},
+    {"replay", "UUID",
+     "run a stored turn again and tell the first token that differs",
+     cf_cmd_replay},
     {"db", "check|backup FILE|path", "care for the history database",
      cf_cmd_db},
     {"render", "[CONTEXT.json]", "render a chat template to exact bytes",

@@ -124,6 +124,7 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
 int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
 int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
 int cf_cmd_render(cf_cli *cli, int argc, char **argv);
+int cf_cmd_replay(cf_cli *cli, int argc, char **argv);
 int cf_cmd_run(cf_cli *cli, int argc, char **argv);
 int cf_cmd_score(cf_cli *cli, int argc, char **argv);
 int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);

@@ -1,0 +1,389 @@
+/*
+ * cmd_replay.c - confab replay: a stored reply drawn again from what the
+ * history keeps, compared token by token.
+ *
+ * The prompt's tokens are the stored ones: nothing is rendered.  The sampler
+ * gets the stored options and seed; tokens that were given or forced are put
+ * there as they were and take no draw, so every draw has the number it had.
+ * Threads, kernel set, cache type and context are the stored ones unless the
+ * command line says otherwise; what cannot be as it was is told.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/cli.h"
+#include "tui/cli/json_text.h"
+#include "tui/cli/open_store.h"
+#include "tui/run_options.h"
+
+enum { N_TOP = 5, NOTE_MAX = 6 };
+
+typedef struct replay {
+    cf_cli cli; /* with the stored threads and kernels in it */
+    uint32_t n_top;
+    /* what is stored */
+    cf_arena arena;
+    cf_store_turn turn;
+    cf_run_options options;
+    /* what runs */
+    cf_engine *engine;
+    cf_session *session;
+    cf_sampler *sampler;
+    char model_hash[CF_HASH_TEXT + 1];
+    bool is_same_model;
+    char note[NOTE_MAX][160];
+    size_t n_note;
+    /* the comparison */
+    cf_token *ids; /* [n_prompt + n_reply] */
+    size_t n_prompt, n_reply;
+    size_t n_same; /* of the reply */
+    cf_token drawn;
+    cf_draw draw;
+} replay;
+
+static void note(replay *r, const char *what, const char *was, const char *is)
+{
+    if (r->n_note < NOTE_MAX) {
+        snprintf(r->note[r->n_note++], sizeof r->note[0],
+                 "%s: stored %.60s, here %.60s", what, was, is);
+    }
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* The turn that a UUID means: of a conversation, the one shown last. */
+static cf_status find_turn(cf_store *store, const char *name, cf_arena *arena,
+                           cf_uuid *out, cf_error *err)
+{
+    cf_store_ref ref;
+    cf_store_tree tree;
+    CF_TRY(cf_store_find(store, cf_str_from(name), &ref, err));
+    *out = ref.turn;
+    if (cf_uuid_is_nil(ref.turn)) {
+        CF_TRY(
+            cf_store_get_tree(store, ref.conversation, 0, arena, &tree, err));
+        *out = tree.conv.head;
+    }
+    return cf_uuid_is_nil(*out)
+               ? cf_fail(err, CF_ENOTFOUND, "the conversation has no turn")
+               : CF_OK;
+}
+
+/* What a replay needs, or which part of it is missing. */
+static cf_status check_turn(const replay *r, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    if (run == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the turn was not written by a model: there is nothing "
+                       "to run again");
+    }
+    if (run->model_hash.n == 0) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the turn was written by '%.60s' (%.20s), not by a "
+                       "model file: only those can be run again",
+                       run->model.p != NULL ? run->model.p : "",
+                       run->engine.p != NULL ? run->engine.p : "");
+    }
+    if (run->constraint_spec.n != 0) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the turn was written under a constraint");
+    }
+    if (run->n_prompt_ids == 0 || run->n_reply_ids == 0) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the tokens of the turn's %s were not kept",
+                       run->n_prompt_ids == 0 ? "prompt" : "reply");
+    }
+    if (!r->options.has_sampling) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the turn's sampler options were not kept");
+    }
+    return CF_OK;
+}
+
+static cf_status read_turn(replay *r, const char *name, cf_error *err)
+{
+    cf_store *store;
+    cf_uuid id;
+    CF_TRY(cf_cli_open_store(&store, &r->cli, CF_STORE_READ_ONLY, err));
+    cf_status st = find_turn(store, name, &r->arena, &id, err);
+    if (st == CF_OK) {
+        st = cf_store_get_turn(store, id, &r->arena, &r->turn, err);
+    }
+    cf_store_close(store);
+    if (st == CF_OK && r->turn.run != NULL) {
+        st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena,
+                                 err);
+    }
+    CF_TRY(st);
+    CF_TRY(check_turn(r, err));
+    const cf_store_run *run = r->turn.run;
+    r->n_prompt = run->n_prompt_ids;
+    r->n_reply = run->n_reply_ids;
+    r->options.sampling.seed = run->seed;
+    r->ids =
+        cf_arena_calloc(&r->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
+    if (r->ids == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the turn");
+    }
+    memcpy(r->ids, run->prompt_ids, r->n_prompt * sizeof *r->ids);
+    memcpy(r->ids + r->n_prompt, run->reply_ids, r->n_reply * sizeof *r->ids);
+    return CF_OK;
+}
+
+/* ---- the engine ---------------------------------------------------------- */
+
+/* With the stored kernel set where this machine has it. */
+static cf_status open_engine(replay *r, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    bool is_told = r->cli.kernel_set != NULL;
+    if (!is_told && run->isa.n != 0) {
+        r->cli.kernel_set = run->isa.p;
+    }
+    if (r->cli.n_threads == 0 && run->n_threads > 0) {
+        r->cli.n_threads = (uint32_t)run->n_threads;
+    }
+    r->cli.is_exact = r->cli.is_exact || run->is_exact;
+    cf_status st = cf_cli_open_engine(&r->engine, &r->cli, false, err);
+    if (st != CF_OK && !is_told && r->cli.kernel_set != NULL) {
+        r->cli.kernel_set = NULL;
+        st = cf_cli_open_engine(&r->engine, &r->cli, false, err);
+    }
+    return st;
+}
+
+static void compare_engine(replay *r)
+{
+    const cf_store_run *run = r->turn.run;
+    cf_engine_info e = cf_engine_get_info(r->engine);
+    char was[32], is[32];
+    cf_engine_hash(r->engine, r->model_hash);
+    r->is_same_model = cf_str_is(run->model_hash, r->model_hash);
+    if (!r->is_same_model) {
+        snprintf(was, sizeof was, "%.16s", run->model_hash.p);
+        snprintf(is, sizeof is, "%.16s", r->model_hash);
+        note(r, "another model", was, is);
+    }
+    if (run->isa.n != 0 && !cf_str_is(run->isa, e.kernel_set)) {
+        note(r, "another kernel set", run->isa.p, e.kernel_set);
+    }
+    if (run->n_threads > 0 && (unsigned)run->n_threads != e.n_threads) {
+        snprintf(was, sizeof was, "%d", run->n_threads);
+        snprintf(is, sizeof is, "%u", e.n_threads);
+        note(r, "another number of threads", was, is);
+    }
+    if (run->is_exact != e.is_exact) {
+        note(r, "another arithmetic", run->is_exact ? "exact" : "fast",
+             e.is_exact ? "exact" : "fast");
+    }
+}
+
+static cf_status open_all(replay *r, cf_error *err)
+{
+    CF_TRY(open_engine(r, err));
+    compare_engine(r);
+    uint32_t n_ctx = r->cli.n_ctx != 0 ? r->cli.n_ctx : r->options.n_ctx;
+    const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
+    CF_TRY(cf_session_new(&r->session, r->engine, &o, err));
+    return cf_sampler_new(&r->sampler, &r->options.sampling,
+                          cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)),
+                          err);
+}
+
+/* ---- the comparison ------------------------------------------------------ */
+
+static bool is_forced(const replay *r, size_t at, size_t *next)
+{
+    while (*next < r->options.n_forced && r->options.forced[*next] < at) {
+        (*next)++;
+    }
+    return *next < r->options.n_forced && r->options.forced[*next] == at;
+}
+
+/* Sets n_same to n_reply, or to the first token that was drawn otherwise. */
+static cf_status compare(replay *r, cf_error *err)
+{
+    size_t start = r->options.n_start;
+    start = start < r->n_reply ? start : r->n_reply;
+    const cf_run run = {.cancel = cf_cli_cancel()};
+    cf_sync_result unused;
+    CF_TRY(cf_session_sync(r->session, r->ids, r->n_prompt + start, &run,
+                           &unused, err));
+    size_t next = 0;
+    for (r->n_same = start; r->n_same < r->n_reply; r->n_same++) {
+        size_t n = r->n_prompt + r->n_same;
+        cf_token id = r->ids[n];
+        if (!is_forced(r, r->n_same, &next)) {
+            CF_TRY(cf_sampler_draw(r->sampler, cf_session_logits(r->session),
+                                   r->ids, n, NULL, r->n_top, &r->drawn,
+                                   &r->draw, err));
+            if (r->drawn != id) {
+                return CF_OK;
+            }
+        }
+        if (r->n_same + 1 < r->n_reply) {
+            CF_TRY(cf_session_step(r->session, id, &run, err));
+        }
+    }
+    return CF_OK;
+}
+
+/* ---- telling ------------------------------------------------------------- */
+
+static void put_piece(const replay *r, cf_buf *out, cf_token id)
+{
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    cf_buf piece = CF_BUF_INIT;
+    if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
+        cf_tokenizer_piece(&piece, tok, id, true);
+    }
+    cf_buf_addf(out, "%d '", (int)id);
+    cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
+    cf_buf_addc(out, '\'');
+    cf_buf_deinit(&piece);
+}
+
+static void put_text(const replay *r, cf_buf *out)
+{
+    if (r->n_same == r->n_reply) {
+        cf_buf_addf(out, "identical (%zu tokens)\n", r->n_reply);
+        return;
+    }
+    cf_buf_addf(out, "token %zu of %zu differs\n  stored  ", r->n_same + 1,
+                r->n_reply);
+    put_piece(r, out, r->ids[r->n_prompt + r->n_same]);
+    cf_buf_adds(out, "\n  drawn   ");
+    put_piece(r, out, r->drawn);
+    cf_buf_adds(out, "\n  candidates\n");
+    for (size_t i = 0; i < r->draw.n_top; i++) {
+        const cf_candidate *c = &r->draw.top[i];
+        cf_buf_addf(out, "  %3zu  p %.6f  drawn with %.6f  ", i + 1,
+                    (double)c->p_raw, (double)c->p_post);
+        put_piece(r, out, c->id);
+        cf_buf_addc(out, '\n');
+    }
+}
+
+static void put_json_token(const replay *r, cf_buf *out, cf_token id)
+{
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    cf_buf piece = CF_BUF_INIT;
+    if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
+        cf_tokenizer_piece(&piece, tok, id, true);
+    }
+    cf_buf_addf(out, "{\"id\":%d,", (int)id);
+    cf_json_text_bytes(out, "text", cf_str_make(cf_buf_cstr(&piece), piece.n));
+    cf_buf_deinit(&piece);
+}
+
+static void put_difference(const replay *r, cf_buf *out)
+{
+    cf_buf_addf(out,
+                ",\"first_difference\":{\"index\":%zu,\"stored\":", r->n_same);
+    put_json_token(r, out, r->ids[r->n_prompt + r->n_same]);
+    cf_buf_adds(out, "},\"drawn\":");
+    put_json_token(r, out, r->drawn);
+    cf_buf_adds(out, "},\"candidates\":[");
+    for (size_t i = 0; i < r->draw.n_top; i++) {
+        const cf_candidate *c = &r->draw.top[i];
+        cf_buf_adds(out, i > 0 ? "," : "");
+        put_json_token(r, out, c->id);
+        cf_buf_adds(out, ",\"p\":");
+        cf_json_text_float(out, c->p_raw);
+        cf_buf_adds(out, ",\"p_drawn\":");
+        cf_json_text_float(out, c->p_post);
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_adds(out, "]}");
+}
+
+static void put_json(const replay *r, cf_buf *out)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, r->turn.id);
+    bool is_same = r->n_same == r->n_reply;
+    cf_buf_addf(out,
+                "{\"turn\":\"%s\",\"identical\":%s,\"tokens\":%zu,"
+                "\"same\":%zu,\"given\":%zu,\"same_model\":%s,\"model_hash\":"
+                "{\"stored\":",
+                id, is_same ? "true" : "false", r->n_reply, r->n_same,
+                r->options.n_start, r->is_same_model ? "true" : "false");
+    cf_json_write_str(out, r->turn.run->model_hash);
+    cf_buf_addf(out, ",\"here\":\"%s\"},\"sampler\":", r->model_hash);
+    cf_buf sampler = CF_BUF_INIT;
+    cf_sampler_describe(r->sampler, &sampler);
+    cf_json_write_str(out, cf_str_make(cf_buf_cstr(&sampler), sampler.n));
+    cf_buf_deinit(&sampler);
+    cf_buf_adds(out, ",\"notes\":[");
+    for (size_t i = 0; i < r->n_note; i++) {
+        cf_buf_adds(out, i > 0 ? "," : "");
+        cf_json_write_str(out, cf_str_from(r->note[i]));
+    }
+    cf_buf_addc(out, ']');
+    if (!is_same) {
+        put_difference(r, out);
+    }
+    cf_buf_adds(out, "}\n");
+}
+
+static int tell(const replay *r)
+{
+    cf_buf out = CF_BUF_INIT;
+    for (size_t i = 0; i < r->n_note && !r->cli.is_json; i++) {
+        cf_buf line = CF_BUF_INIT;
+        cf_safe_line(&line, r->note[i], strlen(r->note[i]));
+        fprintf(stderr, "confab replay: %s\n", cf_buf_cstr(&line));
+        cf_buf_deinit(&line);
+    }
+    if (r->cli.is_json) {
+        put_json(r, &out);
+    } else {
+        put_text(r, &out);
+    }
+    int status = cf_cli_print(&r->cli, &out);
+    cf_buf_deinit(&out);
+    return status != CF_EXIT_OK      ? status
+           : r->n_same == r->n_reply ? CF_EXIT_OK
+                                     : CF_EXIT_FINDING;
+}
+
+int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
+{
+    replay r = {.n_top = N_TOP};
+    const cf_opt own[] = {
+        {"--top", 0, CF_OPT_U32, &r.n_top, "N",
+         "candidates shown where the tokens part (default: 5)", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest != 1) {
+        return cf_cli_usage(cli, "takes the UUID of a turn, or of a "
+                                 "conversation for its last turn");
+    }
+    if (r.n_top > CF_TRACE_TOP_MAX) {
+        return cf_cli_usage(cli, "--top: at most 64 candidates");
+    }
+    r.cli = *cli;
+    cf_arena_init(&r.arena, 0);
+    cf_error err;
+    cf_status st = read_turn(&r, argv[0], &err);
+    if (st == CF_OK) {
+        st = open_all(&r, &err);
+    }
+    if (st == CF_OK) {
+        st = compare(&r, &err);
+    }
+    int status = st == CF_OK ? tell(&r) : cf_cli_fail(cli, &err);
+    cf_sampler_free(r.sampler);
+    cf_session_free(r.session);
+    cf_engine_close(r.engine);
+    cf_arena_deinit(&r.arena);
+    return status;
+}
