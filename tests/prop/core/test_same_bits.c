@@ -8,6 +8,7 @@
 #include "core/api/session.h"
 #include "core/kernel/kernel.h"
 #include "tests/support/rand.h"
+#include "tests/support/slow.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 
@@ -216,14 +217,25 @@ static void check_all(const cf_tiny_options *o, const char *set,
 
 static const char *const sets[] = {"ref", "avx2", "avx512", "neon"};
 
+/* Every set; in a slow build one of them, another for the next model. */
 static void check_sets(const cf_tiny_options *o)
 {
+    static size_t n_models;
+    size_t n = 0, turn = n_models++;
+    const char *can[sizeof sets / sizeof *sets];
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         if (cf_kernels_pick(sets[i]) != NULL) {
-            check_all(o, sets[i], CF_CACHE_F16);
+            can[n++] = sets[i];
         }
     }
-    check_all(o, NULL, CF_CACHE_F32);
+    for (size_t i = 0; i < n; i++) {
+        if (!T_IS_SLOW || i == turn % n) {
+            check_all(o, can[i], CF_CACHE_F16);
+        }
+    }
+    if (!T_IS_SLOW || turn % 4 == 0) {
+        check_all(o, NULL, CF_CACHE_F32);
+    }
 }
 
 static void test_same_bits__architectures(void **state)

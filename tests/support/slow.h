@@ -1,0 +1,19 @@
+/*
+ * slow.h - whether this build runs several times slower than the program: a
+ * test that does one thing for very many cases takes fewer of them then.
+ */
+#ifndef CF_TESTS_SUPPORT_SLOW_H
+#define CF_TESTS_SUPPORT_SLOW_H
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define T_IS_SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define T_IS_SLOW 1
+#endif
+#endif
+#ifndef T_IS_SLOW
+#define T_IS_SLOW 0
+#endif
+
+#endif
