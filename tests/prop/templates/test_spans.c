@@ -2,6 +2,9 @@
  * test_spans.c - what holds for every render: spans cover the output, a copy
  * is the source's bytes, the same input gives the same output.
  */
+#include <stdlib.h>
+
+#include "templates/builtin.h"
 #include "templates/template.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
@@ -76,14 +79,16 @@ static const json_t *source_of(const json_t *context, const cf_prompt_span *s)
     }
     char name[64];
     for (size_t i = 0; i < s->path.n;) {
-        i += s->path.p[i] == '.';
+        bool is_index = s->path.p[i] == '[';
+        i += is_index || s->path.p[i] == '.';
         size_t end = i;
-        while (end < s->path.n && s->path.p[end] != '.') {
+        while (end < s->path.n && memchr(".[]", s->path.p[end], 3) == NULL) {
             end++;
         }
         snprintf(name, sizeof name, "%.*s", (int)(end - i), s->path.p + i);
-        at = json_object_get(at, name);
-        i = end;
+        at = is_index ? json_array_get(at, (size_t)strtoul(name, NULL, 10))
+                      : json_object_get(at, name);
+        i = end + is_index;
     }
     return at;
 }
@@ -205,11 +210,170 @@ static void test_spans__messages_are_never_template(void **state)
     }
 }
 
+/* ---- the templates that come with confab --------------------------------- */
+
+static void add_text(cf_buf *b, cf_rand *r)
+{
+    cf_buf_addf(b, "\"%s\"", contents[cf_rand_below(r, 5)]);
+}
+
+/* A text, typed parts, or nothing. */
+static void add_content(cf_buf *b, cf_rand *r)
+{
+    switch (cf_rand_below(r, 8)) {
+    case 0:
+        cf_buf_adds(b, "[{\"type\":\"text\",\"text\":");
+        add_text(b, r);
+        cf_buf_adds(b, "},{\"type\":\"text\",\"text\":\"two\"}]");
+        break;
+    case 1:
+        cf_buf_adds(b, "null");
+        break;
+    case 2:
+        cf_buf_adds(b, "\"<think>\\nwhy not\\n</think>\\n\\nso it is\"");
+        break;
+    default:
+        add_text(b, r);
+    }
+}
+
+static void add_calls(cf_buf *b, cf_rand *r)
+{
+    size_t n = 1 + cf_rand_below(r, 2);
+    cf_buf_adds(b, ",\"tool_calls\":[");
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(b,
+                    "%s{\"id\":\"call%05d\",\"type\":\"function\","
+                    "\"function\":{\"name\":\"look_up\",\"arguments\":",
+                    i != 0 ? "," : "", (int)i);
+        if (cf_rand_below(r, 4) == 0) {
+            cf_buf_adds(b, "\"{\\\"city\\\": \\\"Rome\\\"}\"}}");
+        } else {
+            cf_buf_adds(b, "{\"city\":");
+            add_text(b, r);
+            cf_buf_addf(b, ",\"n\":%d,\"deep\":{\"l\":[1,true,null]}}}}",
+                        (int)cf_rand_below(r, 9));
+        }
+    }
+    cf_buf_addc(b, ']');
+}
+
+static void add_reply(cf_buf *b, cf_rand *r, bool with_tools)
+{
+    cf_buf_adds(b, ",{\"role\":\"assistant\",\"content\":");
+    add_content(b, r);
+    if (cf_rand_below(r, 3) == 0) {
+        cf_buf_adds(b, ",\"reasoning_content\":");
+        add_text(b, r);
+    }
+    bool calls = with_tools && cf_rand_below(r, 2) == 0;
+    if (calls) {
+        add_calls(b, r);
+    }
+    cf_buf_addc(b, '}');
+    if (calls) {
+        cf_buf_adds(b, ",{\"role\":\"tool\",\"name\":\"look_up\","
+                       "\"tool_call_id\":\"call00000\",\"content\":");
+        add_text(b, r);
+        cf_buf_adds(b, "},{\"role\":\"assistant\",\"content\":");
+        add_text(b, r);
+        cf_buf_addc(b, '}');
+    }
+}
+
+static const char *truth(cf_rand *r)
+{
+    return cf_rand_below(r, 2) != 0 ? "true" : "false";
+}
+
+/* A conversation as templates expect it, most of the time. */
+static void make_chat(cf_buf *b, cf_rand *r)
+{
+    bool with_tools = cf_rand_below(r, 2) != 0;
+    size_t n = 1 + cf_rand_below(r, 3);
+    cf_buf_adds(b, "{\"messages\":[");
+    if (cf_rand_below(r, 2) != 0) {
+        cf_buf_adds(b, "{\"role\":\"system\",\"content\":");
+        add_text(b, r);
+        cf_buf_adds(b, "},");
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(b, "%s{\"role\":\"user\",\"content\":", i != 0 ? "," : "");
+        add_content(b, r);
+        cf_buf_addc(b, '}');
+        if (i + 1 < n || cf_rand_below(r, 3) == 0) {
+            add_reply(b, r, with_tools);
+        }
+    }
+    cf_buf_addf(b, "],\"tools\":%s,",
+                with_tools
+                    ? "[{\"type\":\"function\",\"function\":{\"name\":"
+                      "\"look_up\",\"description\":\"Looks a city up.\","
+                      "\"parameters\":{\"type\":\"object\",\"properties\":"
+                      "{\"city\":{\"type\":\"string\",\"description\":"
+                      "\"Its name\",\"enum\":[\"Rome\",\"Bonn\"]},\"n\":"
+                      "{\"type\":\"integer\"}},\"required\":[\"city\"]}}}]"
+                    : "null");
+    cf_buf_addf(b,
+                "\"bos_token\":\"<s>\",\"eos_token\":\"</s>\","
+                "\"enable_thinking\":%s,\"add_generation_prompt\":%s}",
+                truth(r), truth(r));
+}
+
+/* Renders one conversation; true when the template takes it. */
+static bool renders(const cf_template *tpl, cf_rand *r)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_arena arena;
+    cf_context *context = NULL;
+    cf_render out;
+    cf_error err;
+    json_t *json = NULL;
+    cf_arena_init(&arena, 0);
+    make_chat(&text, r);
+    T_OK(cf_json_read(&json, text.p, text.n, &err), err);
+    T_OK(cf_context_read(&context, cf_str_make(text.p, text.n), &arena, &err),
+         err);
+    cf_status st = cf_template_render(tpl, context, NULL, &arena, &out, &err);
+    if (st == CF_OK) {
+        check(&out.prompt, cf_template_source(tpl), json);
+    } else {
+        assert_int_equal(st, CF_EFORMAT);
+    }
+    json_decref(json);
+    cf_arena_deinit(&arena);
+    cf_buf_deinit(&text);
+    return st == CF_OK;
+}
+
+static void test_spans__bundled_templates(void **state)
+{
+    (void)state;
+    cf_rand r = {2024};
+    const char *name;
+    for (size_t i = 0; (name = cf_template_builtin_name(i)) != NULL; i++) {
+        cf_template *tpl = NULL;
+        cf_error err;
+        int n = 0;
+        T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL,
+                                 NULL, &err),
+             err);
+        for (int round = 0; round < 100; round++) {
+            n += renders(tpl, &r);
+        }
+        if (n < 20) {
+            fail_msg("%s takes %d of 100 conversations only", name, n);
+        }
+        cf_template_free(tpl);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spans__random_templates),
         cmocka_unit_test(test_spans__messages_are_never_template),
+        cmocka_unit_test(test_spans__bundled_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
