@@ -56,6 +56,13 @@ struct cf_tr {
     cf_tdict *exported; /* top-level sets, for blocks; NULL until needed */
 
     uint64_t steps, max_steps;
+
+    /* The segment of a string that was looked at last, and its start. */
+    struct {
+        const cf_tseg *seg;
+        uint32_t i, at;
+    } seg_last;
+
     size_t max_out;
     uint32_t depth, max_depth;
     uint32_t n_call; /* macro and loop() calls on the stack */

@@ -132,6 +132,31 @@ static inline uint32_t off_plus(uint32_t off, uint32_t n)
     return off == CF_NO_COPY ? CF_NO_COPY : off + n;
 }
 
+/*
+ * The segment of byte `from` (< s->n) of a string with several, and where it
+ * starts.  Goes on from the segment found before, so that a walk over a string
+ * costs what it has segments; a jump back is counted as the steps it takes.
+ */
+static uint32_t seg_find(cf_tr *r, const cf_tstr *s, uint32_t from,
+                         uint32_t *start)
+{
+    uint32_t i = 0, at = 0;
+    if (r->seg_last.seg == s->seg && r->seg_last.at <= from) {
+        i = r->seg_last.i;
+        at = r->seg_last.at;
+    }
+    uint32_t first = i;
+    while (i + 1 < s->n_seg && at + s->seg[i].len <= from) {
+        at += s->seg[i++].len;
+    }
+    r->steps += (i - first) >> 3;
+    r->seg_last.seg = s->seg;
+    r->seg_last.i = i;
+    r->seg_last.at = at;
+    *start = at;
+    return i;
+}
+
 void cf_t__sb_sub(cf_tsb *b, const cf_tstr *s, uint32_t from, uint32_t to)
 {
     if (from >= to || !put_bytes(b, s->p + from, to - from)) {
@@ -142,14 +167,15 @@ void cf_t__sb_sub(cf_tsb *b, const cf_tstr *s, uint32_t from, uint32_t to)
                 s->one.pos);
         return;
     }
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < s->n_seg && at < to; i++) {
+    uint32_t at;
+    for (uint32_t i = seg_find(b->r, s, from, &at); i < s->n_seg; i++) {
         const cf_tseg *g = &s->seg[i];
         uint32_t end = at + g->len;
-        if (end > from) {
-            uint32_t lo = at > from ? at : from;
-            uint32_t hi = end < to ? end : to;
-            put_seg(b, hi - lo, g->org, off_plus(g->off, lo - at), g->pos);
+        uint32_t lo = at > from ? at : from;
+        uint32_t hi = end < to ? end : to;
+        put_seg(b, hi - lo, g->org, off_plus(g->off, lo - at), g->pos);
+        if (end >= to) {
+            break;
         }
         at = end;
     }
@@ -261,10 +287,7 @@ cf_tv cf_t__str_sub(cf_tr *r, const cf_tstr *s, uint32_t from, uint32_t to)
         return cf_tv_str(t);
     }
     /* Only the segments the slice touches, the outer ones cut. */
-    uint32_t first = 0, at = 0;
-    while (first + 1 < s->n_seg && at + s->seg[first].len <= from) {
-        at += s->seg[first++].len;
-    }
+    uint32_t at, first = seg_find(r, s, from, &at);
     uint32_t last = first, end = at + s->seg[first].len;
     while (last + 1 < s->n_seg && end < to) {
         end += s->seg[++last].len;
@@ -365,12 +388,52 @@ uint32_t cf_t__cps_before(const cf_tstr *s, uint32_t bytes)
     return cf_t__str_cps(s) == s->n ? bytes : count_cps(s->p, bytes);
 }
 
+/* One byte counted from the start, or from the end. */
+static inline uint64_t byte_at(cf_str s, size_t i, bool is_back)
+{
+    return (unsigned char)s.p[is_back ? s.n - 1 - i : i];
+}
+
+/*
+ * First (or last) occurrence by a rolling hash (Karp and Rabin, 1987): linear
+ * where comparing at each place would be the product of both lengths.
+ */
+static uint32_t find_hashed(cf_str hay, cf_str needle, bool is_back)
+{
+    const uint64_t prime = 2147483647, base = 1000003;
+    uint64_t want = 0, have = 0, top = 1;
+    for (size_t i = 0; i < needle.n; i++) {
+        want = (want * base + byte_at(needle, i, is_back)) % prime;
+        have = (have * base + byte_at(hay, i, is_back)) % prime;
+        top = i + 1 < needle.n ? top * base % prime : top;
+    }
+    for (size_t i = 0;; i++) {
+        size_t at = is_back ? hay.n - needle.n - i : i;
+        if (have == want && memcmp(hay.p + at, needle.p, needle.n) == 0) {
+            return (uint32_t)at;
+        }
+        if (i + needle.n >= hay.n) {
+            return UINT32_MAX;
+        }
+        have = (have + prime - byte_at(hay, i, is_back) * top % prime) % prime;
+        have = (have * base + byte_at(hay, i + needle.n, is_back)) % prime;
+    }
+}
+
+/* Bytes that plain comparing may look at before the hash takes over. */
+enum { PLAIN_BYTES = 1 << 14 };
+
 uint32_t cf_t__find(cf_str hay, cf_str needle, uint32_t from)
 {
     if (needle.n == 0) {
         return from <= hay.n ? from : UINT32_MAX;
     }
-    while (from + needle.n <= hay.n) {
+    for (size_t work = 0; from + needle.n <= hay.n; work += needle.n) {
+        if (work > PLAIN_BYTES && needle.n > 8) {
+            uint32_t at = find_hashed(cf_str_make(hay.p + from, hay.n - from),
+                                      needle, false);
+            return at == UINT32_MAX ? at : from + at;
+        }
         const char *at =
             memchr(hay.p + from, needle.p[0], hay.n - from - needle.n + 1);
         if (at == NULL) {
@@ -386,11 +449,20 @@ uint32_t cf_t__find(cf_str hay, cf_str needle, uint32_t from)
 
 uint32_t cf_t__rfind(cf_str hay, cf_str needle)
 {
-    for (size_t at = hay.n + 1; needle.n <= hay.n && at-- > 0;) {
-        if (at + needle.n <= hay.n &&
-            (needle.n == 0 || memcmp(hay.p + at, needle.p, needle.n) == 0)) {
-            return (uint32_t)at;
+    if (needle.n > hay.n) {
+        return UINT32_MAX;
+    }
+    size_t at = hay.n - needle.n;
+    for (size_t work = 0; needle.n != 0; work += needle.n) {
+        if (work > PLAIN_BYTES && needle.n > 8) {
+            return find_hashed(cf_str_make(hay.p, at + needle.n), needle, true);
+        }
+        if (memcmp(hay.p + at, needle.p, needle.n) == 0) {
+            break;
+        }
+        if (at-- == 0) {
+            return UINT32_MAX;
         }
     }
-    return UINT32_MAX;
+    return (uint32_t)at;
 }
