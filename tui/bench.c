@@ -238,9 +238,9 @@ cf_status cf_bench_set_head(cf_bench *bench, cf_uuid turn, cf_error *err)
     cf_uuid leaf = newest_leaf(bench, turn);
     CF_TRY(cf_conversation_set_head(bench->conv, leaf, err));
     bench->prompt_is_fresh = false;
-    bool is_kept = bench->store != NULL && bench->conv_is_stored;
-    if (is_kept && cf_store_set_head(bench->store, leaf, NULL) != CF_OK) {
-        is_kept = false; /* the next start shows another path: no loss */
+    if (bench->store != NULL && bench->conv_is_stored &&
+        cf_store_set_head(bench->store, leaf, NULL) != CF_OK) {
+        /* The next start shows another path: no loss. */
     }
     return cf_bench__snapshot(bench, err);
 }

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "core/base/alloc.h"
+#include "tests/support/slow.h"
 #include "tests/support/t.h"
 
 static atomic_size_t live, total, countdown;
@@ -83,7 +84,7 @@ size_t cf_fault_total(void)
 void cf_fault_every_alloc(cf_status (*body)(void *), void *ud, bool persist)
 {
     size_t before = cf_fault_live();
-    for (size_t nth = 1;; nth++) {
+    for (size_t nth = 1;; nth += T_SWEEP_STEP(nth)) {
         cf_fault_arm(nth, persist);
         cf_status st = body(ud);
         bool fired = cf_fault_disarm();

@@ -16,4 +16,12 @@
 #define T_IS_SLOW 0
 #endif
 
+/* How far a sweep over the nth allocation goes on.  With blocks of one there
+ * are so many that after the first ones fewer and fewer are taken. */
+#ifdef CF_TIGHT
+#define T_SWEEP_STEP(nth) (1 + (nth) / 16)
+#else
+#define T_SWEEP_STEP(nth) 1
+#endif
+
 #endif

@@ -23,26 +23,6 @@ static json_t *read_json(const char *text)
     return v;
 }
 
-/* Runs `body` with each allocation failing in turn; blocks that live already
- * are not its own. */
-static void every_alloc(cf_status (*body)(void *), void *ud, bool persist)
-{
-    size_t live = cf_fault_live();
-    for (size_t nth = 1;; nth++) {
-        cf_fault_arm(nth, persist);
-        cf_status st = body(ud);
-        bool fired = cf_fault_disarm();
-        assert_int_equal(cf_fault_live(), live);
-        if (st != CF_OK && st != CF_ENOMEM) {
-            fail_msg("allocation %zu failed: %s", nth, cf_status_name(st));
-        }
-        if (!fired) {
-            assert_int_equal(st, CF_OK);
-            return;
-        }
-    }
-}
-
 static cf_status compile_schema(void *ud)
 {
     cf_error err;
@@ -109,11 +89,11 @@ static void test_fault__compile(void **state)
 {
     (void)state;
     json_t *s = read_json(schema);
-    every_alloc(compile_schema, s, false);
-    every_alloc(compile_schema, s, true);
+    cf_fault_every_alloc(compile_schema, s, false);
+    cf_fault_every_alloc(compile_schema, s, true);
     json_decref(s);
-    every_alloc(compile_text, NULL, false);
-    every_alloc(compile_text, NULL, true);
+    cf_fault_every_alloc(compile_text, NULL, false);
+    cf_fault_every_alloc(compile_text, NULL, true);
 }
 
 static void test_fault__tools(void **state)
@@ -130,7 +110,7 @@ static void test_fault__tools(void **state)
     for (int i = 0; i < 3; i++) {
         cf_tool_constraint spec = {
             .family = families[i], .tools = set, .mode = CF_TOOLS_TEXT_AND};
-        every_alloc(compile_tools, &spec, true);
+        cf_fault_every_alloc(compile_tools, &spec, true);
     }
     cf_tool_set_free(set);
     json_decref(json);
@@ -144,8 +124,8 @@ static void test_fault__walk(void **state)
     cf_grammar *g;
     T_OK(cf_grammar_from_schema(&g, s, NULL, &err), err);
     json_decref(s);
-    every_alloc(walk, g, false);
-    every_alloc(walk, g, true);
+    cf_fault_every_alloc(walk, g, false);
+    cf_fault_every_alloc(walk, g, true);
     cf_grammar_free(g);
 }
 

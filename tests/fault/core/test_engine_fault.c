@@ -5,6 +5,7 @@
 #include "tests/support/t.h"
 #include "core/api/session.h"
 #include "tests/support/fault.h"
+#include "tests/support/slow.h"
 #include "tests/support/tiny_gguf.h"
 
 typedef struct input {
@@ -104,7 +105,7 @@ static void test_fault__use(void **state)
     void *p = cf_tiny_gguf(&(cf_tiny_options){.arch = "gemma3"}, &in.n);
     in.bytes = p;
     size_t before = cf_fault_live();
-    for (size_t nth = 1;; nth++) {
+    for (size_t nth = 1;; nth += T_SWEEP_STEP(nth)) {
         cf_fault_arm(nth, false);
         cf_status st = body_use(&in);
         bool fired = cf_fault_disarm();
