@@ -652,11 +652,12 @@ cf_status cf_term_check(cf_error *err)
     int failed;
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
         getenv("TERM") == NULL ||
-        setupterm(NULL, STDOUT_FILENO, &failed) != OK ||
-        capability("cup") == NULL) {
+        setupterm(NULL, STDOUT_FILENO, &failed) != OK) {
         return cf_fail(err, CF_EUNSUPPORTED, "%s", text);
     }
-    return CF_OK;
+    bool can_move = capability("cup") != NULL;
+    del_curterm(set_curterm(NULL)); /* newterm() reads its own */
+    return can_move ? CF_OK : cf_fail(err, CF_EUNSUPPORTED, "%s", text);
 }
 
 static cf_status make_pipe(curses_term *t, cf_error *err)
