@@ -414,6 +414,10 @@ static void prompt_search(cf_app *app, const char *text, int direction)
 {
     prompt_view *s = state(app);
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    if (m != NULL && m->n == 0) {
+        cf_app_say(app, CF_STYLE_WARNING, "there are no tokens to find it in");
+        return;
+    }
     for (size_t step = direction == 0 ? 0 : 1; m != NULL && step <= m->n;
          step++) {
         size_t i = direction < 0 ? (s->token + m->n - step % m->n) % m->n
