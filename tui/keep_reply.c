@@ -244,6 +244,7 @@ cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
     }
     inputs in = {.run = cf_store_run_none()};
     cf_arena_init(&in.arena, 0);
+    in.run.constraint_spec = start->constraint;
     cf_status st = collect(&in, k, store, engine, conv, start->send, err);
     if (st == CF_OK) {
         cf_store_turn row = {.id = start->send->reply_id,

@@ -36,6 +36,7 @@ typedef struct cf_keep_start {
     const cf_send *send; /* has reply_id and the parent, and no message */
     cf_uuid fork_of;     /* nil: no fork */
     int64_t fork_token;  /* -1: no fork */
+    cf_str constraint;   /* JSON, run.constraint_spec; empty: none */
 } cf_keep_start;
 
 typedef struct cf_keep_reply {

@@ -16,6 +16,7 @@
 #ifndef CF_CORE_API_BACKEND_H
 #define CF_CORE_API_BACKEND_H
 
+#include "core/api/constraint.h"
 #include "core/api/renderer.h"
 #include "core/api/sampling.h"
 #include "core/api/session.h"
@@ -59,7 +60,12 @@ typedef struct cf_chat_options {
     bool has_thinking_budget;
     uint32_t n_top; /* candidates reported with each token; at most 64 */
     const cf_token_mask *mask; /* may be NULL; built-in core only */
-    const json_t *vendor;      /* an object merged over a server's request */
+    /* What the reply may be, thinking excepted; built-in core only.  Both or
+     * neither, borrowed.  Text that is forced takes no draw, and one pass for
+     * all of it; the reply ends where nothing may follow. */
+    const cf_grammar *grammar;
+    const cf_constraint_vocab *vocab;
+    const json_t *vendor; /* an object merged over a server's request */
 } cf_chat_options;
 
 /*
@@ -131,6 +137,7 @@ typedef struct cf_timings {
     uint64_t first_us; /* from the call to the first token */
     uint64_t decode_us, total_us;
     uint32_t n_prefill, n_decode; /* tokens computed */
+    uint32_t n_passes;            /* over the weights while decoding */
     uint32_t n_retries;           /* requests sent again */
 } cf_timings;
 
@@ -152,6 +159,7 @@ typedef struct cf_chat_token {
     cf_token id; /* CF_TOKEN_NONE where the engine shows no ids */
     float p;     /* < 0: unknown */
     bool is_forced;
+    uint32_t n_allowed;  /* by a grammar; 0: there is none */
     size_t raw_off;      /* where its bytes start in the raw reply */
     const cf_draw *draw; /* NULL where there is none */
     const cf_text_candidate *top;

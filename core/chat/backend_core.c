@@ -181,6 +181,8 @@ typedef struct decode {
     uint32_t n_thinking;
     bool budget_spent;
     cf_buf piece;
+    cf_constraint *constraint; /* NULL: none; its place is after the content */
+    uint32_t *mask;            /* [(n_vocab + 31) / 32] */
 } decode;
 
 static size_t n_ids(const decode *d)
@@ -328,15 +330,65 @@ static cf_status force_end(decode *d, cf_error *err)
     return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
 }
 
+/* What the grammar leaves no choice about, to be forced from now on. */
+static cf_status force_text(decode *d, cf_error *err)
+{
+    cf_arena arena;
+    cf_token_list list = {NULL, 0};
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_constraint_forced_tokens(d->constraint, d->tok, &arena, &list, err);
+    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
+        cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
+        st = cf_constraint_token(d->constraint, list.v[i].id, err);
+    }
+    cf_arena_deinit(&arena);
+    return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
+}
+
+static uint32_t count_allowed(const decode *d)
+{
+    uint32_t n = 0;
+    size_t n_vocab = cf_tokenizer_n_vocab(d->tok);
+    for (size_t i = 0; i < n_vocab; i++) {
+        n += d->mask[i / 32] >> i % 32 & 1;
+    }
+    return n;
+}
+
+/* One token that the grammar allows. */
+static cf_status draw_allowed(decode *d, cf_token *id, cf_draw *draw,
+                              cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    CF_TRY(cf_constraint_mask(d->constraint, d->mask, err));
+    CF_TRY(cf_sampler_draw(d->sampler, cf_session_logits(d->c->session),
+                           ids_of(d), n_ids(d), d->mask, o->n_top, id, draw,
+                           err));
+    return cf_constraint_token(d->constraint, *id, err);
+}
+
+static bool is_constrained(const decode *d)
+{
+    return d->constraint != NULL && !cf_chat__reply_is_thinking(&d->reply);
+}
+
 static cf_status next_id(decode *d, cf_token *id, bool *is_forced,
                          cf_draw *draw, bool *has_draw, cf_error *err)
 {
     const cf_chat_options *o = d->run->request->options;
+    if (d->forced_at == d->forced.n && is_constrained(d)) {
+        CF_TRY(force_text(d, err));
+    }
     if (d->forced_at < d->forced.n) {
         memcpy(id, d->forced.p + d->forced_at, sizeof *id);
         d->forced_at += sizeof *id;
         *is_forced = true;
         return CF_OK;
+    }
+    if (is_constrained(d)) {
+        *has_draw = true;
+        return draw_allowed(d, id, draw, err);
     }
     const uint32_t *allowed = NULL;
     if (o != NULL && o->mask != NULL &&
@@ -375,10 +427,32 @@ static void tell_token(decode *d, cf_token id, bool is_forced,
         .id = id,
         .p = draw != NULL ? draw->chosen.p_post : -1,
         .is_forced = is_forced,
+        .n_allowed = draw != NULL && is_constrained(d) ? count_allowed(d) : 0,
         .raw_off = d->run->out->raw.n,
         .draw = draw,
     };
     cf_chat__emit(d->run, &ev);
+}
+
+/* Computes what was added, unless more of it is known already: then all of it
+ * goes in one pass. */
+static cf_status advance(decode *d, cf_error *err)
+{
+    if (d->forced_at == d->forced.n && is_constrained(d)) {
+        CF_TRY(force_text(d, err));
+    }
+    if (d->forced_at < d->forced.n) {
+        return CF_OK;
+    }
+    const cf_run run = {.cancel = d->run->request->cancel};
+    size_t n_cached;
+    cf_sync_result unused;
+    cf_session_tokens(d->c->session, &n_cached);
+    d->run->out->timings.n_passes++;
+    return n_cached + 1 == n_ids(d)
+               ? cf_session_step(d->c->session, ids_of(d)[n_cached], &run, err)
+               : cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run,
+                                 &unused, err);
 }
 
 /* One token; the stop reason is set when it was the last. */
@@ -431,8 +505,39 @@ static cf_status step(decode *d, cf_error *err)
         ++d->n_thinking >= (uint32_t)o->thinking_budget) {
         CF_TRY(force_end(d, err));
     }
-    const cf_run run = {.cancel = d->run->request->cancel};
-    return cf_session_step(d->c->session, id, &run, err);
+    if (d->forced_at == d->forced.n && is_constrained(d) &&
+        cf_constraint_may_end(d->constraint) &&
+        !cf_constraint_may_continue(d->constraint)) {
+        stop_with(d, CF_STOP_END, cf_str_from("constraint"));
+        return CF_OK;
+    }
+    return advance(d, err);
+}
+
+/* Starts after what the reply has already. */
+static cf_status make_constraint(decode *d, cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    if (o == NULL || o->grammar == NULL) {
+        return CF_OK;
+    }
+    size_t n_words = (cf_tokenizer_n_vocab(d->tok) + 31) / 32;
+    d->mask = cf_calloc(n_words, sizeof *d->mask);
+    if (d->mask == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the mask");
+    }
+    CF_TRY(cf_constraint_new(&d->constraint, o->grammar, o->vocab, err));
+    const cf_buf *raw = &d->run->out->raw;
+    size_t n_taken = 0;
+    CF_TRY(cf_constraint_bytes(d->constraint, cf_buf_cstr(raw), raw->n,
+                               &n_taken, err));
+    if (n_taken != raw->n) {
+        return cf_fail_at(err, CF_EINVAL, n_taken,
+                          "the constraint refuses byte %zu of what the reply "
+                          "starts with",
+                          n_taken);
+    }
+    return CF_OK;
 }
 
 static cf_status make_sampler(decode *d, cf_error *err)
@@ -473,6 +578,9 @@ static cf_status generate(decode *d, cf_error *err)
         out->stop.reason = CF_STOP_PENDING;
         return CF_OK;
     }
+    if (st == CF_OK) {
+        st = make_constraint(d, err);
+    }
     uint64_t t = cf_os_monotonic_us();
     while (st == CF_OK && out->stop.reason == CF_STOP_NONE) {
         st = step(d, err);
@@ -512,6 +620,8 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     }
     cf_chat__reply_deinit(&d.reply);
     cf_sampler_free(d.sampler);
+    cf_constraint_free(d.constraint);
+    cf_free(d.mask);
     cf_buf_deinit(&d.ids);
     cf_buf_deinit(&d.forced);
     cf_buf_deinit(&d.piece);

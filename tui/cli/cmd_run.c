@@ -28,6 +28,8 @@ typedef struct run {
     const char *system, *tools_path, *results_path, *exec, *family, *thinking;
     const char *continue_id;
     uint32_t n_max, budget, max_rounds, n_top, timeout_s;
+    const char *schema, *regex, *tool_mode;
+    cf_opt_list choices;
     bool has_budget, is_approved, is_kept_out, show_prompt;
     cf_opt_list stop_list;
     cf_sampler_options sampling;
@@ -36,6 +38,9 @@ typedef struct run {
     cf_conversation *conv;
     cf_keep *keep; /* NULL: nothing is stored */
     json_t *canned, *tools, *system_list;
+    cf_grammar *grammar; /* NULL: no constraint */
+    cf_constraint_vocab *vocab;
+    cf_buf constraint; /* as JSON, for the history */
     cf_str stop[CF_OPT_LIST_MAX];
     cf_sampling sampler;
     bool is_terminal, in_thinking;
@@ -134,6 +139,11 @@ static void json_token(cf_buf *b, const cf_chat_token *t)
         cf_buf_adds(b, ",\"p\":");
         cf_json_text_float(b, t->p);
     }
+    if (t->n_allowed > 0) {
+        cf_buf_addf(
+            b, ",\"allowed\":%u,\"allowed_mass\":", (unsigned)t->n_allowed);
+        cf_json_text_float(b, t->draw != NULL ? t->draw->allowed_mass : 1);
+    }
     if (t->is_forced) {
         cf_buf_adds(b, ",\"forced\":true");
     }
@@ -161,11 +171,12 @@ static void json_timings(cf_buf *b, const cf_timings *t)
         b,
         ",\"render_us\":%llu,\"tokenise_us\":%llu,\"prefill_us\":%llu,"
         "\"first_us\":%llu,\"decode_us\":%llu,\"total_us\":%llu,"
-        "\"n_prefill\":%u,\"n_decode\":%u,\"n_retries\":%u",
+        "\"n_prefill\":%u,\"n_decode\":%u,\"n_passes\":%u,\"n_retries\":%u",
         (unsigned long long)t->render_us, (unsigned long long)t->tokenise_us,
         (unsigned long long)t->prefill_us, (unsigned long long)t->first_us,
         (unsigned long long)t->decode_us, (unsigned long long)t->total_us,
-        (unsigned)t->n_prefill, (unsigned)t->n_decode, (unsigned)t->n_retries);
+        (unsigned)t->n_prefill, (unsigned)t->n_decode, (unsigned)t->n_passes,
+        (unsigned)t->n_retries);
 }
 
 static void json_stop(cf_buf *b, const cf_stop *s)
@@ -369,7 +380,10 @@ static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
 {
     run *r = ud;
     return r->keep != NULL
-               ? cf_keep_sending(r->keep, r->conv, &r->engine, send, err)
+               ? cf_keep_sending(
+                     r->keep, r->conv, &r->engine,
+                     cf_str_make(cf_buf_cstr(&r->constraint), r->constraint.n),
+                     send, err)
                : CF_OK;
 }
 
@@ -415,11 +429,94 @@ static cf_status make_conversation(run *r, cf_error *err)
     return CF_OK;
 }
 
+/* {"KIND":value} for the history; JSON is written as it is. */
+static void name_constraint(run *r, const char *kind, const json_t *value)
+{
+    cf_buf_addf(&r->constraint, "{\"%s\":", kind);
+    cf_json_write(&r->constraint, value);
+    cf_buf_addc(&r->constraint, '}');
+}
+
+static cf_status tool_grammar(run *r, cf_error *err)
+{
+    static const char *const modes[] = {"calls", "text-and", "text-until"};
+    cf_tool_constraint spec = {.family = r->engine.family,
+                               .tools = cf_conversation_tools(r->conv)};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(r->tool_mode, modes[i]) == 0) {
+            spec.mode = (cf_tool_mode)i;
+            cf_buf_addf(&r->constraint, "{\"tools\":\"%s\",\"family\":\"%s\"}",
+                        modes[i], cf_tool_family_name(spec.family));
+            return cf_grammar_from_tools(&r->grammar, &spec, NULL, err);
+        }
+    }
+    return cf_fail(err, CF_EINVAL,
+                   "--constrain-tools: '%.40s' is not calls, text-and or "
+                   "text-until",
+                   r->tool_mode);
+}
+
+static cf_status schema_grammar(run *r, cf_error *err)
+{
+    json_t *schema = NULL;
+    CF_TRY(cf_json_read_file(&schema, r->schema, err));
+    name_constraint(r, "schema", schema);
+    cf_status st = cf_grammar_from_schema(&r->grammar, schema, NULL, err);
+    json_decref(schema);
+    return st;
+}
+
+static cf_status text_grammar(run *r, cf_error *err)
+{
+    cf_str v[CF_OPT_LIST_MAX];
+    cf_buf_addf(&r->constraint, "{\"%s\":", r->regex ? "regex" : "choices");
+    if (r->regex != NULL) {
+        cf_json_write_str(&r->constraint, cf_str_from(r->regex));
+        cf_buf_addc(&r->constraint, '}');
+        return cf_grammar_from_regex(&r->grammar, cf_str_from(r->regex), NULL,
+                                     err);
+    }
+    for (size_t i = 0; i < r->choices.n; i++) {
+        v[i] = cf_str_from(r->choices.v[i]);
+        cf_buf_addc(&r->constraint, i == 0 ? '[' : ',');
+        cf_json_write_str(&r->constraint, v[i]);
+    }
+    cf_buf_adds(&r->constraint, "]}");
+    return cf_grammar_from_choices(&r->grammar, v, r->choices.n, NULL, err);
+}
+
+/* At most one of the four ways to limit the reply. */
+static cf_status make_grammar(run *r, cf_error *err)
+{
+    int n = (r->schema != NULL) + (r->regex != NULL) + (r->choices.n > 0) +
+            (r->tool_mode != NULL);
+    if (n == 0) {
+        return CF_OK;
+    }
+    if (n > 1) {
+        return cf_fail(err, CF_EINVAL,
+                       "give one of --schema, --regex, --choice and "
+                       "--constrain-tools");
+    }
+    if (r->engine.engine == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "only a model file can be held to a constraint");
+    }
+    CF_TRY(r->schema != NULL      ? schema_grammar(r, err)
+           : r->tool_mode != NULL ? tool_grammar(r, err)
+                                  : text_grammar(r, err));
+    CF_TRY(cf_buf_check(&r->constraint, err));
+    return cf_constraint_vocab_from_tokenizer(
+        &r->vocab, cf_engine_tokenizer(r->engine.engine), err);
+}
+
 static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
 {
     CF_TRY(cf_sampler_options_finish(&r->sampling, r->cli, &r->sampler, err));
     o->chat.sampling = r->sampler;
     o->chat.has_sampling = true;
+    o->chat.grammar = r->grammar;
+    o->chat.vocab = r->vocab;
     o->chat.max_tokens = r->n_max;
     o->chat.n_top = r->n_top;
     for (size_t i = 0; i < r->stop_list.n; i++) {
@@ -459,6 +556,7 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
 static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
 {
     cf_turn_options options = {.is_pending = false};
+    CF_TRY(make_grammar(r, err));
     CF_TRY(fill_options(r, &options, err));
     json_t *message = json_pack("{s:s, s:s%}", "role", "user", "content",
                                 cf_buf_cstr(prompt), prompt->n);
@@ -531,7 +629,7 @@ static int exit_status(const run *r, const cf_error *err)
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
 {
     run r = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 17 };
+    enum { OWN = 21 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE",
@@ -560,6 +658,14 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "ask the template for thinking, or for none", NULL},
         {"--budget", 0, CF_OPT_U32, &r.budget, "N",
          "tokens of thinking at most, then its end is forced", &r.has_budget},
+        {"--schema", 0, CF_OPT_STR, &r.schema, "FILE",
+         "hold the reply to a JSON Schema", NULL},
+        {"--regex", 0, CF_OPT_STR, &r.regex, "R",
+         "hold the reply to a regular expression", NULL},
+        {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
+         "the reply is one of the texts given", NULL},
+        {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
+         "hold calls to --tools: calls, text-and, text-until", NULL},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
          "candidates shown with each token (with --json)", NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
@@ -588,6 +694,9 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     cf_keep_close(r.keep);
     cf_conversation_free(r.conv);
     cf_cli_close_backend(&r.engine);
+    cf_constraint_vocab_free(r.vocab);
+    cf_grammar_free(r.grammar);
+    cf_buf_deinit(&r.constraint);
     json_decref(r.tools);
     json_decref(r.canned);
     json_decref(r.system_list);

@@ -231,8 +231,8 @@ static cf_status add_message(cf_keep *k, cf_conversation *conv,
 }
 
 cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
-                          const cf_cli_backend *engine, cf_send *send,
-                          cf_error *err)
+                          const cf_cli_backend *engine, cf_str constraint,
+                          cf_send *send, cf_error *err)
 {
     cf_uuid parent =
         send->has_parent ? send->parent : cf_conversation_head(conv);
@@ -251,7 +251,8 @@ cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
     const cf_keep_start start = {.conversation = k->conversation,
                                  .parent = parent,
                                  .send = send,
-                                 .fork_token = -1};
+                                 .fork_token = -1,
+                                 .constraint = constraint};
     cf_error why;
     if (cf_keep_reply_begin(&k->reply, k->store, &e, conv, &start, &why) !=
         CF_OK) {

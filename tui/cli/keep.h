@@ -30,7 +30,8 @@ CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
  */
 CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
                                       const cf_cli_backend *engine,
-                                      cf_send *send, cf_error *err);
+                                      cf_str constraint, cf_send *send,
+                                      cf_error *err);
 void cf_keep_event(cf_keep *keep, const cf_chat_event *event);
 /* After it, however it ended. */
 void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
