@@ -301,6 +301,17 @@ void cf_app_event(cf_app *app, const cf_event *event)
     }
 }
 
+bool cf_app_step(cf_app *app)
+{
+    bool has_more = false;
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
+            has_more = cf_views[v]->step(app) || has_more;
+        }
+    }
+    return has_more;
+}
+
 /* ---- drawing ------------------------------------------------------------- */
 
 void cf_app_draw(cf_app *app)
@@ -395,6 +406,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     app->term->ops->size(app->term, &w, &h);
     cf_status st = cf_grid_resize(&app->grid, w, h, err);
     uint64_t last_frame = 0;
+    bool has_work = false;
     while (st == CF_OK && !app->is_done) {
         uint64_t now = cf_os_monotonic_us();
         int wait_ms = -1;
@@ -409,8 +421,9 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
             }
         }
         cf_event event;
-        app->term->ops->wait(app->term, wait_ms, &event);
+        app->term->ops->wait(app->term, has_work ? 0 : wait_ms, &event);
         cf_app_event(app, &event);
+        has_work = cf_app_step(app);
         if (event.kind == CF_EVENT_KEY) {
             last_frame = 0; /* a key shows at once */
         }

@@ -83,6 +83,9 @@ typedef struct cf_view_ops {
     void (*paste)(cf_app *app, cf_str text);
     void (*search)(cf_app *app, const char *text, int direction);
     void (*status)(cf_app *app, cf_buf *out); /* right of the last line */
+    /* Does a piece of long work, for some milliseconds at most; true while
+     * there is more.  NULL: the view has none. */
+    bool (*step)(cf_app *app);
 } cf_view_ops;
 
 extern const cf_view_ops *const cf_views[CF_VIEW_COUNT];
@@ -132,6 +135,9 @@ CF_MUST_USE cf_status cf_app_run(cf_app *app, const cf_term_options *opts,
 /* One event; and one frame into app->grid.  What tests call. */
 void cf_app_event(cf_app *app, const cf_event *event);
 void cf_app_draw(cf_app *app);
+
+/* Lets the views do a piece of their long work; true while there is more. */
+bool cf_app_step(cf_app *app);
 
 cf_view_id cf_app_view(const cf_app *app);
 

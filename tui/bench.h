@@ -195,6 +195,17 @@ void cf_bench_mark(cf_bench *bench, int which, cf_uuid conv);
 /* 'A', 'B' or ' '. */
 char cf_bench_mark_of(const cf_bench *bench, cf_uuid conv);
 
+/* Nil when nothing is marked. */
+cf_uuid cf_bench_marked(const cf_bench *bench, int which);
+
+/* For a comparison: a copy of the conversation (the caller frees it; CF_EBUSY
+ * while a job runs), the text in the composer and the template variables
+ * (both borrowed). */
+CF_MUST_USE cf_status cf_bench_clone_conv(const cf_bench *bench,
+                                          cf_conversation **out, cf_error *err);
+cf_str cf_bench_draft(const cf_bench *bench);
+const json_t *cf_bench_vars(const cf_bench *bench);
+
 /* Appends what a message says, as plain text; the JSON of stored messages
  * and the object. */
 void cf_bench_plain_text(cf_buf *out, cf_str message_json);

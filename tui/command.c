@@ -44,6 +44,7 @@ OPEN_VIEW(chat, CF_VIEW_CHAT)
 OPEN_VIEW(prompt, CF_VIEW_PROMPT)
 OPEN_VIEW(tokens, CF_VIEW_TOKENS)
 OPEN_VIEW(tools, CF_VIEW_TOOLS)
+OPEN_VIEW(diff, CF_VIEW_DIFF)
 OPEN_VIEW(library, CF_VIEW_LIBRARY)
 OPEN_VIEW(templates, CF_VIEW_TEMPLATES)
 OPEN_VIEW(help, CF_VIEW_HELP)
@@ -169,6 +170,8 @@ const cf_command cf_global_commands[] = {
      cmd_tokens},
     {"tools", CF_IN_ALL, "4 go", "", "calls of tools, stage by stage",
      cmd_tools},
+    {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
+     cmd_diff},
     {"library", CF_IN_ALL, "6 gl", "", "saved conversations", cmd_library},
     {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
      cmd_templates},

@@ -16,7 +16,9 @@ static cf_status render_half(const void *ud, const json_t *context,
                              cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     const cf_diff_half *half = ud;
-    const cf_prompt_renderer r = cf_renderer_template(half->tpl);
+    const cf_prompt_renderer r = half->tpl != NULL
+                                     ? cf_renderer_template(half->tpl)
+                                     : cf_renderer_plain();
     if (half->tok == NULL) {
         return r.render(r.ud, context, arena, out, err);
     }
@@ -27,6 +29,27 @@ static cf_status render_half(const void *ud, const json_t *context,
         st = r.render(r.ud, own, arena, out, err);
     }
     json_decref(own);
+    return st;
+}
+
+/* Makes what renders of the source that was read. */
+static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
+                             bool is_plain, cf_error *err)
+{
+    cf_str source = cf_str_make(cf_buf_cstr(&half->source), half->source.n);
+    if (!is_plain) {
+        CF_TRY(cf_template_compile(&half->tpl, source, NULL, NULL, NULL, err));
+    }
+    half->tok = tok;
+    cf_role_map_init(&half->roles, source);
+    /* A backend that only renders is a script without a story. */
+    json_t *script = json_pack("{s:[{s:s}]}", "replies", "text", "");
+    if (script == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    const cf_script_options o = {.renderer = {render_half, half}};
+    cf_status st = cf_backend_script_new(&half->backend, script, &o, err);
+    json_decref(script);
     return st;
 }
 
@@ -46,23 +69,8 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
     } else {
         CF_TRY(cf_cli_read_template(&half->source, name, err));
     }
-    cf_str source = cf_str_make(cf_buf_cstr(&half->source), half->source.n);
-    cf_status st =
-        cf_template_compile(&half->tpl, source, NULL, NULL, NULL, err);
-    if (st != CF_OK) {
-        return cf_fail_in(err, st, name);
-    }
-    half->tok = pair->tok;
-    cf_role_map_init(&half->roles, source);
-    /* A backend that only renders is a script without a story. */
-    json_t *script = json_pack("{s:[{s:s}]}", "replies", "text", "");
-    if (script == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
-    }
-    const cf_script_options o = {.renderer = {render_half, half}};
-    st = cf_backend_script_new(&half->backend, script, &o, err);
-    json_decref(script);
-    return st;
+    cf_status st = finish_half(half, pair->tok, false, err);
+    return st != CF_OK ? cf_fail_in(err, st, name) : st;
 }
 
 cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_cli *cli,
@@ -75,6 +83,21 @@ cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_cli *cli,
     }
     CF_TRY(open_half(&pair->half[0], pair, a, err));
     return open_half(&pair->half[1], pair, b, err);
+}
+
+cf_status cf_diff_pair_of(cf_diff_pair *pair, const cf_tokenizer *tok, cf_str a,
+                          cf_str b, cf_error *err)
+{
+    const cf_str sources[2] = {a, b};
+    memset(pair, 0, sizeof *pair);
+    pair->tok = tok;
+    for (int i = 0; i < 2; i++) {
+        cf_diff_half *half = &pair->half[i];
+        cf_buf_add(&half->source, sources[i].p, sources[i].n);
+        CF_TRY(cf_buf_check(&half->source, err));
+        CF_TRY(finish_half(half, tok, sources[i].n == 0, err));
+    }
+    return CF_OK;
 }
 
 void cf_diff_pair_close(cf_diff_pair *pair)
@@ -90,7 +113,8 @@ void cf_diff_pair_close(cf_diff_pair *pair)
 
 cf_str cf_diff_pair_source(const cf_diff_pair *pair, int i)
 {
-    return cf_template_source(pair->half[i].tpl);
+    const cf_buf *source = &pair->half[i].source;
+    return cf_str_make(cf_buf_cstr(source), source->n);
 }
 
 /* ---- rendering ----------------------------------------------------------- */
@@ -150,6 +174,20 @@ cf_status cf_diff_pair_saved(const cf_diff_pair *pair, cf_conversation *conv,
                                     &out->prompt[i], NULL, &out->err[i]);
     }
     return without_memory(out, err);
+}
+
+cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
+                           cf_conversation *conv, const cf_send *send,
+                           cf_diff_renders *out, cf_arena *arena, cf_error *err)
+{
+    const cf_send nothing = {.message = NULL};
+    cf_conversation_set_roles(conv, &pair->half[i].roles);
+    out->status[i] = cf_conversation_preview(
+        conv, pair->half[i].backend, send != NULL ? send : &nothing, arena,
+        &out->prompt[i], NULL, &out->err[i]);
+    return out->status[i] == CF_ENOMEM
+               ? cf_fail(err, CF_ENOMEM, "%s", out->err[i].text)
+               : CF_OK;
 }
 
 cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt,

@@ -35,6 +35,11 @@ typedef struct cf_diff_renders {
 CF_MUST_USE cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_cli *cli,
                                         const char *a, const char *b,
                                         cf_error *err);
+/* The same for sources at hand (copied); an empty one writes "role: text" a
+ * line.  `tok` may be NULL. */
+CF_MUST_USE cf_status cf_diff_pair_of(cf_diff_pair *pair,
+                                      const cf_tokenizer *tok, cf_str a,
+                                      cf_str b, cf_error *err);
 void cf_diff_pair_close(cf_diff_pair *pair);
 
 /* The source of the first (0) or second (1) template. */
@@ -53,6 +58,14 @@ CF_MUST_USE cf_status cf_diff_pair_saved(const cf_diff_pair *pair,
                                          cf_conversation *conv,
                                          cf_diff_renders *out, cf_arena *arena,
                                          cf_error *err);
+
+/* Renders one side alone: template i over what `send` (NULL: nothing new)
+ * would make of this conversation. */
+CF_MUST_USE cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
+                                       cf_conversation *conv,
+                                       const cf_send *send,
+                                       cf_diff_renders *out, cf_arena *arena,
+                                       cf_error *err);
 
 /* The tokens of a prompt, as the engine would get them. */
 CF_MUST_USE cf_status cf_diff_pair_tokens(const cf_diff_pair *pair,

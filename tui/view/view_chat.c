@@ -3,7 +3,8 @@
  * composer, and the figures of the reply that is being written.
  *
  * The cursor is on a turn of the path.  Text is wrapped once and kept for
- * each turn (cf_wrapped), so a frame costs what is visible and what is new.
+ * each turn (cf_wrapped), and where each turn begins is kept for the path, so
+ * a frame costs what is visible and what is new.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +15,14 @@
 #include "tui/app.h"
 #include "tui/bench.h"
 #include "tui/editor.h"
+#include "tui/turn_map.h"
+#include "tui/turn_tree.h"
 #include "tui/view/moves.h"
 #include "tui/when.h"
 #include "tui/widget/list.h"
 #include "tui/widget/pager.h"
+
+enum { LOOK_BACK = 32 }; /* turns searched for the last reply's figures */
 
 /* A turn's text as it is shown. */
 typedef struct turn_text {
@@ -28,16 +33,29 @@ typedef struct turn_text {
     bool unfolded;
 } turn_text;
 
+/* The turns of the path as lines of the transcript. */
+typedef struct layout {
+    size_t *start; /* [n + 1] first line of each turn, then the line behind */
+    size_t n, cap;
+    bool is_valid; /* for: */
+    uint64_t generation;
+    int width;
+    bool shows_thinking;
+} layout;
+
 typedef struct chat {
     cf_edit composer;
     turn_text **texts; /* [n_texts], owned; by turn */
     size_t n_texts, cap_texts;
+    cf_turn_map text_map;
+    layout layout;
+    cf_turn_tree tree;
+    int width; /* cells of the transcript, when it was drawn last */
     turn_text live;
     size_t cursor; /* turn of the path */
     bool follows;  /* keep the end in sight */
     size_t top;    /* first line of the transcript shown */
     size_t n_lines, height;
-    size_t cursor_line; /* where the cursor's turn begins */
     cf_uuid edits; /* the turn the composer replaces or continues; nil: none */
     bool shows_tree;
     bool had_x; /* the key before was ^X */
@@ -80,6 +98,9 @@ static void chat_close(cf_app *app)
         cf_free(s->texts[i]);
     }
     cf_free(s->texts);
+    cf_turn_map_deinit(&s->text_map);
+    cf_free(s->layout.start);
+    cf_turn_tree_deinit(&s->tree);
     clear_text(&s->live);
     cf_edit_deinit(&s->composer);
     cf_free(s);
@@ -99,10 +120,9 @@ static void fill_text(turn_text *t, const cf_turn *turn)
 /* The kept text of a turn; NULL when memory ran out. */
 static turn_text *text_of(chat *s, const cf_turn *turn)
 {
-    for (size_t i = s->n_texts; i-- > 0;) {
-        if (cf_uuid_eq(s->texts[i]->id, turn->id)) {
-            return s->texts[i];
-        }
+    uint32_t known = cf_turn_map_get(&s->text_map, turn->id);
+    if (known != CF_TURN_MAP_NONE) {
+        return s->texts[known];
     }
     if (s->n_texts == s->cap_texts) {
         size_t cap = s->cap_texts != 0 ? s->cap_texts * 2 : 32;
@@ -114,6 +134,11 @@ static turn_text *text_of(chat *s, const cf_turn *turn)
         s->cap_texts = cap;
     }
     turn_text *t = cf_calloc(1, sizeof *t);
+    if (t != NULL &&
+        !cf_turn_map_put(&s->text_map, turn->id, (uint32_t)s->n_texts)) {
+        cf_free(t);
+        return NULL;
+    }
     if (t != NULL) {
         fill_text(t, turn);
         s->texts[s->n_texts++] = t;
@@ -322,28 +347,70 @@ static void draw_live(pen *p)
     }
 }
 
-/* Walks the whole transcript once; with p->g NULL it only counts, and finds
- * the cursor's line. */
-static void walk(pen *p)
+/* One turn; with p->g NULL it is only measured. */
+static void draw_turn(pen *p, const cf_turn *turn, size_t i)
 {
     chat *s = state(p->app);
-    size_t n;
-    const cf_turn *const *path = cf_bench_path(p->app->bench, &n);
-    for (size_t i = 0; i < n; i++) {
-        turn_text *t = text_of(s, path[i]);
-        if (t == NULL) {
-            continue;
-        }
-        if (i == s->cursor && p->g == NULL) {
-            s->cursor_line = p->line;
-        }
-        draw_head(p, path[i], i,
-                  i == s->cursor && p->app->mode == CF_MODE_NORMAL);
-        draw_thinking(p, t);
-        draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
-        blank_line(p);
+    turn_text *t = text_of(s, turn);
+    if (t == NULL) {
+        return;
     }
-    draw_live(p);
+    draw_head(p, turn, i, i == s->cursor && p->app->mode == CF_MODE_NORMAL);
+    draw_thinking(p, t);
+    draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
+    blank_line(p);
+}
+
+/* Measures the path when it or the width has changed; false when memory ran
+ * out. */
+static bool lay_out(cf_app *app, int width)
+{
+    chat *s = state(app);
+    layout *l = &s->layout;
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    uint64_t generation = cf_bench_generation(app->bench);
+    if (l->is_valid && l->generation == generation && l->width == width &&
+        l->shows_thinking == app->config.show_thinking) {
+        return true;
+    }
+    l->is_valid = false;
+    if (n + 1 > l->cap) {
+        size_t cap = 2 * (n + 1);
+        size_t *v = cf_realloc(l->start, cap, sizeof *v);
+        if (v == NULL) {
+            return false;
+        }
+        l->start = v;
+        l->cap = cap;
+    }
+    pen count = {app, NULL, {0, 0, width, 0}, 0};
+    for (size_t i = 0; i < n; i++) {
+        l->start[i] = count.line;
+        draw_turn(&count, path[i], i);
+    }
+    l->start[n] = count.line;
+    l->n = n;
+    l->generation = generation;
+    l->width = width;
+    l->shows_thinking = app->config.show_thinking;
+    l->is_valid = true;
+    return true;
+}
+
+/* The turn that line `line` belongs to; l->n behind the last one. */
+static size_t turn_at(const layout *l, size_t line)
+{
+    size_t low = 0, high = l->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (l->start[mid + 1] <= line) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
 }
 
 static void draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
@@ -363,54 +430,32 @@ static void draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
                      CF_STYLE_DIM);
         return;
     }
-    pen count = {app, NULL, r, 0};
-    walk(&count);
+    s->width = r.w;
+    s->height = (size_t)(r.h > 0 ? r.h : 0);
+    if (!lay_out(app, r.w)) {
+        return;
+    }
+    const layout *l = &s->layout;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    pen count = {app, NULL, r, l->start[n]};
+    draw_live(&count);
     s->n_lines = count.line;
-    s->height = (size_t)r.h;
     size_t last_top = s->n_lines > s->height ? s->n_lines - s->height : 0;
     if (s->follows || s->top > last_top) {
         s->top = last_top;
     }
-    pen draw = {app, g, r, 0};
-    walk(&draw);
+    size_t i = turn_at(l, s->top);
+    for (; i < n && l->start[i] < s->top + s->height; i++) {
+        pen draw = {app, g, r, l->start[i]};
+        draw_turn(&draw, path[i], i);
+    }
+    if (i == n) {
+        pen draw = {app, g, r, l->start[n]};
+        draw_live(&draw);
+    }
 }
 
 /* ---- the tree ------------------------------------------------------------ */
-
-static bool is_on_path(cf_app *app, const cf_turn *turn, size_t *place)
-{
-    size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (path[i] == turn) {
-            *place = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static size_t depth_of(cf_app *app, const cf_turn *turn)
-{
-    size_t n, depth = 0;
-    const cf_turn *const *turns = cf_bench_turns(app->bench, &n);
-    while (!cf_uuid_is_nil(turn->parent) && depth < n) {
-        const cf_turn *up = NULL;
-        for (size_t i = 0; i < n; i++) {
-            if (cf_uuid_eq(turns[i]->id, turn->parent)) {
-                up = turns[i];
-                break;
-            }
-        }
-        if (up == NULL) {
-            break;
-        }
-        size_t index;
-        depth += cf_bench_siblings(app->bench, turn, &index) > 1 && index > 0;
-        turn = up;
-    }
-    return depth;
-}
 
 static void draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 {
@@ -418,13 +463,16 @@ static void draw_tree(cf_app *app, cf_grid *g, cf_rect r)
     size_t n;
     const cf_turn *const *turns = cf_bench_turns(app->bench, &n);
     size_t first = n > (size_t)r.h ? n - (size_t)r.h : 0;
+    if (!cf_turn_tree_update(&s->tree, app->bench)) {
+        return;
+    }
     for (size_t i = first; i < n && i - first < (size_t)r.h; i++) {
         const cf_turn *t = turns[i];
         turn_text *text = text_of(s, t);
-        size_t place = 0;
-        bool is_in = is_on_path(app, t, &place);
+        bool is_in = s->tree.place[i] != 0;
+        size_t place = is_in ? s->tree.place[i] - 1 : 0;
         int y = r.y + (int)(i - first);
-        int x = r.x + (int)(2 * (depth_of(app, t) % 8));
+        int x = r.x + (int)(2 * (s->tree.depth[i] % 8));
         cf_str role = cf_json_get_str(t->message, "role");
         cf_style style = is_in ? CF_STYLE_NORMAL : CF_STYLE_DIM;
         if (is_in && place == s->cursor) {
@@ -469,7 +517,8 @@ static void draw_session(cf_app *app, cf_grid *g, cf_rect r)
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "turns   %zu (%zu here)", n,
                  n_path);
     const cf_reply *last = NULL;
-    for (size_t i = n_path; i-- > 0 && last == NULL;) {
+    for (size_t i = n_path;
+         i-- > 0 && n_path - i <= LOOK_BACK && last == NULL;) {
         last = cf_bench_reply(app->bench, path[i]->id);
     }
     if (last != NULL && last->usage.is_known) {
@@ -564,15 +613,14 @@ static void chat_status(cf_app *app, cf_buf *out)
 static void show_cursor(cf_app *app)
 {
     chat *s = state(app);
-    pen count = {app, NULL, (cf_rect){0, 0, app->grid.w - 2, 0}, 0};
-    if (s->height == 0) {
+    if (s->height == 0 || !lay_out(app, s->width) || s->cursor >= s->layout.n) {
         return;
     }
-    walk(&count);
-    if (s->cursor_line < s->top) {
-        s->top = s->cursor_line;
-    } else if (s->cursor_line >= s->top + s->height) {
-        s->top = s->cursor_line - s->height / 2;
+    size_t line = s->layout.start[s->cursor];
+    if (line < s->top) {
+        s->top = line;
+    } else if (line >= s->top + s->height) {
+        s->top = line - s->height / 2;
     }
 }
 
@@ -753,6 +801,7 @@ static void set_fold(cf_app *app, int open)
     turn_text *text = t != NULL ? text_of(state(app), t) : NULL;
     if (text != NULL) {
         text->unfolded = open < 0 ? !text->unfolded : open > 0;
+        state(app)->layout.is_valid = false;
     }
 }
 

@@ -112,6 +112,8 @@ static void idle(cf_app *app)
     if (err.code != CF_OK) {
         cf_app_error(app, &err);
     }
+    while (cf_app_step(app)) {
+    }
 }
 
 static void test_screens__all_scripts(void **state)
