@@ -20,7 +20,7 @@ bool cf_grow(void *p, size_t *cap, size_t need, size_t size)
         return true;
     }
 #ifdef CF_TIGHT
-    size_t cap2 = need;
+    size_t cap2 = need + need / 64; /* often full, yet not squares of copies */
 #else
     size_t cap2 = *cap < 16 ? 16 : *cap * 2;
 #endif
