@@ -232,6 +232,9 @@ static cf_tv item(cf_tr *r, cf_tv obj, cf_tv key)
         }
         if (obj.k == CF_TSTR) {
             uint32_t at = cf_t__str_at_cp(obj.u.s, (uint32_t)i), len;
+            if (!cf_t__spend(r, cf_t__str_is_ascii(obj.u.s) ? 0 : at >> 4)) {
+                return CF_TV_ERR;
+            }
             cf_t__cp(obj.u.s->p + at, &len);
             return cf_t__str_sub(r, obj.u.s, at, at + len);
         }
@@ -373,6 +376,9 @@ static cf_tv slice_str(cf_tr *r, const cf_tstr *s, int64_t from, int64_t step,
     }
     if (step == 1) {
         uint32_t lo = cf_t__str_at_cp(s, (uint32_t)from);
+        if (!cf_t__spend(r, cf_t__str_is_ascii(s) ? 0 : s->n >> 4)) {
+            return CF_TV_ERR;
+        }
         cf_tstr rest = {.p = s->p + lo,
                         .n = s->n - lo,
                         .n_cp = s->n_cp == s->n ? s->n - lo

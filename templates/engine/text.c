@@ -186,27 +186,12 @@ void cf_t__sb_str(cf_tsb *b, const cf_tstr *s)
     cf_t__sb_sub(b, s, 0, s->n);
 }
 
-static const cf_tseg *seg_at(const cf_tstr *s, uint32_t at)
-{
-    if (s->n_seg == 0) {
-        return &s->one;
-    }
-    uint32_t i = 0;
-    for (uint32_t end = s->seg[0].len; at >= end && i + 1 < s->n_seg;) {
-        end += s->seg[++i].len;
-    }
-    return &s->seg[i];
-}
-
-uint32_t cf_t__str_org_at(const cf_tstr *s, uint32_t at)
-{
-    return seg_at(s, at)->org;
-}
-
 void cf_t__sb_changed(cf_tsb *b, const cf_tstr *s, uint32_t at, const char *p,
                       size_t n)
 {
-    const cf_tseg *g = seg_at(s, at);
+    uint32_t start;
+    const cf_tseg *g =
+        s->n_seg == 0 ? &s->one : &s->seg[seg_find(b->r, s, at, &start)];
     cf_t__sb_add(b, p, n, g->org, CF_NO_COPY, g->pos);
 }
 

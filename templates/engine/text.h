@@ -47,8 +47,6 @@ cf_tv cf_t__str_sub(cf_tr *r, const cf_tstr *s, uint32_t from, uint32_t to);
 /* s as Markup, or as plain string. */
 cf_tv cf_t__str_mark(cf_tr *r, const cf_tstr *s, bool is_markup);
 cf_tv cf_t__concat(cf_tr *r, const cf_tstr *a, const cf_tstr *b);
-/* The origin of byte `at`. */
-uint32_t cf_t__str_org_at(const cf_tstr *s, uint32_t at);
 static inline uint32_t cf_t__str_org(const cf_tstr *s)
 {
     return s->n_seg == 0 ? s->one.org : s->seg[0].org;
@@ -56,6 +54,11 @@ static inline uint32_t cf_t__str_org(const cf_tstr *s)
 
 /* Code points of s (counted once). */
 uint32_t cf_t__str_cps(const cf_tstr *s);
+/* Code points and bytes (of bytes, too) are the same. */
+static inline bool cf_t__str_is_ascii(const cf_tstr *s)
+{
+    return cf_t__str_cps(s) == s->n;
+}
 /* Byte offset of code point i (0 .. cps). */
 uint32_t cf_t__str_at_cp(const cf_tstr *s, uint32_t i);
 /* Code points in the first `bytes` bytes. */
