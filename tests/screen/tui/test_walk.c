@@ -122,6 +122,12 @@ static void gesture(walk *w)
         "4gg<Tab><Enter>JJK",
         "4F",
         "4R",
+        "5:with chatml<Enter>]c[c=w",
+        "5:with model<Enter>G/a<Enter>n",
+        "5t",
+        "5S<Tab>j<Enter>",
+        "6AjB5m",
+        "5cG",
         "6/Hello<Enter>j<Enter>",
         "6c",
         "6TTag<Enter>",
@@ -217,6 +223,8 @@ static void step(walk *w)
         resize(w);
     } else if (r < 90) {
         cf_bench_settle(w->app.bench, &err);
+    } else if (r < 93) {
+        cf_app_step(&w->app);
     } else {
         cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_WAKE});
     }
