@@ -273,9 +273,75 @@ cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
     return st;
 }
 
+static cf_str copy_text(cf_arena *arena, cf_str text)
+{
+    char *copy = cf_arena_strndup(arena, text.n != 0 ? text.p : "", text.n);
+    return cf_str_make(copy, copy != NULL ? text.n : 0);
+}
+
+/* A call as the parser found it, or a block that is none. */
+static void keep_call(cf_keep_reply *k, const cf_chat_event *e)
+{
+    if (k->n_calls == CF_KEEP_CALLS_MAX) {
+        return;
+    }
+    cf_store_call c = cf_store_call_none();
+    c.n = (int64_t)k->n_calls;
+    if (e->kind == CF_CHAT_CALL && e->call != NULL) {
+        c.call_id = copy_text(&k->arena, e->call->id);
+        c.name = copy_text(&k->arena, e->call->name);
+        c.arguments = copy_text(&k->arena, e->call->arguments);
+        c.byte_from = (int64_t)e->call->off;
+        c.byte_to = (int64_t)(e->call->off + e->call->len);
+        c.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
+        c.state = cf_str_from("parsed");
+    } else {
+        c.parse_error = copy_text(&k->arena, cf_str_from(e->stop.err.text));
+        c.error_at =
+            e->stop.err.off != CF_NO_OFFSET ? (int64_t)e->stop.err.off : -1;
+        c.status = cf_str_from(cf_tool_status_name(CF_TOOL_PARSE_ERROR));
+        c.state = cf_str_from("failed");
+    }
+    k->call[k->n_calls++] = c;
+}
+
+/* What validation said about call `index`: its first status and all of its
+ * findings. */
+static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
+{
+    cf_store_call *c = &k->call[index];
+    json_t *mine = json_array();
+    for (size_t i = 0; mine != NULL && i < json_array_size(findings); i++) {
+        json_t *f = json_array_get(findings, i);
+        const json_t *of = json_object_get(f, "call");
+        if (!json_is_integer(of) ||
+            json_integer_value(of) != (json_int_t)index) {
+            continue;
+        }
+        cf_str status = cf_json_get_str(f, "status");
+        if (cf_str_is(c->status, "VALID") && !cf_str_is(status, "VALID")) {
+            c->status = copy_text(&k->arena, status);
+        }
+        if (json_array_append(mine, f) != 0) {
+            break; /* out of memory: what there is, is kept */
+        }
+    }
+    if (json_array_size(mine) > 0) {
+        cf_buf text = CF_BUF_INIT;
+        cf_json_write(&text, mine);
+        c->findings = copy_text(&k->arena, as_str(&text));
+        cf_buf_deinit(&text);
+    }
+    json_decref(mine);
+}
+
 void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
 {
     if (k->stream == NULL) {
+        return;
+    }
+    if (e->kind == CF_CHAT_CALL || e->kind == CF_CHAT_CALL_FAILED) {
+        keep_call(k, e);
         return;
     }
     cf_stream_piece piece = {0};
@@ -360,6 +426,11 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
             run.options = as_str(&options);
         }
     }
+    for (size_t i = 0; i < k->n_calls; i++) {
+        add_findings(k, i, r->findings);
+    }
+    end.calls = k->call;
+    end.n_calls = k->n_calls;
     cf_status st = kept(cf_store_finish(k->stream, &end, err));
     cf_buf_deinit(&json);
     cf_buf_deinit(&options);

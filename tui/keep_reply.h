@@ -39,6 +39,8 @@ typedef struct cf_keep_start {
     cf_str constraint;   /* JSON, run.constraint_spec; empty: none */
 } cf_keep_start;
 
+enum { CF_KEEP_CALLS_MAX = 32 }; /* calls of one reply; more are not listed */
+
 typedef struct cf_keep_reply {
     cf_stream *stream; /* NULL: nothing is being kept */
     const cf_tokenizer *tok;
@@ -46,6 +48,8 @@ typedef struct cf_keep_reply {
     cf_buf forced;          /* uint32_t: indices of forced ids */
     size_t n_ids;           /* ids of the reply so far */
     uint64_t last_us;
+    cf_store_call call[CF_KEEP_CALLS_MAX]; /* texts in the arena */
+    size_t n_calls;
     cf_arena arena;
 } cf_keep_reply;
 

@@ -105,10 +105,48 @@ static void test_keep__killed(void **state)
     cf_arena_deinit(&arena);
 }
 
+/* Each call of a reply is kept with its place, its findings and its status;
+ * a block that is no call with where it broke. */
+static void test_keep__calls(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("calls.db");
+    const char *script = store_dir_file("calls.json");
+    const char *tools = store_dir_file("tools.json");
+    char model[256];
+    snprintf(model, sizeof model, "script:%s", script);
+    write_text(script,
+               "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
+               "\\\"f\\\", \\\"arguments\\\": {\\\"a\\\": \\\"x\\\"}}"
+               "\\n</tool_call>\\n<tool_call>\\n{oops\\n</tool_call>\"}]}");
+    write_text(tools, "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
+                      "\"properties\":{\"a\":{\"type\":\"integer\"}}}}]");
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes",
+               "--tools", tools, "--max-rounds", "1", "Question");
+    cf_program_deinit(&p);
+    cf_arena arena;
+    cf_store_tree tree;
+    cf_arena_init(&arena, 0);
+    assert_true(read_tree(db, &arena, &tree));
+    const cf_store_turn *reply = &tree.turns[1];
+    assert_int_equal(reply->n_calls, 2);
+    assert_true(cf_str_is(reply->calls[0].name, "f"));
+    assert_true(cf_str_is(reply->calls[0].arguments, "{\"a\":\"x\"}"));
+    assert_true(cf_str_is(reply->calls[0].status, "INVALID_PARAMETER_TYPE"));
+    assert_true(reply->calls[0].findings.n > 2);
+    assert_true(reply->calls[0].byte_from > 0);
+    assert_true(cf_str_is(reply->calls[1].status, "PARSE_ERROR"));
+    assert_true(reply->calls[1].error_at > 0);
+    cf_arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keep__killed),
+        cmocka_unit_test(test_keep__calls),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
