@@ -229,6 +229,12 @@ static void draw_head(pen *p, const cf_turn *turn, size_t i, bool is_on)
     head_figures(&figures, p->app, turn);
     cf_buf_addc(&figures, ' ');
     int w = (int)cf_text_width(cf_buf_cstr(&figures), figures.n);
+    if (w + (int)strlen(name) + 6 >= p->r.w && turn->status != CF_TURN_OK) {
+        /* Not all of it fits; how it ended must be seen. */
+        cf_buf_reset(&figures);
+        cf_buf_addf(&figures, " %s ", cf_turn_status_name(turn->status));
+        w = (int)cf_text_width(cf_buf_cstr(&figures), figures.n);
+    }
     if (w + (int)strlen(name) + 6 < p->r.w) {
         cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, cf_buf_cstr(&figures),
                      CF_STYLE_DIM);
