@@ -639,10 +639,16 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
     if (m->n_row == 0) {
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
                      "No reply on this path calls a tool.", CF_STYLE_DIM);
-        cf_grid_putf(g, r.x + 2, r.y + 2, r.w - 4, CF_STYLE_DIM,
-                     "Calls are looked for as %s writes them; declare tools "
-                     "with --tools FILE.",
-                     cf_tool_family_name(e->family));
+        if (e->family == CF_TOOLS_NONE) {
+            cf_grid_puts(g, r.x + 2, r.y + 2, r.w - 4,
+                         "Its template has no way to write calls that is known "
+                         "here.",
+                         CF_STYLE_DIM);
+        } else {
+            cf_grid_putf(g, r.x + 2, r.y + 2, r.w - 4, CF_STYLE_DIM,
+                         "Read as %s writes them; --tools FILE declares tools.",
+                         cf_tool_family_name(e->family));
+        }
         return;
     }
     int room = r.h >= 30 ? 8 : 4;
