@@ -11,7 +11,7 @@
 #include "templates/engine/pynum.h"
 
 enum { FIRST_OUTPUT = 1024, FIRST_SEGMENTS = 48 };
-enum { SOURCE_MAX = 16 << 20, COMPILE_DEPTH = 1200 };
+enum { SOURCE_MAX = 4 << 20, COMPILE_MEMORY = 96 << 20, COMPILE_DEPTH = 1200 };
 
 static const cf_template_limits defaults = {
     .max_steps = 4000000,
@@ -243,7 +243,7 @@ cf_status cf_template_compile(cf_template **out, cf_str source,
     }
     cf_arena_init(&t->arena, 0);
     cf_tr r = {.arena = &t->arena,
-               .max_mem = (size_t)512 << 20,
+               .max_mem = COMPILE_MEMORY,
                .max_steps = UINT64_MAX,
                .max_depth = COMPILE_DEPTH,
                .max_out = SOURCE_MAX};

@@ -78,7 +78,7 @@ typedef struct cf_render_options {
  *
  * CF_EFORMAT with line and column for a mistake in the template; `why` (may
  * be NULL) is then filled, its message lives in `arena`, which may be NULL
- * when `why` is.  CF_ENOMEM; CF_ELIMIT for a source over 16 MiB or nested too
+ * when `why` is.  CF_ENOMEM; CF_ELIMIT for a source over 4 MiB or nested too
  * deeply.
  */
 CF_MUST_USE cf_status cf_template_compile(cf_template **out, cf_str source,

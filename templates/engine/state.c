@@ -21,7 +21,7 @@ void *cf_t__alloc_slow(cf_tr *r, size_t n)
         return NULL;
     }
     if (take > r->max_mem || r->mem > r->max_mem - take) {
-        cf_t__fail_limit(r, "the render needs over %zu bytes of memory",
+        cf_t__fail_limit(r, "the template needs over %zu bytes of memory",
                          r->max_mem);
         return NULL;
     }

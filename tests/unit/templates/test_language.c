@@ -242,6 +242,23 @@ static void test_limits__are_named(void **state)
     }
 }
 
+/* A source that would need too much memory is refused by name. */
+static void test_compile__memory_is_bounded(void **state)
+{
+    (void)state;
+    cf_buf source = CF_BUF_INIT;
+    for (int i = 0; i < 400000; i++) {
+        cf_buf_adds(&source, "{{1}}");
+    }
+    cf_template *tpl;
+    cf_error err;
+    T_FAILS(cf_template_compile(&tpl, cf_str_make(source.p, source.n), NULL,
+                                NULL, NULL, &err),
+            CF_ELIMIT);
+    assert_non_null(strstr(err.text, "memory"));
+    cf_buf_deinit(&source);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_generation__code_points),
         cmocka_unit_test(test_continue__cuts_at_the_message),
         cmocka_unit_test(test_limits__are_named),
+        cmocka_unit_test(test_compile__memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
