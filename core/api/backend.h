@@ -40,15 +40,6 @@ typedef struct cf_channel {
  * <think>, Gemma 4's <|channel>thought.  Constant; *n is set. */
 const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n);
 
-/* Limits what may come next; for constrained decoding. */
-typedef struct cf_token_mask {
-    /* The tokens allowed now: NULL (all) or a bit set as in sampling.h. */
-    const uint32_t *(*allowed)(void *ud);
-    /* A token was taken. */
-    void (*accept)(void *ud, cf_token id);
-    void *ud;
-} cf_token_mask;
-
 typedef struct cf_chat_options {
     cf_sampling sampling;
     bool has_sampling;   /* false: the engine's own defaults */
@@ -59,7 +50,6 @@ typedef struct cf_chat_options {
     int32_t thinking_budget; /* tokens; < 0 or with thinking off: no budget */
     bool has_thinking_budget;
     uint32_t n_top; /* candidates reported with each token; at most 64 */
-    const cf_token_mask *mask; /* may be NULL; built-in core only */
     /* What the reply may be, thinking excepted; built-in core only.  Both or
      * neither, borrowed.  Text that is forced takes no draw, and one pass for
      * all of it; the reply ends where nothing may follow. */

@@ -390,20 +390,11 @@ static cf_status next_id(decode *d, cf_token *id, bool *is_forced,
         *has_draw = true;
         return draw_allowed(d, id, draw, err);
     }
-    const uint32_t *allowed = NULL;
-    if (o != NULL && o->mask != NULL &&
-        !cf_chat__reply_is_thinking(&d->reply)) {
-        allowed = o->mask->allowed(o->mask->ud);
-    }
     uint32_t n_top = o != NULL ? o->n_top : 0;
     *has_draw = n_top > 0;
     CF_TRY(cf_sampler_draw(d->sampler, cf_session_logits(d->c->session),
-                           ids_of(d), n_ids(d), allowed, n_top, id,
+                           ids_of(d), n_ids(d), NULL, n_top, id,
                            n_top > 0 ? draw : NULL, err));
-    if (o != NULL && o->mask != NULL &&
-        !cf_chat__reply_is_thinking(&d->reply)) {
-        o->mask->accept(o->mask->ud, *id);
-    }
     return CF_OK;
 }
 
