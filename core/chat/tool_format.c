@@ -496,7 +496,7 @@ static bool is_required(const json_t *schema, const char *name)
     return false;
 }
 
-static void put_stub(cf_buf *out, const cf_tool *tool)
+static void put_signature(cf_buf *out, const cf_tool *tool)
 {
     json_t *properties =
         json_object_get(cf_chat__json(tool->parameters), "properties");
@@ -560,7 +560,7 @@ static cf_status format_declarations(cf_buf *out, cf_tool_family family,
     if (family == CF_TOOLS_GEMMA3) {
         for (size_t i = 0; i < n; i++) {
             cf_buf_adds(out, i > 0 ? "\n" : "");
-            put_stub(out, &v[i]);
+            put_signature(out, &v[i]);
         }
         return CF_OK;
     }

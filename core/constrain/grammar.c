@@ -461,24 +461,25 @@ static void find_nullable(cf_gbuild *b, bool *nullable)
 typedef struct ranker {
     cf_gbuild *b;
     const bool *nullable;
-    uint8_t *color;  /* per rule: 0 new, 1 open, 2 done */
-    uint32_t *stamp; /* per node: rule that walked it */
-    uint32_t *todo;  /* nodes to walk; shared stack */
-    size_t n_todo, cap_todo;
+    uint8_t *color;    /* per rule: 0 new, 1 open, 2 done */
+    uint32_t *stamp;   /* per node: rule that walked it */
+    uint32_t *pending; /* nodes to walk; shared stack */
+    size_t n_pending, cap_pending;
     uint32_t n_done;
 } ranker;
 
-static bool push_todo(ranker *r, uint32_t node, uint32_t rule)
+static bool push_pending(ranker *r, uint32_t node, uint32_t rule)
 {
     if (r->stamp[node] == rule) {
         return true;
     }
     r->stamp[node] = rule;
-    if (!cf_grow(&r->todo, &r->cap_todo, r->n_todo + 1, sizeof *r->todo)) {
+    if (!cf_grow(&r->pending, &r->cap_pending, r->n_pending + 1,
+                 sizeof *r->pending)) {
         cf_gbuild_fail(r->b, CF_ENOMEM, "out of memory");
         return false;
     }
-    r->todo[r->n_todo++] = node;
+    r->pending[r->n_pending++] = node;
     return true;
 }
 
@@ -491,7 +492,7 @@ static void rank_node(ranker *r, uint32_t rule, uint32_t node, unsigned depth)
     for (uint32_t k = 0; k < n->n_step && r->b->st == CF_OK; k++) {
         const cf_gstep *s = &g->step[n->step + k];
         if (s->kind == CF_STEP_JUMP) {
-            push_todo(r, s->to, rule);
+            push_pending(r, s->to, rule);
         } else if (s->kind == CF_STEP_CALL) {
             if (r->color[s->rule] == 1) {
                 cf_gbuild_fail(r->b, CF_EUNSUPPORTED,
@@ -502,7 +503,7 @@ static void rank_node(ranker *r, uint32_t rule, uint32_t node, unsigned depth)
             }
             rank_rule(r, s->rule, depth + 1);
             if (r->nullable[g->rule[s->rule].start]) {
-                push_todo(r, s->to, rule);
+                push_pending(r, s->to, rule);
             }
         }
     }
@@ -519,12 +520,12 @@ static void rank_rule(ranker *r, uint32_t rule, unsigned depth)
         return;
     }
     r->color[rule] = 1;
-    size_t base = r->n_todo;
-    push_todo(r, r->b->g->rule[rule].start, rule);
-    while (r->n_todo > base && r->b->st == CF_OK) {
-        rank_node(r, rule, r->todo[--r->n_todo], depth);
+    size_t base = r->n_pending;
+    push_pending(r, r->b->g->rule[rule].start, rule);
+    while (r->n_pending > base && r->b->st == CF_OK) {
+        rank_node(r, rule, r->pending[--r->n_pending], depth);
     }
-    r->n_todo = base;
+    r->n_pending = base;
     r->color[rule] = 2;
     /* Callees finish first, so counting down puts callers before them. */
     r->b->g->order[rule] = (uint32_t)r->b->g->n_rule - r->n_done++;
@@ -546,7 +547,7 @@ static void rank_rules(cf_gbuild *b, const bool *nullable)
     }
     cf_free(r.color);
     cf_free(r.stamp);
-    cf_free(r.todo);
+    cf_free(r.pending);
 }
 
 cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,

@@ -361,8 +361,8 @@ typedef struct pairs {
     uint64_t *key; /* x << 32 | y, plus 1; 0: free */
     uint32_t *state;
     size_t n, cap;
-    uint64_t *todo; /* per state of the result: its pair */
-    size_t cap_todo;
+    uint64_t *pending; /* per state of the result: its pair */
+    size_t cap_pending;
 } pairs;
 
 static bool grow_pairs(pairs *p)
@@ -410,11 +410,11 @@ static uint32_t pair_state(cf_gbuild *b, pairs *p, cf_dfa *out, const cf_dfa *x,
     }
     uint32_t s = (uint32_t)out->n_state;
     if (!cf_gbuild_spend(b, 1) ||
-        !cf_grow(&p->todo, &p->cap_todo, s + 1, sizeof *p->todo)) {
+        !cf_grow(&p->pending, &p->cap_pending, s + 1, sizeof *p->pending)) {
         cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
         return 0;
     }
-    p->todo[s] = key - 1;
+    p->pending[s] = key - 1;
     p->key[at] = key;
     p->state[at] = s;
     p->n++;
@@ -431,8 +431,8 @@ void cf_dfa_and(cf_gbuild *b, const cf_dfa *x, const cf_dfa *y, cf_dfa *out)
     pairs p = {0};
     pair_state(b, &p, out, x, y, 0, 0);
     for (uint32_t s = 0; b->st == CF_OK && s < out->n_state; s++) {
-        const cf_dfa_state *sx = &x->state[p.todo[s] >> 32];
-        const cf_dfa_state *sy = &y->state[p.todo[s] & UINT32_MAX];
+        const cf_dfa_state *sx = &x->state[p.pending[s] >> 32];
+        const cf_dfa_state *sy = &y->state[p.pending[s] & UINT32_MAX];
         cf_dfa_state mine = out->state[s];
         mine.first = (uint32_t)out->n_move;
         for (uint32_t i = 0, k = 0;
@@ -457,7 +457,7 @@ void cf_dfa_and(cf_gbuild *b, const cf_dfa *x, const cf_dfa *y, cf_dfa *out)
     }
     cf_free(p.key);
     cf_free(p.state);
-    cf_free(p.todo);
+    cf_free(p.pending);
     cf_dfa_trim(b, out);
 }
 

@@ -61,7 +61,7 @@ void cf_schema_deinit(cf_schema *s)
     cf_free(s->conj);
     cf_free(s->list);
     cf_free(s->leaf);
-    cf_free(s->todo);
+    cf_free(s->pending);
     memset(s, 0, sizeof *s);
 }
 

@@ -147,8 +147,8 @@ typedef struct cf_schema {
     size_t cap_ref_next;
     cf_leaf *leaf;
     size_t n_leaf, cap_leaf;
-    cf_conj *todo; /* rules whose bodies are not made yet */
-    size_t n_todo, cap_todo;
+    cf_conj *pending; /* rules whose bodies are not made yet */
+    size_t n_pending, cap_pending;
     uint32_t key_rule, string_rule;
     unsigned depth;
     const char *at; /* path of what is being expanded, for errors */

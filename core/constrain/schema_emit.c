@@ -641,20 +641,21 @@ uint32_t cf_conj_rule(cf_schema *s, cf_conj c)
     if (s->conj[c].rule != 0) {
         return s->conj[c].rule;
     }
-    if (!cf_grow(&s->todo, &s->cap_todo, s->n_todo + 1, sizeof *s->todo)) {
+    if (!cf_grow(&s->pending, &s->cap_pending, s->n_pending + 1,
+                 sizeof *s->pending)) {
         cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
         return 0;
     }
     uint32_t rule = cf_g_rule(s->b, "value");
     s->conj[c].rule = rule;
-    s->todo[s->n_todo++] = c;
+    s->pending[s->n_pending++] = c;
     return rule;
 }
 
 void cf_schema_emit_all(cf_schema *s)
 {
-    while (s->n_todo > 0 && cf_schema_ok(s)) {
-        cf_conj c = s->todo[--s->n_todo];
+    while (s->n_pending > 0 && cf_schema_ok(s)) {
+        cf_conj c = s->pending[--s->n_pending];
         uint32_t rule = s->conj[c].rule;
         const cf_dnf *d = cf_conj_expand(s, c);
         if (!cf_schema_ok(s)) {
