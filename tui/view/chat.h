@@ -1,0 +1,89 @@
+/*
+ * chat.h - the inside of the Chat view, shared by view_chat.c (what can be
+ * done), chat_transcript.c, chat_side.c and chat_compose.c.
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_VIEW_CHAT_H
+#define CF_TUI_VIEW_CHAT_H
+
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/grid/wrap.h"
+#include "tui/turn_map.h"
+#include "tui/turn_tree.h"
+
+/* A turn's text as it is shown. */
+typedef struct cf_chat_text {
+    cf_uuid id;
+    cf_buf text;     /* what it says */
+    cf_buf thinking; /* reasoning, shown folded */
+    cf_wrapped lines, thinking_lines;
+    bool unfolded;
+} cf_chat_text;
+
+/* The turns of the path as lines of the transcript. */
+typedef struct cf_chat_layout {
+    size_t *start; /* [n + 1] first line of each turn, then the line behind */
+    size_t n, cap;
+    bool is_valid; /* for: */
+    uint64_t generation;
+    int width;
+    bool shows_thinking;
+} cf_chat_layout;
+
+typedef struct cf_chat {
+    cf_edit composer;
+    cf_chat_text **texts; /* [n_texts], owned; by turn */
+    size_t n_texts, cap_texts;
+    cf_turn_map text_map;
+    cf_chat_layout layout;
+    cf_turn_tree tree;
+    int width; /* cells of the transcript, when it was drawn last */
+    cf_chat_text live;
+    size_t cursor; /* turn of the path */
+    bool follows;  /* keep the end in sight */
+    size_t top;    /* first line of the transcript shown */
+    size_t n_lines, height;
+    cf_uuid edits; /* the turn the composer replaces or continues; nil: none */
+    bool shows_tree;
+    bool had_x; /* the key before was ^X */
+} cf_chat;
+
+cf_chat *cf_chat__state(cf_app *app);
+
+/* The turn under the cursor; NULL when there is none. */
+const cf_turn *cf_chat__current(cf_app *app);
+
+/* Says what went wrong, when something did. */
+void cf_chat__report(cf_app *app, cf_status st, const cf_error *err);
+
+/* ---- chat_transcript.c --------------------------------------------------- */
+
+void cf_chat__clear_text(cf_chat_text *t);
+
+/* The kept text of a turn; NULL when memory ran out. */
+cf_chat_text *cf_chat__text_of(cf_chat *s, const cf_turn *turn);
+
+cf_style cf_chat__role_style(cf_str role);
+
+/* Measures the path when it or the width has changed; false when memory ran
+ * out. */
+bool cf_chat__lay_out(cf_app *app, int width);
+void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r);
+
+/* ---- chat_side.c --------------------------------------------------------- */
+
+void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r);
+void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r);
+
+/* ---- chat_compose.c ------------------------------------------------------ */
+
+void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r);
+bool cf_chat__key(cf_app *app, cf_key key);
+void cf_chat__paste(cf_app *app, cf_str text);
+
+/* The draft in a person's own editor. */
+void cf_chat__edit_outside(cf_app *app);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * chat_compose.c - the text that a person writes, and what becomes of it.
+ */
+#include "tui/editor.h"
+#include "tui/view/chat.h"
+
+void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_chat *s = cf_chat__state(app);
+    bool is_on = app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
+    const char *title = app->mode == CF_MODE_PREFILL ? "Continue this reply"
+                        : !cf_uuid_is_nil(s->edits)  ? "Edit: sends a sibling"
+                                                     : "Composer";
+    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
+                 is_on);
+}
+
+static void send_text(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    cf_error err;
+    cf_status st;
+    cf_str text = cf_edit_text(&s->composer);
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    cf_uuid parent = n > 0 ? path[n - 1]->id : (cf_uuid){{0}};
+    if (app->mode == CF_MODE_PREFILL) {
+        st = cf_bench_continue(app->bench, s->edits, text, &err);
+    } else {
+        const cf_turn *edited =
+            !cf_uuid_is_nil(s->edits) ? cf_chat__current(app) : NULL;
+        if (edited != NULL) {
+            parent = edited->parent;
+        }
+        if (text.n == 0) {
+            return;
+        }
+        st = cf_bench_send(app->bench, text, parent, &err);
+    }
+    cf_chat__report(app, st, &err);
+    if (st == CF_OK) {
+        cf_edit_commit(&s->composer);
+        cf_bench_set_draft(app->bench, cf_str_make("", 0));
+        s->edits = (cf_uuid){{0}};
+        s->follows = true;
+        app->mode = CF_MODE_NORMAL;
+        cf_bench_path(app->bench, &n);
+        s->cursor = n > 0 ? n - 1 : 0;
+    }
+}
+
+/* The draft in a person's own editor. */
+void cf_chat__edit_outside(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    cf_str now = cf_edit_text(&s->composer);
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    cf_buf_add(&text, now.p, now.n);
+    if (cf_editor_run(app, ".md", &text, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else {
+        cf_edit_set(&s->composer, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
+    }
+    cf_buf_deinit(&text);
+}
+
+bool cf_chat__key(cf_app *app, cf_key key)
+{
+    cf_chat *s = cf_chat__state(app);
+    bool had_x = s->had_x;
+    s->had_x = key == CF_CTRL('X');
+    if (key == CF_CTRL('G') || (had_x && key == CF_CTRL('E'))) {
+        cf_chat__edit_outside(app);
+        return true;
+    }
+    if (s->had_x) {
+        return true;
+    }
+    bool sends = key == CF_KEY_ENTER && app->config.enter_sends;
+    bool breaks = key == CF_KEY_ENTER && !sends;
+    if (sends || key == CF_CTRL('S')) {
+        send_text(app);
+        return true;
+    }
+    if (key == CF_KEY_ESC) {
+        if (cf_bench_is_busy(app->bench)) {
+            cf_bench_stop(app->bench);
+        }
+        if (!cf_uuid_is_nil(s->edits)) { /* leaves the edit, keeps nothing */
+            s->edits = (cf_uuid){{0}};
+            cf_edit_set(&s->composer, cf_str_make("", 0));
+        }
+        app->mode = CF_MODE_NORMAL;
+        return true;
+    }
+    bool done = cf_edit_key(&s->composer, breaks ? CF_KEY_NEWLINE : key,
+                            app->grid.w - 6);
+    if (cf_edit_failed(&s->composer)) {
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory: the text is as it was");
+    }
+    cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
+    return done || cf_key_is_text(key);
+}
+
+void cf_chat__paste(cf_app *app, cf_str text)
+{
+    if (app->mode == CF_MODE_NORMAL) {
+        app->mode = CF_MODE_INSERT;
+    }
+    cf_edit_insert(&cf_chat__state(app)->composer, text);
+    cf_bench_set_draft(app->bench,
+                       cf_edit_text(&cf_chat__state(app)->composer));
+}

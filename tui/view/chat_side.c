@@ -1,0 +1,106 @@
+/*
+ * chat_side.c - beside the transcript: the tree of turns and the figures of
+ * the session.
+ */
+#include "tui/view/chat.h"
+
+enum { LOOK_BACK = 32 }; /* turns searched for the last reply's figures */
+
+void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n;
+    const cf_turn *const *turns = cf_bench_turns(app->bench, &n);
+    size_t first = n > (size_t)r.h ? n - (size_t)r.h : 0;
+    if (!cf_turn_tree_update(&s->tree, app->bench)) {
+        return;
+    }
+    for (size_t i = first; i < n && i - first < (size_t)r.h; i++) {
+        const cf_turn *t = turns[i];
+        cf_chat_text *text = cf_chat__text_of(s, t);
+        bool is_in = s->tree.place[i] != 0;
+        size_t place = is_in ? s->tree.place[i] - 1 : 0;
+        int y = r.y + (int)(i - first);
+        int x = r.x + (int)(2 * (s->tree.depth[i] % 8));
+        cf_str role = cf_json_get_str(t->message, "role");
+        cf_style style = is_in ? CF_STYLE_NORMAL : CF_STYLE_DIM;
+        if (is_in && place == s->cursor) {
+            cf_grid_fill(g, (cf_rect){r.x, y, r.w, 1}, ' ', CF_STYLE_SELECTED);
+            style = CF_STYLE_SELECTED;
+        }
+        cf_grid_puts(g, x, y, 1, is_in ? "*" : "o", style);
+        cf_grid_put(g, x + 2, y, 1, cf_str_make(role.p, role.n != 0),
+                    cf_chat__role_style(role));
+        int at = x + 4;
+        if (t->status != CF_TURN_OK) {
+            at += 1 + cf_grid_puts(g, at, y, r.x + r.w - at,
+                                   cf_turn_status_name(t->status),
+                                   CF_STYLE_WARNING);
+        }
+        if (text != NULL && at < r.x + r.w) {
+            cf_grid_put(g, at, y, r.x + r.w - at,
+                        cf_str_make(cf_buf_cstr(&text->text), text->text.n),
+                        style);
+        }
+    }
+}
+
+/* ---- figures ------------------------------------------------------------- */
+
+void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_bench_engine *e = cf_bench_engine_of(app->bench);
+    cf_backend_info info = cf_bench_info(app->bench);
+    size_t n, n_path;
+    cf_bench_turns(app->bench, &n);
+    const cf_turn *const *path = cf_bench_path(app->bench, &n_path);
+    int y = r.y;
+    cf_buf name = CF_BUF_INIT;
+    cf_buf_add(&name, info.name.p, info.name.n);
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "engine  %s", info.kind);
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "model   %s",
+                 cf_buf_cstr(&name));
+    cf_buf_deinit(&name);
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "tmpl    %s",
+                 e->template_name);
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "turns   %zu (%zu here)", n,
+                 n_path);
+    const cf_reply *last = NULL;
+    for (size_t i = n_path;
+         i-- > 0 && n_path - i <= LOOK_BACK && last == NULL;) {
+        last = cf_bench_reply(app->bench, path[i]->id);
+    }
+    if (last != NULL && last->usage.is_known) {
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
+                     "prompt  %llu tok, %zu from the cache",
+                     (unsigned long long)last->usage.n_prompt,
+                     last->sync.n_kept);
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "first   %.0f ms",
+                     (double)last->timings.first_us * 1e-3);
+        if (last->timings.prefill_us > 0) {
+            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "prefill %.0f t/s",
+                         (double)last->timings.n_prefill * 1e6 /
+                             (double)last->timings.prefill_us);
+        }
+        if (last->timings.decode_us > 0) {
+            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "decode  %.1f t/s",
+                         (double)last->timings.n_decode * 1e6 /
+                             (double)last->timings.decode_us);
+        }
+        if (last->cause[0] != '\0') {
+            cf_grid_puts(g, r.x, y++, r.w, "cache lost: 2 tells why",
+                         CF_STYLE_WARNING);
+        }
+        cf_grid_puts(g, r.x, y++, r.w, last->sampler, CF_STYLE_DIM);
+    }
+    if (info.cannot[0] != '\0') {
+        cf_grid_puts(g, r.x, y++, r.w, info.cannot, CF_STYLE_DIM);
+    }
+    if (app->store != NULL) {
+        cf_store_state st;
+        cf_store_get_state(app->store, &st);
+        if (st.is_failing || st.is_read_only) {
+            cf_grid_puts(g, r.x, y++, r.w, st.why.text, CF_STYLE_WARNING);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+/*
+ * chat_transcript.c - the turns of the path as lines of text, and the reply
+ * that is being written below them.
+ *
+ * Text is wrapped once and kept for each turn (cf_wrapped), and where each
+ * turn begins is kept for the path, so a frame costs what is visible and what
+ * is new.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "tui/view/chat.h"
+#include "tui/when.h"
+#include "tui/widget/pager.h"
+
+void cf_chat__clear_text(cf_chat_text *t)
+{
+    cf_buf_deinit(&t->text);
+    cf_buf_deinit(&t->thinking);
+    cf_wrapped_deinit(&t->lines);
+    cf_wrapped_deinit(&t->thinking_lines);
+}
+
+/* ---- texts --------------------------------------------------------------- */
+
+static void fill_text(cf_chat_text *t, const cf_turn *turn)
+{
+    t->id = turn->id;
+    cf_bench_message_text(&t->text, turn->message);
+    cf_str thought = cf_json_get_str(turn->message, "reasoning_content");
+    cf_buf_add(&t->thinking, thought.p, thought.n);
+}
+
+/* The kept text of a turn; NULL when memory ran out. */
+cf_chat_text *cf_chat__text_of(cf_chat *s, const cf_turn *turn)
+{
+    uint32_t known = cf_turn_map_get(&s->text_map, turn->id);
+    if (known != CF_TURN_MAP_NONE) {
+        return s->texts[known];
+    }
+    if (s->n_texts == s->cap_texts) {
+        size_t cap = s->cap_texts != 0 ? s->cap_texts * 2 : 32;
+        cf_chat_text **v = cf_realloc(s->texts, cap, sizeof *v);
+        if (v == NULL) {
+            return NULL;
+        }
+        s->texts = v;
+        s->cap_texts = cap;
+    }
+    cf_chat_text *t = cf_calloc(1, sizeof *t);
+    if (t != NULL &&
+        !cf_turn_map_put(&s->text_map, turn->id, (uint32_t)s->n_texts)) {
+        cf_free(t);
+        return NULL;
+    }
+    if (t != NULL) {
+        fill_text(t, turn);
+        s->texts[s->n_texts++] = t;
+    }
+    return t;
+}
+
+/* ---- the transcript as lines --------------------------------------------- */
+
+/* Draws, or only counts, line by line. */
+typedef struct pen {
+    cf_app *app;
+    cf_grid *g; /* NULL: only count */
+    cf_rect r;
+    size_t line; /* of the transcript */
+} pen;
+
+/* The row of the current line, -1 when it is not in sight. */
+static int row_of(const pen *p)
+{
+    size_t top = cf_chat__state(p->app)->top;
+    if (p->g == NULL || p->line < top || p->line - top >= (size_t)p->r.h) {
+        return -1;
+    }
+    return p->r.y + (int)(p->line - top);
+}
+
+cf_style cf_chat__role_style(cf_str role)
+{
+    return cf_str_is(role, "user")        ? CF_STYLE_USER
+           : cf_str_is(role, "assistant") ? CF_STYLE_ASSISTANT
+           : cf_str_is(role, "system")    ? CF_STYLE_SYSTEM
+                                          : CF_STYLE_TOOL;
+}
+
+static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
+{
+    const cf_reply *r = cf_bench_reply(app->bench, turn->id);
+    char when[CF_WHEN_TEXT];
+    cf_when_format(when, turn->created_ms, cf_os_now_ms());
+    if (turn->status != CF_TURN_OK) {
+        cf_buf_addf(out, "%s  ", cf_turn_status_name(turn->status));
+    }
+    if (r != NULL && r->usage.is_known) {
+        cf_buf_addf(out, "%llu tok  ", (unsigned long long)r->usage.n_reply);
+        if (r->timings.decode_us > 0 && r->timings.n_decode > 0) {
+            cf_buf_addf(out, "%.1f t/s  ",
+                        (double)r->timings.n_decode * 1e6 /
+                            (double)r->timings.decode_us);
+        }
+        size_t all = r->sync.n_kept + r->sync.n_new;
+        if (all > 0) {
+            cf_buf_addf(out, "kv %zu%%  ", 100 * r->sync.n_kept / all);
+        }
+    }
+    if (r != NULL && r->n_calls > 0) {
+        cf_buf_addf(out, "calls %u  ", (unsigned)r->n_calls);
+    }
+    cf_buf_adds(out, when);
+}
+
+/* "-- assistant 02 (1 of 3) ------------- 24 tok  21.4 t/s  10:12 --" */
+static void draw_head(pen *p, const cf_turn *turn, size_t i, bool is_on)
+{
+    int y = row_of(p);
+    p->line++;
+    if (y < 0) {
+        return;
+    }
+    cf_str role = cf_json_get_str(turn->message, "role");
+    cf_style style = cf_chat__role_style(role);
+    cf_grid_hline(p->g, p->r.x, y, p->r.w,
+                  is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
+    char name[64];
+    size_t index;
+    size_t n = cf_bench_siblings(p->app->bench, turn, &index);
+    int len = snprintf(name, sizeof name, " %.*s %02zu ",
+                       (int)(role.n < 20 ? role.n : 20),
+                       role.n != 0 ? role.p : "", i + 1);
+    if (n > 1 && len > 0 && (size_t)len < sizeof name) {
+        snprintf(name + len, sizeof name - (size_t)len, "(%zu of %zu) ",
+                 index + 1, n);
+    }
+    cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, name,
+                 is_on ? (cf_style)(style | CF_REVERSE) : style);
+    cf_buf figures = CF_BUF_INIT;
+    cf_buf_addc(&figures, ' ');
+    head_figures(&figures, p->app, turn);
+    cf_buf_addc(&figures, ' ');
+    int w = (int)cf_text_width(cf_buf_cstr(&figures), figures.n);
+    if (w + (int)strlen(name) + 6 >= p->r.w && turn->status != CF_TURN_OK) {
+        /* Not all of it fits; how it ended must be seen. */
+        cf_buf_reset(&figures);
+        cf_buf_addf(&figures, " %s ", cf_turn_status_name(turn->status));
+        w = (int)cf_text_width(cf_buf_cstr(&figures), figures.n);
+    }
+    if (w + (int)strlen(name) + 6 < p->r.w) {
+        cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, cf_buf_cstr(&figures),
+                     CF_STYLE_DIM);
+    }
+    cf_buf_deinit(&figures);
+    if (is_on) {
+        p->g->cursor_x = p->r.x;
+        p->g->cursor_y = y;
+    }
+}
+
+static void draw_lines(pen *p, const cf_buf *text, cf_wrapped *lines,
+                       cf_style style)
+{
+    if (text->n == 0 || cf_wrapped_update(lines, cf_str_make(text->p, text->n),
+                                          p->r.w - 2, NULL) != CF_OK) {
+        return;
+    }
+    if (p->g == NULL) {
+        p->line += lines->n;
+        return;
+    }
+    size_t top = cf_chat__state(p->app)->top;
+    size_t first = p->line < top ? top - p->line : 0; /* skip what is above */
+    for (size_t i = first; i < lines->n; i++) {
+        p->line += i == first ? first : 0;
+        int y = row_of(p);
+        if (y < 0) {
+            p->line += lines->n - i;
+            return;
+        }
+        cf_str line = cf_str_make(text->p + lines->v[i].off, lines->v[i].len);
+        cf_grid_put(p->g, p->r.x + 1, y, p->r.w - 1, line, style);
+        if (p->app->search[0] != '\0') {
+            size_t at = cf_find_smart(line, p->app->search);
+            if (at != SIZE_MAX) {
+                int x = (int)cf_text_width(line.p, at);
+                int w = (int)cf_text_width(line.p + at, strlen(p->app->search));
+                cf_grid_restyle(p->g, (cf_rect){p->r.x + 1 + x, y, w, 1},
+                                CF_STYLE_MATCH);
+            }
+        }
+        p->line++;
+    }
+    if (first >= lines->n) {
+        p->line += lines->n;
+    }
+}
+
+static void draw_thinking(pen *p, cf_chat_text *t)
+{
+    if (t->thinking.n == 0) {
+        return;
+    }
+    bool is_open = t->unfolded || p->app->config.show_thinking;
+    int y = row_of(p);
+    p->line++;
+    if (y >= 0) {
+        cf_grid_putf(p->g, p->r.x + 1, y, p->r.w - 2, CF_STYLE_THINKING,
+                     "%s thinking, %zu bytes%s", is_open ? "v" : ">",
+                     t->thinking.n, is_open ? "" : " (zo opens)");
+    }
+    if (is_open) {
+        draw_lines(p, &t->thinking, &t->thinking_lines, CF_STYLE_THINKING);
+    }
+}
+
+static void blank_line(pen *p)
+{
+    p->line++;
+}
+
+static void draw_live(pen *p)
+{
+    cf_chat *s = cf_chat__state(p->app);
+    const cf_live *l = cf_bench_live(p->app->bench);
+    if (!l->is_on) {
+        return;
+    }
+    int y = row_of(p);
+    p->line++;
+    if (y >= 0) {
+        cf_grid_hline(p->g, p->r.x, y, p->r.w, CF_STYLE_BORDER);
+        cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, " assistant ",
+                     CF_STYLE_ASSISTANT);
+        char text[96];
+        double seconds =
+            l->first_us != 0
+                ? (double)(cf_os_monotonic_us() - l->first_us) * 1e-6
+                : 0;
+        if (l->first_us == 0 && l->n_total > 0) {
+            snprintf(text, sizeof text, " prefill %llu of %llu tok  GEN ",
+                     (unsigned long long)l->n_done,
+                     (unsigned long long)l->n_total);
+        } else {
+            snprintf(text, sizeof text, " %zu tok  %.1f t/s  GEN ", l->n_tokens,
+                     seconds > 0.05 ? (double)l->n_tokens / seconds : 0);
+        }
+        int w = (int)strlen(text);
+        if (w + 16 < p->r.w) {
+            cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, text,
+                         CF_STYLE_NEW);
+        }
+    }
+    if (l->thinking.n != 0) {
+        draw_lines(p, &l->thinking, &s->live.thinking_lines, CF_STYLE_THINKING);
+    }
+    draw_lines(p, &l->text, &s->live.lines, CF_STYLE_NORMAL);
+    if (l->calls.n != 0) {
+        int at = row_of(p);
+        p->line++;
+        if (at >= 0) {
+            cf_grid_put(p->g, p->r.x + 1, at, p->r.w - 2,
+                        cf_str_make(l->calls.p, l->calls.n), CF_STYLE_TOOL);
+        }
+    }
+}
+
+/* One turn; with p->g NULL it is only measured. */
+static void draw_turn(pen *p, const cf_turn *turn, size_t i)
+{
+    cf_chat *s = cf_chat__state(p->app);
+    cf_chat_text *t = cf_chat__text_of(s, turn);
+    if (t == NULL) {
+        return;
+    }
+    draw_head(p, turn, i, i == s->cursor && p->app->mode == CF_MODE_NORMAL);
+    draw_thinking(p, t);
+    draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
+    blank_line(p);
+}
+
+/* Measures the path when it or the width has changed; false when memory ran
+ * out. */
+bool cf_chat__lay_out(cf_app *app, int width)
+{
+    cf_chat *s = cf_chat__state(app);
+    cf_chat_layout *l = &s->layout;
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    uint64_t generation = cf_bench_generation(app->bench);
+    if (l->is_valid && l->generation == generation && l->width == width &&
+        l->shows_thinking == app->config.show_thinking) {
+        return true;
+    }
+    l->is_valid = false;
+    if (n + 1 > l->cap) {
+        size_t cap = 2 * (n + 1);
+        size_t *v = cf_realloc(l->start, cap, sizeof *v);
+        if (v == NULL) {
+            return false;
+        }
+        l->start = v;
+        l->cap = cap;
+    }
+    pen count = {app, NULL, {0, 0, width, 0}, 0};
+    for (size_t i = 0; i < n; i++) {
+        l->start[i] = count.line;
+        draw_turn(&count, path[i], i);
+    }
+    l->start[n] = count.line;
+    l->n = n;
+    l->generation = generation;
+    l->width = width;
+    l->shows_thinking = app->config.show_thinking;
+    l->is_valid = true;
+    return true;
+}
+
+/* The turn that line `line` belongs to; l->n behind the last one. */
+static size_t turn_at(const cf_chat_layout *l, size_t line)
+{
+    size_t low = 0, high = l->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (l->start[mid + 1] <= line) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n;
+    cf_bench_path(app->bench, &n);
+    if (s->cursor >= n || s->follows) {
+        s->cursor = n > 0 ? n - 1 : 0;
+    }
+    if (n == 0 && !cf_bench_live(app->bench)->is_on) {
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
+                     "Write a message: i, then Enter.", CF_STYLE_DIM);
+        cf_grid_puts(g, r.x + 2, r.y + 3, r.w - 4,
+                     "2 shows the prompt as the model sees it, 6 what was "
+                     "said before, ? every key.",
+                     CF_STYLE_DIM);
+        return;
+    }
+    s->width = r.w;
+    s->height = (size_t)(r.h > 0 ? r.h : 0);
+    if (!cf_chat__lay_out(app, r.w)) {
+        return;
+    }
+    const cf_chat_layout *l = &s->layout;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    pen count = {app, NULL, r, l->start[n]};
+    draw_live(&count);
+    s->n_lines = count.line;
+    size_t last_top = s->n_lines > s->height ? s->n_lines - s->height : 0;
+    if (s->follows || s->top > last_top) {
+        s->top = last_top;
+    }
+    size_t i = turn_at(l, s->top);
+    for (; i < n && l->start[i] < s->top + s->height; i++) {
+        pen draw = {app, g, r, l->start[i]};
+        draw_turn(&draw, path[i], i);
+    }
+    if (i == n) {
+        pen draw = {app, g, r, l->start[n]};
+        draw_live(&draw);
+    }
+}
