@@ -73,6 +73,8 @@ MAIN_SRC      := tui/main.c
 # Text files that become constant byte arrays in the program.
 EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
+# The model in the program; a tree without the file builds one without it.
+BUNDLED         := $(wildcard core/bundled/confab-tiny.gguf)
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 gen = $(patsubst %,$(B)/gen/%.o,$(1))
@@ -121,6 +123,13 @@ $(B)/gen/%.c: %
 
 $(B)/gen/%.o: $(B)/gen/%.c
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(B)/core/bundled/bundled.o: $(BUNDLED) $(B)/.bundled
+$(B)/core/bundled/bundled.o: OPT = $(if $(BUNDLED),-DCF_BUNDLED_FILE='"$(BUNDLED)"')
+# Changes when the file comes or goes.
+$(B)/.bundled: FORCE
+	@mkdir -p $(@D)
+	@echo '$(BUNDLED)' | cmp -s - $@ || echo '$(BUNDLED)' > $@
 
 # A changed flag rebuilds everything.
 $(B)/.flags: FORCE

@@ -54,7 +54,10 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
 {
     const cf_opt all[] = {
         {"--model", 'm', CF_OPT_STR, &cli->model, "MODEL",
-         "a .gguf file, a server's http(s) address, or script:FILE", NULL},
+         "a .gguf file, a server's http(s) address, script:FILE, or "
+         "\"bundled\" "
+         "(default)",
+         NULL},
         {"--template", 't', CF_OPT_STR, &cli->template_, "FILE|NAME",
          "chat template to use instead of the model's", NULL},
         {"--db", 0, CF_OPT_STR, &cli->db, "FILE", "history database", NULL},

@@ -32,7 +32,7 @@ typedef struct cf_cli_command cf_cli_command;
 /* Options that every command understands. */
 typedef struct cf_cli {
     const cf_cli_command *command;
-    const char *model;     /* -m; NULL: not given */
+    const char *model;     /* -m; NULL: not given, the bundled model */
     const char *template_; /* -t; file or name */
     const char *db;
     uint32_t n_threads, n_ctx;
@@ -76,10 +76,19 @@ int cf_cli_usage(const cf_cli *cli, const char *message);
  * of memory or space, with its message. */
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
 
-/* Opens the .gguf file that -m names, with the common options (open_engine.c).
- * CF_EINVAL when none was given, or something that is no file. */
+/* Opens the .gguf file that -m names, or the bundled model when it names none
+ * or says "bundled", with the common options (open_engine.c).  CF_EINVAL when
+ * there is none, or what is named is no file. */
 CF_MUST_USE cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
                                          bool vocab_only, cf_error *err);
+
+/* Is it the bundled model that the above opens?  False in a build without
+ * one. */
+bool cf_cli_is_bundled(const cf_cli *cli);
+
+/* For commands that work without a model too: this time one is needed, so -m
+ * bundled is meant where no -m was given and there is one. */
+void cf_cli_want_model(cf_cli *cli);
 
 /* Set by SIGINT and SIGTERM while a command that asked for it runs. */
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */

@@ -103,7 +103,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                         cf_error *err)
 {
     cf_buf problems = CF_BUF_INIT;
-    CF_TRY(cli->model != NULL
+    CF_TRY(cli->model != NULL || cf_cli_is_bundled(cli)
                ? cf_cli_open_backend(&w->opened, cli, NULL, err)
                : cf_cli_open_without_model(&w->opened, cli, err));
     if (o->tools != NULL) {

@@ -438,6 +438,9 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
         return cf_cli_usage(cli, "give one of --schema, --tools, --regex, "
                                  "--grammar, --choice and --batch");
     }
+    if (k.is_bench) {
+        cf_cli_want_model(cli);
+    }
     if (k.is_bench && (k.batch == NULL || cli->model == NULL)) {
         return cf_cli_usage(cli, "--bench needs --batch and --model");
     }

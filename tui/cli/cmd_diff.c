@@ -405,6 +405,11 @@ static int run(diff_job *job, int n, char **paths)
     return status == CF_EXIT_OK && job->n_differ > 0 ? CF_EXIT_FINDING : status;
 }
 
+static bool names_model(const char *name)
+{
+    return name != NULL && strcmp(name, "model") == 0;
+}
+
 int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
 {
     diff_job job = {.cli = cli};
@@ -434,6 +439,10 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
     int done = cf_cli_options(cli, own, argc, argv, &n_rest);
     if (done >= 0) {
         return done;
+    }
+    if (names_model(job.name_a) || names_model(job.name_b) ||
+        (job.level_name != NULL && strcmp(job.level_name, "tokens") == 0)) {
+        cf_cli_want_model(cli);
     }
     const char *wrong = check(&job, n_rest);
     if (wrong == NULL && !choose_style(&job)) {

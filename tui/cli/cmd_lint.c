@@ -26,7 +26,8 @@ typedef struct subject {
 static bool is_model(const char *name)
 {
     size_t n = strlen(name);
-    return n > 5 && strcmp(name + n - 5, ".gguf") == 0;
+    return strcmp(name, "bundled") == 0 ||
+           (n > 5 && strcmp(name + n - 5, ".gguf") == 0);
 }
 
 static cf_status open_subject(subject *s, const char *name, cf_error *err)
@@ -34,8 +35,8 @@ static cf_status open_subject(subject *s, const char *name, cf_error *err)
     cf_str builtin = cf_template_builtin(name);
     s->name = name;
     if (is_model(name)) {
-        const cf_engine_options opts = {.vocab_only = true};
-        CF_TRY(cf_engine_open(&s->engine, name, &opts, err));
+        cf_cli cli = {.model = name};
+        CF_TRY(cf_cli_open_engine(&s->engine, &cli, true, err));
         cf_str own = cf_engine_chat_template(s->engine, NULL);
         if (own.n == 0) {
             return cf_fail(err, CF_ENOTFOUND, "%s: has no chat template", name);

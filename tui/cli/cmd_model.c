@@ -262,7 +262,8 @@ static void text_info(model_view *v)
     char size[24];
     char hash[65];
     cf_engine_hash(v->engine, hash);
-    row(v, "file", "%.300s", i->path);
+    row(v, "file", "%.300s",
+        i->path[0] != '\0' ? i->path : "in the program (bundled)");
     row(v, "name", "%.300s", i->name);
     row(v, "architecture", "%.100s", i->arch);
     row(v, "file size", "%s (%" PRIu64 " bytes)",

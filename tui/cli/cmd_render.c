@@ -393,6 +393,10 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     if (n_rest > 1) {
         return cf_cli_usage(cli, "one context at a time");
     }
+    /* Only then: a model lends its bos_token to any template. */
+    if (job.ids || (cli->template_ == NULL && job.batch == NULL)) {
+        cf_cli_want_model(cli);
+    }
     cf_arena_init(&job.arena, 0);
     int status = run_job(&job, n_rest == 1 ? argv[0] : NULL);
     if (job.bench_n != 0) {

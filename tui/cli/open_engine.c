@@ -1,19 +1,65 @@
 /*
- * open_engine.c - the model that -m names.
+ * open_engine.c - the model that -m names, or the bundled one.
  */
 #include <string.h>
 
+#include "core/api/bundled.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/progress.h"
+
+bool cf_cli_is_bundled(const cf_cli *cli)
+{
+    const void *bytes;
+    size_t n;
+    return (cli->model == NULL || strcmp(cli->model, "bundled") == 0) &&
+           cf_bundled_model(&bytes, &n);
+}
+
+void cf_cli_want_model(cf_cli *cli)
+{
+    if (cf_cli_is_bundled(cli)) {
+        cli->model = "bundled";
+    }
+}
+
+static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
+                              cf_error *err)
+{
+    const void *bytes;
+    size_t n;
+    if (!cf_bundled_model(&bytes, &n)) {
+        return cf_fail(err, CF_EINVAL,
+                       "no model was given: -m FILE.gguf (no model comes "
+                       "with this build)");
+    }
+    cf_status st = cf_engine_open_memory(out, bytes, n, opts, err);
+    return st != CF_OK ? cf_fail_in(err, st, "the bundled model") : CF_OK;
+}
+
+/* What is no model file, and what to do then; the engine's own words come
+ * after the file's name. */
+static cf_status explain(cf_status st, const char *path, cf_error *err)
+{
+    /* Errors of the system name the file already. */
+    return st == CF_EFORMAT || st == CF_EUNSUPPORTED ? cf_fail_in(err, st, path)
+                                                     : st;
+}
 
 cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
                              bool vocab_only, cf_error *err)
 {
     const char *path = cli->model;
-    if (path == NULL || path[0] == '\0') {
-        return cf_fail(err, CF_EINVAL,
-                       "no model was given: -m FILE.gguf (no model comes "
-                       "with this build)");
+    const cf_engine_options opts = {
+        .n_threads = cli->n_threads,
+        .is_exact = cli->is_exact,
+        .vocab_only = vocab_only,
+        .kernel_set = cli->kernel_set,
+    };
+    if (path == NULL || strcmp(path, "bundled") == 0) {
+        return open_bundled(out, &opts, err);
+    }
+    if (path[0] == '\0') {
+        return cf_fail(err, CF_EINVAL, "--model: the name is empty");
     }
     if (strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ||
         strncmp(path, "script:", 7) == 0) {
@@ -22,18 +68,10 @@ cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
                        "needs one",
                        path);
     }
-    const cf_engine_options opts = {
-        .n_threads = cli->n_threads,
-        .is_exact = cli->is_exact,
-        .vocab_only = vocab_only,
-        .kernel_set = cli->kernel_set,
-    };
     cf_progress progress;
     cf_progress_start(&progress, "loading the model");
     cf_progress_show(&progress, 0, 0);
     cf_status st = cf_engine_open(out, path, &opts, err);
     cf_progress_end(&progress);
-    /* Errors of the system name the file already. */
-    return st == CF_EFORMAT || st == CF_EUNSUPPORTED ? cf_fail_in(err, st, path)
-                                                     : st;
+    return st != CF_OK ? explain(st, path, err) : CF_OK;
 }

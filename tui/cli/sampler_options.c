@@ -98,14 +98,16 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
                        "--greedy takes no --temperature, --top-k, --top-p or "
                        "--min-p");
     }
-    if (!o->is_greedy) {
+    /* The bundled model is small: it says what it knows at temperature 0. */
+    bool is_greedy = o->is_greedy || (!is_chosen && cf_cli_is_bundled(cli));
+    if (!is_greedy) {
         s.temperature = o->has_temperature ? s.temperature : 0.8f;
         s.top_k = o->has_top_k || is_chosen ? s.top_k : 40;
         s.top_p = o->has_top_p || is_chosen ? s.top_p : 0.95f;
         s.min_p = o->has_min_p || is_chosen ? s.min_p : 0.05f;
     }
     s.seed = cli->seed;
-    if (!cli->has_seed && !o->is_greedy) {
+    if (!cli->has_seed && !is_greedy) {
         uint32_t fresh; /* short enough to be typed again */
         cf_os_entropy(&fresh, sizeof fresh);
         s.seed = fresh;
