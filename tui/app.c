@@ -26,7 +26,14 @@ void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
         app->notice.text[0] = '\0';
     }
     app->notice.style = style;
+    app->notice.while_busy = false;
     app->is_dirty = true;
+}
+
+void cf_app_say_while_busy(cf_app *app, const char *text)
+{
+    cf_app_say(app, CF_STYLE_DIM, "%s", text);
+    app->notice.while_busy = true;
 }
 
 void cf_app_error(cf_app *app, const cf_error *err)
@@ -265,6 +272,25 @@ static void on_paste(cf_app *app, cf_str text)
     }
 }
 
+static void poll_bench(cf_app *app)
+{
+    cf_error err;
+    if (app->bench == NULL) {
+        return;
+    }
+    if (cf_bench_poll(app->bench, &err)) {
+        app->is_dirty = true;
+        if (err.code != CF_OK) {
+            cf_app_error(app, &err);
+        }
+    }
+    if (app->notice.while_busy && !cf_bench_is_busy(app->bench)) {
+        app->notice.text[0] = '\0';
+        app->notice.while_busy = false;
+        app->is_dirty = true;
+    }
+}
+
 void cf_app_event(cf_app *app, const cf_event *event)
 {
     switch (event->kind) {
@@ -292,13 +318,7 @@ void cf_app_event(cf_app *app, const cf_event *event)
     case CF_EVENT_NONE:
         break;
     }
-    cf_error err;
-    if (app->bench != NULL && cf_bench_poll(app->bench, &err)) {
-        app->is_dirty = true;
-        if (err.code != CF_OK) {
-            cf_app_error(app, &err);
-        }
-    }
+    poll_bench(app);
 }
 
 bool cf_app_step(cf_app *app)

@@ -95,6 +95,7 @@ extern const cf_command cf_global_commands[];
 typedef struct cf_notice {
     char text[CF_ERROR_TEXT_MAX];
     cf_style style;
+    bool while_busy; /* and no longer than the job that runs */
 } cf_notice;
 
 struct cf_app {
@@ -153,6 +154,9 @@ void cf_app_command(cf_app *app, const char *line);
 void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
     CF_PRINTF(3, 4);
 void cf_app_error(cf_app *app, const cf_error *err);
+
+/* The same, but gone as soon as the job that runs has ended. */
+void cf_app_say_while_busy(cf_app *app, const char *text);
 
 /* Whether the layout is narrow: one pane at a time. */
 bool cf_app_is_narrow(const cf_app *app);

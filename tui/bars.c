@@ -36,14 +36,67 @@ static void draw_views(const cf_app *app, cf_grid *g)
     }
 }
 
-/* "i write  Enter send": the keys of the view's most useful commands. */
+/* One "KEYS NAME" of the line of keys; false when it does not fit. */
+static bool put_key(cf_grid *g, int *x, const char *keys, const char *name)
+{
+    int y = g->h - 2;
+    if (*x + (int)(strlen(keys) + 1 + strlen(name) + 2) > g->w) {
+        return false;
+    }
+    *x += cf_grid_puts(g, *x, y, g->w - *x, keys, CF_STYLE_KEY);
+    *x += 1 + cf_grid_puts(g, *x + 1, y, g->w - *x, name, CF_STYLE_DIM);
+    *x += 2;
+    return true;
+}
+
+/* What the keys of a text do, while one is written. */
+static void draw_writing_keys(const cf_app *app, cf_grid *g)
+{
+    static const char *const message[][2] = {
+        {"<Enter>", "send"},    {"^J", "newline"}, {"^G", "editor"},
+        {"<Esc>", "leave"},     {"^U", "empty"},   {"^_", "undo"},
+        {"<Up>", "said before"}};
+    static const char *const line[][2] = {{"<Enter>", "run"},
+                                          {"<Tab>", "complete"},
+                                          {"<Up>", "line before"},
+                                          {"<Esc>", "leave"},
+                                          {"^U", "empty"}};
+    bool is_message =
+        app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
+    bool is_search = app->mode == CF_MODE_SEARCH;
+    int x = 1;
+    size_t n = is_message ? sizeof message / sizeof message[0]
+                          : sizeof line / sizeof line[0];
+    for (size_t i = 0; i < n; i++) {
+        const char *const *key = is_message ? message[i] : line[i];
+        const char *name = key[1];
+        if (is_message && i < 2 && !app->config.enter_sends) {
+            static const char *const other[2][2] = {{"<Enter>", "newline"},
+                                                    {"^S", "send"}};
+            key = other[i];
+            name = key[1];
+        }
+        if (is_search && i == 1) {
+            continue; /* nothing to complete */
+        }
+        if (!put_key(g, &x, key[0], is_search && i == 0 ? "find" : name)) {
+            return;
+        }
+    }
+}
+
+/* "i write  r retry": the keys of the view's most useful commands. */
 static void draw_keys(const cf_app *app, cf_grid *g)
 {
     const cf_view_ops *view = cf_views[cf_app_view(app)];
-    int x = 1, y = g->h - 2;
+    int x = 1;
     if (app->mode == CF_MODE_COMMAND && app->notice.text[0] != '\0') {
-        cf_grid_puts(g, 0, y, g->w, app->notice.text, app->notice.style);
+        cf_grid_puts(g, 0, g->h - 2, g->w, app->notice.text, app->notice.style);
         return; /* what would complete the line */
+    }
+    if (app->mode != CF_MODE_NORMAL) {
+        draw_writing_keys(app, g);
+        return;
     }
     char names[256];
     snprintf(names, sizeof names, "%s", view->footer);
@@ -52,12 +105,8 @@ static void draw_keys(const cf_app *app, cf_grid *g)
          name = strtok_r(NULL, " ", &rest)) {
         cf_buf keys = CF_BUF_INIT;
         cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), name, &keys);
-        int need = (int)keys.n + 1 + (int)strlen(name) + 2;
-        if (keys.n != 0 && x + need <= g->w) {
-            x += cf_grid_puts(g, x, y, g->w - x, cf_buf_cstr(&keys),
-                              CF_STYLE_KEY);
-            x += 1 + cf_grid_puts(g, x + 1, y, g->w - x, name, CF_STYLE_DIM);
-            x += 2;
+        if (keys.n != 0) {
+            put_key(g, &x, cf_buf_cstr(&keys), name);
         }
         cf_buf_deinit(&keys);
     }

@@ -208,6 +208,17 @@ static void on_prefill(void *ud, size_t done, size_t total)
     cf_chat__emit(d->run, &ev);
 }
 
+/* Says how much there is to compute, before the first batch of it is done. */
+static void announce_prefill(decode *d)
+{
+    size_t n_have, common = 0, n = n_ids(d);
+    const cf_token *have = cf_session_tokens(d->c->session, &n_have);
+    while (common < n && common < n_have && have[common] == ids_of(d)[common]) {
+        common++;
+    }
+    on_prefill(d, 0, common == n ? 1 : n - common);
+}
+
 /* One token that the reply already has, or its text as it was given: through
  * the reply without events. */
 static cf_status add_quietly(decode *d, cf_str text, cf_error *err)
@@ -292,6 +303,7 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
     find_divergence(d->c, d->run, &prompt, &list, ids_of(d), n_ids(d));
     cf_run run = {
         .cancel = d->run->request->cancel, .progress = on_prefill, .ud = d};
+    announce_prefill(d);
     t = cf_os_monotonic_us();
     st = cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run, &out->sync,
                          err);

@@ -89,6 +89,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
     if (key == CF_KEY_ESC) {
         if (cf_bench_is_busy(app->bench)) {
             cf_bench_stop(app->bench);
+            cf_app_say_while_busy(app, "stopping");
         }
         if (!cf_uuid_is_nil(s->edits)) { /* leaves the edit, keeps nothing */
             s->edits = (cf_uuid){{0}};

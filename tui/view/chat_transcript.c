@@ -223,6 +223,28 @@ static void blank_line(pen *p)
     p->line++;
 }
 
+/* " prefill 512 of 2048 tok  118 t/s  GEN ", " 24 tok  21.4 t/s  GEN " */
+static void live_figures(char *out, size_t cap, const cf_live *l)
+{
+    uint64_t now = cf_os_monotonic_us();
+    if (l->first_us == 0 && l->n_total == 0) {
+        snprintf(out, cap, " waiting  GEN ");
+    } else if (l->first_us == 0) {
+        char rate[32] = "";
+        if (l->n_done > 0 && now > l->start_us) {
+            snprintf(rate, sizeof rate, "  %.0f t/s",
+                     (double)l->n_done * 1e6 / (double)(now - l->start_us));
+        }
+        snprintf(out, cap, " prefill %llu of %llu tok%s  GEN ",
+                 (unsigned long long)l->n_done, (unsigned long long)l->n_total,
+                 rate);
+    } else {
+        double seconds = (double)(now - l->first_us) * 1e-6;
+        snprintf(out, cap, " %zu tok  %.1f t/s  GEN ", l->n_tokens,
+                 seconds > 0.05 ? (double)l->n_tokens / seconds : 0);
+    }
+}
+
 static void draw_live(pen *p)
 {
     cf_chat *s = cf_chat__state(p->app);
@@ -237,18 +259,7 @@ static void draw_live(pen *p)
         cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, " assistant ",
                      CF_STYLE_ASSISTANT);
         char text[96];
-        double seconds =
-            l->first_us != 0
-                ? (double)(cf_os_monotonic_us() - l->first_us) * 1e-6
-                : 0;
-        if (l->first_us == 0 && l->n_total > 0) {
-            snprintf(text, sizeof text, " prefill %llu of %llu tok  GEN ",
-                     (unsigned long long)l->n_done,
-                     (unsigned long long)l->n_total);
-        } else {
-            snprintf(text, sizeof text, " %zu tok  %.1f t/s  GEN ", l->n_tokens,
-                     seconds > 0.05 ? (double)l->n_tokens / seconds : 0);
-        }
+        live_figures(text, sizeof text, l);
         int w = (int)strlen(text);
         if (w + 16 < p->r.w) {
             cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, text,
@@ -335,6 +346,24 @@ static size_t turn_at(const cf_chat_layout *l, size_t line)
     return low;
 }
 
+/* What an empty conversation says, as wide as there is room. */
+static void draw_tips(cf_grid *g, cf_rect r)
+{
+    const cf_str text = cf_str_from(
+        "Write a message: i, then Enter.\n\n"
+        "2 shows the prompt as the model sees it, 6 what was said before, "
+        "? every key.");
+    cf_wrapped lines = {0};
+    if (r.w < 2 || cf_wrapped_update(&lines, text, r.w, NULL) != CF_OK) {
+        return;
+    }
+    for (size_t i = 0; i < lines.n && (int)i < r.h; i++) {
+        cf_str line = cf_str_make(text.p + lines.v[i].off, lines.v[i].len);
+        cf_grid_put(g, r.x, r.y + (int)i, r.w, line, CF_STYLE_DIM);
+    }
+    cf_wrapped_deinit(&lines);
+}
+
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
@@ -344,12 +373,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
         s->cursor = n > 0 ? n - 1 : 0;
     }
     if (n == 0 && !cf_bench_live(app->bench)->is_on) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
-                     "Write a message: i, then Enter.", CF_STYLE_DIM);
-        cf_grid_puts(g, r.x + 2, r.y + 3, r.w - 4,
-                     "2 shows the prompt as the model sees it, 6 what was "
-                     "said before, ? every key.",
-                     CF_STYLE_DIM);
+        draw_tips(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
         return;
     }
     s->width = r.w;

@@ -190,7 +190,7 @@ static void cmd_stop(cf_app *app, const char *arg)
     (void)arg;
     if (cf_bench_is_busy(app->bench)) {
         cf_bench_stop(app->bench);
-        cf_app_say(app, CF_STYLE_DIM, "stopping");
+        cf_app_say_while_busy(app, "stopping");
     }
 }
 
