@@ -68,6 +68,9 @@ void cf_bench_free(cf_bench *bench)
     if (bench == NULL) {
         return;
     }
+    if (bench->task_is_on) {
+        cf_bench_end_task(bench, bench->task.ud);
+    }
     cf_worker_free(bench->worker, cf_bench__free_news);
     if (bench->job_is_on) {
         cf_bench__end_job(bench);

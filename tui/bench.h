@@ -155,6 +155,40 @@ CF_MUST_USE cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply,
 
 void cf_bench_stop(cf_bench *bench);
 
+/* ---- other work ---------------------------------------------------------- */
+
+/*
+ * Long work on the worker's thread that makes no turn: comparing, scoring.
+ * While it runs nothing can be sent; the conversation itself may change, so a
+ * task works on copies.
+ */
+typedef struct cf_bench_task {
+    const char *name; /* "comparing"; constant */
+    /* On the worker's thread. */
+    cf_status (*run)(void *ud, cf_bench *bench, cf_error *err);
+    /* On the interface thread: what run() told, in order, then the end, once.
+     * An item is the task's from then on. */
+    void (*take)(void *ud, void *item);
+    void (*end)(void *ud, cf_status status, const cf_error *err);
+    void (*free_item)(void *item);
+    void *ud;
+} cf_bench_task;
+
+/* CF_EBUSY while a reply is written or another task runs. */
+CF_MUST_USE cf_status cf_bench_start_task(cf_bench *bench,
+                                          const cf_bench_task *task,
+                                          cf_error *err);
+
+/* From run(): hands an item over, waiting while the queue is full. */
+void cf_bench_tell(cf_bench *bench, void *item);
+cf_cancel *cf_bench_cancel_flag(cf_bench *bench);
+
+/* The name of the task that runs; NULL: none. */
+const char *cf_bench_task_name(const cf_bench *bench);
+
+/* Stops the task with this `ud`, if it runs, and waits for its end(). */
+void cf_bench_end_task(cf_bench *bench, const void *ud);
+
 /* ---- the prompt ---------------------------------------------------------- */
 
 /* The prompt of the path and a draft, as it would be sent now; NULL when it

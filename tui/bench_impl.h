@@ -17,6 +17,9 @@ typedef struct cf_bench_news {
     cf_reply_token token;
     uint64_t n_done, n_total;
     bool is_end;
+    bool is_task; /* of a task: its item, or its end */
+    void *item;
+    void (*free_item)(void *item);
     cf_status status;
     cf_error err;
 } cf_bench_news;
@@ -54,6 +57,9 @@ struct cf_bench {
     size_t n_replies, cap_replies;
     cf_bench_job job;
     bool job_is_on;
+    cf_bench_task task;
+    cf_bench_news *task_end; /* made before it starts, posted by it */
+    bool task_is_on;
 
     const char *first_name; /* the template it began with; borrowed */
     cf_str first_source;
@@ -80,6 +86,12 @@ cf_reply *cf_bench__reply_of(cf_bench *bench, cf_uuid turn, bool make);
 void cf_bench__reply_clear(cf_reply *reply);
 
 void cf_bench__free_news(void *news);
+
+/* CF_EBUSY while something runs on the worker. */
+CF_MUST_USE cf_status cf_bench__need_idle(const cf_bench *bench, cf_error *err);
+
+/* News of a task; after its end the worker is free again. */
+void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);
 void cf_bench__end_job(cf_bench *bench);
 
 /* Template variables and options of the next turn. */

@@ -21,6 +21,9 @@ void cf_bench__free_news(void *news)
     cf_free(n->token.draw);
     cf_free(n->token.top);
     cf_free(n->text);
+    if (n->item != NULL) {
+        n->free_item(n->item);
+    }
     cf_free(n);
 }
 
@@ -270,9 +273,7 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
 
 static cf_status begin(cf_bench *b, cf_error *err)
 {
-    if (b->job_is_on) {
-        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
-    }
+    CF_TRY(cf_bench__need_idle(b, err));
     b->job = (cf_bench_job){.fork_token = -1};
     return CF_OK;
 }
@@ -485,7 +486,12 @@ bool cf_bench_poll(cf_bench *bench, cf_error *err)
     for (cf_bench_news *n = cf_worker_take(bench->worker); n != NULL;
          n = cf_worker_take(bench->worker)) {
         has_changed = true;
-        if (!n->is_end) {
+        if (n->is_task) {
+            cf_bench__take_task_news(bench, n);
+            if (n->is_end && n->status != CF_OK && n->status != CF_ECANCELLED) {
+                *err = n->err;
+            }
+        } else if (!n->is_end) {
             take_news(bench, n);
         } else {
             bool is_told = n->status != CF_OK && n->status != CF_ECANCELLED;
@@ -509,7 +515,7 @@ bool cf_bench_poll(cf_bench *bench, cf_error *err)
 void cf_bench_settle(cf_bench *bench, cf_error *err)
 {
     cf_error first = {0};
-    while (bench->job_is_on) {
+    while (bench->job_is_on || bench->task_is_on) {
         cf_worker_wait(bench->worker);
         cf_bench_poll(bench, err);
         if (err->code != CF_OK && first.code == CF_OK) {

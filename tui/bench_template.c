@@ -40,9 +40,7 @@ static void use(cf_bench *b, const cf_template *tpl, cf_str source)
 cf_status cf_bench_set_template(cf_bench *bench, const char *name,
                                 cf_str source, cf_error *err)
 {
-    if (bench->job_is_on) {
-        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
-    }
+    CF_TRY(cf_bench__need_idle(bench, err));
     if (!cf_bench_info(bench).shows_prompt) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "this engine renders its prompt by itself");

@@ -89,6 +89,20 @@ CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
                                       size_t n, const cf_run *run,
                                       cf_sync_result *out, cf_error *err);
 
+/*
+ * How likely each of ids[first..n) is after all tokens before it: log_p[i] is
+ * the natural logarithm for ids[first + i].  Makes the timeline ids[0..n), and
+ * keeps what it can of a prefix before `first` that is cached, so that several
+ * texts after one prefix cost that prefix once.
+ *
+ * CF_EINVAL for first = 0: nothing foretells the first token.  Otherwise as
+ * cf_session_sync(); after a failure log_p is not complete.
+ */
+CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,
+                                       size_t n, size_t first,
+                                       cf_cancel *cancel, float *log_p,
+                                       cf_error *err);
+
 /* Appends one token and computes its logits; errors as sync, all of them
  * leaving the timeline as it was.  run may be NULL. */
 CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id,

@@ -9,8 +9,6 @@
  *   2. An end token and a token that completed a stop string are drawn, but
  *      not put into the cache.
  */
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -633,37 +631,6 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 
 /* ---- scoring ------------------------------------------------------------- */
 
-typedef struct scoring {
-    const cf_token_list *list;
-    size_t first; /* index of the first token that is scored */
-    size_t n_vocab;
-    cf_score *out;
-} scoring;
-
-/* log softmax(logits)[id], summed in double. */
-static float log_p(const float *logits, size_t n, cf_token id)
-{
-    float top = -FLT_MAX;
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        top = logits[i] > top ? logits[i] : top;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sum += exp((double)logits[i] - (double)top);
-    }
-    return (float)((double)logits[id] - (double)top - log(sum));
-}
-
-static void on_logits(void *ud, uint32_t pos, const float *logits)
-{
-    const scoring *s = ud;
-    size_t next = (size_t)pos + 1;
-    if (next >= s->first && next < s->list->n) {
-        s->out->log_p[next - s->first] =
-            log_p(logits, s->n_vocab, s->list->v[next].id);
-    }
-}
-
 static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
                              cf_str text, cf_arena *arena, cf_token_list *list,
                              cf_error *err)
@@ -682,26 +649,21 @@ static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
     return st;
 }
 
-static cf_status run_score(core_backend *c, scoring *s, cf_cancel *cancel,
+static cf_status run_score(const core_backend *c, const cf_token_list *list,
+                           size_t first, float *log_p, cf_cancel *cancel,
                            cf_arena *arena, cf_error *err)
 {
-    cf_token *ids = cf_arena_calloc(arena, s->list->n + 1, sizeof *ids);
+    cf_token *ids = cf_arena_calloc(arena, list->n + 1, sizeof *ids);
     if (ids == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for token ids");
     }
-    for (size_t i = 0; i < s->list->n; i++) {
-        ids[i] = s->list->v[i].id;
+    for (size_t i = 0; i < list->n; i++) {
+        ids[i] = list->v[i].id;
     }
     cf_session *fork;
     CF_TRY(cf_session_fork(&fork, c->session, err));
-    size_t n_cached;
-    cf_session_tokens(fork, &n_cached);
-    if (n_cached > s->first - 1) {
-        cf_session_rewind(fork, s->first - 1);
-    }
-    const cf_run run = {.cancel = cancel, .logits = on_logits, .ud = s};
-    cf_sync_result unused;
-    cf_status st = cf_session_sync(fork, ids, s->list->n, &run, &unused, err);
+    cf_status st =
+        cf_session_score(fork, ids, list->n, first, cancel, log_p, err);
     cf_session_free(fork);
     return st;
 }
@@ -731,8 +693,7 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text,
     if (result.log_p == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for the scores");
     }
-    scoring s = {&list, first, cf_tokenizer_n_vocab(tok), &result};
-    CF_TRY(run_score(c, &s, cancel, arena, err));
+    CF_TRY(run_score(c, &list, first, result.log_p, cancel, arena, err));
     for (size_t i = 0; i < result.n; i++) {
         result.sum += (double)result.log_p[i];
     }

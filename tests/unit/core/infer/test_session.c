@@ -2,6 +2,8 @@
  * test_session.c - a timeline: limits, errors, cancelling, what is reported,
  * and that a step allocates nothing.
  */
+#include <math.h>
+
 #include "core/api/session.h"
 #include "core/infer/plan.h"
 #include "tests/support/fault.h"
@@ -365,6 +367,61 @@ static void test_engine__unsupported(void **state)
     cf_tiny_free(p);
 }
 
+/* ---- scoring ------------------------------------------------------------- */
+
+/* The softmax of the logits after each prefix, worked out one by one. */
+static double slow_log_p(size_t n_before, cf_token next)
+{
+    cf_session *s = new_session(16, 0);
+    cf_error err;
+    double sum = 0;
+    T_OK(cf_session_sync(s, ids, n_before, NULL, NULL, &err), err);
+    const float *logits = cf_session_logits(s);
+    for (size_t i = 0; i < N_VOCAB; i++) {
+        sum += exp((double)logits[i]);
+    }
+    double p = (double)logits[next] - log(sum);
+    cf_session_free(s);
+    return p;
+}
+
+static void test_session__score_is_the_softmax(void **state)
+{
+    (void)state;
+    cf_session *s = new_session(16, 4);
+    cf_error err;
+    float log_p[12];
+    T_OK(cf_session_sync(s, ids, 12, NULL, NULL, &err), err);
+    /* On an empty timeline, on one that has it all, and from elsewhere. */
+    for (size_t first = 1; first < 12; first += 5) {
+        T_OK(cf_session_score(s, ids, 12, first, NULL, log_p, &err), err);
+        assert_int_equal(length(s), 12);
+        for (size_t i = first; i < 12; i++) {
+            assert_true(fabs((double)log_p[i - first] - slow_log_p(i, ids[i])) <
+                        1e-4);
+        }
+    }
+    cf_session_free(s);
+}
+
+static void test_session__score_refuses(void **state)
+{
+    (void)state;
+    cf_session *s = new_session(8, 0);
+    cf_error err;
+    float log_p[12];
+    cf_cancel cancel;
+    atomic_init(&cancel, true);
+    T_FAILS(cf_session_score(s, ids, 4, 0, NULL, log_p, &err), CF_EINVAL);
+    T_OK(cf_session_score(s, ids, 4, 4, NULL, log_p, &err), err);
+    assert_int_equal(length(s), 0);
+    T_FAILS(cf_session_score(s, ids, 12, 3, NULL, log_p, &err), CF_ELIMIT);
+    T_FAILS(cf_session_score(s, ids, 4, 1, &cancel, log_p, &err),
+            CF_ECANCELLED);
+    T_OK(cf_session_score(s, ids, 4, 1, NULL, log_p, &err), err);
+    cf_session_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +435,8 @@ int main(void)
         cmocka_unit_test(test_engine__refuses_huge_context),
         cmocka_unit_test(test_engine__info),
         cmocka_unit_test(test_engine__unsupported),
+        cmocka_unit_test(test_session__score_is_the_softmax),
+        cmocka_unit_test(test_session__score_refuses),
     };
     return cmocka_run_group_tests(tests, open_engine, close_engine);
 }
