@@ -11,6 +11,7 @@
 #include "core/base/os.h"
 #include "tui/bars.h"
 #include "tui/bench.h"
+#include "tui/complete.h"
 
 enum { NARROW = 100, MIN_W = 60, MIN_H = 16, FRAME_US = 33000 };
 
@@ -39,6 +40,13 @@ void cf_app_say_while_busy(cf_app *app, const char *text)
 void cf_app_error(cf_app *app, const cf_error *err)
 {
     cf_app_say(app, CF_STYLE_ERROR, "%s", err->text);
+}
+
+cf_config *cf_app_config(cf_app *app)
+{
+    app->config.reply =
+        app->bench != NULL ? cf_bench_settings(app->bench) : NULL;
+    return &app->config;
 }
 
 /* ---- views --------------------------------------------------------------- */
@@ -183,7 +191,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         return;
     }
     if (key == CF_KEY_TAB && is_command) {
-        cf_bars_complete(app);
+        cf_complete(app);
         return;
     }
     cf_edit_key(line, key, app->grid.w);

@@ -114,7 +114,8 @@ struct cf_app {
     cf_notice notice;
     cf_buf log; /* lines for the log view */
     bool is_maximized;
-    bool wants_quit; /* ^C was pressed once while idle */
+    bool lists_settings; /* the help shows settings alone */
+    bool wants_quit;     /* ^C was pressed once while idle */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
 
@@ -139,6 +140,9 @@ void cf_app_draw(cf_app *app);
 
 /* Lets the views do a piece of their long work; true while there is more. */
 bool cf_app_step(cf_app *app);
+
+/* The settings, with those of the replies where there is a bench. */
+cf_config *cf_app_config(cf_app *app);
 
 cf_view_id cf_app_view(const cf_app *app);
 

@@ -9,7 +9,4 @@
 
 void cf_bars_draw(cf_app *app, cf_grid *g);
 
-/* Completes the word of the command line, or lists what would fit. */
-void cf_bars_complete(cf_app *app);
-
 #endif

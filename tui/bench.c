@@ -38,6 +38,10 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
     b->first_name = engine->template_name;
     b->first_source = engine->template_source;
     b->store = store;
+    cf_reply_settings_init(&b->settings);
+    b->settings.chat.sampling = engine->sampling;
+    b->settings.chat.has_sampling = engine->has_sampling;
+    b->settings.chat.max_tokens = engine->max_tokens;
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);
     b->vars = json_object();
@@ -100,6 +104,16 @@ void cf_bench_wake_with(cf_bench *bench, int fd)
 const cf_bench_engine *cf_bench_engine_of(const cf_bench *bench)
 {
     return &bench->engine;
+}
+
+cf_reply_settings *cf_bench_settings(cf_bench *bench)
+{
+    return &bench->settings;
+}
+
+void cf_bench_prompt_stale(cf_bench *bench)
+{
+    bench->prompt_is_fresh = false;
 }
 
 cf_backend_info cf_bench_info(const cf_bench *bench)

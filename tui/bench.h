@@ -18,6 +18,7 @@
 #include "core/api/conversation.h"
 #include "storage/store.h"
 #include "tui/prompt_model.h"
+#include "tui/reply_settings.h"
 #include "tui/worker.h"
 
 typedef struct cf_bench cf_bench;
@@ -32,7 +33,7 @@ typedef struct cf_bench_engine {
     const json_t *tools;        /* declarations; NULL: none */
     cf_tool_family family;      /* how the model writes calls */
     cf_session_options session; /* as the backend was opened with */
-    cf_sampling sampling;
+    cf_sampling sampling;       /* what replies begin with, as the next two */
     bool has_sampling;
     uint32_t max_tokens;
 } cf_bench_engine;
@@ -91,6 +92,12 @@ void cf_bench_settle(cf_bench *bench, cf_error *err);
 
 const cf_bench_engine *cf_bench_engine_of(const cf_bench *bench);
 cf_backend_info cf_bench_info(const cf_bench *bench);
+
+/* What the replies to come are asked for; changing it changes the next one.
+ * Where the prompt may depend on it, cf_bench_prompt_stale() has it made
+ * anew. */
+cf_reply_settings *cf_bench_settings(cf_bench *bench);
+void cf_bench_prompt_stale(cf_bench *bench);
 
 /* ---- the conversation ---------------------------------------------------- */
 

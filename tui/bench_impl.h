@@ -60,6 +60,7 @@ struct cf_bench {
     cf_bench_task task;
     cf_bench_news *task_end; /* made before it starts, posted by it */
     bool task_is_on;
+    cf_reply_settings settings; /* of the replies to come */
 
     const char *first_name; /* the template it began with; borrowed */
     cf_str first_source;

@@ -183,10 +183,8 @@ static void finish_stored_reply(cf_bench *b, cf_bench_job *job)
 cf_turn_options cf_bench__options(cf_bench *b)
 {
     cf_turn_options o = {.extra_context = b->vars};
-    o.chat.sampling = b->engine.sampling;
-    o.chat.has_sampling = b->engine.has_sampling;
-    o.chat.max_tokens = b->engine.max_tokens;
-    o.chat.n_top = 10;
+    o.chat = b->settings.chat;
+    o.chat.n_top = b->settings.trace ? b->settings.trace_top : 0;
     return o;
 }
 
@@ -347,7 +345,7 @@ cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply, cf_error *err)
     if (t == NULL) {
         return CF_EINVAL;
     }
-    bench->engine.sampling.seed++; /* another draw, and still repeatable */
+    bench->settings.chat.sampling.seed++; /* another draw, repeatable too */
     return start(bench, t->parent, err);
 }
 

@@ -111,17 +111,32 @@ static void cmd_previous(cf_app *app, const char *arg)
 
 static void cmd_set(cf_app *app, const char *arg)
 {
+    cf_config *c = cf_app_config(app);
     cf_error err;
+    cf_buf line = CF_BUF_INIT;
     if (arg[0] == '\0') {
+        app->lists_settings = true;
         cf_app_open_view(app, CF_VIEW_HELP);
         return;
     }
-    if (cf_config_set(&app->config, arg, "set", &err) != CF_OK) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
+    bool asks = name[strlen(name)] == arg[strlen(name)] && c->reply != NULL &&
+                cf_reply_setting_find(name, strlen(name)) < CF_REPLY_SETTINGS;
+    if (!asks && cf_config_set(c, arg, "set", &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
-    cf_theme_use(&app->config.theme);
-    cf_app_say(app, CF_STYLE_DIM, "%s", arg);
+    cf_theme_use(&c->theme);
+    if (app->bench != NULL) {
+        cf_bench_prompt_stale(app->bench);
+    }
+    if (cf_config_show(c, name, &line)) {
+        cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&line));
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "%s", arg);
+    }
+    cf_buf_deinit(&line);
 }
 
 /* A template by name or file; "model" is the one of the start. */

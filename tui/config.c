@@ -10,37 +10,31 @@
 
 #include "core/base/alloc.h"
 
-typedef enum setting_kind { BOOL, NUMBER, CHOICE } setting_kind;
+typedef enum setting_kind { BOOL, CHOICE } setting_kind;
 
 typedef struct setting {
     const char *name;
     setting_kind kind;
     size_t offset;        /* in cf_config; CHOICE is a bool */
     const char *off, *on; /* words of a CHOICE */
-    uint32_t max;         /* of a NUMBER */
     const char *help;
 } setting;
 
 #define AT(field) offsetof(cf_config, field)
 
 static const setting settings[] = {
-    {"mouse", BOOL, AT(mouse), NULL, NULL, 0,
+    {"mouse", BOOL, AT(mouse), NULL, NULL,
      "wheel scrolls; hold Shift to select text"},
-    {"a11y", BOOL, AT(a11y), NULL, NULL, 0,
+    {"a11y", BOOL, AT(a11y), NULL, NULL,
      "one pane, no lines: for screen readers"},
-    {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii", 0,
+    {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii",
      "how borders are drawn"},
-    {"enter", CHOICE, AT(enter_sends), "newline", "send", 0,
+    {"enter", CHOICE, AT(enter_sends), "newline", "send",
      "what Enter does in the composer"},
-    {"numbers", CHOICE, AT(numbers_are_counts), "views", "counts", 0,
+    {"numbers", CHOICE, AT(numbers_are_counts), "views", "counts",
      "what 1 to 7 mean"},
-    {"thinking", BOOL, AT(show_thinking), NULL, NULL, 0,
-     "show thinking unfolded"},
-    {"trace", BOOL, AT(trace), NULL, NULL, 0,
-     "keep the candidates of each token"},
-    {"trace-top", NUMBER, AT(trace_top), NULL, NULL, 64,
-     "how many candidates are kept"},
-    {"whitespace", BOOL, AT(whitespace), NULL, NULL, 0,
+    {"thinking", BOOL, AT(show_thinking), NULL, NULL, "show thinking unfolded"},
+    {"whitespace", BOOL, AT(whitespace), NULL, NULL,
      "make spaces and line ends visible"},
 };
 
@@ -50,8 +44,6 @@ void cf_config_init(cf_config *c)
 {
     memset(c, 0, sizeof *c);
     c->enter_sends = true;
-    c->trace = true;
-    c->trace_top = 10;
     cf_theme_default(&c->theme);
     for (size_t i = 0; i < N_SETTINGS; i++) {
         c->origin[i] = "default";
@@ -61,11 +53,6 @@ void cf_config_init(cf_config *c)
 static bool *bool_of(cf_config *c, const setting *s)
 {
     return (bool *)(void *)((char *)c + s->offset);
-}
-
-static uint32_t *number_of(cf_config *c, const setting *s)
-{
-    return (uint32_t *)(void *)((char *)c + s->offset);
 }
 
 static bool is_word(const char *value, const char *const *words)
@@ -83,31 +70,19 @@ static cf_status set_value(cf_config *c, const setting *s, const char *value,
 {
     static const char *const yes[] = {"on", "yes", "true", "1", NULL};
     static const char *const no[] = {"off", "no", "false", "0", NULL};
-    switch (s->kind) {
-    case BOOL:
+    if (s->kind == BOOL) {
         if (!is_word(value, yes) && !is_word(value, no)) {
-            return cf_fail(err, CF_EINVAL, "%s is on or off, not '%s'", s->name,
-                           value);
+            return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'",
+                           s->name, value);
         }
         *bool_of(c, s) = is_word(value, yes);
         return CF_OK;
-    case CHOICE:
-        if (strcmp(value, s->on) != 0 && strcmp(value, s->off) != 0) {
-            return cf_fail(err, CF_EINVAL, "%s is %s or %s, not '%s'", s->name,
-                           s->off, s->on, value);
-        }
-        *bool_of(c, s) = strcmp(value, s->on) == 0;
-        return CF_OK;
-    case NUMBER:
-        break;
     }
-    char *end;
-    unsigned long v = strtoul(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' || v > s->max) {
-        return cf_fail(err, CF_EINVAL, "%s is a number from 0 to %u, not '%s'",
-                       s->name, (unsigned)s->max, value);
+    if (strcmp(value, s->on) != 0 && strcmp(value, s->off) != 0) {
+        return cf_fail(err, CF_EINVAL, "%s is %s or %s, not '%.40s'", s->name,
+                       s->off, s->on, value);
     }
-    *number_of(c, s) = (uint32_t)v;
+    *bool_of(c, s) = strcmp(value, s->on) == 0;
     return CF_OK;
 }
 
@@ -122,43 +97,96 @@ static const setting *find_setting(const char *name, size_t n)
     return NULL;
 }
 
+/* A value of confabrc gives way to one of the command line. */
+static cf_status set_reply(cf_config *c, size_t i, const char *value,
+                           const char *origin, cf_error *err)
+{
+    if (cf_reply_settings_is_fixed(c->reply, i) && strcmp(origin, "set") != 0) {
+        cf_reply_settings checked = *c->reply;
+        return cf_reply_settings_set(&checked, i, value, origin, err);
+    }
+    return cf_reply_settings_set(c->reply, i, value, origin, err);
+}
+
 cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
                         cf_error *err)
 {
     const char *eq = strchr(text, '=');
     size_t n = eq != NULL ? (size_t)(eq - text) : strlen(text);
     const char *value = eq != NULL ? eq + 1 : "on";
+    size_t i =
+        c->reply != NULL ? cf_reply_setting_find(text, n) : CF_REPLY_SETTINGS;
+    if (i < CF_REPLY_SETTINGS) {
+        return set_reply(c, i, value, origin, err);
+    }
     const setting *s = find_setting(text, n);
     if (s == NULL && eq == NULL && strncmp(text, "no", 2) == 0) {
-        s = find_setting(text + 2, n - 2);
         value = "off";
+        i = c->reply != NULL ? cf_reply_setting_find(text + 2, n - 2)
+                             : CF_REPLY_SETTINGS;
+        if (i < CF_REPLY_SETTINGS) {
+            return set_reply(c, i, value, origin, err);
+        }
+        s = find_setting(text + 2, n - 2);
     }
     if (s == NULL) {
-        return cf_fail(err, CF_EINVAL, "no setting '%.*s'", (int)n, text);
+        return cf_fail(err, CF_EINVAL, "no setting '%.*s'; :set lists them",
+                       (int)(n < 40 ? n : 40), text);
     }
     CF_TRY(set_value(c, s, value, err));
     c->origin[s - settings] = origin;
     return CF_OK;
 }
 
-void cf_config_list(const cf_config *c, cf_buf *out)
+static void show(const cf_config *c, const setting *s, cf_buf *out)
 {
     cf_config copy = *c;
-    for (size_t i = 0; i < N_SETTINGS; i++) {
-        const setting *s = &settings[i];
-        char value[32];
-        if (s->kind == NUMBER) {
-            snprintf(value, sizeof value, "%u", (unsigned)*number_of(&copy, s));
-        } else if (s->kind == CHOICE) {
-            snprintf(value, sizeof value, "%s",
-                     *bool_of(&copy, s) ? s->on : s->off);
-        } else {
-            snprintf(value, sizeof value, "%s",
-                     *bool_of(&copy, s) ? "on" : "off");
-        }
-        cf_buf_addf(out, "%s=%s  (%s)  %s\n", s->name, value, c->origin[i],
-                    s->help);
+    bool v = *bool_of(&copy, s);
+    const char *value = s->kind == CHOICE ? (v ? s->on : s->off)
+                        : v               ? "on"
+                                          : "off";
+    cf_buf_addf(out, "%s=%s  (%s)  %s", s->name, value, c->origin[s - settings],
+                s->help);
+}
+
+void cf_config_list(const cf_config *c, cf_buf *out)
+{
+    for (size_t i = 0; c->reply != NULL && cf_reply_setting_name(i) != NULL;
+         i++) {
+        cf_reply_settings_show(c->reply, i, out);
+        cf_buf_addc(out, '\n');
     }
+    for (size_t i = 0; i < N_SETTINGS; i++) {
+        show(c, &settings[i], out);
+        cf_buf_addc(out, '\n');
+    }
+}
+
+bool cf_config_show(const cf_config *c, const char *name, cf_buf *out)
+{
+    size_t n = strlen(name);
+    size_t i =
+        c->reply != NULL ? cf_reply_setting_find(name, n) : CF_REPLY_SETTINGS;
+    const setting *s = find_setting(name, n);
+    if (i < CF_REPLY_SETTINGS) {
+        cf_reply_settings_show(c->reply, i, out);
+    } else if (s != NULL) {
+        show(c, s, out);
+    }
+    return i < CF_REPLY_SETTINGS || s != NULL;
+}
+
+const char *cf_config_name(const cf_config *c, size_t i)
+{
+    size_t n = 0;
+    if (c->reply != NULL) {
+        while (cf_reply_setting_name(n) != NULL) {
+            n++;
+        }
+    }
+    return i < n                ? cf_reply_setting_name(i)
+           : i < n + N_SETTINGS ? settings[i - n].name
+                                : NULL;
 }
 
 /* Cuts the next word off *text; NULL at the end. */

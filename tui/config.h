@@ -14,6 +14,7 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 #include "tui/keymap.h"
+#include "tui/reply_settings.h"
 #include "tui/term/theme.h"
 
 typedef struct cf_config {
@@ -23,11 +24,11 @@ typedef struct cf_config {
     bool enter_sends; /* enter=send, or newline */
     bool numbers_are_counts;
     bool show_thinking;
-    bool trace; /* keep candidates of each token */
     bool whitespace;
-    uint32_t trace_top;
     cf_theme theme;
-    const char *origin[16]; /* [setting] where its value came from */
+    cf_reply_settings *reply; /* the replies' own, set by the same names;
+                                 borrowed; NULL: there are none */
+    const char *origin[16];   /* [setting] where its value came from */
 } cf_config;
 
 void cf_config_init(cf_config *c);
@@ -38,6 +39,10 @@ CF_MUST_USE cf_status cf_config_set(cf_config *c, const char *text,
 
 /* Appends "NAME=VALUE  (origin)  meaning" lines of all settings. */
 void cf_config_list(const cf_config *c, cf_buf *out);
+/* The line of one setting, without a line end; false when there is none. */
+bool cf_config_show(const cf_config *c, const char *name, cf_buf *out);
+/* The name of setting `i`; NULL past the last. */
+const char *cf_config_name(const cf_config *c, size_t i);
 
 /*
  * Reads confabrc text; bindings go into `keymap`.  Each mistake is appended

@@ -84,8 +84,8 @@ static cf_status read_config(workbench *w, const cf_paths *paths,
     cf_status st = cf_os_read_file(&text, paths->config, 1 << 20, err);
     if (st == CF_OK) {
         cf_buf wrong = CF_BUF_INIT;
-        st = cf_config_read(&w->app.config, &w->app.keymap, text.p, text.n,
-                            find_view, &wrong, err);
+        st = cf_config_read(cf_app_config(&w->app), &w->app.keymap, text.p,
+                            text.n, find_view, &wrong, err);
         if (wrong.n != 0) {
             cf_buf_addf(problems, "%s:\n%s", paths->config,
                         cf_buf_cstr(&wrong));
@@ -96,6 +96,36 @@ static cf_status read_config(workbench *w, const cf_paths *paths,
     }
     cf_buf_deinit(&text);
     return st;
+}
+
+/* What the command line says, confabrc does not change. */
+static void fix_given(cf_reply_settings *s, const cf_cli *cli,
+                      const chat_options *o)
+{
+    const cf_sampler_options *p = &o->sampler;
+    const cf_sampling *v = &p->sampling;
+    const struct {
+        const char *name;
+        bool is_given;
+    } all[] = {
+        {"temperature", p->has_temperature || p->is_greedy},
+        {"top_k", p->has_top_k},
+        {"top_p", p->has_top_p},
+        {"min_p", p->has_min_p},
+        {"repetition_penalty", v->repetition_penalty != 0},
+        {"presence_penalty", v->presence_penalty != 0},
+        {"frequency_penalty", v->frequency_penalty != 0},
+        {"penalty_window", v->penalty_window != 0},
+        {"no_repeat_ngram", v->no_repeat_ngram != 0},
+        {"no_repeat_window", v->no_repeat_window != 0},
+        {"seed", cli->has_seed},
+        {"max_tokens", o->max_tokens != 0},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i].is_given) {
+            cf_reply_settings_fix(s, all[i].name);
+        }
+    }
 }
 
 static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
@@ -135,6 +165,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     }
     if (st == CF_OK) {
         w->app.bench = w->bench;
+        fix_given(cf_bench_settings(w->bench), cli, o);
         st = read_config(w, paths, &problems, err);
     }
     if (st == CF_OK && conversation != NULL && w->store != NULL) {

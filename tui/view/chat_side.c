@@ -47,6 +47,16 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- figures ------------------------------------------------------------- */
 
+/* What the next reply is asked for. */
+static void draw_settings(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_buf_adds(&line, "next    ");
+    cf_reply_settings_line(cf_bench_settings(app->bench), &line);
+    cf_grid_puts(g, r.x, r.y, r.w, cf_buf_cstr(&line), CF_STYLE_NORMAL);
+    cf_buf_deinit(&line);
+}
+
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
 {
     const cf_bench_engine *e = cf_bench_engine_of(app->bench);
@@ -91,8 +101,8 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
             cf_grid_puts(g, r.x, y++, r.w, "cache lost: 2 tells why",
                          CF_STYLE_WARNING);
         }
-        cf_grid_puts(g, r.x, y++, r.w, last->sampler, CF_STYLE_DIM);
     }
+    draw_settings(app, g, (cf_rect){r.x, y++, r.w, 1});
     if (info.cannot[0] != '\0') {
         cf_grid_puts(g, r.x, y++, r.w, info.cannot, CF_STYLE_DIM);
     }

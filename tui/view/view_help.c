@@ -65,12 +65,16 @@ static void help_enter(cf_app *app)
     cf_view_id below =
         app->n_stack > 1 ? app->stack[app->n_stack - 2] : CF_VIEW_CHAT;
     cf_buf out = CF_BUF_INIT;
-    cf_buf_addf(&out, "# %s\n", cf_views[below]->title);
-    add_table(app, &out, below, cf_views[below]->commands);
-    cf_buf_adds(&out, "\n# Everywhere\n");
-    add_table(app, &out, below, cf_global_commands);
-    cf_buf_adds(&out, "\n# Settings (:set NAME=VALUE, or confabrc)\n");
-    cf_config_list(&app->config, &out);
+    if (!app->lists_settings) {
+        cf_buf_addf(&out, "# %s\n", cf_views[below]->title);
+        add_table(app, &out, below, cf_views[below]->commands);
+        cf_buf_adds(&out, "\n# Everywhere\n");
+        add_table(app, &out, below, cf_global_commands);
+        cf_buf_addc(&out, '\n');
+    }
+    app->lists_settings = false;
+    cf_buf_adds(&out, "# Settings (:set NAME=VALUE, or confabrc)\n");
+    cf_config_list(cf_app_config(app), &out);
     cf_pager_set(pager(app), cf_str_make(cf_buf_cstr(&out), out.n));
     cf_buf_deinit(&out);
 }
