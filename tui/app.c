@@ -12,8 +12,15 @@
 #include "tui/bars.h"
 #include "tui/bench.h"
 #include "tui/complete.h"
+#include "tui/keepsakes.h"
 
-enum { NARROW = 100, MIN_W = 60, MIN_H = 16, FRAME_US = 33000 };
+enum {
+    NARROW = 100,
+    MIN_W = 60,
+    MIN_H = 16,
+    FRAME_US = 33000,
+    CLIPBOARD_MAX = 54000 /* terminals take some 74,000 bytes of base64 */
+};
 
 /* ---- messages ------------------------------------------------------------ */
 
@@ -47,6 +54,24 @@ cf_config *cf_app_config(cf_app *app)
     app->config.reply =
         app->bench != NULL ? cf_bench_settings(app->bench) : NULL;
     return &app->config;
+}
+
+void cf_app_copy(cf_app *app, cf_str text)
+{
+    cf_buf_reset(&app->copied);
+    cf_buf_add(&app->copied, text.p, text.n);
+    if (app->copied.failed) {
+        cf_buf_deinit(&app->copied);
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory: nothing is copied");
+        return;
+    }
+    cf_keepsakes_register(app);
+    bool is_small = text.n <= CLIPBOARD_MAX;
+    if (app->term != NULL && is_small) {
+        app->term->ops->copy(app->term, text);
+    }
+    cf_app_say(app, CF_STYLE_OK, "copied %zu bytes%s", text.n,
+               is_small ? "" : ", to the register only (^Y, :w)");
 }
 
 /* ---- views --------------------------------------------------------------- */
@@ -180,6 +205,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         char text[512];
         snprintf(text, sizeof text, "%s", cf_buf_cstr(&line->text));
         leave_line(app, line);
+        cf_keepsakes_line(app, is_command ? ':' : '/', text);
         if (is_command) {
             cf_app_command(app, text);
             return;
@@ -192,6 +218,11 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
     }
     if (key == CF_KEY_TAB && is_command) {
         cf_complete(app);
+        return;
+    }
+    if (key == CF_CTRL('Y')) {
+        cf_edit_insert(line,
+                       cf_str_make(cf_buf_cstr(&app->copied), app->copied.n));
         return;
     }
     cf_edit_key(line, key, app->grid.w);
@@ -280,6 +311,12 @@ static void on_paste(cf_app *app, cf_str text)
     }
 }
 
+bool cf_app_is_busy(const cf_app *app)
+{
+    return app->bench != NULL && (cf_bench_is_busy(app->bench) ||
+                                  cf_bench_task_name(app->bench) != NULL);
+}
+
 static void poll_bench(cf_app *app)
 {
     cf_error err;
@@ -292,7 +329,7 @@ static void poll_bench(cf_app *app)
             cf_app_error(app, &err);
         }
     }
-    if (app->notice.while_busy && !cf_bench_is_busy(app->bench)) {
+    if (app->notice.while_busy && !cf_app_is_busy(app)) {
         app->notice.text[0] = '\0';
         app->notice.while_busy = false;
         app->is_dirty = true;
@@ -410,12 +447,16 @@ cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
 
 void cf_app_deinit(cf_app *app)
 {
+    if (app->bench != NULL) {
+        cf_bench_end_task(app->bench, NULL);
+    }
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v] != NULL && cf_views[v]->close != NULL) {
             cf_views[v]->close(app);
         }
     }
     cf_buf_deinit(&app->log);
+    cf_buf_deinit(&app->copied);
     cf_edit_deinit(&app->command_line);
     cf_edit_deinit(&app->search_line);
     cf_keymap_deinit(&app->keymap);

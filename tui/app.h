@@ -83,6 +83,9 @@ typedef struct cf_view_ops {
     void (*paste)(cf_app *app, cf_str text);
     void (*search)(cf_app *app, const char *text, int direction);
     void (*status)(cf_app *app, cf_buf *out); /* right of the last line */
+    /* What ":w" writes: what the cursor is on, or what is selected.  False,
+     * or NULL: nothing but the screen. */
+    bool (*text)(cf_app *app, cf_buf *out);
     /* Does a piece of long work, for some milliseconds at most; true while
      * there is more.  NULL: the view has none. */
     bool (*step)(cf_app *app);
@@ -118,6 +121,9 @@ struct cf_app {
     bool wants_quit;     /* ^C was pressed once while idle */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
+
+    cf_buf copied;            /* the register: what was copied last */
+    const char *state_folder; /* of tui/keepsakes.h; NULL: keep nothing */
 
     cf_store *store; /* may be NULL: no history */
 
@@ -161,6 +167,12 @@ void cf_app_error(cf_app *app, const cf_error *err);
 
 /* The same, but gone as soon as the job that runs has ended. */
 void cf_app_say_while_busy(cf_app *app, const char *text);
+
+/* Whether a reply is written or a task runs: what Esc stops. */
+bool cf_app_is_busy(const cf_app *app);
+
+/* Puts text into the register and the terminal's clipboard, and says so. */
+void cf_app_copy(cf_app *app, cf_str text);
 
 /* Whether the layout is narrow: one pane at a time. */
 bool cf_app_is_narrow(const cf_app *app);

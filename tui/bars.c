@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tui/bench.h"
+
 static void draw_views(const cf_app *app, cf_grid *g)
 {
     cf_grid_fill(g, (cf_rect){0, 0, g->w, 1}, ' ', CF_STYLE_BAR);
@@ -163,8 +165,12 @@ static void draw_status(cf_app *app, cf_grid *g)
         cf_buf_deinit(&keys);
     }
     int room = g->w - x - 3;
+    const char *task =
+        app->bench != NULL ? cf_bench_task_name(app->bench) : NULL;
     if (app->notice.text[0] != '\0') {
         cf_grid_puts(g, x + 2, y, room, app->notice.text, app->notice.style);
+    } else if (task != NULL) {
+        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s; Esc stops it", task);
     } else if (right.n != 0) {
         int width = (int)cf_text_width(right.p, right.n);
         int at = width < room ? g->w - 1 - width : x + 2;

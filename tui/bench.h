@@ -193,7 +193,8 @@ cf_cancel *cf_bench_cancel_flag(cf_bench *bench);
 /* The name of the task that runs; NULL: none. */
 const char *cf_bench_task_name(const cf_bench *bench);
 
-/* Stops the task with this `ud`, if it runs, and waits for its end(). */
+/* Stops the task with this `ud` (NULL: any), if it runs, and waits for its
+ * end(). */
 void cf_bench_end_task(cf_bench *bench, const void *ud);
 
 /* ---- the prompt ---------------------------------------------------------- */

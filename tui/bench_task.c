@@ -88,7 +88,7 @@ void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news)
 
 void cf_bench_end_task(cf_bench *bench, const void *ud)
 {
-    while (bench->task_is_on && bench->task.ud == ud) {
+    while (bench->task_is_on && (ud == NULL || bench->task.ud == ud)) {
         cf_error ignored;
         cf_worker_cancel(bench->worker);
         cf_worker_wait(bench->worker);

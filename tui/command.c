@@ -8,6 +8,7 @@
 #include "templates/builtin.h"
 #include "tui/app.h"
 #include "tui/bench.h"
+#include "tui/command_file.h"
 
 static void cmd_quit(cf_app *app, const char *arg)
 {
@@ -21,11 +22,22 @@ static void cmd_back(cf_app *app, const char *arg)
     cf_app_back(app);
 }
 
-/* ^C: the view stops what runs (its own "stop" comes first); idle, it asks
- * for a second one. */
-static void cmd_interrupt(cf_app *app, const char *arg)
+static void cmd_stop(cf_app *app, const char *arg)
 {
     (void)arg;
+    if (cf_app_is_busy(app)) {
+        cf_bench_stop(app->bench);
+        cf_app_say_while_busy(app, "stopping");
+    }
+}
+
+/* ^C stops what runs; idle, it asks for a second one. */
+static void cmd_interrupt(cf_app *app, const char *arg)
+{
+    if (cf_app_is_busy(app)) {
+        cmd_stop(app, arg);
+        return;
+    }
     if (app->wants_quit) {
         app->is_done = true;
         return;
@@ -198,6 +210,8 @@ const cf_command cf_global_commands[] = {
      cmd_log},
     {"back", CF_IN_ALL, "q", "", "close this view", cmd_back},
     {"quit", CF_IN_ALL, "Q", "", "leave confab", cmd_quit},
+    {"stop", CF_IN_ALL, "<Esc>", "",
+     "stop the reply, or other work; what came is kept", cmd_stop},
     {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; twice when idle: leave",
      cmd_interrupt},
     {"command", CF_IN_ALL, ":", "", "write a command", cmd_command_line},
@@ -207,6 +221,15 @@ const cf_command cf_global_commands[] = {
     {"previous", CF_IN_ALL, "N", "", "match before", cmd_previous},
     {"set", CF_IN_ALL, "", "NAME=VALUE", "change a setting; alone: list them",
      cmd_set},
+    {"w", CF_IN_ALL, "", "FILE",
+     "write what the cursor is on, or is selected, to a file",
+     cf_cmd_write_file},
+    {"w!", CF_IN_ALL, "", "FILE", "the same, over a file that is there",
+     cf_cmd_overwrite_file},
+    {"export", CF_IN(CF_VIEW_CHAT), "X", "FILE [FORMAT]",
+     "this conversation with all branches; .md is Markdown", cf_cmd_export},
+    {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
+     "FILE [FORMAT]", "conversations from a file; 6 lists them", cf_cmd_import},
     {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them", cmd_maximize},
     {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again", cmd_redraw},
     {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while",

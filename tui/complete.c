@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "templates/builtin.h"
+#include "tui/paths.h"
 
 /* What fits so far. */
 typedef struct matches {
@@ -52,6 +53,17 @@ static void offer_commands(matches *m, const cf_app *app)
 static void offer_settings(matches *m, cf_app *app)
 {
     const cf_config *c = cf_app_config(app);
+    const char *words[2];
+    size_t n = strcspn(m->word, "=");
+    if (m->word[n] == '=' && cf_config_words(m->word, n, words)) {
+        for (int i = 0; i < 2; i++) {
+            cf_buf text = CF_BUF_INIT;
+            cf_buf_addf(&text, "%.*s=%s", (int)n, m->word, words[i]);
+            offer(m, cf_buf_cstr(&text));
+            cf_buf_deinit(&text);
+        }
+        return;
+    }
     for (size_t i = 0; cf_config_name(c, i) != NULL; i++) {
         offer(m, cf_config_name(c, i));
     }
@@ -65,26 +77,51 @@ static void offer_templates(matches *m)
     }
 }
 
-/* Files that begin so; folders with a slash behind them. */
+/* Files that begin so; folders with a slash behind them.  They are offered as
+ * they were written, "~/" included. */
 static void offer_files(matches *m)
 {
-    cf_buf pattern = CF_BUF_INIT;
-    for (size_t i = 0; i < m->n; i++) {
-        if (strchr("*?[\\", m->word[i]) != NULL) {
+    cf_buf pattern = CF_BUF_INIT, path = CF_BUF_INIT;
+    cf_paths_expand(&path, m->word);
+    size_t n_home = path.n > m->n ? path.n - m->n + 1 : 0;
+    for (size_t i = 0; i < path.n; i++) {
+        if (strchr("*?[\\", path.p[i]) != NULL) {
             cf_buf_addc(&pattern, '\\');
         }
-        cf_buf_addc(&pattern, m->word[i]);
+        cf_buf_addc(&pattern, path.p[i]);
     }
     cf_buf_addc(&pattern, '*');
+    cf_buf_deinit(&path);
     glob_t found;
     if (!pattern.failed &&
         glob(cf_buf_cstr(&pattern), GLOB_MARK, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
-            offer(m, found.gl_pathv[i]);
+            cf_buf text = CF_BUF_INIT;
+            cf_buf_adds(&text, n_home != 0 ? "~" : "");
+            cf_buf_adds(&text, found.gl_pathv[i] + n_home);
+            offer(m, cf_buf_cstr(&text));
+            cf_buf_deinit(&text);
         }
         globfree(&found);
     }
     cf_buf_deinit(&pattern);
+}
+
+/* What the help says of the arguments of a command; "" when it is none. */
+static const char *args_of(const cf_app *app, const char *name, size_t n)
+{
+    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
+                                   cf_global_commands};
+    for (int t = 0; t < 2; t++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
+             c++) {
+            if ((c->views & CF_IN(cf_app_view(app))) && strlen(c->name) == n &&
+                strncmp(c->name, name, n) == 0) {
+                return c->args;
+            }
+        }
+    }
+    return "";
 }
 
 static bool is(const char *line, size_t n, const char *word)
@@ -108,6 +145,8 @@ static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
         if (m->n > 0) {
             offer_files(m);
         }
+    } else if (strstr(args_of(app, line, n), "FILE") != NULL) {
+        offer_files(m);
     } else {
         return false;
     }
@@ -122,7 +161,8 @@ static const char *after(const char *line, size_t n, const cf_buf *word)
         return " ";
     }
     bool is_folder = word->n > 0 && word->p[word->n - 1] == '/';
-    return is(line, n, "set") ? "=" : is_folder ? "" : " ";
+    bool has_value = word->n > 0 && memchr(word->p, '=', word->n) != NULL;
+    return is(line, n, "set") && !has_value ? "=" : is_folder ? "" : " ";
 }
 
 void cf_complete(cf_app *app)

@@ -176,6 +176,17 @@ bool cf_config_show(const cf_config *c, const char *name, cf_buf *out)
     return i < CF_REPLY_SETTINGS || s != NULL;
 }
 
+bool cf_config_words(const char *name, size_t n, const char *words[2])
+{
+    const setting *s = find_setting(name, n);
+    if (s == NULL) {
+        return false;
+    }
+    words[0] = s->kind == CHOICE ? s->on : "on";
+    words[1] = s->kind == CHOICE ? s->off : "off";
+    return true;
+}
+
 const char *cf_config_name(const cf_config *c, size_t i)
 {
     size_t n = 0;

@@ -44,6 +44,10 @@ bool cf_config_show(const cf_config *c, const char *name, cf_buf *out);
 /* The name of setting `i`; NULL past the last. */
 const char *cf_config_name(const cf_config *c, size_t i);
 
+/* The two values that a setting of that name (n bytes) has; false when it has
+ * more. */
+bool cf_config_words(const char *name, size_t n, const char *words[2]);
+
 /*
  * Reads confabrc text; bindings go into `keymap`.  Each mistake is appended
  * to `problems` as "line N: ...".  View names are looked up with find_view

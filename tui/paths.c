@@ -64,3 +64,13 @@ void cf_paths_deinit(cf_paths *paths)
     cf_free(paths->cache);
     memset(paths, 0, sizeof *paths);
 }
+
+void cf_paths_expand(cf_buf *out, const char *path)
+{
+    const char *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe) */
+    if (path[0] == '~' && (path[1] == '/' || path[1] == '\0') && home != NULL) {
+        cf_buf_adds(out, home);
+        path++;
+    }
+    cf_buf_adds(out, path);
+}

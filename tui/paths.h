@@ -6,12 +6,13 @@
 #ifndef CF_TUI_PATHS_H
 #define CF_TUI_PATHS_H
 
+#include "core/base/buf.h"
 #include "core/base/status.h"
 
 typedef struct cf_paths {
     char *config;   /* $XDG_CONFIG_HOME/confab/confabrc */
     char *database; /* $XDG_DATA_HOME/confab/confab.db */
-    char *state;    /* $XDG_STATE_HOME/confab: logs, input history, registers */
+    char *state;    /* $XDG_STATE_HOME/confab: see tui/keepsakes.h */
     char *cache;    /* $XDG_CACHE_HOME/confab: what can be made again */
 } cf_paths;
 
@@ -20,5 +21,8 @@ typedef struct cf_paths {
  * $HOME.  CF_EINVAL when HOME is needed and not set, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_paths_find(cf_paths *out, cf_error *err);
 void cf_paths_deinit(cf_paths *paths);
+
+/* Appends a path as a person wrote it, with "~/" as the home folder. */
+void cf_paths_expand(cf_buf *out, const char *path);
 
 #endif

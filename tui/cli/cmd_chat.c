@@ -11,6 +11,7 @@
 #include "tui/cli/open_backend.h"
 #include "tui/cli/open_store.h"
 #include "tui/cli/sampler_options.h"
+#include "tui/keepsakes.h"
 #include "tui/paths.h"
 
 typedef struct chat_options {
@@ -166,6 +167,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     if (st == CF_OK) {
         w->app.bench = w->bench;
         fix_given(cf_bench_settings(w->bench), cli, o);
+        cf_keepsakes_open(&w->app, paths->state, &problems);
         st = read_config(w, paths, &problems, err);
     }
     if (st == CF_OK && conversation != NULL && w->store != NULL) {

@@ -80,6 +80,11 @@ bool cf_chat__key(cf_app *app, cf_key key)
     if (s->had_x) {
         return true;
     }
+    if (key == CF_CTRL('Y')) {
+        cf_chat__paste(app,
+                       cf_str_make(cf_buf_cstr(&app->copied), app->copied.n));
+        return true;
+    }
     bool sends = key == CF_KEY_ENTER && app->config.enter_sends;
     bool breaks = key == CF_KEY_ENTER && !sends;
     if (sends || key == CF_CTRL('S')) {

@@ -185,29 +185,6 @@ static void cmd_write(cf_app *app, const char *arg)
     app->mode = CF_MODE_INSERT;
 }
 
-static void cmd_stop(cf_app *app, const char *arg)
-{
-    (void)arg;
-    if (cf_bench_is_busy(app->bench)) {
-        cf_bench_stop(app->bench);
-        cf_app_say_while_busy(app, "stopping");
-    }
-}
-
-static void cmd_interrupt(cf_app *app, const char *arg)
-{
-    if (cf_bench_is_busy(app->bench)) {
-        cmd_stop(app, arg);
-        return;
-    }
-    if (app->wants_quit) {
-        app->is_done = true;
-        return;
-    }
-    app->wants_quit = true;
-    cf_app_say(app, CF_STYLE_WARNING, "^C again to quit; the draft stays");
-}
-
 static void cmd_follow(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -311,6 +288,15 @@ static void cmd_close_fold(cf_app *app, const char *arg)
     set_fold(app, 0);
 }
 
+static bool chat_text(cf_app *app, cf_buf *out)
+{
+    const cf_turn *t = cf_chat__current(app);
+    if (t != NULL) {
+        cf_bench_message_text(out, t->message);
+    }
+    return t != NULL;
+}
+
 static void cmd_yank(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -320,11 +306,7 @@ static void cmd_yank(cf_app *app, const char *arg)
     }
     cf_buf text = CF_BUF_INIT;
     cf_bench_message_text(&text, t->message);
-    if (app->term != NULL) {
-        app->term->ops->copy(app->term,
-                             cf_str_make(cf_buf_cstr(&text), text.n));
-    }
-    cf_app_say(app, CF_STYLE_OK, "copied %zu bytes", text.n);
+    cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
     cf_buf_deinit(&text);
 }
 
@@ -337,10 +319,7 @@ static void cmd_yank_id(cf_app *app, const char *arg)
     }
     char id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, t->id);
-    if (app->term != NULL) {
-        app->term->ops->copy(app->term, cf_str_from(id));
-    }
-    cf_app_say(app, CF_STYLE_OK, "copied %s", id);
+    cf_app_copy(app, cf_str_from(id));
 }
 
 static void rate(cf_app *app, int rating)
@@ -420,9 +399,6 @@ static const cf_command chat_commands[] = {
      cmd_write},
     {"editor", HERE, "<C-g>", "",
      "write it in $EDITOR; also ^G and ^X^E while writing", cmd_editor},
-    {"stop", HERE, "<Esc>", "", "stop the reply; what came is kept", cmd_stop},
-    {"interrupt", HERE, "<C-c>", "", "stop; twice when idle: leave",
-     cmd_interrupt},
     {"retry", HERE, "r", "", "another reply, as a sibling", cmd_retry},
     {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
      cmd_edit},
@@ -454,4 +430,5 @@ const cf_view_ops cf_view_chat = {
     .paste = cf_chat__paste,
     .search = chat_search,
     .status = chat_status,
+    .text = chat_text,
 };

@@ -902,10 +902,7 @@ static void cmd_yank(cf_app *app, const char *arg)
     const cf_tool_segment *s = cf_tool_model_segment(m, row);
     cf_str text =
         cf_str_make(m->reply[row->reply].parse->raw.p + s->off, s->len);
-    if (app->term != NULL) {
-        app->term->ops->copy(app->term, text);
-    }
-    cf_app_say(app, CF_STYLE_OK, "copied %zu bytes", text.n);
+    cf_app_copy(app, text);
 }
 
 #define HERE CF_IN(CF_VIEW_TOOLS)

@@ -282,27 +282,35 @@ static void browse(cf_edit *e, int by)
     }
 }
 
-void cf_edit_commit(cf_edit *e)
+void cf_edit_remember(cf_edit *e, cf_str text)
 {
-    const char *text = cf_buf_cstr(&e->text);
-    bool is_known =
-        e->n_history != 0 && strcmp(e->history[e->n_history - 1], text) == 0;
-    if (e->text.n != 0 && !is_known) {
-        if (e->n_history == e->cap_history) {
-            size_t cap = e->cap_history != 0 ? e->cap_history * 2 : 16;
-            char **v = cf_realloc(e->history, cap, sizeof *v);
-            if (v != NULL) {
-                e->history = v;
-                e->cap_history = cap;
-            }
-        }
-        char *copy = cf_strdup(text);
-        if (copy != NULL && e->n_history < e->cap_history) {
-            e->history[e->n_history++] = copy;
-        } else {
-            cf_free(copy); /* harmless: one text less to come back to */
+    if (text.n == 0) {
+        return;
+    }
+    const char *newest = e->n_history != 0 ? e->history[e->n_history - 1] : "";
+    if (cf_str_is(text, newest)) {
+        return;
+    }
+    if (e->n_history == e->cap_history) {
+        size_t cap = e->cap_history != 0 ? e->cap_history * 2 : 16;
+        char **v = cf_realloc(e->history, cap, sizeof *v);
+        if (v != NULL) {
+            e->history = v;
+            e->cap_history = cap;
         }
     }
+    char *copy = cf_strndup(text.p, text.n);
+    if (copy != NULL && e->n_history < e->cap_history) {
+        e->history[e->n_history++] = copy;
+    } else {
+        cf_free(copy); /* harmless: one text less to come back to */
+    }
+    e->browsing = e->n_history;
+}
+
+void cf_edit_commit(cf_edit *e)
+{
+    cf_edit_remember(e, cf_edit_text(e));
     for (size_t i = 0; i < e->n_undo; i++) {
         cf_free(e->undo[i].text);
     }

@@ -65,6 +65,9 @@ bool cf_edit_key(cf_edit *e, cf_key key, int width);
  * and empties it. */
 void cf_edit_commit(cf_edit *e);
 
+/* Puts a text into the history only. */
+void cf_edit_remember(cf_edit *e, cf_str text);
+
 /* Draws the text wrapped into r, scrolled to the cursor, and puts the grid's
  * cursor there when `focused`. */
 void cf_edit_draw(cf_edit *e, cf_grid *g, cf_rect r, bool focused);

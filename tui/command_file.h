@@ -1,0 +1,15 @@
+/*
+ * command_file.h - the commands that write and read files, for the table of
+ * command.c: ":w", ":export", ":import".
+ */
+#ifndef CF_TUI_COMMAND_FILE_H
+#define CF_TUI_COMMAND_FILE_H
+
+#include "tui/app.h"
+
+void cf_cmd_write_file(cf_app *app, const char *arg);
+void cf_cmd_overwrite_file(cf_app *app, const char *arg);
+void cf_cmd_export(cf_app *app, const char *arg);
+void cf_cmd_import(cf_app *app, const char *arg);
+
+#endif
