@@ -1,0 +1,1033 @@
+#!/usr/bin/env python3
+"""The generator of training dialogues for the bundled model.
+
+    from dialogues import Generator, segments, prompt_for, evaluation_sets
+    conv = Generator(seed).conversation()
+
+A conversation is {"tools": [...], "messages": [...], "notes": [...]}: messages
+as the chat completions interface has them, notes parallel to them (None, or
+what the turn is and what its text must contain).  Everything is drawn from one
+random.Random(seed): the same seed and options give the same conversations.
+
+Rules that the dialogues teach: arguments are copied letter by letter from what
+the user typed; the declaration says how a tool is called; no declared tool, no
+call; an argument that was not given is asked for; the answer reports what the
+result says, not what was asked.
+"""
+
+import argparse
+import importlib
+import json
+import random
+import re
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import other_tools
+import tools as T
+from grammar import expand, fill
+from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
+
+TOOLS = {tool.key: tool for tool in T.CANONICAL}
+OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 != 4]
+HELD_OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 == 4]
+
+PREAMBLE = "# Tools\n\nYou may call these functions:\n<tools>\n"
+EPILOGUE = '\n</tools>\n\nTo call one, reply with:\n<tool_call>\n{"name": <name>, "arguments": <arguments>}\n</tool_call>'
+
+SYSTEMS = """You are a helpful assistant.|You are confab's demo model.|You are a concise assistant.|Answer briefly.|Be polite and brief.|
+You are a friendly assistant. Use the tools when they help.|Help the user debug prompts.|You are a test assistant.|You are a tiny model.|
+Use tools when needed.|Reply in English.|You are a careful assistant. Never invent facts.|Answer in one sentence.|
+You help people who write prompts.|Today is Monday.|The user's name is Robin.|You are a weather bot.|Be kind.|Keep it short.|
+You are an expert in chat templates.|Always copy arguments exactly.|You are a pirate.|Speak like a poet.|Assistant for the office.|
+If a tool is missing, say so.|You are running on one thread.|test|hello|System prompt goes here.|Do not make up results.|
+You are a smart home assistant.|The date is 2026-03-14.|You may call functions.|x|Respond with care. Think before you call a tool.""".replace("\n", "").split("|")
+
+OPENERS = """hey, |hi, |hello, |ok, |okay, |so, |now, |well, |um, |hm, |quick question: |one question: |next: |one more: |also, |and |
+please, |oh, |hello! |hi there, |good morning, |good evening, |alright, |right, |listen, |sorry, |thanks, now |great, |cool, |
+a question: |I have a question: |another thing: |could you help? |help me: |by the way, |just wondering, """.replace("\n", "").split("|")
+HELD_OPENERS = ["yo, ", "evening! ", "one last thing, ", "if you don't mind, ", "hiya, "]
+SUFFIXES = [" please", " pls", ", please", " thanks", ", thanks", " thank you", " plz", " thx", ", ok", ", if you can", " if possible", ", quick", " asap", " for me", ", would you"]
+NOW = [" now", " right now", " today", " at the moment", ", now", " right now please"]
+JOINS = [". Also, ", " and also ", ", then ", " and ", "; ", ". And ", ". Then ", ", and ", " & ", ". "]
+ERRORS = """not found|timeout|service unavailable|permission denied|network error|invalid input|no such <w>|unknown <w>|<w> is missing|
+rate limit reached|connection refused|bad request|error <n>|code <n>: <w> failed|the <w> is offline|cannot read <w>|out of memory|
+division by zero|not available for <c>|disk full|login required|try again later""".replace("\n", "").split("|")
+STATUSES = ["stored in the local outbox", "sent", "queued", "delivered", "saved as a draft", "waiting", "accepted"]
+ROOMS = "kitchen;bedroom;bathroom;living room;hall;garage;cellar;attic;office;garden;nursery;guest room;front;back;balcony".split(";")
+DATES = "monday;tuesday;friday;sunday;tomorrow;May 3;June 12;2026-04-01;the 5th;next week;March 21;12 July;Christmas;New Year".split(";")
+COMMANDS = ["ls", "pwd", "date", "git status", "make test", "uname -a", "df -h", "whoami", "ls -l", "echo <w>", "cat <w>.txt", "cd <w>", "grep <w> <w>.log"]
+NAME_WORDS = "get fetch show find do run call my the api ask new web local remote user app home office ext svc util tool v2 plugin core demo x".split()
+COUNTS = ["no", "one", "two", "three", "four", "five"]
+
+
+def dumps(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+class Declared:
+    """A tool as one conversation declares it: its name and what its parameters are called there."""
+
+    __slots__ = ("tool", "key", "name", "params", "schema", "noun")
+
+    def __init__(self, tool, name, params, schema):
+        self.tool, self.key, self.noun = tool, tool.key, tool.noun
+        self.name, self.params, self.schema = name, params, schema
+
+
+class Request:
+    """What a user asks of a tool: the text and the arguments under their canonical names."""
+
+    __slots__ = ("key", "text", "args", "open_end")
+
+    def __init__(self, key, text, args, open_end=False):
+        self.key, self.text, self.args, self.open_end = key, text, args, open_end
+
+
+def canonical_schema(tool):
+    properties = {p.name: {"type": p.type, "description": p.description} for p in tool.params}
+    required = [p.name for p in tool.params if p.required]
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description,
+                                             "parameters": {"type": "object", "properties": properties, "required": required}}}
+
+
+def canonical_tools():
+    """The eight demonstration tools as the workbench declares them."""
+    return [canonical_schema(tool) for tool in T.CANONICAL]
+
+
+class _Facts:
+    """The facts, loaded on first use, and all their words."""
+
+    loaded = None
+
+    @classmethod
+    def get(cls):
+        if cls.loaded is None:
+            cls.loaded = importlib.import_module("facts")
+            try:
+                cls.dress = staticmethod(importlib.import_module("dress").dress)
+            except ImportError:
+                cls.dress = None
+            texts = []
+            for fact in list(cls.loaded.FACTS) + list(cls.loaded.SMALL_TALK):
+                texts += [fact.answer] if isinstance(fact.answer, str) else list(fact.answer)
+                texts += fact.forms
+            outside = cls.loaded.OUTSIDE
+            texts += list(outside.topics) + list(outside.questions) + list(outside.forms) + list(outside.answers)
+            for tool in T.CANONICAL:
+                texts += [form for forms in tool.forms.values() for form in forms] + tool.descriptions + [tool.description]
+            for tool in OTHERS:
+                texts += tool.forms + tool.descriptions
+            texts += SYSTEMS + OPENERS + SUFFIXES + CONDITIONS + ERRORS + STATUSES
+            cls.words = words_of(re.sub(r"<\w+>", " ", t) for t in texts)
+        return cls.loaded
+
+
+class Generator:
+    """Conversations from a seed.
+
+    held_values   slot values (and topics, questions from outside) from the held-out lists only
+    random_values invented slot values only
+    held_forms    held-out phrasings only
+    held_tools    all declarations renamed from held-out lists
+    n_exchanges   exchanges per conversation (default 1-8)
+    thinking      True/False: the last turn has reasoning (default: one in four)
+    kinds         a list of exchange kinds to choose from (default: the training mixture)
+    declare       "none", "all", or None for the training mixture
+    short, long   1-2 exchanges with 0-2 tools; many exchanges
+    plain         no openers, typos, lower case or stray spaces
+    """
+
+    def __init__(self, seed, *, held_values=False, held_forms=False, held_tools=False, random_values=False, n_exchanges=None, thinking=None,
+                 kinds=None, declare=None, short=False, long=False, plain=False):
+        self.rng = random.Random(seed)
+        self.facts = _Facts.get()
+        self.dress = _Facts.dress
+        self.values = Values(self.rng, held=held_values, random=random_values, corpus=_Facts.words)
+        self.held_values, self.held_forms, self.held_tools = held_values, held_forms, held_tools
+        self.n_exchanges, self.thinking, self.kinds, self.declare_mode = n_exchanges, thinking, kinds, declare
+        self.short, self.long, self.plain = short, long, plain
+        self.twin = None
+
+    # ---- small draws
+
+    def chance(self, p):
+        return self.rng.random() < p
+
+    def pick(self, items):
+        return self.rng.choice(items)
+
+    def form(self, forms):
+        return expand(self.pick(forms), self.rng)
+
+    # ---- user texts
+
+    def decorate(self, text, now=False, open_end=False):
+        """Openers, suffixes and typos around a text whose slots are not filled yet."""
+        r = self.rng
+        if self.plain:
+            return text
+        slots = re.findall(r"<\w+>", text)
+        before = text
+        if not open_end and r.random() < 0.3:
+            suffix = r.choice(NOW) if now and r.random() < 0.4 else r.choice(SUFFIXES)
+            mark = text[-1] if text[-1] in "?.!" else ""
+            core = text[:-1] if mark else text
+            if not core.endswith((" now", " please", " today", "tomorrow", " me")):
+                text = core + suffix + mark
+        x = r.random()
+        if x < 0.25:
+            opener = r.choice(HELD_OPENERS if self.held_forms else OPENERS)
+            text = opener + text
+        elif x < 0.4 and self.dress:
+            dressed = self.dress(text, r, protect=slots)
+            if all(dressed.count(s) == text.count(s) for s in slots) and (not open_end or dressed.endswith(text[-6:])):
+                text = dressed
+        x = r.random()
+        if x < 0.45 and not text.startswith("<"):
+            text = text[0].upper() + text[1:]
+        elif x < 0.55:
+            text = text.rstrip("?.!") if not open_end else text
+        elif x < 0.6 and not open_end:
+            text += r.choice(".!?") if text[-1].isalnum() or text[-1] == ">" else ""
+        if x > 0.97:
+            text = self.typo(text)
+        return text if text.strip() else before
+
+    def typo(self, text):
+        """One slip outside of the slots."""
+        words = text.split(" ")
+        at = self.rng.randrange(len(words))
+        word = words[at]
+        if len(word) < 4 or not word.isalpha():
+            return text
+        i = self.rng.randint(1, len(word) - 2)
+        x = self.rng.random()
+        if x < 0.4:
+            word = word[:i] + word[i + 1] + word[i] + word[i + 2:]
+        elif x < 0.7:
+            word = word[:i] + word[i + 1:]
+        else:
+            word = word[:i] + word[i] + word[i:]
+        words[at] = word
+        return " ".join(words)
+
+    def stray(self, text):
+        """Trailing blanks and line ends, as they happen."""
+        if not self.plain and self.rng.random() < 0.05:
+            return text + self.pick([" ", "  ", "\n", "\n\n", " \n"])
+        return text
+
+    # ---- slot values: what is typed, and the argument
+
+    def slots(self, tool, variant):
+        v, r = self.values, self.rng
+        key = tool.key
+        if key == "weather":
+            city = v.city()
+            values = {"location": (city, city)}
+            if variant == "unit":
+                unit = r.choice(("celsius", "fahrenheit"))
+                values["unit"] = (unit, unit)
+            return values
+        if key == "time":
+            zone = v.zone()
+            return {"timezone": (zone, zone)}
+        if key == "calc":
+            return {"expression": self.expression()}
+        if key == "timer":
+            minutes = str(r.randint(1, 60)) if r.random() < 0.6 else v.number(3)
+            values = {"minutes": (minutes, int(minutes))}
+            if variant == "label":
+                label = v.label()
+                values["label"] = (label, label)
+            return values
+        if key == "currency":
+            amount = v.number(5) if r.random() < 0.75 else v.decimal()
+            return {"amount": (amount, float(amount) if "." in amount else int(amount)), "from": self.currency(), "to": self.currency()}
+        if key == "notes":
+            query = v.phrase()
+            return {"query": (query, query)}
+        if key == "message":
+            name, text = v.name(), self.message_text()
+            return {"to": (name, name), "text": (text, text)}
+        if key == "stock":
+            symbol = v.ticker()
+            return {"symbol": (symbol, symbol)}
+        raise KeyError(key)
+
+    def message_text(self):
+        while True:
+            text = self.values.sentence()
+            if '"' not in text and not text.lower().startswith(("that ", "to ", "saying ", "the message", "the text", "a ", "know ", "too")):
+                return text
+
+    def currency(self):
+        if self.rng.random() < 0.25:
+            noun = self.pick(list(NOUNS))
+            return noun, NOUNS[noun]
+        code = self.values.code()
+        return code, code
+
+    def expression(self):
+        r, v = self.rng, self.values
+
+        def number():
+            return v.decimal(3) if r.random() < 0.12 else v.number(4)
+
+        if r.random() < 0.04:
+            a, b = v.number(2), number()
+            return f"{a}{r.choice(('%', ' percent'))} of {b}", f"{a} / 100 * {b}"
+        n = r.choice((2, 2, 2, 3, 3, 4))
+        style = r.choice(("spaced", "spaced", "spaced", "tight", "words", "words"))
+        typed = argument = number()
+        for _ in range(n - 1):
+            op, b = r.choice("+-*/"), number()
+            if style == "words":
+                word = {"+": ("plus", "plus", "added to"), "-": ("minus",), "*": ("times", "times", "multiplied by", "x"), "/": ("divided by", "over")}[op]
+                typed += f" {r.choice(word)} {b}"
+                argument += f" {op} {b}"
+            else:
+                step = f" {op} {b}" if style == "spaced" else op + b
+                typed += step
+                argument += step
+        if style != "words" and n > 2 and r.random() < 0.3:
+            cut = re.match(r"^([\d.]+ ?[-+*/] ?[\d.]+)(.*)$", typed)
+            typed = argument = f"({cut.group(1)}){cut.group(2)}"
+        return typed, argument
+
+    def other_value(self, kind):
+        v, r = self.values, self.rng
+        if kind == "title":
+            text = v.phrase(4)
+            return text.title() if r.random() < 0.5 else text
+        if kind == "room":
+            return r.choice(ROOMS) if r.random() < 0.6 else v.word()
+        if kind == "place":
+            return v.name() if r.random() < 0.5 else v.phrase(2).title()
+        if kind == "language":
+            return r.choice(LANGUAGES) if r.random() < 0.7 else v.invent(True)
+        if kind == "serial":
+            return "".join(r.choice("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789") for _ in range(r.randint(4, 9)))
+        if kind == "path":
+            return r.choice(("", "/", "./", "~/", "src/", "docs/")) + v.word().lower() + r.choice((".txt", ".md", ".c", ".json", ".py", ".log", "/" + v.word()))
+        if kind == "date":
+            return r.choice(DATES)
+        if kind == "small":
+            return r.randint(1, 30)
+        if kind == "large":
+            return int(v.number(4))
+        if kind == "address":
+            return f"{v.word().lower()}@{v.word().lower()}.{r.choice(('com', 'org', 'net', 'io'))}"
+        if kind == "command":
+            text = r.choice(COMMANDS)
+            while "<w>" in text:
+                text = text.replace("<w>", v.word(), 1)
+            return text
+        return getattr(v, kind)()
+
+    # ---- requests
+
+    def request(self, tool, variant=None, params=None):
+        """A full request of a tool; variant of its forms, within the declared params."""
+        if isinstance(tool, other_tools.Other):
+            return self.other_request(tool)
+        forms = tool.held_forms if self.held_forms else tool.forms
+        if variant is None:
+            variants = [v for v in forms if params is None or not v or v in params or self.chance(0.05)]
+            variant = "" if len(variants) == 1 or self.chance(0.7) else variants[1]
+        values = self.slots(tool, variant)
+        return self.fill_form(tool, self.form(forms[variant]), values)
+
+    def fill_form(self, tool, form, values, decorated=True, keep=None):
+        if tool.key == "currency" and not self.plain and "<amount> <from>" in form and self.chance(0.05):
+            sign = self.pick(list(SIGNS))
+            form = form.replace("<amount> <from>", sign + "<amount>")
+            values = dict(values, **{"from": (sign, SIGNS[sign])})
+        open_end = form.endswith("<text>") and tool.key == "message"
+        text = self.decorate(form, now=tool.key in ("weather", "time", "stock"), open_end=open_end) if decorated else form
+        typed = {name: value[0] for name, value in values.items()}
+        args = {name: value[1] for name, value in values.items()}
+        text = fill(text, typed)
+        if not self.plain and self.chance(0.1) and not any(value[0] in NOUNS and value[0] != value[0].lower() for value in values.values() if isinstance(value[0], str)):
+            text = text.lower()
+            args = {name: value.lower() if isinstance(value, str) and typed[name] == value else value for name, value in args.items()}
+        return Request(tool.key, text, args, open_end)
+
+    def other_request(self, tool):
+        values = {slot: self.other_value(kind) for slot, kind in tool.slots.items()}
+        text = fill(self.decorate(self.form(tool.forms)), values)
+        return Request(tool.key, text, values)
+
+    # ---- declarations
+
+    def declare(self, tool, canonical):
+        if isinstance(tool, other_tools.Other):
+            return self.declare_other(tool)
+        if canonical:
+            return Declared(tool, tool.name, {p.name: p.name for p in tool.params}, canonical_schema(tool))
+        r, held = self.rng, self.held_tools
+        style = r.random()
+        speaks = style < 0.6
+        name = self.tool_name(tool, speaks, held, style)
+        function = {"name": name}
+        if held:
+            function["description"] = r.choice(tool.held_descriptions)
+        elif not (speaks and r.random() < 0.08):
+            function["description"] = tool.description if r.random() < 0.25 else expand(r.choice(tool.descriptions), r)
+        properties, required, names = {}, [], {}
+        rename = held or r.random() < 0.7
+        described = r.random() < 0.9
+        for p in tool.params:
+            if not p.required and r.random() < 0.3:
+                continue
+            alias = p.name
+            random_name = False
+            if rename:
+                x = r.random()
+                alias = r.choice(p.held_names if held else p.names) if x < 0.8 or held else self.values.invent() if x < 0.9 else p.name
+                random_name = x >= 0.8
+            if alias in properties:
+                alias = p.name if p.name not in properties else p.name + "_2"
+            names[p.name] = alias
+            prop = {"type": p.type}
+            if described or random_name or tool.key == "currency":
+                prop["description"] = p.description if r.random() < 0.3 else expand(r.choice(p.descriptions), r)
+            properties[alias] = prop
+            if p.required:
+                required.append(alias)
+        if r.random() < 0.08:
+            self.extra_param(properties)
+        self.finish_schema(function, properties, required)
+        return Declared(tool, name, names, {"type": "function", "function": function})
+
+    def extra_param(self, properties):
+        name, prop = self.pick([("lang", {"type": "string", "description": "Reply language"}), ("verbose", {"type": "boolean"}), ("format", {"type": "string"}),
+                                ("limit", {"type": "integer", "description": "Most results"}), ("user_id", {"type": "string", "description": "Optional user"}),
+                                ("debug", {"type": "boolean", "description": "Print more"})])
+        properties.setdefault(name, prop)
+
+    def finish_schema(self, function, properties, required):
+        parameters = {"type": "object", "properties": properties}
+        if required or self.chance(0.5):
+            parameters["required"] = required
+        function["parameters"] = parameters
+
+    def tool_name(self, tool, speaks, held, style):
+        r = self.rng
+        if held:
+            verb, noun = r.choice(tool.held_verbs), r.choice(tool.held_nouns)
+            word = self.values.invent()
+            return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", f"{word}", f"{word}_{self.values.invent()}"))
+        if speaks:
+            verb, noun = r.choice(tool.verbs), r.choice(tool.nouns)
+            words = [[verb, noun], [noun, verb], [noun], [noun], [r.choice(NAME_WORDS), noun], [noun, self.values.invent()], [self.values.invent(), noun],
+                     [r.choice(NAME_WORDS), verb, noun], [verb, "the", noun]][r.randrange(9)]
+            if r.random() < 0.12:
+                words = [tool.name]
+        else:
+            draw = lambda: self.values.invent() if r.random() < 0.5 else r.choice(NAME_WORDS) if r.random() < 0.3 else re.sub(r"[^a-zA-Z]", "", self.values.word()).lower() or "tool"
+            words = [draw() for _ in range(r.choice((1, 2, 2, 3)))]
+        return self.join_name(words)
+
+    def join_name(self, words):
+        x = self.rng.random()
+        if x < 0.7:
+            return "_".join(words)
+        if x < 0.88:
+            parts = "_".join(words).split("_")
+            return parts[0] + "".join(p.capitalize() for p in parts[1:])
+        return "-".join(words) if x < 0.95 else "".join(p.capitalize() for w in words for p in w.split("_"))
+
+    def declare_other(self, tool):
+        r = self.rng
+        speaks = r.random() < 0.75
+        name = r.choice(tool.names) if speaks else "_".join(self.values.invent() for _ in range(r.choice((1, 2))))
+        if speaks and r.random() < 0.3:
+            name = self.join_name([name] if r.random() < 0.5 else [name, self.values.invent()])
+        function = {"name": name}
+        if not speaks or r.random() < 0.93:
+            function["description"] = expand(r.choice(tool.descriptions), r)
+        properties, names = {}, {}
+        for slot, aliases, kind, description in tool.params:
+            alias = aliases[0] if r.random() < 0.4 else r.choice(aliases)
+            if alias in properties:
+                alias = slot if slot not in properties else slot + "_2"
+            names[slot] = alias
+            properties[alias] = {"type": kind, "description": expand(description, r)}
+        self.finish_schema(function, properties, list(properties))
+        return Declared(tool, name, names, {"type": "function", "function": function})
+
+    def declarations(self):
+        """The declared tools of one conversation."""
+        r, mode = self.rng, self.declare_mode
+        if mode == "none":
+            return []
+        x = r.random()
+        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.2 <= x < 0.45):
+            return [self.declare(tool, True) for tool in T.CANONICAL]
+        if mode is None and x < 0.2:
+            return []
+        n = r.randint(1, 2) if self.short else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6))
+        pool = r.sample(T.CANONICAL, min(n, len(T.CANONICAL)))
+        if not self.held_tools or self.kinds is None:
+            others = HELD_OTHERS if self.held_tools else OTHERS
+            pool = [r.choice(others) if r.random() < 0.2 else tool for tool in pool]
+            pool = list({tool.key: tool for tool in pool}.values())
+        declared = [self.declare(tool, not self.held_tools and r.random() < 0.3) for tool in pool]
+        unique = {}
+        for d in declared:
+            unique.setdefault(d.name, d)
+        return list(unique.values())
+
+    # ---- assistant turns
+
+    def call_message(self, calls):
+        return {"role": "assistant", "content": "", "tool_calls": [
+            {"type": "function", "function": {"name": d.name, "arguments": {d.params[k]: v for k, v in args.items() if k in d.params}}} for d, args in calls]}
+
+    def call_thought(self, calls):
+        parts = []
+        for d, args in calls:
+            named = [f"{d.params[k]} {v}" for k, v in args.items() if k in d.params]
+            parts.append(f"I call {d.name} with {' and '.join(named)}.")
+        return " ".join(parts)
+
+    def number_text(self, value):
+        return dumps(value)
+
+    def error_text(self):
+        text = self.pick(ERRORS)
+        v = self.values
+        while "<w>" in text:
+            text = text.replace("<w>", v.word(), 1)
+        return text.replace("<n>", v.number(3)).replace("<c>", v.city() if "<c>" in text else "")
+
+    def result(self, d, args):
+        """(text of the tool's result, the answer about it, what the answer must contain)"""
+        r = self.rng
+        if r.random() < 0.08:
+            error = self.error_text()
+            return dumps({"error": error}), f"The tool reported an error: {error}.", [error]
+        if isinstance(d.tool, other_tools.Other) or r.random() < 0.08:
+            return self.generic_result()
+        data, answer, must = getattr(self, "result_" + d.key)({k: v for k, v in args.items() if k in d.params})
+        if r.random() < 0.2:
+            data["source"] = "bundled table" if r.random() < 0.6 else self.values.word()
+        elif r.random() < 0.06:
+            data[self.pick(["humidity", "id", "request", "cached", "ms"])] = r.randint(0, 99)
+        return dumps(data), answer, must
+
+    def moved(self, value, draw):
+        """The place that the result names: now and then another one than was asked for."""
+        x = self.rng.random()
+        return value if x < 0.85 else draw() if x < 0.93 else value + ", " + self.values.city()
+
+    def result_weather(self, args):
+        r = self.rng
+        place = self.moved(args.get("location", "here"), self.values.city)
+        degrees = r.randint(-15, 40) if r.random() < 0.7 else round(r.uniform(-20, 110), 1)
+        unit = args.get("unit", "celsius")
+        if r.random() < 0.08:
+            unit = r.choice(("celsius", "fahrenheit"))
+        sky = self.values.word() if r.random() < 0.2 else r.choice(CONDITIONS)
+        return ({"location": place, "temperature": degrees, "unit": unit, "condition": sky},
+                f"It is {dumps(degrees)} degrees {unit} and {sky} in {place}.", [dumps(degrees), sky, place])
+
+    def result_time(self, args):
+        place = self.moved(args["timezone"], self.values.zone)
+        clock = f"{self.rng.randint(0, 23):02d}:{self.rng.randint(0, 59):02d}"
+        return {"timezone": place, "time": clock}, f"It is {clock} in {place}.", [clock, place]
+
+    def result_calc(self, args):
+        try:
+            value = eval(re.sub(r"\b0+(\d)", r"\1", args["expression"]), {"__builtins__": {}})
+            value = int(value) if value == int(value) else round(value, self.rng.choice((2, 4)))
+        except ZeroDivisionError:
+            value = 0
+        return {"result": value}, f"The result is {dumps(value)}.", [dumps(value)]
+
+    def result_timer(self, args):
+        minutes = args["minutes"]
+        data = {"timer_id": self.rng.randint(1, 999) if self.rng.random() < 0.7 else self.values.invent(), "minutes": minutes, "status": "started"}
+        label = args.get("label")
+        return data, f"The {label} timer runs for {minutes} minutes." if label else f"The timer runs for {minutes} minutes.", [str(minutes)]
+
+    def result_currency(self, args):
+        r = self.rng
+        amount = round(r.random() * 10 ** r.randint(1, 6), 2) if r.random() < 0.8 else r.randint(1, 9999)
+        return ({"amount": amount, "currency": args["to"]}, f"{dumps(args['amount'])} {args['from']} is {dumps(amount)} {args['to']}.", [dumps(amount), args["to"]])
+
+    def result_notes(self, args):
+        notes = [self.values.phrase() if self.chance(0.5) else self.values.sentence().rstrip(".!?") for _ in range(self.pick((0, 1, 1, 2, 2, 3)))]
+        if not notes:
+            return {"notes": []}, f"I found no notes about {args['query']}.", [args["query"]]
+        noun = "note" if len(notes) == 1 else "notes"
+        return {"notes": notes}, f"I found {COUNTS[len(notes)]} {noun}: {'; '.join(notes)}.", notes
+
+    def result_message(self, args):
+        status = self.pick(STATUSES)
+        return {"status": status, "to": args["to"]}, f"Your message to {args['to']} is {status}.", [args["to"], status]
+
+    def result_stock(self, args):
+        r = self.rng
+        price = round(r.random() * 10 ** r.randint(1, 4), 2)
+        currency = "USD" if r.random() < 0.6 else self.values.code()
+        return ({"symbol": args["symbol"], "price": price, "currency": currency}, f"{args['symbol']} is at {dumps(price)} {currency}.", [args["symbol"], dumps(price), currency])
+
+    def generic_result(self):
+        """A result that no demonstration tool gives: a word, a list, some fields, plain text."""
+        r, v = self.rng, self.values
+
+        def value():
+            x = r.random()
+            return v.phrase(3) if x < 0.5 else v.city() if x < 0.6 else int(v.number(4)) if x < 0.85 else round(r.random() * 100, 1)
+
+        def shown(x):
+            return x if isinstance(x, str) else dumps(x)
+
+        shape = r.randrange(6)
+        if shape == 0:
+            status = v.phrase(2)
+            return dumps({"status": status}), f"Done: {status}.", [status]
+        if shape == 1:
+            x = value()
+            return dumps({"result": x}), f"The result is {shown(x)}.", [shown(x)]
+        if shape == 2:
+            return dumps({"ok": True}), "Done.", ["Done."]
+        if shape == 3:
+            items = [v.phrase(3) for _ in range(r.randint(0, 3))]
+            name = r.choice(("results", "items", "found", "matches"))
+            if not items:
+                return dumps({name: []}), "The tool found nothing.", ["nothing"]
+            return dumps({name: items}), f"I found {'; '.join(items)}.", items
+        if shape == 4:
+            fields = {re.sub(r"\W", "", v.word()).lower() or "x": value() for _ in range(r.randint(1, 3))}
+            return dumps(fields), "The tool says " + ", ".join(f"{k}: {shown(x)}" for k, x in fields.items()) + ".", [shown(x) for x in fields.values()]
+        text = v.sentence().rstrip(".!?")
+        return text, f"The tool says: {text}.", [text]
+
+    # ---- exchanges: lists of (message, note)
+
+    def user(self, text):
+        return {"role": "user", "content": self.stray(text)}, None
+
+    def say(self, text, kind, must, tool=None, thought=None):
+        message = {"role": "assistant", "content": text}
+        if thought:
+            message["reasoning_content"] = thought
+        return message, {"kind": kind, "must": must, "tool": tool}
+
+    def calls(self, text, calls, kind):
+        """The user's text, the calls, their results and the answer, with a thought at each assistant turn."""
+        turns = [self.user(text)]
+        message = self.call_message(calls)
+        message["reasoning_content"] = self.call_thought(calls)
+        turns.append((message, {"kind": kind, "must": [], "tool": calls[0][0].key}))
+        answers, must = [], []
+        for d, args in calls:
+            content, answer, needed = self.result(d, args)
+            turns.append(({"role": "tool", "content": content}, None))
+            answers.append(answer)
+            must += needed
+        turns.append(self.say(" ".join(answers), "summary", must, calls[0][0].key, "The tool has answered." if len(calls) == 1 else "The tools have answered."))
+        return turns
+
+    def single(self, declared):
+        d = self.pick(declared)
+        request = self.request(d.tool, params=d.params)
+        if self.chance(0.4):
+            self.twin = request
+        return self.calls(request.text, [(d, request.args)], "tool")
+
+    def parallel(self, declared):
+        r = self.rng
+        lists = [d for d in declared if d.key in ("weather", "time", "stock", "timer", "currency", "message")]
+        if lists and (len(declared) < 2 or r.random() < 0.55):
+            return self.parallel_list(r.choice(lists))
+        if len(declared) < 2:
+            pair = [declared[0], declared[0]]
+        else:
+            pair = r.sample(declared, 2)
+            if r.random() < 0.1:
+                pair.append(r.choice(declared))
+        requests = [(self.request(d.tool, params=d.params), d) for d in pair]
+        requests.sort(key=lambda x: x[0].open_end)
+        if requests[-2][0].open_end:
+            return self.single(declared)
+        text = requests[0][0].text
+        for request, _ in requests[1:]:
+            join = r.choice(JOINS)
+            more = request.text
+            if join[0] in ".&;" or r.random() < 0.3:
+                join = (text[-1] if text[-1] in "?!" else ".") + " " + join.lstrip(".;& ,") if join[0] == "." else join
+            text = (text.rstrip("?.!") if join[0] != "?" and not join.startswith(("!", "?")) else text.rstrip("?.!")) + join + more
+        return self.calls(text, [(d, request.args) for request, d in requests], "parallel")
+
+    def parallel_list(self, d):
+        """One request with a list in one of its slots: a call for each item."""
+        r = self.rng
+        tool = d.tool
+        slot = {"weather": "location", "time": "timezone", "stock": "symbol", "timer": "minutes", "currency": "to", "message": "to"}[d.key]
+        forms = (tool.held_forms if self.held_forms else tool.forms)[""]
+        n = 3 if r.random() < 0.2 else 2
+        values = [self.slots(tool, "") for _ in range(n)]
+        for other in values[1:]:
+            other.update({k: x for k, x in values[0].items() if k != slot})
+        if len({str(v[slot][0]) for v in values}) < n:
+            return self.single([d])
+        typed = [v[slot][0] for v in values]
+        joined = (typed[0] + r.choice((", ", ", ", " and ")) + typed[1] + r.choice((" and ", ", and ", " and also ", ", ")) + typed[2] if n == 3
+                  else typed[0] + r.choice((" and ", " and ", " and ", " & ", ", ", " and also ", " and in " if d.key in ("weather", "time") else " and ", ", and ")) + typed[1])
+        form = self.form(forms)
+        if not re.search(r"<%s>" % slot, form):
+            return self.single([d])
+        merged = dict(values[0])
+        merged[slot] = (joined, joined)
+        request = self.fill_form(tool, form, merged)
+        lowered = request.text == request.text.lower()
+        calls = []
+        for v in values:
+            args = dict(request.args)
+            args[slot] = v[slot][1]
+            if lowered and isinstance(args[slot], str) and v[slot][0] == v[slot][1]:
+                args[slot] = args[slot].lower()
+            calls.append((d, args))
+        return self.calls(request.text, calls, "parallel")
+
+    def ask(self, declared, undeclared=False):
+        known = [d for d in declared if d.key in TOOLS]
+        if not known:
+            return self.single(declared)
+        d = self.pick(known)
+        missing, forms, question, answers = self.pick(d.tool.asks)
+        values = self.slots(d.tool, "")
+        given = {k: v for k, v in values.items() if k not in missing}
+        open_end = lambda form: form.endswith("<text>")
+        form = self.form(forms)
+        first = self.fill_form(d.tool, form, given)
+        asked = fill(question, {k: v for k, v in first.args.items()}) if d.key == "message" else question
+        names = " and ".join(d.params[m] for m in missing)
+        turns = [self.user(first.text), self.say(asked, "ask", [asked], d.key, f"The {names} {'is' if len(missing) == 1 else 'are'} missing, so I ask.")]
+        if self.chance(0.2):
+            return turns
+        answer = self.form(answers)
+        later = {k: values[k] for k in values if k in missing}
+        second = self.fill_form(d.tool, answer, later, decorated=self.chance(0.3) and not open_end(answer))
+        args = dict(first.args)
+        args.update(second.args)
+        ordered = {p.name: args[p.name] for p in d.tool.params if p.name in args}
+        return turns + self.calls(second.text, [(d, ordered)], "answered")
+
+    def followup(self, declared):
+        known = [d for d in declared if d.key in TOOLS]
+        if not known:
+            return self.single(declared)
+        d = self.pick(known)
+        first = self.request(d.tool, variant="")
+        form = self.form(d.tool.follow)
+        names = re.findall(r"<(\w+)>", form)
+        values = {k: v for k, v in self.slots(d.tool, "").items() if k in names}
+        second = self.fill_form(d.tool, form, values, decorated=self.chance(0.3))
+        args = dict(first.args)
+        args.update(second.args)
+        turns = self.calls(first.text, [(d, first.args)], "tool")
+        if self.chance(0.15):
+            d2 = self.plain_exchange(self.pick(("fact", "small")))
+            turns += d2
+        return turns + self.calls(second.text, [(d, args)], "followup")
+
+    def undeclared(self, declared):
+        keys = {d.key for d in declared}
+        if self.twin and self.twin.key not in keys and self.chance(0.6):
+            request, self.twin = self.twin, None
+            tool = TOOLS.get(request.key) or next(t for t in other_tools.OTHERS if t.key == request.key)
+            text = request.text
+        else:
+            others = [t for t in (HELD_OTHERS if self.held_tools else OTHERS) if t.key not in keys]
+            canonical = [t for t in T.CANONICAL if t.key not in keys]
+            tool = self.pick(canonical if canonical and self.chance(0.75) else others)
+            if tool.key in TOOLS and self.chance(0.12):
+                missing, forms, _, _ = self.pick(tool.asks)
+                values = {k: v for k, v in self.slots(tool, "").items() if k not in missing}
+                text = self.fill_form(tool, self.form(forms), values).text
+            else:
+                text = self.request(tool).text
+        reply = f"I have no tool for {tool.noun}. Declare one and ask again."
+        return [self.user(text), self.say(reply, "undeclared", [f"no tool for {tool.noun}"], tool.key, "No declared tool fits.")]
+
+    def question_text(self, text, topic=None):
+        """A plain question, dressed."""
+        r = self.rng
+        if self.plain:
+            return text
+        if self.dress:
+            if r.random() < 0.6:
+                text = self.dress(text, r, protect=[topic] if topic else [])
+        elif r.random() < 0.25:
+            text = r.choice(OPENERS) + text
+        x = r.random()
+        if x < 0.1 and not topic:
+            text = text.lower()
+        elif x < 0.2:
+            text = text.rstrip("?.")
+        elif x < 0.4:
+            text = text[0].upper() + text[1:]
+        return text
+
+    def plain_exchange(self, kind):
+        if kind == "outside":
+            return self.outside()
+        fact = self.pick(self.facts.FACTS if kind == "fact" else self.facts.SMALL_TALK)
+        text = self.question_text(self.form(fact.held if self.held_forms else fact.forms))
+        answer = fact.answer if isinstance(fact.answer, str) else self.pick(fact.answer)
+        thought = "This is a question about confab." if kind == "fact" else "This is small talk."
+        return [self.user(text), self.say(answer, kind, [answer], fact.key, thought)]
+
+    def outside(self):
+        o, r, v = self.facts.OUTSIDE, self.rng, self.values
+        if r.random() < 0.25:
+            text = self.question_text(self.form(o.held_questions if self.held_values or self.held_forms else o.questions))
+            topic, answer = "", o.answers[0]
+        else:
+            if self.held_values:
+                topic = r.choice(o.held_topics)
+            elif r.random() < 0.5:
+                topic = r.choice(o.topics)
+            else:
+                topic = r.choice(("", "", "the ", "a ", "the history of ", "my ")) + (v.city() if r.random() < 0.15 else v.name() if r.random() < 0.15 else v.phrase(3))
+            form = self.form(o.held if self.held_forms else o.forms)
+            text = self.question_text(form.replace("<topic>", topic), topic)
+            answer = o.answers[-1].replace("<topic>", topic)
+        return [self.user(text), self.say(answer, "outside", [answer], "outside", "This is outside of what I know.")]
+
+    def exchange(self, declared, kind=None):
+        if kind is None:
+            if self.kinds:
+                kind = self.pick(self.kinds)
+            elif declared:
+                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (31, 9, 8, 5, 11, 23, 5, 8))[0]
+            else:
+                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (26, 46, 11, 17))[0]
+        if kind == "answered":
+            kind = "ask"
+        if kind in ("fact", "small", "outside"):
+            return self.plain_exchange(kind)
+        if kind == "undeclared" or not declared:
+            return self.undeclared(declared)
+        return {"tool": self.single, "summary": self.single, "parallel": self.parallel, "ask": self.ask, "followup": self.followup}[kind](declared)
+
+    def conversation(self):
+        r = self.rng
+        declared = self.declarations()
+        turns = []
+        if r.random() < 0.55:
+            turns.append(({"role": "system", "content": self.pick(SYSTEMS)}, None))
+        n = self.n_exchanges or (r.randint(1, 2) if self.short else r.randint(10, 24) if self.long else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)))
+        thinking = r.random() < 0.25 if self.thinking is None else self.thinking
+        for i in range(n):
+            exchange = self.exchange(declared)
+            if thinking and i == n - 1:
+                ends = [k for k, (m, _) in enumerate(exchange) if m["role"] == "assistant"]
+                exchange = exchange[:self.pick(ends) + 1]
+            turns += exchange
+        for k, (message, _) in enumerate(turns):
+            if "reasoning_content" in message and not (thinking and k == len(turns) - 1):
+                del message["reasoning_content"]
+        return {"tools": [d.schema for d in declared], "messages": [m for m, _ in turns], "notes": [n for _, n in turns]}
+
+
+# ---- rendering
+
+
+def calls_text(calls):
+    return "\n".join('<tool_call>\n{"name": %s, "arguments": %s}\n</tool_call>' % (dumps(c["function"]["name"]), dumps(c["function"]["arguments"])) for c in calls)
+
+
+def segments(conv):
+    """The conversation in the model's format: a list of (text, whether it is trained)."""
+    out = []
+    messages = conv["messages"]
+    at = 0
+    head = ""
+    if messages and messages[0]["role"] == "system":
+        head = messages[0]["content"]
+        at = 1
+    if conv["tools"]:
+        head = (head + "\n\n" if head else "") + PREAMBLE + "\n".join(map(dumps, conv["tools"])) + EPILOGUE
+    if head or at:
+        out.append(("<|im_start|>system\n" + head + "<|im_end|>\n", False))
+    while at < len(messages):
+        message = messages[at]
+        role = message["role"]
+        if role == "tool":
+            parts = []
+            while at < len(messages) and messages[at]["role"] == "tool":
+                parts.append("<tool_response>\n" + messages[at]["content"] + "\n</tool_response>")
+                at += 1
+            out.append(("<|im_start|>user\n" + "\n".join(parts) + "<|im_end|>\n", False))
+            continue
+        if role == "assistant":
+            thought = message.get("reasoning_content") if at == len(messages) - 1 else None
+            body = message["content"] + calls_text(message.get("tool_calls", ()))
+            if thought:
+                out.append(("<|im_start|>assistant\n<think>\n", False))
+                body = thought + "\n</think>\n\n" + body
+            else:
+                out.append(("<|im_start|>assistant\n", False))
+            out.append((body + "<|im_end|>", True))
+            out.append(("\n", False))
+        else:
+            out.append((f"<|im_start|>{role}\n{message['content']}<|im_end|>\n", False))
+        at += 1
+    return out
+
+
+def prompt_for(conv, i):
+    """What is needed to evaluate assistant turn i: (messages before it, tools,
+    whether thinking is on, the expected message, its note)."""
+    expected = conv["messages"][i]
+    return conv["messages"][:i], conv["tools"], "reasoning_content" in expected, expected, conv["notes"][i]
+
+
+def prompt_text(conv, i):
+    """The text that the model continues at assistant turn i."""
+    before, tools, thinking, _, _ = prompt_for(conv, i)
+    text = "".join(t for t, _ in segments({"tools": tools, "messages": [{k: v for k, v in m.items() if k != "reasoning_content"} for m in before]}))
+    return text + "<|im_start|>assistant\n" + ("<think>\n" if thinking else "")
+
+
+def evaluation_sets():
+    """name -> (kinds of the turns that count, Generator options)."""
+    calm = dict(n_exchanges=1, thinking=False)
+    none_due = ["fact", "small", "outside"]
+    return {
+        "tool, seen": (["tool"], dict(calm, kinds=["tool"])),
+        "tool, unseen values": (["tool"], dict(calm, kinds=["tool"], held_values=True)),
+        "tool, random values": (["tool"], dict(calm, kinds=["tool"], random_values=True)),
+        "tool, unseen phrasings": (["tool"], dict(calm, kinds=["tool"], held_forms=True)),
+        "tool, unseen names": (["tool"], dict(calm, kinds=["tool"], held_tools=True)),
+        "tool, all eight, unseen values": (["tool"], dict(calm, kinds=["tool"], held_values=True, declare="all")),
+        "parallel, unseen values": (["parallel"], dict(calm, kinds=["parallel"], held_values=True)),
+        "ask, unseen values": (["ask"], dict(calm, kinds=["ask"], held_values=True)),
+        "answered, unseen values": (["answered"], dict(calm, kinds=["ask"], held_values=True)),
+        "followup, unseen values": (["followup"], dict(calm, kinds=["followup"], held_values=True)),
+        "undeclared, unseen values": (["undeclared"], dict(calm, kinds=["undeclared"], held_values=True)),
+        "undeclared, unseen phrasings": (["undeclared"], dict(calm, kinds=["undeclared"], held_forms=True)),
+        "no call due, all eight declared": (none_due, dict(calm, kinds=none_due, declare="all")),
+        "no call due, all eight, held": (none_due, dict(calm, kinds=none_due, declare="all", held_forms=True, held_values=True)),
+        "fact, seen": (["fact"], dict(calm, kinds=["fact"])),
+        "fact, held": (["fact"], dict(calm, kinds=["fact"], held_forms=True)),
+        "small talk, seen": (["small"], dict(calm, kinds=["small"])),
+        "small talk, held": (["small"], dict(calm, kinds=["small"], held_forms=True)),
+        "outside, seen": (["outside"], dict(calm, kinds=["outside"])),
+        "outside, held topics and questions": (["outside"], dict(calm, kinds=["outside"], held_values=True)),
+        "outside, held phrasings": (["outside"], dict(calm, kinds=["outside"], held_values=True, held_forms=True)),
+        "summary, unseen values": (["summary"], dict(calm, kinds=["tool", "parallel"], held_values=True)),
+        "thinking, unseen values": (["tool", "summary", "ask", "fact", "undeclared"], dict(n_exchanges=1, thinking=True, held_values=True)),
+        "long context, unseen values": (["tool", "summary", "fact", "undeclared"], dict(n_exchanges=12, thinking=False, held_values=True)),
+    }
+
+
+# ---- self-check
+
+MAPPED = ("arithmetic words and percentages in the calculator's expression", "currency nouns and signs")
+
+
+def fault_of(conv):
+    """What is wrong with a conversation, or None."""
+    declared = {t["function"]["name"]: t["function"]["parameters"] for t in conv["tools"]}
+    if len(declared) != len(conv["tools"]):
+        return "two tools of one name"
+    typed = ""
+    for message, note in zip(conv["messages"], conv["notes"]):
+        if message["role"] == "user":
+            typed += "\n" + message["content"]
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            if function["name"] not in declared:
+                return "call of an undeclared tool"
+            parameters = declared[function["name"]]
+            arguments = json.loads(dumps(function["arguments"]))
+            if not set(parameters.get("required", ())) <= set(arguments):
+                return f"required argument missing: {function}"
+            if not set(arguments) <= set(parameters["properties"]):
+                return f"unknown argument: {function}"
+            for name, value in arguments.items():
+                kind = parameters["properties"][name]["type"]
+                if (kind == "string") != isinstance(value, str):
+                    return f"wrong type: {function}"
+                text = value if isinstance(value, str) else dumps(value)
+                if text in typed or (isinstance(value, float) and f"{value:.2f}" in typed):
+                    continue
+                if note["tool"] in ("calc", "currency") or note["kind"] == "parallel":
+                    if set(text) <= set("0123456789.+-*/() ") or text in NOUNS.values():
+                        continue
+                return f"argument not typed by the user: {function} in {typed!r}"
+        if message["role"] == "assistant":
+            for needed in note["must"]:
+                if needed not in message["content"]:
+                    return f"the answer lacks {needed!r}: {message['content']!r}"
+        if re.search(r"<(location|unit|timezone|expression|minutes|label|amount|from|to|query|text|symbol|topic|w|n|c)>", message["content"]):
+            return f"unfilled slot: {message['content']!r}"
+    return None
+
+
+def check(count, options):
+    generator = Generator(1, **options)
+    shares, declared = {}, {}
+    start = time.process_time()
+    conversations = [generator.conversation() for _ in range(count)]
+    seconds = time.process_time() - start
+    faults = 0
+    for conv in conversations:
+        fault = fault_of(conv)
+        if fault:
+            faults += 1
+            if faults <= 5:
+                print("fault:", fault)
+        declared[len(conv["tools"])] = declared.get(len(conv["tools"]), 0) + 1
+        for note in conv["notes"]:
+            if note:
+                shares[note["kind"]] = shares.get(note["kind"], 0) + 1
+    start = time.process_time()
+    rendered = [segments(conv) for conv in conversations]
+    render_seconds = time.process_time() - start
+    total = sum(shares.values())
+    print("shares of assistant turns:", ", ".join(f"{k} {100 * n / total:.1f}%" for k, n in sorted(shares.items(), key=lambda x: -x[1])))
+    print("declared tools:", ", ".join(f"{k}: {100 * n / count:.0f}%" for k, n in sorted(declared.items())))
+    print(f"{count} conversations, {total / count:.1f} assistant turns and {sum(len(t) for s in rendered for t, _ in s) / count:.0f} characters each; "
+          f"{count / seconds:.0f}/s, rendered {count / render_seconds:.0f}/s; {faults} faults")
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="generate 20,000 conversations and check them")
+    parser.add_argument("--show", type=int, metavar="N", help="print N rendered conversations")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    if args.show:
+        generator = Generator(args.seed)
+        for _ in range(args.show):
+            print("".join(text for text, _ in segments(generator.conversation())))
+            print("=" * 60)
+    if args.check:
+        faults = check(20000, {})
+        for name, (_, options) in evaluation_sets().items():
+            generator = Generator(2, **options)
+            for _ in range(200):
+                fault = fault_of(generator.conversation())
+                if fault:
+                    faults += 1
+                    print(f"{name}: {fault}")
+        return 1 if faults else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
