@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import other_tools
 import tools as T
+from frames import CORES, FRAMES, framed
 from grammar import expand, fill
 from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
 
@@ -122,6 +123,7 @@ class _Facts:
                 texts += [form for forms in tool.forms.values() for form in forms] + tool.descriptions + [tool.description]
             for tool in OTHERS:
                 texts += tool.forms + tool.descriptions
+            texts += [form for cores in CORES.values() for forms in cores.values() for form in forms] + [form for forms in FRAMES.values() for form in forms]
             texts += SYSTEMS + OPENERS + SUFFIXES + CONDITIONS + ERRORS + STATUSES
             cls.words = words_of(re.sub(r"<\w+>", " ", t) for t in texts)
         return cls.loaded
@@ -341,7 +343,9 @@ class Generator:
             variants = [v for v in forms if params is None or not v or v in params or self.chance(0.05)]
             variant = "" if len(variants) == 1 or self.chance(0.7) else variants[1]
         values = self.slots(tool, variant)
-        return self.fill_form(tool, self.form(forms[variant]), values)
+        core = tool.key + "." + variant if variant else tool.key
+        form = framed(core, self.rng) if not self.held_forms and self.chance(0.35) else self.form(forms[variant])
+        return self.fill_form(tool, form, values)
 
     def fill_form(self, tool, form, values, decorated=True, keep=None):
         if tool.key == "currency" and not self.plain and "<amount> <from>" in form and self.chance(0.05):
@@ -810,9 +814,9 @@ class Generator:
             if self.kinds:
                 kind = self.pick(self.kinds)
             elif declared:
-                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (31, 9, 8, 5, 11, 23, 5, 8))[0]
+                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (28, 8, 8, 5, 11, 28, 5, 8))[0]
             else:
-                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (26, 46, 11, 17))[0]
+                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (24, 49, 10, 17))[0]
         if kind == "answered":
             kind = "ask"
         if kind in ("fact", "small", "outside"):
@@ -827,7 +831,8 @@ class Generator:
         turns = []
         if r.random() < 0.55:
             turns.append(({"role": "system", "content": self.pick(SYSTEMS)}, None))
-        n = self.n_exchanges or (r.randint(1, 2) if self.short else r.randint(10, 24) if self.long else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)))
+        lengths = (2, 3, 4, 4, 5, 6, 7, 8) if len(declared) > 6 else (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)
+        n = self.n_exchanges or (r.randint(1, 2) if self.short else r.randint(10, 24) if self.long else r.choice(lengths))
         thinking = r.random() < 0.25 if self.thinking is None else self.thinking
         for i in range(n):
             exchange = self.exchange(declared)

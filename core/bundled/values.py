@@ -167,10 +167,14 @@ class Values:
         self.rng = rng
         self.held = held
         self.random = random
-        held_words = set(LISTS["word"][1])
-        self.words = list(dict.fromkeys(LISTS["word"][0] + SMALL_WORDS + [w for w in corpus if w not in held_words]))
+        known = {word.lower() for word in corpus}
+        self.words = list(dict.fromkeys(LISTS["word"][0] + SMALL_WORDS + list(corpus)))
+        # a word of the corpus may be a token of its own: it must be copied in training, so it is not held out
+        self.held_words = [word for word in LISTS["word"][1] if word not in known]
 
     def listed(self, kind):
+        if self.held and kind == "word":
+            return self.rng.choice(self.held_words)
         return self.rng.choice(LISTS[kind][1 if self.held else 0])
 
     def invented(self):
