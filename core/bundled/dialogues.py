@@ -154,6 +154,7 @@ class Generator:
         self.n_exchanges, self.thinking, self.kinds, self.declare_mode = n_exchanges, thinking, kinds, declare
         self.short, self.long, self.plain = short, long, plain
         self.twin = None
+        self.inner = False  # while the second half of a double request is drawn
 
     # ---- small draws
 
@@ -171,7 +172,7 @@ class Generator:
     def decorate(self, text, now=False, open_end=False):
         """Openers, suffixes and typos around a text whose slots are not filled yet."""
         r = self.rng
-        if self.plain:
+        if self.plain or self.inner:
             return text
         slots = re.findall(r"<\w+>", text)
         before = text
@@ -365,6 +366,9 @@ class Generator:
     def other_request(self, tool):
         values = {slot: self.other_value(kind) for slot, kind in tool.slots.items()}
         text = fill(self.decorate(self.form(tool.forms)), values)
+        if not self.plain and self.chance(0.1):
+            text = text.lower()
+            values = {slot: value.lower() if isinstance(value, str) else value for slot, value in values.items()}
         return Request(tool.key, text, values)
 
     # ---- declarations
@@ -659,17 +663,30 @@ class Generator:
             pair = r.sample(declared, 2)
             if r.random() < 0.1:
                 pair.append(r.choice(declared))
-        requests = [(self.request(d.tool, params=d.params), d) for d in pair]
-        requests.sort(key=lambda x: x[0].open_end)
-        if requests[-2][0].open_end:
+        requests = []
+        for d in pair:
+            self.inner = bool(requests)
+            requests.append((self.request(d.tool, params=d.params), d))
+        self.inner = False
+        if requests[0][0].open_end:
+            if r.random() < 0.5 or pair[-1].key == "message":
+                return self.single(declared)
+            self.inner = True
+            requests = [(self.request(pair[-1].tool, params=pair[-1].params), pair[-1]), requests[0]]
+            self.inner = False
+        if any(request.open_end for request, _ in requests[:-1]):
             return self.single(declared)
         text = requests[0][0].text
         for request, _ in requests[1:]:
             join = r.choice(JOINS)
+            mark = text[-1] if text[-1] in "?!" else "."
             more = request.text
-            if join[0] in ".&;" or r.random() < 0.3:
-                join = (text[-1] if text[-1] in "?!" else ".") + " " + join.lstrip(".;& ,") if join[0] == "." else join
-            text = (text.rstrip("?.!") if join[0] != "?" and not join.startswith(("!", "?")) else text.rstrip("?.!")) + join + more
+            if join.startswith("."):
+                join = mark + join[1:]
+                first = tuple(str(value) for value in request.args.values())
+                if more[0].islower() and join == mark + " " and not more.startswith(first) and r.random() < 0.6:
+                    more = more[0].upper() + more[1:]
+            text = text.rstrip("?.!") + join + more
         return self.calls(text, [(d, request.args) for request, d in requests], "parallel")
 
     def parallel_list(self, d):
@@ -682,7 +699,7 @@ class Generator:
         values = [self.slots(tool, "") for _ in range(n)]
         for other in values[1:]:
             other.update({k: x for k, x in values[0].items() if k != slot})
-        if len({str(v[slot][0]) for v in values}) < n:
+        if len({str(v[slot][0]) for v in values}) < n or any("," in str(v[slot][0]) for v in values):
             return self.single([d])
         typed = [v[slot][0] for v in values]
         joined = (typed[0] + r.choice((", ", ", ", " and ")) + typed[1] + r.choice((" and ", ", and ", " and also ", ", ")) + typed[2] if n == 3
