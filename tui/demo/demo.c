@@ -1,0 +1,380 @@
+/*
+ * demo.c - the table of tools, and those that need no table of their own:
+ * weather, time, arithmetic, timers.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+#include "tui/demo/demo_calc.h"
+#include "tui/demo/demo_impl.h"
+#include "tui/demo/demo_places.h"
+#include "tui/demo/demo_zone.h"
+
+enum { MINUTES_MAX = 1440 };
+
+#define ZONES "/usr/share/zoneinfo"
+
+json_t *cf_demo__error(const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n < 0) {
+        text[0] = '\0';
+    }
+    size_t len = strlen(text);
+    len -= cf_utf8_incomplete_tail(text, len);
+    return json_pack("{s:s%}", "error", text, len);
+}
+
+json_t *cf_demo__with(const char *key, json_t *v)
+{
+    json_t *out = json_object();
+    if (json_object_set_new(out, key, v) != 0) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+/* ---- tools --------------------------------------------------------------- */
+
+static json_t *weather(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)demo;
+    (void)here;
+    cf_str location = cf_json_get_str(arguments, "location");
+    cf_str unit = cf_json_get_str(arguments, "unit");
+    const cf_place *place = cf_place_find(location);
+    size_t n_places;
+    cf_places(&n_places);
+    bool is_celsius = unit.n == 0 || unit.p[0] == 'c' || unit.p[0] == 'C';
+    if (!is_celsius && unit.p[0] != 'f' && unit.p[0] != 'F') {
+        return cf_demo__error("unit is celsius or fahrenheit");
+    }
+    if (place == NULL) {
+        return cf_demo__error("no weather for '%.*s': the bundled table has "
+                              "%zu cities",
+                              (int)(location.n < 64 ? location.n : 64),
+                              location.n != 0 ? location.p : "", n_places);
+    }
+    cf_weather w = cf_place_weather(place, cf_os_now_ms());
+    long degrees = is_celsius ? w.celsius : lround(w.celsius * 9.0 / 5 + 32);
+    return json_pack("{s:s%,s:I,s:s,s:s,s:s}", "location", location.p,
+                     location.n, "temperature", (json_int_t)degrees, "unit",
+                     is_celsius ? "celsius" : "fahrenheit", "condition",
+                     w.condition, "source", "bundled table");
+}
+
+static json_t *time_of_day(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)demo;
+    (void)here;
+    cf_str zone = cf_json_get_str(arguments, "timezone");
+    int64_t now = cf_os_now_ms() / 1000;
+    int32_t offset;
+    cf_error err;
+    cf_status st = cf_zone_find(&offset, zone, now, ZONES, &err);
+    if (st != CF_OK) {
+        return st == CF_ENOMEM ? NULL : cf_demo__error("%s", err.text);
+    }
+    char text[8];
+    int minutes = (int)((now + offset) % 86400 / 60);
+    snprintf(text, sizeof text, "%02d:%02d", minutes / 60, minutes % 60);
+    return json_pack("{s:s%,s:s}", "timezone", zone.p, zone.n, "time", text);
+}
+
+static json_t *calculate(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)demo;
+    (void)here;
+    cf_calc_value v;
+    cf_error err;
+    if (cf_calc(&v, cf_json_get_str(arguments, "expression"), &err) != CF_OK) {
+        return cf_demo__error("%s", err.text);
+    }
+    return cf_demo__with("result", cf_calc_json(&v));
+}
+
+/* A whole number of minutes; 0 for anything else. */
+static int minutes_of(const json_t *v)
+{
+    double d = json_is_number(v) ? json_number_value(v) : 0;
+    return d >= 1 && d <= MINUTES_MAX && d == floor(d) ? (int)d : 0;
+}
+
+static json_t *set_timer(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)here;
+    int minutes = minutes_of(json_object_get(arguments, "minutes"));
+    cf_str label = cf_json_get_str(arguments, "label");
+    cf_demo_timer *t = NULL;
+    for (int i = 0; t == NULL && i < CF_DEMO_TIMERS; i++) {
+        t = demo->timer[i].id == 0 ? &demo->timer[i] : NULL;
+    }
+    if (minutes == 0 || t == NULL) {
+        return minutes == 0
+                   ? cf_demo__error("minutes is a whole number from 1 to %d",
+                                    MINUTES_MAX)
+                   : cf_demo__error("%d timers run already", CF_DEMO_TIMERS);
+    }
+    json_t *out =
+        json_pack("{s:I,s:i,s:s}", "timer_id", (json_int_t)demo->n_started + 1,
+                  "minutes", minutes, "status", "started");
+    if (out == NULL) {
+        return NULL;
+    }
+    size_t n = label.n < sizeof t->label ? label.n : sizeof t->label - 1;
+    n -= n < label.n ? cf_utf8_incomplete_tail(label.p, n) : 0;
+    *t = (cf_demo_timer){.id = ++demo->n_started,
+                         .minutes = minutes,
+                         .due_us = cf_os_monotonic_us() +
+                                   (uint64_t)minutes * 60000000};
+    for (size_t i = 0; i < n; i++) { /* it goes into one line */
+        t->label[i] = label.p[i];
+        if ((unsigned char)label.p[i] < ' ') {
+            t->label[i] = ' ';
+        }
+    }
+    return out;
+}
+
+static json_t *currency(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)demo;
+    (void)here;
+    return cf_demo__currency(arguments);
+}
+
+static json_t *stock(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)demo;
+    (void)here;
+    return cf_demo__stock(arguments);
+}
+
+static json_t *message(cf_demo *demo, cf_uuid here, const json_t *arguments)
+{
+    (void)here;
+    return cf_demo__message(demo, arguments);
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+typedef struct param {
+    const char *name, *type, *description;
+    bool is_required;
+} param;
+
+typedef struct tool {
+    const char *name, *description;
+    param param[3];
+    json_t *(*run)(cf_demo *demo, cf_uuid here, const json_t *arguments);
+} tool;
+
+static const tool tools[] = {
+    {"get_weather",
+     "Get the current weather for a place",
+     {{"location", "string", "City name", true},
+      {"unit", "string", "celsius or fahrenheit", false}},
+     weather},
+    {"get_time",
+     "Get the current time in a time zone",
+     {{"timezone", "string", "Time zone or city", true}},
+     time_of_day},
+    {"calculate",
+     "Evaluate an arithmetic expression",
+     {{"expression", "string", "Arithmetic expression", true}},
+     calculate},
+    {"set_timer",
+     "Start a countdown timer",
+     {{"minutes", "integer", "Number of minutes", true},
+      {"label", "string", "Timer label", false}},
+     set_timer},
+    {"convert_currency",
+     "Convert an amount between currencies",
+     {{"amount", "number", "Amount of money", true},
+      {"from", "string", "Currency code", true},
+      {"to", "string", "Currency code", true}},
+     currency},
+    {"search_notes",
+     "Search the user's notes",
+     {{"query", "string", "Search text", true}},
+     cf_demo__notes},
+    {"send_message",
+     "Send a text message to a contact",
+     {{"to", "string", "Contact name", true},
+      {"text", "string", "Message text", true}},
+     message},
+    {"get_stock_price",
+     "Get the latest stock price",
+     {{"symbol", "string", "Ticker symbol", true}},
+     stock},
+};
+
+enum { N_TOOLS = sizeof tools / sizeof tools[0] };
+
+static const tool *find(cf_str name)
+{
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        if (cf_str_is(name, tools[i].name)) {
+            return &tools[i];
+        }
+    }
+    return NULL;
+}
+
+bool cf_demo_has(cf_str name)
+{
+    return find(name) != NULL;
+}
+
+/* Puts `v` (stolen, NULL for no memory) under a key; *ok says whether all
+ * went well so far. */
+static void put(bool *ok, json_t *object, const char *key, json_t *v)
+{
+    *ok = json_object_set_new(object, key, v) == 0 && *ok;
+}
+
+static void put_text(bool *ok, json_t *object, const char *key, const char *v)
+{
+    put(ok, object, key, json_string(v));
+}
+
+static json_t *parameters(const tool *t)
+{
+    json_t *schema = json_object(), *properties = json_object();
+    json_t *required = json_array();
+    bool ok = required != NULL;
+    for (size_t i = 0; i < 3 && t->param[i].name != NULL; i++) {
+        const param *p = &t->param[i];
+        json_t *v = json_object();
+        put_text(&ok, v, "type", p->type);
+        put_text(&ok, v, "description", p->description);
+        put(&ok, properties, p->name, v);
+        ok = ok && (!p->is_required ||
+                    json_array_append_new(required, json_string(p->name)) == 0);
+    }
+    put_text(&ok, schema, "type", "object");
+    put(&ok, schema, "properties", properties);
+    put(&ok, schema, "required", required);
+    if (!ok) {
+        json_decref(schema);
+        return NULL;
+    }
+    return schema;
+}
+
+static json_t *declaration(const tool *t)
+{
+    json_t *v = json_object(), *function = json_object();
+    bool ok = true;
+    put_text(&ok, function, "name", t->name);
+    put_text(&ok, function, "description", t->description);
+    put(&ok, function, "parameters", parameters(t));
+    put_text(&ok, v, "type", "function");
+    put(&ok, v, "function", function);
+    if (!ok) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
+json_t *cf_demo_declarations(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < N_TOOLS; i++) {
+        if (json_array_append_new(list, declaration(&tools[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+cf_status cf_demo_new(cf_demo **out, cf_store *store, cf_error *err)
+{
+    cf_demo *demo = cf_calloc(1, sizeof *demo);
+    if (demo == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the tools");
+    }
+    demo->store = store;
+    *out = demo;
+    return CF_OK;
+}
+
+void cf_demo_free(cf_demo *demo)
+{
+    cf_free(demo);
+}
+
+cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name,
+                      const json_t *arguments, json_t **result, cf_error *err)
+{
+    const tool *t = find(name);
+    if (t == NULL) {
+        return cf_fail(err, CF_ENOTFOUND, "'%.*s' is no tool that runs here",
+                       (int)(name.n < 80 ? name.n : 80), name.p);
+    }
+    *result = t->run(demo, here, arguments);
+    return *result != NULL
+               ? CF_OK
+               : cf_fail(err, CF_ENOMEM, "out of memory for a result");
+}
+
+/* ---- timers -------------------------------------------------------------- */
+
+int cf_demo_wait_ms(const cf_demo *demo)
+{
+    uint64_t now = cf_os_monotonic_us(), next = UINT64_MAX;
+    for (int i = 0; i < CF_DEMO_TIMERS; i++) {
+        const cf_demo_timer *t = &demo->timer[i];
+        if (t->id != 0 && t->due_us < next) {
+            next = t->due_us;
+        }
+    }
+    return next == UINT64_MAX ? -1
+           : next <= now      ? 0
+                              : (int)((next - now + 999) / 1000);
+}
+
+bool cf_demo_ring(cf_demo *demo, cf_buf *line)
+{
+    uint64_t now = cf_os_monotonic_us();
+    for (int i = 0; i < CF_DEMO_TIMERS; i++) {
+        cf_demo_timer *t = &demo->timer[i];
+        if (t->id != 0 && t->due_us <= now) {
+            cf_buf_addf(line, "timer %u rings: %s%s%d minute%s are over",
+                        (unsigned)t->id, t->label,
+                        t->label[0] != '\0' ? ", " : "", t->minutes,
+                        t->minutes == 1 ? "" : "s");
+            t->id = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+void cf_demo_timers(const cf_demo *demo, cf_buf *out)
+{
+    uint64_t now = cf_os_monotonic_us();
+    for (int i = 0; i < CF_DEMO_TIMERS; i++) {
+        const cf_demo_timer *t = &demo->timer[i];
+        if (t->id != 0) {
+            uint64_t left = t->due_us > now ? (t->due_us - now) / 1000000 : 0;
+            cf_buf_addf(out, "timer %u: %d:%02d of %d minutes left%s%s\n",
+                        (unsigned)t->id, (int)(left / 60), (int)(left % 60),
+                        t->minutes, t->label[0] != '\0' ? ", " : "", t->label);
+        }
+    }
+}
