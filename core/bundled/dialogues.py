@@ -65,6 +65,10 @@ NAME_WORDS = "get fetch show find do run call my the api ask new web local remot
 COUNTS = ["no", "one", "two", "three", "four", "five"]
 
 
+# other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
+LIKE_OUTSIDE = {"music", "translate", "table", "web", "define", "news", "file", "random", "distance", "recipe", "movie"}
+
+
 def dumps(value):
     return json.dumps(value, ensure_ascii=False)
 
@@ -187,7 +191,7 @@ class Generator:
             opener = r.choice(HELD_OPENERS if self.held_forms else OPENERS)
             text = opener + text
         elif x < 0.4 and self.dress:
-            dressed = self.dress(text, r, protect=slots)
+            dressed = self.dress(text, r, slots)
             if all(dressed.count(s) == text.count(s) for s in slots) and (not open_end or dressed.endswith(text[-6:])):
                 text = dressed
         x = r.random()
@@ -764,12 +768,12 @@ class Generator:
 
     def undeclared(self, declared):
         keys = {d.key for d in declared}
-        if self.twin and self.twin.key not in keys and self.chance(0.6):
+        if self.twin and self.twin.key not in keys | LIKE_OUTSIDE and self.chance(0.6):
             request, self.twin = self.twin, None
             tool = TOOLS.get(request.key) or next(t for t in other_tools.OTHERS if t.key == request.key)
             text = request.text
         else:
-            others = [t for t in (HELD_OTHERS if self.held_tools else OTHERS) if t.key not in keys]
+            others = [t for t in (HELD_OTHERS if self.held_tools else OTHERS) if t.key not in keys and t.key not in LIKE_OUTSIDE]
             canonical = [t for t in T.CANONICAL if t.key not in keys]
             tool = self.pick(canonical if canonical and self.chance(0.75) else others)
             if tool.key in TOOLS and self.chance(0.12):
@@ -788,7 +792,7 @@ class Generator:
             return text
         if self.dress:
             if r.random() < 0.6:
-                text = self.dress(text, r, protect=[topic] if topic else [])
+                text = self.dress(text, r, [topic] if topic else [])
         elif r.random() < 0.25:
             text = r.choice(OPENERS) + text
         x = r.random()
@@ -834,6 +838,8 @@ class Generator:
                 kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (28, 8, 8, 5, 11, 28, 5, 8))[0]
             else:
                 kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (24, 49, 10, 17))[0]
+        if kind == "outside" and any(d.key in LIKE_OUTSIDE for d in declared):
+            kind = "fact"
         if kind == "answered":
             kind = "ask"
         if kind in ("fact", "small", "outside"):
