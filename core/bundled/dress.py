@@ -1,0 +1,126 @@
+"""The small ways in which people write one sentence differently.
+
+dress() puts an opener before a sentence or a courtesy behind it, drops marks,
+capitals and articles, contracts words and now and then mistypes one.  What
+must be read exactly, such as a slot's value or the name of a key, is given in
+`protected` and survives byte for byte.
+"""
+
+import re
+
+OPENERS = (
+    "hey, ", "hi, ", "hello, ", "hi! ", "hey! ", "Hello! ", "quick question: ", "sorry, ", "please, ", "one question: ",
+    "ok, ", "okay, ", "so, ", "well, ", "and ", "also, ", "now, ", "a question: ", "excuse me, ", "good morning, ",
+    "hi there, ", "hm, ", "um, ", "just wondering, ", "one more thing: ", "next question: ", "great. ", "thanks. ",
+)
+ASKING = ("can you tell me, ", "could you tell me, ", "tell me, ", "do you know, ", "I wonder, ", "I'd like to know, ", "please tell me, ",
+          "can you say, ", "any idea, ")
+CLOSERS = (" please", ", please", " thanks", ", thanks", " pls", ", thank you", " please?", ", any idea?")
+CONTRACTIONS = (
+    (r"\b([Ww])hat is\b", r"\1hat's"), (r"\b([Ww])here is\b", r"\1here's"), (r"\b([Hh])ow is\b", r"\1ow's"), (r"\b([Ww])ho is\b", r"\1ho's"),
+    (r"\b([Dd])o not\b", r"\1on't"), (r"\b([Dd])oes not\b", r"\1oesn't"), (r"\b([Cc])annot\b", r"\1an't"), (r"\bI am\b", "I'm"),
+    (r"\bI would\b", "I'd"), (r"\b([Ii])t is\b", r"\1t's"), (r"\bwant to\b", "wanna"),
+)
+_QUESTION = re.compile(r"^(what|which|how|who|where|why|when|is|are|do|does|can|could)\b", re.I)
+
+
+def _spans(text, protected):
+    """Where a protected text stands alone, as [begin, end) pairs."""
+    out = []
+    for p in protected:
+        if p:
+            left = r"(?<!\w)" if p[0].isalnum() else ""
+            right = r"(?!\w)" if p[-1].isalnum() else ""
+            out += [m.span() for m in re.finditer(left + re.escape(p) + right, text)]
+    return out
+
+
+def _pieces(text, protected):
+    """The text cut into (piece, is_protected)."""
+    out, at = [], 0
+    for b, e in sorted(_spans(text, protected)):
+        if b < at:
+            continue
+        if b > at:
+            out.append((text[at:b], False))
+        out.append((text[b:e], True))
+        at = e
+    if at < len(text):
+        out.append((text[at:], False))
+    return out
+
+
+def _free(text, protected, change):
+    """change() applied to everything that is not protected."""
+    return "".join(p if kept else change(p) for p, kept in _pieces(text, protected))
+
+
+def _typo(word, rng):
+    i = rng.randrange(1, len(word) - 1)
+    kind = rng.random()
+    if kind < 0.4:
+        return word[:i] + word[i + 1] + word[i] + word[i + 2:]
+    return word[:i] + word[i + 1:] if kind < 0.75 else word[:i] + word[i] + word[i:]
+
+
+def _mistype(text, protected, rng):
+    """One word of four letters or more, anywhere but in what is protected."""
+    taken = _spans(text, protected)
+    words = [m.span() for m in re.finditer(r"(?<![\w^:/<>-])[A-Za-z]{4,}(?![\w:/<>-])", text)
+             if not any(b < m.end() and m.start() < e for b, e in taken)]
+    if not words:
+        return text
+    b, e = rng.choice(words)
+    return text[:b] + _typo(text[b:e], rng) + text[e:]
+
+
+def _lower_first(text, protected):
+    """Without the capital that only begins a sentence."""
+    word = re.match(r"[A-Za-z]+", text)
+    if word and len(word.group()) > 1 and word.group()[1:].islower() and not any(
+            b == 0 for b, _ in _spans(text, protected)):
+        return text[0].lower() + text[1:]
+    return text
+
+
+def _capital(text, protected):
+    if any(b == 0 for b, _ in _spans(text, protected)):
+        return text
+    return text[:1].upper() + text[1:]
+
+
+def dress(text, rng, protected=(), strength=1.0):
+    """A variation of text; strength scales how often anything happens."""
+    def chance(p):
+        return rng.random() < p * strength
+
+    if chance(0.5):
+        text = _capital(text, protected)
+    for pattern, short in CONTRACTIONS:
+        if chance(0.3):
+            text = _free(text, protected, lambda t: re.sub(pattern, short, t))
+    if chance(0.06):
+        text = _free(text, protected, lambda t: re.sub(r"\b(the|an?) (?=[a-z])", "", t, count=1))
+    mark = text[-1:] if text[-1:] in "?.!" and not any(e == len(text) for _, e in _spans(text, protected)) else ""
+    body = text[:len(text) - len(mark)]
+    if chance(0.10):
+        body += rng.choice(CLOSERS)
+        mark = "" if body.endswith("?") else mark
+    if mark == "?" and chance(0.3):
+        mark = ""
+    elif not mark and _QUESTION.match(body) and not body.endswith("?") and chance(0.3):
+        mark = "?"
+    elif not mark and chance(0.06) and body[-1:].isalnum():
+        mark = "."
+    if chance(0.12):
+        body = rng.choice(OPENERS) + _lower_first(body, protected)
+    elif _QUESTION.match(body) and chance(0.05):
+        body = rng.choice(ASKING) + _lower_first(body, protected)
+    text = body + mark
+    if chance(0.05):
+        text = _free(text, protected, lambda t: t.replace("'", ""))
+    if chance(0.25):
+        text = _free(text, protected, str.lower)
+    if chance(0.03):
+        text = _mistype(text, protected, rng)
+    return text
