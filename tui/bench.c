@@ -92,6 +92,8 @@ void cf_bench_free(cf_bench *bench)
     cf_arena_deinit(&bench->arena);
     cf_arena_deinit(&bench->prompt_arena);
     cf_conversation_free(bench->conv);
+    cf_bench__rule_drop(bench->rule);
+    cf_constraint_vocab_free(bench->vocab);
     json_decref(bench->vars);
     cf_free(bench);
 }

@@ -43,6 +43,8 @@ typedef struct cf_reply_token {
     cf_token id;
     float p; /* < 0: unknown */
     bool is_forced;
+    bool is_held;           /* the constraint took it */
+    uint32_t n_allowed;     /* by the constraint; 0: none, or not known */
     uint32_t raw_off;       /* of its bytes in the raw reply */
     cf_draw *draw;          /* owned; NULL: no candidates with ids */
     cf_text_candidate *top; /* [n_top], one owned block with its texts: what
@@ -98,6 +100,17 @@ cf_backend_info cf_bench_info(const cf_bench *bench);
  * anew. */
 cf_reply_settings *cf_bench_settings(cf_bench *bench);
 void cf_bench_prompt_stale(cf_bench *bench);
+
+/*
+ * Holds the replies to come to a constraint: "schema FILE", "regex PATTERN",
+ * "grammar FILE", "choice A|B", "json", "tools [MODE]", or "off".
+ * CF_EUNSUPPORTED where the engine cannot; CF_EINVAL, CF_ENOTFOUND,
+ * CF_EFORMAT; the constraint before then stays.
+ */
+CF_MUST_USE cf_status cf_bench_constrain(cf_bench *bench, const char *words,
+                                         cf_error *err);
+/* "schema weather.json"; "" for none. */
+const char *cf_bench_constraint(const cf_bench *bench);
 
 /* ---- the conversation ---------------------------------------------------- */
 

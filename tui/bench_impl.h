@@ -24,8 +24,19 @@ typedef struct cf_bench_news {
     cf_error err;
 } cf_bench_news;
 
+/* A constraint with its grammar; see bench_constrain.c. */
+typedef struct cf_bench_rule {
+    unsigned n_users;
+    json_t *spec;
+    cf_buf text; /* of the spec */
+    cf_grammar *grammar;
+    char label[96];
+} cf_bench_rule;
+
 typedef struct cf_bench_job {
     cf_bench *bench;
+    cf_bench_rule *rule; /* held; NULL: none */
+    cf_uuid parent;
     cf_send send;
     cf_turn_options options;
     char *prefix;        /* owned */
@@ -61,6 +72,9 @@ struct cf_bench {
     cf_bench_news *task_end; /* made before it starts, posted by it */
     bool task_is_on;
     cf_reply_settings settings; /* of the replies to come */
+    cf_bench_rule *rule;        /* likewise; NULL: none */
+    cf_constraint_vocab *vocab; /* NULL: not needed yet.  The worker's while a
+                                   job or a task runs */
 
     const char *first_name; /* the template it began with; borrowed */
     cf_str first_source;
@@ -94,6 +108,13 @@ CF_MUST_USE cf_status cf_bench__need_idle(const cf_bench *bench, cf_error *err);
 /* News of a task; after its end the worker is free again. */
 void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);
 void cf_bench__end_job(cf_bench *bench);
+
+cf_bench_rule *cf_bench__rule_hold(cf_bench_rule *rule);
+void cf_bench__rule_drop(cf_bench_rule *rule);
+/* Holds a job's reply to the bench's constraint, where there is one. */
+cf_status cf_bench__use_rule(cf_bench *bench, cf_bench_job *job, cf_error *err);
+/* Makes the vocabulary for constraints, once; takes a tenth of a second. */
+cf_status cf_bench__need_vocab(cf_bench *bench, cf_error *err);
 
 /* Template variables and options of the next turn. */
 cf_turn_options cf_bench__options(cf_bench *bench);

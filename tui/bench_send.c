@@ -2,10 +2,10 @@
  * bench_send.c - a send as a job: what goes to the worker, what comes back,
  * and what the store is told meanwhile.
  *
- * Flow:  the message is added to the tree and stored; the reply is begun in
- * the store; the job sends; each event goes into the store's stream (on the
- * worker, it never waits for the disk) and to the screen as news; the last
- * news ends the job on the interface thread.
+ * Flow:  the message is added to the tree and stored; the job sends; each
+ * event goes into the store's stream and to the screen as news; the last news
+ * ends the job on the interface thread.  What the store keeps of the reply,
+ * its prompt first, is written on the worker.
  */
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +58,8 @@ static void copy_token(cf_bench_news *news, const cf_chat_token *t)
     news->token.id = t->id;
     news->token.p = t->p;
     news->token.is_forced = t->is_forced;
+    news->token.is_held = t->is_held;
+    news->token.n_allowed = t->n_allowed;
     news->token.raw_off = (uint32_t)t->raw_off;
     copy_top(&news->token, t);
     if (t->draw != NULL) {
@@ -72,7 +74,7 @@ static void on_event(const cf_chat_event *e, void *ud)
 {
     cf_bench_job *job = ud;
     cf_keep_reply_event(&job->keep, e);
-    if (e->kind == CF_CHAT_STOP) {
+    if (e->kind == CF_CHAT_STOP || e->kind == CF_CHAT_PROMPT) {
         return; /* the end of the job tells */
     }
     cf_bench_news *news = cf_calloc(1, sizeof *news);
@@ -92,13 +94,52 @@ static void on_event(const cf_chat_event *e, void *ud)
     cf_worker_post(job->bench->worker, news);
 }
 
+static void begin_stored_reply(cf_bench *b, cf_bench_job *job)
+{
+    if (b->store == NULL || !b->conv_is_stored) {
+        return;
+    }
+    const cf_keep_engine engine = {
+        .backend = b->engine.backend,
+        .engine = b->engine.engine,
+        .template_name = b->engine.template_name,
+        .template_source = b->engine.template_source,
+    };
+    cf_keep_start start = {
+        .conversation = b->conv_id,
+        .parent = job->parent,
+        .send = &job->send,
+        .fork_of = job->fork_of,
+        .fork_token = job->fork_token,
+    };
+    if (job->rule != NULL) {
+        start.constraint = cf_str_make(job->rule->text.p, job->rule->text.n);
+    }
+    cf_error ignored; /* told by the store's state */
+    if (cf_keep_reply_begin(&job->keep, b->store, &engine, b->conv, &start,
+                            &ignored) != CF_OK) {
+        return;
+    }
+}
+
 static void send_job(cf_worker *worker, void *ud)
 {
     cf_bench_job *job = ud;
-    cf_error err = {0};
-    cf_status st =
-        cf_conversation_send(job->bench->conv, job->bench->engine.backend,
-                             &job->send, &job->sent, &err);
+    cf_bench *b = job->bench;
+    cf_error err = {0}, ignored;
+    cf_status st = CF_OK;
+    if (job->rule != NULL) {
+        st = cf_bench__need_vocab(b, &err);
+        job->options.chat.vocab = b->vocab;
+    }
+    begin_stored_reply(b, job);
+    if (st == CF_OK) {
+        st = cf_conversation_send(b->conv, b->engine.backend, &job->send,
+                                  &job->sent, &err);
+    }
+    if (cf_keep_reply_end(&job->keep, b->conv, &job->sent, &ignored) != CF_OK) {
+        /* Told by the store's state. */
+    }
     cf_bench_news *news = cf_calloc(1, sizeof *news);
     if (news != NULL) {
         news->is_end = true;
@@ -142,39 +183,6 @@ static void store_turn(cf_bench *b, const cf_turn *turn)
     cf_error ignored; /* told by the store's state */
     if (cf_keep_turn(b->store, b->conv_id, turn, &ignored) != CF_OK) {
         return;
-    }
-}
-
-static void begin_stored_reply(cf_bench *b, cf_bench_job *job, cf_uuid parent)
-{
-    if (b->store == NULL || !b->conv_is_stored) {
-        return;
-    }
-    const cf_keep_engine engine = {
-        .backend = b->engine.backend,
-        .engine = b->engine.engine,
-        .template_name = b->engine.template_name,
-        .template_source = b->engine.template_source,
-    };
-    const cf_keep_start start = {
-        .conversation = b->conv_id,
-        .parent = parent,
-        .send = &job->send,
-        .fork_of = job->fork_of,
-        .fork_token = job->fork_token,
-    };
-    cf_error ignored; /* told by the store's state */
-    if (cf_keep_reply_begin(&job->keep, b->store, &engine, b->conv, &start,
-                            &ignored) != CF_OK) {
-        return;
-    }
-}
-
-static void finish_stored_reply(cf_bench *b, cf_bench_job *job)
-{
-    cf_error err;
-    if (cf_keep_reply_end(&job->keep, b->conv, &job->sent, &err) != CF_OK) {
-        b->prompt_err = err; /* told by the store's state */
     }
 }
 
@@ -242,6 +250,7 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
 {
     cf_bench_job *job = &b->job;
     job->bench = b;
+    job->parent = parent;
     job->reply_id = cf_uuid_new();
     job->options = cf_bench__options(b);
     job->send.options = &job->options;
@@ -257,7 +266,9 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
         st = cf_bench__snapshot(b, err);
     }
     if (st == CF_OK) {
-        begin_stored_reply(b, job, parent);
+        st = cf_bench__use_rule(b, job, err);
+    }
+    if (st == CF_OK) {
         reset_live(b, parent);
         show_start(b, job);
         b->job_is_on = true;
@@ -425,6 +436,7 @@ static void take_news(cf_bench *b, cf_bench_news *n)
     case CF_CHAT_CALL_DELTA:
         cf_buf_add(&l->calls, n->text != NULL ? n->text : "", n->n);
         break;
+    case CF_CHAT_PROMPT:
     case CF_CHAT_CALL:
     case CF_CHAT_CALL_FAILED:
     case CF_CHAT_USAGE:
@@ -465,8 +477,8 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
 void cf_bench__end_job(cf_bench *b)
 {
     cf_bench_job *job = &b->job;
-    finish_stored_reply(b, job);
     keep_reply(b, job);
+    cf_bench__rule_drop(job->rule);
     cf_sent_deinit(&job->sent);
     cf_free(job->prefix);
     cf_free(job->reply_ids);

@@ -182,6 +182,27 @@ static void cmd_template(cf_app *app, const char *arg)
     cf_buf_deinit(&text);
 }
 
+static void cmd_constrain(cf_app *app, const char *arg)
+{
+    cf_error err;
+    if (arg[0] == '\0') {
+        const char *is = cf_bench_constraint(app->bench);
+        cf_edit_set(&app->command_line, cf_str_from("constrain "));
+        app->mode = CF_MODE_COMMAND;
+        cf_app_say(app, CF_STYLE_DIM,
+                   "held to: %s   (schema FILE, regex R, grammar FILE, "
+                   "choice A|B, json, tools, off)",
+                   is[0] != '\0' ? is : "nothing");
+    } else if (cf_bench_constrain(app->bench, arg, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else if (cf_bench_constraint(app->bench)[0] != '\0') {
+        cf_app_say(app, CF_STYLE_OK, "the next replies are held to: %s",
+                   cf_bench_constraint(app->bench));
+    } else {
+        cf_app_say(app, CF_STYLE_OK, "the next replies are free");
+    }
+}
+
 static void cmd_maximize(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -219,7 +240,7 @@ const cf_command cf_global_commands[] = {
      cmd_search_line},
     {"next", CF_IN_ALL, "n", "", "next match", cmd_next},
     {"previous", CF_IN_ALL, "N", "", "match before", cmd_previous},
-    {"set", CF_IN_ALL, "", "NAME=VALUE", "change a setting; alone: list them",
+    {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them",
      cmd_set},
     {"w", CF_IN_ALL, "", "FILE",
      "write what the cursor is on, or is selected, to a file",
@@ -230,6 +251,10 @@ const cf_command cf_global_commands[] = {
      "this conversation with all branches; .md is Markdown", cf_cmd_export},
     {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
      "FILE [FORMAT]", "conversations from a file; 6 lists them", cf_cmd_import},
+    {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
+     "hold replies to schema FILE, regex R, grammar FILE, choice A|B, json or "
+     "tools",
+     cmd_constrain},
     {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them", cmd_maximize},
     {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again", cmd_redraw},
     {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "templates/builtin.h"
+#include "tui/constraint_spec.h"
 #include "tui/paths.h"
 
 /* What fits so far. */
@@ -129,13 +130,32 @@ static bool is(const char *line, size_t n, const char *word)
     return strlen(word) == n && strncmp(line, word, n) == 0;
 }
 
+/* A kind, then a file or a mode. */
+static void offer_constraints(matches *m, const char *arg, size_t kind)
+{
+    if (arg[kind] == '\0') {
+        for (size_t i = 0; cf_constraint_kind(i) != NULL; i++) {
+            offer(m, cf_constraint_kind(i));
+        }
+        return;
+    }
+    m->word = arg + kind + strspn(arg + kind, " ");
+    m->n = strlen(m->word);
+    if (is(arg, kind, "schema") || is(arg, kind, "grammar")) {
+        offer_files(m);
+    } else if (is(arg, kind, "tools")) {
+        offer(m, "calls");
+        offer(m, "text-and");
+        offer(m, "text-until");
+    }
+}
+
 /* What the command at the start of the line takes; false when it is not known
  * here. */
 static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
 {
     const char *arg = line + n + strspn(line + n, " ");
     size_t word = strcspn(arg, " ");
-    bool is_first = arg[word] == '\0'; /* of the command's arguments */
     m->word = arg;
     m->n = strlen(arg);
     if (is(line, n, "set")) {
@@ -147,10 +167,11 @@ static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
         }
     } else if (strstr(args_of(app, line, n), "FILE") != NULL) {
         offer_files(m);
+    } else if (is(line, n, "constrain")) {
+        offer_constraints(m, arg, word);
     } else {
         return false;
     }
-    (void)is_first;
     return true;
 }
 

@@ -26,7 +26,7 @@ static cf_str as_str(const cf_buf *b)
 typedef struct inputs {
     cf_store_run run;
     cf_arena arena;
-    cf_buf options, vars;
+    cf_buf options, vars, start;
     char template_hash[CF_HASH_TEXT + 1], model_hash[CF_HASH_TEXT + 1];
     char prompt_hash[CF_HASH_TEXT + 1];
     const cf_token *start_ids; /* [n_start] */
@@ -95,40 +95,19 @@ static bool add_tools(inputs *in, const cf_conversation *conv)
     return v != NULL;
 }
 
-/* The prompt as it will be sent, where the engine shows it.  What cannot be
- * rendered will be told by the send. */
-static void add_prompt(inputs *in, cf_keep_reply *k, const cf_keep_engine *e,
-                       const cf_conversation *conv, const cf_send *send)
+/* The prompt as it is sent, where the engine shows it. */
+static void add_prompt(inputs *in, cf_keep_reply *k, const cf_chat_event *e)
 {
-    cf_prompt prompt;
-    cf_token_list list = {NULL, 0};
-    cf_error ignored;
-    if (e->engine == NULL ||
-        cf_conversation_preview(conv, e->backend, send, &in->arena, &prompt,
-                                &list, &ignored) != CF_OK) {
+    if (e == NULL) {
         return;
     }
-    size_t n_prompt = 0;
-    size_t n = list.n + send->n_reply_ids;
-    cf_token *ids = cf_arena_calloc(&in->arena, n + 1, sizeof *ids);
-    if (ids == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < list.n; i++) {
-        ids[i] = list.v[i].id;
-        n_prompt += list.v[i].off < prompt.text.n;
-    }
-    if (send->n_reply_ids > 0) {
-        memcpy(ids + list.n, send->reply_ids, send->n_reply_ids * sizeof *ids);
-    }
-    cf_hash_hex(in->prompt_hash, prompt.text.p != NULL ? prompt.text.p : "",
-                prompt.text.n);
+    cf_hash_hex(in->prompt_hash, e->text.p != NULL ? e->text.p : "", e->text.n);
     in->run.prompt_hash = cf_str_from(in->prompt_hash);
-    in->run.prompt_bytes = (int64_t)prompt.text.n;
-    in->run.prompt_ids = ids;
-    in->run.n_prompt_ids = n_prompt;
-    in->start_ids = ids + n_prompt;
-    k->options.n_start = n - n_prompt;
+    in->run.prompt_bytes = (int64_t)e->text.n;
+    in->run.prompt_ids = e->ids;
+    in->run.n_prompt_ids = e->n_prompt;
+    in->start_ids = e->ids + e->n_prompt;
+    k->options.n_start = e->n_ids - e->n_prompt;
 }
 
 /* A copy that outlives the send's options: the turn's end writes them too. */
@@ -173,21 +152,37 @@ static bool copy_options(cf_keep_reply *k, const cf_send *send)
     return true;
 }
 
-static cf_status collect(inputs *in, cf_keep_reply *k, cf_store *store,
-                         const cf_keep_engine *e, const cf_conversation *conv,
-                         const cf_send *send, cf_error *err)
+/* What the reply starts with, as bytes. */
+static cf_status add_start(inputs *in, cf_keep_reply *k,
+                           const cf_chat_event *prompt, cf_error *err)
 {
-    if (!copy_options(k, send) || !add_tools(in, conv)) {
+    const cf_send *send = k->start.send;
+    cf_buf_add(&in->start, send->reply_prefix.p, send->reply_prefix.n);
+    for (size_t i = 0; i < send->n_reply_ids && k->tok != NULL; i++) {
+        cf_tokenizer_piece(&in->start, k->tok, send->reply_ids[i], true);
+    }
+    k->options.start_bytes = in->start.n;
+    k->options.start_content = prompt != NULL ? prompt->n_content : 0;
+    return cf_buf_check(&in->start, err);
+}
+
+static cf_status collect(inputs *in, cf_keep_reply *k,
+                         const cf_chat_event *prompt, cf_error *err)
+{
+    const cf_keep_engine *e = &k->engine;
+    const cf_send *send = k->start.send;
+    if (!copy_options(k, send) || !add_tools(in, k->conv)) {
         return cf_fail(err, CF_ENOMEM, "out of memory for the history");
     }
     if (e->template_source.n != 0) {
         CF_TRY(kept(cf_store_put_template(
-            store, cf_str_from(e->template_name), e->template_source,
+            k->store, cf_str_from(e->template_name), e->template_source,
             cf_str_make(NULL, 0), in->template_hash, err)));
         in->run.template_hash = cf_str_from(in->template_hash);
     }
     add_engine(in, k, e);
-    add_prompt(in, k, e, conv, send);
+    add_prompt(in, k, prompt);
+    CF_TRY(add_start(in, k, prompt, err));
     cf_run_options_write(&in->options, &k->options);
     in->run.options = as_str(&in->options);
     if (send->options != NULL && send->options->extra_context != NULL) {
@@ -205,47 +200,37 @@ static cf_status collect(inputs *in, cf_keep_reply *k, cf_store *store,
 /* ---- streaming ----------------------------------------------------------- */
 
 /* What the reply starts with, as its first piece. */
-static cf_status put_start(cf_keep_reply *k, const inputs *in,
-                           const cf_send *send, cf_error *err)
+static cf_status put_start(cf_keep_reply *k, const inputs *in, cf_error *err)
 {
-    cf_buf text = CF_BUF_INIT;
-    cf_buf_add(&text, send->reply_prefix.p, send->reply_prefix.n);
-    for (size_t i = 0; i < send->n_reply_ids && k->tok != NULL; i++) {
-        cf_tokenizer_piece(&text, k->tok, send->reply_ids[i], true);
-    }
-    cf_stream_piece piece = {.raw = as_str(&text),
+    cf_stream_piece piece = {.raw = as_str(&in->start),
                              .ids = in->start_ids,
                              .n_ids = k->options.n_start};
-    cf_status st = cf_buf_check(&text, err);
-    if (st == CF_OK && (piece.raw.n > 0 || piece.n_ids > 0)) {
+    cf_status st = CF_OK;
+    if (piece.raw.n > 0 || piece.n_ids > 0) {
         st = cf_stream_append(k->stream, &piece, err);
     }
     k->n_ids = k->options.n_start;
-    cf_buf_deinit(&text);
     return st;
 }
 
 static void forget(cf_keep_reply *k)
 {
     cf_buf_deinit(&k->forced);
+    cf_buf_deinit(&k->held);
     cf_arena_deinit(&k->arena);
     memset(k, 0, sizeof *k);
 }
 
-cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
-                              const cf_keep_engine *engine,
-                              const cf_conversation *conv,
-                              const cf_keep_start *start, cf_error *err)
+/* Makes the turn in the store; `prompt` is NULL where it is not known. */
+static cf_status open_stream(cf_keep_reply *k, const cf_chat_event *prompt,
+                             cf_error *err)
 {
-    memset(k, 0, sizeof *k);
-    cf_arena_init(&k->arena, 0);
-    if (engine->engine != NULL) {
-        k->tok = cf_engine_tokenizer(engine->engine);
-    }
+    const cf_keep_start *start = &k->start;
     inputs in = {.run = cf_store_run_none()};
+    k->is_tried = true;
     cf_arena_init(&in.arena, 0);
     in.run.constraint_spec = start->constraint;
-    cf_status st = collect(&in, k, store, engine, conv, start->send, err);
+    cf_status st = collect(&in, k, prompt, err);
     if (st == CF_OK) {
         cf_store_turn row = {.id = start->send->reply_id,
                              .conversation = start->conversation,
@@ -258,15 +243,36 @@ cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
                              .n_forced = start->send->n_reply_ids,
                              .finished_ms = -1,
                              .run = &in.run};
-        st = kept(cf_store_begin(store, &row, &k->stream, err));
+        st = kept(cf_store_begin(k->store, &row, &k->stream, err));
     }
     if (st == CF_OK) {
-        st = put_start(k, &in, start->send, err);
+        st = put_start(k, &in, err);
     }
     k->last_us = cf_os_monotonic_us();
     cf_buf_deinit(&in.options);
     cf_buf_deinit(&in.vars);
+    cf_buf_deinit(&in.start);
     cf_arena_deinit(&in.arena);
+    return st;
+}
+
+cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
+                              const cf_keep_engine *engine,
+                              const cf_conversation *conv,
+                              const cf_keep_start *start, cf_error *err)
+{
+    memset(k, 0, sizeof *k);
+    cf_arena_init(&k->arena, 0);
+    k->is_on = true;
+    k->store = store;
+    k->engine = *engine;
+    k->start = *start;
+    k->conv = conv;
+    if (engine->engine != NULL) {
+        k->tok = cf_engine_tokenizer(engine->engine);
+        return CF_OK; /* when its prompt is known */
+    }
+    cf_status st = open_stream(k, NULL, err);
     if (k->stream == NULL) {
         forget(k);
     }
@@ -335,8 +341,37 @@ static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
     json_decref(mine);
 }
 
+/* A token's place, where it was forced or the constraint took it. */
+static void note_token(cf_keep_reply *k, const cf_chat_token *t)
+{
+    uint32_t at = (uint32_t)k->n_ids++;
+    if (t->is_forced) {
+        cf_buf_add(&k->forced, &at, sizeof at);
+    }
+    if (!t->is_held || k->held.failed) {
+        return;
+    }
+    uint32_t to = at + 1, last = UINT32_MAX;
+    size_t n = k->held.n;
+    if (n >= sizeof last) {
+        memcpy(&last, k->held.p + n - sizeof last, sizeof last);
+    }
+    if (last == at) {
+        memcpy(k->held.p + n - sizeof to, &to, sizeof to);
+        return;
+    }
+    cf_buf_add(&k->held, &at, sizeof at);
+    cf_buf_add(&k->held, &to, sizeof to);
+}
+
 void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
 {
+    if (k->is_on && !k->is_tried && e->kind != CF_CHAT_USAGE &&
+        e->kind != CF_CHAT_TIMINGS && e->kind != CF_CHAT_STOP &&
+        open_stream(k, e->kind == CF_CHAT_PROMPT ? e : NULL, &k->why) !=
+            CF_OK) {
+        return; /* told at the end */
+    }
     if (k->stream == NULL) {
         return;
     }
@@ -365,10 +400,7 @@ void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
     cf_error ignored; /* out of memory: this piece is shown, not kept */
     if (cf_stream_append(k->stream, &piece, &ignored) == CF_OK &&
         piece.n_ids > 0) {
-        uint32_t at = (uint32_t)k->n_ids++;
-        if (e->token.is_forced) {
-            cf_buf_add(&k->forced, &at, sizeof at);
-        }
+        note_token(k, &e->token);
     }
 }
 
@@ -394,11 +426,40 @@ static void add_results(cf_store_run *run, const cf_chat_response *r)
     }
 }
 
+/* The lists that only the reply's end knows whole. */
+static void add_lists(cf_keep_reply *k, cf_store_run *run, cf_buf *json)
+{
+    if (k->forced.failed || k->held.failed ||
+        (k->forced.n == 0 && k->held.n == 0)) {
+        return;
+    }
+    k->options.forced = (const uint32_t *)(const void *)k->forced.p;
+    k->options.n_forced = k->forced.n / sizeof(uint32_t);
+    k->options.held = (const uint32_t *)(const void *)k->held.p;
+    k->options.n_held = k->held.n / sizeof(uint32_t);
+    cf_run_options_write(json, &k->options);
+    if (!json->failed) {
+        run->options = as_str(json);
+    }
+}
+
 cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
                             const cf_sent *sent, cf_error *err)
 {
-    if (k->stream == NULL) {
+    if (!k->is_on) {
         return CF_OK;
+    }
+    if (!k->is_tried) { /* it failed before the first event */
+        cf_status begun = open_stream(k, NULL, &k->why);
+        k->why.code = begun;
+    }
+    if (k->stream == NULL) {
+        cf_status why = k->why.code;
+        if (why != CF_OK && err != NULL) {
+            *err = k->why;
+        }
+        forget(k);
+        return why;
     }
     const cf_chat_response *r = &sent->response;
     const cf_turn *turn = cf_conversation_find(conv, sent->reply);
@@ -418,14 +479,7 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
         cf_hash_hex(prompt_hash, cf_buf_cstr(&r->prompt), r->prompt.n);
         run.prompt_hash = cf_str_from(prompt_hash);
     }
-    if (!k->forced.failed && k->forced.n > 0) {
-        k->options.forced = (const uint32_t *)(const void *)k->forced.p;
-        k->options.n_forced = k->forced.n / sizeof(uint32_t);
-        cf_run_options_write(&options, &k->options);
-        if (!options.failed) {
-            run.options = as_str(&options);
-        }
-    }
+    add_lists(k, &run, &options);
     for (size_t i = 0; i < k->n_calls; i++) {
         add_findings(k, i, r->findings);
     }

@@ -67,6 +67,17 @@ static void put_sampling(cf_buf *b, const cf_sampling *s)
     }
 }
 
+static void put_list(cf_buf *b, const char *key, const uint32_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addc(b, i == 0 ? '"' : ',');
+        if (i == 0) {
+            cf_buf_addf(b, "%s\":[", key);
+        }
+        cf_buf_addf(b, "%u%s", (unsigned)v[i], i + 1 == n ? "]," : "");
+    }
+}
+
 void cf_run_options_write(cf_buf *b, const cf_run_options *o)
 {
     cf_buf_addc(b, '{');
@@ -91,10 +102,10 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
                     o->cache == CF_CACHE_F32 ? "f32" : "f16");
     }
     put_uint(b, "n_start", o->n_start);
-    for (size_t i = 0; i < o->n_forced; i++) {
-        cf_buf_addf(b, "%s%u%s", i == 0 ? "\"forced\":[" : ",",
-                    (unsigned)o->forced[i], i + 1 == o->n_forced ? "]," : "");
-    }
+    put_uint(b, "start_bytes", o->start_bytes);
+    put_uint(b, "start_content", o->start_content);
+    put_list(b, "forced", o->forced, o->n_forced);
+    put_list(b, "held", o->held, o->n_held);
     cf_buf_addf(b, "\"max_tokens\":%u}", (unsigned)o->max_tokens);
 }
 
@@ -145,16 +156,16 @@ static bool read_suppress(cf_sampling *s, const json_t *list, cf_arena *arena)
     return v != NULL;
 }
 
-static bool read_forced(cf_run_options *o, const json_t *list, cf_arena *arena)
+static bool read_list(const uint32_t **out, size_t *n, const json_t *list,
+                      cf_arena *arena)
 {
-    size_t n = json_array_size(list);
-    uint32_t *v = cf_arena_calloc(arena, n + 1, sizeof *v);
-    for (size_t i = 0; v != NULL && i < n; i++) {
+    *n = json_array_size(list);
+    uint32_t *v = cf_arena_calloc(arena, *n + 1, sizeof *v);
+    for (size_t i = 0; v != NULL && i < *n; i++) {
         json_int_t at = json_integer_value(json_array_get(list, i));
         v[i] = at >= 0 && at < (json_int_t)UINT32_MAX ? (uint32_t)at : 0;
     }
-    o->forced = v;
-    o->n_forced = n;
+    *out = v;
     return v != NULL;
 }
 
@@ -195,6 +206,8 @@ static void read_numbers(cf_run_options *o, const json_t *v)
     o->max_tokens = get_u32(v, "max_tokens");
     o->n_ctx = get_u32(v, "n_ctx");
     o->n_start = get_u32(v, "n_start");
+    o->start_bytes = get_u32(v, "start_bytes");
+    o->start_content = get_u32(v, "start_content");
     const json_t *thinking = json_object_get(v, "thinking");
     if (json_is_boolean(thinking)) {
         o->thinking = json_is_true(thinking) ? CF_THINKING_ON : CF_THINKING_OFF;
@@ -224,7 +237,10 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
     bool ok =
         read_bias(&out->sampling, json_object_get(v, "logit_bias"), arena) &&
         read_suppress(&out->sampling, json_object_get(v, "suppress"), arena) &&
-        read_forced(out, json_object_get(v, "forced"), arena) &&
+        read_list(&out->forced, &out->n_forced, json_object_get(v, "forced"),
+                  arena) &&
+        read_list(&out->held, &out->n_held, json_object_get(v, "held"),
+                  arena) &&
         read_stop(out, json_object_get(v, "stop"), arena);
     json_decref(v);
     return ok ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory for options");

@@ -22,9 +22,14 @@ typedef struct cf_run_options {
     uint32_t n_ctx;         /* 0: unknown */
     cf_cache_type cache;    /* default: unknown */
     size_t n_start;         /* ids at the start of the reply that were given */
+    size_t start_bytes;     /* their bytes of the raw reply */
+    size_t start_content;   /* of these the last ones, not thinking */
     const uint32_t *forced; /* [n_forced] indices into the reply's ids, rising:
                                not drawn, but put there */
     size_t n_forced;
+    const uint32_t *held; /* [n_held] from, to, from, to ...: stretches of the
+                             reply's ids that the constraint took */
+    size_t n_held;
 } cf_run_options;
 
 /* Appends the object. */

@@ -69,6 +69,8 @@ CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options,
 /* ---- events -------------------------------------------------------------- */
 
 typedef enum cf_chat_event_kind {
+    CF_CHAT_PROMPT,      /* text: the prompt; ids: its tokens and those that
+                            the reply starts with; built-in core only */
     CF_CHAT_PREFILL,     /* n_done of n_total prompt tokens */
     CF_CHAT_TOKEN,       /* a token, where the engine shows tokens */
     CF_CHAT_TEXT,        /* text: a piece of content */
@@ -81,7 +83,7 @@ typedef enum cf_chat_event_kind {
     CF_CHAT_STOP /* the end, once */
 } cf_chat_event_kind;
 
-/* "prefill", "token", "text", "thinking" ... */
+/* "prompt", "prefill", "token", "text" ... */
 const char *cf_chat_event_name(cf_chat_event_kind kind);
 
 typedef enum cf_stop_reason {
@@ -149,6 +151,8 @@ typedef struct cf_chat_token {
     cf_token id; /* CF_TOKEN_NONE where the engine shows no ids */
     float p;     /* < 0: unknown */
     bool is_forced;
+    bool is_held;        /* the grammar took it: as one that it allowed or as
+                            text that it forced */
     uint32_t n_allowed;  /* by a grammar; 0: there is none */
     size_t raw_off;      /* where its bytes start in the raw reply */
     const cf_draw *draw; /* NULL where there is none */
@@ -163,6 +167,10 @@ typedef struct cf_chat_event {
     const cf_tool_call *call; /* CALL */
     cf_chat_token token;      /* TOKEN */
     uint64_t n_done, n_total; /* PREFILL */
+    const cf_token *ids;      /* [n_ids] PROMPT */
+    size_t n_ids, n_prompt;   /* n_prompt of them are the prompt's */
+    size_t n_content;         /* PROMPT: bytes at the end of what the reply
+                                 starts with that are not thinking */
     cf_usage usage;
     cf_timings timings;
     cf_stop stop; /* STOP */

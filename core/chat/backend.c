@@ -14,6 +14,7 @@
 const char *cf_chat_event_name(cf_chat_event_kind kind)
 {
     static const char *const names[] = {
+        [CF_CHAT_PROMPT] = "prompt",
         [CF_CHAT_PREFILL] = "prefill",
         [CF_CHAT_TOKEN] = "token",
         [CF_CHAT_TEXT] = "text",

@@ -176,9 +176,11 @@ typedef struct decode {
     size_t n_prompt; /* of them */
     cf_buf forced;   /* cf_token still to be forced (thinking budget) */
     size_t forced_at;
+    bool grammar_forces; /* they are the grammar's */
     uint32_t n_thinking;
     bool budget_spent;
     cf_buf piece;
+    cf_buf start; /* bytes the reply has already, thinking excepted */
     cf_constraint *constraint; /* NULL: none; its place is after the content */
     uint32_t *mask;            /* [(n_vocab + 31) / 32] */
 } decode;
@@ -217,24 +219,40 @@ static void announce_prefill(decode *d)
     on_prefill(d, 0, common == n ? 1 : n - common);
 }
 
-/* One token that the reply already has, or its text as it was given: through
- * the reply without events. */
+/* Tells the prompt before anything is computed. */
+static void tell_prompt(const decode *d, const cf_prompt *prompt)
+{
+    cf_chat_event ev = {.kind = CF_CHAT_PROMPT,
+                        .text = prompt->text,
+                        .ids = ids_of(d),
+                        .n_ids = n_ids(d),
+                        .n_prompt = d->n_prompt,
+                        .n_content = d->start.n};
+    cf_chat__emit(d->run, &ev);
+}
+
+/* One token that the reply already has, or a byte of the text it was given:
+ * through the reply without events.  What a grammar would have seen of it is
+ * noted. */
 static cf_status add_quietly(decode *d, cf_str text, cf_error *err)
 {
     bool stopped = false;
     cf_buf_add(&d->run->out->raw, text.p, text.n);
+    if (!cf_chat__reply_is_thinking(&d->reply)) {
+        cf_buf_add(&d->start, text.p, text.n);
+    }
     d->reply.is_quiet = true;
     cf_status st = cf_chat__reply_add(&d->reply, text, &stopped, err);
     d->reply.is_quiet = false;
-    return st;
+    return st == CF_OK ? cf_buf_check(&d->start, err) : st;
 }
 
 static cf_status add_start(decode *d, cf_error *err)
 {
     const cf_chat_request *q = d->run->request;
     size_t n_vocab = cf_tokenizer_n_vocab(d->tok);
-    if (q->reply_prefix.n > 0) {
-        CF_TRY(add_quietly(d, q->reply_prefix, err));
+    for (size_t i = 0; i < q->reply_prefix.n; i++) {
+        CF_TRY(add_quietly(d, cf_str_make(q->reply_prefix.p + i, 1), err));
     }
     for (size_t i = 0; i < q->n_reply_ids; i++) {
         cf_token id = q->reply_ids[i];
@@ -298,6 +316,7 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
             d->run, CF_FAULT_TEMPLATE,
             cf_fail(err, CF_EINVAL, "the prompt has no token"));
     }
+    tell_prompt(d, &prompt);
     find_divergence(d->c, d->run, &prompt, &list, ids_of(d), n_ids(d));
     cf_run run = {
         .cancel = d->run->request->cancel, .progress = on_prefill, .ud = d};
@@ -335,6 +354,7 @@ static cf_status force_end(decode *d, cf_error *err)
         cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
     }
     d->budget_spent = true;
+    d->grammar_forces = false;
     cf_buf_deinit(&text);
     cf_arena_deinit(&arena);
     return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
@@ -351,6 +371,7 @@ static cf_status force_text(decode *d, cf_error *err)
     for (size_t i = 0; st == CF_OK && i < list.n; i++) {
         cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
         st = cf_constraint_token(d->constraint, list.v[i].id, err);
+        d->grammar_forces = true;
     }
     cf_arena_deinit(&arena);
     return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
@@ -428,6 +449,7 @@ static void tell_token(decode *d, cf_token id, bool is_forced,
         .id = id,
         .p = draw != NULL ? draw->chosen.p_post : -1,
         .is_forced = is_forced,
+        .is_held = is_constrained(d) && (!is_forced || d->grammar_forces),
         .n_allowed = draw != NULL && is_constrained(d) ? count_allowed(d) : 0,
         .raw_off = d->run->out->raw.n,
         .draw = draw,
@@ -528,11 +550,11 @@ static cf_status make_constraint(decode *d, cf_error *err)
         return cf_fail(err, CF_ENOMEM, "out of memory for the mask");
     }
     CF_TRY(cf_constraint_new(&d->constraint, o->grammar, o->vocab, err));
-    const cf_buf *raw = &d->run->out->raw;
+    const cf_buf *start = &d->start;
     size_t n_taken = 0;
-    CF_TRY(cf_constraint_bytes(d->constraint, cf_buf_cstr(raw), raw->n,
+    CF_TRY(cf_constraint_bytes(d->constraint, cf_buf_cstr(start), start->n,
                                &n_taken, err));
-    if (n_taken != raw->n) {
+    if (n_taken != start->n) {
         return cf_fail_at(err, CF_EINVAL, n_taken,
                           "the constraint refuses byte %zu of what the reply "
                           "starts with",
@@ -625,6 +647,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     cf_free(d.mask);
     cf_buf_deinit(&d.ids);
     cf_buf_deinit(&d.forced);
+    cf_buf_deinit(&d.start);
     cf_buf_deinit(&d.piece);
     return st;
 }

@@ -5,6 +5,8 @@
  * The prompt's tokens are the stored ones: nothing is rendered.  The sampler
  * gets the stored options and seed; tokens that were given or forced are put
  * there as they were and take no draw, so every draw has the number it had.
+ * A constraint is compiled again from what is stored and follows the tokens
+ * that it took.
  * Threads, kernel set, cache type and context are the stored ones unless the
  * command line says otherwise; what cannot be as it was is told.
  */
@@ -16,6 +18,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/open_store.h"
+#include "tui/constraint_spec.h"
 #include "tui/run_options.h"
 
 enum { N_TOP = 5, NOTE_MAX = 6 };
@@ -31,6 +34,10 @@ typedef struct replay {
     cf_engine *engine;
     cf_session *session;
     cf_sampler *sampler;
+    cf_grammar *grammar; /* NULL: no constraint, like the next three */
+    cf_constraint_vocab *vocab;
+    cf_constraint *constraint;
+    uint32_t *mask;
     char model_hash[CF_HASH_TEXT + 1];
     bool is_same_model;
     char note[NOTE_MAX][160];
@@ -86,10 +93,6 @@ static cf_status check_turn(const replay *r, cf_error *err)
                        "model file: only those can be run again",
                        run->model.p != NULL ? run->model.p : "",
                        run->engine.p != NULL ? run->engine.p : "");
-    }
-    if (run->constraint_spec.n != 0) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the turn was written under a constraint");
     }
     if (run->n_prompt_ids == 0 || run->n_reply_ids == 0) {
         return cf_fail(err, CF_EUNSUPPORTED,
@@ -181,12 +184,78 @@ static void compare_engine(replay *r)
     }
 }
 
+/* The declarations that were stored with the turn. */
+static cf_status stored_tools(const replay *r, cf_tool_set **out, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    json_t *list = json_array();
+    cf_status st =
+        list != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    for (size_t i = 0; st == CF_OK && i < run->n_tools; i++) {
+        json_t *tool;
+        st = cf_json_read(&tool, run->tools[i].p, run->tools[i].n, err);
+        if (st == CF_OK && json_array_append_new(list, tool) != 0) {
+            st = cf_fail(err, CF_ENOMEM, "out of memory");
+        }
+    }
+    if (st == CF_OK) {
+        st = cf_tool_set_new(out, list, err);
+    }
+    json_decref(list);
+    return st;
+}
+
+static cf_status compile_grammar(replay *r, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    json_t *spec = NULL;
+    cf_tool_set *tools = NULL;
+    CF_TRY(cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n,
+                        err));
+    cf_status st = run->n_tools > 0 ? stored_tools(r, &tools, err) : CF_OK;
+    if (st == CF_OK) {
+        st = cf_constraint_spec_compile(&r->grammar, spec, tools, err);
+    }
+    cf_tool_set_free(tools);
+    json_decref(spec);
+    return st;
+}
+
+/* The constraint after what the reply started with. */
+static cf_status open_constraint(replay *r, cf_error *err)
+{
+    if (r->turn.run->constraint_spec.n == 0) {
+        return CF_OK;
+    }
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    CF_TRY(compile_grammar(r, err));
+    CF_TRY(cf_constraint_vocab_from_tokenizer(&r->vocab, tok, err));
+    CF_TRY(cf_constraint_new(&r->constraint, r->grammar, r->vocab, err));
+    r->mask = cf_arena_calloc(&r->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32,
+                              sizeof *r->mask);
+    if (r->mask == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the mask");
+    }
+    size_t end = r->options.start_bytes, n = r->options.start_content;
+    if (n > end || end > r->turn.run->raw.n) {
+        return cf_fail(err, CF_EFORMAT, "the turn's options do not fit it");
+    }
+    size_t n_taken = 0;
+    CF_TRY(cf_constraint_bytes(r->constraint, r->turn.run->raw.p + end - n, n,
+                               &n_taken, err));
+    return n_taken == n
+               ? CF_OK
+               : cf_fail(err, CF_EFORMAT,
+                         "the constraint refuses what the reply starts with");
+}
+
 static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
     compare_engine(r);
     uint32_t n_ctx = r->cli.n_ctx != 0 ? r->cli.n_ctx : r->options.n_ctx;
     const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
+    CF_TRY(open_constraint(r, err));
     CF_TRY(cf_session_new(&r->session, r->engine, &o, err));
     return cf_sampler_new(&r->sampler, &r->options.sampling,
                           cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)),
@@ -203,6 +272,27 @@ static bool is_forced(const replay *r, size_t at, size_t *next)
     return *next < r->options.n_forced && r->options.forced[*next] == at;
 }
 
+/* Whether the constraint took the id; *next counts stretches passed. */
+static bool is_held(const replay *r, size_t at, size_t *next)
+{
+    const cf_run_options *o = &r->options;
+    while (*next + 1 < o->n_held && o->held[*next + 1] <= at) {
+        *next += 2;
+    }
+    return r->constraint != NULL && *next + 1 < o->n_held &&
+           o->held[*next] <= at;
+}
+
+static cf_status draw(replay *r, size_t n, bool held, cf_error *err)
+{
+    if (held) {
+        CF_TRY(cf_constraint_mask(r->constraint, r->mask, err));
+    }
+    return cf_sampler_draw(r->sampler, cf_session_logits(r->session), r->ids, n,
+                           held ? r->mask : NULL, r->n_top, &r->drawn, &r->draw,
+                           err);
+}
+
 /* Sets n_same to n_reply, or to the first token that was drawn otherwise. */
 static cf_status compare(replay *r, cf_error *err)
 {
@@ -212,17 +302,19 @@ static cf_status compare(replay *r, cf_error *err)
     cf_sync_result unused;
     CF_TRY(cf_session_sync(r->session, r->ids, r->n_prompt + start, &run,
                            &unused, err));
-    size_t next = 0;
+    size_t next = 0, next_held = 0;
     for (r->n_same = start; r->n_same < r->n_reply; r->n_same++) {
         size_t n = r->n_prompt + r->n_same;
         cf_token id = r->ids[n];
+        bool held = is_held(r, r->n_same, &next_held);
         if (!is_forced(r, r->n_same, &next)) {
-            CF_TRY(cf_sampler_draw(r->sampler, cf_session_logits(r->session),
-                                   r->ids, n, NULL, r->n_top, &r->drawn,
-                                   &r->draw, err));
+            CF_TRY(draw(r, n, held, err));
             if (r->drawn != id) {
                 return CF_OK;
             }
+        }
+        if (held) {
+            CF_TRY(cf_constraint_token(r->constraint, id, err));
         }
         if (r->n_same + 1 < r->n_reply) {
             CF_TRY(cf_session_step(r->session, id, &run, err));
@@ -382,6 +474,9 @@ int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
     }
     int status = st == CF_OK ? tell(&r) : cf_cli_fail(cli, &err);
     cf_sampler_free(r.sampler);
+    cf_constraint_free(r.constraint);
+    cf_constraint_vocab_free(r.vocab);
+    cf_grammar_free(r.grammar);
     cf_session_free(r.session);
     cf_engine_close(r.engine);
     cf_arena_deinit(&r.arena);

@@ -19,6 +19,7 @@
 #include "tui/cli/keep.h"
 #include "tui/cli/open_backend.h"
 #include "tui/cli/sampler_options.h"
+#include "tui/constraint_spec.h"
 
 enum { PROMPT_MAX = 64 << 20 };
 
@@ -28,7 +29,7 @@ typedef struct run {
     const char *system, *tools_path, *results_path, *exec, *family, *thinking;
     const char *continue_id;
     uint32_t n_max, budget, max_rounds, n_top, timeout_s;
-    const char *schema, *regex, *tool_mode;
+    const char *schema, *regex, *grammar_path, *tool_mode;
     cf_opt_list choices;
     bool has_budget, is_approved, is_kept_out, show_prompt;
     cf_opt_list stop_list;
@@ -119,6 +120,7 @@ static void show_event(run *r, const cf_chat_event *ev)
                     cf_stop_reason_name(ev->stop.reason));
         }
         break;
+    case CF_CHAT_PROMPT:
     case CF_CHAT_PREFILL:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:
@@ -214,6 +216,8 @@ static void json_event(cf_buf *b, const cf_chat_event *ev)
         cf_json_text_bytes(b, "text", ev->text);
     }
     switch (ev->kind) {
+    case CF_CHAT_PROMPT:
+        break; /* not shown: see on_event() */
     case CF_CHAT_PREFILL:
         cf_buf_addf(b, ",\"done\":%llu,\"total\":%llu",
                     (unsigned long long)ev->n_done,
@@ -260,6 +264,9 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
     r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP &&
                                     ev->stop.reason == CF_STOP_ERROR);
+    if (ev->kind == CF_CHAT_PROMPT) {
+        return; /* --show-prompt is the way to see it */
+    }
     if (r->cli->is_json) {
         cf_buf b = CF_BUF_INIT;
         json_event(&b, ev);
@@ -429,82 +436,67 @@ static cf_status make_conversation(run *r, cf_error *err)
     return CF_OK;
 }
 
-/* {"KIND":value} for the history; JSON is written as it is. */
-static void name_constraint(run *r, const char *kind, const json_t *value)
+static cf_status choices_spec(run *r, json_t **out, cf_error *err)
 {
-    cf_buf_addf(&r->constraint, "{\"%s\":", kind);
-    cf_json_write(&r->constraint, value);
-    cf_buf_addc(&r->constraint, '}');
-}
-
-static cf_status tool_grammar(run *r, cf_error *err)
-{
-    static const char *const modes[] = {"calls", "text-and", "text-until"};
-    cf_tool_constraint spec = {.family = r->engine.family,
-                               .tools = cf_conversation_tools(r->conv)};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(r->tool_mode, modes[i]) == 0) {
-            spec.mode = (cf_tool_mode)i;
-            cf_buf_addf(&r->constraint, "{\"tools\":\"%s\",\"family\":\"%s\"}",
-                        modes[i], cf_tool_family_name(spec.family));
-            return cf_grammar_from_tools(&r->grammar, &spec, NULL, err);
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->choices.n; i++) {
+        if (json_array_append_new(list, json_string(r->choices.v[i])) != 0) {
+            json_decref(list);
+            return cf_fail(err, CF_EINVAL, "--choice: the text is not UTF-8");
         }
     }
-    return cf_fail(err, CF_EINVAL,
-                   "--constrain-tools: '%.40s' is not calls, text-and or "
-                   "text-until",
-                   r->tool_mode);
+    *out = json_pack("{s:o}", "choices", list);
+    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
 }
 
-static cf_status schema_grammar(run *r, cf_error *err)
+/* What was asked for, as the history keeps it. */
+static cf_status make_spec(run *r, json_t **out, cf_error *err)
 {
-    json_t *schema = NULL;
-    CF_TRY(cf_json_read_file(&schema, r->schema, err));
-    name_constraint(r, "schema", schema);
-    cf_status st = cf_grammar_from_schema(&r->grammar, schema, NULL, err);
-    json_decref(schema);
+    if (r->schema != NULL) {
+        return cf_constraint_spec_file(out, "schema", r->schema, err);
+    }
+    if (r->grammar_path != NULL) {
+        return cf_constraint_spec_file(out, "grammar", r->grammar_path, err);
+    }
+    if (r->choices.n > 0) {
+        return choices_spec(r, out, err);
+    }
+    cf_buf words = CF_BUF_INIT;
+    cf_buf_addf(&words, "%s %s", r->regex != NULL ? "regex" : "tools",
+                r->regex != NULL ? r->regex : r->tool_mode);
+    cf_status st = cf_buf_check(&words, err);
+    if (st == CF_OK) {
+        st = cf_constraint_spec_parse(out, cf_buf_cstr(&words),
+                                      r->engine.family, err);
+    }
+    cf_buf_deinit(&words);
     return st;
 }
 
-static cf_status text_grammar(run *r, cf_error *err)
-{
-    cf_str v[CF_OPT_LIST_MAX];
-    cf_buf_addf(&r->constraint, "{\"%s\":", r->regex ? "regex" : "choices");
-    if (r->regex != NULL) {
-        cf_json_write_str(&r->constraint, cf_str_from(r->regex));
-        cf_buf_addc(&r->constraint, '}');
-        return cf_grammar_from_regex(&r->grammar, cf_str_from(r->regex), NULL,
-                                     err);
-    }
-    for (size_t i = 0; i < r->choices.n; i++) {
-        v[i] = cf_str_from(r->choices.v[i]);
-        cf_buf_addc(&r->constraint, i == 0 ? '[' : ',');
-        cf_json_write_str(&r->constraint, v[i]);
-    }
-    cf_buf_adds(&r->constraint, "]}");
-    return cf_grammar_from_choices(&r->grammar, v, r->choices.n, NULL, err);
-}
-
-/* At most one of the four ways to limit the reply. */
+/* At most one of the ways to limit the reply. */
 static cf_status make_grammar(run *r, cf_error *err)
 {
     int n = (r->schema != NULL) + (r->regex != NULL) + (r->choices.n > 0) +
-            (r->tool_mode != NULL);
+            (r->grammar_path != NULL) + (r->tool_mode != NULL);
     if (n == 0) {
         return CF_OK;
     }
     if (n > 1) {
         return cf_fail(err, CF_EINVAL,
-                       "give one of --schema, --regex, --choice and "
-                       "--constrain-tools");
+                       "give one of --schema, --regex, --choice, --grammar "
+                       "and --constrain-tools");
     }
     if (r->engine.engine == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "only a model file can be held to a constraint");
     }
-    CF_TRY(r->schema != NULL      ? schema_grammar(r, err)
-           : r->tool_mode != NULL ? tool_grammar(r, err)
-                                  : text_grammar(r, err));
+    json_t *spec = NULL;
+    CF_TRY(make_spec(r, &spec, err));
+    cf_json_write(&r->constraint, spec);
+    cf_status st = cf_constraint_spec_compile(
+        &r->grammar, spec, cf_conversation_tools(r->conv), err);
+    json_decref(spec);
+    CF_TRY(st);
     CF_TRY(cf_buf_check(&r->constraint, err));
     return cf_constraint_vocab_from_tokenizer(
         &r->vocab, cf_engine_tokenizer(r->engine.engine), err);
@@ -629,7 +621,7 @@ static int exit_status(const run *r, const cf_error *err)
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
 {
     run r = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 21 };
+    enum { OWN = 22 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE",
@@ -664,6 +656,8 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "hold the reply to a regular expression", NULL},
         {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
          "the reply is one of the texts given", NULL},
+        {"--grammar", 0, CF_OPT_STR, &r.grammar_path, "FILE",
+         "hold the reply to a grammar", NULL},
         {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
          "hold calls to --tools: calls, text-and, text-until", NULL},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",

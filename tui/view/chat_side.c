@@ -103,6 +103,11 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
         }
     }
     draw_settings(app, g, (cf_rect){r.x, y++, r.w, 1});
+    if (cf_bench_constraint(app->bench)[0] != '\0') {
+        int x = r.x + cf_grid_puts(g, r.x, y, r.w, "constr  ", CF_STYLE_NORMAL);
+        cf_grid_puts(g, x, y++, r.x + r.w - x, cf_bench_constraint(app->bench),
+                     CF_STYLE_WARNING);
+    }
     if (info.cannot[0] != '\0') {
         cf_grid_puts(g, r.x, y++, r.w, info.cannot, CF_STYLE_DIM);
     }

@@ -91,6 +91,9 @@ static void chat_status(cf_app *app, cf_buf *out)
     cf_buf_addf(out, "turn %zu of %zu%s",
                 n_path != 0 ? cf_chat__state(app)->cursor + 1 : 0, n_path,
                 app->store == NULL ? "  not saved" : "");
+    if (cf_bench_constraint(app->bench)[0] != '\0') {
+        cf_buf_addf(out, "  held to %s", cf_bench_constraint(app->bench));
+    }
 }
 
 /* ---- moving -------------------------------------------------------------- */

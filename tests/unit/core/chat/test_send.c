@@ -78,6 +78,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
                         ? cf_fault_name(ev->stop.fault)
                         : "");
         break;
+    case CF_CHAT_PROMPT:
     case CF_CHAT_PREFILL:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:

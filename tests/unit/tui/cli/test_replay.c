@@ -146,6 +146,71 @@ static void test_replay__forced(void **state)
     cf_arena_deinit(&arena);
 }
 
+static const char *write_file(const char *name, const char *text)
+{
+    const char *path = store_dir_file(name);
+    cf_error err;
+    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
+    return path;
+}
+
+/* The newest turn of a database comes again, and was held to something. */
+static void replay_held(const char *db)
+{
+    cf_arena arena;
+    cf_store_turn turn;
+    cf_run_options o;
+    cf_error err;
+    cf_program p;
+    cf_arena_init(&arena, 0);
+    last_turn(db, &arena, &turn);
+    assert_true(turn.run->constraint_spec.n > 0);
+    T_OK(cf_run_options_read(&o, turn.run->options, &arena, &err), err);
+    assert_true(o.n_held >= 2);
+    assert_int_equal(replay(db, model, turn.id, &p), 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"identical\":true"));
+    cf_program_deinit(&p);
+    cf_arena_deinit(&arena);
+}
+
+/* What a reply was held to is stored, and holds its replay too: through
+ * forced text, and from where the thinking ended. */
+static void test_replay__constrained(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char schema[128], tools[128], grammar[128], db[128];
+    snprintf(schema, sizeof schema, "%s",
+             write_file("held.json",
+                        "{\"type\":\"object\",\"properties\":{\"day\":"
+                        "{\"enum\":[\"Monday\",\"Tuesday\"]},\"n\":{"
+                        "\"type\":\"integer\"}},\"required\":[\"day\","
+                        "\"n\"],\"additionalProperties\":false}"));
+    snprintf(tools, sizeof tools, "%s",
+             write_file("held-tools.json",
+                        "[{\"name\":\"f\",\"parameters\":{\"type\":"
+                        "\"object\",\"properties\":{\"u\":{\"enum\":"
+                        "[\"celsius\",\"kelvin\"]}},\"required\":[\"u\"]}}]"));
+    snprintf(grammar, sizeof grammar, "%s",
+             write_file("held.gram", "root = item (\",\" item)* ;\n"
+                                     "item = /[0-9]+/ | \"(\" root \")\" ;\n"));
+#define HELD(name, ...)                                            \
+    do {                                                           \
+        snprintf(db, sizeof db, "%s", store_dir_file(name));       \
+        RUN(db, "--seed", "3", "--temperature", "1.7", "-n", "60", \
+            __VA_ARGS__, "Hello");                                 \
+        replay_held(db);                                           \
+    } while (0)
+    HELD("h1.db", "--schema", schema);
+    HELD("h2.db", "--schema", schema, "--thinking", "on", "--budget", "4");
+    HELD("h3.db", "--regex", "ab{3}[0-9]+");
+    HELD("h4.db", "--choice", "yes", "--choice", "no");
+    HELD("h5.db", "--grammar", grammar);
+    HELD("h6.db", "--tools", tools, "--family", "hermes", "--constrain-tools",
+         "calls", "--max-rounds", "1");
+#undef HELD
+}
+
 /* Stores a sibling of `turn` with the id at `at` replaced. */
 static cf_uuid put_changed(const char *db, const cf_store_turn *turn, size_t at,
                            cf_token id, cf_arena *arena)
@@ -255,6 +320,10 @@ static void test_run_options__round_trip(void **state)
         .n_start = 2,
         .forced = forced,
         .n_forced = 3,
+        .start_bytes = 7,
+        .start_content = 5,
+        .held = forced,
+        .n_held = 2,
     };
     cf_buf first = CF_BUF_INIT, second = CF_BUF_INIT;
     cf_arena arena;
@@ -274,6 +343,9 @@ static void test_run_options__round_trip(void **state)
     assert_true(back.sampling.bias[1].bias == 0.1f);
     assert_int_equal(back.sampling.no_repeat_window, 4294967295u);
     assert_int_equal(back.n_forced, 3);
+    assert_int_equal(back.n_held, 2);
+    assert_int_equal(back.start_bytes, 7);
+    assert_int_equal(back.start_content, 5);
     assert_int_equal(back.cache, CF_CACHE_F16);
     assert_int_equal(back.thinking, CF_THINKING_OFF);
     cf_buf_deinit(&first);
@@ -286,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replay__same),
         cmocka_unit_test(test_replay__forced),
+        cmocka_unit_test(test_replay__constrained),
         cmocka_unit_test(test_replay__first_difference),
         cmocka_unit_test(test_replay__cannot),
         cmocka_unit_test(test_run_options__round_trip),
