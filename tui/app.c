@@ -11,6 +11,7 @@
 #include "core/base/os.h"
 #include "tui/bars.h"
 #include "tui/bench.h"
+#include "tui/command_user.h"
 #include "tui/complete.h"
 #include "tui/keepsakes.h"
 
@@ -54,6 +55,14 @@ cf_config *cf_app_config(cf_app *app)
     app->config.reply =
         app->bench != NULL ? cf_bench_settings(app->bench) : NULL;
     return &app->config;
+}
+
+cf_status cf_app_may(const cf_app *app, cf_error *err)
+{
+    return !app->is_restricted
+               ? CF_OK
+               : cf_fail(err, CF_EUNSUPPORTED,
+                         "restricted: no programs are run, no files written");
 }
 
 void cf_app_copy(cf_app *app, cf_str text)
@@ -166,6 +175,10 @@ static const cf_command *find_command(const cf_app *app, const char *word,
 void cf_app_command(cf_app *app, const char *line)
 {
     line += strspn(line, " :");
+    if (cf_is_user_command(line)) {
+        cf_run_user_command(app, line);
+        return;
+    }
     size_t n = strcspn(line, " ");
     if (n == 0) {
         return;
@@ -204,6 +217,10 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
     if (key == CF_KEY_ENTER) {
         char text[512];
         snprintf(text, sizeof text, "%s", cf_buf_cstr(&line->text));
+        for (size_t n = strlen(text); is_command && n > 0 && text[n - 1] == ' ';
+             n--) {
+            text[n - 1] = '\0'; /* such as completion leaves */
+        }
         leave_line(app, line);
         cf_keepsakes_line(app, is_command ? ':' : '/', text);
         if (is_command) {
@@ -457,6 +474,7 @@ void cf_app_deinit(cf_app *app)
     }
     cf_buf_deinit(&app->log);
     cf_buf_deinit(&app->copied);
+    cf_buf_deinit(&app->output);
     cf_edit_deinit(&app->command_line);
     cf_edit_deinit(&app->search_line);
     cf_keymap_deinit(&app->keymap);

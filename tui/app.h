@@ -43,6 +43,7 @@ typedef enum cf_view_id {
     CF_VIEW_TEMPLATES,
     CF_VIEW_HELP,
     CF_VIEW_LOG,
+    CF_VIEW_OUTPUT,
     CF_VIEW_COUNT
 } cf_view_id;
 
@@ -86,6 +87,9 @@ typedef struct cf_view_ops {
     /* What ":w" writes: what the cursor is on, or what is selected.  False,
      * or NULL: nothing but the screen. */
     bool (*text)(cf_app *app, cf_buf *out);
+    /* The value of a placeholder of tui/command_user.h that the view knows
+     * better than others; false, or NULL: it does not. */
+    bool (*value)(cf_app *app, const char *name, cf_buf *out);
     /* Does a piece of long work, for some milliseconds at most; true while
      * there is more.  NULL: the view has none. */
     bool (*step)(cf_app *app);
@@ -123,6 +127,8 @@ struct cf_app {
     bool is_dirty; /* something changed since the last frame */
 
     cf_buf copied;            /* the register: what was copied last */
+    cf_buf output;            /* of the last command behind the screen */
+    bool is_restricted;       /* runs no programs and writes no files */
     const char *state_folder; /* of tui/keepsakes.h; NULL: keep nothing */
 
     cf_store *store; /* may be NULL: no history */
@@ -170,6 +176,10 @@ void cf_app_say_while_busy(cf_app *app, const char *text);
 
 /* Whether a reply is written or a task runs: what Esc stops. */
 bool cf_app_is_busy(const cf_app *app);
+
+/* Whether other programs may be run and files written: CF_EUNSUPPORTED in a
+ * restricted workbench. */
+CF_MUST_USE cf_status cf_app_may(const cf_app *app, cf_error *err);
 
 /* Puts text into the register and the terminal's clipboard, and says so. */
 void cf_app_copy(cf_app *app, cf_str text);

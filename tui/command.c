@@ -61,6 +61,7 @@ OPEN_VIEW(library, CF_VIEW_LIBRARY)
 OPEN_VIEW(templates, CF_VIEW_TEMPLATES)
 OPEN_VIEW(help, CF_VIEW_HELP)
 OPEN_VIEW(log, CF_VIEW_LOG)
+OPEN_VIEW(output, CF_VIEW_OUTPUT)
 
 static void cmd_redraw(cf_app *app, const char *arg)
 {
@@ -229,6 +230,7 @@ const cf_command cf_global_commands[] = {
      cmd_help},
     {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",
      cmd_log},
+    {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote", cmd_output},
     {"back", CF_IN_ALL, "q", "", "close this view", cmd_back},
     {"quit", CF_IN_ALL, "Q", "", "leave confab", cmd_quit},
     {"stop", CF_IN_ALL, "<Esc>", "",

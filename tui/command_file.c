@@ -29,13 +29,16 @@ static bool has_file(cf_app *app, const char *command, const char *arg)
     return false;
 }
 
-static cf_status write_file(const char *name, const cf_buf *text,
-                            bool overwrites, cf_error *err)
+static cf_status write_file(const cf_app *app, const char *name,
+                            const cf_buf *text, bool overwrites, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     struct stat s;
     cf_paths_expand(&path, name);
-    cf_status st = cf_buf_check(&path, err);
+    cf_status st = cf_app_may(app, err);
+    if (st == CF_OK) {
+        st = cf_buf_check(&path, err);
+    }
     if (st == CF_OK && !overwrites && stat(cf_buf_cstr(&path), &s) == 0) {
         st = cf_fail(err, CF_EINVAL, "'%s' is there already; w! writes over it",
                      name);
@@ -62,7 +65,7 @@ static void write_view(cf_app *app, const char *name, bool overwrites)
     }
     cf_status st = cf_buf_check(&text, &err);
     if (st == CF_OK) {
-        st = write_file(name, &text, overwrites, &err);
+        st = write_file(app, name, &text, overwrites, &err);
     }
     if (st == CF_OK) {
         cf_app_say(app, CF_STYLE_OK, "wrote %zu bytes%s to %s", text.n,
@@ -125,7 +128,7 @@ static cf_status export_to(cf_app *app, const char *name, cf_format format,
     cf_export_end(ex);
     CF_TRY(st);
     CF_TRY(cf_buf_check(text, err));
-    return write_file(name, text, false, err);
+    return write_file(app, name, text, false, err);
 }
 
 void cf_cmd_export(cf_app *app, const char *arg)

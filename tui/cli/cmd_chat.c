@@ -17,7 +17,7 @@
 typedef struct chat_options {
     const char *tools, *color;
     uint32_t max_tokens;
-    bool no_store;
+    bool no_store, restricted;
     cf_sampler_options sampler;
 } chat_options;
 
@@ -166,6 +166,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     }
     if (st == CF_OK) {
         w->app.bench = w->bench;
+        w->app.is_restricted = o->restricted;
         fix_given(cf_bench_settings(w->bench), cli, o);
         cf_keepsakes_open(&w->app, paths->state, &problems);
         st = read_config(w, paths, &problems, err);
@@ -196,10 +197,12 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          "longest reply (default: until the model ends)", NULL},
         {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,
          "keep nothing of this conversation", NULL},
+        {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,
+         "run no other programs and write no files", NULL},
         {"--color", 0, CF_OPT_STR, &o.color, "WHEN",
          "always, never or auto (default)", NULL},
     };
-    cf_sampler_options_table(&o.sampler, table + 4);
+    cf_sampler_options_table(&o.sampler, table + 5);
     int n_rest;
     int done = cf_cli_options(cli, table, argc, argv, &n_rest);
     if (done >= 0) {

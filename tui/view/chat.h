@@ -70,6 +70,9 @@ cf_style cf_chat__role_style(cf_str role);
 /* Measures the path when it or the width has changed; false when memory ran
  * out. */
 bool cf_chat__lay_out(cf_app *app, int width);
+
+/* Puts the cursor on a turn of the path: the last one while it follows. */
+void cf_chat__settle_cursor(cf_app *app);
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r);
 
 /* ---- chat_side.c --------------------------------------------------------- */

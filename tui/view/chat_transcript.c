@@ -346,6 +346,16 @@ static size_t turn_at(const cf_chat_layout *l, size_t line)
     return low;
 }
 
+void cf_chat__settle_cursor(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n;
+    cf_bench_path(app->bench, &n);
+    if (s->cursor >= n || s->follows) {
+        s->cursor = n > 0 ? n - 1 : 0;
+    }
+}
+
 /* What an empty conversation says, as wide as there is room. */
 static void draw_tips(cf_grid *g, cf_rect r)
 {
@@ -369,9 +379,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     cf_chat *s = cf_chat__state(app);
     size_t n;
     cf_bench_path(app->bench, &n);
-    if (s->cursor >= n || s->follows) {
-        s->cursor = n > 0 ? n - 1 : 0;
-    }
+    cf_chat__settle_cursor(app);
     if (n == 0 && !cf_bench_live(app->bench)->is_on) {
         draw_tips(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
         return;

@@ -119,6 +119,7 @@ static void chat_move(cf_app *app, cf_move move)
     size_t n;
     cf_bench_path(app->bench, &n);
     size_t half = s->height > 1 ? s->height / 2 : 1;
+    cf_chat__settle_cursor(app);
     s->follows = false;
     switch (move) {
     case CF_MOVE_UP:
@@ -157,6 +158,7 @@ const cf_turn *cf_chat__current(cf_app *app)
     size_t n;
     const cf_turn *const *path = cf_bench_path(app->bench, &n);
     cf_chat *s = cf_chat__state(app);
+    cf_chat__settle_cursor(app);
     return s->cursor < n ? path[s->cursor] : NULL;
 }
 
@@ -300,6 +302,30 @@ static bool chat_text(cf_app *app, cf_buf *out)
     return t != NULL;
 }
 
+static bool chat_value(cf_app *app, const char *name, cf_buf *out)
+{
+    const cf_turn *t = cf_chat__current(app);
+    if (t == NULL) {
+        return false;
+    }
+    if (strcmp(name, "uuid") == 0) {
+        char id[CF_UUID_TEXT + 1];
+        cf_uuid_format(id, t->id);
+        cf_buf_adds(out, id);
+        return true;
+    }
+    if (strcmp(name, "turn") == 0) {
+        cf_bench_message_text(out, t->message);
+        return true;
+    }
+    const cf_reply *r =
+        strcmp(name, "raw") == 0 ? cf_bench_reply(app->bench, t->id) : NULL;
+    if (r != NULL) {
+        cf_buf_add(out, cf_buf_cstr(&r->raw), r->raw.n);
+    }
+    return r != NULL;
+}
+
 static void cmd_yank(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -434,4 +460,5 @@ const cf_view_ops cf_view_chat = {
     .search = chat_search,
     .status = chat_status,
     .text = chat_text,
+    .value = chat_value,
 };

@@ -6,17 +6,29 @@
 
 #include "core/base/alloc.h"
 #include "tui/app.h"
+#include "tui/command_user.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 
-static cf_pager *pager(cf_app *app)
+typedef struct help_view {
+    cf_pager pager;
+    int width; /* of the screen that the sheet was made for */
+    bool settings_only;
+} help_view;
+
+static help_view *state(cf_app *app)
 {
     return app->state[CF_VIEW_HELP];
 }
 
+static cf_pager *pager(cf_app *app)
+{
+    return &state(app)->pager;
+}
+
 static cf_status help_open(cf_app *app, cf_error *err)
 {
-    app->state[CF_VIEW_HELP] = cf_calloc(1, sizeof(cf_pager));
+    app->state[CF_VIEW_HELP] = cf_calloc(1, sizeof(help_view));
     return app->state[CF_VIEW_HELP] != NULL
                ? CF_OK
                : cf_fail(err, CF_ENOMEM, "out of memory");
@@ -24,11 +36,38 @@ static cf_status help_open(cf_app *app, cf_error *err)
 
 static void help_close(cf_app *app)
 {
-    if (pager(app) != NULL) {
+    if (state(app) != NULL) {
         cf_pager_deinit(pager(app));
-        cf_free(pager(app));
+        cf_free(state(app));
         app->state[CF_VIEW_HELP] = NULL;
     }
+}
+
+/* "  KEYS  :NAME ARGS  help", the help wrapped in its own column. */
+static void add_row(cf_buf *out, int width, const char *keys,
+                    const char *command, const char *help)
+{
+    size_t start = out->n;
+    cf_wrapped lines = {0};
+    cf_buf_addf(out, "  %-*s ", width < 100 ? 14 : 18, keys);
+    int at = width < 100 ? 17 : 21;
+    while ((int)(out->n - start) > at) {
+        at++; /* more keys than usual */
+    }
+    cf_buf_addf(out, ":%-*s ", width < 100 ? 18 : 24, command);
+    int column = (int)(out->n - start);
+    int room = width - column - 3;
+    if (room < 12 ||
+        cf_wrapped_update(&lines, cf_str_from(help), room, NULL) != CF_OK) {
+        cf_buf_addf(out, "%s\n", help);
+        cf_wrapped_deinit(&lines);
+        return;
+    }
+    for (size_t i = 0; i < lines.n; i++) {
+        cf_buf_addf(out, "%*s%.*s\n", i == 0 ? 0 : column, "",
+                    (int)lines.v[i].len, help + lines.v[i].off);
+    }
+    cf_wrapped_deinit(&lines);
 }
 
 static void add_table(const cf_app *app, cf_buf *out, cf_view_id view,
@@ -38,7 +77,7 @@ static void add_table(const cf_app *app, cf_buf *out, cf_view_id view,
         if (!(c->views & CF_IN(view))) {
             continue;
         }
-        cf_buf keys = CF_BUF_INIT;
+        cf_buf keys = CF_BUF_INIT, command = CF_BUF_INIT;
         for (size_t i = 0; i < app->keymap.n; i++) {
             const cf_binding *b = &app->keymap.v[i];
             const cf_binding *meant = NULL;
@@ -53,34 +92,49 @@ static void add_table(const cf_app *app, cf_buf *out, cf_view_id view,
                 cf_key_format(&keys, b->keys[k]);
             }
         }
-        cf_buf_addf(out, "  %-18s :%s%s%-*s %s\n", cf_buf_cstr(&keys), c->name,
-                    c->args[0] != '\0' ? " " : "", (int)(24 - strlen(c->name)),
-                    c->args, c->help);
+        cf_buf_addf(&command, "%s%s%s", c->name, c->args[0] != '\0' ? " " : "",
+                    c->args);
+        add_row(out, app->grid.w, cf_buf_cstr(&keys), cf_buf_cstr(&command),
+                c->help);
         cf_buf_deinit(&keys);
+        cf_buf_deinit(&command);
     }
 }
 
-static void help_enter(cf_app *app)
+/* The sheet for the width of the screen. */
+static void make_sheet(cf_app *app)
 {
+    help_view *s = state(app);
     cf_view_id below =
         app->n_stack > 1 ? app->stack[app->n_stack - 2] : CF_VIEW_CHAT;
     cf_buf out = CF_BUF_INIT;
-    if (!app->lists_settings) {
+    if (!s->settings_only) {
         cf_buf_addf(&out, "# %s\n", cf_views[below]->title);
         add_table(app, &out, below, cf_views[below]->commands);
         cf_buf_adds(&out, "\n# Everywhere\n");
         add_table(app, &out, below, cf_global_commands);
+        cf_user_command_help(app, below, &out);
         cf_buf_addc(&out, '\n');
     }
-    app->lists_settings = false;
     cf_buf_adds(&out, "# Settings (:set NAME=VALUE, or confabrc)\n");
     cf_config_list(cf_app_config(app), &out);
     cf_pager_set(pager(app), cf_str_make(cf_buf_cstr(&out), out.n));
     cf_buf_deinit(&out);
+    s->width = app->grid.w;
+}
+
+static void help_enter(cf_app *app)
+{
+    state(app)->settings_only = app->lists_settings;
+    app->lists_settings = false;
+    make_sheet(app);
 }
 
 static void help_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
+    if (state(app)->width != app->grid.w) {
+        make_sheet(app);
+    }
     cf_pager_draw(pager(app), g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h});
 }
 

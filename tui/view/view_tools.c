@@ -891,6 +891,30 @@ static void cmd_fix(cf_app *app, const char *arg)
     }
 }
 
+/* %(tool), %(arguments) and %(result) of the call under the cursor. */
+static bool tools_value(cf_app *app, const char *name, cf_buf *out)
+{
+    const cf_call_row *row = current(app);
+    const cf_tool_call *call =
+        row != NULL ? cf_tool_model_call(model(app), row) : NULL;
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    if (row != NULL && strcmp(name, "result") == 0 && row->result < n) {
+        cf_bench_message_text(out, path[row->result]->message);
+        return true;
+    }
+    if (call == NULL) {
+        return false;
+    }
+    bool is_name = strcmp(name, "tool") == 0;
+    if (is_name || strcmp(name, "arguments") == 0) {
+        cf_str text = is_name ? call->name : call->arguments;
+        cf_buf_add(out, text.p, text.n);
+        return true;
+    }
+    return false;
+}
+
 static void cmd_yank(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -935,4 +959,5 @@ const cf_view_ops cf_view_tools = {
     .enter = tools_enter,
     .draw = tools_draw,
     .status = tools_status,
+    .value = tools_value,
 };

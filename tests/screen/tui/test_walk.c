@@ -70,6 +70,7 @@ static void set_up(walk *w)
                               .tools = w->tools,
                               .family = CF_TOOLS_HERMES};
     T_OK(cf_app_init(&w->app, w->store, &err), err);
+    w->app.is_restricted = true; /* a random line must not run or write */
     T_OK(cf_bench_new(&w->app.bench, &engine, w->store, &err), err);
 }
 
@@ -143,6 +144,15 @@ static void gesture(walk *w)
         "?Gq",
         "@q",
         ":<Tab>x<Esc>",
+        ":set <Tab>m<Tab><Tab><Esc>",
+        ":w /<Tab><Esc>",
+        ":@echo %(turn)<Enter>",
+        ":!echo %(prompt)<Enter>",
+        "1Xx.md<Enter>",
+        "6Ix.json<Enter>",
+        "g@Gq",
+        "1yyi<C-y><Esc>",
+        ":<Up><Up><Enter>",
     };
     const char *text =
         keys[cf_rand_below(&w->rand, sizeof keys / sizeof keys[0])];

@@ -1,0 +1,143 @@
+/*
+ * test_keepsakes.c - lines and the register from one start to the next, and
+ * files: what :w writes, and what it does not write over.
+ */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/keepsakes.h"
+
+typedef struct fixture {
+    json_t *script;
+    cf_backend *backend;
+    cf_app app;
+} fixture;
+
+static void set_up(fixture *f)
+{
+    static const char replies[] = "{\"replies\":[{\"text\":\"Rain.\"}]}";
+    cf_error err;
+    cf_buf problems = CF_BUF_INIT;
+    T_OK(cf_json_read(&f->script, replies, sizeof replies - 1, &err), err);
+    T_OK(cf_backend_script_new(&f->backend, f->script, NULL, &err), err);
+    const cf_bench_engine engine = {.backend = f->backend,
+                                    .template_name = "plain"};
+    T_OK(cf_app_init(&f->app, NULL, &err), err);
+    T_OK(cf_bench_new(&f->app.bench, &engine, NULL, &err), err);
+    cf_keepsakes_open(&f->app, store_dir_file("state"), &problems);
+    assert_int_equal(problems.n, 0);
+    cf_app_event(&f->app,
+                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
+}
+
+static void tear_down(fixture *f)
+{
+    cf_app_deinit(&f->app);
+    cf_bench_free(f->app.bench);
+    cf_backend_free(f->backend);
+    json_decref(f->script);
+}
+
+static void press(fixture *f, const char *keys)
+{
+    cf_error err;
+    for (size_t at = 0, n = strlen(keys); at < n;) {
+        cf_event e = {.kind = CF_EVENT_KEY};
+        assert_true(cf_key_parse(&e.key, keys, n, &at));
+        cf_app_event(&f->app, &e);
+    }
+    cf_bench_settle(f->app.bench, &err);
+}
+
+static void test_keepsakes__lines_and_register_come_back(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    set_up(&f);
+    press(&f, ":follow<Enter>:set a11y=off<Enter>/rain<Enter>");
+    press(&f, "iWill it rain?<Enter>");
+    press(&f, "yy");
+    assert_string_equal(cf_buf_cstr(&f.app.copied), "Rain.");
+    tear_down(&f);
+
+    f = (fixture){0};
+    set_up(&f);
+    press(&f, ":<Up><Up>");
+    assert_string_equal(cf_buf_cstr(&f.app.command_line.text), "follow");
+    press(&f, "<Esc>/<Up>");
+    assert_string_equal(cf_buf_cstr(&f.app.search_line.text), "rain");
+    press(&f, "<C-u><C-y>");
+    assert_string_equal(cf_buf_cstr(&f.app.search_line.text), "Rain.");
+    tear_down(&f);
+}
+
+static void expect_file(const char *path, const char *want)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    T_OK(cf_os_read_file(&text, path, 1000, &err), err);
+    assert_string_equal(cf_buf_cstr(&text), want);
+    cf_buf_deinit(&text);
+}
+
+static void test_keepsakes__w_writes_the_turn(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    char line[600], path[500];
+    snprintf(path, sizeof path, "%s", store_dir_file("out.txt"));
+    set_up(&f);
+    press(&f, "iWill it rain?<Enter>");
+    snprintf(line, sizeof line, "w %s", path);
+    cf_app_command(&f.app, line);
+    expect_file(path, "Rain.");
+    press(&f, "gg");
+    cf_app_command(&f.app, line);
+    expect_file(path, "Rain."); /* it is there already */
+    snprintf(line, sizeof line, "w! %s", path);
+    cf_app_command(&f.app, line);
+    expect_file(path, "Will it rain?");
+
+    unlink(path);
+    f.app.is_restricted = true;
+    cf_app_command(&f.app, line);
+    assert_int_not_equal(access(path, F_OK), 0);
+    tear_down(&f);
+}
+
+static void test_keepsakes__placeholders_reach_the_shell_as_data(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    char line[600], path[500];
+    snprintf(path, sizeof path, "%s", store_dir_file("shell.txt"));
+    set_up(&f);
+    press(&f, "i'; exit 7; '$(echo no)<Enter>gg");
+    snprintf(line, sizeof line,
+             "@cat %%(turn) >%s; echo 5%%%%; "
+             "cat %%(template)",
+             path);
+    cf_app_command(&f.app, line);
+    press(&f, "");
+    expect_file(path, "'; exit 7; '$(echo no)");
+    assert_int_equal(cf_app_view(&f.app), CF_VIEW_OUTPUT);
+    assert_non_null(strstr(cf_buf_cstr(&f.app.output), "5%\ncat: plain: "));
+    cf_app_command(&f.app, "@echo %(nothing)");
+    assert_non_null(strstr(f.app.notice.text, "no placeholder"));
+    tear_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keepsakes__lines_and_register_come_back),
+        cmocka_unit_test(test_keepsakes__w_writes_the_turn),
+        cmocka_unit_test(test_keepsakes__placeholders_reach_the_shell_as_data),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}

@@ -1,0 +1,80 @@
+/*
+ * view_output.c - what a command of a person wrote that ran behind the
+ * screen (tui/command_user.h).
+ */
+#include "core/base/alloc.h"
+#include "tui/app.h"
+#include "tui/view/moves.h"
+#include "tui/widget/pager.h"
+
+static cf_pager *pager(cf_app *app)
+{
+    return app->state[CF_VIEW_OUTPUT];
+}
+
+static cf_status output_open(cf_app *app, cf_error *err)
+{
+    app->state[CF_VIEW_OUTPUT] = cf_calloc(1, sizeof(cf_pager));
+    return app->state[CF_VIEW_OUTPUT] != NULL
+               ? CF_OK
+               : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+static void output_close(cf_app *app)
+{
+    if (pager(app) != NULL) {
+        cf_pager_deinit(pager(app));
+        cf_free(pager(app));
+        app->state[CF_VIEW_OUTPUT] = NULL;
+    }
+}
+
+static void output_enter(cf_app *app)
+{
+    const char *text =
+        app->output.n != 0 ? cf_buf_cstr(&app->output) : "Nothing ran yet.";
+    cf_pager_set(pager(app), cf_str_from(text));
+}
+
+static void output_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_pager_draw(pager(app), g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h});
+}
+
+static void output_search(cf_app *app, const char *text, int direction)
+{
+    if (!cf_pager_search(pager(app), text, direction)) {
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here", text);
+    }
+}
+
+static void output_move(cf_app *app, cf_move move)
+{
+    cf_list_move(&pager(app)->list, move);
+}
+
+CF_MOVE_COMMANDS(output, output_move)
+
+static const cf_command output_commands[] = {
+    CF_MOVE_ROWS(output, CF_IN(CF_VIEW_OUTPUT)),
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+static bool output_text(cf_app *app, cf_buf *out)
+{
+    cf_buf_add(out, cf_buf_cstr(&app->output), app->output.n);
+    return true;
+}
+
+const cf_view_ops cf_view_output = {
+    .name = "output",
+    .title = "Output",
+    .commands = output_commands,
+    .footer = "down up search next back",
+    .open = output_open,
+    .close = output_close,
+    .enter = output_enter,
+    .draw = output_draw,
+    .search = output_search,
+    .text = output_text,
+};
