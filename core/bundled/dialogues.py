@@ -65,6 +65,8 @@ NAME_WORDS = "get fetch show find do run call my the api ask new web local remot
 COUNTS = ["no", "one", "two", "three", "four", "five"]
 
 
+LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 2,000 tokens
+
 # other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
 LIKE_OUTSIDE = {"music", "translate", "table", "web", "define", "news", "file", "random", "distance", "recipe", "movie"}
 
@@ -357,6 +359,11 @@ class Generator:
             sign = self.pick(list(SIGNS))
             form = form.replace("<amount> <from>", sign + "<amount>")
             values = dict(values, **{"from": (sign, SIGNS[sign])})
+        if "<to> <text>" in form:  # nothing but the capital tells where the name ends
+            name, text = values["to"][0].split(" ")[-1], values["text"][0]
+            if not re.match(r"I\b", text):
+                text = text[0].lower() + text[1:]
+            values = dict(values, to=(name, name), text=(text, text))
         open_end = form.endswith("<text>") and tool.key == "message"
         text = self.decorate(form, now=tool.key in ("weather", "time", "stock"), open_end=open_end) if decorated else form
         typed = {name: value[0] for name, value in values.items()}
@@ -410,6 +417,8 @@ class Generator:
             if described or random_name or tool.key == "currency":
                 prop["description"] = p.description if r.random() < 0.3 else expand(r.choice(p.descriptions), r)
             properties[alias] = prop
+            if p.name == "unit" and r.random() < 0.3:
+                prop["enum"] = ["celsius", "fahrenheit"]
             if p.required:
                 required.append(alias)
         if r.random() < 0.08:
@@ -480,17 +489,17 @@ class Generator:
         if mode == "none":
             return []
         x = r.random()
-        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.2 <= x < 0.45):
+        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.2 <= x < 0.42):
             return [self.declare(tool, True) for tool in T.CANONICAL]
         if mode is None and x < 0.2:
             return []
-        n = r.randint(1, 2) if self.short else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6))
+        n = r.randint(1, 2) if self.short else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 8))
         pool = r.sample(T.CANONICAL, min(n, len(T.CANONICAL)))
         if not self.held_tools or self.kinds is None:
             others = HELD_OTHERS if self.held_tools else OTHERS
             pool = [r.choice(others) if r.random() < 0.2 else tool for tool in pool]
             pool = list({tool.key: tool for tool in pool}.values())
-        declared = [self.declare(tool, not self.held_tools and r.random() < 0.3) for tool in pool]
+        declared = [self.declare(tool, not self.held_tools and r.random() < 0.2) for tool in pool]
         unique = {}
         for d in declared:
             unique.setdefault(d.name, d)
@@ -709,7 +718,7 @@ class Generator:
         joined = (typed[0] + r.choice((", ", ", ", " and ")) + typed[1] + r.choice((" and ", ", and ", " and also ", ", ")) + typed[2] if n == 3
                   else typed[0] + r.choice((" and ", " and ", " and ", " & ", ", ", " and also ", " and in " if d.key in ("weather", "time") else " and ", ", and ")) + typed[1])
         form = self.form(forms)
-        if not re.search(r"<%s>" % slot, form):
+        if f"<{slot}>" not in form or "<to> <text>" in form:
             return self.single([d])
         merged = dict(values[0])
         merged[slot] = (joined, joined)
@@ -854,15 +863,19 @@ class Generator:
         turns = []
         if r.random() < 0.55:
             turns.append(({"role": "system", "content": self.pick(SYSTEMS)}, None))
-        lengths = (2, 3, 4, 4, 5, 6, 7, 8) if len(declared) > 6 else (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8)
+        lengths = (3, 4, 5, 5, 6, 7, 8) if len(declared) > 6 else (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8)
         n = self.n_exchanges or (r.randint(1, 2) if self.short else r.randint(10, 24) if self.long else r.choice(lengths))
         thinking = r.random() < 0.25 if self.thinking is None else self.thinking
+        budget = LONG_CHARS - sum(len(dumps(d.schema)) for d in declared)
         for i in range(n):
             exchange = self.exchange(declared)
-            if thinking and i == n - 1:
-                ends = [k for k, (m, _) in enumerate(exchange) if m["role"] == "assistant"]
-                exchange = exchange[:self.pick(ends) + 1]
+            budget -= sum(TURN_CHARS + len(m["content"]) + len(calls_text(m.get("tool_calls", ()))) for m, _ in exchange)
+            if i and budget < 0:
+                break
             turns += exchange
+            if thinking and (i == n - 1):
+                ends = [k for k, (m, _) in enumerate(exchange) if m["role"] == "assistant"]
+                turns = turns[:len(turns) - len(exchange) + self.pick(ends) + 1]
         for k, (message, _) in enumerate(turns):
             if "reasoning_content" in message and not (thinking and k == len(turns) - 1):
                 del message["reasoning_content"]

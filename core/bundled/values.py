@@ -122,6 +122,11 @@ HELD_SENTENCES = """the keys are {under|behind} the <w>|we ran out of <w>|practi
 I can pick you up at <n>|save me a <w>|tell nobody about the <w>|grandma says hi|let's skip the <w>|rehearsal got cancelled|
 the <w> costs <n> dollars|send me the <w> please|I fixed the <w>!|it won't work without a <w>|back in <n>"""
 
+# words that read as part of the request when a query or a label begins or ends with them
+EDGES = set("""please pls plz thx thanks thank now today tomorrow tonight right moment asap quick quickly you me my the a an of for in on at to from with
+about into by and or if is are be was it that this and then also for as out up over under what which how who when where do does did can could would
+should will may might must i we he she they minutes minute min mins timer called named note notes message text saying says""".split())
+
 ONSETS = "b c d f g h j k l m n p r s t v w z br ch cl dr fr gr kr pl pr sh sl st th tr qu sk".split()
 NUCLEI = "a e i o u a e i o u a e i o ai ea ou ie oo y".split()
 CODAS = ["", "", "", "", "n", "r", "l", "s", "m", "k", "t", "nd", "rn", "th", "x", "ck", "ss", "p", "d"]
@@ -196,6 +201,13 @@ class Values:
         word = r.choice(self.words)
         return word if r.random() < 0.93 else word.capitalize()
 
+    def content_word(self):
+        """A word that may stand at the edge of a phrase."""
+        while True:
+            word = self.word()
+            if word.lower() not in EDGES and "'" not in word:
+                return word
+
     def city(self):
         r = self.rng
         if self.invented():
@@ -204,7 +216,7 @@ class Values:
                 name += r.choice((" ", " ", " ", "-", ", ")) + self.invent(True)
             return name
         if not self.held and r.random() < 0.08:
-            return " ".join(self.word().capitalize() for _ in range(r.choice((1, 2))))
+            return " ".join(self.content_word().capitalize() for _ in range(r.choice((1, 2))))
         return self.listed("city")
 
     def name(self):
@@ -213,7 +225,7 @@ class Values:
             name = self.invent(True, r.choice((1, 2, 2)))
             return name + " " + self.invent(True) if r.random() < 0.12 else name
         if not self.held and r.random() < 0.08:
-            return self.word().capitalize()
+            return self.content_word().capitalize()
         return self.listed("full" if r.random() < 0.12 else "name")
 
     def ticker(self):
@@ -244,7 +256,7 @@ class Values:
     def label(self):
         r = self.rng
         if self.invented():
-            return " ".join(self.word() if r.random() < 0.5 else self.invent() for _ in range(r.choice((1, 1, 2))))
+            return " ".join(self.content_word() if r.random() < 0.5 else self.invent() for _ in range(r.choice((1, 1, 2))))
         return self.listed("label")
 
     def number(self, top=4):
@@ -265,7 +277,7 @@ class Values:
         """One to `most` words that say nothing: a query, a title, a note."""
         r = self.rng
         n = min(most, r.choice((1, 1, 1, 2, 2, 2, 3, 3, 4, 5)))
-        words = [self.word() for _ in range(n)]
+        words = [self.content_word()] + [self.word() for _ in range(n - 2)] + ([self.content_word()] if n > 1 else [])
         if r.random() < 0.06:
             words[r.randrange(n)] = self.number(3)
         return " ".join(words)
