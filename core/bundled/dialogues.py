@@ -17,11 +17,9 @@ result says, not what was asked.
 
 import argparse
 import importlib
-import json
 import random
 import re
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -30,14 +28,12 @@ import other_tools
 import tools as T
 from frames import CORES, FRAMES, framed
 from grammar import expand, fill
+from rendering import calls_text, dumps, prompt_for, prompt_text, segments  # noqa: F401 (the last three for importers)
 from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
 
 TOOLS = {tool.key: tool for tool in T.CANONICAL}
 OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 != 4]
 HELD_OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 == 4]
-
-PREAMBLE = "# Tools\n\nYou may call these functions:\n<tools>\n"
-EPILOGUE = '\n</tools>\n\nTo call one, reply with:\n<tool_call>\n{"name": <name>, "arguments": <arguments>}\n</tool_call>'
 
 SYSTEMS = """You are a helpful assistant.|You are confab's demo model.|You are a concise assistant.|Answer briefly.|Be polite and brief.|
 You are a friendly assistant. Use the tools when they help.|Help the user debug prompts.|You are a test assistant.|You are a tiny model.|
@@ -69,10 +65,6 @@ LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 
 
 # other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
 LIKE_OUTSIDE = {"music", "translate", "table", "web", "define", "news", "file", "random", "distance", "recipe", "movie"}
-
-
-def dumps(value):
-    return json.dumps(value, ensure_ascii=False)
 
 
 class Declared:
@@ -882,66 +874,6 @@ class Generator:
         return {"tools": [d.schema for d in declared], "messages": [m for m, _ in turns], "notes": [n for _, n in turns]}
 
 
-# ---- rendering
-
-
-def calls_text(calls):
-    return "\n".join('<tool_call>\n{"name": %s, "arguments": %s}\n</tool_call>' % (dumps(c["function"]["name"]), dumps(c["function"]["arguments"])) for c in calls)
-
-
-def segments(conv):
-    """The conversation in the model's format: a list of (text, whether it is trained)."""
-    out = []
-    messages = conv["messages"]
-    at = 0
-    head = ""
-    if messages and messages[0]["role"] == "system":
-        head = messages[0]["content"]
-        at = 1
-    if conv["tools"]:
-        head = (head + "\n\n" if head else "") + PREAMBLE + "\n".join(map(dumps, conv["tools"])) + EPILOGUE
-    if head or at:
-        out.append(("<|im_start|>system\n" + head + "<|im_end|>\n", False))
-    while at < len(messages):
-        message = messages[at]
-        role = message["role"]
-        if role == "tool":
-            parts = []
-            while at < len(messages) and messages[at]["role"] == "tool":
-                parts.append("<tool_response>\n" + messages[at]["content"] + "\n</tool_response>")
-                at += 1
-            out.append(("<|im_start|>user\n" + "\n".join(parts) + "<|im_end|>\n", False))
-            continue
-        if role == "assistant":
-            thought = message.get("reasoning_content") if at == len(messages) - 1 else None
-            body = message["content"] + calls_text(message.get("tool_calls", ()))
-            if thought:
-                out.append(("<|im_start|>assistant\n<think>\n", False))
-                body = thought + "\n</think>\n\n" + body
-            else:
-                out.append(("<|im_start|>assistant\n", False))
-            out.append((body + "<|im_end|>", True))
-            out.append(("\n", False))
-        else:
-            out.append((f"<|im_start|>{role}\n{message['content']}<|im_end|>\n", False))
-        at += 1
-    return out
-
-
-def prompt_for(conv, i):
-    """What is needed to evaluate assistant turn i: (messages before it, tools,
-    whether thinking is on, the expected message, its note)."""
-    expected = conv["messages"][i]
-    return conv["messages"][:i], conv["tools"], "reasoning_content" in expected, expected, conv["notes"][i]
-
-
-def prompt_text(conv, i):
-    """The text that the model continues at assistant turn i."""
-    before, tools, thinking, _, _ = prompt_for(conv, i)
-    text = "".join(t for t, _ in segments({"tools": tools, "messages": [{k: v for k, v in m.items() if k != "reasoning_content"} for m in before]}))
-    return text + "<|im_start|>assistant\n" + ("<think>\n" if thinking else "")
-
-
 def evaluation_sets():
     """name -> (kinds of the turns that count, Generator options)."""
     calm = dict(n_exchanges=1, thinking=False)
@@ -974,79 +906,9 @@ def evaluation_sets():
     }
 
 
-# ---- self-check
-
-MAPPED = ("arithmetic words and percentages in the calculator's expression", "currency nouns and signs")
-
-
-def fault_of(conv):
-    """What is wrong with a conversation, or None."""
-    declared = {t["function"]["name"]: t["function"]["parameters"] for t in conv["tools"]}
-    if len(declared) != len(conv["tools"]):
-        return "two tools of one name"
-    typed = ""
-    for message, note in zip(conv["messages"], conv["notes"]):
-        if message["role"] == "user":
-            typed += "\n" + message["content"]
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            if function["name"] not in declared:
-                return "call of an undeclared tool"
-            parameters = declared[function["name"]]
-            arguments = json.loads(dumps(function["arguments"]))
-            if not set(parameters.get("required", ())) <= set(arguments):
-                return f"required argument missing: {function}"
-            if not set(arguments) <= set(parameters["properties"]):
-                return f"unknown argument: {function}"
-            for name, value in arguments.items():
-                kind = parameters["properties"][name]["type"]
-                if (kind == "string") != isinstance(value, str):
-                    return f"wrong type: {function}"
-                text = value if isinstance(value, str) else dumps(value)
-                if text in typed or (isinstance(value, float) and f"{value:.2f}" in typed):
-                    continue
-                if note["tool"] in ("calc", "currency") or note["kind"] == "parallel":
-                    if set(text) <= set("0123456789.+-*/() ") or text in NOUNS.values():
-                        continue
-                return f"argument not typed by the user: {function} in {typed!r}"
-        if message["role"] == "assistant":
-            for needed in note["must"]:
-                if needed not in message["content"]:
-                    return f"the answer lacks {needed!r}: {message['content']!r}"
-        if re.search(r"<(location|unit|timezone|expression|minutes|label|amount|from|to|query|text|symbol|topic|w|n|c)>", message["content"]):
-            return f"unfilled slot: {message['content']!r}"
-    return None
-
-
-def check(count, options):
-    generator = Generator(1, **options)
-    shares, declared = {}, {}
-    start = time.process_time()
-    conversations = [generator.conversation() for _ in range(count)]
-    seconds = time.process_time() - start
-    faults = 0
-    for conv in conversations:
-        fault = fault_of(conv)
-        if fault:
-            faults += 1
-            if faults <= 5:
-                print("fault:", fault)
-        declared[len(conv["tools"])] = declared.get(len(conv["tools"]), 0) + 1
-        for note in conv["notes"]:
-            if note:
-                shares[note["kind"]] = shares.get(note["kind"], 0) + 1
-    start = time.process_time()
-    rendered = [segments(conv) for conv in conversations]
-    render_seconds = time.process_time() - start
-    total = sum(shares.values())
-    print("shares of assistant turns:", ", ".join(f"{k} {100 * n / total:.1f}%" for k, n in sorted(shares.items(), key=lambda x: -x[1])))
-    print("declared tools:", ", ".join(f"{k}: {100 * n / count:.0f}%" for k, n in sorted(declared.items())))
-    print(f"{count} conversations, {total / count:.1f} assistant turns and {sum(len(t) for s in rendered for t, _ in s) / count:.0f} characters each; "
-          f"{count / seconds:.0f}/s, rendered {count / render_seconds:.0f}/s; {faults} faults")
-    return faults
-
-
 def main():
+    import dialogue_check
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="generate 20,000 conversations and check them")
     parser.add_argument("--show", type=int, metavar="N", help="print N rendered conversations")
@@ -1058,11 +920,11 @@ def main():
             print("".join(text for text, _ in segments(generator.conversation())))
             print("=" * 60)
     if args.check:
-        faults = check(20000, {})
+        faults = dialogue_check.check(Generator(1), 20000)
         for name, (_, options) in evaluation_sets().items():
             generator = Generator(2, **options)
             for _ in range(200):
-                fault = fault_of(generator.conversation())
+                fault = dialogue_check.fault_of(generator.conversation())
                 if fault:
                     faults += 1
                     print(f"{name}: {fault}")
