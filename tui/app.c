@@ -13,6 +13,7 @@
 #include "tui/bench.h"
 #include "tui/command_user.h"
 #include "tui/complete.h"
+#include "tui/demo/demo_serve.h"
 #include "tui/keepsakes.h"
 
 enum {
@@ -386,6 +387,7 @@ void cf_app_event(cf_app *app, const cf_event *event)
 bool cf_app_step(cf_app *app)
 {
     bool has_more = false;
+    cf_demo_step(app);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
             has_more = cf_views[v]->step(app) || has_more;
@@ -496,7 +498,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     bool has_work = false;
     while (st == CF_OK && !app->is_done) {
         uint64_t now = cf_os_monotonic_us();
-        int wait_ms = -1;
+        int wait_ms = app->demo != NULL ? cf_demo_wait_ms(app->demo) : -1;
         if (app->is_dirty) {
             uint64_t due = last_frame + FRAME_US;
             if (now >= due) {

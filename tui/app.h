@@ -32,6 +32,7 @@
 typedef struct cf_app cf_app;
 typedef struct cf_store cf_store;
 typedef struct cf_bench cf_bench;
+typedef struct cf_demo cf_demo;
 
 typedef enum cf_view_id {
     CF_VIEW_CHAT,
@@ -132,6 +133,7 @@ struct cf_app {
     const char *state_folder; /* of tui/keepsakes.h; NULL: keep nothing */
 
     cf_store *store; /* may be NULL: no history */
+    cf_demo *demo;   /* tools that come with confab; NULL: none.  Borrowed */
 
     void *state[CF_VIEW_COUNT]; /* each view's own */
     cf_bench *bench; /* conversation, engine, worker; the caller frees it */

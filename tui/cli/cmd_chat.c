@@ -11,6 +11,7 @@
 #include "tui/cli/open_backend.h"
 #include "tui/cli/open_store.h"
 #include "tui/cli/sampler_options.h"
+#include "tui/demo/demo_serve.h"
 #include "tui/keepsakes.h"
 #include "tui/paths.h"
 
@@ -26,6 +27,7 @@ typedef struct workbench {
     cf_cli_backend opened;
     json_t *tools;
     cf_store *store;
+    cf_demo *demo;
     cf_bench *bench;
     cf_app app;
     bool has_app;
@@ -37,6 +39,7 @@ static void close_all(workbench *w)
         cf_app_deinit(&w->app);
     }
     cf_bench_free(w->bench);
+    cf_demo_free(w->demo);
     cf_store_close(w->store);
     json_decref(w->tools);
     cf_cli_close_backend(&w->opened);
@@ -129,6 +132,27 @@ static void fix_given(cf_reply_settings *s, const cf_cli *cli,
     }
 }
 
+/* The tools that come with confab are there for the model that does, unless
+ * --tools says otherwise. */
+static bool wants_demo(const cf_cli *cli, const chat_options *o)
+{
+    return o->tools != NULL ? strcmp(o->tools, "demo") == 0
+                            : cf_cli_is_bundled(cli);
+}
+
+static cf_status read_tools(workbench *w, const cf_cli *cli,
+                            const chat_options *o, cf_error *err)
+{
+    if (wants_demo(cli, o)) {
+        w->tools = cf_demo_declarations();
+        return w->tools != NULL ? CF_OK
+                                : cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    return o->tools != NULL && strcmp(o->tools, "off") != 0
+               ? cf_json_read_file(&w->tools, o->tools, err)
+               : CF_OK;
+}
+
 static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                         const cf_paths *paths, const char *conversation,
                         cf_error *err)
@@ -137,9 +161,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     CF_TRY(cli->model != NULL || cf_cli_is_bundled(cli)
                ? cf_cli_open_backend(&w->opened, cli, NULL, err)
                : cf_cli_open_without_model(&w->opened, cli, err));
-    if (o->tools != NULL) {
-        CF_TRY(cf_json_read_file(&w->tools, o->tools, err));
-    }
+    CF_TRY(read_tools(w, cli, o, err));
     cf_bench_engine e = {
         .backend = w->opened.backend,
         .engine = w->opened.engine,
@@ -161,12 +183,17 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     }
     cf_status st = cf_bench_new(&w->bench, &e, w->store, err);
     if (st == CF_OK) {
+        st = cf_demo_new(&w->demo, w->store, true, err);
+    }
+    if (st == CF_OK) {
         st = cf_app_init(&w->app, w->store, err);
         w->has_app = st == CF_OK;
     }
     if (st == CF_OK) {
         w->app.bench = w->bench;
         w->app.is_restricted = o->restricted;
+        w->app.demo = w->demo;
+        cf_demo_switch(&w->app, wants_demo(cli, o));
         fix_given(cf_bench_settings(w->bench), cli, o);
         cf_keepsakes_open(&w->app, paths->state, &problems);
         st = read_config(w, paths, &problems, err);
@@ -191,8 +218,10 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
     cf_opt table[CF_SAMPLER_OPTIONS + 8] = {
-        {"--tools", 0, CF_OPT_STR, &o.tools, "FILE",
-         "declarations of tools the model may call", NULL},
+        {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
+         "declarations of tools the model may call; demo: eight that come with "
+         "confab and run by themselves (default for the bundled model)",
+         NULL},
         {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
          "longest reply (default: until the model ends)", NULL},
         {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,

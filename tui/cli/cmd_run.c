@@ -20,6 +20,7 @@
 #include "tui/cli/open_backend.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/constraint_spec.h"
+#include "tui/demo/demo_serve.h"
 
 enum { PROMPT_MAX = 64 << 20 };
 
@@ -38,6 +39,7 @@ typedef struct run {
     cf_cli_backend engine;
     cf_conversation *conv;
     cf_keep *keep; /* NULL: nothing is stored */
+    cf_demo *demo; /* NULL: --tools is not demo */
     json_t *canned, *tools, *system_list;
     cf_grammar *grammar; /* NULL: no constraint */
     cf_constraint_vocab *vocab;
@@ -302,7 +304,9 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
                               cf_buf *reason)
 {
     run *r = ud;
-    (void)call;
+    if (r->demo != NULL && cf_demo_has(call->name)) {
+        return CF_CALL_RUN; /* changes nothing but the history */
+    }
     if (r->canned != NULL || r->is_approved) {
         return CF_CALL_RUN; /* nothing is executed, or it was allowed */
     }
@@ -344,10 +348,24 @@ static cf_status typed_result(json_t **result, cf_error *err)
     return st;
 }
 
+static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result,
+                          cf_error *err)
+{
+    json_t *v;
+    CF_TRY(cf_demo_run(r->demo, (cf_uuid){{0}}, call->name, call->arguments, &v,
+                       err));
+    *result = cf_demo_content(v);
+    json_decref(v);
+    return *result != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
 static cf_status run_call(void *ud, const cf_pending_call *call,
                           json_t **result, cf_error *err)
 {
     run *r = ud;
+    if (r->demo != NULL && cf_demo_has(call->name)) {
+        return run_demo(r, call, result, err);
+    }
     if (r->canned != NULL) {
         return cf_tool_canned(r->canned, call->name, result, err);
     }
@@ -358,6 +376,17 @@ static cf_status run_call(void *ud, const cf_pending_call *call,
         return cf_tool_exec_run(&e, call, result, err);
     }
     return typed_result(result, err);
+}
+
+/* A result as JSON; ours is JSON text already. */
+static void put_result(const run *r, cf_buf *out, cf_str name,
+                       const json_t *result)
+{
+    if (r->demo != NULL && cf_demo_has(name) && json_is_string(result)) {
+        cf_buf_add(out, json_string_value(result), json_string_length(result));
+    } else {
+        cf_json_write(out, result);
+    }
 }
 
 static void done_call(void *ud, const cf_pending_call *call,
@@ -372,12 +401,12 @@ static void done_call(void *ud, const cf_pending_call *call,
                     (unsigned)call->round, call->index);
         cf_json_write_str(&b, call->name);
         cf_buf_adds(&b, ",\"result\":");
-        cf_json_write(&b, result);
+        put_result(r, &b, call->name, result);
         cf_buf_adds(&b, "}\n");
         fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
         fflush(stdout);
     } else {
-        cf_json_write(&b, result);
+        put_result(r, &b, call->name, result);
         show_line(r, "[result] ", cf_str_make(cf_buf_cstr(&b), b.n));
     }
     cf_buf_deinit(&b);
@@ -404,9 +433,19 @@ static void on_sent(void *ud, const cf_sent *sent)
 
 /* ---- the command --------------------------------------------------------- */
 
+static bool wants_demo(const run *r)
+{
+    return r->tools_path != NULL && strcmp(r->tools_path, "demo") == 0;
+}
+
 static cf_status read_files(run *r, cf_error *err)
 {
-    if (r->tools_path != NULL) {
+    if (wants_demo(r)) {
+        r->tools = cf_demo_declarations();
+        if (r->tools == NULL) {
+            return cf_fail(err, CF_ENOMEM, "out of memory");
+        }
+    } else if (r->tools_path != NULL) {
         CF_TRY(cf_json_read_file(&r->tools, r->tools_path, err));
     }
     if (r->results_path != NULL) {
@@ -433,7 +472,8 @@ static cf_status make_conversation(run *r, cf_error *err)
     CF_TRY(cf_keep_open(&r->keep, r->cli, r->is_kept_out, r->continue_id,
                         &preface, &r->conv, err));
     cf_conversation_set_roles(r->conv, &r->engine.roles);
-    return CF_OK;
+    cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
+    return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
 }
 
 static cf_status choices_spec(run *r, json_t **out, cf_error *err)
@@ -624,8 +664,10 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     enum { OWN = 22 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
-        {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE",
-         "declarations of tools that the model may call", NULL},
+        {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
+         "declarations of tools that the model may call; demo: eight that come "
+         "with confab and run by themselves",
+         NULL},
         {"--family", 0, CF_OPT_STR, &r.family, "F",
          "how the model writes calls (default: from template and metadata; a "
          "server parses calls itself)",
@@ -692,6 +734,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     cf_grammar_free(r.grammar);
     cf_buf_deinit(&r.constraint);
     json_decref(r.tools);
+    cf_demo_free(r.demo);
     json_decref(r.canned);
     json_decref(r.system_list);
     cf_buf_deinit(&r.scratch);

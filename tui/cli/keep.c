@@ -274,6 +274,11 @@ void cf_keep_sent(cf_keep *k, const cf_conversation *conv, const cf_sent *sent)
     }
 }
 
+cf_store *cf_keep_store(const cf_keep *keep)
+{
+    return keep->store;
+}
+
 void cf_keep_close(cf_keep *k)
 {
     if (k != NULL) {

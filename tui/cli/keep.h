@@ -37,6 +37,8 @@ void cf_keep_event(cf_keep *keep, const cf_chat_event *event);
 void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
                   const cf_sent *sent);
 void cf_keep_close(cf_keep *keep);
+/* The history it writes to. */
+cf_store *cf_keep_store(const cf_keep *keep);
 
 /* The conversation of a stored tree with its head at `head` (nil: the start).
  * Its saved preface is used; fields given stand over it. */

@@ -116,6 +116,9 @@ static json_t *set_timer(cf_demo *demo, cf_uuid here, const json_t *arguments)
     int minutes = minutes_of(json_object_get(arguments, "minutes"));
     cf_str label = cf_json_get_str(arguments, "label");
     cf_demo_timer *t = NULL;
+    if (!demo->rings) {
+        return cf_demo__error("timers ring in the workbench only");
+    }
     for (int i = 0; t == NULL && i < CF_DEMO_TIMERS; i++) {
         t = demo->timer[i].id == 0 ? &demo->timer[i] : NULL;
     }
@@ -302,13 +305,14 @@ json_t *cf_demo_declarations(void)
 
 /* ---- life ---------------------------------------------------------------- */
 
-cf_status cf_demo_new(cf_demo **out, cf_store *store, cf_error *err)
+cf_status cf_demo_new(cf_demo **out, cf_store *store, bool rings, cf_error *err)
 {
     cf_demo *demo = cf_calloc(1, sizeof *demo);
     if (demo == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for the tools");
     }
     demo->store = store;
+    demo->rings = rings;
     *out = demo;
     return CF_OK;
 }

@@ -30,8 +30,9 @@ typedef struct cf_store cf_store;
 typedef struct cf_demo cf_demo;
 
 /* `store` may be NULL: then there is no outbox, and only the prepared notes
- * are searched.  Borrowed. */
-CF_MUST_USE cf_status cf_demo_new(cf_demo **out, cf_store *store,
+ * are searched.  Borrowed.  `rings`: somebody calls cf_demo_ring(), so timers
+ * may be started. */
+CF_MUST_USE cf_status cf_demo_new(cf_demo **out, cf_store *store, bool rings,
                                   cf_error *err);
 void cf_demo_free(cf_demo *demo);
 

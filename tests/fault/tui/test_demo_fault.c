@@ -31,7 +31,7 @@ static cf_status run(void *ud)
     const one_call *c = ud;
     cf_demo *demo;
     json_t *result;
-    CF_TRY(cf_demo_new(&demo, NULL, NULL));
+    CF_TRY(cf_demo_new(&demo, NULL, true, NULL));
     cf_status st =
         cf_demo_run(demo, (cf_uuid){{0}}, cf_str_from(calls[c->i].name),
                     c->args, &result, NULL);

@@ -4,7 +4,8 @@
  * repeatable ids.
  *
  * NAME.script plays NAME.json, or engine.json when there is none.  With a
- * NAME.tools.json the model may call tools and is prompted with a template.
+ * NAME.tools.json the model may call tools and is prompted with a template; a
+ * file that holds "demo" stands for the tools that come with confab, which run.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
 #include "tui/bench.h"
+#include "tui/demo/demo_serve.h"
 
 static const char folder[] = "tests/screen/tui";
 
@@ -27,6 +29,7 @@ typedef struct bench_fixture {
     cf_template *tpl;
     json_t *tools;
     cf_store *store;
+    cf_demo *demo;
     cf_app app;
 } bench_fixture;
 
@@ -52,6 +55,11 @@ static void open_engine(bench_fixture *f, const char *script,
     *engine = (cf_bench_engine){.template_name = "plain"};
     if (path[strlen(path) - 1] != '/') {
         T_OK(cf_json_read_file(&f->tools, path, &err), err);
+        if (json_is_string(f->tools)) {
+            json_decref(f->tools);
+            f->tools = cf_demo_declarations();
+            T_OK(cf_demo_new(&f->demo, NULL, true, &err), err);
+        }
         engine->template_name = "qwen3";
         engine->template_source = cf_template_builtin("qwen3");
         engine->tools = f->tools;
@@ -85,12 +93,15 @@ static void set_up(bench_fixture *f, const char *script, int nth)
     T_OK(cf_store_open(&f->store, f->db, &options, &err), err);
     T_OK(cf_app_init(&f->app, f->store, &err), err);
     T_OK(cf_bench_new(&f->app.bench, &engine, f->store, &err), err);
+    f->app.demo = f->demo;
+    cf_demo_switch(&f->app, true);
 }
 
 static void tear_down(bench_fixture *f)
 {
     cf_app_deinit(&f->app);
     cf_bench_free(f->app.bench);
+    cf_demo_free(f->demo);
     cf_store_close(f->store);
     cf_backend_free(f->backend);
     cf_template_free(f->tpl);

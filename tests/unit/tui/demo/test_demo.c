@@ -12,7 +12,7 @@ static cf_demo *new_demo(cf_store *store)
 {
     cf_demo *demo;
     cf_error err;
-    T_OK(cf_demo_new(&demo, store, &err), err);
+    T_OK(cf_demo_new(&demo, store, true, &err), err);
     return demo;
 }
 

@@ -1,0 +1,166 @@
+/*
+ * demo_serve.c - replies that call are found, answered and sent on.
+ */
+#include "tui/demo/demo_serve.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/bench.h"
+#include "tui/demo/demo_impl.h"
+#include "tui/tool_model.h"
+
+void cf_demo_switch(cf_app *app, bool is_on)
+{
+    if (app->demo != NULL) {
+        app->demo->is_on = is_on;
+    }
+}
+
+json_t *cf_demo_content(const json_t *result)
+{
+    /* 15 digits: what was written with two decimals comes out with two. */
+    char *text = json_dumps(result, JSON_REAL_PRECISION(15));
+    json_t *content = text != NULL ? json_string(text) : NULL;
+    cf_free(text);
+    return content;
+}
+
+/* ---- which reply --------------------------------------------------------- */
+
+static bool is_assistant(const cf_turn *turn)
+{
+    return cf_str_is(cf_json_get_str(turn->message, "role"), "assistant");
+}
+
+/* Whether every call of a message is declared and one of ours. */
+static bool is_ours(cf_app *app, const json_t *calls)
+{
+    const cf_tool_set *declared = cf_bench_tools(app->bench);
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *f = json_object_get(json_array_get(calls, i), "function");
+        cf_str name = cf_json_get_str(f, "name");
+        if (!cf_demo_has(name) || declared == NULL ||
+            cf_tool_set_find(declared, name) == NULL) {
+            return false;
+        }
+    }
+    return json_array_size(calls) > 0;
+}
+
+/* The reply at the end of the path when it waits for us, else NULL. */
+static const cf_turn *waiting(cf_app *app)
+{
+    size_t n, n_rounds = 0;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *last = n > 0 ? path[n - 1] : NULL;
+    if (last == NULL || last->status != CF_TURN_OK || !is_assistant(last) ||
+        cf_uuid_eq(last->id, app->demo->served) ||
+        !is_ours(app, json_object_get(last->message, "tool_calls"))) {
+        return NULL;
+    }
+    const cf_reply *known = cf_bench_reply(app->bench, last->id);
+    if (known == NULL || known->stop.reason == CF_STOP_NONE) {
+        return NULL; /* of another session: it is history */
+    }
+    for (size_t i = n;
+         i > 0 &&
+         !cf_str_is(cf_json_get_str(path[i - 1]->message, "role"), "user");
+         i--) {
+        n_rounds += is_assistant(path[i - 1]);
+    }
+    app->demo->served = last->id;
+    if (n_rounds > CF_DEMO_ROUNDS) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "stopped after %d rounds of calls; 4 shows them",
+                   CF_DEMO_ROUNDS);
+        return NULL;
+    }
+    return last;
+}
+
+/* ---- its answer ---------------------------------------------------------- */
+
+static void log_call(cf_app *app, cf_str name, const json_t *arguments,
+                     const char *result)
+{
+    cf_buf_addf(&app->log, "%.*s(", (int)name.n, name.p);
+    if (arguments != NULL) {
+        cf_json_write(&app->log, arguments);
+    }
+    cf_buf_addf(&app->log, ") gives %s\n", result);
+}
+
+/* The message that answers call `i`; NULL: memory ran out. */
+static json_t *answer_call(cf_app *app, const cf_turn *turn, size_t i)
+{
+    const json_t *call =
+        json_array_get(json_object_get(turn->message, "tool_calls"), i);
+    const json_t *f = json_object_get(call, "function");
+    cf_str name = cf_json_get_str(f, "name");
+    json_t *args = json_object_get(f, "arguments"), *result = NULL;
+    cf_error err;
+    json_incref(args);
+    if (json_is_string(args)) { /* as OpenAI writes them */
+        json_t *read =
+            json_loadb(json_string_value(args), json_string_length(args),
+                       JSON_ALLOW_NUL, NULL);
+        json_decref(args);
+        args = read;
+    }
+    cf_status st = cf_demo_run(app->demo, cf_bench_conv_id(app->bench), name,
+                               args, &result, &err);
+    json_t *content = st == CF_OK ? cf_demo_content(result) : NULL;
+    json_t *message = NULL;
+    if (content != NULL) {
+        log_call(app, name, args, json_string_value(content));
+        message =
+            cf_tool_result_message(name, cf_turn_call_id(turn, i),
+                                   cf_str_make(json_string_value(content),
+                                               json_string_length(content)));
+    }
+    json_decref(args);
+    json_decref(result);
+    json_decref(content);
+    return message;
+}
+
+static void serve(cf_app *app)
+{
+    const cf_turn *turn = waiting(app);
+    if (turn == NULL) {
+        return;
+    }
+    size_t n = json_array_size(json_object_get(turn->message, "tool_calls"));
+    json_t *list = json_array();
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = json_array_append_new(list, answer_call(app, turn, i)) == 0;
+    }
+    cf_error err;
+    cf_uuid reply = turn->id;
+    if (!ok) {
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory for the results");
+    } else if (cf_bench_add(app->bench, list, reply, true, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    }
+    app->is_dirty = true;
+    json_decref(list);
+}
+
+void cf_demo_step(cf_app *app)
+{
+    cf_buf line = CF_BUF_INIT;
+    if (app->demo == NULL) {
+        return;
+    }
+    while (cf_demo_ring(app->demo, &line)) {
+        cf_app_say(app, CF_STYLE_WARNING, "%s", cf_buf_cstr(&line));
+        cf_buf_addf(&app->log, "%s\n", cf_buf_cstr(&line));
+        cf_buf_reset(&line);
+    }
+    cf_buf_deinit(&line);
+    if (app->demo->is_on && app->bench != NULL && !cf_app_is_busy(app)) {
+        serve(app);
+    }
+}
