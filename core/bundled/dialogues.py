@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import other_tools
 import tools as T
-from frames import CORES, FRAMES, framed
+from frames import CORES, FRAMES, HELD_LACKING, LACKING, framed, framed_core
 from grammar import expand, fill
 from rendering import calls_text, dumps, prompt_for, prompt_text, segments  # noqa: F401 (the last three for importers)
 from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
@@ -121,6 +121,7 @@ class _Facts:
                 texts += [form for forms in tool.forms.values() for form in forms] + tool.descriptions + [tool.description]
             for tool in OTHERS:
                 texts += tool.forms + tool.descriptions
+            texts += [form for missing in LACKING.values() for cores in missing.values() for forms in cores.values() for form in forms]
             texts += [form for cores in CORES.values() for forms in cores.values() for form in forms] + [form for forms in FRAMES.values() for form in forms]
             texts += SYSTEMS + OPENERS + SUFFIXES + CONDITIONS + ERRORS + STATUSES
             cls.words = words_of(re.sub(r"<\w+>", " ", t) for t in texts)
@@ -428,6 +429,8 @@ class Generator:
         parameters = {"type": "object", "properties": properties}
         if required or self.chance(0.5):
             parameters["required"] = required
+        if self.chance(0.07):
+            parameters["additionalProperties"] = False
         function["parameters"] = parameters
 
     def tool_name(self, tool, speaks, held, style):
@@ -725,7 +728,14 @@ class Generator:
             calls.append((d, args))
         return self.calls(request.text, calls, "parallel")
 
-    def ask(self, declared, undeclared=False):
+    def lacking(self, key, missing, forms):
+        """A request of a tool without the missing arguments."""
+        which = ",".join(missing)
+        if self.held_forms:
+            return self.form(HELD_LACKING[key][which])
+        return framed_core(LACKING[key][which], self.rng) if self.chance(0.55) else self.form(forms)
+
+    def ask(self, declared):
         known = [d for d in declared if d.key in TOOLS]
         if not known:
             return self.single(declared)
@@ -734,7 +744,7 @@ class Generator:
         values = self.slots(d.tool, "")
         given = {k: v for k, v in values.items() if k not in missing}
         open_end = lambda form: form.endswith("<text>")
-        form = self.form(forms)
+        form = self.lacking(d.tool.key, missing, forms)
         first = self.fill_form(d.tool, form, given)
         asked = fill(question, {k: v for k, v in first.args.items()}) if d.key == "message" else question
         names = " and ".join(d.params[m] for m in missing)
@@ -780,7 +790,7 @@ class Generator:
             if tool.key in TOOLS and self.chance(0.12):
                 missing, forms, _, _ = self.pick(tool.asks)
                 values = {k: v for k, v in self.slots(tool, "").items() if k not in missing}
-                text = self.fill_form(tool, self.form(forms), values).text
+                text = self.fill_form(tool, self.lacking(tool.key, missing, forms), values).text
             else:
                 text = self.request(tool).text
         reply = f"I have no tool for {tool.noun}. Declare one and ask again."
@@ -887,6 +897,7 @@ def evaluation_sets():
         "tool, all eight, unseen values": (["tool"], dict(calm, kinds=["tool"], held_values=True, declare="all")),
         "parallel, unseen values": (["parallel"], dict(calm, kinds=["parallel"], held_values=True)),
         "ask, unseen values": (["ask"], dict(calm, kinds=["ask"], held_values=True)),
+        "ask, unseen phrasings": (["ask"], dict(calm, kinds=["ask"], held_forms=True)),
         "answered, unseen values": (["answered"], dict(calm, kinds=["ask"], held_values=True)),
         "followup, unseen values": (["followup"], dict(calm, kinds=["followup"], held_values=True)),
         "undeclared, unseen values": (["undeclared"], dict(calm, kinds=["undeclared"], held_values=True)),

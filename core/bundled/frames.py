@@ -57,6 +57,51 @@ CORES = {
               "command": ["{check|look up|get|fetch|find|quote|read} {the price of|the stock price of|the quote for|the stock} <symbol>", "{check|look up} {<symbol>|<symbol> shares|the <symbol> stock|the ticker <symbol>}", "see {how <symbol> is doing|where <symbol> trades}"]},
 }
 
+# cores of requests that lack an argument, by the tool and what is missing
+LACKING = {
+    "weather": {"location": {
+        "thing": ["the {weather|forecast|temperature|conditions}{ report|}", "{a|the} {weather|forecast} {report|update|check}", "{some|the} {weather|temperature} {info|data}"],
+        "clause": ["{what|how} the {weather|sky} is{ like|}", "{if|whether} it is {raining|sunny|cold|warm|windy} {outside|there|}", "how {cold|warm|hot} it is{ outside| there|}", "{if|whether} I need {an umbrella|a coat|a scarf}"],
+        "command": ["{check|look up|get|find|read} the {weather|temperature|forecast|conditions}"]}},
+    "time": {"timezone": {
+        "thing": ["the {time|hour|clock|local time} {abroad|there|elsewhere|somewhere else|in another city|in another zone}", "{a|some} {foreign|distant|other} time"],
+        "clause": ["{what time|how late} it is {there|abroad|elsewhere|in another city|somewhere else}", "what the clock says {there|elsewhere|abroad}"],
+        "command": ["{check|look up|get|find} the {time|clock|hour}{ there| abroad| in another city| somewhere|}", "{check|look up} a time zone"]}},
+    "calc": {"expression": {
+        "thing": ["{a|some|one} {calculation|arithmetic|math|sum}", "{a|the} calculator", "the {result|value} of {a sum|a formula|something}"],
+        "command": ["{calculate|compute|evaluate|solve|work out|add up} {something|a sum|a formula|some numbers|an expression}", "do {some math|a calculation|arithmetic|a sum}", "use the calculator"]}},
+    "timer": {"minutes": {
+        "thing": ["a {timer|countdown|alarm|reminder|new timer}", "{one more|another|the} {timer|countdown}"],
+        "command": ["{set|start|create|make|run|begin|launch} {a|the|another|my} {timer|countdown|alarm|reminder}", "{remind|wake|alert|ping} me {later|soon|in a while|in a bit}", "{count down|time something|start counting}"]}},
+    "currency": {
+        "to": {"thing": ["the {value|worth|exchange} of <amount> <from>"], "clause": ["{what|how much} <amount> <from> {is|are} worth"], "command": ["{convert|change|exchange|swap} <amount> <from>"]},
+        "amount": {"thing": ["<from> in <to>", "the {rate|exchange rate|conversion} {from|of} <from> to <to>"], "command": ["{convert|change|exchange|turn|swap} <from> {to|into} <to>"]},
+        "amount,from,to": {"thing": ["{a|some} {currency conversion|money exchange|conversion of money}"], "command": ["{convert|change|exchange|swap} {money|some money|my money|a sum|currencies|some cash}"]}},
+    "notes": {"query": {
+        "thing": ["{a|one|some|that} note{ of mine|}", "something {from|in} my notes", "{a|some} search in my {notes|notebook}"],
+        "command": ["{search|check|scan|look in|look through|go through} {my|the} {notes|notebook|memos}", "{find|get|open|read|pull up} {a|my|that|some} note", "look something up in my notes"]}},
+    "message": {
+        "text": {"thing": ["a {message|text|note} {to|for} <to>"], "command": ["{send|write} {a message|a text|something|a note} to <to>", "{text|message|write to|contact} <to>", "{tell|send|write} <to> {something|a message|some news}"]},
+        "to": {"command": ["{send|write|text} \"<text>\"", "{send|write} {a|the|this} {message|text} {saying |}\"<text>\""]},
+        "to,text": {"thing": ["{a|one|some|another} {message|text|sms}"], "command": ["{send|write|compose|text} {a|one|another|some} {message|text|sms|note}", "{text|message|write to|contact} {somebody|someone|a friend}"]}},
+    "stock": {"symbol": {
+        "thing": ["{a|the|some|my} {stock price|share price|stock quote|quote|ticker}", "the price of {a|my|some} {stock|share}"],
+        "clause": ["how {my|the|some} {stock|share} is doing", "what {a|my|the} {share|stock} {costs|is worth}", "{if|whether} my {stock|shares} went up"],
+        "command": ["{check|look up|get|find|read} {a|my|the|some} {stock|share|stock price|share price|quote}"]}},
+}
+# the same of another person: never trained on
+HELD_LACKING = {
+    "weather": {"location": ["would a jacket be a good idea?", "what's the sky up to?", "fetch me the outlook please", "sun or clouds?"]},
+    "time": {"timezone": ["I'd like to ring a friend overseas, how late is it for her?", "clock of a faraway town please", "could you see what the time is on the other side of the planet?"]},
+    "calc": {"expression": ["I've got numbers to crunch", "got a bit of arithmetic for you", "would you reckon something up?"]},
+    "timer": {"minutes": ["get a countdown going", "a beep after a while would be useful", "I want to be nudged in some time"]},
+    "currency": {"to": ["I hold <amount> <from> and want other money", "<amount> <from>, swapped please"], "amount": ["swap <from> against <to>", "I'm selling <from> for <to>"],
+                 "amount,from,to": ["I've got foreign cash to swap", "do a currency thing for me"]},
+    "notes": {"query": ["dig through my notebook", "I jotted something down once, get it", "would you go and look at what I have noted?"]},
+    "message": {"text": ["get in touch with <to>", "<to> should hear from me"], "to": ["fire off \"<text>\"", "pass \"<text>\" on"], "to,text": ["I'd like to get in touch with somebody", "fire off a text"]},
+    "stock": {"symbol": ["how's the market treating my share?", "read me a ticker", "what would one share set me back?"]},
+}
+
 
 def _parts(text):
     parts, depth = [""], 0
@@ -74,7 +119,10 @@ FRAMES = {"thing": _parts(THING), "clause": _parts(CLAUSE), "command": _parts(CO
 
 def framed(key, rng):
     """A request of the tool `key` with its slots: a frame around a core."""
-    cores = CORES[key]
+    return framed_core(CORES[key], rng)
+
+
+def framed_core(cores, rng):
     kind = rng.choice(list(cores))
     core = expand(rng.choice(cores[kind]), rng)
     raw_end = core.endswith("<text>")
