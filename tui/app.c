@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/bars.h"
 #include "tui/bench.h"
@@ -216,9 +217,12 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         return;
     }
     if (key == CF_KEY_ENTER) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", cf_buf_cstr(&line->text));
-        for (size_t n = strlen(text); is_command && n > 0 && text[n - 1] == ' ';
+        char *text = cf_strndup(cf_buf_cstr(&line->text), line->text.n);
+        if (text == NULL) {
+            cf_app_say(app, CF_STYLE_ERROR, "out of memory for the line");
+            return;
+        }
+        for (size_t n = line->text.n; is_command && n > 0 && text[n - 1] == ' ';
              n--) {
             text[n - 1] = '\0'; /* such as completion leaves */
         }
@@ -226,9 +230,11 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         cf_keepsakes_line(app, is_command ? ':' : '/', text);
         if (is_command) {
             cf_app_command(app, text);
+            cf_free(text);
             return;
         }
         snprintf(app->search, sizeof app->search, "%.255s", text);
+        cf_free(text);
         if (top_view(app)->search != NULL && app->search[0] != '\0') {
             top_view(app)->search(app, app->search, 0);
         }
@@ -297,6 +303,7 @@ static void on_key(cf_app *app, cf_key key)
         return;
     case CF_MODE_INSERT:
     case CF_MODE_PREFILL:
+    case CF_MODE_ASK:
         if (top_view(app)->key != NULL && top_view(app)->key(app, key)) {
             return;
         }

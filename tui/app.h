@@ -10,6 +10,7 @@
  *   PREFILL  the same, on a reply that will be continued
  *   COMMAND  keys write a ":" line
  *   SEARCH   keys write a "/" line
+ *   ASK      keys answer a question of the view
  *
  * Rules:
  *   1. Everything that can be done is an entry of a cf_command table: it has
@@ -56,7 +57,8 @@ typedef enum cf_mode {
     CF_MODE_INSERT,
     CF_MODE_PREFILL,
     CF_MODE_COMMAND,
-    CF_MODE_SEARCH
+    CF_MODE_SEARCH,
+    CF_MODE_ASK
 } cf_mode;
 
 /* One thing that can be done. */
@@ -79,8 +81,8 @@ typedef struct cf_view_ops {
     void (*close)(cf_app *app);
     void (*enter)(cf_app *app); /* it becomes the view on top */
     void (*draw)(cf_app *app, cf_grid *g, cf_rect r);
-    /* Keys that the modes INSERT and PREFILL do not understand themselves,
-     * and text; NULL when the view has no text. */
+    /* Keys of the modes INSERT, PREFILL and ASK; false: back to NORMAL.  And
+     * text.  NULL when the view has neither. */
     bool (*key)(cf_app *app, cf_key key);
     void (*paste)(cf_app *app, cf_str text);
     void (*search)(cf_app *app, const char *text, int direction);

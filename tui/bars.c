@@ -125,6 +125,8 @@ static const char *mode_name(cf_mode mode)
         return "COMMAND";
     case CF_MODE_SEARCH:
         return "SEARCH";
+    case CF_MODE_ASK:
+        return "ASK";
     case CF_MODE_NORMAL:
         break;
     }

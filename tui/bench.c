@@ -45,8 +45,11 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);
     b->vars = json_object();
-    cf_status st = b->vars != NULL ? cf_worker_new(&b->worker, err)
+    cf_status st = b->vars != NULL ? cf_tool_desk_init(&b->desk, err)
                                    : cf_fail(err, CF_ENOMEM, "out of memory");
+    if (st == CF_OK) {
+        st = cf_worker_new(&b->worker, err);
+    }
     if (st == CF_OK) {
         st = fresh_conversation(b, err);
     }
@@ -95,6 +98,9 @@ void cf_bench_free(cf_bench *bench)
     cf_bench__rule_drop(bench->rule);
     cf_constraint_vocab_free(bench->vocab);
     json_decref(bench->vars);
+    json_decref(bench->own_tools);
+    cf_tool_desk_deinit(&bench->desk);
+    cf_free(bench->notes);
     cf_free(bench);
 }
 
@@ -229,6 +235,7 @@ void cf_bench_new_conv(cf_bench *bench)
     cf_error err;
     if (!bench->job_is_on && fresh_conversation(bench, &err) == CF_OK) {
         free_replies(bench);
+        bench->n_notes = 0;
     }
 }
 
@@ -274,6 +281,7 @@ void cf_bench__reply_clear(cf_reply *reply)
     }
     cf_free(reply->token);
     cf_buf_deinit(&reply->raw);
+    cf_buf_deinit(&reply->chunks);
     *reply = (cf_reply){0};
 }
 
@@ -333,6 +341,10 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
                           const cf_store_run *run)
 {
     cf_buf_add(&r->raw, run->raw.p, run->raw.n);
+    for (size_t i = 0; i < run->n_chunks; i++) {
+        uint32_t n = (uint32_t)run->chunks[i];
+        cf_buf_add(&r->chunks, &n, sizeof n);
+    }
     cf_trace_reader reader;
     cf_trace_open(&reader, run->trace);
     uint32_t off = 0;
@@ -451,6 +463,7 @@ cf_status cf_bench_open_conv(cf_bench *bench, cf_uuid conv, cf_uuid turn,
     cf_status st = cf_store_get_tree(bench->store, conv, 0, &arena, &tree, err);
     if (st == CF_OK) {
         free_replies(bench);
+        bench->n_notes = 0;
         st = load_tree(bench, &tree, turn, err);
         if (st != CF_OK) {
             cf_bench_new_conv(bench); /* half a tree is no conversation */

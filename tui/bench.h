@@ -19,6 +19,7 @@
 #include "storage/store.h"
 #include "tui/prompt_model.h"
 #include "tui/reply_settings.h"
+#include "tui/tool_desk.h"
 #include "tui/worker.h"
 
 typedef struct cf_bench cf_bench;
@@ -56,6 +57,8 @@ typedef struct cf_reply_token {
 typedef struct cf_reply {
     cf_uuid turn;
     cf_buf raw;
+    cf_buf chunks; /* uint32_t lengths of the pieces in which raw came; empty
+                      when that is not known */
     cf_reply_token *token; /* [n_token], owned */
     size_t n_token, cap_token;
     cf_usage usage;
@@ -173,6 +176,12 @@ CF_MUST_USE cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply,
 CF_MUST_USE cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply,
                                     size_t token, cf_token id, cf_error *err);
 
+/* A reply that a person made of another one: `message` beside `reply`, with
+ * the bytes that stand for it (may be empty).  Nothing is asked. */
+CF_MUST_USE cf_status cf_bench_add_reply(cf_bench *bench, cf_uuid reply,
+                                         const json_t *message, cf_str raw,
+                                         cf_error *err);
+
 void cf_bench_stop(cf_bench *bench);
 
 /* ---- other work ---------------------------------------------------------- */
@@ -210,6 +219,38 @@ const char *cf_bench_task_name(const cf_bench *bench);
  * end(). */
 void cf_bench_end_task(cf_bench *bench, const void *ud);
 
+/* ---- tools --------------------------------------------------------------- */
+
+/* Mocks, commands and policies. */
+cf_tool_desk *cf_bench_desk(cf_bench *bench);
+
+/* Other declarations from now on (referenced); NULL: none. */
+CF_MUST_USE cf_status cf_bench_set_tools(cf_bench *bench, const json_t *tools,
+                                         cf_error *err);
+
+/* Another reply beside `reply`, held to calls of the declared tools where the
+ * engine can be held to something. */
+CF_MUST_USE cf_status cf_bench_retry_calls(cf_bench *bench, cf_uuid reply,
+                                           cf_error *err);
+
+/* What came of a call. */
+typedef struct cf_call_note {
+    cf_uuid reply;
+    size_t n;
+    char state[16]; /* "parsed", "typed", "mock", "ran", "failed", "refused" */
+    bool is_mocked;
+    int64_t started_ms, duration_us, exit_code; /* -1: unknown */
+} cf_call_note;
+
+/* NULL when memory ran out, or nothing is known and there is no history; an
+ * empty state when nothing is known. */
+const cf_call_note *cf_bench_call_note(cf_bench *bench, cf_uuid reply,
+                                       size_t n);
+/* Remembers it, in the history too.  `call` is what is known of a call that
+ * the history does not have. */
+void cf_bench_note_call(cf_bench *bench, const cf_call_note *note,
+                        const cf_store_call *call, cf_str result);
+
 /* ---- the prompt ---------------------------------------------------------- */
 
 /* The prompt of the path and a draft, as it would be sent now; NULL when it
@@ -217,6 +258,11 @@ void cf_bench_end_task(cf_bench *bench, const void *ud);
  * changed, and never while a job runs. */
 cf_prompt_model *cf_bench_prompt(cf_bench *bench);
 void cf_bench_prompt_error(const cf_bench *bench, cf_error *err);
+/* The prompt of the path to `leaf` with `messages` (an array) behind it,
+ * sending nothing; in the arena.  CF_EBUSY while a reply is written. */
+CF_MUST_USE cf_status cf_bench_preview(cf_bench *bench, cf_uuid leaf,
+                                       const json_t *messages, cf_arena *arena,
+                                       cf_prompt *out, cf_error *err);
 /* The text in the composer; copied. */
 void cf_bench_set_draft(cf_bench *bench, cf_str draft);
 

@@ -1,6 +1,5 @@
 /*
- * bench_impl.h - the bench's inside, shared by bench.c, bench_send.c,
- * bench_prompt.c and bench_template.c.
+ * bench_impl.h - the bench's inside, shared by the bench*.c files.
  */
 #ifndef CF_TUI_BENCH_IMPL_H
 #define CF_TUI_BENCH_IMPL_H
@@ -75,6 +74,11 @@ struct cf_bench {
     cf_bench_rule *rule;        /* likewise; NULL: none */
     cf_constraint_vocab *vocab; /* NULL: not needed yet.  The worker's while a
                                    job or a task runs */
+
+    cf_tool_desk desk;
+    json_t *own_tools;   /* declarations that took the first ones' place */
+    cf_call_note *notes; /* [n_notes] */
+    size_t n_notes, cap_notes;
 
     const char *first_name; /* the template it began with; borrowed */
     cf_str first_source;

@@ -48,6 +48,22 @@ static cf_status render(cf_bench *b, cf_error *err)
                                  err);
 }
 
+cf_status cf_bench_preview(cf_bench *bench, cf_uuid leaf,
+                           const json_t *messages, cf_arena *arena,
+                           cf_prompt *out, cf_error *err)
+{
+    if (bench->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    cf_turn_options options = cf_bench__options(bench);
+    const cf_send send = {.message = messages,
+                          .options = &options,
+                          .has_parent = true,
+                          .parent = leaf};
+    return cf_conversation_preview(bench->conv, bench->engine.backend, &send,
+                                   arena, out, NULL, err);
+}
+
 cf_prompt_model *cf_bench_prompt(cf_bench *bench)
 {
     if (!bench->job_is_on && !bench->prompt_is_fresh) {

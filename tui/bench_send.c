@@ -324,6 +324,37 @@ cf_status cf_bench_add(cf_bench *bench, const json_t *messages, cf_uuid parent,
     return st != CF_OK ? st : at;
 }
 
+static const cf_turn *find_reply(cf_bench *b, cf_uuid id, cf_error *err)
+{
+    const cf_turn *t = cf_conversation_find(b->conv, id);
+    if (t == NULL ||
+        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
+        cf_fail(err, CF_EINVAL, "this turn is no reply");
+        return NULL;
+    }
+    return t;
+}
+
+cf_status cf_bench_add_reply(cf_bench *bench, cf_uuid reply,
+                             const json_t *message, cf_str raw, cf_error *err)
+{
+    CF_TRY(begin(bench, err));
+    const cf_turn *from = find_reply(bench, reply, err);
+    if (from == NULL) {
+        return CF_EINVAL;
+    }
+    cf_turn turn = {.parent = from->parent,
+                    .status = CF_TURN_OK,
+                    .message = message,
+                    .raw = raw};
+    cf_uuid id = {{0}};
+    CF_TRY(cf_conversation_add(bench->conv, &turn, &id, err));
+    store_turn(bench, cf_conversation_find(bench->conv, id));
+    bench->prompt_is_fresh = false;
+    CF_TRY(cf_conversation_set_head(bench->conv, id, err));
+    return cf_bench__snapshot(bench, err);
+}
+
 cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
                         cf_error *err)
 {
@@ -336,17 +367,6 @@ cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
     cf_status st = cf_bench_add(bench, messages, parent, true, err);
     json_decref(messages);
     return st;
-}
-
-static const cf_turn *find_reply(cf_bench *b, cf_uuid id, cf_error *err)
-{
-    const cf_turn *t = cf_conversation_find(b->conv, id);
-    if (t == NULL ||
-        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
-        cf_fail(err, CF_EINVAL, "this turn is no reply");
-        return NULL;
-    }
-    return t;
 }
 
 cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply, cf_error *err)
@@ -461,6 +481,7 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
     b->growing = (cf_reply){0};
     kept->turn = job->sent.reply;
     cf_buf_add(&kept->raw, cf_buf_cstr(&r->raw), r->raw.n);
+    cf_buf_add(&kept->chunks, cf_buf_cstr(&r->chunks), r->chunks.n);
     kept->usage = r->usage;
     kept->timings = r->timings;
     kept->stop = r->stop;

@@ -55,7 +55,6 @@ static void cmd_interrupt(cf_app *app, const char *arg)
 OPEN_VIEW(chat, CF_VIEW_CHAT)
 OPEN_VIEW(prompt, CF_VIEW_PROMPT)
 OPEN_VIEW(tokens, CF_VIEW_TOKENS)
-OPEN_VIEW(tools, CF_VIEW_TOOLS)
 OPEN_VIEW(diff, CF_VIEW_DIFF)
 OPEN_VIEW(library, CF_VIEW_LIBRARY)
 OPEN_VIEW(templates, CF_VIEW_TEMPLATES)
@@ -152,6 +151,33 @@ static void cmd_set(cf_app *app, const char *arg)
     cf_buf_deinit(&line);
 }
 
+/* Alone: the view.  "off", or a file of declarations. */
+static void cmd_tools(cf_app *app, const char *arg)
+{
+    json_t *tools = NULL;
+    cf_error err;
+    cf_status st = CF_OK;
+    if (arg[0] == '\0') {
+        cf_app_open_view(app, CF_VIEW_TOOLS);
+        return;
+    }
+    if (strcmp(arg, "off") != 0) {
+        st = cf_json_read_file(&tools, arg, &err);
+    }
+    if (st == CF_OK) {
+        st = cf_bench_set_tools(app->bench, tools, &err);
+    }
+    json_decref(tools);
+    if (st != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    size_t n = 0;
+    cf_tool_set_items(cf_bench_tools(app->bench), &n);
+    cf_app_say(app, CF_STYLE_OK, "%zu tool%s declared; 2 shows the prompt", n,
+               n == 1 ? " is" : "s are");
+}
+
 /* A template by name or file; "model" is the one of the start. */
 static void cmd_template(cf_app *app, const char *arg)
 {
@@ -217,7 +243,8 @@ const cf_command cf_global_commands[] = {
      cmd_prompt},
     {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
      cmd_tokens},
-    {"tools", CF_IN_ALL, "4 go", "", "calls of tools, stage by stage",
+    {"tools", CF_IN_ALL, "4 go", "[FILE|off]",
+     "calls of tools, stage by stage; FILE declares tools, off none",
      cmd_tools},
     {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
      cmd_diff},

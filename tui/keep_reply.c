@@ -505,6 +505,12 @@ cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
                          .fork_token = -1,
                          .created_ms = turn->created_ms,
                          .finished_ms = turn->created_ms};
+    cf_store_run run = cf_store_run_none();
+    if (turn->raw.n > 0) { /* a reply that a person edited: its bytes */
+        run.engine = cf_str_from("edited");
+        run.raw = turn->raw;
+        row.run = &run;
+    }
     cf_status st = cf_buf_check(&json, err);
     if (st == CF_OK) {
         st = kept(cf_store_put_turn(store, &row, NULL, err));

@@ -159,6 +159,20 @@ static size_t find_result(const cf_turn *const *path, size_t n,
                : SIZE_MAX;
 }
 
+/* The turn that tells of a failed block: the first result behind the reply
+ * that names no call. */
+static size_t find_told(const cf_turn *const *path, size_t n,
+                        const cf_call_reply *r)
+{
+    for (size_t i = r->turn + 1; i < n && cf_turn_is_result(path[i]); i++) {
+        if (cf_json_get_str(path[i]->message, "name").n == 0 &&
+            cf_json_get_str(path[i]->message, "tool_call_id").n == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
 static bool add_row(cf_tool_model *m, const cf_call_row *row)
 {
     if (m->n_row == m->cap_row) {
@@ -185,6 +199,8 @@ static void judge(cf_call_row *row, const cf_call_reply *r,
     o[CF_STAGE_RAW] = r->is_rewritten ? CF_OUTCOME_NONE : CF_OUTCOME_OK;
     if (row->call == CF_TOOL_NO_CALL) {
         o[CF_STAGE_PARSED] = CF_OUTCOME_FAIL;
+        o[CF_STAGE_BACK] =
+            row->result != SIZE_MAX ? CF_OUTCOME_OK : CF_OUTCOME_NONE;
         return;
     }
     o[CF_STAGE_PARSED] = CF_OUTCOME_OK;
@@ -220,6 +236,8 @@ static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path,
             if (k < s->n_calls) {
                 row.call = s->first_call + k;
                 row.result = find_result(path, n, r, row.call);
+            } else if (r->parse->n_calls == 0) {
+                row.result = find_told(path, n, r);
             }
             judge(&row, r, tools, is_last);
             if (!add_row(m, &row)) {
@@ -257,6 +275,11 @@ cf_status cf_tool_model_build(cf_tool_model *m, const cf_turn *const *path,
                               cf_error *err)
 {
     *m = (cf_tool_model){0};
+    size_t n_tools = 0;
+    if (tools != NULL) {
+        cf_tool_set_items(tools, &n_tools);
+    }
+    tools = n_tools > 0 ? tools : NULL; /* nothing declared, nothing wrong */
     cf_status st = build(m, path, n, family, tools, template_source, err);
     if (st != CF_OK) {
         cf_tool_model_deinit(m);
@@ -278,13 +301,230 @@ const cf_tool_segment *cf_tool_model_segment(const cf_tool_model *m,
     return &m->reply[row->reply].parse->segments[row->segment];
 }
 
+size_t cf_tool_model_nth(const cf_tool_model *m, const cf_call_row *row)
+{
+    size_t i = (size_t)(row - m->row), n = 0;
+    while (i > 0 && m->row[i - 1].reply == row->reply) {
+        i--;
+        n++;
+    }
+    return n;
+}
+
+bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row,
+                           cf_buf *out)
+{
+    const cf_call_reply *r = &m->reply[row->reply];
+    if (row->call == CF_TOOL_NO_CALL) {
+        const cf_tool_segment *s = cf_tool_model_segment(m, row);
+        cf_buf_addf(out, "the call cannot be parsed: expected %.*s at byte %zu",
+                    (int)s->expected.n, s->expected.p, s->error_off - s->off);
+        return true;
+    }
+    size_t start = out->n;
+    for (size_t i = 0; i < r->parse->n_findings; i++) {
+        const cf_tool_finding *f = &r->parse->findings[i];
+        if (f->call != row->call || f->status == CF_TOOL_VALID) {
+            continue;
+        }
+        cf_buf_adds(out, out->n > start ? "; " : "");
+        cf_buf_adds(out, cf_tool_status_name(f->status));
+        cf_buf_adds(out, f->path.n > 0 ? " at " : "");
+        cf_buf_add(out, f->path.p, f->path.n);
+        cf_buf_adds(out, ": ");
+        cf_buf_add(out, f->text.p, f->text.n);
+    }
+    return out->n > start;
+}
+
+/* ---- other arguments ----------------------------------------------------- */
+
+static cf_status read_object(json_t **out, cf_str text, cf_error *err)
+{
+    CF_TRY(cf_json_read(out, text.n != 0 ? text.p : "", text.n, err));
+    if (!json_is_object(*out)) {
+        json_decref(*out);
+        return cf_fail(err, CF_EFORMAT, "arguments are a JSON object: {...}");
+    }
+    return CF_OK;
+}
+
+/* Puts arguments into call `k` of a message, as text where they were text. */
+static cf_status set_arguments(json_t *message, size_t k, json_t *arguments,
+                               cf_error *err)
+{
+    json_t *f = json_object_get(
+        json_array_get(json_object_get(message, "tool_calls"), k), "function");
+    if (f == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the message does not list this call: no tools were "
+                       "declared when it came");
+    }
+    json_t *v = json_incref(arguments);
+    if (json_is_string(json_object_get(f, "arguments"))) {
+        cf_buf text = CF_BUF_INIT;
+        json_decref(v);
+        cf_json_write(&text, arguments);
+        v = json_stringn(cf_buf_cstr(&text), text.n);
+        cf_buf_deinit(&text);
+    }
+    return v != NULL && json_object_set_new(f, "arguments", v) == 0
+               ? CF_OK
+               : cf_fail(err, CF_ENOMEM, "out of memory for the call");
+}
+
+/* The block of the row written anew, the bytes around it kept. */
+static cf_status write_block(const cf_tool_model *m, const cf_call_row *row,
+                             const cf_turn *turn, cf_tool_family family,
+                             cf_str arguments, cf_buf *raw, cf_error *err)
+{
+    const cf_call_reply *r = &m->reply[row->reply];
+    const cf_tool_segment *s = cf_tool_model_segment(m, row);
+    cf_tool_call *calls = cf_calloc(s->n_calls, sizeof *calls);
+    if (calls == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the call");
+    }
+    memcpy(calls, &r->parse->calls[s->first_call], s->n_calls * sizeof *calls);
+    calls[row->call - s->first_call].arguments = arguments;
+    size_t from = r->skip + s->off, to = from + s->len;
+    cf_buf_add(raw, turn->raw.p, from);
+    cf_status st = cf_tool_format_calls(raw, family, calls, s->n_calls, err);
+    cf_buf_add(raw, turn->raw.p + to, turn->raw.n - to);
+    cf_free(calls);
+    return st;
+}
+
+cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_row *row,
+                             const cf_turn *turn, cf_tool_family family,
+                             cf_str arguments, json_t **message, cf_buf *raw,
+                             cf_error *err)
+{
+    json_t *args;
+    cf_buf text = CF_BUF_INIT;
+    CF_TRY(read_object(&args, arguments, err));
+    json_t *copy = json_deep_copy(turn->message);
+    cf_status st = copy != NULL ? set_arguments(copy, row->call, args, err)
+                                : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_json_write(&text, args);
+    json_decref(args);
+    if (st == CF_OK) {
+        st = cf_buf_check(&text, err);
+    }
+    if (st == CF_OK && !m->reply[row->reply].is_rewritten) {
+        st = write_block(m, row, turn, family,
+                         cf_str_make(cf_buf_cstr(&text), text.n), raw, err);
+        if (st == CF_EUNSUPPORTED || st == CF_EFORMAT) {
+            cf_buf_reset(raw); /* the message says it all the same */
+            st = CF_OK;
+        }
+    }
+    cf_buf_deinit(&text);
+    if (st != CF_OK) {
+        json_decref(copy);
+        return st;
+    }
+    *message = copy;
+    return CF_OK;
+}
+
+cf_status cf_tool_model_drop(const cf_tool_model *m, const cf_call_row *row,
+                             const cf_turn *turn, json_t **message, cf_buf *raw,
+                             cf_error *err)
+{
+    const cf_call_reply *r = &m->reply[row->reply];
+    cf_buf text = CF_BUF_INIT;
+    json_t *copy = json_deep_copy(turn->message);
+    if (!r->is_rewritten) {
+        cf_buf_add(raw, turn->raw.p, r->skip);
+    }
+    for (size_t i = 0; i < r->parse->n_segments; i++) {
+        const cf_tool_segment *s = &r->parse->segments[i];
+        if (s->kind == CF_TOOL_SEG_TEXT && !r->is_rewritten) {
+            cf_buf_add(&text, r->parse->raw.p + s->off, s->len);
+            cf_buf_add(raw, r->parse->raw.p + s->off, s->len);
+        }
+    }
+    while (text.n > 0 && text.p[text.n - 1] == '\n') {
+        text.n--;
+    }
+    size_t from = 0;
+    while (from < text.n && text.p[from] == '\n') {
+        from++;
+    }
+    bool ok = copy != NULL && !text.failed;
+    if (ok && !r->is_rewritten) {
+        ok = json_object_set_new(
+                 copy, "content",
+                 json_stringn(cf_buf_cstr(&text) + from, text.n - from)) == 0;
+    }
+    cf_buf_deinit(&text);
+    if (!ok) {
+        json_decref(copy);
+        return cf_fail(err, CF_ENOMEM,
+                       "the text is not UTF-8, or memory ran out");
+    }
+    (void)json_object_del(copy, "tool_calls"); /* there may be none */
+    *message = copy;
+    return CF_OK;
+}
+
+cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
+                                  cf_str arguments, cf_buf *findings,
+                                  bool *is_valid, cf_error *err)
+{
+    json_t *args;
+    *is_valid = false;
+    CF_TRY(read_object(&args, arguments, err));
+    json_t *calls =
+        json_pack("[{s:{s:s%, s:o}}]", "function", "name",
+                  name.n != 0 ? name.p : "", name.n, "arguments", args);
+    if (calls == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the call");
+    }
+    cf_call_reply r = {0};
+    cf_status st = write_calls(&r.text, calls, err);
+    json_decref(calls);
+    if (st == CF_OK) {
+        st = parse(&r, CF_TOOLS_HERMES, tools, err);
+    }
+    *is_valid = st == CF_OK && r.parse->n_calls == 1;
+    for (size_t i = 0; *is_valid && i < r.parse->n_findings; i++) {
+        const cf_tool_finding *f = &r.parse->findings[i];
+        cf_buf_adds(findings, f->status == CF_TOOL_VALID
+                                  ? "note"
+                                  : cf_tool_status_name(f->status));
+        cf_buf_adds(findings, f->path.n > 0 ? " $." : "");
+        cf_buf_add(findings, f->path.p, f->path.n);
+        cf_buf_adds(findings, ": ");
+        cf_buf_add(findings, f->text.p, f->text.n);
+        cf_buf_addc(findings, '\n');
+    }
+    size_t n_tools = 0;
+    if (tools != NULL) {
+        cf_tool_set_items(tools, &n_tools);
+    }
+    *is_valid = *is_valid &&
+                (n_tools == 0 || r.parse->calls[0].status == CF_TOOL_VALID);
+    cf_tool_parser_free(r.parser);
+    cf_buf_deinit(&r.text);
+    return st;
+}
+
 json_t *cf_tool_result_message(cf_str name, cf_str id, cf_str text)
 {
-    json_t *m = json_pack("{s:s, s:s%, s:s%}", "role", "tool", "name",
-                          name.n != 0 ? name.p : "", name.n, "content",
-                          text.n != 0 ? text.p : "", text.n);
-    if (m != NULL && id.n > 0 &&
-        json_object_set_new(m, "tool_call_id", json_stringn(id.p, id.n)) != 0) {
+    json_t *m = json_pack("{s:s}", "role", "tool");
+    bool ok = m != NULL;
+    if (ok && name.n > 0) {
+        ok = json_object_set_new(m, "name", json_stringn(name.p, name.n)) == 0;
+    }
+    ok = ok && json_object_set_new(
+                   m, "content",
+                   json_stringn(text.n != 0 ? text.p : "", text.n)) == 0;
+    if (ok && id.n > 0) {
+        ok = json_object_set_new(m, "tool_call_id", json_stringn(id.p, id.n)) ==
+             0;
+    }
+    if (!ok) {
         json_decref(m);
         return NULL;
     }

@@ -71,14 +71,53 @@ const cf_tool_call *cf_tool_model_call(const cf_tool_model *m,
 const cf_tool_segment *cf_tool_model_segment(const cf_tool_model *m,
                                              const cf_call_row *row);
 
+/* The place of a row among those of its reply: 0, 1 ... */
+size_t cf_tool_model_nth(const cf_tool_model *m, const cf_call_row *row);
+
+/* Appends why a block does not parse or a call is not valid, in one line as a
+ * model is told; nothing, and false, when it is sound. */
+bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row,
+                           cf_buf *out);
+
+/*
+ * A reply like `turn`, the row's, whose call has other arguments (JSON text of
+ * an object): its message (a new reference), and its bytes in the syntax of
+ * `family`.  `raw` stays empty where that syntax cannot say it, or the bytes
+ * were not known before.  CF_EFORMAT for arguments that are no object,
+ * CF_EUNSUPPORTED for a call that the message does not list.
+ */
+CF_MUST_USE cf_status cf_tool_model_edit(const cf_tool_model *m,
+                                         const cf_call_row *row,
+                                         const cf_turn *turn,
+                                         cf_tool_family family,
+                                         cf_str arguments, json_t **message,
+                                         cf_buf *raw, cf_error *err);
+
+/* A reply like `turn` without any call. */
+CF_MUST_USE cf_status cf_tool_model_drop(const cf_tool_model *m,
+                                         const cf_call_row *row,
+                                         const cf_turn *turn, json_t **message,
+                                         cf_buf *raw, cf_error *err);
+
+/*
+ * Checks arguments against the declaration of the tool `name`: what is wrong
+ * is appended, one line each.  *is_valid also where no tools are declared.
+ * CF_EFORMAT: no JSON object, with the place.
+ */
+CF_MUST_USE cf_status cf_tool_check_arguments(const cf_tool_set *tools,
+                                              cf_str name, cf_str arguments,
+                                              cf_buf *findings, bool *is_valid,
+                                              cf_error *err);
+
 /* Whether a turn's role is that of a result. */
 bool cf_turn_is_result(const cf_turn *turn);
 
 /* The id of a reply's call; empty where it has none. */
 cf_str cf_turn_call_id(const cf_turn *turn, size_t call);
 
-/* The message that answers a call with `text` (as it is): a new reference,
- * NULL when memory ran out or the text is no UTF-8. */
+/* The message that answers a call with `text` (as it is), without a name when
+ * that is empty: a new reference, NULL when memory ran out or the text is no
+ * UTF-8. */
 json_t *cf_tool_result_message(cf_str name, cf_str id, cf_str text);
 
 #endif

@@ -214,6 +214,8 @@ typedef struct cf_divergence {
 typedef struct cf_chat_response {
     json_t *message;  /* the reply as a message; NULL when there is none */
     cf_buf raw;       /* every byte that came, delimiters and all */
+    cf_buf chunks;    /* uint32_t lengths of the pieces in which it came; their
+                         sum is raw.n */
     cf_buf prompt;    /* rendered bytes; empty where the engine hides them */
     json_t *findings; /* array of {status, call, path, off, len, text}; offsets
                          in the content's raw bytes */

@@ -127,6 +127,11 @@ CF_MUST_USE cf_status cf_conversation_path(const cf_conversation *conv,
 const cf_preface *cf_conversation_preface(const cf_conversation *conv);
 /* The preface's tools; borrowed. */
 const cf_tool_set *cf_conversation_tools(const cf_conversation *conv);
+/* Other tools in the preface, for the turns to come; NULL: none.  CF_EFORMAT:
+ * they cannot be read, and nothing is changed. */
+CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv,
+                                                const json_t *tools,
+                                                cf_error *err);
 
 /* Settings that stay until they are changed. */
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
@@ -271,13 +276,14 @@ typedef struct cf_tool_exec {
     uint32_t timeout_ms; /* 0: 30 s */
     size_t max_output;   /* bytes; 0: 1 MiB */
     cf_cancel *cancel;   /* may be NULL */
+    int *exit_code;      /* set when it ended by itself; may be NULL */
 } cf_tool_exec;
 
 /*
  * Runs a command that reads {"name","arguments","id"} on standard input and
  * writes the result to standard output: JSON, or text that becomes a string.
  * The caller has asked for approval.  CF_EIO with the exit status and the
- * last line of standard error, CF_ELIMIT for time and output (the whole group
+ * last line of standard error, CF_ELIMIT for time and output (all it started
  * is killed), CF_ECANCELLED.
  */
 CF_MUST_USE cf_status cf_tool_exec_run(const cf_tool_exec *exec,

@@ -113,6 +113,7 @@ void cf_chat_response_init(cf_chat_response *r)
 {
     memset(r, 0, sizeof *r);
     cf_buf_init(&r->raw);
+    cf_buf_init(&r->chunks);
     cf_buf_init(&r->prompt);
     r->stop.token = CF_TOKEN_NONE;
 }
@@ -123,6 +124,7 @@ void cf_chat_response_deinit(cf_chat_response *r)
     json_decref(r->findings);
     json_decref(r->vendor);
     cf_buf_deinit(&r->raw);
+    cf_buf_deinit(&r->chunks);
     cf_buf_deinit(&r->prompt);
     cf_free(r->prompt_ids);
     cf_free(r->reply_ids);
@@ -196,6 +198,15 @@ void cf_chat__emit(const cf_chat__run *run, const cf_chat_event *event)
 {
     if (run->fn != NULL) {
         run->fn(event, run->ud);
+    }
+}
+
+void cf_chat__add_raw(const cf_chat__run *run, cf_str piece)
+{
+    uint32_t n = (uint32_t)piece.n;
+    if (n > 0) {
+        cf_buf_add(&run->out->raw, piece.p, piece.n);
+        cf_buf_add(&run->out->chunks, &n, sizeof n);
     }
 }
 

@@ -237,7 +237,7 @@ static void tell_prompt(const decode *d, const cf_prompt *prompt)
 static cf_status add_quietly(decode *d, cf_str text, cf_error *err)
 {
     bool stopped = false;
-    cf_buf_add(&d->run->out->raw, text.p, text.n);
+    cf_chat__add_raw(d->run, text);
     if (!cf_chat__reply_is_thinking(&d->reply)) {
         cf_buf_add(&d->start, text.p, text.n);
     }
@@ -503,7 +503,7 @@ static cf_status step(decode *d, cf_error *err)
         return CF_OK;
     }
     add_id(d, id);
-    cf_buf_add(&out->raw, d->piece.p, d->piece.n);
+    cf_chat__add_raw(d->run, cf_str_make(cf_buf_cstr(&d->piece), d->piece.n));
     CF_TRY(cf_buf_check(&out->raw, err));
     CF_TRY(cf_buf_check(&d->ids, err));
     CF_TRY(cf_chat__reply_add(&d->reply,

@@ -53,6 +53,8 @@ struct cf_backend {
 };
 
 void cf_chat__emit(const cf_chat__run *run, const cf_chat_event *event);
+/* Notes a piece of the raw reply, as it came; the buffers tell of memory. */
+void cf_chat__add_raw(const cf_chat__run *run, cf_str piece);
 bool cf_chat__is_cancelled(const cf_chat__run *run);
 /* err with CF_ECANCELLED. */
 cf_status cf_chat__cancelled(cf_error *err);

@@ -79,7 +79,7 @@ static cf_status give(cf_chat__run *run, cf_chat__reply *reply, cf_str piece,
     if (out->timings.n_decode++ == 0) {
         out->timings.first_us = cf_os_monotonic_us() - run->started_us;
     }
-    cf_buf_add(&out->raw, piece.p, piece.n);
+    cf_chat__add_raw(run, piece);
     bool stopped = false;
     CF_TRY(cf_chat__reply_add(reply, piece, &stopped, err));
     const cf_chat_options *o = run->request->options;

@@ -232,6 +232,19 @@ const cf_tool_set *cf_conversation_tools(const cf_conversation *conv)
     return conv->tools;
 }
 
+cf_status cf_conversation_set_tools(cf_conversation *conv, const json_t *tools,
+                                    cf_error *err)
+{
+    cf_tool_set *set;
+    CF_TRY(cf_tool_set_new(&set, tools, err));
+    cf_tool_set_free(conv->tools);
+    conv->tools = set;
+    json_incref(cf_chat__json(tools));
+    json_decref(cf_chat__json(conv->preface.tools));
+    conv->preface.tools = tools;
+    return CF_OK;
+}
+
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map)
 {
     conv->roles = *map;

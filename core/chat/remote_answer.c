@@ -112,7 +112,7 @@ static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
     }
     cf_chat_response *out = a->run->out;
     a->has_content = true;
-    cf_buf_add(&out->raw, text.p, text.n);
+    cf_chat__add_raw(a->run, text);
     CF_TRY(cf_buf_check(&out->raw, err));
     return cf_chat__reply_add(&a->reply, text, &a->stopped, err);
 }

@@ -1,10 +1,10 @@
 /*
  * tool_exec.c - a tool's result from an external command.
  *
- * The command runs in a process group of its own, so that its children end
- * with it when time or output run over.  It reads the call on standard input;
- * standard error is kept for the error's text.  Nothing of ours stays open in
- * it.
+ * The command runs in a session of its own: its children end with it when time
+ * or output run over, and it has no terminal to read keys from or to write on.
+ * It reads the call on standard input; standard error is kept for the error's
+ * text.  Nothing of ours stays open in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static void become(const char *command, int in, int out, int err)
     static char shell[] = "/bin/sh", sh[] = "sh", flag[] = "-c";
     char *argv[4] = {sh, flag, NULL, NULL};
     memcpy(&argv[2], &command, sizeof argv[2]);
-    setpgid(0, 0);
+    setsid();
     signal(SIGPIPE, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -92,7 +92,6 @@ static cf_status start(child *c, const char *command, cf_error *err)
         return cf_fail(err, CF_EIO, "the command cannot be started: %s",
                        strerror(errno));
     }
-    setpgid(c->pid, c->pid); /* whoever comes first */
     fcntl(c->in, F_SETFL, O_NONBLOCK);
     fcntl(c->out, F_SETFL, O_NONBLOCK);
     fcntl(c->err, F_SETFL, O_NONBLOCK);
@@ -260,8 +259,14 @@ cf_status cf_tool_exec_run(const cf_tool_exec *exec,
         st = talk(&c, exec, err);
         if (st != CF_OK) {
             kill(-c.pid, SIGKILL);
+            if (!c.is_done) {
+                kill(c.pid, SIGKILL); /* it may have no session yet */
+            }
         }
         reap(&c, true);
+    }
+    if (c.is_done && WIFEXITED(c.status) && exec->exit_code != NULL) {
+        *exec->exit_code = WEXITSTATUS(c.status);
     }
     if (st == CF_OK) {
         st = read_result(&c, result, err);

@@ -16,7 +16,7 @@
 #include "tui/paths.h"
 
 typedef struct chat_options {
-    const char *tools, *color;
+    const char *tools, *exec, *color;
     uint32_t max_tokens;
     bool no_store, restricted;
     cf_sampler_options sampler;
@@ -153,6 +153,30 @@ static cf_status read_tools(workbench *w, const cf_cli *cli,
                : CF_OK;
 }
 
+/* Mocks and commands of tools are kept beside the logs; a file that cannot be
+ * read costs that, not the start. */
+static cf_status open_desk(workbench *w, const chat_options *o,
+                           const cf_paths *paths, cf_buf *problems,
+                           cf_error *err)
+{
+    cf_tool_desk *desk = cf_bench_desk(w->bench);
+    cf_buf path = CF_BUF_INIT;
+    cf_buf_addf(&path, "%s/tools.json", paths->state);
+    cf_status st = cf_buf_check(&path, err);
+    if (st == CF_OK && !o->no_store) {
+        cf_error why;
+        if (cf_tool_desk_open(desk, cf_buf_cstr(&path), &why) != CF_OK) {
+            cf_buf_addf(problems, "mocks are not kept: %s\n", why.text);
+        }
+    }
+    cf_buf_deinit(&path);
+    if (st == CF_OK && o->exec != NULL) {
+        st = cf_tool_desk_set_command(desk, cf_str_from("*"), o->exec, false,
+                                      err);
+    }
+    return st;
+}
+
 static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                         const cf_paths *paths, const char *conversation,
                         cf_error *err)
@@ -198,6 +222,9 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         cf_keepsakes_open(&w->app, paths->state, &problems);
         st = read_config(w, paths, &problems, err);
     }
+    if (st == CF_OK) {
+        st = open_desk(w, o, paths, &problems, err);
+    }
     if (st == CF_OK && conversation != NULL && w->store != NULL) {
         cf_store_ref ref;
         st = cf_store_find(w->store, cf_str_from(conversation), &ref, err);
@@ -217,10 +244,15 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    cf_opt table[CF_SAMPLER_OPTIONS + 8] = {
+    enum { OWN = 6 };
+    cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
         {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
          "declarations of tools the model may call; demo: eight that come with "
          "confab and run by themselves (default for the bundled model)",
+         NULL},
+        {"--exec", 0, CF_OPT_STR, &o.exec, "COMMAND",
+         "the command that answers calls which nothing else answers, each "
+         "after a question",
          NULL},
         {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
          "longest reply (default: until the model ends)", NULL},
@@ -231,7 +263,7 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
         {"--color", 0, CF_OPT_STR, &o.color, "WHEN",
          "always, never or auto (default)", NULL},
     };
-    cf_sampler_options_table(&o.sampler, table + 5);
+    cf_sampler_options_table(&o.sampler, table + OWN);
     int n_rest;
     int done = cf_cli_options(cli, table, argc, argv, &n_rest);
     if (done >= 0) {

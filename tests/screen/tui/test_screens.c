@@ -4,8 +4,9 @@
  * repeatable ids.
  *
  * NAME.script plays NAME.json, or engine.json when there is none.  With a
- * NAME.tools.json the model may call tools and is prompted with a template; a
- * file that holds "demo" stands for the tools that come with confab, which run.
+ * NAME.tools.json the model may call tools and is prompted with a template,
+ * NAME.jinja or a bundled one; a file that holds "demo" stands for the tools
+ * that come with confab, which run.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ typedef struct bench_fixture {
     cf_backend *backend;
     cf_template *tpl;
     json_t *tools;
+    cf_buf source; /* of NAME.jinja */
     cf_store *store;
     cf_demo *demo;
     cf_app app;
@@ -62,6 +64,13 @@ static void open_engine(bench_fixture *f, const char *script,
         }
         engine->template_name = "qwen3";
         engine->template_source = cf_template_builtin("qwen3");
+        beside(path, script, ".jinja", "");
+        if (path[strlen(path) - 1] != '/') {
+            T_OK(cf_os_read_file(&f->source, path, 1 << 20, &err), err);
+            engine->template_name = "own";
+            engine->template_source =
+                cf_str_make(cf_buf_cstr(&f->source), f->source.n);
+        }
         engine->tools = f->tools;
         engine->family = options.family = CF_TOOLS_HERMES;
         options.channels =
@@ -106,6 +115,7 @@ static void tear_down(bench_fixture *f)
     cf_backend_free(f->backend);
     cf_template_free(f->tpl);
     json_decref(f->tools);
+    cf_buf_deinit(&f->source);
     static const char *const suffixes[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
         char path[80];
@@ -119,12 +129,14 @@ static void tear_down(bench_fixture *f)
 static void idle(cf_app *app)
 {
     cf_error err;
-    cf_bench_settle(app->bench, &err);
-    if (err.code != CF_OK) {
-        cf_app_error(app, &err);
-    }
-    while (cf_app_step(app)) {
-    }
+    do {
+        cf_bench_settle(app->bench, &err);
+        if (err.code != CF_OK) {
+            cf_app_error(app, &err);
+        }
+        while (cf_app_step(app)) {
+        }
+    } while (cf_bench_is_busy(app->bench)); /* a result makes it go on */
 }
 
 static void test_screens__all_scripts(void **state)

@@ -1,0 +1,148 @@
+/*
+ * tools.h - the inside of the Tools view, shared by view_tools.c (the list
+ * and what can be done), tools_stages.c (the five panes), tools_answer.c
+ * (results, mocks, commands, failures) and tools_edit.c (other arguments).
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_VIEW_TOOLS_H
+#define CF_TUI_VIEW_TOOLS_H
+
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/tool_model.h"
+#include "tui/widget/list.h"
+
+/* What an answer that is not there yet would look like in the prompt. */
+typedef struct cf_tools_back {
+    cf_arena arena;
+    bool is_made;
+    uint64_t generation;
+    size_t row;
+    cf_status status;
+    cf_error err;
+    cf_prompt prompt;
+    size_t from; /* bytes of the prompt before it */
+} cf_tools_back;
+
+/* A command that answers a call, as a task of the bench; everything but the
+ * first two is its own copy. */
+typedef struct cf_tools_run {
+    cf_app *app;
+    bool is_on;
+    cf_uuid reply;
+    size_t n; /* call of the reply, failed blocks counted */
+    char *command, *name, *id;
+    json_t *arguments;
+    uint32_t timeout_ms;
+    cf_status status; /* and below: what came of it */
+    cf_error err;
+    cf_buf text;   /* the result as a message's content */
+    int exit_code; /* -1: it did not end by itself */
+    int64_t started_ms, duration_ms;
+} cf_tools_run;
+
+typedef struct cf_tools {
+    cf_tool_model model;
+    uint64_t generation; /* of the bench, when the model was made */
+    bool is_made;
+    cf_list list;
+    cf_stage stage; /* the focused pane */
+    bool is_zoomed;
+    bool shows_hex, shows_chunks;
+    size_t scroll[CF_STAGE_COUNT]; /* lines above each pane */
+    bool finds_call;               /* scroll the raw reply to the call */
+    cf_tools_back back;
+
+    bool asks; /* whether the command may run */
+    size_t ask_scroll;
+    cf_tools_run run;
+    bool is_closing; /* a command that ends now answers nobody */
+
+    bool is_editing;  /* the arguments, or the bytes of a failed block */
+    bool edits_bytes; /* the latter */
+    cf_edit edit;
+    cf_buf findings; /* about the text being written */
+    bool is_valid;
+} cf_tools;
+
+cf_tools *cf_tools__state(cf_app *app);
+
+/* The model of the path as it is now. */
+const cf_tool_model *cf_tools__model(cf_app *app);
+
+/* The call under the cursor; NULL when there is none. */
+const cf_call_row *cf_tools__current(cf_app *app);
+
+/* The turns of a call and of its result; NULL. */
+const cf_turn *cf_tools__turn_of(cf_app *app, const cf_call_row *row);
+const cf_turn *cf_tools__result_of(cf_app *app, const cf_call_row *row);
+
+/* The called name; of a failed block what little is known: "?". */
+cf_str cf_tools__name_of(cf_app *app, const cf_call_row *row);
+
+/* What came of the call so far; NULL. */
+const cf_call_note *cf_tools__note_of(cf_app *app, const cf_call_row *row);
+
+/* Whether the command that runs is for this very call. */
+bool cf_tools__runs(cf_app *app, const cf_call_row *row);
+
+/* Begins a ":" line. */
+void cf_tools__ask_line(cf_app *app, const char *start);
+
+/* ---- tools_stages.c ------------------------------------------------------ */
+
+extern const char *const cf_tools__titles[CF_STAGE_COUNT];
+
+/* Writes lines into a pane, of which the first `skip` are scrolled away. */
+typedef struct cf_tools_pen {
+    cf_grid *g;
+    cf_rect r;
+    size_t line, skip;
+    size_t mark;   /* the line of what matters; SIZE_MAX: none */
+    bool is_whole; /* walks over what is below the pane, too */
+} cf_tools_pen;
+
+void cf_tools__say(cf_tools_pen *p, cf_style style, cf_str text);
+void cf_tools__sayf(cf_tools_pen *p, cf_style style, const char *fmt, ...)
+    CF_PRINTF(3, 4);
+
+void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
+                         const cf_call_row *row);
+void cf_tools__draw_panes(cf_app *app, cf_grid *g, cf_rect r,
+                          const cf_call_row *row);
+
+/* ---- tools_answer.c ------------------------------------------------------ */
+
+/* Commands of the view. */
+void cf_tools__cmd_result(cf_app *app, const char *arg);
+void cf_tools__cmd_mock(cf_app *app, const char *arg);
+void cf_tools__cmd_unmock(cf_app *app, const char *arg);
+void cf_tools__cmd_run(cf_app *app, const char *arg);
+void cf_tools__cmd_exec(cf_app *app, const char *arg);
+void cf_tools__cmd_exec_all(cf_app *app, const char *arg);
+void cf_tools__cmd_approval(cf_app *app, const char *arg);
+void cf_tools__cmd_timeout(cf_app *app, const char *arg);
+void cf_tools__cmd_on_failure(cf_app *app, const char *arg);
+void cf_tools__cmd_fail(cf_app *app, const char *arg);
+
+/* The question whether a command may run, and its keys. */
+void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r);
+bool cf_tools__answer_key(cf_app *app, cf_key key);
+
+void cf_tools__clear_run(cf_tools_run *run);
+
+/* The messages behind `parent` that would tell the model of a failure; a new
+ * reference or NULL. */
+json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
+                                  cf_uuid *parent);
+
+/* ---- tools_edit.c -------------------------------------------------------- */
+
+void cf_tools__cmd_edit(cf_app *app, const char *arg);
+void cf_tools__cmd_edit_outside(cf_app *app, const char *arg);
+void cf_tools__draw_edit(cf_app *app, cf_grid *g, cf_rect r);
+bool cf_tools__edit_key(cf_app *app, cf_key key);
+void cf_tools__edit_paste(cf_app *app, cf_str text);
+
+#endif
