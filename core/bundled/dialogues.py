@@ -391,9 +391,11 @@ class Generator:
             function["description"] = r.choice(tool.held_descriptions)
         elif not (speaks and r.random() < 0.08):
             function["description"] = tool.description if r.random() < 0.25 else expand(r.choice(tool.descriptions), r)
+        if not held and "description" in function and r.random() < 0.12:
+            function["description"] = r.choice(("Tool: {}", "{}.", "{}. Returns JSON.", "Function. {}", "{} (demo)", "Helper: {}", "Call this: {}", "{} for the user")).format(function["description"])
         properties, required, names = {}, [], {}
         rename = held or r.random() < 0.7
-        described = r.random() < 0.9
+        described = r.random() < 0.9 or (held and len(tool.params) > 1)
         for p in tool.params:
             if not p.required and r.random() < 0.3:
                 continue
