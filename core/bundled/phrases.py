@@ -2,8 +2,8 @@
 
 A fact names what one wants to do (`acts`, infinitives), the keys or commands
 it is about (`keys`), or a thing (`terms`); each of the three brings a set of
-question frames, all in the notation of grammar.py.  `more` are forms that
-belong to the fact alone, `held` are questions that are kept for evaluation.
+question frames, all in the notation of grammar.py.  `more` and `plain` are
+forms that belong to the fact alone, the latter without alternatives.
 """
 
 from collections import namedtuple
@@ -24,6 +24,7 @@ _ACT = (
     "{what do I {press|type|do}|what should I {press|type|do}|what must I do|what do you press} "
     "{to|if I want to|when I want to|in order to} {ACT}?",
     "{ACT}{ please|, how?|?|}",
+    "{please|let me|I must|any way to|what is needed to|is there something to} {ACT}{?|}",
     "{help me|how might I|where can I|where do I|can you tell me how to|how am I supposed to} {ACT}{?|}",
 )
 
@@ -35,7 +36,8 @@ _KEY = (
     "{explain|tell me about|describe} {KEY}{WHERE}",
     "tell me {what|about what} {KEY} {does|is for}{WHERE}{ please|}",
     "{why|when} would I {press|use|need|type} {KEY}{WHERE}?",
-    "{what about|and} {KEY}{WHERE}?",
+    "{what about|and|what is|what's} {KEY}{WHERE}?",
+    "{KEY}{WHERE}, what {is it for|is that for|does it do|is it bound to}?",
     "I {pressed|hit|typed|saw|read about} {KEY}{WHERE}, what {does it do|is it|is that for}?",
 )
 
@@ -48,6 +50,8 @@ _TERM = (
     "{I don't {understand|know|get}|I am not sure|please tell me|can you tell me|do you know} what {TERM} {is|means|are}",
     "{meaning|definition|explanation} of {TERM}{?|}",
     "{TERM}{?| meaning| definition| explained|, what is that?|, what does it mean?}",
+    "{TERM}, what {is|are|does} {that|it|those|they}{ mean|}?",
+    "{purpose|idea|point|concept} {of|behind} {TERM}{?|}",
     "{can|could|would} you {explain|define|describe} {TERM}{?| to me?}",
     "what's {TERM}{ again| in short|}?",
     "how would you {define|explain|describe} {TERM}?",
@@ -55,7 +59,7 @@ _TERM = (
 )
 
 
-def fact(key, answer, acts="", keys="", where="", terms="", more=(), held=()):
+def fact(key, answer, acts="", keys="", where="", terms="", more=(), plain=()):
     """A Fact out of its own words; acts, keys and terms hold `a|b|c`."""
     forms = []
     if acts:
@@ -66,4 +70,4 @@ def fact(key, answer, acts="", keys="", where="", terms="", more=(), held=()):
                   for f in _KEY]
     if terms:
         forms += [f.replace("{TERM}", "{" + terms + "}") for f in _TERM]
-    return Fact(key, answer, forms + list(more), list(held))
+    return Fact(key, answer, forms + list(more) + list(plain), [])

@@ -3,8 +3,8 @@
 from phrases import Fact
 
 
-def _talk(key, answer, forms, held):
-    return Fact("small-" + key, answer, forms, held)
+def _talk(key, answer, forms, plain):
+    return Fact("small-" + key, answer, forms + plain, [])
 
 
 _HI = "{hello|hi|hey|good morning|good evening|good afternoon|greetings|howdy|hi there|hey there|hello there}"
