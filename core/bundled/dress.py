@@ -2,8 +2,8 @@
 
 dress() puts an opener before a sentence or a courtesy behind it, drops marks,
 capitals and articles, contracts words and now and then mistypes one.  What
-must be read exactly, such as a slot's value or the name of a key, is given in
-`protected` and survives byte for byte.
+must be read exactly, such as a slot's value, is given in `keep` and survives
+byte for byte; so do names of keys and commands, which are found.
 """
 
 import re
@@ -22,6 +22,26 @@ CONTRACTIONS = (
     (r"\bI would\b", "I'd"), (r"\b([Ii])t is\b", r"\1t's"), (r"\bwant to\b", "wanna"),
 )
 _QUESTION = re.compile(r"^(what|which|how|who|where|why|when|is|are|do|does|can|could)\b", re.I)
+
+
+# What the case and the letters of must not change: keys, commands, options.
+_KEYISH = re.compile(
+    r"(?<![\w:^-])(?:"
+    r":[a-z]+\b|--?[a-z][a-z-]*|\^[A-Z](?:\^[A-Z])?|\$EDITOR|\]\w?|\[\w?(?!\w)|"
+    r"(?:key|press|hit|type|does|is|about|for|of|use|the|capital|small|big|letter|case|shift|explain|describe|and|"
+    r"enter|need|pressed|typed|what) (?:the )?([A-Z])(?!\w)|confab [a-z]+)")
+_SINGLE = re.compile(r"(?<![\w'^-])([A-HJ-Z])(?![\w'])")
+
+
+def keys_in(text):
+    """The parts of a question about confab that dress() must leave alone."""
+    out = [m.group() for m in _SINGLE.finditer(text)]
+    for m in _KEYISH.finditer(text):
+        out.append(m.group(1) or m.group())
+    if re.search(r"\b(does|is|about|press|hit|type|use|of|explain|capital|describe|key|enter|need|pressed|typed) (the )?I\b(?! \w+ (how|to|if|when))",
+                 text) and not re.search(r"\b(do|can|could|would|should|must|may|am|if|when) I\b", text):
+        out.append("I")
+    return [p for p in dict.fromkeys(out) if p not in ("A ", "")]
 
 
 def _spans(text, protected):
@@ -89,8 +109,10 @@ def _capital(text, protected):
     return text[:1].upper() + text[1:]
 
 
-def dress(text, rng, protected=(), strength=1.0):
+def dress(text, rng, keep=(), strength=1.0):
     """A variation of text; strength scales how often anything happens."""
+    protected = list(keep) + keys_in(text)
+
     def chance(p):
         return rng.random() < p * strength
 

@@ -21,6 +21,7 @@ import small_talk  # noqa: E402
 from grammar import count, expand, fill  # noqa: E402
 from outside import OUTSIDE  # noqa: E402
 from phrases import Fact  # noqa: E402,F401
+from dress import keys_in as protected  # noqa: E402,F401
 from facts_held import HELD  # noqa: E402
 from facts_more import MORE  # noqa: E402
 
@@ -31,26 +32,6 @@ def _with_more(facts):
 
 FACTS = _with_more(facts_keys.FACTS + facts_concepts.FACTS)
 SMALL_TALK = _with_more(small_talk.SMALL_TALK)
-
-# What the case and the letters of must not change: keys, commands, options.
-_KEYISH = re.compile(
-    r"(?<![\w:^-])(?:"
-    r":[a-z]+\b|--?[a-z][a-z-]*|\^[A-Z](?:\^[A-Z])?|\$EDITOR|\]\w?|\[\w?(?!\w)|"
-    r"(?:key|press|hit|type|does|is|about|for|of|use|the|capital|small|big|letter|case|shift|explain|describe|and|"
-    r"enter|need|pressed|typed|what) (?:the )?([A-Z])(?!\w)|confab [a-z]+)")
-_SINGLE = re.compile(r"(?<![\w'^-])([A-HJ-Z])(?![\w'])")
-
-
-def protected(text):
-    """The parts of a question about confab that dress() must leave alone."""
-    out = [m.group() for m in _SINGLE.finditer(text)]
-    for m in _KEYISH.finditer(text):
-        out.append(m.group(1) or m.group())
-    if re.search(r"\b(does|is|about|press|hit|type|use|of|explain|capital|describe|key|enter|need|pressed|typed) (the )?I\b(?! \w+ (how|to|if|when))",
-                 text) and not re.search(r"\b(do|can|could|would|should|must|may|am|if|when) I\b", text):
-        out.append("I")
-    return [p for p in dict.fromkeys(out) if p not in ("A ", "")]
-
 
 def normal(text):
     """For comparison: lower case but for single letters, and without marks."""
