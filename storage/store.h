@@ -417,7 +417,7 @@ CF_MUST_USE cf_status cf_store_find(cf_store *store, cf_str name,
                                     cf_store_ref *out, cf_error *err);
 
 enum {
-    CF_TREE_RUNS = 1u << 0, /* with runs and calls */
+    CF_TREE_RUNS = 1u << 0, /* with runs, their raw replies, and calls */
     CF_TREE_TRACE = 1u << 1 /* runs with trace and ids */
 };
 

@@ -101,6 +101,7 @@ void cf_bench_free(cf_bench *bench)
     json_decref(bench->own_tools);
     cf_tool_desk_deinit(&bench->desk);
     cf_free(bench->notes);
+    cf_free(bench->ticked);
     cf_free(bench);
 }
 
@@ -460,7 +461,8 @@ cf_status cf_bench_open_conv(cf_bench *bench, cf_uuid conv, cf_uuid turn,
     cf_arena arena;
     cf_store_tree tree;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_store_get_tree(bench->store, conv, 0, &arena, &tree, err);
+    cf_status st =
+        cf_store_get_tree(bench->store, conv, CF_TREE_RUNS, &arena, &tree, err);
     if (st == CF_OK) {
         free_replies(bench);
         bench->n_notes = 0;

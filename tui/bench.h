@@ -23,6 +23,7 @@
 #include "tui/worker.h"
 
 typedef struct cf_bench cf_bench;
+typedef struct cf_template cf_template;
 
 /* What answers; everything is borrowed and outlives the bench. */
 typedef struct cf_bench_engine {
@@ -203,7 +204,11 @@ typedef struct cf_bench_task {
     void *ud;
 } cf_bench_task;
 
-/* CF_EBUSY while a reply is written or another task runs. */
+/* CF_EBUSY, saying what, while a reply is written or a task runs: whoever
+ * copies the engine's state for a task asks this before. */
+CF_MUST_USE cf_status cf_bench_need_idle(const cf_bench *bench, cf_error *err);
+
+/* CF_EBUSY as above. */
 CF_MUST_USE cf_status cf_bench_start_task(cf_bench *bench,
                                           const cf_bench_task *task,
                                           cf_error *err);
@@ -281,6 +286,17 @@ const char *cf_bench_template_name(const cf_bench *bench);
  */
 CF_MUST_USE cf_status cf_bench_set_template(cf_bench *bench, const char *name,
                                             cf_str source, cf_error *err);
+/* How a model prompted with this template most likely writes calls. */
+cf_tool_family cf_bench_tool_family(const cf_bench_engine *engine,
+                                    cf_str source);
+/*
+ * Has a backend, the bench's or a clone of it, speak with another template
+ * (NULL: none) and take calls as that writes them; returns the family.  The
+ * template must live until the backend is told again.
+ */
+cf_tool_family cf_bench_use_template(cf_backend *backend,
+                                     const cf_bench_engine *engine,
+                                     const cf_template *tpl, cf_str source);
 /* The template that the bench began with; borrowed. */
 void cf_bench_first_template(const cf_bench *bench, const char **name,
                              cf_str *source);
@@ -298,6 +314,14 @@ char cf_bench_mark_of(const cf_bench *bench, cf_uuid conv);
 
 /* Nil when nothing is marked. */
 cf_uuid cf_bench_marked(const cf_bench *bench, int which);
+
+/* Conversations ticked for what is done with several of them, in the order
+ * they were; borrowed until the next tick.  Ticking one twice takes it off;
+ * false when memory ran out. */
+bool cf_bench_tick(cf_bench *bench, cf_uuid conv);
+bool cf_bench_is_ticked(const cf_bench *bench, cf_uuid conv);
+const cf_uuid *cf_bench_ticked(const cf_bench *bench, size_t *n);
+void cf_bench_untick_all(cf_bench *bench);
 
 /* For a comparison: a copy of the conversation (the caller frees it; CF_EBUSY
  * while a job runs), the text in the composer and the template variables

@@ -94,6 +94,8 @@ struct cf_bench {
     cf_error prompt_err;
 
     cf_uuid mark[2];
+    cf_uuid *ticked; /* [n_ticked], owned */
+    size_t n_ticked, cap_ticked;
 };
 
 /* Takes the turns of the conversation for the views; not while a job runs. */
@@ -105,9 +107,6 @@ cf_reply *cf_bench__reply_of(cf_bench *bench, cf_uuid turn, bool make);
 void cf_bench__reply_clear(cf_reply *reply);
 
 void cf_bench__free_news(void *news);
-
-/* CF_EBUSY while something runs on the worker. */
-CF_MUST_USE cf_status cf_bench__need_idle(const cf_bench *bench, cf_error *err);
 
 /* News of a task; after its end the worker is free again. */
 void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);

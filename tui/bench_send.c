@@ -282,7 +282,7 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
 
 static cf_status begin(cf_bench *b, cf_error *err)
 {
-    CF_TRY(cf_bench__need_idle(b, err));
+    CF_TRY(cf_bench_need_idle(b, err));
     b->job = (cf_bench_job){.fork_token = -1};
     return CF_OK;
 }

@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "tui/bench_impl.h"
 
-cf_status cf_bench__need_idle(const cf_bench *bench, cf_error *err)
+cf_status cf_bench_need_idle(const cf_bench *bench, cf_error *err)
 {
     if (bench->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
@@ -31,7 +31,7 @@ static void task_job(cf_worker *worker, void *ud)
 cf_status cf_bench_start_task(cf_bench *bench, const cf_bench_task *task,
                               cf_error *err)
 {
-    CF_TRY(cf_bench__need_idle(bench, err));
+    CF_TRY(cf_bench_need_idle(bench, err));
     cf_bench_news *end = cf_calloc(1, sizeof *end);
     if (end == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory");

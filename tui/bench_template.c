@@ -10,37 +10,43 @@
 #include "templates/chat_template.h"
 #include "tui/bench_impl.h"
 
-/* Tells the engine; the template must live until it is told again. */
-static void use(cf_bench *b, const cf_template *tpl, cf_str source)
+cf_tool_family cf_bench_tool_family(const cf_bench_engine *engine,
+                                    cf_str source)
 {
     cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
     const char *why;
-    if (b->engine.engine != NULL) {
-        cf_engine_info info = cf_engine_get_info(b->engine.engine);
+    if (engine->engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(engine->engine);
         arch = cf_str_from(info.arch);
         model = cf_str_from(info.name);
     }
+    return cf_tool_family_detect(source, arch, model, &why);
+}
+
+cf_tool_family cf_bench_use_template(cf_backend *backend,
+                                     const cf_bench_engine *engine,
+                                     const cf_template *tpl, cf_str source)
+{
     cf_prompt_renderer renderer =
         tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
-    b->engine.family = cf_tool_family_detect(source, arch, model, &why);
-    if (cf_backend_core_session(b->engine.backend) != NULL) {
-        cf_core_options o = {.renderer = renderer,
-                             .family = b->engine.family,
-                             .session = b->engine.session};
+    cf_tool_family family = cf_bench_tool_family(engine, source);
+    if (cf_backend_core_session(backend) != NULL) {
+        cf_core_options o = {
+            .renderer = renderer, .family = family, .session = engine->session};
         o.channels = cf_channels_detect(source, &o.n_channels);
-        cf_backend_core_set(b->engine.backend, &o);
+        cf_backend_core_set(backend, &o);
     } else {
-        cf_script_options o = {.renderer = renderer,
-                               .family = b->engine.family};
+        cf_script_options o = {.renderer = renderer, .family = family};
         o.channels = cf_channels_detect(source, &o.n_channels);
-        cf_backend_script_set(b->engine.backend, &o);
+        cf_backend_script_set(backend, &o);
     }
+    return family;
 }
 
 cf_status cf_bench_set_template(cf_bench *bench, const char *name,
                                 cf_str source, cf_error *err)
 {
-    CF_TRY(cf_bench__need_idle(bench, err));
+    CF_TRY(cf_bench_need_idle(bench, err));
     if (!cf_bench_info(bench).shows_prompt) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "this engine renders its prompt by itself");
@@ -57,7 +63,8 @@ cf_status cf_bench_set_template(cf_bench *bench, const char *name,
         return st;
     }
     cf_str kept = cf_str_make(cf_buf_cstr(&copy), copy.n);
-    use(bench, tpl, kept);
+    bench->engine.family =
+        cf_bench_use_template(bench->engine.backend, &bench->engine, tpl, kept);
     cf_template_free(bench->own_tpl);
     bench->own_tpl = tpl;
     snprintf(bench->own_name, sizeof bench->own_name, "%s", name);

@@ -16,7 +16,7 @@ cf_tool_desk *cf_bench_desk(cf_bench *bench)
 cf_status cf_bench_set_tools(cf_bench *bench, const json_t *tools,
                              cf_error *err)
 {
-    CF_TRY(cf_bench__need_idle(bench, err));
+    CF_TRY(cf_bench_need_idle(bench, err));
     CF_TRY(cf_conversation_set_tools(bench->conv, tools, err));
     json_incref((json_t *)(uintptr_t)tools);
     json_decref(bench->own_tools);
@@ -35,7 +35,7 @@ cf_status cf_bench_retry_calls(cf_bench *bench, cf_uuid reply, cf_error *err)
         bench->engine.family == CF_TOOLS_NONE) {
         return cf_bench_retry(bench, reply, err);
     }
-    CF_TRY(cf_bench__need_idle(bench, err));
+    CF_TRY(cf_bench_need_idle(bench, err));
     cf_bench_rule *before = bench->rule;
     bench->rule = NULL;
     cf_status st = cf_bench_constrain(bench, "tools", err);

@@ -6,13 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/alloc.h"
-#include "core/base/os.h"
+#include "core/base/utf8.h"
 #include "templates/builtin.h"
 #include "tui/cli/keep.h"
 #include "tui/cli/open_backend.h"
-
-enum { STEP_US = 8000, ROWS_MAX = 100000, HITS_MAX = 10000 };
 
 void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store)
 {
@@ -20,7 +17,6 @@ void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store)
     m->bench = bench;
     m->store = store;
     cf_arena_init(&m->arena, 0);
-    cf_arena_init(&m->all.arena, 0);
 }
 
 static void close_pair(cf_diff_model *m)
@@ -36,8 +32,6 @@ void cf_diff_model_deinit(cf_diff_model *m)
     close_pair(m);
     cf_buf_deinit(&m->other);
     cf_arena_deinit(&m->arena);
-    cf_arena_deinit(&m->all.arena);
-    cf_free(m->all.hit);
     memset(m, 0, sizeof *m);
 }
 
@@ -75,79 +69,157 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
     m->other = text;
     snprintf(m->name, sizeof m->name, "%s", name);
     m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_BENCH : m->subject;
-    cf_diff_model_stop(m);
-    m->all.is_on = false;
     return CF_OK;
 }
 
 const char *cf_diff_model_name(const cf_diff_model *m, int side)
 {
     if (m->subject == CF_DIFF_MARKS && m->level != CF_DIFF_LEVEL_SOURCE) {
-        return side == 0 ? "conversation A" : "conversation B";
+        return m->title[side][0] != '\0' ? m->title[side]
+               : side == 0               ? "conversation A"
+                                         : "conversation B";
     }
     bool is_other = (side == 1) != m->is_swapped;
     return is_other && m->name[0] != '\0' ? m->name
                                           : cf_bench_template_name(m->bench);
 }
 
-static cf_status open_pair(cf_diff_model *m, cf_error *err)
+cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
+                                  cf_error *err)
 {
     const cf_bench_engine *e = cf_bench_engine_of(m->bench);
     cf_str own = e->template_source;
-    cf_str other = m->name[0] == '\0' || m->subject == CF_DIFF_MARKS
-                       ? own
-                       : cf_str_make(cf_buf_cstr(&m->other), m->other.n);
+    cf_str other = cf_str_make(cf_buf_cstr(&m->other), m->other.n);
+    memset(out, 0, sizeof *out);
+    if (m->name[0] == '\0') {
+        return cf_fail(err, CF_ENOTFOUND,
+                       "first choose the other template: :with NAME or FILE");
+    }
+    return cf_diff_pair_of(out, e->tokenizer, m->is_swapped ? other : own,
+                           m->is_swapped ? own : other, err);
+}
+
+cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out,
+                             cf_error *err)
+{
+    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
+    cf_str own = e->template_source;
+    if (m->subject != CF_DIFF_MARKS) {
+        return cf_diff_model_templates(m, out, err);
+    }
+    return cf_diff_pair_of(out, e->tokenizer, own, own, err);
+}
+
+static cf_status open_pair(cf_diff_model *m, cf_error *err)
+{
     close_pair(m);
     m->has_pair = true;
-    return cf_diff_pair_of(&m->pair, e->tokenizer, m->is_swapped ? other : own,
-                           m->is_swapped ? own : other, err);
+    return cf_diff_model_pair(m, &m->pair, err);
 }
 
 /* ---- the prompts --------------------------------------------------------- */
 
-static cf_status load_saved(cf_diff_model *m, cf_uuid id, cf_arena *arena,
-                            cf_conversation **out, cf_error *err)
+void cf_diff_title(char out[80], const cf_store_conv *c)
+{
+    cf_str title = c->title.n != 0 ? c->title : c->preview;
+    size_t n = title.n < 79 ? title.n : 79;
+    n -= n != 0 ? cf_utf8_incomplete_tail(title.p, n) : 0;
+    snprintf(out, 80, "%.*s", (int)n, n != 0 ? title.p : "");
+}
+
+cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
+                       cf_conversation **out, char title[80], cf_error *err)
 {
     const cf_preface none = {NULL, NULL, NULL};
     cf_store_tree tree;
-    if (m->store == NULL) {
+    if (store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
     }
-    CF_TRY(cf_store_get_tree(m->store, id, 0, arena, &tree, err));
+    CF_TRY(cf_store_get_tree(store, id, CF_TREE_RUNS, arena, &tree, err));
+    cf_diff_title(title, &tree.conv);
     return cf_keep_tree(out, &tree, tree.conv.head, &none, err);
+}
+
+cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
+                             cf_error *err)
+{
+    if (m->subject == CF_DIFF_BENCH) {
+        return cf_bench_clone_conv(m->bench, out, err);
+    }
+    int which = m->is_swapped ? 1 - side : side;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_diff_load(m->store,
+                                m->subject == CF_DIFF_MARKS
+                                    ? cf_bench_marked(m->bench, which)
+                                    : m->saved,
+                                &arena, out, m->title[side], err);
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
+                                cf_error *err)
+{
+    cf_str draft = cf_bench_draft(m->bench);
+    *out = NULL;
+    if (m->subject != CF_DIFF_BENCH || draft.n == 0) {
+        return CF_OK;
+    }
+    *out = json_pack("{s:s,s:s%}", "role", "user", "content", draft.p, draft.n);
+    return *out != NULL ? CF_OK
+                        : cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+}
+
+cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
+                             cf_error *err)
+{
+    cf_thinking thinking = cf_bench_settings(m->bench)->chat.thinking;
+    *out = NULL;
+    if (m->subject != CF_DIFF_BENCH) {
+        return CF_OK;
+    }
+    json_t *vars = json_deep_copy(cf_bench_vars(m->bench));
+    bool ok = vars != NULL;
+    if (ok && thinking != CF_THINKING_DEFAULT &&
+        json_object_get(vars, "enable_thinking") == NULL) {
+        ok = json_object_set_new(vars, "enable_thinking",
+                                 json_boolean(thinking == CF_THINKING_ON)) == 0;
+    }
+    if (!ok) {
+        json_decref(vars);
+        return cf_fail(err, CF_ENOMEM, "out of memory for the variables");
+    }
+    *out = vars;
+    return CF_OK;
 }
 
 /* What would be sent now, the text in the composer included. */
 static cf_status render_bench(cf_diff_model *m, cf_error *err)
 {
-    cf_conversation *conv;
-    json_t *message = NULL;
-    cf_str draft = cf_bench_draft(m->bench);
+    cf_conversation *conv = NULL;
+    json_t *message = NULL, *vars = NULL;
     size_t n_path;
     cf_bench_path(m->bench, &n_path);
-    if (n_path == 0 && draft.n == 0) {
+    CF_TRY(cf_diff_model_message(m, &message, err));
+    if (n_path == 0 && message == NULL) {
         return cf_fail(err, CF_ENOTFOUND,
                        "nothing is said yet: write a message (1 i), or S "
                        "compares what is saved");
     }
-    if (draft.n != 0) {
-        message = json_pack("{s:s,s:s%}", "role", "user", "content", draft.p,
-                            draft.n);
-        if (message == NULL) {
-            return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
-        }
-    }
-    const cf_turn_options options = {.extra_context = cf_bench_vars(m->bench)};
+    cf_status st = cf_diff_model_vars(m, &vars, err);
+    const cf_turn_options options = {.extra_context = vars};
     const cf_send send = {.message = message, .options = &options};
-    cf_status st = cf_bench_clone_conv(m->bench, &conv, err);
     if (st == CF_OK) {
-        for (int i = 0; st == CF_OK && i < 2; i++) {
-            st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render,
-                                  &m->arena, err);
-        }
-        cf_conversation_free(conv);
+        st = cf_diff_model_conv(m, 0, &conv, err);
     }
+    for (int i = 0; st == CF_OK && i < 2; i++) {
+        st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena,
+                              err);
+    }
+    cf_conversation_free(conv);
     json_decref(message);
+    json_decref(vars);
     return st;
 }
 
@@ -156,11 +228,7 @@ static cf_status render_saved(cf_diff_model *m, cf_error *err)
     cf_status st = CF_OK;
     for (int i = 0; st == CF_OK && i < 2; i++) {
         cf_conversation *conv = NULL;
-        int which = m->is_swapped ? 1 - i : i;
-        cf_uuid id = m->subject == CF_DIFF_MARKS
-                         ? cf_bench_marked(m->bench, which)
-                         : m->saved;
-        st = load_saved(m, id, &m->arena, &conv, err);
+        st = cf_diff_model_conv(m, i, &conv, err);
         if (st == CF_OK) {
             st = cf_diff_pair_one(&m->pair, i, conv, NULL, &m->render,
                                   &m->arena, err);
@@ -242,128 +310,7 @@ void cf_diff_model_update(cf_diff_model *m)
     m->err = (cf_error){0};
     m->diff = (cf_diff){.n_rows = 0};
     memset(&m->render, 0, sizeof m->render);
+    memset(m->title, 0, sizeof m->title);
     cf_arena_reset(&m->arena);
     m->has_diff = update(m, &m->err) == CF_OK;
-}
-
-/* ---- everything saved ---------------------------------------------------- */
-
-cf_status cf_diff_model_all(cf_diff_model *m, cf_error *err)
-{
-    cf_diff_all *a = &m->all;
-    const cf_store_query q = {.sort = CF_SORT_CREATED, .limit = ROWS_MAX};
-    if (m->store == NULL) {
-        return cf_fail(err, CF_ENOTFOUND, "history is off");
-    }
-    if (m->name[0] == '\0') {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "first choose the other template: "
-                       ":with NAME or FILE");
-    }
-    cf_arena_reset(&a->arena);
-    a->n = a->at = a->n_differ = a->n_hit = 0;
-    a->is_on = false;
-    CF_TRY(cf_store_list(m->store, &q, &a->arena, &a->conv, &a->n, err));
-    a->is_on = true;
-    a->is_done = a->n == 0;
-    return CF_OK;
-}
-
-void cf_diff_model_stop(cf_diff_model *m)
-{
-    m->all.is_done = true;
-}
-
-static void add_hit(cf_diff_all *a, const cf_diff_hit *hit)
-{
-    a->n_differ++;
-    if (a->n_hit == HITS_MAX) {
-        return; /* counted, not listed */
-    }
-    if (a->n_hit == a->cap_hit) {
-        size_t cap = a->cap_hit != 0 ? a->cap_hit * 2 : 32;
-        cf_diff_hit *v = cf_realloc(a->hit, cap, sizeof *v);
-        if (v == NULL) {
-            return;
-        }
-        a->hit = v;
-        a->cap_hit = cap;
-    }
-    a->hit[a->n_hit++] = *hit;
-}
-
-/* One conversation with both templates. */
-static cf_status step_one(cf_diff_model *m, const cf_diff_pair *pair,
-                          const cf_store_conv *c, cf_arena *arena,
-                          cf_error *err)
-{
-    cf_conversation *conv = NULL;
-    cf_diff_renders r;
-    cf_diff d = {.n_rows = 0};
-    cf_diff_hit hit = {.id = c->id};
-    cf_str title = c->title.n != 0 ? c->title : c->preview;
-    CF_TRY(load_saved(m, c->id, arena, &conv, err));
-    cf_status st = cf_diff_pair_saved(pair, conv, &r, arena, err);
-    cf_conversation_free(conv);
-    if (st != CF_OK) {
-        return st;
-    }
-    snprintf(hit.title, sizeof hit.title, "%.*s",
-             (int)(title.n < 79 ? title.n : 79), title.n != 0 ? title.p : "");
-    int bad = r.status[0] != CF_OK ? 0 : 1;
-    if (r.status[bad] != CF_OK) {
-        hit.failed = true;
-        snprintf(hit.why, sizeof hit.why, "%c: %.110s", 'A' + bad,
-                 r.err[bad].text);
-        if (!cf_diff_renders_fail_alike(&r)) {
-            add_hit(&m->all, &hit);
-        }
-        return CF_OK;
-    }
-    CF_TRY(cf_diff_prompts(&d, &r.prompt[0], &r.prompt[1], arena, err));
-    if (!cf_diff_is_equal(&d)) {
-        hit.n_removed = d.n_of[CF_DIFF_REMOVED];
-        hit.n_added = d.n_of[CF_DIFF_ADDED];
-        hit.n_changed = d.n_of[CF_DIFF_CHANGED];
-        add_hit(&m->all, &hit);
-    }
-    return CF_OK;
-}
-
-bool cf_diff_model_step(cf_diff_model *m)
-{
-    cf_diff_all *a = &m->all;
-    if (!a->is_on || a->is_done) {
-        return false;
-    }
-    cf_diff_pair pair;
-    cf_arena arena;
-    cf_error err;
-    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
-    cf_str own = e->template_source;
-    cf_str other = cf_str_make(cf_buf_cstr(&m->other), m->other.n);
-    uint64_t until = cf_os_monotonic_us() + STEP_US;
-    cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_diff_pair_of(&pair, e->tokenizer, m->is_swapped ? other : own,
-                        m->is_swapped ? own : other, &err);
-    while (st == CF_OK && a->at < a->n) {
-        const cf_store_conv *c = &a->conv[a->at++];
-        cf_arena_reset(&arena);
-        cf_status one = step_one(m, &pair, c, &arena, &err);
-        if (one == CF_ENOMEM) {
-            st = one;
-        } else if (one != CF_OK && one != CF_ENOTFOUND) {
-            cf_diff_hit hit = {.id = c->id, .failed = true};
-            snprintf(hit.why, sizeof hit.why, "%.110s", err.text);
-            add_hit(a, &hit);
-        }
-        if (cf_os_monotonic_us() >= until) {
-            break;
-        }
-    }
-    cf_diff_pair_close(&pair);
-    cf_arena_deinit(&arena);
-    a->is_done = st != CF_OK || a->at == a->n;
-    return !a->is_done;
 }

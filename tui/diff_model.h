@@ -1,7 +1,6 @@
 /*
  * diff_model.h - two templates over one conversation, or one template over
- * two conversations: prompts, tokens and their difference; and the same, in
- * small steps, over everything saved.
+ * two conversations: prompts, tokens and their difference.
  *
  * Threads:  the interface thread.
  * Memory:   owns everything; results live until the next update.
@@ -26,26 +25,6 @@ typedef enum cf_diff_subject {
     CF_DIFF_MARKS  /* the saved ones marked A and B, over one template */
 } cf_diff_subject;
 
-/* A saved conversation whose prompts differ, or fail differently. */
-typedef struct cf_diff_hit {
-    cf_uuid id;
-    char title[80];
-    size_t n_removed, n_added, n_changed; /* lines */
-    bool failed;
-    char why[120]; /* of a failure */
-} cf_diff_hit;
-
-typedef struct cf_diff_all {
-    bool is_on;   /* there are results, or will be */
-    bool is_done; /* nothing left to do */
-    cf_arena arena;
-    const cf_store_conv *conv; /* [n] */
-    size_t n, at;              /* at: the next one to compare */
-    size_t n_differ;
-    cf_diff_hit *hit; /* [n_hit], owned */
-    size_t n_hit, cap_hit;
-} cf_diff_all;
-
 typedef struct cf_diff_model {
     cf_bench *bench;
     cf_store *store; /* may be NULL */
@@ -66,9 +45,8 @@ typedef struct cf_diff_model {
     bool has_tokens;
     size_t n_same; /* tokens (else bytes) both prompts begin with */
     cf_diff diff;
-    cf_error err; /* why there is no difference to show */
-
-    cf_diff_all all;
+    cf_error err;      /* why there is no difference to show */
+    char title[2][80]; /* of the saved conversations compared; "" for others */
 } cf_diff_model;
 
 void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store);
@@ -83,13 +61,33 @@ CF_MUST_USE cf_status cf_diff_model_with(cf_diff_model *m, const char *name,
  * m->render.err for each side. */
 void cf_diff_model_update(cf_diff_model *m);
 
-/* What stands on a side: the template's name, or the conversation's. */
+/* What stands on a side: the template's name, or the conversation's title. */
 const char *cf_diff_model_name(const cf_diff_model *m, int side);
 
-/* Begins to compare all saved conversations; and does some of it, for at
- * most a few milliseconds or one conversation.  True while there is more. */
-CF_MUST_USE cf_status cf_diff_model_all(cf_diff_model *m, cf_error *err);
-bool cf_diff_model_step(cf_diff_model *m);
-void cf_diff_model_stop(cf_diff_model *m);
+/* ---- for work that takes longer ------------------------------------------ */
+
+/* Copies for a task of the bench: both templates, whatever is compared; the
+ * sides' templates, which are one for two conversations (*out must not move;
+ * close it whatever is returned); what a side is about, the text in the
+ * composer as a message (NULL: there is none, or it does not belong to what is
+ * compared), and the variables (NULL: none). */
+CF_MUST_USE cf_status cf_diff_model_templates(const cf_diff_model *m,
+                                              cf_diff_pair *out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_pair(const cf_diff_model *m,
+                                         cf_diff_pair *out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_conv(cf_diff_model *m, int side,
+                                         cf_conversation **out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_message(const cf_diff_model *m,
+                                            json_t **out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
+                                         cf_error *err);
+
+/* A saved conversation with its head where it was left, and the raw bytes of
+ * its replies.  On any thread; the arena is scratch. */
+CF_MUST_USE cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
+                                   cf_conversation **out, char title[80],
+                                   cf_error *err);
+/* What a list calls it; cut between characters. */
+void cf_diff_title(char out[80], const cf_store_conv *conv);
 
 #endif

@@ -49,6 +49,7 @@ static void read_run(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
     }
     r->stop_reason = cf_sql__str(st, 23, a);
     r->error = cf_sql__str(st, 24, a);
+    r->raw = cf_sql__blob(st, 27, a);
 }
 
 static void read_lists(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
@@ -57,7 +58,6 @@ static void read_lists(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
         cf_codec__get_ids(cf_sql__blob(st, 25, a), a, &r->n_prompt_ids);
     r->reply_ids =
         cf_codec__get_ids(cf_sql__blob(st, 26, a), a, &r->n_reply_ids);
-    r->raw = cf_sql__blob(st, 27, a);
     r->chunks = cf_codec__get_u64s(cf_sql__blob(st, 28, a), a, &r->n_chunks);
     r->token_us =
         cf_codec__get_u64s(cf_sql__blob(st, 29, a), a, &r->n_token_us);

@@ -71,6 +71,9 @@ static cf_status add_turns(cf_conversation *conv, const cf_store_tree *tree,
                         .created_ms = t->created_ms,
                         .status = t->status,
                         .message = message};
+        if (t->run != NULL) {
+            turn.raw = t->run->raw;
+        }
         cf_status st = cf_conversation_add(conv, &turn, &id, err);
         json_decref(message);
         CF_TRY(st);

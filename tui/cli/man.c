@@ -1,9 +1,11 @@
 /*
- * man.c - the man page from the command and option tables.
+ * man.c - the man page from the tables of commands, options and keys.
  */
 #include "tui/cli/man.h"
 
 #include <string.h>
+
+#include "tui/app.h"
 
 /* Text with what roff would act on escaped: a backslash anywhere, a dot or a
  * quote at the start. */
@@ -165,6 +167,61 @@ static const char tail[] =
     "Interrupted.\n"
     ".El\n";
 
+/* ---- keys of the workbench ----------------------------------------------- */
+
+/* One row of a command table: its keys, its name, what it does. */
+static void put_key(FILE *to, const cf_command *c)
+{
+    char name[80];
+    fputs(".It ", to);
+    if (c->keys[0] != '\0') {
+        fputs("Ic ", to);
+        put_argument(to, c->keys);
+        fputc(' ', to);
+    }
+    fputs("Ic ", to);
+    snprintf(name, sizeof name, ":%s", c->name);
+    put_argument(to, name);
+    if (c->args[0] != '\0') {
+        fputs(" Ar ", to);
+        put_argument(to, c->args);
+    }
+    fputc('\n', to);
+    put_text(to, c->help);
+    fputs(".\n", to);
+}
+
+static void put_keys(FILE *to, const char *title, const cf_command *table)
+{
+    if (table == NULL || table->name == NULL) {
+        return;
+    }
+    fprintf(to, ".Ss %s\n.Bl -tag -width Ds\n", title);
+    for (const cf_command *c = table; c->name != NULL; c++) {
+        put_key(to, c);
+    }
+    fputs(".El\n", to);
+}
+
+static void put_workbench(FILE *to)
+{
+    fputs(".Sh KEYS OF THE WORKBENCH\n"
+          "What can be done in each view: keys, where there are any, and the\n"
+          "same written after a colon.\n"
+          "Keys are changed with\n"
+          ".Ql bind\n"
+          "lines in confabrc;\n"
+          ".Ql \\&?\n"
+          "shows the ones in effect.\n",
+          to);
+    put_keys(to, "Everywhere", cf_global_commands);
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL) {
+            put_keys(to, cf_views[v]->title, cf_views[v]->commands);
+        }
+    }
+}
+
 void cf_man_page(FILE *to)
 {
     fputs(head, to);
@@ -176,5 +233,6 @@ void cf_man_page(FILE *to)
         cf_cli asked = {.command = c, .is_man = true};
         c->run(&asked, 1, args);
     }
+    put_workbench(to);
     fputs(tail, to);
 }

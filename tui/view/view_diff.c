@@ -3,18 +3,17 @@
  * the other): text, tokens, or the sources of the templates.
  *
  * Rows of the difference are broken into screen lines once for a width; a
- * frame draws the lines in sight.
+ * frame draws the lines in sight.  What takes longer, replies, likelihoods and
+ * the comparison of all that is saved, is shown below by diff_panels.c.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "templates/builtin.h"
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/diff_model.h"
+#include "tui/view/diff.h"
 #include "tui/view/moves.h"
-#include "tui/widget/list.h"
 #include "tui/widget/pager.h"
 
 enum {
@@ -23,34 +22,18 @@ enum {
     LINES_MAX = 1 << 23
 };
 
-/* What one line of the screen shows of a side. */
-typedef struct piece {
-    uint32_t off, len; /* of the unit's text */
-    bool is_there;
-    bool is_first; /* shows number and sign */
-} piece;
+typedef cf_diff_piece piece;
+typedef cf_diff_line dline;
+typedef cf_diff_view diff_view;
 
-typedef struct dline {
-    uint32_t row; /* of the difference */
-    piece side[2];
-} dline;
-
-typedef struct diff_view {
-    cf_diff_model m;
-    bool is_stale; /* the model must be made anew */
-    bool shows_white;
-    dline *line; /* [n], owned */
-    size_t n, cap;
-    int width; /* what they were broken for; 0: not yet */
-    bool was_unified;
-    cf_list list; /* of lines */
-    cf_list hits; /* of saved conversations that differ */
-    bool in_hits; /* they have the focus */
-} diff_view;
+cf_diff_view *cf_diff_state(cf_app *app)
+{
+    return app->state[CF_VIEW_DIFF];
+}
 
 static diff_view *state(cf_app *app)
 {
-    return app->state[CF_VIEW_DIFF];
+    return cf_diff_state(app);
 }
 
 static cf_status diff_open(cf_app *app, cf_error *err)
@@ -68,6 +51,9 @@ static void diff_close(cf_app *app)
 {
     diff_view *s = state(app);
     if (s != NULL) {
+        cf_diff_run_deinit(&s->run);
+        cf_likely_deinit(&s->likely);
+        cf_survey_deinit(&s->survey);
         if (s->m.bench != NULL) {
             cf_diff_model_deinit(&s->m);
         }
@@ -95,6 +81,22 @@ static bool has_marks(const cf_app *app)
 
 static void use_subject(cf_app *app, cf_diff_subject subject);
 
+static void show_panel(diff_view *s, cf_diff_panel panel, bool has_focus)
+{
+    s->panel = panel;
+    s->in_panel = has_focus && panel != CF_PANEL_NONE;
+}
+
+/* Replies and likelihoods belong to what is compared. */
+static void forget_answers(diff_view *s)
+{
+    cf_diff_run_deinit(&s->run);
+    cf_likely_deinit(&s->likely);
+    if (s->panel != CF_PANEL_SURVEY) {
+        show_panel(s, CF_PANEL_NONE, false);
+    }
+}
+
 static void diff_enter(cf_app *app)
 {
     cf_diff_model *m = model(app);
@@ -104,12 +106,17 @@ static void diff_enter(cf_app *app)
     state(app)->is_stale = true;
 }
 
+/* Brings the comparison up to date with what is on the bench. */
 static void refresh(cf_app *app)
 {
     diff_view *s = state(app);
     cf_diff_model *m = model(app);
-    if (s->is_stale || (m->generation != cf_bench_generation(app->bench) &&
-                        !cf_bench_is_busy(app->bench))) {
+    bool has_moved = m->generation != cf_bench_generation(app->bench) &&
+                     !cf_bench_is_busy(app->bench);
+    if (s->is_stale || has_moved) {
+        if (has_moved && m->generation != 0 && m->subject == CF_DIFF_BENCH) {
+            forget_answers(s); /* they were to what was said before */
+        }
         cf_diff_model_update(m);
         s->is_stale = false;
         s->width = 0;
@@ -370,7 +377,7 @@ static void draw_column(cf_app *app, cf_grid *g, cf_rect r, unsigned sides)
     diff_view *s = state(app);
     for (int y = 0; y < r.h && s->list.top + (size_t)y < s->n; y++) {
         size_t i = s->list.top + (size_t)y;
-        bool is_on = i == s->list.cursor && !s->in_hits;
+        bool is_on = i == s->list.cursor && !s->in_panel;
         cf_rect row = {r.x, r.y + y, r.w, 1};
         if (is_on) {
             cf_grid_fill(g, row, ' ', CF_STYLE_SELECTED);
@@ -385,17 +392,19 @@ static void draw_column(cf_app *app, cf_grid *g, cf_rect r, unsigned sides)
     }
 }
 
+/* "A  chatml  74 tokens"; a file without its folders. */
 static void side_title(const diff_view *s, int i, char *out, size_t n)
 {
     const cf_diff_model *m = &s->m;
-    size_t n_units = side_of(s, i)->n;
-    if (m->has_tokens && m->level != CF_DIFF_LEVEL_SOURCE) {
-        snprintf(out, n, "%c  %.120s  %zu tokens", 'A' + i,
-                 cf_diff_model_name(m, i), m->tokens[i].n);
-    } else {
-        snprintf(out, n, "%c  %.120s  %zu lines", 'A' + i,
-                 cf_diff_model_name(m, i), n_units);
-    }
+    const char *name = cf_diff_model_name(m, i);
+    bool is_file =
+        m->subject != CF_DIFF_MARKS || m->level == CF_DIFF_LEVEL_SOURCE;
+    const char *slash = is_file ? strrchr(name, '/') : NULL;
+    bool has_tokens = m->has_tokens && m->level != CF_DIFF_LEVEL_SOURCE;
+    snprintf(out, n, "%c  %.120s  %zu %s", 'A' + i,
+             slash != NULL && slash[1] != '\0' ? slash + 1 : name,
+             has_tokens ? m->tokens[i].n : side_of(s, i)->n,
+             has_tokens ? "tokens" : "lines");
 }
 
 static const char *const level_names[] = {"text", "tokens", "source"};
@@ -427,51 +436,18 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     size_t all = m->has_tokens ? m->tokens[0].n : m->render.prompt[0].text.n;
-    cf_grid_putf(g, x + 2, r.y, r.x + r.w - x - 2, CF_STYLE_NORMAL,
-                 "common prefix %zu of %zu %s%s", m->n_same, all,
-                 m->has_tokens ? "tokens" : "bytes",
-                 m->subject == CF_DIFF_BENCH ? "" : "  (saved)");
-}
-
-static void draw_hits(cf_app *app, cf_grid *g, cf_rect r)
-{
-    diff_view *s = state(app);
-    const cf_diff_all *a = &s->m.all;
-    char title[120];
-    snprintf(title, sizeof title,
-             a->is_done && a->at == a->n
-                 ? "%zu of %zu saved conversations differ"
-             : a->is_done ? "%zu of %zu saved conversations differ (stopped)"
-                          : "%zu differ; compared %zu of %zu",
-             a->n_differ, a->at, a->n);
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                s->in_hits ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    cf_rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
-    cf_list_set(&s->hits, a->n_hit, (size_t)(in.h > 0 ? in.h : 0));
-    for (int y = 0; y < in.h && s->hits.top + (size_t)y < a->n_hit; y++) {
-        size_t i = s->hits.top + (size_t)y;
-        const cf_diff_hit *h = &a->hit[i];
-        bool is_on = i == s->hits.cursor && s->in_hits;
-        cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
-        cf_rect row = {in.x, in.y + y, in.w, 1};
-        char id[CF_UUID_TEXT + 1];
-        cf_uuid_format(id, h->id);
-        cf_grid_fill(g, row, ' ', style);
-        cf_grid_puts(g, row.x + 1, row.y, 8, id + CF_UUID_TEXT - 8, style);
-        int x = row.x + 11;
-        if (h->failed) {
-            cf_grid_puts(g, x, row.y, row.x + row.w - x, h->why,
-                         is_on ? style : CF_STYLE_ERROR);
-        } else {
-            cf_grid_putf(g, x, row.y, 20, style, "-%zu +%zu ~%zu", h->n_removed,
-                         h->n_added, h->n_changed);
-            cf_grid_puts(g, x + 21, row.y, row.x + row.w - x - 21, h->title,
-                         style);
-        }
-        if (is_on) {
-            g->cursor_x = row.x;
-            g->cursor_y = row.y;
-        }
+    x += 2 + cf_grid_putf(g, x + 2, r.y, r.x + r.w - x - 2, CF_STYLE_NORMAL,
+                          "common prefix %zu of %zu %s", m->n_same, all,
+                          m->has_tokens ? "tokens" : "bytes");
+    cf_buf summary = CF_BUF_INIT;
+    cf_diff_panel_summary(s, &summary);
+    cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2,
+                cf_str_make(cf_buf_cstr(&summary), summary.n), CF_STYLE_TITLE);
+    x += summary.n != 0 ? (int)summary.n + 2 : 0;
+    cf_buf_deinit(&summary);
+    if (m->subject == CF_DIFF_SAVED) {
+        cf_grid_putf(g, x + 2, r.y, r.x + r.w - x - 2, CF_STYLE_DIM,
+                     "saved: %s", m->title[0]);
     }
 }
 
@@ -510,16 +486,15 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
 static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
 {
     diff_view *s = state(app);
-    bool is_unified = cf_app_is_narrow(app) || r.w < 100;
+    bool is_unified = cf_app_is_narrow(app) || r.w < 100 || s->wants_unified;
     char title[2][200];
     side_title(s, 0, title[0], sizeof title[0]);
     side_title(s, 1, title[1], sizeof title[1]);
-    cf_style head = s->in_hits ? CF_STYLE_TITLE : CF_STYLE_FOCUS;
+    cf_style head = s->in_panel ? CF_STYLE_TITLE : CF_STYLE_FOCUS;
     size_t h = (size_t)(r.h > 2 ? r.h - 2 : 0);
     if (is_unified) {
         char both[410];
-        snprintf(both, sizeof both, "%.*s   %s", r.w / 2 - 6, title[0],
-                 title[1]);
+        snprintf(both, sizeof both, "%s   %s", title[0], title[1]);
         cf_grid_box(g, r, both, CF_STYLE_BORDER, head);
         lay_out(s, r.w - 2, true);
         cf_list_set(&s->list, s->n, h);
@@ -537,22 +512,35 @@ static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
     draw_column(app, g, (cf_rect){b.x + 1, b.y + 1, b.w - 2, (int)h}, 2);
 }
 
+/* Lines of the panel: more where it has the focus and there is little room. */
+static int panel_height(cf_app *app, int h)
+{
+    const diff_view *s = state(app);
+    if (s->panel == CF_PANEL_NONE) {
+        return 0;
+    }
+    if (app->is_maximized) {
+        return s->in_panel ? h : 0;
+    }
+    return s->in_panel && h < 30 ? h * 3 / 5 : h * 2 / 5;
+}
+
 static void diff_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     diff_view *s = state(app);
     refresh(app);
-    int hits_h = s->m.all.is_on && !app->is_maximized ? r.h / 3 : 0;
-    cf_rect d = {r.x, r.y + 1, r.w, r.h - 1 - hits_h};
+    int panel_h = panel_height(app, r.h - 1);
+    cf_rect d = {r.x, r.y + 1, r.w, r.h - 1 - panel_h};
     if (!s->m.has_diff) {
         s->n = 0;
         s->width = 0;
         draw_why(app, g, d);
-    } else {
+    } else if (d.h > 2) {
         draw_sides(app, g, d);
     }
     draw_figures(app, g, (cf_rect){r.x, r.y, r.w, 1});
-    if (hits_h > 0) {
-        draw_hits(app, g, (cf_rect){r.x, d.y + d.h, r.w, hits_h});
+    if (panel_h > 0) {
+        cf_diff_panel_draw(app, g, (cf_rect){r.x, d.y + d.h, r.w, panel_h});
     }
 }
 
@@ -583,7 +571,7 @@ static void diff_status(cf_app *app, cf_buf *out)
 static void diff_move(cf_app *app, cf_move move)
 {
     diff_view *s = state(app);
-    cf_list_move(s->in_hits ? &s->hits : &s->list, move);
+    cf_list_move(s->in_panel ? &s->rows[s->panel] : &s->list, move);
 }
 
 CF_MOVE_COMMANDS(diff, diff_move)
@@ -591,6 +579,10 @@ CF_MOVE_COMMANDS(diff, diff_move)
 static void go_hunk(cf_app *app, int by)
 {
     diff_view *s = state(app);
+    if (s->in_panel && s->panel == CF_PANEL_REPLIES) {
+        cf_diff_panel_to_first(s);
+        return;
+    }
     for (size_t i = s->list.cursor; by > 0 ? i + 1 < s->n : i > 0;) {
         i = by > 0 ? i + 1 : i - 1;
         if (begins_hunk(s, i)) {
@@ -620,7 +612,6 @@ static void go_first(cf_app *app)
 {
     diff_view *s = state(app);
     s->is_stale = true;
-    s->in_hits = false;
     s->n = 0;
     s->list = (cf_list){.height = s->list.height};
 }
@@ -630,6 +621,7 @@ static void use_subject(cf_app *app, cf_diff_subject subject)
 {
     cf_diff_model *m = model(app);
     m->subject = subject;
+    forget_answers(state(app));
     if (m->level == CF_DIFF_LEVEL_SOURCE) {
         m->level = CF_DIFF_LEVEL_TEXT;
     }
@@ -648,6 +640,9 @@ static void cmd_with(cf_app *app, const char *arg)
         cf_app_error(app, &err);
         return;
     }
+    forget_answers(state(app));
+    cf_survey_deinit(&state(app)->survey);
+    show_panel(state(app), CF_PANEL_NONE, false);
     go_first(app);
 }
 
@@ -678,15 +673,6 @@ static void cmd_swap(cf_app *app, const char *arg)
     (void)arg;
     cf_diff_model *m = model(app);
     m->is_swapped = !m->is_swapped;
-    for (size_t i = 0; i < m->all.n_hit; i++) {
-        cf_diff_hit *h = &m->all.hit[i];
-        size_t n = h->n_added;
-        h->n_added = h->n_removed;
-        h->n_removed = n;
-        if (h->failed && h->why[0] != '\0') {
-            h->why[0] = h->why[0] == 'A' ? 'B' : 'A';
-        }
-    }
     state(app)->is_stale = true;
 }
 
@@ -696,6 +682,18 @@ static void cmd_white(cf_app *app, const char *arg)
     diff_view *s = state(app);
     s->shows_white = !s->shows_white;
     s->width = 0;
+}
+
+static void cmd_unified(cf_app *app, const char *arg)
+{
+    (void)arg;
+    diff_view *s = state(app);
+    s->wants_unified = !s->wants_unified;
+    s->width = 0;
+    if (cf_app_is_narrow(app)) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "one column while there are less than 100 cells");
+    }
 }
 
 static void cmd_marks(cf_app *app, const char *arg)
@@ -715,38 +713,100 @@ static void cmd_bench(cf_app *app, const char *arg)
     use_subject(app, CF_DIFF_BENCH);
 }
 
-static void cmd_all(cf_app *app, const char *arg)
+/* ---- what takes longer ----------------------------------------------------
+ */
+
+/* The number of an argument, 0 when there is none. */
+static bool read_number(cf_app *app, const char *arg, uint32_t *out)
 {
-    (void)arg;
+    char *end = NULL;
+    unsigned long v = strtoul(arg, &end, 10);
+    *out = (uint32_t)v;
+    if (arg[0] == '-' || *end != '\0' || v > 1000000) {
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is no number of tokens", arg);
+        return false;
+    }
+    return true;
+}
+
+static void cmd_run(cf_app *app, const char *arg)
+{
+    diff_view *s = state(app);
     cf_error err;
-    if (cf_diff_model_all(model(app), &err) != CF_OK) {
+    uint32_t max_tokens;
+    if (!read_number(app, arg, &max_tokens)) {
+        return;
+    }
+    refresh(app); /* an answer belongs to what is compared now */
+    if (cf_diff_run_start(&s->run, model(app), max_tokens, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
-    state(app)->hits = (cf_list){0};
-    state(app)->in_hits = true;
+    s->goes_to_first = true;
+    s->rows[CF_PANEL_REPLIES] = (cf_list){0};
+    show_panel(s, CF_PANEL_REPLIES, true);
 }
 
-static bool diff_step(cf_app *app)
+static void cmd_likelihood(cf_app *app, const char *arg)
+{
+    (void)arg;
+    diff_view *s = state(app);
+    cf_error err;
+    refresh(app);
+    if (cf_likely_start(&s->likely, model(app), &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    s->rows[CF_PANEL_LIKELY] = (cf_list){0};
+    show_panel(s, CF_PANEL_LIKELY, true);
+}
+
+/* Over the ticked conversations, or with "all" or without ticks over all. */
+static void start_survey(cf_app *app, const char *arg, bool scores)
 {
     diff_view *s = state(app);
-    if (s->m.bench == NULL || !s->m.all.is_on || s->m.all.is_done) {
-        return false;
+    cf_error err;
+    cf_survey_options o = {.level = model(app)->level, .scores = scores};
+    if (strcmp(arg, "all") != 0) {
+        o.id = cf_bench_ticked(app->bench, &o.n_id);
     }
-    app->is_dirty = true;
-    return cf_diff_model_step(&s->m);
+    if (cf_survey_start(&s->survey, model(app), &o, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    s->rows[CF_PANEL_SURVEY] = (cf_list){0};
+    show_panel(s, CF_PANEL_SURVEY, true);
 }
 
+static void cmd_saved(cf_app *app, const char *arg)
+{
+    start_survey(app, arg, false);
+}
+
+static void cmd_likelihood_saved(cf_app *app, const char *arg)
+{
+    start_survey(app, arg, true);
+}
+
+/* Work of this view. */
+static bool is_at_work(const diff_view *s)
+{
+    return s->run.is_on || s->likely.is_on || s->survey.is_on;
+}
+
+/* Stops what runs; idle, it leaves panel, then subject. */
 static void cmd_stop(cf_app *app, const char *arg)
 {
     (void)arg;
-    cf_diff_model *m = model(app);
-    if (m->all.is_on && !m->all.is_done) {
-        cf_diff_model_stop(m);
-    } else if (m->all.is_on) {
-        m->all.is_on = false;
-        state(app)->in_hits = false;
-    } else if (m->subject != CF_DIFF_BENCH) {
+    diff_view *s = state(app);
+    if (cf_app_is_busy(app)) {
+        cf_bench_stop(app->bench);
+        if (!is_at_work(s)) {
+            cf_app_say_while_busy(app, "stopping");
+        }
+    } else if (s->panel != CF_PANEL_NONE) {
+        show_panel(s, CF_PANEL_NONE, false);
+    } else if (model(app)->subject != CF_DIFF_BENCH) {
         cmd_bench(app, "");
     }
 }
@@ -755,7 +815,24 @@ static void cmd_pane(cf_app *app, const char *arg)
 {
     (void)arg;
     diff_view *s = state(app);
-    s->in_hits = !s->in_hits && s->m.all.is_on;
+    s->in_panel = !s->in_panel && s->panel != CF_PANEL_NONE;
+}
+
+/* Replies, likelihood, saved ones, none, as far as there is something. */
+static void cmd_panel(cf_app *app, const char *arg)
+{
+    (void)arg;
+    diff_view *s = state(app);
+    cf_diff_panel panel = s->panel;
+    do {
+        panel = (cf_diff_panel)((panel + 1) % CF_PANEL_COUNT);
+    } while (panel != CF_PANEL_NONE && !cf_diff_panel_has(s, panel));
+    if (panel == CF_PANEL_NONE && s->panel == CF_PANEL_NONE) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "nothing to show yet: R runs both, L scores, S compares "
+                   "what is saved");
+    }
+    show_panel(s, panel, true);
 }
 
 /* Compares the saved conversation under the cursor. */
@@ -763,10 +840,31 @@ static void cmd_open(cf_app *app, const char *arg)
 {
     (void)arg;
     diff_view *s = state(app);
-    cf_diff_model *m = model(app);
-    if (s->in_hits && s->hits.cursor < m->all.n_hit) {
-        m->saved = m->all.hit[s->hits.cursor].id;
-        use_subject(app, CF_DIFF_SAVED);
+    const cf_list *rows = &s->rows[CF_PANEL_SURVEY];
+    if (s->in_panel && s->panel == CF_PANEL_SURVEY &&
+        rows->cursor < s->survey.n_row) {
+        cf_diff_show_saved(app, s->survey.row[rows->cursor].id);
+    }
+}
+
+void cf_diff_show_saved(cf_app *app, cf_uuid id)
+{
+    model(app)->saved = id;
+    use_subject(app, CF_DIFF_SAVED);
+    state(app)->in_panel = false;
+}
+
+void cf_diff_show_marks(cf_app *app)
+{
+    model(app);
+    use_subject(app, CF_DIFF_MARKS);
+    state(app)->in_panel = false;
+}
+
+void cf_diff_survey(cf_app *app)
+{
+    if (model(app)->name[0] != '\0') {
+        start_survey(app, "", false);
     }
 }
 
@@ -811,14 +909,26 @@ static const cf_command diff_commands[] = {
     {"previous-hunk", HERE, "[c", "", "difference before", cmd_previous_hunk},
     {"swap", HERE, "=", "", "A becomes B and B becomes A", cmd_swap},
     {"white", HERE, "w", "", "show white space", cmd_white},
-    {"saved", HERE, "S", "", "compare all saved conversations", cmd_all},
-    {"compare", HERE, "<Enter>", "", "show the one under the cursor", cmd_open},
-    {"pane", HERE, "<Tab>", "", "to the list of saved ones and back", cmd_pane},
+    {"run", HERE, "R", "[TOKENS]",
+     "ask both sides, with the same seed, and show where they part", cmd_run},
+    {"likelihood", HERE, "L", "",
+     "how likely the stored replies are under each side", cmd_likelihood},
+    {"saved", HERE, "S", "[all]",
+     "compare the ticked or all saved conversations, at this level", cmd_saved},
+    {"likelihood-saved", HERE, "gL", "[all]",
+     "the same, with the likelihood of their replies", cmd_likelihood_saved},
+    {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none",
+     cmd_panel},
+    {"unified", HERE, "u", "", "one column, or two", cmd_unified},
+    {"compare", HERE, "<Enter>", "", "compare the saved one under the cursor",
+     cmd_open},
+    {"pane", HERE, "<Tab>", "", "to the panel below and back", cmd_pane},
     {"marks", HERE, "m", "", "compare the conversations marked A and B",
      cmd_marks},
     {"bench", HERE, "c", "", "compare the conversation on the bench",
      cmd_bench},
-    {"stop", HERE, "<Esc>", "", "stop; then close the list", cmd_stop},
+    {"stop", HERE, "<Esc>", "",
+     "stop; idle: close the panel, back to the bench", cmd_stop},
     CF_MOVE_ROWS(diff, HERE),
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -827,12 +937,12 @@ const cf_view_ops cf_view_diff = {
     .name = "diff",
     .title = "Diff",
     .commands = diff_commands,
-    .footer = "with level next-hunk previous-hunk swap white saved help",
+    .footer = "with level next-hunk run likelihood saved swap pane white "
+              "unified help",
     .open = diff_open,
     .close = diff_close,
     .enter = diff_enter,
     .draw = diff_draw,
     .search = diff_search,
     .status = diff_status,
-    .step = diff_step,
 };

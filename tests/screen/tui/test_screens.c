@@ -6,7 +6,8 @@
  * NAME.script plays NAME.json, or engine.json when there is none.  With a
  * NAME.tools.json the model may call tools and is prompted with a template,
  * NAME.jinja or a bundled one; a file that holds "demo" stands for the tools
- * that come with confab, which run.
+ * that come with confab, which run.  With a NAME.tiny a small random model
+ * answers, computed the same on every machine.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
 #include "tui/bench.h"
 #include "tui/demo/demo_serve.h"
 
@@ -27,9 +29,11 @@ static const char folder[] = "tests/screen/tui";
 typedef struct bench_fixture {
     char db[64];
     cf_backend *backend;
+    cf_engine *model; /* NULL: a script answers */
+    void *model_bytes;
     cf_template *tpl;
-    json_t *tools;
     cf_buf source; /* of NAME.jinja */
+    json_t *tools;
     cf_store *store;
     cf_demo *demo;
     cf_app app;
@@ -46,6 +50,47 @@ static void beside(char out[512], const char *script, const char *ending,
     }
 }
 
+static bool is_there(char path[512], const char *script, const char *ending)
+{
+    beside(path, script, ending, "");
+    return path[strlen(path) - 1] != '/';
+}
+
+/* The template that the engine is prompted with. */
+static void open_template(bench_fixture *f, const char *script,
+                          cf_bench_engine *engine)
+{
+    cf_error err;
+    char path[512];
+    engine->template_name = "qwen3";
+    engine->template_source = cf_template_builtin("qwen3");
+    if (is_there(path, script, ".jinja")) {
+        T_OK(cf_os_read_file(&f->source, path, 1 << 20, &err), err);
+        engine->template_name = "own";
+        engine->template_source =
+            cf_str_make(cf_buf_cstr(&f->source), f->source.n);
+    }
+    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL,
+                             &err),
+         err);
+}
+
+static void open_model(bench_fixture *f, cf_bench_engine *engine)
+{
+    cf_error err;
+    size_t n;
+    const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
+    const cf_core_options core = {.renderer = cf_renderer_plain()};
+    f->model_bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 3}, &n);
+    T_OK(cf_engine_open_memory(&f->model, f->model_bytes, n, &o, &err), err);
+    T_OK(cf_backend_core_new(&f->backend, f->model, &core, &err), err);
+    engine->engine = f->model;
+    engine->tokenizer = cf_engine_tokenizer(f->model);
+    engine->sampling = (cf_sampling){.temperature = 1, .seed = 11};
+    engine->has_sampling = true;
+    engine->max_tokens = 24;
+}
+
 static void open_engine(bench_fixture *f, const char *script,
                         cf_bench_engine *engine)
 {
@@ -53,31 +98,24 @@ static void open_engine(bench_fixture *f, const char *script,
     json_t *replies;
     char path[512];
     cf_script_options options = {0};
-    beside(path, script, ".tools.json", "");
     *engine = (cf_bench_engine){.template_name = "plain"};
-    if (path[strlen(path) - 1] != '/') {
+    if (is_there(path, script, ".tiny")) {
+        open_model(f, engine);
+        engine->backend = f->backend;
+        return;
+    }
+    if (is_there(path, script, ".tools.json")) {
         T_OK(cf_json_read_file(&f->tools, path, &err), err);
         if (json_is_string(f->tools)) {
             json_decref(f->tools);
             f->tools = cf_demo_declarations();
             T_OK(cf_demo_new(&f->demo, NULL, true, &err), err);
         }
-        engine->template_name = "qwen3";
-        engine->template_source = cf_template_builtin("qwen3");
-        beside(path, script, ".jinja", "");
-        if (path[strlen(path) - 1] != '/') {
-            T_OK(cf_os_read_file(&f->source, path, 1 << 20, &err), err);
-            engine->template_name = "own";
-            engine->template_source =
-                cf_str_make(cf_buf_cstr(&f->source), f->source.n);
-        }
+        open_template(f, script, engine);
         engine->tools = f->tools;
         engine->family = options.family = CF_TOOLS_HERMES;
         options.channels =
             cf_channels_detect(engine->template_source, &options.n_channels);
-        T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL,
-                                 NULL, &err),
-             err);
         options.renderer = cf_renderer_template(f->tpl);
     }
     beside(path, script, ".json", "engine.json");
@@ -113,9 +151,11 @@ static void tear_down(bench_fixture *f)
     cf_demo_free(f->demo);
     cf_store_close(f->store);
     cf_backend_free(f->backend);
+    cf_engine_close(f->model);
+    cf_tiny_free(f->model_bytes);
     cf_template_free(f->tpl);
-    json_decref(f->tools);
     cf_buf_deinit(&f->source);
+    json_decref(f->tools);
     static const char *const suffixes[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
         char path[80];

@@ -1,0 +1,77 @@
+/*
+ * diff.h - the Diff view's state, shared by view_diff.c (the two sides) and
+ * diff_panels.c (what stands below them).
+ */
+#ifndef CF_TUI_VIEW_DIFF_H
+#define CF_TUI_VIEW_DIFF_H
+
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/diff_likely.h"
+#include "tui/diff_model.h"
+#include "tui/diff_run.h"
+#include "tui/diff_survey.h"
+#include "tui/widget/list.h"
+
+/* What one line of the screen shows of a side. */
+typedef struct cf_diff_piece {
+    uint32_t off, len; /* of the unit's text */
+    bool is_there;
+    bool is_first; /* shows number and sign */
+} cf_diff_piece;
+
+typedef struct cf_diff_line {
+    uint32_t row; /* of the difference */
+    cf_diff_piece side[2];
+} cf_diff_line;
+
+/* Below the sides. */
+typedef enum cf_diff_panel {
+    CF_PANEL_NONE,
+    CF_PANEL_REPLIES, /* what both sides answer */
+    CF_PANEL_LIKELY,  /* how likely the stored replies are */
+    CF_PANEL_SURVEY,  /* many conversations */
+    CF_PANEL_COUNT
+} cf_diff_panel;
+
+typedef struct cf_diff_view {
+    cf_diff_model m;
+    bool is_stale; /* the model must be made anew */
+    bool shows_white;
+    bool wants_unified;
+    cf_diff_line *line; /* [n], owned */
+    size_t n, cap;
+    int width; /* what they were broken for; 0: not yet */
+    bool was_unified;
+    cf_list list; /* of lines */
+
+    cf_diff_run run;
+    cf_likely likely;
+    cf_survey survey;
+    cf_diff_panel panel;
+    bool in_panel;                /* it has the focus */
+    cf_list rows[CF_PANEL_COUNT]; /* of each panel */
+    bool goes_to_first; /* the replies show where they part, when complete */
+} cf_diff_view;
+
+cf_diff_view *cf_diff_state(cf_app *app);
+
+/* From the library: what the view compares when it is opened next.  The
+ * survey only starts when the other template was chosen. */
+void cf_diff_show_saved(cf_app *app, cf_uuid id);
+void cf_diff_show_marks(cf_app *app);
+void cf_diff_survey(cf_app *app);
+
+/* Whether a panel has anything to show. */
+bool cf_diff_panel_has(const cf_diff_view *s, cf_diff_panel panel);
+
+/* Draws the shown panel, a box and what is in it. */
+void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r);
+
+/* "nll 2.31 2.75" of the stored replies, when it is known. */
+void cf_diff_panel_summary(const cf_diff_view *s, cf_buf *out);
+
+/* Moves to where the replies part. */
+void cf_diff_panel_to_first(cf_diff_view *s);
+
+#endif
