@@ -73,6 +73,7 @@ MAIN_SRC      := tui/main.c
 # Text files that become constant byte arrays in the program.
 EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
+EMBED_TUI       := $(sort $(wildcard tui/demo/*.jinja))
 # The model in the program; a tree without the file builds one without it.
 BUNDLED         := $(wildcard core/bundled/confab-tiny.gguf)
 
@@ -145,7 +146,7 @@ $(TEMPLATES_A): $(call obj,$(TEMPLATES_SRC)) $(call gen,$(EMBED_TEMPLATES))
 	$(archive)
 $(STORAGE_A): $(call obj,$(STORAGE_SRC)) $(call gen,$(EMBED_STORAGE))
 	$(archive)
-$(TUI_A): $(call obj,$(filter-out $(MAIN_SRC),$(TUI_SRC)))
+$(TUI_A): $(call obj,$(filter-out $(MAIN_SRC),$(TUI_SRC))) $(call gen,$(EMBED_TUI))
 	$(archive)
 
 $(B)/confab: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)

@@ -300,6 +300,15 @@ CF_MUST_USE cf_status cf_store_fork(cf_store *store, cf_uuid turn, cf_uuid *out,
 CF_MUST_USE cf_status cf_store_purge(cf_store *store, cf_uuid conv,
                                      cf_error *err);
 
+/* Keeps a word about the file itself under a name; it stays for good.
+ * CF_EINVAL when the name is taken: the first word stays. */
+CF_MUST_USE cf_status cf_store_put_mark(cf_store *store, cf_str name,
+                                        cf_str value, cf_error *err);
+/* CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_get_mark(cf_store *store, cf_str name,
+                                        cf_arena *arena, cf_str *value,
+                                        cf_error *err);
+
 /* Takes the newest change of this section back that was not taken back yet
  * (not purge).  `what` gets one line about it.  CF_ENOTFOUND: nothing left. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what,

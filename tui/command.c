@@ -9,6 +9,8 @@
 #include "tui/app.h"
 #include "tui/bench.h"
 #include "tui/command_file.h"
+#include "tui/demo/demo_serve.h"
+#include "tui/kept_template.h"
 
 static void cmd_quit(cf_app *app, const char *arg)
 {
@@ -151,7 +153,7 @@ static void cmd_set(cf_app *app, const char *arg)
     cf_buf_deinit(&line);
 }
 
-/* Alone: the view.  "off", or a file of declarations. */
+/* Alone: the view.  "off", "demo", or a file of declarations. */
 static void cmd_tools(cf_app *app, const char *arg)
 {
     json_t *tools = NULL;
@@ -161,13 +163,20 @@ static void cmd_tools(cf_app *app, const char *arg)
         cf_app_open_view(app, CF_VIEW_TOOLS);
         return;
     }
-    if (strcmp(arg, "off") != 0) {
+    bool is_demo = strcmp(arg, "demo") == 0;
+    if (is_demo) {
+        tools = cf_demo_declarations();
+        st = tools != NULL ? CF_OK : cf_fail(&err, CF_ENOMEM, "out of memory");
+    } else if (strcmp(arg, "off") != 0) {
         st = cf_json_read_file(&tools, arg, &err);
     }
     if (st == CF_OK) {
         st = cf_bench_set_tools(app->bench, tools, &err);
     }
     json_decref(tools);
+    if (st == CF_OK) {
+        cf_demo_switch(app, is_demo);
+    }
     if (st != CF_OK) {
         cf_app_error(app, &err);
         return;
@@ -195,6 +204,9 @@ static void cmd_template(cf_app *app, const char *arg)
         cf_bench_first_template(app->bench, &name, &source);
     } else if (source.p == NULL) {
         st = cf_os_read_file(&text, arg, 16 << 20, &err);
+        if (st == CF_ENOTFOUND) {
+            st = cf_kept_template(&text, app->store, arg, &err);
+        }
         source = cf_str_make(cf_buf_cstr(&text), text.n);
     }
     if (st == CF_OK) {
@@ -243,7 +255,7 @@ const cf_command cf_global_commands[] = {
      cmd_prompt},
     {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
      cmd_tokens},
-    {"tools", CF_IN_ALL, "4 go", "[FILE|off]",
+    {"tools", CF_IN_ALL, "4 go", "[FILE|demo|off]",
      "calls of tools, stage by stage; FILE declares tools, off none",
      cmd_tools},
     {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",

@@ -36,6 +36,8 @@ static const setting settings[] = {
     {"thinking", BOOL, AT(show_thinking), NULL, NULL, "show thinking unfolded"},
     {"whitespace", BOOL, AT(whitespace), NULL, NULL,
      "make spaces and line ends visible"},
+    {"examples", BOOL, AT(examples), NULL, NULL,
+     "a new history begins with examples"},
 };
 
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
@@ -44,6 +46,7 @@ void cf_config_init(cf_config *c)
 {
     memset(c, 0, sizeof *c);
     c->enter_sends = true;
+    c->examples = true;
     cf_theme_default(&c->theme);
     for (size_t i = 0; i < N_SETTINGS; i++) {
         c->origin[i] = "default";

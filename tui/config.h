@@ -25,6 +25,7 @@ typedef struct cf_config {
     bool numbers_are_counts;
     bool show_thinking;
     bool whitespace;
+    bool examples; /* a new history begins with some */
     cf_theme theme;
     cf_reply_settings *reply; /* the replies' own, set by the same names;
                                  borrowed; NULL: there are none */

@@ -10,6 +10,7 @@
 #include "templates/builtin.h"
 #include "tui/cli/keep.h"
 #include "tui/cli/open_backend.h"
+#include "tui/kept_template.h"
 
 void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store)
 {
@@ -50,6 +51,9 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
         st = cf_buf_check(&text, err);
     } else {
         st = cf_cli_read_template(&text, name, err);
+        if (st == CF_ENOTFOUND) {
+            st = cf_kept_template(&text, m->store, name, err);
+        }
     }
     if (st == CF_OK && text.n != 0) {
         cf_template *tpl;

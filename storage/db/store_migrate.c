@@ -13,6 +13,8 @@ extern const unsigned char cf_embed_storage_schema_0001_init_sql[];
 extern const size_t cf_embed_storage_schema_0001_init_sql_size;
 extern const unsigned char cf_embed_storage_schema_0002_search_sql[];
 extern const size_t cf_embed_storage_schema_0002_search_sql_size;
+extern const unsigned char cf_embed_storage_schema_0003_mark_sql[];
+extern const size_t cf_embed_storage_schema_0003_mark_sql_size;
 
 static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
                            cf_error *err)
@@ -83,6 +85,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0001_init_sql_size, NULL},
     {cf_embed_storage_schema_0002_search_sql,
      &cf_embed_storage_schema_0002_search_sql_size, fill_words},
+    {cf_embed_storage_schema_0003_mark_sql,
+     &cf_embed_storage_schema_0003_mark_sql_size, NULL},
 };
 
 int cf_store__version(void)

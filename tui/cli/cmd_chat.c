@@ -12,13 +12,14 @@
 #include "tui/cli/open_store.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
+#include "tui/demo/examples.h"
 #include "tui/keepsakes.h"
 #include "tui/paths.h"
 
 typedef struct chat_options {
     const char *tools, *exec, *color;
     uint32_t max_tokens;
-    bool no_store, restricted;
+    bool no_store, restricted, no_examples;
     cf_sampler_options sampler;
 } chat_options;
 
@@ -177,6 +178,27 @@ static cf_status open_desk(workbench *w, const chat_options *o,
     return st;
 }
 
+/* A new history begins with something to look at; it is no reason not to
+ * start. */
+static void first_start(workbench *w, const cf_cli *cli, cf_buf *problems)
+{
+    cf_error err;
+    cf_uuid welcome;
+    cf_status st = cf_examples_make(w->store, &welcome, &err);
+    if (st == CF_OK && cf_uuid_is_nil(welcome)) {
+        return;
+    }
+    if (st == CF_OK && cf_cli_is_bundled(cli)) {
+        st = cf_examples_reply(w->bench, w->store, &err);
+    }
+    if (st == CF_OK) {
+        st = cf_bench_open_conv(w->bench, welcome, (cf_uuid){{0}}, &err);
+    }
+    if (st != CF_OK) {
+        cf_buf_addf(problems, "the examples are not whole: %s\n", err.text);
+    }
+}
+
 static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                         const cf_paths *paths, const char *conversation,
                         cf_error *err)
@@ -225,6 +247,10 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     if (st == CF_OK) {
         st = open_desk(w, o, paths, &problems, err);
     }
+    if (st == CF_OK && conversation == NULL && w->store != NULL &&
+        !o->no_examples && w->app.config.examples) {
+        first_start(w, cli, &problems);
+    }
     if (st == CF_OK && conversation != NULL && w->store != NULL) {
         cf_store_ref ref;
         st = cf_store_find(w->store, cf_str_from(conversation), &ref, err);
@@ -244,7 +270,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    enum { OWN = 6 };
+    enum { OWN = 7 };
     cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
         {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
          "declarations of tools the model may call; demo: eight that come with "
@@ -258,6 +284,8 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          "longest reply (default: until the model ends)", NULL},
         {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,
          "keep nothing of this conversation", NULL},
+        {"--no-examples", 0, CF_OPT_FLAG, &o.no_examples, NULL,
+         "begin a new history without examples", NULL},
         {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,
          "run no other programs and write no files", NULL},
         {"--color", 0, CF_OPT_STR, &o.color, "WHEN",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "tui/bench.h"
 #include "tui/demo/demo_impl.h"
 #include "tui/tool_model.h"
@@ -33,15 +34,19 @@ static bool is_assistant(const cf_turn *turn)
     return cf_str_is(cf_json_get_str(turn->message, "role"), "assistant");
 }
 
-/* Whether every call of a message is declared and one of ours. */
+/* Whether every call of a message is declared and one of ours, and the person
+ * has nothing else in mind for it. */
 static bool is_ours(cf_app *app, const json_t *calls)
 {
     const cf_tool_set *declared = cf_bench_tools(app->bench);
+    const cf_tool_desk *desk = cf_bench_desk(app->bench);
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *f = json_object_get(json_array_get(calls, i), "function");
         cf_str name = cf_json_get_str(f, "name");
         if (!cf_demo_has(name) || declared == NULL ||
-            cf_tool_set_find(declared, name) == NULL) {
+            cf_tool_set_find(declared, name) == NULL ||
+            cf_tool_desk_mock(desk, name) != NULL ||
+            cf_tool_desk_policy(desk, name) == CF_POLICY_NEVER) {
             return false;
         }
     }
@@ -81,6 +86,31 @@ static const cf_turn *waiting(cf_app *app)
 
 /* ---- its answer ---------------------------------------------------------- */
 
+/* What came of it, for the Tools view and the history. */
+static void note_call(cf_app *app, const cf_turn *turn, size_t i, cf_str name,
+                      const json_t *arguments, const json_t *content,
+                      int64_t started_ms, uint64_t us)
+{
+    cf_buf args = CF_BUF_INIT;
+    cf_store_call call = cf_store_call_none();
+    const cf_call_note note = {.reply = turn->id,
+                               .n = i,
+                               .state = "ran",
+                               .started_ms = started_ms,
+                               .duration_us = (int64_t)us,
+                               .exit_code = -1};
+    if (arguments != NULL) {
+        cf_json_write(&args, arguments);
+    }
+    call.name = name;
+    call.arguments = cf_str_make(cf_buf_cstr(&args), args.n);
+    call.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
+    cf_bench_note_call(
+        app->bench, &note, &call,
+        cf_str_make(json_string_value(content), json_string_length(content)));
+    cf_buf_deinit(&args);
+}
+
 static void log_call(cf_app *app, cf_str name, const json_t *arguments,
                      const char *result)
 {
@@ -108,12 +138,16 @@ static json_t *answer_call(cf_app *app, const cf_turn *turn, size_t i)
         json_decref(args);
         args = read;
     }
+    int64_t started_ms = cf_os_now_ms();
+    uint64_t t0 = cf_os_monotonic_us();
     cf_status st = cf_demo_run(app->demo, cf_bench_conv_id(app->bench), name,
                                args, &result, &err);
     json_t *content = st == CF_OK ? cf_demo_content(result) : NULL;
     json_t *message = NULL;
     if (content != NULL) {
         log_call(app, name, args, json_string_value(content));
+        note_call(app, turn, i, name, args, content, started_ms,
+                  cf_os_monotonic_us() - t0);
         message =
             cf_tool_result_message(name, cf_turn_call_id(turn, i),
                                    cf_str_make(json_string_value(content),

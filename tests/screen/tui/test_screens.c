@@ -8,6 +8,7 @@
  * NAME.jinja or a bundled one; a file that holds "demo" stands for the tools
  * that come with confab, which run.  With a NAME.tiny a small random model
  * answers, computed the same on every machine.
+ * first-start.script begins as a person's first start does, with examples.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #include "tests/support/tiny_gguf.h"
 #include "tui/bench.h"
 #include "tui/demo/demo_serve.h"
+#include "tui/demo/examples.h"
 
 static const char folder[] = "tests/screen/tui";
 
@@ -142,6 +144,12 @@ static void set_up(bench_fixture *f, const char *script, int nth)
     T_OK(cf_bench_new(&f->app.bench, &engine, f->store, &err), err);
     f->app.demo = f->demo;
     cf_demo_switch(&f->app, true);
+    if (strcmp(script, "first-start.script") == 0) {
+        cf_uuid welcome;
+        T_OK(cf_examples_make(f->store, &welcome, &err), err);
+        T_OK(cf_bench_open_conv(f->app.bench, welcome, (cf_uuid){{0}}, &err),
+             err);
+    }
 }
 
 static void tear_down(bench_fixture *f)
