@@ -116,7 +116,7 @@ class _Facts:
                 texts += [fact.answer] if isinstance(fact.answer, str) else list(fact.answer)
                 texts += fact.forms
             outside = cls.loaded.OUTSIDE
-            texts += list(outside.topics) + list(outside.questions) + list(outside.forms) + list(outside.answers)
+            texts += list(outside.topics) + list(outside.questions) + list(outside.forms) + [outside.answer]
             for tool in T.CANONICAL:
                 texts += [form for forms in tool.forms.values() for form in forms] + tool.descriptions + [tool.description]
             for tool in OTHERS:
@@ -803,18 +803,8 @@ class Generator:
         r = self.rng
         if self.plain:
             return text
-        if self.dress:
-            if r.random() < 0.6:
-                text = self.dress(text, r, [topic] if topic else [])
-        elif r.random() < 0.25:
-            text = r.choice(OPENERS) + text
-        x = r.random()
-        if x < 0.1 and not topic:
-            text = text.lower()
-        elif x < 0.2:
-            text = text.rstrip("?.")
-        elif x < 0.4:
-            text = text[0].upper() + text[1:]
+        if r.random() < 0.7:
+            text = self.dress(text, r, [topic] if topic else [])
         return text
 
     def plain_exchange(self, kind):
@@ -828,9 +818,8 @@ class Generator:
 
     def outside(self):
         o, r, v = self.facts.OUTSIDE, self.rng, self.values
-        if r.random() < 0.25:
+        if r.random() < 0.5:
             text = self.question_text(self.form(o.held_questions if self.held_values or self.held_forms else o.questions))
-            topic, answer = "", o.answers[0]
         else:
             if self.held_values:
                 topic = r.choice(o.held_topics)
@@ -840,17 +829,16 @@ class Generator:
                 topic = r.choice(("", "", "the ", "a ", "the history of ", "my ")) + (v.city() if r.random() < 0.15 else v.name() if r.random() < 0.15 else v.phrase(3))
             form = self.form(o.held if self.held_forms else o.forms)
             text = self.question_text(form.replace("<topic>", topic), topic)
-            answer = o.answers[-1].replace("<topic>", topic)
-        return [self.user(text), self.say(answer, "outside", [answer], "outside", "This is outside of what I know.")]
+        return [self.user(text), self.say(o.answer, "outside", ["tiny demonstration model"], "outside", "This is outside of what I know.")]
 
     def exchange(self, declared, kind=None):
         if kind is None:
             if self.kinds:
                 kind = self.pick(self.kinds)
             elif declared:
-                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (28, 8, 8, 5, 11, 28, 5, 8))[0]
+                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (27, 7, 8, 5, 9, 28, 5, 11))[0]
             else:
-                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (24, 49, 10, 17))[0]
+                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (15, 52, 11, 22))[0]
         if kind == "outside" and any(d.key in LIKE_OUTSIDE for d in declared):
             kind = "fact"
         if kind == "answered":

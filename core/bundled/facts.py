@@ -2,8 +2,7 @@
 
 FACTS and SMALL_TALK are lists of Fact(key, answer, forms, held): `forms` are
 question forms of grammar.py, `held` are plain questions that never occur among
-their expansions and are kept for evaluation.  OUTSIDE is described in
-outside.py; its second answer, OUTSIDE.answers[1], has the slot <topic>.
+their expansions and are kept for evaluation.  OUTSIDE is described in outside.py.
 
 `python3 core/bundled/facts.py --check` looks all of it over, in a minute.
 """

@@ -12,6 +12,12 @@ view-tokens: what key is the token view on? | suppose I want to look at a reply 
 view-tools: if I want to look at tool calls, what's the right key? | open the view with the tool calls | could you show me the way to inspect a tool call?
 view-diff: my aim is to diff two templates, what should I hit? | open the diff for me | is there a view that compares templates?
 view-library: what would you press to see stored conversations? | open the list of saved chats | what's a good way to look at older conversations?
+token-tree: could several continuations be followed at the same time? | which key grows a tree from a token? | I'd like to see where each alternative leads
+run-tool: how could a tool of mine really be executed? | what do I hit so that the call is carried out? | my function should be run by a script now
+edit-call: the city in the call is wrong, how is it put right? | may I alter what was passed to the function? | different arguments for this call please
+tools-demo: bring back the tools for demonstration | how would I chat with no tools at all? | take the tools away
+diff-run: what would the model say under each of the two templates? | let both templates answer | is there a key that runs the two templates?
+write-file: put this one answer into a text file | how is a single reply stored as a file? | can what is marked be saved to disk?
 view-templates: say I'd like to see the templates, which key does that? | is there a view with the template source? | open the view that has the templates
 views: tell me which views you have | what are the seven views called? | I'd really like to change to a different view, please tell me how
 keys-g: are there letters I can press in place of numbers for the views? | what do gd and go do? | which views do the g keys open?

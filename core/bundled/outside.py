@@ -6,12 +6,9 @@ have no slot.  The held ones are kept for evaluation.
 
 from collections import namedtuple
 
-Outside = namedtuple("Outside", "forms held topics held_topics questions held_questions answers")
+Outside = namedtuple("Outside", "forms held topics held_topics questions held_questions answer")
 
-ANSWERS = (
-    "I am only a tiny demonstration model and know about confab alone; a larger model, loaded with -m, can answer that.",
-    "I know nothing about <topic>; I am only a tiny demonstration model, and -m loads a larger one.",
-)
+ANSWER = "I am only a tiny demonstration model and know about confab alone; a larger model, loaded with -m, can answer that."
 
 FORMS = [
     "{tell|teach} me {about|something about|more about|all about|everything about} <topic>{ please|}", "{explain|describe} <topic>{ to me| please| to a child| in simple words|}", "what {is|are|do you know about|can you tell me about} <topic>?", "what {do you|can you} {say|tell me} about <topic>?",
@@ -100,4 +97,4 @@ HELD_QUESTIONS = [
     "should I buy or rent a flat?", "which vitamins are in oranges?", "how does a fridge work?", "what is the distance between Rome and Milan?", "who composed the Four Seasons?", "write a short love poem", "what is the best diet?",
 ]
 
-OUTSIDE = Outside(FORMS, HELD_FORMS, _list(_TOPICS), _list(_HELD_TOPICS), QUESTIONS, HELD_QUESTIONS, ANSWERS)
+OUTSIDE = Outside(FORMS, HELD_FORMS, _list(_TOPICS), _list(_HELD_TOPICS), QUESTIONS, HELD_QUESTIONS, ANSWER)

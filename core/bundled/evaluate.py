@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Evaluates a bundled model through confab itself.
+
+    python3 core/bundled/evaluate.py [--confab build/confab] [--model FILE] [-n 200] [--set REGEX] [--show N]
+
+Each sample is a conversation of the generator up to one reply.  `confab render`
+writes the prompt with the model's own template, `confab complete` continues it
+greedily (or, with --constrained, `confab run` holds its calls to the
+declarations), `confab parse` reads the calls.  The last line tells how many of
+the bars were met.  The dialogues come from seeds that training does not use.
+"""
+
+import argparse
+import collections
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+import dialogues
+
+SEED = 900001
+CALL_KINDS = ("tool", "parallel", "answered", "followup")
+# (name, sets that count, what is counted, least share)
+BARS = [
+    ("right tool, unseen values", ["tool, unseen values", "tool, all eight, unseen values"], "tool", 0.97),
+    ("exact arguments, unseen values", ["tool, unseen values", "tool, all eight, unseen values"], "exact", 0.93),
+    ("exact, unseen phrasings", ["tool, unseen phrasings"], "exact", 0.85),
+    ("exact, renamed tools", ["tool, unseen names"], "exact", 0.85),
+    ("confab, held-out paraphrases", ["fact, held"], "exact", 0.85),
+    ("out of domain", ["outside, held topics and questions", "outside, held phrasings"], "exact", 0.90),
+    ("no call where none is due", ["no call due, all eight declared", "no call due, all eight, held"], "no call", 0.95),
+]
+
+
+class Confab:
+    def __init__(self, program, model):
+        self.program, self.model = program, ["-m", model] if model else []
+
+    def __call__(self, *args, text=None):
+        done = subprocess.run([self.program, *args, *self.model], input=text,
+                              capture_output=True, text=True, errors="replace")
+        if done.returncode not in (0, 1):
+            sys.exit(f"confab {args[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def batch(self, command, items):
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as f:
+            f.writelines(json.dumps(i) + "\n" for i in items)
+            f.flush()
+            return [json.loads(line) for line in self(command, "--batch", f.name).splitlines()]
+
+
+def samples(name, kinds, options, n):
+    """n turns of the wanted kinds, one a conversation."""
+    g = dialogues.Generator(SEED, **options)
+    out = []
+    while len(out) < n:
+        conv = g.conversation()
+        at = [i for i, note in enumerate(conv["notes"])
+              if note and note["kind"] in kinds and (not options.get("thinking") or i == len(conv["notes"]) - 1)]
+        if at:
+            out.append(dialogues.prompt_for(conv, g.rng.choice(at)))
+    return out
+
+
+def replies(confab, cases):
+    contexts = [{"name": str(i), "context": {"messages": c[0], "tools": c[1] or None, "add_generation_prompt": True,
+                                             "enable_thinking": c[2]}} for i, c in enumerate(cases)]
+    for prompt in confab.batch("render", contexts):
+        yield confab("complete", "--special", "--greedy", "-n", "300", text=prompt["output"])
+
+
+def constrained_replies(confab, cases):
+    """The same with calls held to the declarations; for one question only."""
+    for messages, tools, _, _, _ in cases:
+        system = next((["--system", m["content"]] for m in messages if m["role"] == "system"), [])
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+            json.dump(tools, f)
+            f.flush()
+            events = confab("run", "--no-store", "--greedy", "--json", "--max-rounds", "1", "-n", "300", "--tools", f.name,
+                            "--constrain-tools", "calls", *system, "--", messages[-1]["content"])
+        events = [json.loads(line) for line in events.splitlines()]
+        yield "".join(e["text"] for e in events if e["event"] == "token")
+
+
+def calls_of(parsed):
+    return [(c["name"], json.dumps(c["arguments"], sort_keys=True)) for c in parsed["calls"]]
+
+
+def judge(confab, cases, raws):
+    """For each case the names of what was right."""
+    after = [raw.split("</think>\n\n")[-1] for raw in raws]
+    parsed = confab.batch("parse", [{"name": str(i), "family": "hermes", "tools": c[1], "raw": raw}
+                                    for i, (c, raw) in enumerate(zip(cases, after))])
+    for (_, _, thinking, expected, note), raw, text, got in zip(cases, raws, after, parsed):
+        right = set()
+        calls = calls_of(got)
+        if "<tool_call>" not in text:
+            right.add("no call")
+        if got["status"] == "OK" or "no call" in right:
+            right.add("well-formed")
+        if thinking and "</think>" not in raw:
+            right.discard("well-formed")
+        if expected.get("tool_calls"):
+            wanted = [(c["function"]["name"], json.dumps(c["function"]["arguments"], sort_keys=True))
+                      for c in expected["tool_calls"]]
+            if [c[0] for c in calls] == [c[0] for c in wanted]:
+                right.add("tool")
+            if calls == wanted:
+                right.add("exact")
+        elif "no call" in right and all(m in text for m in note["must"]):
+            right.add("exact")
+        yield right
+
+
+def show(case, raw):
+    said = next((m["content"] for m in reversed(case[0]) if m["role"] == "user"), "")
+    expected = case[3]
+    wanted = expected["content"] or dialogues.calls_text(expected["tool_calls"])
+    print(f"    user   {said!r}\n    wanted {wanted!r}\n    got    {raw!r}")
+
+
+def run(args):
+    confab = Confab(args.confab, args.model)
+    totals = collections.defaultdict(collections.Counter)
+    print(f"| set | n | exact | right tool | well-formed | no call |\n|---|---|---|---|---|---|")
+    for name, (kinds, options) in dialogues.evaluation_sets().items():
+        if args.set and not re.search(args.set, name):
+            continue
+        if args.constrained and kinds != ["tool"]:
+            continue
+        cases = samples(name, kinds, options, args.n)
+        raws = list((constrained_replies if args.constrained else replies)(confab, cases))
+        count, shown = totals[name], 0
+        for case, raw, right in zip(cases, raws, judge(confab, cases, raws)):
+            count.update(right)
+            if "exact" not in right and shown < args.show:
+                show(case, raw)
+                shown += 1
+        count["n"] = args.n
+        tool = f"{100 * count['tool'] / args.n:.1f} %" if kinds[0] in CALL_KINDS else ""
+        print(f"| {name} | {args.n} | {100 * count['exact'] / args.n:.1f} % | {tool} | "
+              f"{100 * count['well-formed'] / args.n:.1f} % | {100 * count['no call'] / args.n:.1f} % |", flush=True)
+    if args.set or args.constrained:
+        return 0
+    met = 0
+    print("\n| bar | reached | least |\n|---|---|---|")
+    for name, sets, what, least in BARS:
+        share = sum(totals[s][what] for s in sets) / sum(totals[s]["n"] for s in sets)
+        met += share >= least
+        print(f"| {name} | {100 * share:.1f} % | {100 * least:.0f} % |")
+    print(f"\n{met} of {len(BARS)} bars met")
+    return 0 if met == len(BARS) else 1
+
+
+if __name__ == "__main__":
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--confab", default="build/confab")
+    p.add_argument("--model", help="a GGUF file (default: the one that is built in)")
+    p.add_argument("-n", type=int, default=200, help="samples a set")
+    p.add_argument("--constrained", action="store_true", help="hold calls to the declarations; sets of single calls only")
+    p.add_argument("--set", help="only sets whose name matches")
+    p.add_argument("--show", type=int, default=0, help="print the first N misses of a set")
+    sys.exit(run(p.parse_args()))
