@@ -11,6 +11,7 @@
 #ifndef CF_TEMPLATES_TEMPLATE_LINT_H
 #define CF_TEMPLATES_TEMPLATE_LINT_H
 
+#include "core/api/session.h"
 #include "core/api/tokenizer.h"
 #include "core/api/tool.h"
 #include "templates/template.h"
@@ -57,6 +58,7 @@ typedef struct cf_lint_finding {
     uint32_t line, col; /* of the template, 1-based; 0: no one place */
     cf_str message;     /* what is wrong, one line */
     const char *effect; /* what it does to the model; constant */
+    const char *fix;    /* what usually mends it; constant */
     cf_str context;     /* JSON: the smallest context that shows it; may be
                            empty where the source alone does */
 } cf_lint_finding;
@@ -91,12 +93,13 @@ typedef struct cf_lint_options {
     const cf_tokenizer *tokenizer; /* for E002, W008 and token counts */
     cf_str bos, eos;               /* spelling; empty: "<s>" and "</s>" */
     cf_str arch, model_name;       /* help to find the family of tool calls */
+    cf_cancel *cancel;             /* asked before each probe; may be NULL */
 } cf_lint_options;
 
 /*
  * Looks `source` over.  A source that does not compile gives one finding
  * (W009 for a construct of jinja2 that is left out on purpose, else E005),
- * with the engine's message.  CF_ENOMEM.
+ * with the engine's message.  CF_ENOMEM, CF_ECANCELLED.
  */
 CF_MUST_USE cf_status cf_template_lint(cf_str source,
                                        const cf_lint_options *options,
@@ -105,8 +108,25 @@ CF_MUST_USE cf_status cf_template_lint(cf_str source,
 
 /* All rules in order; NULL past the last. */
 typedef struct cf_lint_rule {
-    const char *id, *title, *effect;
+    const char *id, *title, *effect, *fix;
 } cf_lint_rule;
 const cf_lint_rule *cf_lint_rule_at(size_t i);
+
+/* ---- variables ----------------------------------------------------------- */
+
+/* A name that a template takes from its context. */
+typedef struct cf_template_variable {
+    cf_str name;
+    uint32_t line, col; /* of its first use */
+    bool is_guarded;    /* each use allows that it is missing */
+} cf_template_variable;
+
+/* The variables of a template in the order of their first use, without what
+ * every engine has (range, namespace, raise_exception ...); the first 128.
+ * Names point into the template.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_template_variables(const cf_template *tpl,
+                                            cf_arena *arena,
+                                            const cf_template_variable **out,
+                                            size_t *n, cf_error *err);
 
 #endif

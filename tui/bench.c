@@ -45,6 +45,7 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);
     b->vars = json_object();
+    cf_bench__doctor_init(b);
     cf_status st = b->vars != NULL ? cf_tool_desk_init(&b->desk, err)
                                    : cf_fail(err, CF_ENOMEM, "out of memory");
     if (st == CF_OK) {
@@ -79,6 +80,7 @@ void cf_bench_free(cf_bench *bench)
         cf_bench_end_task(bench, bench->task.ud);
     }
     cf_worker_free(bench->worker, cf_bench__free_news);
+    cf_bench__doctor_deinit(bench);
     if (bench->job_is_on) {
         cf_bench__end_job(bench);
     }
@@ -108,6 +110,10 @@ void cf_bench_free(cf_bench *bench)
 void cf_bench_wake_with(cf_bench *bench, int fd)
 {
     cf_worker_wake_with(bench->worker, fd);
+    bench->doctor.wake_fd = fd;
+    if (bench->doctor.worker != NULL) {
+        cf_worker_wake_with(bench->doctor.worker, fd);
+    }
 }
 
 const cf_bench_engine *cf_bench_engine_of(const cf_bench *bench)

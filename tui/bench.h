@@ -17,6 +17,7 @@
 
 #include "core/api/conversation.h"
 #include "storage/store.h"
+#include "templates/template_lint.h"
 #include "tui/prompt_model.h"
 #include "tui/reply_settings.h"
 #include "tui/tool_desk.h"
@@ -300,6 +301,37 @@ cf_tool_family cf_bench_use_template(cf_backend *backend,
 /* The template that the bench began with; borrowed. */
 void cf_bench_first_template(const cf_bench *bench, const char **name,
                              cf_str *source);
+
+/* What the doctor says of a template. */
+typedef struct cf_bench_lint {
+    cf_status status;
+    cf_error err;
+    cf_lint_report report;                /* when the status is CF_OK */
+    const cf_template_variable *variable; /* [n_variables]; none when it does
+                                             not compile */
+    size_t n_variables;
+} cf_bench_lint;
+
+/* Of `source`, for the model on the bench.  NULL while it is being found out
+ * on a thread of its own; then there is news.  Lives until the next call with
+ * another source. */
+const cf_bench_lint *cf_bench_lint_of(cf_bench *bench, cf_str source);
+
+/* A variable of the prompt: what it is and who set it. */
+typedef struct cf_bench_variable {
+    cf_str name;
+    cf_buf value;       /* JSON in short; "" when it is not set */
+    const char *origin; /* "the conversation", ":var" ...; constant */
+    uint32_t line;      /* of the template, where it is first used; 0: it is
+                           not */
+} cf_bench_variable;
+
+/* The variables of the template in use, and those that were set but are not
+ * used there; *v is owned by the caller (cf_bench_variables_free).  CF_EBUSY
+ * while the template is looked over. */
+CF_MUST_USE cf_status cf_bench_variables(cf_bench *bench, cf_bench_variable **v,
+                                         size_t *n, cf_error *err);
+void cf_bench_variables_free(cf_bench_variable *v, size_t n);
 
 /* "NAME=JSON" sets a template variable, "NAME=" removes it. */
 CF_MUST_USE cf_status cf_bench_set_var(cf_bench *bench, const char *text,

@@ -47,6 +47,28 @@ typedef struct cf_bench_job {
     cf_keep_reply keep;
 } cf_bench_job;
 
+/* A template that was looked over, or is. */
+typedef struct cf_bench_looked {
+    cf_buf source;
+    bool is_made;
+    uint64_t used; /* when, in calls */
+    cf_arena arena;
+    cf_bench_lint lint;
+} cf_bench_looked;
+
+enum { CF_BENCH_LOOKED = 4 };
+
+/* The doctor's own thread, so that a long reply does not keep it waiting. */
+typedef struct cf_bench_doctor {
+    cf_worker *worker; /* NULL until it is needed */
+    cf_bench_looked slot[CF_BENCH_LOOKED];
+    cf_bench_looked *job; /* the worker's; NULL: none runs */
+    uint64_t n_calls;
+    int wake_fd; /* -1: none */
+    cf_lint_options options;
+    cf_buf bos, eos;
+} cf_bench_doctor;
+
 struct cf_bench {
     cf_bench_engine engine;
     cf_store *store;
@@ -75,6 +97,7 @@ struct cf_bench {
     cf_constraint_vocab *vocab; /* NULL: not needed yet.  The worker's while a
                                    job or a task runs */
 
+    cf_bench_doctor doctor;
     cf_tool_desk desk;
     json_t *own_tools;   /* declarations that took the first ones' place */
     cf_call_note *notes; /* [n_notes] */
@@ -107,6 +130,13 @@ cf_reply *cf_bench__reply_of(cf_bench *bench, cf_uuid turn, bool make);
 void cf_bench__reply_clear(cf_reply *reply);
 
 void cf_bench__free_news(void *news);
+
+void cf_bench__doctor_init(cf_bench *bench);
+void cf_bench__doctor_deinit(cf_bench *bench);
+/* Takes what was found; true when there was something. */
+bool cf_bench__doctor_poll(cf_bench *bench);
+/* Waits until nothing is looked over. */
+void cf_bench__doctor_settle(cf_bench *bench);
 
 /* News of a task; after its end the worker is free again. */
 void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);

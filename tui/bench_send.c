@@ -512,7 +512,7 @@ void cf_bench__end_job(cf_bench *b)
 
 bool cf_bench_poll(cf_bench *bench, cf_error *err)
 {
-    bool has_changed = false;
+    bool has_changed = cf_bench__doctor_poll(bench);
     err->code = CF_OK;
     for (cf_bench_news *n = cf_worker_take(bench->worker); n != NULL;
          n = cf_worker_take(bench->worker)) {
@@ -553,5 +553,6 @@ void cf_bench_settle(cf_bench *bench, cf_error *err)
             first = *err;
         }
     }
+    cf_bench__doctor_settle(bench);
     *err = first;
 }

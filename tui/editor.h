@@ -19,4 +19,13 @@
 CF_MUST_USE cf_status cf_editor_run(cf_app *app, const char *suffix,
                                     cf_buf *text, cf_error *err);
 
+/* The same with the cursor on `line` (1-based, 0: anywhere), for editors that
+ * are known to take "+LINE": vi and its kin, nano, emacs ... */
+CF_MUST_USE cf_status cf_editor_run_at(cf_app *app, const char *suffix,
+                                       uint32_t line, cf_buf *text,
+                                       cf_error *err);
+
+/* Whether an editor, as $EDITOR names it, takes "+LINE". */
+bool cf_editor_takes_line(const char *editor);
+
 #endif

@@ -9,50 +9,72 @@
 
 static const cf_lint_rule rules[] = {
     {"E001", "the beginning-of-sequence token stands twice",
-     "The model sees a start it was never trained on, and answers get worse."},
+     "The model sees a start it was never trained on, and answers get worse.",
+     "Write bos_token once: the tokenizer or the template, not both."},
     {"E002", "the beginning-of-sequence token is missing",
-     "The model wants it first; without it the first tokens are misread."},
+     "The model wants it first; without it the first tokens are misread.",
+     "Begin the template with {{ bos_token }}."},
     {"E003", "turn marks are not balanced",
      "A turn that never closes or never opens makes the model lose track of "
-     "who speaks."},
+     "who speaks.",
+     "Give every turn one opening and one closing mark, on every branch."},
     {"E004", "the generation prompt is missing or is no suffix",
      "The model does not know that it is its turn, or the cache is lost when "
-     "it is asked."},
+     "it is asked.",
+     "End with {% if add_generation_prompt %} and the assistant's opening, and "
+     "nothing behind it."},
     {"E005", "a valid conversation crashes the template",
-     "The application fails on a message that its library considers normal."},
+     "The application fails on a message that its library considers normal.",
+     "Test for the missing field: message.content or '', messages | length."},
     {"E006",
      "a tool call does not survive: what is rendered cannot be parsed "
      "back",
      "The model learns from its own history a syntax that its parser "
-     "refuses."},
+     "refuses.",
+     "Write calls as the model was trained to: one syntax, arguments with | "
+     "tojson."},
     {"E010", "a field of a message becomes part of a control token",
      "Whoever sets that field writes control tokens; a tokenizer that guards "
-     "against it breaks the mark instead."},
+     "against it breaks the mark instead.",
+     "Put no field of a message inside a mark; write roles by name."},
     {"E012", "a longer conversation does not begin with the shorter one",
      "The cache is lost at the first difference, and everything behind it is "
-     "computed again."},
+     "computed again.",
+     "Write each message the same whatever follows: no loop.last, no look at "
+     "later messages."},
     {"W003", "a tool's result is rendered in the user's role",
-     "The model may take what a tool says for what the user says."},
+     "The model may take what a tool says for what the user says.",
+     "Give results a turn of their own, as the model was trained."},
     {"W004",
      "reasoning is dropped, or an empty think block is left in the "
      "history",
-     "The model does not see why it acted, or learns to think nothing."},
+     "The model does not see why it acted, or learns to think nothing.",
+     "Keep the reasoning of tool rounds, or write no think block where there "
+     "is none."},
     {"W005", "the system role is merged, dropped or refused",
-     "Instructions lose their weight, or the conversation is refused."},
+     "Instructions lose their weight, or the conversation is refused.",
+     "Give the system message a turn of its own, where the model knows one."},
     {"W006", "an argument object is rendered as an escaped string",
-     "The model sees quotes within quotes and copies them into its calls."},
+     "The model sees quotes within quotes and copies them into its calls.",
+     "Write arguments with | tojson when they are an object."},
     {"W007", "blanks stand before the point of generation",
      "The reply's first token would have brought its own blank: the model "
-     "gets an unusual start."},
+     "gets an unusual start.",
+     "Trim before the point of generation: {%- and -%}, or no line end."},
     {"W008", "text that looks like a control token is not one token",
-     "The mark is read as letters; the model never saw it so."},
+     "The mark is read as letters; the model never saw it so.",
+     "Spell the mark as the vocabulary does."},
     {"W009", "the template uses a construct that this engine leaves out",
-     "It cannot be rendered here, and in other engines it may differ."},
+     "It cannot be rendered here, and in other engines it may differ.",
+     "Build the value anew: x = x + [y], namespace for loops; put included "
+     "text in."},
     {"I007", "the prompt depends on the date or on chance",
-     "The cache of a saved prompt is worth nothing the next day."},
+     "The cache of a saved prompt is worth nothing the next day.",
+     "Take the date from a variable, so that it changes when you want."},
     {"I008", "a variable is used that nobody sets",
      "It renders as nothing: a switch that was forgotten, or a spelling "
-     "mistake."},
+     "mistake.",
+     "Set it with :var or guard it: {% if name is defined %}."},
 };
 
 enum { N_RULES = sizeof rules / sizeof rules[0] };
@@ -111,8 +133,11 @@ cf_status cf_lint__add_at(cf_linter *l, const char *rule, uint32_t line,
                           uint32_t col, cf_error *err, const char *fmt, ...)
 {
     const cf_lint_rule *r = &rules[rule_index(rule)];
-    cf_lint_finding f = {
-        .rule = r->id, .line = line, .col = col, .effect = r->effect};
+    cf_lint_finding f = {.rule = r->id,
+                         .line = line,
+                         .col = col,
+                         .effect = r->effect,
+                         .fix = r->fix};
     va_list ap;
     va_start(ap, fmt);
     cf_status st = add(l, f, err, fmt, ap);
@@ -124,7 +149,7 @@ cf_status cf_lint__add(cf_linter *l, const char *rule, const cf_shot *shot,
                        size_t off, cf_error *err, const char *fmt, ...)
 {
     const cf_lint_rule *r = &rules[rule_index(rule)];
-    cf_lint_finding f = {.rule = r->id, .effect = r->effect};
+    cf_lint_finding f = {.rule = r->id, .effect = r->effect, .fix = r->fix};
     if (shot != NULL) {
         cf_buf json = CF_BUF_INIT;
         cf_json_write(&json, shot->context);

@@ -133,6 +133,10 @@ static json_t *build(const cf_prober *p, const char *letters, unsigned flags)
 cf_status cf_probe(const cf_prober *p, const char *letters, unsigned flags,
                    cf_shot *out, cf_error *err)
 {
+    if (p->options->cancel != NULL &&
+        atomic_load_explicit(p->options->cancel, memory_order_relaxed)) {
+        return cf_fail(err, CF_ECANCELLED, "cancelled");
+    }
     cf_shot s = {.context = build(p, letters, flags)};
     cf_context *context;
     if (s.context == NULL) {

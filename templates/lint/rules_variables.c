@@ -37,20 +37,23 @@ static const char *const known[] = {"messages",
                                     "varargs",
                                     "kwargs"};
 
+enum { N_GIVEN = 9 }; /* of them are variables, the rest functions and words */
+
 static const char *const by_chance[] = {"strftime_now", "lipsum"};
 
 enum { NAMES_MAX = 128 };
 
 typedef struct use {
     cf_str name;
-    uint32_t pos;    /* of the first bare use */
+    uint32_t pos;   /* of the first bare use */
+    uint32_t first; /* of the first use */
+    bool is_used;
     bool is_bare;    /* used where nothing guards it */
     bool is_set;     /* somewhere in the template itself */
     bool is_guarded; /* "is defined", "| default", a bare condition */
 } use;
 
 typedef struct walker {
-    cf_linter *l;
     const cf_template *tpl;
     use v[NAMES_MAX];
     size_t n;
@@ -134,6 +137,10 @@ static void walk_name(walker *w, const cf_tnode *n, bool is_guarded)
         return;
     }
     note_chance(w, name, n->pos);
+    if (!u->is_used) {
+        u->is_used = true;
+        u->first = n->pos;
+    }
     if (is_guarded) {
         u->is_guarded = true;
     } else if (!u->is_bare) {
@@ -226,19 +233,63 @@ static void place(const walker *w, uint32_t pos, uint32_t *line, uint32_t *col)
     *col = t->n_line != 0 ? pos - t->line[i] + 1 : 1;
 }
 
-cf_status cf_lint__variable_rules(cf_linter *l, cf_error *err)
+/* NULL when memory ran out. */
+static walker *walk_template(const cf_template *tpl, cf_arena *arena,
+                             cf_error *err)
 {
-    walker *w = cf_arena_calloc(l->prober.arena, 1, sizeof *w);
+    walker *w = cf_arena_calloc(arena, 1, sizeof *w);
     if (w == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        cf_fail(err, CF_ENOMEM, "out of memory");
+        return NULL;
     }
-    w->l = l;
-    w->tpl = l->prober.tpl;
+    w->tpl = tpl;
     w->collects = true;
     add_loads(w, &w->tpl->func.frame);
     walk_body(w, &w->tpl->body);
     w->collects = false;
     walk_body(w, &w->tpl->body);
+    return w;
+}
+
+cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
+                                const cf_template_variable **out, size_t *n,
+                                cf_error *err)
+{
+    walker *w = walk_template(tpl, arena, err);
+    cf_template_variable *v =
+        w != NULL ? cf_arena_alloc(arena, (w->n + 1) * sizeof *v) : NULL;
+    *n = 0;
+    if (v == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        const use *u = &w->v[i];
+        if (!u->is_used || is_one_of(u->name, known + N_GIVEN,
+                                     sizeof known / sizeof *known - N_GIVEN)) {
+            continue;
+        }
+        size_t at = (*n)++;
+        cf_template_variable made = {.name = u->name,
+                                     .is_guarded = !u->is_bare};
+        place(w, u->first, &made.line, &made.col);
+        while (at > 0 &&
+               (v[at - 1].line > made.line ||
+                (v[at - 1].line == made.line && v[at - 1].col > made.col))) {
+            v[at] = v[at - 1];
+            at--;
+        }
+        v[at] = made;
+    }
+    *out = v;
+    return CF_OK;
+}
+
+cf_status cf_lint__variable_rules(cf_linter *l, cf_error *err)
+{
+    walker *w = walk_template(l->prober.tpl, l->prober.arena, err);
+    if (w == NULL) {
+        return CF_ENOMEM;
+    }
     uint32_t line, col;
     if (w->mutator != NULL) {
         place(w, w->mutator->pos, &line, &col);

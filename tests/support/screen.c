@@ -102,6 +102,8 @@ static void run_line(runner *r, char *line)
         if (r->idle != NULL) {
             r->idle(r->app);
         }
+    } else if (strcmp(line, "draw") == 0) {
+        cf_app_draw(r->app);
     } else if (strncmp(line, "screen ", 7) == 0) {
         screen(r, rest);
     } else {

@@ -9,6 +9,7 @@
  *                       that a line may end in blanks
  *   paste TEXT          pasted text; \n is a newline
  *   command LINE        as typed after ":"
+ *   draw                a frame that is not compared
  *   idle                waits until nothing runs any more
  *   screen NAME         NAME.screen holds the text, NAME.styles the styles
  */

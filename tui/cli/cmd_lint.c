@@ -141,10 +141,11 @@ static json_t *report_json(const char *name, const cf_lint_report *r)
     for (size_t i = 0; i < r->n; i++) {
         const cf_lint_finding *f = &r->v[i];
         json_array_append_new(
-            findings, json_pack("{s:s,s:i,s:i,s:o,s:s,s:o}", "rule", f->rule,
-                                "line", (int)f->line, "column", (int)f->col,
-                                "message", str_json(f->message), "effect",
-                                f->effect, "context", str_json(f->context)));
+            findings,
+            json_pack("{s:s,s:i,s:i,s:o,s:s,s:s,s:o}", "rule", f->rule, "line",
+                      (int)f->line, "column", (int)f->col, "message",
+                      str_json(f->message), "effect", f->effect, "fix", f->fix,
+                      "context", str_json(f->context)));
     }
     for (size_t i = 0; i < r->n_stability; i++) {
         const cf_lint_stability *s = &r->stability[i];
@@ -256,7 +257,8 @@ static int print_rules(void)
 {
     const cf_lint_rule *r;
     for (size_t i = 0; (r = cf_lint_rule_at(i)) != NULL; i++) {
-        printf("%s  %s\n      %s\n", r->id, r->title, r->effect);
+        printf("%s  %s\n      %s\n      %s\n", r->id, r->title, r->effect,
+               r->fix);
     }
     return CF_EXIT_OK;
 }

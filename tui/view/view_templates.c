@@ -3,8 +3,9 @@
  * confab, and those that were kept; their source, and editing it.
  *
  * What an editor brings back is used at once when it compiles, and kept in
- * the database.  When it does not, the text waits as a draft: editing goes on
- * where it broke.
+ * the database.  When it does not, the text waits as a draft, which is shown
+ * in its place: editing goes on where it broke.  Below the source is what the
+ * doctor found; a finding leads to its line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,9 @@
 #include "tui/app.h"
 #include "tui/bench.h"
 #include "tui/editor.h"
+#include "tui/view/lint_pane.h"
 #include "tui/view/moves.h"
+#include "tui/view/templates.h"
 #include "tui/widget/list.h"
 #include "tui/widget/pager.h"
 
@@ -28,15 +31,18 @@ typedef struct entry {
     const char *hash; /* of a kept one; "" else */
 } entry;
 
+typedef enum focus { ON_LIST, ON_SOURCE, ON_LINT, N_FOCUS } focus;
+
 typedef struct templates_view {
     cf_arena arena; /* entries and what they name */
     entry *v;       /* [n] */
     size_t n, cap;
-    cf_list list, lines;
+    cf_list list, lines, findings;
     uint64_t generation; /* of the bench, when the entries were read */
-    bool reads;          /* the source has the focus */
-    size_t shown;        /* entry that was checked; SIZE_MAX: none */
-    cf_buf check;        /* what the check said; "" when it compiles */
+    focus focus;
+    size_t go_line; /* of the source, once it is shown; SIZE_MAX: none */
+    size_t shown;   /* entry that was checked; SIZE_MAX: none */
+    cf_buf check;   /* why it does not compile; "" when it does */
     uint32_t bad_line;
     cf_buf draft; /* an edited text that does not compile */
     char draft_name[256];
@@ -54,7 +60,7 @@ static cf_status templates_open(cf_app *app, cf_error *err)
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     cf_arena_init(&s->arena, 0);
-    s->shown = SIZE_MAX;
+    s->shown = s->go_line = SIZE_MAX;
     app->state[CF_VIEW_TEMPLATES] = s;
     return CF_OK;
 }
@@ -138,6 +144,17 @@ static const entry *current(const templates_view *s)
     return s->list.cursor < s->n ? &s->v[s->list.cursor] : NULL;
 }
 
+/* A text that did not compile waits in this entry's place. */
+static bool has_draft(const templates_view *s, const entry *e)
+{
+    return s->draft.n != 0 && strcmp(s->draft_name, e->name) == 0;
+}
+
+static cf_str text_of(const templates_view *s, const entry *e)
+{
+    return has_draft(s, e) ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+}
+
 /* Compiles the text under the cursor once. */
 static void check(templates_view *s)
 {
@@ -147,6 +164,7 @@ static void check(templates_view *s)
     }
     s->shown = s->list.cursor;
     s->lines = (cf_list){0};
+    s->findings = (cf_list){0};
     s->bad_line = 0;
     cf_buf_reset(&s->check);
     cf_arena arena;
@@ -154,16 +172,26 @@ static void check(templates_view *s)
     cf_template_error why = {0};
     cf_error err;
     cf_arena_init(&arena, 0);
-    bool has_draft = s->draft.n != 0 && strcmp(s->draft_name, e->name) == 0;
-    cf_str text = has_draft ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+    cf_str text = text_of(s, e);
     if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) != CF_OK) {
-        cf_buf_addf(&s->check, "%s%s\n", has_draft ? "the draft: " : "",
+        cf_buf_addf(&s->check, "%s%s\n", has_draft(s, e) ? "the draft: " : "",
                     err.text);
         cf_template_caret(&s->check, text, &why);
-        s->bad_line = has_draft ? 0 : why.line;
+        s->bad_line = why.line;
+        s->lines.n = SIZE_MAX; /* the drawing counts them */
+        s->lines.cursor = why.line > 0 ? why.line - 1 : 0;
     }
     cf_template_free(tpl);
     cf_arena_deinit(&arena);
+}
+
+static const cf_bench_lint *lint_of(cf_app *app)
+{
+    const templates_view *s = state(app);
+    const entry *e = current(s);
+    return e != NULL && e->source.n != 0
+               ? cf_bench_lint_of(app->bench, text_of(s, e))
+               : NULL;
 }
 
 /* ---- drawing ------------------------------------------------------------- */
@@ -185,7 +213,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
                      e->hash[0] != '\0' ? "kept" : e->from,
                      is_on ? style : CF_STYLE_DIM);
     }
-    if (!s->reads) {
+    if (s->focus == ON_LIST) {
         g->cursor_x = r.x;
         g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
     }
@@ -203,19 +231,25 @@ static size_t count_lines(cf_str text)
 static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
 {
     templates_view *s = state(app);
+    const cf_bench_lint *lint = lint_of(app);
     cf_list_set(&s->lines, count_lines(text), (size_t)(r.h > 0 ? r.h : 0));
+    if (s->go_line != SIZE_MAX) {
+        cf_list_go(&s->lines, s->go_line);
+        s->go_line = SIZE_MAX;
+    }
     size_t line = 0;
     for (size_t at = 0; at < text.n; line++) {
         const char *nl = memchr(text.p + at, '\n', text.n - at);
         size_t end = nl != NULL ? (size_t)(nl - text.p) : text.n;
         if (line >= s->lines.top && line - s->lines.top < (size_t)r.h) {
             int y = r.y + (int)(line - s->lines.top);
-            bool is_on = s->reads && line == s->lines.cursor;
+            bool is_on = s->focus == ON_SOURCE && line == s->lines.cursor;
             cf_str shown = cf_str_make(text.p + at, end - at);
             cf_style style = line + 1 == s->bad_line ? CF_STYLE_ERROR
                              : is_on                 ? CF_STYLE_SELECTED
                                                      : CF_STYLE_NORMAL;
-            cf_grid_putf(g, r.x, y, 5, CF_STYLE_DIM, "%4zu", line + 1);
+            cf_grid_putf(g, r.x, y, 4, CF_STYLE_DIM, "%4zu", line + 1);
+            cf_lint_pane_mark(g, r.x + 4, y, lint, (uint32_t)line + 1);
             cf_grid_put(g, r.x + 5, y, r.w - 5, shown, style);
             if (app->search[0] != '\0') {
                 size_t found = cf_find_smart(shown, app->search);
@@ -238,21 +272,53 @@ static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
     }
 }
 
+/* Why it does not compile, or what the doctor found. */
 static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
 {
-    const templates_view *s = state(app);
+    templates_view *s = state(app);
+    bool is_on = s->focus == ON_LINT;
     cf_str text = cf_str_make(cf_buf_cstr(&s->check), s->check.n);
     if (text.n == 0) {
-        cf_grid_puts(g, r.x, r.y, r.w, "It compiles.", CF_STYLE_OK);
+        cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on);
         return;
     }
+    cf_grid_box(g, r, "Does not compile", CF_STYLE_BORDER,
+                is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
     size_t at = 0;
-    for (int y = r.y; y < r.y + r.h && at < text.n; y++) {
+    for (int y = r.y + 1; y < r.y + r.h - 1 && at < text.n; y++) {
         const char *nl = memchr(text.p + at, '\n', text.n - at);
         size_t end = nl != NULL ? (size_t)(nl - text.p) : text.n;
-        cf_grid_put(g, r.x, y, r.w, cf_str_make(text.p + at, end - at),
+        cf_grid_put(g, r.x + 2, y, r.w - 4, cf_str_make(text.p + at, end - at),
                     CF_STYLE_ERROR);
         at = end + 1;
+    }
+}
+
+static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const entry *e)
+{
+    const templates_view *s = state(app);
+    cf_str text = text_of(s, e);
+    const cf_bench_lint *lint = lint_of(app);
+    int n = lint != NULL ? (int)lint->report.n : 0;
+    int below = s->check.n != 0 ? 5 : cf_lint_pane_height(n, t.h);
+    if (app->is_maximized && s->focus == ON_LINT) {
+        below = t.h;
+    } else if (app->is_maximized || e->source.n == 0) {
+        below = 0;
+    }
+    cf_rect box = {t.x, t.y, t.w, t.h - below};
+    char title[300];
+    snprintf(title, sizeof title, "%.200s%s  %zu bytes, %zu lines", e->name,
+             has_draft(s, e) ? " (draft)" : "", text.n, count_lines(text));
+    if (box.h >= 3) {
+        cf_grid_box(g, box, title, CF_STYLE_BORDER,
+                    s->focus == ON_SOURCE ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+        draw_source(app, g,
+                    (cf_rect){box.x + 1, box.y + 1, box.w - 2, box.h - 2},
+                    text);
+    }
+    if (below >= 3) {
+        draw_check(app, g, (cf_rect){t.x, t.y + box.h, t.w, below});
     }
 }
 
@@ -266,34 +332,22 @@ static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
     check(s);
     const entry *e = current(s);
     int list_w = is_narrow ? r.w : 36;
-    int list_h = is_narrow ? r.h / 3 : r.h;
+    int list_h = is_narrow ? r.h / 4 + 2 : r.h;
     if (app->is_maximized) {
-        list_w = is_narrow ? r.w : 0;
-        list_h = 0;
+        list_w = is_narrow || s->focus == ON_LIST ? r.w : 0;
+        list_h = s->focus == ON_LIST ? r.h : 0;
     }
     if (list_h > 0) {
         cf_rect l = {r.x, r.y, list_w, list_h};
         cf_grid_box(g, l, "Templates", CF_STYLE_BORDER,
-                    s->reads ? CF_STYLE_TITLE : CF_STYLE_FOCUS);
+                    s->focus == ON_LIST ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
         draw_list(app, g, (cf_rect){l.x + 1, l.y + 1, l.w - 2, l.h - 2});
     }
-    if (e == NULL) {
-        return;
-    }
-    int check_h = s->check.n != 0 ? 5 : 3;
     cf_rect t = is_narrow ? (cf_rect){r.x, r.y + list_h, r.w, r.h - list_h}
                           : (cf_rect){r.x + list_w, r.y, r.w - list_w, r.h};
-    t.h -= check_h;
-    char title[300];
-    snprintf(title, sizeof title, "%.200s  %zu bytes, %zu lines", e->name,
-             e->source.n, count_lines(e->source));
-    cf_grid_box(g, t, title, CF_STYLE_BORDER,
-                s->reads ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    draw_source(app, g, (cf_rect){t.x + 1, t.y + 1, t.w - 2, t.h - 2},
-                e->source);
-    cf_rect c = {t.x, t.y + t.h, t.w, check_h};
-    cf_grid_box(g, c, "Check", CF_STYLE_BORDER, CF_STYLE_TITLE);
-    draw_check(app, g, (cf_rect){c.x + 2, c.y + 1, c.w - 4, c.h - 2});
+    if (e != NULL && t.w > 0 && t.h > 0) {
+        draw_text(app, g, t, e);
+    }
 }
 
 static void templates_status(cf_app *app, cf_buf *out)
@@ -306,7 +360,10 @@ static void templates_status(cf_app *app, cf_buf *out)
 static void templates_move(cf_app *app, cf_move move)
 {
     templates_view *s = state(app);
-    cf_list_move(s->reads ? &s->lines : &s->list, move);
+    cf_list_move(s->focus == ON_LIST     ? &s->list
+                 : s->focus == ON_SOURCE ? &s->lines
+                                         : &s->findings,
+                 move);
 }
 
 CF_MOVE_COMMANDS(templates, templates_move)
@@ -314,7 +371,78 @@ CF_MOVE_COMMANDS(templates, templates_move)
 static void cmd_pane(cf_app *app, const char *arg)
 {
     (void)arg;
-    state(app)->reads = !state(app)->reads;
+    state(app)->focus = (focus)((state(app)->focus + 1) % N_FOCUS);
+}
+
+static void cmd_pane_back(cf_app *app, const char *arg)
+{
+    (void)arg;
+    state(app)->focus = (focus)((state(app)->focus + N_FOCUS - 1) % N_FOCUS);
+}
+
+/* ---- findings ------------------------------------------------------------ */
+
+/* Puts the source on the line of finding `i`. */
+static void show_finding(cf_app *app, const cf_bench_lint *lint, size_t i)
+{
+    templates_view *s = state(app);
+    const cf_lint_finding *f = &lint->report.v[i];
+    cf_list_set(&s->findings, lint->report.n, s->findings.height);
+    cf_list_go(&s->findings, i);
+    if (f->line == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it",
+                   f->rule);
+        return;
+    }
+    s->go_line = f->line - 1;
+    s->lines.n = SIZE_MAX;
+    s->lines.cursor = f->line - 1; /* where an edit would begin */
+}
+
+/* The findings, when they are known and there are some. */
+static const cf_bench_lint *findings(cf_app *app)
+{
+    const cf_bench_lint *lint = lint_of(app);
+    if (lint == NULL || lint->status != CF_OK || lint->report.n == 0) {
+        cf_app_say(app, lint == NULL ? CF_STYLE_DIM : CF_STYLE_OK, "%s",
+                   lint == NULL ? "not looked over yet" : "nothing was found");
+        return NULL;
+    }
+    return lint;
+}
+
+static void go_finding(cf_app *app, int by)
+{
+    templates_view *s = state(app);
+    const cf_bench_lint *lint = findings(app);
+    if (lint != NULL) {
+        size_t n = lint->report.n;
+        bool is_fresh = s->findings.n != n || s->focus == ON_LIST;
+        size_t at = s->findings.cursor < n ? s->findings.cursor : 0;
+        at = is_fresh && by > 0 ? 0 : (at + (by > 0 ? 1 : n - 1)) % n;
+        s->focus = s->focus == ON_LINT ? ON_LINT : ON_SOURCE;
+        show_finding(app, lint, at);
+    }
+}
+
+static void cmd_next_finding(cf_app *app, const char *arg)
+{
+    (void)arg;
+    go_finding(app, 1);
+}
+
+static void cmd_previous_finding(cf_app *app, const char *arg)
+{
+    (void)arg;
+    go_finding(app, -1);
+}
+
+static void cmd_lint(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (findings(app) != NULL) {
+        state(app)->focus = ON_LINT;
+    }
 }
 
 /* Uses a text and says what it makes of the prompt. */
@@ -375,9 +503,10 @@ static void keep(cf_app *app, const entry *parent, const char *name,
     }
 }
 
-static void cmd_edit(cf_app *app, const char *arg)
+/* Edits the text under the cursor; `line` (1-based, 0: any) is where the
+ * editor begins and where the source is shown afterwards. */
+static void edit(cf_app *app, uint32_t line)
 {
-    (void)arg;
     templates_view *s = state(app);
     const entry *e = current(s);
     cf_error err;
@@ -385,10 +514,9 @@ static void cmd_edit(cf_app *app, const char *arg)
         return;
     }
     cf_buf text = CF_BUF_INIT;
-    bool has_draft = s->draft.n != 0 && strcmp(s->draft_name, e->name) == 0;
-    cf_str from = has_draft ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+    cf_str from = text_of(s, e);
     cf_buf_add(&text, from.p, from.n);
-    if (cf_editor_run(app, ".jinja", &text, &err) != CF_OK) {
+    if (cf_editor_run_at(app, ".jinja", line, &text, &err) != CF_OK) {
         cf_app_error(app, &err);
         cf_buf_deinit(&text);
         return;
@@ -402,12 +530,14 @@ static void cmd_edit(cf_app *app, const char *arg)
     if (cf_str_eq(source, e->source)) {
         cf_buf_deinit(&s->draft);
         s->shown = SIZE_MAX;
+        s->go_line = line > 0 ? line - 1 : SIZE_MAX;
         cf_app_say(app, CF_STYLE_DIM, "nothing changed");
     } else if (use(app, name, source)) {
         cf_buf_deinit(&s->draft);
         keep(app, e, name, source);
         reload(app);
         cf_list_go(&s->list, 0);
+        s->go_line = line > 0 ? line - 1 : SIZE_MAX;
     } else {
         snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
         cf_buf_deinit(&s->draft);
@@ -418,17 +548,63 @@ static void cmd_edit(cf_app *app, const char *arg)
     cf_buf_deinit(&text);
 }
 
+static void cmd_edit(cf_app *app, const char *arg)
+{
+    (void)arg;
+    const templates_view *s = state(app);
+    edit(app, s->focus == ON_LIST && s->bad_line == 0
+                  ? 0
+                  : (uint32_t)s->lines.cursor + 1);
+}
+
+static void cmd_enter(cf_app *app, const char *arg)
+{
+    templates_view *s = state(app);
+    if (s->focus != ON_LINT || s->check.n != 0) {
+        cmd_edit(app, arg);
+        return;
+    }
+    const cf_bench_lint *lint = findings(app);
+    if (lint != NULL && s->findings.cursor < lint->report.n) {
+        show_finding(app, lint, s->findings.cursor);
+        s->focus = ON_SOURCE;
+    }
+}
+
+void cf_templates_show_line(cf_app *app, uint32_t line)
+{
+    templates_view *s = state(app);
+    cf_app_open_view(app, CF_VIEW_TEMPLATES);
+    cf_list_go(&s->list, 0);
+    check(s);
+    s->focus = ON_SOURCE;
+    s->go_line = line > 0 ? line - 1 : 0;
+    s->lines.n = SIZE_MAX;
+    s->lines.cursor = s->go_line;
+}
+
+void cf_templates_edit_line(cf_app *app, uint32_t line)
+{
+    templates_view *s = state(app);
+    reload(app);
+    cf_list_go(&s->list, 0);
+    s->shown = SIZE_MAX;
+    check(s);
+    edit(app, line);
+}
+
 static void templates_search(cf_app *app, const char *text, int direction)
 {
     templates_view *s = state(app);
     const entry *e = current(s);
-    size_t n = e != NULL ? count_lines(e->source) : 0;
+    cf_str source = e != NULL ? text_of(s, e) : cf_str_make("", 0);
+    size_t n = count_lines(source);
     size_t from = s->lines.cursor, best = SIZE_MAX, line = 0,
            wrapped = SIZE_MAX;
-    for (size_t at = 0; e != NULL && at < e->source.n; line++) {
-        const char *nl = memchr(e->source.p + at, '\n', e->source.n - at);
-        size_t end = nl != NULL ? (size_t)(nl - e->source.p) : e->source.n;
-        cf_str shown = cf_str_make(e->source.p + at, end - at);
+    for (size_t at = 0; at < source.n; line++) {
+        const char *nl = memchr(source.p + at, '\n', source.n - at);
+        size_t end = nl != NULL ? (size_t)(nl - source.p) : source.n;
+        cf_str shown = cf_str_make(source.p + at, end - at);
         at = end + 1;
         if (cf_find_smart(shown, text) == SIZE_MAX) {
             continue;
@@ -448,7 +624,7 @@ static void templates_search(cf_app *app, const char *text, int direction)
         cf_app_say(app, CF_STYLE_WARNING, "'%s' is not in this template", text);
         return;
     }
-    s->reads = true;
+    s->focus = ON_SOURCE;
     s->lines.n = n;
     cf_list_go(&s->lines, best);
 }
@@ -456,10 +632,18 @@ static void templates_search(cf_app *app, const char *text, int direction)
 #define HERE CF_IN(CF_VIEW_TEMPLATES)
 
 static const cf_command templates_commands[] = {
-    {"edit", HERE, "<Enter> e", "",
+    {"open", HERE, "<Enter>", "",
+     "of a finding the line; else edit the source in $EDITOR", cmd_enter},
+    {"edit", HERE, "e E", "",
      "edit the source in $EDITOR; what compiles is used at once", cmd_edit},
     {"use", HERE, "u", "", "render this conversation with it", cmd_use},
-    {"pane", HERE, "<Tab>", "", "list or source", cmd_pane},
+    {"pane", HERE, "<Tab>", "", "list, source or findings", cmd_pane},
+    {"pane-back", HERE, "<S-Tab>", "", "the pane before", cmd_pane_back},
+    {"next-finding", HERE, "]e", "", "the line of the next finding",
+     cmd_next_finding},
+    {"previous-finding", HERE, "[e", "", "the line of the finding before",
+     cmd_previous_finding},
+    {"lint", HERE, "L", "", "to the findings", cmd_lint},
     CF_MOVE_ROWS(templates, HERE),
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -468,7 +652,7 @@ const cf_view_ops cf_view_templates = {
     .name = "templates",
     .title = "Templates",
     .commands = templates_commands,
-    .footer = "edit use pane search prompt maximize help",
+    .footer = "edit use pane next-finding lint search prompt maximize help",
     .open = templates_open,
     .close = templates_close,
     .enter = templates_enter,

@@ -1,0 +1,131 @@
+/*
+ * lint_pane.c - findings drawn.
+ */
+#include "tui/view/lint_pane.h"
+
+#include <stdio.h>
+
+#include "core/base/safe_text.h"
+#include "tui/grid/wrap.h"
+
+enum { EXPLAINED = 5 }; /* lines for the finding under the cursor */
+
+static cf_style style_of(char kind)
+{
+    return kind == 'E'   ? CF_STYLE_ERROR
+           : kind == 'W' ? CF_STYLE_WARNING
+                         : CF_STYLE_DIM;
+}
+
+int cf_lint_pane_height(int n, int all)
+{
+    int want = n > 0 ? n + EXPLAINED + 2 : 3;
+    int most = all * 2 / 5;
+    return want < most ? want : most > 3 ? most : all >= 6 ? 3 : 0;
+}
+
+static void draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f,
+                     bool is_on)
+{
+    cf_style style = is_on ? CF_STYLE_SELECTED : style_of(f->rule[0]);
+    cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_grid_fill(g, r, ' ', plain);
+    cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
+    if (f->line != 0) {
+        cf_grid_putf(g, r.x + 5, r.y, 5, plain, "%4u", (unsigned)f->line);
+    }
+    cf_grid_put(g, r.x + 11, r.y, r.w - 11, f->message, plain);
+}
+
+/* Wrapped text; returns the row behind it. */
+static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
+{
+    cf_wrapped lines = {0};
+    if (r.w >= 2 && cf_wrapped_update(&lines, s, r.w, NULL) == CF_OK) {
+        for (size_t i = 0; i < lines.n && y < r.y + r.h; i++, y++) {
+            cf_grid_put(g, r.x, y, r.w,
+                        cf_str_make(s.p + lines.v[i].off, lines.v[i].len),
+                        style);
+        }
+    }
+    cf_wrapped_deinit(&lines);
+    return y;
+}
+
+static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
+                          cf_list *list, bool has_focus)
+{
+    int rows = r.h > EXPLAINED + 1 ? r.h - EXPLAINED : r.h;
+    cf_list_set(list, report->n, (size_t)rows);
+    for (int y = 0; y < rows && list->top + (size_t)y < report->n; y++) {
+        size_t i = list->top + (size_t)y;
+        draw_row(g, (cf_rect){r.x, r.y + y, r.w, 1}, &report->v[i],
+                 has_focus && i == list->cursor);
+    }
+    if (has_focus) {
+        g->cursor_x = r.x;
+        g->cursor_y = r.y + (int)(list->cursor - list->top);
+    }
+    if (rows < r.h && list->cursor < report->n) {
+        const cf_lint_finding *f = &report->v[list->cursor];
+        cf_rect below = {r.x, r.y + rows, r.w, r.h - rows};
+        int y = below.y;
+        if ((int)cf_text_width(f->message.p, f->message.n) > r.w - 11) {
+            cf_buf line = CF_BUF_INIT; /* line ends spelled out */
+            cf_safe_line(&line, f->message.p, f->message.n);
+            y = put_text(g, below, y, cf_str_make(cf_buf_cstr(&line), line.n),
+                         CF_STYLE_NORMAL);
+            cf_buf_deinit(&line);
+        }
+        y = put_text(g, below, y, cf_str_from(f->effect), CF_STYLE_DIM);
+        (void)put_text(g, below, y, cf_str_from(f->fix), CF_STYLE_OK);
+    }
+}
+
+void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_bench_lint *lint,
+                       cf_list *list, bool has_focus)
+{
+    char title[96] = "Lint";
+    cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
+    if (lint != NULL && lint->status == CF_OK) {
+        snprintf(title, sizeof title,
+                 "Lint  %zu error%s, %zu warning%s, %zu "
+                 "note%s",
+                 lint->report.n_errors, lint->report.n_errors == 1 ? "" : "s",
+                 lint->report.n_warnings,
+                 lint->report.n_warnings == 1 ? "" : "s", lint->report.n_notes,
+                 lint->report.n_notes == 1 ? "" : "s");
+    }
+    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+                has_focus ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    if (inner.h < 1 || inner.w < 14) {
+        return;
+    }
+    if (lint == NULL) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w, "being looked over ...",
+                     CF_STYLE_DIM);
+    } else if (lint->status != CF_OK) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w, lint->err.text,
+                     CF_STYLE_ERROR);
+    } else if (lint->report.n == 0) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w,
+                     "It compiles, and nothing was found.", CF_STYLE_OK);
+    } else {
+        draw_findings(g, inner, &lint->report, list, has_focus);
+    }
+}
+
+void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_bench_lint *lint,
+                       uint32_t line)
+{
+    if (lint == NULL || lint->status != CF_OK) {
+        return;
+    }
+    for (size_t i = 0; i < lint->report.n; i++) {
+        const cf_lint_finding *f = &lint->report.v[i];
+        if (f->line == line) { /* errors come first */
+            cf_grid_putf(g, x, y, 1, style_of(f->rule[0]), "%c", f->rule[0]);
+            return;
+        }
+    }
+}
