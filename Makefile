@@ -25,7 +25,7 @@ PKG     ?= pkg-config
 # ---- libraries, one line a room --------------------------------------------
 CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl
 STORAGE_PKGS := sqlite3
-TUI_PKGS     := ncursesw
+TUI_PKGS     := ncursesw libpng libjpeg
 TEST_PKGS    := cmocka vterm
 ALL_PKGS     := $(CORE_PKGS) $(STORAGE_PKGS) $(TUI_PKGS)
 

@@ -15,6 +15,7 @@
 #include "tui/command_user.h"
 #include "tui/complete.h"
 #include "tui/demo/demo_serve.h"
+#include "tui/image/thumbs.h"
 #include "tui/keepsakes.h"
 
 enum {
@@ -410,6 +411,7 @@ void cf_app_draw(cf_app *app)
     cf_grid *g = &app->grid;
     g->ascii_lines =
         app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
+    g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
     cf_grid_clear(g);
     app->is_dirty = false;
     if (g->w < MIN_W || g->h < MIN_H) {
@@ -481,6 +483,8 @@ void cf_app_deinit(cf_app *app)
             cf_views[v]->close(app);
         }
     }
+    cf_thumbs_free(app->thumbs);
+    app->thumbs = NULL;
     cf_buf_deinit(&app->log);
     cf_buf_deinit(&app->copied);
     cf_buf_deinit(&app->output);
@@ -526,6 +530,9 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     }
     if (app->bench != NULL) {
         cf_bench_wake_with(app->bench, -1);
+    }
+    if (app->thumbs != NULL) {
+        cf_thumbs_wake_with(app->thumbs, -1);
     }
     app->term->ops->close(app->term);
     app->term = NULL;

@@ -34,6 +34,7 @@ typedef struct cf_app cf_app;
 typedef struct cf_store cf_store;
 typedef struct cf_bench cf_bench;
 typedef struct cf_demo cf_demo;
+typedef struct cf_thumbs cf_thumbs;
 
 typedef enum cf_view_id {
     CF_VIEW_CHAT,
@@ -136,6 +137,8 @@ struct cf_app {
 
     cf_store *store; /* may be NULL: no history */
     cf_demo *demo;   /* tools that come with confab; NULL: none.  Borrowed */
+
+    cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
 
     void *state[CF_VIEW_COUNT]; /* each view's own */
     cf_bench *bench; /* conversation, engine, worker; the caller frees it */

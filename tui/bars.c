@@ -55,14 +55,14 @@ static bool put_key(cf_grid *g, int *x, const char *keys, const char *name)
 static void draw_writing_keys(const cf_app *app, cf_grid *g)
 {
     static const char *const message[][2] = {
-        {"<Enter>", "send"},    {"^J", "newline"}, {"^G", "editor"},
-        {"<Esc>", "leave"},     {"^U", "empty"},   {"^_", "undo"},
+        {"<Enter>", "send"},    {"^J", "newline"},    {"^G", "editor"},
+        {"<Esc>", "leave"},     {"^U", "erase line"}, {"^_", "undo"},
         {"<Up>", "said before"}};
     static const char *const line[][2] = {{"<Enter>", "run"},
                                           {"<Tab>", "complete"},
                                           {"<Up>", "line before"},
                                           {"<Esc>", "leave"},
-                                          {"^U", "empty"}};
+                                          {"^U", "erase line"}};
     bool is_message =
         app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
     bool is_search = app->mode == CF_MODE_SEARCH;

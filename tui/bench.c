@@ -528,7 +528,12 @@ void cf_bench_message_text(cf_buf *out, const json_t *message)
         if (text.n != 0) {
             cf_buf_add(out, text.p, text.n);
         } else {
-            cf_buf_addf(out, "[%.*s]", (int)type.n, type.n != 0 ? type.p : "");
+            if (cf_str_is(type, "image_url")) {
+                type = cf_str_from("image");
+            }
+            bool needs_space = out->n != 0 && out->p[out->n - 1] > ' ';
+            cf_buf_addf(out, "%s[%.*s]", needs_space ? " " : "", (int)type.n,
+                        type.n != 0 ? type.p : "");
         }
     }
     add_calls(out, json_object_get(message, "tool_calls"));

@@ -255,6 +255,7 @@ typedef struct cf_backend_info {
     bool shows_prompt, shows_tokens, shows_candidates, shows_cache;
     bool can_score, can_count;
     bool can_fork_token, can_continue, can_mask;
+    bool takes_images;  /* hands pictures of messages on to its model */
     const char *cannot; /* what it cannot show, in words; "" for nothing */
 } cf_backend_info;
 

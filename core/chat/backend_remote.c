@@ -43,6 +43,7 @@ static cf_backend_info get_info(const cf_backend *b)
         .kind = "openai",
         .name = cf_str_from(r->shown),
         .shows_candidates = true,
+        .takes_images = true,
         .cannot = "a server does not show its prompt, its tokens' ids or its "
                   "cache; candidates only where it offers logprobs",
     };

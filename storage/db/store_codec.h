@@ -1,5 +1,5 @@
 /*
- * store_codec.h - lists of numbers as bytes, and base64.
+ * store_codec.h - lists of numbers as bytes.
  *
  * A list is one codec byte and then the values: codec 1 is LEB128 (seven bits
  * a byte, low ones first, the top bit set on all bytes but the last); codec 0
@@ -26,11 +26,5 @@ void cf_codec__put_u64s(cf_buf *b, const uint64_t *v, size_t n);
  * marks the arena. */
 cf_token *cf_codec__get_ids(cf_str in, cf_arena *arena, size_t *n);
 uint64_t *cf_codec__get_u64s(cf_str in, cf_arena *arena, size_t *n);
-
-/* Standard alphabet with padding (RFC 4648, 4). */
-void cf_codec__put_base64(cf_buf *b, cf_str bytes);
-/* False, b as it was but for its spare room, when `text` is not exactly what
- * cf_codec__put_base64 writes. */
-bool cf_codec__get_base64(cf_buf *b, cf_str text);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * store_message.c - text for people and indexes, base64 into blobs, hash.
  */
+#include "core/base/base64.h"
 #include "storage/db/store_message.h"
 
 #include <string.h>
@@ -188,7 +189,7 @@ static cf_status take_blob(cf_msg *m, const json_t *v, json_t **out,
     }
     size_t start = base64_start(s);
     cf_buf data = CF_BUF_INIT;
-    if (!cf_codec__get_base64(&data, cf_str_make(s.p + start, s.n - start))) {
+    if (!cf_base64_get(&data, cf_str_make(s.p + start, s.n - start))) {
         bool failed = data.failed;
         cf_buf_deinit(&data);
         return failed ? cf_sql__oom(err) : CF_OK;
@@ -429,7 +430,7 @@ static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash,
     const void *data = sqlite3_column_blob(st, 0);
     size_t n = (size_t)sqlite3_column_bytes(st, 0);
     if (data != NULL) {
-        cf_codec__put_base64(&b, cf_str_make(data, n));
+        cf_base64_put(&b, cf_str_make(data, n));
     }
     *out = b.failed ? NULL : json_stringn(cf_buf_cstr(&b), b.n);
     cf_buf_deinit(&b);

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
@@ -62,7 +63,7 @@ static void put_bytes(cf_buf *b, const char *key, cf_str s)
         return;
     }
     cf_buf_adds(b, "{\"base64\":\"");
-    cf_codec__put_base64(b, s);
+    cf_base64_put(b, s);
     cf_buf_adds(b, "\"}");
 }
 
@@ -166,7 +167,7 @@ static void put_run(cf_buf *b, const cf_store_run *r, bool with_trace)
     put_u64s(b, "token_us", r->token_us, r->n_token_us);
     if (with_trace && r->trace.n != 0) {
         cf_buf_adds(b, ",\"trace\":\"");
-        cf_codec__put_base64(b, r->trace);
+        cf_base64_put(b, r->trace);
         cf_buf_addc(b, '"');
     }
     cf_buf_addc(b, '}');
@@ -369,7 +370,7 @@ static cf_str get_bytes(fields *f, const char *key)
     }
     cf_buf b = CF_BUF_INIT;
     cf_str s = {NULL, 0};
-    if (cf_codec__get_base64(&b, cf_json_get_str(v, "base64"))) {
+    if (cf_base64_get(&b, cf_json_get_str(v, "base64"))) {
         s = cf_build__str(f->b, cf_str_make(cf_buf_cstr(&b), b.n));
     } else if (b.failed) {
         f->b->arena.failed = true;
@@ -388,7 +389,7 @@ static cf_str get_base64(fields *f, const char *key)
     if (v == NULL) {
         return s;
     }
-    if (json_is_string(v) && cf_codec__get_base64(&b, cf_xchg__str(v))) {
+    if (json_is_string(v) && cf_base64_get(&b, cf_xchg__str(v))) {
         s = cf_build__str(f->b, cf_str_make(cf_buf_cstr(&b), b.n));
     } else if (b.failed) {
         f->b->arena.failed = true;

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "storage/db/store_codec.h"
@@ -110,7 +111,7 @@ static json_t *attachment_part(sqlite3_stmt *st, cf_arena *a)
         json_pack("{s:s,s:o}", "type", kind, "mime_type", str_json(type));
     if (data.n != 0) {
         cf_buf b = CF_BUF_INIT;
-        cf_codec__put_base64(&b, data);
+        cf_base64_put(&b, data);
         (void)json_object_set_new(m, "blob",
                                   str_json(cf_str_make(cf_buf_cstr(&b), b.n)));
         cf_buf_deinit(&b);

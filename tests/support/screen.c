@@ -5,6 +5,7 @@
 
 #include "core/base/os.h"
 #include "tests/support/t.h"
+#include "tui/term/theme.h"
 
 typedef struct runner {
     cf_app *app;
@@ -81,6 +82,72 @@ static void screen(runner *r, const char *name)
     cf_buf_deinit(&styles);
 }
 
+static cf_look look_of(const cf_grid *g, const cf_cell *c)
+{
+    cf_look look = cf_theme_look(cf_theme_current(), c->style, g->n_colors);
+    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE) {
+        look.fg = c->fg;
+        look.bg = c->bg;
+    }
+    return look;
+}
+
+static bool same_look(cf_look a, cf_look b)
+{
+    return a.fg == b.fg && a.bg == b.bg && a.attr == b.attr;
+}
+
+static void add_color(cf_buf *out, int color)
+{
+    if (color < 0) {
+        cf_buf_addc(out, '-');
+    } else {
+        cf_buf_addf(out, "%d", color);
+    }
+}
+
+static void add_look(cf_buf *out, cf_look look, int cells, int x)
+{
+    cf_buf_addc(out, ' ');
+    add_color(out, look.fg);
+    cf_buf_addc(out, ',');
+    add_color(out, look.bg);
+    cf_buf_adds(out, look.attr & CF_ATTR_BOLD ? " bold" : "");
+    cf_buf_adds(out, look.attr & CF_ATTR_UNDERLINE ? " underline" : "");
+    cf_buf_adds(out, look.attr & CF_ATTR_REVERSE ? " reverse" : "");
+    cf_buf_adds(out, look.attr & CF_ATTR_DIM ? " dim" : "");
+    cf_buf_addf(out, ":%d @%d", cells, x);
+}
+
+static void looks(runner *r, const char *name)
+{
+    cf_buf out = CF_BUF_INIT;
+    const cf_grid *g = &r->app->grid;
+    const cf_look plain = {-1, -1, 0};
+    cf_app_draw(r->app);
+    cf_buf_addf(&out, "%d colours\n", g->n_colors);
+    for (int y = 0; y < g->h; y++) {
+        const cf_cell *row = g->cell + (size_t)y * (size_t)g->w;
+        size_t start = out.n;
+        for (int x = 0; x < g->w;) {
+            cf_look look = look_of(g, &row[x]);
+            int from = x;
+            while (x < g->w && same_look(look_of(g, &row[x]), look)) {
+                x++;
+            }
+            if (!same_look(look, plain)) {
+                if (out.n == start) {
+                    cf_buf_addf(&out, "%d:", y);
+                }
+                add_look(&out, look, x - from, from);
+            }
+        }
+        cf_buf_adds(&out, out.n != start ? "\n" : "");
+    }
+    compare(r, name, "looks", &out);
+    cf_buf_deinit(&out);
+}
+
 static void run_line(runner *r, char *line)
 {
     char *rest = strchr(line, ' ');
@@ -104,6 +171,10 @@ static void run_line(runner *r, char *line)
         }
     } else if (strcmp(line, "draw") == 0) {
         cf_app_draw(r->app);
+    } else if (sscanf(line, "colors %d", &w) == 1) {
+        r->app->grid.n_colors = w;
+    } else if (strncmp(line, "looks ", 6) == 0) {
+        looks(r, rest);
     } else if (strncmp(line, "screen ", 7) == 0) {
         screen(r, rest);
     } else {

@@ -12,6 +12,10 @@
  *   draw                a frame that is not compared
  *   idle                waits until nothing runs any more
  *   screen NAME         NAME.screen holds the text, NAME.styles the styles
+ *   colors N            colours of the terminal from now on (0: none)
+ *   looks NAME          NAME.looks holds what the theme makes of the styles:
+ *                       a line a row, runs of "FG,BG ATTRIBUTES:cells @column"
+ *                       (a number of the palette, "-" for the default)
  */
 #ifndef CF_TESTS_SUPPORT_SCREEN_H
 #define CF_TESTS_SUPPORT_SCREEN_H

@@ -39,7 +39,7 @@ cf_status cf_grid_resize(cf_grid *g, int w, int h, cf_error *err)
     return CF_OK;
 }
 
-static const cf_cell blank = {{{' ', 0, 0, 0}, 1}, CF_STYLE_NORMAL};
+static const cf_cell blank = {{{' ', 0, 0, 0}, 1}, CF_STYLE_NORMAL, 0, 0};
 
 void cf_grid_clear(cf_grid *g)
 {
@@ -94,10 +94,10 @@ static void put_glyph(cf_grid *g, int x, int y, cf_glyph glyph, cf_style style)
         glyph = blank.glyph;
     }
     uncover(g, x, y);
-    *at(g, x, y) = (cf_cell){glyph, style};
+    *at(g, x, y) = (cf_cell){glyph, style, 0, 0};
     if (glyph.width == 2) {
         uncover(g, x + 1, y);
-        *at(g, x + 1, y) = (cf_cell){{{0, 0, 0, 0}, 0}, style};
+        *at(g, x + 1, y) = (cf_cell){{{0, 0, 0, 0}, 0}, style, 0, 0};
     }
 }
 
@@ -276,7 +276,7 @@ static const char *const style_names[CF_STYLE_COUNT] = {
     "assistant", "system",  "tool",     "thinking", "escaped", "special",
     "token-a",   "token-b", "ok",       "warning",  "error",   "added",
     "removed",   "kept",    "new",      "break",    "heat-0",  "heat-1",
-    "heat-2",    "heat-3"};
+    "heat-2",    "heat-3",  "image"};
 
 const char *cf_style_get_name(cf_style style)
 {

@@ -27,6 +27,7 @@ typedef struct cf_rect {
 typedef struct cf_cell {
     cf_glyph glyph; /* width 0: the right half of the cell before */
     cf_style style;
+    uint8_t fg, bg; /* CF_STYLE_IMAGE: colours of the terminal's palette */
 } cf_cell;
 
 typedef struct cf_grid {
@@ -35,6 +36,8 @@ typedef struct cf_grid {
     cf_rect clip;
     int cursor_x, cursor_y; /* where the real cursor goes; -1: nowhere */
     bool ascii_lines;       /* draw borders with + - | */
+    int n_colors;           /* of the terminal; 0: none, and before it is
+                               known */
 } cf_grid;
 
 void cf_grid_init(cf_grid *g);
@@ -70,6 +73,12 @@ int cf_grid_put_cluster(cf_grid *g, int x, int y, int width,
 
 /* Gives every cell of a row part another style, keeping its glyph. */
 void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style);
+
+/* One cell of a picture: the upper and the lower half, as 0xRRGGBB, in the
+ * nearest colours there are; without half blocks or colours as a letter that
+ * is as bright. */
+void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
+                        uint32_t lower);
 
 /* Lines: a box around r with a title in its top edge; a horizontal and a
  * vertical line. */

@@ -45,6 +45,7 @@ typedef enum cf_style_name {
     CF_STYLE_HEAT_1,
     CF_STYLE_HEAT_2,
     CF_STYLE_HEAT_3, /* ... surprising */
+    CF_STYLE_IMAGE,  /* a cell of a picture, with colours of its own */
     CF_STYLE_COUNT
 } cf_style_name;
 

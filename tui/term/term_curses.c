@@ -31,6 +31,7 @@
 #include <wchar.h>
 
 #include "core/base/alloc.h"
+#include "core/base/base64.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "tui/term/theme.h"
@@ -295,6 +296,11 @@ static void put_cell(const curses_term *t, int x, int y, const cf_cell *c)
 {
     cf_look look =
         cf_theme_look(cf_theme_current(), c->style, t->base.n_colors);
+    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE &&
+        t->base.n_colors > 0 && c->glyph.cp[0] != ' ') {
+        look.fg = c->fg;
+        look.bg = c->bg;
+    }
     attr_t attrs = A_NORMAL;
     attrs |= look.attr & CF_ATTR_BOLD ? A_BOLD : 0;
     attrs |= look.attr & CF_ATTR_UNDERLINE ? A_UNDERLINE : 0;
@@ -315,13 +321,15 @@ static void put_cell(const curses_term *t, int x, int y, const cf_cell *c)
         text[1] = 0;
     }
     cchar_t cell;
-    setcchar(&cell, text, attrs, (short)(pair > 0 ? pair : 0), NULL);
+    pair = pair > 0 ? pair : 0; /* as an int: there may be 65536 */
+    setcchar(&cell, text, attrs, 0, &pair);
     mvadd_wch(y, x, &cell);
 }
 
 static bool same_cell(const cf_cell *a, const cf_cell *b)
 {
-    return a->style == b->style && a->glyph.width == b->glyph.width &&
+    return a->style == b->style && a->fg == b->fg && a->bg == b->bg &&
+           a->glyph.width == b->glyph.width &&
            memcmp(a->glyph.cp, b->glyph.cp, sizeof a->glyph.cp) == 0;
 }
 
@@ -591,29 +599,12 @@ static void curses_suspend(cf_term *term)
     curses_enter(term);
 }
 
-static void put_base64(cf_buf *out, cf_str text)
-{
-    static const char digit[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < text.n; i += 3) {
-        size_t have = text.n - i < 3 ? text.n - i : 3;
-        uint32_t v = 0;
-        for (size_t k = 0; k < 3; k++) {
-            v = v << 8 | (k < have ? (unsigned char)text.p[i + k] : 0);
-        }
-        char four[4] = {digit[v >> 18], digit[v >> 12 & 63],
-                        have > 1 ? digit[v >> 6 & 63] : '=',
-                        have > 2 ? digit[v & 63] : '='};
-        cf_buf_add(out, four, 4);
-    }
-}
-
 static void curses_copy(cf_term *term, cf_str text)
 {
     (void)term;
     cf_buf out = CF_BUF_INIT;
     cf_buf_adds(&out, "\033]52;c;");
-    put_base64(&out, text);
+    cf_base64_put(&out, text);
     cf_buf_adds(&out, "\a");
     if (!out.failed) {
         write_fully(STDOUT_FILENO, out.p, out.n);

@@ -51,6 +51,7 @@ static const entry defaults[CF_STYLE_COUNT] = {
     [CF_STYLE_KEPT] = {{108, -1, 0}, {2, -1, 0}, {-1, -1, D}},
     [CF_STYLE_NEW] = {{222, -1, 0}, {3, -1, 0}, {-1, -1, 0}},
     [CF_STYLE_BREAK] = {{231, 160, B}, {7, 1, B}, {-1, -1, R | B}},
+    [CF_STYLE_IMAGE] = {{-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}},
     [CF_STYLE_HEAT_0] = {{-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}},
     [CF_STYLE_HEAT_1] = {{-1, 58, 0}, {3, -1, 0}, {-1, -1, U}},
     [CF_STYLE_HEAT_2] = {{-1, 94, 0}, {3, -1, B}, {-1, -1, B}},

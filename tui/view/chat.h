@@ -12,6 +12,7 @@
 #include "tui/grid/wrap.h"
 #include "tui/turn_map.h"
 #include "tui/turn_tree.h"
+#include "tui/view/chat_images.h"
 
 /* A turn's text as it is shown. */
 typedef struct cf_chat_text {
@@ -20,6 +21,9 @@ typedef struct cf_chat_text {
     cf_buf thinking; /* reasoning, shown folded */
     cf_wrapped lines, thinking_lines;
     bool unfolded;
+    cf_chat_image *images; /* [n_images], owned; they borrow from `held` */
+    size_t n_images;
+    json_t *held; /* the message, when it has images */
 } cf_chat_text;
 
 /* The turns of the path as lines of the transcript. */
@@ -46,6 +50,8 @@ typedef struct cf_chat {
     size_t top;    /* first line of the transcript shown */
     size_t n_lines, height;
     cf_uuid edits; /* the turn the composer replaces or continues; nil: none */
+    cf_attachments attached;
+    int n_thumbs; /* pictures that were done at the last frame */
     bool shows_tree;
     bool had_x; /* the key before was ^X */
 } cf_chat;

@@ -11,10 +11,36 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
     const char *title = app->mode == CF_MODE_PREFILL ? "Continue this reply"
                         : !cf_uuid_is_nil(s->edits)  ? "Edit: sends a sibling"
                                                      : "Composer";
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+    cf_buf head = CF_BUF_INIT;
+    cf_buf_adds(&head, title);
+    for (size_t i = 0; i < s->attached.n; i++) {
+        cf_buf_addf(&head, "  + %s", s->attached.v[i].name);
+    }
+    cf_grid_box(g, r, cf_buf_cstr(&head), CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_buf_deinit(&head);
     cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
                  is_on);
+}
+
+static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent,
+                              cf_error *err)
+{
+    const cf_attachments *a = &cf_chat__state(app)->attached;
+    if (a->n == 0) {
+        return cf_bench_send(app->bench, text, parent, err);
+    }
+    json_t *content = cf_attachments_content(a, text);
+    json_t *messages = content != NULL ? json_pack("[{s:s,s:o}]", "role",
+                                                   "user", "content", content)
+                                       : NULL;
+    if (messages == NULL) {
+        return cf_fail(err, CF_EFORMAT,
+                       "the message is not UTF-8, or memory ran out");
+    }
+    cf_status st = cf_bench_add(app->bench, messages, parent, true, err);
+    json_decref(messages);
+    return st;
 }
 
 static void send_text(cf_app *app)
@@ -34,14 +60,15 @@ static void send_text(cf_app *app)
         if (edited != NULL) {
             parent = edited->parent;
         }
-        if (text.n == 0) {
+        if (text.n == 0 && s->attached.n == 0) {
             return;
         }
-        st = cf_bench_send(app->bench, text, parent, &err);
+        st = send_message(app, text, parent, &err);
     }
     cf_chat__report(app, st, &err);
     if (st == CF_OK) {
         cf_edit_commit(&s->composer);
+        cf_attachments_clear(&s->attached);
         cf_bench_set_draft(app->bench, cf_str_make("", 0));
         s->edits = (cf_uuid){{0}};
         s->follows = true;
@@ -98,6 +125,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
         }
         if (!cf_uuid_is_nil(s->edits)) { /* leaves the edit, keeps nothing */
             s->edits = (cf_uuid){{0}};
+            cf_attachments_clear(&s->attached);
             cf_edit_set(&s->composer, cf_str_make("", 0));
         }
         app->mode = CF_MODE_NORMAL;

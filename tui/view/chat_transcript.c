@@ -21,6 +21,8 @@ void cf_chat__clear_text(cf_chat_text *t)
     cf_buf_deinit(&t->thinking);
     cf_wrapped_deinit(&t->lines);
     cf_wrapped_deinit(&t->thinking_lines);
+    cf_free(t->images);
+    json_decref(t->held);
 }
 
 /* ---- texts --------------------------------------------------------------- */
@@ -31,6 +33,14 @@ static void fill_text(cf_chat_text *t, const cf_turn *turn)
     cf_bench_message_text(&t->text, turn->message);
     cf_str thought = cf_json_get_str(turn->message, "reasoning_content");
     cf_buf_add(&t->thinking, thought.p, thought.n);
+    t->images = cf_chat_images_of(turn->message, &t->n_images);
+    if (t->images != NULL) {
+        union {
+            const json_t *in;
+            json_t *out;
+        } message = {turn->message};
+        t->held = json_incref(message.out);
+    }
 }
 
 /* The kept text of a turn; NULL when memory ran out. */
@@ -218,6 +228,21 @@ static void draw_thinking(pen *p, cf_chat_text *t)
     }
 }
 
+static void draw_images(pen *p, cf_chat_text *t)
+{
+    for (size_t i = 0; i < t->n_images; i++) {
+        int n = cf_chat_image_rows(&t->images[i]);
+        for (int row = 0; row < n; row++) {
+            int y = row_of(p);
+            p->line++;
+            if (y >= 0) {
+                cf_chat_image_draw(p->app, &t->images[i], i + 1, row, p->g,
+                                   p->r.x + 1, y, p->r.w - 2);
+            }
+        }
+    }
+}
+
 static void blank_line(pen *p)
 {
     p->line++;
@@ -291,6 +316,7 @@ static void draw_turn(pen *p, const cf_turn *turn, size_t i)
     draw_head(p, turn, i, i == s->cursor && p->app->mode == CF_MODE_NORMAL);
     draw_thinking(p, t);
     draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
+    draw_images(p, t);
     blank_line(p);
 }
 

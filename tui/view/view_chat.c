@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "storage/store.h"
+#include "tui/image/thumbs.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
@@ -47,6 +48,7 @@ static void chat_close(cf_app *app)
     cf_turn_tree_deinit(&s->tree);
     cf_chat__clear_text(&s->live);
     cf_edit_deinit(&s->composer);
+    cf_attachments_clear(&s->attached);
     cf_free(s);
     app->state[CF_VIEW_CHAT] = NULL;
 }
@@ -209,6 +211,80 @@ static void cmd_retry(cf_app *app, const char *arg)
     }
 }
 
+/* What a person or the model wrote: the content, or its parts of text. */
+static void add_written(cf_buf *out, const json_t *message)
+{
+    const json_t *content = json_object_get(message, "content");
+    cf_str text = cf_json_get_str(message, "content");
+    cf_buf_add(out, text.p, text.n);
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        text = cf_json_get_str(json_array_get(content, i), "text");
+        cf_buf_add(out, text.p, text.n);
+    }
+}
+
+static void cmd_attach(cf_app *app, const char *arg)
+{
+    cf_chat *s = cf_chat__state(app);
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    size_t n = s->attached.n;
+    if (arg[0] == '\0') {
+        cf_edit_set(&app->command_line, cf_str_from("attach "));
+        app->mode = CF_MODE_COMMAND;
+        return;
+    }
+    if (cf_attach_file(&s->attached, arg, &text, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else if (s->attached.n > n) {
+        const cf_attached *a = &s->attached.v[n];
+        app->mode = CF_MODE_INSERT;
+        cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s",
+                   a->name, a->what,
+                   cf_bench_info(app->bench).takes_images
+                       ? ""
+                       : "; this engine sees no images");
+    } else {
+        app->mode = CF_MODE_INSERT;
+        cf_chat__paste(app, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_app_say(app, CF_STYLE_OK, "%zu bytes of text are in the message",
+                   text.n);
+    }
+    cf_buf_deinit(&text);
+}
+
+static void cmd_detach(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_attachments_clear(&cf_chat__state(app)->attached);
+}
+
+/* A picture that is done by now is drawn. */
+static bool chat_step(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    if (app->thumbs == NULL) {
+        return false;
+    }
+    if (app->term == NULL) { /* tests look at what is there in the end */
+        cf_thumbs_settle(app->thumbs);
+    }
+    int n = cf_thumbs_n_done(app->thumbs);
+    if (n == s->n_thumbs) {
+        return false;
+    }
+    for (size_t i = 0; i < s->n_texts; i++) {
+        for (size_t k = 0; k < s->texts[i]->n_images; k++) {
+            if (cf_chat_image_failed(app, &s->texts[i]->images[k])) {
+                s->layout.is_valid = false;
+            }
+        }
+    }
+    app->is_dirty = true;
+    s->n_thumbs = n;
+    return false;
+}
+
 static void cmd_edit(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -224,7 +300,12 @@ static void cmd_edit(cf_app *app, const char *arg)
                    "only messages and replies are edited here");
         return;
     }
-    cf_edit_set(&s->composer, cf_json_get_str(t->message, "content"));
+    cf_buf text = CF_BUF_INIT;
+    add_written(&text, t->message);
+    cf_edit_set(&s->composer, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_buf_deinit(&text);
+    cf_attachments_clear(&s->attached);
+    cf_attach_again(&s->attached, t->message);
     s->edits = t->id;
     app->mode = is_reply ? CF_MODE_PREFILL : CF_MODE_INSERT;
 }
@@ -431,6 +512,9 @@ static const cf_command chat_commands[] = {
     {"retry", HERE, "r", "", "another reply, as a sibling", cmd_retry},
     {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
      cmd_edit},
+    {"attach", HERE, "a", "FILE",
+     "an image or a text goes with the next message", cmd_attach},
+    {"detach", HERE, "", "", "take the images out of it again", cmd_detach},
     {"next-sibling", HERE, "]", "", "next sibling", cmd_next_sibling},
     {"previous-sibling", HERE, "[", "", "sibling before", cmd_previous_sibling},
     {"follow", HERE, "F", "", "keep the end in sight, or not", cmd_follow},
@@ -460,5 +544,6 @@ const cf_view_ops cf_view_chat = {
     .search = chat_search,
     .status = chat_status,
     .text = chat_text,
+    .step = chat_step,
     .value = chat_value,
 };

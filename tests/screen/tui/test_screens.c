@@ -182,6 +182,7 @@ static void idle(cf_app *app)
         if (err.code != CF_OK) {
             cf_app_error(app, &err);
         }
+        cf_app_draw(app); /* a frame may ask for more */
         while (cf_app_step(app)) {
         }
     } while (cf_bench_is_busy(app->bench)); /* a result makes it go on */

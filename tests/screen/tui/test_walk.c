@@ -152,6 +152,10 @@ static void gesture(walk *w)
         "6Ix.json<Enter>",
         "g@Gq",
         "1yyi<C-y><Esc>",
+        "1atests/fuzz/corpus/image/rgb.png<Enter>What?<Enter>",
+        "1atests/fuzz/corpus/image/progressive.jpg<Enter><Esc>",
+        ":attach tests/screen/tui/images-cut.png<Enter>Cut<Enter>",
+        ":detach<Enter>",
         ":<Up><Up><Enter>",
     };
     const char *text =

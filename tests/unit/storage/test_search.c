@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/base64.h"
 #include "core/base/os.h"
 #include "storage/db/store_codec.h"
 #include "storage/db/store_int.h"
@@ -196,14 +197,14 @@ static void test_codec__lists_and_base64(void **state)
     assert_int_equal(n, 0);
     cf_buf_reset(&b);
     /* RFC 4648, section 10. */
-    cf_codec__put_base64(&b, cf_str_from("fooba"));
+    cf_base64_put(&b, cf_str_from("fooba"));
     assert_string_equal(b.p, "Zm9vYmE=");
     cf_buf_reset(&b);
-    assert_true(cf_codec__get_base64(&b, cf_str_from("Zm9vYmE=")));
+    assert_true(cf_base64_get(&b, cf_str_from("Zm9vYmE=")));
     assert_string_equal(b.p, "fooba");
-    assert_false(cf_codec__get_base64(&b, cf_str_from("Zm9vYmF=")));
-    assert_false(cf_codec__get_base64(&b, cf_str_from("Zm9v=mE=")));
-    assert_false(cf_codec__get_base64(&b, cf_str_from("Zm9")));
+    assert_false(cf_base64_get(&b, cf_str_from("Zm9vYmF=")));
+    assert_false(cf_base64_get(&b, cf_str_from("Zm9v=mE=")));
+    assert_false(cf_base64_get(&b, cf_str_from("Zm9")));
     cf_buf_deinit(&b);
     cf_arena_deinit(&a);
 }

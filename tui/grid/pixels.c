@@ -1,0 +1,102 @@
+/*
+ * pixels.c - colours of a picture in what a terminal has.
+ *
+ * The 256 colours are the 16 of the terminal, a cube of 6 x 6 x 6 and 24
+ * greys, as xterm numbers them; cube and greys have fixed values, so those
+ * are used.  Of 16 or 8 colours xterm's values are assumed.
+ */
+#include <string.h>
+
+#include "tui/grid/grid.h"
+
+static const unsigned char levels[6] = {0, 95, 135, 175, 215, 255};
+
+static const uint32_t ansi[16] = {0x000000, 0xCD0000, 0x00CD00, 0xCDCD00,
+                                  0x0000EE, 0xCD00CD, 0x00CDCD, 0xE5E5E5,
+                                  0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00,
+                                  0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF};
+
+static int channel(uint32_t rgb, int c)
+{
+    return (int)(rgb >> (16 - 8 * c) & 0xFF);
+}
+
+/* Eyes tell greens apart better than reds, and reds better than blues. */
+static int distance(uint32_t a, uint32_t b)
+{
+    static const int weight[3] = {3, 6, 1};
+    int sum = 0;
+    for (int c = 0; c < 3; c++) {
+        int d = channel(a, c) - channel(b, c);
+        sum += weight[c] * d * d;
+    }
+    return sum;
+}
+
+static int nearest_level(int v)
+{
+    return v < 48 ? 0 : v < 115 ? 1 : (v - 35) / 40;
+}
+
+static uint8_t nearest_256(uint32_t rgb)
+{
+    int l[3];
+    for (int c = 0; c < 3; c++) {
+        l[c] = nearest_level(channel(rgb, c));
+    }
+    uint32_t cube = (uint32_t)levels[l[0]] << 16 | (uint32_t)levels[l[1]] << 8 |
+                    levels[l[2]];
+    int mean = (channel(rgb, 0) + channel(rgb, 1) + channel(rgb, 2)) / 3;
+    int step = mean < 8 ? 0 : mean > 238 ? 23 : (mean - 3) / 10;
+    uint32_t v = (uint32_t)(8 + 10 * step);
+    uint32_t grey = v << 16 | v << 8 | v;
+    return distance(rgb, grey) < distance(rgb, cube)
+               ? (uint8_t)(232 + step)
+               : (uint8_t)(16 + 36 * l[0] + 6 * l[1] + l[2]);
+}
+
+static uint8_t nearest_ansi(uint32_t rgb, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++) {
+        if (distance(rgb, ansi[i]) < distance(rgb, ansi[best])) {
+            best = i;
+        }
+    }
+    return (uint8_t)best;
+}
+
+static uint8_t nearest(uint32_t rgb, int n_colors)
+{
+    return n_colors >= 256  ? nearest_256(rgb)
+           : n_colors >= 16 ? nearest_ansi(rgb, 16)
+                            : nearest_ansi(rgb, 8);
+}
+
+static int brightness(uint32_t rgb)
+{
+    return (3 * channel(rgb, 0) + 6 * channel(rgb, 1) + channel(rgb, 2)) / 10;
+}
+
+void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
+                        uint32_t lower)
+{
+    static const char ramp[] = " .:-=+*#%@";
+    bool is_inside = x >= g->clip.x && x < g->clip.x + g->clip.w &&
+                     y >= g->clip.y && y < g->clip.y + g->clip.h;
+    if (!is_inside) {
+        return;
+    }
+    bool has_halves = g->n_colors >= 8 && !g->ascii_lines;
+    int light = (brightness(upper) + brightness(lower)) / 2;
+    uint32_t cp = has_halves
+                      ? 0x2580
+                      : (uint32_t)ramp[(size_t)light * (sizeof ramp - 2) / 255];
+    cf_grid_fill(g, (cf_rect){x, y, 1, 1}, cp,
+                 has_halves ? CF_STYLE_IMAGE : CF_STYLE_NORMAL);
+    if (has_halves) {
+        cf_cell *c = &g->cell[(size_t)y * (size_t)g->w + (size_t)x];
+        c->fg = nearest(upper, g->n_colors);
+        c->bg = nearest(lower, g->n_colors);
+    }
+}

@@ -1,0 +1,347 @@
+/*
+ * chat_images.c - parts of messages that are images.
+ */
+#include "tui/view/chat_images.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/base64.h"
+#include "core/base/json.h"
+#include "core/base/os.h"
+#include "core/base/utf8.h"
+#include "tui/bench.h"
+#include "tui/image/thumbs.h"
+#include "tui/paths.h"
+
+enum {
+    IMAGE_FILE_MAX = 20 << 20,
+    TEXT_FILE_MAX = 1 << 20,
+    PROBED = 1 << 18, /* letters of base64 that are read for the size */
+    GAP = 4,          /* cells left of a picture */
+    LINES = 2         /* above it */
+};
+
+/* ---- what a part says ---------------------------------------------------- */
+
+static cf_str string_of(const json_t *v)
+{
+    return json_is_string(v)
+               ? cf_str_make(json_string_value(v), json_string_length(v))
+               : cf_str_make("", 0);
+}
+
+/* Where a part keeps its image: servers, templates and imports differ. */
+static cf_str url_of(const json_t *part)
+{
+    const json_t *v = json_object_get(part, "image_url");
+    if (json_is_object(v)) {
+        v = json_object_get(v, "url");
+    }
+    static const char *const other[] = {"url", "image", "path"};
+    for (size_t i = 0; !json_is_string(v) && i < 3; i++) {
+        v = json_object_get(part, other[i]);
+    }
+    return string_of(v);
+}
+
+static bool is_image(const json_t *part)
+{
+    cf_str type = cf_json_get_str(part, "type");
+    return cf_str_is(type, "image_url") || cf_str_is(type, "image");
+}
+
+/* What follows "data:...;base64,"; empty when it is no such URL. */
+static cf_str base64_of(cf_str url)
+{
+    static const char mark[] = ";base64,";
+    size_t limit = url.n < 200 ? url.n : 200;
+    bool is_data = url.n > 5 && memcmp(url.p, "data:", 5) == 0;
+    for (size_t i = 5; is_data && i + sizeof mark - 1 <= limit; i++) {
+        if (memcmp(url.p + i, mark, sizeof mark - 1) == 0) {
+            size_t from = i + sizeof mark - 1;
+            return cf_str_make(url.p + from, url.n - from);
+        }
+    }
+    return cf_str_make("", 0);
+}
+
+/* "png, 640 x 480, 12.3 kB" */
+static void describe(char out[160], cf_image_info info, size_t bytes)
+{
+    char size[48] = "size unknown";
+    if (info.w > 0) {
+        snprintf(size, sizeof size, "%d x %d", info.w, info.h);
+    }
+    const char *name = cf_image_name(info.kind);
+    snprintf(out, 160, "%s, %s, %.1f kB", name[0] != '\0' ? name : "image",
+             size, (double)bytes / 1000);
+}
+
+static void fill(cf_chat_image *image, const json_t *part)
+{
+    cf_str url = url_of(part);
+    image->thumb = -1;
+    image->base64 = base64_of(url);
+    if (image->base64.n == 0) {
+        snprintf(image->what, sizeof image->what, "not here: %.*s",
+                 (int)(url.n < 120 ? url.n : 120),
+                 url.n != 0 ? url.p : "no address");
+        return;
+    }
+    cf_buf head = CF_BUF_INIT;
+    size_t n = image->base64.n < PROBED ? image->base64.n : PROBED;
+    if (!cf_base64_get(&head, cf_str_make(image->base64.p, n))) {
+        cf_buf_reset(&head);
+    }
+    cf_image_info info =
+        cf_image_probe(cf_str_make(cf_buf_cstr(&head), head.n));
+    describe(image->what, info, image->base64.n / 4 * 3);
+    bool has_picture =
+        (info.kind == CF_IMAGE_PNG || info.kind == CF_IMAGE_JPEG) &&
+        info.w > 0 && info.h > 0;
+    if (has_picture) {
+        cf_image_fit(info.w, info.h, CF_THUMB_W, CF_THUMB_H, &image->w,
+                     &image->h);
+    }
+    cf_buf_deinit(&head);
+}
+
+cf_chat_image *cf_chat_images_of(const json_t *message, size_t *n)
+{
+    const json_t *content = json_object_get(message, "content");
+    size_t n_parts = json_array_size(content), n_images = 0;
+    *n = 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        n_images += is_image(json_array_get(content, i)) ? 1 : 0;
+    }
+    cf_chat_image *v = n_images != 0 ? cf_calloc(n_images, sizeof *v) : NULL;
+    for (size_t i = 0; v != NULL && i < n_parts; i++) {
+        if (is_image(json_array_get(content, i))) {
+            fill(&v[(*n)++], json_array_get(content, i));
+        }
+    }
+    return v;
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+int cf_chat_image_rows(const cf_chat_image *image)
+{
+    return LINES + (image->h + 1) / 2;
+}
+
+static cf_thumbs *thumbs_of(cf_app *app)
+{
+    if (app->thumbs == NULL && cf_thumbs_new(&app->thumbs, NULL) != CF_OK) {
+        app->thumbs = NULL;
+    }
+    if (app->thumbs != NULL && app->term != NULL) {
+        cf_thumbs_wake_with(app->thumbs, app->term->wake_fd);
+    }
+    return app->thumbs;
+}
+
+static const cf_thumb *thumb_of(cf_app *app, cf_chat_image *image)
+{
+    cf_thumbs *thumbs = image->h > 0 ? thumbs_of(app) : NULL;
+    if (thumbs == NULL) {
+        return NULL;
+    }
+    if (image->thumb < 0) {
+        image->thumb = cf_thumbs_ask(thumbs, image->base64);
+    }
+    return cf_thumbs_get(thumbs, image->thumb);
+}
+
+/* What it is; then what becomes of it. */
+static void draw_line(cf_app *app, const cf_chat_image *image,
+                      const cf_thumb *thumb, size_t number, int row, cf_grid *g,
+                      cf_rect r)
+{
+    bool is_seen = cf_bench_info(app->bench).takes_images;
+    if (row == 0) {
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[image %zu] %s", number,
+                     image->what);
+        return;
+    }
+    if (image->why[0] != '\0') {
+        cf_grid_puts(g, r.x, r.y, r.w, image->why, CF_STYLE_WARNING);
+        return;
+    }
+    bool waits = thumb != NULL && !thumb->is_done;
+    cf_grid_puts(g, r.x, r.y, r.w,
+                 waits     ? "decoding"
+                 : is_seen ? "its tokens are the server's to count"
+                           : "0 tokens: this engine sees no images",
+                 CF_STYLE_DIM);
+}
+
+static uint32_t pixel(const cf_picture *p, int x, int y)
+{
+    if (y >= p->h) {
+        return 0; /* below an odd last row */
+    }
+    const unsigned char *rgb =
+        p->rgb + ((size_t)y * (size_t)p->w + (size_t)x) * 3;
+    return (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
+}
+
+bool cf_chat_image_failed(cf_app *app, cf_chat_image *image)
+{
+    if (app->thumbs == NULL || image->thumb < 0 || image->h == 0) {
+        return false;
+    }
+    const cf_thumb *thumb = cf_thumbs_get(app->thumbs, image->thumb);
+    if (thumb->why[0] == '\0') {
+        return false;
+    }
+    snprintf(image->why, sizeof image->why, "%s", thumb->why);
+    image->h = 0;
+    return true;
+}
+
+void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number,
+                        int row, cf_grid *g, int x, int y, int width)
+{
+    const cf_thumb *thumb = thumb_of(app, image);
+    if (row < LINES) {
+        draw_line(app, image, thumb, number, row, g, (cf_rect){x, y, width, 1});
+        return;
+    }
+    const cf_picture *p = thumb != NULL ? &thumb->picture : NULL;
+    int top = 2 * (row - LINES);
+    for (int i = 0; p != NULL && top < p->h && i < p->w && i + GAP < width;
+         i++) {
+        cf_grid_put_pixels(g, x + GAP + i, y, pixel(p, i, top),
+                           pixel(p, i, top + 1));
+    }
+}
+
+/* ---- the composer's ------------------------------------------------------ */
+
+void cf_attachments_clear(cf_attachments *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        json_decref(a->v[i].part);
+    }
+    *a = (cf_attachments){0};
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static cf_status attach_image(cf_attachments *a, const char *name,
+                              cf_image_info info, const cf_buf *bytes,
+                              cf_error *err)
+{
+    cf_buf url = CF_BUF_INIT;
+    if (a->n == CF_ATTACHED_MAX) {
+        return cf_fail(err, CF_ELIMIT, "%d images are enough for one message",
+                       CF_ATTACHED_MAX);
+    }
+    cf_buf_addf(&url, "data:%s;base64,", cf_image_mime(info.kind));
+    cf_base64_put(&url, cf_str_make(bytes->p, bytes->n));
+    json_t *part = url.failed ? NULL
+                              : json_pack("{s:s,s:{s:s%}}", "type", "image_url",
+                                          "image_url", "url", url.p, url.n);
+    cf_buf_deinit(&url);
+    if (part == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for '%s'", name);
+    }
+    cf_attached *to = &a->v[a->n++];
+    to->part = part;
+    snprintf(to->name, sizeof to->name, "%.63s", base_name(name));
+    describe(to->what, info, bytes->n);
+    return CF_OK;
+}
+
+/* A fence that is longer than any in the text. */
+static void add_fenced(cf_buf *out, const char *name, const cf_buf *bytes)
+{
+    size_t longest = 2, run = 0;
+    for (size_t i = 0; i < bytes->n; i++) {
+        run = bytes->p[i] == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    cf_buf fence = CF_BUF_INIT;
+    for (size_t i = 0; i <= longest; i++) {
+        cf_buf_addc(&fence, '`');
+    }
+    bool has_end = bytes->n > 0 && bytes->p[bytes->n - 1] == '\n';
+    cf_buf_addf(out, "\n%s:\n%s\n", base_name(name), cf_buf_cstr(&fence));
+    cf_buf_add(out, cf_buf_cstr(bytes), bytes->n);
+    cf_buf_addf(out, "%s%s\n", has_end ? "" : "\n", cf_buf_cstr(&fence));
+    cf_buf_deinit(&fence);
+}
+
+cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
+                         cf_error *err)
+{
+    cf_buf path = CF_BUF_INIT, bytes = CF_BUF_INIT;
+    cf_paths_expand(&path, name);
+    cf_status st = cf_buf_check(&path, err);
+    if (st == CF_OK) {
+        st = cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err);
+    }
+    cf_buf_deinit(&path);
+    cf_image_info info = {CF_IMAGE_NONE, 0, 0};
+    if (st == CF_OK) {
+        info = cf_image_probe(cf_str_make(cf_buf_cstr(&bytes), bytes.n));
+    }
+    if (st == CF_OK && info.kind != CF_IMAGE_NONE) {
+        st = attach_image(a, name, info, &bytes, err);
+    } else if (st == CF_OK && bytes.n > TEXT_FILE_MAX) {
+        st = cf_fail(err, CF_ELIMIT,
+                     "'%s' is no image, and %zu bytes of text "
+                     "are too many",
+                     name, bytes.n);
+    } else if (st == CF_OK &&
+               (memchr(cf_buf_cstr(&bytes), '\0', bytes.n) != NULL ||
+                cf_utf8_valid_prefix(cf_buf_cstr(&bytes), bytes.n) !=
+                    bytes.n)) {
+        st = cf_fail(err, CF_EUNSUPPORTED, "'%s' is neither an image nor text",
+                     name);
+    } else if (st == CF_OK) {
+        add_fenced(text, name, &bytes);
+        st = cf_buf_check(text, err);
+    }
+    cf_buf_deinit(&bytes);
+    return st;
+}
+
+void cf_attach_again(cf_attachments *a, const json_t *message)
+{
+    const json_t *content = json_object_get(message, "content");
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        json_t *part = json_array_get(content, i);
+        if (is_image(part) && a->n < CF_ATTACHED_MAX) {
+            cf_attached *to = &a->v[a->n++];
+            cf_chat_image image = {0};
+            fill(&image, part);
+            to->part = json_incref(part);
+            snprintf(to->name, sizeof to->name, "image %zu", a->n);
+            snprintf(to->what, sizeof to->what, "%s", image.what);
+        }
+    }
+}
+
+json_t *cf_attachments_content(const cf_attachments *a, cf_str text)
+{
+    json_t *words = json_stringn(text.n != 0 ? text.p : "", text.n);
+    if (words == NULL || a->n == 0) {
+        return words;
+    }
+    json_t *list = json_pack("[{s:s,s:o}]", "type", "text", "text", words);
+    for (size_t i = 0; list != NULL && i < a->n; i++) {
+        if (json_array_append(list, a->v[i].part) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
