@@ -192,8 +192,9 @@ CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out,
 
 /*
  * The forced text as tokens, encoded as the model's tokenizer would encode
- * it.  The last token is left out where the text that follows could still
- * merge with it.  An empty list when nothing is forced.
+ * it.  Where more text follows, the tokens at the end are left out with which
+ * it could become one token of the vocabulary: the model chooses there.  An
+ * empty list when nothing is forced.
  */
 CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c,
                                                   const cf_tokenizer *tok,

@@ -1,7 +1,8 @@
 /*
  * forced.c - forced text as tokens.
  */
-#include "core/api/constraint.h"
+#include "core/constrain/position.h"
+#include "core/constrain/token_trie.h"
 
 /* Text beyond this is left for the next call. */
 enum { FORCED_MAX = 4096 };
@@ -58,6 +59,36 @@ static cf_status encode_inside(cf_token_list *out, const cf_tokenizer *tok,
     return CF_OK;
 }
 
+/* Whether some token begins with the text and is longer. */
+static bool begins_token(const cf_constraint_vocab *vocab, cf_str text)
+{
+    uint32_t node = vocab->child[(uint8_t)text.p[0]];
+    for (size_t i = 1; node != 0 && i < text.n; i++) {
+        node = cf_trie_child(&vocab->all, node, (uint8_t)text.p[i]);
+    }
+    return node != 0 && vocab->all.end[node] > node + 1;
+}
+
+/* How many of the tokens stay as they are whatever follows the text: those
+ * in front of the first place from which one token could reach beyond it. */
+static size_t n_settled(const cf_constraint *c, const cf_token_list *ids,
+                        cf_str text)
+{
+    size_t n = ids->n - 1;
+    if (c->vocab == NULL) {
+        return n;
+    }
+    size_t at = text.n > CF_PIECE_MAX ? text.n - CF_PIECE_MAX : 0;
+    while (at < text.n &&
+           !begins_token(c->vocab, cf_str_make(text.p + at, text.n - at))) {
+        at++;
+    }
+    while (n > 0 && ids->v[n - 1].off + ids->v[n - 1].len > at) {
+        n--;
+    }
+    return n;
+}
+
 cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
                                       cf_arena *arena, cf_token_list *out,
                                       cf_error *err)
@@ -69,13 +100,14 @@ cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
         st = encode_inside(&ids, tok, cf_str_make(cf_buf_cstr(&text), text.n),
                            arena, err);
     }
-    /* What follows could merge with the last token, unless nothing can. */
+    /* What follows could become one token with the end of the text, unless
+     * nothing follows. */
     if (st == CF_OK && ids.n > 0) {
         size_t taken;
         size_t had = cf_constraint_n_steps(c);
         st = cf_constraint_bytes(c, text.p, text.n, &taken, err);
         if (st == CF_OK && cf_constraint_may_continue(c)) {
-            ids.n--;
+            ids.n = n_settled(c, &ids, cf_str_make(cf_buf_cstr(&text), text.n));
         }
         cf_constraint_rollback(c, cf_constraint_n_steps(c) - had);
     }

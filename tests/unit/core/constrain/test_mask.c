@@ -3,8 +3,11 @@
  * tokens that the position takes byte by byte.
  */
 #include "core/api/constraint.h"
+
+#include "core/token/tokenizer_new.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
+#include "tests/support/vocab_file.h"
 
 /* Pieces that cross the boundaries of JSON, hold parts of characters, and
  * repeat what a schema's keys are made of. */
@@ -264,6 +267,51 @@ static void test_mask__forced_text(void **state)
     json_decref(s);
 }
 
+/* A quoted choice, forced up to the quote: a token that begins in the forced
+ * text and reaches beyond it leaves the choice to the model. */
+static size_t n_forced(const char *token)
+{
+    cf_vocab_file file;
+    cf_gguf *gguf;
+    cf_tokenizer *tok;
+    cf_constraint_vocab *vocab;
+    cf_grammar *g;
+    cf_constraint *c;
+    cf_token_list ids;
+    cf_arena arena;
+    cf_error err;
+    static const char rule[] = "root = \"say 'abc' \" /[xyz]/ ;";
+    cf_arena_init(&arena, 0);
+    cf_vocab_file_init(&file, "gpt2", "gpt-2");
+    cf_vocab_file_bytes_bpe(&file);
+    cf_vocab_file_merge(&file, "q q", true);
+    cf_vocab_file_token(&file, cf_str_from(token), CF_TOKEN_USER_DEFINED, 0);
+    assert_true(cf_vocab_file_finish(&file, true));
+    T_OK(cf_gguf_open_memory(&gguf, file.bytes, file.n, &err), err);
+    T_OK(cf_tokenizer_new(&tok, gguf, &err), err);
+    T_OK(cf_constraint_vocab_from_tokenizer(&vocab, tok, &err), err);
+    T_OK(cf_grammar_from_text(&g, cf_str_from(rule), NULL, &err), err);
+    T_OK(cf_constraint_new(&c, g, vocab, &err), err);
+    T_OK(cf_constraint_forced_tokens(c, tok, &arena, &ids, &err), err);
+    cf_arena_deinit(&arena);
+    cf_constraint_free(c);
+    cf_grammar_free(g);
+    cf_constraint_vocab_free(vocab);
+    cf_tokenizer_free(tok);
+    cf_gguf_close(gguf);
+    cf_vocab_file_deinit(&file);
+    return ids.n;
+}
+
+static void test_mask__forced_tokens(void **state)
+{
+    (void)state;
+    assert_int_equal(n_forced("~"), 9);   /* but for the last byte */
+    assert_int_equal(n_forced("abc"), 7); /* inside the text: one token */
+    assert_int_equal(n_forced("' x"), 8); /* from the quote on */
+    assert_int_equal(n_forced("say 'abc' y"), 0);
+}
+
 static void test_mask__report(void **state)
 {
     (void)state;
@@ -296,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_mask__expressions),
         cmocka_unit_test(test_mask__end_token),
         cmocka_unit_test(test_mask__forced_text),
+        cmocka_unit_test(test_mask__forced_tokens),
         cmocka_unit_test(test_mask__report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
