@@ -46,6 +46,8 @@ typedef struct cf_import_options {
     /* Told about each record that is left out, with its line (1-based; 0:
      * none).  May be NULL. */
     void (*note)(void *ud, uint64_t line, const char *text);
+    /* Told what was written so far, after each batch.  May be NULL. */
+    void (*progress)(void *ud, const cf_import_report *so_far);
     void *ud;
     cf_cancel *cancel; /* may be NULL */
 } cf_import_options;

@@ -172,7 +172,11 @@ static void draw_status(cf_app *app, cf_grid *g)
     if (app->notice.text[0] != '\0') {
         cf_grid_puts(g, x + 2, y, room, app->notice.text, app->notice.style);
     } else if (task != NULL) {
-        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s; Esc stops it", task);
+        cf_buf far = CF_BUF_INIT;
+        cf_bench_task_progress(app->bench, &far);
+        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s%s%s; Esc stops it",
+                     task, far.n != 0 ? ", " : "", cf_buf_cstr(&far));
+        cf_buf_deinit(&far);
     } else if (right.n != 0) {
         int width = (int)cf_text_width(right.p, right.n);
         int at = width < room ? g->w - 1 - width : x + 2;

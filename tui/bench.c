@@ -35,6 +35,7 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     b->engine = *engine;
+    b->wake_fd = -1;
     b->first_name = engine->template_name;
     b->first_source = engine->template_source;
     b->store = store;
@@ -81,6 +82,10 @@ void cf_bench_free(cf_bench *bench)
     }
     cf_worker_free(bench->worker, cf_bench__free_news);
     cf_bench__doctor_deinit(bench);
+    if (bench->reading_is_on) {
+        cf_bench_end_reading(bench, bench->reading.ud);
+    }
+    cf_worker_free(bench->reader, cf_bench__free_news);
     if (bench->job_is_on) {
         cf_bench__end_job(bench);
     }
@@ -109,10 +114,14 @@ void cf_bench_free(cf_bench *bench)
 
 void cf_bench_wake_with(cf_bench *bench, int fd)
 {
+    bench->wake_fd = fd;
     cf_worker_wake_with(bench->worker, fd);
     bench->doctor.wake_fd = fd;
     if (bench->doctor.worker != NULL) {
         cf_worker_wake_with(bench->doctor.worker, fd);
+    }
+    if (bench->reader != NULL) {
+        cf_worker_wake_with(bench->reader, fd);
     }
 }
 

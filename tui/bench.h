@@ -201,6 +201,8 @@ typedef struct cf_bench_task {
      * An item is the task's from then on. */
     void (*take)(void *ud, void *item);
     void (*end)(void *ud, cf_status status, const cf_error *err);
+    /* Appends "3 of 12"; may be NULL. */
+    void (*progress)(const void *ud, cf_buf *out);
     void (*free_item)(void *item);
     void *ud;
 } cf_bench_task;
@@ -220,6 +222,9 @@ cf_cancel *cf_bench_cancel_flag(cf_bench *bench);
 
 /* The name of the task that runs; NULL: none. */
 const char *cf_bench_task_name(const cf_bench *bench);
+
+/* Appends how far it has come, as far as it tells. */
+void cf_bench_task_progress(const cf_bench *bench, cf_buf *out);
 
 /* Stops the task with this `ud` (NULL: any), if it runs, and waits for its
  * end(). */
@@ -256,6 +261,17 @@ const cf_call_note *cf_bench_call_note(cf_bench *bench, cf_uuid reply,
  * the history does not have. */
 void cf_bench_note_call(cf_bench *bench, const cf_call_note *note,
                         const cf_store_call *call, cf_str result);
+
+/*
+ * The same on a thread of its own, beside whatever the worker does, for
+ * queries of the store that take longer than a frame may: run() and end()
+ * alone, one at a time.  CF_EBUSY while one runs.
+ */
+CF_MUST_USE cf_status cf_bench_start_reading(cf_bench *bench,
+                                             const cf_bench_task *task,
+                                             cf_error *err);
+/* Waits for the end() of the reading with this `ud` (NULL: any), if it runs. */
+void cf_bench_end_reading(cf_bench *bench, const void *ud);
 
 /* ---- the prompt ---------------------------------------------------------- */
 

@@ -92,6 +92,11 @@ struct cf_bench {
     cf_bench_task task;
     cf_bench_news *task_end; /* made before it starts, posted by it */
     bool task_is_on;
+    cf_worker *reader; /* NULL: nothing was read yet */
+    cf_bench_task reading;
+    cf_bench_news *reading_end;
+    bool reading_is_on;
+    int wake_fd;
     cf_reply_settings settings; /* of the replies to come */
     cf_bench_rule *rule;        /* likewise; NULL: none */
     cf_constraint_vocab *vocab; /* NULL: not needed yet.  The worker's while a
@@ -137,6 +142,9 @@ void cf_bench__doctor_deinit(cf_bench *bench);
 bool cf_bench__doctor_poll(cf_bench *bench);
 /* Waits until nothing is looked over. */
 void cf_bench__doctor_settle(cf_bench *bench);
+
+/* Takes what the reader has to say; true when something changed. */
+bool cf_bench__poll_reader(cf_bench *bench, cf_error *err);
 
 /* News of a task; after its end the worker is free again. */
 void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);

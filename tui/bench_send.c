@@ -540,14 +540,15 @@ bool cf_bench_poll(cf_bench *bench, cf_error *err)
         }
         cf_bench__free_news(n);
     }
-    return has_changed;
+    return cf_bench__poll_reader(bench, err) || has_changed;
 }
 
 void cf_bench_settle(cf_bench *bench, cf_error *err)
 {
     cf_error first = {0};
-    while (bench->job_is_on || bench->task_is_on) {
-        cf_worker_wait(bench->worker);
+    while (bench->job_is_on || bench->task_is_on || bench->reading_is_on) {
+        bool reads = !bench->job_is_on && !bench->task_is_on;
+        cf_worker_wait(reads ? bench->reader : bench->worker);
         cf_bench_poll(bench, err);
         if (err->code != CF_OK && first.code == CF_OK) {
             first = *err;

@@ -89,6 +89,12 @@ static void take(void *ud, void *p)
     cf_free(it);
 }
 
+static void progress(const void *ud, cf_buf *out)
+{
+    const cf_likely *l = ud;
+    cf_buf_addf(out, "%zu of %zu", l->n, l->n_all);
+}
+
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
     cf_likely *l = ud;
@@ -127,6 +133,7 @@ cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
     const cf_bench_task task = {.name = "scoring the replies",
                                 .run = run,
                                 .take = take,
+                                .progress = progress,
                                 .end = on_end,
                                 .free_item = cf_free,
                                 .ud = l};

@@ -335,6 +335,21 @@ static void take(void *ud, void *p)
     free_item(it);
 }
 
+static void progress(const void *ud, cf_buf *out)
+{
+    const cf_diff_run *run = ud;
+    int i = run->side[0].is_done ? 1 : 0;
+    const cf_run_side *s = &run->side[i];
+    cf_buf_addf(out, "%c ", 'A' + i);
+    if (s->n_token == 0) {
+        cf_buf_addf(out, "prompt %llu of %llu",
+                    (unsigned long long)s->n_prefilled,
+                    (unsigned long long)s->n_prompt);
+    } else {
+        cf_buf_addf(out, "%zu tokens", s->n_token);
+    }
+}
+
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
     cf_diff_run *run = ud;
@@ -427,6 +442,7 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
     const cf_bench_task task = {.name = "asking both templates",
                                 .run = run_both,
                                 .take = take,
+                                .progress = progress,
                                 .end = on_end,
                                 .free_item = free_item,
                                 .ud = run};

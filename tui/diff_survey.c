@@ -308,6 +308,12 @@ static void take(void *ud, void *p)
     cf_free(p);
 }
 
+static void progress(const void *ud, cf_buf *out)
+{
+    const cf_survey *s = ud;
+    cf_buf_addf(out, "%zu of %zu", s->n_done, s->n);
+}
+
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
     cf_survey *s = ud;
@@ -366,6 +372,7 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
     const cf_bench_task task = {.name = "comparing saved conversations",
                                 .run = run,
                                 .take = take,
+                                .progress = progress,
                                 .end = on_end,
                                 .free_item = cf_free,
                                 .ud = s};

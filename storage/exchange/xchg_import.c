@@ -431,6 +431,9 @@ static cf_status put_batch(cf_import *im, cf_error *err)
     for (size_t i = 0; st == CF_OK && i < im->n_batch; i++) {
         count_report(im, im->batch[i], &reports[i], &errs[i]);
     }
+    if (st == CF_OK && im->opts->progress != NULL) {
+        im->opts->progress(im->opts->ud, im->report);
+    }
     cf_free(errs);
     return st;
 }

@@ -401,7 +401,8 @@ static void survey_title(const cf_diff_view *s, cf_buf *out)
                     by[v->level], v->was_stopped ? " (stopped)" : "");
     }
     if (v->n_failed != 0) {
-        cf_buf_addf(out, "  %zu fail", v->n_failed);
+        cf_buf_addf(out, "  %zu fail%s", v->n_failed,
+                    v->n_failed == 1 ? "s" : "");
     }
 }
 

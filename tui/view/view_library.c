@@ -2,7 +2,9 @@
  * view_library.c - saved conversations: a list with a preview and counts.
  *
  * Two lists share the screen: conversations (filtered with "\"), and the hits
- * of a search ("/") when there was one; "back" leaves the hits first.
+ * of a search ("/") when there was one; "back" leaves the hits first.  Counts
+ * are made by the bench's reader: with many conversations they take longer
+ * than a key may.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +14,34 @@
 #include "storage/store.h"
 #include "tui/app.h"
 #include "tui/bench.h"
+#include "tui/diff_model.h"
+#include "tui/grid/wrap.h"
+#include "tui/view/diff.h"
+#include "tui/view/library.h"
 #include "tui/view/moves.h"
 #include "tui/when.h"
 #include "tui/widget/list.h"
 
 enum { ROWS_MAX = 2000 };
 
+/* How many conversations there are of each kind. */
+typedef struct counts {
+    cf_arena arena;
+    cf_store *store;
+    cf_store_place place;
+    const cf_store_facet *v; /* [n] */
+    size_t n, total;
+} counts;
+
 typedef struct library {
-    cf_arena arena;   /* rows, facets or hits */
+    cf_arena arena;   /* rows or hits */
     cf_arena preview; /* the tree under the cursor */
     const cf_store_conv *rows;
     size_t n_rows;
-    const cf_store_facet *facets;
-    size_t n_facets, total;
+    counts *known; /* shown; NULL: none yet */
+    counts *next;  /* being made, the reader's */
+    bool count_again;
+    char mark_title[2][80];
     cf_store_hits hits;
     bool shows_hits;
     cf_list list;
@@ -37,6 +54,73 @@ typedef struct library {
 static library *state(cf_app *app)
 {
     return app->state[CF_VIEW_LIBRARY];
+}
+
+/* ---- counts ---------------------------------------------------------------
+ */
+
+static void free_counts(counts *c)
+{
+    if (c != NULL) {
+        cf_arena_deinit(&c->arena);
+        cf_free(c);
+    }
+}
+
+/* On the reader's thread. */
+static cf_status run_count(void *ud, cf_bench *bench, cf_error *err)
+{
+    counts *c = ((library *)ud)->next;
+    (void)bench;
+    return cf_store_facets(c->store, c->place, &c->arena, &c->v, &c->n,
+                           &c->total, err);
+}
+
+static void end_count(void *ud, cf_status status, const cf_error *err)
+{
+    library *s = ud;
+    (void)err; /* the bench tells */
+    if (status == CF_OK) {
+        free_counts(s->known);
+        s->known = s->next;
+    } else {
+        free_counts(s->next);
+    }
+    s->next = NULL;
+}
+
+/* Counts anew; what is known stays in sight until then. */
+static void start_count(library *s, cf_bench *bench, cf_store *store)
+{
+    cf_error ignored; /* without memory the old counts stay */
+    if (s->next != NULL) {
+        s->count_again = true;
+        return;
+    }
+    counts *c = cf_calloc(1, sizeof *c);
+    if (c == NULL) {
+        return;
+    }
+    cf_arena_init(&c->arena, 0);
+    c->store = store;
+    c->place = s->query.place;
+    s->next = c;
+    s->count_again = false;
+    const cf_bench_task task = {
+        .name = "counting", .run = run_count, .end = end_count, .ud = s};
+    if (cf_bench_start_reading(bench, &task, &ignored) != CF_OK) {
+        s->next = NULL;
+        free_counts(c);
+    }
+}
+
+static bool library_step(cf_app *app)
+{
+    library *s = state(app);
+    if (s->count_again && s->next == NULL) {
+        start_count(s, app->bench, app->store);
+    }
+    return false;
 }
 
 static cf_status library_open(cf_app *app, cf_error *err)
@@ -55,6 +139,11 @@ static void library_close(cf_app *app)
 {
     library *s = state(app);
     if (s != NULL) {
+        if (s->next != NULL) {
+            s->count_again = false;
+            cf_bench_end_reading(app->bench, s);
+        }
+        free_counts(s->known);
         cf_arena_deinit(&s->arena);
         cf_arena_deinit(&s->preview);
         cf_free(s);
@@ -69,8 +158,7 @@ static void reload(cf_app *app)
     cf_error err;
     cf_arena_reset(&s->arena);
     s->rows = NULL;
-    s->facets = NULL;
-    s->n_rows = s->n_facets = 0;
+    s->n_rows = 0;
     s->shows_hits = false;
     s->shown_id = (cf_uuid){{0}};
     if (app->store == NULL) {
@@ -79,10 +167,11 @@ static void reload(cf_app *app)
     s->query.text = cf_str_from(s->filter);
     s->query.limit = ROWS_MAX;
     if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows,
-                      &err) != CF_OK ||
-        cf_store_facets(app->store, s->query.place, &s->arena, &s->facets,
-                        &s->n_facets, &s->total, &err) != CF_OK) {
+                      &err) != CF_OK) {
         cf_app_error(app, &err);
+    }
+    if (app->bench != NULL) {
+        start_count(s, app->bench, app->store);
     }
     cf_list_set(&s->list, s->n_rows, s->list.height);
 }
@@ -146,10 +235,11 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     cf_when_format(when, c->updated_ms, cf_os_now_ms());
     short_id(id, c->id);
     char mark = cf_bench_mark_of(app->bench, c->id);
+    char tick = cf_bench_is_ticked(app->bench, c->id) ? '*' : ' ';
     int wide = r.w >= 90;
     int tail = wide ? 44 : 16;
     int title_w = r.w - 24 - tail;
-    cf_grid_putf(g, r.x, r.y, 1, style, "%c", mark);
+    cf_grid_putf(g, r.x, r.y, 2, style, "%c%c", mark, tick);
     cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
     cf_grid_puts(g, r.x + 13, r.y, 9, id, style);
     cf_str title = c->title.n != 0 ? c->title : c->preview;
@@ -174,7 +264,13 @@ static void draw_hit(cf_grid *g, cf_rect r, const cf_store_hit *h, bool is_on)
     char when[CF_WHEN_TEXT];
     cf_when_format(when, h->created_ms, cf_os_now_ms());
     cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
-    cf_grid_put(g, r.x + 13, r.y, 20, h->title, style);
+    if (h->title.n != 0) {
+        cf_grid_put(g, r.x + 13, r.y, 20, h->title, style);
+    } else {
+        char id[9];
+        short_id(id, h->conversation);
+        cf_grid_puts(g, r.x + 13, r.y, 20, id, style);
+    }
     int x = r.x + 34;
     if (h->role.n != 0) {
         x += 1 + cf_grid_put(g, x, r.y, 10, h->role, style | CF_BOLD);
@@ -225,27 +321,107 @@ static cf_style role_style(cf_str role)
                                           : CF_STYLE_TOOL;
 }
 
+/* What a turn says, over as many lines as it needs, at most `max`; returns
+ * how many. */
+static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_wrapped lines = {0};
+    cf_bench_plain_text(&text, t->message);
+    cf_str all = cf_str_make(cf_buf_cstr(&text), text.n);
+    cf_grid_put(g, r.x, r.y, 1, cf_str_make(t->role.p, t->role.n != 0),
+                role_style(t->role));
+    cf_grid_putf(g, r.x + 2, r.y, 4, CF_STYLE_DIM, "%02u",
+                 (unsigned)t->ordinal);
+    int y = 0, w = r.w - 6;
+    bool fits = w > 2 && cf_wrapped_update(&lines, all, w, NULL) == CF_OK &&
+                lines.n <= (size_t)max;
+    for (size_t i = 0; fits && i < lines.n; i++, y++) {
+        cf_grid_put(g, r.x + 6, r.y + y, w,
+                    cf_str_make(all.p + lines.v[i].off, lines.v[i].len),
+                    CF_STYLE_NORMAL);
+    }
+    if (!fits) { /* its beginning, and that there is more */
+        for (; y < max && (size_t)y < lines.n; y++) {
+            bool is_last = y + 1 == max;
+            size_t off = lines.v[y].off;
+            cf_grid_put(g, r.x + 6, r.y + y, w,
+                        cf_str_make(all.p + off,
+                                    is_last ? all.n - off : lines.v[y].len),
+                        CF_STYLE_NORMAL);
+        }
+    }
+    cf_wrapped_deinit(&lines);
+    cf_buf_deinit(&text);
+    return y > 0 ? y : 1;
+}
+
+/* "2025-01-02  4 turns, 1 fork  llama  template a41f" */
+static void draw_about(cf_grid *g, cf_rect r, const cf_store_conv *c)
+{
+    cf_buf text = CF_BUF_INIT;
+    char created[25];
+    cf_os_format_time(created, c->created_ms);
+    cf_buf_add(&text, created, 10);
+    cf_buf_addf(&text, "  %u turn%s, %u fork%s", (unsigned)c->n_turns,
+                c->n_turns == 1 ? "" : "s", (unsigned)c->n_forks,
+                c->n_forks == 1 ? "" : "s");
+    if (c->model.n != 0) {
+        cf_buf_addf(&text, "  %.*s", (int)c->model.n, c->model.p);
+    }
+    if (c->template_hash.n != 0) {
+        cf_buf_addf(&text, "  template %.*s",
+                    (int)(c->template_hash.n < 8 ? c->template_hash.n : 8),
+                    c->template_hash.p);
+    }
+    cf_grid_put(g, r.x, r.y, r.w, cf_str_make(cf_buf_cstr(&text), text.n),
+                CF_STYLE_DIM);
+    cf_buf_deinit(&text);
+}
+
 static void draw_preview(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
     load_preview(app);
     cf_uuid id;
-    if (!current_conv(s, &id)) {
+    if (!current_conv(s, &id) || r.h < 1) {
         return;
     }
-    int y = r.y;
-    for (size_t i = 0; i < s->tree.n && y < r.y + r.h; i++) {
-        const cf_store_turn *t = &s->tree.turns[i];
-        cf_buf text = CF_BUF_INIT;
-        cf_bench_plain_text(&text, t->message);
-        cf_grid_put(g, r.x, y, 1, cf_str_make(t->role.p, t->role.n != 0),
-                    role_style(t->role));
-        cf_grid_putf(g, r.x + 2, y, 4, CF_STYLE_DIM, "%02u",
-                     (unsigned)t->ordinal);
-        cf_grid_put(g, r.x + 6, y, r.w - 6,
-                    cf_str_make(cf_buf_cstr(&text), text.n), CF_STYLE_NORMAL);
-        cf_buf_deinit(&text);
-        y++;
+    /* Each turn gets its share of the lines, and what others left over. */
+    bool has_about = r.h > 6;
+    int room = r.h - (has_about ? 2 : 0), y = 0;
+    for (size_t i = 0; i < s->tree.n && y < room; i++) {
+        int left =
+            (int)(s->tree.n - i < (size_t)room ? s->tree.n - i : (size_t)room);
+        int share = (room - y) / left;
+        y += draw_turn(g, (cf_rect){r.x, r.y + y, r.w, room - y},
+                       &s->tree.turns[i], share > 0 ? share : 1);
+    }
+    if (has_about) {
+        draw_about(g, (cf_rect){r.x, r.y + r.h - 1, r.w, 1}, &s->tree.conv);
+    }
+}
+
+/* The conversations marked A and B, and how many are ticked. */
+static void draw_marks(cf_app *app, cf_grid *g, cf_rect r)
+{
+    library *s = state(app);
+    int y = 0;
+    size_t n_ticked;
+    (void)cf_bench_ticked(app->bench, &n_ticked);
+    for (int i = 0; i < 2; i++) {
+        cf_uuid id = cf_bench_marked(app->bench, i);
+        if (!cf_uuid_is_nil(id) && y < r.h) {
+            char text[9];
+            short_id(text, id);
+            cf_grid_putf(g, r.x, r.y + y, r.w, CF_STYLE_MARKED, "%c %s %s",
+                         'A' + i, text, s->mark_title[i]);
+            y++;
+        }
+    }
+    if (n_ticked != 0 && y < r.h) {
+        cf_grid_putf(g, r.x, r.y + y, r.w, CF_STYLE_MARKED,
+                     "* %zu ticked, for X and =", n_ticked);
     }
 }
 
@@ -253,11 +429,11 @@ static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
 {
     static const char *const names[] = {"model", "template", "tag", "status",
                                         "year"};
-    library *s = state(app);
+    const counts *c = state(app)->known;
     int y = r.y - 1, x = 0;
     int last = -1;
-    for (size_t i = 0; i < s->n_facets; i++) {
-        const cf_store_facet *f = &s->facets[i];
+    for (size_t i = 0; c != NULL && i < c->n; i++) {
+        const cf_store_facet *f = &c->v[i];
         if ((int)f->kind != last) {
             last = (int)f->kind;
             y++;
@@ -271,6 +447,10 @@ static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
         if (y < r.y + r.h && x + (int)strlen(text) < r.x + r.w) {
             x += cf_grid_puts(g, x, y, r.x + r.w - x, text, CF_STYLE_NORMAL);
         }
+    }
+    int under = y + 2 - r.y;
+    if (under < r.h) {
+        draw_marks(app, g, (cf_rect){r.x, r.y + under, r.w, r.h - under});
     }
 }
 
@@ -289,8 +469,10 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
         snprintf(title, sizeof title, "Found  %zu%s  /%s", s->hits.n,
                  s->hits.has_more ? "+" : "", app->search);
     } else {
+        size_t total = s->known != NULL ? s->known->total : s->n_rows;
         snprintf(title, sizeof title, "Library  %zu of %zu%s%s", s->n_rows,
-                 s->total, s->filter[0] != '\0' ? "  \\" : "", s->filter);
+                 total > s->n_rows ? total : s->n_rows,
+                 s->filter[0] != '\0' ? "  \\" : "", s->filter);
     }
     cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER,
                 CF_STYLE_FOCUS);
@@ -337,8 +519,7 @@ static void library_search(cf_app *app, const char *text, int direction)
     cf_store_query q = {.text = cf_str_from(text), .limit = 500};
     cf_arena_reset(&s->arena);
     s->rows = NULL;
-    s->facets = NULL;
-    s->n_rows = s->n_facets = 0;
+    s->n_rows = 0;
     s->shows_hits = true;
     s->hits = (cf_store_hits){0};
     s->list.cursor = s->list.top = 0;
@@ -488,22 +669,113 @@ static void cmd_undo(cf_app *app, const char *arg)
     cf_buf_deinit(&what);
 }
 
+/* ---- marks and ticks ------------------------------------------------------
+ */
+
+bool cf_library_current(cf_app *app, cf_uuid *id, char title[80])
+{
+    const library *s = state(app);
+    if (!current_conv(s, id)) {
+        return false;
+    }
+    if (title != NULL && s->shows_hits) {
+        cf_str t = s->hits.v[s->list.cursor].title;
+        cf_diff_title(title, &(cf_store_conv){.title = t});
+    } else if (title != NULL) {
+        cf_diff_title(title, &s->rows[s->list.cursor]);
+    }
+    return true;
+}
+
+void cf_library_changed(cf_app *app)
+{
+    if (cf_app_view(app) == CF_VIEW_LIBRARY && !state(app)->shows_hits) {
+        reload(app);
+    }
+}
+
+/* A conversation is A or B, not both. */
+static void mark(cf_app *app, int which)
+{
+    cf_uuid id;
+    if (cf_library_current(app, &id, state(app)->mark_title[which])) {
+        if (cf_uuid_eq(cf_bench_marked(app->bench, 1 - which), id)) {
+            cf_bench_mark(app->bench, 1 - which, (cf_uuid){{0}});
+        }
+        cf_bench_mark(app->bench, which, id);
+    }
+}
+
 static void cmd_mark_a(cf_app *app, const char *arg)
 {
     (void)arg;
-    cf_uuid id;
-    if (current_conv(state(app), &id)) {
-        cf_bench_mark(app->bench, 0, id);
-    }
+    mark(app, 0);
 }
 
 static void cmd_mark_b(cf_app *app, const char *arg)
 {
     (void)arg;
+    mark(app, 1);
+}
+
+/* Ticks it, or takes the tick off, and goes on to the next. */
+static void cmd_tick(cf_app *app, const char *arg)
+{
+    (void)arg;
     cf_uuid id;
-    if (current_conv(state(app), &id)) {
-        cf_bench_mark(app->bench, 1, id);
+    if (current_conv(state(app), &id) && cf_bench_tick(app->bench, id)) {
+        cf_list_move(&state(app)->list, CF_MOVE_DOWN);
     }
+}
+
+/* All that are listed; none when all of them are ticked. */
+static void cmd_tick_all(cf_app *app, const char *arg)
+{
+    (void)arg;
+    const library *s = state(app);
+    size_t n_new = 0, n_ticked;
+    for (size_t i = 0; !s->shows_hits && i < s->n_rows; i++) {
+        if (!cf_bench_is_ticked(app->bench, s->rows[i].id) &&
+            cf_bench_tick(app->bench, s->rows[i].id)) {
+            n_new++;
+        }
+    }
+    if (n_new == 0) {
+        cf_bench_untick_all(app->bench);
+    }
+    (void)cf_bench_ticked(app->bench, &n_ticked);
+    cf_app_say(app, CF_STYLE_DIM, "%zu ticked", n_ticked);
+}
+
+/* A and B where both are marked; else the ticked ones; else this one. */
+static void cmd_compare(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_uuid id;
+    size_t n_ticked;
+    const cf_uuid *ticked = cf_bench_ticked(app->bench, &n_ticked);
+    bool has_marks = !cf_uuid_is_nil(cf_bench_marked(app->bench, 0)) &&
+                     !cf_uuid_is_nil(cf_bench_marked(app->bench, 1));
+    if (has_marks) {
+        cf_diff_show_marks(app);
+    } else if (n_ticked != 0) {
+        cf_diff_show_saved(app, ticked[0]);
+        cf_diff_survey(app);
+    } else if (current_conv(state(app), &id)) {
+        cf_diff_show_saved(app, id);
+    } else {
+        return;
+    }
+    cf_app_open_view(app, CF_VIEW_DIFF);
+}
+
+/* Takes marks and ticks off. */
+static void cmd_unmark(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_bench_mark(app->bench, 0, (cf_uuid){{0}});
+    cf_bench_mark(app->bench, 1, (cf_uuid){{0}});
+    cf_bench_untick_all(app->bench);
 }
 
 static void library_move(cf_app *app, cf_move move)
@@ -537,6 +809,14 @@ static const cf_command library_commands[] = {
     {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare",
      cmd_mark_a},
     {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", cmd_mark_b},
+    {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space> v", "",
+     "tick it, for what is done with several", cmd_tick},
+    {"tick-all", CF_IN(CF_VIEW_LIBRARY), "*", "", "tick all listed, or none",
+     cmd_tick_all},
+    {"unmark", CF_IN(CF_VIEW_LIBRARY), "M", "", "take marks and ticks off",
+     cmd_unmark},
+    {"compare", CF_IN(CF_VIEW_LIBRARY), "=", "",
+     "compare A and B, or the ticked ones, or this one, in Diff", cmd_compare},
     CF_MOVE_ROWS(library, CF_IN(CF_VIEW_LIBRARY)),
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -545,11 +825,13 @@ const cf_view_ops cf_view_library = {
     .name = "library",
     .title = "Library",
     .commands = library_commands,
-    .footer = "open search filter-line new tag rename archive undo sort help",
+    .footer = "open search filter-line compare tick export import new tag "
+              "rename archive undo sort help",
     .open = library_open,
     .close = library_close,
     .enter = library_enter,
     .draw = library_draw,
     .search = library_search,
     .status = library_status,
+    .step = library_step,
 };
