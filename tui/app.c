@@ -418,7 +418,7 @@ void cf_app_draw(cf_app *app)
         cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL,
                      "confab needs %d x %d cells; this is %d x %d", MIN_W,
                      MIN_H, g->w, g->h);
-        cf_grid_puts(g, 0, 1, g->w, "(Q quits; or try: confab help)",
+        cf_grid_puts(g, 0, 1, g->w, "make the window larger, or Q quits",
                      CF_STYLE_DIM);
         return;
     }

@@ -182,9 +182,13 @@ static cf_status perform(const remote *r, CURLM *multi, transfer *t,
         return t->st;
     }
     if (code != CURLE_OK && (t->answer == NULL || !t->answer->stopped)) {
-        char text[160];
-        snprintf(text, sizeof text, "%s: %s", r->shown,
-                 curl_easy_strerror(code));
+        char text[220];
+        const char *hint =
+            code == CURLE_COULDNT_CONNECT ? "; is the server running there?"
+            : code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
+                                                 : "";
+        snprintf(text, sizeof text, "%.120s: %s%s", r->shown,
+                 curl_easy_strerror(code), hint);
         return network(t, text, err);
     }
     return CF_OK;

@@ -16,6 +16,11 @@
 #include "tui/keepsakes.h"
 #include "tui/paths.h"
 
+enum {
+    BUSY_MS = 700,  /* for a lock of another program */
+    NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */
+};
+
 typedef struct chat_options {
     const char *tools, *exec, *color;
     uint32_t max_tokens;
@@ -51,7 +56,9 @@ static void open_store(workbench *w, const cf_cli *cli, const cf_paths *paths,
                        cf_buf *problems)
 {
     const char *path = cli->db != NULL ? cli->db : paths->database;
-    cf_store_options options = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING};
+    /* Writes that are held up wait in memory, so nobody has to wait here. */
+    cf_store_options options = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING,
+                                .busy_ms = BUSY_MS};
     cf_error err;
     cf_status st = CF_OK;
     if (cli->db == NULL) {
@@ -65,7 +72,15 @@ static void open_store(workbench *w, const cf_cli *cli, const cf_paths *paths,
         st = cf_store_open(&w->store, path, &options, &err);
     }
     if (st != CF_OK) {
+        cf_cli_store_hint(&err);
         cf_buf_addf(problems, "history is off: %s\n", err.text);
+        return;
+    }
+    cf_store_state state;
+    cf_store_get_state(w->store, &state);
+    if (state.why.code != CF_OK) {
+        cf_cli_store_hint(&state.why);
+        cf_buf_addf(problems, "nothing is saved: %s\n", state.why.text);
     }
 }
 
@@ -260,8 +275,11 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     }
     if (st == CF_OK && problems.n != 0) {
         cf_buf_add(&w->app.log, problems.p, problems.n);
-        cf_app_say(&w->app, CF_STYLE_WARNING,
-                   "something is wrong with the set-up: @ tells");
+        size_t n = strcspn(cf_buf_cstr(&problems), "\n");
+        bool is_all = n + 1 == problems.n && n <= NOTICE_MAX;
+        cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s",
+                   (int)(n <= NOTICE_MAX ? n : NOTICE_MAX),
+                   cf_buf_cstr(&problems), is_all ? "" : " ... (@ tells)");
     }
     cf_buf_deinit(&problems);
     return st;

@@ -8,8 +8,8 @@
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "storage/store.h"
+#include "tui/cli/open_store.h"
 #include "tui/keep_reply.h"
-#include "tui/paths.h"
 
 struct cf_keep {
     const cf_cli *cli;
@@ -22,13 +22,13 @@ struct cf_keep {
 static cf_status open_store(cf_keep *k, cf_error *err)
 {
     cf_store_options o = {.flags = CF_STORE_CREATE};
-    if (k->cli->db != NULL) {
-        return cf_store_open(&k->store, k->cli->db, &o, err);
+    char *path;
+    CF_TRY(cf_cli_db_path(k->cli, &path, err));
+    cf_status st = cf_store_open(&k->store, path, &o, err);
+    cf_free(path);
+    if (st != CF_OK) {
+        cf_cli_store_hint(err);
     }
-    cf_paths paths;
-    CF_TRY(cf_paths_find(&paths, err));
-    cf_status st = cf_store_open(&k->store, paths.database, &o, err);
-    cf_paths_deinit(&paths);
     return st;
 }
 

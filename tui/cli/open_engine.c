@@ -36,13 +36,27 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
     return st != CF_OK ? cf_fail_in(err, st, "the bundled model") : CF_OK;
 }
 
-/* What is no model file, and what to do then; the engine's own words come
- * after the file's name. */
-static cf_status explain(cf_status st, const char *path, cf_error *err)
+/* What is wrong with the file, and what to do. */
+static cf_status explain(cf_status st, const cf_cli *cli, cf_error *err)
 {
-    /* Errors of the system name the file already. */
-    return st == CF_EFORMAT || st == CF_EUNSUPPORTED ? cf_fail_in(err, st, path)
-                                                     : st;
+    const char *path = cli->model, *hint = NULL;
+    if (st == CF_ENOTFOUND) {
+        hint = "-m takes a .gguf file, a server's address, script:FILE or "
+               "bundled";
+    } else if (st == CF_EFORMAT) {
+        hint = "copy the file again, or give another GGUF file";
+    } else if (st == CF_EUNSUPPORTED && cli->kernel_set == NULL) {
+        hint = "a server that runs it can be given to -m by its address";
+    }
+    if (st == CF_EFORMAT || st == CF_EUNSUPPORTED) {
+        cf_fail_in(err, st, path); /* the system's errors name it already */
+    }
+    size_t n = err != NULL ? strlen(err->text) : 0;
+    if (hint != NULL && err != NULL &&
+        n + strlen(hint) + 3 <= sizeof err->text) {
+        snprintf(err->text + n, sizeof err->text - n, "; %s", hint);
+    }
+    return st;
 }
 
 cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
@@ -73,5 +87,5 @@ cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
     cf_progress_show(&progress, 0, 0);
     cf_status st = cf_engine_open(out, path, &opts, err);
     cf_progress_end(&progress);
-    return st != CF_OK ? explain(st, path, err) : CF_OK;
+    return st != CF_OK ? explain(st, cli, err) : CF_OK;
 }

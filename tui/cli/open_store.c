@@ -22,17 +22,45 @@ cf_status cf_cli_db_path(const cf_cli *cli, char **out, cf_error *err)
     return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
 }
 
+void cf_cli_store_hint(cf_error *err)
+{
+    const char *hint = NULL;
+    switch (err->code) {
+    case CF_EFORMAT:
+    case CF_EIO:
+        hint = "--db names another file";
+        break;
+    case CF_EUNSUPPORTED:
+        hint = "update confab, or name another file with --db";
+        break;
+    case CF_EBUSY:
+        hint = "end that program, or name another file with --db";
+        break;
+    default:
+        break;
+    }
+    size_t n = strlen(err->text);
+    if (hint != NULL && n + strlen(hint) + 3 <= sizeof err->text) {
+        snprintf(err->text + n, sizeof err->text - n, "; %s", hint);
+    }
+}
+
 cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
                             cf_error *err)
 {
     char *path;
     CF_TRY(cf_cli_db_path(cli, &path, err));
     cf_store_options opts = {.flags = flags};
-    cf_status st = cf_store_open(out, path, &opts, err);
+    cf_error why;
+    cf_status st = cf_store_open(out, path, &opts, &why);
     cf_free(path);
-    if (st == CF_OK) {
+    if (st != CF_OK) {
+        cf_cli_store_hint(&why);
+        *err = why;
+    } else {
         cf_store_state state;
         cf_store_get_state(*out, &state);
+        cf_cli_store_hint(&state.why);
         if (state.why.code != CF_OK && (flags & CF_STORE_READ_ONLY) == 0) {
             fprintf(stderr, "confab %s: %s\n", cli->command->name,
                     state.why.text);

@@ -21,4 +21,7 @@ void cf_cli_put_json(cf_buf *out, const json_t *v);
 /* Untrusted text on one line. */
 void cf_cli_put_line(cf_buf *out, cf_str s);
 
+/* Adds what to do to the reason why a history cannot be opened or written. */
+void cf_cli_store_hint(cf_error *err);
+
 #endif

@@ -14,7 +14,7 @@
 #include "tui/demo/demo_notes.h"
 #include "tui/demo/demo_serve.h"
 
-enum { TREES = 4, TURNS_MAX = 16 };
+enum { TREES = 4, TURNS_MAX = 16, REPLY_MAX = 120 };
 
 #define MARK     "examples"
 #define QUESTION "What is the weather in Oslo?"
@@ -375,9 +375,14 @@ cf_status cf_examples_reply(cf_bench *bench, cf_store *store, cf_error *err)
     cf_error first = {0};
     CF_TRY(cf_store_put_conv(store, &conv, &id, err));
     CF_TRY(cf_bench_open_conv(bench, id, (cf_uuid){{0}}, err));
-    CF_TRY(cf_bench_send(bench, cf_str_from("How do I fork a reply?"),
-                         (cf_uuid){{0}}, err));
+    cf_chat_options *chat = &cf_bench_settings(bench)->chat;
+    uint32_t limit = chat->max_tokens;
+    chat->max_tokens = REPLY_MAX; /* the first screen waits for it */
+    cf_status st = cf_bench_send(bench, cf_str_from("How do I fork a reply?"),
+                                 (cf_uuid){{0}}, err);
     cf_bench_settle(bench, &first);
+    chat->max_tokens = limit;
+    CF_TRY(st);
     if (first.code != CF_OK) {
         *err = first;
     }

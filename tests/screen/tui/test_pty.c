@@ -117,7 +117,8 @@ static void type(terminal *t, const char *keys)
     assert_int_equal(write(t->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
 }
 
-static void exec_program(const char *script)
+/* `db` NULL: nothing is stored. */
+static void exec_program(const char *script, const char *db)
 {
     const char *program = cf_program_path();
     char model[600];
@@ -130,11 +131,12 @@ static void exec_program(const char *script)
     unsetenv("LINES");
     unsetenv("COLUMNS");
     unsetenv("NO_COLOR");
-    execl(program, program, "chat", "--no-store", "-m", model, (char *)NULL);
+    execl(program, program, "chat", "-m", model,
+          db != NULL ? "--db" : "--no-store", db, (char *)NULL);
     _exit(127);
 }
 
-static void start(terminal *t, int w, int h)
+static void start_on(terminal *t, int w, int h, const char *db)
 {
     static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
     static const char script[] =
@@ -155,8 +157,13 @@ static void start(terminal *t, int w, int h)
     t->pid = forkpty(&t->fd, NULL, NULL, &size);
     assert_true(t->pid >= 0);
     if (t->pid == 0) {
-        exec_program(path);
+        exec_program(path, db);
     }
+}
+
+static void start(terminal *t, int w, int h)
+{
+    start_on(t, w, h, NULL);
 }
 
 /* Waits for the end, checks that the terminal is as it was, and returns the
@@ -187,6 +194,14 @@ static int finish(terminal *t)
     close(t->fd);
     vterm_free(t->vt);
     return status;
+}
+
+static void quit(terminal *t)
+{
+    type(t, "Q");
+    int status = finish(t);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_pty__from_start_to_end(void **state)
@@ -262,11 +277,61 @@ static void test_pty__signals_give_the_terminal_back(void **state)
     }
 }
 
+/* The guide is there once; the next start is an empty workbench. */
+static void test_pty__first_start(void **state)
+{
+    (void)state;
+    terminal t;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    const char *db = store_dir_file("first.db");
+    start_on(&t, 120, 36, db);
+    wait_for(&t, "Welcome to confab");
+    type(&t, "6");
+    wait_for(&t, "A tool round");
+    wait_for(&t, "A broken template beside its fix");
+    quit(&t);
+    start_on(&t, 120, 36, db);
+    wait_for(&t, "Write a message");
+    assert_false(shows(&t, "Welcome to confab"));
+    quit(&t);
+}
+
+/* What is wrong is said at once, and the workbench opens all the same. */
+static void test_pty__trouble_at_the_start(void **state)
+{
+    (void)state;
+    terminal t;
+    cf_error err;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    static const char text[] = "this is a text, and no database at all\n";
+    const char *db = store_dir_file("text.db");
+    T_OK(cf_os_write_file(db, text, sizeof text - 1, 0600, &err), err);
+    start_on(&t, 120, 36, db);
+    wait_for(&t, "history is off");
+    type(&t, "@");
+    wait_for(&t, "not a confab database");
+    wait_for(&t, "--db names another file");
+    quit(&t);
+
+    start(&t, 50, 10);
+    wait_for(&t, "confab needs 60 x 16 cells; this is 50 x 10");
+    wait_for(&t, "make the window larger");
+    quit(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pty__from_start_to_end),
         cmocka_unit_test(test_pty__a_paste_is_text),
+        cmocka_unit_test(test_pty__first_start),
+        cmocka_unit_test(test_pty__trouble_at_the_start),
         cmocka_unit_test(test_pty__signals_give_the_terminal_back),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
