@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Checks README.md, the rooms' READMEs and docs/.
+
+  check_docs.py [--list] [--run [--model FILE] [PAGE ...]]
+
+Always: links between pages lead to a file and a heading, and a file of this
+repository that is named in code style is there.
+
+--run also runs the blocks that are fenced as
+
+  ```sh run           each command must end with 0, or be confab's and end with 1 (a finding)
+  ```sh screen        each line opens the workbench: Q must leave it, status 0
+  ... model           as the third word: only where there is a model
+
+in a temporary folder that shows the repository, with a home folder of its own;
+model.gguf there is --model FILE, else the bundled model.  --list shows the
+other sh blocks, which a person has to run.
+"""
+import argparse
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOMS = ("core/", "templates/", "storage/", "tui/", "tests/", "docs/", ".ci/")
+STRICT = """trap 'r=$?; if [ $r != 1 ] || [[ $BASH_COMMAND != *confab* ]]; then
+  echo "status $r: $BASH_COMMAND" >&2; exit 99; fi' ERR
+"""
+
+
+def tracked():
+    return subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
+                          capture_output=True, text=True, check=True).stdout.split()
+
+
+def blocks(text):
+    """(line, words of the fence, body) of each fenced block."""
+    for m in re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.M | re.S):
+        yield text.count("\n", 0, m.start()) + 1, m[1].split(), m[2]
+
+
+def prose(text):
+    """The text with blocks blanked and line ends kept."""
+    return re.sub(r"^```.*?^```$", lambda m: re.sub(r"[^\n]", "", m[0]), text, flags=re.M | re.S)
+
+
+def anchors(page):
+    out = set()
+    for title in re.findall(r"^#+ (.*)$", prose(page.read_text()), re.M):
+        out.add(re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-"))
+    return out
+
+
+def dead_links(page, text):
+    for m in re.finditer(r"\]\(([^)\s]+)\)", text):
+        target, _, anchor = m[1].partition("#")
+        if "://" in target:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists():
+            yield m.start(), f"no file {m[1]}"
+        elif anchor and anchor not in anchors(file):
+            yield m.start(), f"no heading {m[1]}"
+
+
+def lost_names(page, text, files):
+    """Sources named as `core/x/y.c`, `x/y.c` or `y_*.c`, and folders of rooms;
+    capitals are placeholders."""
+    for m in re.finditer(r"`([\w./*-]+)`", text):
+        name = m[1]
+        is_source = re.search(r"\w\.(c|h|py|sh|sql|jinja|inc)$", name)
+        if not (is_source or name.startswith(ROOMS)) or re.search(r"[A-Z]{4}|ROOM|confab-tiny", name):
+            continue
+        suffix = re.compile("(^|/)" + re.escape(name).replace(r"\*", "[^/]*") + "$")
+        if not (ROOT / name).exists() and not any(suffix.search(f) for f in files):
+            yield m.start(), f"no file {name}"
+
+
+def opens(command, cwd, env):
+    """Opens the workbench in a pseudo-terminal and leaves it again."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.execvpe("bash", ["bash", "-c", f"stty rows 24 cols 100; {command}"], {**env, "TERM": "xterm-256color"})
+    seen, asked, end = b"", False, time.monotonic() + 20
+    while time.monotonic() < end:
+        if not asked and b"Chat" in seen and b"Library" in seen:
+            os.write(fd, b"Q")
+            asked = True
+        if select.select([fd], [], [], 0.2)[0]:
+            try:
+                seen += os.read(fd, 65536)
+            except OSError:
+                break
+    else:
+        os.kill(pid, 9)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b" ", seen).decode(errors="replace")
+    return None if status == 0 and asked else f"status {status}: {command}\n{text[-500:]}"
+
+
+def run_block(words, body, cwd, env):
+    if words[1] == "run":
+        done = subprocess.run(["bash", "-c", STRICT + body], cwd=cwd, env=env, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+        return None if done.returncode in (0, 1) else done.stderr[-1000:]
+    for line in body.splitlines():
+        if line.split("#")[0].strip():
+            fault = opens(line, cwd, env)
+            if fault:
+                return fault
+    return None
+
+
+def run_page(page, text, model):
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in ROOT.iterdir():
+            if entry.name != ".git":
+                os.symlink(entry, f"{folder}/{entry.name}")
+        if model:
+            os.symlink(model, f"{folder}/model.gguf")
+        home = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "CONFAB_"))}
+        env = {**home, "HOME": f"{folder}/home", "TMPDIR": folder}
+        os.mkdir(env["HOME"])
+        for line, words, body in blocks(text):
+            if words[:1] != ["sh"] or words[1:2] not in (["run"], ["screen"]):
+                continue
+            if "model" in words and not model:
+                print(f"{page.relative_to(ROOT)}:{line}: not run, there is no model")
+                continue
+            fault = run_block(words, body, folder, env)
+            if fault:
+                faults.append((line, fault))
+            else:
+                print(f"{page.relative_to(ROOT)}:{line}: ran")
+    return faults
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--list", action="store_true")
+    options.add_argument("--run", action="store_true")
+    options.add_argument("--model")
+    options.add_argument("page", nargs="*")
+    args = options.parse_args()
+    bundled = ROOT / "core/bundled/confab-tiny.gguf"
+    model = os.path.abspath(args.model) if args.model else str(bundled) if bundled.exists() else None
+    files = tracked()
+    wanted = [pathlib.Path(p).resolve() for p in args.page] or [ROOT / f for f in files if f.endswith(".md")]
+    n_faults = 0
+    for page in wanted:
+        text = page.read_text()
+        plain = prose(text)
+        faults = [(plain.count("\n", 0, at) + 1, what)
+                  for found in (dead_links(page, plain), lost_names(page, plain, files)) for at, what in found]
+        if args.list:
+            for line, words, body in blocks(text):
+                if words == ["sh"]:
+                    print(f"{page.relative_to(ROOT)}:{line}: for a person\n{body}", end="")
+        if args.run:
+            faults += run_page(page, text, model)
+        for line, what in faults:
+            print(f"{page.relative_to(ROOT)}:{line}: {what}", file=sys.stderr)
+        n_faults += len(faults)
+    print(f"{len(wanted)} pages, {n_faults} faults")
+    return n_faults > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
