@@ -269,8 +269,12 @@ deps-test:
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
+# Links and names in the documents; with the program, their commands too.
+check-docs: build/confab
+	@tests/tools/check_docs.py --run
 lint:
 	@tests/tools/check_layers.sh
+	@tests/tools/check_docs.py
 	@tests/tools/check_calls.sh
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 	clang-tidy --quiet $$(git ls-files 'core/*.c' 'templates/*.c' 'storage/*.c' 'tui/*.c' | grep -v _avx) -- $(BASE_CFLAGS) $(PKG_CFLAGS)
@@ -285,7 +289,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all check check-all check-headers build-tests fuzz fuzz-run run test \
+.PHONY: all check check-all check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint cov clean install FORCE
 
 -include $(shell [ -d $(B) ] && find $(B) -name '*.d')

@@ -71,9 +71,13 @@ def dead_links(page, text):
 
 def lost_names(page, text, files):
     """Sources named as `core/x/y.c`, `x/y.c` or `y_*.c`, and folders of rooms;
-    capitals are placeholders."""
+    capitals are placeholders, and "made here:" in a comment names what a page
+    tells its reader to make."""
+    made = " ".join(re.findall(r"<!-- made here: (.*?) -->", text)).split()
     for m in re.finditer(r"`([\w./*-]+)`", text):
         name = m[1]
+        if name in made:
+            continue
         is_source = re.search(r"\w\.(c|h|py|sh|sql|jinja|inc)$", name)
         if not (is_source or name.startswith(ROOMS)) or re.search(r"[A-Z]{4}|ROOM|confab-tiny", name):
             continue
