@@ -272,7 +272,7 @@ static void fill(const cf_bench *b, cf_bench_variable *row)
         cf_tool_set_items(cf_conversation_tools(b->conv), &n);
         if (n > 0) {
             cf_buf_addf(&row->value, "%zu declared", n);
-            row->origin = ":tools";
+            row->origin = "the declarations";
         }
     } else if (cf_str_is(row->name, "add_generation_prompt")) {
         cf_buf_adds(&row->value, "true");

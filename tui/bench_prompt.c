@@ -126,6 +126,8 @@ void cf_bench_break_cause(cf_bench *bench, cf_buf *out)
     if (s->source == CF_SPAN_MESSAGE) {
         cf_buf_addf(out, "message %u (%s) ", (unsigned)s->index,
                     cf_bench_message_role(bench, s->index));
+    } else {
+        cf_buf_adds(out, "it ");
     }
     cf_buf_addf(out, "is written by template line %u as '", (unsigned)s->line);
     cf_buf_add(out, is.p, is.n);

@@ -8,7 +8,7 @@
 #include "core/base/safe_text.h"
 #include "tui/grid/wrap.h"
 
-enum { EXPLAINED = 5 }; /* lines for the finding under the cursor */
+enum { EXPLAINED = 5, EXPLAINED_MAX = 8 }; /* lines for one finding */
 
 static cf_style style_of(char kind)
 {
@@ -17,10 +17,10 @@ static cf_style style_of(char kind)
                          : CF_STYLE_DIM;
 }
 
-int cf_lint_pane_height(int n, int all)
+int cf_lint_pane_height(int n, int all, bool explains)
 {
-    int want = n > 0 ? n + EXPLAINED + 2 : 3;
-    int most = all * 2 / 5;
+    int want = n > 0 ? n + (explains ? EXPLAINED : 0) + 2 : 3;
+    int most = explains ? all / 2 : all * 2 / 5;
     return want < most ? want : most > 3 ? most : all >= 6 ? 3 : 0;
 }
 
@@ -53,9 +53,13 @@ static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
 }
 
 static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
-                          cf_list *list, bool has_focus)
+                          cf_list *list, bool has_focus, bool explains)
 {
-    int rows = r.h > EXPLAINED + 1 ? r.h - EXPLAINED : r.h;
+    int text = r.h - (int)report->n;
+    text = text < EXPLAINED       ? EXPLAINED
+           : text > EXPLAINED_MAX ? EXPLAINED_MAX
+                                  : text;
+    int rows = explains && r.h > text + 1 ? r.h - text : r.h;
     cf_list_set(list, report->n, (size_t)rows);
     for (int y = 0; y < rows && list->top + (size_t)y < report->n; y++) {
         size_t i = list->top + (size_t)y;
@@ -77,24 +81,33 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
                          CF_STYLE_NORMAL);
             cf_buf_deinit(&line);
         }
-        y = put_text(g, below, y, cf_str_from(f->effect), CF_STYLE_DIM);
-        (void)put_text(g, below, y, cf_str_from(f->fix), CF_STYLE_OK);
+        y = put_text(g, below, y, cf_str_from(f->fix), CF_STYLE_OK);
+        (void)put_text(g, below, y, cf_str_from(f->effect), CF_STYLE_DIM);
     }
 }
 
+/* "Lint  2 errors, 1 warning, 0 notes", or "Lint  2 E, 1 W, 0 I". */
+static void name_counts(char *out, size_t size, const cf_lint_report *r,
+                        bool is_short)
+{
+    if (is_short) {
+        snprintf(out, size, "Lint  %zu E, %zu W, %zu I", r->n_errors,
+                 r->n_warnings, r->n_notes);
+        return;
+    }
+    snprintf(out, size, "Lint  %zu error%s, %zu warning%s, %zu note%s",
+             r->n_errors, r->n_errors == 1 ? "" : "s", r->n_warnings,
+             r->n_warnings == 1 ? "" : "s", r->n_notes,
+             r->n_notes == 1 ? "" : "s");
+}
+
 void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_bench_lint *lint,
-                       cf_list *list, bool has_focus)
+                       cf_list *list, bool has_focus, bool explains)
 {
     char title[96] = "Lint";
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
     if (lint != NULL && lint->status == CF_OK) {
-        snprintf(title, sizeof title,
-                 "Lint  %zu error%s, %zu warning%s, %zu "
-                 "note%s",
-                 lint->report.n_errors, lint->report.n_errors == 1 ? "" : "s",
-                 lint->report.n_warnings,
-                 lint->report.n_warnings == 1 ? "" : "s", lint->report.n_notes,
-                 lint->report.n_notes == 1 ? "" : "s");
+        name_counts(title, sizeof title, &lint->report, r.w < 50);
     }
     cf_grid_box(g, r, title, CF_STYLE_BORDER,
                 has_focus ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
@@ -111,7 +124,7 @@ void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_bench_lint *lint,
         cf_grid_puts(g, inner.x, inner.y, inner.w,
                      "It compiles, and nothing was found.", CF_STYLE_OK);
     } else {
-        draw_findings(g, inner, &lint->report, list, has_focus);
+        draw_findings(g, inner, &lint->report, list, has_focus, explains);
     }
 }
 

@@ -12,15 +12,16 @@
 #include "tui/widget/list.h"
 
 /* The height of a pane with a box for n findings, out of `all` rows. */
-int cf_lint_pane_height(int n, int all);
+int cf_lint_pane_height(int n, int all, bool explains);
 
 /*
- * A box with the findings, the one under the cursor explained below the list
- * where there is room.  `lint` NULL: they are not known yet.  The grid's
- * cursor is set when the pane has the focus.
+ * A box with the findings; `explains` tells below the list, where there is
+ * room, what the one under the cursor does and what mends it.  `lint` NULL:
+ * they are not known yet.  The grid's cursor is set when the pane has the
+ * focus.
  */
 void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_bench_lint *lint,
-                       cf_list *list, bool has_focus);
+                       cf_list *list, bool has_focus, bool explains);
 
 /* 'E', 'W' or 'I' in one cell where a finding is about the line. */
 void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_bench_lint *lint,

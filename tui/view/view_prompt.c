@@ -3,34 +3,29 @@
  * is, and what the cache has of it.
  *
  * Left: the prompt in rows; a gutter shows "=" (in the cache), "+" (to be
- * computed) and "!" (where the cache holds something else).  Right: totals
- * and the share of each message.  Below: the token under the cursor.
+ * computed) and "!" (where the cache holds something else), and beside it the
+ * finding about the template's line (E, W, I).  Right: totals and the share of
+ * each message, findings, variables.  Below: the token under the cursor and
+ * the template's line that wrote it; Enter opens that line.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/prompt_model.h"
+#include "tui/view/lint_pane.h"
 #include "tui/view/moves.h"
+#include "tui/view/prompt.h"
+#include "tui/view/templates.h"
 #include "tui/widget/pager.h"
 
-typedef struct prompt_view {
-    cf_list rows;
-    size_t token; /* under the cursor */
-    bool shows_ids;
-    int text_x; /* where tokens begin in a row */
-} prompt_view;
-
-static prompt_view *state(cf_app *app)
+cf_prompt_view *cf_prompt__state(cf_app *app)
 {
     return app->state[CF_VIEW_PROMPT];
 }
 
 static cf_status prompt_open(cf_app *app, cf_error *err)
 {
-    app->state[CF_VIEW_PROMPT] = cf_calloc(1, sizeof(prompt_view));
+    app->state[CF_VIEW_PROMPT] = cf_calloc(1, sizeof(cf_prompt_view));
     return app->state[CF_VIEW_PROMPT] != NULL
                ? CF_OK
                : cf_fail(err, CF_ENOMEM, "out of memory");
@@ -46,14 +41,14 @@ static void prompt_close(cf_app *app)
  * for here. */
 static void prompt_enter(cf_app *app)
 {
-    prompt_view *s = state(app);
+    cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
     s->token = m != NULL && m->n_kept < m->n ? m->n_kept : 0;
 }
 
 /* ---- drawing ------------------------------------------------------------- */
 
-static const char *part_label(cf_bench *bench, int32_t message, char out[16])
+const char *cf_prompt__label(cf_bench *bench, int32_t message, char out[16])
 {
     if (message == CF_PART_HEAD) {
         snprintf(out, 16, "- hd");
@@ -70,7 +65,7 @@ static const char *part_label(cf_bench *bench, int32_t message, char out[16])
 
 static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
 {
-    if (i == state(app)->token) {
+    if (i == cf_prompt__state(app)->token) {
         return CF_STYLE_SELECTED | CF_REVERSE;
     }
     if (m->token[i].reuse == CF_REUSE_BREAK) {
@@ -88,7 +83,7 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
 {
     int used = 0;
     cf_style style = token_style(app, m, i);
-    if (state(app)->shows_ids) {
+    if (cf_prompt__state(app)->shows_ids) {
         used = cf_grid_putf(g, x, y, width, style, "%d", (int)m->ids[i].id);
     } else {
         cf_str text = cf_prompt_model_text(m, i);
@@ -100,10 +95,26 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
         }
     }
     bool has_color = app->term == NULL || app->term->n_colors > 0;
-    if (!has_color || state(app)->shows_ids) {
+    if (!has_color || cf_prompt__state(app)->shows_ids) {
         used += cf_grid_puts(g, x + used, y, width - used, "|", CF_STYLE_DIM);
     }
     return used;
+}
+
+/* A finding about a line of the template that wrote something of the row. */
+static void draw_mark(cf_app *app, cf_grid *g, cf_rect r,
+                      const cf_prompt_model *m, const cf_prompt_row *row)
+{
+    const cf_bench_lint *lint = cf_prompt__lint(app);
+    uint32_t last = 0;
+    for (size_t i = 0; lint != NULL && m->prompt.n_spans != 0 && i < row->n;
+         i++) {
+        uint32_t line = m->prompt.spans[m->token[row->first + i].span].line;
+        if (line != last) {
+            cf_lint_pane_mark(g, r.x + 1, r.y, lint, line);
+            last = line;
+        }
+    }
 }
 
 static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
@@ -121,12 +132,14 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
     }
     char label[16];
     cf_grid_putf(g, r.x, r.y, 1, styles[reuse], "%c", marks[reuse]);
+    draw_mark(app, g, r, m, row);
     cf_grid_puts(g, r.x + 2, r.y, 6,
-                 part_label(app->bench, row->message, label), CF_STYLE_DIM);
+                 cf_prompt__label(app->bench, row->message, label),
+                 CF_STYLE_DIM);
     int x = r.x + 9;
     for (size_t i = 0; i < row->n; i++) {
         size_t token = row->first + i;
-        if (token == state(app)->token) {
+        if (token == cf_prompt__state(app)->token) {
             g->cursor_x = x;
             g->cursor_y = r.y;
         }
@@ -136,7 +149,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
 
 static void draw_tokens(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
 {
-    prompt_view *s = state(app);
+    cf_prompt_view *s = cf_prompt__state(app);
     cf_error err;
     if (r.w < 20 || cf_prompt_model_wrap(m, r.w - 10, &err) != CF_OK) {
         return;
@@ -161,76 +174,46 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect r,
         cf_wrapped_update(&lines, m->prompt.text, r.w, NULL) != CF_OK) {
         return;
     }
-    cf_list *rows = &state(app)->rows;
+    cf_list *rows = &cf_prompt__state(app)->rows;
     cf_list_set(rows, lines.n, (size_t)(r.h > 0 ? r.h : 0));
     for (int y = 0; y < r.h && rows->top + (size_t)y < lines.n; y++) {
         const cf_line *l = &lines.v[rows->top + (size_t)y];
         cf_grid_put(g, r.x, r.y + y, r.w,
                     cf_str_make(m->prompt.text.p + l->off, l->len),
-                    CF_STYLE_NORMAL);
+                    rows->top + (size_t)y == rows->cursor ? CF_STYLE_SELECTED
+                                                          : CF_STYLE_NORMAL);
     }
+    cf_prompt__state(app)->byte =
+        rows->cursor < lines.n ? lines.v[rows->cursor].off : 0;
     g->cursor_x = r.x;
     g->cursor_y = r.y + (int)(rows->cursor - rows->top);
     cf_wrapped_deinit(&lines);
 }
 
-static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
+const cf_prompt_span *cf_prompt__span(cf_app *app)
 {
-    int full = all != 0 ? (int)((size_t)w * part / all) : 0;
-    for (int i = 0; i < w; i++) {
-        cf_grid_puts(g, x + i, y, 1, i < full ? "=" : "+",
-                     i < full ? CF_STYLE_KEPT : CF_STYLE_NEW);
+    const cf_prompt_view *s = cf_prompt__state(app);
+    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    if (m == NULL || m->prompt.n_spans == 0) {
+        return NULL;
     }
-}
-
-static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_prompt_model *m)
-{
-    int y = r.y;
-    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
-                 "Cache  %zu of %zu tokens (%zu%%)", m->n_kept, m->n,
-                 m->n != 0 ? 100 * m->n_kept / m->n : 0);
-    draw_bar(g, r.x, y++, r.w, m->n_kept, m->n);
-    if (m->has_break) {
-        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING,
-                     "lost %zu cached tokens at token %zu", m->n_lost,
-                     m->n_kept);
-        cf_buf why = CF_BUF_INIT;
-        cf_wrapped lines = {0};
-        cf_bench_break_cause(app->bench, &why);
-        if (cf_wrapped_update(&lines, cf_str_make(cf_buf_cstr(&why), why.n),
-                              r.w, NULL) == CF_OK) {
-            for (size_t i = 0; i < lines.n && y < r.y + r.h; i++) {
-                cf_grid_put(g, r.x, y++, r.w,
-                            cf_str_make(why.p + lines.v[i].off, lines.v[i].len),
-                            CF_STYLE_NORMAL);
-            }
+    if (m->n > 0) {
+        return s->token < m->n ? &m->prompt.spans[m->token[s->token].span]
+                               : NULL;
+    }
+    for (size_t i = 0; i < m->prompt.n_spans; i++) {
+        const cf_prompt_span *span = &m->prompt.spans[i];
+        if (span->off + span->len > s->byte) {
+            return span;
         }
-        cf_wrapped_deinit(&lines);
-        cf_buf_deinit(&why);
     }
-    y++;
-    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17,
-                 "Part", "tokens", "sum");
-    size_t sum = 0;
-    for (size_t i = 0; i < m->n_part && y < r.y + r.h; i++) {
-        const cf_prompt_part *p = &m->part[i];
-        char label[16];
-        sum += p->n_tokens;
-        bool breaks = m->has_break && m->n_kept >= p->first &&
-                      m->n_kept < p->first + p->n_tokens;
-        cf_grid_putf(g, r.x, y++, r.w,
-                     breaks ? CF_STYLE_WARNING : CF_STYLE_NORMAL,
-                     "%-*s %6zu %7zu %s", r.w - 17,
-                     part_label(app->bench, p->message, label), p->n_tokens,
-                     sum, breaks ? "!" : "");
-    }
+    return NULL;
 }
 
-static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
-                        const cf_prompt_model *m)
+static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,
+                            const cf_prompt_model *m)
 {
-    size_t i = state(app)->token;
+    size_t i = cf_prompt__state(app)->token;
     if (i >= m->n) {
         return;
     }
@@ -246,10 +229,21 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
                  (unsigned)t->off, (unsigned)(t->off + t->len),
                  cf_buf_cstr(&hex));
     cf_buf_deinit(&hex);
-    if (m->prompt.n_spans == 0 || r.h < 2) {
+}
+
+static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
+                        const cf_prompt_model *m)
+{
+    if (m->n > 0) {
+        draw_token_line(app, g, r, m);
+    } else {
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "byte %zu of %zu",
+                     cf_prompt__state(app)->byte, m->prompt.text.n);
+    }
+    const cf_prompt_span *s = cf_prompt__span(app);
+    if (s == NULL || r.h < 2) {
         return;
     }
-    const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
     char where[32] = "";
     if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
         snprintf(where, sizeof where, " %u", (unsigned)s->index);
@@ -269,39 +263,54 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     }
 }
 
+/* The prompt itself in a box, or why there is none. */
+static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
+{
+    char title[128] = "Prompt";
+    cf_rect inner = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+    bool is_on = cf_prompt__state(app)->focus == CF_PROMPT_TEXT;
+    if (m != NULL && m->n != 0) {
+        snprintf(title, sizeof title, "Prompt  %zu tokens  %zu bytes", m->n,
+                 m->prompt.text.n);
+    } else if (m != NULL) {
+        snprintf(title, sizeof title,
+                 "Prompt  %zu bytes  (this engine shows no tokens)",
+                 m->prompt.text.n);
+    }
+    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    if (m == NULL) {
+        cf_error err = {0};
+        cf_bench_prompt_error(app->bench, &err);
+        cf_grid_puts(g, inner.x + 1, inner.y, inner.w - 2, err.text,
+                     CF_STYLE_WARNING);
+    } else if (m->n == 0) {
+        draw_text(app, g, inner, m);
+    } else {
+        draw_tokens(app, g, inner, m);
+    }
+}
+
 static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
-    cf_error err = {0};
     cf_prompt_model *m = cf_bench_prompt(app->bench);
-    if (m == NULL) {
-        cf_bench_prompt_error(app->bench, &err);
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, err.text, CF_STYLE_WARNING);
-        return;
-    }
-    if (m->n == 0) {
-        cf_grid_box(g, r, "Prompt  (this engine shows no tokens)",
-                    CF_STYLE_BORDER, CF_STYLE_FOCUS);
-        draw_text(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2}, m);
-        return;
-    }
-    int side = cf_app_is_narrow(app) || app->is_maximized ? 0 : 40;
-    int detail = r.h >= 12 && !app->is_maximized ? 5 : 0;
-    char title[128];
-    snprintf(title, sizeof title, "Prompt  %zu tokens  %zu bytes", m->n,
-             m->prompt.text.n);
+    bool is_single = cf_app_is_narrow(app) || app->is_maximized;
+    int side = is_single ? 0 : 40;
+    int detail = m != NULL && r.h >= 12 && !app->is_maximized ? 5 : 0;
     cf_rect p = {r.x, r.y, r.w - side, r.h - detail};
-    cf_grid_box(g, p, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
-    draw_tokens(app, g, (cf_rect){p.x + 1, p.y + 1, p.w - 2, p.h - 2}, m);
-    if (side > 0) {
-        cf_rect i = {r.x + p.w, r.y, side, p.h};
-        cf_grid_box(g, i, "Inspector", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        draw_inspector(app, g, (cf_rect){i.x + 2, i.y + 1, i.w - 4, i.h - 2},
-                       m);
+    if (is_single && cf_prompt__state(app)->focus != CF_PROMPT_TEXT) {
+        cf_prompt__draw_focus(app, g, r);
+        return;
+    }
+    draw_main(app, g, p, m);
+    if (side > 0) { /* last: the focus, and with it the cursor, may be here */
+        cf_prompt__draw_side(app, g, (cf_rect){r.x + p.w, r.y, side, p.h}, m);
     }
     if (detail > 0) {
         cf_rect d = {r.x, r.y + p.h, r.w, detail};
-        cf_grid_box(g, d, "Token under the cursor", CF_STYLE_BORDER,
-                    CF_STYLE_TITLE);
+        cf_grid_box(g, d,
+                    m->n > 0 ? "Token under the cursor" : "Under the cursor",
+                    CF_STYLE_BORDER, CF_STYLE_TITLE);
         draw_detail(app, g, (cf_rect){d.x + 2, d.y + 1, d.w - 4, d.h - 2}, m);
     }
 }
@@ -310,7 +319,8 @@ static void prompt_status(cf_app *app, cf_buf *out)
 {
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
     if (m != NULL && m->n != 0) {
-        cf_buf_addf(out, "token %zu of %zu  %s", state(app)->token + 1, m->n,
+        cf_buf_addf(out, "token %zu of %zu  %s",
+                    cf_prompt__state(app)->token + 1, m->n,
                     cf_bench_template_name(app->bench));
     }
 }
@@ -319,8 +329,12 @@ static void prompt_status(cf_app *app, cf_buf *out)
 
 static void prompt_move(cf_app *app, cf_move move)
 {
-    prompt_view *s = state(app);
+    cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    if (s->focus != CF_PROMPT_TEXT) {
+        cf_prompt__move_side(app, move);
+        return;
+    }
     if (m != NULL && m->n == 0) {
         cf_list_move(&s->rows, move);
     }
@@ -339,8 +353,8 @@ CF_MOVE_COMMANDS(prompt, prompt_move)
 static void cmd_left(cf_app *app, const char *arg)
 {
     (void)arg;
-    if (state(app)->token > 0) {
-        state(app)->token--;
+    if (cf_prompt__state(app)->token > 0) {
+        cf_prompt__state(app)->token--;
     }
 }
 
@@ -348,15 +362,15 @@ static void cmd_right(cf_app *app, const char *arg)
 {
     (void)arg;
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
-    if (m != NULL && state(app)->token + 1 < m->n) {
-        state(app)->token++;
+    if (m != NULL && cf_prompt__state(app)->token + 1 < m->n) {
+        cf_prompt__state(app)->token++;
     }
 }
 
 /* To the first token of the part before or behind this one. */
 static void go_part(cf_app *app, int by)
 {
-    prompt_view *s = state(app);
+    cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
     for (size_t i = 0; m != NULL && i < m->n_part; i++) {
         const cf_prompt_part *p = &m->part[i];
@@ -393,26 +407,85 @@ static void cmd_break(cf_app *app, const char *arg)
         cf_app_say(app, CF_STYLE_OK, "the cache agrees with this prompt");
         return;
     }
-    state(app)->token = m->n_kept;
+    cf_prompt__state(app)->token = m->n_kept;
 }
 
 static void cmd_ids(cf_app *app, const char *arg)
 {
     (void)arg;
-    state(app)->shows_ids = !state(app)->shows_ids;
+    cf_prompt__state(app)->shows_ids = !cf_prompt__state(app)->shows_ids;
 }
 
 static void cmd_var(cf_app *app, const char *arg)
 {
     cf_error err;
+    if (arg[0] == '\0') {
+        cf_edit_set(&app->command_line, cf_str_from("var "));
+        app->mode = CF_MODE_COMMAND;
+        return;
+    }
     if (cf_bench_set_var(app->bench, arg, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
 }
 
+static void go_pane(cf_app *app, int by)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    s->focus = (cf_prompt_focus)(((int)s->focus + by + CF_PROMPT_FOCUS_COUNT) %
+                                 CF_PROMPT_FOCUS_COUNT);
+}
+
+static void cmd_pane(cf_app *app, const char *arg)
+{
+    (void)arg;
+    go_pane(app, 1);
+}
+
+static void cmd_pane_back(cf_app *app, const char *arg)
+{
+    (void)arg;
+    go_pane(app, -1);
+}
+
+/* The template's line that is meant; says so when there is none. */
+static uint32_t meant_line(cf_app *app)
+{
+    uint32_t line = cf_prompt__line(app);
+    if (line == 0) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   cf_bench_engine_of(app->bench)->template_source.n == 0
+                       ? "there is no template"
+                       : "no line of the template is meant here");
+    }
+    return line;
+}
+
+static void cmd_open(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (cf_prompt__state(app)->focus == CF_PROMPT_VARS) {
+        cf_prompt__edit_variable(app);
+        return;
+    }
+    uint32_t line = meant_line(app);
+    if (line != 0) {
+        cf_templates_show_line(app, line);
+    }
+}
+
+static void cmd_edit(cf_app *app, const char *arg)
+{
+    (void)arg;
+    uint32_t line = meant_line(app);
+    if (line != 0) {
+        cf_templates_edit_line(app, line);
+    }
+}
+
 static void prompt_search(cf_app *app, const char *text, int direction)
 {
-    prompt_view *s = state(app);
+    cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_bench_prompt(app->bench);
     if (m != NULL && m->n == 0) {
         cf_app_say(app, CF_STYLE_WARNING, "there are no tokens to find it in");
@@ -447,8 +520,21 @@ static const cf_command prompt_commands[] = {
     {"divergence", HERE, "]d [d", "", "where the cache and the prompt part",
      cmd_break},
     {"ids", HERE, "t", "", "show ids in place of text", cmd_ids},
-    {"var", HERE, "", "NAME=JSON", "set a template variable; NAME= removes it",
-     cmd_var},
+    {"open", HERE, "<Enter>", "",
+     "the template's line that wrote this; of a variable: set it", cmd_open},
+    {"edit", HERE, "E", "", "that line in $EDITOR; rendered anew at once",
+     cmd_edit},
+    {"pane", HERE, "<Tab>", "", "prompt, findings or variables", cmd_pane},
+    {"pane-back", HERE, "<S-Tab>", "", "the pane before", cmd_pane_back},
+    {"lint", HERE, "L", "", "to the findings about the template",
+     cf_prompt__cmd_lint},
+    {"next-finding", HERE, "]e", "", "next finding, and what its line wrote",
+     cf_prompt__cmd_next_finding},
+    {"previous-finding", HERE, "[e", "", "finding before",
+     cf_prompt__cmd_previous_finding},
+    {"vars", HERE, "V", "", "to the template's variables", cf_prompt__cmd_vars},
+    {"var", HERE, "gv", "NAME=JSON",
+     "set a template variable; NAME= removes it", cmd_var},
     CF_MOVE_ROWS(prompt, HERE),
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -457,7 +543,8 @@ const cf_view_ops cf_view_prompt = {
     .name = "prompt",
     .title = "Prompt",
     .commands = prompt_commands,
-    .footer = "left right next-message divergence ids search maximize help",
+    .footer = "left right next-message divergence open edit pane lint vars ids "
+              "search maximize help",
     .open = prompt_open,
     .close = prompt_close,
     .enter = prompt_enter,

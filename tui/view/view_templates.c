@@ -279,7 +279,7 @@ static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
     bool is_on = s->focus == ON_LINT;
     cf_str text = cf_str_make(cf_buf_cstr(&s->check), s->check.n);
     if (text.n == 0) {
-        cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on);
+        cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on, true);
         return;
     }
     cf_grid_box(g, r, "Does not compile", CF_STYLE_BORDER,
@@ -300,7 +300,7 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const entry *e)
     cf_str text = text_of(s, e);
     const cf_bench_lint *lint = lint_of(app);
     int n = lint != NULL ? (int)lint->report.n : 0;
-    int below = s->check.n != 0 ? 5 : cf_lint_pane_height(n, t.h);
+    int below = s->check.n != 0 ? 5 : cf_lint_pane_height(n, t.h, true);
     if (app->is_maximized && s->focus == ON_LINT) {
         below = t.h;
     } else if (app->is_maximized || e->source.n == 0) {

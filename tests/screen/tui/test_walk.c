@@ -123,6 +123,19 @@ static void gesture(walk *w)
         "4gg<Tab><Enter>JJK",
         "4F",
         "4R",
+        "4:exec true<Enter>!y",
+        "4:exec echo '{}'<Enter>a!",
+        "4!n",
+        "4xcJJ<Tab>x",
+        "4eabc<Enter><Esc>",
+        "4:edit {\"city\":\"B\"}<Enter>",
+        "4pP",
+        "4]ePM",
+        "4:tools off<Enter>",
+        "2L]e]e<Enter>q",
+        "2Vjj<Enter><Esc><Tab>",
+        "2jjj<Enter>]e[eq",
+        "7L]e<Enter>",
         "5:with chatml<Enter>]c[c=w",
         "5:with model<Enter>G/a<Enter>n",
         "5t",
@@ -224,7 +237,8 @@ static void step(walk *w)
         /* Editors take the screen; they have a test of their own. */
         bool edits = key == CF_CTRL('G') || key == CF_CTRL('E') ||
                      (cf_app_view(&w->app) == CF_VIEW_TEMPLATES &&
-                      (key == 'e' || key == CF_KEY_ENTER));
+                      (key == 'e' || key == CF_KEY_ENTER)) ||
+                     (key == 'E' && w->app.mode == CF_MODE_NORMAL);
         if (!edits) {
             cf_app_event(&w->app,
                          &(cf_event){.kind = CF_EVENT_KEY, .key = key});

@@ -1,0 +1,349 @@
+/*
+ * prompt_side.c - the panes beside the prompt: how much of it the cache has
+ * and whose it is, what the doctor found in the template, and its variables.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/safe_text.h"
+#include "tui/grid/wrap.h"
+#include "tui/view/lint_pane.h"
+#include "tui/view/prompt.h"
+
+const cf_bench_lint *cf_prompt__lint(cf_app *app)
+{
+    cf_str source = cf_bench_engine_of(app->bench)->template_source;
+    return source.n != 0 ? cf_bench_lint_of(app->bench, source) : NULL;
+}
+
+static bool has_template(cf_app *app)
+{
+    return cf_bench_engine_of(app->bench)->template_source.n != 0;
+}
+
+/* ---- the cache ----------------------------------------------------------- */
+
+static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
+{
+    int full = all != 0 ? (int)((size_t)w * part / all) : 0;
+    for (int i = 0; i < w; i++) {
+        cf_grid_puts(g, x + i, y, 1, i < full ? "=" : "+",
+                     i < full ? CF_STYLE_KEPT : CF_STYLE_NEW);
+    }
+}
+
+static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
+                           const cf_prompt_model *m)
+{
+    int y = r.y;
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
+                 "Cache  %zu of %zu tokens (%zu%%)", m->n_kept, m->n,
+                 m->n != 0 ? 100 * m->n_kept / m->n : 0);
+    draw_bar(g, r.x, y++, r.w, m->n_kept, m->n);
+    if (m->has_break) {
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING,
+                     "lost %zu cached tokens at token %zu", m->n_lost,
+                     m->n_kept);
+        cf_buf why = CF_BUF_INIT;
+        cf_wrapped lines = {0};
+        cf_buf cause = CF_BUF_INIT; /* it may hold line ends */
+        cf_bench_break_cause(app->bench, &cause);
+        cf_safe_line(&why, cf_buf_cstr(&cause), cause.n);
+        cf_buf_deinit(&cause);
+        if (cf_wrapped_update(&lines, cf_str_make(cf_buf_cstr(&why), why.n),
+                              r.w, NULL) == CF_OK) {
+            for (size_t i = 0; i < lines.n && y < r.y + r.h; i++) {
+                cf_grid_put(g, r.x, y++, r.w,
+                            cf_str_make(why.p + lines.v[i].off, lines.v[i].len),
+                            CF_STYLE_NORMAL);
+            }
+        }
+        cf_wrapped_deinit(&lines);
+        cf_buf_deinit(&why);
+    }
+    y++;
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17,
+                 "Part", "tokens", "sum");
+    size_t sum = 0;
+    for (size_t i = 0; i < m->n_part && y < r.y + r.h; i++) {
+        const cf_prompt_part *p = &m->part[i];
+        char label[16];
+        sum += p->n_tokens;
+        bool breaks = m->has_break && m->n_kept >= p->first &&
+                      m->n_kept < p->first + p->n_tokens;
+        cf_grid_putf(g, r.x, y++, r.w,
+                     breaks ? CF_STYLE_WARNING : CF_STYLE_NORMAL,
+                     "%-*s %6zu %7zu %s", r.w - 17,
+                     cf_prompt__label(app->bench, p->message, label),
+                     p->n_tokens, sum, breaks ? "!" : "");
+    }
+}
+
+/* ---- variables ----------------------------------------------------------- */
+
+static void draw_variable(cf_grid *g, cf_rect r, const cf_bench_variable *v,
+                          bool is_on)
+{
+    bool is_set = v->value.n > 0;
+    cf_style style = is_on    ? CF_STYLE_SELECTED
+                     : is_set ? CF_STYLE_NORMAL
+                              : CF_STYLE_DIM;
+    int name_w = r.w / 2;
+    cf_grid_fill(g, r, ' ', is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
+    cf_grid_put(g, r.x, r.y, name_w - 1, v->name, style);
+    if (is_set) {
+        cf_grid_put(g, r.x + name_w, r.y, r.w - name_w,
+                    cf_str_make(v->value.p, v->value.n), style);
+    } else {
+        cf_grid_puts(g, r.x + name_w, r.y, r.w - name_w, v->origin, style);
+    }
+}
+
+/* Where the value comes from and where the template asks for it. */
+static void draw_about(cf_grid *g, cf_rect r, const cf_bench_variable *v)
+{
+    char line[40] = "not used by it";
+    if (v->line != 0) {
+        snprintf(line, sizeof line, "line %u", (unsigned)v->line);
+    }
+    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%s; from %s", line,
+                 v->value.n > 0 ? v->origin : "nobody");
+}
+
+static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    bool is_on = s->focus == CF_PROMPT_VARS;
+    cf_bench_variable *v;
+    size_t n;
+    cf_error err;
+    cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
+    cf_status st = has_template(app)
+                       ? cf_bench_variables(app->bench, &v, &n, &err)
+                       : cf_fail(&err, CF_ENOTFOUND, "there is no template");
+    char title[40] = "Variables";
+    if (st == CF_OK) {
+        snprintf(title, sizeof title, "Variables  %zu", n);
+    }
+    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    if (st != CF_OK) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w, err.text, CF_STYLE_DIM);
+        return;
+    }
+    int rows = inner.h > 3 ? inner.h - 1 : inner.h;
+    cf_list_set(&s->vars, n, (size_t)(rows > 0 ? rows : 0));
+    for (int y = 0; y < rows && s->vars.top + (size_t)y < n; y++) {
+        size_t i = s->vars.top + (size_t)y;
+        draw_variable(g, (cf_rect){inner.x, inner.y + y, inner.w, 1}, &v[i],
+                      is_on && i == s->vars.cursor);
+    }
+    if (is_on) {
+        g->cursor_x = inner.x;
+        g->cursor_y = inner.y + (int)(s->vars.cursor - s->vars.top);
+    }
+    if (rows < inner.h && s->vars.cursor < n) {
+        draw_about(g, (cf_rect){inner.x, inner.y + rows, inner.w, 1},
+                   &v[s->vars.cursor]);
+    }
+    cf_bench_variables_free(v, n);
+}
+
+/* The variable under the cursor, as a copy of its name and value. */
+static uint32_t variable_here(cf_app *app, cf_buf *assignment)
+{
+    const cf_prompt_view *s = cf_prompt__state(app);
+    cf_bench_variable *v;
+    size_t n;
+    cf_error err;
+    uint32_t line = 0;
+    if (!has_template(app) ||
+        cf_bench_variables(app->bench, &v, &n, &err) != CF_OK) {
+        return 0;
+    }
+    if (s->vars.cursor < n) {
+        const cf_bench_variable *row = &v[s->vars.cursor];
+        line = row->line;
+        if (assignment != NULL) {
+            bool is_json = strcmp(row->origin, "the conversation") != 0 &&
+                           strcmp(row->origin, "the declarations") != 0;
+            cf_buf_add(assignment, row->name.p, row->name.n);
+            cf_buf_addc(assignment, '=');
+            cf_buf_add(assignment, cf_buf_cstr(&row->value),
+                       is_json ? row->value.n : 0);
+        }
+    }
+    cf_bench_variables_free(v, n);
+    return line;
+}
+
+void cf_prompt__edit_variable(cf_app *app)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_buf_adds(&line, "var ");
+    (void)variable_here(app, &line);
+    cf_edit_set(&app->command_line, cf_str_make(cf_buf_cstr(&line), line.n));
+    app->mode = CF_MODE_COMMAND;
+    cf_buf_deinit(&line);
+}
+
+/* ---- findings ------------------------------------------------------------ */
+
+static void draw_lint(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    bool is_on = s->focus == CF_PROMPT_LINT;
+    if (!has_template(app)) {
+        cf_grid_box(g, r, "Lint", CF_STYLE_BORDER,
+                    is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "there is no template",
+                     CF_STYLE_DIM);
+        return;
+    }
+    cf_lint_pane_draw(g, r, cf_prompt__lint(app), &s->findings, is_on, is_on);
+}
+
+/* The finding under the cursor; NULL. */
+static const cf_lint_finding *finding_here(cf_app *app)
+{
+    const cf_prompt_view *s = cf_prompt__state(app);
+    const cf_bench_lint *lint = cf_prompt__lint(app);
+    return lint != NULL && lint->status == CF_OK &&
+                   s->findings.cursor < lint->report.n
+               ? &lint->report.v[s->findings.cursor]
+               : NULL;
+}
+
+/* Puts the cursor of the prompt on the first token that a line wrote. */
+static void show_line(cf_app *app, const cf_lint_finding *f)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    for (size_t i = 0; m != NULL && m->prompt.n_spans != 0 && i < m->n; i++) {
+        if (m->prompt.spans[m->token[i].span].line == f->line) {
+            s->token = i;
+            return;
+        }
+    }
+    if (f->line == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it",
+                   f->rule);
+    } else if (m != NULL && m->n > 0) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "line %u wrote nothing of this prompt (Enter opens it)",
+                   (unsigned)f->line);
+    }
+}
+
+static void go_finding(cf_app *app, int by)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    const cf_bench_lint *lint = cf_prompt__lint(app);
+    if (lint == NULL || lint->status != CF_OK || lint->report.n == 0) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   !has_template(app) ? "there is no template"
+                   : lint == NULL     ? "not looked over yet"
+                                      : "nothing was found");
+        return;
+    }
+    size_t n = lint->report.n;
+    size_t at = s->findings.cursor < n ? s->findings.cursor : 0;
+    at = s->focus != CF_PROMPT_LINT && by > 0 ? 0
+                                              : (at + (by > 0 ? 1 : n - 1)) % n;
+    s->focus = CF_PROMPT_LINT;
+    cf_list_set(&s->findings, n, s->findings.height);
+    cf_list_go(&s->findings, at);
+    show_line(app, &lint->report.v[at]);
+}
+
+void cf_prompt__cmd_next_finding(cf_app *app, const char *arg)
+{
+    (void)arg;
+    go_finding(app, 1);
+}
+
+void cf_prompt__cmd_previous_finding(cf_app *app, const char *arg)
+{
+    (void)arg;
+    go_finding(app, -1);
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+void cf_prompt__cmd_lint(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_prompt__state(app)->focus = CF_PROMPT_LINT;
+}
+
+void cf_prompt__cmd_vars(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_prompt__state(app)->focus = CF_PROMPT_VARS;
+}
+
+void cf_prompt__move_side(cf_app *app, cf_move move)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    if (s->focus == CF_PROMPT_VARS) {
+        cf_list_move(&s->vars, move);
+        return;
+    }
+    cf_list_move(&s->findings, move);
+    const cf_lint_finding *f = finding_here(app);
+    if (f != NULL) {
+        show_line(app, f);
+    }
+}
+
+uint32_t cf_prompt__line(cf_app *app)
+{
+    const cf_prompt_view *s = cf_prompt__state(app);
+    if (!has_template(app)) {
+        return 0;
+    }
+    if (s->focus == CF_PROMPT_VARS) {
+        return variable_here(app, NULL);
+    }
+    if (s->focus == CF_PROMPT_LINT) {
+        const cf_lint_finding *f = finding_here(app);
+        return f != NULL ? f->line : 0;
+    }
+    const cf_prompt_span *span = cf_prompt__span(app);
+    return span != NULL ? span->line : 0;
+}
+
+void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r)
+{
+    if (cf_prompt__state(app)->focus == CF_PROMPT_LINT) {
+        draw_lint(app, g, r);
+    } else {
+        draw_vars(app, g, r);
+    }
+}
+
+void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
+                          const cf_prompt_model *m)
+{
+    const cf_bench_lint *lint = cf_prompt__lint(app);
+    int n = lint != NULL && lint->status == CF_OK ? (int)lint->report.n : 0;
+    int n_vars = lint != NULL ? (int)lint->n_variables : 1;
+    bool is_lint = cf_prompt__state(app)->focus == CF_PROMPT_LINT;
+    bool is_vars = cf_prompt__state(app)->focus == CF_PROMPT_VARS;
+    int lint_h = has_template(app) ? cf_lint_pane_height(n, r.h, is_lint) : 3;
+    int most = is_vars ? r.h / 2 : r.h / 4;
+    int vars_h = n_vars + 3 < most ? n_vars + 3 : most;
+    vars_h = vars_h < 3 ? 3 : vars_h;
+    bool has_tokens = m != NULL && m->n > 0;
+    if (!has_tokens) { /* nothing to say of a cache: more room for the rest */
+        vars_h = r.h - lint_h;
+    }
+    cf_rect top = {r.x, r.y, r.w, r.h - lint_h - vars_h};
+    if (has_tokens && top.h >= 3) {
+        cf_grid_box(g, top, "Inspector", CF_STYLE_BORDER, CF_STYLE_TITLE);
+        draw_inspector(
+            app, g, (cf_rect){top.x + 2, top.y + 1, top.w - 4, top.h - 2}, m);
+    }
+    draw_lint(app, g, (cf_rect){r.x, r.y + top.h, r.w, lint_h});
+    draw_vars(app, g, (cf_rect){r.x, r.y + top.h + lint_h, r.w, vars_h});
+}
