@@ -486,9 +486,9 @@ class Generator:
         if mode == "none":
             return []
         x = r.random()
-        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.2 <= x < 0.42):
+        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.3 <= x < 0.5):
             return [self.declare(tool, True) for tool in T.CANONICAL]
-        if mode is None and x < 0.2:
+        if mode is None and x < 0.3:
             return []
         n = r.randint(1, 2) if self.short else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 8))
         pool = r.sample(T.CANONICAL, min(n, len(T.CANONICAL)))
@@ -496,7 +496,7 @@ class Generator:
             others = HELD_OTHERS if self.held_tools else OTHERS
             pool = [r.choice(others) if r.random() < 0.2 else tool for tool in pool]
             pool = list({tool.key: tool for tool in pool}.values())
-        declared = [self.declare(tool, not self.held_tools and r.random() < 0.2) for tool in pool]
+        declared = [self.declare(tool, not self.held_tools and r.random() < 0.35) for tool in pool]
         unique = {}
         for d in declared:
             unique.setdefault(d.name, d)
@@ -836,9 +836,9 @@ class Generator:
             if self.kinds:
                 kind = self.pick(self.kinds)
             elif declared:
-                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (27, 7, 8, 5, 9, 28, 5, 11))[0]
+                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (26, 7, 7, 4, 8, 31, 5, 12))[0]
             else:
-                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (15, 52, 11, 22))[0]
+                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (10, 60, 10, 20))[0]
         if kind == "outside" and any(d.key in LIKE_OUTSIDE for d in declared):
             kind = "fact"
         if kind == "answered":

@@ -39,7 +39,7 @@ from model import Model, Muon, Shape, wire  # noqa: E402
 TOKENS_A_STEP, PORTION = 4096, 1024
 N_MERGES, N_LATE = 1700, 250
 MUON_LR, ADAM_LR = 0.02, 4e-3
-WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.45, 0.02
+WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.37, 0.02
 OTHERS_WEIGHT, OTHERS_UNTIL = 0.1, 0.6
 # (until this part of the run, tokens a row, arguments of the generator)
 PHASES = [(0.45, 256, {"short": True}), (0.82, 512, {}), (0.95, 1024, {}), (1.0, 2048, {"long": True})]
