@@ -296,6 +296,8 @@ void cf_bench__reply_clear(cf_reply *reply)
         cf_free(reply->token[i].top);
     }
     cf_free(reply->token);
+    cf_free(reply->prompt_ids);
+    cf_bench__rule_drop(reply->rule);
     cf_buf_deinit(&reply->raw);
     cf_buf_deinit(&reply->chunks);
     *reply = (cf_reply){0};
@@ -352,6 +354,43 @@ static bool add_stored_token(cf_reply *r, cf_token id, const cf_draw *draw)
     return true;
 }
 
+/* Which tokens were given or forced, and which the constraint took. */
+static void mark_tokens(cf_reply *r, const cf_store_run *run)
+{
+    cf_arena arena;
+    cf_run_options o;
+    cf_arena_init(&arena, 0);
+    if (cf_run_options_read(&o, run->options, &arena, NULL) == CF_OK) {
+        r->n_start = o.n_start < r->n_token ? o.n_start : r->n_token;
+        r->start_content = o.start_content;
+        for (size_t i = 0; i < r->n_start; i++) {
+            r->token[i].is_forced = true;
+        }
+        for (size_t i = 0; i < o.n_forced; i++) {
+            if (o.forced[i] < r->n_token) {
+                r->token[o.forced[i]].is_forced = true;
+            }
+        }
+        for (size_t i = 0; i + 1 < o.n_held; i += 2) {
+            for (size_t t = o.held[i]; t < o.held[i + 1] && t < r->n_token;
+                 t++) {
+                r->token[t].is_held = true;
+            }
+        }
+    }
+    cf_arena_deinit(&arena);
+}
+
+static void copy_prompt(cf_reply *r, const cf_store_run *run)
+{
+    r->prompt_ids = cf_calloc(run->n_prompt_ids + 1, sizeof *r->prompt_ids);
+    if (r->prompt_ids != NULL && run->n_prompt_ids != 0) {
+        memcpy(r->prompt_ids, run->prompt_ids,
+               run->n_prompt_ids * sizeof *r->prompt_ids);
+        r->n_prompt_ids = run->n_prompt_ids;
+    }
+}
+
 /* Reads a reply's run from the store: raw bytes, tokens, candidates. */
 static void fill_from_run(const cf_bench *b, cf_reply *r,
                           const cf_store_run *run)
@@ -386,6 +425,9 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
             cf_buf_deinit(&piece);
         }
     }
+    mark_tokens(r, run);
+    copy_prompt(r, run);
+    r->rule = cf_bench__rule_stored(run);
     r->usage.is_known = run->n_reply >= 0;
     r->usage.n_prompt = run->n_prompt > 0 ? (uint64_t)run->n_prompt : 0;
     r->usage.n_reply = run->n_reply > 0 ? (uint64_t)run->n_reply : 0;

@@ -55,9 +55,17 @@ typedef struct cf_reply_token {
     size_t n_top;
 } cf_reply_token;
 
+typedef struct cf_bench_rule cf_bench_rule;
+
 /* What is known about one reply. */
 typedef struct cf_reply {
     cf_uuid turn;
+    cf_bench_rule *rule;  /* held; what it was held to; NULL: nothing */
+    cf_token *prompt_ids; /* [n_prompt_ids], owned */
+    size_t n_prompt_ids;
+    size_t n_start;       /* tokens that it was given, not drawn */
+    size_t start_content; /* bytes at the end of theirs that a constraint
+                             would take: not thinking */
     cf_buf raw;
     cf_buf chunks; /* uint32_t lengths of the pieces in which raw came; empty
                       when that is not known */
@@ -116,6 +124,8 @@ CF_MUST_USE cf_status cf_bench_constrain(cf_bench *bench, const char *words,
                                          cf_error *err);
 /* "schema weather.json"; "" for none. */
 const char *cf_bench_constraint(const cf_bench *bench);
+/* The same of a reply. */
+const char *cf_reply_constraint(const cf_reply *reply);
 
 /* ---- the conversation ---------------------------------------------------- */
 
@@ -173,10 +183,11 @@ CF_MUST_USE cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply,
 CF_MUST_USE cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply,
                                         cf_str prefix, cf_error *err);
 
-/* A reply with the tokens of `reply` up to `token`, then `id`, then as the
- * engine goes on. */
+/* A reply with the tokens of `reply` up to `token`, then ids[0..n), then as
+ * the engine goes on: for max_tokens, or as the settings say (0). */
 CF_MUST_USE cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply,
-                                    size_t token, cf_token id, cf_error *err);
+                                    size_t token, const cf_token *ids, size_t n,
+                                    uint32_t max_tokens, cf_error *err);
 
 /* A reply that a person made of another one: `message` beside `reply`, with
  * the bytes that stand for it (may be empty).  Nothing is asked. */
@@ -205,11 +216,12 @@ typedef struct cf_bench_task {
     void (*progress)(const void *ud, cf_buf *out);
     void (*free_item)(void *item);
     void *ud;
+    bool gives_way; /* ends when a reply or another task is to begin */
 } cf_bench_task;
 
-/* CF_EBUSY, saying what, while a reply is written or a task runs: whoever
- * copies the engine's state for a task asks this before. */
-CF_MUST_USE cf_status cf_bench_need_idle(const cf_bench *bench, cf_error *err);
+/* CF_EBUSY, saying what, while a reply is written or a task runs that does not
+ * give way: whoever copies the engine's state for a task asks this before. */
+CF_MUST_USE cf_status cf_bench_need_idle(cf_bench *bench, cf_error *err);
 
 /* CF_EBUSY as above. */
 CF_MUST_USE cf_status cf_bench_start_task(cf_bench *bench,
@@ -226,6 +238,8 @@ const char *cf_bench_task_name(const cf_bench *bench);
 /* Appends how far it has come, as far as it tells. */
 void cf_bench_task_progress(const cf_bench *bench, cf_buf *out);
 
+/* Stops a task that gives way, if one runs, and waits for its end(). */
+void cf_bench_make_way(cf_bench *bench);
 /* Stops the task with this `ud` (NULL: any), if it runs, and waits for its
  * end(). */
 void cf_bench_end_task(cf_bench *bench, const void *ud);

@@ -19,6 +19,7 @@ void cf_bench__rule_drop(cf_bench_rule *rule)
     }
     cf_grammar_free(rule->grammar);
     json_decref(rule->spec);
+    json_decref(rule->tools);
     cf_buf_deinit(&rule->text);
     cf_free(rule);
 }
@@ -31,17 +32,34 @@ cf_bench_rule *cf_bench__rule_hold(cf_bench_rule *rule)
     return rule;
 }
 
-/* Takes `spec` over, whatever comes of it. */
-static cf_status new_rule(cf_bench_rule **out, json_t *spec,
-                          const cf_tool_set *tools, cf_error *err)
+static void set_label(cf_bench_rule *rule, const cf_buf *text)
+{
+    size_t n = text->n < sizeof rule->label ? text->n : sizeof rule->label - 1;
+    n -= cf_utf8_incomplete_tail(cf_buf_cstr(text), n);
+    snprintf(rule->label, sizeof rule->label, "%.*s", (int)n,
+             cf_buf_cstr(text));
+}
+
+/* Takes `spec` over, whatever comes of it; NULL when memory ran out. */
+static cf_bench_rule *rule_of(json_t *spec)
 {
     cf_bench_rule *rule = cf_calloc(1, sizeof *rule);
     if (rule == NULL) {
         json_decref(spec);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
+        return NULL;
     }
     rule->n_users = 1;
     rule->spec = spec;
+    return rule;
+}
+
+static cf_status new_rule(cf_bench_rule **out, json_t *spec,
+                          const cf_tool_set *tools, cf_error *err)
+{
+    cf_bench_rule *rule = rule_of(spec);
+    if (rule == NULL) {
+        return cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
+    }
     cf_json_write(&rule->text, spec);
     cf_status st = cf_buf_check(&rule->text, err);
     if (st == CF_OK) {
@@ -71,13 +89,67 @@ static void name_rule(cf_bench_rule *rule, const char *words)
     } else {
         cf_constraint_spec_label(rule->spec, &label);
     }
-    size_t len =
-        label.n < sizeof rule->label ? label.n : sizeof rule->label - 1;
-    len -= cf_utf8_incomplete_tail(cf_buf_cstr(&label), len);
-    snprintf(rule->label, sizeof rule->label, "%.*s", (int)len,
-             cf_buf_cstr(&label));
+    set_label(rule, &label);
     cf_buf_deinit(&label);
 }
+
+/* ---- of stored replies --------------------------------------------------- */
+
+static json_t *stored_tools(const cf_store_run *run)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < run->n_tools; i++) {
+        json_t *tool;
+        if (cf_json_read(&tool, run->tools[i].p, run->tools[i].n, NULL) !=
+                CF_OK ||
+            json_array_append_new(list, tool) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+cf_bench_rule *cf_bench__rule_stored(const cf_store_run *run)
+{
+    json_t *spec;
+    if (run->constraint_spec.n == 0 ||
+        cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n,
+                     NULL) != CF_OK) {
+        return NULL;
+    }
+    cf_bench_rule *rule = rule_of(spec);
+    if (rule != NULL) {
+        cf_buf label = CF_BUF_INIT;
+        rule->tools = stored_tools(run);
+        cf_constraint_spec_label(spec, &label);
+        set_label(rule, &label);
+        cf_buf_deinit(&label);
+    }
+    return rule;
+}
+
+cf_status cf_bench__rule_compile(cf_bench_rule *rule, cf_error *err)
+{
+    cf_tool_set *tools = NULL;
+    if (rule->grammar != NULL) {
+        return CF_OK;
+    }
+    cf_status st =
+        rule->tools != NULL ? cf_tool_set_new(&tools, rule->tools, err) : CF_OK;
+    if (st == CF_OK) {
+        st = cf_constraint_spec_compile(&rule->grammar, rule->spec, tools, err);
+    }
+    cf_tool_set_free(tools);
+    return st;
+}
+
+const char *cf_reply_constraint(const cf_reply *reply)
+{
+    return reply->rule != NULL ? reply->rule->label : "";
+}
+
+/* ---- of replies to come -------------------------------------------------- */
 
 cf_status cf_bench_constrain(cf_bench *bench, const char *words, cf_error *err)
 {

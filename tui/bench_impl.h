@@ -1,5 +1,6 @@
 /*
- * bench_impl.h - the bench's inside, shared by the bench*.c files.
+ * bench_impl.h - the bench's inside, shared by bench*.c, token_study.c and
+ * token_tree.c.
  */
 #ifndef CF_TUI_BENCH_IMPL_H
 #define CF_TUI_BENCH_IMPL_H
@@ -15,6 +16,8 @@ typedef struct cf_bench_news {
     size_t n;
     cf_reply_token token;
     uint64_t n_done, n_total;
+    cf_token *start; /* [n_start] what the reply starts with, owned */
+    size_t n_start, start_content;
     bool is_end;
     bool is_task; /* of a task: its item, or its end */
     void *item;
@@ -24,13 +27,14 @@ typedef struct cf_bench_news {
 } cf_bench_news;
 
 /* A constraint with its grammar; see bench_constrain.c. */
-typedef struct cf_bench_rule {
+struct cf_bench_rule {
     unsigned n_users;
     json_t *spec;
-    cf_buf text; /* of the spec */
-    cf_grammar *grammar;
+    json_t *tools;       /* declarations for a spec of calls; may be NULL */
+    cf_buf text;         /* of the spec */
+    cf_grammar *grammar; /* NULL: not compiled yet */
     char label[96];
-} cf_bench_rule;
+};
 
 typedef struct cf_bench_job {
     cf_bench *bench;
@@ -43,6 +47,7 @@ typedef struct cf_bench_job {
     cf_uuid reply_id;
     cf_uuid fork_of; /* nil: no fork */
     int64_t fork_token;
+    uint32_t max_tokens; /* 0: as the settings say */
     cf_sent sent;
     cf_keep_reply keep;
 } cf_bench_job;
@@ -151,6 +156,10 @@ void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);
 void cf_bench__end_job(cf_bench *bench);
 
 cf_bench_rule *cf_bench__rule_hold(cf_bench_rule *rule);
+/* A rule from what the store keeps; not compiled.  NULL when it is none that
+ * is known here, or memory ran out. */
+cf_bench_rule *cf_bench__rule_stored(const cf_store_run *run);
+cf_status cf_bench__rule_compile(cf_bench_rule *rule, cf_error *err);
 void cf_bench__rule_drop(cf_bench_rule *rule);
 /* Holds a job's reply to the bench's constraint, where there is one. */
 cf_status cf_bench__use_rule(cf_bench *bench, cf_bench_job *job, cf_error *err);

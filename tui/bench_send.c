@@ -21,6 +21,7 @@ void cf_bench__free_news(void *news)
     cf_free(n->token.draw);
     cf_free(n->token.top);
     cf_free(n->text);
+    cf_free(n->start);
     if (n->item != NULL) {
         n->free_item(n->item);
     }
@@ -70,11 +71,23 @@ static void copy_token(cf_bench_news *news, const cf_chat_token *t)
     }
 }
 
+/* Of the prompt only what the reply starts with is shown. */
+static void copy_start(cf_bench_news *news, const cf_chat_event *e)
+{
+    size_t n = e->n_ids - e->n_prompt;
+    news->start = n != 0 ? cf_calloc(n, sizeof *news->start) : NULL;
+    if (news->start != NULL) { /* else: shown without its start */
+        memcpy(news->start, e->ids + e->n_prompt, n * sizeof *news->start);
+        news->n_start = n;
+    }
+    news->start_content = e->n_content;
+}
+
 static void on_event(const cf_chat_event *e, void *ud)
 {
     cf_bench_job *job = ud;
     cf_keep_reply_event(&job->keep, e);
-    if (e->kind == CF_CHAT_STOP || e->kind == CF_CHAT_PROMPT) {
+    if (e->kind == CF_CHAT_STOP) {
         return; /* the end of the job tells */
     }
     cf_bench_news *news = cf_calloc(1, sizeof *news);
@@ -84,12 +97,14 @@ static void on_event(const cf_chat_event *e, void *ud)
     news->kind = e->kind;
     news->n_done = e->n_done;
     news->n_total = e->n_total;
-    if (e->text.n != 0) {
+    if (e->text.n != 0 && e->kind != CF_CHAT_PROMPT) {
         news->text = cf_strndup(e->text.p, e->text.n);
         news->n = news->text != NULL ? e->text.n : 0;
     }
     if (e->kind == CF_CHAT_TOKEN) {
         copy_token(news, &e->token);
+    } else if (e->kind == CF_CHAT_PROMPT) {
+        copy_start(news, e);
     }
     cf_worker_post(job->bench->worker, news);
 }
@@ -228,21 +243,23 @@ static void keep_token(cf_bench *b, cf_bench_news *news)
     news->token.top = NULL;
 }
 
-/* A fork's reply begins with tokens that nobody draws. */
-static void show_start(cf_bench *b, const cf_bench_job *job)
+/* What nobody draws: the tokens that the reply starts with. */
+static void show_start(cf_bench *b, const cf_bench_news *news)
 {
     uint32_t off = 0;
-    for (size_t i = 0; i < job->send.n_reply_ids; i++) {
-        cf_bench_news news = {.token = {.id = job->send.reply_ids[i],
-                                        .p = -1,
-                                        .is_forced = true,
-                                        .raw_off = off}};
-        keep_token(b, &news);
+    for (size_t i = 0; i < news->n_start; i++) {
+        cf_bench_news one = {.token = {.id = news->start[i],
+                                       .p = -1,
+                                       .is_forced = true,
+                                       .raw_off = off}};
+        keep_token(b, &one);
         cf_buf piece = CF_BUF_INIT;
-        cf_tokenizer_piece(&piece, b->engine.tokenizer, news.token.id, true);
+        cf_tokenizer_piece(&piece, b->engine.tokenizer, one.token.id, true);
         off += (uint32_t)piece.n;
         cf_buf_deinit(&piece);
     }
+    b->growing.n_start = b->growing.n_token;
+    b->growing.start_content = news->start_content;
 }
 
 /* Starts the job in b->job, whose `send` says how the reply begins. */
@@ -253,6 +270,9 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     job->parent = parent;
     job->reply_id = cf_uuid_new();
     job->options = cf_bench__options(b);
+    if (job->max_tokens != 0) {
+        job->options.chat.max_tokens = job->max_tokens;
+    }
     job->send.options = &job->options;
     job->send.has_parent = true;
     job->send.parent = parent;
@@ -270,7 +290,6 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     }
     if (st == CF_OK) {
         reset_live(b, parent);
-        show_start(b, job);
         b->job_is_on = true;
         st = cf_worker_start(b->worker, send_job, job, err);
     }
@@ -397,7 +416,8 @@ cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply, cf_str prefix,
 }
 
 cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
-                        cf_token id, cf_error *err)
+                        const cf_token *ids, size_t n, uint32_t max_tokens,
+                        cf_error *err)
 {
     CF_TRY(begin(bench, err));
     const cf_turn *t = find_reply(bench, reply, err);
@@ -410,19 +430,20 @@ cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the tokens of this reply are not known here");
     }
-    cf_token *ids = cf_calloc(token + 1, sizeof *ids);
-    if (ids == NULL) {
+    cf_token *all = cf_calloc(token + n, sizeof *all);
+    if (all == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < token; i++) {
-        ids[i] = known->token[i].id;
+        all[i] = known->token[i].id;
     }
-    ids[token] = id;
-    bench->job.reply_ids = ids;
-    bench->job.send.reply_ids = ids;
-    bench->job.send.n_reply_ids = token + 1;
+    memcpy(all + token, ids, n * sizeof *all);
+    bench->job.reply_ids = all;
+    bench->job.send.reply_ids = all;
+    bench->job.send.n_reply_ids = token + n;
     bench->job.fork_of = reply;
     bench->job.fork_token = (int64_t)token;
+    bench->job.max_tokens = max_tokens;
     return start(bench, t->parent, err);
 }
 
@@ -457,6 +478,8 @@ static void take_news(cf_bench *b, cf_bench_news *n)
         cf_buf_add(&l->calls, n->text != NULL ? n->text : "", n->n);
         break;
     case CF_CHAT_PROMPT:
+        show_start(b, n);
+        break;
     case CF_CHAT_CALL:
     case CF_CHAT_CALL_FAILED:
     case CF_CHAT_USAGE:
@@ -472,7 +495,7 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
     if (cf_uuid_is_nil(job->sent.reply)) {
         return;
     }
-    const cf_chat_response *r = &job->sent.response;
+    cf_chat_response *r = &job->sent.response;
     cf_reply *kept = cf_bench__reply_of(b, job->sent.reply, true);
     if (kept == NULL) {
         return;
@@ -480,6 +503,11 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
     *kept = b->growing;
     b->growing = (cf_reply){0};
     kept->turn = job->sent.reply;
+    kept->rule = cf_bench__rule_hold(job->rule);
+    kept->prompt_ids = r->prompt_ids;
+    kept->n_prompt_ids = r->n_prompt_ids;
+    r->prompt_ids = NULL;
+    r->n_prompt_ids = 0;
     cf_buf_add(&kept->raw, cf_buf_cstr(&r->raw), r->raw.n);
     cf_buf_add(&kept->chunks, cf_buf_cstr(&r->chunks), r->chunks.n);
     kept->usage = r->usage;

@@ -7,8 +7,16 @@
 #include "core/base/alloc.h"
 #include "tui/bench_impl.h"
 
-cf_status cf_bench_need_idle(const cf_bench *bench, cf_error *err)
+void cf_bench_make_way(cf_bench *bench)
 {
+    if (bench->task_is_on && bench->task.gives_way) {
+        cf_bench_end_task(bench, bench->task.ud);
+    }
+}
+
+cf_status cf_bench_need_idle(cf_bench *bench, cf_error *err)
+{
+    cf_bench_make_way(bench);
     if (bench->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }

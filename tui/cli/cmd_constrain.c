@@ -8,6 +8,7 @@
 #include "core/api/tool.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tui/byte_set.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/constrain_bench.h"
 
@@ -256,33 +257,6 @@ static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
     return cf_grammar_from_choices(out, v, k->choices.n, &k->opts, err);
 }
 
-/* The allowed bytes, for people: "a-z", '"', \x0a. */
-static void print_bytes(cf_buf *b, const uint32_t set[8])
-{
-    bool is_first = true;
-    for (int i = 0; i < 256; i++) {
-        int z = i;
-        if ((set[i / 32] >> i % 32 & 1) == 0) {
-            continue;
-        }
-        while (z < 255 && (set[(z + 1) / 32] >> (z + 1) % 32 & 1) != 0) {
-            z++;
-        }
-        const int ends[2] = {i, z};
-        cf_buf_adds(b, is_first ? "" : " ");
-        for (int e = 0; e < (z > i ? 2 : 1); e++) {
-            cf_buf_adds(b, e == 1 ? "-" : "");
-            if (ends[e] > 0x20 && ends[e] < 0x7F) {
-                cf_buf_addc(b, (char)ends[e]);
-            } else {
-                cf_buf_addf(b, "\\x%02x", (unsigned)ends[e]);
-            }
-        }
-        is_first = false;
-        i = z;
-    }
-}
-
 static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
                               size_t n, bool *is_accepted, cf_error *err)
 {
@@ -296,7 +270,7 @@ static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
     *is_accepted = n == text.n && may_end;
     cf_constraint_where(c, &path, &rule, &stack);
     cf_constraint_next_bytes(c, set);
-    print_bytes(&allowed, set);
+    cf_byte_set_write(&allowed, set);
     cf_status st = cf_constraint_forced(c, &forced, 4096, err);
     const char *verdict = *is_accepted  ? "accepted"
                           : n == text.n ? "incomplete"

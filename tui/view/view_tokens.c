@@ -1,51 +1,64 @@
 /*
  * view_tokens.c - a reply token by token: how likely each was, what else
- * could have come, what removed it, and a fork from there.
- *
- * The marks repeat what colours say: "!" a token below 0.25, "?" below 0.6.
+ * could have come, what removed it, what the constraint said, and the ways on
+ * from there.  tokens_panes.c draws it.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/app.h"
-#include "tui/bench.h"
 #include "tui/view/moves.h"
+#include "tui/view/tokens.h"
 #include "tui/widget/list.h"
 
-typedef struct tokens_view {
-    cf_uuid turn; /* the reply shown; nil: the newest */
-    size_t token;
-    size_t candidate;
-    bool on_candidates; /* the focus is on the alternatives */
-    enum { HEAT_P, HEAT_ENTROPY, HEAT_NONE } overlay;
-    size_t top_row;
-    int last_width;
-} tokens_view;
+enum { WIDTH = 3, DEPTH = 8 }; /* of a tree when nothing is said */
 
-static tokens_view *state(cf_app *app)
+cf_tokens *cf_tokens__state(cf_app *app)
 {
     return app->state[CF_VIEW_TOKENS];
 }
 
+static cf_tokens *state(cf_app *app)
+{
+    return cf_tokens__state(app);
+}
+
 static cf_status tokens_open(cf_app *app, cf_error *err)
 {
-    app->state[CF_VIEW_TOKENS] = cf_calloc(1, sizeof(tokens_view));
+    app->state[CF_VIEW_TOKENS] = cf_calloc(1, sizeof(cf_tokens));
     return app->state[CF_VIEW_TOKENS] != NULL
                ? CF_OK
                : cf_fail(err, CF_ENOMEM, "out of memory");
 }
 
+static void forget_study(cf_tokens *s)
+{
+    cf_token_study_free(s->study);
+    s->study = NULL;
+    s->studied = (cf_uuid){{0}};
+    s->study_err = (cf_error){0};
+}
+
 static void tokens_close(cf_app *app)
 {
-    cf_free(app->state[CF_VIEW_TOKENS]);
+    cf_tokens *s = state(app);
+    if (s == NULL) {
+        return;
+    }
+    if (app->bench != NULL) {
+        cf_bench_make_way(app->bench); /* what writes into this state */
+    }
+    forget_study(s);
+    cf_free(s);
     app->state[CF_VIEW_TOKENS] = NULL;
 }
 
-/* The reply shown: the newest of the path that has tokens. */
+/* The reply of the path that is shown: the one chosen, or the newest that has
+ * tokens. */
 static const cf_reply *shown(cf_app *app)
 {
-    tokens_view *s = state(app);
+    cf_tokens *s = state(app);
     size_t n;
     const cf_turn *const *path = cf_bench_path(app->bench, &n);
     for (size_t i = n; i-- > 0;) {
@@ -54,209 +67,206 @@ static const cf_reply *shown(cf_app *app)
         }
         const cf_reply *r = cf_bench_reply(app->bench, path[i]->id);
         if (r != NULL && r->n_token > 0) {
+            s->token = s->token < r->n_token ? s->token : r->n_token - 1;
             return r;
         }
     }
+    s->turn = (cf_uuid){{0}}; /* it is not on the path any more */
     return NULL;
+}
+
+static bool has_tree(cf_app *app, const cf_reply *reply)
+{
+    const cf_tokens *s = state(app);
+    return s->has_tree && cf_uuid_eq(s->tree.turn, reply->turn);
 }
 
 static void tokens_enter(cf_app *app)
 {
-    tokens_view *s = state(app);
-    *s = (tokens_view){.overlay = s->overlay};
+    cf_tokens *s = state(app);
+    s->turn = (cf_uuid){{0}};
+    s->token = s->candidate = s->top_row = 0;
+    s->focus = CF_ON_TOKENS;
+    s->waits = false;
 }
 
-static void piece(cf_app *app, cf_token id, cf_buf *out)
+/* ---- the constraint's study ---------------------------------------------- */
+
+static void take_study(void *ud, cf_token_study *study, const cf_error *err)
 {
-    const cf_tokenizer *tok = cf_bench_engine_of(app->bench)->tokenizer;
-    if (tok != NULL && id != CF_TOKEN_NONE) {
-        cf_tokenizer_piece(out, tok, id, true);
+    cf_app *app = ud;
+    cf_tokens *s = state(app);
+    cf_token_study_free(s->study);
+    s->study = study;
+    s->study_err = study == NULL ? *err : (cf_error){0};
+    if (study == NULL && err->code == CF_ECANCELLED) {
+        s->studied = (cf_uuid){{0}}; /* it gave way; again later */
     }
+    app->is_dirty = true;
 }
 
-/* A token's text: the vocabulary's, or the raw bytes up to the next token. */
-static void token_text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out)
+/* Starts reading the constraint of the reply in sight, once. */
+static bool tokens_step(cf_app *app)
 {
-    if (r->token[i].id != CF_TOKEN_NONE) {
-        piece(app, r->token[i].id, out);
+    cf_tokens *s = state(app);
+    if (app->bench == NULL || cf_app_view(app) != CF_VIEW_TOKENS ||
+        cf_bench_is_busy(app->bench) ||
+        cf_bench_task_name(app->bench) != NULL) {
+        return false;
     }
-    if (out->n == 0) {
-        size_t from = r->token[i].raw_off;
-        size_t to = i + 1 < r->n_token ? r->token[i + 1].raw_off : r->raw.n;
-        if (from <= to && to <= r->raw.n) {
-            cf_buf_add(out, r->raw.p + from, to - from);
-        }
+    const cf_reply *r = shown(app);
+    if (r == NULL || r->rule == NULL || cf_uuid_eq(s->studied, r->turn)) {
+        return false;
     }
+    cf_error err;
+    forget_study(s);
+    s->studied = r->turn;
+    if (cf_bench_study(app->bench, r, take_study, app, &err) != CF_OK) {
+        s->study_err = err;
+    }
+    app->is_dirty = true;
+    return false;
 }
 
-static cf_style heat(const cf_reply_token *t, int overlay)
+/* ---- drawing ------------------------------------------------------------- */
+
+static cf_rect inside(cf_rect r)
 {
-    if (overlay == HEAT_NONE) {
-        return CF_STYLE_NORMAL;
-    }
-    if (overlay == HEAT_ENTROPY) {
-        float bits = t->draw != NULL ? t->draw->entropy_bits : 0;
-        return bits > 4   ? CF_STYLE_HEAT_3
-               : bits > 2 ? CF_STYLE_HEAT_2
-               : bits > 1 ? CF_STYLE_HEAT_1
-                          : CF_STYLE_HEAT_0;
-    }
-    float p = t->draw != NULL ? t->draw->chosen.p_raw : t->p;
-    return p < 0       ? CF_STYLE_DIM
-           : p < 0.25f ? CF_STYLE_HEAT_3
-           : p < 0.6f  ? CF_STYLE_HEAT_2
-           : p < 0.9f  ? CF_STYLE_HEAT_1
-                       : CF_STYLE_HEAT_0;
+    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
 }
 
-static char mark_of(const cf_reply_token *t)
+static void box(cf_grid *g, cf_rect r, const char *title, bool is_on)
 {
-    float p = t->draw != NULL ? t->draw->chosen.p_raw : t->p;
-    return t->is_forced ? '>'
-           : p < 0      ? '|'
-           : p < 0.25f  ? '!'
-           : p < 0.6f   ? '?'
-                        : '|';
+    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
 }
 
-/* Lays the tokens out in rows; draws those in sight when g is given, and
- * reports the cursor's row. */
-static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
+static void reply_pane(cf_app *app, cf_grid *g, cf_rect r,
+                       const cf_reply *reply)
 {
-    tokens_view *s = state(app);
-    size_t row = 0, cursor_row = 0;
-    int x = 0;
-    for (size_t i = 0; i < reply->n_token; i++) {
-        cf_buf text = CF_BUF_INIT;
-        token_text(app, reply, i, &text);
-        int w = 1;
-        cf_cluster c;
-        for (size_t at = 0; cf_cluster_next(&c, cf_buf_cstr(&text), text.n, &at,
-                                            (size_t)w, CF_SPACE_VISIBLE);) {
-            w += c.width;
-        }
-        if (x + w > r.w && x > 0) {
-            row++;
-            x = 0;
-        }
-        if (i == s->token) {
-            cursor_row = row;
-        }
-        bool is_seen =
-            g != NULL && row >= s->top_row && row - s->top_row < (size_t)r.h;
-        if (is_seen) {
-            int y = r.y + (int)(row - s->top_row);
-            cf_style style = heat(&reply->token[i], (int)s->overlay);
-            if (i == s->token) {
-                style = CF_STYLE_SELECTED | CF_REVERSE;
-                g->cursor_x = r.x + x;
-                g->cursor_y = y;
-            }
-            int used = 0;
-            for (size_t at = 0;
-                 cf_cluster_next(&c, cf_buf_cstr(&text), text.n, &at,
-                                 (size_t)used, CF_SPACE_VISIBLE);) {
-                used += cf_grid_put_cluster(g, r.x + x + used, y,
-                                            r.w - x - used, &c, style);
-            }
-            cf_grid_putf(g, r.x + x + used, y, 1, CF_STYLE_DIM, "%c",
-                         mark_of(&reply->token[i]));
-        }
-        x += w;
-        bool ends_line = text.n != 0 && text.p[text.n - 1] == '\n';
-        if (ends_line) {
-            row++;
-            x = 0;
-        }
-        cf_buf_deinit(&text);
-    }
-    return cursor_row;
+    const cf_tokens *s = state(app);
+    static const char *const overlays[CF_HEAT_COUNT] = {
+        "probability", "entropy", "allowed mass", "none"};
+    char title[96];
+    snprintf(title, sizeof title, "Reply  %zu tokens  (overlay: %s%s)",
+             reply->n_token, overlays[s->overlay],
+             s->overlay != CF_HEAT_P ? ""
+             : s->by_post            ? ", after sampling"
+                                     : "");
+    box(g, r, title, s->focus == CF_ON_TOKENS);
+    cf_tokens__draw_reply(app, g, inside(r), reply);
 }
 
-/* Candidates of an engine that shows texts and no ids. */
-static void draw_texts(cf_grid *g, cf_rect r, const cf_reply_token *t)
-{
-    if (t->n_top == 0) {
-        cf_grid_puts(g, r.x, r.y, r.w, "no candidates were kept for this token",
-                     CF_STYLE_DIM);
-        return;
-    }
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %2s %6s token", "#", "p");
-    for (size_t i = 0; i < t->n_top && (int)i + 1 < r.h; i++) {
-        int y = r.y + 1 + (int)i;
-        int x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL,
-                                   " %2zu %6.3f '", i + 1, (double)t->top[i].p);
-        x += cf_grid_put(g, x, y, r.x + r.w - x, t->top[i].text,
-                         CF_STYLE_NORMAL);
-        cf_grid_puts(g, x, y, 1, "'", CF_STYLE_NORMAL);
-    }
-}
-
-static void draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
+static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r,
                             const cf_reply *reply)
 {
-    tokens_view *s = state(app);
-    const cf_draw *d = reply->token[s->token].draw;
-    if (d == NULL) {
-        draw_texts(g, r, &reply->token[s->token]);
-        return;
-    }
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %2s %7s %-14s %6s %6s %s",
-                 "#", "id", "token", "raw", "drawn", "kept");
-    for (size_t i = 0; i < d->n_top && (int)i + 1 < r.h - 2; i++) {
-        const cf_candidate *c = &d->top[i];
-        int y = r.y + 1 + (int)i;
-        bool is_on = s->on_candidates && i == s->candidate;
-        cf_style style = is_on                      ? CF_STYLE_SELECTED
-                         : c->removed_by != CF_KEPT ? CF_STYLE_DIM
-                                                    : CF_STYLE_NORMAL;
-        cf_grid_fill(g, (cf_rect){r.x, y, r.w, 1}, ' ', style);
-        int x = r.x + cf_grid_putf(g, r.x, y, r.w, style, "%c%2u %7d ",
-                                   c->id == d->id ? '>' : ' ',
-                                   (unsigned)c->rank, (int)c->id);
-        cf_buf text = CF_BUF_INIT;
-        cf_buf_addc(&text, '\'');
-        piece(app, c->id, &text);
-        cf_buf_addc(&text, '\'');
-        cf_grid_put(g, x, y, 14, cf_str_make(cf_buf_cstr(&text), text.n),
-                    style);
-        cf_buf_deinit(&text);
-        cf_grid_putf(g, x + 15, y, r.w - (x + 15 - r.x), style,
-                     "%6.3f %6.3f %s", (double)c->p_raw, (double)c->p_post,
-                     c->removed_by == CF_KEPT
-                         ? "yes"
-                         : cf_removed_by_name(c->removed_by));
-        if (is_on) {
-            g->cursor_x = r.x;
-            g->cursor_y = y;
-        }
-    }
-    cf_grid_putf(g, r.x, r.y + r.h - 1, r.w, CF_STYLE_NORMAL,
-                 "entropy %.2f bit  r=%.4f  draw %llu", (double)d->entropy_bits,
-                 d->r, (unsigned long long)d->n_draw);
+    const cf_tokens *s = state(app);
+    cf_buf title = CF_BUF_INIT;
+    cf_buf_addf(&title, "Token %zu  '", s->token + 1);
+    cf_tokens__text(app, reply, s->token, &title);
+    cf_buf_adds(&title, s->hides_masked ? "'  (allowed)" : "'");
+    box(g, r, cf_buf_cstr(&title), s->focus == CF_ON_CANDIDATES);
+    cf_buf_deinit(&title);
+    cf_tokens__draw_candidates(app, g, inside(r), reply);
 }
 
-static void draw_path(cf_grid *g, cf_rect r, const cf_reply *reply, size_t i)
+static void path_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
-    const cf_draw *d = reply->token[i].draw;
-    int y = r.y;
-    cf_grid_puts(g, r.x, y++, r.w, reply->sampler, CF_STYLE_DIM);
-    for (size_t k = 0; d != NULL && k < d->n_step && y < r.y + r.h; k++) {
-        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "- %-20s %u left",
-                     d->step[k].name, (unsigned)d->step[k].n_left);
+    box(g, r, "Sampler path", false);
+    cf_tokens__draw_path(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
+                         reply);
+}
+
+static void tree_pane(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_tokens *s = state(app);
+    const cf_token_tree *t = &s->tree;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_branch; i++) {
+        n += t->n[i];
     }
-    if (d != NULL && d->allowed_mass < 1 && y < r.y + r.h) {
-        cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL,
-                     "the constraint kept %.3f of the mass",
-                     (double)d->allowed_mass);
+    char title[96];
+    snprintf(title, sizeof title, "Tree at token %zu  %u x %u: %u of %u tokens",
+             t->token + 1, (unsigned)t->width, (unsigned)t->depth, (unsigned)n,
+             (unsigned)(t->width * t->depth));
+    box(g, r, title, s->focus == CF_ON_TREE);
+    cf_tokens__draw_tree(app, g, inside(r));
+}
+
+static void constraint_pane(cf_app *app, cf_grid *g, cf_rect r,
+                            const cf_reply *reply)
+{
+    char title[128];
+    snprintf(title, sizeof title, "Constraint  %s", cf_reply_constraint(reply));
+    box(g, r, title, false);
+    cf_tokens__draw_constraint(app, g, inside(r), reply);
+}
+
+static void state_pane(cf_app *app, cf_grid *g, cf_rect r,
+                       const cf_reply *reply)
+{
+    box(g, r, "State", false);
+    cf_tokens__draw_state(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
+                          reply);
+}
+
+/* Reply and what belongs to it on the left, the token on the right. */
+static void draw_wide(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    bool is_held = reply->rule != NULL;
+    int side = r.w >= 150 ? 60 : 48;
+    int state_h = !is_held ? 0 : r.h >= 30 ? 7 : 5;
+    int path_h = r.h >= 30 ? 10 : r.h / 3 - (is_held ? 1 : 0);
+    int list_h = r.h - state_h - path_h;
+    int below_h = !is_held ? 0 : r.h >= 30 ? 8 : 6;
+    int tree_h = !has_tree(app, reply) ? 0
+                 : r.h >= 30           ? (int)state(app)->tree.width + 3
+                                       : 6;
+    int x = r.x + r.w - side, y = r.y;
+    cf_rect left = {r.x, r.y, r.w - side, r.h - below_h - tree_h};
+    reply_pane(app, g, left, reply);
+    y += left.h;
+    if (tree_h > 0) {
+        tree_pane(app, g, (cf_rect){r.x, y, left.w, tree_h});
+        y += tree_h;
+    }
+    if (is_held) {
+        constraint_pane(app, g, (cf_rect){r.x, y, left.w, below_h}, reply);
+    }
+    candidates_pane(app, g, (cf_rect){x, r.y, side, list_h}, reply);
+    path_pane(app, g, (cf_rect){x, r.y + list_h, side, path_h}, reply);
+    if (is_held) {
+        state_pane(app, g, (cf_rect){x, r.y + list_h + path_h, side, state_h},
+                   reply);
+    }
+}
+
+/* The pane that has the focus, or below the reply the page that was asked
+ * for. */
+static void draw_lower(cf_app *app, cf_grid *g, cf_rect r,
+                       const cf_reply *reply)
+{
+    const cf_tokens *s = state(app);
+    if (s->focus == CF_ON_TREE && has_tree(app, reply)) {
+        tree_pane(app, g, r);
+    } else if (s->page == CF_PAGE_PATH && s->focus == CF_ON_TOKENS) {
+        path_pane(app, g, r, reply);
+    } else if (s->page == CF_PAGE_CONSTRAINT && s->focus == CF_ON_TOKENS) {
+        constraint_pane(app, g, r, reply);
+        if (r.h > 8 && reply->rule != NULL) {
+            cf_tokens__draw_state(
+                app, g, (cf_rect){r.x + 1, r.y + 7, r.w - 2, r.h - 8}, reply);
+        }
+    } else {
+        candidates_pane(app, g, r, reply);
     }
 }
 
 static void tokens_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
-    tokens_view *s = state(app);
+    cf_tokens *s = state(app);
     const cf_reply *reply = shown(app);
-    if (reply == NULL) {
+    if (reply == NULL || (s->waits && cf_bench_is_busy(app->bench))) {
         const char *why = cf_bench_is_busy(app->bench)
                               ? "The tokens are shown when the reply is "
                                 "complete."
@@ -264,38 +274,23 @@ static void tokens_draw(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, why, CF_STYLE_DIM);
         return;
     }
-    if (s->token >= reply->n_token) {
-        s->token = reply->n_token - 1;
+    s->waits = false;
+    if (s->focus == CF_ON_TREE && !has_tree(app, reply)) {
+        s->focus = CF_ON_TOKENS;
     }
-    int side = cf_app_is_narrow(app) ? 0 : 48;
-    int below = side == 0 ? r.h / 2 : 0;
-    char title[96];
-    static const char *const overlays[] = {"probability", "entropy", "none"};
-    snprintf(title, sizeof title, "Reply  %zu tokens  (overlay: %s)",
-             reply->n_token, overlays[s->overlay]);
-    cf_rect t = {r.x, r.y, r.w - side, r.h - below};
-    cf_grid_box(g, t, title, CF_STYLE_BORDER,
-                s->on_candidates ? CF_STYLE_TITLE : CF_STYLE_FOCUS);
-    cf_rect in = {t.x + 1, t.y + 1, t.w - 2, t.h - 2};
-    size_t row = lay_out(app, NULL, in, reply);
-    if (row < s->top_row) {
-        s->top_row = row;
-    } else if (row >= s->top_row + (size_t)in.h) {
-        s->top_row = row - (size_t)in.h + 1;
-    }
-    lay_out(app, g, in, reply);
-    cf_rect c = side > 0 ? (cf_rect){t.x + t.w, r.y, side, r.h * 2 / 3}
-                         : (cf_rect){r.x, t.y + t.h, r.w, below};
-    snprintf(title, sizeof title, "Token %zu", s->token + 1);
-    cf_grid_box(g, c, title, CF_STYLE_BORDER,
-                s->on_candidates ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    draw_candidates(app, g, (cf_rect){c.x + 1, c.y + 1, c.w - 2, c.h - 2},
-                    reply);
-    if (side > 0) {
-        cf_rect p = {c.x, c.y + c.h, side, r.h - c.h};
-        cf_grid_box(g, p, "Sampler path", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        draw_path(g, (cf_rect){p.x + 2, p.y + 1, p.w - 3, p.h - 2}, reply,
-                  s->token);
+    if (app->is_maximized) {
+        if (s->focus == CF_ON_TOKENS) {
+            reply_pane(app, g, r, reply);
+        } else {
+            draw_lower(app, g, r, reply);
+        }
+    } else if (cf_app_is_narrow(app)) {
+        int below = r.h / 2;
+        reply_pane(app, g, (cf_rect){r.x, r.y, r.w, r.h - below}, reply);
+        draw_lower(app, g, (cf_rect){r.x, r.y + r.h - below, r.w, below},
+                   reply);
+    } else {
+        draw_wide(app, g, r, reply);
     }
 }
 
@@ -307,11 +302,11 @@ static void tokens_status(cf_app *app, cf_buf *out)
     }
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- moving -------------------------------------------------------------- */
 
 static void step(cf_app *app, long by)
 {
-    tokens_view *s = state(app);
+    cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
     if (r == NULL) {
         return;
@@ -323,41 +318,69 @@ static void step(cf_app *app, long by)
     s->candidate = 0;
 }
 
+/* Along a branch of the tree. */
+static void step_node(cf_app *app, int by)
+{
+    cf_tokens *s = state(app);
+    size_t n = s->branch < s->tree.n_branch ? s->tree.n[s->branch] : 0;
+    if (by < 0) {
+        s->node -= s->node > 0;
+    } else if (s->node + 1 < n) {
+        s->node++;
+    }
+}
+
+static void sideways(cf_app *app, int by)
+{
+    if (state(app)->focus == CF_ON_TREE) {
+        step_node(app, by);
+    } else {
+        step(app, by);
+    }
+}
+
 static void cmd_left(cf_app *app, const char *arg)
 {
     (void)arg;
-    step(app, -1);
+    sideways(app, -1);
 }
 
 static void cmd_right(cf_app *app, const char *arg)
 {
     (void)arg;
-    step(app, 1);
+    sideways(app, 1);
 }
 
-static void tokens_move(cf_app *app, cf_move move)
+/* j, k and their kin in a list of n rows. */
+static size_t moved(size_t at, size_t n, cf_move move)
 {
-    tokens_view *s = state(app);
-    const cf_reply *r = shown(app);
-    if (r == NULL) {
-        return;
-    }
-    if (s->on_candidates) {
-        const cf_draw *d = r->token[s->token].draw;
-        size_t n = d != NULL ? d->n_top : 0;
-        if (move == CF_MOVE_UP || move == CF_MOVE_FIRST) {
-            s->candidate -= s->candidate > 0;
-        } else if (s->candidate + 1 < n) {
-            s->candidate++;
-        }
-        return;
-    }
     switch (move) {
     case CF_MOVE_FIRST:
-        s->token = 0;
+        return 0;
+    case CF_MOVE_LAST:
+        return n > 0 ? n - 1 : 0;
+    case CF_MOVE_UP:
+        return at > 0 ? at - 1 : 0;
+    case CF_MOVE_PAGE_UP:
+    case CF_MOVE_HALF_UP:
+        return at > 5 ? at - 5 : 0;
+    case CF_MOVE_DOWN:
+        return at + 1 < n ? at + 1 : at;
+    case CF_MOVE_PAGE_DOWN:
+    case CF_MOVE_HALF_DOWN:
+        return at + 5 < n ? at + 5 : n > 0 ? n - 1 : 0;
+    }
+    return at;
+}
+
+static void move_token(cf_app *app, const cf_reply *r, cf_move move)
+{
+    switch (move) {
+    case CF_MOVE_FIRST:
+        step(app, -(long)r->n_token);
         break;
     case CF_MOVE_LAST:
-        s->token = r->n_token - 1;
+        step(app, (long)r->n_token);
         break;
     case CF_MOVE_UP:
         step(app, -10);
@@ -376,19 +399,48 @@ static void tokens_move(cf_app *app, cf_move move)
     }
 }
 
+static void tokens_move(cf_app *app, cf_move move)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown(app);
+    const cf_candidate *at[CF_TOKENS_LISTED];
+    if (r == NULL) {
+        return;
+    }
+    switch (s->focus) {
+    case CF_ON_TOKENS:
+        move_token(app, r, move);
+        break;
+    case CF_ON_CANDIDATES:
+        s->candidate =
+            moved(s->candidate,
+                  cf_tokens__visible(s, r->token[s->token].draw, at), move);
+        break;
+    case CF_ON_TREE:
+        s->branch = moved(s->branch, s->tree.n_branch, move);
+        s->node = s->branch < s->tree.n_branch && s->node < s->tree.n[s->branch]
+                      ? s->node
+                      : 0;
+        break;
+    }
+}
+
 CF_MOVE_COMMANDS(tokens, tokens_move)
 
 /* To the next token that was unlikely, or drawn where much could follow. */
 static void surprise(cf_app *app, int by)
 {
-    tokens_view *s = state(app);
+    cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
     for (size_t k = 1; r != NULL && k < r->n_token; k++) {
         size_t i = by > 0 ? (s->token + k) % r->n_token
                           : (s->token + r->n_token - k) % r->n_token;
-        const cf_draw *d = r->token[i].draw;
-        if (d != NULL && (d->chosen.p_raw < 0.25f || d->entropy_bits > 4)) {
+        const cf_reply_token *t = &r->token[i];
+        float p = t->draw != NULL ? t->draw->chosen.p_raw : t->p;
+        bool is_open = t->draw != NULL && t->draw->entropy_bits > 4;
+        if ((p >= 0 && p < 0.25f) || is_open) {
             s->token = i;
+            s->candidate = 0;
             return;
         }
     }
@@ -407,45 +459,229 @@ static void cmd_surprise_back(cf_app *app, const char *arg)
     surprise(app, -1);
 }
 
+/* The reply of the path before or after the one shown. */
+static void other_reply(cf_app *app, int by)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *now = shown(app);
+    size_t n, at = 0;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    while (now != NULL && at < n && !cf_uuid_eq(path[at]->id, now->turn)) {
+        at++;
+    }
+    for (size_t i = at + (size_t)by; now != NULL && i < n; i += (size_t)by) {
+        const cf_reply *r = cf_bench_reply(app->bench, path[i]->id);
+        if (r != NULL && r->n_token > 0) {
+            tokens_enter(app);
+            s->turn = path[i]->id;
+            return;
+        }
+    }
+    cf_app_say(app, CF_STYLE_DIM, "no other reply with tokens on this path");
+}
+
+static void cmd_reply_before(cf_app *app, const char *arg)
+{
+    (void)arg;
+    other_reply(app, -1);
+}
+
+static void cmd_reply_after(cf_app *app, const char *arg)
+{
+    (void)arg;
+    other_reply(app, 1);
+}
+
+/* ---- what is shown ------------------------------------------------------- */
+
 static void cmd_focus(cf_app *app, const char *arg)
 {
     (void)arg;
-    state(app)->on_candidates = !state(app)->on_candidates;
-    state(app)->candidate = 0;
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown(app);
+    bool tree = r != NULL && has_tree(app, r);
+    s->focus = s->focus == CF_ON_TOKENS               ? CF_ON_CANDIDATES
+               : s->focus == CF_ON_CANDIDATES && tree ? CF_ON_TREE
+                                                      : CF_ON_TOKENS;
+    s->candidate = 0;
 }
 
 static void cmd_overlay(cf_app *app, const char *arg)
 {
     (void)arg;
-    tokens_view *s = state(app);
-    s->overlay = s->overlay == HEAT_P         ? HEAT_ENTROPY
-                 : s->overlay == HEAT_ENTROPY ? HEAT_NONE
-                                              : HEAT_P;
+    cf_tokens *s = state(app);
+    s->overlay = (cf_tokens_overlay)((s->overlay + 1) % CF_HEAT_COUNT);
 }
 
-/* The chosen candidate takes the token's place, and the engine goes on. */
+static void cmd_sampled(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_tokens *s = state(app);
+    s->by_post = !s->by_post;
+    cf_app_say(app, CF_STYLE_DIM, "colours follow the probabilities %s",
+               s->by_post ? "that tokens were drawn with"
+                          : "that the model gave");
+}
+
+static void cmd_mask(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_tokens *s = state(app);
+    s->hides_masked = !s->hides_masked;
+    s->candidate = 0;
+    cf_app_say(app, CF_STYLE_DIM, "%s",
+               s->hides_masked ? "only what the constraint allowed"
+                               : "also what the constraint removed");
+}
+
+static void cmd_page(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_tokens *s = state(app);
+    if (!cf_app_is_narrow(app)) {
+        cf_app_say(app, CF_STYLE_DIM, "all panes are in sight");
+        return;
+    }
+    s->focus = CF_ON_TOKENS;
+    s->page = (cf_tokens_page)((s->page + 1) % CF_PAGE_COUNT);
+}
+
+static void cmd_yank(cf_app *app, const char *arg)
+{
+    (void)arg;
+    const cf_reply *r = shown(app);
+    cf_buf text = CF_BUF_INIT;
+    if (r != NULL) {
+        cf_tokens__text(app, r, state(app)->token, &text);
+        cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
+    }
+    cf_buf_deinit(&text);
+}
+
+static void cmd_yank_ids(cf_app *app, const char *arg)
+{
+    (void)arg;
+    const cf_reply *r = shown(app);
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; r != NULL && i < r->n_token; i++) {
+        cf_buf_addf(&text, "%s%d", i > 0 ? " " : "", (int)r->token[i].id);
+    }
+    if (r != NULL) {
+        cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
+    }
+    cf_buf_deinit(&text);
+}
+
+/* ---- other ways ---------------------------------------------------------- */
+
+/* The tokens that take the place of s->token: the candidate's, those of a
+ * branch up to the cursor, or the token itself; how many. */
+static size_t chosen(cf_app *app, const cf_reply *r,
+                     cf_token ids[CF_TREE_DEPTH_MAX])
+{
+    const cf_tokens *s = state(app);
+    const cf_candidate *at[CF_TOKENS_LISTED];
+    const cf_draw *d = r->token[s->token].draw;
+    if (s->focus == CF_ON_TREE && s->branch < s->tree.n_branch) {
+        size_t n = s->node < s->tree.n[s->branch] ? s->node + 1 : 1;
+        for (size_t i = 0; i < n; i++) {
+            ids[i] = s->tree.node[s->branch][i].id;
+        }
+        return n;
+    }
+    ids[0] = r->token[s->token].id;
+    if (s->focus == CF_ON_CANDIDATES &&
+        s->candidate < cf_tokens__visible(s, d, at)) {
+        ids[0] = at[s->candidate]->id;
+    }
+    return 1;
+}
+
+static bool fork_here(cf_app *app, uint32_t max_tokens)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown(app);
+    cf_token ids[CF_TREE_DEPTH_MAX];
+    cf_error err;
+    if (r == NULL) {
+        return false;
+    }
+    size_t token = s->focus == CF_ON_TREE ? s->tree.token : s->token;
+    size_t n = chosen(app, r, ids);
+    if (cf_bench_fork(app->bench, r->turn, token, ids, n, max_tokens, &err) !=
+        CF_OK) {
+        cf_app_error(app, &err);
+        return false;
+    }
+    return true;
+}
+
+/* What was chosen takes the token's place, and the engine goes on. */
 static void cmd_fork(cf_app *app, const char *arg)
 {
     (void)arg;
-    tokens_view *s = state(app);
+    cf_tokens *s = state(app);
+    if (s->focus == CF_ON_TOKENS) {
+        s->focus = CF_ON_CANDIDATES;
+        s->candidate = 0;
+    } else if (fork_here(app, 0)) {
+        cf_app_open_view(app, CF_VIEW_CHAT);
+    }
+}
+
+/* The same, for one token, which is then the one under the cursor: a reply
+ * is steered word by word. */
+static void cmd_step_one(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_tokens *s = state(app);
+    if (fork_here(app, 1)) {
+        s->turn = (cf_uuid){{0}};
+        s->token = SIZE_MAX; /* its last, when it is there */
+        s->candidate = 0;
+        s->focus = CF_ON_CANDIDATES;
+        s->waits = true;
+    }
+}
+
+/* "K D": K branches of D tokens. */
+static void cmd_tree(cf_app *app, const char *arg)
+{
+    cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
+    char *end = NULL;
+    unsigned long width = WIDTH, depth = DEPTH;
     cf_error err;
+    if (arg[0] != '\0') {
+        width = strtoul(arg, &end, 10);
+        depth = *end != '\0' ? strtoul(end, &end, 10) : DEPTH;
+        if (*end != '\0' || width > CF_TREE_WIDTH_MAX ||
+            depth > CF_TREE_DEPTH_MAX) {
+            width = 0; /* the message says what it may be */
+        }
+    }
     if (r == NULL) {
         return;
     }
-    const cf_draw *d = r->token[s->token].draw;
-    cf_token id = r->token[s->token].id;
-    if (s->on_candidates && d != NULL && s->candidate < d->n_top) {
-        id = d->top[s->candidate].id;
-    } else if (!s->on_candidates) {
-        s->on_candidates = true;
-        return;
-    }
-    if (cf_bench_fork(app->bench, r->turn, s->token, id, &err) != CF_OK) {
+    if (cf_bench_grow_tree(app->bench, &s->tree, r, s->token, (uint32_t)width,
+                           (uint32_t)depth, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
-    cf_app_open_view(app, CF_VIEW_CHAT);
+    s->has_tree = true;
+    s->branch = s->node = 0;
+    s->focus = CF_ON_TREE;
+}
+
+static void cmd_stop(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (cf_bench_is_busy(app->bench) ||
+        cf_bench_task_name(app->bench) != NULL) {
+        cf_bench_stop(app->bench);
+    } else {
+        state(app)->focus = CF_ON_TOKENS;
+    }
 }
 
 #define HERE CF_IN(CF_VIEW_TOKENS)
@@ -455,10 +691,26 @@ static const cf_command tokens_commands[] = {
     {"right", HERE, "l <Right>", "", "next token", cmd_right},
     {"surprise", HERE, "u", "", "next surprise", cmd_surprise},
     {"surprise-back", HERE, "U", "", "surprise before", cmd_surprise_back},
-    {"focus", HERE, "<Tab>", "", "tokens or alternatives", cmd_focus},
-    {"fork", HERE, "<Enter> f", "", "go on from this alternative, as a sibling",
+    {"reply-before", HERE, "[", "", "the reply before, on this path",
+     cmd_reply_before},
+    {"reply-after", HERE, "]", "", "the next reply", cmd_reply_after},
+    {"focus", HERE, "<Tab>", "", "tokens, alternatives or tree", cmd_focus},
+    {"fork", HERE, "<Enter> f", "", "go on from what is chosen, as a sibling",
      cmd_fork},
-    {"overlay", HERE, "e", "", "probability, entropy or none", cmd_overlay},
+    {"step-one", HERE, "o", "",
+     "the same for one token, and stay: steer token by token", cmd_step_one},
+    {"tree", HERE, "x", "[K [D]]",
+     "the K best alternatives with D tokens each (3 8)", cmd_tree},
+    {"overlay", HERE, "e", "", "probability, entropy, allowed mass or none",
+     cmd_overlay},
+    {"sampled", HERE, "s", "", "colours by the model, or after sampling",
+     cmd_sampled},
+    {"mask", HERE, "m", "", "hide what the constraint removed", cmd_mask},
+    {"page", HERE, "p", "", "narrow: alternatives, constraint or sampler below",
+     cmd_page},
+    {"yank", HERE, "yy", "", "copy the token's text", cmd_yank},
+    {"yank-ids", HERE, "yi", "", "copy the ids of the reply", cmd_yank_ids},
+    {"stop", HERE, "<Esc>", "", "stop what runs, or leave the pane", cmd_stop},
     CF_MOVE_ROWS(tokens, HERE),
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -467,10 +719,12 @@ const cf_view_ops cf_view_tokens = {
     .name = "tokens",
     .title = "Tokens",
     .commands = tokens_commands,
-    .footer = "left right surprise focus fork overlay chat help",
+    .footer = "surprise focus fork step-one tree overlay sampled mask page "
+              "help",
     .open = tokens_open,
     .close = tokens_close,
     .enter = tokens_enter,
     .draw = tokens_draw,
     .status = tokens_status,
+    .step = tokens_step,
 };

@@ -1,0 +1,81 @@
+/*
+ * tokens.h - the inside of the Tokens view, shared by view_tokens.c (what can
+ * be done) and tokens_panes.c (what is seen).
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_VIEW_TOKENS_H
+#define CF_TUI_VIEW_TOKENS_H
+
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/token_study.h"
+
+typedef enum cf_tokens_focus {
+    CF_ON_TOKENS,
+    CF_ON_CANDIDATES,
+    CF_ON_TREE
+} cf_tokens_focus;
+
+typedef enum cf_tokens_overlay {
+    CF_HEAT_P,
+    CF_HEAT_ENTROPY,
+    CF_HEAT_MASS, /* what the model gave to what the constraint allowed */
+    CF_HEAT_NONE,
+    CF_HEAT_COUNT
+} cf_tokens_overlay;
+
+/* What a narrow screen shows below the reply. */
+typedef enum cf_tokens_page {
+    CF_PAGE_CANDIDATES,
+    CF_PAGE_CONSTRAINT,
+    CF_PAGE_PATH,
+    CF_PAGE_COUNT
+} cf_tokens_page;
+
+typedef struct cf_tokens {
+    cf_uuid turn;     /* the reply shown; nil: the newest */
+    size_t token;     /* of the reply; past its end: the last */
+    size_t candidate; /* of those in sight */
+    cf_tokens_focus focus;
+    cf_tokens_overlay overlay;
+    cf_tokens_page page;
+    bool by_post;      /* colours follow the probabilities after sampling */
+    bool hides_masked; /* alternatives that the constraint removed */
+    bool waits;        /* for the reply that "step-one" asked for */
+    size_t top_row;
+    bool has_tree;
+    cf_token_tree tree;
+    size_t branch, node;
+    cf_token_study *study; /* NULL: none of the reply shown */
+    cf_uuid studied;       /* the reply that was tried last */
+    cf_error study_err;    /* why there is none; code CF_OK: not asked yet */
+} cf_tokens;
+
+cf_tokens *cf_tokens__state(cf_app *app);
+
+/* Appends a token's text: the vocabulary's, or the raw bytes up to the next
+ * token; and that of an id. */
+void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out);
+void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out);
+
+/* The candidates in sight: the best, and the chosen one where it is not among
+ * them; how many there are. */
+enum { CF_TOKENS_LISTED = CF_TRACE_TOP_MAX + 1 };
+size_t cf_tokens__visible(const cf_tokens *s, const cf_draw *d,
+                          const cf_candidate *out[CF_TOKENS_LISTED]);
+
+/* Panes without their boxes. */
+void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
+                           const cf_reply *reply);
+void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
+                                const cf_reply *reply);
+void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
+                          const cf_reply *reply);
+void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r);
+void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r,
+                                const cf_reply *reply);
+void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r,
+                           const cf_reply *reply);
+
+#endif
