@@ -13,6 +13,9 @@ enum {
     HAS_P = 1 << 4     /* p_post is not zero */
 };
 
+_Static_assert((int)CF_REMOVED_TEMPERATURE == (int)WHY_MASK,
+               "every reason has its bits, and all bits are a reason");
+
 static void put_f32(cf_buf *b, float v)
 {
     uint32_t u;
@@ -150,9 +153,6 @@ static bool get_candidate(cf_trace_reader *r, cf_candidate *c)
     }
     c->id = (cf_token)id;
     c->rank = (uint32_t)rank;
-    if ((flags & WHY_MASK) > CF_REMOVED_MIN_P) {
-        return false;
-    }
     c->removed_by = (cf_removed_by)(flags & WHY_MASK);
     c->logit_post = c->logit;
     if ((flags & HAS_POST) != 0 && !get_f32(r, &c->logit_post)) {
