@@ -156,21 +156,9 @@ def newton_schulz(g, steps=5):
     return x.t() if flip else x
 
 
-class Muon:
-    """Momentum whose step is made orthogonal; for matrices inside the model."""
-
-    def __init__(self, params, momenta, momentum=0.95, decay=0.02):
-        """momenta: zeros like the parameters, kept by the caller."""
-        self.params, self.m, self.momentum, self.decay = params, momenta, momentum, decay
-        self._ids = {id(p) for p in params}
-
-    def __contains__(self, p):
-        return id(p) in self._ids
-
-    @torch.no_grad()
-    def step(self, lr):
-        for p, m in zip(self.params, self.m):
-            m.lerp_(p.grad, 1 - self.momentum)
-            g = newton_schulz(p.grad.lerp(m, self.momentum))
-            p.mul_(1 - lr * self.decay)
-            p.add_(g, alpha=-lr * max(1, p.shape[0] / p.shape[1]) ** 0.5)
+@torch.no_grad()
+def muon_step(p, grad, momentum, lr, beta=0.95, decay=0.02):
+    """Muon for one matrix inside the model: momentum, made orthogonal."""
+    momentum.lerp_(grad, 1 - beta)
+    p.mul_(1 - lr * decay)
+    p.add_(newton_schulz(grad.lerp(momentum, beta)), alpha=-lr * max(1, p.shape[0] / p.shape[1]) ** 0.5)

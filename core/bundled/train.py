@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the bundled model from nothing on dialogues made as it goes.
 
-    python3 core/bundled/train.py --out build/bundled [--steps 3000] [--seed 1]
+    python3 core/bundled/train.py --out build/bundled [--steps 3600] [--seed 1]
 
 Writes tokenizer.json, checkpoint.pt (every 100 steps; --resume goes on from
 it) and log.txt into the folder.  The same seed, steps and machine give the
@@ -34,15 +34,15 @@ import dialogues  # noqa: E402
 import facts  # noqa: E402
 import tokenizer  # noqa: E402
 import values  # noqa: E402
-from model import Model, Muon, Shape, wire  # noqa: E402
+from model import Model, Shape, muon_step, wire  # noqa: E402
 
-TOKENS_A_STEP, PORTION = 4096, 1024
+TOKENS_A_STEP, PORTION = 4096, 512
 N_MERGES, N_LATE = 1700, 250
 MUON_LR, ADAM_LR = 0.02, 4e-3
 WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.37, 0.02
 OTHERS_WEIGHT, OTHERS_UNTIL = 0.1, 0.6
 # (until this part of the run, tokens a row, arguments of the generator)
-PHASES = [(0.45, 256, {"short": True}), (0.82, 512, {}), (0.95, 1024, {}), (1.0, 2048, {"long": True})]
+PHASES = [(0.45, 256, {"short": True}), (0.86, 512, {}), (0.97, 1024, {}), (1.0, 2048, {"long": True})]
 
 
 def make_tokenizer(seed):
@@ -163,8 +163,8 @@ def loss_of(model, batch, weight, total):
 
 class Team:
     """The processes of a run.  Weights, momenta and gradients lie in memory
-    that all of them share; the rows of a step are taken in small portions by
-    whoever is free, and each process updates its own part of the weights."""
+    that all of them share; the rows of a step, and then the matrices to be
+    updated, are taken one by one by whoever is free."""
 
     def __init__(self, model, n):
         self.model, self.n = model.share_memory(), n
@@ -174,13 +174,15 @@ class Team:
         self.grads = [[torch.zeros_like(p).share_memory_() for p in self.params] for _ in range(n)]
         self.momenta = {i: torch.zeros_like(p).share_memory_() for i, p in enumerate(self.params) if self.is_inner[i]}
         self.sums = torch.zeros(n, 4, dtype=torch.float64).share_memory_()
-        self.next = multiprocessing.Value("i", 0)
+        self.row, self.matrix = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
         self.barrier = multiprocessing.Barrier(n)
 
-    def take(self, count):
-        with self.next.get_lock():
-            at = self.next.value
-            self.next.value = at + 1
+    @staticmethod
+    def take(counter, count):
+        """0, 1, 2, ... to whoever asks, then None."""
+        with counter.get_lock():
+            at = counter.value
+            counter.value = at + 1
         return at if at < count else None
 
 
@@ -193,11 +195,23 @@ def gradients(team, rank, batch, others):
     rows = max(1, PORTION // (x.shape[1] - 1))
     for g in team.grads[rank]:
         g.zero_()
-    while (at := team.take((len(x) + rows - 1) // rows)) is not None:
+    while (at := team.take(team.row, (len(x) + rows - 1) // rows)) is not None:
         part = slice(at * rows, (at + 1) * rows)
         loss, sums = loss_of(team.model, (x[part], docs[part]), weight[part], total)
         loss.backward()
         team.sums[rank] += torch.tensor(sums, dtype=torch.float64)
+
+
+def update_outer(team, adam, lr):
+    """Adam's step for the embedding and the norms."""
+    for group in adam.param_groups:
+        group["lr"] = lr
+    outer = [i for i, is_inner in enumerate(team.is_inner) if not is_inner]
+    for i in outer:
+        team.params[i].grad = sum(g[i] for g in team.grads)
+    adam.step()
+    for i in outer:
+        team.params[i].grad = team.grads[0][i]
 
 
 def work(team, rank, tok, args, first, adam_state):
@@ -206,7 +220,6 @@ def work(team, rank, tok, args, first, adam_state):
     for p, g in zip(team.params, team.grads[rank]):
         p.grad = g
     inner = [i for i, is_inner in enumerate(team.is_inner) if is_inner]
-    muon = Muon([team.params[i] for i in inner[rank::team.n]], [team.momenta[i] for i in inner[rank::team.n]])
     outer = [p for p, is_inner in zip(team.params, team.is_inner) if not is_inner]
     adam = torch.optim.AdamW(outer, betas=(0.9, 0.95), weight_decay=0.0)
     if adam_state:
@@ -217,18 +230,13 @@ def work(team, rank, tok, args, first, adam_state):
         length, kwargs = next((t, k) for until, t, k in PHASES if part < until)
         gradients(team, rank, batches.get(step, length, kwargs), OTHERS_WEIGHT if part < OTHERS_UNTIL else 0.0)
         team.barrier.wait()
-        for i, p in enumerate(team.params):
-            if p in muon or (rank == 0 and not team.is_inner[i]):
-                p.grad = sum(g[i] for g in team.grads)
         f = rate(step, args.steps)
-        muon.step(MUON_LR * f)
         if rank == 0:
-            for group in adam.param_groups:
-                group["lr"] = ADAM_LR * f
-            adam.step()
-            team.next.value = 0
-        for p, g in zip(team.params, team.grads[rank]):
-            p.grad = g
+            team.row.value = 0
+            update_outer(team, adam, ADAM_LR * f)
+        while (at := team.take(team.matrix, len(inner))) is not None:
+            i = inner[at]
+            muon_step(team.params[i], sum(g[i] for g in team.grads), team.momenta[i], MUON_LR * f)
         if rank == 0 and (step + 1) % 25 == 0:
             loss, right, own, n = team.sums.sum(0).tolist()
             say(args.out, f"{step + 1} row {length} loss {loss / own:.4f} right {right / own:.4f} "
@@ -236,6 +244,7 @@ def work(team, rank, tok, args, first, adam_state):
             team.sums.zero_()
             began = time.time()
         team.barrier.wait()
+        team.matrix.value = 0
         if rank == 0 and ((step + 1) % 100 == 0 or step + 1 == args.steps):
             save(args.out / "checkpoint.pt", {"model": team.model.state_dict(), "adam": adam.state_dict(),
                                               "momenta": team.momenta, "step": step + 1, "steps": args.steps})
@@ -282,7 +291,7 @@ def say(out, line):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--out", required=True, type=pathlib.Path, help="folder of the run")
-    p.add_argument("--steps", type=int, default=3000)
+    p.add_argument("--steps", type=int, default=3600)
     p.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
