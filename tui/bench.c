@@ -391,6 +391,17 @@ static void copy_prompt(cf_reply *r, const cf_store_run *run)
     }
 }
 
+/* The names of a draw's steps from the reader's to the reply's own. */
+static void own_names(cf_draw *draw, const cf_trace_reader *reader,
+                      cf_trace_writer *own)
+{
+    *own = reader->names;
+    for (size_t i = 0; i < draw->n_step; i++) {
+        size_t at = (size_t)(draw->step[i].name - reader->names.names[0]);
+        draw->step[i].name = own->names[at / CF_TRACE_NAME];
+    }
+}
+
 /* Reads a reply's run from the store: raw bytes, tokens, candidates. */
 static void fill_from_run(const cf_bench *b, cf_reply *r,
                           const cf_store_run *run)
@@ -408,8 +419,12 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
     cf_draw draw;
     for (size_t i = 0; i < run->n_reply_ids; i++) {
         /* Tokens that were given or forced may have no record. */
-        has_record =
-            has_record || cf_trace_next(&reader, &id, &has_draw, &draw);
+        if (!has_record) {
+            has_record = cf_trace_next(&reader, &id, &has_draw, &draw);
+            if (has_record && has_draw) {
+                own_names(&draw, &reader, &r->steps);
+            }
+        }
         bool is_its = has_record && id == run->reply_ids[i];
         if (!add_stored_token(r, run->reply_ids[i],
                               is_its && has_draw ? &draw : NULL)) {

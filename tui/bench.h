@@ -17,6 +17,7 @@
 
 #include "core/api/conversation.h"
 #include "storage/store.h"
+#include "storage/trace.h"
 #include "templates/template_lint.h"
 #include "tui/prompt_model.h"
 #include "tui/reply_settings.h"
@@ -77,6 +78,8 @@ typedef struct cf_reply {
     cf_sync_result sync;
     char cause[160]; /* why the cache was lost; "" when it was not */
     char sampler[160];
+    cf_trace_writer steps; /* names of the chain's steps, where the draws came
+                              from the store */
     uint32_t n_calls;
 } cf_reply;
 
