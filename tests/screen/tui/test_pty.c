@@ -127,6 +127,7 @@ static void exec_program(const char *script, const char *db)
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("HOME", store_dir_file("home"), 1);
     setenv("XDG_CONFIG_HOME", store_dir_file("config"), 1);
+    setenv("XDG_STATE_HOME", store_dir_file("state"), 1);
     setenv("XDG_DATA_HOME", store_dir_file("data"), 1);
     unsetenv("LINES");
     unsetenv("COLUMNS");
@@ -136,15 +137,15 @@ static void exec_program(const char *script, const char *db)
     _exit(127);
 }
 
-static void start_on(terminal *t, int w, int h, const char *db)
+static void start_with(terminal *t, int w, int h, const char *script,
+                       const char *db)
 {
     static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
-    static const char script[] =
-        "{\"replies\":[{\"text\":\"It rains in Oslo.\",\"chunk\":3}]}";
-    const char *path = store_dir_file("script.json");
+    char path[500];
+    snprintf(path, sizeof path, "%s", store_dir_file("script.json"));
     cf_error err;
     *t = (terminal){.w = w, .h = h, .shows_cursor = true};
-    T_OK(cf_os_write_file(path, script, sizeof script - 1, 0600, &err), err);
+    T_OK(cf_os_write_file(path, script, strlen(script), 0600, &err), err);
     t->vt = vterm_new(h, w);
     assert_non_null(t->vt);
     vterm_set_utf8(t->vt, 1);
@@ -159,6 +160,13 @@ static void start_on(terminal *t, int w, int h, const char *db)
     if (t->pid == 0) {
         exec_program(path, db);
     }
+}
+
+static void start_on(terminal *t, int w, int h, const char *db)
+{
+    start_with(t, w, h,
+               "{\"replies\":[{\"text\":\"It rains in Oslo.\",\"chunk\":3}]}",
+               db);
 }
 
 static void start(terminal *t, int w, int h)
@@ -325,6 +333,80 @@ static void test_pty__trouble_at_the_start(void **state)
     quit(&t);
 }
 
+/* Killed in the middle of a reply, with no chance to tidy up: the message and
+ * what had come are there at the next start. */
+static void test_pty__a_killed_reply_is_kept(void **state)
+{
+    (void)state;
+    terminal t;
+    cf_buf script = CF_BUF_INIT;
+    char db[500];
+    snprintf(db, sizeof db, "%s", store_dir_file("killed.db"));
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    cf_buf_adds(&script, "{\"replies\":[{\"text\":\"");
+    for (int i = 10; i < 400; i++) {
+        cf_buf_addf(&script, "word%d ", i);
+    }
+    cf_buf_adds(&script, "\",\"chunk\":7,\"delay_ms\":20}]}");
+    start_with(&t, 120, 36, cf_buf_cstr(&script), db);
+    wait_for(&t, "NORMAL");
+    type(&t, "c"); /* a new history begins with examples */
+    wait_for(&t, "INSERT");
+    type(&t, "Talk to me\r");
+    wait_for(&t, "word99"); /* the store writes several times a second */
+    assert_int_equal(kill(t.pid, SIGKILL), 0);
+    int status = 0;
+    assert_int_equal(waitpid(t.pid, &status, 0), t.pid);
+    close(t.fd);
+    vterm_free(t.vt);
+
+    start_with(&t, 120, 36, cf_buf_cstr(&script), db);
+    wait_for(&t, "[1 Chat]");
+    type(&t, "6");
+    wait_for(&t, "Talk to me");
+    type(&t, "\r");
+    wait_for(&t, "word10 word11");
+    wait_for(&t, "interrupted");
+    assert_false(shows(&t, "word399"));
+    type(&t, "Q");
+    finish(&t);
+    cf_buf_deinit(&script);
+}
+
+/* A command of one's own has the terminal, and gives it back. */
+static void test_pty__a_command_has_the_terminal(void **state)
+{
+    (void)state;
+    terminal t;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+        return;
+    }
+    start(&t, 80, 24);
+    wait_for(&t, "Write a message");
+    type(&t, ":");
+    wait_for(&t, "<Tab> complete");
+    type(&t, "!test -t 0 && test -t 1 && echo on a te''rminal\r");
+    wait_for(&t, "on a terminal");
+    assert_false(t.is_alternate);
+    wait_for(&t, "Enter goes back");
+    type(&t, "\r");
+    wait_for(&t, "Write a message");
+    assert_true(t.is_alternate);
+    type(&t, ":");
+    wait_for(&t, "<Tab> complete");
+    type(&t, "@echo behind the scr''een; exit 4\r");
+    wait_for(&t, "behind the screen");
+    wait_for(&t, "status 4");
+    type(&t, "Q");
+    int status = finish(&t);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +415,8 @@ int main(void)
         cmocka_unit_test(test_pty__first_start),
         cmocka_unit_test(test_pty__trouble_at_the_start),
         cmocka_unit_test(test_pty__signals_give_the_terminal_back),
+        cmocka_unit_test(test_pty__a_killed_reply_is_kept),
+        cmocka_unit_test(test_pty__a_command_has_the_terminal),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
