@@ -91,6 +91,7 @@ typedef struct cf_live {
     uint64_t n_done, n_total; /* prefill */
     size_t n_tokens;
     uint64_t start_us, first_us; /* monotonic; first_us 0: no token yet */
+    char failure[200]; /* why the last one brought no reply; "" when it did */
 } cf_live;
 
 CF_MUST_USE cf_status cf_bench_new(cf_bench **out,
@@ -178,7 +179,8 @@ CF_MUST_USE cf_status cf_bench_send(cf_bench *bench, cf_str text,
 CF_MUST_USE cf_status cf_bench_add(cf_bench *bench, const json_t *messages,
                                    cf_uuid parent, bool asks, cf_error *err);
 
-/* Another reply to the turn that `reply` answers. */
+/* Another reply to the turn that `reply` answers; to `reply` itself when that
+ * is a message. */
 CF_MUST_USE cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply,
                                      cf_error *err);
 

@@ -223,6 +223,7 @@ static void reset_live(cf_bench *b, cf_uuid parent)
     l->n_tokens = 0;
     l->start_us = cf_os_monotonic_us();
     l->first_us = 0;
+    l->failure[0] = '\0';
     cf_bench__reply_clear(&b->growing);
 }
 
@@ -391,7 +392,12 @@ cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
 cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply, cf_error *err)
 {
     CF_TRY(begin(bench, err));
-    const cf_turn *t = find_reply(bench, reply, err);
+    const cf_turn *t = cf_conversation_find(bench->conv, reply);
+    if (t != NULL &&
+        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
+        return start(bench, t->id, err); /* a message: a reply to it */
+    }
+    t = find_reply(bench, reply, err);
     if (t == NULL) {
         return CF_EINVAL;
     }
@@ -490,6 +496,43 @@ static void take_news(cf_bench *b, cf_bench_news *n)
 }
 
 /* Moves what is known of the finished reply into the bench's records. */
+/* A reply that began with a given text: the tokens of that text are in the
+ * response and were drawn by nobody.  They go before the others, so that the
+ * reply can be seen whole and forked at any of its tokens. */
+static void add_given(const cf_bench *b, cf_reply *reply,
+                      const cf_chat_response *r)
+{
+    size_t n = reply->n_token;
+    if (r->n_reply_ids <= n || b->engine.tokenizer == NULL) {
+        return;
+    }
+    size_t n_given = r->n_reply_ids - n;
+    for (size_t i = 0; i < n; i++) {
+        if (reply->token[i].id != r->reply_ids[n_given + i]) {
+            return;
+        }
+    }
+    cf_reply_token *v = cf_calloc(r->n_reply_ids, sizeof *v);
+    if (v == NULL) {
+        return; /* shown without its beginning */
+    }
+    uint32_t off = 0;
+    for (size_t i = 0; i < n_given; i++) {
+        cf_buf piece = CF_BUF_INIT;
+        v[i] = (cf_reply_token){
+            .id = r->reply_ids[i], .p = -1, .is_forced = true, .raw_off = off};
+        cf_tokenizer_piece(&piece, b->engine.tokenizer, v[i].id, true);
+        off += (uint32_t)piece.n;
+        cf_buf_deinit(&piece);
+    }
+    if (n != 0) {
+        memcpy(v + n_given, reply->token, n * sizeof *v);
+    }
+    cf_free(reply->token);
+    reply->token = v;
+    reply->n_token = reply->cap_token = r->n_reply_ids;
+}
+
 static void keep_reply(cf_bench *b, cf_bench_job *job)
 {
     if (cf_uuid_is_nil(job->sent.reply)) {
@@ -510,6 +553,7 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
     r->n_prompt_ids = 0;
     cf_buf_add(&kept->raw, cf_buf_cstr(&r->raw), r->raw.n);
     cf_buf_add(&kept->chunks, cf_buf_cstr(&r->chunks), r->chunks.n);
+    add_given(b, kept, r);
     kept->usage = r->usage;
     kept->timings = r->timings;
     kept->stop = r->stop;
@@ -556,6 +600,8 @@ bool cf_bench_poll(cf_bench *bench, cf_error *err)
             bool is_told = n->status != CF_OK && n->status != CF_ECANCELLED;
             if (is_told) {
                 *err = n->err;
+                snprintf(bench->live.failure, sizeof bench->live.failure,
+                         "%.199s", n->err.text);
             }
             while (cf_worker_is_busy(bench->worker)) {
                 cf_worker_wait(bench->worker); /* it is about to return */

@@ -270,11 +270,29 @@ static void live_figures(char *out, size_t cap, const cf_live *l)
     }
 }
 
+/* Below a message that got no reply: why, and what can be done. */
+static void draw_failure(pen *p, const cf_live *l)
+{
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(p->app->bench, &n);
+    if (l->failure[0] == '\0' || n == 0 ||
+        !cf_uuid_eq(path[n - 1]->id, l->parent)) {
+        return;
+    }
+    cf_buf text = CF_BUF_INIT;
+    cf_wrapped lines = {0};
+    cf_buf_addf(&text, "no reply: %s (r asks again)", l->failure);
+    draw_lines(p, &text, &lines, CF_STYLE_ERROR);
+    cf_wrapped_deinit(&lines);
+    cf_buf_deinit(&text);
+}
+
 static void draw_live(pen *p)
 {
     cf_chat *s = cf_chat__state(p->app);
     const cf_live *l = cf_bench_live(p->app->bench);
     if (!l->is_on) {
+        draw_failure(p, l);
         return;
     }
     int y = row_of(p);

@@ -1,0 +1,146 @@
+/*
+ * test_bench_send.c - replies on the bench with a small random model: given
+ * beginnings, forks behind them, messages that have no reply yet.
+ */
+#include "core/base/os.h"
+#include "tests/support/fault.h"
+#include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
+#include "tui/bench.h"
+
+typedef struct desk {
+    void *bytes;
+    cf_engine *engine;
+    cf_backend *backend;
+    cf_bench *bench;
+} desk;
+
+static void set_up(desk *d)
+{
+    cf_error err;
+    size_t n;
+    const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
+    const cf_core_options core = {.renderer = cf_renderer_plain()};
+    d->bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
+    T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o, &err), err);
+    T_OK(cf_backend_core_new(&d->backend, d->engine, &core, &err), err);
+    const cf_bench_engine e = {.backend = d->backend,
+                               .engine = d->engine,
+                               .tokenizer = cf_engine_tokenizer(d->engine),
+                               .template_name = "plain",
+                               .sampling = {.temperature = 1, .seed = 11},
+                               .has_sampling = true,
+                               .max_tokens = 12};
+    T_OK(cf_bench_new(&d->bench, &e, NULL, &err), err);
+}
+
+static void tear_down(desk *d)
+{
+    cf_bench_free(d->bench);
+    cf_backend_free(d->backend);
+    cf_engine_close(d->engine);
+    cf_tiny_free(d->bytes);
+}
+
+static void settle(desk *d)
+{
+    cf_error err;
+    cf_bench_settle(d->bench, &err);
+    assert_int_equal(err.code, CF_OK);
+}
+
+static const cf_turn *last(desk *d)
+{
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(d->bench, &n);
+    assert_true(n > 0);
+    return path[n - 1];
+}
+
+/* Every token at its place in the raw reply, from its first byte on. */
+static void expect_whole(desk *d, const cf_reply *r)
+{
+    const cf_tokenizer *tok = cf_engine_tokenizer(d->engine);
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < r->n_token; i++) {
+        if (text.n >= r->raw.n) {
+            break; /* an end token is no text */
+        }
+        assert_int_equal(r->token[i].raw_off, text.n);
+        cf_tokenizer_piece(&text, tok, r->token[i].id, true);
+    }
+    assert_true(text.n >= r->raw.n);
+    assert_memory_equal(text.p, r->raw.p, r->raw.n);
+    cf_buf_deinit(&text);
+}
+
+static void test_bench_send__a_fork_of_a_continued_reply_keeps_its_start(
+    void **state)
+{
+    (void)state;
+    desk d;
+    cf_error err;
+    set_up(&d);
+    T_OK(cf_bench_send(d.bench, cf_str_from("Hello"), (cf_uuid){{0}}, &err),
+         err);
+    settle(&d);
+    T_OK(cf_bench_continue(d.bench, last(&d)->id,
+                           cf_str_from("Once upon a time"), &err),
+         err);
+    settle(&d);
+    const cf_reply *r = cf_bench_reply(d.bench, last(&d)->id);
+    assert_non_null(r);
+    assert_true(r->raw.n > 16);
+    assert_memory_equal(r->raw.p, "Once upon a time", 16);
+    expect_whole(&d, r);
+    assert_true(r->token[0].is_forced);
+
+    size_t at = r->n_token - 2;
+    size_t n_shared = r->token[at].raw_off;
+    cf_token other = r->token[at].id == 'x' ? 'y' : 'x';
+    cf_buf before = CF_BUF_INIT;
+    cf_buf_add(&before, r->raw.p, n_shared);
+    assert_true(n_shared >= 16);
+    T_OK(cf_bench_fork(d.bench, last(&d)->id, at, &other, 1, 0, &err), err);
+    settle(&d);
+    r = cf_bench_reply(d.bench, last(&d)->id);
+    assert_non_null(r);
+    assert_true(r->raw.n >= n_shared);
+    assert_memory_equal(r->raw.p, before.p, n_shared);
+    assert_int_equal(r->token[at].id, other);
+    expect_whole(&d, r);
+    cf_buf_deinit(&before);
+    tear_down(&d);
+}
+
+static void test_bench_send__a_message_without_reply_can_get_one(void **state)
+{
+    (void)state;
+    desk d;
+    cf_error err;
+    set_up(&d);
+    json_t *messages =
+        json_pack("[{s:s,s:s}]", "role", "user", "content", "Hello");
+    T_OK(cf_bench_add(d.bench, messages, (cf_uuid){{0}}, false, &err), err);
+    json_decref(messages);
+    cf_uuid message = last(&d)->id;
+    T_OK(cf_bench_retry(d.bench, message, &err), err);
+    settle(&d);
+    assert_true(cf_uuid_eq(last(&d)->parent, message));
+    T_OK(cf_bench_retry(d.bench, message, &err), err);
+    settle(&d);
+    size_t index;
+    assert_int_equal(cf_bench_siblings(d.bench, last(&d), &index), 2);
+    tear_down(&d);
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_bench_send__a_fork_of_a_continued_reply_keeps_its_start),
+        cmocka_unit_test(test_bench_send__a_message_without_reply_can_get_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
