@@ -70,8 +70,8 @@ static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
     posix_spawn_file_actions_destroy(&s->actions);
     posix_spawnattr_destroy(&s->attr);
     return why == 0 ? CF_OK
-                    : cf_fail(err, CF_EIO, "/bin/sh cannot be run: %s",
-                              strerror(why));
+                    : cf_fail(err, why == ENOMEM ? CF_ENOMEM : CF_EIO,
+                              "/bin/sh cannot be run: %s", strerror(why));
 }
 
 /* ---- on the terminal ----------------------------------------------------- */

@@ -47,10 +47,12 @@ static cf_status edit_file(cf_app *app, const char *path, uint32_t line,
                            cf_buf *text, cf_error *err)
 {
     int status;
-    char command[80] = "exec ${VISUAL:-${EDITOR:-vi}} \"$1\"";
+    /* As git does it: what stands in the variable may hold quotes. */
+    char command[80] = "eval \"exec ${VISUAL:-${EDITOR:-vi}} \\\"\\$1\\\"\"";
     if (line > 0 && cf_editor_takes_line(editor_name())) {
         snprintf(command, sizeof command,
-                 "exec ${VISUAL:-${EDITOR:-vi}} +%u \"$1\"", (unsigned)line);
+                 "eval \"exec ${VISUAL:-${EDITOR:-vi}} +%u \\\"\\$1\\\"\"",
+                 (unsigned)line);
     }
     CF_TRY(cf_os_write_file(path, cf_buf_cstr(text), text->n, 0600, err));
     CF_TRY(cf_child_on_terminal(app, command, path, false, &status, err));
@@ -63,10 +65,13 @@ static cf_status edit_file(cf_app *app, const char *path, uint32_t line,
     cf_status st = cf_os_read_file(&got, path, TEXT_MAX, err);
     if (st == CF_OK) {
         bool had_end = text->n > 0 && text->p[text->n - 1] == '\n';
+        cf_buf old = *text;
         got.n -= !had_end && got.n > 0 && got.p[got.n - 1] == '\n';
-        cf_buf_deinit(text);
-        cf_buf_add(text, cf_buf_cstr(&got), got.n);
-        st = cf_buf_check(text, err);
+        if (got.p != NULL) {
+            got.p[got.n] = '\0';
+        }
+        *text = got;
+        got = old;
     }
     cf_buf_deinit(&got);
     return st;

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,20 @@ void cf_alloc_use(const cf_allocator *a)
     json_set_alloc_funcs(cf_alloc, cf_free);
 }
 
+static _Thread_local bool has_failed;
+
+bool cf_alloc_failed(void)
+{
+    bool was = has_failed;
+    has_failed = false;
+    return was;
+}
+
 void *cf_alloc(size_t n)
 {
-    return table->resize(table->ud, NULL, n != 0 ? n : 1);
+    void *p = table->resize(table->ud, NULL, n != 0 ? n : 1);
+    has_failed = has_failed || p == NULL;
+    return p;
 }
 
 void *cf_calloc(size_t n, size_t size)

@@ -27,6 +27,10 @@ typedef struct cf_allocator {
  * of it was freed. */
 void cf_alloc_use(const cf_allocator *a);
 
+/* Whether cf_alloc() failed on this thread since the last call; for libraries
+ * that do not tell. */
+bool cf_alloc_failed(void);
+
 /* n bytes, uninitialised; n = 0 gives a block of one byte. */
 void *cf_alloc(size_t n);
 

@@ -16,14 +16,16 @@
 cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
 {
     json_error_t why;
+    (void)cf_alloc_failed();
     json_t *v = json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
     if (v != NULL) {
         *out = v;
         return CF_OK;
     }
-    /* Where an allocation fails, jansson mostly leaves no text at all. */
+    /* Where an allocation fails, jansson leaves no text, or says of a string
+     * that it expected one. */
     if (json_error_code(&why) == json_error_out_of_memory ||
-        why.text[0] == '\0') {
+        why.text[0] == '\0' || cf_alloc_failed()) {
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     return cf_fail_line(err, CF_EFORMAT,

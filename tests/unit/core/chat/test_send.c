@@ -673,6 +673,17 @@ static void test_exec__ends(void **state)
     T_FAILS(cf_tool_exec_run(&slow, &call, &v, &err), CF_ELIMIT);
     cf_tool_exec much = {.command = "yes", .max_output = 1000};
     T_FAILS(cf_tool_exec_run(&much, &call, &v, &err), CF_ELIMIT);
+    int code = -1;
+    cf_tool_exec lone = {.command = "(: </dev/tty) 2>/dev/null && echo 1 || "
+                                    "echo 0",
+                         .exit_code = &code};
+    T_OK(cf_tool_exec_run(&lone, &call, &v, &err), err);
+    assert_int_equal(json_integer_value(v), 0); /* it has no terminal */
+    assert_int_equal(code, 0);
+    json_decref(v);
+    bad.exit_code = &code;
+    T_FAILS(cf_tool_exec_run(&bad, &call, &v, &err), CF_EIO);
+    assert_int_equal(code, 3);
     cf_cancel cancel;
     atomic_init(&cancel, true);
     cf_tool_exec stop = {.command = "sleep 60", .cancel = &cancel};
