@@ -38,7 +38,7 @@ BARS = [
 
 class Confab:
     def __init__(self, program, model):
-        self.program, self.model = program, ["-m", model] if model else []
+        self.program, self.model = program, ["-m", model or "bundled"]
 
     def __call__(self, *args, text=None):
         done = subprocess.run([self.program, *args, *self.model], input=text,
@@ -122,7 +122,7 @@ def judge(confab, cases, raws):
         calls = calls_of(got)
         if "<tool_call>" not in text:
             right.add("no call")
-        if got["status"] == "OK" or "no call" in right:
+        if got["status"] != "PARSE_ERROR":
             right.add("well-formed")
         if thinking and "</think>" not in raw:
             right.discard("well-formed")
