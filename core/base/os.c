@@ -162,15 +162,34 @@ static cf_status write_all(int fd, const char *path, const char *p, size_t n,
         p += put;
         n -= (size_t)put;
     }
-    if (fsync(fd) != 0) {
+    return CF_OK;
+}
+
+/* A pipe or a device: written to, not replaced. */
+static bool is_special(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
+static cf_status write_special(const char *path, const char *p, size_t n,
+                               cf_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
         return fail_errno(err, path, errno);
     }
-    return CF_OK;
+    cf_status st = write_all(fd, path, p, n, err);
+    close(fd);
+    return st;
 }
 
 cf_status cf_os_write_file(const char *path, const void *p, size_t n,
                            unsigned mode, cf_error *err)
 {
+    if (is_special(path)) {
+        return write_special(path, p, n, err);
+    }
     cf_buf tmp = CF_BUF_INIT;
     cf_buf_addf(&tmp, "%s.XXXXXX", path);
     cf_status st = cf_buf_check(&tmp, err);
@@ -185,7 +204,7 @@ cf_status cf_os_write_file(const char *path, const void *p, size_t n,
         return st;
     }
     st = write_all(fd, path, p, n, err);
-    if (st == CF_OK && fchmod(fd, (mode_t)mode) != 0) {
+    if (st == CF_OK && (fsync(fd) != 0 || fchmod(fd, (mode_t)mode) != 0)) {
         st = fail_errno(err, path, errno);
     }
     close(fd);

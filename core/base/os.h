@@ -36,7 +36,8 @@ CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path,
                                       size_t max_bytes, cf_error *err);
 
 /* Writes a whole file with `mode` bits: a temporary file beside it, synced,
- * then renamed over it, so a reader sees the old or the new one. */
+ * then renamed over it, so a reader sees the old or the new one.  A pipe or a
+ * device is written to as it is. */
 CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
                                        size_t n, unsigned mode, cf_error *err);
 

@@ -14,8 +14,9 @@ static bool set_special(json_t *context, const char *key,
     }
     cf_buf text = CF_BUF_INIT;
     cf_tokenizer_piece(&text, tok, id, true);
-    json_t *v = json_stringn_nocheck(cf_buf_cstr(&text), text.n);
-    bool ok = !text.failed && json_object_set_new(context, key, v) == 0;
+    json_t *v =
+        text.failed ? NULL : json_stringn_nocheck(cf_buf_cstr(&text), text.n);
+    bool ok = v != NULL && json_object_set_new(context, key, v) == 0;
     cf_buf_deinit(&text);
     return ok;
 }

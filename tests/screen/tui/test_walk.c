@@ -140,6 +140,18 @@ static void gesture(walk *w)
         "5:with model<Enter>G/a<Enter>n",
         "5t",
         "5S<Tab>j<Enter>",
+        "5R",
+        "5:run 3<Enter>",
+        "5L",
+        "5gLpj",
+        "5pp<Tab>O",
+        "5u=",
+        "6<Space><Space>=",
+        "6*=",
+        "6M=",
+        "6B=",
+        "6I<Esc>X<Esc>",
+        "6:import /dev/null openai<Enter>",
         "6AjB5m",
         "5cG",
         "6/Hello<Enter>j<Enter>",
@@ -263,6 +275,13 @@ static void step(walk *w)
     }
 }
 
+static void enter_folder(void)
+{
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", store_dir_file(""));
+    assert_int_equal(chdir(folder), 0);
+}
+
 static void test_walk__nothing_breaks(void **state)
 {
     (void)state;
@@ -275,6 +294,7 @@ static void test_walk__nothing_breaks(void **state)
     w.rand.s = seed;
     setenv("VISUAL", "true", 1);
     set_up(&w);
+    enter_folder(); /* what is exported by chance goes away with it */
     resize(&w);
     for (long i = 0; i < n; i++) {
         step(&w);

@@ -1,6 +1,10 @@
 /*
  * test_base.c - status, alloc, arena, buf, utf8, json, os, uuid, hash.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -188,6 +192,29 @@ static void test_os__files(void **state)
     T_FAILS(cf_os_map_open(&map, "/tmp", &err), CF_EIO);
 }
 
+/* A pipe that a file is written to is a pipe afterwards. */
+static void test_os__writes_into_a_pipe(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/cf_test_pipe.XXXXXX", back[8];
+    cf_error err;
+    struct stat s;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    remove(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int out = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(out >= 0);
+    T_OK(cf_os_write_file(path, "hello", 5, 0600, &err), err);
+    assert_int_equal(read(out, back, sizeof back), 5);
+    assert_memory_equal(back, "hello", 5);
+    assert_int_equal(stat(path, &s), 0);
+    assert_true(S_ISFIFO(s.st_mode));
+    close(out);
+    remove(path);
+}
+
 static void test_uuid__ordered_and_parsed(void **state)
 {
     (void)state;
@@ -231,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_json__round_trip),
         cmocka_unit_test(test_os__time),
         cmocka_unit_test(test_os__files),
+        cmocka_unit_test(test_os__writes_into_a_pipe),
         cmocka_unit_test(test_uuid__ordered_and_parsed),
         cmocka_unit_test(test_hash__known_answer),
     };
