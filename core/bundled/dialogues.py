@@ -134,7 +134,7 @@ class Generator:
     held_values   slot values (and topics, questions from outside) from the held-out lists only
     random_values invented slot values only
     held_forms    held-out phrasings only
-    held_tools    all declarations renamed from held-out lists
+    held_tools    all declarations renamed and described from held-out lists, or only renamed ("names")
     n_exchanges   exchanges per conversation (default 1-8)
     thinking      True/False: the last turn has reasoning (default: one in four)
     kinds         a list of exchange kinds to choose from (default: the training mixture)
@@ -384,11 +384,11 @@ class Generator:
             return Declared(tool, tool.name, {p.name: p.name for p in tool.params}, canonical_schema(tool))
         r, held = self.rng, self.held_tools
         style = r.random()
-        speaks = style < 0.6
+        speaks = style < 0.75
         name = self.tool_name(tool, speaks, held, style)
         function = {"name": name}
         if held:
-            function["description"] = r.choice(tool.held_descriptions)
+            function["description"] = tool.description if held == "names" else r.choice(tool.held_descriptions)
         elif not (speaks and r.random() < 0.08):
             function["description"] = tool.description if r.random() < 0.25 else expand(r.choice(tool.descriptions), r)
         if not held and "description" in function and r.random() < 0.12:
@@ -494,9 +494,9 @@ class Generator:
         pool = r.sample(T.CANONICAL, min(n, len(T.CANONICAL)))
         if not self.held_tools or self.kinds is None:
             others = HELD_OTHERS if self.held_tools else OTHERS
-            pool = [r.choice(others) if r.random() < 0.2 else tool for tool in pool]
+            pool = [r.choice(others) if r.random() < 0.1 else tool for tool in pool]
             pool = list({tool.key: tool for tool in pool}.values())
-        declared = [self.declare(tool, not self.held_tools and r.random() < 0.35) for tool in pool]
+        declared = [self.declare(tool, not self.held_tools and r.random() < 0.4) for tool in pool]
         unique = {}
         for d in declared:
             unique.setdefault(d.name, d)
@@ -788,7 +788,7 @@ class Generator:
         else:
             others = [t for t in (HELD_OTHERS if self.held_tools else OTHERS) if t.key not in keys and t.key not in LIKE_OUTSIDE]
             canonical = [t for t in T.CANONICAL if t.key not in keys]
-            tool = self.pick(canonical if canonical and self.chance(0.75) else others)
+            tool = self.pick(canonical if canonical and self.chance(0.85) else others)
             if tool.key in TOOLS and self.chance(0.12):
                 missing, forms, _, _ = self.pick(tool.asks)
                 values = {k: v for k, v in self.slots(tool, "").items() if k not in missing}
@@ -836,7 +836,7 @@ class Generator:
             if self.kinds:
                 kind = self.pick(self.kinds)
             elif declared:
-                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (26, 7, 7, 4, 8, 31, 5, 12))[0]
+                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (25, 6, 7, 4, 7, 35, 4, 12))[0]
             else:
                 kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (10, 60, 10, 20))[0]
         if kind == "outside" and any(d.key in LIKE_OUTSIDE for d in declared):
@@ -883,6 +883,7 @@ def evaluation_sets():
         "tool, unseen values": (["tool"], dict(calm, kinds=["tool"], held_values=True)),
         "tool, random values": (["tool"], dict(calm, kinds=["tool"], random_values=True)),
         "tool, unseen phrasings": (["tool"], dict(calm, kinds=["tool"], held_forms=True)),
+        "tool, renamed": (["tool"], dict(calm, kinds=["tool"], held_tools="names")),
         "tool, unseen names": (["tool"], dict(calm, kinds=["tool"], held_tools=True)),
         "tool, all eight, unseen values": (["tool"], dict(calm, kinds=["tool"], held_values=True, declare="all")),
         "parallel, unseen values": (["parallel"], dict(calm, kinds=["parallel"], held_values=True)),
