@@ -62,8 +62,10 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         cf_buf_deinit(&why);
     }
     y++;
-    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17,
-                 "Part", "tokens", "sum");
+    if (y < r.y + r.h) {
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17,
+                     "Part", "tokens", "sum");
+    }
     size_t sum = 0;
     for (size_t i = 0; i < m->n_part && y < r.y + r.h; i++) {
         const cf_prompt_part *p = &m->part[i];
