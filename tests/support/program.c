@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/api/bundled.h"
 #include "tests/support/t.h"
 
 extern char **environ;
@@ -16,6 +17,13 @@ const char *cf_program_path(void)
 {
     const char *path = getenv("CONFAB_BIN");
     return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+bool cf_program_has_model(void)
+{
+    const void *bytes;
+    size_t n;
+    return cf_bundled_model(&bytes, &n);
 }
 
 static void read_back(cf_buf *out, FILE *f)

@@ -4,6 +4,7 @@
 #ifndef CF_TESTS_SUPPORT_PROGRAM_H
 #define CF_TESTS_SUPPORT_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/buf.h"
@@ -29,5 +30,9 @@ void cf_program_deinit(cf_program *p);
 /* The same with arguments in place: CF_PROGRAM(&p, "version", "--json"). */
 #define CF_PROGRAM(p, ...) \
     cf_program_run((p), (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)
+
+/* Whether this build has the bundled model: then -m may be left out, and what
+ * a command says without a model is not seen. */
+bool cf_program_has_model(void);
 
 #endif

@@ -17,8 +17,9 @@
 #include "tui/paths.h"
 
 enum {
-    BUSY_MS = 700,  /* for a lock of another program */
-    NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */
+    BUNDLED_TOKENS = 400, /* of a reply; the small model may run in circles */
+    BUSY_MS = 700,        /* for a lock of another program */
+    NOTICE_MAX = 54       /* of a problem, on a line of 80 cells */
 };
 
 typedef struct chat_options {
@@ -235,7 +236,9 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         .tools = w->tools,
         .family = w->opened.family,
         .session = {.n_ctx = cli->n_ctx},
-        .max_tokens = o->max_tokens,
+        .max_tokens = o->max_tokens != 0       ? o->max_tokens
+                      : cf_cli_is_bundled(cli) ? BUNDLED_TOKENS
+                                               : 0,
         .has_sampling = w->opened.engine != NULL,
     };
     CF_TRY(cf_sampler_options_finish(&o->sampler, cli, &e.sampling, err));

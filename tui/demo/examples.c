@@ -363,6 +363,33 @@ cf_status cf_examples_make(cf_store *store, cf_uuid *id, cf_error *err)
     return st;
 }
 
+/* Sends the question; both settings are as they were after it.  Without
+ * tools the prompt is short, and the first screen waits for this. */
+static cf_status ask(cf_bench *bench, cf_error *err)
+{
+    json_t *tools =
+        json_incref((json_t *)(uintptr_t)cf_bench_engine_of(bench)->tools);
+    cf_chat_options *chat = &cf_bench_settings(bench)->chat;
+    uint32_t limit = chat->max_tokens;
+    cf_error first = {0};
+    cf_status st = cf_bench_set_tools(bench, NULL, err);
+    if (st == CF_OK) {
+        chat->max_tokens = REPLY_MAX;
+        st = cf_bench_send(bench, cf_str_from("How do I fork a reply?"),
+                           (cf_uuid){{0}}, err);
+        cf_bench_settle(bench, &first);
+        chat->max_tokens = limit;
+        cf_status back = cf_bench_set_tools(bench, tools, &first);
+        st = st == CF_OK ? back : st;
+    }
+    json_decref(tools);
+    if (st == CF_OK && first.code != CF_OK) {
+        *err = first;
+        st = first.code;
+    }
+    return st;
+}
+
 cf_status cf_examples_reply(cf_bench *bench, cf_store *store, cf_error *err)
 {
     const cf_str tag = cf_str_from(CF_EXAMPLE_TAG);
@@ -372,19 +399,7 @@ cf_status cf_examples_reply(cf_bench *bench, cf_store *store, cf_error *err)
                                 .tags = &tag,
                                 .n_tags = 1};
     cf_uuid id;
-    cf_error first = {0};
     CF_TRY(cf_store_put_conv(store, &conv, &id, err));
     CF_TRY(cf_bench_open_conv(bench, id, (cf_uuid){{0}}, err));
-    cf_chat_options *chat = &cf_bench_settings(bench)->chat;
-    uint32_t limit = chat->max_tokens;
-    chat->max_tokens = REPLY_MAX; /* the first screen waits for it */
-    cf_status st = cf_bench_send(bench, cf_str_from("How do I fork a reply?"),
-                                 (cf_uuid){{0}}, err);
-    cf_bench_settle(bench, &first);
-    chat->max_tokens = limit;
-    CF_TRY(st);
-    if (first.code != CF_OK) {
-        *err = first;
-    }
-    return first.code;
+    return ask(bench, err);
 }

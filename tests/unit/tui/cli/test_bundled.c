@@ -9,15 +9,8 @@
 #include "tests/support/program.h"
 #include "tests/support/t.h"
 
-static bool has_model(void)
-{
-    const void *bytes;
-    size_t n;
-    return cf_bundled_model(&bytes, &n);
-}
-
 #define NEEDS_MODEL()                            \
-    if (!has_model()) {                          \
+    if (!cf_program_has_model()) {               \
         T_SKIP("no bundled model in this tree"); \
     }                                            \
     if (cf_program_path() == NULL) {             \
@@ -100,7 +93,7 @@ static void test_bundled__samples_greedily(void **state)
 static void test_bundled__none_says_so(void **state)
 {
     (void)state;
-    if (has_model()) {
+    if (cf_program_has_model()) {
         T_SKIP("this tree has a bundled model");
     }
     if (cf_program_path() == NULL) {
