@@ -40,6 +40,8 @@ typedef struct cf_bench_job {
     cf_bench *bench;
     cf_bench_rule *rule; /* held; NULL: none */
     cf_uuid parent;
+    cf_uuid old_head; /* shown again when a sibling comes to nothing */
+    bool is_sibling;
     cf_send send;
     cf_turn_options options;
     char *prefix;        /* owned */

@@ -269,6 +269,7 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     cf_bench_job *job = &b->job;
     job->bench = b;
     job->parent = parent;
+    job->old_head = cf_conversation_head(b->conv);
     job->reply_id = cf_uuid_new();
     job->options = cf_bench__options(b);
     if (job->max_tokens != 0) {
@@ -402,6 +403,7 @@ cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply, cf_error *err)
         return CF_EINVAL;
     }
     bench->settings.chat.sampling.seed++; /* another draw, repeatable too */
+    bench->job.is_sibling = true;
     return start(bench, t->parent, err);
 }
 
@@ -418,6 +420,7 @@ cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply, cf_str prefix,
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     bench->job.send.reply_prefix = cf_str_make(bench->job.prefix, prefix.n);
+    bench->job.is_sibling = true;
     return start(bench, t->parent, err);
 }
 
@@ -450,6 +453,7 @@ cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
     bench->job.fork_of = reply;
     bench->job.fork_token = (int64_t)token;
     bench->job.max_tokens = max_tokens;
+    bench->job.is_sibling = true;
     return start(bench, t->parent, err);
 }
 
@@ -571,6 +575,11 @@ void cf_bench__end_job(cf_bench *b)
 {
     cf_bench_job *job = &b->job;
     keep_reply(b, job);
+    if (job->is_sibling &&
+        cf_uuid_eq(cf_conversation_head(b->conv), job->parent) &&
+        cf_conversation_set_head(b->conv, job->old_head, NULL) != CF_OK) {
+        /* The path then ends where the reply would have stood. */
+    }
     cf_bench__rule_drop(job->rule);
     cf_sent_deinit(&job->sent);
     cf_free(job->prefix);

@@ -204,7 +204,7 @@ cf_status cf_constraint_spec_parse(json_t **out, const char *text,
                        "tools or off",
                        (int)(n < 40 ? n : 40), text);
     }
-    if (arg[0] == '\0') {
+    if (arg[0] == '\0' || strcmp(arg, "-") == 0) {
         return cf_fail(err, CF_EINVAL, "%.*s needs %s", (int)n, text,
                        is_schema || cf_str_is(kind, "grammar") ? "a file"
                        : cf_str_is(kind, "regex")              ? "a pattern"

@@ -137,7 +137,7 @@ static cf_status go_there(job *j, cf_bench *b, cf_error *err)
         .cancel = cf_bench_cancel_flag(b), .progress = on_prefill, .ud = &p};
     cf_sync_result unused;
     CF_TRY(cf_walk_begin(&j->walk, b, err));
-    for (size_t i = 0; i < j->walk.n; i++) {
+    for (size_t i = 0; i + 1 < j->walk.n; i++) {
         CF_TRY(cf_walk_step(&j->walk, i, err));
     }
     return cf_session_sync(j->session, j->ids, j->n_ids, &run, &unused, err);
@@ -260,13 +260,13 @@ static cf_status prepare(job *j, cf_bench *b, const cf_reply *reply,
     const cf_session *session = cf_backend_core_session(b->engine.backend);
     j->tok = b->engine.tokenizer;
     j->n_vocab = cf_tokenizer_n_vocab(j->tok);
-    j->is_held = reply->token[token].is_held;
     j->mask = cf_calloc(j->n_vocab / 32 + 1, sizeof *j->mask);
     if (j->mask == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for the tree");
     }
     CF_TRY(copy_ids(j, reply, token, err));
-    CF_TRY(cf_walk_init(&j->walk, b, reply, token, err));
+    CF_TRY(cf_walk_init(&j->walk, b, reply, token + 1, err));
+    j->is_held = j->walk.token[token].is_held;
     return cf_session_fork(&j->session, session, err);
 }
 

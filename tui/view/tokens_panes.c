@@ -182,7 +182,7 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                  marks[s->overlay], n_forced);
     if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_DIM,
-                     "perplexity %.2f  mean entropy %.2f bit  not rank 1: "
+                     "perplexity %.2f  entropy %.2f bit  not first: "
                      "%zu of %zu",
                      exp(-log_p / (double)n), entropy / (double)n, n_other, n);
     }

@@ -185,7 +185,8 @@ static void idle(cf_app *app)
         cf_app_draw(app); /* a frame may ask for more */
         while (cf_app_step(app)) {
         }
-    } while (cf_bench_is_busy(app->bench)); /* a result makes it go on */
+    } while (cf_bench_is_busy(app->bench) ||
+             cf_bench_task_name(app->bench) != NULL); /* results go on */
 }
 
 static void test_screens__all_scripts(void **state)

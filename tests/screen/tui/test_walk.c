@@ -17,10 +17,11 @@
 #include "tests/support/rand.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
 #include "tui/app.h"
 #include "tui/bench.h"
 
-enum { STEPS = 20000 };
+enum { STEPS = 20000, MODEL_STEPS = 3000 };
 
 static const char replies[] =
     "{\"replies\":["
@@ -44,31 +45,65 @@ static const char tools[] =
 typedef struct walk {
     cf_rand rand;
     json_t *script, *tools;
+    void *model; /* bytes; NULL: a script answers */
+    cf_engine *engine;
     cf_template *tpl;
     cf_backend *backend;
     cf_store *store;
     cf_app app;
 } walk;
 
-static void set_up(walk *w)
+/* A small random model: tokens, trees and constraints are real. */
+static void open_model(walk *w, cf_str source)
+{
+    cf_error err;
+    size_t n;
+    const cf_engine_options one = {.n_threads = 1};
+    cf_core_options core = {.renderer = cf_renderer_template(w->tpl),
+                            .family = CF_TOOLS_HERMES};
+    core.channels = cf_channels_detect(source, &core.n_channels);
+    w->model = cf_tiny_gguf(
+        &(cf_tiny_options){.seed = 3, .n_layer = 1, .n_ctx = 2048}, &n);
+    T_OK(cf_engine_open_memory(&w->engine, w->model, n, &one, &err), err);
+    T_OK(cf_backend_core_new(&w->backend, w->engine, &core, &err), err);
+}
+
+static void open_script(walk *w, cf_str source)
 {
     cf_error err;
     T_OK(cf_json_read(&w->script, replies, sizeof replies - 1, &err), err);
-    T_OK(cf_json_read(&w->tools, tools, sizeof tools - 1, &err), err);
-    cf_str source = cf_template_builtin("qwen3");
-    T_OK(cf_template_compile(&w->tpl, source, NULL, NULL, NULL, &err), err);
     cf_script_options options = {.family = CF_TOOLS_HERMES,
                                  .renderer = cf_renderer_template(w->tpl)};
     options.channels = cf_channels_detect(source, &options.n_channels);
     T_OK(cf_backend_script_new(&w->backend, w->script, &options, &err), err);
+}
+
+static void set_up(walk *w, bool has_model)
+{
+    cf_error err;
+    T_OK(cf_json_read(&w->tools, tools, sizeof tools - 1, &err), err);
+    cf_str source = cf_template_builtin("qwen3");
+    T_OK(cf_template_compile(&w->tpl, source, NULL, NULL, NULL, &err), err);
+    if (has_model) {
+        open_model(w, source);
+    } else {
+        open_script(w, source);
+    }
     cf_store_options flags = {.flags = CF_STORE_CREATE};
-    T_OK(cf_store_open(&w->store, store_dir_file("walk.db"), &flags, &err),
+    T_OK(cf_store_open(&w->store,
+                       store_dir_file(has_model ? "model.db" : "walk.db"),
+                       &flags, &err),
          err);
-    cf_bench_engine engine = {.backend = w->backend,
-                              .template_name = "qwen3",
-                              .template_source = source,
-                              .tools = w->tools,
-                              .family = CF_TOOLS_HERMES};
+    cf_bench_engine engine = {
+        .backend = w->backend,
+        .engine = w->engine,
+        .tokenizer = has_model ? cf_engine_tokenizer(w->engine) : NULL,
+        .has_sampling = has_model,
+        .max_tokens = 12,
+        .template_name = "qwen3",
+        .template_source = source,
+        .tools = w->tools,
+        .family = CF_TOOLS_HERMES};
     T_OK(cf_app_init(&w->app, w->store, &err), err);
     w->app.is_restricted = true; /* a random line must not run or write */
     T_OK(cf_bench_new(&w->app.bench, &engine, w->store, &err), err);
@@ -80,6 +115,8 @@ static void tear_down(walk *w)
     cf_bench_free(w->app.bench);
     cf_store_close(w->store);
     cf_backend_free(w->backend);
+    cf_engine_close(w->engine);
+    cf_tiny_free(w->model);
     cf_template_free(w->tpl);
     json_decref(w->script);
     json_decref(w->tools);
@@ -118,6 +155,26 @@ static void gesture(walk *w)
         "1[",
         "2Gwb]d",
         "3lluu<Tab>j<Enter>",
+        "3llx",
+        "3x<Tab><Tab>jl<Enter>",
+        "3l:tree 8 64<Enter>",
+        "3l<Tab>jooo",
+        "3smepeep",
+        "3[]yi",
+        ":constrain json<Enter>",
+        ":constrain tools<Enter>",
+        ":constrain choice a|b<Enter>",
+        ":constrain regex [a-c]{2,9}x<Enter>",
+        ":constrain off<Enter>",
+        ":set temperature=1<Enter>",
+        ":set top_k=3<Enter>",
+        ":set enable_thinking=off<Enter>",
+        ":set thinking_budget=2<Enter>",
+        ":set max_tokens=9<Enter>",
+        ":set notrace<Enter>",
+        ":set trace<Enter>",
+        "gsq",
+        "gC<Tab>t<Tab><Esc>",
         "4I{\"t\":1}<Enter>",
         "4m{\"t\":2}<Enter>",
         "4gg<Tab><Enter>JJK",
@@ -282,18 +339,20 @@ static void enter_folder(void)
     assert_int_equal(chdir(folder), 0);
 }
 
-static void test_walk__nothing_breaks(void **state)
+static void take_a_walk(bool has_model, long n_default)
 {
-    (void)state;
     const char *n_text = getenv("CONFAB_WALK");
     const char *seed_text = getenv("CONFAB_WALK_SEED");
-    long n = n_text != NULL ? strtol(n_text, NULL, 10) : STEPS;
+    long n = n_text != NULL ? strtol(n_text, NULL, 10) : n_default;
     uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 10) : 1;
     size_t before = cf_fault_live();
     static walk w;
     w.rand.s = seed;
     setenv("VISUAL", "true", 1);
-    set_up(&w);
+    w.model = NULL;
+    w.script = NULL;
+    w.engine = NULL;
+    set_up(&w, has_model);
     enter_folder(); /* what is exported by chance goes away with it */
     resize(&w);
     for (long i = 0; i < n; i++) {
@@ -303,11 +362,24 @@ static void test_walk__nothing_breaks(void **state)
     assert_int_equal(cf_fault_live(), before);
 }
 
+static void test_walk__nothing_breaks(void **state)
+{
+    (void)state;
+    take_a_walk(false, STEPS);
+}
+
+static void test_walk__with_a_model(void **state)
+{
+    (void)state;
+    take_a_walk(true, MODEL_STEPS);
+}
+
 int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_walk__nothing_breaks),
+        cmocka_unit_test(test_walk__with_a_model),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

@@ -314,6 +314,24 @@ static void test_study__is_what_held(void **state)
     r = last(&d);
     assert_int_equal(r->n_start, at + 1);
     check_study(&d, r);
+    /* A tree at what it was given is held, too. */
+    static cf_token_tree tree;
+    grow(&d, &tree, r, 0, 3, 1);
+    assert_true(tree.n_branch > 0);
+    for (size_t b = 0; b < tree.n_branch; b++) {
+        cf_buf piece = CF_BUF_INIT;
+        cf_tokenizer_piece(&piece, cf_engine_tokenizer(d.engine),
+                           tree.node[b][0].id, true);
+        assert_true(piece.n > 0);
+        assert_memory_equal(cf_buf_cstr(&piece), "yes or no: ", piece.n);
+        cf_buf_deinit(&piece);
+    }
+    /* What the constraint refuses fails, and leaves the place as it was. */
+    cf_token no = r->token[0].id + 1;
+    T_OK(cf_bench_fork(d.bench, turn, 0, &no, 1, 0, &err), err);
+    cf_bench_settle(d.bench, &err);
+    assert_int_equal(err.code, CF_EINVAL);
+    assert_true(cf_uuid_eq(last(&d)->turn, r->turn));
     /* A free reply has none. */
     constrain(&d, "off");
     T_OK(cf_bench_retry(d.bench, turn, &err), err);
