@@ -188,6 +188,7 @@ static void end_export(void *ud, cf_status status, const cf_error *err)
 static cf_status prepare(export *e, const char *arg, const cf_uuid *id,
                          size_t n, cf_error *err)
 {
+    CF_TRY(cf_app_may(e->app, err));
     snprintf(e->name, sizeof e->name, "%s", arg);
     if (!take_format(e->name, &e->options.format)) {
         e->options.format = format_of(e->name);

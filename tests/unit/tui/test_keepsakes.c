@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/os.h"
+#include "storage/store.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/app.h"
@@ -15,6 +16,7 @@
 typedef struct fixture {
     json_t *script;
     cf_backend *backend;
+    cf_store *store; /* NULL: no history */
     cf_app app;
 } fixture;
 
@@ -28,7 +30,8 @@ static void set_up(fixture *f)
     const cf_bench_engine engine = {.backend = f->backend,
                                     .template_name = "plain"};
     T_OK(cf_app_init(&f->app, NULL, &err), err);
-    T_OK(cf_bench_new(&f->app.bench, &engine, NULL, &err), err);
+    T_OK(cf_bench_new(&f->app.bench, &engine, f->store, &err), err);
+    f->app.store = f->store;
     cf_keepsakes_open(&f->app, store_dir_file("state"), &problems);
     assert_int_equal(problems.n, 0);
     cf_app_event(&f->app,
@@ -39,6 +42,7 @@ static void tear_down(fixture *f)
 {
     cf_app_deinit(&f->app);
     cf_bench_free(f->app.bench);
+    cf_store_close(f->store);
     cf_backend_free(f->backend);
     json_decref(f->script);
 }
@@ -110,6 +114,30 @@ static void test_keepsakes__w_writes_the_turn(void **state)
     tear_down(&f);
 }
 
+static void test_restricted__no_export(void **state)
+{
+    (void)state;
+    cf_error err;
+    fixture f = {0};
+    char line[600], path[500];
+    const cf_store_options flags = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&f.store, store_dir_file("kept.db"), &flags, &err), err);
+    snprintf(path, sizeof path, "%s", store_dir_file("out.jsonl"));
+    snprintf(line, sizeof line, "export %s", path);
+    set_up(&f);
+    press(&f, "iWill it rain?<Enter>");
+    cf_app_command(&f.app, line);
+    press(&f, "");
+    assert_int_equal(access(path, F_OK), 0);
+
+    unlink(path);
+    f.app.is_restricted = true;
+    cf_app_command(&f.app, line);
+    press(&f, "");
+    assert_int_not_equal(access(path, F_OK), 0);
+    tear_down(&f);
+}
+
 static void test_keepsakes__placeholders_reach_the_shell_as_data(void **state)
 {
     (void)state;
@@ -137,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keepsakes__lines_and_register_come_back),
         cmocka_unit_test(test_keepsakes__w_writes_the_turn),
+        cmocka_unit_test(test_restricted__no_export),
         cmocka_unit_test(test_keepsakes__placeholders_reach_the_shell_as_data),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
