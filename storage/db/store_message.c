@@ -1,8 +1,8 @@
 /*
  * store_message.c - text for people and indexes, base64 into blobs, hash.
  */
-#include "core/base/base64.h"
 #include "storage/db/store_message.h"
+#include "core/base/base64.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "core/base/base64.h"
 #include "core/base/alloc.h"
+#include "core/base/base64.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
 #include "storage/db/store_codec.h"
