@@ -234,7 +234,9 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
             draw_reply_line(s, g, (cf_rect){c.x, c.y + y, c.w, 1}, i, text,
                             &w[i].v[k]);
         }
-        if (side->is_done && side->status != CF_OK && y < c.h) {
+        bool has_failed =
+            side->status != CF_OK && side->status != CF_ECANCELLED;
+        if (side->is_done && has_failed && y < c.h) {
             draw_failure(g, (cf_rect){c.x, c.y + y, c.w, c.h - y},
                          side->err.text);
         }
