@@ -304,6 +304,7 @@ static void on_key(cf_app *app, cf_key key)
         return;
     case CF_MODE_INSERT:
     case CF_MODE_PREFILL:
+    case CF_MODE_VISUAL:
     case CF_MODE_ASK:
         if (top_view(app)->key != NULL && top_view(app)->key(app, key)) {
             return;
@@ -411,6 +412,7 @@ void cf_app_draw(cf_app *app)
     cf_grid *g = &app->grid;
     g->ascii_lines =
         app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
+    g->no_lines = app->config.a11y;
     g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
     cf_grid_clear(g);
     app->is_dirty = false;

@@ -8,6 +8,7 @@
  *   NORMAL   keys are commands of the view
  *   INSERT   keys write in the view's text (composer)
  *   PREFILL  the same, on a reply that will be continued
+ *   VISUAL   keys move the end of a selection
  *   COMMAND  keys write a ":" line
  *   SEARCH   keys write a "/" line
  *   ASK      keys answer a question of the view
@@ -57,6 +58,7 @@ typedef enum cf_mode {
     CF_MODE_NORMAL,
     CF_MODE_INSERT,
     CF_MODE_PREFILL,
+    CF_MODE_VISUAL,
     CF_MODE_COMMAND,
     CF_MODE_SEARCH,
     CF_MODE_ASK

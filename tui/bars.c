@@ -87,6 +87,19 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
     }
 }
 
+static void draw_selecting_keys(cf_grid *g)
+{
+    static const char *const keys[][2] = {{"j k", "further, back"},
+                                          {"g G", "to the ends"},
+                                          {"y", "copy"},
+                                          {":w FILE", "write"},
+                                          {"<Esc>", "leave"}};
+    int x = 1;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        put_key(g, &x, keys[i][0], keys[i][1]);
+    }
+}
+
 /* "i write  r retry": the keys of the view's most useful commands. */
 static void draw_keys(const cf_app *app, cf_grid *g)
 {
@@ -95,6 +108,10 @@ static void draw_keys(const cf_app *app, cf_grid *g)
     if (app->mode == CF_MODE_COMMAND && app->notice.text[0] != '\0') {
         cf_grid_puts(g, 0, g->h - 2, g->w, app->notice.text, app->notice.style);
         return; /* what would complete the line */
+    }
+    if (app->mode == CF_MODE_VISUAL) {
+        draw_selecting_keys(g);
+        return;
     }
     if (app->mode != CF_MODE_NORMAL) {
         draw_writing_keys(app, g);
@@ -121,6 +138,8 @@ static const char *mode_name(cf_mode mode)
         return "INSERT";
     case CF_MODE_PREFILL:
         return "PREFILL";
+    case CF_MODE_VISUAL:
+        return "VISUAL";
     case CF_MODE_COMMAND:
         return "COMMAND";
     case CF_MODE_SEARCH:

@@ -207,7 +207,9 @@ void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style)
 static void put_line_cell(cf_grid *g, int x, int y, uint32_t drawn, char ascii,
                           cf_style style)
 {
-    uint32_t cp = g->ascii_lines ? (unsigned char)ascii : drawn;
+    uint32_t cp = g->no_lines      ? ' '
+                  : g->ascii_lines ? (unsigned char)ascii
+                                   : drawn;
     put_glyph(g, x, y, (cf_glyph){{cp, 0, 0, 0}, 1}, style);
 }
 

@@ -36,6 +36,7 @@ typedef struct cf_grid {
     cf_rect clip;
     int cursor_x, cursor_y; /* where the real cursor goes; -1: nowhere */
     bool ascii_lines;       /* draw borders with + - | */
+    bool no_lines;          /* draw no borders: blanks in their place */
     int n_colors;           /* of the terminal; 0: none, and before it is
                                known */
 } cf_grid;

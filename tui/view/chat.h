@@ -51,7 +51,9 @@ typedef struct cf_chat {
     size_t n_lines, height;
     cf_uuid edits; /* the turn the composer replaces or continues; nil: none */
     cf_attachments attached;
-    int n_thumbs; /* pictures that were done at the last frame */
+    int n_thumbs;          /* pictures that were done at the last frame */
+    size_t mark, mark_end; /* lines of a selection, in any order */
+    bool has_mark;
     bool shows_tree;
     bool had_x; /* the key before was ^X */
 } cf_chat;
@@ -79,6 +81,9 @@ bool cf_chat__lay_out(cf_app *app, int width);
 
 /* Puts the cursor on a turn of the path: the last one while it follows. */
 void cf_chat__settle_cursor(cf_app *app);
+
+/* Appends what the selected lines say. */
+void cf_chat__selected_text(cf_app *app, cf_buf *out);
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r);
 
 /* ---- chat_side.c --------------------------------------------------------- */
@@ -94,5 +99,10 @@ void cf_chat__paste(cf_app *app, cf_str text);
 
 /* The draft in a person's own editor. */
 void cf_chat__edit_outside(cf_app *app);
+
+/* ---- chat_select.c ------------------------------------------------------- */
+
+void cf_chat__select(cf_app *app, const char *arg);
+bool cf_chat__select_key(cf_app *app, cf_key key);
 
 #endif

@@ -98,6 +98,9 @@ void cf_chat__edit_outside(cf_app *app)
 bool cf_chat__key(cf_app *app, cf_key key)
 {
     cf_chat *s = cf_chat__state(app);
+    if (app->mode == CF_MODE_VISUAL) {
+        return cf_chat__select_key(app, key);
+    }
     bool had_x = s->had_x;
     s->had_x = key == CF_CTRL('X');
     if (key == CF_CTRL('G') || (had_x && key == CF_CTRL('E'))) {
@@ -142,7 +145,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
 
 void cf_chat__paste(cf_app *app, cf_str text)
 {
-    if (app->mode == CF_MODE_NORMAL) {
+    if (app->mode == CF_MODE_NORMAL || app->mode == CF_MODE_VISUAL) {
         app->mode = CF_MODE_INSERT;
     }
     cf_edit_insert(&cf_chat__state(app)->composer, text);

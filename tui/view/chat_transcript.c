@@ -79,7 +79,9 @@ typedef struct pen {
     cf_app *app;
     cf_grid *g; /* NULL: only count */
     cf_rect r;
-    size_t line; /* of the transcript */
+    size_t line;  /* of the transcript */
+    cf_buf *copy; /* takes the lines [from, to] as text; NULL: none */
+    size_t from, to;
 } pen;
 
 /* The row of the current line, -1 when it is not in sight. */
@@ -172,12 +174,34 @@ static void draw_head(pen *p, const cf_turn *turn, size_t i, bool is_on)
     }
 }
 
+static bool is_copied(const pen *p, size_t line)
+{
+    return p->copy != NULL && line >= p->from && line <= p->to;
+}
+
+/* As it was written: a break of ours is none. */
+static void copy_lines(pen *p, const cf_buf *text, const cf_wrapped *lines)
+{
+    for (size_t i = 0; i < lines->n; i++) {
+        if (is_copied(p, p->line + i)) {
+            size_t off = lines->v[i].off, end = off + lines->v[i].len;
+            bool goes_on = i + 1 < lines->n && is_copied(p, p->line + i + 1);
+            end = goes_on ? lines->v[i + 1].off : end;
+            cf_buf_add(p->copy, text->p + off, end - off);
+            cf_buf_adds(p->copy, goes_on ? "" : "\n");
+        }
+    }
+}
+
 static void draw_lines(pen *p, const cf_buf *text, cf_wrapped *lines,
                        cf_style style)
 {
     if (text->n == 0 || cf_wrapped_update(lines, cf_str_make(text->p, text->n),
                                           p->r.w - 2, NULL) != CF_OK) {
         return;
+    }
+    if (p->copy != NULL) {
+        copy_lines(p, text, lines);
     }
     if (p->g == NULL) {
         p->line += lines->n;
@@ -245,6 +269,9 @@ static void draw_images(pen *p, cf_chat_text *t)
 
 static void blank_line(pen *p)
 {
+    if (is_copied(p, p->line) && is_copied(p, p->line + 1)) {
+        cf_buf_addc(p->copy, '\n');
+    }
     p->line++;
 }
 
@@ -361,7 +388,7 @@ bool cf_chat__lay_out(cf_app *app, int width)
         l->start = v;
         l->cap = cap;
     }
-    pen count = {app, NULL, {0, 0, width, 0}, 0};
+    pen count = {.app = app, .r = {0, 0, width, 0}};
     for (size_t i = 0; i < n; i++) {
         l->start[i] = count.line;
         draw_turn(&count, path[i], i);
@@ -418,6 +445,27 @@ static void draw_tips(cf_grid *g, cf_rect r)
     cf_wrapped_deinit(&lines);
 }
 
+static void draw_selection(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_chat *s = cf_chat__state(app);
+    if (!s->has_mark) {
+        return;
+    }
+    size_t from = s->mark < s->mark_end ? s->mark : s->mark_end;
+    size_t to = s->mark < s->mark_end ? s->mark_end : s->mark;
+    for (int y = 0; y < r.h; y++) {
+        size_t line = s->top + (size_t)y;
+        if (line >= from && line <= to) {
+            cf_grid_restyle(g, (cf_rect){r.x, r.y + y, r.w, 1},
+                            CF_STYLE_SELECTED);
+        }
+        if (line == s->mark_end) {
+            g->cursor_x = r.x + 1;
+            g->cursor_y = r.y + y;
+        }
+    }
+}
+
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
@@ -435,7 +483,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     }
     const cf_chat_layout *l = &s->layout;
     const cf_turn *const *path = cf_bench_path(app->bench, &n);
-    pen count = {app, NULL, r, l->start[n]};
+    pen count = {.app = app, .r = r, .line = l->start[n]};
     draw_live(&count);
     s->n_lines = count.line;
     size_t last_top = s->n_lines > s->height ? s->n_lines - s->height : 0;
@@ -444,11 +492,33 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     }
     size_t i = turn_at(l, s->top);
     for (; i < n && l->start[i] < s->top + s->height; i++) {
-        pen draw = {app, g, r, l->start[i]};
+        pen draw = {.app = app, .g = g, .r = r, .line = l->start[i]};
         draw_turn(&draw, path[i], i);
     }
     if (i == n) {
-        pen draw = {app, g, r, l->start[n]};
+        pen draw = {.app = app, .g = g, .r = r, .line = l->start[n]};
         draw_live(&draw);
+    }
+    draw_selection(app, g, r);
+}
+
+void cf_chat__selected_text(cf_app *app, cf_buf *out)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n, from = s->mark < s->mark_end ? s->mark : s->mark_end;
+    size_t to = s->mark < s->mark_end ? s->mark_end : s->mark;
+    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    if (!s->has_mark || s->width == 0 || !cf_chat__lay_out(app, s->width)) {
+        return;
+    }
+    const cf_chat_layout *l = &s->layout;
+    for (size_t i = turn_at(l, from); i < l->n && l->start[i] <= to; i++) {
+        pen copy = {.app = app,
+                    .r = {0, 0, s->width, 0},
+                    .line = l->start[i],
+                    .copy = out,
+                    .from = from,
+                    .to = to};
+        draw_turn(&copy, path[i], i);
     }
 }

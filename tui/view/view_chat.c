@@ -12,6 +12,7 @@
 #include "tui/image/thumbs.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"
+#include "tui/view/tokens.h"
 #include "tui/widget/pager.h"
 
 cf_chat *cf_chat__state(cf_app *app)
@@ -56,6 +57,9 @@ static void chat_close(cf_app *app)
 static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
+    /* A selection that no mode and no line is about any more. */
+    s->has_mark = s->has_mark &&
+                  (app->mode == CF_MODE_VISUAL || app->mode == CF_MODE_COMMAND);
     bool has_side =
         s->shows_tree && !cf_app_is_narrow(app) && !app->is_maximized;
     int side = has_side ? (r.w >= 150 ? 48 : 38) : 0;
@@ -337,6 +341,27 @@ static void cmd_previous_sibling(cf_app *app, const char *arg)
     go_sibling(app, -1);
 }
 
+static void cmd_parent(cf_app *app, const char *arg)
+{
+    (void)arg;
+    chat_move(app, CF_MOVE_UP);
+}
+
+static void cmd_fork(cf_app *app, const char *arg)
+{
+    (void)arg;
+    const cf_turn *t = cf_chat__current(app);
+    const cf_reply *r = t != NULL ? cf_bench_reply(app->bench, t->id) : NULL;
+    if (r == NULL || r->n_token == 0) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "no tokens are known of this turn; e edits it");
+        return;
+    }
+    cf_tokens__state(app)->turn = t->id;
+    cf_tokens__state(app)->token = 0;
+    cf_app_open_view(app, CF_VIEW_TOKENS);
+}
+
 static void cmd_new(cf_app *app, const char *arg)
 {
     (void)arg;
@@ -377,7 +402,9 @@ static void cmd_close_fold(cf_app *app, const char *arg)
 static bool chat_text(cf_app *app, cf_buf *out)
 {
     const cf_turn *t = cf_chat__current(app);
-    if (t != NULL) {
+    if (cf_chat__state(app)->has_mark) {
+        cf_chat__selected_text(app, out);
+    } else if (t != NULL) {
         cf_bench_message_text(out, t->message);
     }
     return t != NULL;
@@ -519,6 +546,11 @@ static const cf_command chat_commands[] = {
     {"previous-sibling", HERE, "[", "", "sibling before", cmd_previous_sibling},
     {"follow", HERE, "F", "", "keep the end in sight, or not", cmd_follow},
     {"new", HERE, "c", "", "a new conversation", cmd_new},
+    {"select", HERE, "v", "", "select lines: j k, then y copies, :w writes",
+     cf_chat__select},
+    {"parent", HERE, ",", "", "to the turn before", cmd_parent},
+    {"fork", HERE, "f <Enter>", "",
+     "the tokens of this reply, to go on from another one", cmd_fork},
     {"fold", HERE, "za", "", "fold or unfold thinking", cmd_fold},
     {"open-fold", HERE, "zo", "", "unfold thinking", cmd_open_fold},
     {"close-fold", HERE, "zc", "", "fold thinking", cmd_close_fold},
@@ -535,7 +567,8 @@ const cf_view_ops cf_view_chat = {
     .name = "chat",
     .title = "Chat",
     .commands = chat_commands,
-    .footer = "write stop retry edit next-sibling yank prompt library help",
+    .footer = "write retry edit next-sibling fork select yank attach prompt "
+              "library help",
     .open = chat_open,
     .close = chat_close,
     .draw = chat_draw,

@@ -238,6 +238,10 @@ static void gesture(walk *w)
         "1atests/fuzz/corpus/image/progressive.jpg<Enter><Esc>",
         ":attach tests/screen/tui/images-cut.png<Enter>Cut<Enter>",
         ":detach<Enter>",
+        "1vjjjky",
+        "1ggvG:w x<Enter>",
+        "1vkk<C-d><C-u>gi",
+        "1f,",
         ":<Up><Up><Enter>",
     };
     const char *text =
