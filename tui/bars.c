@@ -118,7 +118,8 @@ static void draw_keys(const cf_app *app, cf_grid *g)
         return;
     }
     char names[256];
-    snprintf(names, sizeof names, "%s", view->footer);
+    snprintf(names, sizeof names, "%s%s", cf_app_is_busy(app) ? "stop " : "",
+             view->footer);
     char *rest = NULL;
     for (char *name = strtok_r(names, " ", &rest); name != NULL;
          name = strtok_r(NULL, " ", &rest)) {

@@ -142,6 +142,7 @@ static cf_status run_export(void *ud, cf_bench *bench, cf_error *err)
     export *e = ud;
     cf_exporter *ex;
     cf_cancel *cancel = cf_bench_cancel_flag(bench);
+    CF_TRY(cf_app_may(e->app, err));
     CF_TRY(cf_store_flush(e->app->store, FLUSH_MS, err));
     CF_TRY(cf_export_begin(&ex, e->app->store, &e->options, err));
     cf_status st = CF_OK;
