@@ -63,10 +63,18 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
                                           {"<Up>", "line before"},
                                           {"<Esc>", "leave"},
                                           {"^U", "erase line"}};
+    static const char *const question[][2] = {
+        {"y", "yes"}, {"a", "always"}, {"n", "no"}, {"j k", "scroll"}};
     bool is_message =
         app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
     bool is_search = app->mode == CF_MODE_SEARCH;
     int x = 1;
+    if (app->mode == CF_MODE_ASK) {
+        for (size_t i = 0; i < sizeof question / sizeof question[0]; i++) {
+            (void)put_key(g, &x, question[i][0], question[i][1]);
+        }
+        return;
+    }
     size_t n = is_message ? sizeof message / sizeof message[0]
                           : sizeof line / sizeof line[0];
     for (size_t i = 0; i < n; i++) {

@@ -94,7 +94,7 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
                 cf_grid_put_cluster(g, x + used, y, width - used, &c, style);
         }
     }
-    bool has_color = app->term == NULL || app->term->n_colors > 0;
+    bool has_color = g->n_colors > 0;
     if (!has_color || cf_prompt__state(app)->shows_ids) {
         used += cf_grid_puts(g, x + used, y, width - used, "|", CF_STYLE_DIM);
     }
