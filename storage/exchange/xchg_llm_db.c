@@ -10,8 +10,8 @@
  */
 #include <string.h>
 
-#include "core/base/base64.h"
 #include "core/base/alloc.h"
+#include "core/base/base64.h"
 #include "core/base/os.h"
 #include "storage/db/store_codec.h"
 #include "storage/exchange/xchg.h"
