@@ -567,8 +567,8 @@ const cf_view_ops cf_view_chat = {
     .name = "chat",
     .title = "Chat",
     .commands = chat_commands,
-    .footer = "write retry edit next-sibling fork select yank attach prompt "
-              "library help",
+    .footer = "write retry edit help next-sibling fork select yank attach "
+              "prompt library",
     .open = chat_open,
     .close = chat_close,
     .draw = chat_draw,
