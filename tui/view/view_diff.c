@@ -553,8 +553,15 @@ static void diff_status(cf_app *app, cf_buf *out)
     }
     const dline *l = &s->line[s->list.cursor];
     int side = l->side[0].is_there ? 0 : 1;
-    const cf_diff_unit *u =
-        &side_of(s, side)->v[unit_of(&s->m.diff.rows[l->row], side)];
+    /* Where there was no room to lay them out, the lines are those of an
+     * earlier comparison. */
+    size_t n = side_of(s, side)->n;
+    size_t unit =
+        l->row < s->m.diff.n_rows ? unit_of(&s->m.diff.rows[l->row], side) : n;
+    if (unit >= n) {
+        return;
+    }
+    const cf_diff_unit *u = &side_of(s, side)->v[unit];
     if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
         cf_buf_addf(out, "%s %u  ", cf_span_source_name(u->source),
                     (unsigned)u->index);
