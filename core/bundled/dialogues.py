@@ -384,7 +384,7 @@ class Generator:
             return Declared(tool, tool.name, {p.name: p.name for p in tool.params}, canonical_schema(tool))
         r, held = self.rng, self.held_tools
         style = r.random()
-        speaks = style < 0.75
+        speaks = style < 0.88
         name = self.tool_name(tool, speaks, held, style)
         function = {"name": name}
         if held:
@@ -403,8 +403,8 @@ class Generator:
             random_name = False
             if rename:
                 x = r.random()
-                alias = r.choice(p.held_names if held else p.names) if x < 0.8 or held else self.values.invent() if x < 0.9 else p.name
-                random_name = x >= 0.8
+                alias = r.choice(p.held_names if held else p.names) if x < 0.85 or held else self.values.invent() if x < 0.9 else p.name
+                random_name = x >= 0.85
             if alias in properties:
                 alias = p.name if p.name not in properties else p.name + "_2"
             names[p.name] = alias
@@ -440,10 +440,11 @@ class Generator:
         if held:
             verb, noun = r.choice(tool.held_verbs), r.choice(tool.held_nouns)
             word = self.values.invent()
-            return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", f"{word}", f"{word}_{self.values.invent()}"))
+            plain = (f"{verb}_{noun}", f"{noun}_{verb}", noun)
+            return r.choice(plain if held == "names" else plain + (f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
         if speaks:
             verb, noun = r.choice(tool.verbs), r.choice(tool.nouns)
-            words = [[verb, noun], [noun, verb], [noun], [noun], [r.choice(NAME_WORDS), noun], [noun, self.values.invent()], [self.values.invent(), noun],
+            words = [[verb, noun], [noun, verb], [noun], [noun], [r.choice(NAME_WORDS), noun], [noun, self.values.invent()], [verb, noun],
                      [r.choice(NAME_WORDS), verb, noun], [verb, "the", noun]][r.randrange(9)]
             if r.random() < 0.12:
                 words = [tool.name]

@@ -378,7 +378,7 @@ TOOLS = [
                "do tools run {automatically|by themselves|for real}?", "execute {a |the |}{tool|function} {for real|automatically}"],
          plain=["when the model asks for a function, is it started for real?", "could a tool call delete something on my disk?", "do you carry out tool calls yourself?"]),
     fact("run-tool", "Press ! in the Tools view to run the tool's command for a call; it asks before.",
-         acts="{run|execute|start} {the |a |my |}{tool's command|command of a tool|tool with a command|tool by hand|call with a command|external tool|tool for real|real tool|program of a tool}|{run|execute} {a|the|this} {tool |function |}call {by hand|myself|now|with a command|for real}|{give|approve|allow} {a|the} {tool |}call{ to run|}",
+         acts="{run|execute|start} {the |a |my |}{tool's command|command of a tool|tool with a command|tool by hand|call with a command|external tool|program of a tool}|{run|execute} {a|the|this} {tool |function |}call {by hand|myself|now|with a command}|{give|approve|allow} {a|the} {tool |}call{ to run|}",
          keys="!|the exclamation mark|bang|:run", where="in {the |}tools{ view|}|in the tool view",
          more=["{which|what} key {runs|executes} {a|the} {tool|call|tool call}?", "{can|could} I run {a|my} {tool|function|call} with {a|my own} {command|script|program}?",
                "how is a {tool|function} of my own {run|executed|started}?", "how do I set the command {of|for} a tool?"]),
