@@ -57,6 +57,7 @@ STATUSES = ["stored in the local outbox", "sent", "queued", "delivered", "saved 
 ROOMS = "kitchen;bedroom;bathroom;living room;hall;garage;cellar;attic;office;garden;nursery;guest room;front;back;balcony".split(";")
 DATES = "monday;tuesday;friday;sunday;tomorrow;May 3;June 12;2026-04-01;the 5th;next week;March 21;12 July;Christmas;New Year".split(";")
 COMMANDS = ["ls", "pwd", "date", "git status", "make test", "uname -a", "df -h", "whoami", "ls -l", "echo <w>", "cat <w>.txt", "cd <w>", "grep <w> <w>.log"]
+HELD_MARKS = "now plus helper lite pro endpoint handler func today".split()
 NAME_WORDS = "get fetch show find do run call my the api ask new web local remote user app home office ext svc util tool v2 plugin core demo x".split()
 COUNTS = ["no", "one", "two", "three", "four", "five"]
 
@@ -403,7 +404,7 @@ class Generator:
             random_name = False
             if rename:
                 x = r.random()
-                alias = r.choice(p.held_names if held else p.names) if x < 0.85 or held else self.values.invent() if x < 0.9 else p.name
+                alias = r.choice(p.held_names if held and held != "names" else p.names) if x < 0.85 or held else self.values.invent() if x < 0.9 else p.name
                 random_name = x >= 0.85
             if alias in properties:
                 alias = p.name if p.name not in properties else p.name + "_2"
@@ -440,8 +441,10 @@ class Generator:
         if held:
             verb, noun = r.choice(tool.held_verbs), r.choice(tool.held_nouns)
             word = self.values.invent()
-            plain = (f"{verb}_{noun}", f"{noun}_{verb}", noun)
-            return r.choice(plain if held == "names" else plain + (f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
+            if held == "names":
+                usual, mark = r.choice(tool.nouns), r.choice(HELD_MARKS)
+                return r.choice((f"{usual}_{mark}", f"{mark}_{usual}", f"{verb}_{usual}", f"{r.choice(tool.verbs)}_{usual}_{mark}"))
+            return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
         if speaks:
             verb, noun = r.choice(tool.verbs), r.choice(tool.nouns)
             words = [[verb, noun], [noun, verb], [noun], [noun], [r.choice(NAME_WORDS), noun], [noun, self.values.invent()], [verb, noun],
@@ -487,9 +490,9 @@ class Generator:
         if mode == "none":
             return []
         x = r.random()
-        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.3 <= x < 0.5):
+        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.22 <= x < 0.42):
             return [self.declare(tool, True) for tool in T.CANONICAL]
-        if mode is None and x < 0.3:
+        if mode is None and x < 0.22:
             return []
         n = r.randint(1, 2) if self.short else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 8))
         pool = r.sample(T.CANONICAL, min(n, len(T.CANONICAL)))
@@ -497,7 +500,7 @@ class Generator:
             others = HELD_OTHERS if self.held_tools else OTHERS
             pool = [r.choice(others) if r.random() < 0.1 else tool for tool in pool]
             pool = list({tool.key: tool for tool in pool}.values())
-        declared = [self.declare(tool, not self.held_tools and r.random() < 0.4) for tool in pool]
+        declared = [self.declare(tool, not self.held_tools and r.random() < 0.3) for tool in pool]
         unique = {}
         for d in declared:
             unique.setdefault(d.name, d)
