@@ -447,8 +447,9 @@ class Generator:
             return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
         if speaks:
             verb, noun = r.choice(tool.verbs), r.choice(tool.nouns)
-            words = [[verb, noun], [noun, verb], [noun], [noun], [r.choice(NAME_WORDS), noun], [noun, self.values.invent()], [verb, noun],
-                     [r.choice(NAME_WORDS), verb, noun], [verb, "the", noun]][r.randrange(9)]
+            mark = r.choice(NAME_WORDS) if r.random() < 0.3 else re.sub(r"[^a-z]", "", self.values.word().lower()) or "tool"
+            words = [[verb, noun], [noun, verb], [noun], [mark, noun], [noun, mark], [noun, self.values.invent()], [verb, noun, mark],
+                     [mark, verb, noun], [mark, noun, mark]][r.randrange(9)]
             if r.random() < 0.12:
                 words = [tool.name]
         else:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the bundled model from nothing on dialogues made as it goes.
 
-    python3 core/bundled/train.py --out build/bundled [--steps 4300] [--seed 1]
+    python3 core/bundled/train.py --out build/bundled [--steps 4900] [--seed 1]
 
 Writes tokenizer.json, checkpoint.pt (every 100 steps; --resume goes on from
 it) and log.txt into the folder.  The same seed, steps and machine give the
@@ -291,7 +291,7 @@ def say(out, line):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--out", required=True, type=pathlib.Path, help="folder of the run")
-    p.add_argument("--steps", type=int, default=4300)
+    p.add_argument("--steps", type=int, default=4900)
     p.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
