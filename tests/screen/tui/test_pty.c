@@ -212,12 +212,27 @@ static void quit(terminal *t)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A container may come without /dev/pts. */
+static bool has_terminals(void)
+{
+    int ours, theirs;
+    if (openpty(&ours, &theirs, NULL, NULL, NULL) != 0) {
+        return false;
+    }
+    close(ours);
+    close(theirs);
+    return true;
+}
+
 static void test_pty__from_start_to_end(void **state)
 {
     (void)state;
     terminal t;
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     start(&t, 120, 36);
@@ -255,6 +270,9 @@ static void test_pty__a_paste_is_text(void **state)
     terminal t;
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     start(&t, 80, 24);
@@ -273,6 +291,9 @@ static void test_pty__signals_give_the_terminal_back(void **state)
     static const int signals[] = {SIGTERM, SIGHUP, SIGSEGV};
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
@@ -292,6 +313,9 @@ static void test_pty__first_start(void **state)
     terminal t;
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     const char *db = store_dir_file("first.db");
@@ -315,6 +339,9 @@ static void test_pty__trouble_at_the_start(void **state)
     cf_error err;
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     static const char text[] = "this is a text, and no database at all\n";
@@ -344,6 +371,9 @@ static void test_pty__a_killed_reply_is_kept(void **state)
     snprintf(db, sizeof db, "%s", store_dir_file("killed.db"));
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     cf_buf_adds(&script, "{\"replies\":[{\"text\":\"");
@@ -383,6 +413,9 @@ static void test_pty__a_command_has_the_terminal(void **state)
     terminal t;
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
+    }
+    if (!has_terminals()) {
+        T_SKIP("this machine gives no pseudo-terminals");
         return;
     }
     start(&t, 80, 24);
