@@ -224,17 +224,21 @@ static bool has_terminals(void)
     return true;
 }
 
+#define NEED_TERMINALS()                                      \
+    do {                                                      \
+        if (cf_program_path() == NULL) {                      \
+            T_SKIP("CONFAB_BIN is not set");                  \
+        }                                                     \
+        if (!has_terminals()) {                               \
+            T_SKIP("this machine gives no pseudo-terminals"); \
+        }                                                     \
+    } while (0)
+
 static void test_pty__from_start_to_end(void **state)
 {
     (void)state;
     terminal t;
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     start(&t, 120, 36);
     wait_for(&t, "Write a message");
     assert_true(t.is_alternate);
@@ -268,13 +272,7 @@ static void test_pty__a_paste_is_text(void **state)
 {
     (void)state;
     terminal t;
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     start(&t, 80, 24);
     wait_for(&t, "Write a message");
     type(&t, "\033[200~Quit? Q\rno\033[201~");
@@ -289,13 +287,7 @@ static void test_pty__signals_give_the_terminal_back(void **state)
 {
     (void)state;
     static const int signals[] = {SIGTERM, SIGHUP, SIGSEGV};
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         terminal t;
         start(&t, 80, 24);
@@ -311,13 +303,7 @@ static void test_pty__first_start(void **state)
 {
     (void)state;
     terminal t;
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     const char *db = store_dir_file("first.db");
     start_on(&t, 120, 36, db);
     wait_for(&t, "Welcome to confab");
@@ -337,13 +323,7 @@ static void test_pty__trouble_at_the_start(void **state)
     (void)state;
     terminal t;
     cf_error err;
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     static const char text[] = "this is a text, and no database at all\n";
     const char *db = store_dir_file("text.db");
     T_OK(cf_os_write_file(db, text, sizeof text - 1, 0600, &err), err);
@@ -369,13 +349,7 @@ static void test_pty__a_killed_reply_is_kept(void **state)
     cf_buf script = CF_BUF_INIT;
     char db[500];
     snprintf(db, sizeof db, "%s", store_dir_file("killed.db"));
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     cf_buf_adds(&script, "{\"replies\":[{\"text\":\"");
     for (int i = 10; i < 400; i++) {
         cf_buf_addf(&script, "word%d ", i);
@@ -411,13 +385,7 @@ static void test_pty__a_command_has_the_terminal(void **state)
 {
     (void)state;
     terminal t;
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    if (!has_terminals()) {
-        T_SKIP("this machine gives no pseudo-terminals");
-        return;
-    }
+    NEED_TERMINALS();
     start(&t, 80, 24);
     wait_for(&t, "Write a message");
     type(&t, ":");
