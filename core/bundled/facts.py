@@ -42,14 +42,6 @@ def normal(text):
     return " ".join(words)
 
 
-def is_held(text):
-    """Whether a question is one of those kept for evaluation."""
-    return normal(text) in _HELD_TEXTS
-
-
-_HELD_TEXTS = frozenset(normal(h) for f in FACTS + SMALL_TALK for h in f.held)
-
-
 def _pattern(form):
     """A form as a regular expression over what normal() writes: exact, where
     drawing expansions only finds the frequent ones."""
