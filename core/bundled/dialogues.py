@@ -28,7 +28,7 @@ import other_tools
 import tools as T
 from frames import CORES, FRAMES, HELD_LACKING, LACKING, framed, framed_core
 from grammar import expand, fill
-from rendering import calls_text, dumps, prompt_for, prompt_text, segments  # noqa: F401 (the last three for importers)
+from rendering import calls_text, dumps, prompt_for, segments  # noqa: F401 (the last two for importers)
 from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
 
 TOOLS = {tool.key: tool for tool in T.CANONICAL}

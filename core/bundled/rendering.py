@@ -61,10 +61,3 @@ def prompt_for(conv, i):
     whether thinking is on, the expected message, its note)."""
     expected = conv["messages"][i]
     return conv["messages"][:i], conv["tools"], "reasoning_content" in expected, expected, conv["notes"][i]
-
-
-def prompt_text(conv, i):
-    """The text that the model continues at assistant turn i."""
-    before, tools, thinking, _, _ = prompt_for(conv, i)
-    text = "".join(t for t, _ in segments({"tools": tools, "messages": [{k: v for k, v in m.items() if k != "reasoning_content"} for m in before]}))
-    return text + "<|im_start|>assistant\n" + ("<think>\n" if thinking else "")
