@@ -62,9 +62,10 @@ static const cf_turn *turn_of(cf_app *app)
     return n != 0 ? path[n - 1] : NULL;
 }
 
-static bool turn_value(cf_app *app, const char *name, cf_buf *out)
+bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
+                        cf_buf *out)
 {
-    const cf_turn *t = turn_of(app);
+    const cf_reply *r = NULL;
     if (t == NULL) {
         return false;
     }
@@ -72,16 +73,19 @@ static bool turn_value(cf_app *app, const char *name, cf_buf *out)
         char id[CF_UUID_TEXT + 1];
         cf_uuid_format(id, t->id);
         cf_buf_adds(out, id);
-    } else if (strcmp(name, "turn") == 0) {
+        return true;
+    }
+    if (strcmp(name, "turn") == 0) {
         cf_bench_message_text(out, t->message);
-    } else {
-        const cf_reply *r = cf_bench_reply(app->bench, t->id);
-        if (r == NULL) {
-            return false;
-        }
+        return true;
+    }
+    if (strcmp(name, "raw") == 0) {
+        r = cf_bench_reply(app->bench, t->id);
+    }
+    if (r != NULL) {
         cf_buf_add(out, cf_buf_cstr(&r->raw), r->raw.n);
     }
-    return true;
+    return r != NULL;
 }
 
 /* What every view knows. */
@@ -118,7 +122,7 @@ static bool common_value(cf_app *app, const char *name, cf_buf *out)
     }
     bool is_of_turn = strcmp(name, "uuid") == 0 || strcmp(name, "turn") == 0 ||
                       strcmp(name, "raw") == 0;
-    return is_of_turn && turn_value(app, name, out);
+    return is_of_turn && cf_user_turn_value(app, turn_of(app), name, out);
 }
 
 /* 'text', for the shell. */

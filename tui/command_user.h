@@ -21,10 +21,16 @@
 #ifndef CF_TUI_COMMAND_USER_H
 #define CF_TUI_COMMAND_USER_H
 
+#include "core/api/conversation.h"
 #include "tui/app.h"
 
 bool cf_is_user_command(const char *line);
 void cf_run_user_command(cf_app *app, const char *line);
+
+/* Appends the value of uuid, turn or raw for a turn; false for another name,
+ * without a turn (NULL), or where the turn has no raw reply. */
+bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
+                        cf_buf *out);
 
 /* Appends the lines of help: prefixes, placeholders, and what a person bound
  * in a view. */

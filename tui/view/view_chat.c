@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "storage/store.h"
+#include "tui/command_user.h"
 #include "tui/image/thumbs.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"
@@ -412,26 +413,7 @@ static bool chat_text(cf_app *app, cf_buf *out)
 
 static bool chat_value(cf_app *app, const char *name, cf_buf *out)
 {
-    const cf_turn *t = cf_chat__current(app);
-    if (t == NULL) {
-        return false;
-    }
-    if (strcmp(name, "uuid") == 0) {
-        char id[CF_UUID_TEXT + 1];
-        cf_uuid_format(id, t->id);
-        cf_buf_adds(out, id);
-        return true;
-    }
-    if (strcmp(name, "turn") == 0) {
-        cf_bench_message_text(out, t->message);
-        return true;
-    }
-    const cf_reply *r =
-        strcmp(name, "raw") == 0 ? cf_bench_reply(app->bench, t->id) : NULL;
-    if (r != NULL) {
-        cf_buf_add(out, cf_buf_cstr(&r->raw), r->raw.n);
-    }
-    return r != NULL;
+    return cf_user_turn_value(app, cf_chat__current(app), name, out);
 }
 
 static void cmd_yank(cf_app *app, const char *arg)
