@@ -1,11 +1,15 @@
 """What every generated conversation must hold, and the shares of what is in them."""
 
+import collections
 import json
 import re
 import time
 
-from rendering import dumps, segments
+from rendering import dumps, head_text, segments, turn_segments
+from tools import CANONICAL as TOOLS
 from values import NOUNS
+
+CANONICAL = [tool.name for tool in TOOLS]
 
 # Arguments that are not copied: arithmetic words and percentages in the
 # calculator's expression, currency nouns and signs.
@@ -50,6 +54,10 @@ def fault_of(conv):
     return None
 
 
+def names_of(conv):
+    return [t["function"]["name"] for t in conv["tools"]]
+
+
 def check(generator, count):
     """Generates and checks `count` conversations, prints their shares, returns the number of faults."""
     shares, declared = {}, {}
@@ -75,4 +83,35 @@ def check(generator, count):
     print("declared tools:", ", ".join(f"{k}: {100 * n / count:.0f}%" for k, n in sorted(declared.items())))
     print(f"{count} conversations, {total / count:.1f} assistant turns and {sum(len(t) for s in rendered for t, _ in s) / count:.0f} characters each; "
           f"{count / seconds:.0f}/s, rendered {count / render_seconds:.0f}/s; {faults} faults")
+    return faults
+
+
+def check_trees(generator, count, n_chars):
+    """The same for `count` trees: every branch is a conversation, and all begin alike."""
+    start = time.process_time()
+    trees = [generator.tree(n_chars) for _ in range(count)]
+    seconds = time.process_time() - start
+    faults, kinds, sizes = 0, collections.Counter(), []
+    heads = trained = chars = 0
+    for tree in trees:
+        head = head_text(tree[0])
+        wrong = [fault for fault in map(fault_of, tree) if fault]
+        wrong += ["branches that do not begin alike" for conv in tree if head_text(conv) != head or conv["tools"] is not tree[0]["tools"]]
+        turns = [turn_segments(conv) for conv in tree]
+        size = len(head) + sum(len(text) for segment in turns for text, _ in segment)
+        if size > n_chars and len(tree) > 1:
+            wrong.append(f"a tree of {size} characters")
+        faults += len(wrong)
+        for fault in wrong[:5]:
+            print("fault:", fault)
+        sizes.append(size)
+        heads += len(head)
+        trained += sum(len(text) for segment in turns for text, own in segment if own)
+        chars += size
+        kinds.update(note["kind"] for conv in tree for note in conv["notes"] if note and note["kind"] not in ("summary", "answered"))
+    total, branches = sum(kinds.values()), sum(map(len, trees))
+    print("shares of exchanges:", ", ".join(f"{k} {100 * n / total:.1f}%" for k, n in kinds.most_common()))
+    print(f"{count} trees of {chars / count:.0f} characters, {branches / count:.1f} branches of {total / branches:.1f} exchanges; heads {100 * heads / chars:.0f}%, "
+          f"trained {100 * trained / chars:.0f}% of the text; branches without tools {100 * sum(len(t) for t in trees if not t[0]['tools']) / branches:.0f}%, "
+          f"with all eight {100 * sum(len(t) for t in trees if names_of(t[0]) == CANONICAL) / branches:.0f}%; {branches / seconds:.0f} branches/s; {faults} faults")
     return faults

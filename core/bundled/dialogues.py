@@ -3,8 +3,10 @@
 
     from dialogues import Generator, segments, prompt_for, evaluation_sets
     conv = Generator(seed).conversation()
+    branches = Generator(seed).tree(n_chars)
 
-A conversation is {"tools": [...], "messages": [...], "notes": [...]}: messages
+A tree is a list of conversations that begin with the same system message and
+declarations.  A conversation is {"tools": [...], "messages": [...], "notes": [...]}: messages
 as the chat completions interface has them, notes parallel to them (None, or
 what the turn is and what its text must contain).  Everything is drawn from one
 random.Random(seed): the same seed and options give the same conversations.
@@ -16,6 +18,7 @@ result says, not what was asked.
 """
 
 import argparse
+import collections
 import importlib
 import random
 import re
@@ -24,16 +27,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import asides
+import naming
 import other_tools
 import tools as T
 from frames import CORES, FRAMES, HELD_LACKING, LACKING, framed, framed_core
 from grammar import expand, fill
-from rendering import calls_text, dumps, prompt_for, segments  # noqa: F401 (the last two for importers)
+from naming import HELD_MARKS
+from rendering import calls_text, dumps, head_text, prompt_for, segments, turn_segments  # noqa: F401 (some for importers)
 from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
 
 TOOLS = {tool.key: tool for tool in T.CANONICAL}
 OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 != 4]
 HELD_OTHERS = [tool for i, tool in enumerate(other_tools.OTHERS) if i % 5 == 4]
+OTHER_TOOLS = {tool.key: tool for tool in other_tools.OTHERS}
 
 SYSTEMS = """You are a helpful assistant.|You are confab's demo model.|You are a concise assistant.|Answer briefly.|Be polite and brief.|
 You are a friendly assistant. Use the tools when they help.|Help the user debug prompts.|You are a test assistant.|You are a tiny model.|
@@ -57,12 +64,18 @@ STATUSES = ["stored in the local outbox", "sent", "queued", "delivered", "saved 
 ROOMS = "kitchen;bedroom;bathroom;living room;hall;garage;cellar;attic;office;garden;nursery;guest room;front;back;balcony".split(";")
 DATES = "monday;tuesday;friday;sunday;tomorrow;May 3;June 12;2026-04-01;the 5th;next week;March 21;12 July;Christmas;New Year".split(";")
 COMMANDS = ["ls", "pwd", "date", "git status", "make test", "uname -a", "df -h", "whoami", "ls -l", "echo <w>", "cat <w>.txt", "cd <w>", "grep <w> <w>.log"]
-HELD_MARKS = "now plus helper lite pro endpoint handler func today".split()
-NAME_WORDS = "get fetch show find do run call my the api ask new web local remote user app home office ext svc util tool v2 plugin core demo x".split()
 COUNTS = ["no", "one", "two", "three", "four", "five"]
 
-
 LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 2,000 tokens
+HEAD_CHARS, EXCHANGE_CHARS, BARE_SHARE = 1300, 250, 0.15  # of a tree, about; the share of its exchanges without any tool
+
+# kinds of exchanges and how often training has them, with and without tools
+MIXTURE = {"tool": 27, "parallel": 10, "ask": 10, "followup": 4, "undeclared": 9, "fact": 34, "small": 4, "outside": 14}
+BARE_MIXTURE = {"undeclared": 10, "fact": 58, "small": 10, "outside": 22}
+DECK = 16  # kinds of a tree are drawn by the deck
+# exchanges a conversation: with few tools, with many, and a branch of a tree
+FEW, MANY, BRANCH = (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8), (3, 4, 5, 5, 6, 7, 8), (1,) * 8 + (2,) * 7 + (3, 3, 4, 5, 6, 8)
+GIBBERISH = 0.3  # values that are no words, in training
 
 # other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
 LIKE_OUTSIDE = {"music", "translate", "table", "web", "define", "news", "file", "random", "distance", "recipe", "movie"}
@@ -87,6 +100,10 @@ class Request:
         self.key, self.text, self.args, self.open_end = key, text, args, open_end
 
 
+def tool_of(key):
+    return TOOLS.get(key) or OTHER_TOOLS[key]
+
+
 def canonical_schema(tool):
     properties = {p.name: {"type": p.type, "description": p.description} for p in tool.params}
     required = [p.name for p in tool.params if p.required]
@@ -97,6 +114,24 @@ def canonical_schema(tool):
 def canonical_tools():
     """The eight demonstration tools as the workbench declares them."""
     return [canonical_schema(tool) for tool in T.CANONICAL]
+
+
+class Head:
+    """What the branches of a tree share: the declared tools and the system message."""
+
+    __slots__ = ("declared", "tools", "turns", "chars")
+
+    def __init__(self, declared, system):
+        self.declared, self.tools = declared, [d.schema for d in declared]
+        self.turns = [] if system is None else [({"role": "system", "content": system}, None)]
+        self.chars = len(head_text({"tools": self.tools, "messages": [m for m, _ in self.turns]}))
+
+
+class _Values(Values):
+    """Values with fewer words that mean nothing: they cost a small model much, and training has enough of them."""
+
+    def invented(self):
+        return self.random or (not self.held and self.rng.random() < GIBBERISH)
 
 
 class _Facts:
@@ -140,7 +175,7 @@ class Generator:
     thinking      True/False: the last turn has reasoning (default: one in four)
     kinds         a list of exchange kinds to choose from (default: the training mixture)
     declare       "none", "all", or None for the training mixture
-    short, long   1-2 exchanges with 0-2 tools; many exchanges
+    short, long   1-2 exchanges with 0-3 tools; many exchanges
     plain         no openers, typos, lower case or stray spaces
     """
 
@@ -149,12 +184,15 @@ class Generator:
         self.rng = random.Random(seed)
         self.facts = _Facts.get()
         self.dress = _Facts.dress
-        self.values = Values(self.rng, held=held_values, random=random_values, corpus=_Facts.words)
+        self.training = kinds is None and n_exchanges is None  # evaluation samples have their own, unchanging mixture
+        self.values = (_Values if self.training else Values)(self.rng, held=held_values, random=random_values, corpus=_Facts.words)
         self.held_values, self.held_forms, self.held_tools = held_values, held_forms, held_tools
         self.n_exchanges, self.thinking, self.kinds, self.declare_mode = n_exchanges, thinking, kinds, declare
         self.short, self.long, self.plain = short, long, plain
-        self.twin = None
+        self.twins = collections.deque(maxlen=8)  # requests made of declared tools, to be made again where none is declared
         self.inner = False  # while the second half of a double request is drawn
+        self.used = None  # in a tree: how often each tool was used for what
+        self.deck = []  # in a tree: the kinds of the next exchanges
 
     # ---- small draws
 
@@ -163,6 +201,15 @@ class Generator:
 
     def pick(self, items):
         return self.rng.choice(items)
+
+    def pick_tool(self, declared, purpose):
+        """One of the declared tools; in a tree one that was picked least for this purpose."""
+        if self.used is None:
+            return self.pick(declared)
+        least = min(self.used[purpose, d.name] for d in declared)
+        d = self.pick([d for d in declared if self.used[purpose, d.name] == least])
+        self.used[purpose, d.name] += 1
+        return d
 
     def form(self, forms):
         return expand(self.pick(forms), self.rng)
@@ -200,6 +247,30 @@ class Generator:
         if x > 0.97:
             text = self.typo(text)
         return text if text.strip() else before
+
+    def dressed(self, form, key, open_end=False):
+        """decorate(), or whole sentences around the form."""
+        r = self.rng
+        now = key in ("weather", "time", "stock")
+        if not self.training or self.plain or self.inner or r.random() < 0.84:
+            return self.decorate(form, now=now, open_end=open_end)
+        x = r.random()
+        text = form
+        if x > 0.65 and not open_end:
+            text = asides.with_last_word(text, r)
+        if x < 0.8:
+            text = asides.with_reason(key, text, r)
+        return text
+
+    def lowers(self):
+        """Whether a request is typed in small letters."""
+        return not self.plain and self.chance(0.16 if self.training else 0.1)
+
+    def unmarked(self, form, keep_commas=False):
+        """Without the marks of its sentences; those beside a slot part two values."""
+        if keep_commas:
+            return form if form.endswith("<text>") else form.rstrip("?.!")
+        return re.sub(r"(?<=\w),(?= [a-z])|[?!.]+(?= |$)", "", form) or form
 
     def typo(self, text):
         """One slip outside of the slots."""
@@ -359,19 +430,26 @@ class Generator:
                 text = text[0].lower() + text[1:]
             values = dict(values, to=(name, name), text=(text, text))
         open_end = form.endswith("<text>") and tool.key == "message"
-        text = self.decorate(form, now=tool.key in ("weather", "time", "stock"), open_end=open_end) if decorated else form
+        text = self.dressed(form, tool.key, open_end) if decorated else form
         typed = {name: value[0] for name, value in values.items()}
         args = {name: value[1] for name, value in values.items()}
+        lower = self.lowers() and not any(value[0] in NOUNS and value[0] != value[0].lower() for value in values.values() if isinstance(value[0], str))
+        if lower and self.training and self.chance(0.6):
+            text = self.unmarked(text, open_end or tool.key == "message")
         text = fill(text, typed)
-        if not self.plain and self.chance(0.1) and not any(value[0] in NOUNS and value[0] != value[0].lower() for value in values.values() if isinstance(value[0], str)):
+        if lower:
             text = text.lower()
             args = {name: value.lower() if isinstance(value, str) and typed[name] == value else value for name, value in args.items()}
         return Request(tool.key, text, args, open_end)
 
     def other_request(self, tool):
         values = {slot: self.other_value(kind) for slot, kind in tool.slots.items()}
-        text = fill(self.decorate(self.form(tool.forms)), values)
-        if not self.plain and self.chance(0.1):
+        text = self.dressed(self.form(tool.forms), tool.key)
+        lower = self.lowers()
+        if lower and self.training and self.chance(0.6):
+            text = self.unmarked(text)
+        text = fill(text, values)
+        if lower:
             text = text.lower()
             values = {slot: value.lower() if isinstance(value, str) else value for slot, value in values.items()}
         return Request(tool.key, text, values)
@@ -384,9 +462,8 @@ class Generator:
         if canonical:
             return Declared(tool, tool.name, {p.name: p.name for p in tool.params}, canonical_schema(tool))
         r, held = self.rng, self.held_tools
-        style = r.random()
-        speaks = style < 0.88
-        name = self.tool_name(tool, speaks, held, style)
+        speaks = r.random() < 0.95
+        name = self.tool_name(tool, speaks, held)
         function = {"name": name}
         if held:
             function["description"] = tool.description if held == "names" else r.choice(tool.held_descriptions)
@@ -404,7 +481,7 @@ class Generator:
             random_name = False
             if rename:
                 x = r.random()
-                alias = r.choice(p.held_names if held and held != "names" else p.names) if x < 0.85 or held else self.values.invent() if x < 0.9 else p.name
+                alias = r.choice(p.held_names if held and held != "names" else p.names) if x < 0.85 or held else self.values.invent() if x < 0.875 else p.name
                 random_name = x >= 0.85
             if alias in properties:
                 alias = p.name if p.name not in properties else p.name + "_2"
@@ -436,7 +513,12 @@ class Generator:
             parameters["additionalProperties"] = False
         function["parameters"] = parameters
 
-    def tool_name(self, tool, speaks, held, style):
+    def mark(self):
+        """Any word, as a part of a name."""
+        word = self.values.word() if self.values.random else self.pick(self.values.words)
+        return re.sub(r"[^a-z]", "", word.lower()) or "tool"
+
+    def tool_name(self, tool, speaks, held):
         r = self.rng
         if held:
             verb, noun = r.choice(tool.held_verbs), r.choice(tool.held_nouns)
@@ -446,32 +528,19 @@ class Generator:
                 return r.choice((f"{usual}_{mark}", f"{mark}_{usual}", f"{verb}_{usual}", f"{r.choice(tool.verbs)}_{usual}_{mark}"))
             return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
         if speaks:
-            verb, noun = r.choice(tool.verbs), r.choice(tool.nouns)
-            mark = r.choice(NAME_WORDS) if r.random() < 0.3 else re.sub(r"[^a-z]", "", self.values.word().lower()) or "tool"
-            words = [[verb, noun], [noun, verb], [noun], [mark, noun], [noun, mark], [noun, self.values.invent()], [verb, noun, mark],
-                     [mark, verb, noun], [mark, noun, mark]][r.randrange(9)]
-            if r.random() < 0.12:
-                words = [tool.name]
-        else:
-            draw = lambda: self.values.invent() if r.random() < 0.5 else r.choice(NAME_WORDS) if r.random() < 0.3 else re.sub(r"[^a-zA-Z]", "", self.values.word()).lower() or "tool"
-            words = [draw() for _ in range(r.choice((1, 2, 2, 3)))]
-        return self.join_name(words)
+            return naming.new_name(r, tool.verbs, tool.nouns, tool.name, self.mark)
+        return self.silent_name()
 
-    def join_name(self, words):
-        x = self.rng.random()
-        if x < 0.7:
-            return "_".join(words)
-        if x < 0.88:
-            parts = "_".join(words).split("_")
-            return parts[0] + "".join(p.capitalize() for p in parts[1:])
-        return "-".join(words) if x < 0.95 else "".join(p.capitalize() for w in words for p in w.split("_"))
+    def silent_name(self):
+        """A name that does not tell what the tool does."""
+        return naming.spelled(self.rng, [self.values.invent() if self.chance(0.5) else self.mark() for _ in range(self.pick((1, 2, 2)))])
 
     def declare_other(self, tool):
         r = self.rng
-        speaks = r.random() < 0.75
-        name = r.choice(tool.names) if speaks else "_".join(self.values.invent() for _ in range(r.choice((1, 2))))
-        if speaks and r.random() < 0.3:
-            name = self.join_name([name] if r.random() < 0.5 else [name, self.values.invent()])
+        speaks = r.random() < 0.95
+        name = r.choice(tool.names) if speaks else self.silent_name()
+        if speaks and r.random() < 0.45:
+            name = naming.varied_name(r, name, self.mark)
         function = {"name": name}
         if not speaks or r.random() < 0.93:
             function["description"] = expand(r.choice(tool.descriptions), r)
@@ -485,23 +554,26 @@ class Generator:
         self.finish_schema(function, properties, list(properties))
         return Declared(tool, name, names, {"type": "function", "function": function})
 
-    def declarations(self):
-        """The declared tools of one conversation."""
+    def declarations(self, bare=0.22):
+        """The declared tools of one conversation; bare: the share of conversations without any."""
         r, mode = self.rng, self.declare_mode
         if mode == "none":
             return []
         x = r.random()
-        if mode == "all" or (mode is None and not self.short and not self.held_tools and 0.22 <= x < 0.42):
+        eight = bare + (1 - bare) * (0.32 if self.training else 0.26)
+        if mode == "all" or (mode is None and not self.short and not self.held_tools and bare <= x < eight):
             return [self.declare(tool, True) for tool in T.CANONICAL]
-        if mode is None and x < 0.22:
+        if mode is None and x < bare:
             return []
-        n = r.randint(1, 2) if self.short else r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 8))
+        n = r.choice((1, 2, 2, 3) if self.short else (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8) if self.training else (1, 1, 2, 2, 3, 3, 4, 5, 6, 8))
         pool = r.sample(T.CANONICAL, min(n, len(T.CANONICAL)))
         if not self.held_tools or self.kinds is None:
             others = HELD_OTHERS if self.held_tools else OTHERS
-            pool = [r.choice(others) if r.random() < 0.1 else tool for tool in pool]
-            pool = list({tool.key: tool for tool in pool}.values())
-        declared = [self.declare(tool, not self.held_tools and r.random() < 0.3) for tool in pool]
+            foreign = 0.3 if self.training else 0.1
+            pool = [r.choice(others) if r.random() < foreign else tool for tool in pool]
+            pool = list({tool.noun: tool for tool in pool}.values())
+        canonical = 0 if self.held_tools else 0.21 if self.training else 0.3
+        declared = [self.declare(tool, r.random() < canonical) for tool in pool]
         unique = {}
         for d in declared:
             unique.setdefault(d.name, d)
@@ -661,21 +733,22 @@ class Generator:
         return turns
 
     def single(self, declared):
-        d = self.pick(declared)
+        d = self.pick_tool(declared, "single")
         request = self.request(d.tool, params=d.params)
         if self.chance(0.4):
-            self.twin = request
+            self.twins.append(request)
         return self.calls(request.text, [(d, request.args)], "tool")
 
     def parallel(self, declared):
         r = self.rng
         lists = [d for d in declared if d.key in ("weather", "time", "stock", "timer", "currency", "message")]
         if lists and (len(declared) < 2 or r.random() < 0.55):
-            return self.parallel_list(r.choice(lists))
+            return self.parallel_list(self.pick_tool(lists, "list"))
         if len(declared) < 2:
             pair = [declared[0], declared[0]]
         else:
-            pair = r.sample(declared, 2)
+            first = self.pick_tool(declared, "parallel")
+            pair = [first, self.pick_tool([d for d in declared if d is not first], "parallel")]
             if r.random() < 0.1:
                 pair.append(r.choice(declared))
         requests = []
@@ -746,7 +819,7 @@ class Generator:
         known = [d for d in declared if d.key in TOOLS]
         if not known:
             return self.single(declared)
-        d = self.pick(known)
+        d = self.pick_tool(known, "ask")
         missing, forms, question, answers = self.pick(d.tool.asks)
         values = self.slots(d.tool, "")
         given = {k: v for k, v in values.items() if k not in missing}
@@ -770,7 +843,7 @@ class Generator:
         known = [d for d in declared if d.key in TOOLS]
         if not known:
             return self.single(declared)
-        d = self.pick(known)
+        d = self.pick_tool(known, "followup")
         first = self.request(d.tool, variant="")
         form = self.form(d.tool.follow)
         names = re.findall(r"<(\w+)>", form)
@@ -779,21 +852,21 @@ class Generator:
         args = dict(first.args)
         args.update(second.args)
         turns = self.calls(first.text, [(d, first.args)], "tool")
-        if self.chance(0.15):
+        if self.chance(0.3 if self.training else 0.15):
             d2 = self.plain_exchange(self.pick(("fact", "small")))
             turns += d2
         return turns + self.calls(second.text, [(d, args)], "followup")
 
     def undeclared(self, declared):
-        keys = {d.key for d in declared}
-        if self.twin and self.twin.key not in keys | LIKE_OUTSIDE and self.chance(0.6):
-            request, self.twin = self.twin, None
-            tool = TOOLS.get(request.key) or next(t for t in other_tools.OTHERS if t.key == request.key)
-            text = request.text
+        keys, nouns = {d.key for d in declared}, {d.noun for d in declared}
+        twin = next((t for t in self.twins if t.key not in keys | LIKE_OUTSIDE and tool_of(t.key).noun not in nouns), None)
+        if twin and self.chance(0.6):
+            self.twins.remove(twin)
+            tool, text = tool_of(twin.key), twin.text
         else:
-            others = [t for t in (HELD_OTHERS if self.held_tools else OTHERS) if t.key not in keys and t.key not in LIKE_OUTSIDE]
-            canonical = [t for t in T.CANONICAL if t.key not in keys]
-            tool = self.pick(canonical if canonical and self.chance(0.85) else others)
+            others = [t for t in (HELD_OTHERS if self.held_tools else OTHERS) if t.key not in keys and t.key not in LIKE_OUTSIDE and t.noun not in nouns]
+            canonical = [t for t in T.CANONICAL if t.key not in keys and t.noun not in nouns]
+            tool = self.pick(canonical if canonical and self.chance(0.75 if self.training else 0.85) else others)
             if tool.key in TOOLS and self.chance(0.12):
                 missing, forms, _, _ = self.pick(tool.asks)
                 values = {k: v for k, v in self.slots(tool, "").items() if k not in missing}
@@ -836,14 +909,25 @@ class Generator:
             text = self.question_text(form.replace("<topic>", topic), topic)
         return [self.user(text), self.say(o.answer, "outside", ["tiny demonstration model"], "outside", "This is outside of what I know.")]
 
-    def exchange(self, declared, kind=None):
-        if kind is None:
-            if self.kinds:
-                kind = self.pick(self.kinds)
-            elif declared:
-                kind = self.rng.choices(("tool", "parallel", "ask", "followup", "undeclared", "fact", "small", "outside"), (25, 6, 7, 4, 7, 35, 4, 12))[0]
-            else:
-                kind = self.rng.choices(("undeclared", "fact", "small", "outside"), (10, 60, 10, 20))[0]
+    def kind(self, declared):
+        """The kind of the next exchange."""
+        if self.kinds:
+            return self.pick(self.kinds)
+        shares = MIXTURE if declared else BARE_MIXTURE
+        if self.used is None:
+            return self.rng.choices(list(shares), shares.values())[0]
+        if not self.deck:  # as many of each kind as its share says, the fractions by chance
+            at, total = self.rng.random(), 0
+            for kind, share in shares.items():
+                total += DECK * share / sum(shares.values())
+                while at < total:
+                    self.deck.append(kind)
+                    at += 1
+            self.rng.shuffle(self.deck)
+        return self.deck.pop()
+
+    def exchange(self, declared):
+        kind = self.kind(declared)
         if kind == "outside" and any(d.key in LIKE_OUTSIDE for d in declared):
             kind = "fact"
         if kind == "answered":
@@ -854,16 +938,43 @@ class Generator:
             return self.undeclared(declared)
         return {"tool": self.single, "summary": self.single, "parallel": self.parallel, "ask": self.ask, "followup": self.followup}[kind](declared)
 
+    # ---- conversations
+
+    def head(self, bare=0.22):
+        return Head(self.declarations(bare), self.pick(SYSTEMS) if self.rng.random() < 0.55 else None)
+
     def conversation(self):
-        r = self.rng
-        declared = self.declarations()
-        turns = []
-        if r.random() < 0.55:
-            turns.append(({"role": "system", "content": self.pick(SYSTEMS)}, None))
-        lengths = (3, 4, 5, 5, 6, 7, 8) if len(declared) > 6 else (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8)
+        head = self.head()
+        return self.branch(head, MANY if len(head.declared) > 6 else FEW, LONG_CHARS)
+
+    def tree(self, n_chars):
+        """Conversations with one head, as many as fit into about n_chars of text with the head counted once, at least one.
+
+        The kinds of exchanges and the tools that are used are spread evenly over them.  A head without tools has three
+        branches at most; there are the more such trees, so that BARE_SHARE of all exchanges have none."""
+        exchanges = self.n_exchanges or (1.5 if self.short else 17 if self.long else sum(BRANCH) / len(BRANCH))
+        full = max(1.0, (n_chars - HEAD_CHARS) / (exchanges * EXCHANGE_CHARS))  # branches of a tree with tools, about
+        bare = BARE_SHARE * full / (2 * (1 - BARE_SHARE) + BARE_SHARE * full)
+        head = self.head(bare)
+        most = n_chars if head.declared else self.rng.randint(1, 3)
+        self.used, self.deck = collections.Counter(), []
+        branches, left = [], n_chars - head.chars
+        while len(branches) < most:
+            conv = self.branch(head, BRANCH, min(LONG_CHARS, n_chars))
+            left -= sum(len(text) for text, _ in turn_segments(conv))
+            if branches and left < 0:
+                break
+            branches.append(conv)
+        self.used, self.deck = None, []
+        return branches
+
+    def branch(self, head, lengths, most_chars):
+        """A conversation after the head: one of `lengths` exchanges, of at most about most_chars of text."""
+        r, declared = self.rng, head.declared
+        turns = list(head.turns)
         n = self.n_exchanges or (r.randint(1, 2) if self.short else r.randint(10, 24) if self.long else r.choice(lengths))
         thinking = r.random() < 0.25 if self.thinking is None else self.thinking
-        budget = LONG_CHARS - sum(len(dumps(d.schema)) for d in declared)
+        budget = most_chars - sum(len(dumps(schema)) for schema in head.tools)
         for i in range(n):
             exchange = self.exchange(declared)
             budget -= sum(TURN_CHARS + len(m["content"]) + len(calls_text(m.get("tool_calls", ()))) for m, _ in exchange)
@@ -876,7 +987,7 @@ class Generator:
         for k, (message, _) in enumerate(turns):
             if "reasoning_content" in message and not (thinking and k == len(turns) - 1):
                 del message["reasoning_content"]
-        return {"tools": [d.schema for d in declared], "messages": [m for m, _ in turns], "notes": [n for _, n in turns]}
+        return {"tools": head.tools, "messages": [m for m, _ in turns], "notes": [n for _, n in turns]}
 
 
 def evaluation_sets():
@@ -928,6 +1039,8 @@ def main():
             print("=" * 60)
     if args.check:
         faults = dialogue_check.check(Generator(1), 20000)
+        for options in ({}, {"short": True}, {"long": True}):
+            faults += dialogue_check.check_trees(Generator(3, **options), 700, 8000)
         for name, (_, options) in evaluation_sets().items():
             generator = Generator(2, **options)
             for _ in range(200):

@@ -17,19 +17,27 @@ def calls_text(calls):
     return "\n".join('<tool_call>\n{"name": %s, "arguments": %s}\n</tool_call>' % (dumps(c["function"]["name"]), dumps(c["function"]["arguments"])) for c in calls)
 
 
-def segments(conv):
-    """The conversation in the model's format: a list of (text, whether it is trained)."""
-    out = []
+def head_text(conv):
+    """The system turn: the system message and the declarations; "" without either."""
     messages = conv["messages"]
-    at = 0
-    head = ""
-    if messages and messages[0]["role"] == "system":
-        head = messages[0]["content"]
-        at = 1
+    said = bool(messages) and messages[0]["role"] == "system"
+    head = messages[0]["content"] if said else ""
     if conv["tools"]:
         head = (head + "\n\n" if head else "") + PREAMBLE + "\n".join(map(dumps, conv["tools"])) + EPILOGUE
-    if head or at:
-        out.append(("<|im_start|>system\n" + head + "<|im_end|>\n", False))
+    return "<|im_start|>system\n" + head + "<|im_end|>\n" if head or said else ""
+
+
+def segments(conv):
+    """The conversation in the model's format: a list of (text, whether it is trained)."""
+    head = head_text(conv)
+    return ([(head, False)] if head else []) + turn_segments(conv)
+
+
+def turn_segments(conv):
+    """The same of what follows the head."""
+    out = []
+    messages = conv["messages"]
+    at = 1 if messages and messages[0]["role"] == "system" else 0
     while at < len(messages):
         message = messages[at]
         role = message["role"]
