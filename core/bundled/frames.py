@@ -17,44 +17,108 @@ THING = """{get|give|show|fetch|find|bring|send|hand|tell} me <x>{ please| pls| 
 {would|do} you mind {checking|getting|looking up|finding} <x>{ for me|}?|{any|some} {idea|clue} about <x>?|{I have|got} a question about <x>|{my|today's|one} question is <x>|{time to|let's|we should} {check|see|look at} <x>|{is it possible to|is there a way to} {get|see|check} <x>?|
 {quickly|just|simply|kindly} {get|check|give me|show me} <x>|{all I want is|what I need is|I just need|I only want} <x>|<x>, {if you can|if possible|as fast as you can|I need it now|that's what I need}|{be so kind and|be nice and} {check|get me|show me} <x>|{use your tools|use a tool} {to get|and get|for} <x>|
 {report|display|print|return|query|retrieve|provide|determine} <x>|{I forgot|remind me of|I don't know} <x>|{how do I get|where can I find|where do I see} <x>?|{update me on|give me an update on|keep me posted on} <x>|{request|task|wanted|needed|todo}: <x>|
-{my {boss|friend|mother|colleague} {wants|needs|asks for}|we need|someone asked for} <x>|{it would be {nice|great|good} to {have|know|see}|I'd love to {have|know|see}} <x>"""
+{my {boss|friend|mother|colleague} {wants|needs|asks for}|we need|someone asked for} <x>|{it would be {nice|great|good} to {have|know|see}|I'd love to {have|know|see}} <x>|
+{seeking|looking for|in need of|need|want} <x>{ please|}|{anyone|anybody|somebody} {got|with} <x>?|{what I'm after is|my request is|all that's missing is|the thing I need is} <x>
+|{hit|help} me {with|out with} <x>{ please|}|{where|how} {do|can} {I|we} get <x>?|{I'd|I would} {appreciate|be happy about|be thankful for|be grateful for} <x>
+|{it's|it is} {about|a matter of} <x>|<x> {would be {nice|great|lovely|helpful}|is what I need|is all I need|is needed}|{time for|up next:|now for} <x>
+|{grant|spare|pass|offer} me <x>{ please|}|{got|have} <x> for me?|{could|can} {somebody|someone|anybody} {get|give|tell} me <x>?|{here's|this is} what I want: <x>
+|<x>, {quick|please and thanks|if you don't mind|when you have a moment|would you}{?|}|{in short|long story short|bottom line}, I need <x>"""
 CLAUSE = """{tell|show} me <x>{ please|}|{do|would} you {know|happen to know} <x>{ please|}?|{can|could|would|will} you {tell me|check|find out|look up|say|see} <x>{, please|}?|{I want|I need|I'd like|I would like|I'd love} to {know|find out|hear|see} <x>|{any|no} idea <x>{?|}|I {wonder|was wondering|don't know|can't tell|forgot|keep wondering} <x>|
 {please |}{check|find out|say|look up|let me know|tell me} <x>|{I'm|I am} {curious|not sure|wondering|asking} <x>|{my question is|the question is|question}{:|} <x>|{may|can|could} I {know|ask|find out} <x>?|{would|do} you mind {telling me|checking|looking up} <x>?|{someone|my boss|a friend|my sister} {wants to know|asked me|asks|needs to know} <x>|
-<x>, {can you tell me|do you know|tell me|please|any idea}{?|}|{let's|we should|I have to} {see|check|find out} <x>|{it would be good to know|it matters|I must know|I need to be told} <x>|{use your tools|use a tool} {to find out|and tell me} <x>|{remind|inform} me <x>|<x>{?|}|{quickly|just|kindly} tell me <x>|{is it possible to say|can anybody say} <x>?"""
+<x>, {can you tell me|do you know|tell me|please|any idea}{?|}|{let's|we should|I have to} {see|check|find out} <x>|{it would be good to know|it matters|I must know|I need to be told} <x>|{use your tools|use a tool} {to find out|and tell me} <x>|{remind|inform} me <x>|<x>{?|}|{quickly|just|kindly} tell me <x>|{is it possible to say|can anybody say} <x>?|
+{help|let} me {find out|see|understand} <x>|{I've|I have} {no idea|no clue|been asking myself|been wondering} <x>|{what|all} I want to know is <x>
+|{could|can} {somebody|someone|anybody} tell me <x>?|{I'd|I would} {appreciate|be glad} {it |}{to know|knowing|to hear} <x>|{the point is|what matters is|unclear to me is} <x>
+|{figure|work} out <x>{ please| for me|}|{do|did} you {hear|see|figure out} <x>?|{how|where} do I {find out|see|check} <x>?|{everyone|my mother|the boss} {asks|keeps asking|wants to hear} <x>
+|<x> {is the question|is what I wonder|is what I need to know}|{give me a hint|give me an answer|enlighten me}: <x>{?|}"""
 COMMAND = """<x>{ please| pls|, please| thanks| now| for me|}|{can|could|would|will} you {please |kindly |quickly |}<x>{ for me|}{, please|}?|{please|kindly|now|just|quickly|go and|go ahead and|be so kind and|do me a favor and|be nice and|then} <x>|{I want|I need|I'd like|I would like|I'd love} you to <x>{ please|}|{I want|I need|I'd like|I have|I'm trying|I'm going} to <x>|
 {would|do} you mind {if I ask you to|helping me} <x>{?|}|{is it possible to|is there a way to|are you able to} <x>?|{let's|let us|we should|we need to|you should|you may} <x>|{help me|help me to|help us} <x>|{it's time to|time to|don't forget to|remember to} <x>|{how about you|why don't you|perhaps you can|maybe you could} <x>{?|}|{my task for you|your task|your job|next step|todo|request}: <x>|
-{next|first|and|so|ok|okay|right|well}, <x>|{use your tools|use a tool} {to|and} <x>|{can|could|may} I ask you to <x>?|{my boss|my friend|my sister} {wants|asked} you to <x>|{what if you|try to} <x>{?|}|{hurry and|don't wait,} <x>|{I was hoping you could|it would be great if you could|I'd be glad if you could} <x>"""
+{next|first|and|so|ok|okay|right|well}, <x>|{use your tools|use a tool} {to|and} <x>|{can|could|may} I ask you to <x>?|{my boss|my friend|my sister} {wants|asked} you to <x>|{what if you|try to} <x>{?|}|{hurry and|don't wait,} <x>|{I was hoping you could|it would be great if you could|I'd be glad if you could} <x>|
+{I'd|I would} {appreciate it|be happy|be thankful} if you could <x>|{somebody|someone} {has to|must|should} <x>|{your|the} {mission|order|assignment|chore} is to <x>
+|{here's|this is} what to do: <x>|{may|might} I {bother|trouble} you to <x>?|{make|be} sure to <x>|{I'm|I am} {asking|begging} you to <x>
+|{any chance|is there any chance|would it be possible} to <x>?|<x>, {quick|would you|if you can|when you have a moment|that's all|as soon as you can}
+|{would|will} you {be able|be willing|have time} to <x>?|{feel free to|take a second to|take a moment to|see if you can} <x>|{the plan is to|the idea is to|it remains to|what's left is to} <x>
+|{I|we} {ought to|had better|might as well|must} <x>|{mind|how about} helping me to <x>?"""
 
 # tool key -> kind of core -> forms
 CORES = {
     "weather": {"thing": ["{the |}{current |latest |local |}{weather|forecast|temperature|conditions} {in|for|at|around} <location>", "{the |a |}{weather|forecast} {report|update|check|info} {for|from|on} <location>", "the {sky|climate|air|temperature|weather} {over|in|of} <location>", "<location>'s {weather|temperature|forecast}",
-                          "{today's|the current} {weather|temperature|forecast} {for|in} <location>"],
+                          "{today's|the current} {weather|temperature|forecast} {for|in} <location>",
+                          "{today's|tomorrow's|tonight's} {rain|snow|sun|wind} {forecast|outlook} for <location>",
+                          "{the |}{outside|outdoor} temperature {in|at} <location>", "the {chance|risk} of {rain|snow|frost|storms} in <location>",
+                          "{a|one} {look at the sky|weather bulletin|temperature reading|thermometer reading} {in|for|from} <location>"],
                 "clause": ["{what|how} the {weather|sky|forecast} {is|looks} {like |}in <location>", "{if|whether} it is {raining|sunny|cold|warm|snowing|windy|wet|foggy|freezing|nice|dry} in <location>", "how {cold|warm|hot|wet|windy|mild|icy} it is in <location>", "{if|whether} I need {an umbrella|a coat|boots|a scarf|warm clothes} in <location>", "what it is like {outside|outdoors} in <location>",
-                           "how many degrees it is in <location>", "what {to wear|kind of weather to expect} in <location>"],
-                "command": ["{check|look up|get|find|read|fetch} the {weather|temperature|forecast|conditions} {in|for|of} <location>", "{look|see} how the weather is in <location>", "{tell|show} me {the weather|the temperature|how cold it is} in <location>"]},
-    "time": {"thing": ["{the |}{current |local |exact |right |}time {in|for|at|over in} <timezone>", "the {hour|clock|time of day} {in|at|of} <timezone>", "<timezone> {time|local time}", "{what the clock says|the clock} in <timezone>"],
-             "clause": ["what time it is {now |}in <timezone>", "how {late|early} it is in <timezone>", "what the {time|clock|hour} is in <timezone>", "{if|whether} it is {late|morning|night|noon|evening|after midnight|past nine} in <timezone>", "which hour it is in <timezone>", "what the clock {shows|says} in <timezone>"],
-             "command": ["{check|look up|get|read|find|tell me} the {local |current |}time {in|for|of} <timezone>", "{see|look} how late it is in <timezone>", "look at the clock in <timezone>"]},
-    "calc": {"thing": ["the {result|value|sum|answer|outcome} of <expression>", "{what you get for|the answer to|the solution of} <expression>", "{a calculation|this sum|some arithmetic}: <expression>"],
-             "clause": ["{what|how much} <expression> {is|makes|gives|equals}", "what {you get|I get|comes out} for <expression>", "what the result of <expression> is"],
-             "command": ["{calculate|compute|evaluate|solve|work out|figure out|do|find} <expression>", "{do|run} the {math|calculation|arithmetic}{:| for} <expression>", "{tell me|find} the {result|value} of <expression>"]},
-    "timer": {"thing": ["a {timer|countdown|reminder|alarm} {for|of|in|after} <minutes> {minutes|min|mins}", "a <minutes> {minute|min} {timer|countdown|alarm}", "<minutes> minutes {on the clock|on a timer|of countdown}"],
+                           "how many degrees it is in <location>", "what {to wear|kind of weather to expect} in <location>",
+                          "{if|whether} {the sun shines|there is snow|there will be rain|a storm is coming|people are freezing} in <location>",
+                          "{if|whether} {a jacket|an umbrella|sunscreen|a scarf} is {needed|a good idea|necessary} in <location>",
+                          "how the {day|weekend|evening} {will be|looks} {outside |}in <location>", "what the thermometer {shows|says} in <location>"],
+                "command": ["{check|look up|get|find|read|fetch} the {weather|temperature|forecast|conditions} {in|for|of} <location>", "{look|see} how the weather is in <location>", "{tell|show} me {the weather|the temperature|how cold it is} in <location>",
+                          "{see|find out} {if it rains|how cold it is|what the sky does|if I need a coat} in <location>",
+                          "{run|do} a weather {check|lookup} {for|on} <location>", "{report|describe} the {weather|conditions} in <location>",
+                          "read the thermometer in <location>"]},
+    "time": {"thing": ["{the |}{current |local |exact |right |}time {in|for|at|over in} <timezone>", "the {hour|clock|time of day} {in|at|of} <timezone>", "<timezone> {time|local time}", "{what the clock says|the clock} in <timezone>",
+                          "{a|one} {time check|clock check|look at the clock} {for|in} <timezone>", "the present {hour|time} {over |}in <timezone>",
+                          "the {clock|wall clock|local clock} {of|in} <timezone>"],
+             "clause": ["what time it is {now |}in <timezone>", "how {late|early} it is in <timezone>", "what the {time|clock|hour} is in <timezone>", "{if|whether} it is {late|morning|night|noon|evening|after midnight|past nine} in <timezone>", "which hour it is in <timezone>", "what the clock {shows|says} in <timezone>",
+                          "{if|whether} {people are awake|the shops are open|it is bedtime|they sleep|the day has begun} in <timezone>",
+                          "what {time|hour} {they|people} have in <timezone>", "how far the day is in <timezone>"],
+             "command": ["{check|look up|get|read|find|tell me} the {local |current |}time {in|for|of} <timezone>", "{see|look} how late it is in <timezone>", "look at the clock in <timezone>",
+                          "{find out|work out|see} {what time it is|the hour|how late it is} in <timezone>", "{convert|translate} now to <timezone>{ time|}",
+                          "{ask|check} the world clock {for|about} <timezone>"]},
+    "calc": {"thing": ["the {result|value|sum|answer|outcome} of <expression>", "{what you get for|the answer to|the solution of} <expression>", "{a calculation|this sum|some arithmetic}: <expression>",
+                          "the {number|total|exact value} {for|of} <expression>", "{help with|a result for|the outcome for} <expression>"],
+             "clause": ["{what|how much} <expression> {is|makes|gives|equals}", "what {you get|I get|comes out} for <expression>", "what the result of <expression> is",
+                          "{what|how much} <expression> {comes to|adds up to|works out to|would be}", "what {number|value} <expression> {has|gives|makes}"],
+             "command": ["{calculate|compute|evaluate|solve|work out|figure out|do|find} <expression>", "{do|run} the {math|calculation|arithmetic}{:| for} <expression>", "{tell me|find} the {result|value} of <expression>",
+                          "{crunch|handle|take care of} <expression>", "{put|enter|type} <expression> into the calculator", "use the calculator {for|on} <expression>"]},
+    "timer": {"thing": ["a {timer|countdown|reminder|alarm} {for|of|in|after} <minutes> {minutes|min|mins}", "a <minutes> {minute|min} {timer|countdown|alarm}", "<minutes> minutes {on the clock|on a timer|of countdown}",
+                          "{a|one} {beep|ring|signal|wake-up call|nudge} {in|after} <minutes> minutes",
+                          "<minutes> minutes of {peace|quiet|sleep|rest|break}, then a {ring|beep|signal}"],
               "command": ["{set|start|create|make|run|begin|launch|activate|add} a {timer|countdown|alarm|reminder} {for|of|in} <minutes> {minutes|min|mins}", "{set|start|create|run} a <minutes> {minute|min} {timer|countdown|alarm}", "{remind|wake|alert|ping|notify|call|warn} me {in|after} <minutes> {minutes|min}", "{count|wait|time|measure} <minutes> minutes", "{ring|beep|buzz} {in|after} <minutes> minutes",
-                          "{let me know|tell me|shout} when <minutes> minutes {are over|are up|have passed|are gone}"]},
-    "timer.label": {"thing": ["a <minutes> {minute|min} timer {for|called|named|labelled} <label>", "a <label> timer {for|of} <minutes> {minutes|min}", "a timer for <label>, <minutes> minutes"],
-                    "command": ["{set|start|create|make|run} a <minutes> {minute|min} timer {for|called|named|labelled} <label>", "{set|start|create} a <label> timer {for|of} <minutes> {minutes|min}", "{set|start} a timer {called|named} <label> for <minutes> minutes", "{remind|alert} me of <label> in <minutes> minutes"]},
-    "weather.unit": {"thing": ["the {temperature|weather|forecast} {in|for|of} <location> in <unit>", "<location>'s temperature in <unit>"], "clause": ["how {warm|cold|hot} it is in <location> in <unit>", "what the {temperature|weather} is in <location>, in <unit>"],
-                     "command": ["{check|get|look up|read} the {temperature|weather} {in|for|of} <location> in <unit>"]},
-    "currency": {"thing": ["{the |}{value|worth|equivalent|price} of <amount> <from> in <to>", "<amount> <from> in <to>", "the exchange of <amount> <from> {to|into} <to>", "the {amount|sum} in <to> for <amount> <from>"],
-                 "clause": ["how {much|many} <amount> <from> {is|are} in <to>", "what <amount> <from> {is|are} worth in <to>", "how much <to> I get for <amount> <from>", "what <amount> <from> {makes|is|gives|would be} in <to>"],
-                 "command": ["{convert|change|exchange|turn|swap|transfer} <amount> <from> {to|into|in} <to>", "{calculate|compute|find|work out} <amount> <from> in <to>", "{tell|show} me what <amount> <from> is in <to>"]},
-    "notes": {"thing": ["{my|the|all|any} notes {on|about|for|with|mentioning|regarding} <query>", "{the|my|that} note {about|on|with|mentioning} <query>", "what I {wrote|noted|wrote down|saved} {about|on} <query>", "everything {about|on} <query> in my notes"],
-              "clause": ["what I {wrote|noted} {about|on} <query>", "{if|whether} {I have|there is} a note {on|about} <query>", "{if|whether} my notes {mention|cover|contain} <query>", "what my notes say about <query>"],
-              "command": ["{search|check|scan|look through|go through|browse|query} {my|the} {notes|notebook|memos} for <query>", "{find|get|open|read|show me|pull up|list} {my|the|all} notes {on|about|with} <query>", "{look|search} for <query> in {my|the} notes", "look up <query> in my notes"]},
-    "message": {"command": ["{send|write} {a|this} {message|text|note} to <to>: <text>", "{tell|text|message|write|inform|notify|answer} <to>: <text>", "{tell|inform|notify} <to> that <text>", "let <to> know that <text>", "{send|text|write|message} <to> \"<text>\"", "{send|write} \"<text>\" to <to>", "send <to> a {message|text|note} {saying|that says} \"<text>\"", "tell <to> <text>"]},
-    "stock": {"thing": ["{the |}{current |latest |last |}{price|value|quote} {of|for} <symbol>", "{the |}{stock|share|market} price {of|for} <symbol>", "a {quote|stock quote|share price} {for|of} <symbol>", "the <symbol> {stock price|quote|share price|price|shares}", "the price of {a|one} <symbol> share"],
-              "clause": ["{how|where} <symbol> is {doing|trading}", "what {<symbol> costs|a share of <symbol> costs|<symbol> is worth|<symbol> trades at}", "how much {a share of <symbol> is|<symbol> is|one <symbol> share costs}", "{if|whether} <symbol> {is up|is down|went up|fell|rose}"],
-              "command": ["{check|look up|get|fetch|find|quote|read} {the price of|the stock price of|the quote for|the stock} <symbol>", "{check|look up} {<symbol>|<symbol> shares|the <symbol> stock|the ticker <symbol>}", "see {how <symbol> is doing|where <symbol> trades}"]},
+                          "{let me know|tell me|shout} when <minutes> minutes {are over|are up|have passed|are gone}",
+                          "{nudge|buzz|poke|stop|interrupt} me {in|after} <minutes> minutes", "{keep|watch} the time for <minutes> minutes",
+                          "{make|have} the {clock|timer|alarm} {ring|go off} {in|after} <minutes> minutes",
+                          "{set|put} the {kitchen timer|clock|egg timer} {to|on|for} <minutes>{ minutes|}",
+                          "{prepare|schedule|program} an alarm {in|after} <minutes> minutes"]},
+    "timer.label": {"thing": ["a <minutes> {minute|min} timer {for|called|named|labelled} <label>", "a <label> timer {for|of} <minutes> {minutes|min}", "a timer for <label>, <minutes> minutes",
+                          "{an alarm|a reminder|a countdown} {for|named|called} <label> {in|of|over} <minutes> minutes"],
+                    "command": ["{set|start|create|make|run} a <minutes> {minute|min} timer {for|called|named|labelled} <label>", "{set|start|create} a <label> timer {for|of} <minutes> {minutes|min}", "{set|start} a timer {called|named} <label> for <minutes> minutes", "{remind|alert} me of <label> in <minutes> minutes",
+                          "{start|run|count} <minutes> minutes for <label>", "{add|prepare|set up} a <minutes> minute {countdown|alarm} {labelled|titled|called} <label>",
+                          "{ring|call me} for <label> in <minutes> minutes"]},
+    "weather.unit": {"thing": ["the {temperature|weather|forecast} {in|for|of} <location> in <unit>", "<location>'s temperature in <unit>",
+                          "the <unit> {temperature|reading} {in|for|of} <location>", "the {weather|forecast} for <location>, with <unit> as {the |}unit"], "clause": ["how {warm|cold|hot} it is in <location> in <unit>", "what the {temperature|weather} is in <location>, in <unit>",
+                          "what the <unit> thermometer shows in <location>"],
+                     "command": ["{check|get|look up|read} the {temperature|weather} {in|for|of} <location> in <unit>",
+                          "{report|give|tell me} the temperature of <location> in <unit>"]},
+    "currency": {"thing": ["{the |}{value|worth|equivalent|price} of <amount> <from> in <to>", "<amount> <from> in <to>", "the exchange of <amount> <from> {to|into} <to>", "the {amount|sum} in <to> for <amount> <from>",
+                          "the {worth|price|equivalent} in <to> of <amount> <from>", "{an exchange|a conversion|a change} of <amount> <from> {to|into} <to>",
+                          "<to> {for|instead of|in exchange for} <amount> <from>"],
+                 "clause": ["how {much|many} <amount> <from> {is|are} in <to>", "what <amount> <from> {is|are} worth in <to>", "how much <to> I get for <amount> <from>", "what <amount> <from> {makes|is|gives|would be} in <to>",
+                          "how {many|much} <to> {correspond to|equal|I pay for|make up} <amount> <from>", "what {I get|I would get} in <to> for <amount> <from>"],
+                 "command": ["{convert|change|exchange|turn|swap|transfer} <amount> <from> {to|into|in} <to>", "{calculate|compute|find|work out} <amount> <from> in <to>", "{tell|show} me what <amount> <from> is in <to>",
+                          "{trade|sell|switch} <amount> <from> {for|into} <to>", "{get|buy} <to> {for|with} <amount> <from>",
+                          "{express|put|show} <amount> <from> in <to>", "make <amount> <from> into <to>"]},
+    "notes": {"thing": ["{my|the|all|any} notes {on|about|for|with|mentioning|regarding} <query>", "{the|my|that} note {about|on|with|mentioning} <query>", "what I {wrote|noted|wrote down|saved} {about|on} <query>", "everything {about|on} <query> in my notes",
+                          "{the|my|any} {memo|entry|page|line} {on|about|regarding} <query>{ in my notes|}",
+                          "{whatever|all that|the things} I {noted|wrote down|jotted down} about <query>"],
+              "clause": ["what I {wrote|noted} {about|on} <query>", "{if|whether} {I have|there is} a note {on|about} <query>", "{if|whether} my notes {mention|cover|contain} <query>", "what my notes say about <query>",
+                          "where I {wrote|noted} something {about|on} <query>", "{if|whether} <query> {is|appears|comes up} in my notes",
+                          "which {note|notes|page} {is|are} about <query>"],
+              "command": ["{search|check|scan|look through|go through|browse|query} {my|the} {notes|notebook|memos} for <query>", "{find|get|open|read|show me|pull up|list} {my|the|all} notes {on|about|with} <query>", "{look|search} for <query> in {my|the} notes", "look up <query> in my notes",
+                          "{dig up|fish out|locate|track down|retrieve} {my|the} {note|notes} {on|about} <query>", "{leaf|dig|flip|look} through my notes for <query>",
+                          "{consult|query} my {notes|notebook} {on|about} <query>"]},
+    "message": {"command": ["{send|write} {a|this} {message|text|note} to <to>: <text>", "{tell|text|message|write|inform|notify|answer} <to>: <text>", "{tell|inform|notify} <to> that <text>", "let <to> know that <text>", "{send|text|write|message} <to> \"<text>\"", "{send|write} \"<text>\" to <to>", "send <to> a {message|text|note} {saying|that says} \"<text>\"", "tell <to> <text>",
+                          "{contact|ping|reach|get back to|respond to} <to>: <text>", "{pass on|forward|deliver} \"<text>\" to <to>",
+                          "{drop|shoot|send} <to> {a line|a word|a text}: <text>", "{warn|remind|inform} <to> that <text>", "{write|say} to <to>: <text>",
+                          "{answer|notify|contact} <to> {with|saying} \"<text>\""]},
+    "stock": {"thing": ["{the |}{current |latest |last |}{price|value|quote} {of|for} <symbol>", "{the |}{stock|share|market} price {of|for} <symbol>", "a {quote|stock quote|share price} {for|of} <symbol>", "the <symbol> {stock price|quote|share price|price|shares}", "the price of {a|one} <symbol> share",
+                          "the {market price|market value|trading price|live quote|closing price} {of|for} <symbol>",
+                          "{a|one} {look|glance} at {the price of |the stock |}<symbol>", "what {one|a} share of <symbol> costs"],
+              "clause": ["{how|where} <symbol> is {doing|trading}", "what {<symbol> costs|a share of <symbol> costs|<symbol> is worth|<symbol> trades at}", "how much {a share of <symbol> is|<symbol> is|one <symbol> share costs}", "{if|whether} <symbol> {is up|is down|went up|fell|rose}",
+                          "what the {market|exchange} {pays|asks} for <symbol>", "{if|whether} <symbol> {is in the red|is in the green|gained|lost|climbed|is rising}",
+                          "where <symbol> {stands|closed|is at}"],
+              "command": ["{check|look up|get|fetch|find|quote|read} {the price of|the stock price of|the quote for|the stock} <symbol>", "{check|look up} {<symbol>|<symbol> shares|the <symbol> stock|the ticker <symbol>}", "see {how <symbol> is doing|where <symbol> trades}",
+                          "{pull up|look at|watch} {the price of|the ticker|the quote for} <symbol>", "{ask|query} the {market|exchange} {for|about} <symbol>",
+                          "find out what <symbol> {costs|is worth|trades at}"]},
 }
 
 # cores of requests that lack an argument, by the tool and what is missing
