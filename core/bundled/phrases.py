@@ -26,6 +26,20 @@ _ACT = (
     "{ACT}{ please|, how?|?|}",
     "{please|let me|I must|any way to|what is needed to|is there something to} {ACT}{?|}",
     "{help me|how might I|where can I|where do I|can you tell me how to|how am I supposed to} {ACT}{?|}",
+    "{is there|do you have|does confab have|does this have|do we have} {a|any} {key|shortcut|button|command|option|way|possibility|function} {to|that lets me|with which I can|for me to} {ACT}?",
+    "I {can't|cannot|am not able to|am unable to|did not manage to|couldn't|failed to} {ACT}{, what now?|, help|, why?|. What do I do?|, what am I missing?|}",
+    "I {have been trying|tried|am struggling|was trying} to {ACT}{ for a while|}{, but how?| without success|, no luck|, but nothing worked|}",
+    "{the|what's the|what is the|I look for the|is there an} {quickest|fastest|easiest|best|right|simplest|easy} way to {ACT}{?|}",
+    "{in case|suppose|say|assume} I {want|need|wish|would like} to {ACT}, {what do I {press|do|type|use}|which key do I press|what is the key|what then|how}?",
+    "{would|could|can|will} you {tell|show|teach|explain to} me how {I can|to|one can|I could} {ACT}{?| please}",
+    "{how|where} {would|should|does|can|could|might} {one|somebody|a user|a beginner|someone} {ACT}{ here|}?",
+    "to {ACT}, {what do I press|which key is it|what do I type|what is the key|how|what should I do|I press what}?",
+    "{what|which} would be the {command|keystroke|key|shortcut} {if I wanted|for me} to {ACT}?",
+    "{all I want is to|I just want to|I only need to|now I want to|next I want to|my plan is to|I'd love to} {ACT}{, how?|, which key?|}",
+    "{the|a|which|what} {key|shortcut|keystroke|button|command} {that lets me|which lets me|allows me to|is used to|is it to|serves to} {ACT}{?|}",
+    "{instructions|steps|a hint|a tip|help|directions} {to|on how to|for how to} {ACT}{ please|}{?|}",
+    "{somebody|a colleague|the manual} {told|tells} me {one|I} can {ACT}{ here|}, {how|but how|what is the key}?",
+    "{what do I need|what is needed|what does it take|what has to be done|what must be pressed|what is pressed} to {ACT}?",
 )
 
 _KEY = (
@@ -39,6 +53,15 @@ _KEY = (
     "{what about|and|what is|what's} {KEY}{WHERE}?",
     "{KEY}{WHERE}, what {is it for|is that for|does it do|is it bound to}?",
     "I {pressed|hit|typed|saw|read about} {KEY}{WHERE}, what {does it do|is it|is that for}?",
+    "does {KEY} {do something|do anything|have a {function|meaning|use}|work}{WHERE}?",
+    "what {will|would|might|did|shall} {KEY} do{WHERE}?",
+    "{what does|what will|what would} {pressing|typing|hitting|using} {KEY} do{WHERE}?",
+    "what can I do with {the |}{KEY}{ key|}{WHERE}?",
+    "{KEY}{WHERE} {does what|is for what|means what|, what for|, what is the use}?",
+    "{the help|the manual|it|the bottom line} {mentions|says|lists|shows} {KEY}{WHERE}, {why|what for|what does it do|what is it}?",
+    "what {is bound to|is on|lies on|hides behind|is behind} {KEY}{WHERE}?",
+    "I {accidentally|just|only} {pressed|hit|typed} {KEY}{WHERE}, what {happened|happens now|did it do|have I done}?",
+    "{could|can|would} you {explain|tell me} {what {KEY} does|the {KEY} key|what {KEY} is for}{WHERE}?",
 )
 
 _TERM = (
@@ -56,6 +79,16 @@ _TERM = (
     "what's {TERM}{ again| in short|}?",
     "how would you {define|explain|describe} {TERM}?",
     "{in simple words|in short|briefly|for a beginner}, what is {TERM}?",
+    "I {keep|kept|am} {reading|seeing|hearing} {about|of} {TERM}{, what is that?| and don't know what it is|, what does it mean?|}",
+    "what {is|'s} the {deal|story|idea|matter} with {TERM}?",
+    "{give me|I need|I'd like|is there} a {short|simple|quick|brief|plain} {definition|explanation|description} of {TERM}{ please|}{?|}",
+    "why {should I care|would I care|do people talk|does everybody talk} about {TERM}?",
+    "{eli5|explain like I'm five|in one sentence|in a nutshell|for dummies|a short answer please}: {what is |}{TERM}{?|}",
+    "{help me|I want to|I'd like to|teach me to|I try to} understand {TERM}{ please|}",
+    "{TERM} {in a nutshell|in one sentence|for beginners|briefly|in plain English|in simple terms}{?|}",
+    "{never heard of|I have never heard of|no idea about|I know nothing about|I am confused by|I don't understand} {TERM}{, what is it?|, explain please|}",
+    "what {does one|do you|do people|does confab} {mean|understand} by {TERM}?",
+    "{the word|the term|the expression} {TERM} {means what|stands for what|, what does it mean|, explain it}{?|}",
 )
 
 
