@@ -58,6 +58,12 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
         {"<Enter>", "send"},    {"^J", "newline"},    {"^G", "editor"},
         {"<Esc>", "leave"},     {"^U", "erase line"}, {"^_", "undo"},
         {"<Up>", "said before"}};
+    /* Beside a reply that is being written, where Esc stops that. */
+    static const char *const busy[][2] = {{"<Esc>", "stop"},
+                                          {"<Tab>", "leave"},
+                                          {"^G", "editor"},
+                                          {"^U", "erase line"},
+                                          {"^_", "undo"}};
     static const char *const line[][2] = {{"<Enter>", "run"},
                                           {"<Tab>", "complete"},
                                           {"<Up>", "line before"},
@@ -69,6 +75,12 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
         app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
     bool is_search = app->mode == CF_MODE_SEARCH;
     int x = 1;
+    if (is_message && cf_app_view(app) == CF_VIEW_CHAT && cf_app_is_busy(app)) {
+        for (size_t i = 0; i < sizeof busy / sizeof busy[0]; i++) {
+            (void)put_key(g, &x, busy[i][0], busy[i][1]);
+        }
+        return;
+    }
     if (app->mode == CF_MODE_ASK) {
         for (size_t i = 0; i < sizeof question / sizeof question[0]; i++) {
             (void)put_key(g, &x, question[i][0], question[i][1]);

@@ -95,6 +95,11 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r);
 
 void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r);
 bool cf_chat__key(cf_app *app, cf_key key);
+
+/* The turn that the composer replaces or continues; NULL when it writes a
+ * message.  Whether that turn is a reply, to be continued. */
+const cf_turn *cf_chat__edited(cf_app *app);
+bool cf_chat__continues(cf_app *app);
 void cf_chat__paste(cf_app *app, cf_str text);
 
 /* The draft in a person's own editor. */

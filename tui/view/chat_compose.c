@@ -1,5 +1,9 @@
 /*
  * chat_compose.c - the text that a person writes, and what becomes of it.
+ *
+ * A sent message leaves the composer ready for the next one; an edit is over
+ * when it is sent.  Esc stops what runs, and leaves the composer when nothing
+ * does; Tab always leaves it and stops nothing.
  */
 #include "tui/editor.h"
 #include "tui/view/chat.h"
@@ -8,9 +12,10 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
     bool is_on = app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
-    const char *title = app->mode == CF_MODE_PREFILL ? "Continue this reply"
-                        : !cf_uuid_is_nil(s->edits)  ? "Edit: sends a sibling"
-                                                     : "Composer";
+    const cf_turn *edited = cf_chat__edited(app);
+    const char *title = edited == NULL            ? "Composer"
+                        : cf_chat__continues(app) ? "Continue this reply"
+                                                  : "Edit: sends a sibling";
     cf_buf head = CF_BUF_INIT;
     cf_buf_adds(&head, title);
     for (size_t i = 0; i < s->attached.n; i++) {
@@ -21,6 +26,27 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
     cf_buf_deinit(&head);
     cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
                  is_on);
+}
+
+const cf_turn *cf_chat__edited(cf_app *app)
+{
+    cf_uuid id = cf_chat__state(app)->edits;
+    size_t n = 0;
+    const cf_turn *const *turns =
+        !cf_uuid_is_nil(id) ? cf_bench_turns(app->bench, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (cf_uuid_eq(turns[i]->id, id)) {
+            return turns[i];
+        }
+    }
+    return NULL;
+}
+
+bool cf_chat__continues(cf_app *app)
+{
+    const cf_turn *t = cf_chat__edited(app);
+    return t != NULL &&
+           cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
 }
 
 static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent,
@@ -52,11 +78,10 @@ static void send_text(cf_app *app)
     size_t n;
     const cf_turn *const *path = cf_bench_path(app->bench, &n);
     cf_uuid parent = n > 0 ? path[n - 1]->id : (cf_uuid){{0}};
-    if (app->mode == CF_MODE_PREFILL) {
+    const cf_turn *edited = cf_chat__edited(app);
+    if (cf_chat__continues(app)) {
         st = cf_bench_continue(app->bench, s->edits, text, &err);
     } else {
-        const cf_turn *edited =
-            !cf_uuid_is_nil(s->edits) ? cf_chat__current(app) : NULL;
         if (edited != NULL) {
             parent = edited->parent;
         }
@@ -72,7 +97,7 @@ static void send_text(cf_app *app)
         cf_bench_set_draft(app->bench, cf_str_make("", 0));
         s->edits = (cf_uuid){{0}};
         s->follows = true;
-        app->mode = CF_MODE_NORMAL;
+        app->mode = edited != NULL ? CF_MODE_NORMAL : CF_MODE_INSERT;
         cf_bench_path(app->bench, &n);
         s->cursor = n > 0 ? n - 1 : 0;
     }
@@ -93,6 +118,48 @@ void cf_chat__edit_outside(cf_app *app)
         cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
     }
     cf_buf_deinit(&text);
+}
+
+/* The keys that leave the composer, stop what runs, or scroll above it; false
+ * for others. */
+static bool leaving_key(cf_app *app, cf_key key)
+{
+    cf_chat *s = cf_chat__state(app);
+    bool is_busy = cf_app_is_busy(app);
+    switch (key) {
+    case CF_KEY_ESC:
+        if (is_busy) {
+            cf_app_command(app, "stop");
+            return true;
+        }
+        if (!cf_uuid_is_nil(s->edits)) { /* leaves the edit, keeps nothing */
+            s->edits = (cf_uuid){{0}};
+            cf_attachments_clear(&s->attached);
+            cf_edit_set(&s->composer, cf_str_make("", 0));
+            cf_bench_set_draft(app->bench, cf_str_make("", 0));
+        }
+        app->mode = CF_MODE_NORMAL;
+        return true;
+    case CF_CTRL('C'):
+        if (is_busy) {
+            cf_app_command(app, "stop");
+        }
+        return is_busy;
+    case CF_KEY_TAB:
+    case CF_KEY_BACK_TAB:
+        app->mode = CF_MODE_NORMAL;
+        return true;
+    case CF_KEY_PAGE_UP:
+    case CF_KEY_PAGE_DOWN:
+        cf_app_command(app, key == CF_KEY_PAGE_UP ? "page-up" : "page-down");
+        return true;
+    case CF_KEY_MOUSE_UP:
+    case CF_KEY_MOUSE_DOWN:
+        cf_app_command(app, key == CF_KEY_MOUSE_UP ? "up" : "down");
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool cf_chat__key(cf_app *app, cf_key key)
@@ -121,17 +188,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
         send_text(app);
         return true;
     }
-    if (key == CF_KEY_ESC) {
-        if (cf_bench_is_busy(app->bench)) {
-            cf_bench_stop(app->bench);
-            cf_app_say_while_busy(app, "stopping");
-        }
-        if (!cf_uuid_is_nil(s->edits)) { /* leaves the edit, keeps nothing */
-            s->edits = (cf_uuid){{0}};
-            cf_attachments_clear(&s->attached);
-            cf_edit_set(&s->composer, cf_str_make("", 0));
-        }
-        app->mode = CF_MODE_NORMAL;
+    if (leaving_key(app, key)) {
         return true;
     }
     bool done = cf_edit_key(&s->composer, breaks ? CF_KEY_NEWLINE : key,

@@ -194,7 +194,7 @@ void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
 static void cmd_write(cf_app *app, const char *arg)
 {
     (void)arg;
-    app->mode = CF_MODE_INSERT;
+    app->mode = cf_chat__continues(app) ? CF_MODE_PREFILL : CF_MODE_INSERT;
 }
 
 static void cmd_follow(cf_app *app, const char *arg)
@@ -485,9 +485,8 @@ static void cmd_note(cf_app *app, const char *arg)
 
 static void cmd_editor(cf_app *app, const char *arg)
 {
-    (void)arg;
     cf_chat__edit_outside(app);
-    app->mode = CF_MODE_INSERT;
+    cmd_write(app, arg);
 }
 
 static void chat_search(cf_app *app, const char *text, int direction)
@@ -514,7 +513,8 @@ static void chat_search(cf_app *app, const char *text, int direction)
 #define HERE CF_IN(CF_VIEW_CHAT)
 
 static const cf_command chat_commands[] = {
-    {"write", HERE, "i", "", "write a message; Enter sends, ^J breaks the line",
+    {"write", HERE, "i <Tab>", "",
+     "write messages; Enter sends, ^J breaks the line, Esc or Tab leaves",
      cmd_write},
     {"editor", HERE, "<C-g>", "",
      "write it in $EDITOR; also ^G and ^X^E while writing", cmd_editor},

@@ -258,7 +258,7 @@ static void test_pty__from_start_to_end(void **state)
     assert_int_equal(ioctl(t.fd, TIOCSWINSZ, &size), 0);
     wait_for(&t, "[1 Chat] 2");
     wait_for(&t, "It rains in Oslo.");
-    type(&t, "?");
+    type(&t, "\t?");
     wait_for(&t, "[Help]");
     type(&t, "q");
     wait_for(&t, "[1 Chat]");

@@ -65,7 +65,7 @@ static void test_keepsakes__lines_and_register_come_back(void **state)
     set_up(&f);
     press(&f, ":follow<Enter>:set a11y=off<Enter>/rain<Enter>");
     press(&f, "iWill it rain?<Enter>");
-    press(&f, "yy");
+    press(&f, "<Esc>yy");
     assert_string_equal(cf_buf_cstr(&f.app.copied), "Rain.");
     tear_down(&f);
 
@@ -96,7 +96,7 @@ static void test_keepsakes__w_writes_the_turn(void **state)
     char line[600], path[500];
     snprintf(path, sizeof path, "%s", store_dir_file("out.txt"));
     set_up(&f);
-    press(&f, "iWill it rain?<Enter>");
+    press(&f, "iWill it rain?<Enter><Tab>");
     snprintf(line, sizeof line, "w %s", path);
     cf_app_command(&f.app, line);
     expect_file(path, "Rain.");
@@ -145,7 +145,7 @@ static void test_keepsakes__placeholders_reach_the_shell_as_data(void **state)
     char line[600], path[500];
     snprintf(path, sizeof path, "%s", store_dir_file("shell.txt"));
     set_up(&f);
-    press(&f, "i'; exit 7; '$(echo no)<Enter>gg");
+    press(&f, "i'; exit 7; '$(echo no)<Enter><Tab>gg");
     snprintf(line, sizeof line,
              "@cat %%(turn) >%s; echo 5%%%%; "
              "cat %%(template)",

@@ -1,0 +1,192 @@
+/*
+ * test_composer.c - the composer of the Chat view: it stays ready after a
+ * message, and Esc, Tab and ^C each mean one thing.
+ */
+#include "tests/support/t.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+
+typedef struct fixture {
+    json_t *script;
+    cf_backend *backend;
+    cf_app app;
+} fixture;
+
+/* A slow engine writes its first word at once and the rest in a minute. */
+static void set_up(fixture *f, bool is_slow)
+{
+    static const char fast[] = "{\"replies\":[{\"text\":\"Rain.\"},"
+                               "{\"text\":\"Sun.\"},{\"text\":\"Snow.\"}]}";
+    static const char slow[] =
+        "{\"replies\":[{\"text\":\"Rain, and then sun.\","
+        "\"delay_ms\":60000}]}";
+    const char *replies = is_slow ? slow : fast;
+    cf_error err;
+    *f = (fixture){0};
+    T_OK(cf_json_read(&f->script, replies, strlen(replies), &err), err);
+    T_OK(cf_backend_script_new(&f->backend, f->script, NULL, &err), err);
+    const cf_bench_engine engine = {.backend = f->backend,
+                                    .template_name = "plain"};
+    T_OK(cf_app_init(&f->app, NULL, &err), err);
+    T_OK(cf_bench_new(&f->app.bench, &engine, NULL, &err), err);
+    cf_app_event(&f->app,
+                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
+}
+
+static void tear_down(fixture *f)
+{
+    cf_app_deinit(&f->app);
+    cf_bench_free(f->app.bench);
+    cf_backend_free(f->backend);
+    json_decref(f->script);
+}
+
+/* Presses keys; a reply that they began is still being written behind it. */
+static void press(fixture *f, const char *keys)
+{
+    for (size_t at = 0, n = strlen(keys); at < n;) {
+        cf_event e = {.kind = CF_EVENT_KEY};
+        assert_true(cf_key_parse(&e.key, keys, n, &at));
+        cf_app_event(&f->app, &e);
+    }
+}
+
+static void finish(fixture *f)
+{
+    cf_error err;
+    cf_bench_settle(f->app.bench, &err);
+    assert_int_equal(err.code, CF_OK);
+}
+
+/* The texts of the path, a line each. */
+static void expect_path(fixture *f, const char *want)
+{
+    cf_buf text = CF_BUF_INIT;
+    size_t n;
+    const cf_turn *const *path = cf_bench_path(f->app.bench, &n);
+    for (size_t i = 0; i < n; i++) {
+        cf_bench_message_text(&text, path[i]->message);
+        cf_buf_addc(&text, '\n');
+    }
+    assert_string_equal(cf_buf_cstr(&text), want);
+    cf_buf_deinit(&text);
+}
+
+static void expect_draft(fixture *f, const char *want)
+{
+    assert_true(cf_str_is(cf_bench_draft(f->app.bench), want));
+}
+
+/* Whether the screen says so. */
+static bool offers(fixture *f, const char *words)
+{
+    cf_buf screen = CF_BUF_INIT;
+    cf_app_draw(&f->app);
+    cf_grid_dump(&f->app.grid, &screen);
+    bool does = strstr(cf_buf_cstr(&screen), words) != NULL;
+    cf_buf_deinit(&screen);
+    return does;
+}
+
+static void test_composer__is_ready_for_the_next_message(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, false);
+    press(&f, "iAnd today?<Enter>");
+    assert_int_equal(f.app.mode, CF_MODE_INSERT);
+    finish(&f);
+    press(&f, "And now?<Enter>");
+    finish(&f);
+    expect_path(&f, "And today?\nRain.\nAnd now?\nSun.\n");
+    press(&f, "<Enter>"); /* nothing to send */
+    assert_int_equal(f.app.mode, CF_MODE_INSERT);
+    assert_false(cf_bench_is_busy(f.app.bench));
+    tear_down(&f);
+}
+
+static void test_composer__esc_stops_before_it_leaves(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, true);
+    press(&f, "iAnd today?<Enter>and th");
+    assert_true(cf_bench_is_busy(f.app.bench));
+    assert_true(offers(&f, "<Esc> stop"));
+    press(&f, "<Esc>");
+    assert_int_equal(f.app.mode, CF_MODE_INSERT);
+    finish(&f);
+    assert_true(offers(&f, "<Esc> leave"));
+    press(&f, "en?");
+    expect_draft(&f, "and then?");
+    press(&f, "<Esc>");
+    assert_int_equal(f.app.mode, CF_MODE_NORMAL);
+    expect_draft(&f, "and then?");
+    tear_down(&f);
+}
+
+static void test_composer__tab_leaves_and_comes_back(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, false);
+    press(&f, "iAnd today?<Enter>now<Tab>");
+    assert_int_equal(f.app.mode, CF_MODE_NORMAL);
+    finish(&f);
+    expect_path(&f, "And today?\nRain.\n"); /* nothing was stopped */
+    press(&f, "<Tab>?<Enter>");
+    finish(&f);
+    expect_path(&f, "And today?\nRain.\nnow?\nSun.\n");
+    tear_down(&f);
+}
+
+static void test_composer__interrupt(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, true);
+    press(&f, "iAnd today?<Enter><C-c>");
+    assert_int_equal(f.app.mode, CF_MODE_INSERT);
+    finish(&f);
+    press(&f, "draft<C-c>");
+    assert_int_equal(f.app.mode, CF_MODE_NORMAL);
+    assert_false(f.app.is_done);
+    press(&f, "<C-c>");
+    assert_true(f.app.is_done);
+    tear_down(&f);
+}
+
+/* An edit is over when it is sent, and is about the turn it began with. */
+static void test_composer__an_edit(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, false);
+    press(&f, "iAnd today?<Enter><Tab>");
+    finish(&f);
+    press(&f, "gge<C-u>Tomorrow<Tab>G"); /* looks at the reply meanwhile */
+    assert_int_equal(f.app.mode, CF_MODE_NORMAL);
+    press(&f, "i?<Enter>");
+    assert_int_equal(f.app.mode, CF_MODE_NORMAL);
+    finish(&f);
+    expect_path(&f, "Tomorrow?\nSun.\n");
+    press(&f, "e<Tab><Tab>");
+    assert_int_equal(f.app.mode, CF_MODE_PREFILL);
+    press(&f, "<Esc>");
+    expect_draft(&f, "");
+    press(&f, "i");
+    assert_int_equal(f.app.mode, CF_MODE_INSERT);
+    tear_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_composer__is_ready_for_the_next_message),
+        cmocka_unit_test(test_composer__esc_stops_before_it_leaves),
+        cmocka_unit_test(test_composer__tab_leaves_and_comes_back),
+        cmocka_unit_test(test_composer__interrupt),
+        cmocka_unit_test(test_composer__an_edit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
