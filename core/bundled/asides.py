@@ -1,7 +1,7 @@
 """What people say around a request: why they ask, and a last word after it.
 
 Whole sentences, before or behind the request, that name no value which a tool
-could take.
+could take; and requests that are two sentences (SENTENCES, by tool and variant).
 """
 
 from grammar import expand
@@ -25,7 +25,7 @@ the shop only shows {its own|another} currency|{I'm|I am} paid from abroad""",
     "message": """{I'm|I am} {late|driving|stuck|on my way|running late|out of battery soon}|{she|he|they} {is|will be|might be} waiting|I {promised|forgot|have} to {write|answer}|{I don't|I do not} have {the number|my phone}|I {can't|cannot} type {now|here|with gloves}|
 {someone|somebody} is waiting for {news|an answer|me}""",
     "stock": """{I'm|I am} {thinking of|about to|close to} {buying|selling|investing}|I {own|bought|sold|have} {a few|some|ten} shares|{the market|the news} {is wild|was bad|was good|opened|closed}|my {broker|bank|uncle} {called|says buy|says sell}|
-{is it|was it} a good day{ for shares|}?|I missed the {opening|news|close}""",
+I missed the {opening|news|close}""",
 }
 REASONS = {key: text.replace("\n", "").split("|") for key, text in REASONS.items()}
 
@@ -46,7 +46,7 @@ ANY = _top(ANY)
 REASONS = {key: _top(parts) for key, parts in REASONS.items()}
 LAST = ["thanks", "thank you", "that's all", "that's it", "no hurry", "it's urgent", "thanks a lot", "I'm waiting", "go ahead", "much appreciated", "cheers", "be quick",
         "nothing else", "I owe you one", "that would be great", "many thanks", "please", "as fast as you can", "I trust you", "you're the best"]
-BETWEEN = [". ", ". ", ". ", ". ", "! ", ", so ", " so ", " - ", ". so ", "... ", ", ", ". ok, ", ". anyway, ", ". please: "]
+BETWEEN = [". ", ". ", ". ", ". ", "! ", ", so ", " so ", " - ", ". so ", "... ", ", ", ". ok, ", ". anyway, "]
 
 
 def with_reason(key, text, rng):
@@ -70,3 +70,23 @@ def with_last_word(text, rng):
     if text[-1] != "," and rng.random() < 0.7:
         last = last[0].upper() + last[1:]
     return text + " " + last + rng.choice(("", ".", ".", "!"))
+
+
+SENTENCES = {
+    "weather": ["{I'm|we're|I am} {going to|flying to|moving to|visiting|driving to} <location>{ soon| tomorrow|}. {What's|How is|how's} the weather{ there| like there|}?", "<location>. {Weather|Forecast}{ please|}?",
+                "{it's about|I'm in|take} <location>. {Is it raining|Is it cold|Do I need a coat|How warm is it}?", "{I want|I need} the weather. {The place is|For|In} <location>"],
+    "weather.unit": ["{weather|temperature} in <location>. {In|Use|I prefer} <unit>{ please|}", "<location>. {How warm is it|What's the temperature}? {In|Use} <unit>{ please|}", "{check|get} the weather in <location>. Use <unit>"],
+    "time": ["{my sister|a friend|our team|my boss|the client} {lives|is|works} in <timezone>. {What time is it|How late is it} there?", "<timezone>. {What time is it|Time}?",
+             "I'm {calling|phoning} <timezone>. {How late|What time} is it there?", "{tell me the time|I need the time}. {The zone is|For|In} <timezone>"],
+    "calc": ["here is {a sum|my sum|a formula}: <expression>. {What is it|Solve it|The result}?", "<expression>. {How much|What} is that?", "I have {a sum|a little math}. <expression>", "{do|solve} this for me. <expression>"],
+    "timer": ["<minutes> minutes{ please|}. {Start|Go}{ now|}", "I need a timer. <minutes> minutes", "{set|start} a timer. {Make it|Say|Take} <minutes> minutes", "{a timer|countdown}. {For |}<minutes> minutes{ please|}",
+              "<minutes> minutes{ please|, please}"],
+    "timer.label": ["<minutes> minutes{ please|}, {call|name} it <label>", "<minutes> minutes. {Label|Name|Title}: <label>", "{set|start} a timer: <label>, <minutes> minutes", "I need a timer. It's for <label>. <minutes> minutes",
+                    "<label>. <minutes> minutes{ please|}", "timer. <minutes> minutes. {Name|Call} it <label>", "{start|set} <minutes> minutes and {name|call|label} it <label>", "{set|start} a <minutes> minute timer. {Call|Name|Label} it <label>"],
+    "currency": ["{I have|I've got|there are} <amount> <from>. {How much|What} is that in <to>?", "<amount> <from>. {I want|Make it|In} <to>{ please|}", "{the bill|the hotel|it|my rent} is <amount> <from>. {What is|How much is} that in <to>?",
+                 "{convert|change} something. <amount> <from> to <to>"],
+    "notes": ["I {noted|wrote down|saved} something about <query>. {Find it|Look it up|Search for it}", "{it's|it was} about <query>. {Search|Check} my notes", "{search|check|look through} my notes. {The topic is|It's about|Look for} <query>",
+              "I need a note. It's about <query>"],
+    "message": ["{write|text|message} <to>. {Say|Tell them|Write}: <text>", "{a |}message for <to>. {It says|The text}: <text>", "I need to reach <to>. {Text|Message} {them|him|her}: <text>", "{write|text} <to>. {Say|Write} \"<text>\""],
+    "stock": ["I {own|hold|bought|want} <symbol>. {What's the price|How is it doing|What is it worth}?", "<symbol>. {Price|Quote|How much}?", "{check|look up} a {stock|share}{ for me|}. {It's |}<symbol>", "my stock is <symbol>. {Price|Value}?"],
+}

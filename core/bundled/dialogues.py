@@ -34,6 +34,7 @@ import tools as T
 from frames import CORES, FRAMES, HELD_LACKING, LACKING, framed, framed_core
 from grammar import expand, fill
 from naming import HELD_MARKS
+from results import ERRORS, STATUSES, Results
 from rendering import calls_text, dumps, head_text, prompt_for, segments, turn_segments  # noqa: F401 (some for importers)
 from values import CONDITIONS, LANGUAGES, NOUNS, SIGNS, Values, words_of
 
@@ -57,21 +58,17 @@ HELD_OPENERS = ["yo, ", "evening! ", "one last thing, ", "if you don't mind, ", 
 SUFFIXES = [" please", " pls", ", please", " thanks", ", thanks", " thank you", " plz", " thx", ", ok", ", if you can", " if possible", ", quick", " asap", " for me", ", would you"]
 NOW = [" now", " right now", " today", " at the moment", ", now", " right now please"]
 JOINS = [". Also, ", " and also ", ", then ", " and ", "; ", ". And ", ". Then ", ", and ", " & ", ". "]
-ERRORS = """not found|timeout|service unavailable|permission denied|network error|invalid input|no such <w>|unknown <w>|<w> is missing|
-rate limit reached|connection refused|bad request|error <n>|code <n>: <w> failed|the <w> is offline|cannot read <w>|out of memory|
-division by zero|not available for <c>|disk full|login required|try again later""".replace("\n", "").split("|")
-STATUSES = ["stored in the local outbox", "sent", "queued", "delivered", "saved as a draft", "waiting", "accepted"]
 ROOMS = "kitchen;bedroom;bathroom;living room;hall;garage;cellar;attic;office;garden;nursery;guest room;front;back;balcony".split(";")
 DATES = "monday;tuesday;friday;sunday;tomorrow;May 3;June 12;2026-04-01;the 5th;next week;March 21;12 July;Christmas;New Year".split(";")
 COMMANDS = ["ls", "pwd", "date", "git status", "make test", "uname -a", "df -h", "whoami", "ls -l", "echo <w>", "cat <w>.txt", "cd <w>", "grep <w> <w>.log"]
-COUNTS = ["no", "one", "two", "three", "four", "five"]
+
 
 LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 2,000 tokens
 HEAD_CHARS, EXCHANGE_CHARS, BARE_SHARE = 1300, 250, 0.15  # of a tree, about; the share of its exchanges without any tool
 
 # kinds of exchanges and how often training has them, with and without tools
-MIXTURE = {"tool": 27, "parallel": 10, "ask": 10, "followup": 4, "undeclared": 9, "fact": 34, "small": 4, "outside": 14}
-BARE_MIXTURE = {"undeclared": 10, "fact": 58, "small": 10, "outside": 22}
+MIXTURE = {"tool": 27, "parallel": 10, "ask": 10, "followup": 4, "undeclared": 8, "fact": 32, "small": 4, "outside": 14}
+BARE_MIXTURE = {"undeclared": 10, "fact": 56, "small": 10, "outside": 24}
 DECK = 16  # kinds of a tree are drawn by the deck
 # exchanges a conversation: with few tools, with many, and a branch of a tree
 FEW, MANY, BRANCH = (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8), (3, 4, 5, 5, 6, 7, 8), (1,) * 8 + (2,) * 7 + (3, 3, 4, 5, 6, 8)
@@ -164,7 +161,7 @@ class _Facts:
         return cls.loaded
 
 
-class Generator:
+class Generator(Results):
     """Conversations from a seed.
 
     held_values   slot values (and topics, questions from outside) from the held-out lists only
@@ -416,7 +413,10 @@ class Generator:
             variant = "" if len(variants) == 1 or self.chance(0.7) else variants[1]
         values = self.slots(tool, variant)
         core = tool.key + "." + variant if variant else tool.key
-        form = framed(core, self.rng) if not self.held_forms and self.chance(0.35) else self.form(forms[variant])
+        if self.training and self.chance(0.07):
+            form = self.form(asides.SENTENCES[core])
+        else:
+            form = framed(core, self.rng) if not self.held_forms and self.chance(0.35) else self.form(forms[variant])
         return self.fill_form(tool, form, values)
 
     def fill_form(self, tool, form, values, decorated=True, keep=None):
@@ -560,7 +560,7 @@ class Generator:
         if mode == "none":
             return []
         x = r.random()
-        eight = bare + (1 - bare) * (0.32 if self.training else 0.26)
+        eight = bare + (1 - bare) * (0.36 if self.training else 0.26)
         if mode == "all" or (mode is None and not self.short and not self.held_tools and bare <= x < eight):
             return [self.declare(tool, True) for tool in T.CANONICAL]
         if mode is None and x < bare:
@@ -591,120 +591,6 @@ class Generator:
             named = [f"{d.params[k]} {v}" for k, v in args.items() if k in d.params]
             parts.append(f"I call {d.name} with {' and '.join(named)}.")
         return " ".join(parts)
-
-    def number_text(self, value):
-        return dumps(value)
-
-    def error_text(self):
-        text = self.pick(ERRORS)
-        v = self.values
-        while "<w>" in text:
-            text = text.replace("<w>", v.word(), 1)
-        return text.replace("<n>", v.number(3)).replace("<c>", v.city() if "<c>" in text else "")
-
-    def result(self, d, args):
-        """(text of the tool's result, the answer about it, what the answer must contain)"""
-        r = self.rng
-        if r.random() < 0.08:
-            error = self.error_text()
-            return dumps({"error": error}), f"The tool reported an error: {error}.", [error]
-        if isinstance(d.tool, other_tools.Other) or r.random() < 0.08:
-            return self.generic_result()
-        data, answer, must = getattr(self, "result_" + d.key)({k: v for k, v in args.items() if k in d.params})
-        if r.random() < 0.2:
-            data["source"] = "bundled table" if r.random() < 0.6 else self.values.word()
-        elif r.random() < 0.06:
-            data[self.pick(["humidity", "id", "request", "cached", "ms"])] = r.randint(0, 99)
-        return dumps(data), answer, must
-
-    def moved(self, value, draw):
-        """The place that the result names: now and then another one than was asked for."""
-        x = self.rng.random()
-        return value if x < 0.85 else draw() if x < 0.93 else value + ", " + self.values.city()
-
-    def result_weather(self, args):
-        r = self.rng
-        place = self.moved(args.get("location", "here"), self.values.city)
-        degrees = r.randint(-15, 40) if r.random() < 0.7 else round(r.uniform(-20, 110), 1)
-        unit = args.get("unit", "celsius")
-        if r.random() < 0.08:
-            unit = r.choice(("celsius", "fahrenheit"))
-        sky = self.values.word() if r.random() < 0.2 else r.choice(CONDITIONS)
-        return ({"location": place, "temperature": degrees, "unit": unit, "condition": sky},
-                f"It is {dumps(degrees)} degrees {unit} and {sky} in {place}.", [dumps(degrees), sky, place])
-
-    def result_time(self, args):
-        place = self.moved(args["timezone"], self.values.zone)
-        clock = f"{self.rng.randint(0, 23):02d}:{self.rng.randint(0, 59):02d}"
-        return {"timezone": place, "time": clock}, f"It is {clock} in {place}.", [clock, place]
-
-    def result_calc(self, args):
-        try:
-            value = eval(re.sub(r"\b0+(\d)", r"\1", args["expression"]), {"__builtins__": {}})
-            value = int(value) if value == int(value) else round(value, self.rng.choice((2, 4)))
-        except ZeroDivisionError:
-            value = 0
-        return {"result": value}, f"The result is {dumps(value)}.", [dumps(value)]
-
-    def result_timer(self, args):
-        minutes = args["minutes"]
-        data = {"timer_id": self.rng.randint(1, 999) if self.rng.random() < 0.7 else self.values.invent(), "minutes": minutes, "status": "started"}
-        label = args.get("label")
-        return data, f"The {label} timer runs for {minutes} minutes." if label else f"The timer runs for {minutes} minutes.", [str(minutes)]
-
-    def result_currency(self, args):
-        r = self.rng
-        amount = round(r.random() * 10 ** r.randint(1, 6), 2) if r.random() < 0.8 else r.randint(1, 9999)
-        return ({"amount": amount, "currency": args["to"]}, f"{dumps(args['amount'])} {args['from']} is {dumps(amount)} {args['to']}.", [dumps(amount), args["to"]])
-
-    def result_notes(self, args):
-        notes = [self.values.phrase() if self.chance(0.5) else self.values.sentence().rstrip(".!?") for _ in range(self.pick((0, 1, 1, 2, 2, 3)))]
-        if not notes:
-            return {"notes": []}, f"I found no notes about {args['query']}.", [args["query"]]
-        noun = "note" if len(notes) == 1 else "notes"
-        return {"notes": notes}, f"I found {COUNTS[len(notes)]} {noun}: {'; '.join(notes)}.", notes
-
-    def result_message(self, args):
-        status = self.pick(STATUSES)
-        return {"status": status, "to": args["to"]}, f"Your message to {args['to']} is {status}.", [args["to"], status]
-
-    def result_stock(self, args):
-        r = self.rng
-        price = round(r.random() * 10 ** r.randint(1, 4), 2)
-        currency = "USD" if r.random() < 0.6 else self.values.code()
-        return ({"symbol": args["symbol"], "price": price, "currency": currency}, f"{args['symbol']} is at {dumps(price)} {currency}.", [args["symbol"], dumps(price), currency])
-
-    def generic_result(self):
-        """A result that no demonstration tool gives: a word, a list, some fields, plain text."""
-        r, v = self.rng, self.values
-
-        def value():
-            x = r.random()
-            return v.phrase(3) if x < 0.5 else v.city() if x < 0.6 else int(v.number(4)) if x < 0.85 else round(r.random() * 100, 1)
-
-        def shown(x):
-            return x if isinstance(x, str) else dumps(x)
-
-        shape = r.randrange(6)
-        if shape == 0:
-            status = v.phrase(2)
-            return dumps({"status": status}), f"Done: {status}.", [status]
-        if shape == 1:
-            x = value()
-            return dumps({"result": x}), f"The result is {shown(x)}.", [shown(x)]
-        if shape == 2:
-            return dumps({"ok": True}), "Done.", ["Done."]
-        if shape == 3:
-            items = [v.phrase(3) for _ in range(r.randint(0, 3))]
-            name = r.choice(("results", "items", "found", "matches"))
-            if not items:
-                return dumps({name: []}), "The tool found nothing.", ["nothing"]
-            return dumps({name: items}), f"I found {'; '.join(items)}.", items
-        if shape == 4:
-            fields = {re.sub(r"\W", "", v.word()).lower() or "x": value() for _ in range(r.randint(1, 3))}
-            return dumps(fields), "The tool says " + ", ".join(f"{k}: {shown(x)}" for k, x in fields.items()) + ".", [shown(x) for x in fields.values()]
-        text = v.sentence().rstrip(".!?")
-        return text, f"The tool says: {text}.", [text]
 
     # ---- exchanges: lists of (message, note)
 
@@ -740,6 +626,14 @@ class Generator:
         return self.calls(request.text, [(d, request.args)], "tool")
 
     def parallel(self, declared):
+        for _ in range(4 if self.training else 1):
+            turns = self.some_calls(declared)
+            if turns:
+                return turns
+        return self.single(declared)
+
+    def some_calls(self, declared):
+        """Two or three requests in one text, or None where they do not go together."""
         r = self.rng
         lists = [d for d in declared if d.key in ("weather", "time", "stock", "timer", "currency", "message")]
         if lists and (len(declared) < 2 or r.random() < 0.55):
@@ -758,12 +652,12 @@ class Generator:
         self.inner = False
         if requests[0][0].open_end:
             if r.random() < 0.5 or pair[-1].key == "message":
-                return self.single(declared)
+                return None
             self.inner = True
             requests = [(self.request(pair[-1].tool, params=pair[-1].params), pair[-1]), requests[0]]
             self.inner = False
         if any(request.open_end for request, _ in requests[:-1]):
-            return self.single(declared)
+            return None
         text = requests[0][0].text
         for request, _ in requests[1:]:
             join = r.choice(JOINS)
@@ -778,7 +672,7 @@ class Generator:
         return self.calls(text, [(d, request.args) for request, d in requests], "parallel")
 
     def parallel_list(self, d):
-        """One request with a list in one of its slots: a call for each item."""
+        """One request with a list in one of its slots: a call for each item; None where its form does not take a list."""
         r = self.rng
         tool = d.tool
         slot = {"weather": "location", "time": "timezone", "stock": "symbol", "timer": "minutes", "currency": "to", "message": "to"}[d.key]
@@ -788,13 +682,13 @@ class Generator:
         for other in values[1:]:
             other.update({k: x for k, x in values[0].items() if k != slot})
         if len({str(v[slot][0]) for v in values}) < n or any("," in str(v[slot][0]) for v in values):
-            return self.single([d])
+            return None
         typed = [v[slot][0] for v in values]
         joined = (typed[0] + r.choice((", ", ", ", " and ")) + typed[1] + r.choice((" and ", ", and ", " and also ", ", ")) + typed[2] if n == 3
                   else typed[0] + r.choice((" and ", " and ", " and ", " & ", ", ", " and also ", " and in " if d.key in ("weather", "time") else " and ", ", and ")) + typed[1])
         form = self.form(forms)
         if f"<{slot}>" not in form or "<to> <text>" in form:
-            return self.single([d])
+            return None
         merged = dict(values[0])
         merged[slot] = (joined, joined)
         request = self.fill_form(tool, form, merged)
@@ -929,7 +823,7 @@ class Generator:
     def exchange(self, declared):
         kind = self.kind(declared)
         if kind == "outside" and any(d.key in LIKE_OUTSIDE for d in declared):
-            kind = "fact"
+            kind = self.pick(("fact", "tool", "undeclared")) if self.training else "fact"
         if kind == "answered":
             kind = "ask"
         if kind in ("fact", "small", "outside"):

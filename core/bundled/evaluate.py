@@ -2,11 +2,13 @@
 """Evaluates a bundled model through confab itself.
 
     python3 core/bundled/evaluate.py [--confab build/confab] [--model FILE] [-n 200] [--set REGEX] [--show N]
+        [--jobs 2] [--constrained]
 
 Each sample is a conversation of the generator up to one reply.  `confab render`
 writes the prompt with the model's own template, `confab complete` continues it
-greedily (or, with --constrained, `confab run` holds its calls to the
-declarations), `confab parse` reads the calls.  The last line tells how many of
+greedily, `confab parse` reads the calls.  With --constrained `confab run` asks
+instead and holds what calls there are to the declarations; this is for prompts
+of a single question, so sets of longer conversations are left out.  The last line tells how many of
 the bars were met.  The dialogues come from seeds that training does not use.
 """
 
@@ -17,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import dialogues
 import facts
@@ -37,15 +40,20 @@ BARS = [
 
 
 class Confab:
-    def __init__(self, program, model):
-        self.program, self.model = program, ["-m", model or "bundled"]
+    def __init__(self, program, model, jobs):
+        self.program, self.model, self.jobs = program, ["-m", model or "bundled"], jobs
 
-    def __call__(self, *args, text=None):
-        done = subprocess.run([self.program, *args, *self.model], input=text,
+    def __call__(self, command, *args, text=None):
+        done = subprocess.run([self.program, command, *self.model, *args], input=text,
                               capture_output=True, text=True, errors="replace")
         if done.returncode not in (0, 1):
-            sys.exit(f"confab {args[0]}: {done.stderr.strip()}")
+            sys.exit(f"confab {command}: {done.stderr.strip()}")
         return done.stdout
+
+    def each(self, ask, items):
+        """ask(item) of all items in order, some of them at a time."""
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return list(pool.map(ask, items))
 
     def batch(self, command, items):
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as f:
@@ -91,21 +99,34 @@ def stranger_samples():
 def replies(confab, cases):
     contexts = [{"name": str(i), "context": {"messages": c[0], "tools": c[1] or None, "add_generation_prompt": True,
                                              "enable_thinking": c[2]}} for i, c in enumerate(cases)]
-    for prompt in confab.batch("render", contexts):
-        yield confab("complete", "--special", "--greedy", "-n", "300", text=prompt["output"])
+    prompts = [prompt["output"] for prompt in confab.batch("render", contexts)]
+    return confab.each(lambda prompt: confab("complete", "--special", "--greedy", "--threads", "1", "-n", "300", text=prompt), prompts)
+
+
+def single_turn(case):
+    """Whether a case is one question, perhaps after a system message."""
+    roles = [m["role"] for m in case[0]]
+    return roles in (["user"], ["system", "user"])
 
 
 def constrained_replies(confab, cases):
     """The same with calls held to the declarations; for one question only."""
-    for messages, tools, _, _, _ in cases:
-        system = next((["--system", m["content"]] for m in messages if m["role"] == "system"), [])
+    def ask(case):
+        messages, tools, thinking, _, _ = case
+        options = ["--thinking", "on" if thinking else "off"]
+        if len(messages) > 1:
+            options += ["--system", messages[0]["content"]]
         with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
-            json.dump(tools, f)
-            f.flush()
-            events = confab("run", "--no-store", "--greedy", "--json", "--max-rounds", "1", "-n", "300", "--tools", f.name,
-                            "--constrain-tools", "calls", *system, "--", messages[-1]["content"])
+            if tools:
+                json.dump(tools, f)
+                f.flush()
+                options += ["--tools", f.name, "--constrain-tools", "text-and"]
+            events = confab("run", "--no-store", "--greedy", "--json", "--max-rounds", "1", "--threads", "1", "-n", "300", *options, "--", messages[-1]["content"])
         events = [json.loads(line) for line in events.splitlines()]
-        yield "".join(e["text"] for e in events if e["event"] == "token")
+        reply, end, _ = "".join(e["text"] for e in events if e["event"] == "token").partition("<|im_end|>")
+        return reply + end  # what comes after a call is another reply
+
+    return confab.each(ask, cases)
 
 
 def calls_of(parsed):
@@ -146,7 +167,7 @@ def show(case, raw):
 
 
 def run(args):
-    confab = Confab(args.confab, args.model)
+    confab = Confab(args.confab, args.model, args.jobs)
     totals = collections.defaultdict(collections.Counter)
     print(f"| set | n | exact | right tool | well-formed | no call |\n|---|---|---|---|---|---|")
     sets = {name: (lambda k=kinds, o=options: samples(k, o, args.n))
@@ -156,9 +177,9 @@ def run(args):
         if args.set and not re.search(args.set, name):
             continue
         cases = make()
-        if args.constrained and any(c[4]["kind"] != "tool" for c in cases):
+        if args.constrained and not all(map(single_turn, cases)):
             continue
-        raws = list((constrained_replies if args.constrained else replies)(confab, cases))
+        raws = (constrained_replies if args.constrained else replies)(confab, cases)
         count, shown = totals[name], 0
         for case, raw, right in zip(cases, raws, judge(confab, cases, raws)):
             count.update(right)
@@ -186,7 +207,8 @@ if __name__ == "__main__":
     p.add_argument("--confab", default="build/confab")
     p.add_argument("--model", help="a GGUF file (default: the one that is built in)")
     p.add_argument("-n", type=int, default=200, help="samples a set")
-    p.add_argument("--constrained", action="store_true", help="hold calls to the declarations; sets of single calls only")
+    p.add_argument("--constrained", action="store_true", help="hold calls to the declarations; sets of single questions only")
+    p.add_argument("--jobs", type=int, default=2, help="replies made at a time")
     p.add_argument("--set", help="only sets whose name matches")
     p.add_argument("--show", type=int, default=0, help="print the first N misses of a set")
     sys.exit(run(p.parse_args()))
