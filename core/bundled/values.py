@@ -105,6 +105,8 @@ washing machine;tomato sauce;green tea;boiled eggs;power nap;guitar practice;pho
 chess game;sauna;ice bath;cold brew;jam;lentils""".replace("\n", "").split(";")
 CONDITIONS = ("sunny cloudy rainy windy foggy snowy clear stormy overcast misty humid hazy icy freezing drizzly".split()
               + ["partly cloudy", "light rain", "heavy snow", "clear sky"])
+LENGTHS = "miles feet inches yards kilometers centimeters millimeters furlongs".split() + ["nautical miles", "light years"]
+WEIGHTS = "pounds ounces grams stones tons carats milligrams grains".split() + ["short tons", "troy ounces"]
 LANGUAGES = "French German Spanish Italian Polish Dutch Greek Turkish Arabic Hindi Japanese Korean Chinese Swedish Finnish Czech Welsh Latin".split()
 SENTENCES = """I will be {late|early|there|home|ready|back}{ at <n>| soon| by <n>| in <n> minutes|}|
 the <w> is {ready|done|broken|late|here|gone|on fire|cold}|{can|could} you bring {the|a|some|my} <w>?|don't forget {the|your} <w>|
@@ -258,6 +260,34 @@ class Values:
         if self.invented():
             return " ".join(self.content_word() if r.random() < 0.5 else self.invent() for _ in range(r.choice((1, 1, 2))))
         return self.listed("label")
+
+    def site(self):
+        """A host name as it stands in a link."""
+        host = self.invent() if self.invented() else self.word().lower().replace("'", "")
+        return host + self.rng.choice((".com", ".org", ".net", ".io", ".dev", ".co.uk", "-app.com", ".example.org"))
+
+    def url(self):
+        r = self.rng
+        path = "/".join(self.invent() for _ in range(r.choice((0, 1, 1, 2))))
+        return r.choice(("https://", "https://", "http://", "https://www.")) + self.site() + ("/" + path if path else "")
+
+    def sqlcmd(self):
+        r = self.rng
+        form = r.choice(("SELECT * FROM <w>", "SELECT <w> FROM <w>", "select count(*) from <w>", "DELETE FROM <w> WHERE <w> = <n>", "UPDATE <w> SET <w> = <n>",
+                         "SELECT <w>, <w> FROM <w> LIMIT <n>", "select * from <w> where <w> > <n>", "DROP TABLE <w>"))
+        while "<w>" in form:
+            form = form.replace("<w>", re.sub(r"[^a-z]", "", self.word().lower()) or "data", 1)
+        return form.replace("<n>", self.number(3))
+
+    def unit(self):
+        return self.rng.choice(LENGTHS)
+
+    def wunit(self):
+        return self.rng.choice(WEIGHTS)
+
+    def square(self):
+        """A square of a chess board."""
+        return self.rng.choice("abcdefgh") + self.rng.choice("12345678")
 
     def number(self, top=4):
         """A number as it is typed: integers of up to `top` digits, repeated digits often."""
