@@ -75,7 +75,10 @@ FEW, MANY, BRANCH = (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8), (3, 4, 5, 5, 6, 7, 8), (1
 GIBBERISH = 0.3  # values that are no words, in training
 
 # other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
-LIKE_OUTSIDE = {"music", "translate", "table", "web", "define", "news", "file", "random", "distance", "recipe", "movie"}
+LIKE_OUTSIDE = set("""music translate table web define news file random distance recipe movie age air antonym average base book bus calories capital coin count_letters
+crypto days_until dice dns draw element elevation etymology factorial flight fridge gcd geocode hash holiday hotel joke loan lyrics moon museum nearby
+parking phone_code plant player podcast population postcode power prime quiz quote_of reverse rhyme roman route score shop_search spell sqrt standings
+sunrise synonym tax tip traffic tv unit_length unit_weight uppercase weekday""".split())
 
 
 class Declared:
