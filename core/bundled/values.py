@@ -125,6 +125,65 @@ I can pick you up at <n>|save me a <w>|tell nobody about the <w>|grandma says hi
 the <w> costs <n> dollars|send me the <w> please|I fixed the <w>!|it won't work without a <w>|back in <n>"""
 
 # words that read as part of the request when a query or a label begins or ends with them
+# added later: all of them for training, so that the cut of the lists above stays what it was
+MORE = {
+    "city": """Bremerhaven;Kiel;Mainz;Trier;Augsburg;Regensburg;Potsdam;Erfurt;Weimar;Avignon;Grenoble;Reims;Metz;Nancy;Perugia;Siena;Pisa;Verona;Trieste;
+Girona;Toledo;Salamanca;Cadiz;Evora;Faro;Sintra;Plzen;Olomouc;Kosice;Szeged;Pecs;Cluj;Iasi;Varna;Burgas;Patras;Corfu;Rhodes;Bursa;Konya;Aqaba;Haifa;
+Aswan;Luxor;Fez;Agadir;Zanzibar;Arusha;Lilongwe;Bamako;Niamey;Cotonou;Kumasi;Surat;Kochi;Goa;Varanasi;Agra;Indore;Quetta;Galle;Pokhara;Yangon;Mandalay;
+Chiang Mai;Da Nang;Surabaya;Davao;Sapporo;Nagoya;Nara;Daegu;Xiamen;Harbin;Kunming;Ulaanbaatar;Vladivostok;Geelong;Townsville;Hamilton;Nelson;Hilo;
+Fairbanks;Tacoma;Eugene;Reno;Flagstaff;Santa Monica;Amarillo;Lubbock;Mobile;Savannah;Charleston;Knoxville;Louisville;Cincinnati;Toledo, Ohio;Ann Arbor;
+Madison;Duluth;Fargo;Cedar Falls;Regina;Saskatoon;Moncton;Oaxaca;Puebla;Merida;Tijuana;San Pedro Sula;Cartagena;Arequipa;Trujillo;Sucre;Manaus;Belem;
+Natal;Ushuaia;Punta Arenas;Stanley;Inverness;Dundee;St Andrews;Plymouth;Exeter;Newcastle;King's Lynn;L'Aquila;Val d'Isere;St. Gallen;St. John's;Sierre""",
+    "name": """Agnes Albert Alfred Alma Andre Angela Antonio Arthur Astrid Aurora Barbara Basil Beatrice Bernard Bruno Camila Carlos Cecilia Chloe Conrad Cyrus
+Dana Dario Desmond Dominic Edith Edwin Eleni Elsa Emil Erika Ernesto Esme Eugene Felicia Fernando Flavia Freddie Gabriel Gemma Gerald Gloria Greta Hamid
+Harriet Hassan Helga Ibrahim Ilse Ingrid Isaac Jamal Jasper Joan Joseph Judith Kai Kerstin Khalid Lara Laszlo Leona Lorenzo Luis Lydia Magnus Malik Margot
+Matilda Melissa Milan Mona Naomi Nelson Niko Nina-Marie O'Neil Odette Oliver Pablo Patrick Pearl Philip Pia Ramon Rebecca Renata Rhys Roland Rosalind Rupert
+Salma Samir Selma Serge Sienna Silvia Stella Tamara Tatiana Teodor Thelma Tobias Trevor Uwe Vanessa Viola Wanda Warren Wilma Xenia Yolanda Yvonne Zelda""",
+    "full": """my teacher;my neighbour;the doctor;the babysitter;the neighbours;my mum;my daughter;my son;the caterer;the landlady;my coach;our lawyer;Professor Lang;
+Dr Okafor;Miss Bell;Mr O'Brien;Aunt Clara;Uncle Ted;Lisa from work;Tom the plumber;Ana Ruiz;Peter van Dyke;Mary-Ann Holt;the whole family;the book club""",
+    "word": """acorn adapter album alley almond amber anchor anthem apricot arch archive armor arrow asphalt aunt avocado award axle bagel balcony balloon bamboo bandana
+barrel basil beacon bench biscuit blender blizzard blossom blueprint boulder bracelet bracket brochure bronze buffet bumper bunker button cabin cactus calendar
+camel candy cannon canvas caravan cardigan cargo carrot cartoon cashier cathedral cedar celery cellar ceramic champion channel chapel charity checkout cheetah
+cinnamon circus clarinet cliff clinic clover cockpit coconut colony column compost concrete confetti cottage cotton cradle crayon cricket crown crumb cube
+cupboard cushion customs cyclone dagger dairy deck delivery denim dentist depot detour diamond dolphin domino donkey dough drum dustbin earring easel
+eclipse elevator emerald envelope escalator fabric falafel ferry fiddle firewood flamingo flannel flute forge fountain freezer fudge fuel furnace gallery garlic
+gazelle generator giraffe glue goggles granite grapefruit gravy greenhouse guitar gull gym hallway hamster handle hedge heron highway hinge honey hook hurdle
+icicle inbox ink insulation invitation ivory jar jewel jigsaw jungle kayak kennel kiosk kite kiwi koala label lace lagoon lasagna latch lavender lawnmower
+ledger lemonade letterbox lever library licence lighthouse lily lime locker lodge luggage lunchbox macaroni magazine mango manual maple marathon marker mattress
+meteor microphone mill mint mitten mosaic mosque moss motel motor mousetrap mural mushroom mustard napkin nectar nest nursery oatmeal octopus olive onion opera
+orchard otter outlet overcoat paddle padlock pamphlet pancake panda panel parachute parsley passenger pasture patio pavement peanut pelican pension pepper
+permit petal petrol piano pier pigeon pillar pine pineapple pipe pirate platform playground plaza plug plumbing pocket podium poncho porch postcard postman
+pottery prairie pretzel prism projector propeller pump pumpkin puppet puzzle pyramid quilt quiver raccoon radish raft railing raisin ramp raspberry recorder
+referee remote rental reservoir restaurant rhubarb rifle rink roof rooster rotor rubber rudder rug saffron sail salmon saloon sapphire sausage scaffold scanner
+scooter sculpture seagull seatbelt seminar shed sheriff shield shutter sidewalk signal silk siren skateboard sled slipper socket spatula speaker spinach sponge
+squirrel stadium staircase stapler statue steam stencil stool stove strawberry studio submarine suitcase sunflower swimsuit syrup tablecloth tadpole tailor
+tambourine tandem tangerine tapestry tariff tavern telescope terrace thermos thimble throne ticket tinsel toaster tofu tomato tongs tornado tractor trailer
+trampoline tray trolley trombone trumpet tugboat tunnel turbine turnip turtle tuxedo typewriter unicorn vacuum vanilla vase vault vehicle verandah vinegar
+voucher waffle wagon waiter walrus wardrobe warehouse waterfall weasel whistle widget willow windmill wizardry wreath yacht yarn yeast zebra zucchini""",
+    "label": """rice pudding;mum's cake;second break;quick shower;the ferry;lamb;porridge;bagels;sourdough;pie crust;risotto;the dryer;bath time;bedtime;story time;
+game night;push-ups;squats;yoga;cool down;warm up;violin;drawing;vocabulary;revision;deep work;inbox;daily sync;one-on-one;school run;pick-up;bus stop;
+car wash;phone charge;hair mask;nail polish;glue;paint drying;first coat;varnish;marinade;espresso;hot chocolate;chai;iced tea;gnocchi;ravioli;dumplings;
+toast;bacon;pancakes;waffles;ham;fish fingers;chips;goulash;chili;stew;curry;popcorn;jelly;muffins;scones;quiche;lasagne;leg day;round 2;set 3;act 1""",
+    "ticker": """ACN ADP ADSK AMAT ANET APD AZN BBVA BIDU BKNG BLK BUD CB CI CL CME COF CSX CTAS DHR DOW DUK ECL EL EMR EQIX ETN EXC FCX FTNT GIS GLW HCA HUM
+ICE INTU ISRG ITW KHC KLAC KMB KR LIN LRCX MCO MET MMC MSCI NEM NSC NXPI ORLY OXY PANW PGR PLD PNC PSX REGN ROP ROST SCHW SHW SLB SNPS SO SPG SYK TDG
+TEL TFC TJX TRV USB VRTX WBA WDAY WM XEL ZTS RDS.A BF.B ADS ALV BAS BAYN CON DBK EOAN FRE HEI IFX LIN MUV2 RWE VNA ENI ENEL ISP SAN TEF ITX ORA BNP""",
+    "zone": """WET EET MSK AKST HST ACST AWST NZST SGT PHT WIB EAT CAT WAT SAST BRT ART CLT COT PET AST NST Europe/Prague Europe/Warsaw Europe/Zurich Europe/Dublin
+Europe/Istanbul Europe/Kyiv Europe/Riga Asia/Almaty Asia/Baghdad Asia/Colombo Asia/Dhaka Asia/Hong_Kong Asia/Kathmandu Asia/Riyadh Asia/Tashkent Asia/Yerevan
+America/Anchorage America/Caracas America/Havana America/Phoenix America/Santiago America/Vancouver America/Winnipeg Africa/Accra Africa/Algiers Africa/Tunis
+Atlantic/Azores Indian/Maldives Pacific/Fiji Pacific/Guam Australia/Darwin Australia/Hobart UTC+1 UTC+5 UTC+8 UTC-3 UTC-8 UTC+5:30 GMT+4 GMT-7 GMT+10""",
+    "sentence": """{you|we} {left|forgot} {your|the} <w> {in|on|under|at} the <w>|{the|our} <w> {starts|begins|ends|opens|closes} at {<n>|noon|half past <n>}|
+I can't {come|make it|find the <w>|open the <w>} {today|tomorrow|because of the <w>|until <n>}|{we're|they're} {waiting|standing} {at|near|behind} the <w>|
+there's {a|no|some} <w> {left|in the <w>|at home|for you}|{that's|it's} {fine|great|too late|a bad idea|ok with me}|who {has|took|wants} {the|my|a} <w>?|
+{can|could} we {meet|talk|call|eat} {at <n>|later|on monday|near the <w>}?|{pick|bring} up {the|some} <w> {on your way|before <n>|from the <w>}|
+{the|your} <w>, the <w> and the <w> {are|were} {here|gone|ready}|if {it rains|you're late|the <w> is closed}, {take the <w>|call me|wait at the <w>}|
+{I've|we've} {sent|paid|packed|booked|cancelled} the <w>|{don't|do not} {touch|open|sell|move|wash} the <w>|{please |}{lock|close|open} the <w> {at <n>|when you leave}|
+{my|the} {flight|train|boat} {leaves|lands|arrives} at <n>{, gate <n>|, platform <n>|}|{the|our} {address|door code|table|seat} is {<w> <n>|<n>|<n> <w> street}|
+{how|where} {is|was} the <w>?|{what|when} do you {need|want|do} {the <w>|on friday}?|I {won't|will} be {there|home|at the <w>} {before|after} <n>|
+{you're|she's|he's} {right|welcome|late|in the <w>|on the list}|{great|good} {news|idea}, the <w> {works|is back|arrived}|{ok|fine|sure}, see you {then|at <n>|in <c>}|
+{it|the <w>} costs <n> {dollars|euros|each}|{leave|put} the <w> {at|by|next to|under} the <w>|everyone {likes|loves|hates|missed} {the|your} <w>|
+{we'll|I'll} {bring|cook|pay|drive|be late}, {don't worry|you choose|the <w> is on me}|{let me|please} know {if|when} {you arrive|the <w> is done|it's over}""",
+}
+
 EDGES = set("""please pls plz thx thanks thank now today tomorrow tonight right moment asap quick quickly you me my the a an of for in on at to from with
 about into by and or if is are be was it that this and then also for as out up over under what which how who when where do does did can could would
 should will may might must i we he she they minutes minute min mins timer called named note notes message text saying says""".split())
@@ -151,6 +210,10 @@ def _lists():
            "zone": ZONES, "label": LABELS}
     lists = {kind: split(values) for kind, values in cut.items()}
     lists["sentence"] = (top_parts(SENTENCES), top_parts(HELD_SENTENCES))
+    for kind, text in MORE.items():
+        parts = (top_parts(text) if kind == "sentence" else text.replace("\n", "").split(";") if ";" in text else text.split())
+        known = set(lists[kind][0]) | set(lists[kind][1])
+        lists[kind] = (lists[kind][0] + [part for part in dict.fromkeys(parts) if part not in known], lists[kind][1])
     return lists
 
 
