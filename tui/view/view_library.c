@@ -2,9 +2,10 @@
  * view_library.c - saved conversations: a list with a preview and counts.
  *
  * Two lists share the screen: conversations (filtered with "\"), and the hits
- * of a search ("/") when there was one; "back" leaves the hits first.  Counts
- * are made by the bench's reader: with many conversations they take longer
- * than a key may.
+ * of a search ("/") when there was one; "back" leaves the hits first.
+ *
+ * With many conversations a list and its counts take longer than a key may: a
+ * key reads the first rows, the bench's reader the rest and then the counts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,25 +23,31 @@
 #include "tui/when.h"
 #include "tui/widget/list.h"
 
-enum { ROWS_MAX = 2000 };
+enum { ROWS_MAX = 2000, ROWS_FIRST = 150 };
 
-/* How many conversations there are of each kind. */
-typedef struct counts {
+/* What the reader reads: a long list, or how many there are of each kind. */
+typedef struct reading {
     cf_arena arena;
     cf_store *store;
-    cf_store_place place;
+    cf_store_query query; /* its text is `filter` */
+    char filter[256];
+    bool is_stale;             /* a list that is no longer shown */
+    const cf_store_conv *rows; /* [n_rows] */
+    size_t n_rows;
     const cf_store_facet *v; /* [n] */
     size_t n, total;
-} counts;
+} reading;
 
 typedef struct library {
-    cf_arena arena;   /* rows or hits */
-    cf_arena preview; /* the tree under the cursor */
-    const cf_store_conv *rows;
+    cf_arena arena;            /* the first rows, or hits */
+    cf_arena preview;          /* the tree under the cursor */
+    const cf_store_conv *rows; /* in arena or in whole->arena */
     size_t n_rows;
-    counts *known; /* shown; NULL: none yet */
-    counts *next;  /* being made, the reader's */
-    bool count_again;
+    reading *whole;  /* the list that is shown; NULL: the first rows are all */
+    reading *known;  /* counts that are shown; NULL: none yet */
+    reading *next;   /* being read, the reader's */
+    bool reads_rows; /* next is a list and not counts */
+    bool wants_rows, wants_counts; /* after that */
     char mark_title[2][80];
     cf_store_hits hits;
     bool shows_hits;
@@ -56,71 +63,102 @@ static library *state(cf_app *app)
     return app->state[CF_VIEW_LIBRARY];
 }
 
-/* ---- counts ---------------------------------------------------------------
+/* ---- the reader -----------------------------------------------------------
  */
 
-static void free_counts(counts *c)
+static void free_reading(reading *r)
 {
-    if (c != NULL) {
-        cf_arena_deinit(&c->arena);
-        cf_free(c);
+    if (r != NULL) {
+        cf_arena_deinit(&r->arena);
+        cf_free(r);
     }
 }
 
 /* On the reader's thread. */
+static cf_status run_rows(void *ud, cf_bench *bench, cf_error *err)
+{
+    reading *r = ((library *)ud)->next;
+    (void)bench;
+    return cf_store_list(r->store, &r->query, &r->arena, &r->rows, &r->n_rows,
+                         err);
+}
+
 static cf_status run_count(void *ud, cf_bench *bench, cf_error *err)
 {
-    counts *c = ((library *)ud)->next;
+    reading *r = ((library *)ud)->next;
     (void)bench;
-    return cf_store_facets(c->store, c->place, &c->arena, &c->v, &c->n,
-                           &c->total, err);
+    return cf_store_facets(r->store, r->query.place, &r->arena, &r->v, &r->n,
+                           &r->total, err);
 }
 
-static void end_count(void *ud, cf_status status, const cf_error *err)
+static void end_reading(void *ud, cf_status status, const cf_error *err)
 {
     library *s = ud;
+    reading *r = s->next;
     (void)err; /* the bench tells */
-    if (status == CF_OK) {
-        free_counts(s->known);
-        s->known = s->next;
-    } else {
-        free_counts(s->next);
-    }
     s->next = NULL;
+    if (status != CF_OK || (s->reads_rows && r->is_stale)) {
+        free_reading(r);
+    } else if (!s->reads_rows) {
+        free_reading(s->known);
+        s->known = r;
+    } else {
+        s->whole = r;
+        s->rows = r->rows;
+        s->n_rows = r->n_rows;
+        cf_list_set(&s->list, s->n_rows, s->list.height);
+    }
 }
 
-/* Counts anew; what is known stays in sight until then. */
-static void start_count(library *s, cf_bench *bench, cf_store *store)
+/* Begins the next reading that is wanted; what is known stays in sight until
+ * its end, or for good where there is no memory for it. */
+static void start_reading(library *s, cf_bench *bench, cf_store *store)
 {
-    cf_error ignored; /* without memory the old counts stay */
-    if (s->next != NULL) {
-        s->count_again = true;
+    if (s->next != NULL || !(s->wants_rows || s->wants_counts)) {
         return;
     }
-    counts *c = cf_calloc(1, sizeof *c);
-    if (c == NULL) {
+    bool is_rows = s->wants_rows;
+    *(is_rows ? &s->wants_rows : &s->wants_counts) = false;
+    reading *r = cf_calloc(1, sizeof *r);
+    if (r == NULL) {
         return;
     }
-    cf_arena_init(&c->arena, 0);
-    c->store = store;
-    c->place = s->query.place;
-    s->next = c;
-    s->count_again = false;
-    const cf_bench_task task = {
-        .name = "counting", .run = run_count, .end = end_count, .ud = s};
-    if (cf_bench_start_reading(bench, &task, &ignored) != CF_OK) {
+    cf_arena_init(&r->arena, 0);
+    r->store = store;
+    r->query = s->query;
+    memcpy(r->filter, s->filter, sizeof r->filter);
+    r->query.text = cf_str_from(r->filter);
+    r->query.limit = ROWS_MAX;
+    s->next = r;
+    s->reads_rows = is_rows;
+    const cf_bench_task task = {.name = is_rows ? "listing" : "counting",
+                                .run = is_rows ? run_rows : run_count,
+                                .end = end_reading,
+                                .ud = s};
+    cf_error err;
+    cf_status st = cf_bench_start_reading(bench, &task, &err);
+    if (st != CF_OK) {
+        *(is_rows ? &s->wants_rows : &s->wants_counts) = st == CF_EBUSY;
         s->next = NULL;
-        free_counts(c);
+        free_reading(r);
     }
 }
 
 static bool library_step(cf_app *app)
 {
-    library *s = state(app);
-    if (s->count_again && s->next == NULL) {
-        start_count(s, app->bench, app->store);
-    }
+    start_reading(state(app), app->bench, app->store);
     return false;
+}
+
+/* Waits for the rows that are still to come: a few milliseconds. */
+static void wait_for_rows(cf_app *app)
+{
+    library *s = state(app);
+    while (app->bench != NULL &&
+           (s->wants_rows || (s->next != NULL && s->reads_rows))) {
+        cf_bench_end_reading(app->bench, NULL);
+        start_reading(s, app->bench, app->store);
+    }
 }
 
 static cf_status library_open(cf_app *app, cf_error *err)
@@ -140,14 +178,27 @@ static void library_close(cf_app *app)
     library *s = state(app);
     if (s != NULL) {
         if (s->next != NULL) {
-            s->count_again = false;
             cf_bench_end_reading(app->bench, s);
         }
-        free_counts(s->known);
+        free_reading(s->whole);
+        free_reading(s->known);
         cf_arena_deinit(&s->arena);
         cf_arena_deinit(&s->preview);
         cf_free(s);
         app->state[CF_VIEW_LIBRARY] = NULL;
+    }
+}
+
+static void forget_rows(library *s)
+{
+    cf_arena_reset(&s->arena);
+    free_reading(s->whole);
+    s->whole = NULL;
+    s->rows = NULL;
+    s->n_rows = 0;
+    s->wants_rows = false;
+    if (s->next != NULL) {
+        s->next->is_stale = true;
     }
 }
 
@@ -156,22 +207,23 @@ static void reload(cf_app *app)
 {
     library *s = state(app);
     cf_error err;
-    cf_arena_reset(&s->arena);
-    s->rows = NULL;
-    s->n_rows = 0;
+    forget_rows(s);
     s->shows_hits = false;
     s->shown_id = (cf_uuid){{0}};
     if (app->store == NULL) {
         return;
     }
     s->query.text = cf_str_from(s->filter);
-    s->query.limit = ROWS_MAX;
+    size_t first = app->bench != NULL ? s->list.cursor + ROWS_FIRST : ROWS_MAX;
+    s->query.limit = first < ROWS_MAX ? first : ROWS_MAX;
     if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows,
                       &err) != CF_OK) {
         cf_app_error(app, &err);
     }
     if (app->bench != NULL) {
-        start_count(s, app->bench, app->store);
+        s->wants_rows = first < ROWS_MAX && s->n_rows == first;
+        s->wants_counts = true;
+        start_reading(s, app->bench, app->store);
     }
     cf_list_set(&s->list, s->n_rows, s->list.height);
 }
@@ -429,7 +481,7 @@ static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
 {
     static const char *const names[] = {"model", "template", "tag", "status",
                                         "year"};
-    const counts *c = state(app)->known;
+    const reading *c = state(app)->known;
     int y = r.y - 1, x = 0;
     int last = -1;
     for (size_t i = 0; c != NULL && i < c->n; i++) {
@@ -517,9 +569,7 @@ static void library_search(cf_app *app, const char *text, int direction)
     }
     cf_error err;
     cf_store_query q = {.text = cf_str_from(text), .limit = 500};
-    cf_arena_reset(&s->arena);
-    s->rows = NULL;
-    s->n_rows = 0;
+    forget_rows(s);
     s->shows_hits = true;
     s->hits = (cf_store_hits){0};
     s->list.cursor = s->list.top = 0;
@@ -734,6 +784,7 @@ static void cmd_tick_all(cf_app *app, const char *arg)
     (void)arg;
     const library *s = state(app);
     size_t n_new = 0, n_ticked;
+    wait_for_rows(app);
     for (size_t i = 0; !s->shows_hits && i < s->n_rows; i++) {
         if (!cf_bench_is_ticked(app->bench, s->rows[i].id) &&
             cf_bench_tick(app->bench, s->rows[i].id)) {
@@ -780,6 +831,9 @@ static void cmd_unmark(cf_app *app, const char *arg)
 
 static void library_move(cf_app *app, cf_move move)
 {
+    if (move == CF_MOVE_LAST) {
+        wait_for_rows(app);
+    }
     cf_list_move(&state(app)->list, move);
 }
 

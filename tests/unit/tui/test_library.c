@@ -1,0 +1,203 @@
+/*
+ * test_library.c - the list of conversations where it is long: a key reads its
+ * beginning, the rest comes behind it, and nothing shows the difference.
+ */
+#include "storage/store.h"
+#include "templates/chat_template.h"
+#include "tests/support/fault.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tui/app.h"
+#include "tui/bench.h"
+#include "tui/view/library.h"
+
+enum { CONVS = 400 };
+
+typedef struct desk {
+    cf_template *tpl;
+    cf_backend *backend;
+    cf_app app;
+} desk;
+
+static void set_up(desk *d, const char *db, unsigned n)
+{
+    static const char replies_text[] = "{\"replies\":[{\"text\":\"Yes.\"}]}";
+    static const char source[] = "{{ messages[0].content }}";
+    cf_error err;
+    json_t *replies;
+    memset(d, 0, sizeof *d);
+    T_OK(cf_template_compile(&d->tpl, cf_str_from(source), NULL, NULL, NULL,
+                             &err),
+         err);
+    const cf_script_options o = {.renderer = cf_renderer_template(d->tpl)};
+    T_OK(cf_json_read(&replies, replies_text, sizeof replies_text - 1, &err),
+         err);
+    T_OK(cf_backend_script_new(&d->backend, replies, &o, &err), err);
+    json_decref(replies);
+    cf_store *store;
+    const cf_store_options so = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&store, store_dir_file(db), &so, &err), err);
+    for (unsigned i = 0; i < n; i++) {
+        char title[16];
+        snprintf(title, sizeof title, "number %03u", i);
+        const cf_store_conv c = {.title = cf_str_from(title),
+                                 .created_ms = 1700000000000 + i,
+                                 .updated_ms = 1700000000000 + i};
+        T_OK(cf_store_put_conv(store, &c, NULL, &err), err);
+    }
+    T_OK(cf_app_init(&d->app, store, &err), err);
+    const cf_bench_engine e = {.backend = d->backend,
+                               .template_name = "one",
+                               .template_source = cf_str_from(source)};
+    T_OK(cf_bench_new(&d->app.bench, &e, store, &err), err);
+    cf_app_event(&d->app,
+                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 100, .h = 30});
+}
+
+static void tear_down(desk *d)
+{
+    cf_store *store = d->app.store;
+    cf_app_deinit(&d->app);
+    cf_bench_free(d->app.bench);
+    cf_store_close(store);
+    cf_backend_free(d->backend);
+    cf_template_free(d->tpl);
+}
+
+static void press(desk *d, const char *keys)
+{
+    for (size_t at = 0, n = strlen(keys); at < n;) {
+        cf_event e = {.kind = CF_EVENT_KEY};
+        assert_true(cf_key_parse(&e.key, keys, n, &at));
+        cf_app_event(&d->app, &e);
+    }
+}
+
+/* All that was begun has ended. */
+static void settle(desk *d)
+{
+    cf_error err;
+    for (int i = 0; i < 4; i++) {
+        cf_app_step(&d->app);
+        cf_bench_settle(d->app.bench, &err);
+        assert_int_equal(err.code, CF_OK);
+    }
+}
+
+static void assert_shows(desk *d, const char *text)
+{
+    cf_buf out = CF_BUF_INIT;
+    cf_app_draw(&d->app);
+    cf_grid_dump(&d->app.grid, &out);
+    if (strstr(cf_buf_cstr(&out), text) == NULL) {
+        print_error("%s\n", cf_buf_cstr(&out));
+        fail_msg("not on the screen: %s", text);
+    }
+    cf_buf_deinit(&out);
+}
+
+static void assert_on(desk *d, const char *want)
+{
+    cf_uuid id;
+    char title[80];
+    assert_true(cf_library_current(&d->app, &id, title));
+    assert_non_null(strstr(title, want));
+}
+
+static void test_library__the_rest_follows(void **state)
+{
+    (void)state;
+    desk d;
+    set_up(&d, "rest.db", CONVS);
+    press(&d, "6");
+    assert_on(&d, "number 399");
+    assert_shows(&d, "number 399");
+    press(&d, "jj");
+    settle(&d);
+    assert_on(&d, "number 397"); /* where it was */
+    assert_shows(&d, "Library  400 of 400");
+    tear_down(&d);
+}
+
+static void test_library__the_end_is_the_end(void **state)
+{
+    (void)state;
+    desk d;
+    set_up(&d, "end.db", CONVS);
+    press(&d, "6G");
+    assert_on(&d, "number 000");
+    assert_shows(&d, "400 of 400  sorted by updated");
+    tear_down(&d);
+}
+
+static void test_library__all_is_all(void **state)
+{
+    (void)state;
+    desk d;
+    size_t n;
+    set_up(&d, "all.db", CONVS);
+    press(&d, "6*");
+    (void)cf_bench_ticked(d.app.bench, &n);
+    assert_int_equal(n, CONVS);
+    tear_down(&d);
+}
+
+/* A list that is read is overtaken by another one. */
+static void test_library__the_newest_list_counts(void **state)
+{
+    (void)state;
+    desk d;
+    set_up(&d, "newest.db", CONVS);
+    press(&d, "6:filter 399<Enter>");
+    settle(&d);
+    assert_shows(&d, "Library  1 of 400");
+    press(&d, "<Esc>ss");
+    settle(&d);
+    assert_shows(&d, "400 of 400");
+    assert_shows(&d, "sorted by title");
+    press(&d, "g");
+    press(&d, "g/number<Enter><Esc>");
+    settle(&d);
+    assert_shows(&d, "400 of 400");
+    tear_down(&d);
+}
+
+/* In the middle of a change the cursor stays on its row. */
+static void test_library__a_change_far_down(void **state)
+{
+    (void)state;
+    desk d;
+    set_up(&d, "change.db", CONVS);
+    press(&d, "6G");
+    press(&d, "k:tag deep<Enter>");
+    assert_on(&d, "number 001");
+    settle(&d);
+    assert_on(&d, "number 001");
+    assert_shows(&d, "deep");
+    tear_down(&d);
+}
+
+static void test_library__leaves_nothing(void **state)
+{
+    (void)state;
+    size_t before = cf_fault_live();
+    desk d;
+    set_up(&d, "leak.db", CONVS);
+    press(&d, "6s"); /* closed while it reads */
+    tear_down(&d);
+    assert_int_equal(cf_fault_live(), before);
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_library__the_rest_follows),
+        cmocka_unit_test(test_library__the_end_is_the_end),
+        cmocka_unit_test(test_library__all_is_all),
+        cmocka_unit_test(test_library__the_newest_list_counts),
+        cmocka_unit_test(test_library__a_change_far_down),
+        cmocka_unit_test(test_library__leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
