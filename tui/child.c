@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 
 extern char **environ;
 
@@ -61,17 +62,19 @@ static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
     char *text = cf_strdup(command);
     char *first = arg != NULL ? cf_strdup(arg) : NULL;
     char *argv[] = {sh, dash_c, text, name, first, NULL};
-    int why = ENOMEM;
+    int code = ENOMEM;
+    char why[CF_OS_WHY];
     if (text != NULL && (arg == NULL || first != NULL)) {
-        why = posix_spawn(pid, sh, &s->actions, &s->attr, argv, environ);
+        code = posix_spawn(pid, sh, &s->actions, &s->attr, argv, environ);
     }
     cf_free(text);
     cf_free(first);
     posix_spawn_file_actions_destroy(&s->actions);
     posix_spawnattr_destroy(&s->attr);
-    return why == 0 ? CF_OK
-                    : cf_fail(err, why == ENOMEM ? CF_ENOMEM : CF_EIO,
-                              "/bin/sh cannot be run: %s", strerror(why));
+    return code == 0
+               ? CF_OK
+               : cf_fail(err, code == ENOMEM ? CF_ENOMEM : CF_EIO,
+                         "/bin/sh cannot be run: %s", cf_os_why(why, code));
 }
 
 /* ---- on the terminal ----------------------------------------------------- */
@@ -99,6 +102,7 @@ static cf_status run_on_terminal(const char *command, const char *arg,
     struct sigaction ignore = {.sa_handler = SIG_IGN}, was_int, was_quit;
     pid_t pid;
     spawning s;
+    char why[CF_OS_WHY];
     CF_TRY(begin_spawn(&s, 0, err));
     /* Its messages go on the screen and not where ours are caught. */
     posix_spawn_file_actions_adddup2(&s.actions, STDOUT_FILENO, STDERR_FILENO);
@@ -109,7 +113,7 @@ static cf_status run_on_terminal(const char *command, const char *arg,
     while (st == CF_OK && waitpid(pid, status, 0) < 0) {
         if (errno != EINTR) {
             st = cf_fail(err, CF_EIO, "the program got lost: %s",
-                         strerror(errno));
+                         cf_os_why(why, errno));
         }
     }
     sigaction(SIGINT, &was_int, NULL);
@@ -188,7 +192,8 @@ static cf_status spawn_piped(pid_t *pid, int *fd, const char *command,
     int ends[2];
     spawning s;
     if (pipe(ends) != 0) {
-        return cf_fail(err, CF_EIO, "no pipe: %s", strerror(errno));
+        char why[CF_OS_WHY];
+        return cf_fail(err, CF_EIO, "no pipe: %s", cf_os_why(why, errno));
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
@@ -260,9 +265,10 @@ cf_status cf_child_folder(char out[CF_CHILD_PATH], cf_error *err)
     int n = snprintf(out, CF_CHILD_PATH - 40, "%s/confab-XXXXXX",
                      tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
     if (n < 0 || n >= CF_CHILD_PATH - 40 || mkdtemp(out) == NULL) {
+        char why[CF_OS_WHY];
         out[0] = '\0';
         return cf_fail(err, CF_EIO, "no folder for a text: %s",
-                       strerror(errno));
+                       cf_os_why(why, errno));
     }
     return CF_OK;
 }

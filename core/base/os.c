@@ -25,16 +25,22 @@
 
 #include "core/base/alloc.h"
 
+const char *cf_os_why(char why[CF_OS_WHY], int code)
+{
+#if defined(__GLIBC__)
+    const char *text = strerrordesc_np(code);
+    snprintf(why, CF_OS_WHY, "%s", text != NULL ? text : "unknown error");
+#else
+    strerror_r(code, why, CF_OS_WHY);
+#endif
+    return why;
+}
+
 static cf_status fail_errno(cf_error *err, const char *path, int code)
 {
-    char why[96];
-#if defined(__GLIBC__)
-    snprintf(why, sizeof why, "%s", strerrordesc_np(code));
-#else
-    strerror_r(code, why, sizeof why);
-#endif
+    char why[CF_OS_WHY];
     return cf_fail(err, code == ENOENT ? CF_ENOTFOUND : CF_EIO, "%s: %s", path,
-                   why);
+                   cf_os_why(why, code));
 }
 
 cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err)

@@ -44,6 +44,12 @@ CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
 /* Makes a directory and its missing parents with mode 0700. */
 CF_MUST_USE cf_status cf_os_make_dirs(const char *path, cf_error *err);
 
+enum { CF_OS_WHY = 96 };
+
+/* What the system's error number means, written to `why`; returns `why`.
+ * strerror() would share one text between the threads. */
+const char *cf_os_why(char why[CF_OS_WHY], int code);
+
 /* Milliseconds since 1970 UTC; the frozen instant when one was set. */
 int64_t cf_os_now_ms(void);
 void cf_os_freeze_clock(int64_t ms);

@@ -89,8 +89,9 @@ static cf_status start(child *c, const char *command, cf_error *err)
     c->out = out[0];
     c->err = er[0];
     if (!ok) {
+        char why[CF_OS_WHY];
         return cf_fail(err, CF_EIO, "the command cannot be started: %s",
-                       strerror(errno));
+                       cf_os_why(why, errno));
     }
     fcntl(c->in, F_SETFL, O_NONBLOCK);
     fcntl(c->out, F_SETFL, O_NONBLOCK);
