@@ -11,6 +11,7 @@ static cf_tact *act_at(cf_tr *r, uint16_t hops)
     cf_tact *act = r->act;
     for (; hops > 0; hops--) {
         act = act->outer;
+        CF_ASSERT(act != NULL);
     }
     return act;
 }
@@ -876,7 +877,7 @@ static bool exec_loader(cf_tr *r, const cf_tnode *n)
 
 /* By kind of node, from CF_N_DATA on. */
 static bool (*const executors[])(cf_tr *r, const cf_tnode *n) = {
-    [CF_N_DATA - CF_N_DATA] = exec_data,
+    exec_data, /* CF_N_DATA */
     [CF_N_PRINT - CF_N_DATA] = exec_print,
     [CF_N_FOR - CF_N_DATA] = exec_for,
     [CF_N_IF - CF_N_DATA] = exec_if,

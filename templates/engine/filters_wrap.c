@@ -134,19 +134,44 @@ static uint32_t cps(const cf_tstr *s, uint32_t from, uint32_t to)
     return cf_t__cps_before(s, to) - cf_t__cps_before(s, from);
 }
 
+/* Where a chunk [at, end) that is longer than a line is cut, so that its
+ * beginning fills the `room` characters that are left: behind its last hyphen
+ * there, if it may be. */
+static uint32_t cut_chunk(const wrapper *w, uint32_t at, uint32_t end,
+                          int64_t room)
+{
+    const cf_tstr *s = w->s;
+    uint32_t cut = at;
+    for (int64_t i = 0; i < room && cut < end; i++) {
+        cut = after(s, cut);
+    }
+    if (!w->hyphens || cut == end) {
+        return cut;
+    }
+    bool other = false;
+    uint32_t hyphen = cut;
+    for (uint32_t k = at; k < cut; k++) {
+        if (s->p[k] == '-' && k > at && other) {
+            hyphen = k + 1;
+        }
+        other = other || s->p[k] != '-';
+    }
+    return hyphen;
+}
+
 /* Wraps one line of the text. */
 static bool wrap_line(wrapper *w)
 {
     const cf_tstr *s = w->s;
     uint32_t at = 0;
     while (at < s->n) {
-        uint32_t from = at, line_end = at, col = 0, pending = at;
+        uint32_t from = at, line_end = at, col = 0;
         bool is_first = true;
         while (at < s->n) {
             uint32_t end = chunk_end(s, at, w->hyphens);
             bool blank = is_blank(s->p[at]);
             if (blank && is_first && w->col == -1) {
-                at = from = pending = line_end = end; /* not at a new line */
+                at = from = line_end = end; /* not at a new line */
                 continue;
             }
             uint32_t n = cps(s, at, end);
@@ -154,27 +179,7 @@ static bool wrap_line(wrapper *w)
                 if (!blank && n > w->width) {
                     int64_t room = w->width < 1 ? 1 : w->width - col;
                     if (w->long_words && room > 0) {
-                        uint32_t cut = at;
-                        if (w->hyphens && n > room) {
-                            uint32_t limit = at;
-                            for (int64_t i = 0; i < room; i++) {
-                                limit = after(s, limit);
-                            }
-                            uint32_t hyphen = 0;
-                            bool other = false;
-                            for (uint32_t k = at; k < limit; k++) {
-                                if (s->p[k] == '-' && k > at && other) {
-                                    hyphen = k + 1;
-                                }
-                                other = other || s->p[k] != '-';
-                            }
-                            cut = hyphen != 0 ? hyphen : limit;
-                        } else {
-                            for (int64_t i = 0; i < room && cut < end; i++) {
-                                cut = after(s, cut);
-                            }
-                        }
-                        line_end = at = cut;
+                        line_end = at = cut_chunk(w, at, end, room);
                     } else if (!w->long_words && is_first) {
                         line_end = at = end;
                     }
@@ -185,9 +190,6 @@ static bool wrap_line(wrapper *w)
             at = end;
             is_first = false;
             line_end = blank ? line_end : end;
-        }
-        if (at < s->n && is_blank(s->p[at]) && at == line_end) {
-            /* blanks that end a full line are dropped with the next round */
         }
         if (line_end > from) {
             start_line(w);
@@ -203,7 +205,6 @@ static bool wrap_line(wrapper *w)
         while (at < s->n && is_blank(s->p[at])) {
             at++;
         }
-        (void)pending;
     }
     return true;
 }

@@ -379,7 +379,7 @@ static cf_tnode *parse_if(cf_tparser *p, cf_tnode *n)
         if (!cf_t__vec_add(p, &tests, test)) {
             return NULL;
         }
-        if (tests.n > cap) {
+        if (bodies == NULL || tests.n > cap) {
             uint32_t more = cap < 2 ? 2 : cap * 2;
             cf_tbody *grown = cf_t__alloc(p->r, more * sizeof *grown);
             if (grown == NULL) {

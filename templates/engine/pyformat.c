@@ -166,10 +166,6 @@ static void float_text(char *out, size_t cap, double f, const spec *s)
         char probe[DIGITS_MAX + 32];
         snprintf(probe, sizeof probe, "%.*e", precision - 1, f);
         int exp = (int)strtol(strchr(probe, 'e') + 1, NULL, 10);
-        if (exp < -4 || exp >= precision - (precision > 1 ? 0 : 0)) {
-            snprintf(out, cap, "%.*g", precision, f);
-            return;
-        }
         snprintf(out, cap, "%.*g", precision, f);
         if (strpbrk(out, ".e") == NULL) {
             if (exp == precision - 1) {
@@ -186,7 +182,8 @@ static void float_text(char *out, size_t cap, double f, const spec *s)
                 }
                 memmove(end, e, strlen(e) + 1);
             } else {
-                strcat(out, ".0");
+                size_t n = strlen(out);
+                snprintf(out + n, cap - n, ".0");
             }
         }
         return;
@@ -830,67 +827,82 @@ static bool percent_char(percent *x, spec *f, cf_tv v)
     return true;
 }
 
+/* "(key)": the value of that name; *v is left where there is none. */
+static bool percent_key(percent *x, const cf_tstr *s, uint32_t *at, cf_tv *v)
+{
+    cf_tr *r = x->b.r;
+    if (*at >= s->n || s->p[*at] != '(') {
+        return true;
+    }
+    uint32_t from = ++*at, open = 1;
+    for (; *at < s->n; (*at)++) {
+        open += s->p[*at] == '(';
+        open -= s->p[*at] == ')';
+        if (open == 0) {
+            break;
+        }
+    }
+    if (open != 0) {
+        cf_t__fail(r, "incomplete format key");
+        return false;
+    }
+    if (x->arg.k != CF_TDICT) {
+        cf_t__fail(r, "format requires a mapping");
+        return false;
+    }
+    cf_tv key = cf_t__str_sub(r, s, from, (*at)++);
+    if (key.k == CF_TERR) {
+        return false;
+    }
+    const cf_tentry *e = cf_t__dict_find_str(x->arg.u.d, key.u.s);
+    if (e == NULL) {
+        cf_t__fail(r, "no key '%.*s' to format", (int)key.u.s->n, key.u.s->p);
+        return false;
+    }
+    *v = e->val;
+    return true;
+}
+
+static void percent_flags(spec *f, const cf_tstr *s, uint32_t *at)
+{
+    for (;
+         *at < s->n && s->p[*at] != '\0' && strchr("-+ #0", s->p[*at]) != NULL;
+         (*at)++) {
+        switch (s->p[*at]) {
+        case '-':
+            f->align = '<';
+            break;
+        case '+':
+            f->sign = '+';
+            break;
+        case ' ':
+            f->sign = f->sign == '+' ? '+' : ' ';
+            break;
+        case '#':
+            f->alt = true;
+            break;
+        default:
+            if (f->align != '<') {
+                f->align = '=';
+                f->fill[0] = '0';
+            }
+        }
+    }
+    if (f->align == '<') {
+        f->fill[0] = ' ';
+    }
+}
+
 /* One "%..." from `at` (behind the %); moves at behind it. */
 static bool percent_one(percent *x, const cf_tstr *s, uint32_t *at)
 {
     cf_tr *r = x->b.r;
     spec f = {.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
     cf_tv v = cf_tv_make(CF_TMISSING);
-    if (*at < s->n && s->p[*at] == '(') {
-        uint32_t from = ++*at, open = 1;
-        for (; *at < s->n; (*at)++) {
-            open += s->p[*at] == '(';
-            open -= s->p[*at] == ')';
-            if (open == 0) {
-                break;
-            }
-        }
-        if (open != 0) {
-            cf_t__fail(r, "incomplete format key");
-            return false;
-        }
-        if (x->arg.k != CF_TDICT) {
-            cf_t__fail(r, "format requires a mapping");
-            return false;
-        }
-        cf_tv key = cf_t__str_sub(r, s, from, (*at)++);
-        if (key.k == CF_TERR) {
-            return false;
-        }
-        const cf_tentry *e = cf_t__dict_find_str(x->arg.u.d, key.u.s);
-        if (e == NULL) {
-            cf_t__fail(r, "no key '%.*s' to format", (int)key.u.s->n,
-                       key.u.s->p);
-            return false;
-        }
-        v = e->val;
+    if (!percent_key(x, s, at, &v)) {
+        return false;
     }
-    for (;
-         *at < s->n && s->p[*at] != '\0' && strchr("-+ #0", s->p[*at]) != NULL;
-         (*at)++) {
-        switch (s->p[*at]) {
-        case '-':
-            f.align = '<';
-            break;
-        case '+':
-            f.sign = '+';
-            break;
-        case ' ':
-            f.sign = f.sign == '+' ? '+' : ' ';
-            break;
-        case '#':
-            f.alt = true;
-            break;
-        default:
-            if (f.align != '<') {
-                f.align = '=';
-                f.fill[0] = '0';
-            }
-        }
-    }
-    if (f.align == '<') {
-        f.fill[0] = ' ';
-    }
+    percent_flags(&f, s, at);
     if (!star_or_number(x, s, at, &f.width, FIELD_MAX)) {
         return false;
     }

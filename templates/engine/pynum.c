@@ -811,7 +811,7 @@ size_t cf_t__float_repr(char out[CF_FLOAT_TEXT], double f)
     /* text: [-]d[.ddd]e[+-]dd */
     char *e = strchr(text, 'e');
     int exp = (int)strtol(e + 1, NULL, 10);
-    char digit[20];
+    char digit[20] = {0};
     size_t n = 0, at = 0;
     for (char *p = text; p < e; p++) {
         if (*p >= '0' && *p <= '9') {
