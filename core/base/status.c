@@ -54,7 +54,7 @@ static cf_status fill(cf_error *err, cf_status code, uint64_t off,
     return code;
 }
 
-cf_status cf_fail(cf_error *err, cf_status code, const char *fmt, ...)
+cf_status(cf_fail)(cf_error *err, cf_status code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -63,8 +63,8 @@ cf_status cf_fail(cf_error *err, cf_status code, const char *fmt, ...)
     return code;
 }
 
-cf_status cf_fail_at(cf_error *err, cf_status code, uint64_t off,
-                     const char *fmt, ...)
+cf_status(cf_fail_at)(cf_error *err, cf_status code, uint64_t off,
+                      const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -73,8 +73,8 @@ cf_status cf_fail_at(cf_error *err, cf_status code, uint64_t off,
     return code;
 }
 
-cf_status cf_fail_line(cf_error *err, cf_status code, uint32_t line,
-                       uint32_t col, const char *fmt, ...)
+cf_status(cf_fail_line)(cf_error *err, cf_status code, uint32_t line,
+                        uint32_t col, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);

@@ -44,6 +44,7 @@ bool cf_bundled_model(const void **bytes, size_t *n)
 
 #else
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the other one sets it */
 bool cf_bundled_model(const void **bytes, size_t *n)
 {
     (void)bytes;

@@ -65,7 +65,6 @@ static cf_status wait_ms(const cf_chat__run *run, json_int_t ms, cf_error *err)
         long slice = left < SLICE_MS ? (long)left : SLICE_MS;
         struct timespec t = {0, slice * 1000000L};
         while (nanosleep(&t, &t) != 0 && errno == EINTR) {
-            continue;
         }
     }
     return cf_chat__is_cancelled(run) ? cf_chat__cancelled(err) : CF_OK;

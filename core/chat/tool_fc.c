@@ -89,7 +89,7 @@ static bool fc_value(cf_tool__emit *e);
 
 static bool fc_member(cf_tool__emit *e, cf_tool__members *m)
 {
-    cf_str key;
+    cf_str key = {NULL, 0};
     size_t key_off = e->at;
     size_t which = 0;
     if (!fc_key(e, &key)) {

@@ -541,30 +541,20 @@ static void rank_rules(cf_gbuild *b, const bool *nullable)
                 .stamp = cf_calloc(g->n_node, sizeof *r.stamp)};
     if (g->order == NULL || r.color == NULL || r.stamp == NULL) {
         cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
-    }
-    for (uint32_t i = 1; i < g->n_rule && b->st == CF_OK; i++) {
-        rank_rule(&r, i, 0);
+    } else {
+        for (uint32_t i = 1; i < g->n_rule && b->st == CF_OK; i++) {
+            rank_rule(&r, i, 0);
+        }
     }
     cf_free(r.color);
     cf_free(r.stamp);
     cf_free(r.pending);
 }
 
-cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
-                           cf_error *err)
+/* The steps of finish; live and nullable: per node, all false. */
+static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
 {
-    bool *live = NULL;
-    bool *nullable = NULL;
-    if (b->st == CF_OK) {
-        live = cf_calloc(b->g->n_node, sizeof *live);
-        nullable = cf_calloc(b->g->n_node, sizeof *nullable);
-        if (live == NULL || nullable == NULL) {
-            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
-        }
-    }
-    if (b->st == CF_OK) {
-        find_live(b, live);
-    }
+    find_live(b, live);
     if (b->st == CF_OK && !live[b->g->rule[start].start]) {
         cf_gbuild_fail(b, CF_EUNSUPPORTED, "no text satisfies it");
     }
@@ -578,8 +568,22 @@ cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
     if (b->st == CF_OK) {
         rank_rules(b, nullable);
     }
-    cf_free(live);
-    cf_free(nullable);
+}
+
+cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
+                           cf_error *err)
+{
+    if (b->st == CF_OK) {
+        bool *live = cf_calloc(b->g->n_node, sizeof *live);
+        bool *nullable = cf_calloc(b->g->n_node, sizeof *nullable);
+        if (live == NULL || nullable == NULL) {
+            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        } else {
+            finish(b, start, live, nullable);
+        }
+        cf_free(live);
+        cf_free(nullable);
+    }
     if (b->st != CF_OK) {
         if (err != NULL) {
             *err = b->err;

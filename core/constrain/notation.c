@@ -334,7 +334,10 @@ static part *take_repeated(reader *r)
 static part *take_sequence(reader *r)
 {
     part *seq = new_part(r, PART_SEQUENCE, r->i);
-    part **tail = seq != NULL ? &seq->first : NULL;
+    if (seq == NULL) {
+        return NULL;
+    }
+    part **tail = &seq->first;
     while (is_ok(r)) {
         int c = peek(r);
         if (c != '"' && c != '/' && c != '(' && !is_name_byte(c, true)) {
@@ -355,7 +358,10 @@ static part *take_choice(reader *r)
         return NULL;
     }
     part *choice = new_part(r, PART_CHOICE, r->i);
-    part **tail = choice != NULL ? &choice->first : NULL;
+    if (choice == NULL) {
+        return NULL;
+    }
+    part **tail = &choice->first;
     while (is_ok(r)) {
         *tail = take_sequence(r);
         if (*tail == NULL || !take(r, '|')) {

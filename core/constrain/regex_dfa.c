@@ -265,16 +265,14 @@ static bool leads_on(const cf_dfa *d, const bool *live, size_t i)
 
 void cf_dfa_trim(cf_gbuild *b, cf_dfa *d)
 {
-    bool *live = NULL;
-    uint32_t *number = NULL;
-    if (b->st == CF_OK && d->n_state > 0) {
-        live = cf_calloc(d->n_state, sizeof *live);
-        number = cf_calloc(d->n_state, sizeof *number);
-        if (live == NULL || number == NULL) {
-            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
-        }
-    }
     if (b->st != CF_OK || d->n_state == 0) {
+        cf_dfa_deinit(d);
+        return;
+    }
+    bool *live = cf_calloc(d->n_state, sizeof *live);
+    uint32_t *number = cf_calloc(d->n_state, sizeof *number);
+    if (live == NULL || number == NULL) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
         cf_free(live);
         cf_free(number);
         cf_dfa_deinit(d);
@@ -430,7 +428,8 @@ void cf_dfa_and(cf_gbuild *b, const cf_dfa *x, const cf_dfa *y, cf_dfa *out)
     }
     pairs p = {0};
     pair_state(b, &p, out, x, y, 0, 0);
-    for (uint32_t s = 0; b->st == CF_OK && s < out->n_state; s++) {
+    for (uint32_t s = 0;
+         b->st == CF_OK && s < out->n_state && p.pending != NULL; s++) {
         const cf_dfa_state *sx = &x->state[p.pending[s] >> 32];
         const cf_dfa_state *sy = &y->state[p.pending[s] & UINT32_MAX];
         cf_dfa_state mine = out->state[s];

@@ -66,6 +66,7 @@ static uint32_t target_of(const emitter *e, uint32_t lo, uint32_t hi)
 static void emit_rest(emitter *e, uint32_t from, uint32_t base, unsigned n,
                       uint32_t min, uint32_t max)
 {
+    CF_ASSERT(n > 0); /* one character leads to one state, or to none */
     uint32_t size = UINT32_C(1) << (6 * (n - 1));
     for (uint32_t k = 0; k < 64 && e->b->st == CF_OK;) {
         uint32_t lo = base + k * size;

@@ -462,8 +462,8 @@ static cf_rx parse_set(parser *p)
             fail_at(p, CF_EFORMAT, "[ without ]");
             break;
         }
-        uint32_t lo;
-        uint32_t hi;
+        uint32_t lo = 0;
+        uint32_t hi = 0;
         if (!class_atom(p, &r, &lo)) {
             continue;
         }

@@ -601,7 +601,7 @@ static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v,
         cf_schema_fail(s, s->ref[ref].path, "oneOf has too many branches");
         return out;
     }
-    cf_dnf branch[BRANCH_MAX];
+    cf_dnf branch[BRANCH_MAX] = {0};
     for (size_t i = 0; i < n && cf_schema_ok(s); i++) {
         char at[40];
         snprintf(at, sizeof at, "oneOf/%u", (unsigned)i);

@@ -112,7 +112,7 @@ static const cf_atom *args_atom(maker *m, const cf_tool *tool,
             n_object++;
         }
     }
-    if (cf_schema_ok(s) && n_object != 1) {
+    if (object == NULL || n_object != 1) {
         cf_schema_fail(s, path, "the parameters are not one object");
         return NULL;
     }

@@ -44,7 +44,8 @@ cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n,
 {
     const cf_engine *e = cf_session_engine(session);
     scoring s = {ids, n, first, cf_tokenizer_n_vocab(cf_engine_tokenizer(e)),
-                 out};
+                 NULL};
+    s.log_p = out;
     if (first == 0) {
         return cf_fail(err, CF_EINVAL,
                        "nothing stands before the first token to foretell it");
