@@ -208,7 +208,7 @@ static void first_start(workbench *w, const cf_cli *cli, cf_buf *problems)
         st = cf_examples_reply(w->bench, w->store, &err);
     }
     if (st == CF_OK) {
-        st = cf_bench_open_conv(w->bench, welcome, (cf_uuid){{0}}, &err);
+        st = cf_examples_show(&w->app, welcome, &err);
     }
     if (st != CF_OK) {
         cf_buf_addf(problems, "the examples are not whole: %s\n", err.text);

@@ -10,6 +10,7 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
+#include "tui/app.h"
 #include "tui/bench.h"
 #include "tui/demo/demo_notes.h"
 #include "tui/demo/demo_serve.h"
@@ -402,4 +403,14 @@ cf_status cf_examples_reply(cf_bench *bench, cf_store *store, cf_error *err)
     CF_TRY(cf_store_put_conv(store, &conv, &id, err));
     CF_TRY(cf_bench_open_conv(bench, id, (cf_uuid){{0}}, err));
     return ask(bench, err);
+}
+
+cf_status cf_examples_show(cf_app *app, cf_uuid id, cf_error *err)
+{
+    CF_TRY(cf_bench_open_conv(app->bench, id, (cf_uuid){{0}}, err));
+    cf_app_open_view(app, CF_VIEW_CHAT);
+    cf_app_command(app, "first");
+    cf_app_say(app, CF_STYLE_OK,
+               "j reads on, i writes a message, ? shows every key");
+    return CF_OK;
 }

@@ -22,6 +22,7 @@
 
 typedef struct cf_store cf_store;
 typedef struct cf_bench cf_bench;
+typedef struct cf_app cf_app;
 
 #define CF_EXAMPLE_TAG "example"
 
@@ -34,5 +35,9 @@ CF_MUST_USE cf_status cf_examples_make(cf_store *store, cf_uuid *welcome,
  * waits for it.  The bench shows it then.  For an engine that is quick. */
 CF_MUST_USE cf_status cf_examples_reply(cf_bench *bench, cf_store *store,
                                         cf_error *err);
+
+/* Opens the guided conversation in the Chat view, at its beginning. */
+CF_MUST_USE cf_status cf_examples_show(cf_app *app, cf_uuid welcome,
+                                       cf_error *err);
 
 #endif

@@ -45,6 +45,7 @@ typedef struct cf_chat {
     cf_turn_tree tree;
     int width; /* cells of the transcript, when it was drawn last */
     cf_chat_text live;
+    cf_uuid conv;  /* what cursor and top are about */
     size_t cursor; /* turn of the path */
     bool follows;  /* keep the end in sight */
     size_t top;    /* first line of the transcript shown */
@@ -79,7 +80,8 @@ cf_style cf_chat__role_style(cf_str role);
  * out. */
 bool cf_chat__lay_out(cf_app *app, int width);
 
-/* Puts the cursor on a turn of the path: the last one while it follows. */
+/* Puts the cursor on a turn of the path: the last one while it follows, as it
+ * does at first in each conversation. */
 void cf_chat__settle_cursor(cf_app *app);
 
 /* Appends what the selected lines say. */

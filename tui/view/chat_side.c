@@ -6,15 +6,28 @@
 
 enum { LOOK_BACK = 32 }; /* turns searched for the last reply's figures */
 
+/* The first of n turns to show in `height` rows: the last ones, or those around
+ * the cursor when that is further up. */
+static size_t first_shown(const cf_chat *s, size_t n, size_t height)
+{
+    size_t first = n > height ? n - height : 0, at = first;
+    while (at > 0 && s->tree.place[at] != s->cursor + 1) {
+        at--;
+    }
+    bool is_above = at < first && s->tree.place[at] == s->cursor + 1;
+    return !is_above ? first : at > height / 2 ? at - height / 2 : 0;
+}
+
 void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
     size_t n;
     const cf_turn *const *turns = cf_bench_turns(app->bench, &n);
-    size_t first = n > (size_t)r.h ? n - (size_t)r.h : 0;
-    if (!cf_turn_tree_update(&s->tree, app->bench)) {
+    if (r.h <= 0 || !cf_turn_tree_update(&s->tree, app->bench)) {
         return;
     }
+    cf_chat__settle_cursor(app);
+    size_t first = first_shown(s, n, (size_t)r.h);
     for (size_t i = first; i < n && i - first < (size_t)r.h; i++) {
         const cf_turn *t = turns[i];
         cf_chat_text *text = cf_chat__text_of(s, t);

@@ -420,8 +420,13 @@ static size_t turn_at(const cf_chat_layout *l, size_t line)
 void cf_chat__settle_cursor(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
+    cf_uuid conv = cf_bench_conv_id(app->bench);
     size_t n;
     cf_bench_path(app->bench, &n);
+    if (!cf_uuid_eq(conv, s->conv)) { /* another one was opened */
+        s->conv = conv;
+        s->follows = true;
+    }
     if (s->cursor >= n || s->follows) {
         s->cursor = n > 0 ? n - 1 : 0;
     }

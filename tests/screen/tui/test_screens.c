@@ -147,8 +147,7 @@ static void set_up(bench_fixture *f, const char *script, int nth)
     if (strcmp(script, "first-start.script") == 0) {
         cf_uuid welcome;
         T_OK(cf_examples_make(f->store, &welcome, &err), err);
-        T_OK(cf_bench_open_conv(f->app.bench, welcome, (cf_uuid){{0}}, &err),
-             err);
+        T_OK(cf_examples_show(&f->app, welcome, &err), err);
     }
 }
 
