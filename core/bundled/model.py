@@ -51,7 +51,7 @@ class Layer(nn.Module):
             self.register_parameter(name, nn.Parameter(torch.ones(n)))
 
     def forward(self, x, cos, sin, mask):
-        """x [batch, time, embd] float32; mask [batch, 1, time, time], 0 or -1e4."""
+        """x [batch, time, embd] float32; mask [batch, 1, time, time], 0 or -1e9."""
         s = self.s
         batch, time, _ = x.shape
         nq, nkv, group = s.n_head * s.head_dim, s.n_head_kv * s.head_dim, s.n_head // s.n_head_kv
@@ -86,10 +86,9 @@ class Model(nn.Module):
         angle = torch.arange(s.n_ctx).float()[:, None] * rope_freqs(s)
         self.cos, self.sin = angle.cos(), angle.sin()
 
-    def forward(self, ids, mask):
-        """Hidden states [batch, time, embd] after the last norm."""
-        time = ids.shape[1]
-        cos, sin = self.cos[None, :time, None], self.sin[None, :time, None]
+    def forward(self, ids, mask, positions):
+        """Hidden states [batch, time, embd] after the last norm; ids and positions [batch, time]."""
+        cos, sin = self.cos[positions][:, :, None], self.sin[positions][:, :, None]
         x = F.embedding(ids, self.embd)
         for layer in self.layers:
             x = layer(x, cos, sin, mask)

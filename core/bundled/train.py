@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
 """Trains the bundled model from nothing on dialogues made as it goes.
 
-    python3 core/bundled/train.py --out build/bundled [--steps 4900] [--seed 1]
+    python3 core/bundled/train.py --out build/bundled [--steps N] [--seed 1]
+    python3 core/bundled/train.py --check
 
 Writes tokenizer.json, checkpoint.pt (every 100 steps; --resume goes on from
 it) and log.txt into the folder.  The same seed, steps and machine give the
 same model but for rounding (with --workers 1, exactly the same);
 docs/models/bundled.md has the command and the figures.
 
-A step is 4,096 tokens of packed rows; a document mask keeps the dialogues of a
-row apart.  Assistant tokens count fully in the loss; all others a tenth
-during the first part, which teaches what tool names and words look like, and
-then nothing.
+Dialogues come in trees that share their declarations (dialogues.tree), and
+step/gradients.c computes such a tree in one go; it is compiled first, and
+--check compares it with PyTorch.  The assistant's tokens count fully in the
+loss; all others a tenth during the first part, which teaches what tool names
+and words look like, and then nothing.
 """
 
 import argparse
+import ctypes
 import multiprocessing
 import os
 import pathlib
 import random
 import re
+import subprocess
 import sys
+import tempfile
 import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -34,15 +39,15 @@ import dialogues  # noqa: E402
 import facts  # noqa: E402
 import tokenizer  # noqa: E402
 import values  # noqa: E402
-from model import Model, Shape, muon_step, wire  # noqa: E402
+from model import EPS, Model, Shape, muon_step, wire  # noqa: E402
 
-TOKENS_A_STEP, PORTION = 4096, 512
+TOKENS_A_STEP, PART, TREE_CHARS = 8192, 1024, 2400
 N_MERGES, N_LATE = 1700, 250
 MUON_LR, ADAM_LR = 0.02, 4e-3
-WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.37, 0.02
-OTHERS_WEIGHT, OTHERS_UNTIL = 0.1, 0.6
-# (until this part of the run, tokens a row, arguments of the generator)
-PHASES = [(0.45, 256, {"short": True}), (0.88, 512, {}), (0.985, 1024, {}), (1.0, 2048, {"long": True})]
+WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.4, 0.02
+OTHERS_WEIGHT, OTHERS_UNTIL = 0.1, 0.3
+# (until this part of the run, arguments of the generator)
+PHASES = [(0.25, {"short": True}), (0.97, {}), (1.0, {"long": True})]
 
 
 def make_tokenizer(seed):
@@ -61,77 +66,97 @@ def known_words():
     return set(re.findall(r"[A-Za-z]+", text))
 
 
-def encode(tok, conv):
-    """ids and 0/1 marks of one conversation."""
+def encode(tok, segments):
+    """ids and 0/1 marks of a dialogue or a part of one."""
     ids, marks = [], []
-    for text, trained in dialogues.segments(conv):
+    for text, trained in segments:
         part = tok.encode(text)
         ids += part
         marks += [int(trained)] * len(part)
     return ids, marks
 
 
-def pack(convs, length):
-    """Rows of at most length + 1 tokens, filled with the longest that fit."""
-    rows = []
-    convs = sorted((c[0][:length + 1], c[1][:length + 1]) for c in convs)
-    convs.sort(key=lambda c: -len(c[0]))
-    while convs:
-        row, space, i = [], length + 1, 0
-        while i < len(convs) and space > 8:
-            if len(convs[i][0]) <= space:
-                row.append(convs.pop(i))
-                space -= len(row[-1][0])
-            else:
-                i += 1
-        rows.append(row)
-    return rows
+class Tree:
+    """Dialogues with a common beginning: the trunk, seen by all branches."""
+
+    def __init__(self, tok, convs, longest):
+        parts = [dialogues.segments(c) for c in convs]
+        has_head = parts[0][0][0].startswith("<|im_start|>system")
+        self.trunk = encode(tok, parts[0][:has_head])
+        room = longest - len(self.trunk[0])
+        self.branches = [tuple(x[:room] for x in encode(tok, p[has_head:])) for p in parts]
+        self.n = len(self.trunk[0]) + sum(len(ids) for ids, _ in self.branches)
 
 
-def arrays(rows, length):
-    """ids, marks and document numbers [rows, length + 1]."""
-    x = np.zeros((len(rows), length + 1), np.int64)
-    m = np.zeros((len(rows), length + 1), np.float32)
-    d = np.full((len(rows), length + 1), -1, np.int64)
-    for r, row in enumerate(rows):
-        at = 0
-        for n, (ids, marks) in enumerate(row):
-            x[r, at:at + len(ids)] = ids
-            m[r, at:at + len(ids)] = marks
-            d[r, at:at + len(ids)] = n
-            at += len(ids)
-    return torch.from_numpy(x), torch.from_numpy(m), torch.from_numpy(d)
+def pack(trees):
+    """Lists of trees of about PART tokens; a longer tree lies alone."""
+    parts = []
+    for tree in sorted(trees, key=lambda t: -t.n):
+        part = next((p for p in parts[-40:] if sum(t.n for t in p) + tree.n <= PART), None)
+        if part is None:
+            parts.append(part := [])
+        part.append(tree)
+    return parts
+
+
+class Tokens(ctypes.Structure):
+    """struct tokens of gradients.c, made from some trees."""
+
+    _fields_ = [("n", ctypes.c_int32), ("n_segment", ctypes.c_int32)] + [
+        (name, ctypes.c_void_p) for name in ("id", "target", "position", "weight", "begin", "length", "trunk", "n_trunk")]
+
+    def __init__(self, trees, others):
+        ids, targets, positions, weights, segments = [], [], [], [], []
+        for tree in trees:
+            at, n = len(ids), len(tree.trunk[0])
+            for k, (part, marks) in enumerate([tree.trunk, *tree.branches]):
+                if not part:
+                    continue
+                first = n if k else 0
+                segments.append((len(ids), len(part), at, first))
+                ids += part
+                targets += part[1:] + [0]
+                positions += range(first, first + len(part))
+                weights += [1.0 if m else others for m in marks[1:]] + [0.0]
+        self.arrays = {name: np.array(v, np.int32) for name, v in (("id", ids), ("target", targets), ("position", positions))}
+        self.arrays["weight"] = np.array(weights, np.float32)
+        for name, v in zip(("begin", "length", "trunk", "n_trunk"), zip(*segments)):
+            self.arrays[name] = np.array(v, np.int32)
+        super().__init__(len(ids), len(segments), *(self.arrays[name].ctypes.data for name, _ in self._fields_[2:]))
 
 
 class Batches:
-    """Endless batches; the dialogues of a block of 32 steps depend on the seed
+    """Endless batches; the dialogues of a block of 16 steps depend on the seed
     and the number of the block only."""
 
-    BLOCK = 32
+    BLOCK = 16
 
     def __init__(self, tok, seed):
-        self.tok, self.seed, self.rows, self.key = tok, seed, [], None
+        self.tok, self.seed, self.parts, self.key = tok, seed, [], None
 
-    def get(self, step, length, kwargs):
-        key = (step // self.BLOCK, length)
-        if key != self.key or not self.rows:
-            again = 0 if key != self.key else 1
-            self.key = key
-            self.rows = self._block(f"{self.seed}/{key}/{again}", length, kwargs)
-        n = TOKENS_A_STEP // length
-        take, self.rows = self.rows[:n], self.rows[n:]
-        return arrays(take, length)
+    def get(self, step, others, kwargs):
+        """The parts of one step, as Tokens."""
+        key = (step // self.BLOCK, str(kwargs))
+        batch, n = [], 0
+        while n < TOKENS_A_STEP - PART // 2:
+            if key != self.key or not self.parts:
+                again = 0 if key != self.key else self.again + 1
+                self.key, self.again = key, again
+                self.parts = self._block(f"{self.seed}/{key}/{again}", kwargs)
+            batch.append(Tokens(self.parts.pop(), others))
+            n += batch[-1].n
+        return batch
 
-    def _block(self, seed, length, kwargs):
+    def _block(self, seed, kwargs):
         rng = random.Random(seed)
         g = dialogues.Generator(rng.randrange(1 << 48), **kwargs)
-        convs, n = [], 0
-        while n < 1.1 * self.BLOCK * TOKENS_A_STEP:
-            convs.append(encode(self.tok, g.conversation()))
-            n += min(len(convs[-1][0]), length + 1)
-        rows = pack(convs, length)
-        rng.shuffle(rows)
-        return rows
+        trees, n = [], 0
+        while n < 1.02 * self.BLOCK * TOKENS_A_STEP:
+            trees.append(Tree(self.tok, g.tree(TREE_CHARS), Shape.n_ctx))
+            n += trees[-1].n
+        parts = pack(trees)
+        rng.shuffle(parts)
+        return parts
 
 
 def rate(step, steps):
@@ -141,40 +166,49 @@ def rate(step, steps):
     return up * max(LAST_RATE, min(1, left))
 
 
-def loss_of(model, batch, weight, total):
-    """The loss of some rows of a step, as their part of the step's mean, and
-    the sums that the log wants."""
-    x, docs = batch
-    time_ = x.shape[1] - 1
-    sees = (docs[:, :-1, None] == docs[:, None, :-1]) & torch.ones(time_, time_, dtype=torch.bool).tril()
-    mask = torch.where(sees, 0.0, -1e4)[:, None]
-    at = weight.reshape(-1).nonzero()[:, 0]
-    hidden = model(x[:, :-1], mask).reshape(-1, model.s.n_embd)[at]
-    target = x[:, 1:].reshape(-1)[at]
-    logits = model.logits(hidden)
-    each = F.cross_entropy(logits, target, reduction="none")
-    w = weight.reshape(-1)[at]
-    with torch.no_grad():
-        own = w == 1
-        right = (logits.argmax(-1) == target)[own].sum().item()
-        sums = [each[own].sum().item(), right, own.sum().item(), x.shape[0] * time_]
-    return (each * w).sum() / total, sums
+class CShape(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int32) for name in ("n_vocab", "n_embd", "n_layer", "n_head", "n_head_kv", "head_dim", "n_ff")
+                ] + [("eps", ctypes.c_float), ("rope_base", ctypes.c_float)]
+
+
+class Backend:
+    """step/*.c, compiled for this machine."""
+
+    def __init__(self, folder, *options):
+        sources = sorted((pathlib.Path(__file__).resolve().parent / "step").glob("*.c"))
+        library = pathlib.Path(folder).resolve() / "gradients.so"
+        subprocess.run(["cc", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", *options, *map(str, sources), "-o", str(library),
+                        "-lopenblas", "-lm"], check=True)
+        self.call = ctypes.CDLL(str(library)).gradients
+        self.call.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_float, ctypes.c_void_p]
+
+    @staticmethod
+    def pointers(tensors):
+        return (ctypes.c_void_p * len(tensors))(*(t.data_ptr() for t in tensors))
+
+    def add_gradients(self, shape, tokens, params, grads, scale, sums):
+        """Adds the gradients of scale * sum(weight * loss) to grads, and to
+        sums [4] float64 the loss, the right answers and the count of the tokens of
+        weight 1, and the count of all."""
+        c = CShape(*(getattr(shape, name) for name, _ in CShape._fields_[:7]), EPS, shape.rope_base)
+        if self.call(ctypes.byref(c), ctypes.byref(tokens), self.pointers(params), self.pointers(grads), scale, sums.data_ptr()):
+            raise MemoryError("gradients.c found no memory")
 
 
 class Team:
     """The processes of a run.  Weights, momenta and gradients lie in memory
-    that all of them share; the rows of a step, and then the matrices to be
+    that all of them share; the parts of a step, and then the matrices to be
     updated, are taken one by one by whoever is free."""
 
-    def __init__(self, model, n):
-        self.model, self.n = model.share_memory(), n
+    def __init__(self, model, backend, n):
+        self.model, self.backend, self.n = model.share_memory(), backend, n
         named = list(model.named_parameters())
         self.params = [p for _, p in named]
         self.is_inner = [p.dim() == 2 and name != "embd" for name, p in named]
         self.grads = [[torch.zeros_like(p).share_memory_() for p in self.params] for _ in range(n)]
         self.momenta = {i: torch.zeros_like(p).share_memory_() for i, p in enumerate(self.params) if self.is_inner[i]}
         self.sums = torch.zeros(n, 4, dtype=torch.float64).share_memory_()
-        self.row, self.matrix = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
+        self.part, self.matrix = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
         self.barrier = multiprocessing.Barrier(n)
 
     @staticmethod
@@ -186,39 +220,32 @@ class Team:
         return at if at < count else None
 
 
-def gradients(team, rank, batch, others):
+def gradients(team, rank, batch):
     """Adds to this process's gradients what it can get hold of of one step."""
-    x, marks, docs = batch
-    same = (docs[:, 1:] == docs[:, :-1]) & (docs[:, 1:] >= 0)
-    weight = torch.where(marks[:, 1:] > 0, 1.0, others) * same
-    total = weight.sum()
-    rows = max(1, PORTION // (x.shape[1] - 1))
     for g in team.grads[rank]:
         g.zero_()
-    while (at := team.take(team.row, (len(x) + rows - 1) // rows)) is not None:
-        part = slice(at * rows, (at + 1) * rows)
-        loss, sums = loss_of(team.model, (x[part], docs[part]), weight[part], total)
-        loss.backward()
-        team.sums[rank] += torch.tensor(sums, dtype=torch.float64)
+    while (at := team.take(team.part, len(batch))) is not None:
+        team.backend.add_gradients(team.model.s, batch[at], team.params, team.grads[rank], 1.0, team.sums[rank])
 
 
-def update_outer(team, adam, lr):
+def gradient(team, i, total):
+    """The gradient of parameter i, the mean over `total` weights; 0 where float16 overflowed."""
+    return torch.nan_to_num(sum(g[i] for g in team.grads) / total, 0.0, 0.0, 0.0)
+
+
+def update_outer(team, adam, lr, total):
     """Adam's step for the embedding and the norms."""
     for group in adam.param_groups:
         group["lr"] = lr
     outer = [i for i, is_inner in enumerate(team.is_inner) if not is_inner]
     for i in outer:
-        team.params[i].grad = sum(g[i] for g in team.grads)
+        team.params[i].grad = gradient(team, i, total)
     adam.step()
-    for i in outer:
-        team.params[i].grad = team.grads[0][i]
 
 
 def work(team, rank, tok, args, first, adam_state):
     """One process of a run; the first one also keeps the log and the checkpoint."""
     torch.set_num_threads(1)
-    for p, g in zip(team.params, team.grads[rank]):
-        p.grad = g
     inner = [i for i, is_inner in enumerate(team.is_inner) if is_inner]
     outer = [p for p, is_inner in zip(team.params, team.is_inner) if not is_inner]
     adam = torch.optim.AdamW(outer, betas=(0.9, 0.95), weight_decay=0.0)
@@ -227,20 +254,22 @@ def work(team, rank, tok, args, first, adam_state):
     batches, began = Batches(tok, args.seed), time.time()
     for step in range(first, args.steps):
         part = step / args.steps
-        length, kwargs = next((t, k) for until, t, k in PHASES if part < until)
-        gradients(team, rank, batches.get(step, length, kwargs), OTHERS_WEIGHT if part < OTHERS_UNTIL else 0.0)
+        kwargs = next(k for until, k in PHASES if part < until)
+        batch = batches.get(step, OTHERS_WEIGHT if part < OTHERS_UNTIL else 0.0, kwargs)
+        total = sum(float(p.arrays["weight"].sum()) for p in batch)
+        gradients(team, rank, batch)
         team.barrier.wait()
         f = rate(step, args.steps)
         if rank == 0:
-            team.row.value = 0
-            update_outer(team, adam, ADAM_LR * f)
+            team.part.value = 0
+            update_outer(team, adam, ADAM_LR * f, total)
         while (at := team.take(team.matrix, len(inner))) is not None:
             i = inner[at]
-            muon_step(team.params[i], sum(g[i] for g in team.grads), team.momenta[i], MUON_LR * f)
+            muon_step(team.params[i], gradient(team, i, total), team.momenta[i], MUON_LR * f)
         if rank == 0 and (step + 1) % 25 == 0:
             loss, right, own, n = team.sums.sum(0).tolist()
-            say(args.out, f"{step + 1} row {length} loss {loss / own:.4f} right {right / own:.4f} "
-                          f"trained {own / n:.2f} tokens/s {n / (time.time() - began):.0f} rate {f:.3f}")
+            say(args.out, f"{step + 1} loss {loss / own:.4f} right {right / own:.4f} trained {own / n:.2f} "
+                          f"tokens/s {n / (time.time() - began):.0f} rate {f:.3f}")
             team.sums.zero_()
             began = time.time()
         team.barrier.wait()
@@ -259,7 +288,7 @@ def run(args):
     tok = tokenizer.load(args.out / "tokenizer.json")
     model = Model(Shape((len(tok.tokens) + 31) // 32 * 32))
     wire(model)
-    team, first, adam_state = Team(model, args.workers), 0, None
+    team, first, adam_state = Team(model, Backend(args.out), args.workers), 0, None
     if args.resume:
         saved = torch.load(args.out / "checkpoint.pt")
         model.load_state_dict(saved["model"])
@@ -273,6 +302,36 @@ def run(args):
     for process in others:
         process.start()
     work(team, 0, tok, args, first, adam_state)
+
+
+def check(args):
+    """Compares gradients.c with autograd on a few trees, in a small model with random weights."""
+    torch.manual_seed(args.seed)
+    tok = make_tokenizer(args.seed)
+    shape = Shape((len(tok.tokens) + 31) // 32 * 32, n_embd=128, n_layer=3, n_ff=192)
+    model = Model(shape)
+    for p in model.parameters():
+        with torch.no_grad():
+            p.add_(0.05 * torch.randn_like(p))
+    g = dialogues.Generator(args.seed)
+    tokens = Tokens([Tree(tok, g.tree(TREE_CHARS), shape.n_ctx) for _ in range(2)], 0.25)
+    a = {name: torch.from_numpy(v.astype(np.int64) if v.dtype == np.int32 else v) for name, v in tokens.arrays.items()}
+    sees = torch.zeros(tokens.n, tokens.n, dtype=torch.bool)
+    for b, n, t, m in zip(*(a[name].tolist() for name in ("begin", "length", "trunk", "n_trunk"))):
+        sees[b:b + n, b:b + n] = torch.ones(n, n, dtype=torch.bool).tril()
+        sees[b:b + n, t:t + m] = True
+    hidden = model(a["id"][None], torch.where(sees, 0.0, -1e9)[None, None], a["position"][None])
+    loss = (F.cross_entropy(model.logits(hidden[0]), a["target"], reduction="none") * a["weight"]).sum()
+    loss.backward()
+    params, is_right = list(model.parameters()), True
+    for name, options, most in (("float32", ["-mno-avx512fp16"], 1e-4), ("as trained", [], 2e-2)):
+        grads = [torch.zeros_like(p) for p in params]
+        with tempfile.TemporaryDirectory() as folder:
+            Backend(folder, *options).add_gradients(shape, tokens, params, grads, 1.0, torch.zeros(4, dtype=torch.float64))
+        worst = max(((p.grad - g).norm() / p.grad.norm()).item() for p, g in zip(params, grads))
+        is_right &= worst < most
+        print(f"{name}: {tokens.n} tokens in {tokens.n_segment} segments, gradients differ by {worst:.1e}")
+    return 0 if is_right else 1
 
 
 def save(path, state):
@@ -290,9 +349,13 @@ def say(out, line):
 
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--out", required=True, type=pathlib.Path, help="folder of the run")
-    p.add_argument("--steps", type=int, default=4900)
+    p.add_argument("--out", type=pathlib.Path, help="folder of the run")
+    p.add_argument("--steps", type=int, default=6000)
     p.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
-    sys.exit(run(p.parse_args()))
+    p.add_argument("--check", action="store_true", help="compare gradients.c with autograd")
+    args = p.parse_args()
+    if not args.check and not args.out:
+        p.error("--out is needed")
+    sys.exit(check(args) if args.check else run(args))
