@@ -41,13 +41,13 @@ import tokenizer  # noqa: E402
 import values  # noqa: E402
 from model import EPS, Model, Shape, muon_step, wire  # noqa: E402
 
-TOKENS_A_STEP, PART, TREE_CHARS = 8192, 1024, 2400
+TOKENS_A_STEP, PART = 8192, 1024
 N_MERGES, N_LATE = 1700, 250
 MUON_LR, ADAM_LR = 0.02, 4e-3
 WARM_UP, DECAY_FROM, LAST_RATE = 40, 0.4, 0.02
 OTHERS_WEIGHT, OTHERS_UNTIL = 0.1, 0.3
-# (until this part of the run, arguments of the generator)
-PHASES = [(0.25, {"short": True}), (0.97, {}), (1.0, {"long": True})]
+# (until this part of the run, characters of a tree, arguments of the generator)
+PHASES = [(0.2, 3000, {"short": True}), (0.97, 4500, {}), (1.0, 7000, {"long": True})]
 
 
 def make_tokenizer(seed):
@@ -134,7 +134,7 @@ class Batches:
     def __init__(self, tok, seed):
         self.tok, self.seed, self.parts, self.key = tok, seed, [], None
 
-    def get(self, step, others, kwargs):
+    def get(self, step, others, n_chars, kwargs):
         """The parts of one step, as Tokens."""
         key = (step // self.BLOCK, str(kwargs))
         batch, n = [], 0
@@ -142,17 +142,17 @@ class Batches:
             if key != self.key or not self.parts:
                 again = 0 if key != self.key else self.again + 1
                 self.key, self.again = key, again
-                self.parts = self._block(f"{self.seed}/{key}/{again}", kwargs)
+                self.parts = self._block(f"{self.seed}/{key}/{again}", n_chars, kwargs)
             batch.append(Tokens(self.parts.pop(), others))
             n += batch[-1].n
         return batch
 
-    def _block(self, seed, kwargs):
+    def _block(self, seed, n_chars, kwargs):
         rng = random.Random(seed)
         g = dialogues.Generator(rng.randrange(1 << 48), **kwargs)
         trees, n = [], 0
         while n < 1.02 * self.BLOCK * TOKENS_A_STEP:
-            trees.append(Tree(self.tok, g.tree(TREE_CHARS), Shape.n_ctx))
+            trees.append(Tree(self.tok, g.tree(n_chars), Shape.n_ctx))
             n += trees[-1].n
         parts = pack(trees)
         rng.shuffle(parts)
@@ -254,8 +254,8 @@ def work(team, rank, tok, args, first, adam_state):
     batches, began = Batches(tok, args.seed), time.time()
     for step in range(first, args.steps):
         part = step / args.steps
-        kwargs = next(k for until, k in PHASES if part < until)
-        batch = batches.get(step, OTHERS_WEIGHT if part < OTHERS_UNTIL else 0.0, kwargs)
+        phase = next(phase for until, *phase in PHASES if part < until)
+        batch = batches.get(step, OTHERS_WEIGHT if part < OTHERS_UNTIL else 0.0, *phase)
         total = sum(float(p.arrays["weight"].sum()) for p in batch)
         gradients(team, rank, batch)
         team.barrier.wait()
@@ -314,7 +314,7 @@ def check(args):
         with torch.no_grad():
             p.add_(0.05 * torch.randn_like(p))
     g = dialogues.Generator(args.seed)
-    tokens = Tokens([Tree(tok, g.tree(TREE_CHARS), shape.n_ctx) for _ in range(2)], 0.25)
+    tokens = Tokens([Tree(tok, g.tree(3000), shape.n_ctx) for _ in range(2)], 0.25)
     a = {name: torch.from_numpy(v.astype(np.int64) if v.dtype == np.int32 else v) for name, v in tokens.arrays.items()}
     sees = torch.zeros(tokens.n, tokens.n, dtype=torch.bool)
     for b, n, t, m in zip(*(a[name].tolist() for name in ("begin", "length", "trunk", "n_trunk"))):
