@@ -563,7 +563,7 @@ class Generator(Results):
         if mode == "none":
             return []
         x = r.random()
-        eight = bare + (1 - bare) * (0.36 if self.training else 0.26)
+        eight = bare + (1 - bare) * 0.26
         if mode == "all" or (mode is None and not self.short and not self.held_tools and bare <= x < eight):
             return [self.declare(tool, True) for tool in T.CANONICAL]
         if mode is None and x < bare:
@@ -881,6 +881,8 @@ class Generator(Results):
             if thinking and (i == n - 1):
                 ends = [k for k, (m, _) in enumerate(exchange) if m["role"] == "assistant"]
                 turns = turns[:len(turns) - len(exchange) + self.pick(ends) + 1]
+        if not self.kinds and not thinking and "summary" == (turns[-1][1] or {}).get("kind") and self.chance(0.6):
+            turns = turns[:1 + max(k for k, (m, _) in enumerate(turns) if "tool_calls" in m)]  # calls are harder than reading results
         for k, (message, _) in enumerate(turns):
             if "reasoning_content" in message and not (thinking and k == len(turns) - 1):
                 del message["reasoning_content"]

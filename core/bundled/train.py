@@ -350,7 +350,7 @@ def say(out, line):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--out", type=pathlib.Path, help="folder of the run")
-    p.add_argument("--steps", type=int, default=6000)
+    p.add_argument("--steps", type=int, default=5500)
     p.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
