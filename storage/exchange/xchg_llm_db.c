@@ -76,6 +76,21 @@ static cf_status bind_str(llm *l, sqlite3_stmt *st, int i, cf_str s,
     return rc == SQLITE_OK ? CF_OK : cf_sql__fail(&l->sql, rc, err);
 }
 
+/* While *s is good: takes the next row, and empties `a` (may be NULL) for it;
+ * false behind the last one and after a failure. */
+static bool next_row(llm *l, sqlite3_stmt *st, cf_arena *a, cf_status *s,
+                     cf_error *err)
+{
+    bool has_row = false;
+    if (*s == CF_OK) {
+        *s = cf_sql__step(&l->sql, st, &has_row, err);
+    }
+    if (*s == CF_OK && has_row && a != NULL) {
+        cf_arena_reset(a);
+    }
+    return *s == CF_OK && has_row;
+}
+
 static json_t *str_json(cf_str s)
 {
     return json_stringn(s.p != NULL ? s.p : "", s.n);
@@ -127,17 +142,11 @@ static cf_status add_attachments(llm *l, json_t *parts, const char *text,
                                  cf_str id, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     cf_arena a;
     CF_TRY(cf_sql__prepare(&l->sql, &st, text, err));
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, id, err);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         if (json_array_append_new(parts, attachment_part(st, &a)) != 0) {
             s = cf_sql__oom(err);
         }
@@ -156,7 +165,6 @@ static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
     }
     cf_buf text = CF_BUF_INIT;
     sqlite3_stmt *st = NULL;
-    bool has_row = true;
     cf_buf_addf(&text,
                 "SELECT content FROM \"%s\" JOIN fragments ON fragments.id = "
                 "fragment_id WHERE response_id = ? ORDER BY \"order\"",
@@ -168,11 +176,7 @@ static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
     if (s == CF_OK) {
         s = bind_str(l, st, 1, response, err);
     }
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
+    while (next_row(l, st, NULL, &s, err)) {
         const char *p = (const char *)sqlite3_column_text(st, 0);
         cf_buf_add(out, p, p != NULL ? (size_t)sqlite3_column_bytes(st, 0) : 0);
         cf_buf_addc(out, '\n');
@@ -243,7 +247,6 @@ static cf_status old_results(llm *l, cf_str response, int64_t ms, cf_error *err)
     static const char *const columns[] = {"name", "output", "tool_call_id",
                                           "exception", "id"};
     sqlite3_stmt *st;
-    bool has_row = true;
     if (!has_table(l, "tool_results")) {
         return CF_OK;
     }
@@ -252,12 +255,7 @@ static cf_status old_results(llm *l, cf_str response, int64_t ms, cf_error *err)
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, response, err);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_str output = cf_sql__str(st, 1, &a);
         cf_str call = cf_sql__str(st, 2, &a);
         cf_str exception = cf_sql__str(st, 3, &a);
@@ -278,7 +276,6 @@ static cf_status old_calls(llm *l, cf_str response, json_t *out, cf_error *err)
 {
     static const char *const columns[] = {"name", "arguments", "tool_call_id"};
     sqlite3_stmt *st;
-    bool has_row = true;
     if (!has_table(l, "tool_calls")) {
         return CF_OK;
     }
@@ -287,12 +284,7 @@ static cf_status old_calls(llm *l, cf_str response, json_t *out, cf_error *err)
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, response, err);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_str id = cf_sql__str(st, 2, &a);
         json_t *call =
             json_pack("{s:s,s:o*,s:{s:o,s:o}}", "type", "function", "id",
@@ -392,7 +384,6 @@ static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single,
                           cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     cf_uuid nil = {{0}};
     const char *skip =
         has_table(l, "turns") ? " AND id NOT IN (SELECT id FROM turns)" : "";
@@ -419,12 +410,7 @@ static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single,
     cf_arena a;
     cf_buf system = CF_BUF_INIT;
     cf_arena_init(&a, 0);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         s = old_response(l, st, &a, &system, err);
     }
     cf_arena_deinit(&a);
@@ -439,7 +425,6 @@ static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single,
 static cf_status read_old(llm *l, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     if (!has_table(l, "responses")) {
         return CF_OK;
     }
@@ -456,12 +441,7 @@ static cf_status read_old(llm *l, cf_error *err)
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = CF_OK;
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_str id = cf_sql__str(st, 0, &a);
         cf_str name = cf_sql__str(st, 1, &a);
         s = old_conv(l, id, name, sqlite3_column_int(st, 2) != 0, err);
@@ -553,7 +533,6 @@ static cf_status add_part(llm *l, cf_str type, cf_str text, json_t *payload,
 static cf_status gather(llm *l, cf_str hash, gathered *g, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__prepare(&l->sql, &st,
                            "SELECT type, text, payload FROM parts WHERE "
                            "message_hash = ? ORDER BY position",
@@ -561,12 +540,7 @@ static cf_status gather(llm *l, cf_str hash, gathered *g, cf_error *err)
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, hash, err);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_str payload = cf_sql__str(st, 2, &a);
         json_t *v = NULL;
         cf_error ignored;
@@ -676,19 +650,13 @@ static cf_status add_runs(llm *l, cf_str thread, cf_error *err)
         "id",           "tip_message_hash", "model",         "resolved_model",
         "options_json", "input_tokens",     "output_tokens", "duration_ms"};
     sqlite3_stmt *st;
-    bool has_row = true;
     cf_build *b = l->im->cur;
     CF_TRY(prepare(l, &st, "turns", columns, 8,
                    "WHERE thread_id = ? ORDER BY id", err));
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, thread, err);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_uuid id =
             cf_build__uuid(CF_FORMAT_LLM_DB, thread, cf_sql__str(st, 1, &a));
         for (size_t i = 0; i < b->n; i++) {
@@ -711,17 +679,11 @@ static cf_status add_runs(llm *l, cf_str thread, cf_error *err)
 static cf_status read_messages(llm *l, cf_str thread, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__prepare(&l->sql, &st, thread_messages, err));
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, thread, err);
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_str hash = cf_sql__str(st, 0, &a);
         cf_str parent = cf_sql__str(st, 1, &a);
         cf_str role = cf_sql__str(st, 2, &a);
@@ -764,7 +726,6 @@ static cf_status new_thread(llm *l, cf_str id, cf_str name, cf_str tip,
 static cf_status read_new(llm *l, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     if (!has_table(l, "threads") || !has_table(l, "turns") ||
         !has_table(l, "messages") || !has_table(l, "parts")) {
         return CF_OK;
@@ -776,12 +737,7 @@ static cf_status read_new(llm *l, cf_error *err)
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = CF_OK;
-    while (s == CF_OK) {
-        s = cf_sql__step(&l->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
-        cf_arena_reset(&a);
+    while (next_row(l, st, &a, &s, err)) {
         cf_str id = cf_sql__str(st, 0, &a);
         s = new_thread(l, id, cf_sql__str(st, 1, &a), cf_sql__str(st, 2, &a),
                        time_of(cf_sql__str(st, 3, &a)), err);
