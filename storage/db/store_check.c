@@ -107,13 +107,13 @@ static cf_status check_messages(check *c, cf_error *err)
         }
         cf_arena_reset(&a);
         cf_str want = cf_sql__str(st, 0, &a);
-        cf_str role = cf_sql__str(st, 1, &a);
-        cf_str text = cf_sql__str(st, 2, &a);
-        cf_str tool = cf_sql__str(st, 3, &a);
-        cf_str body = cf_sql__str(st, 4, &a);
-        cf_str json = body;
-        if (body.p == NULL) {
-            s = cf_msg__join(c->sql, 0, role, text, tool, body, &a, &json, err);
+        const cf_msg_row row = {.role = cf_sql__str(st, 1, &a),
+                                .text = cf_sql__str(st, 2, &a),
+                                .tool_text = cf_sql__str(st, 3, &a),
+                                .body = cf_sql__str(st, 4, &a)};
+        cf_str json = row.body;
+        if (row.body.p == NULL) {
+            s = cf_msg__join(c->sql, &row, &a, &json, err);
         }
         if (s == CF_OK && a.failed) {
             s = cf_sql__oom(err);

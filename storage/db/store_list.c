@@ -336,8 +336,8 @@ cf_status cf_store_facets(cf_store *s, cf_store_place place, cf_arena *arena,
                           cf_error *err)
 {
     facet_list out = {0};
-    out.v =
-        cf_arena_calloc(arena, FACET_KINDS * FACETS_PER_KIND, sizeof *out.v);
+    out.v = cf_arena_calloc(arena, (size_t)FACET_KINDS * FACETS_PER_KIND,
+                            sizeof *out.v);
     if (out.v == NULL) {
         return cf_sql__oom(err);
     }

@@ -505,26 +505,26 @@ static cf_status to_arena(cf_buf *b, cf_arena *arena, cf_str *out,
     return copy == NULL ? cf_sql__oom(err) : CF_OK;
 }
 
-cf_status cf_msg__join(cf_sql *sql, int64_t id, cf_str role, cf_str text,
-                       cf_str tool_text, cf_str body, cf_arena *arena,
+cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row, cf_arena *arena,
                        cf_str *out, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
-    if (body.p == NULL) {
+    if (row->body.p == NULL) {
+        bool is_tool = cf_msg__is_tool_role(row->role);
         cf_buf_adds(&b, "{\"role\":");
-        cf_json_write_str(&b, role);
+        cf_json_write_str(&b, row->role);
         cf_buf_adds(&b, ",\"content\":");
-        cf_json_write_str(&b, cf_msg__is_tool_role(role) ? tool_text : text);
+        cf_json_write_str(&b, is_tool ? row->tool_text : row->text);
         cf_buf_addc(&b, '}');
         return to_arena(&b, arena, out, err);
     }
-    if (!mentions_text(body)) {
-        *out = body;
+    if (!mentions_text(row->body)) {
+        *out = row->body;
         return CF_OK;
     }
     json_t *msg;
-    CF_TRY(cf_json_read(&msg, body.p, body.n, err));
-    cf_status st = put_back(sql, id, msg, err);
+    CF_TRY(cf_json_read(&msg, row->body.p, row->body.n, err));
+    cf_status st = put_back(sql, row->id, msg, err);
     if (st == CF_OK) {
         cf_json_write(&b, msg);
         st = to_arena(&b, arena, out, err);

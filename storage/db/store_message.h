@@ -36,9 +36,14 @@ void cf_msg__deinit(cf_msg *m);
 CF_MUST_USE cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id,
                                   cf_error *err);
 
-/* Columns of the message table as JSON text in the arena. */
-CF_MUST_USE cf_status cf_msg__join(cf_sql *sql, int64_t id, cf_str role,
-                                   cf_str text, cf_str tool_text, cf_str body,
+/* Columns of the message table; body.p NULL: role and text are all. */
+typedef struct cf_msg_row {
+    int64_t id;
+    cf_str role, text, tool_text, body;
+} cf_msg_row;
+
+/* The row as JSON text in the arena. */
+CF_MUST_USE cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row,
                                    cf_arena *arena, cf_str *out, cf_error *err);
 
 /* Removes the row when no turn uses it any more; blobs stay. */

@@ -236,8 +236,9 @@ static cf_status complete_turn(cf_sql *sql, cf_store_turn *t,
                                const raw_message *m, uint32_t flags,
                                cf_arena *a, cf_error *err)
 {
-    CF_TRY(cf_msg__join(sql, m->message_id, t->role, m->text, m->tool_text,
-                        m->body, a, &t->message, err));
+    const cf_msg_row row = {m->message_id, t->role, m->text, m->tool_text,
+                            m->body};
+    CF_TRY(cf_msg__join(sql, &row, a, &t->message, err));
     if ((flags & (CF_TREE_RUNS | CF_TREE_TRACE)) != 0) {
         CF_TRY(load_run(sql, m->turn_id, (flags & CF_TREE_TRACE) != 0,
                         t->status == CF_TURN_STREAMING, a, &t->run, err));

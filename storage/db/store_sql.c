@@ -86,11 +86,6 @@ void cf_sql__setup(void)
 
 /* ---- errors --------------------------------------------------------------*/
 
-cf_status cf_sql__oom(cf_error *err)
-{
-    return cf_fail(err, CF_ENOMEM, "out of memory");
-}
-
 cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err)
 {
     const char *more = sql->db != NULL ? sqlite3_errmsg(sql->db) : "";

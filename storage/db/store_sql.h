@@ -101,6 +101,9 @@ cf_uuid cf_sql__uuid(sqlite3_stmt *st, int i);
 int64_t cf_sql__opt(sqlite3_stmt *st, int i);
 
 /* CF_ENOMEM when an arena or a buffer failed. */
-cf_status cf_sql__oom(cf_error *err);
+static inline cf_status cf_sql__oom(cf_error *err)
+{
+    return cf_fail(err, CF_ENOMEM, "out of memory");
+}
 
 #endif

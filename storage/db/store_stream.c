@@ -125,7 +125,7 @@ uint64_t cf_stream__due(const cf_store *s)
     if (first == UINT64_MAX) {
         return first;
     }
-    uint64_t at = first + CF_STORE_FLUSH_MS * 1000;
+    uint64_t at = first + UINT64_C(1000) * CF_STORE_FLUSH_MS;
     uint64_t now = cf_os_monotonic_us();
     return at > now ? at - now : 0;
 }

@@ -36,7 +36,10 @@ static void put_f64(cf_buf *b, double v)
 
 static bool same_bits(float a, float b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    uint32_t u, v;
+    memcpy(&u, &a, sizeof u);
+    memcpy(&v, &b, sizeof v);
+    return u == v;
 }
 
 static void put_candidate(cf_buf *b, const cf_candidate *c)

@@ -207,9 +207,9 @@ static void *writer_main(void *arg)
         if (s->is_closing) {
             break;
         }
-        if (s->head != NULL && !s->is_failing) {
-            work(s, CF_STORE_FLUSH_MS * 500);
-        } else if (s->is_failing && s->head == NULL && due == UINT64_MAX) {
+        if (!s->is_failing && (s->head != NULL || due == 0)) {
+            work(s, UINT64_C(500) * CF_STORE_FLUSH_MS);
+        } else if (s->head == NULL && due == UINT64_MAX) {
             pthread_cond_wait(&s->work, &s->lock);
         } else if (s->is_failing) {
             /* A fresh operation that is not kept gets its answer at once. */
@@ -231,12 +231,8 @@ static void *writer_main(void *arg)
             if (!s->is_failing) {
                 retry_us = RETRY_MIN_US;
             }
-        } else if (due == 0) {
-            work(s, CF_STORE_FLUSH_MS * 500);
-        } else if (due != UINT64_MAX) {
-            wait_until(&s->work, &s->lock, due);
         } else {
-            pthread_cond_wait(&s->work, &s->lock);
+            wait_until(&s->work, &s->lock, due);
         }
     }
     /* The last attempts; what cannot be written now is lost. */
