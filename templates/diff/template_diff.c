@@ -131,6 +131,7 @@ static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p,
     if (st == CF_OK) {
         st = make_rows(&made, d, arena, err);
     }
+    d->tmp = NULL;
     cf_arena_deinit(&tmp);
     if (st == CF_OK) {
         *out = made;

@@ -26,6 +26,14 @@ typedef struct cf_targs {
 bool cf_t__bind(cf_tr *r, const char *what, const char *names, uint32_t n_must,
                 const cf_targs *args, cf_tv *out);
 
+/* The same at the beginning of a function: declares a[n_all] for them, and
+ * returns from it when they do not fit. */
+#define CF_TBIND(what, names, n_must, n_all)            \
+    cf_tv a[n_all];                                     \
+    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
+        return CF_TV_ERR;                               \
+    }
+
 typedef cf_tv (*cf_tfn)(cf_tr *r, const cf_targs *args);
 
 /* Tables end with a NULL name. */

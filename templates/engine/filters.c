@@ -108,11 +108,6 @@ cf_tv cf_t__filter_by_name(cf_tr *r, cf_tv name, const cf_targs *args)
     return cf_t__filter_call(r, id, args);
 }
 
-#define BIND(what, names, n_must, n_all)                \
-    cf_tv a[n_all];                                     \
-    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
-        return CF_TV_ERR;                               \
-    }
 /* The subject as a string, in `s`. */
 #define SUBJECT                              \
     cf_tv subject = cf_t__soft_str(r, a[0]); \
@@ -128,21 +123,21 @@ static bool is_given(cf_tv v)
 
 static cf_tv f_upper(cf_tr *r, const cf_targs *args)
 {
-    BIND("upper", "s", 1, 1)
+    CF_TBIND("upper", "s", 1, 1)
     SUBJECT
     return cf_t__map_str(r, s, CF_CASE_UPPER);
 }
 
 static cf_tv f_lower(cf_tr *r, const cf_targs *args)
 {
-    BIND("lower", "s", 1, 1)
+    CF_TBIND("lower", "s", 1, 1)
     SUBJECT
     return cf_t__map_str(r, s, CF_CASE_LOWER);
 }
 
 static cf_tv f_capitalize(cf_tr *r, const cf_targs *args)
 {
-    BIND("capitalize", "s", 1, 1)
+    CF_TBIND("capitalize", "s", 1, 1)
     SUBJECT
     return cf_t__capitalize(r, s);
 }
@@ -157,7 +152,7 @@ static bool is_word_break(uint32_t cp)
  * the rest down. */
 static cf_tv f_title(cf_tr *r, const cf_targs *args)
 {
-    BIND("title", "s", 1, 1)
+    CF_TBIND("title", "s", 1, 1)
     SUBJECT
     cf_tsb b;
     cf_t__sb_init(&b, r);
@@ -192,7 +187,7 @@ static cf_tv f_trim(cf_tr *r, const cf_targs *args)
     if (args->n == 1 && args->n_kw == 0 && args->v[0].k == CF_TSTR) {
         return cf_t__strip(r, args->v[0].u.s, NULL, true, true);
     }
-    BIND("trim", "value chars", 1, 2)
+    CF_TBIND("trim", "value chars", 1, 2)
     SUBJECT
     if (is_given(a[1]) && a[1].k != CF_TNONE && a[1].k != CF_TSTR) {
         return cf_t__fail(r, "strip arg must be None or str");
@@ -202,7 +197,7 @@ static cf_tv f_trim(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_replace(cf_tr *r, const cf_targs *args)
 {
-    BIND("replace", "s old new count", 3, 4)
+    CF_TBIND("replace", "s old new count", 3, 4)
     int64_t n = -1;
     if (is_given(a[3]) && a[3].k != CF_TNONE && !cf_t__arg_int(r, a[3], &n)) {
         return CF_TV_ERR;
@@ -226,7 +221,7 @@ static cf_tv f_replace(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_center(cf_tr *r, const cf_targs *args)
 {
-    BIND("center", "value width", 1, 2)
+    CF_TBIND("center", "value width", 1, 2)
     SUBJECT
     int64_t width = 80;
     if (is_given(a[1]) && !cf_t__arg_int(r, a[1], &width)) {
@@ -237,7 +232,7 @@ static cf_tv f_center(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_indent(cf_tr *r, const cf_targs *args)
 {
-    BIND("indent", "s width first blank", 1, 4)
+    CF_TBIND("indent", "s width first blank", 1, 4)
     cf_tsb b;
     int64_t width = 4;
     const cf_tstr *pad = NULL;
@@ -290,7 +285,7 @@ static cf_tv f_indent(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_truncate(cf_tr *r, const cf_targs *args)
 {
-    BIND("truncate", "s length killwords end leeway", 1, 5)
+    CF_TBIND("truncate", "s length killwords end leeway", 1, 5)
     int64_t length = 255, leeway = 5;
     cf_tv end = is_given(a[3]) ? a[3] : cf_t__str_cstr(r, "...");
     CF_TVTRY(end);
@@ -333,7 +328,7 @@ static cf_tv f_truncate(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_wordcount(cf_tr *r, const cf_targs *args)
 {
-    BIND("wordcount", "s", 1, 1)
+    CF_TBIND("wordcount", "s", 1, 1)
     SUBJECT
     int64_t n = 0;
     bool in_word = false;
@@ -349,7 +344,7 @@ static cf_tv f_wordcount(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_string(cf_tr *r, const cf_targs *args)
 {
-    BIND("string", "object", 1, 1)
+    CF_TBIND("string", "object", 1, 1)
     return cf_t__soft_str(r, a[0]);
 }
 
@@ -387,27 +382,27 @@ static cf_tv f_format(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_escape(cf_tr *r, const cf_targs *args)
 {
-    BIND("escape", "s", 1, 1)
+    CF_TBIND("escape", "s", 1, 1)
     return cf_t__escape(r, a[0]);
 }
 
 static cf_tv f_forceescape(cf_tr *r, const cf_targs *args)
 {
-    BIND("forceescape", "value", 1, 1)
+    CF_TBIND("forceescape", "value", 1, 1)
     cf_tv s = cf_t__to_str(r, a[0]);
     return s.k == CF_TERR ? s : cf_t__escape(r, s);
 }
 
 static cf_tv f_safe(cf_tr *r, const cf_targs *args)
 {
-    BIND("safe", "value", 1, 1)
+    CF_TBIND("safe", "value", 1, 1)
     cf_tv s = cf_t__to_str(r, a[0]);
     return s.k == CF_TERR ? s : cf_t__str_mark(r, s.u.s, true);
 }
 
 static cf_tv f_striptags(cf_tr *r, const cf_targs *args)
 {
-    BIND("striptags", "value", 1, 1)
+    CF_TBIND("striptags", "value", 1, 1)
     SUBJECT
     return cf_t__strip_tags(r, s);
 }
@@ -458,7 +453,7 @@ static bool add_query(cf_tr *r, cf_tsb *b, cf_tv pair)
 
 static cf_tv f_urlencode(cf_tr *r, const cf_targs *args)
 {
-    BIND("urlencode", "value", 1, 1)
+    CF_TBIND("urlencode", "value", 1, 1)
     cf_tsb b;
     cf_t__sb_init(&b, r);
     if (a[0].k == CF_TSTR || !cf_t__can_iterate(a[0])) {
@@ -490,7 +485,7 @@ static cf_tv f_urlencode(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_xmlattr(cf_tr *r, const cf_targs *args)
 {
-    BIND("xmlattr", "d autospace", 1, 2)
+    CF_TBIND("xmlattr", "d autospace", 1, 2)
     if (a[0].k != CF_TDICT) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
@@ -524,7 +519,7 @@ static cf_tv f_xmlattr(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_tojson(cf_tr *r, const cf_targs *args)
 {
-    BIND("tojson", "x ensure_ascii indent separators sort_keys", 1, 5)
+    CF_TBIND("tojson", "x ensure_ascii indent separators sort_keys", 1, 5)
     cf_tjson how = {.indent = CF_TV_NONE,
                     .item_sep = cf_tv_make(CF_TMISSING),
                     .key_sep = cf_tv_make(CF_TMISSING)};
@@ -551,7 +546,7 @@ static cf_tv f_tojson(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_abs(cf_tr *r, const cf_targs *args)
 {
-    BIND("abs", "x", 1, 1)
+    CF_TBIND("abs", "x", 1, 1)
     if (!cf_tv_is_num(a[0])) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
@@ -616,7 +611,7 @@ static bool parse_int(cf_tr *r, const cf_tstr *s, int64_t base, cf_tv *out)
 
 static cf_tv f_int(cf_tr *r, const cf_targs *args)
 {
-    BIND("int", "value default base", 1, 3)
+    CF_TBIND("int", "value default base", 1, 3)
     cf_tv otherwise = is_given(a[1]) ? a[1] : cf_tv_int(0), out;
     int64_t base = 10;
     double f;
@@ -653,7 +648,7 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_float(cf_tr *r, const cf_targs *args)
 {
-    BIND("float", "value default", 1, 2)
+    CF_TBIND("float", "value default", 1, 2)
     cf_tv otherwise = is_given(a[1]) ? a[1] : cf_tv_float(0);
     double f;
     if (a[0].k == CF_TUNDEF) {
@@ -699,7 +694,7 @@ static cf_tv round_int(cf_tr *r, cf_tv v, int64_t digits)
 
 static cf_tv f_round(cf_tr *r, const cf_targs *args)
 {
-    BIND("round", "value precision method", 1, 3)
+    CF_TBIND("round", "value precision method", 1, 3)
     int64_t digits = 0;
     cf_str how = cf_str_from("common");
     if (is_given(a[2])) {
@@ -744,7 +739,7 @@ static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
                                           "PB", "EB", "ZB", "YB"};
     static const char *const binary[] = {"KiB", "MiB", "GiB", "TiB",
                                          "PiB", "EiB", "ZiB", "YiB"};
-    BIND("filesizeformat", "value binary", 1, 2)
+    CF_TBIND("filesizeformat", "value binary", 1, 2)
     double bytes;
     bool ok =
         cf_tv_is_num(a[0])
@@ -784,7 +779,7 @@ static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_default(cf_tr *r, const cf_targs *args)
 {
-    BIND("default", "value default_value boolean", 1, 3)
+    CF_TBIND("default", "value default_value boolean", 1, 3)
     bool use = a[0].k == CF_TUNDEF || (cf_t__truth(a[2]) && !cf_t__truth(a[0]));
     return !use ? a[0] : is_given(a[1]) ? a[1] : cf_t__str_cstr(r, "");
 }

@@ -7,12 +7,6 @@
 #include "templates/engine/methods.h"
 #include "templates/engine/pynum.h"
 
-#define BIND(what, names, n_must, n_all)                \
-    cf_tv a[n_all];                                     \
-    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
-        return CF_TV_ERR;                               \
-    }
-
 static bool is_given(cf_tv v)
 {
     return v.k != CF_TMISSING && v.k != CF_TNONE;
@@ -27,7 +21,7 @@ static cf_tv fold(cf_tr *r, cf_tv v, bool case_sensitive)
 
 static cf_tv f_length(cf_tr *r, const cf_targs *args)
 {
-    BIND("length", "obj", 1, 1)
+    CF_TBIND("length", "obj", 1, 1)
     int64_t n = cf_t__len(a[0]);
     if (n < 0 && a[0].k == CF_TLOOP) {
         return cf_t__getattr(r, a[0], cf_t__str_cstr(r, "length"));
@@ -39,7 +33,7 @@ static cf_tv f_length(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_list(cf_tr *r, const cf_targs *args)
 {
-    BIND("list", "value", 1, 1)
+    CF_TBIND("list", "value", 1, 1)
     cf_tlist *l = cf_t__to_list(r, a[0]);
     return l == NULL ? CF_TV_ERR
                      : (cf_tv){.k = CF_TLIST, .org = a[0].org, .u.l = l};
@@ -47,7 +41,7 @@ static cf_tv f_list(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_first(cf_tr *r, const cf_targs *args)
 {
-    BIND("first", "seq", 1, 1)
+    CF_TBIND("first", "seq", 1, 1)
     cf_titer it;
     cf_tv v;
     if (!cf_t__iter_init(r, &it, a[0])) {
@@ -69,7 +63,7 @@ static bool can_reverse(cf_tv v)
 
 static cf_tv f_last(cf_tr *r, const cf_targs *args)
 {
-    BIND("last", "seq", 1, 1)
+    CF_TBIND("last", "seq", 1, 1)
     if (!can_reverse(a[0])) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
@@ -89,7 +83,7 @@ static cf_tv f_last(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_random(cf_tr *r, const cf_targs *args)
 {
-    BIND("random", "seq", 1, 1)
+    CF_TBIND("random", "seq", 1, 1)
     int64_t n = cf_t__len(a[0]);
     if (n < 0) {
         return cf_t__fail(r, "object of type '%s' has no len()",
@@ -105,7 +99,7 @@ static cf_tv f_random(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_reverse(cf_tr *r, const cf_targs *args)
 {
-    BIND("reverse", "value", 1, 1)
+    CF_TBIND("reverse", "value", 1, 1)
     if (a[0].k == CF_TSTR) {
         return cf_t__slice(r, a[0], CF_TV_NONE, CF_TV_NONE, cf_tv_int(-1));
     }
@@ -127,7 +121,7 @@ static cf_tv f_reverse(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_join(cf_tr *r, const cf_targs *args)
 {
-    BIND("join", "value d attribute", 1, 3)
+    CF_TBIND("join", "value d attribute", 1, 3)
     cf_tv items = a[0];
     cf_tv sep =
         a[1].k != CF_TMISSING ? cf_t__soft_str(r, a[1]) : cf_t__str_cstr(r, "");
@@ -165,7 +159,7 @@ static cf_tv f_join(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_items(cf_tr *r, const cf_targs *args)
 {
-    BIND("items", "value", 1, 1)
+    CF_TBIND("items", "value", 1, 1)
     return cf_tv_gen(cf_t__gen_new(r, CF_GEN_ITEMS, a[0]));
 }
 
@@ -201,7 +195,7 @@ static cf_tv f_map(cf_tr *r, const cf_targs *args)
         g->name = args->v[1];
         return keep_args(r, g, args, 2) ? cf_tv_gen(g) : CF_TV_ERR;
     }
-    BIND("map", "value attribute default", 1, 3)
+    CF_TBIND("map", "value attribute default", 1, 3)
     if (a[1].k == CF_TMISSING) {
         return cf_t__fail(r, "map requires a filter argument");
     }
@@ -260,7 +254,7 @@ static cf_tv f_rejectattr(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_attr(cf_tr *r, const cf_targs *args)
 {
-    BIND("attr", "obj name", 2, 2)
+    CF_TBIND("attr", "obj name", 2, 2)
     cf_tv name = cf_t__to_str(r, a[1]);
     CF_TVTRY(name);
     if (a[0].k == CF_TUNDEF) {
@@ -310,7 +304,7 @@ static cf_tv multi_key(cf_tr *r, cf_tv item, cf_tv path, bool case_sensitive)
 
 static cf_tv f_sort(cf_tr *r, const cf_targs *args)
 {
-    BIND("sort", "value reverse case_sensitive attribute", 1, 4)
+    CF_TBIND("sort", "value reverse case_sensitive attribute", 1, 4)
     cf_tlist *l = cf_t__to_list(r, a[0]);
     cf_tlist *keys = l != NULL ? cf_t__list_new(r, l->n) : NULL;
     if (keys == NULL) {
@@ -327,7 +321,7 @@ static cf_tv f_sort(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
 {
-    BIND("dictsort", "value case_sensitive by reverse", 1, 4)
+    CF_TBIND("dictsort", "value case_sensitive by reverse", 1, 4)
     bool by_value = false;
     if (a[2].k != CF_TMISSING) {
         by_value = a[2].k == CF_TSTR && cf_str_is(cf_tv_text(a[2]), "value");
@@ -364,7 +358,7 @@ static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
 
 static cf_tv extreme(cf_tr *r, const cf_targs *args, bool want_max)
 {
-    BIND(want_max ? "max" : "min", "value case_sensitive attribute", 1, 3)
+    CF_TBIND(want_max ? "max" : "min", "value case_sensitive attribute", 1, 3)
     cf_titer it;
     cf_tv v, best = cf_tv_make(CF_TMISSING), best_key = best;
     int got, c;
@@ -403,7 +397,7 @@ static cf_tv f_max(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_unique(cf_tr *r, const cf_targs *args)
 {
-    BIND("unique", "value case_sensitive attribute", 1, 3)
+    CF_TBIND("unique", "value case_sensitive attribute", 1, 3)
     cf_tgen *g = cf_t__gen_new(r, CF_GEN_UNIQUE, a[0]);
     if (g != NULL) {
         g->case_sensitive = cf_t__truth(a[1]);
@@ -424,7 +418,7 @@ static cf_tv group_key(cf_tr *r, cf_tv item, const cf_tv *a, bool folded)
 
 static cf_tv f_groupby(cf_tr *r, const cf_targs *args)
 {
-    BIND("groupby", "value attribute default case_sensitive", 2, 4)
+    CF_TBIND("groupby", "value attribute default case_sensitive", 2, 4)
     cf_tlist *l = cf_t__to_list(r, a[0]);
     cf_tlist *keys = l != NULL ? cf_t__list_new(r, l->n) : NULL;
     cf_tlist *out = cf_t__list_new(r, 4);
@@ -470,7 +464,7 @@ static cf_tv f_groupby(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_sum(cf_tr *r, const cf_targs *args)
 {
-    BIND("sum", "iterable attribute start", 1, 3)
+    CF_TBIND("sum", "iterable attribute start", 1, 3)
     cf_tv sum = a[2].k == CF_TMISSING ? cf_tv_int(0) : a[2], v;
     cf_titer it;
     int got;
@@ -496,7 +490,7 @@ static cf_tv f_sum(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_batch(cf_tr *r, const cf_targs *args)
 {
-    BIND("batch", "value linecount fill_with", 2, 3)
+    CF_TBIND("batch", "value linecount fill_with", 2, 3)
     int64_t n;
     if (!cf_t__arg_int(r, a[1], &n)) {
         return CF_TV_ERR;
@@ -511,7 +505,7 @@ static cf_tv f_batch(cf_tr *r, const cf_targs *args)
 
 static cf_tv f_slice(cf_tr *r, const cf_targs *args)
 {
-    BIND("slice", "value slices fill_with", 2, 3)
+    CF_TBIND("slice", "value slices fill_with", 2, 3)
     int64_t n;
     if (!cf_t__arg_int(r, a[1], &n)) {
         return CF_TV_ERR;
@@ -636,7 +630,7 @@ static void pretty(cf_tsb *b, cf_tv v, uint32_t indent, uint32_t allowance)
 
 static cf_tv f_pprint(cf_tr *r, const cf_targs *args)
 {
-    BIND("pprint", "value", 1, 1)
+    CF_TBIND("pprint", "value", 1, 1)
     cf_tsb b;
     cf_tv v = in_order(r, a[0]);
     CF_TVTRY(v);

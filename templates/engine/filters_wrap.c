@@ -7,12 +7,6 @@
 
 #include <stdio.h>
 
-#define BIND(what, names, n_must, n_all)                \
-    cf_tv a[n_all];                                     \
-    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
-        return CF_TV_ERR;                               \
-    }
-
 /* ---- wordwrap ----------------------------------------------------------- */
 
 /* textwrap knows ASCII blanks only. */
@@ -211,8 +205,8 @@ static bool wrap_line(wrapper *w)
 
 cf_tv cf_t__filter_wordwrap(cf_tr *r, const cf_targs *args)
 {
-    BIND("wordwrap", "s width break_long_words wrapstring break_on_hyphens", 1,
-         5)
+    CF_TBIND("wordwrap", "s width break_long_words wrapstring break_on_hyphens",
+             1, 5)
     int64_t width = 79;
     if (a[0].k != CF_TSTR) {
         return a[0].k == CF_TUNDEF
@@ -526,8 +520,8 @@ static bool link_attrs(cf_tr *r, urlizer *u, cf_tv rel, bool nofollow,
 
 cf_tv cf_t__filter_urlize(cf_tr *r, const cf_targs *args)
 {
-    BIND("urlize", "value trim_url_limit nofollow target rel extra_schemes", 1,
-         6)
+    CF_TBIND("urlize", "value trim_url_limit nofollow target rel extra_schemes",
+             1, 6)
     cf_tv text = cf_t__escape(r, a[0]);
     CF_TVTRY(text);
     urlizer u = {.s = text.u.s, .limit = -1};

@@ -31,6 +31,9 @@ typedef struct cf_tmethod_entry {
     cf_tmethod_fn fn;
 } cf_tmethod_entry;
 
+/* False, and the error set, when str.what() was given arguments. */
+bool cf_t__no_str_args(cf_tr *r, const char *what, const cf_targs *args);
+
 /* Each ends with a NULL name. */
 extern const cf_tmethod_entry cf_t__str_methods[];
 extern const cf_tmethod_entry cf_t__char_methods[]; /* str, too */

@@ -5,22 +5,6 @@
 
 #include "templates/engine/state.h"
 
-#define BIND(what, names, n_must, n_all)                \
-    cf_tv a[n_all];                                     \
-    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
-        return CF_TV_ERR;                               \
-    }
-
-static bool no_args(cf_tr *r, const char *what, const cf_targs *args)
-{
-    if (args->n + args->n_kw != 0) {
-        cf_t__fail(r, "str.%s() takes no arguments (%u given)", what,
-                   (unsigned)(args->n + args->n_kw));
-        return false;
-    }
-    return true;
-}
-
 /* ---- padding ------------------------------------------------------------ */
 
 static cf_tv pad(cf_tr *r, const cf_tstr *s, int64_t left, int64_t right,
@@ -109,7 +93,7 @@ static cf_tv m_rjust(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_zfill(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("zfill", "width", 1, 1)
+    CF_TBIND("zfill", "width", 1, 1)
     int64_t width;
     cf_tstr *s = self.u.s;
     if (!cf_t__arg_int(r, a[0], &width)) {
@@ -132,7 +116,7 @@ static cf_tv m_zfill(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_expandtabs(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("expandtabs", "tabsize", 0, 1)
+    CF_TBIND("expandtabs", "tabsize", 0, 1)
     int64_t size = 8, col = 0;
     const cf_tstr *s = self.u.s;
     if (a[0].k != CF_TMISSING && !cf_t__arg_int(r, a[0], &size)) {
@@ -172,7 +156,7 @@ static cf_tv all_chars(cf_tr *r, cf_tv self, const cf_targs *args,
 {
     const cf_tstr *s = self.u.s;
     uint32_t len;
-    if (!no_args(r, what, args) || !cf_t__spend(r, s->n >> 2)) {
+    if (!cf_t__no_str_args(r, what, args) || !cf_t__spend(r, s->n >> 2)) {
         return CF_TV_ERR;
     }
     for (uint32_t at = 0; at < s->n; at += len) {
@@ -211,7 +195,7 @@ static cf_tv m_isidentifier(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     const cf_tstr *s = self.u.s;
     uint32_t len;
-    if (!no_args(r, "isidentifier", args)) {
+    if (!cf_t__no_str_args(r, "isidentifier", args)) {
         return CF_TV_ERR;
     }
     for (uint32_t at = 0; at < s->n; at += len) {
@@ -242,14 +226,14 @@ static cf_tv is_case(cf_tr *r, const cf_tstr *s, char_test want, char_test not )
 
 static cf_tv m_isupper(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "isupper", args)
+    return cf_t__no_str_args(r, "isupper", args)
                ? is_case(r, self.u.s, cf_t__is_upper, cf_t__is_lower)
                : CF_TV_ERR;
 }
 
 static cf_tv m_islower(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "islower", args)
+    return cf_t__no_str_args(r, "islower", args)
                ? is_case(r, self.u.s, cf_t__is_lower, cf_t__is_upper)
                : CF_TV_ERR;
 }
@@ -259,7 +243,7 @@ static cf_tv m_istitle(cf_tr *r, cf_tv self, const cf_targs *args)
     const cf_tstr *s = self.u.s;
     uint32_t len;
     bool in_word = false, any = false;
-    if (!no_args(r, "istitle", args)) {
+    if (!cf_t__no_str_args(r, "istitle", args)) {
         return CF_TV_ERR;
     }
     for (uint32_t at = 0; at < s->n; at += len) {

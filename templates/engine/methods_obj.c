@@ -10,11 +10,6 @@
 #include "templates/engine/pynum.h"
 #include "templates/engine/state.h"
 
-#define BIND(what, names, n_must, n_all)                \
-    cf_tv a[n_all];                                     \
-    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
-        return CF_TV_ERR;                               \
-    }
 #define NO_ARGS(what)                                          \
     if (args->n + args->n_kw != 0) {                           \
         return cf_t__fail(r, "%s() takes no arguments", what); \
@@ -94,7 +89,7 @@ bool cf_t__sort(cf_tr *r, cf_tlist *items, cf_tlist *keys, bool is_reverse)
 
 static cf_tv m_count(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("count", "value", 1, 1)
+    CF_TBIND("count", "value", 1, 1)
     int64_t n = 0;
     cf_titer it;
     cf_tv v;
@@ -114,7 +109,7 @@ static cf_tv m_count(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_index(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("index", "value start stop", 1, 3)
+    CF_TBIND("index", "value start stop", 1, 3)
     int64_t n = cf_t__len(self), lo = 0, hi = n, at = 0;
     cf_titer it;
     cf_tv v;
@@ -146,13 +141,13 @@ static cf_tv m_list_copy(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_append(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("append", "object", 1, 1)
+    CF_TBIND("append", "object", 1, 1)
     return cf_t__list_add(r, self.u.l, a[0]) ? CF_TV_NONE : CF_TV_ERR;
 }
 
 static cf_tv m_extend(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("extend", "iterable", 1, 1)
+    CF_TBIND("extend", "iterable", 1, 1)
     cf_tlist *l = cf_t__to_list(r, a[0]);
     for (uint32_t i = 0; l != NULL && i < l->n; i++) {
         if (!cf_t__list_add(r, self.u.l, l->v[i])) {
@@ -164,7 +159,7 @@ static cf_tv m_extend(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_insert(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("insert", "index object", 2, 2)
+    CF_TBIND("insert", "index object", 2, 2)
     int64_t i;
     cf_tlist *l = self.u.l;
     if (!cf_t__arg_int(r, a[0], &i) || !cf_t__list_add(r, l, a[1]) ||
@@ -186,7 +181,7 @@ static void list_drop(cf_tlist *l, int64_t i)
 
 static cf_tv m_list_pop(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("pop", "index", 0, 1)
+    CF_TBIND("pop", "index", 0, 1)
     int64_t i = -1;
     cf_tlist *l = self.u.l;
     if (a[0].k != CF_TMISSING && !cf_t__arg_int(r, a[0], &i)) {
@@ -226,7 +221,7 @@ static cf_tv m_list_reverse(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_list_sort(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("sort", "key reverse", 0, 2)
+    CF_TBIND("sort", "key reverse", 0, 2)
     if (a[0].k != CF_TMISSING && a[0].k != CF_TNONE) {
         return cf_t__fail(r, "sort() with a key is not supported");
     }
@@ -293,7 +288,7 @@ static cf_tv m_dict_copy(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_fromkeys(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("fromkeys", "iterable value", 1, 2)
+    CF_TBIND("fromkeys", "iterable value", 1, 2)
     (void)self;
     cf_tdict *d = cf_t__dict_new(r, 0);
     cf_tlist *l = cf_t__to_list(r, a[0]);
@@ -308,7 +303,7 @@ static cf_tv m_fromkeys(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_dict_pop(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("pop", "key default", 1, 2)
+    CF_TBIND("pop", "key default", 1, 2)
     bool ok;
     cf_tentry *e = find(r, self, a[0], &ok);
     if (!ok) {
@@ -336,7 +331,7 @@ static cf_tv m_popitem(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_setdefault(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("setdefault", "key default", 1, 2)
+    CF_TBIND("setdefault", "key default", 1, 2)
     bool ok;
     const cf_tentry *e = find(r, self, a[0], &ok);
     if (!ok) {
@@ -482,7 +477,7 @@ static cf_tv m_float_hex(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_isdisjoint(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("isdisjoint", "other", 1, 1)
+    CF_TBIND("isdisjoint", "other", 1, 1)
     cf_tlist *l = cf_t__to_list(r, a[0]);
     for (uint32_t i = 0; l != NULL && i < l->n; i++) {
         int has = cf_t__contains(r, self, l->v[i]);

@@ -6,13 +6,7 @@
 #include "core/base/utf8.h"
 #include "templates/engine/state.h"
 
-#define BIND(what, names, n_must, n_all)                \
-    cf_tv a[n_all];                                     \
-    if (!cf_t__bind(r, what, names, n_must, args, a)) { \
-        return CF_TV_ERR;                               \
-    }
-
-static bool no_args(cf_tr *r, const char *what, const cf_targs *args)
+bool cf_t__no_str_args(cf_tr *r, const char *what, const cf_targs *args)
 {
     if (args->n + args->n_kw != 0) {
         cf_t__fail(r, "str.%s() takes no arguments (%u given)", what,
@@ -116,32 +110,35 @@ cf_tv cf_t__capitalize(cf_tr *r, const cf_tstr *s)
 
 static cf_tv m_upper(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "upper", args) ? cf_t__map_str(r, self.u.s, CF_CASE_UPPER)
-                                     : CF_TV_ERR;
+    return cf_t__no_str_args(r, "upper", args)
+               ? cf_t__map_str(r, self.u.s, CF_CASE_UPPER)
+               : CF_TV_ERR;
 }
 
 static cf_tv m_lower(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "lower", args) ? cf_t__map_str(r, self.u.s, CF_CASE_LOWER)
-                                     : CF_TV_ERR;
+    return cf_t__no_str_args(r, "lower", args)
+               ? cf_t__map_str(r, self.u.s, CF_CASE_LOWER)
+               : CF_TV_ERR;
 }
 
 static cf_tv m_casefold(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "casefold", args)
+    return cf_t__no_str_args(r, "casefold", args)
                ? cf_t__map_str(r, self.u.s, CF_CASE_FOLD)
                : CF_TV_ERR;
 }
 
 static cf_tv m_capitalize(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "capitalize", args) ? cf_t__capitalize(r, self.u.s)
-                                          : CF_TV_ERR;
+    return cf_t__no_str_args(r, "capitalize", args)
+               ? cf_t__capitalize(r, self.u.s)
+               : CF_TV_ERR;
 }
 
 static cf_tv m_title(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    if (!no_args(r, "title", args)) {
+    if (!cf_t__no_str_args(r, "title", args)) {
         return CF_TV_ERR;
     }
     const cf_tstr *s = self.u.s;
@@ -162,7 +159,7 @@ static cf_tv m_title(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_swapcase(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    if (!no_args(r, "swapcase", args)) {
+    if (!cf_t__no_str_args(r, "swapcase", args)) {
         return CF_TV_ERR;
     }
     const cf_tstr *s = self.u.s;
@@ -271,7 +268,7 @@ static cf_tv m_rstrip(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_removeprefix(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("removeprefix", "prefix", 1, 1)
+    CF_TBIND("removeprefix", "prefix", 1, 1)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     if (x == NULL) {
         return CF_TV_ERR;
@@ -287,7 +284,7 @@ static bool ends_with(const cf_tstr *s, const cf_tstr *x)
 
 static cf_tv m_removesuffix(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("removesuffix", "suffix", 1, 1)
+    CF_TBIND("removesuffix", "suffix", 1, 1)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     if (x == NULL) {
         return CF_TV_ERR;
@@ -323,7 +320,7 @@ static bool window(cf_tr *r, const cf_tstr *s, cf_tv vfrom, cf_tv vto,
 static cf_tv find(cf_tr *r, cf_tv self, const cf_targs *args, const char *what,
                   bool from_right, bool must)
 {
-    BIND(what, "sub start end", 1, 3)
+    CF_TBIND(what, "sub start end", 1, 3)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     uint32_t from, to;
     bool none;
@@ -363,7 +360,7 @@ static cf_tv m_rindex(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_count(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("count", "sub start end", 1, 3)
+    CF_TBIND("count", "sub start end", 1, 3)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     uint32_t from, to;
     bool none;
@@ -392,7 +389,7 @@ static cf_tv m_count(cf_tr *r, cf_tv self, const cf_targs *args)
 static cf_tv affix(cf_tr *r, cf_tv self, const cf_targs *args, bool at_end)
 {
     const char *what = at_end ? "endswith" : "startswith";
-    BIND(what, "prefix start end", 1, 3)
+    CF_TBIND(what, "prefix start end", 1, 3)
     const cf_tstr *s = self.u.s;
     uint32_t from, to;
     bool none;
@@ -475,7 +472,7 @@ static cf_tv like(cf_tr *r, cf_tv self, cf_tv v)
 
 static cf_tv m_replace(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("replace", "old new count", 2, 3)
+    CF_TBIND("replace", "old new count", 2, 3)
     if (args->n_kw != 0) {
         return cf_t__fail(r, "str.replace() takes no keyword arguments");
     }
@@ -609,7 +606,7 @@ static bool split_by(cf_tr *r, cf_tlist *l, const cf_tstr *s,
 
 static cf_tv split(cf_tr *r, cf_tv self, const cf_targs *args, bool from_right)
 {
-    BIND(from_right ? "rsplit" : "split", "sep maxsplit", 0, 2)
+    CF_TBIND(from_right ? "rsplit" : "split", "sep maxsplit", 0, 2)
     int64_t max_n = -1;
     const cf_tstr *s = self.u.s;
     if ((a[1].k != CF_TMISSING && !cf_t__arg_int(r, a[1], &max_n)) ||
@@ -684,7 +681,7 @@ cf_tlist *cf_t__split_lines(cf_tr *r, const cf_tstr *s, bool keep_ends)
 
 static cf_tv m_splitlines(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("splitlines", "keepends", 0, 1)
+    CF_TBIND("splitlines", "keepends", 0, 1)
     cf_tlist *l = cf_t__split_lines(r, self.u.s, cf_t__truth(a[0]));
     return l != NULL ? cf_tv_list(l) : CF_TV_ERR;
 }
@@ -692,7 +689,7 @@ static cf_tv m_splitlines(cf_tr *r, cf_tv self, const cf_targs *args)
 static cf_tv partition(cf_tr *r, cf_tv self, const cf_targs *args,
                        bool from_right)
 {
-    BIND(from_right ? "rpartition" : "partition", "sep", 1, 1)
+    CF_TBIND(from_right ? "rpartition" : "partition", "sep", 1, 1)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     if (x == NULL) {
         return CF_TV_ERR;
@@ -762,7 +759,7 @@ cf_tv cf_t__join(cf_tr *r, const cf_tstr *sep, cf_tv items, bool convert)
 
 static cf_tv m_join(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("join", "iterable", 1, 1)
+    CF_TBIND("join", "iterable", 1, 1)
     return cf_t__join(r, self.u.s, a[0], self.u.s->is_markup);
 }
 
@@ -775,7 +772,7 @@ static cf_tv m_format(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_format_map(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("format_map", "mapping", 1, 1)
+    CF_TBIND("format_map", "mapping", 1, 1)
     if (a[0].k != CF_TDICT) {
         return cf_t__fail(r, "format_map() needs a mapping");
     }
@@ -795,7 +792,7 @@ static cf_tv m_format_map(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_encode(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("encode", "encoding errors", 0, 2)
+    CF_TBIND("encode", "encoding errors", 0, 2)
     if (a[0].k == CF_TSTR) {
         cf_str e = cf_tv_text(a[0]);
         bool is_ascii_name = cf_str_is(e, "ascii");
@@ -817,7 +814,7 @@ static cf_tv m_encode(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_decode(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("decode", "encoding errors", 0, 2)
+    CF_TBIND("decode", "encoding errors", 0, 2)
     if (cf_utf8_valid_prefix(self.u.s->p, self.u.s->n) != self.u.s->n) {
         return cf_t__fail(r, "'utf-8' codec can't decode these bytes");
     }
@@ -830,7 +827,7 @@ static cf_tv m_decode(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_translate(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    BIND("translate", "table", 1, 1)
+    CF_TBIND("translate", "table", 1, 1)
     const cf_tstr *s = self.u.s;
     if (a[0].k != CF_TDICT) {
         return cf_t__fail(r, "translate() needs a dict");
@@ -867,14 +864,15 @@ static cf_tv m_translate(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_unescape(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "unescape", args) ? cf_t__unescape(r, self.u.s)
-                                        : CF_TV_ERR;
+    return cf_t__no_str_args(r, "unescape", args) ? cf_t__unescape(r, self.u.s)
+                                                  : CF_TV_ERR;
 }
 
 static cf_tv m_striptags(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return no_args(r, "striptags", args) ? cf_t__strip_tags(r, self.u.s)
-                                         : CF_TV_ERR;
+    return cf_t__no_str_args(r, "striptags", args)
+               ? cf_t__strip_tags(r, self.u.s)
+               : CF_TV_ERR;
 }
 
 const cf_tmethod_entry cf_t__str_methods[] = {

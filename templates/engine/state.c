@@ -134,13 +134,13 @@ const cf_torg *cf_t__org_get(const cf_tr *r, uint32_t org)
 
 static uint32_t org_add(cf_tr *r, cf_torg o)
 {
-    if (r->n_org == r->cap_org) {
+    if (r->org_own == NULL || r->n_org == r->cap_org) {
         uint32_t cap = r->cap_org < 16 ? 16 : r->cap_org * 2;
         cf_torg *grown = cf_t__alloc(r, cap * sizeof *grown);
         if (grown == NULL) {
             return CF_ORG_NONE;
         }
-        if (r->n_org != 0) {
+        if (r->org_own != NULL) {
             memcpy(grown, r->org_own, r->n_org * sizeof *grown);
         }
         r->org_own = grown;
