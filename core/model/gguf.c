@@ -885,17 +885,20 @@ const cf_gguf_value *cf_gguf_value_at(const cf_gguf *g, size_t i)
     return &g->values[i];
 }
 
-const cf_gguf_value *cf_gguf_find(const cf_gguf *g, const char *key)
+/* Where `want` is among n names in their sorted order, each at the start of an
+ * item of `size` bytes; SIZE_MAX: nowhere. */
+static size_t find(const void *items, size_t size, const uint32_t *order,
+                   size_t n, const char *want)
 {
-    cf_str want = cf_str_from(key);
+    cf_str name;
     size_t lo = 0;
-    size_t hi = g->n_values;
+    size_t hi = n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        const cf_gguf_value *v = &g->values[g->value_order[mid]];
-        int d = compare_str(want, v->key);
+        memcpy(&name, (const char *)items + order[mid] * size, sizeof name);
+        int d = compare_str(cf_str_from(want), name);
         if (d == 0) {
-            return v;
+            return order[mid];
         }
         if (d < 0) {
             hi = mid;
@@ -903,7 +906,14 @@ const cf_gguf_value *cf_gguf_find(const cf_gguf *g, const char *key)
             lo = mid + 1;
         }
     }
-    return NULL;
+    return SIZE_MAX;
+}
+
+const cf_gguf_value *cf_gguf_find(const cf_gguf *g, const char *key)
+{
+    size_t i =
+        find(g->values, sizeof *g->values, g->value_order, g->n_values, key);
+    return i != SIZE_MAX ? &g->values[i] : NULL;
 }
 
 size_t cf_gguf_n_tensors(const cf_gguf *g)
@@ -919,23 +929,9 @@ const cf_gguf_tensor *cf_gguf_tensor_at(const cf_gguf *g, size_t i)
 
 const cf_gguf_tensor *cf_gguf_find_tensor(const cf_gguf *g, const char *name)
 {
-    cf_str want = cf_str_from(name);
-    size_t lo = 0;
-    size_t hi = g->n_tensors;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const cf_gguf_tensor *t = &g->tensors[g->tensor_order[mid]];
-        int d = compare_str(want, t->name);
-        if (d == 0) {
-            return t;
-        }
-        if (d < 0) {
-            hi = mid;
-        } else {
-            lo = mid + 1;
-        }
-    }
-    return NULL;
+    size_t i = find(g->tensors, sizeof *g->tensors, g->tensor_order,
+                    g->n_tensors, name);
+    return i != SIZE_MAX ? &g->tensors[i] : NULL;
 }
 
 /* ---- values as numbers --------------------------------------------------- */
