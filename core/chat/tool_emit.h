@@ -135,6 +135,15 @@ json_t *cf_tool__tree(cf_str text);
 
 /* ---- the grammars -------------------------------------------------------- */
 
+/* What reads one member at the cursor, "key:value", or one value. */
+typedef bool (*cf_tool__member_fn)(cf_tool__emit *e, cf_tool__members *m);
+typedef bool (*cf_tool__value_fn)(cf_tool__emit *e);
+
+/* An object or an array at the cursor, which is on its bracket; commas and
+ * spaces as in JSON, what stands between them as the function says. */
+bool cf_tool__object(cf_tool__emit *e, cf_tool__member_fn member);
+bool cf_tool__array(cf_tool__emit *e, cf_tool__value_fn value);
+
 /* One JSON value at the cursor, spaces before it skipped. */
 bool cf_tool__json_value(cf_tool__emit *e);
 /* Decodes the JSON string at the cursor into e->str. */

@@ -114,70 +114,6 @@ static bool fc_member(cf_tool__emit *e, cf_tool__members *m)
     return ok;
 }
 
-static bool fc_object(cf_tool__emit *e)
-{
-    cf_tool__members m = {NULL, 0, 0};
-    bool ok = true;
-    cf_buf_addc(&e->json, '{');
-    e->at++;
-    cf_tool__json_space(e);
-    if (peek(e) == '}') {
-        e->at++;
-    } else {
-        for (;;) {
-            cf_tool__json_space(e);
-            ok = fc_member(e, &m);
-            if (!ok) {
-                break;
-            }
-            cf_tool__json_space(e);
-            if (peek(e) == '}') {
-                e->at++;
-                break;
-            }
-            if (peek(e) != ',') {
-                ok = cf_tool__expect(e, e->at, "',' or '}'");
-                break;
-            }
-            e->at++;
-        }
-    }
-    cf_buf_addc(&e->json, '}');
-    cf_tool__members_deinit(&m);
-    return ok;
-}
-
-static bool fc_array(cf_tool__emit *e)
-{
-    cf_buf_addc(&e->json, '[');
-    e->at++;
-    cf_tool__json_space(e);
-    if (peek(e) == ']') {
-        e->at++;
-        cf_buf_addc(&e->json, ']');
-        return true;
-    }
-    for (size_t i = 0;; i++) {
-        size_t mark = cf_tool__path_index(e, i);
-        bool ok = fc_value(e);
-        cf_tool__path_pop(e, mark);
-        if (!ok) {
-            return false;
-        }
-        cf_tool__json_space(e);
-        if (peek(e) == ']') {
-            e->at++;
-            cf_buf_addc(&e->json, ']');
-            return true;
-        }
-        if (peek(e) != ',') {
-            return cf_tool__expect(e, e->at, "',' or ']'");
-        }
-        e->at++;
-        cf_buf_addc(&e->json, ',');
-    }
-}
-
 /* Digits, fraction and exponent as JSON has them, but "1." and ".5" too. */
 static bool fc_number(cf_tool__emit *e)
 {
@@ -247,7 +183,7 @@ static bool fc_value(cf_tool__emit *e)
     }
     size_t span = cf_tool__span_open(e);
     bool ok;
-    cf_str text;
+    cf_str text = {NULL, 0};
     char c = peek(e);
     size_t esc = at_escape(e);
     if (esc > 0) {
@@ -256,9 +192,9 @@ static bool fc_value(cf_tool__emit *e)
             cf_json_write_str(&e->json, text);
         }
     } else if (c == '{') {
-        ok = fc_object(e);
+        ok = cf_tool__object(e, fc_member);
     } else if (c == '[') {
-        ok = fc_array(e);
+        ok = cf_tool__array(e, fc_value);
     } else if (c == '-' || c == '+' || c == '.' || cf_tool__is_digit(c)) {
         ok = fc_number(e);
     } else {
@@ -301,7 +237,7 @@ static bool fc_call(cf_tool__emit *e)
         e->path.n = 0;
         call.args_off = e->at;
         call.first_span = e->n_spans;
-        if (!fc_object(e)) {
+        if (!cf_tool__object(e, fc_member)) {
             return false;
         }
         if (e->json.failed) {

@@ -192,9 +192,7 @@ static bool read_word(cf_tool__emit *e)
 
 /* ---- objects and arrays -------------------------------------------------- */
 
-static bool read_object(cf_tool__emit *e);
-
-static bool read_array(cf_tool__emit *e)
+bool cf_tool__array(cf_tool__emit *e, cf_tool__value_fn value)
 {
     cf_buf_addc(&e->json, '[');
     e->at++;
@@ -206,7 +204,7 @@ static bool read_array(cf_tool__emit *e)
     }
     for (size_t i = 0;; i++) {
         size_t mark = cf_tool__path_index(e, i);
-        bool ok = cf_tool__json_value(e);
+        bool ok = value(e);
         cf_tool__path_pop(e, mark);
         if (!ok) {
             return false;
@@ -228,7 +226,6 @@ static bool read_array(cf_tool__emit *e)
 /* One key and its value. */
 static bool read_member(cf_tool__emit *e, cf_tool__members *m)
 {
-    cf_tool__json_space(e);
     size_t key_off = e->at;
     if (!at_char(e, '"')) {
         return cf_tool__expect(e, key_off, "a key in quotes");
@@ -259,7 +256,7 @@ static bool read_member(cf_tool__emit *e, cf_tool__members *m)
     return ok;
 }
 
-static bool read_object(cf_tool__emit *e)
+bool cf_tool__object(cf_tool__emit *e, cf_tool__member_fn member)
 {
     cf_tool__members m = {NULL, 0, 0};
     bool ok = true;
@@ -270,7 +267,8 @@ static bool read_object(cf_tool__emit *e)
         e->at++;
     } else {
         for (;;) {
-            ok = read_member(e, &m);
+            cf_tool__json_space(e);
+            ok = member(e, &m);
             if (!ok) {
                 break;
             }
@@ -309,9 +307,9 @@ bool cf_tool__json_value(cf_tool__emit *e)
             cf_json_write_str(&e->json, cf_str_make(e->str.p, e->str.n));
         }
     } else if (c == '{') {
-        ok = read_object(e);
+        ok = cf_tool__object(e, read_member);
     } else if (c == '[') {
-        ok = read_array(e);
+        ok = cf_tool__array(e, cf_tool__json_value);
     } else if (c == '-' || cf_tool__is_digit(c)) {
         ok = read_number(e);
     } else {
