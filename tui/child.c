@@ -279,6 +279,7 @@ void cf_child_remove_folder(const char *folder)
     if (dir == NULL) {
         return;
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else has this stream */
     for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
         char path[CF_CHILD_PATH + 260];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);

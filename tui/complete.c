@@ -95,6 +95,7 @@ static void offer_files(matches *m)
     cf_buf_deinit(&path);
     glob_t found;
     if (!pattern.failed &&
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
         glob(cf_buf_cstr(&pattern), GLOB_MARK, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
             cf_buf text = CF_BUF_INIT;

@@ -80,7 +80,6 @@ static void add_name(diff_job *job, const char *sign, const char *name,
         cf_buf_adds(&job->out, "  ");
         cf_cli_put_line(&job->out, cf_str_from(context));
     }
-    cf_buf_addc(&job->out, '\n');
 }
 
 static void show(diff_job *job, const cf_diff *d, const char *context)
@@ -96,8 +95,20 @@ static void show(diff_job *job, const cf_diff *d, const char *context)
         cf_diff_style style = job->style;
         style.tok = tok;
         add_name(job, "--- ", job->name_a, context);
+        cf_buf_addc(&job->out, '\n');
         add_name(job, "+++ ", job->name_b, context);
+        cf_buf_addc(&job->out, '\n');
         cf_diff_print(&job->out, d, &style);
+    }
+}
+
+static void errors_json(diff_job *job, const cf_diff_renders *r)
+{
+    for (int i = 0; i < 2; i++) {
+        if (r->status[i] != CF_OK) {
+            cf_buf_addf(&job->out, ",\"error_%c\":", 'a' + i);
+            cf_json_write_str(&job->out, cf_str_from(r->err[i].text));
+        }
     }
 }
 
@@ -110,25 +121,16 @@ static void show_errors(diff_job *job, const cf_diff_renders *r,
     if (job->cli->is_json) {
         begin_json(job, context);
         cf_buf_addf(&job->out, "\"equal\":%s", is_equal ? "true" : "false");
+        errors_json(job, r);
+        cf_buf_adds(&job->out, "}\n");
+        return;
     }
     for (int i = 0; i < 2; i++) {
-        if (r->status[i] == CF_OK) {
-            continue;
-        }
-        if (job->cli->is_json) {
-            cf_buf_addf(&job->out, ",\"error_%c\":", i == 0 ? 'a' : 'b');
-            cf_json_write_str(&job->out, cf_str_from(r->err[i].text));
-        } else {
-            cf_buf_adds(&job->out, i == 0 ? "--- " : "+++ ");
-            cf_cli_put_line(&job->out,
-                            cf_str_from(i == 0 ? job->name_a : job->name_b));
-            cf_buf_adds(&job->out, "  ");
-            cf_cli_put_line(&job->out, cf_str_from(context));
+        if (r->status[i] != CF_OK) {
+            add_name(job, i == 0 ? "--- " : "+++ ",
+                     i == 0 ? job->name_a : job->name_b, context);
             cf_buf_addf(&job->out, ": %s\n", r->err[i].text);
         }
-    }
-    if (job->cli->is_json) {
-        cf_buf_adds(&job->out, "}\n");
     }
 }
 
@@ -194,16 +196,13 @@ static void add_counts(diff_job *job, const cf_diff *d, const char *what,
 
 static void list_errors(diff_job *job, const cf_diff_renders *r)
 {
+    if (job->cli->is_json) {
+        errors_json(job, r);
+        return;
+    }
     for (int i = 0; i < 2; i++) {
-        if (r->status[i] == CF_OK) {
-            continue;
-        }
-        if (job->cli->is_json) {
-            cf_buf_addf(&job->out, ",\"error_%c\":", i == 0 ? 'a' : 'b');
-            cf_json_write_str(&job->out, cf_str_from(r->err[i].text));
-        } else {
-            cf_buf_addf(&job->out, "  %c: %s", i == 0 ? 'a' : 'b',
-                        r->err[i].text);
+        if (r->status[i] != CF_OK) {
+            cf_buf_addf(&job->out, "  %c: %s", 'a' + i, r->err[i].text);
         }
     }
 }

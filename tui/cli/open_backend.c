@@ -135,8 +135,12 @@ static cf_status open_kind(cf_cli_backend *b, const cf_cli *cli,
     }
     if (is_remote) {
         /* The server parses calls itself unless a family is asked for. */
-        cf_remote_options o = {.key = getenv("CONFAB_API_KEY"),
-                               .model = getenv("CONFAB_API_MODEL"),
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+        const char *key = getenv("CONFAB_API_KEY");
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+        const char *name = getenv("CONFAB_API_MODEL");
+        cf_remote_options o = {.key = key,
+                               .model = name,
                                .family =
                                    family != NULL ? b->family : CF_TOOLS_NONE};
         return cf_backend_remote_new(&b->backend, model, &o, err);

@@ -139,7 +139,8 @@ static int64_t rule_in(const rule *r, int64_t year)
         int64_t start = day + first[r->month - 1] + (leap && r->month > 2);
         int64_t end = day + first[r->month] + (leap && r->month > 1);
         int weekday = (int)((start + 4) % 7); /* 1970-01-01: a Thursday */
-        int64_t at = start + (r->day - weekday + 7) % 7 + 7 * (r->week - 1);
+        int64_t at =
+            start + (r->day - weekday + 7) % 7 + INT64_C(7) * (r->week - 1);
         day = at < end ? at : at - 7;
     }
     return day * DAY + r->time;

@@ -112,7 +112,7 @@ static void on_ending(int number)
 static void add_restore(const char *bytes)
 {
     size_t n = bytes != NULL && bytes != (char *)-1 ? strlen(bytes) : 0;
-    if (n <= sizeof restore_bytes - n_restore_bytes) {
+    if (n > 0 && n <= sizeof restore_bytes - n_restore_bytes) {
         memcpy(restore_bytes + n_restore_bytes, bytes, n);
         n_restore_bytes += n;
     }
@@ -246,7 +246,7 @@ static void configure_curses(const cf_term_options *opts)
     nodelay(stdscr, TRUE);
     intrflush(stdscr, FALSE);
     leaveok(stdscr, FALSE);
-    if (getenv("ESCDELAY") == NULL) {
+    if (getenv("ESCDELAY") == NULL) { /* NOLINT(concurrency-mt-unsafe) */
         set_escdelay(25);
     }
     define_key("\033[200~", KEY_PASTE_START);
@@ -267,7 +267,7 @@ static bool wants_color(const cf_term_options *opts)
     if (opts->color != CF_COLOR_AUTO) {
         return opts->color == CF_COLOR_ALWAYS;
     }
-    const char *no = getenv("NO_COLOR");
+    const char *no = getenv("NO_COLOR"); /* NOLINT(concurrency-mt-unsafe) */
     return no == NULL || no[0] == '\0';
 }
 
@@ -642,7 +642,7 @@ cf_status cf_term_check(cf_error *err)
                                "confab run, confab history, confab help";
     int failed;
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-        getenv("TERM") == NULL ||
+        getenv("TERM") == NULL || /* NOLINT(concurrency-mt-unsafe) */
         setupterm(NULL, STDOUT_FILENO, &failed) != OK) {
         return cf_fail(err, CF_EUNSUPPORTED, "%s", text);
     }
@@ -670,12 +670,13 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
                               cf_error *err)
 {
     CF_TRY(cf_term_check(err));
-    setlocale(LC_CTYPE, "");
+    setlocale(LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe) */
     curses_term *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     t->base.ops = &curses_ops;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
     t->base.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     cf_status st = make_pipe(t, err);
     if (st != CF_OK) {
@@ -687,7 +688,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
     if (t->screen == NULL) {
         curses_close(&t->base);
         return cf_fail(err, CF_EUNSUPPORTED, "the terminal '%s' is not known",
-                       getenv("TERM"));
+                       getenv("TERM")); /* NOLINT(concurrency-mt-unsafe) */
     }
     must_end = 0;
     signal_wake_fd = t->base.wake_fd;

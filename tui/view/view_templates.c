@@ -108,7 +108,6 @@ static void reload(cf_app *app)
     cf_error err;
     cf_arena_reset(&s->arena);
     s->generation = cf_bench_generation(app->bench);
-    s->n = 0;
     s->shown = SIZE_MAX;
     if (app->store != NULL && cf_store_templates(app->store, &s->arena, &kept,
                                                  &n_kept, &err) != CF_OK) {
@@ -121,6 +120,7 @@ static void reload(cf_app *app)
     s->cap = 2 + n_builtin + n_kept;
     s->v = cf_arena_alloc(&s->arena, s->cap * sizeof *s->v);
     s->cap = s->v != NULL ? s->cap : 0;
+    s->n = 0;
     add(s, "in use", cf_str_from(e->template_name), e->template_source, none);
     cf_bench_first_template(app->bench, &name, &source);
     add(s, "start", cf_str_from(name), source, none);
