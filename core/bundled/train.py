@@ -175,9 +175,10 @@ class Backend:
     """step/*.c, compiled for this machine."""
 
     def __init__(self, folder, *options):
-        sources = sorted((pathlib.Path(__file__).resolve().parent / "step").glob("*.c"))
+        here = pathlib.Path(__file__).resolve()
+        sources = sorted((here.parent / "step").glob("*.c"))
         library = pathlib.Path(folder).resolve() / "gradients.so"
-        subprocess.run(["cc", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", *options, *map(str, sources), "-o", str(library),
+        subprocess.run(["cc", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", f"-I{here.parents[2]}", *options, *map(str, sources), "-o", str(library),
                         "-lopenblas", "-lm"], check=True)
         self.call = ctypes.CDLL(str(library)).gradients
         self.call.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_float, ctypes.c_void_p]

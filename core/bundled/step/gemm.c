@@ -1,6 +1,6 @@
 /* gemm.c - see gemm.h */
 
-#include "gemm.h"
+#include "core/bundled/step/gemm.h"
 
 #include <cblas.h>
 #include <string.h>

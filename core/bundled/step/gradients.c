@@ -16,7 +16,7 @@
  * it with gradients of their own.
  */
 
-#include "gemm.h"
+#include "core/bundled/step/gemm.h"
 
 #include <math.h>
 #include <stdint.h>
