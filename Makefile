@@ -99,6 +99,10 @@ missing:
 	@exit 1
 endif
 
+# With FILES, "[3/200] file" in place of the command; recipes are expanded one
+# after the other as they start, so that the counter also holds under -j.
+step = $(if $(FILES),@$(eval STEPS += x)echo "[$(words $(STEPS))/$(FILES)] $<"; )
+
 # Instruction-set files get their own flags; the rest runs on any machine.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/%_avx2.o: ISA = -mavx2 -mfma -mf16c
@@ -113,7 +117,7 @@ endif
 
 $(B)/%.o: %.c | $(B)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
+	$(step)$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
 
 $(B)/gen/%.c: %
 	@mkdir -p $(@D)
@@ -127,7 +131,7 @@ $(B)/gen/%.c: %
 	  echo "const size_t $${name}_size = sizeof $$name - 1;"; } > $@
 
 $(B)/gen/%.o: $(B)/gen/%.c
-	$(CC) $(ALL_CFLAGS) -c $< -o $@
+	$(step)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(B)/core/bundled/bundled.o: $(BUNDLED) $(B)/.bundled
 $(B)/core/bundled/bundled.o: OPT = $(if $(BUNDLED),-DCF_BUNDLED_FILE='"$(BUNDLED)"')
@@ -154,7 +158,7 @@ $(TUI_A): $(call obj,$(filter-out $(MAIN_SRC),$(TUI_SRC))) $(call gen,$(EMBED_TU
 	$(archive)
 
 $(B)/confab: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
-	$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) -o $@
+	$(if $(FILES),@)$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) -o $@
 
 build/confab: build/release/confab
 	@ln -sf release/confab $@
@@ -259,8 +263,14 @@ fuzz-run: $(FUZZ_T)
 	  -artifact_prefix=build/fuzz-work/ build/fuzz-work/$(T) tests/fuzz/corpus/$(T)
 
 # ---- what people type -------------------------------------------------------
+# A first build says how long it takes, and how far it is; with -s nothing.
+JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+SILENT = $(findstring s,$(firstword -$(filter-out --%,$(MAKEFLAGS))))
 run: deps
-	@$(MAKE) --no-print-directory all
+	@n=$(if $(SILENT),,$$($(MAKE) -n --no-print-directory all | grep -c -e '-c [^ ]* -o ')); \
+	if [ "$${n:-0}" -lt 50 ]; then n=; else \
+	  echo "building confab: $$n files, about a minute on two cores"; fi; \
+	$(MAKE) --no-print-directory $(JOBS) FILES=$$n all
 	@build/confab
 
 test: deps-test
