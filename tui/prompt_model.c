@@ -22,7 +22,7 @@ cf_str cf_prompt_model_text(const cf_prompt_model *m, size_t token)
     return cf_str_make(m->prompt.text.p + t->off, t->len);
 }
 
-enum { GAP = INT32_MIN };
+enum { GAP = INT32_MIN, HEAD_MAX = 8 };
 
 /* What a token's own span says: a message, the tools, or nothing. */
 static void assign_own(cf_prompt_model *m)
@@ -47,9 +47,47 @@ static void assign_own(cf_prompt_model *m)
     }
 }
 
-/* Template text between two messages closes the one and opens the other: it
- * is cut behind its first line end, or else behind its first token. */
-static void fill_gap(cf_prompt_model *m, size_t from, size_t to)
+/* Whether the token closes what is open, as "</tool_call>" does. */
+static bool closes(const cf_prompt_model *m, size_t token)
+{
+    cf_str text = cf_prompt_model_text(m, token);
+    return text.n >= 2 && text.p[0] == '<' && text.p[1] == '/';
+}
+
+/* Where the next message is opened as the first one was: at the last of the
+ * tokens that the prompt begins with, [0, n_head), which stands in the gap;
+ * `to` when none does. */
+static size_t opens_at(const cf_prompt_model *m, size_t n_head, size_t from,
+                       size_t to)
+{
+    for (size_t h = 0; h < n_head && h < HEAD_MAX; h++) {
+        for (size_t i = to; !m->token[h].ends_line && i-- > from;) {
+            if (m->ids[i].id == m->ids[h].id) {
+                return i;
+            }
+        }
+    }
+    return to;
+}
+
+/* Behind the first line end, and lines that close more; without line ends
+ * behind the first token. */
+static size_t closed_at(const cf_prompt_model *m, size_t from, size_t to)
+{
+    size_t cut = from + 1;
+    for (size_t i = from; i < to; i++) {
+        if (m->token[i].ends_line) {
+            cut = i + 1;
+            if (cut == to || !closes(m, cut)) {
+                break;
+            }
+        }
+    }
+    return cut;
+}
+
+/* Template text between two messages closes the one and opens the other. */
+static void fill_gap(cf_prompt_model *m, size_t n_head, size_t from, size_t to)
 {
     int32_t before = from > 0 ? m->token[from - 1].message : CF_PART_HEAD;
     int32_t after = to < m->n ? m->token[to].message : CF_PART_GENERATION;
@@ -57,12 +95,10 @@ static void fill_gap(cf_prompt_model *m, size_t from, size_t to)
     if (before == after) {
         cut = to;
     } else if (from > 0) {
-        cut = from + 1;
-        for (size_t i = from; i < to; i++) {
-            if (m->token[i].ends_line) {
-                cut = i + 1;
-                break;
-            }
+        cut = closed_at(m, from, to);
+        size_t opens = opens_at(m, n_head, from, to);
+        if (opens < to && (opens > cut || cut == to)) {
+            cut = opens; /* more is closed, or a header ends the gap */
         }
     }
     for (size_t i = from; i < to; i++) {
@@ -72,14 +108,18 @@ static void fill_gap(cf_prompt_model *m, size_t from, size_t to)
 
 static void assign_messages(cf_prompt_model *m)
 {
+    size_t n_head = 0;
     assign_own(m);
+    while (n_head < m->n && m->token[n_head].message == GAP) {
+        n_head++;
+    }
     for (size_t i = 0; i < m->n;) {
         size_t end = i;
         while (end < m->n && m->token[end].message == GAP) {
             end++;
         }
         if (end > i) {
-            fill_gap(m, i, end);
+            fill_gap(m, n_head, i, end);
         }
         i = end > i ? end : i + 1;
     }

@@ -10,7 +10,7 @@
 static const char text[] = "<s>user\nHi</s>\n<s>bot\nYo</s>\n<s>bot\n";
 
 typedef struct fixture {
-    cf_prompt_span spans[5];
+    cf_prompt_span spans[20];
     cf_token_span ids[20];
     cf_prompt prompt;
     cf_token_list tokens;
@@ -64,6 +64,71 @@ static void test_parts__heads_belong_to_what_follows(void **state)
     assert_int_equal(m.part[1].n_tokens, 6);
     assert_int_equal(m.part[2].message, CF_PART_GENERATION);
     cf_prompt_model_deinit(&m);
+}
+
+/* Builds a prompt from pieces, each a token: "*" before one says that it is of
+ * the next message, and equal pieces have equal ids. */
+static void make_of(fixture *f, cf_buf *out, const char *const *piece, size_t n)
+{
+    uint32_t message = 0;
+    *f = (fixture){0};
+    for (size_t i = 0; i < n; i++) {
+        bool is_message = piece[i][0] == '*';
+        const char *words = piece[i] + is_message;
+        uint32_t len = (uint32_t)strlen(words), off = (uint32_t)out->n;
+        size_t same = 0;
+        while (strcmp(piece[same], piece[i]) != 0) {
+            same++;
+        }
+        cf_buf_adds(out, words);
+        f->ids[i] = (cf_token_span){(cf_token)(100 + same), off, len};
+        f->spans[i] = (cf_prompt_span){.off = off, .len = len};
+        if (is_message) {
+            f->spans[i].source = CF_SPAN_MESSAGE;
+            f->spans[i].index = message++;
+        }
+    }
+    f->tokens.v = f->ids;
+    f->tokens.n = n;
+    f->prompt = (cf_prompt){cf_str_make(cf_buf_cstr(out), out->n), f->spans, n};
+}
+
+static void expect_messages(const char *const *piece, size_t n,
+                            const int32_t *want)
+{
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    cf_prompt_model m = {0};
+    cf_error err;
+    make_of(&f, &out, piece, n);
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(m.token[i].message, want[i]);
+    }
+    cf_prompt_model_deinit(&m);
+    cf_buf_deinit(&out);
+}
+
+static void test_parts__what_closes_a_call_belongs_to_it(void **state)
+{
+    (void)state;
+    static const char *const call[] = {
+        "<s>", "user\n", "*Hi",     "</s>", "\n", "<s>", "bot\n",  "<call>",
+        "*{}", "\n",     "</call>", "</s>", "\n", "<s>", "tool\n", "*4"};
+    static const int32_t is_of[] = {0, 0, 0, 0, 0, 1, 1, 1,
+                                    1, 1, 1, 1, 1, 2, 2, 2};
+    expect_messages(call, 16, is_of);
+    /* Nothing is opened as the first message was. */
+    static const char *const results[] = {"<r>\n", "*4", "\n",   "</r>\n",
+                                          "<q>\n", "*5", "</q>", "\n"};
+    static const int32_t theirs[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    expect_messages(results, 7, theirs);
+    /* A header that ends the gap is the next one's. */
+    static const char *const header[] = {"<bos>",    "<h>",  "user", "</h>\n\n",
+                                         "*Hi",      "</t>", "<h>",  "bot",
+                                         "</h>\n\n", "*Yo"};
+    static const int32_t headed[] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1};
+    expect_messages(header, 10, headed);
 }
 
 static void test_reuse__break_and_loss(void **state)
@@ -143,6 +208,7 @@ int main(void)
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts__heads_belong_to_what_follows),
+        cmocka_unit_test(test_parts__what_closes_a_call_belongs_to_it),
         cmocka_unit_test(test_reuse__break_and_loss),
         cmocka_unit_test(test_wrap__rows_cover_all_tokens),
         cmocka_unit_test(test_build__every_allocation_may_fail),
