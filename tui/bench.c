@@ -456,6 +456,13 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
     snprintf(r->stop.what, sizeof r->stop.what, "%.*s",
              (int)(run->stop_reason.n < 63 ? run->stop_reason.n : 63),
              run->stop_reason.n != 0 ? run->stop_reason.p : "");
+    if (run->error.n != 0) {
+        r->stop.reason = CF_STOP_ERROR;
+        cf_fail(&r->stop.err, CF_EIO, "%.*s",
+                (int)(run->error.n < CF_ERROR_TEXT_MAX ? run->error.n
+                                                       : CF_ERROR_TEXT_MAX),
+                run->error.p);
+    }
 }
 
 const cf_reply *cf_bench_reply(cf_bench *bench, cf_uuid turn)

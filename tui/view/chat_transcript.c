@@ -297,6 +297,16 @@ static void live_figures(char *out, size_t cap, const cf_live *l)
     }
 }
 
+static void draw_reason(pen *p, const char *what, const char *why)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_wrapped lines = {0};
+    cf_buf_addf(&text, "%s: %s (r asks again)", what, why);
+    draw_lines(p, &text, &lines, CF_STYLE_ERROR);
+    cf_wrapped_deinit(&lines);
+    cf_buf_deinit(&text);
+}
+
 /* Below a message that got no reply: why, and what can be done. */
 static void draw_failure(pen *p, const cf_live *l)
 {
@@ -306,12 +316,22 @@ static void draw_failure(pen *p, const cf_live *l)
         !cf_uuid_eq(path[n - 1]->id, l->parent)) {
         return;
     }
-    cf_buf text = CF_BUF_INIT;
-    cf_wrapped lines = {0};
-    cf_buf_addf(&text, "no reply: %s (r asks again)", l->failure);
-    draw_lines(p, &text, &lines, CF_STYLE_ERROR);
-    cf_wrapped_deinit(&lines);
-    cf_buf_deinit(&text);
+    const cf_turn *const *all = cf_bench_turns(p->app->bench, &n);
+    bool has_part = n > 0 && all[n - 1]->status == CF_TURN_ERROR &&
+                    cf_uuid_eq(all[n - 1]->parent, l->parent);
+    draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure);
+}
+
+/* Below what came of a reply that broke off. */
+static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
+{
+    if (turn->status != CF_TURN_ERROR) {
+        return;
+    }
+    const cf_reply *r = cf_bench_reply(p->app->bench, turn->id);
+    draw_reason(p, t->text.n != 0 ? "broke off" : "no reply",
+                r != NULL && r->stop.err.text[0] != '\0' ? r->stop.err.text
+                                                         : "why is not known");
 }
 
 static void draw_live(pen *p)
@@ -362,6 +382,7 @@ static void draw_turn(pen *p, const cf_turn *turn, size_t i)
     draw_thinking(p, t);
     draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
     draw_images(p, t);
+    draw_error(p, turn, t);
     blank_line(p);
 }
 
