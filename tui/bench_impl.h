@@ -38,6 +38,7 @@ struct cf_bench_rule {
 
 typedef struct cf_bench_job {
     cf_bench *bench;
+    cf_bench_news *end;  /* made before it starts, posted by it */
     cf_bench_rule *rule; /* held; NULL: none */
     cf_uuid parent;
     cf_uuid old_head; /* shown again when a sibling comes to nothing */

@@ -155,13 +155,12 @@ static void send_job(cf_worker *worker, void *ud)
     if (cf_keep_reply_end(&job->keep, b->conv, &job->sent, &ignored) != CF_OK) {
         /* Told by the store's state. */
     }
-    cf_bench_news *news = cf_calloc(1, sizeof *news);
-    if (news != NULL) {
-        news->is_end = true;
-        news->status = st;
-        news->err = err;
-        cf_worker_post(worker, news);
-    }
+    cf_bench_news *end = job->end;
+    job->end = NULL;
+    end->is_end = true;
+    end->status = st;
+    end->err = err;
+    cf_worker_post(worker, end);
 }
 
 /* ---- the store ----------------------------------------------------------- */
@@ -289,6 +288,12 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     }
     if (st == CF_OK) {
         st = cf_bench__use_rule(b, job, err);
+    }
+    if (st == CF_OK) {
+        job->end = cf_calloc(1, sizeof *job->end);
+        st = job->end != NULL
+                 ? CF_OK
+                 : cf_fail(err, CF_ENOMEM, "out of memory for the reply");
     }
     if (st == CF_OK) {
         reset_live(b, parent);
@@ -584,6 +589,7 @@ void cf_bench__end_job(cf_bench *b)
     cf_sent_deinit(&job->sent);
     cf_free(job->prefix);
     cf_free(job->reply_ids);
+    cf_free(job->end);
     *job = (cf_bench_job){.fork_token = -1};
     b->job_is_on = false;
     b->live.is_on = false;
