@@ -63,8 +63,13 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
     }
     y++;
     if (y < r.y + r.h) {
+        char head[48] = "Part";
+        size_t room = (size_t)(r.y + r.h - y - 1);
+        if (m->n_part > room) {
+            snprintf(head, sizeof head, "Part, %zu of %zu", room, m->n_part);
+        }
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17,
-                     "Part", "tokens", "sum");
+                     head, "tokens", "sum");
     }
     size_t sum = 0;
     for (size_t i = 0; i < m->n_part && y < r.y + r.h; i++) {

@@ -166,6 +166,28 @@ static void draw_run(cf_app *app, cf_grid *g, int x, int y,
     }
 }
 
+enum { MS_W = 7, MS_ROOM = 76 };
+
+static bool has_ms(int width)
+{
+    return width >= MS_ROOM;
+}
+
+/* How long the tool took, where it was run and that is known. */
+static void draw_ms(cf_app *app, cf_grid *g, int x, int y,
+                    const cf_call_row *row, cf_style style)
+{
+    const cf_call_note *note = cf_tools__note_of(app, row);
+    uint8_t outcome = row->outcome[CF_STAGE_RUN];
+    bool has_run = outcome == CF_OUTCOME_OK || outcome == CF_OUTCOME_FAIL;
+    if (has_run && note != NULL && note->duration_us >= 0) {
+        cf_grid_putf(g, x, y, MS_W - 1, style, "%*lld", MS_W - 1,
+                     (long long)(note->duration_us / 1000));
+    } else {
+        cf_grid_putf(g, x, y, MS_W - 1, style, "%*s", MS_W - 1, "-");
+    }
+}
+
 static void draw_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
 {
     const cf_tool_model *m = cf_tools__model(app);
@@ -184,6 +206,10 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
         }
     }
     int x = r.x + 41;
+    if (has_ms(r.w)) {
+        draw_ms(app, g, x - 1, r.y, row, style);
+        x += MS_W;
+    }
     x += 1 + cf_grid_put(g, x, r.y, 24, cf_tools__name_of(app, row), style);
     const cf_tool_call *c = cf_tool_model_call(m, row);
     cf_grid_put(g, x, r.y, r.x + r.w - x,
@@ -195,8 +221,9 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_tools *s = cf_tools__state(app);
     const cf_tool_model *m = cf_tools__model(app);
-    cf_grid_puts(g, r.x + 1, r.y, r.w - 1,
-                 "  # turn raw   parse valid run   back  tool", CF_STYLE_DIM);
+    cf_grid_putf(g, r.x + 1, r.y, r.w - 1, CF_STYLE_DIM,
+                 "  # turn raw   parse valid run   back  %stool",
+                 has_ms(r.w) ? "   ms  " : "");
     cf_rect rows = {r.x, r.y + 1, r.w, r.h - 1};
     cf_list_set(&s->list, m->n_row, (size_t)(rows.h > 0 ? rows.h : 0));
     for (int y = 0; y < rows.h && s->list.top + (size_t)y < m->n_row; y++) {
@@ -503,7 +530,7 @@ static const cf_command tools_commands[] = {
      cf_tools__cmd_approval},
     {"exec", HERE, "C", "COMMAND|-",
      "the shell command that runs this tool; - removes it", cf_tools__cmd_exec},
-    {"exec-all", HERE, "gC", "COMMAND|-",
+    {"exec-all", HERE, "g!", "COMMAND|-",
      "the command of tools that have none of their own",
      cf_tools__cmd_exec_all},
     {"timeout", HERE, "T", "SECONDS", "how long a command may take",
