@@ -234,6 +234,26 @@ static void emit_state(emitter *e, uint32_t state)
     emit_leads(e, 3, 0xF0, 5, 0x10000, CF_CP_MAX);
 }
 
+static void emit_states(emitter *e, int closer, uint32_t from, uint32_t to)
+{
+    cf_gbuild *b = e->b;
+    const cf_dfa *d = e->d;
+    for (size_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
+        e->node[i] = cf_g_node(b);
+    }
+    if (b->st == CF_OK) {
+        cf_g_jump(b, from, 0, e->node[0]);
+    }
+    for (uint32_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
+        emit_state(e, i);
+        if (d->state[i].is_final && closer >= 0) {
+            cf_g_byte(b, e->node[i], (uint8_t)closer, (uint8_t)closer, to);
+        } else if (d->state[i].is_final) {
+            cf_g_jump(b, e->node[i], 0, to);
+        }
+    }
+}
+
 void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
                  uint32_t from, uint32_t to)
 {
@@ -245,20 +265,8 @@ void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
     e.rest = cf_calloc(d->n_state, sizeof *e.rest);
     if (e.node == NULL || e.rest == NULL) {
         cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
-        e.node[i] = cf_g_node(b);
-    }
-    if (b->st == CF_OK) {
-        cf_g_jump(b, from, 0, e.node[0]);
-    }
-    for (uint32_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
-        emit_state(&e, i);
-        if (d->state[i].is_final && closer >= 0) {
-            cf_g_byte(b, e.node[i], (uint8_t)closer, (uint8_t)closer, to);
-        } else if (d->state[i].is_final) {
-            cf_g_jump(b, e.node[i], 0, to);
-        }
+    } else {
+        emit_states(&e, closer, from, to);
     }
     cf_free(e.node);
     cf_free(e.rest);
