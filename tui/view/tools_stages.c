@@ -447,7 +447,8 @@ static void say_arguments(cf_tools_pen *p, const cf_tool_parse *parse,
     json_t *v;
     json_object_foreach((json_t *)(uintptr_t)properties, key, v)
     {
-        say_argument(p, parse, call, key, v, is_required(tool->parameters, key),
+        say_argument(p, parse, call, key, v,
+                     tool != NULL && is_required(tool->parameters, key),
                      json_object_get(args, key));
     }
     json_object_foreach((json_t *)(uintptr_t)args, key, v)
