@@ -286,16 +286,22 @@ format:
 # Links and names in the documents; with the program, their commands too.
 check-docs: build/confab
 	@tests/tools/check_docs.py --run
+# `make lint -j2 -k` looks at several files at once and at all of them;
+# `make lint/core/base/os.c` at one.
 TIDY_CFLAGS = $(BASE_CFLAGS) -include tests/tools/analyzer.h
-lint:
+LINT_SRC := $(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC) $(TUI_SRC)
+ifeq ($(filter x86_64 amd64,$(ARCH)),)
+LINT_SRC := $(filter-out %_avx2.c %_avx512.c,$(LINT_SRC))
+endif
+LINT := $(addprefix lint/,$(LINT_SRC))
+lint: lint-text $(LINT)
+lint-text:
 	@tests/tools/check_layers.sh
 	@tests/tools/check_docs.py
 	@tests/tools/check_calls.sh
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
-	clang-tidy --quiet $$(git ls-files 'core/*.c' 'templates/*.c' 'storage/*.c' 'tui/*.c' | grep -v _avx) -- $(TIDY_CFLAGS) $(PKG_CFLAGS)
-ifneq ($(filter x86_64 amd64,$(ARCH)),)
-	clang-tidy --quiet $$(git ls-files 'core/kernel/*_avx*.c') -- $(TIDY_CFLAGS) $(ISA_AVX512)
-endif
+$(LINT): lint/%:
+	@clang-tidy --quiet $* -- $(TIDY_CFLAGS) $(if $(filter %_avx2.c %_avx512.c,$*),$(ISA_AVX512),$(PKG_CFLAGS))
 
 cov:
 	$(MAKE) check VARIANT=cov
@@ -305,6 +311,6 @@ clean:
 	rm -rf build
 
 .PHONY: all check check-all check-docs check-headers build-tests fuzz fuzz-run run test \
-        deps deps-test format lint cov clean install FORCE
+        deps deps-test format lint lint-text $(LINT) cov clean install FORCE
 
 -include $(shell [ -d $(B) ] && find $(B) -name '*.d')
