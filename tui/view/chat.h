@@ -55,8 +55,9 @@ typedef struct cf_chat {
     int n_thumbs;          /* pictures that were done at the last frame */
     size_t mark, mark_end; /* lines of a selection, in any order */
     bool has_mark;
-    bool shows_tree;
-    bool had_x; /* the key before was ^X */
+    bool shows_tree; /* beside the transcript, where there is room */
+    bool is_tree_up; /* in its place, where there is not */
+    bool had_x;      /* the key before was ^X */
 } cf_chat;
 
 cf_chat *cf_chat__state(cf_app *app);

@@ -40,6 +40,8 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
         if (is_in && place == s->cursor) {
             cf_grid_fill(g, (cf_rect){r.x, y, r.w, 1}, ' ', CF_STYLE_SELECTED);
             style = CF_STYLE_SELECTED;
+            g->cursor_x = r.x;
+            g->cursor_y = y;
         }
         cf_grid_puts(g, x, y, 1, is_in ? "*" : "o", style);
         cf_grid_put(g, x + 2, y, 1, cf_str_make(role.p, role.n != 0),

@@ -83,10 +83,15 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
                               (cf_rect){f.x + 2, f.y + 1, f.w - 3, f.h - 2});
     }
     cf_rect m = {r.x + side, r.y, r.w - side, r.h - composer_h};
-    cf_grid_box(g, m, title, CF_STYLE_BORDER,
+    cf_rect in = {m.x + 1, m.y + 1, m.w - 2, m.h - 2};
+    bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
+    cf_grid_box(g, m, is_tree ? "Turns" : title, CF_STYLE_BORDER,
                 app->mode == CF_MODE_NORMAL ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    cf_chat__draw_transcript(app, g,
-                             (cf_rect){m.x + 1, m.y + 1, m.w - 2, m.h - 2});
+    if (is_tree) {
+        cf_chat__draw_tree(app, g, in);
+    } else {
+        cf_chat__draw_transcript(app, g, in);
+    }
     cf_chat__draw_composer(app, g, (cf_rect){m.x, m.y + m.h, m.w, composer_h});
 }
 
@@ -194,7 +199,17 @@ void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
 static void cmd_write(cf_app *app, const char *arg)
 {
     (void)arg;
+    cf_chat__state(app)->is_tree_up = false;
     app->mode = cf_chat__continues(app) ? CF_MODE_PREFILL : CF_MODE_INSERT;
+}
+
+/* Where there is no room for both, the one takes the other's place. */
+static void cmd_turns(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_chat *s = cf_chat__state(app);
+    bool *is_on = cf_app_is_narrow(app) ? &s->is_tree_up : &s->shows_tree;
+    *is_on = !*is_on;
 }
 
 static void cmd_follow(cf_app *app, const char *arg)
@@ -526,6 +541,9 @@ static const cf_command chat_commands[] = {
     {"detach", HERE, "", "", "take the images out of it again", cmd_detach},
     {"next-sibling", HERE, "]", "", "next sibling", cmd_next_sibling},
     {"previous-sibling", HERE, "[", "", "sibling before", cmd_previous_sibling},
+    {"turns", HERE, "t", "",
+     "the tree of turns, or not; on a narrow screen in place of the text",
+     cmd_turns},
     {"follow", HERE, "F", "", "keep the end in sight, or not", cmd_follow},
     {"new", HERE, "c", "", "a new conversation", cmd_new},
     {"select", HERE, "v", "", "select lines: j k, then y copies, :w writes",
