@@ -231,6 +231,54 @@ static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,
     cf_buf_deinit(&hex);
 }
 
+/* Two tokens that spell the same as the one at the cursor: the first pair, and
+ * how many others there are. */
+static void add_other_ways(cf_buf *out, const cf_tokenizer *tok, cf_token id)
+{
+    cf_str piece = cf_tokenizer_raw_piece(tok, id);
+    size_t n = 0;
+    for (size_t at = 1; at < piece.n; at++) {
+        if (((unsigned char)piece.p[at] & 0xC0) == 0x80) {
+            continue; /* inside of a character */
+        }
+        const cf_token pair[2] = {
+            cf_tokenizer_find(tok, cf_str_make(piece.p, at)),
+            cf_tokenizer_find(tok, cf_str_make(piece.p + at, piece.n - at))};
+        if (pair[0] == CF_TOKEN_NONE || pair[1] == CF_TOKEN_NONE || n++ > 0) {
+            continue;
+        }
+        cf_buf_adds(out, "also ");
+        for (int i = 0; i < 2; i++) {
+            cf_buf_addc(out, '[');
+            cf_tokenizer_piece(out, tok, pair[i], true);
+            cf_buf_addc(out, ']');
+        }
+        cf_buf_addf(out, " %d %d", (int)pair[0], (int)pair[1]);
+    }
+    if (n > 1) {
+        cf_buf_addf(out, " and %zu more", n - 1);
+    }
+}
+
+static void draw_other_ways(cf_app *app, cf_grid *g, int x, int y, int width)
+{
+    const cf_tokenizer *tok = cf_bench_engine_of(app->bench)->tokenizer;
+    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    size_t i = cf_prompt__state(app)->token;
+    if (tok == NULL || m == NULL || i >= m->n ||
+        cf_bench_is_control(app->bench, m->ids[i].id)) {
+        return;
+    }
+    cf_buf ways = CF_BUF_INIT;
+    add_other_ways(&ways, tok, m->ids[i].id);
+    if (ways.n != 0 &&
+        cf_text_width(cf_buf_cstr(&ways), ways.n) <= (size_t)width) {
+        cf_grid_put(g, x, y, width, cf_str_make(cf_buf_cstr(&ways), ways.n),
+                    CF_STYLE_DIM);
+    }
+    cf_buf_deinit(&ways);
+}
+
 static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
                         const cf_prompt_model *m)
 {
@@ -248,12 +296,15 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
         snprintf(where, sizeof where, " %u", (unsigned)s->index);
     }
-    cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL,
-                 "from %s%s%.*s, template line %u col %u",
-                 cf_span_source_name(s->source), where,
-                 (int)(s->path.n < 60 ? s->path.n : 60),
-                 s->path.n != 0 ? s->path.p : "", (unsigned)s->line,
-                 (unsigned)s->col);
+    int used = cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL,
+                            "from %s%s%.*s, template line %u col %u",
+                            cf_span_source_name(s->source), where,
+                            (int)(s->path.n < 60 ? s->path.n : 60),
+                            s->path.n != 0 ? s->path.p : "", (unsigned)s->line,
+                            (unsigned)s->col);
+    if (used + 3 < r.w) {
+        draw_other_ways(app, g, r.x + used + 3, r.y + 1, r.w - used - 3);
+    }
     if (r.h >= 3) {
         cf_buf line = CF_BUF_INIT;
         cf_bench_template_line(app->bench, s->line, &line);
