@@ -3,6 +3,7 @@
  */
 #include "tui/prompt_model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -220,15 +221,26 @@ static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width, cf_error *err)
+static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
 {
-    if (m->row_width == width) {
+    if (form == CF_PROMPT_AS_TEXT) {
+        return cf_prompt_model_width(m, i);
+    }
+    return form == CF_PROMPT_AS_HEX
+               ? 2 * (int)m->ids[i].len
+               : snprintf(NULL, 0, "%d", (int)m->ids[i].id);
+}
+
+cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
+                               cf_prompt_form form, cf_error *err)
+{
+    if (m->row_width == width && m->row_form == form) {
         return CF_OK;
     }
     m->n_row = 0;
     int used = 0;
     for (size_t i = 0; i < m->n; i++) {
-        int w = cf_prompt_model_width(m, i) + 1;
+        int w = width_as(m, i, form) + 1;
         bool begins = i == 0 || m->token[i - 1].ends_line ||
                       m->token[i].message != m->token[i - 1].message ||
                       used + w > width;
@@ -240,6 +252,7 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width, cf_error *err)
         used += w;
     }
     m->row_width = width;
+    m->row_form = form;
     return CF_OK;
 }
 

@@ -18,6 +18,13 @@ typedef enum cf_reuse {
     CF_REUSE_BREAK /* '!' the first one that differs from the cache */
 } cf_reuse;
 
+/* How a token is written on the screen. */
+typedef enum cf_prompt_form {
+    CF_PROMPT_AS_TEXT,
+    CF_PROMPT_AS_IDS,
+    CF_PROMPT_AS_HEX /* its bytes, two digits each */
+} cf_prompt_form;
+
 typedef struct cf_prompt_token {
     uint32_t span;   /* index into prompt.spans of its first byte */
     int32_t message; /* the message it belongs to, or a CF_PART_* */
@@ -55,7 +62,8 @@ typedef struct cf_prompt_model {
     size_t n_part;
     cf_prompt_row *row; /* [n_row] */
     size_t n_row, cap_row;
-    int row_width;  /* what the rows were broken for; 0: not yet */
+    int row_width; /* what the rows were broken for; 0: not yet */
+    cf_prompt_form row_form;
     size_t n_kept;  /* tokens the cache has */
     size_t n_lost;  /* cached tokens behind the break, now useless */
     bool has_break; /* the cache holds something else at token n_kept */
@@ -75,7 +83,7 @@ void cf_prompt_model_deinit(cf_prompt_model *m);
 /* Breaks the tokens into rows of at most `width` cells, a boundary mark after
  * each token counted in; a message begins a new row. */
 CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
-                                           cf_error *err);
+                                           cf_prompt_form form, cf_error *err);
 
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);

@@ -20,10 +20,10 @@ typedef enum cf_prompt_focus {
 } cf_prompt_focus;
 
 typedef struct cf_prompt_view {
-    cf_list rows; /* of tokens, or of text where there are none */
-    size_t token; /* under the cursor */
-    size_t byte;  /* of the prompt, where its line of text begins */
-    bool shows_ids;
+    cf_list rows;        /* of tokens, or of text where there are none */
+    size_t token;        /* under the cursor */
+    size_t byte;         /* of the prompt, where its line of text begins */
+    cf_prompt_form form; /* of the tokens */
     cf_prompt_focus focus;
     cf_list findings, vars;
 } cf_prompt_view;

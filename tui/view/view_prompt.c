@@ -83,10 +83,16 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
 {
     int used = 0;
     cf_style style = token_style(app, m, i);
-    if (cf_prompt__state(app)->shows_ids) {
+    cf_prompt_form form = cf_prompt__state(app)->form;
+    cf_str text = cf_prompt_model_text(m, i);
+    if (form == CF_PROMPT_AS_IDS) {
         used = cf_grid_putf(g, x, y, width, style, "%d", (int)m->ids[i].id);
+    } else if (form == CF_PROMPT_AS_HEX) {
+        for (size_t k = 0; k < text.n && used < width; k++) {
+            used += cf_grid_putf(g, x + used, y, width - used, style, "%02x",
+                                 (unsigned)(unsigned char)text.p[k]);
+        }
     } else {
-        cf_str text = cf_prompt_model_text(m, i);
         cf_cluster c;
         for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at,
                                             (size_t)used, CF_SPACE_VISIBLE);) {
@@ -95,7 +101,7 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
         }
     }
     bool has_color = g->n_colors > 0;
-    if (!has_color || cf_prompt__state(app)->shows_ids) {
+    if (!has_color || form != CF_PROMPT_AS_TEXT) {
         used += cf_grid_puts(g, x + used, y, width - used, "|", CF_STYLE_DIM);
     }
     return used;
@@ -151,7 +157,7 @@ static void draw_tokens(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
 {
     cf_prompt_view *s = cf_prompt__state(app);
     cf_error err;
-    if (r.w < 20 || cf_prompt_model_wrap(m, r.w - 10, &err) != CF_OK) {
+    if (r.w < 20 || cf_prompt_model_wrap(m, r.w - 10, s->form, &err) != CF_OK) {
         return;
     }
     if (s->token >= m->n) {
@@ -461,10 +467,23 @@ static void cmd_break(cf_app *app, const char *arg)
     cf_prompt__state(app)->token = m->n_kept;
 }
 
+/* In this form, or as text again. */
+static void show_as(cf_app *app, cf_prompt_form form)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    s->form = s->form == form ? CF_PROMPT_AS_TEXT : form;
+}
+
 static void cmd_ids(cf_app *app, const char *arg)
 {
     (void)arg;
-    cf_prompt__state(app)->shows_ids = !cf_prompt__state(app)->shows_ids;
+    show_as(app, CF_PROMPT_AS_IDS);
+}
+
+static void cmd_hex(cf_app *app, const char *arg)
+{
+    (void)arg;
+    show_as(app, CF_PROMPT_AS_HEX);
 }
 
 static void cmd_var(cf_app *app, const char *arg)
@@ -571,6 +590,7 @@ static const cf_command prompt_commands[] = {
     {"divergence", HERE, "]d [d", "", "where the cache and the prompt part",
      cmd_break},
     {"ids", HERE, "t", "", "show ids in place of text", cmd_ids},
+    {"hex", HERE, "x", "", "show bytes in place of text", cmd_hex},
     {"open", HERE, "<Enter>", "",
      "the template's line that wrote this; of a variable: set it", cmd_open},
     {"edit", HERE, "E", "", "that line in $EDITOR; rendered anew at once",

@@ -164,8 +164,10 @@ static void test_wrap__rows_cover_all_tokens(void **state)
     cf_error err;
     make(&f);
     T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
-    for (int width = 6; width < 40; width++) {
-        T_OK(cf_prompt_model_wrap(&m, width, &err), err);
+    for (int step = 0; step < 3 * 34; step++) {
+        int width = 6 + step / 3;
+        cf_prompt_form form = (cf_prompt_form)(step % 3);
+        T_OK(cf_prompt_model_wrap(&m, width, form, &err), err);
         size_t next = 0;
         for (size_t r = 0; r < m.n_row; r++) {
             assert_int_equal(m.row[r].first, next);
@@ -189,7 +191,7 @@ static cf_status build(void *ud)
     cf_status st =
         cf_prompt_model_build(&m, &f->prompt, &f->tokens, NULL, 0, &err);
     if (st == CF_OK) {
-        st = cf_prompt_model_wrap(&m, 20, &err);
+        st = cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, &err);
     }
     cf_prompt_model_deinit(&m);
     return st;
