@@ -178,8 +178,8 @@ class Backend:
         here = pathlib.Path(__file__).resolve()
         sources = sorted((here.parent / "step").glob("*.c"))
         library = pathlib.Path(folder).resolve() / "gradients.so"
-        subprocess.run(["cc", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", f"-I{here.parents[2]}", *options, *map(str, sources), "-o", str(library),
-                        "-lopenblas", "-lm"], check=True)
+        subprocess.run(["cc", "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", f"-I{here.parents[2]}", *options,
+                        *map(str, sources), "-o", str(library), "-lopenblas", "-lm"], check=True)
         self.call = ctypes.CDLL(str(library)).gradients
         self.call.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_float, ctypes.c_void_p]
 
