@@ -63,7 +63,7 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
     }
     y++;
     if (y < r.y + r.h) {
-        char head[48] = "Part";
+        char head[64] = "Part";
         size_t room = (size_t)(r.y + r.h - y - 1);
         if (m->n_part > room) {
             snprintf(head, sizeof head, "Part, %zu of %zu", room, m->n_part);
