@@ -112,14 +112,10 @@ void cf_bench_break_cause(cf_bench *bench, cf_buf *out)
     if (!bench->prompt_is_shown || !m->has_break || m->prompt.n_spans == 0) {
         return;
     }
-    size_t n_cache = 0;
-    const cf_token *cache = cf_backend_cache(bench->engine.backend, &n_cache);
     const cf_prompt_span *s = &m->prompt.spans[m->token[m->n_kept].span];
     cf_buf was = CF_BUF_INIT;
-    if (bench->engine.tokenizer != NULL && cache != NULL &&
-        m->n_kept < n_cache) {
-        cf_tokenizer_piece(&was, bench->engine.tokenizer, cache[m->n_kept],
-                           true);
+    if (bench->engine.tokenizer != NULL) {
+        cf_tokenizer_piece(&was, bench->engine.tokenizer, m->cached, true);
     }
     cf_str is = cf_prompt_model_text(m, m->n_kept);
     cf_buf_adds(out, "Cause: ");

@@ -140,6 +140,7 @@ static void mark_reuse(cf_prompt_model *m, const cf_token *cache,
     }
     if (m->has_break) {
         m->token[m->n_kept].reuse = CF_REUSE_BREAK;
+        m->cached = cache[m->n_kept];
     }
 }
 

@@ -64,9 +64,10 @@ typedef struct cf_prompt_model {
     size_t n_row, cap_row;
     int row_width; /* what the rows were broken for; 0: not yet */
     cf_prompt_form row_form;
-    size_t n_kept;  /* tokens the cache has */
-    size_t n_lost;  /* cached tokens behind the break, now useless */
-    bool has_break; /* the cache holds something else at token n_kept */
+    size_t n_kept;   /* tokens the cache has */
+    size_t n_lost;   /* cached tokens behind the break, now useless */
+    bool has_break;  /* the cache holds something else at token n_kept, */
+    cf_token cached; /* namely this */
 } cf_prompt_model;
 
 /*

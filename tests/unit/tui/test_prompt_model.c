@@ -151,6 +151,7 @@ static void test_reuse__break_and_loss(void **state)
     assert_int_equal(m.n_kept, 5);
     assert_int_equal(m.n_lost, 7);
     assert_true(m.has_break);
+    assert_int_equal(m.cached, 7);
     assert_int_equal(m.token[5].reuse, CF_REUSE_BREAK);
     assert_int_equal(m.token[6].reuse, CF_REUSE_NEW);
     cf_prompt_model_deinit(&m);
