@@ -180,7 +180,8 @@ static bool ends_all(cf_status st)
 static bool are_same(const tokens *t)
 {
     return t[0].n == t[1].n && t[0].first == t[1].first &&
-           memcmp(t[0].id, t[1].id, t[0].n * sizeof *t[0].id) == 0;
+           (t[0].n == 0 ||
+            memcmp(t[0].id, t[1].id, t[0].n * sizeof *t[0].id) == 0);
 }
 
 /* The i-th reply of each side. */

@@ -138,7 +138,7 @@ static void mark_reuse(cf_prompt_model *m, const cf_token *cache,
     for (size_t i = 0; i < m->n; i++) {
         m->token[i].reuse = i < m->n_kept ? CF_REUSE_KEPT : CF_REUSE_NEW;
     }
-    if (m->has_break) {
+    if (m->has_break && cache != NULL) {
         m->token[m->n_kept].reuse = CF_REUSE_BREAK;
         m->cached = cache[m->n_kept];
     }

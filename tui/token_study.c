@@ -185,7 +185,7 @@ static cf_status new_study(job *j, const cf_bench *b, const cf_reply *reply,
         s->place = cf_arena_calloc(&s->arena, s->n + 1, sizeof *s->place);
         j->mask = cf_calloc(s->n_vocab / 32 + 1, sizeof *j->mask);
     }
-    return j->mask != NULL && j->study->place != NULL
+    return j->study != NULL && j->mask != NULL && j->study->place != NULL
                ? CF_OK
                : cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
 }

@@ -28,6 +28,8 @@ extern const size_t cf_embed_tui_demo_example_broken_jinja_size;
 extern const unsigned char cf_embed_tui_demo_example_fixed_jinja[];
 extern const size_t cf_embed_tui_demo_example_fixed_jinja_size;
 
+/* The last words matter: a lone letter there, such as a key to quit, ends up
+ * in the calls of a model this small. */
 static const char *const welcome[] = {
     "What is confab?",
     "confab is a debugger for prompts: a terminal workbench for local language "
@@ -46,7 +48,7 @@ static const char *const welcome[] = {
     "example are yours to try and to delete.",
     "And now?",
     "Press i and ask me: " QUESTION " Or: how do I fork a reply? Press ? for "
-    "all keys of a view, Q to leave.",
+    "all keys of a view.",
     NULL,
 };
 
@@ -173,7 +175,9 @@ static void begin(maker *m, const char *title, const char *more_tag)
 static void end(maker *m, const cf_store_turn *head)
 {
     cf_store_tree *t = &m->tree[m->n_trees++];
-    t->conv.head = head->id;
+    if (head != NULL) {
+        t->conv.head = head->id;
+    }
     t->conv.updated_ms = m->ms;
 }
 

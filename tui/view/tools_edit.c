@@ -212,9 +212,8 @@ bool cf_tools__edit_key(cf_app *app, cf_key key)
     if (key == CF_KEY_ESC || key == CF_CTRL('C')) {
         leave(app);
         cf_app_say(app, CF_STYLE_DIM, "nothing changed");
-    } else if (key == CF_KEY_ENTER && app->config.enter_sends) {
-        accept(app);
-    } else if (key == CF_CTRL('S')) {
+    } else if (key == CF_CTRL('S') ||
+               (key == CF_KEY_ENTER && app->config.enter_sends)) {
         accept(app);
     } else if (key == CF_CTRL('G')) {
         (void)edit_outside(app); /* it has said what went wrong */
