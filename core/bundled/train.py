@@ -193,7 +193,7 @@ class Backend:
         weight 1, and the count of all."""
         c = CShape(*(getattr(shape, name) for name, _ in CShape._fields_[:7]), EPS, shape.rope_base)
         if self.call(ctypes.byref(c), ctypes.byref(tokens), self.pointers(params), self.pointers(grads), scale, sums.data_ptr()):
-            raise MemoryError("gradients.c found no memory")
+            raise MemoryError("gradients.c found no memory, or the model is too large")
 
 
 class Team:

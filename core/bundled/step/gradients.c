@@ -23,6 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Logits are made for so many tokens at a time; the largest model that fits. */
+enum { CHUNK = 256, LAYERS_MOST = 64, HEAD_DIM_MOST = 256 };
+
 /* The shape of the model, as in model.py. */
 struct shape {
     int32_t n_vocab, n_embd, n_layer, n_head, n_head_kv, head_dim, n_ff;
@@ -156,7 +159,7 @@ static void rotate(const struct run *r, int t, struct layer_state *l,
     for (int h = 0; h < heads; h++) {
         const float *x = l->qkv + (size_t)t * r->width + h * d;
         float *y = l->rot + (size_t)t * (r->nq + r->nkv) + h * d;
-        float n[256];
+        float n[HEAD_DIM_MOST];
         l->qk_scale[t * heads + h] =
             norm(d, s->eps, x, h < s->n_head ? q_norm : k_norm, n);
         float gain = h < s->n_head ? 1 / sqrtf(d) : 1;
@@ -177,7 +180,7 @@ static void rotate_back(const struct run *r, int t, struct layer_state *l,
     for (int h = 0; h < heads; h++) {
         const float *dy = r->drot + (size_t)t * (r->nq + r->nkv) + h * d;
         float *dx = r->dqkv + (size_t)t * r->width + h * d;
-        float dn[256];
+        float dn[HEAD_DIM_MOST];
         for (int i = 0; i < half; i++) {
             dn[i] = dy[i] * c[i] + dy[i + half] * z[i];
             dn[i + half] = dy[i + half] * c[i] - dy[i] * z[i];
@@ -456,7 +459,6 @@ static double cross_entropy(float *restrict z, int n, int target, float weight,
  * gradient of x [n, embd], the output of the last layer. */
 static void losses(struct run *r, const float *x, float scale, double *sums)
 {
-    enum { CHUNK = 256 };
     const struct shape *s = r->s;
     int d = s->n_embd, v = s->n_vocab, row[CHUNK];
     float factor[CHUNK], *hidden = r->da, *dhidden = r->db, *logits = r->dc;
@@ -502,8 +504,7 @@ static float *lay_out(struct run *r)
     const struct shape *s = r->s;
     size_t n = r->n, d = s->n_embd, f = s->n_ff, lr = r->nq + r->nkv,
            shares = 0, widest = 0;
-    size_t chunk =
-        256 * (size_t)(s->n_vocab > s->n_embd ? s->n_vocab : s->n_embd);
+    size_t chunk = CHUNK * (size_t)s->n_vocab;
     for (int i = 0; i < r->t->n_segment;) {
         struct group g = group_at(r->t, i);
         size_t size = group_shares(r->t, g);
@@ -537,8 +538,8 @@ static float *lay_out(struct run *r)
     r->drot = take(n * lr);
     r->dp = take(widest);
     r->dot = take(n);
-    r->da = take(n * f > 256 * d ? n * f : 256 * d);
-    r->db = take(n * f > 256 * d ? n * f : 256 * d);
+    r->da = take(n * f > CHUNK * d ? n * f : CHUNK * d);
+    r->db = take(n * f > CHUNK * d ? n * f : CHUNK * d);
     r->dc = take(n * d > chunk ? n * d : chunk);
     return take(n * d);
 }
@@ -548,13 +549,14 @@ static float *lay_out(struct run *r)
  *
  * w and g point to the embedding, the last norm, and the parameters of each
  * layer. sums gets (is added to): loss, right answers and count of the tokens
- * of weight 1, and the count of all tokens. Returns 0, or -1 out of memory.
+ * of weight 1, and the count of all tokens. Returns 0, or -1 without memory or
+ * when the model is too large.
  */
 int gradients(const struct shape *s, const struct tokens *t,
               const float *const *w, float *const *g, float scale, double *sums)
 {
-    struct layer_state layers[64];
-    if (s->n_layer > 64 || s->head_dim > 256) {
+    struct layer_state layers[LAYERS_MOST];
+    if (s->n_layer > LAYERS_MOST || s->head_dim > HEAD_DIM_MOST) {
         return -1;
     }
     struct run r = {.s = s,
