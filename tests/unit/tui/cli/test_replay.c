@@ -14,6 +14,10 @@
 #include "tests/support/tiny_gguf.h"
 #include "tui/run_options.h"
 
+/* The id of the token that ends a reply: where the seed is fresh it is never
+ * chosen, so that every reply has its whole length. */
+#define END "2"
+
 static char model[128], other[128];
 
 static int set_up(void **state)
@@ -130,7 +134,7 @@ static void test_replay__forced(void **state)
     NEED_PROGRAM();
     const char *db = store_dir_file("forced.db");
     RUN(db, "-n", "40", "--temperature", "2", "--thinking", "on", "--budget",
-        "5", "Hello");
+        "5", "--suppress", END, "Hello");
     cf_arena arena;
     cf_store_turn turn;
     cf_run_options o;
@@ -240,7 +244,7 @@ static void test_replay__first_difference(void **state)
     (void)state;
     NEED_PROGRAM();
     const char *db = store_dir_file("differs.db");
-    RUN(db, "-n", "20", "--temperature", "1", "Hello");
+    RUN(db, "-n", "20", "--temperature", "1", "--suppress", END, "Hello");
     cf_arena arena;
     cf_store_turn turn;
     cf_arena_init(&arena, 0);
