@@ -157,6 +157,9 @@ const cf_tool_set *cf_bench_tools(const cf_bench *bench);
 
 /* NULL when nothing is known (not a reply, or from elsewhere). */
 const cf_reply *cf_bench_reply(cf_bench *bench, cf_uuid turn);
+/* Tokens a second while decoding; 0 over fewer than n_least of them, which
+ * say nothing. */
+double cf_decode_rate(const cf_timings *t, uint32_t n_least);
 
 cf_uuid cf_bench_conv_id(const cf_bench *bench);
 const char *cf_bench_title(const cf_bench *bench);

@@ -44,8 +44,12 @@ static cf_status render(cf_bench *b, cf_error *err)
     }
     size_t n_cache = 0;
     const cf_token *cache = cf_backend_cache(b->engine.backend, &n_cache);
-    return cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache,
-                                 err);
+    CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache,
+                                 err));
+    if (shows_tokens) {
+        cf_prompt_model_mark_specials(&b->prompt, b->engine.tokenizer);
+    }
+    return CF_OK;
 }
 
 cf_status cf_bench_preview(cf_bench *bench, cf_uuid leaf,

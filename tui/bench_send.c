@@ -542,6 +542,13 @@ static void add_given(const cf_bench *b, cf_reply *reply,
     reply->n_token = reply->cap_token = r->n_reply_ids;
 }
 
+double cf_decode_rate(const cf_timings *t, uint32_t n_least)
+{
+    return t->decode_us > 0 && t->n_decode >= n_least
+               ? (double)t->n_decode * 1e6 / (double)t->decode_us
+               : 0;
+}
+
 static void keep_reply(cf_bench *b, cf_bench_job *job)
 {
     if (cf_uuid_is_nil(job->sent.reply)) {

@@ -16,4 +16,9 @@ typedef struct cf_store cf_store;
 CF_MUST_USE cf_status cf_kept_template(cf_buf *out, cf_store *store,
                                        const char *name, cf_error *err);
 
+/* Appends the names of the kept templates, each once, a space before each.
+ * `store` may be NULL.  Errors as above. */
+CF_MUST_USE cf_status cf_kept_template_names(cf_buf *out, cf_store *store,
+                                             cf_error *err);
+
 #endif

@@ -222,14 +222,54 @@ static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
     return CF_OK;
 }
 
+void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        cf_token_type type = cf_tokenizer_type(tok, m->ids[i].id);
+        m->token[i].is_special =
+            type == CF_TOKEN_CONTROL || type == CF_TOKEN_USER_DEFINED;
+    }
+}
+
+/* Whether two neighbours are ordinary tokens of one message. */
+static bool is_one_run(const cf_prompt_model *m, size_t i)
+{
+    const cf_prompt_token *a = &m->token[i], *b = &m->token[i + 1];
+    return !a->is_special && !b->is_special && a->message == b->message;
+}
+
+size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
+                           size_t *first)
+{
+    *first = token;
+    if (m->token[token].is_special) {
+        return 0;
+    }
+    while (*first > 0 && is_one_run(m, *first - 1)) {
+        (*first)--;
+    }
+    size_t last = token;
+    while (last + 1 < m->n && is_one_run(m, last)) {
+        last++;
+    }
+    return last + 1 - *first;
+}
+
+/* With the boundary mark behind it. */
 static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
 {
-    if (form == CF_PROMPT_AS_TEXT) {
-        return cf_prompt_model_width(m, i);
+    size_t first = i;
+    size_t n =
+        form == CF_PROMPT_AS_SPECIALS ? cf_prompt_model_run(m, i, &first) : 0;
+    if (n != 0) {
+        return first == i ? 1 + snprintf(NULL, 0, "..%zu..", n) : 0;
     }
-    return form == CF_PROMPT_AS_HEX
-               ? 2 * (int)m->ids[i].len
-               : snprintf(NULL, 0, "%d", (int)m->ids[i].id);
+    if (form == CF_PROMPT_AS_TEXT || form == CF_PROMPT_AS_SPECIALS) {
+        return 1 + cf_prompt_model_width(m, i);
+    }
+    return 1 + (form == CF_PROMPT_AS_HEX
+                    ? 2 * (int)m->ids[i].len
+                    : snprintf(NULL, 0, "%d", (int)m->ids[i].id));
 }
 
 cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
@@ -241,10 +281,12 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
     m->n_row = 0;
     int used = 0;
     for (size_t i = 0; i < m->n; i++) {
-        int w = width_as(m, i, form) + 1;
-        bool begins = i == 0 || m->token[i - 1].ends_line ||
+        int w = width_as(m, i, form);
+        bool ends_line =
+            i > 0 && m->token[i - 1].ends_line && form != CF_PROMPT_AS_SPECIALS;
+        bool begins = i == 0 || ends_line ||
                       m->token[i].message != m->token[i - 1].message ||
-                      used + w > width;
+                      (w > 0 && used + w > width);
         if (begins) {
             CF_TRY(add_row(m, i, err));
             used = 0;

@@ -22,7 +22,8 @@ typedef enum cf_reuse {
 typedef enum cf_prompt_form {
     CF_PROMPT_AS_TEXT,
     CF_PROMPT_AS_IDS,
-    CF_PROMPT_AS_HEX /* its bytes, two digits each */
+    CF_PROMPT_AS_HEX,     /* its bytes, two digits each */
+    CF_PROMPT_AS_SPECIALS /* text; of a run of ordinary ones how many */
 } cf_prompt_form;
 
 typedef struct cf_prompt_token {
@@ -30,6 +31,7 @@ typedef struct cf_prompt_token {
     int32_t message; /* the message it belongs to, or a CF_PART_* */
     uint8_t reuse;   /* cf_reuse */
     bool ends_line;  /* its text ends with a newline */
+    bool is_special; /* a control or user-defined token, once marked */
 } cf_prompt_token;
 
 /* Parts of a prompt that are no message. */
@@ -81,6 +83,9 @@ CF_MUST_USE cf_status cf_prompt_model_build(cf_prompt_model *m,
                                             size_t n_cache, cf_error *err);
 void cf_prompt_model_deinit(cf_prompt_model *m);
 
+/* Marks the tokens that are special in this vocabulary. */
+void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok);
+
 /* Breaks the tokens into rows of at most `width` cells, a boundary mark after
  * each token counted in; a message begins a new row. */
 CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
@@ -88,6 +93,11 @@ CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
 
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
+
+/* The run of ordinary tokens of one message that `token` lies in: its first one
+ * and their number; 0 for a special token. */
+size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
+                           size_t *first);
 
 /* The bytes of a token in the prompt. */
 cf_str cf_prompt_model_text(const cf_prompt_model *m, size_t token);

@@ -14,6 +14,8 @@
 #include "tui/turn_tree.h"
 #include "tui/view/chat_images.h"
 
+enum { CF_CHAT_RATE_TOKENS = 8 }; /* the fewest whose speed is told */
+
 /* A turn's text as it is shown. */
 typedef struct cf_chat_text {
     cf_uuid id;

@@ -4,7 +4,10 @@
  */
 #include "tui/view/chat.h"
 
-enum { LOOK_BACK = 32 }; /* turns searched for the last reply's figures */
+enum {
+    LOOK_BACK = 32, /* turns searched for the last reply's figures */
+    LOSS_ROWS = 3
+};
 
 /* The first of n turns to show in `height` rows: the last ones, or those around
  * the cursor when that is further up. */
@@ -72,6 +75,27 @@ static void draw_settings(cf_app *app, cf_grid *g, cf_rect r)
     cf_buf_deinit(&line);
 }
 
+/* Where and why a reply left what was cached, in r.h rows at most; returns
+ * how many it took. */
+static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    char text[256];
+    cf_wrapped lines = {0};
+    int n = 0;
+    snprintf(text, sizeof text, "cache lost at token %zu: %s",
+             reply->sync.n_kept, reply->cause);
+    if (cf_wrapped_update(&lines, cf_str_from(text), r.w, NULL) == CF_OK) {
+        while (n < r.h && (size_t)n < lines.n) {
+            cf_grid_put(g, r.x, r.y + n, r.w,
+                        cf_str_make(text + lines.v[n].off, lines.v[n].len),
+                        CF_STYLE_WARNING);
+            n++;
+        }
+    }
+    cf_wrapped_deinit(&lines);
+    return n;
+}
+
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
 {
     const cf_bench_engine *e = cf_bench_engine_of(app->bench);
@@ -107,14 +131,13 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
                          (double)last->timings.n_prefill * 1e6 /
                              (double)last->timings.prefill_us);
         }
-        if (last->timings.decode_us > 0) {
+        double rate = cf_decode_rate(&last->timings, CF_CHAT_RATE_TOKENS);
+        if (rate > 0) {
             cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "decode  %.1f t/s",
-                         (double)last->timings.n_decode * 1e6 /
-                             (double)last->timings.decode_us);
+                         rate);
         }
         if (last->cause[0] != '\0') {
-            cf_grid_puts(g, r.x, y++, r.w, "cache lost: 2 tells why",
-                         CF_STYLE_WARNING);
+            y += draw_loss(g, (cf_rect){r.x, y, r.w, LOSS_ROWS}, last);
         }
     }
     draw_settings(app, g, (cf_rect){r.x, y++, r.w, 1});

@@ -112,10 +112,9 @@ static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
     }
     if (r != NULL && r->usage.is_known) {
         cf_buf_addf(out, "%llu tok  ", (unsigned long long)r->usage.n_reply);
-        if (r->timings.decode_us > 0 && r->timings.n_decode > 0) {
-            cf_buf_addf(out, "%.1f t/s  ",
-                        (double)r->timings.n_decode * 1e6 /
-                            (double)r->timings.decode_us);
+        double rate = cf_decode_rate(&r->timings, CF_CHAT_RATE_TOKENS);
+        if (rate > 0) {
+            cf_buf_addf(out, "%.1f t/s  ", rate);
         }
         size_t all = r->sync.n_kept + r->sync.n_new;
         if (all > 0) {

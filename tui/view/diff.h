@@ -1,6 +1,6 @@
 /*
- * diff.h - the Diff view's state, shared by view_diff.c (the two sides) and
- * diff_panels.c (what stands below them).
+ * diff.h - the Diff view's state, shared by view_diff.c (the two sides),
+ * diff_lines.c (their lines) and diff_panels.c (what stands below them).
  */
 #ifndef CF_TUI_VIEW_DIFF_H
 #define CF_TUI_VIEW_DIFF_H
@@ -11,6 +11,7 @@
 #include "tui/diff_model.h"
 #include "tui/diff_run.h"
 #include "tui/diff_survey.h"
+#include "tui/grid/cluster.h"
 #include "tui/widget/list.h"
 
 /* What one line of the screen shows of a side. */
@@ -21,9 +22,12 @@ typedef struct cf_diff_piece {
 } cf_diff_piece;
 
 typedef struct cf_diff_line {
-    uint32_t row; /* of the difference */
+    uint32_t row;      /* of the difference */
+    uint32_t n_folded; /* rows from this one on that it stands for; else 0 */
     cf_diff_piece side[2];
 } cf_diff_line;
+
+#define CF_DIFF_ALL SIZE_MAX
 
 /* Below the sides. */
 typedef enum cf_diff_panel {
@@ -37,8 +41,10 @@ typedef enum cf_diff_panel {
 typedef struct cf_diff_view {
     cf_diff_model m;
     bool is_stale; /* the model must be made anew */
+    cf_buf kept;   /* names of the history's templates, as of the last entry */
     bool shows_white;
     bool wants_unified;
+    size_t context;     /* rows shown around a difference, or CF_DIFF_ALL */
     cf_diff_line *line; /* [n], owned */
     size_t n, cap;
     int width; /* what they were broken for; 0: not yet */
@@ -61,6 +67,22 @@ cf_diff_view *cf_diff_state(cf_app *app);
 void cf_diff_show_saved(cf_app *app, cf_uuid id);
 void cf_diff_show_marks(cf_app *app);
 void cf_diff_survey(cf_app *app);
+
+/* ---- diff_lines.c -------------------------------------------------------- */
+
+/* Breaks the rows into s->line for columns of `width` cells, unless they are;
+ * the cursor stays at its row. */
+void cf_diff_lay_out(cf_diff_view *s, int width, bool is_unified);
+
+bool cf_diff_is_tokens(const cf_diff_view *s);
+/* Cells before a line's text. */
+int cf_diff_gutter(const cf_diff_view *s);
+cf_space_mode cf_diff_spaces(const cf_diff_view *s);
+const cf_diff_side *cf_diff_side_of(const cf_diff_view *s, int i);
+/* The unit of side i in a row, or CF_DIFF_NONE. */
+uint32_t cf_diff_unit_of(const cf_diff_row *r, int i);
+
+/* ---- diff_panels.c ------------------------------------------------------- */
 
 /* Whether a panel has anything to show. */
 bool cf_diff_panel_has(const cf_diff_view *s, cf_diff_panel panel);

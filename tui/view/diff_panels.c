@@ -12,6 +12,8 @@
 #include "tui/grid/wrap.h"
 #include "tui/view/diff.h"
 
+enum { RATE_TOKENS = 32 }; /* the fewest whose speeds are compared */
+
 bool cf_diff_panel_has(const cf_diff_view *s, cf_diff_panel panel)
 {
     switch (panel) {
@@ -70,11 +72,9 @@ static void side_figures(const cf_run_side *s, cf_buf *out)
         cf_buf_adds(out, "  GEN");
         return;
     }
-    /* A speed over a few tokens says nothing. */
-    if (s->timings.decode_us > 0 && s->timings.n_decode >= 32) {
-        cf_buf_addf(out, "  %.1f t/s",
-                    (double)s->timings.n_decode * 1e6 /
-                        (double)s->timings.decode_us);
+    double rate = cf_decode_rate(&s->timings, RATE_TOKENS);
+    if (rate > 0) {
+        cf_buf_addf(out, "  %.1f t/s", rate);
     }
     cf_buf_addf(out, "  %s",
                 s->status == CF_ECANCELLED ? "stopped"

@@ -12,15 +12,14 @@
 
 #include "core/base/alloc.h"
 #include "templates/builtin.h"
+#include "tui/kept_template.h"
 #include "tui/view/diff.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 
-enum {
-    TEXT_GUTTER = 8,   /* five digits, sign, space; one cell of room */
-    TOKEN_GUTTER = 19, /* six digits, sign, the id, two blanks */
-    LINES_MAX = 1 << 23
-};
+/* Rows of context, from few to many. */
+static const size_t contexts[] = {0, 1, 3, 10, CF_DIFF_ALL};
+#define N_CONTEXTS (sizeof contexts / sizeof contexts[0])
 
 typedef cf_diff_piece piece;
 typedef cf_diff_line dline;
@@ -43,6 +42,7 @@ static cf_status diff_open(cf_app *app, cf_error *err)
         return cf_fail(err, CF_ENOMEM, "out of memory");
     }
     s->is_stale = true;
+    s->context = CF_DIFF_ALL;
     app->state[CF_VIEW_DIFF] = s;
     return CF_OK;
 }
@@ -57,6 +57,7 @@ static void diff_close(cf_app *app)
         if (s->m.bench != NULL) {
             cf_diff_model_deinit(&s->m);
         }
+        cf_buf_deinit(&s->kept);
         cf_free(s->line);
         cf_free(s);
         app->state[CF_VIEW_DIFF] = NULL;
@@ -100,6 +101,11 @@ static void forget_answers(diff_view *s)
 static void diff_enter(cf_app *app)
 {
     cf_diff_model *m = model(app);
+    cf_error err;
+    cf_buf_reset(&state(app)->kept);
+    if (cf_kept_template_names(&state(app)->kept, app->store, &err) != CF_OK) {
+        cf_buf_reset(&state(app)->kept); /* the Library says what is wrong */
+    }
     if (m->name[0] == '\0' && m->subject == CF_DIFF_BENCH && has_marks(app)) {
         use_subject(app, CF_DIFF_MARKS);
     }
@@ -120,158 +126,6 @@ static void refresh(cf_app *app)
         cf_diff_model_update(m);
         s->is_stale = false;
         s->width = 0;
-    }
-}
-
-/* ---- lines --------------------------------------------------------------- */
-
-static bool is_tokens(const diff_view *s)
-{
-    return s->m.level == CF_DIFF_LEVEL_TOKENS;
-}
-
-static int gutter(const diff_view *s)
-{
-    return is_tokens(s) ? TOKEN_GUTTER : TEXT_GUTTER;
-}
-
-static cf_space_mode spaces(const diff_view *s)
-{
-    return s->shows_white || is_tokens(s) ? CF_SPACE_VISIBLE : CF_SPACE_PLAIN;
-}
-
-static const cf_diff_side *side_of(const diff_view *s, int i)
-{
-    return i == 0 ? &s->m.diff.a : &s->m.diff.b;
-}
-
-static uint32_t unit_of(const cf_diff_row *r, int i)
-{
-    return i == 0 ? r->a : r->b;
-}
-
-/* The end of what fits into `width` cells from `at` on. */
-static size_t fit(const diff_view *s, cf_str text, size_t at, int width)
-{
-    size_t column = 0, end = at;
-    cf_cluster c;
-    for (size_t next = at;
-         cf_cluster_next(&c, text.p, text.n, &next, column, spaces(s));) {
-        if (column + c.width > (size_t)width && end > at) {
-            break;
-        }
-        column += c.width;
-        end = next;
-    }
-    return end;
-}
-
-static dline *add_line(diff_view *s)
-{
-    if (s->n == s->cap) {
-        size_t cap = s->cap != 0 ? s->cap * 2 : 256;
-        dline *v =
-            cap <= LINES_MAX ? cf_realloc(s->line, cap, sizeof *v) : NULL;
-        if (v == NULL) {
-            return NULL;
-        }
-        s->line = v;
-        s->cap = cap;
-    }
-    dline *l = &s->line[s->n++];
-    *l = (dline){0};
-    return l;
-}
-
-/* The lines of a row; bit i of `sides` means that side i is shown. */
-static bool add_row(diff_view *s, size_t row, unsigned sides, int width)
-{
-    const cf_diff_row *r = &s->m.diff.rows[row];
-    size_t at[2] = {0, 0};
-    bool is_first = true;
-    for (;;) {
-        dline *l = NULL;
-        for (int i = 0; i < 2; i++) {
-            uint32_t unit = unit_of(r, i);
-            if ((sides & (1u << i)) == 0 || unit == CF_DIFF_NONE) {
-                continue;
-            }
-            cf_str text = cf_diff_text_of(side_of(s, i), unit);
-            if (!is_first && at[i] >= text.n) {
-                continue;
-            }
-            if (l == NULL) {
-                l = add_line(s);
-                if (l == NULL) {
-                    return false;
-                }
-                l->row = (uint32_t)row;
-            }
-            size_t end = fit(s, text, at[i], width);
-            l->side[i] = (piece){(uint32_t)at[i], (uint32_t)(end - at[i]), true,
-                                 is_first};
-            at[i] = end > at[i] ? end : text.n;
-        }
-        if (l == NULL) {
-            return true;
-        }
-        is_first = false;
-    }
-}
-
-/* In one column a stretch of changes shows all of A, then all of B. */
-static bool add_unified(diff_view *s, int width)
-{
-    const cf_diff *d = &s->m.diff;
-    for (size_t i = 0; i < d->n_rows;) {
-        if (d->rows[i].kind == CF_DIFF_KEPT) {
-            if (!add_row(s, i++, 1, width)) {
-                return false;
-            }
-            continue;
-        }
-        size_t end = i;
-        while (end < d->n_rows && d->rows[end].kind != CF_DIFF_KEPT) {
-            end++;
-        }
-        for (unsigned side = 1; side <= 2; side++) {
-            for (size_t k = i; k < end; k++) {
-                if (!add_row(s, k, side, width)) {
-                    return false;
-                }
-            }
-        }
-        i = end;
-    }
-    return true;
-}
-
-/* Breaks the rows into lines for columns of `width` cells. */
-static void lay_out(diff_view *s, int width, bool is_unified)
-{
-    if (s->width == width && s->was_unified == is_unified) {
-        return;
-    }
-    uint32_t row = s->list.cursor < s->n ? s->line[s->list.cursor].row : 0;
-    bool is_complete = true;
-    s->n = 0;
-    s->width = width;
-    s->was_unified = is_unified;
-    if (is_unified) {
-        is_complete = add_unified(s, width - gutter(s));
-    } else {
-        for (size_t i = 0; is_complete && i < s->m.diff.n_rows; i++) {
-            is_complete = add_row(s, i, 3, width - gutter(s));
-        }
-    }
-    size_t to = 0;
-    while (to + 1 < s->n && s->line[to].row < row) {
-        to++;
-    }
-    s->list.n = s->n;
-    cf_list_go(&s->list, to);
-    if (!is_complete) {
-        cf_fail(&s->m.err, CF_ELIMIT, "too long to show all of it");
     }
 }
 
@@ -320,18 +174,19 @@ static bool is_marked(const cf_diff_mark *v, size_t n, uint32_t off)
 static void draw_text(const diff_view *s, cf_grid *g, cf_rect r,
                       const cf_diff_row *row, int side, piece p, cf_style style)
 {
-    cf_str text = cf_diff_text_of(side_of(s, side), unit_of(row, side));
+    cf_str text =
+        cf_diff_text_of(cf_diff_side_of(s, side), cf_diff_unit_of(row, side));
     const cf_diff_mark *marks = NULL;
     size_t n_marks = 0;
-    if (row->kind == CF_DIFF_CHANGED && !is_tokens(s)) {
+    if (row->kind == CF_DIFF_CHANGED && !cf_diff_is_tokens(s)) {
         marks = s->m.diff.marks + row->mark + (side == 1 ? row->n_mark_a : 0);
         n_marks = side == 0 ? row->n_mark_a : row->n_mark_b;
     }
     int used = 0;
     cf_cluster c;
-    for (size_t at = p.off;
-         at < p.off + p.len &&
-         cf_cluster_next(&c, text.p, text.n, &at, (size_t)used, spaces(s));) {
+    for (size_t at = p.off; at < p.off + p.len &&
+                            cf_cluster_next(&c, text.p, text.n, &at,
+                                            (size_t)used, cf_diff_spaces(s));) {
         bool is_on = is_marked(marks, n_marks, c.off);
         used +=
             cf_grid_put_cluster(g, r.x + used, r.y, r.w - used, &c,
@@ -345,6 +200,12 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l,
     diff_view *s = state(app);
     const cf_diff_row *row = &s->m.diff.rows[l->row];
     piece p = l->side[side];
+    if (l->n_folded != 0) {
+        cf_grid_putf(g, r.x + cf_diff_gutter(s) - 1, r.y, r.w,
+                     is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM, ".. %u %s alike",
+                     (unsigned)l->n_folded,
+                     cf_diff_is_tokens(s) ? "tokens" : "lines");
+    }
     if (!p.is_there) {
         return;
     }
@@ -354,19 +215,19 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l,
                                                                   : '+';
     cf_style style = is_on ? CF_STYLE_SELECTED : style_of(row->kind, side);
     cf_style number = is_on ? style : CF_STYLE_DIM;
-    uint32_t unit = unit_of(row, side);
-    if (is_tokens(s)) {
+    uint32_t unit = cf_diff_unit_of(row, side);
+    if (cf_diff_is_tokens(s)) {
         cf_grid_putf(g, r.x, r.y, 6, number, "%6u", (unsigned)unit);
         cf_grid_putf(g, r.x + 6, r.y, 1, style, "%c", sign);
         cf_grid_putf(g, r.x + 8, r.y, 8, number, "%8d",
-                     (int)side_of(s, side)->v[unit].id);
+                     (int)cf_diff_side_of(s, side)->v[unit].id);
     } else {
         if (p.is_first) {
             cf_grid_putf(g, r.x, r.y, 5, number, "%5u", (unsigned)unit + 1);
         }
         cf_grid_putf(g, r.x + 5, r.y, 1, style, "%c", sign);
     }
-    int w = gutter(s);
+    int w = cf_diff_gutter(s);
     draw_text(s, g, (cf_rect){r.x + w - 1, r.y, r.w - w + 1, 1}, row, side, p,
               style);
 }
@@ -403,7 +264,7 @@ static void side_title(const diff_view *s, int i, char *out, size_t n)
     bool has_tokens = m->has_tokens && m->level != CF_DIFF_LEVEL_SOURCE;
     snprintf(out, n, "%c  %.120s  %zu %s", 'A' + i,
              slash != NULL && slash[1] != '\0' ? slash + 1 : name,
-             has_tokens ? m->tokens[i].n : side_of(s, i)->n,
+             has_tokens ? m->tokens[i].n : cf_diff_side_of(s, i)->n,
              has_tokens ? "tokens" : "lines");
 }
 
@@ -454,7 +315,8 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r)
 /* What to do when there is nothing to show. */
 static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
 {
-    const cf_diff_model *m = &state(app)->m;
+    diff_view *s = state(app);
+    const cf_diff_model *m = &s->m;
     cf_wrapped lines = {0};
     cf_buf text = CF_BUF_INIT;
     bool has_none = m->name[0] == '\0' && m->subject != CF_DIFF_MARKS;
@@ -465,6 +327,10 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
                     cf_bench_template_name(app->bench));
         for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
             cf_buf_addf(&text, " %s", cf_template_builtin_name(i));
+        }
+        if (s->kept.n != 0) {
+            cf_buf_addf(&text, "\n\nFrom the history:%.600s",
+                        cf_buf_cstr(&s->kept));
         }
         cf_buf_adds(&text, "\n\nOr mark two conversations in the library (6) "
                            "with A and B, and come back with m.");
@@ -496,7 +362,7 @@ static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
         char both[410];
         snprintf(both, sizeof both, "%s   %s", title[0], title[1]);
         cf_grid_box(g, r, both, CF_STYLE_BORDER, head);
-        lay_out(s, r.w - 2, true);
+        cf_diff_lay_out(s, r.w - 2, true);
         cf_list_set(&s->list, s->n, h);
         draw_column(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, (int)h}, 3);
         return;
@@ -504,7 +370,7 @@ static void draw_sides(cf_app *app, cf_grid *g, cf_rect r)
     int left = r.w / 2;
     int width = left < r.w - left ? left - 2 : r.w - left - 2;
     cf_rect a = {r.x, r.y, left, r.h}, b = {r.x + left, r.y, r.w - left, r.h};
-    lay_out(s, width, false);
+    cf_diff_lay_out(s, width, false);
     cf_list_set(&s->list, s->n, h);
     cf_grid_box(g, a, title[0], CF_STYLE_BORDER, head);
     cf_grid_box(g, b, title[1], CF_STYLE_BORDER, head);
@@ -555,13 +421,14 @@ static void diff_status(cf_app *app, cf_buf *out)
     int side = l->side[0].is_there ? 0 : 1;
     /* Where there was no room to lay them out, the lines are those of an
      * earlier comparison. */
-    size_t n = side_of(s, side)->n;
-    size_t unit =
-        l->row < s->m.diff.n_rows ? unit_of(&s->m.diff.rows[l->row], side) : n;
+    size_t n = cf_diff_side_of(s, side)->n;
+    size_t unit = l->row < s->m.diff.n_rows
+                      ? cf_diff_unit_of(&s->m.diff.rows[l->row], side)
+                      : n;
     if (unit >= n) {
         return;
     }
-    const cf_diff_unit *u = &side_of(s, side)->v[unit];
+    const cf_diff_unit *u = &cf_diff_side_of(s, side)->v[unit];
     if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
         cf_buf_addf(out, "%s %u  ", cf_span_source_name(u->source),
                     (unsigned)u->index);
@@ -842,11 +709,55 @@ static void cmd_panel(cf_app *app, const char *arg)
     show_panel(s, panel, true);
 }
 
-/* Compares the saved conversation under the cursor. */
+static void set_context(cf_app *app, size_t rows)
+{
+    diff_view *s = state(app);
+    s->context = rows;
+    s->width = 0;
+    if (rows == CF_DIFF_ALL) {
+        cf_app_say(app, CF_STYLE_DIM, "all that is alike is shown");
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "%zu %s%s around a difference", rows,
+                   cf_diff_is_tokens(s) ? "token" : "line",
+                   rows == 1 ? "" : "s");
+    }
+}
+
+/* One step along contexts. */
+static void step_context(cf_app *app, int by)
+{
+    size_t at = 0;
+    while (contexts[at] != state(app)->context) {
+        at++;
+    }
+    if (by < 0 ? at > 0 : at + 1 < N_CONTEXTS) {
+        at = by < 0 ? at - 1 : at + 1;
+    }
+    set_context(app, contexts[at]);
+}
+
+static void cmd_less_context(cf_app *app, const char *arg)
+{
+    (void)arg;
+    step_context(app, -1);
+}
+
+static void cmd_more_context(cf_app *app, const char *arg)
+{
+    (void)arg;
+    step_context(app, 1);
+}
+
+/* Compares the saved conversation under the cursor, or unfolds. */
 static void cmd_open(cf_app *app, const char *arg)
 {
     (void)arg;
     diff_view *s = state(app);
+    if (!s->in_panel && s->list.cursor < s->n &&
+        s->line[s->list.cursor].n_folded != 0) {
+        set_context(app, CF_DIFF_ALL);
+        return;
+    }
     const cf_list *rows = &s->rows[CF_PANEL_SURVEY];
     if (s->in_panel && s->panel == CF_PANEL_SURVEY &&
         rows->cursor < s->survey.n_row) {
@@ -875,13 +786,29 @@ void cf_diff_survey(cf_app *app)
     }
 }
 
+static bool fold_has(const diff_view *s, const dline *l, const char *text)
+{
+    for (uint32_t i = 0; i < l->n_folded; i++) {
+        cf_str unit = cf_diff_text_of(cf_diff_side_of(s, 0),
+                                      s->m.diff.rows[l->row + i].a);
+        if (cf_find_smart(unit, text) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool line_has(const diff_view *s, size_t line, const char *text)
 {
     const dline *l = &s->line[line];
+    if (l->n_folded != 0) {
+        return fold_has(s, l, text);
+    }
     for (int i = 0; i < 2; i++) {
         if (l->side[i].is_there) {
-            cf_str unit = cf_diff_text_of(side_of(s, i),
-                                          unit_of(&s->m.diff.rows[l->row], i));
+            cf_str unit =
+                cf_diff_text_of(cf_diff_side_of(s, i),
+                                cf_diff_unit_of(&s->m.diff.rows[l->row], i));
             cf_str shown = cf_str_make(unit.p + l->side[i].off, l->side[i].len);
             if (cf_find_smart(shown, text) != SIZE_MAX) {
                 return true;
@@ -927,7 +854,10 @@ static const cf_command diff_commands[] = {
     {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none",
      cmd_panel},
     {"unified", HERE, "u", "", "one column, or two", cmd_unified},
-    {"compare", HERE, "<Enter>", "", "compare the saved one under the cursor",
+    {"less-context", HERE, "{", "", "less of what is alike", cmd_less_context},
+    {"more-context", HERE, "}", "", "more of what is alike", cmd_more_context},
+    {"compare", HERE, "<Enter>", "",
+     "compare the saved one under the cursor, or unfold what is alike",
      cmd_open},
     {"pane", HERE, "<Tab>", "", "to the panel below and back", cmd_pane},
     {"marks", HERE, "m", "", "compare the conversations marked A and B",
@@ -944,8 +874,9 @@ const cf_view_ops cf_view_diff = {
     .name = "diff",
     .title = "Diff",
     .commands = diff_commands,
-    .footer = "with level next-hunk run likelihood saved swap pane white "
-              "unified help",
+    .footer =
+        "with level next-hunk less-context run likelihood saved swap pane "
+        "white help unified more-context",
     .open = diff_open,
     .close = diff_close,
     .enter = diff_enter,

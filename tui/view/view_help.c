@@ -43,17 +43,19 @@ static void help_close(cf_app *app)
     }
 }
 
+/* Cells of the column of keys. */
+static int keys_width(int width)
+{
+    return width < 100 ? 14 : 20;
+}
+
 /* "  KEYS  :NAME ARGS  help", the help wrapped in its own column. */
 static void add_row(cf_buf *out, int width, const char *keys,
                     const char *command, const char *help)
 {
     size_t start = out->n;
     cf_wrapped lines = {0};
-    cf_buf_addf(out, "  %-*s ", width < 100 ? 14 : 18, keys);
-    int at = width < 100 ? 17 : 21;
-    while ((int)(out->n - start) > at) {
-        at++; /* more keys than usual */
-    }
+    cf_buf_addf(out, "  %-*s ", keys_width(width), keys);
     cf_buf_addf(out, ":%-*s ", width < 100 ? 18 : 24, command);
     int column = (int)(out->n - start);
     int room = width - column - 3;
@@ -70,6 +72,32 @@ static void add_row(cf_buf *out, int width, const char *keys,
     cf_wrapped_deinit(&lines);
 }
 
+/* Appends the keys that mean the command, as far as there is room beside the
+ * first. */
+static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view,
+                     const cf_command *c)
+{
+    for (size_t i = 0; i < app->keymap.n; i++) {
+        const cf_binding *b = &app->keymap.v[i];
+        const cf_binding *meant = NULL;
+        if (!(b->views & CF_IN(view)) || strcmp(b->command, c->name) != 0 ||
+            cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys,
+                           &meant) != CF_LOOKUP_FOUND ||
+            meant != b) {
+            continue;
+        }
+        cf_buf key = CF_BUF_INIT;
+        for (size_t k = 0; k < b->n_keys; k++) {
+            cf_key_format(&key, b->keys[k]);
+        }
+        if (out->n == 0 ||
+            out->n + 1 + key.n <= (size_t)keys_width(app->grid.w)) {
+            cf_buf_addf(out, "%s%s", out->n != 0 ? " " : "", cf_buf_cstr(&key));
+        }
+        cf_buf_deinit(&key);
+    }
+}
+
 static void add_table(const cf_app *app, cf_buf *out, cf_view_id view,
                       const cf_command *table)
 {
@@ -78,20 +106,7 @@ static void add_table(const cf_app *app, cf_buf *out, cf_view_id view,
             continue;
         }
         cf_buf keys = CF_BUF_INIT, command = CF_BUF_INIT;
-        for (size_t i = 0; i < app->keymap.n; i++) {
-            const cf_binding *b = &app->keymap.v[i];
-            const cf_binding *meant = NULL;
-            if (!(b->views & CF_IN(view)) || strcmp(b->command, c->name) != 0 ||
-                cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys,
-                               &meant) != CF_LOOKUP_FOUND ||
-                meant != b) {
-                continue;
-            }
-            cf_buf_adds(&keys, keys.n != 0 ? " " : "");
-            for (size_t k = 0; k < b->n_keys; k++) {
-                cf_key_format(&keys, b->keys[k]);
-            }
-        }
+        add_keys(&keys, app, view, c);
         cf_buf_addf(&command, "%s%s%s", c->name, c->args[0] != '\0' ? " " : "",
                     c->args);
         add_row(out, app->grid.w, cf_buf_cstr(&keys), cf_buf_cstr(&command),

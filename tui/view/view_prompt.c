@@ -77,6 +77,22 @@ static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
     return i % 2 == 0 ? CF_STYLE_TOKEN_A : CF_STYLE_TOKEN_B;
 }
 
+/* A run of ordinary tokens by its number, at its first one. */
+static int draw_run(cf_app *app, cf_grid *g, int x, int y, int width,
+                    size_t first, size_t n)
+{
+    size_t cursor = cf_prompt__state(app)->token;
+    bool is_on = cursor >= first && cursor < first + n;
+    if (is_on) {
+        g->cursor_x = x;
+        g->cursor_y = y;
+    }
+    int used = cf_grid_putf(
+        g, x, y, width, is_on ? CF_STYLE_SELECTED | CF_REVERSE : CF_STYLE_DIM,
+        "..%zu..", n);
+    return used + 1;
+}
+
 /* One token, with white space visible and, without colour, a "|" behind. */
 static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
                       const cf_prompt_model *m, size_t i)
@@ -85,6 +101,12 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
     cf_style style = token_style(app, m, i);
     cf_prompt_form form = cf_prompt__state(app)->form;
     cf_str text = cf_prompt_model_text(m, i);
+    size_t first;
+    size_t n =
+        form == CF_PROMPT_AS_SPECIALS ? cf_prompt_model_run(m, i, &first) : 0;
+    if (n != 0) {
+        return first == i ? draw_run(app, g, x, y, width, first, n) : 0;
+    }
     if (form == CF_PROMPT_AS_IDS) {
         used = cf_grid_putf(g, x, y, width, style, "%d", (int)m->ids[i].id);
     } else if (form == CF_PROMPT_AS_HEX) {
@@ -407,21 +429,36 @@ static void prompt_move(cf_app *app, cf_move move)
 
 CF_MOVE_COMMANDS(prompt, prompt_move)
 
+/* To the token before or behind, or what stands for some of them. */
+static void go_token(cf_app *app, int by)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    if (m == NULL || s->token >= m->n) {
+        return;
+    }
+    size_t first = s->token, n = 0;
+    if (s->form == CF_PROMPT_AS_SPECIALS) {
+        n = cf_prompt_model_run(m, s->token, &first);
+    }
+    size_t behind = first + (n != 0 ? n : 1);
+    if (by > 0 && behind < m->n) {
+        s->token = behind;
+    } else if (by < 0 && first > 0) {
+        s->token = first - 1;
+    }
+}
+
 static void cmd_left(cf_app *app, const char *arg)
 {
     (void)arg;
-    if (cf_prompt__state(app)->token > 0) {
-        cf_prompt__state(app)->token--;
-    }
+    go_token(app, -1);
 }
 
 static void cmd_right(cf_app *app, const char *arg)
 {
     (void)arg;
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
-    if (m != NULL && cf_prompt__state(app)->token + 1 < m->n) {
-        cf_prompt__state(app)->token++;
-    }
+    go_token(app, 1);
 }
 
 /* To the first token of the part before or behind this one. */
@@ -484,6 +521,12 @@ static void cmd_hex(cf_app *app, const char *arg)
 {
     (void)arg;
     show_as(app, CF_PROMPT_AS_HEX);
+}
+
+static void cmd_specials(cf_app *app, const char *arg)
+{
+    (void)arg;
+    show_as(app, CF_PROMPT_AS_SPECIALS);
 }
 
 static void cmd_var(cf_app *app, const char *arg)
@@ -591,6 +634,8 @@ static const cf_command prompt_commands[] = {
      cmd_break},
     {"ids", HERE, "t", "", "show ids in place of text", cmd_ids},
     {"hex", HERE, "x", "", "show bytes in place of text", cmd_hex},
+    {"specials", HERE, "s", "", "special tokens, and how many lie between",
+     cmd_specials},
     {"open", HERE, "<Enter>", "",
      "the template's line that wrote this; of a variable: set it", cmd_open},
     {"edit", HERE, "E", "", "that line in $EDITOR; rendered anew at once",
@@ -614,8 +659,8 @@ const cf_view_ops cf_view_prompt = {
     .name = "prompt",
     .title = "Prompt",
     .commands = prompt_commands,
-    .footer = "left right next-message divergence open edit pane lint vars ids "
-              "search maximize help",
+    .footer = "left right next-message divergence open edit pane lint ids "
+              "specials search help vars hex maximize",
     .open = prompt_open,
     .close = prompt_close,
     .enter = prompt_enter,

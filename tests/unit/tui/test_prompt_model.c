@@ -165,9 +165,9 @@ static void test_wrap__rows_cover_all_tokens(void **state)
     cf_error err;
     make(&f);
     T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
-    for (int step = 0; step < 3 * 34; step++) {
-        int width = 6 + step / 3;
-        cf_prompt_form form = (cf_prompt_form)(step % 3);
+    for (int step = 0; step < 4 * 34; step++) {
+        int width = 6 + step / 4;
+        cf_prompt_form form = (cf_prompt_form)(step % 4);
         T_OK(cf_prompt_model_wrap(&m, width, form, &err), err);
         size_t next = 0;
         for (size_t r = 0; r < m.n_row; r++) {
@@ -180,6 +180,39 @@ static void test_wrap__rows_cover_all_tokens(void **state)
             next += m.row[r].n;
         }
         assert_int_equal(next, m.n);
+    }
+    cf_prompt_model_deinit(&m);
+}
+
+/* A run is what lies between special tokens of one message, whichever of its
+ * tokens is asked for; and stands in one row. */
+static void test_run__lies_between_specials(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_prompt_model m = {0};
+    cf_error err;
+    make(&f);
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
+    m.token[0].is_special = m.token[4].is_special = true;
+    m.token[6].is_special = m.token[10].is_special = true;
+    /* By token: the first of its run, and how many it has. */
+    static const size_t want[][2] = {
+        {0, 0}, {1, 3}, {1, 3},  {1, 3},  {4, 0},  {5, 1},  {6, 0}, {7, 3},
+        {7, 3}, {7, 3}, {10, 0}, {11, 1}, {12, 3}, {12, 3}, {12, 3}};
+    for (size_t i = 0; i < m.n; i++) {
+        size_t first;
+        assert_int_equal(cf_prompt_model_run(&m, i, &first), want[i][1]);
+        assert_int_equal(first, want[i][0]);
+    }
+    for (int width = 4; width < 30; width++) {
+        T_OK(cf_prompt_model_wrap(&m, width, CF_PROMPT_AS_SPECIALS, &err), err);
+        for (size_t i = 0; i < m.n; i++) {
+            size_t first;
+            (void)cf_prompt_model_run(&m, i, &first);
+            assert_int_equal(cf_prompt_model_row_of(&m, i),
+                             cf_prompt_model_row_of(&m, first));
+        }
     }
     cf_prompt_model_deinit(&m);
 }
@@ -214,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_parts__what_closes_a_call_belongs_to_it),
         cmocka_unit_test(test_reuse__break_and_loss),
         cmocka_unit_test(test_wrap__rows_cover_all_tokens),
+        cmocka_unit_test(test_run__lies_between_specials),
         cmocka_unit_test(test_build__every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
