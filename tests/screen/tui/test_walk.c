@@ -13,6 +13,7 @@
 #include "storage/store.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
+#include "tests/support/drive.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
 #include "tests/support/store_dir.h"
@@ -247,11 +248,7 @@ static void gesture(walk *w)
     const char *text =
         keys[cf_rand_below(&w->rand, sizeof keys / sizeof keys[0])];
     cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_KEY, .key = CF_KEY_ESC});
-    for (size_t at = 0, n = strlen(text); at < n;) {
-        cf_event e = {.kind = CF_EVENT_KEY};
-        assert_true(cf_key_parse(&e.key, text, n, &at));
-        cf_app_event(&w->app, &e);
-    }
+    cf_drive_press(&w->app, text);
 }
 
 static void paste(walk *w)

@@ -2,6 +2,7 @@
  * test_composer.c - the composer of the Chat view: it stays ready after a
  * message, and Esc, Tab and ^C each mean one thing.
  */
+#include "tests/support/drive.h"
 #include "tests/support/t.h"
 #include "tui/app.h"
 #include "tui/bench.h"
@@ -41,16 +42,6 @@ static void tear_down(fixture *f)
     json_decref(f->script);
 }
 
-/* Presses keys; a reply that they began is still being written behind it. */
-static void press(fixture *f, const char *keys)
-{
-    for (size_t at = 0, n = strlen(keys); at < n;) {
-        cf_event e = {.kind = CF_EVENT_KEY};
-        assert_true(cf_key_parse(&e.key, keys, n, &at));
-        cf_app_event(&f->app, &e);
-    }
-}
-
 static void finish(fixture *f)
 {
     cf_error err;
@@ -77,29 +68,18 @@ static void expect_draft(fixture *f, const char *want)
     assert_true(cf_str_is(cf_bench_draft(f->app.bench), want));
 }
 
-/* Whether the screen says so. */
-static bool offers(fixture *f, const char *words)
-{
-    cf_buf screen = CF_BUF_INIT;
-    cf_app_draw(&f->app);
-    cf_grid_dump(&f->app.grid, &screen);
-    bool does = strstr(cf_buf_cstr(&screen), words) != NULL;
-    cf_buf_deinit(&screen);
-    return does;
-}
-
 static void test_composer__is_ready_for_the_next_message(void **state)
 {
     (void)state;
     fixture f;
     set_up(&f, false);
-    press(&f, "iAnd today?<Enter>");
+    cf_drive_press(&f.app, "iAnd today?<Enter>");
     assert_int_equal(f.app.mode, CF_MODE_INSERT);
     finish(&f);
-    press(&f, "And now?<Enter>");
+    cf_drive_press(&f.app, "And now?<Enter>");
     finish(&f);
     expect_path(&f, "And today?\nRain.\nAnd now?\nSun.\n");
-    press(&f, "<Enter>"); /* nothing to send */
+    cf_drive_press(&f.app, "<Enter>"); /* nothing to send */
     assert_int_equal(f.app.mode, CF_MODE_INSERT);
     assert_false(cf_bench_is_busy(f.app.bench));
     tear_down(&f);
@@ -110,16 +90,16 @@ static void test_composer__esc_stops_before_it_leaves(void **state)
     (void)state;
     fixture f;
     set_up(&f, true);
-    press(&f, "iAnd today?<Enter>and th");
+    cf_drive_press(&f.app, "iAnd today?<Enter>and th");
     assert_true(cf_bench_is_busy(f.app.bench));
-    assert_true(offers(&f, "<Esc> stop"));
-    press(&f, "<Esc>");
+    assert_true(cf_drive_shows(&f.app, "<Esc> stop"));
+    cf_drive_press(&f.app, "<Esc>");
     assert_int_equal(f.app.mode, CF_MODE_INSERT);
     finish(&f);
-    assert_true(offers(&f, "<Esc> leave"));
-    press(&f, "en?");
+    assert_true(cf_drive_shows(&f.app, "<Esc> leave"));
+    cf_drive_press(&f.app, "en?");
     expect_draft(&f, "and then?");
-    press(&f, "<Esc>");
+    cf_drive_press(&f.app, "<Esc>");
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);
     expect_draft(&f, "and then?");
     tear_down(&f);
@@ -130,11 +110,11 @@ static void test_composer__tab_leaves_and_comes_back(void **state)
     (void)state;
     fixture f;
     set_up(&f, false);
-    press(&f, "iAnd today?<Enter>now<Tab>");
+    cf_drive_press(&f.app, "iAnd today?<Enter>now<Tab>");
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);
     finish(&f);
     expect_path(&f, "And today?\nRain.\n"); /* nothing was stopped */
-    press(&f, "<Tab>?<Enter>");
+    cf_drive_press(&f.app, "<Tab>?<Enter>");
     finish(&f);
     expect_path(&f, "And today?\nRain.\nnow?\nSun.\n");
     tear_down(&f);
@@ -145,13 +125,13 @@ static void test_composer__interrupt(void **state)
     (void)state;
     fixture f;
     set_up(&f, true);
-    press(&f, "iAnd today?<Enter><C-c>");
+    cf_drive_press(&f.app, "iAnd today?<Enter><C-c>");
     assert_int_equal(f.app.mode, CF_MODE_INSERT);
     finish(&f);
-    press(&f, "draft<C-c>");
+    cf_drive_press(&f.app, "draft<C-c>");
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);
     assert_false(f.app.is_done);
-    press(&f, "<C-c>");
+    cf_drive_press(&f.app, "<C-c>");
     assert_true(f.app.is_done);
     tear_down(&f);
 }
@@ -162,19 +142,20 @@ static void test_composer__an_edit(void **state)
     (void)state;
     fixture f;
     set_up(&f, false);
-    press(&f, "iAnd today?<Enter><Tab>");
+    cf_drive_press(&f.app, "iAnd today?<Enter><Tab>");
     finish(&f);
-    press(&f, "gge<C-u>Tomorrow<Tab>G"); /* looks at the reply meanwhile */
+    cf_drive_press(&f.app,
+                   "gge<C-u>Tomorrow<Tab>G"); /* looks at the reply meanwhile */
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);
-    press(&f, "i?<Enter>");
+    cf_drive_press(&f.app, "i?<Enter>");
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);
     finish(&f);
     expect_path(&f, "Tomorrow?\nSun.\n");
-    press(&f, "e<Tab><Tab>");
+    cf_drive_press(&f.app, "e<Tab><Tab>");
     assert_int_equal(f.app.mode, CF_MODE_PREFILL);
-    press(&f, "<Esc>");
+    cf_drive_press(&f.app, "<Esc>");
     expect_draft(&f, "");
-    press(&f, "i");
+    cf_drive_press(&f.app, "i");
     assert_int_equal(f.app.mode, CF_MODE_INSERT);
     tear_down(&f);
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
+#include "tests/support/drive.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/app.h"
@@ -50,11 +51,7 @@ static void tear_down(fixture *f)
 static void press(fixture *f, const char *keys)
 {
     cf_error err;
-    for (size_t at = 0, n = strlen(keys); at < n;) {
-        cf_event e = {.kind = CF_EVENT_KEY};
-        assert_true(cf_key_parse(&e.key, keys, n, &at));
-        cf_app_event(&f->app, &e);
-    }
+    cf_drive_press(&f->app, keys);
     cf_bench_settle(f->app.bench, &err);
 }
 

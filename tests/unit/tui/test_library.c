@@ -4,6 +4,7 @@
  */
 #include "storage/store.h"
 #include "templates/chat_template.h"
+#include "tests/support/drive.h"
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
@@ -64,15 +65,6 @@ static void tear_down(desk *d)
     cf_template_free(d->tpl);
 }
 
-static void press(desk *d, const char *keys)
-{
-    for (size_t at = 0, n = strlen(keys); at < n;) {
-        cf_event e = {.kind = CF_EVENT_KEY};
-        assert_true(cf_key_parse(&e.key, keys, n, &at));
-        cf_app_event(&d->app, &e);
-    }
-}
-
 /* All that was begun has ended. */
 static void settle(desk *d)
 {
@@ -86,14 +78,9 @@ static void settle(desk *d)
 
 static void assert_shows(desk *d, const char *text)
 {
-    cf_buf out = CF_BUF_INIT;
-    cf_app_draw(&d->app);
-    cf_grid_dump(&d->app.grid, &out);
-    if (strstr(cf_buf_cstr(&out), text) == NULL) {
-        print_error("%s\n", cf_buf_cstr(&out));
+    if (!cf_drive_shows(&d->app, text)) {
         fail_msg("not on the screen: %s", text);
     }
-    cf_buf_deinit(&out);
 }
 
 static void assert_on(desk *d, const char *want)
@@ -109,10 +96,10 @@ static void test_library__the_rest_follows(void **state)
     (void)state;
     desk d;
     set_up(&d, "rest.db", CONVS);
-    press(&d, "6");
+    cf_drive_press(&d.app, "6");
     assert_on(&d, "number 399");
     assert_shows(&d, "number 399");
-    press(&d, "jj");
+    cf_drive_press(&d.app, "jj");
     settle(&d);
     assert_on(&d, "number 397"); /* where it was */
     assert_shows(&d, "Library  400 of 400");
@@ -124,7 +111,7 @@ static void test_library__the_end_is_the_end(void **state)
     (void)state;
     desk d;
     set_up(&d, "end.db", CONVS);
-    press(&d, "6G");
+    cf_drive_press(&d.app, "6G");
     assert_on(&d, "number 000");
     assert_shows(&d, "400 of 400  sorted by updated");
     tear_down(&d);
@@ -136,7 +123,7 @@ static void test_library__all_is_all(void **state)
     desk d;
     size_t n;
     set_up(&d, "all.db", CONVS);
-    press(&d, "6*");
+    cf_drive_press(&d.app, "6*");
     (void)cf_bench_ticked(d.app.bench, &n);
     assert_int_equal(n, CONVS);
     tear_down(&d);
@@ -148,15 +135,15 @@ static void test_library__the_newest_list_counts(void **state)
     (void)state;
     desk d;
     set_up(&d, "newest.db", CONVS);
-    press(&d, "6:filter 399<Enter>");
+    cf_drive_press(&d.app, "6:filter 399<Enter>");
     settle(&d);
     assert_shows(&d, "Library  1 of 400");
-    press(&d, "<Esc>ss");
+    cf_drive_press(&d.app, "<Esc>ss");
     settle(&d);
     assert_shows(&d, "400 of 400");
     assert_shows(&d, "sorted by title");
-    press(&d, "g");
-    press(&d, "g/number<Enter><Esc>");
+    cf_drive_press(&d.app, "g");
+    cf_drive_press(&d.app, "g/number<Enter><Esc>");
     settle(&d);
     assert_shows(&d, "400 of 400");
     tear_down(&d);
@@ -168,8 +155,8 @@ static void test_library__a_change_far_down(void **state)
     (void)state;
     desk d;
     set_up(&d, "change.db", CONVS);
-    press(&d, "6G");
-    press(&d, "k:tag deep<Enter>");
+    cf_drive_press(&d.app, "6G");
+    cf_drive_press(&d.app, "k:tag deep<Enter>");
     assert_on(&d, "number 001");
     settle(&d);
     assert_on(&d, "number 001");
@@ -183,7 +170,7 @@ static void test_library__leaves_nothing(void **state)
     size_t before = cf_fault_live();
     desk d;
     set_up(&d, "leak.db", CONVS);
-    press(&d, "6s"); /* closed while it reads */
+    cf_drive_press(&d.app, "6s"); /* closed while it reads */
     tear_down(&d);
     assert_int_equal(cf_fault_live(), before);
 }
