@@ -215,6 +215,11 @@ CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
  * with their fences, so that nothing disappears. */
 void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
 
+/* Appends the same as a message's content.  Templates put white space between
+ * text and calls themselves, so beside calls none is kept at the ends, and
+ * none that only sets calls apart: what is rendered again is what came. */
+void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out);
+
 /* ---- formatting ---------------------------------------------------------- */
 
 /*

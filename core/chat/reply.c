@@ -373,7 +373,7 @@ cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
     cf_buf text = CF_BUF_INIT;
     if (r->parser != NULL) {
         CF_TRY(cf_tool_parser_finish(r->parser, &r->parse, err));
-        cf_tool_parse_text(r->parse, &text);
+        cf_tool_parse_content(r->parse, &text);
         out->status = r->parse->status;
     } else {
         cf_buf_add(&text, r->content.p, r->content.n);
