@@ -116,6 +116,44 @@ static piece either(parser *p, piece a, piece b)
     return out;
 }
 
+/*
+ * min to max copies of a piece that can pass an anchor.  The copy that passes
+ * "^" comes first and the one that passes "$" last, but for copies that match
+ * nothing: those fill up the count, and only where they stand (an empty copy
+ * that passes "^" before the first, one that passes "$" after the last).
+ */
+static piece repeat_anchored(parser *p, piece a, uint32_t min, uint32_t max)
+{
+    cf_rx_pool *rx = p->rx;
+    const cf_rx mid = a.l[0][0];
+    const cf_rx first = a.l[1][0];
+    const cf_rx last = a.l[0][1];
+    const cf_rx both = a.l[1][1];
+    bool fills_front = cf_rx_nullable(rx, first);
+    bool fills_back = cf_rx_nullable(rx, last);
+    bool fills = fills_front || fills_back;
+    uint32_t min1 = min > 0 ? min - 1 : 0;
+    uint32_t min2 = min > 1 ? min - 2 : 0;
+    uint32_t max1 = max == CF_RX_INF ? max : max - 1;
+    uint32_t max2 = max == CF_RX_INF ? max : max > 1 ? max - 2 : 0;
+    piece out = plain(cf_rx_loop(rx, mid, min, max));
+    out.l[1][0] =
+        cf_rx_cat(rx, first, cf_rx_loop(rx, mid, fills_front ? 0 : min1, max1));
+    out.l[0][1] =
+        cf_rx_cat(rx, cf_rx_loop(rx, mid, fills_back ? 0 : min1, max1), last);
+    if (min <= 1 || fills || cf_rx_nullable(rx, mid)) {
+        out.l[1][1] = both;
+    } else if (cf_rx_nullable(rx, both)) {
+        out.l[1][1] = CF_RX_EPS;
+    }
+    if (max > 1) {
+        cf_rx two = cf_rx_loop(rx, mid, fills ? 0 : min2, max2);
+        out.l[1][1] = cf_rx_or2(rx, out.l[1][1],
+                                cf_rx_cat(rx, first, cf_rx_cat(rx, two, last)));
+    }
+    return out;
+}
+
 static piece repeat(parser *p, piece a, uint32_t min, uint32_t max)
 {
     cf_rx_pool *rx = p->rx;
@@ -130,33 +168,7 @@ static piece repeat(parser *p, piece a, uint32_t min, uint32_t max)
     if (!is_ok(p) || max == 0) {
         return plain(CF_RX_EPS);
     }
-    /* An iteration that passes "^" can only be the first, one that passes
-     * "$" the last: first? middle* last?, with their number counted. */
-    bool is_nullable =
-        cf_rx_nullable(rx, a.l[0][0]) || cf_rx_nullable(rx, a.l[0][1]) ||
-        cf_rx_nullable(rx, a.l[1][0]) || cf_rx_nullable(rx, a.l[1][1]);
-    if (is_nullable) {
-        min = 0;
-    }
-    uint32_t min1 = min > 0 ? min - 1 : 0;
-    uint32_t min2 = min > 1 ? min - 2 : 0;
-    uint32_t max1 = max == CF_RX_INF ? max : max - 1;
-    uint32_t max2 = max == CF_RX_INF ? max : max > 1 ? max - 2 : 0;
-    cf_rx mid = a.l[0][0];
-    piece out = plain(cf_rx_loop(rx, mid, min, max));
-    cf_rx one = cf_rx_loop(rx, mid, min1, max1);
-    out.l[1][0] = cf_rx_cat(rx, a.l[1][0], one);
-    out.l[0][1] = cf_rx_cat(rx, one, a.l[0][1]);
-    if (min <= 1 || cf_rx_nullable(rx, a.l[1][1])) {
-        out.l[1][1] = a.l[1][1];
-    }
-    if (max > 1) {
-        cf_rx two = cf_rx_loop(rx, mid, min2, max2);
-        out.l[1][1] =
-            cf_rx_or2(rx, out.l[1][1],
-                      cf_rx_cat(rx, a.l[1][0], cf_rx_cat(rx, two, a.l[0][1])));
-    }
-    return out;
+    return repeat_anchored(p, a, min, max);
 }
 
 /* ---- characters and classes ---------------------------------------------- */
