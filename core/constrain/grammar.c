@@ -310,6 +310,97 @@ void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n,
     cf_g_byte(b, from, (uint8_t)p[n - 1], (uint8_t)p[n - 1], to);
 }
 
+/* ---- objects whose keys are counted -------------------------------------- */
+
+unsigned cf_g_popcount(uint64_t v)
+{
+    unsigned n = 0;
+    for (; v != 0; v &= v - 1) {
+        n++;
+    }
+    return n;
+}
+
+uint64_t cf_g_missing(const cf_grammar *g, const cf_gop *op, uint64_t bits)
+{
+    uint64_t need = op->need;
+    for (uint32_t i = 0; i < op->n_dep;) {
+        const cf_gdep *d = &g->dep[op->dep + i];
+        uint64_t all = bits | need;
+        if ((all & d->has) == d->has && (d->needs & ~need & ~bits) != 0) {
+            need |= d->needs;
+            i = 0; /* what is needed now may need more */
+        } else {
+            i++;
+        }
+    }
+    return need & ~bits;
+}
+
+/* Whether some text satisfies the rule that the name stands for. */
+static bool rule_is_live(const cf_grammar *g, uint32_t name, const bool *live)
+{
+    return live[g->rule[g->name[name].off].start];
+}
+
+/* Which keys the object of a CLOSE can have, as far as live[] says: those
+ * with a value, and with a value for all that they need, within the limit. */
+typedef struct key_choice {
+    uint64_t usable;
+    bool has_free, can_close;
+} key_choice;
+
+static key_choice choose_keys(const cf_grammar *g, const cf_gop *close,
+                              const bool *live)
+{
+    key_choice out = {0, false, false};
+    uint64_t valued = 0;
+    for (uint32_t i = 0; i < close->n_alt; i++) {
+        const cf_gop *op = &g->op[close->alt + i];
+        bool is_free = op->kind == CF_OP_FREE;
+        if (!is_free && rule_is_live(g, op->name, live)) {
+            valued |= op->bit;
+        }
+        for (uint32_t k = 0; is_free && k < op->n_name; k += 2) {
+            out.has_free |= rule_is_live(g, op->name + k, live) &&
+                            rule_is_live(g, op->name + k + 1, live);
+        }
+    }
+    for (uint64_t rest = valued; rest != 0; rest &= rest - 1) {
+        uint64_t bit = rest & (~rest + 1);
+        uint64_t all = bit | cf_g_missing(g, close, bit);
+        if ((all & ~valued) == 0 && cf_g_popcount(all) <= close->max) {
+            out.usable |= bit;
+        }
+    }
+    uint64_t least = cf_g_missing(g, close, 0);
+    out.can_close = (least & ~valued) == 0 && close->min <= close->max &&
+                    cf_g_popcount(least) <= close->max &&
+                    (out.has_free || cf_g_popcount(out.usable) >= close->min);
+    return out;
+}
+
+/* Keys that can never be there must not be counted on. */
+static void drop_keys(cf_grammar *g, const bool *live)
+{
+    for (size_t k = 1; k < g->n_op; k++) {
+        const cf_gop *close = &g->op[k];
+        if (close->kind != CF_OP_CLOSE) {
+            continue;
+        }
+        key_choice keys = choose_keys(g, close, live);
+        for (uint32_t i = 0; i < close->n_alt; i++) {
+            cf_gop *op = &g->op[close->alt + i];
+            op->later &= keys.usable;
+            op->rest = keys.has_free ? op->rest : 0;
+            if (op->kind == CF_OP_FREE ? !keys.has_free
+                                       : (op->bit & keys.usable) == 0) {
+                op->max = 0; /* it never fits */
+            }
+        }
+    }
+}
+
 /* ---- finishing ----------------------------------------------------------- */
 
 static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
@@ -317,9 +408,12 @@ static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
 {
     const cf_gop *op = &g->op[s->op];
     for (uint32_t i = 0; op->kind == CF_OP_CLOSE && i < op->n_name; i++) {
-        if (!live[g->rule[g->name[op->name + i].off].start]) {
+        if (!rule_is_live(g, op->name + i, live)) {
             return false;
         }
+    }
+    if (op->kind == CF_OP_CLOSE && !choose_keys(g, op, live).can_close) {
+        return false;
     }
     switch (s->kind) {
     case CF_STEP_END:
@@ -397,8 +491,6 @@ static void pack(cf_gbuild *b, const bool *live)
         for (uint32_t s = n->step; live[i] && s != 0; s = g->step[s].next) {
             if (step_leads_on(g, &g->step[s], live)) {
                 step[n_step++] = g->step[s];
-            } else if (g->op[g->step[s].op].kind == CF_OP_BIT) {
-                g->op[g->step[s].op].max = 0; /* this key never fits */
             }
         }
         n->edge = (uint32_t)first;
@@ -559,6 +651,7 @@ static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
         cf_gbuild_fail(b, CF_EUNSUPPORTED, "no text satisfies it");
     }
     if (b->st == CF_OK) {
+        drop_keys(b->g, live);
         pack(b, live);
     }
     if (b->st == CF_OK) {

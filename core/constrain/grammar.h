@@ -96,9 +96,10 @@ typedef struct cf_gop {
     uint64_t later;    /* BIT: what may still follow */
     uint64_t need;     /* required keys */
     uint32_t dep, n_dep;
-    uint32_t alt, n_alt;   /* MORE */
+    uint32_t alt, n_alt;   /* MORE, CLOSE: the BIT and FREE of the object */
     uint32_t name, n_name; /* KEY: names; CLOSE: rules of the values of
-                              required keys */
+                              required keys; BIT: rule of the value; FREE:
+                              for each class, rules of key and value */
     uint32_t node;         /* COUNT of a string: after its closing quote */
 } cf_gop;
 
@@ -190,5 +191,9 @@ CF_MUST_USE cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start,
                                        cf_grammar **out, cf_error *err);
 
 const char *cf_g_text(const cf_grammar *g, uint32_t offset);
+
+/* The keys that must still come in op's object once `bits` are there. */
+uint64_t cf_g_missing(const cf_grammar *g, const cf_gop *op, uint64_t bits);
+unsigned cf_g_popcount(uint64_t v);
 
 #endif

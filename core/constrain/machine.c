@@ -162,15 +162,6 @@ static void push_raw(cf_machine *m, const cf_item *item)
     m->raw[m->n_raw++] = *item;
 }
 
-static unsigned popcount(uint64_t v)
-{
-    unsigned n = 0;
-    for (; v != 0; v &= v - 1) {
-        n++;
-    }
-    return n;
-}
-
 /* Whether the key text[mark..now) is no declared name and was not yet
  * written in this object. */
 static bool key_is_new(const cf_machine *m, const cf_gop *op, const cf_gregs *r)
@@ -209,35 +200,17 @@ static bool remember_key(cf_machine *m, const cf_gop *op, cf_gregs *r)
     return true;
 }
 
-/* The keys that must still come once `bits` are there. */
-static uint64_t missing_keys(const cf_grammar *g, const cf_gop *op,
-                             uint64_t bits)
-{
-    uint64_t need = op->need;
-    for (uint32_t i = 0; i < op->n_dep;) {
-        const cf_gdep *d = &g->dep[op->dep + i];
-        uint64_t all = bits | need;
-        if ((all & d->has) == d->has && (d->needs & ~need & ~bits) != 0) {
-            need |= d->needs;
-            i = 0; /* what is needed now may need more */
-        } else {
-            i++;
-        }
-    }
-    return need & ~bits;
-}
-
 static bool key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
 {
     uint64_t bits = r->bits | op->bit;
-    uint64_t missing = missing_keys(m->g, op, bits);
+    uint64_t missing = cf_g_missing(m->g, op, bits);
     uint64_t count = (uint64_t)r->count + 1;
     if ((r->bits & ~op->before) != 0 || (missing & ~op->later) != 0 ||
-        count + popcount(missing) > op->max) {
+        count + cf_g_popcount(missing) > op->max) {
         return false;
     }
     uint64_t rest =
-        op->rest != UINT32_MAX ? popcount(op->later & ~bits) : UINT32_MAX;
+        op->rest != UINT32_MAX ? cf_g_popcount(op->later & ~bits) : UINT32_MAX;
     if (count + rest < op->min) {
         return false;
     }
@@ -248,8 +221,8 @@ static bool key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
 
 static bool free_key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
 {
-    uint64_t missing = missing_keys(m->g, op, r->bits);
-    if ((uint64_t)r->count + popcount(missing) >= op->max ||
+    uint64_t missing = cf_g_missing(m->g, op, r->bits);
+    if ((uint64_t)r->count + cf_g_popcount(missing) >= op->max ||
         (op->is_last && missing != 0)) {
         return false;
     }
@@ -274,7 +247,7 @@ static bool apply(cf_machine *m, uint32_t index, cf_gregs *r)
     case CF_OP_BIT:
         return key_fits(m, op, r);
     case CF_OP_CLOSE:
-        return r->count >= op->min && missing_keys(m->g, op, r->bits) == 0;
+        return r->count >= op->min && cf_g_missing(m->g, op, r->bits) == 0;
     case CF_OP_MORE:
         for (uint32_t i = 0; i < op->n_alt; i++) {
             cf_gregs probe = *r;

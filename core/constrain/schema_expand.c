@@ -82,17 +82,6 @@ static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
             }
         }
     }
-    /* Both kinds of bound with different values: the tighter one decides. */
-    const json_t *lo = get(r.s, "minimum");
-    const json_t *lox = get(r.s, "exclusiveMinimum");
-    if (json_is_number(lo) && json_is_number(lox)) {
-        a->lo_open = json_number_value(lox) >= json_number_value(lo);
-    }
-    const json_t *hi = get(r.s, "maximum");
-    const json_t *hix = get(r.s, "exclusiveMaximum");
-    if (json_is_number(hi) && json_is_number(hix)) {
-        a->hi_open = json_number_value(hix) <= json_number_value(hi);
-    }
 }
 
 static void string_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
@@ -516,7 +505,9 @@ static cf_dnf own_atoms(cf_schema *s, uint32_t ref)
         default:
             break;
         }
-        cf_dnf_add(s, &d, a);
+        if (a->min <= a->max) {
+            cf_dnf_add(s, &d, a);
+        }
     }
     return d;
 }

@@ -275,6 +275,25 @@ static bool shared_op(object *o, cf_gop *op)
     return true;
 }
 
+/* The rules without which the keys of an operation have no value: of declared
+ * key i, or of each class of free keys, with the rule of the keys. */
+static void note_values(object *o, cf_gop *op, uint32_t i)
+{
+    cf_gbuild *b = o->s->b;
+    if (i < o->n_prop) {
+        op->name = cf_g_need(b, cf_conj_rule(o->s, o->prop[i].value));
+        op->n_name = 1;
+        return;
+    }
+    for (uint32_t k = 0; k < o->n_cls && b->st == CF_OK; k++) {
+        uint32_t keys = class_rule(o, &o->cls[k]);
+        uint32_t at = cf_g_need(b, keys);
+        cf_g_need(b, cf_conj_rule(o->s, o->cls[k].value));
+        op->name = k == 0 ? at : op->name;
+        op->n_name += 2;
+    }
+}
+
 static void emit_hub(object *o, uint32_t open)
 {
     cf_schema *s = o->s;
@@ -328,6 +347,7 @@ static void emit_hub(object *o, uint32_t open)
             }
         }
         one.rest = has_free ? UINT32_MAX : 0;
+        note_values(o, &one, i);
         op_of[i] = cf_g_op(b, &one);
         first = n++ == 0 ? op_of[i] : first;
     }
@@ -343,6 +363,8 @@ static void emit_hub(object *o, uint32_t open)
     }
     cf_gop close = op;
     close.kind = CF_OP_CLOSE;
+    close.alt = first;
+    close.n_alt = n;
     for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
         if (o->prop[i].is_required) {
             uint32_t at = cf_g_need(b, cf_conj_rule(s, o->prop[i].value));
