@@ -32,6 +32,7 @@ void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root,
     memset(s, 0, sizeof *s);
     s->b = b;
     s->root = root;
+    s->made = json_array();
     s->draft = draft_of(root);
     s->at = "$";
     if (opts != NULL) {
@@ -62,6 +63,7 @@ void cf_schema_deinit(cf_schema *s)
     cf_free(s->list);
     cf_free(s->leaf);
     cf_free(s->pending);
+    json_decref(s->made);
     memset(s, 0, sizeof *s);
 }
 

@@ -131,7 +131,8 @@ typedef struct cf_schema {
     cf_arena arena;
     cf_grammar_options opts;
     const json_t *root;
-    int draft; /* 3, 4, 6, 7, 2019, 2020 */
+    json_t *made; /* schemas made here, for the parts of constants; owned */
+    int draft;    /* 3, 4, 6, 7, 2019, 2020 */
     cf_dialect dialect;
     bool seed_order; /* required keys first, in their order */
     bool is_tool;    /* types in capitals, "nullable", "any" are understood */
@@ -187,6 +188,8 @@ void cf_dnf_add(cf_schema *s, cf_dnf *d, const cf_atom *a);
 cf_dnf cf_dnf_and(cf_schema *s, const cf_dnf *x, const cf_dnf *y);
 cf_dnf cf_dnf_not(cf_schema *s, const cf_dnf *x, const char *path);
 cf_atom *cf_atom_new(cf_schema *s, cf_atom_kind kind);
+/* What a constant object or array says, as an atom of its type. */
+cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v);
 /* All values: one atom a type. */
 cf_dnf cf_dnf_all(cf_schema *s);
 /* NULL when nothing is in both. */

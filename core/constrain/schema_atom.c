@@ -30,6 +30,57 @@ cf_atom *cf_atom_new(cf_schema *s, cf_atom_kind kind)
     return a;
 }
 
+/* The set of one schema, {"enum": [v]}. */
+static cf_conj conj_of_constant(cf_schema *s, json_t *v)
+{
+    json_t *one = json_pack("{s:[O]}", "enum", v);
+    if (one == NULL || json_array_append_new(s->made, one) != 0) {
+        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        return CF_CONJ_FALSE;
+    }
+    return cf_conj_one(s, cf_schema_root(s, one, s->at), false);
+}
+
+cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v)
+{
+    cf_atom *a = cf_atom_new(s, json_is_array(v) ? CF_ATOM_ARR : CF_ATOM_OBJ);
+    size_t n = json_is_array(v) ? json_array_size(v) : json_object_size(v);
+    if (a == NULL || !cf_gbuild_spend(s->b, n)) {
+        return NULL;
+    }
+    if (json_is_array(v)) {
+        cf_conj *item = cf_schema_alloc(s, n, sizeof *item);
+        for (size_t i = 0; item != NULL && i < n && cf_schema_ok(s); i++) {
+            item[i] = conj_of_constant(s, json_array_get(v, i));
+        }
+        a->prefix = item;
+        a->n_prefix = (uint32_t)n;
+        a->items = CF_CONJ_FALSE;
+        a->min = (uint32_t)n;
+        a->max = (uint32_t)n;
+        return item != NULL ? a : NULL;
+    }
+    union {
+        const json_t *in;
+        json_t *out;
+    } u = {v};
+    cf_prop *p = cf_schema_alloc(s, n, sizeof *p);
+    const char *key;
+    size_t len;
+    json_t *child;
+    json_object_keylen_foreach(u.out, key, len, child)
+    {
+        if (p == NULL || !cf_schema_ok(s)) {
+            return NULL;
+        }
+        p[a->n_prop++] =
+            (cf_prop){cf_str_make(key, len), conj_of_constant(s, child), true};
+    }
+    a->prop = p;
+    a->n_cls = 0;
+    return p != NULL ? a : NULL;
+}
+
 void cf_dnf_add(cf_schema *s, cf_dnf *d, const cf_atom *a)
 {
     if (!cf_schema_ok(s)) {

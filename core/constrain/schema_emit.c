@@ -332,12 +332,20 @@ static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
     if (d == NULL || d->n_whole + d->n_frac > 400) {
         return from;
     }
+    uint32_t to = cf_g_node(b);
+    cf_buf t = CF_BUF_INIT;
+    cf_json_write(&t, v);
+    if (t.failed) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+    } else if (memchr(t.p, 'e', t.n) != NULL) {
+        cf_g_bytes_to(b, from, t.p, t.n, to); /* far from one: 1e+100 */
+    }
+    cf_buf_deinit(&t);
     if (d->neg) {
         from = cf_g_bytes(b, from, "-", 1);
     }
     from = d->n_whole > 0 ? cf_g_bytes(b, from, d->whole, d->n_whole)
                           : cf_g_bytes(b, from, "0", 1);
-    uint32_t to = cf_g_node(b);
     if (d->n_frac > 0) {
         from = cf_g_bytes(b, from, ".", 1);
         from = cf_g_bytes(b, from, d->frac, d->n_frac);
@@ -563,6 +571,32 @@ static void emit_array(cf_schema *s, const cf_atom *a, uint32_t from,
 /* ---- rules ----------------------------------------------------------------
  */
 
+/* Whether a constant holds an object whose keys can change places. */
+static bool has_free_order(const cf_schema *s, const json_t *v)
+{
+    if (s->opts.order != CF_KEYS_ANY || s->seed_order) {
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        if (has_free_order(s, json_array_get(v, i))) {
+            return true;
+        }
+    }
+    union {
+        const json_t *in;
+        json_t *out;
+    } u = {v};
+    const char *key;
+    json_t *child;
+    json_object_foreach(u.out, key, child)
+    {
+        if (has_free_order(s, child)) {
+            return true;
+        }
+    }
+    return json_object_size(v) > 1;
+}
+
 static void describe(char *out, size_t size, const cf_dnf *d)
 {
     static const char *const names[] = {"null",  "boolean", "number",  "string",
@@ -626,7 +660,12 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
         cf_emit_object(s, a, from, to);
         break;
     default:
-        if (!json_is_string(a->lit)) {
+        if (has_free_order(s, a->lit)) {
+            a = cf_atom_of_constant(s, a->lit);
+            if (a != NULL) {
+                emit_atom(s, a, from, to);
+            }
+        } else if (!json_is_string(a->lit)) {
             cf_g_jump(b, cf_emit_literal(s, from, a->lit), 0, to);
         }
         break;

@@ -304,6 +304,130 @@ static void test_schema__combined(void **state)
     CHECK(v);
 }
 
+/* An anchor in a repetition must be passed as often as the repetition says. */
+static void test_schema__anchors_repeated(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"string\",\"pattern\":\"a($){1}\"}", "\"ab\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"a($){1}\"}", "\"ba\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"a(?:$){1,3}b\"}", "\"ab\"", 'u'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^)+a\"}", "\"ba\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^)+a\"}", "\"ab\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^)*a\"}", "\"ba\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a?){2}b\"}", "\"xb\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a?){2}b\"}", "\"abx\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a){2}\"}", "\"aa\"", 'u'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a|b){2}\"}", "\"ab\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^|b$|c){3}\"}", "\"ccb\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^|b$|c){3}\"}", "\"b\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^(?:b$|c){3}\"}", "\"cb\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a$){2}\"}", "\"a\"", 'u'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a?$){2}\"}", "\"\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a?$){2}\"}", "\"a\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"(?:^a$|x?){2}\"}", "\"a\"", 'y'},
+    };
+    CHECK(v);
+}
+
+/* Limits that nothing can keep: no value of the type, and no way into one. */
+static void test_schema__nothing_left(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":1}", "\"ab\"",
+         'u'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":1,\"pattern\":"
+         "\"a\"}",
+         "\"a\"", 'u'},
+        {"{\"minLength\":2,\"maxLength\":1}", "1", 'y'},
+        {"{\"type\":\"array\",\"minItems\":3,\"maxItems\":1}", "[1]", 'u'},
+        {"{\"type\":\"object\",\"minProperties\":3,\"maxProperties\":1}", "{}",
+         'u'},
+        {"{\"type\":\"object\",\"required\":[\"a\",\"b\"],\"maxProperties\":1}",
+         "{}", 'u'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":false},"
+         "\"minProperties\":2,\"additionalProperties\":false}",
+         "{\"a\": 1}", 'u'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
+         "\"minProperties\":1,\"maxProperties\":1,\"dependentRequired\":{\"a\":"
+         "[\"b\"]},\"additionalProperties\":false}",
+         "{\"b\": 1}", 'y'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},"
+         "\"minProperties\":1,\"additionalProperties\":false}",
+         "{}", 'u'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{}},"
+         "\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"q\":"
+         "false},\"required\":[\"q\"]}}",
+         "{\"a\": 1}", 'y'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__constants(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"const\":{\"a\":1,\"b\":[{\"c\":\"x\",\"d\":null}]}}",
+         "{\"b\": [{\"d\": null, \"c\": \"x\"}], \"a\": 1}", 'y'},
+        {"{\"const\":{\"a\":1,\"b\":2}}", "{\"b\": 2}", 'n'},
+        {"{\"const\":{\"a\":1,\"b\":2}}", "{\"b\": 2, \"a\": 1, \"c\": 3}",
+         'n'},
+        {"{\"enum\":[{\"a\":1,\"b\":2},3]}", "{\"b\": 3, \"a\": 1}", 'n'},
+        {"{\"const\":1e100}", "1e+100", 'y'},
+        {"{\"minimum\":9007199254740993,\"exclusiveMinimum\":9007199254740992}",
+         "9007199254740993", 'y'},
+    };
+    CHECK(v);
+}
+
+/* No position is left without a way on: a key or an opening bracket that
+ * nothing can follow is not offered. */
+static void test_schema__no_dead_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *text;
+        char refused;
+    } v[] = {
+        {"{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"object\","
+         "\"minProperties\":2,\"properties\":{\"a\":{}},"
+         "\"additionalProperties\":false}]}",
+         "", '{'},
+        {"{\"type\":[\"integer\",\"string\"],\"minLength\":1,"
+         "\"maxLength\":0}",
+         "", '"'},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{}},"
+         "\"additionalProperties\":{\"type\":\"object\","
+         "\"properties\":{\"q\":false},\"required\":[\"q\"]}}",
+         "{\"a\":1", ','},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{},"
+         "\"c\":false},\"dependentRequired\":{\"b\":[\"c\"]},"
+         "\"additionalProperties\":false}",
+         "{\"a\":1", ','},
+    };
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        cf_error err;
+        json_t *s = NULL;
+        cf_grammar *g = NULL;
+        cf_constraint *c = NULL;
+        size_t n = 0;
+        uint32_t set[8] = {0};
+        T_OK(cf_json_read(&s, v[i].schema, strlen(v[i].schema), &err), err);
+        T_OK(cf_grammar_from_schema(&g, s, NULL, &err), err);
+        T_OK(cf_constraint_new(&c, g, NULL, &err), err);
+        T_OK(cf_constraint_bytes(c, v[i].text, strlen(v[i].text), &n, &err),
+             err);
+        assert_int_equal(n, strlen(v[i].text));
+        cf_constraint_next_bytes(c, set);
+        unsigned b = (unsigned char)v[i].refused;
+        assert_int_equal(set[b / 32] >> (b % 32) & 1, 0);
+        cf_constraint_free(c);
+        cf_grammar_free(g);
+        json_decref(s);
+    }
+}
+
 static void test_schema__policies(void **state)
 {
     (void)state;
@@ -315,6 +439,9 @@ static void test_schema__policies(void **state)
     const cf_grammar_options python = {.space = CF_SPACE_PYTHON};
     assert_int_equal(verdict(schema, "{\"b\":1,\"a\":2}", &declared), 'n');
     assert_int_equal(verdict(schema, "{\"a\":1,\"b\":2}", &declared), 'y');
+    assert_int_equal(verdict("{\"const\":{\"a\":1,\"b\":2}}",
+                             "{\"b\":2,\"a\":1}", &declared),
+                     'n');
     assert_int_equal(verdict(schema, "{\"a\":1,\"b\":2}", &compact), 'y');
     assert_int_equal(verdict(schema, "{\"a\": 1}", &compact), 'n');
     assert_int_equal(verdict(schema, "{\"a\": 1, \"b\": 2}", &python), 'y');
@@ -333,6 +460,10 @@ int main(void)
         cmocka_unit_test(test_schema__arrays),
         cmocka_unit_test(test_schema__objects),
         cmocka_unit_test(test_schema__combined),
+        cmocka_unit_test(test_schema__anchors_repeated),
+        cmocka_unit_test(test_schema__nothing_left),
+        cmocka_unit_test(test_schema__constants),
+        cmocka_unit_test(test_schema__no_dead_end),
         cmocka_unit_test(test_schema__policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
