@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/json_same.h"
 #include "core/base/utf8.h"
 #include "core/chat/tool_rules.h"
 
@@ -199,18 +200,6 @@ static bool null_fits(const json_t *schema)
 
 /* ---- values -------------------------------------------------------------- */
 
-/* Equal as JSON Schema has it: 1 and 1.0 are the same number. */
-static bool same_value(const json_t *a, const json_t *b)
-{
-    if (json_is_number(a) && json_is_number(b)) {
-        if (json_is_integer(a) && json_is_integer(b)) {
-            return json_integer_value(a) == json_integer_value(b);
-        }
-        return json_number_value(a) == json_number_value(b);
-    }
-    return json_equal(a, b) == 1;
-}
-
 static const json_t *get2(const json_t *schema, const char *a, const char *b)
 {
     const json_t *v = json_object_get(schema, a);
@@ -223,9 +212,9 @@ static void check_enum(check *c, const json_t *schema, const json_t *v)
     const json_t *only = json_object_get(schema, "const");
     bool is_in = !json_is_array(values) || json_array_size(values) == 0;
     for (size_t i = 0; !is_in && i < json_array_size(values); i++) {
-        is_in = same_value(json_array_get(values, i), v);
+        is_in = cf_json_same(json_array_get(values, i), v);
     }
-    if (!is_in || (only != NULL && !same_value(only, v))) {
+    if (!is_in || (only != NULL && !cf_json_same(only, v))) {
         cf_buf *text = say(c);
         cf_json_write(text, v);
         cf_buf_adds(text, is_in ? " is not " : " is not one of ");

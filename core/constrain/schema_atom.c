@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/json_same.h"
+
 cf_atom *cf_atom_new(cf_schema *s, cf_atom_kind kind)
 {
     cf_atom *a = cf_schema_alloc(s, 1, sizeof *a);
@@ -456,12 +458,7 @@ bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
     case CF_ATOM_OBJ:
         return json_is_object(v) && obj_accepts(s, a, v);
     default:
-        if (json_is_number(a->lit) && json_is_number(v)) {
-            const cf_dec *x = cf_dec_from(s, a->lit);
-            const cf_dec *y = cf_dec_from(s, v);
-            return x != NULL && y != NULL && cf_dec_cmp(x, y) == 0;
-        }
-        return json_equal(a->lit, v) != 0;
+        return cf_json_same(a->lit, v);
     }
 }
 

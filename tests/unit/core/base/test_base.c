@@ -10,6 +10,7 @@
 #include "core/base/buf.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
+#include "core/base/json_same.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
@@ -215,6 +216,43 @@ static void test_os__writes_into_a_pipe(void **state)
     remove(path);
 }
 
+static void test_json__same_value(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } v[] = {
+        {"1", "1.0", true},
+        {"1", "1.5", false},
+        {"9007199254740993", "9007199254740992.0", false},
+        {"9223372036854775807", "9223372036854775808.0", false},
+        {"-9223372036854775808", "-9223372036854775808.0", true},
+        {"1", "true", false},
+        {"\"1\"", "1", false},
+        {"[1,[2.0]]", "[1.0,[2]]", true},
+        {"[1]", "[1,1]", false},
+        {"{\"a\":1,\"b\":[]}", "{\"b\":[],\"a\":1.0}", true},
+        {"{\"a\":1,\"b\":2}", "{\"a\":1,\"c\":2}", false},
+        {"{\"a\":null}", "{}", false},
+        {"null", "null", true},
+    };
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        cf_error err;
+        json_t *a = NULL;
+        json_t *b = NULL;
+        T_OK(cf_json_read(&a, v[i].a, strlen(v[i].a), &err), err);
+        T_OK(cf_json_read(&b, v[i].b, strlen(v[i].b), &err), err);
+        if (cf_json_same(a, b) != v[i].same ||
+            cf_json_same(b, a) != v[i].same) {
+            fail_msg("%s and %s", v[i].a, v[i].b);
+        }
+        json_decref(a);
+        json_decref(b);
+    }
+    assert_false(cf_json_same(NULL, NULL));
+}
+
 static void test_uuid__ordered_and_parsed(void **state)
 {
     (void)state;
@@ -259,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_os__time),
         cmocka_unit_test(test_os__files),
         cmocka_unit_test(test_os__writes_into_a_pipe),
+        cmocka_unit_test(test_json__same_value),
         cmocka_unit_test(test_uuid__ordered_and_parsed),
         cmocka_unit_test(test_hash__known_answer),
     };

@@ -1,0 +1,18 @@
+/*
+ * json_same.h - whether two JSON values are the same.
+ *
+ * jansson tells 1 from 1.0; JSON Schema does not.
+ *
+ * Threads: any; the values are only read.
+ */
+#ifndef CF_CORE_BASE_JSON_SAME_H
+#define CF_CORE_BASE_JSON_SAME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Equal as JSON Schema has it: numbers by value at any depth, objects
+ * whatever the order of their keys.  NULL is no value, and never equal. */
+bool cf_json_same(const json_t *a, const json_t *b);
+
+#endif
