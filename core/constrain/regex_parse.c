@@ -538,7 +538,8 @@ static piece parse_escape(parser *p)
             fail_at(p, CF_EUNSUPPORTED, "back reference");
         } else if (c == 'b' || c == 'B') {
             fail_at(p, CF_EUNSUPPORTED, "word boundary");
-        } else if (c == 'A' || c == 'Z' || c == 'z' || c == 'G') {
+        } else if (c != 0 && strchr("aAeEgGhHKNQRVXzZ", c) != NULL) {
+            /* a letter of its own to ECMA-262, much else to others */
             fail_at(p, CF_EUNSUPPORTED, "escape that is not ECMA-262's");
         }
     }
@@ -641,21 +642,33 @@ static bool take_counts(parser *p, uint32_t *min, uint32_t *max)
     return false;
 }
 
+/* A quantifier, if one stands here; {m,n} only as take_counts() knows it. */
+static bool take_quantifier(parser *p, uint32_t *min, uint32_t *max)
+{
+    *min = 0;
+    *max = CF_RX_INF;
+    if (take(p, "+")) {
+        *min = 1;
+    } else if (take(p, "?")) {
+        *max = 1;
+    } else if (!take(p, "*") && !take_counts(p, min, max)) {
+        return false;
+    }
+    return true;
+}
+
 static piece parse_repeated(parser *p)
 {
     piece a = parse_atom(p);
-    while (is_ok(p)) {
-        uint32_t min = 0;
-        uint32_t max = CF_RX_INF;
-        if (take(p, "+")) {
-            min = 1;
-        } else if (take(p, "?")) {
-            max = 1;
-        } else if (!take(p, "*") && !take_counts(p, &min, &max)) {
-            break;
-        }
+    uint32_t min;
+    uint32_t max;
+    if (is_ok(p) && take_quantifier(p, &min, &max)) {
         (void)take(p, "?"); /* a lazy repetition has the same language */
         a = repeat(p, a, min, max);
+        if (is_ok(p) && take_quantifier(p, &min, &max)) {
+            /* elsewhere this may mean a possessive repetition */
+            fail_at(p, CF_EUNSUPPORTED, "two quantifiers in a row");
+        }
     }
     return a;
 }

@@ -31,7 +31,10 @@
     "(?:" HEX4 ":){1,5}(?::" HEX4 "){2}|(?:" HEX4 ":){1,4}(?::" HEX4      \
     "){3}|(?:" HEX4 ":){1,3}(?::" HEX4 "){4}|(?:" HEX4 ":){1,2}(?::" HEX4 \
     "){5}|" HEX4 ":(?::" HEX4 "){6}|:(?::" HEX4 "){1,7}|::|"              \
-    "::(?:" HEX4 ":){0,5}" IPV4 "|(?:" HEX4 ":){1,5}:" IPV4 ")"
+    "::(?:" HEX4 ":){0,5}" IPV4 "|(?:" HEX4 ":){1,5}:" IPV4 "|"           \
+    "(?:" HEX4 ":){1,4}:" HEX4 ":" IPV4 "|(?:" HEX4 ":){1,3}(?::" HEX4    \
+    "){2}:" IPV4 "|(?:" HEX4 ":){1,2}(?::" HEX4 "){3}:" IPV4 "|" HEX4     \
+    ":(?::" HEX4 "){4}:" IPV4 ")"
 
 #define LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define HOST  LABEL "(?:\\." LABEL ")*"
@@ -49,6 +52,10 @@
 #define URI   "[A-Za-z][A-Za-z0-9+.-]*:" HIER TAIL
 #define RELREF \
     "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" NOCOL "+" ABS ")?" TAIL
+
+/* RFC 6570, without the operators kept for later. */
+#define VARCHAR "(?:[A-Za-z0-9_]|" PCT ")"
+#define VARSPEC VARCHAR "(?:\\.?" VARCHAR ")*(?::[1-9][0-9]{0,3}|\\*)?"
 
 static const struct {
     const char *name;
@@ -86,9 +93,8 @@ static const struct {
     {"relative-json-pointer",
      "(?:0|[1-9][0-9]{0,9})(?:#|(?:/(?:[^~/]|~[01])*)*)", false},
     {"uri-template",
-     "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|" PCT
-     "|\\{[+#./;?&]?[A-Za-z0-9_]+(?::[1-9][0-9]{0,3}|\\*)?(?:,[A-Za-z0-9_]+"
-     "(?::[1-9][0-9]{0,3}|\\*)?)*\\})*",
+     "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|" PCT "|\\{[+#./;?&]?" VARSPEC
+     "(?:," VARSPEC ")*\\})*",
      false},
 };
 
