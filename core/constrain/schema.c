@@ -69,12 +69,16 @@ void cf_schema_deinit(cf_schema *s)
 
 void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
 {
+    enum { PATH_SHOWN_MAX = 100 }; /* its end; the reason must not be lost */
     char text[CF_ERROR_TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    cf_gbuild_fail(s->b, CF_EUNSUPPORTED, "%s: %s", path, text);
+    size_t n = strlen(path);
+    bool is_long = n > PATH_SHOWN_MAX;
+    cf_gbuild_fail(s->b, CF_EUNSUPPORTED, "%s%s: %s", is_long ? "..." : "",
+                   is_long ? path + n - PATH_SHOWN_MAX : path, text);
 }
 
 bool cf_schema_ok(const cf_schema *s)
@@ -184,10 +188,12 @@ static void unescape_token(char *t)
     *w = '\0';
 }
 
-/* The value at a JSON pointer "/a/b" below v; NULL when there is none. */
-static const json_t *at_pointer(cf_schema *s, const json_t *v,
+/* The value at a JSON pointer "/a/b" below *base; NULL when there is none.
+ * *base becomes the innermost resource that the value is part of. */
+static const json_t *at_pointer(cf_schema *s, const json_t **base,
                                 const char *pointer)
 {
+    const json_t *v = *base;
     while (v != NULL && *pointer == '/') {
         const char *end = strchr(pointer + 1, '/');
         size_t n =
@@ -205,76 +211,136 @@ static const json_t *at_pointer(cf_schema *s, const json_t *v,
         } else {
             v = json_object_get(v, token);
         }
+        if (own_id(s, v) != NULL) {
+            *base = v;
+        }
         pointer += n + 1;
     }
     return *pointer == '\0' ? v : NULL;
 }
 
+/* What is looked for: a resource by its URI, or an anchor, or the URI of a
+ * resource that is at hand. */
 typedef struct finder {
-    const cf_schema *s;
-    const char *id;     /* a whole URI, or NULL */
+    cf_schema *s;
+    const char *id;     /* a whole URI without "#", or NULL */
     const char *anchor; /* or a name */
+    const json_t *at;   /* or a resource, whose URI goes to `uri` */
+    const char *uri;
     unsigned depth;
 } finder;
 
-static bool is_wanted(const finder *f, const json_t *v)
+/* Whether the text begins with a scheme and its colon (RFC 3986, 3.1). */
+static bool is_absolute(const char *uri)
 {
-    const char *id = own_id(f->s, v);
-    if (f->id != NULL) {
-        size_t n = strlen(f->id);
-        return id != NULL && strncmp(id, f->id, n) == 0 &&
-               (id[n] == '\0' || strcmp(id + n, "#") == 0);
+    size_t n = strcspn(uri, ":/?#");
+    return n > 0 && uri[n] == ':';
+}
+
+/* The URI that `ref` means below `base`, without its fragment (RFC 3986, 5.2,
+ * but for dot segments); "" when memory ran out. */
+static const char *resolve_uri(cf_schema *s, const char *base, const char *ref)
+{
+    size_t n = strcspn(ref, "#");
+    size_t keep = 0;
+    if (n == 0) {
+        keep = strlen(base);
+    } else if (!is_absolute(ref)) {
+        const char *colon = is_absolute(base) ? strchr(base, ':') + 1 : base;
+        const char *host = strncmp(colon, "//", 2) == 0 ? colon + 2 : colon;
+        const char *path = host > colon ? host + strcspn(host, "/") : colon;
+        const char *slash = strrchr(path, '/');
+        keep = strncmp(ref, "//", 2) == 0 ? (size_t)(colon - base)
+               : ref[0] == '/'            ? (size_t)(path - base)
+               : slash != NULL            ? (size_t)(slash - base) + 1
+                                          : (size_t)(path - base);
     }
-    const char *names[] = {"$anchor", "$id", "id"};
-    for (size_t i = 0; i < 3; i++) {
-        const char *t = json_string_value(json_object_get(v, names[i]));
-        if (t != NULL &&
-            (i == 0 ? strcmp(t, f->anchor) == 0
-                    : t[0] == '#' && strcmp(t + 1, f->anchor) == 0)) {
+    char *out = cf_schema_alloc(s, keep + n + 1, 1);
+    if (out == NULL) {
+        return "";
+    }
+    memcpy(out, base, keep);
+    memcpy(out + keep, ref, n);
+    return out;
+}
+
+static bool has_anchor(const json_t *v, const char *name)
+{
+    static const char *const keys[] = {"$anchor", "$dynamicAnchor", "$id",
+                                       "id"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *t = json_string_value(json_object_get(v, keys[i]));
+        if (t != NULL && (i < 2 ? strcmp(t, name) == 0
+                                : t[0] == '#' && strcmp(t + 1, name) == 0)) {
             return true;
         }
     }
     return false;
 }
 
-/* Depth-first for the schema that carries an id or anchor. */
-static const json_t *find(finder *f, const json_t *v)
+/* Keywords that hold values, and those that hold schemas by any name. */
+static bool is_one_of(const char *key, const char *const *keys, size_t n)
 {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(key, keys[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Depth-first in the schema v, or where it is a map in those it holds. */
+static const json_t *find(finder *f, const json_t *v, const char *base,
+                          bool is_map)
+{
+    static const char *const values[] = {"enum", "const", "default", "examples",
+                                         "example"};
+    static const char *const maps[] = {
+        "properties",  "patternProperties", "$defs",
+        "definitions", "dependentSchemas",  "dependencies"};
     const json_t *out = NULL;
-    if (f->depth > 200) {
+    if (f->depth > 200 || !cf_gbuild_spend(f->s->b, 1)) {
         return NULL;
     }
     f->depth++;
-    if (json_is_object(v)) {
-        if (is_wanted(f, v)) {
+    for (size_t i = 0; out == NULL && i < json_array_size(v); i++) {
+        out = find(f, json_array_get(v, i), base, false);
+    }
+    if (json_is_object(v) && !is_map) {
+        const char *id = own_id(f->s, v);
+        base = id != NULL ? resolve_uri(f->s, base, id) : base;
+        if (f->at == v) {
+            f->uri = base;
+            out = v;
+        } else if (f->id != NULL
+                       ? id != NULL && strcmp(base, f->id) == 0
+                       : f->anchor != NULL && has_anchor(v, f->anchor)) {
             out = v;
         }
-        const char *key;
-        json_t *child;
-        /* The iterator takes a non-const object but does not change it. */
-        union {
-            const json_t *in;
-            json_t *out;
-        } u = {v};
-        json_object_foreach(u.out, key, child)
-        {
-            if (out != NULL) {
-                break;
-            }
-            if (strcmp(key, "enum") != 0 && strcmp(key, "const") != 0) {
-                out = find(f, child);
-            }
+    }
+    /* The iterator takes a non-const object but does not change it. */
+    union {
+        const json_t *in;
+        json_t *out;
+    } u = {v};
+    const char *key;
+    json_t *child;
+    json_object_foreach(u.out, key, child)
+    {
+        if (out != NULL) {
+            break;
         }
-    } else if (json_is_array(v)) {
-        for (size_t i = 0; out == NULL && i < json_array_size(v); i++) {
-            out = find(f, json_array_get(v, i));
+        if (is_map || !is_one_of(key, values, sizeof values / sizeof *values)) {
+            out = find(f, child, base,
+                       !is_map &&
+                           is_one_of(key, maps, sizeof maps / sizeof *maps));
         }
     }
     f->depth--;
     return out;
 }
 
-/* The resource that a URI without its fragment names. */
+/* The resource that a URI without its fragment names, seen from `base`. */
 static const json_t *find_resource(cf_schema *s, const json_t *base,
                                    const char *uri, size_t n)
 {
@@ -286,21 +352,13 @@ static const json_t *find_resource(cf_schema *s, const json_t *base,
         cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
         return NULL;
     }
-    finder f = {.s = s, .id = whole};
-    const json_t *out = find(&f, s->root);
-    const char *root_id = own_id(s, s->root);
-    const char *slash = root_id != NULL ? strrchr(root_id, '/') : NULL;
-    if (out == NULL && slash != NULL && strstr(whole, "://") == NULL &&
-        whole[0] != '/') {
-        size_t dir = (size_t)(slash - root_id) + 1;
-        char *joined = cf_schema_alloc(s, dir + n + 1, 1);
-        if (joined == NULL) {
-            return NULL;
-        }
-        memcpy(joined, root_id, dir);
-        memcpy(joined + dir, whole, n);
-        f = (finder){.s = s, .id = joined};
-        out = find(&f, s->root);
+    finder here = {.s = s, .at = base, .uri = ""};
+    find(&here, s->root, "", false);
+    finder f = {.s = s, .id = resolve_uri(s, here.uri, whole)};
+    const json_t *out = find(&f, s->root, "", false);
+    if (out == NULL) { /* an id that was not meant to be relative */
+        f = (finder){.s = s, .id = whole};
+        out = find(&f, s->root, "", false);
     }
     return out;
 }
@@ -314,14 +372,14 @@ uint32_t cf_schema_resolve(cf_schema *s, uint32_t from, const char *uri)
     const json_t *base = find_resource(s, r.base, uri, n);
     const json_t *to = NULL;
     if (base != NULL && (*fragment == '\0' || *fragment == '/')) {
-        to = at_pointer(s, base, fragment);
-        if (to == NULL && n == 0 && base != s->root) {
+        to = at_pointer(s, &base, fragment);
+        if (to == NULL && n == 0 && r.base != s->root) {
             base = s->root;
-            to = at_pointer(s, base, fragment);
+            to = at_pointer(s, &base, fragment);
         }
     } else if (base != NULL) {
         finder f = {.s = s, .anchor = fragment};
-        to = find(&f, base);
+        to = find(&f, base, "", false);
     }
     if (to == NULL || (!json_is_object(to) && !json_is_boolean(to))) {
         cf_schema_fail(s, r.path, "$ref %s is not to be found", uri);

@@ -571,6 +571,10 @@ static void emit_array(cf_schema *s, const cf_atom *a, uint32_t from,
 /* ---- rules ----------------------------------------------------------------
  */
 
+/* With more constants than this at one place, objects among them keep the
+ * order they are written in: each order is a reading of its own. */
+enum { FREE_ORDER_MAX = 100 };
+
 /* Whether a constant holds an object whose keys can change places. */
 static bool has_free_order(const cf_schema *s, const json_t *v)
 {
@@ -633,7 +637,7 @@ static void emit_word(cf_schema *s, int which, uint32_t from, uint32_t to)
 }
 
 static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
-                      uint32_t to)
+                      uint32_t to, bool is_free)
 {
     cf_gbuild *b = s->b;
     switch (a->kind) {
@@ -660,10 +664,10 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
         cf_emit_object(s, a, from, to);
         break;
     default:
-        if (has_free_order(s, a->lit)) {
+        if (is_free && has_free_order(s, a->lit)) {
             a = cf_atom_of_constant(s, a->lit);
             if (a != NULL) {
-                emit_atom(s, a, from, to);
+                emit_atom(s, a, from, to, false);
             }
         } else if (!json_is_string(a->lit)) {
             cf_g_jump(b, cf_emit_literal(s, from, a->lit), 0, to);
@@ -709,8 +713,13 @@ void cf_schema_emit_all(cf_schema *s)
         uint32_t to = cf_g_node(s->b);
         cf_g_end(s->b, to, 0);
         emit_strings(s, d, from, to);
+        size_t n_lit = 0;
+        for (size_t i = 0; i < d->n; i++) {
+            const json_t *lit = d->v[i]->lit;
+            n_lit += json_is_object(lit) || json_is_array(lit) ? 1 : 0;
+        }
         for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
-            emit_atom(s, d->v[i], from, to);
+            emit_atom(s, d->v[i], from, to, n_lit <= FREE_ORDER_MAX);
         }
     }
 }

@@ -157,7 +157,7 @@ static void array_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     const json_t *contains = get(r.s, "contains");
     if (contains != NULL && s->draft >= 6) {
         const json_t *least = get(r.s, "minContains");
-        bool is_void = json_is_integer(least) &&
+        bool is_void = s->draft >= 2019 && json_is_integer(least) &&
                        json_integer_value(least) == 0 &&
                        get(r.s, "maxContains") == NULL;
         if (!is_void) {
@@ -685,6 +685,43 @@ static void refuse_unknown(cf_schema *s, uint32_t ref)
     }
 }
 
+/* A keyword of another shape than it has would otherwise say nothing.  An
+ * empty array in the place of an object does say nothing. */
+static void refuse_misshapen(cf_schema *s, uint32_t ref)
+{
+    static const struct {
+        const char *key;
+        char shape; /* object, array, boolean or string */
+    } known[] = {{"properties", 'o'},
+                 {"patternProperties", 'o'},
+                 {"dependencies", 'o'},
+                 {"dependentRequired", 'o'},
+                 {"dependentSchemas", 'o'},
+                 {"allOf", 'a'},
+                 {"anyOf", 'a'},
+                 {"oneOf", 'a'},
+                 {"prefixItems", 'a'},
+                 {"uniqueItems", 'b'},
+                 {"format", 's'}};
+    const cf_schema_ref r = s->ref[ref];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const json_t *v = get(r.s, known[i].key);
+        char shape = known[i].shape;
+        bool ok = v == NULL || (shape == 'o'   ? json_is_object(v)
+                                : shape == 'a' ? json_is_array(v)
+                                : shape == 'b' ? json_is_boolean(v)
+                                               : json_is_string(v));
+        if (!ok &&
+            !(shape == 'o' && json_is_array(v) && json_array_size(v) == 0)) {
+            cf_schema_fail(s, r.path, "%s is not %s", known[i].key,
+                           shape == 'o'   ? "an object"
+                           : shape == 'a' ? "an array"
+                           : shape == 'b' ? "true or false"
+                                          : "a string");
+        }
+    }
+}
+
 static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
 {
     const json_t *v = s->ref[ref].s;
@@ -703,6 +740,7 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
         }
     }
     refuse_unknown(s, ref);
+    refuse_misshapen(s, ref);
     if (cf_schema_ok(s)) {
         d = own_atoms(s, ref);
     }

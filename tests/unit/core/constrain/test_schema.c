@@ -157,6 +157,18 @@ static void test_schema__strings(void **state)
          'n'},
         {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"xx\"",
          'y'},
+        {"{\"type\":\"string\",\"pattern\":\"a++b\"}", "\"aab\"", 'u'},
+        {"{\"type\":\"string\",\"pattern\":\"a{2}{3}\"}", "\"aaaaaa\"", 'u'},
+        {"{\"type\":\"string\",\"pattern\":\"^a{2}?b\"}", "\"aab\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"\\\\Qa.b\\\\E\"}", "\"a.b\"", 'u'},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"1:2::3:1.2.3.4\"",
+         'y'},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}",
+         "\"1:2:3:4:5::6:1.2.3.4\"", 'n'},
+        {"{\"type\":\"string\",\"format\":\"uri-template\"}", "\"/{a.b,%41*}\"",
+         'y'},
+        {"{\"type\":\"string\",\"format\":\"uri-template\"}", "\"/{a..b}\"",
+         'n'},
     };
     CHECK(v);
 }
@@ -194,6 +206,10 @@ static void test_schema__arrays(void **state)
          "[1]", 'n'},
         {"{\"type\":\"array\",\"uniqueItems\":true}", "[1]", 'u'},
         {"{\"type\":\"array\",\"contains\":{\"const\":1}}", "[1]", 'u'},
+        {"{\"$schema\":\"http://json-schema.org/draft-07/"
+         "schema#\",\"contains\":{\"type\":\"null\"},\"minContains\":0}",
+         "[]", 'u'},
+        {"{\"contains\":{\"type\":\"null\"},\"minContains\":0}", "[]", 'y'},
     };
     CHECK(v);
 }
@@ -300,6 +316,75 @@ static void test_schema__combined(void **state)
          'y'},
         {"{\"const\":{\"a\":[1,\"x\"]}}", "{\"a\": [1, \"x\"]}", 'y'},
         {"{\"const\":{\"a\":[1,\"x\"]}}", "{\"a\": [2, \"x\"]}", 'n'},
+        {"{\"$ref\":\"#/$defs/m/$defs/"
+         "x\",\"$defs\":{\"y\":{\"type\":\"null\"},\"m\":{\"$id\":\"m.json\","
+         "\"$defs\":{\"x\":{\"$ref\":\"#/$defs/"
+         "y\"},\"y\":{\"type\":\"integer\"}}}}}",
+         "1", 'y'},
+        {"{\"$ref\":\"#/$defs/m/$defs/"
+         "x\",\"$defs\":{\"y\":{\"type\":\"null\"},\"m\":{\"$id\":\"m.json\","
+         "\"$defs\":{\"x\":{\"$ref\":\"#/$defs/"
+         "y\"},\"y\":{\"type\":\"integer\"}}}}}",
+         "null", 'n'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__references(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"$id\":\"http://a.b/d/root\",\"$ref\":\"http://a.b/d/"
+         "n.json#foo\",\"$defs\":{\"A\":{\"$id\":\"n.json\",\"$defs\":{\"B\":{"
+         "\"$anchor\":\"foo\",\"type\":\"integer\"}}}}}",
+         "1", 'y'},
+        {"{\"$id\":\"http://a.b/d/root\",\"$ref\":\"http://a.b/d/"
+         "n.json#foo\",\"$defs\":{\"A\":{\"$id\":\"n.json\",\"$defs\":{\"B\":{"
+         "\"$anchor\":\"foo\",\"type\":\"integer\"}}}}}",
+         "\"x\"", 'n'},
+        {"{\"$id\":\"http://a.b/c\",\"$ref\":\"http://a.b/x/"
+         "y\",\"$defs\":{\"A\":{\"$id\":\"/x/y\",\"type\":\"integer\"}}}",
+         "1", 'y'},
+        {"{\"$id\":\"http://a.b/c\",\"$ref\":\"#/$defs/"
+         "A\",\"$defs\":{\"A\":{\"$id\":\"d/"
+         "\",\"items\":{\"$ref\":\"i\"}},\"B\":{\"$id\":\"d/"
+         "i\",\"type\":\"null\"}}}",
+         "[null]", 'y'},
+        {"{\"$id\":\"http://a.b/c\",\"$ref\":\"#/$defs/"
+         "A\",\"$defs\":{\"A\":{\"$id\":\"d/"
+         "\",\"items\":{\"$ref\":\"i\"}},\"B\":{\"$id\":\"d/"
+         "i\",\"type\":\"null\"}}}",
+         "[1]", 'n'},
+        {"{\"$dynamicAnchor\":\"n\",\"properties\":{\"c\":{\"$ref\":\"#n\"}},"
+         "\"additionalProperties\":false}",
+         "{\"c\": {\"d\": 1}}", 'n'},
+        {"{\"examples\":[{\"$anchor\":\"w\",\"type\":\"string\"}],\"default\":{"
+         "\"$anchor\":\"w\"},\"properties\":{\"b\":{\"$ref\":\"#w\"},\"const\":"
+         "{\"$anchor\":\"w\",\"type\":\"integer\"}}}",
+         "{\"b\": \"x\"}", 'n'},
+        {"{\"examples\":[{\"$anchor\":\"w\",\"type\":\"string\"}],\"default\":{"
+         "\"$anchor\":\"w\"},\"properties\":{\"b\":{\"$ref\":\"#w\"},\"const\":"
+         "{\"$anchor\":\"w\",\"type\":\"integer\"}}}",
+         "{\"b\": 1}", 'y'},
+    };
+    CHECK(v);
+}
+
+/* A keyword with a value that is none of its own is refused, not ignored. */
+static void test_schema__misshapen(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"properties\":5}", "{}", 'u'},
+        {"{\"properties\":[]}", "{}", 'y'},
+        {"{\"patternProperties\":[{}]}", "{}", 'u'},
+        {"{\"allOf\":{\"type\":\"null\"}}", "1", 'u'},
+        {"{\"anyOf\":{\"type\":\"null\"}}", "1", 'u'},
+        {"{\"oneOf\":true}", "1", 'u'},
+        {"{\"prefixItems\":{\"type\":\"null\"}}", "[1]", 'u'},
+        {"{\"uniqueItems\":\"yes\"}", "[1, 1]", 'u'},
+        {"{\"format\":5}", "\"x\"", 'u'},
+        {"{\"dependentRequired\":7}", "{}", 'u'},
     };
     CHECK(v);
 }
@@ -377,6 +462,8 @@ static void test_schema__constants(void **state)
         {"{\"const\":1e100}", "1e+100", 'y'},
         {"{\"minimum\":9007199254740993,\"exclusiveMinimum\":9007199254740992}",
          "9007199254740993", 'y'},
+        {"{\"enum\":[[1,{\"a\":2.0}]],\"items\":{\"enum\":[1.0,{\"a\":2}]}}",
+         "[1, {\"a\": 2}]", 'y'},
     };
     CHECK(v);
 }
@@ -460,6 +547,8 @@ int main(void)
         cmocka_unit_test(test_schema__arrays),
         cmocka_unit_test(test_schema__objects),
         cmocka_unit_test(test_schema__combined),
+        cmocka_unit_test(test_schema__references),
+        cmocka_unit_test(test_schema__misshapen),
         cmocka_unit_test(test_schema__anchors_repeated),
         cmocka_unit_test(test_schema__nothing_left),
         cmocka_unit_test(test_schema__constants),
