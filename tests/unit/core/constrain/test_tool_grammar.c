@@ -181,6 +181,13 @@ static void test_tools__json_families(void **state)
         {"<tool_call>\n{\"name\": \"pong\", \"arguments\": {}}\n</tool_call>",
          false},
         {"<tool_call>\n{\"name\": \"ping\"}\n</tool_call>", false},
+        {"<tool_call>\n{\"name\": \"search\", \"arguments\": "
+         "{\"query\": \"a\", \"filter\": {\"tags\": []}}}\n</tool_call>",
+         true},
+        /* as the check of calls has it, objects inside are closed too */
+        {"<tool_call>\n{\"name\": \"search\", \"arguments\": "
+         "{\"query\": \"a\", \"filter\": {\"x\": []}}}\n</tool_call>",
+         false},
     };
     CHECK(&hermes, v);
     const cf_tool_constraint llama = {.family = CF_TOOLS_LLAMA_JSON,
