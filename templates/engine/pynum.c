@@ -667,29 +667,73 @@ static cf_tv int_pow(cf_tr *r, cf_tv a, cf_tv b)
     return out;
 }
 
-/* True division of integers: the nearest double of the exact quotient. */
+static int64_t mag_bits(const cf_tbig *a)
+{
+    int64_t bits = (int64_t)a->n * 32;
+    for (uint32_t top = a->n != 0 ? a->limb[a->n - 1] : 1; top >> 31 == 0;
+         top <<= 1) {
+        bits--;
+    }
+    return a->n != 0 ? bits : 0;
+}
+
+/* a * 2^by, as a magnitude. */
+static cf_tbig *mag_shift(cf_tr *r, const cf_tbig *a, int64_t by)
+{
+    uint32_t limbs = (uint32_t)(by / 32), shift = (uint32_t)(by % 32);
+    cf_tbig *out = big_new(r, a->n + limbs + 1);
+    for (uint32_t i = 0; out != NULL && i < a->n; i++) {
+        uint64_t w = (uint64_t)a->limb[i] << shift;
+        out->limb[i + limbs] |= (uint32_t)w;
+        out->limb[i + limbs + 1] = (uint32_t)(w >> 32);
+    }
+    while (out != NULL && out->n > 0 && out->limb[out->n - 1] == 0) {
+        out->n--;
+    }
+    return out;
+}
+
+/* True division of integers: the nearest double of the exact quotient. The
+ * quotient is taken to 66 bits or one more, and its last bit tells whether
+ * anything is left. */
 static cf_tv int_div(cf_tr *r, cf_tv a, cf_tv b)
 {
+    static const double exact = 9007199254740992.0; /* 2^53 */
     double fa, fb;
     if (is_zero(b)) {
         return cf_t__fail(r, "division by zero");
     }
-    bool ok_a = cf_t__to_double(a, &fa), ok_b = cf_t__to_double(b, &fb);
-    if (!ok_a && ok_b) {
-        return cf_t__fail(r, "integer division result too large for a float");
+    if (cf_t__to_double(a, &fa) && cf_t__to_double(b, &fb) &&
+        fabs(fa) < exact && fabs(fb) < exact) {
+        return cf_tv_float(fa / fb);
     }
-    if (!ok_b) {
-        /* Scale both down by the same power of two. */
-        cf_tv unit = int_pow(r, cf_tv_int(2), cf_tv_int(960));
-        CF_TVTRY(unit);
-        cf_tv sa = cf_t__arith(r, CF_OP_FLOORDIV, a, unit);
-        cf_tv sb = cf_t__arith(r, CF_OP_FLOORDIV, b, unit);
-        if (sa.k == CF_TERR || sb.k == CF_TERR) {
-            return CF_TV_ERR;
-        }
-        return int_div(r, sa, sb);
+    cf_tbig *x = big_of(r, a), *y = big_of(r, b), *q = NULL, *rest = NULL;
+    if (x == NULL || y == NULL) {
+        return CF_TV_ERR;
     }
-    return cf_tv_float(fa / fb);
+    bool is_neg = x->is_neg != y->is_neg;
+    int64_t up = mag_bits(y) - mag_bits(x) + 66;
+    if (x->n == 0 || up > 66 + 1100) {
+        return cf_tv_float(is_neg ? -0.0 : 0.0);
+    }
+    if (up > 0) {
+        x = mag_shift(r, x, up);
+    } else if (up < 0) {
+        y = mag_shift(r, y, -up);
+    }
+    if (x == NULL || y == NULL || !mag_divmod(r, x, y, &q, &rest)) {
+        return CF_TV_ERR;
+    }
+    for (uint32_t i = 0; i < rest->n; i++) {
+        q->limb[0] |= rest->limb[i] != 0;
+    }
+    cf_tv quot = big_value(q);
+    double f = 0;
+    cf_t__to_double(quot, &f);
+    f = ldexp(f, (int)-up);
+    return isfinite(f) ? cf_tv_float(is_neg ? -f : f)
+                       : cf_t__fail(r, "integer division result too large for "
+                                       "a float");
 }
 
 static bool small_arith(cf_tarith op, int64_t a, int64_t b, cf_tv *out)
@@ -791,156 +835,4 @@ cf_tv cf_t__abs(cf_tr *r, cf_tv v)
     bool is_neg =
         v.k == CF_TBIG ? v.u.big->is_neg : v.k == CF_TINT && v.u.i < 0;
     return is_neg ? cf_t__negate(r, v) : v.k == CF_TBOOL ? cf_tv_int(v.u.b) : v;
-}
-
-/* ---- floats as text ----------------------------------------------------- */
-
-size_t cf_t__float_repr(char out[CF_FLOAT_TEXT], double f)
-{
-    if (!isfinite(f)) {
-        const char *name = isnan(f) ? "nan" : f < 0 ? "-inf" : "inf";
-        size_t n = strlen(name);
-        memcpy(out, name, n);
-        return n;
-    }
-    char text[CF_FLOAT_TEXT];
-    int digits = fabs(f) < 1e-300 ? 1 : 15; /* subnormals have fewer */
-    do {
-        snprintf(text, sizeof text, "%.*e", digits - 1, f);
-    } while (digits++ < 17 && strtod(text, NULL) != f);
-    /* text: [-]d[.ddd]e[+-]dd */
-    char *e = strchr(text, 'e');
-    int exp = (int)strtol(e + 1, NULL, 10);
-    char digit[20] = {0};
-    size_t n = 0, at = 0;
-    for (char *p = text; p < e; p++) {
-        if (*p >= '0' && *p <= '9') {
-            digit[n++] = *p;
-        }
-    }
-    while (n > 1 && digit[n - 1] == '0') {
-        n--;
-    }
-    if (text[0] == '-') {
-        out[at++] = '-';
-    }
-    if (exp < -4 || exp >= 16) {
-        out[at++] = digit[0];
-        if (n > 1) {
-            out[at++] = '.';
-            memcpy(out + at, digit + 1, n - 1);
-            at += n - 1;
-        }
-        return at +
-               (size_t)snprintf(out + at, CF_FLOAT_TEXT - at, "e%+03d", exp);
-    }
-    if (exp < 0) {
-        out[at++] = '0';
-        out[at++] = '.';
-        for (int i = -1; i > exp; i--) {
-            out[at++] = '0';
-        }
-        memcpy(out + at, digit, n);
-        return at + n;
-    }
-    for (size_t i = 0; i <= (size_t)exp || i < n; i++) {
-        if (i == (size_t)exp + 1) {
-            out[at++] = '.';
-        }
-        out[at++] = i < n ? digit[i] : '0';
-    }
-    if (n <= (size_t)exp + 1) {
-        out[at++] = '.';
-        out[at++] = '0';
-    }
-    return at;
-}
-
-double cf_t__round_digits(double f, int digits)
-{
-    if (!isfinite(f) || digits > 323) {
-        return f;
-    }
-    if (digits < -308) {
-        return copysign(0, f);
-    }
-    char text[400];
-    if (digits >= 0) {
-        snprintf(text, sizeof text, "%.*f", digits > 60 ? 60 : digits, f);
-        return strtod(text, NULL);
-    }
-    double unit = pow(10, -digits);
-    double q = rint(f / unit); /* halves are exact here */
-    return q * unit;
-}
-
-bool cf_t__float_parse(cf_str s, double *out)
-{
-    uint32_t len;
-    while (s.n > 0 && cf_t__is_space(cf_t__cp(s.p, &len))) {
-        s.p += len;
-        s.n -= len;
-    }
-    while (s.n > 0) {
-        size_t at = s.n - 1;
-        while (at > 0 && ((unsigned char)s.p[at] & 0xC0) == 0x80) {
-            at--;
-        }
-        if (!cf_t__is_space(cf_t__cp(s.p + at, &len))) {
-            break;
-        }
-        s.n = at;
-    }
-    char text[512];
-    size_t n = 0;
-    bool has_digit = false;
-    for (size_t i = 0; i < s.n; i += len) {
-        uint32_t cp = cf_t__cp(s.p + i, &len);
-        int d = cf_t__digit_value(cp);
-        if (cp == '_') {
-            bool between = i > 0 && i + 1 < s.n && s.p[i - 1] >= '0' &&
-                           s.p[i - 1] <= '9' && s.p[i + 1] >= '0' &&
-                           s.p[i + 1] <= '9';
-            if (!between) {
-                return false;
-            }
-            continue;
-        }
-        if (d >= 0) {
-            cp = (uint32_t)('0' + d);
-            has_digit = true;
-        }
-        if (cp >= 0x80 || n + 1 >= sizeof text) {
-            return false;
-        }
-        text[n++] = (char)cp;
-    }
-    text[n] = '\0';
-    if (n == 0) {
-        return false;
-    }
-    size_t sign = text[0] == '-' || text[0] == '+';
-    if (!has_digit) {
-        char low[12];
-        size_t k = 0;
-        for (; k < sizeof low - 1 && text[sign + k] != '\0'; k++) {
-            low[k] = (char)(text[sign + k] | 32);
-        }
-        low[k] = '\0';
-        bool is_inf = strcmp(low, "inf") == 0 || strcmp(low, "infinity") == 0;
-        if (!is_inf && strcmp(low, "nan") != 0) {
-            return false;
-        }
-        *out = is_inf ? HUGE_VAL : (double)NAN;
-        if (text[0] == '-') {
-            *out = -*out;
-        }
-        return true;
-    }
-    if (strspn(text + sign, "0123456789.eE+-") != n - sign) {
-        return false;
-    }
-    char *end;
-    *out = strtod(text, &end);
-    return *end == '\0';
 }
