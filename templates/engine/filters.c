@@ -230,6 +230,21 @@ static cf_tv f_center(cf_tr *r, const cf_targs *args)
     return cf_t__center(r, s, width, NULL);
 }
 
+/* The newline that stands for the line break of s which ends at `to`: any
+ * break that splitlines() knows becomes one "\n", of the break's origin. */
+static void add_newline(cf_tsb *b, const cf_tstr *s, uint32_t to)
+{
+    uint32_t from = to - 1;
+    while (from > 0 && ((unsigned char)s->p[from] & 0xC0) == 0x80) {
+        from--;
+    }
+    if (s->p[from] == '\n') {
+        cf_t__sb_sub(b, s, from, to);
+    } else {
+        cf_t__sb_changed(b, s, from, "\n", 1);
+    }
+}
+
 static cf_tv f_indent(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("indent", "s width first blank", 1, 4)
@@ -272,8 +287,7 @@ static cf_tv f_indent(cf_tr *r, const cf_targs *args)
     for (uint32_t i = 0; i < lines->n && !b.failed; i++) {
         const cf_tstr *line = lines->v[i].u.s;
         if (i != 0) {
-            cf_t__sb_sub(&b, a[0].u.s, (uint32_t)(line->p - whole.u.s->p) - 1,
-                         (uint32_t)(line->p - whole.u.s->p));
+            add_newline(&b, a[0].u.s, (uint32_t)(line->p - whole.u.s->p));
         }
         if (i == 0 ? first : line->n != 0 || blank) {
             cf_t__sb_str(&b, pad);
@@ -483,6 +497,20 @@ static cf_tv f_urlencode(cf_tr *r, const cf_targs *args)
     return got < 0 ? CF_TV_ERR : cf_t__sb_take(&b, false);
 }
 
+/* No blanks and none of "/>=", as jinja2 asks since CVE-2024-34064. */
+static bool is_attr_name(cf_str name)
+{
+    uint32_t len;
+    for (size_t i = 0; i < name.n; i += len) {
+        uint32_t cp = cf_t__cp(name.p + i, &len);
+        if (cp == '/' || cp == '>' || cp == '=' || cp == ' ' ||
+            (cp >= '\t' && cp <= '\r')) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static cf_tv f_xmlattr(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("xmlattr", "d autospace", 1, 2)
@@ -500,6 +528,16 @@ static cf_tv f_xmlattr(cf_tr *r, const cf_targs *args)
         cf_tv val = d->e[i].val;
         if (val.k == CF_TNONE || val.k == CF_TUNDEF) {
             continue;
+        }
+        if (d->e[i].key.k != CF_TSTR) {
+            return cf_t__fail(r,
+                              "xmlattr: an attribute's name is a string, "
+                              "not '%s'",
+                              cf_t__type_name(d->e[i].key));
+        }
+        if (!is_attr_name(cf_tv_text(d->e[i].key))) {
+            return cf_t__fail(r, "xmlattr: a blank or one of />= in an "
+                                 "attribute's name");
         }
         cf_tv key = cf_t__escape(r, d->e[i].key);
         val = cf_t__escape(r, val);
@@ -761,7 +799,8 @@ static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
         if (!isfinite(bytes)) {
             return cf_t__fail(r, "cannot convert this float to integer");
         }
-        snprintf(text, sizeof text, "%.0f Bytes", trunc(bytes));
+        /* + 0.0: there is no -0 among integers */
+        snprintf(text, sizeof text, "%.0f Bytes", trunc(bytes) + 0.0);
     } else {
         double unit = base;
         int i = 0;

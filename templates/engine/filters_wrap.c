@@ -110,18 +110,9 @@ static uint32_t chunk_end(const cf_tstr *s, uint32_t at, bool hyphens)
 typedef struct wrapper {
     cf_tsb b;
     const cf_tstr *s, *end;
-    int64_t width, col;
-    bool long_words, hyphens, has_line;
+    int64_t width;
+    bool long_words, hyphens;
 } wrapper;
-
-static void start_line(wrapper *w)
-{
-    if (w->has_line) {
-        cf_t__sb_str(&w->b, w->end);
-    }
-    w->has_line = true;
-    w->col = 0;
-}
 
 static uint32_t cps(const cf_tstr *s, uint32_t from, uint32_t to)
 {
@@ -153,51 +144,91 @@ static uint32_t cut_chunk(const wrapper *w, uint32_t at, uint32_t end,
     return hyphen;
 }
 
-/* Wraps one line of the text. */
-static bool wrap_line(wrapper *w)
+/* What is left of a chunk: bytes [at, end) of the line, n characters. A cut
+ * leaves a rest, which is not cut into chunks anew. */
+typedef struct chunk {
+    uint32_t at, end;
+    uint32_t solid; /* behind the last character that is no blank; or 0 */
+    int64_t n;
+} chunk;
+
+/* Where the last character of [at, end) that Python's strip() keeps ends; 0
+ * where there is none. (strip() knows more blanks than textwrap.) */
+static uint32_t solid_end(const cf_tstr *s, uint32_t at, uint32_t end)
+{
+    uint32_t solid = 0, len;
+    for (; at < end; at += len) {
+        if (!cf_t__is_space(cf_t__cp(s->p + at, &len))) {
+            solid = at + len;
+        }
+    }
+    return solid;
+}
+
+static void next_chunk(const wrapper *w, chunk *c)
+{
+    c->at = c->end;
+    if (c->at < w->s->n) {
+        c->end = chunk_end(w->s, c->at, w->hyphens);
+        c->solid = solid_end(w->s, c->at, c->end);
+        c->n = cps(w->s, c->at, c->end);
+    }
+}
+
+/* Takes the next line's worth of chunks off c: bytes [*from, *to). The last
+ * piece is dropped where it is blank, be it empty. */
+static void take_line(const wrapper *w, chunk *c, uint32_t *from, uint32_t *to)
 {
     const cf_tstr *s = w->s;
-    uint32_t at = 0;
-    while (at < s->n) {
-        uint32_t from = at, line_end = at, col = 0;
-        bool is_first = true;
-        while (at < s->n) {
-            uint32_t end = chunk_end(s, at, w->hyphens);
-            bool blank = is_blank(s->p[at]);
-            if (blank && is_first && w->col == -1) {
-                at = from = line_end = end; /* not at a new line */
-                continue;
-            }
-            uint32_t n = cps(s, at, end);
-            if (col + n > w->width) {
-                if (!blank && n > w->width) {
-                    int64_t room = w->width < 1 ? 1 : w->width - col;
-                    if (w->long_words && room > 0) {
-                        line_end = at = cut_chunk(w, at, end, room);
-                    } else if (!w->long_words && is_first) {
-                        line_end = at = end;
-                    }
-                }
-                break;
-            }
-            col += n;
-            at = end;
-            is_first = false;
-            line_end = blank ? line_end : end;
+    uint32_t last = c->at;
+    int64_t len = 0;
+    bool is_blank_last = false;
+    *from = *to = c->at;
+    while (c->at < s->n && len + c->n <= w->width) {
+        last = c->at;
+        is_blank_last = c->solid <= c->at;
+        len += c->n;
+        *to = c->end;
+        next_chunk(w, c);
+    }
+    if (c->at < s->n && c->n > w->width) {
+        if (w->long_words) {
+            uint32_t cut = cut_chunk(w, c->at, c->end, w->width - len);
+            last = c->at;
+            is_blank_last = solid_end(s, c->at, cut) == 0;
+            c->n -= cps(s, c->at, cut);
+            *to = c->at = cut;
+        } else if (*to == *from) {
+            *to = c->end;
+            next_chunk(w, c);
         }
-        if (line_end > from) {
-            start_line(w);
-            cf_t__sb_sub(&w->b, s, from, line_end);
+    }
+    if (is_blank_last) {
+        *to = last;
+    }
+}
+
+/* Wraps one line of the text, as textwrap's _wrap_chunks does. */
+static bool wrap_line(wrapper *w)
+{
+    chunk c = {0};
+    bool has_line = false;
+    next_chunk(w, &c);
+    while (c.at < w->s->n) {
+        if (has_line && c.solid <= c.at) {
+            next_chunk(w, &c);
         }
-        w->col = -1;
-        if (!cf_t__spend(w->b.r, 1 + (at - from)) || w->b.failed) {
+        uint32_t from, to;
+        take_line(w, &c, &from, &to);
+        if (to > from) {
+            if (has_line) {
+                cf_t__sb_str(&w->b, w->end);
+            }
+            has_line = true;
+            cf_t__sb_sub(&w->b, w->s, from, to);
+        }
+        if (!cf_t__spend(w->b.r, 1 + (to - from)) || w->b.failed) {
             return false;
-        }
-        if (at == from) {
-            at = chunk_end(s, at, w->hyphens); /* never stand still */
-        }
-        while (at < s->n && is_blank(s->p[at])) {
-            at++;
         }
     }
     return true;
@@ -217,14 +248,14 @@ cf_tv cf_t__filter_wordwrap(cf_tr *r, const cf_targs *args)
     if (a[1].k != CF_TMISSING && !cf_t__arg_int(r, a[1], &width)) {
         return CF_TV_ERR;
     }
-    if (width <= 0) {
-        return cf_t__fail(r, "invalid width %lld (must be > 0)",
-                          (long long)width);
-    }
     cf_tv end = a[3].k == CF_TSTR ? a[3] : cf_t__str_cstr(r, "\n");
     cf_tlist *lines = cf_t__split_lines(r, a[0].u.s, false);
     if (lines == NULL || end.k == CF_TERR) {
         return CF_TV_ERR;
+    }
+    if (width <= 0 && lines->n != 0) {
+        return cf_t__fail(r, "invalid width %lld (must be > 0)",
+                          (long long)width);
     }
     wrapper w = {.end = end.u.s,
                  .width = width,
@@ -236,8 +267,6 @@ cf_tv cf_t__filter_wordwrap(cf_tr *r, const cf_targs *args)
             cf_t__sb_str(&w.b, w.end);
         }
         w.s = lines->v[i].u.s;
-        w.has_line = false;
-        w.col = 0;
         if (!wrap_line(&w)) {
             return CF_TV_ERR;
         }

@@ -534,7 +534,7 @@ static bool split_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s, int64_t max_n)
 static bool rsplit_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s,
                           int64_t max_n)
 {
-    uint32_t to = s->n, len;
+    uint32_t to = s->n;
     for (;;) {
         while (to > 0 && in_set(NULL, s->p + step_back(s, to), 1)) {
             to = step_back(s, to);
@@ -543,12 +543,8 @@ static bool rsplit_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s,
             return true;
         }
         uint32_t from = to;
-        if (max_n == 0) {
-            from = 0;
-            while (cf_t__is_space(cf_t__cp(s->p + from, &len))) {
-                from += len;
-            }
-            return add_part(r, l, s, from, to);
+        if (max_n == 0) { /* the rest, blanks at its start too */
+            return add_part(r, l, s, 0, to);
         }
         while (from > 0 && !in_set(NULL, s->p + step_back(s, from), 1)) {
             from = step_back(s, from);
@@ -682,7 +678,11 @@ cf_tlist *cf_t__split_lines(cf_tr *r, const cf_tstr *s, bool keep_ends)
 static cf_tv m_splitlines(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     CF_TBIND("splitlines", "keepends", 0, 1)
-    cf_tlist *l = cf_t__split_lines(r, self.u.s, cf_t__truth(a[0]));
+    int64_t keep = 0;
+    if (a[0].k != CF_TMISSING && !cf_t__arg_int(r, a[0], &keep)) {
+        return CF_TV_ERR;
+    }
+    cf_tlist *l = cf_t__split_lines(r, self.u.s, keep != 0);
     return l != NULL ? cf_tv_list(l) : CF_TV_ERR;
 }
 
