@@ -381,6 +381,13 @@ void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
         b->failed = true;
         return;
     }
+    bool float_type = f.type != '\0' && strchr("eEfFgG%", f.type) != NULL;
+    if (f.no_neg_zero && (v.k == CF_TSTR || (is_int && !float_type))) {
+        cf_t__fail(b->r, "Negative zero coercion (z) is not allowed in this "
+                         "format specifier");
+        b->failed = true;
+        return;
+    }
     if (v.k == CF_TSTR) {
         if (f.type != '\0' && f.type != 's') {
             bad_code(b, f.type, v);
@@ -407,7 +414,6 @@ void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
         pad_str(b, &f, s, f.align != '\0' ? f.align : '<');
         return;
     }
-    bool float_type = f.type != '\0' && strchr("eEfFgG%", f.type) != NULL;
     if (is_int && !float_type) {
         if (f.type != '\0' && strchr("bcdoxXn", f.type) == NULL) {
             bad_code(b, f.type, v);
@@ -445,14 +451,17 @@ typedef struct formatter {
     bool has_auto;
 } formatter;
 
-static cf_tv find_arg(formatter *x, const char *p, uint32_t n)
+/* The argument called p[0..n); is_whole: it is all that the field says. The
+ * sandbox's formatter is string.Formatter: only such a field is numbered by
+ * itself ("{}", not "{.a}"), and only such a number excludes those. */
+static cf_tv find_arg(formatter *x, const char *p, uint32_t n, bool is_whole)
 {
     cf_tr *r = x->b.r;
     bool is_number = n > 0;
     for (uint32_t i = 0; i < n; i++) {
         is_number = is_number && p[i] >= '0' && p[i] <= '9';
     }
-    if (n == 0 || is_number) {
+    if ((n == 0 && is_whole) || is_number) {
         int64_t i = 0;
         if (n == 0) {
             if (x->next < 0) {
@@ -463,11 +472,11 @@ static cf_tv find_arg(formatter *x, const char *p, uint32_t n)
             i = x->next++;
             x->has_auto = true;
         } else {
-            if (x->has_auto) {
+            if (x->has_auto && is_whole) {
                 return cf_t__fail(r, "cannot switch from automatic field "
                                      "numbering to manual field specification");
             }
-            x->next = -1;
+            x->next = is_whole ? -1 : x->next;
             for (uint32_t k = 0; k < n && i < FIELD_MAX; k++) {
                 i = i * 10 + (p[k] - '0');
             }
@@ -496,7 +505,7 @@ static cf_tv find_field(formatter *x, const char *p, uint32_t n)
     while (at < n && p[at] != '.' && p[at] != '[') {
         at++;
     }
-    cf_tv v = find_arg(x, p, at);
+    cf_tv v = find_arg(x, p, at, at == n);
     while (at < n && v.k != CF_TERR) {
         uint32_t from = at + 1, end = from;
         bool is_item = p[at] == '[';
@@ -860,6 +869,7 @@ static bool percent_key(percent *x, const cf_tstr *s, uint32_t *at, cf_tv *v)
         return false;
     }
     *v = e->val;
+    x->used = 1; /* the mapping itself is no argument any more */
     return true;
 }
 
@@ -917,8 +927,8 @@ static bool percent_one(percent *x, const cf_tstr *s, uint32_t *at)
         }
         f.precision = f.precision < 0 ? 0 : f.precision;
     }
-    while (*at < s->n &&
-           (s->p[*at] == 'l' || s->p[*at] == 'h' || s->p[*at] == 'L')) {
+    if (*at < s->n &&
+        (s->p[*at] == 'l' || s->p[*at] == 'h' || s->p[*at] == 'L')) {
         (*at)++;
     }
     if (*at >= s->n) {
@@ -926,10 +936,6 @@ static bool percent_one(percent *x, const cf_tstr *s, uint32_t *at)
         return false;
     }
     char type = s->p[(*at)++];
-    if (type == '%') {
-        cf_t__sb_sub(&x->b, s, *at - 1, *at);
-        return true;
-    }
     if (type == '\0' || strchr("srauidxXoeEfFgGc", type) == NULL) {
         cf_t__fail(r, "unsupported format character '%c'", type);
         return false;
@@ -962,6 +968,10 @@ cf_tv cf_t__percent(cf_tr *r, const cf_tstr *s, cf_tv arg)
         }
         cf_t__sb_sub(&x.b, s, run, at);
         at++;
+        if (at < s->n && s->p[at] == '%') { /* "%%", nothing between */
+            run = at++;
+            continue;
+        }
         if (!percent_one(&x, s, &at) || !cf_t__spend(r, 1)) {
             return CF_TV_ERR;
         }
