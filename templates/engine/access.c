@@ -310,10 +310,19 @@ cf_tv cf_t__getitem(cf_tr *r, cf_tv obj, cf_tv key)
     return cf_t__getitem_id(r, obj, key, -1, false);
 }
 
-cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path)
+static cf_tv step(cf_tr *r, cf_tv obj, cf_tv key, cf_tv otherwise)
+{
+    cf_tv v = cf_t__getitem(r, obj, key);
+    return v.k == CF_TUNDEF && otherwise.k != CF_TMISSING &&
+                   otherwise.k != CF_TNONE
+               ? otherwise
+               : v;
+}
+
+cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path, cf_tv otherwise)
 {
     if (path.k != CF_TSTR) {
-        return cf_t__getitem(r, obj, path);
+        return step(r, obj, path, otherwise);
     }
     const cf_tstr *s = path.u.s;
     for (uint32_t at = 0; obj.k != CF_TERR && at <= s->n;) {
@@ -327,7 +336,7 @@ cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path)
                         ? cf_t__int_parse(r, s->p + at, end - at, 10, false)
                         : cf_t__str_sub(r, s, at, end);
         CF_TVTRY(key);
-        obj = cf_t__getitem(r, obj, key);
+        obj = step(r, obj, key, otherwise);
         at = end + 1;
     }
     return obj;

@@ -72,12 +72,16 @@ cf_tv cf_t__getattr_id(cf_tr *r, cf_tv obj, cf_tv name, int id);
 cf_tv cf_t__getitem_id(cf_tr *r, cf_tv obj, cf_tv key, int id, bool has_id);
 /* The attribute alone; CF_TMISSING where there is none. */
 cf_tv cf_t__attribute(cf_tr *r, cf_tv obj, const cf_tstr *name);
-/* getitem along "a.b.0" (numbers are indices); a number is one step. */
-cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path);
+/* getitem along "a.b.0" (numbers are indices); a number is one step. Where a
+ * step gives nothing, `otherwise` (CF_TMISSING, none: nothing) takes its
+ * place and the path goes on from there. */
+cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path, cf_tv otherwise);
 
 /* The global called `name`; CF_TMISSING. */
 cf_tv cf_t__global(cf_str name);
 cf_tv cf_t__global_call(cf_tr *r, int id, const cf_targs *args);
+/* What Python calls it when it is a class; NULL: it is a function. */
+const char *cf_t__global_class(int id);
 
 /* ---- values as text ----------------------------------------------------- */
 

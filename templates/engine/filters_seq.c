@@ -255,8 +255,11 @@ static cf_tv f_rejectattr(cf_tr *r, const cf_targs *args)
 static cf_tv f_attr(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("attr", "obj name", 2, 2)
-    cf_tv name = cf_t__to_str(r, a[1]);
-    CF_TVTRY(name);
+    if (a[1].k != CF_TSTR) {
+        return cf_t__fail(r, "attribute name must be string, not '%s'",
+                          cf_t__type_name(a[1]));
+    }
+    cf_tv name = a[1];
     if (a[0].k == CF_TUNDEF) {
         return cf_t__getattr(r, a[0], name);
     }
@@ -272,7 +275,9 @@ static cf_tv f_attr(cf_tr *r, const cf_targs *args)
 /* What to sort or group an item by: the value at `path`, folded. */
 static cf_tv sort_key(cf_tr *r, cf_tv item, cf_tv path, bool case_sensitive)
 {
-    cf_tv v = is_given(path) ? cf_t__path(r, item, path) : item;
+    cf_tv v = is_given(path)
+                  ? cf_t__path(r, item, path, cf_tv_make(CF_TMISSING))
+                  : item;
     return v.k == CF_TERR ? v : fold(r, v, case_sensitive);
 }
 
@@ -302,9 +307,19 @@ static cf_tv multi_key(cf_tr *r, cf_tv item, cf_tv path, bool case_sensitive)
     return cf_tv_list(l);
 }
 
+/* Python's sorted() wants an integer there, not just any truth. */
+static bool reverse_arg(cf_tr *r, cf_tv v, bool *out)
+{
+    int64_t i = 0;
+    bool ok = v.k == CF_TMISSING || cf_t__arg_int(r, v, &i);
+    *out = i != 0;
+    return ok;
+}
+
 static cf_tv f_sort(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("sort", "value reverse case_sensitive attribute", 1, 4)
+    bool reverse;
     cf_tlist *l = cf_t__to_list(r, a[0]);
     cf_tlist *keys = l != NULL ? cf_t__list_new(r, l->n) : NULL;
     if (keys == NULL) {
@@ -315,14 +330,15 @@ static cf_tv f_sort(cf_tr *r, const cf_targs *args)
         CF_TVTRY(k);
         keys->v[keys->n++] = k;
     }
-    return cf_t__sort(r, l, keys, cf_t__truth(a[1])) ? cf_tv_list(l)
-                                                     : CF_TV_ERR;
+    return reverse_arg(r, a[1], &reverse) && cf_t__sort(r, l, keys, reverse)
+               ? cf_tv_list(l)
+               : CF_TV_ERR;
 }
 
 static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("dictsort", "value case_sensitive by reverse", 1, 4)
-    bool by_value = false;
+    bool by_value = false, reverse;
     if (a[2].k != CF_TMISSING) {
         by_value = a[2].k == CF_TSTR && cf_str_is(cf_tv_text(a[2]), "value");
         if (!by_value &&
@@ -352,8 +368,9 @@ static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
         l->v[l->n++] = pair;
         keys->v[keys->n++] = k;
     }
-    return cf_t__sort(r, l, keys, cf_t__truth(a[3])) ? cf_tv_list(l)
-                                                     : CF_TV_ERR;
+    return reverse_arg(r, a[3], &reverse) && cf_t__sort(r, l, keys, reverse)
+               ? cf_tv_list(l)
+               : CF_TV_ERR;
 }
 
 static cf_tv extreme(cf_tr *r, const cf_targs *args, bool want_max)
@@ -409,10 +426,7 @@ static cf_tv f_unique(cf_tr *r, const cf_targs *args)
 
 static cf_tv group_key(cf_tr *r, cf_tv item, const cf_tv *a, bool folded)
 {
-    cf_tv v = cf_t__path(r, item, a[1]);
-    if (v.k == CF_TUNDEF && is_given(a[2])) {
-        v = a[2];
-    }
+    cf_tv v = cf_t__path(r, item, a[1], a[2]);
     return v.k == CF_TERR || !folded ? v : fold(r, v, cf_t__truth(a[3]));
 }
 
@@ -477,7 +491,7 @@ static cf_tv f_sum(cf_tr *r, const cf_targs *args)
     }
     while ((got = cf_t__iter_next(r, &it, &v)) > 0) {
         if (is_given(a[1])) {
-            v = cf_t__path(r, v, a[1]);
+            v = cf_t__path(r, v, a[1], cf_tv_make(CF_TMISSING));
             CF_TVTRY(v);
         }
         sum = cf_t__binary(r, CF_OP_ADD, sum, v);

@@ -38,10 +38,7 @@ static cf_tv with_item(cf_tr *r, cf_tgen *g, cf_tv item, bool is_filter)
 
 static cf_tv get_path(cf_tr *r, const cf_tgen *g, cf_tv item)
 {
-    cf_tv v = cf_t__path(r, item, g->attr);
-    return v.k == CF_TUNDEF && g->fill.k != CF_TMISSING && g->fill.k != CF_TNONE
-               ? g->fill
-               : v;
+    return cf_t__path(r, item, g->attr, g->fill);
 }
 
 static int next_selected(cf_tr *r, cf_tgen *g, cf_tv *out)

@@ -57,6 +57,11 @@ static cf_tdict *make_dict(cf_tr *r, const char *what, const cf_targs *args)
     } else {
         d = cf_t__dict_new(r, args->n_kw);
     }
+    if (d != NULL && args->n == 1 && args->v[0].k == CF_TUNDEF) {
+        /* dict() asks it for a method called keys */
+        cf_t__fail_undef(r, args->v[0]);
+        return NULL;
+    }
     if (d != NULL && args->n == 1 && args->v[0].k != CF_TDICT) {
         cf_titer it;
         cf_tv item;
@@ -234,6 +239,16 @@ cf_tv cf_t__global(cf_str name)
         }
     }
     return cf_tv_make(CF_TMISSING);
+}
+
+const char *cf_t__global_class(int id)
+{
+    cf_tfn fn = globals[id].fn;
+    return fn == g_dict        ? "dict"
+           : fn == g_namespace ? "jinja2.utils.Namespace"
+           : fn == g_cycler    ? "jinja2.utils.Cycler"
+           : fn == g_joiner    ? "jinja2.utils.Joiner"
+                               : NULL;
 }
 
 cf_tv cf_t__global_call(cf_tr *r, int id, const cf_targs *args)

@@ -171,6 +171,14 @@ static void repr_other(cf_tsb *b, cf_tv v)
         }
         snprintf(text, sizeof text, "<Macro anonymous>");
         break;
+    case CF_TFUNC:
+        if (cf_t__global_class(v.sub) != NULL) {
+            snprintf(text, sizeof text, "<class '%s'>",
+                     cf_t__global_class(v.sub));
+            break;
+        }
+        snprintf(text, sizeof text, "<function object>");
+        break;
     default:
         snprintf(text, sizeof text, "<%s object>", cf_t__type_name(v));
     }
