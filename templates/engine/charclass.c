@@ -327,12 +327,30 @@ bool cf_t__is_numeric(uint32_t cp)
         return false;
     }
     utf8proc_category_t c = category(cp);
-    return c == UTF8PROC_CATEGORY_NO || c == UTF8PROC_CATEGORY_NL ||
-           cp == 0x3405 || cp == 0x4E00 || cp == 0x4E8C || cp == 0x4E09 ||
-           cp == 0x56DB || cp == 0x4E94 || cp == 0x516D || cp == 0x4E03 ||
-           cp == 0x516B || cp == 0x4E5D || cp == 0x5341 || cp == 0x767E ||
-           cp == 0x5343 || cp == 0x842C || cp == 0x4E07 || cp == 0x4EBF ||
-           cp == 0x5104;
+    if (c == UTF8PROC_CATEGORY_NO || c == UTF8PROC_CATEGORY_NL) {
+        return true;
+    }
+    /* Ideographs that stand for numbers (Unihan's kPrimaryNumeric,
+     * kAccountingNumeric, kOtherNumeric of Unicode 14), and compatibility
+     * forms of those. */
+    static const uint32_t han[] = {
+        0x3405,  0x3483,  0x382A,  0x3B4D,  0x4E00,  0x4E03,  0x4E07,  0x4E09,
+        0x4E5D,  0x4E8C,  0x4E94,  0x4E96,  0x4EBF,  0x4EC0,  0x4EDF,  0x4EE8,
+        0x4F0D,  0x4F70,  0x5104,  0x5146,  0x5169,  0x516B,  0x516D,  0x5341,
+        0x5343,  0x5344,  0x5345,  0x534C,  0x53C1,  0x53C2,  0x53C3,  0x53C4,
+        0x56DB,  0x58F1,  0x58F9,  0x5E7A,  0x5EFE,  0x5EFF,  0x5F0C,  0x5F0D,
+        0x5F0E,  0x5F10,  0x62FE,  0x634C,  0x67D2,  0x6F06,  0x7396,  0x767E,
+        0x8086,  0x842C,  0x8CAE,  0x8CB3,  0x8D30,  0x9621,  0x9646,  0x964C,
+        0x9678,  0x96F6,  0xF96B,  0xF973,  0xF978,  0xF9B2,  0xF9D1,  0xF9D3,
+        0xF9FD,  0x20001, 0x20064, 0x200E2, 0x20121, 0x2092A, 0x20983, 0x2098C,
+        0x2099C, 0x20AEA, 0x20AFD, 0x20B19, 0x22390, 0x22998, 0x23B1B, 0x2626D,
+        0x2F890,
+    };
+    size_t i = 0;
+    while (i < sizeof han / sizeof han[0] && han[i] < cp) {
+        i++;
+    }
+    return i < sizeof han / sizeof han[0] && han[i] == cp;
 }
 
 bool cf_t__is_printable(uint32_t cp)
@@ -395,8 +413,18 @@ static bool is_case_ignorable(uint32_t cp)
     case UTF8PROC_CATEGORY_SK:
         return true;
     default:
-        return cp == 0xB7 || cp == 0x2018 || cp == 0x2019 || cp == 0xAD;
+        break;
     }
+    /* Word_Break = MidLetter, MidNumLet (Unicode Annex 29). */
+    static const uint32_t inside[] = {0xB7,   0x387,  0x55F,  0x5F4,  0x2018,
+                                      0x2019, 0x2024, 0x2027, 0xFE13, 0xFE52,
+                                      0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+        if (cp == inside[i]) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool cf_t__is_final_sigma(const cf_tstr *s, uint32_t at)

@@ -681,6 +681,16 @@ cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args,
     return ok ? cf_t__sb_take(&b, r->autoescape) : CF_TV_ERR;
 }
 
+/* What a block gives goes out as it is, so it has to be a string. */
+static bool print_block(cf_tr *r, cf_tv v, uint32_t pos)
+{
+    if (v.k != CF_TSTR) {
+        cf_t__fail(r, "expected str instance, %s found", cf_t__type_name(v));
+        return false;
+    }
+    return print(r, v, pos);
+}
+
 static bool exec_call_block(cf_tr *r, const cf_tnode *n)
 {
     cf_tv caller = macro_value(r, n);
@@ -695,7 +705,7 @@ static bool exec_call_block(cf_tr *r, const cf_tnode *n)
         }
         return false;
     }
-    return print(r, v, n->pos);
+    return print_block(r, v, n->pos);
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -741,7 +751,7 @@ static bool exec_filter_block(cf_tr *r, const cf_tnode *n)
         return v.k != CF_TERR;
     }
     v = filtered(r, n->a, v);
-    return v.k != CF_TERR && print(r, v, n->a->pos);
+    return v.k != CF_TERR && print_block(r, v, n->a->pos);
 }
 
 static bool exec_with(cf_tr *r, const cf_tnode *n)

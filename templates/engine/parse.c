@@ -268,7 +268,7 @@ static cf_tnode *parse_one_target(cf_tparser *p, bool with_namespace)
         if (!cf_t__deeper(p)) {
             return NULL;
         }
-        cf_tnode *n = cf_t__parse_target(p, CF_TOK_RPAREN, NULL, false);
+        cf_tnode *n = cf_t__parse_target(p, false);
         p->depth--;
         return n != NULL && cf_t__expect(p, CF_TOK_RPAREN, ")") ? n : NULL;
     }
@@ -302,17 +302,15 @@ static cf_tnode *parse_one_target(cf_tparser *p, bool with_namespace)
     return parse_target_name(p);
 }
 
-cf_tnode *cf_t__parse_target(cf_tparser *p, cf_toktype end,
-                             const char *end_word, bool with_namespace)
+cf_tnode *cf_t__parse_target(cf_tparser *p, bool with_namespace)
 {
     cf_tbody items = {0};
     uint32_t pos = p->t->pos;
     bool is_tuple = false;
     for (;;) {
         if (items.n > 0 &&
-            (p->t->type == end || p->t->type == CF_TOK_VAR_END ||
-             p->t->type == CF_TOK_BLOCK_END || p->t->type == CF_TOK_RPAREN ||
-             (end_word != NULL && cf_t__is_name(p, end_word)))) {
+            (p->t->type == CF_TOK_VAR_END || p->t->type == CF_TOK_BLOCK_END ||
+             p->t->type == CF_TOK_RPAREN)) {
             break;
         }
         cf_tnode *n = parse_one_target(p, with_namespace && items.n == 0);
@@ -341,7 +339,7 @@ cf_tnode *cf_t__parse_target(cf_tparser *p, cf_toktype end,
 
 static cf_tnode *parse_for(cf_tparser *p, cf_tnode *n)
 {
-    n->a = cf_t__parse_target(p, CF_TOK_EOF, "in", false);
+    n->a = cf_t__parse_target(p, false);
     if (n->a == NULL) {
         return NULL;
     }
@@ -412,7 +410,7 @@ static cf_tnode *parse_if(cf_tparser *p, cf_tnode *n)
 
 static cf_tnode *parse_set(cf_tparser *p, cf_tnode *n)
 {
-    n->a = cf_t__parse_target(p, CF_TOK_ASSIGN, NULL, true);
+    n->a = cf_t__parse_target(p, true);
     if (n->a == NULL) {
         return NULL;
     }
@@ -514,7 +512,7 @@ static cf_tnode *parse_with(cf_tparser *p, cf_tnode *n)
         if (items.n != 0 && !cf_t__expect(p, CF_TOK_COMMA, ",")) {
             return NULL;
         }
-        cf_tnode *target = cf_t__parse_target(p, CF_TOK_ASSIGN, NULL, false);
+        cf_tnode *target = cf_t__parse_target(p, false);
         if (!cf_t__vec_add(p, &items, target) ||
             !cf_t__expect(p, CF_TOK_ASSIGN, "=") ||
             !cf_t__vec_add(p, &items, cf_t__parse_expr(p))) {

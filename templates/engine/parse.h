@@ -39,7 +39,8 @@ cf_tnode *cf_t__parse_expr(cf_tparser *p);
 cf_tnode *cf_t__parse_tuple(cf_tparser *p, unsigned how);
 /* Filters applied to `value`; bare: the first one has no "|" before it. */
 cf_tnode *cf_t__parse_filters(cf_tparser *p, cf_tnode *value, bool bare);
-cf_tnode *cf_t__parse_target(cf_tparser *p, cf_toktype end,
-                             const char *end_word, bool with_namespace);
+/* A name, or names with commas between. Behind a last comma only the end of
+ * the tag or a parenthesis may come: "for x, in y" is an error. */
+cf_tnode *cf_t__parse_target(cf_tparser *p, bool with_namespace);
 
 #endif
