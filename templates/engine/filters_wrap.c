@@ -199,6 +199,7 @@ static void take_line(const wrapper *w, chunk *c, uint32_t *from, uint32_t *to)
             c->n -= cps(s, c->at, cut);
             *to = c->at = cut;
         } else if (*to == *from) {
+            is_blank_last = c->solid <= c->at;
             *to = c->end;
             next_chunk(w, c);
         }
