@@ -3,13 +3,14 @@
  *
  * The complement of an atom is every value of another type, or one of its
  * own type that breaks one of its conditions.  "Some key of a pattern has a
- * wrong value" can only be said when the pattern's keys can be listed.
+ * wrong value" can only be said when the pattern's keys can be listed, "some
+ * key is not declared" when few of the declared ones are optional.
  */
 #include "core/constrain/schema.h"
 
 #include <string.h>
 
-enum { KEYS_MAX = 32, ITEMS_LISTED_MAX = 32 };
+enum { KEYS_MAX = 32, ITEMS_LISTED_MAX = 32, OPTIONAL_MAX = 5 };
 
 static void add_other_types(cf_schema *s, cf_dnf *d, cf_atom_kind kind)
 {
@@ -109,6 +110,44 @@ static void list_key(void *ud, cf_str text)
     add_wrong_key(l->s, l->d, cf_str_make(copy, text.n), l->value);
 }
 
+/*
+ * Objects with a key that is none of the properties.  Which of them are there
+ * fixes how many keys there would be without it, so it is a count: one atom
+ * for each choice of the optional ones.  False when those are too many.
+ */
+static bool add_more_keys(cf_schema *s, cf_dnf *d, const cf_atom *a)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->n_prop; i++) {
+        const cf_prop *p = &a->prop[i];
+        n += !p->is_required && p->value != CF_CONJ_FALSE ? 1 : 0;
+    }
+    if (n > OPTIONAL_MAX) {
+        return false;
+    }
+    for (uint32_t set = 0; set < UINT32_C(1) << n && cf_schema_ok(s); set++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_OBJ);
+        cf_prop *v = cf_schema_alloc(s, a->n_prop, sizeof *v);
+        if (x == NULL || v == NULL || !cf_gbuild_spend(s->b, a->n_prop)) {
+            break;
+        }
+        uint32_t bit = 0;
+        x->min = 1;
+        for (uint32_t i = 0; i < a->n_prop; i++) {
+            const cf_prop *p = &a->prop[i];
+            bool has = p->is_required;
+            if (!has && p->value != CF_CONJ_FALSE) {
+                has = (set >> bit++ & 1) != 0;
+            }
+            x->min += has ? 1 : 0;
+            v[i] = (cf_prop){p->name, has ? CF_CONJ_TRUE : CF_CONJ_FALSE, has};
+        }
+        x->prop = v;
+        x->n_prop = a->n_prop;
+    }
+    return true;
+}
+
 static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
 {
     for (uint32_t i = 0; i < a->n_prop; i++) {
@@ -128,6 +167,9 @@ static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
         p[1] = (cf_prop){a->dep[i].needs, CF_CONJ_FALSE, false};
         x->prop = p;
         x->n_prop = 2;
+    }
+    if (a->n_cls == 0 && add_more_keys(s, d, a)) {
+        return;
     }
     /* Keys of a class with a wrong value, and keys of no class at all. */
     cf_rx rest = cf_rx_all(&s->rx);
@@ -168,11 +210,16 @@ static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
 
 static void not_num(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
 {
-    if (a->n_factor > 0 || a->n_except > 0) {
-        cf_schema_fail(s, path,
-                       "the negation of multipleOf or of excluded "
-                       "numbers is not supported");
+    if (a->n_factor > 0) {
+        cf_schema_fail(s, path, "the negation of multipleOf is not supported");
         return;
+    }
+    for (uint32_t i = 0; i < a->n_except; i++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->lo = a->except[i];
+            x->hi = a->except[i];
+        }
     }
     if (a->num != CF_NUM_ANY) {
         cf_atom *x = add_new(s, d, CF_ATOM_NUM);
@@ -213,6 +260,8 @@ static void not_counts(cf_schema *s, const cf_atom *a, cf_dnf *d)
     }
 }
 
+static cf_dnf not_atom(cf_schema *s, const cf_atom *a, const char *path);
+
 static void not_lit(cf_schema *s, const json_t *v, cf_dnf *d, const char *path)
 {
     if (json_is_null(v)) {
@@ -240,8 +289,10 @@ static void not_lit(cf_schema *s, const json_t *v, cf_dnf *d, const char *path)
             a->n_except = 1;
         }
     } else {
-        cf_schema_fail(s, path,
-                       "the negation of an array or object is not supported");
+        const cf_atom *a = cf_atom_of_constant(s, v);
+        if (a != NULL) {
+            *d = not_atom(s, a, path);
+        }
     }
 }
 

@@ -330,6 +330,74 @@ static void test_schema__combined(void **state)
     CHECK(v);
 }
 
+static void test_schema__complements(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{}", 'n'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{\"a\": 1}", 'n'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{\"a\": \"x\"}", 'y'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{\"c\": 1}", 'y'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{\"a\": 1, \"b\": 2}", 'y'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{\"b\": 1, \"c\": 2}", 'n'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "{\"a\": \"x\", \"b\": 2}", 'n'},
+        {"{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+         "\"integer\"},\"b\":{}},\"additionalProperties\":false},{\"type\":"
+         "\"object\",\"properties\":{\"a\":{},\"c\":{}},"
+         "\"additionalProperties\":false}]}",
+         "1", 'n'},
+        {"{\"type\":\"object\",\"not\":{\"type\":\"object\",\"properties\":{"
+         "\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{},\"f\":{}},"
+         "\"additionalProperties\":false}}",
+         "{}", 'u'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"b\": [2], \"a\": 1}",
+         'n'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}",
+         "{\"b\": [2, 2], \"a\": 1}", 'y'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"a\": 1}", 'y'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}",
+         "{\"a\": 1, \"b\": [2], \"c\": 3}", 'y'},
+        {"{\"not\":{\"const\":{}}}", "{}", 'n'},
+        {"{\"not\":{\"enum\":[[],[1]]}}", "[1]", 'n'},
+        {"{\"not\":{\"enum\":[[],[1]]}}", "[2]", 'y'},
+        {"{\"not\":{\"type\":\"number\",\"not\":{\"const\":5}},\"type\":"
+         "\"number\"}",
+         "5", 'y'},
+        {"{\"not\":{\"type\":\"number\",\"not\":{\"const\":5}},\"type\":"
+         "\"number\"}",
+         "6", 'n'},
+    };
+    CHECK(v);
+}
+
 static void test_schema__references(void **state)
 {
     (void)state;
@@ -547,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_schema__arrays),
         cmocka_unit_test(test_schema__objects),
         cmocka_unit_test(test_schema__combined),
+        cmocka_unit_test(test_schema__complements),
         cmocka_unit_test(test_schema__references),
         cmocka_unit_test(test_schema__misshapen),
         cmocka_unit_test(test_schema__anchors_repeated),
