@@ -181,28 +181,135 @@ static bool one(char out[80], const when *w, char c)
     }
 }
 
-/* "%-d" drops leading zeros, "%_d" blanks them, "%^a" is upper case, "%#a"
- * swaps case: glibc's flags. */
-static void flagged(char text[80], char flag)
+/* One directive as glibc reads it: flags, a width, E or O, a letter. */
+typedef struct directive {
+    char pad; /* '-', '_', '0', or none */
+    bool upper, swap;
+    int width;
+    char modifier, letter;
+    uint32_t end; /* behind it */
+} directive;
+
+enum { WIDTH_MAX = 1023 };
+
+/* False where the width is over WIDTH_MAX. */
+static bool read_directive(directive *d, const cf_tstr *s, uint32_t at)
 {
-    char *p = text;
-    if (flag == '-' || flag == '_') {
-        while ((*p == '0' || *p == ' ') && p[1] != '\0') {
-            if (flag == '_') {
-                *p = ' ';
-            }
-            p++;
+    *d = (directive){0};
+    for (; at < s->n; at++) {
+        char c = s->p[at];
+        if (c == '-' || c == '_' || c == '0') {
+            d->pad = c;
+        } else if (c == '^') {
+            d->upper = true;
+        } else if (c == '#') {
+            d->swap = true;
+        } else {
+            break;
         }
-        if (flag == '-') {
-            memmove(text, p, strlen(p) + 1);
+    }
+    for (; at < s->n && s->p[at] >= '0' && s->p[at] <= '9'; at++) {
+        d->width = d->width * 10 + (s->p[at] - '0');
+        if (d->width > WIDTH_MAX) {
+            return false;
         }
+    }
+    if (at < s->n && (s->p[at] == 'E' || s->p[at] == 'O')) {
+        d->modifier = s->p[at++];
+    }
+    d->letter = at < s->n ? s->p[at] : '\0';
+    uint32_t len = 0;
+    if (at < s->n) {
+        cf_t__cp(s->p + at, &len);
+    }
+    d->end = at + len;
+    return true;
+}
+
+static bool is_among(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* Whether the letter stands for something behind that modifier. Python
+ * itself writes %f, so it has neither flags nor width. */
+static bool is_known(const directive *d)
+{
+    if (d->letter == 'f') {
+        return d->pad == '\0' && !d->upper && !d->swap && d->width == 0 &&
+               d->modifier == '\0';
+    }
+    return !(d->modifier == 'E' &&
+             is_among(d->letter, "aAbhBDdeFHIkljmMSUVWwgG")) &&
+           !(d->modifier == 'O' && is_among(d->letter, "aAcDFxXY"));
+}
+
+static void change_case(char *p, bool upper)
+{
+    for (; *p != '\0'; p++) {
+        if (upper ? *p >= 'a' && *p <= 'z' : *p >= 'A' && *p <= 'Z') {
+            *p = (char)(*p ^ 32);
+        }
+    }
+}
+
+/* Writes text, n characters, behind what fills the width. */
+static void fill(cf_tsb *b, const directive *d, const char *text, size_t n)
+{
+    for (size_t i = n; i < (size_t)d->width; i++) {
+        cf_t__sb_addc(b, d->pad == '0' ? '0' : ' ', CF_ORG_NONE);
+    }
+    cf_t__sb_adds(b, text, CF_ORG_NONE);
+}
+
+/* A number: its digits are filled up to the width or to what is usual. */
+static void add_number(cf_tsb *b, const directive *d, const char *text)
+{
+    size_t usual = strlen(text);
+    while ((*text == '0' || *text == ' ') && text[1] != '\0') {
+        text++;
+    }
+    char pad = d->pad != '\0' ? d->pad : is_among(d->letter, "ekl") ? '_' : '0';
+    directive how = *d;
+    how.pad = pad;
+    if (d->letter == 's') {
+        how.pad = d->pad;
+    } else if (pad != '-' && (size_t)how.width < usual) {
+        how.width = (int)usual;
+    }
+    fill(b, &how, text, strlen(text));
+}
+
+static void add_directive(cf_tsb *b, const when *w, const directive *d,
+                          const cf_tstr *s, uint32_t from)
+{
+    char text[80];
+    if (!is_known(d) || !one(text, w, d->letter)) {
+        directive as_is = *d; /* the directive itself, filled */
+        uint32_t n = cf_t__cps_before(s, d->end) - cf_t__cps_before(s, from);
+        as_is.width = d->width > (int)n ? d->width - (int)n : 0;
+        fill(b, &as_is, "", 0);
+        for (uint32_t i = from; d->upper && i < d->end; i++) {
+            char c[2] = {s->p[i], '\0'};
+            change_case(c, true);
+            cf_t__sb_add(b, c, 1, CF_ORG_NONE, CF_NO_COPY, 0);
+        }
+        cf_t__sb_sub(b, s, d->upper ? d->end : from, d->end);
         return;
     }
-    for (; *p != '\0'; p++) {
-        if (flag == '^' || flag == '#') {
-            bool is_low = *p >= 'a' && *p <= 'z';
-            *p = is_low ? (char)(*p - 32) : *p;
-        }
+    if (is_among(d->letter, "CdeHIkljmMSsuUVwWgGyY")) {
+        add_number(b, d, text);
+        return;
+    }
+    if (is_among(d->letter, "aAbhB") && d->swap) {
+        change_case(text, true);
+    } else if (d->letter == 'p' && d->swap) {
+        change_case(text, false);
+    } else if (d->upper && d->letter != 'P') {
+        change_case(text, true);
+    }
+    if (d->letter != 'z') {
+        fill(b, d, text, strlen(text));
     }
 }
 
@@ -212,26 +319,19 @@ cf_tv cf_t__strftime(cf_tr *r, const cf_tstr *format)
     cf_tsb b;
     cf_t__sb_init(&b, r);
     uint32_t run = 0;
-    for (uint32_t at = 0; at < format->n && !b.failed; at++) {
+    for (uint32_t at = 0; at < format->n && !b.failed;) {
+        directive d;
         if (format->p[at] != '%') {
+            at++;
             continue;
         }
-        uint32_t c = at + 1;
-        char flag = '\0', text[80];
-        if (c < format->n && format->p[c] != '\0' &&
-            strchr("-_^#", format->p[c]) != NULL) {
-            flag = format->p[c++];
-        }
-        if (c >= format->n || !one(text, &w, format->p[c])) {
-            continue;
-        }
-        if (flag != '\0') {
-            flagged(text, flag);
+        if (!read_directive(&d, format, at + 1)) {
+            return cf_t__fail_limit(r, "a width in strftime is over %d",
+                                    (int)WIDTH_MAX);
         }
         cf_t__sb_sub(&b, format, run, at);
-        cf_t__sb_adds(&b, text, CF_ORG_NONE);
-        run = c + 1;
-        at = c;
+        add_directive(&b, &w, &d, format, at);
+        run = at = d.end;
         if (!cf_t__spend(r, 1)) {
             return CF_TV_ERR;
         }
