@@ -67,11 +67,12 @@ LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 
 HEAD_CHARS, EXCHANGE_CHARS, BARE_SHARE = 1300, 250, 0.15  # of a tree, about; the share of its exchanges without any tool
 
 # kinds of exchanges and how often training has them, with and without tools
-MIXTURE = {"tool": 27, "parallel": 10, "ask": 10, "followup": 4, "undeclared": 8, "fact": 32, "small": 4, "outside": 14}
+MIXTURE = {"tool": 38, "parallel": 13, "ask": 10, "followup": 4, "undeclared": 7, "fact": 25, "small": 3, "outside": 10}
 BARE_MIXTURE = {"undeclared": 10, "fact": 56, "small": 10, "outside": 24}
 DECK = 16  # kinds of a tree are drawn by the deck
 # exchanges a conversation: with few tools, with many, and a branch of a tree
 FEW, MANY, BRANCH = (1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8), (3, 4, 5, 5, 6, 7, 8), (1,) * 8 + (2,) * 7 + (3, 3, 4, 5, 6, 8)
+FAMILIES = 0.35  # of the conversations with tools: most names begin or end alike
 GIBBERISH = 0.3  # values that are no words, in training
 
 # other tools whose requests read like questions from outside: never refused for want of a tool, no outside question beside them
@@ -177,10 +178,11 @@ class Generator(Results):
     declare       "none", "all", or None for the training mixture
     short, long   1-2 exchanges with 0-3 tools; many exchanges
     plain         no openers, typos, lower case or stray spaces
+    pieces        parts of words: some marks in names are made of them, so that each is copied now and then
     """
 
     def __init__(self, seed, *, held_values=False, held_forms=False, held_tools=False, random_values=False, n_exchanges=None, thinking=None,
-                 kinds=None, declare=None, short=False, long=False, plain=False):
+                 kinds=None, declare=None, short=False, long=False, plain=False, pieces=()):
         self.rng = random.Random(seed)
         self.facts = _Facts.get()
         self.dress = _Facts.dress
@@ -188,7 +190,8 @@ class Generator(Results):
         self.values = (_Values if self.training else Values)(self.rng, held=held_values, random=random_values, corpus=_Facts.words)
         self.held_values, self.held_forms, self.held_tools = held_values, held_forms, held_tools
         self.n_exchanges, self.thinking, self.kinds, self.declare_mode = n_exchanges, thinking, kinds, declare
-        self.short, self.long, self.plain = short, long, plain
+        self.short, self.long, self.plain, self.pieces = short, long, plain, pieces
+        self.family = ("", "")  # what most names of one conversation begin and end with
         self.twins = collections.deque(maxlen=8)  # requests made of declared tools, to be made again where none is declared
         self.inner = False  # while the second half of a double request is drawn
         self.used = None  # in a tree: how often each tool was used for what
@@ -244,7 +247,7 @@ class Generator(Results):
             text = text.rstrip("?.!") if not open_end else text
         elif x < 0.6 and not open_end:
             text += r.choice(".!?") if text[-1].isalnum() or text[-1] == ">" else ""
-        if x > 0.97:
+        if x > (0.95 if self.training else 0.97):
             text = self.typo(text)
         return text if text.strip() else before
 
@@ -465,8 +468,8 @@ class Generator(Results):
         if canonical:
             return Declared(tool, tool.name, {p.name: p.name for p in tool.params}, canonical_schema(tool))
         r, held = self.rng, self.held_tools
-        speaks = r.random() < 0.95
-        name = self.tool_name(tool, speaks, held)
+        speaks = r.random() < (0.92 if self.training else 0.95)
+        name = naming.in_family(r, self.family, self.tool_name(tool, speaks, held))
         function = {"name": name}
         if held:
             function["description"] = tool.description if held == "names" else r.choice(tool.held_descriptions)
@@ -518,6 +521,9 @@ class Generator(Results):
 
     def mark(self):
         """Any word, as a part of a name."""
+        if self.pieces and self.chance(0.5):
+            word = "".join(self.pick(self.pieces) for _ in range(self.pick((1, 1, 2))))
+            return word if word not in HELD_MARKS else "tool"
         word = self.values.word() if self.values.random else self.pick(self.values.words)
         return re.sub(r"[^a-z]", "", word.lower()) or "tool"
 
@@ -531,7 +537,7 @@ class Generator(Results):
                 return r.choice((f"{usual}_{mark}", f"{mark}_{usual}", f"{verb}_{usual}", f"{r.choice(tool.verbs)}_{usual}_{mark}"))
             return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
         if speaks:
-            return naming.new_name(r, tool.verbs, tool.nouns, tool.name, self.mark)
+            return naming.new_name(r, tool.verbs, tool.nouns, tool.name, self.mark, self.training and self.chance(0.12))
         return self.silent_name()
 
     def silent_name(self):
@@ -544,6 +550,7 @@ class Generator(Results):
         name = r.choice(tool.names) if speaks else self.silent_name()
         if speaks and r.random() < 0.45:
             name = naming.varied_name(r, name, self.mark)
+        name = naming.in_family(r, self.family, name)
         function = {"name": name}
         if not speaks or r.random() < 0.93:
             function["description"] = expand(r.choice(tool.descriptions), r)
@@ -563,7 +570,7 @@ class Generator(Results):
         if mode == "none":
             return []
         x = r.random()
-        eight = bare + (1 - bare) * 0.26
+        eight = bare + (1 - bare) * (0.18 if self.training else 0.26)
         if mode == "all" or (mode is None and not self.short and not self.held_tools and bare <= x < eight):
             return [self.declare(tool, True) for tool in T.CANONICAL]
         if mode is None and x < bare:
@@ -575,7 +582,8 @@ class Generator(Results):
             foreign = 0.3 if self.training else 0.1
             pool = [r.choice(others) if r.random() < foreign else tool for tool in pool]
             pool = list({tool.noun: tool for tool in pool}.values())
-        canonical = 0 if self.held_tools else 0.21 if self.training else 0.3
+        canonical = 0 if self.held_tools else 0.12 if self.training else 0.3
+        self.family = naming.family(r, self.mark) if self.training and len(pool) > 1 and self.chance(FAMILIES) else ("", "")
         declared = [self.declare(tool, r.random() < canonical) for tool in pool]
         unique = {}
         for d in declared:

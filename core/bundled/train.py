@@ -2,10 +2,11 @@
 """Trains the bundled model from nothing on dialogues made as it goes.
 
     python3 core/bundled/train.py --out build/bundled [--steps N] [--seed 1]
+    python3 core/bundled/train.py --out build/bundled --resume --steps MORE [--layers N]
     python3 core/bundled/train.py --check
 
 Writes tokenizer.json, checkpoint.pt (every 100 steps; --resume goes on from
-it) and log.txt into the folder.  The same seed, steps and machine give the
+it, with more steps or more layers if wanted) and log.txt into the folder.  The same seed, steps and machine give the
 same model but for rounding (with --workers 1, exactly the same);
 docs/models/bundled.md has the command and the figures.
 
@@ -133,6 +134,7 @@ class Batches:
 
     def __init__(self, tok, seed):
         self.tok, self.seed, self.parts, self.key = tok, seed, [], None
+        self.pieces = [t for t in tok.tokens if re.fullmatch("[A-Za-z]{2,}", t)]
 
     def get(self, step, others, n_chars, kwargs):
         """The parts of one step, as Tokens."""
@@ -149,7 +151,7 @@ class Batches:
 
     def _block(self, seed, n_chars, kwargs):
         rng = random.Random(seed)
-        g = dialogues.Generator(rng.randrange(1 << 48), **kwargs)
+        g = dialogues.Generator(rng.randrange(1 << 48), pieces=self.pieces, **kwargs)
         trees, n = [], 0
         while n < 1.02 * self.BLOCK * TOKENS_A_STEP:
             trees.append(Tree(self.tok, g.tree(n_chars), Shape.n_ctx))
@@ -159,11 +161,25 @@ class Batches:
         return parts
 
 
-def rate(step, steps):
-    """The learning rate's factor: warm-up, constant, linear to LAST_RATE."""
-    up = min(1, (step + 1) / WARM_UP)
+def rate(step, steps, first):
+    """The learning rate's factor: warm-up from the first step on, constant, linear to LAST_RATE."""
+    up = min(1, (step - first + 1) / WARM_UP)
     left = (1 - step / steps) / (1 - DECAY_FROM)
     return up * max(LAST_RATE, min(1, left))
+
+
+@torch.no_grad()
+def grow(model, state):
+    """Takes over the weights of a model with as many or fewer layers, and returns the number of new ones.  A
+    new layer comes before each of the last ones and adds nothing at first: its outputs are zero."""
+    old = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+    new = model.s.n_layer - old
+    for name, weights in state.items():
+        if name.startswith("layers."):
+            _, i, rest = name.split(".")
+            name = f"layers.{int(i) + max(0, int(i) - (old - new) + 1)}.{rest}"
+        model.get_parameter(name).copy_(weights)
+    return new
 
 
 class CShape(ctypes.Structure):
@@ -260,7 +276,7 @@ def work(team, rank, tok, args, first, adam_state):
         total = sum(float(p.arrays["weight"].sum()) for p in batch)
         gradients(team, rank, batch)
         team.barrier.wait()
-        f = rate(step, args.steps)
+        f = rate(step, args.steps, first)
         if rank == 0:
             team.part.value = 0
             update_outer(team, adam, ADAM_LR * f, total)
@@ -287,15 +303,16 @@ def run(args):
     if not (args.out / "tokenizer.json").exists():
         make_tokenizer(args.seed).save(args.out / "tokenizer.json")
     tok = tokenizer.load(args.out / "tokenizer.json")
-    model = Model(Shape((len(tok.tokens) + 31) // 32 * 32))
+    model = Model(Shape((len(tok.tokens) + 31) // 32 * 32, n_layer=args.layers))
     wire(model)
     team, first, adam_state = Team(model, Backend(args.out), args.workers), 0, None
     if args.resume:
         saved = torch.load(args.out / "checkpoint.pt")
-        model.load_state_dict(saved["model"])
-        for i, m in team.momenta.items():
-            m.copy_(saved["momenta"][i])
-        first, adam_state = saved["step"], saved["adam"]
+        first = saved["step"]
+        if grow(model, saved["model"]) == 0:
+            adam_state = saved["adam"]
+            for i, m in team.momenta.items():
+                m.copy_(saved["momenta"][i])
     say(args.out, f"parameters {sum(p.numel() for p in team.params)} vocabulary {len(tok.tokens)} "
                   f"steps {args.steps} seed {args.seed} from {first} workers {args.workers}")
     others = [multiprocessing.Process(target=work, args=(team, r, tok, args, first, None), daemon=True)
@@ -352,6 +369,7 @@ if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--out", type=pathlib.Path, help="folder of the run")
     p.add_argument("--steps", type=int, default=5500)
+    p.add_argument("--layers", type=int, default=Shape.n_layer, help="more than the checkpoint has are added to it")
     p.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
