@@ -537,7 +537,7 @@ class Generator(Results):
                 return r.choice((f"{usual}_{mark}", f"{mark}_{usual}", f"{verb}_{usual}", f"{r.choice(tool.verbs)}_{usual}_{mark}"))
             return r.choice((f"{verb}_{noun}", f"{noun}_{verb}", noun, f"{verb}_{word}", f"{word}_{noun}", word, f"{word}_{self.values.invent()}"))
         if speaks:
-            return naming.new_name(r, tool.verbs, tool.nouns, tool.name, self.mark, self.training and self.chance(0.12))
+            return naming.new_name(r, tool.verbs, tool.nouns, tool.name, self.mark, self.training and self.chance(0.2))
         return self.silent_name()
 
     def silent_name(self):

@@ -13,6 +13,13 @@ def dumps(value):
     return json.dumps(value, ensure_ascii=False)
 
 
+def declaration(schema):
+    """A declared tool, its description first."""
+    function = schema["function"]
+    return dumps({"type": "function", "function": {"description": function.get("description", ""), "name": function["name"],
+                                                   "parameters": function["parameters"]}})
+
+
 def calls_text(calls):
     return "\n".join('<tool_call>\n{"name": %s, "arguments": %s}\n</tool_call>' % (dumps(c["function"]["name"]), dumps(c["function"]["arguments"])) for c in calls)
 
@@ -23,7 +30,7 @@ def head_text(conv):
     said = bool(messages) and messages[0]["role"] == "system"
     head = messages[0]["content"] if said else ""
     if conv["tools"]:
-        head = (head + "\n\n" if head else "") + PREAMBLE + "\n".join(map(dumps, conv["tools"])) + EPILOGUE
+        head = (head + "\n\n" if head else "") + PREAMBLE + "\n".join(map(declaration, conv["tools"])) + EPILOGUE
     return "<|im_start|>system\n" + head + "<|im_end|>\n" if head or said else ""
 
 

@@ -20,7 +20,7 @@ import re
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MARKS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>",
          "</tool_response>", "<tools>", "</tools>"]
-GLUE = ['{"type": "function", "function": {"name": "', '", "description": "',
+GLUE = ['", "name": "', '{"type": "function", "function": {"description": "',
         '", "parameters": {"type": "object", "properties": {"',
         '": {"type": "string", "description": "',
         '": {"type": "integer", "description": "',

@@ -18,6 +18,7 @@ and words look like, and then nothing.
 """
 
 import argparse
+import collections
 import ctypes
 import multiprocessing
 import os
@@ -126,6 +127,17 @@ class Tokens(ctypes.Structure):
         super().__init__(len(ids), len(segments), *(self.arrays[name].ctypes.data for name, _ in self._fields_[2:]))
 
 
+def rare_pieces(tok, seed):
+    """The tokens that replies hold least often, a third of those that are parts of words."""
+    g, n = dialogues.Generator(seed), collections.Counter()
+    for _ in range(1000):
+        for text, trained in dialogues.segments(g.conversation()):
+            if trained:
+                n.update(tok.encode(text))
+    pieces = sorted((n[i], t) for i, t in enumerate(tok.tokens) if re.fullmatch("[A-Za-z]{2,}", t))
+    return [t for _, t in pieces[:len(pieces) // 3]]
+
+
 class Batches:
     """Endless batches; the dialogues of a block of 16 steps depend on the seed
     and the number of the block only."""
@@ -134,7 +146,7 @@ class Batches:
 
     def __init__(self, tok, seed):
         self.tok, self.seed, self.parts, self.key = tok, seed, [], None
-        self.pieces = [t for t in tok.tokens if re.fullmatch("[A-Za-z]{2,}", t)]
+        self.pieces = rare_pieces(tok, seed)
 
     def get(self, step, others, n_chars, kwargs):
         """The parts of one step, as Tokens."""
