@@ -67,7 +67,7 @@ LONG_CHARS, TURN_CHARS = 6500, 40  # a conversation ends before it passes about 
 HEAD_CHARS, EXCHANGE_CHARS, BARE_SHARE = 1300, 250, 0.15  # of a tree, about; the share of its exchanges without any tool
 
 # kinds of exchanges and how often training has them, with and without tools
-MIXTURE = {"tool": 36, "parallel": 14, "ask": 13, "followup": 4, "undeclared": 12, "fact": 26, "small": 3, "outside": 10}
+MIXTURE = {"tool": 36, "parallel": 14, "ask": 12, "followup": 4, "undeclared": 9, "fact": 32, "small": 4, "outside": 12}
 BARE_MIXTURE = {"undeclared": 10, "fact": 56, "small": 10, "outside": 24}
 DECK = 16  # kinds of a tree are drawn by the deck
 # exchanges a conversation: with few tools, with many, and a branch of a tree
