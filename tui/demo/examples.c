@@ -47,7 +47,8 @@ static const char *const welcome[] = {
     "Press 6 for the Library: the saved conversations. Those with the tag "
     "example are yours to try and to delete.",
     "And now?",
-    "Press i and ask me: " QUESTION " Or: how do I fork a reply? Press ? for "
+    "Press i and ask me: " QUESTION
+    " Or: how do I regenerate a reply? Press ? for "
     "all keys of a view.",
     NULL,
 };
@@ -380,7 +381,7 @@ static cf_status ask(cf_bench *bench, cf_error *err)
     cf_status st = cf_bench_set_tools(bench, NULL, err);
     if (st == CF_OK) {
         chat->max_tokens = REPLY_MAX;
-        st = cf_bench_send(bench, cf_str_from("How do I fork a reply?"),
+        st = cf_bench_send(bench, cf_str_from("How do I regenerate a reply?"),
                            (cf_uuid){{0}}, err);
         cf_bench_settle(bench, &first);
         chat->max_tokens = limit;
