@@ -77,6 +77,7 @@ double cf_t__round_digits(double f, int digits)
         return copysign(0, f);
     }
     char text[400];
+    text[0] = '\0';
     if (digits >= 0) {
         snprintf(text, sizeof text, "%.*f", digits > 60 ? 60 : digits, f);
         return strtod(text, NULL);

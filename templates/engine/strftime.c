@@ -301,11 +301,10 @@ static void add_directive(cf_tsb *b, const when *w, const directive *d,
         add_number(b, d, text);
         return;
     }
-    if (is_among(d->letter, "aAbhB") && d->swap) {
-        change_case(text, true);
-    } else if (d->letter == 'p' && d->swap) {
+    bool is_name = is_among(d->letter, "aAbhB");
+    if (d->letter == 'p' && d->swap) {
         change_case(text, false);
-    } else if (d->upper && d->letter != 'P') {
+    } else if ((is_name && d->swap) || (d->upper && d->letter != 'P')) {
         change_case(text, true);
     }
     if (d->letter != 'z') {

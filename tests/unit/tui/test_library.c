@@ -39,7 +39,7 @@ static void set_up(desk *d, const char *db, unsigned n)
     const cf_store_options so = {.flags = CF_STORE_CREATE};
     T_OK(cf_store_open(&store, store_dir_file(db), &so, &err), err);
     for (unsigned i = 0; i < n; i++) {
-        char title[16];
+        char title[24];
         snprintf(title, sizeof title, "number %03u", i);
         const cf_store_conv c = {.title = cf_str_from(title),
                                  .created_ms = 1700000000000 + i,
