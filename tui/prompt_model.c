@@ -231,11 +231,12 @@ void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)
     }
 }
 
-/* Whether two neighbours are ordinary tokens of one message. */
-static bool is_one_run(const cf_prompt_model *m, size_t i)
+bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token)
 {
-    const cf_prompt_token *a = &m->token[i], *b = &m->token[i + 1];
-    return !a->is_special && !b->is_special && a->message == b->message;
+    const cf_prompt_token *b = &m->token[token];
+    const cf_prompt_token *a = token > 0 ? b - 1 : NULL;
+    return a != NULL && !a->is_special && !b->is_special &&
+           a->message == b->message;
 }
 
 size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
@@ -245,24 +246,25 @@ size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
     if (m->token[token].is_special) {
         return 0;
     }
-    while (*first > 0 && is_one_run(m, *first - 1)) {
+    while (cf_prompt_model_continues(m, *first)) {
         (*first)--;
     }
-    size_t last = token;
-    while (last + 1 < m->n && is_one_run(m, last)) {
-        last++;
+    size_t end = token + 1;
+    while (end < m->n && cf_prompt_model_continues(m, end)) {
+        end++;
     }
-    return last + 1 - *first;
+    return end - *first;
 }
 
 /* With the boundary mark behind it. */
 static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
 {
-    size_t first = i;
-    size_t n =
-        form == CF_PROMPT_AS_SPECIALS ? cf_prompt_model_run(m, i, &first) : 0;
-    if (n != 0) {
-        return first == i ? 1 + snprintf(NULL, 0, "..%zu..", n) : 0;
+    if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
+        size_t first;
+        return cf_prompt_model_continues(m, i)
+                   ? 0
+                   : 1 + snprintf(NULL, 0, "..%zu..",
+                                  cf_prompt_model_run(m, i, &first));
     }
     if (form == CF_PROMPT_AS_TEXT || form == CF_PROMPT_AS_SPECIALS) {
         return 1 + cf_prompt_model_width(m, i);

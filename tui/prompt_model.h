@@ -94,6 +94,10 @@ CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
 
+/* Whether `token` is an ordinary one behind another of its message: of a run
+ * only the first is shown. */
+bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token);
+
 /* The run of ordinary tokens of one message that `token` lies in: its first one
  * and their number; 0 for a special token. */
 size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,

@@ -79,8 +79,9 @@ static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
 
 /* A run of ordinary tokens by its number, at its first one. */
 static int draw_run(cf_app *app, cf_grid *g, int x, int y, int width,
-                    size_t first, size_t n)
+                    const cf_prompt_model *m, size_t first)
 {
+    size_t n = cf_prompt_model_run(m, first, &first);
     size_t cursor = cf_prompt__state(app)->token;
     bool is_on = cursor >= first && cursor < first + n;
     if (is_on) {
@@ -98,15 +99,14 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
                       const cf_prompt_model *m, size_t i)
 {
     int used = 0;
-    cf_style style = token_style(app, m, i);
     cf_prompt_form form = cf_prompt__state(app)->form;
-    cf_str text = cf_prompt_model_text(m, i);
-    size_t first;
-    size_t n =
-        form == CF_PROMPT_AS_SPECIALS ? cf_prompt_model_run(m, i, &first) : 0;
-    if (n != 0) {
-        return first == i ? draw_run(app, g, x, y, width, first, n) : 0;
+    if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
+        return cf_prompt_model_continues(m, i)
+                   ? 0
+                   : draw_run(app, g, x, y, width, m, i);
     }
+    cf_style style = token_style(app, m, i);
+    cf_str text = cf_prompt_model_text(m, i);
     if (form == CF_PROMPT_AS_IDS) {
         used = cf_grid_putf(g, x, y, width, style, "%d", (int)m->ids[i].id);
     } else if (form == CF_PROMPT_AS_HEX) {
