@@ -35,7 +35,7 @@
 typedef struct cf_store cf_store;
 typedef struct cf_stream cf_stream;
 
-/* ---- opening -------------------------------------------------------------*/
+/* ---- opening ------------------------------------------------------------ */
 
 enum {
     CF_STORE_CREATE = 1u << 0,     /* make the file when there is none */
@@ -85,7 +85,7 @@ void cf_store_get_state(cf_store *store, cf_store_state *out);
 CF_MUST_USE cf_status cf_store_flush(cf_store *store, uint32_t timeout_ms,
                                      cf_error *err);
 
-/* ---- what is kept --------------------------------------------------------*/
+/* ---- what is kept ------------------------------------------------------- */
 
 typedef enum cf_store_place {
     CF_PLACE_LIVE = 0,
@@ -205,7 +205,7 @@ typedef struct cf_store_tree {
     size_t n;
 } cf_store_tree;
 
-/* ---- writing a conversation (kept) ---------------------------------------*/
+/* ---- writing a conversation (kept) -------------------------------------- */
 
 /* Stores a conversation without turns.  *id (may be NULL) gets its UUID.
  * CF_EINVAL when the UUID is taken; the existing one stays. */
@@ -273,7 +273,7 @@ typedef struct cf_stream_end {
 CF_MUST_USE cf_status cf_store_finish(cf_stream *stream,
                                       const cf_stream_end *end, cf_error *err);
 
-/* ---- changing (fail at once when the file cannot be written) --------------*/
+/* ---- changing (fail at once when the file cannot be written) ------------ */
 
 CF_MUST_USE cf_status cf_store_set_title(cf_store *store, cf_uuid conv,
                                          cf_str title, cf_error *err);
@@ -341,7 +341,7 @@ CF_MUST_USE cf_status cf_store_put_templates(cf_store *store,
                                              const cf_store_template *v,
                                              size_t n, cf_error *err);
 
-/* ---- reading -------------------------------------------------------------*/
+/* ---- reading ------------------------------------------------------------ */
 
 typedef enum cf_store_sort {
     CF_SORT_UPDATED, /* newest first, as all but the title */
@@ -449,7 +449,7 @@ CF_MUST_USE cf_status cf_store_templates(cf_store *store, cf_arena *arena,
  * (room for tree->n) and counted; 0 when `leaf` is not in the tree. */
 size_t cf_store_path_to(const cf_store_tree *tree, cf_uuid leaf, size_t *out);
 
-/* ---- care ----------------------------------------------------------------*/
+/* ---- care --------------------------------------------------------------- */
 
 typedef void (*cf_store_finding_fn)(void *ud, const char *line);
 

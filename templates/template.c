@@ -239,7 +239,7 @@ cf_status cf_template_compile(cf_template **out, cf_str source,
     }
     cf_template *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_arena_init(&t->arena, 0);
     cf_tr r = {.arena = &t->arena,
@@ -253,7 +253,7 @@ cf_status cf_template_compile(cf_template **out, cf_str source,
     char *copy = cf_t__alloc(&r, source.n + 1);
     cf_status st = CF_OK;
     if (copy == NULL) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     } else {
         if (source.n != 0) {
             memcpy(copy, source.p, source.n);

@@ -16,7 +16,7 @@
 #include "core/api/tool.h"
 #include "templates/template.h"
 
-/* ---- what a template can do ---------------------------------------------- */
+/* ---- what a template can do --------------------------------------------- */
 
 typedef enum cf_cap {
     CF_CAP_NO,      /* refused with an error */
@@ -51,7 +51,7 @@ CF_MUST_USE cf_status cf_template_get_caps(const cf_template *tpl,
                                            cf_template_caps *out,
                                            cf_error *err);
 
-/* ---- faults -------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------- */
 
 typedef struct cf_lint_finding {
     const char *rule;   /* "E012"; constant */
@@ -112,7 +112,7 @@ typedef struct cf_lint_rule {
 } cf_lint_rule;
 const cf_lint_rule *cf_lint_rule_at(size_t i);
 
-/* ---- variables ----------------------------------------------------------- */
+/* ---- variables ---------------------------------------------------------- */
 
 /* A name that a template takes from its context. */
 typedef struct cf_template_variable {

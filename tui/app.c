@@ -26,7 +26,7 @@ enum {
     CLIPBOARD_MAX = 54000 /* terminals take some 74,000 bytes of base64 */
 };
 
-/* ---- messages ------------------------------------------------------------ */
+/* ---- messages ----------------------------------------------------------- */
 
 void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
 {
@@ -86,7 +86,7 @@ void cf_app_copy(cf_app *app, cf_str text)
                is_small ? "" : ", to the register only (^Y, :w)");
 }
 
-/* ---- views --------------------------------------------------------------- */
+/* ---- views -------------------------------------------------------------- */
 
 cf_view_id cf_app_view(const cf_app *app)
 {
@@ -139,7 +139,7 @@ void cf_app_back(cf_app *app)
     }
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 static bool names(const cf_command *c, const char *word, size_t n,
                   bool *is_exact)
@@ -201,7 +201,7 @@ void cf_app_command(cf_app *app, const char *line)
     }
 }
 
-/* ---- modes --------------------------------------------------------------- */
+/* ---- modes -------------------------------------------------------------- */
 
 static void leave_line(cf_app *app, cf_edit *line)
 {
@@ -246,8 +246,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         return;
     }
     if (key == CF_CTRL('Y')) {
-        cf_edit_insert(line,
-                       cf_str_make(cf_buf_cstr(&app->copied), app->copied.n));
+        cf_edit_insert(line, cf_buf_str(&app->copied));
         return;
     }
     cf_edit_key(line, key, app->grid.w);
@@ -405,7 +404,7 @@ bool cf_app_step(cf_app *app)
     return has_more;
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 void cf_app_draw(cf_app *app)
 {
@@ -431,7 +430,7 @@ void cf_app_draw(cf_app *app)
     cf_bars_draw(app, g);
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- life --------------------------------------------------------------- */
 
 static cf_status bind_table(cf_app *app, const cf_command *table, cf_error *err)
 {

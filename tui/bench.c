@@ -32,7 +32,7 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
 {
     cf_bench *b = cf_calloc(1, sizeof *b);
     if (b == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     b->engine = *engine;
     b->wake_fd = -1;
@@ -47,14 +47,10 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
     cf_arena_init(&b->prompt_arena, 0);
     b->vars = json_object();
     cf_bench__doctor_init(b);
-    cf_status st = b->vars != NULL ? cf_tool_desk_init(&b->desk, err)
-                                   : cf_fail(err, CF_ENOMEM, "out of memory");
-    if (st == CF_OK) {
-        st = cf_worker_new(&b->worker, err);
-    }
-    if (st == CF_OK) {
-        st = fresh_conversation(b, err);
-    }
+    cf_status st =
+        b->vars != NULL ? cf_tool_desk_init(&b->desk, err) : cf_oom(err);
+    CF_THEN(st, cf_worker_new(&b->worker, err));
+    CF_THEN(st, fresh_conversation(b, err));
     if (st != CF_OK) {
         cf_bench_free(b);
         return st;
@@ -145,7 +141,7 @@ cf_backend_info cf_bench_info(const cf_bench *bench)
     return cf_backend_get_info(bench->engine.backend);
 }
 
-/* ---- turns --------------------------------------------------------------- */
+/* ---- turns -------------------------------------------------------------- */
 
 cf_status cf_bench__snapshot(cf_bench *b, cf_error *err)
 {
@@ -156,7 +152,7 @@ cf_status cf_bench__snapshot(cf_bench *b, cf_error *err)
     b->path = NULL;
     b->turns = cf_arena_alloc(&b->arena, n * sizeof *b->turns);
     if (b->turns == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the turns");
+        return cf_oom_for(err, "the turns");
     }
     for (size_t i = 0; i < n; i++) {
         b->turns[b->n_turns++] = cf_conversation_turn(b->conv, i);
@@ -287,7 +283,7 @@ cf_status cf_bench_set_head(cf_bench *bench, cf_uuid turn, cf_error *err)
     return cf_bench__snapshot(bench, err);
 }
 
-/* ---- replies ------------------------------------------------------------- */
+/* ---- replies ------------------------------------------------------------ */
 
 void cf_bench__reply_clear(cf_reply *reply)
 {
@@ -485,7 +481,7 @@ const cf_reply *cf_bench_reply(cf_bench *bench, cf_uuid turn)
     return r;
 }
 
-/* ---- saved conversations ------------------------------------------------- */
+/* ---- saved conversations ------------------------------------------------ */
 
 static cf_status add_stored_turn(cf_conversation *conv, const cf_store_turn *t,
                                  cf_error *err)
@@ -554,7 +550,7 @@ cf_status cf_bench_open_conv(cf_bench *bench, cf_uuid conv, cf_uuid turn,
     return st;
 }
 
-/* ---- marks and texts ----------------------------------------------------- */
+/* ---- marks and texts ---------------------------------------------------- */
 
 void cf_bench_mark(cf_bench *bench, int which, cf_uuid conv)
 {

@@ -131,7 +131,7 @@ const char *cf_bench_constraint(const cf_bench *bench);
 /* The same of a reply. */
 const char *cf_reply_constraint(const cf_reply *reply);
 
-/* ---- the conversation ---------------------------------------------------- */
+/* ---- the conversation --------------------------------------------------- */
 
 bool cf_bench_is_busy(const cf_bench *bench);
 const cf_live *cf_bench_live(const cf_bench *bench);
@@ -205,7 +205,7 @@ CF_MUST_USE cf_status cf_bench_add_reply(cf_bench *bench, cf_uuid reply,
 
 void cf_bench_stop(cf_bench *bench);
 
-/* ---- other work ---------------------------------------------------------- */
+/* ---- other work --------------------------------------------------------- */
 
 /*
  * Long work on the worker's thread that makes no turn: comparing, scoring.
@@ -252,7 +252,7 @@ void cf_bench_make_way(cf_bench *bench);
  * end(). */
 void cf_bench_end_task(cf_bench *bench, const void *ud);
 
-/* ---- tools --------------------------------------------------------------- */
+/* ---- tools -------------------------------------------------------------- */
 
 /* Mocks, commands and policies. */
 cf_tool_desk *cf_bench_desk(cf_bench *bench);
@@ -295,7 +295,7 @@ CF_MUST_USE cf_status cf_bench_start_reading(cf_bench *bench,
 /* Waits for the end() of the reading with this `ud` (NULL: any), if it runs. */
 void cf_bench_end_reading(cf_bench *bench, const void *ud);
 
-/* ---- the prompt ---------------------------------------------------------- */
+/* ---- the prompt --------------------------------------------------------- */
 
 /* The prompt of the path and a draft, as it would be sent now; NULL when it
  * cannot be shown, see cf_bench_prompt_error.  Made anew only when something
@@ -375,7 +375,7 @@ void cf_bench_variables_free(cf_bench_variable *v, size_t n);
 CF_MUST_USE cf_status cf_bench_set_var(cf_bench *bench, const char *text,
                                        cf_error *err);
 
-/* ---- marks and texts ----------------------------------------------------- */
+/* ---- marks and texts ---------------------------------------------------- */
 
 /* Conversations marked A (0) and B (1). */
 void cf_bench_mark(cf_bench *bench, int which, cf_uuid conv);

@@ -58,13 +58,11 @@ static cf_status new_rule(cf_bench_rule **out, json_t *spec,
 {
     cf_bench_rule *rule = rule_of(spec);
     if (rule == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
+        return cf_oom_for(err, "the constraint");
     }
     cf_json_write(&rule->text, spec);
     cf_status st = cf_buf_check(&rule->text, err);
-    if (st == CF_OK) {
-        st = cf_constraint_spec_compile(&rule->grammar, spec, tools, err);
-    }
+    CF_THEN(st, cf_constraint_spec_compile(&rule->grammar, spec, tools, err));
     if (st != CF_OK) {
         cf_bench__rule_drop(rule);
         return st;
@@ -93,7 +91,7 @@ static void name_rule(cf_bench_rule *rule, const char *words)
     cf_buf_deinit(&label);
 }
 
-/* ---- of stored replies --------------------------------------------------- */
+/* ---- of stored replies -------------------------------------------------- */
 
 static json_t *stored_tools(const cf_store_run *run)
 {
@@ -137,9 +135,8 @@ cf_status cf_bench__rule_compile(cf_bench_rule *rule, cf_error *err)
     }
     cf_status st =
         rule->tools != NULL ? cf_tool_set_new(&tools, rule->tools, err) : CF_OK;
-    if (st == CF_OK) {
-        st = cf_constraint_spec_compile(&rule->grammar, rule->spec, tools, err);
-    }
+    CF_THEN(st,
+            cf_constraint_spec_compile(&rule->grammar, rule->spec, tools, err));
     cf_tool_set_free(tools);
     return st;
 }
@@ -149,7 +146,7 @@ const char *cf_reply_constraint(const cf_reply *reply)
     return reply->rule != NULL ? reply->rule->label : "";
 }
 
-/* ---- of replies to come -------------------------------------------------- */
+/* ---- of replies to come ------------------------------------------------- */
 
 cf_status cf_bench_constrain(cf_bench *bench, const char *words, cf_error *err)
 {

@@ -18,7 +18,7 @@ cf_status cf_bench_clone_conv(const cf_bench *bench, cf_conversation **out,
 
 cf_str cf_bench_draft(const cf_bench *bench)
 {
-    return cf_str_make(cf_buf_cstr(&bench->draft), bench->draft.n);
+    return cf_buf_str(&bench->draft);
 }
 
 const json_t *cf_bench_vars(const cf_bench *bench)
@@ -31,7 +31,7 @@ cf_uuid cf_bench_marked(const cf_bench *bench, int which)
     return bench->mark[which];
 }
 
-/* ---- ticks --------------------------------------------------------------- */
+/* ---- ticks -------------------------------------------------------------- */
 
 static size_t place_of(const cf_bench *b, cf_uuid conv)
 {

@@ -30,7 +30,7 @@ void cf_bench__doctor_deinit(cf_bench *bench)
     cf_buf_deinit(&d->eos);
 }
 
-/* ---- on the doctor's thread ---------------------------------------------- */
+/* ---- on the doctor's thread --------------------------------------------- */
 
 /* The template's variables, their names in the arena; a template that does
  * not compile has none. */
@@ -48,13 +48,13 @@ static cf_status find_variables(cf_bench_looked *s, cf_error *err)
     cf_status st = cf_template_variables(tpl, &s->arena, &v, &n, err);
     if (st == CF_OK) {
         copy = cf_arena_alloc(&s->arena, (n + 1) * sizeof *copy);
-        st = copy != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+        st = copy != NULL ? CF_OK : cf_oom(err);
     }
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         copy[i] = v[i];
         copy[i].name.p = cf_arena_strndup(&s->arena, v[i].name.p, v[i].name.n);
         if (copy[i].name.p == NULL) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory");
+            st = cf_oom(err);
         }
     }
     cf_template_free(tpl);
@@ -71,9 +71,8 @@ static void look_over(cf_worker *worker, void *ud)
     cf_bench_looked *s = d->job;
     cf_lint_options options = d->options;
     options.cancel = cf_worker_cancel_flag(worker);
-    s->lint.status =
-        cf_template_lint(cf_str_make(cf_buf_cstr(&s->source), s->source.n),
-                         &options, &s->arena, &s->lint.report, &s->lint.err);
+    s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options,
+                                      &s->arena, &s->lint.report, &s->lint.err);
     if (s->lint.status == CF_OK) {
         s->lint.status = find_variables(s, &s->lint.err);
     }
@@ -83,7 +82,7 @@ static void look_over(cf_worker *worker, void *ud)
     }
 }
 
-/* ---- on the interface thread --------------------------------------------- */
+/* ---- on the interface thread -------------------------------------------- */
 
 bool cf_bench__doctor_poll(cf_bench *bench)
 {
@@ -126,8 +125,8 @@ static void set_options(cf_bench *b)
         if (special.eos != CF_TOKEN_NONE) {
             cf_tokenizer_piece(&d->eos, tok, special.eos, true);
         }
-        d->options.bos = cf_str_make(cf_buf_cstr(&d->bos), d->bos.n);
-        d->options.eos = cf_str_make(cf_buf_cstr(&d->eos), d->eos.n);
+        d->options.bos = cf_buf_str(&d->bos);
+        d->options.eos = cf_buf_str(&d->eos);
     }
     if (b->engine.engine != NULL) {
         cf_engine_info info = cf_engine_get_info(b->engine.engine);
@@ -156,9 +155,7 @@ static void begin(cf_bench *b, cf_bench_looked *s, cf_str source)
     s->is_made = false;
     cf_buf_add(&s->source, source.p, source.n);
     cf_status st = cf_buf_check(&s->source, &s->lint.err);
-    if (st == CF_OK) {
-        st = need_worker(b, &s->lint.err);
-    }
+    CF_THEN(st, need_worker(b, &s->lint.err));
     if (st == CF_OK) {
         b->doctor.job = s;
         st = cf_worker_start(b->doctor.worker, look_over, &b->doctor,
@@ -178,9 +175,7 @@ const cf_bench_lint *cf_bench_lint_of(cf_bench *bench, cf_str source)
     d->n_calls++;
     for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
         cf_bench_looked *s = &d->slot[i];
-        if (s->used != 0 &&
-            cf_str_eq(cf_str_make(cf_buf_cstr(&s->source), s->source.n),
-                      source)) {
+        if (s->used != 0 && cf_str_eq(cf_buf_str(&s->source), source)) {
             s->used = d->n_calls;
             return s->is_made ? &s->lint : NULL;
         }
@@ -196,7 +191,7 @@ const cf_bench_lint *cf_bench_lint_of(cf_bench *bench, cf_str source)
     return oldest->is_made ? &oldest->lint : NULL;
 }
 
-/* ---- variables ----------------------------------------------------------- */
+/* ---- variables ---------------------------------------------------------- */
 
 typedef struct variables {
     cf_bench *bench;
@@ -251,7 +246,7 @@ static void token_value(const cf_bench *b, cf_bench_variable *row, bool is_bos)
         return;
     }
     cf_tokenizer_piece(&piece, b->engine.tokenizer, id, true);
-    cf_json_write_str(&row->value, cf_str_make(cf_buf_cstr(&piece), piece.n));
+    cf_json_write_str(&row->value, cf_buf_str(&piece));
     cf_buf_deinit(&piece);
     row->origin = "the vocabulary";
 }
@@ -329,7 +324,7 @@ cf_status cf_bench_variables(cf_bench *bench, cf_bench_variable **v, size_t *n,
     }
     if (!ok) {
         cf_bench_variables_free(l.v, l.n);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the variables");
+        return cf_oom_for(err, "the variables");
     }
     *v = l.v;
     *n = l.n;

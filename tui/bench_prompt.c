@@ -10,8 +10,7 @@
 
 void cf_bench_set_draft(cf_bench *bench, cf_str draft)
 {
-    if (cf_str_eq(draft,
-                  cf_str_make(cf_buf_cstr(&bench->draft), bench->draft.n))) {
+    if (cf_str_eq(draft, cf_buf_str(&bench->draft))) {
         return;
     }
     cf_buf_reset(&bench->draft);
@@ -181,7 +180,7 @@ cf_status cf_bench_set_var(cf_bench *bench, const char *text, cf_error *err)
     json_t *value;
     CF_TRY(cf_json_read(&value, eq + 1, strlen(eq + 1), err));
     if (json_object_set_new(bench->vars, name, value) != 0) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     return CF_OK;
 }

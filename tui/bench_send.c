@@ -28,7 +28,7 @@ void cf_bench__free_news(void *news)
     cf_free(n);
 }
 
-/* ---- on the worker's thread ---------------------------------------------- */
+/* ---- on the worker's thread --------------------------------------------- */
 
 /* Texts and probabilities in one block. */
 static void copy_top(cf_reply_token *to, const cf_chat_token *t)
@@ -148,10 +148,8 @@ static void send_job(cf_worker *worker, void *ud)
         job->options.chat.vocab = b->vocab;
     }
     begin_stored_reply(b, job);
-    if (st == CF_OK) {
-        st = cf_conversation_send(b->conv, b->engine.backend, &job->send,
-                                  &job->sent, &err);
-    }
+    CF_THEN(st, cf_conversation_send(b->conv, b->engine.backend, &job->send,
+                                     &job->sent, &err));
     if (cf_keep_reply_end(&job->keep, b->conv, &job->sent, &ignored) != CF_OK) {
         /* Told by the store's state. */
     }
@@ -163,7 +161,7 @@ static void send_job(cf_worker *worker, void *ud)
     cf_worker_post(worker, end);
 }
 
-/* ---- the store ----------------------------------------------------------- */
+/* ---- the store ---------------------------------------------------------- */
 
 static void title_from(cf_bench *b, const json_t *message)
 {
@@ -200,7 +198,7 @@ static void store_turn(cf_bench *b, const cf_turn *turn)
     }
 }
 
-/* ---- starting ------------------------------------------------------------ */
+/* ---- starting ----------------------------------------------------------- */
 
 cf_turn_options cf_bench__options(cf_bench *b)
 {
@@ -283,17 +281,11 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     job->send.cancel = cf_worker_cancel_flag(b->worker);
     cf_sent_init(&job->sent);
     cf_status st = cf_conversation_set_head(b->conv, parent, err);
-    if (st == CF_OK) {
-        st = cf_bench__snapshot(b, err);
-    }
-    if (st == CF_OK) {
-        st = cf_bench__use_rule(b, job, err);
-    }
+    CF_THEN(st, cf_bench__snapshot(b, err));
+    CF_THEN(st, cf_bench__use_rule(b, job, err));
     if (st == CF_OK) {
         job->end = cf_calloc(1, sizeof *job->end);
-        st = job->end != NULL
-                 ? CF_OK
-                 : cf_fail(err, CF_ENOMEM, "out of memory for the reply");
+        st = job->end != NULL ? CF_OK : cf_oom_for(err, "the reply");
     }
     if (st == CF_OK) {
         reset_live(b, parent);
@@ -344,9 +336,7 @@ cf_status cf_bench_add(cf_bench *bench, const json_t *messages, cf_uuid parent,
     bench->prompt_is_fresh = false;
     cf_error *why = st == CF_OK ? err : NULL;
     cf_status at = cf_conversation_set_head(bench->conv, parent, why);
-    if (at == CF_OK) {
-        at = cf_bench__snapshot(bench, why);
-    }
+    CF_THEN(at, cf_bench__snapshot(bench, why));
     return st != CF_OK ? st : at;
 }
 
@@ -422,7 +412,7 @@ cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply, cf_str prefix,
     }
     bench->job.prefix = cf_strndup(prefix.p, prefix.n);
     if (bench->job.prefix == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     bench->job.send.reply_prefix = cf_str_make(bench->job.prefix, prefix.n);
     bench->job.is_sibling = true;
@@ -446,7 +436,7 @@ cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
     }
     cf_token *all = cf_calloc(token + n, sizeof *all);
     if (all == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     for (size_t i = 0; i < token; i++) {
         all[i] = known->token[i].id;
@@ -467,7 +457,7 @@ void cf_bench_stop(cf_bench *bench)
     cf_worker_cancel(bench->worker);
 }
 
-/* ---- news ---------------------------------------------------------------- */
+/* ---- news --------------------------------------------------------------- */
 
 static void take_news(cf_bench *b, cf_bench_news *n)
 {

@@ -42,7 +42,7 @@ cf_status cf_bench_start_task(cf_bench *bench, const cf_bench_task *task,
     CF_TRY(cf_bench_need_idle(bench, err));
     cf_bench_news *end = cf_calloc(1, sizeof *end);
     if (end == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     end->is_task = end->is_end = true;
     bench->task = *task;
@@ -111,7 +111,7 @@ void cf_bench_end_task(cf_bench *bench, const void *ud)
     }
 }
 
-/* ---- beside the worker --------------------------------------------------- */
+/* ---- beside the worker -------------------------------------------------- */
 
 static void reading_job(cf_worker *worker, void *ud)
 {
@@ -134,7 +134,7 @@ cf_status cf_bench_start_reading(cf_bench *bench, const cf_bench_task *task,
     }
     cf_bench_news *end = cf_calloc(1, sizeof *end);
     if (end == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     bench->reading = *task;
     bench->reading_end = end;

@@ -62,7 +62,7 @@ cf_status cf_bench_set_template(cf_bench *bench, const char *name,
         cf_template_free(tpl);
         return st;
     }
-    cf_str kept = cf_str_make(cf_buf_cstr(&copy), copy.n);
+    cf_str kept = cf_buf_str(&copy);
     bench->engine.family =
         cf_bench_use_template(bench->engine.backend, &bench->engine, tpl, kept);
     cf_template_free(bench->own_tpl);

@@ -18,9 +18,9 @@ cf_status cf_bench_set_tools(cf_bench *bench, const json_t *tools,
 {
     CF_TRY(cf_bench_need_idle(bench, err));
     CF_TRY(cf_conversation_set_tools(bench->conv, tools, err));
-    json_incref((json_t *)(uintptr_t)tools);
+    json_incref(cf_json_ref(tools));
     json_decref(bench->own_tools);
-    bench->own_tools = (json_t *)(uintptr_t)tools;
+    bench->own_tools = cf_json_ref(tools);
     bench->engine.tools = tools;
     bench->prompt_is_fresh = false;
     bench->generation++;
@@ -47,7 +47,7 @@ cf_status cf_bench_retry_calls(cf_bench *bench, cf_uuid reply, cf_error *err)
     return st;
 }
 
-/* ---- what is remembered of a call ---------------------------------------- */
+/* ---- what is remembered of a call --------------------------------------- */
 
 static cf_call_note *find_note(const cf_bench *b, cf_uuid reply, size_t n)
 {

@@ -61,7 +61,7 @@ static cf_bench_ui_times times_of(double *ms, size_t n)
     return (cf_bench_ui_times){n, ms[n / 2], ms[(n - 1) * 99 / 100], ms[n - 1]};
 }
 
-/* ---- a workbench --------------------------------------------------------- */
+/* ---- a workbench -------------------------------------------------------- */
 
 /* A reply that streams longer than the measurement takes. */
 static json_t *long_story(void)
@@ -83,7 +83,7 @@ static cf_status open_desk(desk *d, const char *db, cf_error *err)
     *d = (desk){0};
     json_t *story = long_story();
     if (story == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     const cf_script_options none = {0};
     cf_status st = cf_backend_script_new(&d->backend, story, &none, err);
@@ -115,7 +115,7 @@ static void press(cf_app *app, cf_key key)
     cf_app_event(app, &(cf_event){.kind = CF_EVENT_KEY, .key = key});
 }
 
-/* ---- keys while a reply streams ------------------------------------------ */
+/* ---- keys while a reply streams ----------------------------------------- */
 
 typedef struct load {
     atomic_bool is_over;
@@ -197,7 +197,7 @@ static cf_status run_load(desk *d, int keys[2], int wake[2],
     size_t n_threads = 0, n = 0;
     double *ms = cf_calloc(N_KEYS, sizeof *ms);
     if (ms == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     fcntl(wake[0], F_SETFL, O_NONBLOCK);
     fcntl(wake[1], F_SETFL, O_NONBLOCK);
@@ -233,15 +233,9 @@ static cf_status measure_keys(cf_bench_ui_result *out, cf_error *err)
     desk d;
     int keys[2] = {-1, -1}, wake[2] = {-1, -1};
     cf_status st = open_desk(&d, NULL, err);
-    if (st == CF_OK) {
-        st = open_pipe(keys, err);
-    }
-    if (st == CF_OK) {
-        st = open_pipe(wake, err);
-    }
-    if (st == CF_OK) {
-        st = run_load(&d, keys, wake, out, err);
-    }
+    CF_THEN(st, open_pipe(keys, err));
+    CF_THEN(st, open_pipe(wake, err));
+    CF_THEN(st, run_load(&d, keys, wake, out, err));
     close_desk(&d);
     for (int i = 0; i < 2; i++) {
         if (keys[i] >= 0) {
@@ -254,7 +248,7 @@ static cf_status measure_keys(cf_bench_ui_result *out, cf_error *err)
     return st;
 }
 
-/* ---- a long transcript --------------------------------------------------- */
+/* ---- a long transcript -------------------------------------------------- */
 
 static json_t *long_talk(size_t n_turns)
 {
@@ -290,7 +284,7 @@ static cf_status measure_frames(cf_bench_ui_result *out, cf_error *err)
     json_t *talk = long_talk(out->n_turns);
     cf_status st = open_desk(&d, NULL, err);
     if (st == CF_OK && talk == NULL) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     }
     if (st == CF_OK) {
         st = cf_bench_add(d.app.bench, talk, (cf_uuid){{0}}, false, err);

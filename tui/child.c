@@ -39,11 +39,11 @@ static cf_status begin_spawn(spawning *s, short more_flags, cf_error *err)
     sigset_t set;
     sigemptyset(&set);
     if (posix_spawnattr_init(&s->attr) != 0) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for a program");
+        return cf_oom_for(err, "a program");
     }
     if (posix_spawn_file_actions_init(&s->actions) != 0) {
         posix_spawnattr_destroy(&s->attr);
-        return cf_fail(err, CF_ENOMEM, "out of memory for a program");
+        return cf_oom_for(err, "a program");
     }
     posix_spawnattr_setsigmask(&s->attr, &set);
     sigfillset(&set);
@@ -77,7 +77,7 @@ static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
                          "/bin/sh cannot be run: %s", cf_os_why(why, code));
 }
 
-/* ---- on the terminal ----------------------------------------------------- */
+/* ---- on the terminal ---------------------------------------------------- */
 
 static void wait_for_enter(void)
 {
@@ -142,7 +142,7 @@ cf_status cf_child_on_terminal(cf_app *app, const char *command,
     return st;
 }
 
-/* ---- behind the screen --------------------------------------------------- */
+/* ---- behind the screen -------------------------------------------------- */
 
 typedef struct reading {
     int fd;
@@ -257,7 +257,7 @@ cf_status cf_child_output(const char *command, size_t max_bytes,
     return st != CF_OK ? st : cf_buf_check(out, err);
 }
 
-/* ---- folders ------------------------------------------------------------- */
+/* ---- folders ------------------------------------------------------------ */
 
 cf_status cf_child_folder(char out[CF_CHILD_PATH], cf_error *err)
 {

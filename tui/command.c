@@ -166,13 +166,11 @@ static void cmd_tools(cf_app *app, const char *arg)
     bool is_demo = strcmp(arg, "demo") == 0;
     if (is_demo) {
         tools = cf_demo_declarations();
-        st = tools != NULL ? CF_OK : cf_fail(&err, CF_ENOMEM, "out of memory");
+        st = tools != NULL ? CF_OK : cf_oom(&err);
     } else if (strcmp(arg, "off") != 0) {
         st = cf_json_read_file(&tools, arg, &err);
     }
-    if (st == CF_OK) {
-        st = cf_bench_set_tools(app->bench, tools, &err);
-    }
+    CF_THEN(st, cf_bench_set_tools(app->bench, tools, &err));
     json_decref(tools);
     if (st == CF_OK) {
         cf_demo_switch(app, is_demo);
@@ -207,11 +205,9 @@ static void cmd_template(cf_app *app, const char *arg)
         if (st == CF_ENOTFOUND) {
             st = cf_kept_template(&text, app->store, arg, &err);
         }
-        source = cf_str_make(cf_buf_cstr(&text), text.n);
+        source = cf_buf_str(&text);
     }
-    if (st == CF_OK) {
-        st = cf_bench_set_template(app->bench, name, source, &err);
-    }
+    CF_THEN(st, cf_bench_set_template(app->bench, name, source, &err));
     if (st == CF_OK) {
         cf_app_say(app, CF_STYLE_OK,
                    "renders with %s; 2 shows what the cache keeps", name);

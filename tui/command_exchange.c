@@ -20,7 +20,7 @@
 
 enum { FLUSH_MS = 2000, NAME_MAX_CHARS = 40 };
 
-/* ---- names and formats --------------------------------------------------- */
+/* ---- names and formats -------------------------------------------------- */
 
 static void begin_line(cf_app *app, const char *line)
 {
@@ -56,7 +56,7 @@ static bool take_format(char *text, cf_format *out)
     return true;
 }
 
-/* ---- what is exported ---------------------------------------------------- */
+/* ---- what is exported --------------------------------------------------- */
 
 /* The ids, *one when there is only that; NULL: none. */
 static const cf_uuid *choose(cf_app *app, cf_uuid *one, size_t *n)
@@ -106,7 +106,7 @@ static void suggest(cf_app *app, size_t n, char *out, size_t size)
              n > 1 ? ".jsonl" : ".md");
 }
 
-/* ---- export -------------------------------------------------------------- */
+/* ---- export ------------------------------------------------------------- */
 
 typedef struct export
 {
@@ -202,7 +202,7 @@ static cf_status prepare(export *e, const char *arg, const cf_uuid *id,
     CF_TRY(cf_buf_check(&e->path, err));
     e->id = cf_calloc(n, sizeof *e->id);
     if (e->id == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     memcpy(e->id, id, n * sizeof *id);
     e->n = n;
@@ -257,9 +257,7 @@ static void export_to(cf_app *app, const char *arg, bool overwrites)
                                 .end = end_export,
                                 .free_item = cf_free,
                                 .ud = e};
-    if (st == CF_OK) {
-        st = cf_bench_start_task(app->bench, &task, &err);
-    }
+    CF_THEN(st, cf_bench_start_task(app->bench, &task, &err));
     if (st != CF_OK) {
         free_export(e);
         cf_app_error(app, &err);
@@ -290,7 +288,7 @@ void cf_cmd_export_over(cf_app *app, const char *arg)
     }
 }
 
-/* ---- import -------------------------------------------------------------- */
+/* ---- import ------------------------------------------------------------- */
 
 typedef struct import {
     cf_app *app;
@@ -382,7 +380,7 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
 {
     import *m = cf_calloc(1, sizeof *m);
     if (m == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     m->app = app;
     m->bench = app->bench;
@@ -403,9 +401,7 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
                                 .end = end_import,
                                 .free_item = cf_free,
                                 .ud = m};
-    if (st == CF_OK) {
-        st = cf_bench_start_task(app->bench, &task, err);
-    }
+    CF_THEN(st, cf_bench_start_task(app->bench, &task, err));
     if (st != CF_OK) {
         free_import(m);
     }

@@ -30,17 +30,13 @@ static cf_status write_file(const cf_app *app, const char *name,
     struct stat s;
     cf_paths_expand(&path, name);
     cf_status st = cf_app_may(app, err);
-    if (st == CF_OK) {
-        st = cf_buf_check(&path, err);
-    }
+    CF_THEN(st, cf_buf_check(&path, err));
     if (st == CF_OK && !overwrites && stat(cf_buf_cstr(&path), &s) == 0) {
         st = cf_fail(err, CF_EINVAL, "'%s' is there already; w! writes over it",
                      name);
     }
-    if (st == CF_OK) {
-        st = cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(text), text->n,
-                              0644, err);
-    }
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(text), text->n,
+                                 0644, err));
     cf_buf_deinit(&path);
     return st;
 }
@@ -58,9 +54,7 @@ static void write_view(cf_app *app, const char *name, bool overwrites)
         cf_grid_dump(&app->grid, &text);
     }
     cf_status st = cf_buf_check(&text, &err);
-    if (st == CF_OK) {
-        st = write_file(app, name, &text, overwrites, &err);
-    }
+    CF_THEN(st, write_file(app, name, &text, overwrites, &err));
     if (st == CF_OK) {
         cf_app_say(app, CF_STYLE_OK, "wrote %zu bytes%s to %s", text.n,
                    is_screen ? " (the screen)" : "", name);

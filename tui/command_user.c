@@ -52,7 +52,7 @@ bool cf_is_user_command(const char *line)
     return line[0] == '!' || line[0] == '@';
 }
 
-/* ---- values -------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 
 /* The turn under the cursor where the view has one, else the last. */
 static const cf_turn *turn_of(cf_app *app)
@@ -211,7 +211,7 @@ static cf_status fill_in(running *r, const char *line, cf_error *err)
     return cf_buf_check(&r->command, err);
 }
 
-/* ---- running ------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------ */
 
 static void free_running(running *r)
 {
@@ -299,16 +299,13 @@ void cf_run_user_command(cf_app *app, const char *line)
         return;
     }
     running *r = cf_calloc(1, sizeof *r);
-    cf_status st = r != NULL ? cf_app_may(app, &err)
-                             : cf_fail(&err, CF_ENOMEM, "out of memory");
+    cf_status st = r != NULL ? cf_app_may(app, &err) : cf_oom(&err);
     if (st == CF_OK) {
         r->app = app;
         snprintf(r->typed, sizeof r->typed, "%s", line);
         st = fill_in(r, line, &err);
     }
-    if (st == CF_OK) {
-        st = is_behind ? start_behind(r, &err) : run_in_front(r, &err);
-    }
+    CF_THEN(st, is_behind ? start_behind(r, &err) : run_in_front(r, &err));
     if (st != CF_OK) {
         cf_app_error(app, &err);
     }

@@ -205,8 +205,7 @@ void cf_complete(cf_app *app)
         cf_buf rest = CF_BUF_INIT;
         cf_buf_add(&rest, m.shared.p + m.n, m.shared.n - m.n);
         cf_buf_adds(&rest, end);
-        cf_edit_insert(&app->command_line,
-                       cf_str_make(cf_buf_cstr(&rest), rest.n));
+        cf_edit_insert(&app->command_line, cf_buf_str(&rest));
         cf_buf_deinit(&rest);
     }
     cf_buf_deinit(&m.shared);

@@ -264,7 +264,7 @@ cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text,
         size_t end = nl != NULL ? (size_t)(nl - text) : n;
         char *line = cf_strndup(text + at, end - at);
         if (line == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory");
+            return cf_oom(err);
         }
         number++;
         cf_error why;

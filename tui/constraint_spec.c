@@ -19,7 +19,7 @@ const char *cf_constraint_kind(size_t i)
     return i < sizeof kinds / sizeof kinds[0] ? kinds[i] : NULL;
 }
 
-/* ---- compiling ----------------------------------------------------------- */
+/* ---- compiling ---------------------------------------------------------- */
 
 static cf_status no_spec(cf_error *err)
 {
@@ -33,7 +33,7 @@ static cf_status from_choices(cf_grammar **out, const json_t *list,
     size_t n = json_array_size(list);
     cf_arena_init(&arena, 0);
     cf_str *v = cf_arena_calloc(&arena, n + 1, sizeof *v);
-    cf_status st = v != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_status st = v != NULL ? CF_OK : cf_oom(err);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         const json_t *text = json_array_get(list, i);
         if (!json_is_string(text)) {
@@ -43,9 +43,7 @@ static cf_status from_choices(cf_grammar **out, const json_t *list,
                 cf_str_make(json_string_value(text), json_string_length(text));
         }
     }
-    if (st == CF_OK) {
-        st = cf_grammar_from_choices(out, v, n, NULL, err);
-    }
+    CF_THEN(st, cf_grammar_from_choices(out, v, n, NULL, err));
     cf_arena_deinit(&arena);
     return st;
 }
@@ -81,7 +79,7 @@ static cf_status from_json(cf_grammar **out, cf_error *err)
     json_t *schema = json_pack("{s:[s,s]}", "type", "object", "array");
     cf_status st = schema != NULL
                        ? cf_grammar_from_schema(out, schema, NULL, err)
-                       : cf_fail(err, CF_ENOMEM, "out of memory");
+                       : cf_oom(err);
     json_decref(schema);
     return st;
 }
@@ -111,14 +109,12 @@ cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec,
                                                        : no_spec(err);
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- words -------------------------------------------------------------- */
 
 static cf_status made(json_t **out, json_t *spec, cf_error *err)
 {
     *out = spec;
-    return spec != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
+    return spec != NULL ? CF_OK : cf_oom_for(err, "the constraint");
 }
 
 static cf_status need_utf8(const char *p, size_t n, cf_error *err)
@@ -138,9 +134,7 @@ cf_status cf_constraint_spec_file(json_t **out, const char *kind,
     }
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&text, path, GRAMMAR_MAX, err);
-    if (st == CF_OK) {
-        st = need_utf8(cf_buf_cstr(&text), text.n, err);
-    }
+    CF_THEN(st, need_utf8(cf_buf_cstr(&text), text.n, err));
     if (st == CF_OK) {
         st = made(out, json_pack("{s:s%}", kind, cf_buf_cstr(&text), text.n),
                   err);
@@ -161,7 +155,7 @@ static cf_status choices(json_t **out, const char *text, cf_error *err)
     }
     if (!ok) {
         json_decref(list);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the choices");
+        return cf_oom_for(err, "the choices");
     }
     return made(out, json_pack("{s:o}", "choices", list), err);
 }

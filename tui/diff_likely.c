@@ -44,8 +44,7 @@ void cf_likely_deinit(cf_likely *l)
     memset(l, 0, sizeof *l);
 }
 
-/* ---- on the worker's thread -----------------------------------------------
- */
+/* ---- on the worker's thread --------------------------------------------- */
 
 static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
 {
@@ -66,8 +65,7 @@ static cf_status run(void *ud, cf_bench *bench, cf_error *err)
     return cf_scorer_run(&j->scorer, j->conv, j->vars, on_score, j, err);
 }
 
-/* ---- on the interface thread ----------------------------------------------
- */
+/* ---- on the interface thread -------------------------------------------- */
 
 static void take(void *ud, void *p)
 {
@@ -123,7 +121,7 @@ cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
     CF_TRY(cf_bench_need_idle(m->bench, err));
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_status st = make_job(j, m, err);
     if (st != CF_OK) {

@@ -36,7 +36,7 @@ void cf_diff_model_deinit(cf_diff_model *m)
     memset(m, 0, sizeof *m);
 }
 
-/* ---- the templates ------------------------------------------------------- */
+/* ---- the templates ------------------------------------------------------ */
 
 cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
 {
@@ -57,8 +57,8 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
     }
     if (st == CF_OK && text.n != 0) {
         cf_template *tpl;
-        st = cf_template_compile(&tpl, cf_str_make(cf_buf_cstr(&text), text.n),
-                                 NULL, NULL, NULL, err);
+        st =
+            cf_template_compile(&tpl, cf_buf_str(&text), NULL, NULL, NULL, err);
         if (st == CF_OK) {
             cf_template_free(tpl);
         } else {
@@ -93,7 +93,7 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
 {
     const cf_bench_engine *e = cf_bench_engine_of(m->bench);
     cf_str own = e->template_source;
-    cf_str other = cf_str_make(cf_buf_cstr(&m->other), m->other.n);
+    cf_str other = cf_buf_str(&m->other);
     memset(out, 0, sizeof *out);
     if (m->name[0] == '\0') {
         return cf_fail(err, CF_ENOTFOUND,
@@ -121,7 +121,7 @@ static cf_status open_pair(cf_diff_model *m, cf_error *err)
     return cf_diff_model_pair(m, &m->pair, err);
 }
 
-/* ---- the prompts --------------------------------------------------------- */
+/* ---- the prompts -------------------------------------------------------- */
 
 void cf_diff_title(char out[80], const cf_store_conv *c)
 {
@@ -192,7 +192,7 @@ cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
     }
     if (!ok) {
         json_decref(vars);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the variables");
+        return cf_oom_for(err, "the variables");
     }
     *out = vars;
     return CF_OK;
@@ -214,9 +214,7 @@ static cf_status render_bench(cf_diff_model *m, cf_error *err)
     cf_status st = cf_diff_model_vars(m, &vars, err);
     const cf_turn_options options = {.extra_context = vars};
     const cf_send send = {.message = message, .options = &options};
-    if (st == CF_OK) {
-        st = cf_diff_model_conv(m, 0, &conv, err);
-    }
+    CF_THEN(st, cf_diff_model_conv(m, 0, &conv, err));
     for (int i = 0; st == CF_OK && i < 2; i++) {
         st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena,
                               err);
@@ -233,10 +231,8 @@ static cf_status render_saved(cf_diff_model *m, cf_error *err)
     for (int i = 0; st == CF_OK && i < 2; i++) {
         cf_conversation *conv = NULL;
         st = cf_diff_model_conv(m, i, &conv, err);
-        if (st == CF_OK) {
-            st = cf_diff_pair_one(&m->pair, i, conv, NULL, &m->render,
-                                  &m->arena, err);
-        }
+        CF_THEN(st, cf_diff_pair_one(&m->pair, i, conv, NULL, &m->render,
+                                     &m->arena, err));
         cf_conversation_free(conv);
     }
     return st;

@@ -64,7 +64,7 @@ void cf_diff_model_update(cf_diff_model *m);
 /* What stands on a side: the template's name, or the conversation's title. */
 const char *cf_diff_model_name(const cf_diff_model *m, int side);
 
-/* ---- for work that takes longer ------------------------------------------ */
+/* ---- for work that takes longer ----------------------------------------- */
 
 /* Copies for a task of the bench: both templates, whatever is compared; the
  * sides' templates, which are one for two conversations (*out must not move;

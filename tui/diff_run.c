@@ -42,8 +42,7 @@ typedef struct item {
     cf_run_side result; /* END: raw, status, figures; its buffers are owned */
 } item;
 
-/* ---- sides ----------------------------------------------------------------
- */
+/* ---- sides -------------------------------------------------------------- */
 
 static void clear_side(cf_run_side *s)
 {
@@ -105,8 +104,7 @@ cf_str cf_diff_run_token(const cf_run_side *side, size_t i)
     return cf_str_make(cf_buf_cstr(&side->raw) + from, to - from);
 }
 
-/* ---- where they part ------------------------------------------------------
- */
+/* ---- where they part ---------------------------------------------------- */
 
 static bool is_same_token(const cf_run_side *a, const cf_run_side *b, size_t i)
 {
@@ -138,8 +136,7 @@ static void part_by_byte(cf_diff_run *run)
     cf_str text[2];
     size_t n = 0;
     for (int i = 0; i < 2; i++) {
-        text[i] =
-            cf_str_make(cf_buf_cstr(&run->side[i].raw), run->side[i].raw.n);
+        text[i] = cf_buf_str(&run->side[i].raw);
     }
     while (n < text[0].n && n < text[1].n && text[0].p[n] == text[1].p[n]) {
         n++;
@@ -166,8 +163,7 @@ void cf_diff_run_compare(cf_diff_run *run)
     }
 }
 
-/* ---- on the worker's thread -----------------------------------------------
- */
+/* ---- on the worker's thread --------------------------------------------- */
 
 static void free_item(void *p)
 {
@@ -252,7 +248,7 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
     if (begin == NULL || end == NULL) {
         cf_free(begin);
         cf_free(end);
-        return cf_fail(err, CF_ENOMEM, "out of memory for a reply");
+        return cf_oom_for(err, "a reply");
     }
     cf_bench_tell(j->bench, begin);
     end->result.family = use_side(j, i);
@@ -287,8 +283,7 @@ static cf_status run_both(void *ud, cf_bench *bench, cf_error *err)
     return run_side(run->job, 1, err);
 }
 
-/* ---- on the interface thread ----------------------------------------------
- */
+/* ---- on the interface thread -------------------------------------------- */
 
 static void take_end(cf_run_side *s, cf_run_side *result)
 {
@@ -367,8 +362,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     cf_diff_run_compare(run);
 }
 
-/* ---- starting -------------------------------------------------------------
- */
+/* ---- starting ----------------------------------------------------------- */
 
 /* The turn to be answered: the head, or the one that the last reply answers.
  * With a message that follows, the head. */
@@ -432,7 +426,7 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
     CF_TRY(cf_bench_need_idle(m->bench, err));
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_status st = make_job(j, m, max_tokens, &n_path, err);
     if (st != CF_OK) {

@@ -12,8 +12,7 @@
 
 #include "core/base/alloc.h"
 
-/* ---- sums -----------------------------------------------------------------
- */
+/* ---- sums --------------------------------------------------------------- */
 
 void cf_score_sum_add(cf_score_sum *to, const cf_reply_score *score)
 {
@@ -33,8 +32,7 @@ double cf_score_mean(double sum, size_t n)
     return n != 0 ? -sum / (double)n : (double)NAN;
 }
 
-/* ---- the scorer -----------------------------------------------------------
- */
+/* ---- the scorer --------------------------------------------------------- */
 
 cf_status cf_scorer_init(cf_scorer *s, const cf_diff_pair *pair,
                          cf_backend *backend, cf_cancel *cancel, cf_error *err)
@@ -59,8 +57,7 @@ void cf_scorer_deinit(cf_scorer *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ---- replies of a path ----------------------------------------------------
- */
+/* ---- replies of a path -------------------------------------------------- */
 
 typedef struct replies {
     cf_arena arena;
@@ -77,7 +74,7 @@ static cf_status find_replies(replies *r, const cf_conversation *conv,
                                 &r->path, &n_path, err));
     r->place = cf_arena_calloc(&r->arena, n_path + 1, sizeof *r->place);
     if (r->place == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the replies");
+        return cf_oom_for(err, "the replies");
     }
     for (size_t i = 0; i < n_path; i++) {
         cf_role role =
@@ -100,8 +97,7 @@ static cf_str reply_text(const cf_turn *turn)
                : cf_str_make(NULL, 0);
 }
 
-/* ---- one reply ------------------------------------------------------------
- */
+/* ---- one reply ---------------------------------------------------------- */
 
 /* A side's tokens: prompt, then reply from `first` on. */
 typedef struct tokens {
@@ -139,7 +135,7 @@ static cf_status make_tokens(scoring *c, int side, const cf_turn *turn,
     out->n = list.n;
     out->id = cf_arena_calloc(&c->arena, list.n + 1, sizeof *out->id);
     if (out->id == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for token ids");
+        return cf_oom_for(err, "token ids");
     }
     for (size_t i = 0; i < list.n; i++) {
         out->id[i] = list.v[i].id;
@@ -160,7 +156,7 @@ static cf_status score(scoring *c, int side, const tokens *t,
     size_t n = t->n > t->first ? t->n - t->first : 0;
     float *log_p = cf_arena_calloc(&c->arena, n + 1, sizeof *log_p);
     if (log_p == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the scores");
+        return cf_oom_for(err, "the scores");
     }
     CF_TRY(cf_session_score(c->s->session[side], t->id, t->n, t->first,
                             c->s->cancel, log_p, err));

@@ -45,8 +45,7 @@ void cf_survey_deinit(cf_survey *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ---- one conversation, on the worker's thread -----------------------------
- */
+/* ---- one conversation, on the worker's thread --------------------------- */
 
 /* Kept in order, each once. */
 static void add_line(cf_survey_row *row, int side, uint32_t line)
@@ -117,9 +116,7 @@ static cf_status parse(const cf_conversation *conv, cf_tool_family family,
     CF_TRY(cf_tool_parser_new(&parser, family, cf_conversation_tools(conv),
                               NULL, NULL, err));
     cf_status st = cf_tool_parser_feed(parser, raw.p, raw.n, err);
-    if (st == CF_OK) {
-        st = cf_tool_parser_finish(parser, &result, err);
-    }
+    CF_THEN(st, cf_tool_parser_finish(parser, &result, err));
     for (size_t i = 0; st == CF_OK && i < result->n_findings; i++) {
         *n_bad += result->findings[i].status != CF_TOOL_VALID;
     }
@@ -195,8 +192,7 @@ static cf_status do_one(job_state *j, cf_uuid id, cf_survey_row *row,
     return st;
 }
 
-/* ---- all of them, on the worker's thread ----------------------------------
- */
+/* ---- all of them, on the worker's thread -------------------------------- */
 
 /* Newest first, as the library lists them. */
 static cf_status list_all(job_state *j, cf_error *err)
@@ -212,8 +208,7 @@ static cf_status list_all(job_state *j, cf_error *err)
             cap = (j->n + n) * 2;
             cf_uuid *v = cf_realloc(j->id, cap, sizeof *v);
             if (v == NULL) {
-                return cf_fail(err, CF_ENOMEM,
-                               "out of memory for the conversations");
+                return cf_oom_for(err, "the conversations");
             }
             j->id = v;
         }
@@ -244,7 +239,7 @@ static cf_status run(void *ud, cf_bench *bench, cf_error *err)
         item *it = cf_calloc(1, sizeof *it);
         cf_error why = {0};
         if (it == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+            return cf_oom_for(err, "the comparison");
         }
         cf_status st = do_one(j, j->id[i], &it->row, &why);
         if (st == CF_ENOMEM || st == CF_ECANCELLED) {
@@ -263,8 +258,7 @@ static cf_status run(void *ud, cf_bench *bench, cf_error *err)
     return CF_OK;
 }
 
-/* ---- on the interface thread ----------------------------------------------
- */
+/* ---- on the interface thread -------------------------------------------- */
 
 static void add_row(cf_survey *s, const cf_survey_row *row)
 {
@@ -347,7 +341,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
     if (o->n_id != 0) {
         j->id = cf_calloc(o->n_id, sizeof *j->id);
         if (j->id == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory");
+            return cf_oom(err);
         }
         memcpy(j->id, o->id, o->n_id * sizeof *j->id);
         j->n = o->n_id;
@@ -361,7 +355,7 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
     CF_TRY(cf_bench_need_idle(m->bench, err));
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_arena_init(&j->arena, 0);
     cf_status st = make_job(j, m, o, err);

@@ -15,12 +15,7 @@ static cf_status kept(cf_status st)
     return st == CF_EBUSY ? CF_OK : st;
 }
 
-static cf_str as_str(const cf_buf *b)
-{
-    return cf_str_make(cf_buf_cstr(b), b->n);
-}
-
-/* ---- the inputs ---------------------------------------------------------- */
+/* ---- the inputs --------------------------------------------------------- */
 
 /* Buffers that the run's fields point into. */
 typedef struct inputs {
@@ -172,7 +167,7 @@ static cf_status collect(inputs *in, cf_keep_reply *k,
     const cf_keep_engine *e = &k->engine;
     const cf_send *send = k->start.send;
     if (!copy_options(k, send) || !add_tools(in, k->conv)) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the history");
+        return cf_oom_for(err, "the history");
     }
     if (e->template_source.n != 0) {
         CF_TRY(kept(cf_store_put_template(
@@ -184,10 +179,10 @@ static cf_status collect(inputs *in, cf_keep_reply *k,
     add_prompt(in, k, prompt);
     CF_TRY(add_start(in, k, prompt, err));
     cf_run_options_write(&in->options, &k->options);
-    in->run.options = as_str(&in->options);
+    in->run.options = cf_buf_str(&in->options);
     if (send->options != NULL && send->options->extra_context != NULL) {
         cf_json_write(&in->vars, send->options->extra_context);
-        in->run.vars = as_str(&in->vars);
+        in->run.vars = cf_buf_str(&in->vars);
     }
     if (k->options.has_sampling) {
         in->run.seed = k->options.sampling.seed;
@@ -197,12 +192,12 @@ static cf_status collect(inputs *in, cf_keep_reply *k,
     return cf_buf_check(&in->vars, err);
 }
 
-/* ---- streaming ----------------------------------------------------------- */
+/* ---- streaming ---------------------------------------------------------- */
 
 /* What the reply starts with, as its first piece. */
 static cf_status put_start(cf_keep_reply *k, const inputs *in, cf_error *err)
 {
-    cf_stream_piece piece = {.raw = as_str(&in->start),
+    cf_stream_piece piece = {.raw = cf_buf_str(&in->start),
                              .ids = in->start_ids,
                              .n_ids = k->options.n_start};
     cf_status st = CF_OK;
@@ -245,9 +240,7 @@ static cf_status open_stream(cf_keep_reply *k, const cf_chat_event *prompt,
                              .run = &in.run};
         st = kept(cf_store_begin(k->store, &row, &k->stream, err));
     }
-    if (st == CF_OK) {
-        st = put_start(k, &in, err);
-    }
+    CF_THEN(st, put_start(k, &in, err));
     k->last_us = cf_os_monotonic_us();
     cf_buf_deinit(&in.options);
     cf_buf_deinit(&in.vars);
@@ -335,7 +328,7 @@ static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
     if (json_array_size(mine) > 0) {
         cf_buf text = CF_BUF_INIT;
         cf_json_write(&text, mine);
-        c->findings = copy_text(&k->arena, as_str(&text));
+        c->findings = copy_text(&k->arena, cf_buf_str(&text));
         cf_buf_deinit(&text);
     }
     json_decref(mine);
@@ -439,7 +432,7 @@ static void add_lists(cf_keep_reply *k, cf_store_run *run, cf_buf *json)
     k->options.n_held = k->held.n / sizeof(uint32_t);
     cf_run_options_write(json, &k->options);
     if (!json->failed) {
-        run->options = as_str(json);
+        run->options = cf_buf_str(json);
     }
 }
 
@@ -469,7 +462,7 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
     if (turn != NULL) {
         cf_json_write(&json, turn->message);
         end.status = turn->status;
-        end.message = as_str(&json);
+        end.message = cf_buf_str(&json);
     } else if (r->stop.reason == CF_STOP_CANCELLED) {
         end.status = CF_TURN_STOPPED;
     }
@@ -500,7 +493,7 @@ cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
     cf_store_turn row = {.id = turn->id,
                          .conversation = conversation,
                          .parent = turn->parent,
-                         .message = as_str(&json),
+                         .message = cf_buf_str(&json),
                          .status = turn->status,
                          .fork_token = -1,
                          .created_ms = turn->created_ms,
@@ -512,9 +505,7 @@ cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
         row.run = &run;
     }
     cf_status st = cf_buf_check(&json, err);
-    if (st == CF_OK) {
-        st = kept(cf_store_put_turn(store, &row, NULL, err));
-    }
+    CF_THEN(st, kept(cf_store_put_turn(store, &row, NULL, err)));
     cf_buf_deinit(&json);
     return st;
 }

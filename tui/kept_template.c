@@ -60,9 +60,7 @@ cf_status cf_kept_template_names(cf_buf *out, cf_store *store, cf_error *err)
             cf_buf_add(out, v[i].name.p, v[i].name.n);
         }
     }
-    if (st == CF_OK) {
-        st = cf_buf_check(out, err);
-    }
+    CF_THEN(st, cf_buf_check(out, err));
     cf_arena_deinit(&arena);
     return st;
 }

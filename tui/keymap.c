@@ -47,7 +47,7 @@ cf_status cf_keymap_add(cf_keymap *m, uint32_t views, const char *keys,
         size_t cap = m->cap != 0 ? m->cap * 2 : 128;
         cf_binding *v = cf_realloc(m->v, cap, sizeof *v);
         if (v == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory for a binding");
+            return cf_oom_for(err, "a binding");
         }
         m->v = v;
         m->cap = cap;
@@ -55,7 +55,7 @@ cf_status cf_keymap_add(cf_keymap *m, uint32_t views, const char *keys,
     if (is_user) {
         b.command = cf_strdup(command);
         if (b.command == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory for a binding");
+            return cf_oom_for(err, "a binding");
         }
     }
     m->v[m->n++] = b;

@@ -29,8 +29,7 @@ static cf_status place(char **out, const char *variable, const char *below_home,
     cf_buf_adds(&b, file);
     *out = cf_buf_take(&b);
     cf_buf_deinit(&b);
-    return *out != NULL ? CF_OK
-                        : cf_fail(err, CF_ENOMEM, "out of memory for a path");
+    return *out != NULL ? CF_OK : cf_oom_for(err, "a path");
 }
 
 cf_status cf_paths_find(cf_paths *out, cf_error *err)
@@ -38,16 +37,10 @@ cf_status cf_paths_find(cf_paths *out, cf_error *err)
     cf_paths p = {NULL, NULL, NULL, NULL};
     cf_status st =
         place(&p.config, "XDG_CONFIG_HOME", ".config", "/confabrc", err);
-    if (st == CF_OK) {
-        st = place(&p.database, "XDG_DATA_HOME", ".local/share", "/confab.db",
-                   err);
-    }
-    if (st == CF_OK) {
-        st = place(&p.state, "XDG_STATE_HOME", ".local/state", "", err);
-    }
-    if (st == CF_OK) {
-        st = place(&p.cache, "XDG_CACHE_HOME", ".cache", "", err);
-    }
+    CF_THEN(st, place(&p.database, "XDG_DATA_HOME", ".local/share",
+                      "/confab.db", err));
+    CF_THEN(st, place(&p.state, "XDG_STATE_HOME", ".local/state", "", err));
+    CF_THEN(st, place(&p.cache, "XDG_CACHE_HOME", ".cache", "", err));
     if (st != CF_OK) {
         cf_paths_deinit(&p);
         return st;

@@ -152,7 +152,7 @@ static cf_status make_parts(cf_prompt_model *m, cf_error *err)
     }
     m->part = cf_calloc(n != 0 ? n : 1, sizeof *m->part);
     if (m->part == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the prompt view");
+        return cf_oom_for(err, "the prompt view");
     }
     for (size_t i = 0; i < m->n; i++) {
         if (i == 0 || m->token[i].message != m->token[i - 1].message) {
@@ -175,7 +175,7 @@ cf_status cf_prompt_model_build(cf_prompt_model *m, const cf_prompt *prompt,
     cf_prompt_model made = {.prompt = *prompt, .ids = tokens->v};
     made.token = cf_calloc(tokens->n != 0 ? tokens->n : 1, sizeof *made.token);
     if (made.token == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the prompt view");
+        return cf_oom_for(err, "the prompt view");
     }
     made.n = tokens->n;
     for (size_t i = 0; i < made.n; i++) {
@@ -213,7 +213,7 @@ static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
         if (row == NULL) {
             m->n_row = 0;
             m->row_width = 0;
-            return cf_fail(err, CF_ENOMEM, "out of memory for the prompt view");
+            return cf_oom_for(err, "the prompt view");
         }
         m->row = row;
         m->cap_row = cap;

@@ -94,7 +94,7 @@ size_t cf_reply_setting_find(const char *name, size_t n)
     return CF_REPLY_SETTINGS;
 }
 
-/* ---- values -------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 
 /* Fields by their place; the kind of the row says which type is there. */
 static float *f32_at(cf_reply_settings *s, const setting *row)
@@ -284,7 +284,7 @@ bool cf_reply_settings_is_fixed(const cf_reply_settings *s, size_t i)
     return s->origin[i] == given;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------ */
 
 static void put_value(cf_buf *out, const cf_reply_settings *s,
                       const setting *row)

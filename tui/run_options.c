@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 
-/* ---- writing ------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------ */
 
 static void put_float(cf_buf *b, const char *key, float v)
 {
@@ -109,7 +109,7 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     cf_buf_addf(b, "\"max_tokens\":%u}", (unsigned)o->max_tokens);
 }
 
-/* ---- reading ------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static float get_float(const json_t *v, const char *key)
 {
@@ -243,5 +243,5 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
                   arena) &&
         read_stop(out, json_object_get(v, "stop"), arena);
     json_decref(v);
-    return ok ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory for options");
+    return ok ? CF_OK : cf_oom_for(err, "options");
 }

@@ -35,7 +35,7 @@ static void free_job(job *j)
     cf_free(j);
 }
 
-/* ---- on the worker's thread ---------------------------------------------- */
+/* ---- on the worker's thread --------------------------------------------- */
 
 /* Moves a text into the arena; empty when memory ran out. */
 static cf_str keep(cf_arena *arena, cf_buf *text)
@@ -127,9 +127,7 @@ static cf_status look(job *j, size_t i, const cf_tokenizer *tok, cf_error *err)
     p->stack = keep(&s->arena, &stack);
     p->next = keep(&s->arena, &next);
     p->must = keep(&s->arena, &must);
-    if (st == CF_OK) {
-        st = cf_constraint_mask(c, j->mask, err);
-    }
+    CF_THEN(st, cf_constraint_mask(c, j->mask, err));
     if (st == CF_OK) {
         list_allowed(p, j->mask, s->n_vocab, t);
         st = find_refused(p, c, tok, t, err);
@@ -152,7 +150,7 @@ static cf_status run(void *ud, cf_bench *b, cf_error *err)
     return CF_OK;
 }
 
-/* ---- on the interface thread --------------------------------------------- */
+/* ---- on the interface thread -------------------------------------------- */
 
 static void take(void *ud, void *item)
 {
@@ -187,7 +185,7 @@ static cf_status new_study(job *j, const cf_bench *b, const cf_reply *reply,
     }
     return j->study != NULL && j->mask != NULL && j->study->place != NULL
                ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
+               : cf_oom_for(err, "the constraint");
 }
 
 cf_status cf_bench_study(cf_bench *bench, const cf_reply *reply,
@@ -200,14 +198,12 @@ cf_status cf_bench_study(cf_bench *bench, const cf_reply *reply,
     }
     job *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the constraint");
+        return cf_oom_for(err, "the constraint");
     }
     j->done = done;
     j->ud = ud;
     cf_status st = cf_walk_init(&j->walk, bench, reply, reply->n_token, err);
-    if (st == CF_OK) {
-        st = new_study(j, bench, reply, err);
-    }
+    CF_THEN(st, new_study(j, bench, reply, err));
     if (st == CF_OK) {
         const cf_bench_task task = {.name = "reading the constraint",
                                     .run = run,

@@ -13,7 +13,7 @@
 #include "core/base/arena.h"
 #include "tui/bench.h"
 
-/* ---- the constraint ------------------------------------------------------ */
+/* ---- the constraint ----------------------------------------------------- */
 
 enum { CF_PLACE_LISTED = 8 };
 
@@ -54,7 +54,7 @@ CF_MUST_USE cf_status cf_bench_study(cf_bench *bench, const cf_reply *reply,
                                      cf_error *err);
 void cf_token_study_free(cf_token_study *study);
 
-/* ---- the tree ------------------------------------------------------------ */
+/* ---- the tree ----------------------------------------------------------- */
 
 enum { CF_TREE_WIDTH_MAX = 8, CF_TREE_DEPTH_MAX = 64 };
 

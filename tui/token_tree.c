@@ -54,7 +54,7 @@ static void free_job(job *j)
     cf_free(j);
 }
 
-/* ---- on the worker's thread ---------------------------------------------- */
+/* ---- on the worker's thread --------------------------------------------- */
 
 typedef struct progress {
     cf_bench *bench;
@@ -212,7 +212,7 @@ static cf_status run(void *ud, cf_bench *b, cf_error *err)
     return CF_OK;
 }
 
-/* ---- on the interface thread --------------------------------------------- */
+/* ---- on the interface thread -------------------------------------------- */
 
 static void take(void *ud, void *what)
 {
@@ -245,7 +245,7 @@ static cf_status copy_ids(job *j, const cf_reply *reply, size_t token,
     j->n_ids = reply->n_prompt_ids + token;
     j->ids = cf_calloc(j->n_ids + 1, sizeof *j->ids);
     if (j->ids == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the tree");
+        return cf_oom_for(err, "the tree");
     }
     memcpy(j->ids, reply->prompt_ids, reply->n_prompt_ids * sizeof *j->ids);
     for (size_t i = 0; i < token; i++) {
@@ -262,7 +262,7 @@ static cf_status prepare(job *j, cf_bench *b, const cf_reply *reply,
     j->n_vocab = cf_tokenizer_n_vocab(j->tok);
     j->mask = cf_calloc(j->n_vocab / 32 + 1, sizeof *j->mask);
     if (j->mask == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the tree");
+        return cf_oom_for(err, "the tree");
     }
     CF_TRY(copy_ids(j, reply, token, err));
     CF_TRY(cf_walk_init(&j->walk, b, reply, token + 1, err));
@@ -300,7 +300,7 @@ cf_status cf_bench_grow_tree(cf_bench *bench, cf_token_tree *tree,
     CF_TRY(cf_bench_need_idle(bench, err));
     job *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the tree");
+        return cf_oom_for(err, "the tree");
     }
     j->tree = tree;
     j->width = width;

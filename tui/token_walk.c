@@ -57,7 +57,7 @@ cf_status cf_walk_init(cf_walk *w, const cf_bench *bench, const cf_reply *reply,
     *w = (cf_walk){.turn = reply->turn, .n = n};
     w->token = cf_calloc(n + 1, sizeof *w->token);
     if (w->token == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the tokens");
+        return cf_oom_for(err, "the tokens");
     }
     for (size_t i = 0; i < n; i++) {
         w->token[i].id = reply->token[i].id;

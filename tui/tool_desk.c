@@ -23,7 +23,7 @@ static const char *const failure_names[CF_FAILURE_COUNT] = {"send", "retry",
 
 static cf_status no_memory(cf_error *err)
 {
-    return cf_fail(err, CF_ENOMEM, "out of memory for the tools");
+    return cf_oom_for(err, "the tools");
 }
 
 cf_status cf_tool_desk_init(cf_tool_desk *desk, cf_error *err)
@@ -49,14 +49,14 @@ void cf_tool_desk_deinit(cf_tool_desk *desk)
     *desk = (cf_tool_desk){0};
 }
 
-/* ---- the file ------------------------------------------------------------ */
+/* ---- the file ----------------------------------------------------------- */
 
 /* Takes the texts of an object; what is none is passed over. */
 static bool take_texts(json_t *to, const json_t *from)
 {
     const char *key;
     json_t *v;
-    json_object_foreach((json_t *)(uintptr_t)from, key, v)
+    json_object_foreach(cf_json_ref(from), key, v)
     {
         if (json_is_string(v) && json_object_set(to, key, v) != 0) {
             return false;
@@ -69,7 +69,7 @@ static bool take_policies(cf_tool_desk *desk, const json_t *from)
 {
     const char *key;
     json_t *v;
-    json_object_foreach((json_t *)(uintptr_t)from, key, v)
+    json_object_foreach(cf_json_ref(from), key, v)
     {
         if (cf_str_is(cf_str_make(json_string_value(v), json_string_length(v)),
                       "never") &&
@@ -145,13 +145,9 @@ static cf_status write_root(const char *path, const json_t *root, cf_error *err)
     if (st == CF_OK && slash != NULL && slash != path) {
         cf_buf_add(&folder, path, (size_t)(slash - path));
         st = cf_buf_check(&folder, err);
-        if (st == CF_OK) {
-            st = cf_os_make_dirs(cf_buf_cstr(&folder), err);
-        }
+        CF_THEN(st, cf_os_make_dirs(cf_buf_cstr(&folder), err));
     }
-    if (st == CF_OK) {
-        st = cf_os_write_file(path, text.p, text.n, 0600, err);
-    }
+    CF_THEN(st, cf_os_write_file(path, text.p, text.n, 0600, err));
     cf_buf_deinit(&text);
     cf_buf_deinit(&folder);
     return st;
@@ -192,7 +188,7 @@ static cf_status keep(const cf_tool_desk *desk, const char *section,
     return st;
 }
 
-/* ---- by name ------------------------------------------------------------- */
+/* ---- by name ------------------------------------------------------------ */
 
 static bool key_of(char key[NAME_SIZE], cf_str name)
 {
@@ -320,7 +316,7 @@ bool cf_tool_policy_parse(cf_tool_policy *out, cf_str name)
     return false;
 }
 
-/* ---- the rest ------------------------------------------------------------ */
+/* ---- the rest ----------------------------------------------------------- */
 
 cf_status cf_tool_desk_set_on_failure(cf_tool_desk *desk, cf_on_failure what,
                                       cf_error *err)

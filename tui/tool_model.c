@@ -37,7 +37,7 @@ cf_str cf_turn_call_id(const cf_turn *turn, size_t call)
     return cf_json_get_str(json_array_get(calls, call), "id");
 }
 
-/* ---- what is parsed ------------------------------------------------------ */
+/* ---- what is parsed ----------------------------------------------------- */
 
 /* Bytes of a reply up to the end of its thinking. */
 static size_t thinking_end(cf_str raw, cf_str template_source)
@@ -126,7 +126,7 @@ static cf_status parse_reply(cf_call_reply *r, const cf_turn *turn,
     return parse(r, CF_TOOLS_HERMES, tools, err);
 }
 
-/* ---- rows ---------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------- */
 
 /* The turn that answers call number `k` of a reply: the result that names its
  * id, else the one with its name (the second for the second call of a tool),
@@ -241,7 +241,7 @@ static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path,
             }
             judge(&row, r, tools, is_last);
             if (!add_row(m, &row)) {
-                return cf_fail(err, CF_ENOMEM, "out of memory for the calls");
+                return cf_oom_for(err, "the calls");
             }
         }
     }
@@ -254,7 +254,7 @@ static cf_status build(cf_tool_model *m, const cf_turn *const *path, size_t n,
 {
     m->reply = cf_calloc(n > 0 ? n : 1, sizeof *m->reply);
     if (m->reply == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the calls");
+        return cf_oom_for(err, "the calls");
     }
     for (size_t i = 0; i < n; i++) {
         if (!cf_str_is(cf_json_get_str(path[i]->message, "role"),
@@ -337,7 +337,7 @@ bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row,
     return out->n > start;
 }
 
-/* ---- other arguments ----------------------------------------------------- */
+/* ---- other arguments ---------------------------------------------------- */
 
 static cf_status read_object(json_t **out, cf_str text, cf_error *err)
 {
@@ -370,7 +370,7 @@ static cf_status set_arguments(json_t *message, size_t k, json_t *arguments,
     }
     return v != NULL && json_object_set_new(f, "arguments", v) == 0
                ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for the call");
+               : cf_oom_for(err, "the call");
 }
 
 /* The block of the row written anew, the bytes around it kept. */
@@ -382,7 +382,7 @@ static cf_status write_block(const cf_tool_model *m, const cf_call_row *row,
     const cf_tool_segment *s = cf_tool_model_segment(m, row);
     cf_tool_call *calls = cf_calloc(s->n_calls, sizeof *calls);
     if (calls == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the call");
+        return cf_oom_for(err, "the call");
     }
     memcpy(calls, &r->parse->calls[s->first_call], s->n_calls * sizeof *calls);
     calls[row->call - s->first_call].arguments = arguments;
@@ -403,16 +403,13 @@ cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_row *row,
     cf_buf text = CF_BUF_INIT;
     CF_TRY(read_object(&args, arguments, err));
     json_t *copy = json_deep_copy(turn->message);
-    cf_status st = copy != NULL ? set_arguments(copy, row->call, args, err)
-                                : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_status st =
+        copy != NULL ? set_arguments(copy, row->call, args, err) : cf_oom(err);
     cf_json_write(&text, args);
     json_decref(args);
-    if (st == CF_OK) {
-        st = cf_buf_check(&text, err);
-    }
+    CF_THEN(st, cf_buf_check(&text, err));
     if (st == CF_OK && !m->reply[row->reply].is_rewritten) {
-        st = write_block(m, row, turn, family,
-                         cf_str_make(cf_buf_cstr(&text), text.n), raw, err);
+        st = write_block(m, row, turn, family, cf_buf_str(&text), raw, err);
         if (st == CF_EUNSUPPORTED || st == CF_EFORMAT) {
             cf_buf_reset(raw); /* the message says it all the same */
             st = CF_OK;
@@ -479,14 +476,12 @@ cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
         json_pack("[{s:{s:s%, s:o}}]", "function", "name",
                   name.n != 0 ? name.p : "", name.n, "arguments", args);
     if (calls == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the call");
+        return cf_oom_for(err, "the call");
     }
     cf_call_reply r = {0};
     cf_status st = write_calls(&r.text, calls, err);
     json_decref(calls);
-    if (st == CF_OK) {
-        st = parse(&r, CF_TOOLS_HERMES, tools, err);
-    }
+    CF_THEN(st, parse(&r, CF_TOOLS_HERMES, tools, err));
     *is_valid = st == CF_OK && r.parse->n_calls == 1;
     for (size_t i = 0; *is_valid && i < r.parse->n_findings; i++) {
         const cf_tool_finding *f = &r.parse->findings[i];

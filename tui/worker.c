@@ -60,7 +60,7 @@ cf_status cf_worker_new(cf_worker **out, cf_error *err)
 {
     cf_worker *w = cf_calloc(1, sizeof *w);
     if (w == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the worker");
+        return cf_oom_for(err, "the worker");
     }
     w->wake_fd = -1;
     atomic_init(&w->cancel, false);

@@ -22,7 +22,7 @@
 #include "core/api/session.h"
 #include "core/api/tool.h"
 
-/* ---- options ------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 typedef enum cf_thinking {
     CF_THINKING_DEFAULT, /* as the template does without being told */
@@ -66,7 +66,7 @@ typedef struct cf_chat_options {
 CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options,
                                             cf_error *err);
 
-/* ---- events -------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 typedef enum cf_chat_event_kind {
     CF_CHAT_PROMPT,      /* text: the prompt; ids: its tokens and those that
@@ -178,7 +178,7 @@ typedef struct cf_chat_event {
 
 typedef void (*cf_chat_event_fn)(const cf_chat_event *event, void *ud);
 
-/* ---- requests and responses ---------------------------------------------- */
+/* ---- requests and responses --------------------------------------------- */
 
 typedef struct cf_chat_request {
     const json_t *messages;         /* array, roles already mapped */
@@ -245,7 +245,7 @@ CF_MUST_USE cf_status cf_chat_response_merge(cf_chat_response *out,
                                              const cf_chat_response *const *in,
                                              size_t n, cf_error *err);
 
-/* ---- backends ------------------------------------------------------------ */
+/* ---- backends ----------------------------------------------------------- */
 
 typedef struct cf_backend cf_backend;
 
@@ -334,7 +334,7 @@ CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,
 /* Tokens in the cache; NULL where there is no cache to see. */
 const cf_token *cf_backend_cache(const cf_backend *backend, size_t *n);
 
-/* ---- the three kinds ----------------------------------------------------- */
+/* ---- the three kinds ---------------------------------------------------- */
 
 typedef struct cf_core_options {
     cf_prompt_renderer renderer; /* render NULL: cf_renderer_plain() */

@@ -26,7 +26,7 @@ typedef struct cf_grammar cf_grammar;
 typedef struct cf_constraint_vocab cf_constraint_vocab;
 typedef struct cf_constraint cf_constraint; /* a position in a grammar */
 
-/* ---- grammars ------------------------------------------------------------ */
+/* ---- grammars ----------------------------------------------------------- */
 
 /* White space between the tokens of JSON. */
 typedef enum cf_json_space {
@@ -113,7 +113,7 @@ void cf_grammar_free(cf_grammar *grammar);
 /* Size of the automaton, for reports. */
 size_t cf_grammar_n_nodes(const cf_grammar *grammar);
 
-/* ---- vocabularies -------------------------------------------------------- */
+/* ---- vocabularies ------------------------------------------------------- */
 
 typedef enum cf_piece_kind {
     CF_PIECE_TEXT = 0, /* ordinary bytes */
@@ -139,7 +139,7 @@ CF_MUST_USE cf_status cf_constraint_vocab_from_tokenizer(
 void cf_constraint_vocab_free(cf_constraint_vocab *vocab);
 size_t cf_constraint_vocab_n(const cf_constraint_vocab *vocab);
 
-/* ---- positions ----------------------------------------------------------- */
+/* ---- positions ---------------------------------------------------------- */
 
 /* Starts at the beginning of the text.  `vocab` may be NULL: then only bytes
  * are understood. */

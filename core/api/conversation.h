@@ -32,7 +32,7 @@
 
 typedef struct cf_conversation cf_conversation;
 
-/* ---- roles --------------------------------------------------------------- */
+/* ---- roles -------------------------------------------------------------- */
 
 enum { CF_ROLE_MAP_MAX = 16 };
 
@@ -60,7 +60,7 @@ cf_str cf_role_map_get(const cf_role_map *map, cf_str role);
 cf_role cf_role_parse(cf_str name);
 const char *cf_role_name(cf_role role);
 
-/* ---- the tree ------------------------------------------------------------ */
+/* ---- the tree ----------------------------------------------------------- */
 
 /* Each may be NULL; referenced, not copied. */
 typedef struct cf_preface {
@@ -138,7 +138,7 @@ void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
 const cf_role_map *cf_conversation_roles(const cf_conversation *conv);
 void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking);
 
-/* ---- one turn ------------------------------------------------------------ */
+/* ---- one turn ----------------------------------------------------------- */
 
 /*
  * Options of one turn; none of them outlives it.
@@ -216,7 +216,7 @@ CF_MUST_USE cf_status cf_conversation_double_render(const cf_conversation *conv,
                                                     cf_double_render *out,
                                                     cf_error *err);
 
-/* ---- the tool loop ------------------------------------------------------- */
+/* ---- the tool loop ------------------------------------------------------ */
 
 typedef enum cf_call_verdict {
     CF_CALL_RUN,
@@ -264,7 +264,7 @@ CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv,
                                           const cf_tool_loop *loop,
                                           cf_sent *out, cf_error *err);
 
-/* ---- results from outside ------------------------------------------------ */
+/* ---- results from outside ----------------------------------------------- */
 
 /* A result from canned ones: an object by tool name; "*" stands for any
  * other.  CF_ENOTFOUND. */

@@ -21,7 +21,7 @@
 #include "core/base/status.h"
 #include "core/base/str.h"
 
-/* ---- declarations -------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------- */
 
 typedef struct cf_tool {
     cf_str name, description;
@@ -53,7 +53,7 @@ const cf_tool *cf_tool_set_find(const cf_tool_set *set, cf_str name);
  * reference, NULL when memory ran out. */
 json_t *cf_tool_set_openai(const cf_tool_set *set);
 
-/* ---- families ------------------------------------------------------------ */
+/* ---- families ----------------------------------------------------------- */
 
 typedef enum cf_tool_family {
     CF_TOOLS_NONE,    /* nothing is a call */
@@ -84,7 +84,7 @@ bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
 cf_tool_family cf_tool_family_detect(cf_str chat_template, cf_str arch,
                                      cf_str model_name, const char **why);
 
-/* ---- results ------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
 typedef enum cf_tool_status {
     CF_TOOL_VALID,
@@ -160,7 +160,7 @@ typedef struct cf_tool_parse {
     cf_tool_status status; /* of the first bad call or block, else VALID */
 } cf_tool_parse;
 
-/* ---- parsing ------------------------------------------------------------- */
+/* ---- parsing ------------------------------------------------------------ */
 
 typedef enum cf_tool_event_kind {
     CF_TOOL_EV_TEXT,   /* raw[off..off+len) is text */
@@ -220,7 +220,7 @@ void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
  * none that only sets calls apart: what is rendered again is what came. */
 void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out);
 
-/* ---- formatting ---------------------------------------------------------- */
+/* ---- formatting --------------------------------------------------------- */
 
 /*
  * Appends one block with the calls as the family writes them.  `arguments` of

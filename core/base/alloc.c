@@ -76,6 +76,31 @@ void cf_free(void *p)
     }
 }
 
+bool cf_grow(void *p, size_t *cap, size_t need, size_t size)
+{
+    /* Copied, not cast: the caller's pointer has a type of its own. */
+    void *old;
+    memcpy(&old, p, sizeof old);
+    if (need <= *cap) {
+        return true;
+    }
+#ifdef CF_TIGHT
+    size_t cap2 = need + need / 64; /* often full, yet not squares of copies */
+#else
+    size_t cap2 = *cap < 16 ? 16 : *cap * 2;
+#endif
+    if (cap2 < need) {
+        cap2 = need;
+    }
+    void *grown = cf_realloc(old, cap2, size);
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(p, &grown, sizeof grown);
+    *cap = cap2;
+    return true;
+}
+
 char *cf_strndup(const char *s, size_t n)
 {
     size_t bytes;

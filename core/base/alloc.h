@@ -41,6 +41,12 @@ void *cf_calloc(size_t n, size_t size);
  * was.  p may be NULL. */
 void *cf_realloc(void *p, size_t n, size_t size);
 
+/* Makes room for `need` items of `size` bytes in an array that grows by
+ * doubling.  `p` is the address of the array's pointer, of any type (NULL
+ * while the array is empty), `*cap` the number of items it has room for.
+ * false, and both untouched, when memory runs out. */
+bool cf_grow(void *p, size_t *cap, size_t need, size_t size);
+
 /* p may be NULL. */
 void cf_free(void *p);
 

@@ -119,5 +119,5 @@ char *cf_buf_take(cf_buf *b)
 
 cf_status cf_buf_check(const cf_buf *b, cf_error *err)
 {
-    return b->failed ? cf_fail(err, CF_ENOMEM, "out of memory") : CF_OK;
+    return b->failed ? cf_oom(err) : CF_OK;
 }

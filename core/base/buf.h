@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "core/base/status.h"
+#include "core/base/str.h"
 
 typedef struct cf_buf {
     char *p;    /* n bytes and a NUL; NULL while nothing was appended */
@@ -45,6 +46,12 @@ char *cf_buf_reserve(cf_buf *b, size_t n);
 
 /* The contents as a NUL-terminated string, "" when empty; borrowed. */
 const char *cf_buf_cstr(const cf_buf *b);
+
+/* The contents with their length; borrowed until the next change. */
+static inline cf_str cf_buf_str(const cf_buf *b)
+{
+    return cf_str_make(cf_buf_cstr(b), b->n);
+}
 
 /* The contents become the caller's (cf_free); the buffer is empty after.
  * NULL when it had failed, or memory ran out. */

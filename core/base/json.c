@@ -26,7 +26,7 @@ cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
      * that it expected one. */
     if (json_error_code(&why) == json_error_out_of_memory ||
         why.text[0] == '\0' || cf_alloc_failed()) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     return cf_fail_line(err, CF_EFORMAT,
                         (uint32_t)(why.line > 0 ? why.line : 0),

@@ -18,6 +18,17 @@
 #include "core/base/status.h"
 #include "core/base/str.h"
 
+/* `v` for jansson's functions that take a json_t * but change nothing
+ * (iteration, reference counts).  The caller must not change the value. */
+static inline json_t *cf_json_ref(const json_t *v)
+{
+    union {
+        const json_t *in;
+        json_t *out;
+    } u = {v};
+    return u.out;
+}
+
 /* Reads one JSON value of any kind from p[0..n); the caller decrefs *out.
  * CF_EFORMAT with line and column, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_json_read(json_t **out, const char *p, size_t n,

@@ -115,7 +115,7 @@ static cf_status string(cf_jx *x, cf_str *out, cf_error *err)
     }
     char *copy = cf_arena_alloc(x->arena, end - from + 4);
     if (copy == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     size_t n = 0;
     while (x->at < end) {

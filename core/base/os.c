@@ -228,7 +228,7 @@ cf_status cf_os_make_dirs(const char *path, cf_error *err)
 {
     char *copy = cf_strdup(path);
     if (copy == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_status st = CF_OK;
     for (char *at = copy + 1; st == CF_OK; at++) {

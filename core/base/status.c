@@ -97,6 +97,16 @@ cf_status cf_fail_in(cf_error *err, cf_status code, const char *prefix)
     return err->code;
 }
 
+cf_status cf_oom(cf_error *err)
+{
+    return cf_fail(err, CF_ENOMEM, "out of memory");
+}
+
+cf_status cf_oom_for(cf_error *err, const char *what)
+{
+    return cf_fail(err, CF_ENOMEM, "out of memory for %s", what);
+}
+
 const char *cf_status_name(cf_status code)
 {
     switch (code) {

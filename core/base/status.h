@@ -73,6 +73,18 @@ cf_status cf_fail_line(cf_error *err, cf_status code, uint32_t line,
  * or `code` when err is NULL. */
 cf_status cf_fail_in(cf_error *err, cf_status code, const char *prefix);
 
+/* CF_ENOMEM with the text "out of memory", and the same "for WHAT"; both
+ * return CF_ENOMEM.  `err` may be NULL. */
+cf_status cf_oom(cf_error *err);
+cf_status cf_oom_for(cf_error *err, const char *what);
+
+/* For a call whose failure is no failure of the caller's: says so where
+ * CF_MUST_USE would warn.  A comment beside the call gives the reason. */
+static inline void cf_ignore(cf_status st)
+{
+    (void)st;
+}
+
 /* A short name for a code: "ok", "out of memory", "format" ... */
 const char *cf_status_name(cf_status code);
 
@@ -83,6 +95,15 @@ const char *cf_status_name(cf_status code);
         if (cf_try_status_ != CF_OK) {     \
             return cf_try_status_;         \
         }                                  \
+    } while (0)
+
+/* The next step of a function that has something to release: makes the call,
+ * and puts its result into `st`, only while `st` is CF_OK. */
+#define CF_THEN(st, call)    \
+    do {                     \
+        if ((st) == CF_OK) { \
+            (st) = (call);   \
+        }                    \
     } while (0)
 
 /* An assertion that stays on in release builds: for an index that would

@@ -9,7 +9,7 @@
 #include "core/base/os.h"
 #include "core/chat/backend_impl.h"
 
-/* ---- names --------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 const char *cf_chat_event_name(cf_chat_event_kind kind)
 {
@@ -69,7 +69,7 @@ bool cf_fault_parse(cf_fault *out, cf_str name)
     return false;
 }
 
-/* ---- options ------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 cf_status cf_chat_options_check(const cf_chat_options *o, cf_error *err)
 {
@@ -107,7 +107,7 @@ cf_status cf_chat_options_check(const cf_chat_options *o, cf_error *err)
     return CF_OK;
 }
 
-/* ---- responses ----------------------------------------------------------- */
+/* ---- responses ---------------------------------------------------------- */
 
 void cf_chat_response_init(cf_chat_response *r)
 {
@@ -183,7 +183,7 @@ cf_status cf_chat_response_merge(cf_chat_response *out,
     if (!ok) {
         json_decref(message);
         json_decref(vendor);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the merged reply");
+        return cf_oom_for(err, "the merged reply");
     }
     cf_chat_response_deinit(out);
     out->message = message;
@@ -192,7 +192,7 @@ cf_status cf_chat_response_merge(cf_chat_response *out,
     return CF_OK;
 }
 
-/* ---- helpers of the kinds ------------------------------------------------ */
+/* ---- helpers of the kinds ----------------------------------------------- */
 
 void cf_chat__emit(const cf_chat__run *run, const cf_chat_event *event)
 {
@@ -233,8 +233,8 @@ json_t *cf_chat__context(const cf_chat_request *request)
     json_t *context = json_object();
     bool ok = context != NULL;
     if (ok && request->extra_context != NULL) {
-        ok = json_object_update(context,
-                                cf_chat__json(request->extra_context)) == 0;
+        ok = json_object_update(context, cf_json_ref(request->extra_context)) ==
+             0;
     }
     const cf_chat_options *o = request->options;
     if (ok && o != NULL && o->thinking != CF_THINKING_DEFAULT &&
@@ -253,7 +253,7 @@ json_t *cf_chat__context(const cf_chat_request *request)
     }
     if (ok) {
         ok = json_object_set(context, "messages",
-                             cf_chat__json(request->messages)) == 0 &&
+                             cf_json_ref(request->messages)) == 0 &&
              json_object_set_new(context, "add_generation_prompt",
                                  json_boolean(!request->is_pending)) == 0;
     }
@@ -264,7 +264,7 @@ json_t *cf_chat__context(const cf_chat_request *request)
     return context;
 }
 
-/* ---- dispatch ------------------------------------------------------------ */
+/* ---- dispatch ----------------------------------------------------------- */
 
 cf_backend_info cf_backend_get_info(const cf_backend *b)
 {

@@ -52,7 +52,7 @@ static void free_core(cf_backend *b)
     cf_free(c);
 }
 
-/* ---- render and tokenise ------------------------------------------------- */
+/* ---- render and tokenise ------------------------------------------------ */
 
 static cf_status render(cf_backend *b, const cf_chat_request *request,
                         cf_arena *arena, cf_prompt *out, cf_error *err)
@@ -61,12 +61,9 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
     json_t *context = cf_chat__context(request);
     cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
-                                   : cf_fail(err, CF_ENOMEM,
-                                             "out of memory for the context");
-    if (st == CF_OK) {
-        st = c->options.renderer.render(c->options.renderer.ud, context, arena,
-                                        out, err);
-    }
+                                   : cf_oom_for(err, "the context");
+    CF_THEN(st, c->options.renderer.render(c->options.renderer.ud, context,
+                                           arena, out, err));
     json_decref(context);
     return st;
 }
@@ -81,7 +78,7 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
                               cf_engine_tokenizer(c->engine), arena, err);
 }
 
-/* ---- where the cache and the prompt part --------------------------------- */
+/* ---- where the cache and the prompt part -------------------------------- */
 
 static void spell(cf_buf *out, const cf_tokenizer *tok, cf_token id)
 {
@@ -164,7 +161,7 @@ static void find_divergence(const core_backend *c, cf_chat__run *run,
     cf_buf_deinit(&text);
 }
 
-/* ---- one call ------------------------------------------------------------ */
+/* ---- one call ----------------------------------------------------------- */
 
 typedef struct decode {
     core_backend *c;
@@ -273,7 +270,7 @@ static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v,
 {
     cf_token *copy = cf_calloc(n_v + 1, sizeof *copy);
     if (copy == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for token ids");
+        return cf_oom_for(err, "token ids");
     }
     if (n_v > 0) {
         memcpy(copy, v, n_v * sizeof *v);
@@ -346,10 +343,8 @@ static cf_status force_end(decode *d, cf_error *err)
     cf_buf_add(&text, d->reply.channels[0].end.p, d->reply.channels[0].end.n);
     cf_buf_adds(&text, "\n\n");
     cf_status st = cf_buf_check(&text, err);
-    if (st == CF_OK) {
-        st = cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n),
-                                 true, false, &arena, err);
-    }
+    CF_THEN(st, cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n),
+                                    true, false, &arena, err));
     for (size_t i = 0; st == CF_OK && i < list.n; i++) {
         cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
     }
@@ -442,9 +437,7 @@ static void stop_with(decode *d, cf_stop_reason reason, cf_str what)
 static void tell_token(decode *d, cf_token id, bool is_forced,
                        const cf_draw *draw)
 {
-    cf_chat_event ev = {.kind = CF_CHAT_TOKEN,
-                        .text =
-                            cf_str_make(cf_buf_cstr(&d->piece), d->piece.n)};
+    cf_chat_event ev = {.kind = CF_CHAT_TOKEN, .text = cf_buf_str(&d->piece)};
     ev.token = (cf_chat_token){
         .id = id,
         .p = draw != NULL ? draw->chosen.p_post : -1,
@@ -497,18 +490,15 @@ static cf_status step(decode *d, cf_error *err)
     cf_tokenizer_piece(&d->piece, d->tok, id, true);
     tell_token(d, id, is_forced, has_draw ? &draw : NULL);
     if (cf_tokenizer_is_end(d->tok, id)) {
-        stop_with(d, CF_STOP_END,
-                  cf_str_make(cf_buf_cstr(&d->piece), d->piece.n));
+        stop_with(d, CF_STOP_END, cf_buf_str(&d->piece));
         out->stop.token = id;
         return CF_OK;
     }
     add_id(d, id);
-    cf_chat__add_raw(d->run, cf_str_make(cf_buf_cstr(&d->piece), d->piece.n));
+    cf_chat__add_raw(d->run, cf_buf_str(&d->piece));
     CF_TRY(cf_buf_check(&out->raw, err));
     CF_TRY(cf_buf_check(&d->ids, err));
-    CF_TRY(cf_chat__reply_add(&d->reply,
-                              cf_str_make(cf_buf_cstr(&d->piece), d->piece.n),
-                              &stopped, err));
+    CF_TRY(cf_chat__reply_add(&d->reply, cf_buf_str(&d->piece), &stopped, err));
     if (stopped) {
         stop_with(d, CF_STOP_STRING, o->stop[d->reply.release.stopped_by]);
         return CF_OK;
@@ -547,7 +537,7 @@ static cf_status make_constraint(decode *d, cf_error *err)
     size_t n_words = (cf_tokenizer_n_vocab(d->tok) + 31) / 32;
     d->mask = cf_calloc(n_words, sizeof *d->mask);
     if (d->mask == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the mask");
+        return cf_oom_for(err, "the mask");
     }
     CF_TRY(cf_constraint_new(&d->constraint, o->grammar, o->vocab, err));
     const cf_buf *start = &d->start;
@@ -593,17 +583,13 @@ static cf_status generate(decode *d, cf_error *err)
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_status st = make_sampler(d, err);
-    if (st == CF_OK) {
-        st = prefill(d, &arena, err);
-    }
+    CF_THEN(st, prefill(d, &arena, err));
     cf_arena_deinit(&arena);
     if (st == CF_OK && d->run->request->is_pending) {
         out->stop.reason = CF_STOP_PENDING;
         return CF_OK;
     }
-    if (st == CF_OK) {
-        st = make_constraint(d, err);
-    }
+    CF_THEN(st, make_constraint(d, err));
     uint64_t t = cf_os_monotonic_us();
     while (st == CF_OK && out->stop.reason == CF_STOP_NONE) {
         st = step(d, err);
@@ -619,9 +605,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     cf_status st =
         cf_chat__reply_init(&d.reply, run, c->options.family,
                             c->options.channels, c->options.n_channels, err);
-    if (st == CF_OK) {
-        st = generate(&d, err);
-    }
+    CF_THEN(st, generate(&d, err));
     cf_chat_response *out = run->out;
     size_t n_reply = n_ids(&d) - d.n_prompt;
     out->usage.n_reply = n_reply;
@@ -652,7 +636,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     return st;
 }
 
-/* ---- scoring ------------------------------------------------------------- */
+/* ---- scoring ------------------------------------------------------------ */
 
 static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
                              cf_str text, cf_arena *arena, cf_token_list *list,
@@ -663,7 +647,7 @@ static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
     cf_buf_add(&both, text.p, text.n);
     cf_status st = cf_buf_check(&both, err);
     if (st == CF_OK) {
-        cf_str all = cf_str_make(cf_buf_cstr(&both), both.n);
+        cf_str all = cf_buf_str(&both);
         st = cf_tokenizer_encode(list, tok, all, true,
                                  !cf_chat__starts_with_bos(tok, all), arena,
                                  err);
@@ -678,7 +662,7 @@ static cf_status run_score(const core_backend *c, const cf_token_list *list,
 {
     cf_token *ids = cf_arena_calloc(arena, list->n + 1, sizeof *ids);
     if (ids == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for token ids");
+        return cf_oom_for(err, "token ids");
     }
     for (size_t i = 0; i < list->n; i++) {
         ids[i] = list->v[i].id;
@@ -714,7 +698,7 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text,
     cf_score result = {.v = list.v + first, .n = list.n - first};
     result.log_p = cf_arena_calloc(arena, result.n, sizeof *result.log_p);
     if (result.log_p == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the scores");
+        return cf_oom_for(err, "the scores");
     }
     CF_TRY(run_score(c, &list, first, result.log_p, cancel, arena, err));
     for (size_t i = 0; i < result.n; i++) {
@@ -724,14 +708,14 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text,
     return CF_OK;
 }
 
-/* ---- the rest ------------------------------------------------------------ */
+/* ---- the rest ----------------------------------------------------------- */
 
 static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
 {
     const core_backend *c = (const core_backend *)from;
     core_backend *to = cf_calloc(1, sizeof *to);
     if (to == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for a clone");
+        return cf_oom_for(err, "a clone");
     }
     *to = *c;
     cf_status st = cf_session_fork(&to->session, c->session, err);
@@ -764,7 +748,7 @@ cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
 {
     core_backend *c = cf_calloc(1, sizeof *c);
     if (c == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the engine");
+        return cf_oom_for(err, "the engine");
     }
     c->base.ops = &core_ops;
     c->engine = engine;

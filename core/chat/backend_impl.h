@@ -10,15 +10,6 @@
 #include "core/api/backend.h"
 #include "core/api/text_release.h"
 
-/* The same value for jansson calls that take no const and change only its
- * reference count, or nothing. */
-static inline json_t *cf_chat__json(const json_t *v)
-{
-    json_t *out;
-    memcpy(&out, &v, sizeof(json_t *)); /* the pointer itself */
-    return out;
-}
-
 /* One call of generate_stream on its way through a backend. */
 typedef struct cf_chat__run {
     const cf_chat_request *request;
@@ -68,7 +59,7 @@ json_t *cf_chat__context(const cf_chat_request *request);
 /* Whether a text begins with the BOS token spelled out. */
 bool cf_chat__starts_with_bos(const cf_tokenizer *tok, cf_str text);
 
-/* ---- reply --------------------------------------------------------------- */
+/* ---- reply -------------------------------------------------------------- */
 
 enum { CF_CHANNELS_MAX = 8 };
 

@@ -41,7 +41,7 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     const none *n = (const none *)b;
     json_t *context = cf_chat__context(request);
     if (context == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the context");
+        return cf_oom_for(err, "the context");
     }
     cf_status st = n->renderer.render(n->renderer.ud, context, arena, out, err);
     json_decref(context);
@@ -66,7 +66,7 @@ cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer,
 {
     none *n = cf_calloc(1, sizeof *n);
     if (n == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     n->base.ops = &none_ops;
     n->renderer = renderer.render != NULL ? renderer : cf_renderer_plain();

@@ -62,7 +62,7 @@ static void free_remote(cf_backend *b)
     cf_free(r);
 }
 
-/* ---- one transfer -------------------------------------------------------- */
+/* ---- one transfer ------------------------------------------------------- */
 
 typedef struct transfer {
     CURL *easy;
@@ -219,7 +219,7 @@ static cf_status set_up(const remote *r, transfer *t, const char *path,
     *headers = list;
     cf_buf_deinit(&line);
     if (!ok || list == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the request");
+        return cf_oom_for(err, "the request");
     }
     uint32_t connect_ms =
         r->options.connect_ms != 0 ? r->options.connect_ms : 10000;
@@ -269,7 +269,7 @@ static cf_status send_once(const remote *r, transfer *t, const char *path,
     t->easy = curl_easy_init();
     cf_status st = multi != NULL && t->easy != NULL
                        ? set_up(r, t, path, body, &headers, err)
-                       : cf_fail(err, CF_ENOMEM, "out of memory for libcurl");
+                       : cf_oom_for(err, "libcurl");
     if (st == CF_OK) {
         curl_multi_add_handle(multi, t->easy);
         st = perform(r, multi, t, err);
@@ -282,7 +282,7 @@ static cf_status send_once(const remote *r, transfer *t, const char *path,
     return st;
 }
 
-/* ---- a request with its retries ------------------------------------------ */
+/* ---- a request with its retries ----------------------------------------- */
 
 static cf_status wait_ms(const cf_chat__run *run, uint64_t ms, cf_error *err)
 {
@@ -309,7 +309,7 @@ static bool is_worth_retrying(long status)
  * error, or a stream that was cut off. */
 static cf_status judge(transfer *t, cf_error *err)
 {
-    cf_str body = cf_str_make(cf_buf_cstr(&t->body), t->body.n);
+    cf_str body = cf_buf_str(&t->body);
     if (t->status != 200) {
         return cf_remote__http_error(t->run, t->status, body, err);
     }
@@ -342,9 +342,7 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
         transfer t;
         transfer_init(&t, run, answer);
         cf_status st = send_once(r, &t, "/chat/completions", body, err);
-        if (st == CF_OK) {
-            st = judge(&t, err);
-        }
+        CF_THEN(st, judge(&t, err));
         bool again = st != CF_OK && st != CF_ECANCELLED &&
                      is_worth_retrying(t.status) && !answer->has_content &&
                      i < n_retries;
@@ -371,15 +369,14 @@ static cf_status find_model(remote *r, cf_chat__run *run, cf_error *err)
     if (st == CF_OK && t.status == 200) {
         v = json_loadb(cf_buf_cstr(&t.body), t.body.n, 0, NULL);
     } else if (st == CF_OK && (t.status == 401 || t.status == 403)) {
-        st = cf_remote__http_error(
-            run, t.status, cf_str_make(cf_buf_cstr(&t.body), t.body.n), err);
+        st = cf_remote__http_error(run, t.status, cf_buf_str(&t.body), err);
     }
     if (st == CF_OK) {
         const json_t *list = json_object_get(v, "data");
         cf_str id = cf_json_get_str(json_array_get(list, 0), "id");
         r->model = id.n > 0 ? cf_strndup(id.p, id.n) : cf_strdup("default");
         if (r->model == NULL) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for the model's name");
+            st = cf_oom_for(err, "the model's name");
         }
     }
     json_decref(v);
@@ -403,10 +400,8 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     cf_buf body = CF_BUF_INIT;
     cf_remote__answer answer = {.run = run};
     cf_status st = cf_remote__body(&body, r->model, run->request, err);
-    if (st == CF_OK) {
-        st = cf_chat__reply_init(&answer.reply, run, r->options.family, NULL, 0,
-                                 err);
-    }
+    CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family, NULL,
+                                    0, err));
     if (st == CF_OK) {
         uint64_t started = cf_os_monotonic_us();
         st = exchange(r, run, &answer, &body, err);
@@ -427,7 +422,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     return st;
 }
 
-/* ---- making one ---------------------------------------------------------- */
+/* ---- making one --------------------------------------------------------- */
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 
@@ -486,7 +481,7 @@ cf_status cf_backend_remote_new(cf_backend **out, const char *url,
     pthread_once(&curl_once, init_curl);
     remote *r = cf_calloc(1, sizeof *r);
     if (r == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the server");
+        return cf_oom_for(err, "the server");
     }
     r->base.ops = &remote_ops;
     r->options = *o;
@@ -499,7 +494,7 @@ cf_status cf_backend_remote_new(cf_backend **out, const char *url,
         (o->key != NULL && o->key[0] != '\0' && r->key == NULL) ||
         (o->model != NULL && r->model == NULL)) {
         free_remote(&r->base);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the server");
+        return cf_oom_for(err, "the server");
     }
     *out = &r->base;
     return CF_OK;

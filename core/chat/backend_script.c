@@ -236,7 +236,7 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     const script *s = (const script *)b;
     json_t *context = cf_chat__context(request);
     if (context == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the context");
+        return cf_oom_for(err, "the context");
     }
     cf_prompt_renderer r = s->options.renderer.render != NULL
                                ? s->options.renderer
@@ -344,10 +344,10 @@ cf_status cf_backend_script_new(cf_backend **out, const json_t *root,
     }
     script *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the script");
+        return cf_oom_for(err, "the script");
     }
     s->base.ops = &script_ops;
-    s->root = json_incref(cf_chat__json(root));
+    s->root = json_incref(cf_json_ref(root));
     if (options != NULL) {
         s->options = *options;
     }

@@ -14,7 +14,7 @@
 
 static cf_status no_memory(cf_error *err)
 {
-    return cf_fail(err, CF_ENOMEM, "out of memory for the conversation");
+    return cf_oom_for(err, "the conversation");
 }
 
 static void free_node(cf_conversation__node *node)
@@ -48,9 +48,9 @@ cf_status cf_conversation_new(cf_conversation **out, const cf_preface *preface,
         return st;
     }
     conv->preface = *p;
-    json_incref(cf_chat__json(p->messages));
-    json_incref(cf_chat__json(p->tools));
-    json_incref(cf_chat__json(p->extra_context));
+    json_incref(cf_json_ref(p->messages));
+    json_incref(cf_json_ref(p->tools));
+    json_incref(cf_json_ref(p->extra_context));
     cf_role_map_init(&conv->roles, cf_str_make(NULL, 0));
     *out = conv;
     return CF_OK;
@@ -65,9 +65,9 @@ void cf_conversation_free(cf_conversation *conv)
         free_node(conv->v[i]);
     }
     cf_free(conv->v);
-    json_decref(cf_chat__json(conv->preface.messages));
-    json_decref(cf_chat__json(conv->preface.tools));
-    json_decref(cf_chat__json(conv->preface.extra_context));
+    json_decref(cf_json_ref(conv->preface.messages));
+    json_decref(cf_json_ref(conv->preface.tools));
+    json_decref(cf_json_ref(conv->preface.extra_context));
     cf_tool_set_free(conv->tools);
     cf_free(conv);
 }
@@ -130,7 +130,7 @@ cf_status cf_conversation_add(cf_conversation *conv, const cf_turn *turn,
         return no_memory(err);
     }
     node->turn = *turn;
-    node->message = json_incref(cf_chat__json(turn->message));
+    node->message = json_incref(cf_json_ref(turn->message));
     if (turn->raw.n > 0) {
         node->raw = cf_strndup(turn->raw.p, turn->raw.n);
         if (node->raw == NULL) {
@@ -239,8 +239,8 @@ cf_status cf_conversation_set_tools(cf_conversation *conv, const json_t *tools,
     CF_TRY(cf_tool_set_new(&set, tools, err));
     cf_tool_set_free(conv->tools);
     conv->tools = set;
-    json_incref(cf_chat__json(tools));
-    json_decref(cf_chat__json(conv->preface.tools));
+    json_incref(cf_json_ref(tools));
+    json_decref(cf_json_ref(conv->preface.tools));
     conv->preface.tools = tools;
     return CF_OK;
 }

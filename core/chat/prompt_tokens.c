@@ -28,7 +28,7 @@ cf_status cf_prompt_add_special(json_t *context, const cf_tokenizer *tok,
     return set_special(context, "bos_token", tok, special.bos) &&
                    set_special(context, "eos_token", tok, special.eos)
                ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for the context");
+               : cf_oom_for(err, "the context");
 }
 
 static bool is_one_of(cf_str s, const char *const *words)
@@ -107,7 +107,7 @@ cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
         text = cf_str_make(both, text.n + prefix.n);
     }
     if (spans == NULL || (text.p == NULL && text.n > 0)) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the prompt's spans");
+        return cf_oom_for(err, "the prompt's spans");
     }
     for (size_t i = 0; i < prompt->n_spans; i++) {
         const cf_prompt_span *s = &prompt->spans[i];

@@ -30,7 +30,7 @@ static cf_status protocol(cf_remote__answer *a, cf_error *err, const char *what)
         cf_fail(err, CF_EFORMAT, "the server's answer: %s", what));
 }
 
-/* ---- errors -------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 static cf_fault fault_of(long status)
 {
@@ -103,7 +103,7 @@ cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
     return cf_chat__fault(run, fault, st);
 }
 
-/* ---- deltas -------------------------------------------------------------- */
+/* ---- deltas ------------------------------------------------------------- */
 
 static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
 {
@@ -197,7 +197,7 @@ static cf_status add_call(cf_remote__answer *a, const json_t *delta,
                         .text = arguments.n > 0 ? arguments : name};
     cf_chat__emit(a->run, &ev);
     return call->id.failed || call->name.failed || call->arguments.failed
-               ? cf_fail(err, CF_ENOMEM, "out of memory for a tool call")
+               ? cf_oom_for(err, "a tool call")
                : CF_OK;
 }
 
@@ -305,7 +305,7 @@ cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
     return st;
 }
 
-/* ---- the end ------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------ */
 
 /* The arguments in canonical form; false when they are no object. */
 static bool read_arguments(cf_tool_call *call, cf_buf *text, cf_arena *arena,
@@ -353,8 +353,8 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
 {
     cf_remote__call *from = &a->calls[index];
     cf_tool_call call = {
-        .name = cf_str_make(cf_buf_cstr(&from->name), from->name.n),
-        .id = cf_str_make(cf_buf_cstr(&from->id), from->id.n),
+        .name = cf_buf_str(&from->name),
+        .id = cf_buf_str(&from->id),
     };
     bool oom = false;
     size_t before = found->n;
@@ -363,7 +363,7 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
         if (a->run->request->tools != NULL) {
             cf_tool__validate(&call, index, a->run->request->tools, found);
         }
-        arguments = cf_chat__json(call.json); /* decref'd below */
+        arguments = cf_json_ref(call.json); /* decref'd below */
     } else {
         cf_tool_finding f = {
             .status = CF_TOOL_PARSE_ERROR,
@@ -390,8 +390,7 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
         cf_chat__emit(a->run, &ev);
     }
     json_decref(arguments);
-    return oom ? cf_fail(err, CF_ENOMEM, "out of memory for a tool call")
-               : CF_OK;
+    return oom ? cf_oom_for(err, "a tool call") : CF_OK;
 }
 
 static cf_status finish_calls(cf_remote__answer *a, json_t *list,
@@ -406,7 +405,7 @@ static cf_status finish_calls(cf_remote__answer *a, json_t *list,
     }
     for (size_t i = 0; st == CF_OK && i < found.n; i++) {
         if (!append_finding(findings, &found.v[i])) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for findings");
+            st = cf_oom_for(err, "findings");
         }
     }
     cf_arena_deinit(&arena);
@@ -431,7 +430,7 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
     json_t *findings = json_array();
     cf_status st = list != NULL && findings != NULL
                        ? finish_calls(a, list, findings, err)
-                       : cf_fail(err, CF_ENOMEM, "out of memory for calls");
+                       : cf_oom_for(err, "calls");
     if (st == CF_OK) {
         cf_tool_status status = out->status;
         st = cf_chat__reply_finish(&a->reply, list, err);
@@ -439,7 +438,7 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
             out->status = status;
         }
         if (st == CF_OK && json_array_extend(out->findings, findings) != 0) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for findings");
+            st = cf_oom_for(err, "findings");
         }
     }
     json_decref(list);

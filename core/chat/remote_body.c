@@ -37,7 +37,7 @@ static json_t *wire_call(const json_t *call, open_calls *open)
         json_pack("{s:o, s:s, s:{s:O?, s:s%}}", "id",
                   json_is_string(id) ? json_incref(id) : json_string(made),
                   "type", "function", "function", "name",
-                  cf_chat__json(json_object_get(function, "name")), "arguments",
+                  cf_json_ref(json_object_get(function, "name")), "arguments",
                   cf_buf_cstr(&text), text.n);
     cf_buf_deinit(&text);
     if (v != NULL) {
@@ -48,7 +48,7 @@ static json_t *wire_call(const json_t *call, open_calls *open)
 
 static json_t *wire_message(const json_t *m, open_calls *open)
 {
-    json_t *v = json_copy(cf_chat__json(m));
+    json_t *v = json_copy(cf_json_ref(m));
     const json_t *calls = json_object_get(m, "tool_calls");
     if (v == NULL) {
         return NULL;
@@ -160,7 +160,7 @@ static void set_options(json_t *body, const cf_chat_options *o)
 static void set_context(json_t *body, const cf_chat_request *request)
 {
     json_t *kwargs = request->extra_context != NULL
-                         ? json_copy(cf_chat__json(request->extra_context))
+                         ? json_copy(cf_json_ref(request->extra_context))
                          : json_object();
     const cf_chat_options *o = request->options;
     if (o != NULL && o->thinking != CF_THINKING_DEFAULT &&
@@ -184,7 +184,7 @@ cf_status cf_remote__body(cf_buf *out, const char *model,
                                    "stream_options", "include_usage", 1)
                        : NULL;
     if (body == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the request");
+        return cf_oom_for(err, "the request");
     }
     size_t n_tools = 0;
     if (request->tools != NULL) {
@@ -198,7 +198,7 @@ cf_status cf_remote__body(cf_buf *out, const char *model,
     }
     set_context(body, request);
     if (request->options != NULL && request->options->vendor != NULL) {
-        json_object_update(body, cf_chat__json(request->options->vendor));
+        json_object_update(body, cf_json_ref(request->options->vendor));
     }
     cf_json_write(out, body);
     json_decref(body);

@@ -91,7 +91,7 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
     } else {
         text = cf_arena_strndup(arena, cf_buf_cstr(&p.text), p.text.n);
         if (text == NULL || p.text.failed || arena->failed) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for the prompt");
+            st = cf_oom_for(err, "the prompt");
         }
     }
     if (st == CF_OK) {

@@ -92,7 +92,7 @@ void cf_chat__reply_deinit(cf_chat__reply *r)
     cf_tool_parser_free(r->parser);
 }
 
-/* ---- channels ------------------------------------------------------------ */
+/* ---- channels ----------------------------------------------------------- */
 
 /* Offset of the last `what` in text, or SIZE_MAX. */
 static size_t find_last(cf_str text, cf_str what)
@@ -143,7 +143,7 @@ static void add_channel(cf_chat__reply *r, cf_str text)
 static size_t find_delimiter(const cf_chat__reply *r, size_t from, size_t *off,
                              size_t *safe)
 {
-    cf_str held = cf_str_make(cf_buf_cstr(&r->held), r->held.n);
+    cf_str held = cf_buf_str(&r->held);
     bool is_open = r->open < r->n_channels;
     for (size_t i = from; i < held.n; i++) {
         size_t first = is_open ? r->open : 0;
@@ -231,7 +231,7 @@ bool cf_chat__reply_is_thinking(const cf_chat__reply *r)
     return r->n_channels > 0 && r->open == 0;
 }
 
-/* ---- the message --------------------------------------------------------- */
+/* ---- the message -------------------------------------------------------- */
 
 static json_t *text_json(const char *p, size_t n)
 {
@@ -254,7 +254,7 @@ static json_t *call_json(const cf_tool_call *call)
     json_t *v = json_object();
     json_t *function =
         json_pack("{s:s%, s:O}", "name", call->name.p, call->name.n,
-                  "arguments", cf_chat__json(call->json));
+                  "arguments", cf_json_ref(call->json));
     bool ok = v != NULL && function != NULL;
     if (ok && call->id.n > 0) {
         ok = json_object_set_new(v, "id", text_json(call->id.p, call->id.n)) ==
@@ -378,7 +378,7 @@ cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
     } else {
         cf_buf_add(&text, r->content.p, r->content.n);
     }
-    cf_str content = cf_str_make(cf_buf_cstr(&text), text.n);
+    cf_str content = cf_buf_str(&text);
     while (r->in[0].n > 0 && content.n > 0 && content.p[0] == '\n') {
         content.p++;
         content.n--;
@@ -394,7 +394,7 @@ cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
     cf_buf_deinit(&text);
     if (!ok) {
         json_decref(message);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the reply");
+        return cf_oom_for(err, "the reply");
     }
     json_decref(out->message);
     out->message = message;

@@ -18,10 +18,10 @@
 
 static cf_status no_memory(cf_error *err)
 {
-    return cf_fail(err, CF_ENOMEM, "out of memory for the request");
+    return cf_oom_for(err, "the request");
 }
 
-/* ---- the request --------------------------------------------------------- */
+/* ---- the request -------------------------------------------------------- */
 
 /* The message with its role as the template calls it. */
 static json_t *mapped(const cf_conversation *conv, const json_t *message)
@@ -29,9 +29,9 @@ static json_t *mapped(const cf_conversation *conv, const json_t *message)
     cf_str role = cf_json_get_str(message, "role");
     cf_str to = cf_role_map_get(&conv->roles, role);
     if (cf_str_eq(role, to)) {
-        return json_incref(cf_chat__json(message));
+        return json_incref(cf_json_ref(message));
     }
-    json_t *copy = json_copy(cf_chat__json(message));
+    json_t *copy = json_copy(cf_json_ref(message));
     if (copy != NULL &&
         json_object_set_new(copy, "role", json_stringn(to.p, to.n)) != 0) {
         json_decref(copy);
@@ -83,8 +83,8 @@ static json_t *make_context(const cf_conversation *conv,
     json_t *v = json_object();
     bool ok = v != NULL;
     if (ok && conv->preface.extra_context != NULL) {
-        ok = json_object_update(
-                 v, cf_chat__json(conv->preface.extra_context)) == 0;
+        ok = json_object_update(v, cf_json_ref(conv->preface.extra_context)) ==
+             0;
     }
     cf_thinking thinking = conv->thinking;
     if (o->chat.thinking != CF_THINKING_DEFAULT) {
@@ -95,7 +95,7 @@ static json_t *make_context(const cf_conversation *conv,
                                  json_boolean(thinking == CF_THINKING_ON)) == 0;
     }
     if (ok && o->extra_context != NULL) {
-        ok = json_object_update(v, cf_chat__json(o->extra_context)) == 0;
+        ok = json_object_update(v, cf_json_ref(o->extra_context)) == 0;
     }
     if (!ok) {
         json_decref(v);
@@ -151,9 +151,9 @@ json_t *cf_conversation__list(const json_t *message, cf_error *err)
     json_t *list = json_array();
     bool ok = list != NULL;
     if (ok && json_is_array(message)) {
-        ok = json_array_extend(list, cf_chat__json(message)) == 0;
+        ok = json_array_extend(list, cf_json_ref(message)) == 0;
     } else if (ok && message != NULL) {
-        ok = json_array_append(list, cf_chat__json(message)) == 0;
+        ok = json_array_append(list, cf_json_ref(message)) == 0;
     }
     if (!ok) {
         json_decref(list);
@@ -170,7 +170,7 @@ json_t *cf_conversation__list(const json_t *message, cf_error *err)
     return list;
 }
 
-/* ---- sending ------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------ */
 
 void cf_sent_init(cf_sent *sent)
 {
@@ -244,9 +244,7 @@ static cf_status send_list(cf_conversation *conv, cf_backend *backend,
     cf_conversation__request q;
     CF_TRY(cf_conversation__request_init(&q, conv, parent, list, send, err));
     cf_status st = cf_chat_options_check(&q.options, err);
-    if (st == CF_OK) {
-        st = add_message(conv, list, parent, out, err);
-    }
+    CF_THEN(st, add_message(conv, list, parent, out, err));
     if (st != CF_OK) {
         cf_conversation__request_deinit(&q);
         return st;
@@ -297,7 +295,7 @@ cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
     return st;
 }
 
-/* ---- looking without sending --------------------------------------------- */
+/* ---- looking without sending -------------------------------------------- */
 
 cf_status cf_conversation_preview(const cf_conversation *conv,
                                   cf_backend *backend, const cf_send *send,
@@ -375,10 +373,8 @@ cf_status cf_conversation_double_render(const cf_conversation *conv,
     cf_arena_init(&arena, 0);
     cf_status st =
         cf_conversation_preview(conv, backend, send, &arena, &now, NULL, err);
-    if (st == CF_OK) {
-        st = cf_conversation_preview(conv, backend, &before, &arena, &old, NULL,
-                                     err);
-    }
+    CF_THEN(st, cf_conversation_preview(conv, backend, &before, &arena, &old,
+                                        NULL, err));
     if (st == CF_OK) {
         compare(&old, &now, out);
     }

@@ -52,7 +52,7 @@ cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn,
         }
         cf_buf_addc(&s->line, c);
         if (s->line.failed || s->data.failed) {
-            return cf_fail(err, CF_ENOMEM, "out of memory for an event");
+            return cf_oom_for(err, "an event");
         }
         if (s->line.n + s->data.n > CF_SSE_EVENT_MAX) {
             return cf_fail(err, CF_ELIMIT, "an event of more than 16 MiB");

@@ -133,7 +133,7 @@ static inline bool cf_tool__is_name(char c)
  * become doubles.  NULL when memory ran out. */
 json_t *cf_tool__tree(cf_str text);
 
-/* ---- the grammars -------------------------------------------------------- */
+/* ---- the grammars ------------------------------------------------------- */
 
 /* What reads one member at the cursor, "key:value", or one value. */
 typedef bool (*cf_tool__member_fn)(cf_tool__emit *e, cf_tool__members *m);

@@ -194,9 +194,8 @@ static cf_status talk(child *c, const cf_tool_exec *exec, cf_error *err)
     if (c->err >= 0) {
         read_some(&c->err, &c->error, STDERR_KEPT);
     }
-    return c->output.failed || c->error.failed
-               ? cf_fail(err, CF_ENOMEM, "out of memory for the result")
-               : CF_OK;
+    return c->output.failed || c->error.failed ? cf_oom_for(err, "the result")
+                                               : CF_OK;
 }
 
 static cf_str last_line(const cf_buf *b)
@@ -227,15 +226,12 @@ static cf_status read_result(const child *c, json_t **result, cf_error *err)
                          JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (*result == NULL) {
         cf_buf quoted = CF_BUF_INIT;
-        cf_json_write_str(&quoted,
-                          cf_str_make(cf_buf_cstr(&c->output), c->output.n));
+        cf_json_write_str(&quoted, cf_buf_str(&c->output));
         *result = json_loadb(cf_buf_cstr(&quoted), quoted.n,
                              JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         cf_buf_deinit(&quoted);
     }
-    return *result != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for the result");
+    return *result != NULL ? CF_OK : cf_oom_for(err, "the result");
 }
 
 cf_status cf_tool_exec_run(const cf_tool_exec *exec,
@@ -253,9 +249,7 @@ cf_status cf_tool_exec_run(const cf_tool_exec *exec,
     }
     cf_buf_adds(&c.input, "}\n");
     cf_status st = cf_buf_check(&c.input, err);
-    if (st == CF_OK) {
-        st = start(&c, exec->command, err);
-    }
+    CF_THEN(st, start(&c, exec->command, err));
     if (st == CF_OK) {
         st = talk(&c, exec, err);
         if (st != CF_OK) {
@@ -269,9 +263,7 @@ cf_status cf_tool_exec_run(const cf_tool_exec *exec,
     if (c.is_done && WIFEXITED(c.status) && exec->exit_code != NULL) {
         *exec->exit_code = WEXITSTATUS(c.status);
     }
-    if (st == CF_OK) {
-        st = read_result(&c, result, err);
-    }
+    CF_THEN(st, read_result(&c, result, err));
     close_fd(&c.in);
     close_fd(&c.out);
     close_fd(&c.err);

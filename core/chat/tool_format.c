@@ -181,7 +181,7 @@ static cf_status canonical(cf_buf *out, cf_str json, bool object, cf_error *err)
         cf_buf_add(out, e.json.p, e.json.n);
         st = cf_buf_check(out, err);
     } else if (e.oom) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory for a value");
+        st = cf_oom_for(err, "a value");
     } else {
         st = cf_fail(err, CF_EFORMAT, "the arguments are no JSON object");
     }
@@ -194,7 +194,7 @@ static cf_status finish(writer *w, cf_status st, cf_error *err)
 {
     cf_buf_deinit(&w->str);
     if (st == CF_OK && w->oom) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory for a string");
+        st = cf_oom_for(err, "a string");
     }
     if (st == CF_OK && w->cannot != NULL) {
         st = cf_fail(err, CF_EUNSUPPORTED, "%s", w->cannot);
@@ -223,15 +223,12 @@ static cf_status put_tree(cf_buf *out, style how, const char *esc,
     cf_buf text = CF_BUF_INIT;
     cf_json_write(&text, v);
     cf_status st = cf_buf_check(&text, err);
-    if (st == CF_OK) {
-        st = put_json(out, how, esc, upper_types,
-                      cf_str_make(cf_buf_cstr(&text), text.n), err);
-    }
+    CF_THEN(st, put_json(out, how, esc, upper_types, cf_buf_str(&text), err));
     cf_buf_deinit(&text);
     return st;
 }
 
-/* ---- calls --------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 static bool is_identifier(cf_str s, bool dotted)
 {
@@ -344,9 +341,7 @@ static cf_status put_fc_call(cf_buf *out, const cf_tool_call *c,
                      "not know");
     }
     cf_buf_deinit(&name);
-    if (st == CF_OK) {
-        st = canonical(&text, c->arguments, true, err);
-    }
+    CF_THEN(st, canonical(&text, c->arguments, true, err));
     cf_buf_deinit(&text);
     CF_TRY(st);
     cf_buf_adds(out, "call:");
@@ -452,7 +447,7 @@ cf_status cf_tool_format_calls(cf_buf *out, cf_tool_family family,
     return undo(out, mark, st == CF_OK ? cf_buf_check(out, err) : st);
 }
 
-/* ---- declarations -------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------- */
 
 /* A schema's type as Python writes it. */
 static void put_python_type(cf_buf *out, const json_t *schema, unsigned depth)
@@ -499,7 +494,7 @@ static bool is_required(const json_t *schema, const char *name)
 static void put_signature(cf_buf *out, const cf_tool *tool)
 {
     json_t *properties =
-        json_object_get(cf_chat__json(tool->parameters), "properties");
+        json_object_get(cf_json_ref(tool->parameters), "properties");
     const char *name;
     json_t *schema;
     bool has_any = json_object_size(properties) > 0;
@@ -540,13 +535,12 @@ static cf_status put_fc_declaration(cf_buf *out, const cf_tool *tool,
                          tool->description.n)) == 0;
     if (ok && tool->parameters != NULL) {
         ok = json_object_set(body, "parameters",
-                             cf_chat__json(tool->parameters)) == 0;
+                             cf_json_ref(tool->parameters)) == 0;
     }
     cf_buf_addf(out, "%sdeclaration:%.*s", start, (int)tool->name.n,
                 tool->name.p);
-    cf_status st =
-        ok ? put_tree(out, STYLE_FC, esc, true, body, err)
-           : cf_fail(err, CF_ENOMEM, "out of memory for a declaration");
+    cf_status st = ok ? put_tree(out, STYLE_FC, esc, true, body, err)
+                      : cf_oom_for(err, "a declaration");
     cf_buf_adds(out, end);
     json_decref(body);
     return st;
@@ -576,7 +570,7 @@ static cf_status format_declarations(cf_buf *out, cf_tool_family family,
     }
     json_t *list = cf_tool_set_openai(tools);
     if (list == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for declarations");
+        return cf_oom_for(err, "declarations");
     }
     cf_status st = CF_OK;
     bool is_bare = family == CF_TOOLS_HAMMER || family == CF_TOOLS_PHI4_MINI ||
@@ -602,7 +596,7 @@ cf_status cf_tool_format_declarations(cf_buf *out, cf_tool_family family,
     return undo(out, mark, st == CF_OK ? cf_buf_check(out, err) : st);
 }
 
-/* ---- results ------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
 static cf_status put_fc_result(cf_buf *out, cf_str name, const json_t *result,
                                const char *start, const char *end,

@@ -25,7 +25,7 @@ static bool at_char(const cf_tool__emit *e, char c)
     return e->at < e->end && e->p[e->at] == c;
 }
 
-/* ---- strings ------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------ */
 
 static bool read_hex4(cf_tool__emit *e, uint32_t *out)
 {
@@ -124,7 +124,7 @@ bool cf_tool__json_string(cf_tool__emit *e)
     return false;
 }
 
-/* ---- numbers and words --------------------------------------------------- */
+/* ---- numbers and words -------------------------------------------------- */
 
 static size_t digits(const cf_tool__emit *e, size_t at)
 {
@@ -190,7 +190,7 @@ static bool read_word(cf_tool__emit *e)
     return cf_tool__expect(e, e->at, "a JSON value");
 }
 
-/* ---- objects and arrays -------------------------------------------------- */
+/* ---- objects and arrays ------------------------------------------------- */
 
 bool cf_tool__array(cf_tool__emit *e, cf_tool__value_fn value)
 {
@@ -320,7 +320,7 @@ bool cf_tool__json_value(cf_tool__emit *e)
     return ok && ((!e->oom && !e->json.failed) || cf_tool__oom(e));
 }
 
-/* ---- calls --------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 /* A call object while it is read; json offsets into e->json. */
 typedef struct call_parts {

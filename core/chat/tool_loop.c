@@ -66,7 +66,7 @@ static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call,
     if (st == CF_OK && *out == NULL) {
         *out = error_result(cf_buf_cstr(&reason), reason.n);
         if (*out == NULL) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for a result");
+            st = cf_oom_for(err, "a result");
         }
     }
     cf_buf_deinit(&reason);
@@ -80,7 +80,7 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
     cf_buf text = CF_BUF_INIT;
     json_t *content;
     if (json_is_string(result)) {
-        content = json_incref(cf_chat__json(result));
+        content = json_incref(cf_json_ref(result));
     } else {
         cf_json_write(&text, result);
         content = json_stringn(cf_buf_cstr(&text), text.n);
@@ -101,9 +101,7 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
 {
     const json_t *calls = json_object_get(r->message, "tool_calls");
     json_t *list = json_array();
-    cf_status st =
-        list != NULL ? CF_OK
-                     : cf_fail(err, CF_ENOMEM, "out of memory for the results");
+    cf_status st = list != NULL ? CF_OK : cf_oom_for(err, "the results");
     for (size_t i = 0; st == CF_OK && i < json_array_size(calls); i++) {
         const json_t *v = json_array_get(calls, i);
         const json_t *function = json_object_get(v, "function");
@@ -114,7 +112,7 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
             .id = cf_json_get_str(v, "id"),
             .arguments = json_object_get(function, "arguments"),
             .index = i,
-            .bad = cf_str_make(cf_buf_cstr(&bad), bad.n),
+            .bad = cf_buf_str(&bad),
             .round = round,
         };
         json_t *result = NULL;
@@ -125,7 +123,7 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
             }
             if (json_array_append_new(list, result_message(&call, result)) !=
                 0) {
-                st = cf_fail(err, CF_ENOMEM, "out of memory for a result");
+                st = cf_oom_for(err, "a result");
             }
         }
         json_decref(result);

@@ -62,11 +62,11 @@ struct cf_tool_parser {
     char first[256]; /* bytes that a rule starts with */
 };
 
-/* ---- results ------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
 static void refresh(cf_tool_parser *p)
 {
-    p->parse.raw = cf_str_make(cf_buf_cstr(&p->raw), p->raw.n);
+    p->parse.raw = cf_buf_str(&p->raw);
     p->parse.segments = p->segments;
     p->parse.n_segments = p->n_segments;
     p->parse.calls = p->calls;
@@ -153,7 +153,7 @@ static void add_note(cf_tool_parser *p, size_t off, size_t call,
     cf_tool__finding_add(&p->findings, &f);
 }
 
-/* ---- the end of a block -------------------------------------------------- */
+/* ---- the end of a block ------------------------------------------------- */
 
 /* Bytes from `at` on that match all of `text`, or a part of it at the end. */
 static bool literal_at(const cf_tool_parser *p, size_t at, const char *text,
@@ -324,7 +324,7 @@ static bool find_plain_end(const cf_tool_parser *p, size_t *body_end,
     return false;
 }
 
-/* ---- the body of a block ------------------------------------------------- */
+/* ---- the body of a block ------------------------------------------------ */
 
 static bool take_calls(cf_tool_parser *p, cf_tool__emit *e)
 {
@@ -476,7 +476,7 @@ static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
     cf_tool__emit_deinit(&e);
 }
 
-/* ---- running ------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------ */
 
 static void tell_delta(cf_tool_parser *p)
 {
@@ -568,7 +568,7 @@ static bool skip_code(cf_tool_parser *p, size_t *i)
 /* Searches raw[pos..) for a block; false: more bytes are needed. */
 static bool run_text(cf_tool_parser *p)
 {
-    cf_str raw = cf_str_make(cf_buf_cstr(&p->raw), p->raw.n);
+    cf_str raw = cf_buf_str(&p->raw);
     for (size_t i = p->pos; i < raw.n;) {
         if (p->first[(unsigned char)raw.p[i]] == 0) {
             i++;
@@ -624,7 +624,7 @@ cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family,
 {
     cf_tool_parser *p = cf_calloc(1, sizeof *p);
     if (p == NULL) {
-        return cf_fail(err, CF_ENOMEM, "%s", "out of memory");
+        return cf_oom(err);
     }
     p->family = family;
     p->rules = cf_tool__rules(family);
@@ -716,7 +716,7 @@ cf_status cf_tool_parser_finish(cf_tool_parser *p, const cf_tool_parse **out,
         judge(p);
         if (p->arena.failed) {
             p->failed = CF_ENOMEM;
-            return cf_fail(err, CF_ENOMEM, "%s", "out of memory");
+            return cf_oom(err);
         }
     }
     refresh(p);
@@ -759,7 +759,7 @@ void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out)
             cf_buf_add(&text, bytes.p, bytes.n);
         }
     }
-    cf_str content = trimmed(cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_str content = trimmed(cf_buf_str(&text));
     cf_buf_add(out, content.p, content.n);
     out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);

@@ -54,7 +54,7 @@ static cf_str read_word(cf_tool__emit *e)
     return cf_str_make(e->p + off, e->at - off);
 }
 
-/* ---- strings ------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------ */
 
 static int hex_digit(char c)
 {
@@ -205,7 +205,7 @@ static bool py_string(cf_tool__emit *e)
     return !e->str.failed || cf_tool__oom(e);
 }
 
-/* ---- numbers ------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------ */
 
 static bool py_hex(cf_tool__emit *e, bool is_negative)
 {
@@ -296,7 +296,7 @@ static bool py_number(cf_tool__emit *e)
     return ok;
 }
 
-/* ---- values -------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 
 static bool py_value(cf_tool__emit *e);
 static bool py_arguments(cf_tool__emit *e, cf_str type);
@@ -374,7 +374,7 @@ static bool py_key(cf_tool__emit *e)
 static bool py_pair(cf_tool__emit *e, cf_tool__members *m, size_t key_off)
 {
     size_t which = 0;
-    cf_str key = cf_str_make(cf_buf_cstr(&e->str), e->str.n);
+    cf_str key = cf_buf_str(&e->str);
     cf_tool__dup dup = cf_tool__member_begin(e, m, key, &which);
     if (dup == CF_TOOL_DUP_FAILED) {
         return false;
@@ -464,8 +464,7 @@ static bool py_value(cf_tool__emit *e)
     if (at_string(e, &prefix, &is_raw)) {
         ok = py_string(e);
         if (ok) {
-            cf_json_write_str(&e->json,
-                              cf_str_make(cf_buf_cstr(&e->str), e->str.n));
+            cf_json_write_str(&e->json, cf_buf_str(&e->str));
         }
     } else if (c == '[') {
         e->at++;
@@ -484,7 +483,7 @@ static bool py_value(cf_tool__emit *e)
     return ok && ((!e->oom && !e->json.failed) || cf_tool__oom(e));
 }
 
-/* ---- calls --------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 /* One NAME '=' value. */
 static bool py_keyword(cf_tool__emit *e, cf_tool__members *m)

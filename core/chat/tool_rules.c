@@ -103,7 +103,7 @@ const cf_tool__rule *cf_tool__rules(cf_tool_family family)
     return (unsigned)family < CF_TOOL_FAMILY_N ? all[family] : none;
 }
 
-/* ---- looking ahead ------------------------------------------------------- */
+/* ---- looking ahead ------------------------------------------------------ */
 
 /* A cursor that knows when it ran out of bytes. */
 typedef struct look {
@@ -204,7 +204,7 @@ static bool look_call_key(look *l, bool *is_sure)
     return false;
 }
 
-/* ---- rule by rule -------------------------------------------------------- */
+/* ---- rule by rule ------------------------------------------------------- */
 
 static cf_tool__match match_code_fence(look *l)
 {

@@ -17,7 +17,7 @@ struct cf_tool_set {
 
 static cf_status out_of_memory(cf_error *err)
 {
-    return cf_fail(err, CF_ENOMEM, "%s", "out of memory");
+    return cf_oom(err);
 }
 
 static cf_status add_tool(cf_tool_set *set, const json_t *raw,
@@ -163,7 +163,7 @@ const char *cf_tool__schema_type(cf_str name)
     return NULL;
 }
 
-/* ---- OpenAI's form ------------------------------------------------------- */
+/* ---- OpenAI's form ------------------------------------------------------ */
 
 /* A deep copy with schema types in lower case. */
 static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)

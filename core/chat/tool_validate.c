@@ -87,7 +87,7 @@ static cf_buf *say(check *c)
     return &c->text;
 }
 
-/* ---- paths (as tool_emit.c writes them) ---------------------------------- */
+/* ---- paths (as tool_emit.c writes them) --------------------------------- */
 
 static size_t push_key(check *c, const char *key)
 {
@@ -120,7 +120,7 @@ static void pop(check *c, size_t mark)
     }
 }
 
-/* ---- types --------------------------------------------------------------- */
+/* ---- types -------------------------------------------------------------- */
 
 static const char *type_of(const json_t *v)
 {
@@ -198,7 +198,7 @@ static bool null_fits(const json_t *schema)
            (fallback != NULL && json_is_null(fallback));
 }
 
-/* ---- values -------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 
 static const json_t *get2(const json_t *schema, const char *a, const char *b)
 {

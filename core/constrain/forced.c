@@ -15,8 +15,7 @@ static bool spells(const cf_tokenizer *tok, const cf_token_list *ids,
     for (size_t i = from; i < ids->n; i++) {
         cf_tokenizer_piece(&bytes, tok, ids->v[i].id, true);
     }
-    bool ok = !bytes.failed &&
-              cf_str_eq(cf_str_make(cf_buf_cstr(&bytes), bytes.n), text);
+    bool ok = !bytes.failed && cf_str_eq(cf_buf_str(&bytes), text);
     cf_buf_deinit(&bytes);
     return ok;
 }
@@ -36,11 +35,8 @@ static cf_status encode_inside(cf_token_list *out, const cf_tokenizer *tok,
     cf_buf_addc(&behind, '\n');
     cf_buf_add(&behind, text.p, text.n);
     cf_status st = cf_buf_check(&behind, err);
-    if (st == CF_OK) {
-        st = cf_tokenizer_encode(out, tok,
-                                 cf_str_make(cf_buf_cstr(&behind), behind.n),
-                                 true, false, arena, err);
-    }
+    CF_THEN(st, cf_tokenizer_encode(out, tok, cf_buf_str(&behind), true, false,
+                                    arena, err));
     cf_buf_deinit(&behind);
     CF_TRY(st);
     size_t from = 0;
@@ -97,8 +93,7 @@ cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
     cf_token_list ids = {NULL, 0};
     cf_status st = cf_constraint_forced(c, &text, FORCED_MAX, err);
     if (st == CF_OK && text.n > 0) {
-        st = encode_inside(&ids, tok, cf_str_make(cf_buf_cstr(&text), text.n),
-                           arena, err);
+        st = encode_inside(&ids, tok, cf_buf_str(&text), arena, err);
     }
     /* What follows could become one token with the end of the text, unless
      * nothing follows. */
@@ -107,7 +102,7 @@ cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
         size_t had = cf_constraint_n_steps(c);
         st = cf_constraint_bytes(c, text.p, text.n, &taken, err);
         if (st == CF_OK && cf_constraint_may_continue(c)) {
-            ids.n = n_settled(c, &ids, cf_str_make(cf_buf_cstr(&text), text.n));
+            ids.n = n_settled(c, &ids, cf_buf_str(&text));
         }
         cf_constraint_rollback(c, cf_constraint_n_steps(c) - had);
     }

@@ -11,31 +11,6 @@
 
 enum { DEFAULT_NODES = 1000000, DEFAULT_WORK = 8000000 };
 
-bool cf_grow(void *p, size_t *cap, size_t need, size_t size)
-{
-    /* Copied, not cast: the caller's pointer has a type of its own. */
-    void *old;
-    memcpy(&old, p, sizeof old);
-    if (need <= *cap) {
-        return true;
-    }
-#ifdef CF_TIGHT
-    size_t cap2 = need + need / 64; /* often full, yet not squares of copies */
-#else
-    size_t cap2 = *cap < 16 ? 16 : *cap * 2;
-#endif
-    if (cap2 < need) {
-        cap2 = need;
-    }
-    void *grown = cf_realloc(old, cap2, size);
-    if (grown == NULL) {
-        return false;
-    }
-    memcpy(p, &grown, sizeof grown);
-    *cap = cap2;
-    return true;
-}
-
 void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...)
 {
     if (b->st != CF_OK) {
@@ -310,7 +285,7 @@ void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n,
     cf_g_byte(b, from, (uint8_t)p[n - 1], (uint8_t)p[n - 1], to);
 }
 
-/* ---- objects whose keys are counted -------------------------------------- */
+/* ---- objects whose keys are counted ------------------------------------- */
 
 unsigned cf_g_popcount(uint64_t v)
 {
@@ -401,7 +376,7 @@ static void drop_keys(cf_grammar *g, const bool *live)
     }
 }
 
-/* ---- finishing ----------------------------------------------------------- */
+/* ---- finishing ---------------------------------------------------------- */
 
 static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
                           const bool *live)

@@ -159,10 +159,6 @@ void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...)
 /* Spends n steps of the work limit; false when failed. */
 bool cf_gbuild_spend(cf_gbuild *b, uint64_t n);
 
-/* Makes room for `need` items of `size` bytes in the array that *p points to
- * (p: address of the pointer, of any type); false when memory ran out. */
-bool cf_grow(void *p, size_t *cap, size_t need, size_t size);
-
 uint32_t cf_g_rule(cf_gbuild *b, const char *name); /* makes its start node */
 void cf_g_rename(cf_gbuild *b, uint32_t rule, const char *name);
 uint32_t cf_g_start(const cf_gbuild *b, uint32_t rule);

@@ -22,7 +22,7 @@ cf_status cf_machine_init(cf_machine *m, const cf_grammar *g, cf_error *err)
         !cf_grow(&m->key, &m->cap_key, 8, sizeof *m->key) ||
         !cf_grow(&m->text, &m->cap_text, 64, 1)) {
         cf_machine_deinit(m);
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     memset(&m->frame[0], 0, sizeof m->frame[0]);
     memset(&m->key[0], 0, sizeof m->key[0]);
@@ -71,7 +71,7 @@ cf_status cf_machine_copy(cf_machine *to, const cf_machine *from, cf_error *err)
                     sizeof *to->key) ||
         !copy_array(&to->text, &to->cap_text, from->text, from->n_text, 1)) {
         cf_machine_deinit(to);
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     to->n_frame = from->n_frame;
     to->n_caller = from->n_caller;

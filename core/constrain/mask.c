@@ -57,14 +57,14 @@ cf_status cf_constraint__mask_init(cf_constraint *c, cf_error *err)
     cf_masker *k = cf_calloc(1, sizeof *k);
     c->masker = k;
     if (k == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     k->part = cf_calloc(n_words, sizeof *k->part);
     for (int i = 0; i < CACHE_SIZE; i++) {
         k->cache[i].mask = NULL;
     }
     if (k->part == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     return CF_OK;
 }
@@ -86,8 +86,7 @@ void cf_constraint__mask_deinit(cf_constraint *c)
     c->masker = NULL;
 }
 
-/* ---- the walk -------------------------------------------------------------
- */
+/* ---- the walk ----------------------------------------------------------- */
 
 /* Only entries with n_before in [min, max] count. */
 typedef struct wanted {
@@ -230,8 +229,7 @@ static void walk(cf_constraint *c, const cf_trie *t, size_t n, size_t base,
     }
 }
 
-/* ---- inside strings -------------------------------------------------------
- */
+/* ---- inside strings ----------------------------------------------------- */
 
 static void or_into(uint32_t *mask, const uint32_t *more, size_t n)
 {
@@ -392,8 +390,7 @@ static void mask_count(cf_constraint *c, const cf_item *item, uint32_t *mask)
     closing(c, &v->str, &after, (wanted){least, room}, mask);
 }
 
-/* ---- control tokens -------------------------------------------------------
- */
+/* ---- control tokens ----------------------------------------------------- */
 
 /* Control tokens are allowed where a fence of the grammar is spelled: every
  * byte goes over edges that say so. */
@@ -470,8 +467,7 @@ static void mask_controls(cf_constraint *c, uint32_t *mask)
     }
 }
 
-/* ---- the mask -------------------------------------------------------------
- */
+/* ---- the mask ----------------------------------------------------------- */
 
 static cached *lookup(cf_constraint *c)
 {
@@ -605,8 +601,7 @@ cf_status cf_constraint_mask(cf_constraint *c, uint32_t *mask, cf_error *err)
     return CF_OK;
 }
 
-/* ---- tokens ---------------------------------------------------------------
- */
+/* ---- tokens ------------------------------------------------------------- */
 
 cf_status cf_constraint_token(cf_constraint *c, cf_token id, cf_error *err)
 {

@@ -415,8 +415,7 @@ static void take_rule(reader *r)
     }
 }
 
-/* ---- emission -------------------------------------------------------------
- */
+/* ---- emission ----------------------------------------------------------- */
 
 static void emit(reader *r, const part *p, uint32_t from, uint32_t to);
 

@@ -12,7 +12,7 @@
 
 cf_status cf_constraint__fail(cf_status st, cf_error *err)
 {
-    return st == CF_ENOMEM ? cf_fail(err, CF_ENOMEM, "out of memory")
+    return st == CF_ENOMEM ? cf_oom(err)
                            : cf_fail(err, st,
                                      "the grammar reads this text in too many "
                                      "ways at once");
@@ -41,7 +41,7 @@ cf_status cf_constraint_new(cf_constraint **out, const cf_grammar *grammar,
 {
     cf_constraint *c = cf_calloc(1, sizeof *c);
     if (c == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     c->g = grammar;
     c->vocab = vocab;
@@ -50,9 +50,7 @@ cf_status cf_constraint_new(cf_constraint **out, const cf_grammar *grammar,
         cf_machine_begin(&c->m);
         st = adopt(c, err);
     }
-    if (st == CF_OK) {
-        st = cf_constraint__mask_init(c, err);
-    }
+    CF_THEN(st, cf_constraint__mask_init(c, err));
     if (st != CF_OK) {
         cf_constraint_free(c);
         return st;
@@ -79,21 +77,19 @@ cf_status cf_constraint_copy(cf_constraint **out, const cf_constraint *c,
 {
     cf_constraint *n = cf_calloc(1, sizeof *n);
     if (n == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     n->g = c->g;
     n->vocab = c->vocab;
     n->may_end = c->may_end;
     n->has_ended = c->has_ended;
     cf_status st = cf_machine_copy(&n->m, &c->m, err);
-    if (st == CF_OK) {
-        st = cf_constraint__mask_init(n, err);
-    }
+    CF_THEN(st, cf_constraint__mask_init(n, err));
     if (st == CF_OK &&
         (!cf_grow(&n->item, &n->cap_item, c->n_item + 1, sizeof *n->item) ||
          !cf_grow(&n->step, &n->cap_step, c->n_step + 1, sizeof *n->step) ||
          !cf_grow(&n->past, &n->cap_past, c->n_past + 1, sizeof *n->past))) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     }
     if (st != CF_OK) {
         cf_constraint_free(n);
@@ -292,8 +288,7 @@ cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out, size_t max_bytes,
     return st == CF_OK ? cf_buf_check(out, err) : st;
 }
 
-/* ---- words for people -----------------------------------------------------
- */
+/* ---- words for people --------------------------------------------------- */
 
 void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule,
                          cf_buf *stack)

@@ -141,7 +141,7 @@ static cf_rx intern(cf_rx_pool *rx, cf_rx_node n)
     return id;
 }
 
-/* ---- sets ---------------------------------------------------------------- */
+/* ---- sets --------------------------------------------------------------- */
 
 static bool add_range(cf_rx_pool *rx, uint32_t lo, uint32_t hi)
 {
@@ -274,7 +274,7 @@ static cf_rx join_sets(cf_rx_pool *rx, cf_rx x, cf_rx y)
     return close_set(rx, first);
 }
 
-/* ---- the operators ------------------------------------------------------- */
+/* ---- the operators ------------------------------------------------------ */
 
 bool cf_rx_nullable(const cf_rx_pool *rx, cf_rx a)
 {
@@ -495,7 +495,7 @@ cf_rx cf_rx_and2(cf_rx_pool *rx, cf_rx a, cf_rx b)
     return combine(rx, v, 2, false);
 }
 
-/* ---- derivatives --------------------------------------------------------- */
+/* ---- derivatives -------------------------------------------------------- */
 
 static cf_rx derive(cf_rx_pool *rx, cf_rx id, uint32_t cp);
 

@@ -67,7 +67,7 @@ bool cf_rx_matches(cf_rx_pool *rx, cf_rx a, cf_str utf8);
  * CF_EFORMAT. */
 cf_rx cf_rx_parse(cf_rx_pool *rx, cf_str pattern, bool is_search);
 
-/* ---- automata ------------------------------------------------------------ */
+/* ---- automata ----------------------------------------------------------- */
 
 typedef struct cf_dfa_move {
     uint32_t lo, hi; /* code points */

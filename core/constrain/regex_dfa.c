@@ -460,7 +460,7 @@ void cf_dfa_and(cf_gbuild *b, const cf_dfa *x, const cf_dfa *y, cf_dfa *out)
     cf_dfa_trim(b, out);
 }
 
-/* ---- listing a small language -------------------------------------------- */
+/* ---- listing a small language ------------------------------------------- */
 
 typedef struct lister {
     const cf_dfa *d;

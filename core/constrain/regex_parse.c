@@ -171,7 +171,7 @@ static piece repeat(parser *p, piece a, uint32_t min, uint32_t max)
     return repeat_anchored(p, a, min, max);
 }
 
-/* ---- characters and classes ---------------------------------------------- */
+/* ---- characters and classes --------------------------------------------- */
 
 typedef struct ranges {
     cf_cprange v[SET_RANGES_MAX];
@@ -515,7 +515,7 @@ static cf_rx one_char(parser *p, uint32_t cp)
     return cf_rx_set(p->rx, &r, 1);
 }
 
-/* ---- structure ----------------------------------------------------------- */
+/* ---- structure ---------------------------------------------------------- */
 
 static piece parse_either(parser *p);
 

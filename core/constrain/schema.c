@@ -97,7 +97,7 @@ void *cf_schema_alloc(cf_schema *s, size_t n, size_t size)
     return p;
 }
 
-/* ---- schemas by number --------------------------------------------------- */
+/* ---- schemas by number -------------------------------------------------- */
 
 static const char *own_id(const cf_schema *s, const json_t *v)
 {
@@ -161,7 +161,7 @@ uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path)
     return cf_schema_ok(s) ? number_of(s, v, v, path, NULL) : 0;
 }
 
-/* ---- $ref ---------------------------------------------------------------- */
+/* ---- $ref --------------------------------------------------------------- */
 
 static void unescape_token(char *t)
 {
@@ -388,7 +388,7 @@ uint32_t cf_schema_resolve(cf_schema *s, uint32_t from, const char *uri)
     return number_of(s, to, base, uri, NULL);
 }
 
-/* ---- sets ---------------------------------------------------------------- */
+/* ---- sets --------------------------------------------------------------- */
 
 static cf_conj intern_conj(cf_schema *s, const uint32_t *v, uint32_t n)
 {

@@ -155,7 +155,7 @@ typedef struct cf_schema {
     const char *at; /* path of what is being expanded, for errors */
 } cf_schema;
 
-/* ---- schema.c: references and sets --------------------------------------- */
+/* ---- schema.c: references and sets -------------------------------------- */
 
 void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root,
                     const cf_grammar_options *opts);
@@ -177,7 +177,7 @@ cf_conj cf_conj_and(cf_schema *s, cf_conj a, cf_conj b);
 /* The schema that "$ref" of `from` names; 0 on failure. */
 uint32_t cf_schema_resolve(cf_schema *s, uint32_t from, const char *uri);
 
-/* ---- schema_expand.c, schema_atom.c, schema_not.c ------------------------ */
+/* ---- schema_expand.c, schema_atom.c, schema_not.c ----------------------- */
 
 const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c);
 /* Certainly no value satisfies it; false may also mean "not known". */
@@ -203,7 +203,7 @@ cf_conj cf_atom_key(cf_schema *s, const cf_atom *a, cf_str name);
 cf_rx cf_schema_format(cf_schema *s, const char *name, const char *path,
                        bool *is_exact);
 
-/* ---- schema_num.c -------------------------------------------------------- */
+/* ---- schema_num.c ------------------------------------------------------- */
 
 const cf_dec *cf_dec_from(cf_schema *s, const json_t *v);
 int cf_dec_cmp(const cf_dec *a, const cf_dec *b);
@@ -211,7 +211,7 @@ bool cf_dec_is_multiple(const cf_dec *v, const cf_dec *of);
 /* The automaton of a number atom's texts. */
 void cf_num_dfa(cf_schema *s, const cf_atom *a, cf_dfa *out);
 
-/* ---- schema_emit.c ------------------------------------------------------- */
+/* ---- schema_emit.c ------------------------------------------------------ */
 
 /* The rule of a conj; its body is made later, by cf_schema_emit_all(). */
 uint32_t cf_conj_rule(cf_schema *s, cf_conj c);
@@ -234,8 +234,7 @@ void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
                        uint32_t to);
 
-/* ---- schema_dialect.c ------------------------------------------------------
- */
+/* ---- schema_dialect.c --------------------------------------------------- */
 
 /* A string constant. */
 uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text);

@@ -137,8 +137,7 @@ cf_dnf cf_dnf_and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
     return d;
 }
 
-/* ---- meeting --------------------------------------------------------------
- */
+/* ---- meeting ------------------------------------------------------------ */
 
 /* Two lists one after the other, in the arena. */
 static const void *join(cf_schema *s, const void *x, size_t n, const void *y,
@@ -350,8 +349,7 @@ const cf_atom *cf_atom_and(cf_schema *s, const cf_atom *x, const cf_atom *y)
     }
 }
 
-/* ---- testing --------------------------------------------------------------
- */
+/* ---- testing ------------------------------------------------------------ */
 
 static bool num_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
 {

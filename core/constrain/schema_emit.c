@@ -14,8 +14,7 @@
 
 #include "core/base/alloc.h"
 
-/* ---- white space ----------------------------------------------------------
- */
+/* ---- white space -------------------------------------------------------- */
 
 uint32_t cf_emit_gap(cf_schema *s, uint32_t from)
 {
@@ -66,8 +65,7 @@ uint32_t cf_emit_comma(cf_schema *s, uint32_t from)
     return cf_emit_gap(s, at);
 }
 
-/* ---- strings, keys, numbers -----------------------------------------------
- */
+/* ---- strings, keys, numbers --------------------------------------------- */
 
 /* Edges over one character of a JSON string, from `from` to `to`.  is_key:
  * one spelling a character, as cf_json_write_str() has it. */
@@ -322,8 +320,7 @@ uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
     return rule;
 }
 
-/* ---- literals -------------------------------------------------------------
- */
+/* ---- literals ----------------------------------------------------------- */
 
 static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
 {
@@ -489,8 +486,7 @@ static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
     }
 }
 
-/* ---- arrays ---------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------- */
 
 static uint32_t call_value(cf_schema *s, uint32_t from, cf_conj c,
                            uint32_t label)
@@ -568,8 +564,7 @@ static void emit_array(cf_schema *s, const cf_atom *a, uint32_t from,
     }
 }
 
-/* ---- rules ----------------------------------------------------------------
- */
+/* ---- rules -------------------------------------------------------------- */
 
 /* With more constants than this at one place, objects among them keep the
  * order they are written in: each order is a reading of its own. */

@@ -34,8 +34,7 @@ static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key,
     return d >= 1e9 ? 1000000000 : (uint32_t)d;
 }
 
-/* ---- atoms of one type ----------------------------------------------------
- */
+/* ---- atoms of one type -------------------------------------------------- */
 
 static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
 {
@@ -410,8 +409,7 @@ static void object_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     key_deps(s, ref, a);
 }
 
-/* ---- one schema -----------------------------------------------------------
- */
+/* ---- one schema --------------------------------------------------------- */
 
 static unsigned type_bit(const cf_schema *s, const char *t)
 {

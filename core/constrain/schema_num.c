@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/buf.h"
 
 enum { DIGITS_MAX = 40, MULTIPLE_STATES_MAX = 20000 };
@@ -135,8 +136,7 @@ bool cf_dec_is_multiple(const cf_dec *v, const cf_dec *of)
     return r == 0;
 }
 
-/* ---- ranges ---------------------------------------------------------------
- */
+/* ---- ranges ------------------------------------------------------------- */
 
 typedef struct num_rx {
     cf_schema *s;
@@ -368,8 +368,7 @@ static cf_rx num_text(cf_schema *s, const cf_atom *a)
     return out;
 }
 
-/* ---- multiples ------------------------------------------------------------
- */
+/* ---- multiples ---------------------------------------------------------- */
 
 /* Digits read so far modulo p, by phase: whole part, after the point, the
  * k counted digits after it, and zeros beyond them. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 enum { BITS_MAX = 63 };
 
 /* An object being emitted. */
@@ -79,8 +81,7 @@ static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
     return to;
 }
 
-/* ---- free keys ------------------------------------------------------------
- */
+/* ---- free keys ---------------------------------------------------------- */
 
 static uint32_t class_rule(object *o, const cf_key_class *c)
 {
@@ -186,8 +187,7 @@ static void emit_free(object *o, uint32_t from, uint32_t fits, uint32_t to)
     }
 }
 
-/* ---- the chain: declared order, nothing counted ---------------------------
- */
+/* ---- the chain: declared order, nothing counted ------------------------- */
 
 static void emit_chain(object *o, uint32_t open)
 {
@@ -237,8 +237,7 @@ static void emit_chain(object *o, uint32_t open)
     }
 }
 
-/* ---- the hub: keys as bits ------------------------------------------------
- */
+/* ---- the hub: keys as bits ---------------------------------------------- */
 
 static uint64_t bit_of(const object *o, cf_str name)
 {
@@ -384,8 +383,7 @@ static void emit_hub(object *o, uint32_t open)
     cf_g_jump(b, cf_emit_comma(s, comma), 0, hub);
 }
 
-/* ---- choosing -------------------------------------------------------------
- */
+/* ---- choosing ----------------------------------------------------------- */
 
 typedef struct listing {
     object *o;

@@ -116,8 +116,7 @@ uint32_t cf_trie_child(const cf_trie *t, uint32_t node, uint8_t byte)
     return 0;
 }
 
-/* ---- tokens of strings ----------------------------------------------------
- */
+/* ---- tokens of strings -------------------------------------------------- */
 
 /* What a token does to a string it begins in. */
 typedef struct fate {
@@ -244,7 +243,7 @@ static cf_status string_tokens(cf_string_tokens *s,
     if (ends == NULL || others == NULL || s->inside == NULL ||
         s->at_most == NULL || s->longer == NULL ||
         !sort_tokens(s, v, g, is_key, ends, others)) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     }
     cf_free(ends);
     cf_free(others);
@@ -261,8 +260,7 @@ static void string_tokens_deinit(cf_string_tokens *s)
     trie_deinit(&s->others);
 }
 
-/* ---- making a vocabulary ---------------------------------------------------
- */
+/* ---- making a vocabulary ------------------------------------------------ */
 
 void cf_constraint_vocab_free(cf_constraint_vocab *v)
 {
@@ -419,20 +417,16 @@ cf_status cf_constraint_vocab_new(cf_constraint_vocab **out,
     }
     cf_constraint_vocab *v = cf_calloc(1, sizeof *v);
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     v->n = n;
     v->n_words = (n + 31) / 32 + 1;
     cf_status st = CF_OK;
     if (!copy_pieces(v, pieces) || !make_all(v) || !make_slices(v)) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     }
-    if (st == CF_OK) {
-        st = string_tokens(&v->str, v, false, err);
-    }
-    if (st == CF_OK) {
-        st = string_tokens(&v->key, v, true, err);
-    }
+    CF_THEN(st, string_tokens(&v->str, v, false, err));
+    CF_THEN(st, string_tokens(&v->key, v, true, err));
     if (st != CF_OK) {
         cf_constraint_vocab_free(v);
         return st;
@@ -466,7 +460,7 @@ cf_status cf_constraint_vocab_from_tokenizer(cf_constraint_vocab **out,
     cf_piece *pieces = cf_calloc(n > 0 ? n : 1, sizeof *pieces);
     cf_status st = CF_OK;
     if (pieces == NULL) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     }
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         size_t at = bytes.n;
@@ -474,17 +468,13 @@ cf_status cf_constraint_vocab_from_tokenizer(cf_constraint_vocab **out,
         pieces[i].bytes.n = bytes.n - at;
         pieces[i].kind = kind_of(tok, (cf_token)i);
     }
-    if (st == CF_OK) {
-        st = cf_buf_check(&bytes, err);
-    }
+    CF_THEN(st, cf_buf_check(&bytes, err));
     size_t at = 0;
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         pieces[i].bytes.p = cf_buf_cstr(&bytes) + at;
         at += pieces[i].bytes.n;
     }
-    if (st == CF_OK) {
-        st = cf_constraint_vocab_new(out, pieces, n, err);
-    }
+    CF_THEN(st, cf_constraint_vocab_new(out, pieces, n, err));
     cf_free(pieces);
     cf_buf_deinit(&bytes);
     return st;

@@ -54,8 +54,7 @@ typedef struct maker {
     json_t *none;       /* parameters of a tool that declares none */
 } maker;
 
-/* ---- one call -------------------------------------------------------------
- */
+/* ---- one call ----------------------------------------------------------- */
 
 static json_t *no_parameters(void)
 {
@@ -258,8 +257,7 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
     return any;
 }
 
-/* ---- the reply ------------------------------------------------------------
- */
+/* ---- the reply ---------------------------------------------------------- */
 
 static uint32_t fence(maker *m, uint32_t from, cf_str text)
 {

@@ -80,7 +80,7 @@ static cf_status copy_meta(const cf_gguf *g, const char *key, char **out,
     cf_str s = {"", 0};
     cf_gguf_get_str(g, key, &s);
     *out = cf_strndup(s.p, s.n);
-    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return *out != NULL ? CF_OK : cf_oom(err);
 }
 
 /* Fills an engine whose gguf is there; the caller closes it on failure. */
@@ -103,7 +103,7 @@ static cf_status new_engine(cf_engine **out, cf_error *err)
 {
     cf_engine *e = cf_calloc(1, sizeof *e);
     if (e == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     if (pthread_mutex_init(&e->pass_lock, NULL) != 0) {
         cf_free(e);
@@ -120,9 +120,7 @@ cf_status cf_engine_open(cf_engine **out, const char *path,
     CF_TRY(new_engine(&e, err));
     assert(e != NULL);
     cf_status st = cf_gguf_open(&e->gguf, path, err);
-    if (st == CF_OK) {
-        st = load(e, opts, err);
-    }
+    CF_THEN(st, load(e, opts, err));
     if (st != CF_OK) {
         cf_engine_close(e);
         return st;
@@ -138,9 +136,7 @@ cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, size_t n,
     CF_TRY(new_engine(&e, err));
     assert(e != NULL);
     cf_status st = cf_gguf_open_memory(&e->gguf, bytes, n, err);
-    if (st == CF_OK) {
-        st = load(e, opts, err);
-    }
+    CF_THEN(st, load(e, opts, err));
     if (st != CF_OK) {
         cf_engine_close(e);
         return st;
@@ -178,7 +174,7 @@ const cf_tokenizer *cf_engine_tokenizer(const cf_engine *e)
     return e->tok;
 }
 
-/* ---- for sessions -------------------------------------------------------- */
+/* ---- for sessions ------------------------------------------------------- */
 
 /* A cache of half floats costs about a thousandth of the largest logit.  Where
  * a position is small, floats are a better default. */

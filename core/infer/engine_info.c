@@ -98,7 +98,7 @@ cf_str cf_engine_chat_template(const cf_engine *e, const char *name)
     return out;
 }
 
-/* ---- metadata ------------------------------------------------------------ */
+/* ---- metadata ----------------------------------------------------------- */
 
 static void add_number(cf_buf *b, const cf_gguf_value *v, uint64_t i)
 {

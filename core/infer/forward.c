@@ -80,7 +80,7 @@ static void barrier(const pass *p)
     cf_pool_barrier(p->e->pool);
 }
 
-/* ---- inputs and matrices ------------------------------------------------- */
+/* ---- inputs and matrices ------------------------------------------------ */
 
 /* Matrices that read the same activations. */
 typedef struct group {
@@ -173,7 +173,7 @@ static group down_group(const pass *p, const cf_layer_weights *w)
     return (group){{&w->down}, {w->down_bias}, {p->h}, 1};
 }
 
-/* ---- by row -------------------------------------------------------------- */
+/* ---- by row ------------------------------------------------------------- */
 
 /* x = embedding(token) * embd_scale, and the angles of the row's position. */
 static void embed_rows(const pass *p, unsigned i, unsigned n)
@@ -223,7 +223,7 @@ static void add_row(const pass *p, const float *post_norm, size_t r)
     p->e->k->add(p->x + r * n_embd, h, n_embd);
 }
 
-/* ---- by head ------------------------------------------------------------- */
+/* ---- by head ------------------------------------------------------------ */
 
 /* The keys and values of one position of one key/value head into the cache. */
 static void store(const pass *p, const cf_row *row, uint32_t layer,
@@ -362,7 +362,7 @@ static void attend(const pass *p, uint32_t layer, size_t r0, unsigned i,
     }
 }
 
-/* ---- a layer ------------------------------------------------------------- */
+/* ---- a layer ------------------------------------------------------------ */
 
 /*
  * x += post(o * attention(rope(norm(q * h)), rope(norm(k * h)), v * h)),
@@ -480,7 +480,7 @@ cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
     return p.is_cancelled ? cf_fail(err, CF_ECANCELLED, "cancelled") : CF_OK;
 }
 
-/* ---- logits -------------------------------------------------------------- */
+/* ---- logits ------------------------------------------------------------- */
 
 /* logits = output * norm(x), then cap * tanh(logits / cap) where capped. */
 static void logits_part(void *ud, unsigned i, unsigned n)

@@ -172,7 +172,7 @@ void cf_ws_deinit(cf_ws *ws)
     *ws = (cf_ws){0};
 }
 
-/* ---- the table ----------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 static void add_item(cf_plan *plan, const char *name, const char *type,
                      uint64_t bytes, uint64_t d0, uint64_t d1, uint64_t d2)

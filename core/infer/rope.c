@@ -36,7 +36,7 @@ cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p,
     uint32_t n = p->n_rot / 2;
     double *freq = cf_calloc(n, sizeof *freq);
     if (freq == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for rotary angles");
+        return cf_oom_for(err, "rotary angles");
     }
     for (uint32_t i = 0; i < n; i++) {
         double f = pow(p->base, -2.0 * (double)i / (double)p->n_rot);

@@ -27,7 +27,7 @@ struct cf_session {
     bool has_logits;
 };
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------- */
 
 void cf_session_free(cf_session *s)
 {
@@ -86,9 +86,7 @@ static cf_status make_room(cf_engine *e, const sizes *z, cf_error *err)
     uint64_t more = ws.total > e->ws.plan.total ? ws.total : 0;
     cf_status st = cf_plan_fits(plan.session_bytes + more,
                                 "a session of this context", err);
-    if (st == CF_OK) {
-        st = cf_ws_grow(&e->ws, &m, n_row, z->n_ctx, err);
-    }
+    CF_THEN(st, cf_ws_grow(&e->ws, &m, n_row, z->n_ctx, err));
     pthread_mutex_unlock(&e->pass_lock);
     return st;
 }
@@ -144,7 +142,7 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
     return CF_OK;
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------ */
 
 const cf_engine *cf_session_engine(const cf_session *s)
 {
@@ -173,7 +171,7 @@ const float *cf_session_logits(const cf_session *s)
     return s->has_logits ? s->logits : NULL;
 }
 
-/* ---- computing ----------------------------------------------------------- */
+/* ---- computing ---------------------------------------------------------- */
 
 void cf_session_rewind(cf_session *s, size_t length)
 {
@@ -308,7 +306,7 @@ cf_status cf_session_step(cf_session *s, cf_token id, const cf_run *run,
     return compute(s, &id, 1, &r, err);
 }
 
-/* ---- several sessions ---------------------------------------------------- */
+/* ---- several sessions --------------------------------------------------- */
 
 static cf_status check_many(cf_session *const *sessions, const cf_token *ids,
                             size_t n, cf_error *err)

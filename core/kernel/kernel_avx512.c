@@ -121,7 +121,7 @@ static void vec_f16_to_f32(float *out, const uint16_t *x, size_t n)
     }
 }
 
-/* ---- attention ----------------------------------------------------------- */
+/* ---- attention ---------------------------------------------------------- */
 
 enum {
     POS = 8,       /* positions at once */

@@ -64,7 +64,7 @@ size_t cf_avx512__scratch_bytes(cf_dtype type, size_t n_col)
     return sizeof(tile);
 }
 
-/* ---- turning rows into lanes ------------------------------------------- */
+/* ---- turning rows into lanes -------------------------------------------- */
 
 /* out[c] lane r = in[r] lane c, for 16 by 16 lanes of 32 bits. */
 INLINE void transpose_16(void *out, const void *in, size_t in_stride)
@@ -484,7 +484,7 @@ INLINE void tile_floats(tile *t, const float *const x[STEP], size_t tok,
     store_sums(t, y, tok, n_g, n_t);
 }
 
-/* ---- the loops around ---------------------------------------------------- */
+/* ---- the loops around --------------------------------------------------- */
 
 typedef struct pass {
     const cf_mat *w;

@@ -184,7 +184,7 @@ INLINE __m512 strip_blocks(const strip *s, cf_dtype type, size_t bytes,
     return y;
 }
 
-/* ---- types of 256-weight blocks ------------------------------------------ */
+/* ---- types of 256-weight blocks ----------------------------------------- */
 
 /* What one plane of a 256-column block of x offers: columns in the order that
  * the type's codes need, and sums. */
@@ -481,7 +481,7 @@ INLINE __m512 strip_super(const strip *s, cf_dtype type, size_t bytes,
     return y;
 }
 
-/* ---- the loop around ----------------------------------------------------- */
+/* ---- the loop around ---------------------------------------------------- */
 
 static __m512 strip_dot(const strip *s, cf_dtype type,
                         const unsigned char *next)

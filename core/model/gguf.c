@@ -53,7 +53,7 @@ struct cf_gguf {
     uint32_t *tensor_order; /* indices of tensors, sorted by name */
 };
 
-/* ---- numbers in little-endian bytes -------------------------------------- */
+/* ---- numbers in little-endian bytes ------------------------------------- */
 
 static uint64_t load_uint(const unsigned char *p, size_t n)
 {
@@ -104,7 +104,7 @@ static size_t scalar_bytes(uint32_t type)
     }
 }
 
-/* ---- the cursor ---------------------------------------------------------- */
+/* ---- the cursor --------------------------------------------------------- */
 
 typedef struct cursor {
     const unsigned char *p;
@@ -181,7 +181,7 @@ static cf_status read_count(cursor *c, size_t min, uint64_t *out,
     return CF_OK;
 }
 
-/* ---- values -------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 
 static cf_status check_bools(cursor *c, const cf_gguf_value *v)
 {
@@ -268,7 +268,7 @@ static cf_status read_value(cursor *c, cf_gguf_value *v)
     return type == CF_GGUF_BOOL ? check_bools(c, v) : CF_OK;
 }
 
-/* ---- sorted indices ------------------------------------------------------ */
+/* ---- sorted indices ----------------------------------------------------- */
 
 static int compare_str(cf_str a, cf_str b)
 {
@@ -412,7 +412,7 @@ static cf_status check_overlap(const cf_gguf *g, cf_error *err)
     return st;
 }
 
-/* ---- tensors ------------------------------------------------------------- */
+/* ---- tensors ------------------------------------------------------------ */
 
 static cf_status read_dims(cursor *c, cf_gguf_tensor *t)
 {
@@ -514,7 +514,7 @@ static cf_status place_tensor(const part *pt, cf_gguf_tensor *t, uint64_t align,
     return CF_OK;
 }
 
-/* ---- one part ------------------------------------------------------------ */
+/* ---- one part ----------------------------------------------------------- */
 
 static cf_status read_head(cursor *c, uint64_t *n_tensors, uint64_t *n_values)
 {
@@ -630,7 +630,7 @@ static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values,
     return read_tensors(g, i_part, &c, n_tensors, align);
 }
 
-/* ---- split models -------------------------------------------------------- */
+/* ---- split models ------------------------------------------------------- */
 
 static bool value_i64(const cf_gguf_value *v, int64_t *out);
 
@@ -670,7 +670,7 @@ static cf_status part_path(char **out, const char *first, uint32_t i,
     cf_buf_add(&b, first, len - len_tail);
     cf_buf_adds(&b, tail);
     *out = cf_buf_take(&b);
-    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return *out != NULL ? CF_OK : cf_oom(err);
 }
 
 /* Maps and reads part i, and checks that it says it is that part. */
@@ -688,9 +688,7 @@ static cf_status add_part(cf_gguf *g, uint32_t i, uint32_t n, cf_error *err)
         pt->n = pt->map.n;
         g->n_parts = i + 1;
         st = read_part(g, i, &values, &n_values, err);
-        if (st == CF_OK) {
-            st = split_number(values, n_values, "split.no", -1, &no, err);
-        }
+        CF_THEN(st, split_number(values, n_values, "split.no", -1, &no, err));
         if (st == CF_OK && no != (int64_t)i) {
             st = cf_fail(err, CF_EFORMAT, "split.no is not %u", i);
         }
@@ -751,7 +749,7 @@ static cf_status add_parts(cf_gguf *g, cf_error *err)
     return CF_OK;
 }
 
-/* ---- open and close ------------------------------------------------------ */
+/* ---- open and close ----------------------------------------------------- */
 
 /* Everything after part 0's bytes are known. */
 static cf_status read_all_parts(cf_gguf *g, cf_error *err)
@@ -772,7 +770,7 @@ static cf_status new_gguf(cf_gguf **out, const char *path, cf_error *err)
     }
     if (g == NULL || g->parts == NULL || (path != NULL && g->path == NULL)) {
         cf_gguf_close(g);
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     g->n_parts = 1;
     *out = g;
@@ -833,7 +831,7 @@ void cf_gguf_close(cf_gguf *g)
     cf_free(g);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------ */
 
 const char *cf_gguf_path(const cf_gguf *g)
 {
@@ -934,7 +932,7 @@ const cf_gguf_tensor *cf_gguf_find_tensor(const cf_gguf *g, const char *name)
     return i != SIZE_MAX ? &g->tensors[i] : NULL;
 }
 
-/* ---- values as numbers --------------------------------------------------- */
+/* ---- values as numbers -------------------------------------------------- */
 
 /* The integer at p; false for other types and what does not fit. */
 static bool load_i64(cf_gguf_type type, const unsigned char *p, int64_t *out)

@@ -123,8 +123,7 @@ static cf_status layer_u32(reader *r, const char *name, uint32_t i, uint32_t hi,
     return CF_OK;
 }
 
-/* ---- parts ----------------------------------------------------------------
- */
+/* ---- parts -------------------------------------------------------------- */
 
 /* Things a file can ask for that would change the result and that confab does
  * not compute. */

@@ -125,7 +125,7 @@ static cf_status need_vec(finder *f, uint32_t n, const float **out)
     return *out != NULL ? CF_OK : missing(f);
 }
 
-/* ---- a layer ------------------------------------------------------------- */
+/* ---- a layer ------------------------------------------------------------ */
 
 static cf_status find_fused_qkv(finder *f, uint32_t i, uint32_t nq, uint32_t nk,
                                 uint32_t nv, cf_layer_weights *w)
@@ -243,7 +243,7 @@ static cf_status find_feed_forward(finder *f, uint32_t i, cf_layer_weights *w)
     return CF_OK;
 }
 
-/* ---- the whole model ----------------------------------------------------- */
+/* ---- the whole model ---------------------------------------------------- */
 
 /* Factors must be positive numbers: frequencies are divided by them. */
 static cf_status find_rope_factors(finder *f, const char *name,

@@ -17,7 +17,7 @@
 #include "core/sample/sample_filters.h"
 #include "core/sample/sampler_chain.h"
 
-/* ---- making one ---------------------------------------------------------- */
+/* ---- making one --------------------------------------------------------- */
 
 static cf_status check_range(const char *name, float v, float min, float max,
                              cf_error *err)
@@ -117,7 +117,7 @@ cf_status cf_sampler_new(cf_sampler **out, const cf_sampling *options,
     CF_TRY(check_options(options, n_vocab, err));
     cf_sampler *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for a sampler");
+        return cf_oom_for(err, "a sampler");
     }
     s->o = *options;
     s->n_vocab = n_vocab;
@@ -162,7 +162,7 @@ void cf_sampler_seek(cf_sampler *s, uint64_t n_draw)
     s->n_draw = n_draw;
 }
 
-/* ---- a draw -------------------------------------------------------------- */
+/* ---- a draw ------------------------------------------------------------- */
 
 static void suppress(cf_sampler *s)
 {

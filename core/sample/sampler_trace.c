@@ -172,7 +172,7 @@ void cf_trace_finish(const cf_chain *c, const cf_sampler *s, size_t n_top)
     d->n_draw = s->n_draw;
 }
 
-/* ---- the options in words ------------------------------------------------ */
+/* ---- the options in words ----------------------------------------------- */
 
 static void describe_penalties(const cf_sampler *s, cf_buf *out)
 {

@@ -223,7 +223,7 @@ cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_gguf *g,
     char *scratch = cf_alloc(CF_PIECE_MAX);
     cf_status st;
     if (m->slot == NULL || scratch == NULL) {
-        st = cf_fail(err, CF_ENOMEM, "out of memory");
+        st = cf_oom(err);
     } else {
         memset(m->slot, 0xFF, n_slot * sizeof *m->slot);
         st = add_rules(m, v, list, scratch, err);
@@ -336,7 +336,7 @@ static cf_status repair(cf_encoder *e, size_t from, size_t to, size_t *n_out)
     bool ok = cf_merge__grow(&p, &e->cap_buf, (to - from) * 3, 1);
     e->buf = p;
     if (!ok) {
-        return cf_fail(e->err, CF_ENOMEM, "out of memory");
+        return cf_oom(e->err);
     }
     size_t n = 0;
     for (size_t i = from; i < to;) {
@@ -361,7 +361,7 @@ cf_status cf_bpe__encode(cf_encoder *e, size_t from, size_t to)
     if (e->match == NULL) {
         e->match = cf_pretoken__new_match(cutter);
         if (e->match == NULL) {
-            return cf_fail(e->err, CF_ENOMEM, "out of memory");
+            return cf_oom(e->err);
         }
     }
     cf_str part = {e->text.p + from, to - from};

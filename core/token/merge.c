@@ -53,7 +53,7 @@ cf_status cf_merge__reserve(cf_merge *m, size_t n, cf_error *err)
     void *p = m->sym;
     bool ok = cf_merge__grow(&p, &m->cap_sym, n, sizeof *m->sym);
     m->sym = p;
-    return ok ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return ok ? CF_OK : cf_oom(err);
 }
 
 static void join(cf_symbol *left, const cf_symbol *right)
@@ -193,7 +193,7 @@ cf_status cf_merge__run(cf_merge *m, size_t n, size_t *n_out,
         return CF_OK;
     }
     if (!run_long(m, n, pair, ud)) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     size_t kept = 0;
     for (uint32_t i = 0; i != NO_SYMBOL;) {

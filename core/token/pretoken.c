@@ -232,7 +232,7 @@ static cf_status compile(cf_pretoken *p, const pattern_set *set, cf_error *err)
     }
     pcre2_compile_context_free(how);
     if (code == PCRE2_ERROR_HEAP_FAILED) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     return code == 0 ? CF_OK
                      : cf_fail(err, CF_EUNSUPPORTED,
@@ -251,8 +251,7 @@ cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err)
             name.n > 60 ? 60 : (int)name.n, name.p != NULL ? name.p : "");
     }
     p->ignore_merges = set->ignore_merges;
-    cf_status st = make_contexts(p) ? compile(p, set, err)
-                                    : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_status st = make_contexts(p) ? compile(p, set, err) : cf_oom(err);
     if (st != CF_OK) {
         cf_pretoken__deinit(p);
     }
@@ -307,7 +306,7 @@ static cf_status find(const cut *c, size_t level, size_t from, size_t to,
     }
     if (rc < 0) {
         return rc == PCRE2_ERROR_NOMEMORY || rc == PCRE2_ERROR_HEAPLIMIT
-                   ? cf_fail(c->err, CF_ENOMEM, "out of memory")
+                   ? cf_oom(c->err)
                    : cf_fail(c->err, CF_ELIMIT,
                              "pre-tokenizing failed (PCRE2 error %d)", rc);
     }

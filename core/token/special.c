@@ -86,9 +86,8 @@ cf_status cf_specials__init(cf_specials *s, const cf_vocab *v, cf_error *err)
     }
     entry *list = cf_calloc(n, sizeof *list);
     s->id = cf_calloc(n, sizeof *s->id);
-    cf_status st = list != NULL && s->id != NULL
-                       ? collect(list, n, v, err)
-                       : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_status st =
+        list != NULL && s->id != NULL ? collect(list, n, v, err) : cf_oom(err);
     if (st == CF_OK) {
         qsort(list, n, sizeof *list, by_spelling);
         fill(s, list, n);

@@ -107,7 +107,7 @@ static cf_status add(cf_encoder *e, word *w, const char *p, size_t n,
     bool ok = cf_merge__grow(&buf, &e->cap_buf, w->n_byte + n, 1);
     e->buf = buf;
     if (!ok) {
-        return cf_fail(e->err, CF_ENOMEM, "out of memory");
+        return cf_oom(e->err);
     }
     memcpy(e->buf + w->n_byte, p, n);
     e->merge.sym[w->n_sym++] = (cf_symbol){.off = (uint32_t)w->n_byte,

@@ -266,7 +266,7 @@ static cf_status fill(cf_tokenizer *tok, const cf_gguf *g, cf_error *err)
     (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &pre);
     tok->pre = cf_strndup(pre.n != 0 ? pre.p : "", pre.n);
     if (tok->pre == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     CF_TRY(cf_vocab__init(&tok->vocab, g, err));
     CF_TRY(read_named(tok, g, err));
@@ -288,7 +288,7 @@ cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
 {
     cf_tokenizer *tok = cf_calloc(1, sizeof *tok);
     if (tok == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_status st = fill(tok, g, err);
     if (st != CF_OK) {
@@ -318,7 +318,7 @@ cf_status cf_encoder__put(cf_encoder *e, cf_token id, size_t off, size_t len)
     bool ok = cf_merge__grow(&p, &e->cap_out, e->n_out + 1, sizeof *e->out);
     e->out = p;
     if (!ok) {
-        return cf_fail(e->err, CF_ENOMEM, "out of memory");
+        return cf_oom(e->err);
     }
     e->out[e->n_out++] = (cf_token_span){id, (uint32_t)off, (uint32_t)len};
     return CF_OK;
@@ -386,7 +386,7 @@ static cf_status hand_over(cf_token_list *out, const cf_encoder *e,
 {
     cf_token_span *v = cf_arena_alloc(arena, e->n_out * sizeof *v);
     if (v == NULL) {
-        return cf_fail(e->err, CF_ENOMEM, "out of memory");
+        return cf_oom(e->err);
     }
     if (e->n_out != 0) {
         memcpy(v, e->out, e->n_out * sizeof *v);
@@ -408,9 +408,7 @@ cf_status cf_tokenizer_encode_spans(cf_token_list *out, const cf_tokenizer *tok,
     cf_special_walk walk = {.span = spans, .n_span = n_spans};
     cf_encoder e = {.tok = tok, .text = text, .err = err};
     cf_status st = encode_all(&e, &walk, add_special);
-    if (st == CF_OK) {
-        st = hand_over(out, &e, arena);
-    }
+    CF_THEN(st, hand_over(out, &e, arena));
     cf_merge__deinit(&e.merge);
     cf_pretoken__free_match(e.match);
     cf_free(e.buf);

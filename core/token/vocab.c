@@ -199,7 +199,7 @@ static cf_status allocate(cf_vocab *v, cf_error *err)
     v->piece = cf_calloc(v->n, sizeof *v->piece);
     v->slot = cf_calloc(n_slot, sizeof *v->slot);
     if (v->piece == NULL || v->slot == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     return CF_OK;
 }
@@ -221,15 +221,9 @@ cf_status cf_vocab__init(cf_vocab *v, const cf_gguf *g, cf_error *err)
     v->n = (size_t)tokens->n;
     cf_os_entropy(&v->seed, sizeof v->seed);
     cf_status st = allocate(v, err);
-    if (st == CF_OK) {
-        st = read_spellings(v, tokens, err);
-    }
-    if (st == CF_OK) {
-        st = read_types(v, g, err);
-    }
-    if (st == CF_OK) {
-        st = read_scores(v, g, err);
-    }
+    CF_THEN(st, read_spellings(v, tokens, err));
+    CF_THEN(st, read_types(v, g, err));
+    CF_THEN(st, read_scores(v, g, err));
     for (size_t i = 0; st == CF_OK && i < v->n; i++) {
         if (v->piece[i].n > v->max_len && cf_vocab__is_text(v, (cf_token)i)) {
             v->max_len = v->piece[i].n;

@@ -64,7 +64,7 @@ static cf_status read_change(change *out, const json_t *v, cf_error *err)
     return CF_OK;
 }
 
-/* ---- applying ------------------------------------------------------------*/
+/* ---- applying ----------------------------------------------------------- */
 
 static cf_status read_text(cf_sql *sql, const char *text, int64_t row,
                            cf_arena *a, cf_str *out, cf_error *err)
@@ -194,9 +194,7 @@ static cf_status do_change(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_status st = invert(sql, c, row, &a, &back, &is_noop, err);
     if (st == CF_OK && !is_noop) {
         st = apply(sql, c, row, err);
-        if (st == CF_OK) {
-            st = log_change(sql, c, &back, err);
-        }
+        CF_THEN(st, log_change(sql, c, &back, err));
     }
     cf_arena_deinit(&a);
     return st;
@@ -257,7 +255,7 @@ cf_status cf_store_set_head(cf_store *s, cf_uuid turn, cf_error *err)
     return cf_op__call(s, do_set_head, &turn, err);
 }
 
-/* ---- undo ----------------------------------------------------------------*/
+/* ---- undo --------------------------------------------------------------- */
 
 static void describe(cf_buf *out, const change *done)
 {
@@ -349,7 +347,7 @@ cf_status cf_store_undo(cf_store *s, cf_buf *what, cf_error *err)
     return cf_op__call(s, do_undo, what, err);
 }
 
-/* ---- forks ---------------------------------------------------------------*/
+/* ---- forks -------------------------------------------------------------- */
 
 typedef struct fork_arg {
     cf_uuid turn, out;
@@ -481,7 +479,7 @@ cf_status cf_store_fork(cf_store *s, cf_uuid turn, cf_uuid *out, cf_error *err)
     return CF_OK;
 }
 
-/* ---- purging -------------------------------------------------------------*/
+/* ---- purging ------------------------------------------------------------ */
 
 static cf_status collect_messages(cf_sql *sql, const int64_t *v, size_t n,
                                   cf_error *err)
@@ -553,12 +551,8 @@ static cf_status do_purge(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status st = messages_of(sql, conv, &a, &messages, &n, err);
-    if (st == CF_OK) {
-        st = purge_rows(sql, conv, err);
-    }
-    if (st == CF_OK) {
-        st = collect_messages(sql, messages, n, err);
-    }
+    CF_THEN(st, purge_rows(sql, conv, err));
+    CF_THEN(st, collect_messages(sql, messages, n, err));
     cf_arena_deinit(&a);
     CF_TRY(st);
     /* Titles and notes in the log would outlive what was to be forgotten. */

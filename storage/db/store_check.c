@@ -268,9 +268,7 @@ cf_status cf_store_backup(cf_store *s, const char *path, cf_error *err)
     cf_status st = cf_store__take(s, &r, 600000, err);
     if (st == CF_OK) {
         st = cf_sql__script(&r->sql, "PRAGMA query_only=OFF", err);
-        if (st == CF_OK) {
-            st = cf_sql__run(&r->sql, err, "VACUUM INTO ?", "z", path);
-        }
+        CF_THEN(st, cf_sql__run(&r->sql, err, "VACUUM INTO ?", "z", path));
         cf_sql__try(&r->sql, "PRAGMA query_only=ON");
         cf_store__give(s, r);
     }

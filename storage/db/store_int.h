@@ -95,7 +95,7 @@ struct cf_store {
     char writer[40];
 };
 
-/* ---- store_open.c --------------------------------------------------------*/
+/* ---- store_open.c ------------------------------------------------------- */
 
 /* (Re)opens the writer's connection when it is closed. */
 CF_MUST_USE cf_status cf_store__open_writer(cf_store *s, cf_error *err);
@@ -104,14 +104,14 @@ CF_MUST_USE cf_status cf_store__take(cf_store *s, cf_reader **out,
                                      uint32_t max_ms, cf_error *err);
 void cf_store__give(cf_store *s, cf_reader *r);
 
-/* ---- store_migrate.c -----------------------------------------------------*/
+/* ---- store_migrate.c ---------------------------------------------------- */
 
 int cf_store__version(void); /* newest */
 /* Brings an empty or older database to `upto` (0: the newest). */
 CF_MUST_USE cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
                                         cf_error *err);
 
-/* ---- store_live.c: who is writing ----------------------------------------*/
+/* ---- store_live.c: who is writing --------------------------------------- */
 
 /* Makes sure that this store holds its writer file; sets s->writer. */
 CF_MUST_USE cf_status cf_live__claim(cf_store *s, cf_error *err);
@@ -121,7 +121,7 @@ bool cf_live__is_alive(const cf_store *s, cf_str writer);
 /* Marks the turns of programs that have ended. */
 CF_MUST_USE cf_status cf_live__recover(cf_store *s, cf_sql *sql, cf_error *err);
 
-/* ---- store_writer.c ------------------------------------------------------*/
+/* ---- store_writer.c ----------------------------------------------------- */
 
 CF_MUST_USE cf_status cf_writer__start(cf_store *s, cf_error *err);
 void cf_writer__stop(cf_store *s);
@@ -136,7 +136,7 @@ CF_MUST_USE cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err);
 CF_MUST_USE cf_status cf_op__call(cf_store *s, cf_op_fn fn, void *arg,
                                   cf_error *err);
 
-/* ---- store_stream.c ------------------------------------------------------*/
+/* ---- store_stream.c ----------------------------------------------------- */
 
 /* Unwritten ends of all streams older than min_age_us, inside the writer's
  * transaction; `commit` then notes what was written. */
@@ -163,7 +163,7 @@ CF_MUST_USE cf_status cf_stream__message(cf_buf *out, cf_str role, cf_str raw,
 CF_MUST_USE cf_status cf_stream__salvage(cf_sql *sql, int64_t turn_id,
                                          cf_error *err);
 
-/* ---- store_write.c -------------------------------------------------------*/
+/* ---- store_write.c ------------------------------------------------------ */
 
 CF_MUST_USE cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *conv,
                                         int64_t *id, cf_error *err);
@@ -196,12 +196,12 @@ CF_MUST_USE cf_status cf_rows__conv_id(cf_sql *sql, cf_uuid id, int64_t *out,
 CF_MUST_USE cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out,
                                        cf_error *err);
 
-/* ---- store_list.c --------------------------------------------------------*/
+/* ---- store_list.c ------------------------------------------------------- */
 
 CF_MUST_USE cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
                                         cf_store_conv *out, cf_error *err);
 
-/* ---- store_search.c ------------------------------------------------------*/
+/* ---- store_search.c ----------------------------------------------------- */
 
 /* The filters of q, those in its text included (they point into it); what is
  * left of the text as an FTS5 query, empty when nothing is. */
@@ -209,7 +209,7 @@ CF_MUST_USE cf_status cf_search__read(const cf_store_query *q,
                                       cf_store_query *out, cf_buf *title_words,
                                       cf_error *err);
 
-/* ---- small things --------------------------------------------------------*/
+/* ---- small things ------------------------------------------------------- */
 
 /* Deep copies into an arena, which is marked when memory is out. */
 cf_str cf_copy__str(cf_arena *a, cf_str s);

@@ -70,7 +70,7 @@ cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* ---- lists ---------------------------------------------------------------*/
+/* ---- lists -------------------------------------------------------------- */
 
 typedef struct list_text {
     cf_buf sql;
@@ -191,12 +191,8 @@ static cf_status list(cf_sql *sql, const cf_store_query *q, cf_str words,
     sqlite3_stmt *st = NULL;
     cf_store_conv *v = NULL;
     cf_status s = cf_buf_check(&t.sql, err);
-    if (s == CF_OK) {
-        s = cf_sql__prepare(sql, &st, t.sql.p, err);
-    }
-    if (s == CF_OK) {
-        s = bind_list(sql, st, &t, err);
-    }
+    CF_THEN(s, cf_sql__prepare(sql, &st, t.sql.p, err));
+    CF_THEN(s, bind_list(sql, st, &t, err));
     size_t got = 0;
     if (s == CF_OK) {
         v = cf_arena_calloc(a, limit, sizeof *v);
@@ -219,19 +215,16 @@ cf_status cf_store_list(cf_store *s, const cf_store_query *q, cf_arena *arena,
     cf_store_query all;
     cf_buf words = CF_BUF_INIT;
     cf_status st = cf_search__read(q, &all, &words, err);
+    CF_THEN(st, cf_store__take(s, &r, q->max_ms, err));
     if (st == CF_OK) {
-        st = cf_store__take(s, &r, q->max_ms, err);
-    }
-    if (st == CF_OK) {
-        st = list(&r->sql, &all, cf_str_make(cf_buf_cstr(&words), words.n),
-                  arena, rows, n, err);
+        st = list(&r->sql, &all, cf_buf_str(&words), arena, rows, n, err);
         cf_store__give(s, r);
     }
     cf_buf_deinit(&words);
     return st;
 }
 
-/* ---- facets --------------------------------------------------------------*/
+/* ---- facets ------------------------------------------------------------- */
 
 enum { FACETS_PER_KIND = 50, FACET_KINDS = 5 };
 
@@ -350,7 +343,7 @@ cf_status cf_store_facets(cf_store *s, cf_store_place place, cf_arena *arena,
     return st;
 }
 
-/* ---- names ---------------------------------------------------------------*/
+/* ---- names -------------------------------------------------------------- */
 
 enum { NAME_MIN = 4 };
 
@@ -445,18 +438,12 @@ cf_status cf_store_get_size(cf_store *s, cf_store_size *out, cf_error *err)
     CF_TRY(cf_store__take(s, &r, 0, err));
     cf_status st =
         cf_sql__int(&r->sql, &pages, 0, err, "PRAGMA page_count", "");
-    if (st == CF_OK) {
-        st = cf_sql__int(&r->sql, &page, 0, err, "PRAGMA page_size", "");
-    }
-    if (st == CF_OK) {
-        st = cf_sql__int(&r->sql, &convs, 0, err,
-                         "SELECT count(*) FROM conversation", "");
-    }
-    if (st == CF_OK) {
-        st = cf_sql__int(&r->sql, &turns, 0, err,
-                         "SELECT coalesce(sum(n_turns), 0) FROM conversation",
-                         "");
-    }
+    CF_THEN(st, cf_sql__int(&r->sql, &page, 0, err, "PRAGMA page_size", ""));
+    CF_THEN(st, cf_sql__int(&r->sql, &convs, 0, err,
+                            "SELECT count(*) FROM conversation", ""));
+    CF_THEN(st, cf_sql__int(
+                    &r->sql, &turns, 0, err,
+                    "SELECT coalesce(sum(n_turns), 0) FROM conversation", ""));
     cf_store__give(s, r);
     *out = (cf_store_size){.file_bytes = (uint64_t)(pages * page),
                            .n_convs = (uint64_t)convs,

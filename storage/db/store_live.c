@@ -150,9 +150,7 @@ cf_status cf_live__recover(cf_store *s, cf_sql *sql, cf_error *err)
             }
             st = cf_stream__salvage(sql, id, err);
         }
-        if (st == CF_OK) {
-            st = cf_sql__script(sql, "COMMIT", err);
-        }
+        CF_THEN(st, cf_sql__script(sql, "COMMIT", err));
         if (st != CF_OK && is_open) {
             cf_sql__try(sql, "ROLLBACK");
         }

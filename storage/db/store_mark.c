@@ -43,9 +43,7 @@ cf_status cf_store_get_mark(cf_store *s, cf_str name, cf_arena *arena,
     CF_TRY(cf_store__take(s, &r, 0, err));
     cf_status status = cf_sql__query(
         &r->sql, &st, err, "SELECT value FROM mark WHERE name = ?", "s", name);
-    if (status == CF_OK) {
-        status = cf_sql__step(&r->sql, st, &has_row, err);
-    }
+    CF_THEN(status, cf_sql__step(&r->sql, st, &has_row, err));
     if (status == CF_OK && has_row) {
         *value = cf_sql__str(st, 0, arena);
         cf_sql__done(st);

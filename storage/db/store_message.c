@@ -32,7 +32,7 @@ static cf_str json_str(const json_t *v)
     return cf_str_make(json_string_value(v), json_string_length(v));
 }
 
-/* ---- text ----------------------------------------------------------------*/
+/* ---- text --------------------------------------------------------------- */
 
 static void add_line(cf_buf *to, cf_str s)
 {
@@ -136,7 +136,7 @@ static bool is_plain(const json_t *msg)
            (text.n == 0 || memchr(text.p, 0, text.n) == NULL);
 }
 
-/* ---- blobs ---------------------------------------------------------------*/
+/* ---- blobs -------------------------------------------------------------- */
 
 static bool mentions_key(const json_t *v)
 {
@@ -246,7 +246,7 @@ static cf_status take_blobs(cf_msg *m, json_t *v, cf_error *err)
     return CF_OK;
 }
 
-/* ---- taking apart --------------------------------------------------------*/
+/* ---- taking apart ------------------------------------------------------- */
 
 static cf_status take_apart(cf_msg *m, json_t *msg, cf_error *err)
 {
@@ -299,12 +299,7 @@ void cf_msg__deinit(cf_msg *m)
     *m = (cf_msg){0};
 }
 
-/* ---- rows ----------------------------------------------------------------*/
-
-static cf_str buf_str(const cf_buf *b)
-{
-    return cf_str_make(cf_buf_cstr(b), b->n);
-}
+/* ---- rows --------------------------------------------------------------- */
 
 /* Puts the words of a message into the index, or takes them out. */
 static cf_status index_words(cf_sql *sql, int64_t id, cf_str text,
@@ -319,12 +314,12 @@ static cf_status index_words(cf_sql *sql, int64_t id, cf_str text,
         st = cf_sql__run(sql, err,
                          "INSERT INTO message_words(rowid, text, tool_text) "
                          "VALUES(?, ?, ?)",
-                         "iss", id, buf_str(&a), buf_str(&b));
+                         "iss", id, cf_buf_str(&a), cf_buf_str(&b));
     } else if (st == CF_OK) {
         st = cf_sql__run(sql, err,
                          "INSERT INTO message_words(message_words, rowid, "
                          "text, tool_text) VALUES('delete', ?, ?, ?)",
-                         "iss", id, buf_str(&a), buf_str(&b));
+                         "iss", id, cf_buf_str(&a), cf_buf_str(&b));
     }
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
@@ -337,7 +332,7 @@ static cf_status put_blob(cf_sql *sql, int64_t message, const cf_msg_blob *b,
     CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO blob(hash, data) VALUES(?, ?) "
                        "ON CONFLICT(hash) DO NOTHING",
-                       "zb", b->hash, buf_str(&b->data)));
+                       "zb", b->hash, cf_buf_str(&b->data)));
     return cf_sql__run(sql, err,
                        "INSERT OR IGNORE INTO message_blob SELECT ?, id "
                        "FROM blob WHERE hash = ?",
@@ -351,12 +346,12 @@ cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id, cf_error *err)
     if (*id != 0) {
         return CF_OK;
     }
-    cf_str body = m->is_plain ? cf_str_make(NULL, 0) : buf_str(&m->body);
+    cf_str body = m->is_plain ? cf_str_make(NULL, 0) : cf_buf_str(&m->body);
     CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO message(hash, role, text, tool_text, body) "
                        "VALUES(?, ?, ?, ?, ?)",
-                       "zssss", m->hash, buf_str(&m->role), buf_str(&m->text),
-                       buf_str(&m->tool_text), body));
+                       "zssss", m->hash, cf_buf_str(&m->role),
+                       cf_buf_str(&m->text), cf_buf_str(&m->tool_text), body));
     *id = sqlite3_last_insert_rowid(sql->db);
     for (size_t i = 0; i < m->n_blobs; i++) {
         CF_TRY(put_blob(sql, *id, &m->blobs[i], err));
@@ -364,8 +359,8 @@ cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id, cf_error *err)
     if (m->text.n == 0 && m->tool_text.n == 0) {
         return CF_OK;
     }
-    return index_words(sql, *id, buf_str(&m->text), buf_str(&m->tool_text),
-                       true, err);
+    return index_words(sql, *id, cf_buf_str(&m->text),
+                       cf_buf_str(&m->tool_text), true, err);
 }
 
 static cf_status get_texts(cf_sql *sql, int64_t id, cf_arena *arena,
@@ -409,7 +404,7 @@ cf_status cf_msg__collect(cf_sql *sql, int64_t id, cf_error *err)
     return n != 0 ? CF_OK : remove_message(sql, id, err);
 }
 
-/* ---- putting together ----------------------------------------------------*/
+/* ---- putting together --------------------------------------------------- */
 
 static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash,
                            cf_str prefix, json_t **out, cf_error *err)

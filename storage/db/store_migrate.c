@@ -27,8 +27,8 @@ static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
         cf_words__index(i == 1 ? &a : &b, cf_str_make(p, p != NULL ? n : 0));
     }
     int64_t id = sqlite3_column_int64(row, 0);
-    cf_str text = cf_str_make(cf_buf_cstr(&a), a.n);
-    cf_str tool = cf_str_make(cf_buf_cstr(&b), b.n);
+    cf_str text = cf_buf_str(&a);
+    cf_str tool = cf_buf_str(&b);
     cf_status st = a.failed || b.failed ? cf_sql__oom(err) : CF_OK;
     if (st == CF_OK && is_title) {
         st = cf_sql__run(sql, err,
@@ -107,9 +107,7 @@ static cf_status do_step(cf_sql *sql, int version, cf_error *err)
                 CF_STORE_APP_ID, version + 1);
     cf_buf_add(&text, s->sql, *s->n);
     cf_status st = cf_buf_check(&text, err);
-    if (st == CF_OK) {
-        st = cf_sql__script(sql, text.p, err);
-    }
+    CF_THEN(st, cf_sql__script(sql, text.p, err));
     cf_buf_deinit(&text);
     return st == CF_OK && s->after != NULL ? s->after(sql, err) : st;
 }
@@ -131,9 +129,7 @@ static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
         }
     }
     cf_status st = cf_buf_check(&name, err);
-    if (st == CF_OK) {
-        st = cf_sql__run(sql, err, "VACUUM INTO ?", "z", name.p);
-    }
+    CF_THEN(st, cf_sql__run(sql, err, "VACUUM INTO ?", "z", name.p));
     if (st == CF_OK) {
         (void)chmod(name.p, 0600); /* the umask may have been wider */
     }
@@ -150,9 +146,7 @@ static cf_status locked_step(cf_sql *sql, int64_t version, cf_error *err)
     if (st == CF_OK && now == version) {
         st = do_step(sql, (int)version, err);
     }
-    if (st == CF_OK) {
-        st = cf_sql__script(sql, "COMMIT", err);
-    }
+    CF_THEN(st, cf_sql__script(sql, "COMMIT", err));
     if (st != CF_OK) {
         cf_sql__try(sql, "ROLLBACK");
     }

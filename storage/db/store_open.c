@@ -15,7 +15,7 @@
 #include "core/base/os.h"
 #include "storage/db/store_int.h"
 
-/* ---- files this process has open -----------------------------------------*/
+/* ---- files this process has open ---------------------------------------- */
 
 enum { FILES_MAX = 64 };
 
@@ -72,7 +72,7 @@ static void unregister_file(cf_store *s)
     }
 }
 
-/* ---- whose file it is ----------------------------------------------------*/
+/* ---- whose file it is --------------------------------------------------- */
 
 static cf_status not_ours(cf_error *err)
 {
@@ -157,7 +157,7 @@ static cf_status make_file(const char *path, cf_error *err)
     return CF_OK;
 }
 
-/* ---- the writer's connection ---------------------------------------------*/
+/* ---- the writer's connection -------------------------------------------- */
 
 static cf_status check_version(cf_store *s, cf_sql *sql, cf_error *err)
 {
@@ -206,16 +206,14 @@ cf_status cf_store__open_writer(cf_store *s, cf_error *err)
         CF_TRY(register_file(s, err));
     }
     st = cf_sql__open(&s->w, s->path, CF_SQL_WRITE, (int)s->opts.busy_ms, err);
-    if (st == CF_OK) {
-        st = prepare_writer(s, err);
-    }
+    CF_THEN(st, prepare_writer(s, err));
     if (st != CF_OK || s->refused.code != CF_OK) {
         cf_sql__close(&s->w);
     }
     return st;
 }
 
-/* ---- readers -------------------------------------------------------------*/
+/* ---- readers ------------------------------------------------------------ */
 
 static cf_status open_reader(cf_store *s, cf_sql *sql, cf_error *err)
 {
@@ -286,9 +284,7 @@ static cf_status open_reading(cf_store *s, cf_error *err)
         int64_t n;
         st = cf_sql__int(&r->sql, &n, 0, err,
                          "SELECT count(*) FROM sqlite_schema", "");
-        if (st == CF_OK) {
-            st = check_version(s, &r->sql, err);
-        }
+        CF_THEN(st, check_version(s, &r->sql, err));
         cf_sql__close(&r->sql);
         cf_free(r);
     }
@@ -300,7 +296,7 @@ static cf_status open_reading(cf_store *s, cf_error *err)
     return st;
 }
 
-/* ---- opening and closing -------------------------------------------------*/
+/* ---- opening and closing ------------------------------------------------ */
 
 static cf_status new_store(cf_store **out, const char *path,
                            const cf_store_options *opts, cf_error *err)

@@ -15,7 +15,7 @@ static cf_status arena_status(const cf_arena *a, cf_error *err)
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* ---- runs and calls ------------------------------------------------------*/
+/* ---- runs and calls ----------------------------------------------------- */
 
 static const char select_run[] =
     "SELECT engine, model, model_hash, t.hash, vars, options, constraint_spec, "
@@ -84,16 +84,13 @@ static cf_status read_pieces(cf_sql *sql, int64_t turn_id, cf_arena *a,
     cf_stream_parts p;
     CF_TRY(cf_stream__join(sql, turn_id, &p, err));
     if (p.raw.n != 0 || p.ids.n != 0) {
-        cf_str raw = cf_str_make(cf_buf_cstr(&p.raw), p.raw.n);
+        cf_str raw = cf_buf_str(&p.raw);
         r->raw = cf_copy__str(a, raw);
-        r->reply_ids = cf_codec__get_ids(
-            cf_str_make(cf_buf_cstr(&p.ids), p.ids.n), a, &r->n_reply_ids);
-        r->chunks = cf_codec__get_u64s(
-            cf_str_make(cf_buf_cstr(&p.chunks), p.chunks.n), a, &r->n_chunks);
-        r->token_us = cf_codec__get_u64s(
-            cf_str_make(cf_buf_cstr(&p.us), p.us.n), a, &r->n_token_us);
-        r->trace =
-            cf_copy__str(a, cf_str_make(cf_buf_cstr(&p.trace), p.trace.n));
+        r->reply_ids =
+            cf_codec__get_ids(cf_buf_str(&p.ids), a, &r->n_reply_ids);
+        r->chunks = cf_codec__get_u64s(cf_buf_str(&p.chunks), a, &r->n_chunks);
+        r->token_us = cf_codec__get_u64s(cf_buf_str(&p.us), a, &r->n_token_us);
+        r->trace = cf_copy__str(a, cf_buf_str(&p.trace));
     }
     cf_stream__free_parts(&p);
     return CF_OK;
@@ -187,7 +184,7 @@ static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a,
     return arena_status(a, err);
 }
 
-/* ---- turns ---------------------------------------------------------------*/
+/* ---- turns -------------------------------------------------------------- */
 
 #define TURN_COLUMNS                                                      \
     "t.id, t.uuid, c.uuid, p.uuid, t.ordinal, t.status, t.edited_from, "  \
@@ -287,7 +284,7 @@ cf_status cf_store_get_turn(cf_store *s, cf_uuid turn, cf_arena *arena,
     return st;
 }
 
-/* ---- trees ---------------------------------------------------------------*/
+/* ---- trees -------------------------------------------------------------- */
 
 static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags,
                             cf_arena *a, cf_store_tree *out, cf_error *err)
@@ -329,9 +326,7 @@ static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags,
             got++;
         }
     }
-    if (status == CF_OK) {
-        status = arena_status(a, err);
-    }
+    CF_THEN(status, arena_status(a, err));
     for (size_t i = 0; status == CF_OK && i < got; i++) {
         status = complete_turn(sql, &v[i], &raw[i], flags, a, err);
     }
@@ -390,7 +385,7 @@ size_t cf_store_path_to(const cf_store_tree *tree, cf_uuid leaf, size_t *out)
     return n;
 }
 
-/* ---- templates -----------------------------------------------------------*/
+/* ---- templates ---------------------------------------------------------- */
 
 static void read_template(sqlite3_stmt *st, cf_arena *a, cf_store_template *t)
 {

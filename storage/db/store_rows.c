@@ -73,7 +73,7 @@ cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out, cf_error *err)
     return *out != 0 ? CF_OK : not_found(err, "turn", id);
 }
 
-/* ---- conversations -------------------------------------------------------*/
+/* ---- conversations ------------------------------------------------------ */
 
 static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
                              cf_error *err)
@@ -83,7 +83,7 @@ static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
     }
     cf_buf b = CF_BUF_INIT;
     cf_words__index(&b, title);
-    cf_str text = cf_str_make(cf_buf_cstr(&b), b.n);
+    cf_str text = cf_buf_str(&b);
     cf_status st = b.failed ? cf_sql__oom(err) : CF_OK;
     if (st == CF_OK && is_in) {
         st = cf_sql__run(sql, err,
@@ -119,9 +119,7 @@ cf_status cf_rows__title_words(cf_sql *sql, int64_t id, bool is_in,
     if (s == CF_OK && arena.failed) {
         s = cf_sql__oom(err);
     }
-    if (s == CF_OK) {
-        s = title_words(sql, id, title, is_in, err);
-    }
+    CF_THEN(s, title_words(sql, id, title, is_in, err));
     cf_arena_deinit(&arena);
     return s;
 }
@@ -224,7 +222,7 @@ cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id, int64_t turn_id,
         "ii", conv_id, turn_id);
 }
 
-/* ---- runs ----------------------------------------------------------------*/
+/* ---- runs --------------------------------------------------------------- */
 
 static cf_status put_tools(cf_sql *sql, int64_t turn_id,
                            const cf_store_run *run, cf_error *err)
@@ -251,7 +249,7 @@ static cf_status put_tools(cf_sql *sql, int64_t turn_id,
             sql, err,
             "INSERT INTO tool(hash, name, declaration) VALUES(?, ?, ?) "
             "ON CONFLICT(hash) DO NOTHING",
-            "zss", hash, cf_str_make(cf_buf_cstr(&name), name.n), tool);
+            "zss", hash, cf_buf_str(&name), tool);
         cf_buf_deinit(&name);
         CF_TRY(st);
         CF_TRY(cf_sql__run(sql, err,
@@ -357,9 +355,7 @@ cf_status cf_rows__put_run(cf_sql *sql, int64_t turn_id,
 {
     run_bytes b = {0};
     cf_status st = pack_run(&b, run, err);
-    if (st == CF_OK) {
-        st = put_run(sql, turn_id, run, &b, err);
-    }
+    CF_THEN(st, put_run(sql, turn_id, run, &b, err));
     free_run_bytes(&b);
     return st;
 }
@@ -402,7 +398,7 @@ cf_status cf_rows__put_template(cf_sql *sql, const cf_store_template *t,
                        t->created_ms != 0 ? t->created_ms : cf_os_now_ms());
 }
 
-/* ---- turns ---------------------------------------------------------------*/
+/* ---- turns -------------------------------------------------------------- */
 
 /* Is there another turn below the same parent?  Then this one is a fork. */
 static cf_status count_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
@@ -429,19 +425,17 @@ static cf_status count_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
 static cf_status set_preview(cf_sql *sql, int64_t conv_id, const cf_msg *m,
                              cf_error *err)
 {
-    if (!cf_str_is(cf_str_make(cf_buf_cstr(&m->role), m->role.n), "user") ||
-        m->text.n == 0) {
+    if (!cf_str_is(cf_buf_str(&m->role), "user") || m->text.n == 0) {
         return CF_OK;
     }
     cf_buf b = CF_BUF_INIT;
     make_preview(&b, cf_str_make(m->text.p, m->text.n));
     cf_status st =
-        b.failed
-            ? cf_sql__oom(err)
-            : cf_sql__run(sql, err,
-                          "UPDATE conversation SET preview = ? WHERE "
-                          "id = ? AND preview = ''",
-                          "si", cf_str_make(cf_buf_cstr(&b), b.n), conv_id);
+        b.failed ? cf_sql__oom(err)
+                 : cf_sql__run(sql, err,
+                               "UPDATE conversation SET preview = ? WHERE "
+                               "id = ? AND preview = ''",
+                               "si", cf_buf_str(&b), conv_id);
     cf_buf_deinit(&b);
     return st;
 }

@@ -13,7 +13,7 @@
 
 enum { PARAM_MAX = 24, QUERY_MAX = 4096 };
 
-/* ---- what a person typed -------------------------------------------------*/
+/* ---- what a person typed ------------------------------------------------ */
 
 typedef struct parsed {
     cf_buf words;  /* FTS5 syntax for what must be there */
@@ -182,7 +182,7 @@ static void free_parsed(parsed *p)
     cf_terms__deinit(&p->terms);
 }
 
-/* ---- the query -----------------------------------------------------------*/
+/* ---- the query ---------------------------------------------------------- */
 
 typedef struct query_text {
     cf_buf sql;
@@ -415,9 +415,7 @@ cf_status cf_store_search(cf_store *s, const cf_store_query *q, cf_arena *arena,
     cf_reader *r;
     *out = (cf_store_hits){0};
     cf_status st = parse(&p, q, err);
-    if (st == CF_OK) {
-        st = cf_store__take(s, &r, q->max_ms, err);
-    }
+    CF_THEN(st, cf_store__take(s, &r, q->max_ms, err));
     if (st == CF_OK) {
         st = search(&r->sql, &p, arena, out, err);
         cf_store__give(s, r);

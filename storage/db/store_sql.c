@@ -12,7 +12,7 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 
-/* ---- allocator: SQLite asks for the size of a block ----------------------*/
+/* ---- allocator: SQLite asks for the size of a block --------------------- */
 
 typedef union block_head {
     size_t n;
@@ -84,7 +84,7 @@ void cf_sql__setup(void)
     (void)pthread_once(&once, setup_once);
 }
 
-/* ---- errors --------------------------------------------------------------*/
+/* ---- errors ------------------------------------------------------------- */
 
 cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err)
 {
@@ -134,7 +134,7 @@ bool cf_sql__may_heal(cf_status st)
     return st == CF_EBUSY || st == CF_EIO || st == CF_ENOMEM;
 }
 
-/* ---- opening -------------------------------------------------------------*/
+/* ---- opening ------------------------------------------------------------ */
 
 static int on_progress(void *ud)
 {
@@ -233,7 +233,7 @@ void cf_sql__close(cf_sql *sql)
     }
 }
 
-/* ---- statements ----------------------------------------------------------*/
+/* ---- statements --------------------------------------------------------- */
 
 cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out, const char *text,
                           cf_error *err)
@@ -446,7 +446,7 @@ void cf_sql__try(cf_sql *sql, const char *text)
     (void)sqlite3_exec(sql->db, text, NULL, NULL, NULL);
 }
 
-/* ---- columns -------------------------------------------------------------*/
+/* ---- columns ------------------------------------------------------------ */
 
 static cf_str repaired(const char *p, size_t n, cf_arena *arena)
 {

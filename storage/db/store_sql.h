@@ -103,7 +103,7 @@ int64_t cf_sql__opt(sqlite3_stmt *st, int i);
 /* CF_ENOMEM when an arena or a buffer failed. */
 static inline cf_status cf_sql__oom(cf_error *err)
 {
-    return cf_fail(err, CF_ENOMEM, "out of memory");
+    return cf_oom(err);
 }
 
 #endif

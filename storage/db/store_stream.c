@@ -15,7 +15,7 @@
 #include "storage/db/store_message.h"
 #include "storage/trace.h"
 
-/* ---- appending -----------------------------------------------------------*/
+/* ---- appending ---------------------------------------------------------- */
 
 static bool grow(void **v, size_t *cap, size_t need, size_t size)
 {
@@ -107,7 +107,7 @@ void cf_stream__free(cf_stream *st)
     }
 }
 
-/* ---- the writer's side ---------------------------------------------------*/
+/* ---- the writer's side -------------------------------------------------- */
 
 static bool can_write(const cf_stream *st)
 {
@@ -254,7 +254,7 @@ void cf_stream__written(cf_store *s, cf_stream_batch *b, bool committed)
     free_batch(b);
 }
 
-/* ---- salvage -------------------------------------------------------------*/
+/* ---- salvage ------------------------------------------------------------ */
 
 /* Joins a list column of pieces: the codec byte is kept once. */
 static void join_list(cf_buf *to, sqlite3_stmt *st, int i)
@@ -345,27 +345,18 @@ static cf_status salvage_message(cf_sql *sql, int64_t turn_id, cf_str raw,
                                 "message ON message.id = message_id "
                                 "WHERE turn.id = ?",
                                 "i", turn_id);
-    if (s == CF_OK) {
-        s = cf_sql__step(sql, st, &has_row, err);
-    }
+    CF_THEN(s, cf_sql__step(sql, st, &has_row, err));
     if (s == CF_OK && has_row) {
         role = cf_sql__str(st, 0, &arena);
         old = sqlite3_column_int64(st, 1);
         cf_sql__done(st);
     }
-    if (s == CF_OK) {
-        s = cf_stream__message(&json, role, raw, err);
-    }
-    if (s == CF_OK) {
-        s = cf_msg__init(&m, cf_str_make(json.p, json.n), err);
-    }
-    if (s == CF_OK) {
-        s = cf_msg__put(sql, &m, &id, err);
-    }
-    if (s == CF_OK) {
-        s = cf_sql__run(sql, err, "UPDATE turn SET message_id = ? WHERE id = ?",
-                        "ii", id, turn_id);
-    }
+    CF_THEN(s, cf_stream__message(&json, role, raw, err));
+    CF_THEN(s, cf_msg__init(&m, cf_str_make(json.p, json.n), err));
+    CF_THEN(s, cf_msg__put(sql, &m, &id, err));
+    CF_THEN(s,
+            cf_sql__run(sql, err, "UPDATE turn SET message_id = ? WHERE id = ?",
+                        "ii", id, turn_id));
     if (s == CF_OK && old != id) {
         s = cf_msg__collect(sql, old, err);
     }
@@ -383,20 +374,16 @@ cf_status cf_stream__salvage(cf_sql *sql, int64_t turn_id, cf_error *err)
     if (p.raw.n != 0) {
         st = salvage_message(sql, turn_id, whole(&p.raw), err);
     }
-    if (st == CF_OK) {
-        st = cf_sql__run(sql, err,
-                         "INSERT OR IGNORE INTO run(turn_id) VALUES(?)", "i",
-                         turn_id);
-    }
-    if (st == CF_OK) {
-        st = cf_sql__run(sql, err,
-                         "UPDATE run SET raw = ?, reply_ids = ?, chunks = ?, "
-                         "token_us = ?, trace = ?, stop_reason = 'interrupted' "
-                         "WHERE turn_id = ?",
-                         "bbbbbi", whole(&p.raw), whole(&p.ids),
-                         whole(&p.chunks), whole(&p.us), whole(&p.trace),
-                         turn_id);
-    }
+    CF_THEN(st, cf_sql__run(sql, err,
+                            "INSERT OR IGNORE INTO run(turn_id) VALUES(?)", "i",
+                            turn_id));
+    CF_THEN(st, cf_sql__run(
+                    sql, err,
+                    "UPDATE run SET raw = ?, reply_ids = ?, chunks = ?, "
+                    "token_us = ?, trace = ?, stop_reason = 'interrupted' "
+                    "WHERE turn_id = ?",
+                    "bbbbbi", whole(&p.raw), whole(&p.ids), whole(&p.chunks),
+                    whole(&p.us), whole(&p.trace), turn_id));
     cf_stream__free_parts(&p);
     CF_TRY(st);
     CF_TRY(cf_sql__run(sql, err, "DELETE FROM piece WHERE turn_id = ?", "i",

@@ -108,7 +108,7 @@ void cf_trace_put(cf_trace_writer *w, cf_buf *b, cf_token id, const cf_draw *d)
     }
 }
 
-/* ---- reading -------------------------------------------------------------*/
+/* ---- reading ------------------------------------------------------------ */
 
 void cf_trace_open(cf_trace_reader *r, cf_str trace)
 {

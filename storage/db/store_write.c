@@ -15,7 +15,7 @@ static cf_uuid id_or_new(cf_uuid id)
     return cf_uuid_is_nil(id) ? cf_uuid_new() : id;
 }
 
-/* ---- conversations, templates, calls -------------------------------------*/
+/* ---- conversations, templates, calls ------------------------------------ */
 
 static cf_status do_put_conv(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
@@ -103,7 +103,7 @@ cf_status cf_store_put_call(cf_store *s, cf_uuid turn,
     return cf_op__submit(s, op, err);
 }
 
-/* ---- turns ---------------------------------------------------------------*/
+/* ---- turns -------------------------------------------------------------- */
 
 /* Rows of a new turn's conversation and parent. */
 static cf_status find_place(cf_sql *sql, const cf_store_turn *t,
@@ -180,7 +180,7 @@ cf_status cf_store_put_turn(cf_store *s, const cf_store_turn *turn, cf_uuid *id,
     return cf_op__submit(s, op, err);
 }
 
-/* ---- streams -------------------------------------------------------------*/
+/* ---- streams ------------------------------------------------------------ */
 
 static cf_stream *find_stream(cf_store *s, cf_uuid turn)
 {
@@ -291,8 +291,7 @@ static cf_status final_message(cf_sql *sql, const finish_arg *a, int64_t id,
     }
     if (s == CF_OK) {
         const cf_buf *raw = &a->stream->raw;
-        s = cf_stream__message(out, role, cf_str_make(cf_buf_cstr(raw), raw->n),
-                               err);
+        s = cf_stream__message(out, role, cf_buf_str(raw), err);
     }
     cf_arena_deinit(&arena);
     return s;
@@ -356,9 +355,7 @@ static cf_status do_finish(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     CF_TRY(cf_rows__turn_id(sql, a->stream->turn, &id, err));
     cf_buf json = CF_BUF_INIT;
     cf_status st = final_message(sql, a, id, &json, err);
-    if (st == CF_OK) {
-        st = set_message(sql, id, cf_str_make(cf_buf_cstr(&json), json.n), err);
-    }
+    CF_THEN(st, set_message(sql, id, cf_buf_str(&json), err));
     cf_buf_deinit(&json);
     CF_TRY(st);
     CF_TRY(put_end(sql, a, id, err));

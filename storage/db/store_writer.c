@@ -40,7 +40,7 @@ static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
     (void)pthread_cond_timedwait(cond, lock, &ts);
 }
 
-/* ---- one transaction -----------------------------------------------------*/
+/* ---- one transaction ---------------------------------------------------- */
 
 static void roll_back(cf_store *s)
 {
@@ -86,12 +86,8 @@ static cf_status run_batch(cf_store *s, cf_op *const *ops, size_t n,
         st = run_one(s, ops[i], err);
     }
     cf_stream_batch *batch = NULL;
-    if (st == CF_OK) {
-        st = cf_stream__write(s, &s->w, min_age_us, &batch, err);
-    }
-    if (st == CF_OK) {
-        st = cf_sql__script(&s->w, "COMMIT", err);
-    }
+    CF_THEN(st, cf_stream__write(s, &s->w, min_age_us, &batch, err));
+    CF_THEN(st, cf_sql__script(&s->w, "COMMIT", err));
     if (st != CF_OK) {
         roll_back(s);
     }
@@ -99,7 +95,7 @@ static cf_status run_batch(cf_store *s, cf_op *const *ops, size_t n,
     return st;
 }
 
-/* ---- the queue -----------------------------------------------------------*/
+/* ---- the queue ---------------------------------------------------------- */
 
 cf_op *cf_op__new(cf_op_fn fn)
 {

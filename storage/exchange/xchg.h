@@ -52,7 +52,7 @@ extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt,
 CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path,
                                      cf_error *err);
 
-/* ---- building ------------------------------------------------------------*/
+/* ---- building ----------------------------------------------------------- */
 
 /* A new conversation in im->cur (an unfinished one is dropped). */
 CF_MUST_USE cf_status cf_build__begin(cf_import *im, uint64_t line,
@@ -92,7 +92,7 @@ CF_MUST_USE cf_status cf_import__flush(cf_import *im, cf_error *err);
 int64_t cf_xchg__seconds(const json_t *v);
 cf_str cf_xchg__str(const json_t *v);
 
-/* ---- writing -------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------ */
 
 struct cf_exporter {
     cf_store *store;

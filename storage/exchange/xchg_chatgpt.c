@@ -110,11 +110,10 @@ static json_t *message_of(const json_t *in)
                    cf_str_is(cf_xchg__str(role), "assistant");
     const json_t *parts = json_object_get(content, "parts");
     json_t *thought = is_thought ? thoughts_of(content) : NULL;
-    json_t *said = is_thought             ? json_string("")
-                   : json_is_array(parts) ? parts_content(parts)
-                   : json_is_string(content)
-                       ? json_incref((json_t *)(uintptr_t)content)
-                       : other_content(content);
+    json_t *said = is_thought                ? json_string("")
+                   : json_is_array(parts)    ? parts_content(parts)
+                   : json_is_string(content) ? json_incref(cf_json_ref(content))
+                                             : other_content(content);
     json_t *calls = NULL;
     if (is_call && json_is_string(said)) {
         calls = json_pack("[{s:s,s:{s:o,s:O}}]", "type", "function", "function",

@@ -18,7 +18,7 @@
 
 enum { VERSION = 1 };
 
-/* ---- writing -------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------ */
 
 static void put_key(cf_buf *b, const char *key)
 {
@@ -316,7 +316,7 @@ cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree,
     return st == CF_OK ? cf_buf_check(out, err) : st;
 }
 
-/* ---- reading -------------------------------------------------------------*/
+/* ---- reading ------------------------------------------------------------ */
 
 typedef struct fields {
     cf_build *b;
@@ -371,7 +371,7 @@ static cf_str get_bytes(fields *f, const char *key)
     cf_buf b = CF_BUF_INIT;
     cf_str s = {NULL, 0};
     if (cf_base64_get(&b, cf_json_get_str(v, "base64"))) {
-        s = cf_build__str(f->b, cf_str_make(cf_buf_cstr(&b), b.n));
+        s = cf_build__str(f->b, cf_buf_str(&b));
     } else if (b.failed) {
         f->b->arena.failed = true;
     } else {
@@ -390,7 +390,7 @@ static cf_str get_base64(fields *f, const char *key)
         return s;
     }
     if (json_is_string(v) && cf_base64_get(&b, cf_xchg__str(v))) {
-        s = cf_build__str(f->b, cf_str_make(cf_buf_cstr(&b), b.n));
+        s = cf_build__str(f->b, cf_buf_str(&b));
     } else if (b.failed) {
         f->b->arena.failed = true;
     } else {

@@ -90,7 +90,7 @@ static json_t *list_content(const json_t *content)
 /* Everything of the content but text and files. */
 static json_t *rest_of(const json_t *content)
 {
-    json_t *rest = json_copy((json_t *)(uintptr_t)content);
+    json_t *rest = json_copy(cf_json_ref(content));
     if (rest != NULL) {
         (void)json_object_del(rest, "text");
         (void)json_object_del(rest, "binaryContent");
@@ -198,7 +198,7 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
 
 const cf_reader_format cf_read_converse = {record, NULL, NULL, false};
 
-/* ---- writing -------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------ */
 
 static const char *role_out(cf_str role)
 {
@@ -230,7 +230,7 @@ static void binary_out(cf_buf *out, const json_t *part, bool *is_first)
         cf_buf b = CF_BUF_INIT;
         cf_json_write(&b, part);
         cf_buf_adds(out, "{\"type\":\"TextDocument\",\"content\":");
-        cf_json_write_str(out, cf_str_make(cf_buf_cstr(&b), b.n));
+        cf_json_write_str(out, cf_buf_str(&b));
         out->failed = out->failed || b.failed;
         cf_buf_deinit(&b);
     }
@@ -247,7 +247,7 @@ static bool is_text_part(const json_t *part)
 /* Tool calls and the like; readers there skip keys they do not know. */
 static void own_out(cf_buf *out, const json_t *m)
 {
-    json_t *own = json_copy((json_t *)(uintptr_t)m);
+    json_t *own = json_copy(cf_json_ref(m));
     (void)json_object_del(own, "role");
     (void)json_object_del(own, "content");
     (void)json_object_del(own, "converse");
@@ -277,7 +277,7 @@ static void content_out(cf_buf *out, const json_t *m)
         cf_xchg__text(&text, m);
     }
     cf_buf_adds(out, "{\"text\":");
-    cf_json_write_str(out, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_json_write_str(out, cf_buf_str(&text));
     bool is_first = true;
     for (size_t i = 0; json_is_array(c) && i < json_array_size(c); i++) {
         const json_t *part = json_array_get(c, i);

@@ -113,9 +113,7 @@ static cf_status write_branches(const cf_exporter *ex,
     cf_status st = at == NULL || parent == NULL || has_child == NULL
                        ? cf_sql__oom(err)
                        : cf_xchg__parents(tree->turns, tree->n, parent, err);
-    if (st == CF_OK) {
-        st = write_leaves(ex, tree, parent, at, has_child, out, err);
-    }
+    CF_THEN(st, write_leaves(ex, tree, parent, at, has_child, out, err));
     cf_free(at);
     cf_free(parent);
     cf_free(has_child);
@@ -146,9 +144,7 @@ cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
             st = write_branches(ex, &tree, out, err);
         }
     }
-    if (st == CF_OK) {
-        st = cf_buf_check(out, err);
-    }
+    CF_THEN(st, cf_buf_check(out, err));
     if (st != CF_OK && out->p != NULL) {
         out->n = before;
         out->p[before] = '\0';
@@ -157,7 +153,7 @@ cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
     return st;
 }
 
-/* ---- shared by writers ---------------------------------------------------*/
+/* ---- shared by writers -------------------------------------------------- */
 
 cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err)
 {

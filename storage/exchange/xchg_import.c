@@ -64,7 +64,7 @@ static const cf_reader_format *reader_of(cf_format f)
     }
 }
 
-/* ---- building ------------------------------------------------------------*/
+/* ---- building ----------------------------------------------------------- */
 
 static void free_build(cf_build *b)
 {
@@ -209,7 +209,7 @@ cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn **out,
     return b->arena.failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* ---- order ---------------------------------------------------------------*/
+/* ---- order -------------------------------------------------------------- */
 
 typedef struct by_id {
     cf_uuid id;
@@ -375,7 +375,7 @@ cf_status cf_build__order(cf_build *b, cf_error *err)
     return st;
 }
 
-/* ---- handing on ----------------------------------------------------------*/
+/* ---- handing on --------------------------------------------------------- */
 
 void cf_import__bad(cf_import *im, uint64_t line, const char *text)
 {
@@ -425,9 +425,8 @@ static cf_status put_batch(cf_import *im, cf_error *err)
         v[i] = &trees[i];
     }
     cf_status st = put_templates(im, err);
-    if (st == CF_OK) {
-        st = cf_store_put_trees(im->store, v, im->n_batch, reports, errs, err);
-    }
+    CF_THEN(st,
+            cf_store_put_trees(im->store, v, im->n_batch, reports, errs, err));
     for (size_t i = 0; st == CF_OK && i < im->n_batch; i++) {
         count_report(im, im->batch[i], &reports[i], &errs[i]);
     }
@@ -513,7 +512,7 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
     return CF_OK;
 }
 
-/* ---- records -------------------------------------------------------------*/
+/* ---- records ------------------------------------------------------------ */
 
 int64_t cf_xchg__seconds(const json_t *v)
 {
@@ -756,10 +755,8 @@ cf_status cf_import_file(cf_store *store, const char *path,
     }
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&text, path, FILE_MAX, err);
-    if (st == CF_OK) {
-        st = cf_import_bytes(store, cf_buf_cstr(&text), text.n, opts, report,
-                             err);
-    }
+    CF_THEN(st, cf_import_bytes(store, cf_buf_cstr(&text), text.n, opts, report,
+                                err));
     cf_buf_deinit(&text);
     return st;
 }

@@ -13,7 +13,7 @@
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
 
-/* ---- reading -------------------------------------------------------------*/
+/* ---- reading ------------------------------------------------------------ */
 
 /* Moves images and audio of "extra" into parts; the others stay in `left`. */
 static bool take_extra(const json_t *extra, json_t *parts, json_t *left)
@@ -222,7 +222,7 @@ static cf_status read_session(cf_import *im, const json_t *v, uint64_t line,
     if (id.n == 0) {
         return cf_fail(err, CF_EFORMAT, "a session without id");
     }
-    json_t *rest = json_copy((json_t *)(uintptr_t)v);
+    json_t *rest = json_copy(cf_json_ref(v));
     json_t *source =
         json_pack("{s:s,s:O?}", "format", "llama-app", "session", rest);
     if (rest != NULL) {
@@ -293,7 +293,7 @@ static void broken(cf_import *im)
 
 const cf_reader_format cf_read_llama_app = {record, broken, emit, false};
 
-/* ---- writing -------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------ */
 
 static void put_uuid(cf_buf *out, cf_uuid id)
 {
@@ -317,7 +317,7 @@ static void put_content(cf_buf *out, const json_t *m)
     cf_buf text = CF_BUF_INIT;
     cf_xchg__text(&text, m);
     cf_buf_adds(out, ",\"content\":");
-    cf_json_write_str(out, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_json_write_str(out, cf_buf_str(&text));
     out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);
     const json_t *left = json_object_get(m, "extra");

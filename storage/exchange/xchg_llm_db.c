@@ -61,9 +61,7 @@ static cf_status prepare(llm *l, sqlite3_stmt **st, const char *table,
     }
     cf_buf_addf(&b, " FROM \"%s\" %s", table, rest);
     cf_status s = cf_buf_check(&b, err);
-    if (s == CF_OK) {
-        s = cf_sql__prepare(&l->sql, st, b.p, err);
-    }
+    CF_THEN(s, cf_sql__prepare(&l->sql, st, b.p, err));
     cf_buf_deinit(&b);
     return s;
 }
@@ -110,7 +108,7 @@ static int64_t time_of(cf_str s)
     return cf_os_parse_time(&ms, text) ? ms : 0;
 }
 
-/* ---- attachments and fragments -------------------------------------------*/
+/* ---- attachments and fragments ------------------------------------------ */
 
 static json_t *attachment_part(sqlite3_stmt *st, cf_arena *a)
 {
@@ -127,8 +125,7 @@ static json_t *attachment_part(sqlite3_stmt *st, cf_arena *a)
     if (data.n != 0) {
         cf_buf b = CF_BUF_INIT;
         cf_base64_put(&b, data);
-        (void)json_object_set_new(m, "blob",
-                                  str_json(cf_str_make(cf_buf_cstr(&b), b.n)));
+        (void)json_object_set_new(m, "blob", str_json(cf_buf_str(&b)));
         cf_buf_deinit(&b);
     } else if (path.n != 0 || url.n != 0) {
         (void)json_object_set_new(m, path.n != 0 ? "path" : "url",
@@ -170,12 +167,8 @@ static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
                 "fragment_id WHERE response_id = ? ORDER BY \"order\"",
                 table);
     cf_status s = cf_buf_check(&text, err);
-    if (s == CF_OK) {
-        s = cf_sql__prepare(&l->sql, &st, text.p, err);
-    }
-    if (s == CF_OK) {
-        s = bind_str(l, st, 1, response, err);
-    }
+    CF_THEN(s, cf_sql__prepare(&l->sql, &st, text.p, err));
+    CF_THEN(s, bind_str(l, st, 1, response, err));
     while (next_row(l, st, NULL, &s, err)) {
         const char *p = (const char *)sqlite3_column_text(st, 0);
         cf_buf_add(out, p, p != NULL ? (size_t)sqlite3_column_bytes(st, 0) : 0);
@@ -186,7 +179,7 @@ static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
     return s;
 }
 
-/* ---- older generation ----------------------------------------------------*/
+/* ---- older generation --------------------------------------------------- */
 
 enum {
     R_ID,
@@ -316,7 +309,7 @@ static cf_status old_prompt(llm *l, sqlite3_stmt *st, cf_arena *a, cf_str id,
                             "= ? ORDER BY \"order\"",
                             id, err);
     }
-    cf_str all = cf_str_make(cf_buf_cstr(&text), text.n);
+    cf_str all = cf_buf_str(&text);
     if (s == CF_OK && (all.n != 0 || json_array_size(parts) != 0)) {
         json_t *content = str_json(all);
         if (json_array_size(parts) != 0) {
@@ -391,10 +384,8 @@ static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single,
     cf_buf_addf(&rest, "WHERE %s = ?%s ORDER BY id",
                 is_single ? "id" : "conversation_id", skip);
     cf_status s = cf_buf_check(&rest, err);
-    if (s == CF_OK) {
-        s = prepare(l, &st, "responses", response_columns, R_COUNT, rest.p,
-                    err);
-    }
+    CF_THEN(s, prepare(l, &st, "responses", response_columns, R_COUNT, rest.p,
+                       err));
     cf_buf_deinit(&rest);
     CF_TRY(s);
     s = cf_build__begin(l->im, 0, err);
@@ -451,7 +442,7 @@ static cf_status read_old(llm *l, cf_error *err)
     return s;
 }
 
-/* ---- newer generation ----------------------------------------------------*/
+/* ---- newer generation --------------------------------------------------- */
 
 /* The text of a part, references to fragments resolved. */
 static cf_status part_text(llm *l, cf_str text, const json_t *payload,
@@ -559,7 +550,7 @@ static cf_status gather(llm *l, cf_str hash, gathered *g, cf_error *err)
 
 static json_t *gathered_message(cf_str role, const gathered *g)
 {
-    json_t *content = str_json(cf_str_make(cf_buf_cstr(&g->text), g->text.n));
+    json_t *content = str_json(cf_buf_str(&g->text));
     if (json_array_size(g->files) != 0) {
         if (g->text.n != 0) {
             json_array_insert_new(
@@ -594,10 +585,8 @@ static cf_status say_gathered(llm *l, cf_str thread, cf_str hash, cf_str role,
             cf_buf_addf(&id, " %zu", i);
         }
         cf_status s = cf_buf_check(&id, err);
-        if (s == CF_OK) {
-            s = say(l, json_incref(json_array_get(g->results, i)), thread,
-                    cf_str_make(id.p, id.n), ms, NULL, err);
-        }
+        CF_THEN(s, say(l, json_incref(json_array_get(g->results, i)), thread,
+                       cf_str_make(id.p, id.n), ms, NULL, err));
         cf_buf_deinit(&id);
         CF_TRY(s);
     }
@@ -626,9 +615,7 @@ static cf_status new_message(llm *l, cf_str thread, cf_str hash, cf_str parent,
     cf_status s = g.calls == NULL || g.files == NULL || g.results == NULL
                       ? cf_sql__oom(err)
                       : gather(l, hash, &g, err);
-    if (s == CF_OK) {
-        s = say_gathered(l, thread, hash, role, ms, &g, err);
-    }
+    CF_THEN(s, say_gathered(l, thread, hash, role, ms, &g, err));
     free_gathered(&g);
     return s;
 }
@@ -758,12 +745,8 @@ cf_status cf_read_llm_db(cf_import *im, const char *path, cf_error *err)
     if (!is_llm) {
         s = cf_fail(err, CF_EFORMAT, "%s: not a logs.db of llm", path);
     }
-    if (s == CF_OK) {
-        s = read_old(&l, err);
-    }
-    if (s == CF_OK) {
-        s = read_new(&l, err);
-    }
+    CF_THEN(s, read_old(&l, err));
+    CF_THEN(s, read_new(&l, err));
     cf_sql__close(&l.sql);
     return s;
 }

@@ -110,7 +110,7 @@ static void put_calls(cf_buf *out, const json_t *calls)
         } else {
             cf_json_write(&b, args);
         }
-        put_fence(out, "json", cf_str_make(cf_buf_cstr(&b), b.n));
+        put_fence(out, "json", cf_buf_str(&b));
         out->failed = out->failed || b.failed;
         cf_buf_deinit(&b);
     }
@@ -146,7 +146,7 @@ static cf_status put_turn(cf_buf *out, const cf_store_turn *t, cf_error *err)
     }
     cf_buf said = CF_BUF_INIT;
     cf_xchg__text(&said, m);
-    cf_str s = cf_str_make(cf_buf_cstr(&said), said.n);
+    cf_str s = cf_buf_str(&said);
     if (cf_msg__is_tool_role(role)) {
         put_fence(out, "", s);
     } else if (s.n != 0) {

@@ -9,7 +9,7 @@
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
 
-/* ---- reading -------------------------------------------------------------*/
+/* ---- reading ------------------------------------------------------------ */
 
 /* Every message must be an object with a role before any is taken. */
 static cf_status check_messages(const json_t *list, cf_error *err)
@@ -46,7 +46,7 @@ static cf_status say_all(cf_build *b, const json_t *list, cf_error *err)
 static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key,
                            cf_error *err)
 {
-    json_t *rest = json_copy((json_t *)(uintptr_t)v);
+    json_t *rest = json_copy(cf_json_ref(v));
     if (rest == NULL) {
         return cf_sql__oom(err);
     }
@@ -125,7 +125,7 @@ static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line,
 
 const cf_reader_format cf_read_litert = {litert_record, NULL, NULL, true};
 
-/* ---- writing -------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------ */
 
 static const char *openai_role(cf_str role)
 {

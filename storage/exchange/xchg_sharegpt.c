@@ -144,7 +144,7 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
 
 const cf_reader_format cf_read_sharegpt = {record, NULL, NULL, false};
 
-/* ---- writing -------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------ */
 
 static void entry_out(cf_buf *out, bool *is_first, cf_str from, cf_str value)
 {
@@ -179,8 +179,7 @@ static void calls_out(cf_buf *out, bool *is_first, const json_t *calls)
             cf_json_write_str(&b, text);
         }
         cf_buf_addc(&b, '}');
-        entry_out(out, is_first, cf_str_from("function_call"),
-                  cf_str_make(cf_buf_cstr(&b), b.n));
+        entry_out(out, is_first, cf_str_from("function_call"), cf_buf_str(&b));
         out->failed = out->failed || b.failed;
         cf_buf_deinit(&b);
     }
@@ -204,7 +203,7 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
         const json_t *calls = json_object_get(m, "tool_calls");
         if (text.n != 0 || json_array_size(calls) == 0) {
             entry_out(out, &is_first, from != NULL ? cf_str_from(from) : role,
-                      cf_str_make(cf_buf_cstr(&text), text.n));
+                      cf_buf_str(&text));
         }
         calls_out(out, &is_first, calls);
         out->failed = out->failed || text.failed;
@@ -217,7 +216,7 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
         cf_buf b = CF_BUF_INIT;
         cf_json_write(&b, tools);
         cf_buf_adds(out, ",\"tools\":");
-        cf_json_write_str(out, cf_str_make(cf_buf_cstr(&b), b.n));
+        cf_json_write_str(out, cf_buf_str(&b));
         out->failed = out->failed || b.failed;
         cf_buf_deinit(&b);
         json_decref(tools);

@@ -61,7 +61,7 @@ static cf_status match_middle(cf_differ *d, gap g, cf_error *err)
     CF_TRY(cf_diff__names_init(&names, (size_t)n + h, d->tmp, err));
     uint32_t *sym = cf_arena_alloc(d->tmp, ((size_t)n + h) * sizeof *sym);
     if (sym == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+        return cf_oom_for(err, "the comparison");
     }
     for (uint32_t i = 0; i < n; i++) {
         sym[i] = symbol_of(&names, d, &d->a, g.a0 + i);
@@ -107,7 +107,7 @@ static cf_status match_equal(aligner *al, gap g, cf_error *err)
     return st;
 }
 
-/* ---- similar lines ------------------------------------------------------- */
+/* ---- similar lines ------------------------------------------------------ */
 
 static bool is_word(unsigned char c)
 {

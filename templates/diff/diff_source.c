@@ -81,7 +81,7 @@ static cf_status find_pieces(piece_list *out, const cf_diff_side *side,
 {
     piece *v = cf_arena_alloc(tmp, (p->n_spans + side->n) * sizeof *v);
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+        return cf_oom_for(err, "the comparison");
     }
     size_t n = 0;
     uint32_t unit = 0;
@@ -162,7 +162,7 @@ static cf_status pair_votes(cf_differ *d, const vote *v, size_t n,
     uint32_t *block = cf_arena_alloc(
         d->tmp, ((size_t)n_a + n_b) * 2 * sizeof *block + sizeof *block);
     if (block == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+        return cf_oom_for(err, "the comparison");
     }
     memset(block, 0xff, ((size_t)n_a + n_b) * 2 * sizeof *block);
     uint32_t *best_a = block, *best_b = best_a + n_a;
@@ -195,7 +195,7 @@ cf_status cf_diff__pair_sources(cf_differ *d, const cf_prompt *a,
     CF_TRY(find_pieces(&in_b, &d->b, b, &fields, d->tmp, err));
     vote *votes = cf_arena_alloc(d->tmp, (in_a.n + in_b.n + 1) * sizeof *votes);
     if (votes == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+        return cf_oom_for(err, "the comparison");
     }
     size_t n = count_votes(votes, &in_a, &in_b);
     return pair_votes(d, votes, n, err);

@@ -61,7 +61,7 @@ cf_status cf_diff__lines(cf_diff_side *out, cf_str text,
     }
     cf_diff_unit *v = cf_arena_calloc(arena, n, sizeof *v);
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for lines");
+        return cf_oom_for(err, "lines");
     }
     size_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ cf_status cf_diff__tokens(cf_diff_side *out, const cf_prompt *prompt,
     }
     cf_diff_unit *v = cf_arena_calloc(arena, tokens->n, sizeof *v);
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for tokens");
+        return cf_oom_for(err, "tokens");
     }
     for (size_t i = 0; i < tokens->n; i++) {
         const cf_token_span *t = &tokens->v[i];

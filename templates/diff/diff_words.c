@@ -43,7 +43,7 @@ static cf_status cut(word_list *out, cf_str s, cf_match_names *names,
     w.sym = cf_arena_alloc(tmp, s.n * sizeof *w.sym);
     w.changed = cf_arena_alloc(tmp, s.n * sizeof *w.changed);
     if (w.v == NULL || w.sym == NULL || w.changed == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the words of a line");
+        return cf_oom_for(err, "the words of a line");
     }
     for (size_t i = 0; i < s.n;) {
         size_t from = i++;
@@ -100,7 +100,7 @@ static cf_status add_marks(cf_diff_marks *out, const word_list *w, uint32_t *n,
             size_t cap = out->cap == 0 ? 64 : out->cap * 2;
             cf_diff_mark *v = cf_realloc(out->v, cap, sizeof *v);
             if (v == NULL) {
-                return cf_fail(err, CF_ENOMEM, "out of memory for changes");
+                return cf_oom_for(err, "changes");
             }
             out->v = v;
             out->cap = cap;
@@ -121,7 +121,7 @@ static cf_status compare(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a,
     CF_TRY(cut(&in_b, b, &names, tmp, err));
     uint32_t *pair = cf_arena_alloc(tmp, (size_t)in_a.n * sizeof *pair);
     if (pair == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the words of a line");
+        return cf_oom_for(err, "the words of a line");
     }
     CF_TRY(cf_diff__match(pair, (cf_match_seq){in_a.sym, in_a.n},
                           (cf_match_seq){in_b.sym, in_b.n}, names.n, MAX_COST,

@@ -186,7 +186,7 @@ static cf_status match_in(uint32_t *pair, cf_match_seq a, cf_match_seq b,
     size_t n_diagonals = (size_t)a.n + b.n + 3;
     int32_t *paths = cf_arena_alloc(tmp, 2 * n_diagonals * sizeof *paths);
     if (in_a == NULL || in_b == NULL || block == NULL || paths == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+        return cf_oom_for(err, "the comparison");
     }
     uint32_t *sym_a = block, *at_a = sym_a + a.n, *found = at_a + a.n;
     uint32_t *sym_b = found + a.n, *at_b = sym_b + b.n;
@@ -228,7 +228,7 @@ cf_status cf_diff__match(uint32_t *pair, cf_match_seq a, cf_match_seq b,
     return st;
 }
 
-/* ---- names --------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 cf_status cf_diff__names_init(cf_match_names *t, size_t n_max, cf_arena *arena,
                               cf_error *err)
@@ -243,7 +243,7 @@ cf_status cf_diff__names_init(cf_match_names *t, size_t n_max, cf_arena *arena,
     t->tag = cf_arena_calloc(arena, cap, sizeof *t->tag);
     return t->names != NULL && t->number != NULL && t->tag != NULL
                ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for the comparison");
+               : cf_oom_for(err, "the comparison");
 }
 
 uint32_t cf_diff__names_get(cf_match_names *t, cf_str s, uint32_t tag)

@@ -26,10 +26,10 @@ const char *cf_diff_kind_name(cf_diff_kind kind)
 
 static cf_status out_of_memory(cf_error *err)
 {
-    return cf_fail(err, CF_ENOMEM, "out of memory for the difference");
+    return cf_oom_for(err, "the difference");
 }
 
-/* ---- rows ---------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------- */
 
 static size_t count_rows(const cf_differ *d)
 {
@@ -105,7 +105,7 @@ static cf_status make_rows(cf_diff *out, const cf_differ *d, cf_arena *arena,
     return d->has_tokens ? CF_OK : find_marks(out, rows, d, arena, err);
 }
 
-/* ---- comparisons --------------------------------------------------------- */
+/* ---- comparisons -------------------------------------------------------- */
 
 /* Compares the sides of `d`; p and q NULL: without sources. */
 static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p,
@@ -125,12 +125,8 @@ static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p,
         memset(d->pair, 0xff, (size_t)d->a.n * sizeof *d->pair);
         st = p != NULL ? cf_diff__pair_sources(d, p, q, err) : CF_OK;
     }
-    if (st == CF_OK) {
-        st = cf_diff__pair_text(d, err);
-    }
-    if (st == CF_OK) {
-        st = make_rows(&made, d, arena, err);
-    }
+    CF_THEN(st, cf_diff__pair_text(d, err));
+    CF_THEN(st, make_rows(&made, d, arena, err));
     d->tmp = NULL;
     cf_arena_deinit(&tmp);
     if (st == CF_OK) {

@@ -333,7 +333,7 @@ static cf_status finish(maker *m, cf_tv v, cf_context **out)
                        m->r.message.p);
     }
     if (c == NULL || m->r.error != CF_TE_NONE) {
-        return cf_fail(m->err, CF_ENOMEM, "out of memory");
+        return cf_oom(m->err);
     }
     if (v.k != CF_TDICT) {
         return cf_fail(m->err, CF_EINVAL, "a context must be a JSON object");

@@ -122,7 +122,7 @@ static cf_status add(cf_linter *l, cf_lint_finding f, cf_error *err,
     size_t n = strlen(text);
     char *copy = cf_arena_strndup(l->prober.arena, text, n);
     if (copy == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     f.message = cf_str_make(copy, n);
     l->finding[l->n++] = f;
@@ -159,7 +159,7 @@ cf_status cf_lint__add(cf_linter *l, const char *rule, const cf_shot *shot,
         f.context = cf_str_make(copy, json.n);
         cf_buf_deinit(&json);
         if (copy == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory");
+            return cf_oom(err);
         }
         const cf_prompt_span *span = off != SIZE_MAX && shot->status == CF_OK
                                          ? cf_shot_span(shot, off)
@@ -193,7 +193,7 @@ static cf_status finish(cf_linter *l, cf_error *err)
     cf_lint_finding *v =
         cf_arena_alloc(l->prober.arena, (l->n + 1) * sizeof *v);
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     for (size_t i = 0; i < l->n; i++) { /* insertion sort of a short list */
         size_t at = i;
@@ -248,7 +248,7 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     *out = (cf_lint_report){0};
     cf_linter *l = cf_arena_calloc(arena, 1, sizeof *l);
     if (l == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     l->prober = (cf_prober){NULL, options != NULL ? options : &none, arena};
     l->source = source;
@@ -260,7 +260,7 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     cf_status st =
         cf_template_compile(&tpl, source, NULL, arena, &why, &compile_err);
     if (st == CF_ENOMEM) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     if (st != CF_OK) {
         st = report_broken(l, &why, &compile_err, err);

@@ -140,7 +140,7 @@ cf_status cf_probe(const cf_prober *p, const char *letters, unsigned flags,
     cf_shot s = {.context = build(p, letters, flags)};
     cf_context *context;
     if (s.context == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     s.status = cf_context_from_json(&context, s.context, p->arena, &s.err);
     if (s.status == CF_OK) {
@@ -149,7 +149,7 @@ cf_status cf_probe(const cf_prober *p, const char *letters, unsigned flags,
     }
     if (s.status == CF_ENOMEM) {
         cf_shot_free(&s);
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     *out = s;
     return CF_OK;

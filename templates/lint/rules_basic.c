@@ -86,9 +86,7 @@ static cf_status check_generation(cf_linter *l, cf_error *err)
     cf_shot with, without = {0}, history = {0};
     CF_TRY(cf_probe(&l->prober, "u", CF_PROBE_GENERATE, &with, err));
     cf_status st = cf_probe(&l->prober, "u", 0, &without, err);
-    if (st == CF_OK) {
-        st = cf_probe(&l->prober, "ua", 0, &history, err);
-    }
+    CF_THEN(st, cf_probe(&l->prober, "ua", 0, &history, err));
     if (st == CF_OK && with.status == CF_OK && without.status == CF_OK &&
         history.status == CF_OK && with.render.prompt.text.n != 0) {
         st = compare_prompts(l, &without, &with, &history, err);

@@ -31,9 +31,7 @@ static cf_status parse_back(const cf_linter *l, cf_str raw, bool *is_same,
     CF_TRY(
         cf_tool_parser_new(&parser, l->report->family, NULL, NULL, NULL, err));
     cf_status st = cf_tool_parser_feed(parser, raw.p, raw.n, err);
-    if (st == CF_OK) {
-        st = cf_tool_parser_finish(parser, &parse, err);
-    }
+    CF_THEN(st, cf_tool_parser_finish(parser, &parse, err));
     *is_same = false;
     if (st == CF_OK && parse->n_calls == 1) {
         cf_str city = cf_json_get_str(parse->calls[0].json, "city");

@@ -239,7 +239,7 @@ static walker *walk_template(const cf_template *tpl, cf_arena *arena,
 {
     walker *w = cf_arena_calloc(arena, 1, sizeof *w);
     if (w == NULL) {
-        cf_fail(err, CF_ENOMEM, "out of memory");
+        cf_oom(err);
         return NULL;
     }
     w->tpl = tpl;
@@ -260,7 +260,7 @@ cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
         w != NULL ? cf_arena_alloc(arena, (w->n + 1) * sizeof *v) : NULL;
     *n = 0;
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     for (size_t i = 0; i < w->n; i++) {
         const use *u = &w->v[i];

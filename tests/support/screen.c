@@ -40,8 +40,7 @@ static void paste(runner *r, const char *text)
             cf_buf_addc(&b, *text);
         }
     }
-    cf_event e = {.kind = CF_EVENT_PASTE,
-                  .paste = cf_str_make(cf_buf_cstr(&b), b.n)};
+    cf_event e = {.kind = CF_EVENT_PASTE, .paste = cf_buf_str(&b)};
     cf_app_event(r->app, &e);
     cf_buf_deinit(&b);
 }

@@ -17,7 +17,7 @@ const char *const cf_tiny_archs[] = {"llama", "qwen2",   "qwen3",
                                      "gemma", "gemma2",  "gemma3",
                                      "phi3",  "smollm3", NULL};
 
-/* ---- bytes --------------------------------------------------------------- */
+/* ---- bytes -------------------------------------------------------------- */
 
 static void grow(cf_tiny_buf *b, size_t n)
 {
@@ -121,7 +121,7 @@ void cf_tiny_pad(cf_tiny_buf *b, size_t align)
     }
 }
 
-/* ---- weights ------------------------------------------------------------- */
+/* ---- weights ------------------------------------------------------------ */
 
 /* Where a block's scale and its second half float lie, and what its largest
  * weight is for a scale of one. */
@@ -202,7 +202,7 @@ static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n,
     }
 }
 
-/* ---- the model ----------------------------------------------------------- */
+/* ---- the model ---------------------------------------------------------- */
 
 typedef struct model {
     cf_tiny_options o;

@@ -52,7 +52,7 @@ extern const char *const cf_tiny_archs[];
 void *cf_tiny_gguf(const cf_tiny_options *options, size_t *n);
 void cf_tiny_free(void *p);
 
-/* ---- pieces of a file, for tests that write broken ones ------------------ */
+/* ---- pieces of a file, for tests that write broken ones ----------------- */
 
 typedef struct cf_tiny_buf {
     unsigned char *p; /* [n], cf_tiny_free() */

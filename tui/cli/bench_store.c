@@ -62,7 +62,7 @@ static void put_text(bench *b, cf_buf *out, size_t n)
     }
 }
 
-/* ---- filling -------------------------------------------------------------*/
+/* ---- filling ------------------------------------------------------------ */
 
 static cf_store_run *some_run(bench *b, cf_arena *a)
 {
@@ -137,7 +137,7 @@ static cf_status put_batch(bench *b, uint32_t from, size_t n, cf_error *err)
         p[i] = &trees[i];
     }
     cf_status st = a.failed
-                       ? cf_fail(err, CF_ENOMEM, "out of memory")
+                       ? cf_oom(err)
                        : cf_store_put_trees(b->store, p, n, reports, NULL, err);
     cf_buf_deinit(&title);
     cf_arena_deinit(&a);
@@ -160,7 +160,7 @@ static cf_status fill(bench *b, cf_error *err)
     return CF_OK;
 }
 
-/* ---- measuring -----------------------------------------------------------*/
+/* ---- measuring ---------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -281,7 +281,7 @@ static cf_status do_search_model(bench *b, cf_arena *a, cf_error *err)
     return search_for(b, a, 1, " model:gemma", err);
 }
 
-/* ---- streaming -----------------------------------------------------------*/
+/* ---- streaming ---------------------------------------------------------- */
 
 static cf_status append_round(bench *b, cf_stream **streams, cf_draw *draw,
                               cf_error *err)
@@ -390,7 +390,7 @@ int cf_cli_bench_store(cf_cli *cli, uint32_t n, uint32_t n_reps)
     size_t room = n_reps > STREAMS * TOKENS ? n_reps : STREAMS * TOKENS;
     b.us = cf_alloc(room * sizeof *b.us);
     cf_status st =
-        b.us == NULL ? cf_fail(&err, CF_ENOMEM, "out of memory")
+        b.us == NULL ? cf_oom(&err)
                      : cf_cli_open_store(&b.store, cli, CF_STORE_CREATE, &err);
     int status = CF_EXIT_OK;
     if (st == CF_OK) {

@@ -227,9 +227,7 @@ static cf_status read_line(const batch_fn *fn, cf_str line, json_t **in,
     }
     cf_buf rest = CF_BUF_INIT;
     cf_status st = cf_context_text_cut(line, fn->member, value, &rest, err);
-    if (st == CF_OK) {
-        st = cf_json_read(in, rest.p, rest.n, err);
-    }
+    CF_THEN(st, cf_json_read(in, rest.p, rest.n, err));
     cf_buf_deinit(&rest);
     return st;
 }
@@ -248,10 +246,8 @@ static cf_status batch_line(const batch_fn *fn, cf_str line, cf_buf *out,
     }
     const json_t *name = json_object_get(in, "name");
     begin_answer(out, name);
-    if (st == CF_OK) {
-        st = fn->raw != NULL ? fn->raw(fn->ud, in, value, &members, &why)
-                             : fn->text(fn->ud, in, &members, &why);
-    }
+    CF_THEN(st, fn->raw != NULL ? fn->raw(fn->ud, in, value, &members, &why)
+                                : fn->text(fn->ud, in, &members, &why));
     if (st != CF_OK && st != CF_ENOMEM) {
         cf_buf_reset(&members);
         cf_buf_adds(&members, "\"error\":{\"message\":");
@@ -326,7 +322,7 @@ static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer,
     const tree_item *tree = ud;
     json_t *v = json_object();
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "%s", "out of memory");
+        return cf_oom(err);
     }
     cf_status st = tree->item(tree->ud, item, v, err);
     if (st == CF_OK) {

@@ -133,7 +133,7 @@ static cf_status prepare(bench *b, cf_error *err)
     b->decode = cf_calloc(b->n_reps, sizeof *b->decode);
     if (b->ids == NULL || b->prefill == NULL || b->first == NULL ||
         b->decode == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the measurements");
+        return cf_oom_for(err, "the measurements");
     }
     uint32_t x = 1;
     for (uint32_t i = 0; i < n_ids; i++) {
@@ -143,7 +143,7 @@ static cf_status prepare(bench *b, cf_error *err)
     return CF_OK;
 }
 
-/* ---- the answer ---------------------------------------------------------- */
+/* ---- the answer --------------------------------------------------------- */
 
 static void json_spread(cf_buf *out, const char *name, uint32_t n_tokens,
                         spread s)
@@ -242,7 +242,7 @@ static int print(const bench *b)
     return status;
 }
 
-/* ---- the screen ---------------------------------------------------------- */
+/* ---- the screen --------------------------------------------------------- */
 
 static void ui_times(cf_buf *out, bool is_json, const char *name,
                      const char *words, const cf_bench_ui_times *t)
@@ -331,9 +331,7 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     }
     cf_error err;
     cf_status st = prepare(&b, &err);
-    if (st == CF_OK) {
-        st = repeat(&b, &err);
-    }
+    CF_THEN(st, repeat(&b, &err));
     int status = st == CF_OK ? print(&b) : cf_cli_fail(cli, &err);
     cf_free(b.ids);
     cf_free(b.prefill);

@@ -69,9 +69,7 @@ static void open_store(workbench *w, const cf_cli *cli, const cf_paths *paths,
         st = cf_os_make_dirs(cf_buf_cstr(&folder), &err);
         cf_buf_deinit(&folder);
     }
-    if (st == CF_OK) {
-        st = cf_store_open(&w->store, path, &options, &err);
-    }
+    CF_THEN(st, cf_store_open(&w->store, path, &options, &err));
     if (st != CF_OK) {
         cf_cli_store_hint(&err);
         cf_buf_addf(problems, "history is off: %s\n", err.text);
@@ -162,8 +160,7 @@ static cf_status read_tools(workbench *w, const cf_cli *cli,
 {
     if (wants_demo(cli, o)) {
         w->tools = cf_demo_declarations();
-        return w->tools != NULL ? CF_OK
-                                : cf_fail(err, CF_ENOMEM, "out of memory");
+        return w->tools != NULL ? CF_OK : cf_oom(err);
     }
     return o->tools != NULL && strcmp(o->tools, "off") != 0
                ? cf_json_read_file(&w->tools, o->tools, err)
@@ -207,9 +204,7 @@ static void first_start(workbench *w, const cf_cli *cli, cf_buf *problems)
     if (st == CF_OK && cf_cli_is_bundled(cli)) {
         st = cf_examples_reply(w->bench, w->store, &err);
     }
-    if (st == CF_OK) {
-        st = cf_examples_show(&w->app, welcome, &err);
-    }
+    CF_THEN(st, cf_examples_show(&w->app, welcome, &err));
     if (st != CF_OK) {
         cf_buf_addf(problems, "the examples are not whole: %s\n", err.text);
     }
@@ -231,8 +226,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                          ? cf_engine_tokenizer(w->opened.engine)
                          : NULL,
         .template_name = w->opened.from != NULL ? w->opened.from : "plain",
-        .template_source =
-            cf_str_make(cf_buf_cstr(&w->opened.source), w->opened.source.n),
+        .template_source = cf_buf_str(&w->opened.source),
         .tools = w->tools,
         .family = w->opened.family,
         .session = {.n_ctx = cli->n_ctx},
@@ -246,9 +240,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         open_store(w, cli, paths, &problems);
     }
     cf_status st = cf_bench_new(&w->bench, &e, w->store, err);
-    if (st == CF_OK) {
-        st = cf_demo_new(&w->demo, w->store, true, err);
-    }
+    CF_THEN(st, cf_demo_new(&w->demo, w->store, true, err));
     if (st == CF_OK) {
         st = cf_app_init(&w->app, w->store, err);
         w->has_app = st == CF_OK;
@@ -262,9 +254,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         cf_keepsakes_open(&w->app, paths->state, &problems);
         st = read_config(w, paths, &problems, err);
     }
-    if (st == CF_OK) {
-        st = open_desk(w, o, paths, &problems, err);
-    }
+    CF_THEN(st, open_desk(w, o, paths, &problems, err));
     if (st == CF_OK && conversation == NULL && w->store != NULL &&
         !o->no_examples && w->app.config.examples) {
         first_start(w, cli, &problems);
@@ -272,9 +262,8 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     if (st == CF_OK && conversation != NULL && w->store != NULL) {
         cf_store_ref ref;
         st = cf_store_find(w->store, cf_str_from(conversation), &ref, err);
-        if (st == CF_OK) {
-            st = cf_bench_open_conv(w->bench, ref.conversation, ref.turn, err);
-        }
+        CF_THEN(st,
+                cf_bench_open_conv(w->bench, ref.conversation, ref.turn, err));
     }
     if (st == CF_OK && problems.n != 0) {
         cf_buf_add(&w->app.log, problems.p, problems.n);

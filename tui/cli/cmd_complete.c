@@ -50,7 +50,7 @@ typedef struct complete {
     bool is_terminal; /* standard output */
 } complete;
 
-/* ---- the prompt ---------------------------------------------------------- */
+/* ---- the prompt --------------------------------------------------------- */
 
 static cf_status encode_text(complete *c, cf_token **out, size_t *n,
                              cf_str text, cf_error *err)
@@ -64,7 +64,7 @@ static cf_status encode_text(complete *c, cf_token **out, size_t *n,
     if (st == CF_OK) {
         ids = cf_calloc(list.n + 1, sizeof *ids);
         if (ids == NULL) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for the prompt");
+            st = cf_oom_for(err, "the prompt");
         }
     }
     if (ids != NULL) {
@@ -90,10 +90,7 @@ static cf_status read_prompt(complete *c, const char *text, cf_token **out,
     }
     cf_buf input = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&input, "-", PROMPT_MAX, err);
-    if (st == CF_OK) {
-        st = encode_text(c, out, n, cf_str_make(cf_buf_cstr(&input), input.n),
-                         err);
-    }
+    CF_THEN(st, encode_text(c, out, n, cf_buf_str(&input), err));
     cf_buf_deinit(&input);
     return st;
 }
@@ -142,7 +139,7 @@ static cf_status set_prompt(complete *c, const char *text, cf_error *err)
         c->ids =
             cf_calloc(cf_session_n_ctx(c->session) + (size_t)1, sizeof *c->ids);
         if (c->ids == NULL) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory for token ids");
+            st = cf_oom_for(err, "token ids");
         }
     }
     if (c->ids != NULL && prompt != NULL) {
@@ -154,7 +151,7 @@ static cf_status set_prompt(complete *c, const char *text, cf_error *err)
     return st;
 }
 
-/* ---- prefill ------------------------------------------------------------- */
+/* ---- prefill ------------------------------------------------------------ */
 
 static void on_progress(void *ud, size_t done, size_t total)
 {
@@ -198,7 +195,7 @@ static cf_status prefill(complete *c, cf_error *err)
     return st;
 }
 
-/* ---- generation ---------------------------------------------------------- */
+/* ---- generation --------------------------------------------------------- */
 
 static bool writes_text(const complete *c)
 {
@@ -292,7 +289,7 @@ static cf_status generate(complete *c, cf_error *err)
     return st;
 }
 
-/* ---- the answer ---------------------------------------------------------- */
+/* ---- the answer --------------------------------------------------------- */
 
 static double per_second(size_t n, uint64_t us)
 {
@@ -306,8 +303,7 @@ static void write_json(complete *c, cf_buf *out)
     cf_buf_adds(out, ",\"ids\":");
     cf_json_text_ids(out, c->ids + c->n_prompt, c->n_ids - c->n_prompt);
     cf_buf_addc(out, ',');
-    cf_json_text_bytes(out, "text",
-                       cf_str_make(cf_buf_cstr(&c->text.text), c->text.text.n));
+    cf_json_text_bytes(out, "text", cf_buf_str(&c->text.text));
     cf_buf_addf(out, ",\"stop\":\"%s\"", c->why);
     if (strcmp(c->why, "end") == 0) {
         cf_buf_addf(out, ",\"end_id\":%d", (int)c->end);
@@ -350,7 +346,7 @@ static int finish(complete *c)
     return strcmp(c->why, "cancelled") == 0 ? CF_EXIT_INTERRUPTED : CF_EXIT_OK;
 }
 
-/* ---- the command --------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------- */
 
 static cf_status prepare(complete *c, const char *text, cf_error *err)
 {
@@ -381,9 +377,7 @@ static int run(complete *c, const char *text)
 {
     cf_error err;
     cf_status st = prepare(c, text, &err);
-    if (st == CF_OK) {
-        st = prefill(c, &err);
-    }
+    CF_THEN(st, prefill(c, &err));
     if (st == CF_OK) {
         st = generate(c, &err);
         if (st == CF_ECANCELLED) {

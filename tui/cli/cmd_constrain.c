@@ -26,8 +26,7 @@ typedef struct constrain {
     cf_constrain_bench bench;
 } constrain;
 
-/* ---- printing an instance -------------------------------------------------
- */
+/* ---- printing an instance ----------------------------------------------- */
 
 /* As Python prints it: ", " and ": ", keys in their own order. */
 static void print_value(cf_buf *b, const json_t *v)
@@ -64,8 +63,7 @@ static void print_value(cf_buf *b, const json_t *v)
     }
 }
 
-/* ---- feeding a text -------------------------------------------------------
- */
+/* ---- feeding a text ----------------------------------------------------- */
 
 /* Feeds the text by the model's tokens when there is a vocabulary, else by
  * bytes; *n_taken bytes were allowed. */
@@ -104,9 +102,7 @@ static cf_status accepts(constrain *k, const cf_grammar *g, cf_str text,
     cf_constraint *c = NULL;
     size_t n = 0;
     cf_status st = cf_constraint_new(&c, g, k->vocab, err);
-    if (st == CF_OK) {
-        st = feed(k, c, text, &n, err);
-    }
+    CF_THEN(st, feed(k, c, text, &n, err));
     *is_accepted = st == CF_OK && n == text.n && cf_constraint_may_end(c);
     cf_constraint_free(c);
     return st;
@@ -162,8 +158,7 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-/* ---- one text -------------------------------------------------------------
- */
+/* ---- one text ----------------------------------------------------------- */
 
 static bool parse_mode(const char *text, cf_tool_mode *out)
 {
@@ -210,9 +205,7 @@ static cf_status compile_tools(constrain *k, cf_grammar **out, cf_error *err)
                        k->mode);
     }
     cf_status st = cf_json_read_file(&tools, k->tools, err);
-    if (st == CF_OK) {
-        st = cf_tool_set_new(&set, tools, err);
-    }
+    CF_THEN(st, cf_tool_set_new(&set, tools, err));
     if (st == CF_OK) {
         spec.tools = set;
         st = cf_grammar_from_tools(out, &spec, &k->opts, err);
@@ -227,9 +220,7 @@ static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
     if (k->schema != NULL) {
         json_t *schema = NULL;
         cf_status st = cf_json_read_file(&schema, k->schema, err);
-        if (st == CF_OK) {
-            st = cf_grammar_from_schema(out, schema, &k->opts, err);
-        }
+        CF_THEN(st, cf_grammar_from_schema(out, schema, &k->opts, err));
         json_decref(schema);
         return st;
     }
@@ -243,10 +234,8 @@ static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
         cf_buf text = CF_BUF_INIT;
         cf_status st =
             cf_os_read_file(&text, k->grammar, (size_t)16 << 20, err);
-        if (st == CF_OK) {
-            st = cf_grammar_from_text(
-                out, cf_str_make(cf_buf_cstr(&text), text.n), &k->opts, err);
-        }
+        CF_THEN(st,
+                cf_grammar_from_text(out, cf_buf_str(&text), &k->opts, err));
         cf_buf_deinit(&text);
         return st;
     }
@@ -326,15 +315,9 @@ static int run_text(constrain *k, const char *arg)
         st = cf_os_read_file(&text, "-", (size_t)64 << 20, &err);
     }
     cf_str s = {cf_buf_cstr(&text), text.n};
-    if (st == CF_OK) {
-        st = cf_constraint_new(&c, g, k->vocab, &err);
-    }
-    if (st == CF_OK) {
-        st = feed(k, c, s, &n, &err);
-    }
-    if (st == CF_OK) {
-        st = print_result(k, c, s, n, &is_accepted, &err);
-    }
+    CF_THEN(st, cf_constraint_new(&c, g, k->vocab, &err));
+    CF_THEN(st, feed(k, c, s, &n, &err));
+    CF_THEN(st, print_result(k, c, s, n, &is_accepted, &err));
     cf_constraint_free(c);
     cf_grammar_free(g);
     cf_buf_deinit(&text);
@@ -344,8 +327,7 @@ static int run_text(constrain *k, const char *arg)
     return is_accepted || arg == NULL ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
 
-/* ---- options --------------------------------------------------------------
- */
+/* ---- options ------------------------------------------------------------ */
 
 static bool read_policies(constrain *k)
 {
@@ -421,10 +403,8 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     cf_error err;
     if (cli->model != NULL) {
         cf_status st = cf_cli_open_engine(&k.engine, cli, true, &err);
-        if (st == CF_OK) {
-            st = cf_constraint_vocab_from_tokenizer(
-                &k.vocab, cf_engine_tokenizer(k.engine), &err);
-        }
+        CF_THEN(st, cf_constraint_vocab_from_tokenizer(
+                        &k.vocab, cf_engine_tokenizer(k.engine), &err));
         if (st != CF_OK) {
             cf_engine_close(k.engine);
             return cf_cli_fail(cli, &err);

@@ -57,9 +57,7 @@ static int db_check(cf_cli *cli)
     size_t n = 0;
     cf_store_size size = {0};
     cf_status st = cf_store_check(s, add_finding, &f, &n, &err);
-    if (st == CF_OK) {
-        st = cf_store_get_size(s, &size, &err);
-    }
+    CF_THEN(st, cf_store_get_size(s, &size, &err));
     int status;
     if (st != CF_OK) {
         status = cf_cli_fail(cli, &err);

@@ -40,7 +40,7 @@ static cf_status go_on(cf_error *err)
                : CF_OK;
 }
 
-/* ---- one context --------------------------------------------------------- */
+/* ---- one context -------------------------------------------------------- */
 
 /* Compares what both templates made of a context at the level asked for. */
 static cf_status compare(diff_job *job, cf_diff *d, diff_level level,
@@ -142,8 +142,7 @@ static cf_status one_context(diff_job *job, const char *path, cf_error *err)
     cf_arena_reset(&job->arena);
     cf_status st = cf_os_read_file(&text, path, CONTEXT_MAX, err);
     if (st == CF_OK) {
-        st = cf_diff_pair_context(&job->pair,
-                                  cf_str_make(cf_buf_cstr(&text), text.n), &r,
+        st = cf_diff_pair_context(&job->pair, cf_buf_str(&text), &r,
                                   &job->arena, err);
         if (st != CF_OK) {
             cf_fail_in(err, st, path);
@@ -170,7 +169,7 @@ static cf_status sources(diff_job *job, cf_error *err)
     return CF_OK;
 }
 
-/* ---- every saved conversation -------------------------------------------- */
+/* ---- every saved conversation ------------------------------------------- */
 
 /* "text -3 +2 ~1 (line 12)" or its members in JSON. */
 static void add_counts(diff_job *job, const cf_diff *d, const char *what,
@@ -266,12 +265,8 @@ static cf_status one_saved(diff_job *job, cf_store *store,
     if (st == CF_OK && tree.n == 0) {
         return CF_OK;
     }
-    if (st == CF_OK) {
-        st = cf_keep_tree(&c, &tree, tree.conv.head, &none, err);
-    }
-    if (st == CF_OK) {
-        st = cf_diff_pair_saved(&job->pair, c, &r, &job->arena, err);
-    }
+    CF_THEN(st, cf_keep_tree(&c, &tree, tree.conv.head, &none, err));
+    CF_THEN(st, cf_diff_pair_saved(&job->pair, c, &r, &job->arena, err));
     if (st == CF_OK) {
         job->n_done++;
         st = list_one(job, &tree.conv, &r, err);
@@ -294,9 +289,7 @@ static cf_status one_place(diff_job *job, cf_store *store, cf_store_place place,
         st = cf_store_list(store, &q, &rows, &v, &n, err);
         for (size_t i = 0; st == CF_OK && i < n; i++) {
             st = go_on(err);
-            if (st == CF_OK) {
-                st = one_saved(job, store, &v[i], err);
-            }
+            CF_THEN(st, one_saved(job, store, &v[i], err));
             if (st == CF_OK) {
                 fwrite(cf_buf_cstr(&job->out), 1, job->out.n, stdout);
                 cf_buf_reset(&job->out);
@@ -312,9 +305,7 @@ static cf_status all_saved(diff_job *job, cf_error *err)
     cf_store *store;
     CF_TRY(cf_cli_open_store(&store, job->cli, CF_STORE_READ_ONLY, err));
     cf_status st = one_place(job, store, CF_PLACE_LIVE, err);
-    if (st == CF_OK) {
-        st = one_place(job, store, CF_PLACE_ARCHIVED, err);
-    }
+    CF_THEN(st, one_place(job, store, CF_PLACE_ARCHIVED, err));
     cf_store_close(store);
     if (st == CF_OK && job->cli->is_json) {
         cf_buf_addf(&job->out,
@@ -327,7 +318,7 @@ static cf_status all_saved(diff_job *job, cf_error *err)
     return st;
 }
 
-/* ---- the command --------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------- */
 
 static const char *check(diff_job *job, int n_contexts)
 {
@@ -393,9 +384,7 @@ static int run(diff_job *job, int n, char **paths)
     }
     for (int i = 0; st == CF_OK && i < n; i++) {
         st = go_on(&err);
-        if (st == CF_OK) {
-            st = one_context(job, paths[i], &err);
-        }
+        CF_THEN(st, one_context(job, paths[i], &err));
     }
     int status = cf_cli_print(job->cli, &job->out);
     if (st != CF_OK) {

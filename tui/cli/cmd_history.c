@@ -103,7 +103,7 @@ static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q,
     return CF_OK;
 }
 
-/* ---- list ----------------------------------------------------------------*/
+/* ---- list --------------------------------------------------------------- */
 
 static void list_json(cf_buf *out, const cf_store_conv *c)
 {
@@ -159,9 +159,7 @@ static int do_list(history *h)
     const cf_store_conv *rows;
     size_t n = 0;
     cf_status st = make_query(h, &words, &q, &err);
-    if (st == CF_OK) {
-        st = cf_store_list(h->store, &q, &h->arena, &rows, &n, &err);
-    }
+    CF_THEN(st, cf_store_list(h->store, &q, &h->arena, &rows, &n, &err));
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         if (h->cli->is_json) {
             list_json(&h->out, &rows[i]);
@@ -173,7 +171,7 @@ static int do_list(history *h)
     return st == CF_OK ? print(h) : fail(h, &err);
 }
 
-/* ---- search --------------------------------------------------------------*/
+/* ---- search ------------------------------------------------------------- */
 
 static void hit_json(cf_buf *out, const cf_store_hit *hit)
 {
@@ -228,9 +226,7 @@ static int do_search(history *h)
         return cf_cli_usage(h->cli, "search: what for?");
     }
     cf_status st = make_query(h, &words, &q, &err);
-    if (st == CF_OK) {
-        st = cf_store_search(h->store, &q, &h->arena, &hits, &err);
-    }
+    CF_THEN(st, cf_store_search(h->store, &q, &h->arena, &hits, &err));
     for (size_t i = 0; st == CF_OK && i < hits.n; i++) {
         if (h->cli->is_json) {
             hit_json(&h->out, &hits.v[i]);
@@ -246,7 +242,7 @@ static int do_search(history *h)
     return st == CF_OK ? print(h) : fail(h, &err);
 }
 
-/* ---- show ----------------------------------------------------------------*/
+/* ---- show --------------------------------------------------------------- */
 
 static cf_status find(history *h, const char *name, cf_store_ref *ref,
                       cf_error *err)
@@ -324,7 +320,7 @@ static void message_text(cf_buf *out, const json_t *m)
         cf_buf_adds(out, "[call] ");
         cf_cli_put_line(out, cf_json_get_str(f, "name"));
         cf_buf_addc(out, ' ');
-        cf_cli_put_line(out, cf_str_make(cf_buf_cstr(&b), b.n));
+        cf_cli_put_line(out, cf_buf_str(&b));
         cf_buf_addc(out, '\n');
         cf_buf_deinit(&b);
     }
@@ -379,7 +375,7 @@ static cf_status show_tree(history *h, const cf_store_tree *tree, cf_uuid leaf,
 {
     size_t *at = cf_arena_calloc(&h->arena, tree->n + 1, sizeof *at);
     if (at == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     size_t n = h->all ? tree->n : cf_store_path_to(tree, leaf, at);
     if (!h->cli->is_json) {
@@ -405,10 +401,8 @@ static int do_show(history *h)
         return cf_cli_usage(h->cli, "show: want one UUID");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
-    if (st == CF_OK) {
-        st = cf_store_get_tree(h->store, ref.conversation, CF_TREE_RUNS,
-                               &h->arena, &tree, &err);
-    }
+    CF_THEN(st, cf_store_get_tree(h->store, ref.conversation, CF_TREE_RUNS,
+                                  &h->arena, &tree, &err));
     if (st == CF_OK) {
         cf_uuid leaf = cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn;
         st = show_tree(h, &tree, leaf, &err);
@@ -416,7 +410,7 @@ static int do_show(history *h)
     return st == CF_OK ? print(h) : fail(h, &err);
 }
 
-/* ---- changes -------------------------------------------------------------*/
+/* ---- changes ------------------------------------------------------------ */
 
 static int do_fork(history *h)
 {
@@ -434,9 +428,7 @@ static int do_fork(history *h)
                                &err);
         ref.turn = st == CF_OK ? tree.conv.head : ref.turn;
     }
-    if (st == CF_OK) {
-        st = cf_store_fork(h->store, ref.turn, &out, &err);
-    }
+    CF_THEN(st, cf_store_fork(h->store, ref.turn, &out, &err));
     if (st != CF_OK) {
         return fail(h, &err);
     }
@@ -469,10 +461,8 @@ static int do_title(history *h)
         return cf_cli_usage(h->cli, "title: want a UUID and a title");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
-    if (st == CF_OK) {
-        st = cf_store_set_title(h->store, ref.conversation,
-                                cf_str_from(h->args[1]), &err);
-    }
+    CF_THEN(st, cf_store_set_title(h->store, ref.conversation,
+                                   cf_str_from(h->args[1]), &err));
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
 
@@ -491,11 +481,9 @@ static int do_rm(history *h)
                          "%s is a turn: only whole conversations are removed",
                          h->args[i]);
         }
-        if (st == CF_OK) {
-            st = h->purge ? cf_store_purge(h->store, ref.conversation, &err)
-                          : cf_store_set_place(h->store, ref.conversation,
-                                               CF_PLACE_TRASH, &err);
-        }
+        CF_THEN(st, h->purge ? cf_store_purge(h->store, ref.conversation, &err)
+                             : cf_store_set_place(h->store, ref.conversation,
+                                                  CF_PLACE_TRASH, &err));
     }
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
@@ -517,7 +505,7 @@ static int do_undo(history *h)
     return st == CF_OK ? print(h) : fail(h, &err);
 }
 
-/* ---- export and import ---------------------------------------------------*/
+/* ---- export and import -------------------------------------------------- */
 
 static cf_status get_format(const history *h, cf_format *out, cf_error *err)
 {
@@ -600,13 +588,9 @@ static int do_export(history *h)
     bool to_file = h->output != NULL && strcmp(h->output, "-") != 0;
     sink s = {to_file ? NULL : stdout, h->output};
     cf_status st = get_format(h, &opts.format, &err);
-    if (st == CF_OK) {
-        st = cf_export_begin(&ex, h->store, &opts, &err);
-    }
-    if (st == CF_OK) {
-        st = h->all ? export_all(h, ex, &s, &err)
-                    : export_some(h, &opts, ex, &s, &err);
-    }
+    CF_THEN(st, cf_export_begin(&ex, h->store, &opts, &err));
+    CF_THEN(st, h->all ? export_all(h, ex, &s, &err)
+                       : export_some(h, &opts, ex, &s, &err));
     cf_export_end(ex);
     if (st == CF_OK && to_file) {
         st = cf_os_write_file(h->output, cf_buf_cstr(&h->out), h->out.n, 0600,
@@ -689,7 +673,7 @@ static int do_import(history *h)
     return status == CF_EXIT_OK && n_bad != 0 ? CF_EXIT_FINDING : status;
 }
 
-/* ---- which ---------------------------------------------------------------*/
+/* ---- which -------------------------------------------------------------- */
 
 static const struct action {
     const char *name;

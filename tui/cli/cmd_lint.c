@@ -212,15 +212,13 @@ static cf_status lint_one(lint_job *job, const char *name, cf_error *err)
         if (special.eos != CF_TOKEN_NONE) {
             cf_tokenizer_piece(&eos, tok, special.eos, true);
         }
-        options.bos = cf_str_make(cf_buf_cstr(&bos), bos.n);
-        options.eos = cf_str_make(cf_buf_cstr(&eos), eos.n);
+        options.bos = cf_buf_str(&bos);
+        options.eos = cf_buf_str(&eos);
         options.arch = cf_str_from(cf_engine_get_info(s.engine).arch);
         options.model_name = cf_str_from(cf_engine_get_info(s.engine).name);
     }
-    if (st == CF_OK) {
-        st = cf_template_lint(cf_str_make(cf_buf_cstr(&s.source), s.source.n),
-                              &options, &arena, &report, err);
-    }
+    CF_THEN(st, cf_template_lint(cf_buf_str(&s.source), &options, &arena,
+                                 &report, err));
     if (st == CF_OK) {
         job->n_errors += report.n_errors;
         if (job->cli->is_json) {

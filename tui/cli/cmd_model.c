@@ -70,7 +70,7 @@ static bool next_template(model_view *v, size_t *at, cf_str *name,
     return true;
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------- */
 
 static void json_text(cf_buf *b, const char *key, const char *value)
 {
@@ -156,7 +156,7 @@ static void json_lists(model_view *v)
         cf_json_write_str(b, key);
         json_text(b, "type", type);
         cf_buf_adds(b, ",\"value\":");
-        cf_json_write_str(b, cf_str_make(cf_buf_cstr(&value), value.n));
+        cf_json_write_str(b, cf_buf_str(&value));
         cf_buf_addc(b, '}');
         b->failed = b->failed || value.failed;
         cf_buf_reset(&value);
@@ -225,7 +225,7 @@ static void json_templates(model_view *v)
     cf_buf_addc(&v->out, ']');
 }
 
-/* ---- text ---------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------- */
 
 static void row(model_view *v, const char *key, const char *fmt, ...)
     CF_PRINTF(3, 4);
@@ -439,7 +439,7 @@ static void text_plan(model_view *v)
     row(v, "  mapped", "%s", size_text(size, v->plan.mapped_bytes));
 }
 
-/* ---- the command --------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------- */
 
 static int print(model_view *v)
 {

@@ -12,7 +12,7 @@
 
 enum { REPLY_MAX = 16 << 20 };
 
-/* ---- one parse ----------------------------------------------------------- */
+/* ---- one parse ---------------------------------------------------------- */
 
 static cf_status parse_once(cf_tool_parser **out, const cf_tool_parse **parse,
                             cf_tool_family family, const cf_tool_set *tools,
@@ -21,9 +21,7 @@ static cf_status parse_once(cf_tool_parser **out, const cf_tool_parse **parse,
     cf_tool_parser *p;
     CF_TRY(cf_tool_parser_new(&p, family, tools, NULL, NULL, err));
     cf_status st = cf_tool_parser_feed(p, raw.p, raw.n, err);
-    if (st == CF_OK) {
-        st = cf_tool_parser_finish(p, parse, err);
-    }
+    CF_THEN(st, cf_tool_parser_finish(p, parse, err));
     if (st != CF_OK) {
         cf_tool_parser_free(p);
         return st;
@@ -108,7 +106,7 @@ static void write_result(cf_buf *out, const cf_tool_parse *parse, bool is_full)
     cf_buf text = CF_BUF_INIT;
     cf_tool_parse_text(parse, &text);
     cf_buf_adds(out, "\"text\":");
-    cf_json_write_str(out, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_json_write_str(out, cf_buf_str(&text));
     out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);
     write_calls(out, parse, is_full);
@@ -119,7 +117,7 @@ static void write_result(cf_buf *out, const cf_tool_parse *parse, bool is_full)
     }
 }
 
-/* ---- batch --------------------------------------------------------------- */
+/* ---- batch -------------------------------------------------------------- */
 
 static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
                             cf_error *err)
@@ -151,7 +149,7 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
     return st;
 }
 
-/* ---- one reply ----------------------------------------------------------- */
+/* ---- one reply ---------------------------------------------------------- */
 
 static void print_text(const cf_tool_parse *parse, cf_buf *out)
 {
@@ -253,11 +251,9 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
         model = cf_str_from(info.name);
     }
     const char *why;
+    CF_THEN(st, cf_cli_template_source(&text, &why, cli, engine, err));
     if (st == CF_OK) {
-        st = cf_cli_template_source(&text, &why, cli, engine, err);
-    }
-    if (st == CF_OK) {
-        cf_str source = cf_str_make(cf_buf_cstr(&text), text.n);
+        cf_str source = cf_buf_str(&text);
         *out = cf_tool_family_detect(source, arch, model, &why);
         fprintf(stderr, "family %s: %s\n", cf_tool_family_name(*out), why);
     }
@@ -290,9 +286,7 @@ static cf_status run_one(const cf_cli *cli, cf_tool_family family,
         cf_buf_deinit(&out);
         out = shown;
     }
-    if (st == CF_OK) {
-        st = cf_buf_check(&out, err);
-    }
+    CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
         fwrite(out.p, 1, out.n, stdout);
         *is_valid = parse->status == CF_TOOL_VALID;
@@ -346,10 +340,7 @@ int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
     } else if (st == CF_OK) {
         st = cf_os_read_file(&raw, "-", REPLY_MAX, &err);
     }
-    if (st == CF_OK) {
-        st = run_one(cli, family, tools, cf_str_make(cf_buf_cstr(&raw), raw.n),
-                     &is_valid, &err);
-    }
+    CF_THEN(st, run_one(cli, family, tools, cf_buf_str(&raw), &is_valid, &err));
     cf_tool_set_free(tools);
     cf_buf_deinit(&raw);
     if (st != CF_OK) {

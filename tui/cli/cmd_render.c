@@ -37,7 +37,7 @@ static cf_status open_template(render_job *job, cf_template_error *why,
     cf_status st =
         cf_cli_template_source(&text, &job->from, job->cli, job->engine, err);
     if (st == CF_OK && text.n + (size_t)(job->cli->template_ != NULL) > 0) {
-        cf_str source = cf_str_make(cf_buf_cstr(&text), text.n);
+        cf_str source = cf_buf_str(&text);
         st = cf_template_compile(&job->tpl, source, &job->options, &job->arena,
                                  why, err);
         if (st != CF_OK && why->line != 0) {
@@ -177,10 +177,7 @@ static cf_status read_context(render_job *job, cf_str text, cf_context **out,
 {
     cf_buf full = CF_BUF_INIT;
     cf_status st = cf_context_text_special(&full, text, job->tok, err);
-    if (st == CF_OK) {
-        st = cf_context_read(out, cf_str_make(cf_buf_cstr(&full), full.n),
-                             &job->arena, err);
-    }
+    CF_THEN(st, cf_context_read(out, cf_buf_str(&full), &job->arena, err));
     cf_buf_deinit(&full);
     return st;
 }
@@ -237,9 +234,7 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
             bench(job, tpl, context, &options);
         }
     }
-    if (st == CF_OK) {
-        st = tokenise(job, &r, &tokens, err);
-    }
+    CF_THEN(st, tokenise(job, &r, &tokens, err));
     if (st == CF_OK) {
         put_result(job, answer, &r, &tokens);
     } else if (st != CF_ENOMEM) {
@@ -305,13 +300,9 @@ static int render_file(render_job *job, const char *path)
     } else {
         cf_buf_adds(&text, "{}");
     }
-    if (st == CF_OK) {
-        st = render_text(job, cf_str_make(cf_buf_cstr(&text), text.n),
-                         path != NULL ? path : "context", &r, &err);
-    }
-    if (st == CF_OK) {
-        st = tokenise(job, &r, &tokens, &err);
-    }
+    CF_THEN(st, render_text(job, cf_buf_str(&text),
+                            path != NULL ? path : "context", &r, &err));
+    CF_THEN(st, tokenise(job, &r, &tokens, &err));
     int status = st == CF_OK ? print_result(job, &r, &tokens)
                              : cf_cli_fail(job->cli, &err);
     cf_buf_deinit(&text);

@@ -58,7 +58,7 @@ static void note(replay *r, const char *what, const char *was, const char *is)
     }
 }
 
-/* ---- reading ------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* The turn that a UUID means: of a conversation, the one shown last. */
 static cf_status find_turn(cf_store *store, const char *name, cf_arena *arena,
@@ -112,9 +112,7 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
     cf_uuid id;
     CF_TRY(cf_cli_open_store(&store, &r->cli, CF_STORE_READ_ONLY, err));
     cf_status st = find_turn(store, name, &r->arena, &id, err);
-    if (st == CF_OK) {
-        st = cf_store_get_turn(store, id, &r->arena, &r->turn, err);
-    }
+    CF_THEN(st, cf_store_get_turn(store, id, &r->arena, &r->turn, err));
     cf_store_close(store);
     if (st == CF_OK && r->turn.run != NULL) {
         st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena,
@@ -129,14 +127,14 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
     r->ids =
         cf_arena_calloc(&r->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
     if (r->ids == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the turn");
+        return cf_oom_for(err, "the turn");
     }
     memcpy(r->ids, run->prompt_ids, r->n_prompt * sizeof *r->ids);
     memcpy(r->ids + r->n_prompt, run->reply_ids, r->n_reply * sizeof *r->ids);
     return CF_OK;
 }
 
-/* ---- the engine ---------------------------------------------------------- */
+/* ---- the engine --------------------------------------------------------- */
 
 /* With the stored kernel set where this machine has it. */
 static cf_status open_engine(replay *r, cf_error *err)
@@ -189,18 +187,15 @@ static cf_status stored_tools(const replay *r, cf_tool_set **out, cf_error *err)
 {
     const cf_store_run *run = r->turn.run;
     json_t *list = json_array();
-    cf_status st =
-        list != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_status st = list != NULL ? CF_OK : cf_oom(err);
     for (size_t i = 0; st == CF_OK && i < run->n_tools; i++) {
         json_t *tool;
         st = cf_json_read(&tool, run->tools[i].p, run->tools[i].n, err);
         if (st == CF_OK && json_array_append_new(list, tool) != 0) {
-            st = cf_fail(err, CF_ENOMEM, "out of memory");
+            st = cf_oom(err);
         }
     }
-    if (st == CF_OK) {
-        st = cf_tool_set_new(out, list, err);
-    }
+    CF_THEN(st, cf_tool_set_new(out, list, err));
     json_decref(list);
     return st;
 }
@@ -213,9 +208,7 @@ static cf_status compile_grammar(replay *r, cf_error *err)
     CF_TRY(cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n,
                         err));
     cf_status st = run->n_tools > 0 ? stored_tools(r, &tools, err) : CF_OK;
-    if (st == CF_OK) {
-        st = cf_constraint_spec_compile(&r->grammar, spec, tools, err);
-    }
+    CF_THEN(st, cf_constraint_spec_compile(&r->grammar, spec, tools, err));
     cf_tool_set_free(tools);
     json_decref(spec);
     return st;
@@ -234,7 +227,7 @@ static cf_status open_constraint(replay *r, cf_error *err)
     r->mask = cf_arena_calloc(&r->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32,
                               sizeof *r->mask);
     if (r->mask == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the mask");
+        return cf_oom_for(err, "the mask");
     }
     size_t end = r->options.start_bytes, n = r->options.start_content;
     if (n > end || end > r->turn.run->raw.n) {
@@ -262,7 +255,7 @@ static cf_status open_all(replay *r, cf_error *err)
                           err);
 }
 
-/* ---- the comparison ------------------------------------------------------ */
+/* ---- the comparison ----------------------------------------------------- */
 
 static bool is_forced(const replay *r, size_t at, size_t *next)
 {
@@ -323,7 +316,7 @@ static cf_status compare(replay *r, cf_error *err)
     return CF_OK;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------ */
 
 static void put_piece(const replay *r, cf_buf *out, cf_token id)
 {
@@ -367,7 +360,7 @@ static void put_json_token(const replay *r, cf_buf *out, cf_token id)
         cf_tokenizer_piece(&piece, tok, id, true);
     }
     cf_buf_addf(out, "{\"id\":%d,", (int)id);
-    cf_json_text_bytes(out, "text", cf_str_make(cf_buf_cstr(&piece), piece.n));
+    cf_json_text_bytes(out, "text", cf_buf_str(&piece));
     cf_buf_deinit(&piece);
 }
 
@@ -407,7 +400,7 @@ static void put_json(const replay *r, cf_buf *out)
     cf_buf_addf(out, ",\"here\":\"%s\"},\"sampler\":", r->model_hash);
     cf_buf sampler = CF_BUF_INIT;
     cf_sampler_describe(r->sampler, &sampler);
-    cf_json_write_str(out, cf_str_make(cf_buf_cstr(&sampler), sampler.n));
+    cf_json_write_str(out, cf_buf_str(&sampler));
     cf_buf_deinit(&sampler);
     cf_buf_adds(out, ",\"notes\":[");
     for (size_t i = 0; i < r->n_note; i++) {
@@ -466,12 +459,8 @@ int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
     cf_arena_init(&r.arena, 0);
     cf_error err;
     cf_status st = read_turn(&r, argv[0], &err);
-    if (st == CF_OK) {
-        st = open_all(&r, &err);
-    }
-    if (st == CF_OK) {
-        st = compare(&r, &err);
-    }
+    CF_THEN(st, open_all(&r, &err));
+    CF_THEN(st, compare(&r, &err));
     int status = st == CF_OK ? tell(&r) : cf_cli_fail(cli, &err);
     cf_sampler_free(r.sampler);
     cf_constraint_free(r.constraint);

@@ -51,7 +51,7 @@ typedef struct run {
     cf_buf scratch;
 } run;
 
-/* ---- showing ------------------------------------------------------------- */
+/* ---- showing ------------------------------------------------------------ */
 
 static void show(run *r, FILE *to, bool is_terminal, cf_str text)
 {
@@ -87,7 +87,7 @@ static void show_call(run *r, const cf_tool_call *call)
         &line, "%.*s(%.*s)  %s", (int)call->name.n, call->name.p,
         (int)call->arguments.n, call->arguments.p,
         call->status == CF_TOOL_VALID ? "" : cf_tool_status_name(call->status));
-    show_line(r, "[tool] ", cf_str_make(cf_buf_cstr(&line), line.n));
+    show_line(r, "[tool] ", cf_buf_str(&line));
     cf_buf_deinit(&line);
 }
 
@@ -132,7 +132,7 @@ static void show_event(run *r, const cf_chat_event *ev)
     }
 }
 
-/* ---- events as JSON ------------------------------------------------------ */
+/* ---- events as JSON ----------------------------------------------------- */
 
 static void json_token(cf_buf *b, const cf_chat_token *t)
 {
@@ -280,7 +280,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
 }
 
-/* ---- tools --------------------------------------------------------------- */
+/* ---- tools -------------------------------------------------------------- */
 
 /* One line from the terminal; false at its end. */
 static bool ask(const char *question, cf_buf *answer)
@@ -356,7 +356,7 @@ static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result,
                        err));
     *result = cf_demo_content(v);
     json_decref(v);
-    return *result != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return *result != NULL ? CF_OK : cf_oom(err);
 }
 
 static cf_status run_call(void *ud, const cf_pending_call *call,
@@ -407,7 +407,7 @@ static void done_call(void *ud, const cf_pending_call *call,
         fflush(stdout);
     } else {
         put_result(r, &b, call->name, result);
-        show_line(r, "[result] ", cf_str_make(cf_buf_cstr(&b), b.n));
+        show_line(r, "[result] ", cf_buf_str(&b));
     }
     cf_buf_deinit(&b);
 }
@@ -416,10 +416,8 @@ static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
 {
     run *r = ud;
     return r->keep != NULL
-               ? cf_keep_sending(
-                     r->keep, r->conv, &r->engine,
-                     cf_str_make(cf_buf_cstr(&r->constraint), r->constraint.n),
-                     send, err)
+               ? cf_keep_sending(r->keep, r->conv, &r->engine,
+                                 cf_buf_str(&r->constraint), send, err)
                : CF_OK;
 }
 
@@ -431,7 +429,7 @@ static void on_sent(void *ud, const cf_sent *sent)
     }
 }
 
-/* ---- the command --------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------- */
 
 static bool wants_demo(const run *r)
 {
@@ -443,7 +441,7 @@ static cf_status read_files(run *r, cf_error *err)
     if (wants_demo(r)) {
         r->tools = cf_demo_declarations();
         if (r->tools == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory");
+            return cf_oom(err);
         }
     } else if (r->tools_path != NULL) {
         CF_TRY(cf_json_read_file(&r->tools, r->tools_path, err));
@@ -486,7 +484,7 @@ static cf_status choices_spec(run *r, json_t **out, cf_error *err)
         }
     }
     *out = json_pack("{s:o}", "choices", list);
-    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return *out != NULL ? CF_OK : cf_oom(err);
 }
 
 /* What was asked for, as the history keeps it. */
@@ -505,10 +503,8 @@ static cf_status make_spec(run *r, json_t **out, cf_error *err)
     cf_buf_addf(&words, "%s %s", r->regex != NULL ? "regex" : "tools",
                 r->regex != NULL ? r->regex : r->tool_mode);
     cf_status st = cf_buf_check(&words, err);
-    if (st == CF_OK) {
-        st = cf_constraint_spec_parse(out, cf_buf_cstr(&words),
-                                      r->engine.family, err);
-    }
+    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words),
+                                         r->engine.family, err));
     cf_buf_deinit(&words);
     return st;
 }
@@ -631,22 +627,14 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     } else {
         st = cf_os_read_file(&prompt, "-", PROMPT_MAX, err);
     }
-    if (st == CF_OK) {
-        st = read_files(r, err);
-    }
-    if (st == CF_OK) {
-        st = cf_cli_open_backend(&r->engine, r->cli, r->family, err);
-    }
-    if (st == CF_OK) {
-        st = make_conversation(r, err);
-    }
+    CF_THEN(st, read_files(r, err));
+    CF_THEN(st, cf_cli_open_backend(&r->engine, r->cli, r->family, err));
+    CF_THEN(st, make_conversation(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
         fprintf(stderr, "[tool family %s: %s]\n",
                 cf_tool_family_name(r->engine.family), r->engine.family_why);
     }
-    if (st == CF_OK) {
-        st = answer(r, &prompt, err);
-    }
+    CF_THEN(st, answer(r, &prompt, err));
     cf_buf_deinit(&prompt);
     return st;
 }

@@ -31,8 +31,7 @@ static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
         cf_buf_addf(out, "%s{\"id\":%d,", i > 0 ? "," : "", (int)s->v[i].id);
         cf_buf_reset(&piece);
         cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
-        cf_json_text_bytes(out, "text",
-                           cf_str_make(cf_buf_cstr(&piece), piece.n));
+        cf_json_text_bytes(out, "text", cf_buf_str(&piece));
         cf_buf_adds(out, ",\"log_p\":");
         cf_json_text_float(out, s->log_p[i]);
         cf_buf_addc(out, '}');
@@ -74,10 +73,8 @@ static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
     cf_score s;
     cf_arena_init(&arena, 0);
     cf_status st = cf_backend_core_new(&backend, engine, &o, &err);
-    if (st == CF_OK) {
-        st = cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena,
-                              &s, &err);
-    }
+    CF_THEN(st, cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena,
+                                 &s, &err));
     int status = CF_EXIT_OK;
     if (st == CF_OK) {
         cf_buf out = CF_BUF_INIT;
@@ -119,17 +116,11 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     cf_buf prompt = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_engine *engine = NULL;
     cf_status st = read_text(&prompt, prompt_arg, &err);
-    if (st == CF_OK) {
-        st = read_text(&text, text_arg, &err);
-    }
-    if (st == CF_OK) {
-        st = cf_cli_open_engine(&engine, cli, false, &err);
-    }
+    CF_THEN(st, read_text(&text, text_arg, &err));
+    CF_THEN(st, cf_cli_open_engine(&engine, cli, false, &err));
     int status =
-        st == CF_OK
-            ? score(cli, engine, cf_str_make(cf_buf_cstr(&prompt), prompt.n),
-                    cf_str_make(cf_buf_cstr(&text), text.n))
-            : cf_cli_fail(cli, &err);
+        st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
+                    : cf_cli_fail(cli, &err);
     cf_engine_close(engine);
     cf_buf_deinit(&prompt);
     cf_buf_deinit(&text);

@@ -148,7 +148,7 @@ static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
     json_decref(array);
     cf_free(ids);
     cf_buf_deinit(&text);
-    return ok ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return ok ? CF_OK : cf_oom(err);
 }
 
 static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
@@ -165,18 +165,14 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
         st = hex.p != NULL
                  ? read_hex(&bytes, hex, err)
                  : cf_fail(err, CF_EFORMAT, "neither \"text\" nor \"hex\"");
-        text = cf_str_make(cf_buf_cstr(&bytes), bytes.n);
+        text = cf_buf_str(&bytes);
     }
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list list = {NULL, 0};
-    if (st == CF_OK) {
-        st = cf_tokenizer_encode(&list, t->tok, text, parse_special,
-                                 add_special, &arena, err);
-    }
-    if (st == CF_OK) {
-        st = answer_ids(answer, t->tok, &list, add_special, err);
-    }
+    CF_THEN(st, cf_tokenizer_encode(&list, t->tok, text, parse_special,
+                                    add_special, &arena, err));
+    CF_THEN(st, answer_ids(answer, t->tok, &list, add_special, err));
     cf_arena_deinit(&arena);
     cf_buf_deinit(&bytes);
     return st;
@@ -187,7 +183,7 @@ static cf_status print_json(const json_t *object, cf_error *err)
 {
     char *line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     if (line == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     puts(line);
     cf_free(line);
@@ -215,8 +211,7 @@ static cf_status print_tokens_json(const cf_tokenizer *tok,
              json_array_append(tokens, one) == 0;
         json_decref(one);
     }
-    cf_status st =
-        ok ? print_json(all, err) : cf_fail(err, CF_ENOMEM, "out of memory");
+    cf_status st = ok ? print_json(all, err) : cf_oom(err);
     json_decref(ids);
     json_decref(tokens);
     json_decref(all);
@@ -261,9 +256,7 @@ static cf_status print_tokens(const cf_tokenizer *tok,
     }
     printf("%zu tokens, %zu bytes\n", list->n, text_n);
     cf_status st = cf_buf_check(&piece, err);
-    if (st == CF_OK) {
-        st = cf_buf_check(&shown, err);
-    }
+    CF_THEN(st, cf_buf_check(&shown, err));
     cf_buf_deinit(&piece);
     cf_buf_deinit(&shown);
     return st;
@@ -277,10 +270,8 @@ static cf_status run_text(const tokenize *t, const cf_cli *cli, cf_str text,
     cf_token_list list;
     cf_status st = cf_tokenizer_encode(&list, t->tok, text, t->parse_special,
                                        t->add_special, &arena, err);
-    if (st == CF_OK) {
-        st = cli->is_json ? print_tokens_json(t->tok, &list, err)
-                          : print_tokens(t->tok, &list, text.n, err);
-    }
+    CF_THEN(st, cli->is_json ? print_tokens_json(t->tok, &list, err)
+                             : print_tokens(t->tok, &list, text.n, err));
     cf_arena_deinit(&arena);
     return st;
 }
@@ -291,7 +282,7 @@ static cf_status print_bytes(const cf_buf *text, bool as_json, cf_error *err)
         json_t *all = json_object();
         cf_status st = all != NULL && set_bytes(all, "text", "text_hex", text)
                            ? print_json(all, err)
-                           : cf_fail(err, CF_ENOMEM, "out of memory");
+                           : cf_oom(err);
         json_decref(all);
         return st;
     }
@@ -327,9 +318,7 @@ static cf_status run_ids(const tokenize *t, const cf_cli *cli, cf_error *err)
     cf_buf text = CF_BUF_INIT;
     cf_tokenizer_decode(&text, t->tok, ids, n, true);
     cf_status st = cf_buf_check(&text, err);
-    if (st == CF_OK) {
-        st = print_bytes(&text, cli->is_json, err);
-    }
+    CF_THEN(st, print_bytes(&text, cli->is_json, err));
     cf_buf_deinit(&text);
     cf_free(ids);
     return st;
@@ -350,8 +339,7 @@ static int run(tokenize *t, cf_cli *cli, int n_rest, char **rest)
         cf_buf text = CF_BUF_INIT;
         st = cf_os_read_file(&text, "-", TEXT_MAX, &err);
         if (st == CF_OK) {
-            st =
-                run_text(t, cli, cf_str_make(cf_buf_cstr(&text), text.n), &err);
+            st = run_text(t, cli, cf_buf_str(&text), &err);
         }
         cf_buf_deinit(&text);
     }

@@ -55,7 +55,7 @@ static cf_status follow(cf_constrain_bench *b, cf_constraint *c,
         uint64_t ns = now_ns() - began;
         b->mask_sum_ns += ns;
         if (!put(&b->mask_us, &b->n_mask, &b->cap_mask, (ns + 500) / 1000)) {
-            return cf_fail(err, CF_ENOMEM, "out of memory");
+            return cf_oom(err);
         }
         if (i == ids->n) {
             break;
@@ -83,18 +83,14 @@ cf_status cf_constrain_bench_text(cf_constrain_bench *b, const cf_grammar *g,
         b->mask =
             cf_calloc(cf_constraint_vocab_n(vocab) / 32 + 1, sizeof *b->mask);
         if (b->mask == NULL) {
-            return cf_fail(err, CF_ENOMEM, "out of memory");
+            return cf_oom(err);
         }
     }
     cf_arena_init(&arena, 0);
     cf_status st =
         cf_tokenizer_encode(&ids, tok, text, false, false, &arena, err);
-    if (st == CF_OK) {
-        st = cf_constraint_new(&c, g, vocab, err);
-    }
-    if (st == CF_OK) {
-        st = follow(b, c, &ids, err);
-    }
+    CF_THEN(st, cf_constraint_new(&c, g, vocab, err));
+    CF_THEN(st, follow(b, c, &ids, err));
     cf_constraint_free(c);
     cf_arena_deinit(&arena);
     return st;

@@ -81,7 +81,7 @@ static cf_status look(cf_str text, json_t *present, size_t *n_members,
         for (size_t i = 0; i < 2 && st == CF_OK && has; i++) {
             if (cf_str_is(w.key, keys[i]) &&
                 json_object_set_new(present, keys[i], json_null()) != 0) {
-                st = cf_fail(err, CF_ENOMEM, "out of memory");
+                st = cf_oom(err);
             }
         }
     }
@@ -100,13 +100,11 @@ cf_status cf_context_text_special(cf_buf *out, cf_str text,
     }
     json_t *special = json_object();
     if (special == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     size_t n_members = 0, end = 0;
     cf_status st = look(text, special, &n_members, &end, err);
-    if (st == CF_OK) {
-        st = cf_prompt_add_special(special, tok, err);
-    }
+    CF_THEN(st, cf_prompt_add_special(special, tok, err));
     if (st == CF_OK) {
         const char *key;
         json_t *v;

@@ -9,7 +9,7 @@
 #include "tui/cli/context_text.h"
 #include "tui/cli/open_backend.h"
 
-/* ---- opening ------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------ */
 
 /* The renderer of a half: a context gets the model's special tokens. */
 static cf_status render_half(const void *ud, const json_t *context,
@@ -23,11 +23,9 @@ static cf_status render_half(const void *ud, const json_t *context,
         return r.render(r.ud, context, arena, out, err);
     }
     json_t *own = json_deep_copy(context);
-    cf_status st = own != NULL ? cf_prompt_add_special(own, half->tok, err)
-                               : cf_fail(err, CF_ENOMEM, "out of memory");
-    if (st == CF_OK) {
-        st = r.render(r.ud, own, arena, out, err);
-    }
+    cf_status st =
+        own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
+    CF_THEN(st, r.render(r.ud, own, arena, out, err));
     json_decref(own);
     return st;
 }
@@ -36,7 +34,7 @@ static cf_status render_half(const void *ud, const json_t *context,
 static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
                              bool is_plain, cf_error *err)
 {
-    cf_str source = cf_str_make(cf_buf_cstr(&half->source), half->source.n);
+    cf_str source = cf_buf_str(&half->source);
     if (!is_plain) {
         CF_TRY(cf_template_compile(&half->tpl, source, NULL, NULL, NULL, err));
     }
@@ -45,7 +43,7 @@ static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
     /* A backend that only renders is a script without a story. */
     json_t *script = json_pack("{s:[{s:s}]}", "replies", "text", "");
     if (script == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     const cf_script_options o = {.renderer = {render_half, half}};
     cf_status st = cf_backend_script_new(&half->backend, script, &o, err);
@@ -114,10 +112,10 @@ void cf_diff_pair_close(cf_diff_pair *pair)
 cf_str cf_diff_pair_source(const cf_diff_pair *pair, int i)
 {
     const cf_buf *source = &pair->half[i].source;
-    return cf_str_make(cf_buf_cstr(source), source->n);
+    return cf_buf_str(source);
 }
 
-/* ---- rendering ----------------------------------------------------------- */
+/* ---- rendering ---------------------------------------------------------- */
 
 static cf_status without_memory(const cf_diff_renders *r, cf_error *err)
 {
@@ -135,10 +133,7 @@ static cf_status read_context(const cf_diff_pair *pair, cf_str text,
 {
     cf_buf full = CF_BUF_INIT;
     cf_status st = cf_context_text_special(&full, text, pair->tok, err);
-    if (st == CF_OK) {
-        st = cf_context_read(out, cf_str_make(cf_buf_cstr(&full), full.n),
-                             arena, err);
-    }
+    CF_THEN(st, cf_context_read(out, cf_buf_str(&full), arena, err));
     cf_buf_deinit(&full);
     return st;
 }

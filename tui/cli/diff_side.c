@@ -115,7 +115,7 @@ static column column_of(const cf_diff *d, const cf_diff_row *r, bool is_b,
         cf_safe_line(&line, cf_buf_cstr(scratch), scratch->n);
         cf_buf_deinit(scratch);
         *scratch = line;
-        c.text = cf_str_make(cf_buf_cstr(scratch), scratch->n);
+        c.text = cf_buf_str(scratch);
         c.number = unit + 1; /* tokens count from 0 */
         return c;
     }

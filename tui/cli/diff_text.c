@@ -11,7 +11,7 @@
 #include "tui/cli/json_text.h"
 #include "tui/grid/cluster.h"
 
-/* ---- hunks --------------------------------------------------------------- */
+/* ---- hunks -------------------------------------------------------------- */
 
 typedef struct hunk {
     size_t from, to; /* rows */
@@ -86,7 +86,7 @@ static void add_header(cf_buf *out, const cf_diff *d, hunk h, bool is_color)
     cf_buf_adds(out, is_color ? "\033[0m\n" : "\n");
 }
 
-/* ---- unified ------------------------------------------------------------- */
+/* ---- unified ------------------------------------------------------------ */
 
 static void add_bytes(cf_buf *out, cf_str s, bool is_safe)
 {
@@ -191,7 +191,7 @@ static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
     cf_tokenizer_piece(&piece, style->tok, side->v[unit].id, true);
     cf_buf_addf(&line, "%6u %7d  ", (unsigned)unit, (int)side->v[unit].id);
     cf_safe_line(&line, cf_buf_cstr(&piece), piece.n);
-    shown s = {.text = cf_str_make(cf_buf_cstr(&line), line.n), .sign = sign};
+    shown s = {.text = cf_buf_str(&line), .sign = sign};
     add_line(out, &s, style);
     cf_buf_deinit(&piece);
     cf_buf_deinit(&line);
@@ -268,7 +268,7 @@ void cf_diff_print(cf_buf *out, const cf_diff *d, const cf_diff_style *style)
     }
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------- */
 
 static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
                       bool is_b, const cf_tokenizer *tok)
@@ -283,8 +283,7 @@ static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
         cf_buf piece = CF_BUF_INIT;
         cf_tokenizer_piece(&piece, tok, u->id, true);
         cf_buf_addf(out, "\"id\":%d,", (int)u->id);
-        cf_json_text_bytes(out, "piece",
-                           cf_str_make(cf_buf_cstr(&piece), piece.n));
+        cf_json_text_bytes(out, "piece", cf_buf_str(&piece));
         cf_buf_deinit(&piece);
     } else {
         cf_json_text_bytes(out, "text", cf_diff_text_of(side, unit));

@@ -56,7 +56,7 @@ cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
     size_t n_max = strlen(text) / 2 + 1;
     cf_token *ids = cf_calloc(n_max, sizeof *ids);
     if (ids == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for token ids");
+        return cf_oom_for(err, "token ids");
     }
     size_t n_ids = 0;
     const char *p = text + strspn(text, " \n");

@@ -88,15 +88,9 @@ cf_status cf_keep_tree(cf_conversation **out, const cf_store_tree *tree,
     json_t *root = NULL;
     cf_conversation *conv = NULL;
     cf_status st = saved_preface(tree, given, &root, &preface, err);
-    if (st == CF_OK) {
-        st = cf_conversation_new(&conv, &preface, err);
-    }
-    if (st == CF_OK) {
-        st = add_turns(conv, tree, err);
-    }
-    if (st == CF_OK) {
-        st = cf_conversation_set_head(conv, head, err);
-    }
+    CF_THEN(st, cf_conversation_new(&conv, &preface, err));
+    CF_THEN(st, add_turns(conv, tree, err));
+    CF_THEN(st, cf_conversation_set_head(conv, head, err));
     if (st == CF_OK) {
         *out = conv;
     } else {
@@ -114,25 +108,17 @@ static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
     cf_store_tree tree;
     cf_arena_init(&arena, 0);
     cf_status st = cf_store_find(k->store, cf_str_from(name), &ref, err);
-    if (st == CF_OK) {
-        st = cf_store_get_tree(k->store, ref.conversation, 0, &arena, &tree,
-                               err);
-    }
-    if (st == CF_OK) {
-        st = cf_keep_tree(out, &tree,
-                          cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn,
-                          given, err);
-    }
+    CF_THEN(st, cf_store_get_tree(k->store, ref.conversation, 0, &arena, &tree,
+                                  err));
+    CF_THEN(st,
+            cf_keep_tree(out, &tree,
+                         cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn,
+                         given, err));
     if (st == CF_OK) {
         k->conversation = ref.conversation;
     }
     cf_arena_deinit(&arena);
     return st;
-}
-
-static cf_str as_str(const cf_buf *b)
-{
-    return cf_str_make(cf_buf_cstr(b), b->n);
 }
 
 /* A new conversation is stored with its first turn, not before. */
@@ -161,11 +147,9 @@ static cf_status put_conversation(cf_keep *k, const cf_conversation *conv,
         }
     }
     cf_buf_addc(&preface, '}');
-    cf_store_conv c = {.preface = as_str(&preface)};
+    cf_store_conv c = {.preface = cf_buf_str(&preface)};
     cf_status st = cf_buf_check(&preface, err);
-    if (st == CF_OK) {
-        st = cf_store_put_conv(k->store, &c, &k->conversation, err);
-    }
+    CF_THEN(st, cf_store_put_conv(k->store, &c, &k->conversation, err));
     cf_buf_deinit(&preface);
     return st;
 }
@@ -180,14 +164,12 @@ cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out,
     }
     cf_keep *k = cf_calloc(1, sizeof *k);
     if (k == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the history");
+        return cf_oom_for(err, "the history");
     }
     k->cli = cli;
     cf_status st = open_store(k, err);
-    if (st == CF_OK) {
-        st = continue_id != NULL ? load(k, continue_id, preface, conv, err)
-                                 : cf_conversation_new(conv, preface, err);
-    }
+    CF_THEN(st, continue_id != NULL ? load(k, continue_id, preface, conv, err)
+                                    : cf_conversation_new(conv, preface, err));
     if (st != CF_OK || is_kept_out) {
         cf_keep_close(k);
         return st;
@@ -248,8 +230,7 @@ cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
         .backend = engine->backend,
         .engine = engine->engine,
         .template_name = engine->from,
-        .template_source =
-            cf_str_make(cf_buf_cstr(&engine->source), engine->source.n),
+        .template_source = cf_buf_str(&engine->source),
     };
     const cf_keep_start start = {.conversation = k->conversation,
                                  .parent = parent,

@@ -168,7 +168,7 @@ static const char tail[] =
     "Interrupted.\n"
     ".El\n";
 
-/* ---- keys of the workbench ----------------------------------------------- */
+/* ---- keys of the workbench ---------------------------------------------- */
 
 /* One row of a command table: its keys, its name, what it does. */
 static void put_key(FILE *to, const cf_command *c)

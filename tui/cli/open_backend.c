@@ -37,7 +37,7 @@ cf_status cf_cli_read_template(cf_buf *out, const char *name, cf_error *err)
 
 static cf_str source_of(const cf_cli_backend *b)
 {
-    return cf_str_make(cf_buf_cstr(&b->source), b->source.n);
+    return cf_buf_str(&b->source);
 }
 
 cf_status cf_cli_template_source(cf_buf *out, const char **from,
@@ -174,12 +174,8 @@ cf_status cf_cli_open_without_model(cf_cli_backend *out, const cf_cli *cli,
         with_template.template_ = "chatml";
     }
     cf_status st = open_template(&b, &with_template, err);
-    if (st == CF_OK) {
-        st = choose_family(&b, NULL, err);
-    }
-    if (st == CF_OK) {
-        st = cf_backend_none_new(&b.backend, renderer_of(&b), err);
-    }
+    CF_THEN(st, choose_family(&b, NULL, err));
+    CF_THEN(st, cf_backend_none_new(&b.backend, renderer_of(&b), err));
     if (st != CF_OK) {
         cf_cli_close_backend(&b);
         return st;

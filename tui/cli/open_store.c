@@ -19,7 +19,7 @@ cf_status cf_cli_db_path(const cf_cli *cli, char **out, cf_error *err)
     }
     *out = cf_strdup(path);
     cf_paths_deinit(&paths);
-    return *out != NULL ? CF_OK : cf_fail(err, CF_ENOMEM, "out of memory");
+    return *out != NULL ? CF_OK : cf_oom(err);
 }
 
 void cf_cli_store_hint(cf_error *err)

@@ -18,7 +18,7 @@ static void add_candidate(cf_buf *out, const cf_candidate *c,
     cf_buf_addf(out, "\"id\":%d,", (int)c->id);
     cf_buf piece = CF_BUF_INIT;
     cf_tokenizer_piece(&piece, tok, c->id, true);
-    cf_json_text_bytes(out, "piece", cf_str_make(cf_buf_cstr(&piece), piece.n));
+    cf_json_text_bytes(out, "piece", cf_buf_str(&piece));
     out->failed = out->failed || piece.failed;
     cf_buf_deinit(&piece);
     add_number(out, "logit", c->logit);

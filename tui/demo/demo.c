@@ -44,7 +44,7 @@ json_t *cf_demo__with(const char *key, json_t *v)
     return out;
 }
 
-/* ---- tools --------------------------------------------------------------- */
+/* ---- tools -------------------------------------------------------------- */
 
 static json_t *weather(cf_demo *demo, cf_uuid here, const json_t *arguments)
 {
@@ -169,7 +169,7 @@ static json_t *message(cf_demo *demo, cf_uuid here, const json_t *arguments)
     return cf_demo__message(demo, arguments);
 }
 
-/* ---- the table ----------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 typedef struct param {
     const char *name, *type, *description;
@@ -303,13 +303,13 @@ json_t *cf_demo_declarations(void)
     return list;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- life --------------------------------------------------------------- */
 
 cf_status cf_demo_new(cf_demo **out, cf_store *store, bool rings, cf_error *err)
 {
     cf_demo *demo = cf_calloc(1, sizeof *demo);
     if (demo == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the tools");
+        return cf_oom_for(err, "the tools");
     }
     demo->store = store;
     demo->rings = rings;
@@ -331,12 +331,10 @@ cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name,
                        (int)(name.n < 80 ? name.n : 80), name.p);
     }
     *result = t->run(demo, here, arguments);
-    return *result != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for a result");
+    return *result != NULL ? CF_OK : cf_oom_for(err, "a result");
 }
 
-/* ---- timers -------------------------------------------------------------- */
+/* ---- timers ------------------------------------------------------------- */
 
 int cf_demo_wait_ms(const cf_demo *demo)
 {

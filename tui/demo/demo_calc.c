@@ -19,7 +19,7 @@ typedef struct calc {
     cf_error *err;
 } calc;
 
-/* ---- numbers ------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------ */
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
@@ -146,7 +146,7 @@ static cf_status power(calc *c, cf_calc_value *v, cf_calc_value by)
                           : CF_OK;
 }
 
-/* ---- reading ------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static void skip_blanks(calc *c)
 {

@@ -54,7 +54,7 @@ static void read_words(words *w, cf_str text)
     }
 }
 
-/* ---- found in the history ------------------------------------------------ */
+/* ---- found in the history ----------------------------------------------- */
 
 static bool is_there(const json_t *notes, const char *p, size_t n)
 {
@@ -91,9 +91,8 @@ static bool search(const cf_demo *demo, cf_uuid here, char (*from)[WORD_MAX],
     }
     cf_buf_adds(&text, filter);
     cf_arena_init(&arena, 0);
-    cf_store_query q = {.text = cf_str_make(cf_buf_cstr(&text), text.n),
-                        .limit = LOOKED_AT,
-                        .max_ms = 1000};
+    cf_store_query q = {
+        .text = cf_buf_str(&text), .limit = LOOKED_AT, .max_ms = 1000};
     if (text.failed ||
         cf_store_search(demo->store, &q, &arena, &hits, &err) != CF_OK) {
         ok = !text.failed && err.code != CF_ENOMEM;
@@ -140,7 +139,7 @@ static bool search_history(const cf_demo *demo, cf_uuid here, words *w,
     return true;
 }
 
-/* ---- found among the prepared ones --------------------------------------- */
+/* ---- found among the prepared ones -------------------------------------- */
 
 static bool has_word(const char *text, const char *word)
 {
@@ -191,7 +190,7 @@ json_t *cf_demo__notes(cf_demo *demo, cf_uuid here, const json_t *arguments)
     return cf_demo__with("notes", notes);
 }
 
-/* ---- the outbox ---------------------------------------------------------- */
+/* ---- the outbox --------------------------------------------------------- */
 
 /* The conversation that is the outbox, and its last turn; made when there is
  * none. */
@@ -226,18 +225,17 @@ static cf_status put_message(cf_store *store, cf_str to, cf_str text,
     CF_TRY(find_outbox(store, &conv, &last, err));
     cf_buf_addf(&line, "To %.*s: %.*s", (int)to.n, to.p, (int)text.n, text.p);
     cf_buf_adds(&json, "{\"role\":\"user\",\"content\":");
-    cf_json_write_str(&json, cf_str_make(cf_buf_cstr(&line), line.n));
+    cf_json_write_str(&json, cf_buf_str(&line));
     cf_buf_addc(&json, '}');
     json.failed = json.failed || line.failed;
     cf_status st = cf_buf_check(&json, err);
     if (st == CF_OK) {
-        const cf_store_turn turn = {
-            .conversation = conv,
-            .parent = last,
-            .fork_token = -1,
-            .finished_ms = -1,
-            .status = CF_TURN_OK,
-            .message = cf_str_make(cf_buf_cstr(&json), json.n)};
+        const cf_store_turn turn = {.conversation = conv,
+                                    .parent = last,
+                                    .fork_token = -1,
+                                    .finished_ms = -1,
+                                    .status = CF_TURN_OK,
+                                    .message = cf_buf_str(&json)};
         st = cf_store_put_turn(store, &turn, NULL, err);
     }
     cf_buf_deinit(&json);

@@ -27,7 +27,7 @@ json_t *cf_demo_content(const json_t *result)
     return content;
 }
 
-/* ---- which reply --------------------------------------------------------- */
+/* ---- which reply -------------------------------------------------------- */
 
 static bool is_assistant(const cf_turn *turn)
 {
@@ -84,7 +84,7 @@ static const cf_turn *waiting(cf_app *app)
     return last;
 }
 
-/* ---- its answer ---------------------------------------------------------- */
+/* ---- its answer --------------------------------------------------------- */
 
 /* What came of it, for the Tools view and the history. */
 static void note_call(cf_app *app, const cf_turn *turn, size_t i, cf_str name,
@@ -103,7 +103,7 @@ static void note_call(cf_app *app, const cf_turn *turn, size_t i, cf_str name,
         cf_json_write(&args, arguments);
     }
     call.name = name;
-    call.arguments = cf_str_make(cf_buf_cstr(&args), args.n);
+    call.arguments = cf_buf_str(&args);
     call.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
     cf_bench_note_call(
         app->bench, &note, &call,

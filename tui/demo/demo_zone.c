@@ -11,7 +11,7 @@
 
 enum { NAME_MAX_BYTES = 64, FILE_MAX = 64 << 10, DAY = 86400 };
 
-/* ---- days ---------------------------------------------------------------- */
+/* ---- days --------------------------------------------------------------- */
 
 /* Days from 1970-01-01 to the first of January. */
 static int64_t days_to_year(int64_t year)
@@ -35,7 +35,7 @@ static int64_t year_of(int64_t t)
     return year;
 }
 
-/* ---- rules of POSIX ------------------------------------------------------ */
+/* ---- rules of POSIX ----------------------------------------------------- */
 
 typedef struct rule {
     char kind; /* 'M', 'J' (1-365, no leap day) or 'N' (0-365) */
@@ -178,7 +178,7 @@ bool cf_zone_posix(int32_t *offset, cf_str s, int64_t t)
     return true;
 }
 
-/* ---- files --------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------- */
 
 typedef struct header {
     int version;
@@ -285,7 +285,7 @@ bool cf_zone_tzif(int32_t *offset, cf_str s, int64_t t)
     return by_table(offset, &h, s.p + HEADER, width, t);
 }
 
-/* ---- names --------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 typedef struct short_name {
     const char *name;

@@ -73,7 +73,7 @@ typedef struct maker {
     bool failed;
 } maker;
 
-/* ---- turns --------------------------------------------------------------- */
+/* ---- turns -------------------------------------------------------------- */
 
 static cf_str keep(maker *m, cf_str s)
 {
@@ -102,7 +102,7 @@ static cf_store_turn *add(maker *m, json_t *message,
         .fork_token = -1,
         .created_ms = m->ms,
         .finished_ms = m->ms,
-        .message = keep(m, cf_str_make(cf_buf_cstr(&text), text.n)),
+        .message = keep(m, cf_buf_str(&text)),
     };
     m->ms += 1000;
     m->failed = m->failed || text.failed;
@@ -152,7 +152,7 @@ static cf_store_turn *say_reply(maker *m, const char *text,
     return turn;
 }
 
-/* ---- trees --------------------------------------------------------------- */
+/* ---- trees -------------------------------------------------------------- */
 
 static void begin(maker *m, const char *title, const char *more_tag)
 {
@@ -223,7 +223,7 @@ static cf_store_turn *add_round(maker *m, const cf_store_turn *question,
             &text, "It is %d degrees celsius and %.*s in Oslo.",
             (int)json_integer_value(json_object_get(result, "temperature")),
             (int)sky.n, sky.p);
-        cf_str kept = keep(m, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_str kept = keep(m, cf_buf_str(&text));
         last = say_reply(m, kept.n != 0 ? kept.p : "", template_hash, NULL);
     }
     m->failed = m->failed || said == NULL || text.failed;
@@ -269,7 +269,7 @@ static void make_welcome(maker *m)
     }
 }
 
-/* ---- putting them -------------------------------------------------------- */
+/* ---- putting them ------------------------------------------------------- */
 
 static cf_status put_templates(maker *m, cf_store *store, cf_error *err)
 {
@@ -294,8 +294,7 @@ static void write_tools(maker *m)
     for (size_t i = 0; !m->failed && i < n; i++) {
         cf_buf text = CF_BUF_INIT;
         cf_json_write(&text, json_array_get(list, i));
-        m->tools[m->n_tools++] =
-            keep(m, cf_str_make(cf_buf_cstr(&text), text.n));
+        m->tools[m->n_tools++] = keep(m, cf_buf_str(&text));
         m->failed = m->failed || text.failed;
         cf_buf_deinit(&text);
     }
@@ -313,7 +312,7 @@ static cf_status put_trees(maker *m, cf_store *store, cf_error *err)
     make_round(m);
     make_welcome(m);
     if (m->failed) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the examples");
+        return cf_oom_for(err, "the examples");
     }
     for (size_t i = 0; i < TREES; i++) {
         trees[i] = &m->tree[i];
@@ -358,9 +357,7 @@ cf_status cf_examples_make(cf_store *store, cf_uuid *id, cf_error *err)
     cf_status st = CF_OK;
     if (claim(store, &arena, &why)) {
         st = put_templates(&m, store, err);
-        if (st == CF_OK) {
-            st = put_trees(&m, store, err);
-        }
+        CF_THEN(st, put_trees(&m, store, err));
         if (st == CF_OK) {
             *id = m.tree[TREES - 1].conv.id;
         }
@@ -373,8 +370,7 @@ cf_status cf_examples_make(cf_store *store, cf_uuid *id, cf_error *err)
  * tools the prompt is short, and the first screen waits for this. */
 static cf_status ask(cf_bench *bench, cf_error *err)
 {
-    json_t *tools =
-        json_incref((json_t *)(uintptr_t)cf_bench_engine_of(bench)->tools);
+    json_t *tools = json_incref(cf_json_ref(cf_bench_engine_of(bench)->tools));
     cf_chat_options *chat = &cf_bench_settings(bench)->chat;
     uint32_t limit = chat->max_tokens;
     cf_error first = {0};

@@ -29,7 +29,7 @@ cf_status cf_grid_resize(cf_grid *g, int w, int h, cf_error *err)
     }
     cf_cell *cell = cf_calloc(n, sizeof *cell);
     if (cell == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the screen");
+        return cf_oom_for(err, "the screen");
     }
     cf_free(g->cell);
     g->cell = cell;

@@ -107,7 +107,7 @@ cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width,
     w->n_bytes = text.n;
     if (w->failed) {
         cf_wrapped_reset(w);
-        return cf_fail(err, CF_ENOMEM, "out of memory for the text's lines");
+        return cf_oom_for(err, "the text's lines");
     }
     return CF_OK;
 }

@@ -107,7 +107,7 @@ void cf_image_fit(int w, int h, int max_w, int max_h, int *to_w, int *to_h)
     *to_h = fh > 0 ? (int)fh : 1;
 }
 
-/* ---- averaging ----------------------------------------------------------- */
+/* ---- averaging ---------------------------------------------------------- */
 
 cf_status cf_shrinker_begin(cf_shrinker *s, int w, int h, cf_error *err)
 {
@@ -129,7 +129,7 @@ cf_status cf_shrinker_begin(cf_shrinker *s, int w, int h, cf_error *err)
     s->n = cf_calloc((size_t)to->w, sizeof *s->n);
     return to->rgb != NULL && s->sum != NULL && s->n != NULL
                ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory for a picture");
+               : cf_oom_for(err, "a picture");
 }
 
 static void put_row(cf_shrinker *s, int to_y)

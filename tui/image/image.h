@@ -62,7 +62,7 @@ CF_MUST_USE cf_status cf_image_shrink(cf_picture *out, cf_str bytes, int max_w,
                                       int max_h, cf_cancel *cancel,
                                       cf_error *err);
 
-/* ---- for the decoders ---------------------------------------------------- */
+/* ---- for the decoders --------------------------------------------------- */
 
 /* Averages the rows of an image of w x h into a picture, from the top. */
 typedef struct cf_shrinker {

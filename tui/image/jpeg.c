@@ -138,7 +138,7 @@ static void decode(reading *r, cf_str bytes)
     r->row = cf_calloc(j->output_width, 4);
     r->flat = cf_calloc(j->output_width, 3);
     if (r->row == NULL || r->flat == NULL) {
-        give_up(r, cf_fail(r->err, CF_ENOMEM, "out of memory"));
+        give_up(r, cf_oom(r->err));
     }
     while (j->output_scanline < j->output_height) {
         JSAMPROW rows[1] = {r->row};
@@ -172,7 +172,7 @@ cf_status cf_jpeg_shrink(cf_shrinker *s, cf_str bytes, cf_error *err)
     cf_error why = {0};
     reading *r = cf_calloc(1, sizeof *r);
     if (r == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for an image");
+        return cf_oom_for(err, "an image");
     }
     r->s = s;
     r->err = err != NULL ? err : &why;

@@ -108,7 +108,7 @@ static void read_interlaced(png_structp png, reading *r, size_t w, size_t h)
 {
     r->rows = cf_calloc(h, sizeof *r->rows);
     if (r->rows == NULL) {
-        give_up(png, r, cf_fail(r->err, CF_ENOMEM, "out of memory"));
+        give_up(png, r, cf_oom(r->err));
     }
     for (size_t y = 0; y < h; y++) {
         r->rows[y] = r->row + y * w * 4;
@@ -146,7 +146,7 @@ static void decode(png_structp png, png_infop info, reading *r)
     r->row = cf_calloc(is_interlaced ? w * h : w, 4);
     r->flat = cf_calloc(w, 3);
     if (r->row == NULL || r->flat == NULL) {
-        give_up(png, r, cf_fail(r->err, CF_ENOMEM, "out of memory"));
+        give_up(png, r, cf_oom(r->err));
     }
     if (is_interlaced) {
         read_interlaced(png, r, w, h);
@@ -172,7 +172,7 @@ cf_status cf_png_shrink(cf_shrinker *s, cf_str bytes, cf_error *err)
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
     if (info == NULL) {
         png_destroy_read_struct(&png, NULL, NULL);
-        return cf_fail(err, CF_ENOMEM, "out of memory for an image");
+        return cf_oom_for(err, "an image");
     }
     png_set_read_fn(png, &r, on_read);
     png_set_user_limits(png, CF_IMAGE_SIDE_MAX, CF_IMAGE_SIDE_MAX);

@@ -80,7 +80,7 @@ cf_status cf_thumbs_new(cf_thumbs **out, cf_error *err)
 {
     cf_thumbs *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for pictures");
+        return cf_oom_for(err, "pictures");
     }
     t->wake_fd = -1;
     atomic_init(&t->cancel, false);

@@ -280,7 +280,7 @@ static cf_status grow(curses_term *t, cf_error *err)
     }
     cf_cell *sent = cf_calloc(n, sizeof *sent);
     if (sent == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for the screen");
+        return cf_oom_for(err, "the screen");
     }
     cf_free(t->sent);
     t->sent = sent;
@@ -523,7 +523,7 @@ static bool read_event(curses_term *t, cf_event *out)
         case KEY_PASTE_START:
             read_paste(t);
             out->kind = CF_EVENT_PASTE;
-            out->paste = cf_str_make(cf_buf_cstr(&t->paste), t->paste.n);
+            out->paste = cf_buf_str(&t->paste);
             return true;
         case KEY_SYNC_KNOWN:
             t->has_sync = true;
@@ -673,7 +673,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
     setlocale(LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe) */
     curses_term *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     t->base.ops = &curses_ops;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe) */

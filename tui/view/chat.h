@@ -70,7 +70,7 @@ const cf_turn *cf_chat__current(cf_app *app);
 /* Says what went wrong, when something did. */
 void cf_chat__report(cf_app *app, cf_status st, const cf_error *err);
 
-/* ---- chat_transcript.c --------------------------------------------------- */
+/* ---- chat_transcript.c -------------------------------------------------- */
 
 void cf_chat__clear_text(cf_chat_text *t);
 
@@ -91,12 +91,12 @@ void cf_chat__settle_cursor(cf_app *app);
 void cf_chat__selected_text(cf_app *app, cf_buf *out);
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r);
 
-/* ---- chat_side.c --------------------------------------------------------- */
+/* ---- chat_side.c -------------------------------------------------------- */
 
 void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r);
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r);
 
-/* ---- chat_compose.c ------------------------------------------------------ */
+/* ---- chat_compose.c ----------------------------------------------------- */
 
 void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r);
 bool cf_chat__key(cf_app *app, cf_key key);
@@ -110,7 +110,7 @@ void cf_chat__paste(cf_app *app, cf_str text);
 /* The draft in a person's own editor. */
 void cf_chat__edit_outside(cf_app *app);
 
-/* ---- chat_select.c ------------------------------------------------------- */
+/* ---- chat_select.c ------------------------------------------------------ */
 
 void cf_chat__select(cf_app *app, const char *arg);
 bool cf_chat__select_key(cf_app *app, cf_key key);

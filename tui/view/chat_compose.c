@@ -114,7 +114,7 @@ void cf_chat__edit_outside(cf_app *app)
     if (cf_editor_run(app, ".md", &text, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_edit_set(&s->composer, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_edit_set(&s->composer, cf_buf_str(&text));
         cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
     }
     cf_buf_deinit(&text);
@@ -178,8 +178,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
         return true;
     }
     if (key == CF_CTRL('Y')) {
-        cf_chat__paste(app,
-                       cf_str_make(cf_buf_cstr(&app->copied), app->copied.n));
+        cf_chat__paste(app, cf_buf_str(&app->copied));
         return true;
     }
     bool sends = key == CF_KEY_ENTER && app->config.enter_sends;

@@ -23,7 +23,7 @@ enum {
     LINES = 2         /* above it */
 };
 
-/* ---- what a part says ---------------------------------------------------- */
+/* ---- what a part says --------------------------------------------------- */
 
 static cf_str string_of(const json_t *v)
 {
@@ -95,8 +95,7 @@ static void fill(cf_chat_image *image, const json_t *part)
     if (!cf_base64_get(&head, cf_str_make(image->base64.p, n))) {
         cf_buf_reset(&head);
     }
-    cf_image_info info =
-        cf_image_probe(cf_str_make(cf_buf_cstr(&head), head.n));
+    cf_image_info info = cf_image_probe(cf_buf_str(&head));
     describe(image->what, info, image->base64.n / 4 * 3);
     bool has_picture =
         (info.kind == CF_IMAGE_PNG || info.kind == CF_IMAGE_JPEG) &&
@@ -125,7 +124,7 @@ cf_chat_image *cf_chat_images_of(const json_t *message, size_t *n)
     return v;
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 int cf_chat_image_rows(const cf_chat_image *image)
 {
@@ -219,7 +218,7 @@ void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number,
     }
 }
 
-/* ---- the composer's ------------------------------------------------------ */
+/* ---- the composer's ----------------------------------------------------- */
 
 void cf_attachments_clear(cf_attachments *a)
 {
@@ -285,13 +284,12 @@ cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
     cf_buf path = CF_BUF_INIT, bytes = CF_BUF_INIT;
     cf_paths_expand(&path, name);
     cf_status st = cf_buf_check(&path, err);
-    if (st == CF_OK) {
-        st = cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err);
-    }
+    CF_THEN(st,
+            cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err));
     cf_buf_deinit(&path);
     cf_image_info info = {CF_IMAGE_NONE, 0, 0};
     if (st == CF_OK) {
-        info = cf_image_probe(cf_str_make(cf_buf_cstr(&bytes), bytes.n));
+        info = cf_image_probe(cf_buf_str(&bytes));
     }
     if (st == CF_OK && info.kind != CF_IMAGE_NONE) {
         st = attach_image(a, name, info, &bytes, err);

@@ -39,7 +39,7 @@ static void copy(cf_app *app)
 {
     cf_buf text = CF_BUF_INIT;
     cf_chat__selected_text(app, &text);
-    cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_app_copy(app, cf_buf_str(&text));
     cf_buf_deinit(&text);
 }
 

@@ -56,14 +56,13 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
                                    CF_STYLE_WARNING);
         }
         if (text != NULL && at < r.x + r.w) {
-            cf_grid_put(g, at, y, r.x + r.w - at,
-                        cf_str_make(cf_buf_cstr(&text->text), text->text.n),
+            cf_grid_put(g, at, y, r.x + r.w - at, cf_buf_str(&text->text),
                         style);
         }
     }
 }
 
-/* ---- figures ------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------ */
 
 /* What the next reply is asked for. */
 static void draw_settings(cf_app *app, cf_grid *g, cf_rect r)

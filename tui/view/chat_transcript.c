@@ -25,7 +25,7 @@ void cf_chat__clear_text(cf_chat_text *t)
     json_decref(t->held);
 }
 
-/* ---- texts --------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------- */
 
 static void fill_text(cf_chat_text *t, const cf_turn *turn)
 {
@@ -72,7 +72,7 @@ cf_chat_text *cf_chat__text_of(cf_chat *s, const cf_turn *turn)
     return t;
 }
 
-/* ---- the transcript as lines --------------------------------------------- */
+/* ---- the transcript as lines -------------------------------------------- */
 
 /* Draws, or only counts, line by line. */
 typedef struct pen {

@@ -68,7 +68,7 @@ void cf_diff_show_saved(cf_app *app, cf_uuid id);
 void cf_diff_show_marks(cf_app *app);
 void cf_diff_survey(cf_app *app);
 
-/* ---- diff_lines.c -------------------------------------------------------- */
+/* ---- diff_lines.c ------------------------------------------------------- */
 
 /* Breaks the rows into s->line for columns of `width` cells, unless they are;
  * the cursor stays at its row. */
@@ -82,7 +82,7 @@ const cf_diff_side *cf_diff_side_of(const cf_diff_view *s, int i);
 /* The unit of side i in a row, or CF_DIFF_NONE. */
 uint32_t cf_diff_unit_of(const cf_diff_row *r, int i);
 
-/* ---- diff_panels.c ------------------------------------------------------- */
+/* ---- diff_panels.c ------------------------------------------------------ */
 
 /* Whether a panel has anything to show. */
 bool cf_diff_panel_has(const cf_diff_view *s, cf_diff_panel panel);

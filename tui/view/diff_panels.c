@@ -47,8 +47,7 @@ static void put_cursor(cf_grid *g, int x, int y)
     g->cursor_y = y;
 }
 
-/* ---- replies --------------------------------------------------------------
- */
+/* ---- replies ------------------------------------------------------------ */
 
 /* "24 tokens  18.2 t/s  end  1 call" */
 static void side_figures(const cf_run_side *s, cf_buf *out)
@@ -200,7 +199,7 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
     size_t n = 0, first = 0;
     for (int i = 0; i < 2; i++) {
         const cf_run_side *side = &s->run.side[shown(s, s->run.was_swapped, i)];
-        cf_str text = cf_str_make(cf_buf_cstr(&side->raw), side->raw.n);
+        cf_str text = cf_buf_str(&side->raw);
         if (column[i].w > 4 &&
             cf_wrapped_update(&w[i], text, column[i].w - 2, NULL) == CF_OK) {
             size_t at = line_of_first(
@@ -220,14 +219,12 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
     }
     for (int i = 0; i < 2; i++) {
         const cf_run_side *side = &s->run.side[shown(s, s->run.was_swapped, i)];
-        cf_str text = cf_str_make(cf_buf_cstr(&side->raw), side->raw.n);
+        cf_str text = cf_buf_str(&side->raw);
         cf_buf figures = CF_BUF_INIT;
         cf_rect c = column[i];
         cf_buf_addf(&figures, "%c  ", 'A' + i);
         side_figures(side, &figures);
-        cf_grid_put(g, c.x, c.y, c.w,
-                    cf_str_make(cf_buf_cstr(&figures), figures.n),
-                    CF_STYLE_TITLE);
+        cf_grid_put(g, c.x, c.y, c.w, cf_buf_str(&figures), CF_STYLE_TITLE);
         cf_buf_deinit(&figures);
         int y = 1;
         for (size_t k = rows(s)->top; k < w[i].n && y < c.h; k++, y++) {
@@ -253,8 +250,7 @@ void cf_diff_panel_to_first(cf_diff_view *s)
     s->goes_to_first = s->run.has && !s->run.is_on;
 }
 
-/* ---- likelihood -----------------------------------------------------------
- */
+/* ---- likelihood --------------------------------------------------------- */
 
 static void put_number(cf_buf *out, double v, int width)
 {
@@ -309,8 +305,7 @@ static void draw_line(cf_grid *g, cf_rect r, int y, cf_buf *text,
     cf_rect row = {r.x, r.y + y, r.w, 1};
     if (y < r.h) {
         cf_grid_fill(g, row, ' ', style);
-        cf_grid_put(g, row.x, row.y, row.w,
-                    cf_str_make(cf_buf_cstr(text), text->n), style);
+        cf_grid_put(g, row.x, row.y, row.w, cf_buf_str(text), style);
     }
     cf_buf_reset(text);
 }
@@ -386,8 +381,7 @@ void cf_diff_panel_summary(const cf_diff_view *s, cf_buf *out)
                 cf_score_mean(sum[1], n[1]));
 }
 
-/* ---- many conversations ---------------------------------------------------
- */
+/* ---- many conversations ------------------------------------------------- */
 
 static void survey_title(const cf_diff_view *s, cf_buf *out)
 {
@@ -565,8 +559,7 @@ static void draw_survey(cf_app *app, cf_grid *g, cf_rect r)
     cf_buf_deinit(&text);
 }
 
-/* ---- whichever ------------------------------------------------------------
- */
+/* ---- whichever ---------------------------------------------------------- */
 
 void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
 {

@@ -77,8 +77,7 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
         if ((int)cf_text_width(f->message.p, f->message.n) > r.w - 11) {
             cf_buf line = CF_BUF_INIT; /* line ends spelled out */
             cf_safe_line(&line, f->message.p, f->message.n);
-            y = put_text(g, below, y, cf_str_make(cf_buf_cstr(&line), line.n),
-                         CF_STYLE_NORMAL);
+            y = put_text(g, below, y, cf_buf_str(&line), CF_STYLE_NORMAL);
             cf_buf_deinit(&line);
         }
         y = put_text(g, below, y, cf_str_from(f->fix), CF_STYLE_OK);

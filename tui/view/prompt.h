@@ -36,7 +36,7 @@ const char *cf_prompt__label(cf_bench *bench, int32_t message, char out[16]);
 /* The span under the cursor; NULL when there is none. */
 const cf_prompt_span *cf_prompt__span(cf_app *app);
 
-/* ---- prompt_side.c ------------------------------------------------------- */
+/* ---- prompt_side.c ------------------------------------------------------ */
 
 /* What the doctor says of the template in use; NULL when that is not known
  * yet, or there is no template. */

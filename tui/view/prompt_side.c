@@ -21,7 +21,7 @@ static bool has_template(cf_app *app)
     return cf_bench_engine_of(app->bench)->template_source.n != 0;
 }
 
-/* ---- the cache ----------------------------------------------------------- */
+/* ---- the cache ---------------------------------------------------------- */
 
 static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
 {
@@ -50,8 +50,7 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         cf_bench_break_cause(app->bench, &cause);
         cf_safe_line(&why, cf_buf_cstr(&cause), cause.n);
         cf_buf_deinit(&cause);
-        if (cf_wrapped_update(&lines, cf_str_make(cf_buf_cstr(&why), why.n),
-                              r.w, NULL) == CF_OK) {
+        if (cf_wrapped_update(&lines, cf_buf_str(&why), r.w, NULL) == CF_OK) {
             for (size_t i = 0; i < lines.n && y < r.y + r.h; i++) {
                 cf_grid_put(g, r.x, y++, r.w,
                             cf_str_make(why.p + lines.v[i].off, lines.v[i].len),
@@ -86,7 +85,7 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
     }
 }
 
-/* ---- variables ----------------------------------------------------------- */
+/* ---- variables ---------------------------------------------------------- */
 
 static void draw_variable(cf_grid *g, cf_rect r, const cf_bench_variable *v,
                           bool is_on)
@@ -189,12 +188,12 @@ void cf_prompt__edit_variable(cf_app *app)
     cf_buf line = CF_BUF_INIT;
     cf_buf_adds(&line, "var ");
     (void)variable_here(app, &line);
-    cf_edit_set(&app->command_line, cf_str_make(cf_buf_cstr(&line), line.n));
+    cf_edit_set(&app->command_line, cf_buf_str(&line));
     app->mode = CF_MODE_COMMAND;
     cf_buf_deinit(&line);
 }
 
-/* ---- findings ------------------------------------------------------------ */
+/* ---- findings ----------------------------------------------------------- */
 
 static void draw_lint(cf_app *app, cf_grid *g, cf_rect r)
 {
@@ -275,7 +274,7 @@ void cf_prompt__cmd_previous_finding(cf_app *app, const char *arg)
     go_finding(app, -1);
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------- */
 
 void cf_prompt__cmd_lint(cf_app *app, const char *arg)
 {

@@ -49,7 +49,7 @@ size_t cf_tokens__visible(const cf_tokens *s, const cf_draw *d,
     return n;
 }
 
-/* ---- the reply ----------------------------------------------------------- */
+/* ---- the reply ---------------------------------------------------------- */
 
 /* The probability that colours follow; below 0 where there is none. */
 static float shown_p(const cf_tokens *s, const cf_reply_token *t)
@@ -205,7 +205,7 @@ void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
     lay_out(app, g, r, reply);
 }
 
-/* ---- alternatives -------------------------------------------------------- */
+/* ---- alternatives ------------------------------------------------------- */
 
 /* 'token' in `width` cells. */
 static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
@@ -215,8 +215,7 @@ static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
     cf_buf_addc(&text, '\'');
     cf_tokens__piece(app, id, &text);
     cf_buf_addc(&text, '\'');
-    cf_grid_put(g, r.x, r.y, r.w, cf_str_make(cf_buf_cstr(&text), text.n),
-                style);
+    cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), style);
     cf_buf_deinit(&text);
 }
 
@@ -333,7 +332,7 @@ void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
     draw_rest(app, g, below, d, shown < room);
 }
 
-/* ---- the sampler --------------------------------------------------------- */
+/* ---- the sampler -------------------------------------------------------- */
 
 /* What would have come without chance: the best that no rule removed. */
 static const cf_candidate *greedy_choice(const cf_draw *d)
@@ -388,7 +387,7 @@ void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
     }
 }
 
-/* ---- the tree ------------------------------------------------------------ */
+/* ---- the tree ----------------------------------------------------------- */
 
 static cf_style heat_of_p(float p)
 {
@@ -460,7 +459,7 @@ void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
-/* ---- the constraint ------------------------------------------------------ */
+/* ---- the constraint ----------------------------------------------------- */
 
 /* What the constraint said before the cursor's token; NULL and a sentence in
  * *why where that is not known. */
@@ -527,8 +526,7 @@ static bool is_same_text(cf_app *app, const cf_token_place *p, size_t at)
     for (size_t i = 0; i < at && !is_same; i++) {
         cf_buf other = CF_BUF_INIT;
         cf_tokens__piece(app, p->allowed[i], &other);
-        is_same = cf_str_eq(cf_str_make(cf_buf_cstr(&text), text.n),
-                            cf_str_make(cf_buf_cstr(&other), other.n));
+        is_same = cf_str_eq(cf_buf_str(&text), cf_buf_str(&other));
         cf_buf_deinit(&other);
     }
     cf_buf_deinit(&text);
@@ -549,8 +547,7 @@ static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r,
         cf_tokens__piece(app, p->allowed[i], &text);
         cf_buf_addc(&text, '\'');
         if (!is_same_text(app, p, i)) {
-            x += cf_grid_put(g, x, r.y, r.x + r.w - x,
-                             cf_str_make(cf_buf_cstr(&text), text.n),
+            x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&text),
                              CF_STYLE_OK);
         }
         cf_buf_deinit(&text);
@@ -600,8 +597,7 @@ static void draw_refused(cf_app *app, cf_grid *g, cf_rect r,
     cf_tokens__piece(app, p->refused, &text);
     cf_buf_addf(&text, "' %.3f, at its byte %zu", (double)p->p_refused,
                 p->refused_at);
-    cf_grid_put(g, r.x + x, r.y, r.w - x,
-                cf_str_make(cf_buf_cstr(&text), text.n), CF_STYLE_WARNING);
+    cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), CF_STYLE_WARNING);
     cf_buf_deinit(&text);
 }
 

@@ -90,7 +90,7 @@ bool cf_tools__runs(cf_app *app, const cf_call_row *row);
 /* Begins a ":" line. */
 void cf_tools__ask_line(cf_app *app, const char *start);
 
-/* ---- tools_stages.c ------------------------------------------------------ */
+/* ---- tools_stages.c ----------------------------------------------------- */
 
 extern const char *const cf_tools__titles[CF_STAGE_COUNT];
 
@@ -112,7 +112,7 @@ void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
 void cf_tools__draw_panes(cf_app *app, cf_grid *g, cf_rect r,
                           const cf_call_row *row);
 
-/* ---- tools_answer.c ------------------------------------------------------ */
+/* ---- tools_answer.c ----------------------------------------------------- */
 
 /* Commands of the view. */
 void cf_tools__cmd_result(cf_app *app, const char *arg);
@@ -137,7 +137,7 @@ void cf_tools__clear_run(cf_tools_run *run);
 json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
                                   cf_uuid *parent);
 
-/* ---- tools_edit.c -------------------------------------------------------- */
+/* ---- tools_edit.c ------------------------------------------------------- */
 
 void cf_tools__cmd_edit(cf_app *app, const char *arg);
 void cf_tools__cmd_edit_outside(cf_app *app, const char *arg);

@@ -10,7 +10,7 @@
 #include "core/base/os.h"
 #include "tui/view/tools.h"
 
-/* ---- messages ------------------------------------------------------------ */
+/* ---- messages ----------------------------------------------------------- */
 
 /* The results of the reply's calls as messages: `text` for the row's call,
  * for the others what the path has.  Those before the first new one stay in
@@ -135,7 +135,7 @@ void cf_tools__cmd_result(cf_app *app, const char *arg)
     }
 }
 
-/* ---- mocks --------------------------------------------------------------- */
+/* ---- mocks -------------------------------------------------------------- */
 
 /* Puts what went wrong with a setting on the screen; true when it did. */
 static bool complain(cf_app *app, cf_status st, const cf_error *err)
@@ -220,7 +220,7 @@ void cf_tools__cmd_unmock(cf_app *app, const char *arg)
     }
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 static void take_result(void *ud, cf_status status, const cf_error *why);
 
@@ -394,7 +394,7 @@ static void start(cf_app *app, const cf_call_row *row)
     cf_tools__clear_run(t);
     cf_status st = fill_run(t, app, row, command)
                        ? cf_bench_start_task(app->bench, &task, &err)
-                       : cf_fail(&err, CF_ENOMEM, "out of memory");
+                       : cf_oom(&err);
     if (complain(app, st, &err)) {
         cf_tools__clear_run(t);
     } else {
@@ -430,7 +430,7 @@ void cf_tools__cmd_run(cf_app *app, const char *arg)
     }
 }
 
-/* ---- the question -------------------------------------------------------- */
+/* ---- the question ------------------------------------------------------- */
 
 void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
 {
@@ -463,7 +463,7 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
     if (c->status != CF_TOOL_VALID) {
         cf_buf_adds(&b, "The call is not valid: ");
         cf_tool_model_failure(cf_tools__model(app), row, &b);
-        cf_tools__say(&p, CF_STYLE_ERROR, cf_str_make(cf_buf_cstr(&b), b.n));
+        cf_tools__say(&p, CF_STYLE_ERROR, cf_buf_str(&b));
     }
     cf_buf_deinit(&b);
     cf_tools__sayf(&p, CF_STYLE_DIM,
@@ -503,7 +503,7 @@ bool cf_tools__answer_key(cf_app *app, cf_key key)
     return true;
 }
 
-/* ---- the end of a command ------------------------------------------------ */
+/* ---- the end of a command ----------------------------------------------- */
 
 /* The row of a call by its reply's UUID; NULL when it is not on the path. */
 static const cf_call_row *find_row(cf_app *app, cf_uuid reply, size_t n)
@@ -534,7 +534,7 @@ json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
     cf_buf why = CF_BUF_INIT;
     bool is_whole;
     cf_tool_model_failure(cf_tools__model(app), row, &why);
-    cf_buf text = error_text(cf_str_make(cf_buf_cstr(&why), why.n));
+    cf_buf text = error_text(cf_buf_str(&why));
     cf_buf_deinit(&why);
     json_t *list = NULL;
     if (cf_tools__turn_of(app, row) != NULL && !text.failed) {
@@ -574,7 +574,7 @@ static void give_up(cf_app *app, const cf_call_row *row, cf_str why,
     switch (cf_bench_desk(app->bench)->on_failure) {
     case CF_FAILURE_SEND: {
         cf_buf text = error_text(why);
-        answer(app, row, cf_str_make(cf_buf_cstr(&text), text.n), what);
+        answer(app, row, cf_buf_str(&text), what);
         cf_buf_deinit(&text);
         break;
     }
@@ -627,13 +627,12 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
     } else if (run.status != CF_OK) {
         give_up(app, row, cf_str_from(run.err.text), &what);
     } else {
-        answer(app, row, cf_str_make(cf_buf_cstr(&run.text), run.text.n),
-               &what);
+        answer(app, row, cf_buf_str(&run.text), &what);
     }
     cf_tools__clear_run(&run);
 }
 
-/* ---- failures ------------------------------------------------------------ */
+/* ---- failures ----------------------------------------------------------- */
 
 /* Without an argument: the next of the four. */
 void cf_tools__cmd_on_failure(cf_app *app, const char *arg)
@@ -669,7 +668,7 @@ void cf_tools__cmd_fail(cf_app *app, const char *arg)
                    "on failure: stop, nothing is sent (p changes it)");
     } else {
         const cf_call_note refused = made_by("refused");
-        give_up(app, row, cf_str_make(cf_buf_cstr(&why), why.n), &refused);
+        give_up(app, row, cf_buf_str(&why), &refused);
     }
     cf_buf_deinit(&why);
 }

@@ -27,7 +27,7 @@ static void first_text(cf_app *app, const cf_call_row *row, cf_buf *out)
     json_t *v;
     size_t i = 0, n = json_object_size(c->json);
     cf_buf_adds(out, n > 0 ? "{\n" : "{}");
-    json_object_foreach((json_t *)(uintptr_t)c->json, key, v)
+    json_object_foreach(cf_json_ref(c->json), key, v)
     {
         cf_buf_adds(out, "  ");
         cf_json_write_str(out, cf_str_from(key));
@@ -74,7 +74,7 @@ static bool begin(cf_app *app)
     cf_buf text = CF_BUF_INIT;
     first_text(app, row, &text);
     s->edits_bytes = is_failed;
-    cf_edit_set(&s->edit, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_edit_set(&s->edit, cf_buf_str(&text));
     cf_buf_deinit(&text);
     return true;
 }
@@ -98,10 +98,8 @@ static cf_status continue_with(cf_app *app, const cf_call_row *row, cf_str text,
                m->reply[row->reply].skip + cf_tool_model_segment(m, row)->off);
     cf_buf_add(&all, text.p, text.n);
     cf_status st = cf_buf_check(&all, err);
-    if (st == CF_OK) {
-        st = cf_bench_continue(app->bench, turn->id, cf_str_make(all.p, all.n),
-                               err);
-    }
+    CF_THEN(st, cf_bench_continue(app->bench, turn->id,
+                                  cf_str_make(all.p, all.n), err));
     cf_buf_deinit(&all);
     return st;
 }
@@ -186,7 +184,7 @@ static bool edit_outside(cf_app *app)
     if (st != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_edit_set(&s->edit, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_edit_set(&s->edit, cf_buf_str(&text));
     }
     cf_buf_deinit(&text);
     return st == CF_OK;
@@ -261,7 +259,7 @@ void cf_tools__draw_edit(cf_app *app, cf_grid *g, cf_rect r)
         cf_tools__say(&p, CF_STYLE_OK, cf_str_from("valid"));
     } else {
         cf_tools__say(&p, s->is_valid ? CF_STYLE_DIM : CF_STYLE_ERROR,
-                      cf_str_make(cf_buf_cstr(&s->findings), s->findings.n));
+                      cf_buf_str(&s->findings));
     }
     cf_edit_draw(&s->edit, g,
                  (cf_rect){top.x + 2, top.y + 1, top.w - 3, top.h - 2},

@@ -14,7 +14,7 @@ const char *const cf_tools__titles[CF_STAGE_COUNT] = {
 
 enum { WRAPPED_MAX = 16 << 10 }; /* bytes broken at words; more: anywhere */
 
-/* ---- panes --------------------------------------------------------------- */
+/* ---- panes -------------------------------------------------------------- */
 
 static bool in_sight(const cf_tools_pen *p)
 {
@@ -75,7 +75,7 @@ void cf_tools__say(cf_tools_pen *p, cf_style style, cf_str text)
 
 static void say_buf(cf_tools_pen *p, cf_style style, cf_buf *b)
 {
-    cf_tools__say(p, style, cf_str_make(cf_buf_cstr(b), b->n));
+    cf_tools__say(p, style, cf_buf_str(b));
     cf_buf_deinit(b);
 }
 
@@ -91,7 +91,7 @@ void cf_tools__sayf(cf_tools_pen *p, cf_style style, const char *fmt, ...)
     }
 }
 
-/* ---- bytes --------------------------------------------------------------- */
+/* ---- bytes -------------------------------------------------------------- */
 
 /* How bytes are shown; all may be NULL but the style. */
 typedef struct look {
@@ -207,7 +207,7 @@ static void say_hex(cf_tools_pen *p, cf_str text, const look *l)
     }
 }
 
-/* ---- 1 raw --------------------------------------------------------------- */
+/* ---- 1 raw -------------------------------------------------------------- */
 
 typedef struct raw_marks {
     const cf_tool_parse *parse;
@@ -330,7 +330,7 @@ static void draw_raw(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     }
 }
 
-/* ---- 2 parsed ------------------------------------------------------------ */
+/* ---- 2 parsed ----------------------------------------------------------- */
 
 /* The arguments, one a line. */
 static void say_json(cf_tools_pen *p, const cf_tool_call *c)
@@ -341,7 +341,7 @@ static void say_json(cf_tools_pen *p, const cf_tool_call *c)
         cf_tools__say(p, CF_STYLE_NORMAL, c->arguments);
         return;
     }
-    json_object_foreach((json_t *)(uintptr_t)c->json, key, v)
+    json_object_foreach(cf_json_ref(c->json), key, v)
     {
         cf_buf b = CF_BUF_INIT;
         cf_buf_addf(&b, "  %s: ", key);
@@ -387,7 +387,7 @@ static void draw_parsed(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     cf_tools__say(p, CF_STYLE_DIM, s->repair);
 }
 
-/* ---- 3 validation -------------------------------------------------------- */
+/* ---- 3 validation ------------------------------------------------------- */
 
 static bool is_required(const json_t *schema, const char *key)
 {
@@ -445,13 +445,13 @@ static void say_arguments(cf_tools_pen *p, const cf_tool_parse *parse,
         tool != NULL ? json_object_get(tool->parameters, "properties") : NULL;
     const char *key;
     json_t *v;
-    json_object_foreach((json_t *)(uintptr_t)properties, key, v)
+    json_object_foreach(cf_json_ref(properties), key, v)
     {
         say_argument(p, parse, call, key, v,
                      tool != NULL && is_required(tool->parameters, key),
                      json_object_get(args, key));
     }
-    json_object_foreach((json_t *)(uintptr_t)args, key, v)
+    json_object_foreach(cf_json_ref(args), key, v)
     {
         if (json_object_get(properties, key) == NULL) {
             say_argument(p, parse, call, key, NULL, false, v);
@@ -510,7 +510,7 @@ static cf_style plain_style(const void *ud, size_t off)
     return CF_STYLE_NORMAL;
 }
 
-/* ---- 4 result ------------------------------------------------------------ */
+/* ---- 4 result ----------------------------------------------------------- */
 
 /* "ran, 12 ms, exit 0", "mock" ... */
 static void say_note(cf_tools_pen *p, const cf_call_note *note)
@@ -597,7 +597,7 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         cf_bench_message_text(&text, t->message);
         if (cf_tools__state(app)->shows_hex) {
             const look l = {.style = plain_style, .mark = SIZE_MAX};
-            say_hex(p, cf_str_make(cf_buf_cstr(&text), text.n), &l);
+            say_hex(p, cf_buf_str(&text), &l);
             cf_buf_deinit(&text);
         } else {
             say_buf(p, CF_STYLE_NORMAL, &text);
@@ -618,7 +618,7 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     }
 }
 
-/* ---- 5 back in the prompt ------------------------------------------------ */
+/* ---- 5 back in the prompt ----------------------------------------------- */
 
 /* The bytes of the prompt that a message wrote, by its spans. */
 static bool spans_of(const cf_prompt *prompt, size_t message, uint32_t *from,
@@ -667,11 +667,10 @@ static const cf_tools_back *would_be(cf_app *app, const cf_call_row *row)
     b->generation = now;
     b->row = at;
     json_t *message = cf_tools__failure_message(app, row, &parent);
-    b->status =
-        message != NULL
-            ? cf_bench_preview(app->bench, parent, message, &b->arena,
-                               &b->prompt, &b->err)
-            : cf_fail(&b->err, CF_ENOMEM, "out of memory for the prompt");
+    b->status = message != NULL
+                    ? cf_bench_preview(app->bench, parent, message, &b->arena,
+                                       &b->prompt, &b->err)
+                    : cf_oom_for(&b->err, "the prompt");
     json_decref(message);
     size_t last = m->reply[row->reply].turn;
     while (last + 1 < n_path && !cf_uuid_eq(path[last]->id, parent)) {
@@ -770,7 +769,7 @@ static void draw_back(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     say_bytes(p, cf_str_make(m->prompt.text.p + from, to - from), &l);
 }
 
-/* ---- the screen ---------------------------------------------------------- */
+/* ---- the screen --------------------------------------------------------- */
 
 void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
                          const cf_call_row *row)

@@ -25,7 +25,7 @@ static cf_status chat_open(cf_app *app, cf_error *err)
 {
     cf_chat *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_edit_init(&s->composer, false);
     s->follows = true;
@@ -108,7 +108,7 @@ static void chat_status(cf_app *app, cf_buf *out)
     }
 }
 
-/* ---- moving -------------------------------------------------------------- */
+/* ---- moving ------------------------------------------------------------- */
 
 static void show_cursor(cf_app *app)
 {
@@ -187,7 +187,7 @@ static void go_to_turn(cf_app *app, cf_uuid id)
     }
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
 {
@@ -266,7 +266,7 @@ static void cmd_attach(cf_app *app, const char *arg)
                        : "; this engine sees no images");
     } else {
         app->mode = CF_MODE_INSERT;
-        cf_chat__paste(app, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_chat__paste(app, cf_buf_str(&text));
         cf_app_say(app, CF_STYLE_OK, "%zu bytes of text are in the message",
                    text.n);
     }
@@ -322,7 +322,7 @@ static void cmd_edit(cf_app *app, const char *arg)
     }
     cf_buf text = CF_BUF_INIT;
     add_written(&text, t->message);
-    cf_edit_set(&s->composer, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_edit_set(&s->composer, cf_buf_str(&text));
     cf_buf_deinit(&text);
     cf_attachments_clear(&s->attached);
     cf_attach_again(&s->attached, t->message);
@@ -440,7 +440,7 @@ static void cmd_yank(cf_app *app, const char *arg)
     }
     cf_buf text = CF_BUF_INIT;
     cf_bench_message_text(&text, t->message);
-    cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
+    cf_app_copy(app, cf_buf_str(&text));
     cf_buf_deinit(&text);
 }
 
@@ -514,8 +514,7 @@ static void chat_search(cf_app *app, const char *text, int direction)
                                  : (s->cursor + step) % n;
         cf_chat_text *t = cf_chat__text_of(s, path[i]);
         if (t != NULL &&
-            cf_find_smart(cf_str_make(cf_buf_cstr(&t->text), t->text.n),
-                          text) != SIZE_MAX) {
+            cf_find_smart(cf_buf_str(&t->text), text) != SIZE_MAX) {
             s->cursor = i;
             s->follows = false;
             show_cursor(app);

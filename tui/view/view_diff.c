@@ -39,7 +39,7 @@ static cf_status diff_open(cf_app *app, cf_error *err)
 {
     diff_view *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     s->is_stale = true;
     s->context = CF_DIFF_ALL;
@@ -130,7 +130,7 @@ static void refresh(cf_app *app)
     }
 }
 
-/* ---- hunks --------------------------------------------------------------- */
+/* ---- hunks -------------------------------------------------------------- */
 
 static bool is_changed(const diff_view *s, size_t line)
 {
@@ -153,7 +153,7 @@ static void count_hunks(const diff_view *s, size_t *n, size_t *at)
     }
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 static cf_style style_of(cf_diff_kind kind, int side)
 {
@@ -303,8 +303,8 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r)
                           m->has_tokens ? "tokens" : "bytes");
     cf_buf summary = CF_BUF_INIT;
     cf_diff_panel_summary(s, &summary);
-    cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2,
-                cf_str_make(cf_buf_cstr(&summary), summary.n), CF_STYLE_TITLE);
+    cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2, cf_buf_str(&summary),
+                CF_STYLE_TITLE);
     x += summary.n != 0 ? (int)summary.n + 2 : 0;
     cf_buf_deinit(&summary);
     if (m->subject == CF_DIFF_SAVED) {
@@ -338,7 +338,7 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
     } else {
         cf_buf_adds(&text, m->err.text);
     }
-    cf_str all = cf_str_make(cf_buf_cstr(&text), text.n);
+    cf_str all = cf_buf_str(&text);
     if (cf_wrapped_update(&lines, all, r.w - 4, NULL) == CF_OK) {
         for (size_t i = 0; i < lines.n && (int)i + 1 < r.h; i++) {
             cf_grid_put(g, r.x + 2, r.y + 1 + (int)i, r.w - 4,
@@ -441,7 +441,7 @@ static void diff_status(cf_app *app, cf_buf *out)
     cf_buf_addf(out, "line %zu of %zu", s->list.cursor + 1, s->n);
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 static void diff_move(cf_app *app, cf_move move)
 {
@@ -588,8 +588,7 @@ static void cmd_bench(cf_app *app, const char *arg)
     use_subject(app, CF_DIFF_BENCH);
 }
 
-/* ---- what takes longer ----------------------------------------------------
- */
+/* ---- what takes longer -------------------------------------------------- */
 
 /* The number of an argument, 0 when there is none. */
 static bool read_number(cf_app *app, const char *arg, uint32_t *out)

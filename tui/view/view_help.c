@@ -29,9 +29,7 @@ static cf_pager *pager(cf_app *app)
 static cf_status help_open(cf_app *app, cf_error *err)
 {
     app->state[CF_VIEW_HELP] = cf_calloc(1, sizeof(help_view));
-    return app->state[CF_VIEW_HELP] != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory");
+    return app->state[CF_VIEW_HELP] != NULL ? CF_OK : cf_oom(err);
 }
 
 static void help_close(cf_app *app)
@@ -133,7 +131,7 @@ static void make_sheet(cf_app *app)
     }
     cf_buf_adds(&out, "# Settings (:set NAME=VALUE, or confabrc)\n");
     cf_config_list(cf_app_config(app), &out);
-    cf_pager_set(pager(app), cf_str_make(cf_buf_cstr(&out), out.n));
+    cf_pager_set(pager(app), cf_buf_str(&out));
     cf_buf_deinit(&out);
     s->width = app->grid.w;
 }

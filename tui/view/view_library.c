@@ -63,8 +63,7 @@ static library *state(cf_app *app)
     return app->state[CF_VIEW_LIBRARY];
 }
 
-/* ---- the reader -----------------------------------------------------------
- */
+/* ---- the reader --------------------------------------------------------- */
 
 static void free_reading(reading *r)
 {
@@ -165,7 +164,7 @@ static cf_status library_open(cf_app *app, cf_error *err)
 {
     library *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_arena_init(&s->arena, 0);
     cf_arena_init(&s->preview, 0);
@@ -233,7 +232,7 @@ static void library_enter(cf_app *app)
     reload(app);
 }
 
-/* ---- what the cursor is on ------------------------------------------------*/
+/* ---- what the cursor is on ---------------------------------------------- */
 
 static bool current_conv(const library *s, cf_uuid *out)
 {
@@ -269,7 +268,7 @@ static void load_preview(cf_app *app)
     }
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 static void short_id(char out[9], cf_uuid id)
 {
@@ -380,7 +379,7 @@ static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
     cf_buf text = CF_BUF_INIT;
     cf_wrapped lines = {0};
     cf_bench_plain_text(&text, t->message);
-    cf_str all = cf_str_make(cf_buf_cstr(&text), text.n);
+    cf_str all = cf_buf_str(&text);
     cf_grid_put(g, r.x, r.y, 1, cf_str_make(t->role.p, t->role.n != 0),
                 role_style(t->role));
     cf_grid_putf(g, r.x + 2, r.y, 4, CF_STYLE_DIM, "%02u",
@@ -426,8 +425,7 @@ static void draw_about(cf_grid *g, cf_rect r, const cf_store_conv *c)
                     (int)(c->template_hash.n < 8 ? c->template_hash.n : 8),
                     c->template_hash.p);
     }
-    cf_grid_put(g, r.x, r.y, r.w, cf_str_make(cf_buf_cstr(&text), text.n),
-                CF_STYLE_DIM);
+    cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), CF_STYLE_DIM);
     cf_buf_deinit(&text);
 }
 
@@ -555,7 +553,7 @@ static void library_status(cf_app *app, cf_buf *out)
                 sorts[s->query.sort]);
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 static void library_search(cf_app *app, const char *text, int direction)
 {
@@ -719,8 +717,7 @@ static void cmd_undo(cf_app *app, const char *arg)
     cf_buf_deinit(&what);
 }
 
-/* ---- marks and ticks ------------------------------------------------------
- */
+/* ---- marks and ticks ---------------------------------------------------- */
 
 bool cf_library_current(cf_app *app, cf_uuid *id, char title[80])
 {

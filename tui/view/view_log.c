@@ -15,9 +15,7 @@ static cf_pager *pager(cf_app *app)
 static cf_status log_open(cf_app *app, cf_error *err)
 {
     app->state[CF_VIEW_LOG] = cf_calloc(1, sizeof(cf_pager));
-    return app->state[CF_VIEW_LOG] != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory");
+    return app->state[CF_VIEW_LOG] != NULL ? CF_OK : cf_oom(err);
 }
 
 static void log_close(cf_app *app)
@@ -39,7 +37,7 @@ static void log_enter(cf_app *app)
     if (out.n == 0) {
         cf_buf_adds(&out, "Nothing was said.");
     }
-    cf_pager_set(pager(app), cf_str_make(cf_buf_cstr(&out), out.n));
+    cf_pager_set(pager(app), cf_buf_str(&out));
     cf_buf_deinit(&out);
 }
 

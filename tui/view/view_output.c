@@ -15,9 +15,7 @@ static cf_pager *pager(cf_app *app)
 static cf_status output_open(cf_app *app, cf_error *err)
 {
     app->state[CF_VIEW_OUTPUT] = cf_calloc(1, sizeof(cf_pager));
-    return app->state[CF_VIEW_OUTPUT] != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory");
+    return app->state[CF_VIEW_OUTPUT] != NULL ? CF_OK : cf_oom(err);
 }
 
 static void output_close(cf_app *app)

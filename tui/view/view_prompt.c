@@ -26,9 +26,7 @@ cf_prompt_view *cf_prompt__state(cf_app *app)
 static cf_status prompt_open(cf_app *app, cf_error *err)
 {
     app->state[CF_VIEW_PROMPT] = cf_calloc(1, sizeof(cf_prompt_view));
-    return app->state[CF_VIEW_PROMPT] != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory");
+    return app->state[CF_VIEW_PROMPT] != NULL ? CF_OK : cf_oom(err);
 }
 
 static void prompt_close(cf_app *app)
@@ -46,7 +44,7 @@ static void prompt_enter(cf_app *app)
     s->token = m != NULL && m->n_kept < m->n ? m->n_kept : 0;
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 const char *cf_prompt__label(cf_bench *bench, int32_t message, char out[16])
 {
@@ -301,8 +299,7 @@ static void draw_other_ways(cf_app *app, cf_grid *g, int x, int y, int width)
     add_other_ways(&ways, tok, m->ids[i].id);
     if (ways.n != 0 &&
         cf_text_width(cf_buf_cstr(&ways), ways.n) <= (size_t)width) {
-        cf_grid_put(g, x, y, width, cf_str_make(cf_buf_cstr(&ways), ways.n),
-                    CF_STYLE_DIM);
+        cf_grid_put(g, x, y, width, cf_buf_str(&ways), CF_STYLE_DIM);
     }
     cf_buf_deinit(&ways);
 }
@@ -336,8 +333,7 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     if (r.h >= 3) {
         cf_buf line = CF_BUF_INIT;
         cf_bench_template_line(app->bench, s->line, &line);
-        cf_grid_put(g, r.x, r.y + 2, r.w,
-                    cf_str_make(cf_buf_cstr(&line), line.n), CF_STYLE_DIM);
+        cf_grid_put(g, r.x, r.y + 2, r.w, cf_buf_str(&line), CF_STYLE_DIM);
         cf_buf_deinit(&line);
     }
 }
@@ -404,7 +400,7 @@ static void prompt_status(cf_app *app, cf_buf *out)
     }
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 static void prompt_move(cf_app *app, cf_move move)
 {

@@ -57,7 +57,7 @@ static cf_status templates_open(cf_app *app, cf_error *err)
 {
     templates_view *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     cf_arena_init(&s->arena, 0);
     s->shown = s->go_line = SIZE_MAX;
@@ -77,7 +77,7 @@ static void templates_close(cf_app *app)
     }
 }
 
-/* ---- the list ------------------------------------------------------------ */
+/* ---- the list ----------------------------------------------------------- */
 
 static void add(templates_view *s, const char *from, cf_str name, cf_str source,
                 cf_str hash)
@@ -194,7 +194,7 @@ static const cf_bench_lint *lint_of(cf_app *app)
                : NULL;
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
@@ -277,7 +277,7 @@ static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
 {
     templates_view *s = state(app);
     bool is_on = s->focus == ON_LINT;
-    cf_str text = cf_str_make(cf_buf_cstr(&s->check), s->check.n);
+    cf_str text = cf_buf_str(&s->check);
     if (text.n == 0) {
         cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on, true);
         return;
@@ -355,7 +355,7 @@ static void templates_status(cf_app *app, cf_buf *out)
     cf_buf_addf(out, "in use: %s", cf_bench_template_name(app->bench));
 }
 
-/* ---- commands ------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 static void templates_move(cf_app *app, cf_move move)
 {
@@ -380,7 +380,7 @@ static void cmd_pane_back(cf_app *app, const char *arg)
     state(app)->focus = (focus)((state(app)->focus + N_FOCUS - 1) % N_FOCUS);
 }
 
-/* ---- findings ------------------------------------------------------------ */
+/* ---- findings ----------------------------------------------------------- */
 
 /* Puts the source on the line of finding `i`. */
 static void show_finding(cf_app *app, const cf_bench_lint *lint, size_t i)
@@ -494,10 +494,8 @@ static void keep(cf_app *app, const entry *parent, const char *name,
     cf_status st =
         cf_store_put_template(app->store, cf_str_from(parent->name),
                               parent->source, cf_str_from(""), hash, &err);
-    if (st == CF_OK) {
-        st = cf_store_put_template(app->store, cf_str_from(name), source,
-                                   cf_str_from(hash), NULL, &err);
-    }
+    CF_THEN(st, cf_store_put_template(app->store, cf_str_from(name), source,
+                                      cf_str_from(hash), NULL, &err));
     if (st != CF_OK && st != CF_EBUSY) {
         cf_app_error(app, &err);
     }
@@ -521,7 +519,7 @@ static void edit(cf_app *app, uint32_t line)
         cf_buf_deinit(&text);
         return;
     }
-    cf_str source = cf_str_make(cf_buf_cstr(&text), text.n);
+    cf_str source = cf_buf_str(&text);
     char name[256];
     static const char mark[] = " (edited)";
     size_t n = strlen(e->name), m = strlen(mark);

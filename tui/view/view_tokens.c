@@ -27,9 +27,7 @@ static cf_tokens *state(cf_app *app)
 static cf_status tokens_open(cf_app *app, cf_error *err)
 {
     app->state[CF_VIEW_TOKENS] = cf_calloc(1, sizeof(cf_tokens));
-    return app->state[CF_VIEW_TOKENS] != NULL
-               ? CF_OK
-               : cf_fail(err, CF_ENOMEM, "out of memory");
+    return app->state[CF_VIEW_TOKENS] != NULL ? CF_OK : cf_oom(err);
 }
 
 static void forget_study(cf_tokens *s)
@@ -90,7 +88,7 @@ static void tokens_enter(cf_app *app)
     s->waits = false;
 }
 
-/* ---- the constraint's study ---------------------------------------------- */
+/* ---- the constraint's study --------------------------------------------- */
 
 static void take_study(void *ud, cf_token_study *study, const cf_error *err)
 {
@@ -128,7 +126,7 @@ static bool tokens_step(cf_app *app)
     return false;
 }
 
-/* ---- drawing ------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------ */
 
 static cf_rect inside(cf_rect r)
 {
@@ -302,7 +300,7 @@ static void tokens_status(cf_app *app, cf_buf *out)
     }
 }
 
-/* ---- moving -------------------------------------------------------------- */
+/* ---- moving ------------------------------------------------------------- */
 
 static void step(cf_app *app, long by)
 {
@@ -492,7 +490,7 @@ static void cmd_reply_after(cf_app *app, const char *arg)
     other_reply(app, 1);
 }
 
-/* ---- what is shown ------------------------------------------------------- */
+/* ---- what is shown ------------------------------------------------------ */
 
 static void cmd_focus(cf_app *app, const char *arg)
 {
@@ -553,7 +551,7 @@ static void cmd_yank(cf_app *app, const char *arg)
     cf_buf text = CF_BUF_INIT;
     if (r != NULL) {
         cf_tokens__text(app, r, state(app)->token, &text);
-        cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_app_copy(app, cf_buf_str(&text));
     }
     cf_buf_deinit(&text);
 }
@@ -567,12 +565,12 @@ static void cmd_yank_ids(cf_app *app, const char *arg)
         cf_buf_addf(&text, "%s%d", i > 0 ? " " : "", (int)r->token[i].id);
     }
     if (r != NULL) {
-        cf_app_copy(app, cf_str_make(cf_buf_cstr(&text), text.n));
+        cf_app_copy(app, cf_buf_str(&text));
     }
     cf_buf_deinit(&text);
 }
 
-/* ---- other ways ---------------------------------------------------------- */
+/* ---- other ways --------------------------------------------------------- */
 
 /* The tokens that take the place of s->token: the candidate's, those of a
  * branch up to the cursor, or the token itself; how many. */

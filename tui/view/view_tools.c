@@ -22,7 +22,7 @@ static cf_status tools_open(cf_app *app, cf_error *err)
 {
     cf_tools *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory");
+        return cf_oom(err);
     }
     app->state[CF_VIEW_TOOLS] = s;
     cf_edit_init(&s->edit, false);
@@ -129,7 +129,7 @@ bool cf_tools__runs(cf_app *app, const cf_call_row *row)
            run->n == cf_tool_model_nth(cf_tools__model(app), row);
 }
 
-/* ---- the list ------------------------------------------------------------ */
+/* ---- the list ----------------------------------------------------------- */
 
 static void draw_outcome(cf_grid *g, int x, int y, uint8_t outcome,
                          cf_style row_style)
@@ -234,7 +234,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     g->cursor_y = rows.y + (int)(s->list.cursor - s->list.top);
 }
 
-/* ---- the screen ---------------------------------------------------------- */
+/* ---- the screen --------------------------------------------------------- */
 
 static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
@@ -294,7 +294,7 @@ static void tools_status(cf_app *app, cf_buf *out)
     }
 }
 
-/* ---- moving -------------------------------------------------------------- */
+/* ---- moving ------------------------------------------------------------- */
 
 static void tools_move(cf_app *app, cf_move move)
 {
@@ -388,7 +388,7 @@ static void cmd_scroll_up(cf_app *app, const char *arg)
     *at -= *at > 0;
 }
 
-/* ---- acting -------------------------------------------------------------- */
+/* ---- acting ------------------------------------------------------------- */
 
 void cf_tools__ask_line(cf_app *app, const char *start)
 {
@@ -426,10 +426,8 @@ static void cmd_fix(cf_app *app, const char *arg)
     cf_buf_add(&text, turn->raw.p, m->reply[row->reply].skip + s->off);
     cf_buf_add(&text, s->repair.p, s->repair.n);
     cf_status st = cf_buf_check(&text, &err);
-    if (st == CF_OK) {
-        st = cf_bench_continue(app->bench, turn->id,
-                               cf_str_make(text.p, text.n), &err);
-    }
+    CF_THEN(st, cf_bench_continue(app->bench, turn->id,
+                                  cf_str_make(text.p, text.n), &err));
     cf_buf_deinit(&text);
     if (st != CF_OK) {
         cf_app_error(app, &err);

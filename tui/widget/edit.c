@@ -30,7 +30,7 @@ void cf_edit_deinit(cf_edit *e)
 
 cf_str cf_edit_text(const cf_edit *e)
 {
-    return cf_str_make(cf_buf_cstr(&e->text), e->text.n);
+    return cf_buf_str(&e->text);
 }
 
 bool cf_edit_failed(cf_edit *e)
@@ -40,7 +40,7 @@ bool cf_edit_failed(cf_edit *e)
     return failed;
 }
 
-/* ---- undo ---------------------------------------------------------------- */
+/* ---- undo --------------------------------------------------------------- */
 
 static void remember(cf_edit *e)
 {
@@ -70,7 +70,7 @@ static void undo(cf_edit *e)
     e->last = CF_EDIT_NONE;
 }
 
-/* ---- changes ------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------ */
 
 /* Replaces bytes [from, to) and puts the cursor behind what was inserted. */
 static void replace(cf_edit *e, size_t from, size_t to, cf_str with)
@@ -135,7 +135,7 @@ static void erase(cf_edit *e, size_t from, size_t to)
     }
 }
 
-/* ---- places -------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------- */
 
 /* Start of the cluster before `at`: clusters are walked from a safe place, a
  * line start. */
@@ -259,7 +259,7 @@ static bool move_line(cf_edit *e, int by, int width)
     return moved;
 }
 
-/* ---- history ------------------------------------------------------------- */
+/* ---- history ------------------------------------------------------------ */
 
 static void show_history(cf_edit *e, size_t row)
 {
@@ -323,7 +323,7 @@ void cf_edit_commit(cf_edit *e)
     e->top = 0;
 }
 
-/* ---- keys ---------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------- */
 
 static bool type(cf_edit *e, cf_key key)
 {

@@ -91,9 +91,8 @@ static void mark_matches(const cf_pager *p, cf_grid *g, cf_rect r, cf_str line)
 void cf_pager_draw(cf_pager *p, cf_grid *g, cf_rect r)
 {
     if (r.w < 2 || r.h < 1 ||
-        cf_wrapped_update(&p->lines,
-                          cf_str_make(cf_buf_cstr(&p->text), p->text.n), r.w,
-                          NULL) != CF_OK) {
+        cf_wrapped_update(&p->lines, cf_buf_str(&p->text), r.w, NULL) !=
+            CF_OK) {
         return;
     }
     cf_list_set(&p->list, p->lines.n, (size_t)r.h);

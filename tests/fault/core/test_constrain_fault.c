@@ -67,18 +67,14 @@ static cf_status walk(void *ud)
         pieces[i] = (cf_piece){cf_str_from(words[i]), CF_PIECE_TEXT};
     }
     cf_status st = cf_constraint_vocab_new(&v, pieces, 9, &err);
-    if (st == CF_OK) {
-        st = cf_constraint_new(&c, g, v, &err);
-    }
+    CF_THEN(st, cf_constraint_new(&c, g, v, &err));
     for (cf_token id = 0; st == CF_OK && id < 9; id++) {
         st = cf_constraint_mask(c, mask, &err);
         if (st == CF_OK && (mask[0] >> id & 1) != 0) {
             st = cf_constraint_token(c, id, &err);
         }
     }
-    if (st == CF_OK) {
-        st = cf_constraint_copy(&copy, c, &err);
-    }
+    CF_THEN(st, cf_constraint_copy(&copy, c, &err));
     cf_constraint_free(copy);
     cf_constraint_free(c);
     cf_constraint_vocab_free(v);

@@ -44,12 +44,8 @@ static cf_status use(cf_engine *e)
     cf_error err;
     cf_session_options o = {.n_ctx = 64, .n_batch = 16};
     cf_status st = cf_session_new(&a, e, &o, &err);
-    if (st == CF_OK) {
-        st = cf_session_sync(a, ids, 36, NULL, NULL, &err);
-    }
-    if (st == CF_OK) {
-        st = cf_session_fork(&b, a, &err);
-    }
+    CF_THEN(st, cf_session_sync(a, ids, 36, NULL, NULL, &err));
+    CF_THEN(st, cf_session_fork(&b, a, &err));
     if (st == CF_OK) {
         cf_session *both[2] = {a, b};
         st = cf_session_step_many(both, ids, 2, NULL, &err);

@@ -25,9 +25,7 @@ static cf_status open_and_encode(void *ud)
     cf_arena_init(&arena, 0);
     cf_token_list list = {NULL, 12345};
     cf_status st = cf_gguf_open_memory(&g, s->file.bytes, s->file.n, &err);
-    if (st == CF_OK) {
-        st = cf_tokenizer_new(&tok, g, &err);
-    }
+    CF_THEN(st, cf_tokenizer_new(&tok, g, &err));
     if (st == CF_OK) {
         st = cf_tokenizer_encode(&list, tok, cf_str_make(s->text, s->n), true,
                                  true, &arena, &err);

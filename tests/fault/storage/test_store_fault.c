@@ -75,7 +75,7 @@ static void fresh_db(const char *path)
     assert_int_equal(fclose(f), 0);
 }
 
-/* ---- a session -----------------------------------------------------------*/
+/* ---- a session ---------------------------------------------------------- */
 
 /* What is done, and which of it was acknowledged. */
 typedef struct session {
@@ -207,7 +207,7 @@ static void check_kept(const session *x, cf_store *s, bool all)
     }
 }
 
-/* ---- memory --------------------------------------------------------------*/
+/* ---- memory ------------------------------------------------------------- */
 
 static void each_allocation(bool is_new, size_t stride)
 {
@@ -272,7 +272,7 @@ static void test_memory__creation(void **state)
     each_allocation(true, 10);
 }
 
-/* ---- disk ----------------------------------------------------------------*/
+/* ---- disk --------------------------------------------------------------- */
 
 static void each_call_fails(unsigned kind, int code)
 {
@@ -379,7 +379,7 @@ static void test_disk__file_cannot_be_opened(void **state)
     cf_store_close(s);
 }
 
-/* ---- locks ---------------------------------------------------------------*/
+/* ---- locks -------------------------------------------------------------- */
 
 static void test_lock__held_by_another(void **state)
 {
@@ -411,7 +411,7 @@ static void test_lock__held_by_another(void **state)
     cf_store_close(s);
 }
 
-/* ---- processes -----------------------------------------------------------*/
+/* ---- processes ---------------------------------------------------------- */
 
 /* Streams numbers, telling through the pipe how far it is on disk. */
 static void child_streams(const char *path, cf_uuid conv, cf_uuid turn,

@@ -29,12 +29,8 @@ static cf_status compare(void *ud)
     (void)ud;
     cf_arena_init(&arena, 0);
     cf_status st = cf_diff_texts(&d, p.text, q.text, &arena, NULL);
-    if (st == CF_OK) {
-        st = cf_diff_prompts(&d, &p, &q, &arena, NULL);
-    }
-    if (st == CF_OK) {
-        st = cf_diff_tokens(&d, &p, &a, &q, &b, &arena, NULL);
-    }
+    CF_THEN(st, cf_diff_prompts(&d, &p, &q, &arena, NULL));
+    CF_THEN(st, cf_diff_tokens(&d, &p, &a, &q, &b, &arena, NULL));
     cf_arena_deinit(&arena);
     return st;
 }

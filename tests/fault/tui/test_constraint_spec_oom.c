@@ -12,9 +12,7 @@ static cf_status compile(void *ud)
     cf_buf label = CF_BUF_INIT;
     cf_error err;
     cf_status st = cf_constraint_spec_parse(&spec, ud, CF_TOOLS_HERMES, &err);
-    if (st == CF_OK) {
-        st = cf_constraint_spec_compile(&g, spec, NULL, &err);
-    }
+    CF_THEN(st, cf_constraint_spec_compile(&g, spec, NULL, &err));
     if (st == CF_OK) {
         cf_constraint_spec_label(spec, &label);
         st = cf_buf_check(&label, &err);

@@ -126,8 +126,7 @@ static cf_status settle(desk *d)
     return err.code;
 }
 
-/* ---- the model ------------------------------------------------------------
- */
+/* ---- the model ---------------------------------------------------------- */
 
 static cf_status update_all(void *ud)
 {
@@ -159,8 +158,7 @@ static void test_model__every_alloc(void **state)
     cf_fault_every_alloc(update_all, &has_model, false);
 }
 
-/* ---- replies --------------------------------------------------------------
- */
+/* ---- replies ------------------------------------------------------------ */
 
 /* A side that failed says so; whatever came is shown. */
 static cf_status ask_both(void *ud)
@@ -169,9 +167,7 @@ static cf_status ask_both(void *ud)
     desk d;
     cf_diff_run run = {.has = false};
     cf_status st = open_desk(&d, *(const bool *)ud, &err);
-    if (st == CF_OK) {
-        st = cf_diff_run_start(&run, &d.m, 0, &err);
-    }
+    CF_THEN(st, cf_diff_run_start(&run, &d.m, 0, &err));
     if (st == CF_OK) {
         st = settle(&d);
         assert_false(run.is_on);
@@ -197,8 +193,7 @@ static void test_run__every_alloc(void **state)
     cf_fault_every_alloc(ask_both, &has_model, false);
 }
 
-/* ---- likelihood -----------------------------------------------------------
- */
+/* ---- likelihood --------------------------------------------------------- */
 
 static cf_status score(void *ud)
 {
@@ -207,9 +202,7 @@ static cf_status score(void *ud)
     cf_likely l = {.has = false};
     (void)ud;
     cf_status st = open_desk(&d, true, &err);
-    if (st == CF_OK) {
-        st = cf_likely_start(&l, &d.m, &err);
-    }
+    CF_THEN(st, cf_likely_start(&l, &d.m, &err));
     if (st == CF_OK) {
         st = settle(&d);
         assert_false(l.is_on);
@@ -226,8 +219,7 @@ static void test_likely__every_alloc(void **state)
     cf_fault_every_alloc(score, NULL, false);
 }
 
-/* ---- many conversations ---------------------------------------------------
- */
+/* ---- many conversations ------------------------------------------------- */
 
 /* The store stays open: what SQLite keeps for later is no leak, so blocks are
  * counted at the end alone. */

@@ -109,9 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         if (context == NULL) {
             random_context(&text, rest.n * 77 + n);
-            if (cf_context_read(&context,
-                                cf_str_make(cf_buf_cstr(&text), text.n), &arena,
-                                &err) != CF_OK) {
+            if (cf_context_read(&context, cf_buf_str(&text), &arena, &err) !=
+                CF_OK) {
                 abort();
             }
         }

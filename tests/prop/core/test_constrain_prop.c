@@ -9,8 +9,7 @@
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
 
-/* ---- a plain validator of the keywords used here --------------------------
- */
+/* ---- a plain validator of the keywords used here ------------------------ */
 
 static const json_t *root;
 
@@ -194,8 +193,7 @@ static bool valid(const json_t *s, const json_t *v)
     return !json_is_object(v) || valid_object(s, u.out);
 }
 
-/* ---- random texts ---------------------------------------------------------
- */
+/* ---- random texts ------------------------------------------------------- */
 
 static const char *const schemas[] = {
     "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\","

@@ -82,7 +82,7 @@ static void close_model(model *m)
     free(m->want);
 }
 
-/* ---- the laws ------------------------------------------------------------ */
+/* ---- the laws ----------------------------------------------------------- */
 
 static void check_chunks(const model *m, cf_cache_type cache)
 {
@@ -213,7 +213,7 @@ static void check_all(const cf_tiny_options *o, const char *set,
     close_model(&m);
 }
 
-/* ---- over models --------------------------------------------------------- */
+/* ---- over models -------------------------------------------------------- */
 
 static const char *const sets[] = {"ref", "avx2", "avx512", "neon"};
 

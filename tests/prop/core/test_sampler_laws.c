@@ -12,7 +12,7 @@
 
 enum { V_MAX = 700, PAST_MAX = 40, ROUNDS = 1500 };
 
-/* ---- the oracle ---------------------------------------------------------- */
+/* ---- the oracle --------------------------------------------------------- */
 
 typedef struct oracle {
     size_t n;
@@ -132,7 +132,7 @@ static void oracle_filter(oracle *w, const cf_sampling *o, bool *slack)
     }
 }
 
-/* ---- random cases -------------------------------------------------------- */
+/* ---- random cases ------------------------------------------------------- */
 
 typedef struct setup {
     size_t n_vocab, n_past;

@@ -101,7 +101,7 @@ static void assert_applies(const cf_diff *d, cf_str a, cf_str b)
 
 static cf_str str_of(const cf_buf *b)
 {
-    return cf_str_make(cf_buf_cstr(b), b->n);
+    return cf_buf_str(b);
 }
 
 /* The length of a longest common subsequence, by the textbook's table. */

@@ -148,7 +148,7 @@ static void test_spans__random_templates(void **state)
         cf_arena_init(&arena, 0);
         make_template(&source, &r);
         make_context(&text, &r);
-        cf_str s = cf_str_make(cf_buf_cstr(&source), source.n);
+        cf_str s = cf_buf_str(&source);
         T_OK(cf_json_read(&json, text.p, text.n, &err), err);
         T_OK(cf_template_compile(&tpl, s, NULL, NULL, NULL, &err), err);
         T_OK(cf_context_read(&c1, cf_str_make(text.p, text.n), &arena, &err),
@@ -210,7 +210,7 @@ static void test_spans__messages_are_never_template(void **state)
     }
 }
 
-/* ---- the templates that come with confab --------------------------------- */
+/* ---- the templates that come with confab -------------------------------- */
 
 static void add_text(cf_buf *b, cf_rand *r)
 {

@@ -69,8 +69,7 @@ static void open_template(bench_fixture *f, const char *script,
     if (is_there(path, script, ".jinja")) {
         T_OK(cf_os_read_file(&f->source, path, 1 << 20, &err), err);
         engine->template_name = "own";
-        engine->template_source =
-            cf_str_make(cf_buf_cstr(&f->source), f->source.n);
+        engine->template_source = cf_buf_str(&f->source);
     }
     T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL,
                              &err),

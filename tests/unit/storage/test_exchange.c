@@ -97,7 +97,7 @@ static void export_is(fixture *f, cf_format format, const char *want)
     cf_buf_deinit(&out);
 }
 
-/* ---- OpenAI --------------------------------------------------------------*/
+/* ---- OpenAI ------------------------------------------------------------- */
 
 static void test_openai__lines(void **state)
 {
@@ -183,7 +183,7 @@ static void test_litert__preface(void **state)
     teardown(&f);
 }
 
-/* ---- ShareGPT ------------------------------------------------------------*/
+/* ---- ShareGPT ----------------------------------------------------------- */
 
 static void test_sharegpt__names(void **state)
 {
@@ -218,7 +218,7 @@ static void test_sharegpt__names(void **state)
     teardown(&f);
 }
 
-/* ---- ConverseHistory -----------------------------------------------------*/
+/* ---- ConverseHistory ---------------------------------------------------- */
 
 static void test_converse__uuids(void **state)
 {
@@ -293,7 +293,7 @@ static void test_converse__empty_and_malformed(void **state)
     teardown(&f);
 }
 
-/* ---- llama.app -----------------------------------------------------------*/
+/* ---- llama.app ---------------------------------------------------------- */
 
 static void test_llama_app__tree(void **state)
 {
@@ -372,7 +372,7 @@ static void test_llama_app__circle_and_old_form(void **state)
     teardown(&f);
 }
 
-/* ---- ChatGPT -------------------------------------------------------------*/
+/* ---- ChatGPT ------------------------------------------------------------ */
 
 static void test_chatgpt__mapping(void **state)
 {
@@ -431,7 +431,7 @@ static void test_chatgpt__mapping(void **state)
     teardown(&f);
 }
 
-/* ---- llm -----------------------------------------------------------------*/
+/* ---- llm ---------------------------------------------------------------- */
 
 static const char old_llm[] =
     "CREATE TABLE conversations(id TEXT PRIMARY KEY, name TEXT, model TEXT);"
@@ -569,7 +569,7 @@ static void test_llm__newer_and_both(void **state)
     teardown(&f);
 }
 
-/* ---- confab, markdown ----------------------------------------------------*/
+/* ---- confab, markdown --------------------------------------------------- */
 
 static void test_confab__bad_line_loses_its_conversation_only(void **state)
 {

@@ -245,7 +245,7 @@ static void test_undo__takes_changes_back_in_order(void **state)
     cf_store_close(s);
 }
 
-/* ---- versions and strangers ----------------------------------------------*/
+/* ---- versions and strangers --------------------------------------------- */
 
 static void exec(const char *path, const char *sql)
 {

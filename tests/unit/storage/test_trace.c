@@ -26,7 +26,7 @@ static void test_trace__every_reason_comes_back(void **state)
     put.chosen = put.top[0];
     cf_trace_put(&w, &bytes, 0, &put);
     cf_trace_put(&w, &bytes, 7, &put);
-    cf_trace_open(&r, cf_str_make(cf_buf_cstr(&bytes), bytes.n));
+    cf_trace_open(&r, cf_buf_str(&bytes));
     for (cf_token want = 0; want <= 7; want += 7) {
         assert_true(cf_trace_next(&r, &id, &has_draw, &got));
         assert_int_equal(id, want);

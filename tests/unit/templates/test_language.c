@@ -24,9 +24,7 @@ static void render_case(cf_context *context, const char *line, size_t n,
         &tpl,
         cf_str_make(json_string_value(source), json_string_length(source)),
         NULL, NULL, NULL, &err);
-    if (st == CF_OK) {
-        st = cf_template_render(tpl, context, NULL, &arena, &r, &err);
-    }
+    CF_THEN(st, cf_template_render(tpl, context, NULL, &arena, &r, &err));
     if (json_is_null(want)) {
         if (st != CF_EFORMAT) {
             fail_msg("%s:%d: %s must fail", table, number,

@@ -159,7 +159,7 @@ static void test_template__lines_of_the_one_in_use(void **state)
     tear_down(&d);
 }
 
-/* ---- the doctor ---------------------------------------------------------- */
+/* ---- the doctor --------------------------------------------------------- */
 
 static const cf_bench_lint *look(desk *d, const char *source)
 {
@@ -268,7 +268,7 @@ static void test_variables__value_and_origin(void **state)
     tear_down(&d);
 }
 
-/* ---- tools and edited replies -------------------------------------------- */
+/* ---- tools and edited replies ------------------------------------------- */
 
 static void test_tools__others_for_the_turns_to_come(void **state)
 {
@@ -382,7 +382,7 @@ static void test_pieces__add_up_to_the_reply(void **state)
     tear_down(&d);
 }
 
-/* ---- memory -------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------- */
 
 static cf_status swap_templates(void *ud)
 {

@@ -123,8 +123,7 @@ static void say(desk *d, const char *text)
     settle(d, CF_OK);
 }
 
-/* ---- replies --------------------------------------------------------------
- */
+/* ---- replies ------------------------------------------------------------ */
 
 /* The side that prompts as the bench does answers as the bench did, byte by
  * byte; the other side draws with the same seed from its own prompt. */
@@ -147,8 +146,7 @@ static void test_run__repeats_the_reply(void **state)
     assert_false(run.is_on);
     assert_true(a->is_done && b->is_done);
     assert_int_equal(a->status, CF_OK);
-    assert_true(
-        cf_str_eq(cf_str_make(cf_buf_cstr(&a->raw), a->raw.n), path[1]->raw));
+    assert_true(cf_str_eq(cf_buf_str(&a->raw), path[1]->raw));
     assert_int_equal(run.n_path, 1);
     assert_int_equal(run.seed, 11);
     assert_true(run.by_token);
@@ -183,8 +181,7 @@ static void test_run__limit_and_sides(void **state)
         const cf_run_side *a = &one.side[i], *b = &two.side[1 - i];
         assert_int_equal(a->n_token, 5);
         assert_int_equal(a->stop, CF_STOP_LENGTH);
-        assert_true(cf_str_eq(cf_str_make(cf_buf_cstr(&a->raw), a->raw.n),
-                              cf_str_make(cf_buf_cstr(&b->raw), b->raw.n)));
+        assert_true(cf_str_eq(cf_buf_str(&a->raw), cf_buf_str(&b->raw)));
     }
     assert_true(two.was_swapped);
     cf_diff_run_deinit(&one);
@@ -288,8 +285,7 @@ static void test_run__is_stopped(void **state)
     tear_down(&d);
 }
 
-/* ---- likelihood -----------------------------------------------------------
- */
+/* ---- likelihood --------------------------------------------------------- */
 
 /* Sum and count of a reply behind a prompt, the plain way. */
 static void slow_score(desk *d, const char *prompt, cf_str reply, double *sum,
@@ -395,8 +391,7 @@ static void test_likely__leaves_out_what_does_not_fit(void **state)
     tear_down(&d);
 }
 
-/* ---- many conversations ---------------------------------------------------
- */
+/* ---- many conversations ------------------------------------------------- */
 
 /* What the survey says of a conversation is what the view says of it. */
 static void test_survey__agrees_with_the_one(void **state)
@@ -522,8 +517,7 @@ static void test_survey__refuses(void **state)
     tear_down(&d);
 }
 
-/* ---- ticks ----------------------------------------------------------------
- */
+/* ---- ticks -------------------------------------------------------------- */
 
 static void test_ticks__on_and_off(void **state)
 {

@@ -135,9 +135,7 @@ static cf_status edit_some(void *ud)
     cf_buf text = CF_BUF_INIT;
     cf_buf_adds(&text, "some text");
     cf_status st = cf_buf_check(&text, NULL);
-    if (st == CF_OK) {
-        st = edit(&text, 0, NULL);
-    }
+    CF_THEN(st, edit(&text, 0, NULL));
     if (st == CF_OK) {
         T_TEXT(text.p, text.n, "some words");
     }

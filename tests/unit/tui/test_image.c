@@ -77,7 +77,7 @@ static void write_jpeg(cf_buf *out, bool is_progressive)
 
 static cf_str str_of(const cf_buf *b)
 {
-    return cf_str_make(cf_buf_cstr(b), b->n);
+    return cf_buf_str(b);
 }
 
 static void expect_halves(const cf_buf *bytes, cf_image_kind kind)

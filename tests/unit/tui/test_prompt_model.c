@@ -90,7 +90,7 @@ static void make_of(fixture *f, cf_buf *out, const char *const *piece, size_t n)
     }
     f->tokens.v = f->ids;
     f->tokens.n = n;
-    f->prompt = (cf_prompt){cf_str_make(cf_buf_cstr(out), out->n), f->spans, n};
+    f->prompt = (cf_prompt){cf_buf_str(out), f->spans, n};
 }
 
 static void expect_messages(const char *const *piece, size_t n,
@@ -224,9 +224,7 @@ static cf_status build(void *ud)
     cf_error err;
     cf_status st =
         cf_prompt_model_build(&m, &f->prompt, &f->tokens, NULL, 0, &err);
-    if (st == CF_OK) {
-        st = cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, &err);
-    }
+    CF_THEN(st, cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, &err));
     cf_prompt_model_deinit(&m);
     return st;
 }

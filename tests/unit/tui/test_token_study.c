@@ -120,7 +120,7 @@ static const cf_token_study *study_of(desk *d, const cf_reply *r)
     return d->study;
 }
 
-/* ---- trees --------------------------------------------------------------- */
+/* ---- trees -------------------------------------------------------------- */
 
 static void grow(desk *d, cf_token_tree *tree, const cf_reply *r, size_t token,
                  uint32_t width, uint32_t depth)
@@ -258,7 +258,7 @@ static void test_tree__gives_way(void **state)
     tear_down(&d);
 }
 
-/* ---- constraints --------------------------------------------------------- */
+/* ---- constraints -------------------------------------------------------- */
 
 /* What the study says is what held the reply when it was written. */
 static void check_study(desk *d, const cf_reply *r)

@@ -203,15 +203,9 @@ static cf_status everything(void *ud)
     cf_tool_desk d;
     CF_TRY(cf_tool_desk_init(&d, NULL));
     cf_status st = cf_tool_desk_open(&d, ud, NULL);
-    if (st == CF_OK) {
-        st = cf_tool_desk_set_mock(&d, s("f"), "1", NULL);
-    }
-    if (st == CF_OK) {
-        st = cf_tool_desk_set_on_failure(&d, CF_FAILURE_DROP, NULL);
-    }
-    if (st == CF_OK) {
-        st = cf_tool_desk_set_policy(&d, s("f"), CF_POLICY_NEVER, NULL);
-    }
+    CF_THEN(st, cf_tool_desk_set_mock(&d, s("f"), "1", NULL));
+    CF_THEN(st, cf_tool_desk_set_on_failure(&d, CF_FAILURE_DROP, NULL));
+    CF_THEN(st, cf_tool_desk_set_policy(&d, s("f"), CF_POLICY_NEVER, NULL));
     cf_tool_desk_deinit(&d);
     /* Jansson tells of memory as it tells of bad text. */
     return st == CF_EINVAL ? CF_ENOMEM : st;

@@ -55,7 +55,7 @@ static void tear_down(fixture *f)
 {
     cf_tool_model_deinit(&f->m);
     for (size_t i = 0; i < f->n; i++) {
-        json_decref((json_t *)(uintptr_t)f->turn[i].message);
+        json_decref(cf_json_ref(f->turn[i].message));
     }
     cf_tool_set_free(f->tools);
     json_decref(f->declared);
@@ -387,7 +387,7 @@ static void test_result_message__name_and_id_where_known(void **state)
     assert_null(cf_tool_result_message(none, none, cf_str_from("\xFF")));
 }
 
-/* ---- memory -------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------- */
 
 static cf_status build_and_edit(void *ud)
 {

@@ -29,19 +29,14 @@ static cf_status parse_all(void *ud)
     cf_buf text = CF_BUF_INIT;
     size_t n = strlen(c->raw);
     cf_status st = cf_tool_set_new(&set, tools_tree, NULL);
-    if (st == CF_OK) {
-        st = cf_tool_parser_new(&parser, c->family, set, NULL, NULL, NULL);
-    }
+    CF_THEN(st, cf_tool_parser_new(&parser, c->family, set, NULL, NULL, NULL));
     for (size_t i = 0; st == CF_OK && i < 3; i++) {
         st = cf_tool_parser_feed(parser, c->raw + n * i / 3,
                                  n * (i + 1) / 3 - n * i / 3, NULL);
     }
-    if (st == CF_OK) {
-        st = cf_tool_parser_finish(parser, &p, NULL);
-    }
-    if (st == CF_OK) {
-        st = cf_tool_format_calls(&text, c->family, p->calls, p->n_calls, NULL);
-    }
+    CF_THEN(st, cf_tool_parser_finish(parser, &p, NULL));
+    CF_THEN(st,
+            cf_tool_format_calls(&text, c->family, p->calls, p->n_calls, NULL));
     cf_buf_deinit(&text);
     cf_tool_parser_free(parser);
     cf_tool_set_free(set);
@@ -106,17 +101,13 @@ static cf_status run_loop(void *ud)
         .family = CF_TOOLS_HERMES, .channels = think, .n_channels = 1};
     cf_status st = cf_backend_script_new(&b, script_tree, &o, NULL);
     cf_preface preface = {.tools = tools_tree};
-    if (st == CF_OK) {
-        st = cf_conversation_new(&conv, &preface, NULL);
-    }
+    CF_THEN(st, cf_conversation_new(&conv, &preface, NULL));
     if (st == CF_OK) {
         cf_tool_loop loop = {.decide = allow, .run = give};
         cf_send send = {.message = message_tree};
         st = cf_conversation_run(conv, b, &send, &loop, &sent, NULL);
     }
-    if (st == CF_OK) {
-        st = cf_conversation_clone(&copy, conv, NULL);
-    }
+    CF_THEN(st, cf_conversation_clone(&copy, conv, NULL));
     cf_sent_deinit(&sent);
     cf_conversation_free(copy);
     cf_conversation_free(conv);

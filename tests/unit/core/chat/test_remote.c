@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 
-/* ---- the server ---------------------------------------------------------- */
+/* ---- the server --------------------------------------------------------- */
 
 enum { ANSWERS_MAX = 6, REQUEST_MAX = 65536 };
 
@@ -105,7 +105,7 @@ static void stop_server(server *s)
     close(s->fd);
 }
 
-/* ---- one exchange -------------------------------------------------------- */
+/* ---- one exchange ------------------------------------------------------- */
 
 #define STREAM                          \
     "HTTP/1.1 200 OK\r\nContent-Type: " \
@@ -231,7 +231,7 @@ static void finish(exchange *x)
     free(x);
 }
 
-/* ---- cases --------------------------------------------------------------- */
+/* ---- cases -------------------------------------------------------------- */
 
 static void test_remote__good_stream(void **state)
 {

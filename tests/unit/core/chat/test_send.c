@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 
-/* ---- helpers ------------------------------------------------------------- */
+/* ---- helpers ------------------------------------------------------------ */
 
 static json_t *json_of(const char *text)
 {
@@ -135,7 +135,7 @@ static cf_turn_status status_of(cf_conversation *conv, cf_uuid id)
     return t->status;
 }
 
-/* ---- ends ---------------------------------------------------------------- */
+/* ---- ends --------------------------------------------------------------- */
 
 static void test_send__success(void **state)
 {
@@ -373,7 +373,7 @@ static void test_send__pending(void **state)
     cf_backend_free(b);
 }
 
-/* ---- tree ---------------------------------------------------------------- */
+/* ---- tree --------------------------------------------------------------- */
 
 static void test_tree__uuids(void **state)
 {
@@ -430,7 +430,7 @@ static void test_tree__retry_and_clone(void **state)
     cf_backend_free(b);
 }
 
-/* ---- options and roles --------------------------------------------------- */
+/* ---- options and roles -------------------------------------------------- */
 
 /* The renderer shows the variable that decides. */
 static cf_status show_thinking(const void *ud, const json_t *context,
@@ -548,7 +548,7 @@ static void test_response__merge(void **state)
     cf_chat_response_deinit(&out);
 }
 
-/* ---- the tool loop ------------------------------------------------------- */
+/* ---- the tool loop ------------------------------------------------------ */
 
 typedef struct desk {
     unsigned n_asked, n_run, refuse;
@@ -691,7 +691,7 @@ static void test_exec__ends(void **state)
     json_decref(arguments);
 }
 
-/* ---- from another thread ------------------------------------------------- */
+/* ---- from another thread ------------------------------------------------ */
 
 static void *set_cancel(void *ud)
 {

@@ -312,7 +312,7 @@ static void test_parse__json(void **state)
     ROWS(rows);
 }
 
-/* ---- findings ------------------------------------------------------------ */
+/* ---- findings ----------------------------------------------------------- */
 
 static cf_tool_set *tools_of(const char *json)
 {
@@ -405,7 +405,7 @@ static void test_validate__unknown_name(void **state)
     cf_tool_set_free(set);
 }
 
-/* ---- failed blocks ------------------------------------------------------- */
+/* ---- failed blocks ------------------------------------------------------ */
 
 static void check_failure(cf_tool_family family, const char *raw, size_t off,
                           const char *repair)
@@ -444,7 +444,7 @@ static void test_repair__offered(void **state)
                   21, "<|tool_call>call:f{a:<|\"|>x<|\"|>}<tool_call|>");
 }
 
-/* ---- declarations -------------------------------------------------------- */
+/* ---- declarations ------------------------------------------------------- */
 
 static void test_tool_set__forms(void **state)
 {

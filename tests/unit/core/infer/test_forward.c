@@ -13,7 +13,7 @@
 
 enum { N = 40, N_VOCAB = 320, WIDTH = 1024 };
 
-/* ---- the oracle ---------------------------------------------------------- */
+/* ---- the oracle --------------------------------------------------------- */
 
 typedef struct oracle {
     cf_hparams hp;
@@ -198,7 +198,7 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
     }
 }
 
-/* ---- against the engine -------------------------------------------------- */
+/* ---- against the engine ------------------------------------------------- */
 
 typedef struct comparison {
     const double *want; /* [N, N_VOCAB] */

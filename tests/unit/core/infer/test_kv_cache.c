@@ -91,7 +91,7 @@ static void test_kv_cache__fork_and_write(void **state)
     assert_int_equal(cf_fault_live(), live);
 }
 
-/* ---- rope ---------------------------------------------------------------- */
+/* ---- rope --------------------------------------------------------------- */
 
 static void test_rope__styles(void **state)
 {

@@ -110,7 +110,7 @@ static void test_session__limits(void **state)
             CF_EINVAL);
 }
 
-/* ---- reports ------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------ */
 
 typedef struct report {
     size_t n_logits, n_progress, done, total;
@@ -237,7 +237,7 @@ static void test_session__memory(void **state)
     cf_session_free(f);
 }
 
-/* ---- the engine ---------------------------------------------------------- */
+/* ---- the engine --------------------------------------------------------- */
 
 static void test_engine__plan(void **state)
 {
@@ -367,7 +367,7 @@ static void test_engine__unsupported(void **state)
     cf_tiny_free(p);
 }
 
-/* ---- scoring ------------------------------------------------------------- */
+/* ---- scoring ------------------------------------------------------------ */
 
 /* The softmax of the logits after each prefix, worked out one by one. */
 static double slow_log_p(size_t n_before, cf_token next)

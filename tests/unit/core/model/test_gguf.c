@@ -7,7 +7,7 @@
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 
-/* ---- good files ---------------------------------------------------------- */
+/* ---- good files --------------------------------------------------------- */
 
 static void test_gguf__values(void **state)
 {
@@ -104,7 +104,7 @@ static void test_gguf__tensors(void **state)
     cf_tiny_free(p);
 }
 
-/* ---- broken files -------------------------------------------------------- */
+/* ---- broken files ------------------------------------------------------- */
 
 static const uint64_t dim8[4] = {8, 1, 1, 1};
 
@@ -461,7 +461,7 @@ static void test_gguf__many_names(void **state)
     cf_tiny_free(b.p);
 }
 
-/* ---- files and parts ----------------------------------------------------- */
+/* ---- files and parts ---------------------------------------------------- */
 
 static char folder[64];
 

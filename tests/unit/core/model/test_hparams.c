@@ -266,7 +266,7 @@ static void test_hparams__rope_scaling(void **state)
     cf_hparams_deinit(&hp);
 }
 
-/* ---- families ------------------------------------------------------------ */
+/* ---- families ----------------------------------------------------------- */
 
 static void open_tiny(const cf_tiny_options *o, void **p, cf_gguf **g,
                       cf_hparams *hp)

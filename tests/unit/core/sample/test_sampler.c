@@ -29,7 +29,7 @@ static cf_token draw_one(const cf_sampling *o, const float *logits, size_t n,
     return id;
 }
 
-/* ---- rng ----------------------------------------------------------------- */
+/* ---- rng ---------------------------------------------------------------- */
 
 /* The answers published with the algorithm's reference implementation. */
 static void test_rng__published_answers(void **state)
@@ -77,7 +77,7 @@ static void test_rng__uniform_is_uniform(void **state)
     assert_true(cf_rng_uniform(3, 0) != cf_rng_uniform(4, 0));
 }
 
-/* ---- candidates ---------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------- */
 
 static void test_candidates__ties_and_oddities(void **state)
 {
@@ -99,7 +99,7 @@ static void test_candidates__ties_and_oddities(void **state)
     assert_int_equal(cf_cand_best(inf, 3), 1);
 }
 
-/* ---- greedy -------------------------------------------------------------- */
+/* ---- greedy ------------------------------------------------------------- */
 
 static void test_greedy__smaller_id_wins(void **state)
 {
@@ -156,7 +156,7 @@ static void test_greedy__nothing_left(void **state)
     }
 }
 
-/* ---- edits --------------------------------------------------------------- */
+/* ---- edits -------------------------------------------------------------- */
 
 static void test_edit__suppress_and_bias(void **state)
 {
@@ -248,7 +248,7 @@ static void test_edit__bans_are_forgotten(void **state)
     cf_sampler_free(s);
 }
 
-/* ---- filters ------------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------ */
 
 static void test_filter__who_removed_whom(void **state)
 {
@@ -312,7 +312,7 @@ static void test_trace__entropy_and_mass(void **state)
     assert_int_equal(d.top[0].removed_by, CF_REMOVED_CONSTRAINT);
 }
 
-/* ---- options ------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 static void test_options__refused(void **state)
 {
@@ -386,7 +386,7 @@ static void test_options__described(void **state)
     }
 }
 
-/* ---- cost ---------------------------------------------------------------- */
+/* ---- cost --------------------------------------------------------------- */
 
 static const cf_sampling everything = {.temperature = 0.9f,
                                        .top_p = 0.9f,

@@ -95,7 +95,7 @@ static void assert_str(const json_t *v, const char *key, const char *want)
     T_TEXT(s.p, s.n, want);
 }
 
-/* ---- complete ------------------------------------------------------------ */
+/* ---- complete ----------------------------------------------------------- */
 
 static void test_complete__ids_and_logits(void **state)
 {
@@ -262,7 +262,7 @@ static void test_complete__trace(void **state)
     cf_program_deinit(&p);
 }
 
-/* ---- terminals and signals ----------------------------------------------- */
+/* ---- terminals and signals ---------------------------------------------- */
 
 static pid_t start(const char *const *argv, int out_fd)
 {
@@ -359,7 +359,7 @@ static void test_complete__interrupt(void **state)
     assert_int_equal(WEXITSTATUS(status), 130);
 }
 
-/* ---- model and bench ----------------------------------------------------- */
+/* ---- model and bench ---------------------------------------------------- */
 
 static void test_model__json(void **state)
 {

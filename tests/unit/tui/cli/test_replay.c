@@ -335,9 +335,7 @@ static void test_run_options__round_trip(void **state)
     cf_error err;
     cf_arena_init(&arena, 0);
     cf_run_options_write(&first, &o);
-    T_OK(cf_run_options_read(&back, cf_str_make(cf_buf_cstr(&first), first.n),
-                             &arena, &err),
-         err);
+    T_OK(cf_run_options_read(&back, cf_buf_str(&first), &arena, &err), err);
     cf_run_options_write(&second, &back);
     assert_string_equal(cf_buf_cstr(&first), cf_buf_cstr(&second));
     assert_memory_equal(&back.sampling.temperature, &o.sampling.temperature,

@@ -227,7 +227,7 @@ static void test_demo__timers(void **state)
     cf_demo_free(d);
 }
 
-/* ---- with a history ------------------------------------------------------ */
+/* ---- with a history ----------------------------------------------------- */
 
 static cf_store *open_store(const char *name)
 {

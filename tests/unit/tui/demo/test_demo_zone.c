@@ -111,7 +111,7 @@ static void test_zone__places(void **state)
     assert_null(cf_place_find(cf_str_from(",")));
 }
 
-/* ---- files --------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------- */
 
 static void put32(cf_buf *b, uint32_t v)
 {
@@ -206,7 +206,7 @@ static void test_zone__broken_files(void **state)
     cf_buf_deinit(&b);
 }
 
-/* ---- names --------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 static void test_zone__names(void **state)
 {
