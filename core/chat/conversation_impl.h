@@ -5,7 +5,7 @@
 #define CF_CORE_CHAT_CONVERSATION_IMPL_H
 
 #include "core/api/conversation.h"
-#include "core/chat/backend_impl.h"
+#include "core/backend/backend_impl.h"
 
 /* A turn and what it owns. */
 typedef struct cf_conversation__node {

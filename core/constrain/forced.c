@@ -1,8 +1,8 @@
 /*
  * forced.c - forced text as tokens.
  */
-#include "core/constrain/position.h"
 #include "core/constrain/token_trie.h"
+#include "core/grammar/position.h"
 
 /* Text beyond this is left for the next call. */
 enum { FORCED_MAX = 4096 };

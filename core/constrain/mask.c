@@ -12,9 +12,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "core/constrain/position.h"
 #include "core/constrain/slice.h"
 #include "core/constrain/token_trie.h"
+#include "core/grammar/position.h"
 
 enum { CACHE_SIZE = 8, CACHE_ITEMS = 8 };
 

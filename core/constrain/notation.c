@@ -15,7 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "core/base/utf8.h"
-#include "core/constrain/regex.h"
+#include "core/regex/regex.h"
 
 enum { DEPTH_MAX = 100, COUNT_MAX = 10000 };
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/constrain/regex.h"
+#include "core/regex/regex.h"
 
 cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
                                 const cf_grammar_options *opts, cf_error *err)

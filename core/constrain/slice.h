@@ -5,8 +5,8 @@
 #ifndef CF_CORE_CONSTRAIN_SLICE_H
 #define CF_CORE_CONSTRAIN_SLICE_H
 
-#include "core/constrain/grammar.h"
 #include "core/constrain/token_trie.h"
+#include "core/grammar/grammar.h"
 
 /* The greatest slice all of whose tokens keep the automaton going from the
  * node, whatever follows; CF_SLICE_NONE when there is none. */

@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "core/constrain/schema.h"
+#include "core/schema/schema.h"
 
 /* A text to be put into a trie. */
 typedef struct item {

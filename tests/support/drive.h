@@ -5,7 +5,7 @@
 #ifndef CF_TESTS_SUPPORT_DRIVE_H
 #define CF_TESTS_SUPPORT_DRIVE_H
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /* Presses keys, written as in tui/term/key.h.  A reply that they begin may
  * still be written when it returns. */

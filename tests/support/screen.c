@@ -5,7 +5,7 @@
 
 #include "core/base/os.h"
 #include "tests/support/t.h"
-#include "tui/bench.h"
+#include "tui/lab/lab.h"
 #include "tui/term/theme.h"
 
 typedef struct runner {

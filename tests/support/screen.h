@@ -20,7 +20,7 @@
 #ifndef CF_TESTS_SUPPORT_SCREEN_H
 #define CF_TESTS_SUPPORT_SCREEN_H
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /*
  * Runs the script `path` on `app`.  Screens are compared with files in the

@@ -13,7 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/cli/open_store.h"
+#include "tui/lab/open_store.h"
 
 enum { TURNS = 10, BATCH = 64, N_WORDS = 20000, STREAMS = 20, TOKENS = 1000 };
 

@@ -14,8 +14,8 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
-#include "tui/bench_ui.h"
 #include "tui/cli/bench_store.h"
+#include "tui/cli/bench_ui.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/progress.h"
 

@@ -5,16 +5,16 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
-#include "tui/app.h"
-#include "tui/bench.h"
+#include "tui/app/app.h"
+#include "tui/app/keepsakes.h"
 #include "tui/cli/cli.h"
-#include "tui/cli/open_backend.h"
-#include "tui/cli/open_store.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
-#include "tui/keepsakes.h"
-#include "tui/paths.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/open_backend.h"
+#include "tui/lab/open_store.h"
+#include "tui/sys/paths.h"
 
 enum {
     BUNDLED_TOKENS = 400, /* of a reply; the small model may run in circles */

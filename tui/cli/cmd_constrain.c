@@ -8,9 +8,9 @@
 #include "core/api/tool.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/byte_set.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/constrain_bench.h"
+#include "tui/lab/byte_set.h"
 
 typedef struct constrain {
     cf_cli *cli;

@@ -5,7 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "tui/cli/cli.h"
-#include "tui/cli/open_store.h"
+#include "tui/lab/open_store.h"
 
 static int db_path(cf_cli *cli)
 {

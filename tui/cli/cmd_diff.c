@@ -10,11 +10,11 @@
 #include "core/base/safe_text.h"
 #include "templates/template_diff.h"
 #include "tui/cli/cli.h"
-#include "tui/cli/diff_pair.h"
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
-#include "tui/cli/keep.h"
-#include "tui/cli/open_store.h"
+#include "tui/lab/diff_pair.h"
+#include "tui/lab/keep.h"
+#include "tui/lab/open_store.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
 

@@ -8,7 +8,7 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
-#include "tui/cli/open_backend.h"
+#include "tui/lab/open_backend.h"
 
 enum { REPLY_MAX = 16 << 20 };
 

@@ -2,7 +2,7 @@
  * cmd_paths.c - confab paths: where files are.
  */
 #include "tui/cli/cli.h"
-#include "tui/paths.h"
+#include "tui/sys/paths.h"
 
 int cf_cmd_paths(cf_cli *cli, int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include "core/base/os.h"
 #include "templates/template.h"
 #include "tui/cli/context_text.h"
-#include "tui/cli/open_backend.h"
+#include "tui/lab/open_backend.h"
 
 typedef struct render_job {
     const cf_cli *cli;

@@ -17,9 +17,9 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
-#include "tui/cli/open_store.h"
-#include "tui/constraint_spec.h"
-#include "tui/run_options.h"
+#include "tui/lab/constraint_spec.h"
+#include "tui/lab/open_store.h"
+#include "tui/lab/run_options.h"
 
 enum { N_TOP = 5, NOTE_MAX = 6 };
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /* Text with what roff would act on escaped: a backslash anywhere, a dot or a
  * quote at the start. */

@@ -20,8 +20,8 @@
  *
  * Threads:  one thread at a time.
  */
-#ifndef CF_TUI_DEMO_H
-#define CF_TUI_DEMO_H
+#ifndef CF_TUI_DEMO_DEMO_H
+#define CF_TUI_DEMO_DEMO_H
 
 #include "core/api/conversation.h"
 #include "core/base/uuid.h"

@@ -12,8 +12,8 @@
  *
  * Threads:  any.
  */
-#ifndef CF_TUI_DEMO_CALC_H
-#define CF_TUI_DEMO_CALC_H
+#ifndef CF_TUI_DEMO_DEMO_CALC_H
+#define CF_TUI_DEMO_DEMO_CALC_H
 
 #include "core/base/json.h"
 

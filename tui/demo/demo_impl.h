@@ -1,8 +1,8 @@
 /*
  * demo_impl.h - inside the demonstration tools.
  */
-#ifndef CF_TUI_DEMO_IMPL_H
-#define CF_TUI_DEMO_IMPL_H
+#ifndef CF_TUI_DEMO_DEMO_IMPL_H
+#define CF_TUI_DEMO_DEMO_IMPL_H
 
 #include "tui/demo/demo.h"
 

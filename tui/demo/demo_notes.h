@@ -2,8 +2,8 @@
  * demo_notes.h - the notes that the demonstration tools find before anybody
  * wrote one.
  */
-#ifndef CF_TUI_DEMO_NOTES_H
-#define CF_TUI_DEMO_NOTES_H
+#ifndef CF_TUI_DEMO_DEMO_NOTES_H
+#define CF_TUI_DEMO_DEMO_NOTES_H
 
 /* The tag of conversations that are notes: found before anything else. */
 #define CF_DEMO_NOTES_TAG  "notes"

@@ -7,8 +7,8 @@
  *
  * Threads:  any.
  */
-#ifndef CF_TUI_DEMO_PLACES_H
-#define CF_TUI_DEMO_PLACES_H
+#ifndef CF_TUI_DEMO_DEMO_PLACES_H
+#define CF_TUI_DEMO_DEMO_PLACES_H
 
 #include "core/base/str.h"
 

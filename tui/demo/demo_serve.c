@@ -7,9 +7,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/bench.h"
 #include "tui/demo/demo_impl.h"
-#include "tui/tool_model.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/tool_model.h"
 
 void cf_demo_switch(cf_app *app, bool is_on)
 {

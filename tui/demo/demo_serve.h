@@ -8,10 +8,10 @@
  *
  * Threads:  the interface thread.
  */
-#ifndef CF_TUI_DEMO_SERVE_H
-#define CF_TUI_DEMO_SERVE_H
+#ifndef CF_TUI_DEMO_DEMO_SERVE_H
+#define CF_TUI_DEMO_DEMO_SERVE_H
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 #include "tui/demo/demo.h"
 
 enum { CF_DEMO_ROUNDS = 8 };

@@ -8,8 +8,8 @@
  *
  * Threads:  any.
  */
-#ifndef CF_TUI_DEMO_ZONE_H
-#define CF_TUI_DEMO_ZONE_H
+#ifndef CF_TUI_DEMO_DEMO_ZONE_H
+#define CF_TUI_DEMO_DEMO_ZONE_H
 
 #include "core/base/status.h"
 #include "core/base/str.h"

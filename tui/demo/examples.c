@@ -10,10 +10,10 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
-#include "tui/app.h"
-#include "tui/bench.h"
+#include "tui/app/app.h"
 #include "tui/demo/demo_notes.h"
 #include "tui/demo/demo_serve.h"
+#include "tui/lab/lab.h"
 
 enum { TREES = 4, TURNS_MAX = 16, REPLY_MAX = 120 };
 

@@ -7,11 +7,11 @@
 #ifndef CF_TUI_VIEW_CHAT_H
 #define CF_TUI_VIEW_CHAT_H
 
-#include "tui/app.h"
-#include "tui/bench.h"
+#include "tui/app/app.h"
 #include "tui/grid/wrap.h"
-#include "tui/turn_map.h"
-#include "tui/turn_tree.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/turn_map.h"
+#include "tui/lab/turn_tree.h"
 #include "tui/view/chat_images.h"
 
 enum { CF_CHAT_RATE_TOKENS = 8 }; /* the fewest whose speed is told */

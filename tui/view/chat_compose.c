@@ -5,7 +5,7 @@
  * when it is sent.  Esc stops what runs, and leaves the composer when nothing
  * does; Tab always leaves it and stops nothing.
  */
-#include "tui/editor.h"
+#include "tui/app/editor.h"
 #include "tui/view/chat.h"
 
 void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)

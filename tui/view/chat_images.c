@@ -11,9 +11,9 @@
 #include "core/base/json.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
-#include "tui/bench.h"
 #include "tui/image/thumbs.h"
-#include "tui/paths.h"
+#include "tui/lab/lab.h"
+#include "tui/sys/paths.h"
 
 enum {
     IMAGE_FILE_MAX = 20 << 20,

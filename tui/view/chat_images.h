@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 #include "tui/image/image.h"
 
 enum { CF_ATTACHED_MAX = 8 };

@@ -11,8 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tui/sys/when.h"
 #include "tui/view/chat.h"
-#include "tui/when.h"
 #include "tui/widget/pager.h"
 
 void cf_chat__clear_text(cf_chat_text *t)

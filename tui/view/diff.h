@@ -5,13 +5,13 @@
 #ifndef CF_TUI_VIEW_DIFF_H
 #define CF_TUI_VIEW_DIFF_H
 
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/diff_likely.h"
-#include "tui/diff_model.h"
-#include "tui/diff_run.h"
-#include "tui/diff_survey.h"
+#include "tui/app/app.h"
 #include "tui/grid/cluster.h"
+#include "tui/lab/diff_likely.h"
+#include "tui/lab/diff_model.h"
+#include "tui/lab/diff_run.h"
+#include "tui/lab/diff_survey.h"
+#include "tui/lab/lab.h"
 #include "tui/widget/list.h"
 
 /* What one line of the screen shows of a side. */

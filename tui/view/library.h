@@ -5,7 +5,7 @@
 #define CF_TUI_VIEW_LIBRARY_H
 
 #include "core/base/uuid.h"
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /* The conversation under the cursor; its title as well when `title` is given.
  * False when there is none. */

@@ -7,9 +7,9 @@
 #ifndef CF_TUI_VIEW_PROMPT_H
 #define CF_TUI_VIEW_PROMPT_H
 
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/prompt_model.h"
+#include "tui/app/app.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/prompt_model.h"
 #include "tui/widget/list.h"
 
 typedef enum cf_prompt_focus {

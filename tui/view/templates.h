@@ -6,7 +6,7 @@
 #ifndef CF_TUI_VIEW_TEMPLATES_H
 #define CF_TUI_VIEW_TEMPLATES_H
 
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 /* Shows the template in use with the cursor on a line (1-based). */
 void cf_templates_show_line(cf_app *app, uint32_t line);

@@ -7,9 +7,9 @@
 #ifndef CF_TUI_VIEW_TOKENS_H
 #define CF_TUI_VIEW_TOKENS_H
 
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/token_study.h"
+#include "tui/app/app.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/token_study.h"
 
 typedef enum cf_tokens_focus {
     CF_ON_TOKENS,

@@ -8,9 +8,9 @@
 #ifndef CF_TUI_VIEW_TOOLS_H
 #define CF_TUI_VIEW_TOOLS_H
 
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/tool_model.h"
+#include "tui/app/app.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/tool_model.h"
 #include "tui/widget/list.h"
 
 /* What an answer that is not there yet would look like in the prompt. */

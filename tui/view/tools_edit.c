@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/editor.h"
+#include "tui/app/editor.h"
 #include "tui/view/tools.h"
 
 /* The text that is edited: the arguments, a member a line, or the bytes of a

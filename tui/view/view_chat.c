@@ -9,7 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "storage/store.h"
-#include "tui/command_user.h"
+#include "tui/app/command_user.h"
 #include "tui/image/thumbs.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"

@@ -12,7 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "templates/builtin.h"
-#include "tui/kept_template.h"
+#include "tui/lab/kept_template.h"
 #include "tui/view/diff.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"

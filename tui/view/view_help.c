@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/app.h"
-#include "tui/command_user.h"
+#include "tui/app/app.h"
+#include "tui/app/command_user.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 

@@ -13,14 +13,14 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "storage/store.h"
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/diff_model.h"
+#include "tui/app/app.h"
 #include "tui/grid/wrap.h"
+#include "tui/lab/diff_model.h"
+#include "tui/lab/lab.h"
+#include "tui/sys/when.h"
 #include "tui/view/diff.h"
 #include "tui/view/library.h"
 #include "tui/view/moves.h"
-#include "tui/when.h"
 #include "tui/widget/list.h"
 
 enum { ROWS_MAX = 2000, ROWS_FIRST = 150 };

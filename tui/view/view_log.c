@@ -3,7 +3,7 @@
  * is kept off the screen and shown here.
  */
 #include "core/base/alloc.h"
-#include "tui/app.h"
+#include "tui/app/app.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 

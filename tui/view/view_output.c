@@ -1,9 +1,9 @@
 /*
  * view_output.c - what a command of a person wrote that ran behind the
- * screen (tui/command_user.h).
+ * screen (tui/app/command_user.h).
  */
 #include "core/base/alloc.h"
-#include "tui/app.h"
+#include "tui/app/app.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 

@@ -1,7 +1,7 @@
 /*
  * views.c - which view stands behind each number.
  */
-#include "tui/app.h"
+#include "tui/app/app.h"
 
 extern const cf_view_ops cf_view_chat, cf_view_prompt, cf_view_tokens,
     cf_view_tools, cf_view_diff, cf_view_library, cf_view_templates,

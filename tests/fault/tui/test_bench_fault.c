@@ -6,7 +6,7 @@
  */
 #include "tests/support/t.h"
 #include "tests/support/fault.h"
-#include "tui/bench.h"
+#include "tui/lab/lab.h"
 
 static const char story[] = "{\"replies\":[{\"text\":\"It rains.\"}]}";
 

@@ -3,7 +3,7 @@
 #include "tests/support/t.h"
 
 #include "tests/support/fault.h"
-#include "tui/constraint_spec.h"
+#include "tui/lab/constraint_spec.h"
 
 static cf_status compile(void *ud)
 {

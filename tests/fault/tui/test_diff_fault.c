@@ -13,10 +13,10 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/diff_likely.h"
-#include "tui/diff_model.h"
-#include "tui/diff_run.h"
-#include "tui/diff_survey.h"
+#include "tui/lab/diff_likely.h"
+#include "tui/lab/diff_model.h"
+#include "tui/lab/diff_run.h"
+#include "tui/lab/diff_survey.h"
 
 static const char template_b[] =
     "{%- for m in messages %}{{- '[' + m.role + '] ' + m.content + '\n' }}"

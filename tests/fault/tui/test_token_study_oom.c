@@ -4,7 +4,7 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/token_study.h"
+#include "tui/lab/token_study.h"
 
 typedef struct desk {
     void *bytes;

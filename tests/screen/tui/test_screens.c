@@ -22,9 +22,9 @@
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/bench.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
+#include "tui/lab/lab.h"
 
 static const char folder[] = "tests/screen/tui";
 

@@ -19,8 +19,8 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/app.h"
-#include "tui/bench.h"
+#include "tui/app/app.h"
+#include "tui/lab/lab.h"
 
 enum { STEPS = 20000, MODEL_STEPS = 3000 };
 

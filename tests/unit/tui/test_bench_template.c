@@ -7,7 +7,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/bench.h"
+#include "tui/lab/lab.h"
 
 static const char first[] =
     "{%- for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}";

@@ -9,7 +9,7 @@
 #include "core/base/os.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/child.h"
+#include "tui/sys/child.h"
 
 static cf_cancel no_cancel;
 

@@ -4,8 +4,8 @@
  */
 #include "tests/support/drive.h"
 #include "tests/support/t.h"
-#include "tui/app.h"
-#include "tui/bench.h"
+#include "tui/app/app.h"
+#include "tui/lab/lab.h"
 
 typedef struct fixture {
     json_t *script;

@@ -5,7 +5,7 @@
 
 #include "core/base/os.h"
 #include "tests/support/store_dir.h"
-#include "tui/constraint_spec.h"
+#include "tui/lab/constraint_spec.h"
 
 static json_t *spec_of(const char *words)
 {

@@ -7,7 +7,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/editor.h"
+#include "tui/app/editor.h"
 
 static void editor(const char *command)
 {

@@ -10,9 +10,9 @@
 #include "tests/support/drive.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/app.h"
-#include "tui/bench.h"
-#include "tui/keepsakes.h"
+#include "tui/app/app.h"
+#include "tui/app/keepsakes.h"
+#include "tui/lab/lab.h"
 
 typedef struct fixture {
     json_t *script;

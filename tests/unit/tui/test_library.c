@@ -8,8 +8,8 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/app.h"
-#include "tui/bench.h"
+#include "tui/app/app.h"
+#include "tui/lab/lab.h"
 #include "tui/view/library.h"
 
 enum { CONVS = 400 };

@@ -3,7 +3,7 @@
  */
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
-#include "tui/prompt_model.h"
+#include "tui/lab/prompt_model.h"
 
 /* "<s>user\nHi</s>\n<s>bot\nYo</s>\n<s>bot\n" with a token for each mark,
  * newline and word; "Hi" is message 0, "Yo" message 1. */

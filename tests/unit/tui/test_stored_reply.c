@@ -6,7 +6,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/bench.h"
+#include "tui/lab/lab.h"
 
 typedef struct desk {
     cf_backend *backend;

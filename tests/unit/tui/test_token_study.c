@@ -10,7 +10,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/token_study.h"
+#include "tui/lab/token_study.h"
 
 typedef struct desk {
     void *bytes;

@@ -9,7 +9,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/tool_desk.h"
+#include "tui/lab/tool_desk.h"
 
 static cf_str s(const char *text)
 {

@@ -4,7 +4,7 @@
  */
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
-#include "tui/tool_model.h"
+#include "tui/lab/tool_model.h"
 
 enum { TURNS_MAX = 8 };
 

@@ -4,7 +4,7 @@
 #include "core/base/alloc.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
-#include "tui/worker.h"
+#include "tui/lab/worker.h"
 
 enum { MANY = 5000 };
 

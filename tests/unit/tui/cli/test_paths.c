@@ -4,7 +4,7 @@
 #include "core/base/alloc.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
-#include "tui/paths.h"
+#include "tui/sys/paths.h"
 
 static void clear(void)
 {

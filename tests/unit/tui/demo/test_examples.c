@@ -8,8 +8,8 @@
 #include "templates/chat_template.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/bench.h"
 #include "tui/demo/examples.h"
+#include "tui/lab/lab.h"
 
 static cf_store *open_store(const char *path, uint32_t flags)
 {

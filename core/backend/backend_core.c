@@ -1,0 +1,780 @@
+/*
+ * backend_core.c - the built-in engine: render all, tokenise by spans, sync
+ * the session, decode.
+ *
+ * Always true:
+ *   1. The cache is only changed by cf_session_sync() and _step(), so it holds
+ *      exactly the tokens that cf_session_tokens() tells, whatever ended a
+ *      call; the next call keeps the common prefix.
+ *   2. An end token and a token that completed a stop string are drawn, but
+ *      not put into the cache.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/backend/backend_impl.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+
+typedef struct core_backend {
+    cf_backend base;
+    cf_engine *engine; /* borrowed */
+    cf_session *session;
+    cf_core_options options;
+} core_backend;
+
+static const cf_backend__ops core_ops;
+
+static cf_backend_info get_info(const cf_backend *b)
+{
+    const core_backend *c = (const core_backend *)b;
+    return (cf_backend_info){
+        .kind = "builtin",
+        .name = cf_str_from(cf_engine_get_info(c->engine).name),
+        .shows_prompt = true,
+        .shows_tokens = true,
+        .shows_candidates = true,
+        .shows_cache = true,
+        .can_score = true,
+        .can_count = true,
+        .can_fork_token = true,
+        .can_continue = true,
+        .can_mask = true,
+        .cannot = "",
+    };
+}
+
+static void free_core(cf_backend *b)
+{
+    core_backend *c = (core_backend *)b;
+    cf_session_free(c->session);
+    cf_free(c);
+}
+
+/* ---- render and tokenise ------------------------------------------------ */
+
+static cf_status render(cf_backend *b, const cf_chat_request *request,
+                        cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    const core_backend *c = (const core_backend *)b;
+    const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
+    json_t *context = cf_chat__context(request);
+    cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
+                                   : cf_oom_for(err, "the context");
+    CF_THEN(st, c->options.renderer.render(c->options.renderer.ud, context,
+                                           arena, out, err));
+    json_decref(context);
+    return st;
+}
+
+static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
+                          cf_arena *arena, cf_prompt *prompt,
+                          cf_token_list *out, cf_error *err)
+{
+    CF_TRY(render(b, request, arena, prompt, err));
+    const core_backend *c = (const core_backend *)b;
+    return cf_prompt_tokenise(out, prompt, request->reply_prefix,
+                              cf_engine_tokenizer(c->engine), arena, err);
+}
+
+/* ---- where the cache and the prompt part -------------------------------- */
+
+static void spell(cf_buf *out, const cf_tokenizer *tok, cf_token id)
+{
+    cf_buf raw = CF_BUF_INIT;
+    if (id == CF_TOKEN_NONE) {
+        cf_buf_adds(out, "the end");
+        return;
+    }
+    cf_tokenizer_piece(&raw, tok, id, true);
+    cf_buf_addc(out, '\'');
+    cf_safe_line(out, cf_buf_cstr(&raw), raw.n);
+    cf_buf_addf(out, "' (%d)", (int)id);
+    cf_buf_deinit(&raw);
+}
+
+static void describe_source(cf_divergence *d, cf_buf *out)
+{
+    switch (d->source) {
+    case CF_SPAN_TEMPLATE:
+        cf_buf_addf(out, "line %u of the template", d->line);
+        break;
+    case CF_SPAN_MESSAGE:
+        cf_buf_addf(out, "message %u%s", d->index, d->path);
+        break;
+    case CF_SPAN_TOOL:
+        cf_buf_addf(out, "tool %u", d->index);
+        break;
+    case CF_SPAN_VARIABLE:
+        cf_buf_addf(out, "variable %s", d->path);
+        break;
+    case CF_SPAN_COMPUTED:
+        cf_buf_adds(out, "a computed value");
+        break;
+    }
+}
+
+/* Fills out->divergence from the cache before the sync. */
+static void find_divergence(const core_backend *c, cf_chat__run *run,
+                            const cf_prompt *prompt, const cf_token_list *list,
+                            const cf_token *ids, size_t n_ids)
+{
+    size_t n_old;
+    const cf_token *old = cf_session_tokens(c->session, &n_old);
+    size_t at = 0;
+    while (at < n_old && at < n_ids && old[at] == ids[at]) {
+        at++;
+    }
+    cf_divergence *d = &run->out->divergence;
+    if (at == n_old) {
+        return; /* the prompt only goes on from what is there */
+    }
+    d->has = true;
+    d->token = at;
+    d->cached = old[at];
+    d->wanted = at < n_ids ? ids[at] : CF_TOKEN_NONE;
+    d->prompt_off = at < list->n ? list->v[at].off : (uint32_t)prompt->text.n;
+    for (size_t i = 0; i < prompt->n_spans; i++) {
+        const cf_prompt_span *s = &prompt->spans[i];
+        if (d->prompt_off >= s->off && d->prompt_off - s->off < s->len) {
+            d->source = s->source;
+            d->index = s->index;
+            d->line = s->line;
+            d->col = s->col;
+            snprintf(d->path, sizeof d->path, "%.*s", (int)s->path.n,
+                     s->path.p);
+            break;
+        }
+    }
+    const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_adds(&text, "cached ");
+    spell(&text, tok, d->cached);
+    cf_buf_adds(&text, ", now ");
+    spell(&text, tok, d->wanted);
+    if (d->wanted != CF_TOKEN_NONE) {
+        cf_buf_adds(&text, " from ");
+        describe_source(d, &text);
+    }
+    snprintf(d->cause, sizeof d->cause, "%s", cf_buf_cstr(&text));
+    cf_buf_deinit(&text);
+}
+
+/* ---- one call ----------------------------------------------------------- */
+
+typedef struct decode {
+    core_backend *c;
+    cf_chat__run *run;
+    const cf_tokenizer *tok;
+    cf_chat__reply reply;
+    cf_sampler *sampler;
+    cf_buf ids;      /* cf_token: prompt, then reply */
+    size_t n_prompt; /* of them */
+    cf_buf forced;   /* cf_token still to be forced (thinking budget) */
+    size_t forced_at;
+    bool grammar_forces; /* they are the grammar's */
+    uint32_t n_thinking;
+    bool budget_spent;
+    cf_buf piece;
+    cf_buf start; /* bytes the reply has already, thinking excepted */
+    cf_constraint *constraint; /* NULL: none; its place is after the content */
+    uint32_t *mask;            /* [(n_vocab + 31) / 32] */
+} decode;
+
+static size_t n_ids(const decode *d)
+{
+    return d->ids.n / sizeof(cf_token);
+}
+
+static const cf_token *ids_of(const decode *d)
+{
+    return (const cf_token *)(const void *)d->ids.p;
+}
+
+static void add_id(decode *d, cf_token id)
+{
+    cf_buf_add(&d->ids, &id, sizeof id);
+}
+
+static void on_prefill(void *ud, size_t done, size_t total)
+{
+    const decode *d = ud;
+    cf_chat_event ev = {
+        .kind = CF_CHAT_PREFILL, .n_done = done, .n_total = total};
+    cf_chat__emit(d->run, &ev);
+}
+
+/* Says how much there is to compute, before the first batch of it is done. */
+static void announce_prefill(decode *d)
+{
+    size_t n_have, common = 0, n = n_ids(d);
+    const cf_token *have = cf_session_tokens(d->c->session, &n_have);
+    while (common < n && common < n_have && have[common] == ids_of(d)[common]) {
+        common++;
+    }
+    on_prefill(d, 0, common == n ? 1 : n - common);
+}
+
+/* Tells the prompt before anything is computed. */
+static void tell_prompt(const decode *d, const cf_prompt *prompt)
+{
+    cf_chat_event ev = {.kind = CF_CHAT_PROMPT,
+                        .text = prompt->text,
+                        .ids = ids_of(d),
+                        .n_ids = n_ids(d),
+                        .n_prompt = d->n_prompt,
+                        .n_content = d->start.n};
+    cf_chat__emit(d->run, &ev);
+}
+
+/* One token that the reply already has, or a byte of the text it was given:
+ * through the reply without events.  What a grammar would have seen of it is
+ * noted. */
+static cf_status add_quietly(decode *d, cf_str text, cf_error *err)
+{
+    bool stopped = false;
+    cf_chat__add_raw(d->run, text);
+    if (!cf_chat__reply_is_thinking(&d->reply)) {
+        cf_buf_add(&d->start, text.p, text.n);
+    }
+    d->reply.is_quiet = true;
+    cf_status st = cf_chat__reply_add(&d->reply, text, &stopped, err);
+    d->reply.is_quiet = false;
+    return st == CF_OK ? cf_buf_check(&d->start, err) : st;
+}
+
+static cf_status add_start(decode *d, cf_error *err)
+{
+    const cf_chat_request *q = d->run->request;
+    size_t n_vocab = cf_tokenizer_n_vocab(d->tok);
+    for (size_t i = 0; i < q->reply_prefix.n; i++) {
+        CF_TRY(add_quietly(d, cf_str_make(q->reply_prefix.p + i, 1), err));
+    }
+    for (size_t i = 0; i < q->n_reply_ids; i++) {
+        cf_token id = q->reply_ids[i];
+        if (id < 0 || (size_t)id >= n_vocab) {
+            return cf_fail(err, CF_EINVAL,
+                           "reply token %d is outside the vocabulary", (int)id);
+        }
+        add_id(d, id);
+        cf_buf_reset(&d->piece);
+        cf_tokenizer_piece(&d->piece, d->tok, id, true);
+        CF_TRY(add_quietly(d, cf_str_make(d->piece.p, d->piece.n), err));
+    }
+    return cf_buf_check(&d->ids, err);
+}
+
+static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v,
+                          size_t n_v, cf_error *err)
+{
+    cf_token *copy = cf_calloc(n_v + 1, sizeof *copy);
+    if (copy == NULL) {
+        return cf_oom_for(err, "token ids");
+    }
+    if (n_v > 0) {
+        memcpy(copy, v, n_v * sizeof *v);
+    }
+    *out = copy;
+    *n = n_v;
+    return CF_OK;
+}
+
+/* Renders, tokenises and syncs. */
+static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
+{
+    cf_chat_response *out = d->run->out;
+    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_token_list list = {NULL, 0};
+    uint64_t t = cf_os_monotonic_us();
+    cf_status st = render(&d->c->base, d->run->request, arena, &prompt, err);
+    out->timings.render_us = cf_os_monotonic_us() - t;
+    if (st != CF_OK) {
+        return st == CF_ENOMEM ? st
+                               : cf_chat__fault(d->run, CF_FAULT_TEMPLATE, st);
+    }
+    cf_buf_add(&out->prompt, prompt.text.p, prompt.text.n);
+    CF_TRY(cf_buf_check(&out->prompt, err));
+    t = cf_os_monotonic_us();
+    CF_TRY(cf_prompt_tokenise(&list, &prompt, d->run->request->reply_prefix,
+                              d->tok, arena, err));
+    for (size_t i = 0; i < list.n; i++) {
+        add_id(d, list.v[i].id);
+        d->n_prompt += list.v[i].off < prompt.text.n ? 1 : 0;
+    }
+    CF_TRY(cf_buf_check(&d->ids, err));
+    CF_TRY(take_ids(&out->prompt_ids, &out->n_prompt_ids, ids_of(d),
+                    d->n_prompt, err));
+    cf_chat__reply_after_prompt(&d->reply, prompt.text);
+    CF_TRY(add_start(d, err));
+    out->timings.tokenise_us = cf_os_monotonic_us() - t;
+    if (n_ids(d) == 0) {
+        return cf_chat__fault(
+            d->run, CF_FAULT_TEMPLATE,
+            cf_fail(err, CF_EINVAL, "the prompt has no token"));
+    }
+    tell_prompt(d, &prompt);
+    find_divergence(d->c, d->run, &prompt, &list, ids_of(d), n_ids(d));
+    cf_run run = {
+        .cancel = d->run->request->cancel, .progress = on_prefill, .ud = d};
+    announce_prefill(d);
+    t = cf_os_monotonic_us();
+    st = cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run, &out->sync,
+                         err);
+    out->timings.prefill_us = cf_os_monotonic_us() - t;
+    out->timings.n_prefill = (uint32_t)out->sync.n_new;
+    out->usage.is_known = true;
+    out->usage.n_prompt = n_ids(d);
+    out->usage.n_cached = out->sync.n_kept;
+    if (st == CF_ELIMIT) {
+        out->stop.fault = CF_FAULT_CONTEXT;
+    }
+    return st;
+}
+
+/* The end of thinking, to be forced from now on. */
+static cf_status force_end(decode *d, cf_error *err)
+{
+    cf_arena arena;
+    cf_token_list list = {NULL, 0};
+    cf_buf text = CF_BUF_INIT;
+    cf_arena_init(&arena, 0);
+    cf_buf_addc(&text, '\n');
+    cf_buf_add(&text, d->reply.channels[0].end.p, d->reply.channels[0].end.n);
+    cf_buf_adds(&text, "\n\n");
+    cf_status st = cf_buf_check(&text, err);
+    CF_THEN(st, cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n),
+                                    true, false, &arena, err));
+    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
+        cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
+    }
+    d->budget_spent = true;
+    d->grammar_forces = false;
+    cf_buf_deinit(&text);
+    cf_arena_deinit(&arena);
+    return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
+}
+
+/* What the grammar leaves no choice about, to be forced from now on. */
+static cf_status force_text(decode *d, cf_error *err)
+{
+    cf_arena arena;
+    cf_token_list list = {NULL, 0};
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_constraint_forced_tokens(d->constraint, d->tok, &arena, &list, err);
+    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
+        cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
+        st = cf_constraint_token(d->constraint, list.v[i].id, err);
+        d->grammar_forces = true;
+    }
+    cf_arena_deinit(&arena);
+    return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
+}
+
+static uint32_t count_allowed(const decode *d)
+{
+    uint32_t n = 0;
+    size_t n_vocab = cf_tokenizer_n_vocab(d->tok);
+    for (size_t i = 0; i < n_vocab; i++) {
+        n += d->mask[i / 32] >> i % 32 & 1;
+    }
+    return n;
+}
+
+/* One token that the grammar allows. */
+static cf_status draw_allowed(decode *d, cf_token *id, cf_draw *draw,
+                              cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    CF_TRY(cf_constraint_mask(d->constraint, d->mask, err));
+    CF_TRY(cf_sampler_draw(d->sampler, cf_session_logits(d->c->session),
+                           ids_of(d), n_ids(d), d->mask, o->n_top, id, draw,
+                           err));
+    return cf_constraint_token(d->constraint, *id, err);
+}
+
+static bool is_constrained(const decode *d)
+{
+    return d->constraint != NULL && !cf_chat__reply_is_thinking(&d->reply);
+}
+
+static cf_status next_id(decode *d, cf_token *id, bool *is_forced,
+                         cf_draw *draw, bool *has_draw, cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    if (d->forced_at == d->forced.n && is_constrained(d)) {
+        CF_TRY(force_text(d, err));
+    }
+    if (d->forced_at < d->forced.n) {
+        memcpy(id, d->forced.p + d->forced_at, sizeof *id);
+        d->forced_at += sizeof *id;
+        *is_forced = true;
+        return CF_OK;
+    }
+    if (is_constrained(d)) {
+        *has_draw = true;
+        return draw_allowed(d, id, draw, err);
+    }
+    uint32_t n_top = o != NULL ? o->n_top : 0;
+    *has_draw = n_top > 0;
+    CF_TRY(cf_sampler_draw(d->sampler, cf_session_logits(d->c->session),
+                           ids_of(d), n_ids(d), NULL, n_top, id,
+                           n_top > 0 ? draw : NULL, err));
+    return CF_OK;
+}
+
+static void stop_with(decode *d, cf_stop_reason reason, cf_str what)
+{
+    cf_stop *stop = &d->run->out->stop;
+    cf_buf shown = CF_BUF_INIT;
+    cf_safe_line(&shown, what.p, what.n);
+    stop->reason = reason;
+    snprintf(stop->what, sizeof stop->what, "%s", cf_buf_cstr(&shown));
+    cf_buf_deinit(&shown);
+}
+
+static void tell_token(decode *d, cf_token id, bool is_forced,
+                       const cf_draw *draw)
+{
+    cf_chat_event ev = {.kind = CF_CHAT_TOKEN, .text = cf_buf_str(&d->piece)};
+    ev.token = (cf_chat_token){
+        .id = id,
+        .p = draw != NULL ? draw->chosen.p_post : -1,
+        .is_forced = is_forced,
+        .is_held = is_constrained(d) && (!is_forced || d->grammar_forces),
+        .n_allowed = draw != NULL && is_constrained(d) ? count_allowed(d) : 0,
+        .raw_off = d->run->out->raw.n,
+        .draw = draw,
+    };
+    cf_chat__emit(d->run, &ev);
+}
+
+/* Computes what was added, unless more of it is known already: then all of it
+ * goes in one pass. */
+static cf_status advance(decode *d, cf_error *err)
+{
+    if (d->forced_at == d->forced.n && is_constrained(d)) {
+        CF_TRY(force_text(d, err));
+    }
+    if (d->forced_at < d->forced.n) {
+        return CF_OK;
+    }
+    const cf_run run = {.cancel = d->run->request->cancel};
+    size_t n_cached;
+    cf_sync_result unused;
+    cf_session_tokens(d->c->session, &n_cached);
+    d->run->out->timings.n_passes++;
+    return n_cached + 1 == n_ids(d)
+               ? cf_session_step(d->c->session, ids_of(d)[n_cached], &run, err)
+               : cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run,
+                                 &unused, err);
+}
+
+/* One token; the stop reason is set when it was the last. */
+static cf_status step(decode *d, cf_error *err)
+{
+    cf_chat_response *out = d->run->out;
+    const cf_chat_options *o = d->run->request->options;
+    cf_draw draw;
+    cf_token id = CF_TOKEN_NONE;
+    bool is_forced = false, has_draw = false, stopped = false;
+    if (cf_chat__is_cancelled(d->run)) {
+        return cf_chat__cancelled(err);
+    }
+    CF_TRY(next_id(d, &id, &is_forced, &draw, &has_draw, err));
+    if (out->timings.n_decode++ == 0) {
+        out->timings.first_us = cf_os_monotonic_us() - d->run->started_us;
+    }
+    cf_buf_reset(&d->piece);
+    cf_tokenizer_piece(&d->piece, d->tok, id, true);
+    tell_token(d, id, is_forced, has_draw ? &draw : NULL);
+    if (cf_tokenizer_is_end(d->tok, id)) {
+        stop_with(d, CF_STOP_END, cf_buf_str(&d->piece));
+        out->stop.token = id;
+        return CF_OK;
+    }
+    add_id(d, id);
+    cf_chat__add_raw(d->run, cf_buf_str(&d->piece));
+    CF_TRY(cf_buf_check(&out->raw, err));
+    CF_TRY(cf_buf_check(&d->ids, err));
+    CF_TRY(cf_chat__reply_add(&d->reply, cf_buf_str(&d->piece), &stopped, err));
+    if (stopped) {
+        stop_with(d, CF_STOP_STRING, o->stop[d->reply.release.stopped_by]);
+        return CF_OK;
+    }
+    if (o != NULL && o->max_tokens > 0 &&
+        out->timings.n_decode >= o->max_tokens) {
+        out->stop.reason = CF_STOP_LENGTH;
+        return CF_OK;
+    }
+    if (n_ids(d) > cf_session_n_ctx(d->c->session)) {
+        out->stop.reason = CF_STOP_CONTEXT;
+        return CF_OK;
+    }
+    if (cf_chat__reply_is_thinking(&d->reply) && !d->budget_spent &&
+        o != NULL && o->has_thinking_budget && o->thinking_budget >= 0 &&
+        o->thinking != CF_THINKING_OFF &&
+        ++d->n_thinking >= (uint32_t)o->thinking_budget) {
+        CF_TRY(force_end(d, err));
+    }
+    if (d->forced_at == d->forced.n && is_constrained(d) &&
+        cf_constraint_may_end(d->constraint) &&
+        !cf_constraint_may_continue(d->constraint)) {
+        stop_with(d, CF_STOP_END, cf_str_from("constraint"));
+        return CF_OK;
+    }
+    return advance(d, err);
+}
+
+/* Starts after what the reply has already. */
+static cf_status make_constraint(decode *d, cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    if (o == NULL || o->grammar == NULL) {
+        return CF_OK;
+    }
+    size_t n_words = (cf_tokenizer_n_vocab(d->tok) + 31) / 32;
+    d->mask = cf_calloc(n_words, sizeof *d->mask);
+    if (d->mask == NULL) {
+        return cf_oom_for(err, "the mask");
+    }
+    CF_TRY(cf_constraint_new(&d->constraint, o->grammar, o->vocab, err));
+    const cf_buf *start = &d->start;
+    size_t n_taken = 0;
+    CF_TRY(cf_constraint_bytes(d->constraint, cf_buf_cstr(start), start->n,
+                               &n_taken, err));
+    if (n_taken != start->n) {
+        return cf_fail_at(err, CF_EINVAL, n_taken,
+                          "the constraint refuses byte %zu of what the reply "
+                          "starts with",
+                          n_taken);
+    }
+    return CF_OK;
+}
+
+static cf_status make_sampler(decode *d, cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    cf_sampling s = {
+        .temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
+    if (o != NULL && o->has_sampling) {
+        s = o->sampling;
+    } else if (o != NULL) {
+        s.seed = o->sampling.seed;
+    }
+    cf_status st =
+        cf_sampler_new(&d->sampler, &s, cf_tokenizer_n_vocab(d->tok), err);
+    if (st != CF_OK) {
+        return st == CF_EINVAL ? cf_chat__fault(d->run, CF_FAULT_OPTION, st)
+                               : st;
+    }
+    cf_buf text = CF_BUF_INIT;
+    cf_sampler_describe(d->sampler, &text);
+    snprintf(d->run->out->sampler, sizeof d->run->out->sampler, "%s",
+             cf_buf_cstr(&text));
+    cf_buf_deinit(&text);
+    return CF_OK;
+}
+
+static cf_status generate(decode *d, cf_error *err)
+{
+    cf_chat_response *out = d->run->out;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_status st = make_sampler(d, err);
+    CF_THEN(st, prefill(d, &arena, err));
+    cf_arena_deinit(&arena);
+    if (st == CF_OK && d->run->request->is_pending) {
+        out->stop.reason = CF_STOP_PENDING;
+        return CF_OK;
+    }
+    CF_THEN(st, make_constraint(d, err));
+    uint64_t t = cf_os_monotonic_us();
+    while (st == CF_OK && out->stop.reason == CF_STOP_NONE) {
+        st = step(d, err);
+    }
+    out->timings.decode_us = cf_os_monotonic_us() - t;
+    return st;
+}
+
+static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
+{
+    core_backend *c = (core_backend *)b;
+    decode d = {.c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
+    cf_status st =
+        cf_chat__reply_init(&d.reply, run, c->options.family,
+                            c->options.channels, c->options.n_channels, err);
+    CF_THEN(st, generate(&d, err));
+    cf_chat_response *out = run->out;
+    size_t n_reply = n_ids(&d) - d.n_prompt;
+    out->usage.n_reply = n_reply;
+    out->usage.n_total = out->usage.n_prompt + out->timings.n_decode;
+    if (st != CF_ENOMEM && !run->request->is_pending &&
+        (st == CF_OK || out->raw.n > 0)) {
+        cf_error why;
+        cf_status end = cf_chat__reply_finish(&d.reply, NULL, &why);
+        if (end == CF_OK && n_reply > 0) {
+            end = take_ids(&out->reply_ids, &out->n_reply_ids,
+                           ids_of(&d) + d.n_prompt, n_reply, &why);
+        }
+        if (st == CF_OK && end != CF_OK) {
+            st = end;
+            if (err != NULL) {
+                *err = why;
+            }
+        }
+    }
+    cf_chat__reply_deinit(&d.reply);
+    cf_sampler_free(d.sampler);
+    cf_constraint_free(d.constraint);
+    cf_free(d.mask);
+    cf_buf_deinit(&d.ids);
+    cf_buf_deinit(&d.forced);
+    cf_buf_deinit(&d.start);
+    cf_buf_deinit(&d.piece);
+    return st;
+}
+
+/* ---- scoring ------------------------------------------------------------ */
+
+static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
+                             cf_str text, cf_arena *arena, cf_token_list *list,
+                             cf_error *err)
+{
+    cf_buf both = CF_BUF_INIT;
+    cf_buf_add(&both, context.p, context.n);
+    cf_buf_add(&both, text.p, text.n);
+    cf_status st = cf_buf_check(&both, err);
+    if (st == CF_OK) {
+        cf_str all = cf_buf_str(&both);
+        st = cf_tokenizer_encode(list, tok, all, true,
+                                 !cf_chat__starts_with_bos(tok, all), arena,
+                                 err);
+    }
+    cf_buf_deinit(&both);
+    return st;
+}
+
+static cf_status run_score(const core_backend *c, const cf_token_list *list,
+                           size_t first, float *log_p, cf_cancel *cancel,
+                           cf_arena *arena, cf_error *err)
+{
+    cf_token *ids = cf_arena_calloc(arena, list->n + 1, sizeof *ids);
+    if (ids == NULL) {
+        return cf_oom_for(err, "token ids");
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        ids[i] = list->v[i].id;
+    }
+    cf_session *fork;
+    CF_TRY(cf_session_fork(&fork, c->session, err));
+    cf_status st =
+        cf_session_score(fork, ids, list->n, first, cancel, log_p, err);
+    cf_session_free(fork);
+    return st;
+}
+
+static cf_status score(cf_backend *b, cf_str context, cf_str text,
+                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
+                       cf_error *err)
+{
+    core_backend *c = (core_backend *)b;
+    const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
+    cf_token_list list = {NULL, 0};
+    CF_TRY(encode_pair(tok, context, text, arena, &list, err));
+    /* The first token that holds a byte of the text; the first token of all
+     * has nothing before it that could foretell it. */
+    size_t first = 0;
+    while (first < list.n &&
+           (size_t)list.v[first].off + list.v[first].len <= context.n) {
+        first++;
+    }
+    first = first == 0 ? 1 : first;
+    memset(out, 0, sizeof *out);
+    if (first >= list.n) {
+        return CF_OK;
+    }
+    cf_score result = {.v = list.v + first, .n = list.n - first};
+    result.log_p = cf_arena_calloc(arena, result.n, sizeof *result.log_p);
+    if (result.log_p == NULL) {
+        return cf_oom_for(err, "the scores");
+    }
+    CF_TRY(run_score(c, &list, first, result.log_p, cancel, arena, err));
+    for (size_t i = 0; i < result.n; i++) {
+        result.sum += (double)result.log_p[i];
+    }
+    *out = result;
+    return CF_OK;
+}
+
+/* ---- the rest ----------------------------------------------------------- */
+
+static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
+{
+    const core_backend *c = (const core_backend *)from;
+    core_backend *to = cf_calloc(1, sizeof *to);
+    if (to == NULL) {
+        return cf_oom_for(err, "a clone");
+    }
+    *to = *c;
+    cf_status st = cf_session_fork(&to->session, c->session, err);
+    if (st != CF_OK) {
+        cf_free(to);
+        return st;
+    }
+    *out = &to->base;
+    return CF_OK;
+}
+
+static const cf_token *cache(const cf_backend *b, size_t *n)
+{
+    return cf_session_tokens(((const core_backend *)b)->session, n);
+}
+
+static const cf_backend__ops core_ops = {
+    .info = get_info,
+    .free = free_core,
+    .stream = stream,
+    .render = render,
+    .tokenise = tokenise,
+    .score = score,
+    .clone = clone,
+    .cache = cache,
+};
+
+cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
+                              const cf_core_options *options, cf_error *err)
+{
+    core_backend *c = cf_calloc(1, sizeof *c);
+    if (c == NULL) {
+        return cf_oom_for(err, "the engine");
+    }
+    c->base.ops = &core_ops;
+    c->engine = engine;
+    cf_backend_core_set(&c->base, options);
+    cf_status st = cf_session_new(
+        &c->session, engine, options != NULL ? &options->session : NULL, err);
+    if (st != CF_OK) {
+        cf_free(c);
+        return st;
+    }
+    *out = &c->base;
+    return CF_OK;
+}
+
+void cf_backend_core_set(cf_backend *b, const cf_core_options *options)
+{
+    core_backend *c = (core_backend *)b;
+    if (options != NULL) {
+        c->options = *options;
+    }
+    if (c->options.renderer.render == NULL) {
+        c->options.renderer = cf_renderer_plain();
+    }
+}
+
+cf_session *cf_backend_core_session(cf_backend *b)
+{
+    return b->ops == &core_ops ? ((core_backend *)b)->session : NULL;
+}

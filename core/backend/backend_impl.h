@@ -1,0 +1,111 @@
+/*
+ * backend_impl.h - what the kinds of backend share: the table of functions,
+ * and the way from reply bytes to events and a message.
+ */
+#ifndef CF_CORE_BACKEND_BACKEND_IMPL_H
+#define CF_CORE_BACKEND_BACKEND_IMPL_H
+
+#include <string.h>
+
+#include "core/api/backend.h"
+#include "core/api/text_release.h"
+
+/* One call of generate_stream on its way through a backend. */
+typedef struct cf_chat__run {
+    const cf_chat_request *request;
+    cf_chat_event_fn fn; /* may be NULL */
+    void *ud;
+    cf_chat_response *out;
+    uint64_t started_us;
+} cf_chat__run;
+
+typedef struct cf_backend__ops {
+    cf_backend_info (*info)(const cf_backend *b);
+    void (*free)(cf_backend *b);
+    /* Everything but usage, timings and stop events, which the caller sends
+     * from run->out.  A failure leaves run->out->stop.fault set. */
+    cf_status (*stream)(cf_backend *b, cf_chat__run *run, cf_error *err);
+    /* The rest may be NULL: CF_EUNSUPPORTED. */
+    cf_status (*render)(cf_backend *b, const cf_chat_request *request,
+                        cf_arena *arena, cf_prompt *out, cf_error *err);
+    cf_status (*tokenise)(cf_backend *b, const cf_chat_request *request,
+                          cf_arena *arena, cf_prompt *prompt,
+                          cf_token_list *out, cf_error *err);
+    cf_status (*score)(cf_backend *b, cf_str context, cf_str text,
+                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
+                       cf_error *err);
+    cf_status (*clone)(cf_backend **out, const cf_backend *b, cf_error *err);
+    const cf_token *(*cache)(const cf_backend *b, size_t *n);
+} cf_backend__ops;
+
+/* The first member of every kind. */
+struct cf_backend {
+    const cf_backend__ops *ops;
+};
+
+void cf_chat__emit(const cf_chat__run *run, const cf_chat_event *event);
+/* Notes a piece of the raw reply, as it came; the buffers tell of memory. */
+void cf_chat__add_raw(const cf_chat__run *run, cf_str piece);
+bool cf_chat__is_cancelled(const cf_chat__run *run);
+/* err with CF_ECANCELLED. */
+cf_status cf_chat__cancelled(cf_error *err);
+/* Notes the fault and returns err's code. */
+cf_status cf_chat__fault(cf_chat__run *run, cf_fault fault, cf_status st);
+
+/* The variables of a render: extra_context, messages, tools,
+ * add_generation_prompt, enable_thinking.  A new reference or NULL. */
+json_t *cf_chat__context(const cf_chat_request *request);
+
+/* Whether a text begins with the BOS token spelled out. */
+bool cf_chat__starts_with_bos(const cf_tokenizer *tok, cf_str text);
+
+/* ---- reply -------------------------------------------------------------- */
+
+enum { CF_CHANNELS_MAX = 8 };
+
+/*
+ * Reply bytes into events: stop strings, character boundaries, channels, tool
+ * calls, in this order.
+ */
+typedef struct cf_chat__reply {
+    const cf_chat__run *run;
+    cf_text_release release;
+    const cf_channel *channels;
+    size_t n_channels;
+    size_t open;                /* channel, or n_channels in content */
+    cf_buf held;                /* may be the start of a delimiter */
+    cf_buf in[CF_CHANNELS_MAX]; /* text of each channel */
+    cf_buf content;             /* what the tool parser got */
+    cf_tool_parser *parser;     /* NULL: nothing is parsed */
+    const cf_tool_parse *parse;
+    bool is_quiet; /* feeding what was there before: no events */
+    cf_status failed;
+} cf_chat__reply;
+
+CF_MUST_USE cf_status cf_chat__reply_init(cf_chat__reply *r,
+                                          const cf_chat__run *run,
+                                          cf_tool_family family,
+                                          const cf_channel *channels,
+                                          size_t n_channels, cf_error *err);
+void cf_chat__reply_deinit(cf_chat__reply *r);
+
+/* The prompt may end inside a channel: then the reply starts there. */
+void cf_chat__reply_after_prompt(cf_chat__reply *r, cf_str prompt);
+
+/* True in *stopped: a stop string is complete. */
+CF_MUST_USE cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes,
+                                         bool *stopped, cf_error *err);
+/* Thinking text that came apart from the content (a server's field). */
+CF_MUST_USE cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text,
+                                           cf_error *err);
+bool cf_chat__reply_is_thinking(const cf_chat__reply *r);
+
+/* Sends what was held back and fills the response's message, findings and
+ * status.  `calls` (may be NULL) are more tool calls, as a JSON array. */
+CF_MUST_USE cf_status cf_chat__reply_finish(cf_chat__reply *r,
+                                            const json_t *calls, cf_error *err);
+
+/* Whether the tool parser is inside a block. */
+bool cf_tool__parser_in_block(const cf_tool_parser *p);
+
+#endif

@@ -1,0 +1,517 @@
+/*
+ * backend_remote.c - an OpenAI-compatible server, through libcurl.
+ *
+ * A request is sent again, after a wait that doubles, on 429 and 5xx, as long
+ * as no byte of an answer has been passed on.  TLS certificates are verified,
+ * redirects are not followed, and the key goes to the server alone: it is in
+ * no error, no event and no log.
+ *
+ * Threads:  libcurl's process-wide part is set up once, by pthread_once.
+ */
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/backend/remote.h"
+#include "core/backend/sse.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+
+enum {
+    POLL_MS = 50,        /* how soon a cancel is seen */
+    BODY_MAX = 64 << 20, /* bytes of one answer */
+    ERROR_BODY_MAX = 64 << 10,
+    WAIT_MAX_MS = 60000
+};
+
+typedef struct remote {
+    cf_backend base;
+    char *url;   /* ".../v1", no slash at its end */
+    char *shown; /* the same without credentials */
+    char *model; /* NULL: not asked yet */
+    char *key;   /* NULL: none */
+    cf_remote_options options;
+} remote;
+
+static const cf_backend__ops remote_ops;
+
+static cf_backend_info get_info(const cf_backend *b)
+{
+    const remote *r = (const remote *)b;
+    return (cf_backend_info){
+        .kind = "openai",
+        .name = cf_str_from(r->shown),
+        .shows_candidates = true,
+        .takes_images = true,
+        .cannot = "a server does not show its prompt, its tokens' ids or its "
+                  "cache; candidates only where it offers logprobs",
+    };
+}
+
+static void free_remote(cf_backend *b)
+{
+    remote *r = (remote *)b;
+    if (r->key != NULL) {
+        memset(r->key, 0, strlen(r->key));
+    }
+    cf_free(r->key);
+    cf_free(r->url);
+    cf_free(r->shown);
+    cf_free(r->model);
+    cf_free(r);
+}
+
+/* ---- one transfer ------------------------------------------------------- */
+
+typedef struct transfer {
+    CURL *easy;
+    cf_chat__run *run;
+    cf_remote__answer *answer; /* NULL: the body is only collected */
+    cf_sse sse;
+    cf_buf body; /* of an error, or of an answer that is no stream */
+    size_t n_bytes;
+    long status;
+    bool is_stream;
+    long retry_after_s; /* < 0: not told */
+    uint64_t last_us;   /* when bytes came last */
+    cf_status st;
+    cf_error err;
+} transfer;
+
+static bool header_is(const char *p, size_t n, const char *name, cf_str *value)
+{
+    size_t k = strlen(name);
+    if (n < k + 1 || p[k] != ':') {
+        return false;
+    }
+    for (size_t i = 0; i < k; i++) {
+        char c = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
+        if (c != name[i]) {
+            return false;
+        }
+    }
+    p += k + 1;
+    n -= k + 1;
+    while (n > 0 && (*p == ' ' || *p == '\t')) {
+        p++;
+        n--;
+    }
+    *value = cf_str_make(p, n);
+    return true;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ud)
+{
+    transfer *t = ud;
+    cf_str value;
+    t->last_us = cf_os_monotonic_us();
+    n *= size;
+    if (header_is(p, n, "content-type", &value)) {
+        t->is_stream = cf_str_starts(value, cf_str_from("text/event-stream"));
+    } else if (header_is(p, n, "retry-after", &value)) {
+        long s = 0;
+        size_t i = 0;
+        for (; i < value.n && value.p[i] >= '0' && value.p[i] <= '9' && i < 6;
+             i++) {
+            s = s * 10 + (value.p[i] - '0');
+        }
+        t->retry_after_s = i > 0 ? s : -1;
+    }
+    return n;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *ud)
+{
+    transfer *t = ud;
+    n *= size;
+    t->last_us = cf_os_monotonic_us();
+    t->n_bytes += n;
+    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    if (t->n_bytes > BODY_MAX) {
+        t->st = cf_fail(&t->err, CF_ELIMIT, "an answer of more than 64 MiB");
+    } else if (t->status == 200 && t->is_stream && t->answer != NULL) {
+        t->st =
+            cf_sse_feed(&t->sse, p, n, cf_remote__event, t->answer, &t->err);
+    } else if (t->status == 200 || t->body.n < ERROR_BODY_MAX) {
+        cf_buf_add(&t->body, p, n);
+        t->st = cf_buf_check(&t->body, &t->err);
+    }
+    /* A stop string of ours is complete: the rest is not wanted. */
+    bool stop = t->answer != NULL && t->answer->stopped;
+    return t->st == CF_OK && !stop ? n : CURL_WRITEFUNC_ERROR;
+}
+
+static cf_status network(transfer *t, const char *what, cf_error *err)
+{
+    return cf_chat__fault(t->run, CF_FAULT_NETWORK,
+                          cf_fail(err, CF_EIO, "%s", what));
+}
+
+/* Runs the transfer until it ends, is cancelled or stays silent too long. */
+static cf_status perform(const remote *r, CURLM *multi, transfer *t,
+                         cf_error *err)
+{
+    uint32_t idle_ms = r->options.idle_ms != 0 ? r->options.idle_ms : 120000;
+    int n_running = 1;
+    t->last_us = cf_os_monotonic_us();
+    while (n_running > 0) {
+        if (cf_chat__is_cancelled(t->run)) {
+            return cf_chat__cancelled(err);
+        }
+        if (curl_multi_perform(multi, &n_running) != CURLM_OK) {
+            return network(t, "libcurl gave up", err);
+        }
+        if (cf_os_monotonic_us() - t->last_us > (uint64_t)idle_ms * 1000) {
+            return network(t, "the server has been silent for too long", err);
+        }
+        if (n_running > 0) {
+            curl_multi_poll(multi, NULL, 0, POLL_MS, NULL);
+        }
+    }
+    CURLcode code = CURLE_OK;
+    int left;
+    for (CURLMsg *m; (m = curl_multi_info_read(multi, &left)) != NULL;) {
+        code = m->msg == CURLMSG_DONE ? m->data.result : code;
+    }
+    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    if (t->st != CF_OK) {
+        if (err != NULL) {
+            *err = t->err;
+        }
+        return t->st;
+    }
+    if (code != CURLE_OK && (t->answer == NULL || !t->answer->stopped)) {
+        char text[220];
+        const char *hint =
+            code == CURLE_COULDNT_CONNECT ? "; is the server running there?"
+            : code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
+                                                 : "";
+        snprintf(text, sizeof text, "%.120s: %s%s", r->shown,
+                 curl_easy_strerror(code), hint);
+        return network(t, text, err);
+    }
+    return CF_OK;
+}
+
+static cf_status set_up(const remote *r, transfer *t, const char *path,
+                        const cf_buf *body, struct curl_slist **headers,
+                        cf_error *err)
+{
+    cf_buf line = CF_BUF_INIT;
+    CURL *e = t->easy;
+    cf_buf_addf(&line, "%s%s", r->url, path);
+    bool ok = !line.failed &&
+              curl_easy_setopt(e, CURLOPT_URL, cf_buf_cstr(&line)) == CURLE_OK;
+    struct curl_slist *list =
+        curl_slist_append(NULL, "Content-Type: application/json");
+    list = list != NULL ? curl_slist_append(list, "Expect:") : NULL;
+    if (ok && list != NULL && r->key != NULL) {
+        cf_buf_reset(&line);
+        cf_buf_addf(&line, "Authorization: Bearer %s", r->key);
+        struct curl_slist *more =
+            line.failed ? NULL : curl_slist_append(list, cf_buf_cstr(&line));
+        ok = more != NULL;
+        if (line.p != NULL) {
+            memset(line.p, 0, line.n);
+        }
+    }
+    *headers = list;
+    cf_buf_deinit(&line);
+    if (!ok || list == NULL) {
+        return cf_oom_for(err, "the request");
+    }
+    uint32_t connect_ms =
+        r->options.connect_ms != 0 ? r->options.connect_ms : 10000;
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(e, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
+    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+    if (body != NULL) {
+        curl_easy_setopt(e, CURLOPT_POST, 1L);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->n);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDS, cf_buf_cstr(body));
+    }
+    return CF_OK;
+}
+
+static void transfer_init(transfer *t, cf_chat__run *run,
+                          cf_remote__answer *answer)
+{
+    memset(t, 0, sizeof *t);
+    t->run = run;
+    t->answer = answer;
+    t->retry_after_s = -1;
+    cf_sse_init(&t->sse);
+}
+
+static void transfer_deinit(transfer *t)
+{
+    cf_sse_deinit(&t->sse);
+    cf_buf_deinit(&t->body);
+}
+
+/* One request, GET without a body.  CF_OK also for an HTTP error: t->status
+ * and t->body tell. */
+static cf_status send_once(const remote *r, transfer *t, const char *path,
+                           const cf_buf *body, cf_error *err)
+{
+    CURLM *multi = curl_multi_init();
+    struct curl_slist *headers = NULL;
+    t->easy = curl_easy_init();
+    cf_status st = multi != NULL && t->easy != NULL
+                       ? set_up(r, t, path, body, &headers, err)
+                       : cf_oom_for(err, "libcurl");
+    if (st == CF_OK) {
+        curl_multi_add_handle(multi, t->easy);
+        st = perform(r, multi, t, err);
+        curl_multi_remove_handle(multi, t->easy);
+    }
+    curl_easy_cleanup(t->easy);
+    curl_multi_cleanup(multi);
+    curl_slist_free_all(headers);
+    t->easy = NULL;
+    return st;
+}
+
+/* ---- a request with its retries ----------------------------------------- */
+
+static cf_status wait_ms(const cf_chat__run *run, uint64_t ms, cf_error *err)
+{
+    uint64_t until = cf_os_monotonic_us() + ms * 1000;
+    while (cf_os_monotonic_us() < until) {
+        if (cf_chat__is_cancelled(run)) {
+            return cf_chat__cancelled(err);
+        }
+        uint64_t left = (until - cf_os_monotonic_us()) / 1000 + 1;
+        CURLM *m = curl_multi_init(); /* its poll is a portable sleep */
+        curl_multi_poll(m, NULL, 0, (int)(left < POLL_MS ? left : POLL_MS),
+                        NULL);
+        curl_multi_cleanup(m);
+    }
+    return CF_OK;
+}
+
+static bool is_worth_retrying(long status)
+{
+    return status == 429 || (status >= 500 && status <= 599 && status != 501);
+}
+
+/* What a finished transfer means: an answer that was no stream, an HTTP
+ * error, or a stream that was cut off. */
+static cf_status judge(transfer *t, cf_error *err)
+{
+    cf_str body = cf_buf_str(&t->body);
+    if (t->status != 200) {
+        return cf_remote__http_error(t->run, t->status, body, err);
+    }
+    cf_remote__answer *a = t->answer;
+    if (!t->is_stream) {
+        CF_TRY(cf_remote__event(body, a, err));
+        if (!a->is_done) {
+            return cf_chat__fault(
+                t->run, CF_FAULT_PROTOCOL,
+                cf_fail(err, CF_EFORMAT, "the server's answer: no choices"));
+        }
+        return CF_OK;
+    }
+    if (!a->is_done && !a->has_reason && !a->stopped) {
+        return network(t, "the answer was cut off", err);
+    }
+    return CF_OK;
+}
+
+static cf_status exchange(const remote *r, cf_chat__run *run,
+                          cf_remote__answer *answer, const cf_buf *body,
+                          cf_error *err)
+{
+    uint32_t n_retries = r->options.n_retries == 0 ? 4
+                         : r->options.n_retries == UINT32_MAX
+                             ? 0
+                             : r->options.n_retries;
+    uint64_t wait = r->options.backoff_ms != 0 ? r->options.backoff_ms : 500;
+    for (uint32_t i = 0;; i++) {
+        transfer t;
+        transfer_init(&t, run, answer);
+        cf_status st = send_once(r, &t, "/chat/completions", body, err);
+        CF_THEN(st, judge(&t, err));
+        bool again = st != CF_OK && st != CF_ECANCELLED &&
+                     is_worth_retrying(t.status) && !answer->has_content &&
+                     i < n_retries;
+        long told_s = t.retry_after_s;
+        transfer_deinit(&t);
+        if (!again) {
+            return st;
+        }
+        run->out->stop.fault = CF_FAULT_NONE;
+        run->out->timings.n_retries++;
+        uint64_t ms = told_s >= 0 ? (uint64_t)told_s * 1000 : wait;
+        CF_TRY(wait_ms(run, ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS, err));
+        wait *= 2;
+    }
+}
+
+/* The first model that the server lists; "default" when it lists none. */
+static cf_status find_model(remote *r, cf_chat__run *run, cf_error *err)
+{
+    transfer t;
+    transfer_init(&t, run, NULL);
+    cf_status st = send_once(r, &t, "/models", NULL, err);
+    json_t *v = NULL;
+    if (st == CF_OK && t.status == 200) {
+        v = json_loadb(cf_buf_cstr(&t.body), t.body.n, 0, NULL);
+    } else if (st == CF_OK && (t.status == 401 || t.status == 403)) {
+        st = cf_remote__http_error(run, t.status, cf_buf_str(&t.body), err);
+    }
+    if (st == CF_OK) {
+        const json_t *list = json_object_get(v, "data");
+        cf_str id = cf_json_get_str(json_array_get(list, 0), "id");
+        r->model = id.n > 0 ? cf_strndup(id.p, id.n) : cf_strdup("default");
+        if (r->model == NULL) {
+            st = cf_oom_for(err, "the model's name");
+        }
+    }
+    json_decref(v);
+    transfer_deinit(&t);
+    return st;
+}
+
+static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
+{
+    remote *r = (remote *)b;
+    if (run->request->is_pending || run->request->n_reply_ids > 0 ||
+        run->request->reply_prefix.n > 0) {
+        return cf_chat__fault(
+            run, CF_FAULT_OPTION,
+            cf_fail(err, CF_EUNSUPPORTED,
+                    "a server cannot continue a reply or only prefill"));
+    }
+    if (r->model == NULL) {
+        CF_TRY(find_model(r, run, err));
+    }
+    cf_buf body = CF_BUF_INIT;
+    cf_remote__answer answer = {.run = run};
+    cf_status st = cf_remote__body(&body, r->model, run->request, err);
+    CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family, NULL,
+                                    0, err));
+    if (st == CF_OK) {
+        uint64_t started = cf_os_monotonic_us();
+        st = exchange(r, run, &answer, &body, err);
+        run->out->timings.decode_us = cf_os_monotonic_us() - started;
+    }
+    if (st != CF_ENOMEM && (st == CF_OK || answer.has_content)) {
+        cf_error why;
+        cf_status end = cf_remote__finish(&answer, &why);
+        if (st == CF_OK && end != CF_OK) {
+            st = end;
+            if (err != NULL) {
+                *err = why;
+            }
+        }
+    }
+    cf_remote__answer_deinit(&answer);
+    cf_buf_deinit(&body);
+    return st;
+}
+
+/* ---- making one --------------------------------------------------------- */
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+
+static void init_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* The address with "/v1" and without a slash at its end. */
+static char *make_url(const char *url)
+{
+    size_t n = strlen(url);
+    while (n > 0 && url[n - 1] == '/') {
+        n--;
+    }
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_add(&b, url, n);
+    if (n < 3 || memcmp(url + n - 3, "/v1", 3) != 0) {
+        cf_buf_adds(&b, "/v1");
+    }
+    char *out = cf_buf_take(&b);
+    cf_buf_deinit(&b);
+    return out;
+}
+
+/* Without "user:password@". */
+static char *make_shown(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host != NULL ? host + 3 : url;
+    size_t n = strcspn(host, "/");
+    const char *at = NULL;
+    for (size_t i = 0; i < n; i++) {
+        at = host[i] == '@' ? host + i : at;
+    }
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_add(&b, url, (size_t)(host - url));
+    cf_buf_adds(&b, at != NULL ? at + 1 : host);
+    char *out = cf_buf_take(&b);
+    cf_buf_deinit(&b);
+    return out;
+}
+
+cf_status cf_backend_remote_new(cf_backend **out, const char *url,
+                                const cf_remote_options *options, cf_error *err)
+{
+    static const cf_remote_options none;
+    const cf_remote_options *o = options != NULL ? options : &none;
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+        return cf_fail(err, CF_EINVAL,
+                       "a server's address starts with http:// or https://");
+    }
+    if (o->key != NULL && strpbrk(o->key, "\r\n") != NULL) {
+        return cf_fail(err, CF_EINVAL, "the server's key holds a line break");
+    }
+    pthread_once(&curl_once, init_curl);
+    remote *r = cf_calloc(1, sizeof *r);
+    if (r == NULL) {
+        return cf_oom_for(err, "the server");
+    }
+    r->base.ops = &remote_ops;
+    r->options = *o;
+    r->options.key = r->options.model = NULL;
+    r->url = make_url(url);
+    r->shown = r->url != NULL ? make_shown(r->url) : NULL;
+    r->key = o->key != NULL && o->key[0] != '\0' ? cf_strdup(o->key) : NULL;
+    r->model = o->model != NULL ? cf_strdup(o->model) : NULL;
+    if (r->shown == NULL ||
+        (o->key != NULL && o->key[0] != '\0' && r->key == NULL) ||
+        (o->model != NULL && r->model == NULL)) {
+        free_remote(&r->base);
+        return cf_oom_for(err, "the server");
+    }
+    *out = &r->base;
+    return CF_OK;
+}
+
+static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
+{
+    const remote *r = (const remote *)from;
+    cf_remote_options o = r->options;
+    o.key = r->key;
+    o.model = r->model;
+    return cf_backend_remote_new(out, r->url, &o, err);
+}
+
+static const cf_backend__ops remote_ops = {
+    .info = get_info,
+    .free = free_remote,
+    .stream = stream,
+    .clone = clone,
+};

@@ -1,0 +1,48 @@
+/*
+ * remote.h - the parts of the engine over OpenAI's interface: the request's
+ * body, and what the deltas of an answer add up to.
+ */
+#ifndef CF_CORE_BACKEND_REMOTE_H
+#define CF_CORE_BACKEND_REMOTE_H
+
+#include "core/backend/backend_impl.h"
+
+/* The JSON body of a request; CF_ENOMEM. */
+CF_MUST_USE cf_status cf_remote__body(cf_buf *out, const char *model,
+                                      const cf_chat_request *request,
+                                      cf_error *err);
+
+enum { CF_REMOTE_CALLS_MAX = 256 };
+
+/* A call that arrives in pieces. */
+typedef struct cf_remote__call {
+    cf_buf id, name, arguments;
+} cf_remote__call;
+
+/* What an answer has been so far. */
+typedef struct cf_remote__answer {
+    cf_chat__run *run;
+    cf_chat__reply reply;
+    cf_remote__call *calls; /* [n_calls] */
+    size_t n_calls, cap_calls;
+    bool is_done;     /* "[DONE]", or a whole answer that was no stream */
+    bool has_reason;  /* a finish_reason came */
+    bool has_content; /* anything came */
+    bool stopped;     /* a stop string of ours is complete */
+    char reason[32];
+} cf_remote__answer;
+
+/* Takes one event's data.  CF_EFORMAT with fault PROTOCOL, or the fault that
+ * an error object inside a stream stands for. */
+CF_MUST_USE cf_status cf_remote__event(cf_str data, void *answer,
+                                       cf_error *err);
+
+/* Finishes calls, findings and message. */
+CF_MUST_USE cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err);
+void cf_remote__answer_deinit(cf_remote__answer *a);
+
+/* The failure that an HTTP status and body stand for. */
+cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
+                                cf_error *err);
+
+#endif

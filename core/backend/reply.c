@@ -1,0 +1,402 @@
+/*
+ * reply.c - reply bytes into events and a message.
+ *
+ *   bytes -> stop strings -> whole characters -> channels -> tool parser
+ *
+ * A byte is held back only while it may belong to a stop string, a delimiter
+ * or a fence that is not complete.  A delimiter inside a tool call is part of
+ * the call.
+ */
+#include <string.h>
+
+#include "core/backend/backend_impl.h"
+#include "core/tools/tool_emit.h"
+
+static void send_text(cf_chat__reply *r, cf_chat_event_kind kind, cf_str text)
+{
+    if (text.n == 0 || r->is_quiet) {
+        return;
+    }
+    cf_chat_event ev = {.kind = kind, .text = text};
+    cf_chat__emit(r->run, &ev);
+}
+
+static void on_tool_event(const cf_tool_event *ev, void *ud)
+{
+    cf_chat__reply *r = ud;
+    const cf_tool_parse *p = ev->parse;
+    cf_str bytes = cf_str_make(p->raw.p + ev->off, ev->len);
+    switch (ev->kind) {
+    case CF_TOOL_EV_TEXT:
+        send_text(r, CF_CHAT_TEXT, bytes);
+        break;
+    case CF_TOOL_EV_DELTA:
+        send_text(r, CF_CHAT_CALL_DELTA, bytes);
+        break;
+    case CF_TOOL_EV_CALL:
+        if (!r->is_quiet) {
+            cf_chat_event out = {.kind = CF_CHAT_CALL,
+                                 .index = ev->index,
+                                 .call = &p->calls[ev->index],
+                                 .text = bytes};
+            cf_chat__emit(r->run, &out);
+        }
+        break;
+    case CF_TOOL_EV_FAILED:
+        if (!r->is_quiet) {
+            const cf_tool_segment *s = &p->segments[ev->index];
+            cf_chat_event out = {
+                .kind = CF_CHAT_CALL_FAILED, .index = ev->index, .text = bytes};
+            cf_fail_at(&out.stop.err, CF_EFORMAT, s->error_off,
+                       "byte %zu: expected %.*s", s->error_off,
+                       (int)s->expected.n, s->expected.p);
+            cf_chat__emit(r->run, &out);
+        }
+        break;
+    case CF_TOOL_EV_RETRACT:
+        break;
+    }
+}
+
+cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run,
+                              cf_tool_family family, const cf_channel *channels,
+                              size_t n_channels, cf_error *err)
+{
+    memset(r, 0, sizeof *r);
+    const cf_chat_options *o = run->request->options;
+    r->run = run;
+    r->channels = channels;
+    r->n_channels = n_channels < CF_CHANNELS_MAX ? n_channels : CF_CHANNELS_MAX;
+    r->open = r->n_channels;
+    cf_text_release_init(&r->release, o != NULL ? o->stop : NULL,
+                         o != NULL ? o->n_stop : 0);
+    size_t n_tools = 0;
+    if (run->request->tools != NULL) {
+        cf_tool_set_items(run->request->tools, &n_tools);
+    }
+    if (n_tools > 0 && family != CF_TOOLS_NONE) {
+        return cf_tool_parser_new(&r->parser, family, run->request->tools,
+                                  on_tool_event, r, err);
+    }
+    return CF_OK;
+}
+
+void cf_chat__reply_deinit(cf_chat__reply *r)
+{
+    cf_text_release_deinit(&r->release);
+    cf_buf_deinit(&r->held);
+    cf_buf_deinit(&r->content);
+    for (size_t i = 0; i < CF_CHANNELS_MAX; i++) {
+        cf_buf_deinit(&r->in[i]);
+    }
+    cf_tool_parser_free(r->parser);
+}
+
+/* ---- channels ----------------------------------------------------------- */
+
+/* Offset of the last `what` in text, or SIZE_MAX. */
+static size_t find_last(cf_str text, cf_str what)
+{
+    for (size_t i = text.n >= what.n ? text.n - what.n + 1 : 0; i-- > 0;) {
+        if (memcmp(text.p + i, what.p, what.n) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+void cf_chat__reply_after_prompt(cf_chat__reply *r, cf_str prompt)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < r->n_channels; i++) {
+        size_t start = find_last(prompt, r->channels[i].start);
+        size_t end = find_last(prompt, r->channels[i].end);
+        if (start != SIZE_MAX && (end == SIZE_MAX || end < start) &&
+            (r->open == r->n_channels || start > best)) {
+            r->open = i;
+            best = start;
+        }
+    }
+}
+
+static cf_status add_content(cf_chat__reply *r, cf_str text, cf_error *err)
+{
+    if (text.n == 0) {
+        return CF_OK;
+    }
+    cf_buf_add(&r->content, text.p, text.n);
+    if (r->parser != NULL) {
+        return cf_tool_parser_feed(r->parser, text.p, text.n, err);
+    }
+    send_text(r, CF_CHAT_TEXT, text);
+    return CF_OK;
+}
+
+static void add_channel(cf_chat__reply *r, cf_str text)
+{
+    cf_buf_add(&r->in[r->open], text.p, text.n);
+    send_text(r, CF_CHAT_THINKING, text);
+}
+
+/* The earliest whole delimiter in held[from..); held[..*safe) can be part of
+ * none.  The delimiter's channel, or n_channels. */
+static size_t find_delimiter(const cf_chat__reply *r, size_t from, size_t *off,
+                             size_t *safe)
+{
+    cf_str held = cf_buf_str(&r->held);
+    bool is_open = r->open < r->n_channels;
+    for (size_t i = from; i < held.n; i++) {
+        size_t first = is_open ? r->open : 0;
+        size_t last = is_open ? r->open + 1 : r->n_channels;
+        for (size_t c = first; c < last; c++) {
+            cf_str d = is_open ? r->channels[c].end : r->channels[c].start;
+            size_t n = held.n - i < d.n ? held.n - i : d.n;
+            if (memcmp(held.p + i, d.p, n) == 0) {
+                *off = *safe = i;
+                return n == d.n ? c : r->n_channels;
+            }
+        }
+    }
+    *off = *safe = held.n;
+    return r->n_channels;
+}
+
+static void drop_held(cf_chat__reply *r, size_t n)
+{
+    if (n > 0 && !r->held.failed) {
+        memmove(r->held.p, r->held.p + n, r->held.n - n + 1);
+        r->held.n -= n;
+    }
+}
+
+static cf_status pass(cf_chat__reply *r, size_t n, cf_error *err)
+{
+    cf_str text = cf_str_make(cf_buf_cstr(&r->held), n);
+    cf_status st = CF_OK;
+    if (r->open < r->n_channels) {
+        add_channel(r, text);
+    } else {
+        st = add_content(r, text, err);
+    }
+    drop_held(r, n);
+    return st;
+}
+
+/* Splits what is held; with `is_final` nothing stays behind. */
+static cf_status split(cf_chat__reply *r, bool is_final, cf_error *err)
+{
+    CF_TRY(cf_buf_check(&r->held, err));
+    while (r->held.n > 0) {
+        size_t off, safe;
+        size_t c = find_delimiter(r, 0, &off, &safe);
+        CF_TRY(pass(r, safe, err));
+        if (c == r->n_channels) {
+            return is_final ? pass(r, r->held.n, err) : CF_OK;
+        }
+        bool opens = r->open == r->n_channels;
+        cf_str d = opens ? r->channels[c].start : r->channels[c].end;
+        if (opens && r->parser != NULL && cf_tool__parser_in_block(r->parser)) {
+            CF_TRY(pass(r, d.n, err)); /* belongs to the call */
+            continue;
+        }
+        drop_held(r, d.n);
+        r->open = opens ? c : r->n_channels;
+    }
+    return CF_OK;
+}
+
+static cf_status take(cf_chat__reply *r, cf_str text, cf_error *err)
+{
+    cf_buf_add(&r->held, text.p, text.n);
+    return split(r, false, err);
+}
+
+cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped,
+                             cf_error *err)
+{
+    *stopped = cf_text_release_add(&r->release, bytes.p, bytes.n);
+    CF_TRY(cf_buf_check(&r->release.text, err));
+    return take(r, cf_text_release_take(&r->release), err);
+}
+
+cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err)
+{
+    cf_buf_add(&r->in[0], text.p, text.n);
+    send_text(r, CF_CHAT_THINKING, text);
+    return cf_buf_check(&r->in[0], err);
+}
+
+bool cf_chat__reply_is_thinking(const cf_chat__reply *r)
+{
+    return r->n_channels > 0 && r->open == 0;
+}
+
+/* ---- the message -------------------------------------------------------- */
+
+static json_t *text_json(const char *p, size_t n)
+{
+    json_t *v = json_stringn(p, n);
+    if (v != NULL) {
+        return v;
+    }
+    /* Bytes that are no UTF-8: the writer replaces them. */
+    cf_buf quoted = CF_BUF_INIT;
+    cf_json_write_str(&quoted, cf_str_make(p, n));
+    if (!quoted.failed) {
+        v = cf_tool__tree(cf_str_make(quoted.p, quoted.n));
+    }
+    cf_buf_deinit(&quoted);
+    return v;
+}
+
+static json_t *call_json(const cf_tool_call *call)
+{
+    json_t *v = json_object();
+    json_t *function =
+        json_pack("{s:s%, s:O}", "name", call->name.p, call->name.n,
+                  "arguments", cf_json_ref(call->json));
+    bool ok = v != NULL && function != NULL;
+    if (ok && call->id.n > 0) {
+        ok = json_object_set_new(v, "id", text_json(call->id.p, call->id.n)) ==
+             0;
+    }
+    ok = ok && json_object_set_new(v, "type", json_string("function")) == 0 &&
+         json_object_set(v, "function", function) == 0;
+    json_decref(function);
+    if (!ok) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
+static bool add_calls(cf_chat__reply *r, json_t *message, const json_t *more)
+{
+    json_t *calls = json_array();
+    bool ok = calls != NULL;
+    for (size_t i = 0; ok && r->parse != NULL && i < r->parse->n_calls; i++) {
+        ok = json_array_append_new(calls, call_json(&r->parse->calls[i])) == 0;
+    }
+    for (size_t i = 0; ok && i < json_array_size(more); i++) {
+        ok = json_array_append(calls, json_array_get(more, i)) == 0;
+    }
+    if (ok && json_array_size(calls) > 0) {
+        ok = json_object_set(message, "tool_calls", calls) == 0;
+    }
+    json_decref(calls);
+    return ok;
+}
+
+static bool add_findings(cf_chat__reply *r)
+{
+    cf_chat_response *out = r->run->out;
+    out->findings = json_array();
+    bool ok = out->findings != NULL;
+    size_t n = r->parse != NULL ? r->parse->n_findings : 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        const cf_tool_finding *f = &r->parse->findings[i];
+        json_t *v = json_object();
+        ok = v != NULL &&
+             json_object_set_new(
+                 v, "status",
+                 json_string(f->status == CF_TOOL_VALID
+                                 ? "NOTE"
+                                 : cf_tool_status_name(f->status))) == 0 &&
+             (f->call == CF_TOOL_NO_CALL ||
+              json_object_set_new(v, "call",
+                                  json_integer((json_int_t)f->call)) == 0) &&
+             json_object_set_new(v, "path", text_json(f->path.p, f->path.n)) ==
+                 0 &&
+             json_object_set_new(v, "off", json_integer((json_int_t)f->off)) ==
+                 0 &&
+             json_object_set_new(v, "len", json_integer((json_int_t)f->len)) ==
+                 0 &&
+             json_object_set_new(v, "text", text_json(f->text.p, f->text.n)) ==
+                 0 &&
+             json_array_append(out->findings, v) == 0;
+        json_decref(v);
+    }
+    return ok;
+}
+
+/* Without the newlines that templates put around thinking. */
+static cf_str trim_newlines(cf_str s)
+{
+    while (s.n > 0 && s.p[0] == '\n') {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && s.p[s.n - 1] == '\n') {
+        s.n--;
+    }
+    return s;
+}
+
+static bool add_channels(cf_chat__reply *r, json_t *message)
+{
+    bool ok = true;
+    json_t *others = NULL;
+    size_t n = r->n_channels > 0 ? r->n_channels : 1;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (r->in[i].n == 0) {
+            continue;
+        }
+        cf_str s = trim_newlines(cf_str_make(r->in[i].p, r->in[i].n));
+        json_t *text = text_json(s.p, s.n);
+        if (i == 0) {
+            ok = json_object_set_new(message, "reasoning_content", text) == 0;
+        } else {
+            others = others != NULL ? others : json_object();
+            json_t *name =
+                text_json(r->channels[i].name.p, r->channels[i].name.n);
+            ok =
+                name != NULL &&
+                json_object_set_new(others, json_string_value(name), text) == 0;
+            json_decref(name);
+        }
+    }
+    if (others != NULL) {
+        ok = ok && json_object_set(message, "channels", others) == 0;
+        json_decref(others);
+    }
+    return ok;
+}
+
+cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
+                                cf_error *err)
+{
+    cf_buf_add(&r->held, "", 0);
+    cf_str rest = cf_text_release_take_all(&r->release);
+    cf_buf_add(&r->held, rest.p, rest.n);
+    CF_TRY(split(r, true, err));
+    cf_chat_response *out = r->run->out;
+    cf_buf text = CF_BUF_INIT;
+    if (r->parser != NULL) {
+        CF_TRY(cf_tool_parser_finish(r->parser, &r->parse, err));
+        cf_tool_parse_content(r->parse, &text);
+        out->status = r->parse->status;
+    } else {
+        cf_buf_add(&text, r->content.p, r->content.n);
+    }
+    cf_str content = cf_buf_str(&text);
+    while (r->in[0].n > 0 && content.n > 0 && content.p[0] == '\n') {
+        content.p++;
+        content.n--;
+    }
+    json_t *message = json_object();
+    bool ok =
+        message != NULL && !text.failed &&
+        json_object_set_new(message, "role", json_string("assistant")) == 0 &&
+        json_object_set_new(message, "content",
+                            text_json(content.p, content.n)) == 0 &&
+        add_channels(r, message) && add_calls(r, message, calls) &&
+        add_findings(r);
+    cf_buf_deinit(&text);
+    if (!ok) {
+        json_decref(message);
+        return cf_oom_for(err, "the reply");
+    }
+    json_decref(out->message);
+    out->message = message;
+    return CF_OK;
+}

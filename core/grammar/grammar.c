@@ -1,0 +1,665 @@
+/*
+ * grammar.c - building automata and making them ready to run.
+ */
+#include "core/grammar/grammar.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+enum { DEFAULT_NODES = 1000000, DEFAULT_WORK = 8000000 };
+
+void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...)
+{
+    if (b->st != CF_OK) {
+        return;
+    }
+    char text[CF_ERROR_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    b->st = cf_fail(&b->err, code, "%s", text);
+}
+
+bool cf_gbuild_spend(cf_gbuild *b, uint64_t n)
+{
+    if (b->st != CF_OK) {
+        return false;
+    }
+    if (b->work < n) {
+        cf_gbuild_fail(b, CF_ELIMIT, "too much work to compile");
+        return false;
+    }
+    b->work -= n;
+    return true;
+}
+
+/* Appends one zeroed item to an array of the grammar; its index, 0 on
+ * failure. */
+static uint32_t append(cf_gbuild *b, void *p, size_t *n, size_t *cap,
+                       size_t size)
+{
+    if (b->st != CF_OK) {
+        return 0;
+    }
+    if (*n >= UINT32_MAX / 2 || !cf_grow(p, cap, *n + 1, size)) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        return 0;
+    }
+    char *items;
+    memcpy(&items, p, sizeof items);
+    memset(items + *n * size, 0, size);
+    return (uint32_t)(*n)++;
+}
+
+/* The arrays have different element types; all go through one grower. */
+#define APPEND(b, field, count, cap)                              \
+    ((b)->g == NULL ? 0                                           \
+                    : append((b), &(b)->g->field, &(b)->g->count, \
+                             &(b)->g->cap, sizeof *(b)->g->field))
+
+void cf_gbuild_init(cf_gbuild *b, const cf_grammar_options *opts)
+{
+    memset(b, 0, sizeof *b);
+    b->max_nodes =
+        opts != NULL && opts->max_nodes != 0 ? opts->max_nodes : DEFAULT_NODES;
+    b->work =
+        opts != NULL && opts->max_work != 0 ? opts->max_work : DEFAULT_WORK;
+    b->g = cf_calloc(1, sizeof *b->g);
+    if (b->g == NULL) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        return;
+    }
+    APPEND(b, node, n_node, cap_node); /* index 0 is "none" everywhere */
+    APPEND(b, edge, n_edge, cap_edge);
+    APPEND(b, step, n_step, cap_step);
+    APPEND(b, op, n_op, cap_op);
+    APPEND(b, dep, n_dep, cap_dep);
+    APPEND(b, name, n_name, cap_name);
+    APPEND(b, rule, n_rule, cap_rule);
+    APPEND(b, text, n_text, cap_text);
+}
+
+void cf_grammar_free(cf_grammar *g)
+{
+    if (g == NULL) {
+        return;
+    }
+    cf_free(g->node);
+    cf_free(g->edge);
+    cf_free(g->step);
+    cf_free(g->op);
+    cf_free(g->dep);
+    cf_free(g->name);
+    cf_free(g->rule);
+    cf_free(g->text);
+    cf_free(g->order);
+    cf_free(g);
+}
+
+void cf_gbuild_deinit(cf_gbuild *b)
+{
+    cf_grammar_free(b->g);
+    b->g = NULL;
+}
+
+const char *cf_g_text(const cf_grammar *g, uint32_t offset)
+{
+    return g->text + offset;
+}
+
+size_t cf_grammar_n_nodes(const cf_grammar *g)
+{
+    return g->n_node - 1;
+}
+
+/* Keeps n bytes and a NUL in the grammar's text; their offset. */
+static uint32_t keep_text(cf_gbuild *b, const char *p, size_t n)
+{
+    if (b->st != CF_OK) {
+        return 0;
+    }
+    if (n > UINT32_MAX / 4 || b->g->n_text > UINT32_MAX / 4) {
+        cf_gbuild_fail(b, CF_ELIMIT, "too much text");
+        return 0;
+    }
+    cf_grammar *g = b->g;
+    if (!cf_grow(&g->text, &g->cap_text, g->n_text + n + 1, 1)) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        return 0;
+    }
+    uint32_t at = (uint32_t)g->n_text;
+    if (n > 0) {
+        memcpy(g->text + at, p, n);
+    }
+    g->text[at + n] = '\0';
+    g->n_text += n + 1;
+    return at;
+}
+
+uint32_t cf_g_label(cf_gbuild *b, cf_str s)
+{
+    enum { LABEL_MAX = 60 };
+    size_t n = s.n < LABEL_MAX ? s.n : LABEL_MAX;
+    while (n > 0 && n < s.n && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
+        n--;
+    }
+    return keep_text(b, s.p, n);
+}
+
+uint32_t cf_g_name(cf_gbuild *b, cf_str spelled)
+{
+    uint32_t off = keep_text(b, spelled.p, spelled.n);
+    uint32_t i = APPEND(b, name, n_name, cap_name);
+    if (i != 0) {
+        b->g->name[i] = (cf_gname){off, (uint32_t)spelled.n};
+    }
+    return i;
+}
+
+uint32_t cf_g_need(cf_gbuild *b, uint32_t rule)
+{
+    uint32_t i = APPEND(b, name, n_name, cap_name);
+    if (i != 0) {
+        b->g->name[i] = (cf_gname){rule, 0};
+    }
+    return i;
+}
+
+uint32_t cf_g_node(cf_gbuild *b)
+{
+    if (b->st == CF_OK && b->g->n_node > b->max_nodes) {
+        cf_gbuild_fail(b, CF_ELIMIT, "the grammar needs over %u nodes",
+                       (unsigned)b->max_nodes);
+    }
+    uint32_t n = APPEND(b, node, n_node, cap_node);
+    if (n != 0) {
+        b->g->node[n].rule = b->rule;
+    }
+    return n;
+}
+
+uint32_t cf_g_rule(cf_gbuild *b, const char *name)
+{
+    uint32_t r = APPEND(b, rule, n_rule, cap_rule);
+    uint32_t text = cf_g_label(b, cf_str_from(name));
+    uint32_t was = b->rule;
+    b->rule = r;
+    uint32_t start = cf_g_node(b);
+    b->rule = was;
+    if (b->st == CF_OK) {
+        b->g->rule[r].name = text;
+        b->g->rule[r].start = start;
+    }
+    return r;
+}
+
+void cf_g_rename(cf_gbuild *b, uint32_t rule, const char *name)
+{
+    uint32_t text = cf_g_label(b, cf_str_from(name));
+    if (b->st == CF_OK) {
+        b->g->rule[rule].name = text;
+    }
+}
+
+uint32_t cf_g_start(const cf_gbuild *b, uint32_t rule)
+{
+    return b->st == CF_OK ? b->g->rule[rule].start : 0;
+}
+
+uint32_t cf_g_op(cf_gbuild *b, const cf_gop *op)
+{
+    uint32_t i = APPEND(b, op, n_op, cap_op);
+    if (i != 0) {
+        b->g->op[i] = *op;
+    }
+    return i;
+}
+
+uint32_t cf_g_dep(cf_gbuild *b, uint64_t has, uint64_t needs)
+{
+    uint32_t i = APPEND(b, dep, n_dep, cap_dep);
+    if (i != 0) {
+        b->g->dep[i] = (cf_gdep){has, needs};
+    }
+    return i;
+}
+
+void cf_g_byte(cf_gbuild *b, uint32_t from, uint8_t lo, uint8_t hi, uint32_t to)
+{
+    uint32_t e = APPEND(b, edge, n_edge, cap_edge);
+    if (e != 0) {
+        cf_gnode *node = &b->g->node[from];
+        b->g->edge[e] = (cf_gedge){to, node->edge, lo, hi, b->is_fence};
+        node->edge = e;
+        b->g->has_fences |= b->is_fence;
+    }
+}
+
+static void add_step(cf_gbuild *b, uint32_t from, cf_gstep step)
+{
+    uint32_t s = APPEND(b, step, n_step, cap_step);
+    if (s != 0) {
+        cf_gnode *node = &b->g->node[from];
+        step.next = node->step;
+        b->g->step[s] = step;
+        node->step = s;
+    }
+}
+
+void cf_g_jump(cf_gbuild *b, uint32_t from, uint32_t op, uint32_t to)
+{
+    add_step(b, from, (cf_gstep){.kind = CF_STEP_JUMP, .op = op, .to = to});
+}
+
+void cf_g_call(cf_gbuild *b, uint32_t from, uint32_t rule, uint32_t label,
+               uint32_t to)
+{
+    add_step(b, from,
+             (cf_gstep){
+                 .kind = CF_STEP_CALL, .rule = rule, .label = label, .to = to});
+}
+
+void cf_g_end(cf_gbuild *b, uint32_t from, uint32_t op)
+{
+    add_step(b, from, (cf_gstep){.kind = CF_STEP_END, .op = op});
+}
+
+uint32_t cf_g_bytes(cf_gbuild *b, uint32_t from, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n && b->st == CF_OK; i++) {
+        uint32_t to = cf_g_node(b);
+        cf_g_byte(b, from, (uint8_t)p[i], (uint8_t)p[i], to);
+        from = to;
+    }
+    return from;
+}
+
+void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n,
+                   uint32_t to)
+{
+    from = cf_g_bytes(b, from, p, n - 1);
+    cf_g_byte(b, from, (uint8_t)p[n - 1], (uint8_t)p[n - 1], to);
+}
+
+/* ---- objects whose keys are counted ------------------------------------- */
+
+unsigned cf_g_popcount(uint64_t v)
+{
+    unsigned n = 0;
+    for (; v != 0; v &= v - 1) {
+        n++;
+    }
+    return n;
+}
+
+uint64_t cf_g_missing(const cf_grammar *g, const cf_gop *op, uint64_t bits)
+{
+    uint64_t need = op->need;
+    for (uint32_t i = 0; i < op->n_dep;) {
+        const cf_gdep *d = &g->dep[op->dep + i];
+        uint64_t all = bits | need;
+        if ((all & d->has) == d->has && (d->needs & ~need & ~bits) != 0) {
+            need |= d->needs;
+            i = 0; /* what is needed now may need more */
+        } else {
+            i++;
+        }
+    }
+    return need & ~bits;
+}
+
+/* Whether some text satisfies the rule that the name stands for. */
+static bool rule_is_live(const cf_grammar *g, uint32_t name, const bool *live)
+{
+    return live[g->rule[g->name[name].off].start];
+}
+
+/* Which keys the object of a CLOSE can have, as far as live[] says: those
+ * with a value, and with a value for all that they need, within the limit. */
+typedef struct key_choice {
+    uint64_t usable;
+    bool has_free, can_close;
+} key_choice;
+
+static key_choice choose_keys(const cf_grammar *g, const cf_gop *close,
+                              const bool *live)
+{
+    key_choice out = {0, false, false};
+    uint64_t valued = 0;
+    for (uint32_t i = 0; i < close->n_alt; i++) {
+        const cf_gop *op = &g->op[close->alt + i];
+        bool is_free = op->kind == CF_OP_FREE;
+        if (!is_free && rule_is_live(g, op->name, live)) {
+            valued |= op->bit;
+        }
+        for (uint32_t k = 0; is_free && k < op->n_name; k += 2) {
+            out.has_free |= rule_is_live(g, op->name + k, live) &&
+                            rule_is_live(g, op->name + k + 1, live);
+        }
+    }
+    for (uint64_t rest = valued; rest != 0; rest &= rest - 1) {
+        uint64_t bit = rest & (~rest + 1);
+        uint64_t all = bit | cf_g_missing(g, close, bit);
+        if ((all & ~valued) == 0 && cf_g_popcount(all) <= close->max) {
+            out.usable |= bit;
+        }
+    }
+    uint64_t least = cf_g_missing(g, close, 0);
+    out.can_close = (least & ~valued) == 0 && close->min <= close->max &&
+                    cf_g_popcount(least) <= close->max &&
+                    (out.has_free || cf_g_popcount(out.usable) >= close->min);
+    return out;
+}
+
+/* Keys that can never be there must not be counted on. */
+static void drop_keys(cf_grammar *g, const bool *live)
+{
+    for (size_t k = 1; k < g->n_op; k++) {
+        const cf_gop *close = &g->op[k];
+        if (close->kind != CF_OP_CLOSE) {
+            continue;
+        }
+        key_choice keys = choose_keys(g, close, live);
+        for (uint32_t i = 0; i < close->n_alt; i++) {
+            cf_gop *op = &g->op[close->alt + i];
+            op->later &= keys.usable;
+            op->rest = keys.has_free ? op->rest : 0;
+            if (op->kind == CF_OP_FREE ? !keys.has_free
+                                       : (op->bit & keys.usable) == 0) {
+                op->max = 0; /* it never fits */
+            }
+        }
+    }
+}
+
+/* ---- finishing ---------------------------------------------------------- */
+
+static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
+                          const bool *live)
+{
+    const cf_gop *op = &g->op[s->op];
+    for (uint32_t i = 0; op->kind == CF_OP_CLOSE && i < op->n_name; i++) {
+        if (!rule_is_live(g, op->name + i, live)) {
+            return false;
+        }
+    }
+    if (op->kind == CF_OP_CLOSE && !choose_keys(g, op, live).can_close) {
+        return false;
+    }
+    switch (s->kind) {
+    case CF_STEP_END:
+        return true;
+    case CF_STEP_JUMP:
+        return live[s->to];
+    default:
+        return live[s->to] && live[g->rule[s->rule].start];
+    }
+}
+
+static bool node_leads_on(const cf_grammar *g, const cf_gnode *n,
+                          const bool *live)
+{
+    for (uint32_t e = n->edge; e != 0; e = g->edge[e].next) {
+        if (live[g->edge[e].to]) {
+            return true;
+        }
+    }
+    for (uint32_t s = n->step; s != 0; s = g->step[s].next) {
+        if (step_leads_on(g, &g->step[s], live)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* live[i]: from node i the end of its rule can be reached. */
+static void find_live(cf_gbuild *b, bool *live)
+{
+    const cf_grammar *g = b->g;
+    for (bool is_changed = true; is_changed;) {
+        is_changed = false;
+        if (!cf_gbuild_spend(b, g->n_node / 8 + 1)) {
+            return;
+        }
+        for (size_t i = g->n_node; i-- > 1;) {
+            if (!live[i] && node_leads_on(g, &g->node[i], live)) {
+                live[i] = true;
+                is_changed = true;
+            }
+        }
+    }
+}
+
+/* Puts the edges and steps of each live node side by side, in order, and
+ * leaves out those that lead nowhere. */
+static void pack(cf_gbuild *b, const bool *live)
+{
+    cf_grammar *g = b->g;
+    cf_gedge *edge = cf_calloc(g->n_edge, sizeof *edge);
+    cf_gstep *step = cf_calloc(g->n_step, sizeof *step);
+    if (edge == NULL || step == NULL) {
+        cf_free(edge);
+        cf_free(step);
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        return;
+    }
+    size_t n_edge = 1;
+    size_t n_step = 1;
+    for (size_t i = 1; i < g->n_node; i++) {
+        cf_gnode *n = &g->node[i];
+        size_t first = n_edge;
+        for (uint32_t e = n->edge; live[i] && e != 0; e = g->edge[e].next) {
+            if (!live[g->edge[e].to]) {
+                continue;
+            }
+            size_t k = n_edge++;
+            for (; k > first && edge[k - 1].lo > g->edge[e].lo; k--) {
+                edge[k] = edge[k - 1];
+            }
+            edge[k] = g->edge[e];
+        }
+        size_t first_step = n_step;
+        for (uint32_t s = n->step; live[i] && s != 0; s = g->step[s].next) {
+            if (step_leads_on(g, &g->step[s], live)) {
+                step[n_step++] = g->step[s];
+            }
+        }
+        n->edge = (uint32_t)first;
+        n->n_edge = (uint16_t)(n_edge - first);
+        n->step = (uint32_t)first_step;
+        n->n_step = (uint16_t)(n_step - first_step);
+        if (n_edge - first > UINT16_MAX || n_step - first_step > UINT16_MAX) {
+            cf_gbuild_fail(b, CF_ELIMIT, "too many choices at one place");
+        }
+    }
+    cf_free(g->edge);
+    cf_free(g->step);
+    g->edge = edge;
+    g->step = step;
+    g->n_edge = n_edge;
+    g->n_step = n_step;
+}
+
+static void mark_tails(cf_grammar *g)
+{
+    for (size_t i = 1; i < g->n_step; i++) {
+        cf_gstep *s = &g->step[i];
+        if (s->kind != CF_STEP_CALL) {
+            continue;
+        }
+        const cf_gnode *n = &g->node[s->to];
+        s->is_tail = n->n_edge == 0 && n->n_step == 1 &&
+                     g->step[n->step].kind == CF_STEP_END &&
+                     g->step[n->step].op == 0;
+    }
+}
+
+/* nullable[node]: the end of the rule can be reached without a byte. */
+static void find_nullable(cf_gbuild *b, bool *nullable)
+{
+    const cf_grammar *g = b->g;
+    for (bool is_changed = true; is_changed;) {
+        is_changed = false;
+        if (!cf_gbuild_spend(b, g->n_node / 8 + 1)) {
+            return;
+        }
+        for (size_t i = g->n_node; i-- > 1;) {
+            const cf_gnode *n = &g->node[i];
+            for (uint32_t k = 0; !nullable[i] && k < n->n_step; k++) {
+                const cf_gstep *s = &g->step[n->step + k];
+                bool yes =
+                    s->kind == CF_STEP_END ||
+                    (nullable[s->to] && (s->kind == CF_STEP_JUMP ||
+                                         nullable[g->rule[s->rule].start]));
+                if (yes) {
+                    nullable[i] = true;
+                    is_changed = true;
+                }
+            }
+        }
+    }
+}
+
+/* Depth-first over "rule r begins by calling rule s". */
+typedef struct ranker {
+    cf_gbuild *b;
+    const bool *nullable;
+    uint8_t *color;    /* per rule: 0 new, 1 open, 2 done */
+    uint32_t *stamp;   /* per node: rule that walked it */
+    uint32_t *pending; /* nodes to walk; shared stack */
+    size_t n_pending, cap_pending;
+    uint32_t n_done;
+} ranker;
+
+static bool push_pending(ranker *r, uint32_t node, uint32_t rule)
+{
+    if (r->stamp[node] == rule) {
+        return true;
+    }
+    r->stamp[node] = rule;
+    if (!cf_grow(&r->pending, &r->cap_pending, r->n_pending + 1,
+                 sizeof *r->pending)) {
+        cf_gbuild_fail(r->b, CF_ENOMEM, "out of memory");
+        return false;
+    }
+    r->pending[r->n_pending++] = node;
+    return true;
+}
+
+static void rank_rule(ranker *r, uint32_t rule, unsigned depth);
+
+static void rank_node(ranker *r, uint32_t rule, uint32_t node, unsigned depth)
+{
+    const cf_grammar *g = r->b->g;
+    const cf_gnode *n = &g->node[node];
+    for (uint32_t k = 0; k < n->n_step && r->b->st == CF_OK; k++) {
+        const cf_gstep *s = &g->step[n->step + k];
+        if (s->kind == CF_STEP_JUMP) {
+            push_pending(r, s->to, rule);
+        } else if (s->kind == CF_STEP_CALL) {
+            if (r->color[s->rule] == 1) {
+                cf_gbuild_fail(r->b, CF_EUNSUPPORTED,
+                               "rule %s calls itself before any text "
+                               "(left recursion)",
+                               cf_g_text(g, g->rule[s->rule].name));
+                return;
+            }
+            rank_rule(r, s->rule, depth + 1);
+            if (r->nullable[g->rule[s->rule].start]) {
+                push_pending(r, s->to, rule);
+            }
+        }
+    }
+}
+
+static void rank_rule(ranker *r, uint32_t rule, unsigned depth)
+{
+    enum { DEPTH_MAX = 2000 };
+    if (r->color[rule] == 2 || r->b->st != CF_OK) {
+        return;
+    }
+    if (depth > DEPTH_MAX) {
+        cf_gbuild_fail(r->b, CF_ELIMIT, "rules nest too deeply");
+        return;
+    }
+    r->color[rule] = 1;
+    size_t base = r->n_pending;
+    push_pending(r, r->b->g->rule[rule].start, rule);
+    while (r->n_pending > base && r->b->st == CF_OK) {
+        rank_node(r, rule, r->pending[--r->n_pending], depth);
+    }
+    r->n_pending = base;
+    r->color[rule] = 2;
+    /* Callees finish first, so counting down puts callers before them. */
+    r->b->g->order[rule] = (uint32_t)r->b->g->n_rule - r->n_done++;
+}
+
+static void rank_rules(cf_gbuild *b, const bool *nullable)
+{
+    cf_grammar *g = b->g;
+    g->order = cf_calloc(g->n_rule, sizeof *g->order);
+    ranker r = {.b = b,
+                .nullable = nullable,
+                .color = cf_calloc(g->n_rule, 1),
+                .stamp = cf_calloc(g->n_node, sizeof *r.stamp)};
+    if (g->order == NULL || r.color == NULL || r.stamp == NULL) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+    } else {
+        for (uint32_t i = 1; i < g->n_rule && b->st == CF_OK; i++) {
+            rank_rule(&r, i, 0);
+        }
+    }
+    cf_free(r.color);
+    cf_free(r.stamp);
+    cf_free(r.pending);
+}
+
+/* The steps of finish; live and nullable: per node, all false. */
+static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
+{
+    find_live(b, live);
+    if (b->st == CF_OK && !live[b->g->rule[start].start]) {
+        cf_gbuild_fail(b, CF_EUNSUPPORTED, "no text satisfies it");
+    }
+    if (b->st == CF_OK) {
+        drop_keys(b->g, live);
+        pack(b, live);
+    }
+    if (b->st == CF_OK) {
+        mark_tails(b->g);
+        find_nullable(b, nullable);
+    }
+    if (b->st == CF_OK) {
+        rank_rules(b, nullable);
+    }
+}
+
+cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
+                           cf_error *err)
+{
+    if (b->st == CF_OK) {
+        bool *live = cf_calloc(b->g->n_node, sizeof *live);
+        bool *nullable = cf_calloc(b->g->n_node, sizeof *nullable);
+        if (live == NULL || nullable == NULL) {
+            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        } else {
+            finish(b, start, live, nullable);
+        }
+        cf_free(live);
+        cf_free(nullable);
+    }
+    if (b->st != CF_OK) {
+        if (err != NULL) {
+            *err = b->err;
+        }
+        return b->st;
+    }
+    b->g->start = start;
+    *out = b->g;
+    b->g = NULL;
+    return CF_OK;
+}

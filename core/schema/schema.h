@@ -1,0 +1,253 @@
+/*
+ * schema.h - JSON Schema to a grammar, by way of a disjunctive normal form.
+ *
+ * A "conj" is a set of schemas (each with a sign) that must all hold at one
+ * place; it is what a property's or an item's value must satisfy.  Expanding
+ * it gives a list of atoms of which one must hold; an atom describes values
+ * of one type completely, with conjs for what is inside.  A conj becomes one
+ * rule of the grammar, so recursion in the schema is recursion of rules.
+ *
+ * Nothing is approximated from above: what cannot be expressed fails with
+ * CF_EUNSUPPORTED and the path in the schema.
+ *
+ * Room-internal.
+ */
+#ifndef CF_CORE_SCHEMA_SCHEMA_H
+#define CF_CORE_SCHEMA_SCHEMA_H
+
+#include "core/base/arena.h"
+#include "core/regex/regex.h"
+
+typedef uint32_t cf_conj; /* index; CF_CONJ_TRUE and CF_CONJ_FALSE are fixed */
+
+enum { CF_CONJ_TRUE = 0, CF_CONJ_FALSE = 1 };
+
+/* A decimal number, exactly. */
+typedef struct cf_dec {
+    bool neg;
+    const char *whole; /* digits without leading zeros */
+    const char *frac;  /* digits without trailing zeros */
+    uint32_t n_whole, n_frac;
+} cf_dec;
+
+typedef enum cf_atom_kind {
+    CF_ATOM_NULL,
+    CF_ATOM_BOOL,
+    CF_ATOM_NUM,
+    CF_ATOM_STR,
+    CF_ATOM_ARR,
+    CF_ATOM_OBJ,
+    CF_ATOM_LIT
+} cf_atom_kind;
+
+typedef enum cf_num_kind { CF_NUM_ANY, CF_NUM_INT, CF_NUM_NOT_INT } cf_num_kind;
+
+typedef struct cf_prop {
+    cf_str name;
+    cf_conj value;
+    bool is_required;
+} cf_prop;
+
+/* Keys that are no declared property, and what their values must be. */
+typedef struct cf_key_class {
+    cf_rx keys;
+    cf_conj value;
+} cf_key_class;
+
+/* When `has` is a key, `needs` must be one. */
+typedef struct cf_dep {
+    cf_str has, needs;
+} cf_dep;
+
+typedef struct cf_atom {
+    uint8_t kind;
+    bool is_narrowed; /* smaller than the schema says: must not be negated */
+    uint8_t bools;    /* BOOL: 1 false, 2 true */
+    /* NUM */
+    uint8_t num; /* cf_num_kind */
+    bool lo_open, hi_open;
+    const cf_dec *lo, *hi;       /* NULL: none */
+    const cf_dec *const *factor; /* multiples of each */
+    const cf_dec *const *except; /* not these */
+    uint32_t n_factor, n_except;
+    /* STR: texts; ARR: items; OBJ: keys */
+    uint32_t min, max; /* CF_RX_INF: no limit */
+    cf_rx text;        /* STR */
+    /* ARR */
+    const cf_conj *prefix;
+    uint32_t n_prefix;
+    cf_conj items; /* after the prefix */
+    /* OBJ */
+    const cf_prop *prop;
+    uint32_t n_prop;
+    const cf_key_class *cls;
+    uint32_t n_cls;
+    const cf_dep *dep;
+    uint32_t n_dep;
+    bool is_mixed; /* properties of several schemas: their order is unknown */
+    const json_t *lit; /* LIT */
+} cf_atom;
+
+typedef struct cf_dnf {
+    const cf_atom **v; /* [n], in the arena */
+    size_t n, cap;
+} cf_dnf;
+
+typedef struct cf_schema_ref {
+    const json_t *s;
+    const json_t *base; /* the resource its "#" means */
+    const char *path;   /* for errors; in the arena */
+} cf_schema_ref;
+
+typedef struct cf_conj_info {
+    uint32_t first, n; /* into list: schema << 1 | negated, sorted */
+    uint32_t next;     /* hash chain */
+    uint32_t rule;     /* 0: not yet */
+    cf_dnf dnf;
+    uint8_t state; /* 0 new, 1 being expanded, 2 done */
+} cf_conj_info;
+
+/* A rule for strings or numbers, shared by all that want the same. */
+typedef struct cf_leaf {
+    cf_rx text;
+    uint32_t min, max;
+    const cf_atom *num; /* NULL: a string */
+    uint32_t rule;
+} cf_leaf;
+
+/* How values are written. */
+typedef enum cf_dialect {
+    CF_DIALECT_JSON,
+    CF_DIALECT_PYTHON,    /* None, True, 'x' or "x", {"k": v} */
+    CF_DIALECT_FC_ESCAPE, /* {k:<escape>x<escape>} */
+    CF_DIALECT_FC_QUOTE   /* {k:<|"|>x<|"|>} */
+} cf_dialect;
+
+enum { CF_SCHEMA_HASH = 256, CF_ATOMS_MAX = 400 };
+
+typedef struct cf_schema {
+    cf_gbuild *b;
+    cf_rx_pool rx;
+    cf_arena arena;
+    cf_grammar_options opts;
+    const json_t *root;
+    json_t *made; /* schemas made here, for the parts of constants; owned */
+    int draft;    /* 3, 4, 6, 7, 2019, 2020 */
+    cf_dialect dialect;
+    bool seed_order; /* required keys first, in their order */
+    bool is_tool;    /* types in capitals, "nullable", "any" are understood */
+    cf_schema_ref *ref;
+    size_t n_ref, cap_ref;
+    cf_conj_info *conj;
+    size_t n_conj, cap_conj;
+    uint32_t *list;
+    size_t n_list, cap_list;
+    uint32_t conj_bucket[CF_SCHEMA_HASH];
+    uint32_t ref_bucket[CF_SCHEMA_HASH];
+    uint32_t *ref_next;
+    size_t cap_ref_next;
+    cf_leaf *leaf;
+    size_t n_leaf, cap_leaf;
+    cf_conj *pending; /* rules whose bodies are not made yet */
+    size_t n_pending, cap_pending;
+    uint32_t key_rule, string_rule;
+    unsigned depth;
+    const char *at; /* path of what is being expanded, for errors */
+} cf_schema;
+
+/* ---- schema.c: references and sets -------------------------------------- */
+
+void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root,
+                    const cf_grammar_options *opts);
+void cf_schema_deinit(cf_schema *s);
+
+/* Fails with the path of the schema at hand before the text. */
+void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
+    CF_PRINTF(3, 4);
+bool cf_schema_ok(const cf_schema *s);
+void *cf_schema_alloc(cf_schema *s, size_t n, size_t size);
+
+/* The number of a schema found at parent's path + "/" + key. */
+uint32_t cf_schema_child(cf_schema *s, uint32_t parent, const json_t *v,
+                         const char *key);
+/* The number of a schema that is a document of its own. */
+uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path);
+cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated);
+cf_conj cf_conj_and(cf_schema *s, cf_conj a, cf_conj b);
+/* The schema that "$ref" of `from` names; 0 on failure. */
+uint32_t cf_schema_resolve(cf_schema *s, uint32_t from, const char *uri);
+
+/* ---- schema_expand.c, schema_atom.c, schema_not.c ----------------------- */
+
+const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c);
+/* Certainly no value satisfies it; false may also mean "not known". */
+bool cf_conj_is_empty(cf_schema *s, cf_conj c, unsigned depth);
+bool cf_conj_accepts(cf_schema *s, cf_conj c, const json_t *v);
+
+void cf_dnf_add(cf_schema *s, cf_dnf *d, const cf_atom *a);
+cf_dnf cf_dnf_and(cf_schema *s, const cf_dnf *x, const cf_dnf *y);
+cf_dnf cf_dnf_not(cf_schema *s, const cf_dnf *x, const char *path);
+cf_atom *cf_atom_new(cf_schema *s, cf_atom_kind kind);
+/* What a constant object or array says, as an atom of its type. */
+cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v);
+/* All values: one atom a type. */
+cf_dnf cf_dnf_all(cf_schema *s);
+/* NULL when nothing is in both. */
+const cf_atom *cf_atom_and(cf_schema *s, const cf_atom *x, const cf_atom *y);
+bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v);
+bool cf_atom_is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
+/* What a key's value must be in an object atom. */
+cf_conj cf_atom_key(cf_schema *s, const cf_atom *a, cf_str name);
+/* The regular expression of a "format", CF_RX_FAIL when it is no format of
+ * JSON Schema (an annotation then); *is_exact: neither more nor less. */
+cf_rx cf_schema_format(cf_schema *s, const char *name, const char *path,
+                       bool *is_exact);
+
+/* ---- schema_num.c ------------------------------------------------------- */
+
+const cf_dec *cf_dec_from(cf_schema *s, const json_t *v);
+int cf_dec_cmp(const cf_dec *a, const cf_dec *b);
+bool cf_dec_is_multiple(const cf_dec *v, const cf_dec *of);
+/* The automaton of a number atom's texts. */
+void cf_num_dfa(cf_schema *s, const cf_atom *a, cf_dfa *out);
+
+/* ---- schema_emit.c ------------------------------------------------------ */
+
+/* The rule of a conj; its body is made later, by cf_schema_emit_all(). */
+uint32_t cf_conj_rule(cf_schema *s, cf_conj c);
+void cf_schema_emit_all(cf_schema *s);
+
+/* White space between tokens of JSON: nodes from `from`; where they end. */
+uint32_t cf_emit_gap(cf_schema *s, uint32_t from);
+uint32_t cf_emit_colon(cf_schema *s, uint32_t from);
+uint32_t cf_emit_comma(cf_schema *s, uint32_t from);
+/* A JSON text with the same spaces as everything else. */
+uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v);
+/* Any JSON string with a length of min to max characters. */
+uint32_t cf_string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max);
+uint32_t cf_key_rule(cf_schema *s);
+/* The body of a rule for a JSON string, or key, of any content. */
+void cf_emit_free_string(cf_gbuild *b, uint32_t rule, bool is_key);
+uint32_t cf_num_rule(cf_schema *s, const cf_atom *a);
+void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
+/* The same as arguments of a call in Python: (name=value, ...). */
+void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
+                       uint32_t to);
+
+/* ---- schema_dialect.c --------------------------------------------------- */
+
+/* A string constant. */
+uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text);
+/* The body of a string rule in a dialect that is not JSON. */
+void cf_dialect_string(cf_schema *s, uint32_t rule, const cf_dfa *d);
+/* The texts of `text` that the dialect can write. */
+cf_rx cf_dialect_texts(cf_schema *s, cf_rx text);
+/* "null", "true", "false". */
+const char *cf_dialect_word(const cf_schema *s, int which);
+static inline bool cf_dialect_is_fc(const cf_schema *s)
+{
+    return s->dialect == CF_DIALECT_FC_ESCAPE ||
+           s->dialect == CF_DIALECT_FC_QUOTE;
+}
+
+#endif

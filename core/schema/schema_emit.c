@@ -1,0 +1,742 @@
+/*
+ * schema_emit.c - from atoms to nodes.
+ *
+ * Each conj is a rule; strings, numbers and keys are rules of their own that
+ * all share.  Two forms of objects: a chain of nodes when keys come in their
+ * declared order and nothing is counted, and otherwise a hub whose keys are
+ * bits in a register.
+ */
+#include "core/schema/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+/* ---- white space -------------------------------------------------------- */
+
+uint32_t cf_emit_gap(cf_schema *s, uint32_t from)
+{
+    cf_gbuild *b = s->b;
+    if (s->opts.space != CF_SPACE_FLEXIBLE || cf_dialect_is_fc(s)) {
+        return from;
+    }
+    uint32_t to = cf_g_node(b);
+    uint32_t line = cf_g_node(b);
+    uint32_t cr = cf_g_node(b);
+    cf_g_jump(b, from, 0, to);
+    cf_g_byte(b, from, ' ', ' ', to);
+    cf_g_byte(b, from, '\n', '\n', line);
+    cf_g_byte(b, from, '\r', '\r', cr);
+    cf_g_byte(b, cr, '\n', '\n', line);
+    cf_g_byte(b, line, ' ', ' ', line);
+    cf_g_byte(b, line, '\t', '\t', line);
+    cf_g_jump(b, line, 0, to);
+    return to;
+}
+
+uint32_t cf_emit_colon(cf_schema *s, uint32_t from)
+{
+    cf_gbuild *b = s->b;
+    uint32_t at = cf_g_node(b);
+    cf_g_byte(b, from, ':', ':', at);
+    if (s->opts.space == CF_SPACE_COMPACT || cf_dialect_is_fc(s)) {
+        return at;
+    }
+    uint32_t to = cf_g_node(b);
+    cf_g_byte(b, at, ' ', ' ', to);
+    if (s->opts.space == CF_SPACE_FLEXIBLE) {
+        cf_g_jump(b, at, 0, to);
+    }
+    return to;
+}
+
+uint32_t cf_emit_comma(cf_schema *s, uint32_t from)
+{
+    cf_gbuild *b = s->b;
+    uint32_t at = cf_g_node(b);
+    cf_g_byte(b, from, ',', ',', at);
+    if (s->opts.space == CF_SPACE_PYTHON && !cf_dialect_is_fc(s)) {
+        uint32_t to = cf_g_node(b);
+        cf_g_byte(b, at, ' ', ' ', to);
+        return to;
+    }
+    return cf_emit_gap(s, at);
+}
+
+/* ---- strings, keys, numbers --------------------------------------------- */
+
+/* Edges over one character of a JSON string, from `from` to `to`.  is_key:
+ * one spelling a character, as cf_json_write_str() has it. */
+static void emit_char(cf_gbuild *b, uint32_t from, uint32_t to, bool is_key)
+{
+    uint32_t c1 = cf_g_node(b);
+    uint32_t c2 = cf_g_node(b);
+    uint32_t c3 = cf_g_node(b);
+    uint32_t e0 = cf_g_node(b);
+    uint32_t ed = cf_g_node(b);
+    uint32_t f0 = cf_g_node(b);
+    uint32_t f4 = cf_g_node(b);
+    uint32_t slash = cf_g_node(b);
+    uint32_t u = cf_g_node(b);
+    cf_g_byte(b, from, 0x20, 0x21, to);
+    cf_g_byte(b, from, 0x23, 0x5B, to);
+    cf_g_byte(b, from, 0x5D, is_key ? 0x7E : 0x7F, to);
+    cf_g_byte(b, from, 0xC2, 0xDF, c1);
+    cf_g_byte(b, from, 0xE0, 0xE0, e0);
+    cf_g_byte(b, from, 0xE1, 0xEC, c2);
+    cf_g_byte(b, from, 0xED, 0xED, ed);
+    cf_g_byte(b, from, 0xEE, 0xEF, c2);
+    cf_g_byte(b, from, 0xF0, 0xF0, f0);
+    cf_g_byte(b, from, 0xF1, 0xF3, c3);
+    cf_g_byte(b, from, 0xF4, 0xF4, f4);
+    cf_g_byte(b, c1, 0x80, 0xBF, to);
+    cf_g_byte(b, c2, 0x80, 0xBF, c1);
+    cf_g_byte(b, c3, 0x80, 0xBF, c2);
+    cf_g_byte(b, e0, 0xA0, 0xBF, c1);
+    cf_g_byte(b, ed, 0x80, 0x9F, c1);
+    cf_g_byte(b, f0, 0x90, 0xBF, c2);
+    cf_g_byte(b, f4, 0x80, 0x8F, c2);
+    cf_g_byte(b, from, '\\', '\\', slash);
+    static const char all[] = "\"\\/bfnrt";
+    static const char key[] = "\"\\nrt";
+    for (const char *c = is_key ? key : all; *c != '\0'; c++) {
+        cf_g_byte(b, slash, (uint8_t)*c, (uint8_t)*c, to);
+    }
+    cf_g_byte(b, slash, 'u', 'u', u);
+    if (is_key) {
+        uint32_t z = cf_g_bytes(b, u, "00", 2);
+        uint32_t x0 = cf_g_node(b);
+        uint32_t x1 = cf_g_node(b);
+        uint32_t x7 = cf_g_node(b);
+        cf_g_byte(b, z, '0', '0', x0);
+        cf_g_byte(b, z, '1', '1', x1);
+        cf_g_byte(b, z, '7', '7', x7);
+        cf_g_byte(b, x0, '0', '8', to); /* not \t \n \r */
+        cf_g_byte(b, x0, 'b', 'c', to);
+        cf_g_byte(b, x0, 'e', 'f', to);
+        cf_g_byte(b, x1, '0', '9', to);
+        cf_g_byte(b, x1, 'a', 'f', to);
+        cf_g_byte(b, x7, 'f', 'f', to);
+        return;
+    }
+    /* \uXXXX, surrogates in pairs only */
+    uint32_t h3 = cf_g_node(b);
+    uint32_t h2 = cf_g_node(b);
+    uint32_t h1 = cf_g_node(b);
+    uint32_t d = cf_g_node(b);
+    uint32_t hi2 = cf_g_node(b);
+    uint32_t hi1 = cf_g_node(b);
+    uint32_t pair = cf_g_node(b);
+    static const uint8_t hex[3][2] = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
+    for (int i = 0; i < 3; i++) {
+        cf_g_byte(b, h3, hex[i][0], hex[i][1], h2);
+        cf_g_byte(b, h2, hex[i][0], hex[i][1], h1);
+        cf_g_byte(b, h1, hex[i][0], hex[i][1], to);
+        cf_g_byte(b, hi2, hex[i][0], hex[i][1], hi1);
+        cf_g_byte(b, hi1, hex[i][0], hex[i][1], pair);
+    }
+    cf_g_byte(b, u, '0', '9', h3);
+    for (uint8_t lower = 0; lower <= 0x20; lower = (uint8_t)(lower + 0x20)) {
+        cf_g_byte(b, u, (uint8_t)('A' | lower), (uint8_t)('C' | lower), h3);
+        cf_g_byte(b, u, (uint8_t)('D' | lower), (uint8_t)('D' | lower), d);
+        cf_g_byte(b, u, (uint8_t)('E' | lower), (uint8_t)('F' | lower), h3);
+        cf_g_byte(b, d, (uint8_t)('A' | lower), (uint8_t)('B' | lower), hi2);
+    }
+    cf_g_byte(b, d, '0', '7', h2);
+    cf_g_byte(b, d, '8', '9', hi2);
+    uint32_t low = cf_g_bytes(b, pair, "\\u", 2);
+    uint32_t ld = cf_g_node(b);
+    cf_g_byte(b, low, 'D', 'D', ld);
+    cf_g_byte(b, low, 'd', 'd', ld);
+    cf_g_byte(b, ld, 'C', 'F', h2);
+    cf_g_byte(b, ld, 'c', 'f', h2);
+}
+
+void cf_emit_free_string(cf_gbuild *b, uint32_t rule, bool is_key)
+{
+    b->rule = rule;
+    uint32_t body = is_key ? cf_g_start(b, rule) : cf_g_node(b);
+    uint32_t end = cf_g_node(b);
+    if (!is_key) { /* the object's rule takes a key's first quote */
+        cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
+    }
+    emit_char(b, body, body, is_key);
+    cf_g_byte(b, body, '"', '"', end);
+    cf_g_end(b, end, 0);
+    if (b->st == CF_OK) {
+        b->g->node[body].tag = is_key ? CF_TAG_KEY_BODY : CF_TAG_STR_BODY;
+        b->g->node[body].arg = end;
+    }
+}
+
+/* min to max characters of any kind, counted in a register. */
+static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min,
+                                uint32_t max)
+{
+    b->rule = rule;
+    uint32_t body = cf_g_node(b);
+    uint32_t one = cf_g_node(b);
+    uint32_t quote = cf_g_node(b);
+    uint32_t end = cf_g_node(b);
+    cf_gop count = {.kind = CF_OP_COUNT, .min = min, .max = max, .node = end};
+    cf_gop enough = {.kind = CF_OP_ATLEAST, .min = min};
+    uint32_t count_op = cf_g_op(b, &count);
+    cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
+    cf_g_jump(b, body, count_op, one);
+    emit_char(b, one, body, false);
+    cf_g_jump(b, body, cf_g_op(b, &enough), quote);
+    cf_g_byte(b, quote, '"', '"', end);
+    cf_g_end(b, end, 0);
+    if (b->st == CF_OK) {
+        b->g->node[one].tag = CF_TAG_STR_COUNT;
+        b->g->node[one].arg = count_op;
+    }
+}
+
+static void emit_quoted_dfa(cf_schema *s, uint32_t rule, const cf_dfa *d,
+                            cf_spelling how)
+{
+    cf_gbuild *b = s->b;
+    b->rule = rule;
+    uint32_t body = cf_g_node(b);
+    uint32_t end = cf_g_node(b);
+    cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
+    cf_dfa_emit(b, d, how, '"', body, end);
+    cf_g_end(b, end, 0);
+}
+
+static cf_leaf *new_leaf(cf_schema *s, cf_leaf leaf, const char *name)
+{
+    if (!cf_schema_ok(s) ||
+        !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
+        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        return NULL;
+    }
+    leaf.rule = cf_g_rule(s->b, name);
+    s->leaf[s->n_leaf] = leaf;
+    return &s->leaf[s->n_leaf++];
+}
+
+uint32_t cf_key_rule(cf_schema *s)
+{
+    if (s->key_rule == 0) {
+        s->key_rule = cf_g_rule(s->b, "key");
+        uint32_t was = s->b->rule;
+        cf_emit_free_string(s->b, s->key_rule, true);
+        s->b->rule = was;
+        if (cf_schema_ok(s)) {
+            s->b->g->rule[s->key_rule].is_key = true;
+        }
+    }
+    return s->key_rule;
+}
+
+uint32_t cf_string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
+{
+    for (size_t i = 0; i < s->n_leaf; i++) {
+        const cf_leaf *l = &s->leaf[i];
+        if (l->num == NULL && l->text == text && l->min == min &&
+            l->max == max) {
+            return l->rule;
+        }
+    }
+    const bool is_free = text == cf_rx_all(&s->rx);
+    const cf_leaf *l = new_leaf(s, (cf_leaf){text, min, max, NULL, 0},
+                                is_free ? "string" : "string of a pattern");
+    if (l == NULL) {
+        return 0;
+    }
+    uint32_t rule = l->rule;
+    uint32_t was = s->b->rule;
+    if (s->dialect != CF_DIALECT_JSON) {
+        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
+        cf_dfa d;
+        cf_rx_dfa(&s->rx, cf_dialect_texts(s, cf_rx_and2(&s->rx, text, len)),
+                  &d);
+        cf_dialect_string(s, rule, &d);
+        cf_dfa_deinit(&d);
+    } else if (is_free && min == 0 && max == CF_RX_INF) {
+        cf_emit_free_string(s->b, rule, false);
+    } else if (is_free) {
+        char name[60];
+        snprintf(name, sizeof name, "string of %u%s characters", (unsigned)min,
+                 max == CF_RX_INF ? " or more" : " or more, limited,");
+        cf_g_rename(s->b, rule, name);
+        emit_counted_string(s->b, rule, min, max);
+    } else {
+        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
+        cf_dfa d;
+        cf_rx_dfa(&s->rx,
+                  min == 0 && max == CF_RX_INF ? text
+                                               : cf_rx_and2(&s->rx, text, len),
+                  &d);
+        emit_quoted_dfa(s, rule, &d, CF_SPELL_JSON);
+        cf_dfa_deinit(&d);
+    }
+    s->b->rule = was;
+    return rule;
+}
+
+static bool same_number(const cf_atom *x, const cf_atom *y)
+{
+    if (x == y) {
+        return true;
+    }
+    if (x->num != y->num || x->n_factor + y->n_factor != 0 ||
+        x->n_except + y->n_except != 0 || (x->lo == NULL) != (y->lo == NULL) ||
+        (x->hi == NULL) != (y->hi == NULL)) {
+        return false;
+    }
+    return (x->lo == NULL ||
+            (cf_dec_cmp(x->lo, y->lo) == 0 && x->lo_open == y->lo_open)) &&
+           (x->hi == NULL ||
+            (cf_dec_cmp(x->hi, y->hi) == 0 && x->hi_open == y->hi_open));
+}
+
+uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
+{
+    for (size_t i = 0; i < s->n_leaf; i++) {
+        if (s->leaf[i].num != NULL && same_number(s->leaf[i].num, a)) {
+            return s->leaf[i].rule;
+        }
+    }
+    const cf_leaf *l = new_leaf(s, (cf_leaf){CF_RX_FAIL, 0, 0, a, 0},
+                                a->num == CF_NUM_INT ? "integer" : "number");
+    if (l == NULL) {
+        return 0;
+    }
+    uint32_t rule = l->rule;
+    uint32_t was = s->b->rule;
+    s->b->rule = rule;
+    cf_dfa d;
+    cf_num_dfa(s, a, &d);
+    uint32_t end = cf_g_node(s->b);
+    cf_dfa_emit(s->b, &d, CF_SPELL_RAW, -1, cf_g_start(s->b, rule), end);
+    cf_g_end(s->b, end, 0);
+    cf_dfa_deinit(&d);
+    s->b->rule = was;
+    return rule;
+}
+
+/* ---- literals ----------------------------------------------------------- */
+
+static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
+{
+    cf_gbuild *b = s->b;
+    const cf_dec *d = cf_dec_from(s, v);
+    if (d == NULL || d->n_whole + d->n_frac > 400) {
+        return from;
+    }
+    uint32_t to = cf_g_node(b);
+    cf_buf t = CF_BUF_INIT;
+    cf_json_write(&t, v);
+    if (t.failed) {
+        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+    } else if (memchr(t.p, 'e', t.n) != NULL) {
+        cf_g_bytes_to(b, from, t.p, t.n, to); /* far from one: 1e+100 */
+    }
+    cf_buf_deinit(&t);
+    if (d->neg) {
+        from = cf_g_bytes(b, from, "-", 1);
+    }
+    from = d->n_whole > 0 ? cf_g_bytes(b, from, d->whole, d->n_whole)
+                          : cf_g_bytes(b, from, "0", 1);
+    if (d->n_frac > 0) {
+        from = cf_g_bytes(b, from, ".", 1);
+        from = cf_g_bytes(b, from, d->frac, d->n_frac);
+    } else {
+        cf_g_bytes_to(b, from, ".0", 2, to);
+    }
+    cf_g_jump(b, from, 0, to);
+    return to;
+}
+
+uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
+{
+    cf_gbuild *b = s->b;
+    if (!cf_gbuild_spend(b, 1) || ++s->depth > 200) {
+        cf_gbuild_fail(b, CF_ELIMIT, "a constant nests too deeply");
+        return from;
+    }
+    if (json_is_string(v)) {
+        from = cf_emit_text(
+            s, from, cf_str_make(json_string_value(v), json_string_length(v)));
+    } else if (json_is_number(v)) {
+        from = emit_lit_number(s, from, v);
+    } else if (json_is_object(v)) {
+        union {
+            const json_t *in;
+            json_t *out;
+        } u = {v};
+        const char *key;
+        size_t len;
+        json_t *child;
+        bool is_first = true;
+        from = cf_emit_gap(s, cf_g_bytes(b, from, "{", 1));
+        json_object_keylen_foreach(u.out, key, len, child)
+        {
+            if (!is_first) {
+                from = cf_emit_comma(s, cf_emit_gap(s, from));
+            }
+            is_first = false;
+            from = cf_dialect_is_fc(s)
+                       ? cf_g_bytes(b, from, key, len)
+                       : cf_emit_text(s, from, cf_str_make(key, len));
+            from = cf_emit_literal(s, cf_emit_colon(s, from), child);
+        }
+        from = cf_g_bytes(b, is_first ? from : cf_emit_gap(s, from), "}", 1);
+    } else if (json_is_array(v)) {
+        from = cf_emit_gap(s, cf_g_bytes(b, from, "[", 1));
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            if (i > 0) {
+                from = cf_emit_comma(s, cf_emit_gap(s, from));
+            }
+            from = cf_emit_literal(s, from, json_array_get(v, i));
+        }
+        from = cf_g_bytes(
+            b, json_array_size(v) > 0 ? cf_emit_gap(s, from) : from, "]", 1);
+    } else {
+        const char *t = cf_dialect_word(s, json_is_null(v)   ? 0
+                                           : json_is_true(v) ? 1
+                                                             : 2);
+        from = cf_g_bytes(b, from, t, strlen(t));
+    }
+    s->depth--;
+    return from;
+}
+
+/* String constants as a tree, so that a thousand of them are one position. */
+static int by_text(const void *x, const void *y)
+{
+    const cf_str *a = x;
+    const cf_str *b = y;
+    size_t n = a->n < b->n ? a->n : b->n;
+    int c = memcmp(a->p, b->p, n);
+    return c != 0 ? c : (a->n > b->n) - (a->n < b->n);
+}
+
+static void emit_tree(cf_schema *s, const cf_str *v, size_t n, uint32_t from,
+                      uint32_t to)
+{
+    /* Iterative: each text joins the path of the one before it. */
+    enum { PATH_MAX_ = 4096 };
+    uint32_t *path = cf_schema_alloc(s, PATH_MAX_, sizeof *path);
+    if (path == NULL) {
+        return;
+    }
+    path[0] = from;
+    for (size_t i = 0; i < n && cf_schema_ok(s); i++) {
+        size_t same = 0;
+        while (i > 0 && same < v[i].n && same < v[i - 1].n &&
+               same < PATH_MAX_ - 1 && v[i].p[same] == v[i - 1].p[same]) {
+            same++;
+        }
+        if (i > 0 && same == v[i].n && same == v[i - 1].n) {
+            continue;
+        }
+        uint32_t at = path[same];
+        for (size_t k = same; k + 1 < v[i].n && cf_schema_ok(s); k++) {
+            uint32_t next = cf_g_node(s->b);
+            cf_g_byte(s->b, at, (uint8_t)v[i].p[k], (uint8_t)v[i].p[k], next);
+            at = next;
+            if (k + 1 < PATH_MAX_) {
+                path[k + 1] = at;
+            }
+        }
+        uint8_t last = (uint8_t)v[i].p[v[i].n - 1];
+        cf_g_byte(s->b, at, last, last, to);
+    }
+}
+
+static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
+                         uint32_t to)
+{
+    if (s->dialect != CF_DIALECT_JSON) {
+        for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
+            const json_t *t = d->v[i]->lit;
+            if (d->v[i]->kind == CF_ATOM_LIT && json_is_string(t)) {
+                cf_str text = {json_string_value(t), json_string_length(t)};
+                cf_g_jump(s->b, cf_emit_text(s, from, text), 0, to);
+            }
+        }
+        return;
+    }
+    cf_str *v = cf_schema_alloc(s, d->n, sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; v != NULL && i < d->n && cf_schema_ok(s); i++) {
+        if (d->v[i]->kind != CF_ATOM_LIT || !json_is_string(d->v[i]->lit)) {
+            continue;
+        }
+        cf_buf t = CF_BUF_INIT;
+        cf_json_write_str(&t, cf_str_make(json_string_value(d->v[i]->lit),
+                                          json_string_length(d->v[i]->lit)));
+        v[n].p = cf_arena_strndup(&s->arena, cf_buf_cstr(&t), t.n);
+        v[n].n = t.n;
+        if (t.failed || v[n].p == NULL) {
+            cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        }
+        n++;
+        cf_buf_deinit(&t);
+    }
+    if (n > 0 && cf_schema_ok(s)) {
+        qsort(v, n, sizeof *v, by_text);
+        emit_tree(s, v, n, from, to);
+    }
+}
+
+/* ---- arrays ------------------------------------------------------------- */
+
+static uint32_t call_value(cf_schema *s, uint32_t from, cf_conj c,
+                           uint32_t label)
+{
+    uint32_t to = cf_g_node(s->b);
+    cf_g_call(s->b, from, cf_conj_rule(s, c), label, to);
+    return to;
+}
+
+/* Items after the prefix, counted in a register when limits ask for it. */
+static void emit_items(cf_schema *s, const cf_atom *a, uint32_t first,
+                       uint32_t after, uint32_t close, uint32_t label)
+{
+    cf_gbuild *b = s->b;
+    uint32_t n = a->n_prefix;
+    uint32_t min = a->min > n ? a->min - n : 0;
+    uint32_t max = a->max == CF_RX_INF ? CF_RX_INF : a->max - n;
+    uint32_t item = cf_g_node(b); /* an item begins */
+    uint32_t enough = 0;
+    uint32_t more = 0;
+    if (min > 1 || max != CF_RX_INF) {
+        cf_gop count = {.kind = CF_OP_COUNT, .max = max};
+        cf_gop atleast = {.kind = CF_OP_ATLEAST, .min = min};
+        more = cf_g_op(b, &count);
+        enough = cf_g_op(b, &atleast);
+    }
+    uint32_t counted = cf_g_node(b);
+    uint32_t done = call_value(s, item, a->items, label);
+    cf_g_jump(b, counted, more, item);
+    uint32_t gap = cf_emit_gap(s, done);
+    /* The limit is looked at before the comma, so that none is left over. */
+    uint32_t comma = cf_g_node(b);
+    cf_g_jump(b, gap, more, comma);
+    cf_g_jump(b, cf_emit_comma(s, comma), 0, item);
+    cf_g_jump(b, gap, enough, close);
+    if (after != 0) { /* a prefix stands before: its comma */
+        uint32_t comma2 = cf_g_node(b);
+        cf_g_jump(b, after, more, comma2);
+        cf_g_jump(b, cf_emit_comma(s, comma2), 0, item);
+    } else {
+        cf_g_jump(b, first, 0, counted);
+    }
+}
+
+static void emit_array(cf_schema *s, const cf_atom *a, uint32_t from,
+                       uint32_t to)
+{
+    cf_gbuild *b = s->b;
+    uint32_t open = cf_g_node(b);
+    uint32_t close = cf_g_node(b);
+    cf_g_byte(b, from, '[', '[', open);
+    cf_g_byte(b, close, ']', ']', to);
+    uint32_t label = cf_g_label(b, cf_str_from("[]"));
+    uint32_t first = cf_emit_gap(s, open);
+    if (a->min == 0) {
+        cf_g_jump(b, first, 0, close);
+    }
+    uint32_t after = 0;
+    uint32_t n = a->n_prefix < a->max ? a->n_prefix : a->max;
+    for (uint32_t i = 0; i < n && cf_schema_ok(s); i++) {
+        uint32_t start = first;
+        if (after != 0) {
+            start = cf_emit_comma(s, after);
+        }
+        char name[16];
+        snprintf(name, sizeof name, "[%u]", (unsigned)i);
+        uint32_t at = cf_g_label(b, cf_str_from(name));
+        after = cf_emit_gap(s, call_value(s, start, a->prefix[i], at));
+        if (i + 1 >= a->min) {
+            cf_g_jump(b, after, 0, close);
+        }
+    }
+    if (a->max > a->n_prefix && a->items != CF_CONJ_FALSE) {
+        emit_items(s, a, first, after, close, label);
+    }
+}
+
+/* ---- rules -------------------------------------------------------------- */
+
+/* With more constants than this at one place, objects among them keep the
+ * order they are written in: each order is a reading of its own. */
+enum { FREE_ORDER_MAX = 100 };
+
+/* Whether a constant holds an object whose keys can change places. */
+static bool has_free_order(const cf_schema *s, const json_t *v)
+{
+    if (s->opts.order != CF_KEYS_ANY || s->seed_order) {
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        if (has_free_order(s, json_array_get(v, i))) {
+            return true;
+        }
+    }
+    union {
+        const json_t *in;
+        json_t *out;
+    } u = {v};
+    const char *key;
+    json_t *child;
+    json_object_foreach(u.out, key, child)
+    {
+        if (has_free_order(s, child)) {
+            return true;
+        }
+    }
+    return json_object_size(v) > 1;
+}
+
+static void describe(char *out, size_t size, const cf_dnf *d)
+{
+    static const char *const names[] = {"null",  "boolean", "number",  "string",
+                                        "array", "object",  "constant"};
+    size_t n_lit = 0;
+    unsigned kinds = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        kinds |= 1u << d->v[i]->kind;
+        n_lit += d->v[i]->kind == CF_ATOM_LIT ? 1 : 0;
+    }
+    if (n_lit > 1 && n_lit == d->n) {
+        snprintf(out, size, "one of %u values", (unsigned)n_lit);
+        return;
+    }
+    if (kinds == 63) {
+        snprintf(out, size, "any value");
+        return;
+    }
+    size_t n = 0;
+    out[0] = '\0';
+    for (int k = 0; k < 7; k++) {
+        if ((kinds >> k & 1) != 0 && n < size) {
+            int w = snprintf(out + n, size - n, "%s%s", n > 0 ? " or " : "",
+                             names[k]);
+            n += w > 0 ? (size_t)w : 0;
+        }
+    }
+}
+
+static void emit_word(cf_schema *s, int which, uint32_t from, uint32_t to)
+{
+    const char *word = cf_dialect_word(s, which);
+    cf_g_bytes_to(s->b, from, word, strlen(word), to);
+}
+
+static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
+                      uint32_t to, bool is_free)
+{
+    cf_gbuild *b = s->b;
+    switch (a->kind) {
+    case CF_ATOM_NULL:
+        emit_word(s, 0, from, to);
+        break;
+    case CF_ATOM_BOOL:
+        for (int i = 1; i <= 2; i++) {
+            if ((a->bools & (i == 1 ? 2 : 1)) != 0) {
+                emit_word(s, i, from, to);
+            }
+        }
+        break;
+    case CF_ATOM_NUM:
+        cf_g_call(b, from, cf_num_rule(s, a), 0, to);
+        break;
+    case CF_ATOM_STR:
+        cf_g_call(b, from, cf_string_rule(s, a->text, a->min, a->max), 0, to);
+        break;
+    case CF_ATOM_ARR:
+        emit_array(s, a, from, to);
+        break;
+    case CF_ATOM_OBJ:
+        cf_emit_object(s, a, from, to);
+        break;
+    default:
+        if (is_free && has_free_order(s, a->lit)) {
+            a = cf_atom_of_constant(s, a->lit);
+            if (a != NULL) {
+                emit_atom(s, a, from, to, false);
+            }
+        } else if (!json_is_string(a->lit)) {
+            cf_g_jump(b, cf_emit_literal(s, from, a->lit), 0, to);
+        }
+        break;
+    }
+}
+
+uint32_t cf_conj_rule(cf_schema *s, cf_conj c)
+{
+    if (!cf_schema_ok(s)) {
+        return 0;
+    }
+    if (s->conj[c].rule != 0) {
+        return s->conj[c].rule;
+    }
+    if (!cf_grow(&s->pending, &s->cap_pending, s->n_pending + 1,
+                 sizeof *s->pending)) {
+        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        return 0;
+    }
+    uint32_t rule = cf_g_rule(s->b, "value");
+    s->conj[c].rule = rule;
+    s->pending[s->n_pending++] = c;
+    return rule;
+}
+
+void cf_schema_emit_all(cf_schema *s)
+{
+    while (s->n_pending > 0 && cf_schema_ok(s)) {
+        cf_conj c = s->pending[--s->n_pending];
+        uint32_t rule = s->conj[c].rule;
+        const cf_dnf *d = cf_conj_expand(s, c);
+        if (!cf_schema_ok(s)) {
+            return;
+        }
+        char name[100];
+        describe(name, sizeof name, d);
+        cf_g_rename(s->b, rule, name);
+        s->b->rule = rule;
+        s->depth = 0;
+        uint32_t from = cf_g_start(s->b, rule);
+        uint32_t to = cf_g_node(s->b);
+        cf_g_end(s->b, to, 0);
+        emit_strings(s, d, from, to);
+        size_t n_lit = 0;
+        for (size_t i = 0; i < d->n; i++) {
+            const json_t *lit = d->v[i]->lit;
+            n_lit += json_is_object(lit) || json_is_array(lit) ? 1 : 0;
+        }
+        for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
+            emit_atom(s, d->v[i], from, to, n_lit <= FREE_ORDER_MAX);
+        }
+    }
+}
+
+cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
+                                 const cf_grammar_options *opts, cf_error *err)
+{
+    if (!json_is_object(schema) && !json_is_boolean(schema)) {
+        return cf_fail(err, CF_EFORMAT, "a schema is an object, true or false");
+    }
+    cf_gbuild b;
+    cf_schema s;
+    cf_gbuild_init(&b, opts);
+    cf_schema_init(&s, &b, schema, opts);
+    uint32_t start = 0;
+    if (cf_schema_ok(&s)) {
+        uint32_t ref = cf_schema_child(&s, 0, schema, NULL);
+        start = cf_conj_rule(&s, cf_conj_one(&s, ref, false));
+        cf_schema_emit_all(&s);
+    }
+    cf_schema_deinit(&s);
+    cf_status st = cf_gbuild_finish(&b, start, out, err);
+    cf_gbuild_deinit(&b);
+    return st;
+}

@@ -1,0 +1,356 @@
+/*
+ * schema_not.c - the complement of a disjunctive normal form.
+ *
+ * The complement of an atom is every value of another type, or one of its
+ * own type that breaks one of its conditions.  "Some key of a pattern has a
+ * wrong value" can only be said when the pattern's keys can be listed, "some
+ * key is not declared" when few of the declared ones are optional.
+ */
+#include "core/schema/schema.h"
+
+#include <string.h>
+
+enum { KEYS_MAX = 32, ITEMS_LISTED_MAX = 32, OPTIONAL_MAX = 5 };
+
+static void add_other_types(cf_schema *s, cf_dnf *d, cf_atom_kind kind)
+{
+    for (int k = CF_ATOM_NULL; k <= CF_ATOM_OBJ; k++) {
+        cf_atom *a = k != (int)kind ? cf_atom_new(s, (cf_atom_kind)k) : NULL;
+        if (a != NULL) {
+            cf_dnf_add(s, d, a);
+        }
+    }
+}
+
+static cf_atom *add_new(cf_schema *s, cf_dnf *d, cf_atom_kind kind)
+{
+    cf_atom *a = cf_atom_new(s, kind);
+    if (a != NULL) {
+        cf_dnf_add(s, d, a);
+    }
+    return a;
+}
+
+/* An object with (value) or without (FALSE) the key. */
+static void add_key(cf_schema *s, cf_dnf *d, cf_str name, cf_conj value)
+{
+    cf_atom *a = add_new(s, d, CF_ATOM_OBJ);
+    cf_prop *p = cf_schema_alloc(s, 1, sizeof *p);
+    if (a != NULL && p != NULL) {
+        *p = (cf_prop){name, value, value != CF_CONJ_FALSE};
+        a->prop = p;
+        a->n_prop = 1;
+    }
+}
+
+/* Objects whose key has a value that breaks c: one of its schemas. */
+static void add_wrong_key(cf_schema *s, cf_dnf *d, cf_str name, cf_conj c)
+{
+    if (c == CF_CONJ_TRUE) {
+        return;
+    }
+    if (c == CF_CONJ_FALSE) {
+        add_key(s, d, name, CF_CONJ_TRUE);
+        return;
+    }
+    cf_conj_info info = s->conj[c];
+    for (uint32_t i = 0; i < info.n && cf_schema_ok(s); i++) {
+        uint32_t r = s->list[info.first + i];
+        add_key(s, d, name, cf_conj_one(s, r >> 1, (r & 1) == 0));
+    }
+}
+
+static void add_wrong_item(cf_schema *s, cf_dnf *d, uint32_t at, cf_conj c)
+{
+    cf_conj_info info = {0};
+    uint32_t n = 1;
+    if (c == CF_CONJ_TRUE) {
+        return;
+    }
+    if (c != CF_CONJ_FALSE) {
+        info = s->conj[c];
+        n = info.n;
+    }
+    for (uint32_t i = 0; i < n && cf_schema_ok(s); i++) {
+        cf_atom *a = add_new(s, d, CF_ATOM_ARR);
+        cf_conj *v = cf_schema_alloc(s, (size_t)at + 1, sizeof *v);
+        if (a == NULL || v == NULL) {
+            return;
+        }
+        if (c != CF_CONJ_FALSE) {
+            uint32_t r = s->list[info.first + i];
+            v[at] = cf_conj_one(s, r >> 1, (r & 1) == 0);
+        }
+        a->prefix = v; /* the others are CF_CONJ_TRUE, which is zero */
+        a->n_prefix = at + 1;
+        a->min = at + 1;
+    }
+}
+
+typedef struct key_list {
+    cf_schema *s;
+    const cf_atom *a;
+    cf_dnf *d;
+    cf_conj value;
+} key_list;
+
+static void list_key(void *ud, cf_str text)
+{
+    key_list *l = ud;
+    for (uint32_t i = 0; i < l->a->n_prop; i++) {
+        if (cf_str_eq(l->a->prop[i].name, text)) {
+            return;
+        }
+    }
+    char *copy = cf_arena_strndup(&l->s->arena, text.p, text.n);
+    if (copy == NULL) {
+        cf_gbuild_fail(l->s->b, CF_ENOMEM, "out of memory");
+        return;
+    }
+    add_wrong_key(l->s, l->d, cf_str_make(copy, text.n), l->value);
+}
+
+/*
+ * Objects with a key that is none of the properties.  Which of them are there
+ * fixes how many keys there would be without it, so it is a count: one atom
+ * for each choice of the optional ones.  False when those are too many.
+ */
+static bool add_more_keys(cf_schema *s, cf_dnf *d, const cf_atom *a)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->n_prop; i++) {
+        const cf_prop *p = &a->prop[i];
+        n += !p->is_required && p->value != CF_CONJ_FALSE ? 1 : 0;
+    }
+    if (n > OPTIONAL_MAX) {
+        return false;
+    }
+    for (uint32_t set = 0; set < UINT32_C(1) << n && cf_schema_ok(s); set++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_OBJ);
+        cf_prop *v = cf_schema_alloc(s, a->n_prop, sizeof *v);
+        if (x == NULL || v == NULL || !cf_gbuild_spend(s->b, a->n_prop)) {
+            break;
+        }
+        uint32_t bit = 0;
+        x->min = 1;
+        for (uint32_t i = 0; i < a->n_prop; i++) {
+            const cf_prop *p = &a->prop[i];
+            bool has = p->is_required;
+            if (!has && p->value != CF_CONJ_FALSE) {
+                has = (set >> bit++ & 1) != 0;
+            }
+            x->min += has ? 1 : 0;
+            v[i] = (cf_prop){p->name, has ? CF_CONJ_TRUE : CF_CONJ_FALSE, has};
+        }
+        x->prop = v;
+        x->n_prop = a->n_prop;
+    }
+    return true;
+}
+
+static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
+{
+    for (uint32_t i = 0; i < a->n_prop; i++) {
+        const cf_prop *p = &a->prop[i];
+        if (p->is_required) {
+            add_key(s, d, p->name, CF_CONJ_FALSE);
+        }
+        add_wrong_key(s, d, p->name, p->value);
+    }
+    for (uint32_t i = 0; i < a->n_dep; i++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_OBJ);
+        cf_prop *p = cf_schema_alloc(s, 2, sizeof *p);
+        if (x == NULL || p == NULL) {
+            return;
+        }
+        p[0] = (cf_prop){a->dep[i].has, CF_CONJ_TRUE, true};
+        p[1] = (cf_prop){a->dep[i].needs, CF_CONJ_FALSE, false};
+        x->prop = p;
+        x->n_prop = 2;
+    }
+    if (a->n_cls == 0 && add_more_keys(s, d, a)) {
+        return;
+    }
+    /* Keys of a class with a wrong value, and keys of no class at all. */
+    cf_rx rest = cf_rx_all(&s->rx);
+    for (uint32_t i = 0; i <= a->n_cls && cf_schema_ok(s); i++) {
+        key_list l = {s, a, d, CF_CONJ_FALSE};
+        cf_rx keys = rest;
+        if (i < a->n_cls) {
+            l.value = a->cls[i].value;
+            keys = a->cls[i].keys;
+            rest = cf_rx_and2(&s->rx, rest, cf_rx_not(&s->rx, keys));
+        }
+        if (l.value != CF_CONJ_TRUE && keys != CF_RX_NONE &&
+            !cf_rx_list(&s->rx, keys, KEYS_MAX, list_key, &l) &&
+            cf_schema_ok(s)) {
+            cf_schema_fail(s, path,
+                           "the negation of additionalProperties or "
+                           "patternProperties is not supported");
+        }
+    }
+}
+
+static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
+{
+    for (uint32_t i = 0; i < a->n_prefix; i++) {
+        add_wrong_item(s, d, i, a->prefix[i]);
+    }
+    if (a->items == CF_CONJ_TRUE || a->items == CF_CONJ_FALSE) {
+        return; /* FALSE has become a maximum */
+    }
+    if (a->max > ITEMS_LISTED_MAX) {
+        cf_schema_fail(s, path, "the negation of items is not supported");
+        return;
+    }
+    for (uint32_t i = a->n_prefix; i < a->max; i++) {
+        add_wrong_item(s, d, i, a->items);
+    }
+}
+
+static void not_num(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
+{
+    if (a->n_factor > 0) {
+        cf_schema_fail(s, path, "the negation of multipleOf is not supported");
+        return;
+    }
+    for (uint32_t i = 0; i < a->n_except; i++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->lo = a->except[i];
+            x->hi = a->except[i];
+        }
+    }
+    if (a->num != CF_NUM_ANY) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->num = a->num == CF_NUM_INT ? CF_NUM_NOT_INT : CF_NUM_INT;
+        }
+    }
+    if (a->lo != NULL) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->hi = a->lo;
+            x->hi_open = !a->lo_open;
+        }
+    }
+    if (a->hi != NULL) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->lo = a->hi;
+            x->lo_open = !a->hi_open;
+        }
+    }
+}
+
+/* Texts of another length, counts out of range. */
+static void not_counts(cf_schema *s, const cf_atom *a, cf_dnf *d)
+{
+    if (a->min > 0) {
+        cf_atom *x = add_new(s, d, (cf_atom_kind)a->kind);
+        if (x != NULL) {
+            x->max = a->min - 1;
+        }
+    }
+    if (a->max != CF_RX_INF) {
+        cf_atom *x = add_new(s, d, (cf_atom_kind)a->kind);
+        if (x != NULL) {
+            x->min = a->max + 1;
+        }
+    }
+}
+
+static cf_dnf not_atom(cf_schema *s, const cf_atom *a, const char *path);
+
+static void not_lit(cf_schema *s, const json_t *v, cf_dnf *d, const char *path)
+{
+    if (json_is_null(v)) {
+        add_other_types(s, d, CF_ATOM_NULL);
+    } else if (json_is_boolean(v)) {
+        add_other_types(s, d, CF_ATOM_BOOL);
+        cf_atom *a = add_new(s, d, CF_ATOM_BOOL);
+        if (a != NULL) {
+            a->bools = json_is_true(v) ? 1 : 2;
+        }
+    } else if (json_is_string(v)) {
+        add_other_types(s, d, CF_ATOM_STR);
+        cf_atom *a = add_new(s, d, CF_ATOM_STR);
+        if (a != NULL) {
+            cf_str t = {json_string_value(v), json_string_length(v)};
+            a->text = cf_rx_not(&s->rx, cf_rx_text(&s->rx, t));
+        }
+    } else if (json_is_number(v)) {
+        add_other_types(s, d, CF_ATOM_NUM);
+        cf_atom *a = add_new(s, d, CF_ATOM_NUM);
+        const cf_dec **one = cf_schema_alloc(s, 1, sizeof *one);
+        if (a != NULL && one != NULL) {
+            *one = cf_dec_from(s, v);
+            a->except = one;
+            a->n_except = 1;
+        }
+    } else {
+        const cf_atom *a = cf_atom_of_constant(s, v);
+        if (a != NULL) {
+            *d = not_atom(s, a, path);
+        }
+    }
+}
+
+static cf_dnf not_atom(cf_schema *s, const cf_atom *a, const char *path)
+{
+    cf_dnf d = {0};
+    if (a->is_narrowed) {
+        cf_schema_fail(s, path, "the negation of a format is not supported");
+        return d;
+    }
+    if (a->kind == CF_ATOM_LIT) {
+        not_lit(s, a->lit, &d, path);
+        return d;
+    }
+    add_other_types(s, &d, (cf_atom_kind)a->kind);
+    switch (a->kind) {
+    case CF_ATOM_BOOL:
+        if (a->bools != 3) {
+            cf_atom *x = add_new(s, &d, CF_ATOM_BOOL);
+            if (x != NULL) {
+                x->bools = (uint8_t)(3 - a->bools);
+            }
+        }
+        break;
+    case CF_ATOM_NUM:
+        not_num(s, a, &d, path);
+        break;
+    case CF_ATOM_STR: {
+        cf_rx other = cf_rx_not(&s->rx, a->text);
+        if (cf_schema_ok(s) && other != CF_RX_NONE) {
+            cf_atom *x = add_new(s, &d, CF_ATOM_STR);
+            if (x != NULL) {
+                x->text = other;
+            }
+        }
+        not_counts(s, a, &d);
+        break;
+    }
+    case CF_ATOM_ARR:
+        not_arr(s, a, &d, path);
+        not_counts(s, a, &d);
+        break;
+    case CF_ATOM_OBJ:
+        not_obj(s, a, &d, path);
+        not_counts(s, a, &d);
+        break;
+    default:
+        break;
+    }
+    return d;
+}
+
+cf_dnf cf_dnf_not(cf_schema *s, const cf_dnf *x, const char *path)
+{
+    cf_dnf out = cf_dnf_all(s);
+    for (size_t i = 0; i < x->n && cf_schema_ok(s); i++) {
+        cf_dnf one = not_atom(s, x->v[i], path);
+        out = cf_dnf_and(s, &out, &one);
+    }
+    return out;
+}

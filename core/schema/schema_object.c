@@ -1,0 +1,488 @@
+/*
+ * schema_object.c - objects as nodes.
+ */
+#include "core/schema/schema.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+enum { BITS_MAX = 63 };
+
+/* An object being emitted. */
+typedef struct object {
+    cf_schema *s;
+    const cf_atom *a;
+    cf_prop *prop; /* declared keys, and listed keys of small classes */
+    uint32_t n_prop;
+    cf_key_class *cls; /* classes with keys beyond listing */
+    uint32_t n_cls;
+    uint32_t key_op; /* "this key is new", shared */
+    uint32_t close;  /* before "}" */
+    bool any_order;
+    bool is_args; /* of a call in Python */
+} object;
+
+/* Keys without quotes. */
+static bool has_bare_keys(const object *o)
+{
+    return o->is_args || cf_dialect_is_fc(o->s);
+}
+
+static uint32_t spell(object *o, uint32_t from, cf_str name)
+{
+    cf_buf t = CF_BUF_INIT;
+    if (has_bare_keys(o)) {
+        return cf_g_bytes(o->s->b, from, name.p, name.n);
+    }
+    cf_json_write_str(&t, name);
+    if (t.failed) {
+        cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
+    } else {
+        from = cf_g_bytes(o->s->b, from, t.p, t.n);
+    }
+    cf_buf_deinit(&t);
+    return from;
+}
+
+static uint32_t label_of(cf_gbuild *b, cf_str name)
+{
+    char text[70] = ".";
+    size_t n = name.n < 60 ? name.n : 60;
+    memcpy(text + 1, name.p, n);
+    return cf_g_label(b, cf_str_make(text, n + 1));
+}
+
+/* Between a key and its value. */
+static uint32_t emit_colon(object *o, uint32_t from)
+{
+    cf_gbuild *b = o->s->b;
+    if (!o->is_args) {
+        return cf_emit_colon(o->s, from);
+    }
+    uint32_t before = cf_g_node(b);
+    uint32_t after = cf_g_node(b);
+    uint32_t to = cf_g_node(b);
+    cf_g_jump(b, from, 0, before);
+    cf_g_byte(b, from, ' ', ' ', before);
+    cf_g_byte(b, before, '=', '=', after);
+    cf_g_jump(b, after, 0, to);
+    cf_g_byte(b, after, ' ', ' ', to);
+    return to;
+}
+
+/* `"name": value`, from `from`; the node after the value. */
+static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
+{
+    cf_gbuild *b = o->s->b;
+    uint32_t at = emit_colon(o, spell(o, from, p->name));
+    uint32_t to = cf_g_node(b);
+    cf_g_call(b, at, cf_conj_rule(o->s, p->value), label_of(b, p->name), to);
+    return to;
+}
+
+/* ---- free keys ---------------------------------------------------------- */
+
+static uint32_t class_rule(object *o, const cf_key_class *c)
+{
+    cf_schema *s = o->s;
+    bool is_bare = has_bare_keys(o);
+    if (c->keys == cf_rx_all(&s->rx) && !is_bare) {
+        return cf_key_rule(s);
+    }
+    for (size_t i = 0; i < s->n_leaf; i++) {
+        if (s->leaf[i].min == UINT32_MAX && s->leaf[i].text == c->keys) {
+            return s->leaf[i].rule;
+        }
+    }
+    uint32_t rule = cf_g_rule(s->b, "key of a pattern");
+    if (!cf_schema_ok(s) ||
+        !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
+        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        return 0;
+    }
+    /* min UINT32_MAX marks a key among the shared rules */
+    s->leaf[s->n_leaf++] =
+        (cf_leaf){c->keys, UINT32_MAX, UINT32_MAX, NULL, rule};
+    cf_gbuild *b = s->b;
+    uint32_t was = b->rule;
+    b->rule = rule;
+    cf_dfa d;
+    cf_rx keys = c->keys;
+    if (is_bare) {
+        cf_rx id = cf_rx_parse(
+            &s->rx, cf_str_from("[A-Za-z_][A-Za-z0-9_.-]{0,200}"), false);
+        keys = cf_rx_and2(&s->rx, keys, id);
+    }
+    cf_rx_dfa(&s->rx, keys, &d);
+    uint32_t end = cf_g_node(b);
+    cf_dfa_emit(b, &d, is_bare ? CF_SPELL_RAW : CF_SPELL_KEY,
+                is_bare ? -1 : '"', cf_g_start(b, rule), end);
+    cf_g_end(b, end, 0);
+    cf_dfa_deinit(&d);
+    b->rule = was;
+    if (b->st == CF_OK) {
+        b->g->rule[rule].is_key = true;
+    }
+    return rule;
+}
+
+/* The operation that looks whether a free key is new; declared names are
+ * not. */
+static uint32_t key_op(object *o)
+{
+    cf_gbuild *b = o->s->b;
+    if (o->key_op != 0) {
+        return o->key_op;
+    }
+    cf_gop op = {.kind = CF_OP_KEY};
+    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
+        cf_buf t = CF_BUF_INIT;
+        if (has_bare_keys(o)) {
+            cf_buf_addc(&t, ' '); /* in the place of the first quote */
+            cf_buf_add(&t, o->prop[i].name.p, o->prop[i].name.n);
+        } else {
+            cf_json_write_str(&t, o->prop[i].name);
+        }
+        uint32_t at = 0;
+        if (t.failed) {
+            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        } else {
+            at = cf_g_name(b, cf_str_make(t.p + 1, t.n - 1));
+        }
+        if (op.n_name == 0) {
+            op.name = at;
+        }
+        op.n_name++;
+        cf_buf_deinit(&t);
+    }
+    o->key_op = cf_g_op(b, &op);
+    return o->key_op;
+}
+
+/* `"key": value` for every class, from `from` (guarded by `fits`) to `to`. */
+static void emit_free(object *o, uint32_t from, uint32_t fits, uint32_t to)
+{
+    cf_gbuild *b = o->s->b;
+    uint32_t label = cf_g_label(b, cf_str_from(".*"));
+    const cf_gop begins = {.kind = CF_OP_MARK};
+    uint32_t mark = cf_g_op(b, &begins);
+    for (uint32_t i = 0; i < o->n_cls && b->st == CF_OK; i++) {
+        uint32_t begin = cf_g_node(b);
+        uint32_t after = cf_g_node(b);
+        uint32_t known = cf_g_node(b);
+        uint32_t quote = cf_g_node(b);
+        uint32_t marked = cf_g_node(b);
+        cf_g_jump(b, from, fits, begin);
+        if (has_bare_keys(o)) {
+            cf_g_jump(b, begin, 0, quote);
+        } else {
+            cf_g_byte(b, begin, '"', '"', quote);
+        }
+        cf_g_jump(b, quote, mark, marked);
+        cf_g_call(b, marked, class_rule(o, &o->cls[i]), 0, after);
+        cf_g_jump(b, after, key_op(o), known);
+        uint32_t value = emit_colon(o, known);
+        cf_g_call(b, value, cf_conj_rule(o->s, o->cls[i].value), label, to);
+    }
+}
+
+/* ---- the chain: declared order, nothing counted ------------------------- */
+
+static void emit_chain(object *o, uint32_t open)
+{
+    cf_schema *s = o->s;
+    cf_gbuild *b = s->b;
+    uint32_t n = o->n_prop;
+    uint32_t *choice = cf_schema_alloc(s, (size_t)n + 1, sizeof *choice);
+    if (choice == NULL) {
+        return;
+    }
+    bool *may_close = cf_schema_alloc(s, (size_t)n + 1, sizeof *may_close);
+    if (may_close == NULL) {
+        return;
+    }
+    may_close[n] = true;
+    for (uint32_t i = n; i-- > 0;) {
+        may_close[i] = may_close[i + 1] && !o->prop[i].is_required;
+    }
+    for (uint32_t i = 0; i <= n; i++) {
+        choice[i] = cf_g_node(b);
+    }
+    cf_g_jump(b, open, 0, choice[0]);
+    if (may_close[0]) {
+        cf_g_jump(b, open, 0, o->close);
+    }
+    for (uint32_t i = 0; i < n && b->st == CF_OK; i++) {
+        const cf_prop *p = &o->prop[i];
+        if (!p->is_required) {
+            cf_g_jump(b, choice[i], 0, choice[i + 1]);
+        }
+        if (p->value == CF_CONJ_FALSE) {
+            continue;
+        }
+        uint32_t end = cf_emit_gap(s, emit_pair(o, choice[i], p));
+        if (may_close[i + 1]) {
+            cf_g_jump(b, end, 0, o->close);
+        }
+        cf_g_jump(b, cf_emit_comma(s, end), 0, choice[i + 1]);
+    }
+    if (o->n_cls > 0) {
+        cf_gop op = {.kind = CF_OP_FREE, .max = CF_RX_INF};
+        uint32_t after = cf_g_node(b);
+        emit_free(o, choice[n], cf_g_op(b, &op), after);
+        uint32_t end = cf_emit_gap(s, after);
+        cf_g_jump(b, end, 0, o->close);
+        cf_g_jump(b, cf_emit_comma(s, end), 0, choice[n]);
+    }
+}
+
+/* ---- the hub: keys as bits ---------------------------------------------- */
+
+static uint64_t bit_of(const object *o, cf_str name)
+{
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        if (cf_str_eq(o->prop[i].name, name)) {
+            return UINT64_C(1) << i;
+        }
+    }
+    return 0;
+}
+
+/* Fills what all operations of the object share; false when a dependency
+ * speaks of a key that has no bit. */
+static bool shared_op(object *o, cf_gop *op)
+{
+    cf_gbuild *b = o->s->b;
+    memset(op, 0, sizeof *op);
+    op->min = o->a->min;
+    op->max = o->a->max;
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        op->need |= o->prop[i].is_required ? UINT64_C(1) << i : 0;
+    }
+    for (uint32_t i = 0; i < o->a->n_dep && b->st == CF_OK; i++) {
+        const cf_dep *d = &o->a->dep[i];
+        uint64_t has = bit_of(o, d->has);
+        uint64_t needs = bit_of(o, d->needs);
+        if (has == 0 || needs == 0) {
+            return false;
+        }
+        uint32_t at = cf_g_dep(b, has, needs);
+        op->dep = op->n_dep == 0 ? at : op->dep;
+        op->n_dep++;
+    }
+    return true;
+}
+
+/* The rules without which the keys of an operation have no value: of declared
+ * key i, or of each class of free keys, with the rule of the keys. */
+static void note_values(object *o, cf_gop *op, uint32_t i)
+{
+    cf_gbuild *b = o->s->b;
+    if (i < o->n_prop) {
+        op->name = cf_g_need(b, cf_conj_rule(o->s, o->prop[i].value));
+        op->n_name = 1;
+        return;
+    }
+    for (uint32_t k = 0; k < o->n_cls && b->st == CF_OK; k++) {
+        uint32_t keys = class_rule(o, &o->cls[k]);
+        uint32_t at = cf_g_need(b, keys);
+        cf_g_need(b, cf_conj_rule(o->s, o->cls[k].value));
+        op->name = k == 0 ? at : op->name;
+        op->n_name += 2;
+    }
+}
+
+static void emit_hub(object *o, uint32_t open)
+{
+    cf_schema *s = o->s;
+    cf_gbuild *b = s->b;
+    cf_gop op;
+    if (o->n_prop > BITS_MAX || !shared_op(o, &op)) {
+        cf_schema_fail(s, s->at,
+                       "counts or dependencies of over %d keys are not "
+                       "supported",
+                       (int)BITS_MAX);
+        return;
+    }
+    bool any_order = o->any_order;
+    bool has_free = o->n_cls > 0;
+    uint32_t hub = cf_g_node(b);
+    uint32_t after = cf_g_node(b);
+    uint64_t all = (UINT64_C(1) << o->n_prop) - 1;
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        bool is_dead = cf_conj_is_empty(s, o->prop[i].value, 0);
+        live |= is_dead ? 0 : UINT64_C(1) << i;
+    }
+    /* The operations stand in a row, for MORE to try them all. */
+    uint32_t first = 0;
+    uint32_t n = 0;
+    uint32_t op_of[BITS_MAX + 1] = {0};
+    for (uint32_t i = 0; i <= o->n_prop && b->st == CF_OK; i++) {
+        cf_gop one = op;
+        if (i == o->n_prop) {
+            if (!has_free) {
+                break;
+            }
+            one.kind = CF_OP_FREE;
+            one.is_last = !any_order;
+        } else if ((live >> i & 1) == 0) {
+            continue;
+        } else {
+            one.kind = CF_OP_BIT;
+            one.bit = UINT64_C(1) << i;
+            uint64_t below = one.bit - 1;
+            uint64_t above = ~(2 * one.bit - 1);
+            if (s->seed_order) {
+                /* required keys in order, then the others in any */
+                bool is_needed = o->prop[i].is_required;
+                one.before = is_needed ? below & op.need : all & ~one.bit;
+                one.later =
+                    live & ~one.bit & (is_needed ? above | ~op.need : ~op.need);
+            } else {
+                one.before = any_order ? all & ~one.bit : below;
+                one.later = live & (any_order ? ~one.bit : above);
+            }
+        }
+        one.rest = has_free ? UINT32_MAX : 0;
+        note_values(o, &one, i);
+        op_of[i] = cf_g_op(b, &one);
+        first = n++ == 0 ? op_of[i] : first;
+    }
+    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
+        if (op_of[i] != 0) {
+            uint32_t begin = cf_g_node(b);
+            cf_g_jump(b, hub, op_of[i], begin);
+            cf_g_jump(b, emit_pair(o, begin, &o->prop[i]), 0, after);
+        }
+    }
+    if (has_free) {
+        emit_free(o, hub, op_of[o->n_prop], after);
+    }
+    cf_gop close = op;
+    close.kind = CF_OP_CLOSE;
+    close.alt = first;
+    close.n_alt = n;
+    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
+        if (o->prop[i].is_required) {
+            uint32_t at = cf_g_need(b, cf_conj_rule(s, o->prop[i].value));
+            close.name = close.n_name == 0 ? at : close.name;
+            close.n_name++;
+        }
+    }
+    cf_gop more = {.kind = CF_OP_MORE, .alt = first, .n_alt = n};
+    uint32_t close_op = cf_g_op(b, &close);
+    uint32_t more_op = cf_g_op(b, &more);
+    cf_g_jump(b, open, 0, hub);
+    cf_g_jump(b, open, close_op, o->close);
+    uint32_t end = cf_emit_gap(s, after);
+    uint32_t comma = cf_g_node(b);
+    cf_g_jump(b, end, close_op, o->close);
+    cf_g_jump(b, end, more_op, comma);
+    cf_g_jump(b, cf_emit_comma(s, comma), 0, hub);
+}
+
+/* ---- choosing ----------------------------------------------------------- */
+
+typedef struct listing {
+    object *o;
+    cf_conj value;
+    size_t cap;
+} listing;
+
+static void add_listed(void *ud, cf_str text)
+{
+    listing *l = ud;
+    object *o = l->o;
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        if (cf_str_eq(o->prop[i].name, text)) {
+            return;
+        }
+    }
+    char *copy = cf_arena_strndup(&o->s->arena, text.p, text.n);
+    if (copy == NULL || o->n_prop >= l->cap) {
+        cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
+        return;
+    }
+    o->prop[o->n_prop++] =
+        (cf_prop){cf_str_make(copy, text.n), l->value, false};
+}
+
+/* Keys of a class with few members become declared keys, in any order: a
+ * free key of them could run out. */
+static bool list_classes(object *o, size_t cap)
+{
+    cf_schema *s = o->s;
+    bool has_listed = false;
+    cf_rx all = cf_rx_all(&s->rx);
+    for (uint32_t i = 0; i < o->a->n_cls && cf_schema_ok(s); i++) {
+        const cf_key_class *c = &o->a->cls[i];
+        size_t room = o->n_prop < BITS_MAX ? BITS_MAX - o->n_prop : 0;
+        listing l = {o, c->value, cap};
+        if (c->keys != all && room > 0 &&
+            cf_rx_list(&s->rx, c->keys, room, NULL, NULL)) {
+            cf_rx_list(&s->rx, c->keys, room, add_listed, &l);
+            has_listed = true;
+        } else {
+            o->cls[o->n_cls++] = *c;
+        }
+    }
+    return has_listed;
+}
+
+static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
+                        uint32_t to, bool is_args)
+{
+    cf_gbuild *b = s->b;
+    size_t cap = (size_t)a->n_prop + BITS_MAX + 2 * (size_t)a->n_dep;
+    object o = {.s = s, .a = a, .is_args = is_args};
+    o.prop = cf_schema_alloc(s, cap, sizeof *o.prop);
+    o.cls = cf_schema_alloc(s, a->n_cls, sizeof *o.cls);
+    if (o.prop == NULL || o.cls == NULL) {
+        return;
+    }
+    if (a->n_prop > 0) {
+        memcpy(o.prop, a->prop, a->n_prop * sizeof *o.prop);
+    }
+    o.n_prop = a->n_prop;
+    for (uint32_t i = 0; i < 2 * a->n_dep; i++) {
+        cf_str name = i % 2 == 0 ? a->dep[i / 2].has : a->dep[i / 2].needs;
+        if (bit_of(&o, name) == 0 && o.n_prop < BITS_MAX) {
+            o.prop[o.n_prop++] =
+                (cf_prop){name, cf_atom_key(s, a, name), false};
+        }
+    }
+    bool has_listed = list_classes(&o, cap);
+    uint32_t n_required = 0;
+    for (uint32_t i = 0; i < o.n_prop; i++) {
+        n_required += o.prop[i].is_required ? 1 : 0;
+    }
+    bool is_counted = a->min > n_required || a->max != CF_RX_INF;
+    bool wants_any = s->opts.order == CF_KEYS_ANY || a->is_mixed ||
+                     has_listed || s->seed_order;
+    uint32_t open = cf_g_node(b);
+    o.close = cf_g_node(b);
+    uint8_t opener = is_args ? '(' : '{';
+    uint8_t closer = is_args ? ')' : '}';
+    cf_g_byte(b, from, opener, opener, open);
+    cf_g_byte(b, o.close, closer, closer, to);
+    open = cf_emit_gap(s, open);
+    o.any_order = wants_any;
+    if (is_counted || a->n_dep > 0 || (wants_any && o.n_prop <= BITS_MAX)) {
+        emit_hub(&o, open);
+    } else {
+        emit_chain(&o, open);
+    }
+}
+
+void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
+{
+    emit_object(s, a, from, to, false);
+}
+
+void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
+                       uint32_t to)
+{
+    emit_object(s, a, from, to, true);
+}

@@ -1,0 +1,776 @@
+/*
+ * tool_parse.c - one reply into text, calls and failed blocks, while it
+ * streams.
+ *
+ * States:  TEXT   raw[pos..) is not decided; a rule may open a block there
+ *          BLOCK  raw[block.off..) is a block whose end is looked for from
+ *                 `scan` on, with the lexer's state in `lex`
+ *
+ * Always true:
+ *   1. Segments cover raw[0..pos) (TEXT) or raw[0..block.off) (BLOCK).
+ *   2. A decision depends on bytes that can no longer change, or is made in
+ *      finish(); so the cut into chunks does not matter.
+ *   3. A block whose end never comes is text; what follows its start is
+ *      looked at again, a bounded number of times.
+ */
+#include <string.h>
+
+#include "core/backend/backend_impl.h"
+#include "core/base/alloc.h"
+#include "core/tools/tool_rules.h"
+
+enum {
+    RAW_MAX = 16 << 20, /* bytes of one reply */
+    RESCANS_MAX = 64,   /* unclosed blocks looked behind (rule 3) */
+    REPAIRS_MAX = 16    /* failed blocks that get a repair */
+};
+
+/* Where the search for a block's end stands. */
+typedef struct lex_state {
+    char quote;              /* of the open string, '\0' outside */
+    bool is_long;            /* Python's triple quotes */
+    size_t esc_off, esc_len; /* FC: the open escape marker */
+    size_t depth;            /* open brackets */
+} lex_state;
+
+struct cf_tool_parser {
+    cf_tool_family family;
+    const cf_tool__rule *rules;
+    const cf_tool_set *tools;
+    cf_tool_event_fn fn;
+    void *ud;
+
+    cf_buf raw;
+    size_t pos;   /* rule 1 */
+    size_t fresh; /* end of the last segment that is no text */
+    bool in_block, in_code, is_done, is_final;
+    bool has_delta; /* bytes of the open block were reported */
+    size_t told;    /* up to here */
+    cf_tool__block block;
+    size_t scan;
+    lex_state lex;
+    unsigned n_rescans, n_repairs;
+    cf_status failed;
+
+    cf_arena arena;
+    cf_tool_segment *segments;
+    size_t n_segments, cap_segments;
+    cf_tool_call *calls;
+    size_t n_calls, cap_calls;
+    cf_tool__findings findings;
+    cf_tool_parse parse;
+    char first[256]; /* bytes that a rule starts with */
+};
+
+/* ---- results ------------------------------------------------------------ */
+
+static void refresh(cf_tool_parser *p)
+{
+    p->parse.raw = cf_buf_str(&p->raw);
+    p->parse.segments = p->segments;
+    p->parse.n_segments = p->n_segments;
+    p->parse.calls = p->calls;
+    p->parse.n_calls = p->n_calls;
+    p->parse.findings = p->findings.v;
+    p->parse.n_findings = p->findings.n;
+}
+
+static void tell(cf_tool_parser *p, cf_tool_event_kind kind, size_t off,
+                 size_t len, size_t index)
+{
+    if (p->fn == NULL) {
+        return;
+    }
+    refresh(p);
+    cf_tool_event ev = {kind, off, len, index, &p->parse};
+    p->fn(&ev, p->ud);
+}
+
+static void *grow(cf_tool_parser *p, void *v, size_t n, size_t *cap,
+                  size_t size)
+{
+    if (n < *cap) {
+        return v;
+    }
+    size_t want = *cap == 0 ? 8 : *cap * 2;
+    void *to = cf_arena_alloc(&p->arena, want * size);
+    if (to == NULL) {
+        p->failed = CF_ENOMEM;
+        return NULL;
+    }
+    if (n > 0) {
+        memcpy(to, v, n * size);
+    }
+    *cap = want;
+    return to;
+}
+
+static cf_tool_segment *add_segment(cf_tool_parser *p,
+                                    cf_tool_segment_kind kind, size_t off,
+                                    size_t end)
+{
+    cf_tool_segment *v =
+        grow(p, p->segments, p->n_segments, &p->cap_segments, sizeof *v);
+    if (v == NULL) {
+        return NULL;
+    }
+    p->segments = v;
+    cf_tool_segment *s = &v[p->n_segments++];
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->off = off;
+    s->len = end - off;
+    s->body_off = off;
+    s->first_call = p->n_calls;
+    return s;
+}
+
+/* raw[pos..end) is text; it joins the text before it. */
+static void add_text(cf_tool_parser *p, size_t end)
+{
+    size_t off = p->pos;
+    if (end <= off) {
+        return;
+    }
+    cf_tool_segment *last =
+        p->n_segments > 0 ? &p->segments[p->n_segments - 1] : NULL;
+    if (last != NULL && last->kind == CF_TOOL_SEG_TEXT) {
+        last->len += end - off;
+    } else if (add_segment(p, CF_TOOL_SEG_TEXT, off, end) == NULL) {
+        return;
+    }
+    p->pos = end;
+    tell(p, CF_TOOL_EV_TEXT, off, end - off, 0);
+}
+
+static void add_note(cf_tool_parser *p, size_t off, size_t call,
+                     const char *text)
+{
+    cf_tool_finding f = {.status = CF_TOOL_VALID,
+                         .call = call,
+                         .off = off,
+                         .text = cf_str_from(text)};
+    cf_tool__finding_add(&p->findings, &f);
+}
+
+/* ---- the end of a block ------------------------------------------------- */
+
+/* Bytes from `at` on that match all of `text`, or a part of it at the end. */
+static bool literal_at(const cf_tool_parser *p, size_t at, const char *text,
+                       bool *is_partial)
+{
+    size_t n = strlen(text);
+    size_t have = p->raw.n - at < n ? p->raw.n - at : n;
+    bool same = memcmp(p->raw.p + at, text, have) == 0;
+    if (same && have < n && !p->is_final) {
+        *is_partial = true;
+    }
+    return same && have == n;
+}
+
+/* Moves over one lexical unit at `scan`; false: more bytes are needed. */
+static bool lex_json(cf_tool_parser *p)
+{
+    char c = p->raw.p[p->scan];
+    if (p->lex.quote != '\0') {
+        if (c == '\\') {
+            if (p->scan + 1 >= p->raw.n && !p->is_final) {
+                return false;
+            }
+            p->scan++;
+        } else if (c == '"') {
+            p->lex.quote = '\0';
+        }
+    } else if (c == '"') {
+        p->lex.quote = c;
+    } else if (c == '[' || c == '{') {
+        p->lex.depth++;
+    } else if ((c == ']' || c == '}') && p->lex.depth > 0) {
+        p->lex.depth--;
+    }
+    p->scan++;
+    return true;
+}
+
+static bool is_triple(const cf_tool_parser *p, char quote)
+{
+    return p->raw.n - p->scan >= 3 && p->raw.p[p->scan + 1] == quote &&
+           p->raw.p[p->scan + 2] == quote;
+}
+
+static bool lex_python(cf_tool_parser *p)
+{
+    char c = p->raw.p[p->scan];
+    bool needs_three = c == '"' || c == '\'';
+    if (needs_three && p->raw.n - p->scan < 3 && !p->is_final) {
+        return false;
+    }
+    if (p->lex.quote != '\0') {
+        if (c == '\\') {
+            if (p->scan + 1 >= p->raw.n && !p->is_final) {
+                return false;
+            }
+            p->scan++;
+        } else if (c == '\n' && !p->lex.is_long) {
+            p->lex.quote = '\0'; /* a short string ends with its line */
+        } else if (c == p->lex.quote && (!p->lex.is_long || is_triple(p, c))) {
+            p->scan += p->lex.is_long ? 2 : 0;
+            p->lex.quote = '\0';
+        }
+    } else if (needs_three) {
+        p->lex.quote = c;
+        p->lex.is_long = is_triple(p, c);
+        p->scan += p->lex.is_long ? 2 : 0;
+    } else if (c == '[' || c == '{' || c == '(') {
+        p->lex.depth++;
+    } else if ((c == ']' || c == '}' || c == ')') && p->lex.depth > 0) {
+        p->lex.depth--;
+    }
+    p->scan++;
+    return true;
+}
+
+static bool lex_fc(cf_tool_parser *p)
+{
+    bool is_partial = false;
+    const char *at = p->raw.p + p->scan;
+    size_t n = cf_tool__fc_escape(at, p->raw.n - p->scan, &is_partial);
+    if (n == 0) {
+        if (is_partial && !p->is_final) {
+            return false;
+        }
+        p->scan++;
+        return true;
+    }
+    if (p->lex.quote == '\0') {
+        p->lex.quote = '<';
+        p->lex.esc_off = p->scan;
+        p->lex.esc_len = n;
+    } else if (n == p->lex.esc_len &&
+               memcmp(at, p->raw.p + p->lex.esc_off, n) == 0) {
+        p->lex.quote = '\0';
+    }
+    p->scan += n;
+    return true;
+}
+
+static bool lex_step(cf_tool_parser *p)
+{
+    switch (p->block.rule->lexer) {
+    case CF_LEX_JSON:
+        return lex_json(p);
+    case CF_LEX_PYTHON:
+        return lex_python(p);
+    case CF_LEX_FC:
+        return lex_fc(p);
+    }
+    return false;
+}
+
+typedef enum found { FOUND_NOT_YET, FOUND_END, FOUND_RESTART } found;
+
+/* Looks for the end from `scan` on.  *body_end and *end are set when it is
+ * there; FOUND_RESTART: another start fence stands at `scan` first. */
+static found find_end(cf_tool_parser *p, size_t *body_end, size_t *end)
+{
+    const cf_tool__rule *rule = p->block.rule;
+    while (p->scan < p->raw.n) {
+        if (rule->end != NULL && p->lex.quote == '\0') {
+            bool is_partial = false;
+            if (literal_at(p, p->scan, rule->end, &is_partial)) {
+                *body_end = p->scan;
+                *end = p->scan + strlen(rule->end);
+                return FOUND_END;
+            }
+            if (rule->kind == CF_RULE_FENCE &&
+                literal_at(p, p->scan, rule->start, &is_partial)) {
+                return FOUND_RESTART;
+            }
+            if (is_partial) {
+                return FOUND_NOT_YET;
+            }
+        }
+        size_t depth = p->lex.depth;
+        if (!lex_step(p)) {
+            return FOUND_NOT_YET;
+        }
+        if (p->scan > p->raw.n) {
+            p->scan = p->raw.n;
+        }
+        if (rule->end == NULL && depth == 1 && p->lex.depth == 0) {
+            *body_end = *end = p->scan;
+            return FOUND_END;
+        }
+    }
+    return FOUND_NOT_YET;
+}
+
+/* The first end fence, whether or not it seems to stand in a string. */
+static bool find_plain_end(const cf_tool_parser *p, size_t *body_end,
+                           size_t *end)
+{
+    const char *text = p->block.rule->end;
+    if (text == NULL) {
+        return false;
+    }
+    size_t n = strlen(text);
+    for (size_t i = p->block.body_off; i + n <= p->raw.n; i++) {
+        if (memcmp(p->raw.p + i, text, n) == 0) {
+            *body_end = i;
+            *end = i + n;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the body of a block ------------------------------------------------ */
+
+static bool take_calls(cf_tool_parser *p, cf_tool__emit *e)
+{
+    for (size_t i = 0; i < e->n_calls; i++) {
+        const cf_tool__raw_call *from = &e->calls[i];
+        cf_tool_call *v =
+            grow(p, p->calls, p->n_calls, &p->cap_calls, sizeof *v);
+        if (v == NULL) {
+            return false;
+        }
+        p->calls = v;
+        json_t *tree = cf_tool__tree(from->arguments);
+        if (tree == NULL) {
+            p->failed = CF_ENOMEM;
+            return false;
+        }
+        v[p->n_calls] = (cf_tool_call){
+            .name = from->name,
+            .id = from->id,
+            .arguments = from->arguments,
+            .json = tree,
+            .off = from->off,
+            .len = from->len,
+            .name_off = from->name_off,
+            .name_len = from->name_len,
+            .args_off = from->args_off,
+            .args_len = from->args_len,
+            .spans = e->spans != NULL ? e->spans + from->first_span : NULL,
+            .n_spans = from->n_spans,
+        };
+        p->n_calls++;
+    }
+    return true;
+}
+
+static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end,
+                      size_t end)
+{
+    cf_tool_segment *s =
+        add_segment(p, e->n_calls > 0 ? CF_TOOL_SEG_CALLS : CF_TOOL_SEG_MARKER,
+                    p->block.off, end);
+    size_t first = p->n_calls;
+    if (s == NULL || !take_calls(p, e)) {
+        return;
+    }
+    s->body_off = p->block.body_off;
+    s->body_len = body_end - p->block.body_off;
+    s->n_calls = e->n_calls;
+    for (size_t i = 0; i < e->n_notes; i++) {
+        cf_tool_finding f = {.status = CF_TOOL_VALID,
+                             .call = first + e->notes[i].call,
+                             .off = e->notes[i].off,
+                             .text = e->notes[i].text};
+        cf_tool__finding_add(&p->findings, &f);
+    }
+    p->pos = p->fresh = end;
+    for (size_t i = first; i < p->n_calls; i++) {
+        tell(p, CF_TOOL_EV_CALL, p->calls[i].off, p->calls[i].len, i);
+    }
+}
+
+static void add_failed(cf_tool_parser *p, size_t error_off,
+                       const char *expected, size_t body_end, size_t end)
+{
+    cf_tool_segment *s = add_segment(p, CF_TOOL_SEG_FAILED, p->block.off, end);
+    if (s == NULL) {
+        return;
+    }
+    s->body_off = p->block.body_off;
+    s->body_len = body_end - p->block.body_off;
+    s->error_off = error_off;
+    s->expected =
+        cf_str_make(cf_arena_strndup(&p->arena, expected, strlen(expected)),
+                    strlen(expected));
+    if (s->expected.p == NULL) {
+        p->failed = CF_ENOMEM;
+        return;
+    }
+    cf_str raw = cf_str_make(p->raw.p, p->raw.n);
+    if (!p->block.is_empty && p->n_repairs++ < REPAIRS_MAX) {
+        cf_tool__repair(raw, &p->block, body_end, end, p->tools, &p->arena,
+                        &s->repair, &s->repair_how);
+    }
+    cf_tool_finding f = {.status = CF_TOOL_PARSE_ERROR,
+                         .call = CF_TOOL_NO_CALL,
+                         .off = error_off,
+                         .len = 0};
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addf(&text, "byte %zu: expected %s", error_off, expected);
+    f.text = cf_str_make(
+        cf_arena_strndup(&p->arena, cf_buf_cstr(&text), text.n), text.n);
+    bool ok = !text.failed && f.text.p != NULL;
+    cf_buf_deinit(&text);
+    if (!ok) {
+        p->failed = CF_ENOMEM;
+        return;
+    }
+    cf_tool__finding_add(&p->findings, &f);
+    p->pos = p->fresh = end;
+    tell(p, CF_TOOL_EV_FAILED, s->off, s->len, p->n_segments - 1);
+}
+
+/* The open block is text up to `end`. */
+static void retract(cf_tool_parser *p, size_t end)
+{
+    if (p->has_delta) {
+        tell(p, CF_TOOL_EV_RETRACT, p->block.off, end - p->block.off, 0);
+    }
+    p->in_block = false;
+    add_text(p, end);
+}
+
+static bool is_blank(const cf_tool_parser *p, size_t off, size_t end)
+{
+    while (off < end && cf_tool__is_space(p->raw.p[off])) {
+        off++;
+    }
+    return off == end;
+}
+
+/* raw[block.off..end) is a whole block: read it. */
+static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
+{
+    if (p->block.is_empty) {
+        p->in_block = false;
+        add_failed(p, end, p->block.expected, end, end);
+        return;
+    }
+    if (is_blank(p, p->block.body_off, body_end)) {
+        add_note(p, p->block.off, CF_TOOL_NO_CALL,
+                 "an empty block of calls is kept as text");
+        retract(p, end);
+        return;
+    }
+    cf_tool__emit e;
+    cf_tool__emit_init(&e, p->raw.p, p->block.body_off, body_end, &p->arena);
+    bool ok = cf_tool__parse_body(&e, &p->block, p->tools);
+    if (e.oom || p->arena.failed) {
+        p->failed = CF_ENOMEM;
+    } else if (ok) {
+        p->in_block = false;
+        add_calls(p, &e, body_end, end);
+    } else if (e.not_calls || !p->block.is_sure) {
+        retract(p, end);
+    } else {
+        p->in_block = false;
+        add_failed(p, e.err_off, e.expected, body_end, end);
+    }
+    cf_tool__emit_deinit(&e);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static void tell_delta(cf_tool_parser *p)
+{
+    if (p->scan > p->told) {
+        p->has_delta = true;
+        tell(p, CF_TOOL_EV_DELTA, p->told, p->scan - p->told, 0);
+        p->told = p->scan;
+    }
+}
+
+/* The end of the block never came (rule 3): the start is text. */
+static void give_up_block(cf_tool_parser *p)
+{
+    size_t body_end, end;
+    bool is_last = ++p->n_rescans > RESCANS_MAX;
+    if (!is_last && find_plain_end(p, &body_end, &end)) {
+        close_block(p, body_end, end);
+        return;
+    }
+    add_note(p, p->block.off, CF_TOOL_NO_CALL,
+             "a block of calls starts here and never ends; it is kept as text");
+    size_t resume = p->block.off + strlen(p->block.rule->start);
+    retract(p, is_last ? p->raw.n : resume);
+}
+
+/* Works on the open block; false: more bytes are needed. */
+static bool run_block(cf_tool_parser *p)
+{
+    size_t body_end = 0, end = 0;
+    switch (find_end(p, &body_end, &end)) {
+    case FOUND_END:
+        close_block(p, body_end, end);
+        return true;
+    case FOUND_RESTART:
+        add_note(p, p->block.off, CF_TOOL_NO_CALL,
+                 "a block of calls starts here and never ends; it is kept as "
+                 "text");
+        retract(p, p->scan);
+        return true;
+    case FOUND_NOT_YET:
+        break;
+    }
+    tell_delta(p);
+    if (p->is_final) {
+        give_up_block(p);
+        return true;
+    }
+    return false;
+}
+
+static void open_block(cf_tool_parser *p, const cf_tool__block *block)
+{
+    add_text(p, block->off);
+    p->block = *block;
+    if (block->rule->kind == CF_RULE_MARKER ||
+        block->rule->kind == CF_RULE_SEPARATOR) {
+        size_t end = block->off + strlen(block->rule->start);
+        if (add_segment(p, CF_TOOL_SEG_MARKER, block->off, end) != NULL) {
+            p->pos = p->fresh = end;
+        }
+        return;
+    }
+    p->in_block = true;
+    p->has_delta = false;
+    p->told = block->off;
+    memset(&p->lex, 0, sizeof p->lex);
+    p->scan = block->body_off;
+    if (block->is_empty) {
+        close_block(p, block->body_off, block->body_off);
+    }
+}
+
+/* Markdown code that holds no call: nothing inside it starts a bare one. */
+static bool skip_code(cf_tool_parser *p, size_t *i)
+{
+    bool has_markdown = false;
+    for (const cf_tool__rule *r = p->rules; r->start != NULL; r++) {
+        has_markdown = has_markdown || r->kind == CF_RULE_MARKDOWN;
+    }
+    if (!has_markdown || p->raw.n - *i < 3 ||
+        memcmp(p->raw.p + *i, "```", 3) != 0) {
+        return false;
+    }
+    p->in_code = !p->in_code;
+    *i += 3;
+    return true;
+}
+
+/* Searches raw[pos..) for a block; false: more bytes are needed. */
+static bool run_text(cf_tool_parser *p)
+{
+    cf_str raw = cf_buf_str(&p->raw);
+    for (size_t i = p->pos; i < raw.n;) {
+        if (p->first[(unsigned char)raw.p[i]] == 0) {
+            i++;
+            continue;
+        }
+        bool needs_more = false;
+        for (const cf_tool__rule *r = p->rules; r->start != NULL; r++) {
+            if (r->start[0] != raw.p[i] ||
+                (p->in_code && r->kind != CF_RULE_FENCE)) {
+                continue;
+            }
+            cf_tool__block block;
+            cf_tool__match m = cf_tool__match_rule(
+                r, raw, i, p->fresh, p->is_final, p->tools, &block);
+            if (m == CF_MATCH_YES) {
+                open_block(p, &block);
+                return true;
+            }
+            needs_more = needs_more || m == CF_MATCH_MORE;
+        }
+        if (needs_more ||
+            (p->in_code && raw.p[i] == '`' && raw.n - i < 3 && !p->is_final)) {
+            add_text(p, i);
+            return false;
+        }
+        if (!skip_code(p, &i)) {
+            i++;
+        }
+    }
+    add_text(p, raw.n);
+    return false;
+}
+
+static cf_status run(cf_tool_parser *p, cf_error *err)
+{
+    bool more = true;
+    while (more && p->failed == CF_OK) {
+        more = p->in_block ? run_block(p) : run_text(p);
+        if (p->arena.failed) {
+            p->failed = CF_ENOMEM;
+        }
+        if (more && !p->in_block && p->pos >= p->raw.n) {
+            break;
+        }
+    }
+    return p->failed == CF_OK ? CF_OK
+                              : cf_fail(err, p->failed, "%s", "out of memory");
+}
+
+cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family,
+                             const cf_tool_set *tools, cf_tool_event_fn fn,
+                             void *ud, cf_error *err)
+{
+    cf_tool_parser *p = cf_calloc(1, sizeof *p);
+    if (p == NULL) {
+        return cf_oom(err);
+    }
+    p->family = family;
+    p->rules = cf_tool__rules(family);
+    p->tools = tools;
+    p->fn = fn;
+    p->ud = ud;
+    cf_arena_init(&p->arena, 0);
+    p->findings.arena = &p->arena;
+    for (const cf_tool__rule *r = p->rules; r->start != NULL; r++) {
+        p->first[(unsigned char)r->start[0]] = 1;
+    }
+    *out = p;
+    return CF_OK;
+}
+
+void cf_tool_parser_free(cf_tool_parser *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < p->n_calls; i++) {
+        json_t *v;
+        memcpy(&v, &p->calls[i].json, sizeof v);
+        json_decref(v);
+    }
+    cf_buf_deinit(&p->raw);
+    cf_arena_deinit(&p->arena);
+    cf_free(p);
+}
+
+bool cf_tool__parser_in_block(const cf_tool_parser *p)
+{
+    return p->in_block;
+}
+
+cf_status cf_tool_parser_feed(cf_tool_parser *p, const char *bytes, size_t n,
+                              cf_error *err)
+{
+    if (n == 0) {
+        return CF_OK;
+    }
+    if (n > RAW_MAX - p->raw.n) {
+        p->failed = CF_ELIMIT;
+        return cf_fail(err, CF_ELIMIT, "a reply of more than 16 MiB");
+    }
+    cf_buf_add(&p->raw, bytes, n);
+    if (p->raw.failed) {
+        p->failed = CF_ENOMEM;
+    }
+    return run(p, err);
+}
+
+/* Findings of all calls, then each call's and the whole's status. */
+static void judge(cf_tool_parser *p)
+{
+    if (p->tools != NULL) {
+        for (size_t i = 0; i < p->n_calls; i++) {
+            cf_tool__validate(&p->calls[i], i, p->tools, &p->findings);
+        }
+    }
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < p->findings.n; i++) {
+        const cf_tool_finding *f = &p->findings.v[i];
+        if (f->status == CF_TOOL_VALID) {
+            continue;
+        }
+        size_t at = f->off;
+        if (f->call != CF_TOOL_NO_CALL) {
+            cf_tool_call *call = &p->calls[f->call];
+            if (call->status == CF_TOOL_VALID) {
+                call->status = f->status;
+            }
+            at = call->off;
+        }
+        if (first == SIZE_MAX || at < first) {
+            first = at;
+            p->parse.status = f->status;
+        }
+    }
+}
+
+cf_status cf_tool_parser_finish(cf_tool_parser *p, const cf_tool_parse **out,
+                                cf_error *err)
+{
+    if (!p->is_done) {
+        p->is_final = true;
+        CF_TRY(run(p, err));
+        p->is_done = true;
+        judge(p);
+        if (p->arena.failed) {
+            p->failed = CF_ENOMEM;
+            return cf_oom(err);
+        }
+    }
+    refresh(p);
+    *out = &p->parse;
+    return CF_OK;
+}
+
+static cf_str trimmed(cf_str s)
+{
+    while (s.n > 0 && cf_tool__is_space(s.p[0])) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && cf_tool__is_space(s.p[s.n - 1])) {
+        s.n--;
+    }
+    return s;
+}
+
+static bool is_calls(const cf_tool_parse *parse, size_t i)
+{
+    return i < parse->n_segments &&
+           parse->segments[i].kind == CF_TOOL_SEG_CALLS;
+}
+
+void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out)
+{
+    if (parse->n_calls == 0) {
+        cf_tool_parse_text(parse, out);
+        return;
+    }
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < parse->n_segments; i++) {
+        const cf_tool_segment *s = &parse->segments[i];
+        cf_str bytes = cf_str_make(parse->raw.p + s->off, s->len);
+        bool is_apart = trimmed(bytes).n == 0 &&
+                        (is_calls(parse, i + 1) || is_calls(parse, i - 1));
+        if (s->kind == CF_TOOL_SEG_FAILED ||
+            (s->kind == CF_TOOL_SEG_TEXT && !is_apart)) {
+            cf_buf_add(&text, bytes.p, bytes.n);
+        }
+    }
+    cf_str content = trimmed(cf_buf_str(&text));
+    cf_buf_add(out, content.p, content.n);
+    out->failed = out->failed || text.failed;
+    cf_buf_deinit(&text);
+}
+
+void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out)
+{
+    for (size_t i = 0; i < parse->n_segments; i++) {
+        const cf_tool_segment *s = &parse->segments[i];
+        if (s->kind == CF_TOOL_SEG_TEXT || s->kind == CF_TOOL_SEG_FAILED) {
+            cf_buf_add(out, parse->raw.p + s->off, s->len);
+        }
+    }
+}

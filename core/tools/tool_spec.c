@@ -1,0 +1,235 @@
+/*
+ * tool_spec.c - tool declarations in every form they come in.
+ */
+#include <string.h>
+
+#include "core/api/tool.h"
+#include "core/base/alloc.h"
+#include "core/tools/tool_rules.h"
+
+enum { TOOLS_MAX = 4096, NEST_MAX = 4 };
+
+struct cf_tool_set {
+    cf_tool *v;
+    size_t n, cap;
+    json_t *root; /* what the declarations borrow from */
+};
+
+static cf_status out_of_memory(cf_error *err)
+{
+    return cf_oom(err);
+}
+
+static cf_status add_tool(cf_tool_set *set, const json_t *raw,
+                          const json_t *function, cf_error *err)
+{
+    cf_tool tool = {.raw = raw};
+    tool.name = cf_json_get_str(function, "name");
+    tool.description = cf_json_get_str(function, "description");
+    if (tool.name.n == 0) {
+        return cf_fail(err, CF_EFORMAT, "tool %zu: a name is required",
+                       set->n + 1);
+    }
+    const json_t *parameters = json_object_get(function, "parameters");
+    if (parameters == NULL) {
+        parameters = json_object_get(function, "parametersJsonSchema");
+    }
+    if (parameters == NULL) {
+        parameters = json_object_get(function, "input_schema");
+    }
+    if (json_is_object(parameters)) {
+        tool.parameters = parameters;
+    } else if (parameters != NULL && !json_is_null(parameters)) {
+        return cf_fail(err, CF_EFORMAT,
+                       "tool %zu: \"parameters\" is not an object", set->n + 1);
+    }
+    if (set->n == TOOLS_MAX) {
+        return cf_fail(err, CF_ELIMIT, "more than %d tools", TOOLS_MAX);
+    }
+    if (set->n == set->cap) {
+        size_t cap = set->cap == 0 ? 8 : set->cap * 2;
+        cf_tool *v = cf_realloc(set->v, cap, sizeof *v);
+        if (v == NULL) {
+            return out_of_memory(err);
+        }
+        set->v = v;
+        set->cap = cap;
+    }
+    set->v[set->n++] = tool;
+    return CF_OK;
+}
+
+/* One declaration, or a list of them, or an object around a list. */
+static cf_status add_any(cf_tool_set *set, const json_t *v, unsigned level,
+                         cf_error *err)
+{
+    static const char *const lists[] = {
+        "function_declarations", "functionDeclarations", "tools", "functions"};
+    if (level > NEST_MAX) {
+        return cf_fail(err, CF_EFORMAT, "tool declarations nested too deeply");
+    }
+    if (json_is_array(v)) {
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            CF_TRY(add_any(set, json_array_get(v, i), level + 1, err));
+        }
+        return CF_OK;
+    }
+    if (!json_is_object(v)) {
+        return cf_fail(err, CF_EFORMAT, "tool %zu: not an object", set->n + 1);
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const json_t *list = json_object_get(v, lists[i]);
+        if (json_is_array(list)) {
+            return add_any(set, list, level + 1, err);
+        }
+    }
+    const json_t *function = json_object_get(v, "function");
+    return add_tool(set, v, json_is_object(function) ? function : v, err);
+}
+
+cf_status cf_tool_set_new(cf_tool_set **out, const json_t *v, cf_error *err)
+{
+    cf_tool_set *set = cf_calloc(1, sizeof *set);
+    if (set == NULL) {
+        return out_of_memory(err);
+    }
+    cf_status st = CF_OK;
+    if (v != NULL && !json_is_null(v)) {
+        /* Only the reference count of the tree changes. */
+        memcpy(&set->root, &v, sizeof set->root);
+        json_incref(set->root);
+        st = json_is_array(v) || json_is_object(v)
+                 ? add_any(set, v, 0, err)
+                 : cf_fail(err, CF_EFORMAT, "tools must be an array");
+    }
+    if (st != CF_OK) {
+        cf_tool_set_free(set);
+        return st;
+    }
+    *out = set;
+    return CF_OK;
+}
+
+void cf_tool_set_free(cf_tool_set *set)
+{
+    if (set != NULL) {
+        json_decref(set->root);
+        cf_free(set->v);
+        cf_free(set);
+    }
+}
+
+const cf_tool *cf_tool_set_items(const cf_tool_set *set, size_t *n)
+{
+    *n = set->n;
+    return set->v;
+}
+
+const cf_tool *cf_tool_set_find(const cf_tool_set *set, cf_str name)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        if (cf_str_eq(set->v[i].name, name)) {
+            return &set->v[i];
+        }
+    }
+    return NULL;
+}
+
+const char *cf_tool__schema_type(cf_str name)
+{
+    static const struct {
+        const char *from, *to;
+    } map[] = {
+        {"string", "string"}, {"str", "string"},    {"number", "number"},
+        {"float", "number"},  {"double", "number"}, {"integer", "integer"},
+        {"int", "integer"},   {"long", "integer"},  {"boolean", "boolean"},
+        {"bool", "boolean"},  {"array", "array"},   {"list", "array"},
+        {"tuple", "array"},   {"object", "object"}, {"dict", "object"},
+        {"null", "null"},
+    };
+    char lower[12];
+    if (name.n >= sizeof lower) {
+        return NULL;
+    }
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        lower[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    }
+    for (size_t i = 0; i < sizeof map / sizeof map[0]; i++) {
+        if (cf_str_is(cf_str_make(lower, name.n), map[i].from)) {
+            return map[i].to;
+        }
+    }
+    return NULL;
+}
+
+/* ---- OpenAI's form ------------------------------------------------------ */
+
+/* A deep copy with schema types in lower case. */
+static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)
+{
+    if (depth > CF_TOOL_DEPTH_MAX) {
+        return json_null();
+    }
+    if (json_is_object(v)) {
+        json_t *to = json_object();
+        const char *key;
+        json_t *item;
+        json_t *from;
+        memcpy(&from, &v, sizeof from);
+        json_object_foreach(from, key, item)
+        {
+            json_t *copy =
+                copy_schema(item, strcmp(key, "type") == 0, depth + 1);
+            if (copy == NULL || json_object_set_new(to, key, copy) != 0) {
+                json_decref(to);
+                return NULL;
+            }
+        }
+        return to;
+    }
+    if (json_is_array(v)) {
+        json_t *to = json_array();
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            json_t *copy =
+                copy_schema(json_array_get(v, i), is_type, depth + 1);
+            if (copy == NULL || json_array_append_new(to, copy) != 0) {
+                json_decref(to);
+                return NULL;
+            }
+        }
+        return to;
+    }
+    if (is_type && json_is_string(v)) {
+        const char *type = cf_tool__schema_type(
+            cf_str_make(json_string_value(v), json_string_length(v)));
+        if (type != NULL) {
+            return json_string(type);
+        }
+    }
+    return json_deep_copy(v);
+}
+
+json_t *cf_tool_set_openai(const cf_tool_set *set)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < set->n; i++) {
+        const json_t *raw = set->v[i].raw;
+        const json_t *function = json_object_get(raw, "function");
+        json_t *copy =
+            copy_schema(json_is_object(function) ? function : raw, false, 0);
+        json_t *tool = json_object();
+        if (copy == NULL ||
+            json_object_set_new(tool, "type", json_string("function")) != 0 ||
+            json_object_set(tool, "function", copy) != 0 ||
+            json_array_append(list, tool) != 0) {
+            json_decref(copy);
+            json_decref(tool);
+            json_decref(list);
+            return NULL;
+        }
+        json_decref(copy);
+        json_decref(tool);
+    }
+    return list;
+}

@@ -1,0 +1,541 @@
+/*
+ * app.c - events to commands, the view stack, modes, the frame around views.
+ */
+#include "tui/app/app.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "tui/app/bars.h"
+#include "tui/app/command_user.h"
+#include "tui/app/complete.h"
+#include "tui/app/keepsakes.h"
+#include "tui/demo/demo_serve.h"
+#include "tui/image/thumbs.h"
+#include "tui/lab/lab.h"
+
+enum {
+    NARROW = 100,
+    MIN_W = 60,
+    MIN_H = 16,
+    FRAME_US = 33000,
+    CLIPBOARD_MAX = 54000 /* terminals take some 74,000 bytes of base64 */
+};
+
+/* ---- messages ----------------------------------------------------------- */
+
+void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(app->notice.text, sizeof app->notice.text, fmt, ap);
+    va_end(ap);
+    if (n < 0) {
+        app->notice.text[0] = '\0';
+    }
+    app->notice.style = style;
+    app->notice.while_busy = false;
+    app->is_dirty = true;
+}
+
+void cf_app_say_while_busy(cf_app *app, const char *text)
+{
+    cf_app_say(app, CF_STYLE_DIM, "%s", text);
+    app->notice.while_busy = true;
+}
+
+void cf_app_error(cf_app *app, const cf_error *err)
+{
+    cf_app_say(app, CF_STYLE_ERROR, "%s", err->text);
+}
+
+cf_config *cf_app_config(cf_app *app)
+{
+    app->config.reply =
+        app->bench != NULL ? cf_bench_settings(app->bench) : NULL;
+    return &app->config;
+}
+
+cf_status cf_app_may(const cf_app *app, cf_error *err)
+{
+    return !app->is_restricted
+               ? CF_OK
+               : cf_fail(err, CF_EUNSUPPORTED,
+                         "restricted: no programs are run, no files written");
+}
+
+void cf_app_copy(cf_app *app, cf_str text)
+{
+    cf_buf_reset(&app->copied);
+    cf_buf_add(&app->copied, text.p, text.n);
+    if (app->copied.failed) {
+        cf_buf_deinit(&app->copied);
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory: nothing is copied");
+        return;
+    }
+    cf_keepsakes_register(app);
+    bool is_small = text.n <= CLIPBOARD_MAX;
+    if (app->term != NULL && is_small) {
+        app->term->ops->copy(app->term, text);
+    }
+    cf_app_say(app, CF_STYLE_OK, "copied %zu bytes%s", text.n,
+               is_small ? "" : ", to the register only (^Y, :w)");
+}
+
+/* ---- views -------------------------------------------------------------- */
+
+cf_view_id cf_app_view(const cf_app *app)
+{
+    return app->stack[app->n_stack - 1];
+}
+
+static const cf_view_ops *top_view(const cf_app *app)
+{
+    return cf_views[cf_app_view(app)];
+}
+
+bool cf_app_is_narrow(const cf_app *app)
+{
+    return app->grid.w < NARROW || app->config.a11y;
+}
+
+/* A view that is on the stack already comes to its top. */
+void cf_app_open_view(cf_app *app, cf_view_id view)
+{
+    size_t kept = 0;
+    assert(cf_views[view] != NULL);
+    for (size_t i = 0; i < app->n_stack; i++) {
+        if (app->stack[i] != view) {
+            app->stack[kept++] = app->stack[i];
+        }
+    }
+    if (kept == sizeof app->stack / sizeof app->stack[0]) {
+        memmove(app->stack, app->stack + 1, (kept - 1) * sizeof app->stack[0]);
+        kept--;
+    }
+    app->stack[kept++] = view;
+    app->n_stack = kept;
+    app->mode = CF_MODE_NORMAL;
+    app->is_dirty = true;
+    if (cf_views[view]->enter != NULL) {
+        cf_views[view]->enter(app);
+    }
+}
+
+void cf_app_back(cf_app *app)
+{
+    if (app->n_stack > 1) {
+        app->n_stack--;
+        app->is_dirty = true;
+        if (top_view(app)->enter != NULL) {
+            top_view(app)->enter(app);
+        }
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "this is the last view; Q quits");
+    }
+}
+
+/* ---- commands ----------------------------------------------------------- */
+
+static bool names(const cf_command *c, const char *word, size_t n,
+                  bool *is_exact)
+{
+    *is_exact = strlen(c->name) == n;
+    return strncmp(c->name, word, n) == 0;
+}
+
+/* The command that `word` means in this view: a whole name, or the only one
+ * that begins so.  *n_found counts the ones that fit. */
+static const cf_command *find_command(const cf_app *app, const char *word,
+                                      size_t n, size_t *n_found)
+{
+    const cf_command *tables[2] = {top_view(app)->commands, cf_global_commands};
+    const cf_command *found = NULL;
+    *n_found = 0;
+    for (int t = 0; t < 2; t++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
+             c++) {
+            bool is_exact;
+            if (!(c->views & CF_IN(cf_app_view(app))) ||
+                !names(c, word, n, &is_exact)) {
+                continue;
+            }
+            if (is_exact) {
+                *n_found = 1;
+                return c;
+            }
+            found = found != NULL ? found : c;
+            (*n_found)++;
+        }
+    }
+    return found;
+}
+
+void cf_app_command(cf_app *app, const char *line)
+{
+    line += strspn(line, " :");
+    if (cf_is_user_command(line)) {
+        cf_run_user_command(app, line);
+        return;
+    }
+    size_t n = strcspn(line, " ");
+    if (n == 0) {
+        return;
+    }
+    const char *arg = line + n + strspn(line + n, " ");
+    size_t n_found;
+    const cf_command *c = find_command(app, line, n, &n_found);
+    if (n_found == 1) {
+        app->is_dirty = true;
+        c->run(app, arg);
+    } else if (n_found == 0) {
+        cf_app_say(app, CF_STYLE_ERROR, "no command '%.*s' here; ? lists them",
+                   (int)n, line);
+    } else {
+        cf_app_say(app, CF_STYLE_ERROR, "'%.*s' may mean several commands",
+                   (int)n, line);
+    }
+}
+
+/* ---- modes -------------------------------------------------------------- */
+
+static void leave_line(cf_app *app, cf_edit *line)
+{
+    cf_edit_commit(line);
+    app->mode = CF_MODE_NORMAL;
+}
+
+static void line_key(cf_app *app, cf_edit *line, cf_key key)
+{
+    bool is_command = app->mode == CF_MODE_COMMAND;
+    if (key == CF_KEY_ESC || key == CF_CTRL('C') ||
+        (key == CF_KEY_BACKSPACE && line->text.n == 0)) {
+        leave_line(app, line);
+        return;
+    }
+    if (key == CF_KEY_ENTER) {
+        char *text = cf_strndup(cf_buf_cstr(&line->text), line->text.n);
+        if (text == NULL) {
+            cf_app_say(app, CF_STYLE_ERROR, "out of memory for the line");
+            return;
+        }
+        for (size_t n = line->text.n; is_command && n > 0 && text[n - 1] == ' ';
+             n--) {
+            text[n - 1] = '\0'; /* such as completion leaves */
+        }
+        leave_line(app, line);
+        cf_keepsakes_line(app, is_command ? ':' : '/', text);
+        if (is_command) {
+            cf_app_command(app, text);
+            cf_free(text);
+            return;
+        }
+        snprintf(app->search, sizeof app->search, "%.255s", text);
+        cf_free(text);
+        if (top_view(app)->search != NULL && app->search[0] != '\0') {
+            top_view(app)->search(app, app->search, 0);
+        }
+        return;
+    }
+    if (key == CF_KEY_TAB && is_command) {
+        cf_complete(app);
+        return;
+    }
+    if (key == CF_CTRL('Y')) {
+        cf_edit_insert(line, cf_buf_str(&app->copied));
+        return;
+    }
+    cf_edit_key(line, key, app->grid.w);
+}
+
+static void normal_key(cf_app *app, cf_key key)
+{
+    if (key == CF_KEY_ESC && app->n_pending != 0) {
+        app->n_pending = 0;
+        return;
+    }
+    app->pending[app->n_pending++] = key;
+    const cf_binding *b;
+    uint32_t view = CF_IN(cf_app_view(app));
+    switch (
+        cf_keymap_find(&app->keymap, view, app->pending, app->n_pending, &b)) {
+    case CF_LOOKUP_FOUND: {
+        app->n_pending = 0;
+        cf_app_command(app, b->command);
+        break;
+    }
+    case CF_LOOKUP_PREFIX:
+        if (app->n_pending < CF_SEQUENCE_MAX) {
+            break;
+        }
+        app->n_pending = 0;
+        break;
+    case CF_LOOKUP_NONE: {
+        cf_buf name = CF_BUF_INIT;
+        for (size_t i = 0; i < app->n_pending; i++) {
+            cf_key_format(&name, app->pending[i]);
+        }
+        app->n_pending = 0;
+        cf_app_say(app, CF_STYLE_DIM, "%s does nothing here; ? for help",
+                   cf_buf_cstr(&name));
+        cf_buf_deinit(&name);
+        break;
+    }
+    }
+}
+
+static void on_key(cf_app *app, cf_key key)
+{
+    bool was_leaving = app->wants_quit;
+    app->notice.text[0] = '\0';
+    app->wants_quit = false;
+    app->is_dirty = true;
+    switch (app->mode) {
+    case CF_MODE_COMMAND:
+        line_key(app, &app->command_line, key);
+        return;
+    case CF_MODE_SEARCH:
+        line_key(app, &app->search_line, key);
+        return;
+    case CF_MODE_INSERT:
+    case CF_MODE_PREFILL:
+    case CF_MODE_VISUAL:
+    case CF_MODE_ASK:
+        if (top_view(app)->key != NULL && top_view(app)->key(app, key)) {
+            return;
+        }
+        app->mode = CF_MODE_NORMAL;
+        if (key == CF_KEY_ESC) {
+            return;
+        }
+        break;
+    case CF_MODE_NORMAL:
+        break;
+    }
+    app->wants_quit = was_leaving; /* a second ^C sees it */
+    normal_key(app, key);
+    if (key != CF_CTRL('C')) {
+        app->wants_quit = false;
+    }
+}
+
+static void on_paste(cf_app *app, cf_str text)
+{
+    app->is_dirty = true;
+    if (app->mode == CF_MODE_COMMAND) {
+        cf_edit_insert(&app->command_line, text);
+    } else if (app->mode == CF_MODE_SEARCH) {
+        cf_edit_insert(&app->search_line, text);
+    } else if (top_view(app)->paste != NULL) {
+        top_view(app)->paste(app, text);
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "nothing to paste into here");
+    }
+}
+
+bool cf_app_is_busy(const cf_app *app)
+{
+    return app->bench != NULL && (cf_bench_is_busy(app->bench) ||
+                                  cf_bench_task_name(app->bench) != NULL);
+}
+
+static void poll_bench(cf_app *app)
+{
+    cf_error err;
+    if (app->bench == NULL) {
+        return;
+    }
+    if (cf_bench_poll(app->bench, &err)) {
+        app->is_dirty = true;
+        if (err.code != CF_OK) {
+            cf_app_error(app, &err);
+        }
+    }
+    if (app->notice.while_busy && !cf_app_is_busy(app)) {
+        app->notice.text[0] = '\0';
+        app->notice.while_busy = false;
+        app->is_dirty = true;
+    }
+}
+
+void cf_app_event(cf_app *app, const cf_event *event)
+{
+    switch (event->kind) {
+    case CF_EVENT_KEY:
+        on_key(app, event->key);
+        break;
+    case CF_EVENT_PASTE:
+        on_paste(app, event->paste);
+        break;
+    case CF_EVENT_RESIZE: {
+        cf_error err;
+        if (cf_grid_resize(&app->grid, event->w, event->h, &err) != CF_OK) {
+            cf_app_error(app, &err);
+        }
+        app->is_dirty = true;
+        break;
+    }
+    case CF_EVENT_RESUMED:
+        app->is_dirty = true;
+        break;
+    case CF_EVENT_HANGUP:
+        app->is_done = true;
+        break;
+    case CF_EVENT_WAKE:
+    case CF_EVENT_NONE:
+        break;
+    }
+    poll_bench(app);
+}
+
+bool cf_app_step(cf_app *app)
+{
+    bool has_more = false;
+    cf_demo_step(app);
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
+            has_more = cf_views[v]->step(app) || has_more;
+        }
+    }
+    return has_more;
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+void cf_app_draw(cf_app *app)
+{
+    cf_grid *g = &app->grid;
+    g->ascii_lines =
+        app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
+    g->no_lines = app->config.a11y;
+    g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
+    cf_grid_clear(g);
+    app->is_dirty = false;
+    if (g->w < MIN_W || g->h < MIN_H) {
+        cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL,
+                     "confab needs %d x %d cells; this is %d x %d", MIN_W,
+                     MIN_H, g->w, g->h);
+        cf_grid_puts(g, 0, 1, g->w, "make the window larger, or Q quits",
+                     CF_STYLE_DIM);
+        return;
+    }
+    cf_rect body = {0, 1, g->w, g->h - 3};
+    cf_grid_set_clip(g, body);
+    top_view(app)->draw(app, g, body);
+    cf_grid_set_clip(g, (cf_rect){0, 0, g->w, g->h});
+    cf_bars_draw(app, g);
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static cf_status bind_table(cf_app *app, const cf_command *table, cf_error *err)
+{
+    for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
+        char keys[128];
+        snprintf(keys, sizeof keys, "%s", c->keys);
+        char *rest = NULL;
+        for (const char *word = strtok_r(keys, " ", &rest); word != NULL;
+             word = strtok_r(NULL, " ", &rest)) {
+            CF_TRY(cf_keymap_add(&app->keymap, c->views, word, c->name, false,
+                                 err));
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
+{
+    memset(app, 0, sizeof *app);
+    app->store = store;
+    cf_grid_init(&app->grid);
+    cf_config_init(&app->config);
+    cf_edit_init(&app->command_line, true);
+    cf_edit_init(&app->search_line, true);
+    app->stack[0] = CF_VIEW_CHAT;
+    app->n_stack = 1;
+    app->is_dirty = true;
+    cf_status st = bind_table(app, cf_global_commands, err);
+    for (int v = 0; st == CF_OK && v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] == NULL) {
+            continue;
+        }
+        st = bind_table(app, cf_views[v]->commands, err);
+        if (st == CF_OK && cf_views[v]->open != NULL) {
+            st = cf_views[v]->open(app, err);
+        }
+    }
+    if (st != CF_OK) {
+        cf_app_deinit(app);
+    }
+    return st;
+}
+
+void cf_app_deinit(cf_app *app)
+{
+    if (app->bench != NULL) {
+        cf_bench_end_task(app->bench, NULL);
+    }
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL && cf_views[v]->close != NULL) {
+            cf_views[v]->close(app);
+        }
+    }
+    cf_thumbs_free(app->thumbs);
+    app->thumbs = NULL;
+    cf_buf_deinit(&app->log);
+    cf_buf_deinit(&app->copied);
+    cf_buf_deinit(&app->output);
+    cf_edit_deinit(&app->command_line);
+    cf_edit_deinit(&app->search_line);
+    cf_keymap_deinit(&app->keymap);
+    cf_grid_deinit(&app->grid);
+}
+
+/* At most one frame in FRAME_US, and none when nothing changed. */
+cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
+{
+    cf_theme_use(&app->config.theme);
+    CF_TRY(cf_term_curses_open(&app->term, opts, err));
+    int w, h;
+    if (app->bench != NULL) {
+        cf_bench_wake_with(app->bench, app->term->wake_fd);
+    }
+    app->term->ops->size(app->term, &w, &h);
+    cf_status st = cf_grid_resize(&app->grid, w, h, err);
+    uint64_t last_frame = 0;
+    bool has_work = false;
+    while (st == CF_OK && !app->is_done) {
+        uint64_t now = cf_os_monotonic_us();
+        int wait_ms = app->demo != NULL ? cf_demo_wait_ms(app->demo) : -1;
+        if (app->is_dirty) {
+            uint64_t due = last_frame + FRAME_US;
+            if (now >= due) {
+                cf_app_draw(app);
+                app->term->ops->present(app->term, &app->grid);
+                last_frame = now;
+            } else {
+                wait_ms = (int)((due - now) / 1000) + 1;
+            }
+        }
+        cf_event event;
+        app->term->ops->wait(app->term, has_work ? 0 : wait_ms, &event);
+        cf_app_event(app, &event);
+        has_work = cf_app_step(app);
+        if (event.kind == CF_EVENT_KEY) {
+            last_frame = 0; /* a key shows at once */
+        }
+    }
+    if (app->bench != NULL) {
+        cf_bench_wake_with(app->bench, -1);
+    }
+    if (app->thumbs != NULL) {
+        cf_thumbs_wake_with(app->thumbs, -1);
+    }
+    app->term->ops->close(app->term);
+    app->term = NULL;
+    return st;
+}

@@ -1,0 +1,199 @@
+/*
+ * app.h - the workbench: views over one conversation, keys, commands, modes.
+ *
+ * Place in the flow:  event -> key sequence -> command -> a view or the
+ * conversation changes -> the changed parts are drawn into the grid.
+ *
+ * States (app.mode):
+ *   NORMAL   keys are commands of the view
+ *   INSERT   keys write in the view's text (composer)
+ *   PREFILL  the same, on a reply that will be continued
+ *   VISUAL   keys move the end of a selection
+ *   COMMAND  keys write a ":" line
+ *   SEARCH   keys write a "/" line
+ *   ASK      keys answer a question of the view
+ *
+ * Rules:
+ *   1. Everything that can be done is an entry of a cf_command table: it has
+ *      a name for ":" lines, keys, and a line of help made from the table.
+ *   2. A view draws only inside the rectangle it is given.
+ *   3. Nothing here waits: work that takes long runs on the worker and
+ *      reports through events.
+ *
+ * Threads:  the interface thread owns the app.
+ */
+#ifndef CF_TUI_APP_APP_H
+#define CF_TUI_APP_APP_H
+
+#include "tui/app/config.h"
+#include "tui/app/keymap.h"
+#include "tui/grid/grid.h"
+#include "tui/term/term.h"
+#include "tui/widget/edit.h"
+
+typedef struct cf_app cf_app;
+typedef struct cf_store cf_store;
+typedef struct cf_bench cf_bench;
+typedef struct cf_demo cf_demo;
+typedef struct cf_thumbs cf_thumbs;
+
+typedef enum cf_view_id {
+    CF_VIEW_CHAT,
+    CF_VIEW_PROMPT,
+    CF_VIEW_TOKENS,
+    CF_VIEW_TOOLS,
+    CF_VIEW_DIFF,
+    CF_VIEW_LIBRARY,
+    CF_VIEW_TEMPLATES,
+    CF_VIEW_HELP,
+    CF_VIEW_LOG,
+    CF_VIEW_OUTPUT,
+    CF_VIEW_COUNT
+} cf_view_id;
+
+#define CF_IN(view) (1u << (view))
+#define CF_IN_ALL   ((1u << CF_VIEW_COUNT) - 1)
+
+typedef enum cf_mode {
+    CF_MODE_NORMAL,
+    CF_MODE_INSERT,
+    CF_MODE_PREFILL,
+    CF_MODE_VISUAL,
+    CF_MODE_COMMAND,
+    CF_MODE_SEARCH,
+    CF_MODE_ASK
+} cf_mode;
+
+/* One thing that can be done. */
+typedef struct cf_command {
+    const char *name; /* as in ":name"; NULL ends a table */
+    uint32_t views;   /* CF_IN(...) bits */
+    const char *keys; /* sequences separated by blanks; "" for none */
+    const char *args; /* "[NAME]" for the help; "" for none */
+    const char *help; /* one line */
+    void (*run)(cf_app *app, const char *arg); /* arg: "" when none */
+} cf_command;
+
+/* A view: a table of functions over its own state in the app. */
+typedef struct cf_view_ops {
+    const char *name;  /* "chat" */
+    const char *title; /* "Chat" */
+    const cf_command *commands;
+    const char *footer; /* names of commands shown with their keys */
+    cf_status (*open)(cf_app *app, cf_error *err); /* once, at the start */
+    void (*close)(cf_app *app);
+    void (*enter)(cf_app *app); /* it becomes the view on top */
+    void (*draw)(cf_app *app, cf_grid *g, cf_rect r);
+    /* Keys of the modes INSERT, PREFILL and ASK; false: back to NORMAL.  And
+     * text.  NULL when the view has neither. */
+    bool (*key)(cf_app *app, cf_key key);
+    void (*paste)(cf_app *app, cf_str text);
+    void (*search)(cf_app *app, const char *text, int direction);
+    void (*status)(cf_app *app, cf_buf *out); /* right of the last line */
+    /* What ":w" writes: what the cursor is on, or what is selected.  False,
+     * or NULL: nothing but the screen. */
+    bool (*text)(cf_app *app, cf_buf *out);
+    /* The value of a placeholder of tui/app/command_user.h that the view knows
+     * better than others; false, or NULL: it does not. */
+    bool (*value)(cf_app *app, const char *name, cf_buf *out);
+    /* Does a piece of long work, for some milliseconds at most; true while
+     * there is more.  NULL: the view has none. */
+    bool (*step)(cf_app *app);
+} cf_view_ops;
+
+extern const cf_view_ops *const cf_views[CF_VIEW_COUNT];
+extern const cf_command cf_global_commands[];
+
+/* What the last line says until the next key. */
+typedef struct cf_notice {
+    char text[CF_ERROR_TEXT_MAX];
+    cf_style style;
+    bool while_busy; /* and no longer than the job that runs */
+} cf_notice;
+
+struct cf_app {
+    cf_term *term; /* NULL in tests that draw into the grid alone */
+    cf_grid grid;
+    cf_config config;
+    cf_keymap keymap;
+
+    cf_view_id stack[8]; /* [n_stack] views, the shown one last */
+    size_t n_stack;
+    cf_mode mode;
+    cf_key pending[CF_SEQUENCE_MAX];
+    size_t n_pending;
+    cf_edit command_line, search_line;
+    char search[256]; /* what n and N look for */
+    cf_notice notice;
+    cf_buf log; /* lines for the log view */
+    bool is_maximized;
+    bool lists_settings; /* the help shows settings alone */
+    bool wants_quit;     /* ^C was pressed once while idle */
+    bool is_done;
+    bool is_dirty; /* something changed since the last frame */
+
+    cf_buf copied;            /* the register: what was copied last */
+    cf_buf output;            /* of the last command behind the screen */
+    bool is_restricted;       /* runs no programs and writes no files */
+    const char *state_folder; /* of tui/app/keepsakes.h; NULL: keep nothing */
+
+    cf_store *store; /* may be NULL: no history */
+    cf_demo *demo;   /* tools that come with confab; NULL: none.  Borrowed */
+
+    cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
+
+    void *state[CF_VIEW_COUNT]; /* each view's own */
+    cf_bench *bench; /* conversation, engine, worker; the caller frees it */
+};
+
+/* Makes the app (without a terminal): bindings, views, configuration.  The
+ * caller owns `store` and closes it after the app. */
+CF_MUST_USE cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err);
+void cf_app_deinit(cf_app *app);
+
+/* Opens the terminal and runs until the person quits. */
+CF_MUST_USE cf_status cf_app_run(cf_app *app, const cf_term_options *opts,
+                                 cf_error *err);
+
+/* One event; and one frame into app->grid.  What tests call. */
+void cf_app_event(cf_app *app, const cf_event *event);
+void cf_app_draw(cf_app *app);
+
+/* Lets the views do a piece of their long work; true while there is more. */
+bool cf_app_step(cf_app *app);
+
+/* The settings, with those of the replies where there is a bench. */
+cf_config *cf_app_config(cf_app *app);
+
+cf_view_id cf_app_view(const cf_app *app);
+
+/* Shows a view on top of the stack, or goes back to the one below. */
+void cf_app_open_view(cf_app *app, cf_view_id view);
+void cf_app_back(cf_app *app);
+
+/* Runs a ":" line: a command of the view, a global one, or a unique
+ * beginning of a name. */
+void cf_app_command(cf_app *app, const char *line);
+
+/* Puts a line at the bottom until the next key. */
+void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
+    CF_PRINTF(3, 4);
+void cf_app_error(cf_app *app, const cf_error *err);
+
+/* The same, but gone as soon as the job that runs has ended. */
+void cf_app_say_while_busy(cf_app *app, const char *text);
+
+/* Whether a reply is written or a task runs: what Esc stops. */
+bool cf_app_is_busy(const cf_app *app);
+
+/* Whether other programs may be run and files written: CF_EUNSUPPORTED in a
+ * restricted workbench. */
+CF_MUST_USE cf_status cf_app_may(const cf_app *app, cf_error *err);
+
+/* Puts text into the register and the terminal's clipboard, and says so. */
+void cf_app_copy(cf_app *app, cf_str text);
+
+/* Whether the layout is narrow: one pane at a time. */
+bool cf_app_is_narrow(const cf_app *app);
+
+#endif

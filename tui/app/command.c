@@ -1,0 +1,306 @@
+/*
+ * command.c - what works in every view.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/os.h"
+#include "templates/builtin.h"
+#include "tui/app/app.h"
+#include "tui/app/command_file.h"
+#include "tui/demo/demo_serve.h"
+#include "tui/lab/kept_template.h"
+#include "tui/lab/lab.h"
+
+static void cmd_quit(cf_app *app, const char *arg)
+{
+    (void)arg;
+    app->is_done = true;
+}
+
+static void cmd_back(cf_app *app, const char *arg)
+{
+    (void)arg;
+    cf_app_back(app);
+}
+
+static void cmd_stop(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (cf_app_is_busy(app)) {
+        cf_bench_stop(app->bench);
+        cf_app_say_while_busy(app, "stopping");
+    }
+}
+
+/* ^C stops what runs; idle, it asks for a second one. */
+static void cmd_interrupt(cf_app *app, const char *arg)
+{
+    if (cf_app_is_busy(app)) {
+        cmd_stop(app, arg);
+        return;
+    }
+    if (app->wants_quit) {
+        app->is_done = true;
+        return;
+    }
+    app->wants_quit = true;
+    cf_app_say(app, CF_STYLE_WARNING, "^C again to quit");
+}
+
+#define OPEN_VIEW(name, id)                              \
+    static void cmd_##name(cf_app *app, const char *arg) \
+    {                                                    \
+        (void)arg;                                       \
+        cf_app_open_view(app, id);                       \
+    }
+OPEN_VIEW(chat, CF_VIEW_CHAT)
+OPEN_VIEW(prompt, CF_VIEW_PROMPT)
+OPEN_VIEW(tokens, CF_VIEW_TOKENS)
+OPEN_VIEW(diff, CF_VIEW_DIFF)
+OPEN_VIEW(library, CF_VIEW_LIBRARY)
+OPEN_VIEW(templates, CF_VIEW_TEMPLATES)
+OPEN_VIEW(help, CF_VIEW_HELP)
+OPEN_VIEW(log, CF_VIEW_LOG)
+OPEN_VIEW(output, CF_VIEW_OUTPUT)
+
+static void cmd_redraw(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (app->term != NULL) {
+        app->term->ops->redraw(app->term);
+    }
+    app->is_dirty = true;
+}
+
+static void cmd_suspend(cf_app *app, const char *arg)
+{
+    (void)arg;
+    if (app->term != NULL) {
+        app->term->ops->suspend(app->term);
+        int w, h;
+        app->term->ops->size(app->term, &w, &h);
+        cf_app_event(app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = w, .h = h});
+    }
+}
+
+static void cmd_command_line(cf_app *app, const char *arg)
+{
+    (void)arg;
+    app->mode = CF_MODE_COMMAND;
+}
+
+static void cmd_search_line(cf_app *app, const char *arg)
+{
+    if (arg[0] == '\0') {
+        app->mode = CF_MODE_SEARCH;
+        return;
+    }
+    snprintf(app->search, sizeof app->search, "%s", arg);
+    if (cf_views[cf_app_view(app)]->search != NULL) {
+        cf_views[cf_app_view(app)]->search(app, app->search, 0);
+    }
+}
+
+static void search_again(cf_app *app, int direction)
+{
+    if (app->search[0] == '\0') {
+        cf_app_say(app, CF_STYLE_DIM, "nothing was searched for yet; / does");
+    } else if (cf_views[cf_app_view(app)]->search != NULL) {
+        cf_views[cf_app_view(app)]->search(app, app->search, direction);
+    }
+}
+
+static void cmd_next(cf_app *app, const char *arg)
+{
+    (void)arg;
+    search_again(app, 1);
+}
+
+static void cmd_previous(cf_app *app, const char *arg)
+{
+    (void)arg;
+    search_again(app, -1);
+}
+
+static void cmd_set(cf_app *app, const char *arg)
+{
+    cf_config *c = cf_app_config(app);
+    cf_error err;
+    cf_buf line = CF_BUF_INIT;
+    if (arg[0] == '\0') {
+        app->lists_settings = true;
+        cf_app_open_view(app, CF_VIEW_HELP);
+        return;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
+    bool asks = name[strlen(name)] == arg[strlen(name)] && c->reply != NULL &&
+                cf_reply_setting_find(name, strlen(name)) < CF_REPLY_SETTINGS;
+    if (!asks && cf_config_set(c, arg, "set", &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    cf_theme_use(&c->theme);
+    if (app->bench != NULL) {
+        cf_bench_prompt_stale(app->bench);
+    }
+    if (cf_config_show(c, name, &line)) {
+        cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&line));
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "%s", arg);
+    }
+    cf_buf_deinit(&line);
+}
+
+/* Alone: the view.  "off", "demo", or a file of declarations. */
+static void cmd_tools(cf_app *app, const char *arg)
+{
+    json_t *tools = NULL;
+    cf_error err;
+    cf_status st = CF_OK;
+    if (arg[0] == '\0') {
+        cf_app_open_view(app, CF_VIEW_TOOLS);
+        return;
+    }
+    bool is_demo = strcmp(arg, "demo") == 0;
+    if (is_demo) {
+        tools = cf_demo_declarations();
+        st = tools != NULL ? CF_OK : cf_oom(&err);
+    } else if (strcmp(arg, "off") != 0) {
+        st = cf_json_read_file(&tools, arg, &err);
+    }
+    CF_THEN(st, cf_bench_set_tools(app->bench, tools, &err));
+    json_decref(tools);
+    if (st == CF_OK) {
+        cf_demo_switch(app, is_demo);
+    }
+    if (st != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    size_t n = 0;
+    cf_tool_set_items(cf_bench_tools(app->bench), &n);
+    cf_app_say(app, CF_STYLE_OK, "%zu tool%s declared; 2 shows the prompt", n,
+               n == 1 ? " is" : "s are");
+}
+
+/* A template by name or file; "model" is the one of the start. */
+static void cmd_template(cf_app *app, const char *arg)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    const char *name = arg;
+    cf_str source = cf_template_builtin(arg);
+    cf_status st = CF_OK;
+    if (arg[0] == '\0') {
+        cf_edit_set(&app->command_line, cf_str_from("template "));
+        app->mode = CF_MODE_COMMAND;
+        return;
+    }
+    if (strcmp(arg, "model") == 0) {
+        cf_bench_first_template(app->bench, &name, &source);
+    } else if (source.p == NULL) {
+        st = cf_os_read_file(&text, arg, 16 << 20, &err);
+        if (st == CF_ENOTFOUND) {
+            st = cf_kept_template(&text, app->store, arg, &err);
+        }
+        source = cf_buf_str(&text);
+    }
+    CF_THEN(st, cf_bench_set_template(app->bench, name, source, &err));
+    if (st == CF_OK) {
+        cf_app_say(app, CF_STYLE_OK,
+                   "renders with %s; 2 shows what the cache keeps", name);
+    } else {
+        cf_app_error(app, &err);
+    }
+    cf_buf_deinit(&text);
+}
+
+static void cmd_constrain(cf_app *app, const char *arg)
+{
+    cf_error err;
+    if (arg[0] == '\0') {
+        const char *is = cf_bench_constraint(app->bench);
+        cf_edit_set(&app->command_line, cf_str_from("constrain "));
+        app->mode = CF_MODE_COMMAND;
+        cf_app_say(app, CF_STYLE_DIM,
+                   "held to: %s   (schema FILE, regex R, grammar FILE, "
+                   "choice A|B, json, tools, off)",
+                   is[0] != '\0' ? is : "nothing");
+    } else if (cf_bench_constrain(app->bench, arg, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else if (cf_bench_constraint(app->bench)[0] != '\0') {
+        cf_app_say(app, CF_STYLE_OK, "the next replies are held to: %s",
+                   cf_bench_constraint(app->bench));
+    } else {
+        cf_app_say(app, CF_STYLE_OK, "the next replies are free");
+    }
+}
+
+static void cmd_maximize(cf_app *app, const char *arg)
+{
+    (void)arg;
+    app->is_maximized = !app->is_maximized;
+}
+
+const cf_command cf_global_commands[] = {
+    {"chat", CF_IN_ALL, "1 gc", "", "conversation: turns and composer",
+     cmd_chat},
+    {"prompt", CF_IN_ALL, "2 gp", "", "the rendered prompt and its tokens",
+     cmd_prompt},
+    {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
+     cmd_tokens},
+    {"tools", CF_IN_ALL, "4 go", "[FILE|demo|off]",
+     "calls of tools, stage by stage; FILE declares tools, off none",
+     cmd_tools},
+    {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
+     cmd_diff},
+    {"library", CF_IN_ALL, "6 gl", "", "saved conversations", cmd_library},
+    {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
+     cmd_templates},
+    {"template", CF_IN_ALL, "gT", "NAME|FILE",
+     "render with this template; 'model' is the first one again", cmd_template},
+    {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
+     cmd_help},
+    {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",
+     cmd_log},
+    {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote", cmd_output},
+    {"back", CF_IN_ALL, "q", "", "close this view", cmd_back},
+    {"quit", CF_IN_ALL, "Q", "", "leave confab", cmd_quit},
+    {"stop", CF_IN_ALL, "<Esc>", "",
+     "stop the reply, or other work; what came is kept", cmd_stop},
+    {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; twice when idle: leave",
+     cmd_interrupt},
+    {"command", CF_IN_ALL, ":", "", "write a command", cmd_command_line},
+    {"search", CF_IN_ALL, "/", "[TEXT]", "find text in this view",
+     cmd_search_line},
+    {"next", CF_IN_ALL, "n", "", "next match", cmd_next},
+    {"previous", CF_IN_ALL, "N", "", "match before", cmd_previous},
+    {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them",
+     cmd_set},
+    {"w", CF_IN_ALL, "", "FILE",
+     "write what the cursor is on, or is selected, to a file",
+     cf_cmd_write_file},
+    {"w!", CF_IN_ALL, "", "FILE", "the same, over a file that is there",
+     cf_cmd_overwrite_file},
+    {"export", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "X",
+     "FILE [FORMAT]",
+     "this conversation, or the ticked ones, with all branches; .md is "
+     "Markdown; confab, openai, sharegpt, converse, litert, llama-app",
+     cf_cmd_export},
+    {"export!", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "",
+     "FILE [FORMAT]", "the same, over a file that is there",
+     cf_cmd_export_over},
+    {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
+     "FILE [FORMAT]", "conversations from a file; 6 lists them", cf_cmd_import},
+    {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
+     "hold replies to schema FILE, regex R, grammar FILE, choice A|B, json or "
+     "tools",
+     cmd_constrain},
+    {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them", cmd_maximize},
+    {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again", cmd_redraw},
+    {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while",
+     cmd_suspend},
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,79 @@
+/*
+ * command_file.c - what is on the screen into a file.
+ */
+#include "tui/app/command_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/os.h"
+#include "tui/sys/paths.h"
+
+/* Begins a ":" line for a command that was given no file. */
+static bool has_file(cf_app *app, const char *command, const char *arg)
+{
+    char line[32];
+    if (arg[0] != '\0') {
+        return true;
+    }
+    snprintf(line, sizeof line, "%s ", command);
+    cf_edit_set(&app->command_line, cf_str_from(line));
+    app->mode = CF_MODE_COMMAND;
+    return false;
+}
+
+static cf_status write_file(const cf_app *app, const char *name,
+                            const cf_buf *text, bool overwrites, cf_error *err)
+{
+    cf_buf path = CF_BUF_INIT;
+    struct stat s;
+    cf_paths_expand(&path, name);
+    cf_status st = cf_app_may(app, err);
+    CF_THEN(st, cf_buf_check(&path, err));
+    if (st == CF_OK && !overwrites && stat(cf_buf_cstr(&path), &s) == 0) {
+        st = cf_fail(err, CF_EINVAL, "'%s' is there already; w! writes over it",
+                     name);
+    }
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(text), text->n,
+                                 0644, err));
+    cf_buf_deinit(&path);
+    return st;
+}
+
+/* The view's text, or else the screen as it was without the ":" line. */
+static void write_view(cf_app *app, const char *name, bool overwrites)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    const cf_view_ops *view = cf_views[cf_app_view(app)];
+    bool is_screen = view->text == NULL || !view->text(app, &text);
+    if (is_screen) {
+        cf_buf_reset(&text);
+        cf_app_draw(app);
+        cf_grid_dump(&app->grid, &text);
+    }
+    cf_status st = cf_buf_check(&text, &err);
+    CF_THEN(st, write_file(app, name, &text, overwrites, &err));
+    if (st == CF_OK) {
+        cf_app_say(app, CF_STYLE_OK, "wrote %zu bytes%s to %s", text.n,
+                   is_screen ? " (the screen)" : "", name);
+    } else {
+        cf_app_error(app, &err);
+    }
+    cf_buf_deinit(&text);
+}
+
+void cf_cmd_write_file(cf_app *app, const char *arg)
+{
+    if (has_file(app, "w", arg)) {
+        write_view(app, arg, false);
+    }
+}
+
+void cf_cmd_overwrite_file(cf_app *app, const char *arg)
+{
+    if (has_file(app, "w!", arg)) {
+        write_view(app, arg, true);
+    }
+}

@@ -1,0 +1,213 @@
+/*
+ * complete.c - what fits the word that is being written.
+ */
+#include "tui/app/complete.h"
+
+#include <glob.h>
+#include <string.h>
+
+#include "templates/builtin.h"
+#include "tui/lab/constraint_spec.h"
+#include "tui/sys/paths.h"
+
+/* What fits so far. */
+typedef struct matches {
+    const char *word; /* as far as it was written */
+    size_t n;
+    cf_buf shared; /* the beginning that all of them have */
+    cf_buf list;
+    size_t n_found;
+} matches;
+
+static void offer(matches *m, const char *text)
+{
+    if (strncmp(text, m->word, m->n) != 0) {
+        return;
+    }
+    if (m->n_found++ == 0) {
+        cf_buf_adds(&m->shared, text);
+    } else {
+        const char *shared = cf_buf_cstr(&m->shared);
+        size_t n = 0;
+        while (n < m->shared.n && text[n] == shared[n]) {
+            n++;
+        }
+        m->shared.n = n;
+    }
+    cf_buf_addf(&m->list, " %s", text);
+}
+
+static void offer_commands(matches *m, const cf_app *app)
+{
+    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
+                                   cf_global_commands};
+    for (int t = 0; t < 2; t++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
+             c++) {
+            if (c->views & CF_IN(cf_app_view(app))) {
+                offer(m, c->name);
+            }
+        }
+    }
+}
+
+static void offer_settings(matches *m, cf_app *app)
+{
+    const cf_config *c = cf_app_config(app);
+    const char *words[2];
+    size_t n = strcspn(m->word, "=");
+    if (m->word[n] == '=' && cf_config_words(m->word, n, words)) {
+        for (int i = 0; i < 2; i++) {
+            cf_buf text = CF_BUF_INIT;
+            cf_buf_addf(&text, "%.*s=%s", (int)n, m->word, words[i]);
+            offer(m, cf_buf_cstr(&text));
+            cf_buf_deinit(&text);
+        }
+        return;
+    }
+    for (size_t i = 0; cf_config_name(c, i) != NULL; i++) {
+        offer(m, cf_config_name(c, i));
+    }
+}
+
+static void offer_templates(matches *m)
+{
+    offer(m, "model");
+    for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
+        offer(m, cf_template_builtin_name(i));
+    }
+}
+
+/* Files that begin so; folders with a slash behind them.  They are offered as
+ * they were written, "~/" included. */
+static void offer_files(matches *m)
+{
+    cf_buf pattern = CF_BUF_INIT, path = CF_BUF_INIT;
+    cf_paths_expand(&path, m->word);
+    size_t n_home = path.n > m->n ? path.n - m->n + 1 : 0;
+    for (size_t i = 0; i < path.n; i++) {
+        if (strchr("*?[\\", path.p[i]) != NULL) {
+            cf_buf_addc(&pattern, '\\');
+        }
+        cf_buf_addc(&pattern, path.p[i]);
+    }
+    cf_buf_addc(&pattern, '*');
+    cf_buf_deinit(&path);
+    glob_t found;
+    if (!pattern.failed &&
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+        glob(cf_buf_cstr(&pattern), GLOB_MARK, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            cf_buf text = CF_BUF_INIT;
+            cf_buf_adds(&text, n_home != 0 ? "~" : "");
+            cf_buf_adds(&text, found.gl_pathv[i] + n_home);
+            offer(m, cf_buf_cstr(&text));
+            cf_buf_deinit(&text);
+        }
+        globfree(&found);
+    }
+    cf_buf_deinit(&pattern);
+}
+
+/* What the help says of the arguments of a command; "" when it is none. */
+static const char *args_of(const cf_app *app, const char *name, size_t n)
+{
+    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
+                                   cf_global_commands};
+    for (int t = 0; t < 2; t++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
+             c++) {
+            if ((c->views & CF_IN(cf_app_view(app))) && strlen(c->name) == n &&
+                strncmp(c->name, name, n) == 0) {
+                return c->args;
+            }
+        }
+    }
+    return "";
+}
+
+static bool is(const char *line, size_t n, const char *word)
+{
+    return strlen(word) == n && strncmp(line, word, n) == 0;
+}
+
+/* A kind, then a file or a mode. */
+static void offer_constraints(matches *m, const char *arg, size_t kind)
+{
+    if (arg[kind] == '\0') {
+        for (size_t i = 0; cf_constraint_kind(i) != NULL; i++) {
+            offer(m, cf_constraint_kind(i));
+        }
+        return;
+    }
+    m->word = arg + kind + strspn(arg + kind, " ");
+    m->n = strlen(m->word);
+    if (is(arg, kind, "schema") || is(arg, kind, "grammar")) {
+        offer_files(m);
+    } else if (is(arg, kind, "tools")) {
+        offer(m, "calls");
+        offer(m, "text-and");
+        offer(m, "text-until");
+    }
+}
+
+/* What the command at the start of the line takes; false when it is not known
+ * here. */
+static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
+{
+    const char *arg = line + n + strspn(line + n, " ");
+    size_t word = strcspn(arg, " ");
+    m->word = arg;
+    m->n = strlen(arg);
+    if (is(line, n, "set")) {
+        offer_settings(m, app);
+    } else if (is(line, n, "template") || is(line, n, "with")) {
+        offer_templates(m);
+        if (m->n > 0) {
+            offer_files(m);
+        }
+    } else if (strstr(args_of(app, line, n), "FILE") != NULL) {
+        offer_files(m);
+    } else if (is(line, n, "constrain")) {
+        offer_constraints(m, arg, word);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* A setting goes on with its value, a command with its argument. */
+static const char *after(const char *line, size_t n, const cf_buf *word)
+{
+    if (line[n] == '\0') {
+        return " ";
+    }
+    bool is_folder = word->n > 0 && word->p[word->n - 1] == '/';
+    bool has_value = word->n > 0 && memchr(word->p, '=', word->n) != NULL;
+    return is(line, n, "set") && !has_value ? "=" : is_folder ? "" : " ";
+}
+
+void cf_complete(cf_app *app)
+{
+    const char *line = cf_buf_cstr(&app->command_line.text);
+    size_t n = strcspn(line, " ");
+    matches m = {.word = line, .n = n};
+    if (line[n] == '\0') {
+        offer_commands(&m, app);
+    } else if (!offer_arguments(&m, app, line, n)) {
+        return;
+    }
+    if (m.n_found > 1 && m.shared.n == m.n) {
+        cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&m.list));
+        app->mode = CF_MODE_COMMAND;
+    } else if (m.n_found > 0 && !m.shared.failed) {
+        const char *end = m.n_found == 1 ? after(line, n, &m.shared) : "";
+        cf_buf rest = CF_BUF_INIT;
+        cf_buf_add(&rest, m.shared.p + m.n, m.shared.n - m.n);
+        cf_buf_adds(&rest, end);
+        cf_edit_insert(&app->command_line, cf_buf_str(&rest));
+        cf_buf_deinit(&rest);
+    }
+    cf_buf_deinit(&m.shared);
+    cf_buf_deinit(&m.list);
+}

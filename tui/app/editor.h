@@ -1,0 +1,31 @@
+/*
+ * editor.h - a person's own editor on a text of ours.
+ *
+ * Threads:  the interface thread; it waits until the editor ends, a reply
+ *           that is being written meanwhile waits when its queue is full.
+ */
+#ifndef CF_TUI_APP_EDITOR_H
+#define CF_TUI_APP_EDITOR_H
+
+#include "tui/app/app.h"
+
+/*
+ * Gives the screen to $VISUAL, $EDITOR or vi with a private copy of `text` in
+ * a file that ends in `suffix` (".md"), and puts what was saved into `text`,
+ * without the line end that editors add.  The copy is removed.
+ * CF_EIO when the editor cannot be run or ends with an error; the text is
+ * then as it was.
+ */
+CF_MUST_USE cf_status cf_editor_run(cf_app *app, const char *suffix,
+                                    cf_buf *text, cf_error *err);
+
+/* The same with the cursor on `line` (1-based, 0: anywhere), for editors that
+ * are known to take "+LINE": vi and its kin, nano, emacs ... */
+CF_MUST_USE cf_status cf_editor_run_at(cf_app *app, const char *suffix,
+                                       uint32_t line, cf_buf *text,
+                                       cf_error *err);
+
+/* Whether an editor, as $EDITOR names it, takes "+LINE". */
+bool cf_editor_takes_line(const char *editor);
+
+#endif

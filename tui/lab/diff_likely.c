@@ -1,0 +1,153 @@
+/*
+ * diff_likely.c - scoring one conversation as a task.
+ */
+#include "tui/lab/diff_likely.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+typedef struct cf_likely_job {
+    cf_diff_pair pair; /* it must not move */
+    cf_conversation *conv[2];
+    json_t *vars;
+    cf_scorer scorer;
+    cf_bench *bench;
+} job_state;
+
+typedef struct item {
+    cf_reply_score score;
+    size_t n_all;
+} item;
+
+static void free_job(job_state *j)
+{
+    if (j == NULL) {
+        return;
+    }
+    cf_scorer_deinit(&j->scorer);
+    cf_diff_pair_close(&j->pair);
+    for (int i = 0; i < 2; i++) {
+        cf_conversation_free(j->conv[i]);
+    }
+    json_decref(j->vars);
+    cf_free(j);
+}
+
+void cf_likely_deinit(cf_likely *l)
+{
+    if (l->is_on) {
+        cf_bench_end_task(l->bench, l);
+    }
+    free_job(l->job);
+    cf_free(l->v);
+    memset(l, 0, sizeof *l);
+}
+
+/* ---- on the worker's thread --------------------------------------------- */
+
+static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
+{
+    const job_state *j = ud;
+    item *it = cf_alloc(sizeof *it);
+    (void)i;
+    if (it != NULL) { /* else: a row is missing, and so the count tells */
+        *it = (item){*score, n};
+        cf_bench_tell(j->bench, it);
+    }
+}
+
+static cf_status run(void *ud, cf_bench *bench, cf_error *err)
+{
+    const cf_likely *l = ud;
+    job_state *j = l->job;
+    (void)bench;
+    return cf_scorer_run(&j->scorer, j->conv, j->vars, on_score, j, err);
+}
+
+/* ---- on the interface thread -------------------------------------------- */
+
+static void take(void *ud, void *p)
+{
+    cf_likely *l = ud;
+    item *it = p;
+    l->n_all = it->n_all;
+    if (l->n == l->cap) {
+        size_t cap = l->cap != 0 ? l->cap * 2 : 16;
+        cf_reply_score *v = cf_realloc(l->v, cap, sizeof *v);
+        if (v == NULL) {
+            cf_free(it);
+            return;
+        }
+        l->v = v;
+        l->cap = cap;
+    }
+    l->v[l->n++] = it->score;
+    cf_score_sum_add(&l->sum, &it->score);
+    cf_free(it);
+}
+
+static void progress(const void *ud, cf_buf *out)
+{
+    const cf_likely *l = ud;
+    cf_buf_addf(out, "%zu of %zu", l->n, l->n_all);
+}
+
+static void on_end(void *ud, cf_status status, const cf_error *err)
+{
+    cf_likely *l = ud;
+    (void)err; /* the bench tells */
+    free_job(l->job);
+    l->job = NULL;
+    l->is_on = false;
+    l->was_stopped = status != CF_OK;
+}
+
+static cf_status make_job(job_state *j, cf_diff_model *m, cf_error *err)
+{
+    j->bench = m->bench;
+    CF_TRY(cf_diff_model_pair(m, &j->pair, err));
+    CF_TRY(cf_scorer_init(&j->scorer, &j->pair,
+                          cf_bench_engine_of(m->bench)->backend,
+                          cf_bench_cancel_flag(m->bench), err));
+    for (int i = 0; i < 2; i++) {
+        CF_TRY(cf_diff_model_conv(m, i, &j->conv[i], err));
+    }
+    return cf_diff_model_vars(m, &j->vars, err);
+}
+
+cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
+{
+    CF_TRY(cf_bench_need_idle(m->bench, err));
+    job_state *j = cf_calloc(1, sizeof *j);
+    if (j == NULL) {
+        return cf_oom(err);
+    }
+    cf_status st = make_job(j, m, err);
+    if (st != CF_OK) {
+        free_job(j);
+        return st;
+    }
+    const cf_bench_task task = {.name = "scoring the replies",
+                                .run = run,
+                                .take = take,
+                                .progress = progress,
+                                .end = on_end,
+                                .free_item = cf_free,
+                                .ud = l};
+    job_state *before = l->job;
+    l->job = j;
+    st = cf_bench_start_task(m->bench, &task, err);
+    if (st != CF_OK) {
+        l->job = before;
+        free_job(j);
+        return st;
+    }
+    l->has = l->is_on = true;
+    l->was_stopped = false;
+    l->was_swapped = m->is_swapped;
+    l->bench = m->bench;
+    l->n = l->n_all = 0;
+    l->sum = (cf_score_sum){.n_replies = 0};
+    return CF_OK;
+}

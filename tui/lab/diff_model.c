@@ -1,0 +1,316 @@
+/*
+ * diff_model.c - rendering with two templates and comparing what comes out.
+ */
+#include "tui/lab/diff_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+#include "templates/builtin.h"
+#include "tui/lab/keep.h"
+#include "tui/lab/kept_template.h"
+#include "tui/lab/open_backend.h"
+
+void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store)
+{
+    memset(m, 0, sizeof *m);
+    m->bench = bench;
+    m->store = store;
+    cf_arena_init(&m->arena, 0);
+}
+
+static void close_pair(cf_diff_model *m)
+{
+    if (m->has_pair) {
+        cf_diff_pair_close(&m->pair);
+        m->has_pair = false;
+    }
+}
+
+void cf_diff_model_deinit(cf_diff_model *m)
+{
+    close_pair(m);
+    cf_buf_deinit(&m->other);
+    cf_arena_deinit(&m->arena);
+    memset(m, 0, sizeof *m);
+}
+
+/* ---- the templates ------------------------------------------------------ */
+
+cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (strcmp(name, "model") == 0) {
+        const char *first;
+        cf_str source;
+        cf_bench_first_template(m->bench, &first, &source);
+        name = first;
+        cf_buf_add(&text, source.p, source.n);
+        st = cf_buf_check(&text, err);
+    } else {
+        st = cf_cli_read_template(&text, name, err);
+        if (st == CF_ENOTFOUND) {
+            st = cf_kept_template(&text, m->store, name, err);
+        }
+    }
+    if (st == CF_OK && text.n != 0) {
+        cf_template *tpl;
+        st =
+            cf_template_compile(&tpl, cf_buf_str(&text), NULL, NULL, NULL, err);
+        if (st == CF_OK) {
+            cf_template_free(tpl);
+        } else {
+            cf_fail_in(err, st, name);
+        }
+    }
+    if (st != CF_OK) {
+        cf_buf_deinit(&text);
+        return st;
+    }
+    cf_buf_deinit(&m->other);
+    m->other = text;
+    snprintf(m->name, sizeof m->name, "%s", name);
+    m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_BENCH : m->subject;
+    return CF_OK;
+}
+
+const char *cf_diff_model_name(const cf_diff_model *m, int side)
+{
+    if (m->subject == CF_DIFF_MARKS && m->level != CF_DIFF_LEVEL_SOURCE) {
+        return m->title[side][0] != '\0' ? m->title[side]
+               : side == 0               ? "conversation A"
+                                         : "conversation B";
+    }
+    bool is_other = (side == 1) != m->is_swapped;
+    return is_other && m->name[0] != '\0' ? m->name
+                                          : cf_bench_template_name(m->bench);
+}
+
+cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
+                                  cf_error *err)
+{
+    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
+    cf_str own = e->template_source;
+    cf_str other = cf_buf_str(&m->other);
+    memset(out, 0, sizeof *out);
+    if (m->name[0] == '\0') {
+        return cf_fail(err, CF_ENOTFOUND,
+                       "first choose the other template: :with NAME or FILE");
+    }
+    return cf_diff_pair_of(out, e->tokenizer, m->is_swapped ? other : own,
+                           m->is_swapped ? own : other, err);
+}
+
+cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out,
+                             cf_error *err)
+{
+    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
+    cf_str own = e->template_source;
+    if (m->subject != CF_DIFF_MARKS) {
+        return cf_diff_model_templates(m, out, err);
+    }
+    return cf_diff_pair_of(out, e->tokenizer, own, own, err);
+}
+
+static cf_status open_pair(cf_diff_model *m, cf_error *err)
+{
+    close_pair(m);
+    m->has_pair = true;
+    return cf_diff_model_pair(m, &m->pair, err);
+}
+
+/* ---- the prompts -------------------------------------------------------- */
+
+void cf_diff_title(char out[80], const cf_store_conv *c)
+{
+    cf_str title = c->title.n != 0 ? c->title : c->preview;
+    size_t n = title.n < 79 ? title.n : 79;
+    n -= n != 0 ? cf_utf8_incomplete_tail(title.p, n) : 0;
+    snprintf(out, 80, "%.*s", (int)n, n != 0 ? title.p : "");
+}
+
+cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
+                       cf_conversation **out, char title[80], cf_error *err)
+{
+    const cf_preface none = {NULL, NULL, NULL};
+    cf_store_tree tree;
+    if (store == NULL) {
+        return cf_fail(err, CF_ENOTFOUND, "history is off");
+    }
+    CF_TRY(cf_store_get_tree(store, id, CF_TREE_RUNS, arena, &tree, err));
+    cf_diff_title(title, &tree.conv);
+    return cf_keep_tree(out, &tree, tree.conv.head, &none, err);
+}
+
+cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
+                             cf_error *err)
+{
+    if (m->subject == CF_DIFF_BENCH) {
+        return cf_bench_clone_conv(m->bench, out, err);
+    }
+    int which = m->is_swapped ? 1 - side : side;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_diff_load(m->store,
+                                m->subject == CF_DIFF_MARKS
+                                    ? cf_bench_marked(m->bench, which)
+                                    : m->saved,
+                                &arena, out, m->title[side], err);
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
+                                cf_error *err)
+{
+    cf_str draft = cf_bench_draft(m->bench);
+    *out = NULL;
+    if (m->subject != CF_DIFF_BENCH || draft.n == 0) {
+        return CF_OK;
+    }
+    *out = json_pack("{s:s,s:s%}", "role", "user", "content", draft.p, draft.n);
+    return *out != NULL ? CF_OK
+                        : cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+}
+
+cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
+                             cf_error *err)
+{
+    cf_thinking thinking = cf_bench_settings(m->bench)->chat.thinking;
+    *out = NULL;
+    if (m->subject != CF_DIFF_BENCH) {
+        return CF_OK;
+    }
+    json_t *vars = json_deep_copy(cf_bench_vars(m->bench));
+    bool ok = vars != NULL;
+    if (ok && thinking != CF_THINKING_DEFAULT &&
+        json_object_get(vars, "enable_thinking") == NULL) {
+        ok = json_object_set_new(vars, "enable_thinking",
+                                 json_boolean(thinking == CF_THINKING_ON)) == 0;
+    }
+    if (!ok) {
+        json_decref(vars);
+        return cf_oom_for(err, "the variables");
+    }
+    *out = vars;
+    return CF_OK;
+}
+
+/* What would be sent now, the text in the composer included. */
+static cf_status render_bench(cf_diff_model *m, cf_error *err)
+{
+    cf_conversation *conv = NULL;
+    json_t *message = NULL, *vars = NULL;
+    size_t n_path;
+    cf_bench_path(m->bench, &n_path);
+    CF_TRY(cf_diff_model_message(m, &message, err));
+    if (n_path == 0 && message == NULL) {
+        return cf_fail(err, CF_ENOTFOUND,
+                       "nothing is said yet: write a message (1 i), or S "
+                       "compares what is saved");
+    }
+    cf_status st = cf_diff_model_vars(m, &vars, err);
+    const cf_turn_options options = {.extra_context = vars};
+    const cf_send send = {.message = message, .options = &options};
+    CF_THEN(st, cf_diff_model_conv(m, 0, &conv, err));
+    for (int i = 0; st == CF_OK && i < 2; i++) {
+        st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena,
+                              err);
+    }
+    cf_conversation_free(conv);
+    json_decref(message);
+    json_decref(vars);
+    return st;
+}
+
+static cf_status render_saved(cf_diff_model *m, cf_error *err)
+{
+    cf_status st = CF_OK;
+    for (int i = 0; st == CF_OK && i < 2; i++) {
+        cf_conversation *conv = NULL;
+        st = cf_diff_model_conv(m, i, &conv, err);
+        CF_THEN(st, cf_diff_pair_one(&m->pair, i, conv, NULL, &m->render,
+                                     &m->arena, err));
+        cf_conversation_free(conv);
+    }
+    return st;
+}
+
+static size_t same_start(const cf_diff_model *m)
+{
+    size_t n = 0;
+    if (m->has_tokens) {
+        const cf_token_list *a = &m->tokens[0], *b = &m->tokens[1];
+        while (n < a->n && n < b->n && a->v[n].id == b->v[n].id) {
+            n++;
+        }
+        return n;
+    }
+    cf_str a = m->render.prompt[0].text, b = m->render.prompt[1].text;
+    while (n < a.n && n < b.n && a.p[n] == b.p[n]) {
+        n++;
+    }
+    return n;
+}
+
+static cf_status compare(cf_diff_model *m, cf_error *err)
+{
+    const cf_prompt *a = &m->render.prompt[0], *b = &m->render.prompt[1];
+    if (m->pair.tok != NULL) {
+        for (int i = 0; i < 2; i++) {
+            CF_TRY(cf_diff_pair_tokens(&m->pair, &m->render.prompt[i],
+                                       &m->tokens[i], &m->arena, err));
+        }
+        m->has_tokens = true;
+    }
+    m->n_same = same_start(m);
+    if (m->level == CF_DIFF_LEVEL_TOKENS) {
+        if (!m->has_tokens) {
+            return cf_fail(err, CF_EUNSUPPORTED,
+                           "this engine shows no tokens; t changes the level");
+        }
+        return cf_diff_tokens(&m->diff, a, &m->tokens[0], b, &m->tokens[1],
+                              &m->arena, err);
+    }
+    return cf_diff_prompts(&m->diff, a, b, &m->arena, err);
+}
+
+static cf_status update(cf_diff_model *m, cf_error *err)
+{
+    if (m->name[0] == '\0' && m->subject != CF_DIFF_MARKS) {
+        return cf_fail(err, CF_ENOTFOUND, "no template to compare with");
+    }
+    CF_TRY(open_pair(m, err));
+    if (m->level == CF_DIFF_LEVEL_SOURCE) {
+        return cf_diff_texts(&m->diff, cf_diff_pair_source(&m->pair, 0),
+                             cf_diff_pair_source(&m->pair, 1), &m->arena, err);
+    }
+    CF_TRY(m->subject == CF_DIFF_BENCH ? render_bench(m, err)
+                                       : render_saved(m, err));
+    for (int i = 0; i < 2; i++) {
+        if (m->render.status[i] != CF_OK) {
+            return cf_fail(err, m->render.status[i], "%c, %.60s: %s", 'A' + i,
+                           cf_diff_model_name(m, i), m->render.err[i].text);
+        }
+    }
+    return compare(m, err);
+}
+
+void cf_diff_model_update(cf_diff_model *m)
+{
+    if (cf_bench_is_busy(m->bench) && m->subject == CF_DIFF_BENCH &&
+        m->has_diff && m->level != CF_DIFF_LEVEL_SOURCE) {
+        return; /* shown as it was until the reply is complete */
+    }
+    m->generation = cf_bench_generation(m->bench);
+    m->has_diff = m->has_tokens = false;
+    m->n_same = 0;
+    m->err = (cf_error){0};
+    m->diff = (cf_diff){.n_rows = 0};
+    memset(&m->render, 0, sizeof m->render);
+    memset(m->title, 0, sizeof m->title);
+    cf_arena_reset(&m->arena);
+    m->has_diff = update(m, &m->err) == CF_OK;
+}

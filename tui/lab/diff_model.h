@@ -1,0 +1,93 @@
+/*
+ * diff_model.h - two templates over one conversation, or one template over
+ * two conversations: prompts, tokens and their difference.
+ *
+ * Threads:  the interface thread.
+ * Memory:   owns everything; results live until the next update.
+ */
+#ifndef CF_TUI_LAB_DIFF_MODEL_H
+#define CF_TUI_LAB_DIFF_MODEL_H
+
+#include "storage/store.h"
+#include "templates/template_diff.h"
+#include "tui/lab/diff_pair.h"
+#include "tui/lab/lab.h"
+
+typedef enum cf_diff_level {
+    CF_DIFF_LEVEL_TEXT,
+    CF_DIFF_LEVEL_TOKENS,
+    CF_DIFF_LEVEL_SOURCE
+} cf_diff_level;
+
+typedef enum cf_diff_subject {
+    CF_DIFF_BENCH, /* the conversation on the bench */
+    CF_DIFF_SAVED, /* a saved one */
+    CF_DIFF_MARKS  /* the saved ones marked A and B, over one template */
+} cf_diff_subject;
+
+typedef struct cf_diff_model {
+    cf_bench *bench;
+    cf_store *store; /* may be NULL */
+    char name[256];  /* of the other template; "" while none was chosen */
+    cf_buf other;    /* its source */
+    bool is_swapped; /* the other template is A */
+    cf_diff_level level;
+    cf_diff_subject subject;
+    cf_uuid saved;
+
+    /* Made by cf_diff_model_update(). */
+    cf_diff_pair pair; /* it must not move */
+    bool has_pair, has_diff;
+    uint64_t generation; /* of the bench */
+    cf_arena arena;
+    cf_diff_renders render;
+    cf_token_list tokens[2];
+    bool has_tokens;
+    size_t n_same; /* tokens (else bytes) both prompts begin with */
+    cf_diff diff;
+    cf_error err;      /* why there is no difference to show */
+    char title[2][80]; /* of the saved conversations compared; "" for others */
+} cf_diff_model;
+
+void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store);
+void cf_diff_model_deinit(cf_diff_model *m);
+
+/* Chooses the other template: a name or a file, "model" for the one of the
+ * start.  The old choice stays when it cannot be read or compiled. */
+CF_MUST_USE cf_status cf_diff_model_with(cf_diff_model *m, const char *name,
+                                         cf_error *err);
+
+/* Makes the difference anew.  What fails is told in m->err, and
+ * m->render.err for each side. */
+void cf_diff_model_update(cf_diff_model *m);
+
+/* What stands on a side: the template's name, or the conversation's title. */
+const char *cf_diff_model_name(const cf_diff_model *m, int side);
+
+/* ---- for work that takes longer ----------------------------------------- */
+
+/* Copies for a task of the bench: both templates, whatever is compared; the
+ * sides' templates, which are one for two conversations (*out must not move;
+ * close it whatever is returned); what a side is about, the text in the
+ * composer as a message (NULL: there is none, or it does not belong to what is
+ * compared), and the variables (NULL: none). */
+CF_MUST_USE cf_status cf_diff_model_templates(const cf_diff_model *m,
+                                              cf_diff_pair *out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_pair(const cf_diff_model *m,
+                                         cf_diff_pair *out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_conv(cf_diff_model *m, int side,
+                                         cf_conversation **out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_message(const cf_diff_model *m,
+                                            json_t **out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
+                                         cf_error *err);
+
+/* A saved conversation with its head where it was left, and the raw bytes of
+ * its replies.  On any thread; the arena is scratch. */
+CF_MUST_USE cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
+                                   cf_conversation **out, char title[80],
+                                   cf_error *err);
+/* What a list calls it; cut between characters. */
+void cf_diff_title(char out[80], const cf_store_conv *conv);
+
+#endif

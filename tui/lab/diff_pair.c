@@ -1,0 +1,200 @@
+/*
+ * diff_pair.c - reading two templates and rendering with both.
+ */
+#include "tui/lab/diff_pair.h"
+
+#include <string.h>
+
+#include "templates/chat_template.h"
+#include "tui/cli/context_text.h"
+#include "tui/lab/open_backend.h"
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* The renderer of a half: a context gets the model's special tokens. */
+static cf_status render_half(const void *ud, const json_t *context,
+                             cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    const cf_diff_half *half = ud;
+    const cf_prompt_renderer r = half->tpl != NULL
+                                     ? cf_renderer_template(half->tpl)
+                                     : cf_renderer_plain();
+    if (half->tok == NULL) {
+        return r.render(r.ud, context, arena, out, err);
+    }
+    json_t *own = json_deep_copy(context);
+    cf_status st =
+        own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
+    CF_THEN(st, r.render(r.ud, own, arena, out, err));
+    json_decref(own);
+    return st;
+}
+
+/* Makes what renders of the source that was read. */
+static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
+                             bool is_plain, cf_error *err)
+{
+    cf_str source = cf_buf_str(&half->source);
+    if (!is_plain) {
+        CF_TRY(cf_template_compile(&half->tpl, source, NULL, NULL, NULL, err));
+    }
+    half->tok = tok;
+    cf_role_map_init(&half->roles, source);
+    /* A backend that only renders is a script without a story. */
+    json_t *script = json_pack("{s:[{s:s}]}", "replies", "text", "");
+    if (script == NULL) {
+        return cf_oom(err);
+    }
+    const cf_script_options o = {.renderer = {render_half, half}};
+    cf_status st = cf_backend_script_new(&half->backend, script, &o, err);
+    json_decref(script);
+    return st;
+}
+
+static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
+                           const char *name, cf_error *err)
+{
+    if (strcmp(name, "model") == 0) {
+        if (pair->engine == NULL) {
+            return cf_fail(err, CF_EINVAL, "\"model\" needs a model (-m)");
+        }
+        cf_str own = cf_engine_chat_template(pair->engine, NULL);
+        if (own.p == NULL) {
+            return cf_fail(err, CF_ENOTFOUND, "the model has no template");
+        }
+        cf_buf_add(&half->source, own.p, own.n);
+        CF_TRY(cf_buf_check(&half->source, err));
+    } else {
+        CF_TRY(cf_cli_read_template(&half->source, name, err));
+    }
+    cf_status st = finish_half(half, pair->tok, false, err);
+    return st != CF_OK ? cf_fail_in(err, st, name) : st;
+}
+
+cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_cli *cli,
+                            const char *a, const char *b, cf_error *err)
+{
+    memset(pair, 0, sizeof *pair);
+    if (cli->model != NULL) {
+        CF_TRY(cf_cli_open_engine(&pair->engine, cli, true, err));
+        pair->tok = cf_engine_tokenizer(pair->engine);
+    }
+    CF_TRY(open_half(&pair->half[0], pair, a, err));
+    return open_half(&pair->half[1], pair, b, err);
+}
+
+cf_status cf_diff_pair_of(cf_diff_pair *pair, const cf_tokenizer *tok, cf_str a,
+                          cf_str b, cf_error *err)
+{
+    const cf_str sources[2] = {a, b};
+    memset(pair, 0, sizeof *pair);
+    pair->tok = tok;
+    for (int i = 0; i < 2; i++) {
+        cf_diff_half *half = &pair->half[i];
+        cf_buf_add(&half->source, sources[i].p, sources[i].n);
+        CF_TRY(cf_buf_check(&half->source, err));
+        CF_TRY(finish_half(half, tok, sources[i].n == 0, err));
+    }
+    return CF_OK;
+}
+
+void cf_diff_pair_close(cf_diff_pair *pair)
+{
+    for (int i = 0; i < 2; i++) {
+        cf_backend_free(pair->half[i].backend);
+        cf_template_free(pair->half[i].tpl);
+        cf_buf_deinit(&pair->half[i].source);
+    }
+    cf_engine_close(pair->engine);
+    memset(pair, 0, sizeof *pair);
+}
+
+cf_str cf_diff_pair_source(const cf_diff_pair *pair, int i)
+{
+    const cf_buf *source = &pair->half[i].source;
+    return cf_buf_str(source);
+}
+
+/* ---- rendering ---------------------------------------------------------- */
+
+static cf_status without_memory(const cf_diff_renders *r, cf_error *err)
+{
+    for (int i = 0; i < 2; i++) {
+        if (r->status[i] == CF_ENOMEM) {
+            return cf_fail(err, CF_ENOMEM, "%s", r->err[i].text);
+        }
+    }
+    return CF_OK;
+}
+
+/* Numbers are read exactly. */
+static cf_status read_context(const cf_diff_pair *pair, cf_str text,
+                              cf_context **out, cf_arena *arena, cf_error *err)
+{
+    cf_buf full = CF_BUF_INIT;
+    cf_status st = cf_context_text_special(&full, text, pair->tok, err);
+    CF_THEN(st, cf_context_read(out, cf_buf_str(&full), arena, err));
+    cf_buf_deinit(&full);
+    return st;
+}
+
+cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
+                               cf_diff_renders *out, cf_arena *arena,
+                               cf_error *err)
+{
+    cf_context *values;
+    memset(out, 0, sizeof *out);
+    CF_TRY(read_context(pair, context, &values, arena, err));
+    for (int i = 0; i < 2; i++) {
+        cf_render r;
+        out->status[i] = cf_template_render(pair->half[i].tpl, values, NULL,
+                                            arena, &r, &out->err[i]);
+        if (out->status[i] == CF_OK) {
+            out->prompt[i] = r.prompt;
+        }
+    }
+    return without_memory(out, err);
+}
+
+cf_status cf_diff_pair_saved(const cf_diff_pair *pair, cf_conversation *conv,
+                             cf_diff_renders *out, cf_arena *arena,
+                             cf_error *err)
+{
+    const cf_send send = {.message = NULL};
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < 2; i++) {
+        cf_conversation_set_roles(conv, &pair->half[i].roles);
+        out->status[i] =
+            cf_conversation_preview(conv, pair->half[i].backend, &send, arena,
+                                    &out->prompt[i], NULL, &out->err[i]);
+    }
+    return without_memory(out, err);
+}
+
+cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
+                           cf_conversation *conv, const cf_send *send,
+                           cf_diff_renders *out, cf_arena *arena, cf_error *err)
+{
+    const cf_send nothing = {.message = NULL};
+    cf_conversation_set_roles(conv, &pair->half[i].roles);
+    out->status[i] = cf_conversation_preview(
+        conv, pair->half[i].backend, send != NULL ? send : &nothing, arena,
+        &out->prompt[i], NULL, &out->err[i]);
+    return out->status[i] == CF_ENOMEM
+               ? cf_fail(err, CF_ENOMEM, "%s", out->err[i].text)
+               : CF_OK;
+}
+
+cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt,
+                              cf_token_list *out, cf_arena *arena,
+                              cf_error *err)
+{
+    return cf_prompt_tokenise(out, prompt, cf_str_make(NULL, 0), pair->tok,
+                              arena, err);
+}
+
+bool cf_diff_renders_fail_alike(const cf_diff_renders *r)
+{
+    return r->status[0] != CF_OK && r->status[1] != CF_OK &&
+           strcmp(r->err[0].text, r->err[1].text) == 0;
+}

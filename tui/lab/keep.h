@@ -1,0 +1,49 @@
+/*
+ * keep.h - a conversation of a command, loaded from the history and kept in
+ * it.
+ */
+#ifndef CF_TUI_LAB_KEEP_H
+#define CF_TUI_LAB_KEEP_H
+
+#include "storage/store.h"
+#include "tui/lab/open_backend.h"
+
+typedef struct cf_keep cf_keep;
+
+/*
+ * Makes the conversation *conv: a new one with `preface`, or the one that
+ * `continue_id` (may be NULL) names, with its head at the turn named.  *out
+ * is NULL when nothing is to be stored.  A saved conversation brings its own
+ * preface; fields given here stand over it.
+ */
+CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
+                                   bool is_kept_out, const char *continue_id,
+                                   const cf_preface *preface,
+                                   cf_conversation **conv, cf_error *err);
+
+/*
+ * Before a send: adds its message to the conversation, stores it, and begins
+ * the reply in the store under send->reply_id, which is made here.  The send
+ * then has its parent and no message.  A failure to store is told on standard
+ * error once; the answer is worth more than its copy.  A message that cannot
+ * be added fails as the send would.
+ */
+CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
+                                      const cf_cli_backend *engine,
+                                      cf_str constraint, cf_send *send,
+                                      cf_error *err);
+void cf_keep_event(cf_keep *keep, const cf_chat_event *event);
+/* After it, however it ended. */
+void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
+                  const cf_sent *sent);
+void cf_keep_close(cf_keep *keep);
+/* The history it writes to. */
+cf_store *cf_keep_store(const cf_keep *keep);
+
+/* The conversation of a stored tree with its head at `head` (nil: the start).
+ * Its saved preface is used; fields given stand over it. */
+CF_MUST_USE cf_status cf_keep_tree(cf_conversation **out,
+                                   const cf_store_tree *tree, cf_uuid head,
+                                   const cf_preface *given, cf_error *err);
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * bench_lint.c - templates looked over on a thread of their own, the last few
+ * of them remembered; and the variables of the template in use.
+ *
+ * Rule: a slot belongs to the doctor's thread while doctor.job points at it.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/lab/lab_impl.h"
+
+void cf_bench__doctor_init(cf_bench *bench)
+{
+    cf_bench_doctor *d = &bench->doctor;
+    d->wake_fd = -1;
+    for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
+        cf_arena_init(&d->slot[i].arena, 0);
+    }
+}
+
+void cf_bench__doctor_deinit(cf_bench *bench)
+{
+    cf_bench_doctor *d = &bench->doctor;
+    cf_worker_free(d->worker, cf_free);
+    for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
+        cf_buf_deinit(&d->slot[i].source);
+        cf_arena_deinit(&d->slot[i].arena);
+    }
+    cf_buf_deinit(&d->bos);
+    cf_buf_deinit(&d->eos);
+}
+
+/* ---- on the doctor's thread --------------------------------------------- */
+
+/* The template's variables, their names in the arena; a template that does
+ * not compile has none. */
+static cf_status find_variables(cf_bench_looked *s, cf_error *err)
+{
+    cf_template *tpl;
+    cf_error ignored;
+    const cf_template_variable *v;
+    size_t n = 0;
+    if (cf_template_compile(&tpl, cf_str_make(s->source.p, s->source.n), NULL,
+                            NULL, NULL, &ignored) != CF_OK) {
+        return CF_OK; /* the report says why */
+    }
+    cf_template_variable *copy = NULL;
+    cf_status st = cf_template_variables(tpl, &s->arena, &v, &n, err);
+    if (st == CF_OK) {
+        copy = cf_arena_alloc(&s->arena, (n + 1) * sizeof *copy);
+        st = copy != NULL ? CF_OK : cf_oom(err);
+    }
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        copy[i] = v[i];
+        copy[i].name.p = cf_arena_strndup(&s->arena, v[i].name.p, v[i].name.n);
+        if (copy[i].name.p == NULL) {
+            st = cf_oom(err);
+        }
+    }
+    cf_template_free(tpl);
+    if (st == CF_OK) {
+        s->lint.variable = copy;
+        s->lint.n_variables = n;
+    }
+    return st;
+}
+
+static void look_over(cf_worker *worker, void *ud)
+{
+    cf_bench_doctor *d = ud;
+    cf_bench_looked *s = d->job;
+    cf_lint_options options = d->options;
+    options.cancel = cf_worker_cancel_flag(worker);
+    s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options,
+                                      &s->arena, &s->lint.report, &s->lint.err);
+    if (s->lint.status == CF_OK) {
+        s->lint.status = find_variables(s, &s->lint.err);
+    }
+    void *news = cf_alloc(1);
+    if (news != NULL) { /* else the next look finds the thread idle */
+        cf_worker_post(worker, news);
+    }
+}
+
+/* ---- on the interface thread -------------------------------------------- */
+
+bool cf_bench__doctor_poll(cf_bench *bench)
+{
+    cf_bench_doctor *d = &bench->doctor;
+    if (d->job == NULL) {
+        return false;
+    }
+    void *news = cf_worker_take(d->worker);
+    if (news == NULL && cf_worker_is_busy(d->worker)) {
+        return false;
+    }
+    cf_free(news);
+    while (cf_worker_is_busy(d->worker)) {
+        cf_worker_wait(d->worker); /* it is about to return */
+    }
+    d->job->is_made = true;
+    d->job = NULL;
+    return true;
+}
+
+void cf_bench__doctor_settle(cf_bench *bench)
+{
+    cf_bench_doctor *d = &bench->doctor;
+    while (d->job != NULL && !cf_bench__doctor_poll(bench)) {
+        cf_worker_wait(d->worker);
+    }
+}
+
+/* What is known of the model, once. */
+static void set_options(cf_bench *b)
+{
+    cf_bench_doctor *d = &b->doctor;
+    const cf_tokenizer *tok = b->engine.tokenizer;
+    if (tok != NULL) {
+        cf_special_tokens special = cf_tokenizer_special(tok);
+        d->options.tokenizer = tok;
+        if (special.bos != CF_TOKEN_NONE) {
+            cf_tokenizer_piece(&d->bos, tok, special.bos, true);
+        }
+        if (special.eos != CF_TOKEN_NONE) {
+            cf_tokenizer_piece(&d->eos, tok, special.eos, true);
+        }
+        d->options.bos = cf_buf_str(&d->bos);
+        d->options.eos = cf_buf_str(&d->eos);
+    }
+    if (b->engine.engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(b->engine.engine);
+        d->options.arch = cf_str_from(info.arch);
+        d->options.model_name = cf_str_from(info.name);
+    }
+}
+
+static cf_status need_worker(cf_bench *b, cf_error *err)
+{
+    if (b->doctor.worker != NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_worker_new(&b->doctor.worker, err));
+    cf_worker_wake_with(b->doctor.worker, b->doctor.wake_fd);
+    set_options(b);
+    return CF_OK;
+}
+
+/* Begins with a source; a failure is what is known of it then. */
+static void begin(cf_bench *b, cf_bench_looked *s, cf_str source)
+{
+    cf_buf_reset(&s->source);
+    cf_arena_reset(&s->arena);
+    s->lint = (cf_bench_lint){0};
+    s->is_made = false;
+    cf_buf_add(&s->source, source.p, source.n);
+    cf_status st = cf_buf_check(&s->source, &s->lint.err);
+    CF_THEN(st, need_worker(b, &s->lint.err));
+    if (st == CF_OK) {
+        b->doctor.job = s;
+        st = cf_worker_start(b->doctor.worker, look_over, &b->doctor,
+                             &s->lint.err);
+    }
+    if (st != CF_OK) {
+        b->doctor.job = NULL;
+        s->is_made = true;
+        s->lint.status = st;
+    }
+}
+
+const cf_bench_lint *cf_bench_lint_of(cf_bench *bench, cf_str source)
+{
+    cf_bench_doctor *d = &bench->doctor;
+    cf_bench_looked *oldest = &d->slot[0];
+    d->n_calls++;
+    for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
+        cf_bench_looked *s = &d->slot[i];
+        if (s->used != 0 && cf_str_eq(cf_buf_str(&s->source), source)) {
+            s->used = d->n_calls;
+            return s->is_made ? &s->lint : NULL;
+        }
+        if (s->used < oldest->used) {
+            oldest = s;
+        }
+    }
+    if (d->job != NULL) {
+        return NULL; /* one after the other */
+    }
+    oldest->used = d->n_calls;
+    begin(bench, oldest, source);
+    return oldest->is_made ? &oldest->lint : NULL;
+}
+
+/* ---- variables ---------------------------------------------------------- */
+
+typedef struct variables {
+    cf_bench *bench;
+    cf_bench_variable *v;
+    size_t n, cap;
+} variables;
+
+/* The new row, or NULL. */
+static cf_bench_variable *add(variables *l, cf_str name, uint32_t line)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap != 0 ? l->cap * 2 : 16;
+        cf_bench_variable *v = cf_realloc(l->v, cap, sizeof *v);
+        if (v == NULL) {
+            return NULL;
+        }
+        l->v = v;
+        l->cap = cap;
+    }
+    char *copy = cf_strndup(name.p, name.n);
+    if (copy == NULL) {
+        return NULL;
+    }
+    cf_bench_variable *row = &l->v[l->n++];
+    *row = (cf_bench_variable){
+        .name = cf_str_make(copy, name.n), .origin = "", .line = line};
+    return row;
+}
+
+static const json_t *set_value(const cf_bench *b, cf_str name)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(b->vars, key, v)
+    {
+        if (cf_str_is(name, key)) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static void token_value(const cf_bench *b, cf_bench_variable *row, bool is_bos)
+{
+    cf_buf piece = CF_BUF_INIT;
+    cf_token id = CF_TOKEN_NONE;
+    if (b->engine.tokenizer != NULL) {
+        cf_special_tokens special = cf_tokenizer_special(b->engine.tokenizer);
+        id = is_bos ? special.bos : special.eos;
+    }
+    if (id == CF_TOKEN_NONE) {
+        return;
+    }
+    cf_tokenizer_piece(&piece, b->engine.tokenizer, id, true);
+    cf_json_write_str(&row->value, cf_buf_str(&piece));
+    cf_buf_deinit(&piece);
+    row->origin = "the vocabulary";
+}
+
+/* Value and origin, by the rules of conversation.h. */
+static void fill(const cf_bench *b, cf_bench_variable *row)
+{
+    cf_thinking thinking = b->settings.chat.thinking;
+    const json_t *set = set_value(b, row->name);
+    if (cf_str_is(row->name, "messages")) {
+        cf_buf_addf(&row->value, "%zu", b->n_path + (b->draft.n != 0));
+        row->origin = "the conversation";
+    } else if (set != NULL) {
+        cf_json_write(&row->value, set);
+        row->origin = ":var";
+    } else if (cf_str_is(row->name, "tools")) {
+        size_t n = 0;
+        cf_tool_set_items(cf_conversation_tools(b->conv), &n);
+        if (n > 0) {
+            cf_buf_addf(&row->value, "%zu declared", n);
+            row->origin = "the declarations";
+        }
+    } else if (cf_str_is(row->name, "add_generation_prompt")) {
+        cf_buf_adds(&row->value, "true");
+        row->origin = "a reply is asked for";
+    } else if (cf_str_is(row->name, "bos_token")) {
+        token_value(b, row, true);
+    } else if (cf_str_is(row->name, "eos_token")) {
+        token_value(b, row, false);
+    } else if (cf_str_is(row->name, "enable_thinking") &&
+               thinking != CF_THINKING_DEFAULT) {
+        cf_buf_adds(&row->value, thinking == CF_THINKING_ON ? "true" : "false");
+        row->origin = ":set";
+    }
+    if (row->origin[0] == '\0') {
+        row->origin = "not set";
+    }
+}
+
+static bool is_listed(const variables *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (cf_str_is(l->v[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+cf_status cf_bench_variables(cf_bench *bench, cf_bench_variable **v, size_t *n,
+                             cf_error *err)
+{
+    variables l = {.bench = bench};
+    const char *key;
+    json_t *value;
+    const cf_bench_lint *lint =
+        cf_bench_lint_of(bench, bench->engine.template_source);
+    *v = NULL;
+    *n = 0;
+    if (lint == NULL) {
+        return cf_fail(err, CF_EBUSY, "the template is being looked over");
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < lint->n_variables; i++) {
+        const cf_template_variable *from = &lint->variable[i];
+        ok = add(&l, from->name, from->line) != NULL;
+    }
+    json_object_foreach(bench->vars, key, value)
+    {
+        ok = ok && (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
+    }
+    for (size_t i = 0; ok && i < l.n; i++) {
+        fill(bench, &l.v[i]);
+        ok = !l.v[i].value.failed;
+    }
+    if (!ok) {
+        cf_bench_variables_free(l.v, l.n);
+        return cf_oom_for(err, "the variables");
+    }
+    *v = l.v;
+    *n = l.n;
+    return CF_OK;
+}
+
+void cf_bench_variables_free(cf_bench_variable *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_deinit(&v[i].value);
+        cf_free((void *)(uintptr_t)v[i].name.p);
+    }
+    cf_free(v);
+}

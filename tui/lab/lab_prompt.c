@@ -1,0 +1,186 @@
+/*
+ * bench_prompt.c - the prompt of the path and the draft, rendered and
+ * tokenised as a send would do it, sending nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/lab/lab_impl.h"
+
+void cf_bench_set_draft(cf_bench *bench, cf_str draft)
+{
+    if (cf_str_eq(draft, cf_buf_str(&bench->draft))) {
+        return;
+    }
+    cf_buf_reset(&bench->draft);
+    cf_buf_add(&bench->draft, draft.p, draft.n);
+    bench->prompt_is_fresh = false;
+}
+
+static cf_status render(cf_bench *b, cf_error *err)
+{
+    cf_prompt prompt;
+    cf_token_list tokens = {0};
+    cf_turn_options options = cf_bench__options(b);
+    json_t *message = NULL;
+    if (b->draft.n != 0) {
+        message = json_pack("{s:s,s:s%}", "role", "user", "content",
+                            cf_buf_cstr(&b->draft), b->draft.n);
+        if (message == NULL) {
+            return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+        }
+    }
+    cf_send send = {.message = message, .options = &options};
+    bool shows_tokens = b->engine.tokenizer != NULL;
+    cf_arena_reset(&b->prompt_arena);
+    cf_status st = cf_conversation_preview(b->conv, b->engine.backend, &send,
+                                           &b->prompt_arena, &prompt,
+                                           shows_tokens ? &tokens : NULL, err);
+    json_decref(message);
+    if (st != CF_OK) {
+        return st;
+    }
+    size_t n_cache = 0;
+    const cf_token *cache = cf_backend_cache(b->engine.backend, &n_cache);
+    CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache,
+                                 err));
+    if (shows_tokens) {
+        cf_prompt_model_mark_specials(&b->prompt, b->engine.tokenizer);
+    }
+    return CF_OK;
+}
+
+cf_status cf_bench_preview(cf_bench *bench, cf_uuid leaf,
+                           const json_t *messages, cf_arena *arena,
+                           cf_prompt *out, cf_error *err)
+{
+    if (bench->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    cf_turn_options options = cf_bench__options(bench);
+    const cf_send send = {.message = messages,
+                          .options = &options,
+                          .has_parent = true,
+                          .parent = leaf};
+    return cf_conversation_preview(bench->conv, bench->engine.backend, &send,
+                                   arena, out, NULL, err);
+}
+
+cf_prompt_model *cf_bench_prompt(cf_bench *bench)
+{
+    if (!bench->job_is_on && !bench->prompt_is_fresh) {
+        bench->prompt_err = (cf_error){0};
+        bench->prompt_is_fresh = true;
+        bench->prompt_is_shown = false;
+        cf_prompt_model_deinit(&bench->prompt);
+        if (bench->n_path == 0 && bench->draft.n == 0) {
+            cf_fail(&bench->prompt_err, CF_ENOTFOUND,
+                    "nothing is said yet: write a message first (i)");
+        } else if (render(bench, &bench->prompt_err) == CF_OK) {
+            bench->prompt_is_shown = true;
+        }
+    }
+    return bench->prompt_is_shown ? &bench->prompt : NULL;
+}
+
+void cf_bench_prompt_error(const cf_bench *bench, cf_error *err)
+{
+    *err = bench->prompt_err;
+    if (bench->job_is_on) {
+        cf_fail(err, CF_EBUSY,
+                "the prompt is shown again when the reply is complete");
+    }
+}
+
+const char *cf_bench_message_role(const cf_bench *bench, size_t message)
+{
+    if (message < bench->n_path) {
+        const json_t *role =
+            json_object_get(bench->path[message]->message, "role");
+        return json_is_string(role) ? json_string_value(role) : "?";
+    }
+    return "draft";
+}
+
+bool cf_bench_is_control(const cf_bench *bench, cf_token id)
+{
+    return bench->engine.tokenizer != NULL &&
+           cf_tokenizer_type(bench->engine.tokenizer, id) == CF_TOKEN_CONTROL;
+}
+
+void cf_bench_break_cause(cf_bench *bench, cf_buf *out)
+{
+    const cf_prompt_model *m = &bench->prompt;
+    if (!bench->prompt_is_shown || !m->has_break || m->prompt.n_spans == 0) {
+        return;
+    }
+    const cf_prompt_span *s = &m->prompt.spans[m->token[m->n_kept].span];
+    cf_buf was = CF_BUF_INIT;
+    if (bench->engine.tokenizer != NULL) {
+        cf_tokenizer_piece(&was, bench->engine.tokenizer, m->cached, true);
+    }
+    cf_str is = cf_prompt_model_text(m, m->n_kept);
+    cf_buf_adds(out, "Cause: ");
+    if (s->source == CF_SPAN_MESSAGE) {
+        cf_buf_addf(out, "message %u (%s) ", (unsigned)s->index,
+                    cf_bench_message_role(bench, s->index));
+    } else {
+        cf_buf_adds(out, "it ");
+    }
+    cf_buf_addf(out, "is written by template line %u as '", (unsigned)s->line);
+    cf_buf_add(out, is.p, is.n);
+    cf_buf_adds(out, "' where the cache has '");
+    cf_buf_add(out, cf_buf_cstr(&was), was.n);
+    cf_buf_adds(out, "'.");
+    cf_buf_deinit(&was);
+}
+
+void cf_bench_template_line(const cf_bench *bench, uint32_t line, cf_buf *out)
+{
+    cf_str s = bench->engine.template_source;
+    size_t at = 0;
+    for (uint32_t i = 1; i < line && at < s.n; i++) {
+        const char *nl = memchr(s.p + at, '\n', s.n - at);
+        at = nl != NULL ? (size_t)(nl - s.p) + 1 : s.n;
+    }
+    if (line == 0 || at >= s.n) {
+        return;
+    }
+    const char *nl = memchr(s.p + at, '\n', s.n - at);
+    size_t end = nl != NULL ? (size_t)(nl - s.p) : s.n;
+    while (at < end && (s.p[at] == ' ' || s.p[at] == '\t')) {
+        at++;
+    }
+    cf_buf_add(out, s.p + at, end - at);
+}
+
+const char *cf_bench_template_name(const cf_bench *bench)
+{
+    return bench->engine.template_name;
+}
+
+cf_status cf_bench_set_var(cf_bench *bench, const char *text, cf_error *err)
+{
+    const char *eq = strchr(text, '=');
+    if (bench->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    if (eq == NULL || eq == text) {
+        return cf_fail(err, CF_EINVAL, "a variable is set as NAME=JSON");
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(eq - text < 63 ? eq - text : 63),
+             text);
+    bench->prompt_is_fresh = false;
+    if (eq[1] == '\0') {
+        json_object_del(bench->vars, name);
+        return CF_OK;
+    }
+    json_t *value;
+    CF_TRY(cf_json_read(&value, eq + 1, strlen(eq + 1), err));
+    if (json_object_set_new(bench->vars, name, value) != 0) {
+        return cf_oom(err);
+    }
+    return CF_OK;
+}

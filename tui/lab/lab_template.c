@@ -1,0 +1,88 @@
+/*
+ * bench_template.c - another template for the conversation on the bench.
+ *
+ * The backend keeps its cache, so that the prompt shows what the change costs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "templates/chat_template.h"
+#include "tui/lab/lab_impl.h"
+
+cf_tool_family cf_bench_tool_family(const cf_bench_engine *engine,
+                                    cf_str source)
+{
+    cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
+    const char *why;
+    if (engine->engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(engine->engine);
+        arch = cf_str_from(info.arch);
+        model = cf_str_from(info.name);
+    }
+    return cf_tool_family_detect(source, arch, model, &why);
+}
+
+cf_tool_family cf_bench_use_template(cf_backend *backend,
+                                     const cf_bench_engine *engine,
+                                     const cf_template *tpl, cf_str source)
+{
+    cf_prompt_renderer renderer =
+        tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
+    cf_tool_family family = cf_bench_tool_family(engine, source);
+    if (cf_backend_core_session(backend) != NULL) {
+        cf_core_options o = {
+            .renderer = renderer, .family = family, .session = engine->session};
+        o.channels = cf_channels_detect(source, &o.n_channels);
+        cf_backend_core_set(backend, &o);
+    } else {
+        cf_script_options o = {.renderer = renderer, .family = family};
+        o.channels = cf_channels_detect(source, &o.n_channels);
+        cf_backend_script_set(backend, &o);
+    }
+    return family;
+}
+
+cf_status cf_bench_set_template(cf_bench *bench, const char *name,
+                                cf_str source, cf_error *err)
+{
+    CF_TRY(cf_bench_need_idle(bench, err));
+    if (!cf_bench_info(bench).shows_prompt) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "this engine renders its prompt by itself");
+    }
+    cf_template *tpl = NULL;
+    if (source.n != 0) {
+        CF_TRY(cf_template_compile(&tpl, source, NULL, NULL, NULL, err));
+    }
+    cf_buf copy = CF_BUF_INIT;
+    cf_buf_add(&copy, source.p, source.n);
+    cf_status st = cf_buf_check(&copy, err);
+    if (st != CF_OK) {
+        cf_template_free(tpl);
+        return st;
+    }
+    cf_str kept = cf_buf_str(&copy);
+    bench->engine.family =
+        cf_bench_use_template(bench->engine.backend, &bench->engine, tpl, kept);
+    cf_template_free(bench->own_tpl);
+    bench->own_tpl = tpl;
+    snprintf(bench->own_name, sizeof bench->own_name, "%s", name);
+    cf_buf_deinit(&bench->own_source);
+    bench->own_source = copy;
+    bench->engine.template_name = bench->own_name;
+    bench->engine.template_source = kept;
+    cf_role_map roles;
+    cf_role_map_init(&roles, kept);
+    cf_conversation_set_roles(bench->conv, &roles);
+    bench->prompt_is_fresh = false;
+    bench->generation++;
+    return CF_OK;
+}
+
+void cf_bench_first_template(const cf_bench *bench, const char **name,
+                             cf_str *source)
+{
+    *name = bench->first_name;
+    *source = bench->first_source;
+}

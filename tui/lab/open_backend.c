@@ -1,0 +1,194 @@
+/*
+ * open_backend.c - from -m and -t to something that answers.
+ */
+#include "tui/lab/open_backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "templates/builtin.h"
+#include "templates/chat_template.h"
+
+enum { TEMPLATE_MAX = 16 << 20, SCRIPT_MAX = 64 << 20 };
+
+static bool starts(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+cf_status cf_cli_read_template(cf_buf *out, const char *name, cf_error *err)
+{
+    cf_status st = cf_os_read_file(out, name, TEMPLATE_MAX, err);
+    if (st != CF_ENOTFOUND) {
+        return st;
+    }
+    cf_str source = cf_template_builtin(name);
+    if (source.p == NULL) {
+        return cf_fail(err, CF_ENOTFOUND,
+                       "'%.80s' is neither a file nor a template that comes "
+                       "with confab",
+                       name);
+    }
+    cf_buf_add(out, source.p, source.n);
+    return cf_buf_check(out, err);
+}
+
+static cf_str source_of(const cf_cli_backend *b)
+{
+    return cf_buf_str(&b->source);
+}
+
+cf_status cf_cli_template_source(cf_buf *out, const char **from,
+                                 const cf_cli *cli, const cf_engine *engine,
+                                 cf_error *err)
+{
+    *from = "none";
+    if (cli->template_ != NULL) {
+        *from = cli->template_;
+        cf_status st = cf_cli_read_template(out, cli->template_, err);
+        return st == CF_ENOTFOUND ? cf_fail_in(err, st, "--template") : st;
+    }
+    if (engine != NULL) {
+        cf_str own = cf_engine_chat_template(engine, NULL);
+        if (own.p != NULL) {
+            cf_buf_add(out, own.p, own.n);
+            *from = "model";
+        }
+    }
+    return cf_buf_check(out, err);
+}
+
+/* The template that -t names, or the model's, compiled; none is no error. */
+static cf_status open_template(cf_cli_backend *b, const cf_cli *cli,
+                               cf_error *err)
+{
+    CF_TRY(cf_cli_template_source(&b->source, &b->from, cli, b->engine, err));
+    if (b->source.n == 0) {
+        return CF_OK;
+    }
+    cf_status st =
+        cf_template_compile(&b->tpl, source_of(b), NULL, NULL, NULL, err);
+    return st == CF_EFORMAT ? cf_fail_in(err, st,
+                                         cli->template_ != NULL ? cli->template_
+                                                                : "the model's "
+                                                                  "template")
+                            : st;
+}
+
+static cf_status choose_family(cf_cli_backend *b, const char *name,
+                               cf_error *err)
+{
+    cf_role_map_init(&b->roles, source_of(b));
+    if (name != NULL) {
+        b->family_why = "as told";
+        return cf_tool_family_parse(&b->family, cf_str_from(name))
+                   ? CF_OK
+                   : cf_fail(err, CF_EINVAL, "--family: no family '%.40s'",
+                             name);
+    }
+    cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
+    if (b->engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(b->engine);
+        arch = cf_str_from(info.arch);
+        model = cf_str_from(info.name);
+    }
+    b->family =
+        cf_tool_family_detect(source_of(b), arch, model, &b->family_why);
+    return CF_OK;
+}
+
+static cf_prompt_renderer renderer_of(const cf_cli_backend *b)
+{
+    return b->tpl != NULL ? cf_renderer_template(b->tpl) : cf_renderer_plain();
+}
+
+static cf_status open_script(cf_cli_backend *b, const char *path, cf_error *err)
+{
+    json_t *v = NULL;
+    CF_TRY(cf_json_read_file(&v, path, err));
+    cf_script_options o = {.family = b->family, .renderer = renderer_of(b)};
+    o.channels = cf_channels_detect(source_of(b), &o.n_channels);
+    if (o.n_channels == 0) { /* a script may think without a template */
+        o.channels = cf_channels_detect(cf_str_from("<think>"), &o.n_channels);
+    }
+    cf_status st = cf_backend_script_new(&b->backend, v, &o, err);
+    json_decref(v);
+    return st;
+}
+
+static cf_status open_kind(cf_cli_backend *b, const cf_cli *cli,
+                           const char *family, cf_error *err)
+{
+    const char *model = cli->model;
+    bool is_script = model != NULL && starts(model, "script:");
+    bool is_remote = model != NULL &&
+                     (starts(model, "http://") || starts(model, "https://"));
+    if (!is_script && !is_remote) {
+        CF_TRY(cf_cli_open_engine(&b->engine, cli, false, err));
+    }
+    CF_TRY(open_template(b, cli, err));
+    CF_TRY(choose_family(b, family, err));
+    if (is_script) {
+        return open_script(b, model + strlen("script:"), err);
+    }
+    if (is_remote) {
+        /* The server parses calls itself unless a family is asked for. */
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+        const char *key = getenv("CONFAB_API_KEY");
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+        const char *name = getenv("CONFAB_API_MODEL");
+        cf_remote_options o = {.key = key,
+                               .model = name,
+                               .family =
+                                   family != NULL ? b->family : CF_TOOLS_NONE};
+        return cf_backend_remote_new(&b->backend, model, &o, err);
+    }
+    cf_core_options o = {.renderer = renderer_of(b),
+                         .family = b->family,
+                         .session = {.n_ctx = cli->n_ctx}};
+    o.channels = cf_channels_detect(source_of(b), &o.n_channels);
+    return cf_backend_core_new(&b->backend, b->engine, &o, err);
+}
+
+cf_status cf_cli_open_backend(cf_cli_backend *out, const cf_cli *cli,
+                              const char *family, cf_error *err)
+{
+    cf_cli_backend b = {.from = "none"};
+    cf_status st = open_kind(&b, cli, family, err);
+    if (st != CF_OK) {
+        cf_cli_close_backend(&b);
+        return st;
+    }
+    *out = b;
+    return CF_OK;
+}
+
+cf_status cf_cli_open_without_model(cf_cli_backend *out, const cf_cli *cli,
+                                    cf_error *err)
+{
+    cf_cli with_template = *cli;
+    cf_cli_backend b = {.from = "none"};
+    if (with_template.template_ == NULL) {
+        with_template.template_ = "chatml";
+    }
+    cf_status st = open_template(&b, &with_template, err);
+    CF_THEN(st, choose_family(&b, NULL, err));
+    CF_THEN(st, cf_backend_none_new(&b.backend, renderer_of(&b), err));
+    if (st != CF_OK) {
+        cf_cli_close_backend(&b);
+        return st;
+    }
+    *out = b;
+    return CF_OK;
+}
+
+void cf_cli_close_backend(cf_cli_backend *b)
+{
+    cf_backend_free(b->backend);
+    cf_template_free(b->tpl);
+    cf_engine_close(b->engine);
+    cf_buf_deinit(&b->source);
+    memset(b, 0, sizeof *b);
+}

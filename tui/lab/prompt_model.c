@@ -1,0 +1,316 @@
+/*
+ * prompt_model.c - joining spans, tokens and cache by walking them together.
+ */
+#include "tui/lab/prompt_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/grid/cluster.h"
+
+void cf_prompt_model_deinit(cf_prompt_model *m)
+{
+    cf_free(m->token);
+    cf_free(m->part);
+    cf_free(m->row);
+    *m = (cf_prompt_model){0};
+}
+
+cf_str cf_prompt_model_text(const cf_prompt_model *m, size_t token)
+{
+    const cf_token_span *t = &m->ids[token];
+    return cf_str_make(m->prompt.text.p + t->off, t->len);
+}
+
+enum { GAP = INT32_MIN, HEAD_MAX = 8 };
+
+/* What a token's own span says: a message, the tools, or nothing. */
+static void assign_own(cf_prompt_model *m)
+{
+    size_t span = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        uint32_t off = m->ids[i].off;
+        while (span + 1 < m->prompt.n_spans &&
+               m->prompt.spans[span].off + m->prompt.spans[span].len <= off) {
+            span++;
+        }
+        m->token[i].span = (uint32_t)span;
+        m->token[i].message = GAP;
+        if (m->prompt.n_spans != 0) {
+            const cf_prompt_span *s = &m->prompt.spans[span];
+            if (s->source == CF_SPAN_MESSAGE) {
+                m->token[i].message = (int32_t)s->index;
+            } else if (s->source == CF_SPAN_TOOL) {
+                m->token[i].message = CF_PART_TOOLS;
+            }
+        }
+    }
+}
+
+/* Whether the token closes what is open, as "</tool_call>" does. */
+static bool closes(const cf_prompt_model *m, size_t token)
+{
+    cf_str text = cf_prompt_model_text(m, token);
+    return text.n >= 2 && text.p[0] == '<' && text.p[1] == '/';
+}
+
+/* Where the next message is opened as the first one was: at the last of the
+ * tokens that the prompt begins with, [0, n_head), which stands in the gap;
+ * `to` when none does. */
+static size_t opens_at(const cf_prompt_model *m, size_t n_head, size_t from,
+                       size_t to)
+{
+    for (size_t h = 0; h < n_head && h < HEAD_MAX; h++) {
+        for (size_t i = to; !m->token[h].ends_line && i-- > from;) {
+            if (m->ids[i].id == m->ids[h].id) {
+                return i;
+            }
+        }
+    }
+    return to;
+}
+
+/* Behind the first line end, and lines that close more; without line ends
+ * behind the first token. */
+static size_t closed_at(const cf_prompt_model *m, size_t from, size_t to)
+{
+    size_t cut = from + 1;
+    for (size_t i = from; i < to; i++) {
+        if (m->token[i].ends_line) {
+            cut = i + 1;
+            if (cut == to || !closes(m, cut)) {
+                break;
+            }
+        }
+    }
+    return cut;
+}
+
+/* Template text between two messages closes the one and opens the other. */
+static void fill_gap(cf_prompt_model *m, size_t n_head, size_t from, size_t to)
+{
+    int32_t before = from > 0 ? m->token[from - 1].message : CF_PART_HEAD;
+    int32_t after = to < m->n ? m->token[to].message : CF_PART_GENERATION;
+    size_t cut = from;
+    if (before == after) {
+        cut = to;
+    } else if (from > 0) {
+        cut = closed_at(m, from, to);
+        size_t opens = opens_at(m, n_head, from, to);
+        if (opens < to && (opens > cut || cut == to)) {
+            cut = opens; /* more is closed, or a header ends the gap */
+        }
+    }
+    for (size_t i = from; i < to; i++) {
+        m->token[i].message = i < cut ? before : after;
+    }
+}
+
+static void assign_messages(cf_prompt_model *m)
+{
+    size_t n_head = 0;
+    assign_own(m);
+    while (n_head < m->n && m->token[n_head].message == GAP) {
+        n_head++;
+    }
+    for (size_t i = 0; i < m->n;) {
+        size_t end = i;
+        while (end < m->n && m->token[end].message == GAP) {
+            end++;
+        }
+        if (end > i) {
+            fill_gap(m, n_head, i, end);
+        }
+        i = end > i ? end : i + 1;
+    }
+}
+
+static void mark_reuse(cf_prompt_model *m, const cf_token *cache,
+                       size_t n_cache)
+{
+    while (m->n_kept < m->n && m->n_kept < n_cache &&
+           m->ids[m->n_kept].id == cache[m->n_kept]) {
+        m->n_kept++;
+    }
+    m->n_lost = n_cache - m->n_kept;
+    m->has_break = m->n_lost > 0 && m->n_kept < m->n;
+    for (size_t i = 0; i < m->n; i++) {
+        m->token[i].reuse = i < m->n_kept ? CF_REUSE_KEPT : CF_REUSE_NEW;
+    }
+    if (m->has_break && cache != NULL) {
+        m->token[m->n_kept].reuse = CF_REUSE_BREAK;
+        m->cached = cache[m->n_kept];
+    }
+}
+
+static cf_status make_parts(cf_prompt_model *m, cf_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        n += i == 0 || m->token[i].message != m->token[i - 1].message;
+    }
+    m->part = cf_calloc(n != 0 ? n : 1, sizeof *m->part);
+    if (m->part == NULL) {
+        return cf_oom_for(err, "the prompt view");
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        if (i == 0 || m->token[i].message != m->token[i - 1].message) {
+            m->part[m->n_part++] =
+                (cf_prompt_part){.message = m->token[i].message, .first = i};
+        }
+        cf_prompt_part *p = &m->part[m->n_part - 1];
+        p->n_tokens++;
+        p->n_kept += m->token[i].reuse == CF_REUSE_KEPT;
+    }
+    return CF_OK;
+}
+
+cf_status cf_prompt_model_build(cf_prompt_model *m, const cf_prompt *prompt,
+                                const cf_token_list *tokens,
+                                const cf_token *cache, size_t n_cache,
+                                cf_error *err)
+{
+    cf_prompt_model_deinit(m);
+    cf_prompt_model made = {.prompt = *prompt, .ids = tokens->v};
+    made.token = cf_calloc(tokens->n != 0 ? tokens->n : 1, sizeof *made.token);
+    if (made.token == NULL) {
+        return cf_oom_for(err, "the prompt view");
+    }
+    made.n = tokens->n;
+    for (size_t i = 0; i < made.n; i++) {
+        cf_str text = cf_prompt_model_text(&made, i);
+        made.token[i].ends_line = text.n != 0 && text.p[text.n - 1] == '\n';
+    }
+    assign_messages(&made);
+    mark_reuse(&made, cache, cache != NULL ? n_cache : 0);
+    cf_status st = make_parts(&made, err);
+    if (st != CF_OK) {
+        cf_prompt_model_deinit(&made);
+        return st;
+    }
+    *m = made;
+    return CF_OK;
+}
+
+int cf_prompt_model_width(const cf_prompt_model *m, size_t token)
+{
+    cf_str text = cf_prompt_model_text(m, token);
+    int width = 0;
+    cf_cluster c;
+    for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at, (size_t)width,
+                                        CF_SPACE_VISIBLE);) {
+        width += c.width;
+    }
+    return width;
+}
+
+static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
+{
+    if (m->n_row == m->cap_row) {
+        size_t cap = m->cap_row != 0 ? m->cap_row * 2 : 64;
+        cf_prompt_row *row = cf_realloc(m->row, cap, sizeof *row);
+        if (row == NULL) {
+            m->n_row = 0;
+            m->row_width = 0;
+            return cf_oom_for(err, "the prompt view");
+        }
+        m->row = row;
+        m->cap_row = cap;
+    }
+    m->row[m->n_row++] = (cf_prompt_row){first, 0, m->token[first].message};
+    return CF_OK;
+}
+
+void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        cf_token_type type = cf_tokenizer_type(tok, m->ids[i].id);
+        m->token[i].is_special =
+            type == CF_TOKEN_CONTROL || type == CF_TOKEN_USER_DEFINED;
+    }
+}
+
+bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token)
+{
+    const cf_prompt_token *b = &m->token[token];
+    const cf_prompt_token *a = token > 0 ? b - 1 : NULL;
+    return a != NULL && !a->is_special && !b->is_special &&
+           a->message == b->message;
+}
+
+size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
+                           size_t *first)
+{
+    *first = token;
+    if (m->token[token].is_special) {
+        return 0;
+    }
+    while (cf_prompt_model_continues(m, *first)) {
+        (*first)--;
+    }
+    size_t end = token + 1;
+    while (end < m->n && cf_prompt_model_continues(m, end)) {
+        end++;
+    }
+    return end - *first;
+}
+
+/* With the boundary mark behind it. */
+static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
+{
+    if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
+        size_t first;
+        return cf_prompt_model_continues(m, i)
+                   ? 0
+                   : 1 + snprintf(NULL, 0, "..%zu..",
+                                  cf_prompt_model_run(m, i, &first));
+    }
+    if (form == CF_PROMPT_AS_TEXT || form == CF_PROMPT_AS_SPECIALS) {
+        return 1 + cf_prompt_model_width(m, i);
+    }
+    return 1 + (form == CF_PROMPT_AS_HEX
+                    ? 2 * (int)m->ids[i].len
+                    : snprintf(NULL, 0, "%d", (int)m->ids[i].id));
+}
+
+cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
+                               cf_prompt_form form, cf_error *err)
+{
+    if (m->row_width == width && m->row_form == form) {
+        return CF_OK;
+    }
+    m->n_row = 0;
+    int used = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        int w = width_as(m, i, form);
+        bool ends_line =
+            i > 0 && m->token[i - 1].ends_line && form != CF_PROMPT_AS_SPECIALS;
+        bool begins = i == 0 || ends_line ||
+                      m->token[i].message != m->token[i - 1].message ||
+                      (w > 0 && used + w > width);
+        if (begins) {
+            CF_TRY(add_row(m, i, err));
+            used = 0;
+        }
+        m->row[m->n_row - 1].n++;
+        used += w;
+    }
+    m->row_width = width;
+    m->row_form = form;
+    return CF_OK;
+}
+
+size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token)
+{
+    size_t lo = 0, hi = m->n_row;
+    while (lo + 1 < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (m->row[mid].first <= token) {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}

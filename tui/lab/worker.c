@@ -1,0 +1,185 @@
+/*
+ * worker.c - a thread, a job slot, and a ring of events under one lock.
+ *
+ * Rule: `job` is set by start and cleared by the thread after the job
+ * returned; events are only added while it is set.
+ */
+#include "tui/lab/worker.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+
+#ifdef CF_TIGHT
+enum { RING = 2 };
+#else
+enum { RING = 1024 };
+#endif
+
+struct cf_worker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t has_work; /* job, is_ending */
+    pthread_cond_t has_room; /* n_events < RING, is_ending */
+    pthread_cond_t has_news; /* n_events > 0, or no job any more */
+    cf_job_fn job;
+    void *ud;
+    void *events[RING];
+    size_t first, n_events;
+    bool is_ending;
+    int wake_fd;
+    cf_cancel cancel; /* set here, read by the job between pieces of work */
+};
+
+static void *run(void *arg)
+{
+    cf_worker *w = arg;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (w->job == NULL && !w->is_ending) {
+            pthread_cond_wait(&w->has_work, &w->lock);
+        }
+        if (w->job == NULL) {
+            break;
+        }
+        cf_job_fn job = w->job;
+        void *ud = w->ud;
+        pthread_mutex_unlock(&w->lock);
+        job(w, ud);
+        pthread_mutex_lock(&w->lock);
+        w->job = NULL;
+        pthread_cond_broadcast(&w->has_news);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+cf_status cf_worker_new(cf_worker **out, cf_error *err)
+{
+    cf_worker *w = cf_calloc(1, sizeof *w);
+    if (w == NULL) {
+        return cf_oom_for(err, "the worker");
+    }
+    w->wake_fd = -1;
+    atomic_init(&w->cancel, false);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->has_work, NULL);
+    pthread_cond_init(&w->has_room, NULL);
+    pthread_cond_init(&w->has_news, NULL);
+    if (pthread_create(&w->thread, NULL, run, w) != 0) {
+        cf_free(w);
+        return cf_fail(err, CF_EIO, "the system gives no thread");
+    }
+    *out = w;
+    return CF_OK;
+}
+
+void cf_worker_free(cf_worker *worker, void (*free_event)(void *event))
+{
+    if (worker == NULL) {
+        return;
+    }
+    cf_worker_cancel(worker);
+    pthread_mutex_lock(&worker->lock);
+    worker->is_ending = true;
+    pthread_cond_broadcast(&worker->has_work);
+    pthread_cond_broadcast(&worker->has_room);
+    pthread_mutex_unlock(&worker->lock);
+    pthread_join(worker->thread, NULL);
+    for (size_t i = 0; free_event != NULL && i < worker->n_events; i++) {
+        free_event(worker->events[(worker->first + i) % RING]);
+    }
+    pthread_cond_destroy(&worker->has_news);
+    pthread_cond_destroy(&worker->has_room);
+    pthread_cond_destroy(&worker->has_work);
+    pthread_mutex_destroy(&worker->lock);
+    cf_free(worker);
+}
+
+void cf_worker_wake_with(cf_worker *worker, int fd)
+{
+    pthread_mutex_lock(&worker->lock);
+    worker->wake_fd = fd;
+    pthread_mutex_unlock(&worker->lock);
+}
+
+cf_status cf_worker_start(cf_worker *worker, cf_job_fn fn, void *ud,
+                          cf_error *err)
+{
+    cf_status st = CF_OK;
+    pthread_mutex_lock(&worker->lock);
+    if (worker->job != NULL) {
+        st = cf_fail(err, CF_EBUSY, "still at work; Esc stops it");
+    } else {
+        atomic_store_explicit(&worker->cancel, false, memory_order_relaxed);
+        worker->job = fn;
+        worker->ud = ud;
+        pthread_cond_signal(&worker->has_work);
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return st;
+}
+
+bool cf_worker_is_busy(cf_worker *worker)
+{
+    pthread_mutex_lock(&worker->lock);
+    bool is_busy = worker->job != NULL;
+    pthread_mutex_unlock(&worker->lock);
+    return is_busy;
+}
+
+void cf_worker_cancel(cf_worker *worker)
+{
+    atomic_store_explicit(&worker->cancel, true, memory_order_relaxed);
+}
+
+cf_cancel *cf_worker_cancel_flag(cf_worker *worker)
+{
+    return &worker->cancel;
+}
+
+void cf_worker_post(cf_worker *worker, void *event)
+{
+    pthread_mutex_lock(&worker->lock);
+    while (worker->n_events == RING && !worker->is_ending) {
+        pthread_cond_wait(&worker->has_room, &worker->lock);
+    }
+    if (worker->n_events < RING) {
+        worker->events[(worker->first + worker->n_events) % RING] = event;
+        worker->n_events++;
+        event = NULL;
+    }
+    int fd = worker->wake_fd;
+    pthread_cond_broadcast(&worker->has_news);
+    pthread_mutex_unlock(&worker->lock);
+    cf_free(event); /* only when ending with a full queue: nobody will look */
+    if (fd >= 0) {
+        ssize_t n = write(fd, "e", 1);
+        (void)n; /* a full pipe wakes as well */
+    }
+}
+
+void *cf_worker_take(cf_worker *worker)
+{
+    void *event = NULL;
+    pthread_mutex_lock(&worker->lock);
+    if (worker->n_events > 0) {
+        event = worker->events[worker->first];
+        worker->first = (worker->first + 1) % RING;
+        worker->n_events--;
+        pthread_cond_signal(&worker->has_room);
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return event;
+}
+
+void cf_worker_wait(cf_worker *worker)
+{
+    pthread_mutex_lock(&worker->lock);
+    while (worker->n_events == 0 && worker->job != NULL) {
+        pthread_cond_wait(&worker->has_news, &worker->lock);
+    }
+    pthread_mutex_unlock(&worker->lock);
+}

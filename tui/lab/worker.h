@@ -1,0 +1,55 @@
+/*
+ * worker.h - the thread that does what takes long, so that the screen never
+ * waits: one job at a time, events back through a bounded queue.
+ *
+ * A job runs on the worker's thread with a cancel flag; it posts events (any
+ * heap objects) that the interface thread takes and frees.  When the queue is
+ * full the job waits: nothing is dropped.  The last thing a job posts is up to
+ * it; cf_worker_is_busy() turns false only after it returned.
+ *
+ * Threads:  shared: start, cancel, take, join on the interface thread; post
+ *           on the worker's.
+ */
+#ifndef CF_TUI_LAB_WORKER_H
+#define CF_TUI_LAB_WORKER_H
+
+#include <stdbool.h>
+
+#include "core/api/session.h"
+#include "core/base/status.h"
+
+typedef struct cf_worker cf_worker;
+
+/* Runs on the worker's thread. */
+typedef void (*cf_job_fn)(cf_worker *worker, void *ud);
+
+/* Starts the thread.  CF_ENOMEM, CF_EIO. */
+CF_MUST_USE cf_status cf_worker_new(cf_worker **out, cf_error *err);
+
+/* Cancels what runs, waits for it, and frees what nobody took with
+ * `free_event` (may be NULL). */
+void cf_worker_free(cf_worker *worker, void (*free_event)(void *event));
+
+/* A descriptor that gets a byte when there is an event; -1: none. */
+void cf_worker_wake_with(cf_worker *worker, int fd);
+
+/* CF_EBUSY while a job runs. */
+CF_MUST_USE cf_status cf_worker_start(cf_worker *worker, cf_job_fn fn, void *ud,
+                                      cf_error *err);
+
+bool cf_worker_is_busy(cf_worker *worker);
+
+/* Asks the job to stop; the flag is cleared when the next one starts. */
+void cf_worker_cancel(cf_worker *worker);
+cf_cancel *cf_worker_cancel_flag(cf_worker *worker);
+
+/* From the job: hands an event over, waiting while the queue is full. */
+void cf_worker_post(cf_worker *worker, void *event);
+
+/* The oldest event, now the caller's; NULL when there is none. */
+void *cf_worker_take(cf_worker *worker);
+
+/* Waits until there is an event or the job has ended.  For tests. */
+void cf_worker_wait(cf_worker *worker);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * child.h - other programs: on the terminal in our place, or behind the
+ * screen with their output kept; and a folder for what they read.
+ */
+#ifndef CF_TUI_SYS_CHILD_H
+#define CF_TUI_SYS_CHILD_H
+
+#include "core/api/session.h"
+#include "tui/app/app.h"
+
+/*
+ * Runs the shell command `command` with the terminal, with `arg` as its "$1"
+ * (NULL: none), and takes the terminal back.  With `waits` a person sees what
+ * it wrote until they press Enter.  *status as of waitpid().  CF_EIO when it
+ * cannot be run.
+ *
+ * Threads:  the interface thread; it waits.  A reply that is being written
+ *           meanwhile waits when its queue is full.
+ */
+CF_MUST_USE cf_status cf_child_on_terminal(cf_app *app, const char *command,
+                                           const char *arg, bool waits,
+                                           int *status, cf_error *err);
+
+/*
+ * Runs a shell command without a terminal, in a process group of its own, and
+ * appends what it writes to `out`, at most max_bytes; the rest is dropped and
+ * *is_cut set.  A cancel ends the whole group: CF_ECANCELLED.
+ *
+ * Threads:  any but the interface thread.
+ */
+CF_MUST_USE cf_status cf_child_output(const char *command, size_t max_bytes,
+                                      cf_cancel *cancel, cf_buf *out,
+                                      bool *is_cut, int *status, cf_error *err);
+
+enum { CF_CHILD_PATH = 440 };
+
+/* Makes a folder that only we can read, below $TMPDIR. */
+CF_MUST_USE cf_status cf_child_folder(char out[CF_CHILD_PATH], cf_error *err);
+
+/* Removes the files of such a folder, and the folder. */
+void cf_child_remove_folder(const char *folder);
+
+#endif
