@@ -236,7 +236,13 @@ $(B)/$(1:.c=.libfuzzer): $(B)/$(1:.c=.o) $(SUPPORT_A) $(LINK_$(call room,$(1)))
 endef
 $(foreach t,$(FUZZ_SRC),$(eval $(call fuzz_rule,$t)))
 
-build-tests: $(B)/confab $(TESTS) $(FUZZ_REPLAY)
+# ONLY=PATTERN (an extended regular expression over the path) builds and runs
+# a part of them.
+CHECKED := $(TESTS) $(FUZZ_REPLAY)
+ifneq ($(ONLY),)
+CHECKED := $(shell printf '%s\n' $(CHECKED) | grep -E -- '$(ONLY)')
+endif
+build-tests: $(B)/confab $(CHECKED)
 
 # The summary line counts every case of every program.
 check: build-tests build/confab

@@ -68,8 +68,24 @@ void cf_json_write_double(cf_buf *b, double v)
     const char *e = strchr(text, 'e');
     int exponent = e != NULL ? (int)strtol(e + 1, NULL, 10) : 0;
     if (exponent >= -4 && exponent < 16) {
-        int behind = digits - 1 - exponent;
-        snprintf(text, sizeof text, "%.*f", behind > 1 ? behind : 1, v);
+        int decimals = digits - 1 - exponent;
+        snprintf(text, sizeof text, "%.*f", decimals > 1 ? decimals : 1, v);
+    }
+    cf_buf_adds(b, text);
+}
+
+void cf_json_write_float(cf_buf *b, float v)
+{
+    if (!isfinite(v)) {
+        cf_buf_adds(b, "null");
+        return;
+    }
+    char text[32];
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)v);
+        if (strtof(text, NULL) == v) {
+            break;
+        }
     }
     cf_buf_adds(b, text);
 }
@@ -120,15 +136,11 @@ void cf_json_write_str(cf_buf *b, cf_str s)
 
 static void write_object(cf_buf *b, const json_t *v)
 {
-    /* jansson's iterators take a non-const object but do not change it. */
-    union {
-        const json_t *in;
-        json_t *out;
-    } object = {v};
+    json_t *object = cf_json_ref(v); /* its iterators change nothing */
     bool is_first = true;
     cf_buf_addc(b, '{');
-    for (void *it = json_object_iter(object.out); it != NULL;
-         it = json_object_iter_next(object.out, it)) {
+    for (void *it = json_object_iter(object); it != NULL;
+         it = json_object_iter_next(object, it)) {
         if (!is_first) {
             cf_buf_addc(b, ',');
         }

@@ -50,6 +50,10 @@ void cf_json_write_str(cf_buf *b, cf_str s);
  * '.' or an exponent; NaN and infinities become null. */
 void cf_json_write_double(cf_buf *b, double v);
 
+/* The same for a float, with at least six digits as %g prints them; a whole
+ * number has no point. */
+void cf_json_write_float(cf_buf *b, float v);
+
 /* obj[key] as a borrowed string; {NULL, 0} when absent or not a string. */
 cf_str cf_json_get_str(const json_t *obj, const char *key);
 

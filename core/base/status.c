@@ -7,20 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts an incomplete UTF-8 sequence off the end of text[0..n). */
-static size_t cut_at_character(const char *text, size_t n)
-{
-    size_t back = 0;
-    while (back < n && back < 4) {
-        unsigned char c = (unsigned char)text[n - 1 - back];
-        back++;
-        if ((c & 0xC0) != 0x80) {
-            size_t need = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
-            return need > back ? n - back : n;
-        }
-    }
-    return n;
-}
+#include "core/base/utf8.h"
 
 static void fill_text(cf_error *err, const char *fmt, va_list ap)
 {
@@ -30,7 +17,7 @@ static void fill_text(cf_error *err, const char *fmt, va_list ap)
     }
     size_t n = strlen(err->text);
     if (want >= (int)sizeof err->text) {
-        n = cut_at_character(err->text, n);
+        n -= cf_utf8_incomplete_tail(err->text, n);
         err->text[n] = '\0';
     }
     for (size_t i = 0; i < n; i++) {

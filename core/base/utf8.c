@@ -4,6 +4,8 @@
  */
 #include "core/base/utf8.h"
 
+#include <string.h>
+
 /* Length that a lead byte announces, with the allowed range of the second
  * byte; 0 for a byte that leads nothing. */
 static size_t lead(unsigned char c, unsigned char *lo, unsigned char *hi)
@@ -120,6 +122,20 @@ size_t cf_utf8_incomplete_tail(const char *p, size_t n)
         return have == back && need > back ? back : 0;
     }
     return 0;
+}
+
+size_t cf_utf8_copy(char *out, size_t cap, cf_str s)
+{
+    size_t n = s.n;
+    if (n >= cap) {
+        n = cap - 1;
+        n -= cf_utf8_incomplete_tail(s.p, n);
+    }
+    if (n != 0) {
+        memcpy(out, s.p, n);
+    }
+    out[n] = '\0';
+    return n;
 }
 
 size_t cf_utf8_count(const char *p, size_t n)

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/str.h"
+
 #define CF_UTF8_BAD UINT32_MAX
 
 /* Decodes the code point at p[0..n), n > 0, into *cp and returns its length
@@ -24,6 +26,10 @@ size_t cf_utf8_valid_prefix(const char *p, size_t n);
 /* Bytes at the end of p[0..n) that start a sequence which more bytes could
  * complete: 0 to 3.  Text is released up to n minus this. */
 size_t cf_utf8_incomplete_tail(const char *p, size_t n);
+
+/* Copies s into out[0..cap), cap > 0, with a NUL after it.  A text that is too
+ * long is cut at a character boundary.  Returns the length. */
+size_t cf_utf8_copy(char *out, size_t cap, cf_str s);
 
 /* Number of code points; each bad byte counts as one. */
 size_t cf_utf8_count(const char *p, size_t n);

@@ -3,8 +3,6 @@
  */
 #include "tui/cli/json_text.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +11,7 @@
 
 void cf_json_text_float(cf_buf *b, float v)
 {
-    if (!isfinite(v)) {
-        cf_buf_adds(b, "null");
-        return;
-    }
-    char text[32];
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, (double)v);
-        if (strtof(text, NULL) == v) {
-            break;
-        }
-    }
-    cf_buf_adds(b, text);
+    cf_json_write_float(b, v);
 }
 
 void cf_json_text_ids(cf_buf *b, const cf_token *ids, size_t n)

@@ -125,10 +125,7 @@ static cf_status open_pair(cf_diff_model *m, cf_error *err)
 
 void cf_diff_title(char out[80], const cf_store_conv *c)
 {
-    cf_str title = c->title.n != 0 ? c->title : c->preview;
-    size_t n = title.n < 79 ? title.n : 79;
-    n -= n != 0 ? cf_utf8_incomplete_tail(title.p, n) : 0;
-    snprintf(out, 80, "%.*s", (int)n, n != 0 ? title.p : "");
+    cf_utf8_copy(out, 80, c->title.n != 0 ? c->title : c->preview);
 }
 
 cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,

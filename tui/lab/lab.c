@@ -515,9 +515,7 @@ static cf_status load_tree(cf_bench *b, const cf_store_tree *tree, cf_uuid turn,
                                   : (cf_uuid){{0}};
     b->conv_id = tree->conv.id;
     b->conv_is_stored = true;
-    snprintf(b->title, sizeof b->title, "%.*s",
-             (int)(tree->conv.title.n < 79 ? tree->conv.title.n : 79),
-             tree->conv.title.n != 0 ? tree->conv.title.p : "");
+    cf_utf8_copy(b->title, sizeof b->title, tree->conv.title);
     if (!cf_uuid_is_nil(head)) {
         CF_TRY(cf_conversation_set_head(b->conv, head, err));
     }

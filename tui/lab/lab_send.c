@@ -167,12 +167,9 @@ static void title_from(cf_bench *b, const json_t *message)
 {
     cf_buf text = CF_BUF_INIT;
     cf_bench_message_text(&text, message);
-    size_t n = 0;
-    while (n < text.n && n < sizeof b->title - 1 && text.p[n] != '\n') {
-        n++;
-    }
-    n -= cf_utf8_incomplete_tail(cf_buf_cstr(&text), n);
-    snprintf(b->title, sizeof b->title, "%.*s", (int)n, cf_buf_cstr(&text));
+    size_t n_line = strcspn(cf_buf_cstr(&text), "\n");
+    cf_utf8_copy(b->title, sizeof b->title,
+                 cf_str_make(cf_buf_cstr(&text), n_line));
     cf_buf_deinit(&text);
 }
 
