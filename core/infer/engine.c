@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/infer/engine_impl.h"
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 
 static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
                               cf_error *err)
@@ -96,7 +96,7 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
     if (!o->vocab_only) {
         CF_TRY(load_weights(e, err));
     }
-    return cf_tokenizer_new(&e->tok, e->gguf, err);
+    return cf_gguf_tokenizer(&e->tok, e->gguf, err);
 }
 
 static cf_status new_engine(cf_engine **out, cf_error *err)

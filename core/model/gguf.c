@@ -1,11 +1,10 @@
 /*
- * gguf.c - parsing of model files, with nothing in them believed unchecked.
+ * gguf.c - parsing of model files, checking everything before it is used.
  *
  * A part is read front to back by a cursor that cannot pass the end of the
- * bytes.  A count is believed only when that many of the smallest possible
+ * bytes.  A count is accepted only when that many of the smallest possible
  * items would fit in what is left, so what is allocated is bounded by a small
- * multiple of the file's size.  Names are looked up through sorted indices:
- * unlike a hash table, no choice of names makes them slow.
+ * multiple of the file's size.
  *
  * Rules that hold after open:
  *   1. every value's bytes lie inside its part, string items included;
@@ -13,7 +12,7 @@
  *      below 2^63; its data lies inside its part and overlaps no other;
  *   3. keys are unique, tensor names are unique over all parts.
  */
-#include "core/model/gguf.h"
+#include "core/model/gguf_impl.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -34,76 +33,6 @@ enum {
     TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 4 + 8 /* one dimension */
 };
 
-typedef struct part {
-    cf_os_map map; /* unused for memory */
-    const unsigned char *p;
-    size_t n;
-    uint64_t data_off; /* where tensor data starts */
-} part;
-
-struct cf_gguf {
-    char *path; /* NULL for memory */
-    part *parts;
-    uint32_t n_parts;
-    cf_gguf_value *values; /* of part 0, in file order */
-    size_t n_values;
-    uint32_t *value_order;   /* indices of values, sorted by key */
-    cf_gguf_tensor *tensors; /* of all parts, in file order */
-    size_t n_tensors;
-    uint32_t *tensor_order; /* indices of tensors, sorted by name */
-};
-
-/* ---- numbers in little-endian bytes ------------------------------------- */
-
-static uint64_t load_uint(const unsigned char *p, size_t n)
-{
-    uint64_t v = 0;
-    for (size_t i = n; i-- > 0;) {
-        v = v << 8 | p[i];
-    }
-    return v;
-}
-
-static double load_f32(const unsigned char *p)
-{
-    uint32_t bits = (uint32_t)load_uint(p, 4);
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return (double)v;
-}
-
-static double load_f64(const unsigned char *p)
-{
-    uint64_t bits = load_uint(p, 8);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-/* Bytes of a scalar; 0 for strings, arrays and unknown types. */
-static size_t scalar_bytes(uint32_t type)
-{
-    switch (type) {
-    case CF_GGUF_U8:
-    case CF_GGUF_I8:
-    case CF_GGUF_BOOL:
-        return 1;
-    case CF_GGUF_U16:
-    case CF_GGUF_I16:
-        return 2;
-    case CF_GGUF_U32:
-    case CF_GGUF_I32:
-    case CF_GGUF_F32:
-        return 4;
-    case CF_GGUF_U64:
-    case CF_GGUF_I64:
-    case CF_GGUF_F64:
-        return 8;
-    default:
-        return 0;
-    }
-}
-
 /* ---- the cursor --------------------------------------------------------- */
 
 typedef struct cursor {
@@ -112,12 +41,6 @@ typedef struct cursor {
     uint64_t off; /* next byte; never over n */
     cf_error *err;
 } cursor;
-
-/* A name from the file, cut so that the message stays one line. */
-static int shown(cf_str s)
-{
-    return s.n < 64 ? (int)s.n : 64;
-}
 
 static cf_status cut_short(cursor *c, const char *what)
 {
@@ -132,7 +55,7 @@ static cf_status read_uint(cursor *c, size_t bytes, uint64_t *out,
     if (c->n - c->off < bytes) {
         return cut_short(c, what);
     }
-    *out = load_uint(c->p + c->off, bytes);
+    *out = cf_gguf__load_uint(c->p + c->off, bytes);
     c->off += bytes;
     return CF_OK;
 }
@@ -190,7 +113,7 @@ static cf_status check_bools(cursor *c, const cf_gguf_value *v)
             uint64_t at = (uint64_t)(v->p - c->p) + i;
             return cf_fail_at(c->err, CF_EFORMAT, at,
                               "%.*s: bool at byte %" PRIu64 " is %u",
-                              shown(v->key), v->key.p, at, v->p[i]);
+                              cf_gguf__shown(v->key), v->key.p, at, v->p[i]);
         }
     }
     return CF_OK;
@@ -201,18 +124,18 @@ static cf_status read_array(cursor *c, cf_gguf_value *v)
     uint64_t at = c->off;
     uint64_t item = 0;
     CF_TRY(read_uint(c, 4, &item, "an array's item type"));
-    size_t bytes = scalar_bytes((uint32_t)item);
+    size_t bytes = cf_gguf__scalar_bytes((uint32_t)item);
     if (item == CF_GGUF_ARRAY) {
         return cf_fail_at(c->err, CF_EUNSUPPORTED, at,
                           "%.*s: array of arrays at byte %" PRIu64
                           " is not supported",
-                          shown(v->key), v->key.p, at);
+                          cf_gguf__shown(v->key), v->key.p, at);
     }
     if (bytes == 0 && item != CF_GGUF_STRING) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
                           "%.*s: unknown array item type %" PRIu64
                           " at byte %" PRIu64,
-                          shown(v->key), v->key.p, item, at);
+                          cf_gguf__shown(v->key), v->key.p, item, at);
     }
     at = c->off;
     CF_TRY(read_uint(c, 8, &v->n, "an array's length"));
@@ -222,7 +145,8 @@ static cf_status read_array(cursor *c, cf_gguf_value *v)
         return cf_fail_at(c->err, CF_EFORMAT, at,
                           "%.*s: array at byte %" PRIu64 " declares %" PRIu64
                           " items, %" PRIu64 " bytes are left",
-                          shown(v->key), v->key.p, at, v->n, c->n - c->off);
+                          cf_gguf__shown(v->key), v->key.p, at, v->n,
+                          c->n - c->off);
     }
     v->p = c->p + c->off;
     if (bytes != 0) {
@@ -247,7 +171,7 @@ static cf_status read_value(cursor *c, cf_gguf_value *v)
     v->n = 1;
     v->off = c->off;
     v->p = c->p + c->off;
-    size_t bytes = scalar_bytes((uint32_t)type);
+    size_t bytes = cf_gguf__scalar_bytes((uint32_t)type);
     if (type == CF_GGUF_ARRAY) {
         return read_array(c, v);
     }
@@ -259,157 +183,13 @@ static cf_status read_value(cursor *c, cf_gguf_value *v)
         return cf_fail_at(c->err, CF_EFORMAT, at,
                           "%.*s: unknown value type %" PRIu64
                           " at byte %" PRIu64,
-                          shown(v->key), v->key.p, type, at);
+                          cf_gguf__shown(v->key), v->key.p, type, at);
     }
     if (c->n - c->off < bytes) {
         return cut_short(c, "a metadata value");
     }
     c->off += bytes;
     return type == CF_GGUF_BOOL ? check_bools(c, v) : CF_OK;
-}
-
-/* ---- sorted indices ----------------------------------------------------- */
-
-static int compare_str(cf_str a, cf_str b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int d = n == 0 ? 0 : memcmp(a.p, b.p, n);
-    return d != 0 ? d : (a.n > b.n) - (a.n < b.n);
-}
-
-/* < 0, 0, > 0 as item a sorts before, with or after item b. */
-typedef int (*compare_fn)(const void *ud, uint32_t a, uint32_t b);
-
-static void sift_down(uint32_t *v, size_t root, size_t n, compare_fn cmp,
-                      const void *ud)
-{
-    for (;;) {
-        size_t child = 2 * root + 1;
-        if (child >= n) {
-            return;
-        }
-        if (child + 1 < n && cmp(ud, v[child], v[child + 1]) < 0) {
-            child++;
-        }
-        if (cmp(ud, v[root], v[child]) >= 0) {
-            return;
-        }
-        uint32_t t = v[root];
-        v[root] = v[child];
-        v[child] = t;
-        root = child;
-    }
-}
-
-/* Heapsort: in place and never worse than n log n, whatever the names. */
-static void sort_indices(uint32_t *v, size_t n, compare_fn cmp, const void *ud)
-{
-    for (size_t i = n / 2; i-- > 0;) {
-        sift_down(v, i, n, cmp, ud);
-    }
-    for (size_t end = n; end-- > 1;) {
-        uint32_t t = v[0];
-        v[0] = v[end];
-        v[end] = t;
-        sift_down(v, 0, end, cmp, ud);
-    }
-}
-
-static cf_status make_order(uint32_t **out, size_t n, compare_fn cmp,
-                            const void *ud, cf_error *err)
-{
-    uint32_t *v = cf_realloc(NULL, n != 0 ? n : 1, sizeof *v);
-    if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for %zu names", n);
-    }
-    for (size_t i = 0; i < n; i++) {
-        v[i] = (uint32_t)i;
-    }
-    sort_indices(v, n, cmp, ud);
-    *out = v;
-    return CF_OK;
-}
-
-static int compare_values(const void *ud, uint32_t a, uint32_t b)
-{
-    const cf_gguf_value *v = ud;
-    return compare_str(v[a].key, v[b].key);
-}
-
-static int compare_tensor_names(const void *ud, uint32_t a, uint32_t b)
-{
-    const cf_gguf_tensor *t = ud;
-    return compare_str(t[a].name, t[b].name);
-}
-
-static int compare_tensor_places(const void *ud, uint32_t a, uint32_t b)
-{
-    const cf_gguf_tensor *t = ud;
-    if (t[a].part != t[b].part) {
-        return t[a].part < t[b].part ? -1 : 1;
-    }
-    return (t[a].file_off > t[b].file_off) - (t[a].file_off < t[b].file_off);
-}
-
-/* Makes the index of keys; a key given twice is an error. */
-static cf_status order_values(cf_gguf *g, cf_error *err)
-{
-    CF_TRY(make_order(&g->value_order, g->n_values, compare_values, g->values,
-                      err));
-    for (size_t i = 1; i < g->n_values; i++) {
-        const cf_gguf_value *a = &g->values[g->value_order[i - 1]];
-        const cf_gguf_value *b = &g->values[g->value_order[i]];
-        if (cf_str_eq(a->key, b->key)) {
-            uint64_t at = a->off > b->off ? a->off : b->off;
-            return cf_fail_at(err, CF_EFORMAT, at,
-                              "%.*s: key is given a second time, value at "
-                              "byte %" PRIu64,
-                              shown(a->key), a->key.p, at);
-        }
-    }
-    return CF_OK;
-}
-
-static cf_status order_tensors(cf_gguf *g, cf_error *err)
-{
-    CF_TRY(make_order(&g->tensor_order, g->n_tensors, compare_tensor_names,
-                      g->tensors, err));
-    for (size_t i = 1; i < g->n_tensors; i++) {
-        const cf_gguf_tensor *a = &g->tensors[g->tensor_order[i - 1]];
-        const cf_gguf_tensor *b = &g->tensors[g->tensor_order[i]];
-        if (cf_str_eq(a->name, b->name)) {
-            const cf_gguf_tensor *late = a > b ? a : b;
-            return cf_fail_at(err, CF_EFORMAT, late->file_off,
-                              "tensor %.*s is declared twice, data at byte "
-                              "%" PRIu64,
-                              shown(a->name), a->name.p, late->file_off);
-        }
-    }
-    return CF_OK;
-}
-
-/* No two tensors share a byte (rule 2). */
-static cf_status check_overlap(const cf_gguf *g, cf_error *err)
-{
-    uint32_t *order = NULL;
-    cf_status st = CF_OK;
-    CF_TRY(make_order(&order, g->n_tensors, compare_tensor_places, g->tensors,
-                      err));
-    assert(order != NULL);
-    for (size_t i = 1; i < g->n_tensors && st == CF_OK; i++) {
-        const cf_gguf_tensor *a = &g->tensors[order[i - 1]];
-        const cf_gguf_tensor *b = &g->tensors[order[i]];
-        /* A tensor of unknown type has at least one byte. */
-        uint64_t used = a->bytes != 0 ? a->bytes : 1;
-        if (a->part == b->part && b->file_off - a->file_off < used) {
-            st = cf_fail_at(err, CF_EFORMAT, b->file_off,
-                            "tensors %.*s and %.*s overlap at byte %" PRIu64,
-                            shown(a->name), a->name.p, shown(b->name),
-                            b->name.p, b->file_off);
-        }
-    }
-    cf_free(order);
-    return st;
 }
 
 /* ---- tensors ------------------------------------------------------------ */
@@ -423,7 +203,7 @@ static cf_status read_dims(cursor *c, cf_gguf_tensor *t)
         return cf_fail_at(c->err, CF_EFORMAT, at,
                           "tensor %.*s has %" PRIu64
                           " dimensions at byte %" PRIu64 ", 1 to 4 are allowed",
-                          shown(t->name), t->name.p, n, at);
+                          cf_gguf__shown(t->name), t->name.p, n, at);
     }
     t->n_dim = (uint32_t)n;
     uint64_t total = 1;
@@ -438,7 +218,7 @@ static cf_status read_dims(cursor *c, cf_gguf_tensor *t)
             return cf_fail_at(c->err, CF_EFORMAT, at,
                               "tensor %.*s: dimension %zu at byte %" PRIu64
                               " is %s (%" PRIu64 ")",
-                              shown(t->name), t->name.p, i, at,
+                              cf_gguf__shown(t->name), t->name.p, i, at,
                               t->dim[i] == 0 ? "zero" : "too large", t->dim[i]);
         }
         total *= t->dim[i];
@@ -459,8 +239,8 @@ static cf_status measure_tensor(cursor *c, uint64_t at, cf_gguf_tensor *t)
                           "tensor %.*s: rows of %" PRIu64
                           " are no multiple of %s's block of %u (type at byte "
                           "%" PRIu64 ")",
-                          shown(t->name), t->name.p, t->dim[0], info.name,
-                          info.n_block, at);
+                          cf_gguf__shown(t->name), t->name.p, t->dim[0],
+                          info.name, info.n_block, at);
     }
     uint64_t n_blocks = t->dim[0] / info.n_block;
     for (size_t i = 1; i < 4; i++) {
@@ -469,7 +249,7 @@ static cf_status measure_tensor(cursor *c, uint64_t at, cf_gguf_tensor *t)
     if (n_blocks > (uint64_t)INT64_MAX / info.blk_bytes) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
                           "tensor %.*s is too large (type at byte %" PRIu64 ")",
-                          shown(t->name), t->name.p, at);
+                          cf_gguf__shown(t->name), t->name.p, at);
     }
     t->bytes = n_blocks * info.blk_bytes;
     return CF_OK;
@@ -488,8 +268,8 @@ static cf_status read_tensor(cursor *c, cf_gguf_tensor *t)
     return measure_tensor(c, at, t);
 }
 
-static cf_status place_tensor(const part *pt, cf_gguf_tensor *t, uint64_t align,
-                              cf_error *err)
+static cf_status place_tensor(const cf_gguf_file *pt, cf_gguf_tensor *t,
+                              uint64_t align, cf_error *err)
 {
     uint64_t room = pt->n > pt->data_off ? pt->n - pt->data_off : 0;
     uint64_t rel = t->file_off;
@@ -499,15 +279,16 @@ static cf_status place_tensor(const part *pt, cf_gguf_tensor *t, uint64_t align,
                           "tensor %.*s: offset %" PRIu64
                           " is no multiple of the alignment %" PRIu64
                           " (data starts at byte %" PRIu64 ")",
-                          shown(t->name), t->name.p, rel, align, pt->data_off);
+                          cf_gguf__shown(t->name), t->name.p, rel, align,
+                          pt->data_off);
     }
     if (rel > room || used > room - rel) {
         return cf_fail_at(err, CF_EFORMAT, pt->data_off,
                           "tensor %.*s: %" PRIu64 " bytes at offset %" PRIu64
                           " lie outside the file (data starts at byte %" PRIu64
                           ", %" PRIu64 " bytes follow)",
-                          shown(t->name), t->name.p, used, rel, pt->data_off,
-                          room);
+                          cf_gguf__shown(t->name), t->name.p, used, rel,
+                          pt->data_off, room);
     }
     t->file_off = pt->data_off + rel;
     t->p = t->bytes != 0 ? pt->p + t->file_off : NULL;
@@ -565,7 +346,7 @@ static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out,
                           " is %s, must be uint32",
                           a->off, cf_gguf_type_name(a->type));
     }
-    *out = load_uint(a->p, 4);
+    *out = cf_gguf__load_uint(a->p, 4);
     if (*out < ALIGN_MIN || *out > ALIGN_MAX || (*out & (*out - 1)) != 0) {
         return cf_fail_at(err, CF_EFORMAT, a->off,
                           "general.alignment at byte %" PRIu64 " is %" PRIu64
@@ -579,7 +360,7 @@ static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out,
 static cf_status read_tensors(cf_gguf *g, uint32_t i_part, cursor *c,
                               uint64_t n, uint64_t align)
 {
-    part *pt = &g->parts[i_part];
+    cf_gguf_file *pt = &g->parts[i_part];
     size_t first = g->n_tensors;
     if (first + n > UINT32_MAX) {
         return cf_fail_at(c->err, CF_EFORMAT, 8, "too many tensors");
@@ -632,8 +413,6 @@ static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values,
 
 /* ---- split models ------------------------------------------------------- */
 
-static bool value_i64(const cf_gguf_value *v, int64_t *out);
-
 /* An unsigned split key below `limit`; absent gives `otherwise`. */
 static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key,
                               int64_t otherwise, int64_t *out, cf_error *err)
@@ -643,7 +422,7 @@ static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key,
     if (found == NULL) {
         return CF_OK;
     }
-    if (!value_i64(found, out) || *out < 0 || *out > UINT32_MAX) {
+    if (!cf_gguf__value_i64(found, out) || *out < 0 || *out > UINT32_MAX) {
         return cf_fail_at(err, CF_EFORMAT, found->off,
                           "%s at byte %" PRIu64 " is not a count", key,
                           found->off);
@@ -681,7 +460,7 @@ static cf_status add_part(cf_gguf *g, uint32_t i, uint32_t n, cf_error *err)
     size_t n_values = 0;
     int64_t no = 0;
     CF_TRY(part_path(&path, g->path, i, n, err));
-    part *pt = &g->parts[i];
+    cf_gguf_file *pt = &g->parts[i];
     cf_status st = cf_os_map_open(&pt->map, path, err);
     if (st == CF_OK) {
         pt->p = pt->map.p;
@@ -707,7 +486,7 @@ static cf_status add_later_parts(cf_gguf *g, uint32_t count, cf_error *err)
         return cf_fail(err, CF_EUNSUPPORTED,
                        "a split model cannot be read from memory");
     }
-    part *grown = cf_realloc(g->parts, count, sizeof *g->parts);
+    cf_gguf_file *grown = cf_realloc(g->parts, count, sizeof *g->parts);
     if (grown == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for %u parts", count);
     }
@@ -755,10 +534,10 @@ static cf_status add_parts(cf_gguf *g, cf_error *err)
 static cf_status read_all_parts(cf_gguf *g, cf_error *err)
 {
     CF_TRY(read_part(g, 0, &g->values, &g->n_values, err));
-    CF_TRY(order_values(g, err));
+    CF_TRY(cf_gguf__order_values(g, err));
     CF_TRY(add_parts(g, err));
-    CF_TRY(order_tensors(g, err));
-    return check_overlap(g, err);
+    CF_TRY(cf_gguf__order_tensors(g, err));
+    return cf_gguf__check_overlap(g, err);
 }
 
 static cf_status new_gguf(cf_gguf **out, const char *path, cf_error *err)
@@ -782,7 +561,7 @@ cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err)
     cf_gguf *g = NULL;
     CF_TRY(new_gguf(&g, path, err));
     assert(g != NULL);
-    part *pt = &g->parts[0];
+    cf_gguf_file *pt = &g->parts[0];
     cf_status st = cf_os_map_open(&pt->map, path, err);
     if (st == CF_OK) {
         pt->p = pt->map.p;
@@ -866,7 +645,7 @@ void cf_gguf_prefetch(const cf_gguf *g)
         return;
     }
     for (uint32_t i = 0; i < g->n_parts; i++) {
-        const part *pt = &g->parts[i];
+        const cf_gguf_file *pt = &g->parts[i];
         cf_os_map_prefetch(&pt->map, (size_t)pt->data_off,
                            pt->n - (size_t)pt->data_off);
     }
@@ -883,37 +662,6 @@ const cf_gguf_value *cf_gguf_value_at(const cf_gguf *g, size_t i)
     return &g->values[i];
 }
 
-/* Where `want` is among n names in their sorted order, each at the start of an
- * item of `size` bytes; SIZE_MAX: nowhere. */
-static size_t find(const void *items, size_t size, const uint32_t *order,
-                   size_t n, const char *want)
-{
-    cf_str name;
-    size_t lo = 0;
-    size_t hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        memcpy(&name, (const char *)items + order[mid] * size, sizeof name);
-        int d = compare_str(cf_str_from(want), name);
-        if (d == 0) {
-            return order[mid];
-        }
-        if (d < 0) {
-            hi = mid;
-        } else {
-            lo = mid + 1;
-        }
-    }
-    return SIZE_MAX;
-}
-
-const cf_gguf_value *cf_gguf_find(const cf_gguf *g, const char *key)
-{
-    size_t i =
-        find(g->values, sizeof *g->values, g->value_order, g->n_values, key);
-    return i != SIZE_MAX ? &g->values[i] : NULL;
-}
-
 size_t cf_gguf_n_tensors(const cf_gguf *g)
 {
     return g->n_tensors;
@@ -923,174 +671,4 @@ const cf_gguf_tensor *cf_gguf_tensor_at(const cf_gguf *g, size_t i)
 {
     CF_ASSERT(i < g->n_tensors);
     return &g->tensors[i];
-}
-
-const cf_gguf_tensor *cf_gguf_find_tensor(const cf_gguf *g, const char *name)
-{
-    size_t i = find(g->tensors, sizeof *g->tensors, g->tensor_order,
-                    g->n_tensors, name);
-    return i != SIZE_MAX ? &g->tensors[i] : NULL;
-}
-
-/* ---- values as numbers -------------------------------------------------- */
-
-/* The integer at p; false for other types and what does not fit. */
-static bool load_i64(cf_gguf_type type, const unsigned char *p, int64_t *out)
-{
-    uint64_t u = load_uint(p, scalar_bytes(type));
-    switch (type) {
-    case CF_GGUF_U8:
-    case CF_GGUF_U16:
-    case CF_GGUF_U32:
-        *out = (int64_t)u;
-        return true;
-    case CF_GGUF_I8:
-        *out = u < 0x80 ? (int64_t)u : (int64_t)u - 0x100;
-        return true;
-    case CF_GGUF_I16:
-        *out = u < 0x8000 ? (int64_t)u : (int64_t)u - 0x10000;
-        return true;
-    case CF_GGUF_I32:
-        *out = u < 0x80000000 ? (int64_t)u : (int64_t)u - 0x100000000;
-        return true;
-    case CF_GGUF_I64:
-        memcpy(out, &u, sizeof *out);
-        return true;
-    case CF_GGUF_U64:
-        *out = (int64_t)(u & INT64_MAX);
-        return u <= INT64_MAX;
-    default:
-        return false;
-    }
-}
-
-static bool load_number(cf_gguf_type type, const unsigned char *p, double *out)
-{
-    int64_t i = 0;
-    if (type == CF_GGUF_F32) {
-        *out = load_f32(p);
-        return true;
-    }
-    if (type == CF_GGUF_F64) {
-        *out = load_f64(p);
-        return true;
-    }
-    if (type == CF_GGUF_U64) {
-        *out = (double)load_uint(p, 8);
-        return true;
-    }
-    if (!load_i64(type, p, &i)) {
-        return false;
-    }
-    *out = (double)i;
-    return true;
-}
-
-static bool value_i64(const cf_gguf_value *v, int64_t *out)
-{
-    return load_i64(v->type, v->p, out);
-}
-
-bool cf_gguf_get_u64(const cf_gguf *g, const char *key, uint64_t *out)
-{
-    const cf_gguf_value *v = cf_gguf_find(g, key);
-    int64_t i = 0;
-    if (v != NULL && v->type == CF_GGUF_U64) {
-        *out = load_uint(v->p, 8);
-        return true;
-    }
-    if (v == NULL || !value_i64(v, &i) || i < 0) {
-        return false;
-    }
-    *out = (uint64_t)i;
-    return true;
-}
-
-bool cf_gguf_get_i64(const cf_gguf *g, const char *key, int64_t *out)
-{
-    const cf_gguf_value *v = cf_gguf_find(g, key);
-    int64_t i = 0;
-    if (v == NULL || !value_i64(v, &i)) {
-        return false;
-    }
-    *out = i;
-    return true;
-}
-
-bool cf_gguf_get_f64(const cf_gguf *g, const char *key, double *out)
-{
-    const cf_gguf_value *v = cf_gguf_find(g, key);
-    return v != NULL && load_number(v->type, v->p, out);
-}
-
-bool cf_gguf_get_bool(const cf_gguf *g, const char *key, bool *out)
-{
-    const cf_gguf_value *v = cf_gguf_find(g, key);
-    if (v == NULL || v->type != CF_GGUF_BOOL) {
-        return false;
-    }
-    *out = v->p[0] != 0;
-    return true;
-}
-
-bool cf_gguf_get_str(const cf_gguf *g, const char *key, cf_str *out)
-{
-    const cf_gguf_value *v = cf_gguf_find(g, key);
-    if (v == NULL || v->type != CF_GGUF_STRING) {
-        return false;
-    }
-    *out = cf_str_make((const char *)v->p + 8, (size_t)load_uint(v->p, 8));
-    return true;
-}
-
-double cf_gguf_item_f64(const cf_gguf_value *v, uint64_t i)
-{
-    double d = 0;
-    CF_ASSERT(i < v->n);
-    const unsigned char *p = v->p + i * scalar_bytes(v->item);
-    if (v->item == CF_GGUF_BOOL) {
-        return p[0];
-    }
-    return load_number(v->item, p, &d) ? d : 0;
-}
-
-int64_t cf_gguf_item_i64(const cf_gguf_value *v, uint64_t i)
-{
-    int64_t out = 0;
-    CF_ASSERT(i < v->n);
-    const unsigned char *p = v->p + i * scalar_bytes(v->item);
-    if (v->item == CF_GGUF_BOOL) {
-        return p[0];
-    }
-    if (v->item == CF_GGUF_U64 && load_uint(p, 8) > INT64_MAX) {
-        return INT64_MAX;
-    }
-    if (v->item == CF_GGUF_F32 || v->item == CF_GGUF_F64) {
-        double d = cf_gguf_item_f64(v, i);
-        return d >= -9e18 && d <= 9e18 ? (int64_t)d : 0;
-    }
-    return load_i64(v->item, p, &out) ? out : 0;
-}
-
-bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i,
-                      cf_str *out)
-{
-    if (v->item != CF_GGUF_STRING || *i >= v->n) {
-        return false;
-    }
-    const unsigned char *p = v->p + *at;
-    uint64_t n = load_uint(p, 8);
-    *out = cf_str_make((const char *)p + 8, (size_t)n);
-    *at += 8 + n;
-    (*i)++;
-    return true;
-}
-
-const char *cf_gguf_type_name(cf_gguf_type type)
-{
-    static const char *const names[] = {
-        "uint8", "int8",   "uint16", "int16",  "uint32", "int32",  "float32",
-        "bool",  "string", "array",  "uint64", "int64",  "float64"};
-    size_t i = (size_t)type;
-    return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

@@ -121,28 +121,6 @@ static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
 
 enum { BATCH = CF_FIND_EACH / 2 };
 
-/* Splits up to BATCH merges into part[2 * i] and part[2 * i + 1]. */
-static cf_status next_batch(const cf_gguf_value *list, uint64_t *at,
-                            uint64_t *i, cf_str part[2 * BATCH], size_t *n,
-                            cf_error *err)
-{
-    cf_str s;
-    *n = 0;
-    while (*n < BATCH && cf_gguf_next_str(list, at, i, &s)) {
-        /* A part may itself begin with a blank, so look behind the first. */
-        const char *gap = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
-        if (gap == NULL || gap == s.p + s.n - 1) {
-            return cf_fail_at(err, CF_EFORMAT, list->off,
-                              "merge %llu is not two parts",
-                              (unsigned long long)(*i - 1));
-        }
-        part[2 * *n] = cf_str_make(s.p, (size_t)(gap - s.p));
-        part[2 * *n + 1] = cf_str_make(gap + 1, s.n - part[2 * *n].n - 1);
-        ++*n;
-    }
-    return CF_OK;
-}
-
 /* Puts n rules in; of equal pairs the first counts.  All slots are looked for
  * first, so that the misses of the cache overlap. */
 static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n)
@@ -161,59 +139,61 @@ static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n)
     }
 }
 
-static cf_status add_rules(cf_merges *m, const cf_vocab *v,
-                           const cf_gguf_value *list, char *scratch,
-                           cf_error *err)
+/* Adds merges [rank, rank + n), n <= BATCH. */
+static cf_status add_batch(cf_merges *m, const cf_vocab *v,
+                           const cf_vocab_desc *desc, size_t rank, size_t n,
+                           cf_token *last, char *scratch, cf_error *err)
 {
-    uint64_t at = 0;
-    uint64_t i = 0;
-    cf_token last = 0;
-    size_t n;
-    do {
-        cf_str part[2 * BATCH];
-        cf_token id[2 * BATCH];
-        cf_merge_rule rule[BATCH];
-        uint32_t rank = (uint32_t)i;
-        CF_TRY(next_batch(list, &at, &i, part, &n, err));
-        cf_vocab__find_each(v, part, id, 2 * n);
-        size_t n_rule = 0;
-        for (size_t k = 0; k < n; k++) {
-            cf_token l = id[2 * k];
-            cf_token r = id[2 * k + 1];
-            if (!is_spelled(v, l) || !is_spelled(v, r)) {
-                continue;
-            }
-            cf_token joined =
-                find_joined(v, part[2 * k], part[2 * k + 1], last, scratch);
-            if (joined != CF_TOKEN_NONE) {
-                last = joined;
-                rule[n_rule++] =
-                    (cf_merge_rule){(uint32_t)l, (uint32_t)r,
-                                    rank + (uint32_t)k, (uint32_t)joined};
-            }
+    cf_str part[2 * BATCH];
+    cf_token id[2 * BATCH];
+    cf_merge_rule rule[BATCH];
+    for (size_t k = 0; k < n; k++) {
+        CF_TRY(desc->next_merge(desc->ud, part + 2 * k, err));
+    }
+    cf_vocab__find_each(v, part, id, 2 * n);
+    size_t n_rule = 0;
+    for (size_t k = 0; k < n; k++) {
+        cf_token l = id[2 * k];
+        cf_token r = id[2 * k + 1];
+        if (!is_spelled(v, l) || !is_spelled(v, r)) {
+            continue;
         }
-        put_rules(m, rule, n_rule);
-    } while (n == BATCH);
+        cf_token joined =
+            find_joined(v, part[2 * k], part[2 * k + 1], *last, scratch);
+        if (joined != CF_TOKEN_NONE) {
+            *last = joined;
+            rule[n_rule++] =
+                (cf_merge_rule){(uint32_t)l, (uint32_t)r, (uint32_t)(rank + k),
+                                (uint32_t)joined};
+        }
+    }
+    put_rules(m, rule, n_rule);
     return CF_OK;
 }
 
-cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_gguf *g,
-                          cf_error *err)
+static cf_status add_rules(cf_merges *m, const cf_vocab *v,
+                           const cf_vocab_desc *desc, char *scratch,
+                           cf_error *err)
+{
+    cf_token last = 0;
+    for (size_t at = 0; at < desc->n_merges; at += BATCH) {
+        size_t left = desc->n_merges - at;
+        CF_TRY(add_batch(m, v, desc, at, left < BATCH ? left : BATCH, &last,
+                         scratch, err));
+    }
+    return CF_OK;
+}
+
+cf_status cf_merges__init(cf_merges *m, const cf_vocab *v,
+                          const cf_vocab_desc *desc, cf_error *err)
 {
     memset(m, 0, sizeof *m);
-    const cf_gguf_value *list = cf_gguf_find(g, "tokenizer.ggml.merges");
-    if (list == NULL || list->type != CF_GGUF_ARRAY ||
-        list->item != CF_GGUF_STRING) {
-        return cf_fail(err, CF_EFORMAT,
-                       "tokenizer.ggml.merges is not an array of strings");
-    }
-    if (list->n >= CF_MERGE_NONE / 4) {
-        return cf_fail_at(err, CF_ELIMIT, list->off,
-                          "%llu merges are more than supported",
-                          (unsigned long long)list->n);
+    size_t n = desc->n_merges;
+    if (n >= CF_MERGE_NONE / 4) {
+        return cf_fail(err, CF_ELIMIT, "%zu merges are more than supported", n);
     }
     size_t n_slot = 16;
-    while (n_slot < list->n + list->n / 2) {
+    while (n_slot < n + n / 2) {
         n_slot *= 2;
     }
     m->mask = n_slot - 1;
@@ -226,7 +206,7 @@ cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_gguf *g,
         st = cf_oom(err);
     } else {
         memset(m->slot, 0xFF, n_slot * sizeof *m->slot);
-        st = add_rules(m, v, list, scratch, err);
+        st = add_rules(m, v, desc, scratch, err);
     }
     cf_free(scratch);
     if (st != CF_OK) {

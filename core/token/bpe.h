@@ -21,10 +21,10 @@ typedef struct cf_merges {
     uint64_t seed; /* odd */
 } cf_merges;
 
-/* Reads tokenizer.ggml.merges.  Merges whose parts or result are no ordinary
- * pieces are left out.  CF_EFORMAT, CF_ENOMEM. */
+/* Reads the merges of `desc`.  A merge is left out where a part or the result
+ * is not an ordinary piece.  CF_ELIMIT, CF_ENOMEM, or what desc returned. */
 CF_MUST_USE cf_status cf_merges__init(cf_merges *m, const cf_vocab *v,
-                                      const cf_gguf *g, cf_error *err);
+                                      const cf_vocab_desc *desc, cf_error *err);
 void cf_merges__deinit(cf_merges *m);
 
 /* Fills byte[256] with the tokens of single bytes. */

@@ -51,58 +51,10 @@ static bool is_special(const cf_tokenizer *tok, cf_token id)
             tok->vocab.piece[id].type == CF_TOKEN_USER_DEFINED);
 }
 
-/* An id under `key`; CF_TOKEN_NONE when absent, or all ones.  One outside of
- * the vocabulary is an error where `must_fit`, else as absent. */
-static cf_status read_id(cf_token *out, const cf_tokenizer *tok,
-                         const cf_gguf *g, const char *key, bool must_fit,
-                         cf_error *err)
-{
-    int64_t id;
-    *out = CF_TOKEN_NONE;
-    if (!cf_gguf_get_i64(g, key, &id) || id == -1 || id == UINT32_MAX) {
-        return CF_OK;
-    }
-    if (id >= 0 && (uint64_t)id < tok->vocab.n) {
-        *out = (cf_token)id;
-        return CF_OK;
-    }
-    return !must_fit ? CF_OK
-                     : cf_fail(err, CF_EFORMAT,
-                               "%s is %lld, but there are %zu tokens", key,
-                               (long long)id, tok->vocab.n);
-}
-
-static cf_status read_named(cf_tokenizer *tok, const cf_gguf *g, cf_error *err)
-{
-    cf_special_tokens *s = &tok->named;
-    CF_TRY(read_id(&s->bos, tok, g, "tokenizer.ggml.bos_token_id", true, err));
-    CF_TRY(read_id(&s->eos, tok, g, "tokenizer.ggml.eos_token_id", true, err));
-    CF_TRY(read_id(&s->eot, tok, g, "tokenizer.ggml.eot_token_id", true, err));
-    CF_TRY(read_id(&s->unk, tok, g, "tokenizer.ggml.unknown_token_id", false,
-                   err));
-    CF_TRY(read_id(&s->pad, tok, g, "tokenizer.ggml.padding_token_id", false,
-                   err));
-    /* The format's own spelling, and the right one. */
-    CF_TRY(read_id(&s->sep, tok, g, "tokenizer.ggml.seperator_token_id", false,
-                   err));
-    if (s->sep == CF_TOKEN_NONE) {
-        CF_TRY(read_id(&s->sep, tok, g, "tokenizer.ggml.separator_token_id",
-                       false, err));
-    }
-    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &s->add_bos);
-    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_eos_token", &s->add_eos);
-    s->add_bos = s->add_bos && s->bos != CF_TOKEN_NONE;
-    s->add_eos = s->add_eos && s->eos != CF_TOKEN_NONE;
-    return CF_OK;
-}
-
 /* A file without token types: its named tokens are control tokens, and
  * "<0x41>" and its like are bytes. */
-static void guess_types(cf_tokenizer *tok, const cf_gguf *g)
+static void guess_types(cf_tokenizer *tok)
 {
-    if (cf_gguf_find(g, "tokenizer.ggml.token_type") != NULL) {
-        return;
-    }
     cf_vocab *v = &tok->vocab;
     for (size_t i = 0; tok->model == CF_MODEL_SPM && i < v->n; i++) {
         if (cf_token__byte_spelled(cf_vocab__spelling(v, (cf_token)i)) >= 0) {
@@ -149,41 +101,9 @@ static void mark_ends(cf_tokenizer *tok)
     mark(tok, tok->named.eot, CF_PIECE_END, true);
 }
 
-/* Whether name[at..) begins with lower-case `word`, in any case. */
-static bool begins(cf_str name, size_t at, const char *word)
+/* Special tokens that take the white space after them along, as Phi-3's do. */
+static void mark_rstrip(cf_tokenizer *tok)
 {
-    for (; *word != '\0'; word++, at++) {
-        char c = at < name.n ? name.p[at] : '\0';
-        if ((c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c) != *word) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool contains_phi3(cf_str name)
-{
-    for (size_t i = 0; i < name.n; i++) {
-        if (begins(name, i, "phi-3") || begins(name, i, "phi3") ||
-            begins(name, i, "phi 3")) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Phi-3's special tokens take the white space behind them along.  No field of
- * the file says so; the name or the architecture does. */
-static void mark_rstrip(cf_tokenizer *tok, const cf_gguf *g)
-{
-    cf_str name = {NULL, 0};
-    cf_str arch = {NULL, 0};
-    (void)cf_gguf_get_str(g, "general.name", &name);
-    (void)cf_gguf_get_str(g, "general.architecture", &arch);
-    if (!contains_phi3(name) &&
-        !(cf_str_is(arch, "phi3") && tok->model == CF_MODEL_SPM)) {
-        return;
-    }
     for (size_t i = 0; i < tok->vocab.n; i++) {
         if (is_special(tok, (cf_token)i)) {
             mark(tok, (cf_token)i, CF_PIECE_RSTRIP, true);
@@ -194,7 +114,7 @@ static void mark_rstrip(cf_tokenizer *tok, const cf_gguf *g)
     mark(tok, find_special(tok, "<|endoftext|>"), CF_PIECE_RSTRIP, false);
 }
 
-/* Whether a piece has U+2581 behind another character. */
+/* Whether a piece has U+2581 after another character. */
 static bool has_inner_space(const cf_vocab *v)
 {
     for (size_t i = 0; i < v->n; i++) {
@@ -212,11 +132,8 @@ static bool has_inner_space(const cf_vocab *v)
     return false;
 }
 
-static void init_spm(cf_tokenizer *tok, const cf_gguf *g)
+static void init_spm(cf_tokenizer *tok)
 {
-    tok->space_prefix = true;
-    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix",
-                           &tok->space_prefix);
     for (size_t i = 0; i < tok->vocab.n; i++) {
         if (tok->vocab.piece[i].type == CF_TOKEN_BYTE) {
             int b = cf_token__byte_spelled(
@@ -229,24 +146,18 @@ static void init_spm(cf_tokenizer *tok, const cf_gguf *g)
     tok->joins_spaces = has_inner_space(&tok->vocab);
 }
 
-static cf_status init_bpe(cf_tokenizer *tok, const cf_gguf *g, cf_str pre,
+static cf_status init_bpe(cf_tokenizer *tok, const cf_vocab_desc *desc,
                           cf_error *err)
 {
-    if (pre.n == 0) {
-        pre = cf_str_from("default");
-    }
+    cf_str pre = desc->pre.n != 0 ? desc->pre : cf_str_from("default");
     CF_TRY(cf_pretoken__init(&tok->pretoken, pre, err));
-    CF_TRY(cf_merges__init(&tok->merges, &tok->vocab, g, err));
+    CF_TRY(cf_merges__init(&tok->merges, &tok->vocab, desc, err));
     cf_bpe__byte_tokens(tok->byte, &tok->vocab);
     return CF_OK;
 }
 
-static cf_status read_model(cf_tokenizer *tok, const cf_gguf *g, cf_error *err)
+static cf_status pick_model(cf_tokenizer *tok, cf_str model, cf_error *err)
 {
-    cf_str model;
-    if (!cf_gguf_get_str(g, "tokenizer.ggml.model", &model)) {
-        return cf_fail(err, CF_EFORMAT, "tokenizer.ggml.model is missing");
-    }
     if (cf_str_is(model, "llama")) {
         tok->model = CF_MODEL_SPM;
     } else if (cf_str_is(model, "gpt2")) {
@@ -259,38 +170,43 @@ static cf_status read_model(cf_tokenizer *tok, const cf_gguf *g, cf_error *err)
     return CF_OK;
 }
 
-static cf_status fill(cf_tokenizer *tok, const cf_gguf *g, cf_error *err)
+static cf_status fill(cf_tokenizer *tok, const cf_vocab_desc *desc,
+                      cf_error *err)
 {
-    CF_TRY(read_model(tok, g, err));
-    cf_str pre = {NULL, 0};
-    (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &pre);
-    tok->pre = cf_strndup(pre.n != 0 ? pre.p : "", pre.n);
+    CF_TRY(pick_model(tok, desc->model, err));
+    tok->pre = cf_strndup(desc->pre.n != 0 ? desc->pre.p : "", desc->pre.n);
     if (tok->pre == NULL) {
         return cf_oom(err);
     }
-    CF_TRY(cf_vocab__init(&tok->vocab, g, err));
-    CF_TRY(read_named(tok, g, err));
-    guess_types(tok, g);
+    CF_TRY(cf_vocab__init(&tok->vocab, desc, err));
+    tok->named = desc->named;
+    tok->space_prefix = tok->model == CF_MODEL_SPM && desc->space_prefix;
+    if (!desc->has_types) {
+        guess_types(tok);
+    }
     CF_TRY(cf_specials__init(&tok->specials, &tok->vocab, err));
     mark_ends(tok);
-    mark_rstrip(tok, g);
+    if (desc->rstrip) {
+        mark_rstrip(tok);
+    }
     for (size_t i = 0; i < 256; i++) {
         tok->byte[i] = CF_TOKEN_NONE;
     }
     if (tok->model == CF_MODEL_BPE) {
-        return init_bpe(tok, g, pre, err);
+        return init_bpe(tok, desc, err);
     }
-    init_spm(tok, g);
+    init_spm(tok);
     return CF_OK;
 }
 
-cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
+cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_vocab_desc *desc,
+                           cf_error *err)
 {
     cf_tokenizer *tok = cf_calloc(1, sizeof *tok);
     if (tok == NULL) {
         return cf_oom(err);
     }
-    cf_status st = fill(tok, g, err);
+    cf_status st = fill(tok, desc, err);
     if (st != CF_OK) {
         cf_tokenizer_free(tok);
         return st;

@@ -12,6 +12,7 @@
 #include "core/token/merge.h"
 #include "core/token/pretoken.h"
 #include "core/token/special.h"
+#include "core/token/tokenizer_new.h"
 #include "core/token/vocab.h"
 
 typedef enum cf_token_model {
@@ -52,9 +53,6 @@ typedef struct cf_encoder {
     size_t text_at, repaired_at; /* where the walk of bpe.c is in both */
     cf_error *err;
 } cf_encoder;
-
-/* "<0x41>" is byte 41 hex; -1 for another spelling. */
-int cf_token__byte_spelled(cf_str s);
 
 /* Appends one token. */
 CF_MUST_USE cf_status cf_encoder__put(cf_encoder *e, cf_token id, size_t off,

@@ -1,19 +1,22 @@
 /*
- * tokenizer_new.h - making a tokenizer from a file's metadata: the part of
- * core/api/tokenizer.h that only the engine needs.
+ * tokenizer_new.h - making a tokenizer: the part of core/api/tokenizer.h that
+ * only the readers of model files need.
  */
 #ifndef CF_CORE_TOKEN_TOKENIZER_NEW_H
 #define CF_CORE_TOKEN_TOKENIZER_NEW_H
 
-#include "core/api/tokenizer.h"
-#include "core/model/gguf.h"
+#include "core/token/vocab_desc.h"
 
-/* Builds the tokenizer that `g` describes; it borrows strings from g, which
- * must outlive it.  CF_EFORMAT for missing or inconsistent keys,
- * CF_EUNSUPPORTED for a tokenizer model or pre-tokenizer confab does not
- * know, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_gguf *g,
+/* Builds the tokenizer that `desc` describes; the strings it names must
+ * outlive the tokenizer.  CF_EFORMAT for inconsistent lists, CF_EUNSUPPORTED
+ * for a tokenizer model or pre-tokenizer confab does not know, CF_ENOMEM, or
+ * what a function of `desc` returned. */
+CF_MUST_USE cf_status cf_tokenizer_new(cf_tokenizer **out,
+                                       const cf_vocab_desc *desc,
                                        cf_error *err);
 void cf_tokenizer_free(cf_tokenizer *tok);
+
+/* "<0x41>" is byte 41 hex; -1 for another spelling. */
+int cf_token__byte_spelled(cf_str s);
 
 #endif

@@ -91,84 +91,6 @@ void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out,
     }
 }
 
-static cf_status read_spellings(cf_vocab *v, const cf_gguf_value *tokens,
-                                cf_error *err)
-{
-    uint64_t at = 0;
-    uint64_t i = 0;
-    cf_str s;
-    for (uint32_t id = 0; id < v->n; id++) {
-        if (!cf_gguf_next_str(tokens, &at, &i, &s)) {
-            return cf_fail_at(err, CF_EFORMAT, tokens->off,
-                              "tokenizer.ggml.tokens ends early");
-        }
-        if (s.n > CF_PIECE_MAX) {
-            return cf_fail_at(err, CF_ELIMIT, tokens->off,
-                              "token %u is %zu bytes long, at most %d are "
-                              "supported",
-                              id, s.n, CF_PIECE_MAX);
-        }
-        v->piece[id] =
-            (cf_piece){.p = s.p, .n = (uint16_t)s.n, .type = CF_TOKEN_NORMAL};
-        if (s.n == 0) {
-            continue;
-        }
-        uint64_t hash = hash_bytes(v->seed, s.p, s.n);
-        size_t slot = locate(v, s, hash);
-        if (v->slot[slot] == 0) {
-            v->slot[slot] = hash >> 32 << 32 | (id + 1);
-        }
-    }
-    return CF_OK;
-}
-
-/* An array of numbers with one item a token; *out NULL when absent. */
-static cf_status number_array(const cf_vocab *v, const cf_gguf *g,
-                              const char *key, const cf_gguf_value **out,
-                              cf_error *err)
-{
-    const cf_gguf_value *a = cf_gguf_find(g, key);
-    *out = a;
-    if (a == NULL) {
-        return CF_OK;
-    }
-    if (a->type != CF_GGUF_ARRAY || a->item == CF_GGUF_STRING ||
-        a->item == CF_GGUF_ARRAY) {
-        return cf_fail_at(err, CF_EFORMAT, a->off,
-                          "%s is not an array of numbers", key);
-    }
-    if (a->n != v->n) {
-        return cf_fail_at(err, CF_EFORMAT, a->off,
-                          "%s has %llu items for %zu tokens", key,
-                          (unsigned long long)a->n, v->n);
-    }
-    return CF_OK;
-}
-
-static cf_status read_types(cf_vocab *v, const cf_gguf *g, cf_error *err)
-{
-    const cf_gguf_value *types;
-    CF_TRY(number_array(v, g, "tokenizer.ggml.token_type", &types, err));
-    if (types == NULL) {
-        return CF_OK;
-    }
-    if (types->item == CF_GGUF_F32 || types->item == CF_GGUF_F64) {
-        return cf_fail_at(err, CF_EFORMAT, types->off,
-                          "tokenizer.ggml.token_type is not of integers");
-    }
-    for (size_t i = 0; i < v->n; i++) {
-        int64_t t = cf_gguf_item_i64(types, i);
-        /* 0 is "undefined" in the format and means a normal token. */
-        if (t < 0 || t > CF_TOKEN_BYTE) {
-            return cf_fail_at(err, CF_EFORMAT, types->off,
-                              "token %zu has the unknown type %lld", i,
-                              (long long)t);
-        }
-        v->piece[i].type = (uint8_t)(t == 0 ? CF_TOKEN_NORMAL : t);
-    }
-    return CF_OK;
-}
-
 /* A float as a number that is lower the higher the score. */
 static uint32_t prio_of_score(float score)
 {
@@ -179,12 +101,28 @@ static uint32_t prio_of_score(float score)
     return ~rising;
 }
 
-static cf_status read_scores(cf_vocab *v, const cf_gguf *g, cf_error *err)
+static cf_status add(cf_vocab *v, uint32_t id, const cf_vocab_entry *e,
+                     cf_error *err)
 {
-    const cf_gguf_value *scores;
-    CF_TRY(number_array(v, g, "tokenizer.ggml.scores", &scores, err));
-    for (size_t i = 0; scores != NULL && i < v->n; i++) {
-        v->piece[i].prio = prio_of_score((float)cf_gguf_item_f64(scores, i));
+    cf_str s = e->spelling;
+    if (s.n > CF_PIECE_MAX) {
+        return cf_fail(err, CF_ELIMIT,
+                       "token %u is %zu bytes long, at most %d are supported",
+                       id, s.n, CF_PIECE_MAX);
+    }
+    v->piece[id] = (cf_piece){.p = s.p,
+                              .n = (uint16_t)s.n,
+                              .type = (uint8_t)e->type,
+                              .prio = prio_of_score(e->score)};
+    if (s.n > v->max_len && cf_vocab__is_text(v, (cf_token)id)) {
+        v->max_len = s.n;
+    }
+    if (s.n != 0) {
+        uint64_t hash = hash_bytes(v->seed, s.p, s.n);
+        size_t slot = locate(v, s, hash);
+        if (v->slot[slot] == 0) {
+            v->slot[slot] = hash >> 32 << 32 | (id + 1);
+        }
     }
     return CF_OK;
 }
@@ -204,30 +142,21 @@ static cf_status allocate(cf_vocab *v, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_vocab__init(cf_vocab *v, const cf_gguf *g, cf_error *err)
+cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc, cf_error *err)
 {
     memset(v, 0, sizeof *v);
-    const cf_gguf_value *tokens = cf_gguf_find(g, "tokenizer.ggml.tokens");
-    if (tokens == NULL || tokens->type != CF_GGUF_ARRAY ||
-        tokens->item != CF_GGUF_STRING || tokens->n == 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "tokenizer.ggml.tokens is not an array of strings");
+    if (desc->n_tokens == 0 || desc->n_tokens > VOCAB_MAX) {
+        return cf_fail(err, desc->n_tokens == 0 ? CF_EFORMAT : CF_ELIMIT,
+                       "%zu tokens, from 1 to %d are supported", desc->n_tokens,
+                       VOCAB_MAX);
     }
-    if (tokens->n > VOCAB_MAX) {
-        return cf_fail_at(err, CF_ELIMIT, tokens->off,
-                          "%llu tokens are more than supported",
-                          (unsigned long long)tokens->n);
-    }
-    v->n = (size_t)tokens->n;
+    v->n = desc->n_tokens;
     cf_os_entropy(&v->seed, sizeof v->seed);
     cf_status st = allocate(v, err);
-    CF_THEN(st, read_spellings(v, tokens, err));
-    CF_THEN(st, read_types(v, g, err));
-    CF_THEN(st, read_scores(v, g, err));
-    for (size_t i = 0; st == CF_OK && i < v->n; i++) {
-        if (v->piece[i].n > v->max_len && cf_vocab__is_text(v, (cf_token)i)) {
-            v->max_len = v->piece[i].n;
-        }
+    for (uint32_t id = 0; st == CF_OK && id < v->n; id++) {
+        cf_vocab_entry e = {.type = CF_TOKEN_NORMAL};
+        st = desc->next_token(desc->ud, &e, err);
+        CF_THEN(st, add(v, id, &e, err));
     }
     if (st != CF_OK) {
         cf_vocab__deinit(v);

@@ -10,14 +10,13 @@
 #ifndef CF_CORE_TOKEN_VOCAB_H
 #define CF_CORE_TOKEN_VOCAB_H
 
-#include "core/api/tokenizer.h"
-#include "core/model/gguf.h"
+#include "core/token/vocab_desc.h"
 
 enum { CF_PIECE_MAX = 65535 }; /* bytes of the longest spelling accepted */
 
 enum cf_piece_flag {
     CF_PIECE_END = 1,   /* generation ends here */
-    CF_PIECE_RSTRIP = 2 /* takes the white space behind it along */
+    CF_PIECE_RSTRIP = 2 /* takes the white space after it along */
 };
 
 typedef struct cf_piece {
@@ -37,9 +36,9 @@ typedef struct cf_vocab {
     size_t max_len; /* bytes of the longest piece that text may become */
 } cf_vocab;
 
-/* Reads tokenizer.ggml.tokens, .scores and .token_type.  On failure *v needs
- * no deinit. */
-CF_MUST_USE cf_status cf_vocab__init(cf_vocab *v, const cf_gguf *g,
+/* Reads the tokens of `desc`.  CF_EFORMAT, CF_ELIMIT, CF_ENOMEM; on failure
+ * *v needs no deinit. */
+CF_MUST_USE cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc,
                                      cf_error *err);
 void cf_vocab__deinit(cf_vocab *v);
 

@@ -5,7 +5,7 @@
 #include "tests/support/t.h"
 
 #include "core/base/arena.h"
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 #include "tests/support/fault.h"
 #include "tests/support/vocab_file.h"
 
@@ -25,7 +25,7 @@ static cf_status open_and_encode(void *ud)
     cf_arena_init(&arena, 0);
     cf_token_list list = {NULL, 12345};
     cf_status st = cf_gguf_open_memory(&g, s->file.bytes, s->file.n, &err);
-    CF_THEN(st, cf_tokenizer_new(&tok, g, &err));
+    CF_THEN(st, cf_gguf_tokenizer(&tok, g, &err));
     if (st == CF_OK) {
         st = cf_tokenizer_encode(&list, tok, cf_str_make(s->text, s->n), true,
                                  true, &arena, &err);

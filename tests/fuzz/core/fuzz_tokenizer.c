@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 #include "tests/support/rand.h"
 #include "tests/support/vocab_file.h"
 
@@ -48,7 +48,7 @@ static void open_vocab(vocab *v, bool with_types)
     need(cf_vocab_file_finish(&v->file, with_types));
     if (cf_gguf_open_memory(&v->gguf, v->file.bytes, v->file.n, &err) ==
         CF_OK) {
-        cf_status st = cf_tokenizer_new(&v->tok, v->gguf, &err);
+        cf_status st = cf_gguf_tokenizer(&v->tok, v->gguf, &err);
         need(st == CF_OK || v->tok == NULL);
     }
 }

@@ -7,7 +7,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/pool.h"
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 #include "tests/support/rand.h"
 #include "tests/support/vocab_file.h"
 
@@ -44,7 +44,7 @@ static void open_vocab(vocab *v)
     }
     assert_true(cf_vocab_file_finish(&v->file, true));
     T_OK(cf_gguf_open_memory(&v->gguf, v->file.bytes, v->file.n, &err), err);
-    T_OK(cf_tokenizer_new(&v->tok, v->gguf, &err), err);
+    T_OK(cf_gguf_tokenizer(&v->tok, v->gguf, &err), err);
 }
 
 static void close_vocab(vocab *v)

@@ -4,7 +4,7 @@
  * was said.
  */
 #include "core/api/backend.h"
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
 #include "tests/support/vocab_file.h"
@@ -31,7 +31,7 @@ static bool has_control(const part *parts, size_t n)
     cf_vocab_file_small_spm(&file, false);
     assert_true(cf_vocab_file_finish(&file, true));
     T_OK(cf_gguf_open_memory(&g, file.bytes, file.n, &err), err);
-    T_OK(cf_tokenizer_new(&tok, g, &err), err);
+    T_OK(cf_gguf_tokenizer(&tok, g, &err), err);
     for (size_t i = 0; i < n; i++) {
         spans[i] = (cf_prompt_span){.off = (uint32_t)text.n,
                                     .len = (uint32_t)strlen(parts[i].text),

@@ -4,7 +4,7 @@
  */
 #include "core/api/constraint.h"
 
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
 #include "tests/support/vocab_file.h"
@@ -288,7 +288,7 @@ static size_t n_forced(const char *token)
     cf_vocab_file_token(&file, cf_str_from(token), CF_TOKEN_USER_DEFINED, 0);
     assert_true(cf_vocab_file_finish(&file, true));
     T_OK(cf_gguf_open_memory(&gguf, file.bytes, file.n, &err), err);
-    T_OK(cf_tokenizer_new(&tok, gguf, &err), err);
+    T_OK(cf_gguf_tokenizer(&tok, gguf, &err), err);
     T_OK(cf_constraint_vocab_from_tokenizer(&vocab, tok, &err), err);
     T_OK(cf_grammar_from_text(&g, cf_str_from(rule), NULL, &err), err);
     T_OK(cf_constraint_new(&c, g, vocab, &err), err);

@@ -4,7 +4,7 @@
 #include "tests/support/t.h"
 
 #include "core/base/arena.h"
-#include "core/token/tokenizer_new.h"
+#include "core/infer/gguf_tokenizer.h"
 #include "tests/support/vocab_file.h"
 
 typedef struct fixture {
@@ -19,7 +19,7 @@ static void open_file(fixture *x, bool with_types)
     cf_error err = {0};
     assert_true(cf_vocab_file_finish(&x->file, with_types));
     T_OK(cf_gguf_open_memory(&x->gguf, x->file.bytes, x->file.n, &err), err);
-    T_OK(cf_tokenizer_new(&x->tok, x->gguf, &err), err);
+    T_OK(cf_gguf_tokenizer(&x->tok, x->gguf, &err), err);
     cf_arena_init(&x->arena, 0);
 }
 
@@ -495,7 +495,7 @@ static void assert_refused(cf_vocab_file *f, cf_status code, const char *word)
     cf_tokenizer *tok = NULL;
     assert_true(cf_vocab_file_finish(f, true));
     T_OK(cf_gguf_open_memory(&g, f->bytes, f->n, &err), err);
-    T_FAILS(cf_tokenizer_new(&tok, g, &err), code);
+    T_FAILS(cf_gguf_tokenizer(&tok, g, &err), code);
     if (strstr(err.text, word) == NULL) {
         fail_msg("'%s' does not name '%s'", err.text, word);
     }

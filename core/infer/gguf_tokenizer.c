@@ -1,0 +1,209 @@
+/*
+ * gguf_tokenizer.c - reading tokenizer.ggml.* into a description.
+ *
+ * The lists of a file are walked as the tokenizer asks for them; nothing is
+ * copied.
+ */
+#include "core/infer/gguf_tokenizer.h"
+
+#include <string.h>
+
+typedef struct lists {
+    const cf_gguf_value *tokens, *types, *scores, *merges;
+    uint64_t token_at, token_i; /* the walk over tokens, types and scores */
+    uint64_t merge_at, merge_i;
+} lists;
+
+static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)
+{
+    lists *l = ud;
+    uint64_t i = l->token_i;
+    if (!cf_gguf_next_str(l->tokens, &l->token_at, &l->token_i,
+                          &out->spelling)) {
+        return cf_fail_at(err, CF_EFORMAT, l->tokens->off,
+                          "tokenizer.ggml.tokens ends early");
+    }
+    if (l->types != NULL) {
+        int64_t t = cf_gguf_item_i64(l->types, i);
+        /* 0 is "undefined" in the format and means a normal token. */
+        if (t < 0 || t > CF_TOKEN_BYTE) {
+            return cf_fail_at(err, CF_EFORMAT, l->types->off,
+                              "token %llu has the unknown type %lld",
+                              (unsigned long long)i, (long long)t);
+        }
+        out->type = t == 0 ? CF_TOKEN_NORMAL : (cf_token_type)t;
+    }
+    if (l->scores != NULL) {
+        out->score = (float)cf_gguf_item_f64(l->scores, i);
+    }
+    return CF_OK;
+}
+
+static cf_status next_merge(void *ud, cf_str part[2], cf_error *err)
+{
+    lists *l = ud;
+    uint64_t i = l->merge_i;
+    cf_str s = {NULL, 0};
+    (void)cf_gguf_next_str(l->merges, &l->merge_at, &l->merge_i, &s);
+    /* A part may itself begin with a blank, so look after the first byte. */
+    const char *gap = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
+    if (gap == NULL || gap == s.p + s.n - 1) {
+        return cf_fail_at(err, CF_EFORMAT, l->merges->off,
+                          "merge %llu is not two parts", (unsigned long long)i);
+    }
+    part[0] = cf_str_make(s.p, (size_t)(gap - s.p));
+    part[1] = cf_str_make(gap + 1, s.n - part[0].n - 1);
+    return CF_OK;
+}
+
+/* A list of strings; *out NULL when absent. */
+static cf_status find_strings(const cf_gguf *g, const char *key,
+                              const cf_gguf_value **out, cf_error *err)
+{
+    const cf_gguf_value *v = cf_gguf_find(g, key);
+    if (v == NULL || v->type != CF_GGUF_ARRAY || v->item != CF_GGUF_STRING ||
+        v->n == 0) {
+        return cf_fail(err, CF_EFORMAT, "%s is not an array of strings", key);
+    }
+    *out = v;
+    return CF_OK;
+}
+
+/* An array of numbers with one item a token; *out NULL when absent. */
+static cf_status find_numbers(const cf_gguf *g, const char *key, uint64_t n,
+                              const cf_gguf_value **out, cf_error *err)
+{
+    const cf_gguf_value *a = cf_gguf_find(g, key);
+    *out = a;
+    if (a == NULL) {
+        return CF_OK;
+    }
+    if (a->type != CF_GGUF_ARRAY || a->item == CF_GGUF_STRING ||
+        a->item == CF_GGUF_ARRAY) {
+        return cf_fail_at(err, CF_EFORMAT, a->off,
+                          "%s is not an array of numbers", key);
+    }
+    return a->n == n
+               ? CF_OK
+               : cf_fail_at(err, CF_EFORMAT, a->off,
+                            "%s has %llu items for %llu tokens", key,
+                            (unsigned long long)a->n, (unsigned long long)n);
+}
+
+static cf_status find_lists(lists *l, const cf_gguf *g, bool merges,
+                            cf_error *err)
+{
+    CF_TRY(find_strings(g, "tokenizer.ggml.tokens", &l->tokens, err));
+    CF_TRY(find_numbers(g, "tokenizer.ggml.token_type", l->tokens->n, &l->types,
+                        err));
+    if (l->types != NULL &&
+        (l->types->item == CF_GGUF_F32 || l->types->item == CF_GGUF_F64)) {
+        return cf_fail_at(err, CF_EFORMAT, l->types->off,
+                          "tokenizer.ggml.token_type is not of integers");
+    }
+    CF_TRY(find_numbers(g, "tokenizer.ggml.scores", l->tokens->n, &l->scores,
+                        err));
+    return merges ? find_strings(g, "tokenizer.ggml.merges", &l->merges, err)
+                  : CF_OK;
+}
+
+/* An id under `key`; CF_TOKEN_NONE when absent, or all ones.  One outside of
+ * the vocabulary is an error where `must_fit`, else as absent. */
+static cf_status read_id(cf_token *out, size_t n_tokens, const cf_gguf *g,
+                         const char *key, bool must_fit, cf_error *err)
+{
+    int64_t id;
+    *out = CF_TOKEN_NONE;
+    if (!cf_gguf_get_i64(g, key, &id) || id == -1 || id == UINT32_MAX) {
+        return CF_OK;
+    }
+    if (id >= 0 && (uint64_t)id < n_tokens) {
+        *out = (cf_token)id;
+        return CF_OK;
+    }
+    return !must_fit ? CF_OK
+                     : cf_fail(err, CF_EFORMAT,
+                               "%s is %lld, but there are %zu tokens", key,
+                               (long long)id, n_tokens);
+}
+
+static cf_status read_named(cf_special_tokens *s, size_t n, const cf_gguf *g,
+                            cf_error *err)
+{
+    CF_TRY(read_id(&s->bos, n, g, "tokenizer.ggml.bos_token_id", true, err));
+    CF_TRY(read_id(&s->eos, n, g, "tokenizer.ggml.eos_token_id", true, err));
+    CF_TRY(read_id(&s->eot, n, g, "tokenizer.ggml.eot_token_id", true, err));
+    CF_TRY(
+        read_id(&s->unk, n, g, "tokenizer.ggml.unknown_token_id", false, err));
+    CF_TRY(
+        read_id(&s->pad, n, g, "tokenizer.ggml.padding_token_id", false, err));
+    /* The format's own spelling, and the right one. */
+    CF_TRY(read_id(&s->sep, n, g, "tokenizer.ggml.seperator_token_id", false,
+                   err));
+    if (s->sep == CF_TOKEN_NONE) {
+        CF_TRY(read_id(&s->sep, n, g, "tokenizer.ggml.separator_token_id",
+                       false, err));
+    }
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &s->add_bos);
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_eos_token", &s->add_eos);
+    s->add_bos = s->add_bos && s->bos != CF_TOKEN_NONE;
+    s->add_eos = s->add_eos && s->eos != CF_TOKEN_NONE;
+    return CF_OK;
+}
+
+/* Whether name[at..) begins with lower-case `word`, in any case. */
+static bool begins(cf_str name, size_t at, const char *word)
+{
+    for (; *word != '\0'; word++, at++) {
+        char c = at < name.n ? name.p[at] : '\0';
+        if ((c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c) != *word) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool contains_phi3(cf_str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        if (begins(name, i, "phi-3") || begins(name, i, "phi3") ||
+            begins(name, i, "phi 3")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Phi-3's special tokens take the white space after them along.  No field of
+ * the file says so; the name or the architecture does. */
+static bool is_phi3(const cf_gguf *g, cf_str model)
+{
+    cf_str name = {NULL, 0};
+    cf_str arch = {NULL, 0};
+    (void)cf_gguf_get_str(g, "general.name", &name);
+    (void)cf_gguf_get_str(g, "general.architecture", &arch);
+    return contains_phi3(name) ||
+           (cf_str_is(arch, "phi3") && cf_str_is(model, "llama"));
+}
+
+cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
+{
+    lists l = {0};
+    cf_vocab_desc d = {.next_token = next_token,
+                       .next_merge = next_merge,
+                       .ud = &l,
+                       .space_prefix = true};
+    if (!cf_gguf_get_str(g, "tokenizer.ggml.model", &d.model)) {
+        return cf_fail(err, CF_EFORMAT, "tokenizer.ggml.model is missing");
+    }
+    (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &d.pre);
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix",
+                           &d.space_prefix);
+    CF_TRY(find_lists(&l, g, cf_str_is(d.model, "gpt2"), err));
+    d.n_tokens = (size_t)l.tokens->n;
+    d.n_merges = l.merges != NULL ? (size_t)l.merges->n : 0;
+    d.has_types = l.types != NULL;
+    d.rstrip = is_phi3(g, d.model);
+    CF_TRY(read_named(&d.named, d.n_tokens, g, err));
+    return cf_tokenizer_new(out, &d, err);
+}
