@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "templates/engine/ast.h"
+#include "templates/language/ast.h"
 #include "templates/lint/lint_impl.h"
 
 /* What applications give, and what every jinja2 has. */
