@@ -9,6 +9,7 @@
 #include "core/kernel/dtype.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/kernel/half.h"
@@ -21,7 +22,18 @@ static const cf_dtype_info infos[CF_DTYPE_COUNT] = {
     [CF_Q2_K] = {"Q2_K", 256, 84},      [CF_Q3_K] = {"Q3_K", 256, 110},
     [CF_Q4_K] = {"Q4_K", 256, 144},     [CF_Q5_K] = {"Q5_K", 256, 176},
     [CF_Q6_K] = {"Q6_K", 256, 210},     [CF_IQ4_NL] = {"IQ4_NL", 32, 18},
-    [CF_IQ4_XS] = {"IQ4_XS", 256, 136},
+    [CF_IQ4_XS] = {"IQ4_XS", 256, 136}, [CF_MXFP4] = {"MXFP4", 32, 17},
+    [CF_NVFP4] = {"NVFP4", 64, 36},     [CF_Q1_0] = {"Q1_0", 128, 18},
+    [CF_Q2_0] = {"Q2_0", 64, 18},
+};
+
+/* Types of files that confab does not read: their codebooks are published as
+ * source code only, or they hold no weights. */
+static const char *const other_names[CF_DTYPE_COUNT] = {
+    [9] = "Q8_1",     [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS",
+    [18] = "IQ3_XXS", [19] = "IQ1_S", [21] = "IQ3_S",   [22] = "IQ2_S",
+    [24] = "I8",      [25] = "I16",   [26] = "I32",     [27] = "I64",
+    [28] = "F64",     [29] = "IQ1_M", [34] = "TQ1_0",   [35] = "TQ2_0",
 };
 
 const int8_t cf_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
@@ -31,6 +43,14 @@ cf_dtype_info cf_dtype_get(uint32_t type)
 {
     static const cf_dtype_info none;
     return type < CF_DTYPE_COUNT ? infos[type] : none;
+}
+
+const char *cf_dtype_name(uint32_t type)
+{
+    if (type >= CF_DTYPE_COUNT) {
+        return NULL;
+    }
+    return infos[type].name != NULL ? infos[type].name : other_names[type];
 }
 
 size_t cf_dtype_row_bytes(cf_dtype type, size_t n)
@@ -223,6 +243,66 @@ static void from_iq4_xs(float *out, const unsigned char *b)
     }
 }
 
+/* E2M1: sign, two bits of exponent, one of mantissa (OCP Microscaling Formats
+ * 1.0). */
+static float e2m1(int code)
+{
+    static const float values[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    return code < 8 ? values[code] : -values[code - 8];
+}
+
+/* One byte s, then nibbles:  w = 2^(s - 127) * e2m1[q] */
+static void from_mxfp4(float *out, const unsigned char *b)
+{
+    for (int i = 0; i < 16; i++) {
+        out[i] = ldexpf(e2m1(b[1 + i] & 15), b[0] - 127);
+        out[i + 16] = ldexpf(e2m1(b[1 + i] >> 4), b[0] - 127);
+    }
+}
+
+/* E4M3 without a sign, bias 7; the code of NaN counts as 0. */
+static float ue4m3(int code)
+{
+    int exponent = code >> 3 & 15, mantissa = code & 7;
+    if ((code & 127) == 127) {
+        return 0;
+    }
+    return exponent == 0 ? ldexpf((float)mantissa, -9)
+                         : ldexpf((float)(8 + mantissa), exponent - 10);
+}
+
+/* scales[4], q[32]: each scale has 16 weights in 8 bytes of nibbles, low ones
+ * first:  w = scale * e2m1[q] */
+static void from_nvfp4(float *out, const unsigned char *b)
+{
+    for (int s = 0; s < 4; s++) {
+        const unsigned char *q = b + 4 + 8 * s;
+        float d = ue4m3(b[s]);
+        for (int i = 0; i < 8; i++) {
+            out[16 * s + i] = d * e2m1(q[i] & 15);
+            out[16 * s + i + 8] = d * e2m1(q[i] >> 4);
+        }
+    }
+}
+
+/* d, a bit a weight:  w = d where it is set, else -d */
+static void from_q1_0(float *out, const unsigned char *b)
+{
+    float d = half_at(b);
+    for (int i = 0; i < 128; i++) {
+        out[i] = b[2 + i / 8] >> (i % 8) & 1 ? d : -d;
+    }
+}
+
+/* d, two bits a weight:  w = d * (q - 1) */
+static void from_q2_0(float *out, const unsigned char *b)
+{
+    float d = half_at(b);
+    for (int i = 0; i < 64; i++) {
+        out[i] = d * (float)((b[2 + i / 4] >> (2 * (i % 4)) & 3) - 1);
+    }
+}
+
 static void block_to_f32(cf_dtype type, float *out, const unsigned char *b)
 {
     switch (type) {
@@ -272,6 +352,18 @@ static void block_to_f32(cf_dtype type, float *out, const unsigned char *b)
         break;
     case CF_IQ4_XS:
         from_iq4_xs(out, b);
+        break;
+    case CF_MXFP4:
+        from_mxfp4(out, b);
+        break;
+    case CF_NVFP4:
+        from_nvfp4(out, b);
+        break;
+    case CF_Q1_0:
+        from_q1_0(out, b);
+        break;
+    case CF_Q2_0:
+        from_q2_0(out, b);
         break;
     }
 }

@@ -27,10 +27,14 @@ typedef enum cf_dtype {
     CF_Q6_K = 14,
     CF_IQ4_NL = 20,
     CF_IQ4_XS = 23,
-    CF_BF16 = 30
+    CF_BF16 = 30,
+    CF_MXFP4 = 39,
+    CF_NVFP4 = 40,
+    CF_Q1_0 = 41,
+    CF_Q2_0 = 42
 } cf_dtype;
 
-enum { CF_DTYPE_COUNT = 31 };
+enum { CF_DTYPE_COUNT = 43 };
 
 typedef struct cf_dtype_info {
     const char *name;   /* "Q4_K"; NULL for a number confab does not read */
@@ -40,6 +44,10 @@ typedef struct cf_dtype_info {
 
 /* Facts of a type; name is NULL when `type` is not one of the above. */
 cf_dtype_info cf_dtype_get(uint32_t type);
+
+/* The name of any type number that GGUF writers are known to use, also of
+ * those that confab does not read: "IQ2_XXS"; NULL for others. */
+const char *cf_dtype_name(uint32_t type);
 
 /* Bytes of a row of n weights; n must be a multiple of the block. */
 size_t cf_dtype_row_bytes(cf_dtype type, size_t n);

@@ -98,7 +98,8 @@ enum { CF_ATTN_ROWS = 4 };
  * half (true).  Positions first..last (inclusive) are attended to.  Row i of
  * n_row sees i positions more, and none that is `window` or more before its own
  * last one.  soft_cap 0 means none; else s = cap * tanh(s / cap) before the
- * softmax.
+ * softmax.  sinks: each head's softmax has one score more, whose weight goes
+ * to no value (Xiao et al. 2023).
  */
 typedef struct cf_attn {
     float *out;     /* [n_q, head_size_v], stride out_stride floats */
@@ -114,6 +115,7 @@ typedef struct cf_attn {
     uint32_t head_size, head_size_v;
     bool is_f16;
     float scale, soft_cap;
+    const float *sinks; /* [n_q] or NULL */
     float *scratch; /* CF_ATTN_SCRATCH(n_q * n_row, positions from `first` to
                        the last row's last) floats */
 } cf_attn;

@@ -231,9 +231,9 @@ INLINE void score(const cf_attn *a, const void *block, float *const s[2],
     }
 }
 
-/* s[n] becomes exp(s - largest), and the sum of that is returned; s is
- * scaled and capped first. */
-static float soften(const cf_attn *a, float *s, size_t n)
+/* s[n] becomes exp(s - largest), and the sum of that is returned, the sink
+ * (or NULL) included; s is scaled and capped first. */
+static float soften(const cf_attn *a, float *s, size_t n, const float *sink)
 {
     __m512 top = _mm512_set1_ps(-INFINITY), total = _mm512_setzero_ps();
     __m512 scale = _mm512_set1_ps(a->scale), cap = _mm512_set1_ps(a->soft_cap);
@@ -249,6 +249,9 @@ static float soften(const cf_attn *a, float *s, size_t n)
         _mm512_mask_storeu_ps(s + i, m, v);
         top = _mm512_mask_max_ps(top, m, top, v);
     }
+    if (sink) {
+        top = _mm512_max_ps(top, _mm512_set1_ps(*sink));
+    }
     top = _mm512_set1_ps(_mm512_reduce_max_ps(top));
     for (size_t i = 0; i < n; i += 16) {
         __mmask16 m = lanes(i, n);
@@ -256,6 +259,10 @@ static float soften(const cf_attn *a, float *s, size_t n)
         v = exp_16(_mm512_sub_ps(v, top));
         _mm512_mask_storeu_ps(s + i, m, v);
         total = _mm512_mask_add_ps(total, m, total, v);
+    }
+    if (sink) {
+        __m512 v = exp_16(_mm512_sub_ps(_mm512_set1_ps(*sink), top));
+        total = _mm512_mask_add_ps(total, 1, total, v);
     }
     return _mm512_reduce_add_ps(total);
 }
@@ -307,6 +314,7 @@ typedef struct head_pair {
     cf_attn a;
     const float *q[2];
     float *s[2], *out[2];
+    const float *sink[2]; /* or NULL */
     float inv[2];
 } head_pair;
 
@@ -352,7 +360,7 @@ INLINE void attend_pairs(head_pair *pairs, size_t n_row, size_t b0, size_t b1,
         head_pair *t = &pairs[i];
         for (int h = 0; h < n_h; h++) {
             size_t n = (size_t)t->a.last - t->a.first + 1;
-            t->inv[h] = 1.0f / soften(&t->a, t->s[h], n);
+            t->inv[h] = 1.0f / soften(&t->a, t->s[h], n, t->sink[h]);
         }
     }
     for (size_t b = b0; b <= b1; b++) {
@@ -412,6 +420,7 @@ static void vec_attend(const cf_attn *a)
                 size_t head = h + (n_h == 2 ? j : 0);
                 t->q[j] = t->a.q + head * a->q_stride;
                 t->out[j] = t->a.out + head * a->out_stride;
+                t->sink[j] = a->sinks ? a->sinks + head : NULL;
                 t->s[j] = a->scratch + (i * a->n_q + head) * step;
             }
         }

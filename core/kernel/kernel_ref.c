@@ -141,11 +141,12 @@ static const void *cached_row(const void *const *block, uint32_t p,
            off * (is_f16 ? sizeof(uint16_t) : sizeof(float));
 }
 
-static void ref_attend_one(const cf_attn *a, const float *q, float *out)
+static void ref_attend_one(const cf_attn *a, const float *q, float *out,
+                           const float *sink)
 {
     uint32_t n = a->last - a->first + 1;
     float *s = a->scratch;
-    float max = -INFINITY;
+    float max = sink != NULL ? *sink : -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         const void *k =
             cached_row(a->k_block, a->first + i, a->head_size, a->is_f16);
@@ -159,7 +160,7 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out)
         }
         max = s[i] > max ? s[i] : max;
     }
-    double total = 0;
+    double total = sink != NULL ? (double)expf(*sink - max) : 0;
     for (uint32_t i = 0; i < n; i++) {
         s[i] = expf(s[i] - max);
         total += (double)s[i];
@@ -182,7 +183,8 @@ static void ref_attend(const cf_attn *a)
         cf_attn row = cf_attn_row(a, i);
         for (size_t h = 0; h < a->n_q; h++) {
             ref_attend_one(&row, row.q + h * a->q_stride,
-                           row.out + h * a->out_stride);
+                           row.out + h * a->out_stride,
+                           a->sinks != NULL ? a->sinks + h : NULL);
         }
     }
 }

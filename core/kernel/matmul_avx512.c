@@ -244,10 +244,16 @@ static void unpack_codes(tile *t, const cf_mat *w, size_t row0, size_t n_group,
     }
 }
 
-/* n floats of row p from column c, zero up to a multiple of 16. */
+/* n floats of row p from column c, zero up to a multiple of 16.  Blocks are of
+ * one weight, or divide c and n. */
 static void floats_of_row(float *restrict out, cf_dtype type,
                           const unsigned char *p, size_t c, size_t n)
 {
+    cf_dtype_info info = cf_dtype_get(type);
+    if (info.n_block != 1) {
+        cf_dtype_to_f32(type, out, p + c / info.n_block * info.blk_bytes, n);
+        return;
+    }
     for (size_t i = 0; i < n; i += 16) {
         __mmask16 m = lanes(i, n);
         __m512 v;

@@ -6,12 +6,12 @@
 unsigned cf_prepared_class(cf_dtype type)
 {
     switch (cf_dtype_get(type).n_block) {
-    case 1:
-        return CLASS_FLOAT;
-    case 32:
-        return CLASS_BLOCK;
-    default:
+    case 32: /* MXFP4 is unpacked to floats */
+        return type == CF_MXFP4 ? CLASS_FLOAT : CLASS_BLOCK;
+    case 256:
         return CLASS_SUPER;
+    default: /* 1, and 64 and 128: also unpacked to floats */
+        return CLASS_FLOAT;
     }
 }
 

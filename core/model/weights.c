@@ -47,11 +47,16 @@ static cf_status missing(finder *f)
 
 static cf_status check_type(finder *f, const cf_gguf_tensor *t)
 {
-    if (cf_dtype_get(t->type).name == NULL) {
-        return cf_fail(f->err, CF_EUNSUPPORTED,
-                       "tensor %s: type %u is not supported", f->name, t->type);
+    const char *name = cf_dtype_name(t->type);
+    if (cf_dtype_get(t->type).name != NULL) {
+        return CF_OK;
     }
-    return CF_OK;
+    return name != NULL
+               ? cf_fail(f->err, CF_EUNSUPPORTED,
+                         "tensor %s: type %s is not supported", f->name, name)
+               : cf_fail(f->err, CF_EUNSUPPORTED,
+                         "tensor %s: type %u is not supported", f->name,
+                         t->type);
 }
 
 /* The matrix [n_row, n_col] called f->name. */

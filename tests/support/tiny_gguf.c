@@ -158,6 +158,10 @@ static block_form form_of(cf_dtype type)
         return (block_form){0, NONE, 127, 0};
     case CF_IQ4_XS:
         return (block_form){0, NONE, 4064, 0};
+    case CF_Q1_0:
+        return (block_form){0, NONE, 1, 0};
+    case CF_Q2_0:
+        return (block_form){0, NONE, 2, 0};
     default:
         return (block_form){NONE, NONE, 1, 0};
     }
@@ -191,6 +195,10 @@ static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n,
             uint32_t bits = cf_float_bits(w);
             block[0] = (unsigned char)(bits >> 16);
             block[1] = (unsigned char)(bits >> 24);
+        } else if (type == CF_MXFP4) {
+            block[0] = (unsigned char)(127 + ilogbf(size / 6));
+        } else if (type == CF_NVFP4) { /* scales of a power of two */
+            memset(block, 8 * (7 + ilogbf(size / 6)), 4);
         } else {
             float d = size / form.largest * (1.5f + cf_rand_float(r));
             put_half(block + form.scale, d);

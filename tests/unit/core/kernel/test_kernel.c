@@ -11,8 +11,9 @@
 #include "tests/support/t.h"
 
 static const cf_dtype types[] = {
-    CF_F32,  CF_F16,  CF_BF16, CF_Q8_0, CF_Q4_0, CF_Q4_1,   CF_Q5_0,  CF_Q5_1,
-    CF_Q2_K, CF_Q3_K, CF_Q4_K, CF_Q5_K, CF_Q6_K, CF_IQ4_NL, CF_IQ4_XS};
+    CF_F32,    CF_F16,   CF_BF16,  CF_Q8_0, CF_Q4_0, CF_Q4_1, CF_Q5_0,
+    CF_Q5_1,   CF_Q2_K,  CF_Q3_K,  CF_Q4_K, CF_Q5_K, CF_Q6_K, CF_IQ4_NL,
+    CF_IQ4_XS, CF_MXFP4, CF_NVFP4, CF_Q1_0, CF_Q2_0};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
 static const char *const set_names[] = {"ref", "avx2", "avx512", "neon"};
@@ -72,6 +73,12 @@ static cf_mat random_mat(cf_rand *r, cf_dtype type, uint32_t n_row,
             uint32_t u = cf_float_bits(cf_rand_float(r));
             p[b] = (unsigned char)(u >> 16);
             p[b + 1] = (unsigned char)(u >> 24);
+        } else if (type == CF_MXFP4) {
+            p[b] = (unsigned char)(120 + cf_rand_below(r, 6));
+        } else if (type == CF_NVFP4) {
+            for (size_t i = 0; i < 4; i++) {
+                p[b + i] &= 0x3F;
+            }
         } else {
             put_half(p + b + off[0], cf_rand_float(r) * 0.1f);
             if (off[1] != SIZE_MAX) {
@@ -128,6 +135,11 @@ static void test_dtype__facts(void **state)
     assert_null(cf_dtype_get(31).name);
     assert_null(cf_dtype_get(UINT32_MAX).name);
     assert_string_equal(cf_dtype_get(CF_Q4_K).name, "Q4_K");
+    assert_string_equal(cf_dtype_name(CF_MXFP4), "MXFP4");
+    assert_string_equal(cf_dtype_name(16), "IQ2_XXS");
+    assert_null(cf_dtype_get(16).name);
+    assert_null(cf_dtype_name(4));
+    assert_null(cf_dtype_name(UINT32_MAX));
     assert_int_equal(cf_dtype_row_bytes(CF_Q6_K, 512), 420);
     assert_int_equal(cf_dtype_row_bytes(CF_BF16, 7), 14);
 }
@@ -212,6 +224,38 @@ static void test_dtype__k_quants_by_hand(void **state)
     assert_true(out[0] == -32 * -127);
 }
 
+static void test_dtype__small_floats_by_hand(void **state)
+{
+    (void)state;
+    float out[128];
+    unsigned char mx[17] = {128}; /* scale 2 */
+    mx[1] = 0xF7;                 /* weight 0: 6, weight 16: -6 */
+    mx[16] = 0x19;                /* weight 15: -0.5, weight 31: 0.5 */
+    cf_dtype_to_f32(CF_MXFP4, out, mx, 32);
+    assert_true(out[0] == 12 && out[16] == -12);
+    assert_true(out[15] == -1 && out[31] == 1 && out[1] == 0);
+
+    unsigned char nv[36] = {0x38, 0x41, 0x01, 0x7F}; /* 1, 2.25, 2^-9, NaN */
+    nv[4] = 0x21;      /* weight 0: 0.5, weight 8: 1 */
+    nv[4 + 15] = 0x5C; /* weight 23: -2, weight 31: 3 */
+    nv[4 + 16] = 0x02; /* weight 32: 1 */
+    nv[4 + 24] = 0x77;
+    cf_dtype_to_f32(CF_NVFP4, out, nv, 64);
+    assert_true(out[0] == 0.5f && out[8] == 1 && out[23] == -4.5f);
+    assert_true(out[31] == 6.75f && out[32] == 0x1p-9f && out[48] == 0);
+
+    unsigned char q1[18] = {0, 0x40, 0x05}; /* d = 2 */
+    q1[17] = 0x80;
+    cf_dtype_to_f32(CF_Q1_0, out, q1, 128);
+    assert_true(out[0] == 2 && out[1] == -2 && out[2] == 2);
+    assert_true(out[126] == -2 && out[127] == 2);
+
+    unsigned char q2[18] = {0, 0x40, 0xE4}; /* codes 0, 1, 2, 3 */
+    cf_dtype_to_f32(CF_Q2_0, out, q2, 64);
+    assert_true(out[0] == -2 && out[1] == 0 && out[2] == 2 && out[3] == 4);
+    assert_true(out[63] == -2);
+}
+
 /* Everything a matmul test needs. */
 typedef struct job {
     const cf_kernels *k;
@@ -253,7 +297,8 @@ static void job_free(job *j)
  * root of the length times the size of the weights. */
 static void check_matmul(job *j)
 {
-    bool is_float = cf_dtype_get(j->w.type).n_block == 1;
+    bool is_float = cf_dtype_get(j->w.type).n_block == 1 ||
+                    j->w.type >= CF_MXFP4; /* unpacked to floats */
     size_t n_col = j->w.n_col, n_row = j->w.n_row;
     float *row = cf_calloc(n_col, sizeof *row);
     assert_non_null(row);
@@ -289,7 +334,7 @@ static uint32_t random_cols(cf_rand *r, cf_dtype type)
     if (block == 1) {
         return 1 + (uint32_t)cf_rand_below(r, 300);
     }
-    return block * (1 + (uint32_t)cf_rand_below(r, block == 32 ? 13 : 4));
+    return block * (1 + (uint32_t)cf_rand_below(r, block <= 64 ? 13 : 4));
 }
 
 static void test_matmul__close_to_float64(void **state)
@@ -450,6 +495,7 @@ static void test_convert__like_the_reference(void **state)
 typedef struct attn_case {
     cf_attn a;
     void *k_data[8], *v_data[8];
+    float sinks[6];
     float q[6 * 160], out[6 * 160], scratch[CF_ATTN_SCRATCH(6, 256)];
 } attn_case;
 
@@ -487,6 +533,10 @@ static void attn_fill(cf_rand *r, attn_case *c)
     a->scratch = c->scratch;
     a->k_block = (const void *const *)c->k_data;
     a->v_block = (const void *const *)c->v_data;
+    a->sinks = cf_rand_below(r, 3) ? NULL : c->sinks;
+    for (size_t i = 0; i < 6; i++) {
+        c->sinks[i] = cf_rand_float(r) * 4;
+    }
     for (size_t i = 0; i < a->n_q * a->head_size; i++) {
         c->q[i] = cf_rand_float(r) * 2;
     }
@@ -529,6 +579,7 @@ static void test_attend__like_the_reference(void **state)
             for (size_t h = 0; h < c.a.n_q; h++) {
                 one.q = c.q + h * c.a.q_stride;
                 one.out = c.out + h * c.a.out_stride;
+                one.sinks = c.a.sinks ? c.sinks + h : NULL;
                 k->attend(&one);
             }
             assert_memory_equal(c.out, want, n * sizeof *want);
@@ -638,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_dtype__q4_0_by_hand),
         cmocka_unit_test(test_dtype__q5_1_by_hand),
         cmocka_unit_test(test_dtype__k_quants_by_hand),
+        cmocka_unit_test(test_dtype__small_floats_by_hand),
         cmocka_unit_test(test_matmul__close_to_float64),
         cmocka_unit_test(test_matmul__batch_invariant),
         cmocka_unit_test(test_prepare__batch_invariant),
