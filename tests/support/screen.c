@@ -72,8 +72,8 @@ static void compare(runner *r, const char *name, const char *kind,
 /* What is counted beside the keys is there, so that screens repeat. */
 static void end_reading(cf_app *app)
 {
-    for (int i = 0; app->bench != NULL && i < 3; i++) {
-        cf_bench_end_reading(app->bench, NULL);
+    for (int i = 0; app->lab != NULL && i < 3; i++) {
+        cf_lab_end_reading(app->lab, NULL);
         (void)cf_app_step(app); /* may begin another */
     }
 }

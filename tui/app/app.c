@@ -55,8 +55,7 @@ void cf_app_error(cf_app *app, const cf_error *err)
 
 cf_config *cf_app_config(cf_app *app)
 {
-    app->config.reply =
-        app->bench != NULL ? cf_bench_settings(app->bench) : NULL;
+    app->config.reply = app->lab != NULL ? cf_lab_settings(app->lab) : NULL;
     return &app->config;
 }
 
@@ -339,17 +338,17 @@ static void on_paste(cf_app *app, cf_str text)
 
 bool cf_app_is_busy(const cf_app *app)
 {
-    return app->bench != NULL && (cf_bench_is_busy(app->bench) ||
-                                  cf_bench_task_name(app->bench) != NULL);
+    return app->lab != NULL &&
+           (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL);
 }
 
 static void poll_bench(cf_app *app)
 {
     cf_error err;
-    if (app->bench == NULL) {
+    if (app->lab == NULL) {
         return;
     }
-    if (cf_bench_poll(app->bench, &err)) {
+    if (cf_lab_poll(app->lab, &err)) {
         app->is_dirty = true;
         if (err.code != CF_OK) {
             cf_app_error(app, &err);
@@ -476,8 +475,8 @@ cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
 
 void cf_app_deinit(cf_app *app)
 {
-    if (app->bench != NULL) {
-        cf_bench_end_task(app->bench, NULL);
+    if (app->lab != NULL) {
+        cf_lab_end_task(app->lab, NULL);
     }
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v] != NULL && cf_views[v]->close != NULL) {
@@ -501,8 +500,8 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     cf_theme_use(&app->config.theme);
     CF_TRY(cf_term_curses_open(&app->term, opts, err));
     int w, h;
-    if (app->bench != NULL) {
-        cf_bench_wake_with(app->bench, app->term->wake_fd);
+    if (app->lab != NULL) {
+        cf_lab_wake_with(app->lab, app->term->wake_fd);
     }
     app->term->ops->size(app->term, &w, &h);
     cf_status st = cf_grid_resize(&app->grid, w, h, err);
@@ -529,8 +528,8 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
             last_frame = 0; /* a key shows at once */
         }
     }
-    if (app->bench != NULL) {
-        cf_bench_wake_with(app->bench, -1);
+    if (app->lab != NULL) {
+        cf_lab_wake_with(app->lab, -1);
     }
     if (app->thumbs != NULL) {
         cf_thumbs_wake_with(app->thumbs, -1);

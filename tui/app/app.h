@@ -33,7 +33,7 @@
 
 typedef struct cf_app cf_app;
 typedef struct cf_store cf_store;
-typedef struct cf_bench cf_bench;
+typedef struct cf_lab cf_lab;
 typedef struct cf_demo cf_demo;
 typedef struct cf_thumbs cf_thumbs;
 
@@ -143,7 +143,7 @@ struct cf_app {
     cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
 
     void *state[CF_VIEW_COUNT]; /* each view's own */
-    cf_bench *bench; /* conversation, engine, worker; the caller frees it */
+    cf_lab *lab; /* conversation, engine, worker; the caller frees it */
 };
 
 /* Makes the app (without a terminal): bindings, views, configuration.  The
@@ -162,7 +162,7 @@ void cf_app_draw(cf_app *app);
 /* Lets the views do a piece of their long work; true while there is more. */
 bool cf_app_step(cf_app *app);
 
-/* The settings, with those of the replies where there is a bench. */
+/* The settings, with those of the replies where there is a workbench. */
 cf_config *cf_app_config(cf_app *app);
 
 cf_view_id cf_app_view(const cf_app *app);

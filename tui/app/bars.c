@@ -207,13 +207,12 @@ static void draw_status(cf_app *app, cf_grid *g)
         cf_buf_deinit(&keys);
     }
     int room = g->w - x - 3;
-    const char *task =
-        app->bench != NULL ? cf_bench_task_name(app->bench) : NULL;
+    const char *task = app->lab != NULL ? cf_lab_task_name(app->lab) : NULL;
     if (app->notice.text[0] != '\0') {
         cf_grid_puts(g, x + 2, y, room, app->notice.text, app->notice.style);
     } else if (task != NULL) {
         cf_buf far = CF_BUF_INIT;
-        cf_bench_task_progress(app->bench, &far);
+        cf_lab_task_progress(app->lab, &far);
         cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s%s%s; Esc stops it",
                      task, far.n != 0 ? ", " : "", cf_buf_cstr(&far));
         cf_buf_deinit(&far);

@@ -28,7 +28,7 @@ static void cmd_stop(cf_app *app, const char *arg)
 {
     (void)arg;
     if (cf_app_is_busy(app)) {
-        cf_bench_stop(app->bench);
+        cf_lab_stop(app->lab);
         cf_app_say_while_busy(app, "stopping");
     }
 }
@@ -142,8 +142,8 @@ static void cmd_set(cf_app *app, const char *arg)
         return;
     }
     cf_theme_use(&c->theme);
-    if (app->bench != NULL) {
-        cf_bench_prompt_stale(app->bench);
+    if (app->lab != NULL) {
+        cf_lab_prompt_stale(app->lab);
     }
     if (cf_config_show(c, name, &line)) {
         cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&line));
@@ -170,7 +170,7 @@ static void cmd_tools(cf_app *app, const char *arg)
     } else if (strcmp(arg, "off") != 0) {
         st = cf_json_read_file(&tools, arg, &err);
     }
-    CF_THEN(st, cf_bench_set_tools(app->bench, tools, &err));
+    CF_THEN(st, cf_lab_set_tools(app->lab, tools, &err));
     json_decref(tools);
     if (st == CF_OK) {
         cf_demo_switch(app, is_demo);
@@ -180,7 +180,7 @@ static void cmd_tools(cf_app *app, const char *arg)
         return;
     }
     size_t n = 0;
-    cf_tool_set_items(cf_bench_tools(app->bench), &n);
+    cf_tool_set_items(cf_lab_tools(app->lab), &n);
     cf_app_say(app, CF_STYLE_OK, "%zu tool%s declared; 2 shows the prompt", n,
                n == 1 ? " is" : "s are");
 }
@@ -199,7 +199,7 @@ static void cmd_template(cf_app *app, const char *arg)
         return;
     }
     if (strcmp(arg, "model") == 0) {
-        cf_bench_first_template(app->bench, &name, &source);
+        cf_lab_first_template(app->lab, &name, &source);
     } else if (source.p == NULL) {
         st = cf_os_read_file(&text, arg, 16 << 20, &err);
         if (st == CF_ENOTFOUND) {
@@ -207,7 +207,7 @@ static void cmd_template(cf_app *app, const char *arg)
         }
         source = cf_buf_str(&text);
     }
-    CF_THEN(st, cf_bench_set_template(app->bench, name, source, &err));
+    CF_THEN(st, cf_lab_set_template(app->lab, name, source, &err));
     if (st == CF_OK) {
         cf_app_say(app, CF_STYLE_OK,
                    "renders with %s; 2 shows what the cache keeps", name);
@@ -221,18 +221,18 @@ static void cmd_constrain(cf_app *app, const char *arg)
 {
     cf_error err;
     if (arg[0] == '\0') {
-        const char *is = cf_bench_constraint(app->bench);
+        const char *is = cf_lab_constraint(app->lab);
         cf_edit_set(&app->command_line, cf_str_from("constrain "));
         app->mode = CF_MODE_COMMAND;
         cf_app_say(app, CF_STYLE_DIM,
                    "held to: %s   (schema FILE, regex R, grammar FILE, "
                    "choice A|B, json, tools, off)",
                    is[0] != '\0' ? is : "nothing");
-    } else if (cf_bench_constrain(app->bench, arg, &err) != CF_OK) {
+    } else if (cf_lab_constrain(app->lab, arg, &err) != CF_OK) {
         cf_app_error(app, &err);
-    } else if (cf_bench_constraint(app->bench)[0] != '\0') {
+    } else if (cf_lab_constraint(app->lab)[0] != '\0') {
         cf_app_say(app, CF_STYLE_OK, "the next replies are held to: %s",
-                   cf_bench_constraint(app->bench));
+                   cf_lab_constraint(app->lab));
     } else {
         cf_app_say(app, CF_STYLE_OK, "the next replies are free");
     }

@@ -3,7 +3,7 @@
  * the worker.
  *
  * What is exported: in the library the ticked conversations, or else the one
- * under the cursor; elsewhere the one on the bench.  A file that is there is
+ * under the cursor; elsewhere the one in the workbench.  A file that is there is
  * written over only when the person says so.
  */
 #include <stdio.h>
@@ -64,11 +64,11 @@ static const cf_uuid *choose(cf_app *app, cf_uuid *one, size_t *n)
     *n = 1;
     if (cf_app_view(app) != CF_VIEW_LIBRARY) {
         size_t n_path;
-        cf_bench_path(app->bench, &n_path);
-        *one = cf_bench_conv_id(app->bench);
+        cf_lab_path(app->lab, &n_path);
+        *one = cf_lab_conv_id(app->lab);
         return n_path != 0 ? one : NULL;
     }
-    const cf_uuid *ticked = cf_bench_ticked(app->bench, n);
+    const cf_uuid *ticked = cf_lab_ticked(app->lab, n);
     if (*n != 0) {
         return ticked;
     }
@@ -86,7 +86,7 @@ static void suggest(cf_app *app, size_t n, char *out, size_t size)
     if (n == 1 && from_library) {
         (void)cf_library_current(app, &id, title);
     } else if (n == 1) {
-        snprintf(title, sizeof title, "%s", cf_bench_title(app->bench));
+        snprintf(title, sizeof title, "%s", cf_lab_title(app->lab));
     }
     for (const char *p = title; *p != '\0' && used < NAME_MAX_CHARS; p++) {
         char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
@@ -129,19 +129,19 @@ static void free_export(export *e)
 }
 
 /* One item is one conversation done. */
-static void tell_one(cf_bench *bench)
+static void tell_one(cf_lab *lab)
 {
     char *item = cf_alloc(1);
     if (item != NULL) {
-        cf_bench_tell(bench, item);
+        cf_lab_tell(lab, item);
     }
 }
 
-static cf_status run_export(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_export(void *ud, cf_lab *lab, cf_error *err)
 {
     export *e = ud;
     cf_exporter *ex;
-    cf_cancel *cancel = cf_bench_cancel_flag(bench);
+    cf_cancel *cancel = cf_lab_cancel_flag(lab);
     CF_TRY(cf_app_may(e->app, err));
     CF_TRY(cf_store_flush(e->app->store, FLUSH_MS, err));
     CF_TRY(cf_export_begin(&ex, e->app->store, &e->options, err));
@@ -149,7 +149,7 @@ static cf_status run_export(void *ud, cf_bench *bench, cf_error *err)
     for (size_t i = 0; st == CF_OK && i < e->n; i++) {
         st = atomic_load(cancel) ? cf_fail(err, CF_ECANCELLED, "stopped")
                                  : cf_export_conv(ex, e->id[i], &e->text, err);
-        tell_one(bench);
+        tell_one(lab);
     }
     cf_export_end(ex);
     CF_TRY(st);
@@ -174,7 +174,7 @@ static void export_progress(const void *ud, cf_buf *out)
 static void end_export(void *ud, cf_status status, const cf_error *err)
 {
     export *e = ud;
-    (void)err; /* the bench tells */
+    (void)err; /* the workbench tells */
     if (status == CF_OK) {
         cf_app_say(e->app, CF_STYLE_OK,
                    "%s: %zu conversation%s as %s, %zu bytes", e->name, e->n,
@@ -250,14 +250,14 @@ static void export_to(cf_app *app, const char *arg, bool overwrites)
         free_export(e);
         return;
     }
-    const cf_bench_task task = {.name = "exporting",
-                                .run = run_export,
-                                .take = take_export,
-                                .progress = export_progress,
-                                .end = end_export,
-                                .free_item = cf_free,
-                                .ud = e};
-    CF_THEN(st, cf_bench_start_task(app->bench, &task, &err));
+    const cf_lab_task task = {.name = "exporting",
+                              .run = run_export,
+                              .take = take_export,
+                              .progress = export_progress,
+                              .end = end_export,
+                              .free_item = cf_free,
+                              .ud = e};
+    CF_THEN(st, cf_lab_start_task(app->lab, &task, &err));
     if (st != CF_OK) {
         free_export(e);
         cf_app_error(app, &err);
@@ -292,7 +292,7 @@ void cf_cmd_export_over(cf_app *app, const char *arg)
 
 typedef struct import {
     cf_app *app;
-    cf_bench *bench;
+    cf_lab *lab;
     char name[512];
     cf_buf path;
     cf_format format;
@@ -314,11 +314,11 @@ static void tell_progress(void *ud, const cf_import_report *so_far)
     cf_import_report *item = cf_alloc(sizeof *item);
     if (item != NULL) {
         *item = *so_far;
-        cf_bench_tell(m->bench, item);
+        cf_lab_tell(m->lab, item);
     }
 }
 
-static cf_status run_import(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_import(void *ud, cf_lab *lab, cf_error *err)
 {
     import *m = ud;
     const cf_import_options opts = {.format = m->format,
@@ -326,7 +326,7 @@ static cf_status run_import(void *ud, cf_bench *bench, cf_error *err)
                                     .note = note,
                                     .progress = tell_progress,
                                     .ud = m,
-                                    .cancel = cf_bench_cancel_flag(bench)};
+                                    .cancel = cf_lab_cancel_flag(lab)};
     return cf_import_file(m->app->store, cf_buf_cstr(&m->path), &opts,
                           &m->report, err);
 }
@@ -357,7 +357,7 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
     import *m = ud;
     const cf_import_report *r = &m->report;
     char left_out[64] = "";
-    (void)err; /* the bench tells */
+    (void)err; /* the workbench tells */
     if (m->notes.n != 0) {
         cf_buf_adds(&m->app->log, cf_buf_cstr(&m->notes));
     }
@@ -383,7 +383,7 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
         return cf_oom(err);
     }
     m->app = app;
-    m->bench = app->bench;
+    m->lab = app->lab;
     snprintf(m->name, sizeof m->name, "%s", arg);
     if (!take_format(m->name, &m->format)) {
         m->format = format_of(m->name);
@@ -394,14 +394,14 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
         st = cf_fail(err, CF_EINVAL, "%s is written, not read",
                      cf_format_name(m->format));
     }
-    const cf_bench_task task = {.name = "importing",
-                                .run = run_import,
-                                .take = take_import,
-                                .progress = import_progress,
-                                .end = end_import,
-                                .free_item = cf_free,
-                                .ud = m};
-    CF_THEN(st, cf_bench_start_task(app->bench, &task, err));
+    const cf_lab_task task = {.name = "importing",
+                              .run = run_import,
+                              .take = take_import,
+                              .progress = import_progress,
+                              .end = end_import,
+                              .free_item = cf_free,
+                              .ud = m};
+    CF_THEN(st, cf_lab_start_task(app->lab, &task, err));
     if (st != CF_OK) {
         free_import(m);
     }

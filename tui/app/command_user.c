@@ -58,7 +58,7 @@ bool cf_is_user_command(const char *line)
 static const cf_turn *turn_of(cf_app *app)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     return n != 0 ? path[n - 1] : NULL;
 }
 
@@ -76,11 +76,11 @@ bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
         return true;
     }
     if (strcmp(name, "turn") == 0) {
-        cf_bench_message_text(out, t->message);
+        cf_lab_message_text(out, t->message);
         return true;
     }
     if (strcmp(name, "raw") == 0) {
-        r = cf_bench_reply(app->bench, t->id);
+        r = cf_lab_reply(app->lab, t->id);
     }
     if (r != NULL) {
         cf_buf_add(out, cf_buf_cstr(&r->raw), r->raw.n);
@@ -94,12 +94,12 @@ static bool common_value(cf_app *app, const char *name, cf_buf *out)
     const cf_view_ops *view = cf_views[cf_app_view(app)];
     if (strcmp(name, "conversation") == 0) {
         char id[CF_UUID_TEXT + 1];
-        cf_uuid_format(id, cf_bench_conv_id(app->bench));
+        cf_uuid_format(id, cf_lab_conv_id(app->lab));
         cf_buf_adds(out, id);
         return true;
     }
     if (strcmp(name, "template") == 0) {
-        cf_buf_adds(out, cf_bench_template_name(app->bench));
+        cf_buf_adds(out, cf_lab_template_name(app->lab));
         return true;
     }
     if (strcmp(name, "database") == 0) {
@@ -107,7 +107,7 @@ static bool common_value(cf_app *app, const char *name, cf_buf *out)
         return app->store != NULL;
     }
     if (strcmp(name, "prompt") == 0) {
-        const cf_prompt_model *p = cf_bench_prompt(app->bench);
+        const cf_prompt_model *p = cf_lab_prompt(app->lab);
         if (p != NULL) {
             cf_buf_add(out, p->prompt.text.p, p->prompt.text.n);
         }
@@ -235,11 +235,11 @@ static void describe_status(char out[64], int status)
     }
 }
 
-static cf_status run_behind(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_behind(void *ud, cf_lab *lab, cf_error *err)
 {
     running *r = ud;
     return cf_child_output(cf_buf_cstr(&r->command), OUTPUT_MAX,
-                           cf_bench_cancel_flag(bench), &r->output, &r->is_cut,
+                           cf_lab_cancel_flag(lab), &r->output, &r->is_cut,
                            &r->status, err);
 }
 
@@ -248,7 +248,7 @@ static void end_behind(void *ud, cf_status status, const cf_error *err)
     running *r = ud;
     cf_app *app = r->app;
     char how[64];
-    (void)err; /* the bench tells */
+    (void)err; /* the workbench tells */
     if (status == CF_OK || status == CF_ECANCELLED) {
         describe_status(how, r->status);
         cf_buf_reset(&app->output);
@@ -272,11 +272,11 @@ static void end_behind(void *ud, cf_status status, const cf_error *err)
 
 static cf_status start_behind(running *r, cf_error *err)
 {
-    const cf_bench_task task = {.name = "running a command",
-                                .run = run_behind,
-                                .end = end_behind,
-                                .ud = r};
-    return cf_bench_start_task(r->app->bench, &task, err);
+    const cf_lab_task task = {.name = "running a command",
+                              .run = run_behind,
+                              .end = end_behind,
+                              .ud = r};
+    return cf_lab_start_task(r->app->lab, &task, err);
 }
 
 static cf_status run_in_front(running *r, cf_error *err)

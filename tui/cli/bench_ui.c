@@ -52,13 +52,13 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static cf_bench_ui_times times_of(double *ms, size_t n)
+static cf_lab_ui_times times_of(double *ms, size_t n)
 {
     if (n == 0) {
-        return (cf_bench_ui_times){0};
+        return (cf_lab_ui_times){0};
     }
     qsort(ms, n, sizeof *ms, by_value);
-    return (cf_bench_ui_times){n, ms[n / 2], ms[(n - 1) * 99 / 100], ms[n - 1]};
+    return (cf_lab_ui_times){n, ms[n / 2], ms[(n - 1) * 99 / 100], ms[n - 1]};
 }
 
 /* ---- a workbench -------------------------------------------------------- */
@@ -95,8 +95,8 @@ static cf_status open_desk(desk *d, const char *db, cf_error *err)
     }
     CF_TRY(cf_app_init(&d->app, d->store, err));
     d->has_app = true;
-    const cf_bench_engine e = {.backend = d->backend, .template_name = "plain"};
-    CF_TRY(cf_bench_new(&d->app.bench, &e, d->store, err));
+    const cf_lab_engine e = {.backend = d->backend, .template_name = "plain"};
+    CF_TRY(cf_lab_new(&d->app.lab, &e, d->store, err));
     return cf_grid_resize(&d->app.grid, W, H, err);
 }
 
@@ -105,7 +105,7 @@ static void close_desk(desk *d)
     if (d->has_app) {
         cf_app_deinit(&d->app);
     }
-    cf_bench_free(d->app.bench);
+    cf_lab_free(d->app.lab);
     cf_store_close(d->store);
     cf_backend_free(d->backend);
 }
@@ -190,7 +190,7 @@ static cf_status open_pipe(int ends[2], cf_error *err)
 }
 
 static cf_status run_load(desk *d, int keys[2], int wake[2],
-                          cf_bench_ui_result *out, cf_error *err)
+                          cf_lab_ui_result *out, cf_error *err)
 {
     load l = {.keys = keys[1]};
     pthread_t threads[N_BUSY + 1];
@@ -202,9 +202,9 @@ static cf_status run_load(desk *d, int keys[2], int wake[2],
     fcntl(wake[0], F_SETFL, O_NONBLOCK);
     fcntl(wake[1], F_SETFL, O_NONBLOCK);
     atomic_init(&l.is_over, false);
-    cf_bench_wake_with(d->app.bench, wake[1]);
-    cf_status st = cf_bench_send(d->app.bench, cf_str_from("Tell a story."),
-                                 (cf_uuid){{0}}, err);
+    cf_lab_wake_with(d->app.lab, wake[1]);
+    cf_status st = cf_lab_send(d->app.lab, cf_str_from("Tell a story."),
+                               (cf_uuid){{0}}, err);
     press(&d->app, 'i');
     bool has_all = st == CF_OK;
     for (int i = 0; has_all && i <= N_BUSY; i++) {
@@ -221,14 +221,14 @@ static cf_status run_load(desk *d, int keys[2], int wake[2],
     for (size_t i = 0; i < n_threads; i++) {
         pthread_join(threads[i], NULL);
     }
-    cf_bench_stop(d->app.bench);
-    cf_bench_wake_with(d->app.bench, -1);
+    cf_lab_stop(d->app.lab);
+    cf_lab_wake_with(d->app.lab, -1);
     out->key = times_of(ms, n);
     cf_free(ms);
     return st;
 }
 
-static cf_status measure_keys(cf_bench_ui_result *out, cf_error *err)
+static cf_status measure_keys(cf_lab_ui_result *out, cf_error *err)
 {
     desk d;
     int keys[2] = {-1, -1}, wake[2] = {-1, -1};
@@ -275,7 +275,7 @@ static double draw(cf_app *app)
     return (double)(now() - t) * 1e-3;
 }
 
-static cf_status measure_frames(cf_bench_ui_result *out, cf_error *err)
+static cf_status measure_frames(cf_lab_ui_result *out, cf_error *err)
 {
     desk d;
     double ms[N_FRAMES];
@@ -287,7 +287,7 @@ static cf_status measure_frames(cf_bench_ui_result *out, cf_error *err)
         st = cf_oom(err);
     }
     if (st == CF_OK) {
-        st = cf_bench_add(d.app.bench, talk, (cf_uuid){{0}}, false, err);
+        st = cf_lab_add(d.app.lab, talk, (cf_uuid){{0}}, false, err);
     }
     json_decref(talk);
     if (st == CF_OK) {
@@ -308,11 +308,10 @@ static cf_status measure_frames(cf_bench_ui_result *out, cf_error *err)
     return st;
 }
 
-cf_status cf_bench_ui_run(cf_bench_ui_result *out, const char *db,
-                          cf_error *err)
+cf_status cf_lab_ui_run(cf_lab_ui_result *out, const char *db, cf_error *err)
 {
     desk d;
-    *out = (cf_bench_ui_result){0};
+    *out = (cf_lab_ui_result){0};
     uint64_t t = now();
     cf_status st = open_desk(&d, db, err);
     if (st == CF_OK) {

@@ -245,7 +245,7 @@ static int print(const bench *b)
 /* ---- the screen --------------------------------------------------------- */
 
 static void ui_times(cf_buf *out, bool is_json, const char *name,
-                     const char *words, const cf_bench_ui_times *t)
+                     const char *words, const cf_lab_ui_times *t)
 {
     cf_buf_addf(out,
                 is_json ? ",\"%s\":{\"n\":%zu,\"p50_ms\":%.3f,"
@@ -256,10 +256,10 @@ static void ui_times(cf_buf *out, bool is_json, const char *name,
 
 static int bench_ui(const cf_cli *cli)
 {
-    cf_bench_ui_result r;
+    cf_lab_ui_result r;
     cf_error err;
     cf_buf out = CF_BUF_INIT;
-    if (cf_bench_ui_run(&r, cli->db, &err) != CF_OK) {
+    if (cf_lab_ui_run(&r, cli->db, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
     if (cli->is_json) {

@@ -35,7 +35,7 @@ typedef struct workbench {
     json_t *tools;
     cf_store *store;
     cf_demo *demo;
-    cf_bench *bench;
+    cf_lab *lab;
     cf_app app;
     bool has_app;
 } workbench;
@@ -45,7 +45,7 @@ static void close_all(workbench *w)
     if (w->has_app) {
         cf_app_deinit(&w->app);
     }
-    cf_bench_free(w->bench);
+    cf_lab_free(w->lab);
     cf_demo_free(w->demo);
     cf_store_close(w->store);
     json_decref(w->tools);
@@ -173,7 +173,7 @@ static cf_status open_desk(workbench *w, const chat_options *o,
                            const cf_paths *paths, cf_buf *problems,
                            cf_error *err)
 {
-    cf_tool_desk *desk = cf_bench_desk(w->bench);
+    cf_tool_desk *desk = cf_lab_desk(w->lab);
     cf_buf path = CF_BUF_INIT;
     cf_buf_addf(&path, "%s/tools.json", paths->state);
     cf_status st = cf_buf_check(&path, err);
@@ -202,7 +202,7 @@ static void first_start(workbench *w, const cf_cli *cli, cf_buf *problems)
         return;
     }
     if (st == CF_OK && cf_cli_is_bundled(cli)) {
-        st = cf_examples_reply(w->bench, w->store, &err);
+        st = cf_examples_reply(w->lab, w->store, &err);
     }
     CF_THEN(st, cf_examples_show(&w->app, welcome, &err));
     if (st != CF_OK) {
@@ -219,7 +219,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
                ? cf_cli_open_backend(&w->opened, cli, NULL, err)
                : cf_cli_open_without_model(&w->opened, cli, err));
     CF_TRY(read_tools(w, cli, o, err));
-    cf_bench_engine e = {
+    cf_lab_engine e = {
         .backend = w->opened.backend,
         .engine = w->opened.engine,
         .tokenizer = w->opened.engine != NULL
@@ -239,18 +239,18 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     if (!o->no_store) {
         open_store(w, cli, paths, &problems);
     }
-    cf_status st = cf_bench_new(&w->bench, &e, w->store, err);
+    cf_status st = cf_lab_new(&w->lab, &e, w->store, err);
     CF_THEN(st, cf_demo_new(&w->demo, w->store, true, err));
     if (st == CF_OK) {
         st = cf_app_init(&w->app, w->store, err);
         w->has_app = st == CF_OK;
     }
     if (st == CF_OK) {
-        w->app.bench = w->bench;
+        w->app.lab = w->lab;
         w->app.is_restricted = o->restricted;
         w->app.demo = w->demo;
         cf_demo_switch(&w->app, wants_demo(cli, o));
-        fix_given(cf_bench_settings(w->bench), cli, o);
+        fix_given(cf_lab_settings(w->lab), cli, o);
         cf_keepsakes_open(&w->app, paths->state, &problems);
         st = read_config(w, paths, &problems, err);
     }
@@ -262,8 +262,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
     if (st == CF_OK && conversation != NULL && w->store != NULL) {
         cf_store_ref ref;
         st = cf_store_find(w->store, cf_str_from(conversation), &ref, err);
-        CF_THEN(st,
-                cf_bench_open_conv(w->bench, ref.conversation, ref.turn, err));
+        CF_THEN(st, cf_lab_open_conv(w->lab, ref.conversation, ref.turn, err));
     }
     if (st == CF_OK && problems.n != 0) {
         cf_buf_add(&w->app.log, problems.p, problems.n);

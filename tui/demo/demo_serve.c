@@ -38,8 +38,8 @@ static bool is_assistant(const cf_turn *turn)
  * has nothing else in mind for it. */
 static bool is_ours(cf_app *app, const json_t *calls)
 {
-    const cf_tool_set *declared = cf_bench_tools(app->bench);
-    const cf_tool_desk *desk = cf_bench_desk(app->bench);
+    const cf_tool_set *declared = cf_lab_tools(app->lab);
+    const cf_tool_desk *desk = cf_lab_desk(app->lab);
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *f = json_object_get(json_array_get(calls, i), "function");
         cf_str name = cf_json_get_str(f, "name");
@@ -57,14 +57,14 @@ static bool is_ours(cf_app *app, const json_t *calls)
 static const cf_turn *waiting(cf_app *app)
 {
     size_t n, n_rounds = 0;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     const cf_turn *last = n > 0 ? path[n - 1] : NULL;
     if (last == NULL || last->status != CF_TURN_OK || !is_assistant(last) ||
         cf_uuid_eq(last->id, app->demo->served) ||
         !is_ours(app, json_object_get(last->message, "tool_calls"))) {
         return NULL;
     }
-    const cf_reply *known = cf_bench_reply(app->bench, last->id);
+    const cf_reply *known = cf_lab_reply(app->lab, last->id);
     if (known == NULL || known->stop.reason == CF_STOP_NONE) {
         return NULL; /* of another session: it is history */
     }
@@ -105,8 +105,8 @@ static void note_call(cf_app *app, const cf_turn *turn, size_t i, cf_str name,
     call.name = name;
     call.arguments = cf_buf_str(&args);
     call.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
-    cf_bench_note_call(
-        app->bench, &note, &call,
+    cf_lab_note_call(
+        app->lab, &note, &call,
         cf_str_make(json_string_value(content), json_string_length(content)));
     cf_buf_deinit(&args);
 }
@@ -140,8 +140,8 @@ static json_t *answer_call(cf_app *app, const cf_turn *turn, size_t i)
     }
     int64_t started_ms = cf_os_now_ms();
     uint64_t t0 = cf_os_monotonic_us();
-    cf_status st = cf_demo_run(app->demo, cf_bench_conv_id(app->bench), name,
-                               args, &result, &err);
+    cf_status st = cf_demo_run(app->demo, cf_lab_conv_id(app->lab), name, args,
+                               &result, &err);
     json_t *content = st == CF_OK ? cf_demo_content(result) : NULL;
     json_t *message = NULL;
     if (content != NULL) {
@@ -175,7 +175,7 @@ static void serve(cf_app *app)
     cf_uuid reply = turn->id;
     if (!ok) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory for the results");
-    } else if (cf_bench_add(app->bench, list, reply, true, &err) != CF_OK) {
+    } else if (cf_lab_add(app->lab, list, reply, true, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
     app->is_dirty = true;
@@ -194,7 +194,7 @@ void cf_demo_step(cf_app *app)
         cf_buf_reset(&line);
     }
     cf_buf_deinit(&line);
-    if (app->demo->is_on && app->bench != NULL && !cf_app_is_busy(app)) {
+    if (app->demo->is_on && app->lab != NULL && !cf_app_is_busy(app)) {
         serve(app);
     }
 }

@@ -368,20 +368,20 @@ cf_status cf_examples_make(cf_store *store, cf_uuid *id, cf_error *err)
 
 /* Sends the question; both settings are as they were after it.  Without
  * tools the prompt is short, and the first screen waits for this. */
-static cf_status ask(cf_bench *bench, cf_error *err)
+static cf_status ask(cf_lab *lab, cf_error *err)
 {
-    json_t *tools = json_incref(cf_json_ref(cf_bench_engine_of(bench)->tools));
-    cf_chat_options *chat = &cf_bench_settings(bench)->chat;
+    json_t *tools = json_incref(cf_json_ref(cf_lab_engine_of(lab)->tools));
+    cf_chat_options *chat = &cf_lab_settings(lab)->chat;
     uint32_t limit = chat->max_tokens;
     cf_error first = {0};
-    cf_status st = cf_bench_set_tools(bench, NULL, err);
+    cf_status st = cf_lab_set_tools(lab, NULL, err);
     if (st == CF_OK) {
         chat->max_tokens = REPLY_MAX;
-        st = cf_bench_send(bench, cf_str_from("How do I regenerate a reply?"),
-                           (cf_uuid){{0}}, err);
-        cf_bench_settle(bench, &first);
+        st = cf_lab_send(lab, cf_str_from("How do I regenerate a reply?"),
+                         (cf_uuid){{0}}, err);
+        cf_lab_settle(lab, &first);
         chat->max_tokens = limit;
-        cf_status back = cf_bench_set_tools(bench, tools, &first);
+        cf_status back = cf_lab_set_tools(lab, tools, &first);
         st = st == CF_OK ? back : st;
     }
     json_decref(tools);
@@ -392,7 +392,7 @@ static cf_status ask(cf_bench *bench, cf_error *err)
     return st;
 }
 
-cf_status cf_examples_reply(cf_bench *bench, cf_store *store, cf_error *err)
+cf_status cf_examples_reply(cf_lab *lab, cf_store *store, cf_error *err)
 {
     const cf_str tag = cf_str_from(CF_EXAMPLE_TAG);
     const cf_store_conv conv = {.title = cf_str_from("A reply worth forking"),
@@ -402,13 +402,13 @@ cf_status cf_examples_reply(cf_bench *bench, cf_store *store, cf_error *err)
                                 .n_tags = 1};
     cf_uuid id;
     CF_TRY(cf_store_put_conv(store, &conv, &id, err));
-    CF_TRY(cf_bench_open_conv(bench, id, (cf_uuid){{0}}, err));
-    return ask(bench, err);
+    CF_TRY(cf_lab_open_conv(lab, id, (cf_uuid){{0}}, err));
+    return ask(lab, err);
 }
 
 cf_status cf_examples_show(cf_app *app, cf_uuid id, cf_error *err)
 {
-    CF_TRY(cf_bench_open_conv(app->bench, id, (cf_uuid){{0}}, err));
+    CF_TRY(cf_lab_open_conv(app->lab, id, (cf_uuid){{0}}, err));
     cf_app_open_view(app, CF_VIEW_CHAT);
     cf_app_command(app, "first");
     cf_app_say(app, CF_STYLE_OK,

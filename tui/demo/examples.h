@@ -21,7 +21,7 @@
 #include "core/base/uuid.h"
 
 typedef struct cf_store cf_store;
-typedef struct cf_bench cf_bench;
+typedef struct cf_lab cf_lab;
 typedef struct cf_app cf_app;
 
 #define CF_EXAMPLE_TAG "example"
@@ -31,9 +31,9 @@ typedef struct cf_app cf_app;
 CF_MUST_USE cf_status cf_examples_make(cf_store *store, cf_uuid *welcome,
                                        cf_error *err);
 
-/* Adds the reply worth forking: the engine on the bench writes it now, which
- * waits for it.  The bench shows it then.  For an engine that is quick. */
-CF_MUST_USE cf_status cf_examples_reply(cf_bench *bench, cf_store *store,
+/* Adds the reply worth forking: the engine in the workbench writes it now, which
+ * waits for it.  The workbench shows it then.  For an engine that is quick. */
+CF_MUST_USE cf_status cf_examples_reply(cf_lab *lab, cf_store *store,
                                         cf_error *err);
 
 /* Opens the guided conversation in the Chat view, at its beginning. */

@@ -12,7 +12,7 @@ typedef struct cf_likely_job {
     cf_conversation *conv[2];
     json_t *vars;
     cf_scorer scorer;
-    cf_bench *bench;
+    cf_lab *lab;
 } job_state;
 
 typedef struct item {
@@ -37,7 +37,7 @@ static void free_job(job_state *j)
 void cf_likely_deinit(cf_likely *l)
 {
     if (l->is_on) {
-        cf_bench_end_task(l->bench, l);
+        cf_lab_end_task(l->lab, l);
     }
     free_job(l->job);
     cf_free(l->v);
@@ -53,15 +53,15 @@ static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
     (void)i;
     if (it != NULL) { /* else: a row is missing, and so the count tells */
         *it = (item){*score, n};
-        cf_bench_tell(j->bench, it);
+        cf_lab_tell(j->lab, it);
     }
 }
 
-static cf_status run(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     const cf_likely *l = ud;
     job_state *j = l->job;
-    (void)bench;
+    (void)lab;
     return cf_scorer_run(&j->scorer, j->conv, j->vars, on_score, j, err);
 }
 
@@ -96,7 +96,7 @@ static void progress(const void *ud, cf_buf *out)
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
     cf_likely *l = ud;
-    (void)err; /* the bench tells */
+    (void)err; /* the workbench tells */
     free_job(l->job);
     l->job = NULL;
     l->is_on = false;
@@ -105,11 +105,11 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
 
 static cf_status make_job(job_state *j, cf_diff_model *m, cf_error *err)
 {
-    j->bench = m->bench;
+    j->lab = m->lab;
     CF_TRY(cf_diff_model_pair(m, &j->pair, err));
     CF_TRY(cf_scorer_init(&j->scorer, &j->pair,
-                          cf_bench_engine_of(m->bench)->backend,
-                          cf_bench_cancel_flag(m->bench), err));
+                          cf_lab_engine_of(m->lab)->backend,
+                          cf_lab_cancel_flag(m->lab), err));
     for (int i = 0; i < 2; i++) {
         CF_TRY(cf_diff_model_conv(m, i, &j->conv[i], err));
     }
@@ -118,7 +118,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m, cf_error *err)
 
 cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
 {
-    CF_TRY(cf_bench_need_idle(m->bench, err));
+    CF_TRY(cf_lab_need_idle(m->lab, err));
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
         return cf_oom(err);
@@ -128,16 +128,16 @@ cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
         free_job(j);
         return st;
     }
-    const cf_bench_task task = {.name = "scoring the replies",
-                                .run = run,
-                                .take = take,
-                                .progress = progress,
-                                .end = on_end,
-                                .free_item = cf_free,
-                                .ud = l};
+    const cf_lab_task task = {.name = "scoring the replies",
+                              .run = run,
+                              .take = take,
+                              .progress = progress,
+                              .end = on_end,
+                              .free_item = cf_free,
+                              .ud = l};
     job_state *before = l->job;
     l->job = j;
-    st = cf_bench_start_task(m->bench, &task, err);
+    st = cf_lab_start_task(m->lab, &task, err);
     if (st != CF_OK) {
         l->job = before;
         free_job(j);
@@ -146,7 +146,7 @@ cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
     l->has = l->is_on = true;
     l->was_stopped = false;
     l->was_swapped = m->is_swapped;
-    l->bench = m->bench;
+    l->lab = m->lab;
     l->n = l->n_all = 0;
     l->sum = (cf_score_sum){.n_replies = 0};
     return CF_OK;

@@ -18,7 +18,7 @@ typedef struct cf_likely {
     size_t n_all; /* replies, as far as known */
     cf_score_sum sum;
     struct cf_likely_job *job;
-    cf_bench *bench;
+    cf_lab *lab;
 } cf_likely;
 
 void cf_likely_deinit(cf_likely *l); /* stops it first */

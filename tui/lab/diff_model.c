@@ -12,10 +12,10 @@
 #include "tui/lab/kept_template.h"
 #include "tui/lab/open_backend.h"
 
-void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store)
+void cf_diff_model_init(cf_diff_model *m, cf_lab *lab, cf_store *store)
 {
     memset(m, 0, sizeof *m);
-    m->bench = bench;
+    m->lab = lab;
     m->store = store;
     cf_arena_init(&m->arena, 0);
 }
@@ -45,7 +45,7 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
     if (strcmp(name, "model") == 0) {
         const char *first;
         cf_str source;
-        cf_bench_first_template(m->bench, &first, &source);
+        cf_lab_first_template(m->lab, &first, &source);
         name = first;
         cf_buf_add(&text, source.p, source.n);
         st = cf_buf_check(&text, err);
@@ -85,13 +85,13 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side)
     }
     bool is_other = (side == 1) != m->is_swapped;
     return is_other && m->name[0] != '\0' ? m->name
-                                          : cf_bench_template_name(m->bench);
+                                          : cf_lab_template_name(m->lab);
 }
 
 cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
                                   cf_error *err)
 {
-    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
+    const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     cf_str own = e->template_source;
     cf_str other = cf_buf_str(&m->other);
     memset(out, 0, sizeof *out);
@@ -106,7 +106,7 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
 cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out,
                              cf_error *err)
 {
-    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
+    const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     cf_str own = e->template_source;
     if (m->subject != CF_DIFF_MARKS) {
         return cf_diff_model_templates(m, out, err);
@@ -145,16 +145,15 @@ cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
                              cf_error *err)
 {
     if (m->subject == CF_DIFF_BENCH) {
-        return cf_bench_clone_conv(m->bench, out, err);
+        return cf_lab_clone_conv(m->lab, out, err);
     }
     int which = m->is_swapped ? 1 - side : side;
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_diff_load(m->store,
-                                m->subject == CF_DIFF_MARKS
-                                    ? cf_bench_marked(m->bench, which)
-                                    : m->saved,
-                                &arena, out, m->title[side], err);
+    cf_status st = cf_diff_load(
+        m->store,
+        m->subject == CF_DIFF_MARKS ? cf_lab_marked(m->lab, which) : m->saved,
+        &arena, out, m->title[side], err);
     cf_arena_deinit(&arena);
     return st;
 }
@@ -162,7 +161,7 @@ cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
 cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
                                 cf_error *err)
 {
-    cf_str draft = cf_bench_draft(m->bench);
+    cf_str draft = cf_lab_draft(m->lab);
     *out = NULL;
     if (m->subject != CF_DIFF_BENCH || draft.n == 0) {
         return CF_OK;
@@ -175,12 +174,12 @@ cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
 cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
                              cf_error *err)
 {
-    cf_thinking thinking = cf_bench_settings(m->bench)->chat.thinking;
+    cf_thinking thinking = cf_lab_settings(m->lab)->chat.thinking;
     *out = NULL;
     if (m->subject != CF_DIFF_BENCH) {
         return CF_OK;
     }
-    json_t *vars = json_deep_copy(cf_bench_vars(m->bench));
+    json_t *vars = json_deep_copy(cf_lab_vars(m->lab));
     bool ok = vars != NULL;
     if (ok && thinking != CF_THINKING_DEFAULT &&
         json_object_get(vars, "enable_thinking") == NULL) {
@@ -201,7 +200,7 @@ static cf_status render_bench(cf_diff_model *m, cf_error *err)
     cf_conversation *conv = NULL;
     json_t *message = NULL, *vars = NULL;
     size_t n_path;
-    cf_bench_path(m->bench, &n_path);
+    cf_lab_path(m->lab, &n_path);
     CF_TRY(cf_diff_model_message(m, &message, err));
     if (n_path == 0 && message == NULL) {
         return cf_fail(err, CF_ENOTFOUND,
@@ -297,11 +296,11 @@ static cf_status update(cf_diff_model *m, cf_error *err)
 
 void cf_diff_model_update(cf_diff_model *m)
 {
-    if (cf_bench_is_busy(m->bench) && m->subject == CF_DIFF_BENCH &&
-        m->has_diff && m->level != CF_DIFF_LEVEL_SOURCE) {
+    if (cf_lab_is_busy(m->lab) && m->subject == CF_DIFF_BENCH && m->has_diff &&
+        m->level != CF_DIFF_LEVEL_SOURCE) {
         return; /* shown as it was until the reply is complete */
     }
-    m->generation = cf_bench_generation(m->bench);
+    m->generation = cf_lab_generation(m->lab);
     m->has_diff = m->has_tokens = false;
     m->n_same = 0;
     m->err = (cf_error){0};

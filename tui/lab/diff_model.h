@@ -20,13 +20,13 @@ typedef enum cf_diff_level {
 } cf_diff_level;
 
 typedef enum cf_diff_subject {
-    CF_DIFF_BENCH, /* the conversation on the bench */
+    CF_DIFF_BENCH, /* the conversation in the workbench */
     CF_DIFF_SAVED, /* a saved one */
     CF_DIFF_MARKS  /* the saved ones marked A and B, over one template */
 } cf_diff_subject;
 
 typedef struct cf_diff_model {
-    cf_bench *bench;
+    cf_lab *lab;
     cf_store *store; /* may be NULL */
     char name[256];  /* of the other template; "" while none was chosen */
     cf_buf other;    /* its source */
@@ -38,7 +38,7 @@ typedef struct cf_diff_model {
     /* Made by cf_diff_model_update(). */
     cf_diff_pair pair; /* it must not move */
     bool has_pair, has_diff;
-    uint64_t generation; /* of the bench */
+    uint64_t generation; /* of the workbench */
     cf_arena arena;
     cf_diff_renders render;
     cf_token_list tokens[2];
@@ -49,7 +49,7 @@ typedef struct cf_diff_model {
     char title[2][80]; /* of the saved conversations compared; "" for others */
 } cf_diff_model;
 
-void cf_diff_model_init(cf_diff_model *m, cf_bench *bench, cf_store *store);
+void cf_diff_model_init(cf_diff_model *m, cf_lab *lab, cf_store *store);
 void cf_diff_model_deinit(cf_diff_model *m);
 
 /* Chooses the other template: a name or a file, "model" for the one of the
@@ -66,7 +66,7 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side);
 
 /* ---- for work that takes longer ----------------------------------------- */
 
-/* Copies for a task of the bench: both templates, whatever is compared; the
+/* Copies for a task of the workbench: both templates, whatever is compared; the
  * sides' templates, which are one for two conversations (*out must not move;
  * close it whatever is returned); what a side is about, the text in the
  * composer as a message (NULL: there is none, or it does not belong to what is

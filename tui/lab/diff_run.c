@@ -20,7 +20,7 @@ typedef struct cf_diff_run_job {
     json_t *message, *vars;
     cf_backend *backend;
     cf_turn_options options;
-    cf_bench *bench;
+    cf_lab *lab;
     int at; /* the side that runs */
 } job_state;
 
@@ -69,7 +69,7 @@ static void free_job(job_state *j)
 void cf_diff_run_deinit(cf_diff_run *run)
 {
     if (run->is_on) {
-        cf_bench_end_task(run->bench, run);
+        cf_lab_end_task(run->lab, run);
     }
     for (int i = 0; i < 2; i++) {
         clear_side(&run->side[i]);
@@ -203,7 +203,7 @@ static void on_event(const cf_chat_event *e, void *ud)
         it->text = cf_strndup(e->text.p, e->text.n);
         it->n = it->text != NULL ? e->text.n : 0;
     }
-    cf_bench_tell(j->bench, it);
+    cf_lab_tell(j->lab, it);
 }
 
 /* The calls of a reply, and what is wrong with them. */
@@ -224,8 +224,8 @@ static cf_tool_family use_side(job_state *j, int i)
 {
     const cf_diff_half *half = &j->pair.half[i];
     cf_conversation_set_roles(j->conv[i], &half->roles);
-    return cf_bench_use_template(j->backend, cf_bench_engine_of(j->bench),
-                                 half->tpl, cf_diff_pair_source(&j->pair, i));
+    return cf_lab_use_template(j->backend, cf_lab_engine_of(j->lab), half->tpl,
+                               cf_diff_pair_source(&j->pair, i));
 }
 
 /* Takes over what the response has of the reply. */
@@ -250,7 +250,7 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
         cf_free(end);
         return cf_oom_for(err, "a reply");
     }
-    cf_bench_tell(j->bench, begin);
+    cf_lab_tell(j->lab, begin);
     end->result.family = use_side(j, i);
     const cf_send send = {
         .message = j->message,
@@ -259,7 +259,7 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
         .parent = j->parent[i],
         .fn = on_event,
         .ud = j,
-        .cancel = cf_bench_cancel_flag(j->bench),
+        .cancel = cf_lab_cancel_flag(j->lab),
     };
     cf_sent_init(&sent);
     cf_status st = cf_conversation_send(j->conv[i], j->backend, &send, &sent,
@@ -270,15 +270,15 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
     if (st == CF_ENOMEM || st == CF_ECANCELLED) {
         *err = end->result.err;
     }
-    cf_bench_tell(j->bench, end);
+    cf_lab_tell(j->lab, end);
     return st == CF_ENOMEM || st == CF_ECANCELLED ? st : CF_OK;
 }
 
 /* A side that fails, say in its template, leaves the other one to run. */
-static cf_status run_both(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_both(void *ud, cf_lab *lab, cf_error *err)
 {
     const cf_diff_run *run = ud;
-    (void)bench;
+    (void)lab;
     CF_TRY(run_side(run->job, 0, err));
     return run_side(run->job, 1, err);
 }
@@ -397,8 +397,8 @@ static cf_status find_parent(job_state *j, int i, size_t *n_path, cf_error *err)
 static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens,
                           size_t *n_path, cf_error *err)
 {
-    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
-    j->bench = m->bench;
+    const cf_lab_engine *e = cf_lab_engine_of(m->lab);
+    j->lab = m->lab;
     CF_TRY(cf_diff_model_pair(m, &j->pair, err));
     CF_TRY(cf_diff_model_message(m, &j->message, err));
     for (int i = 0; i < 2; i++) {
@@ -408,7 +408,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens,
     CF_TRY(cf_diff_model_vars(m, &j->vars, err));
     CF_TRY(cf_backend_clone(&j->backend, e->backend, err));
     j->options.extra_context = j->vars;
-    j->options.chat = cf_bench_settings(m->bench)->chat;
+    j->options.chat = cf_lab_settings(m->lab)->chat;
     if (max_tokens != 0) {
         j->options.chat.max_tokens = max_tokens;
     }
@@ -419,11 +419,11 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
                             uint32_t max_tokens, cf_error *err)
 {
     size_t n_path = 0;
-    if (!cf_bench_info(m->bench).shows_prompt) {
+    if (!cf_lab_info(m->lab).shows_prompt) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "this engine renders its prompt by itself");
     }
-    CF_TRY(cf_bench_need_idle(m->bench, err));
+    CF_TRY(cf_lab_need_idle(m->lab, err));
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
         return cf_oom(err);
@@ -433,17 +433,17 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
         free_job(j);
         return st;
     }
-    const cf_bench_task task = {.name = "asking both templates",
-                                .run = run_both,
-                                .take = take,
-                                .progress = progress,
-                                .end = on_end,
-                                .free_item = free_item,
-                                .ud = run};
+    const cf_lab_task task = {.name = "asking both templates",
+                              .run = run_both,
+                              .take = take,
+                              .progress = progress,
+                              .end = on_end,
+                              .free_item = free_item,
+                              .ud = run};
     /* Nothing of the last run may be lost when this one cannot start. */
     job_state *before = run->job;
     run->job = j;
-    st = cf_bench_start_task(m->bench, &task, err);
+    st = cf_lab_start_task(m->lab, &task, err);
     if (st != CF_OK) {
         run->job = before;
         free_job(j);
@@ -453,7 +453,7 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
         clear_side(&run->side[i]);
     }
     run->has = run->is_on = true;
-    run->bench = m->bench;
+    run->lab = m->lab;
     run->was_swapped = m->is_swapped;
     run->seed = j->options.chat.sampling.seed;
     run->max_tokens = j->options.chat.max_tokens;

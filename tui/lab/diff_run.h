@@ -3,8 +3,8 @@
  * side A and with that of side B, drawn with the same seed.
  *
  * Place in the flow:  both sides' conversations and templates --> a task of
- * the bench --> two replies and where they part.
- * Nothing is stored, and the conversation on the bench stays as it is: a task
+ * the workbench --> two replies and where they part.
+ * Nothing is stored, and the conversation in the workbench stays as it is: a task
  * works on copies, and on a clone of the engine's timeline.
  *
  * Threads:  the interface thread; the task runs on the worker's.
@@ -52,12 +52,12 @@ typedef struct cf_diff_run {
     } first[2];
 
     struct cf_diff_run_job *job; /* while it runs */
-    cf_bench *bench;             /* that runs it */
+    cf_lab *lab;                 /* that runs it */
 } cf_diff_run;
 
 void cf_diff_run_deinit(cf_diff_run *run); /* stops it first */
 
-/* Asks both sides of the model; max_tokens 0: as the bench does.  CF_EBUSY,
+/* Asks both sides of the model; max_tokens 0: as the workbench does.  CF_EBUSY,
  * CF_ENOTFOUND (nothing to answer), CF_EUNSUPPORTED (an engine that renders
  * by itself) and what rendering and loading may fail with. */
 CF_MUST_USE cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *model,

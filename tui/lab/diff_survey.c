@@ -19,7 +19,7 @@ typedef struct cf_survey_job {
     cf_uuid *id; /* [n], owned */
     size_t n;
     cf_store *store;
-    cf_bench *bench;
+    cf_lab *lab;
     cf_arena arena;
 } job_state;
 
@@ -38,7 +38,7 @@ static void free_job(job_state *j)
 void cf_survey_deinit(cf_survey *s)
 {
     if (s->is_on) {
-        cf_bench_end_task(s->bench, s);
+        cf_lab_end_task(s->lab, s);
     }
     free_job(s->job);
     cf_free(s->row);
@@ -224,11 +224,11 @@ typedef struct item {
     cf_survey_row row;
 } item;
 
-static cf_status run(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     const cf_survey *s = ud;
     job_state *j = s->job;
-    cf_cancel *cancel = cf_bench_cancel_flag(bench);
+    cf_cancel *cancel = cf_lab_cancel_flag(lab);
     if (j->n == 0) {
         CF_TRY(list_all(j, err));
     }
@@ -253,7 +253,7 @@ static cf_status run(void *ud, cf_bench *bench, cf_error *err)
             snprintf(it->row.why, sizeof it->row.why, "%.119s", why.text);
         }
         it->n_all = j->n;
-        cf_bench_tell(bench, it);
+        cf_lab_tell(lab, it);
     }
     return CF_OK;
 }
@@ -311,7 +311,7 @@ static void progress(const void *ud, cf_buf *out)
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
     cf_survey *s = ud;
-    (void)err; /* the bench tells */
+    (void)err; /* the workbench tells */
     free_job(s->job);
     s->job = NULL;
     s->is_on = false;
@@ -321,8 +321,8 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
 static cf_status make_job(job_state *j, cf_diff_model *m,
                           const cf_survey_options *o, cf_error *err)
 {
-    const cf_bench_engine *e = cf_bench_engine_of(m->bench);
-    j->bench = m->bench;
+    const cf_lab_engine *e = cf_lab_engine_of(m->lab);
+    j->lab = m->lab;
     j->store = m->store;
     j->level = o->level;
     j->has_scores = o->scores;
@@ -331,12 +331,11 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
     }
     CF_TRY(cf_diff_model_templates(m, &j->pair, err));
     for (int i = 0; i < 2; i++) {
-        j->family[i] =
-            cf_bench_tool_family(e, cf_diff_pair_source(&j->pair, i));
+        j->family[i] = cf_lab_tool_family(e, cf_diff_pair_source(&j->pair, i));
     }
     if (o->scores) {
         CF_TRY(cf_scorer_init(&j->scorer, &j->pair, e->backend,
-                              cf_bench_cancel_flag(m->bench), err));
+                              cf_lab_cancel_flag(m->lab), err));
     }
     if (o->n_id != 0) {
         j->id = cf_calloc(o->n_id, sizeof *j->id);
@@ -352,7 +351,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
 cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
                           const cf_survey_options *o, cf_error *err)
 {
-    CF_TRY(cf_bench_need_idle(m->bench, err));
+    CF_TRY(cf_lab_need_idle(m->lab, err));
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
         return cf_oom(err);
@@ -363,13 +362,13 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
         free_job(j);
         return st;
     }
-    const cf_bench_task task = {.name = "comparing saved conversations",
-                                .run = run,
-                                .take = take,
-                                .progress = progress,
-                                .end = on_end,
-                                .free_item = cf_free,
-                                .ud = s};
+    const cf_lab_task task = {.name = "comparing saved conversations",
+                              .run = run,
+                              .take = take,
+                              .progress = progress,
+                              .end = on_end,
+                              .free_item = cf_free,
+                              .ud = s};
     /* All of it before the start: the worker reads `job`. */
     cf_survey_row *row = s->row;
     size_t cap = s->cap_row;
@@ -383,8 +382,8 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
                      .row = row,
                      .cap_row = cap,
                      .job = j,
-                     .bench = m->bench};
-    st = cf_bench_start_task(m->bench, &task, err);
+                     .lab = m->lab};
+    st = cf_lab_start_task(m->lab, &task, err);
     if (st != CF_OK) {
         s->has = s->is_on = false;
         s->job = NULL;

@@ -4,7 +4,7 @@
  * likelihood.
  *
  * Place in the flow:  ids (ticked ones, or everything saved) --> a task of the
- * bench --> a row each.
+ * workbench --> a row each.
  *
  * Threads:  the interface thread; the task runs on the worker's.
  * Memory:   owns everything; it must not move while a task runs.
@@ -49,7 +49,7 @@ typedef struct cf_survey {
                            scores all; at most CF_SURVEY_ROWS */
     size_t n_row, cap_row;
     struct cf_survey_job *job;
-    cf_bench *bench;
+    cf_lab *lab;
 } cf_survey;
 
 typedef struct cf_survey_options {

@@ -1,5 +1,5 @@
 /*
- * bench.c - the conversation on the bench, and what is known of its replies.
+ * lab.c - the conversation in the workbench, and what is known of its replies.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "storage/trace.h"
 #include "tui/lab/lab_impl.h"
 
-static cf_status fresh_conversation(cf_bench *b, cf_error *err)
+static cf_status fresh_conversation(cf_lab *b, cf_error *err)
 {
     const cf_preface preface = {.tools = b->engine.tools};
     cf_conversation *conv;
@@ -24,13 +24,13 @@ static cf_status fresh_conversation(cf_bench *b, cf_error *err)
     b->conv_is_stored = false;
     b->title[0] = '\0';
     b->prompt_is_fresh = false;
-    return cf_bench__snapshot(b, err);
+    return cf_lab__snapshot(b, err);
 }
 
-cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
-                       cf_store *store, cf_error *err)
+cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
+                     cf_error *err)
 {
-    cf_bench *b = cf_calloc(1, sizeof *b);
+    cf_lab *b = cf_calloc(1, sizeof *b);
     if (b == NULL) {
         return cf_oom(err);
     }
@@ -46,104 +46,104 @@ cf_status cf_bench_new(cf_bench **out, const cf_bench_engine *engine,
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);
     b->vars = json_object();
-    cf_bench__doctor_init(b);
+    cf_lab__doctor_init(b);
     cf_status st =
         b->vars != NULL ? cf_tool_desk_init(&b->desk, err) : cf_oom(err);
     CF_THEN(st, cf_worker_new(&b->worker, err));
     CF_THEN(st, fresh_conversation(b, err));
     if (st != CF_OK) {
-        cf_bench_free(b);
+        cf_lab_free(b);
         return st;
     }
     *out = b;
     return CF_OK;
 }
 
-static void free_replies(cf_bench *b)
+static void free_replies(cf_lab *b)
 {
     for (size_t i = 0; i < b->n_replies; i++) {
-        cf_bench__reply_clear(b->replies[i]);
+        cf_lab__reply_clear(b->replies[i]);
         cf_free(b->replies[i]);
     }
     b->n_replies = 0;
 }
 
-void cf_bench_free(cf_bench *bench)
+void cf_lab_free(cf_lab *lab)
 {
-    if (bench == NULL) {
+    if (lab == NULL) {
         return;
     }
-    if (bench->task_is_on) {
-        cf_bench_end_task(bench, bench->task.ud);
+    if (lab->task_is_on) {
+        cf_lab_end_task(lab, lab->task.ud);
     }
-    cf_worker_free(bench->worker, cf_bench__free_news);
-    cf_bench__doctor_deinit(bench);
-    if (bench->reading_is_on) {
-        cf_bench_end_reading(bench, bench->reading.ud);
+    cf_worker_free(lab->worker, cf_lab__free_news);
+    cf_lab__doctor_deinit(lab);
+    if (lab->reading_is_on) {
+        cf_lab_end_reading(lab, lab->reading.ud);
     }
-    cf_worker_free(bench->reader, cf_bench__free_news);
-    if (bench->job_is_on) {
-        cf_bench__end_job(bench);
+    cf_worker_free(lab->reader, cf_lab__free_news);
+    if (lab->job_is_on) {
+        cf_lab__end_job(lab);
     }
-    free_replies(bench);
-    cf_free(bench->replies);
-    cf_bench__reply_clear(&bench->growing);
-    cf_buf_deinit(&bench->live.text);
-    cf_buf_deinit(&bench->live.thinking);
-    cf_buf_deinit(&bench->live.calls);
-    cf_buf_deinit(&bench->draft);
-    cf_prompt_model_deinit(&bench->prompt);
-    cf_template_free(bench->own_tpl);
-    cf_buf_deinit(&bench->own_source);
-    cf_arena_deinit(&bench->arena);
-    cf_arena_deinit(&bench->prompt_arena);
-    cf_conversation_free(bench->conv);
-    cf_bench__rule_drop(bench->rule);
-    cf_constraint_vocab_free(bench->vocab);
-    json_decref(bench->vars);
-    json_decref(bench->own_tools);
-    cf_tool_desk_deinit(&bench->desk);
-    cf_free(bench->notes);
-    cf_free(bench->ticked);
-    cf_free(bench);
+    free_replies(lab);
+    cf_free(lab->replies);
+    cf_lab__reply_clear(&lab->growing);
+    cf_buf_deinit(&lab->live.text);
+    cf_buf_deinit(&lab->live.thinking);
+    cf_buf_deinit(&lab->live.calls);
+    cf_buf_deinit(&lab->draft);
+    cf_prompt_model_deinit(&lab->prompt);
+    cf_template_free(lab->own_tpl);
+    cf_buf_deinit(&lab->own_source);
+    cf_arena_deinit(&lab->arena);
+    cf_arena_deinit(&lab->prompt_arena);
+    cf_conversation_free(lab->conv);
+    cf_lab__rule_drop(lab->rule);
+    cf_constraint_vocab_free(lab->vocab);
+    json_decref(lab->vars);
+    json_decref(lab->own_tools);
+    cf_tool_desk_deinit(&lab->desk);
+    cf_free(lab->notes);
+    cf_free(lab->ticked);
+    cf_free(lab);
 }
 
-void cf_bench_wake_with(cf_bench *bench, int fd)
+void cf_lab_wake_with(cf_lab *lab, int fd)
 {
-    bench->wake_fd = fd;
-    cf_worker_wake_with(bench->worker, fd);
-    bench->doctor.wake_fd = fd;
-    if (bench->doctor.worker != NULL) {
-        cf_worker_wake_with(bench->doctor.worker, fd);
+    lab->wake_fd = fd;
+    cf_worker_wake_with(lab->worker, fd);
+    lab->doctor.wake_fd = fd;
+    if (lab->doctor.worker != NULL) {
+        cf_worker_wake_with(lab->doctor.worker, fd);
     }
-    if (bench->reader != NULL) {
-        cf_worker_wake_with(bench->reader, fd);
+    if (lab->reader != NULL) {
+        cf_worker_wake_with(lab->reader, fd);
     }
 }
 
-const cf_bench_engine *cf_bench_engine_of(const cf_bench *bench)
+const cf_lab_engine *cf_lab_engine_of(const cf_lab *lab)
 {
-    return &bench->engine;
+    return &lab->engine;
 }
 
-cf_reply_settings *cf_bench_settings(cf_bench *bench)
+cf_reply_settings *cf_lab_settings(cf_lab *lab)
 {
-    return &bench->settings;
+    return &lab->settings;
 }
 
-void cf_bench_prompt_stale(cf_bench *bench)
+void cf_lab_prompt_stale(cf_lab *lab)
 {
-    bench->prompt_is_fresh = false;
+    lab->prompt_is_fresh = false;
 }
 
-cf_backend_info cf_bench_info(const cf_bench *bench)
+cf_backend_info cf_lab_info(const cf_lab *lab)
 {
-    return cf_backend_get_info(bench->engine.backend);
+    return cf_backend_get_info(lab->engine.backend);
 }
 
 /* ---- turns -------------------------------------------------------------- */
 
-cf_status cf_bench__snapshot(cf_bench *b, cf_error *err)
+cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
 {
     size_t n = cf_conversation_n_turns(b->conv);
     b->generation++;
@@ -165,46 +165,45 @@ cf_status cf_bench__snapshot(cf_bench *b, cf_error *err)
                                 err);
 }
 
-bool cf_bench_is_busy(const cf_bench *bench)
+bool cf_lab_is_busy(const cf_lab *lab)
 {
-    return bench->job_is_on;
+    return lab->job_is_on;
 }
 
-const cf_live *cf_bench_live(const cf_bench *bench)
+const cf_live *cf_lab_live(const cf_lab *lab)
 {
-    return &bench->live;
+    return &lab->live;
 }
 
-const cf_turn *const *cf_bench_path(const cf_bench *bench, size_t *n)
+const cf_turn *const *cf_lab_path(const cf_lab *lab, size_t *n)
 {
-    *n = bench->n_path;
-    return bench->path;
+    *n = lab->n_path;
+    return lab->path;
 }
 
-const cf_turn *const *cf_bench_turns(const cf_bench *bench, size_t *n)
+const cf_turn *const *cf_lab_turns(const cf_lab *lab, size_t *n)
 {
-    *n = bench->n_turns;
-    return bench->turns;
+    *n = lab->n_turns;
+    return lab->turns;
 }
 
-uint64_t cf_bench_generation(const cf_bench *bench)
+uint64_t cf_lab_generation(const cf_lab *lab)
 {
-    return bench->generation;
+    return lab->generation;
 }
 
-const cf_tool_set *cf_bench_tools(const cf_bench *bench)
+const cf_tool_set *cf_lab_tools(const cf_lab *lab)
 {
-    return cf_conversation_tools(bench->conv);
+    return cf_conversation_tools(lab->conv);
 }
 
-size_t cf_bench_siblings(const cf_bench *bench, const cf_turn *turn,
-                         size_t *index)
+size_t cf_lab_siblings(const cf_lab *lab, const cf_turn *turn, size_t *index)
 {
     size_t n = 0;
     *index = 0;
-    for (size_t i = 0; i < bench->n_turns; i++) {
-        if (cf_uuid_eq(bench->turns[i]->parent, turn->parent)) {
-            if (bench->turns[i] == turn) {
+    for (size_t i = 0; i < lab->n_turns; i++) {
+        if (cf_uuid_eq(lab->turns[i]->parent, turn->parent)) {
+            if (lab->turns[i] == turn) {
                 *index = n;
             }
             n++;
@@ -213,46 +212,44 @@ size_t cf_bench_siblings(const cf_bench *bench, const cf_turn *turn,
     return n;
 }
 
-const cf_turn *cf_bench_sibling(const cf_bench *bench, const cf_turn *turn,
-                                int by)
+const cf_turn *cf_lab_sibling(const cf_lab *lab, const cf_turn *turn, int by)
 {
     size_t index;
-    size_t n = cf_bench_siblings(bench, turn, &index);
+    size_t n = cf_lab_siblings(lab, turn, &index);
     if ((by < 0 && index == 0) || (by > 0 && index + 1 >= n)) {
         return NULL;
     }
     size_t want = by < 0 ? index - 1 : index + 1;
     size_t seen = 0;
-    for (size_t i = 0; i < bench->n_turns; i++) {
-        if (cf_uuid_eq(bench->turns[i]->parent, turn->parent) &&
-            seen++ == want) {
-            return bench->turns[i];
+    for (size_t i = 0; i < lab->n_turns; i++) {
+        if (cf_uuid_eq(lab->turns[i]->parent, turn->parent) && seen++ == want) {
+            return lab->turns[i];
         }
     }
     return NULL;
 }
 
-cf_uuid cf_bench_conv_id(const cf_bench *bench)
+cf_uuid cf_lab_conv_id(const cf_lab *lab)
 {
-    return bench->conv_id;
+    return lab->conv_id;
 }
 
-const char *cf_bench_title(const cf_bench *bench)
+const char *cf_lab_title(const cf_lab *lab)
 {
-    return bench->title;
+    return lab->title;
 }
 
-void cf_bench_new_conv(cf_bench *bench)
+void cf_lab_new_conv(cf_lab *lab)
 {
     cf_error err;
-    if (!bench->job_is_on && fresh_conversation(bench, &err) == CF_OK) {
-        free_replies(bench);
-        bench->n_notes = 0;
+    if (!lab->job_is_on && fresh_conversation(lab, &err) == CF_OK) {
+        free_replies(lab);
+        lab->n_notes = 0;
     }
 }
 
 /* The newest turn below (or at) `from`: where a path that passes it ends. */
-static cf_uuid newest_leaf(const cf_bench *b, cf_uuid from)
+static cf_uuid newest_leaf(const cf_lab *b, cf_uuid from)
 {
     for (;;) {
         cf_uuid next = {{0}};
@@ -268,24 +265,24 @@ static cf_uuid newest_leaf(const cf_bench *b, cf_uuid from)
     }
 }
 
-cf_status cf_bench_set_head(cf_bench *bench, cf_uuid turn, cf_error *err)
+cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err)
 {
-    if (bench->job_is_on) {
+    if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    cf_uuid leaf = newest_leaf(bench, turn);
-    CF_TRY(cf_conversation_set_head(bench->conv, leaf, err));
-    bench->prompt_is_fresh = false;
-    if (bench->store != NULL && bench->conv_is_stored &&
-        cf_store_set_head(bench->store, leaf, NULL) != CF_OK) {
+    cf_uuid leaf = newest_leaf(lab, turn);
+    CF_TRY(cf_conversation_set_head(lab->conv, leaf, err));
+    lab->prompt_is_fresh = false;
+    if (lab->store != NULL && lab->conv_is_stored &&
+        cf_store_set_head(lab->store, leaf, NULL) != CF_OK) {
         /* The next start shows another path: no loss. */
     }
-    return cf_bench__snapshot(bench, err);
+    return cf_lab__snapshot(lab, err);
 }
 
 /* ---- replies ------------------------------------------------------------ */
 
-void cf_bench__reply_clear(cf_reply *reply)
+void cf_lab__reply_clear(cf_reply *reply)
 {
     for (size_t i = 0; i < reply->n_token; i++) {
         cf_free(reply->token[i].draw);
@@ -293,13 +290,13 @@ void cf_bench__reply_clear(cf_reply *reply)
     }
     cf_free(reply->token);
     cf_free(reply->prompt_ids);
-    cf_bench__rule_drop(reply->rule);
+    cf_lab__rule_drop(reply->rule);
     cf_buf_deinit(&reply->raw);
     cf_buf_deinit(&reply->chunks);
     *reply = (cf_reply){0};
 }
 
-cf_reply *cf_bench__reply_of(cf_bench *b, cf_uuid turn, bool make)
+cf_reply *cf_lab__reply_of(cf_lab *b, cf_uuid turn, bool make)
 {
     for (size_t i = 0; i < b->n_replies; i++) {
         if (cf_uuid_eq(b->replies[i]->turn, turn)) {
@@ -399,8 +396,7 @@ static void own_names(cf_draw *draw, const cf_trace_reader *reader,
 }
 
 /* Reads a reply's run from the store: raw bytes, tokens, candidates. */
-static void fill_from_run(const cf_bench *b, cf_reply *r,
-                          const cf_store_run *run)
+static void fill_from_run(const cf_lab *b, cf_reply *r, const cf_store_run *run)
 {
     cf_buf_add(&r->raw, run->raw.p, run->raw.n);
     for (size_t i = 0; i < run->n_chunks; i++) {
@@ -438,7 +434,7 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
     }
     mark_tokens(r, run);
     copy_prompt(r, run);
-    r->rule = cf_bench__rule_stored(run);
+    r->rule = cf_lab__rule_stored(run);
     r->usage.is_known = run->n_reply >= 0;
     r->usage.n_prompt = run->n_prompt > 0 ? (uint64_t)run->n_prompt : 0;
     r->usage.n_reply = run->n_reply > 0 ? (uint64_t)run->n_reply : 0;
@@ -461,20 +457,20 @@ static void fill_from_run(const cf_bench *b, cf_reply *r,
     }
 }
 
-const cf_reply *cf_bench_reply(cf_bench *bench, cf_uuid turn)
+const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
 {
-    cf_reply *r = cf_bench__reply_of(bench, turn, false);
-    if (r != NULL || bench->store == NULL) {
+    cf_reply *r = cf_lab__reply_of(lab, turn, false);
+    if (r != NULL || lab->store == NULL) {
         return r;
     }
     cf_arena arena;
     cf_store_turn stored;
     cf_arena_init(&arena, 0);
-    if (cf_store_get_turn(bench->store, turn, &arena, &stored, NULL) == CF_OK &&
+    if (cf_store_get_turn(lab->store, turn, &arena, &stored, NULL) == CF_OK &&
         stored.run != NULL) {
-        r = cf_bench__reply_of(bench, turn, true);
+        r = cf_lab__reply_of(lab, turn, true);
         if (r != NULL) {
-            fill_from_run(bench, r, stored.run);
+            fill_from_run(lab, r, stored.run);
         }
     }
     cf_arena_deinit(&arena);
@@ -502,7 +498,7 @@ static cf_status add_stored_turn(cf_conversation *conv, const cf_store_turn *t,
     return st;
 }
 
-static cf_status load_tree(cf_bench *b, const cf_store_tree *tree, cf_uuid turn,
+static cf_status load_tree(cf_lab *b, const cf_store_tree *tree, cf_uuid turn,
                            cf_error *err)
 {
     CF_TRY(fresh_conversation(b, err));
@@ -519,29 +515,29 @@ static cf_status load_tree(cf_bench *b, const cf_store_tree *tree, cf_uuid turn,
     if (!cf_uuid_is_nil(head)) {
         CF_TRY(cf_conversation_set_head(b->conv, head, err));
     }
-    return cf_bench__snapshot(b, err);
+    return cf_lab__snapshot(b, err);
 }
 
-cf_status cf_bench_open_conv(cf_bench *bench, cf_uuid conv, cf_uuid turn,
-                             cf_error *err)
+cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
+                           cf_error *err)
 {
-    if (bench->job_is_on) {
+    if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    if (bench->store == NULL) {
+    if (lab->store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
     }
     cf_arena arena;
     cf_store_tree tree;
     cf_arena_init(&arena, 0);
     cf_status st =
-        cf_store_get_tree(bench->store, conv, CF_TREE_RUNS, &arena, &tree, err);
+        cf_store_get_tree(lab->store, conv, CF_TREE_RUNS, &arena, &tree, err);
     if (st == CF_OK) {
-        free_replies(bench);
-        bench->n_notes = 0;
-        st = load_tree(bench, &tree, turn, err);
+        free_replies(lab);
+        lab->n_notes = 0;
+        st = load_tree(lab, &tree, turn, err);
         if (st != CF_OK) {
-            cf_bench_new_conv(bench); /* half a tree is no conversation */
+            cf_lab_new_conv(lab); /* half a tree is no conversation */
         }
     }
     cf_arena_deinit(&arena);
@@ -550,16 +546,16 @@ cf_status cf_bench_open_conv(cf_bench *bench, cf_uuid conv, cf_uuid turn,
 
 /* ---- marks and texts ---------------------------------------------------- */
 
-void cf_bench_mark(cf_bench *bench, int which, cf_uuid conv)
+void cf_lab_mark(cf_lab *lab, int which, cf_uuid conv)
 {
-    bench->mark[which] = conv;
+    lab->mark[which] = conv;
 }
 
-char cf_bench_mark_of(const cf_bench *bench, cf_uuid conv)
+char cf_lab_mark_of(const cf_lab *lab, cf_uuid conv)
 {
-    return cf_uuid_eq(bench->mark[0], conv)   ? 'A'
-           : cf_uuid_eq(bench->mark[1], conv) ? 'B'
-                                              : ' ';
+    return cf_uuid_eq(lab->mark[0], conv)   ? 'A'
+           : cf_uuid_eq(lab->mark[1], conv) ? 'B'
+                                            : ' ';
 }
 
 static void add_calls(cf_buf *out, const json_t *calls)
@@ -581,7 +577,7 @@ static void add_calls(cf_buf *out, const json_t *calls)
     }
 }
 
-void cf_bench_message_text(cf_buf *out, const json_t *message)
+void cf_lab_message_text(cf_buf *out, const json_t *message)
 {
     const json_t *content = json_object_get(message, "content");
     if (json_is_string(content)) {
@@ -606,11 +602,11 @@ void cf_bench_message_text(cf_buf *out, const json_t *message)
     add_calls(out, json_object_get(message, "tool_calls"));
 }
 
-void cf_bench_plain_text(cf_buf *out, cf_str message_json)
+void cf_lab_plain_text(cf_buf *out, cf_str message_json)
 {
     json_t *message;
     if (cf_json_read(&message, message_json.p, message_json.n, NULL) == CF_OK) {
-        cf_bench_message_text(out, message);
+        cf_lab_message_text(out, message);
         json_decref(message);
     }
 }

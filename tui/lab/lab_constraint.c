@@ -1,7 +1,7 @@
 /*
- * bench_constrain.c - what the replies to come are held to.
+ * lab_constraint.c - what the replies to come are held to.
  *
- * A rule is shared by the bench, by the reply that is being written, and by
+ * A rule is shared by the workbench, by the reply that is being written, and by
  * replies that were written under it; whoever drops it last frees it.
  */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tui/lab/constraint_spec.h"
 #include "tui/lab/lab_impl.h"
 
-void cf_bench__rule_drop(cf_bench_rule *rule)
+void cf_lab__rule_drop(cf_lab_rule *rule)
 {
     if (rule == NULL || --rule->n_users > 0) {
         return;
@@ -24,7 +24,7 @@ void cf_bench__rule_drop(cf_bench_rule *rule)
     cf_free(rule);
 }
 
-cf_bench_rule *cf_bench__rule_hold(cf_bench_rule *rule)
+cf_lab_rule *cf_lab__rule_hold(cf_lab_rule *rule)
 {
     if (rule != NULL) {
         rule->n_users++;
@@ -32,7 +32,7 @@ cf_bench_rule *cf_bench__rule_hold(cf_bench_rule *rule)
     return rule;
 }
 
-static void set_label(cf_bench_rule *rule, const cf_buf *text)
+static void set_label(cf_lab_rule *rule, const cf_buf *text)
 {
     size_t n = text->n < sizeof rule->label ? text->n : sizeof rule->label - 1;
     n -= cf_utf8_incomplete_tail(cf_buf_cstr(text), n);
@@ -41,9 +41,9 @@ static void set_label(cf_bench_rule *rule, const cf_buf *text)
 }
 
 /* Takes `spec` over, whatever comes of it; NULL when memory ran out. */
-static cf_bench_rule *rule_of(json_t *spec)
+static cf_lab_rule *rule_of(json_t *spec)
 {
-    cf_bench_rule *rule = cf_calloc(1, sizeof *rule);
+    cf_lab_rule *rule = cf_calloc(1, sizeof *rule);
     if (rule == NULL) {
         json_decref(spec);
         return NULL;
@@ -53,10 +53,10 @@ static cf_bench_rule *rule_of(json_t *spec)
     return rule;
 }
 
-static cf_status new_rule(cf_bench_rule **out, json_t *spec,
+static cf_status new_rule(cf_lab_rule **out, json_t *spec,
                           const cf_tool_set *tools, cf_error *err)
 {
-    cf_bench_rule *rule = rule_of(spec);
+    cf_lab_rule *rule = rule_of(spec);
     if (rule == NULL) {
         return cf_oom_for(err, "the constraint");
     }
@@ -64,7 +64,7 @@ static cf_status new_rule(cf_bench_rule **out, json_t *spec,
     cf_status st = cf_buf_check(&rule->text, err);
     CF_THEN(st, cf_constraint_spec_compile(&rule->grammar, spec, tools, err));
     if (st != CF_OK) {
-        cf_bench__rule_drop(rule);
+        cf_lab__rule_drop(rule);
         return st;
     }
     *out = rule;
@@ -72,7 +72,7 @@ static cf_status new_rule(cf_bench_rule **out, json_t *spec,
 }
 
 /* "schema weather.json": the words, of a path the last part. */
-static void name_rule(cf_bench_rule *rule, const char *words)
+static void name_rule(cf_lab_rule *rule, const char *words)
 {
     size_t n = strcspn(words, " ");
     const char *arg = words + n;
@@ -108,7 +108,7 @@ static json_t *stored_tools(const cf_store_run *run)
     return list;
 }
 
-cf_bench_rule *cf_bench__rule_stored(const cf_store_run *run)
+cf_lab_rule *cf_lab__rule_stored(const cf_store_run *run)
 {
     json_t *spec;
     if (run->constraint_spec.n == 0 ||
@@ -116,7 +116,7 @@ cf_bench_rule *cf_bench__rule_stored(const cf_store_run *run)
                      NULL) != CF_OK) {
         return NULL;
     }
-    cf_bench_rule *rule = rule_of(spec);
+    cf_lab_rule *rule = rule_of(spec);
     if (rule != NULL) {
         cf_buf label = CF_BUF_INIT;
         rule->tools = stored_tools(run);
@@ -127,7 +127,7 @@ cf_bench_rule *cf_bench__rule_stored(const cf_store_run *run)
     return rule;
 }
 
-cf_status cf_bench__rule_compile(cf_bench_rule *rule, cf_error *err)
+cf_status cf_lab__rule_compile(cf_lab_rule *rule, cf_error *err)
 {
     cf_tool_set *tools = NULL;
     if (rule->grammar != NULL) {
@@ -148,34 +148,34 @@ const char *cf_reply_constraint(const cf_reply *reply)
 
 /* ---- of replies to come ------------------------------------------------- */
 
-cf_status cf_bench_constrain(cf_bench *bench, const char *words, cf_error *err)
+cf_status cf_lab_constrain(cf_lab *lab, const char *words, cf_error *err)
 {
     if (strcmp(words, "off") == 0) {
-        cf_bench__rule_drop(bench->rule);
-        bench->rule = NULL;
+        cf_lab__rule_drop(lab->rule);
+        lab->rule = NULL;
         return CF_OK;
     }
-    if (!cf_bench_info(bench).can_mask) {
+    if (!cf_lab_info(lab).can_mask) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "only a model file can be held to a constraint");
     }
     json_t *spec;
-    cf_bench_rule *rule = NULL;
-    CF_TRY(cf_constraint_spec_parse(&spec, words, bench->engine.family, err));
-    CF_TRY(new_rule(&rule, spec, cf_bench_tools(bench), err));
+    cf_lab_rule *rule = NULL;
+    CF_TRY(cf_constraint_spec_parse(&spec, words, lab->engine.family, err));
+    CF_TRY(new_rule(&rule, spec, cf_lab_tools(lab), err));
     name_rule(rule, words);
-    cf_bench__rule_drop(bench->rule);
-    bench->rule = rule;
+    cf_lab__rule_drop(lab->rule);
+    lab->rule = rule;
     return CF_OK;
 }
 
-const char *cf_bench_constraint(const cf_bench *bench)
+const char *cf_lab_constraint(const cf_lab *lab)
 {
-    return bench->rule != NULL ? bench->rule->label : "";
+    return lab->rule != NULL ? lab->rule->label : "";
 }
 
 /* A template that is written in another family calls tools in another way. */
-static cf_status follow_family(cf_bench *b, cf_error *err)
+static cf_status follow_family(cf_lab *b, cf_error *err)
 {
     const json_t *spec = b->rule->spec;
     if (json_object_get(spec, "tools") == NULL ||
@@ -186,21 +186,21 @@ static cf_status follow_family(cf_bench *b, cf_error *err)
     char words[64];
     cf_str mode = cf_json_get_str(spec, "tools");
     snprintf(words, sizeof words, "tools %.*s", (int)mode.n, mode.p);
-    return cf_bench_constrain(b, words, err);
+    return cf_lab_constrain(b, words, err);
 }
 
-cf_status cf_bench__use_rule(cf_bench *b, cf_bench_job *job, cf_error *err)
+cf_status cf_lab__use_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
 {
     if (b->rule == NULL) {
         return CF_OK;
     }
     CF_TRY(follow_family(b, err));
-    job->rule = cf_bench__rule_hold(b->rule);
+    job->rule = cf_lab__rule_hold(b->rule);
     job->options.chat.grammar = job->rule->grammar;
     return CF_OK;
 }
 
-cf_status cf_bench__need_vocab(cf_bench *b, cf_error *err)
+cf_status cf_lab__need_vocab(cf_lab *b, cf_error *err)
 {
     return b->vocab != NULL ? CF_OK
                             : cf_constraint_vocab_from_tokenizer(

@@ -1,39 +1,39 @@
 /*
- * bench_diff.c - what comparing needs to know of the conversation on the
- * bench.
+ * lab_diff.c - what comparing needs to know of the conversation on the
+ * workbench.
  */
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-cf_status cf_bench_clone_conv(const cf_bench *bench, cf_conversation **out,
-                              cf_error *err)
+cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out,
+                            cf_error *err)
 {
-    if (bench->job_is_on) {
+    if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    return cf_conversation_clone(out, bench->conv, err);
+    return cf_conversation_clone(out, lab->conv, err);
 }
 
-cf_str cf_bench_draft(const cf_bench *bench)
+cf_str cf_lab_draft(const cf_lab *lab)
 {
-    return cf_buf_str(&bench->draft);
+    return cf_buf_str(&lab->draft);
 }
 
-const json_t *cf_bench_vars(const cf_bench *bench)
+const json_t *cf_lab_vars(const cf_lab *lab)
 {
-    return bench->vars;
+    return lab->vars;
 }
 
-cf_uuid cf_bench_marked(const cf_bench *bench, int which)
+cf_uuid cf_lab_marked(const cf_lab *lab, int which)
 {
-    return bench->mark[which];
+    return lab->mark[which];
 }
 
 /* ---- ticks -------------------------------------------------------------- */
 
-static size_t place_of(const cf_bench *b, cf_uuid conv)
+static size_t place_of(const cf_lab *b, cf_uuid conv)
 {
     size_t i = 0;
     while (i < b->n_ticked && !cf_uuid_eq(b->ticked[i], conv)) {
@@ -42,40 +42,40 @@ static size_t place_of(const cf_bench *b, cf_uuid conv)
     return i;
 }
 
-bool cf_bench_tick(cf_bench *bench, cf_uuid conv)
+bool cf_lab_tick(cf_lab *lab, cf_uuid conv)
 {
-    size_t at = place_of(bench, conv);
-    if (at < bench->n_ticked) {
-        bench->n_ticked--;
-        memmove(bench->ticked + at, bench->ticked + at + 1,
-                (bench->n_ticked - at) * sizeof *bench->ticked);
+    size_t at = place_of(lab, conv);
+    if (at < lab->n_ticked) {
+        lab->n_ticked--;
+        memmove(lab->ticked + at, lab->ticked + at + 1,
+                (lab->n_ticked - at) * sizeof *lab->ticked);
         return true;
     }
-    if (bench->n_ticked == bench->cap_ticked) {
-        size_t cap = bench->cap_ticked != 0 ? bench->cap_ticked * 2 : 16;
-        cf_uuid *v = cf_realloc(bench->ticked, cap, sizeof *v);
+    if (lab->n_ticked == lab->cap_ticked) {
+        size_t cap = lab->cap_ticked != 0 ? lab->cap_ticked * 2 : 16;
+        cf_uuid *v = cf_realloc(lab->ticked, cap, sizeof *v);
         if (v == NULL) {
             return false;
         }
-        bench->ticked = v;
-        bench->cap_ticked = cap;
+        lab->ticked = v;
+        lab->cap_ticked = cap;
     }
-    bench->ticked[bench->n_ticked++] = conv;
+    lab->ticked[lab->n_ticked++] = conv;
     return true;
 }
 
-bool cf_bench_is_ticked(const cf_bench *bench, cf_uuid conv)
+bool cf_lab_is_ticked(const cf_lab *lab, cf_uuid conv)
 {
-    return place_of(bench, conv) < bench->n_ticked;
+    return place_of(lab, conv) < lab->n_ticked;
 }
 
-const cf_uuid *cf_bench_ticked(const cf_bench *bench, size_t *n)
+const cf_uuid *cf_lab_ticked(const cf_lab *lab, size_t *n)
 {
-    *n = bench->n_ticked;
-    return bench->ticked;
+    *n = lab->n_ticked;
+    return lab->ticked;
 }
 
-void cf_bench_untick_all(cf_bench *bench)
+void cf_lab_untick_all(cf_lab *lab)
 {
-    bench->n_ticked = 0;
+    lab->n_ticked = 0;
 }

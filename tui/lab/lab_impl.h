@@ -1,5 +1,5 @@
 /*
- * bench_impl.h - the bench's inside, shared by bench*.c, token_study.c and
+ * lab_impl.h - the workbench's inside, shared by lab*.c, token_study.c and
  * token_tree.c.
  */
 #ifndef CF_TUI_LAB_LAB_IMPL_H
@@ -10,7 +10,7 @@
 #include "tui/lab/lab.h"
 
 /* News from the worker. */
-typedef struct cf_bench_news {
+typedef struct cf_lab_news {
     cf_chat_event_kind kind;
     char *text; /* [n], owned; NULL for none */
     size_t n;
@@ -24,10 +24,10 @@ typedef struct cf_bench_news {
     void (*free_item)(void *item);
     cf_status status;
     cf_error err;
-} cf_bench_news;
+} cf_lab_news;
 
-/* A constraint with its grammar; see bench_constrain.c. */
-struct cf_bench_rule {
+/* A constraint with its grammar; see lab_constraint.c. */
+struct cf_lab_rule {
     unsigned n_users;
     json_t *spec;
     json_t *tools;       /* declarations for a spec of calls; may be NULL */
@@ -36,10 +36,10 @@ struct cf_bench_rule {
     char label[96];
 };
 
-typedef struct cf_bench_job {
-    cf_bench *bench;
-    cf_bench_news *end;  /* made before it starts, posted by it */
-    cf_bench_rule *rule; /* held; NULL: none */
+typedef struct cf_lab_job {
+    cf_lab *lab;
+    cf_lab_news *end;  /* made before it starts, posted by it */
+    cf_lab_rule *rule; /* held; NULL: none */
     cf_uuid parent;
     cf_uuid old_head; /* shown again when a sibling comes to nothing */
     bool is_sibling;
@@ -53,32 +53,32 @@ typedef struct cf_bench_job {
     uint32_t max_tokens; /* 0: as the settings say */
     cf_sent sent;
     cf_keep_reply keep;
-} cf_bench_job;
+} cf_lab_job;
 
 /* A template that was looked over, or is. */
-typedef struct cf_bench_looked {
+typedef struct cf_lab_looked {
     cf_buf source;
     bool is_made;
     uint64_t used; /* when, in calls */
     cf_arena arena;
-    cf_bench_lint lint;
-} cf_bench_looked;
+    cf_lab_lint lint;
+} cf_lab_looked;
 
-enum { CF_BENCH_LOOKED = 4 };
+enum { CF_LAB_LOOKED = 4 };
 
 /* The doctor's own thread, so that a long reply does not keep it waiting. */
-typedef struct cf_bench_doctor {
+typedef struct cf_lab_doctor {
     cf_worker *worker; /* NULL until it is needed */
-    cf_bench_looked slot[CF_BENCH_LOOKED];
-    cf_bench_looked *job; /* the worker's; NULL: none runs */
+    cf_lab_looked slot[CF_LAB_LOOKED];
+    cf_lab_looked *job; /* the worker's; NULL: none runs */
     uint64_t n_calls;
     int wake_fd; /* -1: none */
     cf_lint_options options;
     cf_buf bos, eos;
-} cf_bench_doctor;
+} cf_lab_doctor;
 
-struct cf_bench {
-    cf_bench_engine engine;
+struct cf_lab {
+    cf_lab_engine engine;
     cf_store *store;
     cf_worker *worker;
     cf_conversation *conv;
@@ -95,22 +95,22 @@ struct cf_bench {
     cf_reply growing;   /* what is known of the live reply */
     cf_reply **replies; /* [n_replies], owned */
     size_t n_replies, cap_replies;
-    cf_bench_job job;
+    cf_lab_job job;
     bool job_is_on;
-    cf_bench_task task;
-    cf_bench_news *task_end; /* made before it starts, posted by it */
+    cf_lab_task task;
+    cf_lab_news *task_end; /* made before it starts, posted by it */
     bool task_is_on;
     cf_worker *reader; /* NULL: nothing was read yet */
-    cf_bench_task reading;
-    cf_bench_news *reading_end;
+    cf_lab_task reading;
+    cf_lab_news *reading_end;
     bool reading_is_on;
     int wake_fd;
     cf_reply_settings settings; /* of the replies to come */
-    cf_bench_rule *rule;        /* likewise; NULL: none */
+    cf_lab_rule *rule;          /* likewise; NULL: none */
     cf_constraint_vocab *vocab; /* NULL: not needed yet.  The worker's while a
                                    job or a task runs */
 
-    cf_bench_doctor doctor;
+    cf_lab_doctor doctor;
     cf_tool_desk desk;
     json_t *own_tools;   /* declarations that took the first ones' place */
     cf_call_note *notes; /* [n_notes] */
@@ -135,41 +135,41 @@ struct cf_bench {
 };
 
 /* Takes the turns of the conversation for the views; not while a job runs. */
-cf_status cf_bench__snapshot(cf_bench *bench, cf_error *err);
+cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err);
 
-/* The bench's record of a reply, made when there is none; NULL when memory
+/* The record of a reply, made when there is none; NULL when memory
  * ran out. */
-cf_reply *cf_bench__reply_of(cf_bench *bench, cf_uuid turn, bool make);
-void cf_bench__reply_clear(cf_reply *reply);
+cf_reply *cf_lab__reply_of(cf_lab *lab, cf_uuid turn, bool make);
+void cf_lab__reply_clear(cf_reply *reply);
 
-void cf_bench__free_news(void *news);
+void cf_lab__free_news(void *news);
 
-void cf_bench__doctor_init(cf_bench *bench);
-void cf_bench__doctor_deinit(cf_bench *bench);
+void cf_lab__doctor_init(cf_lab *lab);
+void cf_lab__doctor_deinit(cf_lab *lab);
 /* Takes what was found; true when there was something. */
-bool cf_bench__doctor_poll(cf_bench *bench);
+bool cf_lab__doctor_poll(cf_lab *lab);
 /* Waits until nothing is looked over. */
-void cf_bench__doctor_settle(cf_bench *bench);
+void cf_lab__doctor_settle(cf_lab *lab);
 
 /* Takes what the reader has to say; true when something changed. */
-bool cf_bench__poll_reader(cf_bench *bench, cf_error *err);
+bool cf_lab__poll_reader(cf_lab *lab, cf_error *err);
 
 /* News of a task; after its end the worker is free again. */
-void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news);
-void cf_bench__end_job(cf_bench *bench);
+void cf_lab__take_task_news(cf_lab *lab, cf_lab_news *news);
+void cf_lab__end_job(cf_lab *lab);
 
-cf_bench_rule *cf_bench__rule_hold(cf_bench_rule *rule);
+cf_lab_rule *cf_lab__rule_hold(cf_lab_rule *rule);
 /* A rule from what the store keeps; not compiled.  NULL when it is none that
  * is known here, or memory ran out. */
-cf_bench_rule *cf_bench__rule_stored(const cf_store_run *run);
-cf_status cf_bench__rule_compile(cf_bench_rule *rule, cf_error *err);
-void cf_bench__rule_drop(cf_bench_rule *rule);
-/* Holds a job's reply to the bench's constraint, where there is one. */
-cf_status cf_bench__use_rule(cf_bench *bench, cf_bench_job *job, cf_error *err);
+cf_lab_rule *cf_lab__rule_stored(const cf_store_run *run);
+cf_status cf_lab__rule_compile(cf_lab_rule *rule, cf_error *err);
+void cf_lab__rule_drop(cf_lab_rule *rule);
+/* Holds a job's reply to the workbench's constraint, where there is one. */
+cf_status cf_lab__use_rule(cf_lab *lab, cf_lab_job *job, cf_error *err);
 /* Makes the vocabulary for constraints, once; takes a tenth of a second. */
-cf_status cf_bench__need_vocab(cf_bench *bench, cf_error *err);
+cf_status cf_lab__need_vocab(cf_lab *lab, cf_error *err);
 
 /* Template variables and options of the next turn. */
-cf_turn_options cf_bench__options(cf_bench *bench);
+cf_turn_options cf_lab__options(cf_lab *lab);
 
 #endif

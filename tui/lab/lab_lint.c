@@ -1,5 +1,5 @@
 /*
- * bench_lint.c - templates looked over on a thread of their own, the last few
+ * lab_lint.c - templates looked over on a thread of their own, the last few
  * of them remembered; and the variables of the template in use.
  *
  * Rule: a slot belongs to the doctor's thread while doctor.job points at it.
@@ -9,20 +9,20 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-void cf_bench__doctor_init(cf_bench *bench)
+void cf_lab__doctor_init(cf_lab *lab)
 {
-    cf_bench_doctor *d = &bench->doctor;
+    cf_lab_doctor *d = &lab->doctor;
     d->wake_fd = -1;
-    for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
+    for (size_t i = 0; i < CF_LAB_LOOKED; i++) {
         cf_arena_init(&d->slot[i].arena, 0);
     }
 }
 
-void cf_bench__doctor_deinit(cf_bench *bench)
+void cf_lab__doctor_deinit(cf_lab *lab)
 {
-    cf_bench_doctor *d = &bench->doctor;
+    cf_lab_doctor *d = &lab->doctor;
     cf_worker_free(d->worker, cf_free);
-    for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
+    for (size_t i = 0; i < CF_LAB_LOOKED; i++) {
         cf_buf_deinit(&d->slot[i].source);
         cf_arena_deinit(&d->slot[i].arena);
     }
@@ -34,7 +34,7 @@ void cf_bench__doctor_deinit(cf_bench *bench)
 
 /* The template's variables, their names in the arena; a template that does
  * not compile has none. */
-static cf_status find_variables(cf_bench_looked *s, cf_error *err)
+static cf_status find_variables(cf_lab_looked *s, cf_error *err)
 {
     cf_template *tpl;
     cf_error ignored;
@@ -67,8 +67,8 @@ static cf_status find_variables(cf_bench_looked *s, cf_error *err)
 
 static void look_over(cf_worker *worker, void *ud)
 {
-    cf_bench_doctor *d = ud;
-    cf_bench_looked *s = d->job;
+    cf_lab_doctor *d = ud;
+    cf_lab_looked *s = d->job;
     cf_lint_options options = d->options;
     options.cancel = cf_worker_cancel_flag(worker);
     s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options,
@@ -84,9 +84,9 @@ static void look_over(cf_worker *worker, void *ud)
 
 /* ---- on the interface thread -------------------------------------------- */
 
-bool cf_bench__doctor_poll(cf_bench *bench)
+bool cf_lab__doctor_poll(cf_lab *lab)
 {
-    cf_bench_doctor *d = &bench->doctor;
+    cf_lab_doctor *d = &lab->doctor;
     if (d->job == NULL) {
         return false;
     }
@@ -103,18 +103,18 @@ bool cf_bench__doctor_poll(cf_bench *bench)
     return true;
 }
 
-void cf_bench__doctor_settle(cf_bench *bench)
+void cf_lab__doctor_settle(cf_lab *lab)
 {
-    cf_bench_doctor *d = &bench->doctor;
-    while (d->job != NULL && !cf_bench__doctor_poll(bench)) {
+    cf_lab_doctor *d = &lab->doctor;
+    while (d->job != NULL && !cf_lab__doctor_poll(lab)) {
         cf_worker_wait(d->worker);
     }
 }
 
 /* What is known of the model, once. */
-static void set_options(cf_bench *b)
+static void set_options(cf_lab *b)
 {
-    cf_bench_doctor *d = &b->doctor;
+    cf_lab_doctor *d = &b->doctor;
     const cf_tokenizer *tok = b->engine.tokenizer;
     if (tok != NULL) {
         cf_special_tokens special = cf_tokenizer_special(tok);
@@ -135,7 +135,7 @@ static void set_options(cf_bench *b)
     }
 }
 
-static cf_status need_worker(cf_bench *b, cf_error *err)
+static cf_status need_worker(cf_lab *b, cf_error *err)
 {
     if (b->doctor.worker != NULL) {
         return CF_OK;
@@ -147,11 +147,11 @@ static cf_status need_worker(cf_bench *b, cf_error *err)
 }
 
 /* Begins with a source; a failure is what is known of it then. */
-static void begin(cf_bench *b, cf_bench_looked *s, cf_str source)
+static void begin(cf_lab *b, cf_lab_looked *s, cf_str source)
 {
     cf_buf_reset(&s->source);
     cf_arena_reset(&s->arena);
-    s->lint = (cf_bench_lint){0};
+    s->lint = (cf_lab_lint){0};
     s->is_made = false;
     cf_buf_add(&s->source, source.p, source.n);
     cf_status st = cf_buf_check(&s->source, &s->lint.err);
@@ -168,13 +168,13 @@ static void begin(cf_bench *b, cf_bench_looked *s, cf_str source)
     }
 }
 
-const cf_bench_lint *cf_bench_lint_of(cf_bench *bench, cf_str source)
+const cf_lab_lint *cf_lab_lint_of(cf_lab *lab, cf_str source)
 {
-    cf_bench_doctor *d = &bench->doctor;
-    cf_bench_looked *oldest = &d->slot[0];
+    cf_lab_doctor *d = &lab->doctor;
+    cf_lab_looked *oldest = &d->slot[0];
     d->n_calls++;
-    for (size_t i = 0; i < CF_BENCH_LOOKED; i++) {
-        cf_bench_looked *s = &d->slot[i];
+    for (size_t i = 0; i < CF_LAB_LOOKED; i++) {
+        cf_lab_looked *s = &d->slot[i];
         if (s->used != 0 && cf_str_eq(cf_buf_str(&s->source), source)) {
             s->used = d->n_calls;
             return s->is_made ? &s->lint : NULL;
@@ -187,24 +187,24 @@ const cf_bench_lint *cf_bench_lint_of(cf_bench *bench, cf_str source)
         return NULL; /* one after the other */
     }
     oldest->used = d->n_calls;
-    begin(bench, oldest, source);
+    begin(lab, oldest, source);
     return oldest->is_made ? &oldest->lint : NULL;
 }
 
 /* ---- variables ---------------------------------------------------------- */
 
 typedef struct variables {
-    cf_bench *bench;
-    cf_bench_variable *v;
+    cf_lab *lab;
+    cf_lab_variable *v;
     size_t n, cap;
 } variables;
 
 /* The new row, or NULL. */
-static cf_bench_variable *add(variables *l, cf_str name, uint32_t line)
+static cf_lab_variable *add(variables *l, cf_str name, uint32_t line)
 {
     if (l->n == l->cap) {
         size_t cap = l->cap != 0 ? l->cap * 2 : 16;
-        cf_bench_variable *v = cf_realloc(l->v, cap, sizeof *v);
+        cf_lab_variable *v = cf_realloc(l->v, cap, sizeof *v);
         if (v == NULL) {
             return NULL;
         }
@@ -215,13 +215,13 @@ static cf_bench_variable *add(variables *l, cf_str name, uint32_t line)
     if (copy == NULL) {
         return NULL;
     }
-    cf_bench_variable *row = &l->v[l->n++];
-    *row = (cf_bench_variable){
+    cf_lab_variable *row = &l->v[l->n++];
+    *row = (cf_lab_variable){
         .name = cf_str_make(copy, name.n), .origin = "", .line = line};
     return row;
 }
 
-static const json_t *set_value(const cf_bench *b, cf_str name)
+static const json_t *set_value(const cf_lab *b, cf_str name)
 {
     const char *key;
     json_t *v;
@@ -234,7 +234,7 @@ static const json_t *set_value(const cf_bench *b, cf_str name)
     return NULL;
 }
 
-static void token_value(const cf_bench *b, cf_bench_variable *row, bool is_bos)
+static void token_value(const cf_lab *b, cf_lab_variable *row, bool is_bos)
 {
     cf_buf piece = CF_BUF_INIT;
     cf_token id = CF_TOKEN_NONE;
@@ -252,7 +252,7 @@ static void token_value(const cf_bench *b, cf_bench_variable *row, bool is_bos)
 }
 
 /* Value and origin, by the rules of conversation.h. */
-static void fill(const cf_bench *b, cf_bench_variable *row)
+static void fill(const cf_lab *b, cf_lab_variable *row)
 {
     cf_thinking thinking = b->settings.chat.thinking;
     const json_t *set = set_value(b, row->name);
@@ -296,14 +296,13 @@ static bool is_listed(const variables *l, const char *name)
     return false;
 }
 
-cf_status cf_bench_variables(cf_bench *bench, cf_bench_variable **v, size_t *n,
-                             cf_error *err)
+cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n,
+                           cf_error *err)
 {
-    variables l = {.bench = bench};
+    variables l = {.lab = lab};
     const char *key;
     json_t *value;
-    const cf_bench_lint *lint =
-        cf_bench_lint_of(bench, bench->engine.template_source);
+    const cf_lab_lint *lint = cf_lab_lint_of(lab, lab->engine.template_source);
     *v = NULL;
     *n = 0;
     if (lint == NULL) {
@@ -314,16 +313,16 @@ cf_status cf_bench_variables(cf_bench *bench, cf_bench_variable **v, size_t *n,
         const cf_template_variable *from = &lint->variable[i];
         ok = add(&l, from->name, from->line) != NULL;
     }
-    json_object_foreach(bench->vars, key, value)
+    json_object_foreach(lab->vars, key, value)
     {
         ok = ok && (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
     }
     for (size_t i = 0; ok && i < l.n; i++) {
-        fill(bench, &l.v[i]);
+        fill(lab, &l.v[i]);
         ok = !l.v[i].value.failed;
     }
     if (!ok) {
-        cf_bench_variables_free(l.v, l.n);
+        cf_lab_variables_free(l.v, l.n);
         return cf_oom_for(err, "the variables");
     }
     *v = l.v;
@@ -331,7 +330,7 @@ cf_status cf_bench_variables(cf_bench *bench, cf_bench_variable **v, size_t *n,
     return CF_OK;
 }
 
-void cf_bench_variables_free(cf_bench_variable *v, size_t n)
+void cf_lab_variables_free(cf_lab_variable *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         cf_buf_deinit(&v[i].value);

@@ -1,5 +1,5 @@
 /*
- * bench_prompt.c - the prompt of the path and the draft, rendered and
+ * lab_prompt.c - the prompt of the path and the draft, rendered and
  * tokenised as a send would do it, sending nothing.
  */
 #include <stdio.h>
@@ -8,21 +8,21 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-void cf_bench_set_draft(cf_bench *bench, cf_str draft)
+void cf_lab_set_draft(cf_lab *lab, cf_str draft)
 {
-    if (cf_str_eq(draft, cf_buf_str(&bench->draft))) {
+    if (cf_str_eq(draft, cf_buf_str(&lab->draft))) {
         return;
     }
-    cf_buf_reset(&bench->draft);
-    cf_buf_add(&bench->draft, draft.p, draft.n);
-    bench->prompt_is_fresh = false;
+    cf_buf_reset(&lab->draft);
+    cf_buf_add(&lab->draft, draft.p, draft.n);
+    lab->prompt_is_fresh = false;
 }
 
-static cf_status render(cf_bench *b, cf_error *err)
+static cf_status render(cf_lab *b, cf_error *err)
 {
     cf_prompt prompt;
     cf_token_list tokens = {0};
-    cf_turn_options options = cf_bench__options(b);
+    cf_turn_options options = cf_lab__options(b);
     json_t *message = NULL;
     if (b->draft.n != 0) {
         message = json_pack("{s:s,s:s%}", "role", "user", "content",
@@ -51,80 +51,79 @@ static cf_status render(cf_bench *b, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_bench_preview(cf_bench *bench, cf_uuid leaf,
-                           const json_t *messages, cf_arena *arena,
-                           cf_prompt *out, cf_error *err)
+cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages,
+                         cf_arena *arena, cf_prompt *out, cf_error *err)
 {
-    if (bench->job_is_on) {
+    if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    cf_turn_options options = cf_bench__options(bench);
+    cf_turn_options options = cf_lab__options(lab);
     const cf_send send = {.message = messages,
                           .options = &options,
                           .has_parent = true,
                           .parent = leaf};
-    return cf_conversation_preview(bench->conv, bench->engine.backend, &send,
-                                   arena, out, NULL, err);
+    return cf_conversation_preview(lab->conv, lab->engine.backend, &send, arena,
+                                   out, NULL, err);
 }
 
-cf_prompt_model *cf_bench_prompt(cf_bench *bench)
+cf_prompt_model *cf_lab_prompt(cf_lab *lab)
 {
-    if (!bench->job_is_on && !bench->prompt_is_fresh) {
-        bench->prompt_err = (cf_error){0};
-        bench->prompt_is_fresh = true;
-        bench->prompt_is_shown = false;
-        cf_prompt_model_deinit(&bench->prompt);
-        if (bench->n_path == 0 && bench->draft.n == 0) {
-            cf_fail(&bench->prompt_err, CF_ENOTFOUND,
+    if (!lab->job_is_on && !lab->prompt_is_fresh) {
+        lab->prompt_err = (cf_error){0};
+        lab->prompt_is_fresh = true;
+        lab->prompt_is_shown = false;
+        cf_prompt_model_deinit(&lab->prompt);
+        if (lab->n_path == 0 && lab->draft.n == 0) {
+            cf_fail(&lab->prompt_err, CF_ENOTFOUND,
                     "nothing is said yet: write a message first (i)");
-        } else if (render(bench, &bench->prompt_err) == CF_OK) {
-            bench->prompt_is_shown = true;
+        } else if (render(lab, &lab->prompt_err) == CF_OK) {
+            lab->prompt_is_shown = true;
         }
     }
-    return bench->prompt_is_shown ? &bench->prompt : NULL;
+    return lab->prompt_is_shown ? &lab->prompt : NULL;
 }
 
-void cf_bench_prompt_error(const cf_bench *bench, cf_error *err)
+void cf_lab_prompt_error(const cf_lab *lab, cf_error *err)
 {
-    *err = bench->prompt_err;
-    if (bench->job_is_on) {
+    *err = lab->prompt_err;
+    if (lab->job_is_on) {
         cf_fail(err, CF_EBUSY,
                 "the prompt is shown again when the reply is complete");
     }
 }
 
-const char *cf_bench_message_role(const cf_bench *bench, size_t message)
+const char *cf_lab_message_role(const cf_lab *lab, size_t message)
 {
-    if (message < bench->n_path) {
+    if (message < lab->n_path) {
         const json_t *role =
-            json_object_get(bench->path[message]->message, "role");
+            json_object_get(lab->path[message]->message, "role");
         return json_is_string(role) ? json_string_value(role) : "?";
     }
     return "draft";
 }
 
-bool cf_bench_is_control(const cf_bench *bench, cf_token id)
+bool cf_lab_is_control(const cf_lab *lab, cf_token id)
 {
-    return bench->engine.tokenizer != NULL &&
-           cf_tokenizer_type(bench->engine.tokenizer, id) == CF_TOKEN_CONTROL;
+    return lab->engine.tokenizer != NULL &&
+           cf_tokenizer_type(lab->engine.tokenizer, id) == CF_TOKEN_CONTROL;
 }
 
-void cf_bench_break_cause(cf_bench *bench, cf_buf *out)
+void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
 {
-    const cf_prompt_model *m = &bench->prompt;
-    if (!bench->prompt_is_shown || !m->has_break || m->prompt.n_spans == 0) {
+    const cf_prompt_model *m = &lab->prompt;
+    if (!lab->prompt_is_shown || !m->has_break || m->prompt.n_spans == 0) {
         return;
     }
     const cf_prompt_span *s = &m->prompt.spans[m->token[m->n_kept].span];
     cf_buf was = CF_BUF_INIT;
-    if (bench->engine.tokenizer != NULL) {
-        cf_tokenizer_piece(&was, bench->engine.tokenizer, m->cached, true);
+    if (lab->engine.tokenizer != NULL) {
+        cf_tokenizer_piece(&was, lab->engine.tokenizer, m->cached, true);
     }
     cf_str is = cf_prompt_model_text(m, m->n_kept);
     cf_buf_adds(out, "Cause: ");
     if (s->source == CF_SPAN_MESSAGE) {
         cf_buf_addf(out, "message %u (%s) ", (unsigned)s->index,
-                    cf_bench_message_role(bench, s->index));
+                    cf_lab_message_role(lab, s->index));
     } else {
         cf_buf_adds(out, "it ");
     }
@@ -136,9 +135,9 @@ void cf_bench_break_cause(cf_bench *bench, cf_buf *out)
     cf_buf_deinit(&was);
 }
 
-void cf_bench_template_line(const cf_bench *bench, uint32_t line, cf_buf *out)
+void cf_lab_template_line(const cf_lab *lab, uint32_t line, cf_buf *out)
 {
-    cf_str s = bench->engine.template_source;
+    cf_str s = lab->engine.template_source;
     size_t at = 0;
     for (uint32_t i = 1; i < line && at < s.n; i++) {
         const char *nl = memchr(s.p + at, '\n', s.n - at);
@@ -155,15 +154,15 @@ void cf_bench_template_line(const cf_bench *bench, uint32_t line, cf_buf *out)
     cf_buf_add(out, s.p + at, end - at);
 }
 
-const char *cf_bench_template_name(const cf_bench *bench)
+const char *cf_lab_template_name(const cf_lab *lab)
 {
-    return bench->engine.template_name;
+    return lab->engine.template_name;
 }
 
-cf_status cf_bench_set_var(cf_bench *bench, const char *text, cf_error *err)
+cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err)
 {
     const char *eq = strchr(text, '=');
-    if (bench->job_is_on) {
+    if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     if (eq == NULL || eq == text) {
@@ -172,14 +171,14 @@ cf_status cf_bench_set_var(cf_bench *bench, const char *text, cf_error *err)
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(eq - text < 63 ? eq - text : 63),
              text);
-    bench->prompt_is_fresh = false;
+    lab->prompt_is_fresh = false;
     if (eq[1] == '\0') {
-        json_object_del(bench->vars, name);
+        json_object_del(lab->vars, name);
         return CF_OK;
     }
     json_t *value;
     CF_TRY(cf_json_read(&value, eq + 1, strlen(eq + 1), err));
-    if (json_object_set_new(bench->vars, name, value) != 0) {
+    if (json_object_set_new(lab->vars, name, value) != 0) {
         return cf_oom(err);
     }
     return CF_OK;

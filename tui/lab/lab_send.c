@@ -1,5 +1,5 @@
 /*
- * bench_send.c - a send as a job: what goes to the worker, what comes back,
+ * lab_send.c - a send as a job: what goes to the worker, what comes back,
  * and what the store is told meanwhile.
  *
  * Flow:  the message is added to the tree and stored; the job sends; each
@@ -15,9 +15,9 @@
 #include "core/base/utf8.h"
 #include "tui/lab/lab_impl.h"
 
-void cf_bench__free_news(void *news)
+void cf_lab__free_news(void *news)
 {
-    cf_bench_news *n = news;
+    cf_lab_news *n = news;
     cf_free(n->token.draw);
     cf_free(n->token.top);
     cf_free(n->text);
@@ -54,7 +54,7 @@ static void copy_top(cf_reply_token *to, const cf_chat_token *t)
     to->n_top = t->n_top;
 }
 
-static void copy_token(cf_bench_news *news, const cf_chat_token *t)
+static void copy_token(cf_lab_news *news, const cf_chat_token *t)
 {
     news->token.id = t->id;
     news->token.p = t->p;
@@ -72,7 +72,7 @@ static void copy_token(cf_bench_news *news, const cf_chat_token *t)
 }
 
 /* Of the prompt only what the reply starts with is shown. */
-static void copy_start(cf_bench_news *news, const cf_chat_event *e)
+static void copy_start(cf_lab_news *news, const cf_chat_event *e)
 {
     size_t n = e->n_ids - e->n_prompt;
     news->start = n != 0 ? cf_calloc(n, sizeof *news->start) : NULL;
@@ -85,12 +85,12 @@ static void copy_start(cf_bench_news *news, const cf_chat_event *e)
 
 static void on_event(const cf_chat_event *e, void *ud)
 {
-    cf_bench_job *job = ud;
+    cf_lab_job *job = ud;
     cf_keep_reply_event(&job->keep, e);
     if (e->kind == CF_CHAT_STOP) {
         return; /* the end of the job tells */
     }
-    cf_bench_news *news = cf_calloc(1, sizeof *news);
+    cf_lab_news *news = cf_calloc(1, sizeof *news);
     if (news == NULL) {
         return; /* the reply itself is in the response */
     }
@@ -106,10 +106,10 @@ static void on_event(const cf_chat_event *e, void *ud)
     } else if (e->kind == CF_CHAT_PROMPT) {
         copy_start(news, e);
     }
-    cf_worker_post(job->bench->worker, news);
+    cf_worker_post(job->lab->worker, news);
 }
 
-static void begin_stored_reply(cf_bench *b, cf_bench_job *job)
+static void begin_stored_reply(cf_lab *b, cf_lab_job *job)
 {
     if (b->store == NULL || !b->conv_is_stored) {
         return;
@@ -139,12 +139,12 @@ static void begin_stored_reply(cf_bench *b, cf_bench_job *job)
 
 static void send_job(cf_worker *worker, void *ud)
 {
-    cf_bench_job *job = ud;
-    cf_bench *b = job->bench;
+    cf_lab_job *job = ud;
+    cf_lab *b = job->lab;
     cf_error err = {0}, ignored;
     cf_status st = CF_OK;
     if (job->rule != NULL) {
-        st = cf_bench__need_vocab(b, &err);
+        st = cf_lab__need_vocab(b, &err);
         job->options.chat.vocab = b->vocab;
     }
     begin_stored_reply(b, job);
@@ -153,7 +153,7 @@ static void send_job(cf_worker *worker, void *ud)
     if (cf_keep_reply_end(&job->keep, b->conv, &job->sent, &ignored) != CF_OK) {
         /* Told by the store's state. */
     }
-    cf_bench_news *end = job->end;
+    cf_lab_news *end = job->end;
     job->end = NULL;
     end->is_end = true;
     end->status = st;
@@ -163,10 +163,10 @@ static void send_job(cf_worker *worker, void *ud)
 
 /* ---- the store ---------------------------------------------------------- */
 
-static void title_from(cf_bench *b, const json_t *message)
+static void title_from(cf_lab *b, const json_t *message)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_bench_message_text(&text, message);
+    cf_lab_message_text(&text, message);
     size_t n_line = strcspn(cf_buf_cstr(&text), "\n");
     cf_utf8_copy(b->title, sizeof b->title,
                  cf_str_make(cf_buf_cstr(&text), n_line));
@@ -179,7 +179,7 @@ static bool is_kept(cf_status st)
     return st == CF_OK || st == CF_EBUSY;
 }
 
-static void store_turn(cf_bench *b, const cf_turn *turn)
+static void store_turn(cf_lab *b, const cf_turn *turn)
 {
     if (b->store == NULL) {
         return;
@@ -197,7 +197,7 @@ static void store_turn(cf_bench *b, const cf_turn *turn)
 
 /* ---- starting ----------------------------------------------------------- */
 
-cf_turn_options cf_bench__options(cf_bench *b)
+cf_turn_options cf_lab__options(cf_lab *b)
 {
     cf_turn_options o = {.extra_context = b->vars};
     o.chat = b->settings.chat;
@@ -205,7 +205,7 @@ cf_turn_options cf_bench__options(cf_bench *b)
     return o;
 }
 
-static void reset_live(cf_bench *b, cf_uuid parent)
+static void reset_live(cf_lab *b, cf_uuid parent)
 {
     cf_live *l = &b->live;
     cf_buf_reset(&l->text);
@@ -218,10 +218,10 @@ static void reset_live(cf_bench *b, cf_uuid parent)
     l->start_us = cf_os_monotonic_us();
     l->first_us = 0;
     l->failure[0] = '\0';
-    cf_bench__reply_clear(&b->growing);
+    cf_lab__reply_clear(&b->growing);
 }
 
-static void keep_token(cf_bench *b, cf_bench_news *news)
+static void keep_token(cf_lab *b, cf_lab_news *news)
 {
     cf_reply *r = &b->growing;
     if (r->n_token == r->cap_token) {
@@ -239,14 +239,14 @@ static void keep_token(cf_bench *b, cf_bench_news *news)
 }
 
 /* What nobody draws: the tokens that the reply starts with. */
-static void show_start(cf_bench *b, const cf_bench_news *news)
+static void show_start(cf_lab *b, const cf_lab_news *news)
 {
     uint32_t off = 0;
     for (size_t i = 0; i < news->n_start; i++) {
-        cf_bench_news one = {.token = {.id = news->start[i],
-                                       .p = -1,
-                                       .is_forced = true,
-                                       .raw_off = off}};
+        cf_lab_news one = {.token = {.id = news->start[i],
+                                     .p = -1,
+                                     .is_forced = true,
+                                     .raw_off = off}};
         keep_token(b, &one);
         cf_buf piece = CF_BUF_INIT;
         cf_tokenizer_piece(&piece, b->engine.tokenizer, one.token.id, true);
@@ -258,14 +258,14 @@ static void show_start(cf_bench *b, const cf_bench_news *news)
 }
 
 /* Starts the job in b->job, whose `send` says how the reply begins. */
-static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
+static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
 {
-    cf_bench_job *job = &b->job;
-    job->bench = b;
+    cf_lab_job *job = &b->job;
+    job->lab = b;
     job->parent = parent;
     job->old_head = cf_conversation_head(b->conv);
     job->reply_id = cf_uuid_new();
-    job->options = cf_bench__options(b);
+    job->options = cf_lab__options(b);
     if (job->max_tokens != 0) {
         job->options.chat.max_tokens = job->max_tokens;
     }
@@ -278,8 +278,8 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
     job->send.cancel = cf_worker_cancel_flag(b->worker);
     cf_sent_init(&job->sent);
     cf_status st = cf_conversation_set_head(b->conv, parent, err);
-    CF_THEN(st, cf_bench__snapshot(b, err));
-    CF_THEN(st, cf_bench__use_rule(b, job, err));
+    CF_THEN(st, cf_lab__snapshot(b, err));
+    CF_THEN(st, cf_lab__use_rule(b, job, err));
     if (st == CF_OK) {
         job->end = cf_calloc(1, sizeof *job->end);
         st = job->end != NULL ? CF_OK : cf_oom_for(err, "the reply");
@@ -290,20 +290,20 @@ static cf_status start(cf_bench *b, cf_uuid parent, cf_error *err)
         st = cf_worker_start(b->worker, send_job, job, err);
     }
     if (st != CF_OK) {
-        cf_bench__end_job(b);
+        cf_lab__end_job(b);
     }
     return st;
 }
 
-static cf_status begin(cf_bench *b, cf_error *err)
+static cf_status begin(cf_lab *b, cf_error *err)
 {
-    CF_TRY(cf_bench_need_idle(b, err));
-    b->job = (cf_bench_job){.fork_token = -1};
+    CF_TRY(cf_lab_need_idle(b, err));
+    b->job = (cf_lab_job){.fork_token = -1};
     return CF_OK;
 }
 
 /* Adds one message behind `parent`; *id is its turn. */
-static cf_status add_message(cf_bench *b, const json_t *message, cf_uuid parent,
+static cf_status add_message(cf_lab *b, const json_t *message, cf_uuid parent,
                              cf_uuid *id, cf_error *err)
 {
     cf_turn turn = {.parent = parent, .status = CF_TURN_OK, .message = message};
@@ -316,28 +316,28 @@ static cf_status add_message(cf_bench *b, const json_t *message, cf_uuid parent,
     return CF_OK;
 }
 
-cf_status cf_bench_add(cf_bench *bench, const json_t *messages, cf_uuid parent,
-                       bool asks, cf_error *err)
+cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent,
+                     bool asks, cf_error *err)
 {
-    CF_TRY(begin(bench, err));
+    CF_TRY(begin(lab, err));
     cf_status st = CF_OK;
     for (size_t i = 0; st == CF_OK && i < json_array_size(messages); i++) {
         cf_uuid id;
-        st = add_message(bench, json_array_get(messages, i), parent, &id, err);
+        st = add_message(lab, json_array_get(messages, i), parent, &id, err);
         parent = st == CF_OK ? id : parent;
     }
     if (st == CF_OK && asks) {
-        return start(bench, parent, err);
+        return start(lab, parent, err);
     }
     /* What was added before a failure is in the tree and is shown. */
-    bench->prompt_is_fresh = false;
+    lab->prompt_is_fresh = false;
     cf_error *why = st == CF_OK ? err : NULL;
-    cf_status at = cf_conversation_set_head(bench->conv, parent, why);
-    CF_THEN(at, cf_bench__snapshot(bench, why));
+    cf_status at = cf_conversation_set_head(lab->conv, parent, why);
+    CF_THEN(at, cf_lab__snapshot(lab, why));
     return st != CF_OK ? st : at;
 }
 
-static const cf_turn *find_reply(cf_bench *b, cf_uuid id, cf_error *err)
+static const cf_turn *find_reply(cf_lab *b, cf_uuid id, cf_error *err)
 {
     const cf_turn *t = cf_conversation_find(b->conv, id);
     if (t == NULL ||
@@ -348,11 +348,11 @@ static const cf_turn *find_reply(cf_bench *b, cf_uuid id, cf_error *err)
     return t;
 }
 
-cf_status cf_bench_add_reply(cf_bench *bench, cf_uuid reply,
-                             const json_t *message, cf_str raw, cf_error *err)
+cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t *message,
+                           cf_str raw, cf_error *err)
 {
-    CF_TRY(begin(bench, err));
-    const cf_turn *from = find_reply(bench, reply, err);
+    CF_TRY(begin(lab, err));
+    const cf_turn *from = find_reply(lab, reply, err);
     if (from == NULL) {
         return CF_EINVAL;
     }
@@ -361,15 +361,14 @@ cf_status cf_bench_add_reply(cf_bench *bench, cf_uuid reply,
                     .message = message,
                     .raw = raw};
     cf_uuid id = {{0}};
-    CF_TRY(cf_conversation_add(bench->conv, &turn, &id, err));
-    store_turn(bench, cf_conversation_find(bench->conv, id));
-    bench->prompt_is_fresh = false;
-    CF_TRY(cf_conversation_set_head(bench->conv, id, err));
-    return cf_bench__snapshot(bench, err);
+    CF_TRY(cf_conversation_add(lab->conv, &turn, &id, err));
+    store_turn(lab, cf_conversation_find(lab->conv, id));
+    lab->prompt_is_fresh = false;
+    CF_TRY(cf_conversation_set_head(lab->conv, id, err));
+    return cf_lab__snapshot(lab, err);
 }
 
-cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
-                        cf_error *err)
+cf_status cf_lab_send(cf_lab *lab, cf_str text, cf_uuid parent, cf_error *err)
 {
     json_t *messages = json_pack("[{s:s,s:s%}]", "role", "user", "content",
                                  text.n != 0 ? text.p : "", text.n);
@@ -377,57 +376,57 @@ cf_status cf_bench_send(cf_bench *bench, cf_str text, cf_uuid parent,
         return cf_fail(err, CF_EFORMAT,
                        "the message is not UTF-8, or memory ran out");
     }
-    cf_status st = cf_bench_add(bench, messages, parent, true, err);
+    cf_status st = cf_lab_add(lab, messages, parent, true, err);
     json_decref(messages);
     return st;
 }
 
-cf_status cf_bench_retry(cf_bench *bench, cf_uuid reply, cf_error *err)
+cf_status cf_lab_retry(cf_lab *lab, cf_uuid reply, cf_error *err)
 {
-    CF_TRY(begin(bench, err));
-    const cf_turn *t = cf_conversation_find(bench->conv, reply);
+    CF_TRY(begin(lab, err));
+    const cf_turn *t = cf_conversation_find(lab->conv, reply);
     if (t != NULL &&
         !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
-        return start(bench, t->id, err); /* a message: a reply to it */
+        return start(lab, t->id, err); /* a message: a reply to it */
     }
-    t = find_reply(bench, reply, err);
+    t = find_reply(lab, reply, err);
     if (t == NULL) {
         return CF_EINVAL;
     }
-    bench->settings.chat.sampling.seed++; /* another draw, repeatable too */
-    bench->job.is_sibling = true;
-    return start(bench, t->parent, err);
+    lab->settings.chat.sampling.seed++; /* another draw, repeatable too */
+    lab->job.is_sibling = true;
+    return start(lab, t->parent, err);
 }
 
-cf_status cf_bench_continue(cf_bench *bench, cf_uuid reply, cf_str prefix,
-                            cf_error *err)
+cf_status cf_lab_continue(cf_lab *lab, cf_uuid reply, cf_str prefix,
+                          cf_error *err)
 {
-    CF_TRY(begin(bench, err));
-    const cf_turn *t = find_reply(bench, reply, err);
+    CF_TRY(begin(lab, err));
+    const cf_turn *t = find_reply(lab, reply, err);
     if (t == NULL) {
         return CF_EINVAL;
     }
-    bench->job.prefix = cf_strndup(prefix.p, prefix.n);
-    if (bench->job.prefix == NULL) {
+    lab->job.prefix = cf_strndup(prefix.p, prefix.n);
+    if (lab->job.prefix == NULL) {
         return cf_oom(err);
     }
-    bench->job.send.reply_prefix = cf_str_make(bench->job.prefix, prefix.n);
-    bench->job.is_sibling = true;
-    return start(bench, t->parent, err);
+    lab->job.send.reply_prefix = cf_str_make(lab->job.prefix, prefix.n);
+    lab->job.is_sibling = true;
+    return start(lab, t->parent, err);
 }
 
-cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
-                        const cf_token *ids, size_t n, uint32_t max_tokens,
-                        cf_error *err)
+cf_status cf_lab_fork(cf_lab *lab, cf_uuid reply, size_t token,
+                      const cf_token *ids, size_t n, uint32_t max_tokens,
+                      cf_error *err)
 {
-    CF_TRY(begin(bench, err));
-    const cf_turn *t = find_reply(bench, reply, err);
-    const cf_reply *known = cf_bench_reply(bench, reply);
+    CF_TRY(begin(lab, err));
+    const cf_turn *t = find_reply(lab, reply, err);
+    const cf_reply *known = cf_lab_reply(lab, reply);
     if (t == NULL) {
         return CF_EINVAL;
     }
     if (known == NULL || token >= known->n_token ||
-        !cf_bench_info(bench).can_fork_token) {
+        !cf_lab_info(lab).can_fork_token) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the tokens of this reply are not known here");
     }
@@ -439,24 +438,24 @@ cf_status cf_bench_fork(cf_bench *bench, cf_uuid reply, size_t token,
         all[i] = known->token[i].id;
     }
     memcpy(all + token, ids, n * sizeof *all);
-    bench->job.reply_ids = all;
-    bench->job.send.reply_ids = all;
-    bench->job.send.n_reply_ids = token + n;
-    bench->job.fork_of = reply;
-    bench->job.fork_token = (int64_t)token;
-    bench->job.max_tokens = max_tokens;
-    bench->job.is_sibling = true;
-    return start(bench, t->parent, err);
+    lab->job.reply_ids = all;
+    lab->job.send.reply_ids = all;
+    lab->job.send.n_reply_ids = token + n;
+    lab->job.fork_of = reply;
+    lab->job.fork_token = (int64_t)token;
+    lab->job.max_tokens = max_tokens;
+    lab->job.is_sibling = true;
+    return start(lab, t->parent, err);
 }
 
-void cf_bench_stop(cf_bench *bench)
+void cf_lab_stop(cf_lab *lab)
 {
-    cf_worker_cancel(bench->worker);
+    cf_worker_cancel(lab->worker);
 }
 
 /* ---- news --------------------------------------------------------------- */
 
-static void take_news(cf_bench *b, cf_bench_news *n)
+static void take_news(cf_lab *b, cf_lab_news *n)
 {
     cf_live *l = &b->live;
     switch (n->kind) {
@@ -491,11 +490,11 @@ static void take_news(cf_bench *b, cf_bench_news *n)
     }
 }
 
-/* Moves what is known of the finished reply into the bench's records. */
+/* Moves what is known of the finished reply into the workbench's records. */
 /* A reply that began with a given text: the tokens of that text are in the
  * response and were drawn by nobody.  They go before the others, so that the
  * reply can be seen whole and forked at any of its tokens. */
-static void add_given(const cf_bench *b, cf_reply *reply,
+static void add_given(const cf_lab *b, cf_reply *reply,
                       const cf_chat_response *r)
 {
     size_t n = reply->n_token;
@@ -536,20 +535,20 @@ double cf_decode_rate(const cf_timings *t, uint32_t n_least)
                : 0;
 }
 
-static void keep_reply(cf_bench *b, cf_bench_job *job)
+static void keep_reply(cf_lab *b, cf_lab_job *job)
 {
     if (cf_uuid_is_nil(job->sent.reply)) {
         return;
     }
     cf_chat_response *r = &job->sent.response;
-    cf_reply *kept = cf_bench__reply_of(b, job->sent.reply, true);
+    cf_reply *kept = cf_lab__reply_of(b, job->sent.reply, true);
     if (kept == NULL) {
         return;
     }
     *kept = b->growing;
     b->growing = (cf_reply){0};
     kept->turn = job->sent.reply;
-    kept->rule = cf_bench__rule_hold(job->rule);
+    kept->rule = cf_lab__rule_hold(job->rule);
     kept->prompt_ids = r->prompt_ids;
     kept->n_prompt_ids = r->n_prompt_ids;
     r->prompt_ids = NULL;
@@ -570,73 +569,73 @@ static void keep_reply(cf_bench *b, cf_bench_job *job)
                               : 0;
 }
 
-void cf_bench__end_job(cf_bench *b)
+void cf_lab__end_job(cf_lab *b)
 {
-    cf_bench_job *job = &b->job;
+    cf_lab_job *job = &b->job;
     keep_reply(b, job);
     if (job->is_sibling &&
         cf_uuid_eq(cf_conversation_head(b->conv), job->parent) &&
         cf_conversation_set_head(b->conv, job->old_head, NULL) != CF_OK) {
         /* The path then ends where the reply would have stood. */
     }
-    cf_bench__rule_drop(job->rule);
+    cf_lab__rule_drop(job->rule);
     cf_sent_deinit(&job->sent);
     cf_free(job->prefix);
     cf_free(job->reply_ids);
     cf_free(job->end);
-    *job = (cf_bench_job){.fork_token = -1};
+    *job = (cf_lab_job){.fork_token = -1};
     b->job_is_on = false;
     b->live.is_on = false;
     b->prompt_is_fresh = false;
-    cf_bench__reply_clear(&b->growing);
+    cf_lab__reply_clear(&b->growing);
 }
 
-bool cf_bench_poll(cf_bench *bench, cf_error *err)
+bool cf_lab_poll(cf_lab *lab, cf_error *err)
 {
-    bool has_changed = cf_bench__doctor_poll(bench);
+    bool has_changed = cf_lab__doctor_poll(lab);
     err->code = CF_OK;
-    for (cf_bench_news *n = cf_worker_take(bench->worker); n != NULL;
-         n = cf_worker_take(bench->worker)) {
+    for (cf_lab_news *n = cf_worker_take(lab->worker); n != NULL;
+         n = cf_worker_take(lab->worker)) {
         has_changed = true;
         if (n->is_task) {
-            cf_bench__take_task_news(bench, n);
+            cf_lab__take_task_news(lab, n);
             if (n->is_end && n->status != CF_OK && n->status != CF_ECANCELLED) {
                 *err = n->err;
             }
         } else if (!n->is_end) {
-            take_news(bench, n);
+            take_news(lab, n);
         } else {
             bool is_told = n->status != CF_OK && n->status != CF_ECANCELLED;
             if (is_told) {
                 *err = n->err;
-                snprintf(bench->live.failure, sizeof bench->live.failure,
-                         "%.199s", n->err.text);
+                snprintf(lab->live.failure, sizeof lab->live.failure, "%.199s",
+                         n->err.text);
             }
-            while (cf_worker_is_busy(bench->worker)) {
-                cf_worker_wait(bench->worker); /* it is about to return */
+            while (cf_worker_is_busy(lab->worker)) {
+                cf_worker_wait(lab->worker); /* it is about to return */
             }
-            cf_bench__end_job(bench);
+            cf_lab__end_job(lab);
             cf_error why;
-            if (cf_bench__snapshot(bench, &why) != CF_OK && !is_told) {
+            if (cf_lab__snapshot(lab, &why) != CF_OK && !is_told) {
                 *err = why;
             }
         }
-        cf_bench__free_news(n);
+        cf_lab__free_news(n);
     }
-    return cf_bench__poll_reader(bench, err) || has_changed;
+    return cf_lab__poll_reader(lab, err) || has_changed;
 }
 
-void cf_bench_settle(cf_bench *bench, cf_error *err)
+void cf_lab_settle(cf_lab *lab, cf_error *err)
 {
     cf_error first = {0};
-    while (bench->job_is_on || bench->task_is_on || bench->reading_is_on) {
-        bool reads = !bench->job_is_on && !bench->task_is_on;
-        cf_worker_wait(reads ? bench->reader : bench->worker);
-        cf_bench_poll(bench, err);
+    while (lab->job_is_on || lab->task_is_on || lab->reading_is_on) {
+        bool reads = !lab->job_is_on && !lab->task_is_on;
+        cf_worker_wait(reads ? lab->reader : lab->worker);
+        cf_lab_poll(lab, err);
         if (err->code != CF_OK && first.code == CF_OK) {
             first = *err;
         }
     }
-    cf_bench__doctor_settle(bench);
+    cf_lab__doctor_settle(lab);
     *err = first;
 }

@@ -1,5 +1,5 @@
 /*
- * bench_task.c - work on the worker's thread that makes no turn.
+ * lab_task.c - work on the worker's thread that makes no turn.
  *
  * A task's items travel as news, in the same queue as those of a reply; the
  * last news of a task is its end.
@@ -7,107 +7,105 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-void cf_bench_make_way(cf_bench *bench)
+void cf_lab_make_way(cf_lab *lab)
 {
-    if (bench->task_is_on && bench->task.gives_way) {
-        cf_bench_end_task(bench, bench->task.ud);
+    if (lab->task_is_on && lab->task.gives_way) {
+        cf_lab_end_task(lab, lab->task.ud);
     }
 }
 
-cf_status cf_bench_need_idle(cf_bench *bench, cf_error *err)
+cf_status cf_lab_need_idle(cf_lab *lab, cf_error *err)
 {
-    cf_bench_make_way(bench);
-    if (bench->job_is_on) {
+    cf_lab_make_way(lab);
+    if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    if (bench->task_is_on) {
-        return cf_fail(err, CF_EBUSY, "still %s; Esc stops it",
-                       bench->task.name);
+    if (lab->task_is_on) {
+        return cf_fail(err, CF_EBUSY, "still %s; Esc stops it", lab->task.name);
     }
     return CF_OK;
 }
 
 static void task_job(cf_worker *worker, void *ud)
 {
-    cf_bench *b = ud;
-    cf_bench_news *end = b->task_end;
+    cf_lab *b = ud;
+    cf_lab_news *end = b->task_end;
     b->task_end = NULL;
     end->status = b->task.run(b->task.ud, b, &end->err);
     cf_worker_post(worker, end);
 }
 
-cf_status cf_bench_start_task(cf_bench *bench, const cf_bench_task *task,
-                              cf_error *err)
+cf_status cf_lab_start_task(cf_lab *lab, const cf_lab_task *task, cf_error *err)
 {
-    CF_TRY(cf_bench_need_idle(bench, err));
-    cf_bench_news *end = cf_calloc(1, sizeof *end);
+    CF_TRY(cf_lab_need_idle(lab, err));
+    cf_lab_news *end = cf_calloc(1, sizeof *end);
     if (end == NULL) {
         return cf_oom(err);
     }
     end->is_task = end->is_end = true;
-    bench->task = *task;
-    bench->task_end = end;
-    bench->task_is_on = true;
-    cf_status st = cf_worker_start(bench->worker, task_job, bench, err);
+    lab->task = *task;
+    lab->task_end = end;
+    lab->task_is_on = true;
+    cf_status st = cf_worker_start(lab->worker, task_job, lab, err);
     if (st != CF_OK) {
-        bench->task_is_on = false;
-        bench->task_end = NULL;
+        lab->task_is_on = false;
+        lab->task_end = NULL;
         cf_free(end);
     }
     return st;
 }
 
-void cf_bench_tell(cf_bench *bench, void *item)
+void cf_lab_tell(cf_lab *lab, void *item)
 {
-    cf_bench_news *news = cf_calloc(1, sizeof *news);
+    cf_lab_news *news = cf_calloc(1, sizeof *news);
     if (news == NULL) {
-        bench->task.free_item(item);
+        lab->task.free_item(item);
         return;
     }
     news->is_task = true;
     news->item = item;
-    news->free_item = bench->task.free_item;
-    cf_worker_post(bench->worker, news);
+    news->free_item = lab->task.free_item;
+    cf_worker_post(lab->worker, news);
 }
 
-cf_cancel *cf_bench_cancel_flag(cf_bench *bench)
+cf_cancel *cf_lab_cancel_flag(cf_lab *lab)
 {
-    return cf_worker_cancel_flag(bench->worker);
+    return cf_worker_cancel_flag(lab->worker);
 }
 
-const char *cf_bench_task_name(const cf_bench *bench)
+const char *cf_lab_task_name(const cf_lab *lab)
 {
-    return bench->task_is_on ? bench->task.name : NULL;
+    return lab->task_is_on ? lab->task.name : NULL;
 }
 
-void cf_bench_task_progress(const cf_bench *bench, cf_buf *out)
+void cf_lab_task_progress(const cf_lab *lab, cf_buf *out)
 {
-    if (bench->task_is_on && bench->task.progress != NULL) {
-        bench->task.progress(bench->task.ud, out);
+    if (lab->task_is_on && lab->task.progress != NULL) {
+        lab->task.progress(lab->task.ud, out);
     }
 }
 
-void cf_bench__take_task_news(cf_bench *bench, cf_bench_news *news)
+void cf_lab__take_task_news(cf_lab *lab, cf_lab_news *news)
 {
     if (!news->is_end) {
-        bench->task.take(bench->task.ud, news->item);
+        lab->task.take(lab->task.ud, news->item);
         news->item = NULL;
         return;
     }
-    while (cf_worker_is_busy(bench->worker)) {
-        cf_worker_wait(bench->worker); /* it is about to return */
+    while (cf_worker_is_busy(lab->worker)) {
+        cf_worker_wait(lab->worker); /* it is about to return */
     }
-    bench->task_is_on = false;
-    bench->task.end(bench->task.ud, news->status, &news->err);
+    lab->task_is_on = false;
+    lab->task.end(lab->task.ud, news->status, &news->err);
 }
 
-void cf_bench_end_task(cf_bench *bench, const void *ud)
+void cf_lab_end_task(cf_lab *lab, const void *ud)
 {
-    while (bench->task_is_on && (ud == NULL || bench->task.ud == ud)) {
+    while (lab->task_is_on && (ud == NULL || lab->task.ud == ud)) {
         cf_error ignored;
-        cf_worker_cancel(bench->worker);
-        cf_worker_wait(bench->worker);
-        cf_bench_poll(bench, &ignored);
+        cf_worker_cancel(lab->worker);
+        cf_worker_wait(lab->worker);
+        cf_lab_poll(lab, &ignored);
     }
 }
 
@@ -115,63 +113,62 @@ void cf_bench_end_task(cf_bench *bench, const void *ud)
 
 static void reading_job(cf_worker *worker, void *ud)
 {
-    cf_bench *b = ud;
-    cf_bench_news *end = b->reading_end;
+    cf_lab *b = ud;
+    cf_lab_news *end = b->reading_end;
     b->reading_end = NULL;
     end->status = b->reading.run(b->reading.ud, b, &end->err);
     cf_worker_post(worker, end);
 }
 
-cf_status cf_bench_start_reading(cf_bench *bench, const cf_bench_task *task,
-                                 cf_error *err)
+cf_status cf_lab_start_reading(cf_lab *lab, const cf_lab_task *task,
+                               cf_error *err)
 {
-    if (bench->reading_is_on) {
-        return cf_fail(err, CF_EBUSY, "still %s", bench->reading.name);
+    if (lab->reading_is_on) {
+        return cf_fail(err, CF_EBUSY, "still %s", lab->reading.name);
     }
-    if (bench->reader == NULL) {
-        CF_TRY(cf_worker_new(&bench->reader, err));
-        cf_worker_wake_with(bench->reader, bench->wake_fd);
+    if (lab->reader == NULL) {
+        CF_TRY(cf_worker_new(&lab->reader, err));
+        cf_worker_wake_with(lab->reader, lab->wake_fd);
     }
-    cf_bench_news *end = cf_calloc(1, sizeof *end);
+    cf_lab_news *end = cf_calloc(1, sizeof *end);
     if (end == NULL) {
         return cf_oom(err);
     }
-    bench->reading = *task;
-    bench->reading_end = end;
-    bench->reading_is_on = true;
-    cf_status st = cf_worker_start(bench->reader, reading_job, bench, err);
+    lab->reading = *task;
+    lab->reading_end = end;
+    lab->reading_is_on = true;
+    cf_status st = cf_worker_start(lab->reader, reading_job, lab, err);
     if (st != CF_OK) {
-        bench->reading_is_on = false;
-        bench->reading_end = NULL;
+        lab->reading_is_on = false;
+        lab->reading_end = NULL;
         cf_free(end);
     }
     return st;
 }
 
-bool cf_bench__poll_reader(cf_bench *bench, cf_error *err)
+bool cf_lab__poll_reader(cf_lab *lab, cf_error *err)
 {
-    cf_bench_news *end =
-        bench->reading_is_on ? cf_worker_take(bench->reader) : NULL;
+    cf_lab_news *end = lab->reading_is_on ? cf_worker_take(lab->reader) : NULL;
     if (end == NULL) {
         return false;
     }
-    while (cf_worker_is_busy(bench->reader)) {
-        cf_worker_wait(bench->reader); /* it is about to return */
+    while (cf_worker_is_busy(lab->reader)) {
+        cf_worker_wait(lab->reader); /* it is about to return */
     }
-    bench->reading_is_on = false;
+    lab->reading_is_on = false;
     if (end->status != CF_OK && err->code == CF_OK) {
         *err = end->err;
     }
-    bench->reading.end(bench->reading.ud, end->status, &end->err);
-    cf_bench__free_news(end);
+    lab->reading.end(lab->reading.ud, end->status, &end->err);
+    cf_lab__free_news(end);
     return true;
 }
 
-void cf_bench_end_reading(cf_bench *bench, const void *ud)
+void cf_lab_end_reading(cf_lab *lab, const void *ud)
 {
-    while (bench->reading_is_on && (ud == NULL || bench->reading.ud == ud)) {
+    while (lab->reading_is_on && (ud == NULL || lab->reading.ud == ud)) {
         cf_error ignored = {0};
-        cf_worker_wait(bench->reader);
-        (void)cf_bench__poll_reader(bench, &ignored);
+        cf_worker_wait(lab->reader);
+        (void)cf_lab__poll_reader(lab, &ignored);
     }
 }

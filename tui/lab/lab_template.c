@@ -1,5 +1,5 @@
 /*
- * bench_template.c - another template for the conversation on the bench.
+ * lab_template.c - another template for the conversation in the workbench.
  *
  * The backend keeps its cache, so that the prompt shows what the change costs.
  */
@@ -10,8 +10,7 @@
 #include "templates/chat_template.h"
 #include "tui/lab/lab_impl.h"
 
-cf_tool_family cf_bench_tool_family(const cf_bench_engine *engine,
-                                    cf_str source)
+cf_tool_family cf_lab_tool_family(const cf_lab_engine *engine, cf_str source)
 {
     cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
     const char *why;
@@ -23,13 +22,13 @@ cf_tool_family cf_bench_tool_family(const cf_bench_engine *engine,
     return cf_tool_family_detect(source, arch, model, &why);
 }
 
-cf_tool_family cf_bench_use_template(cf_backend *backend,
-                                     const cf_bench_engine *engine,
-                                     const cf_template *tpl, cf_str source)
+cf_tool_family cf_lab_use_template(cf_backend *backend,
+                                   const cf_lab_engine *engine,
+                                   const cf_template *tpl, cf_str source)
 {
     cf_prompt_renderer renderer =
         tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
-    cf_tool_family family = cf_bench_tool_family(engine, source);
+    cf_tool_family family = cf_lab_tool_family(engine, source);
     if (cf_backend_core_session(backend) != NULL) {
         cf_core_options o = {
             .renderer = renderer, .family = family, .session = engine->session};
@@ -43,11 +42,11 @@ cf_tool_family cf_bench_use_template(cf_backend *backend,
     return family;
 }
 
-cf_status cf_bench_set_template(cf_bench *bench, const char *name,
-                                cf_str source, cf_error *err)
+cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source,
+                              cf_error *err)
 {
-    CF_TRY(cf_bench_need_idle(bench, err));
-    if (!cf_bench_info(bench).shows_prompt) {
+    CF_TRY(cf_lab_need_idle(lab, err));
+    if (!cf_lab_info(lab).shows_prompt) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "this engine renders its prompt by itself");
     }
@@ -63,26 +62,25 @@ cf_status cf_bench_set_template(cf_bench *bench, const char *name,
         return st;
     }
     cf_str kept = cf_buf_str(&copy);
-    bench->engine.family =
-        cf_bench_use_template(bench->engine.backend, &bench->engine, tpl, kept);
-    cf_template_free(bench->own_tpl);
-    bench->own_tpl = tpl;
-    snprintf(bench->own_name, sizeof bench->own_name, "%s", name);
-    cf_buf_deinit(&bench->own_source);
-    bench->own_source = copy;
-    bench->engine.template_name = bench->own_name;
-    bench->engine.template_source = kept;
+    lab->engine.family =
+        cf_lab_use_template(lab->engine.backend, &lab->engine, tpl, kept);
+    cf_template_free(lab->own_tpl);
+    lab->own_tpl = tpl;
+    snprintf(lab->own_name, sizeof lab->own_name, "%s", name);
+    cf_buf_deinit(&lab->own_source);
+    lab->own_source = copy;
+    lab->engine.template_name = lab->own_name;
+    lab->engine.template_source = kept;
     cf_role_map roles;
     cf_role_map_init(&roles, kept);
-    cf_conversation_set_roles(bench->conv, &roles);
-    bench->prompt_is_fresh = false;
-    bench->generation++;
+    cf_conversation_set_roles(lab->conv, &roles);
+    lab->prompt_is_fresh = false;
+    lab->generation++;
     return CF_OK;
 }
 
-void cf_bench_first_template(const cf_bench *bench, const char **name,
-                             cf_str *source)
+void cf_lab_first_template(const cf_lab *lab, const char **name, cf_str *source)
 {
-    *name = bench->first_name;
-    *source = bench->first_source;
+    *name = lab->first_name;
+    *source = lab->first_source;
 }

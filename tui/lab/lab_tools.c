@@ -1,5 +1,5 @@
 /*
- * bench_tools.c - tools of the conversation on the bench: what is declared,
+ * lab_tools.c - tools of the conversation in the workbench: what is declared,
  * and what is remembered of each call.
  */
 #include <stdio.h>
@@ -8,48 +8,47 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-cf_tool_desk *cf_bench_desk(cf_bench *bench)
+cf_tool_desk *cf_lab_desk(cf_lab *lab)
 {
-    return &bench->desk;
+    return &lab->desk;
 }
 
-cf_status cf_bench_set_tools(cf_bench *bench, const json_t *tools,
-                             cf_error *err)
+cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err)
 {
-    CF_TRY(cf_bench_need_idle(bench, err));
-    CF_TRY(cf_conversation_set_tools(bench->conv, tools, err));
+    CF_TRY(cf_lab_need_idle(lab, err));
+    CF_TRY(cf_conversation_set_tools(lab->conv, tools, err));
     json_incref(cf_json_ref(tools));
-    json_decref(bench->own_tools);
-    bench->own_tools = cf_json_ref(tools);
-    bench->engine.tools = tools;
-    bench->prompt_is_fresh = false;
-    bench->generation++;
+    json_decref(lab->own_tools);
+    lab->own_tools = cf_json_ref(tools);
+    lab->engine.tools = tools;
+    lab->prompt_is_fresh = false;
+    lab->generation++;
     return CF_OK;
 }
 
-cf_status cf_bench_retry_calls(cf_bench *bench, cf_uuid reply, cf_error *err)
+cf_status cf_lab_retry_calls(cf_lab *lab, cf_uuid reply, cf_error *err)
 {
     size_t n_tools;
-    cf_tool_set_items(cf_bench_tools(bench), &n_tools);
-    if (!cf_bench_info(bench).can_mask || n_tools == 0 ||
-        bench->engine.family == CF_TOOLS_NONE) {
-        return cf_bench_retry(bench, reply, err);
+    cf_tool_set_items(cf_lab_tools(lab), &n_tools);
+    if (!cf_lab_info(lab).can_mask || n_tools == 0 ||
+        lab->engine.family == CF_TOOLS_NONE) {
+        return cf_lab_retry(lab, reply, err);
     }
-    CF_TRY(cf_bench_need_idle(bench, err));
-    cf_bench_rule *before = bench->rule;
-    bench->rule = NULL;
-    cf_status st = cf_bench_constrain(bench, "tools", err);
+    CF_TRY(cf_lab_need_idle(lab, err));
+    cf_lab_rule *before = lab->rule;
+    lab->rule = NULL;
+    cf_status st = cf_lab_constrain(lab, "tools", err);
     if (st == CF_OK) {
-        st = cf_bench_retry(bench, reply, err); /* holds the rule from here */
+        st = cf_lab_retry(lab, reply, err); /* holds the rule from here */
     }
-    cf_bench__rule_drop(bench->rule);
-    bench->rule = before;
+    cf_lab__rule_drop(lab->rule);
+    lab->rule = before;
     return st;
 }
 
 /* ---- what is remembered of a call --------------------------------------- */
 
-static cf_call_note *find_note(const cf_bench *b, cf_uuid reply, size_t n)
+static cf_call_note *find_note(const cf_lab *b, cf_uuid reply, size_t n)
 {
     for (size_t i = 0; i < b->n_notes; i++) {
         if (b->notes[i].n == n && cf_uuid_eq(b->notes[i].reply, reply)) {
@@ -59,7 +58,7 @@ static cf_call_note *find_note(const cf_bench *b, cf_uuid reply, size_t n)
     return NULL;
 }
 
-static cf_call_note *make_note(cf_bench *b, cf_uuid reply, size_t n)
+static cf_call_note *make_note(cf_lab *b, cf_uuid reply, size_t n)
 {
     cf_call_note *known = find_note(b, reply, n);
     if (known != NULL) {
@@ -86,7 +85,7 @@ static void text_into(char *out, size_t size, cf_str text)
 }
 
 /* What the store has of a reply's calls, once. */
-static void read_notes(cf_bench *b, cf_uuid reply)
+static void read_notes(cf_lab *b, cf_uuid reply)
 {
     cf_arena arena;
     cf_store_turn stored;
@@ -110,33 +109,33 @@ static void read_notes(cf_bench *b, cf_uuid reply)
     cf_arena_deinit(&arena);
 }
 
-const cf_call_note *cf_bench_call_note(cf_bench *bench, cf_uuid reply, size_t n)
+const cf_call_note *cf_lab_call_note(cf_lab *lab, cf_uuid reply, size_t n)
 {
-    const cf_call_note *known = find_note(bench, reply, n);
-    if (known != NULL || bench->store == NULL) {
+    const cf_call_note *known = find_note(lab, reply, n);
+    if (known != NULL || lab->store == NULL) {
         return known;
     }
-    read_notes(bench, reply);
+    read_notes(lab, reply);
     /* Where there is nothing to read, it need not be looked for again. */
-    known = find_note(bench, reply, n);
-    return known != NULL ? known : make_note(bench, reply, n);
+    known = find_note(lab, reply, n);
+    return known != NULL ? known : make_note(lab, reply, n);
 }
 
-void cf_bench_note_call(cf_bench *bench, const cf_call_note *note,
-                        const cf_store_call *call, cf_str result)
+void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
+                      const cf_store_call *call, cf_str result)
 {
-    cf_call_note *kept = make_note(bench, note->reply, note->n);
+    cf_call_note *kept = make_note(lab, note->reply, note->n);
     if (kept != NULL) {
         *kept = *note;
     }
-    if (bench->store == NULL || !bench->conv_is_stored) {
+    if (lab->store == NULL || !lab->conv_is_stored) {
         return;
     }
     cf_arena arena;
     cf_store_turn stored;
     cf_store_call c = *call;
     cf_arena_init(&arena, 0);
-    if (cf_store_get_turn(bench->store, note->reply, &arena, &stored, NULL) ==
+    if (cf_store_get_turn(lab->store, note->reply, &arena, &stored, NULL) ==
         CF_OK) {
         for (size_t i = 0; i < stored.n_calls; i++) {
             if (stored.calls[i].n == (int64_t)note->n) {
@@ -152,7 +151,7 @@ void cf_bench_note_call(cf_bench *bench, const cf_call_note *note,
     c.started_ms = note->started_ms;
     c.result = result;
     cf_error ignored; /* told by the store's state */
-    if (cf_store_put_call(bench->store, note->reply, &c, &ignored) != CF_OK) {
+    if (cf_store_put_call(lab->store, note->reply, &c, &ignored) != CF_OK) {
         cf_arena_deinit(&arena);
         return;
     }

@@ -135,13 +135,12 @@ static cf_status look(job *j, size_t i, const cf_tokenizer *tok, cf_error *err)
     return st;
 }
 
-static cf_status run(void *ud, cf_bench *b, cf_error *err)
+static cf_status run(void *ud, cf_lab *b, cf_error *err)
 {
     job *j = ud;
     CF_TRY(cf_walk_begin(&j->walk, b, err));
     for (size_t i = 0; i < j->walk.n; i++) {
-        if (atomic_load_explicit(cf_bench_cancel_flag(b),
-                                 memory_order_relaxed)) {
+        if (atomic_load_explicit(cf_lab_cancel_flag(b), memory_order_relaxed)) {
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
         CF_TRY(look(j, i, b->engine.tokenizer, err));
@@ -170,7 +169,7 @@ static void end(void *ud, cf_status status, const cf_error *err)
     free_job(j);
 }
 
-static cf_status new_study(job *j, const cf_bench *b, const cf_reply *reply,
+static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply,
                            cf_error *err)
 {
     j->study = cf_calloc(1, sizeof *j->study);
@@ -188,11 +187,11 @@ static cf_status new_study(job *j, const cf_bench *b, const cf_reply *reply,
                : cf_oom_for(err, "the constraint");
 }
 
-cf_status cf_bench_study(cf_bench *bench, const cf_reply *reply,
-                         cf_token_study_fn done, void *ud, cf_error *err)
+cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply,
+                       cf_token_study_fn done, void *ud, cf_error *err)
 {
     if (reply->rule == NULL || reply->n_token == 0 ||
-        bench->engine.tokenizer == NULL) {
+        lab->engine.tokenizer == NULL) {
         return cf_fail(err, CF_ENOTFOUND,
                        "the reply was not held to a constraint");
     }
@@ -202,17 +201,17 @@ cf_status cf_bench_study(cf_bench *bench, const cf_reply *reply,
     }
     j->done = done;
     j->ud = ud;
-    cf_status st = cf_walk_init(&j->walk, bench, reply, reply->n_token, err);
-    CF_THEN(st, new_study(j, bench, reply, err));
+    cf_status st = cf_walk_init(&j->walk, lab, reply, reply->n_token, err);
+    CF_THEN(st, new_study(j, lab, reply, err));
     if (st == CF_OK) {
-        const cf_bench_task task = {.name = "reading the constraint",
-                                    .run = run,
-                                    .take = take,
-                                    .end = end,
-                                    .free_item = NULL,
-                                    .ud = j,
-                                    .gives_way = true};
-        st = cf_bench_start_task(bench, &task, err);
+        const cf_lab_task task = {.name = "reading the constraint",
+                                  .run = run,
+                                  .take = take,
+                                  .end = end,
+                                  .free_item = NULL,
+                                  .ud = j,
+                                  .gives_way = true};
+        st = cf_lab_start_task(lab, &task, err);
     }
     if (st != CF_OK) {
         free_job(j);

@@ -47,11 +47,11 @@ typedef void (*cf_token_study_fn)(void *ud, cf_token_study *study,
 /*
  * Walks the constraint along a reply that was written under one.  CF_EBUSY;
  * CF_ENOTFOUND for a reply without a constraint or tokens.  `done` is called
- * once, later; cf_bench_make_way() has it called at once.
+ * once, later; cf_lab_make_way() has it called at once.
  */
-CF_MUST_USE cf_status cf_bench_study(cf_bench *bench, const cf_reply *reply,
-                                     cf_token_study_fn done, void *ud,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply,
+                                   cf_token_study_fn done, void *ud,
+                                   cf_error *err);
 void cf_token_study_free(cf_token_study *study);
 
 /* ---- the tree ----------------------------------------------------------- */
@@ -79,15 +79,15 @@ typedef struct cf_token_tree {
 
 /*
  * Expands a tree at `token` of a reply into *tree, which fills while the task
- * runs and stays where it is; cf_bench_make_way() ends the task.  A reply's
+ * runs and stays where it is; cf_lab_make_way() ends the task.  A reply's
  * constraint holds its tree.
  * CF_EINVAL for a width or depth outside 1 to the greatest; CF_EUNSUPPORTED
  * where the engine has no cache to fork; CF_EBUSY, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_bench_grow_tree(cf_bench *bench, cf_token_tree *tree,
-                                         const cf_reply *reply, size_t token,
-                                         uint32_t width, uint32_t depth,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree,
+                                       const cf_reply *reply, size_t token,
+                                       uint32_t width, uint32_t depth,
+                                       cf_error *err);
 
 /* The product of the branch's probabilities up to `depth`, itself included. */
 double cf_token_tree_joint(const cf_token_tree *tree, size_t branch,

@@ -57,22 +57,22 @@ static void free_job(job *j)
 /* ---- on the worker's thread --------------------------------------------- */
 
 typedef struct progress {
-    cf_bench *bench;
+    cf_lab *lab;
 } progress;
 
-static void tell(cf_bench *b, const item *what)
+static void tell(cf_lab *b, const item *what)
 {
     item *copy = cf_alloc(sizeof *copy);
     if (copy != NULL) { /* else: a node that is not shown */
         *copy = *what;
-        cf_bench_tell(b, copy);
+        cf_lab_tell(b, copy);
     }
 }
 
 static void on_prefill(void *ud, size_t done, size_t total)
 {
     const progress *p = ud;
-    tell(p->bench, &(item){.n_done = done, .n_total = total});
+    tell(p->lab, &(item){.n_done = done, .n_total = total});
 }
 
 static bool is_allowed(const job *j, bool is_masked, size_t id)
@@ -114,7 +114,7 @@ static size_t best_of(const job *j, const float *logits, bool is_masked,
 }
 
 /* Adds a node to a branch; false when the branch ends with it. */
-static cf_status add_node(job *j, cf_bench *b, uint32_t at, cf_tree_node node,
+static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node,
                           cf_error *err)
 {
     branch *br = &j->branch[at];
@@ -130,11 +130,11 @@ static cf_status add_node(job *j, cf_bench *b, uint32_t at, cf_tree_node node,
 }
 
 /* Brings the timeline and the constraint to where the tree begins. */
-static cf_status go_there(job *j, cf_bench *b, cf_error *err)
+static cf_status go_there(job *j, cf_lab *b, cf_error *err)
 {
     progress p = {b};
     const cf_run run = {
-        .cancel = cf_bench_cancel_flag(b), .progress = on_prefill, .ud = &p};
+        .cancel = cf_lab_cancel_flag(b), .progress = on_prefill, .ud = &p};
     cf_sync_result unused;
     CF_TRY(cf_walk_begin(&j->walk, b, err));
     for (size_t i = 0; i + 1 < j->walk.n; i++) {
@@ -143,7 +143,7 @@ static cf_status go_there(job *j, cf_bench *b, cf_error *err)
     return cf_session_sync(j->session, j->ids, j->n_ids, &run, &unused, err);
 }
 
-static cf_status plant(job *j, cf_bench *b, uint32_t *n, cf_tree_node *first,
+static cf_status plant(job *j, cf_lab *b, uint32_t *n, cf_tree_node *first,
                        cf_error *err)
 {
     bool is_masked = j->is_held && j->walk.c != NULL;
@@ -164,7 +164,7 @@ static cf_status plant(job *j, cf_bench *b, uint32_t *n, cf_tree_node *first,
 }
 
 /* One more token for every branch that goes on; *n_open of them. */
-static cf_status grow(job *j, cf_bench *b, uint32_t n, cf_tree_node *last,
+static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last,
                       size_t *n_open, cf_error *err)
 {
     cf_session *sessions[CF_TREE_WIDTH_MAX];
@@ -181,7 +181,7 @@ static cf_status grow(job *j, cf_bench *b, uint32_t n, cf_tree_node *last,
     if (*n_open == 0) {
         return CF_OK;
     }
-    const cf_run run = {.cancel = cf_bench_cancel_flag(b)};
+    const cf_run run = {.cancel = cf_lab_cancel_flag(b)};
     CF_TRY(cf_session_step_many(sessions, ids, *n_open, &run, err));
     for (size_t k = 0; k < *n_open; k++) {
         branch *br = &j->branch[of[k]];
@@ -198,7 +198,7 @@ static cf_status grow(job *j, cf_bench *b, uint32_t n, cf_tree_node *last,
     return CF_OK;
 }
 
-static cf_status run(void *ud, cf_bench *b, cf_error *err)
+static cf_status run(void *ud, cf_lab *b, cf_error *err)
 {
     job *j = ud;
     cf_tree_node last[CF_TREE_WIDTH_MAX] = {{0}};
@@ -254,8 +254,8 @@ static cf_status copy_ids(job *j, const cf_reply *reply, size_t token,
     return CF_OK;
 }
 
-static cf_status prepare(job *j, cf_bench *b, const cf_reply *reply,
-                         size_t token, cf_error *err)
+static cf_status prepare(job *j, cf_lab *b, const cf_reply *reply, size_t token,
+                         cf_error *err)
 {
     const cf_session *session = cf_backend_core_session(b->engine.backend);
     j->tok = b->engine.tokenizer;
@@ -270,7 +270,7 @@ static cf_status prepare(job *j, cf_bench *b, const cf_reply *reply,
     return cf_session_fork(&j->session, session, err);
 }
 
-static cf_status check(cf_bench *b, const cf_reply *reply, size_t token,
+static cf_status check(cf_lab *b, const cf_reply *reply, size_t token,
                        uint32_t width, uint32_t depth, cf_error *err)
 {
     if (width < 1 || width > CF_TREE_WIDTH_MAX || depth < 1 ||
@@ -292,12 +292,12 @@ static cf_status check(cf_bench *b, const cf_reply *reply, size_t token,
     return CF_OK;
 }
 
-cf_status cf_bench_grow_tree(cf_bench *bench, cf_token_tree *tree,
-                             const cf_reply *reply, size_t token,
-                             uint32_t width, uint32_t depth, cf_error *err)
+cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree,
+                           const cf_reply *reply, size_t token, uint32_t width,
+                           uint32_t depth, cf_error *err)
 {
-    CF_TRY(check(bench, reply, token, width, depth, err));
-    CF_TRY(cf_bench_need_idle(bench, err));
+    CF_TRY(check(lab, reply, token, width, depth, err));
+    CF_TRY(cf_lab_need_idle(lab, err));
     job *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
         return cf_oom_for(err, "the tree");
@@ -305,16 +305,16 @@ cf_status cf_bench_grow_tree(cf_bench *bench, cf_token_tree *tree,
     j->tree = tree;
     j->width = width;
     j->depth = depth;
-    cf_status st = prepare(j, bench, reply, token, err);
+    cf_status st = prepare(j, lab, reply, token, err);
     if (st == CF_OK) {
-        const cf_bench_task task = {.name = "expanding",
-                                    .run = run,
-                                    .take = take,
-                                    .end = end,
-                                    .free_item = cf_free,
-                                    .ud = j,
-                                    .gives_way = true};
-        st = cf_bench_start_task(bench, &task, err);
+        const cf_lab_task task = {.name = "expanding",
+                                  .run = run,
+                                  .take = take,
+                                  .end = end,
+                                  .free_item = cf_free,
+                                  .ud = j,
+                                  .gives_way = true};
+        st = cf_lab_start_task(lab, &task, err);
     }
     if (st != CF_OK) {
         free_job(j);

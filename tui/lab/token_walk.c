@@ -24,7 +24,7 @@ static void copy_candidates(cf_walk_token *to, const cf_draw *d)
 }
 
 /* The given tokens as bytes; the last `start_content` of them are content. */
-static cf_status copy_start(cf_walk *w, const cf_bench *b, const cf_reply *r,
+static cf_status copy_start(cf_walk *w, const cf_lab *b, const cf_reply *r,
                             cf_error *err)
 {
     size_t n = 0, off = 0;
@@ -51,7 +51,7 @@ static cf_status copy_start(cf_walk *w, const cf_bench *b, const cf_reply *r,
     return CF_OK;
 }
 
-cf_status cf_walk_init(cf_walk *w, const cf_bench *bench, const cf_reply *reply,
+cf_status cf_walk_init(cf_walk *w, const cf_lab *lab, const cf_reply *reply,
                        size_t n, cf_error *err)
 {
     *w = (cf_walk){.turn = reply->turn, .n = n};
@@ -64,32 +64,32 @@ cf_status cf_walk_init(cf_walk *w, const cf_bench *bench, const cf_reply *reply,
         w->token[i].is_held = reply->token[i].is_held;
         copy_candidates(&w->token[i], reply->token[i].draw);
     }
-    cf_status st = copy_start(w, bench, reply, err);
+    cf_status st = copy_start(w, lab, reply, err);
     if (st != CF_OK) {
         cf_walk_deinit(w);
         return st;
     }
-    w->rule = cf_bench__rule_hold(reply->rule);
+    w->rule = cf_lab__rule_hold(reply->rule);
     return CF_OK;
 }
 
 void cf_walk_deinit(cf_walk *w)
 {
     cf_constraint_free(w->c);
-    cf_bench__rule_drop(w->rule);
+    cf_lab__rule_drop(w->rule);
     cf_free(w->token);
     cf_buf_deinit(&w->start);
     *w = (cf_walk){.n = 0};
 }
 
-cf_status cf_walk_begin(cf_walk *w, cf_bench *bench, cf_error *err)
+cf_status cf_walk_begin(cf_walk *w, cf_lab *lab, cf_error *err)
 {
     if (w->rule == NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_bench__need_vocab(bench, err));
-    CF_TRY(cf_bench__rule_compile(w->rule, err));
-    return cf_constraint_new(&w->c, w->rule->grammar, bench->vocab, err);
+    CF_TRY(cf_lab__need_vocab(lab, err));
+    CF_TRY(cf_lab__rule_compile(w->rule, err));
+    return cf_constraint_new(&w->c, w->rule->grammar, lab->vocab, err);
 }
 
 cf_status cf_walk_step(cf_walk *w, size_t i, cf_error *err)

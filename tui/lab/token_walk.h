@@ -22,7 +22,7 @@ typedef struct cf_walk_token {
 
 typedef struct cf_walk {
     cf_uuid turn;
-    cf_bench_rule *rule;  /* held; NULL: no constraint */
+    cf_lab_rule *rule;    /* held; NULL: no constraint */
     cf_walk_token *token; /* [n] */
     size_t n;
     cf_buf start;     /* bytes that `content` points into */
@@ -30,13 +30,13 @@ typedef struct cf_walk {
 } cf_walk;
 
 /* Copies the first n tokens of a reply. */
-CF_MUST_USE cf_status cf_walk_init(cf_walk *w, const cf_bench *bench,
+CF_MUST_USE cf_status cf_walk_init(cf_walk *w, const cf_lab *lab,
                                    const cf_reply *reply, size_t n,
                                    cf_error *err);
 void cf_walk_deinit(cf_walk *w);
 
 /* Compiles what has to be and stands before the first token. */
-CF_MUST_USE cf_status cf_walk_begin(cf_walk *w, cf_bench *bench, cf_error *err);
+CF_MUST_USE cf_status cf_walk_begin(cf_walk *w, cf_lab *lab, cf_error *err);
 
 /* Takes token i; CF_EINVAL when the constraint refuses it. */
 CF_MUST_USE cf_status cf_walk_step(cf_walk *w, size_t i, cf_error *err);

@@ -32,13 +32,13 @@ static bool make_room(cf_turn_tree *t, size_t n)
     return true;
 }
 
-bool cf_turn_tree_update(cf_turn_tree *tree, const cf_bench *bench)
+bool cf_turn_tree_update(cf_turn_tree *tree, const cf_lab *lab)
 {
     size_t n, n_path;
     uint32_t n_roots = 0;
-    const cf_turn *const *turns = cf_bench_turns(bench, &n);
-    const cf_turn *const *path = cf_bench_path(bench, &n_path);
-    uint64_t generation = cf_bench_generation(bench);
+    const cf_turn *const *turns = cf_lab_turns(lab, &n);
+    const cf_turn *const *path = cf_lab_path(lab, &n_path);
+    uint64_t generation = cf_lab_generation(lab);
     if (tree->is_valid && tree->generation == generation) {
         return true;
     }

@@ -33,7 +33,7 @@ const cf_turn *cf_chat__edited(cf_app *app)
     cf_uuid id = cf_chat__state(app)->edits;
     size_t n = 0;
     const cf_turn *const *turns =
-        !cf_uuid_is_nil(id) ? cf_bench_turns(app->bench, &n) : NULL;
+        !cf_uuid_is_nil(id) ? cf_lab_turns(app->lab, &n) : NULL;
     for (size_t i = 0; i < n; i++) {
         if (cf_uuid_eq(turns[i]->id, id)) {
             return turns[i];
@@ -54,7 +54,7 @@ static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent,
 {
     const cf_attachments *a = &cf_chat__state(app)->attached;
     if (a->n == 0) {
-        return cf_bench_send(app->bench, text, parent, err);
+        return cf_lab_send(app->lab, text, parent, err);
     }
     json_t *content = cf_attachments_content(a, text);
     json_t *messages = content != NULL ? json_pack("[{s:s,s:o}]", "role",
@@ -64,7 +64,7 @@ static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent,
         return cf_fail(err, CF_EFORMAT,
                        "the message is not UTF-8, or memory ran out");
     }
-    cf_status st = cf_bench_add(app->bench, messages, parent, true, err);
+    cf_status st = cf_lab_add(app->lab, messages, parent, true, err);
     json_decref(messages);
     return st;
 }
@@ -76,11 +76,11 @@ static void send_text(cf_app *app)
     cf_status st;
     cf_str text = cf_edit_text(&s->composer);
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     cf_uuid parent = n > 0 ? path[n - 1]->id : (cf_uuid){{0}};
     const cf_turn *edited = cf_chat__edited(app);
     if (cf_chat__continues(app)) {
-        st = cf_bench_continue(app->bench, s->edits, text, &err);
+        st = cf_lab_continue(app->lab, s->edits, text, &err);
     } else {
         if (edited != NULL) {
             parent = edited->parent;
@@ -94,11 +94,11 @@ static void send_text(cf_app *app)
     if (st == CF_OK) {
         cf_edit_commit(&s->composer);
         cf_attachments_clear(&s->attached);
-        cf_bench_set_draft(app->bench, cf_str_make("", 0));
+        cf_lab_set_draft(app->lab, cf_str_make("", 0));
         s->edits = (cf_uuid){{0}};
         s->follows = true;
         app->mode = edited != NULL ? CF_MODE_NORMAL : CF_MODE_INSERT;
-        cf_bench_path(app->bench, &n);
+        cf_lab_path(app->lab, &n);
         s->cursor = n > 0 ? n - 1 : 0;
     }
 }
@@ -115,7 +115,7 @@ void cf_chat__edit_outside(cf_app *app)
         cf_app_error(app, &err);
     } else {
         cf_edit_set(&s->composer, cf_buf_str(&text));
-        cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
+        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
     }
     cf_buf_deinit(&text);
 }
@@ -136,7 +136,7 @@ static bool leaving_key(cf_app *app, cf_key key)
             s->edits = (cf_uuid){{0}};
             cf_attachments_clear(&s->attached);
             cf_edit_set(&s->composer, cf_str_make("", 0));
-            cf_bench_set_draft(app->bench, cf_str_make("", 0));
+            cf_lab_set_draft(app->lab, cf_str_make("", 0));
         }
         app->mode = CF_MODE_NORMAL;
         return true;
@@ -195,7 +195,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
     if (cf_edit_failed(&s->composer)) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: the text is as it was");
     }
-    cf_bench_set_draft(app->bench, cf_edit_text(&s->composer));
+    cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
     return done || cf_key_is_text(key);
 }
 
@@ -205,6 +205,5 @@ void cf_chat__paste(cf_app *app, cf_str text)
         app->mode = CF_MODE_INSERT;
     }
     cf_edit_insert(&cf_chat__state(app)->composer, text);
-    cf_bench_set_draft(app->bench,
-                       cf_edit_text(&cf_chat__state(app)->composer));
+    cf_lab_set_draft(app->lab, cf_edit_text(&cf_chat__state(app)->composer));
 }

@@ -159,7 +159,7 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
                       const cf_thumb *thumb, size_t number, int row, cf_grid *g,
                       cf_rect r)
 {
-    bool is_seen = cf_bench_info(app->bench).takes_images;
+    bool is_seen = cf_lab_info(app->lab).takes_images;
     if (row == 0) {
         cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[image %zu] %s", number,
                      image->what);

@@ -25,8 +25,8 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
     size_t n;
-    const cf_turn *const *turns = cf_bench_turns(app->bench, &n);
-    if (r.h <= 0 || !cf_turn_tree_update(&s->tree, app->bench)) {
+    const cf_turn *const *turns = cf_lab_turns(app->lab, &n);
+    if (r.h <= 0 || !cf_turn_tree_update(&s->tree, app->lab)) {
         return;
     }
     cf_chat__settle_cursor(app);
@@ -69,7 +69,7 @@ static void draw_settings(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_buf line = CF_BUF_INIT;
     cf_buf_adds(&line, "next    ");
-    cf_reply_settings_line(cf_bench_settings(app->bench), &line);
+    cf_reply_settings_line(cf_lab_settings(app->lab), &line);
     cf_grid_puts(g, r.x, r.y, r.w, cf_buf_cstr(&line), CF_STYLE_NORMAL);
     cf_buf_deinit(&line);
 }
@@ -97,11 +97,11 @@ static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
 
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
 {
-    const cf_bench_engine *e = cf_bench_engine_of(app->bench);
-    cf_backend_info info = cf_bench_info(app->bench);
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
+    cf_backend_info info = cf_lab_info(app->lab);
     size_t n, n_path;
-    cf_bench_turns(app->bench, &n);
-    const cf_turn *const *path = cf_bench_path(app->bench, &n_path);
+    cf_lab_turns(app->lab, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n_path);
     int y = r.y;
     cf_buf name = CF_BUF_INIT;
     cf_buf_add(&name, info.name.p, info.name.n);
@@ -116,7 +116,7 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
     const cf_reply *last = NULL;
     for (size_t i = n_path;
          i-- > 0 && n_path - i <= LOOK_BACK && last == NULL;) {
-        last = cf_bench_reply(app->bench, path[i]->id);
+        last = cf_lab_reply(app->lab, path[i]->id);
     }
     if (last != NULL && last->usage.is_known) {
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
@@ -140,9 +140,9 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
         }
     }
     draw_settings(app, g, (cf_rect){r.x, y++, r.w, 1});
-    if (cf_bench_constraint(app->bench)[0] != '\0') {
+    if (cf_lab_constraint(app->lab)[0] != '\0') {
         int x = r.x + cf_grid_puts(g, r.x, y, r.w, "constr  ", CF_STYLE_NORMAL);
-        cf_grid_puts(g, x, y++, r.x + r.w - x, cf_bench_constraint(app->bench),
+        cf_grid_puts(g, x, y++, r.x + r.w - x, cf_lab_constraint(app->lab),
                      CF_STYLE_WARNING);
     }
     if (info.cannot[0] != '\0') {

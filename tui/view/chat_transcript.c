@@ -30,7 +30,7 @@ void cf_chat__clear_text(cf_chat_text *t)
 static void fill_text(cf_chat_text *t, const cf_turn *turn)
 {
     t->id = turn->id;
-    cf_bench_message_text(&t->text, turn->message);
+    cf_lab_message_text(&t->text, turn->message);
     cf_str thought = cf_json_get_str(turn->message, "reasoning_content");
     cf_buf_add(&t->thinking, thought.p, thought.n);
     t->images = cf_chat_images_of(turn->message, &t->n_images);
@@ -104,7 +104,7 @@ cf_style cf_chat__role_style(cf_str role)
 
 static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
 {
-    const cf_reply *r = cf_bench_reply(app->bench, turn->id);
+    const cf_reply *r = cf_lab_reply(app->lab, turn->id);
     char when[CF_WHEN_TEXT];
     cf_when_format(when, turn->created_ms, cf_os_now_ms());
     if (turn->status != CF_TURN_OK) {
@@ -141,7 +141,7 @@ static void draw_head(pen *p, const cf_turn *turn, size_t i, bool is_on)
                   is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
     char name[64];
     size_t index;
-    size_t n = cf_bench_siblings(p->app->bench, turn, &index);
+    size_t n = cf_lab_siblings(p->app->lab, turn, &index);
     int len = snprintf(name, sizeof name, " %.*s %02zu ",
                        (int)(role.n < 20 ? role.n : 20),
                        role.n != 0 ? role.p : "", i + 1);
@@ -310,12 +310,12 @@ static void draw_reason(pen *p, const char *what, const char *why)
 static void draw_failure(pen *p, const cf_live *l)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(p->app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(p->app->lab, &n);
     if (l->failure[0] == '\0' || n == 0 ||
         !cf_uuid_eq(path[n - 1]->id, l->parent)) {
         return;
     }
-    const cf_turn *const *all = cf_bench_turns(p->app->bench, &n);
+    const cf_turn *const *all = cf_lab_turns(p->app->lab, &n);
     bool has_part = n > 0 && all[n - 1]->status == CF_TURN_ERROR &&
                     cf_uuid_eq(all[n - 1]->parent, l->parent);
     draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure);
@@ -327,7 +327,7 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
     if (turn->status != CF_TURN_ERROR) {
         return;
     }
-    const cf_reply *r = cf_bench_reply(p->app->bench, turn->id);
+    const cf_reply *r = cf_lab_reply(p->app->lab, turn->id);
     draw_reason(p, t->text.n != 0 ? "broke off" : "no reply",
                 r != NULL && r->stop.err.text[0] != '\0' ? r->stop.err.text
                                                          : "why is not known");
@@ -336,7 +336,7 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
 static void draw_live(pen *p)
 {
     cf_chat *s = cf_chat__state(p->app);
-    const cf_live *l = cf_bench_live(p->app->bench);
+    const cf_live *l = cf_lab_live(p->app->lab);
     if (!l->is_on) {
         draw_failure(p, l);
         return;
@@ -392,8 +392,8 @@ bool cf_chat__lay_out(cf_app *app, int width)
     cf_chat *s = cf_chat__state(app);
     cf_chat_layout *l = &s->layout;
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
-    uint64_t generation = cf_bench_generation(app->bench);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    uint64_t generation = cf_lab_generation(app->lab);
     if (l->is_valid && l->generation == generation && l->width == width &&
         l->shows_thinking == app->config.show_thinking) {
         return true;
@@ -440,9 +440,9 @@ static size_t turn_at(const cf_chat_layout *l, size_t line)
 void cf_chat__settle_cursor(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
-    cf_uuid conv = cf_bench_conv_id(app->bench);
+    cf_uuid conv = cf_lab_conv_id(app->lab);
     size_t n;
-    cf_bench_path(app->bench, &n);
+    cf_lab_path(app->lab, &n);
     if (!cf_uuid_eq(conv, s->conv)) { /* another one was opened */
         s->conv = conv;
         s->follows = true;
@@ -495,9 +495,9 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
     size_t n;
-    cf_bench_path(app->bench, &n);
+    cf_lab_path(app->lab, &n);
     cf_chat__settle_cursor(app);
-    if (n == 0 && !cf_bench_live(app->bench)->is_on) {
+    if (n == 0 && !cf_lab_live(app->lab)->is_on) {
         draw_tips(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
         return;
     }
@@ -507,7 +507,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     const cf_chat_layout *l = &s->layout;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     pen count = {.app = app, .r = r, .line = l->start[n]};
     draw_live(&count);
     s->n_lines = count.line;
@@ -532,7 +532,7 @@ void cf_chat__selected_text(cf_app *app, cf_buf *out)
     cf_chat *s = cf_chat__state(app);
     size_t n, from = s->mark < s->mark_end ? s->mark : s->mark_end;
     size_t to = s->mark < s->mark_end ? s->mark_end : s->mark;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     if (!s->has_mark || s->width == 0 || !cf_chat__lay_out(app, s->width)) {
         return;
     }

@@ -100,7 +100,7 @@ static void name_counts(char *out, size_t size, const cf_lint_report *r,
              r->n_notes == 1 ? "" : "s");
 }
 
-void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_bench_lint *lint,
+void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint,
                        cf_list *list, bool has_focus, bool explains)
 {
     char title[96] = "Lint";
@@ -127,7 +127,7 @@ void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_bench_lint *lint,
     }
 }
 
-void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_bench_lint *lint,
+void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_lab_lint *lint,
                        uint32_t line)
 {
     if (lint == NULL || lint->status != CF_OK) {

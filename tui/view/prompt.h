@@ -31,7 +31,7 @@ typedef struct cf_prompt_view {
 cf_prompt_view *cf_prompt__state(cf_app *app);
 
 /* "0 usr", "- gen": what a part of the prompt is called. */
-const char *cf_prompt__label(cf_bench *bench, int32_t message, char out[16]);
+const char *cf_prompt__label(cf_lab *lab, int32_t message, char out[16]);
 
 /* The span under the cursor; NULL when there is none. */
 const cf_prompt_span *cf_prompt__span(cf_app *app);
@@ -40,7 +40,7 @@ const cf_prompt_span *cf_prompt__span(cf_app *app);
 
 /* What the doctor says of the template in use; NULL when that is not known
  * yet, or there is no template. */
-const cf_bench_lint *cf_prompt__lint(cf_app *app);
+const cf_lab_lint *cf_prompt__lint(cf_app *app);
 
 /* All panes one below the other; `m` NULL: the prompt cannot be shown. */
 void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,

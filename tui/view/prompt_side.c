@@ -10,15 +10,15 @@
 #include "tui/view/lint_pane.h"
 #include "tui/view/prompt.h"
 
-const cf_bench_lint *cf_prompt__lint(cf_app *app)
+const cf_lab_lint *cf_prompt__lint(cf_app *app)
 {
-    cf_str source = cf_bench_engine_of(app->bench)->template_source;
-    return source.n != 0 ? cf_bench_lint_of(app->bench, source) : NULL;
+    cf_str source = cf_lab_engine_of(app->lab)->template_source;
+    return source.n != 0 ? cf_lab_lint_of(app->lab, source) : NULL;
 }
 
 static bool has_template(cf_app *app)
 {
-    return cf_bench_engine_of(app->bench)->template_source.n != 0;
+    return cf_lab_engine_of(app->lab)->template_source.n != 0;
 }
 
 /* ---- the cache ---------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         cf_buf why = CF_BUF_INIT;
         cf_wrapped lines = {0};
         cf_buf cause = CF_BUF_INIT; /* it may hold line ends */
-        cf_bench_break_cause(app->bench, &cause);
+        cf_lab_break_cause(app->lab, &cause);
         cf_safe_line(&why, cf_buf_cstr(&cause), cause.n);
         cf_buf_deinit(&cause);
         if (cf_wrapped_update(&lines, cf_buf_str(&why), r.w, NULL) == CF_OK) {
@@ -80,14 +80,14 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         cf_grid_putf(g, r.x, y++, r.w,
                      breaks ? CF_STYLE_WARNING : CF_STYLE_NORMAL,
                      "%-*s %6zu %7zu %s", r.w - 17,
-                     cf_prompt__label(app->bench, p->message, label),
-                     p->n_tokens, sum, breaks ? "!" : "");
+                     cf_prompt__label(app->lab, p->message, label), p->n_tokens,
+                     sum, breaks ? "!" : "");
     }
 }
 
 /* ---- variables ---------------------------------------------------------- */
 
-static void draw_variable(cf_grid *g, cf_rect r, const cf_bench_variable *v,
+static void draw_variable(cf_grid *g, cf_rect r, const cf_lab_variable *v,
                           bool is_on)
 {
     bool is_set = v->value.n > 0;
@@ -106,7 +106,7 @@ static void draw_variable(cf_grid *g, cf_rect r, const cf_bench_variable *v,
 }
 
 /* Where the value comes from and where the template asks for it. */
-static void draw_about(cf_grid *g, cf_rect r, const cf_bench_variable *v)
+static void draw_about(cf_grid *g, cf_rect r, const cf_lab_variable *v)
 {
     char line[40] = "not used by it";
     if (v->line != 0) {
@@ -120,12 +120,12 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_prompt_view *s = cf_prompt__state(app);
     bool is_on = s->focus == CF_PROMPT_VARS;
-    cf_bench_variable *v;
+    cf_lab_variable *v;
     size_t n;
     cf_error err;
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
     cf_status st = has_template(app)
-                       ? cf_bench_variables(app->bench, &v, &n, &err)
+                       ? cf_lab_variables(app->lab, &v, &n, &err)
                        : cf_fail(&err, CF_ENOTFOUND, "there is no template");
     char title[40] = "Variables";
     if (st == CF_OK) {
@@ -152,23 +152,23 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
         draw_about(g, (cf_rect){inner.x, inner.y + rows, inner.w, 1},
                    &v[s->vars.cursor]);
     }
-    cf_bench_variables_free(v, n);
+    cf_lab_variables_free(v, n);
 }
 
 /* The variable under the cursor, as a copy of its name and value. */
 static uint32_t variable_here(cf_app *app, cf_buf *assignment)
 {
     const cf_prompt_view *s = cf_prompt__state(app);
-    cf_bench_variable *v;
+    cf_lab_variable *v;
     size_t n;
     cf_error err;
     uint32_t line = 0;
     if (!has_template(app) ||
-        cf_bench_variables(app->bench, &v, &n, &err) != CF_OK) {
+        cf_lab_variables(app->lab, &v, &n, &err) != CF_OK) {
         return 0;
     }
     if (s->vars.cursor < n) {
-        const cf_bench_variable *row = &v[s->vars.cursor];
+        const cf_lab_variable *row = &v[s->vars.cursor];
         line = row->line;
         if (assignment != NULL) {
             bool is_json = strcmp(row->origin, "the conversation") != 0 &&
@@ -179,7 +179,7 @@ static uint32_t variable_here(cf_app *app, cf_buf *assignment)
                        is_json ? row->value.n : 0);
         }
     }
-    cf_bench_variables_free(v, n);
+    cf_lab_variables_free(v, n);
     return line;
 }
 
@@ -213,7 +213,7 @@ static void draw_lint(cf_app *app, cf_grid *g, cf_rect r)
 static const cf_lint_finding *finding_here(cf_app *app)
 {
     const cf_prompt_view *s = cf_prompt__state(app);
-    const cf_bench_lint *lint = cf_prompt__lint(app);
+    const cf_lab_lint *lint = cf_prompt__lint(app);
     return lint != NULL && lint->status == CF_OK &&
                    s->findings.cursor < lint->report.n
                ? &lint->report.v[s->findings.cursor]
@@ -224,7 +224,7 @@ static const cf_lint_finding *finding_here(cf_app *app)
 static void show_line(cf_app *app, const cf_lint_finding *f)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     for (size_t i = 0; m != NULL && m->prompt.n_spans != 0 && i < m->n; i++) {
         if (m->prompt.spans[m->token[i].span].line == f->line) {
             s->token = i;
@@ -244,7 +244,7 @@ static void show_line(cf_app *app, const cf_lint_finding *f)
 static void go_finding(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_bench_lint *lint = cf_prompt__lint(app);
+    const cf_lab_lint *lint = cf_prompt__lint(app);
     if (lint == NULL || lint->status != CF_OK || lint->report.n == 0) {
         cf_app_say(app, CF_STYLE_DIM,
                    !has_template(app) ? "there is no template"
@@ -331,7 +331,7 @@ void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r)
 void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
                           const cf_prompt_model *m)
 {
-    const cf_bench_lint *lint = cf_prompt__lint(app);
+    const cf_lab_lint *lint = cf_prompt__lint(app);
     int n = lint != NULL && lint->status == CF_OK ? (int)lint->report.n : 0;
     int n_vars = lint != NULL ? (int)lint->n_variables : 1;
     bool is_lint = cf_prompt__state(app)->focus == CF_PROMPT_LINT;

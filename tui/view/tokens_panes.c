@@ -11,7 +11,7 @@
 
 void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out)
 {
-    const cf_tokenizer *tok = cf_bench_engine_of(app->bench)->tokenizer;
+    const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
     if (tok != NULL && id != CF_TOKEN_NONE) {
         cf_tokenizer_piece(out, tok, id, true);
     }
@@ -282,7 +282,7 @@ static void draw_candidate(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
 static void draw_rest(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
                       bool has_room)
 {
-    const cf_tokenizer *tok = cf_bench_engine_of(app->bench)->tokenizer;
+    const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
     double rest = 1;
     for (size_t i = 0; i < d->n_top; i++) {
         rest -= (double)d->top[i].p_raw;

@@ -25,7 +25,7 @@ typedef struct cf_tools_back {
     size_t from; /* bytes of the prompt before it */
 } cf_tools_back;
 
-/* A command that answers a call, as a task of the bench; everything but the
+/* A command that answers a call, as a task of the workbench; everything but the
  * first two is its own copy. */
 typedef struct cf_tools_run {
     cf_app *app;
@@ -44,7 +44,7 @@ typedef struct cf_tools_run {
 
 typedef struct cf_tools {
     cf_tool_model model;
-    uint64_t generation; /* of the bench, when the model was made */
+    uint64_t generation; /* of the workbench, when the model was made */
     bool is_made;
     cf_list list;
     cf_stage stage; /* the focused pane */

@@ -70,7 +70,7 @@ static void note(cf_app *app, const cf_call_row *row, const cf_call_note *what,
         call.arguments = c->arguments;
         call.status = cf_str_from(cf_tool_status_name(c->status));
     }
-    cf_bench_note_call(app->bench, &n, &call, result);
+    cf_lab_note_call(app->lab, &n, &call, result);
 }
 
 /* Adds the answer of a row (`what` tells where it comes from) and lets the
@@ -92,7 +92,7 @@ static void answer(cf_app *app, const cf_call_row *row, cf_str text,
         return;
     }
     note(app, row, what, text);
-    if (cf_bench_add(app->bench, list, parent, is_whole, &err) != CF_OK) {
+    if (cf_lab_add(app->lab, list, parent, is_whole, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else if (!is_whole) {
         cf_app_say(app, CF_STYLE_OK, "kept; other calls of this reply wait");
@@ -159,7 +159,7 @@ static void begin_mock(cf_app *app, cf_str name)
  * this call's tool. */
 void cf_tools__cmd_mock(cf_app *app, const char *arg)
 {
-    cf_tool_desk *desk = cf_bench_desk(app->bench);
+    cf_tool_desk *desk = cf_lab_desk(app->lab);
     const cf_call_row *row = cf_tools__current(app);
     cf_str called = row != NULL ? cf_tools__name_of(app, row) : cf_str_from("");
     const char *eq = strchr(arg, '=');
@@ -207,13 +207,12 @@ void cf_tools__cmd_unmock(cf_app *app, const char *arg)
                   : row != NULL  ? cf_tools__name_of(app, row)
                                  : cf_str_from("");
     cf_error err;
-    if (cf_tool_desk_mock(cf_bench_desk(app->bench), name) == NULL) {
+    if (cf_tool_desk_mock(cf_lab_desk(app->lab), name) == NULL) {
         cf_app_say(app, CF_STYLE_WARNING, "there is no such mock");
         return;
     }
     if (!complain(
-            app,
-            cf_tool_desk_set_mock(cf_bench_desk(app->bench), name, NULL, &err),
+            app, cf_tool_desk_set_mock(cf_lab_desk(app->lab), name, NULL, &err),
             &err)) {
         cf_app_say(app, CF_STYLE_OK, "%.*s has no mock any more",
                    (int)(name.n < 60 ? name.n : 60), name.p);
@@ -229,8 +228,8 @@ static void set_command(cf_app *app, cf_str name, const char *arg)
     cf_error err;
     const char *command = strcmp(arg, "-") != 0 ? arg : NULL;
     if (complain(app,
-                 cf_tool_desk_set_command(cf_bench_desk(app->bench), name,
-                                          command, true, &err),
+                 cf_tool_desk_set_command(cf_lab_desk(app->lab), name, command,
+                                          true, &err),
                  &err)) {
         return;
     }
@@ -252,7 +251,7 @@ void cf_tools__cmd_exec(cf_app *app, const char *arg)
         set_command(app, name, arg);
         return;
     }
-    const char *now = cf_tool_desk_command(cf_bench_desk(app->bench), name);
+    const char *now = cf_tool_desk_command(cf_lab_desk(app->lab), name);
     cf_buf line = CF_BUF_INIT;
     cf_buf_addf(&line, "exec %s", now != NULL ? now : "");
     cf_tools__ask_line(app, cf_buf_cstr(&line));
@@ -270,7 +269,7 @@ void cf_tools__cmd_exec_all(cf_app *app, const char *arg)
 
 void cf_tools__cmd_timeout(cf_app *app, const char *arg)
 {
-    cf_tool_desk *desk = cf_bench_desk(app->bench);
+    cf_tool_desk *desk = cf_lab_desk(app->lab);
     char *end;
     cf_error err;
     unsigned long v = strtoul(arg, &end, 10);
@@ -290,7 +289,7 @@ void cf_tools__cmd_timeout(cf_app *app, const char *arg)
 /* Without an argument: the next of the three. */
 void cf_tools__cmd_approval(cf_app *app, const char *arg)
 {
-    cf_tool_desk *desk = cf_bench_desk(app->bench);
+    cf_tool_desk *desk = cf_lab_desk(app->lab);
     const cf_call_row *row = answerable(app);
     cf_error err;
     if (row == NULL) {
@@ -327,13 +326,13 @@ void cf_tools__clear_run(cf_tools_run *run)
 }
 
 /* On the worker's thread.  What goes wrong is a result like another. */
-static cf_status run_command(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_command(void *ud, cf_lab *lab, cf_error *err)
 {
     cf_tools_run *t = ud;
     json_t *result = NULL;
     const cf_tool_exec exec = {.command = t->command,
                                .timeout_ms = t->timeout_ms,
-                               .cancel = cf_bench_cancel_flag(bench),
+                               .cancel = cf_lab_cancel_flag(lab),
                                .exit_code = &t->exit_code};
     const cf_pending_call call = {.name = cf_str_from(t->name),
                                   .id = cf_str_from(t->id),
@@ -366,8 +365,7 @@ static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row,
                         .is_on = true,
                         .reply = turn->id,
                         .n = cf_tool_model_nth(m, row),
-                        .timeout_ms =
-                            cf_bench_desk(app->bench)->timeout_s * 1000,
+                        .timeout_ms = cf_lab_desk(app->lab)->timeout_s * 1000,
                         .exit_code = -1,
                         .started_ms = cf_os_now_ms()};
     t->command = cf_strndup(command, strlen(command));
@@ -381,19 +379,19 @@ static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row,
 static void start(cf_app *app, const cf_call_row *row)
 {
     cf_tools_run *t = &cf_tools__state(app)->run;
-    const char *command = cf_tool_desk_command(cf_bench_desk(app->bench),
+    const char *command = cf_tool_desk_command(cf_lab_desk(app->lab),
                                                cf_tools__name_of(app, row));
-    const cf_bench_task task = {.name = "running a tool",
-                                .run = run_command,
-                                .end = take_result,
-                                .ud = t};
+    const cf_lab_task task = {.name = "running a tool",
+                              .run = run_command,
+                              .end = take_result,
+                              .ud = t};
     cf_error err;
     if (command == NULL || t->is_on) {
         return;
     }
     cf_tools__clear_run(t);
     cf_status st = fill_run(t, app, row, command)
-                       ? cf_bench_start_task(app->bench, &task, &err)
+                       ? cf_lab_start_task(app->lab, &task, &err)
                        : cf_oom(&err);
     if (complain(app, st, &err)) {
         cf_tools__clear_run(t);
@@ -406,7 +404,7 @@ static void start(cf_app *app, const cf_call_row *row)
 void cf_tools__cmd_run(cf_app *app, const char *arg)
 {
     cf_tools *s = cf_tools__state(app);
-    cf_tool_desk *desk = cf_bench_desk(app->bench);
+    cf_tool_desk *desk = cf_lab_desk(app->lab);
     const cf_call_row *row = answerable(app);
     cf_error err;
     if (row == NULL || complain(app, cf_app_may(app, &err), &err)) {
@@ -436,7 +434,7 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
-    const cf_tool_desk *desk = cf_bench_desk(app->bench);
+    const cf_tool_desk *desk = cf_lab_desk(app->lab);
     cf_grid_box(g, r, "Run this command?", CF_STYLE_BORDER, CF_STYLE_WARNING);
     const cf_tool_call *c =
         row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
@@ -554,8 +552,8 @@ static void drop(cf_app *app, const cf_call_row *row)
     cf_status st = cf_tool_model_drop(cf_tools__model(app), row, turn, &message,
                                       &raw, &err);
     if (st == CF_OK) {
-        st = cf_bench_add_reply(app->bench, turn->id, message,
-                                cf_str_make(raw.p, raw.n), &err);
+        st = cf_lab_add_reply(app->lab, turn->id, message,
+                              cf_str_make(raw.p, raw.n), &err);
         json_decref(message);
     }
     cf_buf_deinit(&raw);
@@ -571,7 +569,7 @@ static void give_up(cf_app *app, const cf_call_row *row, cf_str why,
 {
     cf_error err;
     const cf_turn *turn = cf_tools__turn_of(app, row);
-    switch (cf_bench_desk(app->bench)->on_failure) {
+    switch (cf_lab_desk(app->lab)->on_failure) {
     case CF_FAILURE_SEND: {
         cf_buf text = error_text(why);
         answer(app, row, cf_buf_str(&text), what);
@@ -580,7 +578,7 @@ static void give_up(cf_app *app, const cf_call_row *row, cf_str why,
     }
     case CF_FAILURE_RETRY:
         note(app, row, what, why);
-        if (!complain(app, cf_bench_retry_calls(app->bench, turn->id, &err),
+        if (!complain(app, cf_lab_retry_calls(app->lab, turn->id, &err),
                       &err)) {
             cf_app_say(app, CF_STYLE_OK, "another reply is asked for");
         }
@@ -618,7 +616,7 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
     const cf_call_row *row = find_row(app, run.reply, run.n);
     if (row == NULL) { /* another path is shown: back to the call's */
         cf_error no_head;
-        if (cf_bench_set_head(app->bench, run.reply, &no_head) == CF_OK) {
+        if (cf_lab_set_head(app->lab, run.reply, &no_head) == CF_OK) {
             row = find_row(app, run.reply, run.n);
         }
     }
@@ -637,7 +635,7 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
 /* Without an argument: the next of the four. */
 void cf_tools__cmd_on_failure(cf_app *app, const char *arg)
 {
-    cf_tool_desk *desk = cf_bench_desk(app->bench);
+    cf_tool_desk *desk = cf_lab_desk(app->lab);
     cf_on_failure what =
         (cf_on_failure)((desk->on_failure + 1) % CF_FAILURE_COUNT);
     cf_error err;
@@ -663,7 +661,7 @@ void cf_tools__cmd_fail(cf_app *app, const char *arg)
         cf_buf_deinit(&why);
         return;
     }
-    if (cf_bench_desk(app->bench)->on_failure == CF_FAILURE_STOP) {
+    if (cf_lab_desk(app->lab)->on_failure == CF_FAILURE_STOP) {
         cf_app_say(app, CF_STYLE_DIM,
                    "on failure: stop, nothing is sent (p changes it)");
     } else {

@@ -49,7 +49,7 @@ static void check(cf_app *app)
         return;
     }
     cf_status st = cf_tool_check_arguments(
-        cf_bench_tools(app->bench), cf_tools__name_of(app, row),
+        cf_lab_tools(app->lab), cf_tools__name_of(app, row),
         cf_edit_text(&s->edit), &s->findings, &s->is_valid, &err);
     if (st != CF_OK) {
         cf_buf_adds(&s->findings, err.text);
@@ -98,8 +98,8 @@ static cf_status continue_with(cf_app *app, const cf_call_row *row, cf_str text,
                m->reply[row->reply].skip + cf_tool_model_segment(m, row)->off);
     cf_buf_add(&all, text.p, text.n);
     cf_status st = cf_buf_check(&all, err);
-    CF_THEN(st, cf_bench_continue(app->bench, turn->id,
-                                  cf_str_make(all.p, all.n), err));
+    CF_THEN(st, cf_lab_continue(app->lab, turn->id, cf_str_make(all.p, all.n),
+                                err));
     cf_buf_deinit(&all);
     return st;
 }
@@ -111,11 +111,11 @@ static cf_status add_edited(cf_app *app, const cf_call_row *row, cf_str text,
     json_t *message;
     cf_buf raw = CF_BUF_INIT;
     cf_status st = cf_tool_model_edit(cf_tools__model(app), row, turn,
-                                      cf_bench_engine_of(app->bench)->family,
-                                      text, &message, &raw, err);
+                                      cf_lab_engine_of(app->lab)->family, text,
+                                      &message, &raw, err);
     if (st == CF_OK) {
-        st = cf_bench_add_reply(app->bench, turn->id, message,
-                                cf_str_make(raw.p, raw.n), err);
+        st = cf_lab_add_reply(app->lab, turn->id, message,
+                              cf_str_make(raw.p, raw.n), err);
         json_decref(message);
     }
     cf_buf_deinit(&raw);
@@ -145,7 +145,7 @@ static void accept(cf_app *app)
     if (edits_bytes) {
         cf_app_say(app, CF_STYLE_OK, "a sibling reply begins so");
     } else if (row != NULL && row->call != CF_TOOL_NO_CALL &&
-               cf_tool_desk_command(cf_bench_desk(app->bench),
+               cf_tool_desk_command(cf_lab_desk(app->lab),
                                     cf_tools__name_of(app, row)) != NULL) {
         cf_tools__cmd_run(app, "");
     } else {

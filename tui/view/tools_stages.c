@@ -266,7 +266,7 @@ static void say_tokens(cf_tools_pen *p, const cf_reply *known, size_t from,
 static size_t pieces_of(cf_app *app, const cf_turn *turn, const uint32_t **out)
 {
     const cf_reply *known =
-        turn != NULL ? cf_bench_reply(app->bench, turn->id) : NULL;
+        turn != NULL ? cf_lab_reply(app->lab, turn->id) : NULL;
     size_t n = known != NULL ? known->chunks.n / sizeof(uint32_t) : 0;
     size_t sum = 0;
     *out = NULL;
@@ -314,8 +314,7 @@ static void draw_raw(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         size_t n = pieces_of(app, turn, &chunks);
         cf_tools__sayf(p, CF_STYLE_DIM, "bytes %zu..%zu of %zu", r->skip + off,
                        r->skip + off + len, r->skip + r->text.n);
-        say_tokens(p,
-                   turn != NULL ? cf_bench_reply(app->bench, turn->id) : NULL,
+        say_tokens(p, turn != NULL ? cf_lab_reply(app->lab, turn->id) : NULL,
                    r->skip + off, r->skip + off + len);
         say_pieces(app, p, n);
         if (s->shows_chunks) {
@@ -356,9 +355,8 @@ static void draw_parsed(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     const cf_call_reply *r = &m->reply[row->reply];
     const cf_tool_call *c = cf_tool_model_call(m, row);
     const cf_tool_segment *s = cf_tool_model_segment(m, row);
-    cf_tool_family family = r->is_rewritten
-                                ? CF_TOOLS_HERMES
-                                : cf_bench_engine_of(app->bench)->family;
+    cf_tool_family family =
+        r->is_rewritten ? CF_TOOLS_HERMES : cf_lab_engine_of(app->lab)->family;
     cf_buf b = CF_BUF_INIT;
     if (c != NULL) {
         cf_tools__sayf(
@@ -463,7 +461,7 @@ static void draw_valid(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 {
     const cf_tool_model *m = cf_tools__model(app);
     const cf_tool_parse *parse = m->reply[row->reply].parse;
-    const cf_tool_set *tools = cf_bench_tools(app->bench);
+    const cf_tool_set *tools = cf_lab_tools(app->lab);
     const cf_tool_call *c = cf_tool_model_call(m, row);
     size_t n_tools = 0;
     if (tools != NULL) {
@@ -547,7 +545,7 @@ static void say_earlier(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         cf_buf b = CF_BUF_INIT;
         cf_buf_addf(&b, "the same call in turn %02zu got: ",
                     m->reply[other->reply].turn + 1);
-        cf_bench_message_text(&b, t->message);
+        cf_lab_message_text(&b, t->message);
         say_buf(p, CF_STYLE_DIM, &b);
         return;
     }
@@ -556,7 +554,7 @@ static void say_earlier(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 /* What can be done about a call that waits. */
 static void say_ways(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 {
-    const cf_tool_desk *desk = cf_bench_desk(app->bench);
+    const cf_tool_desk *desk = cf_lab_desk(app->lab);
     cf_str name = cf_tools__name_of(app, row);
     const char *command = cf_tool_desk_command(desk, name);
     cf_tools__say(p, CF_STYLE_WARNING, cf_str_from("no result yet"));
@@ -579,7 +577,7 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 {
     const cf_turn *t = cf_tools__result_of(app, row);
     cf_str name = cf_tools__name_of(app, row);
-    const cf_tool_desk *desk = cf_bench_desk(app->bench);
+    const cf_tool_desk *desk = cf_lab_desk(app->lab);
     const char *mock = cf_tool_desk_mock(desk, name);
     if (cf_tools__runs(app, row)) {
         cf_tools__say(p, CF_STYLE_WARNING,
@@ -594,7 +592,7 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
                        row->result + 1, (int)(role.n < 24 ? role.n : 24),
                        role.n != 0 ? role.p : "");
         say_note(p, cf_tools__note_of(app, row));
-        cf_bench_message_text(&text, t->message);
+        cf_lab_message_text(&text, t->message);
         if (cf_tools__state(app)->shows_hex) {
             const look l = {.style = plain_style, .mark = SIZE_MAX};
             say_hex(p, cf_buf_str(&text), &l);
@@ -656,8 +654,8 @@ static const cf_tools_back *would_be(cf_app *app, const cf_call_row *row)
     cf_tools_back *b = &cf_tools__state(app)->back;
     const cf_tool_model *m = cf_tools__model(app);
     size_t at = (size_t)(row - m->row), n_path;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n_path);
-    uint64_t now = cf_bench_generation(app->bench);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n_path);
+    uint64_t now = cf_lab_generation(app->lab);
     if (b->is_made && b->generation == now && b->row == at) {
         return b;
     }
@@ -667,10 +665,9 @@ static const cf_tools_back *would_be(cf_app *app, const cf_call_row *row)
     b->generation = now;
     b->row = at;
     json_t *message = cf_tools__failure_message(app, row, &parent);
-    b->status = message != NULL
-                    ? cf_bench_preview(app->bench, parent, message, &b->arena,
-                                       &b->prompt, &b->err)
-                    : cf_oom_for(&b->err, "the prompt");
+    b->status = message != NULL ? cf_lab_preview(app->lab, parent, message,
+                                                 &b->arena, &b->prompt, &b->err)
+                                : cf_oom_for(&b->err, "the prompt");
     json_decref(message);
     size_t last = m->reply[row->reply].turn;
     while (last + 1 < n_path && !cf_uuid_eq(path[last]->id, parent)) {
@@ -683,7 +680,7 @@ static const cf_tools_back *would_be(cf_app *app, const cf_call_row *row)
 /* Where the declarations stand that the model was offered. */
 static void say_offer(cf_app *app, cf_tools_pen *p)
 {
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     for (size_t i = 0; m != NULL && i < m->n_part; i++) {
         if (m->part[i].message == CF_PART_TOOLS) {
             cf_tools__sayf(p, CF_STYLE_DIM,
@@ -700,7 +697,7 @@ static void say_offer(cf_app *app, cf_tools_pen *p)
 static void draw_would(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 {
     cf_buf why = CF_BUF_INIT;
-    cf_on_failure policy = cf_bench_desk(app->bench)->on_failure;
+    cf_on_failure policy = cf_lab_desk(app->lab)->on_failure;
     bool is_failed = cf_tool_model_failure(cf_tools__model(app), row, &why);
     cf_buf_deinit(&why);
     if (!is_failed) {
@@ -731,9 +728,9 @@ static void draw_back(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         draw_would(app, p, row);
         return;
     }
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL) {
-        cf_bench_prompt_error(app->bench, &err);
+        cf_lab_prompt_error(app->lab, &err);
         cf_tools__say(p, CF_STYLE_WARNING, cf_str_from(err.text));
         return;
     }

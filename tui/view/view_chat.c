@@ -66,10 +66,10 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
     int side = has_side ? (r.w >= 150 ? 48 : 38) : 0;
     int composer_h = r.h >= 24 ? 6 : 4;
     char title[160], id[CF_UUID_TEXT + 1];
-    cf_uuid_format(id, cf_bench_conv_id(app->bench));
+    cf_uuid_format(id, cf_lab_conv_id(app->lab));
     snprintf(title, sizeof title, "%s  %.8s%s",
-             cf_bench_title(app->bench)[0] != '\0' ? cf_bench_title(app->bench)
-                                                   : "new conversation",
+             cf_lab_title(app->lab)[0] != '\0' ? cf_lab_title(app->lab)
+                                               : "new conversation",
              id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "");
     if (has_side) {
         int tree_h = r.h - 14;
@@ -98,13 +98,13 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
 static void chat_status(cf_app *app, cf_buf *out)
 {
     size_t n, n_path;
-    cf_bench_turns(app->bench, &n);
-    cf_bench_path(app->bench, &n_path);
+    cf_lab_turns(app->lab, &n);
+    cf_lab_path(app->lab, &n_path);
     cf_buf_addf(out, "turn %zu of %zu%s",
                 n_path != 0 ? cf_chat__state(app)->cursor + 1 : 0, n_path,
                 app->store == NULL ? "  not saved" : "");
-    if (cf_bench_constraint(app->bench)[0] != '\0') {
-        cf_buf_addf(out, "  held to %s", cf_bench_constraint(app->bench));
+    if (cf_lab_constraint(app->lab)[0] != '\0') {
+        cf_buf_addf(out, "  held to %s", cf_lab_constraint(app->lab));
     }
 }
 
@@ -129,7 +129,7 @@ static void chat_move(cf_app *app, cf_move move)
 {
     cf_chat *s = cf_chat__state(app);
     size_t n;
-    cf_bench_path(app->bench, &n);
+    cf_lab_path(app->lab, &n);
     size_t half = s->height > 1 ? s->height / 2 : 1;
     cf_chat__settle_cursor(app);
     s->follows = false;
@@ -168,7 +168,7 @@ CF_MOVE_COMMANDS(chat, chat_move)
 const cf_turn *cf_chat__current(cf_app *app)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     cf_chat *s = cf_chat__state(app);
     cf_chat__settle_cursor(app);
     return s->cursor < n ? path[s->cursor] : NULL;
@@ -177,7 +177,7 @@ const cf_turn *cf_chat__current(cf_app *app)
 static void go_to_turn(cf_app *app, cf_uuid id)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     for (size_t i = 0; i < n; i++) {
         if (cf_uuid_eq(path[i]->id, id)) {
             cf_chat__state(app)->cursor = i;
@@ -224,7 +224,7 @@ static void cmd_retry(cf_app *app, const char *arg)
     cf_error err;
     const cf_turn *t = cf_chat__current(app);
     if (t != NULL) {
-        cf_status st = cf_bench_retry(app->bench, t->id, &err);
+        cf_status st = cf_lab_retry(app->lab, t->id, &err);
         cf_chat__state(app)->follows =
             st == CF_OK || cf_chat__state(app)->follows;
         cf_chat__report(app, st, &err);
@@ -261,7 +261,7 @@ static void cmd_attach(cf_app *app, const char *arg)
         app->mode = CF_MODE_INSERT;
         cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s",
                    a->name, a->what,
-                   cf_bench_info(app->bench).takes_images
+                   cf_lab_info(app->lab).takes_images
                        ? ""
                        : "; this engine sees no images");
     } else {
@@ -334,13 +334,13 @@ static void go_sibling(cf_app *app, int by)
 {
     cf_error err;
     const cf_turn *t = cf_chat__current(app);
-    const cf_turn *to = t != NULL ? cf_bench_sibling(app->bench, t, by) : NULL;
+    const cf_turn *to = t != NULL ? cf_lab_sibling(app->lab, t, by) : NULL;
     if (to == NULL) {
         cf_app_say(app, CF_STYLE_DIM, "no sibling there");
         return;
     }
     cf_uuid id = to->id;
-    cf_status st = cf_bench_set_head(app->bench, id, &err);
+    cf_status st = cf_lab_set_head(app->lab, id, &err);
     cf_chat__report(app, st, &err);
     go_to_turn(app, id);
 }
@@ -367,7 +367,7 @@ static void cmd_fork(cf_app *app, const char *arg)
 {
     (void)arg;
     const cf_turn *t = cf_chat__current(app);
-    const cf_reply *r = t != NULL ? cf_bench_reply(app->bench, t->id) : NULL;
+    const cf_reply *r = t != NULL ? cf_lab_reply(app->lab, t->id) : NULL;
     if (r == NULL || r->n_token == 0) {
         cf_app_say(app, CF_STYLE_WARNING,
                    "no tokens are known of this turn; e edits it");
@@ -381,7 +381,7 @@ static void cmd_fork(cf_app *app, const char *arg)
 static void cmd_new(cf_app *app, const char *arg)
 {
     (void)arg;
-    cf_bench_new_conv(app->bench);
+    cf_lab_new_conv(app->lab);
     cf_chat__state(app)->cursor = 0;
     app->mode = CF_MODE_INSERT;
 }
@@ -421,7 +421,7 @@ static bool chat_text(cf_app *app, cf_buf *out)
     if (cf_chat__state(app)->has_mark) {
         cf_chat__selected_text(app, out);
     } else if (t != NULL) {
-        cf_bench_message_text(out, t->message);
+        cf_lab_message_text(out, t->message);
     }
     return t != NULL;
 }
@@ -439,7 +439,7 @@ static void cmd_yank(cf_app *app, const char *arg)
         return;
     }
     cf_buf text = CF_BUF_INIT;
-    cf_bench_message_text(&text, t->message);
+    cf_lab_message_text(&text, t->message);
     cf_app_copy(app, cf_buf_str(&text));
     cf_buf_deinit(&text);
 }
@@ -508,7 +508,7 @@ static void chat_search(cf_app *app, const char *text, int direction)
 {
     cf_chat *s = cf_chat__state(app);
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     for (size_t step = direction == 0 ? 0 : 1; step <= n && n != 0; step++) {
         size_t i = direction < 0 ? (s->cursor + n - step % n) % n
                                  : (s->cursor + step) % n;

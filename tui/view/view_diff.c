@@ -54,7 +54,7 @@ static void diff_close(cf_app *app)
         cf_diff_run_deinit(&s->run);
         cf_likely_deinit(&s->likely);
         cf_survey_deinit(&s->survey);
-        if (s->m.bench != NULL) {
+        if (s->m.lab != NULL) {
             cf_diff_model_deinit(&s->m);
         }
         cf_buf_deinit(&s->kept);
@@ -64,20 +64,20 @@ static void diff_close(cf_app *app)
     }
 }
 
-/* The bench is there only after the view was opened. */
+/* The workbench is there only after the view was opened. */
 static cf_diff_model *model(cf_app *app)
 {
     diff_view *s = state(app);
-    if (s->m.bench == NULL) {
-        cf_diff_model_init(&s->m, app->bench, app->store);
+    if (s->m.lab == NULL) {
+        cf_diff_model_init(&s->m, app->lab, app->store);
     }
     return &s->m;
 }
 
 static bool has_marks(const cf_app *app)
 {
-    return !cf_uuid_is_nil(cf_bench_marked(app->bench, 0)) &&
-           !cf_uuid_is_nil(cf_bench_marked(app->bench, 1));
+    return !cf_uuid_is_nil(cf_lab_marked(app->lab, 0)) &&
+           !cf_uuid_is_nil(cf_lab_marked(app->lab, 1));
 }
 
 static void use_subject(cf_app *app, cf_diff_subject subject);
@@ -113,13 +113,13 @@ static void diff_enter(cf_app *app)
     state(app)->is_stale = true;
 }
 
-/* Brings the comparison up to date with what is on the bench. */
+/* Brings the comparison up to date with what is in the workbench. */
 static void refresh(cf_app *app)
 {
     diff_view *s = state(app);
     cf_diff_model *m = model(app);
-    bool has_moved = m->generation != cf_bench_generation(app->bench) &&
-                     !cf_bench_is_busy(app->bench);
+    bool has_moved = m->generation != cf_lab_generation(app->lab) &&
+                     !cf_lab_is_busy(app->lab);
     if (s->is_stale || has_moved) {
         if (has_moved && m->generation != 0 && m->subject == CF_DIFF_BENCH) {
             forget_answers(s); /* they were to what was said before */
@@ -325,7 +325,7 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
         cf_buf_addf(&text,
                     "A is %.100s, the template in use.  Choose B with "
                     "\":with NAME\" or \":with FILE\".\n\nNames:",
-                    cf_bench_template_name(app->bench));
+                    cf_lab_template_name(app->lab));
         for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
             cf_buf_addf(&text, " %s", cf_template_builtin_name(i));
         }
@@ -415,7 +415,7 @@ static void diff_draw(cf_app *app, cf_grid *g, cf_rect r)
 static void diff_status(cf_app *app, cf_buf *out)
 {
     const diff_view *s = state(app);
-    if (s->m.bench == NULL || !s->m.has_diff || s->list.cursor >= s->n) {
+    if (s->m.lab == NULL || !s->m.has_diff || s->list.cursor >= s->n) {
         return;
     }
     const dline *l = &s->line[s->list.cursor];
@@ -525,7 +525,7 @@ static void cmd_level(cf_app *app, const char *arg)
 {
     cf_diff_model *m = model(app);
     cf_diff_level to = (cf_diff_level)((m->level + 1) % 3);
-    bool has_tokens = cf_bench_engine_of(app->bench)->tokenizer != NULL;
+    bool has_tokens = cf_lab_engine_of(app->lab)->tokenizer != NULL;
     for (int i = 0; i < 3; i++) {
         to = strcmp(arg, level_names[i]) == 0 ? (cf_diff_level)i : to;
     }
@@ -642,7 +642,7 @@ static void start_survey(cf_app *app, const char *arg, bool scores)
     cf_error err;
     cf_survey_options o = {.level = model(app)->level, .scores = scores};
     if (strcmp(arg, "all") != 0) {
-        o.id = cf_bench_ticked(app->bench, &o.n_id);
+        o.id = cf_lab_ticked(app->lab, &o.n_id);
     }
     if (cf_survey_start(&s->survey, model(app), &o, &err) != CF_OK) {
         cf_app_error(app, &err);
@@ -674,7 +674,7 @@ static void cmd_stop(cf_app *app, const char *arg)
     (void)arg;
     diff_view *s = state(app);
     if (cf_app_is_busy(app)) {
-        cf_bench_stop(app->bench);
+        cf_lab_stop(app->lab);
         if (!is_at_work(s)) {
             cf_app_say_while_busy(app, "stopping");
         }

@@ -5,7 +5,7 @@
  * of a search ("/") when there was one; "back" leaves the hits first.
  *
  * With many conversations a list and its counts take longer than a key may: a
- * key reads the first rows, the bench's reader the rest and then the counts.
+ * key reads the first rows, the workbench's reader the rest and then the counts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,18 +74,18 @@ static void free_reading(reading *r)
 }
 
 /* On the reader's thread. */
-static cf_status run_rows(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_rows(void *ud, cf_lab *lab, cf_error *err)
 {
     reading *r = ((library *)ud)->next;
-    (void)bench;
+    (void)lab;
     return cf_store_list(r->store, &r->query, &r->arena, &r->rows, &r->n_rows,
                          err);
 }
 
-static cf_status run_count(void *ud, cf_bench *bench, cf_error *err)
+static cf_status run_count(void *ud, cf_lab *lab, cf_error *err)
 {
     reading *r = ((library *)ud)->next;
-    (void)bench;
+    (void)lab;
     return cf_store_facets(r->store, r->query.place, &r->arena, &r->v, &r->n,
                            &r->total, err);
 }
@@ -94,7 +94,7 @@ static void end_reading(void *ud, cf_status status, const cf_error *err)
 {
     library *s = ud;
     reading *r = s->next;
-    (void)err; /* the bench tells */
+    (void)err; /* the workbench tells */
     s->next = NULL;
     if (status != CF_OK || (s->reads_rows && r->is_stale)) {
         free_reading(r);
@@ -111,7 +111,7 @@ static void end_reading(void *ud, cf_status status, const cf_error *err)
 
 /* Begins the next reading that is wanted; what is known stays in sight until
  * its end, or for good where there is no memory for it. */
-static void start_reading(library *s, cf_bench *bench, cf_store *store)
+static void start_reading(library *s, cf_lab *lab, cf_store *store)
 {
     if (s->next != NULL || !(s->wants_rows || s->wants_counts)) {
         return;
@@ -130,12 +130,12 @@ static void start_reading(library *s, cf_bench *bench, cf_store *store)
     r->query.limit = ROWS_MAX;
     s->next = r;
     s->reads_rows = is_rows;
-    const cf_bench_task task = {.name = is_rows ? "listing" : "counting",
-                                .run = is_rows ? run_rows : run_count,
-                                .end = end_reading,
-                                .ud = s};
+    const cf_lab_task task = {.name = is_rows ? "listing" : "counting",
+                              .run = is_rows ? run_rows : run_count,
+                              .end = end_reading,
+                              .ud = s};
     cf_error err;
-    cf_status st = cf_bench_start_reading(bench, &task, &err);
+    cf_status st = cf_lab_start_reading(lab, &task, &err);
     if (st != CF_OK) {
         *(is_rows ? &s->wants_rows : &s->wants_counts) = st == CF_EBUSY;
         s->next = NULL;
@@ -145,7 +145,7 @@ static void start_reading(library *s, cf_bench *bench, cf_store *store)
 
 static bool library_step(cf_app *app)
 {
-    start_reading(state(app), app->bench, app->store);
+    start_reading(state(app), app->lab, app->store);
     return false;
 }
 
@@ -153,10 +153,10 @@ static bool library_step(cf_app *app)
 static void wait_for_rows(cf_app *app)
 {
     library *s = state(app);
-    while (app->bench != NULL &&
+    while (app->lab != NULL &&
            (s->wants_rows || (s->next != NULL && s->reads_rows))) {
-        cf_bench_end_reading(app->bench, NULL);
-        start_reading(s, app->bench, app->store);
+        cf_lab_end_reading(app->lab, NULL);
+        start_reading(s, app->lab, app->store);
     }
 }
 
@@ -177,7 +177,7 @@ static void library_close(cf_app *app)
     library *s = state(app);
     if (s != NULL) {
         if (s->next != NULL) {
-            cf_bench_end_reading(app->bench, s);
+            cf_lab_end_reading(app->lab, s);
         }
         free_reading(s->whole);
         free_reading(s->known);
@@ -213,16 +213,16 @@ static void reload(cf_app *app)
         return;
     }
     s->query.text = cf_str_from(s->filter);
-    size_t first = app->bench != NULL ? s->list.cursor + ROWS_FIRST : ROWS_MAX;
+    size_t first = app->lab != NULL ? s->list.cursor + ROWS_FIRST : ROWS_MAX;
     s->query.limit = first < ROWS_MAX ? first : ROWS_MAX;
     if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows,
                       &err) != CF_OK) {
         cf_app_error(app, &err);
     }
-    if (app->bench != NULL) {
+    if (app->lab != NULL) {
         s->wants_rows = first < ROWS_MAX && s->n_rows == first;
         s->wants_counts = true;
-        start_reading(s, app->bench, app->store);
+        start_reading(s, app->lab, app->store);
     }
     cf_list_set(&s->list, s->n_rows, s->list.height);
 }
@@ -285,8 +285,8 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     char when[CF_WHEN_TEXT], id[9];
     cf_when_format(when, c->updated_ms, cf_os_now_ms());
     short_id(id, c->id);
-    char mark = cf_bench_mark_of(app->bench, c->id);
-    char tick = cf_bench_is_ticked(app->bench, c->id) ? '*' : ' ';
+    char mark = cf_lab_mark_of(app->lab, c->id);
+    char tick = cf_lab_is_ticked(app->lab, c->id) ? '*' : ' ';
     int wide = r.w >= 90;
     int tail = wide ? 44 : 16;
     int title_w = r.w - 24 - tail;
@@ -378,7 +378,7 @@ static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
 {
     cf_buf text = CF_BUF_INIT;
     cf_wrapped lines = {0};
-    cf_bench_plain_text(&text, t->message);
+    cf_lab_plain_text(&text, t->message);
     cf_str all = cf_buf_str(&text);
     cf_grid_put(g, r.x, r.y, 1, cf_str_make(t->role.p, t->role.n != 0),
                 role_style(t->role));
@@ -458,9 +458,9 @@ static void draw_marks(cf_app *app, cf_grid *g, cf_rect r)
     library *s = state(app);
     int y = 0;
     size_t n_ticked;
-    (void)cf_bench_ticked(app->bench, &n_ticked);
+    (void)cf_lab_ticked(app->lab, &n_ticked);
     for (int i = 0; i < 2; i++) {
-        cf_uuid id = cf_bench_marked(app->bench, i);
+        cf_uuid id = cf_lab_marked(app->lab, i);
         if (!cf_uuid_is_nil(id) && y < r.h) {
             char text[9];
             short_id(text, id);
@@ -627,7 +627,7 @@ static void cmd_open(cf_app *app, const char *arg)
         turn = s->hits.v[s->list.cursor].turn;
     }
     cf_error err;
-    if (cf_bench_open_conv(app->bench, id, turn, &err) != CF_OK) {
+    if (cf_lab_open_conv(app->lab, id, turn, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
@@ -637,7 +637,7 @@ static void cmd_open(cf_app *app, const char *arg)
 static void cmd_new(cf_app *app, const char *arg)
 {
     (void)arg;
-    cf_bench_new_conv(app->bench);
+    cf_lab_new_conv(app->lab);
     cf_app_open_view(app, CF_VIEW_CHAT);
 }
 
@@ -746,10 +746,10 @@ static void mark(cf_app *app, int which)
 {
     cf_uuid id;
     if (cf_library_current(app, &id, state(app)->mark_title[which])) {
-        if (cf_uuid_eq(cf_bench_marked(app->bench, 1 - which), id)) {
-            cf_bench_mark(app->bench, 1 - which, (cf_uuid){{0}});
+        if (cf_uuid_eq(cf_lab_marked(app->lab, 1 - which), id)) {
+            cf_lab_mark(app->lab, 1 - which, (cf_uuid){{0}});
         }
-        cf_bench_mark(app->bench, which, id);
+        cf_lab_mark(app->lab, which, id);
     }
 }
 
@@ -770,7 +770,7 @@ static void cmd_tick(cf_app *app, const char *arg)
 {
     (void)arg;
     cf_uuid id;
-    if (current_conv(state(app), &id) && cf_bench_tick(app->bench, id)) {
+    if (current_conv(state(app), &id) && cf_lab_tick(app->lab, id)) {
         cf_list_move(&state(app)->list, CF_MOVE_DOWN);
     }
 }
@@ -783,15 +783,15 @@ static void cmd_tick_all(cf_app *app, const char *arg)
     size_t n_new = 0, n_ticked;
     wait_for_rows(app);
     for (size_t i = 0; !s->shows_hits && i < s->n_rows; i++) {
-        if (!cf_bench_is_ticked(app->bench, s->rows[i].id) &&
-            cf_bench_tick(app->bench, s->rows[i].id)) {
+        if (!cf_lab_is_ticked(app->lab, s->rows[i].id) &&
+            cf_lab_tick(app->lab, s->rows[i].id)) {
             n_new++;
         }
     }
     if (n_new == 0) {
-        cf_bench_untick_all(app->bench);
+        cf_lab_untick_all(app->lab);
     }
-    (void)cf_bench_ticked(app->bench, &n_ticked);
+    (void)cf_lab_ticked(app->lab, &n_ticked);
     cf_app_say(app, CF_STYLE_DIM, "%zu ticked", n_ticked);
 }
 
@@ -801,9 +801,9 @@ static void cmd_compare(cf_app *app, const char *arg)
     (void)arg;
     cf_uuid id;
     size_t n_ticked;
-    const cf_uuid *ticked = cf_bench_ticked(app->bench, &n_ticked);
-    bool has_marks = !cf_uuid_is_nil(cf_bench_marked(app->bench, 0)) &&
-                     !cf_uuid_is_nil(cf_bench_marked(app->bench, 1));
+    const cf_uuid *ticked = cf_lab_ticked(app->lab, &n_ticked);
+    bool has_marks = !cf_uuid_is_nil(cf_lab_marked(app->lab, 0)) &&
+                     !cf_uuid_is_nil(cf_lab_marked(app->lab, 1));
     if (has_marks) {
         cf_diff_show_marks(app);
     } else if (n_ticked != 0) {
@@ -821,9 +821,9 @@ static void cmd_compare(cf_app *app, const char *arg)
 static void cmd_unmark(cf_app *app, const char *arg)
 {
     (void)arg;
-    cf_bench_mark(app->bench, 0, (cf_uuid){{0}});
-    cf_bench_mark(app->bench, 1, (cf_uuid){{0}});
-    cf_bench_untick_all(app->bench);
+    cf_lab_mark(app->lab, 0, (cf_uuid){{0}});
+    cf_lab_mark(app->lab, 1, (cf_uuid){{0}});
+    cf_lab_untick_all(app->lab);
 }
 
 static void library_move(cf_app *app, cf_move move)

@@ -40,13 +40,13 @@ static void prompt_close(cf_app *app)
 static void prompt_enter(cf_app *app)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     s->token = m != NULL && m->n_kept < m->n ? m->n_kept : 0;
 }
 
 /* ---- drawing ------------------------------------------------------------ */
 
-const char *cf_prompt__label(cf_bench *bench, int32_t message, char out[16])
+const char *cf_prompt__label(cf_lab *lab, int32_t message, char out[16])
 {
     if (message == CF_PART_HEAD) {
         snprintf(out, 16, "- hd");
@@ -56,7 +56,7 @@ const char *cf_prompt__label(cf_bench *bench, int32_t message, char out[16])
         snprintf(out, 16, "- tls");
     } else {
         snprintf(out, 16, "%d %.3s", (int)message,
-                 cf_bench_message_role(bench, (size_t)message));
+                 cf_lab_message_role(lab, (size_t)message));
     }
     return out;
 }
@@ -69,7 +69,7 @@ static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
     if (m->token[i].reuse == CF_REUSE_BREAK) {
         return CF_STYLE_BREAK;
     }
-    if (cf_bench_is_control(app->bench, m->ids[i].id)) {
+    if (cf_lab_is_control(app->lab, m->ids[i].id)) {
         return CF_STYLE_SPECIAL;
     }
     return i % 2 == 0 ? CF_STYLE_TOKEN_A : CF_STYLE_TOKEN_B;
@@ -131,7 +131,7 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
 static void draw_mark(cf_app *app, cf_grid *g, cf_rect r,
                       const cf_prompt_model *m, const cf_prompt_row *row)
 {
-    const cf_bench_lint *lint = cf_prompt__lint(app);
+    const cf_lab_lint *lint = cf_prompt__lint(app);
     uint32_t last = 0;
     for (size_t i = 0; lint != NULL && m->prompt.n_spans != 0 && i < row->n;
          i++) {
@@ -160,8 +160,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
     cf_grid_putf(g, r.x, r.y, 1, styles[reuse], "%c", marks[reuse]);
     draw_mark(app, g, r, m, row);
     cf_grid_puts(g, r.x + 2, r.y, 6,
-                 cf_prompt__label(app->bench, row->message, label),
-                 CF_STYLE_DIM);
+                 cf_prompt__label(app->lab, row->message, label), CF_STYLE_DIM);
     int x = r.x + 9;
     for (size_t i = 0; i < row->n; i++) {
         size_t token = row->first + i;
@@ -219,7 +218,7 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect r,
 const cf_prompt_span *cf_prompt__span(cf_app *app)
 {
     const cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL || m->prompt.n_spans == 0) {
         return NULL;
     }
@@ -249,11 +248,10 @@ static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,
     for (size_t k = 0; k < text.n && k < 16; k++) {
         cf_buf_addf(&hex, " %02x", (unsigned)(unsigned char)text.p[k]);
     }
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL,
-                 "#%zu  id %d  %s  bytes %u..%u %s", i, (int)t->id,
-                 cf_bench_is_control(app->bench, t->id) ? "control" : "text",
-                 (unsigned)t->off, (unsigned)(t->off + t->len),
-                 cf_buf_cstr(&hex));
+    cf_grid_putf(
+        g, r.x, r.y, r.w, CF_STYLE_NORMAL, "#%zu  id %d  %s  bytes %u..%u %s",
+        i, (int)t->id, cf_lab_is_control(app->lab, t->id) ? "control" : "text",
+        (unsigned)t->off, (unsigned)(t->off + t->len), cf_buf_cstr(&hex));
     cf_buf_deinit(&hex);
 }
 
@@ -288,11 +286,11 @@ static void add_other_ways(cf_buf *out, const cf_tokenizer *tok, cf_token id)
 
 static void draw_other_ways(cf_app *app, cf_grid *g, int x, int y, int width)
 {
-    const cf_tokenizer *tok = cf_bench_engine_of(app->bench)->tokenizer;
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     size_t i = cf_prompt__state(app)->token;
     if (tok == NULL || m == NULL || i >= m->n ||
-        cf_bench_is_control(app->bench, m->ids[i].id)) {
+        cf_lab_is_control(app->lab, m->ids[i].id)) {
         return;
     }
     cf_buf ways = CF_BUF_INIT;
@@ -332,7 +330,7 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     }
     if (r.h >= 3) {
         cf_buf line = CF_BUF_INIT;
-        cf_bench_template_line(app->bench, s->line, &line);
+        cf_lab_template_line(app->lab, s->line, &line);
         cf_grid_put(g, r.x, r.y + 2, r.w, cf_buf_str(&line), CF_STYLE_DIM);
         cf_buf_deinit(&line);
     }
@@ -356,7 +354,7 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     if (m == NULL) {
         cf_error err = {0};
-        cf_bench_prompt_error(app->bench, &err);
+        cf_lab_prompt_error(app->lab, &err);
         cf_grid_puts(g, inner.x + 1, inner.y, inner.w - 2, err.text,
                      CF_STYLE_WARNING);
     } else if (m->n == 0) {
@@ -368,7 +366,7 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
 
 static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
-    cf_prompt_model *m = cf_bench_prompt(app->bench);
+    cf_prompt_model *m = cf_lab_prompt(app->lab);
     bool is_single = cf_app_is_narrow(app) || app->is_maximized;
     int side = is_single ? 0 : 40;
     int detail = m != NULL && r.h >= 12 && !app->is_maximized ? 5 : 0;
@@ -392,11 +390,11 @@ static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
 
 static void prompt_status(cf_app *app, cf_buf *out)
 {
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m != NULL && m->n != 0) {
         cf_buf_addf(out, "token %zu of %zu  %s",
                     cf_prompt__state(app)->token + 1, m->n,
-                    cf_bench_template_name(app->bench));
+                    cf_lab_template_name(app->lab));
     }
 }
 
@@ -405,7 +403,7 @@ static void prompt_status(cf_app *app, cf_buf *out)
 static void prompt_move(cf_app *app, cf_move move)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (s->focus != CF_PROMPT_TEXT) {
         cf_prompt__move_side(app, move);
         return;
@@ -429,7 +427,7 @@ CF_MOVE_COMMANDS(prompt, prompt_move)
 static void go_token(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL || s->token >= m->n) {
         return;
     }
@@ -461,7 +459,7 @@ static void cmd_right(cf_app *app, const char *arg)
 static void go_part(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     for (size_t i = 0; m != NULL && i < m->n_part; i++) {
         const cf_prompt_part *p = &m->part[i];
         if (s->token < p->first || s->token >= p->first + p->n_tokens) {
@@ -492,7 +490,7 @@ static void cmd_previous_message(cf_app *app, const char *arg)
 static void cmd_break(cf_app *app, const char *arg)
 {
     (void)arg;
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL || !m->has_break) {
         cf_app_say(app, CF_STYLE_OK, "the cache agrees with this prompt");
         return;
@@ -533,7 +531,7 @@ static void cmd_var(cf_app *app, const char *arg)
         app->mode = CF_MODE_COMMAND;
         return;
     }
-    if (cf_bench_set_var(app->bench, arg, &err) != CF_OK) {
+    if (cf_lab_set_var(app->lab, arg, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
 }
@@ -563,7 +561,7 @@ static uint32_t meant_line(cf_app *app)
     uint32_t line = cf_prompt__line(app);
     if (line == 0) {
         cf_app_say(app, CF_STYLE_WARNING,
-                   cf_bench_engine_of(app->bench)->template_source.n == 0
+                   cf_lab_engine_of(app->lab)->template_source.n == 0
                        ? "there is no template"
                        : "no line of the template is meant here");
     }
@@ -595,7 +593,7 @@ static void cmd_edit(cf_app *app, const char *arg)
 static void prompt_search(cf_app *app, const char *text, int direction)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m != NULL && m->n == 0) {
         cf_app_say(app, CF_STYLE_WARNING, "there are no tokens to find it in");
         return;

@@ -38,7 +38,7 @@ typedef struct templates_view {
     entry *v;       /* [n] */
     size_t n, cap;
     cf_list list, lines, findings;
-    uint64_t generation; /* of the bench, when the entries were read */
+    uint64_t generation; /* of the workbench, when the entries were read */
     focus focus;
     size_t go_line; /* of the source, once it is shown; SIZE_MAX: none */
     size_t shown;   /* entry that was checked; SIZE_MAX: none */
@@ -99,7 +99,7 @@ static void add(templates_view *s, const char *from, cf_str name, cf_str source,
 static void reload(cf_app *app)
 {
     templates_view *s = state(app);
-    const cf_bench_engine *e = cf_bench_engine_of(app->bench);
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     const cf_str none = cf_str_from("");
     const cf_store_template *kept = NULL;
     const char *name;
@@ -107,7 +107,7 @@ static void reload(cf_app *app)
     size_t n_kept = 0, n_builtin = 0;
     cf_error err;
     cf_arena_reset(&s->arena);
-    s->generation = cf_bench_generation(app->bench);
+    s->generation = cf_lab_generation(app->lab);
     s->shown = SIZE_MAX;
     if (app->store != NULL && cf_store_templates(app->store, &s->arena, &kept,
                                                  &n_kept, &err) != CF_OK) {
@@ -122,7 +122,7 @@ static void reload(cf_app *app)
     s->cap = s->v != NULL ? s->cap : 0;
     s->n = 0;
     add(s, "in use", cf_str_from(e->template_name), e->template_source, none);
-    cf_bench_first_template(app->bench, &name, &source);
+    cf_lab_first_template(app->lab, &name, &source);
     add(s, "start", cf_str_from(name), source, none);
     for (size_t i = 0; i < n_builtin; i++) {
         name = cf_template_builtin_name(i);
@@ -185,12 +185,12 @@ static void check(templates_view *s)
     cf_arena_deinit(&arena);
 }
 
-static const cf_bench_lint *lint_of(cf_app *app)
+static const cf_lab_lint *lint_of(cf_app *app)
 {
     const templates_view *s = state(app);
     const entry *e = current(s);
     return e != NULL && e->source.n != 0
-               ? cf_bench_lint_of(app->bench, text_of(s, e))
+               ? cf_lab_lint_of(app->lab, text_of(s, e))
                : NULL;
 }
 
@@ -231,7 +231,7 @@ static size_t count_lines(cf_str text)
 static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
 {
     templates_view *s = state(app);
-    const cf_bench_lint *lint = lint_of(app);
+    const cf_lab_lint *lint = lint_of(app);
     cf_list_set(&s->lines, count_lines(text), (size_t)(r.h > 0 ? r.h : 0));
     if (s->go_line != SIZE_MAX) {
         cf_list_go(&s->lines, s->go_line);
@@ -298,7 +298,7 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const entry *e)
 {
     const templates_view *s = state(app);
     cf_str text = text_of(s, e);
-    const cf_bench_lint *lint = lint_of(app);
+    const cf_lab_lint *lint = lint_of(app);
     int n = lint != NULL ? (int)lint->report.n : 0;
     int below = s->check.n != 0 ? 5 : cf_lint_pane_height(n, t.h, true);
     if (app->is_maximized && s->focus == ON_LINT) {
@@ -326,7 +326,7 @@ static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     templates_view *s = state(app);
     bool is_narrow = cf_app_is_narrow(app);
-    if (s->generation != cf_bench_generation(app->bench)) {
+    if (s->generation != cf_lab_generation(app->lab)) {
         reload(app);
     }
     check(s);
@@ -352,7 +352,7 @@ static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
 
 static void templates_status(cf_app *app, cf_buf *out)
 {
-    cf_buf_addf(out, "in use: %s", cf_bench_template_name(app->bench));
+    cf_buf_addf(out, "in use: %s", cf_lab_template_name(app->lab));
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -383,7 +383,7 @@ static void cmd_pane_back(cf_app *app, const char *arg)
 /* ---- findings ----------------------------------------------------------- */
 
 /* Puts the source on the line of finding `i`. */
-static void show_finding(cf_app *app, const cf_bench_lint *lint, size_t i)
+static void show_finding(cf_app *app, const cf_lab_lint *lint, size_t i)
 {
     templates_view *s = state(app);
     const cf_lint_finding *f = &lint->report.v[i];
@@ -400,9 +400,9 @@ static void show_finding(cf_app *app, const cf_bench_lint *lint, size_t i)
 }
 
 /* The findings, when they are known and there are some. */
-static const cf_bench_lint *findings(cf_app *app)
+static const cf_lab_lint *findings(cf_app *app)
 {
-    const cf_bench_lint *lint = lint_of(app);
+    const cf_lab_lint *lint = lint_of(app);
     if (lint == NULL || lint->status != CF_OK || lint->report.n == 0) {
         cf_app_say(app, lint == NULL ? CF_STYLE_DIM : CF_STYLE_OK, "%s",
                    lint == NULL ? "not looked over yet" : "nothing was found");
@@ -414,7 +414,7 @@ static const cf_bench_lint *findings(cf_app *app)
 static void go_finding(cf_app *app, int by)
 {
     templates_view *s = state(app);
-    const cf_bench_lint *lint = findings(app);
+    const cf_lab_lint *lint = findings(app);
     if (lint != NULL) {
         size_t n = lint->report.n;
         bool is_fresh = s->findings.n != n || s->focus == ON_LIST;
@@ -449,13 +449,13 @@ static void cmd_lint(cf_app *app, const char *arg)
 static bool use(cf_app *app, const char *name, cf_str source)
 {
     cf_error err;
-    if (cf_bench_set_template(app->bench, name, source, &err) != CF_OK) {
+    if (cf_lab_set_template(app->lab, name, source, &err) != CF_OK) {
         cf_app_error(app, &err);
         return false;
     }
-    const cf_prompt_model *m = cf_bench_prompt(app->bench);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL) {
-        cf_bench_prompt_error(app->bench, &err);
+        cf_lab_prompt_error(app->lab, &err);
         cf_app_say(app,
                    err.code == CF_ENOTFOUND ? CF_STYLE_OK : CF_STYLE_WARNING,
                    "in use; %s", err.text);
@@ -562,7 +562,7 @@ static void cmd_enter(cf_app *app, const char *arg)
         cmd_edit(app, arg);
         return;
     }
-    const cf_bench_lint *lint = findings(app);
+    const cf_lab_lint *lint = findings(app);
     if (lint != NULL && s->findings.cursor < lint->report.n) {
         show_finding(app, lint, s->findings.cursor);
         s->focus = ON_SOURCE;

@@ -44,8 +44,8 @@ static void tokens_close(cf_app *app)
     if (s == NULL) {
         return;
     }
-    if (app->bench != NULL) {
-        cf_bench_make_way(app->bench); /* what writes into this state */
+    if (app->lab != NULL) {
+        cf_lab_make_way(app->lab); /* what writes into this state */
     }
     forget_study(s);
     cf_free(s);
@@ -58,12 +58,12 @@ static const cf_reply *shown(cf_app *app)
 {
     cf_tokens *s = state(app);
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     for (size_t i = n; i-- > 0;) {
         if (!cf_uuid_is_nil(s->turn) && !cf_uuid_eq(path[i]->id, s->turn)) {
             continue;
         }
-        const cf_reply *r = cf_bench_reply(app->bench, path[i]->id);
+        const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
         if (r != NULL && r->n_token > 0) {
             s->token = s->token < r->n_token ? s->token : r->n_token - 1;
             return r;
@@ -107,9 +107,8 @@ static void take_study(void *ud, cf_token_study *study, const cf_error *err)
 static bool tokens_step(cf_app *app)
 {
     cf_tokens *s = state(app);
-    if (app->bench == NULL || cf_app_view(app) != CF_VIEW_TOKENS ||
-        cf_bench_is_busy(app->bench) ||
-        cf_bench_task_name(app->bench) != NULL) {
+    if (app->lab == NULL || cf_app_view(app) != CF_VIEW_TOKENS ||
+        cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL) {
         return false;
     }
     const cf_reply *r = shown(app);
@@ -119,7 +118,7 @@ static bool tokens_step(cf_app *app)
     cf_error err;
     forget_study(s);
     s->studied = r->turn;
-    if (cf_bench_study(app->bench, r, take_study, app, &err) != CF_OK) {
+    if (cf_lab_study(app->lab, r, take_study, app, &err) != CF_OK) {
         s->study_err = err;
     }
     app->is_dirty = true;
@@ -264,8 +263,8 @@ static void tokens_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_tokens *s = state(app);
     const cf_reply *reply = shown(app);
-    if (reply == NULL || (s->waits && cf_bench_is_busy(app->bench))) {
-        const char *why = cf_bench_is_busy(app->bench)
+    if (reply == NULL || (s->waits && cf_lab_is_busy(app->lab))) {
+        const char *why = cf_lab_is_busy(app->lab)
                               ? "The tokens are shown when the reply is "
                                 "complete."
                               : "No reply with tokens here yet.";
@@ -463,12 +462,12 @@ static void other_reply(cf_app *app, int by)
     cf_tokens *s = state(app);
     const cf_reply *now = shown(app);
     size_t n, at = 0;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     while (now != NULL && at < n && !cf_uuid_eq(path[at]->id, now->turn)) {
         at++;
     }
     for (size_t i = at + (size_t)by; now != NULL && i < n; i += (size_t)by) {
-        const cf_reply *r = cf_bench_reply(app->bench, path[i]->id);
+        const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
         if (r != NULL && r->n_token > 0) {
             tokens_enter(app);
             s->turn = path[i]->id;
@@ -606,7 +605,7 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
     }
     size_t token = s->focus == CF_ON_TREE ? s->tree.token : s->token;
     size_t n = chosen(app, r, ids);
-    if (cf_bench_fork(app->bench, r->turn, token, ids, n, max_tokens, &err) !=
+    if (cf_lab_fork(app->lab, r->turn, token, ids, n, max_tokens, &err) !=
         CF_OK) {
         cf_app_error(app, &err);
         return false;
@@ -661,8 +660,8 @@ static void cmd_tree(cf_app *app, const char *arg)
     if (r == NULL) {
         return;
     }
-    if (cf_bench_grow_tree(app->bench, &s->tree, r, s->token, (uint32_t)width,
-                           (uint32_t)depth, &err) != CF_OK) {
+    if (cf_lab_grow_tree(app->lab, &s->tree, r, s->token, (uint32_t)width,
+                         (uint32_t)depth, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
@@ -674,9 +673,8 @@ static void cmd_tree(cf_app *app, const char *arg)
 static void cmd_stop(cf_app *app, const char *arg)
 {
     (void)arg;
-    if (cf_bench_is_busy(app->bench) ||
-        cf_bench_task_name(app->bench) != NULL) {
-        cf_bench_stop(app->bench);
+    if (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL) {
+        cf_lab_stop(app->lab);
     } else {
         state(app)->focus = CF_ON_TOKENS;
     }

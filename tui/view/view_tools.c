@@ -37,7 +37,7 @@ static void tools_close(cf_app *app)
     if (s != NULL) {
         s->is_closing = true;
         if (s->run.is_on) {
-            cf_bench_end_task(app->bench, &s->run);
+            cf_lab_end_task(app->lab, &s->run);
         }
         cf_tools__clear_run(&s->run);
         cf_tool_model_deinit(&s->model);
@@ -52,13 +52,13 @@ static void tools_close(cf_app *app)
 const cf_tool_model *cf_tools__model(cf_app *app)
 {
     cf_tools *s = cf_tools__state(app);
-    uint64_t now = cf_bench_generation(app->bench);
+    uint64_t now = cf_lab_generation(app->lab);
     if (s->is_made && s->generation == now) {
         return &s->model;
     }
-    const cf_bench_engine *e = cf_bench_engine_of(app->bench);
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     size_t n, before = s->model.n_row;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     cf_error err;
     cf_tool_model_deinit(&s->model);
     s->back.is_made = false;
@@ -66,7 +66,7 @@ const cf_tool_model *cf_tools__model(cf_app *app)
     s->is_made = true;
     s->generation = now;
     if (cf_tool_model_build(&s->model, path, n, e->family,
-                            cf_bench_tools(app->bench), e->template_source,
+                            cf_lab_tools(app->lab), e->template_source,
                             &err) != CF_OK) {
         cf_app_error(app, &err);
     }
@@ -94,7 +94,7 @@ const cf_call_row *cf_tools__current(cf_app *app)
 const cf_turn *cf_tools__turn_of(cf_app *app, const cf_call_row *row)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     size_t i = cf_tools__model(app)->reply[row->reply].turn;
     return i < n ? path[i] : NULL;
 }
@@ -102,7 +102,7 @@ const cf_turn *cf_tools__turn_of(cf_app *app, const cf_call_row *row)
 const cf_turn *cf_tools__result_of(cf_app *app, const cf_call_row *row)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     return row->result < n ? path[row->result] : NULL;
 }
 
@@ -115,10 +115,10 @@ cf_str cf_tools__name_of(cf_app *app, const cf_call_row *row)
 const cf_call_note *cf_tools__note_of(cf_app *app, const cf_call_row *row)
 {
     const cf_turn *turn = cf_tools__turn_of(app, row);
-    return turn != NULL ? cf_bench_call_note(
-                              app->bench, turn->id,
-                              cf_tool_model_nth(cf_tools__model(app), row))
-                        : NULL;
+    return turn != NULL
+               ? cf_lab_call_note(app->lab, turn->id,
+                                  cf_tool_model_nth(cf_tools__model(app), row))
+               : NULL;
 }
 
 bool cf_tools__runs(cf_app *app, const cf_call_row *row)
@@ -240,7 +240,7 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_tools *s = cf_tools__state(app);
     const cf_tool_model *m = cf_tools__model(app);
-    const cf_bench_engine *e = cf_bench_engine_of(app->bench);
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     if (m->n_row == 0) {
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
                      "No reply on this path calls a tool.", CF_STYLE_DIM);
@@ -286,11 +286,11 @@ static void tools_status(cf_app *app, cf_buf *out)
     const cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
     if (row != NULL) {
-        cf_buf_addf(
-            out, "approval: %s  call %zu of %zu  %s",
-            cf_tool_policy_name(cf_tool_desk_policy(
-                cf_bench_desk(app->bench), cf_tools__name_of(app, row))),
-            s->list.cursor + 1, s->model.n_row, cf_tools__titles[s->stage]);
+        cf_buf_addf(out, "approval: %s  call %zu of %zu  %s",
+                    cf_tool_policy_name(cf_tool_desk_policy(
+                        cf_lab_desk(app->lab), cf_tools__name_of(app, row))),
+                    s->list.cursor + 1, s->model.n_row,
+                    cf_tools__titles[s->stage]);
     }
 }
 
@@ -402,8 +402,7 @@ static void cmd_retry(cf_app *app, const char *arg)
     const cf_call_row *row = cf_tools__current(app);
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
     cf_error err;
-    if (turn != NULL &&
-        cf_bench_retry_calls(app->bench, turn->id, &err) != CF_OK) {
+    if (turn != NULL && cf_lab_retry_calls(app->lab, turn->id, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
 }
@@ -426,8 +425,8 @@ static void cmd_fix(cf_app *app, const char *arg)
     cf_buf_add(&text, turn->raw.p, m->reply[row->reply].skip + s->off);
     cf_buf_add(&text, s->repair.p, s->repair.n);
     cf_status st = cf_buf_check(&text, &err);
-    CF_THEN(st, cf_bench_continue(app->bench, turn->id,
-                                  cf_str_make(text.p, text.n), &err));
+    CF_THEN(st, cf_lab_continue(app->lab, turn->id, cf_str_make(text.p, text.n),
+                                &err));
     cf_buf_deinit(&text);
     if (st != CF_OK) {
         cf_app_error(app, &err);
@@ -441,9 +440,9 @@ static bool tools_value(cf_app *app, const char *name, cf_buf *out)
     const cf_tool_call *call =
         row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
     size_t n;
-    const cf_turn *const *path = cf_bench_path(app->bench, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
     if (row != NULL && strcmp(name, "result") == 0 && row->result < n) {
-        cf_bench_message_text(out, path[row->result]->message);
+        cf_lab_message_text(out, path[row->result]->message);
         return true;
     }
     if (call == NULL) {

@@ -70,11 +70,11 @@ static int drop(void **state)
     return store_dir_remove(state);
 }
 
-/* A bench with a short conversation, and the model of its comparison. */
+/* A workbench with a short conversation, and the model of its comparison. */
 typedef struct desk {
     cf_backend *backend;
     cf_store *store;
-    cf_bench *bench;
+    cf_lab *lab;
     cf_diff_model m;
 } desk;
 
@@ -91,38 +91,38 @@ static cf_status open_backend(desk *d, bool has_model, cf_error *err)
 
 static cf_status add_talk(desk *d, cf_error *err)
 {
-    return cf_bench_add(d->bench, messages, (cf_uuid){{0}}, false, err);
+    return cf_lab_add(d->lab, messages, (cf_uuid){{0}}, false, err);
 }
 
 static cf_status open_desk(desk *d, bool has_model, cf_error *err)
 {
     *d = (desk){.backend = NULL};
     CF_TRY(open_backend(d, has_model, err));
-    const cf_bench_engine e = {
-        .backend = d->backend,
-        .engine = has_model ? engine : NULL,
-        .tokenizer = has_model ? cf_engine_tokenizer(engine) : NULL,
-        .template_name = "plain",
-        .max_tokens = 3};
-    CF_TRY(cf_bench_new(&d->bench, &e, NULL, err));
+    const cf_lab_engine e = {.backend = d->backend,
+                             .engine = has_model ? engine : NULL,
+                             .tokenizer =
+                                 has_model ? cf_engine_tokenizer(engine) : NULL,
+                             .template_name = "plain",
+                             .max_tokens = 3};
+    CF_TRY(cf_lab_new(&d->lab, &e, NULL, err));
     CF_TRY(add_talk(d, err));
-    cf_diff_model_init(&d->m, d->bench, NULL);
+    cf_diff_model_init(&d->m, d->lab, NULL);
     return cf_diff_model_with(&d->m, path_b, err);
 }
 
 static void close_desk(desk *d)
 {
-    if (d->m.bench != NULL) {
+    if (d->m.lab != NULL) {
         cf_diff_model_deinit(&d->m);
     }
-    cf_bench_free(d->bench);
+    cf_lab_free(d->lab);
     cf_backend_free(d->backend);
 }
 
 static cf_status settle(desk *d)
 {
     cf_error err = {0};
-    cf_bench_settle(d->bench, &err);
+    cf_lab_settle(d->lab, &err);
     return err.code;
 }
 
@@ -246,15 +246,15 @@ static void test_survey__every_alloc(void **state)
     T_OK(open_backend(&d, true, &err), err);
     const cf_store_options flags = {.flags = CF_STORE_CREATE};
     T_OK(cf_store_open(&d.store, path_db, &flags, &err), err);
-    const cf_bench_engine e = {.backend = d.backend,
-                               .engine = engine,
-                               .tokenizer = cf_engine_tokenizer(engine),
-                               .template_name = "plain"};
-    T_OK(cf_bench_new(&d.bench, &e, d.store, &err), err);
+    const cf_lab_engine e = {.backend = d.backend,
+                             .engine = engine,
+                             .tokenizer = cf_engine_tokenizer(engine),
+                             .template_name = "plain"};
+    T_OK(cf_lab_new(&d.lab, &e, d.store, &err), err);
     T_OK(add_talk(&d, &err), err);
-    cf_bench_new_conv(d.bench);
+    cf_lab_new_conv(d.lab);
     T_OK(add_talk(&d, &err), err);
-    cf_diff_model_init(&d.m, d.bench, d.store);
+    cf_diff_model_init(&d.m, d.lab, d.store);
     T_OK(cf_diff_model_with(&d.m, path_b, &err), err);
     for (size_t nth = 1;; nth += 1 + nth / 32) {
         cf_fault_arm(nth, false);
@@ -269,7 +269,7 @@ static void test_survey__every_alloc(void **state)
     assert_int_equal(s.score.n_replies, 2);
     cf_survey_deinit(&s);
     cf_diff_model_deinit(&d.m);
-    cf_bench_free(d.bench);
+    cf_lab_free(d.lab);
     cf_store_close(d.store);
     cf_backend_free(d.backend);
     assert_int_equal(cf_fault_live(), before);

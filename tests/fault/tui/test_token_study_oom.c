@@ -10,7 +10,7 @@ typedef struct desk {
     void *bytes;
     cf_engine *engine;
     cf_backend *backend;
-    cf_bench *bench;
+    cf_lab *lab;
     const cf_reply *reply;
     cf_token_tree tree;
     cf_status told;
@@ -26,19 +26,19 @@ static void set_up(desk *d)
     d->bytes = cf_tiny_gguf(&tiny, &n);
     T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &eo, &err), err);
     T_OK(cf_backend_core_new(&d->backend, d->engine, &o, &err), err);
-    const cf_bench_engine e = {.backend = d->backend,
-                               .engine = d->engine,
-                               .tokenizer = cf_engine_tokenizer(d->engine),
-                               .template_name = "plain",
-                               .has_sampling = true,
-                               .max_tokens = 8};
-    T_OK(cf_bench_new(&d->bench, &e, NULL, &err), err);
-    T_OK(cf_bench_constrain(d->bench, "regex [ab]{2}[0-9]{3}", &err), err);
-    T_OK(cf_bench_send(d->bench, cf_str_from("hi"), (cf_uuid){{0}}, &err), err);
-    cf_bench_settle(d->bench, &err);
+    const cf_lab_engine e = {.backend = d->backend,
+                             .engine = d->engine,
+                             .tokenizer = cf_engine_tokenizer(d->engine),
+                             .template_name = "plain",
+                             .has_sampling = true,
+                             .max_tokens = 8};
+    T_OK(cf_lab_new(&d->lab, &e, NULL, &err), err);
+    T_OK(cf_lab_constrain(d->lab, "regex [ab]{2}[0-9]{3}", &err), err);
+    T_OK(cf_lab_send(d->lab, cf_str_from("hi"), (cf_uuid){{0}}, &err), err);
+    cf_lab_settle(d->lab, &err);
     size_t n_path;
-    const cf_turn *const *path = cf_bench_path(d->bench, &n_path);
-    d->reply = cf_bench_reply(d->bench, path[n_path - 1]->id);
+    const cf_turn *const *path = cf_lab_path(d->lab, &n_path);
+    d->reply = cf_lab_reply(d->lab, path[n_path - 1]->id);
     assert_non_null(d->reply);
 }
 
@@ -54,8 +54,8 @@ static cf_status study(void *ud)
     desk *d = ud;
     cf_error err;
     d->told = CF_OK;
-    cf_status st = cf_bench_study(d->bench, d->reply, take_study, d, &err);
-    cf_bench_settle(d->bench, &err);
+    cf_status st = cf_lab_study(d->lab, d->reply, take_study, d, &err);
+    cf_lab_settle(d->lab, &err);
     return st != CF_OK ? st : d->told;
 }
 
@@ -63,9 +63,8 @@ static cf_status tree(void *ud)
 {
     desk *d = ud;
     cf_error err;
-    cf_status st =
-        cf_bench_grow_tree(d->bench, &d->tree, d->reply, 1, 2, 3, &err);
-    cf_bench_settle(d->bench, &err);
+    cf_status st = cf_lab_grow_tree(d->lab, &d->tree, d->reply, 1, 2, 3, &err);
+    cf_lab_settle(d->lab, &err);
     return st != CF_OK ? st : d->tree.why.code;
 }
 
@@ -80,8 +79,8 @@ static void test_study__every_alloc(void **state)
     cf_fault_every_alloc(study, &d, false);
     cf_fault_every_alloc(tree, &d, false);
     cf_fault_every_alloc(tree, &d, true);
-    cf_bench_settle(d.bench, &err);
-    cf_bench_free(d.bench);
+    cf_lab_settle(d.lab, &err);
+    cf_lab_free(d.lab);
     cf_backend_free(d.backend);
     cf_engine_close(d.engine);
     cf_tiny_free(d.bytes);

@@ -28,7 +28,7 @@
 
 static const char folder[] = "tests/screen/tui";
 
-typedef struct bench_fixture {
+typedef struct screen_fixture {
     char db[64];
     cf_backend *backend;
     cf_engine *model; /* NULL: a script answers */
@@ -39,7 +39,7 @@ typedef struct bench_fixture {
     cf_store *store;
     cf_demo *demo;
     cf_app app;
-} bench_fixture;
+} screen_fixture;
 
 /* The path of a script's file with another ending; `or` when it is absent. */
 static void beside(char out[512], const char *script, const char *ending,
@@ -59,8 +59,8 @@ static bool is_there(char path[512], const char *script, const char *ending)
 }
 
 /* The template that the engine is prompted with. */
-static void open_template(bench_fixture *f, const char *script,
-                          cf_bench_engine *engine)
+static void open_template(screen_fixture *f, const char *script,
+                          cf_lab_engine *engine)
 {
     cf_error err;
     char path[512];
@@ -76,7 +76,7 @@ static void open_template(bench_fixture *f, const char *script,
          err);
 }
 
-static void open_model(bench_fixture *f, cf_bench_engine *engine)
+static void open_model(screen_fixture *f, cf_lab_engine *engine)
 {
     cf_error err;
     size_t n;
@@ -92,14 +92,14 @@ static void open_model(bench_fixture *f, cf_bench_engine *engine)
     engine->max_tokens = 24;
 }
 
-static void open_engine(bench_fixture *f, const char *script,
-                        cf_bench_engine *engine)
+static void open_engine(screen_fixture *f, const char *script,
+                        cf_lab_engine *engine)
 {
     cf_error err;
     json_t *replies;
     char path[512];
     cf_script_options options = {0};
-    *engine = (cf_bench_engine){.template_name = "plain"};
+    *engine = (cf_lab_engine){.template_name = "plain"};
     if (is_there(path, script, ".tiny")) {
         open_model(f, engine);
         engine->backend = f->backend;
@@ -127,10 +127,10 @@ static void open_engine(bench_fixture *f, const char *script,
 }
 
 /* `nth` script: a later millisecond, so that its ids begin anew. */
-static void set_up(bench_fixture *f, const char *script, int nth)
+static void set_up(screen_fixture *f, const char *script, int nth)
 {
     cf_error err;
-    cf_bench_engine engine;
+    cf_lab_engine engine;
     char dir[] = "/tmp/cf_screens.XXXXXX";
     assert_non_null(mkdtemp(dir));
     snprintf(f->db, sizeof f->db, "%s/t.db", dir);
@@ -140,7 +140,7 @@ static void set_up(bench_fixture *f, const char *script, int nth)
     cf_store_options options = {.flags = CF_STORE_CREATE};
     T_OK(cf_store_open(&f->store, f->db, &options, &err), err);
     T_OK(cf_app_init(&f->app, f->store, &err), err);
-    T_OK(cf_bench_new(&f->app.bench, &engine, f->store, &err), err);
+    T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
     f->app.demo = f->demo;
     cf_demo_switch(&f->app, true);
     if (strcmp(script, "first-start.script") == 0) {
@@ -150,10 +150,10 @@ static void set_up(bench_fixture *f, const char *script, int nth)
     }
 }
 
-static void tear_down(bench_fixture *f)
+static void tear_down(screen_fixture *f)
 {
     cf_app_deinit(&f->app);
-    cf_bench_free(f->app.bench);
+    cf_lab_free(f->app.lab);
     cf_demo_free(f->demo);
     cf_store_close(f->store);
     cf_backend_free(f->backend);
@@ -176,15 +176,15 @@ static void idle(cf_app *app)
 {
     cf_error err;
     do {
-        cf_bench_settle(app->bench, &err);
+        cf_lab_settle(app->lab, &err);
         if (err.code != CF_OK) {
             cf_app_error(app, &err);
         }
         cf_app_draw(app); /* a frame may ask for more */
         while (cf_app_step(app)) {
         }
-    } while (cf_bench_is_busy(app->bench) ||
-             cf_bench_task_name(app->bench) != NULL); /* results go on */
+    } while (cf_lab_is_busy(app->lab) ||
+             cf_lab_task_name(app->lab) != NULL); /* results go on */
 }
 
 static void test_screens__all_scripts(void **state)
@@ -201,7 +201,7 @@ static void test_screens__all_scripts(void **state)
         if (dot != NULL && strcmp(dot, ".script") == 0) {
             char path[512];
             snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-            bench_fixture f = {0};
+            screen_fixture f = {0};
             set_up(&f, names[i]->d_name, n_scripts);
             cf_screen_run(&f.app, path, idle);
             tear_down(&f);

@@ -95,7 +95,7 @@ static void set_up(walk *w, bool has_model)
                        store_dir_file(has_model ? "model.db" : "walk.db"),
                        &flags, &err),
          err);
-    cf_bench_engine engine = {
+    cf_lab_engine engine = {
         .backend = w->backend,
         .engine = w->engine,
         .tokenizer = has_model ? cf_engine_tokenizer(w->engine) : NULL,
@@ -107,13 +107,13 @@ static void set_up(walk *w, bool has_model)
         .family = CF_TOOLS_HERMES};
     T_OK(cf_app_init(&w->app, w->store, &err), err);
     w->app.is_restricted = true; /* a random line must not run or write */
-    T_OK(cf_bench_new(&w->app.bench, &engine, w->store, &err), err);
+    T_OK(cf_lab_new(&w->app.lab, &engine, w->store, &err), err);
 }
 
 static void tear_down(walk *w)
 {
     cf_app_deinit(&w->app);
-    cf_bench_free(w->app.bench);
+    cf_lab_free(w->app.lab);
     cf_store_close(w->store);
     cf_backend_free(w->backend);
     cf_engine_close(w->engine);
@@ -320,7 +320,7 @@ static void step(walk *w)
     } else if (r < 89) {
         resize(w);
     } else if (r < 90) {
-        cf_bench_settle(w->app.bench, &err);
+        cf_lab_settle(w->app.lab, &err);
     } else if (r < 93) {
         cf_app_step(&w->app);
     } else {

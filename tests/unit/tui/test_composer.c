@@ -26,10 +26,10 @@ static void set_up(fixture *f, bool is_slow)
     *f = (fixture){0};
     T_OK(cf_json_read(&f->script, replies, strlen(replies), &err), err);
     T_OK(cf_backend_script_new(&f->backend, f->script, NULL, &err), err);
-    const cf_bench_engine engine = {.backend = f->backend,
-                                    .template_name = "plain"};
+    const cf_lab_engine engine = {.backend = f->backend,
+                                  .template_name = "plain"};
     T_OK(cf_app_init(&f->app, NULL, &err), err);
-    T_OK(cf_bench_new(&f->app.bench, &engine, NULL, &err), err);
+    T_OK(cf_lab_new(&f->app.lab, &engine, NULL, &err), err);
     cf_app_event(&f->app,
                  &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
 }
@@ -37,7 +37,7 @@ static void set_up(fixture *f, bool is_slow)
 static void tear_down(fixture *f)
 {
     cf_app_deinit(&f->app);
-    cf_bench_free(f->app.bench);
+    cf_lab_free(f->app.lab);
     cf_backend_free(f->backend);
     json_decref(f->script);
 }
@@ -45,7 +45,7 @@ static void tear_down(fixture *f)
 static void finish(fixture *f)
 {
     cf_error err;
-    cf_bench_settle(f->app.bench, &err);
+    cf_lab_settle(f->app.lab, &err);
     assert_int_equal(err.code, CF_OK);
 }
 
@@ -54,9 +54,9 @@ static void expect_path(fixture *f, const char *want)
 {
     cf_buf text = CF_BUF_INIT;
     size_t n;
-    const cf_turn *const *path = cf_bench_path(f->app.bench, &n);
+    const cf_turn *const *path = cf_lab_path(f->app.lab, &n);
     for (size_t i = 0; i < n; i++) {
-        cf_bench_message_text(&text, path[i]->message);
+        cf_lab_message_text(&text, path[i]->message);
         cf_buf_addc(&text, '\n');
     }
     assert_string_equal(cf_buf_cstr(&text), want);
@@ -65,7 +65,7 @@ static void expect_path(fixture *f, const char *want)
 
 static void expect_draft(fixture *f, const char *want)
 {
-    assert_true(cf_str_is(cf_bench_draft(f->app.bench), want));
+    assert_true(cf_str_is(cf_lab_draft(f->app.lab), want));
 }
 
 static void test_composer__is_ready_for_the_next_message(void **state)
@@ -81,7 +81,7 @@ static void test_composer__is_ready_for_the_next_message(void **state)
     expect_path(&f, "And today?\nRain.\nAnd now?\nSun.\n");
     cf_drive_press(&f.app, "<Enter>"); /* nothing to send */
     assert_int_equal(f.app.mode, CF_MODE_INSERT);
-    assert_false(cf_bench_is_busy(f.app.bench));
+    assert_false(cf_lab_is_busy(f.app.lab));
     tear_down(&f);
 }
 
@@ -91,7 +91,7 @@ static void test_composer__esc_stops_before_it_leaves(void **state)
     fixture f;
     set_up(&f, true);
     cf_drive_press(&f.app, "iAnd today?<Enter>and th");
-    assert_true(cf_bench_is_busy(f.app.bench));
+    assert_true(cf_lab_is_busy(f.app.lab));
     assert_true(cf_drive_shows(&f.app, "<Esc> stop"));
     cf_drive_press(&f.app, "<Esc>");
     assert_int_equal(f.app.mode, CF_MODE_INSERT);

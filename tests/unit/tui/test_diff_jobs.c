@@ -32,7 +32,7 @@ typedef struct desk {
     cf_engine *engine;
     cf_backend *backend;
     cf_store *store;
-    cf_bench *bench;
+    cf_lab *lab;
     cf_diff_model m;
     char b[64], bad[64];
 } desk;
@@ -44,7 +44,7 @@ static void write_template(char out[64], const char *name, const char *text)
     T_OK(cf_os_write_file(out, text, strlen(text), 0600, &err), err);
 }
 
-static void open_engine(desk *d, cf_bench_engine *e)
+static void open_engine(desk *d, cf_lab_engine *e)
 {
     cf_error err;
     size_t n;
@@ -53,16 +53,16 @@ static void open_engine(desk *d, cf_bench_engine *e)
     d->bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 3}, &n);
     T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o, &err), err);
     T_OK(cf_backend_core_new(&d->backend, d->engine, &core, &err), err);
-    *e = (cf_bench_engine){.backend = d->backend,
-                           .engine = d->engine,
-                           .tokenizer = cf_engine_tokenizer(d->engine),
-                           .template_name = "plain",
-                           .sampling = {.temperature = 1, .seed = 11},
-                           .has_sampling = true,
-                           .max_tokens = 16};
+    *e = (cf_lab_engine){.backend = d->backend,
+                         .engine = d->engine,
+                         .tokenizer = cf_engine_tokenizer(d->engine),
+                         .template_name = "plain",
+                         .sampling = {.temperature = 1, .seed = 11},
+                         .has_sampling = true,
+                         .max_tokens = 16};
 }
 
-static void open_script(desk *d, const char *text, cf_bench_engine *e)
+static void open_script(desk *d, const char *text, cf_lab_engine *e)
 {
     cf_error err;
     json_t *script;
@@ -70,14 +70,14 @@ static void open_script(desk *d, const char *text, cf_bench_engine *e)
     T_OK(cf_json_read(&script, text, strlen(text), &err), err);
     T_OK(cf_backend_script_new(&d->backend, script, &o, &err), err);
     json_decref(script);
-    *e = (cf_bench_engine){.backend = d->backend, .template_name = "plain"};
+    *e = (cf_lab_engine){.backend = d->backend, .template_name = "plain"};
 }
 
 /* With a script, or a small model when there is none. */
 static void set_up(desk *d, const char *script)
 {
     cf_error err;
-    cf_bench_engine e;
+    cf_lab_engine e;
     static int n_databases;
     char name[32];
     *d = (desk){.bytes = NULL};
@@ -89,17 +89,17 @@ static void set_up(desk *d, const char *script)
     const cf_store_options flags = {.flags = CF_STORE_CREATE};
     snprintf(name, sizeof name, "%d.db", n_databases++);
     T_OK(cf_store_open(&d->store, store_dir_file(name), &flags, &err), err);
-    T_OK(cf_bench_new(&d->bench, &e, d->store, &err), err);
+    T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
     write_template(d->b, "b.jinja", template_b);
     write_template(d->bad, "bad.jinja", broken);
-    cf_diff_model_init(&d->m, d->bench, d->store);
+    cf_diff_model_init(&d->m, d->lab, d->store);
     T_OK(cf_diff_model_with(&d->m, d->b, &err), err);
 }
 
 static void tear_down(desk *d)
 {
     cf_diff_model_deinit(&d->m);
-    cf_bench_free(d->bench);
+    cf_lab_free(d->lab);
     cf_store_close(d->store);
     cf_backend_free(d->backend);
     cf_engine_close(d->engine);
@@ -109,7 +109,7 @@ static void tear_down(desk *d)
 static void settle(desk *d, cf_status want)
 {
     cf_error err;
-    cf_bench_settle(d->bench, &err);
+    cf_lab_settle(d->lab, &err);
     assert_int_equal(err.code, want);
 }
 
@@ -117,15 +117,15 @@ static void say(desk *d, const char *text)
 {
     cf_error err;
     size_t n;
-    const cf_turn *const *path = cf_bench_path(d->bench, &n);
+    const cf_turn *const *path = cf_lab_path(d->lab, &n);
     cf_uuid parent = n != 0 ? path[n - 1]->id : (cf_uuid){{0}};
-    T_OK(cf_bench_send(d->bench, cf_str_from(text), parent, &err), err);
+    T_OK(cf_lab_send(d->lab, cf_str_from(text), parent, &err), err);
     settle(d, CF_OK);
 }
 
 /* ---- replies ------------------------------------------------------------ */
 
-/* The side that prompts as the bench does answers as the bench did, byte by
+/* The side that prompts as the workbench does answers as the workbench did, byte by
  * byte; the other side draws with the same seed from its own prompt. */
 static void test_run__repeats_the_reply(void **state)
 {
@@ -136,11 +136,11 @@ static void test_run__repeats_the_reply(void **state)
     set_up(&d, NULL);
     say(&d, "How is it in Oslo?");
     T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
-    T_FAILS(cf_bench_send(d.bench, cf_str_from("x"), (cf_uuid){{0}}, &err),
+    T_FAILS(cf_lab_send(d.lab, cf_str_from("x"), (cf_uuid){{0}}, &err),
             CF_EBUSY);
     settle(&d, CF_OK);
     size_t n;
-    const cf_turn *const *path = cf_bench_path(d.bench, &n);
+    const cf_turn *const *path = cf_lab_path(d.lab, &n);
     assert_int_equal(n, 2); /* nothing was added */
     const cf_run_side *a = &run.side[0], *b = &run.side[1];
     assert_false(run.is_on);
@@ -271,16 +271,16 @@ static void test_run__is_stopped(void **state)
     say(&d, "How is it?");
     T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
     while (!run.side[0].is_begun) {
-        cf_bench_poll(d.bench, &err);
+        cf_lab_poll(d.lab, &err);
     }
-    cf_bench_stop(d.bench);
+    cf_lab_stop(d.lab);
     settle(&d, CF_OK);
     assert_false(run.is_on);
     assert_int_equal(run.side[0].status, CF_ECANCELLED);
     assert_int_equal(run.side[1].status, CF_ECANCELLED);
     T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
     cf_diff_run_deinit(&run); /* while it runs */
-    assert_null(cf_bench_task_name(d.bench));
+    assert_null(cf_lab_task_name(d.lab));
     say(&d, "And now?");
     tear_down(&d);
 }
@@ -328,7 +328,7 @@ static void test_likely__is_the_score_of_each_side(void **state)
     T_OK(cf_likely_start(&l, &d.m, &err), err);
     settle(&d, CF_OK);
     size_t n;
-    const cf_turn *const *path = cf_bench_path(d.bench, &n);
+    const cf_turn *const *path = cf_lab_path(d.lab, &n);
     assert_int_equal(l.n, 1);
     assert_int_equal(l.v[0].place[0], 1);
     check_score(&d, &l.v[0], path[1]->raw,
@@ -379,7 +379,7 @@ static void test_likely__leaves_out_what_does_not_fit(void **state)
     json_array_append_new(
         talk, json_pack("{s:s,s:s}", "role", "assistant", "content", "yes"));
     cf_buf_deinit(&text);
-    T_OK(cf_bench_add(d.bench, talk, (cf_uuid){{0}}, false, &err), err);
+    T_OK(cf_lab_add(d.lab, talk, (cf_uuid){{0}}, false, &err), err);
     json_decref(talk);
     T_OK(cf_likely_start(&l, &d.m, &err), err);
     settle(&d, CF_OK);
@@ -404,7 +404,7 @@ static void test_survey__agrees_with_the_one(void **state)
     set_up(&d, NULL);
     say(&d, "How is it in Oslo?");
     say(&d, "And here?");
-    cf_uuid id = cf_bench_conv_id(d.bench);
+    cf_uuid id = cf_lab_conv_id(d.lab);
     T_OK(cf_store_flush(d.store, 2000, &err), err);
     T_OK(cf_likely_start(&l, &d.m, &err), err);
     settle(&d, CF_OK);
@@ -443,8 +443,8 @@ static void test_survey__some_and_by_source(void **state)
     cf_survey s = {.has = false};
     set_up(&d, story);
     say(&d, "One?");
-    cf_uuid first = cf_bench_conv_id(d.bench);
-    cf_bench_new_conv(d.bench);
+    cf_uuid first = cf_lab_conv_id(d.lab);
+    cf_lab_new_conv(d.lab);
     say(&d, "Two?");
     cf_survey_options o = {
         .level = CF_DIFF_LEVEL_SOURCE, .id = &first, .n_id = 1};
@@ -485,7 +485,7 @@ static void test_survey__passes_over_what_is_gone(void **state)
     cf_survey s = {.has = false};
     set_up(&d, story);
     say(&d, "One?");
-    cf_uuid ids[2] = {{{1, 2, 3}}, cf_bench_conv_id(d.bench)};
+    cf_uuid ids[2] = {{{1, 2, 3}}, cf_lab_conv_id(d.lab)};
     const cf_survey_options o = {.id = ids, .n_id = 2};
     T_OK(cf_survey_start(&s, &d.m, &o, &err), err);
     settle(&d, CF_OK);
@@ -507,7 +507,7 @@ static void test_survey__refuses(void **state)
     const cf_survey_options scores = {.scores = true};
     const cf_survey_options plain = {.scores = false};
     T_FAILS(cf_survey_start(&s, &d.m, &scores, &err), CF_EUNSUPPORTED);
-    cf_diff_model_init(&bare, d.bench, d.store);
+    cf_diff_model_init(&bare, d.lab, d.store);
     T_FAILS(cf_survey_start(&s, &bare, &plain, &err), CF_ENOTFOUND);
     bare.store = NULL;
     T_FAILS(cf_survey_start(&s, &bare, &plain, &err), CF_ENOTFOUND);
@@ -526,16 +526,16 @@ static void test_ticks__on_and_off(void **state)
     size_t n;
     set_up(&d, story);
     for (uint8_t i = 1; i <= 40; i++) {
-        assert_true(cf_bench_tick(d.bench, (cf_uuid){{i}}));
+        assert_true(cf_lab_tick(d.lab, (cf_uuid){{i}}));
     }
-    assert_true(cf_bench_tick(d.bench, (cf_uuid){{7}}));
-    const cf_uuid *v = cf_bench_ticked(d.bench, &n);
+    assert_true(cf_lab_tick(d.lab, (cf_uuid){{7}}));
+    const cf_uuid *v = cf_lab_ticked(d.lab, &n);
     assert_int_equal(n, 39);
     assert_int_equal(v[6].b[0], 8); /* in the order they were ticked */
-    assert_false(cf_bench_is_ticked(d.bench, (cf_uuid){{7}}));
-    assert_true(cf_bench_is_ticked(d.bench, (cf_uuid){{40}}));
-    cf_bench_untick_all(d.bench);
-    cf_bench_ticked(d.bench, &n);
+    assert_false(cf_lab_is_ticked(d.lab, (cf_uuid){{7}}));
+    assert_true(cf_lab_is_ticked(d.lab, (cf_uuid){{40}}));
+    cf_lab_untick_all(d.lab);
+    cf_lab_ticked(d.lab, &n);
     assert_int_equal(n, 0);
     tear_down(&d);
 }

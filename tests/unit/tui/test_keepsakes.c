@@ -28,10 +28,10 @@ static void set_up(fixture *f)
     cf_buf problems = CF_BUF_INIT;
     T_OK(cf_json_read(&f->script, replies, sizeof replies - 1, &err), err);
     T_OK(cf_backend_script_new(&f->backend, f->script, NULL, &err), err);
-    const cf_bench_engine engine = {.backend = f->backend,
-                                    .template_name = "plain"};
+    const cf_lab_engine engine = {.backend = f->backend,
+                                  .template_name = "plain"};
     T_OK(cf_app_init(&f->app, NULL, &err), err);
-    T_OK(cf_bench_new(&f->app.bench, &engine, f->store, &err), err);
+    T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
     f->app.store = f->store;
     cf_keepsakes_open(&f->app, store_dir_file("state"), &problems);
     assert_int_equal(problems.n, 0);
@@ -42,7 +42,7 @@ static void set_up(fixture *f)
 static void tear_down(fixture *f)
 {
     cf_app_deinit(&f->app);
-    cf_bench_free(f->app.bench);
+    cf_lab_free(f->app.lab);
     cf_store_close(f->store);
     cf_backend_free(f->backend);
     json_decref(f->script);
@@ -52,7 +52,7 @@ static void press(fixture *f, const char *keys)
 {
     cf_error err;
     cf_drive_press(&f->app, keys);
-    cf_bench_settle(f->app.bench, &err);
+    cf_lab_settle(f->app.lab, &err);
 }
 
 static void test_keepsakes__lines_and_register_come_back(void **state)

@@ -47,10 +47,10 @@ static void set_up(desk *d, const char *db, unsigned n)
         T_OK(cf_store_put_conv(store, &c, NULL, &err), err);
     }
     T_OK(cf_app_init(&d->app, store, &err), err);
-    const cf_bench_engine e = {.backend = d->backend,
-                               .template_name = "one",
-                               .template_source = cf_str_from(source)};
-    T_OK(cf_bench_new(&d->app.bench, &e, store, &err), err);
+    const cf_lab_engine e = {.backend = d->backend,
+                             .template_name = "one",
+                             .template_source = cf_str_from(source)};
+    T_OK(cf_lab_new(&d->app.lab, &e, store, &err), err);
     cf_app_event(&d->app,
                  &(cf_event){.kind = CF_EVENT_RESIZE, .w = 100, .h = 30});
 }
@@ -59,7 +59,7 @@ static void tear_down(desk *d)
 {
     cf_store *store = d->app.store;
     cf_app_deinit(&d->app);
-    cf_bench_free(d->app.bench);
+    cf_lab_free(d->app.lab);
     cf_store_close(store);
     cf_backend_free(d->backend);
     cf_template_free(d->tpl);
@@ -71,7 +71,7 @@ static void settle(desk *d)
     cf_error err;
     for (int i = 0; i < 4; i++) {
         cf_app_step(&d->app);
-        cf_bench_settle(d->app.bench, &err);
+        cf_lab_settle(d->app.lab, &err);
         assert_int_equal(err.code, CF_OK);
     }
 }
@@ -124,7 +124,7 @@ static void test_library__all_is_all(void **state)
     size_t n;
     set_up(&d, "all.db", CONVS);
     cf_drive_press(&d.app, "6*");
-    (void)cf_bench_ticked(d.app.bench, &n);
+    (void)cf_lab_ticked(d.app.lab, &n);
     assert_int_equal(n, CONVS);
     tear_down(&d);
 }

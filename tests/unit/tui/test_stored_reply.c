@@ -10,7 +10,7 @@
 
 typedef struct desk {
     cf_backend *backend;
-    cf_bench_engine engine;
+    cf_lab_engine engine;
     cf_store *store;
 } desk;
 
@@ -29,7 +29,7 @@ static void same_draw(const cf_draw *a, const cf_draw *b)
     }
 }
 
-/* Uses the stack that cf_bench_reply() had: nothing may point there. */
+/* Uses the stack that cf_lab_reply() had: nothing may point there. */
 static void scribble(void)
 {
     volatile char stack[32768];
@@ -38,25 +38,25 @@ static void scribble(void)
     }
 }
 
-/* Writes a reply on one bench and compares it with what a second one reads. */
+/* Writes a reply in one workbench and compares it with what a second one reads. */
 static void check(desk *d)
 {
     cf_error err;
-    cf_bench *writes, *reads;
+    cf_lab *writes, *reads;
     size_t n;
-    T_OK(cf_bench_new(&writes, &d->engine, d->store, &err), err);
-    T_OK(cf_bench_send(writes, cf_str_from("How is it in Oslo?"),
-                       (cf_uuid){{0}}, &err),
+    T_OK(cf_lab_new(&writes, &d->engine, d->store, &err), err);
+    T_OK(cf_lab_send(writes, cf_str_from("How is it in Oslo?"), (cf_uuid){{0}},
+                     &err),
          err);
-    cf_bench_settle(writes, &err);
+    cf_lab_settle(writes, &err);
     assert_int_equal(err.code, CF_OK);
-    const cf_turn *const *path = cf_bench_path(writes, &n);
+    const cf_turn *const *path = cf_lab_path(writes, &n);
     cf_uuid turn = path[n - 1]->id;
-    const cf_reply *written = cf_bench_reply(writes, turn);
+    const cf_reply *written = cf_lab_reply(writes, turn);
     assert_true(written != NULL && written->n_token > 4);
 
-    T_OK(cf_bench_new(&reads, &d->engine, d->store, &err), err);
-    const cf_reply *read = cf_bench_reply(reads, turn);
+    T_OK(cf_lab_new(&reads, &d->engine, d->store, &err), err);
+    const cf_reply *read = cf_lab_reply(reads, turn);
     assert_non_null(read);
     scribble();
     assert_int_equal(read->n_token, written->n_token);
@@ -71,8 +71,8 @@ static void check(desk *d)
         }
     }
     assert_true(n_draws > 4);
-    cf_bench_free(reads);
-    cf_bench_free(writes);
+    cf_lab_free(reads);
+    cf_lab_free(writes);
 }
 
 static void test_stored_reply__has_its_candidates(void **state)
@@ -92,17 +92,16 @@ static void test_stored_reply__has_its_candidates(void **state)
          err);
     for (size_t i = 0; i < 2; i++) {
         T_OK(cf_backend_core_new(&d.backend, engine, &core, &err), err);
-        d.engine =
-            (cf_bench_engine){.backend = d.backend,
-                              .engine = engine,
-                              .tokenizer = cf_engine_tokenizer(engine),
-                              .template_name = "plain",
-                              .sampling = {.temperature = temperatures[i],
-                                           .top_k = 40,
-                                           .top_p = 0.95f,
-                                           .seed = 11},
-                              .has_sampling = true,
-                              .max_tokens = 12};
+        d.engine = (cf_lab_engine){.backend = d.backend,
+                                   .engine = engine,
+                                   .tokenizer = cf_engine_tokenizer(engine),
+                                   .template_name = "plain",
+                                   .sampling = {.temperature = temperatures[i],
+                                                .top_k = 40,
+                                                .top_p = 0.95f,
+                                                .seed = 11},
+                                   .has_sampling = true,
+                                   .max_tokens = 12};
         check(&d);
         cf_backend_free(d.backend);
     }

@@ -17,7 +17,7 @@ typedef struct desk {
     cf_engine *engine;
     cf_backend *backend;
     cf_store *store;
-    cf_bench *bench;
+    cf_lab *lab;
     /* what a study told */
     cf_token_study *study;
     cf_error err;
@@ -39,19 +39,19 @@ static void set_up(desk *d, const char *db)
         const cf_store_options so = {.flags = CF_STORE_CREATE};
         T_OK(cf_store_open(&d->store, store_dir_file(db), &so, &err), err);
     }
-    const cf_bench_engine e = {.backend = d->backend,
-                               .engine = d->engine,
-                               .tokenizer = cf_engine_tokenizer(d->engine),
-                               .template_name = "plain",
-                               .has_sampling = true,
-                               .max_tokens = 20};
-    T_OK(cf_bench_new(&d->bench, &e, d->store, &err), err);
+    const cf_lab_engine e = {.backend = d->backend,
+                             .engine = d->engine,
+                             .tokenizer = cf_engine_tokenizer(d->engine),
+                             .template_name = "plain",
+                             .has_sampling = true,
+                             .max_tokens = 20};
+    T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
 }
 
 static void tear_down(desk *d)
 {
     cf_token_study_free(d->study);
-    cf_bench_free(d->bench);
+    cf_lab_free(d->lab);
     cf_store_close(d->store);
     cf_backend_free(d->backend);
     cf_engine_close(d->engine);
@@ -61,7 +61,7 @@ static void tear_down(desk *d)
 static void settle(desk *d)
 {
     cf_error err;
-    cf_bench_settle(d->bench, &err);
+    cf_lab_settle(d->lab, &err);
 
     assert_int_equal(err.code, CF_OK);
 }
@@ -70,9 +70,9 @@ static void settle(desk *d)
 static const cf_reply *last(desk *d)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(d->bench, &n);
+    const cf_turn *const *path = cf_lab_path(d->lab, &n);
     assert_true(n > 0);
-    const cf_reply *r = cf_bench_reply(d->bench, path[n - 1]->id);
+    const cf_reply *r = cf_lab_reply(d->lab, path[n - 1]->id);
     assert_non_null(r);
     return r;
 }
@@ -80,7 +80,7 @@ static const cf_reply *last(desk *d)
 static const cf_reply *say(desk *d, const char *text)
 {
     cf_error err;
-    T_OK(cf_bench_send(d->bench, cf_str_from(text), (cf_uuid){{0}}, &err), err);
+    T_OK(cf_lab_send(d->lab, cf_str_from(text), (cf_uuid){{0}}, &err), err);
     settle(d);
     return last(d);
 }
@@ -88,13 +88,13 @@ static const cf_reply *say(desk *d, const char *text)
 static void constrain(desk *d, const char *words)
 {
     cf_error err;
-    T_OK(cf_bench_constrain(d->bench, words, &err), err);
+    T_OK(cf_lab_constrain(d->lab, words, &err), err);
 }
 
 static void set(desk *d, const char *name, const char *value)
 {
     cf_error err;
-    T_OK(cf_reply_settings_set(cf_bench_settings(d->bench),
+    T_OK(cf_reply_settings_set(cf_lab_settings(d->lab),
                                cf_reply_setting_find(name, strlen(name)), value,
                                "set", &err),
          err);
@@ -113,7 +113,7 @@ static const cf_token_study *study_of(desk *d, const cf_reply *r)
 {
     cf_error err;
     int before = d->n_done;
-    T_OK(cf_bench_study(d->bench, r, take_study, d, &err), err);
+    T_OK(cf_lab_study(d->lab, r, take_study, d, &err), err);
     settle(d);
     assert_int_equal(d->n_done, before + 1);
     assert_non_null(d->study);
@@ -126,7 +126,7 @@ static void grow(desk *d, cf_token_tree *tree, const cf_reply *r, size_t token,
                  uint32_t width, uint32_t depth)
 {
     cf_error err;
-    T_OK(cf_bench_grow_tree(d->bench, tree, r, token, width, depth, &err), err);
+    T_OK(cf_lab_grow_tree(d->lab, tree, r, token, width, depth, &err), err);
     settle(d);
     assert_false(tree->is_running);
     assert_int_equal(tree->why.code, CF_OK);
@@ -145,7 +145,7 @@ static void test_tree__is_what_forks_write(void **state)
     cf_uuid turn = r->turn;
     assert_true(r->n_token > 10);
     grow(&d, &tree, r, 3, 3, 6);
-    r = cf_bench_reply(d.bench, turn);
+    r = cf_lab_reply(d.lab, turn);
     assert_int_equal(tree.n_branch, 3);
     for (size_t b = 0; b < 3; b++) {
         const cf_candidate *c = &r->token[3].draw->top[b];
@@ -162,7 +162,7 @@ static void test_tree__is_what_forks_write(void **state)
     }
     for (size_t b = 0; b < 3; b++) {
         cf_token id = tree.node[b][0].id;
-        T_OK(cf_bench_fork(d.bench, turn, 3, &id, 1, 0, &err), err);
+        T_OK(cf_lab_fork(d.lab, turn, 3, &id, 1, 0, &err), err);
         settle(&d);
         const cf_reply *fork = last(&d);
         assert_int_equal(fork->n_start, 4);
@@ -188,7 +188,7 @@ static void test_tree__fork_from_a_node(void **state)
     for (size_t i = 0; i < 3; i++) {
         ids[i] = tree.node[1][i].id;
     }
-    T_OK(cf_bench_fork(d.bench, turn, 2, ids, 3, 1, &err), err);
+    T_OK(cf_lab_fork(d.lab, turn, 2, ids, 3, 1, &err), err);
     settle(&d);
     const cf_reply *fork = last(&d);
     assert_int_equal(fork->n_start, 5);
@@ -211,22 +211,21 @@ static void test_tree__refused(void **state)
     set_up(&d, NULL);
     const cf_reply *r = say(&d, "hello");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(cf_bench_grow_tree(d.bench, &tree, r, 0, bad[i][0],
-                                            bad[i][1], &err),
-                         CF_EINVAL);
+        assert_int_equal(
+            cf_lab_grow_tree(d.lab, &tree, r, 0, bad[i][0], bad[i][1], &err),
+            CF_EINVAL);
     }
-    assert_int_equal(
-        cf_bench_grow_tree(d.bench, &tree, r, r->n_token, 1, 1, &err),
-        CF_EUNSUPPORTED);
+    assert_int_equal(cf_lab_grow_tree(d.lab, &tree, r, r->n_token, 1, 1, &err),
+                     CF_EUNSUPPORTED);
     /* Past the end of the context it ends, and says why. */
     set(&d, "max_tokens", "0");
-    T_OK(cf_bench_retry(d.bench, r->turn, &err), err);
+    T_OK(cf_lab_retry(d.lab, r->turn, &err), err);
     settle(&d);
     r = last(&d);
     if (r->n_token + r->n_prompt_ids >= 256) {
-        T_OK(cf_bench_grow_tree(d.bench, &tree, r, r->n_token - 1, 2, 8, &err),
+        T_OK(cf_lab_grow_tree(d.lab, &tree, r, r->n_token - 1, 2, 8, &err),
              err);
-        cf_bench_settle(d.bench, &err);
+        cf_lab_settle(d.lab, &err);
         assert_int_equal(err.code, CF_ELIMIT); /* told, */
         assert_int_equal(tree.why.code, CF_ELIMIT);
         assert_int_equal(tree.n_branch, 2);
@@ -244,13 +243,13 @@ static void test_tree__gives_way(void **state)
     set_up(&d, NULL);
     const cf_reply *r = say(&d, "hello");
     cf_uuid turn = r->turn;
-    T_OK(cf_bench_grow_tree(d.bench, &tree, r, 1, 8, 64, &err), err);
-    T_OK(cf_bench_retry(d.bench, turn, &err), err);
+    T_OK(cf_lab_grow_tree(d.lab, &tree, r, 1, 8, 64, &err), err);
+    T_OK(cf_lab_retry(d.lab, turn, &err), err);
     assert_false(tree.is_running);
     assert_true(tree.why.code == CF_OK || tree.why.code == CF_ECANCELLED);
     settle(&d);
     const cf_reply *again = last(&d);
-    r = cf_bench_reply(d.bench, turn);
+    r = cf_lab_reply(d.lab, turn);
     assert_int_equal(again->n_token, r->n_token);
     for (size_t i = 0; i < r->n_token; i++) {
         assert_int_equal(again->token[i].id, r->token[i].id);
@@ -298,7 +297,7 @@ static void test_study__is_what_held(void **state)
     set_up(&d, NULL);
     set(&d, "temperature", "1.5");
     constrain(&d, "regex yes or no: [ab]{3}[0-9]{2,5}!");
-    assert_string_equal(cf_bench_constraint(d.bench),
+    assert_string_equal(cf_lab_constraint(d.lab),
                         "regex yes or no: [ab]{3}[0-9]{2,5}!");
     const cf_reply *r = say(&d, "hello");
     cf_uuid turn = r->turn;
@@ -309,7 +308,7 @@ static void test_study__is_what_held(void **state)
     /* A fork of it starts inside the constraint. */
     size_t at = r->n_token - 3;
     cf_token id = r->token[at].id;
-    T_OK(cf_bench_fork(d.bench, turn, at, &id, 1, 0, &err), err);
+    T_OK(cf_lab_fork(d.lab, turn, at, &id, 1, 0, &err), err);
     settle(&d);
     r = last(&d);
     assert_int_equal(r->n_start, at + 1);
@@ -328,15 +327,15 @@ static void test_study__is_what_held(void **state)
     }
     /* What the constraint refuses fails, and leaves the place as it was. */
     cf_token no = r->token[0].id + 1;
-    T_OK(cf_bench_fork(d.bench, turn, 0, &no, 1, 0, &err), err);
-    cf_bench_settle(d.bench, &err);
+    T_OK(cf_lab_fork(d.lab, turn, 0, &no, 1, 0, &err), err);
+    cf_lab_settle(d.lab, &err);
     assert_int_equal(err.code, CF_EINVAL);
     assert_true(cf_uuid_eq(last(&d)->turn, r->turn));
     /* A free reply has none. */
     constrain(&d, "off");
-    T_OK(cf_bench_retry(d.bench, turn, &err), err);
+    T_OK(cf_lab_retry(d.lab, turn, &err), err);
     settle(&d);
-    assert_int_equal(cf_bench_study(d.bench, last(&d), take_study, &d, &err),
+    assert_int_equal(cf_lab_study(d.lab, last(&d), take_study, &d, &err),
                      CF_ENOTFOUND);
     tear_down(&d);
 }
@@ -385,14 +384,14 @@ static void test_study__of_a_stored_reply(void **state)
     set_up(&d, "study.db");
     constrain(&d, "choice maybe tomorrow|maybe today|never");
     const cf_reply *r = say(&d, "hello");
-    cf_uuid turn = r->turn, conv = cf_bench_conv_id(d.bench);
+    cf_uuid turn = r->turn, conv = cf_lab_conv_id(d.lab);
     size_t n = r->n_token;
     check_study(&d, r);
-    grow(&d, &tree, cf_bench_reply(d.bench, turn), 0, 2, 4);
+    grow(&d, &tree, cf_lab_reply(d.lab, turn), 0, 2, 4);
     T_OK(cf_store_flush(d.store, 10000, &err), err);
-    cf_bench_new_conv(d.bench);
-    T_OK(cf_bench_open_conv(d.bench, conv, turn, &err), err);
-    r = cf_bench_reply(d.bench, turn);
+    cf_lab_new_conv(d.lab);
+    T_OK(cf_lab_open_conv(d.lab, conv, turn, &err), err);
+    r = cf_lab_reply(d.lab, turn);
     assert_non_null(r);
     assert_int_equal(r->n_token, n);
     assert_string_equal(cf_reply_constraint(r), "choice of 3");
@@ -415,8 +414,8 @@ static void test_study__gives_way(void **state)
     set_up(&d, NULL);
     constrain(&d, "json");
     const cf_reply *r = say(&d, "hello");
-    T_OK(cf_bench_study(d.bench, r, take_study, &d, &err), err);
-    cf_bench_make_way(d.bench);
+    T_OK(cf_lab_study(d.lab, r, take_study, &d, &err), err);
+    cf_lab_make_way(d.lab);
     assert_int_equal(d.n_done, 1);
     assert_true(d.study != NULL || d.err.code == CF_ECANCELLED);
     tear_down(&d);

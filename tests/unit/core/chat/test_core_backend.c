@@ -10,7 +10,7 @@
 
 enum { N_REPLY = 8 };
 
-typedef struct bench {
+typedef struct lab {
     void *bytes;
     cf_engine *engine;
     cf_backend *backend;
@@ -20,9 +20,9 @@ typedef struct bench {
     /* what to do while events come */
     unsigned cancel_at, n_token, n_forced;
     cf_cancel cancel;
-} bench;
+} lab;
 
-static void set_up(bench *b, const cf_channel *channels, size_t n_channels,
+static void set_up(lab *b, const cf_channel *channels, size_t n_channels,
                    uint32_t n_ctx)
 {
     cf_error err = {0};
@@ -44,7 +44,7 @@ static void set_up(bench *b, const cf_channel *channels, size_t n_channels,
     b->options.chat.max_tokens = N_REPLY;
 }
 
-static void tear_down(bench *b)
+static void tear_down(lab *b)
 {
     cf_conversation_free(b->conv);
     cf_backend_free(b->backend);
@@ -54,7 +54,7 @@ static void tear_down(bench *b)
 
 static void on_event(const cf_chat_event *ev, void *ud)
 {
-    bench *b = ud;
+    lab *b = ud;
     if (ev->kind == CF_CHAT_TOKEN) {
         b->n_forced += ev->token.is_forced ? 1 : 0;
         if (++b->n_token == b->cancel_at) {
@@ -63,7 +63,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
 }
 
-static cf_status send_text(bench *b, const char *text, cf_send *send,
+static cf_status send_text(lab *b, const char *text, cf_send *send,
                            cf_sent *sent, cf_error *err)
 {
     json_t *m = text != NULL
@@ -84,7 +84,7 @@ static cf_status send_text(bench *b, const char *text, cf_send *send,
 static void test_core__second_turn_keeps_the_first(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent one, two;
     cf_send send = {.has_parent = false};
@@ -115,7 +115,7 @@ static void test_core__second_turn_keeps_the_first(void **state)
 static void test_core__fork_at_a_token(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent first, same, other;
     cf_send send = {.has_parent = false};
@@ -154,7 +154,7 @@ static void test_core__fork_at_a_token(void **state)
 static void test_core__continue_an_edited_reply(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent sent;
     cf_send send = {.reply_prefix = {"Well, ", 6}};
@@ -171,7 +171,7 @@ static void test_core__continue_an_edited_reply(void **state)
 static void test_core__pending(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent sent;
     cf_send send = {.has_parent = false};
@@ -193,7 +193,7 @@ static void test_core__pending(void **state)
 static void test_core__cancel_and_go_on(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent whole, cut;
     cf_send send = {.has_parent = false};
@@ -219,7 +219,7 @@ static void test_core__cancel_and_go_on(void **state)
 static void test_core__context_limits(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent sent;
     cf_send send = {.has_parent = false};
@@ -244,7 +244,7 @@ static void test_core__thinking_budget(void **state)
     (void)state;
     static const cf_channel think[] = {
         {{"thinking", 8}, {"assistant:", 10}, {"END", 3}}};
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent sent;
     cf_send send = {.has_parent = false};
@@ -266,7 +266,7 @@ static void test_core__thinking_budget(void **state)
 static void test_core__user_text_is_no_control_token(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_arena arena;
     cf_prompt prompt;
@@ -298,7 +298,7 @@ static void test_core__user_text_is_no_control_token(void **state)
 static void test_core__score_and_clone(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_arena arena;
     cf_score cold, warm, none;
@@ -365,7 +365,7 @@ static cf_status count_renderer(const void *ud, const json_t *context,
 static void test_core__double_render(void **state)
 {
     (void)state;
-    bench b;
+    lab b;
     cf_error err = {0};
     cf_sent sent;
     cf_double_render d;

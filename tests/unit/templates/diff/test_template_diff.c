@@ -8,26 +8,26 @@
 #include "templates/template_diff.h"
 #include "tests/support/t.h"
 
-typedef struct bench {
+typedef struct lab {
     cf_arena arena;
     cf_template *tpl[2];
     cf_error err;
-} bench;
+} lab;
 
-static void start(bench *b)
+static void start(lab *b)
 {
     memset(b, 0, sizeof *b);
     cf_arena_init(&b->arena, 0);
 }
 
-static void end(bench *b)
+static void end(lab *b)
 {
     cf_template_free(b->tpl[0]);
     cf_template_free(b->tpl[1]);
     cf_arena_deinit(&b->arena);
 }
 
-static cf_prompt render(bench *b, int side, const char *source,
+static cf_prompt render(lab *b, int side, const char *source,
                         const char *context)
 {
     cf_context *values;
@@ -42,7 +42,7 @@ static cf_prompt render(bench *b, int side, const char *source,
     return r.prompt;
 }
 
-static cf_diff texts(bench *b, const char *left, const char *right)
+static cf_diff texts(lab *b, const char *left, const char *right)
 {
     cf_diff d;
     T_OK(cf_diff_texts(&d, cf_str_from(left), cf_str_from(right), &b->arena,
@@ -51,7 +51,7 @@ static cf_diff texts(bench *b, const char *left, const char *right)
     return d;
 }
 
-static cf_diff prompts(bench *b, const char *left, const char *right,
+static cf_diff prompts(lab *b, const char *left, const char *right,
                        const char *context)
 {
     cf_diff d;
@@ -104,7 +104,7 @@ static void assert_rows(const cf_diff *d, const char *want)
 
 static void test_texts__equal(void **state)
 {
-    bench b;
+    lab b;
     (void)state;
     start(&b);
     cf_diff d = texts(&b, "one\ntwo\n", "one\ntwo\n");
@@ -140,7 +140,7 @@ static void test_texts__known_answers(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bench b;
+        lab b;
         start(&b);
         cf_diff d = texts(&b, cases[i].a, cases[i].b);
         if (cases[i].rows != NULL) {
@@ -161,7 +161,7 @@ static void test_texts__known_answers(void **state)
 
 static void test_prompts__message_faces_itself(void **state)
 {
-    bench b;
+    lab b;
     (void)state;
     start(&b);
     cf_diff d =
@@ -191,7 +191,7 @@ static void test_prompts__message_faces_itself(void **state)
  * alone would call these prompts equal. */
 static void test_prompts__same_text_of_other_message(void **state)
 {
-    bench b;
+    lab b;
     (void)state;
     start(&b);
     cf_diff d =
@@ -207,7 +207,7 @@ static void test_prompts__same_text_of_other_message(void **state)
 
 static void test_prompts__trimmed_message(void **state)
 {
-    bench b;
+    lab b;
     (void)state;
     start(&b);
     cf_diff d = prompts(
@@ -222,7 +222,7 @@ static void test_prompts__trimmed_message(void **state)
 /* Text that a template writes may face text that the other one copies. */
 static void test_prompts__literal_and_copied_role(void **state)
 {
-    bench b;
+    lab b;
     (void)state;
     start(&b);
     cf_diff d =
@@ -235,7 +235,7 @@ static void test_prompts__literal_and_copied_role(void **state)
 
 static void test_prompts__template_line(void **state)
 {
-    bench b;
+    lab b;
     (void)state;
     start(&b);
     cf_diff d = prompts(&b, "one\n{{ messages[0].content }}\nthree\n",
@@ -250,7 +250,7 @@ static void test_prompts__template_line(void **state)
 
 static void test_tokens__by_source_then_id(void **state)
 {
-    bench b;
+    lab b;
     cf_diff d;
     (void)state;
     start(&b);
@@ -278,7 +278,7 @@ static void test_tokens__by_source_then_id(void **state)
 
 static void test_texts__too_many_lines(void **state)
 {
-    bench b;
+    lab b;
     cf_diff d;
     size_t n = (size_t)CF_DIFF_MAX_UNITS + 1;
     char *many = malloc(n);

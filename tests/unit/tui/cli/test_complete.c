@@ -412,7 +412,7 @@ static void test_model__vocabulary_and_broken(void **state)
     cf_program_deinit(&p);
 }
 
-static void test_bench__json(void **state)
+static void test_lab__json(void **state)
 {
     (void)state;
     NEED_PROGRAM();
@@ -442,7 +442,7 @@ int main(void)
         cmocka_unit_test(test_complete__interrupt),
         cmocka_unit_test(test_model__json),
         cmocka_unit_test(test_model__vocabulary_and_broken),
-        cmocka_unit_test(test_bench__json),
+        cmocka_unit_test(test_lab__json),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -159,7 +159,7 @@ static void test_examples__reply_of_the_bundled_model(void **state)
     cf_store *store = open_store(store_dir_file("live.db"), CF_STORE_CREATE);
     cf_engine *engine;
     cf_backend *backend;
-    cf_bench *bench;
+    cf_lab *lab;
     cf_template *tpl = NULL;
     cf_error err;
     T_OK(cf_engine_open_memory(&engine, bytes, n, NULL, &err), err);
@@ -170,24 +170,24 @@ static void test_examples__reply_of_the_bundled_model(void **state)
         o.renderer = cf_renderer_template(tpl);
     }
     T_OK(cf_backend_core_new(&backend, engine, &o, &err), err);
-    const cf_bench_engine e = {.backend = backend,
-                               .engine = engine,
-                               .tokenizer = cf_engine_tokenizer(engine),
-                               .template_name = "model",
-                               .template_source = source,
-                               .has_sampling = true,
-                               .max_tokens = 200};
-    T_OK(cf_bench_new(&bench, &e, store, &err), err);
-    T_OK(cf_examples_reply(bench, store, &err), err);
+    const cf_lab_engine e = {.backend = backend,
+                             .engine = engine,
+                             .tokenizer = cf_engine_tokenizer(engine),
+                             .template_name = "model",
+                             .template_source = source,
+                             .has_sampling = true,
+                             .max_tokens = 200};
+    T_OK(cf_lab_new(&lab, &e, store, &err), err);
+    T_OK(cf_examples_reply(lab, store, &err), err);
     size_t n_path;
-    const cf_turn *const *path = cf_bench_path(bench, &n_path);
+    const cf_turn *const *path = cf_lab_path(lab, &n_path);
     assert_int_equal(n_path, 2);
-    const cf_reply *reply = cf_bench_reply(bench, path[1]->id);
+    const cf_reply *reply = cf_lab_reply(lab, path[1]->id);
     assert_non_null(reply);
     assert_true(reply->n_token > 0);
     assert_non_null(reply->token[0].draw);
     assert_int_equal(count(store), 1);
-    cf_bench_free(bench);
+    cf_lab_free(lab);
     cf_backend_free(backend);
     cf_template_free(tpl);
     cf_engine_close(engine);

@@ -1,5 +1,5 @@
 /*
- * test_bench_send.c - replies on the bench with a small random model: given
+ * test_lab_send.c - replies in the workbench with a small random model: given
  * beginnings, forks behind them, messages that have no reply yet.
  */
 #include "core/base/os.h"
@@ -12,7 +12,7 @@ typedef struct desk {
     void *bytes;
     cf_engine *engine;
     cf_backend *backend;
-    cf_bench *bench;
+    cf_lab *lab;
 } desk;
 
 static void set_up(desk *d)
@@ -24,19 +24,19 @@ static void set_up(desk *d)
     d->bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
     T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o, &err), err);
     T_OK(cf_backend_core_new(&d->backend, d->engine, &core, &err), err);
-    const cf_bench_engine e = {.backend = d->backend,
-                               .engine = d->engine,
-                               .tokenizer = cf_engine_tokenizer(d->engine),
-                               .template_name = "plain",
-                               .sampling = {.temperature = 1, .seed = 11},
-                               .has_sampling = true,
-                               .max_tokens = 12};
-    T_OK(cf_bench_new(&d->bench, &e, NULL, &err), err);
+    const cf_lab_engine e = {.backend = d->backend,
+                             .engine = d->engine,
+                             .tokenizer = cf_engine_tokenizer(d->engine),
+                             .template_name = "plain",
+                             .sampling = {.temperature = 1, .seed = 11},
+                             .has_sampling = true,
+                             .max_tokens = 12};
+    T_OK(cf_lab_new(&d->lab, &e, NULL, &err), err);
 }
 
 static void tear_down(desk *d)
 {
-    cf_bench_free(d->bench);
+    cf_lab_free(d->lab);
     cf_backend_free(d->backend);
     cf_engine_close(d->engine);
     cf_tiny_free(d->bytes);
@@ -45,14 +45,14 @@ static void tear_down(desk *d)
 static void settle(desk *d)
 {
     cf_error err;
-    cf_bench_settle(d->bench, &err);
+    cf_lab_settle(d->lab, &err);
     assert_int_equal(err.code, CF_OK);
 }
 
 static const cf_turn *last(desk *d)
 {
     size_t n;
-    const cf_turn *const *path = cf_bench_path(d->bench, &n);
+    const cf_turn *const *path = cf_lab_path(d->lab, &n);
     assert_true(n > 0);
     return path[n - 1];
 }
@@ -74,21 +74,20 @@ static void expect_whole(desk *d, const cf_reply *r)
     cf_buf_deinit(&text);
 }
 
-static void test_bench_send__a_fork_of_a_continued_reply_keeps_its_start(
+static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(
     void **state)
 {
     (void)state;
     desk d;
     cf_error err;
     set_up(&d);
-    T_OK(cf_bench_send(d.bench, cf_str_from("Hello"), (cf_uuid){{0}}, &err),
+    T_OK(cf_lab_send(d.lab, cf_str_from("Hello"), (cf_uuid){{0}}, &err), err);
+    settle(&d);
+    T_OK(cf_lab_continue(d.lab, last(&d)->id, cf_str_from("Once upon a time"),
+                         &err),
          err);
     settle(&d);
-    T_OK(cf_bench_continue(d.bench, last(&d)->id,
-                           cf_str_from("Once upon a time"), &err),
-         err);
-    settle(&d);
-    const cf_reply *r = cf_bench_reply(d.bench, last(&d)->id);
+    const cf_reply *r = cf_lab_reply(d.lab, last(&d)->id);
     assert_non_null(r);
     assert_true(r->raw.n > 16);
     assert_memory_equal(r->raw.p, "Once upon a time", 16);
@@ -101,9 +100,9 @@ static void test_bench_send__a_fork_of_a_continued_reply_keeps_its_start(
     cf_buf before = CF_BUF_INIT;
     cf_buf_add(&before, r->raw.p, n_shared);
     assert_true(n_shared >= 16);
-    T_OK(cf_bench_fork(d.bench, last(&d)->id, at, &other, 1, 0, &err), err);
+    T_OK(cf_lab_fork(d.lab, last(&d)->id, at, &other, 1, 0, &err), err);
     settle(&d);
-    r = cf_bench_reply(d.bench, last(&d)->id);
+    r = cf_lab_reply(d.lab, last(&d)->id);
     assert_non_null(r);
     assert_true(r->raw.n >= n_shared);
     assert_memory_equal(r->raw.p, before.p, n_shared);
@@ -113,7 +112,7 @@ static void test_bench_send__a_fork_of_a_continued_reply_keeps_its_start(
     tear_down(&d);
 }
 
-static void test_bench_send__a_message_without_reply_can_get_one(void **state)
+static void test_lab_send__a_message_without_reply_can_get_one(void **state)
 {
     (void)state;
     desk d;
@@ -121,16 +120,16 @@ static void test_bench_send__a_message_without_reply_can_get_one(void **state)
     set_up(&d);
     json_t *messages =
         json_pack("[{s:s,s:s}]", "role", "user", "content", "Hello");
-    T_OK(cf_bench_add(d.bench, messages, (cf_uuid){{0}}, false, &err), err);
+    T_OK(cf_lab_add(d.lab, messages, (cf_uuid){{0}}, false, &err), err);
     json_decref(messages);
     cf_uuid message = last(&d)->id;
-    T_OK(cf_bench_retry(d.bench, message, &err), err);
+    T_OK(cf_lab_retry(d.lab, message, &err), err);
     settle(&d);
     assert_true(cf_uuid_eq(last(&d)->parent, message));
-    T_OK(cf_bench_retry(d.bench, message, &err), err);
+    T_OK(cf_lab_retry(d.lab, message, &err), err);
     settle(&d);
     size_t index;
-    assert_int_equal(cf_bench_siblings(d.bench, last(&d), &index), 2);
+    assert_int_equal(cf_lab_siblings(d.lab, last(&d), &index), 2);
     tear_down(&d);
 }
 
@@ -139,8 +138,8 @@ int main(void)
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            test_bench_send__a_fork_of_a_continued_reply_keeps_its_start),
-        cmocka_unit_test(test_bench_send__a_message_without_reply_can_get_one),
+            test_lab_send__a_fork_of_a_continued_reply_keeps_its_start),
+        cmocka_unit_test(test_lab_send__a_message_without_reply_can_get_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
