@@ -247,6 +247,7 @@ build-tests: $(B)/confab $(CHECKED)
 # The summary line counts every case of every program.
 check: build-tests build/confab
 	@tests/tools/check_layers.sh
+	@tests/tools/check_headers.sh
 	@CONFAB_BIN=$(abspath $(B)/confab) tests/tools/run_tests.sh $(B) '$(ONLY)'
 
 check-headers:

@@ -1,11 +1,17 @@
 /*
  * exchange.h - conversations from and for other programs.
  *
+ * Place in the flow:  a file of another program --> [import] --> the store;
+ *                     the store --> [export] --> a file.
+ * Knows: the store, nine formats.  Does not know: engines, templates, screens.
+ *
  * docs/store.md says what each format carries.  Formats without trees get one
  * record for each leaf; since turns keep their UUIDs where the format has
  * room for them, reading such a file back gives the tree again.
  *
  * Threads:  as the store.
+ * Memory:   an exporter appends to the caller's buffer; an import holds one
+ *           conversation and a batch of finished ones.
  */
 #ifndef CF_STORAGE_EXCHANGE_H
 #define CF_STORAGE_EXCHANGE_H

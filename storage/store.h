@@ -1,9 +1,10 @@
 /*
  * store.h - every turn and everything about it, for good, in one SQLite file.
  *
- * Place in the flow:  a conversation runs --> [store] <-- library, search,
- * commands.  Knows: conversations as trees of turns, runs, tool calls,
- * templates, tags.  Does not know: templates' meaning, engines, screens.
+ * Place in the flow:  a running conversation --> [store] --> library, search,
+ *                     commands.
+ * Knows: conversations as trees of turns, runs, tool calls, templates, tags.
+ * Does not know: what a template means, engines, screens.
  *
  * Writing:  one thread of the store owns the one connection that writes.  A
  *           write call hands over a copy and waits until it is committed, so
@@ -11,8 +12,8 @@
  *           (cf_store_put_*, cf_store_begin, cf_store_finish) are kept: when
  *           the disk is full, read-only or locked they return CF_EBUSY, stay
  *           in memory in their order, and are written when that is possible
- *           again; cf_store_get_state() tells.  All other writes fail at once
- *           in that case and leave nothing behind.
+ *           again; cf_store_get_state() reports it.  All other writes fail at
+ *           once in that case and leave nothing changed.
  * Reading:  from read-only connections, never held up by the writer, results
  *           in the caller's arena.
  * Threads:  a cf_store may be used by any number of threads; a cf_stream by

@@ -1,10 +1,15 @@
 /*
  * trace.h - the candidates of every token of a reply, packed.
  *
+ * Place in the flow:  the sampler's draws --> [trace] --> the store --> token
+ *                     views, replay.
+ * Knows: draws, bytes.  Does not know: SQLite, conversations.
+ *
  * A trace is one record a token, in order; docs/store.md has the bytes.  All
  * numbers come back with the bits that went in.  About 14 bytes a candidate.
  *
  * Threads:  one thread at a time for a writer or a reader.
+ * Memory:   a writer appends to its buffer; a reader borrows the bytes.
  */
 #ifndef CF_STORAGE_TRACE_H
 #define CF_STORAGE_TRACE_H

@@ -1,7 +1,11 @@
 /*
  * about.h - what this build of confab consists of.
  *
+ * Place in the flow:  build and machine --> [about] --> `confab version`.
+ * Knows: versions, instruction sets, processors.  Does not know: models.
+ *
  * Threads:  no state.
+ * Memory:   the caller's struct; names are constant.
  */
 #ifndef CF_CORE_API_ABOUT_H
 #define CF_CORE_API_ABOUT_H

@@ -3,15 +3,21 @@
  * the built-in core, an OpenAI-compatible server, and a scripted engine.
  *
  * Place in the flow:  conversation --> [backend] --> typed events, response.
- * A request holds messages; the backend renders, tokenises and decodes them,
- * or sends them away.  What a kind of engine cannot show is said in its
- * cf_backend_info and left empty in the response, never made up.
+ * Knows: messages, tools, options, tokens, how a reply ends.  Does not know:
+ * the tree of turns, the store, the screen.
  *
- * Events:   every generate_stream call that returns CF_OK or an error after
- *           its options were checked reports exactly one CF_CHAT_STOP, and
+ * A request holds messages; the backend renders, tokenises and decodes them,
+ * or sends them to a server.  Anything that an engine cannot show is marked in
+ * its cf_backend_info and left empty in the response, never made up.
+ *
+ * Events:   every generate_stream call that returns CF_OK, or an error after
+ *           its options were checked, reports exactly one CF_CHAT_STOP, and
  *           it is the last event.  Text is cut at character boundaries.
- * Threads:  a backend belongs to one thread at a time; events come on the
+ * Threads:  a backend belongs to one thread at a time; events arrive on the
  *           thread that called; request->cancel may be set by any thread.
+ * Memory:   requests and options are borrowed for the call; everything in an
+ *           event is borrowed until the callback returns; a response owns its
+ *           fields until cf_chat_response_deinit().
  */
 #ifndef CF_CORE_API_BACKEND_H
 #define CF_CORE_API_BACKEND_H

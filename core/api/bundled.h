@@ -1,14 +1,19 @@
 /*
- * bundled.h - the small model that comes with the program.
+ * bundled.h - the small model built into the program.
  *
- * Its GGUF file lies in the program itself, in read-only memory that the
- * system reads when it is touched.  A build from a tree without the file has
+ * Place in the flow:  bytes in the program --> [bundled] --> engine.
+ * Knows: where the GGUF file is in memory.  Does not know: its format.
+ *
+ * The file is part of the program's read-only data, which the system reads
+ * from disk when it is touched.  A build from a tree without the file has
  * none.
  *
- * In a library the bytes are an object of their own: a static one links it
- * only where it is called, a shared one maps it and never reads it otherwise.
+ * In a library the bytes are an object of their own: a static library links
+ * it only where it is called, a shared one maps it and never reads it
+ * otherwise.
  *
  * Threads:  any.
+ * Memory:   constant; nothing is allocated or released.
  */
 #ifndef CF_CORE_API_BUNDLED_H
 #define CF_CORE_API_BUNDLED_H

@@ -1,9 +1,12 @@
 /*
- * constraint.h - what may come next, as a mask over the vocabulary.
+ * constraint.h - which tokens may come next, as a mask over the vocabulary.
  *
- * A grammar is compiled from a JSON Schema, tool declarations, a regular
- * expression, a choice list or grammar text; it is over bytes and knows no
- * vocabulary.  A vocab holds a tokenizer's
+ * Place in the flow:  schema, regular expression, choices, tools or grammar
+ *                     text --> grammar --> [constraint] --> mask --> sampler.
+ * Knows: grammars over bytes, the pieces of a vocabulary.  Does not know:
+ * logits, engines, chat.
+ *
+ * A grammar is compiled once and works on bytes.  A vocab holds a tokenizer's
  * pieces as a trie.  A constraint is one position in a grammar: it advances by
  * bytes or tokens, can be copied and rolled back, and says which tokens are
  * allowed.

@@ -1,21 +1,26 @@
 /*
- * conversation.h - what was said as a tree of turns, and how the next turn
- * comes about.
+ * conversation.h - a conversation as a tree of turns, and how the next turn
+ * is made.
+ *
+ * Place in the flow:  the user's message --> [conversation] --> backend -->
+ *                     reply turn --> the store and the screen.
+ * Knows: turns, parents, the head, the preface.  Does not know: how a backend
+ * answers, how turns are stored or shown.
  *
  * A turn is one message with a UUID, a parent and a status.  A conversation
  * is a path from the root to a turn; the head is the turn that the next one
  * follows.  Edits and retries are siblings: nothing is overwritten, and a
  * failed send leaves every turn it made in the tree.
  *
- * The preface (system messages, tools, variables) stands before every path
- * and is no turn.
+ * The preface (system messages, tools, variables) precedes every path and is
+ * not a turn.
  *
- * Sending, and what each end leaves behind:
+ * Sending, and what each end leaves:
  *   end              reply turn               head
  *   success, length  ok                       the reply
- *   cancel           stopped, if bytes came   the reply, else as before
- *   failure          error, if bytes came     as before
- *   parse failure    ok; with fail_on_parse   the reply; else as before
+ *   cancel           stopped, if bytes came   the reply, else unchanged
+ *   failure          error, if bytes came     unchanged
+ *   parse failure    ok; with fail_on_parse   the reply; else unchanged
  *                    error
  *   pending          none                     the message
  * The turns of the message itself are always kept.  The backend's cache holds

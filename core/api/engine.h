@@ -1,5 +1,10 @@
 /*
- * engine.h - a loaded model: weights, vocabulary and metadata of one GGUF.
+ * engine.h - a loaded model: weights, vocabulary and metadata of one GGUF
+ * file.
+ *
+ * Place in the flow:  GGUF file --> [engine] --> sessions, tokenizer.
+ * Knows: the file's metadata, the memory plan, the threads.  Does not know:
+ * prompts, sampling, chat.
  *
  * An engine is heavy and shared; a session (session.h) is one timeline of
  * tokens on it.  The weights stay in the mapped file.

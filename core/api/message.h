@@ -1,12 +1,19 @@
 /*
- * message.h - what was said: the message form every room shares.
+ * message.h - the form of a message that every room shares.
  *
- * A message is JSON in the shape chat templates read (OpenAI's): "role",
+ * Place in the flow:  the user, a tool, a reply, an import --> [message] -->
+ *                     templates, backends, the store.
+ * Knows: roles, the names of fields, turn states.  Does not know: templates,
+ * engines, tables.
+ *
+ * A message is JSON in the shape that chat templates read (OpenAI's): "role",
  * "content" (string, null or a list of parts {"type":"text"|"image"|"audio"
  * ...}), "tool_calls", "tool_call_id", "name", "reasoning_content", and any
  * other field, all kept in order and untouched.  Rooms hand messages to each
- * other as json_t, so nothing is lost between them; this header names what
- * they agree on.
+ * other as json_t, so nothing is lost between them.
+ *
+ * Threads:  no state.
+ * Memory:   constants only.
  */
 #ifndef CF_CORE_API_MESSAGE_H
 #define CF_CORE_API_MESSAGE_H

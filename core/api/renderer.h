@@ -1,9 +1,12 @@
 /*
- * renderer.h - how messages become a prompt, seen from below.
+ * renderer.h - how messages become a prompt, seen from core.
  *
- * The conversation layer needs a prompt; chat templates live in another room.
- * So this header says what a renderer is, templates/chat_template.h makes
- * one from a template, and the program plugs it in.
+ * Place in the flow:  messages --> [renderer] --> prompt with spans -->
+ *                     tokenizer.
+ * Knows: the form of a prompt and its spans.  Does not know: a template
+ * language.  core needs prompts and chat templates live in another room, so
+ * this header says what a renderer is, templates/chat_template.h makes one
+ * from a template, and the program connects the two.
  *
  * A rendered prompt is bytes with spans.  Every byte lies in exactly one
  * span; a span knows where in the template it was written and what it shows.

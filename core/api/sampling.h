@@ -1,6 +1,11 @@
 /*
  * sampling.h - from logits to one token, and the reasons.
  *
+ * Place in the flow:  session (logits), constraint (mask) --> [sampling] -->
+ *                     token, candidates.
+ * Knows: logits by token id, the window of recent tokens.  Does not know:
+ * text, engines, why a token is masked.
+ *
  * The chain, in this order; each step is off at its zero value:
  *
  *   suppress     suppressed tokens leave; bias is added to logits, and a bias
@@ -20,14 +25,14 @@
  *
  * Probabilities within a step are over the tokens still there, and before
  * "temperature" they are untempered: temperature never changes who is in the
- * draw.  Where logits are equal the smaller id is the better one.  A logit
- * that is not a number is never chosen.  The draw walks the tokens that are
- * left, best first when top-k or top-p put them in order, else by id.  The
- * uniform number is a function of seed and draw number alone (Philox, Salmon
- * et al. 2011), so seeking costs nothing.
+ * draw.  Where logits are equal the smaller id wins.  A logit that is not a
+ * number is never chosen.  The draw walks the tokens that are left, best first
+ * when top-k or top-p put them in order, else by id.  The uniform number is a
+ * function of seed and draw number alone (Philox, Salmon et al. 2011), so
+ * seeking costs nothing.
  *
- * Greedy (temperature 0, or top-k 1) takes the best after "no-repeat" and
- * runs nothing behind it.
+ * Greedy (temperature 0, or top-k 1) takes the best token after "no-repeat"
+ * and skips the steps after it.
  *
  * Threads:  one thread at a time.
  * Memory:   everything is allocated when the sampler is made; a draw

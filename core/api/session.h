@@ -1,8 +1,12 @@
 /*
- * session.h - one mutable timeline of tokens, with the cache that belongs to
- * it and the logits after its last token.
+ * session.h - one mutable timeline of tokens, with its cache and the logits
+ * after its last token.
  *
- * Callers pass the full list of tokens they want (sync); the session finds
+ * Place in the flow:  token ids --> [session] --> logits --> sampler.
+ * Knows: the engine, the key/value cache, positions.  Does not know: text,
+ * templates, sampling.
+ *
+ * Callers pass the full list of tokens they want (sync); the session works
  * out what it can keep.  Positions are counted from 0; "length" is the number
  * of tokens whose keys and values are cached.
  *
@@ -10,11 +14,11 @@
  * a list of tokens do not depend on how the list got into the cache: in one
  * piece or many, after a rewind, in a fork, or beside other sessions.
  *
- * Threads:  one thread at a time for a session and all its forks' calls that
+ * Threads:  one thread at a time for a session and for all its forks that
  *           share a batch; cf_cancel may be set from any thread.
  * Memory:   the cache grows by blocks shared with forks and copied on write,
  *           up to the plan's figure; a step allocates nothing once its block
- *           is there.
+ *           exists.
  */
 #ifndef CF_CORE_API_SESSION_H
 #define CF_CORE_API_SESSION_H

@@ -1,15 +1,15 @@
 /*
  * tool.h - what a model may call, how each family of models writes a call,
- * and what is wrong with one.
+ * and the faults of one.
  *
  * Place in the flow:  reply bytes --> [tool parser] --> calls --> validation
- * --> result --> next turn.
+ *                     --> result --> next turn.
  * Knows: declarations, call syntax, schemas.  Does not know: engines, turns.
  *
  * A parse is over the raw bytes of one reply and forgets none of them: every
  * byte lies in exactly one segment, and calls, arguments and findings point
- * back by offset.  A failed block stays as it is, with the place and what was
- * expected there; a repair is offered beside it and never applied.
+ * back by offset.  A failed block is kept as it is, with the place and what was
+ * expected there; a repair is offered with it and never applied.
  *
  * Threads:  a tool set is constant once made; a parser belongs to one thread.
  * Memory:   results live in the parser until it is freed.

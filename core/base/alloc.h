@@ -1,9 +1,12 @@
 /*
- * alloc.h - the one door to the heap.
+ * alloc.h - the only way to the heap.
  *
- * Every heap block of confab, and of the libraries that let us choose
- * (jansson, SQLite), comes from the table set here, so that a test can count
- * blocks and make the n-th allocation fail.
+ * Place in the flow:  every module, jansson, SQLite --> [alloc] --> libc.
+ * Knows: a table of two functions.  Does not know: who allocates, or why.
+ *
+ * All heap memory of confab, and of the libraries that let us choose, comes
+ * from the table set here, so that a test can count blocks and make the n-th
+ * allocation fail.
  *
  * Threads:  the table is set once, before any other thread starts; the
  *           functions may then be called from any thread.

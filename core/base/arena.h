@@ -1,9 +1,12 @@
 /*
- * arena.h - memory that is given back all at once.
+ * arena.h - memory that is released all at once.
  *
- * For one request, one render, one frame: allocate as you like, then reset.
- * An arena is sticky: after an allocation failed, all later ones fail too
- * until it is reset, so a builder may check once at its end.
+ * Place in the flow:  a request, a render or a frame --> [arena] --> alloc.
+ * Knows: blocks and a limit.  Does not know: what is stored in them.
+ *
+ * Allocate freely, then reset.  An arena is sticky: after one allocation has
+ * failed, all later ones fail too until it is reset, so a builder may check
+ * once at its end.
  *
  * Threads:  one thread at a time.
  * Memory:   grows by blocks from cf_alloc(); `limit` bounds their sum.

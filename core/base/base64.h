@@ -1,7 +1,11 @@
 /*
- * base64.h - bytes as letters, and back.
+ * base64.h - bytes as base64 text, and back (RFC 4648).
+ *
+ * Place in the flow:  images and traces --> [base64] --> JSON, and back.
+ * Knows: the alphabet and its padding.  Does not know: what the bytes are.
  *
  * Threads:  no state.
+ * Memory:   results are appended to the caller's buffer.
  */
 #ifndef CF_CORE_BASE_BASE64_H
 #define CF_CORE_BASE_BASE64_H

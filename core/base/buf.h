@@ -1,12 +1,16 @@
 /*
  * buf.h - a byte string that grows.
  *
+ * Place in the flow:  whatever builds text --> [buf] --> files, the screen,
+ *                     SQLite, JSON readers.
+ * Knows: bytes and their number.  Does not know: encodings.
+ *
  * Sticky: after a failed growth or an overflow, appends do nothing and
  * `failed` stays set until reset, so a builder checks once at its end.  The
  * contents are always followed by a NUL that does not count.
  *
  * Threads:  one thread at a time.
- * Memory:   one heap block; cf_buf_take() hands it over.
+ * Memory:   one heap block; cf_buf_take() hands it to the caller.
  */
 #ifndef CF_CORE_BASE_BUF_H
 #define CF_CORE_BASE_BUF_H

@@ -1,5 +1,11 @@
 /*
  * hash.h - SHA-256 (FIPS 180-4, through nettle), for content addresses.
+ *
+ * Place in the flow:  messages, templates, prompts --> [hash] --> the store.
+ * Knows: bytes.  Does not know: secrets; no key ever passes through here.
+ *
+ * Threads:  no state.
+ * Memory:   results are written to the caller's array.
  */
 #ifndef CF_CORE_BASE_HASH_H
 #define CF_CORE_BASE_HASH_H

@@ -1,12 +1,18 @@
 /*
  * json.h - jansson with confab's errors.
  *
- * jansson keeps the order of an object's keys, integers within 64 bits and
- * doubles apart, and NUL bytes in strings (we always allow them).  What it
- * cannot carry (larger integers, the spelling of a number) is core/base's
- * number-exact reader's business, where one is needed.
+ * Place in the flow:  files, replies, arguments --> [json] --> json_t trees
+ *                     --> text.
+ * Knows: RFC 8259 as jansson reads it.  Does not know: what a document means;
+ * integers beyond 64 bits and the spelling of a number (json_exact.h reads
+ * those).
+ *
+ * jansson keeps the order of an object's keys, keeps integers within 64 bits
+ * apart from doubles, and keeps NUL bytes in strings (we always allow them).
+ * Text is written value by value with json_writer.h.
  *
  * Threads:  a json_t belongs to one thread at a time.
+ * Memory:   trees are counted by jansson; each function says who releases.
  */
 #ifndef CF_CORE_BASE_JSON_H
 #define CF_CORE_BASE_JSON_H

@@ -1,9 +1,13 @@
 /*
  * json_exact.h - JSON one event at a time, with numbers as they are spelled.
  *
- * For the one reader that jansson cannot serve: integers of any size, and
- * values built directly in someone's own form.  RFC 8259, and beyond it
- * what Python's json reads: NaN, Infinity, -Infinity.
+ * Place in the flow:  JSON text --> [json_exact] --> template values, tool
+ *                     arguments.
+ * Knows: RFC 8259 and what Python's json reads beyond it (NaN, Infinity,
+ * -Infinity).  Does not know: jansson, or the values its callers build.
+ *
+ * For readers that jansson cannot serve: integers of any size, and values
+ * built directly in another form.
  *
  * Threads:  one thread at a time.
  * Memory:   strings without escapes point into the text; others live in the

@@ -1,9 +1,12 @@
 /*
- * json_same.h - whether two JSON values are the same.
+ * json_same.h - whether two JSON values are equal.
  *
- * jansson tells 1 from 1.0; JSON Schema does not.
+ * Place in the flow:  schema checks (enum, const, uniqueItems) --> [json_same].
+ * Knows: equality as JSON Schema defines it; jansson's own tells 1 from 1.0.
+ * Does not know: schemas.
  *
- * Threads: any; the values are only read.
+ * Threads:  any; the values are only read.
+ * Memory:   allocates nothing.
  */
 #ifndef CF_CORE_BASE_JSON_SAME_H
 #define CF_CORE_BASE_JSON_SAME_H

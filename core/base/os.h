@@ -1,12 +1,19 @@
 /*
- * os.h - the system, behind one seam: files, maps, time, entropy.
+ * os.h - the operating system behind one interface: files, maps, time,
+ * entropy.
+ *
+ * Place in the flow:  every room --> [os] --> POSIX.
+ * Knows: system calls and their failures.  Does not know: what a file holds.
  *
  * Threads:  every function may be called from any thread; the frozen clock
  *           and the seeded entropy are set once at start.
+ * Memory:   a map belongs to the caller until it is closed; everything else is
+ *           written to the caller's buffers.
  */
 #ifndef CF_CORE_BASE_OS_H
 #define CF_CORE_BASE_OS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +72,11 @@ uint64_t cf_os_monotonic_us(void);
  * after cf_os_seed_entropy(). */
 void cf_os_entropy(void *p, size_t n);
 void cf_os_seed_entropy(uint64_t seed);
+
+/* Starts a thread that runs fn(arg) and is to be joined.  CF_EIO with the
+ * system's reason. */
+CF_MUST_USE cf_status cf_os_thread(pthread_t *out, void *(*fn)(void *),
+                                   void *arg, cf_error *err);
 
 /* Processors this process may run on, at least 1. */
 unsigned cf_os_n_cpus(void);

@@ -1,20 +1,25 @@
 /*
  * safe_text.h - untrusted text for a terminal.
  *
- * Text from a model, a tool, a file or a template may hold characters that
- * move the cursor, start an escape sequence, reverse the reading direction or
- * show nothing at all.  Before such text reaches a terminal each of them is
- * written out as a visible escape:
+ * Place in the flow:  text of a model, tool, file or template --> [safe_text]
+ *                     --> the screen or standard output.
+ * Knows: which code points a terminal must not get.  Does not know: cells,
+ * colours, languages.
+ *
+ * Such text may hold characters that move the cursor, start an escape
+ * sequence, reverse the reading direction or show nothing at all.  Each of
+ * them is written out as a visible escape:
  *
  *   C0 except newline and tab, DEL, bytes that are not UTF-8    \x1b
  *   C1 (U+0080..U+009F)                                         \u{9b}
  *   line and paragraph separator, bidi controls                 \u{202e}
  *   interlinear marks, tag characters, noncharacters            \u{e0041}
  *
- * The backslash itself is left alone: the result is for eyes, not for reading
- * back.
+ * The backslash itself is left alone: the result is for reading, not for
+ * parsing back.
  *
  * Threads:  no state.
+ * Memory:   results are appended to the caller's buffer.
  */
 #ifndef CF_CORE_BASE_SAFE_TEXT_H
 #define CF_CORE_BASE_SAFE_TEXT_H

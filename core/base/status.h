@@ -1,12 +1,18 @@
 /*
  * status.h - what a call that can fail returns, and where it says why.
  *
+ * Place in the flow:  whatever fails --> [status] --> every caller up to the
+ *                     screen or the exit code.
+ * Knows: codes, one line of text, a place in the input.  Does not know: who
+ * shows it.
+ *
  * A fallible function returns a cf_status for the program and fills the
- * caller's cf_error for the person.  The struct is plain data: it can be
- * copied between threads and needs no memory of its own, so that running out
- * of memory can be reported too.
+ * caller's cf_error for the user.  The struct is plain data: it can be copied
+ * between threads and needs no memory of its own, so that running out of
+ * memory can be reported too.
  *
  * Threads:  no state; a cf_error belongs to whoever declared it.
+ * Memory:   none; a cf_error is of fixed size.
  */
 #ifndef CF_CORE_BASE_STATUS_H
 #define CF_CORE_BASE_STATUS_H

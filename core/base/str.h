@@ -1,6 +1,12 @@
 /*
  * str.h - a borrowed string: pointer and length, UTF-8 unless said otherwise,
  * NUL bytes allowed inside.
+ *
+ * Place in the flow:  passed between all modules.
+ * Knows: bytes.  Does not know: who owns them.
+ *
+ * Threads:  a value; the bytes follow their owner's rules.
+ * Memory:   borrowed, never freed through a cf_str.
  */
 #ifndef CF_CORE_BASE_STR_H
 #define CF_CORE_BASE_STR_H

@@ -1,5 +1,12 @@
 /*
  * utf8.h - UTF-8 by code point, with invalid bytes as a case of their own.
+ *
+ * Place in the flow:  any text --> [utf8] --> tokenizers, templates, screen.
+ * Knows: well-formed sequences (Unicode Standard, table 3-7).  Does not know:
+ * properties of characters, grapheme clusters, width.
+ *
+ * Threads:  no state.
+ * Memory:   allocates nothing.
  */
 #ifndef CF_CORE_BASE_UTF8_H
 #define CF_CORE_BASE_UTF8_H

@@ -1,8 +1,12 @@
 /*
  * uuid.h - UUIDs as 16 bytes and as text (RFC 9562).
  *
+ * Place in the flow:  new turns and conversations --> [uuid] --> the store.
+ * Knows: versions 7 and text forms.  Does not know: what an id names.
+ *
  * Threads:  cf_uuid_new() may be called from any thread; two calls in one
  *           process never give the same value, and later calls sort later.
+ * Memory:   values; allocates nothing.
  */
 #ifndef CF_CORE_BASE_UUID_H
 #define CF_CORE_BASE_UUID_H

@@ -1,13 +1,75 @@
 #!/bin/sh
-# Each header compiles alone under the project's warnings.
-# usage: check_headers.sh CC FLAGS...
+# Checks the headers of the tree.  Without arguments only their text:
+#
+#   - a public header (core/base, core/api, storage/*.h) answers five
+#     questions in its first comment, in this order: what it is, its place
+#     in the flow, what it knows and does not know, threads, memory;
+#   - every header's first comment begins with its own name;
+#   - no two headers have the same name.
+#
+# With a compiler and flags also that each header compiles alone:
+#   check_headers.sh CC FLAGS...
 set -u
 bad=0
-for h in $(git ls-files 'core/*.h' 'templates/*.h' 'storage/*.h' 'tui/*.h'); do
-    printf '#include "%s"\ntypedef int cf_not_empty;\n' "$h" |
-        "$@" -Wno-unused-function -x c -fsyntax-only - || {
-        echo "$h does not compile alone" >&2
-        bad=1
+
+# Prints what the first comment of the header $1 lacks; $2 is its name.
+head_faults() {
+    awk -v path="$1" -v name="$2" -v is_public="$3" '
+    BEGIN {
+        n = split("Place in the flow:|Knows:|Does not know:|Threads:|Memory:",
+                  word, "|")
+        at = 1
     }
+    # A sentence may be wrapped between its words.
+    { text = text " " $0; sub(/ \* ?/, " ", text) }
+    /\*\// { exit }
+    END {
+        gsub(/[ \t]+/, " ", text)
+        if (index(text, "/* " name " - ") == 0 &&
+            index(text, "/* " name " -- ") == 0)
+            print path ": the first comment does not begin with \"" name " - \""
+        if (!is_public)
+            exit
+        for (i = 1; i <= n; i++) {
+            found = index(substr(text, at), word[i])
+            if (found == 0)
+                print path ": the first comment lacks \"" word[i] \
+                      "\", or has it out of order"
+            else
+                at += found
+        }
+    }' "$1"
+}
+
+headers=$(find core templates storage tui -name '*.h' | sort)
+for h in $headers; do
+    is_public=0
+    case $h in
+    */*/*/*) ;;
+    core/base/*.h | core/api/*.h) is_public=1 ;;
+    storage/*/*.h) ;;
+    storage/*.h) is_public=1 ;;
+    esac
+    faults=$(head_faults "$h" "${h##*/}" "$is_public")
+    if [ -n "$faults" ]; then
+        printf '%s\n' "$faults" >&2
+        bad=1
+    fi
 done
+
+twice=$(printf '%s\n' $headers | sed 's|.*/||' | sort | uniq -d)
+if [ -n "$twice" ]; then
+    echo "header names used twice:" $twice >&2
+    bad=1
+fi
+
+if [ $# -gt 0 ]; then
+    for h in $headers; do
+        printf '#include "%s"\ntypedef int cf_not_empty;\n' "$h" |
+            "$@" -Wno-unused-function -x c -fsyntax-only - || {
+            echo "$h does not compile alone" >&2
+            bad=1
+        }
+    done
+fi
 exit $bad

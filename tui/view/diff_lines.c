@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "core/base/alloc.h"
-#include "tui/view/diff.h"
+#include "tui/view/view_diff.h"
 
 enum {
     TEXT_GUTTER = 8,   /* five digits, sign, space; one cell of room */

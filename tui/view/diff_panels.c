@@ -10,7 +10,7 @@
 
 #include "core/base/utf8.h"
 #include "tui/grid/wrap.h"
-#include "tui/view/diff.h"
+#include "tui/view/view_diff.h"
 
 enum { RATE_TOKENS = 32 }; /* the fewest whose speeds are compared */
 

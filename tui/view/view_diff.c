@@ -13,7 +13,7 @@
 #include "core/base/alloc.h"
 #include "templates/builtin.h"
 #include "tui/lab/kept_template.h"
-#include "tui/view/diff.h"
+#include "tui/view/view_diff.h"
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 

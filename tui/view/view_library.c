@@ -18,7 +18,7 @@
 #include "tui/lab/diff_model.h"
 #include "tui/lab/lab.h"
 #include "tui/sys/when.h"
-#include "tui/view/diff.h"
+#include "tui/view/view_diff.h"
 #include "tui/view/library.h"
 #include "tui/view/moves.h"
 #include "tui/widget/list.h"

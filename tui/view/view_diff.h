@@ -1,9 +1,9 @@
 /*
- * diff.h - the Diff view's state, shared by view_diff.c (the two sides),
+ * view_diff.h - the Diff view's state, shared by view_diff.c (the two sides),
  * diff_lines.c (their lines) and diff_panels.c (what stands below them).
  */
-#ifndef CF_TUI_VIEW_DIFF_H
-#define CF_TUI_VIEW_DIFF_H
+#ifndef CF_TUI_VIEW_VIEW_DIFF_H
+#define CF_TUI_VIEW_VIEW_DIFF_H
 
 #include "tui/app/app.h"
 #include "tui/grid/cluster.h"
