@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "core/base/utf8.h"
 
 void cf_jw_init(cf_jw *w, cf_buf *out)
@@ -195,6 +196,28 @@ void cf_jw_int32s(cf_jw *w, const char *key, const int32_t *v, size_t n)
         cf_jw_int(w, NULL, v[i]);
     }
     cf_jw_end(w);
+}
+
+void cf_jw_buf(cf_jw *w, const char *key, const cf_buf *b)
+{
+    cf_jw_str(w, key, cf_buf_str(b));
+    w->out->failed = w->out->failed || b->failed;
+}
+
+void cf_jw_uuid(cf_jw *w, const char *key, cf_uuid id)
+{
+    char text[CF_UUID_TEXT + 1];
+    cf_uuid_format(text, id);
+    cf_jw_str(w, key, cf_str_make(text, CF_UUID_TEXT));
+}
+
+void cf_jw_base64(cf_jw *w, const char *key, cf_str bytes)
+{
+    if (begin(w, key)) {
+        cf_buf_addc(w->out, '"');
+        cf_base64_put(w->out, bytes);
+        cf_buf_addc(w->out, '"');
+    }
 }
 
 void cf_jw_bytes(cf_jw *w, const char *key, cf_str bytes)

@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "core/base/json.h"
+#include "core/base/uuid.h"
 
 enum { CF_JW_DEPTH_MAX = 64 };
 
@@ -82,6 +83,13 @@ void cf_jw_raw(cf_jw *w, const char *key, cf_str json);
 
 /* [1,2,3] */
 void cf_jw_int32s(cf_jw *w, const char *key, const int32_t *v, size_t n);
+
+/* What a buffer holds, as a string; a buffer that failed fails the writer. */
+void cf_jw_buf(cf_jw *w, const char *key, const cf_buf *b);
+
+/* A UUID in its 36 characters, and bytes as base64. */
+void cf_jw_uuid(cf_jw *w, const char *key, cf_uuid id);
+void cf_jw_base64(cf_jw *w, const char *key, cf_str bytes);
 
 /* Bytes that may not be UTF-8: KEY holds the text and, where some are not,
  * KEY_hex all of them as hexadecimal digits.  Only in an object. */

@@ -379,6 +379,18 @@ void cf_os_entropy(void *p, size_t n)
     pthread_mutex_unlock(&seed_lock);
 }
 
+cf_status cf_os_thread(pthread_t *out, void *(*fn)(void *), void *arg,
+                       cf_error *err)
+{
+    int rc = pthread_create(out, NULL, fn, arg);
+    if (rc != 0) {
+        char why[CF_OS_WHY];
+        return cf_fail(err, CF_EIO, "cannot create a thread: %s",
+                       cf_os_why(why, rc));
+    }
+    return CF_OK;
+}
+
 unsigned cf_os_n_cpus(void)
 {
 #if defined(__linux__)

@@ -20,9 +20,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 
 /* About a tenth of a millisecond: longer than the gap between two steps of a
  * forward pass, far shorter than a scheduler's slice. */
@@ -107,14 +109,14 @@ static void *helper_main(void *arg)
 }
 
 /* Signals belong to the threads that were there before. */
-static int start_helper(helper *h)
+static cf_status start_helper(helper *h, cf_error *err)
 {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&h->thread, NULL, helper_main, h);
+    cf_status st = cf_os_thread(&h->thread, helper_main, h, err);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc;
+    return st;
 }
 
 static void end_helpers(cf_pool *pool, unsigned n)
@@ -149,12 +151,12 @@ cf_status cf_pool_new(cf_pool **out, unsigned n_threads, cf_error *err)
         helper *h = &pool->helpers[i];
         h->pool = pool;
         h->index = i + 1;
-        int rc = start_helper(h);
-        if (rc != 0) {
+        cf_status st = start_helper(h, err);
+        if (st != CF_OK) {
+            char what[40];
             end_helpers(pool, i);
-            return cf_fail(err, CF_EIO,
-                           "thread %u of %u: the system refuses it", i + 1,
-                           n_threads);
+            snprintf(what, sizeof what, "thread %u of %u", i + 2, n_threads);
+            return cf_fail_in(err, st, what);
         }
     }
     *out = pool;

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "core/base/json.h"
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "storage/db/store_int.h"
 #include "storage/db/store_message.h"
@@ -39,12 +39,14 @@ static bool is_about_turn(change_kind kind)
 
 static void write_change(cf_buf *out, const change *c)
 {
-    char id[CF_UUID_TEXT + 1];
-    cf_uuid_format(id, c->id);
-    cf_buf_addf(out, "{\"do\":\"%s\",\"id\":\"%s\",\"n\":%lld,\"text\":",
-                kind_names[c->kind], id, (long long)c->n);
-    cf_json_write_str(out, c->text);
-    cf_buf_addc(out, '}');
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "do", kind_names[c->kind]);
+    cf_jw_uuid(&w, "id", c->id);
+    cf_jw_int(&w, "n", c->n);
+    cf_jw_str(&w, "text", c->text);
+    cf_jw_end(&w);
 }
 
 static cf_status read_change(change *out, const json_t *v, cf_error *err)
@@ -509,21 +511,18 @@ static cf_status messages_of(cf_sql *sql, int64_t conv, cf_arena *a,
         return cf_sql__oom(err);
     }
     sqlite3_stmt *st;
-    bool has_row = true;
     *n = 0;
     CF_TRY(cf_sql__query(sql, &st, err,
                          "SELECT message_id FROM turn WHERE conversation_id = "
                          "?",
                          "i", conv));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
+    cf_status s = CF_OK;
+    while (cf_sql__next(sql, st, &s, err)) {
         if (*n < (size_t)count) {
             v[(*n)++] = sqlite3_column_int64(st, 0);
         }
     }
+    CF_TRY(s);
     *out = v;
     return CF_OK;
 }

@@ -33,16 +33,11 @@ static cf_status report_rows(check *c, const char *what, const char *text,
                              cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     cf_arena a;
     CF_TRY(cf_sql__prepare(c->sql, &st, text, err));
     cf_arena_init(&a, 0);
     cf_status s = CF_OK;
-    for (size_t i = 0; s == CF_OK && i < 100; i++) {
-        s = cf_sql__step(c->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
+    for (int i = 0; i < 100 && cf_sql__next(c->sql, st, &s, err); i++) {
         cf_arena_reset(&a);
         report(c, what, cf_sql__str(st, 0, &a));
     }
@@ -67,14 +62,9 @@ static cf_status check_hashes(check *c, const char *what, const char *text,
                               cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__prepare(c->sql, &st, text, err));
     cf_status s = CF_OK;
-    while (s == CF_OK) {
-        s = cf_sql__step(c->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
+    while (cf_sql__next(c->sql, st, &s, err)) {
         char hash[CF_HASH_TEXT + 1];
         const void *p = sqlite3_column_blob(st, 1);
         cf_hash_hex(hash, p != NULL ? p : "",
@@ -92,7 +82,6 @@ static cf_status check_hashes(check *c, const char *what, const char *text,
 static cf_status check_messages(check *c, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     cf_arena a;
     CF_TRY(cf_sql__prepare(c->sql, &st,
                            "SELECT hash, role, text, tool_text, body FROM "
@@ -100,11 +89,7 @@ static cf_status check_messages(check *c, cf_error *err)
                            err));
     cf_arena_init(&a, 0);
     cf_status s = CF_OK;
-    while (s == CF_OK) {
-        s = cf_sql__step(c->sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
+    while (cf_sql__next(c->sql, st, &s, err)) {
         cf_arena_reset(&a);
         cf_str want = cf_sql__str(st, 0, &a);
         const cf_msg_row row = {.role = cf_sql__str(st, 1, &a),

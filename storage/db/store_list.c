@@ -158,15 +158,12 @@ static cf_status read_list(cf_sql *sql, sqlite3_stmt *st, size_t limit,
                            cf_arena *a, cf_store_conv *v, size_t *n,
                            cf_error *err)
 {
-    bool has_row = true;
-    for (*n = 0; *n < limit; ++*n) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
+    cf_status s = CF_OK;
+    for (*n = 0; *n < limit && cf_sql__next(sql, st, &s, err); ++*n) {
         read_conv(st, a, &v[*n]);
-        CF_TRY(read_tags(sql, sqlite3_column_int64(st, 0), a, &v[*n], err));
+        s = read_tags(sql, sqlite3_column_int64(st, 0), a, &v[*n], err);
     }
+    CF_TRY(s);
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
@@ -253,13 +250,9 @@ static cf_status add_facets(cf_sql *sql, const char *text, cf_store_place place,
                             cf_arena *a, facet_list *out, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__query(sql, &st, err, text, "i", (int64_t)place));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
+    cf_status s = CF_OK;
+    while (cf_sql__next(sql, st, &s, err)) {
         int kind = sqlite3_column_int(st, 0);
         if (out->of_kind[kind]++ < FACETS_PER_KIND) {
             cf_store_facet *f = &out->v[out->n++];
@@ -268,6 +261,7 @@ static cf_status add_facets(cf_sql *sql, const char *text, cf_store_place place,
             f->n = (size_t)sqlite3_column_int64(st, 2);
         }
     }
+    CF_TRY(s);
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
@@ -380,17 +374,14 @@ static cf_status find_by(cf_sql *sql, const char *text, const char *name,
                          cf_store_ref *out, size_t *n, cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__query(sql, &st, err, text, "z", name));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            return CF_OK;
-        }
+    cf_status s = CF_OK;
+    while (cf_sql__next(sql, st, &s, err)) {
         out->conversation = cf_sql__uuid(st, 0);
         out->turn = cf_sql__uuid(st, 1);
         ++*n;
     }
+    return s;
 }
 
 static cf_status find(cf_sql *sql, const char *name, cf_store_ref *out,

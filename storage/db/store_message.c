@@ -2,11 +2,11 @@
  * store_message.c - text for people and indexes, base64 into blobs, hash.
  */
 #include "storage/db/store_message.h"
-#include "core/base/base64.h"
 
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/base64.h"
 #include "storage/db/store_codec.h"
 #include "storage/db/store_words.h"
 
@@ -500,17 +500,24 @@ static cf_status to_arena(cf_buf *b, cf_arena *arena, cf_str *out,
     return copy == NULL ? cf_sql__oom(err) : CF_OK;
 }
 
+void cf_msg__write_plain(cf_buf *out, cf_str role, cf_str content)
+{
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "role", role);
+    cf_jw_str(&w, "content", content);
+    cf_jw_end(&w);
+}
+
 cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row, cf_arena *arena,
                        cf_str *out, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     if (row->body.p == NULL) {
         bool is_tool = cf_msg__is_tool_role(row->role);
-        cf_buf_adds(&b, "{\"role\":");
-        cf_json_write_str(&b, row->role);
-        cf_buf_adds(&b, ",\"content\":");
-        cf_json_write_str(&b, is_tool ? row->tool_text : row->text);
-        cf_buf_addc(&b, '}');
+        cf_msg__write_plain(&b, row->role,
+                            is_tool ? row->tool_text : row->text);
         return to_arena(&b, arena, out, err);
     }
     if (!mentions_text(row->body)) {

@@ -10,7 +10,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/hash.h"
-#include "core/base/json.h"
+#include "core/base/json_writer.h"
 #include "storage/db/store_sql.h"
 
 typedef struct cf_msg_blob {
@@ -41,6 +41,9 @@ typedef struct cf_msg_row {
     int64_t id;
     cf_str role, text, tool_text, body;
 } cf_msg_row;
+
+/* Appends {"role":...,"content":...}. */
+void cf_msg__write_plain(cf_buf *out, cf_str role, cf_str content);
 
 /* The row as JSON text in the arena. */
 CF_MUST_USE cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row,

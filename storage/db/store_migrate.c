@@ -49,14 +49,9 @@ static cf_status index_rows(cf_sql *sql, const char *select, bool is_title,
                             cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__prepare(sql, &st, select, err));
     cf_status status = CF_OK;
-    while (status == CF_OK) {
-        status = cf_sql__step(sql, st, &has_row, err);
-        if (status != CF_OK || !has_row) {
-            break;
-        }
+    while (cf_sql__next(sql, st, &status, err)) {
         status = index_one(sql, st, is_title, err);
     }
     cf_sql__drop(st);

@@ -163,7 +163,6 @@ static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a,
         return cf_sql__oom(err);
     }
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__query(
         sql, &st, err,
         "SELECT n, call_id, name, arguments, byte_from, byte_to, token_from, "
@@ -171,15 +170,13 @@ static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a,
         "result_turn, result, started_ms, duration_us, exit_code, is_mocked "
         "FROM tool_call WHERE turn_id = ? ORDER BY n",
         "i", turn_id));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
+    cf_status s = CF_OK;
+    while (cf_sql__next(sql, st, &s, err)) {
         if (t->n_calls < (size_t)n) {
             read_call(st, a, &v[t->n_calls++]);
         }
     }
+    CF_TRY(s);
     t->calls = v;
     return arena_status(a, err);
 }
@@ -309,18 +306,13 @@ static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags,
         return cf_sql__oom(err);
     }
     sqlite3_stmt *st;
-    bool has_row = true;
     size_t got = 0;
     cf_status status =
         cf_sql__query(sql, &st, err,
                       "SELECT " TURN_COLUMNS "WHERE t.conversation_id = ? "
                       "ORDER BY t.ordinal",
                       "i", conv_id);
-    while (status == CF_OK) {
-        status = cf_sql__step(sql, st, &has_row, err);
-        if (status != CF_OK || !has_row) {
-            break;
-        }
+    while (cf_sql__next(sql, st, &status, err)) {
         if (got < (size_t)n) {
             read_turn(st, a, &v[got], &raw[got]);
             got++;
@@ -440,20 +432,17 @@ static cf_status get_templates(cf_sql *sql, cf_arena *a,
         return cf_sql__oom(err);
     }
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__query(sql, &st, err,
                          "SELECT hash, name, source, parent_hash, created_ms "
                          "FROM template ORDER BY created_ms, id",
                          ""));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
+    cf_status s = CF_OK;
+    while (cf_sql__next(sql, st, &s, err)) {
         if (*n < (size_t)count) {
             read_template(st, a, &t[(*n)++]);
         }
     }
+    CF_TRY(s);
     *v = t;
     return arena_status(a, err);
 }

@@ -346,12 +346,7 @@ static cf_status run_query(cf_sql *sql, const query_text *t, const parsed *p,
     cf_arena tmp;
     cf_arena_init(&tmp, 0);
     cf_status s = bind_query(sql, st, t, err);
-    bool has_row = true;
-    while (s == CF_OK && out->n < out->limit) {
-        s = cf_sql__step(sql, st, &has_row, err);
-        if (s != CF_OK || !has_row) {
-            break;
-        }
+    while (out->n < out->limit && cf_sql__next(sql, st, &s, err)) {
         read_hit(st, p, a, &tmp, &out->v[out->n++]);
         s = a->failed ? cf_sql__oom(err) : CF_OK;
     }

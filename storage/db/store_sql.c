@@ -361,6 +361,15 @@ cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row,
     return status;
 }
 
+bool cf_sql__next(cf_sql *sql, sqlite3_stmt *st, cf_status *s, cf_error *err)
+{
+    bool has_row = false;
+    if (*s == CF_OK) {
+        *s = cf_sql__step(sql, st, &has_row, err);
+    }
+    return *s == CF_OK && has_row;
+}
+
 void cf_sql__done(sqlite3_stmt *st)
 {
     (void)sqlite3_reset(st); /* repeats the error of the step before */
@@ -375,12 +384,7 @@ cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
     va_start(ap, fmt);
     cf_status status = query_va(sql, &st, err, text, fmt, ap);
     va_end(ap);
-    if (status != CF_OK) {
-        return status;
-    }
-    bool has_row = true;
-    while (status == CF_OK && has_row) {
-        status = cf_sql__step(sql, st, &has_row, err);
+    while (cf_sql__next(sql, st, &status, err)) {
     }
     return status;
 }
@@ -420,17 +424,14 @@ cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n, const char *count,
         return cf_sql__oom(err);
     }
     sqlite3_stmt *st;
-    bool has_row = true;
     CF_TRY(cf_sql__query(sql, &st, err, list, "i", id));
-    for (;;) {
-        CF_TRY(cf_sql__step(sql, st, &has_row, err));
-        if (!has_row) {
-            break;
-        }
+    cf_status s = CF_OK;
+    while (cf_sql__next(sql, st, &s, err)) {
         if (*n < (size_t)n_all) {
             v[(*n)++] = cf_sql__str(st, 0, a);
         }
     }
+    CF_TRY(s);
     *out = v;
     return CF_OK;
 }

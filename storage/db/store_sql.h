@@ -67,10 +67,15 @@ CF_MUST_USE cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out,
                                       const char *text, cf_error *err);
 void cf_sql__drop(sqlite3_stmt *st);
 
-/* Steps once: *has_row tells.  After false or a failure it is reset. */
+/* Steps once; *has_row is whether there is a row.  Without one, and on an
+ * error, the statement is reset. */
 CF_MUST_USE cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row,
                                    cf_error *err);
 void cf_sql__done(sqlite3_stmt *st);
+/* The condition of a loop over rows: while *s is CF_OK it takes the next row.
+ * Returns false after the last row, and on an error, which is then in *s.  A
+ * loop that is left early calls cf_sql__done(). */
+bool cf_sql__next(cf_sql *sql, sqlite3_stmt *st, cf_status *s, cf_error *err);
 
 /* Runs a statement that gives no rows. */
 CF_MUST_USE cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,

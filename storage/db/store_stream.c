@@ -1,9 +1,28 @@
 /*
- * store_stream.c - replies while they are written.
+ * store_stream.c - replies while they are generated.
  *
- * A stream keeps all of its reply in memory.  The writer puts what is new
- * into rows of `piece`, never touching what it wrote before; finishing puts
- * the whole into `run` and removes the pieces, in one transaction.
+ * A stream keeps all of its reply in memory.  The writer appends the new part
+ * as rows of `piece`; finishing writes the whole reply into `run` and removes
+ * the pieces, in one transaction.
+ *
+ * Rules:
+ *  1. Every field of a stream is guarded by the store's lock.  The thread that
+ *     appends and the writer are the only ones that touch it.
+ *  2. `done` marks how much of each list is committed, never more than there
+ *     is.  It moves only in cf_stream__written(), after the commit.
+ *  3. A piece row is written once and never changed.  Row n_pieces is next; a
+ *     transaction that failed writes it again under the same number, with
+ *     all that has come meanwhile.
+ *  4. dirty_us is 0 if and only if everything appended is committed.
+ *  5. Nothing is written while turn_id is 0 (the turn itself is not inserted
+ *     yet), nor once is_lost is set (it never will be).  When the transaction
+ *     that inserted the turn is undone, the insert runs again before any
+ *     piece, and pieces of a turn that does not exist are not inserted.
+ *  6. A piece is recorded whole or not at all: raw bytes, chunks, ids, times
+ *     and trace grow together.
+ *  7. A stream is in store->streams from cf_store_begin() to
+ *     cf_store_finish().  After that it belongs to the finishing operation,
+ *     which frees it.
  */
 #include <string.h>
 
@@ -17,33 +36,15 @@
 
 /* ---- appending ---------------------------------------------------------- */
 
-static bool grow(void **v, size_t *cap, size_t need, size_t size)
-{
-    if (need <= *cap) {
-        return true;
-    }
-    size_t more = *cap + *cap / 2 + 16;
-    void *p = cf_realloc(*v, more > need ? more : need, size);
-    if (p == NULL) {
-        return false;
-    }
-    *v = p;
-    *cap = more > need ? more : need;
-    return true;
-}
-
 /* All room is made first, so that a piece is recorded whole or not at all. */
 static bool make_room(cf_stream *st, const cf_stream_piece *p)
 {
-    void *ids = st->ids, *chunks = st->chunks, *us = st->us;
-    bool ok = grow(&ids, &st->cap_ids, st->n_ids + p->n_ids, sizeof *st->ids);
-    st->ids = ids;
-    ok = ok &&
-         grow(&chunks, &st->cap_chunks, st->n_chunks + 1, sizeof *st->chunks);
-    st->chunks = chunks;
-    ok = ok && grow(&us, &st->cap_us, st->n_us + p->n_ids, sizeof *st->us);
-    st->us = us;
-    return ok && cf_buf_reserve(&st->raw, p->raw.n) != NULL;
+    return cf_grow(&st->ids, &st->cap_ids, st->n_ids + p->n_ids,
+                   sizeof *st->ids) &&
+           cf_grow(&st->chunks, &st->cap_chunks, st->n_chunks + 1,
+                   sizeof *st->chunks) &&
+           cf_grow(&st->us, &st->cap_us, st->n_us + p->n_ids, sizeof *st->us) &&
+           cf_buf_reserve(&st->raw, p->raw.n) != NULL;
 }
 
 static void add_piece(cf_stream *st, const cf_stream_piece *p)
@@ -280,18 +281,13 @@ cf_status cf_stream__join(cf_sql *sql, int64_t turn_id, cf_stream_parts *out,
                           cf_error *err)
 {
     sqlite3_stmt *st;
-    bool has_row = true;
     *out = (cf_stream_parts){0};
     CF_TRY(cf_sql__query(sql, &st, err,
                          "SELECT raw, reply_ids, chunks, token_us, trace "
                          "FROM piece WHERE turn_id = ? ORDER BY n",
                          "i", turn_id));
     cf_status status = CF_OK;
-    while (status == CF_OK) {
-        status = cf_sql__step(sql, st, &has_row, err);
-        if (status != CF_OK || !has_row) {
-            break;
-        }
+    while (cf_sql__next(sql, st, &status, err)) {
         join_bytes(&out->raw, st, 0);
         join_list(&out->ids, st, 1);
         join_list(&out->chunks, st, 2);
@@ -321,11 +317,7 @@ void cf_stream__free_parts(cf_stream_parts *p)
 cf_status cf_stream__message(cf_buf *out, cf_str role, cf_str raw,
                              cf_error *err)
 {
-    cf_buf_adds(out, "{\"role\":");
-    cf_json_write_str(out, role);
-    cf_buf_adds(out, ",\"content\":");
-    cf_json_write_str(out, raw);
-    cf_buf_addc(out, '}');
+    cf_msg__write_plain(out, role, raw);
     return cf_buf_check(out, err);
 }
 

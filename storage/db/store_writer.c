@@ -5,8 +5,27 @@
  * that is refused for good is undone alone.  One that fails for a reason that
  * may go away undoes the transaction: kept operations stay in the queue and
  * are run again, the others are given back to their callers with the reason.
- * An operation must therefore leave nothing outside the database changed but
- * what running it again sets again.
+ *
+ * Rules:
+ *  1. The queue, the flags, the counters and every cf_op in the queue are
+ *     guarded by store->lock.  The connection `w` belongs to the writer
+ *     thread, which holds no lock while it uses it.
+ *  2. The first n_busy operations of the queue are in the transaction that is
+ *     running.  Only the writer takes operations off, and always from the
+ *     front, so those stay where they are meanwhile.
+ *  3. Kept operations reach the disk in the order they were handed over.
+ *     give_back() removes the others and keeps that order.
+ *  4. An operation leaves nothing outside the database changed except what
+ *     running it again sets again, since it may run any number of times.
+ *  5. Exactly one side frees an operation: its waiter while has_waiter is set,
+ *     complete_first() otherwise.  has_waiter changes under the lock only.
+ *  6. CF_OK reaches a caller only after the COMMIT that holds its operation.
+ *  7. n_queued and queued_bytes are the number and the bytes of the operations
+ *     in the queue.  Only a kept write is refused for being over the limit.
+ *  8. is_failing is set if and only if the last transaction failed; `why` is
+ *     its reason, or that of the last kept write that was lost.
+ *  9. Once is_closing is set the writer tries LAST_TRIES more times, then
+ *     completes every operation with CF_EIO and ends.
  */
 #include <string.h>
 #include <time.h>
@@ -249,9 +268,7 @@ static void *writer_main(void *arg)
 
 cf_status cf_writer__start(cf_store *s, cf_error *err)
 {
-    if (pthread_create(&s->thread, NULL, writer_main, s) != 0) {
-        return cf_fail(err, CF_ENOMEM, "the system refuses a thread");
-    }
+    CF_TRY(cf_os_thread(&s->thread, writer_main, s, err));
     s->has_thread = true;
     return CF_OK;
 }

@@ -8,7 +8,7 @@
 #ifndef CF_STORAGE_EXCHANGE_XCHG_H
 #define CF_STORAGE_EXCHANGE_XCHG_H
 
-#include "core/base/json.h"
+#include "core/base/json_writer.h"
 #include "storage/db/store_sql.h"
 #include "storage/exchange.h"
 

@@ -3,7 +3,7 @@
  *
  * One JSON object a line.  {"type":"conversation","confab":1,...} begins a
  * conversation; the "template" and "turn" lines that follow belong to it.
- * Fields that have no value are left out.  Bytes that are no UTF-8 text are
+ * Fields that have no value are left out.  Bytes that are not UTF-8 are
  * {"base64":"..."}.
  */
 #include <string.h>
@@ -20,22 +20,17 @@ enum { VERSION = 1 };
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void put_key(cf_buf *b, const char *key)
-{
-    cf_buf_addf(b, ",\"%s\":", key);
-}
-
-static void put_text(cf_buf *b, const char *key, cf_str s)
+/* Fields without a value are left out. */
+static void put_text(cf_jw *w, const char *key, cf_str s)
 {
     if (s.p != NULL) {
-        put_key(b, key);
-        cf_json_write_str(b, s);
+        cf_jw_str(w, key, s);
     }
 }
 
-/* JSON text, written again so that it is JSON on one line whatever the
- * database holds. */
-static void put_raw(cf_buf *b, const char *key, cf_str json)
+/* JSON text, parsed and written again so that it is JSON on one line whatever
+ * the database holds. */
+static void put_json(cf_jw *w, const char *key, cf_str json)
 {
     json_t *v;
     cf_error err;
@@ -44,72 +39,72 @@ static void put_raw(cf_buf *b, const char *key, cf_str json)
     }
     cf_status st = cf_json_read(&v, json.p, json.n, &err);
     if (st == CF_OK) {
-        put_key(b, key);
-        cf_json_write(b, v);
+        cf_jw_json(w, key, v);
         json_decref(v);
     } else if (st == CF_ENOMEM) {
-        b->failed = true;
+        w->out->failed = true;
     }
 }
 
-static void put_bytes(cf_buf *b, const char *key, cf_str s)
+static void put_bytes(cf_jw *w, const char *key, cf_str s)
 {
-    if (s.p == NULL) {
+    if (s.p == NULL || cf_utf8_valid_prefix(s.p, s.n) == s.n) {
+        put_text(w, key, s);
         return;
     }
-    put_key(b, key);
-    if (cf_utf8_valid_prefix(s.p, s.n) == s.n) {
-        cf_json_write_str(b, s);
-        return;
-    }
-    cf_buf_adds(b, "{\"base64\":\"");
-    cf_base64_put(b, s);
-    cf_buf_adds(b, "\"}");
+    cf_jw_object(w, key);
+    cf_jw_base64(w, "base64", s);
+    cf_jw_end(w);
 }
 
-static void put_uuid(cf_buf *b, const char *key, cf_uuid id)
+static void put_uuid(cf_jw *w, const char *key, cf_uuid id)
 {
     if (!cf_uuid_is_nil(id)) {
-        char text[CF_UUID_TEXT + 1];
-        cf_uuid_format(text, id);
-        cf_buf_addf(b, ",\"%s\":\"%s\"", key, text);
+        cf_jw_uuid(w, key, id);
     }
 }
 
-static void put_int(cf_buf *b, const char *key, int64_t v)
-{
-    cf_buf_addf(b, ",\"%s\":%lld", key, (long long)v);
-}
-
-static void put_opt(cf_buf *b, const char *key, int64_t v)
+static void put_opt(cf_jw *w, const char *key, int64_t v)
 {
     if (v >= 0) {
-        put_int(b, key, v);
+        cf_jw_int(w, key, v);
     }
 }
 
-static void put_ids(cf_buf *b, const char *key, const cf_token *v, size_t n)
+static void put_true(cf_jw *w, const char *key, bool v)
 {
-    if (n == 0) {
-        return;
+    if (v) {
+        cf_jw_bool(w, key, true);
     }
-    put_key(b, key);
-    for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(b, "%c%d", i == 0 ? '[' : ',', (int)v[i]);
-    }
-    cf_buf_addc(b, ']');
 }
 
-static void put_u64s(cf_buf *b, const char *key, const uint64_t *v, size_t n)
+static void put_ids(cf_jw *w, const char *key, const cf_token *v, size_t n)
 {
-    if (n == 0) {
-        return;
+    if (n != 0) {
+        cf_jw_int32s(w, key, v, n);
     }
-    put_key(b, key);
-    for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(b, "%c%llu", i == 0 ? '[' : ',', (unsigned long long)v[i]);
+}
+
+static void put_u64s(cf_jw *w, const char *key, const uint64_t *v, size_t n)
+{
+    if (n != 0) {
+        cf_jw_array(w, key);
+        for (size_t i = 0; i < n; i++) {
+            cf_jw_uint(w, NULL, v[i]);
+        }
+        cf_jw_end(w);
     }
-    cf_buf_addc(b, ']');
+}
+
+static void put_texts(cf_jw *w, const char *key, const cf_str *v, size_t n)
+{
+    if (n != 0) {
+        cf_jw_array(w, key);
+        for (size_t i = 0; i < n; i++) {
+            cf_jw_str(w, NULL, v[i]);
+        }
+        cf_jw_end(w);
+    }
 }
 
 /* The numbers of a run by name, for both ways. */
@@ -136,41 +131,33 @@ static void put_u64s(cf_buf *b, const char *key, const uint64_t *v, size_t n)
     X(stop_reason)     \
     X(error)
 
-static void put_run(cf_buf *b, const cf_store_run *r, bool with_trace)
+static void put_run(cf_jw *w, const cf_store_run *r, bool with_trace)
 {
-    cf_buf_adds(b, ",\"run\":{\"n_threads\":");
-    cf_buf_addf(b, "%d", r->n_threads);
-#define PUT(name) put_text(b, #name, r->name);
+    cf_jw_object(w, "run");
+    cf_jw_int(w, "n_threads", r->n_threads);
+#define PUT(name) put_text(w, #name, r->name);
     RUN_TEXTS(PUT)
 #undef PUT
-    put_raw(b, "vars", r->vars);
-    put_raw(b, "options", r->options);
+    put_json(w, "vars", r->vars);
+    put_json(w, "options", r->options);
     if (r->has_seed) {
-        /* As text: it has 64 bits without a sign. */
-        cf_buf_addf(b, ",\"seed\":\"%llu\"", (unsigned long long)r->seed);
+        /* As text: JSON readers lose the last bits of large numbers. */
+        cf_jw_format(w, "seed", "\"%llu\"", (unsigned long long)r->seed);
     }
-    if (r->is_exact) {
-        cf_buf_adds(b, ",\"is_exact\":true");
-    }
-    for (size_t i = 0; i < r->n_tools; i++) {
-        cf_buf_adds(b, i == 0 ? ",\"tools\":[" : ",");
-        cf_json_write_str(b, r->tools[i]);
-    }
-    cf_buf_adds(b, r->n_tools != 0 ? "]" : "");
-#define PUT(name) put_opt(b, #name, r->name);
+    put_true(w, "is_exact", r->is_exact);
+    put_texts(w, "tools", r->tools, r->n_tools);
+#define PUT(name) put_opt(w, #name, r->name);
     RUN_NUMBERS(PUT)
 #undef PUT
-    put_ids(b, "prompt_ids", r->prompt_ids, r->n_prompt_ids);
-    put_ids(b, "reply_ids", r->reply_ids, r->n_reply_ids);
-    put_bytes(b, "raw", r->raw);
-    put_u64s(b, "chunks", r->chunks, r->n_chunks);
-    put_u64s(b, "token_us", r->token_us, r->n_token_us);
+    put_ids(w, "prompt_ids", r->prompt_ids, r->n_prompt_ids);
+    put_ids(w, "reply_ids", r->reply_ids, r->n_reply_ids);
+    put_bytes(w, "raw", r->raw);
+    put_u64s(w, "chunks", r->chunks, r->n_chunks);
+    put_u64s(w, "token_us", r->token_us, r->n_token_us);
     if (with_trace && r->trace.n != 0) {
-        cf_buf_adds(b, ",\"trace\":\"");
-        cf_base64_put(b, r->trace);
-        cf_buf_addc(b, '"');
+        cf_jw_base64(w, "trace", r->trace);
     }
-    cf_buf_addc(b, '}');
+    cf_jw_end(w);
 }
 
 #define CALL_TEXTS(X) \
@@ -192,67 +179,98 @@ static void put_run(cf_buf *b, const cf_store_run *r, bool with_trace)
     X(duration_us)      \
     X(exit_code)
 
-static void put_call(cf_buf *b, const cf_store_call *c)
+static void put_call(cf_jw *w, const cf_store_call *c)
 {
-    cf_buf_addf(b, "{\"n\":%lld", (long long)c->n);
-#define PUT(name) put_text(b, #name, c->name);
+    cf_jw_object(w, NULL);
+    cf_jw_int(w, "n", c->n);
+#define PUT(name) put_text(w, #name, c->name);
     CALL_TEXTS(PUT)
 #undef PUT
-#define PUT(name) put_opt(b, #name, c->name);
+#define PUT(name) put_opt(w, #name, c->name);
     CALL_NUMBERS(PUT)
 #undef PUT
-    put_uuid(b, "result_turn", c->result_turn);
-    if (c->is_mocked) {
-        cf_buf_adds(b, ",\"is_mocked\":true");
-    }
-    cf_buf_addc(b, '}');
+    put_uuid(w, "result_turn", c->result_turn);
+    put_true(w, "is_mocked", c->is_mocked);
+    cf_jw_end(w);
 }
 
-static void put_turn(cf_buf *b, const cf_store_turn *t, bool with_trace)
+/* A record is a line. */
+static void begin_record(cf_jw *w, cf_buf *out, const char *type)
 {
-    cf_buf_adds(b, "{\"type\":\"turn\"");
-    put_uuid(b, "id", t->id);
-    put_uuid(b, "parent", t->parent);
-    cf_buf_addf(b, ",\"status\":\"%s\"", cf_turn_status_name(t->status));
-    put_int(b, "created_ms", t->created_ms);
-    put_opt(b, "finished_ms", t->finished_ms);
-    put_raw(b, "message", t->message);
-    put_uuid(b, "edited_from", t->edited_from);
-    put_uuid(b, "fork_of", t->fork_of);
-    put_opt(b, "fork_token", t->fork_token);
-    put_ids(b, "forced_ids", t->forced_ids, t->n_forced);
+    cf_jw_init(w, out);
+    cf_jw_object(w, NULL);
+    cf_jw_text(w, "type", type);
+}
+
+static cf_status end_record(cf_jw *w, cf_error *err)
+{
+    cf_jw_end(w);
+    cf_buf_addc(w->out, '\n');
+    return cf_jw_finish(w, err);
+}
+
+static cf_status put_turn(cf_buf *out, const cf_store_turn *t, bool with_trace,
+                          cf_error *err)
+{
+    cf_jw w;
+    begin_record(&w, out, "turn");
+    put_uuid(&w, "id", t->id);
+    put_uuid(&w, "parent", t->parent);
+    cf_jw_text(&w, "status", cf_turn_status_name(t->status));
+    cf_jw_int(&w, "created_ms", t->created_ms);
+    put_opt(&w, "finished_ms", t->finished_ms);
+    put_json(&w, "message", t->message);
+    put_uuid(&w, "edited_from", t->edited_from);
+    put_uuid(&w, "fork_of", t->fork_of);
+    put_opt(&w, "fork_token", t->fork_token);
+    put_ids(&w, "forced_ids", t->forced_ids, t->n_forced);
     if (t->rating != 0) {
-        put_int(b, "rating", t->rating);
+        cf_jw_int(&w, "rating", t->rating);
     }
-    put_text(b, "note", t->note);
-    put_raw(b, "source", t->source);
+    put_text(&w, "note", t->note);
+    put_json(&w, "source", t->source);
     if (t->run != NULL) {
-        put_run(b, t->run, with_trace);
+        put_run(&w, t->run, with_trace);
     }
-    for (size_t i = 0; i < t->n_calls; i++) {
-        cf_buf_adds(b, i == 0 ? ",\"calls\":[" : ",");
-        put_call(b, &t->calls[i]);
+    if (t->n_calls != 0) {
+        cf_jw_array(&w, "calls");
+        for (size_t i = 0; i < t->n_calls; i++) {
+            put_call(&w, &t->calls[i]);
+        }
+        cf_jw_end(&w);
     }
-    cf_buf_adds(b, t->n_calls != 0 ? "]}\n" : "}\n");
+    return end_record(&w, err);
 }
 
-static void put_conv(cf_buf *b, const cf_store_conv *c)
+static cf_status put_conv(cf_buf *out, const cf_store_conv *c, cf_error *err)
 {
-    cf_buf_addf(b, "{\"type\":\"conversation\",\"confab\":%d", VERSION);
-    put_uuid(b, "id", c->id);
-    put_text(b, "title", c->title);
-    put_int(b, "created_ms", c->created_ms);
-    put_int(b, "updated_ms", c->updated_ms);
-    put_int(b, "place", (int64_t)c->place);
-    put_uuid(b, "head", c->head);
-    put_uuid(b, "forked_from", c->forked_from);
-    put_raw(b, "preface", c->preface);
-    put_raw(b, "source", c->source);
-    for (size_t i = 0; i < c->n_tags; i++) {
-        cf_buf_adds(b, i == 0 ? ",\"tags\":[" : ",");
-        cf_json_write_str(b, c->tags[i]);
-    }
-    cf_buf_adds(b, c->n_tags != 0 ? "]}\n" : "}\n");
+    cf_jw w;
+    begin_record(&w, out, "conversation");
+    cf_jw_int(&w, "confab", VERSION);
+    put_uuid(&w, "id", c->id);
+    put_text(&w, "title", c->title);
+    cf_jw_int(&w, "created_ms", c->created_ms);
+    cf_jw_int(&w, "updated_ms", c->updated_ms);
+    cf_jw_int(&w, "place", (int64_t)c->place);
+    put_uuid(&w, "head", c->head);
+    put_uuid(&w, "forked_from", c->forked_from);
+    put_json(&w, "preface", c->preface);
+    put_json(&w, "source", c->source);
+    put_texts(&w, "tags", c->tags, c->n_tags);
+    return end_record(&w, err);
+}
+
+static cf_status put_template(cf_buf *out, const cf_store_template *t,
+                              cf_error *err)
+{
+    cf_jw w;
+    begin_record(&w, out, "template");
+    put_text(&w, "hash", t->hash);
+    put_text(&w, "name", t->name);
+    put_text(&w, "source", t->source);
+    put_text(&w, "parent_hash", t->parent_hash);
+    cf_jw_int(&w, "created_ms", t->created_ms);
+    return end_record(&w, err);
 }
 
 static bool is_seen(const cf_exporter *ex, cf_str hash)
@@ -279,23 +297,9 @@ static cf_status write_template(cf_exporter *ex, cf_str hash, cf_arena *a,
     ex->seen = seen;
     memcpy(seen[ex->n_seen], hash.p, 64);
     seen[ex->n_seen++][64] = '\0';
-    cf_error why;
-    cf_status st = cf_store_get_template(ex->store, hash, a, &t, &why);
-    if (st == CF_ENOTFOUND) {
-        return CF_OK;
-    }
-    if (st != CF_OK) {
-        *err = why;
-        return st;
-    }
-    cf_buf_adds(out, "{\"type\":\"template\"");
-    put_text(out, "hash", t.hash);
-    put_text(out, "name", t.name);
-    put_text(out, "source", t.source);
-    put_text(out, "parent_hash", t.parent_hash);
-    put_int(out, "created_ms", t.created_ms);
-    cf_buf_adds(out, "}\n");
-    return CF_OK;
+    cf_status st = cf_store_get_template(ex->store, hash, a, &t, err);
+    CF_THEN(st, put_template(out, &t, err));
+    return st == CF_ENOTFOUND ? CF_OK : st;
 }
 
 cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree,
@@ -303,17 +307,16 @@ cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree,
 {
     cf_arena a;
     cf_arena_init(&a, 0);
-    cf_status st = CF_OK;
-    put_conv(out, &tree->conv);
+    cf_status st = put_conv(out, &tree->conv, err);
     for (size_t i = 0; st == CF_OK && i < tree->n; i++) {
         const cf_store_turn *t = &tree->turns[i];
         if (t->run != NULL && t->run->template_hash.n != 0) {
             st = write_template(ex, t->run->template_hash, &a, out, err);
         }
-        put_turn(out, t, !ex->opts.no_trace);
+        CF_THEN(st, put_turn(out, t, !ex->opts.no_trace, err));
     }
     cf_arena_deinit(&a);
-    return st == CF_OK ? cf_buf_check(out, err) : st;
+    return st;
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -400,53 +403,53 @@ static cf_str get_base64(fields *f, const char *key)
     return s;
 }
 
+/* The integer at v[i], from 0 to `max`; else 0, and the field is wrong. */
+static uint64_t get_item(fields *f, const char *key, const json_t *v, size_t i,
+                         json_int_t max)
+{
+    const json_t *item = json_array_get(v, i);
+    json_int_t x = json_integer_value(item);
+    if (!json_is_integer(item) || x < 0 || x > max) {
+        f->bad = key;
+        return 0;
+    }
+    return (uint64_t)x;
+}
+
+/* Room for the items of the array `key`, *n of them; NULL without any, and
+ * when memory runs out (the arena is then marked). */
+static void *get_array(fields *f, const char *key, size_t size,
+                       const json_t **v, size_t *n)
+{
+    *v = json_object_get(f->v, key);
+    *n = json_array_size(*v);
+    return *n != 0 ? cf_arena_calloc(&f->b->arena, *n, size) : NULL;
+}
+
 static const cf_token *get_ids(fields *f, const char *key, size_t *n)
 {
-    const json_t *v = json_object_get(f->v, key);
-    *n = json_array_size(v);
-    if (*n == 0) {
-        return NULL;
-    }
-    cf_token *out = cf_arena_calloc(&f->b->arena, *n, sizeof *out);
+    const json_t *v;
+    cf_token *out = get_array(f, key, sizeof *out, &v, n);
     for (size_t i = 0; out != NULL && i < *n; i++) {
-        json_int_t id = json_integer_value(json_array_get(v, i));
-        if (!json_is_integer(json_array_get(v, i)) || id < 0 ||
-            id > INT32_MAX) {
-            f->bad = key;
-            id = 0;
-        }
-        out[i] = (cf_token)id;
+        out[i] = (cf_token)get_item(f, key, v, i, INT32_MAX);
     }
     return out;
 }
 
 static const uint64_t *get_u64s(fields *f, const char *key, size_t *n)
 {
-    const json_t *v = json_object_get(f->v, key);
-    *n = json_array_size(v);
-    if (*n == 0) {
-        return NULL;
-    }
-    uint64_t *out = cf_arena_calloc(&f->b->arena, *n, sizeof *out);
+    const json_t *v;
+    uint64_t *out = get_array(f, key, sizeof *out, &v, n);
     for (size_t i = 0; out != NULL && i < *n; i++) {
-        json_int_t x = json_integer_value(json_array_get(v, i));
-        if (!json_is_integer(json_array_get(v, i)) || x < 0) {
-            f->bad = key;
-            x = 0;
-        }
-        out[i] = (uint64_t)x;
+        out[i] = get_item(f, key, v, i, INT64_MAX);
     }
     return out;
 }
 
 static const cf_str *get_texts(fields *f, const char *key, size_t *n)
 {
-    const json_t *v = json_object_get(f->v, key);
-    *n = json_array_size(v);
-    if (*n == 0) {
-        return NULL;
-    }
-    cf_str *out = cf_arena_calloc(&f->b->arena, *n, sizeof *out);
+    const json_t *v;
+    cf_str *out = get_array(f, key, sizeof *out, &v, n);
     for (size_t i = 0; out != NULL && i < *n; i++) {
         if (!json_is_string(json_array_get(v, i))) {
             f->bad = key;

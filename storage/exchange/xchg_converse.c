@@ -209,32 +209,30 @@ static const char *role_out(cf_str role)
     return cf_str_is(role, "model") ? "assistant" : NULL;
 }
 
-static void binary_out(cf_buf *out, const json_t *part, bool *is_first)
+static void binary_out(cf_jw *w, const json_t *part)
 {
     const json_t *original = json_object_get(part, "converse");
-    cf_buf_adds(out, *is_first ? ",\"binaryContent\":[" : ",");
-    *is_first = false;
     if (json_is_object(original)) {
-        cf_json_write(out, original);
+        cf_jw_json(w, NULL, original);
         return;
     }
     cf_str blob = cf_json_get_str(part, "blob");
     cf_str path = cf_json_get_str(part, "path");
+    cf_jw_object(w, NULL);
     if (blob.n != 0) {
-        cf_buf_adds(out, "{\"type\":\"Base64String\",\"data\":");
-        cf_json_write_str(out, blob);
+        cf_jw_text(w, "type", "Base64String");
+        cf_jw_str(w, "data", blob);
     } else if (path.n != 0) {
-        cf_buf_adds(out, "{\"type\":\"CloudReference\",\"uri\":");
-        cf_json_write_str(out, path);
+        cf_jw_text(w, "type", "CloudReference");
+        cf_jw_str(w, "uri", path);
     } else {
         cf_buf b = CF_BUF_INIT;
         cf_json_write(&b, part);
-        cf_buf_adds(out, "{\"type\":\"TextDocument\",\"content\":");
-        cf_json_write_str(out, cf_buf_str(&b));
-        out->failed = out->failed || b.failed;
+        cf_jw_text(w, "type", "TextDocument");
+        cf_jw_buf(w, "content", &b);
         cf_buf_deinit(&b);
     }
-    cf_buf_addc(out, '}');
+    cf_jw_end(w);
 }
 
 /* Text parts that were text documents stay documents. */
@@ -245,66 +243,75 @@ static bool is_text_part(const json_t *part)
 }
 
 /* Tool calls and the like; readers there skip keys they do not know. */
-static void own_out(cf_buf *out, const json_t *m)
+static void own_out(cf_jw *w, const json_t *m)
 {
     json_t *own = json_copy(cf_json_ref(m));
     (void)json_object_del(own, "role");
     (void)json_object_del(own, "content");
     (void)json_object_del(own, "converse");
     if (json_object_size(own) != 0) {
-        cf_buf_adds(out, ",\"confab\":");
-        cf_json_write(out, own);
+        cf_jw_json(w, "confab", own);
     }
-    out->failed = out->failed || own == NULL;
+    w->out->failed = w->out->failed || own == NULL;
     json_decref(own);
 }
 
-static void content_out(cf_buf *out, const json_t *m)
+static void text_out(cf_jw *w, const json_t *m, const json_t *content)
 {
-    const json_t *c = json_object_get(m, "content");
     cf_buf text = CF_BUF_INIT;
-    if (json_is_array(c)) {
-        for (size_t i = 0; i < json_array_size(c); i++) {
-            const json_t *part = json_array_get(c, i);
-            if (is_text_part(part)) {
-                cf_str s = json_is_string(part) ? cf_xchg__str(part)
-                                                : cf_json_get_str(part, "text");
-                cf_buf_adds(&text, text.n != 0 ? "\n\n" : "");
-                cf_buf_add(&text, s.p, s.n);
-            }
-        }
-    } else {
+    if (!json_is_array(content)) {
         cf_xchg__text(&text, m);
     }
-    cf_buf_adds(out, "{\"text\":");
-    cf_json_write_str(out, cf_buf_str(&text));
-    bool is_first = true;
-    for (size_t i = 0; json_is_array(c) && i < json_array_size(c); i++) {
-        const json_t *part = json_array_get(c, i);
-        if (!is_text_part(part)) {
-            binary_out(out, part, &is_first);
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        if (is_text_part(part)) {
+            cf_str s = json_is_string(part) ? cf_xchg__str(part)
+                                            : cf_json_get_str(part, "text");
+            cf_buf_adds(&text, text.n != 0 ? "\n\n" : "");
+            cf_buf_add(&text, s.p, s.n);
         }
     }
-    cf_buf_adds(out, is_first ? "" : "]");
-    union {
-        const json_t *in;
-        json_t *out;
-    } rest = {json_object_get(m, "converse")};
-    for (void *it = json_object_iter(rest.out); it != NULL;
-         it = json_object_iter_next(rest.out, it)) {
-        cf_buf_addc(out, ',');
-        cf_json_write_str(out, cf_str_from(json_object_iter_key(it)));
-        cf_buf_addc(out, ':');
-        cf_json_write(out, json_object_iter_value(it));
-    }
-    own_out(out, m);
-    cf_buf_addc(out, '}');
-    out->failed = out->failed || text.failed;
+    cf_jw_buf(w, "text", &text);
     cf_buf_deinit(&text);
 }
 
+static void binaries_out(cf_jw *w, const json_t *content)
+{
+    bool is_open = false;
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        if (is_text_part(part)) {
+            continue;
+        }
+        if (!is_open) {
+            cf_jw_array(w, "binaryContent");
+            is_open = true;
+        }
+        binary_out(w, part);
+    }
+    if (is_open) {
+        cf_jw_end(w);
+    }
+}
+
+static void content_out(cf_jw *w, const json_t *m)
+{
+    const json_t *content = json_object_get(m, "content");
+    const char *key;
+    json_t *v;
+    cf_jw_object(w, "content");
+    text_out(w, m, content);
+    binaries_out(w, content);
+    json_object_foreach(json_object_get(m, "converse"), key, v)
+    {
+        cf_jw_json(w, key, v);
+    }
+    own_out(w, m);
+    cf_jw_end(w);
+}
+
 /* The id it came with, or its UUID. */
-static void uuid_out(cf_buf *out, const cf_store_turn *t)
+static void uuid_out(cf_jw *w, const cf_store_turn *t)
 {
     json_t *v = NULL;
     cf_error ignored;
@@ -312,11 +319,9 @@ static void uuid_out(cf_buf *out, const cf_store_turn *t)
         cf_json_read(&v, t->source.p, t->source.n, &ignored) == CF_OK &&
         cf_str_is(cf_json_get_str(v, "format"), "converse") &&
         cf_json_get_str(v, "id").n != 0) {
-        cf_json_write_str(out, cf_json_get_str(v, "id"));
+        cf_jw_str(w, "uuid", cf_json_get_str(v, "id"));
     } else {
-        char text[CF_UUID_TEXT + 1];
-        cf_uuid_format(text, t->id);
-        cf_buf_addf(out, "\"%s\"", text);
+        cf_jw_uuid(w, "uuid", t->id);
     }
     json_decref(v);
 }
@@ -328,22 +333,25 @@ cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at,
         cf_buf_adds(out, "{}\n");
         return CF_OK;
     }
-    cf_buf_adds(out, "{\"history\":[");
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_array(&w, "history");
     for (size_t i = 0; i < n; i++) {
         const cf_store_turn *t = &tree->turns[at[i]];
         json_t *m;
         CF_TRY(cf_xchg__message(&m, t, err));
         cf_str role = cf_json_get_str(m, "role");
         const char *other = role_out(role);
-        cf_buf_adds(out, i != 0 ? ",{\"role\":" : "{\"role\":");
-        cf_json_write_str(out, other != NULL ? cf_str_from(other) : role);
-        cf_buf_adds(out, ",\"content\":");
-        content_out(out, m);
-        cf_buf_adds(out, ",\"uuid\":");
-        uuid_out(out, t);
-        cf_buf_addc(out, '}');
+        cf_jw_object(&w, NULL);
+        cf_jw_str(&w, "role", other != NULL ? cf_str_from(other) : role);
+        content_out(&w, m);
+        uuid_out(&w, t);
+        cf_jw_end(&w);
         json_decref(m);
     }
-    cf_buf_adds(out, "]}\n");
-    return CF_OK;
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    return cf_jw_finish(&w, err);
 }

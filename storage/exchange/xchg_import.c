@@ -144,18 +144,18 @@ cf_str cf_build__json(cf_build *b, const json_t *v)
 cf_str cf_build__source(cf_import *im, cf_str id)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "{\"format\":\"%s\"", format_names[im->opts->format]);
+    cf_jw w;
+    cf_jw_init(&w, &text);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "format", format_names[im->opts->format]);
     if (im->opts->name != NULL) {
         const char *slash = strrchr(im->opts->name, '/');
-        cf_buf_adds(&text, ",\"file\":");
-        cf_json_write_str(
-            &text, cf_str_from(slash != NULL ? slash + 1 : im->opts->name));
+        cf_jw_text(&w, "file", slash != NULL ? slash + 1 : im->opts->name);
     }
     if (id.n != 0) {
-        cf_buf_adds(&text, ",\"id\":");
-        cf_json_write_str(&text, id);
+        cf_jw_str(&w, "id", id);
     }
-    cf_buf_addc(&text, '}');
+    cf_jw_end(&w);
     cf_str s = {NULL, 0};
     if (text.failed) {
         im->cur->arena.failed = true;

@@ -295,13 +295,6 @@ const cf_reader_format cf_read_llama_app = {record, broken, emit, false};
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void put_uuid(cf_buf *out, cf_uuid id)
-{
-    char text[CF_UUID_TEXT + 1];
-    cf_uuid_format(text, id);
-    cf_buf_addf(out, "\"%s\"", text);
-}
-
 static cf_uuid root_of(cf_uuid conv)
 {
     char text[CF_UUID_TEXT + 1];
@@ -311,42 +304,46 @@ static cf_uuid root_of(cf_uuid conv)
 }
 
 /* Content parts back into text and "extra". */
-static void put_content(cf_buf *out, const json_t *m)
+static void put_content(cf_jw *w, const json_t *m)
 {
     const json_t *c = json_object_get(m, "content");
+    const json_t *left = json_object_get(m, "extra");
     cf_buf text = CF_BUF_INIT;
     cf_xchg__text(&text, m);
-    cf_buf_adds(out, ",\"content\":");
-    cf_json_write_str(out, cf_buf_str(&text));
-    out->failed = out->failed || text.failed;
+    cf_jw_buf(w, "content", &text);
     cf_buf_deinit(&text);
-    const json_t *left = json_object_get(m, "extra");
-    size_t n = 0;
+    bool is_open = json_array_size(left) != 0;
+    if (is_open) {
+        cf_jw_array(w, "extra");
+    }
     for (size_t i = 0; i < json_array_size(left); i++) {
-        cf_buf_adds(out, n++ == 0 ? ",\"extra\":[" : ",");
-        cf_json_write(out, json_array_get(left, i));
+        cf_jw_json(w, NULL, json_array_get(left, i));
     }
     for (size_t i = 0; json_is_array(c) && i < json_array_size(c); i++) {
         const json_t *p = json_array_get(c, i);
         cf_str url = cf_json_get_str(json_object_get(p, "image_url"), "url");
         cf_str blob = cf_json_get_str(p, "blob");
-        cf_str mime = cf_json_get_str(p, "mime_type");
         if (url.n == 0 && blob.n == 0) {
             continue;
         }
-        cf_buf_adds(out, n++ == 0 ? ",\"extra\":[" : ",");
-        cf_buf_adds(out, url.n != 0 ? "{\"type\":\"IMAGE\",\"name\":"
-                                    : "{\"type\":\"AUDIO\",\"name\":");
-        cf_json_write_str(out, cf_json_get_str(p, "name"));
-        cf_buf_adds(out, url.n != 0 ? ",\"base64Url\":" : ",\"base64Data\":");
-        cf_json_write_str(out, url.n != 0 ? url : blob);
-        if (url.n == 0) {
-            cf_buf_adds(out, ",\"mimeType\":");
-            cf_json_write_str(out, mime);
+        if (!is_open) {
+            cf_jw_array(w, "extra");
+            is_open = true;
         }
-        cf_buf_addc(out, '}');
+        cf_jw_object(w, NULL);
+        cf_jw_text(w, "type", url.n != 0 ? "IMAGE" : "AUDIO");
+        cf_jw_str(w, "name", cf_json_get_str(p, "name"));
+        if (url.n != 0) {
+            cf_jw_str(w, "base64Url", url);
+        } else {
+            cf_jw_str(w, "base64Data", blob);
+            cf_jw_str(w, "mimeType", cf_json_get_str(p, "mime_type"));
+        }
+        cf_jw_end(w);
     }
-    cf_buf_adds(out, n != 0 ? "]" : "");
+    if (is_open) {
+        cf_jw_end(w);
+    }
 }
 
 static const char *role_out(cf_str role)
@@ -358,13 +355,11 @@ static const char *role_out(cf_str role)
                                           : "assistant";
 }
 
-static void put_timings(cf_buf *out, const cf_store_run *r)
+static void put_timings(cf_jw *w, const cf_store_run *r)
 {
     if (r == NULL) {
         return;
     }
-    cf_buf_adds(out, ",\"model\":");
-    cf_json_write_str(out, r->model);
     const struct {
         const char *name;
         int64_t v;
@@ -374,20 +369,25 @@ static void put_timings(cf_buf *out, const cf_store_run *r)
                   {"predicted_n", r->n_reply, false},
                   {"prompt_ms", r->prefill_us, true},
                   {"predicted_ms", r->decode_us, true}};
-    size_t n = 0;
+    bool is_open = false;
+    cf_jw_str(w, "model", r->model);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (fields[i].v < 0) {
             continue;
         }
-        cf_buf_addf(out, "%s\"%s\":", n++ == 0 ? ",\"timings\":{" : ",",
-                    fields[i].name);
+        if (!is_open) {
+            cf_jw_object(w, "timings");
+            is_open = true;
+        }
         if (fields[i].is_us) {
-            cf_json_write_double(out, (double)fields[i].v / 1000.0);
+            cf_jw_double(w, fields[i].name, (double)fields[i].v / 1000.0);
         } else {
-            cf_buf_addf(out, "%lld", (long long)fields[i].v);
+            cf_jw_int(w, fields[i].name, fields[i].v);
         }
     }
-    cf_buf_adds(out, n != 0 ? "}" : "");
+    if (is_open) {
+        cf_jw_end(w);
+    }
 }
 
 /* First child and next sibling of every turn; index n is the root. */
@@ -395,15 +395,33 @@ typedef struct links {
     size_t *parent, *first, *last, *next;
 } links;
 
-static void put_children(cf_buf *out, const cf_store_tree *tree, const links *l,
+static void put_children(cf_jw *w, const cf_store_tree *tree, const links *l,
                          size_t i)
 {
-    cf_buf_adds(out, ",\"children\":[");
+    cf_jw_array(w, "children");
     for (size_t k = l->first[i]; k != SIZE_MAX; k = l->next[k]) {
-        cf_buf_adds(out, k != l->first[i] ? "," : "");
-        put_uuid(out, tree->turns[k].id);
+        cf_jw_uuid(w, NULL, tree->turns[k].id);
     }
-    cf_buf_addc(out, ']');
+    cf_jw_end(w);
+}
+
+/* A message is an object in an object, a line of its own. */
+static void begin_message(cf_jw *w, cf_buf *out, cf_uuid id, cf_uuid conv)
+{
+    cf_jw_init(w, out);
+    cf_jw_object(w, NULL);
+    cf_jw_text(w, "type", "message");
+    cf_jw_object(w, "message");
+    cf_jw_uuid(w, "id", id);
+    cf_jw_uuid(w, "convId", conv);
+}
+
+static cf_status end_message(cf_jw *w, cf_error *err)
+{
+    cf_jw_end(w);
+    cf_jw_end(w);
+    cf_buf_addc(w->out, '\n');
+    return cf_jw_finish(w, err);
 }
 
 static cf_status put_message(cf_buf *out, const cf_store_tree *tree,
@@ -416,34 +434,28 @@ static cf_status put_message(cf_buf *out, const cf_store_tree *tree,
     const json_t *calls = json_object_get(m, "tool_calls");
     const json_t *thought = json_object_get(m, "reasoning_content");
     const json_t *call_id = json_object_get(m, "tool_call_id");
-    cf_buf_adds(out, "{\"type\":\"message\",\"message\":{\"id\":");
-    put_uuid(out, t->id);
-    cf_buf_adds(out, ",\"convId\":");
-    put_uuid(out, tree->conv.id);
-    cf_buf_addf(out, ",\"type\":\"%s\",\"timestamp\":%lld,\"role\":\"%s\"",
-                cf_str_is(role, "system") ? "system" : "text",
-                (long long)t->created_ms, role_out(role));
-    put_content(out, m);
-    cf_buf_adds(out, ",\"parent\":");
-    put_uuid(out, l->parent[i] != SIZE_MAX ? tree->turns[l->parent[i]].id
-                                           : root_of(tree->conv.id));
-    put_children(out, tree, l, i);
+    cf_jw w;
+    begin_message(&w, out, t->id, tree->conv.id);
+    cf_jw_text(&w, "type", cf_str_is(role, "system") ? "system" : "text");
+    cf_jw_int(&w, "timestamp", t->created_ms);
+    cf_jw_text(&w, "role", role_out(role));
+    put_content(&w, m);
+    cf_jw_uuid(&w, "parent",
+               l->parent[i] != SIZE_MAX ? tree->turns[l->parent[i]].id
+                                        : root_of(tree->conv.id));
+    put_children(&w, tree, l, i);
     if (json_is_string(thought)) {
-        cf_buf_adds(out, ",\"reasoningContent\":");
-        cf_json_write(out, thought);
+        cf_jw_json(&w, "reasoningContent", thought);
     }
     if (json_array_size(calls) != 0) {
-        cf_buf_adds(out, ",\"toolCalls\":");
-        cf_json_write(out, calls);
+        cf_jw_json(&w, "toolCalls", calls);
     }
     if (json_is_string(call_id)) {
-        cf_buf_adds(out, ",\"toolCallId\":");
-        cf_json_write(out, call_id);
+        cf_jw_json(&w, "toolCallId", call_id);
     }
-    put_timings(out, t->run);
-    cf_buf_adds(out, "}}\n");
+    put_timings(&w, t->run);
     json_decref(m);
-    return CF_OK;
+    return end_message(&w, err);
 }
 
 static void link_up(const cf_store_tree *tree, links *l)
@@ -462,32 +474,47 @@ static void link_up(const cf_store_tree *tree, links *l)
     }
 }
 
+static cf_status put_session(cf_buf *out, const cf_store_tree *tree,
+                             cf_error *err)
+{
+    const cf_store_conv *c = &tree->conv;
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "type", "session");
+    cf_jw_text(&w, "harness", "llama.app");
+    cf_jw_uuid(&w, "id", c->id);
+    cf_jw_str(&w, "name", c->title.n != 0 ? c->title : c->preview);
+    cf_jw_int(&w, "lastModified", c->updated_ms);
+    if (!cf_uuid_is_nil(c->head)) {
+        cf_jw_uuid(&w, "currNode", c->head);
+    }
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    return cf_jw_finish(&w, err);
+}
+
+static cf_status put_root(cf_buf *out, const cf_store_tree *tree,
+                          const links *l, cf_error *err)
+{
+    cf_jw w;
+    begin_message(&w, out, root_of(tree->conv.id), tree->conv.id);
+    cf_jw_text(&w, "type", "root");
+    cf_jw_int(&w, "timestamp", tree->conv.created_ms);
+    cf_jw_text(&w, "role", "system");
+    cf_jw_text(&w, "content", "");
+    cf_jw_null(&w, "parent");
+    put_children(&w, tree, l, tree->n);
+    return end_message(&w, err);
+}
+
 static cf_status put_all(cf_buf *out, const cf_store_tree *tree, links *l,
                          cf_error *err)
 {
     CF_TRY(cf_xchg__parents(tree->turns, tree->n, l->parent, err));
     link_up(tree, l);
-    cf_buf_adds(out, "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":");
-    put_uuid(out, tree->conv.id);
-    cf_buf_adds(out, ",\"name\":");
-    cf_json_write_str(out, tree->conv.title.n != 0 ? tree->conv.title
-                                                   : tree->conv.preview);
-    cf_buf_addf(out, ",\"lastModified\":%lld",
-                (long long)tree->conv.updated_ms);
-    if (!cf_uuid_is_nil(tree->conv.head)) {
-        cf_buf_adds(out, ",\"currNode\":");
-        put_uuid(out, tree->conv.head);
-    }
-    cf_buf_adds(out, "}\n{\"type\":\"message\",\"message\":{\"id\":");
-    put_uuid(out, root_of(tree->conv.id));
-    cf_buf_adds(out, ",\"convId\":");
-    put_uuid(out, tree->conv.id);
-    cf_buf_addf(out,
-                ",\"type\":\"root\",\"timestamp\":%lld,\"role\":\"system\","
-                "\"content\":\"\",\"parent\":null",
-                (long long)tree->conv.created_ms);
-    put_children(out, tree, l, tree->n);
-    cf_buf_adds(out, "}}\n");
+    CF_TRY(put_session(out, tree, err));
+    CF_TRY(put_root(out, tree, l, err));
     for (size_t i = 0; i < tree->n; i++) {
         CF_TRY(put_message(out, tree, l, i, err));
     }

@@ -74,19 +74,15 @@ static cf_status bind_str(llm *l, sqlite3_stmt *st, int i, cf_str s,
     return rc == SQLITE_OK ? CF_OK : cf_sql__fail(&l->sql, rc, err);
 }
 
-/* While *s is good: takes the next row, and empties `a` (may be NULL) for it;
- * false behind the last one and after a failure. */
+/* cf_sql__next() with an arena that holds one row's texts at a time. */
 static bool next_row(llm *l, sqlite3_stmt *st, cf_arena *a, cf_status *s,
                      cf_error *err)
 {
-    bool has_row = false;
-    if (*s == CF_OK) {
-        *s = cf_sql__step(&l->sql, st, &has_row, err);
-    }
-    if (*s == CF_OK && has_row && a != NULL) {
+    bool has_row = cf_sql__next(&l->sql, st, s, err);
+    if (has_row) {
         cf_arena_reset(a);
     }
-    return *s == CF_OK && has_row;
+    return has_row;
 }
 
 static json_t *str_json(cf_str s)
@@ -169,7 +165,7 @@ static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
     cf_status s = cf_buf_check(&text, err);
     CF_THEN(s, cf_sql__prepare(&l->sql, &st, text.p, err));
     CF_THEN(s, bind_str(l, st, 1, response, err));
-    while (next_row(l, st, NULL, &s, err)) {
+    while (cf_sql__next(&l->sql, st, &s, err)) {
         const char *p = (const char *)sqlite3_column_text(st, 0);
         cf_buf_add(out, p, p != NULL ? (size_t)sqlite3_column_bytes(st, 0) : 0);
         cf_buf_addc(out, '\n');

@@ -172,8 +172,8 @@ static cf_status turn_arguments(json_t *message, bool as_text, cf_error *err)
     return CF_OK;
 }
 
-static cf_status message_out(const cf_store_turn *t, bool as_openai,
-                             cf_buf *out, cf_error *err)
+static cf_status message_out(cf_jw *w, const cf_store_turn *t, bool as_openai,
+                             cf_error *err)
 {
     json_t *m;
     CF_TRY(cf_xchg__message(&m, t, err));
@@ -184,49 +184,58 @@ static cf_status message_out(const cf_store_turn *t, bool as_openai,
         st = cf_sql__oom(err);
     }
     if (st == CF_OK) {
-        cf_json_write(out, m);
+        cf_jw_json(w, NULL, m);
     }
     json_decref(m);
     return st;
 }
 
-static cf_status messages_out(const cf_store_tree *tree, const size_t *at,
-                              size_t n, bool as_openai, cf_buf *out,
+/* Begins the record; the caller may add to it before it ends it. */
+static cf_status messages_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
+                              const size_t *at, size_t n, bool as_openai,
                               cf_error *err)
 {
-    cf_buf_adds(out, "{\"messages\":[");
+    cf_jw_init(w, out);
+    cf_jw_object(w, NULL);
+    cf_jw_array(w, "messages");
     for (size_t i = 0; i < n; i++) {
-        cf_buf_adds(out, i != 0 ? "," : "");
-        CF_TRY(message_out(&tree->turns[at[i]], as_openai, out, err));
+        CF_TRY(message_out(w, &tree->turns[at[i]], as_openai, err));
     }
-    cf_buf_addc(out, ']');
+    cf_jw_end(w);
     json_t *tools = cf_xchg__tools(tree, at, n);
     if (tools != NULL) {
-        cf_buf_adds(out, ",\"tools\":");
-        cf_json_write(out, tools);
+        cf_jw_json(w, "tools", tools);
         json_decref(tools);
     }
     return CF_OK;
 }
 
+static cf_status end_record(cf_jw *w, cf_error *err)
+{
+    cf_jw_end(w);
+    cf_buf_addc(w->out, '\n');
+    return cf_jw_finish(w, err);
+}
+
 cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n,
                           cf_buf *out, cf_error *err)
 {
+    cf_jw w;
     if (n == 0) {
-        return CF_OK; /* a record without messages is none */
+        return CF_OK; /* the format has no record without messages */
     }
-    CF_TRY(messages_out(tree, at, n, true, out, err));
-    cf_buf_adds(out, "}\n");
-    return CF_OK;
+    CF_TRY(messages_out(&w, out, tree, at, n, true, err));
+    return end_record(&w, err);
 }
 
 cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n,
                           cf_buf *out, cf_error *err)
 {
+    cf_jw w;
     if (n == 0) {
         return CF_OK;
     }
-    CF_TRY(messages_out(tree, at, n, false, out, err));
+    CF_TRY(messages_out(&w, out, tree, at, n, false, err));
     json_t *v;
     cf_error ignored;
     cf_str preface = tree->conv.preface;
@@ -234,11 +243,9 @@ cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n,
         cf_json_read(&v, preface.p, preface.n, &ignored) == CF_OK) {
         const json_t *extra = json_object_get(v, "extra_context");
         if (extra != NULL) {
-            cf_buf_adds(out, ",\"extra_context\":");
-            cf_json_write(out, extra);
+            cf_jw_json(&w, "extra_context", extra);
         }
         json_decref(v);
     }
-    cf_buf_adds(out, "}\n");
-    return CF_OK;
+    return end_record(&w, err);
 }

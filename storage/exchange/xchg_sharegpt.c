@@ -146,42 +146,54 @@ const cf_reader_format cf_read_sharegpt = {record, NULL, NULL, false};
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void entry_out(cf_buf *out, bool *is_first, cf_str from, cf_str value)
+static void entry_out(cf_jw *w, cf_str from, const cf_buf *value)
 {
-    cf_buf_adds(out, *is_first ? "{\"from\":" : ",{\"from\":");
-    *is_first = false;
-    cf_json_write_str(out, from);
-    cf_buf_adds(out, ",\"value\":");
-    cf_json_write_str(out, value);
-    cf_buf_addc(out, '}');
+    cf_jw_object(w, NULL);
+    cf_jw_str(w, "from", from);
+    cf_jw_buf(w, "value", value);
+    cf_jw_end(w);
 }
 
-static void calls_out(cf_buf *out, bool *is_first, const json_t *calls)
+/* Arguments that are text are written as the JSON that they are, if so. */
+static void arguments_out(cf_jw *w, const json_t *args)
+{
+    cf_str text = cf_xchg__str(args);
+    json_t *v;
+    cf_error ignored;
+    if (text.p != NULL && cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
+        cf_jw_json(w, "arguments", v);
+        json_decref(v);
+    } else {
+        cf_jw_json(w, "arguments", args);
+    }
+}
+
+static void calls_out(cf_jw *w, const json_t *calls)
 {
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
         const json_t *f = json_object_get(call, "function");
         f = json_is_object(f) ? f : call;
-        const json_t *args = json_object_get(f, "arguments");
-        cf_str text = cf_xchg__str(args);
-        cf_buf b = CF_BUF_INIT;
-        cf_buf_adds(&b, "{\"name\":");
-        cf_json_write_str(&b, cf_json_get_str(f, "name"));
-        cf_buf_adds(&b, ",\"arguments\":");
-        json_t *v;
-        cf_error ignored;
-        if (text.p == NULL) {
-            cf_json_write(&b, args);
-        } else if (cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
-            cf_json_write(&b, v);
-            json_decref(v);
-        } else {
-            cf_json_write_str(&b, text);
-        }
-        cf_buf_addc(&b, '}');
-        entry_out(out, is_first, cf_str_from("function_call"), cf_buf_str(&b));
-        out->failed = out->failed || b.failed;
-        cf_buf_deinit(&b);
+        cf_buf text = CF_BUF_INIT;
+        cf_jw inner;
+        cf_jw_init(&inner, &text);
+        cf_jw_object(&inner, NULL);
+        cf_jw_str(&inner, "name", cf_json_get_str(f, "name"));
+        arguments_out(&inner, json_object_get(f, "arguments"));
+        cf_jw_end(&inner);
+        entry_out(w, cf_str_from("function_call"), &text);
+        cf_buf_deinit(&text);
+    }
+}
+
+static void tools_out(cf_jw *w, json_t *tools)
+{
+    if (tools != NULL) {
+        cf_buf text = CF_BUF_INIT;
+        cf_json_write(&text, tools);
+        cf_jw_buf(w, "tools", &text);
+        cf_buf_deinit(&text);
+        json_decref(tools);
     }
 }
 
@@ -191,8 +203,10 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
     if (n == 0) {
         return CF_OK;
     }
-    bool is_first = true;
-    cf_buf_adds(out, "{\"conversations\":[");
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_array(&w, "conversations");
     for (size_t i = 0; i < n; i++) {
         json_t *m;
         CF_TRY(cf_xchg__message(&m, &tree->turns[at[i]], err));
@@ -202,25 +216,15 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
         const char *from = from_of(role);
         const json_t *calls = json_object_get(m, "tool_calls");
         if (text.n != 0 || json_array_size(calls) == 0) {
-            entry_out(out, &is_first, from != NULL ? cf_str_from(from) : role,
-                      cf_buf_str(&text));
+            entry_out(&w, from != NULL ? cf_str_from(from) : role, &text);
         }
-        calls_out(out, &is_first, calls);
-        out->failed = out->failed || text.failed;
+        calls_out(&w, calls);
         cf_buf_deinit(&text);
         json_decref(m);
     }
-    cf_buf_addc(out, ']');
-    json_t *tools = cf_xchg__tools(tree, at, n);
-    if (tools != NULL) {
-        cf_buf b = CF_BUF_INIT;
-        cf_json_write(&b, tools);
-        cf_buf_adds(out, ",\"tools\":");
-        cf_json_write_str(out, cf_buf_str(&b));
-        out->failed = out->failed || b.failed;
-        cf_buf_deinit(&b);
-        json_decref(tools);
-    }
-    cf_buf_adds(out, "}\n");
-    return CF_OK;
+    cf_jw_end(&w);
+    tools_out(&w, cf_xchg__tools(tree, at, n));
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    return cf_jw_finish(&w, err);
 }

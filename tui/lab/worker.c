@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 
 #ifdef CF_TIGHT
 enum { RING = 2 };
@@ -68,9 +69,10 @@ cf_status cf_worker_new(cf_worker **out, cf_error *err)
     pthread_cond_init(&w->has_work, NULL);
     pthread_cond_init(&w->has_room, NULL);
     pthread_cond_init(&w->has_news, NULL);
-    if (pthread_create(&w->thread, NULL, run, w) != 0) {
+    cf_status st = cf_os_thread(&w->thread, run, w, err);
+    if (st != CF_OK) {
         cf_free(w);
-        return cf_fail(err, CF_EIO, "the system gives no thread");
+        return st;
     }
     *out = w;
     return CF_OK;

@@ -31,6 +31,8 @@ static void write_all(cf_jw *w)
     cf_jw_format(w, "percent", "%.2f", 12.345);
     cf_jw_int32s(w, "ids", ids, 3);
     cf_jw_raw(w, "raw", cf_str_from("{\"x\":1}"));
+    cf_jw_uuid(w, "id", (cf_uuid){{0xA0, 1}});
+    cf_jw_base64(w, "base64", cf_str_make("\0\xFF", 2));
     cf_jw_key(w, cf_str_make("k\"", 2));
     cf_jw_object(w, NULL);
     cf_jw_bytes(w, "good", cf_str_from("\xC3\xA9"));
@@ -44,6 +46,7 @@ static const char expected[] =
     "\"int\":-9223372036854775808,\"uint\":18446744073709551615,"
     "\"list\":[true,[],{},null],\"double\":0.1,\"nan\":null,"
     "\"float\":0.1,\"percent\":12.35,\"ids\":[3,-1,7],\"raw\":{\"x\":1},"
+    "\"id\":\"a0010000-0000-0000-0000-000000000000\",\"base64\":\"AP8=\","
     "\"k\\\"\":{\"good\":\"\xC3\xA9\",\"bad\":\"a\xEF\xBF\xBD\","
     "\"bad_hex\":\"61ff\"}}";
 
