@@ -15,6 +15,7 @@
 #define CF_TEMPLATES_TEMPLATE_H
 
 #include "core/api/renderer.h"
+#include "core/api/session.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/json.h"
@@ -70,7 +71,8 @@ typedef struct cf_render_options {
     /* Render the context with a marker at the end of the last message and cut
      * there, so that a model continues that message. */
     bool continue_final_message;
-    bool no_spans; /* leave prompt.spans empty */
+    bool no_spans;     /* leave prompt.spans empty */
+    cf_cancel *cancel; /* looked at while rendering; may be NULL */
 } cf_render_options;
 
 /*
@@ -112,6 +114,7 @@ CF_MUST_USE cf_status cf_context_read(cf_context **out, cf_str text,
  * Returns  CF_OK
  *          CF_EFORMAT  the template failed; out->error says where and why
  *          CF_ELIMIT   a limit was reached; out->error names it
+ *          CF_ECANCELLED
  *          CF_ENOMEM
  *
  * Holds    the spans cover the text in order without gap or overlap; a span

@@ -1,12 +1,18 @@
 /*
- * template_lint.h - the template doctor: what a template can do, and which
- * faults it has, found by rendering probes.
+ * template_lint.h - the faults of a chat template, found by rendering probes.
+ *
+ * Place in the flow:  source --> template --> renders of made-up
+ * conversations --> [lint] --> findings for a command or a screen.
+ * Knows: templates, their capabilities, the syntaxes of tool calls, and
+ * optionally a tokenizer.
+ * Does not know: real conversations, models, how findings are shown.
  *
  * Nothing is concluded from words in the source where a render can tell: each
- * finding carries the smallest context that shows it.
+ * finding carries a short context that shows it.
  *
  * Threads:  no state; a template is constant.
- * Memory:   results live in the arena given.
+ * Memory:   results live in the arena given; the probes of one lint take at
+ *           most 128 MiB at a time beside it, and 40 million steps together.
  */
 #ifndef CF_TEMPLATES_TEMPLATE_LINT_H
 #define CF_TEMPLATES_TEMPLATE_LINT_H
@@ -15,41 +21,7 @@
 #include "core/api/tokenizer.h"
 #include "core/api/tool.h"
 #include "templates/template.h"
-
-/* ---- what a template can do --------------------------------------------- */
-
-typedef enum cf_cap {
-    CF_CAP_NO,      /* refused with an error */
-    CF_CAP_DROPPED, /* accepted, and silently left out */
-    CF_CAP_MERGED,  /* shown, but inside another message's turn */
-    CF_CAP_YES
-} cf_cap;
-
-/* "no", "dropped", "merged", "yes" */
-const char *cf_cap_name(cf_cap cap);
-
-typedef struct cf_template_caps {
-    cf_cap system, developer, tool_role, unknown_role;
-    cf_cap typed_content; /* content as a list of parts */
-    cf_cap null_content;  /* an assistant message that only calls */
-    cf_cap tools;         /* declarations reach the prompt */
-    cf_cap tool_calls;    /* arguments as an object */
-    cf_cap string_args;   /* arguments as a string of JSON */
-    cf_cap several_calls;
-    cf_cap call_ids;
-    cf_cap reasoning;         /* of a reply, while it is the last */
-    cf_cap reasoning_history; /* of a reply, once more was said */
-    bool thinking_switch;     /* enable_thinking changes the prompt */
-    bool generation_prompt;   /* add_generation_prompt does */
-    bool needs_alternation;   /* two user messages in a row are refused */
-    bool uses_bos;
-    bool has_generation_blocks;
-} cf_template_caps;
-
-CF_MUST_USE cf_status cf_template_get_caps(const cf_template *tpl,
-                                           cf_arena *arena,
-                                           cf_template_caps *out,
-                                           cf_error *err);
+#include "templates/template_caps.h"
 
 /* ---- faults ------------------------------------------------------------- */
 
@@ -58,9 +30,9 @@ typedef struct cf_lint_finding {
     uint32_t line, col; /* of the template, 1-based; 0: no one place */
     cf_str message;     /* what is wrong, one line */
     const char *effect; /* what it does to the model; constant */
-    const char *fix;    /* what usually mends it; constant */
-    cf_str context;     /* JSON: the smallest context that shows it; may be
-                           empty where the source alone does */
+    const char *fix;    /* what usually repairs it; constant */
+    cf_str context;     /* JSON: a short context that shows it; may be empty
+                           where the source alone does */
 } cf_lint_finding;
 
 /* One cell of the prefix-stability table. */
@@ -72,7 +44,7 @@ typedef struct cf_lint_stability {
     uint32_t off;     /* first diverging byte of the shorter prompt */
     uint32_t message; /* index of the message it falls into */
     uint32_t line;    /* of the template, in the longer prompt */
-    size_t n_again;   /* tokens (bytes without a tokenizer) behind it that
+    size_t n_again;   /* tokens (bytes without a tokenizer) after it that
                          were in the cache and must be computed again */
 } cf_lint_stability;
 
@@ -86,6 +58,8 @@ typedef struct cf_lint_report {
     cf_lint_stability stability[CF_LINT_STABILITY_MAX];
     size_t n_stability;
     cf_tool_family family;
+    bool is_cut; /* a probe reached a limit: one finding says so, and nothing
+                    else was tried; caps may be incomplete */
 } cf_lint_report;
 
 /* What is known of the model; all may be absent. */
@@ -97,9 +71,10 @@ typedef struct cf_lint_options {
 } cf_lint_options;
 
 /*
- * Looks `source` over.  A source that does not compile gives one finding
- * (W009 for a construct of jinja2 that is left out on purpose, else E005),
- * with the engine's message.  CF_ENOMEM, CF_ECANCELLED.
+ * Lints `source`.  A source that does not compile gives one finding (W009 for
+ * a construct of jinja2 that is left out on purpose, else E005) with the
+ * engine's message; so does a template that reaches a limit of steps, memory
+ * or depth (E005, is_cut).  CF_ENOMEM, CF_ECANCELLED.
  */
 CF_MUST_USE cf_status cf_template_lint(cf_str source,
                                        const cf_lint_options *options,

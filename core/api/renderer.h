@@ -51,6 +51,10 @@ typedef struct cf_prompt {
     size_t n_spans;
 } cf_prompt;
 
+/* The span that covers byte `off` of the prompt; NULL at its end and after
+ * it.  Cost: the logarithm of n_spans. */
+const cf_prompt_span *cf_prompt_span_at(const cf_prompt *prompt, size_t off);
+
 typedef struct cf_prompt_renderer {
     /* Renders a context (an object with "messages", "tools",
      * "add_generation_prompt" and any other variable).  Errors carry the

@@ -135,17 +135,13 @@ static void find_divergence(const core_backend *c, cf_chat__run *run,
     d->cached = old[at];
     d->wanted = at < n_ids ? ids[at] : CF_TOKEN_NONE;
     d->prompt_off = at < list->n ? list->v[at].off : (uint32_t)prompt->text.n;
-    for (size_t i = 0; i < prompt->n_spans; i++) {
-        const cf_prompt_span *s = &prompt->spans[i];
-        if (d->prompt_off >= s->off && d->prompt_off - s->off < s->len) {
-            d->source = s->source;
-            d->index = s->index;
-            d->line = s->line;
-            d->col = s->col;
-            snprintf(d->path, sizeof d->path, "%.*s", (int)s->path.n,
-                     s->path.p);
-            break;
-        }
+    const cf_prompt_span *s = cf_prompt_span_at(prompt, d->prompt_off);
+    if (s != NULL) {
+        d->source = s->source;
+        d->index = s->index;
+        d->line = s->line;
+        d->col = s->col;
+        snprintf(d->path, sizeof d->path, "%.*s", (int)s->path.n, s->path.p);
     }
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
     cf_buf text = CF_BUF_INIT;

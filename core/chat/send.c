@@ -349,12 +349,8 @@ static void compare(const cf_prompt *old, const cf_prompt *now,
     out->would_fail = at < old->text.n;
     show(out->was, old->text, at);
     show(out->is, now->text, at);
-    for (size_t i = 0; i < now->n_spans; i++) {
-        const cf_prompt_span *s = &now->spans[i];
-        if (at >= s->off && at - s->off < s->len) {
-            out->line = s->line;
-        }
-    }
+    const cf_prompt_span *s = cf_prompt_span_at(now, at);
+    out->line = s != NULL ? s->line : 0;
 }
 
 cf_status cf_conversation_double_render(const cf_conversation *conv,

@@ -20,21 +20,14 @@ static bool is_from_outside(const cf_prompt_span *s)
  * span may reach over several units and the other way round. */
 static void add_sources(cf_diff_unit *v, uint32_t n, const cf_prompt *p)
 {
-    size_t first = 0;
     for (uint32_t i = 0; i < n; i++) {
         cf_diff_unit *u = &v[i];
         uint32_t end = u->off + u->len + (u->has_newline ? 1 : 0), best = 0;
-        while (first < p->n_spans &&
-               p->spans[first].off + p->spans[first].len <= u->off) {
-            first++;
-        }
-        for (size_t k = first; k < p->n_spans && p->spans[k].off < end; k++) {
-            const cf_prompt_span *s = &p->spans[k];
+        const cf_prompt_span *s = cf_prompt_span_at(p, u->off);
+        u->template_line = s != NULL && u->off < end ? s->line : 0;
+        for (; s != NULL && s < p->spans + p->n_spans && s->off < end; s++) {
             uint32_t from = s->off > u->off ? s->off : u->off;
             uint32_t to = s->off + s->len < end ? s->off + s->len : end;
-            if (k == first) {
-                u->template_line = s->line;
-            }
             if (is_from_outside(s) && to > from && to - from > best) {
                 best = to - from;
                 u->source = s->source;

@@ -97,11 +97,27 @@ cf_tv cf_t__raise(cf_tr *r, cf_str message)
     return CF_TV_ERR;
 }
 
+/* Steps between two looks at the cancel flag. */
+enum { CHECK_STEPS = 1 << 14 };
+
 bool cf_t__spend_slow(cf_tr *r)
 {
-    cf_t__fail_limit(r, "the render takes over %llu steps",
-                     (unsigned long long)r->max_steps);
-    return false;
+    if (r->steps > r->max_steps) {
+        cf_t__fail_limit(r, "the render takes over %llu steps",
+                         (unsigned long long)r->max_steps);
+        return false;
+    }
+    if (r->cancel != NULL &&
+        atomic_load_explicit(r->cancel, memory_order_relaxed)) {
+        if (r->error == CF_TE_NONE) {
+            r->error = CF_TE_CANCELLED;
+            r->message = cf_str_from("cancelled");
+        }
+        return false;
+    }
+    uint64_t left = r->max_steps - r->steps;
+    r->check_at = r->steps + (left < CHECK_STEPS ? left + 1 : CHECK_STEPS);
+    return true;
 }
 
 bool cf_t__enter_slow(cf_tr *r)

@@ -41,6 +41,7 @@ typedef enum cf_terror_kind {
     CF_TE_TEMPLATE, /* the template is at fault */
     CF_TE_RAISED,   /* raise_exception */
     CF_TE_LIMIT,
+    CF_TE_CANCELLED,
     CF_TE_MEMORY
 } cf_terror_kind;
 
@@ -56,6 +57,8 @@ struct cf_tr {
     cf_tdict *exported; /* top-level sets, for blocks; NULL until needed */
 
     uint64_t steps, max_steps;
+    uint64_t check_at; /* steps at which cf_t__spend looks further */
+    cf_cancel *cancel; /* may be NULL */
 
     /* The segment of a string that was looked at last, and its start. */
     struct {
@@ -106,12 +109,23 @@ cf_tv cf_t__fail_limit(cf_tr *r, const char *fmt, ...) CF_PRINTF(2, 3);
 cf_tv cf_t__fail_memory(cf_tr *r);
 cf_tv cf_t__raise(cf_tr *r, cf_str message);
 
-/* Charges n steps; false, with the error set, when they are spent. */
+/*
+ * Charges n steps; false, with the error set, when the render has none left
+ * or is cancelled.  One step stands for at most some tens of nanoseconds:
+ * visiting a node, comparing two small values, moving 16 bytes.  Whatever
+ * takes time in proportion to its input charges that time, or the limit would
+ * not end it.
+ */
 bool cf_t__spend_slow(cf_tr *r);
 static inline bool cf_t__spend(cf_tr *r, uint64_t n)
 {
     r->steps += n;
-    return r->steps <= r->max_steps || cf_t__spend_slow(r);
+    return r->steps < r->check_at || cf_t__spend_slow(r);
+}
+/* The same for work over n bytes. */
+static inline bool cf_t__spend_bytes(cf_tr *r, uint64_t n)
+{
+    return cf_t__spend(r, n >> 4);
 }
 
 /* Goes one level deeper; false, with the error set, at the limit.  Each

@@ -77,6 +77,8 @@ static cf_status status_of(const cf_tr *r)
         return CF_ELIMIT;
     case CF_TE_MEMORY:
         return CF_ENOMEM;
+    case CF_TE_CANCELLED:
+        return CF_ECANCELLED;
     default:
         return r->arena->failed ? CF_ENOMEM : CF_EFORMAT;
     }
@@ -534,6 +536,7 @@ cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
     cf_tr r = {.arena = arena, .tpl = tpl, .ctx = context};
     r.vars = context->vars;
     r.max_steps = or_default(o->limits.max_steps, defaults.max_steps);
+    r.cancel = o->cancel;
     r.max_out =
         or_default(o->limits.max_output_bytes, defaults.max_output_bytes);
     r.max_out = r.max_out > UINT32_MAX / 4 ? UINT32_MAX / 4 : r.max_out;

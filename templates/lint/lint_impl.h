@@ -1,5 +1,12 @@
 /*
- * lint_impl.h - what the rules share.
+ * lint_impl.h - one lint in progress, and what its rules share.
+ *
+ * A rule is a row of the table in lint.c: its words and its check.  While a
+ * check runs, findings that it adds are findings of its row, so a check can
+ * only report its own rule.
+ *
+ * Threads:  a linter belongs to one thread.
+ * Memory:   findings live in the arena of the report; probes in their own.
  */
 #ifndef CF_TEMPLATES_LINT_LINT_IMPL_H
 #define CF_TEMPLATES_LINT_LINT_IMPL_H
@@ -8,36 +15,72 @@
 
 enum { CF_LINT_FINDINGS_MAX = 64 };
 
+typedef struct cf_lint_names cf_lint_names; /* rules_variables.c */
+
 typedef struct cf_linter {
-    cf_prober prober;
+    cf_prober prober; /* tpl NULL: the source does not compile, `why` ... */
+    cf_template_error why;
+    const char *why_text; /* ... says why */
+    const cf_tokenizer *tokenizer;
     cf_str source;
+    cf_arena *arena;
     cf_lint_report *report;
+    const cf_lint_rule *rule; /* the row whose check runs */
+    cf_lint_names *names;     /* made once, when first asked for */
     cf_lint_finding finding[CF_LINT_FINDINGS_MAX];
     size_t n;
 } cf_linter;
 
-/* Adds a finding (one a rule and place; more are dropped).  `shot` (may be
- * NULL) is the render that shows it: its context is kept, and the template
- * place of byte `off` where off is not SIZE_MAX. */
-cf_status cf_lint__add(cf_linter *l, const char *rule, const cf_shot *shot,
-                       size_t off, cf_error *err, const char *fmt, ...)
-    CF_PRINTF(6, 7);
+/* Adds a finding of the rule that runs, one for each place and message;
+ * those over CF_LINT_FINDINGS_MAX are left out.  `shot` (may be NULL) is the
+ * render that shows it: its context is kept, and where off is not SIZE_MAX
+ * the place in the template that wrote byte `off`. */
+cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
+                       cf_error *err, const char *fmt, ...) CF_PRINTF(5, 6);
 /* The same at a place of the source. */
-cf_status cf_lint__add_at(cf_linter *l, const char *rule, uint32_t line,
-                          uint32_t col, cf_error *err, const char *fmt, ...)
-    CF_PRINTF(6, 7);
+cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col,
+                          cf_error *err, const char *fmt, ...) CF_PRINTF(5, 6);
 
-cf_status cf_lint__caps(const cf_prober *p, cf_template_caps *c, cf_error *err);
-
-/* Groups of rules, a file each. */
-cf_status cf_lint__basic_rules(cf_linter *l, cf_error *err);
-cf_status cf_lint__marker_rules(cf_linter *l, cf_error *err);
-cf_status cf_lint__tool_rules(cf_linter *l, cf_error *err);
-cf_status cf_lint__prefix_rules(cf_linter *l, cf_error *err);
-cf_status cf_lint__variable_rules(cf_linter *l, cf_error *err);
+cf_status cf_lint__caps(cf_prober *p, cf_template_caps *c, cf_error *err);
 
 /* First byte in which a and b differ; the shorter length when one begins the
  * other. */
 size_t cf_lint__diverge(cf_str a, cf_str b);
+
+/* Whether the source fails to compile at a construct that is left out on
+ * purpose: W009, not E005. */
+bool cf_lint__is_left_out(const cf_linter *l);
+
+/* ---- checks, by file ---------------------------------------------------- */
+
+typedef cf_status (*cf_lint_check)(cf_linter *l, cf_error *err);
+
+/* rules_basic.c */
+cf_status cf_lint__bos_twice(cf_linter *l, cf_error *err);
+cf_status cf_lint__bos_missing(cf_linter *l, cf_error *err);
+cf_status cf_lint__generation_prompt(cf_linter *l, cf_error *err);
+cf_status cf_lint__crashes(cf_linter *l, cf_error *err);
+cf_status cf_lint__reasoning(cf_linter *l, cf_error *err);
+cf_status cf_lint__system(cf_linter *l, cf_error *err);
+cf_status cf_lint__last_blank(cf_linter *l, cf_error *err);
+/* rules_drops.c */
+cf_status cf_lint__tools_dropped(cf_linter *l, cf_error *err);
+cf_status cf_lint__calls_dropped(cf_linter *l, cf_error *err);
+cf_status cf_lint__results_dropped(cf_linter *l, cf_error *err);
+cf_status cf_lint__replies_dropped(cf_linter *l, cf_error *err);
+/* rules_markers.c */
+cf_status cf_lint__balance(cf_linter *l, cf_error *err);
+cf_status cf_lint__glued(cf_linter *l, cf_error *err);
+cf_status cf_lint__tokens(cf_linter *l, cf_error *err);
+/* rules_prefix.c */
+cf_status cf_lint__prefix(cf_linter *l, cf_error *err);
+/* rules_tools.c */
+cf_status cf_lint__round_trip(cf_linter *l, cf_error *err);
+cf_status cf_lint__result_role(cf_linter *l, cf_error *err);
+cf_status cf_lint__escaping(cf_linter *l, cf_error *err);
+/* rules_variables.c */
+cf_status cf_lint__constructs(cf_linter *l, cf_error *err);
+cf_status cf_lint__chance(cf_linter *l, cf_error *err);
+cf_status cf_lint__unset(cf_linter *l, cf_error *err);
 
 #endif

@@ -1,8 +1,12 @@
 /*
- * probe.h - conversations made to be rendered, and what came of them.
+ * probe.h - made-up conversations, and what a template makes of them.
  *
- * Every text in a probe is a word that occurs nowhere else, so that finding
- * it in the output tells that its field was shown.
+ * Every text in a probe is a word that occurs nowhere else, so finding it in
+ * the output proves that its field was written.
+ *
+ * Threads:  a prober belongs to one thread.
+ * Memory:   each shot owns an arena of its own, given back by cf_shot_free;
+ *           all shots alive together stay below CF_PROBE_MEMORY.
  */
 #ifndef CF_TEMPLATES_LINT_PROBE_H
 #define CF_TEMPLATES_LINT_PROBE_H
@@ -18,14 +22,22 @@
 #define CF_PROBE_RESULT    "Resultprobe 21 degrees"
 #define CF_PROBE_TOOL      "probe_weather"
 #define CF_PROBE_ARGUMENT  "Osloprobe"
-#define CF_PROBE_ID        "callprob1"
+#define CF_PROBE_ARGUMENT2 "Bergenprobe"
+#define CF_PROBE_ID        "callprob1" /* nine letters and digits */
+#define CF_PROBE_ID_LONG   "call_probe_0001"
 
-/* Letters of a conversation: each adds a message.
- *   s system   d developer   u U V user (three texts)   a assistant
- *   r assistant with reasoning   c assistant that calls a tool
- *   C the same with text and reasoning   j call with arguments as a string
- *   n call with content null   k call without content   m two calls
- *   t tool result   p user, content as parts   x user, content null
+/* Letters of a conversation; each adds a message.
+ *   s system   S system, content as parts   d developer
+ *   u U V user (three texts)   p user, content as parts
+ *   i user, an image part and text   x user, content null
+ *   a assistant   x user, content null
+ *   r assistant with reasoning_content   R reasoning   h thinking
+ *   c assistant that calls a tool   C the same with text and reasoning
+ *   j call with arguments as a string   n call with content null
+ *   k call without content   m two calls   z call without id
+ *   l call with a long id
+ *   t tool result   T without id   L with the long id   b of the second call
+ *   y result, content as parts   O result, content an object
  *   o message of an unknown role */
 typedef enum cf_probe_flags {
     CF_PROBE_GENERATE = 1, /* add_generation_prompt */
@@ -35,32 +47,49 @@ typedef enum cf_probe_flags {
     CF_PROBE_BARE = 16     /* no optional variable at all */
 } cf_probe_flags;
 
+/* The budget of one lint or one look at capabilities. */
+enum { CF_PROBE_STEPS = 40 * 1000 * 1000, CF_PROBE_MEMORY = 128 << 20 };
+
 /* One render. */
 typedef struct cf_shot {
     json_t *context; /* owned */
+    cf_arena arena;  /* of the render */
     cf_status status;
     cf_error err;
     cf_render render; /* valid while status is CF_OK */
+    size_t memory;    /* taken from the prober's budget until freed */
 } cf_shot;
 
 typedef struct cf_prober {
     const cf_template *tpl;
-    const cf_lint_options *options;
-    cf_arena *arena;
+    cf_str bos, eos; /* empty: "<s>" and "</s>" */
+    cf_cancel *cancel;
+    uint64_t steps; /* spent by all renders so far */
+    size_t memory;  /* held by shots that are alive */
+    bool is_spent;  /* a render reached a limit: nothing is rendered more */
+    cf_error why;   /* is_spent: that render's error */
 } cf_prober;
 
-/* Renders the conversation that `letters` spell.  CF_ENOMEM only; a template
- * that fails is told in out->status.  The caller frees the shot. */
-CF_MUST_USE cf_status cf_probe(const cf_prober *p, const char *letters,
+/*
+ * Renders the conversation that `letters` spell.  A template that fails is
+ * reported in out->status; the caller frees the shot with the same prober.
+ * CF_ENOMEM, CF_ECANCELLED, and CF_ELIMIT once a render has reached a limit:
+ * a caller that gets it stops probing.
+ */
+CF_MUST_USE cf_status cf_probe(cf_prober *p, const char *letters,
                                unsigned flags, cf_shot *out, cf_error *err);
-void cf_shot_free(cf_shot *shot);
+/* The same for messages made elsewhere; takes `context` in every case. */
+CF_MUST_USE cf_status cf_probe_context(cf_prober *p, json_t *context,
+                                       cf_shot *out, cf_error *err);
+/* An empty shot may be freed, too. */
+void cf_shot_free(cf_prober *p, cf_shot *shot);
+
+/* The spelling of the beginning-of-sequence token. */
+cf_str cf_probe_bos(const cf_prober *p);
 
 /* Whether the render holds a word, and where. */
 bool cf_shot_has(const cf_shot *shot, const char *word);
 size_t cf_shot_find(const cf_shot *shot, const char *word); /* SIZE_MAX */
-
-/* The span that covers a byte; NULL when there is none. */
-const cf_prompt_span *cf_shot_span(const cf_shot *shot, size_t off);
 
 /* Whether it failed through raise_exception: refused, not crashed. */
 bool cf_shot_is_refused(const cf_shot *shot);

@@ -136,36 +136,30 @@ static cf_status check_balance(cf_linter *l, const cf_shot *s, const marks *all,
         const mark *c = look_up(&m, close);
         size_t n_open = o != NULL ? o->n : 0, n_close = c != NULL ? c->n : 0;
         if (n_open != n_close) {
-            CF_TRY(cf_lint__add(l, "E003", s, o != NULL ? o->off : c->off, err,
-                                "%s stands %zu times, %s %zu times",
+            CF_TRY(cf_lint__add(l, s, o != NULL ? o->off : c->off, err,
+                                "%s appears %zu times, %s %zu times",
                                 all->v[i].text, n_open, close, n_close));
         }
     }
     return CF_OK;
 }
 
-static cf_status check_turns(cf_linter *l, cf_error *err)
+cf_status cf_lint__balance(cf_linter *l, cf_error *err)
 {
     static const char *const probes[] = {"u",   "ua",   "su",  "sua",
-                                         "uaU", "uctA", "uaUa"};
+                                         "uaU", "ucta", "uaUa"};
     marks all = {0};
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
             cf_shot s;
-            char letters[8];
-            snprintf(letters, sizeof letters, "%s", probes[i]);
-            char *capital = strchr(letters, 'A');
-            if (capital != NULL) {
-                *capital = 'a';
-            }
-            CF_TRY(cf_probe(&l->prober, letters, 0, &s, err));
+            CF_TRY(cf_probe(&l->prober, probes[i], 0, &s, err));
             cf_status st = CF_OK;
             if (s.status == CF_OK && round == 0) {
                 find_marks(&s, &all);
             } else if (s.status == CF_OK) {
                 st = check_balance(l, &s, &all, err);
             }
-            cf_shot_free(&s);
+            cf_shot_free(&l->prober, &s);
             CF_TRY(st);
         }
     }
@@ -173,7 +167,7 @@ static cf_status check_turns(cf_linter *l, cf_error *err)
 }
 
 /* A mark of which a part comes from a message. */
-static cf_status check_glued(cf_linter *l, cf_error *err)
+cf_status cf_lint__glued(cf_linter *l, cf_error *err)
 {
     cf_shot s;
     cf_status st = CF_OK;
@@ -183,9 +177,10 @@ static cf_status check_glued(cf_linter *l, cf_error *err)
     for (size_t at = 0; st == CF_OK && at < text.n;) {
         size_t n = mark_length(text, at);
         for (size_t i = 0; st == CF_OK && i < n; i++) {
-            const cf_prompt_span *span = cf_shot_span(&s, at + i);
+            const cf_prompt_span *span =
+                cf_prompt_span_at(&s.render.prompt, at + i);
             if (span != NULL && span->source == CF_SPAN_MESSAGE) {
-                st = cf_lint__add(l, "E010", &s, at + i, err,
+                st = cf_lint__add(l, &s, at + i, err,
                                   "'%.*s' is made with messages[%u]%.*s",
                                   (int)n, text.p + at, (unsigned)span->index,
                                   (int)(span->path.n < 40 ? span->path.n : 40),
@@ -195,13 +190,13 @@ static cf_status check_glued(cf_linter *l, cf_error *err)
         }
         at += n != 0 ? n : 1;
     }
-    cf_shot_free(&s);
+    cf_shot_free(&l->prober, &s);
     return st;
 }
 
-static cf_status check_tokens(cf_linter *l, cf_error *err)
+cf_status cf_lint__tokens(cf_linter *l, cf_error *err)
 {
-    const cf_tokenizer *tok = l->prober.options->tokenizer;
+    const cf_tokenizer *tok = l->tokenizer;
     cf_shot s;
     cf_status st = CF_OK;
     if (tok == NULL) {
@@ -218,18 +213,11 @@ static cf_status check_tokens(cf_linter *l, cf_error *err)
                       strstr(m.v[i].text, "_of_turn") != NULL;
         if (claims &&
             cf_tokenizer_find(tok, cf_str_from(m.v[i].text)) == CF_TOKEN_NONE) {
-            st = cf_lint__add(l, "W008", &s, m.v[i].off, err,
+            st = cf_lint__add(l, &s, m.v[i].off, err,
                               "'%s' is not one token of this vocabulary",
                               m.v[i].text);
         }
     }
-    cf_shot_free(&s);
+    cf_shot_free(&l->prober, &s);
     return st;
-}
-
-cf_status cf_lint__marker_rules(cf_linter *l, cf_error *err)
-{
-    CF_TRY(check_turns(l, err));
-    CF_TRY(check_glued(l, err));
-    return check_tokens(l, err);
 }

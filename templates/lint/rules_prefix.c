@@ -51,31 +51,28 @@ static void spell(char out[16], const char *letters, bool system, bool thinks)
 
 static size_t count_tokens(const cf_linter *l, const char *p, size_t n)
 {
-    const cf_tokenizer *tok = l->prober.options->tokenizer;
     cf_token_list list;
-    cf_arena_mark mark = cf_arena_get_mark(l->prober.arena);
+    cf_arena arena;
     size_t count = n;
-    if (tok != NULL &&
-        cf_tokenizer_encode(&list, tok, cf_str_make(p, n), true, false,
-                            l->prober.arena, NULL) == CF_OK) {
+    cf_arena_init(&arena, 0);
+    if (l->tokenizer != NULL &&
+        cf_tokenizer_encode(&list, l->tokenizer, cf_str_make(p, n), true, false,
+                            &arena, NULL) == CF_OK) {
         count = list.n;
     }
-    cf_arena_release(l->prober.arena, mark);
+    cf_arena_deinit(&arena);
     return count;
 }
 
 /* The message that byte `off` falls into: that of the last message span at or
  * before it. */
-static uint32_t message_at(const cf_shot *s, size_t off)
+static uint32_t message_at(const cf_prompt *p, size_t off)
 {
-    uint32_t message = 0;
-    const cf_prompt *p = &s->render.prompt;
-    for (size_t i = 0; i < p->n_spans && p->spans[i].off <= off; i++) {
-        if (p->spans[i].source == CF_SPAN_MESSAGE) {
-            message = p->spans[i].index;
-        }
+    const cf_prompt_span *s = cf_prompt_span_at(p, off);
+    while (s != NULL && s->source != CF_SPAN_MESSAGE) {
+        s = s > p->spans ? s - 1 : NULL;
     }
-    return message;
+    return s != NULL ? s->index : 0;
 }
 
 static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
@@ -90,22 +87,22 @@ static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
     if (!cell->is_stable && again <= cell->n_again) {
         return CF_OK;
     }
-    size_t place = off < longer.n ? off : longer.n - 1;
-    const cf_prompt_span *span = longer.n != 0 ? cf_shot_span(b, place) : NULL;
+    size_t place = off < longer.n || off == 0 ? off : longer.n - 1;
+    const cf_prompt_span *span = cf_prompt_span_at(&b->render.prompt, place);
     cell->is_stable = false;
     cell->off = (uint32_t)off;
-    cell->message = message_at(a, off);
+    cell->message = message_at(&a->render.prompt, off);
     cell->line = span != NULL ? span->line : 0;
     cell->n_again = again;
     return cf_lint__add(
-        l, "E012", b, place, err,
+        l, b, place, err,
         "%s%s, thinking %s: byte %zu (message %u) is '%.*s' in the shorter "
         "prompt and '%.*s' in the longer; %zu %s are computed again",
         cell->name, cell->with_system ? " with system" : "",
         cell->thinking ? "on" : "off", off, (unsigned)cell->message,
         (int)(shorter.n - off < 16 ? shorter.n - off : 16), shorter.p + off,
         (int)(longer.n - off < 16 ? longer.n - off : 16), longer.p + off, again,
-        l->prober.options->tokenizer != NULL ? "tokens" : "bytes");
+        l->tokenizer != NULL ? "tokens" : "bytes");
 }
 
 static cf_status check_step(cf_linter *l, const stage *st, const step *s,
@@ -125,12 +122,12 @@ static cf_status check_step(cf_linter *l, const stage *st, const step *s,
         cell->is_rendered = true;
         result = compare(l, &a, &b, cell, err);
     }
-    cf_shot_free(&a);
-    cf_shot_free(&b);
+    cf_shot_free(&l->prober, &a);
+    cf_shot_free(&l->prober, &b);
     return result;
 }
 
-cf_status cf_lint__prefix_rules(cf_linter *l, cf_error *err)
+cf_status cf_lint__prefix(cf_linter *l, cf_error *err)
 {
     cf_lint_report *out = l->report;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {

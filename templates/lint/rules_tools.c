@@ -5,7 +5,7 @@
 
 #include "templates/lint/lint_impl.h"
 
-/* What the reply wrote: from where the prompt ended to the end. */
+/* The bytes of the reply: from the end of the prompt to the end. */
 static cf_str reply_part(const cf_shot *prompt, const cf_shot *history)
 {
     cf_str all = history->render.prompt.text;
@@ -42,10 +42,10 @@ static cf_status parse_back(const cf_linter *l, cf_str raw, bool *is_same,
     return st;
 }
 
-static cf_status check_round_trip(cf_linter *l, cf_error *err)
+cf_status cf_lint__round_trip(cf_linter *l, cf_error *err)
 {
     cf_shot prompt, history = {0};
-    if (l->report->caps.tool_calls != CF_CAP_YES ||
+    if (!cf_cap_is_written(l->report->caps.tool_calls) ||
         l->report->family == CF_TOOLS_NONE ||
         l->report->family == CF_TOOLS_GENERIC) {
         return CF_OK; /* nobody knows how its calls should look */
@@ -58,15 +58,15 @@ static cf_status check_round_trip(cf_linter *l, cf_error *err)
         cf_str raw = reply_part(&prompt, &history);
         st = parse_back(l, raw, &is_same, err);
         if (st == CF_OK && !is_same) {
-            st = cf_lint__add(l, "E006", &history,
+            st = cf_lint__add(l, &history,
                               cf_shot_find(&history, CF_PROBE_ARGUMENT), err,
                               "the %s parser does not read back '%.*s'",
                               cf_tool_family_name(l->report->family),
                               (int)(raw.n < 120 ? raw.n : 120), raw.p);
         }
     }
-    cf_shot_free(&prompt);
-    cf_shot_free(&history);
+    cf_shot_free(&l->prober, &prompt);
+    cf_shot_free(&l->prober, &history);
     return st;
 }
 
@@ -84,11 +84,11 @@ static bool has_user_word(cf_str text, size_t from, size_t to)
     return false;
 }
 
-static cf_status check_result_role(cf_linter *l, cf_error *err)
+cf_status cf_lint__result_role(cf_linter *l, cf_error *err)
 {
     cf_shot s;
     cf_status st = CF_OK;
-    if (l->report->caps.tool_role != CF_CAP_YES) {
+    if (!cf_cap_is_written(l->report->caps.tool_role)) {
         return CF_OK;
     }
     CF_TRY(cf_probe(&l->prober, "uct", CF_PROBE_TOOLS, &s, err));
@@ -97,32 +97,25 @@ static cf_status check_result_role(cf_linter *l, cf_error *err)
         size_t call = cf_shot_find(&s, CF_PROBE_ARGUMENT);
         if (call != SIZE_MAX && result != SIZE_MAX && call < result &&
             has_user_word(s.render.prompt.text, call, result)) {
-            st = cf_lint__add(l, "W003", &s, result, err,
-                              "the result stands in a turn of the user");
+            st = cf_lint__add(l, &s, result, err,
+                              "the result is in a turn of the user");
         }
     }
-    cf_shot_free(&s);
+    cf_shot_free(&l->prober, &s);
     return st;
 }
 
-static cf_status check_escaping(cf_linter *l, cf_error *err)
+cf_status cf_lint__escaping(cf_linter *l, cf_error *err)
 {
     cf_shot s;
     cf_status st = CF_OK;
     CF_TRY(cf_probe(&l->prober, "uct", CF_PROBE_TOOLS, &s, err));
     size_t at = cf_shot_find(&s, "\\\"" CF_PROBE_ARGUMENT);
     if (at != SIZE_MAX) {
-        st = cf_lint__add(l, "W006", &s, at, err,
+        st = cf_lint__add(l, &s, at, err,
                           "the arguments of a call are shown as an escaped "
                           "string");
     }
-    cf_shot_free(&s);
+    cf_shot_free(&l->prober, &s);
     return st;
-}
-
-cf_status cf_lint__tool_rules(cf_linter *l, cf_error *err)
-{
-    CF_TRY(check_round_trip(l, err));
-    CF_TRY(check_result_role(l, err));
-    return check_escaping(l, err);
 }

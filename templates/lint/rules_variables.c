@@ -1,13 +1,14 @@
 /*
- * rules_variables.c - I007 I008 W009: the names a template takes from
- * outside, read off its tree.
+ * rules_variables.c - I007 I008 W009: the names a template takes from its
+ * context, read off its tree.
  */
 #include <string.h>
 
 #include "templates/language/ast.h"
 #include "templates/lint/lint_impl.h"
 
-/* What applications give, and what every jinja2 has. */
+/* The variables that applications set, then the names that every jinja2
+ * has. */
 static const char *const known[] = {"messages",
                                     "tools",
                                     "documents",
@@ -53,7 +54,8 @@ typedef struct use {
     bool is_guarded; /* "is defined", "| default", a bare condition */
 } use;
 
-typedef struct walker {
+/* The names of a template and how it uses them. */
+struct cf_lint_names {
     const cf_template *tpl;
     use v[NAMES_MAX];
     size_t n;
@@ -63,7 +65,7 @@ typedef struct walker {
     bool has_loader;         /* include, import, extends */
     uint32_t loader_pos;
     bool collects; /* first pass: which names come from the context */
-} walker;
+};
 
 static bool is_one_of(cf_str name, const char *const *list, size_t n)
 {
@@ -75,7 +77,7 @@ static bool is_one_of(cf_str name, const char *const *list, size_t n)
     return false;
 }
 
-static use *look_up(walker *w, cf_str name)
+static use *look_up(cf_lint_names *w, cf_str name)
 {
     for (size_t i = 0; i < w->n; i++) {
         if (cf_str_eq(w->v[i].name, name)) {
@@ -86,14 +88,14 @@ static use *look_up(walker *w, cf_str name)
 }
 
 /* The name as the source spells it at a name node. */
-static cf_str name_at(const walker *w, const cf_tnode *n)
+static cf_str name_at(const cf_lint_names *w, const cf_tnode *n)
 {
     return cf_str_make(w->tpl->text.p + n->pos, n->end - n->pos);
 }
 
-static void walk(walker *w, const cf_tnode *n, bool is_guarded);
+static void walk(cf_lint_names *w, const cf_tnode *n, bool is_guarded);
 
-static void walk_body(walker *w, const cf_tbody *b)
+static void walk_body(cf_lint_names *w, const cf_tbody *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         walk(w, b->v[i], false);
@@ -102,7 +104,7 @@ static void walk_body(walker *w, const cf_tbody *b)
 
 /* Only names that some frame takes from the context count: the others are
  * the template's own. */
-static void add_loads(walker *w, const cf_tframe *f)
+static void add_loads(cf_lint_names *w, const cf_tframe *f)
 {
     for (uint32_t i = 0; w->collects && f != NULL && i < f->n_load; i++) {
         cf_str name = cf_str_make(f->load[i].name->p, f->load[i].name->n);
@@ -113,7 +115,7 @@ static void add_loads(walker *w, const cf_tframe *f)
     }
 }
 
-static void note_chance(walker *w, cf_str name, uint32_t pos)
+static void note_chance(cf_lint_names *w, cf_str name, uint32_t pos)
 {
     if (w->chance == NULL &&
         (is_one_of(name, by_chance, sizeof by_chance / sizeof *by_chance) ||
@@ -125,7 +127,7 @@ static void note_chance(walker *w, cf_str name, uint32_t pos)
     }
 }
 
-static void walk_name(walker *w, const cf_tnode *n, bool is_guarded)
+static void walk_name(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
 {
     cf_str name = name_at(w, n);
     use *u = w->collects ? NULL : look_up(w, name);
@@ -172,7 +174,7 @@ static bool is_mutator(const cf_tnode *call)
                      sizeof methods / sizeof methods[0]);
 }
 
-static void walk_list(walker *w, const cf_tnode *n, bool is_guarded)
+static void walk_list(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
 {
     for (uint32_t i = 0; i < n->n && n->list != NULL; i++) {
         walk(w, n->list[i], is_guarded);
@@ -182,7 +184,7 @@ static void walk_list(walker *w, const cf_tnode *n, bool is_guarded)
     }
 }
 
-static void walk(walker *w, const cf_tnode *n, bool is_guarded)
+static void walk(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
 {
     if (n == NULL) {
         return;
@@ -222,7 +224,8 @@ static void walk(walker *w, const cf_tnode *n, bool is_guarded)
     }
 }
 
-static void place(const walker *w, uint32_t pos, uint32_t *line, uint32_t *col)
+static void place(const cf_lint_names *w, uint32_t pos, uint32_t *line,
+                  uint32_t *col)
 {
     const cf_template *t = w->tpl;
     uint32_t i = 0;
@@ -234,10 +237,10 @@ static void place(const walker *w, uint32_t pos, uint32_t *line, uint32_t *col)
 }
 
 /* NULL when memory ran out. */
-static walker *walk_template(const cf_template *tpl, cf_arena *arena,
-                             cf_error *err)
+static cf_lint_names *walk_template(const cf_template *tpl, cf_arena *arena,
+                                    cf_error *err)
 {
-    walker *w = cf_arena_calloc(arena, 1, sizeof *w);
+    cf_lint_names *w = cf_arena_calloc(arena, 1, sizeof *w);
     if (w == NULL) {
         cf_oom(err);
         return NULL;
@@ -255,7 +258,7 @@ cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
                                 const cf_template_variable **out, size_t *n,
                                 cf_error *err)
 {
-    walker *w = walk_template(tpl, arena, err);
+    cf_lint_names *w = walk_template(tpl, arena, err);
     cf_template_variable *v =
         w != NULL ? cf_arena_alloc(arena, (w->n + 1) * sizeof *v) : NULL;
     *n = 0;
@@ -284,33 +287,79 @@ cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
     return CF_OK;
 }
 
-cf_status cf_lint__variable_rules(cf_linter *l, cf_error *err)
+/* The names of the template that is linted; made once. */
+static cf_status names_of(cf_linter *l, const cf_lint_names **out,
+                          cf_error *err)
 {
-    walker *w = walk_template(l->prober.tpl, l->prober.arena, err);
-    if (w == NULL) {
-        return CF_ENOMEM;
+    if (l->names == NULL) {
+        l->names = walk_template(l->prober.tpl, l->arena, err);
     }
+    *out = l->names;
+    return l->names != NULL ? CF_OK : CF_ENOMEM;
+}
+
+bool cf_lint__is_left_out(const cf_linter *l)
+{
+    static const char *const left_out[] = {"include", "import", "extends",
+                                           "from",    "do",     "trans"};
+    const cf_template_error *why = &l->why;
+    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
+        size_t n = strlen(left_out[i]);
+        if (why->len >= n && why->off + n <= l->source.n &&
+            memcmp(l->source.p + why->off, left_out[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+cf_status cf_lint__constructs(cf_linter *l, cf_error *err)
+{
+    const cf_lint_names *w;
     uint32_t line, col;
+    if (l->prober.tpl == NULL) {
+        return cf_lint__is_left_out(l)
+                   ? cf_lint__add_at(l, l->why.line, l->why.col, err,
+                                     "does not compile: %s", l->why_text)
+                   : CF_OK;
+    }
+    CF_TRY(names_of(l, &w, err));
     if (w->mutator != NULL) {
         place(w, w->mutator->pos, &line, &col);
         cf_str name = cf_tv_text(w->mutator->a->val);
-        CF_TRY(
-            cf_lint__add_at(l, "W009", line, col, err,
-                            "'.%.*s' changes a list or dictionary in place: "
-                            "transformers refuses it, other engines allow it",
-                            (int)name.n, name.p));
+        CF_TRY(cf_lint__add_at(l, line, col, err,
+                               "'.%.*s' changes a list or dictionary in place: "
+                               "transformers refuses it, other engines allow "
+                               "it",
+                               (int)name.n, name.p));
     }
     if (w->has_loader) {
         place(w, w->loader_pos, &line, &col);
-        CF_TRY(cf_lint__add_at(l, "W009", line, col, err,
-                               "takes in another template: there is none to "
-                               "take in"));
+        return cf_lint__add_at(l, line, col, err,
+                               "includes another template, but templates are "
+                               "rendered alone");
     }
-    if (w->chance != NULL) {
-        place(w, w->chance_pos, &line, &col);
-        CF_TRY(cf_lint__add_at(l, "I007", line, col, err,
-                               "the prompt depends on %s", w->chance));
+    return CF_OK;
+}
+
+cf_status cf_lint__chance(cf_linter *l, cf_error *err)
+{
+    const cf_lint_names *w;
+    uint32_t line, col;
+    CF_TRY(names_of(l, &w, err));
+    if (w->chance == NULL) {
+        return CF_OK;
     }
+    place(w, w->chance_pos, &line, &col);
+    return cf_lint__add_at(l, line, col, err, "the prompt depends on %s",
+                           w->chance);
+}
+
+cf_status cf_lint__unset(cf_linter *l, cf_error *err)
+{
+    const cf_lint_names *w;
+    uint32_t line, col;
+    CF_TRY(names_of(l, &w, err));
     for (size_t i = 0; i < w->n; i++) {
         const use *u = &w->v[i];
         if (!u->is_bare || u->is_guarded || u->is_set ||
@@ -319,7 +368,7 @@ cf_status cf_lint__variable_rules(cf_linter *l, cf_error *err)
         }
         place(w, u->pos, &line, &col);
         CF_TRY(cf_lint__add_at(
-            l, "I008", line, col, err, "'%.*s' is used and nobody sets it",
+            l, line, col, err, "'%.*s' is used and nobody sets it",
             (int)(u->name.n < 60 ? u->name.n : 60), u->name.p));
     }
     return CF_OK;

@@ -83,32 +83,10 @@ static void print_finding(cf_buf *out, const lint_job *job, const char *name,
 
 static void print_caps(cf_buf *out, const cf_template_caps *c)
 {
-    const struct {
-        const char *name;
-        cf_cap cap;
-    } rows[] = {{"system", c->system},
-                {"developer", c->developer},
-                {"tool role", c->tool_role},
-                {"unknown role", c->unknown_role},
-                {"content as parts", c->typed_content},
-                {"content null", c->null_content},
-                {"tools", c->tools},
-                {"tool calls", c->tool_calls},
-                {"arguments as string", c->string_args},
-                {"several calls", c->several_calls},
-                {"call ids", c->call_ids},
-                {"reasoning", c->reasoning},
-                {"reasoning in history", c->reasoning_history}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cf_buf_addf(out, "    %-22s %s\n", rows[i].name,
-                    cf_cap_name(rows[i].cap));
+    cf_cap_row row;
+    for (size_t i = 0; cf_template_caps_row(c, i, &row); i++) {
+        cf_buf_addf(out, "    %-22s %s\n", row.label, row.value);
     }
-    cf_buf_addf(out, "    %-22s %s\n", "thinking switch",
-                c->thinking_switch ? "yes" : "no");
-    cf_buf_addf(out, "    %-22s %s\n", "generation prompt",
-                c->generation_prompt ? "yes" : "no");
-    cf_buf_addf(out, "    %-22s %s\n", "roles must alternate",
-                c->needs_alternation ? "yes" : "no");
 }
 
 static json_t *str_json(cf_str s)
@@ -116,22 +94,20 @@ static json_t *str_json(cf_str s)
     return json_stringn(s.p != NULL ? s.p : "", s.n);
 }
 
+/* NULL when memory ran out. */
 static json_t *caps_json(const cf_template_caps *c)
 {
-    return json_pack(
-        "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b}",
-        "system", cf_cap_name(c->system), "developer",
-        cf_cap_name(c->developer), "tool_role", cf_cap_name(c->tool_role),
-        "unknown_role", cf_cap_name(c->unknown_role), "typed_content",
-        cf_cap_name(c->typed_content), "null_content",
-        cf_cap_name(c->null_content), "tools", cf_cap_name(c->tools),
-        "tool_calls", cf_cap_name(c->tool_calls), "string_args",
-        cf_cap_name(c->string_args), "several_calls",
-        cf_cap_name(c->several_calls), "call_ids", cf_cap_name(c->call_ids),
-        "reasoning", cf_cap_name(c->reasoning), "reasoning_history",
-        cf_cap_name(c->reasoning_history), "thinking_switch",
-        c->thinking_switch, "generation_prompt", c->generation_prompt,
-        "needs_alternation", c->needs_alternation);
+    json_t *v = json_object();
+    cf_cap_row row;
+    for (size_t i = 0; v != NULL && cf_template_caps_row(c, i, &row); i++) {
+        json_t *value = row.is_flag ? json_boolean(row.value[0] == 'y')
+                                    : json_string(row.value);
+        if (json_object_set_new(v, row.key, value) != 0) {
+            json_decref(v);
+            v = NULL;
+        }
+    }
+    return v;
 }
 
 static json_t *report_json(const char *name, const cf_lint_report *r)

@@ -28,22 +28,16 @@ enum { GAP = INT32_MIN, HEAD_MAX = 8 };
 /* What a token's own span says: a message, the tools, or nothing. */
 static void assign_own(cf_prompt_model *m)
 {
-    size_t span = 0;
+    const cf_prompt_span *s = m->prompt.n_spans != 0 ? m->prompt.spans : NULL;
     for (size_t i = 0; i < m->n; i++) {
-        uint32_t off = m->ids[i].off;
-        while (span + 1 < m->prompt.n_spans &&
-               m->prompt.spans[span].off + m->prompt.spans[span].len <= off) {
-            span++;
-        }
-        m->token[i].span = (uint32_t)span;
+        const cf_prompt_span *at = cf_prompt_span_at(&m->prompt, m->ids[i].off);
+        s = at != NULL ? at : s;
+        m->token[i].span = s != NULL ? (uint32_t)(s - m->prompt.spans) : 0;
         m->token[i].message = GAP;
-        if (m->prompt.n_spans != 0) {
-            const cf_prompt_span *s = &m->prompt.spans[span];
-            if (s->source == CF_SPAN_MESSAGE) {
-                m->token[i].message = (int32_t)s->index;
-            } else if (s->source == CF_SPAN_TOOL) {
-                m->token[i].message = CF_PART_TOOLS;
-            }
+        if (s != NULL && s->source == CF_SPAN_MESSAGE) {
+            m->token[i].message = (int32_t)s->index;
+        } else if (s != NULL && s->source == CF_SPAN_TOOL) {
+            m->token[i].message = CF_PART_TOOLS;
         }
     }
 }

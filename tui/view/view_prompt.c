@@ -226,13 +226,7 @@ const cf_prompt_span *cf_prompt__span(cf_app *app)
         return s->token < m->n ? &m->prompt.spans[m->token[s->token].span]
                                : NULL;
     }
-    for (size_t i = 0; i < m->prompt.n_spans; i++) {
-        const cf_prompt_span *span = &m->prompt.spans[i];
-        if (span->off + span->len > s->byte) {
-            return span;
-        }
-    }
-    return NULL;
+    return cf_prompt_span_at(&m->prompt, s->byte);
 }
 
 static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,

@@ -109,6 +109,12 @@ static void test_rules__find_what_was_planted(void **state)
     finds("E005", "{{- bos_token }}",
           "{{- bos_token }}{%- if messages[0].role == 'x' %}{%- endif %}");
     finds("E006", "{\"name\": \"", "{\"tool\": \"");
+    finds("E007", "tool | tojson", "''");
+    finds("E008", "message.tool_calls or []", "[]");
+    finds("E009", "{%- for message in messages %}",
+          "{%- for message in messages if message.role != 'tool' %}");
+    finds("E011", "{%- for message in messages %}",
+          "{%- for message in messages if message.role != 'assistant' %}");
     finds("E010", "'<|im_start|>' + message.role + '\\n'",
           "'<|' + message.role + '|>'");
     finds("E012", "{%- if message.reasoning_content %}",
@@ -118,6 +124,7 @@ static void test_rules__find_what_was_planted(void **state)
           "message.role) + '\\n'");
     finds("W004", "{%- if message.reasoning_content %}",
           "{%- if message.reasoning_content and loop.last %}");
+    finds("W004", "{%- if message.reasoning_content %}", "{%- if false %}");
     finds("W005", "{{- '<|im_start|>' + message.role + '\\n' }}",
           "{%- if message.role == 'system' %}{%- continue %}{%- endif %}"
           "{{- '<|im_start|>' + message.role + '\\n' }}");
@@ -201,6 +208,121 @@ static void test_caps__of_families(void **state)
     cf_arena_deinit(&arena);
 }
 
+/* What a template asks of ids, fields and forms. */
+static void test_caps__of_ids_fields_and_forms(void **state)
+{
+    (void)state;
+    cf_template *tpl;
+    cf_template_caps c;
+    cf_error err;
+    T_OK(cf_template_compile(&tpl, cf_template_builtin("mistral"), NULL, NULL,
+                             NULL, &err),
+         err);
+    T_OK(cf_template_get_caps(tpl, NULL, &c, &err), err);
+    assert_int_equal(c.call_id_rule, CF_CALL_ID_NINE);
+    assert_true(c.needs_alternation);
+    assert_true(c.needs_user_first);
+    cf_template_free(tpl);
+    T_OK(cf_template_compile(
+             &tpl,
+             cf_str_from("{% for m in messages %}{{ m.role }}: {{ m.content }}"
+                         "{{ m.thinking }}{% if m.tool_calls %}"
+                         "{{ m.tool_calls[0].function | tojson }}{% endif %}"
+                         "\n{% endfor %}"),
+             NULL, NULL, NULL, &err),
+         err);
+    T_OK(cf_template_get_caps(tpl, NULL, &c, &err), err);
+    assert_string_equal(c.reasoning_field, "thinking");
+    assert_int_equal(c.reasoning, CF_CAP_YES);
+    assert_int_equal(c.typed_content, CF_CAP_GARBLED);
+    assert_int_equal(c.object_results, CF_CAP_GARBLED);
+    assert_int_equal(c.string_args, CF_CAP_GARBLED);
+    assert_int_equal(c.tool_calls, CF_CAP_YES);
+    assert_int_equal(c.several_calls, CF_CAP_DROPPED);
+    assert_int_equal(c.late_system, CF_CAP_YES);
+    assert_int_equal(c.tools, CF_CAP_DROPPED);
+    assert_int_equal(c.call_id_rule, CF_CALL_ID_FREE);
+    cf_template_free(tpl);
+}
+
+/* Every row of the list has a key of its own and a value. */
+static void test_caps__rows(void **state)
+{
+    (void)state;
+    cf_template_caps c = {0};
+    cf_cap_row a, b;
+    size_t n = 0;
+    for (; cf_template_caps_row(&c, n, &a); n++) {
+        assert_true(a.value[0] != '\0' && a.label[0] != '\0');
+        for (size_t k = 0; k < n; k++) {
+            assert_true(cf_template_caps_row(&c, k, &b));
+            assert_string_not_equal(a.key, b.key);
+        }
+    }
+    assert_true(n > 25);
+}
+
+/* Rules are in the order of their ids, with words of their own. */
+static void test_rules__in_order(void **state)
+{
+    (void)state;
+    static const char levels[] = "EWI";
+    const cf_lint_rule *last = NULL, *r;
+    for (size_t i = 0; (r = cf_lint_rule_at(i)) != NULL; i++) {
+        const char *level = strchr(levels, r->id[0]);
+        assert_non_null(level);
+        if (last != NULL) {
+            const char *before = strchr(levels, last->id[0]);
+            assert_true(before < level ||
+                        (before == level && strcmp(last->id, r->id) < 0));
+        }
+        assert_true(r->title[0] != '\0' && r->effect[0] != '\0' &&
+                    r->fix[0] != '\0');
+        last = r;
+    }
+}
+
+/* Shared lists: a line that prints one takes exponential text.  One lint has
+ * one budget, says so once, and tries nothing more. */
+static void test_limits__of_a_whole_lint(void **state)
+{
+    (void)state;
+    static const char *const bombs[] = {
+        "{% set ns = namespace(a=[1]) %}{% for i in range(18) %}"
+        "{% set ns.a = [ns.a, ns.a] %}{% endfor %}{{ ns.a | pprint }}",
+        "{% set ns = namespace(a=[1]) %}{% for i in range(40) %}"
+        "{% set ns.a = [ns.a, ns.a] %}{% endfor %}{{ ns.a }}",
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}"
+        "{% endmacro %}{{ m(40) }}",
+        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}"
+        "{% endfor %}"};
+    for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
+        cf_arena arena;
+        cf_lint_report r;
+        lint(bombs[i], &arena, &r);
+        assert_true(r.is_cut);
+        assert_int_equal(r.n, 1);
+        assert_string_equal(r.v[0].rule, "E005");
+        assert_int_equal(r.n_errors, 1);
+        assert_true(arena.total < 1 << 20);
+        cf_arena_deinit(&arena);
+    }
+}
+
+static void test_cancel__ends_a_lint(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    cf_error err;
+    cf_cancel cancel = true;
+    cf_lint_options options = {.cancel = &cancel};
+    cf_arena_init(&arena, 0);
+    T_FAILS(cf_template_lint(cf_str_from(clean), &options, &arena, &r, &err),
+            CF_ECANCELLED);
+    cf_arena_deinit(&arena);
+}
+
 static cf_status lint_body(void *ud)
 {
     (void)ud;
@@ -235,6 +357,11 @@ int main(void)
         cmocka_unit_test(test_i008__guards_are_understood),
         cmocka_unit_test(test_finding__place_and_context),
         cmocka_unit_test(test_caps__of_families),
+        cmocka_unit_test(test_caps__of_ids_fields_and_forms),
+        cmocka_unit_test(test_caps__rows),
+        cmocka_unit_test(test_rules__in_order),
+        cmocka_unit_test(test_limits__of_a_whole_lint),
+        cmocka_unit_test(test_cancel__ends_a_lint),
         cmocka_unit_test(test_lint__memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

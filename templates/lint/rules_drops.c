@@ -1,0 +1,53 @@
+/*
+ * rules_drops.c - E007 E008 E009 E011: parts of a conversation of which not a
+ * byte reaches the prompt, without an error.
+ */
+#include "templates/lint/lint_impl.h"
+
+/* Adds the finding, with the render of `letters` to show it, when `cap` says
+ * dropped. */
+static cf_status check(cf_linter *l, cf_cap cap, const char *letters,
+                       unsigned flags, const char *message, cf_error *err)
+{
+    cf_shot s;
+    if (cap != CF_CAP_DROPPED) {
+        return CF_OK;
+    }
+    CF_TRY(cf_probe(&l->prober, letters, flags, &s, err));
+    cf_status st = cf_lint__add(l, &s, SIZE_MAX, err, "%s", message);
+    cf_shot_free(&l->prober, &s);
+    return st;
+}
+
+cf_status cf_lint__tools_dropped(cf_linter *l, cf_error *err)
+{
+    return check(
+        l, l->report->caps.tools, "u", CF_PROBE_TOOLS | CF_PROBE_GENERATE,
+        "the declarations of tools are dropped: none is in the prompt", err);
+}
+
+cf_status cf_lint__calls_dropped(cf_linter *l, cf_error *err)
+{
+    return check(l, l->report->caps.tool_calls, "uc",
+                 CF_PROBE_TOOLS | CF_PROBE_GENERATE,
+                 "tool calls are dropped: the prompt does not show which tool "
+                 "was called",
+                 err);
+}
+
+cf_status cf_lint__results_dropped(cf_linter *l, cf_error *err)
+{
+    return check(l, l->report->caps.tool_role, "uct",
+                 CF_PROBE_TOOLS | CF_PROBE_GENERATE,
+                 "tool results are dropped: the prompt does not show what a "
+                 "tool answered",
+                 err);
+}
+
+cf_status cf_lint__replies_dropped(cf_linter *l, cf_error *err)
+{
+    return check(l, l->report->caps.reply, "uaU", CF_PROBE_GENERATE,
+                 "replies are dropped: the prompt does not show what the "
+                 "assistant answered before",
+                 err);
+}
