@@ -113,9 +113,6 @@ CF_MUST_USE cf_status cf_grammar_from_tools(cf_grammar **out,
 
 void cf_grammar_free(cf_grammar *grammar);
 
-/* Size of the automaton, for reports. */
-size_t cf_grammar_n_nodes(const cf_grammar *grammar);
-
 /* ---- vocabularies ------------------------------------------------------- */
 
 typedef enum cf_piece_kind {
@@ -155,7 +152,6 @@ void cf_constraint_free(cf_constraint *c);
 /* An equal position that shares nothing; caches are not copied. */
 CF_MUST_USE cf_status cf_constraint_copy(cf_constraint **out,
                                          const cf_constraint *c, cf_error *err);
-void cf_constraint_reset(cf_constraint *c);
 
 /*
  * Takes bytes for as long as they are allowed; *n_taken of them were, and the
@@ -167,7 +163,7 @@ CF_MUST_USE cf_status cf_constraint_bytes(cf_constraint *c, const char *p,
                                           cf_error *err);
 
 /* Takes one token.  CF_EINVAL when it is not allowed here (nothing changed).
- * After an end token only rollback and reset lead on. */
+ * After an end token only rollback leads on. */
 CF_MUST_USE cf_status cf_constraint_token(cf_constraint *c, cf_token id,
                                           cf_error *err);
 

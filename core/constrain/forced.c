@@ -1,8 +1,8 @@
 /*
  * forced.c - forced text as tokens.
  */
+#include "core/constrain/position.h"
 #include "core/constrain/token_trie.h"
-#include "core/grammar/position.h"
 
 /* Text beyond this is left for the next call. */
 enum { FORCED_MAX = 4096 };
@@ -60,7 +60,7 @@ static bool begins_token(const cf_constraint_vocab *vocab, cf_str text)
 {
     uint32_t node = vocab->child[(uint8_t)text.p[0]];
     for (size_t i = 1; node != 0 && i < text.n; i++) {
-        node = cf_trie_child(&vocab->all, node, (uint8_t)text.p[i]);
+        node = cf_trie__child(&vocab->all, node, (uint8_t)text.p[i]);
     }
     return node != 0 && vocab->all.end[node] > node + 1;
 }

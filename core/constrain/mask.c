@@ -12,9 +12,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/constrain/position.h"
 #include "core/constrain/slice.h"
 #include "core/constrain/token_trie.h"
-#include "core/grammar/position.h"
 
 enum { CACHE_SIZE = 8, CACHE_ITEMS = 8 };
 
@@ -101,7 +101,7 @@ static void set_entries(const cf_trie *t, uint32_t node, wanted w,
     for (uint32_t i = t->entry_at[node]; i < end; i++) {
         const cf_entry *e = &t->entry[i];
         if (e->n_before >= w.min && e->n_before <= w.max) {
-            cf_bit_set(mask, e->id);
+            cf_trie__set(mask, e->id);
         }
     }
 }
@@ -282,7 +282,7 @@ static void strike(const cf_constraint *c, const char *name, size_t n,
     }
     uint32_t node = c->vocab->child[(uint8_t)name[written]];
     for (size_t i = written + 1; i < n && node != 0; i++) {
-        node = cf_trie_child(t, node, (uint8_t)name[i]);
+        node = cf_trie__child(t, node, (uint8_t)name[i]);
     }
     if (node == 0) {
         return;
@@ -290,7 +290,7 @@ static void strike(const cf_constraint *c, const char *name, size_t n,
     uint32_t last = t->end[node];
     uint32_t end = last < t->n ? t->entry_at[last] : (uint32_t)t->n_entry;
     for (uint32_t i = t->entry_at[node]; i < end; i++) {
-        cf_bit_clear(mask, t->entry[i].id);
+        cf_trie__clear(mask, t->entry[i].id);
     }
 }
 
@@ -382,7 +382,7 @@ static void mask_count(cf_constraint *c, const cf_item *item, uint32_t *mask)
     or_into(mask, v->str.at_most + limit * v->n_words, v->n_words - 1);
     for (size_t i = 0; room > CF_CHARS_MAX && i < v->str.n_longer; i++) {
         if (v->str.longer[i].n_before <= room) {
-            cf_bit_set(mask, v->str.longer[i].id);
+            cf_trie__set(mask, v->str.longer[i].id);
         }
     }
     cf_item after = *item;
@@ -460,7 +460,7 @@ static void mask_controls(cf_constraint *c, uint32_t *mask)
         cf_machine_mark mark = cf_machine_get_mark(m);
         size_t n_text = m->n_text;
         if (spells_fence(c, p, v->off[id + 1] - v->off[id])) {
-            cf_bit_set(mask, id);
+            cf_trie__set(mask, id);
         }
         cf_machine_release(m, mark);
         m->n_text = n_text;
@@ -550,7 +550,7 @@ static cf_status compute(cf_constraint *c, uint32_t *mask)
         memcpy(k->pool, k->rest, n_rest * sizeof *k->pool);
         unsigned granted = CF_SLICE_NONE;
         for (size_t i = 0; i < n_rest; i++) {
-            unsigned one = cf_node_slice(c->g, k->rest[i].node);
+            unsigned one = cf_constraint__slice(c->g, k->rest[i].node);
             if (one != CF_SLICE_NONE &&
                 (granted == CF_SLICE_NONE || one > granted)) {
                 granted = one;
@@ -591,7 +591,7 @@ cf_status cf_constraint_mask(cf_constraint *c, uint32_t *mask, cf_error *err)
             return cf_constraint__fail(st, err);
         }
         for (size_t i = 0; cf_constraint_may_end(c) && i < v->n_ends; i++) {
-            cf_bit_set(mask, v->ends[i]);
+            cf_trie__set(mask, v->ends[i]);
         }
         if (!c->has_ended) {
             remember(c, mask);

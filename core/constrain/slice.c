@@ -96,7 +96,7 @@ static bool takes(const cf_grammar *g, uint32_t node, unsigned slice)
     return true;
 }
 
-unsigned cf_node_slice(const cf_grammar *g, uint32_t node)
+unsigned cf_constraint__slice(const cf_grammar *g, uint32_t node)
 {
     unsigned best = CF_SLICE_NONE;
     if (g->node[node].n_step > 0) {

@@ -10,6 +10,6 @@
 
 /* The greatest slice all of whose tokens keep the automaton going from the
  * node, whatever follows; CF_SLICE_NONE when there is none. */
-unsigned cf_node_slice(const cf_grammar *g, uint32_t node);
+unsigned cf_constraint__slice(const cf_grammar *g, uint32_t node);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "core/schema/schema.h"
+#include "core/schema/json_char.h"
 
 /* A text to be put into a trie. */
 typedef struct item {
@@ -103,7 +103,7 @@ static bool trie_make(cf_trie *t, item *v, size_t n)
     return true;
 }
 
-uint32_t cf_trie_child(const cf_trie *t, uint32_t node, uint8_t byte)
+uint32_t cf_trie__child(const cf_trie *t, uint32_t node, uint8_t byte)
 {
     for (uint32_t i = node + 1; i < t->end[node]; i = t->end[i]) {
         if (t->byte[i] == byte) {
@@ -171,7 +171,7 @@ static unsigned quotes(const char *p, size_t n)
 static bool keep_inside(cf_string_tokens *s, const cf_constraint_vocab *v,
                         cf_token id, const fate *f, bool is_key)
 {
-    cf_bit_set(s->inside, id);
+    cf_trie__set(s->inside, id);
     if (is_key) {
         return true;
     }
@@ -179,7 +179,7 @@ static bool keep_inside(cf_string_tokens *s, const cf_constraint_vocab *v,
         s->longer[s->n_longer++] = (cf_entry){id, (uint16_t)f->n_char};
     }
     for (uint32_t k = f->n_char; k <= CF_CHARS_MAX; k++) {
-        cf_bit_set(s->at_most + k * v->n_words, id);
+        cf_trie__set(s->at_most + k * v->n_words, id);
     }
     return true;
 }
@@ -228,7 +228,7 @@ static cf_status string_tokens(cf_string_tokens *s,
     cf_grammar *g = NULL;
     cf_gbuild_init(&b, NULL);
     uint32_t rule = cf_g_rule(&b, "string");
-    cf_emit_free_string(&b, rule, is_key);
+    cf_json_string(&b, rule, is_key);
     cf_status st = cf_gbuild_finish(&b, rule, &g, err);
     cf_gbuild_deinit(&b);
     if (st != CF_OK) {
@@ -377,7 +377,7 @@ static bool make_slices(cf_constraint_vocab *v)
                 token_slice(v->bytes + v->off[id], v->off[id + 1] - v->off[id]);
             t->slice[i] = s > t->slice[i] ? s : t->slice[i];
             for (unsigned k = s; k < CF_SLICE_N; k++) {
-                cf_bit_set(v->slice[k], id);
+                cf_trie__set(v->slice[k], id);
             }
         }
         for (uint32_t c = i + 1; c < t->end[i]; c = t->end[c]) {

@@ -83,17 +83,17 @@ struct cf_constraint_vocab {
     size_t n_controls;
 };
 
-static inline void cf_bit_set(uint32_t *set, cf_token id)
+static inline void cf_trie__set(uint32_t *set, cf_token id)
 {
     set[id / 32] |= UINT32_C(1) << (id % 32);
 }
 
-static inline void cf_bit_clear(uint32_t *set, cf_token id)
+static inline void cf_trie__clear(uint32_t *set, cf_token id)
 {
     set[id / 32] &= ~(UINT32_C(1) << (id % 32));
 }
 
 /* The node below `node` with the byte, 0 when there is none. */
-uint32_t cf_trie_child(const cf_trie *t, uint32_t node, uint8_t byte);
+uint32_t cf_trie__child(const cf_trie *t, uint32_t node, uint8_t byte);
 
 #endif

@@ -24,6 +24,11 @@ void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...)
     b->st = cf_fail(&b->err, code, "%s", text);
 }
 
+void cf_gbuild_oom(cf_gbuild *b)
+{
+    cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+}
+
 bool cf_gbuild_spend(cf_gbuild *b, uint64_t n)
 {
     if (b->st != CF_OK) {
@@ -46,7 +51,7 @@ static uint32_t append(cf_gbuild *b, void *p, size_t *n, size_t *cap,
         return 0;
     }
     if (*n >= UINT32_MAX / 2 || !cf_grow(p, cap, *n + 1, size)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return 0;
     }
     char *items;
@@ -70,7 +75,7 @@ void cf_gbuild_init(cf_gbuild *b, const cf_grammar_options *opts)
         opts != NULL && opts->max_work != 0 ? opts->max_work : DEFAULT_WORK;
     b->g = cf_calloc(1, sizeof *b->g);
     if (b->g == NULL) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return;
     }
     APPEND(b, node, n_node, cap_node); /* index 0 is "none" everywhere */
@@ -111,11 +116,6 @@ const char *cf_g_text(const cf_grammar *g, uint32_t offset)
     return g->text + offset;
 }
 
-size_t cf_grammar_n_nodes(const cf_grammar *g)
-{
-    return g->n_node - 1;
-}
-
 /* Keeps n bytes and a NUL in the grammar's text; their offset. */
 static uint32_t keep_text(cf_gbuild *b, const char *p, size_t n)
 {
@@ -128,7 +128,7 @@ static uint32_t keep_text(cf_gbuild *b, const char *p, size_t n)
     }
     cf_grammar *g = b->g;
     if (!cf_grow(&g->text, &g->cap_text, g->n_text + n + 1, 1)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return 0;
     }
     uint32_t at = (uint32_t)g->n_text;
@@ -444,7 +444,7 @@ static void pack(cf_gbuild *b, const bool *live)
     if (edge == NULL || step == NULL) {
         cf_free(edge);
         cf_free(step);
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return;
     }
     size_t n_edge = 1;
@@ -543,7 +543,7 @@ static bool push_pending(ranker *r, uint32_t node, uint32_t rule)
     r->stamp[node] = rule;
     if (!cf_grow(&r->pending, &r->cap_pending, r->n_pending + 1,
                  sizeof *r->pending)) {
-        cf_gbuild_fail(r->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(r->b);
         return false;
     }
     r->pending[r->n_pending++] = node;
@@ -607,7 +607,7 @@ static void rank_rules(cf_gbuild *b, const bool *nullable)
                 .color = cf_calloc(g->n_rule, 1),
                 .stamp = cf_calloc(g->n_node, sizeof *r.stamp)};
     if (g->order == NULL || r.color == NULL || r.stamp == NULL) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
     } else {
         for (uint32_t i = 1; i < g->n_rule && b->st == CF_OK; i++) {
             rank_rule(&r, i, 0);
@@ -645,7 +645,7 @@ cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
         bool *live = cf_calloc(b->g->n_node, sizeof *live);
         bool *nullable = cf_calloc(b->g->n_node, sizeof *nullable);
         if (live == NULL || nullable == NULL) {
-            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+            cf_gbuild_oom(b);
         } else {
             finish(b, start, live, nullable);
         }

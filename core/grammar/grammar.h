@@ -156,6 +156,8 @@ void cf_gbuild_deinit(cf_gbuild *b);
 /* Sets the sticky failure (the first one stays). */
 void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...)
     CF_PRINTF(3, 4);
+/* The failure that memory ran out. */
+void cf_gbuild_oom(cf_gbuild *b);
 /* Spends n steps of the work limit; false when failed. */
 bool cf_gbuild_spend(cf_gbuild *b, uint64_t n);
 

@@ -23,7 +23,7 @@ void cf_rx_init(cf_rx_pool *rx, cf_gbuild *b)
     rx->bucket = cf_calloc(rx->n_bucket, sizeof *rx->bucket);
     if (rx->bucket == NULL ||
         !cf_grow(&rx->node, &rx->cap_node, 3, sizeof *rx->node)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return;
     }
     memset(rx->node, 0, 3 * sizeof *rx->node);
@@ -51,7 +51,7 @@ static bool is_ok(const cf_rx_pool *rx)
 
 static cf_rx lacks_memory(cf_rx_pool *rx)
 {
-    cf_gbuild_fail(rx->b, CF_ENOMEM, "out of memory");
+    cf_gbuild_oom(rx->b);
     return CF_RX_FAIL;
 }
 
@@ -476,11 +476,6 @@ static cf_rx combine(cf_rx_pool *rx, const cf_rx *v, size_t n, bool is_alt)
 cf_rx cf_rx_alt(cf_rx_pool *rx, const cf_rx *v, size_t n)
 {
     return combine(rx, v, n, true);
-}
-
-cf_rx cf_rx_and(cf_rx_pool *rx, const cf_rx *v, size_t n)
-{
-    return combine(rx, v, n, false);
 }
 
 cf_rx cf_rx_or2(cf_rx_pool *rx, cf_rx a, cf_rx b)

@@ -53,7 +53,6 @@ cf_rx cf_rx_all(cf_rx_pool *rx); /* every text */
 cf_rx cf_rx_text(cf_rx_pool *rx, cf_str utf8);
 cf_rx cf_rx_cat(cf_rx_pool *rx, cf_rx a, cf_rx b);
 cf_rx cf_rx_alt(cf_rx_pool *rx, const cf_rx *v, size_t n);
-cf_rx cf_rx_and(cf_rx_pool *rx, const cf_rx *v, size_t n);
 cf_rx cf_rx_or2(cf_rx_pool *rx, cf_rx a, cf_rx b);
 cf_rx cf_rx_and2(cf_rx_pool *rx, cf_rx a, cf_rx b);
 cf_rx cf_rx_not(cf_rx_pool *rx, cf_rx a);
@@ -89,7 +88,6 @@ typedef struct cf_dfa {
 /* The automaton of `a`; a limit on states guards against explosion. */
 void cf_rx_dfa(cf_rx_pool *rx, cf_rx a, cf_dfa *out);
 void cf_dfa_deinit(cf_dfa *d);
-bool cf_dfa_matches(const cf_dfa *d, cf_str utf8);
 
 /* Removes states that lead nowhere; the builder takes failures. */
 void cf_dfa_trim(cf_gbuild *b, cf_dfa *d);

@@ -26,7 +26,7 @@ typedef struct classes {
 static bool add_cut(cf_rx_pool *rx, classes *c, uint32_t cp)
 {
     if (!cf_grow(&c->cut, &c->cap_cut, c->n_cut + 1, sizeof *c->cut)) {
-        cf_gbuild_fail(rx->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(rx->b);
         return false;
     }
     c->cut[c->n_cut++] = cp;
@@ -125,7 +125,7 @@ static bool add_state(cf_gbuild *b, cf_dfa *d, bool is_final)
         return false;
     }
     if (!cf_grow(&d->state, &d->cap_state, d->n_state + 1, sizeof *d->state)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return false;
     }
     d->state[d->n_state++] = (cf_dfa_state){(uint32_t)d->n_move, 0, is_final};
@@ -144,7 +144,7 @@ static void add_move(cf_gbuild *b, cf_dfa *d, cf_dfa_state *s, uint32_t lo,
         }
     }
     if (!cf_grow(&d->move, &d->cap_move, d->n_move + 1, sizeof *d->move)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return;
     }
     d->move[d->n_move++] = (cf_dfa_move){lo, hi, to};
@@ -158,7 +158,7 @@ static uint32_t state_for(maker *m, cf_rx id)
         return UINT32_MAX;
     }
     if (!cf_grow(&m->state_of, &m->cap_state_of, id + 1, sizeof *m->state_of)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return UINT32_MAX;
     }
     if (m->cap_state_of > m->n_known) {
@@ -170,7 +170,7 @@ static uint32_t state_for(maker *m, cf_rx id)
         return m->state_of[id] - 1;
     }
     if (!cf_grow(&m->expr, &m->cap_expr, m->d->n_state + 1, sizeof *m->expr)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return UINT32_MAX;
     }
     m->expr[m->d->n_state] = id;
@@ -272,7 +272,7 @@ void cf_dfa_trim(cf_gbuild *b, cf_dfa *d)
     bool *live = cf_calloc(d->n_state, sizeof *live);
     uint32_t *number = cf_calloc(d->n_state, sizeof *number);
     if (live == NULL || number == NULL) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         cf_free(live);
         cf_free(number);
         cf_dfa_deinit(d);
@@ -331,29 +331,6 @@ bool cf_rx_is_empty(cf_rx_pool *rx, cf_rx a)
     return is_empty;
 }
 
-static uint32_t dfa_next(const cf_dfa *d, uint32_t state, uint32_t cp)
-{
-    const cf_dfa_state *s = &d->state[state];
-    for (uint32_t k = 0; k < s->n; k++) {
-        const cf_dfa_move *v = &d->move[s->first + k];
-        if (cp >= v->lo && cp <= v->hi) {
-            return v->to;
-        }
-    }
-    return UINT32_MAX;
-}
-
-bool cf_dfa_matches(const cf_dfa *d, cf_str s)
-{
-    uint32_t at = d->n_state > 0 ? 0 : UINT32_MAX;
-    for (size_t i = 0; i < s.n && at != UINT32_MAX;) {
-        uint32_t cp;
-        i += cf_utf8_decode(&cp, s.p + i, s.n - i);
-        at = dfa_next(d, at, cp == CF_UTF8_BAD ? 0xFFFD : cp);
-    }
-    return at != UINT32_MAX && d->state[at].is_final;
-}
-
 /* Pairs of states, found by a linear probe. */
 typedef struct pairs {
     uint64_t *key; /* x << 32 | y, plus 1; 0: free */
@@ -395,7 +372,7 @@ static uint32_t pair_state(cf_gbuild *b, pairs *p, cf_dfa *out, const cf_dfa *x,
                            const cf_dfa *y, uint32_t i, uint32_t k)
 {
     if (2 * p->n >= p->cap && !grow_pairs(p)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return 0;
     }
     uint64_t key = ((uint64_t)i << 32 | k) + 1;
@@ -409,7 +386,7 @@ static uint32_t pair_state(cf_gbuild *b, pairs *p, cf_dfa *out, const cf_dfa *x,
     uint32_t s = (uint32_t)out->n_state;
     if (!cf_gbuild_spend(b, 1) ||
         !cf_grow(&p->pending, &p->cap_pending, s + 1, sizeof *p->pending)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return 0;
     }
     p->pending[s] = key - 1;

@@ -264,7 +264,7 @@ void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
     e.node = cf_calloc(d->n_state, sizeof *e.node);
     e.rest = cf_calloc(d->n_state, sizeof *e.rest);
     if (e.node == NULL || e.rest == NULL) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
     } else {
         emit_states(&e, closer, from, to);
     }

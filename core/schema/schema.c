@@ -43,7 +43,7 @@ void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root,
     if (!cf_grow(&s->conj, &s->cap_conj, 2, sizeof *s->conj) ||
         !cf_grow(&s->ref, &s->cap_ref, 1, sizeof *s->ref) ||
         !cf_grow(&s->ref_next, &s->cap_ref_next, 1, sizeof *s->ref_next)) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
         return;
     }
     memset(s->conj, 0, 2 * sizeof *s->conj);
@@ -126,7 +126,7 @@ static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base,
         !cf_grow(&s->ref, &s->cap_ref, s->n_ref + 1, sizeof *s->ref) ||
         !cf_grow(&s->ref_next, &s->cap_ref_next, s->n_ref + 1,
                  sizeof *s->ref_next)) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return 0;
     }
     snprintf(full, n + 1, "%s%s%s", path, key != NULL ? "/" : "",
@@ -141,8 +141,8 @@ static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base,
     return id;
 }
 
-uint32_t cf_schema_child(cf_schema *s, uint32_t parent, const json_t *v,
-                         const char *key)
+uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v,
+                          const char *key)
 {
     if (!cf_schema_ok(s)) {
         return 0;
@@ -200,7 +200,7 @@ static const json_t *at_pointer(cf_schema *s, const json_t **base,
             end != NULL ? (size_t)(end - pointer - 1) : strlen(pointer + 1);
         char *token = cf_arena_strndup(&s->arena, pointer + 1, n);
         if (token == NULL) {
-            cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+            cf_gbuild_oom(s->b);
             return NULL;
         }
         unescape_token(token);
@@ -318,14 +318,10 @@ static const json_t *find(finder *f, const json_t *v, const char *base,
             out = v;
         }
     }
-    /* The iterator takes a non-const object but does not change it. */
-    union {
-        const json_t *in;
-        json_t *out;
-    } u = {v};
+    json_t *in = cf_json_ref(v);
     const char *key;
     json_t *child;
-    json_object_foreach(u.out, key, child)
+    json_object_foreach(in, key, child)
     {
         if (out != NULL) {
             break;
@@ -349,7 +345,7 @@ static const json_t *find_resource(cf_schema *s, const json_t *base,
     }
     char *whole = cf_arena_strndup(&s->arena, uri, n);
     if (whole == NULL) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return NULL;
     }
     finder here = {.s = s, .at = base, .uri = ""};
@@ -363,7 +359,7 @@ static const json_t *find_resource(cf_schema *s, const json_t *base,
     return out;
 }
 
-uint32_t cf_schema_resolve(cf_schema *s, uint32_t from, const char *uri)
+uint32_t cf_schema__resolve(cf_schema *s, uint32_t from, const char *uri)
 {
     cf_schema_ref r = s->ref[from];
     const char *hash = strchr(uri, '#');
@@ -409,7 +405,7 @@ static cf_conj intern_conj(cf_schema *s, const uint32_t *v, uint32_t n)
     }
     if (!cf_grow(&s->conj, &s->cap_conj, s->n_conj + 1, sizeof *s->conj) ||
         !cf_grow(&s->list, &s->cap_list, s->n_list + n, sizeof *s->list)) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return CF_CONJ_FALSE;
     }
     cf_conj id = (cf_conj)s->n_conj++;
@@ -442,12 +438,9 @@ static bool allows_all(const json_t *v)
     if (json_is_true(v)) {
         return true;
     }
-    union {
-        const json_t *in;
-        json_t *out;
-    } u = {v};
-    for (void *it = json_object_iter(u.out); it != NULL;
-         it = json_object_iter_next(u.out, it)) {
+    json_t *in = cf_json_ref(v);
+    for (void *it = json_object_iter(in); it != NULL;
+         it = json_object_iter_next(in, it)) {
         if (!is_annotation(json_object_iter_key(it))) {
             return false;
         }
@@ -471,7 +464,7 @@ cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated)
     return intern_conj(s, &one, 1);
 }
 
-cf_conj cf_conj_and(cf_schema *s, cf_conj a, cf_conj b)
+cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b)
 {
     if (a == CF_CONJ_FALSE || b == CF_CONJ_FALSE || !cf_schema_ok(s)) {
         return CF_CONJ_FALSE;

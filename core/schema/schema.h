@@ -167,54 +167,60 @@ void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
 bool cf_schema_ok(const cf_schema *s);
 void *cf_schema_alloc(cf_schema *s, size_t n, size_t size);
 
+/* The bytes of a JSON string. */
+static inline cf_str cf_schema__text(const json_t *v)
+{
+    return cf_str_make(json_string_value(v), json_string_length(v));
+}
+
 /* The number of a schema found at parent's path + "/" + key. */
-uint32_t cf_schema_child(cf_schema *s, uint32_t parent, const json_t *v,
-                         const char *key);
+uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v,
+                          const char *key);
 /* The number of a schema that is a document of its own. */
 uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path);
 cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated);
-cf_conj cf_conj_and(cf_schema *s, cf_conj a, cf_conj b);
+cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b);
 /* The schema that "$ref" of `from` names; 0 on failure. */
-uint32_t cf_schema_resolve(cf_schema *s, uint32_t from, const char *uri);
+uint32_t cf_schema__resolve(cf_schema *s, uint32_t from, const char *uri);
 
 /* ---- schema_expand.c, schema_atom.c, schema_not.c ----------------------- */
 
 const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c);
 /* Certainly no value satisfies it; false may also mean "not known". */
-bool cf_conj_is_empty(cf_schema *s, cf_conj c, unsigned depth);
-bool cf_conj_accepts(cf_schema *s, cf_conj c, const json_t *v);
+bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth);
+bool cf_conj__accepts(cf_schema *s, cf_conj c, const json_t *v);
 
-void cf_dnf_add(cf_schema *s, cf_dnf *d, const cf_atom *a);
-cf_dnf cf_dnf_and(cf_schema *s, const cf_dnf *x, const cf_dnf *y);
-cf_dnf cf_dnf_not(cf_schema *s, const cf_dnf *x, const char *path);
-cf_atom *cf_atom_new(cf_schema *s, cf_atom_kind kind);
+void cf_dnf__add(cf_schema *s, cf_dnf *d, const cf_atom *a);
+cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y);
+cf_dnf cf_dnf__not(cf_schema *s, const cf_dnf *x, const char *path);
+cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind);
 /* What a constant object or array says, as an atom of its type. */
-cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v);
+cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v);
 /* All values: one atom a type. */
-cf_dnf cf_dnf_all(cf_schema *s);
+cf_dnf cf_dnf__all(cf_schema *s);
 /* NULL when nothing is in both. */
-const cf_atom *cf_atom_and(cf_schema *s, const cf_atom *x, const cf_atom *y);
-bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v);
-bool cf_atom_is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
+const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y);
+bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v);
+bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
 /* What a key's value must be in an object atom. */
-cf_conj cf_atom_key(cf_schema *s, const cf_atom *a, cf_str name);
+cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name);
 /* The regular expression of a "format", CF_RX_FAIL when it is no format of
  * JSON Schema (an annotation then); *is_exact: neither more nor less. */
-cf_rx cf_schema_format(cf_schema *s, const char *name, const char *path,
-                       bool *is_exact);
+cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
+                        bool *is_exact);
 
 /* ---- schema_num.c ------------------------------------------------------- */
 
-const cf_dec *cf_dec_from(cf_schema *s, const json_t *v);
-int cf_dec_cmp(const cf_dec *a, const cf_dec *b);
-bool cf_dec_is_multiple(const cf_dec *v, const cf_dec *of);
+const cf_dec *cf_dec__from(cf_schema *s, const json_t *v);
+int cf_dec__cmp(const cf_dec *a, const cf_dec *b);
+bool cf_dec__is_multiple(const cf_dec *v, const cf_dec *of);
 /* The automaton of a number atom's texts. */
-void cf_num_dfa(cf_schema *s, const cf_atom *a, cf_dfa *out);
+void cf_num__dfa(cf_schema *s, const cf_atom *a, cf_dfa *out);
 
 /* ---- schema_emit.c ------------------------------------------------------ */
 
 /* The rule of a conj; its body is made later, by cf_schema_emit_all(). */
-uint32_t cf_conj_rule(cf_schema *s, cf_conj c);
+uint32_t cf_conj__rule(cf_schema *s, cf_conj c);
 void cf_schema_emit_all(cf_schema *s);
 
 /* White space between tokens of JSON: nodes from `from`; where they end. */
@@ -222,13 +228,11 @@ uint32_t cf_emit_gap(cf_schema *s, uint32_t from);
 uint32_t cf_emit_colon(cf_schema *s, uint32_t from);
 uint32_t cf_emit_comma(cf_schema *s, uint32_t from);
 /* A JSON text with the same spaces as everything else. */
-uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v);
+uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v);
 /* Any JSON string with a length of min to max characters. */
-uint32_t cf_string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max);
-uint32_t cf_key_rule(cf_schema *s);
-/* The body of a rule for a JSON string, or key, of any content. */
-void cf_emit_free_string(cf_gbuild *b, uint32_t rule, bool is_key);
-uint32_t cf_num_rule(cf_schema *s, const cf_atom *a);
+uint32_t cf_string__rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max);
+uint32_t cf_key__rule(cf_schema *s);
+uint32_t cf_num__rule(cf_schema *s, const cf_atom *a);
 void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 /* The same as arguments of a call in Python: (name=value, ...). */
 void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
@@ -239,12 +243,12 @@ void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
 /* A string constant. */
 uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text);
 /* The body of a string rule in a dialect that is not JSON. */
-void cf_dialect_string(cf_schema *s, uint32_t rule, const cf_dfa *d);
+void cf_dialect__string(cf_schema *s, uint32_t rule, const cf_dfa *d);
 /* The texts of `text` that the dialect can write. */
-cf_rx cf_dialect_texts(cf_schema *s, cf_rx text);
+cf_rx cf_dialect__texts(cf_schema *s, cf_rx text);
 /* "null", "true", "false". */
-const char *cf_dialect_word(const cf_schema *s, int which);
-static inline bool cf_dialect_is_fc(const cf_schema *s)
+const char *cf_dialect__word(const cf_schema *s, int which);
+static inline bool cf_dialect__is_fc(const cf_schema *s)
 {
     return s->dialect == CF_DIALECT_FC_ESCAPE ||
            s->dialect == CF_DIALECT_FC_QUOTE;

@@ -8,7 +8,7 @@
 
 #include "core/base/json_same.h"
 
-cf_atom *cf_atom_new(cf_schema *s, cf_atom_kind kind)
+cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind)
 {
     cf_atom *a = cf_schema_alloc(s, 1, sizeof *a);
     if (a == NULL) {
@@ -37,15 +37,15 @@ static cf_conj conj_of_constant(cf_schema *s, json_t *v)
 {
     json_t *one = json_pack("{s:[O]}", "enum", v);
     if (one == NULL || json_array_append_new(s->made, one) != 0) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return CF_CONJ_FALSE;
     }
     return cf_conj_one(s, cf_schema_root(s, one, s->at), false);
 }
 
-cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v)
+cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v)
 {
-    cf_atom *a = cf_atom_new(s, json_is_array(v) ? CF_ATOM_ARR : CF_ATOM_OBJ);
+    cf_atom *a = cf_atom__new(s, json_is_array(v) ? CF_ATOM_ARR : CF_ATOM_OBJ);
     size_t n = json_is_array(v) ? json_array_size(v) : json_object_size(v);
     if (a == NULL || !cf_gbuild_spend(s->b, n)) {
         return NULL;
@@ -62,15 +62,12 @@ cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v)
         a->max = (uint32_t)n;
         return item != NULL ? a : NULL;
     }
-    union {
-        const json_t *in;
-        json_t *out;
-    } u = {v};
+    json_t *in = cf_json_ref(v);
     cf_prop *p = cf_schema_alloc(s, n, sizeof *p);
     const char *key;
     size_t len;
     json_t *child;
-    json_object_keylen_foreach(u.out, key, len, child)
+    json_object_keylen_foreach(in, key, len, child)
     {
         if (p == NULL || !cf_schema_ok(s)) {
             return NULL;
@@ -83,7 +80,7 @@ cf_atom *cf_atom_of_constant(cf_schema *s, const json_t *v)
     return p != NULL ? a : NULL;
 }
 
-void cf_dnf_add(cf_schema *s, cf_dnf *d, const cf_atom *a)
+void cf_dnf__add(cf_schema *s, cf_dnf *d, const cf_atom *a)
 {
     if (!cf_schema_ok(s)) {
         return;
@@ -105,28 +102,28 @@ void cf_dnf_add(cf_schema *s, cf_dnf *d, const cf_atom *a)
     d->v[d->n++] = a;
 }
 
-cf_dnf cf_dnf_all(cf_schema *s)
+cf_dnf cf_dnf__all(cf_schema *s)
 {
     cf_dnf d = {0};
     for (int k = CF_ATOM_NULL; k <= CF_ATOM_OBJ; k++) {
-        cf_atom *a = cf_atom_new(s, (cf_atom_kind)k);
+        cf_atom *a = cf_atom__new(s, (cf_atom_kind)k);
         if (a != NULL) {
-            cf_dnf_add(s, &d, a);
+            cf_dnf__add(s, &d, a);
         }
     }
     return d;
 }
 
-cf_dnf cf_dnf_and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
+cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
 {
     cf_dnf d = {0};
     for (size_t i = 0; i < x->n; i++) {
         for (size_t k = 0; k < y->n && cf_gbuild_spend(s->b, 1); k++) {
-            const cf_atom *both = cf_atom_and(s, x->v[i], y->v[k]);
+            const cf_atom *both = cf_atom__and(s, x->v[i], y->v[k]);
             if (both == NULL) {
                 continue;
             }
-            cf_dnf_add(s, &d, both);
+            cf_dnf__add(s, &d, both);
             if (d.n > CF_ATOMS_MAX && both->kind != CF_ATOM_LIT) {
                 cf_gbuild_fail(s->b, CF_ELIMIT,
                                "%s: the alternatives multiply too far", s->at);
@@ -158,7 +155,7 @@ static bool has_range(const cf_atom *a)
     if (a->lo == NULL || a->hi == NULL) {
         return true;
     }
-    int c = cf_dec_cmp(a->lo, a->hi);
+    int c = cf_dec__cmp(a->lo, a->hi);
     return c < 0 || (c == 0 && !a->lo_open && !a->hi_open);
 }
 
@@ -169,12 +166,12 @@ static const cf_atom *meet_num(cf_schema *s, cf_atom *a, const cf_atom *x,
         return NULL;
     }
     a->num = x->num != CF_NUM_ANY ? x->num : y->num;
-    int c = x->lo == NULL ? -1 : y->lo == NULL ? 1 : cf_dec_cmp(x->lo, y->lo);
+    int c = x->lo == NULL ? -1 : y->lo == NULL ? 1 : cf_dec__cmp(x->lo, y->lo);
     a->lo = c >= 0 ? x->lo : y->lo;
     a->lo_open = c > 0   ? x->lo_open
                  : c < 0 ? y->lo_open
                          : x->lo_open || y->lo_open;
-    c = x->hi == NULL ? 1 : y->hi == NULL ? -1 : cf_dec_cmp(x->hi, y->hi);
+    c = x->hi == NULL ? 1 : y->hi == NULL ? -1 : cf_dec__cmp(x->hi, y->hi);
     a->hi = c <= 0 ? x->hi : y->hi;
     a->hi_open = c < 0   ? x->hi_open
                  : c > 0 ? y->hi_open
@@ -199,14 +196,14 @@ static const cf_atom *meet_arr(cf_schema *s, cf_atom *a, const cf_atom *x,
     uint32_t n = x->n_prefix > y->n_prefix ? x->n_prefix : y->n_prefix;
     cf_conj *v = cf_schema_alloc(s, n, sizeof *v);
     for (uint32_t i = 0; v != NULL && i < n; i++) {
-        v[i] = cf_conj_and(s, item_at(x, i), item_at(y, i));
+        v[i] = cf_conj__and(s, item_at(x, i), item_at(y, i));
         if (v[i] == CF_CONJ_FALSE && a->max > i) {
             a->max = i;
         }
     }
     a->prefix = v;
     a->n_prefix = n;
-    a->items = cf_conj_and(s, x->items, y->items);
+    a->items = cf_conj__and(s, x->items, y->items);
     if (a->items == CF_CONJ_FALSE && a->max > n) {
         a->max = n;
     }
@@ -223,7 +220,7 @@ static const cf_prop *prop_of(const cf_atom *a, cf_str name)
     return NULL;
 }
 
-cf_conj cf_atom_key(cf_schema *s, const cf_atom *a, cf_str name)
+cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name)
 {
     const cf_prop *p = prop_of(a, name);
     if (p != NULL) {
@@ -250,7 +247,7 @@ static bool meet_classes(cf_schema *s, cf_atom *a, const cf_atom *x,
     cf_rx all = cf_rx_all(&s->rx);
     for (uint32_t i = 0; i < x->n_cls; i++) {
         for (uint32_t k = 0; k < y->n_cls && cf_schema_ok(s); k++) {
-            cf_conj c = cf_conj_and(s, x->cls[i].value, y->cls[k].value);
+            cf_conj c = cf_conj__and(s, x->cls[i].value, y->cls[k].value);
             cf_rx r = cf_rx_and2(&s->rx, x->cls[i].keys, y->cls[k].keys);
             bool is_plain = x->cls[i].keys == all || y->cls[k].keys == all;
             if (c != CF_CONJ_FALSE && cf_schema_ok(s) &&
@@ -275,15 +272,15 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
     for (uint32_t i = 0; i < x->n_prop; i++) {
         const cf_prop *p = &x->prop[i];
         const cf_prop *q = prop_of(y, p->name);
-        cf_conj other = q != NULL ? q->value : cf_atom_key(s, y, p->name);
-        v[n++] = (cf_prop){p->name, cf_conj_and(s, p->value, other),
+        cf_conj other = q != NULL ? q->value : cf_atom__key(s, y, p->name);
+        v[n++] = (cf_prop){p->name, cf_conj__and(s, p->value, other),
                            p->is_required || (q != NULL && q->is_required)};
     }
     for (uint32_t i = 0; i < y->n_prop; i++) {
         const cf_prop *q = &y->prop[i];
         if (prop_of(x, q->name) == NULL) {
-            cf_conj other = cf_atom_key(s, x, q->name);
-            v[n++] = (cf_prop){q->name, cf_conj_and(s, q->value, other),
+            cf_conj other = cf_atom__key(s, x, q->name);
+            v[n++] = (cf_prop){q->name, cf_conj__and(s, q->value, other),
                                q->is_required};
         }
     }
@@ -305,7 +302,7 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
     return a->min <= a->max ? a : NULL;
 }
 
-const cf_atom *cf_atom_and(cf_schema *s, const cf_atom *x, const cf_atom *y)
+const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y)
 {
     if (!cf_schema_ok(s)) {
         return NULL;
@@ -314,10 +311,10 @@ const cf_atom *cf_atom_and(cf_schema *s, const cf_atom *x, const cf_atom *y)
         return x;
     }
     if (x->kind == CF_ATOM_LIT) {
-        return cf_atom_accepts(s, y, x->lit) ? x : NULL;
+        return cf_atom__accepts(s, y, x->lit) ? x : NULL;
     }
     if (y->kind == CF_ATOM_LIT) {
-        return cf_atom_accepts(s, x, y->lit) ? y : NULL;
+        return cf_atom__accepts(s, x, y->lit) ? y : NULL;
     }
     if (x->kind != y->kind) {
         return NULL;
@@ -353,22 +350,22 @@ const cf_atom *cf_atom_and(cf_schema *s, const cf_atom *x, const cf_atom *y)
 
 static bool num_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
 {
-    const cf_dec *d = cf_dec_from(s, v);
+    const cf_dec *d = cf_dec__from(s, v);
     if (d == NULL) {
         return false;
     }
     bool is_int = d->n_frac == 0;
-    int lo = a->lo != NULL ? cf_dec_cmp(d, a->lo) : 1;
-    int hi = a->hi != NULL ? cf_dec_cmp(d, a->hi) : -1;
+    int lo = a->lo != NULL ? cf_dec__cmp(d, a->lo) : 1;
+    int hi = a->hi != NULL ? cf_dec__cmp(d, a->hi) : -1;
     bool ok = !(a->num == CF_NUM_INT && !is_int) &&
               !(a->num == CF_NUM_NOT_INT && is_int) &&
               (lo > 0 || (lo == 0 && !a->lo_open)) &&
               (hi < 0 || (hi == 0 && !a->hi_open));
     for (uint32_t i = 0; ok && i < a->n_factor; i++) {
-        ok = cf_dec_is_multiple(d, a->factor[i]);
+        ok = cf_dec__is_multiple(d, a->factor[i]);
     }
     for (uint32_t i = 0; ok && i < a->n_except; i++) {
-        ok = cf_dec_cmp(d, a->except[i]) != 0;
+        ok = cf_dec__cmp(d, a->except[i]) != 0;
     }
     return ok;
 }
@@ -402,24 +399,21 @@ static bool obj_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
             return false;
         }
     }
-    union {
-        const json_t *in;
-        json_t *out;
-    } u = {v};
+    json_t *in = cf_json_ref(v);
     const char *key;
     size_t len;
     json_t *child;
-    json_object_keylen_foreach(u.out, key, len, child)
+    json_object_keylen_foreach(in, key, len, child)
     {
-        cf_conj c = cf_atom_key(s, a, cf_str_make(key, len));
-        if (!cf_conj_accepts(s, c, child)) {
+        cf_conj c = cf_atom__key(s, a, cf_str_make(key, len));
+        if (!cf_conj__accepts(s, c, child)) {
             return false;
         }
     }
     return true;
 }
 
-bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
+bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v)
 {
     if (!cf_gbuild_spend(s->b, 1)) {
         return false;
@@ -436,7 +430,7 @@ bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
         if (!json_is_string(v)) {
             return false;
         }
-        cf_str t = {json_string_value(v), json_string_length(v)};
+        cf_str t = cf_schema__text(v);
         size_t n = characters(t.p, t.n);
         return n >= a->min && n <= a->max && cf_rx_matches(&s->rx, a->text, t);
     }
@@ -446,8 +440,8 @@ bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
             return false;
         }
         for (size_t i = 0; i < n; i++) {
-            if (!cf_conj_accepts(s, item_at(a, (uint32_t)i),
-                                 json_array_get(v, i))) {
+            if (!cf_conj__accepts(s, item_at(a, (uint32_t)i),
+                                  json_array_get(v, i))) {
                 return false;
             }
         }
@@ -460,21 +454,21 @@ bool cf_atom_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
     }
 }
 
-bool cf_conj_accepts(cf_schema *s, cf_conj c, const json_t *v)
+bool cf_conj__accepts(cf_schema *s, cf_conj c, const json_t *v)
 {
     if (c == CF_CONJ_TRUE || c == CF_CONJ_FALSE) {
         return c == CF_CONJ_TRUE;
     }
     const cf_dnf *d = cf_conj_expand(s, c);
     for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
-        if (cf_atom_accepts(s, d->v[i], v)) {
+        if (cf_atom__accepts(s, d->v[i], v)) {
             return true;
         }
     }
     return false;
 }
 
-bool cf_conj_is_empty(cf_schema *s, cf_conj c, unsigned depth)
+bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth)
 {
     if (c == CF_CONJ_TRUE || c == CF_CONJ_FALSE) {
         return c == CF_CONJ_FALSE;
@@ -484,25 +478,25 @@ bool cf_conj_is_empty(cf_schema *s, cf_conj c, unsigned depth)
     }
     const cf_dnf *d = cf_conj_expand(s, c);
     for (size_t i = 0; i < d->n; i++) {
-        if (!cf_atom_is_empty(s, d->v[i], depth + 1)) {
+        if (!cf_atom__is_empty(s, d->v[i], depth + 1)) {
             return false;
         }
     }
     return cf_schema_ok(s);
 }
 
-bool cf_atom_is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
+bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
 {
     if (a->kind == CF_ATOM_OBJ) {
         for (uint32_t i = 0; i < a->n_prop; i++) {
             if (a->prop[i].is_required &&
-                cf_conj_is_empty(s, a->prop[i].value, depth)) {
+                cf_conj__is_empty(s, a->prop[i].value, depth)) {
                 return true;
             }
         }
     } else if (a->kind == CF_ATOM_ARR) {
         for (uint32_t i = 0; i < a->min && i <= a->n_prefix; i++) {
-            if (cf_conj_is_empty(s, item_at(a, i), depth)) {
+            if (cf_conj__is_empty(s, item_at(a, i), depth)) {
                 return true;
             }
         }
@@ -513,7 +507,7 @@ bool cf_atom_is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
     } else if (a->kind == CF_ATOM_NUM) {
         if (a->lo != NULL && a->hi != NULL) {
             cf_dfa d;
-            cf_num_dfa(s, a, &d);
+            cf_num__dfa(s, a, &d);
             bool is_empty = d.n_state == 0 && cf_schema_ok(s);
             cf_dfa_deinit(&d);
             return is_empty;

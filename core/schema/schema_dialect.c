@@ -5,7 +5,7 @@
 
 #include "core/schema/schema.h"
 
-const char *cf_dialect_word(const cf_schema *s, int which)
+const char *cf_dialect__word(const cf_schema *s, int which)
 {
     static const char *const json[] = {"null", "true", "false"};
     static const char *const python[] = {"None", "True", "False"};
@@ -59,7 +59,7 @@ static bool contains(cf_str text, cf_str part)
 uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text)
 {
     cf_gbuild *b = s->b;
-    if (cf_dialect_is_fc(s)) {
+    if (cf_dialect__is_fc(s)) {
         if (contains(text, delimiter(s))) {
             return cf_g_node(b); /* cannot be written: nothing leads there */
         }
@@ -77,7 +77,7 @@ uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text)
             cf_json_write_str(&t, text);
         }
         if (t.failed) {
-            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+            cf_gbuild_oom(b);
         } else {
             cf_g_bytes_to(b, from, t.p, t.n, to);
         }
@@ -86,11 +86,11 @@ uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text)
     return to;
 }
 
-cf_rx cf_dialect_texts(cf_schema *s, cf_rx text)
+cf_rx cf_dialect__texts(cf_schema *s, cf_rx text)
 {
     cf_rx_pool *rx = &s->rx;
     cf_rx all = cf_rx_all(rx);
-    if (cf_dialect_is_fc(s)) {
+    if (cf_dialect__is_fc(s)) {
         cf_rx in = cf_rx_cat(rx, all,
                              cf_rx_cat(rx, cf_rx_text(rx, delimiter(s)), all));
         return cf_rx_and2(rx, text, cf_rx_not(rx, in));
@@ -98,13 +98,13 @@ cf_rx cf_dialect_texts(cf_schema *s, cf_rx text)
     return text;
 }
 
-void cf_dialect_string(cf_schema *s, uint32_t rule, const cf_dfa *d)
+void cf_dialect__string(cf_schema *s, uint32_t rule, const cf_dfa *d)
 {
     cf_gbuild *b = s->b;
     b->rule = rule;
     uint32_t end = cf_g_node(b);
     cf_g_end(b, end, 0);
-    if (cf_dialect_is_fc(s)) {
+    if (cf_dialect__is_fc(s)) {
         uint32_t body = emit_delimiter(s, cf_g_start(b, rule));
         uint32_t stop = cf_g_node(b);
         cf_dfa_emit(b, d, CF_SPELL_RAW, -1, body, stop);

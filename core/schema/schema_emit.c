@@ -13,13 +13,14 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/schema/json_char.h"
 
 /* ---- white space -------------------------------------------------------- */
 
 uint32_t cf_emit_gap(cf_schema *s, uint32_t from)
 {
     cf_gbuild *b = s->b;
-    if (s->opts.space != CF_SPACE_FLEXIBLE || cf_dialect_is_fc(s)) {
+    if (s->opts.space != CF_SPACE_FLEXIBLE || cf_dialect__is_fc(s)) {
         return from;
     }
     uint32_t to = cf_g_node(b);
@@ -41,7 +42,7 @@ uint32_t cf_emit_colon(cf_schema *s, uint32_t from)
     cf_gbuild *b = s->b;
     uint32_t at = cf_g_node(b);
     cf_g_byte(b, from, ':', ':', at);
-    if (s->opts.space == CF_SPACE_COMPACT || cf_dialect_is_fc(s)) {
+    if (s->opts.space == CF_SPACE_COMPACT || cf_dialect__is_fc(s)) {
         return at;
     }
     uint32_t to = cf_g_node(b);
@@ -57,7 +58,7 @@ uint32_t cf_emit_comma(cf_schema *s, uint32_t from)
     cf_gbuild *b = s->b;
     uint32_t at = cf_g_node(b);
     cf_g_byte(b, from, ',', ',', at);
-    if (s->opts.space == CF_SPACE_PYTHON && !cf_dialect_is_fc(s)) {
+    if (s->opts.space == CF_SPACE_PYTHON && !cf_dialect__is_fc(s)) {
         uint32_t to = cf_g_node(b);
         cf_g_byte(b, at, ' ', ' ', to);
         return to;
@@ -66,110 +67,6 @@ uint32_t cf_emit_comma(cf_schema *s, uint32_t from)
 }
 
 /* ---- strings, keys, numbers --------------------------------------------- */
-
-/* Edges over one character of a JSON string, from `from` to `to`.  is_key:
- * one spelling a character, as cf_json_write_str() has it. */
-static void emit_char(cf_gbuild *b, uint32_t from, uint32_t to, bool is_key)
-{
-    uint32_t c1 = cf_g_node(b);
-    uint32_t c2 = cf_g_node(b);
-    uint32_t c3 = cf_g_node(b);
-    uint32_t e0 = cf_g_node(b);
-    uint32_t ed = cf_g_node(b);
-    uint32_t f0 = cf_g_node(b);
-    uint32_t f4 = cf_g_node(b);
-    uint32_t slash = cf_g_node(b);
-    uint32_t u = cf_g_node(b);
-    cf_g_byte(b, from, 0x20, 0x21, to);
-    cf_g_byte(b, from, 0x23, 0x5B, to);
-    cf_g_byte(b, from, 0x5D, is_key ? 0x7E : 0x7F, to);
-    cf_g_byte(b, from, 0xC2, 0xDF, c1);
-    cf_g_byte(b, from, 0xE0, 0xE0, e0);
-    cf_g_byte(b, from, 0xE1, 0xEC, c2);
-    cf_g_byte(b, from, 0xED, 0xED, ed);
-    cf_g_byte(b, from, 0xEE, 0xEF, c2);
-    cf_g_byte(b, from, 0xF0, 0xF0, f0);
-    cf_g_byte(b, from, 0xF1, 0xF3, c3);
-    cf_g_byte(b, from, 0xF4, 0xF4, f4);
-    cf_g_byte(b, c1, 0x80, 0xBF, to);
-    cf_g_byte(b, c2, 0x80, 0xBF, c1);
-    cf_g_byte(b, c3, 0x80, 0xBF, c2);
-    cf_g_byte(b, e0, 0xA0, 0xBF, c1);
-    cf_g_byte(b, ed, 0x80, 0x9F, c1);
-    cf_g_byte(b, f0, 0x90, 0xBF, c2);
-    cf_g_byte(b, f4, 0x80, 0x8F, c2);
-    cf_g_byte(b, from, '\\', '\\', slash);
-    static const char all[] = "\"\\/bfnrt";
-    static const char key[] = "\"\\nrt";
-    for (const char *c = is_key ? key : all; *c != '\0'; c++) {
-        cf_g_byte(b, slash, (uint8_t)*c, (uint8_t)*c, to);
-    }
-    cf_g_byte(b, slash, 'u', 'u', u);
-    if (is_key) {
-        uint32_t z = cf_g_bytes(b, u, "00", 2);
-        uint32_t x0 = cf_g_node(b);
-        uint32_t x1 = cf_g_node(b);
-        uint32_t x7 = cf_g_node(b);
-        cf_g_byte(b, z, '0', '0', x0);
-        cf_g_byte(b, z, '1', '1', x1);
-        cf_g_byte(b, z, '7', '7', x7);
-        cf_g_byte(b, x0, '0', '8', to); /* not \t \n \r */
-        cf_g_byte(b, x0, 'b', 'c', to);
-        cf_g_byte(b, x0, 'e', 'f', to);
-        cf_g_byte(b, x1, '0', '9', to);
-        cf_g_byte(b, x1, 'a', 'f', to);
-        cf_g_byte(b, x7, 'f', 'f', to);
-        return;
-    }
-    /* \uXXXX, surrogates in pairs only */
-    uint32_t h3 = cf_g_node(b);
-    uint32_t h2 = cf_g_node(b);
-    uint32_t h1 = cf_g_node(b);
-    uint32_t d = cf_g_node(b);
-    uint32_t hi2 = cf_g_node(b);
-    uint32_t hi1 = cf_g_node(b);
-    uint32_t pair = cf_g_node(b);
-    static const uint8_t hex[3][2] = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
-    for (int i = 0; i < 3; i++) {
-        cf_g_byte(b, h3, hex[i][0], hex[i][1], h2);
-        cf_g_byte(b, h2, hex[i][0], hex[i][1], h1);
-        cf_g_byte(b, h1, hex[i][0], hex[i][1], to);
-        cf_g_byte(b, hi2, hex[i][0], hex[i][1], hi1);
-        cf_g_byte(b, hi1, hex[i][0], hex[i][1], pair);
-    }
-    cf_g_byte(b, u, '0', '9', h3);
-    for (uint8_t lower = 0; lower <= 0x20; lower = (uint8_t)(lower + 0x20)) {
-        cf_g_byte(b, u, (uint8_t)('A' | lower), (uint8_t)('C' | lower), h3);
-        cf_g_byte(b, u, (uint8_t)('D' | lower), (uint8_t)('D' | lower), d);
-        cf_g_byte(b, u, (uint8_t)('E' | lower), (uint8_t)('F' | lower), h3);
-        cf_g_byte(b, d, (uint8_t)('A' | lower), (uint8_t)('B' | lower), hi2);
-    }
-    cf_g_byte(b, d, '0', '7', h2);
-    cf_g_byte(b, d, '8', '9', hi2);
-    uint32_t low = cf_g_bytes(b, pair, "\\u", 2);
-    uint32_t ld = cf_g_node(b);
-    cf_g_byte(b, low, 'D', 'D', ld);
-    cf_g_byte(b, low, 'd', 'd', ld);
-    cf_g_byte(b, ld, 'C', 'F', h2);
-    cf_g_byte(b, ld, 'c', 'f', h2);
-}
-
-void cf_emit_free_string(cf_gbuild *b, uint32_t rule, bool is_key)
-{
-    b->rule = rule;
-    uint32_t body = is_key ? cf_g_start(b, rule) : cf_g_node(b);
-    uint32_t end = cf_g_node(b);
-    if (!is_key) { /* the object's rule takes a key's first quote */
-        cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
-    }
-    emit_char(b, body, body, is_key);
-    cf_g_byte(b, body, '"', '"', end);
-    cf_g_end(b, end, 0);
-    if (b->st == CF_OK) {
-        b->g->node[body].tag = is_key ? CF_TAG_KEY_BODY : CF_TAG_STR_BODY;
-        b->g->node[body].arg = end;
-    }
-}
 
 /* min to max characters of any kind, counted in a register. */
 static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min,
@@ -185,7 +82,7 @@ static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min,
     uint32_t count_op = cf_g_op(b, &count);
     cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
     cf_g_jump(b, body, count_op, one);
-    emit_char(b, one, body, false);
+    cf_json_char(b, one, body, false);
     cf_g_jump(b, body, cf_g_op(b, &enough), quote);
     cf_g_byte(b, quote, '"', '"', end);
     cf_g_end(b, end, 0);
@@ -211,7 +108,7 @@ static cf_leaf *new_leaf(cf_schema *s, cf_leaf leaf, const char *name)
 {
     if (!cf_schema_ok(s) ||
         !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return NULL;
     }
     leaf.rule = cf_g_rule(s->b, name);
@@ -219,12 +116,12 @@ static cf_leaf *new_leaf(cf_schema *s, cf_leaf leaf, const char *name)
     return &s->leaf[s->n_leaf++];
 }
 
-uint32_t cf_key_rule(cf_schema *s)
+uint32_t cf_key__rule(cf_schema *s)
 {
     if (s->key_rule == 0) {
         s->key_rule = cf_g_rule(s->b, "key");
         uint32_t was = s->b->rule;
-        cf_emit_free_string(s->b, s->key_rule, true);
+        cf_json_string(s->b, s->key_rule, true);
         s->b->rule = was;
         if (cf_schema_ok(s)) {
             s->b->g->rule[s->key_rule].is_key = true;
@@ -233,7 +130,7 @@ uint32_t cf_key_rule(cf_schema *s)
     return s->key_rule;
 }
 
-uint32_t cf_string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
+uint32_t cf_string__rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
 {
     for (size_t i = 0; i < s->n_leaf; i++) {
         const cf_leaf *l = &s->leaf[i];
@@ -253,12 +150,12 @@ uint32_t cf_string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
     if (s->dialect != CF_DIALECT_JSON) {
         cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
         cf_dfa d;
-        cf_rx_dfa(&s->rx, cf_dialect_texts(s, cf_rx_and2(&s->rx, text, len)),
+        cf_rx_dfa(&s->rx, cf_dialect__texts(s, cf_rx_and2(&s->rx, text, len)),
                   &d);
-        cf_dialect_string(s, rule, &d);
+        cf_dialect__string(s, rule, &d);
         cf_dfa_deinit(&d);
     } else if (is_free && min == 0 && max == CF_RX_INF) {
-        cf_emit_free_string(s->b, rule, false);
+        cf_json_string(s->b, rule, false);
     } else if (is_free) {
         char name[60];
         snprintf(name, sizeof name, "string of %u%s characters", (unsigned)min,
@@ -290,12 +187,12 @@ static bool same_number(const cf_atom *x, const cf_atom *y)
         return false;
     }
     return (x->lo == NULL ||
-            (cf_dec_cmp(x->lo, y->lo) == 0 && x->lo_open == y->lo_open)) &&
+            (cf_dec__cmp(x->lo, y->lo) == 0 && x->lo_open == y->lo_open)) &&
            (x->hi == NULL ||
-            (cf_dec_cmp(x->hi, y->hi) == 0 && x->hi_open == y->hi_open));
+            (cf_dec__cmp(x->hi, y->hi) == 0 && x->hi_open == y->hi_open));
 }
 
-uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
+uint32_t cf_num__rule(cf_schema *s, const cf_atom *a)
 {
     for (size_t i = 0; i < s->n_leaf; i++) {
         if (s->leaf[i].num != NULL && same_number(s->leaf[i].num, a)) {
@@ -311,7 +208,7 @@ uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
     uint32_t was = s->b->rule;
     s->b->rule = rule;
     cf_dfa d;
-    cf_num_dfa(s, a, &d);
+    cf_num__dfa(s, a, &d);
     uint32_t end = cf_g_node(s->b);
     cf_dfa_emit(s->b, &d, CF_SPELL_RAW, -1, cf_g_start(s->b, rule), end);
     cf_g_end(s->b, end, 0);
@@ -325,7 +222,7 @@ uint32_t cf_num_rule(cf_schema *s, const cf_atom *a)
 static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
 {
     cf_gbuild *b = s->b;
-    const cf_dec *d = cf_dec_from(s, v);
+    const cf_dec *d = cf_dec__from(s, v);
     if (d == NULL || d->n_whole + d->n_frac > 400) {
         return from;
     }
@@ -333,7 +230,7 @@ static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
     cf_buf t = CF_BUF_INIT;
     cf_json_write(&t, v);
     if (t.failed) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
     } else if (memchr(t.p, 'e', t.n) != NULL) {
         cf_g_bytes_to(b, from, t.p, t.n, to); /* far from one: 1e+100 */
     }
@@ -353,7 +250,7 @@ static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
     return to;
 }
 
-uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
+uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v)
 {
     cf_gbuild *b = s->b;
     if (!cf_gbuild_spend(b, 1) || ++s->depth > 200) {
@@ -361,30 +258,26 @@ uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
         return from;
     }
     if (json_is_string(v)) {
-        from = cf_emit_text(
-            s, from, cf_str_make(json_string_value(v), json_string_length(v)));
+        from = cf_emit_text(s, from, cf_schema__text(v));
     } else if (json_is_number(v)) {
         from = emit_lit_number(s, from, v);
     } else if (json_is_object(v)) {
-        union {
-            const json_t *in;
-            json_t *out;
-        } u = {v};
+        json_t *in = cf_json_ref(v);
         const char *key;
         size_t len;
         json_t *child;
         bool is_first = true;
         from = cf_emit_gap(s, cf_g_bytes(b, from, "{", 1));
-        json_object_keylen_foreach(u.out, key, len, child)
+        json_object_keylen_foreach(in, key, len, child)
         {
             if (!is_first) {
                 from = cf_emit_comma(s, cf_emit_gap(s, from));
             }
             is_first = false;
-            from = cf_dialect_is_fc(s)
+            from = cf_dialect__is_fc(s)
                        ? cf_g_bytes(b, from, key, len)
                        : cf_emit_text(s, from, cf_str_make(key, len));
-            from = cf_emit_literal(s, cf_emit_colon(s, from), child);
+            from = cf_emit__literal(s, cf_emit_colon(s, from), child);
         }
         from = cf_g_bytes(b, is_first ? from : cf_emit_gap(s, from), "}", 1);
     } else if (json_is_array(v)) {
@@ -393,14 +286,14 @@ uint32_t cf_emit_literal(cf_schema *s, uint32_t from, const json_t *v)
             if (i > 0) {
                 from = cf_emit_comma(s, cf_emit_gap(s, from));
             }
-            from = cf_emit_literal(s, from, json_array_get(v, i));
+            from = cf_emit__literal(s, from, json_array_get(v, i));
         }
         from = cf_g_bytes(
             b, json_array_size(v) > 0 ? cf_emit_gap(s, from) : from, "]", 1);
     } else {
-        const char *t = cf_dialect_word(s, json_is_null(v)   ? 0
-                                           : json_is_true(v) ? 1
-                                                             : 2);
+        const char *t = cf_dialect__word(s, json_is_null(v)   ? 0
+                                            : json_is_true(v) ? 1
+                                                              : 2);
         from = cf_g_bytes(b, from, t, strlen(t));
     }
     s->depth--;
@@ -457,7 +350,7 @@ static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
         for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
             const json_t *t = d->v[i]->lit;
             if (d->v[i]->kind == CF_ATOM_LIT && json_is_string(t)) {
-                cf_str text = {json_string_value(t), json_string_length(t)};
+                cf_str text = cf_schema__text(t);
                 cf_g_jump(s->b, cf_emit_text(s, from, text), 0, to);
             }
         }
@@ -470,12 +363,11 @@ static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
             continue;
         }
         cf_buf t = CF_BUF_INIT;
-        cf_json_write_str(&t, cf_str_make(json_string_value(d->v[i]->lit),
-                                          json_string_length(d->v[i]->lit)));
+        cf_json_write_str(&t, cf_schema__text(d->v[i]->lit));
         v[n].p = cf_arena_strndup(&s->arena, cf_buf_cstr(&t), t.n);
         v[n].n = t.n;
         if (t.failed || v[n].p == NULL) {
-            cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+            cf_gbuild_oom(s->b);
         }
         n++;
         cf_buf_deinit(&t);
@@ -492,7 +384,7 @@ static uint32_t call_value(cf_schema *s, uint32_t from, cf_conj c,
                            uint32_t label)
 {
     uint32_t to = cf_g_node(s->b);
-    cf_g_call(s->b, from, cf_conj_rule(s, c), label, to);
+    cf_g_call(s->b, from, cf_conj__rule(s, c), label, to);
     return to;
 }
 
@@ -581,13 +473,10 @@ static bool has_free_order(const cf_schema *s, const json_t *v)
             return true;
         }
     }
-    union {
-        const json_t *in;
-        json_t *out;
-    } u = {v};
+    json_t *in = cf_json_ref(v);
     const char *key;
     json_t *child;
-    json_object_foreach(u.out, key, child)
+    json_object_foreach(in, key, child)
     {
         if (has_free_order(s, child)) {
             return true;
@@ -627,7 +516,7 @@ static void describe(char *out, size_t size, const cf_dnf *d)
 
 static void emit_word(cf_schema *s, int which, uint32_t from, uint32_t to)
 {
-    const char *word = cf_dialect_word(s, which);
+    const char *word = cf_dialect__word(s, which);
     cf_g_bytes_to(s->b, from, word, strlen(word), to);
 }
 
@@ -647,10 +536,10 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
         }
         break;
     case CF_ATOM_NUM:
-        cf_g_call(b, from, cf_num_rule(s, a), 0, to);
+        cf_g_call(b, from, cf_num__rule(s, a), 0, to);
         break;
     case CF_ATOM_STR:
-        cf_g_call(b, from, cf_string_rule(s, a->text, a->min, a->max), 0, to);
+        cf_g_call(b, from, cf_string__rule(s, a->text, a->min, a->max), 0, to);
         break;
     case CF_ATOM_ARR:
         emit_array(s, a, from, to);
@@ -660,18 +549,18 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
         break;
     default:
         if (is_free && has_free_order(s, a->lit)) {
-            a = cf_atom_of_constant(s, a->lit);
+            a = cf_atom__of_constant(s, a->lit);
             if (a != NULL) {
                 emit_atom(s, a, from, to, false);
             }
         } else if (!json_is_string(a->lit)) {
-            cf_g_jump(b, cf_emit_literal(s, from, a->lit), 0, to);
+            cf_g_jump(b, cf_emit__literal(s, from, a->lit), 0, to);
         }
         break;
     }
 }
 
-uint32_t cf_conj_rule(cf_schema *s, cf_conj c)
+uint32_t cf_conj__rule(cf_schema *s, cf_conj c)
 {
     if (!cf_schema_ok(s)) {
         return 0;
@@ -681,7 +570,7 @@ uint32_t cf_conj_rule(cf_schema *s, cf_conj c)
     }
     if (!cf_grow(&s->pending, &s->cap_pending, s->n_pending + 1,
                  sizeof *s->pending)) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return 0;
     }
     uint32_t rule = cf_g_rule(s->b, "value");
@@ -731,8 +620,8 @@ cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
     cf_schema_init(&s, &b, schema, opts);
     uint32_t start = 0;
     if (cf_schema_ok(&s)) {
-        uint32_t ref = cf_schema_child(&s, 0, schema, NULL);
-        start = cf_conj_rule(&s, cf_conj_one(&s, ref, false));
+        uint32_t ref = cf_schema__child(&s, 0, schema, NULL);
+        start = cf_conj__rule(&s, cf_conj_one(&s, ref, false));
         cf_schema_emit_all(&s);
     }
     cf_schema_deinit(&s);

@@ -53,7 +53,7 @@ static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
             }
             continue;
         }
-        const cf_dec *d = json_is_number(v) ? cf_dec_from(s, v) : NULL;
+        const cf_dec *d = json_is_number(v) ? cf_dec__from(s, v) : NULL;
         if (d == NULL) {
             cf_schema_fail(s, r.path, "%s is not a number", keys[i]);
             return;
@@ -68,13 +68,13 @@ static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
             a->factor = one;
             a->n_factor = 1;
         } else if (i < 2) {
-            int c = a->lo != NULL ? cf_dec_cmp(d, a->lo) : 1;
+            int c = a->lo != NULL ? cf_dec__cmp(d, a->lo) : 1;
             if (c > 0 || (c == 0 && i == 1)) {
                 a->lo = d;
                 a->lo_open = a->lo_open || i == 1;
             }
         } else {
-            int c = a->hi != NULL ? cf_dec_cmp(d, a->hi) : -1;
+            int c = a->hi != NULL ? cf_dec__cmp(d, a->hi) : -1;
             if (c < 0 || (c == 0 && i == 3)) {
                 a->hi = d;
                 a->hi_open = a->hi_open || i == 3;
@@ -94,10 +94,7 @@ static void string_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
             cf_schema_fail(s, r.path, "pattern is not a string");
             return;
         }
-        cf_rx p = cf_rx_parse(&s->rx,
-                              cf_str_make(json_string_value(pattern),
-                                          json_string_length(pattern)),
-                              true);
+        cf_rx p = cf_rx_parse(&s->rx, cf_schema__text(pattern), true);
         if (!cf_schema_ok(s)) {
             cf_fail_in(&s->b->err, s->b->st, r.path);
             return;
@@ -107,7 +104,7 @@ static void string_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     const char *format = json_string_value(get(r.s, "format"));
     if (format != NULL) {
         bool is_exact = true;
-        cf_rx f = cf_schema_format(s, format, r.path, &is_exact);
+        cf_rx f = cf_schema__format(s, format, r.path, &is_exact);
         if (cf_schema_ok(s) && f != CF_RX_FAIL) {
             a->text = cf_rx_and2(&s->rx, a->text, f);
             a->is_narrowed = !is_exact;
@@ -137,7 +134,7 @@ static void array_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
             char key[40];
             snprintf(key, sizeof key, "%s/%u", prefix_key, (unsigned)i);
             uint32_t c =
-                cf_schema_child(s, ref, json_array_get(prefix, i), key);
+                cf_schema__child(s, ref, json_array_get(prefix, i), key);
             v[i] = cf_conj_one(s, c, false);
         }
         a->prefix = v;
@@ -145,7 +142,7 @@ static void array_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     }
     if (items != NULL) {
         a->items =
-            cf_conj_one(s, cf_schema_child(s, ref, items, rest_key), false);
+            cf_conj_one(s, cf_schema__child(s, ref, items, rest_key), false);
     }
     if (a->items == CF_CONJ_FALSE) {
         a->max = a->max < a->n_prefix ? a->max : a->n_prefix;
@@ -185,7 +182,7 @@ static size_t split_by_patterns(cf_schema *s, uint32_t ref, key_split *v)
     {
         char at[200];
         snprintf(at, sizeof at, "patternProperties/%s", key);
-        cf_conj c = cf_conj_one(s, cf_schema_child(s, ref, child, at), false);
+        cf_conj c = cf_conj_one(s, cf_schema__child(s, ref, child, at), false);
         cf_rx p = cf_rx_parse(&s->rx, cf_str_from(key), true);
         if (!cf_schema_ok(s)) {
             cf_fail_in(&s->b->err, s->b->st, s->ref[ref].path);
@@ -195,7 +192,7 @@ static size_t split_by_patterns(cf_schema *s, uint32_t ref, key_split *v)
         for (size_t i = 0; i < had; i++) {
             key_split in = v[i];
             in.keys = cf_rx_and2(&s->rx, v[i].keys, p);
-            in.value = cf_conj_and(s, v[i].value, c);
+            in.value = cf_conj__and(s, v[i].value, c);
             in.is_matched = true;
             v[i].keys = cf_rx_and2(&s->rx, v[i].keys, cf_rx_not(&s->rx, p));
             if (n == CLASSES_MAX) {
@@ -220,7 +217,7 @@ static void key_classes(cf_schema *s, uint32_t ref, cf_atom *a)
     const json_t *additional = get(r.s, "additionalProperties");
     if (additional != NULL) {
         more = cf_conj_one(
-            s, cf_schema_child(s, ref, additional, "additionalProperties"),
+            s, cf_schema__child(s, ref, additional, "additionalProperties"),
             false);
     }
     cf_key_class *cls = cf_schema_alloc(s, n, sizeof *cls);
@@ -245,7 +242,7 @@ static void key_names(cf_schema *s, uint32_t ref, cf_atom *a, cf_prop *props)
         return;
     }
     cf_conj c =
-        cf_conj_one(s, cf_schema_child(s, ref, names, "propertyNames"), false);
+        cf_conj_one(s, cf_schema__child(s, ref, names, "propertyNames"), false);
     const cf_dnf *d = cf_conj_expand(s, c);
     cf_rx all = CF_RX_NONE;
     for (size_t i = 0; cf_schema_ok(s) && i < d->n; i++) {
@@ -256,7 +253,7 @@ static void key_names(cf_schema *s, uint32_t ref, cf_atom *a, cf_prop *props)
             all = cf_rx_or2(&s->rx, all, one);
             a->is_narrowed |= x->is_narrowed;
         } else if (x->kind == CF_ATOM_LIT && json_is_string(x->lit)) {
-            cf_str t = {json_string_value(x->lit), json_string_length(x->lit)};
+            cf_str t = cf_schema__text(x->lit);
             all = cf_rx_or2(&s->rx, all, cf_rx_text(&s->rx, t));
         }
     }
@@ -302,7 +299,7 @@ static uint32_t declared(cf_schema *s, uint32_t ref, cf_prop *v)
         }
         char at[200];
         snprintf(at, sizeof at, "properties/%s", key);
-        cf_conj c = cf_conj_one(s, cf_schema_child(s, ref, child, at), false);
+        cf_conj c = cf_conj_one(s, cf_schema__child(s, ref, child, at), false);
         const char *pattern;
         json_t *more;
         json_object_foreach(patterns, pattern, more)
@@ -310,9 +307,9 @@ static uint32_t declared(cf_schema *s, uint32_t ref, cf_prop *v)
             cf_rx p = cf_rx_parse(&s->rx, cf_str_from(pattern), true);
             if (cf_schema_ok(s) && cf_rx_matches(&s->rx, p, cf_str_from(key))) {
                 snprintf(at, sizeof at, "patternProperties/%s", pattern);
-                c = cf_conj_and(
+                c = cf_conj__and(
                     s, c,
-                    cf_conj_one(s, cf_schema_child(s, ref, more, at), false));
+                    cf_conj_one(s, cf_schema__child(s, ref, more, at), false));
             }
         }
         v[n++] = (cf_prop){cf_str_from(key), c, false};
@@ -482,7 +479,7 @@ static cf_dnf own_atoms(cf_schema *s, uint32_t ref)
         if ((types >> i & 1) == 0 && !is_int) {
             continue;
         }
-        cf_atom *a = cf_atom_new(s, kinds[i]);
+        cf_atom *a = cf_atom__new(s, kinds[i]);
         if (a == NULL) {
             break;
         }
@@ -504,7 +501,7 @@ static cf_dnf own_atoms(cf_schema *s, uint32_t ref)
             break;
         }
         if (a->min <= a->max) {
-            cf_dnf_add(s, &d, a);
+            cf_dnf__add(s, &d, a);
         }
     }
     return d;
@@ -513,7 +510,7 @@ static cf_dnf own_atoms(cf_schema *s, uint32_t ref)
 static const cf_dnf *child_dnf(cf_schema *s, uint32_t ref, const json_t *v,
                                const char *key)
 {
-    cf_conj c = cf_conj_one(s, cf_schema_child(s, ref, v, key), false);
+    cf_conj c = cf_conj_one(s, cf_schema__child(s, ref, v, key), false);
     return cf_conj_expand(s, c);
 }
 
@@ -532,17 +529,17 @@ static cf_dnf with_values(cf_schema *s, uint32_t ref, cf_dnf d)
         cf_dnf kept = {0};
         size_t n = w == 0 ? json_array_size(all[w]) : 1;
         for (size_t i = 0; i < n && cf_gbuild_spend(s->b, 1); i++) {
-            cf_atom *a = cf_atom_new(s, CF_ATOM_LIT);
+            cf_atom *a = cf_atom__new(s, CF_ATOM_LIT);
             if (a == NULL) {
                 break;
             }
             a->lit = w == 0 ? json_array_get(all[w], i) : all[w];
             bool is_in = false;
             for (size_t k = 0; k < d.n && !is_in && cf_schema_ok(s); k++) {
-                is_in = cf_atom_accepts(s, d.v[k], a->lit);
+                is_in = cf_atom__accepts(s, d.v[k], a->lit);
             }
             if (is_in) {
-                cf_dnf_add(s, &kept, a);
+                cf_dnf__add(s, &kept, a);
             }
         }
         d = kept;
@@ -554,8 +551,8 @@ static bool are_disjoint(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
 {
     for (size_t i = 0; i < x->n; i++) {
         for (size_t k = 0; k < y->n && cf_gbuild_spend(s->b, 4); k++) {
-            const cf_atom *both = cf_atom_and(s, x->v[i], y->v[k]);
-            if (both != NULL && !cf_atom_is_empty(s, both, 0)) {
+            const cf_atom *both = cf_atom__and(s, x->v[i], y->v[k]);
+            if (both != NULL && !cf_atom__is_empty(s, both, 0)) {
                 return false;
             }
         }
@@ -572,7 +569,7 @@ static cf_dnf any_of(cf_schema *s, uint32_t ref, const json_t *v,
         snprintf(at, sizeof at, "%s/%u", key, (unsigned)i);
         const cf_dnf *d = child_dnf(s, ref, json_array_get(v, i), at);
         for (size_t k = 0; k < d->n; k++) {
-            cf_dnf_add(s, &out, d->v[k]);
+            cf_dnf__add(s, &out, d->v[k]);
         }
     }
     return out;
@@ -595,7 +592,7 @@ static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v,
         char at[40];
         snprintf(at, sizeof at, "oneOf/%u", (unsigned)i);
         const cf_dnf *d = child_dnf(s, ref, json_array_get(v, i), at);
-        branch[i] = cf_dnf_and(s, outer, d);
+        branch[i] = cf_dnf__and(s, outer, d);
     }
     for (size_t i = 0; i < n && cf_schema_ok(s); i++) {
         cf_dnf mine = branch[i];
@@ -606,12 +603,12 @@ static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v,
             char at[40];
             snprintf(at, sizeof at, "oneOf/%u", (unsigned)k);
             cf_dnf not_k =
-                cf_dnf_not(s, child_dnf(s, ref, json_array_get(v, k), at),
-                           s->ref[ref].path);
-            mine = cf_dnf_and(s, &mine, &not_k);
+                cf_dnf__not(s, child_dnf(s, ref, json_array_get(v, k), at),
+                            s->ref[ref].path);
+            mine = cf_dnf__and(s, &mine, &not_k);
         }
         for (size_t k = 0; k < mine.n && cf_schema_ok(s); k++) {
-            cf_dnf_add(s, &out, mine.v[k]);
+            cf_dnf__add(s, &out, mine.v[k]);
         }
     }
     return out;
@@ -622,16 +619,16 @@ static cf_dnf choose(cf_schema *s, const cf_dnf *d, const cf_dnf *c,
                      const cf_dnf *yes, const cf_dnf *no, const char *path)
 {
     cf_dnf out = {0};
-    cf_dnf with = cf_dnf_and(s, d, c);
-    cf_dnf all = yes != NULL ? cf_dnf_and(s, &with, yes) : with;
+    cf_dnf with = cf_dnf__and(s, d, c);
+    cf_dnf all = yes != NULL ? cf_dnf__and(s, &with, yes) : with;
     for (size_t i = 0; i < all.n && cf_schema_ok(s); i++) {
-        cf_dnf_add(s, &out, all.v[i]);
+        cf_dnf__add(s, &out, all.v[i]);
     }
-    cf_dnf not_c = cf_dnf_not(s, c, path);
-    cf_dnf without = cf_dnf_and(s, d, &not_c);
-    all = no != NULL ? cf_dnf_and(s, &without, no) : without;
+    cf_dnf not_c = cf_dnf__not(s, c, path);
+    cf_dnf without = cf_dnf__and(s, d, &not_c);
+    all = no != NULL ? cf_dnf__and(s, &without, no) : without;
     for (size_t i = 0; i < all.n && cf_schema_ok(s); i++) {
-        cf_dnf_add(s, &out, all.v[i]);
+        cf_dnf__add(s, &out, all.v[i]);
     }
     return out;
 }
@@ -652,7 +649,7 @@ static cf_dnf with_dependent(cf_schema *s, uint32_t ref, cf_dnf d)
             char at[200];
             snprintf(at, sizeof at, "%s/%s", keys[w], has);
             cf_dnf c = {0};
-            cf_atom *a = cf_atom_new(s, CF_ATOM_OBJ);
+            cf_atom *a = cf_atom__new(s, CF_ATOM_OBJ);
             cf_prop *p = cf_schema_alloc(s, 1, sizeof *p);
             if (a == NULL || p == NULL) {
                 return d;
@@ -660,7 +657,7 @@ static cf_dnf with_dependent(cf_schema *s, uint32_t ref, cf_dnf d)
             *p = (cf_prop){cf_str_from(has), CF_CONJ_TRUE, true};
             a->prop = p;
             a->n_prop = 1;
-            cf_dnf_add(s, &c, a);
+            cf_dnf__add(s, &c, a);
             d = choose(s, &d, &c, child_dnf(s, ref, then, at), NULL,
                        s->ref[ref].path);
         }
@@ -731,7 +728,7 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
     }
     const cf_dnf *target = NULL;
     if (to != NULL) {
-        uint32_t other = cf_schema_resolve(s, ref, json_string_value(to));
+        uint32_t other = cf_schema__resolve(s, ref, json_string_value(to));
         target = cf_conj_expand(s, cf_conj_one(s, other, false));
         if (s->draft <= 7) {
             return *target; /* neighbours of $ref were ignored then */
@@ -744,23 +741,23 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
     }
     d = with_values(s, ref, d);
     if (target != NULL) {
-        d = cf_dnf_and(s, &d, target);
+        d = cf_dnf__and(s, &d, target);
     }
     const json_t *all = get(v, "allOf");
     for (size_t i = 0; i < json_array_size(all) && cf_schema_ok(s); i++) {
         char at[40];
         snprintf(at, sizeof at, "allOf/%u", (unsigned)i);
-        d = cf_dnf_and(s, &d, child_dnf(s, ref, json_array_get(all, i), at));
+        d = cf_dnf__and(s, &d, child_dnf(s, ref, json_array_get(all, i), at));
     }
     const json_t *any = get(v, "anyOf");
     if (any != NULL && cf_schema_ok(s)) {
         cf_dnf one = any_of(s, ref, any, "anyOf");
-        d = cf_dnf_and(s, &d, &one);
+        d = cf_dnf__and(s, &d, &one);
     }
     if (get(v, "not") != NULL && s->draft >= 4 && cf_schema_ok(s)) {
-        cf_dnf no = cf_dnf_not(s, child_dnf(s, ref, get(v, "not"), "not"),
-                               s->ref[ref].path);
-        d = cf_dnf_and(s, &d, &no);
+        cf_dnf no = cf_dnf__not(s, child_dnf(s, ref, get(v, "not"), "not"),
+                                s->ref[ref].path);
+        d = cf_dnf__and(s, &d, &no);
     }
     const json_t *cond = get(v, "if");
     if (cond != NULL && s->draft >= 7 && cf_schema_ok(s)) {
@@ -798,7 +795,7 @@ const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c)
         return keep;
     }
     if (c == CF_CONJ_TRUE) {
-        *keep = cf_dnf_all(s);
+        *keep = cf_dnf__all(s);
         s->conj[c].dnf = *keep;
         s->conj[c].state = 2;
         return keep;
@@ -821,9 +818,9 @@ const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c)
         } else {
             const cf_dnf *pos =
                 cf_conj_expand(s, cf_conj_one(s, ref >> 1, false));
-            one = cf_dnf_not(s, pos, s->ref[ref >> 1].path);
+            one = cf_dnf__not(s, pos, s->ref[ref >> 1].path);
         }
-        d = i == 0 ? one : cf_dnf_and(s, &d, &one);
+        d = i == 0 ? one : cf_dnf__and(s, &d, &one);
     }
     s->depth--;
     s->conj[c].state = 2;

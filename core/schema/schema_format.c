@@ -98,8 +98,8 @@ static const struct {
      false},
 };
 
-cf_rx cf_schema_format(cf_schema *s, const char *name, const char *path,
-                       bool *is_exact)
+cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
+                        bool *is_exact)
 {
     static const char *const refused[] = {"regex", "idn-email"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {

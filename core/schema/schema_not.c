@@ -15,18 +15,18 @@ enum { KEYS_MAX = 32, ITEMS_LISTED_MAX = 32, OPTIONAL_MAX = 5 };
 static void add_other_types(cf_schema *s, cf_dnf *d, cf_atom_kind kind)
 {
     for (int k = CF_ATOM_NULL; k <= CF_ATOM_OBJ; k++) {
-        cf_atom *a = k != (int)kind ? cf_atom_new(s, (cf_atom_kind)k) : NULL;
+        cf_atom *a = k != (int)kind ? cf_atom__new(s, (cf_atom_kind)k) : NULL;
         if (a != NULL) {
-            cf_dnf_add(s, d, a);
+            cf_dnf__add(s, d, a);
         }
     }
 }
 
 static cf_atom *add_new(cf_schema *s, cf_dnf *d, cf_atom_kind kind)
 {
-    cf_atom *a = cf_atom_new(s, kind);
+    cf_atom *a = cf_atom__new(s, kind);
     if (a != NULL) {
-        cf_dnf_add(s, d, a);
+        cf_dnf__add(s, d, a);
     }
     return a;
 }
@@ -104,7 +104,7 @@ static void list_key(void *ud, cf_str text)
     }
     char *copy = cf_arena_strndup(&l->s->arena, text.p, text.n);
     if (copy == NULL) {
-        cf_gbuild_fail(l->s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(l->s->b);
         return;
     }
     add_wrong_key(l->s, l->d, cf_str_make(copy, text.n), l->value);
@@ -276,7 +276,7 @@ static void not_lit(cf_schema *s, const json_t *v, cf_dnf *d, const char *path)
         add_other_types(s, d, CF_ATOM_STR);
         cf_atom *a = add_new(s, d, CF_ATOM_STR);
         if (a != NULL) {
-            cf_str t = {json_string_value(v), json_string_length(v)};
+            cf_str t = cf_schema__text(v);
             a->text = cf_rx_not(&s->rx, cf_rx_text(&s->rx, t));
         }
     } else if (json_is_number(v)) {
@@ -284,12 +284,12 @@ static void not_lit(cf_schema *s, const json_t *v, cf_dnf *d, const char *path)
         cf_atom *a = add_new(s, d, CF_ATOM_NUM);
         const cf_dec **one = cf_schema_alloc(s, 1, sizeof *one);
         if (a != NULL && one != NULL) {
-            *one = cf_dec_from(s, v);
+            *one = cf_dec__from(s, v);
             a->except = one;
             a->n_except = 1;
         }
     } else {
-        const cf_atom *a = cf_atom_of_constant(s, v);
+        const cf_atom *a = cf_atom__of_constant(s, v);
         if (a != NULL) {
             *d = not_atom(s, a, path);
         }
@@ -345,12 +345,12 @@ static cf_dnf not_atom(cf_schema *s, const cf_atom *a, const char *path)
     return d;
 }
 
-cf_dnf cf_dnf_not(cf_schema *s, const cf_dnf *x, const char *path)
+cf_dnf cf_dnf__not(cf_schema *s, const cf_dnf *x, const char *path)
 {
-    cf_dnf out = cf_dnf_all(s);
+    cf_dnf out = cf_dnf__all(s);
     for (size_t i = 0; i < x->n && cf_schema_ok(s); i++) {
         cf_dnf one = not_atom(s, x->v[i], path);
-        out = cf_dnf_and(s, &out, &one);
+        out = cf_dnf__and(s, &out, &one);
     }
     return out;
 }

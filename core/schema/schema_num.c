@@ -17,7 +17,7 @@
 
 enum { DIGITS_MAX = 40, MULTIPLE_STATES_MAX = 20000 };
 
-const cf_dec *cf_dec_from(cf_schema *s, const json_t *v)
+const cf_dec *cf_dec__from(cf_schema *s, const json_t *v)
 {
     char text[64];
     if (json_is_integer(v)) {
@@ -92,7 +92,7 @@ static int magnitude_cmp(const cf_dec *a, const cf_dec *b)
     return a->n_frac < b->n_frac ? -1 : a->n_frac > b->n_frac ? 1 : 0;
 }
 
-int cf_dec_cmp(const cf_dec *a, const cf_dec *b)
+int cf_dec__cmp(const cf_dec *a, const cf_dec *b)
 {
     if (a->neg != b->neg) {
         return a->neg ? -1 : 1;
@@ -118,7 +118,7 @@ static bool scale(const cf_dec *d, uint64_t *p, uint32_t *k)
     return v > 0;
 }
 
-bool cf_dec_is_multiple(const cf_dec *v, const cf_dec *of)
+bool cf_dec__is_multiple(const cf_dec *v, const cf_dec *of)
 {
     uint64_t p;
     uint32_t k;
@@ -391,7 +391,7 @@ static void put_move(multiple *m, char lo, char hi, uint32_t to)
         return;
     }
     if (!cf_grow(&d->move, &d->cap_move, d->n_move + 1, sizeof *d->move)) {
-        cf_gbuild_fail(m->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(m->b);
         return;
     }
     d->move[d->n_move++] = (cf_dfa_move){(uint32_t)lo, (uint32_t)hi, to};
@@ -405,7 +405,7 @@ static void put_state(multiple *m, bool is_final)
         return;
     }
     if (!cf_grow(&d->state, &d->cap_state, d->n_state + 1, sizeof *d->state)) {
-        cf_gbuild_fail(m->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(m->b);
         return;
     }
     d->state[d->n_state++] = (cf_dfa_state){(uint32_t)d->n_move, 0, is_final};
@@ -463,7 +463,7 @@ static void multiples(cf_schema *s, const cf_dec *factor, cf_dfa *out)
     }
 }
 
-void cf_num_dfa(cf_schema *s, const cf_atom *a, cf_dfa *out)
+void cf_num__dfa(cf_schema *s, const cf_atom *a, cf_dfa *out)
 {
     cf_rx_dfa(&s->rx, num_text(s, a), out);
     for (uint32_t i = 0; i < a->n_factor && cf_schema_ok(s); i++) {

@@ -26,7 +26,7 @@ typedef struct object {
 /* Keys without quotes. */
 static bool has_bare_keys(const object *o)
 {
-    return o->is_args || cf_dialect_is_fc(o->s);
+    return o->is_args || cf_dialect__is_fc(o->s);
 }
 
 static uint32_t spell(object *o, uint32_t from, cf_str name)
@@ -37,7 +37,7 @@ static uint32_t spell(object *o, uint32_t from, cf_str name)
     }
     cf_json_write_str(&t, name);
     if (t.failed) {
-        cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(o->s->b);
     } else {
         from = cf_g_bytes(o->s->b, from, t.p, t.n);
     }
@@ -77,7 +77,7 @@ static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
     cf_gbuild *b = o->s->b;
     uint32_t at = emit_colon(o, spell(o, from, p->name));
     uint32_t to = cf_g_node(b);
-    cf_g_call(b, at, cf_conj_rule(o->s, p->value), label_of(b, p->name), to);
+    cf_g_call(b, at, cf_conj__rule(o->s, p->value), label_of(b, p->name), to);
     return to;
 }
 
@@ -88,7 +88,7 @@ static uint32_t class_rule(object *o, const cf_key_class *c)
     cf_schema *s = o->s;
     bool is_bare = has_bare_keys(o);
     if (c->keys == cf_rx_all(&s->rx) && !is_bare) {
-        return cf_key_rule(s);
+        return cf_key__rule(s);
     }
     for (size_t i = 0; i < s->n_leaf; i++) {
         if (s->leaf[i].min == UINT32_MAX && s->leaf[i].text == c->keys) {
@@ -98,7 +98,7 @@ static uint32_t class_rule(object *o, const cf_key_class *c)
     uint32_t rule = cf_g_rule(s->b, "key of a pattern");
     if (!cf_schema_ok(s) ||
         !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
-        cf_gbuild_fail(s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(s->b);
         return 0;
     }
     /* min UINT32_MAX marks a key among the shared rules */
@@ -146,7 +146,7 @@ static uint32_t key_op(object *o)
         }
         uint32_t at = 0;
         if (t.failed) {
-            cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+            cf_gbuild_oom(b);
         } else {
             at = cf_g_name(b, cf_str_make(t.p + 1, t.n - 1));
         }
@@ -183,7 +183,7 @@ static void emit_free(object *o, uint32_t from, uint32_t fits, uint32_t to)
         cf_g_call(b, marked, class_rule(o, &o->cls[i]), 0, after);
         cf_g_jump(b, after, key_op(o), known);
         uint32_t value = emit_colon(o, known);
-        cf_g_call(b, value, cf_conj_rule(o->s, o->cls[i].value), label, to);
+        cf_g_call(b, value, cf_conj__rule(o->s, o->cls[i].value), label, to);
     }
 }
 
@@ -280,14 +280,14 @@ static void note_values(object *o, cf_gop *op, uint32_t i)
 {
     cf_gbuild *b = o->s->b;
     if (i < o->n_prop) {
-        op->name = cf_g_need(b, cf_conj_rule(o->s, o->prop[i].value));
+        op->name = cf_g_need(b, cf_conj__rule(o->s, o->prop[i].value));
         op->n_name = 1;
         return;
     }
     for (uint32_t k = 0; k < o->n_cls && b->st == CF_OK; k++) {
         uint32_t keys = class_rule(o, &o->cls[k]);
         uint32_t at = cf_g_need(b, keys);
-        cf_g_need(b, cf_conj_rule(o->s, o->cls[k].value));
+        cf_g_need(b, cf_conj__rule(o->s, o->cls[k].value));
         op->name = k == 0 ? at : op->name;
         op->n_name += 2;
     }
@@ -312,7 +312,7 @@ static void emit_hub(object *o, uint32_t open)
     uint64_t all = (UINT64_C(1) << o->n_prop) - 1;
     uint64_t live = 0;
     for (uint32_t i = 0; i < o->n_prop; i++) {
-        bool is_dead = cf_conj_is_empty(s, o->prop[i].value, 0);
+        bool is_dead = cf_conj__is_empty(s, o->prop[i].value, 0);
         live |= is_dead ? 0 : UINT64_C(1) << i;
     }
     /* The operations stand in a row, for MORE to try them all. */
@@ -366,7 +366,7 @@ static void emit_hub(object *o, uint32_t open)
     close.n_alt = n;
     for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
         if (o->prop[i].is_required) {
-            uint32_t at = cf_g_need(b, cf_conj_rule(s, o->prop[i].value));
+            uint32_t at = cf_g_need(b, cf_conj__rule(s, o->prop[i].value));
             close.name = close.n_name == 0 ? at : close.name;
             close.n_name++;
         }
@@ -402,7 +402,7 @@ static void add_listed(void *ud, cf_str text)
     }
     char *copy = cf_arena_strndup(&o->s->arena, text.p, text.n);
     if (copy == NULL || o->n_prop >= l->cap) {
-        cf_gbuild_fail(o->s->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(o->s->b);
         return;
     }
     o->prop[o->n_prop++] =
@@ -450,7 +450,7 @@ static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
         cf_str name = i % 2 == 0 ? a->dep[i / 2].has : a->dep[i / 2].needs;
         if (bit_of(&o, name) == 0 && o.n_prop < BITS_MAX) {
             o.prop[o.n_prop++] =
-                (cf_prop){name, cf_atom_key(s, a, name), false};
+                (cf_prop){name, cf_atom__key(s, a, name), false};
         }
     }
     bool has_listed = list_classes(&o, cap);

@@ -144,7 +144,7 @@ static const cf_atom *args_atom(maker *m, const cf_tool *tool,
     cf_schema *s = &m->s;
     json_t *parameters = json_deep_copy(declared);
     if (parameters == NULL || json_array_append_new(s->made, parameters) != 0) {
-        cf_gbuild_fail(m->b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(m->b);
         return NULL;
     }
     close_objects(parameters, 0);
@@ -241,7 +241,7 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
         const cf_atom *args = args_atom(m, &tools[i], parameters);
         uint32_t rule = cf_g_rule(m->b, name);
         if (args == NULL) {
-            cf_gbuild_fail(m->b, CF_ENOMEM, "out of memory");
+            cf_gbuild_oom(m->b);
         } else {
             m->b->rule = rule;
             uint32_t end =
@@ -384,7 +384,7 @@ static void emit_text_and(maker *m, uint32_t from, uint32_t call)
     cf_buf_add(&stop, m->spec->before.p, m->spec->before.n);
     cf_buf_add(&stop, m->open.p, m->open.n);
     if (stop.failed) {
-        cf_gbuild_fail(b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(b);
     } else {
         /* A reply that begins with B is one that followed A. */
         uint32_t after = emit_text(m, from, cf_str_make(stop.p, stop.n),
@@ -448,7 +448,7 @@ cf_status cf_grammar_from_tools(cf_grammar **out,
     m.s.seed_order = spec->seed_order;
     m.none = no_parameters();
     if (m.none == NULL) {
-        cf_gbuild_fail(&b, CF_ENOMEM, "out of memory");
+        cf_gbuild_oom(&b);
     }
     uint32_t call = 0;
     uint32_t rule = 0;

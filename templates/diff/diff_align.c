@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "templates/diff/diff.h"
+#include "templates/diff/diff_steps.h"
 
 enum {
     WINDOW = 12,      /* lines tried for each removed one */

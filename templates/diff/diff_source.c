@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "templates/diff/diff.h"
+#include "templates/diff/diff_steps.h"
 
 typedef struct piece {
     uint32_t field, from, to, unit;

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "templates/diff/diff.h"
+#include "templates/diff/diff_steps.h"
 
 static cf_status too_many(cf_error *err, const char *what)
 {

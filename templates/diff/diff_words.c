@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "templates/diff/diff.h"
+#include "templates/diff/diff_steps.h"
 
 enum { MAX_COST = 128 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "templates/diff/diff.h"
+#include "templates/diff/diff_steps.h"
 
 /* A gap of a few thousand units is searched to the end; beyond that the cost
  * is shared out. */

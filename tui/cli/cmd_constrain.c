@@ -31,18 +31,14 @@ typedef struct constrain {
 /* As Python prints it: ", " and ": ", keys in their own order. */
 static void print_value(cf_buf *b, const json_t *v)
 {
-    /* jansson's iterators take a non-const object but do not change it. */
-    union {
-        const json_t *in;
-        json_t *out;
-    } u = {v};
+    json_t *in = cf_json_ref(v);
     bool is_first = true;
     if (json_is_object(v)) {
         const char *key;
         size_t n;
         json_t *child;
         cf_buf_addc(b, '{');
-        json_object_keylen_foreach(u.out, key, n, child)
+        json_object_keylen_foreach(in, key, n, child)
         {
             cf_buf_adds(b, is_first ? "" : ", ");
             is_first = false;

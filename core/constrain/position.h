@@ -2,8 +2,8 @@
  * position.h - the inside of a position, for the files that make masks.
  * Room-internal.
  */
-#ifndef CF_CORE_GRAMMAR_POSITION_H
-#define CF_CORE_GRAMMAR_POSITION_H
+#ifndef CF_CORE_CONSTRAIN_POSITION_H
+#define CF_CORE_CONSTRAIN_POSITION_H
 
 #include "core/grammar/machine.h"
 

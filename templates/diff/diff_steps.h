@@ -1,8 +1,9 @@
 /*
- * diff.h - the steps of a comparison; see template_diff.h for what they make.
+ * diff_steps.h - the steps of a comparison; template_diff.h says what they
+ * make.
  */
-#ifndef CF_TEMPLATES_DIFF_DIFF_H
-#define CF_TEMPLATES_DIFF_DIFF_H
+#ifndef CF_TEMPLATES_DIFF_DIFF_STEPS_H
+#define CF_TEMPLATES_DIFF_DIFF_STEPS_H
 
 #include "templates/diff/match.h"
 #include "templates/template_diff.h"

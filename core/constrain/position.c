@@ -4,7 +4,7 @@
  * The position is a set of items (machine.h).  Every successful call keeps
  * the items it began with, so that rollback is a copy back.
  */
-#include "core/grammar/position.h"
+#include "core/constrain/position.h"
 
 #include <string.h>
 
@@ -149,11 +149,6 @@ void cf_constraint_rollback(cf_constraint *c, size_t n)
     for (; n > 0 && c->n_step > 0; n--) {
         pop_step(c);
     }
-}
-
-void cf_constraint_reset(cf_constraint *c)
-{
-    cf_constraint_rollback(c, SIZE_MAX);
 }
 
 size_t cf_constraint_n_steps(const cf_constraint *c)
