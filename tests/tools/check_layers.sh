@@ -52,6 +52,7 @@ cli     lab sys demo
 open_cases='
 core/tools    core/backend
 core/backend  core/tools
+templates/language  templates/python
 tui/lab       tui/cli
 tui/lab       tui/grid
 tui/sys       tui/app
@@ -147,29 +148,32 @@ bad=$(printf '%s\n' "$list" | tr '\n' '\0' |
         if (from != to && index(from, "/") && index(to, "/") &&
             !((from, to) in edge)) {
             edge[from, to] = 1
-            next_of[from] = next_of[from] " " to
-            n_in[to]++
             node[from] = node[to] = 1
         }
     }
-    # What is left when folders that nobody left includes are taken away,
-    # again and again, is a circle and what it includes.
+    # Takes away, again and again, the folders that no other one includes and
+    # those that include none: what is left lies on circles, or between two.
     END {
         for (again = 1; again;) {
             again = 0
             for (f in node) {
-                if (n_in[f] == 0) {
-                    n = split(next_of[f], words, " ")
-                    for (i = 1; i <= n; i++) {
-                        n_in[words[i]]--
-                    }
+                n_in = n_out = 0
+                for (e in edge) {
+                    split(e, ends, SUBSEP)
+                    n_in += ends[2] == f && ends[1] in node
+                    n_out += ends[1] == f && ends[2] in node
+                }
+                if (n_in == 0 || n_out == 0) {
                     delete node[f]
                     again = 1
                 }
             }
         }
-        for (f in node) {
-            print "folders in a circle: " f " includes" next_of[f]
+        for (e in edge) {
+            split(e, ends, SUBSEP)
+            if (ends[1] in node && ends[2] in node) {
+                print "folders in a circle: " ends[1] " includes " ends[2]
+            }
         }
     }') || bad="check_layers: awk failed
 $bad"
