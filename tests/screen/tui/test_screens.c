@@ -1,14 +1,14 @@
 /*
- * test_screens.c - the workbench as people see it: every script of this
- * folder, with the scripted engine, a fresh database, a frozen clock and
- * repeatable ids.
+ * test_screens.c - the workbench as people see it: one test for each script
+ * tests/screen/NAME/script, with the scripted engine, a fresh database, a
+ * frozen clock and repeatable ids.
  *
- * NAME.script plays NAME.json, or engine.json when there is none.  With a
- * NAME.tools.json the model may call tools and is prompted with a template,
- * NAME.jinja or a bundled one; a file that holds "demo" stands for the tools
- * that come with confab, which run.  With a NAME.tiny a small random model
- * answers, computed the same on every machine.
- * first-start.script begins as a person's first start does, with examples.
+ * The engine answers from NAME/engine.json, or tests/screen/engine.json where
+ * the folder has none.  With NAME/tools.json the model may call tools and is
+ * prompted with a template, NAME/template.jinja or a built-in one; a tools.json
+ * that holds "demo" stands for the demonstration tools, which run.  With
+ * NAME/tiny a small random model answers, computed the same on every machine.
+ * first-start begins as a first start of the program does, with examples.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -26,7 +26,9 @@
 #include "tui/demo/examples.h"
 #include "tui/lab/lab.h"
 
-static const char folder[] = "tests/screen/tui";
+static const char folder[] = "tests/screen";
+
+enum { SCRIPTS_MAX = 64 };
 
 typedef struct screen_fixture {
     char db[64];
@@ -41,21 +43,11 @@ typedef struct screen_fixture {
     cf_app app;
 } screen_fixture;
 
-/* The path of a script's file with another ending; `or` when it is absent. */
-static void beside(char out[512], const char *script, const char *ending,
-                   const char * or)
+/* The path of a script's file; false when it has none of that name. */
+static bool find_file(char path[512], const char *script, const char *name)
 {
-    snprintf(out, 512, "%s/%.*s%s", folder, (int)(strchr(script, '.') - script),
-             script, ending);
-    if (access(out, R_OK) != 0) {
-        snprintf(out, 512, "%s/%s", folder, or);
-    }
-}
-
-static bool is_there(char path[512], const char *script, const char *ending)
-{
-    beside(path, script, ending, "");
-    return path[strlen(path) - 1] != '/';
+    snprintf(path, 512, "%s/%s/%s", folder, script, name);
+    return access(path, R_OK) == 0;
 }
 
 /* The template that the engine is prompted with. */
@@ -66,7 +58,7 @@ static void open_template(screen_fixture *f, const char *script,
     char path[512];
     engine->template_name = "qwen3";
     engine->template_source = cf_template_builtin("qwen3");
-    if (is_there(path, script, ".jinja")) {
+    if (find_file(path, script, "template.jinja")) {
         T_OK(cf_os_read_file(&f->source, path, 1 << 20, &err), err);
         engine->template_name = "own";
         engine->template_source = cf_buf_str(&f->source);
@@ -100,12 +92,12 @@ static void open_engine(screen_fixture *f, const char *script,
     char path[512];
     cf_script_options options = {0};
     *engine = (cf_lab_engine){.template_name = "plain"};
-    if (is_there(path, script, ".tiny")) {
+    if (find_file(path, script, "tiny")) {
         open_model(f, engine);
         engine->backend = f->backend;
         return;
     }
-    if (is_there(path, script, ".tools.json")) {
+    if (find_file(path, script, "tools.json")) {
         T_OK(cf_json_read_file(&f->tools, path, &err), err);
         if (json_is_string(f->tools)) {
             json_decref(f->tools);
@@ -119,7 +111,9 @@ static void open_engine(screen_fixture *f, const char *script,
             cf_channels_detect(engine->template_source, &options.n_channels);
         options.renderer = cf_renderer_template(f->tpl);
     }
-    beside(path, script, ".json", "engine.json");
+    if (!find_file(path, script, "engine.json")) {
+        snprintf(path, sizeof path, "%s/engine.json", folder);
+    }
     T_OK(cf_json_read_file(&replies, path, &err), err);
     T_OK(cf_backend_script_new(&f->backend, replies, &options, &err), err);
     engine->backend = f->backend;
@@ -143,7 +137,7 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
     f->app.demo = f->demo;
     cf_demo_switch(&f->app, true);
-    if (strcmp(script, "first-start.script") == 0) {
+    if (strcmp(script, "first-start") == 0) {
         cf_uuid welcome;
         T_OK(cf_examples_make(f->store, &welcome, &err), err);
         T_OK(cf_examples_show(&f->app, welcome, &err), err);
@@ -187,37 +181,58 @@ static void idle(cf_app *app)
              cf_lab_task_name(app->lab) != NULL); /* results go on */
 }
 
-static void test_screens__all_scripts(void **state)
+typedef struct screen_case {
+    char name[256]; /* the script's folder */
+    int nth;
+} screen_case;
+
+static void test_screens__script(void **state)
 {
-    (void)state;
+    const screen_case *c = *state;
+    char path[512];
+    assert_true(find_file(path, c->name, "script"));
+    screen_fixture f = {0};
+    set_up(&f, c->name, c->nth);
+    cf_screen_run(&f.app, path, idle);
+    tear_down(&f);
+}
+
+static bool is_script(const char *name)
+{
+    char path[512];
+    return name[0] != '.' && find_file(path, name, "script");
+}
+
+/* The folders with a script, sorted; returns how many there are. */
+static size_t find_scripts(screen_case cases[SCRIPTS_MAX])
+{
     struct dirent **names;
     int n = scandir(folder, &names, NULL, alphasort);
-    int n_scripts = 0;
-    assert_true(n > 0);
-    setenv("TZ", "UTC", 1);
-    setenv("VISUAL", "sh tests/screen/tui/editor.sh", 1);
+    size_t n_cases = 0;
     for (int i = 0; i < n; i++) {
-        const char *dot = strrchr(names[i]->d_name, '.');
-        if (dot != NULL && strcmp(dot, ".script") == 0) {
-            char path[512];
-            snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-            screen_fixture f = {0};
-            set_up(&f, names[i]->d_name, n_scripts);
-            cf_screen_run(&f.app, path, idle);
-            tear_down(&f);
-            n_scripts++;
+        if (is_script(names[i]->d_name) && n_cases < SCRIPTS_MAX) {
+            screen_case *c = &cases[n_cases];
+            snprintf(c->name, sizeof c->name, "%s", names[i]->d_name);
+            c->nth = (int)n_cases++;
         }
         free(names[i]);
     }
     free(names);
-    assert_true(n_scripts > 0);
+    return n_cases;
 }
 
 int main(void)
 {
+    static screen_case cases[SCRIPTS_MAX];
+    static struct CMUnitTest tests[SCRIPTS_MAX];
     cf_fault_install();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_screens__all_scripts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    setenv("TZ", "UTC", 1);
+    setenv("VISUAL", "sh tests/screen/editor.sh", 1);
+    size_t n = find_scripts(cases);
+    for (size_t i = 0; i < n; i++) {
+        tests[i] = (struct CMUnitTest){cases[i].name, test_screens__script,
+                                       NULL, NULL, &cases[i]};
+    }
+    return n == 0 ? 1
+                  : _cmocka_run_group_tests("screens", tests, n, NULL, NULL);
 }

@@ -237,7 +237,7 @@ static void gesture(walk *w)
         "1yyi<C-y><Esc>",
         "1atests/fuzz/corpus/image/rgb.png<Enter>What?<Enter>",
         "1atests/fuzz/corpus/image/progressive.jpg<Enter><Esc>",
-        ":attach tests/screen/tui/images-cut.png<Enter>Cut<Enter>",
+        ":attach tests/screen/images/cut.png<Enter>Cut<Enter>",
         ":detach<Enter>",
         "1vjjjky",
         "1ggvG:w x<Enter>",
