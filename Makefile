@@ -242,7 +242,15 @@ CHECKED := $(TESTS) $(FUZZ_REPLAY)
 ifneq ($(ONLY),)
 CHECKED := $(shell printf '%s\n' $(CHECKED) | grep -E -- '$(ONLY)')
 endif
-build-tests: $(B)/confab $(CHECKED)
+# Measurements of whole rooms: programs to run by hand, built with the tests
+# so that they keep compiling (docs/speed.md).
+PERF_SRC := $(sort $(wildcard tests/perf/perf_*.c))
+PERF := $(patsubst %.c,$(B)/%,$(PERF_SRC))
+$(PERF): %: %.o $(LINK_tui)
+	$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(LIBS_tui) -o $@
+perf: $(PERF)
+
+build-tests: $(B)/confab $(CHECKED) $(PERF)
 
 # The summary line counts every case of every program.
 check: build-tests build/confab
@@ -317,7 +325,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all check check-all check-docs check-headers build-tests fuzz fuzz-run run test \
+.PHONY: all perf check check-all check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint lint-text $(LINT) cov clean install FORCE
 
 -include $(shell [ -d $(B) ] && find $(B) -name '*.d')

@@ -14,8 +14,6 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
-#include "tui/cli/bench_store.h"
-#include "tui/cli/bench_ui.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/progress.h"
 
@@ -242,54 +240,9 @@ static int print(const bench *b)
     return status;
 }
 
-/* ---- the screen --------------------------------------------------------- */
-
-static void ui_times(cf_buf *out, bool is_json, const char *name,
-                     const char *words, const cf_lab_ui_times *t)
-{
-    cf_buf_addf(out,
-                is_json ? ",\"%s\":{\"n\":%zu,\"p50_ms\":%.3f,"
-                          "\"p99_ms\":%.3f,\"max_ms\":%.3f}"
-                        : "%-28s %7zu  %9.3f  %9.3f  %9.3f\n",
-                is_json ? name : words, t->n, t->p50_ms, t->p99_ms, t->max_ms);
-}
-
-static int bench_ui(const cf_cli *cli)
-{
-    cf_lab_ui_result r;
-    cf_error err;
-    cf_buf out = CF_BUF_INIT;
-    if (cf_lab_ui_run(&r, cli->db, &err) != CF_OK) {
-        return cf_cli_fail(cli, &err);
-    }
-    if (cli->is_json) {
-        cf_buf_addf(&out,
-                    "{\"start_ms\":%.3f,\"tokens\":%zu,\"turns\":%zu,"
-                    "\"first_frame_ms\":%.3f",
-                    r.start_ms, r.n_tokens, r.n_turns, r.first_frame_ms);
-    } else {
-        cf_buf_addf(&out,
-                    "start to the first frame     %.1f ms\n"
-                    "first frame, %zu tokens  %.1f ms (%zu turns)\n"
-                    "milliseconds                       n     median"
-                    "        p99        max\n",
-                    r.start_ms, r.n_tokens, r.first_frame_ms, r.n_turns);
-    }
-    ui_times(&out, cli->is_json, "key", "key to frame, streaming", &r.key);
-    ui_times(&out, cli->is_json, "frame", "frame, long transcript", &r.frame);
-    ui_times(&out, cli->is_json, "scroll", "key and frame, long one",
-             &r.scroll);
-    cf_buf_adds(&out, cli->is_json ? "}\n" : "");
-    int status = cf_cli_print(cli, &out);
-    cf_buf_deinit(&out);
-    return status;
-}
-
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
 {
     bench b = {.cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5};
-    uint32_t n_store = 0;
-    bool is_ui = false;
     const cf_opt own[] = {
         {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
          "tokens of the prompt; 0 leaves prefill out (default 512)", NULL},
@@ -299,11 +252,6 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
          "threads to compute with; the same as --threads", NULL},
         {"--repeat", 'r', CF_OPT_U32, &b.n_reps, "N",
          "repetitions that count (default 5); one more warms up", NULL},
-        {"--store", 0, CF_OPT_U32, &n_store, "N",
-         "measure the history instead, on N made-up conversations in --db",
-         NULL},
-        {"--ui", 0, CF_OPT_FLAG, &is_ui, NULL,
-         "measure the workbench instead, without a terminal", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -316,12 +264,6 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     }
     if (b.n_reps == 0 || b.n_reps > 10000) {
         return cf_cli_usage(cli, "--repeat: 1 to 10000");
-    }
-    if (is_ui) {
-        return bench_ui(cli);
-    }
-    if (n_store != 0) {
-        return cf_cli_bench_store(cli, n_store, b.n_reps);
     }
     if (b.n_prompt > 1u << 24 || b.n_gen > 1u << 24) {
         return cf_cli_usage(cli, "-p, -n: at most 16777216 tokens");

@@ -1,11 +1,13 @@
 /*
- * bench_store.c - a generated history, and the times of what people do in it.
+ * perf_store.c - how fast the history is: `perf_store DATABASE N REPEATS`.
+ *
+ * Makes N conversations of ten turns in DATABASE (a new file; an existing one
+ * is measured as it is), then measures list, open, search and streaming,
+ * REPEATS times each.
  *
  * Words are drawn so that a few are in most messages and most in few, as in
  * real text; queries are drawn the same way.
  */
-#include "tui/cli/bench_store.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,23 +15,20 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/lab/open_store.h"
+#include "storage/store.h"
 
 enum { TURNS = 10, BATCH = 64, N_WORDS = 20000, STREAMS = 20, TOKENS = 1000 };
 
-typedef struct bench {
-    cf_cli *cli;
+typedef struct perf {
     cf_store *store;
     uint64_t rand;
     uint32_t n_convs, n_reps;
     double *us;
     size_t n_us;
-    cf_buf out;
-    bool is_first;
-} bench;
+} perf;
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t next(bench *b)
+static uint64_t next(perf *b)
 {
     uint64_t z = b->rand += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -38,7 +37,7 @@ static uint64_t next(bench *b)
 }
 
 /* Word number k is drawn about 1/k as often as the first. */
-static unsigned some_word(bench *b)
+static unsigned some_word(perf *b)
 {
     double u = (double)(next(b) >> 11) / 9007199254740992.0;
     return (unsigned)(pow((double)N_WORDS, u) - 1.0);
@@ -54,7 +53,7 @@ static void put_word(cf_buf *out, unsigned w)
     }
 }
 
-static void put_text(bench *b, cf_buf *out, size_t n)
+static void put_text(perf *b, cf_buf *out, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         cf_buf_adds(out, i != 0 ? " " : "");
@@ -64,7 +63,7 @@ static void put_text(bench *b, cf_buf *out, size_t n)
 
 /* ---- filling ------------------------------------------------------------ */
 
-static cf_store_run *some_run(bench *b, cf_arena *a)
+static cf_store_run *some_run(perf *b, cf_arena *a)
 {
     static const char *const models[] = {"qwen-1.7b", "gemma-e2b", "llama-1b"};
     cf_store_run *r = cf_arena_calloc(a, 1, sizeof *r);
@@ -86,7 +85,7 @@ static cf_store_run *some_run(bench *b, cf_arena *a)
     return r;
 }
 
-static void some_turn(bench *b, cf_arena *a, cf_store_turn *v, size_t i,
+static void some_turn(perf *b, cf_arena *a, cf_store_turn *v, size_t i,
                       int64_t ms)
 {
     cf_buf text = CF_BUF_INIT;
@@ -108,7 +107,7 @@ static void some_turn(bench *b, cf_arena *a, cf_store_turn *v, size_t i,
     cf_buf_deinit(&text);
 }
 
-static cf_status put_batch(bench *b, uint32_t from, size_t n, cf_error *err)
+static cf_status put_batch(perf *b, uint32_t from, size_t n, cf_error *err)
 {
     cf_store_tree trees[BATCH];
     const cf_store_tree *p[BATCH];
@@ -144,7 +143,7 @@ static cf_status put_batch(bench *b, uint32_t from, size_t n, cf_error *err)
     return st;
 }
 
-static cf_status fill(bench *b, cf_error *err)
+static cf_status fill(perf *b, cf_error *err)
 {
     cf_store_size size;
     CF_TRY(cf_store_get_size(b->store, &size, err));
@@ -168,28 +167,19 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(bench *b, const char *what)
+static void report(perf *b, const char *what)
 {
     qsort(b->us, b->n_us, sizeof *b->us, compare);
     double p50 = b->us[b->n_us / 2] / 1000;
     double p99 = b->us[(b->n_us * 99 + 99) / 100 - 1] / 1000;
     double max = b->us[b->n_us - 1] / 1000;
-    if (b->cli->is_json) {
-        cf_buf_addf(&b->out,
-                    "%s\"%s\":{\"n\":%zu,\"p50_ms\":%.3f,\"p99_ms\":%.3f,"
-                    "\"max_ms\":%.3f}",
-                    b->is_first ? "{" : ",", what, b->n_us, p50, p99, max);
-    } else {
-        cf_buf_addf(&b->out, "%-26s %8.3f %8.3f %8.3f ms\n", what, p50, p99,
-                    max);
-    }
-    b->is_first = false;
+    printf("%-26s %8.3f %8.3f %8.3f ms\n", what, p50, p99, max);
     b->n_us = 0;
 }
 
-typedef cf_status (*step_fn)(bench *b, cf_arena *a, cf_error *err);
+typedef cf_status (*step_fn)(perf *b, cf_arena *a, cf_error *err);
 
-static cf_status measure(bench *b, const char *what, step_fn fn, cf_error *err)
+static cf_status measure(perf *b, const char *what, step_fn fn, cf_error *err)
 {
     cf_arena a;
     cf_arena_init(&a, 0);
@@ -207,7 +197,7 @@ static cf_status measure(bench *b, const char *what, step_fn fn, cf_error *err)
     return st;
 }
 
-static cf_status do_list(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_list(perf *b, cf_arena *a, cf_error *err)
 {
     const cf_store_conv *rows;
     size_t n;
@@ -216,7 +206,7 @@ static cf_status do_list(bench *b, cf_arena *a, cf_error *err)
     return cf_store_list(b->store, &q, a, &rows, &n, err);
 }
 
-static cf_status do_list_tag(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_list_tag(perf *b, cf_arena *a, cf_error *err)
 {
     const cf_store_conv *rows;
     size_t n;
@@ -224,14 +214,14 @@ static cf_status do_list_tag(bench *b, cf_arena *a, cf_error *err)
     return cf_store_list(b->store, &q, a, &rows, &n, err);
 }
 
-static cf_status do_facets(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_facets(perf *b, cf_arena *a, cf_error *err)
 {
     const cf_store_facet *v;
     size_t n, total;
     return cf_store_facets(b->store, CF_PLACE_LIVE, a, &v, &n, &total, err);
 }
 
-static cf_status do_open(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_open(perf *b, cf_arena *a, cf_error *err)
 {
     const cf_store_conv *rows;
     size_t n;
@@ -243,7 +233,7 @@ static cf_status do_open(bench *b, cf_arena *a, cf_error *err)
                   : CF_OK;
 }
 
-static cf_status search_for(bench *b, cf_arena *a, size_t n_words,
+static cf_status search_for(perf *b, cf_arena *a, size_t n_words,
                             const char *filter, cf_error *err)
 {
     cf_store_hits hits;
@@ -256,34 +246,34 @@ static cf_status search_for(bench *b, cf_arena *a, size_t n_words,
     return st;
 }
 
-static cf_status do_search_1(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_search_1(perf *b, cf_arena *a, cf_error *err)
 {
     return search_for(b, a, 1, "", err);
 }
 
-static cf_status do_search_2(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_search_2(perf *b, cf_arena *a, cf_error *err)
 {
     return search_for(b, a, 2, "", err);
 }
 
-static cf_status do_search_prefix(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_search_prefix(perf *b, cf_arena *a, cf_error *err)
 {
     return search_for(b, a, 1, "*", err);
 }
 
-static cf_status do_search_role(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_search_role(perf *b, cf_arena *a, cf_error *err)
 {
     return search_for(b, a, 1, " role:user tag:bug", err);
 }
 
-static cf_status do_search_model(bench *b, cf_arena *a, cf_error *err)
+static cf_status do_search_model(perf *b, cf_arena *a, cf_error *err)
 {
     return search_for(b, a, 1, " model:gemma", err);
 }
 
 /* ---- streaming ---------------------------------------------------------- */
 
-static cf_status append_round(bench *b, cf_stream **streams, cf_draw *draw,
+static cf_status append_round(perf *b, cf_stream **streams, cf_draw *draw,
                               cf_error *err)
 {
     for (size_t i = 0; i < STREAMS; i++) {
@@ -303,7 +293,7 @@ static cf_status append_round(bench *b, cf_stream **streams, cf_draw *draw,
 /* Appends as fast as it goes: 20 streams of a thousand tokens each, with the
  * ten best candidates of every token.  At 100 tokens a second a stream these
  * are 10 seconds' worth. */
-static cf_status stream(bench *b, cf_error *err)
+static cf_status stream(perf *b, cf_error *err)
 {
     cf_stream *streams[STREAMS];
     cf_uuid conv;
@@ -342,17 +332,11 @@ static cf_status stream(bench *b, cf_error *err)
     double s = (double)(cf_os_monotonic_us() - t0) / 1e6;
     report(b, "append (caller waits)");
     double rate = (double)STREAMS * TOKENS / s;
-    if (b->cli->is_json) {
-        cf_buf_addf(&b->out, ",\"tokens_per_s\":%.0f", rate);
-    } else {
-        cf_buf_addf(&b->out,
-                    "20 streams, on disk every 20 tokens: %.0f tokens/s\n",
-                    rate);
-    }
+    printf("20 streams, on disk every 20 tokens: %.0f tokens/s\n", rate);
     return CF_OK;
 }
 
-static cf_status run(bench *b, cf_error *err)
+static cf_status run(perf *b, cf_error *err)
 {
     static const struct {
         const char *name;
@@ -369,38 +353,33 @@ static cf_status run(bench *b, cf_error *err)
         {"search model:", do_search_model},
     };
     CF_TRY(fill(b, err));
-    if (!b->cli->is_json) {
-        cf_buf_addf(&b->out, "%-26s %8s %8s %8s\n", "", "p50", "p99", "max");
-    }
+    printf("%-26s %8s %8s %8s\n", "", "p50", "p99", "max");
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         CF_TRY(measure(b, steps[i].name, steps[i].fn, err));
     }
-    CF_TRY(stream(b, err));
-    cf_buf_adds(&b->out, b->cli->is_json ? "}\n" : "");
-    return cf_buf_check(&b->out, err);
+    return stream(b, err);
 }
 
-int cf_cli_bench_store(cf_cli *cli, uint32_t n, uint32_t n_reps)
+int main(int argc, char **argv)
 {
     cf_error err;
-    bench b = {.cli = cli, .n_convs = n, .n_reps = n_reps, .is_first = true};
-    if (cli->db == NULL) {
-        return cf_cli_usage(cli, "--store: name a file of its own with --db");
+    if (argc != 4 || atoi(argv[2]) < 1 || atoi(argv[3]) < 1) {
+        fputs("usage: perf_store DATABASE N REPEATS\n", stderr);
+        return 2;
     }
-    size_t room = n_reps > STREAMS * TOKENS ? n_reps : STREAMS * TOKENS;
+    perf b = {.n_convs = (uint32_t)atoi(argv[2]),
+              .n_reps = (uint32_t)atoi(argv[3])};
+    const cf_store_options options = {.flags = CF_STORE_CREATE};
+    size_t room = b.n_reps > STREAMS * TOKENS ? b.n_reps : STREAMS * TOKENS;
     b.us = cf_alloc(room * sizeof *b.us);
-    cf_status st =
-        b.us == NULL ? cf_oom(&err)
-                     : cf_cli_open_store(&b.store, cli, CF_STORE_CREATE, &err);
-    int status = CF_EXIT_OK;
-    if (st == CF_OK) {
-        st = run(&b, &err);
-        cf_store_close(b.store);
-    }
-    if (st == CF_OK) {
-        status = cf_cli_print(cli, &b.out);
-    }
-    cf_buf_deinit(&b.out);
+    cf_status st = b.us == NULL
+                       ? cf_oom(&err)
+                       : cf_store_open(&b.store, argv[1], &options, &err);
+    CF_THEN(st, run(&b, &err));
+    cf_store_close(b.store);
     cf_free(b.us);
-    return st == CF_OK ? status : cf_cli_fail(cli, &err);
+    if (st != CF_OK) {
+        fprintf(stderr, "perf_store: %s\n", err.text);
+    }
+    return st == CF_OK ? 0 : 4;
 }

@@ -1,17 +1,20 @@
 /*
- * bench_ui.c - the workbench without a terminal, timed.
+ * perf_ui.c - how fast the workbench is: `perf_ui [DATABASE]`.
+ *
+ * The app runs with the scripted engine and without a terminal: a frame is
+ * drawn into the grid and sent nowhere.  DATABASE is opened for the start, and
+ * made when it does not exist.  Takes some seconds, prints text.
  *
  * Keys come through a pipe from a thread of their own, each with the time it
  * was sent; the loop that takes them is the one of cf_app_run() without
- * curses: a key is drawn at once, news from the worker at most 30 times a
+ * curses: a key is drawn at once, events of the worker at most 30 times a
  * second.
  */
-#include "tui/cli/bench_ui.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,6 +37,22 @@ enum {
     H = 36
 };
 
+typedef struct spread {
+    size_t n;
+    double p50_ms, p99_ms, max_ms;
+} spread;
+
+typedef struct result {
+    double start_ms; /* from nothing to the first drawn frame */
+    /* From a key to its frame, while a reply streams and two threads are
+     * busy. */
+    spread key;
+    /* A conversation of about this many tokens (four bytes each). */
+    size_t n_tokens, n_turns;
+    double first_frame_ms; /* everything is wrapped */
+    spread frame, scroll;  /* nothing changed; another part is shown */
+} result;
+
 typedef struct desk {
     cf_backend *backend;
     cf_store *store;
@@ -52,13 +71,13 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static cf_lab_ui_times times_of(double *ms, size_t n)
+static spread times_of(double *ms, size_t n)
 {
     if (n == 0) {
-        return (cf_lab_ui_times){0};
+        return (spread){0};
     }
     qsort(ms, n, sizeof *ms, by_value);
-    return (cf_lab_ui_times){n, ms[n / 2], ms[(n - 1) * 99 / 100], ms[n - 1]};
+    return (spread){n, ms[n / 2], ms[(n - 1) * 99 / 100], ms[n - 1]};
 }
 
 /* ---- a workbench -------------------------------------------------------- */
@@ -189,8 +208,8 @@ static cf_status open_pipe(int ends[2], cf_error *err)
     return CF_OK;
 }
 
-static cf_status run_load(desk *d, int keys[2], int wake[2],
-                          cf_lab_ui_result *out, cf_error *err)
+static cf_status run_load(desk *d, int keys[2], int wake[2], result *out,
+                          cf_error *err)
 {
     load l = {.keys = keys[1]};
     pthread_t threads[N_BUSY + 1];
@@ -228,7 +247,7 @@ static cf_status run_load(desk *d, int keys[2], int wake[2],
     return st;
 }
 
-static cf_status measure_keys(cf_lab_ui_result *out, cf_error *err)
+static cf_status measure_keys(result *out, cf_error *err)
 {
     desk d;
     int keys[2] = {-1, -1}, wake[2] = {-1, -1};
@@ -275,7 +294,7 @@ static double draw(cf_app *app)
     return (double)(now() - t) * 1e-3;
 }
 
-static cf_status measure_frames(cf_lab_ui_result *out, cf_error *err)
+static cf_status measure_frames(result *out, cf_error *err)
 {
     desk d;
     double ms[N_FRAMES];
@@ -308,10 +327,10 @@ static cf_status measure_frames(cf_lab_ui_result *out, cf_error *err)
     return st;
 }
 
-cf_status cf_lab_ui_run(cf_lab_ui_result *out, const char *db, cf_error *err)
+static cf_status measure(result *out, const char *db, cf_error *err)
 {
     desk d;
-    *out = (cf_lab_ui_result){0};
+    *out = (result){0};
     uint64_t t = now();
     cf_status st = open_desk(&d, db, err);
     if (st == CF_OK) {
@@ -322,4 +341,29 @@ cf_status cf_lab_ui_run(cf_lab_ui_result *out, const char *db, cf_error *err)
     CF_TRY(st);
     CF_TRY(measure_frames(out, err));
     return measure_keys(out, err);
+}
+
+static void print(const char *what, const spread *t)
+{
+    printf("%-28s %7zu  %9.3f  %9.3f  %9.3f\n", what, t->n, t->p50_ms,
+           t->p99_ms, t->max_ms);
+}
+
+int main(int argc, char **argv)
+{
+    result r;
+    cf_error err;
+    if (measure(&r, argc > 1 ? argv[1] : NULL, &err) != CF_OK) {
+        fprintf(stderr, "perf_ui: %s\n", err.text);
+        return 4;
+    }
+    printf("start to the first frame     %.1f ms\n"
+           "first frame, %zu tokens  %.1f ms (%zu turns)\n"
+           "milliseconds                       n     median        p99"
+           "        max\n",
+           r.start_ms, r.n_tokens, r.first_frame_ms, r.n_turns);
+    print("key to frame, streaming", &r.key);
+    print("frame, long transcript", &r.frame);
+    print("key and frame, long one", &r.scroll);
+    return 0;
 }
