@@ -197,7 +197,7 @@ static void first_start(workbench *w, const cf_cli *cli, cf_buf *problems)
 {
     cf_error err;
     cf_uuid welcome;
-    cf_status st = cf_examples_make(w->store, &welcome, &err);
+    cf_status st = cf_examples_make(w->store, w->tools, &welcome, &err);
     if (st == CF_OK && cf_uuid_is_nil(welcome)) {
         return;
     }
@@ -263,6 +263,9 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         cf_store_ref ref;
         st = cf_store_find(w->store, cf_str_from(conversation), &ref, err);
         CF_THEN(st, cf_lab_open_conv(w->lab, ref.conversation, ref.turn, err));
+        if (o->tools != NULL) { /* replace the saved ones, as with run */
+            CF_THEN(st, cf_lab_set_tools(w->lab, w->tools, err));
+        }
     }
     if (st == CF_OK && problems.n != 0) {
         cf_buf_add(&w->app.log, problems.p, problems.n);

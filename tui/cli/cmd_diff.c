@@ -13,7 +13,7 @@
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
 #include "tui/lab/diff_pair.h"
-#include "tui/lab/keep.h"
+#include "tui/lab/saved.h"
 #include "tui/lab/open_store.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
@@ -255,21 +255,18 @@ static cf_status list_one(diff_job *job, const cf_store_conv *conv,
 static cf_status one_saved(diff_job *job, cf_store *store,
                            const cf_store_conv *conv, cf_error *err)
 {
-    const cf_preface none = {NULL, NULL, NULL};
-    cf_store_tree tree;
+    const cf_saved_choice choice = {.conversation = conv->id};
     cf_conversation *c = NULL;
     cf_diff_renders r;
     cf_arena_reset(&job->arena);
-    cf_status st =
-        cf_store_get_tree(store, conv->id, 0, &job->arena, &tree, err);
-    if (st == CF_OK && tree.n == 0) {
+    if (conv->n_turns == 0) {
         return CF_OK;
     }
-    CF_THEN(st, cf_keep_tree(&c, &tree, tree.conv.head, &none, err));
+    cf_status st = cf_saved_load(&c, NULL, store, &choice, &job->arena, err);
     CF_THEN(st, cf_diff_pair_saved(&job->pair, c, &r, &job->arena, err));
     if (st == CF_OK) {
         job->n_done++;
-        st = list_one(job, &tree.conv, &r, err);
+        st = list_one(job, conv, &r, err);
     }
     cf_conversation_free(c);
     return st;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "storage/store.h"
 #include "tui/app/app.h"
@@ -70,6 +71,7 @@ typedef struct maker {
     char broken[65], fixed[65]; /* hashes of the templates */
     cf_str *tools;              /* [n_tools] declarations */
     size_t n_tools;
+    const json_t *offered; /* by the workbench; NULL: none */
     bool failed;
 } maker;
 
@@ -257,6 +259,23 @@ static void make_templates(maker *m)
     end(m, head);
 }
 
+/* The welcome asks for the weather, so it goes on with the tools. */
+static void offer_tools(maker *m)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_jw w;
+    if (m->failed || m->offered == NULL) {
+        return;
+    }
+    cf_jw_init(&w, &text);
+    cf_jw_object(&w, NULL);
+    cf_jw_json(&w, "tools", m->offered);
+    cf_jw_end(&w);
+    m->tree[m->n_trees - 1].conv.preface = keep(m, cf_buf_str(&text));
+    m->failed = m->failed || text.failed;
+    cf_buf_deinit(&text);
+}
+
 static void make_welcome(maker *m)
 {
     const cf_store_turn *last = NULL;
@@ -267,6 +286,7 @@ static void make_welcome(maker *m)
     if (!m->failed) {
         end(m, last);
     }
+    offer_tools(m);
 }
 
 /* ---- putting them ------------------------------------------------------- */
@@ -347,12 +367,14 @@ static bool claim(cf_store *store, cf_arena *arena, cf_error *err)
            size.n_convs == 0;
 }
 
-cf_status cf_examples_make(cf_store *store, cf_uuid *id, cf_error *err)
+cf_status cf_examples_make(cf_store *store, const json_t *tools, cf_uuid *id,
+                           cf_error *err)
 {
     cf_arena arena;
     cf_error why = {0};
     cf_arena_init(&arena, 0);
-    maker m = {.arena = &arena, .ms = cf_os_now_ms() - 120000};
+    maker m = {
+        .arena = &arena, .ms = cf_os_now_ms() - 120000, .offered = tools};
     *id = (cf_uuid){{0}};
     cf_status st = CF_OK;
     if (claim(store, &arena, &why)) {
@@ -366,25 +388,19 @@ cf_status cf_examples_make(cf_store *store, cf_uuid *id, cf_error *err)
     return st;
 }
 
-/* Sends the question; both settings are as they were after it.  Without
- * tools the prompt is short, and the first screen waits for this. */
+/* Sends the question and waits for the reply.  The conversation was stored
+ * without tools: the prompt is short, and the first screen waits for this. */
 static cf_status ask(cf_lab *lab, cf_error *err)
 {
-    json_t *tools = json_incref(cf_json_ref(cf_lab_engine_of(lab)->tools));
     cf_chat_options *chat = &cf_lab_settings(lab)->chat;
     uint32_t limit = chat->max_tokens;
     cf_error first = {0};
-    cf_status st = cf_lab_set_tools(lab, NULL, err);
-    if (st == CF_OK) {
-        chat->max_tokens = REPLY_MAX;
-        st = cf_lab_send(lab, cf_str_from("How do I regenerate a reply?"),
-                         (cf_uuid){{0}}, err);
-        cf_lab_settle(lab, &first);
-        chat->max_tokens = limit;
-        cf_status back = cf_lab_set_tools(lab, tools, &first);
-        st = st == CF_OK ? back : st;
-    }
-    json_decref(tools);
+    chat->max_tokens = REPLY_MAX;
+    cf_status st =
+        cf_lab_send(lab, cf_str_from("How do I regenerate a reply?"),
+                    (cf_uuid){{0}}, err);
+    cf_lab_settle(lab, &first);
+    chat->max_tokens = limit;
     if (st == CF_OK && first.code != CF_OK) {
         *err = first;
         st = first.code;

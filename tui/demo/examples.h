@@ -17,6 +17,7 @@
 #ifndef CF_TUI_DEMO_EXAMPLES_H
 #define CF_TUI_DEMO_EXAMPLES_H
 
+#include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/uuid.h"
 
@@ -27,9 +28,11 @@ typedef struct cf_app cf_app;
 #define CF_EXAMPLE_TAG "example"
 
 /* Makes them, unless the database has had them or holds anything; *welcome is
- * the guided conversation, nil when nothing was made. */
-CF_MUST_USE cf_status cf_examples_make(cf_store *store, cf_uuid *welcome,
-                                       cf_error *err);
+ * the guided conversation, nil when nothing was made.  `tools` (NULL: none) are
+ * what the workbench offers the model: the guided conversation goes on with
+ * them. */
+CF_MUST_USE cf_status cf_examples_make(cf_store *store, const json_t *tools,
+                                       cf_uuid *welcome, cf_error *err);
 
 /* Adds the reply worth forking: the engine in the workbench writes it now, which
  * waits for it.  The workbench shows it then.  For an engine that is quick. */

@@ -8,9 +8,9 @@
 
 #include "core/base/utf8.h"
 #include "templates/builtin.h"
-#include "tui/lab/keep.h"
 #include "tui/lab/kept_template.h"
 #include "tui/lab/open_backend.h"
+#include "tui/lab/saved.h"
 
 void cf_diff_model_init(cf_diff_model *m, cf_lab *lab, cf_store *store)
 {
@@ -131,14 +131,14 @@ void cf_diff_title(char out[80], const cf_store_conv *c)
 cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
                        cf_conversation **out, char title[80], cf_error *err)
 {
-    const cf_preface none = {NULL, NULL, NULL};
-    cf_store_tree tree;
+    const cf_saved_choice choice = {.conversation = id, .has_raw = true};
+    cf_store_conv about;
     if (store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
     }
-    CF_TRY(cf_store_get_tree(store, id, CF_TREE_RUNS, arena, &tree, err));
-    cf_diff_title(title, &tree.conv);
-    return cf_keep_tree(out, &tree, tree.conv.head, &none, err);
+    CF_TRY(cf_saved_load(out, &about, store, &choice, arena, err));
+    cf_diff_title(title, &about);
+    return CF_OK;
 }
 
 cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,

@@ -10,6 +10,7 @@
 #include "storage/store.h"
 #include "tui/lab/keep_reply.h"
 #include "tui/lab/open_store.h"
+#include "tui/lab/saved.h"
 
 struct cf_keep {
     const cf_cli *cli;
@@ -32,125 +33,20 @@ static cf_status open_store(cf_keep *k, cf_error *err)
     return st;
 }
 
-/* The saved preface, with what the caller gave over it. */
-static cf_status saved_preface(const cf_store_tree *tree,
-                               const cf_preface *given, json_t **root,
-                               cf_preface *out, cf_error *err)
-{
-    *out = *given;
-    *root = NULL;
-    if (tree->conv.preface.n == 0) {
-        return CF_OK;
-    }
-    CF_TRY(cf_json_read(root, tree->conv.preface.p, tree->conv.preface.n, err));
-    const json_t *messages = json_object_get(*root, "messages");
-    const json_t *tools = json_object_get(*root, "tools");
-    const json_t *extra = json_object_get(*root, "extra_context");
-    if (out->messages == NULL && json_is_array(messages)) {
-        out->messages = messages;
-    }
-    if (out->tools == NULL && tools != NULL) {
-        out->tools = tools;
-    }
-    if (out->extra_context == NULL && json_is_object(extra)) {
-        out->extra_context = extra;
-    }
-    return CF_OK;
-}
-
-static cf_status add_turns(cf_conversation *conv, const cf_store_tree *tree,
-                           cf_error *err)
-{
-    for (size_t i = 0; i < tree->n; i++) {
-        const cf_store_turn *t = &tree->turns[i];
-        json_t *message = NULL;
-        cf_uuid id;
-        CF_TRY(cf_json_read(&message, t->message.p, t->message.n, err));
-        cf_turn turn = {.id = t->id,
-                        .parent = t->parent,
-                        .created_ms = t->created_ms,
-                        .status = t->status,
-                        .message = message};
-        if (t->run != NULL) {
-            turn.raw = t->run->raw;
-        }
-        cf_status st = cf_conversation_add(conv, &turn, &id, err);
-        json_decref(message);
-        CF_TRY(st);
-    }
-    return CF_OK;
-}
-
-cf_status cf_keep_tree(cf_conversation **out, const cf_store_tree *tree,
-                       cf_uuid head, const cf_preface *given, cf_error *err)
-{
-    cf_preface preface;
-    json_t *root = NULL;
-    cf_conversation *conv = NULL;
-    cf_status st = saved_preface(tree, given, &root, &preface, err);
-    CF_THEN(st, cf_conversation_new(&conv, &preface, err));
-    CF_THEN(st, add_turns(conv, tree, err));
-    CF_THEN(st, cf_conversation_set_head(conv, head, err));
-    if (st == CF_OK) {
-        *out = conv;
-    } else {
-        cf_conversation_free(conv);
-    }
-    json_decref(root);
-    return st;
-}
-
 static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
                       cf_conversation **out, cf_error *err)
 {
     cf_arena arena;
     cf_store_ref ref;
-    cf_store_tree tree;
     cf_arena_init(&arena, 0);
     cf_status st = cf_store_find(k->store, cf_str_from(name), &ref, err);
-    CF_THEN(st, cf_store_get_tree(k->store, ref.conversation, 0, &arena, &tree,
-                                  err));
-    CF_THEN(st,
-            cf_keep_tree(out, &tree,
-                         cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn,
-                         given, err));
+    const cf_saved_choice choice = {
+        .conversation = ref.conversation, .turn = ref.turn, .given = given};
+    CF_THEN(st, cf_saved_load(out, NULL, k->store, &choice, &arena, err));
     if (st == CF_OK) {
         k->conversation = ref.conversation;
     }
     cf_arena_deinit(&arena);
-    return st;
-}
-
-/* A new conversation is stored with its first turn, not before. */
-static cf_status put_conversation(cf_keep *k, const cf_conversation *conv,
-                                  cf_error *err)
-{
-    if (!cf_uuid_is_nil(k->conversation)) {
-        return CF_OK;
-    }
-    const cf_preface *p = cf_conversation_preface(conv);
-    cf_buf preface = CF_BUF_INIT;
-    bool is_first = true;
-    const struct {
-        const char *key;
-        const json_t *v;
-    } fields[] = {{"messages", p->messages},
-                  {"tools", p->tools},
-                  {"extra_context", p->extra_context}};
-    cf_buf_addc(&preface, '{');
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (fields[i].v != NULL) {
-            cf_buf_addf(&preface, "%s\"%s\":", is_first ? "" : ",",
-                        fields[i].key);
-            cf_json_write(&preface, fields[i].v);
-            is_first = false;
-        }
-    }
-    cf_buf_addc(&preface, '}');
-    cf_store_conv c = {.preface = cf_buf_str(&preface)};
-    cf_status st = cf_buf_check(&preface, err);
-    CF_THEN(st, cf_store_put_conv(k->store, &c, &k->conversation, err));
-    cf_buf_deinit(&preface);
     return st;
 }
 
@@ -190,7 +86,12 @@ static void warn(cf_keep *k, const cf_error *err)
 static void store_turn(cf_keep *k, const cf_conversation *conv, cf_uuid id)
 {
     cf_error err;
-    if (put_conversation(k, conv, &err) != CF_OK ||
+    cf_status st = CF_OK;
+    if (cf_uuid_is_nil(k->conversation)) { /* stored with its first turn */
+        st = cf_saved_put(k->store, conv, cf_str_make(NULL, 0),
+                          &k->conversation, &err);
+    }
+    if (st != CF_OK ||
         cf_keep_turn(k->store, k->conversation, cf_conversation_find(conv, id),
                      &err) != CF_OK) {
         warn(k, &err);

@@ -13,8 +13,8 @@ typedef struct cf_keep cf_keep;
 /*
  * Makes the conversation *conv: a new one with `preface`, or the one that
  * `continue_id` (may be NULL) names, with its head at the turn named.  *out
- * is NULL when nothing is to be stored.  A saved conversation brings its own
- * preface; fields given here stand over it.
+ * is NULL when nothing is to be stored.  A saved conversation is loaded as
+ * saved.h says; fields of `preface` replace the saved ones.
  */
 CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
                                    bool is_kept_out, const char *continue_id,
@@ -39,11 +39,5 @@ void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
 void cf_keep_close(cf_keep *keep);
 /* The history it writes to. */
 cf_store *cf_keep_store(const cf_keep *keep);
-
-/* The conversation of a stored tree with its head at `head` (nil: the start).
- * Its saved preface is used; fields given stand over it. */
-CF_MUST_USE cf_status cf_keep_tree(cf_conversation **out,
-                                   const cf_store_tree *tree, cf_uuid head,
-                                   const cf_preface *given, cf_error *err);
 
 #endif

@@ -68,13 +68,13 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
 
 static bool add_tools(inputs *in, const cf_conversation *conv)
 {
-    const json_t *tools = cf_conversation_preface(conv)->tools;
-    size_t n = json_array_size(tools);
+    size_t n;
+    const cf_tool *tool = cf_tool_set_items(cf_conversation_tools(conv), &n);
     cf_str *v = cf_arena_calloc(&in->arena, n + 1, sizeof *v);
     cf_buf text = CF_BUF_INIT;
     for (size_t i = 0; v != NULL && i < n; i++) {
         cf_buf_reset(&text);
-        cf_json_write(&text, json_array_get(tools, i));
+        cf_json_write(&text, tool[i].raw);
         char *copy =
             text.failed ? NULL : cf_arena_alloc(&in->arena, text.n + 1);
         if (copy == NULL) {

@@ -9,22 +9,30 @@
 #include "core/base/utf8.h"
 #include "storage/trace.h"
 #include "tui/lab/lab_impl.h"
+#include "tui/lab/saved.h"
+
+/* Takes the place of what was in the workbench. */
+static cf_status use_conversation(cf_lab *b, cf_conversation *conv,
+                                  cf_error *err)
+{
+    cf_role_map roles;
+    cf_role_map_init(&roles, b->engine.template_source);
+    cf_conversation_set_roles(conv, &roles);
+    cf_conversation_free(b->conv);
+    b->conv = conv;
+    b->prompt_is_fresh = false;
+    return cf_lab__snapshot(b, err);
+}
 
 static cf_status fresh_conversation(cf_lab *b, cf_error *err)
 {
     const cf_preface preface = {.tools = b->engine.tools};
     cf_conversation *conv;
     CF_TRY(cf_conversation_new(&conv, &preface, err));
-    cf_role_map roles;
-    cf_role_map_init(&roles, b->engine.template_source);
-    cf_conversation_set_roles(conv, &roles);
-    cf_conversation_free(b->conv);
-    b->conv = conv;
     b->conv_id = cf_uuid_new();
     b->conv_is_stored = false;
     b->title[0] = '\0';
-    b->prompt_is_fresh = false;
-    return cf_lab__snapshot(b, err);
+    return use_conversation(b, conv, err);
 }
 
 cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
@@ -479,45 +487,6 @@ const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
 
 /* ---- saved conversations ------------------------------------------------ */
 
-static cf_status add_stored_turn(cf_conversation *conv, const cf_store_turn *t,
-                                 cf_error *err)
-{
-    json_t *message;
-    CF_TRY(cf_json_read(&message, t->message.p, t->message.n, err));
-    cf_turn turn = {.id = t->id,
-                    .parent = t->parent,
-                    .created_ms = t->created_ms,
-                    .status = t->status,
-                    .message = message};
-    if (t->run != NULL) {
-        turn.raw = t->run->raw;
-    }
-    cf_uuid id;
-    cf_status st = cf_conversation_add(conv, &turn, &id, err);
-    json_decref(message);
-    return st;
-}
-
-static cf_status load_tree(cf_lab *b, const cf_store_tree *tree, cf_uuid turn,
-                           cf_error *err)
-{
-    CF_TRY(fresh_conversation(b, err));
-    for (size_t i = 0; i < tree->n; i++) {
-        CF_TRY(add_stored_turn(b->conv, &tree->turns[i], err));
-    }
-    cf_uuid head = !cf_uuid_is_nil(turn)              ? turn
-                   : !cf_uuid_is_nil(tree->conv.head) ? tree->conv.head
-                   : tree->n != 0 ? tree->turns[tree->n - 1].id
-                                  : (cf_uuid){{0}};
-    b->conv_id = tree->conv.id;
-    b->conv_is_stored = true;
-    cf_utf8_copy(b->title, sizeof b->title, tree->conv.title);
-    if (!cf_uuid_is_nil(head)) {
-        CF_TRY(cf_conversation_set_head(b->conv, head, err));
-    }
-    return cf_lab__snapshot(b, err);
-}
-
 cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
                            cf_error *err)
 {
@@ -527,18 +496,21 @@ cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
     if (lab->store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
     }
+    const cf_saved_choice choice = {
+        .conversation = conv, .turn = turn, .has_raw = true};
+    cf_conversation *loaded = NULL;
+    cf_store_conv about;
     cf_arena arena;
-    cf_store_tree tree;
     cf_arena_init(&arena, 0);
     cf_status st =
-        cf_store_get_tree(lab->store, conv, CF_TREE_RUNS, &arena, &tree, err);
+        cf_saved_load(&loaded, &about, lab->store, &choice, &arena, err);
     if (st == CF_OK) {
         free_replies(lab);
         lab->n_notes = 0;
-        st = load_tree(lab, &tree, turn, err);
-        if (st != CF_OK) {
-            cf_lab_new_conv(lab); /* half a tree is no conversation */
-        }
+        lab->conv_id = conv;
+        lab->conv_is_stored = true;
+        cf_utf8_copy(lab->title, sizeof lab->title, about.title);
+        st = use_conversation(lab, loaded, err);
     }
     cf_arena_deinit(&arena);
     return st;

@@ -162,7 +162,8 @@ cf_uuid cf_lab_conv_id(const cf_lab *lab);
 const char *cf_lab_title(const cf_lab *lab);
 
 void cf_lab_new_conv(cf_lab *lab);
-/* Opens a saved conversation with `turn` (or its newest) as the head. */
+/* Opens a saved conversation, as saved.h loads it, with `turn` (nil: where it
+ * was left) as the head.  After a failure the one that was open stays. */
 CF_MUST_USE cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
                                        cf_error *err);
 
@@ -302,7 +303,10 @@ CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
 /* The text in the composer; copied. */
 void cf_lab_set_draft(cf_lab *lab, cf_str draft);
 
+/* The role of a message of the prompt, system messages of the preface
+ * included; and the message that a turn of the path is. */
 const char *cf_lab_message_role(const cf_lab *lab, size_t message);
+size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);
 /* One sentence about where the cache and the prompt part. */
 void cf_lab_break_cause(cf_lab *lab, cf_buf *out);

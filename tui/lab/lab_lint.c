@@ -221,11 +221,11 @@ static cf_lab_variable *add(variables *l, cf_str name, uint32_t line)
     return row;
 }
 
-static const json_t *set_value(const cf_lab *b, cf_str name)
+static const json_t *value_in(const json_t *object, cf_str name)
 {
     const char *key;
     json_t *v;
-    json_object_foreach(b->vars, key, v)
+    json_object_foreach(cf_json_ref(object), key, v)
     {
         if (cf_str_is(name, key)) {
             return v;
@@ -255,13 +255,20 @@ static void token_value(const cf_lab *b, cf_lab_variable *row, bool is_bos)
 static void fill(const cf_lab *b, cf_lab_variable *row)
 {
     cf_thinking thinking = b->settings.chat.thinking;
-    const json_t *set = set_value(b, row->name);
+    const json_t *set = value_in(b->vars, row->name);
+    const json_t *saved = value_in(
+        cf_conversation_preface(b->conv)->extra_context, row->name);
     if (cf_str_is(row->name, "messages")) {
-        cf_buf_addf(&row->value, "%zu", b->n_path + (b->draft.n != 0));
+        cf_buf_addf(&row->value, "%zu",
+                    cf_lab_message_of(b, b->n_path) + (b->draft.n != 0));
         row->origin = "the conversation";
     } else if (set != NULL) {
         cf_json_write(&row->value, set);
         row->origin = ":var";
+    } else if (saved != NULL && !(cf_str_is(row->name, "enable_thinking") &&
+                                  thinking != CF_THINKING_DEFAULT)) {
+        cf_json_write(&row->value, saved);
+        row->origin = "saved with it";
     } else if (cf_str_is(row->name, "tools")) {
         size_t n = 0;
         cf_tool_set_items(cf_conversation_tools(b->conv), &n);
@@ -313,9 +320,14 @@ cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n,
         const cf_template_variable *from = &lint->variable[i];
         ok = add(&l, from->name, from->line) != NULL;
     }
-    json_object_foreach(lab->vars, key, value)
-    {
-        ok = ok && (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
+    const json_t *const set[] = {
+        lab->vars, cf_conversation_preface(lab->conv)->extra_context};
+    for (size_t i = 0; i < sizeof set / sizeof set[0]; i++) {
+        json_object_foreach(cf_json_ref(set[i]), key, value)
+        {
+            ok = ok &&
+                 (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
+        }
     }
     for (size_t i = 0; ok && i < l.n; i++) {
         fill(lab, &l.v[i]);

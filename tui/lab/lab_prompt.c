@@ -92,14 +92,23 @@ void cf_lab_prompt_error(const cf_lab *lab, cf_error *err)
     }
 }
 
+size_t cf_lab_message_of(const cf_lab *lab, size_t turn)
+{
+    return json_array_size(cf_conversation_preface(lab->conv)->messages) + turn;
+}
+
 const char *cf_lab_message_role(const cf_lab *lab, size_t message)
 {
-    if (message < lab->n_path) {
-        const json_t *role =
-            json_object_get(lab->path[message]->message, "role");
-        return json_is_string(role) ? json_string_value(role) : "?";
+    const json_t *preface = cf_conversation_preface(lab->conv)->messages;
+    size_t n = json_array_size(preface);
+    if (message >= n + lab->n_path) {
+        return "draft";
     }
-    return "draft";
+    const json_t *role = json_object_get(
+        message < n ? json_array_get(preface, message)
+                    : lab->path[message - n]->message,
+        "role");
+    return json_is_string(role) ? json_string_value(role) : "?";
 }
 
 bool cf_lab_is_control(const cf_lab *lab, cf_token id)

@@ -14,6 +14,7 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "tui/lab/lab_impl.h"
+#include "tui/lab/saved.h"
 
 void cf_lab__free_news(void *news)
 {
@@ -185,9 +186,9 @@ static void store_turn(cf_lab *b, const cf_turn *turn)
         return;
     }
     if (!b->conv_is_stored) {
-        cf_store_conv conv = {.id = b->conv_id, .title = cf_str_from(b->title)};
-        b->conv_is_stored =
-            is_kept(cf_store_put_conv(b->store, &conv, NULL, NULL));
+        cf_uuid id = b->conv_id;
+        b->conv_is_stored = is_kept(cf_saved_put(
+            b->store, b->conv, cf_str_from(b->title), &id, NULL));
     }
     cf_error ignored; /* told by the store's state */
     if (cf_keep_turn(b->store, b->conv_id, turn, &ignored) != CF_OK) {

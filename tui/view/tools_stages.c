@@ -673,7 +673,9 @@ static const cf_tools_back *would_be(cf_app *app, const cf_call_row *row)
     while (last + 1 < n_path && !cf_uuid_eq(path[last]->id, parent)) {
         last++;
     }
-    b->from = b->status == CF_OK ? end_of(&b->prompt, last) : 0;
+    b->from = b->status == CF_OK
+                  ? end_of(&b->prompt, cf_lab_message_of(app->lab, last))
+                  : 0;
     return b;
 }
 
@@ -736,10 +738,11 @@ static void draw_back(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     }
     uint32_t from = 0, to = 0, line = 0;
     size_t n_tokens = 0, n_kept = 0;
-    bool is_there = spans_of(&m->prompt, row->result, &from, &to, &line);
+    size_t message = cf_lab_message_of(app->lab, row->result);
+    bool is_there = spans_of(&m->prompt, message, &from, &to, &line);
     for (size_t i = 0; i < m->n_part; i++) {
         const cf_prompt_part *part = &m->part[i];
-        if (part->message == (int32_t)row->result && part->n_tokens > 0) {
+        if (part->message == (int32_t)message && part->n_tokens > 0) {
             const cf_token_span *last =
                 &m->ids[part->first + part->n_tokens - 1];
             from = n_tokens == 0 ? m->ids[part->first].off : from;

@@ -32,7 +32,7 @@ static void check(int nth)
     cf_error err = {0};
     size_t n_bad;
     cf_fault_arm((size_t)nth, false);
-    cf_status st = cf_examples_make(store, &welcome, &err);
+    cf_status st = cf_examples_make(store, NULL, &welcome, &err);
     cf_fault_disarm();
     /* The writer waits for memory; jansson calls its lack bad JSON. */
     if (st != CF_OK && st != CF_ENOMEM && st != CF_EBUSY && st != CF_EFORMAT) {
@@ -57,7 +57,7 @@ static void test_examples__out_of_memory(void **state)
     cf_uuid welcome;
     cf_error err;
     size_t before = cf_fault_total();
-    T_OK(cf_examples_make(store, &welcome, &err), err);
+    T_OK(cf_examples_make(store, NULL, &welcome, &err), err);
     size_t total = cf_fault_total() - before;
     cf_store_close(store);
     for (size_t i = 0; i < TRIES; i++) {

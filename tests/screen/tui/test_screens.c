@@ -139,7 +139,7 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     cf_demo_switch(&f->app, true);
     if (strcmp(script, "first-start") == 0) {
         cf_uuid welcome;
-        T_OK(cf_examples_make(f->store, &welcome, &err), err);
+        T_OK(cf_examples_make(f->store, engine.tools, &welcome, &err), err);
         T_OK(cf_examples_show(&f->app, welcome, &err), err);
     }
 }

@@ -24,7 +24,7 @@ static cf_uuid make(cf_store *store)
 {
     cf_uuid welcome;
     cf_error err;
-    T_OK(cf_examples_make(store, &welcome, &err), err);
+    T_OK(cf_examples_make(store, NULL, &welcome, &err), err);
     return welcome;
 }
 
