@@ -13,8 +13,8 @@
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
 #include "tui/lab/diff_pair.h"
-#include "tui/lab/saved.h"
 #include "tui/lab/open_store.h"
+#include "tui/lab/saved.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
 

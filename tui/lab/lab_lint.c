@@ -256,8 +256,8 @@ static void fill(const cf_lab *b, cf_lab_variable *row)
 {
     cf_thinking thinking = b->settings.chat.thinking;
     const json_t *set = value_in(b->vars, row->name);
-    const json_t *saved = value_in(
-        cf_conversation_preface(b->conv)->extra_context, row->name);
+    const json_t *saved =
+        value_in(cf_conversation_preface(b->conv)->extra_context, row->name);
     if (cf_str_is(row->name, "messages")) {
         cf_buf_addf(&row->value, "%zu",
                     cf_lab_message_of(b, b->n_path) + (b->draft.n != 0));

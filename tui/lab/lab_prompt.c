@@ -104,10 +104,10 @@ const char *cf_lab_message_role(const cf_lab *lab, size_t message)
     if (message >= n + lab->n_path) {
         return "draft";
     }
-    const json_t *role = json_object_get(
-        message < n ? json_array_get(preface, message)
-                    : lab->path[message - n]->message,
-        "role");
+    const json_t *role =
+        json_object_get(message < n ? json_array_get(preface, message)
+                                    : lab->path[message - n]->message,
+                        "role");
     return json_is_string(role) ? json_string_value(role) : "?";
 }
 

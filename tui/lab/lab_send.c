@@ -187,8 +187,8 @@ static void store_turn(cf_lab *b, const cf_turn *turn)
     }
     if (!b->conv_is_stored) {
         cf_uuid id = b->conv_id;
-        b->conv_is_stored = is_kept(cf_saved_put(
-            b->store, b->conv, cf_str_from(b->title), &id, NULL));
+        b->conv_is_stored = is_kept(
+            cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, NULL));
     }
     cf_error ignored; /* told by the store's state */
     if (cf_keep_turn(b->store, b->conv_id, turn, &ignored) != CF_OK) {
