@@ -9,9 +9,9 @@
 
 /* ---- attributes and items ----------------------------------------------- */
 
-static cf_tv namespace_get(const cf_tdict *d, const cf_tstr *name)
+static cf_tv namespace_get(cf_tr *r, const cf_tdict *d, const cf_tstr *name)
 {
-    const cf_tentry *e = cf_t__dict_find_str(d, name);
+    const cf_tentry *e = cf_t__dict_find_str(r, d, name);
     return e != NULL ? e->val : cf_tv_make(CF_TMISSING);
 }
 
@@ -124,7 +124,7 @@ static cf_tv attribute(cf_tr *r, cf_tv obj, const cf_tstr *name, int id)
     cf_str text = cf_str_make(name->p, name->n);
     switch (obj.k) {
     case CF_TNAMESPACE:
-        return namespace_get(obj.u.d, name);
+        return namespace_get(r, obj.u.d, name);
     case CF_TLOOP:
         return cf_t__loop_attr(r, obj.u.loop, text);
     case CF_TMACRO:
@@ -206,13 +206,14 @@ static cf_tv item(cf_tr *r, cf_tv obj, cf_tv key)
     switch (obj.k) {
     case CF_TDICT: {
         uint32_t hash;
-        if (!cf_t__can_hash(key, 64)) {
+        int got = cf_t__try_hash(r, key, &hash);
+        if (got <= 0) {
+            if (got < 0) {
+                return CF_TV_ERR;
+            }
             break;
         }
-        if (!cf_t__hash(r, key, &hash)) {
-            return CF_TV_ERR;
-        }
-        const cf_tentry *e = cf_t__dict_find(obj.u.d, key, hash);
+        const cf_tentry *e = cf_t__dict_find(r, obj.u.d, key, hash);
         return e != NULL ? e->val : cf_tv_make(CF_TMISSING);
     }
     case CF_TLIST:
@@ -256,7 +257,7 @@ cf_tv cf_t__getattr_id(cf_tr *r, cf_tv obj, cf_tv name, int id)
         return cf_t__fail_undef(r, obj);
     }
     if (obj.k == CF_TDICT && id < 0) {
-        const cf_tentry *e = cf_t__dict_find_str(obj.u.d, name.u.s);
+        const cf_tentry *e = cf_t__dict_find_str(r, obj.u.d, name.u.s);
         if (e != NULL) {
             return e->val;
         }
@@ -266,7 +267,7 @@ cf_tv cf_t__getattr_id(cf_tr *r, cf_tv obj, cf_tv name, int id)
             return v.k == CF_TERR ? v : checked(r, obj, name, v);
         }
         if (obj.k == CF_TDICT) {
-            const cf_tentry *e = cf_t__dict_find_str(obj.u.d, name.u.s);
+            const cf_tentry *e = cf_t__dict_find_str(r, obj.u.d, name.u.s);
             if (e != NULL) {
                 return e->val;
             }

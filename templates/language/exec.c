@@ -32,10 +32,10 @@ static cf_tv resolve(cf_tr *r, const cf_tstr *name)
 {
     const cf_tentry *e = NULL;
     if (r->exported != NULL) {
-        e = cf_t__dict_find_str(r->exported, name);
+        e = cf_t__dict_find_str(r, r->exported, name);
     }
     if (e == NULL) {
-        e = cf_t__dict_find_str(r->vars, name);
+        e = cf_t__dict_find_str(r, r->vars, name);
     }
     if (e == NULL && cf_str_is(cf_str_make(name->p, name->n), "self")) {
         cf_tdict *d = cf_t__dict_new(r, 0);

@@ -85,7 +85,7 @@ static int next_unique(cf_tr *r, cf_tgen *g, cf_tv *out)
         if (key.k == CF_TERR || !cf_t__hash(r, key, &hash)) {
             return -1;
         }
-        if (cf_t__dict_find(g->seen, key, hash) == NULL) {
+        if (cf_t__dict_find(r, g->seen, key, hash) == NULL) {
             return cf_t__dict_set(r, g->seen, key, CF_TV_NONE) ? 1 : -1;
         }
     }

@@ -369,10 +369,10 @@ static bool make_spans(cf_tr *r, cf_prompt *out)
 static const char final_tag[] = "CONTINUE_FINAL_MESSAGE_TAG ";
 enum { TAG_BYTES = sizeof final_tag - 1, TAG_WORD = TAG_BYTES - 1 };
 
-static cf_tentry *entry(cf_tdict *d, const char *name)
+static cf_tentry *entry(cf_tr *r, cf_tdict *d, const char *name)
 {
     cf_tstr key = {.p = name, .n = (uint32_t)strlen(name)};
-    return cf_t__dict_find_str(d, &key);
+    return cf_t__dict_find_str(r, d, &key);
 }
 
 /* text + tag */
@@ -406,7 +406,7 @@ static bool tag_final(cf_tr *r, const cf_tstr **was)
 {
     *was = NULL;
     cf_tdict *vars = cf_t__dict_copy(r, r->vars);
-    cf_tentry *messages = vars != NULL ? entry(vars, "messages") : NULL;
+    cf_tentry *messages = vars != NULL ? entry(r, vars, "messages") : NULL;
     if (vars == NULL) {
         return false;
     }
@@ -424,7 +424,7 @@ static bool tag_final(cf_tr *r, const cf_tstr **was)
         *last = copy_of(r, *last);
     }
     cf_tentry *content =
-        last->k == CF_TDICT ? entry(last->u.d, "content") : NULL;
+        last->k == CF_TDICT ? entry(r, last->u.d, "content") : NULL;
     r->vars = vars;
     if (content != NULL && content->val.k == CF_TSTR) {
         return tagged(r, &content->val, was);
@@ -434,12 +434,12 @@ static bool tag_final(cf_tr *r, const cf_tstr **was)
         for (uint32_t i = content->val.k == CF_TLIST ? content->val.u.l->n : 0;
              i-- > 0;) {
             cf_tv *part = &content->val.u.l->v[i];
-            if (part->k != CF_TDICT || entry(part->u.d, "text") == NULL) {
+            if (part->k != CF_TDICT || entry(r, part->u.d, "text") == NULL) {
                 continue;
             }
             *part = copy_of(r, *part);
             cf_tentry *text =
-                part->k == CF_TDICT ? entry(part->u.d, "text") : NULL;
+                part->k == CF_TDICT ? entry(r, part->u.d, "text") : NULL;
             return text != NULL && text->val.k == CF_TSTR &&
                    tagged(r, &text->val, was);
         }

@@ -78,66 +78,84 @@ uint32_t cf_t__hash_bytes(const char *p, size_t n)
     return (uint32_t)(h >> 32) | 1;
 }
 
-uint32_t cf_t__str_hash(const cf_tstr *s)
+/* The hash of a string; those of templates and contexts have theirs. */
+static uint32_t str_hash(cf_tr *r, const cf_tstr *s)
 {
-    return s->hash != 0 ? s->hash : cf_t__hash_bytes(s->p, s->n);
+    if (s->hash != 0) {
+        return s->hash;
+    }
+    r->steps += s->n >> 4;
+    return cf_t__hash_bytes(s->p, s->n);
 }
 
-static bool hash_depth(cf_tv v, uint32_t depth, uint32_t *out)
+enum { HASH_DEPTH = 64 };
+
+static int hash_depth(cf_tr *r, cf_tv v, uint32_t depth, uint32_t *out);
+
+/* Tuples may share tuples: each visit is charged, so that 2^n of them end. */
+static int hash_tuple(cf_tr *r, const cf_tlist *l, uint32_t depth,
+                      uint32_t *out)
 {
+    uint32_t h = 0x345678;
+    for (uint32_t i = 0; i < l->n; i++) {
+        uint32_t x;
+        int got = depth != 0 ? hash_depth(r, l->v[i], depth - 1, &x) : 0;
+        if (got <= 0) {
+            return got;
+        }
+        h = (h ^ x) * 0x01000193u + i;
+    }
+    *out = h | 1;
+    return 1;
+}
+
+static int hash_depth(cf_tr *r, cf_tv v, uint32_t depth, uint32_t *out)
+{
+    if (!cf_t__spend(r, 1)) {
+        return -1;
+    }
     switch (v.k) {
     case CF_TSTR:
     case CF_TBYTES:
-        *out = cf_t__str_hash(v.u.s);
-        return true;
+        *out = str_hash(r, v.u.s);
+        return 1;
     case CF_TBOOL:
     case CF_TINT:
     case CF_TBIG:
     case CF_TFLOAT:
         *out = cf_t__num_hash(v);
-        return true;
-    case CF_TTUPLE: {
-        uint32_t h = 0x345678;
-        for (uint32_t i = 0; i < v.u.l->n; i++) {
-            uint32_t x;
-            if (depth == 0 || !hash_depth(v.u.l->v[i], depth - 1, &x)) {
-                return false;
-            }
-            h = (h ^ x) * 0x01000193u + i;
-        }
-        *out = h | 1;
-        return true;
-    }
+        return 1;
+    case CF_TTUPLE:
+        return hash_tuple(r, v.u.l, depth, out);
     case CF_TLIST:
     case CF_TDICT:
     case CF_TVIEW:
-        return false;
+        return 0;
     case CF_TNONE:
     case CF_TUNDEF:
         *out = 3u + v.k;
-        return true;
+        return 1;
     case CF_TRANGE:
         *out = (uint32_t)(v.u.range->start * 31 + v.u.range->n) | 1;
-        return true;
+        return 1;
     default:
         *out = (uint32_t)((uintptr_t)v.u.p >> 4) | 1;
-        return true;
+        return 1;
     }
 }
 
-bool cf_t__can_hash(cf_tv v, uint32_t depth)
+int cf_t__try_hash(cf_tr *r, cf_tv v, uint32_t *out)
 {
-    uint32_t h;
-    return hash_depth(v, depth, &h);
+    return hash_depth(r, v, HASH_DEPTH, out);
 }
 
 bool cf_t__hash(cf_tr *r, cf_tv v, uint32_t *out)
 {
-    if (hash_depth(v, 64, out)) {
-        return true;
+    int got = cf_t__try_hash(r, v, out);
+    if (got == 0) {
+        cf_t__fail(r, "unhashable type: '%s'", cf_t__type_name(v));
     }
-    cf_t__fail(r, "unhashable type: '%s'", cf_t__type_name(v));
-    return false;
+    return got == 1;
 }
 
 /* ---- dicts -------------------------------------------------------------- */
@@ -155,20 +173,27 @@ cf_tdict *cf_t__dict_new(cf_tr *r, uint32_t cap)
     return d;
 }
 
-static bool key_equal(cf_tv a, cf_tv b)
+static bool strings_equal(cf_tr *r, const cf_tstr *a, const cf_tstr *b)
 {
-    if (a.k == CF_TSTR && b.k == CF_TSTR) {
-        return a.u.s == b.u.s || (a.u.s->n == b.u.s->n &&
-                                  memcmp(a.u.s->p, b.u.s->p, a.u.s->n) == 0);
+    if (a == b || a->n != b->n) {
+        return a == b;
     }
-    return cf_t__eq(NULL, a, b) == 1;
+    r->steps += a->n >> 4;
+    return memcmp(a->p, b->p, a->n) == 0;
 }
 
-cf_tentry *cf_t__dict_find(const cf_tdict *d, cf_tv key, uint32_t hash)
+static bool key_equal(cf_tr *r, cf_tv a, cf_tv b)
+{
+    return a.k == CF_TSTR && b.k == CF_TSTR ? strings_equal(r, a.u.s, b.u.s)
+                                            : cf_t__eq(r, a, b) == 1;
+}
+
+cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key,
+                           uint32_t hash)
 {
     if (d->index == NULL) {
         for (uint32_t i = 0; i < d->n; i++) {
-            if (d->e[i].hash == hash && key_equal(d->e[i].key, key)) {
+            if (d->e[i].hash == hash && key_equal(r, d->e[i].key, key)) {
                 return &d->e[i];
             }
         }
@@ -177,32 +202,21 @@ cf_tentry *cf_t__dict_find(const cf_tdict *d, cf_tv key, uint32_t hash)
     for (uint32_t at = hash & d->mask; d->index[at] != 0;
          at = (at + 1) & d->mask) {
         cf_tentry *e = &d->e[d->index[at] - 1];
-        if (e->hash == hash && key_equal(e->key, key)) {
+        if (e->hash == hash && key_equal(r, e->key, key)) {
             return e;
         }
+        r->steps++; /* keys that share a place may be many */
     }
     return NULL;
 }
 
-cf_tentry *cf_t__dict_find_str(const cf_tdict *d, const cf_tstr *key)
+cf_tentry *cf_t__dict_find_str(cf_tr *r, const cf_tdict *d, const cf_tstr *key)
 {
-    uint32_t hash = cf_t__str_hash(key);
-    if (d->index == NULL) {
-        for (uint32_t i = 0; i < d->n; i++) {
-            const cf_tentry *e = &d->e[i];
-            if (e->hash == hash && e->key.k == CF_TSTR &&
-                e->key.u.s->n == key->n &&
-                memcmp(e->key.u.s->p, key->p, key->n) == 0) {
-                return &d->e[i];
-            }
-        }
-        return NULL;
-    }
     union {
         const cf_tstr *in;
         cf_tstr *out;
     } u = {key};
-    return cf_t__dict_find(d, cf_tv_str(u.out), hash);
+    return cf_t__dict_find(r, d, cf_tv_str(u.out), str_hash(r, key));
 }
 
 void cf_t__dict_build_index(cf_tdict *d, uint32_t *index, uint32_t size)
@@ -245,7 +259,7 @@ bool cf_t__dict_set(cf_tr *r, cf_tdict *d, cf_tv key, cf_tv val)
     if (!cf_t__hash(r, key, &hash)) {
         return false;
     }
-    cf_tentry *e = cf_t__dict_find(d, key, hash);
+    cf_tentry *e = cf_t__dict_find(r, d, key, hash);
     if (e != NULL) {
         e->val = val;
         return true;
@@ -431,7 +445,7 @@ static int eq_dicts(cf_tr *r, const cf_tdict *a, const cf_tdict *b,
         return 0;
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        const cf_tentry *e = cf_t__dict_find(b, a->e[i].key, a->e[i].hash);
+        const cf_tentry *e = cf_t__dict_find(r, b, a->e[i].key, a->e[i].hash);
         if (e == NULL) {
             return 0;
         }
@@ -443,17 +457,23 @@ static int eq_dicts(cf_tr *r, const cf_tdict *a, const cf_tdict *b,
     return 1;
 }
 
-static int eq_views(const cf_tview *a, const cf_tview *b)
+static int eq_views(cf_tr *r, const cf_tview *a, const cf_tview *b,
+                    uint32_t depth)
 {
     if (a->kind != b->kind || a->kind == CF_VIEW_VALUES || a->d->n != b->d->n) {
         return a == b;
     }
     for (uint32_t i = 0; i < a->d->n; i++) {
         const cf_tentry *e =
-            cf_t__dict_find(b->d, a->d->e[i].key, a->d->e[i].hash);
-        if (e == NULL || (a->kind == CF_VIEW_ITEMS &&
-                          cf_t__eq(NULL, a->d->e[i].val, e->val) != 1)) {
-            return 0;
+            cf_t__dict_find(r, b->d, a->d->e[i].key, a->d->e[i].hash);
+        if (e == NULL || !cf_t__spend(r, 1)) {
+            return e == NULL ? 0 : -1;
+        }
+        int c = a->kind == CF_VIEW_ITEMS
+                    ? eq_depth(r, a->d->e[i].val, e->val, depth - 1)
+                    : 1;
+        if (c != 1) {
+            return c;
         }
     }
     return 1;
@@ -468,12 +488,10 @@ static int eq_ranges(const cf_trange *a, const cf_trange *b)
 static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth)
 {
     if (depth == 0) {
-        if (r != NULL) {
-            cf_t__fail_limit(r, "values are nested too deeply to compare");
-        }
+        cf_t__fail_limit(r, "values are nested too deeply to compare");
         return -1;
     }
-    if (r != NULL && !cf_t__spend(r, 1)) {
+    if (!cf_t__spend(r, 1)) {
         return -1;
     }
     if (cf_tv_is_num(a) && cf_tv_is_num(b)) {
@@ -485,14 +503,14 @@ static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth)
     switch (a.k) {
     case CF_TSTR:
     case CF_TBYTES:
-        return cf_str_eq(cf_tv_text(a), cf_tv_text(b));
+        return strings_equal(r, a.u.s, b.u.s);
     case CF_TLIST:
     case CF_TTUPLE:
         return eq_lists(r, a.u.l, b.u.l, depth);
     case CF_TDICT:
         return eq_dicts(r, a.u.d, b.u.d, depth);
     case CF_TVIEW:
-        return eq_views(a.u.view, b.u.view);
+        return eq_views(r, a.u.view, b.u.view, depth);
     case CF_TRANGE:
         return eq_ranges(a.u.range, b.u.range);
     case CF_TNONE:
@@ -518,6 +536,33 @@ int cf_t__eq(cf_tr *r, cf_tv a, cf_tv b)
 /* ---- order -------------------------------------------------------------- */
 
 static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
+                        uint32_t depth);
+
+static int order_strings(cf_tr *r, cf_str a, cf_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = n != 0 ? memcmp(a.p, b.p, n) : 0;
+    r->steps += n >> 4;
+    return c != 0 ? (c < 0 ? -1 : 1) : (a.n < b.n ? -1 : a.n > b.n);
+}
+
+static bool order_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b,
+                        const char *op, int *out, uint32_t depth)
+{
+    for (uint32_t i = 0; i < a->n && i < b->n; i++) {
+        int e = eq_depth(r, a->v[i], b->v[i], depth - 1);
+        if (e < 0) {
+            return false;
+        }
+        if (e == 0) {
+            return order_depth(r, a->v[i], b->v[i], op, out, depth - 1);
+        }
+    }
+    *out = a->n < b->n ? -1 : a->n > b->n;
+    return true;
+}
+
+static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
                         uint32_t depth)
 {
     if (a.k == CF_TUNDEF || b.k == CF_TUNDEF) {
@@ -536,25 +581,11 @@ static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
         return true;
     }
     if (a.k == b.k && (a.k == CF_TSTR || a.k == CF_TBYTES)) {
-        cf_str x = cf_tv_text(a), y = cf_tv_text(b);
-        size_t n = x.n < y.n ? x.n : y.n;
-        int c = n != 0 ? memcmp(x.p, y.p, n) : 0;
-        *out = c != 0 ? (c < 0 ? -1 : 1) : (x.n < y.n ? -1 : x.n > y.n);
+        *out = order_strings(r, cf_tv_text(a), cf_tv_text(b));
         return true;
     }
     if (a.k == b.k && (a.k == CF_TLIST || a.k == CF_TTUPLE)) {
-        const cf_tlist *x = a.u.l, *y = b.u.l;
-        for (uint32_t i = 0; i < x->n && i < y->n; i++) {
-            int e = eq_depth(r, x->v[i], y->v[i], depth - 1);
-            if (e < 0) {
-                return false;
-            }
-            if (e == 0) {
-                return order_depth(r, x->v[i], y->v[i], op, out, depth - 1);
-            }
-        }
-        *out = x->n < y->n ? -1 : x->n > y->n;
-        return true;
+        return order_lists(r, a.u.l, b.u.l, op, out, depth);
     }
     cf_t__fail(r, "'%s' not supported between instances of '%s' and '%s'", op,
                cf_t__type_name(a), cf_t__type_name(b));
@@ -600,7 +631,7 @@ int cf_t__contains(cf_tr *r, cf_tv c, cf_tv item)
         if (!cf_t__hash(r, item, &hash)) {
             return -1;
         }
-        return cf_t__dict_find(c.u.d, item, hash) != NULL;
+        return cf_t__dict_find(r, c.u.d, item, hash) != NULL;
     }
     case CF_TVIEW:
         if (c.u.view->kind == CF_VIEW_KEYS) {

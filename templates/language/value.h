@@ -238,22 +238,26 @@ cf_tv cf_t__pair(cf_tr *r, cf_tv a, cf_tv b);
 cf_tdict *cf_t__dict_new(cf_tr *r, uint32_t cap);
 /* d[key] = val; false with the error set (unhashable key, memory). */
 bool cf_t__dict_set(cf_tr *r, cf_tdict *d, cf_tv key, cf_tv val);
-/* The entry for a hashable key; NULL when there is none. */
-cf_tentry *cf_t__dict_find(const cf_tdict *d, cf_tv key, uint32_t hash);
-cf_tentry *cf_t__dict_find_str(const cf_tdict *d, const cf_tstr *key);
+/* The entry for a hashable key; NULL when there is none.  Comparing keys is
+ * charged; a caller that loops over finds spends steps itself, too, and so
+ * notices when they are used up. */
+cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key,
+                           uint32_t hash);
+cf_tentry *cf_t__dict_find_str(cf_tr *r, const cf_tdict *d, const cf_tstr *key);
 bool cf_t__dict_remove(cf_tr *r, cf_tdict *d, cf_tentry *e);
 cf_tdict *cf_t__dict_copy(cf_tr *r, const cf_tdict *d);
 void cf_t__dict_build_index(cf_tdict *d, uint32_t *index, uint32_t size);
 
 /* ---- what Python's operators say ---------------------------------------- */
 
+/* These charge steps in proportion to the bytes and items they look at. */
 uint32_t cf_t__hash_bytes(const char *p, size_t n);
-uint32_t cf_t__str_hash(const cf_tstr *s);
 /* false, with the error set, for a value that has no hash. */
 bool cf_t__hash(cf_tr *r, cf_tv v, uint32_t *out);
-bool cf_t__can_hash(cf_tv v, uint32_t depth);
+/* The same without an error for such a value: 1, 0 no hash, -1 error. */
+int cf_t__try_hash(cf_tr *r, cf_tv v, uint32_t *out);
 bool cf_t__truth(cf_tv v);
-/* -1: error (nested too deeply). */
+/* 1, 0, -1: error (nested too deeply, no steps left). */
 int cf_t__eq(cf_tr *r, cf_tv a, cf_tv b);
 /* Order of a and b in *out (<0, 0, >0; 2: neither, a NaN); false with the
  * error set when they have none.  op: the operator for the message. */

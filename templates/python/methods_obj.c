@@ -235,7 +235,7 @@ static cf_tentry *find(cf_tr *r, cf_tv self, cf_tv key, bool *ok)
 {
     uint32_t hash = 0;
     *ok = cf_t__hash(r, key, &hash);
-    return *ok ? cf_t__dict_find(self.u.d, key, hash) : NULL;
+    return *ok ? cf_t__dict_find(r, self.u.d, key, hash) : NULL;
 }
 
 static cf_tv m_get(cf_tr *r, cf_tv self, const cf_targs *args)

@@ -55,6 +55,7 @@ static cf_tv map_ascii(cf_tr *r, const cf_tstr *s, cf_tcase how)
     while (i < s->n && (s->p[i] < lo || s->p[i] > lo + 25)) {
         i++;
     }
+    r->steps += s->n >> 4;
     if (i == s->n) {
         return cf_t__str_sub(r, s, 0, s->n);
     }
@@ -220,6 +221,11 @@ cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
         }
         to = at;
     }
+    uint64_t cut = s->n - (to - from);
+    if (chars != NULL) { /* each is looked for in the set */
+        cut = (cut + 2) * ((chars->n >> 4) + 1);
+    }
+    r->steps += cut >> 2;
     if (from == 0 && to == s->n) {
         union {
             const cf_tstr *in;
@@ -227,9 +233,7 @@ cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
         } u = {s};
         return cf_tv_str(u.out);
     }
-    return cf_t__spend(r, (s->n - (to - from)) >> 2)
-               ? cf_t__str_sub(r, s, from, to)
-               : CF_TV_ERR;
+    return cf_t__str_sub(r, s, from, to);
 }
 
 static cf_tv strip(cf_tr *r, cf_tv self, const cf_targs *args, const char *what,
@@ -274,6 +278,7 @@ static cf_tv m_removeprefix(cf_tr *r, cf_tv self, const cf_targs *args)
         return CF_TV_ERR;
     }
     bool has = cf_str_starts(cf_tv_text(self), cf_tv_text(a[0]));
+    r->steps += x->n <= s->n ? x->n >> 4 : 0;
     return cf_t__str_sub(r, s, has ? x->n : 0, s->n);
 }
 
@@ -289,6 +294,7 @@ static cf_tv m_removesuffix(cf_tr *r, cf_tv self, const cf_targs *args)
     if (x == NULL) {
         return CF_TV_ERR;
     }
+    r->steps += x->n <= s->n ? x->n >> 4 : 0;
     return cf_t__str_sub(r, s, 0,
                          x->n != 0 && ends_with(s, x) ? s->n - x->n : s->n);
 }
@@ -301,6 +307,7 @@ static bool window(cf_tr *r, const cf_tstr *s, cf_tv vfrom, cf_tv vto,
                    uint32_t *from, uint32_t *to, bool *none)
 {
     int64_t n = cf_t__str_cps(s), lo = 0, hi = n;
+    r->steps += n != s->n ? s->n >> 4 : 0; /* to count code points */
     if (vfrom.k != CF_TMISSING && vfrom.k != CF_TNONE &&
         !cf_t__arg_int(r, vfrom, &lo)) {
         return false;
@@ -409,6 +416,9 @@ static cf_tv affix(cf_tr *r, cf_tv self, const cf_targs *args, bool at_end)
                               what, cf_t__type_name(v[i]));
         }
         const cf_tstr *x = v[i].u.s;
+        if (!cf_t__spend(r, 1 + (x->n <= s->n ? x->n >> 4 : 0))) {
+            return CF_TV_ERR;
+        }
         if (!none && x->n <= to - from &&
             memcmp(at_end ? s->p + to - x->n : s->p + from, x->p, x->n) == 0) {
             return cf_tv_bool(true);
@@ -697,6 +707,9 @@ static cf_tv partition(cf_tr *r, cf_tv self, const cf_targs *args,
     if (x->n == 0) {
         return cf_t__fail(r, "empty separator");
     }
+    if (!cf_t__spend_bytes(r, s->n)) {
+        return CF_TV_ERR;
+    }
     uint32_t at = from_right
                       ? cf_t__rfind(cf_tv_text(self), cf_tv_text(a[0]))
                       : cf_t__find(cf_tv_text(self), cf_tv_text(a[0]), 0);
@@ -815,6 +828,7 @@ static cf_tv m_encode(cf_tr *r, cf_tv self, const cf_targs *args)
 static cf_tv m_decode(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     CF_TBIND("decode", "encoding errors", 0, 2)
+    r->steps += self.u.s->n >> 4;
     if (cf_utf8_valid_prefix(self.u.s->p, self.u.s->n) != self.u.s->n) {
         return cf_t__fail(r, "'utf-8' codec can't decode these bytes");
     }
@@ -841,7 +855,7 @@ static cf_tv m_translate(cf_tr *r, cf_tv self, const cf_targs *args)
         if (!cf_t__hash(r, key, &hash) || !cf_t__spend(r, 1)) {
             return CF_TV_ERR;
         }
-        const cf_tentry *e = cf_t__dict_find(a[0].u.d, key, hash);
+        const cf_tentry *e = cf_t__dict_find(r, a[0].u.d, key, hash);
         if (e == NULL) {
             cf_t__sb_sub(&b, s, at, at + len);
         } else if (e->val.k == CF_TSTR) {

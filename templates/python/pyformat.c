@@ -863,7 +863,7 @@ static bool percent_key(percent *x, const cf_tstr *s, uint32_t *at, cf_tv *v)
     if (key.k == CF_TERR) {
         return false;
     }
-    const cf_tentry *e = cf_t__dict_find_str(x->arg.u.d, key.u.s);
+    const cf_tentry *e = cf_t__dict_find_str(x->b.r, x->arg.u.d, key.u.s);
     if (e == NULL) {
         cf_t__fail(r, "no key '%.*s' to format", (int)key.u.s->n, key.u.s->p);
         return false;

@@ -395,7 +395,7 @@ cf_tv cf_t__int_parse(cf_tr *r, const char *digits, size_t n, unsigned base,
         if (is_small && small > ((uint64_t)INT64_MAX - d) / base) {
             is_small = false;
             b = big_new(r, (uint32_t)(n * 6 / 32) + 3);
-            if (b == NULL) {
+            if (b == NULL || !cf_t__spend(r, n * b->n / 8)) {
                 return CF_TV_ERR;
             }
             b->limb[0] = (uint32_t)small;
@@ -414,9 +414,6 @@ cf_tv cf_t__int_parse(cf_tr *r, const char *digits, size_t n, unsigned base,
     }
     if (is_small) {
         return cf_tv_int(is_neg ? -(int64_t)small : (int64_t)small);
-    }
-    if (!cf_t__spend(r, n * b->n / 8)) {
-        return CF_TV_ERR;
     }
     b->is_neg = is_neg;
     return big_value(b);
