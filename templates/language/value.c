@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "templates/language/gen.h"
-#include "templates/python/pynum.h"
 #include "templates/language/state.h"
+#include "templates/python/pynum.h"
 
 /* ---- lists -------------------------------------------------------------- */
 
@@ -415,6 +415,14 @@ const char *cf_t__type_name(cf_tv v)
 
 enum { EQ_DEPTH = 400 };
 
+/* Comparing big integers looks at their limbs. */
+static void charge_numbers(cf_tr *r, cf_tv a, cf_tv b)
+{
+    if (a.k == CF_TBIG && b.k == CF_TBIG) {
+        r->steps += a.u.big->n >> 3;
+    }
+}
+
 static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth);
 
 static int eq_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b,
@@ -495,6 +503,7 @@ static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth)
         return -1;
     }
     if (cf_tv_is_num(a) && cf_tv_is_num(b)) {
+        charge_numbers(r, a, b);
         return cf_t__num_compare(a, b) == 0;
     }
     if (a.k != b.k) {
@@ -577,6 +586,7 @@ static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
         return false;
     }
     if (cf_tv_is_num(a) && cf_tv_is_num(b)) {
+        charge_numbers(r, a, b);
         *out = cf_t__num_compare(a, b);
         return true;
     }

@@ -165,6 +165,9 @@ static cf_tv f_title(cf_tr *r, const cf_targs *args)
             continue;
         }
         uint32_t first = len;
+        if (!cf_t__spend(r, 2)) {
+            return CF_TV_ERR;
+        }
         while (at < s->n && !is_word_break(cf_t__cp(s->p + at, &len))) {
             at += len;
         }
@@ -676,7 +679,7 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
                 return CF_TV_ERR;
             }
         }
-        return cf_t__float_parse(cf_tv_text(a[0]), &f) && isfinite(f)
+        return cf_t__float_parse(r, cf_tv_text(a[0]), &f) && isfinite(f)
                    ? cf_t__int_from_double(r, f)
                    : otherwise;
     default:
@@ -697,9 +700,10 @@ static cf_tv f_float(cf_tr *r, const cf_targs *args)
                    ? cf_tv_float(f)
                    : cf_t__fail(r, "int too large to convert to float");
     }
-    return a[0].k == CF_TSTR && cf_t__float_parse(cf_tv_text(a[0]), &f)
+    return a[0].k == CF_TSTR && cf_t__float_parse(r, cf_tv_text(a[0]), &f)
                ? cf_tv_float(f)
-               : otherwise;
+           : r->error != CF_TE_NONE ? CF_TV_ERR
+                                    : otherwise;
 }
 
 /* round() of an integer to tens, hundreds ...: halves to even. */
@@ -779,10 +783,10 @@ static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
                                          "PiB", "EiB", "ZiB", "YiB"};
     CF_TBIND("filesizeformat", "value binary", 1, 2)
     double bytes;
-    bool ok =
-        cf_tv_is_num(a[0])
-            ? cf_t__to_double(a[0], &bytes)
-            : a[0].k == CF_TSTR && cf_t__float_parse(cf_tv_text(a[0]), &bytes);
+    bool ok = cf_tv_is_num(a[0])
+                  ? cf_t__to_double(a[0], &bytes)
+                  : a[0].k == CF_TSTR &&
+                        cf_t__float_parse(r, cf_tv_text(a[0]), &bytes);
     if (!ok) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])

@@ -1,9 +1,9 @@
 /*
  * methods.c - finding a method by name, and by the type it is called on.
  *
- * Method numbers are positions in one list of all names; each type has a
- * table from number to function, filled from the types' own lists when first
- * needed - by a search, so that nothing has to be initialised.
+ * Each type has a table of names and functions.  The number of a method is
+ * the table (from bit TABLE_SHIFT on) and the position of the first row with
+ * its name in all tables, so that a method is one row and nothing else.
  */
 #include "templates/python/methods.h"
 
@@ -23,19 +23,8 @@ enum {
     CHAR_TABLE = 10
 };
 
-/* A number is table * 256 + position, of the first table with the name. */
 int cf_t__method_find(cf_str name)
 {
-    /* Most names are no method's: bit n of letter c says that a method of n
-     * letters starts with c. */
-    static const uint32_t lengths[26] = {
-        0x10040, 0x600, 0x770, 0x40, 0x540, 0x550, 0x8,   0x8, 0x1ee0,
-        0x10,    0x10,  0x60,  0x0,  0x0,   0x0,   0x288, 0x0, 0x14e0,
-        0x730,   0x220, 0x160, 0x40, 0x0,   0x0,   0x0,   0x20};
-    unsigned first = name.n > 0 && name.n < 32 ? (unsigned)name.p[0] - 'a' : 99;
-    if (first > 25 || (lengths[first] >> name.n & 1) == 0) {
-        return -1;
-    }
     for (int t = 0; t < N_TABLES; t++) {
         for (int i = 0; tables[t][i].name != NULL; i++) {
             if (cf_t__is_called(name, tables[t][i].name)) {

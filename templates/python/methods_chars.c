@@ -195,7 +195,8 @@ static cf_tv m_isidentifier(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     const cf_tstr *s = self.u.s;
     uint32_t len;
-    if (!cf_t__no_str_args(r, "isidentifier", args)) {
+    if (!cf_t__no_str_args(r, "isidentifier", args) ||
+        !cf_t__spend(r, s->n >> 2)) {
         return CF_TV_ERR;
     }
     for (uint32_t at = 0; at < s->n; at += len) {
@@ -243,7 +244,7 @@ static cf_tv m_istitle(cf_tr *r, cf_tv self, const cf_targs *args)
     const cf_tstr *s = self.u.s;
     uint32_t len;
     bool in_word = false, any = false;
-    if (!cf_t__no_str_args(r, "istitle", args)) {
+    if (!cf_t__no_str_args(r, "istitle", args) || !cf_t__spend(r, s->n >> 2)) {
         return CF_TV_ERR;
     }
     for (uint32_t at = 0; at < s->n; at += len) {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "templates/language/state.h"
+
 size_t cf_t__float_repr(char out[CF_FLOAT_TEXT], double f)
 {
     if (!isfinite(f)) {
@@ -100,7 +102,7 @@ double cf_t__round_digits(double f, int digits)
     return copysign(is_half ? 0 : strtod(text, NULL), f);
 }
 
-bool cf_t__float_parse(cf_str s, double *out)
+static cf_str trim_spaces(cf_str s)
 {
     uint32_t len;
     while (s.n > 0 && cf_t__is_space(cf_t__cp(s.p, &len))) {
@@ -117,51 +119,79 @@ bool cf_t__float_parse(cf_str s, double *out)
         }
         s.n = at;
     }
-    char text[512];
+    return s;
+}
+
+static bool is_ascii_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Copies the number in `s` to text[s.n + 1] with ASCII digits and without
+ * underscores; the length, 0 when it cannot be a number. */
+static size_t plain_number(char *text, cf_str s, bool *has_digit)
+{
     size_t n = 0;
-    bool has_digit = false;
+    uint32_t len;
     for (size_t i = 0; i < s.n; i += len) {
         uint32_t cp = cf_t__cp(s.p + i, &len);
         int d = cf_t__digit_value(cp);
         if (cp == '_') {
-            bool between = i > 0 && i + 1 < s.n && s.p[i - 1] >= '0' &&
-                           s.p[i - 1] <= '9' && s.p[i + 1] >= '0' &&
-                           s.p[i + 1] <= '9';
-            if (!between) {
-                return false;
+            if (i == 0 || i + 1 >= s.n || !is_ascii_digit(s.p[i - 1]) ||
+                !is_ascii_digit(s.p[i + 1])) {
+                return 0;
             }
             continue;
         }
         if (d >= 0) {
             cp = (uint32_t)('0' + d);
-            has_digit = true;
+            *has_digit = true;
         }
-        if (cp >= 0x80 || n + 1 >= sizeof text) {
-            return false;
+        if (cp == 0 || cp >= 0x80) {
+            return 0;
         }
         text[n++] = (char)cp;
     }
     text[n] = '\0';
+    return n;
+}
+
+/* inf, infinity and nan in any case, after the sign. */
+static bool named_number(const char *text, bool is_neg, double *out)
+{
+    char low[12];
+    size_t k = 0;
+    for (; k < sizeof low - 1 && text[k] != '\0'; k++) {
+        low[k] = (char)(text[k] | 32);
+    }
+    low[k] = '\0';
+    bool is_inf = strcmp(low, "inf") == 0 || strcmp(low, "infinity") == 0;
+    if (!is_inf && strcmp(low, "nan") != 0) {
+        return false;
+    }
+    *out = is_inf ? HUGE_VAL : (double)NAN;
+    *out = is_neg ? -*out : *out;
+    return true;
+}
+
+bool cf_t__float_parse(cf_tr *r, cf_str s, double *out)
+{
+    char few[512], *text = few;
+    bool has_digit = false;
+    if (!cf_t__spend(r, s.n >> 2)) {
+        return false;
+    }
+    s = trim_spaces(s);
+    if (s.n >= sizeof few) {
+        text = cf_t__alloc(r, s.n + 1);
+    }
+    size_t n = text != NULL ? plain_number(text, s, &has_digit) : 0;
     if (n == 0) {
         return false;
     }
     size_t sign = text[0] == '-' || text[0] == '+';
     if (!has_digit) {
-        char low[12];
-        size_t k = 0;
-        for (; k < sizeof low - 1 && text[sign + k] != '\0'; k++) {
-            low[k] = (char)(text[sign + k] | 32);
-        }
-        low[k] = '\0';
-        bool is_inf = strcmp(low, "inf") == 0 || strcmp(low, "infinity") == 0;
-        if (!is_inf && strcmp(low, "nan") != 0) {
-            return false;
-        }
-        *out = is_inf ? HUGE_VAL : (double)NAN;
-        if (text[0] == '-') {
-            *out = -*out;
-        }
-        return true;
+        return named_number(text + sign, text[0] == '-', out);
     }
     if (strspn(text + sign, "0123456789.eE+-") != n - sign) {
         return false;

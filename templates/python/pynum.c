@@ -20,6 +20,7 @@ static cf_tbig *big_new(cf_tr *r, uint32_t n)
         cf_t__fail_limit(r, "an integer is over %d bits", CF_BIG_MAX_BITS);
         return NULL;
     }
+    r->steps += n >> 3;
     cf_tbig *b = cf_t__alloc(r, sizeof *b + n * sizeof b->limb[0]);
     if (b != NULL) {
         b->is_neg = false;

@@ -57,7 +57,8 @@ size_t cf_t__int64_text(char out[24], int64_t i);
 
 /* Python's round(f, digits): to even, on the exact decimal value. */
 double cf_t__round_digits(double f, int digits);
-/* Python's float(text): blanks around, underscores, inf, nan. */
-bool cf_t__float_parse(cf_str text, double *out);
+/* Python's float(text): blanks around, underscores, inf, nan.  false also,
+ * with the error set, when steps or memory ran out. */
+bool cf_t__float_parse(cf_tr *r, cf_str text, double *out);
 
 #endif
