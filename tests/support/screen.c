@@ -6,7 +6,7 @@
 #include "core/base/os.h"
 #include "tests/support/t.h"
 #include "tui/lab/lab.h"
-#include "tui/term/theme.h"
+#include "tui/grid/theme.h"
 
 typedef struct runner {
     cf_app *app;

@@ -284,6 +284,11 @@ const cf_command cf_global_commands[] = {
      cf_cmd_write_file},
     {"w!", CF_IN_ALL, "", "FILE", "the same, over a file that is there",
      cf_cmd_overwrite_file},
+    {"screen", CF_IN_ALL, "", "FILE",
+     "write the screen to a file: text, or a picture if FILE ends in .svg",
+     cf_cmd_screen},
+    {"screen!", CF_IN_ALL, "", "FILE", "the same, over a file that exists",
+     cf_cmd_screen_over},
     {"export", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "X",
      "FILE [FORMAT]",
      "this conversation, or the ticked ones, with all branches; .md is "

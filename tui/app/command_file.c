@@ -1,13 +1,15 @@
 /*
- * command_file.c - what is on the screen into a file.
+ * command_file.c - writes the current item, or the whole screen, to a file.
  */
 #include "tui/app/command_file.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "core/base/os.h"
+#include "tui/grid/grid_svg.h"
 #include "tui/sys/paths.h"
 
 /* Begins a ":" line for a command that was given no file. */
@@ -23,8 +25,9 @@ static bool has_file(cf_app *app, const char *command, const char *arg)
     return false;
 }
 
-static cf_status write_file(const cf_app *app, const char *name,
-                            const cf_buf *text, bool overwrites, cf_error *err)
+static cf_status write_file(const cf_app *app, const char *command,
+                            const char *name, const cf_buf *text,
+                            bool overwrites, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     struct stat s;
@@ -32,8 +35,8 @@ static cf_status write_file(const cf_app *app, const char *name,
     cf_status st = cf_app_may(app, err);
     CF_THEN(st, cf_buf_check(&path, err));
     if (st == CF_OK && !overwrites && stat(cf_buf_cstr(&path), &s) == 0) {
-        st = cf_fail(err, CF_EINVAL, "'%s' is there already; w! writes over it",
-                     name);
+        st = cf_fail(err, CF_EINVAL, "'%s' exists; %s! overwrites it", name,
+                     command);
     }
     CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(text), text->n,
                                  0644, err));
@@ -54,7 +57,7 @@ static void write_view(cf_app *app, const char *name, bool overwrites)
         cf_grid_dump(&app->grid, &text);
     }
     cf_status st = cf_buf_check(&text, &err);
-    CF_THEN(st, write_file(app, name, &text, overwrites, &err));
+    CF_THEN(st, write_file(app, "w", name, &text, overwrites, &err));
     if (st == CF_OK) {
         cf_app_say(app, CF_STYLE_OK, "wrote %zu bytes%s to %s", text.n,
                    is_screen ? " (the screen)" : "", name);
@@ -75,5 +78,43 @@ void cf_cmd_overwrite_file(cf_app *app, const char *arg)
 {
     if (has_file(app, "w!", arg)) {
         write_view(app, arg, true);
+    }
+}
+
+/* The screen as it was without the ":" line, as a picture or as text. */
+static void write_screen(cf_app *app, const char *name, bool overwrites)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    const char *dot = strrchr(name, '.');
+    bool is_svg = dot != NULL && strcasecmp(dot, ".svg") == 0;
+    cf_app_draw(app);
+    if (is_svg) {
+        cf_grid_svg(&app->grid, cf_theme_current(), &text);
+    } else {
+        cf_grid_dump(&app->grid, &text);
+    }
+    cf_status st = cf_buf_check(&text, &err);
+    CF_THEN(st, write_file(app, "screen", name, &text, overwrites, &err));
+    if (st == CF_OK) {
+        cf_app_say(app, CF_STYLE_OK, "wrote the screen as %s to %s",
+                   is_svg ? "a picture" : "text", name);
+    } else {
+        cf_app_error(app, &err);
+    }
+    cf_buf_deinit(&text);
+}
+
+void cf_cmd_screen(cf_app *app, const char *arg)
+{
+    if (has_file(app, "screen", arg)) {
+        write_screen(app, arg, false);
+    }
+}
+
+void cf_cmd_screen_over(cf_app *app, const char *arg)
+{
+    if (has_file(app, "screen!", arg)) {
+        write_screen(app, arg, true);
     }
 }

@@ -15,7 +15,7 @@
 #include "core/base/status.h"
 #include "tui/app/keymap.h"
 #include "tui/lab/reply_settings.h"
-#include "tui/term/theme.h"
+#include "tui/grid/theme.h"
 
 typedef struct cf_config {
     bool mouse;

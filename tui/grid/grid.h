@@ -81,6 +81,9 @@ void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style);
 void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
                         uint32_t lower);
 
+/* Colour number `c` of a terminal with 256, as 0xRRGGBB: xterm's values. */
+uint32_t cf_palette_rgb(uint8_t c);
+
 /* Lines: a box around r with a title in its top edge; a horizontal and a
  * vertical line. */
 void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style,

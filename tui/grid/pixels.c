@@ -16,6 +16,19 @@ static const uint32_t ansi[16] = {0x000000, 0xCD0000, 0x00CD00, 0xCDCD00,
                                   0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00,
                                   0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF};
 
+uint32_t cf_palette_rgb(uint8_t c)
+{
+    if (c < 16) {
+        return ansi[c];
+    }
+    if (c >= 232) {
+        return (uint32_t)(8 + 10 * (c - 232)) * UINT32_C(0x010101);
+    }
+    int i = c - 16;
+    return (uint32_t)levels[i / 36] << 16 | (uint32_t)levels[i / 6 % 6] << 8 |
+           levels[i % 6];
+}
+
 static int channel(uint32_t rgb, int c)
 {
     return (int)(rgb >> (16 - 8 * c) & 0xFF);

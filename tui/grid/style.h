@@ -3,7 +3,7 @@
  *
  * Views speak of meanings only, so that a terminal without colour, with 8 or
  * with 256 colours, and a person's own theme, all come down to one table
- * (tui/term/theme.c).  Nothing is told by colour alone: views add a mark.
+ * (tui/grid/theme.c).  Nothing is told by colour alone: views add a mark.
  */
 #ifndef CF_TUI_GRID_STYLE_H
 #define CF_TUI_GRID_STYLE_H

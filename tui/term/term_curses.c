@@ -34,7 +34,7 @@
 #include "core/base/base64.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
-#include "tui/term/theme.h"
+#include "tui/grid/theme.h"
 
 /* Answers and marks that terminals send and curses has no names for. */
 enum {

@@ -4,8 +4,8 @@
  * Each entry has a form for 256 colours, one for 8 or 16, and one without
  * colour; the terminal picks.  A person's `color` lines change entries.
  */
-#ifndef CF_TUI_TERM_THEME_H
-#define CF_TUI_TERM_THEME_H
+#ifndef CF_TUI_GRID_THEME_H
+#define CF_TUI_GRID_THEME_H
 
 #include "core/base/status.h"
 #include "tui/grid/style.h"

@@ -4,7 +4,7 @@
  * Red and green are never the only difference between two marks: added and
  * removed, kept and new also differ in brightness, and views print + and -.
  */
-#include "tui/term/theme.h"
+#include "tui/grid/theme.h"
 
 #include <stdlib.h>
 #include <string.h>
