@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Takes the screens of the documents anew.
+"""Takes the screens of the documents again.
 
   make_screens.py PAGE ...
 
-A page says in a comment how the screen behind it comes about:
+A page says in a comment how the screen after it is made:
 
   <!-- screen
   open 100x24 build/confab     a fresh home folder and a new terminal (tmux)
   keys iHello<Enter>           typed; then waits until nothing changes any more
   type iHello<Enter>           typed; does not wait
   pause 0.5                    seconds
-  rows 1-14                    shows these alone
+  rows 1-14                    shows only these
+  svg docs/screens/x.svg       has the program write the screen as a picture
   -->
   ```text
   (replaced)
   ```
 
-Clock and ids stand still, so the same model gives the same screens but for
+After "svg" the page shows the picture instead of a text block, as an image
+(![...](...)) in the line after the comment, which stays as it is.
+
+Clock and ids are fixed, so the same model gives the same screens except for
 speeds.  Run it in the root of the repository, after make.
 """
 import os
@@ -91,6 +95,11 @@ def take(directions, folder):
             keys(rest)
         elif word == "pause":
             time.sleep(float(rest))
+        elif word == "svg":
+            keys(":screen! " + os.path.abspath(rest) + "<Enter>")
+            settle()
+            if not os.path.exists(rest):
+                sys.exit(f"make_screens.py: {rest} was not written")
         elif word == "rows":
             first, last = map(int, rest.split("-"))
         else:
@@ -99,11 +108,14 @@ def take(directions, folder):
 
 
 def main():
-    form = re.compile(r"(<!-- screen\n(.*?)-->\n)```text\n.*?^```$", re.S | re.M)
+    image = re.compile(r"<!-- screen\n((?:(?!-->).)*)-->\n!\[", re.S)
+    form = re.compile(r"(<!-- screen\n((?:(?!-->).)*)-->\n)```text\n.*?^```$", re.S | re.M)
     with tempfile.TemporaryDirectory() as folder:
         for page in sys.argv[1:]:
             with open(page, encoding="utf-8") as f:
                 text = f.read()
+            for m in image.finditer(text):
+                take(m[1], folder)
             text = form.sub(lambda m: m[1] + "```text\n" + "\n".join(take(m[2], folder)) + "\n```", text)
             with open(page, "w", encoding="utf-8") as f:
                 f.write(text)

@@ -111,6 +111,58 @@ static void test_keepsakes__w_writes_the_turn(void **state)
     tear_down(&f);
 }
 
+/* The same command again does not overwrite; with '!' it does. */
+static void expect_file_kept(fixture *f, const char *command, const char *path)
+{
+    char over[620];
+    cf_error err;
+    T_OK(cf_os_write_file(path, "mine", 4, 0600, &err), err);
+    cf_app_command(&f->app, command);
+    expect_file(path, "mine");
+    snprintf(over, sizeof over, "screen! %s", path);
+    cf_app_command(&f->app, over);
+    cf_buf got = CF_BUF_INIT;
+    T_OK(cf_os_read_file(&got, path, 1000000, &err), err);
+    assert_memory_equal(cf_buf_cstr(&got), "<svg ", 5);
+    cf_buf_deinit(&got);
+}
+
+static void test_screen__as_text_and_picture(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    cf_buf got = CF_BUF_INIT;
+    cf_error err;
+    char line[600], text[500], picture[500];
+    snprintf(text, sizeof text, "%s", store_dir_file("out.txt"));
+    snprintf(picture, sizeof picture, "%s", store_dir_file("out.svg"));
+    set_up(&f);
+    press(&f, "iWill it rain?<Enter><Tab>");
+    snprintf(line, sizeof line, "screen %s", text);
+    cf_app_command(&f.app, line);
+    T_OK(cf_os_read_file(&got, text, 100000, &err), err);
+    assert_memory_equal(cf_buf_cstr(&got), " confab", 7);
+    assert_non_null(strstr(cf_buf_cstr(&got), "Will it rain?"));
+    assert_null(strstr(cf_buf_cstr(&got), ":screen"));
+
+    snprintf(line, sizeof line, "screen %s", picture);
+    cf_app_command(&f.app, line);
+    cf_buf_reset(&got);
+    T_OK(cf_os_read_file(&got, picture, 1000000, &err), err);
+    assert_memory_equal(cf_buf_cstr(&got), "<svg ", 5);
+    assert_non_null(strstr(cf_buf_cstr(&got), "Will it rain?"));
+
+    expect_file_kept(&f, line, picture);
+    f.app.is_restricted = true;
+    unlink(text);
+    snprintf(line, sizeof line, "screen! %s", text);
+    cf_app_command(&f.app, line);
+    assert_int_not_equal(access(text, F_OK), 0);
+    unlink(picture);
+    cf_buf_deinit(&got);
+    tear_down(&f);
+}
+
 static void test_restricted__no_export(void **state)
 {
     (void)state;
@@ -162,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keepsakes__lines_and_register_come_back),
         cmocka_unit_test(test_keepsakes__w_writes_the_turn),
+        cmocka_unit_test(test_screen__as_text_and_picture),
         cmocka_unit_test(test_restricted__no_export),
         cmocka_unit_test(test_keepsakes__placeholders_reach_the_shell_as_data),
     };
