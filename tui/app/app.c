@@ -190,7 +190,7 @@ void cf_app_command(cf_app *app, const char *line)
     const cf_command *c = find_command(app, line, n, &n_found);
     if (n_found == 1) {
         app->is_dirty = true;
-        c->run(app, arg);
+        cf_command_do(c, app, arg);
     } else if (n_found == 0) {
         cf_app_say(app, CF_STYLE_ERROR, "no command '%.*s' here; ? lists them",
                    (int)n, line);

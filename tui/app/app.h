@@ -64,15 +64,37 @@ typedef enum cf_mode {
     CF_MODE_ASK
 } cf_mode;
 
-/* One thing that can be done. */
+/* One thing that can be done.  A row ends in CF_RUN, CF_WITH or CF_BY, which
+ * say how it is done; {0} ends a table. */
 typedef struct cf_command {
-    const char *name; /* as in ":name"; NULL ends a table */
+    const char *name; /* as in ":name" */
     uint32_t views;   /* CF_IN(...) bits */
     const char *keys; /* sequences separated by blanks; "" for none */
     const char *args; /* "[NAME]" for the help; "" for none */
     const char *help; /* one line */
-    void (*run)(cf_app *app, const char *arg); /* arg: "" when none */
+    /* One of the three is set. */
+    void (*run)(cf_app *app);
+    void (*with)(cf_app *app, const char *arg); /* arg: "" for none */
+    void (*by)(cf_app *app, int value);
+    int value; /* for `by` */
 } cf_command;
+
+#define CF_RUN(fn)       fn, NULL, NULL, 0
+#define CF_WITH(fn)      NULL, fn, NULL, 0
+#define CF_BY(fn, value) NULL, NULL, fn, value
+
+/* Does what the row says. */
+static inline void cf_command_do(const cf_command *c, cf_app *app,
+                                 const char *arg)
+{
+    if (c->run != NULL) {
+        c->run(app);
+    } else if (c->with != NULL) {
+        c->with(app, arg);
+    } else {
+        c->by(app, c->value);
+    }
+}
 
 /* A view: a table of functions over its own state in the app. */
 typedef struct cf_view_ops {

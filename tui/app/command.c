@@ -12,21 +12,13 @@
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab.h"
 
-static void cmd_quit(cf_app *app, const char *arg)
+static void cmd_quit(cf_app *app)
 {
-    (void)arg;
     app->is_done = true;
 }
 
-static void cmd_back(cf_app *app, const char *arg)
+static void cmd_stop(cf_app *app)
 {
-    (void)arg;
-    cf_app_back(app);
-}
-
-static void cmd_stop(cf_app *app, const char *arg)
-{
-    (void)arg;
     if (cf_app_is_busy(app)) {
         cf_lab_stop(app->lab);
         cf_app_say_while_busy(app, "stopping");
@@ -34,10 +26,10 @@ static void cmd_stop(cf_app *app, const char *arg)
 }
 
 /* ^C stops what runs; idle, it asks for a second one. */
-static void cmd_interrupt(cf_app *app, const char *arg)
+static void cmd_interrupt(cf_app *app)
 {
     if (cf_app_is_busy(app)) {
-        cmd_stop(app, arg);
+        cmd_stop(app);
         return;
     }
     if (app->wants_quit) {
@@ -48,34 +40,21 @@ static void cmd_interrupt(cf_app *app, const char *arg)
     cf_app_say(app, CF_STYLE_WARNING, "^C again to quit");
 }
 
-#define OPEN_VIEW(name, id)                              \
-    static void cmd_##name(cf_app *app, const char *arg) \
-    {                                                    \
-        (void)arg;                                       \
-        cf_app_open_view(app, id);                       \
-    }
-OPEN_VIEW(chat, CF_VIEW_CHAT)
-OPEN_VIEW(prompt, CF_VIEW_PROMPT)
-OPEN_VIEW(tokens, CF_VIEW_TOKENS)
-OPEN_VIEW(diff, CF_VIEW_DIFF)
-OPEN_VIEW(library, CF_VIEW_LIBRARY)
-OPEN_VIEW(templates, CF_VIEW_TEMPLATES)
-OPEN_VIEW(help, CF_VIEW_HELP)
-OPEN_VIEW(log, CF_VIEW_LOG)
-OPEN_VIEW(output, CF_VIEW_OUTPUT)
-
-static void cmd_redraw(cf_app *app, const char *arg)
+static void open_view(cf_app *app, int view)
 {
-    (void)arg;
+    cf_app_open_view(app, (cf_view_id)view);
+}
+
+static void cmd_redraw(cf_app *app)
+{
     if (app->term != NULL) {
         app->term->ops->redraw(app->term);
     }
     app->is_dirty = true;
 }
 
-static void cmd_suspend(cf_app *app, const char *arg)
+static void cmd_suspend(cf_app *app)
 {
-    (void)arg;
     if (app->term != NULL) {
         app->term->ops->suspend(app->term);
         int w, h;
@@ -84,9 +63,8 @@ static void cmd_suspend(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_command_line(cf_app *app, const char *arg)
+static void cmd_command_line(cf_app *app)
 {
-    (void)arg;
     app->mode = CF_MODE_COMMAND;
 }
 
@@ -109,18 +87,6 @@ static void search_again(cf_app *app, int direction)
     } else if (cf_views[cf_app_view(app)]->search != NULL) {
         cf_views[cf_app_view(app)]->search(app, app->search, direction);
     }
-}
-
-static void cmd_next(cf_app *app, const char *arg)
-{
-    (void)arg;
-    search_again(app, 1);
-}
-
-static void cmd_previous(cf_app *app, const char *arg)
-{
-    (void)arg;
-    search_again(app, -1);
 }
 
 static void cmd_set(cf_app *app, const char *arg)
@@ -238,74 +204,80 @@ static void cmd_constrain(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_maximize(cf_app *app, const char *arg)
+static void cmd_maximize(cf_app *app)
 {
-    (void)arg;
     app->is_maximized = !app->is_maximized;
 }
 
 const cf_command cf_global_commands[] = {
     {"chat", CF_IN_ALL, "1 gc", "", "conversation: turns and composer",
-     cmd_chat},
+     CF_BY(open_view, CF_VIEW_CHAT)},
     {"prompt", CF_IN_ALL, "2 gp", "", "the rendered prompt and its tokens",
-     cmd_prompt},
+     CF_BY(open_view, CF_VIEW_PROMPT)},
     {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
-     cmd_tokens},
+     CF_BY(open_view, CF_VIEW_TOKENS)},
     {"tools", CF_IN_ALL, "4 go", "[FILE|demo|off]",
      "calls of tools, stage by stage; FILE declares tools, off none",
-     cmd_tools},
+     CF_WITH(cmd_tools)},
     {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
-     cmd_diff},
-    {"library", CF_IN_ALL, "6 gl", "", "saved conversations", cmd_library},
+     CF_BY(open_view, CF_VIEW_DIFF)},
+    {"library", CF_IN_ALL, "6 gl", "", "saved conversations",
+     CF_BY(open_view, CF_VIEW_LIBRARY)},
     {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
-     cmd_templates},
+     CF_BY(open_view, CF_VIEW_TEMPLATES)},
     {"template", CF_IN_ALL, "gT", "NAME|FILE",
-     "render with this template; 'model' is the first one again", cmd_template},
+     "render with this template; 'model' is the first one again",
+     CF_WITH(cmd_template)},
     {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
-     cmd_help},
+     CF_BY(open_view, CF_VIEW_HELP)},
     {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",
-     cmd_log},
-    {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote", cmd_output},
-    {"back", CF_IN_ALL, "q", "", "close this view", cmd_back},
-    {"quit", CF_IN_ALL, "Q", "", "leave confab", cmd_quit},
+     CF_BY(open_view, CF_VIEW_LOG)},
+    {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote",
+     CF_BY(open_view, CF_VIEW_OUTPUT)},
+    {"back", CF_IN_ALL, "q", "", "close this view", CF_RUN(cf_app_back)},
+    {"quit", CF_IN_ALL, "Q", "", "leave confab", CF_RUN(cmd_quit)},
     {"stop", CF_IN_ALL, "<Esc>", "",
-     "stop the reply, or other work; what came is kept", cmd_stop},
+     "stop the reply, or other work; what came is kept", CF_RUN(cmd_stop)},
     {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; twice when idle: leave",
-     cmd_interrupt},
-    {"command", CF_IN_ALL, ":", "", "write a command", cmd_command_line},
+     CF_RUN(cmd_interrupt)},
+    {"command", CF_IN_ALL, ":", "", "write a command",
+     CF_RUN(cmd_command_line)},
     {"search", CF_IN_ALL, "/", "[TEXT]", "find text in this view",
-     cmd_search_line},
-    {"next", CF_IN_ALL, "n", "", "next match", cmd_next},
-    {"previous", CF_IN_ALL, "N", "", "match before", cmd_previous},
+     CF_WITH(cmd_search_line)},
+    {"next", CF_IN_ALL, "n", "", "next match", CF_BY(search_again, 1)},
+    {"previous", CF_IN_ALL, "N", "", "match before", CF_BY(search_again, -1)},
     {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them",
-     cmd_set},
+     CF_WITH(cmd_set)},
     {"w", CF_IN_ALL, "", "FILE",
      "write what the cursor is on, or is selected, to a file",
-     cf_cmd_write_file},
+     CF_WITH(cf_cmd_write_file)},
     {"w!", CF_IN_ALL, "", "FILE", "the same, over a file that is there",
-     cf_cmd_overwrite_file},
+     CF_WITH(cf_cmd_overwrite_file)},
     {"screen", CF_IN_ALL, "", "FILE",
      "write the screen to a file: text, or a picture if FILE ends in .svg",
-     cf_cmd_screen},
+     CF_WITH(cf_cmd_screen)},
     {"screen!", CF_IN_ALL, "", "FILE", "the same, over a file that exists",
-     cf_cmd_screen_over},
+     CF_WITH(cf_cmd_screen_over)},
     {"export", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "X",
      "FILE [FORMAT]",
      "this conversation, or the ticked ones, with all branches; .md is "
      "Markdown; confab, openai, sharegpt, converse, litert, llama-app",
-     cf_cmd_export},
+     CF_WITH(cf_cmd_export)},
     {"export!", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "",
      "FILE [FORMAT]", "the same, over a file that is there",
-     cf_cmd_export_over},
+     CF_WITH(cf_cmd_export_over)},
     {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
-     "FILE [FORMAT]", "conversations from a file; 6 lists them", cf_cmd_import},
+     "FILE [FORMAT]", "conversations from a file; 6 lists them",
+     CF_WITH(cf_cmd_import)},
     {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
      "hold replies to schema FILE, regex R, grammar FILE, choice A|B, json or "
      "tools",
-     cmd_constrain},
-    {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them", cmd_maximize},
-    {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again", cmd_redraw},
+     CF_WITH(cmd_constrain)},
+    {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them",
+     CF_RUN(cmd_maximize)},
+    {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again",
+     CF_RUN(cmd_redraw)},
     {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while",
-     cmd_suspend},
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     CF_RUN(cmd_suspend)},
+    {0},
 };

@@ -112,7 +112,7 @@ void cf_chat__edit_outside(cf_app *app);
 
 /* ---- chat_select.c ------------------------------------------------------ */
 
-void cf_chat__select(cf_app *app, const char *arg);
+void cf_chat__select(cf_app *app);
 bool cf_chat__select_key(cf_app *app, cf_key key);
 
 #endif

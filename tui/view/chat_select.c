@@ -18,10 +18,9 @@ static void go(cf_chat *s, size_t line)
     }
 }
 
-void cf_chat__select(cf_app *app, const char *arg)
+void cf_chat__select(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
-    (void)arg;
     cf_chat__settle_cursor(app);
     if (s->width == 0 || !cf_chat__lay_out(app, s->width) ||
         s->cursor >= s->layout.n) {

@@ -54,10 +54,9 @@ void cf_prompt__move_side(cf_app *app, cf_move move);
 /* The template's line that the cursor of the focused pane is about; 0: none. */
 uint32_t cf_prompt__line(cf_app *app);
 
-void cf_prompt__cmd_lint(cf_app *app, const char *arg);
-void cf_prompt__cmd_vars(cf_app *app, const char *arg);
-void cf_prompt__cmd_next_finding(cf_app *app, const char *arg);
-void cf_prompt__cmd_previous_finding(cf_app *app, const char *arg);
+void cf_prompt__cmd_lint(cf_app *app);
+void cf_prompt__cmd_vars(cf_app *app);
+void cf_prompt__go_finding(cf_app *app, int by); /* 1 or -1 */
 
 /* Begins a ":var" line for the variable under the cursor. */
 void cf_prompt__edit_variable(cf_app *app);

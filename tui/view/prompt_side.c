@@ -241,7 +241,7 @@ static void show_line(cf_app *app, const cf_lint_finding *f)
     }
 }
 
-static void go_finding(cf_app *app, int by)
+void cf_prompt__go_finding(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
     const cf_lab_lint *lint = cf_prompt__lint(app);
@@ -262,29 +262,15 @@ static void go_finding(cf_app *app, int by)
     show_line(app, &lint->report.v[at]);
 }
 
-void cf_prompt__cmd_next_finding(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_finding(app, 1);
-}
-
-void cf_prompt__cmd_previous_finding(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_finding(app, -1);
-}
-
 /* ---- all of them -------------------------------------------------------- */
 
-void cf_prompt__cmd_lint(cf_app *app, const char *arg)
+void cf_prompt__cmd_lint(cf_app *app)
 {
-    (void)arg;
     cf_prompt__state(app)->focus = CF_PROMPT_LINT;
 }
 
-void cf_prompt__cmd_vars(cf_app *app, const char *arg)
+void cf_prompt__cmd_vars(cf_app *app)
 {
-    (void)arg;
     cf_prompt__state(app)->focus = CF_PROMPT_VARS;
 }
 

@@ -124,7 +124,7 @@ void cf_tools__cmd_exec_all(cf_app *app, const char *arg);
 void cf_tools__cmd_approval(cf_app *app, const char *arg);
 void cf_tools__cmd_timeout(cf_app *app, const char *arg);
 void cf_tools__cmd_on_failure(cf_app *app, const char *arg);
-void cf_tools__cmd_fail(cf_app *app, const char *arg);
+void cf_tools__cmd_fail(cf_app *app);
 
 /* The question whether a command may run, and its keys. */
 void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r);
@@ -140,7 +140,7 @@ json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
 /* ---- tools_edit.c ------------------------------------------------------- */
 
 void cf_tools__cmd_edit(cf_app *app, const char *arg);
-void cf_tools__cmd_edit_outside(cf_app *app, const char *arg);
+void cf_tools__cmd_edit_outside(cf_app *app);
 void cf_tools__draw_edit(cf_app *app, cf_grid *g, cf_rect r);
 bool cf_tools__edit_key(cf_app *app, cf_key key);
 void cf_tools__edit_paste(cf_app *app, cf_str text);

@@ -650,9 +650,8 @@ void cf_tools__cmd_on_failure(cf_app *app, const char *arg)
     }
 }
 
-void cf_tools__cmd_fail(cf_app *app, const char *arg)
+void cf_tools__cmd_fail(cf_app *app)
 {
-    (void)arg;
     const cf_call_row *row = cf_tools__current(app);
     cf_buf why = CF_BUF_INIT;
     if (row == NULL || cf_tools__turn_of(app, row) == NULL ||

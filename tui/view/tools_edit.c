@@ -191,9 +191,8 @@ static bool edit_outside(cf_app *app)
 }
 
 /* What the editor brings back waits below the list, to be looked at. */
-void cf_tools__cmd_edit_outside(cf_app *app, const char *arg)
+void cf_tools__cmd_edit_outside(cf_app *app)
 {
-    (void)arg;
     if (begin(app) && edit_outside(app)) {
         cf_tools__state(app)->is_editing = true;
         app->mode = CF_MODE_INSERT;

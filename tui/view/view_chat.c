@@ -125,7 +125,7 @@ static void show_cursor(cf_app *app)
     }
 }
 
-static void chat_move(cf_app *app, cf_move move)
+static void chat_move(cf_app *app, int move)
 {
     cf_chat *s = cf_chat__state(app);
     size_t n;
@@ -163,8 +163,6 @@ static void chat_move(cf_app *app, cf_move move)
     }
 }
 
-CF_MOVE_COMMANDS(chat, chat_move)
-
 const cf_turn *cf_chat__current(cf_app *app)
 {
     size_t n;
@@ -196,31 +194,27 @@ void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
     }
 }
 
-static void cmd_write(cf_app *app, const char *arg)
+static void cmd_write(cf_app *app)
 {
-    (void)arg;
     cf_chat__state(app)->is_tree_up = false;
     app->mode = cf_chat__continues(app) ? CF_MODE_PREFILL : CF_MODE_INSERT;
 }
 
 /* Where there is no room for both, the one takes the other's place. */
-static void cmd_turns(cf_app *app, const char *arg)
+static void cmd_turns(cf_app *app)
 {
-    (void)arg;
     cf_chat *s = cf_chat__state(app);
     bool *is_on = cf_app_is_narrow(app) ? &s->is_tree_up : &s->shows_tree;
     *is_on = !*is_on;
 }
 
-static void cmd_follow(cf_app *app, const char *arg)
+static void cmd_follow(cf_app *app)
 {
-    (void)arg;
     cf_chat__state(app)->follows = !cf_chat__state(app)->follows;
 }
 
-static void cmd_retry(cf_app *app, const char *arg)
+static void cmd_retry(cf_app *app)
 {
-    (void)arg;
     cf_error err;
     const cf_turn *t = cf_chat__current(app);
     if (t != NULL) {
@@ -273,9 +267,8 @@ static void cmd_attach(cf_app *app, const char *arg)
     cf_buf_deinit(&text);
 }
 
-static void cmd_detach(cf_app *app, const char *arg)
+static void cmd_detach(cf_app *app)
 {
-    (void)arg;
     cf_attachments_clear(&cf_chat__state(app)->attached);
 }
 
@@ -305,9 +298,8 @@ static bool chat_step(cf_app *app)
     return false;
 }
 
-static void cmd_edit(cf_app *app, const char *arg)
+static void cmd_edit(cf_app *app)
 {
-    (void)arg;
     cf_chat *s = cf_chat__state(app);
     const cf_turn *t = cf_chat__current(app);
     if (t == NULL) {
@@ -345,27 +337,8 @@ static void go_sibling(cf_app *app, int by)
     go_to_turn(app, id);
 }
 
-static void cmd_next_sibling(cf_app *app, const char *arg)
+static void cmd_fork(cf_app *app)
 {
-    (void)arg;
-    go_sibling(app, 1);
-}
-
-static void cmd_previous_sibling(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_sibling(app, -1);
-}
-
-static void cmd_parent(cf_app *app, const char *arg)
-{
-    (void)arg;
-    chat_move(app, CF_MOVE_UP);
-}
-
-static void cmd_fork(cf_app *app, const char *arg)
-{
-    (void)arg;
     const cf_turn *t = cf_chat__current(app);
     const cf_reply *r = t != NULL ? cf_lab_reply(app->lab, t->id) : NULL;
     if (r == NULL || r->n_token == 0) {
@@ -378,9 +351,8 @@ static void cmd_fork(cf_app *app, const char *arg)
     cf_app_open_view(app, CF_VIEW_TOKENS);
 }
 
-static void cmd_new(cf_app *app, const char *arg)
+static void cmd_new(cf_app *app)
 {
-    (void)arg;
     cf_lab_new_conv(app->lab);
     cf_chat__state(app)->cursor = 0;
     app->mode = CF_MODE_INSERT;
@@ -395,24 +367,6 @@ static void set_fold(cf_app *app, int open)
         text->unfolded = open < 0 ? !text->unfolded : open > 0;
         cf_chat__state(app)->layout.is_valid = false;
     }
-}
-
-static void cmd_fold(cf_app *app, const char *arg)
-{
-    (void)arg;
-    set_fold(app, -1);
-}
-
-static void cmd_open_fold(cf_app *app, const char *arg)
-{
-    (void)arg;
-    set_fold(app, 1);
-}
-
-static void cmd_close_fold(cf_app *app, const char *arg)
-{
-    (void)arg;
-    set_fold(app, 0);
 }
 
 static bool chat_text(cf_app *app, cf_buf *out)
@@ -431,9 +385,8 @@ static bool chat_value(cf_app *app, const char *name, cf_buf *out)
     return cf_user_turn_value(app, cf_chat__current(app), name, out);
 }
 
-static void cmd_yank(cf_app *app, const char *arg)
+static void cmd_yank(cf_app *app)
 {
-    (void)arg;
     const cf_turn *t = cf_chat__current(app);
     if (t == NULL) {
         return;
@@ -444,9 +397,8 @@ static void cmd_yank(cf_app *app, const char *arg)
     cf_buf_deinit(&text);
 }
 
-static void cmd_yank_id(cf_app *app, const char *arg)
+static void cmd_yank_id(cf_app *app)
 {
-    (void)arg;
     const cf_turn *t = cf_chat__current(app);
     if (t == NULL) {
         return;
@@ -470,18 +422,6 @@ static void rate(cf_app *app, int rating)
     }
 }
 
-static void cmd_good(cf_app *app, const char *arg)
-{
-    (void)arg;
-    rate(app, 1);
-}
-
-static void cmd_bad(cf_app *app, const char *arg)
-{
-    (void)arg;
-    rate(app, -1);
-}
-
 static void cmd_note(cf_app *app, const char *arg)
 {
     cf_error err;
@@ -498,10 +438,10 @@ static void cmd_note(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_editor(cf_app *app, const char *arg)
+static void cmd_editor(cf_app *app)
 {
     cf_chat__edit_outside(app);
-    cmd_write(app, arg);
+    cmd_write(app);
 }
 
 static void chat_search(cf_app *app, const char *text, int direction)
@@ -529,37 +469,41 @@ static void chat_search(cf_app *app, const char *text, int direction)
 static const cf_command chat_commands[] = {
     {"write", HERE, "i <Tab>", "",
      "write messages; Enter sends, ^J breaks the line, Esc or Tab leaves",
-     cmd_write},
+     CF_RUN(cmd_write)},
     {"editor", HERE, "<C-g>", "",
-     "write it in $EDITOR; also ^G and ^X^E while writing", cmd_editor},
-    {"retry", HERE, "r", "", "another reply, as a sibling", cmd_retry},
+     "write it in $EDITOR; also ^G and ^X^E while writing", CF_RUN(cmd_editor)},
+    {"retry", HERE, "r", "", "another reply, as a sibling", CF_RUN(cmd_retry)},
     {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
-     cmd_edit},
+     CF_RUN(cmd_edit)},
     {"attach", HERE, "a", "FILE",
-     "an image or a text goes with the next message", cmd_attach},
-    {"detach", HERE, "", "", "take the images out of it again", cmd_detach},
-    {"next-sibling", HERE, "]", "", "next sibling", cmd_next_sibling},
-    {"previous-sibling", HERE, "[", "", "sibling before", cmd_previous_sibling},
+     "an image or a text goes with the next message", CF_WITH(cmd_attach)},
+    {"detach", HERE, "", "", "take the images out of it again",
+     CF_RUN(cmd_detach)},
+    {"next-sibling", HERE, "]", "", "next sibling", CF_BY(go_sibling, 1)},
+    {"previous-sibling", HERE, "[", "", "sibling before",
+     CF_BY(go_sibling, -1)},
     {"turns", HERE, "t", "",
      "the tree of turns, or not; on a narrow screen in place of the text",
-     cmd_turns},
-    {"follow", HERE, "F", "", "keep the end in sight, or not", cmd_follow},
-    {"new", HERE, "c", "", "a new conversation", cmd_new},
+     CF_RUN(cmd_turns)},
+    {"follow", HERE, "F", "", "keep the end in sight, or not",
+     CF_RUN(cmd_follow)},
+    {"new", HERE, "c", "", "a new conversation", CF_RUN(cmd_new)},
     {"select", HERE, "v", "", "select lines: j k, then y copies, :w writes",
-     cf_chat__select},
-    {"parent", HERE, ",", "", "to the turn before", cmd_parent},
+     CF_RUN(cf_chat__select)},
+    {"parent", HERE, ",", "", "to the turn before",
+     CF_BY(chat_move, CF_MOVE_UP)},
     {"fork", HERE, "f <Enter>", "",
-     "the tokens of this reply, to go on from another one", cmd_fork},
-    {"fold", HERE, "za", "", "fold or unfold thinking", cmd_fold},
-    {"open-fold", HERE, "zo", "", "unfold thinking", cmd_open_fold},
-    {"close-fold", HERE, "zc", "", "fold thinking", cmd_close_fold},
-    {"yank", HERE, "yy", "", "copy the turn's text", cmd_yank},
-    {"yank-id", HERE, "yu", "", "copy the turn's UUID", cmd_yank_id},
-    {"good", HERE, "+", "", "rate the turn as good", cmd_good},
-    {"bad", HERE, "-", "", "rate the turn as bad", cmd_bad},
-    {"note", HERE, "", "TEXT", "put a note on the turn", cmd_note},
-    CF_MOVE_ROWS(chat, HERE),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     "the tokens of this reply, to go on from another one", CF_RUN(cmd_fork)},
+    {"fold", HERE, "za", "", "fold or unfold thinking", CF_BY(set_fold, -1)},
+    {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
+    {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
+    {"yank", HERE, "yy", "", "copy the turn's text", CF_RUN(cmd_yank)},
+    {"yank-id", HERE, "yu", "", "copy the turn's UUID", CF_RUN(cmd_yank_id)},
+    {"good", HERE, "+", "", "rate the turn as good", CF_BY(rate, 1)},
+    {"bad", HERE, "-", "", "rate the turn as bad", CF_BY(rate, -1)},
+    {"note", HERE, "", "TEXT", "put a note on the turn", CF_WITH(cmd_note)},
+    CF_MOVE_ROWS(chat_move, HERE),
+    {0},
 };
 
 const cf_view_ops cf_view_chat = {

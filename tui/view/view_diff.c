@@ -13,8 +13,8 @@
 #include "core/base/alloc.h"
 #include "templates/builtin.h"
 #include "tui/lab/kept_template.h"
-#include "tui/view/view_diff.h"
 #include "tui/view/moves.h"
+#include "tui/view/view_diff.h"
 #include "tui/widget/pager.h"
 
 /* Rows of context, from few to many. */
@@ -80,7 +80,7 @@ static bool has_marks(const cf_app *app)
            !cf_uuid_is_nil(cf_lab_marked(app->lab, 1));
 }
 
-static void use_subject(cf_app *app, cf_diff_subject subject);
+static void use_subject(cf_app *app, int subject);
 
 static void show_panel(diff_view *s, cf_diff_panel panel, bool has_focus)
 {
@@ -443,13 +443,11 @@ static void diff_status(cf_app *app, cf_buf *out)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void diff_move(cf_app *app, cf_move move)
+static void diff_move(cf_app *app, int move)
 {
     diff_view *s = state(app);
     cf_list_move(s->in_panel ? &s->rows[s->panel] : &s->list, move);
 }
-
-CF_MOVE_COMMANDS(diff, diff_move)
 
 static void go_hunk(cf_app *app, int by)
 {
@@ -470,18 +468,6 @@ static void go_hunk(cf_app *app, int by)
                       : "no difference further up");
 }
 
-static void cmd_next_hunk(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_hunk(app, 1);
-}
-
-static void cmd_previous_hunk(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_hunk(app, -1);
-}
-
 /* Another comparison begins at its top. */
 static void go_first(cf_app *app)
 {
@@ -492,7 +478,7 @@ static void go_first(cf_app *app)
 }
 
 /* Sources are the same whatever is rendered, so that level is left. */
-static void use_subject(cf_app *app, cf_diff_subject subject)
+static void use_subject(cf_app *app, int subject)
 {
     cf_diff_model *m = model(app);
     m->subject = subject;
@@ -543,25 +529,22 @@ static void cmd_level(cf_app *app, const char *arg)
     go_first(app);
 }
 
-static void cmd_swap(cf_app *app, const char *arg)
+static void cmd_swap(cf_app *app)
 {
-    (void)arg;
     cf_diff_model *m = model(app);
     m->is_swapped = !m->is_swapped;
     state(app)->is_stale = true;
 }
 
-static void cmd_white(cf_app *app, const char *arg)
+static void cmd_white(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     s->shows_white = !s->shows_white;
     s->width = 0;
 }
 
-static void cmd_unified(cf_app *app, const char *arg)
+static void cmd_unified(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     s->wants_unified = !s->wants_unified;
     s->width = 0;
@@ -571,21 +554,14 @@ static void cmd_unified(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_marks(cf_app *app, const char *arg)
+static void cmd_marks(cf_app *app)
 {
-    (void)arg;
     if (!has_marks(app)) {
         cf_app_say(app, CF_STYLE_WARNING,
                    "mark two conversations first: 6, then A and B");
         return;
     }
     use_subject(app, CF_DIFF_MARKS);
-}
-
-static void cmd_bench(cf_app *app, const char *arg)
-{
-    (void)arg;
-    use_subject(app, CF_DIFF_BENCH);
 }
 
 /* ---- what takes longer -------------------------------------------------- */
@@ -621,9 +597,8 @@ static void cmd_run(cf_app *app, const char *arg)
     show_panel(s, CF_PANEL_REPLIES, true);
 }
 
-static void cmd_likelihood(cf_app *app, const char *arg)
+static void cmd_likelihood(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     cf_error err;
     refresh(app);
@@ -669,9 +644,8 @@ static bool is_at_work(const diff_view *s)
 }
 
 /* Stops what runs; idle, it leaves panel, then subject. */
-static void cmd_stop(cf_app *app, const char *arg)
+static void cmd_stop(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     if (cf_app_is_busy(app)) {
         cf_lab_stop(app->lab);
@@ -681,21 +655,19 @@ static void cmd_stop(cf_app *app, const char *arg)
     } else if (s->panel != CF_PANEL_NONE) {
         show_panel(s, CF_PANEL_NONE, false);
     } else if (model(app)->subject != CF_DIFF_BENCH) {
-        cmd_bench(app, "");
+        use_subject(app, CF_DIFF_BENCH);
     }
 }
 
-static void cmd_pane(cf_app *app, const char *arg)
+static void cmd_pane(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     s->in_panel = !s->in_panel && s->panel != CF_PANEL_NONE;
 }
 
 /* Replies, likelihood, saved ones, none, as far as there is something. */
-static void cmd_panel(cf_app *app, const char *arg)
+static void cmd_panel(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     cf_diff_panel panel = s->panel;
     do {
@@ -736,22 +708,9 @@ static void step_context(cf_app *app, int by)
     set_context(app, contexts[at]);
 }
 
-static void cmd_less_context(cf_app *app, const char *arg)
-{
-    (void)arg;
-    step_context(app, -1);
-}
-
-static void cmd_more_context(cf_app *app, const char *arg)
-{
-    (void)arg;
-    step_context(app, 1);
-}
-
 /* Compares the saved conversation under the cursor, or unfolds. */
-static void cmd_open(cf_app *app, const char *arg)
+static void cmd_open(cf_app *app)
 {
-    (void)arg;
     diff_view *s = state(app);
     if (!s->in_panel && s->list.cursor < s->n &&
         s->line[s->list.cursor].n_folded != 0) {
@@ -837,37 +796,46 @@ static void diff_search(cf_app *app, const char *text, int direction)
 
 static const cf_command diff_commands[] = {
     {"with", HERE, "b", "NAME|FILE",
-     "compare with this template; 'model' is the one of the start", cmd_with},
-    {"level", HERE, "t", "[text|tokens|source]", "what is compared", cmd_level},
-    {"next-hunk", HERE, "]c", "", "next difference", cmd_next_hunk},
-    {"previous-hunk", HERE, "[c", "", "difference before", cmd_previous_hunk},
-    {"swap", HERE, "=", "", "A becomes B and B becomes A", cmd_swap},
-    {"white", HERE, "w", "", "show white space", cmd_white},
+     "compare with this template; 'model' is the one of the start",
+     CF_WITH(cmd_with)},
+    {"level", HERE, "t", "[text|tokens|source]", "what is compared",
+     CF_WITH(cmd_level)},
+    {"next-hunk", HERE, "]c", "", "next difference", CF_BY(go_hunk, 1)},
+    {"previous-hunk", HERE, "[c", "", "difference before", CF_BY(go_hunk, -1)},
+    {"swap", HERE, "=", "", "A becomes B and B becomes A", CF_RUN(cmd_swap)},
+    {"white", HERE, "w", "", "show white space", CF_RUN(cmd_white)},
     {"run", HERE, "R", "[TOKENS]",
-     "ask both sides, with the same seed, and show where they part", cmd_run},
+     "ask both sides, with the same seed, and show where they part",
+     CF_WITH(cmd_run)},
     {"likelihood", HERE, "L", "",
-     "how likely the stored replies are under each side", cmd_likelihood},
+     "how likely the stored replies are under each side",
+     CF_RUN(cmd_likelihood)},
     {"saved", HERE, "S", "[all]",
-     "compare the ticked or all saved conversations, at this level", cmd_saved},
+     "compare the ticked or all saved conversations, at this level",
+     CF_WITH(cmd_saved)},
     {"likelihood-saved", HERE, "gL", "[all]",
-     "the same, with the likelihood of their replies", cmd_likelihood_saved},
+     "the same, with the likelihood of their replies",
+     CF_WITH(cmd_likelihood_saved)},
     {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none",
-     cmd_panel},
-    {"unified", HERE, "u", "", "one column, or two", cmd_unified},
-    {"less-context", HERE, "{", "", "less of what is alike", cmd_less_context},
-    {"more-context", HERE, "}", "", "more of what is alike", cmd_more_context},
+     CF_RUN(cmd_panel)},
+    {"unified", HERE, "u", "", "one column, or two", CF_RUN(cmd_unified)},
+    {"less-context", HERE, "{", "", "less of what is alike",
+     CF_BY(step_context, -1)},
+    {"more-context", HERE, "}", "", "more of what is alike",
+     CF_BY(step_context, 1)},
     {"compare", HERE, "<Enter>", "",
      "compare the saved one under the cursor, or unfold what is alike",
-     cmd_open},
-    {"pane", HERE, "<Tab>", "", "to the panel below and back", cmd_pane},
+     CF_RUN(cmd_open)},
+    {"pane", HERE, "<Tab>", "", "to the panel below and back",
+     CF_RUN(cmd_pane)},
     {"marks", HERE, "m", "", "compare the conversations marked A and B",
-     cmd_marks},
+     CF_RUN(cmd_marks)},
     {"bench", HERE, "c", "", "compare the conversation on the bench",
-     cmd_bench},
+     CF_BY(use_subject, CF_DIFF_BENCH)},
     {"stop", HERE, "<Esc>", "",
-     "stop; idle: close the panel, back to the bench", cmd_stop},
-    CF_MOVE_ROWS(diff, HERE),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     "stop; idle: close the panel, back to the bench", CF_RUN(cmd_stop)},
+    CF_MOVE_ROWS(diff_move, HERE),
+    {0},
 };
 
 const cf_view_ops cf_view_diff = {

@@ -158,16 +158,14 @@ static void help_search(cf_app *app, const char *text, int direction)
     }
 }
 
-static void help_move(cf_app *app, cf_move move)
+static void help_move(cf_app *app, int move)
 {
     cf_list_move(&pager(app)->list, move);
 }
 
-CF_MOVE_COMMANDS(help, help_move)
-
 static const cf_command help_commands[] = {
-    CF_MOVE_ROWS(help, CF_IN(CF_VIEW_HELP)),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+    CF_MOVE_ROWS(help_move, CF_IN(CF_VIEW_HELP)),
+    {0},
 };
 
 const cf_view_ops cf_view_help = {

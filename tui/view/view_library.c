@@ -18,9 +18,9 @@
 #include "tui/lab/diff_model.h"
 #include "tui/lab/lab.h"
 #include "tui/sys/when.h"
-#include "tui/view/view_diff.h"
 #include "tui/view/library.h"
 #include "tui/view/moves.h"
+#include "tui/view/view_diff.h"
 #include "tui/widget/list.h"
 
 enum { ROWS_MAX = 2000, ROWS_FIRST = 150 };
@@ -225,11 +225,6 @@ static void reload(cf_app *app)
         start_reading(s, app->lab, app->store);
     }
     cf_list_set(&s->list, s->n_rows, s->list.height);
-}
-
-static void library_enter(cf_app *app)
-{
-    reload(app);
 }
 
 /* ---- what the cursor is on ---------------------------------------------- */
@@ -592,31 +587,27 @@ static void ask(cf_app *app, const char *start)
     app->mode = CF_MODE_COMMAND;
 }
 
-static void cmd_filter_line(cf_app *app, const char *arg)
+static void cmd_filter_line(cf_app *app)
 {
-    (void)arg;
     ask(app, "filter ");
 }
 
-static void cmd_all(cf_app *app, const char *arg)
+static void cmd_all(cf_app *app)
 {
-    (void)arg;
     if (state(app)->shows_hits || state(app)->filter[0] != '\0') {
         cmd_filter(app, "");
     }
 }
 
-static void cmd_sort(cf_app *app, const char *arg)
+static void cmd_sort(cf_app *app)
 {
-    (void)arg;
     library *s = state(app);
     s->query.sort = (cf_store_sort)((s->query.sort + 1) % (CF_SORT_TURNS + 1));
     reload(app);
 }
 
-static void cmd_open(cf_app *app, const char *arg)
+static void cmd_open(cf_app *app)
 {
-    (void)arg;
     library *s = state(app);
     cf_uuid id;
     if (!current_conv(s, &id)) {
@@ -634,9 +625,8 @@ static void cmd_open(cf_app *app, const char *arg)
     cf_app_open_view(app, CF_VIEW_CHAT);
 }
 
-static void cmd_new(cf_app *app, const char *arg)
+static void cmd_new(cf_app *app)
 {
-    (void)arg;
     cf_lab_new_conv(app->lab);
     cf_app_open_view(app, CF_VIEW_CHAT);
 }
@@ -700,9 +690,8 @@ static void cmd_archive(cf_app *app, const char *arg)
     cf_app_say(app, CF_STYLE_DIM, "archived; u takes it back");
 }
 
-static void cmd_undo(cf_app *app, const char *arg)
+static void cmd_undo(cf_app *app)
 {
-    (void)arg;
     if (app->store == NULL) {
         return;
     }
@@ -753,22 +742,9 @@ static void mark(cf_app *app, int which)
     }
 }
 
-static void cmd_mark_a(cf_app *app, const char *arg)
-{
-    (void)arg;
-    mark(app, 0);
-}
-
-static void cmd_mark_b(cf_app *app, const char *arg)
-{
-    (void)arg;
-    mark(app, 1);
-}
-
 /* Ticks it, or takes the tick off, and goes on to the next. */
-static void cmd_tick(cf_app *app, const char *arg)
+static void cmd_tick(cf_app *app)
 {
-    (void)arg;
     cf_uuid id;
     if (current_conv(state(app), &id) && cf_lab_tick(app->lab, id)) {
         cf_list_move(&state(app)->list, CF_MOVE_DOWN);
@@ -776,9 +752,8 @@ static void cmd_tick(cf_app *app, const char *arg)
 }
 
 /* All that are listed; none when all of them are ticked. */
-static void cmd_tick_all(cf_app *app, const char *arg)
+static void cmd_tick_all(cf_app *app)
 {
-    (void)arg;
     const library *s = state(app);
     size_t n_new = 0, n_ticked;
     wait_for_rows(app);
@@ -796,9 +771,8 @@ static void cmd_tick_all(cf_app *app, const char *arg)
 }
 
 /* A and B where both are marked; else the ticked ones; else this one. */
-static void cmd_compare(cf_app *app, const char *arg)
+static void cmd_compare(cf_app *app)
 {
-    (void)arg;
     cf_uuid id;
     size_t n_ticked;
     const cf_uuid *ticked = cf_lab_ticked(app->lab, &n_ticked);
@@ -818,15 +792,14 @@ static void cmd_compare(cf_app *app, const char *arg)
 }
 
 /* Takes marks and ticks off. */
-static void cmd_unmark(cf_app *app, const char *arg)
+static void cmd_unmark(cf_app *app)
 {
-    (void)arg;
     cf_lab_mark(app->lab, 0, (cf_uuid){{0}});
     cf_lab_mark(app->lab, 1, (cf_uuid){{0}});
     cf_lab_untick_all(app->lab);
 }
 
-static void library_move(cf_app *app, cf_move move)
+static void library_move(cf_app *app, int move)
 {
     if (move == CF_MOVE_LAST) {
         wait_for_rows(app);
@@ -834,42 +807,42 @@ static void library_move(cf_app *app, cf_move move)
     cf_list_move(&state(app)->list, move);
 }
 
-CF_MOVE_COMMANDS(library, library_move)
-
 static const cf_command library_commands[] = {
     {"open", CF_IN(CF_VIEW_LIBRARY), "<Enter>", "", "open the conversation",
-     cmd_open},
+     CF_RUN(cmd_open)},
     {"new", CF_IN(CF_VIEW_LIBRARY), "c", "", "begin a new conversation",
-     cmd_new},
+     CF_RUN(cmd_new)},
     {"filter", CF_IN(CF_VIEW_LIBRARY), "", "WORDS",
      "show those with these words in the title, or tag:, model:, status: ...",
-     cmd_filter},
+     CF_WITH(cmd_filter)},
     {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "", "write a filter",
-     cmd_filter_line},
+     CF_RUN(cmd_filter_line)},
     {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "", "leave filter and search",
-     cmd_all},
-    {"sort", CF_IN(CF_VIEW_LIBRARY), "s", "", "another order", cmd_sort},
+     CF_RUN(cmd_all)},
+    {"sort", CF_IN(CF_VIEW_LIBRARY), "s", "", "another order",
+     CF_RUN(cmd_sort)},
     {"tag", CF_IN(CF_VIEW_LIBRARY), "T", "[-]NAME", "add or remove a tag",
-     cmd_tag},
+     CF_WITH(cmd_tag)},
     {"rename", CF_IN(CF_VIEW_LIBRARY), "R", "TITLE", "give it a title",
-     cmd_rename},
+     CF_WITH(cmd_rename)},
     {"archive", CF_IN(CF_VIEW_LIBRARY), "dd", "", "out of the list, not away",
-     cmd_archive},
+     CF_WITH(cmd_archive)},
     {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "", "take the last change back",
-     cmd_undo},
+     CF_RUN(cmd_undo)},
     {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare",
-     cmd_mark_a},
-    {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", cmd_mark_b},
+     CF_BY(mark, 0)},
+    {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", CF_BY(mark, 1)},
     {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space> v", "",
-     "tick it, for what is done with several", cmd_tick},
+     "tick it, for what is done with several", CF_RUN(cmd_tick)},
     {"tick-all", CF_IN(CF_VIEW_LIBRARY), "*", "", "tick all listed, or none",
-     cmd_tick_all},
+     CF_RUN(cmd_tick_all)},
     {"unmark", CF_IN(CF_VIEW_LIBRARY), "M", "", "take marks and ticks off",
-     cmd_unmark},
+     CF_RUN(cmd_unmark)},
     {"compare", CF_IN(CF_VIEW_LIBRARY), "=", "",
-     "compare A and B, or the ticked ones, or this one, in Diff", cmd_compare},
-    CF_MOVE_ROWS(library, CF_IN(CF_VIEW_LIBRARY)),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     "compare A and B, or the ticked ones, or this one, in Diff",
+     CF_RUN(cmd_compare)},
+    CF_MOVE_ROWS(library_move, CF_IN(CF_VIEW_LIBRARY)),
+    {0},
 };
 
 const cf_view_ops cf_view_library = {
@@ -880,7 +853,7 @@ const cf_view_ops cf_view_library = {
               "rename archive undo sort help",
     .open = library_open,
     .close = library_close,
-    .enter = library_enter,
+    .enter = reload,
     .draw = library_draw,
     .search = library_search,
     .status = library_status,

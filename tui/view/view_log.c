@@ -53,16 +53,14 @@ static void log_search(cf_app *app, const char *text, int direction)
     }
 }
 
-static void log_move(cf_app *app, cf_move move)
+static void log_move(cf_app *app, int move)
 {
     cf_list_move(&pager(app)->list, move);
 }
 
-CF_MOVE_COMMANDS(log, log_move)
-
 static const cf_command log_commands[] = {
-    CF_MOVE_ROWS(log, CF_IN(CF_VIEW_LOG)),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+    CF_MOVE_ROWS(log_move, CF_IN(CF_VIEW_LOG)),
+    {0},
 };
 
 const cf_view_ops cf_view_log = {

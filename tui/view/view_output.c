@@ -46,16 +46,14 @@ static void output_search(cf_app *app, const char *text, int direction)
     }
 }
 
-static void output_move(cf_app *app, cf_move move)
+static void output_move(cf_app *app, int move)
 {
     cf_list_move(&pager(app)->list, move);
 }
 
-CF_MOVE_COMMANDS(output, output_move)
-
 static const cf_command output_commands[] = {
-    CF_MOVE_ROWS(output, CF_IN(CF_VIEW_OUTPUT)),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+    CF_MOVE_ROWS(output_move, CF_IN(CF_VIEW_OUTPUT)),
+    {0},
 };
 
 static bool output_text(cf_app *app, cf_buf *out)

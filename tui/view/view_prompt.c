@@ -394,7 +394,7 @@ static void prompt_status(cf_app *app, cf_buf *out)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void prompt_move(cf_app *app, cf_move move)
+static void prompt_move(cf_app *app, int move)
 {
     cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
@@ -415,8 +415,6 @@ static void prompt_move(cf_app *app, cf_move move)
     s->token = to->first + (column < to->n ? column : to->n - 1);
 }
 
-CF_MOVE_COMMANDS(prompt, prompt_move)
-
 /* To the token before or behind, or what stands for some of them. */
 static void go_token(cf_app *app, int by)
 {
@@ -435,18 +433,6 @@ static void go_token(cf_app *app, int by)
     } else if (by < 0 && first > 0) {
         s->token = first - 1;
     }
-}
-
-static void cmd_left(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_token(app, -1);
-}
-
-static void cmd_right(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_token(app, 1);
 }
 
 /* To the first token of the part before or behind this one. */
@@ -469,21 +455,8 @@ static void go_part(cf_app *app, int by)
     }
 }
 
-static void cmd_next_message(cf_app *app, const char *arg)
+static void cmd_break(cf_app *app)
 {
-    (void)arg;
-    go_part(app, 1);
-}
-
-static void cmd_previous_message(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_part(app, -1);
-}
-
-static void cmd_break(cf_app *app, const char *arg)
-{
-    (void)arg;
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL || !m->has_break) {
         cf_app_say(app, CF_STYLE_OK, "the cache agrees with this prompt");
@@ -493,28 +466,10 @@ static void cmd_break(cf_app *app, const char *arg)
 }
 
 /* In this form, or as text again. */
-static void show_as(cf_app *app, cf_prompt_form form)
+static void show_as(cf_app *app, int form)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    s->form = s->form == form ? CF_PROMPT_AS_TEXT : form;
-}
-
-static void cmd_ids(cf_app *app, const char *arg)
-{
-    (void)arg;
-    show_as(app, CF_PROMPT_AS_IDS);
-}
-
-static void cmd_hex(cf_app *app, const char *arg)
-{
-    (void)arg;
-    show_as(app, CF_PROMPT_AS_HEX);
-}
-
-static void cmd_specials(cf_app *app, const char *arg)
-{
-    (void)arg;
-    show_as(app, CF_PROMPT_AS_SPECIALS);
+    s->form = (int)s->form == form ? CF_PROMPT_AS_TEXT : (cf_prompt_form)form;
 }
 
 static void cmd_var(cf_app *app, const char *arg)
@@ -537,18 +492,6 @@ static void go_pane(cf_app *app, int by)
                                  CF_PROMPT_FOCUS_COUNT);
 }
 
-static void cmd_pane(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_pane(app, 1);
-}
-
-static void cmd_pane_back(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_pane(app, -1);
-}
-
 /* The template's line that is meant; says so when there is none. */
 static uint32_t meant_line(cf_app *app)
 {
@@ -562,9 +505,8 @@ static uint32_t meant_line(cf_app *app)
     return line;
 }
 
-static void cmd_open(cf_app *app, const char *arg)
+static void cmd_open(cf_app *app)
 {
-    (void)arg;
     if (cf_prompt__state(app)->focus == CF_PROMPT_VARS) {
         cf_prompt__edit_variable(app);
         return;
@@ -575,9 +517,8 @@ static void cmd_open(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_edit(cf_app *app, const char *arg)
+static void cmd_edit(cf_app *app)
 {
-    (void)arg;
     uint32_t line = meant_line(app);
     if (line != 0) {
         cf_templates_edit_line(app, line);
@@ -614,33 +555,38 @@ static void prompt_search(cf_app *app, const char *text, int direction)
 #define HERE CF_IN(CF_VIEW_PROMPT)
 
 static const cf_command prompt_commands[] = {
-    {"left", HERE, "h <Left>", "", "token before", cmd_left},
-    {"right", HERE, "l <Right>", "", "next token", cmd_right},
-    {"next-message", HERE, "w ]m", "", "next part", cmd_next_message},
-    {"previous-message", HERE, "b [m", "", "part before", cmd_previous_message},
+    {"left", HERE, "h <Left>", "", "token before", CF_BY(go_token, -1)},
+    {"right", HERE, "l <Right>", "", "next token", CF_BY(go_token, 1)},
+    {"next-message", HERE, "w ]m", "", "next part", CF_BY(go_part, 1)},
+    {"previous-message", HERE, "b [m", "", "part before", CF_BY(go_part, -1)},
     {"divergence", HERE, "]d [d", "", "where the cache and the prompt part",
-     cmd_break},
-    {"ids", HERE, "t", "", "show ids in place of text", cmd_ids},
-    {"hex", HERE, "x", "", "show bytes in place of text", cmd_hex},
+     CF_RUN(cmd_break)},
+    {"ids", HERE, "t", "", "show ids in place of text",
+     CF_BY(show_as, CF_PROMPT_AS_IDS)},
+    {"hex", HERE, "x", "", "show bytes in place of text",
+     CF_BY(show_as, CF_PROMPT_AS_HEX)},
     {"specials", HERE, "s", "", "special tokens, and how many lie between",
-     cmd_specials},
+     CF_BY(show_as, CF_PROMPT_AS_SPECIALS)},
     {"open", HERE, "<Enter>", "",
-     "the template's line that wrote this; of a variable: set it", cmd_open},
+     "the template's line that wrote this; of a variable: set it",
+     CF_RUN(cmd_open)},
     {"edit", HERE, "E", "", "that line in $EDITOR; rendered anew at once",
-     cmd_edit},
-    {"pane", HERE, "<Tab>", "", "prompt, findings or variables", cmd_pane},
-    {"pane-back", HERE, "<S-Tab>", "", "the pane before", cmd_pane_back},
+     CF_RUN(cmd_edit)},
+    {"pane", HERE, "<Tab>", "", "prompt, findings or variables",
+     CF_BY(go_pane, 1)},
+    {"pane-back", HERE, "<S-Tab>", "", "the pane before", CF_BY(go_pane, -1)},
     {"lint", HERE, "L", "", "to the findings about the template",
-     cf_prompt__cmd_lint},
+     CF_RUN(cf_prompt__cmd_lint)},
     {"next-finding", HERE, "]e", "", "next finding, and what its line wrote",
-     cf_prompt__cmd_next_finding},
+     CF_BY(cf_prompt__go_finding, 1)},
     {"previous-finding", HERE, "[e", "", "finding before",
-     cf_prompt__cmd_previous_finding},
-    {"vars", HERE, "V", "", "to the template's variables", cf_prompt__cmd_vars},
+     CF_BY(cf_prompt__go_finding, -1)},
+    {"vars", HERE, "V", "", "to the template's variables",
+     CF_RUN(cf_prompt__cmd_vars)},
     {"var", HERE, "gv", "NAME=JSON",
-     "set a template variable; NAME= removes it", cmd_var},
-    CF_MOVE_ROWS(prompt, HERE),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     "set a template variable; NAME= removes it", CF_WITH(cmd_var)},
+    CF_MOVE_ROWS(prompt_move, HERE),
+    {0},
 };
 
 const cf_view_ops cf_view_prompt = {

@@ -134,11 +134,6 @@ static void reload(cf_app *app)
     cf_list_set(&s->list, s->n, s->list.height);
 }
 
-static void templates_enter(cf_app *app)
-{
-    reload(app);
-}
-
 static const entry *current(const templates_view *s)
 {
     return s->list.cursor < s->n ? &s->v[s->list.cursor] : NULL;
@@ -357,7 +352,7 @@ static void templates_status(cf_app *app, cf_buf *out)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void templates_move(cf_app *app, cf_move move)
+static void templates_move(cf_app *app, int move)
 {
     templates_view *s = state(app);
     cf_list_move(s->focus == ON_LIST     ? &s->list
@@ -366,17 +361,13 @@ static void templates_move(cf_app *app, cf_move move)
                  move);
 }
 
-CF_MOVE_COMMANDS(templates, templates_move)
-
-static void cmd_pane(cf_app *app, const char *arg)
+static void cmd_pane(cf_app *app)
 {
-    (void)arg;
     state(app)->focus = (focus)((state(app)->focus + 1) % N_FOCUS);
 }
 
-static void cmd_pane_back(cf_app *app, const char *arg)
+static void cmd_pane_back(cf_app *app)
 {
-    (void)arg;
     state(app)->focus = (focus)((state(app)->focus + N_FOCUS - 1) % N_FOCUS);
 }
 
@@ -425,21 +416,8 @@ static void go_finding(cf_app *app, int by)
     }
 }
 
-static void cmd_next_finding(cf_app *app, const char *arg)
+static void cmd_lint(cf_app *app)
 {
-    (void)arg;
-    go_finding(app, 1);
-}
-
-static void cmd_previous_finding(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_finding(app, -1);
-}
-
-static void cmd_lint(cf_app *app, const char *arg)
-{
-    (void)arg;
     if (findings(app) != NULL) {
         state(app)->focus = ON_LINT;
     }
@@ -471,9 +449,8 @@ static bool use(cf_app *app, const char *name, cf_str source)
     return true;
 }
 
-static void cmd_use(cf_app *app, const char *arg)
+static void cmd_use(cf_app *app)
 {
-    (void)arg;
     templates_view *s = state(app);
     const entry *e = current(s);
     if (e != NULL && use(app, e->name, e->source)) {
@@ -546,20 +523,19 @@ static void edit(cf_app *app, uint32_t line)
     cf_buf_deinit(&text);
 }
 
-static void cmd_edit(cf_app *app, const char *arg)
+static void cmd_edit(cf_app *app)
 {
-    (void)arg;
     const templates_view *s = state(app);
     edit(app, s->focus == ON_LIST && s->bad_line == 0
                   ? 0
                   : (uint32_t)s->lines.cursor + 1);
 }
 
-static void cmd_enter(cf_app *app, const char *arg)
+static void cmd_enter(cf_app *app)
 {
     templates_view *s = state(app);
     if (s->focus != ON_LINT || s->check.n != 0) {
-        cmd_edit(app, arg);
+        cmd_edit(app);
         return;
     }
     const cf_lab_lint *lint = findings(app);
@@ -631,19 +607,22 @@ static void templates_search(cf_app *app, const char *text, int direction)
 
 static const cf_command templates_commands[] = {
     {"open", HERE, "<Enter>", "",
-     "of a finding the line; else edit the source in $EDITOR", cmd_enter},
+     "of a finding the line; else edit the source in $EDITOR",
+     CF_RUN(cmd_enter)},
     {"edit", HERE, "e E", "",
-     "edit the source in $EDITOR; what compiles is used at once", cmd_edit},
-    {"use", HERE, "u", "", "render this conversation with it", cmd_use},
-    {"pane", HERE, "<Tab>", "", "list, source or findings", cmd_pane},
-    {"pane-back", HERE, "<S-Tab>", "", "the pane before", cmd_pane_back},
+     "edit the source in $EDITOR; what compiles is used at once",
+     CF_RUN(cmd_edit)},
+    {"use", HERE, "u", "", "render this conversation with it", CF_RUN(cmd_use)},
+    {"pane", HERE, "<Tab>", "", "list, source or findings", CF_RUN(cmd_pane)},
+    {"pane-back", HERE, "<S-Tab>", "", "the pane before",
+     CF_RUN(cmd_pane_back)},
     {"next-finding", HERE, "]e", "", "the line of the next finding",
-     cmd_next_finding},
+     CF_BY(go_finding, 1)},
     {"previous-finding", HERE, "[e", "", "the line of the finding before",
-     cmd_previous_finding},
-    {"lint", HERE, "L", "", "to the findings", cmd_lint},
-    CF_MOVE_ROWS(templates, HERE),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     CF_BY(go_finding, -1)},
+    {"lint", HERE, "L", "", "to the findings", CF_RUN(cmd_lint)},
+    CF_MOVE_ROWS(templates_move, HERE),
+    {0},
 };
 
 const cf_view_ops cf_view_templates = {
@@ -653,7 +632,7 @@ const cf_view_ops cf_view_templates = {
     .footer = "edit use pane next-finding lint search prompt maximize help",
     .open = templates_open,
     .close = templates_close,
-    .enter = templates_enter,
+    .enter = reload,
     .draw = templates_draw,
     .search = templates_search,
     .status = templates_status,

@@ -336,18 +336,6 @@ static void sideways(cf_app *app, int by)
     }
 }
 
-static void cmd_left(cf_app *app, const char *arg)
-{
-    (void)arg;
-    sideways(app, -1);
-}
-
-static void cmd_right(cf_app *app, const char *arg)
-{
-    (void)arg;
-    sideways(app, 1);
-}
-
 /* j, k and their kin in a list of n rows. */
 static size_t moved(size_t at, size_t n, cf_move move)
 {
@@ -396,7 +384,7 @@ static void move_token(cf_app *app, const cf_reply *r, cf_move move)
     }
 }
 
-static void tokens_move(cf_app *app, cf_move move)
+static void tokens_move(cf_app *app, int move)
 {
     cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
@@ -422,8 +410,6 @@ static void tokens_move(cf_app *app, cf_move move)
     }
 }
 
-CF_MOVE_COMMANDS(tokens, tokens_move)
-
 /* To the next token that was unlikely, or drawn where much could follow. */
 static void surprise(cf_app *app, int by)
 {
@@ -442,18 +428,6 @@ static void surprise(cf_app *app, int by)
         }
     }
     cf_app_say(app, CF_STYLE_DIM, "no other surprise in this reply");
-}
-
-static void cmd_surprise(cf_app *app, const char *arg)
-{
-    (void)arg;
-    surprise(app, 1);
-}
-
-static void cmd_surprise_back(cf_app *app, const char *arg)
-{
-    (void)arg;
-    surprise(app, -1);
 }
 
 /* The reply of the path before or after the one shown. */
@@ -477,23 +451,10 @@ static void other_reply(cf_app *app, int by)
     cf_app_say(app, CF_STYLE_DIM, "no other reply with tokens on this path");
 }
 
-static void cmd_reply_before(cf_app *app, const char *arg)
-{
-    (void)arg;
-    other_reply(app, -1);
-}
-
-static void cmd_reply_after(cf_app *app, const char *arg)
-{
-    (void)arg;
-    other_reply(app, 1);
-}
-
 /* ---- what is shown ------------------------------------------------------ */
 
-static void cmd_focus(cf_app *app, const char *arg)
+static void cmd_focus(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
     bool tree = r != NULL && has_tree(app, r);
@@ -503,16 +464,14 @@ static void cmd_focus(cf_app *app, const char *arg)
     s->candidate = 0;
 }
 
-static void cmd_overlay(cf_app *app, const char *arg)
+static void cmd_overlay(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     s->overlay = (cf_tokens_overlay)((s->overlay + 1) % CF_HEAT_COUNT);
 }
 
-static void cmd_sampled(cf_app *app, const char *arg)
+static void cmd_sampled(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     s->by_post = !s->by_post;
     cf_app_say(app, CF_STYLE_DIM, "colours follow the probabilities %s",
@@ -520,9 +479,8 @@ static void cmd_sampled(cf_app *app, const char *arg)
                           : "that the model gave");
 }
 
-static void cmd_mask(cf_app *app, const char *arg)
+static void cmd_mask(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     s->hides_masked = !s->hides_masked;
     s->candidate = 0;
@@ -531,9 +489,8 @@ static void cmd_mask(cf_app *app, const char *arg)
                                : "also what the constraint removed");
 }
 
-static void cmd_page(cf_app *app, const char *arg)
+static void cmd_page(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     if (!cf_app_is_narrow(app)) {
         cf_app_say(app, CF_STYLE_DIM, "all panes are in sight");
@@ -543,9 +500,8 @@ static void cmd_page(cf_app *app, const char *arg)
     s->page = (cf_tokens_page)((s->page + 1) % CF_PAGE_COUNT);
 }
 
-static void cmd_yank(cf_app *app, const char *arg)
+static void cmd_yank(cf_app *app)
 {
-    (void)arg;
     const cf_reply *r = shown(app);
     cf_buf text = CF_BUF_INIT;
     if (r != NULL) {
@@ -555,9 +511,8 @@ static void cmd_yank(cf_app *app, const char *arg)
     cf_buf_deinit(&text);
 }
 
-static void cmd_yank_ids(cf_app *app, const char *arg)
+static void cmd_yank_ids(cf_app *app)
 {
-    (void)arg;
     const cf_reply *r = shown(app);
     cf_buf text = CF_BUF_INIT;
     for (size_t i = 0; r != NULL && i < r->n_token; i++) {
@@ -614,9 +569,8 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
 }
 
 /* What was chosen takes the token's place, and the engine goes on. */
-static void cmd_fork(cf_app *app, const char *arg)
+static void cmd_fork(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     if (s->focus == CF_ON_TOKENS) {
         s->focus = CF_ON_CANDIDATES;
@@ -628,9 +582,8 @@ static void cmd_fork(cf_app *app, const char *arg)
 
 /* The same, for one token, which is then the one under the cursor: a reply
  * is steered word by word. */
-static void cmd_step_one(cf_app *app, const char *arg)
+static void cmd_step_one(cf_app *app)
 {
-    (void)arg;
     cf_tokens *s = state(app);
     if (fork_here(app, 1)) {
         s->turn = (cf_uuid){{0}};
@@ -670,9 +623,8 @@ static void cmd_tree(cf_app *app, const char *arg)
     s->focus = CF_ON_TREE;
 }
 
-static void cmd_stop(cf_app *app, const char *arg)
+static void cmd_stop(cf_app *app)
 {
-    (void)arg;
     if (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL) {
         cf_lab_stop(app->lab);
     } else {
@@ -683,32 +635,37 @@ static void cmd_stop(cf_app *app, const char *arg)
 #define HERE CF_IN(CF_VIEW_TOKENS)
 
 static const cf_command tokens_commands[] = {
-    {"left", HERE, "h <Left>", "", "token before", cmd_left},
-    {"right", HERE, "l <Right>", "", "next token", cmd_right},
-    {"surprise", HERE, "u", "", "next surprise", cmd_surprise},
-    {"surprise-back", HERE, "U", "", "surprise before", cmd_surprise_back},
+    {"left", HERE, "h <Left>", "", "token before", CF_BY(sideways, -1)},
+    {"right", HERE, "l <Right>", "", "next token", CF_BY(sideways, 1)},
+    {"surprise", HERE, "u", "", "next surprise", CF_BY(surprise, 1)},
+    {"surprise-back", HERE, "U", "", "surprise before", CF_BY(surprise, -1)},
     {"reply-before", HERE, "[", "", "the reply before, on this path",
-     cmd_reply_before},
-    {"reply-after", HERE, "]", "", "the next reply", cmd_reply_after},
-    {"focus", HERE, "<Tab>", "", "tokens, alternatives or tree", cmd_focus},
+     CF_BY(other_reply, -1)},
+    {"reply-after", HERE, "]", "", "the next reply", CF_BY(other_reply, 1)},
+    {"focus", HERE, "<Tab>", "", "tokens, alternatives or tree",
+     CF_RUN(cmd_focus)},
     {"fork", HERE, "<Enter> f", "", "go on from what is chosen, as a sibling",
-     cmd_fork},
+     CF_RUN(cmd_fork)},
     {"step-one", HERE, "o", "",
-     "the same for one token, and stay: steer token by token", cmd_step_one},
+     "the same for one token, and stay: steer token by token",
+     CF_RUN(cmd_step_one)},
     {"tree", HERE, "x", "[K [D]]",
-     "the K best alternatives with D tokens each (3 8)", cmd_tree},
+     "the K best alternatives with D tokens each (3 8)", CF_WITH(cmd_tree)},
     {"overlay", HERE, "e", "", "probability, entropy, allowed mass or none",
-     cmd_overlay},
+     CF_RUN(cmd_overlay)},
     {"sampled", HERE, "s", "", "colours by the model, or after sampling",
-     cmd_sampled},
-    {"mask", HERE, "m", "", "hide what the constraint removed", cmd_mask},
+     CF_RUN(cmd_sampled)},
+    {"mask", HERE, "m", "", "hide what the constraint removed",
+     CF_RUN(cmd_mask)},
     {"page", HERE, "p", "", "narrow: alternatives, constraint or sampler below",
-     cmd_page},
-    {"yank", HERE, "yy", "", "copy the token's text", cmd_yank},
-    {"yank-ids", HERE, "yi", "", "copy the ids of the reply", cmd_yank_ids},
-    {"stop", HERE, "<Esc>", "", "stop what runs, or leave the pane", cmd_stop},
-    CF_MOVE_ROWS(tokens, HERE),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     CF_RUN(cmd_page)},
+    {"yank", HERE, "yy", "", "copy the token's text", CF_RUN(cmd_yank)},
+    {"yank-ids", HERE, "yi", "", "copy the ids of the reply",
+     CF_RUN(cmd_yank_ids)},
+    {"stop", HERE, "<Esc>", "", "stop what runs, or leave the pane",
+     CF_RUN(cmd_stop)},
+    CF_MOVE_ROWS(tokens_move, HERE),
+    {0},
 };
 
 const cf_view_ops cf_view_tokens = {

@@ -296,7 +296,7 @@ static void tools_status(cf_app *app, cf_buf *out)
 
 /* ---- moving ------------------------------------------------------------- */
 
-static void tools_move(cf_app *app, cf_move move)
+static void tools_move(cf_app *app, int move)
 {
     cf_tools *s = cf_tools__state(app);
     cf_tools__model(app);
@@ -305,18 +305,14 @@ static void tools_move(cf_app *app, cf_move move)
     s->finds_call = true;
 }
 
-CF_MOVE_COMMANDS(tools, tools_move)
-
-static void cmd_next_stage(cf_app *app, const char *arg)
+static void cmd_next_stage(cf_app *app)
 {
-    (void)arg;
     cf_tools *s = cf_tools__state(app);
     s->stage = (cf_stage)((s->stage + 1) % CF_STAGE_COUNT);
 }
 
-static void cmd_previous_stage(cf_app *app, const char *arg)
+static void cmd_previous_stage(cf_app *app)
 {
-    (void)arg;
     cf_tools *s = cf_tools__state(app);
     s->stage = (cf_stage)((s->stage + CF_STAGE_COUNT - 1) % CF_STAGE_COUNT);
 }
@@ -341,49 +337,32 @@ static void go_failed(cf_app *app, int by)
     cf_app_say(app, CF_STYLE_OK, "no call of this path failed");
 }
 
-static void cmd_next_failed(cf_app *app, const char *arg)
+static void cmd_hex(cf_app *app)
 {
-    (void)arg;
-    go_failed(app, 1);
-}
-
-static void cmd_previous_failed(cf_app *app, const char *arg)
-{
-    (void)arg;
-    go_failed(app, -1);
-}
-
-static void cmd_hex(cf_app *app, const char *arg)
-{
-    (void)arg;
     cf_tools *s = cf_tools__state(app);
     s->shows_hex = !s->shows_hex;
     memset(s->scroll, 0, sizeof s->scroll);
     s->finds_call = true;
 }
 
-static void cmd_chunks(cf_app *app, const char *arg)
+static void cmd_chunks(cf_app *app)
 {
-    (void)arg;
     cf_tools *s = cf_tools__state(app);
     s->shows_chunks = !s->shows_chunks;
 }
 
-static void cmd_zoom(cf_app *app, const char *arg)
+static void cmd_zoom(cf_app *app)
 {
-    (void)arg;
     cf_tools__state(app)->is_zoomed = !cf_tools__state(app)->is_zoomed;
 }
 
-static void cmd_scroll_down(cf_app *app, const char *arg)
+static void cmd_scroll_down(cf_app *app)
 {
-    (void)arg;
     cf_tools__state(app)->scroll[cf_tools__state(app)->stage]++;
 }
 
-static void cmd_scroll_up(cf_app *app, const char *arg)
+static void cmd_scroll_up(cf_app *app)
 {
-    (void)arg;
     size_t *at = &cf_tools__state(app)->scroll[cf_tools__state(app)->stage];
     *at -= *at > 0;
 }
@@ -396,9 +375,8 @@ void cf_tools__ask_line(cf_app *app, const char *start)
     app->mode = CF_MODE_COMMAND;
 }
 
-static void cmd_retry(cf_app *app, const char *arg)
+static void cmd_retry(cf_app *app)
 {
-    (void)arg;
     const cf_call_row *row = cf_tools__current(app);
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
     cf_error err;
@@ -408,9 +386,8 @@ static void cmd_retry(cf_app *app, const char *arg)
 }
 
 /* A reply that begins as this one did, with the broken block mended. */
-static void cmd_fix(cf_app *app, const char *arg)
+static void cmd_fix(cf_app *app)
 {
-    (void)arg;
     const cf_tool_model *m = cf_tools__model(app);
     const cf_call_row *row = cf_tools__current(app);
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
@@ -457,9 +434,8 @@ static bool tools_value(cf_app *app, const char *name, cf_buf *out)
     return false;
 }
 
-static void cmd_yank(cf_app *app, const char *arg)
+static void cmd_yank(cf_app *app)
 {
-    (void)arg;
     const cf_call_row *row = cf_tools__current(app);
     if (row != NULL) {
         const cf_tool_model *m = cf_tools__model(app);
@@ -469,9 +445,8 @@ static void cmd_yank(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_yank_reply(cf_app *app, const char *arg)
+static void cmd_yank_reply(cf_app *app)
 {
-    (void)arg;
     const cf_call_row *row = cf_tools__current(app);
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
     if (turn != NULL) {
@@ -479,9 +454,8 @@ static void cmd_yank_reply(cf_app *app, const char *arg)
     }
 }
 
-static void cmd_yank_arguments(cf_app *app, const char *arg)
+static void cmd_yank_arguments(cf_app *app)
 {
-    (void)arg;
     const cf_call_row *row = cf_tools__current(app);
     const cf_tool_call *c =
         row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
@@ -500,56 +474,64 @@ static bool tools_key(cf_app *app, cf_key key)
 #define HERE CF_IN(CF_VIEW_TOOLS)
 
 static const cf_command tools_commands[] = {
-    {"next-stage", HERE, "<Tab> l <Right>", "", "next stage", cmd_next_stage},
+    {"next-stage", HERE, "<Tab> l <Right>", "", "next stage",
+     CF_RUN(cmd_next_stage)},
     {"previous-stage", HERE, "<S-Tab> h <Left>", "", "stage before",
-     cmd_previous_stage},
-    {"zoom", HERE, "<Enter>", "", "this stage alone, or all", cmd_zoom},
-    {"scroll-down", HERE, "J", "", "scroll the stage down", cmd_scroll_down},
-    {"scroll-up", HERE, "K", "", "scroll the stage up", cmd_scroll_up},
-    {"next-failed", HERE, "]e", "", "next call that failed", cmd_next_failed},
+     CF_RUN(cmd_previous_stage)},
+    {"zoom", HERE, "<Enter>", "", "this stage alone, or all", CF_RUN(cmd_zoom)},
+    {"scroll-down", HERE, "J", "", "scroll the stage down",
+     CF_RUN(cmd_scroll_down)},
+    {"scroll-up", HERE, "K", "", "scroll the stage up", CF_RUN(cmd_scroll_up)},
+    {"next-failed", HERE, "]e", "", "next call that failed",
+     CF_BY(go_failed, 1)},
     {"previous-failed", HERE, "[e", "", "failed call before",
-     cmd_previous_failed},
-    {"hex", HERE, "x", "", "bytes as hexadecimal numbers, or as text", cmd_hex},
+     CF_BY(go_failed, -1)},
+    {"hex", HERE, "x", "", "bytes as hexadecimal numbers, or as text",
+     CF_RUN(cmd_hex)},
     {"chunks", HERE, "c", "", "show the pieces in which the reply came",
-     cmd_chunks},
+     CF_RUN(cmd_chunks)},
     {"result", HERE, "I", "TEXT", "answer the call by hand; the model goes on",
-     cf_tools__cmd_result},
+     CF_WITH(cf_tools__cmd_result)},
     {"mock", HERE, "m", "[NAME=TEXT]",
      "answer with the mock of this tool, or make one; it is kept",
-     cf_tools__cmd_mock},
+     CF_WITH(cf_tools__cmd_mock)},
     {"unmock", HERE, "M", "[NAME]", "forget the mock of this tool",
-     cf_tools__cmd_unmock},
+     CF_WITH(cf_tools__cmd_unmock)},
     {"run", HERE, "!", "[yes]",
      "run the tool's command for this call; asks before, unless told yes",
-     cf_tools__cmd_run},
+     CF_WITH(cf_tools__cmd_run)},
     {"approval", HERE, "a", "[ask|always|never]",
      "whether this tool's command may run; always ends with the program",
-     cf_tools__cmd_approval},
+     CF_WITH(cf_tools__cmd_approval)},
     {"exec", HERE, "C", "COMMAND|-",
-     "the shell command that runs this tool; - removes it", cf_tools__cmd_exec},
+     "the shell command that runs this tool; - removes it",
+     CF_WITH(cf_tools__cmd_exec)},
     {"exec-all", HERE, "g!", "COMMAND|-",
      "the command of tools that have none of their own",
-     cf_tools__cmd_exec_all},
+     CF_WITH(cf_tools__cmd_exec_all)},
     {"timeout", HERE, "T", "SECONDS", "how long a command may take",
-     cf_tools__cmd_timeout},
+     CF_WITH(cf_tools__cmd_timeout)},
     {"edit", HERE, "e", "[JSON]",
      "other arguments for this call, as a sibling reply; then run it",
-     cf_tools__cmd_edit},
+     CF_WITH(cf_tools__cmd_edit)},
     {"edit-outside", HERE, "E", "", "the same in $EDITOR",
-     cf_tools__cmd_edit_outside},
+     CF_RUN(cf_tools__cmd_edit_outside)},
     {"on-failure", HERE, "p", "[send|retry|stop|drop]",
-     "what becomes of a call that fails", cf_tools__cmd_on_failure},
-    {"fail", HERE, "P", "", "do that with this call", cf_tools__cmd_fail},
+     "what becomes of a call that fails", CF_WITH(cf_tools__cmd_on_failure)},
+    {"fail", HERE, "P", "", "do that with this call",
+     CF_RUN(cf_tools__cmd_fail)},
     {"retry", HERE, "R", "",
      "another reply, as a sibling; held to calls of the tools if possible",
-     cmd_retry},
-    {"fix", HERE, "F", "", "a sibling reply with the offered fix", cmd_fix},
-    {"yank", HERE, "yy", "", "copy the raw call", cmd_yank},
-    {"yank-reply", HERE, "yr", "", "copy the raw reply", cmd_yank_reply},
+     CF_RUN(cmd_retry)},
+    {"fix", HERE, "F", "", "a sibling reply with the offered fix",
+     CF_RUN(cmd_fix)},
+    {"yank", HERE, "yy", "", "copy the raw call", CF_RUN(cmd_yank)},
+    {"yank-reply", HERE, "yr", "", "copy the raw reply",
+     CF_RUN(cmd_yank_reply)},
     {"yank-arguments", HERE, "ya", "", "copy the arguments",
-     cmd_yank_arguments},
-    CF_MOVE_ROWS(tools, HERE),
-    {NULL, 0, NULL, NULL, NULL, NULL},
+     CF_RUN(cmd_yank_arguments)},
+    CF_MOVE_ROWS(tools_move, HERE),
+    {0},
 };
 
 const cf_view_ops cf_view_tools = {
