@@ -106,7 +106,7 @@ static cf_status string(cf_jx *x, cf_str *out, cf_error *err)
     size_t good = cf_utf8_valid_prefix(x->text.p + from, end - from);
     if (good != end - from) {
         x->at = from + good;
-        return fail(x, err, "a byte that is no UTF-8");
+        return fail(x, err, "a byte that is not UTF-8");
     }
     if (!has_escape) {
         *out = cf_str_make(x->text.p + from, end - from);

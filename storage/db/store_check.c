@@ -246,7 +246,7 @@ cf_status cf_store_backup(cf_store *s, const char *path, cf_error *err)
     if (fd < 0) {
         return cf_fail(err, CF_EIO, "%s: %s", path,
                        errno == EEXIST ? "exists already"
-                                       : "cannot be made there");
+                                       : "cannot be created there");
     }
     (void)close(fd);
     cf_reader *r;

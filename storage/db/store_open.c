@@ -117,7 +117,7 @@ static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
     *is_empty = false;
     if (stat(path, &sb) != 0) {
         return errno == ENOENT || errno == ENOTDIR
-                   ? cf_fail(err, CF_ENOTFOUND, "there is no such file")
+                   ? cf_fail(err, CF_ENOTFOUND, "no such file")
                    : cf_fail(err, CF_EIO, "no permission for its folder");
     }
     if (!S_ISREG(sb.st_mode)) {
@@ -148,7 +148,7 @@ static cf_status make_file(const char *path, cf_error *err)
     if (fd < 0 && errno != EEXIST) {
         return cf_fail(err, CF_EIO,
                        errno == ENOSPC ? "the disk is full"
-                                       : "the file cannot be made: its folder "
+                                       : "the file cannot be created: its folder "
                                          "is read-only or not ours");
     }
     if (fd >= 0) {

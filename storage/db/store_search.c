@@ -164,7 +164,7 @@ static cf_status parse(parsed *p, const cf_store_query *q, cf_error *err)
     }
     if (p->words.n == 0 && p->absent.n != 0) {
         return cf_fail(err, CF_EINVAL,
-                       "a query needs a word that is wanted, too");
+                       "a query cannot consist of excluded words only");
     }
     if (p->absent.n != 0) {
         cf_buf all = CF_BUF_INIT;

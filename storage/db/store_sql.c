@@ -114,7 +114,7 @@ cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err)
     case SQLITE_NOTADB:
         return cf_fail(err, CF_EFORMAT, "not a database");
     case SQLITE_CONSTRAINT:
-        return cf_fail(err, CF_EINVAL, "the database refuses it: %s", more);
+        return cf_fail(err, CF_EINVAL, "the database rejected it: %s", more);
     case SQLITE_TOOBIG:
         return cf_fail(err, CF_ELIMIT, "too large for one row");
     case SQLITE_INTERRUPT:

@@ -225,7 +225,7 @@ static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id,
         cf_str key =
             cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
         if (!json_is_object(node)) {
-            return cf_fail(err, CF_EFORMAT, "a node is no object");
+            return cf_fail(err, CF_EFORMAT, "a node is not an object");
         }
         if (!is_hollow(node)) {
             CF_TRY(read_node(im, mapping.in, key, node, id, err));

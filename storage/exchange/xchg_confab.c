@@ -611,7 +611,7 @@ static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line,
     const json_t *version = json_object_get(v, "confab");
     if (!json_is_integer(version) || json_integer_value(version) != VERSION) {
         return cf_fail(err, CF_EFORMAT,
-                       "a conversation of format version %d is wanted",
+                       "expected a conversation of format version %d",
                        VERSION);
     }
     CF_TRY(cf_build__begin(im, line, err));
@@ -669,7 +669,7 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     } else if (im->is_broken) {
         return CF_OK; /* of a conversation that was reported already */
     } else if (im->cur == NULL) {
-        return cf_fail(err, CF_EFORMAT, "a line of no conversation");
+        return cf_fail(err, CF_EFORMAT, "a line outside a conversation");
     } else if (cf_str_is(type, "turn")) {
         st = read_turn(im, v, err);
     } else if (cf_str_is(type, "template")) {

@@ -26,7 +26,7 @@ static cf_status check_messages(const json_t *list, cf_error *err)
         if (c != NULL && !json_is_null(c) && !json_is_string(c) &&
             !json_is_array(c) && !json_is_object(c)) {
             return cf_fail(err, CF_EFORMAT,
-                           "message %zu: content is no text and no list",
+                           "message %zu: content is neither text nor a list",
                            i + 1);
         }
     }

@@ -245,13 +245,13 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     bench b = {.cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5};
     const cf_opt own[] = {
         {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
-         "tokens of the prompt; 0 leaves prefill out (default 512)", NULL},
+         "tokens of the prompt; 0 skips prefill (default 512)", NULL},
         {"--tokens", 'n', CF_OPT_U32, &b.n_gen, "N",
-         "tokens to generate; 0 leaves decode out (default 128)", NULL},
+         "tokens to generate; 0 skips decode (default 128)", NULL},
         {"--with-threads", 't', CF_OPT_U32, &b.n_threads, "N",
-         "threads to compute with; the same as --threads", NULL},
+         "same as --threads", NULL},
         {"--repeat", 'r', CF_OPT_U32, &b.n_reps, "N",
-         "repetitions that count (default 5); one more warms up", NULL},
+         "measured repetitions (default 5), after one to warm up", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

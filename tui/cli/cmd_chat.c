@@ -273,7 +273,7 @@ static cf_status set_up(workbench *w, const cf_cli *cli, chat_options *o,
         bool is_all = n + 1 == problems.n && n <= NOTICE_MAX;
         cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s",
                    (int)(n <= NOTICE_MAX ? n : NOTICE_MAX),
-                   cf_buf_cstr(&problems), is_all ? "" : " ... (@ tells)");
+                   cf_buf_cstr(&problems), is_all ? "" : " ... (@ shows them)");
     }
     cf_buf_deinit(&problems);
     return st;
@@ -285,19 +285,18 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
     enum { OWN = 7 };
     cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
         {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
-         "declarations of tools the model may call; demo: eight that come with "
-         "confab and run by themselves (default for the bundled model)",
+         "tools the model may call, as JSON declarations; demo: eight built-in "
+         "tools (default for the bundled model)",
          NULL},
         {"--exec", 0, CF_OPT_STR, &o.exec, "COMMAND",
-         "the command that answers calls which nothing else answers, each "
-         "after a question",
+         "command that runs calls nothing else answers; asks before each",
          NULL},
         {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
-         "longest reply (default: until the model ends)", NULL},
+         "generate at most N tokens (default: until the model ends)", NULL},
         {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,
-         "keep nothing of this conversation", NULL},
+         "do not save the conversation", NULL},
         {"--no-examples", 0, CF_OPT_FLAG, &o.no_examples, NULL,
-         "begin a new history without examples", NULL},
+         "do not add the examples to a new history", NULL},
         {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,
          "run no other programs and write no files", NULL},
         {"--color", 0, CF_OPT_STR, &o.color, "WHEN",

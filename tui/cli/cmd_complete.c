@@ -430,16 +430,18 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         {"--stop", 0, CF_OPT_LIST, &c.stop_list, "TEXT",
          "end before this text; may be repeated", NULL},
         {"--special", 0, CF_OPT_FLAG, &c.special, NULL,
-         "control tokens are recognised in TEXT and shown in the output", NULL},
+         "recognise control tokens in TEXT and show them in the output", NULL},
         {"--no-bos", 0, CF_OPT_FLAG, &c.no_bos, NULL,
-         "put nothing in front of TEXT", NULL},
+         "do not put BOS before TEXT", NULL},
         {"--logits", 0, CF_OPT_STR, &c.logits_path, "FILE",
          "write the prompt's logits: float32 [tokens, vocabulary]", NULL},
         {"--trace", 0, CF_OPT_U32, &c.n_trace, "N",
-         "print a JSON line a token, with its N best candidates, for the text",
+         "print one JSON line per token, with its N best candidates, instead "
+         "of the text",
          &c.has_trace},
         {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
-         "keys and values as f16 or f32 (default: what fits the model)", NULL},
+         "keep keys and values as f16 or f32 (default: as suits the model)",
+         NULL},
     };
     cf_sampler_options_table(&c.sampling, own + OWN);
     int n_rest;

@@ -1,5 +1,5 @@
 /*
- * cmd_db.c - confab db: care for the history database.
+ * cmd_db.c - confab db: check, back up or locate the history database.
  */
 #include <string.h>
 

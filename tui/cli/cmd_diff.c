@@ -400,8 +400,7 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
     diff_job job = {.cli = cli};
     const cf_opt own[] = {
         {"--left", 'a', CF_OPT_STR, &job.name_a, "FILE|NAME",
-         "first template: a file, one that comes with confab, or \"model\"",
-         NULL},
+         "first template: a file, a built-in template, or \"model\"", NULL},
         {"--right", 'b', CF_OPT_STR, &job.name_b, "FILE|NAME",
          "second template", NULL},
         {"--all", 0, CF_OPT_FLAG, &job.is_all, NULL,
@@ -412,10 +411,10 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
          "one column (default)", NULL},
         {"--side", 0, CF_OPT_FLAG, &job.is_side, NULL, "two columns", NULL},
         {"--width", 0, CF_OPT_U32, &job.style.width, "N",
-         "cells of a line with --side (default: $COLUMNS, else 120)",
+         "width of a line with --side (default: $COLUMNS, else 120)",
          &job.has_width},
         {"--context", 'U', CF_OPT_U32, &job.style.n_context, "N",
-         "equal rows shown around a change (default: 3)", &job.has_context},
+         "equal lines shown around a change (default: 3)", &job.has_context},
         {"--color", 0, CF_OPT_STR, &job.color_name, "WHEN",
          "always, never or auto (default)", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},

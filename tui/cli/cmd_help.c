@@ -49,6 +49,6 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
         snprintf(left, sizeof left, "%s %s", c->name, c->arguments);
         printf("  %-32s %s\n", left, c->summary);
     }
-    printf("\nconfab help COMMAND explains one.\n");
+    printf("\nRun confab help COMMAND for the options of a command.\n");
     return CF_EXIT_OK;
 }

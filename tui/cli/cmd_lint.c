@@ -242,13 +242,13 @@ int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
     lint_job job = {.cli = cli};
     const cf_opt table[] = {
         {"--rules", 0, CF_OPT_FLAG, &job.shows_rules, NULL,
-         "list the rules and what each fault does", NULL},
+         "list the rules and the effect of each fault", NULL},
         {"--capabilities", 0, CF_OPT_FLAG, &job.shows_caps, NULL,
-         "tell what each template can do", NULL},
+         "report what each template can do", NULL},
         {"--context", 0, CF_OPT_FLAG, &job.shows_context, NULL,
-         "show the context that proves each finding", NULL},
+         "show a context that proves each finding", NULL},
         {"--table", 0, CF_OPT_FLAG, &job.is_table, NULL,
-         "one row of a Markdown table a template", NULL},
+         "print one row of a Markdown table per template", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

@@ -277,7 +277,7 @@ static void text_info(model_view *v)
         row(v, "heads", "%u of %u, %u for keys and values", i->n_head,
             i->head_size, i->n_head_kv);
     } else {
-        row(v, "weights", "none read: vocabulary and metadata only");
+        row(v, "weights", "not read: vocabulary and metadata only");
     }
     row(v, "trained for", "%u tokens", i->n_ctx_train);
     row(v, "hash", "%s", hash);
@@ -305,7 +305,7 @@ static void text_tokenizer(model_view *v)
     text_special(v, "  unk", s.unk);
     text_special(v, "  pad", s.pad);
     row(v, "  adds", "%s%s%s", s.add_bos ? "BOS in front" : "nothing in front",
-        s.add_eos ? ", EOS behind" : "", "");
+        s.add_eos ? ", EOS after" : "", "");
     for (size_t i = 0; i < cf_tokenizer_n_vocab(v->tok); i++) {
         if (cf_tokenizer_is_end(v->tok, (cf_token)i)) {
             text_special(v, "  ends at", (cf_token)i);
@@ -473,7 +473,7 @@ int cf_cmd_model(cf_cli *cli, int argc, char **argv)
     model_view v = {.cli = cli};
     const cf_opt own[] = {
         {"--tensors", 0, CF_OPT_FLAG, &v.wants_tensors, NULL,
-         "list every tensor (always in --json)", NULL},
+         "list every tensor (--json always does)", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

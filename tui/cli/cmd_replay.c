@@ -440,7 +440,7 @@ int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
     replay r = {.n_top = N_TOP};
     const cf_opt own[] = {
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
-         "candidates shown where the tokens part (default: 5)", NULL},
+         "candidates shown at the first difference (default: 5)", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

@@ -1,5 +1,5 @@
 /*
- * cmd_run.c - confab run: one turn through the template, streamed, with its
+ * cmd_run.c - confab run: send one message and stream the reply, with its
  * tool rounds.
  *
  * The reply's text goes to standard output; thinking, calls and results to
@@ -311,7 +311,7 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
         return CF_CALL_RUN; /* nothing is executed, or it was allowed */
     }
     if (!can_ask()) {
-        cf_buf_adds(reason, r->exec != NULL ? "nobody approved the call"
+        cf_buf_adds(reason, r->exec != NULL ? "the call was not approved"
                                             : "no tool can be run here");
         return CF_CALL_REFUSE;
     }
@@ -323,7 +323,7 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
                (answer.p[0] == 'y' || answer.p[0] == 'Y');
     cf_buf_deinit(&answer);
     if (!yes) {
-        cf_buf_adds(reason, "the person refused the call");
+        cf_buf_adds(reason, "the user refused the call");
     }
     return yes ? CF_CALL_RUN : CF_CALL_REFUSE;
 }
@@ -524,7 +524,7 @@ static cf_status make_grammar(run *r, cf_error *err)
     }
     if (r->engine.engine == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file can be held to a constraint");
+                       "only a model file can be constrained");
     }
     json_t *spec = NULL;
     CF_TRY(make_spec(r, &spec, err));
@@ -653,49 +653,51 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
-         "declarations of tools that the model may call; demo: eight that come "
-         "with confab and run by themselves",
+         "tools the model may call, as JSON declarations; demo: eight built-in "
+         "tools",
          NULL},
         {"--family", 0, CF_OPT_STR, &r.family, "F",
-         "how the model writes calls (default: from template and metadata; a "
-         "server parses calls itself)",
+         "syntax of tool calls (default: detected from template and metadata; "
+         "a server parses calls itself)",
          NULL},
         {"--results", 0, CF_OPT_STR, &r.results_path, "FILE",
-         "prepared results: an object by tool name, \"*\" for any other", NULL},
+         "prepared results: a JSON object by tool name, \"*\" for any other",
+         NULL},
         {"--exec", 0, CF_OPT_STR, &r.exec, "COMMAND",
-         "make results with a command that reads the call as JSON; asks before "
+         "run calls with a command that reads the call as JSON; asks before "
          "each call",
          NULL},
         {"--yes", 0, CF_OPT_FLAG, &r.is_approved, NULL,
-         "do not ask before --exec runs", NULL},
+         "do not ask before running --exec", NULL},
         {"--tool-timeout", 0, CF_OPT_U32, &r.timeout_s, "SECONDS",
-         "longest time of --exec (default: 30)", NULL},
+         "time limit of --exec (default: 30)", NULL},
         {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
-         "tool rounds at most (default: 25)", NULL},
+         "stop after N rounds of tool calls (default: 25)", NULL},
         {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
          "generate at most N tokens (default: until the model ends)", NULL},
         {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
-         "end the reply before this text; may be given again", NULL},
+         "end the reply before this text; may be repeated", NULL},
         {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",
-         "ask the template for thinking, or for none", NULL},
+         "turn thinking on or off in the template", NULL},
         {"--budget", 0, CF_OPT_U32, &r.budget, "N",
-         "tokens of thinking at most, then its end is forced", &r.has_budget},
+         "force the end of thinking after N tokens", &r.has_budget},
         {"--schema", 0, CF_OPT_STR, &r.schema, "FILE",
-         "hold the reply to a JSON Schema", NULL},
+         "constrain the reply to a JSON Schema", NULL},
         {"--regex", 0, CF_OPT_STR, &r.regex, "R",
-         "hold the reply to a regular expression", NULL},
+         "constrain the reply to a regular expression", NULL},
         {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
-         "the reply is one of the texts given", NULL},
+         "constrain the reply to one of the texts given; may be repeated",
+         NULL},
         {"--grammar", 0, CF_OPT_STR, &r.grammar_path, "FILE",
-         "hold the reply to a grammar", NULL},
+         "constrain the reply to a grammar", NULL},
         {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
-         "hold calls to --tools: calls, text-and, text-until", NULL},
+         "constrain calls to --tools: calls, text-and, text-until", NULL},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
          "candidates shown with each token (with --json)", NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
          "print the rendered prompt and send nothing", NULL},
         {"--continue", 0, CF_OPT_STR, &r.continue_id, "UUID",
-         "go on with a saved conversation, or from one of its turns", NULL},
+         "continue a saved conversation, or from one of its turns", NULL},
         {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL,
          "do not save the conversation", NULL},
     };

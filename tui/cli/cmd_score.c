@@ -99,9 +99,9 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     const char *prompt_arg = NULL, *text_arg = NULL;
     const cf_opt own[] = {
         {"--prompt", 0, CF_OPT_STR, &prompt_arg, "A",
-         "what stands before; @FILE reads a file", NULL},
+         "text before B; @FILE reads a file", NULL},
         {"--text", 0, CF_OPT_STR, &text_arg, "B",
-         "the text to be scored; @FILE reads a file", NULL},
+         "text to score; @FILE reads a file", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

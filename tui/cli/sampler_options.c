@@ -23,7 +23,8 @@ void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows)
          "keep the most probable up to a sum of X; 1 is off (default 0.95)",
          &o->has_top_p},
         {"--min-p", 0, CF_OPT_F32, &s->min_p, "X",
-         "keep what has X times the best probability; 0 is off (default 0.05)",
+         "keep tokens with at least X times the best probability; 0 is off "
+         "(default 0.05)",
          &o->has_min_p},
         {"--repetition-penalty", 0, CF_OPT_F32, &s->repetition_penalty, "X",
          "divide logits of seen tokens by X, multiply negative ones", NULL},
