@@ -135,7 +135,7 @@ static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base,
     if (json_is_object(v) && own_id(s, v) != NULL) {
         base = v;
     }
-    s->ref[id] = (cf_schema_ref){v, base, full};
+    s->ref[id] = (cf_schema_ref){.s = v, .base = base, .path = full};
     s->ref_next[id] = s->ref_bucket[h];
     s->ref_bucket[h] = id;
     return id;

@@ -59,6 +59,12 @@ typedef struct cf_dep {
     cf_str has, needs;
 } cf_dep;
 
+/* Between min and max items satisfy `value`. */
+typedef struct cf_some {
+    cf_conj value;
+    uint32_t min, max; /* max: CF_RX_INF: no limit */
+} cf_some;
+
 typedef struct cf_atom {
     uint8_t kind;
     bool is_narrowed; /* smaller than the schema says: must not be negated */
@@ -66,17 +72,23 @@ typedef struct cf_atom {
     /* NUM */
     uint8_t num; /* cf_num_kind */
     bool lo_open, hi_open;
-    const cf_dec *lo, *hi;       /* NULL: none */
-    const cf_dec *const *factor; /* multiples of each */
-    const cf_dec *const *except; /* not these */
-    uint32_t n_factor, n_except;
+    const cf_dec *lo, *hi;           /* NULL: none */
+    const cf_dec *const *factor;     /* multiples of each */
+    const cf_dec *const *not_factor; /* multiples of none of these */
+    const cf_dec *const *except;     /* not these */
+    uint32_t n_factor, n_not_factor, n_except;
     /* STR: texts; ARR: items; OBJ: keys */
     uint32_t min, max; /* CF_RX_INF: no limit */
-    cf_rx text;        /* STR */
+    cf_rx text;        /* STR: all these are allowed */
+    cf_rx wide;        /* STR: all others are not; the same where a format is
+                          known exactly */
     /* ARR */
     const cf_conj *prefix;
     uint32_t n_prefix;
     cf_conj items; /* after the prefix */
+    bool is_unique;
+    const cf_some *some; /* [n_some] each must hold */
+    uint32_t n_some;
     /* OBJ */
     const cf_prop *prop;
     uint32_t n_prop;
@@ -84,6 +96,8 @@ typedef struct cf_atom {
     uint32_t n_cls;
     const cf_dep *dep;
     uint32_t n_dep;
+    const cf_key_class *some_key; /* [n_some_key] of each at least one key */
+    uint32_t n_some_key;
     bool is_mixed; /* properties of several schemas: their order is unknown */
     const json_t *lit; /* LIT */
 } cf_atom;
@@ -95,8 +109,9 @@ typedef struct cf_dnf {
 
 typedef struct cf_schema_ref {
     const json_t *s;
-    const json_t *base; /* the resource its "#" means */
-    const char *path;   /* for errors; in the arena */
+    const json_t *base;    /* the resource its "#" means */
+    const char *path;      /* for errors; in the arena */
+    const cf_atom *own[6]; /* by kind, once read */
 } cf_schema_ref;
 
 typedef struct cf_conj_info {
@@ -136,6 +151,7 @@ typedef struct cf_schema {
     cf_dialect dialect;
     bool seed_order; /* required keys first, in their order */
     bool is_tool;    /* types in capitals, "nullable", "any" are understood */
+    bool has_wide;   /* some format read so far is not known exactly */
     cf_schema_ref *ref;
     size_t n_ref, cap_ref;
     cf_conj_info *conj;
@@ -183,12 +199,25 @@ cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b);
 /* The schema that "$ref" of `from` names; 0 on failure. */
 uint32_t cf_schema__resolve(cf_schema *s, uint32_t from, const char *uri);
 
+/* ---- schema_keywords.c -------------------------------------------------- */
+
+/* A keyword's value; of a tool's declaration also by its name with
+ * underscores. */
+json_t *cf_schema__get(const cf_schema *s, const json_t *v, const char *key);
+/* Fails for keywords that are asserted and not understood, and for keywords
+ * of another shape than they have. */
+void cf_schema__refuse(cf_schema *s, uint32_t ref);
+/* The allowed types: bit k for kind k, bit 6 for integers only. */
+unsigned cf_schema__types(cf_schema *s, uint32_t ref);
+/* What the schema's own keywords say of the values of one type; NULL when
+ * the type is not allowed, and on failure. */
+const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind);
+
 /* ---- schema_expand.c, schema_atom.c, schema_not.c ----------------------- */
 
 const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c);
 /* Certainly no value satisfies it; false may also mean "not known". */
 bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth);
-bool cf_conj__accepts(cf_schema *s, cf_conj c, const json_t *v);
 
 void cf_dnf__add(cf_schema *s, cf_dnf *d, const cf_atom *a);
 cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y);
@@ -200,14 +229,15 @@ cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v);
 cf_dnf cf_dnf__all(cf_schema *s);
 /* NULL when nothing is in both. */
 const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y);
+/* Certainly satisfied by v (validate.c). */
 bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v);
 bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
 /* What a key's value must be in an object atom. */
 cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name);
 /* The regular expression of a "format", CF_RX_FAIL when it is no format of
- * JSON Schema (an annotation then); *is_exact: neither more nor less. */
+ * JSON Schema (an annotation then); *wide holds every text of the format. */
 cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
-                        bool *is_exact);
+                        cf_rx *wide);
 
 /* ---- schema_num.c ------------------------------------------------------- */
 

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/json_same.h"
-
 cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind)
 {
     cf_atom *a = cf_schema_alloc(s, 1, sizeof *a);
@@ -20,6 +18,7 @@ cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind)
     a->items = CF_CONJ_TRUE;
     if (kind == CF_ATOM_STR) {
         a->text = cf_rx_all(&s->rx);
+        a->wide = a->text;
     } else if (kind == CF_ATOM_OBJ) {
         cf_key_class *all = cf_schema_alloc(s, 1, sizeof *all);
         if (all == NULL) {
@@ -179,6 +178,9 @@ static const cf_atom *meet_num(cf_schema *s, cf_atom *a, const cf_atom *x,
     a->factor = join(s, x->factor, x->n_factor, y->factor, y->n_factor,
                      sizeof *a->factor);
     a->n_factor = x->n_factor + y->n_factor;
+    a->not_factor = join(s, x->not_factor, x->n_not_factor, y->not_factor,
+                         y->n_not_factor, sizeof *a->not_factor);
+    a->n_not_factor = x->n_not_factor + y->n_not_factor;
     a->except = join(s, x->except, x->n_except, y->except, y->n_except,
                      sizeof *a->except);
     a->n_except = x->n_except + y->n_except;
@@ -207,6 +209,9 @@ static const cf_atom *meet_arr(cf_schema *s, cf_atom *a, const cf_atom *x,
     if (a->items == CF_CONJ_FALSE && a->max > n) {
         a->max = n;
     }
+    a->is_unique = x->is_unique || y->is_unique;
+    a->some = join(s, x->some, x->n_some, y->some, y->n_some, sizeof *a->some);
+    a->n_some = x->n_some + y->n_some;
     return a->min <= a->max ? a : NULL;
 }
 
@@ -299,6 +304,9 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
     }
     a->dep = join(s, x->dep, x->n_dep, y->dep, y->n_dep, sizeof *a->dep);
     a->n_dep = x->n_dep + y->n_dep;
+    a->some_key = join(s, x->some_key, x->n_some_key, y->some_key,
+                       y->n_some_key, sizeof *a->some_key);
+    a->n_some_key = x->n_some_key + y->n_some_key;
     return a->min <= a->max ? a : NULL;
 }
 
@@ -338,6 +346,7 @@ const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y)
         return meet_num(s, a, x, y);
     case CF_ATOM_STR:
         a->text = cf_rx_and2(&s->rx, x->text, y->text);
+        a->wide = cf_rx_and2(&s->rx, x->wide, y->wide);
         return a->text != CF_RX_NONE && a->min <= a->max ? a : NULL;
     case CF_ATOM_ARR:
         return meet_arr(s, a, x, y);
@@ -346,127 +355,7 @@ const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y)
     }
 }
 
-/* ---- testing ------------------------------------------------------------ */
-
-static bool num_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
-{
-    const cf_dec *d = cf_dec__from(s, v);
-    if (d == NULL) {
-        return false;
-    }
-    bool is_int = d->n_frac == 0;
-    int lo = a->lo != NULL ? cf_dec__cmp(d, a->lo) : 1;
-    int hi = a->hi != NULL ? cf_dec__cmp(d, a->hi) : -1;
-    bool ok = !(a->num == CF_NUM_INT && !is_int) &&
-              !(a->num == CF_NUM_NOT_INT && is_int) &&
-              (lo > 0 || (lo == 0 && !a->lo_open)) &&
-              (hi < 0 || (hi == 0 && !a->hi_open));
-    for (uint32_t i = 0; ok && i < a->n_factor; i++) {
-        ok = cf_dec__is_multiple(d, a->factor[i]);
-    }
-    for (uint32_t i = 0; ok && i < a->n_except; i++) {
-        ok = cf_dec__cmp(d, a->except[i]) != 0;
-    }
-    return ok;
-}
-
-static size_t characters(const char *p, size_t n)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        count += ((unsigned char)p[i] & 0xC0) != 0x80;
-    }
-    return count;
-}
-
-static bool obj_accepts(cf_schema *s, const cf_atom *a, const json_t *v)
-{
-    size_t n = json_object_size(v);
-    if (n < a->min || n > a->max) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->n_prop; i++) {
-        const cf_prop *p = &a->prop[i];
-        if (p->is_required &&
-            json_object_getn(v, p->name.p, p->name.n) == NULL) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < a->n_dep; i++) {
-        const cf_dep *d = &a->dep[i];
-        if (json_object_getn(v, d->has.p, d->has.n) != NULL &&
-            json_object_getn(v, d->needs.p, d->needs.n) == NULL) {
-            return false;
-        }
-    }
-    json_t *in = cf_json_ref(v);
-    const char *key;
-    size_t len;
-    json_t *child;
-    json_object_keylen_foreach(in, key, len, child)
-    {
-        cf_conj c = cf_atom__key(s, a, cf_str_make(key, len));
-        if (!cf_conj__accepts(s, c, child)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v)
-{
-    if (!cf_gbuild_spend(s->b, 1)) {
-        return false;
-    }
-    switch (a->kind) {
-    case CF_ATOM_NULL:
-        return json_is_null(v);
-    case CF_ATOM_BOOL:
-        return json_is_boolean(v) &&
-               (a->bools & (json_is_true(v) ? 2 : 1)) != 0;
-    case CF_ATOM_NUM:
-        return json_is_number(v) && num_accepts(s, a, v);
-    case CF_ATOM_STR: {
-        if (!json_is_string(v)) {
-            return false;
-        }
-        cf_str t = cf_schema__text(v);
-        size_t n = characters(t.p, t.n);
-        return n >= a->min && n <= a->max && cf_rx_matches(&s->rx, a->text, t);
-    }
-    case CF_ATOM_ARR: {
-        size_t n = json_array_size(v);
-        if (!json_is_array(v) || n < a->min || n > a->max) {
-            return false;
-        }
-        for (size_t i = 0; i < n; i++) {
-            if (!cf_conj__accepts(s, item_at(a, (uint32_t)i),
-                                  json_array_get(v, i))) {
-                return false;
-            }
-        }
-        return true;
-    }
-    case CF_ATOM_OBJ:
-        return json_is_object(v) && obj_accepts(s, a, v);
-    default:
-        return cf_json_same(a->lit, v);
-    }
-}
-
-bool cf_conj__accepts(cf_schema *s, cf_conj c, const json_t *v)
-{
-    if (c == CF_CONJ_TRUE || c == CF_CONJ_FALSE) {
-        return c == CF_CONJ_TRUE;
-    }
-    const cf_dnf *d = cf_conj_expand(s, c);
-    for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
-        if (cf_atom__accepts(s, d->v[i], v)) {
-            return true;
-        }
-    }
-    return false;
-}
+/* ---- emptiness ---------------------------------------------------------- */
 
 bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth)
 {
@@ -502,8 +391,8 @@ bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
         }
     } else if (a->kind == CF_ATOM_STR) {
         cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), a->min, a->max);
-        return a->text != cf_rx_all(&s->rx) &&
-               cf_rx_is_empty(&s->rx, cf_rx_and2(&s->rx, a->text, len));
+        return a->wide != cf_rx_all(&s->rx) &&
+               cf_rx_is_empty(&s->rx, cf_rx_and2(&s->rx, a->wide, len));
     } else if (a->kind == CF_ATOM_NUM) {
         if (a->lo != NULL && a->hi != NULL) {
             cf_dfa d;

@@ -181,7 +181,8 @@ static bool same_number(const cf_atom *x, const cf_atom *y)
     if (x == y) {
         return true;
     }
-    if (x->num != y->num || x->n_factor + y->n_factor != 0 ||
+    if (x->num != y->num ||
+        x->n_factor + y->n_factor + x->n_not_factor + y->n_not_factor != 0 ||
         x->n_except + y->n_except != 0 || (x->lo == NULL) != (y->lo == NULL) ||
         (x->hi == NULL) != (y->hi == NULL)) {
         return false;
@@ -427,6 +428,11 @@ static void emit_array(cf_schema *s, const cf_atom *a, uint32_t from,
                        uint32_t to)
 {
     cf_gbuild *b = s->b;
+    if (a->is_unique || a->n_some > 0) {
+        cf_schema_fail(s, s->at, "%s is not supported",
+                       a->is_unique ? "uniqueItems" : "contains");
+        return;
+    }
     uint32_t open = cf_g_node(b);
     uint32_t close = cf_g_node(b);
     cf_g_byte(b, from, '[', '[', open);
@@ -590,6 +596,8 @@ void cf_schema_emit_all(cf_schema *s)
         }
         char name[100];
         describe(name, sizeof name, d);
+        s->at = c > CF_CONJ_FALSE ? s->ref[s->list[s->conj[c].first] >> 1].path
+                                  : "$";
         cf_g_rename(s->b, rule, name);
         s->b->rule = rule;
         s->depth = 0;

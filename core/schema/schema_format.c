@@ -3,7 +3,8 @@
  *
  * A format that JSON Schema does not define is an annotation.  Where the
  * defining document's language is not regular or very large, a part of it is
- * taken, and the format cannot be negated.
+ * what may be written, and a language that holds all of it is what a negation
+ * excludes.
  */
 #include <string.h>
 
@@ -57,68 +58,129 @@
 #define VARCHAR "(?:[A-Za-z0-9_]|" PCT ")"
 #define VARSPEC VARCHAR "(?:\\.?" VARCHAR ")*(?::[1-9][0-9]{0,3}|\\*)?"
 
+#define ANY "" /* every text may be of the format */
+
 static const struct {
     const char *name;
-    const char *pattern;
-    bool is_exact;
+    const char *pattern; /* matches the whole text; NULL: regex_texts() */
+    const char *wide;    /* is found in every text of the format; NULL: the
+                            pattern is exact */
 } formats[] = {
-    {"date", DATE, true},
-    {"time", CLOCK ZONE, false},
-    {"date-time", DATE "[Tt]" CLOCK ZONE, false},
+    {"date", DATE, NULL},
+    {"time", CLOCK ZONE, "^[0-9]{2}:[0-9]{2}"},
+    {"date-time", DATE "[Tt]" CLOCK ZONE, "^" YEAR "-[0-9]{2}-[0-9]{2}"},
     {"duration",
      "P(?:[0-9]{1,9}W|(?:[0-9]{1,9}Y(?:[0-9]{1,9}M(?:[0-9]{1,9}D)?)?|"
      "[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)(?:T(?:[0-9]{1,9}H(?:[0-9]{1,9}"
      "M(?:[0-9]{1,9}S)?)?|[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S))?|"
      "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|[0-9]{1,9}M(?:"
      "[0-9]{1,9}S)?|[0-9]{1,9}S))",
-     false},
+     "^P"},
     {"email",
      "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
      "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:"
      "[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+",
-     false},
-    {"hostname", HOST, false},
-    {"idn-hostname", HOST, false},
-    {"ipv4", IPV4, true},
-    {"ipv6", IPV6, false},
+     "^(?:\"|[^:@]+@)"},
+    {"hostname", HOST, "^[^ /@:]+$"},
+    {"idn-hostname", HOST, "^[^ /@:]+$"},
+    {"ipv4", IPV4, NULL},
+    {"ipv6", IPV6, ":"},
     {"uuid",
      "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-"
      "[0-9a-fA-F]{12}",
-     true},
-    {"uri", URI, false},
-    {"iri", URI, false},
-    {"uri-reference", "(?:" URI "|" RELREF ")", false},
-    {"iri-reference", "(?:" URI "|" RELREF ")", false},
-    {"json-pointer", "(?:/(?:[^~/]|~[01])*)*", true},
+     NULL},
+    {"uri", URI, "^[A-Za-z][A-Za-z0-9+.-]*:"},
+    {"iri", URI, "^[A-Za-z][A-Za-z0-9+.-]*:"},
+    {"uri-reference", "(?:" URI "|" RELREF ")", ANY},
+    {"iri-reference", "(?:" URI "|" RELREF ")", ANY},
+    {"json-pointer", "(?:/(?:[^~/]|~[01])*)*", NULL},
     {"relative-json-pointer",
-     "(?:0|[1-9][0-9]{0,9})(?:#|(?:/(?:[^~/]|~[01])*)*)", false},
+     "(?:0|[1-9][0-9]{0,9})(?:#|(?:/(?:[^~/]|~[01])*)*)", "^[0-9]"},
     {"uri-template",
      "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|" PCT "|\\{[+#./;?&]?" VARSPEC
      "(?:," VARSPEC ")*\\})*",
-     false},
+     ANY},
+    {"regex", NULL, ANY},
 };
 
-cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
-                        bool *is_exact)
+/*
+ * Expressions of ECMA-262, as far as they are regular: no back references, no
+ * names, groups inside each other up to GROUP_LEVELS deep, ranges of a class
+ * between letters or digits of one kind.
+ */
+static cf_rx regex_texts(cf_rx_pool *rx)
 {
-    static const char *const refused[] = {"regex", "idn-email"};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (strcmp(name, formats[i].name) == 0) {
-            *is_exact = formats[i].is_exact;
-            cf_rx out =
-                cf_rx_parse(&s->rx, cf_str_from(formats[i].pattern), false);
-            if (strstr(name, "hostname") != NULL) {
-                /* RFC 1123: 253 characters in all. */
-                out = cf_rx_and2(&s->rx, out,
-                                 cf_rx_loop(&s->rx, cf_rx_any(&s->rx), 1, 253));
-            }
-            return out;
+    enum { GROUP_LEVELS = 3 };
+#define ESCAPE                                                           \
+    "\\\\(?:[dDsSwWfnrtv0]|[\\^$\\\\.*+?()\\[\\]{}|/-]|x[0-9a-fA-F]{2}|" \
+    "u[0-9a-fA-F]{4}|c[a-zA-Z])"
+#define COUNTS                                                                 \
+    "(?:[0-9]{1,3},?|0,[0-9]|1,[1-9]|2,[2-9]|3,[3-9]|4,[4-9]|5,[5-9]|6,[6-9]|" \
+    "7,[7-9]|8,[89]|[0-9],[1-9][0-9]{1,2}|1[0-9],[2-9][0-9]|"                  \
+    "[1-9][0-9],[1-9][0-9]{2})"
+#define QUANTITY "(?:(?:[*+?]|\\{" COUNTS "\\})[?]?)?"
+    static const char member[] = "(?:[a-z]-z|[A-Z]-Z|[0-9]-9|a-[a-z]|A-[A-Z]|0-"
+                                 "[0-9]|[^\\\\\\]^-]|" ESCAPE ")";
+    static const char character[] = "[^\\\\^$.*+?()\\[\\]{}|]";
+    cf_buf t = CF_BUF_INIT;
+    cf_buf_addf(&t,
+                "(?:(?:%s|[.]|" ESCAPE "|\\[\\^?%s+-?\\])" QUANTITY "|[$^])",
+                character, member);
+    cf_rx atom = cf_rx_parse(rx, cf_buf_str(&t), false);
+    cf_rx times = cf_rx_parse(rx, cf_str_from(QUANTITY), false);
+    cf_rx open = cf_rx_parse(rx, cf_str_from("\\((?:\\?:)?"), false);
+    cf_rx ahead = cf_rx_parse(rx, cf_str_from("\\(\\?[=!]"), false);
+    cf_rx close = cf_rx_text(rx, cf_str_from(")"));
+    cf_rx bar = cf_rx_text(rx, cf_str_from("|"));
+    cf_buf_deinit(&t);
+    cf_rx choice = CF_RX_FAIL;
+    for (int level = 0; level <= GROUP_LEVELS; level++) {
+        cf_rx term = atom;
+        if (level > 0) {
+            cf_rx rest = cf_rx_cat(rx, choice, close);
+            term = cf_rx_or2(
+                rx, term,
+                cf_rx_or2(rx, cf_rx_cat(rx, open, cf_rx_cat(rx, rest, times)),
+                          cf_rx_cat(rx, ahead, rest)));
         }
+        cf_rx sequence = cf_rx_loop(rx, term, 0, CF_RX_INF);
+        choice = cf_rx_cat(
+            rx, sequence,
+            cf_rx_loop(rx, cf_rx_cat(rx, bar, sequence), 0, CF_RX_INF));
     }
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        if (strcmp(name, refused[i]) == 0) {
-            cf_schema_fail(s, path, "format %s is not supported", name);
+    return choice;
+}
+
+/* RFC 1123: 253 characters in all. */
+static cf_rx of_host_length(cf_rx_pool *rx, cf_rx a)
+{
+    return cf_rx_and2(rx, a, cf_rx_loop(rx, cf_rx_any(rx), 1, 253));
+}
+
+cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
+                        cf_rx *wide)
+{
+    cf_rx_pool *rx = &s->rx;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(name, formats[i].name) != 0) {
+            continue;
         }
+        const char *pattern = formats[i].pattern;
+        cf_rx out = pattern != NULL
+                        ? cf_rx_parse(rx, cf_str_from(pattern), false)
+                        : regex_texts(rx);
+        if (strstr(name, "hostname") != NULL) {
+            out = of_host_length(rx, out);
+        }
+        *wide = out;
+        if (formats[i].wide != NULL) {
+            *wide = cf_rx_parse(rx, cf_str_from(formats[i].wide), true);
+            s->has_wide = true;
+        }
+        return out;
+    }
+    if (strcmp(name, "idn-email") == 0) {
+        cf_schema_fail(s, path, "format %s is not supported", name);
     }
     return CF_RX_FAIL;
 }

@@ -191,8 +191,38 @@ static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
     }
 }
 
+/* The complement of a set of one schema; CF_CONJ_FALSE for others. */
+static cf_conj not_value(cf_schema *s, cf_conj c)
+{
+    cf_conj_info info = s->conj[c];
+    uint32_t r = info.n == 1 ? s->list[info.first] : 0;
+    return info.n == 1 ? cf_conj_one(s, r >> 1, (r & 1) == 0) : CF_CONJ_FALSE;
+}
+
 static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
 {
+    if (a->is_unique) {
+        cf_schema_fail(s, path, "the negation of uniqueItems is not supported");
+        return;
+    }
+    for (uint32_t i = 0; i < a->n_some; i++) {
+        const cf_some *some = &a->some[i];
+        cf_some *v = cf_schema_alloc(s, 2, sizeof *v);
+        for (int k = 0; v != NULL && k < 2; k++) {
+            bool is_needed = k == 0 ? some->min > 0 : some->max != CF_RX_INF;
+            cf_atom *x = is_needed ? add_new(s, d, CF_ATOM_ARR) : NULL;
+            if (x != NULL && k == 0 && some->min == 1 &&
+                some->value > CF_CONJ_FALSE && s->conj[some->value].n == 1) {
+                x->items = not_value(s, some->value);
+            } else if (x != NULL) {
+                v[k] = k == 0
+                           ? (cf_some){some->value, 0, some->min - 1}
+                           : (cf_some){some->value, some->max + 1, CF_RX_INF};
+                x->some = &v[k];
+                x->n_some = 1;
+            }
+        }
+    }
     for (uint32_t i = 0; i < a->n_prefix; i++) {
         add_wrong_item(s, d, i, a->prefix[i]);
     }
@@ -208,11 +238,21 @@ static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
     }
 }
 
-static void not_num(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
+static void not_num(cf_schema *s, const cf_atom *a, cf_dnf *d)
 {
-    if (a->n_factor > 0) {
-        cf_schema_fail(s, path, "the negation of multipleOf is not supported");
-        return;
+    for (uint32_t i = 0; i < a->n_factor; i++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->not_factor = &a->factor[i];
+            x->n_not_factor = 1;
+        }
+    }
+    for (uint32_t i = 0; i < a->n_not_factor; i++) {
+        cf_atom *x = add_new(s, d, CF_ATOM_NUM);
+        if (x != NULL) {
+            x->factor = &a->not_factor[i];
+            x->n_factor = 1;
+        }
     }
     for (uint32_t i = 0; i < a->n_except; i++) {
         cf_atom *x = add_new(s, d, CF_ATOM_NUM);
@@ -278,6 +318,7 @@ static void not_lit(cf_schema *s, const json_t *v, cf_dnf *d, const char *path)
         if (a != NULL) {
             cf_str t = cf_schema__text(v);
             a->text = cf_rx_not(&s->rx, cf_rx_text(&s->rx, t));
+            a->wide = a->text;
         }
     } else if (json_is_number(v)) {
         add_other_types(s, d, CF_ATOM_NUM);
@@ -318,14 +359,15 @@ static cf_dnf not_atom(cf_schema *s, const cf_atom *a, const char *path)
         }
         break;
     case CF_ATOM_NUM:
-        not_num(s, a, &d, path);
+        not_num(s, a, &d);
         break;
     case CF_ATOM_STR: {
-        cf_rx other = cf_rx_not(&s->rx, a->text);
+        cf_rx other = cf_rx_not(&s->rx, a->wide);
         if (cf_schema_ok(s) && other != CF_RX_NONE) {
             cf_atom *x = add_new(s, &d, CF_ATOM_STR);
             if (x != NULL) {
                 x->text = other;
+                x->wide = cf_rx_not(&s->rx, a->text);
             }
         }
         not_counts(s, a, &d);

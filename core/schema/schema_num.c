@@ -343,7 +343,7 @@ static cf_rx num_text(cf_schema *s, const cf_atom *a)
         a->lo != NULL && is_zero(a->lo) && !a->lo_open; /* from zero on */
     cf_rx out;
     if (is_open_above && (is_signed || is_positive) && a->n_factor == 0 &&
-        a->n_except == 0 && a->num == CF_NUM_ANY) {
+        a->n_not_factor == 0 && a->n_except == 0 && a->num == CF_NUM_ANY) {
         cf_rx power = opt(rx, exponent(&n));
         out = cf_rx_cat(rx, n.whole, cf_rx_cat(rx, n.any_frac, power));
         return is_signed ? cf_rx_cat(rx, minus, out) : out;
@@ -375,6 +375,7 @@ static cf_rx num_text(cf_schema *s, const cf_atom *a)
 typedef struct multiple {
     uint64_t p;
     uint32_t k;
+    bool is_not; /* the texts that are no multiples */
     cf_dfa *d;
     cf_gbuild *b;
 } multiple;
@@ -419,7 +420,7 @@ static void put_phase(multiple *m, uint32_t phase, uint64_t r)
     for (uint32_t i = n_frac; i < m->k; i++) {
         scaled = scaled * 10 % m->p;
     }
-    put_state(m, phase != 1 && scaled % m->p == 0);
+    put_state(m, phase != 1 && (scaled % m->p == 0) != m->is_not);
     if (phase == 0) {
         put_move(m, '.', '.', multiple_state(m, 1, r));
     }
@@ -431,13 +432,16 @@ static void put_phase(multiple *m, uint32_t phase, uint64_t r)
             put_move(m, c, c, multiple_state(m, phase + 1, next));
         } else if (c == '0') {
             put_move(m, c, c, multiple_state(m, last, r));
+        } else if (m->is_not) {
+            put_move(m, c, c, multiple_state(m, last + 1, 0));
         }
     }
 }
 
-static void multiples(cf_schema *s, const cf_dec *factor, cf_dfa *out)
+static void multiples(cf_schema *s, const cf_dec *factor, bool is_not,
+                      cf_dfa *out)
 {
-    multiple m = {.d = out, .b = s->b};
+    multiple m = {.d = out, .b = s->b, .is_not = is_not};
     if (!scale(factor, &m.p, &m.k) || m.p * (m.k + 3) > MULTIPLE_STATES_MAX) {
         cf_gbuild_fail(s->b, CF_EUNSUPPORTED,
                        "%s: multipleOf has too many digits", s->at);
@@ -461,15 +465,20 @@ static void multiples(cf_schema *s, const cf_dec *factor, cf_dfa *out)
             put_phase(&m, phase, r);
         }
     }
+    put_state(&m, is_not); /* a digit beyond the last that a multiple has */
+    put_move(&m, '0', '9', multiple_state(&m, m.k + 3, 0));
 }
 
 void cf_num__dfa(cf_schema *s, const cf_atom *a, cf_dfa *out)
 {
     cf_rx_dfa(&s->rx, num_text(s, a), out);
-    for (uint32_t i = 0; i < a->n_factor && cf_schema_ok(s); i++) {
+    uint32_t n = a->n_factor + a->n_not_factor;
+    for (uint32_t i = 0; i < n && cf_schema_ok(s); i++) {
+        bool is_not = i >= a->n_factor;
         cf_dfa m = {0};
         cf_dfa both = {0};
-        multiples(s, a->factor[i], &m);
+        multiples(s, is_not ? a->not_factor[i - a->n_factor] : a->factor[i],
+                  is_not, &m);
         if (cf_schema_ok(s)) {
             cf_dfa_and(s->b, out, &m, &both);
         }
