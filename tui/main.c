@@ -1,11 +1,38 @@
 /*
- * main.c - the composition root: the only place that may know every room.
+ * main.c - the composition root: the only file that knows both the command
+ * line and the workbench, and hands each what it needs of the other.
  */
 #include "core/base/alloc.h"
+#include "tui/app/workbench.h"
 #include "tui/cli/cli.h"
+
+static void list_table(const char *section, const cf_command *table,
+                       cf_cli_key_fn fn, void *ud)
+{
+    for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
+        fn(ud, &(cf_cli_key){.section = section,
+                             .keys = c->keys,
+                             .name = c->name,
+                             .args = c->args,
+                             .help = c->help});
+    }
+}
+
+/* The keys of the workbench, for the man page. */
+static void list_keys(cf_cli_key_fn fn, void *ud)
+{
+    list_table("Everywhere", cf_global_commands, fn, ud);
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL) {
+            list_table(cf_views[v]->title, cf_views[v]->commands, fn, ud);
+        }
+    }
+}
 
 int main(int argc, char **argv)
 {
+    static const cf_cli_screen screen = {
+        .check = cf_term_check, .run = cf_workbench_run, .keys = list_keys};
     cf_alloc_use(NULL);
-    return cf_cli_main(argc, argv);
+    return cf_cli_main(argc, argv, &screen);
 }

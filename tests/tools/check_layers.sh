@@ -42,9 +42,9 @@ term    grid sys
 widget  grid term
 lab     sys
 demo    lab sys
+app     lab sys grid image widget term demo
 view    lab sys grid image widget app
-app     lab sys grid image widget term view demo
-cli     lab sys demo
+cli     lab sys grid demo
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.
@@ -53,14 +53,6 @@ open_cases='
 core/tools    core/backend
 core/backend  core/tools
 templates/language  templates/python
-tui/lab       tui/cli
-tui/lab       tui/grid
-tui/sys       tui/app
-tui/demo      tui/app
-tui/cli       tui/app
-tui/cli       tui/grid
-tui/app       tui/view
-tui/view      tui/app
 '
 
 list=$(find core storage templates tui -name '*.[ch]' 2>/dev/null | sort)

@@ -17,6 +17,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
+#include "tui/sys/child.h"
 
 enum {
     NARROW = 100,
@@ -391,16 +392,52 @@ void cf_app_event(cf_app *app, const cf_event *event)
     poll_bench(app);
 }
 
+static void step_demo(cf_app *app)
+{
+    cf_demo_said said = {.is_error = false};
+    if (app->demo == NULL) {
+        return;
+    }
+    cf_demo_step(app->demo, app->lab, &said);
+    if (said.notice.n != 0) {
+        cf_app_say(app, said.is_error ? CF_STYLE_ERROR : CF_STYLE_WARNING, "%s",
+                   cf_buf_cstr(&said.notice));
+    }
+    cf_buf_add(&app->log, said.log.p, said.log.n);
+    app->is_dirty = app->is_dirty || said.has_served;
+    cf_demo_said_deinit(&said);
+}
+
 bool cf_app_step(cf_app *app)
 {
     bool has_more = false;
-    cf_demo_step(app);
+    step_demo(app);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
             has_more = cf_views[v]->step(app) || has_more;
         }
     }
     return has_more;
+}
+
+cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
+                                 const char *arg, bool waits, int *status,
+                                 cf_error *err)
+{
+    if (app->term != NULL) {
+        app->term->ops->leave(app->term);
+    }
+    cf_status st = cf_child_on_terminal(command, arg, status, err);
+    if (app->term != NULL) {
+        int w, h;
+        if (waits && st == CF_OK) {
+            cf_child_wait_for_enter();
+        }
+        app->term->ops->enter(app->term);
+        app->term->ops->size(app->term, &w, &h);
+        cf_app_event(app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = w, .h = h});
+    }
+    return st;
 }
 
 /* ---- drawing ------------------------------------------------------------ */

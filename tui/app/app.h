@@ -25,6 +25,7 @@
 #ifndef CF_TUI_APP_APP_H
 #define CF_TUI_APP_APP_H
 
+#include "core/base/uuid.h"
 #include "tui/app/config.h"
 #include "tui/app/keymap.h"
 #include "tui/grid/grid.h"
@@ -118,6 +119,12 @@ typedef struct cf_view_ops {
     /* The value of a placeholder of tui/app/command_user.h that the view knows
      * better than others; false, or NULL: it does not. */
     bool (*value)(cf_app *app, const char *name, cf_buf *out);
+    /* The conversation under the cursor, its title as well when `title` is
+     * given; false, or NULL: there is none. */
+    bool (*conversation)(cf_app *app, cf_uuid *id, char title[80]);
+    /* The history has changed: what is shown of it is read again.  NULL: the
+     * view shows nothing of it. */
+    void (*stale)(cf_app *app);
     /* Does a piece of long work, for some milliseconds at most; true while
      * there is more.  NULL: the view has none. */
     bool (*step)(cf_app *app);
@@ -211,6 +218,12 @@ bool cf_app_is_busy(const cf_app *app);
 /* Whether other programs may be run and files written: CF_EUNSUPPORTED in a
  * restricted workbench. */
 CF_MUST_USE cf_status cf_app_may(const cf_app *app, cf_error *err);
+
+/* Runs a shell command as cf_child_on_terminal() does, with the screen put
+ * away; with `waits` the user sees what it wrote until they press Enter. */
+CF_MUST_USE cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
+                                             const char *arg, bool waits,
+                                             int *status, cf_error *err);
 
 /* Puts text into the register and the terminal's clipboard, and says so. */
 void cf_app_copy(cf_app *app, cf_str text);

@@ -139,7 +139,7 @@ static void cmd_tools(cf_app *app, const char *arg)
     CF_THEN(st, cf_lab_set_tools(app->lab, tools, &err));
     json_decref(tools);
     if (st == CF_OK) {
-        cf_demo_switch(app, is_demo);
+        cf_demo_switch(app->demo, is_demo);
     }
     if (st != CF_OK) {
         cf_app_error(app, &err);

@@ -16,7 +16,6 @@
 #include "tui/app/command_file.h"
 #include "tui/lab/lab.h"
 #include "tui/sys/paths.h"
-#include "tui/view/library.h"
 
 enum { FLUSH_MS = 2000, NAME_MAX_CHARS = 40 };
 
@@ -58,6 +57,12 @@ static bool take_format(char *text, cf_format *out)
 
 /* ---- what is exported --------------------------------------------------- */
 
+/* The conversation under the library's cursor. */
+static bool current(cf_app *app, cf_uuid *id, char title[80])
+{
+    return cf_views[CF_VIEW_LIBRARY]->conversation(app, id, title);
+}
+
 /* The ids, *one when there is only that; NULL: none. */
 static const cf_uuid *choose(cf_app *app, cf_uuid *one, size_t *n)
 {
@@ -73,7 +78,7 @@ static const cf_uuid *choose(cf_app *app, cf_uuid *one, size_t *n)
         return ticked;
     }
     *n = 1;
-    return cf_library_current(app, one, NULL) ? one : NULL;
+    return current(app, one, NULL) ? one : NULL;
 }
 
 /* A file name out of a title: its letters and digits. */
@@ -84,7 +89,7 @@ static void suggest(cf_app *app, size_t n, char *out, size_t size)
     cf_uuid id;
     bool from_library = cf_app_view(app) == CF_VIEW_LIBRARY;
     if (n == 1 && from_library) {
-        (void)cf_library_current(app, &id, title);
+        (void)current(app, &id, title);
     } else if (n == 1) {
         snprintf(title, sizeof title, "%s", cf_lab_title(app->lab));
     }
@@ -372,7 +377,7 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
                    status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known,
                    r->n_turns, r->n_skipped, left_out);
     }
-    cf_library_changed(m->app);
+    cf_views[CF_VIEW_LIBRARY]->stale(m->app);
     free_import(m);
 }
 

@@ -282,8 +282,8 @@ static cf_status start_behind(running *r, cf_error *err)
 static cf_status run_in_front(running *r, cf_error *err)
 {
     char how[64];
-    CF_TRY(cf_child_on_terminal(r->app, cf_buf_cstr(&r->command), NULL, true,
-                                &r->status, err));
+    CF_TRY(cf_app_run_on_terminal(r->app, cf_buf_cstr(&r->command), NULL, true,
+                                  &r->status, err));
     describe_status(how, r->status);
     cf_app_say(r->app, how[0] != '\0' ? CF_STYLE_WARNING : CF_STYLE_DIM, "%s",
                how);

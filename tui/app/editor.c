@@ -55,7 +55,7 @@ static cf_status edit_file(cf_app *app, const char *path, uint32_t line,
                  (unsigned)line);
     }
     CF_TRY(cf_os_write_file(path, cf_buf_cstr(text), text->n, 0600, err));
-    CF_TRY(cf_child_on_terminal(app, command, path, false, &status, err));
+    CF_TRY(cf_app_run_on_terminal(app, command, path, false, &status, err));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         return cf_fail(err, CF_EIO,
                        "the editor ended with an error ($VISUAL, $EDITOR or "

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "core/base/os.h"
-#include "tui/cli/context_text.h"
 #include "tui/cli/man.h"
+#include "tui/cli/progress.h"
+#include "tui/lab/context_text.h"
 
 const cf_cli_command cf_cli_commands[] = {
     {"run", "[PROMPT]", "send one message and stream the reply", cf_cmd_run},
@@ -54,23 +55,24 @@ enum { COMMON_MAX = 14 };
 static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
 {
     const cf_opt all[] = {
-        {"--model", 'm', CF_OPT_STR, &cli->model, "MODEL",
+        {"--model", 'm', CF_OPT_STR, &cli->open.model, "MODEL",
          "a .gguf file, a server's http(s) address, script:FILE, or "
          "\"bundled\" "
          "(default)",
          NULL},
-        {"--template", 't', CF_OPT_STR, &cli->template_, "FILE|NAME",
+        {"--template", 't', CF_OPT_STR, &cli->open.template_name, "FILE|NAME",
          "chat template to use instead of the model's", NULL},
-        {"--db", 0, CF_OPT_STR, &cli->db, "FILE", "history database", NULL},
-        {"--threads", 0, CF_OPT_U32, &cli->n_threads, "N",
-         "compute threads (default: one per processor)", NULL},
-        {"--ctx", 0, CF_OPT_U32, &cli->n_ctx, "N", "context length in tokens",
+        {"--db", 0, CF_OPT_STR, &cli->open.db, "FILE", "history database",
          NULL},
+        {"--threads", 0, CF_OPT_U32, &cli->open.n_threads, "N",
+         "compute threads (default: one per processor)", NULL},
+        {"--ctx", 0, CF_OPT_U32, &cli->open.n_ctx, "N",
+         "context length in tokens", NULL},
         {"--seed", 0, CF_OPT_U64, &cli->seed, "N", "seed of all randomness",
          &cli->has_seed},
-        {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL,
+        {"--exact", 0, CF_OPT_FLAG, &cli->open.is_exact, NULL,
          "slow reference arithmetic in float32", NULL},
-        {"--kernels", 0, CF_OPT_STR, &cli->kernel_set, "SET",
+        {"--kernels", 0, CF_OPT_STR, &cli->open.kernel_set, "SET",
          "instruction set: ref, avx2, avx512 or neon (default: the best)",
          NULL},
         {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
@@ -372,7 +374,7 @@ static void read_environment(void)
     }
 }
 
-int cf_cli_main(int argc, char **argv)
+int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen)
 {
     read_environment();
     const char *name = argc > 1 ? argv[1] : "chat";
@@ -391,7 +393,10 @@ int cf_cli_main(int argc, char **argv)
                 name);
         return CF_EXIT_USAGE;
     }
-    cf_cli cli = {.command = command};
+    cf_progress progress;
+    cf_cli cli = {.command = command,
+                  .screen = screen,
+                  .open = {.busy = cf_progress_busy, .ud = &progress}};
     int status = command->run(&cli, argc - skip, argv + skip);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == CF_EXIT_OK) {
         fprintf(stderr, "confab %s: standard output: write error\n", name);

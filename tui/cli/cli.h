@@ -11,11 +11,11 @@
 
 #include <stdio.h>
 
-#include "core/api/engine.h"
 #include "core/api/session.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
 #include "tui/cli/options.h"
+#include "tui/lab/open_engine.h"
 
 /* Exit statuses: a contract. */
 enum {
@@ -28,18 +28,30 @@ enum {
 };
 
 typedef struct cf_cli_command cf_cli_command;
+typedef struct cf_start cf_start;
+
+/* A key of the workbench, for the man page.  Keys of one section follow each
+ * other. */
+typedef struct cf_cli_key {
+    const char *section; /* "Chat" */
+    const char *keys, *name, *args, *help;
+} cf_cli_key;
+typedef void (*cf_cli_key_fn)(void *ud, const cf_cli_key *key);
+
+/* What the command line cannot know of the screen; main.c fills it. */
+typedef struct cf_cli_screen {
+    cf_status (*check)(cf_error *err); /* can one be opened here */
+    cf_status (*run)(const cf_start *start, cf_error *err);
+    void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
+} cf_cli_screen;
 
 /* Options that every command understands. */
 typedef struct cf_cli {
     const cf_cli_command *command;
-    const char *model;     /* -m; NULL: not given, the bundled model */
-    const char *template_; /* -t; file or name */
-    const char *db;
-    uint32_t n_threads, n_ctx;
-    const char *kernel_set; /* --kernels; NULL: the best */
+    const cf_cli_screen *screen;
+    cf_open_options open;
     uint64_t seed;
     bool has_seed;
-    bool is_exact;
     bool is_json;
     bool is_help; /* never seen set: --help is answered before */
     bool is_man;  /* --help is wanted as a section of the man page */
@@ -53,7 +65,7 @@ struct cf_cli_command {
 };
 
 /* Runs argv[1] as a command; main() returns what it returns. */
-int cf_cli_main(int argc, char **argv);
+int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
 
 /* The table, ended by a NULL name. */
 extern const cf_cli_command cf_cli_commands[];
@@ -75,20 +87,6 @@ int cf_cli_usage(const cf_cli *cli, const char *message);
 /* Writes `out` to standard output; CF_EXIT_OK, or the status of running out
  * of memory or space, with its message. */
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
-
-/* Opens the .gguf file that -m names, or the bundled model when it names none
- * or says "bundled", with the common options (open_engine.c).  CF_EINVAL when
- * there is none, or what is named is no file. */
-CF_MUST_USE cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
-                                         bool vocab_only, cf_error *err);
-
-/* Is it the bundled model that the above opens?  False in a build without
- * one. */
-bool cf_cli_is_bundled(const cf_cli *cli);
-
-/* For commands that work without a model too: this time one is needed, so -m
- * bundled is meant where no -m was given and there is one. */
-void cf_cli_want_model(cf_cli *cli);
 
 /* Set by SIGINT and SIGTERM while a command that asked for it runs. */
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */

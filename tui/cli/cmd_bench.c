@@ -114,12 +114,12 @@ static cf_status repeat(bench *b, cf_error *err)
 static cf_status prepare(bench *b, cf_error *err)
 {
     double started = now();
-    CF_TRY(cf_cli_open_engine(&b->engine, b->cli, false, err));
+    CF_TRY(cf_open_engine(&b->engine, &b->cli->open, false, err));
     b->open_s = now() - started;
     started = now();
     uint32_t n_ids = b->n_prompt > b->n_gen ? b->n_prompt : b->n_gen + 1;
-    const cf_session_options opts = {.n_ctx = b->cli->n_ctx != 0 ? b->cli->n_ctx
-                                                                 : n_ids};
+    const cf_session_options opts = {
+        .n_ctx = b->cli->open.n_ctx != 0 ? b->cli->open.n_ctx : n_ids};
     CF_TRY(cf_session_new(&b->session, b->engine, &opts, err));
     b->session_s = now() - started;
     size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
@@ -269,7 +269,7 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
         return cf_cli_usage(cli, "-p, -n: at most 16777216 tokens");
     }
     if (b.n_threads != 0) {
-        cli->n_threads = b.n_threads;
+        cli->open.n_threads = b.n_threads;
     }
     cf_error err;
     cf_status st = prepare(&b, &err);

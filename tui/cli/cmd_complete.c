@@ -360,11 +360,11 @@ static cf_status prepare(complete *c, const char *text, cf_error *err)
     }
     cf_text_release_init(&c->text, c->stop, c->stop_list.n);
     uint64_t started = cf_os_monotonic_us();
-    CF_TRY(cf_cli_open_engine(&c->engine, c->cli, false, err));
+    CF_TRY(cf_open_engine(&c->engine, &c->cli->open, false, err));
     c->tok = cf_engine_tokenizer(c->engine);
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
                           err));
-    cf_session_options opts = {.n_ctx = c->cli->n_ctx};
+    cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
     if (c->cache != NULL) {
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }

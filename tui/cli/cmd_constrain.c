@@ -392,14 +392,14 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
                                  "--grammar, --choice and --batch");
     }
     if (k.is_bench) {
-        cf_cli_want_model(cli);
+        cf_open_want_model(&cli->open);
     }
-    if (k.is_bench && (k.batch == NULL || cli->model == NULL)) {
+    if (k.is_bench && (k.batch == NULL || cli->open.model == NULL)) {
         return cf_cli_usage(cli, "--bench needs --batch and --model");
     }
     cf_error err;
-    if (cli->model != NULL) {
-        cf_status st = cf_cli_open_engine(&k.engine, cli, true, &err);
+    if (cli->open.model != NULL) {
+        cf_status st = cf_open_engine(&k.engine, &cli->open, true, &err);
         CF_THEN(st, cf_constraint_vocab_from_tokenizer(
                         &k.vocab, cf_engine_tokenizer(k.engine), &err));
         if (st != CF_OK) {

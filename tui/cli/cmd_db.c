@@ -5,13 +5,13 @@
 
 #include "core/base/alloc.h"
 #include "tui/cli/cli.h"
-#include "tui/lab/open_store.h"
+#include "tui/cli/cli_store.h"
 
 static int db_path(cf_cli *cli)
 {
     char *path;
     cf_error err;
-    if (cf_cli_db_path(cli, &path, &err) != CF_OK) {
+    if (cf_open_store_path(&cli->open, &path, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
     cf_buf out = CF_BUF_INIT;

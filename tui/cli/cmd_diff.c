@@ -10,10 +10,10 @@
 #include "core/base/safe_text.h"
 #include "templates/template_diff.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_store.h"
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
 #include "tui/lab/diff_pair.h"
-#include "tui/lab/open_store.h"
 #include "tui/lab/saved.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
@@ -335,7 +335,7 @@ static const char *check(diff_job *job, int n_contexts)
     if (job->is_side && job->is_unified) {
         return "either --side or --unified";
     }
-    if (job->level == LEVEL_TOKENS && job->cli->model == NULL) {
+    if (job->level == LEVEL_TOKENS && job->cli->open.model == NULL) {
         return "--level tokens needs a model (-m)";
     }
     if (job->level == LEVEL_SOURCE ? job->is_all || n_contexts > 0
@@ -372,8 +372,8 @@ static bool choose_style(diff_job *job)
 static int run(diff_job *job, int n, char **paths)
 {
     cf_error err = {0};
-    cf_status st =
-        cf_diff_pair_open(&job->pair, job->cli, job->name_a, job->name_b, &err);
+    cf_status st = cf_diff_pair_open(&job->pair, &job->cli->open, job->name_a,
+                                     job->name_b, &err);
     if (st == CF_OK && job->level == LEVEL_SOURCE) {
         st = sources(job, &err);
     } else if (st == CF_OK && job->is_all) {
@@ -426,7 +426,7 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
     }
     if (names_model(job.name_a) || names_model(job.name_b) ||
         (job.level_name != NULL && strcmp(job.level_name, "tokens") == 0)) {
-        cf_cli_want_model(cli);
+        cf_open_want_model(&cli->open);
     }
     const char *wrong = check(&job, n_rest);
     if (wrong == NULL && !choose_style(&job)) {

@@ -36,7 +36,7 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
         return cf_cli_usage(cli, "takes one command");
     }
     if (is_man) {
-        cf_man_page(stdout);
+        cf_man_page(stdout, cli->screen);
         return CF_EXIT_OK;
     }
     if (n_rest == 1) {

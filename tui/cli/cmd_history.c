@@ -8,7 +8,7 @@
 #include "core/base/safe_text.h"
 #include "storage/exchange.h"
 #include "tui/cli/cli.h"
-#include "tui/lab/open_store.h"
+#include "tui/cli/cli_store.h"
 
 typedef struct history {
     cf_cli *cli;

@@ -35,8 +35,8 @@ static cf_status open_subject(subject *s, const char *name, cf_error *err)
     cf_str builtin = cf_template_builtin(name);
     s->name = name;
     if (is_model(name)) {
-        cf_cli cli = {.model = name};
-        CF_TRY(cf_cli_open_engine(&s->engine, &cli, true, err));
+        const cf_open_options o = {.model = name};
+        CF_TRY(cf_open_engine(&s->engine, &o, true, err));
         cf_str own = cf_engine_chat_template(s->engine, NULL);
         if (own.n == 0) {
             return cf_fail(err, CF_ENOTFOUND, "%s: has no chat template", name);
@@ -259,7 +259,9 @@ int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
     if (job.shows_rules) {
         return print_rules();
     }
-    const char *given = cli->template_ != NULL ? cli->template_ : cli->model;
+    const char *given = cli->open.template_name != NULL
+                            ? cli->open.template_name
+                            : cli->open.model;
     if (n_rest == 0 && given == NULL) {
         return cf_cli_usage(cli, "no template or model was named");
     }

@@ -447,8 +447,8 @@ static int print(model_view *v)
     v->tok = cf_engine_tokenizer(v->engine);
     if (v->info.has_weights) {
         v->plan_status =
-            cf_engine_plan(v->engine, v->cli->n_ctx, CF_CACHE_DEFAULT, &v->plan,
-                           &v->plan_error);
+            cf_engine_plan(v->engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
+                           &v->plan, &v->plan_error);
     }
     if (v->cli->is_json) {
         json_info(v);
@@ -481,17 +481,17 @@ int cf_cmd_model(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    if (n_rest > 1 || (n_rest == 1 && cli->model != NULL)) {
+    if (n_rest > 1 || (n_rest == 1 && cli->open.model != NULL)) {
         return cf_cli_usage(cli, "takes one FILE");
     }
     if (n_rest == 1) {
-        cli->model = argv[0];
+        cli->open.model = argv[0];
     }
     cf_error err, why;
-    cf_status weights = cf_cli_open_engine(&v.engine, cli, false, &why);
+    cf_status weights = cf_open_engine(&v.engine, &cli->open, false, &why);
     if (weights == CF_EFORMAT || weights == CF_EUNSUPPORTED ||
         weights == CF_ENOTFOUND) {
-        if (cf_cli_open_engine(&v.engine, cli, true, &err) != CF_OK) {
+        if (cf_open_engine(&v.engine, &cli->open, true, &err) != CF_OK) {
             return cf_cli_fail(cli, &why);
         }
     } else if (weights != CF_OK) {

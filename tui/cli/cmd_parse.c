@@ -234,7 +234,7 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
         }
         return CF_OK;
     }
-    if (cli->template_ == NULL && cli->model == NULL) {
+    if (cli->open.template_name == NULL && cli->open.model == NULL) {
         *out = CF_TOOLS_GENERIC;
         return CF_OK;
     }
@@ -242,8 +242,8 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
     cf_engine *engine = NULL;
     cf_str arch = cf_str_make(NULL, 0), model = arch;
     cf_status st = CF_OK;
-    if (cli->model != NULL) {
-        st = cf_cli_open_engine(&engine, cli, true, err);
+    if (cli->open.model != NULL) {
+        st = cf_open_engine(&engine, &cli->open, true, err);
     }
     if (st == CF_OK && engine != NULL) {
         cf_engine_info info = cf_engine_get_info(engine);
@@ -251,7 +251,7 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
         model = cf_str_from(info.name);
     }
     const char *why;
-    CF_THEN(st, cf_cli_template_source(&text, &why, cli, engine, err));
+    CF_THEN(st, cf_open_template_source(&text, &why, &cli->open, engine, err));
     if (st == CF_OK) {
         cf_str source = cf_buf_str(&text);
         *out = cf_tool_family_detect(source, arch, model, &why);

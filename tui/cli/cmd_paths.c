@@ -23,7 +23,7 @@ int cf_cmd_paths(cf_cli *cli, int argc, char **argv)
         const char *name, *path;
     } rows[] = {
         {"config", paths.config},
-        {"database", cli->db != NULL ? cli->db : paths.database},
+        {"database", cli->open.db != NULL ? cli->open.db : paths.database},
         {"state", paths.state},
         {"cache", paths.cache},
     };

@@ -6,7 +6,8 @@
 #include "core/api/backend.h"
 #include "core/base/os.h"
 #include "templates/template.h"
-#include "tui/cli/context_text.h"
+#include "tui/cli/cli.h"
+#include "tui/lab/context_text.h"
 #include "tui/lab/open_backend.h"
 
 typedef struct render_job {
@@ -34,9 +35,10 @@ static cf_status open_template(render_job *job, cf_template_error *why,
                                cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st =
-        cf_cli_template_source(&text, &job->from, job->cli, job->engine, err);
-    if (st == CF_OK && text.n + (size_t)(job->cli->template_ != NULL) > 0) {
+    cf_status st = cf_open_template_source(&text, &job->from, &job->cli->open,
+                                           job->engine, err);
+    if (st == CF_OK &&
+        text.n + (size_t)(job->cli->open.template_name != NULL) > 0) {
         cf_str source = cf_buf_str(&text);
         st = cf_template_compile(&job->tpl, source, &job->options, &job->arena,
                                  why, err);
@@ -316,8 +318,9 @@ static int run_job(render_job *job, const char *context)
     job->options.keep_trailing_newline = job->keep_newline;
     job->options.no_trim_blocks = job->no_trim;
     job->options.no_lstrip_blocks = job->no_lstrip;
-    if (job->cli->model != NULL) {
-        if (cf_cli_open_engine(&job->engine, job->cli, true, &err) != CF_OK) {
+    if (job->cli->open.model != NULL) {
+        if (cf_open_engine(&job->engine, &job->cli->open, true, &err) !=
+            CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         job->tok = cf_engine_tokenizer(job->engine);
@@ -329,8 +332,9 @@ static int run_job(render_job *job, const char *context)
     if (st != CF_OK && (!is_compile || job->batch == NULL || st == CF_ENOMEM)) {
         if (is_compile) {
             cf_fail_in(&err, st,
-                       job->cli->template_ != NULL ? job->from
-                                                   : "the model's template");
+                       job->cli->open.template_name != NULL
+                           ? job->from
+                           : "the model's template");
         }
         return cf_cli_fail(job->cli, &err);
     }
@@ -385,8 +389,8 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
         return cf_cli_usage(cli, "one context at a time");
     }
     /* Only then: a model lends its bos_token to any template. */
-    if (job.ids || (cli->template_ == NULL && job.batch == NULL)) {
-        cf_cli_want_model(cli);
+    if (job.ids || (cli->open.template_name == NULL && job.batch == NULL)) {
+        cf_open_want_model(&cli->open);
     }
     cf_arena_init(&job.arena, 0);
     int status = run_job(&job, n_rest == 1 ? argv[0] : NULL);

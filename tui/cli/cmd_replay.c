@@ -16,9 +16,9 @@
 #include "core/base/hash.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
 #include "tui/lab/constraint_spec.h"
-#include "tui/lab/open_store.h"
 #include "tui/lab/run_options.h"
 
 enum { N_TOP = 5, NOTE_MAX = 6 };
@@ -140,18 +140,18 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
 static cf_status open_engine(replay *r, cf_error *err)
 {
     const cf_store_run *run = r->turn.run;
-    bool is_told = r->cli.kernel_set != NULL;
+    bool is_told = r->cli.open.kernel_set != NULL;
     if (!is_told && run->isa.n != 0) {
-        r->cli.kernel_set = run->isa.p;
+        r->cli.open.kernel_set = run->isa.p;
     }
-    if (r->cli.n_threads == 0 && run->n_threads > 0) {
-        r->cli.n_threads = (uint32_t)run->n_threads;
+    if (r->cli.open.n_threads == 0 && run->n_threads > 0) {
+        r->cli.open.n_threads = (uint32_t)run->n_threads;
     }
-    r->cli.is_exact = r->cli.is_exact || run->is_exact;
-    cf_status st = cf_cli_open_engine(&r->engine, &r->cli, false, err);
-    if (st != CF_OK && !is_told && r->cli.kernel_set != NULL) {
-        r->cli.kernel_set = NULL;
-        st = cf_cli_open_engine(&r->engine, &r->cli, false, err);
+    r->cli.open.is_exact = r->cli.open.is_exact || run->is_exact;
+    cf_status st = cf_open_engine(&r->engine, &r->cli.open, false, err);
+    if (st != CF_OK && !is_told && r->cli.open.kernel_set != NULL) {
+        r->cli.open.kernel_set = NULL;
+        st = cf_open_engine(&r->engine, &r->cli.open, false, err);
     }
     return st;
 }
@@ -246,7 +246,8 @@ static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
     compare_engine(r);
-    uint32_t n_ctx = r->cli.n_ctx != 0 ? r->cli.n_ctx : r->options.n_ctx;
+    uint32_t n_ctx =
+        r->cli.open.n_ctx != 0 ? r->cli.open.n_ctx : r->options.n_ctx;
     const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
     CF_TRY(open_constraint(r, err));
     CF_TRY(cf_session_new(&r->session, r->engine, &o, err));

@@ -16,10 +16,10 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
+#include "tui/cli/keep.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/constraint_spec.h"
-#include "tui/lab/keep.h"
 #include "tui/lab/open_backend.h"
 
 enum { PROMPT_MAX = 64 << 20 };
@@ -36,7 +36,7 @@ typedef struct run {
     cf_opt_list stop_list;
     cf_sampler_options sampling;
     /* the run */
-    cf_cli_backend engine;
+    cf_opened engine;
     cf_conversation *conv;
     cf_keep *keep; /* NULL: nothing is stored */
     cf_demo *demo; /* NULL: --tools is not demo */
@@ -628,7 +628,7 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
         st = cf_os_read_file(&prompt, "-", PROMPT_MAX, err);
     }
     CF_THEN(st, read_files(r, err));
-    CF_THEN(st, cf_cli_open_backend(&r->engine, r->cli, r->family, err));
+    CF_THEN(st, cf_open_backend(&r->engine, &r->cli->open, r->family, err));
     CF_THEN(st, make_conversation(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
         fprintf(stderr, "[tool family %s: %s]\n",
@@ -719,7 +719,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, &err);
     cf_keep_close(r.keep);
     cf_conversation_free(r.conv);
-    cf_cli_close_backend(&r.engine);
+    cf_opened_close(&r.engine);
     cf_constraint_vocab_free(r.vocab);
     cf_grammar_free(r.grammar);
     cf_buf_deinit(&r.constraint);

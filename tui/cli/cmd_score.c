@@ -68,7 +68,7 @@ static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
 {
     cf_error err;
     cf_backend *backend = NULL;
-    cf_core_options o = {.session = {.n_ctx = cli->n_ctx}};
+    cf_core_options o = {.session = {.n_ctx = cli->open.n_ctx}};
     cf_arena arena;
     cf_score s;
     cf_arena_init(&arena, 0);
@@ -117,7 +117,7 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     cf_engine *engine = NULL;
     cf_status st = read_text(&prompt, prompt_arg, &err);
     CF_THEN(st, read_text(&text, text_arg, &err));
-    CF_THEN(st, cf_cli_open_engine(&engine, cli, false, &err));
+    CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
     int status =
         st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
                     : cf_cli_fail(cli, &err);

@@ -374,7 +374,7 @@ int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv)
     }
     cf_engine *engine;
     cf_error err;
-    if (cf_cli_open_engine(&engine, cli, true, &err) != CF_OK) {
+    if (cf_open_engine(&engine, &cli->open, true, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
     t.tok = cf_engine_tokenizer(engine);

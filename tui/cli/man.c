@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "tui/app/app.h"
-
 /* Text with what roff would act on escaped: a backslash anywhere, a dot or a
  * quote at the start. */
 static void put_text(FILE *to, const char *text)
@@ -170,42 +168,44 @@ static const char tail[] =
 
 /* ---- keys of the workbench ---------------------------------------------- */
 
+/* The list that is being written. */
+typedef struct key_list {
+    FILE *to;
+    const char *section; /* NULL: none yet */
+} key_list;
+
 /* One row of a command table: its keys, its name, what it does. */
-static void put_key(FILE *to, const cf_command *c)
+static void put_key(void *ud, const cf_cli_key *key)
 {
+    key_list *list = ud;
+    FILE *to = list->to;
     char name[80];
+    if (list->section == NULL || strcmp(list->section, key->section) != 0) {
+        fprintf(to, "%s.Ss %s\n.Bl -tag -width Ds\n",
+                list->section != NULL ? ".El\n" : "", key->section);
+        list->section = key->section;
+    }
     fputs(".It ", to);
-    if (c->keys[0] != '\0') {
+    if (key->keys[0] != '\0') {
         fputs("Ic ", to);
-        put_argument(to, c->keys);
+        put_argument(to, key->keys);
         fputc(' ', to);
     }
     fputs("Ic ", to);
-    snprintf(name, sizeof name, ":%s", c->name);
+    snprintf(name, sizeof name, ":%s", key->name);
     put_argument(to, name);
-    if (c->args[0] != '\0') {
+    if (key->args[0] != '\0') {
         fputs(" Ar ", to);
-        put_argument(to, c->args);
+        put_argument(to, key->args);
     }
     fputc('\n', to);
-    put_text(to, c->help);
+    put_text(to, key->help);
     fputs(".\n", to);
 }
 
-static void put_keys(FILE *to, const char *title, const cf_command *table)
+static void put_workbench(FILE *to, const cf_cli_screen *screen)
 {
-    if (table == NULL || table->name == NULL) {
-        return;
-    }
-    fprintf(to, ".Ss %s\n.Bl -tag -width Ds\n", title);
-    for (const cf_command *c = table; c->name != NULL; c++) {
-        put_key(to, c);
-    }
-    fputs(".El\n", to);
-}
-
-static void put_workbench(FILE *to)
-{
+    key_list list = {.to = to};
     fputs(".Sh KEYS OF THE WORKBENCH\n"
           "The commands of each view with their keys; every command can also be\n"
           "typed after a colon.\n"
@@ -215,15 +215,11 @@ static void put_workbench(FILE *to)
           ".Ql \\&?\n"
           "shows the ones in effect.\n",
           to);
-    put_keys(to, "Everywhere", cf_global_commands);
-    for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL) {
-            put_keys(to, cf_views[v]->title, cf_views[v]->commands);
-        }
-    }
+    screen->keys(put_key, &list);
+    fputs(list.section != NULL ? ".El\n" : "", to);
 }
 
-void cf_man_page(FILE *to)
+void cf_man_page(FILE *to, const cf_cli_screen *screen)
 {
     fputs(head, to);
     cf_cli_man_common(to);
@@ -234,6 +230,6 @@ void cf_man_page(FILE *to)
         cf_cli asked = {.command = c, .is_man = true};
         c->run(&asked, 1, args);
     }
-    put_workbench(to);
+    put_workbench(to, screen);
     fputs(tail, to);
 }

@@ -17,7 +17,7 @@ void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own);
 void cf_man_options(FILE *to, const cf_opt *table);
 
 /* The whole page; runs every command's --help. */
-void cf_man_page(FILE *to);
+void cf_man_page(FILE *to, const cf_cli_screen *screen);
 
 /* The common options as a list (cli.c has their table). */
 void cf_cli_man_common(FILE *to);

@@ -45,3 +45,14 @@ void cf_progress_end(cf_progress *p)
         p->shown_us = 0;
     }
 }
+
+void cf_progress_busy(void *ud, const char *what)
+{
+    cf_progress *p = ud;
+    if (what != NULL) {
+        cf_progress_start(p, what);
+        cf_progress_show(p, 0, 0);
+    } else {
+        cf_progress_end(p);
+    }
+}

@@ -25,4 +25,7 @@ void cf_progress_show(cf_progress *p, size_t done, size_t total);
 /* Takes the line away. */
 void cf_progress_end(cf_progress *p);
 
+/* For cf_open_options.busy: `ud` is a cf_progress; `what` NULL ends it. */
+void cf_progress_busy(void *ud, const char *what);
+
 #endif

@@ -100,7 +100,8 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
                        "--min-p");
     }
     /* The bundled model is small: it says what it knows at temperature 0. */
-    bool is_greedy = o->is_greedy || (!is_chosen && cf_cli_is_bundled(cli));
+    bool is_greedy =
+        o->is_greedy || (!is_chosen && cf_open_is_bundled(&cli->open));
     if (!is_greedy) {
         s.temperature = o->has_temperature ? s.temperature : 0.8f;
         s.top_k = o->has_top_k || is_chosen ? s.top_k : 40;

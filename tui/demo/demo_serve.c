@@ -11,11 +11,31 @@
 #include "tui/lab/lab.h"
 #include "tui/lab/tool_model.h"
 
-void cf_demo_switch(cf_app *app, bool is_on)
+/* A step of the tools: who works on what, and what is said about it. */
+typedef struct step {
+    cf_demo *demo;
+    cf_lab *lab;
+    cf_demo_said *said;
+} step;
+
+void cf_demo_switch(cf_demo *demo, bool is_on)
 {
-    if (app->demo != NULL) {
-        app->demo->is_on = is_on;
+    if (demo != NULL) {
+        demo->is_on = is_on;
     }
+}
+
+void cf_demo_said_deinit(cf_demo_said *said)
+{
+    cf_buf_deinit(&said->notice);
+    cf_buf_deinit(&said->log);
+}
+
+static void notice(cf_demo_said *said, bool is_error, const char *text)
+{
+    cf_buf_reset(&said->notice);
+    cf_buf_adds(&said->notice, text);
+    said->is_error = is_error;
 }
 
 json_t *cf_demo_content(const json_t *result)
@@ -34,12 +54,12 @@ static bool is_assistant(const cf_turn *turn)
     return cf_str_is(cf_json_get_str(turn->message, "role"), "assistant");
 }
 
-/* Whether every call of a message is declared and one of ours, and the person
- * has nothing else in mind for it. */
-static bool is_ours(cf_app *app, const json_t *calls)
+/* Whether every call of a message is declared and one of ours, and the user
+ * has set nothing else for it. */
+static bool is_ours(const step *p, const json_t *calls)
 {
-    const cf_tool_set *declared = cf_lab_tools(app->lab);
-    const cf_tool_desk *desk = cf_lab_desk(app->lab);
+    const cf_tool_set *declared = cf_lab_tools(p->lab);
+    const cf_tool_desk *desk = cf_lab_desk(p->lab);
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *f = json_object_get(json_array_get(calls, i), "function");
         cf_str name = cf_json_get_str(f, "name");
@@ -54,19 +74,19 @@ static bool is_ours(cf_app *app, const json_t *calls)
 }
 
 /* The reply at the end of the path when it waits for us, else NULL. */
-static const cf_turn *waiting(cf_app *app)
+static const cf_turn *waiting(const step *p)
 {
     size_t n, n_rounds = 0;
-    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    const cf_turn *const *path = cf_lab_path(p->lab, &n);
     const cf_turn *last = n > 0 ? path[n - 1] : NULL;
     if (last == NULL || last->status != CF_TURN_OK || !is_assistant(last) ||
-        cf_uuid_eq(last->id, app->demo->served) ||
-        !is_ours(app, json_object_get(last->message, "tool_calls"))) {
+        cf_uuid_eq(last->id, p->demo->served) ||
+        !is_ours(p, json_object_get(last->message, "tool_calls"))) {
         return NULL;
     }
-    const cf_reply *known = cf_lab_reply(app->lab, last->id);
+    const cf_reply *known = cf_lab_reply(p->lab, last->id);
     if (known == NULL || known->stop.reason == CF_STOP_NONE) {
-        return NULL; /* of another session: it is history */
+        return NULL; /* of another session */
     }
     for (size_t i = n;
          i > 0 &&
@@ -74,11 +94,12 @@ static const cf_turn *waiting(cf_app *app)
          i--) {
         n_rounds += is_assistant(path[i - 1]);
     }
-    app->demo->served = last->id;
+    p->demo->served = last->id;
     if (n_rounds > CF_DEMO_ROUNDS) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "stopped after %d rounds of calls; 4 shows them",
-                   CF_DEMO_ROUNDS);
+        cf_buf_reset(&p->said->notice);
+        cf_buf_addf(&p->said->notice,
+                    "stopped after %d rounds of calls; 4 shows them",
+                    CF_DEMO_ROUNDS);
         return NULL;
     }
     return last;
@@ -87,7 +108,7 @@ static const cf_turn *waiting(cf_app *app)
 /* ---- its answer --------------------------------------------------------- */
 
 /* What came of it, for the Tools view and the history. */
-static void note_call(cf_app *app, const cf_turn *turn, size_t i, cf_str name,
+static void note_call(const step *p, const cf_turn *turn, size_t i, cf_str name,
                       const json_t *arguments, const json_t *content,
                       int64_t started_ms, uint64_t us)
 {
@@ -106,23 +127,23 @@ static void note_call(cf_app *app, const cf_turn *turn, size_t i, cf_str name,
     call.arguments = cf_buf_str(&args);
     call.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
     cf_lab_note_call(
-        app->lab, &note, &call,
+        p->lab, &note, &call,
         cf_str_make(json_string_value(content), json_string_length(content)));
     cf_buf_deinit(&args);
 }
 
-static void log_call(cf_app *app, cf_str name, const json_t *arguments,
+static void log_call(const step *p, cf_str name, const json_t *arguments,
                      const char *result)
 {
-    cf_buf_addf(&app->log, "%.*s(", (int)name.n, name.p);
+    cf_buf_addf(&p->said->log, "%.*s(", (int)name.n, name.p);
     if (arguments != NULL) {
-        cf_json_write(&app->log, arguments);
+        cf_json_write(&p->said->log, arguments);
     }
-    cf_buf_addf(&app->log, ") gives %s\n", result);
+    cf_buf_addf(&p->said->log, ") gives %s\n", result);
 }
 
 /* The message that answers call `i`; NULL: memory ran out. */
-static json_t *answer_call(cf_app *app, const cf_turn *turn, size_t i)
+static json_t *answer_call(const step *p, const cf_turn *turn, size_t i)
 {
     const json_t *call =
         json_array_get(json_object_get(turn->message, "tool_calls"), i);
@@ -140,13 +161,13 @@ static json_t *answer_call(cf_app *app, const cf_turn *turn, size_t i)
     }
     int64_t started_ms = cf_os_now_ms();
     uint64_t t0 = cf_os_monotonic_us();
-    cf_status st = cf_demo_run(app->demo, cf_lab_conv_id(app->lab), name, args,
-                               &result, &err);
+    cf_status st =
+        cf_demo_run(p->demo, cf_lab_conv_id(p->lab), name, args, &result, &err);
     json_t *content = st == CF_OK ? cf_demo_content(result) : NULL;
     json_t *message = NULL;
     if (content != NULL) {
-        log_call(app, name, args, json_string_value(content));
-        note_call(app, turn, i, name, args, content, started_ms,
+        log_call(p, name, args, json_string_value(content));
+        note_call(p, turn, i, name, args, content, started_ms,
                   cf_os_monotonic_us() - t0);
         message =
             cf_tool_result_message(name, cf_turn_call_id(turn, i),
@@ -159,9 +180,9 @@ static json_t *answer_call(cf_app *app, const cf_turn *turn, size_t i)
     return message;
 }
 
-static void serve(cf_app *app)
+static void serve(const step *p)
 {
-    const cf_turn *turn = waiting(app);
+    const cf_turn *turn = waiting(p);
     if (turn == NULL) {
         return;
     }
@@ -169,32 +190,30 @@ static void serve(cf_app *app)
     json_t *list = json_array();
     bool ok = list != NULL;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = json_array_append_new(list, answer_call(app, turn, i)) == 0;
+        ok = json_array_append_new(list, answer_call(p, turn, i)) == 0;
     }
     cf_error err;
     cf_uuid reply = turn->id;
     if (!ok) {
-        cf_app_say(app, CF_STYLE_ERROR, "out of memory for the results");
-    } else if (cf_lab_add(app->lab, list, reply, true, &err) != CF_OK) {
-        cf_app_error(app, &err);
+        notice(p->said, true, "out of memory for the results");
+    } else if (cf_lab_add(p->lab, list, reply, true, &err) != CF_OK) {
+        notice(p->said, true, err.text);
     }
-    app->is_dirty = true;
+    p->said->has_served = true;
     json_decref(list);
 }
 
-void cf_demo_step(cf_app *app)
+void cf_demo_step(cf_demo *demo, cf_lab *lab, cf_demo_said *said)
 {
     cf_buf line = CF_BUF_INIT;
-    if (app->demo == NULL) {
-        return;
-    }
-    while (cf_demo_ring(app->demo, &line)) {
-        cf_app_say(app, CF_STYLE_WARNING, "%s", cf_buf_cstr(&line));
-        cf_buf_addf(&app->log, "%s\n", cf_buf_cstr(&line));
+    while (cf_demo_ring(demo, &line)) {
+        notice(said, false, cf_buf_cstr(&line));
+        cf_buf_addf(&said->log, "%s\n", cf_buf_cstr(&line));
         cf_buf_reset(&line);
     }
     cf_buf_deinit(&line);
-    if (app->demo->is_on && app->lab != NULL && !cf_app_is_busy(app)) {
-        serve(app);
+    if (demo->is_on && lab != NULL && !cf_lab_is_busy(lab) &&
+        cf_lab_task_name(lab) == NULL) {
+        serve(&(step){demo, lab, said});
     }
 }

@@ -11,7 +11,6 @@
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "storage/store.h"
-#include "tui/app/app.h"
 #include "tui/demo/demo_notes.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/lab.h"
@@ -419,14 +418,4 @@ cf_status cf_examples_reply(cf_lab *lab, cf_store *store, cf_error *err)
     CF_TRY(cf_store_put_conv(store, &conv, &id, err));
     CF_TRY(cf_lab_open_conv(lab, id, (cf_uuid){{0}}, err));
     return ask(lab, err);
-}
-
-cf_status cf_examples_show(cf_app *app, cf_uuid id, cf_error *err)
-{
-    CF_TRY(cf_lab_open_conv(app->lab, id, (cf_uuid){{0}}, err));
-    cf_app_open_view(app, CF_VIEW_CHAT);
-    cf_app_command(app, "first");
-    cf_app_say(app, CF_STYLE_OK,
-               "j reads on, i writes a message, ? shows every key");
-    return CF_OK;
 }

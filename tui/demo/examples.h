@@ -23,7 +23,6 @@
 
 typedef struct cf_store cf_store;
 typedef struct cf_lab cf_lab;
-typedef struct cf_app cf_app;
 
 #define CF_EXAMPLE_TAG "example"
 
@@ -38,9 +37,5 @@ CF_MUST_USE cf_status cf_examples_make(cf_store *store, const json_t *tools,
  * waits for it.  The workbench shows it then.  For an engine that is quick. */
 CF_MUST_USE cf_status cf_examples_reply(cf_lab *lab, cf_store *store,
                                         cf_error *err);
-
-/* Opens the guided conversation in the Chat view, at its beginning. */
-CF_MUST_USE cf_status cf_examples_show(cf_app *app, cf_uuid welcome,
-                                       cf_error *err);
 
 #endif

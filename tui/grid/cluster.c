@@ -188,3 +188,14 @@ size_t cf_text_width(const char *p, size_t n)
     }
     return width;
 }
+
+int cf_text_width_visible(cf_str text)
+{
+    int width = 0;
+    cf_cluster c;
+    for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at, (size_t)width,
+                                        CF_SPACE_VISIBLE);) {
+        width += c.width;
+    }
+    return width;
+}

@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/str.h"
+
 enum {
     CF_CLUSTER_CELLS = 10, /* widest: an escaped code point */
     CF_CELL_MARKS = 3      /* combining marks kept beside a base */
@@ -60,5 +62,7 @@ bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at,
 
 /* Cells that p[0..n) takes on one line (newlines count as nothing). */
 size_t cf_text_width(const char *p, size_t n);
+/* The same with white space visible, newlines as well. */
+int cf_text_width_visible(cf_str text);
 
 #endif

@@ -50,7 +50,7 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
         cf_buf_add(&text, source.p, source.n);
         st = cf_buf_check(&text, err);
     } else {
-        st = cf_cli_read_template(&text, name, err);
+        st = cf_open_template_text(&text, name, err);
         if (st == CF_ENOTFOUND) {
             st = cf_kept_template(&text, m->store, name, err);
         }

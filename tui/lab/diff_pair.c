@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "templates/chat_template.h"
-#include "tui/cli/context_text.h"
+#include "tui/lab/context_text.h"
 #include "tui/lab/open_backend.h"
 
 /* ---- opening ------------------------------------------------------------ */
@@ -65,18 +65,18 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
         cf_buf_add(&half->source, own.p, own.n);
         CF_TRY(cf_buf_check(&half->source, err));
     } else {
-        CF_TRY(cf_cli_read_template(&half->source, name, err));
+        CF_TRY(cf_open_template_text(&half->source, name, err));
     }
     cf_status st = finish_half(half, pair->tok, false, err);
     return st != CF_OK ? cf_fail_in(err, st, name) : st;
 }
 
-cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_cli *cli,
+cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_open_options *o,
                             const char *a, const char *b, cf_error *err)
 {
     memset(pair, 0, sizeof *pair);
-    if (cli->model != NULL) {
-        CF_TRY(cf_cli_open_engine(&pair->engine, cli, true, err));
+    if (o->model != NULL) {
+        CF_TRY(cf_open_engine(&pair->engine, o, true, err));
         pair->tok = cf_engine_tokenizer(pair->engine);
     }
     CF_TRY(open_half(&pair->half[0], pair, a, err));

@@ -7,7 +7,7 @@
 
 #include "core/api/conversation.h"
 #include "templates/template.h"
-#include "tui/cli/cli.h"
+#include "tui/lab/open_engine.h"
 
 typedef struct cf_diff_half {
     cf_buf source;
@@ -30,11 +30,11 @@ typedef struct cf_diff_renders {
     cf_error err[2];
 } cf_diff_renders;
 
-/* Both templates: files, names, or "model" for the one of -m.  The pair must
+/* Both templates: files, names, or "model" for the model's own.  The pair must
  * not move while it is open; close it whatever is returned. */
-CF_MUST_USE cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_cli *cli,
-                                        const char *a, const char *b,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_diff_pair_open(cf_diff_pair *pair,
+                                        const cf_open_options *o, const char *a,
+                                        const char *b, cf_error *err);
 /* The same for sources at hand (copied); an empty one writes "role: text" a
  * line.  `tok` may be NULL. */
 CF_MUST_USE cf_status cf_diff_pair_of(cf_diff_pair *pair,

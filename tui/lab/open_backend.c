@@ -18,7 +18,7 @@ static bool starts(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-cf_status cf_cli_read_template(cf_buf *out, const char *name, cf_error *err)
+cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err)
 {
     cf_status st = cf_os_read_file(out, name, TEMPLATE_MAX, err);
     if (st != CF_ENOTFOUND) {
@@ -35,19 +35,19 @@ cf_status cf_cli_read_template(cf_buf *out, const char *name, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static cf_str source_of(const cf_cli_backend *b)
+static cf_str source_of(const cf_opened *b)
 {
     return cf_buf_str(&b->source);
 }
 
-cf_status cf_cli_template_source(cf_buf *out, const char **from,
-                                 const cf_cli *cli, const cf_engine *engine,
-                                 cf_error *err)
+cf_status cf_open_template_source(cf_buf *out, const char **from,
+                                  const cf_open_options *o,
+                                  const cf_engine *engine, cf_error *err)
 {
     *from = "none";
-    if (cli->template_ != NULL) {
-        *from = cli->template_;
-        cf_status st = cf_cli_read_template(out, cli->template_, err);
+    if (o->template_name != NULL) {
+        *from = o->template_name;
+        cf_status st = cf_open_template_text(out, o->template_name, err);
         return st == CF_ENOTFOUND ? cf_fail_in(err, st, "--template") : st;
     }
     if (engine != NULL) {
@@ -61,24 +61,24 @@ cf_status cf_cli_template_source(cf_buf *out, const char **from,
 }
 
 /* The template that -t names, or the model's, compiled; none is no error. */
-static cf_status open_template(cf_cli_backend *b, const cf_cli *cli,
+static cf_status open_template(cf_opened *b, const cf_open_options *o,
                                cf_error *err)
 {
-    CF_TRY(cf_cli_template_source(&b->source, &b->from, cli, b->engine, err));
+    CF_TRY(cf_open_template_source(&b->source, &b->from, o, b->engine, err));
     if (b->source.n == 0) {
         return CF_OK;
     }
     cf_status st =
         cf_template_compile(&b->tpl, source_of(b), NULL, NULL, NULL, err);
-    return st == CF_EFORMAT ? cf_fail_in(err, st,
-                                         cli->template_ != NULL ? cli->template_
-                                                                : "the model's "
-                                                                  "template")
-                            : st;
+    return st == CF_EFORMAT
+               ? cf_fail_in(err, st,
+                            o->template_name != NULL ? o->template_name
+                                                     : "the model's "
+                                                       "template")
+               : st;
 }
 
-static cf_status choose_family(cf_cli_backend *b, const char *name,
-                               cf_error *err)
+static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
 {
     cf_role_map_init(&b->roles, source_of(b));
     if (name != NULL) {
@@ -99,12 +99,12 @@ static cf_status choose_family(cf_cli_backend *b, const char *name,
     return CF_OK;
 }
 
-static cf_prompt_renderer renderer_of(const cf_cli_backend *b)
+static cf_prompt_renderer renderer_of(const cf_opened *b)
 {
     return b->tpl != NULL ? cf_renderer_template(b->tpl) : cf_renderer_plain();
 }
 
-static cf_status open_script(cf_cli_backend *b, const char *path, cf_error *err)
+static cf_status open_script(cf_opened *b, const char *path, cf_error *err)
 {
     json_t *v = NULL;
     CF_TRY(cf_json_read_file(&v, path, err));
@@ -118,17 +118,17 @@ static cf_status open_script(cf_cli_backend *b, const char *path, cf_error *err)
     return st;
 }
 
-static cf_status open_kind(cf_cli_backend *b, const cf_cli *cli,
+static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                            const char *family, cf_error *err)
 {
-    const char *model = cli->model;
+    const char *model = o->model;
     bool is_script = model != NULL && starts(model, "script:");
     bool is_remote = model != NULL &&
                      (starts(model, "http://") || starts(model, "https://"));
     if (!is_script && !is_remote) {
-        CF_TRY(cf_cli_open_engine(&b->engine, cli, false, err));
+        CF_TRY(cf_open_engine(&b->engine, o, false, err));
     }
-    CF_TRY(open_template(b, cli, err));
+    CF_TRY(open_template(b, o, err));
     CF_TRY(choose_family(b, family, err));
     if (is_script) {
         return open_script(b, model + strlen("script:"), err);
@@ -139,52 +139,52 @@ static cf_status open_kind(cf_cli_backend *b, const cf_cli *cli,
         const char *key = getenv("CONFAB_API_KEY");
         /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
         const char *name = getenv("CONFAB_API_MODEL");
-        cf_remote_options o = {.key = key,
-                               .model = name,
-                               .family =
-                                   family != NULL ? b->family : CF_TOOLS_NONE};
-        return cf_backend_remote_new(&b->backend, model, &o, err);
+        cf_remote_options remote = {.key = key,
+                                    .model = name,
+                                    .family = family != NULL ? b->family
+                                                             : CF_TOOLS_NONE};
+        return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
-    cf_core_options o = {.renderer = renderer_of(b),
-                         .family = b->family,
-                         .session = {.n_ctx = cli->n_ctx}};
-    o.channels = cf_channels_detect(source_of(b), &o.n_channels);
-    return cf_backend_core_new(&b->backend, b->engine, &o, err);
+    cf_core_options core = {.renderer = renderer_of(b),
+                            .family = b->family,
+                            .session = {.n_ctx = o->n_ctx}};
+    core.channels = cf_channels_detect(source_of(b), &core.n_channels);
+    return cf_backend_core_new(&b->backend, b->engine, &core, err);
 }
 
-cf_status cf_cli_open_backend(cf_cli_backend *out, const cf_cli *cli,
-                              const char *family, cf_error *err)
+cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,
+                          const char *family, cf_error *err)
 {
-    cf_cli_backend b = {.from = "none"};
-    cf_status st = open_kind(&b, cli, family, err);
+    cf_opened b = {.from = "none"};
+    cf_status st = open_kind(&b, o, family, err);
     if (st != CF_OK) {
-        cf_cli_close_backend(&b);
+        cf_opened_close(&b);
         return st;
     }
     *out = b;
     return CF_OK;
 }
 
-cf_status cf_cli_open_without_model(cf_cli_backend *out, const cf_cli *cli,
-                                    cf_error *err)
+cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o,
+                                cf_error *err)
 {
-    cf_cli with_template = *cli;
-    cf_cli_backend b = {.from = "none"};
-    if (with_template.template_ == NULL) {
-        with_template.template_ = "chatml";
+    cf_open_options with_template = *o;
+    cf_opened b = {.from = "none"};
+    if (with_template.template_name == NULL) {
+        with_template.template_name = "chatml";
     }
     cf_status st = open_template(&b, &with_template, err);
     CF_THEN(st, choose_family(&b, NULL, err));
     CF_THEN(st, cf_backend_none_new(&b.backend, renderer_of(&b), err));
     if (st != CF_OK) {
-        cf_cli_close_backend(&b);
+        cf_opened_close(&b);
         return st;
     }
     *out = b;
     return CF_OK;
 }
 
-void cf_cli_close_backend(cf_cli_backend *b)
+void cf_opened_close(cf_opened *b)
 {
     cf_backend_free(b->backend);
     cf_template_free(b->tpl);

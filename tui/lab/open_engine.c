@@ -1,24 +1,25 @@
 /*
  * open_engine.c - the model that -m names, or the bundled one.
  */
+#include "tui/lab/open_engine.h"
+
+#include <stdio.h>
 #include <string.h>
 
 #include "core/api/bundled.h"
-#include "tui/cli/cli.h"
-#include "tui/cli/progress.h"
 
-bool cf_cli_is_bundled(const cf_cli *cli)
+bool cf_open_is_bundled(const cf_open_options *o)
 {
     const void *bytes;
     size_t n;
-    return (cli->model == NULL || strcmp(cli->model, "bundled") == 0) &&
+    return (o->model == NULL || strcmp(o->model, "bundled") == 0) &&
            cf_bundled_model(&bytes, &n);
 }
 
-void cf_cli_want_model(cf_cli *cli)
+void cf_open_want_model(cf_open_options *o)
 {
-    if (cf_cli_is_bundled(cli)) {
-        cli->model = "bundled";
+    if (cf_open_is_bundled(o)) {
+        o->model = "bundled";
     }
 }
 
@@ -37,15 +38,15 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
 }
 
 /* What is wrong with the file, and what to do. */
-static cf_status explain(cf_status st, const cf_cli *cli, cf_error *err)
+static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
-    const char *path = cli->model, *hint = NULL;
+    const char *path = o->model, *hint = NULL;
     if (st == CF_ENOTFOUND) {
         hint = "-m takes a .gguf file, a server's address, script:FILE or "
                "bundled";
     } else if (st == CF_EFORMAT) {
         hint = "copy the file again, or give another GGUF file";
-    } else if (st == CF_EUNSUPPORTED && cli->kernel_set == NULL) {
+    } else if (st == CF_EUNSUPPORTED && o->kernel_set == NULL) {
         hint = "a server that runs it can be given to -m by its address";
     }
     if (st == CF_EFORMAT || st == CF_EUNSUPPORTED) {
@@ -59,15 +60,15 @@ static cf_status explain(cf_status st, const cf_cli *cli, cf_error *err)
     return st;
 }
 
-cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
-                             bool vocab_only, cf_error *err)
+cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
+                         bool vocab_only, cf_error *err)
 {
-    const char *path = cli->model;
+    const char *path = o->model;
     const cf_engine_options opts = {
-        .n_threads = cli->n_threads,
-        .is_exact = cli->is_exact,
+        .n_threads = o->n_threads,
+        .is_exact = o->is_exact,
         .vocab_only = vocab_only,
-        .kernel_set = cli->kernel_set,
+        .kernel_set = o->kernel_set,
     };
     if (path == NULL || strcmp(path, "bundled") == 0) {
         return open_bundled(out, &opts, err);
@@ -82,10 +83,12 @@ cf_status cf_cli_open_engine(cf_engine **out, const cf_cli *cli,
                        "needs one",
                        path);
     }
-    cf_progress progress;
-    cf_progress_start(&progress, "loading the model");
-    cf_progress_show(&progress, 0, 0);
+    if (o->busy != NULL) {
+        o->busy(o->ud, "loading the model");
+    }
     cf_status st = cf_engine_open(out, path, &opts, err);
-    cf_progress_end(&progress);
-    return st != CF_OK ? explain(st, cli, err) : CF_OK;
+    if (o->busy != NULL) {
+        o->busy(o->ud, NULL);
+    }
+    return st != CF_OK ? explain(st, o, err) : CF_OK;
 }

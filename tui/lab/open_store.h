@@ -1,27 +1,20 @@
 /*
- * open_store.h - what the commands on the history share.
+ * open_store.h - where the history is, and what to do when it cannot be
+ * opened.
+ *
+ * Threads:  any.
  */
 #ifndef CF_TUI_LAB_OPEN_STORE_H
 #define CF_TUI_LAB_OPEN_STORE_H
 
-#include "storage/store.h"
-#include "tui/cli/cli.h"
+#include "tui/lab/open_engine.h"
 
-/* --db, or the usual place; the caller frees *out. */
-CF_MUST_USE cf_status cf_cli_db_path(const cf_cli *cli, char **out,
-                                     cf_error *err);
-
-/* Opens it; says on standard error when it can only be read. */
-CF_MUST_USE cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli,
-                                        uint32_t flags, cf_error *err);
-
-/* One line of JSON in ASCII: exact, and harmless on a terminal. */
-void cf_cli_put_json(cf_buf *out, const json_t *v);
-
-/* Untrusted text on one line. */
-void cf_cli_put_line(cf_buf *out, cf_str s);
+/* The database that the options name, or the usual one; the caller frees
+ * *out. */
+CF_MUST_USE cf_status cf_open_store_path(const cf_open_options *o, char **out,
+                                         cf_error *err);
 
 /* Adds what to do to the reason why a history cannot be opened or written. */
-void cf_cli_store_hint(cf_error *err);
+void cf_open_store_hint(cf_error *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/grid/cluster.h"
 
 void cf_prompt_model_deinit(cf_prompt_model *m)
 {
@@ -187,18 +186,6 @@ cf_status cf_prompt_model_build(cf_prompt_model *m, const cf_prompt *prompt,
     return CF_OK;
 }
 
-int cf_prompt_model_width(const cf_prompt_model *m, size_t token)
-{
-    cf_str text = cf_prompt_model_text(m, token);
-    int width = 0;
-    cf_cluster c;
-    for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at, (size_t)width,
-                                        CF_SPACE_VISIBLE);) {
-        width += c.width;
-    }
-    return width;
-}
-
 static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
 {
     if (m->n_row == m->cap_row) {
@@ -250,8 +237,9 @@ size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
     return end - *first;
 }
 
-/* With the boundary mark behind it. */
-static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
+/* With the boundary mark after it. */
+static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form,
+                    cf_prompt_measure measure)
 {
     if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
         size_t first;
@@ -261,7 +249,7 @@ static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
                                   cf_prompt_model_run(m, i, &first));
     }
     if (form == CF_PROMPT_AS_TEXT || form == CF_PROMPT_AS_SPECIALS) {
-        return 1 + cf_prompt_model_width(m, i);
+        return 1 + measure(cf_prompt_model_text(m, i));
     }
     return 1 + (form == CF_PROMPT_AS_HEX
                     ? 2 * (int)m->ids[i].len
@@ -269,7 +257,8 @@ static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form)
 }
 
 cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
-                               cf_prompt_form form, cf_error *err)
+                               cf_prompt_form form, cf_prompt_measure measure,
+                               cf_error *err)
 {
     if (m->row_width == width && m->row_form == form) {
         return CF_OK;
@@ -277,7 +266,7 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
     m->n_row = 0;
     int used = 0;
     for (size_t i = 0; i < m->n; i++) {
-        int w = width_as(m, i, form);
+        int w = width_as(m, i, form, measure);
         bool ends_line =
             i > 0 && m->token[i - 1].ends_line && form != CF_PROMPT_AS_SPECIALS;
         bool begins = i == 0 || ends_line ||

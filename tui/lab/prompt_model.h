@@ -86,10 +86,15 @@ void cf_prompt_model_deinit(cf_prompt_model *m);
 /* Marks the tokens that are special in this vocabulary. */
 void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok);
 
+/* Cells that a token's text takes on the screen, white space visible. */
+typedef int (*cf_prompt_measure)(cf_str text);
+
 /* Breaks the tokens into rows of at most `width` cells, a boundary mark after
- * each token counted in; a message begins a new row. */
+ * each token included; a message begins a new row. */
 CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
-                                           cf_prompt_form form, cf_error *err);
+                                           cf_prompt_form form,
+                                           cf_prompt_measure measure,
+                                           cf_error *err);
 
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
@@ -105,8 +110,5 @@ size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
 
 /* The bytes of a token in the prompt. */
 cf_str cf_prompt_model_text(const cf_prompt_model *m, size_t token);
-
-/* Cells of a token's text, white space visible. */
-int cf_prompt_model_width(const cf_prompt_model *m, size_t token);
 
 #endif

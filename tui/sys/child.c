@@ -79,7 +79,7 @@ static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
 
 /* ---- on the terminal ---------------------------------------------------- */
 
-static void wait_for_enter(void)
+void cf_child_wait_for_enter(void)
 {
     static const char text[] = "\r\n[Enter goes back to confab] ";
     char c;
@@ -96,13 +96,14 @@ static void wait_for_enter(void)
 }
 
 /* ^C and ^\ belong to the program while it runs. */
-static cf_status run_on_terminal(const char *command, const char *arg,
-                                 int *status, cf_error *err)
+cf_status cf_child_on_terminal(const char *command, const char *arg,
+                               int *status, cf_error *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, was_int, was_quit;
     pid_t pid;
     spawning s;
     char why[CF_OS_WHY];
+    *status = 0;
     CF_TRY(begin_spawn(&s, 0, err));
     /* Its messages go on the screen and not where ours are caught. */
     posix_spawn_file_actions_adddup2(&s.actions, STDOUT_FILENO, STDERR_FILENO);
@@ -118,27 +119,6 @@ static cf_status run_on_terminal(const char *command, const char *arg,
     }
     sigaction(SIGINT, &was_int, NULL);
     sigaction(SIGQUIT, &was_quit, NULL);
-    return st;
-}
-
-cf_status cf_child_on_terminal(cf_app *app, const char *command,
-                               const char *arg, bool waits, int *status,
-                               cf_error *err)
-{
-    *status = 0;
-    if (app->term != NULL) {
-        app->term->ops->leave(app->term);
-    }
-    cf_status st = run_on_terminal(command, arg, status, err);
-    if (app->term != NULL) {
-        int w, h;
-        if (waits && st == CF_OK) {
-            wait_for_enter();
-        }
-        app->term->ops->enter(app->term);
-        app->term->ops->size(app->term, &w, &h);
-        cf_app_event(app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = w, .h = h});
-    }
     return st;
 }
 

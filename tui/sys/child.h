@@ -1,25 +1,27 @@
 /*
- * child.h - other programs: on the terminal in our place, or behind the
- * screen with their output kept; and a folder for what they read.
+ * child.h - other programs: on the terminal in our place, or in the
+ * background with their output kept; and a private folder for their files.
  */
 #ifndef CF_TUI_SYS_CHILD_H
 #define CF_TUI_SYS_CHILD_H
 
 #include "core/api/session.h"
-#include "tui/app/app.h"
+#include "core/base/buf.h"
 
 /*
  * Runs the shell command `command` with the terminal, with `arg` as its "$1"
- * (NULL: none), and takes the terminal back.  With `waits` a person sees what
- * it wrote until they press Enter.  *status as of waitpid().  CF_EIO when it
- * cannot be run.
+ * (NULL: none), and waits for its end.  *status as of waitpid().  CF_EIO when
+ * it cannot be run.
  *
- * Threads:  the interface thread; it waits.  A reply that is being written
- *           meanwhile waits when its queue is full.
+ * Threads:  the interface thread, which gave the terminal up.  A reply that is
+ *           being written meanwhile waits when its queue is full.
  */
-CF_MUST_USE cf_status cf_child_on_terminal(cf_app *app, const char *command,
-                                           const char *arg, bool waits,
+CF_MUST_USE cf_status cf_child_on_terminal(const char *command, const char *arg,
                                            int *status, cf_error *err);
+
+/* Asks for Enter on the terminal, so that the user sees what a command wrote,
+ * and waits for it. */
+void cf_child_wait_for_enter(void);
 
 /*
  * Runs a shell command without a terminal, in a process group of its own, and

@@ -18,7 +18,6 @@
 #include "tui/lab/diff_model.h"
 #include "tui/lab/lab.h"
 #include "tui/sys/when.h"
-#include "tui/view/library.h"
 #include "tui/view/moves.h"
 #include "tui/view/view_diff.h"
 #include "tui/widget/list.h"
@@ -708,7 +707,7 @@ static void cmd_undo(cf_app *app)
 
 /* ---- marks and ticks ---------------------------------------------------- */
 
-bool cf_library_current(cf_app *app, cf_uuid *id, char title[80])
+static bool library_current(cf_app *app, cf_uuid *id, char title[80])
 {
     const library *s = state(app);
     if (!current_conv(s, id)) {
@@ -723,7 +722,7 @@ bool cf_library_current(cf_app *app, cf_uuid *id, char title[80])
     return true;
 }
 
-void cf_library_changed(cf_app *app)
+static void library_changed(cf_app *app)
 {
     if (cf_app_view(app) == CF_VIEW_LIBRARY && !state(app)->shows_hits) {
         reload(app);
@@ -734,7 +733,7 @@ void cf_library_changed(cf_app *app)
 static void mark(cf_app *app, int which)
 {
     cf_uuid id;
-    if (cf_library_current(app, &id, state(app)->mark_title[which])) {
+    if (library_current(app, &id, state(app)->mark_title[which])) {
         if (cf_uuid_eq(cf_lab_marked(app->lab, 1 - which), id)) {
             cf_lab_mark(app->lab, 1 - which, (cf_uuid){{0}});
         }
@@ -857,5 +856,7 @@ const cf_view_ops cf_view_library = {
     .draw = library_draw,
     .search = library_search,
     .status = library_status,
+    .conversation = library_current,
+    .stale = library_changed,
     .step = library_step,
 };

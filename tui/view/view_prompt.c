@@ -176,7 +176,9 @@ static void draw_tokens(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
 {
     cf_prompt_view *s = cf_prompt__state(app);
     cf_error err;
-    if (r.w < 20 || cf_prompt_model_wrap(m, r.w - 10, s->form, &err) != CF_OK) {
+    if (r.w < 20 ||
+        cf_prompt_model_wrap(m, r.w - 10, s->form, cf_text_width_visible,
+                             &err) != CF_OK) {
         return;
     }
     if (s->token >= m->n) {

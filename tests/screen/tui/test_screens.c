@@ -22,6 +22,7 @@
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
+#include "tui/app/workbench.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/lab.h"
@@ -136,11 +137,11 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     T_OK(cf_app_init(&f->app, f->store, &err), err);
     T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
     f->app.demo = f->demo;
-    cf_demo_switch(&f->app, true);
+    cf_demo_switch(f->demo, true);
     if (strcmp(script, "first-start") == 0) {
         cf_uuid welcome;
         T_OK(cf_examples_make(f->store, engine.tools, &welcome, &err), err);
-        T_OK(cf_examples_show(&f->app, welcome, &err), err);
+        T_OK(cf_workbench_welcome(&f->app, welcome, &err), err);
     }
 }
 

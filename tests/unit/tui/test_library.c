@@ -10,7 +10,6 @@
 #include "tests/support/t.h"
 #include "tui/app/app.h"
 #include "tui/lab/lab.h"
-#include "tui/view/library.h"
 
 enum { CONVS = 400 };
 
@@ -87,7 +86,7 @@ static void assert_on(desk *d, const char *want)
 {
     cf_uuid id;
     char title[80];
-    assert_true(cf_library_current(&d->app, &id, title));
+    assert_true(cf_views[CF_VIEW_LIBRARY]->conversation(&d->app, &id, title));
     assert_non_null(strstr(title, want));
 }
 

@@ -3,6 +3,7 @@
  */
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
+#include "tui/grid/cluster.h"
 #include "tui/lab/prompt_model.h"
 
 /* "<s>user\nHi</s>\n<s>bot\nYo</s>\n<s>bot\n" with a token for each mark,
@@ -168,7 +169,8 @@ static void test_wrap__rows_cover_all_tokens(void **state)
     for (int step = 0; step < 4 * 34; step++) {
         int width = 6 + step / 4;
         cf_prompt_form form = (cf_prompt_form)(step % 4);
-        T_OK(cf_prompt_model_wrap(&m, width, form, &err), err);
+        T_OK(cf_prompt_model_wrap(&m, width, form, cf_text_width_visible, &err),
+             err);
         size_t next = 0;
         for (size_t r = 0; r < m.n_row; r++) {
             assert_int_equal(m.row[r].first, next);
@@ -206,7 +208,9 @@ static void test_run__lies_between_specials(void **state)
         assert_int_equal(first, want[i][0]);
     }
     for (int width = 4; width < 30; width++) {
-        T_OK(cf_prompt_model_wrap(&m, width, CF_PROMPT_AS_SPECIALS, &err), err);
+        T_OK(cf_prompt_model_wrap(&m, width, CF_PROMPT_AS_SPECIALS,
+                                  cf_text_width_visible, &err),
+             err);
         for (size_t i = 0; i < m.n; i++) {
             size_t first;
             (void)cf_prompt_model_run(&m, i, &first);
@@ -224,7 +228,8 @@ static cf_status build(void *ud)
     cf_error err;
     cf_status st =
         cf_prompt_model_build(&m, &f->prompt, &f->tokens, NULL, 0, &err);
-    CF_THEN(st, cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, &err));
+    CF_THEN(st, cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT,
+                                     cf_text_width_visible, &err));
     cf_prompt_model_deinit(&m);
     return st;
 }

@@ -2,7 +2,7 @@
  * context_text.c - the members of a JSON object, found without reading their
  * values.
  */
-#include "tui/cli/context_text.h"
+#include "tui/lab/context_text.h"
 
 #include "core/api/backend.h"
 #include "core/base/json_exact.h"

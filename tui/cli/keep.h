@@ -2,10 +2,11 @@
  * keep.h - a conversation of a command, loaded from the history and kept in
  * it.
  */
-#ifndef CF_TUI_LAB_KEEP_H
-#define CF_TUI_LAB_KEEP_H
+#ifndef CF_TUI_CLI_KEEP_H
+#define CF_TUI_CLI_KEEP_H
 
 #include "storage/store.h"
+#include "tui/cli/cli.h"
 #include "tui/lab/open_backend.h"
 
 typedef struct cf_keep cf_keep;
@@ -29,7 +30,7 @@ CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
  * be added fails as the send would.
  */
 CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
-                                      const cf_cli_backend *engine,
+                                      const cf_opened *engine,
                                       cf_str constraint, cf_send *send,
                                       cf_error *err);
 void cf_keep_event(cf_keep *keep, const cf_chat_event *event);

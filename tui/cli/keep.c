@@ -1,15 +1,15 @@
 /*
  * keep.c - between a conversation in memory and the store.
  */
-#include "tui/lab/keep.h"
+#include "tui/cli/keep.h"
 
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "storage/store.h"
+#include "tui/cli/cli_store.h"
 #include "tui/lab/keep_reply.h"
-#include "tui/lab/open_store.h"
 #include "tui/lab/saved.h"
 
 struct cf_keep {
@@ -24,11 +24,11 @@ static cf_status open_store(cf_keep *k, cf_error *err)
 {
     cf_store_options o = {.flags = CF_STORE_CREATE};
     char *path;
-    CF_TRY(cf_cli_db_path(k->cli, &path, err));
+    CF_TRY(cf_open_store_path(&k->cli->open, &path, err));
     cf_status st = cf_store_open(&k->store, path, &o, err);
     cf_free(path);
     if (st != CF_OK) {
-        cf_cli_store_hint(err);
+        cf_open_store_hint(err);
     }
     return st;
 }
@@ -117,7 +117,7 @@ static cf_status add_message(cf_keep *k, cf_conversation *conv,
 }
 
 cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
-                          const cf_cli_backend *engine, cf_str constraint,
+                          const cf_opened *engine, cf_str constraint,
                           cf_send *send, cf_error *err)
 {
     cf_uuid parent =

@@ -2,8 +2,8 @@
  * context_text.h - a render context as text, for the reader that takes
  * numbers exactly (templates/template.h, cf_context_read).
  */
-#ifndef CF_TUI_CLI_CONTEXT_TEXT_H
-#define CF_TUI_CLI_CONTEXT_TEXT_H
+#ifndef CF_TUI_LAB_CONTEXT_TEXT_H
+#define CF_TUI_LAB_CONTEXT_TEXT_H
 
 #include "core/api/tokenizer.h"
 #include "core/base/buf.h"

@@ -1,0 +1,194 @@
+/*
+ * workbench.c - the parts of a session in the order they need each other.
+ */
+#include "tui/app/workbench.h"
+
+#include <string.h>
+
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "tui/app/keepsakes.h"
+#include "tui/demo/demo_serve.h"
+#include "tui/demo/examples.h"
+
+enum { NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */ };
+
+/* Everything that is given back, in the opposite order. */
+typedef struct workbench {
+    const cf_start *start;
+    cf_demo *demo;
+    cf_lab *lab;
+    cf_app app;
+    bool has_app;
+} workbench;
+
+static void close_all(workbench *w)
+{
+    if (w->has_app) {
+        cf_app_deinit(&w->app);
+    }
+    cf_lab_free(w->lab);
+    cf_demo_free(w->demo);
+}
+
+static uint32_t find_view(const char *name)
+{
+    if (strcmp(name, "all") == 0) {
+        return CF_IN_ALL;
+    }
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL && strcmp(cf_views[v]->name, name) == 0) {
+            return CF_IN(v);
+        }
+    }
+    return 0;
+}
+
+static cf_status read_config(workbench *w, cf_error *err)
+{
+    const char *path = w->start->paths->config;
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = cf_os_read_file(&text, path, 1 << 20, err);
+    if (st == CF_OK) {
+        cf_buf wrong = CF_BUF_INIT;
+        st = cf_config_read(cf_app_config(&w->app), &w->app.keymap, text.p,
+                            text.n, find_view, &wrong, err);
+        if (wrong.n != 0) {
+            cf_buf_addf(w->start->problems, "%s:\n%s", path,
+                        cf_buf_cstr(&wrong));
+        }
+        cf_buf_deinit(&wrong);
+    } else if (st == CF_ENOTFOUND) {
+        st = CF_OK;
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* Mocks and commands of tools are kept beside the logs; a file that cannot be
+ * read costs only them. */
+static cf_status open_desk(workbench *w, cf_error *err)
+{
+    const cf_start *s = w->start;
+    cf_tool_desk *desk = cf_lab_desk(w->lab);
+    cf_buf path = CF_BUF_INIT;
+    cf_buf_addf(&path, "%s/tools.json", s->paths->state);
+    cf_status st = cf_buf_check(&path, err);
+    if (st == CF_OK && s->is_kept) {
+        cf_error why;
+        if (cf_tool_desk_open(desk, cf_buf_cstr(&path), &why) != CF_OK) {
+            cf_buf_addf(s->problems, "mocks are not kept: %s\n", why.text);
+        }
+    }
+    cf_buf_deinit(&path);
+    if (st == CF_OK && s->exec != NULL) {
+        st = cf_tool_desk_set_command(desk, cf_str_from("*"), s->exec, false,
+                                      err);
+    }
+    return st;
+}
+
+cf_status cf_workbench_welcome(cf_app *app, cf_uuid welcome, cf_error *err)
+{
+    CF_TRY(cf_lab_open_conv(app->lab, welcome, (cf_uuid){{0}}, err));
+    cf_app_open_view(app, CF_VIEW_CHAT);
+    cf_app_command(app, "first");
+    cf_app_say(app, CF_STYLE_OK,
+               "j reads on, i writes a message, ? shows every key");
+    return CF_OK;
+}
+
+/* A new history begins with something to look at; without it the workbench
+ * starts all the same. */
+static void first_start(workbench *w)
+{
+    const cf_start *s = w->start;
+    cf_error err;
+    cf_uuid welcome;
+    cf_status st = cf_examples_make(s->store, s->engine.tools, &welcome, &err);
+    if (st == CF_OK && cf_uuid_is_nil(welcome)) {
+        return;
+    }
+    if (st == CF_OK && s->is_bundled) {
+        st = cf_examples_reply(w->lab, s->store, &err);
+    }
+    CF_THEN(st, cf_workbench_welcome(&w->app, welcome, &err));
+    if (st != CF_OK) {
+        cf_buf_addf(s->problems, "the examples are not whole: %s\n", err.text);
+    }
+}
+
+static cf_status open_conversation(workbench *w, cf_error *err)
+{
+    const cf_start *s = w->start;
+    cf_store_ref ref;
+    CF_TRY(cf_store_find(s->store, cf_str_from(s->conversation), &ref, err));
+    CF_TRY(cf_lab_open_conv(w->lab, ref.conversation, ref.turn, err));
+    return s->has_tools ? cf_lab_set_tools(w->lab, s->engine.tools, err)
+                        : CF_OK;
+}
+
+static cf_status open_app(workbench *w, cf_error *err)
+{
+    const cf_start *s = w->start;
+    CF_TRY(cf_app_init(&w->app, s->store, err));
+    w->has_app = true;
+    w->app.lab = w->lab;
+    w->app.is_restricted = s->is_restricted;
+    w->app.demo = w->demo;
+    cf_demo_switch(w->demo, s->has_demo);
+    for (size_t i = 0; i < s->n_fixed; i++) {
+        cf_reply_settings_fix(cf_lab_settings(w->lab), s->fixed[i]);
+    }
+    cf_keepsakes_open(&w->app, s->paths->state, s->problems);
+    return read_config(w, err);
+}
+
+static void tell_problems(workbench *w)
+{
+    const cf_buf *problems = w->start->problems;
+    if (problems->n == 0) {
+        return;
+    }
+    cf_buf_add(&w->app.log, problems->p, problems->n);
+    size_t n = strcspn(problems->p, "\n");
+    bool is_all = n + 1 == problems->n && n <= NOTICE_MAX;
+    cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s",
+               (int)(n <= NOTICE_MAX ? n : NOTICE_MAX), problems->p,
+               is_all ? "" : " ... (@ shows them)");
+}
+
+static cf_status set_up(workbench *w, cf_error *err)
+{
+    const cf_start *s = w->start;
+    CF_TRY(cf_lab_new(&w->lab, &s->engine, s->store, err));
+    CF_TRY(cf_demo_new(&w->demo, s->store, true, err));
+    CF_TRY(open_app(w, err));
+    CF_TRY(open_desk(w, err));
+    if (s->conversation == NULL && s->store != NULL && !s->no_examples &&
+        w->app.config.examples) {
+        first_start(w);
+    }
+    if (s->conversation != NULL && s->store != NULL) {
+        CF_TRY(open_conversation(w, err));
+    }
+    tell_problems(w);
+    return CF_OK;
+}
+
+cf_status cf_workbench_run(const cf_start *start, cf_error *err)
+{
+    static workbench w; /* large: not on the stack */
+    w = (workbench){.start = start};
+    cf_status st = set_up(&w, err);
+    if (st == CF_OK) {
+        const cf_term_options term = {
+            .color = start->color == CF_START_COLOR_ALWAYS  ? CF_COLOR_ALWAYS
+                     : start->color == CF_START_COLOR_NEVER ? CF_COLOR_NEVER
+                                                            : CF_COLOR_AUTO,
+            .mouse = w.app.config.mouse};
+        st = cf_app_run(&w.app, &term, err);
+    }
+    close_all(&w);
+    return st;
+}

@@ -1,0 +1,21 @@
+/*
+ * cli_store.h - what the commands on the history share.
+ */
+#ifndef CF_TUI_CLI_CLI_STORE_H
+#define CF_TUI_CLI_CLI_STORE_H
+
+#include "storage/store.h"
+#include "tui/cli/cli.h"
+#include "tui/lab/open_store.h"
+
+/* Opens it; says on standard error when it can only be read. */
+CF_MUST_USE cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli,
+                                        uint32_t flags, cf_error *err);
+
+/* One line of JSON in ASCII: exact, and harmless on a terminal. */
+void cf_cli_put_json(cf_buf *out, const json_t *v);
+
+/* Untrusted text on one line. */
+void cf_cli_put_line(cf_buf *out, cf_str s);
+
+#endif

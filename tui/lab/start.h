@@ -1,0 +1,41 @@
+/*
+ * start.h - what a workbench is started with: data that the command line
+ * collects and the screen opens.
+ *
+ * Place in the flow:  command line --> [start] --> workbench (main.c joins
+ * the two).
+ *
+ * Memory:   everything is borrowed and outlives the workbench.
+ */
+#ifndef CF_TUI_LAB_START_H
+#define CF_TUI_LAB_START_H
+
+#include "core/base/buf.h"
+#include "tui/lab/lab.h"
+#include "tui/sys/paths.h"
+
+typedef enum cf_start_color {
+    CF_START_COLOR_AUTO,
+    CF_START_COLOR_ALWAYS,
+    CF_START_COLOR_NEVER
+} cf_start_color;
+
+typedef struct cf_start {
+    cf_lab_engine engine;
+    cf_store *store; /* NULL: history is off */
+    const cf_paths *paths;
+    const char *conversation; /* UUID to open; NULL: none */
+    const char *exec;         /* answers calls; NULL: nothing */
+    const char *const *fixed; /* [n_fixed] settings that confabrc leaves */
+    size_t n_fixed;
+    cf_start_color color;
+    bool has_tools;  /* engine.tools replace those of `conversation` */
+    bool has_demo;   /* engine.tools are the demonstration tools */
+    bool is_bundled; /* the bundled model answers */
+    bool is_kept;    /* mocks and commands of tools are kept */
+    bool is_restricted;
+    bool no_examples;
+    cf_buf *problems; /* lines for the log, of what failed so far */
+} cf_start;
+
+#endif
