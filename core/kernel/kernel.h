@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "core/kernel/dtype.h"
+#include "core/kernel/recurrent.h"
 
 /* A weight matrix [n_row, n_col] in the file's layout. */
 typedef struct cf_mat {
@@ -82,6 +83,8 @@ typedef struct cf_kernels {
      * softmax_p(scale * q . k[p]) * v[p]. See cf_attn below.
      */
     void (*attend)(const struct cf_attn *a);
+
+    const cf_recurrent_kernels *recurrent;
 } cf_kernels;
 
 /* Blocks of a key/value cache hold this many positions. */

@@ -180,7 +180,7 @@ static void vec_f16_to_f32(float *out, const uint16_t *x, size_t n)
 
 const cf_kernels *cf_kernels__avx2(void)
 {
-    static const cf_kernels set = CF_KERNEL_SET("avx2");
+    static const cf_kernels set = CF_KERNEL_SET("avx2", &cf_recurrent_avx2);
     return &set;
 }
 

@@ -448,6 +448,7 @@ const cf_kernels *cf_kernels__avx512(void)
         .f32_to_f16 = vec_f32_to_f16,
         .f16_to_f32 = vec_f16_to_f32,
         .attend = vec_attend,
+        .recurrent = &cf_recurrent_avx512,
     };
     return &set;
 }

@@ -170,7 +170,7 @@ static void vec_f16_to_f32(float *out, const uint16_t *x, size_t n)
 
 const cf_kernels *cf_kernels__neon(void)
 {
-    static const cf_kernels set = CF_KERNEL_SET("neon");
+    static const cf_kernels set = CF_KERNEL_SET("neon", &cf_recurrent_ref);
     return &set;
 }
 

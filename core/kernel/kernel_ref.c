@@ -206,6 +206,7 @@ const cf_kernels *cf_kernels_ref(void)
         .f32_to_f16 = ref_f32_to_f16,
         .f16_to_f32 = ref_f16_to_f32,
         .attend = ref_attend,
+        .recurrent = &cf_recurrent_ref,
     };
     return &ref;
 }
