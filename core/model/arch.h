@@ -1,14 +1,12 @@
 /*
  * arch.h - what tells one model family from another, as a table of traits.
  *
- * Every family that confab computes is the same pre-norm transformer decoder
- * (forward.h); a row here says which of its parts are present and how.  Sizes
- * come from the file (hparams.h), presence of biases and of an output matrix
- * of its own too (weights.h).
- *
- * What comes next gets traits here: mixture of experts (which block a layer's
- * feed-forward is), per-layer embeddings, recurrent or convolutional layers
- * (a kind per layer).
+ * Every family that confab computes is a decoder of layers (forward.h): a
+ * mixer of positions (attention, or a recurrent part with a state), then a
+ * feed-forward part (one block, or experts), each added to the residual
+ * stream.  A row here says which parts a family has and how.  Sizes come from
+ * the file (hparams.h), presence of biases and of an output matrix of its own
+ * too (weights.h).
  *
  * Threads:  constant.
  */
@@ -29,8 +27,23 @@ typedef enum cf_rope_style {
 /* Of the feed-forward block's gate. */
 typedef enum cf_activation {
     CF_ACT_SILU,
-    CF_ACT_GELU /* the tanh form */
+    CF_ACT_GELU,        /* the tanh form */
+    CF_ACT_CLAMPED_GLU, /* gpt-oss, see recurrent.h */
 } cf_activation;
+
+/* How a layer mixes positions. */
+typedef enum cf_mixer {
+    CF_MIX_ATTENTION,
+    CF_MIX_DELTA_NET,  /* Gated DeltaNet (Yang et al. 2024) */
+    CF_MIX_SHORT_CONV, /* gated short convolution (LFM2) */
+    CF_MIX_MAMBA2      /* Mamba-2 (Dao and Gu 2024) */
+} cf_mixer;
+
+/* Which layers of a family with a recurrent mixer have it. */
+typedef enum cf_recurrent_rule {
+    CF_RECURRENT_INTERVAL, /* all but each n-th, or a flag by layer */
+    CF_RECURRENT_NO_KV     /* those with no key/value heads */
+} cf_recurrent_rule;
 
 /* Period of "a window on every layer". */
 #define CF_EVERY_LAYER UINT32_MAX
@@ -40,16 +53,40 @@ typedef struct cf_arch {
     cf_rope_style rope_style;
     cf_activation act;
     bool has_qk_norm;       /* RMSNorm of each query and key head */
-    bool has_post_norm;     /* RMSNorm behind attention and feed-forward */
+    bool has_row_qk_norm;   /* RMSNorm of all query heads at once, all keys */
+    bool has_v_norm;        /* RMSNorm of each value head, without weights */
+    bool has_post_norm;     /* RMSNorm after attention and feed-forward */
+    bool has_no_pre_norm;   /* and none before them */
     bool has_fused_qkv;     /* attn_qkv: rows of q, then k, then v */
     bool has_fused_gate_up; /* ffn_up: rows of gate, then up */
     bool has_embd_scale;    /* embeddings times sqrt(n_embd) */
+    bool has_soft_caps;     /* the file may cap scores and logits */
+    bool has_q_gate;        /* attn_q: a head's query, then its output gate */
+    bool has_sinks;         /* one score more in each head's softmax */
+    bool has_experts;       /* layers may be mixtures of experts */
+    bool has_dense_beside;  /* with experts beside a block of their own */
+    bool has_multipliers;   /* embedding_scale, residual_scale, logit_scale */
+    bool has_temperature;   /* queries grow with their position */
+    bool has_layer_scale;   /* layer_output_scale */
+    bool has_per_layer;     /* embeddings of their own for each layer */
+    bool has_altup;         /* alternating updates and LAuReL, altup.h */
+    bool has_embd_out_norm; /* the last norm is called token_embd_norm */
+    const char *ffn_norm;   /* name of the norm before it; NULL: ffn_norm */
+
+    /* Layers that are not attention. */
+    cf_mixer recurrent; /* CF_MIX_ATTENTION: none */
+    cf_recurrent_rule recurrent_rule;
+    bool has_grouped_heads; /* value heads of a key head follow each other;
+                               else they are n_group apart */
 
     /* Of each `window_period` layers all but the last see only a window;
      * 0: no layer does. */
     uint32_t window_period;
-    uint32_t window_default; /* when the file names none; 0: no window then */
-    float rope_base_local;   /* of windowed layers; 0: as the others */
+    uint32_t window_default;   /* when the file names none; 0: no window then */
+    float rope_base_local;     /* of windowed layers; 0: as the others */
+    bool has_plain_rope_local; /* windowed layers are never stretched */
+    bool has_exact_yarn;       /* the ends of YaRN's ramp are not rounded */
+    bool has_interleaved_axes; /* M-RoPE: pairs take turns, see rope.h */
 
     /* Each layer whose number + 1 is a multiple has no rotary embedding; 0:
      * all have it. */
@@ -57,6 +94,7 @@ typedef struct cf_arch {
 
     float attn_soft_cap_default;  /* 0: none unless the file names one */
     float final_soft_cap_default; /* likewise */
+    float attn_scale;             /* 0: 1/sqrt(head_size) */
 
     /* With this many layers queries are scaled by 1/sqrt(n_embd / n_head)
      * instead of 1/sqrt(head_size); 0: never. */

@@ -1,162 +1,56 @@
 /*
  * hparams.c - metadata keys to checked numbers.
- *
- * Keys are "ARCH.name".  A key that is absent gives its default; one that is
- * there must be of the right kind and in range.
  */
 #include "core/model/hparams.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
-
-typedef struct reader {
-    const cf_gguf *g;
-    const char *arch;
-    cf_error *err;
-    char key[160]; /* the last one looked up */
-} reader;
-
-static const cf_gguf_value *look_up(reader *r, const char *name)
-{
-    snprintf(r->key, sizeof r->key, "%s.%s", r->arch, name);
-    return cf_gguf_find(r->g, r->key);
-}
-
-static cf_status missing(reader *r)
-{
-    return cf_fail(r->err, CF_EFORMAT, "%s is missing", r->key);
-}
-
-/* An integer in lo..hi; absent leaves *out. */
-static cf_status opt_u32(reader *r, const char *name, uint32_t lo, uint32_t hi,
-                         uint32_t *out)
-{
-    const cf_gguf_value *v = look_up(r, name);
-    uint64_t n = 0;
-    if (v == NULL) {
-        return CF_OK;
-    }
-    if (!cf_gguf_get_u64(r->g, r->key, &n)) {
-        return cf_fail_at(r->err, CF_EFORMAT, v->off,
-                          "%s at byte %" PRIu64 " is %s, not a count", r->key,
-                          v->off, cf_gguf_type_name(v->type));
-    }
-    if (n < lo || n > hi) {
-        return cf_fail_at(r->err, CF_EFORMAT, v->off,
-                          "%s at byte %" PRIu64 " is %" PRIu64
-                          ", must be %u to %u",
-                          r->key, v->off, n, lo, hi);
-    }
-    *out = (uint32_t)n;
-    return CF_OK;
-}
-
-static cf_status need_u32(reader *r, const char *name, uint32_t lo, uint32_t hi,
-                          uint32_t *out)
-{
-    if (look_up(r, name) == NULL) {
-        return missing(r);
-    }
-    return opt_u32(r, name, lo, hi, out);
-}
-
-/* A finite number in lo..hi; absent leaves *out. */
-static cf_status opt_f64(reader *r, const char *name, double lo, double hi,
-                         double *out)
-{
-    const cf_gguf_value *v = look_up(r, name);
-    double d = 0;
-    if (v == NULL) {
-        return CF_OK;
-    }
-    if (!cf_gguf_get_f64(r->g, r->key, &d) || !(d >= lo && d <= hi)) {
-        return cf_fail_at(r->err, CF_EFORMAT, v->off,
-                          "%s at byte %" PRIu64
-                          " must be a number from %g to %g",
-                          r->key, v->off, lo, hi);
-    }
-    *out = d;
-    return CF_OK;
-}
-
-static cf_status opt_f32(reader *r, const char *name, double lo, double hi,
-                         float *out)
-{
-    double d = (double)*out;
-    CF_TRY(opt_f64(r, name, lo, hi, &d));
-    *out = (float)d;
-    return CF_OK;
-}
-
-/* Item `i` of a key that is one number for all layers or an array by layer.
- * Absent gives `otherwise`; 0 there means that the key is needed. */
-static cf_status layer_u32(reader *r, const char *name, uint32_t i, uint32_t hi,
-                           uint32_t otherwise, uint32_t *out)
-{
-    const cf_gguf_value *v = look_up(r, name);
-    *out = otherwise;
-    if (v == NULL) {
-        return otherwise != 0 ? CF_OK : missing(r);
-    }
-    if (v->type != CF_GGUF_ARRAY) {
-        return opt_u32(r, name, 1, hi, out);
-    }
-    if (i >= v->n || v->item == CF_GGUF_STRING || v->item == CF_GGUF_F32 ||
-        v->item == CF_GGUF_F64) {
-        return cf_fail_at(r->err, CF_EFORMAT, v->off,
-                          "%s at byte %" PRIu64
-                          " must be counts, one for each layer",
-                          r->key, v->off);
-    }
-    int64_t n = cf_gguf_item_i64(v, i);
-    if (n < 1 || n > (int64_t)hi) {
-        return cf_fail_at(r->err, CF_EFORMAT, v->off,
-                          "%s at byte %" PRIu64 ": item %u is %" PRId64
-                          ", must be 1 to %u",
-                          r->key, v->off, i, n, hi);
-    }
-    *out = (uint32_t)n;
-    return CF_OK;
-}
-
-/* ---- parts -------------------------------------------------------------- */
+#include "core/model/meta_reader.h"
 
 /* Things a file can ask for that would change the result and that confab does
  * not compute. */
-static cf_status refuse_unknown_parts(reader *r)
+static cf_status refuse_unknown_parts(cf_meta_reader *r, const cf_arch *arch)
 {
-    uint64_t n = 0;
+    uint32_t n = 0;
     bool causal = true;
-    look_up(r, "expert_count");
-    if (cf_gguf_get_u64(r->g, r->key, &n) && n > 0) {
+    CF_TRY(cf_meta__opt_u32(r, "expert_count", 0, UINT32_MAX, &n));
+    if (n > 0 && !arch->has_experts) {
         return cf_fail(r->err, CF_EUNSUPPORTED,
-                       "mixture of experts (%s = %" PRIu64 ") is not supported",
-                       r->key, n);
+                       "mixture of experts (%s = %u) is not supported", r->key,
+                       n);
     }
-    look_up(r, "attention.causal");
-    if (cf_gguf_get_bool(r->g, r->key, &causal) && !causal) {
+    n = 0;
+    CF_TRY(cf_meta__opt_u32(r, "expert_group_count", 0, UINT32_MAX, &n));
+    if (n > 1) {
+        return cf_fail(r->err, CF_EUNSUPPORTED,
+                       "groups of experts (%s = %u) are not supported", r->key,
+                       n);
+    }
+    cf_meta__opt_bool(r, "attention.causal", &causal);
+    if (!causal) {
         return cf_fail(r->err, CF_EUNSUPPORTED,
                        "attention that is not causal is not supported");
     }
     return CF_OK;
 }
 
-static cf_status read_rope_scaling(reader *r, cf_rope_params *p)
+/* ---- rotary positions --------------------------------------------------- */
+
+static cf_status read_rope_kind(cf_meta_reader *r, cf_rope_params *p)
 {
     cf_str type = {NULL, 0};
-    look_up(r, "rope.scaling.type");
+    cf_meta__find(r, "rope.scaling.type");
     bool has_type = cf_gguf_get_str(r->g, r->key, &type);
     double factor = 1;
-    CF_TRY(opt_f64(r, "rope.scale_linear", 1e-6, 1e6, &factor)); /* old name */
-    CF_TRY(opt_f64(r, "rope.scaling.factor", 0, 1e6, &factor));
+    /* the old name first */
+    CF_TRY(cf_meta__opt_f64(r, "rope.scale_linear", 1e-6, 1e6, &factor));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.factor", 0, 1e6, &factor));
     if (factor != 0 && factor < 1e-3) {
         return cf_fail(r->err, CF_EFORMAT, "%s is %g", r->key, factor);
     }
-    p->factor = factor > 0 ? factor : 1; /* 0 stands for "none" in files */
+    p->factor = factor > 0 ? factor : 1; /* 0 means "none" in files */
     if (!has_type || cf_str_is(type, "linear")) {
         p->scaling = p->factor != 1 ? CF_ROPE_LINEAR : CF_ROPE_NONE;
     } else if (cf_str_is(type, "none")) {
@@ -171,21 +65,91 @@ static cf_status read_rope_scaling(reader *r, cf_rope_params *p)
                        "rotary scaling \"%.*s\" is not supported",
                        type.n < 32 ? (int)type.n : 32, type.p);
     }
-    CF_TRY(opt_f64(r, "rope.scaling.attn_factor", 0, 1e3, &p->attn_factor));
+    return CF_OK;
+}
+
+static cf_status read_rope_scaling(cf_meta_reader *r, const cf_arch *arch,
+                                   cf_rope_params *p)
+{
+    double log_multiplier = 0;
+    CF_TRY(read_rope_kind(r, p));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.attn_factor", 0, 1e3,
+                            &p->attn_factor));
     if (p->attn_factor == 0) {
         p->attn_factor = 1;
     }
-    CF_TRY(opt_f64(r, "rope.scaling.yarn_ext_factor", 0, 1, &p->ext_factor));
-    CF_TRY(opt_f64(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, &p->beta_fast));
-    CF_TRY(opt_f64(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, &p->beta_slow));
-    return opt_u32(r, "rope.scaling.original_context_length", 1, CF_CTX_MAX,
-                   &p->n_ctx_orig);
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_ext_factor", 0, 1,
+                            &p->ext_factor));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6,
+                            &p->beta_fast));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6,
+                            &p->beta_slow));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_log_multiplier", 0, 1e3,
+                            &log_multiplier));
+    if (arch->has_temperature && log_multiplier > 0 && p->factor > 1) {
+        p->magnitude = (0.1 * log(p->factor) + 1) /
+                       (0.1 * log_multiplier * log(p->factor) + 1);
+    }
+    p->is_exact = arch->has_exact_yarn;
+    return cf_meta__opt_u32(r, "rope.scaling.original_context_length", 1,
+                            CF_CTX_MAX, &p->n_ctx_orig);
 }
 
-static cf_status read_rope(reader *r, cf_hparams *hp, uint32_t head_size)
+/* M-RoPE: how many pairs turn by each number of a position. */
+static cf_status read_sections(cf_meta_reader *r, const cf_arch *arch,
+                               cf_rope_params *p)
 {
+    uint32_t sum = 0;
+    const cf_gguf_value *v = cf_meta__find(r, "rope.dimension_sections");
+    for (uint32_t i = 0; v != NULL && i < CF_ROPE_AXES; i++) {
+        if (v->type == CF_GGUF_ARRAY && i >= v->n && i == CF_ROPE_AXES - 1) {
+            break; /* three are enough */
+        }
+        CF_TRY(cf_meta__layer_u32(r, "rope.dimension_sections", i, 0,
+                                  CF_WIDTH_MAX, &p->section[i]));
+        sum += p->section[i];
+    }
+    if (sum > p->n_rot / 2) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "%s: %u pairs of a rotated part of %u dimensions",
+                       r->key, sum, p->n_rot);
+    }
+    p->is_interleaved = arch->has_interleaved_axes;
+    return CF_OK;
+}
+
+static cf_status read_n_rot(cf_meta_reader *r, const char *name,
+                            uint32_t head_size, uint32_t *out)
+{
+    CF_TRY(cf_meta__opt_u32(r, name, 2, head_size, out));
+    if (*out % 2 != 0) {
+        return cf_fail(r->err, CF_EFORMAT, "%s is odd (%u)", r->key, *out);
+    }
+    return CF_OK;
+}
+
+/* The first layer's head size that a set applies to. */
+static uint32_t rope_head_size(const cf_hparams *hp, uint32_t set)
+{
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        if (hp->layer[i].n_head != 0 && hp->layer[i].rope_set == set) {
+            return hp->layer[i].head_size;
+        }
+    }
+    return 0;
+}
+
+static cf_status read_rope(cf_meta_reader *r, cf_hparams *hp)
+{
+    const cf_arch *arch = hp->arch;
     cf_rope_params *p = &hp->rope[CF_ROPE_GLOBAL];
-    *p = (cf_rope_params){.n_rot = head_size,
+    uint32_t size = rope_head_size(hp, CF_ROPE_GLOBAL);
+    uint32_t size_local = rope_head_size(hp, CF_ROPE_LOCAL);
+    size = size != 0 ? size : size_local;
+    if (size == 0) { /* no attention at all */
+        return CF_OK;
+    }
+    *p = (cf_rope_params){.n_rot = size,
                           .base = 10000,
                           .factor = 1,
                           .attn_factor = 1,
@@ -193,103 +157,233 @@ static cf_status read_rope(reader *r, cf_hparams *hp, uint32_t head_size)
                           .beta_fast = 32,
                           .beta_slow = 1,
                           .n_ctx_orig = hp->n_ctx_train};
-    CF_TRY(opt_u32(r, "rope.dimension_count", 2, head_size, &p->n_rot));
-    if (p->n_rot % 2 != 0) {
-        return cf_fail(r->err, CF_EFORMAT, "%s is odd (%u)", r->key, p->n_rot);
-    }
-    CF_TRY(opt_f64(r, "rope.freq_base", 1.0001, 1e15, &p->base));
-    CF_TRY(read_rope_scaling(r, p));
-    /* Windowed layers may turn at their own pace, and are never stretched. */
+    CF_TRY(read_n_rot(r, "rope.dimension_count", size, &p->n_rot));
+    CF_TRY(cf_meta__opt_f64(r, "rope.freq_base", 1.0001, 1e15, &p->base));
+    CF_TRY(read_rope_scaling(r, arch, p));
+    CF_TRY(read_sections(r, arch, p));
     cf_rope_params *local = &hp->rope[CF_ROPE_LOCAL];
     *local = *p;
-    if (hp->arch->rope_base_local > 0) {
-        local->base = (double)hp->arch->rope_base_local;
+    if (arch->rope_base_local > 0 || arch->has_plain_rope_local) {
         local->scaling = CF_ROPE_NONE;
         local->factor = 1;
         local->attn_factor = 1;
-        CF_TRY(opt_f64(r, "rope.freq_base_swa", 1.0001, 1e15, &local->base));
+    }
+    if (arch->rope_base_local > 0) {
+        local->base = (double)arch->rope_base_local;
+        CF_TRY(cf_meta__opt_f64(r, "rope.freq_base_swa", 1.0001, 1e15,
+                                &local->base));
+        if (size_local != 0 && size_local < local->n_rot) {
+            local->n_rot = size_local;
+        }
+        CF_TRY(read_n_rot(r, "rope.dimension_count_swa",
+                          size_local != 0 ? size_local : size, &local->n_rot));
+    }
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        const cf_layer_hparams *l = &hp->layer[i];
+        if (l->n_head != 0 && l->head_size < hp->rope[l->rope_set].n_rot) {
+            return cf_fail(r->err, CF_EFORMAT,
+                           "layer %u: heads of %u are smaller than the %u "
+                           "rotated dimensions",
+                           i, l->head_size, hp->rope[l->rope_set].n_rot);
+        }
     }
     return CF_OK;
 }
+
+/* ---- layers ------------------------------------------------------------- */
 
 /* Whether layer i sees only a window, by the file's pattern (a period, or a
  * flag by layer) or the family's. */
-static cf_status is_windowed(reader *r, const cf_hparams *hp, uint32_t i,
-                             bool *out)
+static cf_status is_windowed(cf_meta_reader *r, const cf_hparams *hp,
+                             uint32_t i, bool *out)
 {
-    const cf_gguf_value *v = look_up(r, "attention.sliding_window_pattern");
     uint32_t period = hp->arch->window_period;
+    bool is_there = false;
+    *out = false;
     if (period == 0) {
-        *out = false;
         return CF_OK;
     }
-    if (v != NULL && v->type == CF_GGUF_ARRAY) {
-        if (v->item == CF_GGUF_STRING || i >= v->n) {
-            return cf_fail_at(r->err, CF_EFORMAT, v->off,
-                              "%s at byte %" PRIu64
-                              " must be flags, one for each layer",
-                              r->key, v->off);
-        }
-        *out = cf_gguf_item_i64(v, i) != 0;
-        return CF_OK;
+    CF_TRY(cf_meta__layer_flag(r, "attention.sliding_window_pattern", i,
+                               &is_there, out));
+    if (!is_there) {
+        CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window_pattern", 1,
+                                CF_EVERY_LAYER, &period));
+        *out = i % period < period - 1;
     }
-    CF_TRY(opt_u32(r, "attention.sliding_window_pattern", 1, CF_EVERY_LAYER,
-                   &period));
-    *out = i % period < period - 1;
     return CF_OK;
 }
 
-static cf_status read_layer(reader *r, const cf_hparams *hp, uint32_t window,
-                            uint32_t i, cf_layer_hparams *l)
+/* Sizes of heads; windowed layers may have their own. */
+static cf_status read_head_sizes(cf_meta_reader *r, const cf_hparams *hp,
+                                 uint32_t i, bool windowed, cf_layer_hparams *l)
+{
+    CF_TRY(cf_meta__opt_u32(r, "attention.key_length", 1, CF_WIDTH_MAX,
+                            &l->head_size));
+    if (l->head_size == 0 && hp->n_embd % l->n_head != 0) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "layer %u: %u heads do not divide a width of %u", i,
+                       l->n_head, hp->n_embd);
+    }
+    l->head_size = l->head_size != 0 ? l->head_size : hp->n_embd / l->n_head;
+    l->head_size_v = l->head_size;
+    CF_TRY(cf_meta__opt_u32(r, "attention.value_length", 1, CF_WIDTH_MAX,
+                            &l->head_size_v));
+    if (windowed) {
+        CF_TRY(cf_meta__opt_u32(r, "attention.key_length_swa", 1, CF_WIDTH_MAX,
+                                &l->head_size));
+        CF_TRY(cf_meta__opt_u32(r, "attention.value_length_swa", 1,
+                                CF_WIDTH_MAX, &l->head_size_v));
+    }
+    uint64_t per_head = l->head_size * (hp->arch->has_q_gate ? 2ULL : 1ULL);
+    if (l->n_head * per_head > CF_WIDTH_MAX ||
+        (uint64_t)l->n_head * l->head_size_v > CF_WIDTH_MAX) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "layer %u: %u heads of %u are wider than %d", i,
+                       l->n_head, l->head_size, CF_WIDTH_MAX);
+    }
+    if (hp->arch->has_q_gate && l->head_size != l->head_size_v) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "layer %u: keys of %u and values of %u with an output "
+                       "gate",
+                       i, l->head_size, l->head_size_v);
+    }
+    return CF_OK;
+}
+
+static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp,
+                                uint32_t window, uint32_t i,
+                                cf_layer_hparams *l)
 {
     const cf_arch *arch = hp->arch;
     bool windowed = false;
-    CF_TRY(layer_u32(r, "attention.head_count", i, CF_HEAD_MAX, 0, &l->n_head));
-    CF_TRY(layer_u32(r, "attention.head_count_kv", i, CF_HEAD_MAX, l->n_head,
-                     &l->n_head_kv));
-    CF_TRY(layer_u32(r, "feed_forward_length", i, CF_WIDTH_MAX, 0, &l->n_ff));
-    assert(l->n_head != 0 && l->n_head_kv != 0);
+    bool is_rotated = true;
     if (l->n_head % l->n_head_kv != 0) {
         return cf_fail(r->err, CF_EFORMAT,
                        "layer %u: %u query heads cannot share %u key/value "
                        "heads",
                        i, l->n_head, l->n_head_kv);
     }
-    l->head_size = 0;
-    CF_TRY(opt_u32(r, "attention.key_length", 1, CF_WIDTH_MAX, &l->head_size));
-    if (l->head_size == 0) {
-        if (hp->n_embd % l->n_head != 0) {
-            return cf_fail(r->err, CF_EFORMAT,
-                           "layer %u: %u heads do not divide a width of %u", i,
-                           l->n_head, hp->n_embd);
-        }
-        l->head_size = hp->n_embd / l->n_head;
-    }
-    l->head_size_v = l->head_size;
-    CF_TRY(
-        opt_u32(r, "attention.value_length", 1, CF_WIDTH_MAX, &l->head_size_v));
-    if ((uint64_t)l->n_head * l->head_size > CF_WIDTH_MAX ||
-        (uint64_t)l->n_head * l->head_size_v > CF_WIDTH_MAX) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "layer %u: %u heads of %u are wider than %d", i,
-                       l->n_head, l->head_size, CF_WIDTH_MAX);
-    }
     CF_TRY(is_windowed(r, hp, i, &windowed));
+    CF_TRY(read_head_sizes(r, hp, i, windowed, l));
     l->window = windowed ? window : 0;
-    l->rope_set = l->window != 0 && arch->rope_base_local > 0 ? CF_ROPE_LOCAL
-                                                              : CF_ROPE_GLOBAL;
-    l->has_rope = arch->nope_period == 0 || (i + 1) % arch->nope_period != 0;
+    l->rope_set = l->window != 0 && (arch->rope_base_local > 0 ||
+                                     arch->has_plain_rope_local)
+                      ? CF_ROPE_LOCAL
+                      : CF_ROPE_GLOBAL;
+    if (arch->recurrent == CF_MIX_MAMBA2) {
+        cf_meta__opt_bool(r, "rope.scaling.finetuned", &is_rotated);
+    }
+    l->has_rope = is_rotated &&
+                  (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0);
     uint32_t per_head = hp->n_layer == arch->n_layer_embd_scaled
                             ? hp->n_embd / l->n_head
                             : l->head_size;
     l->attn_scale = (float)(1.0 / sqrt(per_head > 0 ? (double)per_head : 1));
-    return opt_f32(r, "attention.scale", 1e-6, 1e6, &l->attn_scale);
+    l->attn_scale = arch->attn_scale > 0 ? arch->attn_scale : l->attn_scale;
+    return cf_meta__opt_f32(r, "attention.scale", 1e-6, 1e6, &l->attn_scale);
 }
 
-static cf_status read_layers(reader *r, cf_hparams *hp)
+/* Whether layer i has the family's recurrent mixer. */
+static cf_status is_recurrent(cf_meta_reader *r, const cf_arch *arch,
+                              uint32_t i, uint32_t n_head_kv, bool *out)
+{
+    bool is_there = false;
+    uint32_t interval = 4;
+    *out = arch->recurrent != CF_MIX_ATTENTION && n_head_kv == 0;
+    if (arch->recurrent == CF_MIX_ATTENTION ||
+        arch->recurrent_rule == CF_RECURRENT_NO_KV) {
+        return CF_OK;
+    }
+    CF_TRY(cf_meta__layer_flag(r, "attention.recurrent_layers", i, &is_there,
+                               out));
+    if (!is_there) {
+        CF_TRY(cf_meta__opt_u32(r, "full_attention_interval", 1, CF_LAYER_MAX,
+                                &interval));
+        *out = (i + 1) % interval != 0;
+    }
+    return CF_OK;
+}
+
+/* Width of layer i's one block or shared expert. */
+static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i,
+                           cf_layer_hparams *l)
+{
+    uint32_t n_dense = 0;
+    CF_TRY(cf_meta__opt_u32(r, "leading_dense_block_count", 0, CF_LAYER_MAX,
+                            &n_dense));
+    l->has_experts = hp->expert.n != 0 && i >= n_dense;
+    if (l->has_experts && !hp->arch->has_dense_beside) {
+        return cf_meta__opt_u32(r, "expert_shared_feed_forward_length", 0,
+                                CF_WIDTH_MAX, &l->n_ff);
+    }
+    CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 1, CF_WIDTH_MAX,
+                              &l->n_ff));
+    return l->n_ff != 0 ? CF_OK : cf_meta__missing(r);
+}
+
+static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp,
+                            uint32_t window, uint32_t i, cf_layer_hparams *l)
+{
+    uint32_t least = hp->arch->recurrent != CF_MIX_ATTENTION ? 0 : 1;
+    bool recurrent = false;
+    CF_TRY(cf_meta__layer_u32(r, "attention.head_count", i, least, CF_HEAD_MAX,
+                              &l->n_head));
+    l->n_head_kv = l->n_head;
+    if (cf_meta__find(r, "attention.head_count") == NULL) {
+        return cf_meta__missing(r);
+    }
+    CF_TRY(cf_meta__layer_u32(r, "attention.head_count_kv", i, least,
+                              CF_HEAD_MAX, &l->n_head_kv));
+    CF_TRY(read_n_ff(r, hp, i, l));
+    l->kv_layer = i;
+    CF_TRY(is_recurrent(r, hp->arch, i, l->n_head_kv, &recurrent));
+    if (recurrent) {
+        l->mixer = hp->arch->recurrent;
+        l->n_head = l->n_head_kv = 0;
+        return CF_OK;
+    }
+    if (l->n_head == 0 || l->n_head_kv == 0) {
+        return cf_fail(r->err, CF_EFORMAT, "layer %u: attention without heads",
+                       i);
+    }
+    return read_attention(r, hp, window, i, l);
+}
+
+/* The last layers may read the keys and values of the last one before them
+ * that has the same kind of window. */
+static cf_status share_keys(cf_meta_reader *r, cf_hparams *hp)
+{
+    uint32_t n_shared = 0;
+    if (hp->arch->has_per_layer) {
+        CF_TRY(cf_meta__opt_u32(r, "attention.shared_kv_layers", 0,
+                                hp->n_layer - 1, &n_shared));
+    }
+    for (uint32_t i = hp->n_layer - n_shared; i < hp->n_layer; i++) {
+        cf_layer_hparams *l = &hp->layer[i];
+        uint32_t from = hp->n_layer - n_shared;
+        while (from > 0 &&
+               (hp->layer[from - 1].window != 0) != (l->window != 0)) {
+            from--;
+        }
+        const cf_layer_hparams *own = from > 0 ? &hp->layer[from - 1] : NULL;
+        if (own == NULL || own->n_head_kv != l->n_head_kv ||
+            own->head_size != l->head_size ||
+            own->head_size_v != l->head_size_v) {
+            return cf_fail(r->err, CF_EFORMAT,
+                           "layer %u: no earlier layer of its kind has keys "
+                           "and values to share",
+                           i);
+        }
+        l->kv_layer = from - 1;
+    }
+    return CF_OK;
+}
+
+static cf_status read_layers(cf_meta_reader *r, cf_hparams *hp)
 {
     uint32_t window = hp->arch->window_default;
-    CF_TRY(opt_u32(r, "attention.sliding_window", 0, UINT32_MAX, &window));
+    CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window", 0, UINT32_MAX,
+                            &window));
     hp->layer = cf_calloc(hp->n_layer, sizeof *hp->layer);
     if (hp->layer == NULL) {
         return cf_fail(r->err, CF_ENOMEM, "out of memory for %u layers",
@@ -297,35 +391,212 @@ static cf_status read_layers(reader *r, cf_hparams *hp)
     }
     for (uint32_t i = 0; i < hp->n_layer; i++) {
         CF_TRY(read_layer(r, hp, window, i, &hp->layer[i]));
-    }
-    CF_TRY(read_rope(r, hp, hp->layer[0].head_size));
-    for (uint32_t i = 0; i < hp->n_layer; i++) {
-        if (hp->layer[i].head_size < hp->rope[CF_ROPE_GLOBAL].n_rot) {
-            return cf_fail(r->err, CF_EFORMAT,
-                           "layer %u: heads of %u are smaller than the %u "
-                           "rotated dimensions",
-                           i, hp->layer[i].head_size,
-                           hp->rope[CF_ROPE_GLOBAL].n_rot);
+        if (hp->arch->has_altup) {
+            CF_TRY(cf_meta__layer_f32(r, "activation_sparsity_scale", i, 0, 100,
+                                      &hp->layer[i].sparsity));
         }
+    }
+    CF_TRY(share_keys(r, hp));
+    return read_rope(r, hp);
+}
+
+/* ---- experts and states ------------------------------------------------- */
+
+static cf_status read_experts(cf_meta_reader *r, cf_hparams *hp)
+{
+    cf_expert_hparams *x = &hp->expert;
+    uint32_t gating = CF_GATING_SOFTMAX;
+    CF_TRY(cf_meta__opt_u32(r, "expert_count", 0, CF_EXPERT_MAX, &x->n));
+    if (x->n == 0) {
+        return CF_OK;
+    }
+    CF_TRY(cf_meta__need_u32(
+        r, "expert_used_count", 1,
+        x->n < CF_EXPERT_USED_MAX ? x->n : CF_EXPERT_USED_MAX, &x->n_used));
+    CF_TRY(cf_meta__opt_u32(r, "expert_feed_forward_length", 1, CF_WIDTH_MAX,
+                            &x->n_ff));
+    if (x->n_ff == 0) {
+        CF_TRY(cf_meta__need_u32(r, "feed_forward_length", 1, CF_WIDTH_MAX,
+                                 &x->n_ff));
+    }
+    CF_TRY(cf_meta__opt_u32(r, "expert_gating_func", 0, UINT32_MAX, &gating));
+    if (gating > CF_GATING_SIGMOID) {
+        return cf_fail(r->err, CF_EUNSUPPORTED, "%s %u is not supported",
+                       r->key, gating);
+    }
+    x->gating = gating == 0 ? CF_GATING_SOFTMAX : (cf_expert_gating)gating;
+    x->is_normalised = true;
+    cf_meta__opt_bool(r, "expert_weights_norm", &x->is_normalised);
+    x->scale = 1;
+    CF_TRY(cf_meta__opt_f32(r, "expert_weights_scale", 0, 1e6, &x->scale));
+    x->scale = x->scale != 0 ? x->scale : 1; /* 0 means "none" in files */
+    return CF_OK;
+}
+
+/* The sizes of a Mamba-2 or DeltaNet layer, from keys that both share. */
+static cf_status read_ssm(cf_meta_reader *r, cf_hparams *hp)
+{
+    cf_state_hparams *s = &hp->state;
+    uint32_t inner = 0;
+    uint64_t width = 0;
+    CF_TRY(cf_meta__need_u32(r, "ssm.conv_kernel", 2, CF_TAP_MAX, &s->n_tap));
+    CF_TRY(cf_meta__need_u32(r, "ssm.inner_size", 1, CF_WIDTH_MAX, &inner));
+    CF_TRY(cf_meta__need_u32(r, "ssm.state_size", 1, CF_STATE_MAX, &s->n_key));
+    CF_TRY(
+        cf_meta__need_u32(r, "ssm.time_step_rank", 1, CF_HEAD_MAX, &s->n_head));
+    CF_TRY(
+        cf_meta__need_u32(r, "ssm.group_count", 1, CF_HEAD_MAX, &s->n_group));
+    s->n_value = inner / s->n_head;
+    bool is_delta = hp->arch->recurrent == CF_MIX_DELTA_NET;
+    if (inner % s->n_head != 0 || s->n_head % s->n_group != 0 ||
+        s->n_value > CF_STATE_MAX || (is_delta && s->n_value != s->n_key)) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "a recurrent width of %u does not suit %u heads in %u "
+                       "groups with states of %u",
+                       inner, s->n_head, s->n_group, s->n_key);
+    }
+    width = inner + 2ULL * s->n_group * s->n_key;
+    if (width + inner + s->n_head > CF_WIDTH_MAX) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "a recurrent layer's rows are wider than %d",
+                       CF_WIDTH_MAX);
+    }
+    s->n_channel = (uint32_t)width;
+    return CF_OK;
+}
+
+static cf_status read_state(cf_meta_reader *r, cf_hparams *hp)
+{
+    switch (hp->arch->recurrent) {
+    case CF_MIX_DELTA_NET:
+    case CF_MIX_MAMBA2:
+        return read_ssm(r, hp);
+    case CF_MIX_SHORT_CONV:
+        hp->state.n_channel = hp->n_embd;
+        return cf_meta__need_u32(r, "shortconv.l_cache", 2, CF_TAP_MAX,
+                                 &hp->state.n_tap);
+    case CF_MIX_ATTENTION:
+        break;
     }
     return CF_OK;
 }
 
-static cf_status read_all(reader *r, cf_hparams *hp)
+uint32_t cf_hparams_n_in(const cf_hparams *hp, cf_mixer mixer)
+{
+    const cf_state_hparams *s = &hp->state;
+    switch (mixer) {
+    case CF_MIX_DELTA_NET:
+        return s->n_channel;
+    case CF_MIX_SHORT_CONV:
+        return 3 * s->n_channel;
+    case CF_MIX_MAMBA2:
+        return s->n_head * s->n_value + s->n_channel + s->n_head;
+    case CF_MIX_ATTENTION:
+        break;
+    }
+    return 0;
+}
+
+/* Floats of one layer's state. */
+static size_t n_layer_state(const cf_state_hparams *s)
+{
+    return s->n_tap == 0 ? 0
+                         : (size_t)(s->n_tap - 1) * s->n_channel +
+                               (size_t)s->n_head * s->n_key * s->n_value;
+}
+
+size_t cf_hparams_n_state(const cf_hparams *hp)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        n += hp->layer[i].mixer != CF_MIX_ATTENTION ? n_layer_state(&hp->state)
+                                                    : 0;
+    }
+    return n;
+}
+
+static void place_states(cf_hparams *hp)
+{
+    size_t off = 0;
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        hp->layer[i].state_off = off;
+        off += hp->layer[i].mixer != CF_MIX_ATTENTION
+                   ? n_layer_state(&hp->state)
+                   : 0;
+    }
+}
+
+/* ---- the whole model ---------------------------------------------------- */
+
+/* Factors of a family's own at fixed places. */
+static cf_status read_multipliers(cf_meta_reader *r, cf_hparams *hp)
 {
     const cf_arch *arch = hp->arch;
-    const cf_gguf_value *tokens = NULL;
-    double eps = 0;
-    CF_TRY(refuse_unknown_parts(r));
-    CF_TRY(need_u32(r, "block_count", 1, CF_LAYER_MAX, &hp->n_layer));
-    CF_TRY(need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
-    CF_TRY(need_u32(r, "context_length", 1, UINT32_MAX, &hp->n_ctx_train));
-    if (look_up(r, "attention.layer_norm_rms_epsilon") == NULL) {
-        return missing(r);
+    float divisor = 1;
+    hp->embd_scale =
+        arch->has_embd_scale ? (float)sqrt((double)hp->n_embd) : 1.0f;
+    hp->residual_scale = 1;
+    hp->logit_scale = 1;
+    hp->attn_soft_cap = arch->attn_soft_cap_default;
+    hp->final_soft_cap = arch->final_soft_cap_default;
+    if (arch->has_soft_caps) {
+        CF_TRY(cf_meta__opt_f32(r, "attn_logit_softcapping", 0, 1e6,
+                                &hp->attn_soft_cap));
+        CF_TRY(cf_meta__opt_f32(r, "final_logit_softcapping", 0, 1e6,
+                                &hp->final_soft_cap));
     }
-    CF_TRY(opt_f64(r, "attention.layer_norm_rms_epsilon", 0, 1, &eps));
+    if (arch->has_multipliers) {
+        CF_TRY(
+            cf_meta__opt_f32(r, "embedding_scale", 1e-6, 1e6, &hp->embd_scale));
+        CF_TRY(cf_meta__opt_f32(r, "residual_scale", 1e-6, 1e6,
+                                &hp->residual_scale));
+        CF_TRY(cf_meta__opt_f32(r, "logit_scale", 1e-6, 1e6, &divisor));
+        hp->logit_scale = 1 / divisor;
+    }
+    if (arch->has_temperature) {
+        CF_TRY(cf_meta__opt_f64(r, "attention.temperature_scale", 0, 1e3,
+                                &hp->temperature));
+    }
+    return CF_OK;
+}
+
+/* Embeddings by layer, and gemma3n's streams. */
+static cf_status read_per_layer(cf_meta_reader *r, cf_hparams *hp)
+{
+    if (!hp->arch->has_per_layer) {
+        return CF_OK;
+    }
+    CF_TRY(cf_meta__opt_u32(r, "embedding_length_per_layer_input", 0,
+                            CF_WIDTH_MAX / hp->n_layer, &hp->n_per_layer));
+    if (!hp->arch->has_altup) {
+        return CF_OK;
+    }
+    if (hp->n_per_layer == 0) {
+        return cf_fail(r->err, CF_EFORMAT, "%s is missing or 0", r->key);
+    }
+    CF_TRY(cf_meta__need_u32(r, "altup.num_inputs", 1, CF_ALTUP_MAX,
+                             &hp->n_altup));
+    return cf_meta__opt_u32(r, "altup.active_idx", 0, hp->n_altup - 1,
+                            &hp->altup_active);
+}
+
+static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
+{
+    double eps = 0;
+    CF_TRY(cf_meta__need_u32(r, "block_count", 1, CF_LAYER_MAX, &hp->n_layer));
+    CF_TRY(cf_meta__opt_u32(r, "nextn_predict_layers", 0, hp->n_layer - 1,
+                            &hp->n_draft_layer));
+    hp->n_layer -= hp->n_draft_layer;
+    CF_TRY(
+        cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
+    CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX,
+                             &hp->n_ctx_train));
+    if (cf_meta__find(r, "attention.layer_norm_rms_epsilon") == NULL) {
+        return cf_meta__missing(r);
+    }
+    CF_TRY(cf_meta__opt_f64(r, "attention.layer_norm_rms_epsilon", 0, 1, &eps));
     hp->norm_eps = (float)eps;
-    tokens = cf_gguf_find(r->g, "tokenizer.ggml.tokens");
+    const cf_gguf_value *tokens = cf_gguf_find(r->g, "tokenizer.ggml.tokens");
     if (tokens == NULL || tokens->type != CF_GGUF_ARRAY || tokens->n == 0 ||
         tokens->n > CF_VOCAB_MAX) {
         return cf_fail(r->err, CF_EFORMAT,
@@ -333,17 +604,20 @@ static cf_status read_all(reader *r, cf_hparams *hp)
                        CF_VOCAB_MAX);
     }
     hp->n_vocab = (uint32_t)tokens->n;
-    hp->embd_scale =
-        arch->has_embd_scale ? (float)sqrt((double)hp->n_embd) : 1.0f;
-    hp->attn_soft_cap = arch->attn_soft_cap_default;
-    hp->final_soft_cap = arch->final_soft_cap_default;
-    if (arch->has_embd_scale) { /* the Gemma families */
-        CF_TRY(
-            opt_f32(r, "attn_logit_softcapping", 0, 1e6, &hp->attn_soft_cap));
-        CF_TRY(
-            opt_f32(r, "final_logit_softcapping", 0, 1e6, &hp->final_soft_cap));
-    }
-    return read_layers(r, hp);
+    return CF_OK;
+}
+
+static cf_status read_all(cf_meta_reader *r, cf_hparams *hp)
+{
+    CF_TRY(refuse_unknown_parts(r, hp->arch));
+    CF_TRY(read_sizes(r, hp));
+    CF_TRY(read_multipliers(r, hp));
+    CF_TRY(read_per_layer(r, hp));
+    CF_TRY(read_experts(r, hp));
+    CF_TRY(read_state(r, hp));
+    CF_TRY(read_layers(r, hp));
+    place_states(hp);
+    return CF_OK;
 }
 
 cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err)
@@ -359,7 +633,7 @@ cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err)
                        "architecture %.*s is not supported",
                        name.n < 64 ? (int)name.n : 64, name.p);
     }
-    reader r = {g, hp.arch->name, err, ""};
+    cf_meta_reader r = {g, hp.arch->name, err, ""};
     cf_status st = read_all(&r, &hp);
     if (st != CF_OK) {
         cf_hparams_deinit(&hp);
@@ -375,10 +649,10 @@ void cf_hparams_deinit(cf_hparams *hp)
     hp->layer = NULL;
 }
 
-static uint32_t glance_u32(reader *r, const char *name)
+static uint32_t glance_u32(cf_meta_reader *r, const char *name)
 {
     uint64_t n = 0;
-    look_up(r, name);
+    cf_meta__find(r, name);
     return cf_gguf_get_u64(r->g, r->key, &n) && n <= UINT32_MAX ? (uint32_t)n
                                                                 : 0;
 }
@@ -393,7 +667,7 @@ void cf_hparams_glance(cf_hparams *out, const cf_gguf *g)
         memcpy(arch, name.p, name.n);
         out->arch = cf_arch_find(name);
     }
-    reader r = {g, arch, NULL, ""};
+    cf_meta_reader r = {g, arch, NULL, ""};
     out->n_layer = glance_u32(&r, "block_count");
     out->n_embd = glance_u32(&r, "embedding_length");
     out->n_ctx_train = glance_u32(&r, "context_length");

@@ -11,6 +11,7 @@
 #define CF_CORE_MODEL_HPARAMS_H
 
 #include "core/base/status.h"
+#include "core/kernel/recurrent.h"
 #include "core/model/arch.h"
 #include "core/model/gguf.h"
 
@@ -20,7 +21,11 @@ enum {
     CF_HEAD_MAX = 4096,
     CF_WIDTH_MAX = 1 << 20, /* of an embedding, a feed-forward, all heads */
     CF_VOCAB_MAX = 1 << 24,
-    CF_CTX_MAX = 1 << 24
+    CF_CTX_MAX = 1 << 24,
+    CF_EXPERT_MAX = 4096,
+    CF_EXPERT_USED_MAX = 64,
+    CF_STATE_MAX = 1024, /* keys, or values, of one head's state */
+    CF_ALTUP_MAX = 8
 };
 
 typedef enum cf_rope_scaling {
@@ -29,6 +34,10 @@ typedef enum cf_rope_scaling {
     CF_ROPE_YARN,    /* by frequency (Peng et al. 2023) */
     CF_ROPE_LONGROPE /* factors from tensors (Ding et al. 2024) */
 } cf_rope_scaling;
+
+/* A row's position has this many numbers: time, height, width, and one more
+ * that no model uses so far.  Text has the same number four times. */
+enum { CF_ROPE_AXES = 4 };
 
 /* How a set of layers turns positions into angles (rope.h). */
 typedef struct cf_rope_params {
@@ -40,38 +49,89 @@ typedef struct cf_rope_params {
     double ext_factor;   /* YaRN: weight of the ramp, 1 */
     double beta_fast;    /* YaRN: 32 */
     double beta_slow;    /* YaRN: 1 */
+    double magnitude;    /* YaRN: of sine and cosine; 0: 1 + 0.1 ln factor */
+    bool is_exact;       /* YaRN: the ramp's ends are not rounded */
     uint32_t n_ctx_orig; /* context before it was stretched */
+    uint32_t section[CF_ROPE_AXES]; /* M-RoPE: pairs of each axis; all 0: one */
+    bool is_interleaved;            /* their pairs take turns */
 } cf_rope_params;
 
 /* Rotary settings by layer: of all layers, or of those with a window. */
 enum { CF_ROPE_GLOBAL = 0, CF_ROPE_LOCAL = 1, CF_ROPE_SETS = 2 };
 
 typedef struct cf_layer_hparams {
-    uint32_t n_head;      /* query heads */
+    cf_mixer mixer;
+    uint32_t n_head;      /* query heads; 0 where the mixer is no attention */
     uint32_t n_head_kv;   /* key/value heads; divides n_head */
     uint32_t head_size;   /* of a query and a key */
     uint32_t head_size_v; /* of a value */
-    uint32_t n_ff;
+    uint32_t kv_layer;    /* whose keys and values it reads; its own mostly */
+    uint32_t n_ff;        /* of its one block, or its shared expert; 0: none */
+    bool has_experts;
     uint32_t window;   /* positions a query sees, its own included; 0: all */
     uint32_t rope_set; /* CF_ROPE_GLOBAL or CF_ROPE_LOCAL */
     bool has_rope;
     float attn_scale; /* multiplies q . k */
+    size_t state_off; /* recurrent: floats before its own in a state */
+    float sparsity;   /* gates below mean + sparsity * deviation are 0; 0: off
+                         (gemma3n) */
 } cf_layer_hparams;
+
+/* How scores of the router become weights of the chosen experts. */
+typedef enum cf_expert_gating {
+    CF_GATING_SOFTMAX = 1, /* numbered as in the file */
+    CF_GATING_SIGMOID = 2
+} cf_expert_gating;
+
+typedef struct cf_expert_hparams {
+    uint32_t n;      /* experts of a layer; 0: the model has none */
+    uint32_t n_used; /* chosen for a token */
+    uint32_t n_ff;   /* of one */
+    cf_expert_gating gating;
+    bool is_normalised; /* weights are divided by their sum */
+    float scale;        /* and multiplied by this */
+} cf_expert_hparams;
+
+/* Of every recurrent layer: a convolution over the last n_tap inputs, and
+ * n_head states [n_key, n_value]. */
+typedef struct cf_state_hparams {
+    uint32_t n_tap;     /* 0: the model has no recurrent layer */
+    uint32_t n_channel; /* of the convolution */
+    uint32_t n_head;    /* 0: no state beside the convolution's */
+    uint32_t n_group;   /* key heads; divides n_head */
+    uint32_t n_key, n_value;
+} cf_state_hparams;
 
 typedef struct cf_hparams {
     const cf_arch *arch;
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train;
+    uint32_t n_draft_layer; /* further layers of the file, not computed */
     float norm_eps;
     float embd_scale;     /* multiplies embeddings; 1 mostly */
+    float residual_scale; /* multiplies what a part adds; 1 mostly */
+    float logit_scale;    /* multiplies logits; 1 mostly */
     float attn_soft_cap;  /* 0: none; else s = cap * tanh(s / cap) */
     float final_soft_cap; /* likewise, of logits */
+    double temperature;   /* queries times 1 + this ln(1 + floor(position /
+                             n_ctx_orig)); 0: no */
+    uint32_t n_per_layer; /* width of a layer's own embeddings; 0: none */
+    uint32_t n_altup, altup_active; /* streams, and the one that is computed */
+    cf_expert_hparams expert;
+    cf_state_hparams state;
     cf_rope_params rope[CF_ROPE_SETS];
     cf_layer_hparams *layer; /* [n_layer] */
 } cf_hparams;
 
+/* Width of the row that a recurrent layer's first matrix gives: what enters
+ * the convolution, and what does not. */
+uint32_t cf_hparams_n_in(const cf_hparams *hp, cf_mixer mixer);
+
+/* Floats of all recurrent layers' states; 0 without one. */
+size_t cf_hparams_n_state(const cf_hparams *hp);
+
 /*
  * Reads and checks.  CF_EUNSUPPORTED for an architecture, a rotary scaling or
- * a part (experts) that confab does not compute; CF_EFORMAT, naming the key,
+ * a part that confab does not compute; CF_EFORMAT, naming the key,
  * for what is missing, zero, too large or does not divide; CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g,

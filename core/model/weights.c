@@ -1,149 +1,31 @@
 /*
- * weights.c - finding tensors by name and holding them to their shape.
+ * weights.c - the tensors of every model: attention, feed-forward, outer.
  *
- * Each tensor found is counted; when the count differs from the file's at the
- * end, the first one that nobody asked for is named.
+ * When a tensor of the file was not asked for by the end, it is named.
  */
 #include "core/model/weights.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/model/tensor_finder.h"
 
-typedef struct finder {
-    const cf_gguf *g;
-    const cf_hparams *hp;
-    cf_weights *w;
-    bool *used; /* [tensors of the file] */
-    size_t cap_owned;
-    cf_error *err;
-    char name[96]; /* of the tensor looked for last */
-} finder;
+/* ---- attention ---------------------------------------------------------- */
 
-static const cf_gguf_tensor *look_up(finder *f)
-{
-    const cf_gguf_tensor *t = cf_gguf_find_tensor(f->g, f->name);
-    if (t != NULL) {
-        f->used[t - cf_gguf_tensor_at(f->g, 0)] = true;
-    }
-    return t;
-}
-
-static void name_tensor(finder *f, const char *fmt, ...) CF_PRINTF(2, 3);
-static void name_tensor(finder *f, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(f->name, sizeof f->name, fmt, ap);
-    va_end(ap);
-}
-
-static cf_status missing(finder *f)
-{
-    return cf_fail(f->err, CF_EFORMAT, "tensor %s is missing", f->name);
-}
-
-static cf_status check_type(finder *f, const cf_gguf_tensor *t)
-{
-    const char *name = cf_dtype_name(t->type);
-    if (cf_dtype_get(t->type).name != NULL) {
-        return CF_OK;
-    }
-    return name != NULL
-               ? cf_fail(f->err, CF_EUNSUPPORTED,
-                         "tensor %s: type %s is not supported", f->name, name)
-               : cf_fail(f->err, CF_EUNSUPPORTED,
-                         "tensor %s: type %u is not supported", f->name,
-                         t->type);
-}
-
-/* The matrix [n_row, n_col] called f->name. */
-static cf_status need_mat(finder *f, uint32_t n_row, uint32_t n_col,
-                          cf_mat *out)
-{
-    const cf_gguf_tensor *t = look_up(f);
-    if (t == NULL) {
-        return missing(f);
-    }
-    CF_TRY(check_type(f, t));
-    if (t->dim[0] != n_col || t->dim[1] != n_row || t->dim[2] != 1 ||
-        t->dim[3] != 1) {
-        return cf_fail_at(f->err, CF_EFORMAT, t->file_off,
-                          "tensor %s is [%" PRIu64 ", %" PRIu64
-                          "], must be [%u, %u]",
-                          f->name, t->dim[0], t->dim[1], n_col, n_row);
-    }
-    cf_dtype type = (cf_dtype)t->type;
-    *out = (cf_mat){t->p, type, n_row, n_col, cf_dtype_row_bytes(type, n_col)};
-    return CF_OK;
-}
-
-/* Rows row0..row0+n-1 of m. */
-static cf_mat slice(const cf_mat *m, uint32_t row0, uint32_t n)
-{
-    cf_mat out = *m;
-    CF_ASSERT(row0 <= m->n_row && n <= m->n_row - row0);
-    out.p = (const unsigned char *)m->p + (size_t)row0 * m->row_bytes;
-    out.n_row = n;
-    return out;
-}
-
-/* A float32 copy of t's numbers among the owned ones. */
-static const float *convert(finder *f, const cf_gguf_tensor *t)
-{
-    size_t n = (size_t)t->dim[0];
-    CF_ASSERT(n <= f->cap_owned - f->w->n_owned);
-    float *out = f->w->owned + f->w->n_owned;
-    f->w->n_owned += n;
-    cf_dtype_to_f32((cf_dtype)t->type, out, t->p, n);
-    return out;
-}
-
-/* The vector [n] called f->name; NULL where it is absent. */
-static cf_status opt_vec(finder *f, uint32_t n, const float **out)
-{
-    const cf_gguf_tensor *t = look_up(f);
-    *out = NULL;
-    if (t == NULL) {
-        return CF_OK;
-    }
-    CF_TRY(check_type(f, t));
-    if (t->n_dim != 1 || t->dim[0] != n) {
-        return cf_fail_at(f->err, CF_EFORMAT, t->file_off,
-                          "tensor %s has %u dimensions, %" PRIu64
-                          " first, must be [%u]",
-                          f->name, t->n_dim, t->dim[0], n);
-    }
-    if (t->type == CF_F32) {
-        *out = (const float *)(const void *)t->p;
-    } else {
-        *out = convert(f, t);
-    }
-    return CF_OK;
-}
-
-static cf_status need_vec(finder *f, uint32_t n, const float **out)
-{
-    CF_TRY(opt_vec(f, n, out));
-    return *out != NULL ? CF_OK : missing(f);
-}
-
-/* ---- a layer ------------------------------------------------------------ */
-
-static cf_status find_fused_qkv(finder *f, uint32_t i, uint32_t nq, uint32_t nk,
-                                uint32_t nv, cf_layer_weights *w)
+static cf_status find_fused_qkv(cf_tensor_finder *f, uint32_t i, uint32_t nq,
+                                uint32_t nk, uint32_t nv, cf_layer_weights *w)
 {
     cf_mat qkv = {0};
     const float *bias = NULL;
-    name_tensor(f, "blk.%u.attn_qkv.weight", i);
-    CF_TRY(need_mat(f, nq + nk + nv, f->hp->n_embd, &qkv));
-    w->q = slice(&qkv, 0, nq);
-    w->k = slice(&qkv, nq, nk);
-    w->v = slice(&qkv, nq + nk, nv);
-    name_tensor(f, "blk.%u.attn_qkv.bias", i);
-    CF_TRY(opt_vec(f, nq + nk + nv, &bias));
+    cf_tensor__name_in(f, i, "attn_qkv.weight");
+    CF_TRY(cf_tensor__mat(f, nq + nk + nv, f->hp->n_embd, &qkv));
+    w->q = cf_tensor__slice(&qkv, 0, nq);
+    w->k = cf_tensor__slice(&qkv, nq, nk);
+    w->v = cf_tensor__slice(&qkv, nq + nk, nv);
+    cf_tensor__name_in(f, i, "attn_qkv.bias");
+    CF_TRY(cf_tensor__opt_vec(f, nq + nk + nv, &bias));
     if (bias != NULL) {
         w->q_bias = bias;
         w->k_bias = bias + nq;
@@ -152,78 +34,114 @@ static cf_status find_fused_qkv(finder *f, uint32_t i, uint32_t nq, uint32_t nk,
     return CF_OK;
 }
 
-static cf_status find_qkv(finder *f, uint32_t i, cf_layer_weights *w)
+/* A layer that reads another's keys and values; files may carry its own. */
+static void ignore_kv(cf_tensor_finder *f, uint32_t i)
+{
+    cf_tensor__name_in(f, i, "attn_k.weight");
+    cf_tensor__ignore(f);
+    cf_tensor__name_in(f, i, "attn_v.weight");
+    cf_tensor__ignore(f);
+    cf_tensor__name_in(f, i, "attn_k_norm.weight");
+    cf_tensor__ignore(f);
+}
+
+static cf_status find_kv(cf_tensor_finder *f, uint32_t i, uint32_t nk,
+                         uint32_t nv, cf_layer_weights *w)
+{
+    cf_tensor__name_in(f, i, "attn_k.weight");
+    CF_TRY(cf_tensor__mat(f, nk, f->hp->n_embd, &w->k));
+    cf_tensor__name_in(f, i, "attn_v.weight");
+    if (cf_tensor__is_there(f) || !f->hp->arch->has_v_norm || nk != nv) {
+        CF_TRY(cf_tensor__mat(f, nv, f->hp->n_embd, &w->v));
+    }
+    cf_tensor__name_in(f, i, "attn_k.bias");
+    CF_TRY(cf_tensor__opt_vec(f, nk, &w->k_bias));
+    cf_tensor__name_in(f, i, "attn_v.bias");
+    return cf_tensor__opt_vec(f, nv, &w->v_bias);
+}
+
+static cf_status find_qkv(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
     uint32_t nq = l->n_head * l->head_size;
     uint32_t nk = l->n_head_kv * l->head_size;
     uint32_t nv = l->n_head_kv * l->head_size_v;
-    name_tensor(f, "blk.%u.attn_qkv.weight", i);
-    if (f->hp->arch->has_fused_qkv &&
-        cf_gguf_find_tensor(f->g, f->name) != NULL) {
+    cf_tensor__name_in(f, i, "attn_qkv.weight");
+    if (f->hp->arch->has_fused_qkv && cf_tensor__is_there(f)) {
         return find_fused_qkv(f, i, nq, nk, nv, w);
     }
-    name_tensor(f, "blk.%u.attn_q.weight", i);
-    CF_TRY(need_mat(f, nq, f->hp->n_embd, &w->q));
-    name_tensor(f, "blk.%u.attn_k.weight", i);
-    CF_TRY(need_mat(f, nk, f->hp->n_embd, &w->k));
-    name_tensor(f, "blk.%u.attn_v.weight", i);
-    CF_TRY(need_mat(f, nv, f->hp->n_embd, &w->v));
-    name_tensor(f, "blk.%u.attn_q.bias", i);
-    CF_TRY(opt_vec(f, nq, &w->q_bias));
-    name_tensor(f, "blk.%u.attn_k.bias", i);
-    CF_TRY(opt_vec(f, nk, &w->k_bias));
-    name_tensor(f, "blk.%u.attn_v.bias", i);
-    return opt_vec(f, nv, &w->v_bias);
+    nq *= f->hp->arch->has_q_gate ? 2 : 1;
+    cf_tensor__name_in(f, i, "attn_q.weight");
+    CF_TRY(cf_tensor__mat(f, nq, f->hp->n_embd, &w->q));
+    cf_tensor__name_in(f, i, "attn_q.bias");
+    CF_TRY(cf_tensor__opt_vec(f, nq, &w->q_bias));
+    if (l->kv_layer != i) {
+        ignore_kv(f, i);
+        return CF_OK;
+    }
+    return find_kv(f, i, nk, nv, w);
 }
 
-static cf_status find_attention(finder *f, uint32_t i, cf_layer_weights *w)
+static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i,
+                               cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
-    uint32_t n_embd = f->hp->n_embd;
-    name_tensor(f, "blk.%u.attn_norm.weight", i);
-    CF_TRY(need_vec(f, n_embd, &w->attn_norm));
-    CF_TRY(find_qkv(f, i, w));
-    if (f->hp->arch->has_qk_norm) {
-        name_tensor(f, "blk.%u.attn_q_norm.weight", i);
-        CF_TRY(need_vec(f, l->head_size, &w->q_norm));
-        name_tensor(f, "blk.%u.attn_k_norm.weight", i);
-        CF_TRY(need_vec(f, l->head_size, &w->k_norm));
+    bool by_row = f->hp->arch->has_row_qk_norm;
+    if (!by_row && !f->hp->arch->has_qk_norm) {
+        return CF_OK;
     }
-    name_tensor(f, "blk.%u.attn_output.weight", i);
-    CF_TRY(need_mat(f, n_embd, l->n_head * l->head_size_v, &w->o));
-    name_tensor(f, "blk.%u.attn_output.bias", i);
-    CF_TRY(opt_vec(f, n_embd, &w->o_bias));
-    if (f->hp->arch->has_post_norm) {
-        name_tensor(f, "blk.%u.post_attention_norm.weight", i);
-        CF_TRY(need_vec(f, n_embd, &w->post_attn_norm));
+    cf_tensor__name_in(f, i, "attn_q_norm.weight");
+    CF_TRY(
+        cf_tensor__vec(f, (by_row ? l->n_head : 1) * l->head_size, &w->q_norm));
+    if (l->kv_layer != i) {
+        return CF_OK;
     }
-    return CF_OK;
+    cf_tensor__name_in(f, i, "attn_k_norm.weight");
+    return cf_tensor__vec(f, (by_row ? l->n_head_kv : 1) * l->head_size,
+                          &w->k_norm);
 }
 
-static cf_status find_gate_up(finder *f, uint32_t i, cf_layer_weights *w)
+static cf_status find_attention(cf_tensor_finder *f, uint32_t i,
+                                cf_layer_weights *w)
+{
+    const cf_layer_hparams *l = &f->hp->layer[i];
+    CF_TRY(find_qkv(f, i, w));
+    CF_TRY(find_qk_norms(f, i, w));
+    if (f->hp->arch->has_sinks) {
+        cf_tensor__name_in(f, i, "attn_sinks.weight");
+        CF_TRY(cf_tensor__vec(f, l->n_head, &w->sinks));
+    }
+    cf_tensor__name_in(f, i, "attn_output.weight");
+    CF_TRY(cf_tensor__mat(f, f->hp->n_embd, l->n_head * l->head_size_v, &w->o));
+    cf_tensor__name_in(f, i, "attn_output.bias");
+    return cf_tensor__opt_vec(f, f->hp->n_embd, &w->o_bias);
+}
+
+/* ---- feed-forward ------------------------------------------------------- */
+
+static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i,
+                              cf_layer_weights *w)
 {
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
     const float *bias = NULL;
-    name_tensor(f, "blk.%u.ffn_gate.weight", i);
-    if (!f->hp->arch->has_fused_gate_up ||
-        cf_gguf_find_tensor(f->g, f->name) != NULL) {
-        CF_TRY(need_mat(f, n_ff, n_embd, &w->gate));
-        name_tensor(f, "blk.%u.ffn_up.weight", i);
-        CF_TRY(need_mat(f, n_ff, n_embd, &w->up));
-        name_tensor(f, "blk.%u.ffn_gate.bias", i);
-        CF_TRY(opt_vec(f, n_ff, &w->gate_bias));
-        name_tensor(f, "blk.%u.ffn_up.bias", i);
-        return opt_vec(f, n_ff, &w->up_bias);
+    cf_tensor__name_in(f, i, "ffn_gate.weight");
+    if (!f->hp->arch->has_fused_gate_up || cf_tensor__is_there(f)) {
+        CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
+        cf_tensor__name_in(f, i, "ffn_up.weight");
+        CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->up));
+        cf_tensor__name_in(f, i, "ffn_gate.bias");
+        CF_TRY(cf_tensor__opt_vec(f, n_ff, &w->gate_bias));
+        cf_tensor__name_in(f, i, "ffn_up.bias");
+        return cf_tensor__opt_vec(f, n_ff, &w->up_bias);
     }
     cf_mat both = {0};
-    name_tensor(f, "blk.%u.ffn_up.weight", i);
-    CF_TRY(need_mat(f, 2 * n_ff, n_embd, &both));
-    w->gate = slice(&both, 0, n_ff);
-    w->up = slice(&both, n_ff, n_ff);
-    name_tensor(f, "blk.%u.ffn_up.bias", i);
-    CF_TRY(opt_vec(f, 2 * n_ff, &bias));
+    cf_tensor__name_in(f, i, "ffn_up.weight");
+    CF_TRY(cf_tensor__mat(f, 2 * n_ff, n_embd, &both));
+    w->gate = cf_tensor__slice(&both, 0, n_ff);
+    w->up = cf_tensor__slice(&both, n_ff, n_ff);
+    cf_tensor__name_in(f, i, "ffn_up.bias");
+    CF_TRY(cf_tensor__opt_vec(f, 2 * n_ff, &bias));
     if (bias != NULL) {
         w->gate_bias = bias;
         w->up_bias = bias + n_ff;
@@ -231,34 +149,70 @@ static cf_status find_gate_up(finder *f, uint32_t i, cf_layer_weights *w)
     return CF_OK;
 }
 
-static cf_status find_feed_forward(finder *f, uint32_t i, cf_layer_weights *w)
+static cf_status find_block(cf_tensor_finder *f, uint32_t i,
+                            cf_layer_weights *w)
 {
-    uint32_t n_embd = f->hp->n_embd;
-    name_tensor(f, "blk.%u.ffn_norm.weight", i);
-    CF_TRY(need_vec(f, n_embd, &w->ffn_norm));
     CF_TRY(find_gate_up(f, i, w));
-    name_tensor(f, "blk.%u.ffn_down.weight", i);
-    CF_TRY(need_mat(f, n_embd, f->hp->layer[i].n_ff, &w->down));
-    name_tensor(f, "blk.%u.ffn_down.bias", i);
-    CF_TRY(opt_vec(f, n_embd, &w->down_bias));
-    if (f->hp->arch->has_post_norm) {
-        name_tensor(f, "blk.%u.post_ffw_norm.weight", i);
-        CF_TRY(need_vec(f, n_embd, &w->post_ffn_norm));
+    cf_tensor__name_in(f, i, "ffn_down.weight");
+    CF_TRY(cf_tensor__mat(f, f->hp->n_embd, f->hp->layer[i].n_ff, &w->down));
+    cf_tensor__name_in(f, i, "ffn_down.bias");
+    return cf_tensor__opt_vec(f, f->hp->n_embd, &w->down_bias);
+}
+
+static cf_status find_norms(cf_tensor_finder *f, uint32_t i,
+                            cf_layer_weights *w)
+{
+    const cf_arch *arch = f->hp->arch;
+    uint32_t n_embd = f->hp->n_embd;
+    char name[64];
+    if (!arch->has_no_pre_norm) {
+        cf_tensor__name_in(f, i, "attn_norm.weight");
+        CF_TRY(cf_tensor__vec(f, n_embd, &w->attn_norm));
+        snprintf(name, sizeof name, "%s.weight",
+                 arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm");
+        cf_tensor__name_in(f, i, name);
+        CF_TRY(cf_tensor__vec(f, n_embd, &w->ffn_norm));
+    }
+    if (arch->has_post_norm) {
+        cf_tensor__name_in(f, i, "post_attention_norm.weight");
+        CF_TRY(cf_tensor__vec(f, n_embd, &w->post_attn_norm));
+        cf_tensor__name_in(f, i, "post_ffw_norm.weight");
+        CF_TRY(cf_tensor__vec(f, n_embd, &w->post_ffn_norm));
     }
     return CF_OK;
 }
 
+static cf_status find_layer(cf_tensor_finder *f, uint32_t i,
+                            cf_layer_weights *w)
+{
+    const cf_layer_hparams *l = &f->hp->layer[i];
+    CF_TRY(find_norms(f, i, w));
+    if (l->mixer == CF_MIX_ATTENTION) {
+        CF_TRY(find_attention(f, i, w));
+    } else {
+        CF_TRY(cf_weights__find_recurrent(f, i, w));
+    }
+    if (!l->has_experts || f->hp->arch->has_dense_beside) {
+        CF_TRY(find_block(f, i, w));
+    }
+    if (l->has_experts) {
+        CF_TRY(cf_weights__find_experts(f, i, w));
+    }
+    return cf_weights__find_extras(f, i, w);
+}
+
 /* ---- the whole model ---------------------------------------------------- */
 
-/* Factors must be positive numbers: frequencies are divided by them. */
-static cf_status find_rope_factors(finder *f, const char *name,
+/* Factors must be positive numbers: frequencies are divided by them.  Very
+ * large ones stop a pair from turning. */
+static cf_status find_rope_factors(cf_tensor_finder *f, const char *name,
                                    const float **out)
 {
     uint32_t n = f->hp->rope[CF_ROPE_GLOBAL].n_rot / 2;
-    name_tensor(f, "%s", name);
-    CF_TRY(opt_vec(f, n, out));
+    cf_tensor__name(f, name);
+    CF_TRY(cf_tensor__opt_vec(f, n, out));
     for (uint32_t i = 0; *out != NULL && i < n; i++) {
-        if (!((*out)[i] > 0.0f && (*out)[i] < 1e9f)) {
+        if (!((*out)[i] > 0.0f && (*out)[i] < 1e35f)) {
             return cf_fail(f->err, CF_EFORMAT,
                            "tensor %s: factor %u is not a positive number",
                            name, i);
@@ -267,21 +221,20 @@ static cf_status find_rope_factors(finder *f, const char *name,
     return CF_OK;
 }
 
-static cf_status find_outer(finder *f)
+static cf_status find_outer(cf_tensor_finder *f)
 {
     cf_weights *w = f->w;
     const cf_hparams *hp = f->hp;
-    name_tensor(f, "token_embd.weight");
-    CF_TRY(need_mat(f, hp->n_vocab, hp->n_embd, &w->embd));
-    name_tensor(f, "output_norm.weight");
-    CF_TRY(need_vec(f, hp->n_embd, &w->output_norm));
+    cf_tensor__name(f, "token_embd.weight");
+    CF_TRY(cf_tensor__mat(f, hp->n_vocab, hp->n_embd, &w->embd));
+    cf_tensor__name(f, hp->arch->has_embd_out_norm ? "token_embd_norm.weight"
+                                                   : "output_norm.weight");
+    CF_TRY(cf_tensor__vec(f, hp->n_embd, &w->output_norm));
     w->output = w->embd; /* tied, unless the file has a matrix of its own */
-    name_tensor(f, "output.weight");
-    if (cf_gguf_find_tensor(f->g, f->name) != NULL) {
-        CF_TRY(need_mat(f, hp->n_vocab, hp->n_embd, &w->output));
-    }
-    name_tensor(f, "output.bias");
-    CF_TRY(opt_vec(f, hp->n_vocab, &w->output_bias));
+    cf_tensor__name(f, "output.weight");
+    CF_TRY(cf_tensor__opt_mat(f, hp->n_vocab, hp->n_embd, &w->output));
+    cf_tensor__name(f, "output.bias");
+    CF_TRY(cf_tensor__opt_vec(f, hp->n_vocab, &w->output_bias));
     CF_TRY(find_rope_factors(f, "rope_freqs.weight", &w->rope_freqs));
     CF_TRY(find_rope_factors(f, "rope_factors_long.weight", &w->rope_long));
     CF_TRY(find_rope_factors(f, "rope_factors_short.weight", &w->rope_short));
@@ -290,14 +243,30 @@ static cf_status find_outer(finder *f)
         return cf_fail(f->err, CF_EFORMAT,
                        "longrope scaling without its factor tensors");
     }
-    return CF_OK;
+    return cf_weights__find_outer_extras(f);
 }
 
-static cf_status refuse_unused(const finder *f)
+/* Whether a tensor belongs to one of the file's draft layers, which a plain
+ * pass stops before. */
+static bool is_of_draft_layer(const cf_hparams *hp, cf_str name)
+{
+    char text[24] = "";
+    if (hp->n_draft_layer == 0 || name.n < 5 || memcmp(name.p, "blk.", 4)) {
+        return false;
+    }
+    for (size_t i = 0; i < 8 && i + 4 < name.n && name.p[i + 4] >= '0' &&
+                       name.p[i + 4] <= '9';
+         i++) {
+        text[i] = name.p[i + 4];
+    }
+    return text[0] != '\0' && strtoul(text, NULL, 10) >= hp->n_layer;
+}
+
+static cf_status refuse_unused(const cf_tensor_finder *f)
 {
     for (size_t i = 0; i < cf_gguf_n_tensors(f->g); i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(f->g, i);
-        if (!f->used[i]) {
+        if (!f->used[i] && !is_of_draft_layer(f->hp, t->name)) {
             return cf_fail_at(
                 f->err, CF_EUNSUPPORTED, t->file_off,
                 "tensor %.*s is not part of architecture %s as confab knows it",
@@ -308,24 +277,17 @@ static cf_status refuse_unused(const finder *f)
     return CF_OK;
 }
 
-/* Room for every vector that is not float32, and the file's totals. */
-static cf_status take_stock(finder *f)
+/* The file's totals, and room for what is found. */
+static cf_status take_stock(cf_tensor_finder *f)
 {
-    size_t n = 0;
     for (size_t i = 0; i < cf_gguf_n_tensors(f->g); i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(f->g, i);
         f->w->bytes += t->bytes;
         f->w->n_param += t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
-        if (t->n_dim == 1 && t->type != CF_F32 && t->bytes != 0) {
-            n += (size_t)t->dim[0]; /* at most 32 weights a byte of file */
-        }
     }
-    f->cap_owned = n;
     f->used = cf_calloc(cf_gguf_n_tensors(f->g) + 1, sizeof *f->used);
     f->w->layer = cf_calloc(f->hp->n_layer, sizeof *f->w->layer);
-    f->w->owned = n != 0 ? cf_calloc(n, sizeof *f->w->owned) : NULL;
-    if (f->used == NULL || f->w->layer == NULL ||
-        (n != 0 && f->w->owned == NULL)) {
+    if (f->used == NULL || f->w->layer == NULL) {
         return cf_fail(f->err, CF_ENOMEM, "out of memory for %u layers",
                        f->hp->n_layer);
     }
@@ -333,13 +295,12 @@ static cf_status take_stock(finder *f)
     return CF_OK;
 }
 
-static cf_status find_all(finder *f)
+static cf_status find_all(cf_tensor_finder *f)
 {
     CF_TRY(take_stock(f));
     CF_TRY(find_outer(f));
     for (uint32_t i = 0; i < f->hp->n_layer; i++) {
-        CF_TRY(find_attention(f, i, &f->w->layer[i]));
-        CF_TRY(find_feed_forward(f, i, &f->w->layer[i]));
+        CF_TRY(find_layer(f, i, &f->w->layer[i]));
     }
     return refuse_unused(f);
 }
@@ -352,7 +313,8 @@ cf_status cf_weights_init(cf_weights *out, const cf_gguf *g,
         return cf_fail(err, CF_EFORMAT,
                        "the file holds no tensors, only a vocabulary");
     }
-    finder f = {.g = g, .hp = hp, .w = &w, .err = err};
+    cf_arena_init(&w.owned, 0);
+    cf_tensor_finder f = {.g = g, .hp = hp, .w = &w, .err = err};
     cf_status st = find_all(&f);
     cf_free(f.used);
     if (st != CF_OK) {
@@ -366,6 +328,6 @@ cf_status cf_weights_init(cf_weights *out, const cf_gguf *g,
 void cf_weights_deinit(cf_weights *w)
 {
     cf_free(w->layer);
-    cf_free(w->owned);
+    cf_arena_deinit(&w->owned);
     *w = (cf_weights){0};
 }

@@ -1,0 +1,263 @@
+/*
+ * weights_parts.c - the tensors of recurrent layers, experts, per-layer
+ * embeddings and alternating updates.
+ */
+#include "core/model/tensor_finder.h"
+
+/* ---- recurrent ---------------------------------------------------------- */
+
+/* DeltaNet's two numbers a head: one matrix each, or both in one, where a key
+ * head's rows are its value heads' betas, then their alphas. */
+static cf_status find_beta_alpha(cf_tensor_finder *f, uint32_t i,
+                                 cf_recurrent_weights *w)
+{
+    uint32_t n_head = f->hp->state.n_head;
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "ssm_ba.weight");
+    if (cf_tensor__is_there(f)) {
+        return cf_tensor__mat(f, 2 * n_head, n_embd, &w->beta);
+    }
+    cf_tensor__name_in(f, i, "ssm_beta.weight");
+    CF_TRY(cf_tensor__mat(f, n_head, n_embd, &w->beta));
+    cf_tensor__name_in(f, i, "ssm_alpha.weight");
+    return cf_tensor__mat(f, n_head, n_embd, &w->alpha);
+}
+
+/* What DeltaNet and Mamba-2 share. */
+static cf_status find_ssm(cf_tensor_finder *f, uint32_t i,
+                          cf_recurrent_weights *w)
+{
+    const cf_state_hparams *s = &f->hp->state;
+    cf_tensor__name_in(f, i, "ssm_conv1d.weight");
+    CF_TRY(cf_tensor__floats(f, s->n_channel, s->n_tap, &w->conv));
+    cf_tensor__name_in(f, i, "ssm_conv1d.bias");
+    CF_TRY(cf_tensor__opt_vec(f, s->n_channel, &w->conv_bias));
+    cf_tensor__name_in(f, i, "ssm_dt.bias");
+    CF_TRY(cf_tensor__floats(f, s->n_head, 1, &w->dt_bias));
+    cf_tensor__name_in(f, i, "ssm_a");
+    CF_TRY(cf_tensor__floats(f, s->n_head, 1, &w->a));
+    cf_tensor__name_in(f, i, "ssm_out.weight");
+    return cf_tensor__mat(f, f->hp->n_embd, s->n_head * s->n_value, &w->out);
+}
+
+static cf_status find_delta_net(cf_tensor_finder *f, uint32_t i,
+                                cf_recurrent_weights *w)
+{
+    const cf_state_hparams *s = &f->hp->state;
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "attn_qkv.weight");
+    CF_TRY(cf_tensor__mat(f, s->n_channel, n_embd, &w->in));
+    cf_tensor__name_in(f, i, "attn_gate.weight");
+    CF_TRY(cf_tensor__mat(f, s->n_head * s->n_value, n_embd, &w->gate));
+    CF_TRY(find_beta_alpha(f, i, w));
+    cf_tensor__name_in(f, i, "ssm_norm.weight");
+    CF_TRY(cf_tensor__vec(f, s->n_value, &w->norm));
+    return find_ssm(f, i, w);
+}
+
+static cf_status find_mamba2(cf_tensor_finder *f, uint32_t i,
+                             cf_recurrent_weights *w)
+{
+    const cf_state_hparams *s = &f->hp->state;
+    cf_tensor__name_in(f, i, "ssm_in.weight");
+    CF_TRY(cf_tensor__mat(f, cf_hparams_n_in(f->hp, CF_MIX_MAMBA2),
+                          f->hp->n_embd, &w->in));
+    cf_tensor__name_in(f, i, "ssm_d");
+    CF_TRY(cf_tensor__floats(f, s->n_head, 1, &w->d));
+    cf_tensor__name_in(f, i, "ssm_norm.weight");
+    CF_TRY(cf_tensor__floats(f, s->n_group, s->n_head / s->n_group * s->n_value,
+                             &w->norm));
+    return find_ssm(f, i, w);
+}
+
+static cf_status find_short_conv(cf_tensor_finder *f, uint32_t i,
+                                 cf_recurrent_weights *w)
+{
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "shortconv.in_proj.weight");
+    CF_TRY(cf_tensor__mat(f, 3 * n_embd, n_embd, &w->in));
+    cf_tensor__name_in(f, i, "shortconv.conv.weight");
+    CF_TRY(cf_tensor__floats(f, n_embd, f->hp->state.n_tap, &w->conv));
+    cf_tensor__name_in(f, i, "shortconv.out_proj.weight");
+    return cf_tensor__mat(f, n_embd, n_embd, &w->out);
+}
+
+cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i,
+                                     cf_layer_weights *w)
+{
+    switch (f->hp->layer[i].mixer) {
+    case CF_MIX_DELTA_NET:
+        return find_delta_net(f, i, &w->recurrent);
+    case CF_MIX_SHORT_CONV:
+        return find_short_conv(f, i, &w->recurrent);
+    case CF_MIX_MAMBA2:
+        return find_mamba2(f, i, &w->recurrent);
+    case CF_MIX_ATTENTION:
+        break;
+    }
+    return CF_OK;
+}
+
+/* ---- experts ------------------------------------------------------------ */
+
+/* Gate and up of the experts, apart or as one stack, gate rows first. */
+static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i,
+                                     cf_expert_weights *w)
+{
+    const cf_expert_hparams *x = &f->hp->expert;
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "ffn_gate_up_exps.weight");
+    if (!cf_tensor__is_there(f)) {
+        cf_tensor__name_in(f, i, "ffn_gate_exps.weight");
+        CF_TRY(cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->gate));
+        cf_tensor__name_in(f, i, "ffn_up_exps.weight");
+        return cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->up);
+    }
+    CF_TRY(cf_tensor__stack(f, x->n, 2 * x->n_ff, n_embd, &w->gate));
+    w->up = w->gate;
+    w->up.first = cf_tensor__slice(&w->gate.first, x->n_ff, x->n_ff);
+    w->gate.first = cf_tensor__slice(&w->gate.first, 0, x->n_ff);
+    return CF_OK;
+}
+
+static cf_status find_expert_biases(cf_tensor_finder *f, uint32_t i,
+                                    cf_expert_weights *w)
+{
+    const cf_expert_hparams *x = &f->hp->expert;
+    cf_tensor__name_in(f, i, "ffn_gate_inp.bias");
+    CF_TRY(cf_tensor__opt_vec(f, x->n, &w->router_bias));
+    cf_tensor__name_in(f, i, "exp_probs_b.bias");
+    CF_TRY(cf_tensor__opt_vec(f, x->n, &w->choice_bias));
+    cf_tensor__name_in(f, i, "ffn_gate_exps.bias");
+    CF_TRY(cf_tensor__opt_floats(f, x->n, x->n_ff, &w->gate_bias));
+    cf_tensor__name_in(f, i, "ffn_up_exps.bias");
+    CF_TRY(cf_tensor__opt_floats(f, x->n, x->n_ff, &w->up_bias));
+    cf_tensor__name_in(f, i, "ffn_down_exps.bias");
+    return cf_tensor__opt_floats(f, x->n, f->hp->n_embd, &w->down_bias);
+}
+
+/* gemma4: the router's own input, and norms around both halves. */
+static cf_status find_expert_norms(cf_tensor_finder *f, uint32_t i,
+                                   cf_expert_weights *w)
+{
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "ffn_gate_inp.scale");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->router_scale));
+    cf_tensor__name_in(f, i, "ffn_down_exps.scale");
+    CF_TRY(cf_tensor__vec(f, f->hp->expert.n, &w->down_scale));
+    cf_tensor__name_in(f, i, "pre_ffw_norm_2.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->pre_norm));
+    cf_tensor__name_in(f, i, "post_ffw_norm_1.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->dense_post_norm));
+    cf_tensor__name_in(f, i, "post_ffw_norm_2.weight");
+    return cf_tensor__vec(f, n_embd, &w->post_norm);
+}
+
+/* The shared expert is the layer's one block. */
+static cf_status find_shared_expert(cf_tensor_finder *f, uint32_t i,
+                                    cf_layer_weights *w)
+{
+    uint32_t n_ff = f->hp->layer[i].n_ff;
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "ffn_gate_shexp.weight");
+    CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
+    cf_tensor__name_in(f, i, "ffn_up_shexp.weight");
+    CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->up));
+    cf_tensor__name_in(f, i, "ffn_down_shexp.weight");
+    CF_TRY(cf_tensor__mat(f, n_embd, n_ff, &w->down));
+    cf_tensor__name_in(f, i, "ffn_gate_inp_shexp.weight");
+    return cf_tensor__opt_floats(f, 1, n_embd, &w->expert.shared_gate);
+}
+
+cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i,
+                                   cf_layer_weights *w)
+{
+    const cf_expert_hparams *x = &f->hp->expert;
+    bool has_dense = f->hp->arch->has_dense_beside;
+    cf_tensor__name_in(f, i, "ffn_gate_inp.weight");
+    CF_TRY(cf_tensor__mat(f, x->n, f->hp->n_embd, &w->expert.router));
+    CF_TRY(find_expert_gate_up(f, i, &w->expert));
+    cf_tensor__name_in(f, i, "ffn_down_exps.weight");
+    CF_TRY(cf_tensor__stack(f, x->n, f->hp->n_embd, x->n_ff, &w->expert.down));
+    CF_TRY(find_expert_biases(f, i, &w->expert));
+    if (has_dense) {
+        CF_TRY(find_expert_norms(f, i, &w->expert));
+    }
+    return f->hp->layer[i].n_ff != 0 && !has_dense ? find_shared_expert(f, i, w)
+                                                   : CF_OK;
+}
+
+/* ---- per-layer embeddings and alternating updates ----------------------- */
+
+static cf_status find_altup(cf_tensor_finder *f, uint32_t i,
+                            cf_altup_weights *w)
+{
+    uint32_t n = f->hp->n_altup;
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "altup_router.weight");
+    CF_TRY(cf_tensor__mat(f, n, n_embd, &w->router));
+    cf_tensor__name_in(f, i, "altup_router_norm.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->router_norm));
+    cf_tensor__name_in(f, i, "altup_predict_coef.weight");
+    CF_TRY(cf_tensor__floats(f, n * n, n, &w->predict));
+    cf_tensor__name_in(f, i, "altup_correct_coef.weight");
+    CF_TRY(cf_tensor__floats(f, n, n, &w->correct));
+    cf_tensor__name_in(f, i, "altup_correct_scale.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->scale));
+    cf_tensor__name_in(f, i, "laurel_post_norm.weight");
+    CF_TRY(cf_tensor__vec(f, n_embd, &w->laurel_norm));
+    cf_tensor__name_in(f, i, "laurel_l.weight");
+    const cf_gguf_tensor *l = cf_gguf_find_tensor(f->g, f->name);
+    if (l == NULL || l->dim[1] > CF_WIDTH_MAX) {
+        return cf_tensor__missing(f);
+    }
+    uint32_t rank = (uint32_t)l->dim[1];
+    CF_TRY(cf_tensor__mat(f, rank, n_embd, &w->laurel_l));
+    cf_tensor__name_in(f, i, "laurel_r.weight");
+    return cf_tensor__mat(f, n_embd, rank, &w->laurel_r);
+}
+
+cf_status cf_weights__find_extras(cf_tensor_finder *f, uint32_t i,
+                                  cf_layer_weights *w)
+{
+    const cf_hparams *hp = f->hp;
+    if (hp->n_per_layer != 0) {
+        cf_tensor__name_in(f, i, "inp_gate.weight");
+        CF_TRY(
+            cf_tensor__mat(f, hp->n_per_layer, hp->n_embd, &w->per_layer_gate));
+        cf_tensor__name_in(f, i, "proj.weight");
+        CF_TRY(
+            cf_tensor__mat(f, hp->n_embd, hp->n_per_layer, &w->per_layer_proj));
+        cf_tensor__name_in(f, i, "post_norm.weight");
+        CF_TRY(cf_tensor__vec(f, hp->n_embd, &w->per_layer_norm));
+    }
+    if (hp->arch->has_layer_scale) {
+        cf_tensor__name_in(f, i, "layer_output_scale.weight");
+        CF_TRY(cf_tensor__opt_vec(f, 1, &w->scale));
+    }
+    return hp->arch->has_altup ? find_altup(f, i, &w->altup) : CF_OK;
+}
+
+cf_status cf_weights__find_outer_extras(cf_tensor_finder *f)
+{
+    const cf_hparams *hp = f->hp;
+    uint32_t n_all = hp->n_layer * hp->n_per_layer;
+    cf_weights *w = f->w;
+    if (n_all != 0) {
+        cf_tensor__name(f, "per_layer_token_embd.weight");
+        CF_TRY(cf_tensor__mat(f, hp->n_vocab, n_all, &w->per_layer_embd));
+        cf_tensor__name(f, "per_layer_model_proj.weight");
+        CF_TRY(cf_tensor__mat(f, n_all, hp->n_embd, &w->per_layer_model_proj));
+        cf_tensor__name(f, "per_layer_proj_norm.weight");
+        CF_TRY(cf_tensor__vec(f, hp->n_per_layer, &w->per_layer_norm));
+    }
+    if (hp->n_altup > 1) {
+        cf_tensor__name(f, "altup_proj.weight");
+        CF_TRY(cf_tensor__stack(f, hp->n_altup - 1, hp->n_embd, hp->n_embd,
+                                &w->altup_proj));
+        cf_tensor__name(f, "altup_unembd_proj.weight");
+        CF_TRY(cf_tensor__stack(f, hp->n_altup - 1, hp->n_embd, hp->n_embd,
+                                &w->altup_unproj));
+    }
+    return CF_OK;
+}
