@@ -10,6 +10,11 @@
  * out what it can keep.  Positions are counted from 0; "length" is the number
  * of tokens whose keys and values are cached.
  *
+ * Recurrent models (Mamba-2, DeltaNet, short convolutions) carry a state that
+ * cannot be taken back.  The session keeps copies of it (checkpoints) every few
+ * hundred tokens and at ends of prompts; a rewind or a prompt that differs goes
+ * back to the nearest one and computes forward again from there.
+ *
  * Same bits: with one engine (file, kernel set, thread count) the logits after
  * a list of tokens do not depend on how the list got into the cache: in one
  * piece or many, after a rewind, in a fork, or beside other sessions.
@@ -18,7 +23,7 @@
  *           share a batch; cf_cancel may be set from any thread.
  * Memory:   the cache grows by blocks shared with forks and copied on write,
  *           up to the plan's figure; a step allocates nothing once its block
- *           exists.
+ *           exists, but a checkpoint every few hundred tokens.
  */
 #ifndef CF_CORE_API_SESSION_H
 #define CF_CORE_API_SESSION_H
@@ -74,9 +79,12 @@ typedef struct cf_run {
 } cf_run;
 
 typedef struct cf_sync_result {
-    size_t n_kept;    /* longest common prefix, what stayed in the cache */
-    size_t n_dropped; /* cached tokens behind it, now gone */
+    size_t n_kept;    /* what stayed in the cache */
+    size_t n_dropped; /* cached tokens after the common prefix, now gone */
     size_t n_new;     /* tokens computed */
+    size_t n_common;  /* longest common prefix; n_kept is less where the last
+                         token was computed again for its logits, and where a
+                         recurrent model went back to a checkpoint */
 } cf_sync_result;
 
 /*
@@ -92,6 +100,47 @@ typedef struct cf_sync_result {
 CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
                                       size_t n, const cf_run *run,
                                       cf_sync_result *out, cf_error *err);
+
+/*
+ * One position of a timeline that is not plain text: a token, or a row of
+ * embeddings (of an image, of sound) in a token's place, where rotary
+ * embeddings put it, and which later positions it sees.
+ */
+typedef struct cf_input {
+    cf_token id;       /* the token, or the one that stands for the row */
+    const float *embd; /* [n_embd], used as it is and kept by the caller until
+                          the call returns; NULL: the token's */
+    uint64_t key;      /* with embd: not 0; equal keys mean equal rows */
+    uint32_t at[4];    /* time, height, width, 0 (M-RoPE); text has the same
+                          number four times, its own in a prompt of text */
+    uint32_t see_end;  /* a block whose positions see each other: its end; 0:
+                          only what is before.  A block fits one batch. */
+} cf_input;
+
+/* As cf_session_sync() with positions of any kind.  Positions that follow by
+ * cf_session_step() are text: one further than the last one's at[0].  Two rows
+ * count as the same when id, key, at and see_end are equal; rows that are kept
+ * are not read.  CF_EINVAL, CF_ELIMIT also for blocks that do not fit. */
+CF_MUST_USE cf_status cf_session_sync_inputs(cf_session *session,
+                                             const cf_input *in, size_t n,
+                                             const cf_run *run,
+                                             cf_sync_result *out,
+                                             cf_error *err);
+
+/* Whether the model carries a state, so that going back costs something. */
+bool cf_session_is_recurrent(const cf_session *session);
+
+/* Where states are kept, ascending, 0 the first: fills pos[0..cap) and returns
+ * how many there are; 0 for models without a state. */
+size_t cf_session_checkpoints(const cf_session *session, uint32_t *pos,
+                              size_t cap);
+
+/* How many of the first `length` tokens would stay if the timeline were cut
+ * there: all of them, or those up to a checkpoint. */
+size_t cf_session_would_keep(const cf_session *session, size_t length);
+
+/* What the last sync that succeeded kept and computed. */
+cf_sync_result cf_session_last_sync(const cf_session *session);
 
 /*
  * How likely each of ids[first..n) is after all tokens before it: log_p[i] is
@@ -121,7 +170,8 @@ CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,
                                            const cf_run *run, cf_error *err);
 
 /* Forgets all tokens from position `length` on.  Logits become invalid
- * unless nothing was dropped. */
+ * unless nothing was dropped.  A recurrent model's state goes back to a
+ * checkpoint; the next call computes the tokens up to `length` again first. */
 void cf_session_rewind(cf_session *session, size_t length);
 
 /* logits[n_vocab] after the last token; NULL when there are none (empty, or

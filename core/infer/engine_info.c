@@ -51,7 +51,10 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
     }
     if (e->has_weights) {
         const cf_layer_hparams *l = &e->hp.layer[0];
-        info.n_ff = l->n_ff;
+        info.n_ff = l->n_ff != 0 ? l->n_ff : e->hp.expert.n_ff;
+        for (uint32_t i = 1; l->n_head == 0 && i < e->hp.n_layer; i++) {
+            l = &e->hp.layer[i]; /* the first with attention */
+        }
         info.n_head = l->n_head;
         info.n_head_kv = l->n_head_kv;
         info.head_size = l->head_size;

@@ -1,22 +1,22 @@
 /*
- * forward.h - one pass over the weights for a batch of tokens.
+ * forward.h - one pass over the weights for a batch of rows.
  *
- * A row is one token at one position of one timeline.  Rows of different
- * timelines may share a pass; rows of one timeline are in the order of their
- * positions, without a gap.  What is computed for a row depends on its
- * timeline only, bit for bit, not on the other rows.
+ * A row is one token, or one row of embeddings in a token's place, at one
+ * position of one timeline.  Rows of different timelines may share a pass;
+ * rows of one timeline follow each other in the order of their positions,
+ * without a gap.  What is computed for a row depends on its timeline only, bit
+ * for bit, not on the other rows.
  *
- * The model is a pre-norm decoder; x is the residual stream of a row:
+ * x is the residual stream of a row, a the families' residual_scale:
  *
  *   x = embedding(token)
- *   for each layer:  x += attention(norm(x));  x += feed_forward(norm(x))
+ *   for each layer:  x += a mixer(norm(x));  x += a feed_forward(norm(x))
  *   logits = output * norm(x)
  *
- * Places kept for what comes next: embeddings of images or audio enter where
- * embed_rows() reads the token's (a row would carry a pointer to them);
- * per-layer embeddings are added at the head of the layer loop; experts take
- * the place of feed_forward(); a recurrent layer that of attention(), with
- * its state in the timeline's cache (kv_cache.h).
+ * The mixer is attention (attention.c) or a recurrent part (recurrent.c); the
+ * feed-forward part one block, experts, or both (feed_forward.c, experts.c).
+ * Some families add embeddings of each layer's own (per_layer.c), and gemma3n
+ * computes on one of several streams (altup.c).
  *
  * Threads:  the caller holds the engine's pass lock for both calls.
  */
@@ -25,19 +25,30 @@
 
 #include "core/api/session.h"
 #include "core/infer/engine_impl.h"
+#include "core/infer/recurrent_state.h"
 
 typedef struct cf_row {
-    cf_kv *kv;    /* writable at pos */
-    uint32_t pos; /* everything before it is cached, or in earlier rows */
-    cf_token id;  /* < n_vocab */
+    cf_kv *kv;         /* writable at pos */
+    uint32_t pos;      /* everything before it is cached, or in earlier rows */
+    cf_token id;       /* < n_vocab */
+    const float *embd; /* [n_embd] in place of the token's embedding, or NULL */
+    uint32_t at[CF_ROPE_AXES]; /* where rotary embeddings put it; pos in text */
+    uint32_t see_end; /* it also sees the positions after it and before this;
+                         they are rows of the same pass.  0: none */
     uint32_t rope_variant; /* CF_ROPE_SHORT or CF_ROPE_LONG */
+
+    /* Models with recurrent layers. */
+    const cf_state *before; /* the state before a timeline's first row */
+    cf_state *after;        /* where the state after its last one goes; both
+                               set in every row of the timeline */
+    cf_state *keep;         /* where the state after this row goes, or NULL */
 } cf_row;
 
 /*
  * Computes rows[0..n_row), n_row at most the workspace's, and caches their
- * keys and values.  Rows from first_out on can be asked for their logits
- * until the next pass.  CF_ECANCELLED within a layer's work after *cancel
- * (may be NULL) became true; the cache then holds nothing new of use.
+ * keys, values and states.  Rows from first_out on can be asked for their
+ * logits until the next pass.  CF_ECANCELLED within a layer's work after
+ * *cancel (may be NULL) became true; the cache then holds nothing new of use.
  */
 CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
                                  size_t first_out, const cf_cancel *cancel,

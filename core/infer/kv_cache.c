@@ -5,7 +5,7 @@
  *   1. page[0..n) are pages this list holds a reference to; a page's count is
  *      the number of lists it is in.
  *   2. A page is written only by a list that holds its only reference.
- *   3. What a page holds behind its timeline's length is never read.
+ *   3. What a page holds after its timeline's length is never read.
  */
 #include "core/infer/kv_cache.h"
 
@@ -38,6 +38,10 @@ cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp,
         struct cf_kv_layer *to = &l.layer[i];
         to->k_head = (size_t)h->head_size * CF_KV_BLOCK * width;
         to->v_head = (size_t)h->head_size_v * CF_KV_BLOCK * width;
+        if (h->kv_layer != i) { /* keys and values of an earlier layer */
+            *to = l.layer[h->kv_layer];
+            continue;
+        }
         to->k_off = off;
         off += to->k_head * h->n_head_kv;
         to->v_off = off;

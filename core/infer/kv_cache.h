@@ -7,11 +7,8 @@
  *
  * A page:  for each layer: for each key/value head [CF_KV_BLOCK, head_size]
  * keys; then for each head [CF_KV_BLOCK, head_size_v] values.  Numbers are
- * half or float.
- *
- * Layers with recurrent or convolutional state will keep it beside the pages:
- * a checkpoint of it at a page's first position, from which a rewind computes
- * forward again.
+ * half or float.  A layer that reads another's keys and values has none of its
+ * own, and neither has a recurrent layer (recurrent_state.h).
  *
  * Threads:  a layout is constant; a cf_kv belongs to one thread at a time.
  *           Timelines that share pages may be on different threads.

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/infer/recurrent_state.h"
 
 enum {
     LINE = 64,
@@ -52,18 +53,85 @@ size_t cf_ws_prepared(size_t off[], const cf_kernels *k,
 typedef struct widths {
     size_t q, k, v, att, ff;
     size_t xp;      /* bytes a row */
+    size_t own;     /* bytes of one prepared row of a small matrix */
     size_t scratch; /* of a matmul */
     size_t group;   /* query heads that share a key/value head */
 } widths;
 
+/* `rows` rows of the group for each row of the pass; those without p are left
+ * out. */
 static void widen_group(widths *w, const cf_kernels *k, const cf_mat *const m[],
-                        size_t n)
+                        size_t n, size_t rows)
 {
-    size_t off[3];
-    w->xp = max_size(w->xp, cf_ws_prepared(off, k, m, n, 1));
+    const cf_mat *there[4];
+    size_t off[4];
+    size_t n_there = 0;
     for (size_t i = 0; i < n; i++) {
-        w->scratch = max_size(w->scratch,
-                              k->matmul_scratch_bytes(m[i]->type, m[i]->n_col));
+        if (m[i]->p != NULL) {
+            there[n_there++] = m[i];
+        }
+    }
+    w->xp = max_size(w->xp, cf_ws_prepared(off, k, there, n_there, rows));
+    for (size_t i = 0; i < n_there; i++) {
+        const cf_mat *t = there[i];
+        w->scratch =
+            max_size(w->scratch, k->matmul_scratch_bytes(t->type, t->n_col));
+    }
+}
+
+static void widen_attention(widths *w, const cf_ws_model *m, uint32_t i)
+{
+    const cf_layer_hparams *l = &m->hp->layer[i];
+    const cf_layer_weights *lw = &m->w->layer[i];
+    w->q = max_size(w->q, lw->q.n_row);
+    w->k = max_size(w->k, (size_t)l->n_head_kv * l->head_size);
+    w->v = max_size(w->v, (size_t)l->n_head_kv * l->head_size_v);
+    w->att = max_size(w->att, (size_t)l->n_head * l->head_size_v);
+    w->group = max_size(w->group, l->n_head / l->n_head_kv);
+    widen_group(w, m->k, (const cf_mat *[]){&lw->q, &lw->k, &lw->v}, 3, 1);
+    widen_group(w, m->k, (const cf_mat *[]){&lw->o}, 1, 1);
+}
+
+static void widen_recurrent(widths *w, const cf_ws_model *m, uint32_t i)
+{
+    const cf_state_hparams *s = &m->hp->state;
+    const cf_recurrent_weights *rw = &m->w->layer[i].recurrent;
+    w->q = max_size(w->q, rw->in.n_row);
+    w->k = max_size(w->k, (size_t)s->n_head * s->n_value);
+    w->v = max_size(w->v, 2UL * s->n_head);
+    w->att = max_size(w->att, (size_t)s->n_head * s->n_value);
+    w->ff = max_size(w->ff, s->n_channel);
+    widen_group(w, m->k,
+                (const cf_mat *[]){&rw->in, &rw->gate, &rw->beta, &rw->alpha},
+                4, 1);
+    widen_group(w, m->k, (const cf_mat *[]){&rw->out}, 1, 1);
+}
+
+static void widen_experts(widths *w, const cf_ws_model *m, uint32_t i)
+{
+    const cf_expert_weights *x = &m->w->layer[i].expert;
+    size_t n_used = m->hp->expert.n_used;
+    widen_group(w, m->k, (const cf_mat *[]){&x->router}, 1, 1);
+    widen_group(w, m->k, (const cf_mat *[]){&x->gate.first, &x->up.first}, 2,
+                n_used);
+    widen_group(w, m->k, (const cf_mat *[]){&x->down.first}, 1, n_used);
+}
+
+/* Per-layer embeddings and alternating updates. */
+static void widen_extras(widths *w, const cf_ws_model *m, uint32_t i)
+{
+    const cf_layer_weights *lw = &m->w->layer[i];
+    const cf_altup_weights *a = &lw->altup;
+    const cf_mat *const alone[] = {&lw->per_layer_gate, &lw->per_layer_proj,
+                                   &a->laurel_l, &a->laurel_r, &a->router};
+    for (size_t j = 0; j < sizeof alone / sizeof *alone; j++) {
+        widen_group(w, m->k, &alone[j], 1, 1);
+    }
+    w->ff = max_size(w->ff, m->hp->n_per_layer);
+    w->ff = max_size(w->ff, a->laurel_l.n_row);
+    if (a->router.p != NULL) {
+        w->own = max_size(
+            w->own, m->k->prepared_bytes(a->router.type, a->router.n_col));
     }
 }
 
@@ -73,18 +141,25 @@ static widths measure(const cf_ws_model *m)
     for (uint32_t i = 0; i < m->hp->n_layer; i++) {
         const cf_layer_hparams *l = &m->hp->layer[i];
         const cf_layer_weights *lw = &m->w->layer[i];
-        w.q = max_size(w.q, (size_t)l->n_head * l->head_size);
-        w.k = max_size(w.k, (size_t)l->n_head_kv * l->head_size);
-        w.v = max_size(w.v, (size_t)l->n_head_kv * l->head_size_v);
-        w.att = max_size(w.att, (size_t)l->n_head * l->head_size_v);
         w.ff = max_size(w.ff, l->n_ff);
-        w.group = max_size(w.group, l->n_head / l->n_head_kv);
-        widen_group(&w, m->k, (const cf_mat *[]){&lw->q, &lw->k, &lw->v}, 3);
-        widen_group(&w, m->k, (const cf_mat *[]){&lw->o}, 1);
-        widen_group(&w, m->k, (const cf_mat *[]){&lw->gate, &lw->up}, 2);
-        widen_group(&w, m->k, (const cf_mat *[]){&lw->down}, 1);
+        if (l->mixer == CF_MIX_ATTENTION) {
+            widen_attention(&w, m, i);
+        } else {
+            widen_recurrent(&w, m, i);
+        }
+        if (l->has_experts) {
+            widen_experts(&w, m, i);
+        }
+        widen_group(&w, m->k, (const cf_mat *[]){&lw->gate, &lw->up}, 2, 1);
+        widen_group(&w, m->k, (const cf_mat *[]){&lw->down}, 1, 1);
+        widen_extras(&w, m, i);
     }
-    widen_group(&w, m->k, (const cf_mat *[]){&m->w->output}, 1);
+    const cf_mat *const outer[] = {&m->w->output, &m->w->per_layer_model_proj,
+                                   &m->w->altup_proj.first,
+                                   &m->w->altup_unproj.first};
+    for (size_t j = 0; j < sizeof outer / sizeof *outer; j++) {
+        widen_group(&w, m->k, &outer[j], 1, 1);
+    }
     return w;
 }
 
@@ -93,6 +168,25 @@ static uint32_t logit_rows(uint32_t n_vocab, uint32_t n_row)
     uint32_t n = (uint32_t)(LOGIT_BYTES / sizeof(float) / n_vocab);
     n = n < 2 ? 2 : n > LOGIT_ROWS_MAX ? LOGIT_ROWS_MAX : n;
     return n < n_row ? n : n_row;
+}
+
+/* Buffers that only some families have. */
+static void plan_extras(cf_ws_plan *p, const cf_hparams *hp)
+{
+    const cf_expert_hparams *x = &hp->expert;
+    size_t f = sizeof(float) * p->n_row;
+    size_t n_own = (size_t)hp->n_layer * hp->n_per_layer;
+    if (x->n != 0) { /* scores, weights, the shared one's; slots twice, ends */
+        p->bytes[CF_WS_ROUTE] =
+            f * (x->n + 3UL * x->n_used + 1) + sizeof(uint32_t) * x->n;
+        p->bytes[CF_WS_EXPERT_GATE] = f * x->n_used * x->n_ff;
+        p->bytes[CF_WS_EXPERT_UP] = f * x->n_used * x->n_ff;
+        p->bytes[CF_WS_EXPERT_OUT] = f * x->n_used * hp->n_embd;
+    }
+    p->bytes[CF_WS_PER_LAYER] = f * n_own;
+    p->bytes[CF_WS_PER_LAYER_EMBD] = f * n_own;
+    p->bytes[CF_WS_STREAMS] = f * hp->n_altup * hp->n_embd;
+    p->bytes[CF_WS_LAUREL] = hp->n_altup != 0 ? f * hp->n_embd : 0;
 }
 
 void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
@@ -112,7 +206,8 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
                               CF_ATTN_SCRATCH(CF_ATTN_ROWS * w.group, n_ctx));
     p.v_off = p.k_off + round_up(n_page * sizeof(void *));
     /* A line apart, so that threads do not write to each other's. */
-    p.thread_bytes = p.v_off + round_up(n_page * sizeof(void *)) + LINE;
+    p.own_off = p.v_off + round_up(n_page * sizeof(void *));
+    p.thread_bytes = p.own_off + round_up(w.own) + LINE;
     p.bytes[CF_WS_X] = f * hp->n_embd;
     p.bytes[CF_WS_H] = f * hp->n_embd;
     p.bytes[CF_WS_Q] = f * w.q;
@@ -122,7 +217,10 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
     p.bytes[CF_WS_GATE] = f * w.ff;
     p.bytes[CF_WS_UP] = f * w.ff;
     p.bytes[CF_WS_XP] = w.xp * n_row;
-    p.bytes[CF_WS_ANGLES] = f * CF_ROPE_SETS * hp->rope[CF_ROPE_GLOBAL].n_rot;
+    p.n_angle =
+        max_size(hp->rope[CF_ROPE_GLOBAL].n_rot, hp->rope[CF_ROPE_LOCAL].n_rot);
+    p.bytes[CF_WS_ANGLES] = f * CF_ROPE_SETS * p.n_angle;
+    plan_extras(&p, hp);
     p.bytes[CF_WS_LOGITS] = sizeof(float) * p.n_logit * hp->n_vocab;
     p.bytes[CF_WS_THREAD] = p.thread_bytes * p.n_thread;
     for (size_t i = 0; i < CF_WS_COUNT; i++) {
@@ -187,7 +285,22 @@ static void add_rows(cf_plan *plan, const cf_ws_plan *ws, cf_ws_buf buf,
                      const char *name)
 {
     uint64_t width = ws->bytes[buf] / sizeof(float) / ws->n_row;
+    if (width == 0) {
+        return;
+    }
     add_item(plan, name, "F32", ws->bytes[buf], ws->n_row, width, 0);
+}
+
+/* The state of recurrent layers: where the timeline is, where a pass writes,
+ * and checkpoints. */
+static void add_states(cf_plan *plan, const cf_hparams *hp, uint32_t n_ctx)
+{
+    uint64_t n_float = cf_hparams_n_state(hp);
+    uint64_t n = 2ULL + cf_states_cap((size_t)n_float, n_ctx);
+    if (n_float != 0) {
+        add_item(plan, "recurrent states", "F32", n * n_float * sizeof(float),
+                 n, n_float, 0);
+    }
 }
 
 void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
@@ -201,6 +314,7 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
     add_item(out, "key/value cache", kv->is_f16 ? "F16" : "F32",
              n_page * kv->page_bytes, n_page, CF_KV_BLOCK,
              kv->page_bytes / CF_KV_BLOCK / (kv->is_f16 ? 2 : 4));
+    add_states(out, m->hp, n_ctx);
     add_item(out, "logits", "F32", n_vocab * sizeof(float), n_vocab, 0, 0);
     add_item(out, "tokens", "I32", (uint64_t)n_ctx * sizeof(int32_t), n_ctx, 0,
              0);
@@ -215,6 +329,14 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
     add_rows(out, ws, CF_WS_ATT, "attention output");
     add_rows(out, ws, CF_WS_GATE, "feed-forward gate");
     add_rows(out, ws, CF_WS_UP, "feed-forward up");
+    add_rows(out, ws, CF_WS_ROUTE, "routes to experts");
+    add_rows(out, ws, CF_WS_EXPERT_GATE, "experts' gates");
+    add_rows(out, ws, CF_WS_EXPERT_UP, "experts' up");
+    add_rows(out, ws, CF_WS_EXPERT_OUT, "experts' outputs");
+    add_rows(out, ws, CF_WS_PER_LAYER, "per-layer inputs");
+    add_rows(out, ws, CF_WS_PER_LAYER_EMBD, "per-layer embeddings");
+    add_rows(out, ws, CF_WS_STREAMS, "residual streams");
+    add_rows(out, ws, CF_WS_LAUREL, "low-rank residual");
     add_item(out, "prepared inputs", "mixed", ws->bytes[CF_WS_XP], ws->n_row,
              ws->bytes[CF_WS_XP] / ws->n_row, 0);
     add_rows(out, ws, CF_WS_ANGLES, "rotary angles");

@@ -26,19 +26,28 @@ enum {
 
 /* The buffers of a pass over n_row rows. */
 typedef enum cf_ws_buf {
-    CF_WS_X,      /* float [n_row, n_embd]: the residual stream */
-    CF_WS_H,      /* float [n_row, n_embd]: normalised x, then a block's
+    CF_WS_X,     /* float [n_row, n_embd]: the residual stream */
+    CF_WS_H,     /* float [n_row, n_embd]: normalised x, then a block's
                      output */
-    CF_WS_Q,      /* float [n_row, n_head * head_size] */
-    CF_WS_K,      /* float [n_row, n_head_kv * head_size] */
-    CF_WS_V,      /* float [n_row, n_head_kv * head_size_v] */
-    CF_WS_ATT,    /* float [n_row, n_head * head_size_v] */
-    CF_WS_GATE,   /* float [n_row, n_ff] */
-    CF_WS_UP,     /* float [n_row, n_ff] */
-    CF_WS_XP,     /* bytes: inputs prepared for a group of matrices */
-    CF_WS_ANGLES, /* float [CF_ROPE_SETS, n_row, n_rot] */
-    CF_WS_LOGITS, /* float [n_logit, n_vocab] */
-    CF_WS_THREAD, /* bytes [n_thread, thread_bytes]: see cf_ws */
+    CF_WS_Q,     /* float [n_row, n_head * head_size], with an output gate
+                     twice that; or a recurrent layer's inputs */
+    CF_WS_K,     /* float [n_row, n_head_kv * head_size]; or its gates */
+    CF_WS_V,     /* float [n_row, n_head_kv * head_size_v]; or its factors */
+    CF_WS_ATT,   /* float [n_row, n_head * head_size_v]; or its outputs */
+    CF_WS_GATE,  /* float [n_row, n_ff]; or its convolution */
+    CF_WS_UP,    /* float [n_row, n_ff] */
+    CF_WS_ROUTE, /* scores, weights and slots of experts, see experts.c */
+    CF_WS_EXPERT_GATE,    /* float [n_row * n_used, n_ff of an expert] */
+    CF_WS_EXPERT_UP,      /* likewise */
+    CF_WS_EXPERT_OUT,     /* float [n_row * n_used, n_embd] */
+    CF_WS_PER_LAYER,      /* float [n_row, n_layer * n_per_layer] */
+    CF_WS_PER_LAYER_EMBD, /* likewise */
+    CF_WS_STREAMS,        /* float [n_altup, n_row, n_embd] */
+    CF_WS_LAUREL,         /* float [n_row, n_embd] */
+    CF_WS_XP,             /* bytes: inputs prepared for a group of matrices */
+    CF_WS_ANGLES,         /* float [CF_ROPE_SETS, n_row, n_angle] */
+    CF_WS_LOGITS,         /* float [n_logit, n_vocab] */
+    CF_WS_THREAD,         /* bytes [n_thread, thread_bytes]: see cf_ws */
     CF_WS_COUNT
 } cf_ws_buf;
 
@@ -48,7 +57,9 @@ typedef struct cf_ws_plan {
     size_t off[CF_WS_COUNT], bytes[CF_WS_COUNT];
     size_t thread_bytes; /* of one thread: */
     size_t attn_off;     /* matmul scratch, then attention's scratch, */
-    size_t k_off, v_off; /* then block pointers of keys and of values */
+    size_t k_off, v_off; /* then block pointers of keys and of values, */
+    size_t own_off;      /* then one row prepared for a small matrix */
+    size_t n_angle;      /* rotated dimensions at most */
     size_t total;
 } cf_ws_plan;
 

@@ -22,23 +22,50 @@ static double pair_of_turns(const cf_rope_params *p, double n_turns)
  * slow ones, a ramp between. */
 static double yarn_keep(const cf_rope_params *p, uint32_t i)
 {
-    double lo = floor(pair_of_turns(p, p->beta_fast));
-    double hi = ceil(pair_of_turns(p, p->beta_slow));
+    double lo = pair_of_turns(p, p->beta_fast);
+    double hi = pair_of_turns(p, p->beta_slow);
+    if (!p->is_exact) {
+        lo = floor(lo);
+        hi = ceil(hi);
+    }
     lo = fmax(lo, 0);
     hi = fmin(hi, (double)p->n_rot - 1);
     double y = ((double)i - lo) / fmax(0.001, hi - lo);
     return (1 - fmin(1, fmax(0, y))) * p->ext_factor;
 }
 
+/* The number of a position that pair i turns by. */
+static uint8_t axis_of(const cf_rope_params *p, uint32_t i)
+{
+    const uint32_t *n = p->section;
+    if (p->is_interleaved) {
+        return i % 3 == 1 && i < 3 * n[1]   ? 1
+               : i % 3 == 2 && i < 3 * n[2] ? 2
+                                            : 0;
+    }
+    uint32_t end = 0;
+    for (uint8_t a = 0; a < CF_ROPE_AXES; a++) {
+        end += n[a];
+        if (i < end) {
+            return a;
+        }
+    }
+    return 0;
+}
+
 cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p,
                        const float *factors, cf_error *err)
 {
     uint32_t n = p->n_rot / 2;
-    double *freq = cf_calloc(n, sizeof *freq);
-    if (freq == NULL) {
+    double *freq = cf_calloc(n + 1, sizeof *freq);
+    uint8_t *axis = cf_calloc(n + 1, sizeof *axis);
+    if (freq == NULL || axis == NULL) {
+        cf_free(freq);
+        cf_free(axis);
         return cf_oom_for(err, "rotary angles");
     }
     for (uint32_t i = 0; i < n; i++) {
+        axis[i] = axis_of(p, i);
         double f = pow(p->base, -2.0 * (double)i / (double)p->n_rot);
         if (factors != NULL) {
             f /= (double)factors[i];
@@ -53,22 +80,23 @@ cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p,
     }
     double scale = p->attn_factor;
     if (p->scaling == CF_ROPE_YARN && p->ext_factor != 0) {
-        scale *= 1 + 0.1 * log(p->factor);
+        scale *= p->magnitude > 0 ? p->magnitude : 1 + 0.1 * log(p->factor);
     }
-    *out = (cf_rope){p->n_rot, freq, scale};
+    *out = (cf_rope){p->n_rot, freq, axis, scale};
     return CF_OK;
 }
 
 void cf_rope_deinit(cf_rope *rope)
 {
     cf_free(rope->freq);
+    cf_free(rope->axis);
     *rope = (cf_rope){0};
 }
 
-void cf_rope_angles(float *out, const cf_rope *rope, uint32_t pos)
+void cf_rope_angles(float *out, const cf_rope *rope, const uint32_t *at)
 {
     for (uint32_t i = 0; i < rope->n_rot / 2; i++) {
-        double a = (double)pos * rope->freq[i];
+        double a = (double)at[rope->axis[i]] * rope->freq[i];
         *out++ = (float)(cos(a) * rope->scale);
         *out++ = (float)(sin(a) * rope->scale);
     }

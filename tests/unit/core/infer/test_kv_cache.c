@@ -11,7 +11,11 @@
 /* Two layers of different shapes. */
 static cf_layer_hparams layers[2] = {
     {.n_head = 4, .n_head_kv = 2, .head_size = 8, .head_size_v = 4},
-    {.n_head = 3, .n_head_kv = 3, .head_size = 2, .head_size_v = 2},
+    {.n_head = 3,
+     .n_head_kv = 3,
+     .head_size = 2,
+     .head_size_v = 2,
+     .kv_layer = 1},
 };
 static const cf_hparams hp = {.n_layer = 2, .layer = layers};
 
@@ -41,6 +45,25 @@ static void test_kv_cache__layout(void **state)
     assert_ptr_equal(cf_kv_values(&kv, 1, 0, 0), base + 2 * 32 * 16);
     assert_ptr_equal(cf_kv_keys(&kv, 1, 1, 2),
                      base + 2 * 32 * (16 + 8) + 2 * 32 * 4);
+    cf_kv_deinit(&kv);
+    cf_kv_layout_deinit(&l);
+}
+
+/* A layer that reads another's keys takes no room and finds them there. */
+static void test_kv_cache__shared_layers(void **state)
+{
+    cf_layer_hparams three[3] = {layers[0], layers[1], layers[0]};
+    const cf_hparams shared = {.n_layer = 3, .layer = three};
+    cf_kv_layout l;
+    cf_kv kv;
+    cf_error err;
+    (void)state;
+    T_OK(cf_kv_layout_init(&l, &shared, true, &err), err);
+    assert_int_equal(l.page_bytes, 2 * 32 * (2 * 8 + 2 * 4 + 3 * 2 + 3 * 2));
+    T_OK(cf_kv_init(&kv, &l, 32, &err), err);
+    T_OK(cf_kv_reserve(&kv, 0, 1, &err), err);
+    assert_ptr_equal(cf_kv_keys(&kv, 0, 2, 1), cf_kv_keys(&kv, 0, 0, 1));
+    assert_ptr_equal(cf_kv_values(&kv, 0, 2, 1), cf_kv_values(&kv, 0, 0, 1));
     cf_kv_deinit(&kv);
     cf_kv_layout_deinit(&l);
 }
@@ -101,7 +124,7 @@ static void test_rope__styles(void **state)
     (void)state;
     cf_rope_params p = {.n_rot = 4, .base = 100, .factor = 1, .attn_factor = 1};
     T_OK(cf_rope_init(&rope, &p, NULL, &err), err);
-    cf_rope_angles(angles, &rope, 3);
+    cf_rope_angles(angles, &rope, (const uint32_t[]){3, 3, 3, 3});
     /* Pair 0 turns by 3 radians, pair 1 by 3 * 100^(-1/2) = 0.3. */
     float want[4] = {cosf(3), sinf(3), cosf(0.3f), sinf(0.3f)};
     for (size_t i = 0; i < 4; i++) {
@@ -151,6 +174,17 @@ static void test_rope__scalings(void **state)
     }
     assert_true(fabs(rope.scale - (1 + 0.1 * log(4))) < 1e-12);
     cf_rope_deinit(&rope);
+    /* The ends of the ramp are rounded to whole pairs, unless told not to. */
+    p.is_exact = true;
+    cf_rope exact;
+    T_OK(cf_rope_init(&rope, &p, NULL, &err), err);
+    p.is_exact = false;
+    p.magnitude = 1;
+    T_OK(cf_rope_init(&exact, &p, NULL, &err), err);
+    assert_true(rope.freq[20] != exact.freq[20]);
+    assert_true(exact.scale == 1.0);
+    cf_rope_deinit(&rope);
+    cf_rope_deinit(&exact);
     /* Factors divide, and a length given by the file multiplies. */
     float factors[32];
     for (size_t i = 0; i < 32; i++) {
@@ -164,13 +198,41 @@ static void test_rope__scalings(void **state)
     cf_rope_deinit(&rope);
 }
 
+/* M-RoPE: which number of a position turns which pair. */
+static void test_rope__axes(void **state)
+{
+    cf_rope rope;
+    cf_error err;
+    (void)state;
+    cf_rope_params p = {.n_rot = 16,
+                        .base = 100,
+                        .factor = 1,
+                        .attn_factor = 1,
+                        .section = {3, 3, 2, 0}};
+    T_OK(cf_rope_init(&rope, &p, NULL, &err), err);
+    assert_memory_equal(rope.axis, "\0\0\0\1\1\1\2\2", 8);
+    cf_rope_deinit(&rope);
+    p.is_interleaved = true;
+    T_OK(cf_rope_init(&rope, &p, NULL, &err), err);
+    assert_memory_equal(rope.axis, "\0\1\2\0\1\2\0\1", 8);
+    float one[16];
+    float other[16];
+    cf_rope_angles(one, &rope, (const uint32_t[]){5, 7, 9, 0});
+    cf_rope_angles(other, &rope, (const uint32_t[]){5, 5, 5, 5});
+    assert_true(one[0] == other[0] && one[6] == other[6]);
+    assert_true(one[2] != other[2] && one[4] != other[4]);
+    cf_rope_deinit(&rope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kv_cache__layout),
+        cmocka_unit_test(test_kv_cache__shared_layers),
         cmocka_unit_test(test_kv_cache__fork_and_write),
         cmocka_unit_test(test_rope__styles),
         cmocka_unit_test(test_rope__scalings),
+        cmocka_unit_test(test_rope__axes),
     };
     cf_fault_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

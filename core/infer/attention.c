@@ -1,0 +1,270 @@
+/*
+ * attention.c - softmax attention over a timeline's cached keys and values.
+ *
+ *   att = softmax(scale * q . k over the positions seen) * v   (Vaswani et al.
+ *   2017; query heads share key/value heads, Ainslie et al. 2023)
+ *
+ * with q, k normalised by head or by row (olmo2), rotated; v normalised without
+ * weights (gemma4); a sink in the softmax (gpt-oss); the output gated by
+ * sigmoid(gate) (Qwen3-Next; Qiu et al. 2025).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/infer/pass.h"
+
+/* Floats from a query head to the next: a gate may follow each. */
+static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
+{
+    return l->head_size * (p->e->hp.arch->has_q_gate ? 2U : 1U);
+}
+
+/* ---- queries, keys, values ---------------------------------------------- */
+
+/* The keys and values of one position of one key/value head into the cache. */
+static void store(const cf_pass *p, const cf_row *row, uint32_t layer,
+                  uint32_t head, const float *k, const float *v)
+{
+    const cf_layer_hparams *l = &p->e->hp.layer[layer];
+    uint32_t page = row->pos / CF_KV_BLOCK;
+    size_t at = row->pos % CF_KV_BLOCK;
+    void *keys = cf_kv_keys(row->kv, page, layer, head);
+    void *values = cf_kv_values(row->kv, page, layer, head);
+    if (row->kv->layout->is_f16) {
+        p->e->k->f32_to_f16((uint16_t *)keys + at * l->head_size, k,
+                            l->head_size);
+        p->e->k->f32_to_f16((uint16_t *)values + at * l->head_size_v, v,
+                            l->head_size_v);
+    } else {
+        memcpy((float *)keys + at * l->head_size, k,
+               l->head_size * sizeof(float));
+        memcpy((float *)values + at * l->head_size_v, v,
+               l->head_size_v * sizeof(float));
+    }
+}
+
+/* Norm of a query or key head (families with qk-norm), then its rotation. */
+static void finish_head(const cf_pass *p, uint32_t layer, size_t r,
+                        const float *norm, float *head)
+{
+    const cf_engine *e = p->e;
+    const cf_layer_hparams *l = &e->hp.layer[layer];
+    if (norm != NULL && e->hp.arch->has_qk_norm) {
+        e->k->rms_norm(head, head, norm, l->head_size, e->hp.norm_eps);
+    }
+    if (l->has_rope) {
+        size_t row = (size_t)l->rope_set * e->ws.plan.n_row + r;
+        cf_rope_apply(head, p->angles + row * e->ws.plan.n_angle,
+                      e->hp.rope[l->rope_set].n_rot, e->hp.arch->rope_style);
+    }
+}
+
+/* A query, after its rotation, times 1 + b ln(1 + floor(position / context))
+ * (Ministral 3). */
+static void warm_up(const cf_pass *p, const cf_layer_hparams *l, size_t r,
+                    float *q)
+{
+    const cf_hparams *hp = &p->e->hp;
+    uint32_t n_ctx = hp->rope[CF_ROPE_GLOBAL].n_ctx_orig;
+    if (hp->temperature == 0) {
+        return;
+    }
+    double turns = (double)(p->rows[r].pos / n_ctx);
+    float a = (float)(1 + hp->temperature * log(1 + turns));
+    for (size_t c = 0; c < l->head_size; c++) {
+        q[c] *= a;
+    }
+}
+
+/* A key/value head of row r: normalised, rotated, cached.  Where the layer has
+ * no matrix for values, keys serve before either. */
+static void finish_kv(const cf_pass *p, uint32_t layer, size_t r, uint32_t head)
+{
+    const cf_engine *e = p->e;
+    const cf_layer_hparams *l = &e->hp.layer[layer];
+    const cf_layer_weights *w = &e->w.layer[layer];
+    float *k = p->k + (r * l->n_head_kv + head) * l->head_size;
+    float *v = p->v + (r * l->n_head_kv + head) * l->head_size_v;
+    if (w->v.p == NULL) {
+        memcpy(v, k, l->head_size * sizeof *v);
+    }
+    if (e->hp.arch->has_v_norm) {
+        e->k->rms_norm(v, v, NULL, l->head_size_v, e->hp.norm_eps);
+    }
+    finish_head(p, layer, r, w->k_norm, k);
+    store(p, &p->rows[r], layer, head, k, v);
+}
+
+/* By head: the share of (row, key/value head) pairs; pair u is part u % n's,
+ * so that later rows, which look at more positions, are spread evenly. */
+static void rotate_and_store(const cf_pass *p, uint32_t layer, unsigned i,
+                             unsigned n)
+{
+    const cf_layer_hparams *l = &p->e->hp.layer[layer];
+    const cf_layer_weights *w = &p->e->w.layer[layer];
+    size_t group_size = l->n_head / l->n_head_kv;
+    for (size_t u = i; u < p->n_row * l->n_head_kv; u += n) {
+        size_t r = u / l->n_head_kv;
+        uint32_t head = (uint32_t)(u % l->n_head_kv);
+        if (l->kv_layer == layer) {
+            finish_kv(p, layer, r, head);
+        }
+        float *q = p->q + (r * l->n_head + head * group_size) * q_step(p, l);
+        for (size_t j = 0; j < group_size; j++, q += q_step(p, l)) {
+            finish_head(p, layer, r, w->q_norm, q);
+            warm_up(p, l, r, q);
+        }
+    }
+}
+
+/* By row: norms over all heads at once (olmo2). */
+static void norm_rows(const cf_pass *p, uint32_t layer, unsigned i, unsigned n)
+{
+    const cf_engine *e = p->e;
+    const cf_layer_weights *w = &e->w.layer[layer];
+    cf_range rows = cf_pass__rows(p, 0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        float *q = p->q + r * w->q.n_row;
+        float *k = p->k + r * w->k.n_row;
+        e->k->rms_norm(q, q, w->q_norm, w->q.n_row, e->hp.norm_eps);
+        e->k->rms_norm(k, k, w->k_norm, w->k.n_row, e->hp.norm_eps);
+    }
+}
+
+/* ---- attention ---------------------------------------------------------- */
+
+/* The last position that a row sees. */
+static uint32_t last_seen(const cf_row *row)
+{
+    return row->see_end > row->pos ? row->see_end - 1 : row->pos;
+}
+
+/* For rows r .. r + n_row - 1, which are at consecutive positions of one cache,
+ * and one key/value head. */
+static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
+                       uint32_t head, unsigned char *scratch)
+{
+    const cf_hparams *hp = &p->e->hp;
+    const cf_layer_hparams *l = &hp->layer[layer];
+    const cf_ws_plan *plan = &p->e->ws.plan;
+    const float *sinks = p->e->w.layer[layer].sinks;
+    const cf_row *row = &p->rows[r];
+    const void **k_block = (const void **)(void *)(scratch + plan->k_off);
+    const void **v_block = (const void **)(void *)(scratch + plan->v_off);
+    size_t group_size = l->n_head / l->n_head_kv;
+    uint32_t last = last_seen(row);
+    uint32_t first = 0;
+    if (l->window != 0 && row->pos >= l->window) {
+        first = row->pos - l->window + 1;
+    }
+    uint32_t last_block = (last + (uint32_t)n_row - 1) / CF_KV_BLOCK;
+    for (uint32_t b = first / CF_KV_BLOCK; b <= last_block; b++) {
+        k_block[b] = cf_kv_keys(row->kv, b, layer, head);
+        v_block[b] = cf_kv_values(row->kv, b, layer, head);
+    }
+    size_t q0 = r * l->n_head + head * group_size;
+    cf_attn a = {.out = p->att + q0 * l->head_size_v,
+                 .q = p->q + q0 * q_step(p, l),
+                 .n_q = group_size,
+                 .q_stride = q_step(p, l),
+                 .out_stride = l->head_size_v,
+                 .n_row = n_row,
+                 .q_row = l->n_head * q_step(p, l),
+                 .out_row = (size_t)l->n_head * l->head_size_v,
+                 .window = last == row->pos ? l->window : 0,
+                 .k_block = k_block,
+                 .v_block = v_block,
+                 .first = first,
+                 .last = last,
+                 .head_size = l->head_size,
+                 .head_size_v = l->head_size_v,
+                 .is_f16 = row->kv->layout->is_f16,
+                 .scale = l->attn_scale,
+                 .soft_cap = hp->attn_soft_cap,
+                 .sinks = sinks != NULL ? sinks + head * group_size : NULL,
+                 .scratch = (float *)(void *)(scratch + plan->attn_off)};
+    p->e->k->attend(&a);
+}
+
+/* How many rows from r to at most `end` follow each other in one cache, each
+ * seeing one position more than the one before. */
+static size_t run_length(const cf_pass *p, size_t r, size_t end)
+{
+    const cf_row *row = &p->rows[r];
+    size_t n = 1;
+    while (r + n < end && row[n].kv == row->kv && row[n].pos == row->pos + n &&
+           last_seen(row) == row->pos && last_seen(row + n) == row[n].pos) {
+        n++;
+    }
+    return n;
+}
+
+/* By head: groups of CF_ATTN_ROWS rows, each with one key/value head. */
+static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                   unsigned n)
+{
+    uint32_t n_kv = p->e->hp.layer[layer].n_head_kv;
+    size_t n_group = (p->n_row - r0 + CF_ATTN_ROWS - 1) / CF_ATTN_ROWS;
+    for (size_t u = i; u < n_group * n_kv; u += n) {
+        size_t r = r0 + u / n_kv * CF_ATTN_ROWS, end = r + CF_ATTN_ROWS;
+        end = end < p->n_row ? end : p->n_row;
+        while (r < end) {
+            size_t n_run = run_length(p, r, end);
+            attend_run(p, layer, r, n_run, (uint32_t)(u % n_kv),
+                       cf_pass__thread(p, i));
+            r += n_run;
+        }
+    }
+}
+
+/* att of a row, a head after the other, times sigmoid(gate). */
+static void gate_row(const cf_pass *p, const cf_layer_hparams *l, size_t r)
+{
+    float *att = p->att + r * l->n_head * l->head_size_v;
+    const float *q = p->q + r * l->n_head * q_step(p, l);
+    for (uint32_t j = 0; j < l->n_head; j++) {
+        p->e->k->recurrent->sigmoid_mul(att, att, q + l->head_size,
+                                        l->head_size_v);
+        att += l->head_size_v;
+        q += q_step(p, l);
+    }
+}
+
+/* h = o * attention(rope(norm(q * h)), rope(norm(k * h)), v * h), for rows r0
+ * and later; keys and values of all rows are cached. */
+void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                  unsigned n)
+{
+    const cf_hparams *hp = &p->e->hp;
+    const cf_layer_hparams *l = &hp->layer[layer];
+    const cf_layer_weights *w = &p->e->w.layer[layer];
+    size_t n_att = (size_t)l->n_head * l->head_size_v;
+    cf_group qkv = {0};
+    cf_group o = {0};
+    cf_group__add(&qkv, &w->q, w->q_bias, p->q);
+    cf_group__add(&qkv, &w->k, w->k_bias, p->k);
+    cf_group__add(&qkv, &w->v, w->v_bias, p->v);
+    cf_group__add(&o, &w->o, w->o_bias, p->h);
+    cf_pass__prepare_rows(p, &qkv, p->h, hp->n_embd, 0, i, n);
+    cf_pass__barrier(p);
+    cf_pass__multiply(p, &qkv, 0, i, n);
+    cf_pass__barrier(p);
+    if (hp->arch->has_row_qk_norm) {
+        norm_rows(p, layer, i, n);
+        cf_pass__barrier(p);
+    }
+    rotate_and_store(p, layer, i, n);
+    cf_pass__barrier(p);
+    attend(p, layer, r0, i, n);
+    cf_pass__barrier(p);
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        if (hp->arch->has_q_gate) {
+            gate_row(p, l, r);
+        }
+        cf_pass__prepare(p, &o, p->att + r * n_att, r);
+    }
+    cf_pass__barrier(p);
+    cf_pass__multiply(p, &o, r0, i, n);
+    cf_pass__barrier(p);
+}

@@ -1,0 +1,149 @@
+/*
+ * pass.c - what the parts of a forward pass share.
+ */
+#include "core/infer/pass.h"
+
+#include <string.h>
+
+cf_range cf_pass__share(size_t n, size_t multiple, unsigned i, unsigned n_part)
+{
+    size_t n_unit = (n + multiple - 1) / multiple;
+    size_t lo = n_unit * i / n_part * multiple;
+    size_t hi = n_unit * (i + 1) / n_part * multiple;
+    return (cf_range){lo < n ? lo : n, hi < n ? hi : n};
+}
+
+cf_range cf_pass__rows(const cf_pass *p, size_t r0, unsigned i, unsigned n)
+{
+    cf_range rows = cf_pass__share(p->n_row - r0, 1, i, n);
+    return (cf_range){r0 + rows.lo, r0 + rows.hi};
+}
+
+void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row,
+                   size_t first_out)
+{
+    *p =
+        (cf_pass){.e = e, .rows = rows, .n_row = n_row, .first_out = first_out};
+    p->x = cf_pass__buf(p, CF_WS_X);
+    p->h = cf_pass__buf(p, CF_WS_H);
+    p->q = cf_pass__buf(p, CF_WS_Q);
+    p->k = cf_pass__buf(p, CF_WS_K);
+    p->v = cf_pass__buf(p, CF_WS_V);
+    p->att = cf_pass__buf(p, CF_WS_ATT);
+    p->gate = cf_pass__buf(p, CF_WS_GATE);
+    p->up = cf_pass__buf(p, CF_WS_UP);
+    p->xp = cf_pass__buf(p, CF_WS_XP);
+    p->angles = cf_pass__buf(p, CF_WS_ANGLES);
+}
+
+unsigned char *cf_pass__thread(const cf_pass *p, unsigned i)
+{
+    return (unsigned char *)cf_pass__buf(p, CF_WS_THREAD) +
+           i * p->e->ws.plan.thread_bytes;
+}
+
+/* ---- matrices ----------------------------------------------------------- */
+
+void cf_group__add(cf_group *g, const cf_mat *m, const float *bias, float *y)
+{
+    if (m->p == NULL) {
+        return;
+    }
+    CF_ASSERT(g->n < CF_GROUP_MAX);
+    g->m[g->n] = m;
+    g->bias[g->n] = bias;
+    g->y[g->n++] = y;
+}
+
+void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
+                      size_t r)
+{
+    const cf_kernels *k = p->e->k;
+    size_t off[CF_GROUP_MAX];
+    cf_ws_prepared(off, k, g->m, g->n, p->e->ws.plan.n_row);
+    for (size_t j = 0; j < g->n; j++) {
+        const cf_mat *m = g->m[j];
+        size_t bytes = k->prepared_bytes(m->type, m->n_col);
+        if (j == 0 || off[j] > off[j - 1]) {
+            k->prepare(p->xp + off[j] + r * bytes, m->type, in, 1, m->n_col);
+        }
+    }
+}
+
+void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
+                           size_t stride, size_t r0, unsigned i, unsigned n)
+{
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        cf_pass__prepare(p, g, in + r * stride, r);
+    }
+}
+
+void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
+                           unsigned n)
+{
+    const cf_kernels *k = p->e->k;
+    const cf_mat *m = job->m;
+    cf_range out = cf_pass__share(m->n_row, k->row_multiple, i, n);
+    if (job->n_x == 0 || out.lo == out.hi) {
+        return;
+    }
+    k->matmul(job->y, m->n_row, m, job->xp, job->n_x, out.lo, out.hi,
+              cf_pass__thread(p, i));
+    for (size_t r = 0; job->bias != NULL && r < job->n_x; r++) {
+        k->add(job->y + r * m->n_row + out.lo, job->bias + out.lo,
+               out.hi - out.lo);
+    }
+}
+
+void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0,
+                       unsigned i, unsigned n)
+{
+    size_t off[CF_GROUP_MAX];
+    cf_ws_prepared(off, p->e->k, g->m, g->n, p->e->ws.plan.n_row);
+    for (size_t j = 0; j < g->n; j++) {
+        const cf_mat *m = g->m[j];
+        size_t bytes = p->e->k->prepared_bytes(m->type, m->n_col);
+        cf_product job = {m, g->bias[j], g->y[j] + r0 * m->n_row,
+                          p->xp + off[j] + r0 * bytes, p->n_row - r0};
+        cf_pass__multiply_one(p, &job, i, n);
+    }
+}
+
+void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in,
+                    float *out, unsigned i)
+{
+    const cf_kernels *k = p->e->k;
+    unsigned char *own = cf_pass__thread(p, i);
+    unsigned char *xp = own + p->e->ws.plan.own_off;
+    k->prepare(xp, m->type, in, 1, m->n_col);
+    k->matmul(out, m->n_row, m, xp, 1, 0, m->n_row, own);
+}
+
+/* ---- by row ------------------------------------------------------------- */
+
+void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out)
+{
+    size_t n_embd = p->e->hp.n_embd;
+    if (w != NULL) {
+        p->e->k->rms_norm(out, x, w, n_embd, p->e->hp.norm_eps);
+    } else if (out != x) {
+        memcpy(out, x, n_embd * sizeof *x);
+    }
+}
+
+void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n)
+{
+    const cf_kernels *k = p->e->k;
+    switch (p->e->hp.arch->act) {
+    case CF_ACT_SILU:
+        k->silu_mul(gate, gate, up, n);
+        break;
+    case CF_ACT_GELU:
+        k->gelu_mul(gate, gate, up, n);
+        break;
+    case CF_ACT_CLAMPED_GLU:
+        k->recurrent->clamped_glu(gate, gate, up, n);
+        break;
+    }
+}

@@ -1,0 +1,153 @@
+/*
+ * pass.h - what the parts of a forward pass share: buffers, the rule that
+ * divides work among threads, and products with matrices.
+ *
+ * A pass is one pool job with barriers inside.  Every phase is split among the
+ * threads by a rule that looks only at counts, and writes only its own share; a
+ * barrier comes between two phases where the second reads what another thread
+ * wrote in the first.  Phases work on whole rows ("by row"), on rows of a
+ * weight matrix ("by output"), on heads, or on channels.
+ *
+ * Each number is computed by one thread in an order fixed by the model's
+ * sizes, so the number of threads and the other rows change no bit.
+ *
+ * The parts of a layer (cf_attention() and so on) are called by all threads.
+ * They read p->h, rows that the calling thread wrote by the rule of
+ * cf_pass__rows(), and leave their result there for the next phase by row
+ * after a barrier; r0 is the first row whose result is wanted.
+ *
+ * Private to core/infer.
+ */
+#ifndef CF_CORE_INFER_PASS_H
+#define CF_CORE_INFER_PASS_H
+
+#include "core/infer/forward.h"
+
+typedef struct cf_pass {
+    cf_engine *e;
+    const cf_row *rows;
+    size_t n_row, first_out;
+    const cf_cancel *cancel;
+    bool is_cancelled; /* written by part 0, read by all after a barrier */
+
+    /* Buffers of the workspace; plan.h has their shapes. */
+    float *x, *h, *q, *k, *v, *att, *gate, *up;
+    unsigned char *xp;
+    float *angles;
+
+    float *logits; /* cf_forward_logits only: where they go */
+} cf_pass;
+
+typedef struct cf_range {
+    size_t lo, hi;
+} cf_range;
+
+/* A thread's share of 0..n-1 in steps of `multiple`: part i of n_part. */
+cf_range cf_pass__share(size_t n, size_t multiple, unsigned i, unsigned n_part);
+
+/* Its share of the rows from r0 on. */
+cf_range cf_pass__rows(const cf_pass *p, size_t r0, unsigned i, unsigned n);
+
+void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row,
+                   size_t first_out);
+
+static inline void *cf_pass__buf(const cf_pass *p, cf_ws_buf b)
+{
+    return p->e->ws.p + p->e->ws.plan.off[b];
+}
+
+/* Thread i's scratch, at an offset of the plan. */
+unsigned char *cf_pass__thread(const cf_pass *p, unsigned i);
+
+static inline void cf_pass__barrier(const cf_pass *p)
+{
+    cf_pool_barrier(p->e->pool);
+}
+
+/* ---- matrices ----------------------------------------------------------- */
+
+enum { CF_GROUP_MAX = 4 };
+
+/* Matrices that read the same activations; those without p are left out. */
+typedef struct cf_group {
+    const cf_mat *m[CF_GROUP_MAX];
+    const float *bias[CF_GROUP_MAX]; /* [n_row of m] or NULL */
+    float *y[CF_GROUP_MAX];          /* [rows of the pass, n_row of m] */
+    size_t n;
+} cf_group;
+
+void cf_group__add(cf_group *g, const cf_mat *m, const float *bias, float *y);
+
+/* By row: makes in[n_col], the activations of row r, ready for the group. */
+void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
+                      size_t r);
+
+/* The same for the thread's rows from r0 on, in[rows of the pass, stride]. */
+void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
+                           size_t stride, size_t r0, unsigned i, unsigned n);
+
+/* By output: y[r] = m * (what was prepared for r) + bias, for each matrix of
+ * the group and rows from r0 on. */
+void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0,
+                       unsigned i, unsigned n);
+
+/* One matrix against n_x prepared rows at xp, into y [n_x, n_row of m]. */
+typedef struct cf_product {
+    const cf_mat *m;
+    const float *bias; /* or NULL */
+    float *y;
+    const unsigned char *xp;
+    size_t n_x;
+} cf_product;
+
+void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
+                           unsigned n);
+
+/* By row: out = m * in for a small matrix, by thread i alone. */
+void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in,
+                    float *out, unsigned i);
+
+/* ---- by row ------------------------------------------------------------- */
+
+/* out = norm(x) * w, or x itself where the family has no such norm. */
+void cf_pass__norm(const cf_pass *p, const float *w, const float *x,
+                   float *out);
+
+/* gate = act(gate) . up, by the family's activation. */
+void cf_pass__activate(const cf_pass *p, float *gate, const float *up,
+                       size_t n);
+
+/* ---- parts of a layer --------------------------------------------------- */
+
+/* h = mixer(h): attention.c, recurrent.c */
+void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                  unsigned n);
+void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                  unsigned n);
+
+/* h = feed_forward(h); the residual stream x is for routers that read it. */
+void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                     unsigned n);
+
+/* The two halves of a mixture: before the block beside it writes h, and after.
+ * experts.c */
+void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                unsigned n);
+void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                    unsigned n);
+
+/* per_layer.c: rows of each layer's own embeddings, from x, before the first
+ * layer; and what a layer adds from them, h = norm(project(act(gate * in) .
+ * row)). */
+void cf_per_layer_inputs(const cf_pass *p, unsigned i, unsigned n);
+void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0,
+                  unsigned i, unsigned n);
+
+/* altup.c: gemma3n's streams, opened from x; a layer on them; and closed into
+ * x. */
+void cf_altup_open(const cf_pass *p, unsigned i, unsigned n);
+void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                    unsigned n);
+void cf_altup_close(const cf_pass *p, size_t r0, unsigned i, unsigned n);
+
+#endif
