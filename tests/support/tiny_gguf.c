@@ -13,9 +13,34 @@
 #include "core/model/gguf.h"
 #include "tests/support/rand.h"
 
-const char *const cf_tiny_archs[] = {"llama", "qwen2",   "qwen3",
-                                     "gemma", "gemma2",  "gemma3",
-                                     "phi3",  "smollm3", NULL};
+const char *const cf_tiny_archs[] = {
+    "llama",     "qwen2",     "qwen3",    "gemma",      "gemma2",
+    "gemma3",    "phi3",      "smollm3",  "qwen3moe",   "qwen35",
+    "qwen35moe", "qwen3next", "gemma4",   "gemma3n",    "gpt-oss",
+    "lfm2",      "lfm2moe",   "granite",  "granitemoe", "granitehybrid",
+    "mistral3",  "olmo2",     "ernie4_5", "glm4",       NULL};
+
+/* The first of them, whose layers are attention and one block. */
+const char *const cf_tiny_plain_archs[] = {
+    "llama", "qwen2",   "qwen3",    "gemma", "gemma2", "gemma3",
+    "phi3",  "smollm3", "ernie4_5", "glm4",  NULL};
+
+/* Sizes of parts that options do not name. */
+enum {
+    N_EXPERT = 6,
+    N_EXPERT_USED = 2,
+    N_EXPERT_FF = 32,
+    N_SHARED_FF = 32,
+    N_TAP = 4,
+    N_STATE = 8, /* keys of a state, and DeltaNet's values */
+    N_STATE_HEAD = 4,
+    N_STATE_GROUP = 2, /* DeltaNet's key heads, Mamba-2's groups */
+    N_MAMBA_VALUE = 16,
+    N_PER_LAYER = 32,
+    N_ALTUP = 3,
+    N_LAUREL = 8,
+    N_SHARED_KV = 2
+};
 
 /* ---- bytes -------------------------------------------------------------- */
 
@@ -220,6 +245,7 @@ typedef struct model {
     cf_tiny_buf tensors; /* declarations */
     cf_tiny_buf data;
     uint64_t n_values, n_tensors;
+    uint32_t n_stack; /* third dimension of the next matrix */
 } model;
 
 static void key(const model *m, char out[96], const char *name)
@@ -268,10 +294,174 @@ static void add_by_layer(model *m, const char *name, uint32_t even,
     }
 }
 
+/* ---- which parts a layer has -------------------------------------------- */
+
+static bool is_recurrent(const model *m, uint32_t i)
+{
+    return m->arch->recurrent != CF_MIX_ATTENTION && i % 2 == 0;
+}
+
+static bool has_experts(const model *m, uint32_t i)
+{
+    bool after_dense = strcmp(m->o.arch, "lfm2moe") != 0 || i > 0;
+    return m->arch->has_experts && after_dense;
+}
+
+static bool has_shared_expert(const model *m)
+{
+    return m->arch->has_experts &&
+           (m->arch->has_q_gate || m->arch->has_multipliers);
+}
+
+/* Layers 2 and 5 of Gemmas with shared keys see everything, so that both kinds
+ * come before the shared ones. */
+static bool is_windowed(const model *m, uint32_t i)
+{
+    return m->arch->has_per_layer && i % 3 != 2;
+}
+
+/* Windowed layers of gemma4 have smaller heads. */
+static uint32_t head_size(const model *m, uint32_t i)
+{
+    return m->arch->has_layer_scale && is_windowed(m, i) ? m->o.head_size / 2
+                                                         : m->o.head_size;
+}
+
+static uint32_t n_conv_channel(const model *m)
+{
+    uint32_t sides = 2 * N_STATE_GROUP * N_STATE;
+    switch (m->arch->recurrent) {
+    case CF_MIX_DELTA_NET:
+        return N_STATE_HEAD * N_STATE + sides;
+    case CF_MIX_MAMBA2:
+        return N_STATE_HEAD * N_MAMBA_VALUE + sides;
+    default:
+        return m->o.n_embd;
+    }
+}
+
+/* ---- metadata ----------------------------------------------------------- */
+
+/* Key/value heads where some layers have none. */
+static void add_kv_heads(model *m)
+{
+    char k[96];
+    if (m->arch == NULL || m->arch->recurrent == CF_MIX_ATTENTION ||
+        m->arch->recurrent_rule != CF_RECURRENT_NO_KV) {
+        add_by_layer(m, "attention.head_count_kv", m->o.n_head_kv,
+                     m->o.n_head_kv / 2);
+        return;
+    }
+    key(m, k, "attention.head_count_kv");
+    array_head(m, k, CF_GGUF_U32, m->o.n_layer);
+    for (uint32_t i = 0; i < m->o.n_layer; i++) {
+        cf_tiny_uint(&m->values, is_recurrent(m, i) ? 0 : m->o.n_head_kv, 4);
+    }
+}
+
+static void add_state_sizes(model *m)
+{
+    bool is_delta = m->arch->recurrent == CF_MIX_DELTA_NET;
+    if (m->arch->recurrent == CF_MIX_SHORT_CONV) {
+        add_u32(m, "shortconv.l_cache", N_TAP);
+        return;
+    }
+    if (is_delta) {
+        add_u32(m, "full_attention_interval", 2);
+    }
+    add_u32(m, "ssm.conv_kernel", N_TAP);
+    add_u32(m, "ssm.state_size", N_STATE);
+    add_u32(m, "ssm.time_step_rank", N_STATE_HEAD);
+    add_u32(m, "ssm.group_count", N_STATE_GROUP);
+    add_u32(m, "ssm.inner_size",
+            N_STATE_HEAD * (is_delta ? N_STATE : N_MAMBA_VALUE));
+}
+
+static void add_expert_sizes(model *m)
+{
+    bool is_sigmoid = strcmp(m->o.arch, "lfm2moe") == 0;
+    add_u32(m, "expert_count", N_EXPERT);
+    add_u32(m, "expert_used_count", N_EXPERT_USED);
+    add_u32(m, "expert_feed_forward_length", N_EXPERT_FF);
+    if (has_shared_expert(m)) {
+        add_u32(m, "expert_shared_feed_forward_length", N_SHARED_FF);
+    }
+    if (is_sigmoid) {
+        add_u32(m, "expert_gating_func", 2);
+        add_u32(m, "leading_dense_block_count", 1);
+    }
+}
+
+static void add_gemma_sizes(model *m)
+{
+    char k[96];
+    add_u32(m, "embedding_length_per_layer_input", N_PER_LAYER);
+    add_u32(m, "attention.shared_kv_layers", N_SHARED_KV);
+    key(m, k, "attention.sliding_window_pattern");
+    array_head(m, k, CF_GGUF_BOOL, m->o.n_layer);
+    for (uint32_t i = 0; i < m->o.n_layer; i++) {
+        cf_tiny_uint(&m->values, is_windowed(m, i), 1);
+    }
+    if (m->arch->has_layer_scale) {
+        add_u32(m, "attention.key_length_swa", m->o.head_size / 2);
+        add_u32(m, "attention.value_length_swa", m->o.head_size / 2);
+        add_u32(m, "rope.dimension_count_swa", m->o.head_size / 2);
+    }
+    if (m->arch->has_altup) {
+        add_u32(m, "altup.num_inputs", N_ALTUP);
+        add_u32(m, "altup.active_idx", 1);
+        key(m, k, "activation_sparsity_scale");
+        array_head(m, k, CF_GGUF_F32, m->o.n_layer);
+        for (uint32_t i = 0; i < m->o.n_layer; i++) {
+            cf_tiny_f32(&m->values, i % 2 == 0 ? 0.7f : 0.0f);
+        }
+    }
+}
+
+static void add_scaling(model *m)
+{
+    char k[96];
+    key(m, k, "rope.scaling.type");
+    cf_tiny_kv_str(&m->values, k, m->o.rope_scaling);
+    m->n_values++;
+    add_u32(m, "rope.scaling.original_context_length", m->o.n_ctx / 4);
+    if (strcmp(m->o.rope_scaling, "longrope") == 0) {
+        add_f32(m, "rope.scaling.attn_factor", 1.19f);
+    } else {
+        add_f32(m, "rope.scaling.factor", 4.0f);
+    }
+}
+
+/* What only some families have. */
+static void add_special_sizes(model *m)
+{
+    if (m->arch->window_period != 0) {
+        add_u32(m, "attention.sliding_window", m->o.window);
+    }
+    if (m->arch->recurrent != CF_MIX_ATTENTION) {
+        add_state_sizes(m);
+    }
+    if (m->arch->has_experts) {
+        add_expert_sizes(m);
+    }
+    if (m->arch->has_per_layer) {
+        add_gemma_sizes(m);
+    }
+    if (m->arch->has_multipliers) {
+        add_f32(m, "embedding_scale", 3.0f);
+        add_f32(m, "residual_scale", 0.5f);
+        add_f32(m, "logit_scale", 4.0f);
+        add_f32(m, "attention.scale", 0.2f);
+    }
+    if (m->arch->has_temperature) {
+        add_f32(m, "attention.temperature_scale", 0.3f);
+        add_f32(m, "rope.scaling.yarn_log_multiplier", 1.0f);
+    }
+}
+
 static void add_sizes(model *m)
 {
     const cf_tiny_options *o = &m->o;
-    char k[96];
     cf_tiny_kv_str(&m->values, "general.architecture", o->arch);
     cf_tiny_kv_str(&m->values, "general.name", "tiny");
     m->n_values += 2;
@@ -280,26 +470,18 @@ static void add_sizes(model *m)
     add_u32(m, "block_count", o->n_layer);
     add_by_layer(m, "feed_forward_length", o->n_ff, o->n_ff - 8);
     add_by_layer(m, "attention.head_count", o->n_head, o->n_head / 2);
-    add_by_layer(m, "attention.head_count_kv", o->n_head_kv, o->n_head_kv / 2);
+    add_kv_heads(m);
     add_u32(m, "attention.key_length", o->head_size);
     add_u32(m, "attention.value_length", o->head_size_v);
     add_u32(m, "rope.dimension_count", o->n_rot);
     add_u32(m, "vocab_size", o->n_vocab);
     add_f32(m, "attention.layer_norm_rms_epsilon", 1e-5f);
     add_f32(m, "rope.freq_base", 10000.0f);
-    if (m->arch != NULL && m->arch->window_period != 0) {
-        add_u32(m, "attention.sliding_window", o->window);
+    if (m->arch != NULL) {
+        add_special_sizes(m);
     }
     if (o->rope_scaling != NULL) {
-        key(m, k, "rope.scaling.type");
-        cf_tiny_kv_str(&m->values, k, o->rope_scaling);
-        m->n_values++;
-        add_u32(m, "rope.scaling.original_context_length", o->n_ctx / 4);
-        if (strcmp(o->rope_scaling, "longrope") == 0) {
-            add_f32(m, "rope.scaling.attn_factor", 1.19f);
-        } else {
-            add_f32(m, "rope.scaling.factor", 4.0f);
-        }
+        add_scaling(m);
     }
 }
 
@@ -353,7 +535,7 @@ static void add_vocab(model *m)
 static void declare(model *m, const char *name, uint32_t n_dim, uint32_t n_col,
                     uint32_t n_row, cf_dtype type)
 {
-    uint64_t dim[2] = {n_col, n_row};
+    uint64_t dim[3] = {n_col, n_row, m->n_stack};
     cf_tiny_pad(&m->data, 32);
     cf_tiny_tensor(&m->tensors, name, n_dim, dim, type, m->data.n);
     m->n_tensors++;
@@ -408,35 +590,119 @@ static void add_norm(model *m, uint32_t i, const char *name, uint32_t n)
     add_vec(m, layer_name(full, i, part), n, 1, 0.3f);
 }
 
-static void add_layer(model *m, uint32_t i)
+/* A vector of any mean. */
+static void add_own(model *m, uint32_t i, const char *name, uint32_t n,
+                    float mean, float spread)
+{
+    char full[64];
+    add_vec(m, layer_name(full, i, name), n, mean, spread);
+}
+
+/* Float32 numbers [n_row, n_col]. */
+static void add_floats(model *m, uint32_t i, const char *name, uint32_t n_row,
+                       uint32_t n_col, float spread)
+{
+    char full[64];
+    declare(m, layer_name(full, i, name), 2, n_col, n_row, CF_F32);
+    for (uint32_t j = 0; j < n_row * n_col; j++) {
+        cf_tiny_f32(&m->data, spread * cf_rand_float(&m->r));
+    }
+}
+
+/* n matrices, one after the other. */
+static void add_stack(model *m, const char *name, uint32_t n, uint32_t n_row,
+                      uint32_t n_col)
+{
+    cf_dtype type = m->o.type;
+    if (n_col % cf_dtype_get(type).n_block != 0) {
+        type = n_col % 32 == 0 ? CF_Q8_0 : CF_F32;
+    }
+    m->n_stack = n;
+    declare(m, name, 3, n_col, n_row, type);
+    m->n_stack = 1;
+    add_weights(&m->data, &m->r, type, (size_t)n * n_row * n_col,
+                2.0f / sqrtf((float)n_col));
+}
+
+static void add_attention(model *m, uint32_t i)
 {
     const cf_tiny_options *o = &m->o;
+    const cf_arch *arch = m->arch;
     uint32_t half = o->by_layer && i % 2 == 1 ? 2 : 1;
-    uint32_t n_ff = half == 2 ? o->n_ff - 8 : o->n_ff;
-    uint32_t nq = o->n_head / half * o->head_size;
-    uint32_t nk = o->n_head_kv / half * o->head_size;
-    uint32_t nv = o->n_head_kv / half * o->head_size_v;
-    uint32_t na = o->n_head / half * o->head_size_v;
-    bool bias = o->has_bias;
-    bool qkv_bias = bias || strcmp(o->arch, "qwen2") == 0;
-    add_norm(m, i, "attn_norm", o->n_embd);
-    add_norm(m, i, "ffn_norm", o->n_embd);
-    if (m->arch->has_fused_qkv) {
+    uint32_t size = head_size(m, i);
+    uint32_t size_v = arch->has_layer_scale ? size : o->head_size_v;
+    uint32_t nq = o->n_head / half * size;
+    uint32_t nk = o->n_head_kv / half * size;
+    uint32_t nv = o->n_head_kv / half * size_v;
+    bool bias = o->has_bias && !arch->has_per_layer;
+    bool qkv_bias = bias || strcmp(o->arch, "qwen2") == 0 || arch->has_sinks;
+    bool is_shared = arch->has_per_layer && i + N_SHARED_KV >= o->n_layer;
+    if (arch->has_fused_qkv) {
         add_linear(m, i, "attn_qkv", nq + nk + nv, o->n_embd, qkv_bias);
     } else {
-        add_linear(m, i, "attn_q", nq, o->n_embd, qkv_bias);
+        add_linear(m, i, "attn_q", arch->has_q_gate ? 2 * nq : nq, o->n_embd,
+                   qkv_bias);
+    }
+    if (!arch->has_fused_qkv && (!is_shared || arch->has_altup)) {
         add_linear(m, i, "attn_k", nk, o->n_embd, qkv_bias);
-        add_linear(m, i, "attn_v", nv, o->n_embd, qkv_bias);
+        if (!arch->has_layer_scale || i % 3 != 0) { /* else keys serve */
+            add_linear(m, i, "attn_v", nv, o->n_embd, qkv_bias);
+        }
     }
-    if (m->arch->has_qk_norm) {
-        add_norm(m, i, "attn_q_norm", o->head_size);
-        add_norm(m, i, "attn_k_norm", o->head_size);
+    if (arch->has_qk_norm || arch->has_row_qk_norm) {
+        add_norm(m, i, "attn_q_norm", arch->has_row_qk_norm ? nq : size);
     }
-    add_linear(m, i, "attn_output", o->n_embd, na, bias);
-    if (m->arch->has_post_norm) {
-        add_norm(m, i, "post_attention_norm", o->n_embd);
-        add_norm(m, i, "post_ffw_norm", o->n_embd);
+    if ((arch->has_qk_norm || arch->has_row_qk_norm) && !is_shared) {
+        add_norm(m, i, "attn_k_norm", arch->has_row_qk_norm ? nk : size);
     }
+    if (arch->has_sinks) {
+        add_own(m, i, "attn_sinks.weight", o->n_head, 0, 2);
+    }
+    add_linear(m, i, "attn_output", o->n_embd, o->n_head / half * size_v,
+               bias || arch->has_sinks);
+}
+
+static void add_recurrent(model *m, uint32_t i)
+{
+    const cf_tiny_options *o = &m->o;
+    uint32_t n_channel = n_conv_channel(m);
+    bool is_delta = m->arch->recurrent == CF_MIX_DELTA_NET;
+    uint32_t inner = N_STATE_HEAD * (is_delta ? N_STATE : N_MAMBA_VALUE);
+    if (m->arch->recurrent == CF_MIX_SHORT_CONV) {
+        add_linear(m, i, "shortconv.in_proj", 3 * n_channel, o->n_embd, false);
+        add_floats(m, i, "shortconv.conv.weight", n_channel, N_TAP, 1);
+        add_linear(m, i, "shortconv.out_proj", o->n_embd, n_channel, false);
+        return;
+    }
+    if (is_delta) {
+        add_linear(m, i, "attn_qkv", n_channel, o->n_embd, false);
+        add_linear(m, i, "attn_gate", inner, o->n_embd, false);
+        if (m->arch->has_grouped_heads) {
+            add_linear(m, i, "ssm_ba", 2 * N_STATE_HEAD, o->n_embd, false);
+        } else {
+            add_linear(m, i, "ssm_beta", N_STATE_HEAD, o->n_embd, false);
+            add_linear(m, i, "ssm_alpha", N_STATE_HEAD, o->n_embd, false);
+        }
+        add_norm(m, i, "ssm_norm", N_STATE);
+    } else {
+        add_linear(m, i, "ssm_in", inner + n_channel + N_STATE_HEAD, o->n_embd,
+                   false);
+        add_own(m, i, "ssm_conv1d.bias", n_channel, 0, 0.3f);
+        add_floats(m, i, "ssm_d", N_STATE_HEAD, 1, 1);
+        add_floats(m, i, "ssm_norm.weight", N_STATE_GROUP,
+                   inner / N_STATE_GROUP, 1);
+    }
+    add_floats(m, i, "ssm_conv1d.weight", n_channel, N_TAP, 1);
+    add_own(m, i, "ssm_dt.bias", N_STATE_HEAD, 0, 1);
+    add_own(m, i, "ssm_a", N_STATE_HEAD, -1, 0.9f);
+    add_linear(m, i, "ssm_out", o->n_embd, inner, false);
+}
+
+static void add_block(model *m, uint32_t i)
+{
+    const cf_tiny_options *o = &m->o;
+    uint32_t n_ff = o->by_layer && i % 2 == 1 ? o->n_ff - 8 : o->n_ff;
+    bool bias = o->has_bias && !m->arch->has_per_layer;
     if (m->arch->has_fused_gate_up) {
         add_linear(m, i, "ffn_up", 2 * n_ff, o->n_embd, bias);
     } else {
@@ -446,11 +712,121 @@ static void add_layer(model *m, uint32_t i)
     add_linear(m, i, "ffn_down", o->n_embd, n_ff, bias);
 }
 
+static void add_experts(model *m, uint32_t i)
+{
+    uint32_t n_embd = m->o.n_embd;
+    char full[64];
+    add_floats(m, i, "ffn_gate_inp.weight", N_EXPERT, n_embd, 1);
+    if (m->arch->has_dense_beside) {
+        add_stack(m, layer_name(full, i, "ffn_gate_up_exps.weight"), N_EXPERT,
+                  2 * N_EXPERT_FF, n_embd);
+        add_own(m, i, "ffn_gate_inp.scale", n_embd, 1, 0.3f);
+        add_own(m, i, "ffn_down_exps.scale", N_EXPERT, 1, 0.3f);
+        add_norm(m, i, "pre_ffw_norm_2", n_embd);
+        add_norm(m, i, "post_ffw_norm_1", n_embd);
+        add_norm(m, i, "post_ffw_norm_2", n_embd);
+    } else {
+        add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT,
+                  N_EXPERT_FF, n_embd);
+        add_stack(m, layer_name(full, i, "ffn_up_exps.weight"), N_EXPERT,
+                  N_EXPERT_FF, n_embd);
+    }
+    add_stack(m, layer_name(full, i, "ffn_down_exps.weight"), N_EXPERT, n_embd,
+              N_EXPERT_FF);
+    if (strcmp(m->o.arch, "lfm2moe") == 0) {
+        add_own(m, i, "exp_probs_b.bias", N_EXPERT, 0, 0.5f);
+    }
+    if (m->arch->act == CF_ACT_CLAMPED_GLU) {
+        add_own(m, i, "ffn_gate_inp.bias", N_EXPERT, 0, 0.5f);
+        add_floats(m, i, "ffn_gate_exps.bias", N_EXPERT, N_EXPERT_FF, 0.2f);
+        add_floats(m, i, "ffn_up_exps.bias", N_EXPERT, N_EXPERT_FF, 0.2f);
+        add_floats(m, i, "ffn_down_exps.bias", N_EXPERT, n_embd, 0.2f);
+    }
+    if (has_shared_expert(m)) {
+        add_linear(m, i, "ffn_gate_shexp", N_SHARED_FF, n_embd, false);
+        add_linear(m, i, "ffn_up_shexp", N_SHARED_FF, n_embd, false);
+        add_linear(m, i, "ffn_down_shexp", n_embd, N_SHARED_FF, false);
+    }
+    if (has_shared_expert(m) && m->arch->has_q_gate) {
+        add_own(m, i, "ffn_gate_inp_shexp.weight", n_embd, 0, 0.3f);
+    }
+}
+
+/* Per-layer embeddings and gemma3n's streams. */
+static void add_extras(model *m, uint32_t i)
+{
+    uint32_t n_embd = m->o.n_embd;
+    add_linear(m, i, "inp_gate", N_PER_LAYER, n_embd, false);
+    add_linear(m, i, "proj", n_embd, N_PER_LAYER, false);
+    add_norm(m, i, "post_norm", n_embd);
+    if (m->arch->has_layer_scale) {
+        add_own(m, i, "layer_output_scale.weight", 1, 1, 0.3f);
+    }
+    if (!m->arch->has_altup) {
+        return;
+    }
+    add_floats(m, i, "altup_router.weight", N_ALTUP, n_embd, 1);
+    add_norm(m, i, "altup_router_norm", n_embd);
+    add_floats(m, i, "altup_predict_coef.weight", N_ALTUP * N_ALTUP, N_ALTUP,
+               0.3f);
+    add_floats(m, i, "altup_correct_coef.weight", N_ALTUP, N_ALTUP, 0.3f);
+    add_own(m, i, "altup_correct_scale.weight", n_embd, 1, 0.3f);
+    add_linear(m, i, "laurel_l", N_LAUREL, n_embd, false);
+    add_linear(m, i, "laurel_r", n_embd, N_LAUREL, false);
+    add_norm(m, i, "laurel_post_norm", n_embd);
+}
+
+static void add_layer(model *m, uint32_t i)
+{
+    const cf_arch *arch = m->arch;
+    uint32_t n_embd = m->o.n_embd;
+    if (!arch->has_no_pre_norm) {
+        add_norm(m, i, "attn_norm", n_embd);
+        add_norm(m, i, arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm",
+                 n_embd);
+    }
+    if (is_recurrent(m, i)) {
+        add_recurrent(m, i);
+    } else {
+        add_attention(m, i);
+    }
+    if (arch->has_post_norm) {
+        add_norm(m, i, "post_attention_norm", n_embd);
+        add_norm(m, i, "post_ffw_norm", n_embd);
+    }
+    if (!has_experts(m, i) || arch->has_dense_beside) {
+        add_block(m, i);
+    }
+    if (has_experts(m, i)) {
+        add_experts(m, i);
+    }
+    if (arch->has_per_layer) {
+        add_extras(m, i);
+    }
+}
+
+static void add_outer_extras(model *m)
+{
+    const cf_tiny_options *o = &m->o;
+    uint32_t all = o->n_layer * N_PER_LAYER;
+    add_mat(m, "per_layer_token_embd.weight", o->n_vocab, all);
+    add_mat(m, "per_layer_model_proj.weight", all, o->n_embd);
+    add_vec(m, "per_layer_proj_norm.weight", N_PER_LAYER, 1, 0.3f);
+    if (m->arch->has_altup) {
+        add_stack(m, "altup_proj.weight", N_ALTUP - 1, o->n_embd, o->n_embd);
+        add_stack(m, "altup_unembd_proj.weight", N_ALTUP - 1, o->n_embd,
+                  o->n_embd);
+    }
+}
+
 static void add_tensors(model *m)
 {
     const cf_tiny_options *o = &m->o;
     add_mat(m, "token_embd.weight", o->n_vocab, o->n_embd);
-    add_vec(m, "output_norm.weight", o->n_embd, 1, 0.3f);
+    add_vec(m,
+            m->arch->has_embd_out_norm ? "token_embd_norm.weight"
+                                       : "output_norm.weight",
+            o->n_embd, 1, 0.3f);
     if (o->has_output) {
         add_mat(m, "output.weight", o->n_vocab, o->n_embd);
     }
@@ -460,6 +836,9 @@ static void add_tensors(model *m)
     if (o->rope_scaling != NULL && strcmp(o->rope_scaling, "longrope") == 0) {
         add_vec(m, "rope_factors_long.weight", o->n_rot / 2, 8, 6);
         add_vec(m, "rope_factors_short.weight", o->n_rot / 2, 1.2f, 0.2f);
+    }
+    if (m->arch->has_per_layer) {
+        add_outer_extras(m);
     }
     for (uint32_t i = 0; i < o->n_layer; i++) {
         add_layer(m, i);
@@ -474,8 +853,10 @@ static void fill_defaults(model *m)
     m->arch = cf_arch_find(cf_str_from(o->arch));
     bool pattern = m->arch != NULL &&
                    (m->arch->window_period > 1 || m->arch->nope_period != 0);
-    DEFAULT(n_layer,
-            pattern && m->arch->window_period != CF_EVERY_LAYER ? 6 : 2);
+    bool alternates = m->arch != NULL && m->arch->recurrent != CF_MIX_ATTENTION;
+    DEFAULT(n_layer, pattern && m->arch->window_period != CF_EVERY_LAYER ? 6
+                     : alternates                                        ? 4
+                                                                         : 2);
     DEFAULT(n_embd, cf_dtype_get(o->type).n_block == 256 ? 256 : 64);
     DEFAULT(n_head, 4);
     DEFAULT(n_head_kv, 2);
@@ -491,7 +872,7 @@ static void fill_defaults(model *m)
 
 void *cf_tiny_gguf(const cf_tiny_options *options, size_t *n)
 {
-    model m = {.o = *options};
+    model m = {.o = *options, .n_stack = 1};
     cf_tiny_buf out = {NULL, 0, 0};
     fill_defaults(&m);
     m.r.s = m.o.seed;

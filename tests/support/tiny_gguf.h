@@ -23,7 +23,8 @@ typedef struct cf_tiny_options {
     cf_dtype type;    /* of matrices; where their rows are no multiple of its
                          block, Q8_0 or F32 instead */
     uint64_t seed;
-    uint32_t n_layer;          /* 2, and 6 where layers differ by a pattern */
+    uint32_t n_layer;          /* 2, 4 with recurrent layers (each second is
+                                  attention), 6 where windows have a pattern */
     uint32_t n_embd;           /* 64; 256 for types with blocks of 256 */
     uint32_t n_head;           /* 4 */
     uint32_t n_head_kv;        /* 2 */
@@ -44,8 +45,10 @@ typedef struct cf_tiny_options {
     const char *chat_template; /* NULL: none */
 } cf_tiny_options;
 
-/* The architectures, NULL at the end. */
+/* The architectures, and those whose layers are plain attention and one
+ * feed-forward block; NULL at the end. */
 extern const char *const cf_tiny_archs[];
+extern const char *const cf_tiny_plain_archs[];
 
 /* The model's bytes, 64-byte aligned, and their number; the caller frees them
  * with cf_tiny_free().  Never NULL: out of memory ends the program. */

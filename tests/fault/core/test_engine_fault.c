@@ -94,11 +94,10 @@ static void test_fault__open(void **state)
 
 /* Each allocation of opening and using fails in turn; use() tells a failure
  * that fired from the end of the run by itself. */
-static void test_fault__use(void **state)
+static void sweep_use(const char *arch)
 {
     input in = {0};
-    (void)state;
-    void *p = cf_tiny_gguf(&(cf_tiny_options){.arch = "gemma3"}, &in.n);
+    void *p = cf_tiny_gguf(&(cf_tiny_options){.arch = arch}, &in.n);
     in.bytes = p;
     size_t before = cf_fault_live();
     for (size_t nth = 1;; nth += T_SWEEP_STEP(nth)) {
@@ -113,6 +112,13 @@ static void test_fault__use(void **state)
         assert_true(nth < 10000);
     }
     cf_tiny_free(p);
+}
+
+static void test_fault__use(void **state)
+{
+    (void)state;
+    sweep_use("gemma3");
+    sweep_use("qwen35moe"); /* experts, and states beside keys and values */
 }
 
 int main(void)

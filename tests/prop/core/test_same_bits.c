@@ -126,10 +126,15 @@ static void check_rewind(const model *m, cf_cache_type cache)
             other[j] = (m->ids[j] + 1) % N_VOCAB;
         }
         sync(s, other, N_TOKENS, NULL);
+        size_t keep = cf_session_would_keep(s, kept[i]);
+        if (!cf_session_is_recurrent(s)) {
+            assert_int_equal(keep, kept[i]);
+        }
         T_OK(cf_session_sync(s, m->ids, N_TOKENS, NULL, &got, &err), err);
-        assert_int_equal(got.n_kept, kept[i]);
+        assert_int_equal(got.n_common, kept[i]);
+        assert_int_equal(got.n_kept, keep);
         assert_int_equal(got.n_dropped, N_TOKENS - kept[i]);
-        assert_int_equal(got.n_new, N_TOKENS - kept[i]);
+        assert_int_equal(got.n_new, N_TOKENS - keep);
         assert_logits(m, s, N_TOKENS);
         cf_session_rewind(s, kept[i]);
         assert_null(cf_session_logits(s));

@@ -277,9 +277,9 @@ static void check(const cf_tiny_options *options)
 static void test_forward__architectures(void **state)
 {
     (void)state;
-    for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
-        check(&(cf_tiny_options){.arch = cf_tiny_archs[i], .seed = i});
-        check(&(cf_tiny_options){.arch = cf_tiny_archs[i],
+    for (size_t i = 0; cf_tiny_plain_archs[i] != NULL; i++) {
+        check(&(cf_tiny_options){.arch = cf_tiny_plain_archs[i], .seed = i});
+        check(&(cf_tiny_options){.arch = cf_tiny_plain_archs[i],
                                  .seed = i,
                                  .has_bias = true,
                                  .has_output = true,
