@@ -288,8 +288,25 @@ static void normal_key(cf_app *app, cf_key key)
     }
 }
 
+/* Whether the key alone, and no character, is a command of the view. */
+static bool is_bound(const cf_app *app, cf_key key)
+{
+    const cf_binding *b;
+    return !cf_key_is_text(key) &&
+           cf_keymap_find(&app->keymap, CF_IN(cf_app_view(app)), &key, 1, &b) ==
+               CF_LOOKUP_FOUND;
+}
+
+static bool is_too_small(const cf_app *app)
+{
+    return app->grid.w < MIN_W || app->grid.h < MIN_H;
+}
+
 static void on_key(cf_app *app, cf_key key)
 {
+    if (is_too_small(app) && key != CF_CTRL('C')) {
+        return; /* nobody can see what a key would do */
+    }
     bool was_leaving = app->wants_quit;
     app->notice.text[0] = '\0';
     app->wants_quit = false;
@@ -307,6 +324,10 @@ static void on_key(cf_app *app, cf_key key)
     case CF_MODE_ASK:
         if (top_view(app)->key != NULL && top_view(app)->key(app, key)) {
             return;
+        }
+        if ((app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL) &&
+            key != CF_KEY_ESC && !is_bound(app, key)) {
+            return; /* an unknown key never leaves what is being written */
         }
         app->mode = CF_MODE_NORMAL;
         if (key == CF_KEY_ESC) {
@@ -451,11 +472,12 @@ void cf_app_draw(cf_app *app)
     g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
     cf_grid_clear(g);
     app->is_dirty = false;
-    if (g->w < MIN_W || g->h < MIN_H) {
-        cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL,
-                     "confab needs %d x %d cells; this is %d x %d", MIN_W,
-                     MIN_H, g->w, g->h);
-        cf_grid_puts(g, 0, 1, g->w, "make the window larger, or Q quits",
+    if (is_too_small(app)) {
+        cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL, "needs %d x %d cells",
+                     MIN_W, MIN_H);
+        cf_grid_putf(g, 0, 1, g->w, CF_STYLE_DIM, "this is %d x %d", g->w,
+                     g->h);
+        cf_grid_puts(g, 0, 2, g->w, "enlarge it; ^C twice leaves",
                      CF_STYLE_DIM);
         return;
     }

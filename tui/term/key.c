@@ -70,47 +70,194 @@ static void format_plain(cf_buf *out, cf_key key)
     }
 }
 
+typedef struct modifier {
+    char letter; /* as in <C-Left> */
+    cf_key flag;
+} modifier;
+
+static const modifier modifiers[] = {
+    {'M', CF_KEY_ALT}, {'C', CF_KEY_CTRL}, {'S', CF_KEY_SHIFT}};
+
+enum { N_MODIFIERS = sizeof modifiers / sizeof modifiers[0] };
+
 void cf_key_format(cf_buf *out, cf_key key)
 {
-    cf_key plain = key & ~(cf_key)CF_KEY_ALT;
+    cf_key plain = key & ~(cf_key)CF_KEY_MODS;
     bool is_named =
         plain == ' ' || plain == '<' || plain < 32 || plain >= CF_KEY_NAMED;
     if (plain == key && !is_named) {
         format_plain(out, key);
         return;
     }
-    cf_buf_adds(out, plain != key ? "<M-" : "<");
+    cf_buf_addc(out, '<');
+    for (size_t i = 0; i < N_MODIFIERS; i++) {
+        if (key & modifiers[i].flag) {
+            cf_buf_addf(out, "%c-", modifiers[i].letter);
+        }
+    }
     format_plain(out, plain);
     cf_buf_addc(out, '>');
 }
 
-static bool parse_name(cf_key *out, const char *name, size_t n)
+static bool find_name(cf_key *out, const char *name, size_t n)
 {
-    cf_key alt = 0;
-    if (n > 2 && memcmp(name, "M-", 2) == 0) {
-        alt = CF_KEY_ALT;
-        name += 2;
-        n -= 2;
-    }
     for (size_t i = 0; i < N_NAMES; i++) {
         if (strlen(names[i].name) == n && memcmp(names[i].name, name, n) == 0) {
-            *out = names[i].key | alt;
+            *out = names[i].key;
             return true;
         }
     }
-    if (n == 3 && memcmp(name, "C-", 2) == 0 && name[2] >= '@' &&
-        name[2] < 0x7F) {
-        *out = CF_CTRL(name[2]) | alt;
+    return false;
+}
+
+/* A name, a control character or, after M-, a character; modifiers in front
+ * of it.  The names with a modifier of their own (S-Tab, C-j) come first. */
+static bool parse_name(cf_key *out, const char *name, size_t n)
+{
+    uint32_t cp;
+    if (find_name(out, name, n)) {
         return true;
     }
-    uint32_t cp;
-    if (n > 0 && cf_utf8_decode(&cp, name, n) == n && cp != CF_UTF8_BAD &&
-        alt != 0) {
-        *out = cp | alt;
+    if (n == 3 && memcmp(name, "C-", 2) == 0 && name[2] >= '@' &&
+        name[2] < 0x7F) {
+        *out = CF_CTRL(name[2]);
         return true;
+    }
+    for (size_t i = 0; i < N_MODIFIERS && n > 2 && name[1] == '-'; i++) {
+        if (name[0] == modifiers[i].letter) {
+            if (parse_name(out, name + 2, n - 2)) {
+                *out |= modifiers[i].flag;
+                return true;
+            }
+            if (modifiers[i].flag == CF_KEY_ALT &&
+                cf_utf8_decode(&cp, name + 2, n - 2) == n - 2 &&
+                cp != CF_UTF8_BAD) {
+                *out = cp | CF_KEY_ALT;
+                return true;
+            }
+        }
     }
     return false;
 }
+
+/* ---- control sequences -------------------------------------------------- */
+
+/* Up to three numbers separated by ';'; sub-parameters after ':' are left
+ * out.  Returns how many there are. */
+static size_t read_params(unsigned v[3], const char *p, size_t n)
+{
+    size_t count = 0;
+    bool skips = false;
+    v[0] = v[1] = v[2] = 0;
+    for (size_t i = 0; i <= n; i++) {
+        if (i == n || p[i] == ';') {
+            if (++count == 3) {
+                break;
+            }
+            skips = false;
+        } else if (p[i] == ':') {
+            skips = true;
+        } else if (!skips && p[i] >= '0' && p[i] <= '9' &&
+                   v[count] < 0x110000) {
+            v[count] = v[count] * 10 + (unsigned)(p[i] - '0');
+        }
+    }
+    return count;
+}
+
+/* xterm sends 1 + (1 Shift, 2 Alt, 4 Control); what else there is (Super, the
+ * locks) does not count. */
+static cf_key mods_of(unsigned param)
+{
+    unsigned m = param >= 1 && param <= 256 ? param - 1 : 0;
+    return (m & 1 ? CF_KEY_SHIFT : 0u) | (m & 2 ? CF_KEY_ALT : 0u) |
+           (m & 4 ? CF_KEY_CTRL : 0u);
+}
+
+/* A character with modifiers, as curses would report it where it can. */
+static bool with_mods(cf_key *out, unsigned cp, cf_key mods)
+{
+    if (cp == 0 || cp >= 0x110000) {
+        return false;
+    }
+    if (cp == 127) {
+        cp = CF_KEY_BACKSPACE;
+    } else if (cp >= 57344 && cp <= 63743) {
+        return false; /* private use: keys of the keypad and of the media */
+    } else if (cp == CF_KEY_TAB && (mods & CF_KEY_SHIFT)) {
+        cp = CF_KEY_BACK_TAB;
+        mods &= ~(cf_key)CF_KEY_SHIFT;
+    } else if (cp > 32) {
+        if (mods & CF_KEY_SHIFT && cp >= 'a' && cp <= 'z') {
+            cp -= 'a' - 'A';
+        }
+        mods &= ~(cf_key)CF_KEY_SHIFT;
+        if (mods & CF_KEY_CTRL && ((cp >= '@' && cp < 127))) {
+            cp = CF_CTRL(cp);
+            mods &= ~(cf_key)CF_KEY_CTRL;
+        }
+    }
+    *out = cp | mods;
+    return true;
+}
+
+bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final)
+{
+    static const char letters[] = "ABCDHF";
+    static const cf_key by_letter[] = {CF_KEY_UP,   CF_KEY_DOWN, CF_KEY_RIGHT,
+                                       CF_KEY_LEFT, CF_KEY_HOME, CF_KEY_END};
+    static const cf_key by_number[] = {
+        0,          CF_KEY_HOME,    CF_KEY_INSERT,    CF_KEY_DELETE,
+        CF_KEY_END, CF_KEY_PAGE_UP, CF_KEY_PAGE_DOWN, CF_KEY_HOME,
+        CF_KEY_END};
+    unsigned v[3];
+    size_t count = read_params(v, params, n);
+    const char *letter = final != '\0' ? strchr(letters, final) : NULL;
+    if (n > 0 && (params[0] < '0' || params[0] > '9') && params[0] != ';') {
+        return false; /* "<" and "?": a mouse, or the terminal's answer */
+    }
+    if (letter != NULL) {
+        *out = by_letter[letter - letters] | mods_of(v[1]);
+        return true;
+    }
+    if (final == 'u') {
+        return with_mods(out, v[0], mods_of(v[1]));
+    }
+    if (final != '~') {
+        return false;
+    }
+    if (v[0] == 27 && count == 3) {
+        return with_mods(out, v[2], mods_of(v[1]));
+    }
+    if (v[0] == 0 || v[0] >= sizeof by_number / sizeof by_number[0]) {
+        return false;
+    }
+    *out = by_number[v[0]] | mods_of(v[1]);
+    return true;
+}
+
+bool cf_key_from_capability(cf_key *out, const char *name)
+{
+    static const named_key table[] = {
+        {"kUP", CF_KEY_UP},       {"kDN", CF_KEY_DOWN},
+        {"kLFT", CF_KEY_LEFT},    {"kRIT", CF_KEY_RIGHT},
+        {"kHOM", CF_KEY_HOME},    {"kEND", CF_KEY_END},
+        {"kDC", CF_KEY_DELETE},   {"kIC", CF_KEY_INSERT},
+        {"kPRV", CF_KEY_PAGE_UP}, {"kNXT", CF_KEY_PAGE_DOWN}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        size_t n = strlen(table[i].name);
+        if (strncmp(name, table[i].name, n) == 0 &&
+            (name[n] == '\0' ||
+             (name[n] >= '2' && name[n] <= '8' && name[n + 1] == '\0'))) {
+            unsigned mods = name[n] == '\0' ? 2u : (unsigned)(name[n] - '0');
+            *out = table[i].key | mods_of(mods);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- keys in text ------------------------------------------------------- */
 
 bool cf_key_parse(cf_key *out, const char *text, size_t n, size_t *at)
 {

@@ -12,11 +12,16 @@
 #include "core/base/buf.h"
 
 /* A code point, or one of CF_KEY_*, with CF_KEY_ALT added when Alt was held.
- * Control keys are their control character (^D is 4). */
+ * Control keys are their control character (^D is 4).  Named keys, and keys
+ * that have no control character of their own (Shift-Enter), carry
+ * CF_KEY_CTRL and CF_KEY_SHIFT instead. */
 typedef uint32_t cf_key;
 
 enum {
     CF_KEY_ALT = 1u << 30,
+    CF_KEY_CTRL = 1u << 29,
+    CF_KEY_SHIFT = 1u << 28,
+    CF_KEY_MODS = CF_KEY_ALT | CF_KEY_CTRL | CF_KEY_SHIFT,
     CF_KEY_NAMED = 1u << 24, /* named keys lie above all code points */
     CF_KEY_UP = CF_KEY_NAMED,
     CF_KEY_DOWN,
@@ -46,7 +51,17 @@ enum {
 /* Appends the key's name. */
 void cf_key_format(cf_buf *out, cf_key key);
 
-/* Reads one key at text[*at..n) and moves *at behind it; false when there is
+/* The key of a control sequence "ESC [ params final", such as xterm, kitty and
+ * WezTerm send for keys with modifiers: params[0..n) without "ESC [" and the
+ * final byte.  Knows xterm's "1;5D" and "3;5~", the "13;2u" of the kitty
+ * keyboard protocol and of fixterms, and xterm's modifyOtherKeys "27;2;13~".
+ * False for a sequence that is not a key. */
+bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final);
+
+/* The key of a terminfo capability with modifiers, by its name: "kLFT5". */
+bool cf_key_from_capability(cf_key *out, const char *name);
+
+/* Reads one key at text[*at..n) and moves *at past it; false when there is
  * none or a <name> is unknown. */
 bool cf_key_parse(cf_key *out, const char *text, size_t n, size_t *at);
 

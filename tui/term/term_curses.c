@@ -415,6 +415,16 @@ static cf_key translate(wint_t value)
         {KEY_BACKSPACE, CF_KEY_BACKSPACE},
         {KEY_BTAB, CF_KEY_BACK_TAB},
         {KEY_ENTER, CF_KEY_ENTER},
+        {KEY_SLEFT, CF_KEY_LEFT | CF_KEY_SHIFT},
+        {KEY_SRIGHT, CF_KEY_RIGHT | CF_KEY_SHIFT},
+        {KEY_SR, CF_KEY_UP | CF_KEY_SHIFT},
+        {KEY_SF, CF_KEY_DOWN | CF_KEY_SHIFT},
+        {KEY_SHOME, CF_KEY_HOME | CF_KEY_SHIFT},
+        {KEY_SEND, CF_KEY_END | CF_KEY_SHIFT},
+        {KEY_SDC, CF_KEY_DELETE | CF_KEY_SHIFT},
+        {KEY_SIC, CF_KEY_INSERT | CF_KEY_SHIFT},
+        {KEY_SPREVIOUS, CF_KEY_PAGE_UP | CF_KEY_SHIFT},
+        {KEY_SNEXT, CF_KEY_PAGE_DOWN | CF_KEY_SHIFT},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (table[i].value == value) {
@@ -424,7 +434,10 @@ static cf_key translate(wint_t value)
     if (value >= KEY_F(1) && value <= KEY_F(12)) {
         return (cf_key)(CF_KEY_F1 + (value - KEY_F(1)));
     }
-    return 0;
+    /* Codes that curses made for extended capabilities, such as kLFT5. */
+    cf_key key = 0;
+    const char *name = keyname((int)value);
+    return name != NULL && cf_key_from_capability(&key, name) ? key : 0;
 }
 
 static cf_key mouse_key(void)
@@ -472,20 +485,50 @@ static void read_paste(curses_term *t)
     }
 }
 
-/* Skips a control sequence that no key is known for (its "ESC [" was read),
- * such as a terminal's answer: its characters are no commands.  False when
- * nothing followed: somebody pressed Alt and "[". */
-static bool skip_sequence(void)
+/* The rest of a control sequence that curses does not know, after "ESC [":
+ * a key with modifiers, or a terminal's answer, whose characters are not
+ * commands.  *out is 0 where it is not a key.  False when nothing followed:
+ * the user pressed Alt and "[". */
+static bool read_sequence(cf_key *out)
 {
-    wint_t value;
+    char params[32];
+    size_t n = 0;
     bool is_one = false;
+    wint_t value;
+    *out = 0;
     while (get_wch(&value) == OK) {
         is_one = true;
-        if (value < 0x20 || value > 0x3F) {
-            break; /* its last character, or something is wrong */
+        if (value < 0x20 || value > 0x3F) { /* its last character */
+            if (value < 0x7F && n < sizeof params) {
+                cf_key_from_csi(out, params, n, (char)value);
+            }
+            break;
+        }
+        if (n < sizeof params) {
+            params[n++] = (char)value;
         }
     }
     return is_one;
+}
+
+/* The key that "ESC" begins: Alt sends it before the key.  Escape followed at
+ * once by a digit is both keys, because no command is Alt and a digit, and
+ * Esc 2 is typed quickly.  0: not a key. */
+static cf_key after_escape(void)
+{
+    wint_t second;
+    cf_key key;
+    if (get_wch(&second) != OK) {
+        return CF_KEY_ESC;
+    }
+    if (second == '[' && read_sequence(&key)) {
+        return key;
+    }
+    if (second >= '0' && second <= '9') {
+        unget_wch((wchar_t)second);
+        return CF_KEY_ESC;
+    }
+    return (cf_key)second | CF_KEY_ALT;
 }
 
 /* The next event curses has ready; false when there is none. */
@@ -501,13 +544,10 @@ static bool read_event(curses_term *t, cf_event *out)
             out->kind = CF_EVENT_KEY;
             out->key =
                 value == 127 || value == 8 ? CF_KEY_BACKSPACE : (cf_key)value;
-            if (value == CF_KEY_ESC) { /* Alt sends Esc before the key */
-                wint_t second;
-                if (get_wch(&second) == OK) {
-                    if (second == '[' && skip_sequence()) {
-                        continue;
-                    }
-                    out->key = (cf_key)second | CF_KEY_ALT;
+            if (value == CF_KEY_ESC) {
+                out->key = after_escape();
+                if (out->key == 0) {
+                    continue;
                 }
             }
             return true;

@@ -354,9 +354,13 @@ static bool edit_key(cf_edit *e, cf_key key)
         erase(e, e->cursor, after(e, e->cursor));
         return true;
     case CF_CTRL('W'):
+    case CF_KEY_BACKSPACE | CF_KEY_CTRL:
+    case CF_KEY_BACKSPACE | CF_KEY_ALT:
         erase(e, word_before(e, e->cursor), e->cursor);
         return true;
     case CF_KEY_ALT | 'd':
+    case CF_KEY_DELETE | CF_KEY_CTRL:
+    case CF_KEY_DELETE | CF_KEY_ALT:
         erase(e, e->cursor, word_after(e, e->cursor));
         return true;
     case CF_CTRL('U'):
@@ -370,6 +374,7 @@ static bool edit_key(cf_edit *e, cf_key key)
         return true;
     case CF_KEY_NEWLINE:
     case CF_KEY_ALT | CF_KEY_ENTER:
+    case CF_KEY_SHIFT | CF_KEY_ENTER:
         if (!e->one_line) {
             cf_edit_insert(e, cf_str_make("\n", 1));
         }
@@ -399,10 +404,20 @@ static bool move_key(cf_edit *e, cf_key key)
         e->cursor = line_end(e, e->cursor);
         break;
     case CF_KEY_ALT | 'b':
+    case CF_KEY_LEFT | CF_KEY_CTRL:
+    case CF_KEY_LEFT | CF_KEY_ALT:
         e->cursor = word_before(e, e->cursor);
         break;
     case CF_KEY_ALT | 'f':
+    case CF_KEY_RIGHT | CF_KEY_CTRL:
+    case CF_KEY_RIGHT | CF_KEY_ALT:
         e->cursor = word_after(e, e->cursor);
+        break;
+    case CF_KEY_HOME | CF_KEY_CTRL:
+        e->cursor = 0;
+        break;
+    case CF_KEY_END | CF_KEY_CTRL:
+        e->cursor = e->text.n;
         break;
     default:
         return false;
@@ -415,6 +430,9 @@ bool cf_edit_key(cf_edit *e, cf_key key, int width)
 {
     if (cf_key_is_text(key)) {
         return type(e, key);
+    }
+    if (key >= CF_KEY_NAMED && key != (CF_KEY_SHIFT | CF_KEY_ENTER)) {
+        key &= ~(cf_key)CF_KEY_SHIFT; /* there is no selection to extend */
     }
     if (key == CF_KEY_UP || key == CF_KEY_DOWN) {
         up_or_down(e, key == CF_KEY_UP ? -1 : 1, width);

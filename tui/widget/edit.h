@@ -55,8 +55,10 @@ bool cf_edit_failed(cf_edit *e);
 
 /*
  * Handles a key: characters, Backspace, Del, arrows, Home, End, ^A ^E ^B ^F
- * ^W ^U ^K ^D ^_ (undo), Alt+b f d, ^J or Alt+Enter (newline), Up and Down
- * (lines, then history in a one-line text).  `width`: cells of a line, for Up
+ * ^W ^U ^K ^D ^_ (undo), Alt+b f d, by words with Ctrl or Alt and an arrow,
+ * Del or Backspace, to either end of the text with Ctrl and Home or End, ^J,
+ * Alt+Enter or Shift+Enter (newline), Up and Down (lines, then history in a
+ * one-line text).  `width`: cells of a line, for Up
  * and Down.  False when the key means nothing here (Enter, Esc, Tab ...).
  */
 bool cf_edit_key(cf_edit *e, cf_key key, int width);

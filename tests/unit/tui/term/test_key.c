@@ -1,0 +1,113 @@
+/*
+ * test_key.c - keys: their names, and the sequences that terminals send for
+ * keys with modifiers.
+ */
+#include <string.h>
+
+#include "tests/support/t.h"
+#include "tui/term/key.h"
+
+static void test_key__names_round_trip(void **state)
+{
+    static const char *const names[] = {
+        "a",        "<Space>",   "<lt>",      "<Enter>",    "<S-Enter>",
+        "<C-Left>", "<M-Right>", "<M-x>",     "<C-d>",      "<S-Tab>",
+        "<C-Home>", "<C-S-End>", "<M-C-Del>", "<M-C-Left>", "<F12>"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cf_key key;
+        size_t at = 0, n = strlen(names[i]);
+        cf_buf out = CF_BUF_INIT;
+        assert_true(cf_key_parse(&key, names[i], n, &at));
+        assert_int_equal(at, n);
+        cf_key_format(&out, key);
+        assert_string_equal(cf_buf_cstr(&out), names[i]);
+        cf_buf_deinit(&out);
+    }
+}
+
+static void test_key__unknown_names_are_refused(void **state)
+{
+    static const char *const names[] = {"<", "<X>", "<C->", "<Q-Left>", "<>"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cf_key key;
+        size_t at = 0;
+        assert_false(cf_key_parse(&key, names[i], strlen(names[i]), &at));
+    }
+}
+
+typedef struct sequence {
+    const char *bytes; /* after "ESC [" */
+    const char *name;  /* NULL: not a key */
+} sequence;
+
+static void test_key__control_sequences(void **state)
+{
+    static const sequence cases[] = {
+        {"1;5D", "<C-Left>"},
+        {"1;3C", "<M-Right>"},
+        {"1;2A", "<S-Up>"},
+        {"1;5H", "<C-Home>"},
+        {"1;6F", "<C-S-End>"},
+        {"3;5~", "<C-Del>"},
+        {"5;2~", "<S-PgUp>"},
+        {"13;2u", "<S-Enter>"},
+        {"13;5u", "<C-Enter>"},
+        {"27;2;13~", "<S-Enter>"},
+        {"9;2u", "<S-Tab>"},
+        {"127;5u", "<C-BS>"},
+        {"97;5u", "<C-a>"},
+        {"97;3u", "<M-a>"},
+        {"97;2u", "A"},
+        {"27u", "<Esc>"},
+        {"13;2:1u", "<S-Enter>"},
+        {"57441;2u", NULL},
+        {"?2026;2$y", NULL},
+        {"<0;1;1M", NULL},
+        {"99~", NULL},
+        {"0u", NULL},
+        {"99999999999u", NULL},
+        {";;;;;;u", NULL},
+        {"1;999999999D", "<Left>"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_key key = 0;
+        size_t n = strlen(cases[i].bytes) - 1;
+        bool is_key =
+            cf_key_from_csi(&key, cases[i].bytes, n, cases[i].bytes[n]);
+        if (cases[i].name == NULL) {
+            assert_false(is_key);
+            continue;
+        }
+        cf_buf out = CF_BUF_INIT;
+        assert_true(is_key);
+        cf_key_format(&out, key);
+        assert_string_equal(cf_buf_cstr(&out), cases[i].name);
+        cf_buf_deinit(&out);
+    }
+}
+
+static void test_key__extended_capabilities(void **state)
+{
+    cf_key key;
+    (void)state;
+    assert_true(cf_key_from_capability(&key, "kLFT5"));
+    assert_int_equal(key, CF_KEY_LEFT | CF_KEY_CTRL);
+    assert_true(cf_key_from_capability(&key, "kDC3"));
+    assert_int_equal(key, CF_KEY_DELETE | CF_KEY_ALT);
+    assert_false(cf_key_from_capability(&key, "kLFT9"));
+    assert_false(cf_key_from_capability(&key, "KEY_F(70)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_key__names_round_trip),
+        cmocka_unit_test(test_key__unknown_names_are_refused),
+        cmocka_unit_test(test_key__control_sequences),
+        cmocka_unit_test(test_key__extended_capabilities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
