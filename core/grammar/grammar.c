@@ -416,19 +416,125 @@ static bool node_leads_on(const cf_grammar *g, const cf_gnode *n,
     return false;
 }
 
-/* live[i]: from node i the end of its rule can be reached. */
-static void find_live(cf_gbuild *b, bool *live)
+/*
+ * Which nodes are to be looked at again when a node has become true: those
+ * with an edge or a step to it, those that call the rule it starts, and those
+ * whose step looks at that rule.
+ */
+typedef struct users {
+    uint32_t *first; /* [n_node + 1] into user */
+    uint32_t *user;
+    uint32_t *todo; /* a stack of nodes */
+    size_t n_todo;
+    bool is_counting;
+} users;
+
+static void add_user(users *u, uint32_t of, uint32_t node)
+{
+    if (u->is_counting) {
+        u->first[of + 1]++;
+    } else {
+        u->user[u->first[of]++] = node;
+    }
+}
+
+static void add_users_of_op(const cf_grammar *g, users *u, const cf_gop *op,
+                            uint32_t node)
+{
+    for (uint32_t i = 0; i < op->n_name; i++) {
+        add_user(u, g->rule[g->name[op->name + i].off].start, node);
+    }
+}
+
+/* The users that node i makes, before and after the nodes are packed. */
+static void add_users(const cf_grammar *g, users *u, uint32_t i)
+{
+    for (uint32_t e = g->node[i].edge; e != 0; e = g->edge[e].next) {
+        add_user(u, g->edge[e].to, i);
+    }
+    for (uint32_t k = g->node[i].step; k != 0; k = g->step[k].next) {
+        const cf_gstep *s = &g->step[k];
+        const cf_gop *op = &g->op[s->op];
+        if (s->kind != CF_STEP_END) {
+            add_user(u, s->to, i);
+        }
+        if (s->kind == CF_STEP_CALL) {
+            add_user(u, g->rule[s->rule].start, i);
+        }
+        if (op->kind == CF_OP_CLOSE) {
+            add_users_of_op(g, u, op, i);
+            for (uint32_t a = 0; a < op->n_alt; a++) {
+                add_users_of_op(g, u, &g->op[op->alt + a], i);
+            }
+        }
+    }
+}
+
+static void users_deinit(users *u)
+{
+    cf_free(u->first);
+    cf_free(u->user);
+    cf_free(u->todo);
+}
+
+static bool users_make(cf_gbuild *b, users *u)
 {
     const cf_grammar *g = b->g;
-    for (bool is_changed = true; is_changed;) {
-        is_changed = false;
-        if (!cf_gbuild_spend(b, g->n_node / 8 + 1)) {
-            return;
+    memset(u, 0, sizeof *u);
+    u->first = cf_calloc(g->n_node + 2, sizeof *u->first);
+    u->todo = cf_calloc(g->n_node, sizeof *u->todo);
+    bool ok = u->first != NULL && u->todo != NULL;
+    u->is_counting = true;
+    for (uint32_t i = 1; ok && i < g->n_node; i++) {
+        add_users(g, u, i);
+    }
+    for (size_t i = 1; ok && i < g->n_node + 2; i++) {
+        u->first[i] += u->first[i - 1];
+    }
+    size_t n = ok ? u->first[g->n_node + 1] : 0;
+    u->user = cf_calloc(n + 1, sizeof *u->user);
+    ok = ok && u->user != NULL;
+    u->is_counting = false;
+    for (uint32_t i = 1; ok && i < g->n_node; i++) {
+        add_users(g, u, i);
+    }
+    /* Filling has moved each start to the next one's place. */
+    for (size_t i = g->n_node + 1; ok && i > 0; i--) {
+        u->first[i] = u->first[i - 1];
+    }
+    if (!ok) {
+        users_deinit(u);
+        cf_gbuild_oom(b);
+        return false;
+    }
+    u->first[0] = 0;
+    return cf_gbuild_spend(b, (n + g->n_node) / 8 + 1);
+}
+
+typedef bool (*node_test)(const cf_grammar *g, const cf_gnode *n,
+                          const bool *is_true);
+
+/* The least is_true[] for which is_true[i] wherever test(node i): each node
+ * is tested once, and again when one that it looks at has become true. */
+static void find_least(cf_gbuild *b, users *u, node_test test, bool *is_true)
+{
+    const cf_grammar *g = b->g;
+    for (uint32_t i = 1; i < g->n_node; i++) {
+        if (!is_true[i] && test(g, &g->node[i], is_true)) {
+            is_true[i] = true;
+            u->todo[u->n_todo++] = i;
         }
-        for (size_t i = g->n_node; i-- > 1;) {
-            if (!live[i] && node_leads_on(g, &g->node[i], live)) {
-                live[i] = true;
-                is_changed = true;
+        while (u->n_todo > 0) {
+            uint32_t at = u->todo[--u->n_todo];
+            for (uint32_t k = u->first[at]; k < u->first[at + 1]; k++) {
+                uint32_t user = u->user[k];
+                if (!cf_gbuild_spend(b, 1)) {
+                    return;
+                }
+                if (!is_true[user] && test(g, &g->node[user], is_true)) {
+                    is_true[user] = true;
+                    u->todo[u->n_todo++] = user;
+                }
             }
         }
     }
@@ -484,118 +590,148 @@ static void pack(cf_gbuild *b, const bool *live)
     g->n_step = n_step;
 }
 
+/* Whether nothing but the end of the rule follows the node. */
+static bool only_ends(const cf_grammar *g, uint32_t node)
+{
+    enum { HOPS_MAX = 100 };
+    for (int hops = 0; hops < HOPS_MAX; hops++) {
+        const cf_gnode *n = &g->node[node];
+        const cf_gstep *s = &g->step[n->step];
+        if (n->n_edge != 0 || n->n_step != 1 || s->op != 0 ||
+            s->kind == CF_STEP_CALL) {
+            return false;
+        }
+        if (s->kind == CF_STEP_END) {
+            return true;
+        }
+        node = s->to;
+    }
+    return false;
+}
+
 static void mark_tails(cf_grammar *g)
 {
     for (size_t i = 1; i < g->n_step; i++) {
         cf_gstep *s = &g->step[i];
-        if (s->kind != CF_STEP_CALL) {
-            continue;
-        }
-        const cf_gnode *n = &g->node[s->to];
-        s->is_tail = n->n_edge == 0 && n->n_step == 1 &&
-                     g->step[n->step].kind == CF_STEP_END &&
-                     g->step[n->step].op == 0;
+        s->is_tail = s->kind == CF_STEP_CALL && only_ends(g, s->to);
     }
 }
 
-/* nullable[node]: the end of the rule can be reached without a byte. */
-static void find_nullable(cf_gbuild *b, bool *nullable)
+/* Whether the end of the rule can be reached from the node without a byte. */
+static bool node_is_nullable(const cf_grammar *g, const cf_gnode *n,
+                             const bool *nullable)
 {
-    const cf_grammar *g = b->g;
-    for (bool is_changed = true; is_changed;) {
-        is_changed = false;
-        if (!cf_gbuild_spend(b, g->n_node / 8 + 1)) {
-            return;
+    for (uint32_t k = n->step; k != 0; k = g->step[k].next) {
+        const cf_gstep *s = &g->step[k];
+        if (s->kind == CF_STEP_END ||
+            (nullable[s->to] &&
+             (s->kind == CF_STEP_JUMP || nullable[g->rule[s->rule].start]))) {
+            return true;
         }
-        for (size_t i = g->n_node; i-- > 1;) {
-            const cf_gnode *n = &g->node[i];
-            for (uint32_t k = 0; !nullable[i] && k < n->n_step; k++) {
-                const cf_gstep *s = &g->step[n->step + k];
-                bool yes =
-                    s->kind == CF_STEP_END ||
-                    (nullable[s->to] && (s->kind == CF_STEP_JUMP ||
-                                         nullable[g->rule[s->rule].start]));
-                if (yes) {
-                    nullable[i] = true;
-                    is_changed = true;
+    }
+    return false;
+}
+
+/*
+ * Ranks: callers before those that they call before any text.  The rules that
+ * a rule begins by calling are listed for all rules, then walked depth first.
+ */
+typedef struct ranker {
+    cf_gbuild *b;
+    const bool *nullable;
+    uint32_t *first; /* [n_rule + 1] into callee */
+    uint32_t *callee;
+    size_t n_callee, cap_callee;
+    uint32_t *stamp; /* per node: rule that walked it */
+    uint32_t *todo;  /* [n_node] nodes to walk */
+    size_t n_todo;
+    uint8_t *color; /* per rule: 0 new, 1 open, 2 done */
+    uint32_t *next; /* per rule: callee to look at; a stack beside it */
+    uint32_t *path;
+} ranker;
+
+static void push_todo(ranker *r, uint32_t node, uint32_t rule)
+{
+    if (r->stamp[node] != rule) {
+        r->stamp[node] = rule;
+        r->todo[r->n_todo++] = node;
+    }
+}
+
+/* Lists the rules that `rule` can call before any text. */
+static void list_callees(ranker *r, uint32_t rule)
+{
+    const cf_grammar *g = r->b->g;
+    r->first[rule] = (uint32_t)r->n_callee;
+    push_todo(r, g->rule[rule].start, rule);
+    while (r->n_todo > 0 && cf_gbuild_spend(r->b, 1)) {
+        const cf_gnode *n = &g->node[r->todo[--r->n_todo]];
+        for (uint32_t k = 0; k < n->n_step; k++) {
+            const cf_gstep *s = &g->step[n->step + k];
+            if (s->kind == CF_STEP_JUMP) {
+                push_todo(r, s->to, rule);
+            } else if (s->kind == CF_STEP_CALL) {
+                if (!cf_grow(&r->callee, &r->cap_callee, r->n_callee + 1,
+                             sizeof *r->callee)) {
+                    cf_gbuild_oom(r->b);
+                    return;
+                }
+                r->callee[r->n_callee++] = s->rule;
+                if (r->nullable[g->rule[s->rule].start]) {
+                    push_todo(r, s->to, rule);
                 }
             }
         }
     }
 }
 
-/* Depth-first over "rule r begins by calling rule s". */
-typedef struct ranker {
-    cf_gbuild *b;
-    const bool *nullable;
-    uint8_t *color;    /* per rule: 0 new, 1 open, 2 done */
-    uint32_t *stamp;   /* per node: rule that walked it */
-    uint32_t *pending; /* nodes to walk; shared stack */
-    size_t n_pending, cap_pending;
-    uint32_t n_done;
-} ranker;
-
-static bool push_pending(ranker *r, uint32_t node, uint32_t rule)
+/* Depth first from `rule`; callees finish first, so counting down puts
+ * callers before them. */
+static void rank_from(ranker *r, uint32_t rule, uint32_t *n_done)
 {
-    if (r->stamp[node] == rule) {
-        return true;
-    }
-    r->stamp[node] = rule;
-    if (!cf_grow(&r->pending, &r->cap_pending, r->n_pending + 1,
-                 sizeof *r->pending)) {
-        cf_gbuild_oom(r->b);
-        return false;
-    }
-    r->pending[r->n_pending++] = node;
-    return true;
-}
-
-static void rank_rule(ranker *r, uint32_t rule, unsigned depth);
-
-static void rank_node(ranker *r, uint32_t rule, uint32_t node, unsigned depth)
-{
-    const cf_grammar *g = r->b->g;
-    const cf_gnode *n = &g->node[node];
-    for (uint32_t k = 0; k < n->n_step && r->b->st == CF_OK; k++) {
-        const cf_gstep *s = &g->step[n->step + k];
-        if (s->kind == CF_STEP_JUMP) {
-            push_pending(r, s->to, rule);
-        } else if (s->kind == CF_STEP_CALL) {
-            if (r->color[s->rule] == 1) {
-                cf_gbuild_fail(r->b, CF_EUNSUPPORTED,
-                               "rule %s calls itself before any text "
-                               "(left recursion)",
-                               cf_g_text(g, g->rule[s->rule].name));
-                return;
-            }
-            rank_rule(r, s->rule, depth + 1);
-            if (r->nullable[g->rule[s->rule].start]) {
-                push_pending(r, s->to, rule);
-            }
+    cf_grammar *g = r->b->g;
+    size_t depth = 0;
+    r->path[depth++] = rule;
+    r->color[rule] = 1;
+    while (depth > 0) {
+        uint32_t at = r->path[depth - 1];
+        if (r->next[at] == r->first[at + 1]) {
+            r->color[at] = 2;
+            g->order[at] = (uint32_t)g->n_rule - (*n_done)++;
+            depth--;
+            continue;
+        }
+        uint32_t to = r->callee[r->next[at]++];
+        if (r->color[to] == 1) {
+            cf_gbuild_fail(r->b, CF_EUNSUPPORTED,
+                           "rule %s calls itself before any text "
+                           "(left recursion)",
+                           cf_g_text(g, g->rule[to].name));
+            return;
+        }
+        if (r->color[to] == 0) {
+            r->color[to] = 1;
+            r->path[depth++] = to;
         }
     }
 }
 
-static void rank_rule(ranker *r, uint32_t rule, unsigned depth)
+static void rank_all(ranker *r)
 {
-    enum { DEPTH_MAX = 2000 };
-    if (r->color[rule] == 2 || r->b->st != CF_OK) {
-        return;
+    cf_grammar *g = r->b->g;
+    uint32_t n_done = 0;
+    for (uint32_t i = 1; i < g->n_rule && r->b->st == CF_OK; i++) {
+        list_callees(r, i);
     }
-    if (depth > DEPTH_MAX) {
-        cf_gbuild_fail(r->b, CF_ELIMIT, "rules nest too deeply");
-        return;
+    r->first[g->n_rule] = (uint32_t)r->n_callee;
+    for (uint32_t i = 1; i < g->n_rule && r->b->st == CF_OK; i++) {
+        r->next[i] = r->first[i];
     }
-    r->color[rule] = 1;
-    size_t base = r->n_pending;
-    push_pending(r, r->b->g->rule[rule].start, rule);
-    while (r->n_pending > base && r->b->st == CF_OK) {
-        rank_node(r, rule, r->pending[--r->n_pending], depth);
+    for (uint32_t i = 1; i < g->n_rule && r->b->st == CF_OK; i++) {
+        if (r->color[i] == 0) {
+            rank_from(r, i, &n_done);
+        }
     }
-    r->n_pending = base;
-    r->color[rule] = 2;
-    /* Callees finish first, so counting down puts callers before them. */
-    r->b->g->order[rule] = (uint32_t)r->b->g->n_rule - r->n_done++;
 }
 
 static void rank_rules(cf_gbuild *b, const bool *nullable)
@@ -604,24 +740,40 @@ static void rank_rules(cf_gbuild *b, const bool *nullable)
     g->order = cf_calloc(g->n_rule, sizeof *g->order);
     ranker r = {.b = b,
                 .nullable = nullable,
+                .first = cf_calloc(g->n_rule + 1, sizeof *r.first),
+                .stamp = cf_calloc(g->n_node, sizeof *r.stamp),
+                .todo = cf_calloc(g->n_node, sizeof *r.todo),
                 .color = cf_calloc(g->n_rule, 1),
-                .stamp = cf_calloc(g->n_node, sizeof *r.stamp)};
-    if (g->order == NULL || r.color == NULL || r.stamp == NULL) {
+                .next = cf_calloc(g->n_rule, sizeof *r.next),
+                .path = cf_calloc(g->n_rule, sizeof *r.path)};
+    if (g->order == NULL || r.first == NULL || r.stamp == NULL ||
+        r.todo == NULL || r.color == NULL || r.next == NULL || r.path == NULL) {
         cf_gbuild_oom(b);
     } else {
-        for (uint32_t i = 1; i < g->n_rule && b->st == CF_OK; i++) {
-            rank_rule(&r, i, 0);
-        }
+        rank_all(&r);
     }
-    cf_free(r.color);
+    cf_free(r.first);
+    cf_free(r.callee);
     cf_free(r.stamp);
-    cf_free(r.pending);
+    cf_free(r.todo);
+    cf_free(r.color);
+    cf_free(r.next);
+    cf_free(r.path);
 }
 
 /* The steps of finish; live and nullable: per node, all false. */
 static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
 {
-    find_live(b, live);
+    users u;
+    if (!users_make(b, &u)) {
+        return;
+    }
+    find_least(b, &u, node_leads_on, live);
+    u.n_todo = 0;
+    if (b->st == CF_OK) {
+        find_least(b, &u, node_is_nullable, nullable);
+    }
+    users_deinit(&u);
     if (b->st == CF_OK && !live[b->g->rule[start].start]) {
         cf_gbuild_fail(b, CF_EUNSUPPORTED, "no text satisfies it");
     }
@@ -631,9 +783,6 @@ static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
     }
     if (b->st == CF_OK) {
         mark_tails(b->g);
-        find_nullable(b, nullable);
-    }
-    if (b->st == CF_OK) {
         rank_rules(b, nullable);
     }
 }

@@ -3,8 +3,22 @@
  *
  * A step moves every item over one byte, then follows the steps that take
  * none.  Calls are gathered first and answered in the order of the grammar's
- * ranks (callers before callees), so that all callers of a rule at one place
- * are known when its frame is made.
+ * ranks, so that all callers of a rule at one place are known when its frame
+ * is made.  A call with nothing after it hands its callers on instead of
+ * waiting itself (as Leo 1991 does for right recursion), so a list that is
+ * written as "item list" needs one frame however long it is.
+ *
+ * 1. Items in `out` are distinct and wait for bytes; no two of the items in
+ *    `seen` are equal.
+ * 2. A frame never changes; two frames with equal rule and callers are one.
+ * 3. Frames, callers and keys are stacks: what was made after a mark is
+ *    given back by cf_machine_release(), and nothing made before it points
+ *    to what was made after it.
+ * 4. The heap of calls holds only rules that rank after every rule entered
+ *    in this step: grammar.c refuses left recursion.
+ * 5. After a failure (`st`) the items are not to be used; frames may be
+ *    released.
+ * 6. Every item made and every comparison adds to `work`.
  */
 #include "core/grammar/machine.h"
 
@@ -43,6 +57,9 @@ void cf_machine_deinit(cf_machine *m)
     cf_free(m->call);
     cf_free(m->seen);
     cf_free(m->stamp);
+    cf_free(m->out_index.slot);
+    cf_free(m->seen_index.slot);
+    cf_free(m->caller_index.slot);
     memset(m, 0, sizeof *m);
 }
 
@@ -125,17 +142,143 @@ static void lacks_memory(cf_machine *m)
     }
 }
 
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h ^= v;
+    h *= UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_regs(uint64_t h, const cf_gregs *r)
+{
+    h = mix(h, r->bits);
+    h = mix(h, (uint64_t)r->count << 32 | r->keys);
+    return mix(h, r->mark);
+}
+
+static uint64_t hash_item(const cf_item *item)
+{
+    return hash_regs(mix(item->frame, item->node), &item->regs);
+}
+
+static uint64_t hash_caller(const cf_caller *c)
+{
+    return hash_regs(mix(c->frame, (uint64_t)c->node << 32 | c->label),
+                     &c->regs);
+}
+
+static uint64_t hash_callers(const cf_caller *c, size_t n, uint32_t rule)
+{
+    uint64_t h = rule;
+    for (size_t i = 0; i < n; i++) {
+        h = mix(h, hash_caller(&c[i]));
+    }
+    return h;
+}
+
+static bool callers_equal(const cf_caller *a, const cf_caller *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (a[i].frame != b[i].frame || a[i].node != b[i].node ||
+            a[i].label != b[i].label || !regs_equal(&a[i].regs, &b[i].regs)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- equal items -------------------------------------------------------- */
+
+enum { INDEX_FROM = 24 }; /* shorter arrays are searched from end to end */
+
+typedef enum array_kind { ITEMS, CALLERS } array_kind;
+
+static uint64_t hash_at(array_kind kind, const void *v, size_t i)
+{
+    return kind == ITEMS ? hash_item((const cf_item *)v + i)
+                         : hash_caller((const cf_caller *)v + i);
+}
+
+static bool equal_at(array_kind kind, const void *v, size_t i, const void *one)
+{
+    return kind == ITEMS ? cf_item_equal((const cf_item *)v + i, one)
+                         : callers_equal((const cf_caller *)v + i, one, 1);
+}
+
+/* Takes everything out. */
+static void index_reset(cf_index *index)
+{
+    index->n = 0;
+    if (++index->epoch == 0 && index->cap > 0) {
+        memset(index->slot, 0, index->cap * sizeof *index->slot);
+    }
+    index->epoch += index->epoch == 0 ? 1 : 0;
+}
+
+/* Puts v[index->n .. n) in; false without memory. */
+static bool index_fill(cf_machine *m, cf_index *index, array_kind kind,
+                       const void *v, size_t n)
+{
+    if (2 * n >= index->cap) {
+        size_t cap = index->cap == 0 ? 128 : index->cap;
+        while (2 * n >= cap) {
+            cap *= 2;
+        }
+        cf_index_slot *slot = cf_calloc(cap, sizeof *slot);
+        if (slot == NULL) {
+            lacks_memory(m);
+            return false;
+        }
+        cf_free(index->slot);
+        index->slot = slot;
+        index->cap = cap;
+        index->n = 0;
+        index->epoch = 1;
+    }
+    for (; index->n < n; index->n++) {
+        size_t at = hash_at(kind, v, index->n) & (index->cap - 1);
+        while (index->slot[at].epoch == index->epoch) {
+            at = (at + 1) & (index->cap - 1);
+        }
+        index->slot[at] = (cf_index_slot){index->epoch, (uint32_t)index->n};
+        m->work++;
+    }
+    return true;
+}
+
+/* Whether `one` is among v[0..n). */
+static bool is_among(cf_machine *m, cf_index *index, array_kind kind,
+                     const void *v, size_t n, const void *one)
+{
+    if (n < INDEX_FROM) {
+        m->work += n;
+        for (size_t i = 0; i < n; i++) {
+            if (equal_at(kind, v, i, one)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    if (!index_fill(m, index, kind, v, n)) {
+        return true;
+    }
+    size_t at = hash_at(kind, one, 0) & (index->cap - 1);
+    for (; index->slot[at].epoch == index->epoch;
+         at = (at + 1) & (index->cap - 1)) {
+        m->work++;
+        if (equal_at(kind, v, index->slot[at].at, one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Adds an item that waits for bytes, once. */
 static void emit(cf_machine *m, const cf_item *item)
 {
-    if (m->stamp[item->node] == m->now) {
-        for (size_t i = 0; i < m->n_out; i++) {
-            const cf_item *o = &m->out[i];
-            if (o->node == item->node && o->frame == item->frame &&
-                regs_equal(&o->regs, &item->regs)) {
-                return;
-            }
-        }
+    if (m->stamp[item->node] == m->now &&
+        is_among(m, &m->out_index, ITEMS, m->out, m->n_out, item)) {
+        return;
     }
     m->stamp[item->node] = m->now;
     if (m->n_out >= CF_ITEMS_MAX) {
@@ -160,6 +303,7 @@ static void push_raw(cf_machine *m, const cf_item *item)
         return;
     }
     m->raw[m->n_raw++] = *item;
+    m->work++;
 }
 
 /* Whether the key text[mark..now) is no declared name and was not yet
@@ -278,7 +422,32 @@ static void note_call(cf_machine *m, uint32_t rule, const cf_caller *c)
         lacks_memory(m);
         return;
     }
-    m->call[m->n_call++] = (cf_pending){*c, rule};
+    uint64_t key = (uint64_t)m->g->order[rule] << 32 | m->n_noted++;
+    size_t at = m->n_call++;
+    for (; at > 0 && m->call[(at - 1) / 2].key > key; at = (at - 1) / 2) {
+        m->call[at] = m->call[(at - 1) / 2];
+    }
+    m->call[at] = (cf_pending){*c, rule, key};
+    m->work++;
+}
+
+/* Takes the first call off the heap. */
+static cf_pending first_call(cf_machine *m)
+{
+    cf_pending first = m->call[0];
+    cf_pending last = m->call[--m->n_call];
+    size_t at = 0;
+    for (size_t child = 1; child < m->n_call; child = 2 * at + 1) {
+        child += child + 1 < m->n_call &&
+                 m->call[child + 1].key < m->call[child].key;
+        if (m->call[child].key > last.key) {
+            break;
+        }
+        m->call[at] = m->call[child];
+        at = child;
+    }
+    m->call[at] = last;
+    return first;
 }
 
 static void call_rule(cf_machine *m, const cf_item *item, const cf_gstep *s)
@@ -313,14 +482,9 @@ static void end_rule(cf_machine *m, uint32_t frame)
  * this a cycle of jumps would never end. */
 static bool was_closed(cf_machine *m, const cf_item *item)
 {
-    if (m->stamp[item->node] == m->now) {
-        for (size_t i = 0; i < m->n_seen; i++) {
-            const cf_item *o = &m->seen[i];
-            if (o->node == item->node && o->frame == item->frame &&
-                regs_equal(&o->regs, &item->regs)) {
-                return true;
-            }
-        }
+    if (m->stamp[item->node] == m->now &&
+        is_among(m, &m->seen_index, ITEMS, m->seen, m->n_seen, item)) {
+        return true;
     }
     m->stamp[item->node] = m->now;
     if (m->n_seen >= 10 * (size_t)CF_ITEMS_MAX) {
@@ -365,36 +529,6 @@ static void close_raw(cf_machine *m)
     }
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h ^= v;
-    h *= UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 29;
-}
-
-static uint64_t hash_callers(const cf_caller *c, size_t n, uint32_t rule)
-{
-    uint64_t h = rule;
-    for (size_t i = 0; i < n; i++) {
-        h = mix(h, (uint64_t)c[i].frame << 32 | c[i].node);
-        h = mix(h, c[i].regs.bits);
-        h = mix(h, (uint64_t)c[i].regs.count << 32 | c[i].regs.keys);
-        h = mix(h, c[i].regs.mark);
-    }
-    return h;
-}
-
-static bool callers_equal(const cf_caller *a, const cf_caller *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (a[i].frame != b[i].frame || a[i].node != b[i].node ||
-            a[i].label != b[i].label || !regs_equal(&a[i].regs, &b[i].regs)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The frame of `rule` with the n callers at the end of m->caller, which
  * become its own or are given back. */
 static uint32_t intern(cf_machine *m, uint32_t rule, size_t first)
@@ -425,25 +559,13 @@ static uint32_t intern(cf_machine *m, uint32_t rule, size_t first)
 /* Takes all pending calls of the rule that ranks first and enters it. */
 static void enter_first(cf_machine *m)
 {
-    const uint32_t *order = m->g->order;
     uint32_t rule = m->call[0].rule;
-    for (size_t i = 1; i < m->n_call; i++) {
-        if (order[m->call[i].rule] < order[rule]) {
-            rule = m->call[i].rule;
-        }
-    }
     size_t first = m->n_caller;
-    size_t keep = 0;
-    for (size_t i = 0; i < m->n_call; i++) {
-        if (m->call[i].rule != rule) {
-            m->call[keep++] = m->call[i];
-            continue;
-        }
-        bool is_known = false;
-        for (size_t k = first; k < m->n_caller && !is_known; k++) {
-            is_known = callers_equal(&m->caller[k], &m->call[i].caller, 1);
-        }
-        if (is_known) {
+    index_reset(&m->caller_index);
+    while (m->n_call > 0 && m->call[0].rule == rule) {
+        cf_pending p = first_call(m);
+        if (is_among(m, &m->caller_index, CALLERS, m->caller + first,
+                     m->n_caller - first, &p.caller)) {
             continue;
         }
         if (!cf_grow(&m->caller, &m->cap_caller, m->n_caller + 1,
@@ -452,9 +574,8 @@ static void enter_first(cf_machine *m)
             m->n_caller = first;
             return;
         }
-        m->caller[m->n_caller++] = m->call[i].caller;
+        m->caller[m->n_caller++] = p.caller;
     }
-    m->n_call = keep;
     uint32_t frame = intern(m, rule, first);
     if (m->st == CF_OK) {
         cf_item item = {.frame = frame, .node = m->g->rule[rule].start};
@@ -468,6 +589,9 @@ void cf_machine_open(cf_machine *m)
     m->n_raw = 0;
     m->n_call = 0;
     m->n_seen = 0;
+    m->n_noted = 0;
+    index_reset(&m->out_index);
+    index_reset(&m->seen_index);
     m->may_end = false;
     m->st = CF_OK;
     if (++m->now == 0) {

@@ -45,7 +45,21 @@ enum { CF_FRAME_ROOT = 0, CF_ITEMS_MAX = 2000, CF_HASH_SIZE = 1024 };
 typedef struct cf_pending {
     cf_caller caller;
     uint32_t rule;
+    uint64_t key; /* rank of the rule, then the order of the calls */
 } cf_pending;
+
+/* Finds equal items of an array that has become long.  Slots of an older
+ * epoch are empty. */
+typedef struct cf_index_slot {
+    uint32_t epoch, at;
+} cf_index_slot;
+
+typedef struct cf_index {
+    cf_index_slot *slot;
+    size_t cap; /* a power of two, or 0 */
+    size_t n;   /* of the array, that are in it */
+    uint32_t epoch;
+} cf_index;
 
 typedef struct cf_machine {
     const cf_grammar *g;
@@ -61,15 +75,18 @@ typedef struct cf_machine {
     size_t n_out, cap_out;
     cf_item *raw; /* to be closed */
     size_t n_raw, cap_raw;
-    cf_pending *call;
+    cf_pending *call; /* a heap: the rule that ranks first, in order */
     size_t n_call, cap_call;
-    cf_item *seen; /* items already closed in this step */
+    uint32_t n_noted; /* calls of this step */
+    cf_item *seen;    /* items already closed in this step */
     size_t n_seen, cap_seen;
+    cf_index out_index, seen_index, caller_index;
+    uint64_t work;   /* items made and compared since the beginning */
     uint32_t *stamp; /* [n_node] of the step that last made an item there */
     uint32_t now;
     bool skips_keys; /* a mask is made: names are looked at later */
     bool may_end;    /* the root rule ended during the step */
-    cf_status st;    /* sticky until cf_machine_clear() */
+    cf_status st;    /* sticky until cf_machine_open() */
 } cf_machine;
 
 /* A point to give frames and keys back to. */

@@ -17,7 +17,7 @@
 #include "core/base/utf8.h"
 #include "core/regex/regex.h"
 
-enum { DEPTH_MAX = 100, COUNT_MAX = 10000 };
+enum { DEPTH_MAX = 100, COUNT_MAX = 10000, BUCKETS = 4096 };
 
 typedef enum part_kind {
     PART_TEXT,
@@ -42,6 +42,7 @@ typedef struct rule {
     part *body;
     uint32_t id;
     struct rule *next;
+    struct rule *chain; /* of its bucket */
 } rule;
 
 typedef struct reader {
@@ -52,6 +53,7 @@ typedef struct reader {
     size_t i;
     unsigned depth;
     rule *rules, *last;
+    rule **bucket; /* [BUCKETS] by name; in the arena */
 } reader;
 
 static void fail_at(reader *r, cf_status code, size_t at, const char *what)
@@ -373,14 +375,22 @@ static part *take_choice(reader *r)
     return choice;
 }
 
+static rule **bucket_of(const reader *r, cf_str name)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < name.n; i++) {
+        h = (h ^ (unsigned char)name.p[i]) * 16777619u;
+    }
+    return &r->bucket[(h ^ h >> 15) % BUCKETS];
+}
+
 static rule *find_rule(const reader *r, cf_str name)
 {
-    for (rule *k = r->rules; k != NULL; k = k->next) {
-        if (cf_str_eq(k->name, name)) {
-            return k;
-        }
+    rule *k = *bucket_of(r, name);
+    while (k != NULL && !cf_str_eq(k->name, name)) {
+        k = cf_gbuild_spend(r->b, 1) ? k->chain : NULL;
     }
-    return NULL;
+    return k;
 }
 
 static void take_rule(reader *r)
@@ -403,6 +413,9 @@ static void take_rule(reader *r)
     }
     k->name = cf_str_make(copy, name.n);
     k->id = cf_g_rule(r->b, copy);
+    rule **head = bucket_of(r, k->name);
+    k->chain = *head;
+    *head = k;
     if (r->last != NULL) {
         r->last->next = k;
     } else {
@@ -508,6 +521,10 @@ cf_status cf_grammar_from_text(cf_grammar **out, cf_str text,
     cf_rx_init(&rx, &b);
     reader r = {.b = &b, .rx = &rx, .s = text};
     cf_arena_init(&r.arena, (size_t)64 << 20);
+    r.bucket = cf_arena_calloc(&r.arena, BUCKETS, sizeof *r.bucket);
+    if (r.bucket == NULL) {
+        cf_gbuild_oom(&b);
+    }
     while (is_ok(&r) && peek(&r) >= 0) {
         take_rule(&r);
     }

@@ -63,7 +63,8 @@ static uint32_t mix(uint32_t h, uint32_t v)
 
 static uint32_t hash_node(const cf_rx_pool *rx, const cf_rx_node *n)
 {
-    uint32_t h = mix(mix(mix(n->kind, n->a), n->b), mix(n->min, n->max));
+    uint32_t h = mix(mix(mix(n->kind, n->a), n->b), n->min);
+    h = mix(h, n->max);
     for (uint32_t i = 0; n->kind == RX_SET && i < n->n; i++) {
         h = mix(mix(h, rx->range[n->first + i].lo), rx->range[n->first + i].hi);
     }
@@ -120,6 +121,9 @@ static cf_rx intern(cf_rx_pool *rx, cf_rx_node n)
     n.hash = hash_node(rx, &n);
     for (uint32_t i = rx->bucket[n.hash % rx->n_bucket]; i != 0;
          i = rx->node[i].next) {
+        if (!cf_gbuild_spend(rx->b, 1)) {
+            return CF_RX_FAIL;
+        }
         if (rx->node[i].hash == n.hash && node_equal(rx, &rx->node[i], &n)) {
             if (n.kind == RX_SET) {
                 rx->n_range = n.first;

@@ -340,6 +340,12 @@ typedef struct pairs {
     size_t cap_pending;
 } pairs;
 
+/* The middle bits depend on both states. */
+static size_t pair_slot(uint64_t key, size_t cap)
+{
+    return (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) % cap;
+}
+
 static bool grow_pairs(pairs *p)
 {
     size_t cap = p->cap == 0 ? 256 : p->cap * 2;
@@ -352,7 +358,7 @@ static bool grow_pairs(pairs *p)
     }
     for (size_t i = 0; i < p->cap; i++) {
         if (p->key[i] != 0) {
-            size_t at = (p->key[i] * UINT64_C(0x9E3779B97F4A7C15) >> 20) % cap;
+            size_t at = pair_slot(p->key[i], cap);
             while (key[at] != 0) {
                 at = (at + 1) % cap;
             }
@@ -376,8 +382,8 @@ static uint32_t pair_state(cf_gbuild *b, pairs *p, cf_dfa *out, const cf_dfa *x,
         return 0;
     }
     uint64_t key = ((uint64_t)i << 32 | k) + 1;
-    size_t at = (key * UINT64_C(0x9E3779B97F4A7C15) >> 20) % p->cap;
-    while (p->key[at] != 0) {
+    size_t at = pair_slot(key, p->cap);
+    while (p->key[at] != 0 && cf_gbuild_spend(b, 1)) {
         if (p->key[at] == key) {
             return p->state[at];
         }
