@@ -318,9 +318,11 @@ lint-text:
 $(LINT): lint/%:
 	@clang-tidy --quiet $* -- $(TIDY_CFLAGS) $(if $(filter %_avx2.c %_avx512.c,$*),$(ISA_AVX512),$(PKG_CFLAGS))
 
+# Line coverage by room; nothing is built where its tool is missing.
 cov:
+	@tests/tools/coverage.sh --have
 	$(MAKE) check VARIANT=cov
-	cd build/cov && gcovr -r ../.. . || true
+	@tests/tools/coverage.sh build/cov
 
 clean:
 	rm -rf build

@@ -524,6 +524,22 @@ static cf_tnode *parse_with(cf_tparser *p, cf_tnode *n)
     return parse_closed(p, &n->body, "endwith") ? n : NULL;
 }
 
+static bool is_new_block(cf_tparser *p, cf_tstr *name)
+{
+    if (p->blocks == NULL) {
+        p->blocks = cf_t__dict_new(p->r, 0);
+    }
+    if (p->blocks == NULL) {
+        return false;
+    }
+    if (cf_t__dict_find_str(p->r, p->blocks, name) != NULL) {
+        cf_t__fail_at(p->r, p->t->pos, p->t->end, "block '%.*s' defined twice",
+                      (int)(name->n < 100 ? name->n : 100), name->p);
+        return false;
+    }
+    return cf_t__dict_set(p->r, p->blocks, cf_tv_str(name), CF_TV_NONE);
+}
+
 static cf_tnode *parse_block(cf_tparser *p, cf_tnode *n)
 {
     if (p->t->type != CF_TOK_NAME) {
@@ -533,6 +549,9 @@ static cf_tnode *parse_block(cf_tparser *p, cf_tnode *n)
     cf_str name = p->t->text;
     cf_tstr *s = cf_t__const_str(p->r, name);
     if (s == NULL) {
+        return NULL;
+    }
+    if (!is_new_block(p, s)) {
         return NULL;
     }
     n->val = cf_tv_str(s);

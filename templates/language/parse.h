@@ -14,6 +14,7 @@ typedef struct cf_tparser {
     cf_tr *r;
     cf_template *tpl;
     const cf_tok *t; /* the current token */
+    cf_tdict *blocks; /* names of the blocks so far; NULL: none */
     int depth;
     uint32_t tag_pos, tag_end; /* of the innermost open block's tag */
 } cf_tparser;

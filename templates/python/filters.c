@@ -656,8 +656,8 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
     cf_tv otherwise = is_given(a[1]) ? a[1] : cf_tv_int(0), out;
     int64_t base = 10;
     double f;
-    if (is_given(a[2]) && !cf_t__arg_int(r, a[2], &base)) {
-        return CF_TV_ERR;
+    if (is_given(a[2])) { /* any other base leaves the way by float() */
+        base = a[2].k == CF_TINT ? a[2].u.i : -1;
     }
     switch (a[0].k) {
     case CF_TUNDEF:
@@ -668,6 +668,9 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
     case CF_TBOOL:
         return cf_tv_int(a[0].u.b);
     case CF_TFLOAT:
+        if (isinf(a[0].u.f)) { /* OverflowError, which the filter lets out */
+            return cf_t__fail(r, "cannot convert float infinity to integer");
+        }
         return isfinite(a[0].u.f) ? cf_t__int_from_double(r, a[0].u.f)
                                   : otherwise;
     case CF_TSTR:
@@ -775,6 +778,13 @@ static cf_tv f_round(cf_tr *r, const cf_targs *args)
     return cf_t__arith(r, CF_OP_DIV, v, unit);
 }
 
+/* Whether a float is below a power of 1000 or 1024, exactly: all powers in
+ * question are doubles but 10^24, whose nearest double is below it. */
+static bool is_below_power(double bytes, double power)
+{
+    return power == 1e24 ? bytes <= power : bytes < power;
+}
+
 static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
 {
     static const char *const decimal[] = {"kB", "MB", "GB", "TB",
@@ -806,13 +816,12 @@ static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
         /* + 0.0: there is no -0 among integers */
         snprintf(text, sizeof text, "%.0f Bytes", trunc(bytes) + 0.0);
     } else {
-        double unit = base;
+        double unit = base * base;
         int i = 0;
-        do {
+        while (i < 7 && !is_below_power(bytes, unit)) {
             unit *= base;
-        } while (bytes >= unit && ++i < 8);
-        i = i > 7 ? 7 : i;
-        unit = pow(base, i + 2);
+            i++;
+        }
         snprintf(text, sizeof text, "%.1f %s", base * bytes / unit,
                  (is_binary ? binary : decimal)[i]);
     }

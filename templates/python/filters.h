@@ -12,6 +12,8 @@
 extern const cf_tfn_entry cf_t__str_filters[];
 extern const cf_tfn_entry cf_t__seq_filters[];
 
+/* Filters with a file of their own. */
+cf_tv cf_t__filter_pprint(cf_tr *r, const cf_targs *args);
 cf_tv cf_t__filter_urlize(cf_tr *r, const cf_targs *args);
 cf_tv cf_t__filter_wordwrap(cf_tr *r, const cf_targs *args);
 

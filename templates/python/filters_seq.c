@@ -537,122 +537,6 @@ static cf_tv f_slice(cf_tr *r, const cf_targs *args)
     return cf_tv_gen(g);
 }
 
-/* ---- pprint ------------------------------------------------------------- */
-
-/* v with the keys of all dicts in order, as pprint shows them. */
-static cf_tv in_order(cf_tr *r, cf_tv v)
-{
-    if (v.k != CF_TDICT && v.k != CF_TLIST && v.k != CF_TTUPLE) {
-        return v;
-    }
-    if (!cf_t__enter(r)) {
-        return CF_TV_ERR;
-    }
-    cf_tlist *l = cf_t__to_list(r, v);
-    cf_tdict *d = v.k == CF_TDICT ? cf_t__dict_new(r, v.u.d->n) : NULL;
-    if (l == NULL || (v.k == CF_TDICT && d == NULL) ||
-        (d != NULL && !cf_t__sort(r, l, NULL, false))) {
-        return CF_TV_ERR;
-    }
-    for (uint32_t i = 0; i < l->n; i++) {
-        cf_tv item = d != NULL ? cf_t__getitem(r, v, l->v[i]) : l->v[i];
-        item = in_order(r, item);
-        if (item.k == CF_TERR ||
-            (d != NULL && !cf_t__dict_set(r, d, l->v[i], item))) {
-            return CF_TV_ERR;
-        }
-        if (d == NULL) {
-            l->v[i] = item;
-        }
-    }
-    cf_t__leave(r);
-    if (d != NULL) {
-        v.u.d = d;
-    } else {
-        v.u.l = l;
-    }
-    return v;
-}
-
-static cf_tv repr_of(cf_tr *r, cf_tv v)
-{
-    cf_tsb b;
-    cf_t__sb_init(&b, r);
-    cf_t__add_repr(&b, v);
-    return cf_t__sb_take(&b, false);
-}
-
-static void pretty(cf_tsb *b, cf_tv v, uint32_t indent, uint32_t allowance);
-
-static void pretty_break(cf_tsb *b, uint32_t indent, uint32_t org)
-{
-    cf_t__sb_adds(b, ",\n", org);
-    for (uint32_t i = 0; i < indent; i++) {
-        cf_t__sb_addc(b, ' ', org);
-    }
-}
-
-/* A dict too wide for its line: one pair a line. */
-static void pretty_dict(cf_tsb *b, cf_tv v, uint32_t indent, uint32_t allowance)
-{
-    const cf_tdict *d = v.u.d;
-    cf_t__sb_addc(b, '{', v.org);
-    for (uint32_t i = 0; i < d->n && !b->failed; i++) {
-        cf_tv key = repr_of(b->r, d->e[i].key);
-        if (key.k == CF_TERR) {
-            b->failed = true;
-            return;
-        }
-        if (i != 0) {
-            pretty_break(b, indent + 1, v.org);
-        }
-        cf_t__sb_str(b, key.u.s);
-        cf_t__sb_adds(b, ": ", v.org);
-        pretty(b, d->e[i].val, indent + 3 + cf_t__str_cps(key.u.s),
-               i + 1 == d->n ? allowance + 1 : 1);
-    }
-    cf_t__sb_addc(b, '}', v.org);
-}
-
-static void pretty(cf_tsb *b, cf_tv v, uint32_t indent, uint32_t allowance)
-{
-    cf_tv whole = repr_of(b->r, v);
-    if (b->failed || whole.k == CF_TERR || !cf_t__enter(b->r)) {
-        b->failed = true;
-        return;
-    }
-    bool fits = (uint64_t)cf_t__str_cps(whole.u.s) + indent + allowance <= 80;
-    if (!fits && v.k == CF_TDICT && v.u.d->n != 0) {
-        pretty_dict(b, v, indent, allowance);
-    } else if (!fits && (v.k == CF_TLIST || v.k == CF_TTUPLE) &&
-               v.u.l->n != 0) {
-        bool is_list = v.k == CF_TLIST;
-        cf_t__sb_addc(b, is_list ? '[' : '(', v.org);
-        for (uint32_t i = 0; i < v.u.l->n && !b->failed; i++) {
-            if (i != 0) {
-                pretty_break(b, indent + 1, v.org);
-            }
-            pretty(b, v.u.l->v[i], indent + 1,
-                   i + 1 == v.u.l->n ? allowance + 1 : 1);
-        }
-        cf_t__sb_adds(b, is_list ? "]" : v.u.l->n == 1 ? ",)" : ")", v.org);
-    } else {
-        cf_t__sb_str(b, whole.u.s);
-    }
-    cf_t__leave(b->r);
-}
-
-static cf_tv f_pprint(cf_tr *r, const cf_targs *args)
-{
-    CF_TBIND("pprint", "value", 1, 1)
-    cf_tsb b;
-    cf_tv v = in_order(r, a[0]);
-    CF_TVTRY(v);
-    cf_t__sb_init(&b, r);
-    pretty(&b, v, 0, 0);
-    return cf_t__sb_take(&b, false);
-}
-
 const cf_tfn_entry cf_t__seq_filters[] = {
     {"length", f_length},
     {"count", f_length},
@@ -672,7 +556,7 @@ const cf_tfn_entry cf_t__seq_filters[] = {
     {"groupby", f_groupby},
     {"max", f_max},
     {"min", f_min},
-    {"pprint", f_pprint},
+    {"pprint", cf_t__filter_pprint},
     {"random", f_random},
     {"reverse", f_reverse},
     {"slice", f_slice},

@@ -523,12 +523,8 @@ static bool split_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s, int64_t max_n)
         if (at >= s->n) {
             break;
         }
-        if (max_n == 0) {
-            uint32_t to = s->n;
-            while (to > from && in_set(NULL, s->p + step_back(s, to), 1)) {
-                to = step_back(s, to);
-            }
-            return add_part(r, l, s, from, to);
+        if (max_n == 0) { /* the rest, blanks at its end too */
+            return add_part(r, l, s, from, s->n);
         }
         while (at < s->n && !cf_t__is_space(cf_t__cp(s->p + at, &len))) {
             at += len;

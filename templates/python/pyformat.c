@@ -149,51 +149,45 @@ static void add_int(cf_tsb *b, spec *f, cf_tv v)
     pad_number(b, f, head, digits, n, org);
 }
 
-/* repr's digits for format type '' with a precision: %g that keeps ".0". */
-static void float_text(char *out, size_t cap, double f, const spec *s)
+/* Type '' with a precision: %g that keeps ".0". */
+static void general_text(char *out, size_t cap, double f, int precision)
 {
-    char type = s->type;
-    int precision = s->precision < 0 ? 6 : (int)s->precision;
-    if (type == '\0') {
-        if (s->precision < 0) {
-            size_t n = cf_t__float_repr(out, f);
-            out[n] = '\0';
-            return;
-        }
-        if (precision == 0) {
-            precision = 1;
-        }
-        char probe[DIGITS_MAX + 32];
-        snprintf(probe, sizeof probe, "%.*e", precision - 1, f);
-        int exp = (int)strtol(strchr(probe, 'e') + 1, NULL, 10);
-        snprintf(out, cap, "%.*g", precision, f);
-        if (strpbrk(out, ".e") == NULL) {
-            if (exp == precision - 1) {
-                /* Python turns to exponents one digit earlier, to have room
-                 * for the ".0". */
-                snprintf(out, cap, "%.*e", precision - 1, f);
-                char *e = strchr(out, 'e');
-                char *end = e;
-                if (memchr(out, '.', (size_t)(e - out)) != NULL) {
-                    while (end[-1] == '0') {
-                        end--;
-                    }
-                    end -= end[-1] == '.';
-                }
-                memmove(end, e, strlen(e) + 1);
-            } else {
-                size_t n = strlen(out);
-                snprintf(out + n, cap - n, ".0");
-            }
-        }
+    char probe[DIGITS_MAX + 32];
+    snprintf(probe, sizeof probe, "%.*e", precision - 1, f);
+    int exp = (int)strtol(strchr(probe, 'e') + 1, NULL, 10);
+    snprintf(out, cap, "%.*g", precision, f);
+    if (strpbrk(out, ".e") != NULL) {
         return;
     }
-    char fmt[8];
-    snprintf(fmt, sizeof fmt, "%%%s.*%c", s->alt ? "#" : "",
-             type == 'n'   ? 'g'
-             : type == '%' ? 'f'
-                           : type);
-    switch (fmt[strlen(fmt) - 1]) {
+    if (exp != precision - 1) {
+        size_t n = strlen(out);
+        snprintf(out + n, cap - n, ".0");
+        return;
+    }
+    /* Python turns to exponents one digit earlier, to have room for ".0". */
+    snprintf(out, cap, "%.*e", precision - 1, f);
+    char *e = strchr(out, 'e'), *end = e;
+    if (memchr(out, '.', (size_t)(e - out)) != NULL) {
+        while (end[-1] == '0') {
+            end--;
+        }
+        end -= end[-1] == '.';
+    }
+    memmove(end, e, strlen(e) + 1);
+}
+
+/* The digits of a finite f >= 0. */
+static void float_text(char *out, size_t cap, double f, const spec *s)
+{
+    int precision = s->precision < 0 ? 6 : (int)s->precision;
+    switch (s->type) {
+    case '\0':
+        if (s->precision < 0) {
+            out[cf_t__float_repr(out, f)] = '\0';
+        } else {
+            general_text(out, cap, f, precision == 0 ? 1 : precision);
+        }
+        break;
     case 'e':
         snprintf(out, cap, s->alt ? "%#.*e" : "%.*e", precision, f);
         break;
@@ -202,6 +196,7 @@ static void float_text(char *out, size_t cap, double f, const spec *s)
         break;
     case 'f':
     case 'F':
+    case '%':
         snprintf(out, cap, s->alt ? "%#.*f" : "%.*f", precision, f);
         break;
     case 'G':
@@ -225,7 +220,8 @@ static void add_float(cf_tsb *b, spec *s, double f, uint32_t org)
     } else {
         float_text(text, sizeof text, fabs(f) * (percent ? 100 : 1), s);
     }
-    if (is_neg && s->no_neg_zero && strpbrk(text, "123456789") == NULL) {
+    if (is_neg && s->no_neg_zero && isfinite(f) &&
+        strpbrk(text, "123456789") == NULL) {
         is_neg = false;
     }
     if (is_neg || s->sign == '+' || s->sign == ' ') {
@@ -270,9 +266,9 @@ static bool is_align(char c)
     return c == '<' || c == '>' || c == '=' || c == '^';
 }
 
-static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
+/* [[fill]align][sign][z][#][0]; returns where the width begins. */
+static uint32_t parse_flags(const cf_tstr *s, spec *f)
 {
-    *f = (spec){.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
     uint32_t at = 0, len = 0;
     bool has_fill = false;
     if (s->n > 0) {
@@ -309,6 +305,14 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
         }
         at++;
     }
+    return at;
+}
+
+/* The whole of a format specification; its grammar is Python's. */
+static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
+{
+    *f = (spec){.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
+    uint32_t at = parse_flags(s, f);
     if (!read_number(r, s, &at, &f->width, FIELD_MAX)) {
         return false;
     }
@@ -330,6 +334,12 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
     }
     if (at < s->n) {
         cf_t__fail(r, "Invalid format specifier '%.*s'", (int)s->n, s->p);
+        return false;
+    }
+    /* Commas group decimal digits, underscores those of b, o and x, too. */
+    const char *types = f->group == ',' ? "defgEFG%" : "defgEFG%boxX";
+    if (f->group != '\0' && f->type != '\0' && strchr(types, f->type) == NULL) {
+        cf_t__fail(r, "Cannot specify '%c' with '%c'.", f->group, f->type);
         return false;
     }
     return true;
@@ -360,9 +370,64 @@ static void add_char(cf_tsb *b, spec *f, cf_tv v)
     pad_str(b, f, s.u.s, f->align != '\0' ? f->align : '>');
 }
 
+static void refuse(cf_tsb *b, const char *why)
+{
+    cf_t__fail(b->r, "%s", why);
+    b->failed = true;
+}
+
+static void format_str(cf_tsb *b, spec *f, cf_tv v)
+{
+    if (f->type != '\0' && f->type != 's') {
+        bad_code(b, f->type, v);
+        return;
+    }
+    if (f->zero_align) {
+        f->align = '<';
+    }
+    if (f->align == '=' || f->sign != '\0' || f->group != '\0' || f->alt) {
+        refuse(b, "this format is not allowed for a string");
+        return;
+    }
+    const cf_tstr *s = v.u.s;
+    if (f->precision >= 0) {
+        cf_tv cut = cf_t__str_sub(b->r, s, 0,
+                                  cf_t__str_at_cp(s, (uint32_t)f->precision));
+        if (cut.k == CF_TERR) {
+            b->failed = true;
+            return;
+        }
+        s = cut.u.s;
+    }
+    pad_str(b, f, s, f->align != '\0' ? f->align : '<');
+}
+
+static void format_int(cf_tsb *b, spec *f, cf_tv v)
+{
+    bool is_plain = f->type == '\0' && f->align == '\0' && f->width < 0 &&
+                    f->sign == '\0' && f->group == '\0';
+    if (f->type != '\0' && strchr("bcdoxXn", f->type) == NULL) {
+        bad_code(b, f->type, v);
+    } else if (f->precision >= 0) {
+        refuse(b, "Precision not allowed in integer format specifier");
+    } else if (f->type == 'c' && f->sign != '\0') {
+        refuse(b, "Sign not allowed with integer format specifier 'c'");
+    } else if (f->type == 'c' && f->alt) {
+        refuse(b, "Alternate form (#) not allowed with integer format "
+                  "specifier 'c'");
+    } else if (f->type == 'c') {
+        add_char(b, f, v);
+    } else if (v.k == CF_TBOOL && is_plain) {
+        cf_t__add_str(b, v);
+    } else {
+        add_int(b, f, v);
+    }
+}
+
 void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
 {
     spec f;
+    double d;
     if (b->failed) {
         return;
     }
@@ -383,60 +448,16 @@ void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
     }
     bool float_type = f.type != '\0' && strchr("eEfFgG%", f.type) != NULL;
     if (f.no_neg_zero && (v.k == CF_TSTR || (is_int && !float_type))) {
-        cf_t__fail(b->r, "Negative zero coercion (z) is not allowed in this "
-                         "format specifier");
-        b->failed = true;
-        return;
-    }
-    if (v.k == CF_TSTR) {
-        if (f.type != '\0' && f.type != 's') {
-            bad_code(b, f.type, v);
-            return;
-        }
-        if (f.zero_align) {
-            f.align = '<';
-        }
-        if (f.align == '=' || f.sign != '\0' || f.group != '\0' || f.alt) {
-            cf_t__fail(b->r, "this format is not allowed for a string");
-            b->failed = true;
-            return;
-        }
-        const cf_tstr *s = v.u.s;
-        if (f.precision >= 0) {
-            cf_tv cut = cf_t__str_sub(
-                b->r, s, 0, cf_t__str_at_cp(s, (uint32_t)f.precision));
-            if (cut.k == CF_TERR) {
-                b->failed = true;
-                return;
-            }
-            s = cut.u.s;
-        }
-        pad_str(b, &f, s, f.align != '\0' ? f.align : '<');
-        return;
-    }
-    if (is_int && !float_type) {
-        if (f.type != '\0' && strchr("bcdoxXn", f.type) == NULL) {
-            bad_code(b, f.type, v);
-        } else if (f.precision >= 0) {
-            cf_t__fail(b->r, "Precision not allowed in integer format "
-                             "specifier");
-            b->failed = true;
-        } else if (f.type == 'c') {
-            add_char(b, &f, v);
-        } else if (v.k == CF_TBOOL && f.type == '\0' && f.align == '\0' &&
-                   f.width < 0 && f.sign == '\0' && f.group == '\0') {
-            cf_t__add_str(b, v);
-        } else {
-            add_int(b, &f, v);
-        }
-        return;
-    }
-    double d;
-    if (!float_type && f.type != '\0' && f.type != 'n') {
+        refuse(b, "Negative zero coercion (z) is not allowed in this format "
+                  "specifier");
+    } else if (v.k == CF_TSTR) {
+        format_str(b, &f, v);
+    } else if (is_int && !float_type) {
+        format_int(b, &f, v);
+    } else if (!float_type && f.type != '\0' && f.type != 'n') {
         bad_code(b, f.type, v);
     } else if (!cf_t__to_double(v, &d)) {
-        cf_t__fail(b->r, "int too large to convert to float");
-        b->failed = true;
+        refuse(b, "int too large to convert to float");
     } else {
         add_float(b, &f, d, v.org);
     }
@@ -449,6 +470,7 @@ typedef struct formatter {
     const cf_targs *args;
     int64_t next; /* automatic number; -1 once numbers are given */
     bool has_auto;
+    bool escapes; /* Markup escapes each field */
 } formatter;
 
 /* The argument called p[0..n); is_whole: it is all that the field says. The
@@ -537,14 +559,14 @@ static cf_tv find_field(formatter *x, const char *p, uint32_t n)
 
 static bool run_format(formatter *x, const cf_tstr *s, cf_tsb *out, int depth);
 
-/* One "{...}": p[0..n) is what is inside the braces. */
-static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
-                         uint32_t end, cf_tsb *out, int depth)
+/* Where the name of the field in s[from..end) ends, at ':' or '!'; 0 with the
+ * error set for a brace in it. */
+static uint32_t field_name_end(cf_tr *r, const cf_tstr *s, uint32_t from,
+                               uint32_t end)
 {
-    cf_tr *r = x->b.r;
-    uint32_t name_end = from, brackets = 0;
-    for (; name_end < end; name_end++) {
-        char c = s->p[name_end];
+    uint32_t at = from, brackets = 0;
+    for (; at < end; at++) {
+        char c = s->p[at];
         brackets += c == '[';
         brackets -= c == ']' && brackets > 0;
         if (brackets == 0 && (c == ':' || c == '!')) {
@@ -552,11 +574,66 @@ static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
         }
         if (c == '{') {
             cf_t__fail(r, "unexpected '{' in field name");
-            return false;
+            return 0;
         }
     }
-    cf_tv v = find_field(x, s->p + from, name_end - from);
-    uint32_t at = name_end;
+    return at;
+}
+
+/* v after "!r", "!s" or "!a". */
+static cf_tv converted(cf_tr *r, cf_tv v, char conversion)
+{
+    cf_tsb b;
+    switch (conversion) {
+    case 's':
+        return cf_t__to_str(r, v);
+    case 'a':
+        return cf_t__ascii(r, v);
+    case 'r':
+        cf_t__sb_init(&b, r);
+        cf_t__add_repr(&b, v);
+        return cf_t__sb_take(&b, false);
+    default:
+        return v;
+    }
+}
+
+/* Appends v by its format; Markup escapes the result. */
+static bool add_field(formatter *x, cf_tv v, const cf_tstr *format, cf_tsb *out)
+{
+    cf_tsb b;
+    if (!x->escapes) {
+        cf_t__add_format(out, v, format);
+        return !out->failed;
+    }
+    cf_tv text = v;
+    if (!(v.k == CF_TSTR && v.u.s->is_markup)) {
+        cf_t__sb_init(&b, x->b.r);
+        cf_t__add_format(&b, v, format);
+        text = cf_t__sb_take(&b, false);
+        text = text.k != CF_TERR ? cf_t__escape(x->b.r, text) : text;
+    } else if (format->n != 0) {
+        cf_t__fail(x->b.r, "Format specifier given, but Markup does not define "
+                           "__html_format__");
+        return false;
+    }
+    if (text.k == CF_TERR) {
+        return false;
+    }
+    cf_t__sb_str(out, text.u.s);
+    return !out->failed;
+}
+
+/* One field: s[from..end) is what is inside the braces. */
+static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
+                         uint32_t end, cf_tsb *out, int depth)
+{
+    cf_tr *r = x->b.r;
+    uint32_t at = field_name_end(r, s, from, end);
+    if (r->error != CF_TE_NONE) {
+        return false;
+    }
+    cf_tv v = find_field(x, s->p + from, at - from);
     char conversion = '\0';
     if (v.k == CF_TERR) {
         return false;
@@ -580,30 +657,9 @@ static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
         }
         format = cf_t__sb_take(&b, false);
     }
-    if (format.k == CF_TERR) {
-        return false;
-    }
-    if (conversion == 's') {
-        v = cf_t__to_str(r, v);
-    } else if (conversion == 'a') {
-        v = cf_t__ascii(r, v);
-    } else if (conversion != '\0') {
-        cf_tsb b;
-        cf_t__sb_init(&b, r);
-        cf_t__add_repr(&b, v);
-        v = cf_t__sb_take(&b, false);
-    }
-    if (v.k == CF_TERR) {
-        return false;
-    }
-    if (x->args->v == NULL && x->args->kw == NULL) {
-        return false;
-    }
-    if (v.k == CF_TSTR && out->is_output) {
-        v = cf_t__escape(r, v);
-    }
-    cf_t__add_format(out, v, format.u.s);
-    return !out->failed;
+    v = converted(r, v, conversion);
+    return format.k != CF_TERR && v.k != CF_TERR &&
+           add_field(x, v, format.u.s, out);
 }
 
 static bool run_format(formatter *x, const cf_tstr *s, cf_tsb *out, int depth)
@@ -657,16 +713,10 @@ static bool run_format(formatter *x, const cf_tstr *s, cf_tsb *out, int depth)
 
 cf_tv cf_t__str_format(cf_tr *r, const cf_tstr *s, const cf_targs *args)
 {
-    static cf_tv none;
-    cf_targs full = *args;
-    if (full.v == NULL) {
-        full.v = &none;
-    }
-    formatter x = {.args = &full};
+    formatter x = {.args = args, .escapes = s->is_markup};
     cf_tsb out;
     cf_t__sb_init(&x.b, r);
     cf_t__sb_init(&out, r);
-    out.is_output = s->is_markup; /* Markup escapes what it is given */
     return run_format(&x, s, &out, 2) ? cf_t__sb_take(&out, s->is_markup)
                                       : CF_TV_ERR;
 }

@@ -501,6 +501,23 @@ uint32_t cf_t__num_hash(cf_tv v)
 
 /* ---- comparison --------------------------------------------------------- */
 
+/* |b| and |f|, where both have the same top bit and f is finite. */
+static int compare_big_double(const cf_tbig *b, double f)
+{
+    int exp;
+    uint64_t mantissa = (uint64_t)ldexp(frexp(fabs(f), &exp), 53);
+    for (uint32_t i = b->n; i-- > 0;) {
+        int from = (int)i * 32 - (exp - 53); /* of the mantissa */
+        uint32_t limb = from >= 64 || from <= -32 ? 0
+                        : from >= 0               ? (uint32_t)(mantissa >> from)
+                                    : (uint32_t)(mantissa << -from);
+        if (b->limb[i] != limb) {
+            return b->limb[i] < limb ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
 static int compare_int_double(cf_tv a, double f)
 {
     if (isinf(f)) {
@@ -517,6 +534,10 @@ static int compare_int_double(cf_tv a, double f)
     if (a.k != CF_TBIG && fabs(f) < 9.2e18) {
         int64_t i = a.k == CF_TBOOL ? a.u.b : a.u.i, j = (int64_t)f;
         return i < j ? -1 : i > j;
+    }
+    if (a.k == CF_TBIG) {
+        int c = compare_big_double(a.u.big, f);
+        return a.u.big->is_neg ? -c : c;
     }
     return 0;
 }

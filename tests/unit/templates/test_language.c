@@ -1,85 +1,9 @@
 /*
- * test_language.c - the template language, case by case, from a table; and
- * what errors say.
+ * test_language.c - the places and words of errors, options, limits; the
+ * language itself is in test_cases.c.
  */
-#include "core/base/os.h"
 #include "templates/template.h"
 #include "tests/support/t.h"
-
-static const char table[] = "tests/data/templates/language.txt";
-
-static void render_case(cf_context *context, const char *line, size_t n,
-                        int number)
-{
-    json_t *item = NULL;
-    cf_error err;
-    cf_arena arena;
-    cf_template *tpl = NULL;
-    cf_render r;
-    T_OK(cf_json_read(&item, line, n, &err), err);
-    const json_t *source = json_array_get(item, 0);
-    const json_t *want = json_array_get(item, 1);
-    cf_arena_init(&arena, 0);
-    cf_status st = cf_template_compile(
-        &tpl,
-        cf_str_make(json_string_value(source), json_string_length(source)),
-        NULL, NULL, NULL, &err);
-    CF_THEN(st, cf_template_render(tpl, context, NULL, &arena, &r, &err));
-    if (json_is_null(want)) {
-        if (st != CF_EFORMAT) {
-            fail_msg("%s:%d: %s must fail", table, number,
-                     json_string_value(source));
-        }
-        assert_true(err.text[0] != '\0');
-    } else if (st != CF_OK) {
-        fail_msg("%s:%d: %s: %s", table, number, json_string_value(source),
-                 err.text);
-    } else if (r.prompt.text.n != json_string_length(want) ||
-               memcmp(r.prompt.text.p, json_string_value(want),
-                      r.prompt.text.n) != 0) {
-        fail_msg("%s:%d: %s gives '%.*s', not '%s'", table, number,
-                 json_string_value(source), (int)r.prompt.text.n,
-                 r.prompt.text.p, json_string_value(want));
-    }
-    cf_template_free(tpl);
-    cf_arena_deinit(&arena);
-    json_decref(item);
-}
-
-static void test_language__table(void **state)
-{
-    (void)state;
-    cf_buf text = CF_BUF_INIT;
-    cf_arena arena;
-    cf_context *context = NULL;
-    cf_error err;
-    int64_t ms;
-    assert_true(cf_os_parse_time(&ms, "2025-01-02T03:04:05Z"));
-    cf_os_freeze_clock(ms);
-    cf_arena_init(&arena, 0);
-    T_OK(cf_os_read_file(&text, table, SIZE_MAX, &err), err);
-    int number = 0, cases = 0;
-    for (size_t at = 0; at < text.n;) {
-        const char *line = text.p + at;
-        const char *end = memchr(line, '\n', text.n - at);
-        size_t n = end != NULL ? (size_t)(end - line) : text.n - at;
-        at += n + 1;
-        number++;
-        if (n == 0 || line[0] == '#') {
-            continue;
-        }
-        if (context == NULL) {
-            T_OK(cf_context_read(&context, cf_str_make(line, n), &arena, &err),
-                 err);
-            continue;
-        }
-        render_case(context, line, n, number);
-        cases++;
-    }
-    assert_true(cases > 500);
-    cf_arena_deinit(&arena);
-    cf_buf_deinit(&text);
-}
 
 /* ---- helpers for single cases ------------------------------------------- */
 
@@ -260,7 +184,6 @@ static void test_compile__memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_language__table),
         cmocka_unit_test(test_errors__place_and_words),
         cmocka_unit_test(test_numbers__exact),
         cmocka_unit_test(test_mutation__only_when_allowed),
