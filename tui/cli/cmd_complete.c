@@ -15,6 +15,7 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/complete_batch.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/progress.h"
 #include "tui/cli/sampler_options.h"
@@ -25,7 +26,7 @@ enum { PROMPT_MAX = 256 << 20 };
 typedef struct complete {
     cf_cli *cli;
     /* options */
-    const char *ids_text, *logits_path, *cache;
+    const char *ids_text, *logits_path, *cache, *batch;
     uint32_t n_max, n_trace;
     bool has_n_max, has_trace, no_bos, special;
     cf_opt_list stop_list;
@@ -348,7 +349,21 @@ static int finish(complete *c)
 
 /* ---- the command -------------------------------------------------------- */
 
-static cf_status prepare(complete *c, const char *text, cf_error *err)
+/* A context beyond what the model was trained for is allowed, and said. */
+static void warn_long_context(const complete *c)
+{
+    uint32_t n_ctx = cf_session_n_ctx(c->session);
+    uint32_t n_train = cf_engine_get_info(c->engine).n_ctx_train;
+    if (n_ctx > n_train) {
+        fprintf(stderr,
+                "confab complete: the context of %u tokens is longer than the "
+                "%u the model was trained for\n",
+                (unsigned)n_ctx, (unsigned)n_train);
+    }
+}
+
+/* Everything but the prompt. */
+static cf_status prepare(complete *c, cf_error *err)
 {
     cf_sampling sampling;
     CF_TRY(cf_sampler_options_finish(&c->sampling, c->cli, &sampling, err));
@@ -370,13 +385,15 @@ static cf_status prepare(complete *c, const char *text, cf_error *err)
     }
     CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
     c->open_us = cf_os_monotonic_us() - started;
-    return set_prompt(c, text, err);
+    warn_long_context(c);
+    return CF_OK;
 }
 
-static int run(complete *c, const char *text)
+/* The one prompt of a call without --batch. */
+static int answer(complete *c, const char *text)
 {
     cf_error err;
-    cf_status st = prepare(c, text, &err);
+    cf_status st = set_prompt(c, text, &err);
     CF_THEN(st, prefill(c, &err));
     if (st == CF_OK) {
         st = generate(c, &err);
@@ -385,7 +402,20 @@ static int run(complete *c, const char *text)
             st = CF_OK;
         }
     }
-    int status = st == CF_OK ? finish(c) : cf_cli_fail(c->cli, &err);
+    return st == CF_OK ? finish(c) : cf_cli_fail(c->cli, &err);
+}
+
+static int run(complete *c, const char *text)
+{
+    cf_error err;
+    int status;
+    if (prepare(c, &err) != CF_OK) {
+        status = cf_cli_fail(c->cli, &err);
+    } else if (c->batch != NULL) {
+        status = cf_complete_batch(c->cli, c->batch, c->session, c->sampler);
+    } else {
+        status = answer(c, text);
+    }
     cf_text_release_deinit(&c->text);
     cf_buf_deinit(&c->scratch);
     cf_sampler_free(c->sampler);
@@ -400,10 +430,17 @@ static int check_usage(const complete *c, int n_rest)
     if (n_rest > 1) {
         return cf_cli_usage(c->cli, "takes one TEXT; put it in quotes");
     }
+    if (c->batch != NULL &&
+        (n_rest > 0 || c->ids_text != NULL || c->logits_path != NULL ||
+         c->has_trace || c->has_n_max || c->stop_list.n > 0)) {
+        return cf_cli_usage(c->cli, "--batch has its prompts and numbers of "
+                                    "tokens in the file");
+    }
     if (n_rest == 1 && c->ids_text != NULL) {
         return cf_cli_usage(c->cli, "takes TEXT or --ids, not both");
     }
-    if (n_rest == 0 && c->ids_text == NULL && isatty(STDIN_FILENO)) {
+    if (n_rest == 0 && c->ids_text == NULL && c->batch == NULL &&
+        isatty(STDIN_FILENO)) {
         return cf_cli_usage(c->cli, "no prompt: TEXT, --ids, or text on "
                                     "standard input");
     }
@@ -420,7 +457,7 @@ static int check_usage(const complete *c, int n_rest)
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
 {
     complete c = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 8 };
+    enum { OWN = 9 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},
@@ -439,6 +476,9 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
          "print one JSON line per token, with its N best candidates, instead "
          "of the text",
          &c.has_trace},
+        {"--batch", 0, CF_OPT_STR, &c.batch, "FILE",
+         "answer each line {\"name\",\"ids\",\"n\"} in one session, as JSON",
+         NULL},
         {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
          "keep keys and values as f16 or f32 (default: as suits the model)",
          NULL},

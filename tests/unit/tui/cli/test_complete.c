@@ -23,7 +23,7 @@ extern char **environ;
 enum { N_VOCAB = 320, ID_ESC = 0x1B + 3, ID_A = 'a' + 3 };
 
 static char folder[64];
-static char model[96], vocab[96], broken[96], logits[96];
+static char model[96], vocab[96], broken[96], logits[96], recurrent[96];
 
 static void write_model(const char *path, const cf_tiny_options *o, size_t cut)
 {
@@ -45,11 +45,13 @@ static int set_up(void **state)
     snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
     snprintf(broken, sizeof broken, "%s/broken.gguf", folder);
     snprintf(logits, sizeof logits, "%s/logits", folder);
+    snprintf(recurrent, sizeof recurrent, "%s/recurrent.gguf", folder);
     const cf_tiny_options whole = {.n_ctx = 1 << 20,
                                    .chat_template = "{{ messages }}"};
     const cf_tiny_options words = {.vocab_only = true};
     write_model(model, &whole, 0);
     write_model(vocab, &words, 0);
+    write_model(recurrent, &(cf_tiny_options){.arch = "qwen35"}, 0);
     write_model(broken, &whole, 5000);
     return 0;
 }
@@ -61,6 +63,7 @@ static int tear_down(void **state)
     unlink(vocab);
     unlink(broken);
     unlink(logits);
+    unlink(recurrent);
     return rmdir(folder);
 }
 
@@ -93,6 +96,98 @@ static void assert_str(const json_t *v, const char *key, const char *want)
     cf_str s = cf_json_get_str(v, key);
     assert_non_null(s.p);
     T_TEXT(s.p, s.n, want);
+}
+
+/* ---- complete --batch --------------------------------------------------- */
+
+/* A line {"name","ids","n"} whose ids are i * i mod 300 but for the last, `n`
+ * to generate. */
+static void add_line(cf_buf *b, const char *name, size_t n_ids, int last)
+{
+    cf_buf_addf(b, "{\"name\":\"%s\",\"n\":3,\"ids\":[", name);
+    for (size_t i = 0; i + 1 < n_ids; i++) {
+        cf_buf_addf(b, "%zu,", i * i % 300);
+    }
+    cf_buf_addf(b, "%d]}\n", last);
+}
+
+/* The answers to `lines`, one JSON value each, in an array. */
+static json_t *batch(const char *path, const cf_buf *lines)
+{
+    const char *const argv[] = {"complete", "-m",    path,   "--batch", "-",
+                                "--greedy", "--ctx", "2000", NULL};
+    cf_program p;
+    cf_error err;
+    json_t *all = json_array();
+    cf_program_run(&p, argv, lines->p, lines->n);
+    assert_int_equal(p.status, 0);
+    if (path == recurrent) {
+        assert_non_null(strstr(cf_buf_cstr(&p.err), "longer than the 512"));
+    }
+    for (const char *at = cf_buf_cstr(&p.out); *at != '\0';) {
+        const char *end = strchr(at, '\n');
+        json_t *v = NULL;
+        assert_non_null(end);
+        T_OK(cf_json_read(&v, at, (size_t)(end - at), &err), err);
+        json_array_append_new(all, v);
+        at = end + 1;
+    }
+    cf_program_deinit(&p);
+    return all;
+}
+
+static long long number(const json_t *v, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(v, key));
+}
+
+/* What a session keeps changes no answer; and it keeps what it can. */
+static void check_batch(const char *path, long long step)
+{
+    static const struct {
+        const char *name;
+        size_t n;
+        int last;
+        long long common;
+    } lines[] = {{"long", 1300, 5, 0},     {"edited", 1300, 6, 1299},
+                 {"short", 700, 7, 699},   {"again", 700, 7, 699},
+                 {"longer", 1300, 5, 699}, {"other", 3, 9, 2}};
+    enum { N = sizeof lines / sizeof *lines };
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < N; i++) {
+        add_line(&text, lines[i].name, lines[i].n, lines[i].last);
+    }
+    cf_buf_adds(&text, "{\"name\":\"bad\",\"n\":1,\"ids\":[-1]}\n");
+    json_t *all = batch(path, &text);
+    assert_int_equal(json_array_size(all), N + 1);
+    for (size_t i = 0; i < N; i++) {
+        const json_t *v = json_array_get(all, i);
+        long long kept = number(v, "kept");
+        assert_str(v, "name", lines[i].name);
+        assert_int_equal(kept + number(v, "computed"), lines[i].n);
+        assert_true(kept <= lines[i].common);
+        assert_true(lines[i].common - kept <= step);
+        cf_buf_reset(&text);
+        add_line(&text, lines[i].name, lines[i].n, lines[i].last);
+        json_t *alone = batch(path, &text);
+        const json_t *w = json_array_get(alone, 0);
+        assert_true(
+            json_equal(json_object_get(v, "ids"), json_object_get(w, "ids")));
+        assert_true(json_equal(json_object_get(v, "logits"),
+                               json_object_get(w, "logits")));
+        json_decref(alone);
+    }
+    assert_non_null(json_object_get(json_array_get(all, N), "error"));
+    json_decref(all);
+    cf_buf_deinit(&text);
+}
+
+static void test_complete__batch(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    check_batch(model, 0);
+    check_batch(recurrent, 500);
 }
 
 /* ---- complete ----------------------------------------------------------- */
@@ -433,6 +528,7 @@ static void test_lab__json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_complete__batch),
         cmocka_unit_test(test_complete__ids_and_logits),
         cmocka_unit_test(test_complete__text_equals_json),
         cmocka_unit_test(test_complete__fresh_seed_is_told),
