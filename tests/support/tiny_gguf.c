@@ -447,6 +447,14 @@ static void add_special_sizes(model *m)
     if (m->arch->has_per_layer) {
         add_gemma_sizes(m);
     }
+    if (m->arch->has_interleaved_axes) {
+        char k[96];
+        key(m, k, "rope.dimension_sections");
+        array_head(m, k, CF_GGUF_U32, 4);
+        for (uint32_t i = 0; i < 4; i++) {
+            cf_tiny_uint(&m->values, i < 3 ? m->o.n_rot / 6 : 0, 4);
+        }
+    }
     if (m->arch->has_multipliers) {
         add_f32(m, "embedding_scale", 3.0f);
         add_f32(m, "residual_scale", 0.5f);
