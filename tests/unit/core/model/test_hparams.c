@@ -31,10 +31,21 @@ static const entry base[] = {
 };
 enum { N_BASE = sizeof base / sizeof *base };
 
-static void put(cf_tiny_buf *b, const entry *e, uint64_t *n)
+/* `e` with the keys of `arch` in place of llama's. */
+static void put(cf_tiny_buf *b, const char *arch, const entry *of, uint64_t *n)
 {
+    char key[96];
+    entry own = *of;
+    const entry *e = &own;
     if (e->kind == ABSENT) {
         return;
+    }
+    if (strncmp(e->key, "llama.", 6) == 0) {
+        snprintf(key, sizeof key, "%s.%s", arch, of->key + 6);
+        own.key = key;
+    } else if (strcmp(e->key, "general.architecture") == 0 &&
+               strcmp(e->text, "llama") == 0) {
+        own.text = arch;
     }
     (*n)++;
     if (e->kind == TEXT) {
@@ -59,8 +70,8 @@ static void put(cf_tiny_buf *b, const entry *e, uint64_t *n)
 }
 
 /* The base file with `change` in place of, or behind, its keys. */
-static cf_status read_with(const entry *change, size_t n_change,
-                           cf_hparams *out, cf_error *err)
+static cf_status read_arch(const char *arch, const entry *change,
+                           size_t n_change, cf_hparams *out, cf_error *err)
 {
     cf_tiny_buf body = {NULL, 0, 0};
     cf_tiny_buf b = {NULL, 0, 0};
@@ -72,11 +83,11 @@ static cf_status read_with(const entry *change, size_t n_change,
             is_changed |= strcmp(base[i].key, change[j].key) == 0;
         }
         if (!is_changed) {
-            put(&body, &base[i], &n);
+            put(&body, arch, &base[i], &n);
         }
     }
     for (size_t j = 0; j < n_change; j++) {
-        put(&body, &change[j], &n);
+        put(&body, arch, &change[j], &n);
     }
     cf_tiny_str(&body, "tokenizer.ggml.tokens");
     cf_tiny_uint(&body, CF_GGUF_ARRAY, 4);
@@ -92,6 +103,12 @@ static cf_status read_with(const entry *change, size_t n_change,
     cf_tiny_free(b.p);
     cf_tiny_free(body.p);
     return st;
+}
+
+static cf_status read_with(const entry *change, size_t n_change,
+                           cf_hparams *out, cf_error *err)
+{
+    return read_arch("llama", change, n_change, out, err);
 }
 
 static void test_hparams__defaults(void **state)
@@ -238,6 +255,153 @@ static void test_hparams__refused(void **state)
     }
 }
 
+/* Experts, states, shared keys: sizes that do not suit each other. */
+static void test_hparams__parts_refused(void **state)
+{
+#define KEY(name) .key = "llama." name
+#define EXPERTS                                            \
+    {KEY("expert_count"), .kind = U32, .number = 8},       \
+    {                                                      \
+        KEY("expert_used_count"), .kind = U32, .number = 2 \
+    }
+#define STATES                                                 \
+    {KEY("ssm.conv_kernel"), .kind = U32, .number = 4},        \
+        {KEY("ssm.state_size"), .kind = U32, .number = 16},    \
+        {KEY("ssm.time_step_rank"), .kind = U32, .number = 4}, \
+        {KEY("ssm.group_count"), .kind = U32, .number = 2},    \
+    {                                                          \
+        KEY("ssm.inner_size"), .kind = U32, .number = 64       \
+    }
+    static const struct {
+        const char *arch;
+        entry change[8]; /* later ones win */
+        cf_status status;
+        const char *says;
+    } cases[] = {
+        {"qwen3moe",
+         {{KEY("expert_count"), .kind = U32, .number = 8}},
+         CF_EFORMAT,
+         "expert_used_count is missing"},
+        {"qwen3moe",
+         {{KEY("expert_count"), .kind = U32, .number = 8},
+          {KEY("expert_used_count"), .kind = U32, .number = 9}},
+         CF_EFORMAT,
+         "must be 1 to 8"},
+        {"qwen3moe",
+         {{KEY("expert_count"), .kind = U32, .number = 1e6}},
+         CF_EFORMAT,
+         "must be 0 to"},
+        {"qwen3moe",
+         {EXPERTS, {KEY("expert_gating_func"), .kind = U32, .number = 7}},
+         CF_EUNSUPPORTED,
+         "expert_gating_func 7"},
+        {"qwen3moe",
+         {EXPERTS, {KEY("expert_group_count"), .kind = U32, .number = 4}},
+         CF_EUNSUPPORTED,
+         "groups of experts"},
+        {"qwen3moe",
+         {EXPERTS,
+          {KEY("expert_weights_scale"), .kind = F32, .number = (double)NAN}},
+         CF_EFORMAT,
+         "must be a number"},
+        {"qwen35",
+         {{KEY("ssm.conv_kernel"), .kind = U32, .number = 4}},
+         CF_EFORMAT,
+         "ssm.inner_size is missing"},
+        {"qwen35",
+         {{KEY("ssm.conv_kernel"), .kind = U32, .number = 17}},
+         CF_EFORMAT,
+         "must be 2 to 16"},
+        {"qwen35",
+         {STATES, {KEY("ssm.state_size"), .kind = U32, .number = 8}},
+         CF_EFORMAT,
+         "does not suit"},
+        {"qwen35",
+         {STATES, {KEY("ssm.group_count"), .kind = U32, .number = 3}},
+         CF_EFORMAT,
+         "does not suit"},
+        {"qwen35",
+         {STATES, {KEY("ssm.inner_size"), .kind = U32, .number = 1 << 20}},
+         CF_EFORMAT,
+         "does not suit"},
+        {"qwen35",
+         {STATES, {KEY("full_attention_interval"), .kind = U32, .number = 0}},
+         CF_EFORMAT,
+         "must be 1"},
+        {"qwen35",
+         {STATES,
+          {KEY("full_attention_interval"), .kind = U32, .number = 2},
+          {KEY("rope.dimension_sections"), .kind = COUNTS, .number = 4,
+           .counts = {4, 4, 4, 0}}},
+         CF_EFORMAT,
+         "12 pairs"},
+        {"lfm2",
+         {{KEY("attention.causal"), .kind = FLAG, .number = 1}},
+         CF_EFORMAT,
+         "shortconv.l_cache is missing"},
+        {"lfm2",
+         {{KEY("shortconv.l_cache"), .kind = U32, .number = 1}},
+         CF_EFORMAT,
+         "must be 2"},
+        {"gemma4",
+         {{KEY("attention.shared_kv_layers"), .kind = U32, .number = 3}},
+         CF_EFORMAT,
+         "must be 0 to 2"},
+        {"gemma4",
+         {{KEY("attention.shared_kv_layers"), .kind = U32, .number = 1},
+          {KEY("attention.sliding_window"), .kind = U32, .number = 8},
+          {KEY("attention.sliding_window_pattern"), .kind = COUNTS, .number = 3,
+           .counts = {1, 1, 0}}},
+         CF_EFORMAT,
+         "no earlier layer of its kind"},
+        {"gemma4",
+         {{KEY("embedding_length_per_layer_input"), .kind = U32,
+           .number = 1 << 20}},
+         CF_EFORMAT,
+         "must be 0"},
+        {"gemma3n",
+         {{KEY("embedding_length_per_layer_input"), .kind = U32, .number = 8}},
+         CF_EFORMAT,
+         "altup.num_inputs is missing"},
+        {"gemma3n",
+         {{KEY("attention.causal"), .kind = FLAG, .number = 1}},
+         CF_EFORMAT,
+         "per_layer_input"},
+        {"granite",
+         {{KEY("logit_scale"), .kind = F32, .number = 0}},
+         CF_EFORMAT,
+         "logit_scale"},
+        {"glm4",
+         {{KEY("nextn_predict_layers"), .kind = U32, .number = 3}},
+         CF_EFORMAT,
+         "must be 0 to 2"},
+    };
+#undef STATES
+#undef EXPERTS
+#undef KEY
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cf_hparams hp;
+        cf_error err = {.text = ""};
+        entry change[8];
+        size_t n = 0;
+        for (size_t j = 0; j < 8 && cases[i].change[j].key != NULL; j++) {
+            size_t at = 0;
+            while (at < n &&
+                   strcmp(change[at].key, cases[i].change[j].key) != 0) {
+                at++;
+            }
+            change[at] = cases[i].change[j];
+            n = at == n ? n + 1 : n;
+        }
+        cf_status st = read_arch(cases[i].arch, change, n, &hp, &err);
+        if (st != cases[i].status || strstr(err.text, cases[i].says) == NULL ||
+            strchr(err.text, '\n') != NULL) {
+            fail_msg("case %zu: %s: %s", i, cf_status_name(st), err.text);
+        }
+    }
+}
+
 static void test_hparams__rope_scaling(void **state)
 {
     cf_hparams hp;
@@ -361,6 +525,21 @@ static void test_weights__wrong_shapes(void **state)
         {{.n_head_kv = 2}, {.n_head_kv = 4}, CF_EFORMAT, "attn_k.weight"},
         {{.arch = "llama"}, {.arch = "qwen3"}, CF_EFORMAT, "attn_q_norm"},
         {{.arch = "qwen3"}, {.arch = "llama"}, CF_EUNSUPPORTED, "attn_q_norm"},
+        {{.arch = "qwen3"}, {.arch = "qwen3moe"}, CF_EFORMAT, "ffn_gate_inp"},
+        {{.arch = "qwen3moe"},
+         {.arch = "qwen3"},
+         CF_EFORMAT,
+         "ffn_gate.weight"},
+        {{.arch = "qwen35", .n_layer = 4},
+         {.arch = "lfm2"},
+         CF_EFORMAT,
+         "token_embd_norm"},
+        {{.arch = "granite"},
+         {.arch = "granitehybrid", .n_layer = 2},
+         CF_EFORMAT,
+         "ssm_in"},
+        {{.arch = "gemma3"}, {.arch = "gemma4"}, CF_EFORMAT, "per_layer"},
+        {{.arch = "gpt-oss"}, {.arch = "llama"}, CF_EFORMAT, "ffn_norm"},
         {{.has_rope_freqs = true}, {.n_rot = 8}, CF_EFORMAT, "rope_freqs"},
         {{.vocab_only = true}, {.n_layer = 2}, CF_EFORMAT, "no tensors"},
         {{.arch = "phi3"},
@@ -399,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_hparams__defaults),
         cmocka_unit_test(test_hparams__by_layer),
         cmocka_unit_test(test_hparams__refused),
+        cmocka_unit_test(test_hparams__parts_refused),
         cmocka_unit_test(test_hparams__rope_scaling),
         cmocka_unit_test(test_hparams__families),
         cmocka_unit_test(test_weights__slices),
