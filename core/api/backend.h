@@ -340,6 +340,13 @@ CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,
 /* Tokens in the cache; NULL where there is no cache to see. */
 const cf_token *cf_backend_cache(const cf_backend *backend, size_t *n);
 
+/* Where the state of a recurrent model is kept, ascending from 0: a prompt that
+ * leaves the cache is computed again from the last of them before that place.
+ * Fills pos[0..cap) and returns how many there are; 0 where going back costs
+ * nothing (session.h). */
+size_t cf_backend_checkpoints(const cf_backend *backend, uint32_t *pos,
+                              size_t cap);
+
 /* ---- the three kinds ---------------------------------------------------- */
 
 typedef struct cf_core_options {

@@ -76,6 +76,10 @@ typedef struct cf_run {
      * after the token at `pos`, valid during the call. */
     void (*logits)(void *ud, uint32_t pos, const float *logits);
     void *ud;
+
+    /* A recurrent model's state is kept after this many tokens, too, where a
+     * sync computes them: the end of a turn, say.  0: nowhere. */
+    uint32_t keep_at;
 } cf_run;
 
 typedef struct cf_sync_result {

@@ -374,3 +374,8 @@ const cf_token *cf_backend_cache(const cf_backend *b, size_t *n)
     *n = 0;
     return b->ops->cache != NULL ? b->ops->cache(b, n) : NULL;
 }
+
+size_t cf_backend_checkpoints(const cf_backend *b, uint32_t *pos, size_t cap)
+{
+    return b->ops->checkpoints != NULL ? b->ops->checkpoints(b, pos, cap) : 0;
+}

@@ -153,6 +153,11 @@ static void find_divergence(const core_backend *c, cf_chat__run *run,
         cf_buf_adds(&text, " from ");
         describe_source(d, &text);
     }
+    size_t keep = cf_session_would_keep(c->session, at);
+    if (keep < at) { /* a recurrent model cannot stop just there */
+        cf_buf_addf(&text, "; edit at %zu, state kept at %zu: %zu tokens again",
+                    at, keep, at - keep);
+    }
     snprintf(d->cause, sizeof d->cause, "%s", cf_buf_cstr(&text));
     cf_buf_deinit(&text);
 }
@@ -276,6 +281,23 @@ static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v,
     return CF_OK;
 }
 
+/* The number of tokens up to the end of the last message: what comes after it
+ * asks for the reply, and later turns write it in another way. */
+static uint32_t end_of_messages(const cf_prompt *prompt,
+                                const cf_token_list *list)
+{
+    uint32_t end = 0;
+    uint32_t n = 0;
+    for (size_t i = 0; i < prompt->n_spans; i++) {
+        const cf_prompt_span *s = &prompt->spans[i];
+        end = s->source == CF_SPAN_MESSAGE ? s->off + s->len : end;
+    }
+    while (n < list->n && list->v[n].off < end) {
+        n++;
+    }
+    return n;
+}
+
 /* Renders, tokenises and syncs. */
 static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
 {
@@ -311,8 +333,10 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
     }
     tell_prompt(d, &prompt);
     find_divergence(d->c, d->run, &prompt, &list, ids_of(d), n_ids(d));
-    cf_run run = {
-        .cancel = d->run->request->cancel, .progress = on_prefill, .ud = d};
+    cf_run run = {.cancel = d->run->request->cancel,
+                  .progress = on_prefill,
+                  .ud = d,
+                  .keep_at = end_of_messages(&prompt, &list)};
     announce_prefill(d);
     t = cf_os_monotonic_us();
     st = cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run, &out->sync,
@@ -728,6 +752,12 @@ static const cf_token *cache(const cf_backend *b, size_t *n)
     return cf_session_tokens(((const core_backend *)b)->session, n);
 }
 
+static size_t checkpoints(const cf_backend *b, uint32_t *pos, size_t cap)
+{
+    const core_backend *c = (const core_backend *)b;
+    return cf_session_checkpoints(c->session, pos, cap);
+}
+
 static const cf_backend__ops core_ops = {
     .info = get_info,
     .free = free_core,
@@ -737,6 +767,7 @@ static const cf_backend__ops core_ops = {
     .score = score,
     .clone = clone,
     .cache = cache,
+    .checkpoints = checkpoints,
 };
 
 cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,

@@ -36,6 +36,7 @@ typedef struct cf_backend__ops {
                        cf_error *err);
     cf_status (*clone)(cf_backend **out, const cf_backend *b, cf_error *err);
     const cf_token *(*cache)(const cf_backend *b, size_t *n);
+    size_t (*checkpoints)(const cf_backend *b, uint32_t *pos, size_t cap);
 } cf_backend__ops;
 
 /* The first member of every kind. */

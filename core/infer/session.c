@@ -419,7 +419,8 @@ static cf_status make_row(cf_session *s, const stretch *job, uint32_t pos,
 static bool wants_state(const cf_session *s, const stretch *job, uint32_t pos)
 {
     return s->states.n_float != 0 &&
-           (cf_states_is_fixed(&s->states, pos) || pos == job->keep);
+           (cf_states_is_fixed(&s->states, pos) || pos == job->keep ||
+            pos == job->run->keep_at);
 }
 
 /* Rows for the next m positions; checkpoints are made ready where wanted. */

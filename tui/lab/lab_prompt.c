@@ -8,6 +8,8 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
+enum { STATES_MAX = 1024 }; /* more are not marked */
+
 void cf_lab_set_draft(cf_lab *lab, cf_str draft)
 {
     if (cf_str_eq(draft, cf_buf_str(&lab->draft))) {
@@ -45,6 +47,10 @@ static cf_status render(cf_lab *b, cf_error *err)
     const cf_token *cache = cf_backend_cache(b->engine.backend, &n_cache);
     CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache,
                                  err));
+    uint32_t pos[STATES_MAX];
+    size_t n = cf_backend_checkpoints(b->engine.backend, pos, STATES_MAX);
+    cf_prompt_model_mark_states(&b->prompt, pos,
+                                n < STATES_MAX ? n : STATES_MAX);
     if (shows_tokens) {
         cf_prompt_model_mark_specials(&b->prompt, b->engine.tokenizer);
     }
@@ -141,6 +147,10 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
     cf_buf_adds(out, "' where the cache has '");
     cf_buf_add(out, cf_buf_cstr(&was), was.n);
     cf_buf_adds(out, "'.");
+    if (m->n_state < m->n_kept) {
+        cf_buf_addf(out, " Edit at %zu, state kept at %zu: %zu tokens again.",
+                    m->n_kept, m->n_state, m->n_kept - m->n_state);
+    }
     cf_buf_deinit(&was);
 }
 

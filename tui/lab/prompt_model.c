@@ -126,6 +126,7 @@ static void mark_reuse(cf_prompt_model *m, const cf_token *cache,
            m->ids[m->n_kept].id == cache[m->n_kept]) {
         m->n_kept++;
     }
+    m->n_state = m->n_kept;
     m->n_lost = n_cache - m->n_kept;
     m->has_break = m->n_lost > 0 && m->n_kept < m->n;
     for (size_t i = 0; i < m->n; i++) {
@@ -201,6 +202,21 @@ static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
     }
     m->row[m->n_row++] = (cf_prompt_row){first, 0, m->token[first].message};
     return CF_OK;
+}
+
+void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos,
+                                 size_t n)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (pos[i] > 0 && pos[i] <= m->n_kept && pos[i] < m->n) {
+            m->token[pos[i]].has_state = true;
+        }
+        last = pos[i] <= m->n_kept ? pos[i] : last;
+    }
+    if (n > 0 && m->n_lost > 0) {
+        m->n_state = last;
+    }
 }
 
 void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)

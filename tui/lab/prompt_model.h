@@ -32,6 +32,7 @@ typedef struct cf_prompt_token {
     uint8_t reuse;   /* cf_reuse */
     bool ends_line;  /* its text ends with a newline */
     bool is_special; /* a control or user-defined token, once marked */
+    bool has_state;  /* a recurrent model's state before it is kept */
 } cf_prompt_token;
 
 /* Parts of a prompt that are no message. */
@@ -67,6 +68,8 @@ typedef struct cf_prompt_model {
     int row_width; /* what the rows were broken for; 0: not yet */
     cf_prompt_form row_form;
     size_t n_kept;   /* tokens the cache has */
+    size_t n_state;  /* of them, up to the last kept state; n_kept where the
+                        model has none */
     size_t n_lost;   /* cached tokens behind the break, now useless */
     bool has_break;  /* the cache holds something else at token n_kept, */
     cf_token cached; /* namely this */
@@ -82,6 +85,11 @@ CF_MUST_USE cf_status cf_prompt_model_build(cf_prompt_model *m,
                                             const cf_token *cache,
                                             size_t n_cache, cf_error *err);
 void cf_prompt_model_deinit(cf_prompt_model *m);
+
+/* Marks the tokens before which a state is kept; pos[0..n) as
+ * cf_backend_checkpoints() gives them. */
+void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos,
+                                 size_t n);
 
 /* Marks the tokens that are special in this vocabulary. */
 void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok);

@@ -2,9 +2,10 @@
  * view_prompt.c - the prompt that would be sent now: every token, whose it
  * is, and what the cache has of it.
  *
- * Left: the prompt in rows; a gutter shows "=" (in the cache), "+" (to be
- * computed) and "!" (where the cache holds something else), and beside it the
- * finding about the template's line (E, W, I).  Right: totals and the share of
+ * Left: the prompt in rows; a gutter shows "=" (in the cache), "#" (there, and
+ * a recurrent model's state is kept), "+" (to be computed) and "!" (where the
+ * cache holds something else), and beside it the finding about the template's
+ * line (E, W, I).  Right: totals and the share of
  * each message, findings, variables.  Below: the token under the cursor and
  * the template's line that wrote it; Enter opens that line.
  */
@@ -150,14 +151,17 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
     static const cf_style styles[] = {CF_STYLE_KEPT, CF_STYLE_NEW,
                                       CF_STYLE_BREAK};
     uint8_t reuse = CF_REUSE_KEPT;
+    bool has_state = false;
     for (size_t i = 0; i < row->n; i++) {
+        has_state = has_state || m->token[row->first + i].has_state;
         uint8_t mine = m->token[row->first + i].reuse;
         reuse = mine == CF_REUSE_BREAK || reuse != CF_REUSE_BREAK
                     ? (mine > reuse ? mine : reuse)
                     : reuse;
     }
     char label[16];
-    cf_grid_putf(g, r.x, r.y, 1, styles[reuse], "%c", marks[reuse]);
+    cf_grid_putf(g, r.x, r.y, 1, styles[reuse], "%c",
+                 has_state && reuse == CF_REUSE_KEPT ? '#' : marks[reuse]);
     draw_mark(app, g, r, m, row);
     cf_grid_puts(g, r.x + 2, r.y, 6,
                  cf_prompt__label(app->lab, row->message, label), CF_STYLE_DIM);

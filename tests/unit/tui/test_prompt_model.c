@@ -150,6 +150,12 @@ static void test_reuse__break_and_loss(void **state)
     cache[5] = 7;
     T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, cache, 12, &err), err);
     assert_int_equal(m.n_kept, 5);
+    assert_int_equal(m.n_state, 5);
+    const uint32_t states[] = {0, 3, 9};
+    cf_prompt_model_mark_states(&m, states, 3);
+    assert_int_equal(m.n_state, 3);
+    assert_true(m.token[3].has_state);
+    assert_false(m.token[0].has_state || m.token[9].has_state);
     assert_int_equal(m.n_lost, 7);
     assert_true(m.has_break);
     assert_int_equal(m.cached, 7);

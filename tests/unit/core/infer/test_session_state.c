@@ -117,6 +117,24 @@ static void test_state__edit(void **state)
     }
 }
 
+/* Where the caller wants one. */
+static void test_state__keep_at(void **state)
+{
+    model m;
+    cf_error err;
+    (void)state;
+    open_model(&m, "lfm2");
+    cf_session *s = new_session(&m, 64);
+    cf_run run = {.keep_at = 333};
+    T_OK(cf_session_sync(s, m.ids, 400, &run, NULL, &err), err);
+    assert_int_equal(cf_session_would_keep(s, 340), 333);
+    m.ids[340] = (m.ids[340] + 1) % N_VOCAB;
+    assert_int_equal(sync(s, m.ids, 400).n_kept, 333);
+    assert_fresh(&m, s, m.ids, 400);
+    cf_session_free(s);
+    close_model(&m);
+}
+
 /* A fork refers to the same states, and each goes its own way. */
 static void test_state__fork(void **state)
 {
@@ -361,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state__edit),
+        cmocka_unit_test(test_state__keep_at),
         cmocka_unit_test(test_state__fork),
         cmocka_unit_test(test_state__bound),
         cmocka_unit_test(test_state__cancel),
