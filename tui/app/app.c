@@ -339,7 +339,7 @@ static void on_key(cf_app *app, cf_key key)
     }
     app->wants_quit = was_leaving; /* a second ^C sees it */
     normal_key(app, key);
-    if (key != CF_CTRL('C')) {
+    if (key != CF_CTRL('C') && key != 'Q') {
         app->wants_quit = false;
     }
 }

@@ -113,9 +113,12 @@ typedef struct cf_view_ops {
     void (*paste)(cf_app *app, cf_str text);
     void (*search)(cf_app *app, const char *text, int direction);
     void (*status)(cf_app *app, cf_buf *out); /* right of the last line */
-    /* What ":w" writes: what the cursor is on, or what is selected.  False,
-     * or NULL: nothing but the screen. */
+    /* The text of the view's object for ":w": what is selected, what the
+     * cursor is on, or the whole.  False, or NULL: there is none. */
     bool (*text)(cf_app *app, cf_buf *out);
+    /* The file that the object came from, for ":w" alone; false, or NULL: it
+     * did not come from a file. */
+    bool (*file)(cf_app *app, cf_buf *out);
     /* The value of a placeholder of tui/app/command_user.h that the view knows
      * better than others; false, or NULL: it does not. */
     bool (*value)(cf_app *app, const char *name, cf_buf *out);
@@ -157,7 +160,7 @@ struct cf_app {
     cf_buf log; /* lines for the log view */
     bool is_maximized;
     bool lists_settings; /* the help shows settings alone */
-    bool wants_quit;     /* ^C was pressed once while idle */
+    bool wants_quit;     /* leaving was asked for once */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
 

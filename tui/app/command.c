@@ -12,7 +12,19 @@
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab.h"
 
+/* Leaving while a reply or another task runs takes a second Q. */
 static void cmd_quit(cf_app *app)
+{
+    if (cf_app_is_busy(app) && !app->wants_quit) {
+        app->wants_quit = true;
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "still working: Q again stops it and leaves");
+        return;
+    }
+    app->is_done = true;
+}
+
+static void cmd_quit_now(cf_app *app)
 {
     app->is_done = true;
 }
@@ -235,7 +247,10 @@ const cf_command cf_global_commands[] = {
     {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote",
      CF_BY(open_view, CF_VIEW_OUTPUT)},
     {"back", CF_IN_ALL, "q", "", "close this view", CF_RUN(cf_app_back)},
-    {"quit", CF_IN_ALL, "Q", "", "leave confab", CF_RUN(cmd_quit)},
+    {"quit", CF_IN_ALL, "Q", "", "leave confab; twice while it works",
+     CF_RUN(cmd_quit)},
+    {"quit!", CF_IN_ALL, "", "", "leave confab, whatever runs",
+     CF_RUN(cmd_quit_now)},
     {"stop", CF_IN_ALL, "<Esc>", "",
      "stop the reply, or other work; what came is kept", CF_RUN(cmd_stop)},
     {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; twice when idle: leave",
@@ -248,8 +263,8 @@ const cf_command cf_global_commands[] = {
     {"previous", CF_IN_ALL, "N", "", "match before", CF_BY(search_again, -1)},
     {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them",
      CF_WITH(cmd_set)},
-    {"w", CF_IN_ALL, "", "FILE",
-     "write what the cursor is on, or is selected, to a file",
+    {"w", CF_IN_ALL, "", "[FILE]",
+     "write the template, prompt, reply ... to a file, or back to its own",
      CF_WITH(cf_cmd_write_file)},
     {"w!", CF_IN_ALL, "", "FILE", "the same, over a file that is there",
      CF_WITH(cf_cmd_overwrite_file)},

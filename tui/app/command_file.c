@@ -44,39 +44,50 @@ static cf_status write_file(const cf_app *app, const char *command,
     return st;
 }
 
-/* The view's text, or else the screen as it was without the ":" line. */
+/* The view's object: a template's source, a prompt, a difference ... */
 static void write_view(cf_app *app, const char *name, bool overwrites)
 {
     cf_error err;
     cf_buf text = CF_BUF_INIT;
     const cf_view_ops *view = cf_views[cf_app_view(app)];
-    bool is_screen = view->text == NULL || !view->text(app, &text);
-    if (is_screen) {
-        cf_buf_reset(&text);
-        cf_app_draw(app);
-        cf_grid_dump(&app->grid, &text);
+    cf_status st = CF_OK;
+    if (view->text == NULL || !view->text(app, &text)) {
+        st = cf_fail(&err, CF_ENOTFOUND,
+                     "nothing to write here; :screen FILE writes the screen");
     }
-    cf_status st = cf_buf_check(&text, &err);
+    CF_THEN(st, cf_buf_check(&text, &err));
     CF_THEN(st, write_file(app, "w", name, &text, overwrites, &err));
     if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK, "wrote %zu bytes%s to %s", text.n,
-                   is_screen ? " (the screen)" : "", name);
+        cf_app_say(app, CF_STYLE_OK, "wrote %zu bytes to %s", text.n, name);
     } else {
         cf_app_error(app, &err);
     }
     cf_buf_deinit(&text);
 }
 
+/* Back to the file that the object came from; false when there is none. */
+static bool write_back(cf_app *app)
+{
+    cf_buf file = CF_BUF_INIT;
+    const cf_view_ops *view = cf_views[cf_app_view(app)];
+    bool has = view->file != NULL && view->file(app, &file) && !file.failed;
+    if (has) {
+        write_view(app, cf_buf_cstr(&file), true);
+    }
+    cf_buf_deinit(&file);
+    return has;
+}
+
 void cf_cmd_write_file(cf_app *app, const char *arg)
 {
-    if (has_file(app, "w", arg)) {
+    if ((arg[0] != '\0' || !write_back(app)) && has_file(app, "w", arg)) {
         write_view(app, arg, false);
     }
 }
 
 void cf_cmd_overwrite_file(cf_app *app, const char *arg)
 {
-    if (has_file(app, "w!", arg)) {
+    if ((arg[0] != '\0' || !write_back(app)) && has_file(app, "w!", arg)) {
         write_view(app, arg, true);
     }
 }

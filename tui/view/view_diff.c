@@ -792,6 +792,35 @@ static void diff_search(cf_app *app, const char *text, int direction)
     cf_app_say(app, CF_STYLE_WARNING, "'%s' is on neither side", text);
 }
 
+/* The rows of the difference as a patch would have them, whole. */
+static bool diff_text(cf_app *app, cf_buf *out)
+{
+    static const char signs[] = "-+";
+    const cf_diff_view *s = cf_diff_state(app);
+    if (!s->m.has_diff) {
+        return false;
+    }
+    cf_buf_addf(out, "--- %s\n+++ %s\n", cf_diff_model_name(&s->m, 0),
+                cf_diff_model_name(&s->m, 1));
+    for (size_t i = 0; i < s->m.diff.n_rows; i++) {
+        const cf_diff_row *r = &s->m.diff.rows[i];
+        int last = r->kind == CF_DIFF_KEPT ? 0 : 1;
+        for (int side = 0; side <= last; side++) {
+            uint32_t unit = cf_diff_unit_of(r, side);
+            const cf_diff_side *d = cf_diff_side_of(s, side);
+            if (unit == CF_DIFF_NONE) {
+                continue;
+            }
+            cf_str text =
+                cf_str_make(d->text.p + d->v[unit].off, d->v[unit].len);
+            cf_buf_addc(out, r->kind == CF_DIFF_KEPT ? ' ' : signs[side]);
+            cf_buf_add(out, text.p, text.n);
+            cf_buf_addc(out, '\n');
+        }
+    }
+    return true;
+}
+
 #define HERE CF_IN(CF_VIEW_DIFF)
 
 static const cf_command diff_commands[] = {
@@ -850,5 +879,6 @@ const cf_view_ops cf_view_diff = {
     .enter = diff_enter,
     .draw = diff_draw,
     .search = diff_search,
+    .text = diff_text,
     .status = diff_status,
 };

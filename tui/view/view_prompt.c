@@ -471,6 +471,15 @@ static void cmd_break(cf_app *app)
     cf_prompt__state(app)->token = m->n_kept;
 }
 
+static bool prompt_text(cf_app *app, cf_buf *out)
+{
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    if (m != NULL) {
+        cf_buf_add(out, m->prompt.text.p, m->prompt.text.n);
+    }
+    return m != NULL;
+}
+
 /* In this form, or as text again. */
 static void show_as(cf_app *app, int form)
 {
@@ -606,5 +615,6 @@ const cf_view_ops cf_view_prompt = {
     .enter = prompt_enter,
     .draw = prompt_draw,
     .search = prompt_search,
+    .text = prompt_text,
     .status = prompt_status,
 };

@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -148,6 +149,38 @@ static bool has_draft(const templates_view *s, const entry *e)
 static cf_str text_of(const templates_view *s, const entry *e)
 {
     return has_draft(s, e) ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+}
+
+static const char edited_mark[] = " (edited)";
+
+/* Bytes of a template's name without the mark of an edited one. */
+static size_t plain_name(const char *name)
+{
+    size_t n = strlen(name), m = sizeof edited_mark - 1;
+    return n > m && strcmp(name + n - m, edited_mark) == 0 ? n - m : n;
+}
+
+static bool templates_text(cf_app *app, cf_buf *out)
+{
+    const templates_view *s = state(app);
+    const entry *e = current(s);
+    if (e != NULL) {
+        cf_str text = text_of(s, e);
+        cf_buf_add(out, text.p, text.n);
+    }
+    return e != NULL;
+}
+
+/* A template that was read from a file has the file's path for its name. */
+static bool templates_file(cf_app *app, cf_buf *out)
+{
+    const entry *e = current(state(app));
+    struct stat st;
+    if (e == NULL || strcmp(e->from, "confab") == 0) {
+        return false;
+    }
+    cf_buf_add(out, e->name, plain_name(e->name));
+    return stat(cf_buf_cstr(out), &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Compiles the text under the cursor once. */
@@ -478,6 +511,17 @@ static void keep(cf_app *app, const entry *parent, const char *name,
     }
 }
 
+/* Says that an edited template can go back to the file it came from. */
+static void say_file(cf_app *app)
+{
+    cf_buf file = CF_BUF_INIT;
+    if (templates_file(app, &file)) {
+        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s",
+                   cf_buf_cstr(&file));
+    }
+    cf_buf_deinit(&file);
+}
+
 /* Edits the text under the cursor; `line` (1-based, 0: any) is where the
  * editor begins and where the source is shown afterwards. */
 static void edit(cf_app *app, uint32_t line)
@@ -498,10 +542,9 @@ static void edit(cf_app *app, uint32_t line)
     }
     cf_str source = cf_buf_str(&text);
     char name[256];
-    static const char mark[] = " (edited)";
-    size_t n = strlen(e->name), m = strlen(mark);
-    bool is_marked = n >= m && strcmp(e->name + n - m, mark) == 0;
-    snprintf(name, sizeof name, "%.240s%s", e->name, is_marked ? "" : mark);
+    snprintf(name, sizeof name, "%.*s%s",
+             (int)(plain_name(e->name) % (sizeof name - sizeof edited_mark)),
+             e->name, edited_mark);
     if (cf_str_eq(source, e->source)) {
         cf_buf_deinit(&s->draft);
         s->shown = SIZE_MAX;
@@ -512,6 +555,7 @@ static void edit(cf_app *app, uint32_t line)
         keep(app, e, name, source);
         reload(app);
         cf_list_go(&s->list, 0);
+        say_file(app);
         s->go_line = line > 0 ? line - 1 : SIZE_MAX;
     } else {
         snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
@@ -636,4 +680,6 @@ const cf_view_ops cf_view_templates = {
     .draw = templates_draw,
     .search = templates_search,
     .status = templates_status,
+    .text = templates_text,
+    .file = templates_file,
 };

@@ -500,6 +500,15 @@ static void cmd_page(cf_app *app)
     s->page = (cf_tokens_page)((s->page + 1) % CF_PAGE_COUNT);
 }
 
+static bool tokens_text(cf_app *app, cf_buf *out)
+{
+    const cf_reply *r = shown(app);
+    for (size_t i = 0; r != NULL && i < r->n_token; i++) {
+        cf_tokens__text(app, r, i, out);
+    }
+    return r != NULL;
+}
+
 static void cmd_yank(cf_app *app)
 {
     const cf_reply *r = shown(app);
@@ -679,5 +688,6 @@ const cf_view_ops cf_view_tokens = {
     .enter = tokens_enter,
     .draw = tokens_draw,
     .status = tokens_status,
+    .text = tokens_text,
     .step = tokens_step,
 };

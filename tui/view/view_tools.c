@@ -454,14 +454,29 @@ static void cmd_yank_reply(cf_app *app)
     }
 }
 
-static void cmd_yank_arguments(cf_app *app)
+/* The call under the cursor; NULL when it was not parsed. */
+static const cf_tool_call *current_call(cf_app *app)
 {
     const cf_call_row *row = cf_tools__current(app);
-    const cf_tool_call *c =
-        row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
+    return row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
+}
+
+static void cmd_yank_arguments(cf_app *app)
+{
+    const cf_tool_call *c = current_call(app);
     if (c != NULL) {
         cf_app_copy(app, c->arguments);
     }
+}
+
+static bool tools_text(cf_app *app, cf_buf *out)
+{
+    const cf_tool_call *c = current_call(app);
+    if (c != NULL) {
+        cf_buf_add(out, c->arguments.p, c->arguments.n);
+        cf_buf_addc(out, '\n');
+    }
+    return c != NULL;
 }
 
 static bool tools_key(cf_app *app, cf_key key)
@@ -546,6 +561,7 @@ const cf_view_ops cf_view_tools = {
     .draw = tools_draw,
     .key = tools_key,
     .paste = cf_tools__edit_paste,
+    .text = tools_text,
     .status = tools_status,
     .value = tools_value,
 };
