@@ -41,8 +41,8 @@ typedef struct cf_stream cf_stream;
 enum {
     CF_STORE_CREATE = 1u << 0,     /* make the file when there is none */
     CF_STORE_READ_ONLY = 1u << 1,  /* no writer; nothing is changed */
-    CF_STORE_KEEP_GOING = 1u << 2, /* a file that cannot be opened now is no
-                                      error: keep writes in memory, try on */
+    CF_STORE_KEEP_GOING = 1u << 2, /* a file that cannot be opened now is not
+                                      an error: writes wait in memory */
     CF_STORE_NO_RECOVERY = 1u << 3 /* leave turns of ended programs alone */
 };
 
@@ -86,7 +86,7 @@ void cf_store_get_state(cf_store *store, cf_store_state *out);
 CF_MUST_USE cf_status cf_store_flush(cf_store *store, uint32_t timeout_ms,
                                      cf_error *err);
 
-/* ---- what is kept ------------------------------------------------------- */
+/* ---- stored objects ----------------------------------------------------- */
 
 typedef enum cf_store_place {
     CF_PLACE_LIVE = 0,
@@ -94,8 +94,8 @@ typedef enum cf_store_place {
     CF_PLACE_TRASH = 2
 } cf_store_place;
 
-/* All that is needed to run a turn again, and what came of it.  Absent
- * numbers are -1, absent texts {NULL, 0}. */
+/* The inputs needed to run a turn again, and its results.  Absent numbers are
+ * -1, absent texts {NULL, 0}. */
 typedef struct cf_store_run {
     cf_str engine;          /* "builtin 0.1.0", "openai", "script" */
     cf_str model;           /* name or address, without credentials */
@@ -168,7 +168,7 @@ typedef struct cf_store_turn {
     cf_str note;
     int64_t created_ms;         /* 0 when putting: now */
     int64_t finished_ms;        /* -1: not yet, or unknown */
-    cf_str source;              /* JSON: where an import came from */
+    cf_str source;              /* JSON: the origin of an import */
     const cf_store_run *run;    /* NULL: none, or not asked for */
     const cf_store_call *calls; /* [n_calls] */
     size_t n_calls;
@@ -188,7 +188,7 @@ typedef struct cf_store_conv {
     cf_uuid forked_from;
     cf_store_place place;
     cf_str preface;     /* JSON object: tools, extra_context ... */
-    cf_str source;      /* JSON: where an import came from */
+    cf_str source;      /* JSON: the origin of an import */
     const cf_str *tags; /* [n_tags] */
     size_t n_tags;
 
@@ -264,7 +264,7 @@ typedef struct cf_stream_end {
     cf_turn_status status; /* ok, stopped or error */
     cf_str message;        /* the final message; empty: made of the raw bytes */
     /* Counts, timings, stop_reason and error; lists of ids, chunks and raw
-     * bytes come from the stream.  NULL: nothing known. */
+     * bytes are the stream's.  NULL: unknown. */
     const cf_store_run *run;
     const cf_store_call *calls; /* [n_calls] */
     size_t n_calls;
@@ -282,7 +282,7 @@ CF_MUST_USE cf_status cf_store_set_head(cf_store *store, cf_uuid turn,
                                         cf_error *err);
 CF_MUST_USE cf_status cf_store_set_place(cf_store *store, cf_uuid conv,
                                          cf_store_place place, cf_error *err);
-/* Adds or removes a tag; doing it twice is no error. */
+/* Adds or removes a tag; doing it twice is not an error. */
 CF_MUST_USE cf_status cf_store_set_tag(cf_store *store, cf_uuid conv,
                                        cf_str tag, bool is_on, cf_error *err);
 /* rating 0 removes it; note empty removes it. */
@@ -324,9 +324,9 @@ typedef struct cf_store_put_report {
 
 /*
  * Stores whole trees, each all or nothing; trees with turns already known
- * grow by the new ones.  Of a tree without UUID, known turns say which
- * conversation it belongs to.  errs[i] (may be NULL) and reports[i] tell about
- * tree i.  Fails only when nothing could be written at all.
+ * grow by the new ones.  A tree without UUID belongs to the conversation of
+ * its known turns.  errs[i] (may be NULL) and reports[i] are about tree i.
+ * Fails only if nothing could be written at all.
  */
 CF_MUST_USE cf_status cf_store_put_trees(cf_store *store,
                                          const cf_store_tree *const *trees,
@@ -416,8 +416,8 @@ CF_MUST_USE cf_status cf_store_search(cf_store *store, const cf_store_query *q,
                                       cf_arena *arena, cf_store_hits *out,
                                       cf_error *err);
 
-/* Finds what a person means by a whole UUID, or by its unique beginning or
- * end (4 characters or more): a conversation or a turn.
+/* Finds a conversation or a turn by its UUID, or by a unique beginning or end
+ * of it (4 characters or more).
  * CF_ENOTFOUND; CF_EINVAL when several fit. */
 typedef struct cf_store_ref {
     cf_uuid conversation;

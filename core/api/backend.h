@@ -31,7 +31,7 @@
 /* ---- options ------------------------------------------------------------ */
 
 typedef enum cf_thinking {
-    CF_THINKING_DEFAULT, /* as the template does without being told */
+    CF_THINKING_DEFAULT, /* the default of the template */
     CF_THINKING_ON,
     CF_THINKING_OFF
 } cf_thinking;
@@ -56,9 +56,9 @@ typedef struct cf_chat_options {
     int32_t thinking_budget; /* tokens; < 0 or with thinking off: no budget */
     bool has_thinking_budget;
     uint32_t n_top; /* candidates reported with each token; at most 64 */
-    /* What the reply may be, thinking excepted; built-in core only.  Both or
-     * neither, borrowed.  Text that is forced takes no draw, and one pass for
-     * all of it; the reply ends where nothing may follow. */
+    /* Constrains the reply, except its thinking; built-in core only.  Both or
+     * neither, borrowed.  Forced text is not sampled and takes a single pass;
+     * the reply ends where nothing may follow. */
     const cf_grammar *grammar;
     const cf_constraint_vocab *vocab;
     const json_t *vendor; /* an object merged over a server's request */
@@ -159,9 +159,9 @@ typedef struct cf_chat_token {
     bool is_forced;
     bool is_held;        /* the grammar took it: as one that it allowed or as
                             text that it forced */
-    uint32_t n_allowed;  /* by a grammar; 0: there is none */
+    uint32_t n_allowed;  /* by a grammar; 0: no grammar */
     size_t raw_off;      /* where its bytes start in the raw reply */
-    const cf_draw *draw; /* NULL where there is none */
+    const cf_draw *draw; /* NULL: not known */
     const cf_text_candidate *top;
     size_t n_top;
 } cf_chat_token;
@@ -214,13 +214,13 @@ typedef struct cf_divergence {
     cf_span_source source;   /* what wrote that byte */
     uint32_t index, line, col;
     char path[64];
-    char cause[160]; /* one line for a person */
+    char cause[160]; /* one line for the user */
 } cf_divergence;
 
 typedef struct cf_chat_response {
-    json_t *message;  /* the reply as a message; NULL when there is none */
-    cf_buf raw;       /* every byte that came, delimiters and all */
-    cf_buf chunks;    /* uint32_t lengths of the pieces in which it came; their
+    json_t *message;  /* the reply as a message; NULL: no reply */
+    cf_buf raw;       /* every byte received, including delimiters */
+    cf_buf chunks;    /* uint32_t lengths of the chunks of raw; their
                          sum is raw.n */
     cf_buf prompt;    /* rendered bytes; empty where the engine hides them */
     json_t *findings; /* array of {status, call, path, off, len, text}; offsets
@@ -236,7 +236,7 @@ typedef struct cf_chat_response {
     cf_timings timings;
     cf_stop stop;
     char sampler[160]; /* what is in effect, in words; "" when unknown */
-    json_t *vendor;    /* what a server said beside; may be NULL */
+    json_t *vendor;    /* other fields of a server; may be NULL */
 } cf_chat_response;
 
 void cf_chat_response_init(cf_chat_response *r);
@@ -244,8 +244,8 @@ void cf_chat_response_deinit(cf_chat_response *r);
 
 /*
  * One response out of n: contents joined by newlines (empty ones too), calls
- * one behind the other, usage summed over those that have one, vendor fields
- * of later ones over earlier.  n = 0 gives empty content.
+ * in order, usage summed over those that have one, vendor fields of later
+ * ones over earlier.  n = 0 gives empty content.
  */
 CF_MUST_USE cf_status cf_chat_response_merge(cf_chat_response *out,
                                              const cf_chat_response *const *in,
@@ -270,10 +270,11 @@ void cf_backend_free(cf_backend *backend);
 
 /*
  * Answers a request.  `fn` may be NULL.  `out` was made with
- * cf_chat_response_init and is filled whatever comes of it: after a cancel or
- * a failure it holds what there was.  Returns CF_OK also when the model was
- * stopped by length; CF_ECANCELLED after a cancel; CF_EINVAL, without any
- * event, for bad options; else the failure, which out->stop explains.
+ * cf_chat_response_init and is filled in every case: after a cancel or a
+ * failure it holds everything received so far.  Returns CF_OK also if the
+ * length limit ended the reply; CF_ECANCELLED after a cancel; CF_EINVAL,
+ * without any event, for bad options; else the failure, which out->stop
+ * explains.
  * In every case the backend can be used again.
  */
 CF_MUST_USE cf_status cf_backend_generate_stream(cf_backend *backend,
@@ -337,7 +338,7 @@ CF_MUST_USE cf_status cf_backend_score(cf_backend *backend, cf_str context,
 CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,
                                        cf_error *err);
 
-/* Tokens in the cache; NULL where there is no cache to see. */
+/* Tokens in the cache; NULL if the cache is not visible. */
 const cf_token *cf_backend_cache(const cf_backend *backend, size_t *n);
 
 /* Where the state of a recurrent model is kept, ascending from 0: a prompt that
@@ -362,11 +363,10 @@ CF_MUST_USE cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
                                           const cf_core_options *options,
                                           cf_error *err);
 
-/* Another template, family or channels for the requests to come; the cache
- * stays. */
+/* Sets template, family and channels of later requests; the cache is kept. */
 void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
 
-/* The session behind a built-in backend, else NULL. */
+/* The session of a built-in backend, else NULL. */
 cf_session *cf_backend_core_session(cf_backend *backend);
 
 typedef struct cf_remote_options {
@@ -398,8 +398,8 @@ CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out,
                                             const cf_script_options *options,
                                             cf_error *err);
 
-/* Another template, family or channels for the replies to come; does nothing
- * to a backend of another kind. */
+/* Sets template, family and channels of later replies; does nothing for a
+ * backend of another kind. */
 void cf_backend_script_set(cf_backend *backend,
                            const cf_script_options *options);
 

@@ -71,7 +71,7 @@ CF_MUST_USE cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
                                             const cf_grammar_options *opts,
                                             cf_error *err);
 
-/* The text is one of the choices; CF_EINVAL when there is none. */
+/* The text is one of the choices; CF_EINVAL if the list is empty. */
 CF_MUST_USE cf_status cf_grammar_from_choices(cf_grammar **out,
                                               const cf_str *choices, size_t n,
                                               const cf_grammar_options *opts,
@@ -82,7 +82,7 @@ CF_MUST_USE cf_status cf_grammar_from_text(cf_grammar **out, cf_str text,
                                            const cf_grammar_options *opts,
                                            cf_error *err);
 
-/* What a reply with tools may be.  C: one or more valid calls in the family's
+/* Form of a reply with tools.  C: one or more valid calls in the family's
  * syntax; T: text without the stop phrase. */
 typedef enum cf_tool_mode {
     CF_TOOLS_ONLY = 0,  /* prefix C suffix */
@@ -172,11 +172,11 @@ void cf_constraint_rollback(cf_constraint *c, size_t n);
 /* Calls that rollback could undo. */
 size_t cf_constraint_n_steps(const cf_constraint *c);
 
-/* Whether the text may end here, and whether it may go on. */
+/* Whether the text may end here, and whether it may continue. */
 bool cf_constraint_may_end(const cf_constraint *c);
 bool cf_constraint_may_continue(const cf_constraint *c);
 
-/* Sets bit b%32 of word b/32 for every byte that may come next. */
+/* Sets bit b%32 of word b/32 for every byte that may follow. */
 void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8]);
 
 /* Fills mask[0 .. (n_vocab+31)/32) as cf_sampler_draw() takes it: bit set
@@ -184,7 +184,7 @@ void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8]);
 CF_MUST_USE cf_status cf_constraint_mask(cf_constraint *c, uint32_t *mask,
                                          cf_error *err);
 
-/* Appends the bytes that must come next: for as long as only one byte is
+/* Appends the bytes that must follow: for as long as only one byte is
  * possible and the text may not end, at most max_bytes. */
 CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out,
                                            size_t max_bytes, cf_error *err);
@@ -201,9 +201,9 @@ CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c,
                                                   cf_token_list *out,
                                                   cf_error *err);
 
-/* Where the position is, for people; each buffer may be NULL.
+/* Describes the position for the user; each buffer may be NULL.
  *   path   "$.day", "$.items[]"
- *   rule   what is being written: "string", "one of 3 values", "number"
+ *   rule   the value being written: "string", "one of 3 values", "number"
  *   stack  "object > value > string" */
 void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule,
                          cf_buf *stack);
@@ -215,10 +215,10 @@ typedef struct cf_constraint_report {
     float p_refused;       /* its probability */
     size_t refused_at;     /* byte of its piece that cannot be taken */
     uint64_t mask_us;      /* time of the last cf_constraint_mask() */
-    bool was_cached;       /* that mask came from a cache */
+    bool was_cached;       /* the mask was in a cache */
 } cf_constraint_report;
 
-/* What the mask did to these logits[n_vocab] (may be NULL: counts only). */
+/* The effect of the mask on logits[n_vocab] (may be NULL: counts only). */
 void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask,
                                const float *logits, cf_constraint_report *out);
 

@@ -41,7 +41,7 @@ typedef struct cf_conversation cf_conversation;
 
 enum { CF_ROLE_MAP_MAX = 16 };
 
-/* What a role is called in a template; visible as a list. */
+/* The names of roles in a template, as a list. */
 typedef struct cf_role_map {
     struct {
         char from[24], to[24];
@@ -84,7 +84,7 @@ typedef struct cf_turn {
 } cf_turn;
 
 /* CF_EFORMAT for tools that cannot be read, CF_EINVAL for a preface whose
- * messages are no array or context no object. */
+ * messages are not an array or context not an object. */
 CF_MUST_USE cf_status cf_conversation_new(cf_conversation **out,
                                           const cf_preface *preface,
                                           cf_error *err);
@@ -97,15 +97,15 @@ CF_MUST_USE cf_status cf_conversation_clone(cf_conversation **out,
 
 /*
  * Adds a turn; a nil id gets a new UUID, created_ms 0 the present.  The head
- * does not move.  CF_EINVAL when the UUID is there already (two turns are
- * the same when their UUIDs are, whatever they say), or the message is no
- * object with a role; CF_ENOTFOUND when the parent is not there.
+ * does not move.  CF_EINVAL if the UUID exists already (turns are
+ * identified by UUID, whatever their content), or the message is not an
+ * object with a role; CF_ENOTFOUND if the parent does not exist.
  */
 CF_MUST_USE cf_status cf_conversation_add(cf_conversation *conv,
                                           const cf_turn *turn, cf_uuid *id,
                                           cf_error *err);
 
-/* NULL when there is none. */
+/* NULL if there is no such turn. */
 const cf_turn *cf_conversation_find(const cf_conversation *conv, cf_uuid id);
 
 /* All turns in the order they were added. */
@@ -117,7 +117,7 @@ const cf_turn *cf_conversation_turn(const cf_conversation *conv, size_t i);
 const cf_turn *cf_conversation_child(const cf_conversation *conv,
                                      cf_uuid parent, size_t i);
 
-/* Nil while nothing was said. */
+/* Nil in an empty conversation. */
 cf_uuid cf_conversation_head(const cf_conversation *conv);
 /* CF_ENOTFOUND; nil goes back to the start. */
 CF_MUST_USE cf_status cf_conversation_set_head(cf_conversation *conv,
@@ -132,7 +132,7 @@ CF_MUST_USE cf_status cf_conversation_path(const cf_conversation *conv,
 const cf_preface *cf_conversation_preface(const cf_conversation *conv);
 /* The preface's tools; borrowed. */
 const cf_tool_set *cf_conversation_tools(const cf_conversation *conv);
-/* Other tools in the preface, for the turns to come; NULL: none.  CF_EFORMAT:
+/* Sets the tools of the preface for later turns; NULL: none.  CF_EFORMAT:
  * they cannot be read, and nothing is changed. */
 CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv,
                                                 const json_t *tools,
@@ -189,8 +189,8 @@ typedef struct cf_sent {
 void cf_sent_init(cf_sent *sent);
 void cf_sent_deinit(cf_sent *sent);
 
-/* Sends and waits for the end.  `out` is filled whatever comes of it, as the
- * table above says. */
+/* Sends and waits for the end.  `out` is filled in every case, as in the table
+ * above. */
 CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv,
                                            cf_backend *backend,
                                            const cf_send *send, cf_sent *out,
@@ -203,15 +203,15 @@ CF_MUST_USE cf_status cf_conversation_preview(
     cf_arena *arena, cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
 
 /*
- * LiteRT-LM's scheme as a diagnostic: render what was said without the
- * message and with it, and send the difference.  Where the second does not
- * start with the first, that scheme fails.
+ * LiteRT-LM's scheme as a diagnostic: render the conversation without
+ * and with the message, and send the difference.  That scheme fails if the
+ * second rendering does not start with the first.
  */
 typedef struct cf_double_render {
     bool would_fail;
     size_t old_len, new_len; /* bytes of both renders */
     size_t off;              /* first differing byte */
-    char was[48], is[48];    /* what stands there, made printable */
+    char was[48], is[48];    /* the text there, made printable */
     uint32_t line;           /* of the template, in the second render */
 } cf_double_render;
 
@@ -225,7 +225,7 @@ CF_MUST_USE cf_status cf_conversation_double_render(const cf_conversation *conv,
 
 typedef enum cf_call_verdict {
     CF_CALL_RUN,
-    CF_CALL_REFUSE /* the model is told the reason */
+    CF_CALL_REFUSE /* the reason goes to the model */
 } cf_call_verdict;
 
 /* A call that waits for its result. */
@@ -242,11 +242,11 @@ typedef struct cf_tool_loop {
     /* Asked before each valid call; NULL refuses all.  May put a reason. */
     cf_call_verdict (*decide)(void *ud, const cf_pending_call *call,
                               cf_buf *reason);
-    /* Makes a result: a new reference of any kind.  A failure is told to the
+    /* Makes a result: a new reference of any kind.  A failure goes to the
      * model as {"error": text}, except CF_ENOMEM and CF_ECANCELLED. */
     cf_status (*run)(void *ud, const cf_pending_call *call, json_t **result,
                      cf_error *err);
-    /* Told about each result, refused ones too; may be NULL. */
+    /* Called for each result, refused ones too; may be NULL. */
     void (*done)(void *ud, const cf_pending_call *call, const json_t *result);
     /* Told about each send of the loop before it starts; may change it, or
      * fail and so end the loop; may be NULL. */
@@ -271,7 +271,7 @@ CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv,
 
 /* ---- results from outside ----------------------------------------------- */
 
-/* A result from canned ones: an object by tool name; "*" stands for any
+/* A result from canned ones: an object by tool name; "*" matches any
  * other.  CF_ENOTFOUND. */
 CF_MUST_USE cf_status cf_tool_canned(const json_t *canned, cf_str name,
                                      json_t **result, cf_error *err);

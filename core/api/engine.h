@@ -79,12 +79,12 @@ typedef struct cf_engine_info {
 cf_engine_info cf_engine_get_info(const cf_engine *engine);
 
 /* SHA-256 over the header and metadata (names, shapes, values) and the first
- * and last 64 KiB of tensor data: tells models apart without reading a
+ * and last 64 KiB of tensor data: identifies a model without reading a
  * gigabyte.  64 hex digits and a NUL. */
 void cf_engine_hash(const cf_engine *engine, char out[65]);
 
 /* The chat template stored under tokenizer.chat_template, or the named one
- * under tokenizer.chat_template.NAME; {NULL, 0} where there is none. */
+ * under tokenizer.chat_template.NAME; {NULL, 0} if there is none. */
 cf_str cf_engine_chat_template(const cf_engine *engine, const char *name);
 
 /* Metadata in file order.  value is appended to `value` in a readable form;
@@ -129,8 +129,8 @@ typedef struct cf_plan {
     uint64_t mapped_bytes;  /* the weights */
 } cf_plan;
 
-/* What a session of n_ctx tokens will need; allocates nothing.  n_ctx 0
- * means the smaller of what the model was trained for and 8192. */
+/* The memory that a session of n_ctx tokens will need; allocates nothing.
+ * n_ctx 0 means the smaller of the trained context and 8192. */
 CF_MUST_USE cf_status cf_engine_plan(const cf_engine *engine, uint32_t n_ctx,
                                      cf_cache_type cache, cf_plan *out,
                                      cf_error *err);

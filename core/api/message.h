@@ -32,13 +32,13 @@ typedef enum cf_role {
     CF_ROLE_OTHER /* kept by name */
 } cf_role;
 
-/* What became of a turn; the store keeps these names. */
+/* The state of a turn; the store keeps these names. */
 typedef enum cf_turn_status {
     CF_TURN_STREAMING,   /* "streaming" */
     CF_TURN_OK,          /* "ok" */
-    CF_TURN_STOPPED,     /* "stopped": a person stopped it */
+    CF_TURN_STOPPED,     /* "stopped" by the user */
     CF_TURN_ERROR,       /* "error" */
-    CF_TURN_INTERRUPTED, /* "interrupted": the program ended meanwhile */
+    CF_TURN_INTERRUPTED, /* "interrupted": the program ended before it */
     CF_TURN_IMPORTED     /* "imported" */
 } cf_turn_status;
 

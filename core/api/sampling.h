@@ -73,7 +73,7 @@ typedef struct cf_sampling {
     size_t n_suppress;
 } cf_sampling;
 
-/* Why a candidate is no longer there. */
+/* The step that removed a candidate. */
 typedef enum cf_removed_by {
     CF_KEPT = 0,
     CF_REMOVED_SUPPRESS,
@@ -106,7 +106,7 @@ typedef struct cf_chain_step {
 
 enum { CF_CHAIN_MAX = 12, CF_TRACE_TOP_MAX = 64 };
 
-/* What one draw looked like; filled only when asked for. */
+/* The record of one draw; filled only on request. */
 typedef struct cf_draw {
     cf_token id;
     cf_candidate chosen;
@@ -119,7 +119,7 @@ typedef struct cf_draw {
     float allowed_mass; /* raw probability of what the constraint allows;
                            1 without one */
     double r;           /* the uniform number drawn, 0 for greedy */
-    uint64_t n_draw;    /* how many draws came before this one */
+    uint64_t n_draw;    /* number of draws before this one */
 } cf_draw;
 
 typedef struct cf_sampler cf_sampler;

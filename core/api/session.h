@@ -17,7 +17,7 @@
  *
  * Same bits: with one engine (file, kernel set, thread count) the logits after
  * a list of tokens do not depend on how the list got into the cache: in one
- * piece or many, after a rewind, in a fork, or beside other sessions.
+ * piece or many, after a rewind, in a fork, or next to other sessions.
  *
  * Threads:  one thread at a time for a session and for all its forks that
  *           share a batch; cf_cancel may be set from any thread.
@@ -64,8 +64,7 @@ const cf_token *cf_session_tokens(const cf_session *session, size_t *n);
 void cf_session_memory(const cf_session *session, uint64_t *bytes,
                        uint64_t *shared_bytes);
 
-/* What a sync or step should do beyond the plain thing; zero is the plain
- * thing.  Passed down whole. */
+/* Options of a sync or step; all zero is the plain case. */
 typedef struct cf_run {
     cf_cancel *cancel; /* may be NULL */
 
@@ -83,7 +82,7 @@ typedef struct cf_run {
 } cf_run;
 
 typedef struct cf_sync_result {
-    size_t n_kept;    /* what stayed in the cache */
+    size_t n_kept;    /* tokens that stayed in the cache */
     size_t n_dropped; /* cached tokens after the common prefix, now gone */
     size_t n_new;     /* tokens computed */
     size_t n_common;  /* longest common prefix; n_kept is less where the last

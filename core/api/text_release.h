@@ -31,9 +31,9 @@ void cf_text_release_deinit(cf_text_release *r);
  * before the first one, and nothing more may be added. */
 bool cf_text_release_add(cf_text_release *r, const char *p, size_t n);
 
-/* What may be shown since the last call: borrowed until the next add.  Whole
- * characters only (bytes that can never become one go out as they are), and
- * no start of a stop string. */
+/* The text that may be shown since the last call: borrowed until the next
+ * add.  Whole characters only (bytes that can never become one are released
+ * unchanged), and no start of a stop string. */
 cf_str cf_text_release_take(cf_text_release *r);
 
 /* The rest, at the end of a generation. */

@@ -37,7 +37,7 @@ typedef enum cf_token_type {
     CF_TOKEN_BYTE = 6
 } cf_token_type;
 
-/* One token and the bytes of the input it stands for. */
+/* One token and its bytes of the input. */
 typedef struct cf_token_span {
     cf_token id;
     uint32_t off; /* bytes from the start of the input text */
@@ -54,8 +54,8 @@ typedef struct cf_token_list {
 typedef struct cf_text_span {
     uint32_t off, len;  /* bytes; spans are in order and cover the text */
     bool parse_special; /* "<|im_end|>" and its like become control tokens:
-                           true for template text, false for what a person,
-                           a tool or a model wrote */
+                           true for template text, false for text of a
+                           user, a tool or a model */
 } cf_text_span;
 
 /* Which special tokens the file names; CF_TOKEN_NONE where it names none. */
@@ -73,7 +73,8 @@ typedef struct cf_special_tokens {
  *                  byte-level BPE as the byte it is.
  *   parse_special  whether control tokens spelled out in the text become
  *                  that token.  User-defined tokens are always taken.
- *   add_special    put BOS in front (EOS behind) where the file asks for it.
+ *   add_special    add BOS before (EOS after) the text if the file asks for
+ *                  it.
  *   out            set on success only; its array lives in `arena`.
  *
  * Returns CF_OK, CF_ENOMEM, or CF_ELIMIT when text is 4 GiB or longer.
@@ -100,7 +101,7 @@ CF_MUST_USE cf_status cf_tokenizer_encode_spans(
     cf_arena *arena, cf_error *err);
 
 /*
- * Appends the bytes that `id` stands for in running text: byte tokens as
+ * Appends the bytes of `id` in running text: byte tokens as
  * their byte, U+2581 as a space (SPM), byte-level letters as bytes (BPE).
  * Control tokens give their spelling when `spell_control`, else nothing.
  */
@@ -127,7 +128,7 @@ cf_token cf_tokenizer_find(const cf_tokenizer *tok, cf_str piece);
  * known end of turn ("<|im_end|>", "<end_of_turn>", "<|eot_id|>" ...). */
 bool cf_tokenizer_is_end(const cf_tokenizer *tok, cf_token id);
 
-/* "llama", "gpt2" ... and the pre-tokenizer's name, "" where there is none. */
+/* "llama", "gpt2" ... and the pre-tokenizer's name, "" if there is none. */
 const char *cf_tokenizer_model(const cf_tokenizer *tok);
 const char *cf_tokenizer_pre(const cf_tokenizer *tok);
 

@@ -26,7 +26,7 @@
 typedef struct cf_tool {
     cf_str name, description;
     const json_t *parameters; /* JSON Schema of an object; NULL: none */
-    const json_t *raw;        /* the declaration as it came */
+    const json_t *raw;        /* the declaration unchanged */
 } cf_tool;
 
 typedef struct cf_tool_set cf_tool_set;
@@ -73,7 +73,7 @@ typedef enum cf_tool_family {
 
 /* "hermes", "llama-json" ... */
 const char *cf_tool_family_name(cf_tool_family family);
-/* By that name; false when there is no such family. */
+/* By that name; false if there is no such family. */
 bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
 
 /*
@@ -99,7 +99,7 @@ typedef enum cf_tool_status {
 /* "VALID", "PARSE_ERROR" ... */
 const char *cf_tool_status_name(cf_tool_status status);
 
-/* Where a value of a call stands in the raw bytes. */
+/* The position of a value of a call in the raw bytes. */
 typedef struct cf_tool_span {
     cf_str path; /* "location", "filter.tags[2]" */
     size_t off, len;
@@ -113,7 +113,7 @@ typedef struct cf_tool_finding {
     size_t call;           /* index, or CF_TOOL_NO_CALL */
     size_t off, len;       /* of the raw bytes it is about; len may be 0 */
     cf_str path;           /* of the argument; empty: the call itself */
-    cf_str text;           /* one line for a person */
+    cf_str text;           /* one line for the user */
 } cf_tool_finding;
 
 typedef struct cf_tool_call {
@@ -205,8 +205,8 @@ void cf_tool_parser_free(cf_tool_parser *parser);
 CF_MUST_USE cf_status cf_tool_parser_feed(cf_tool_parser *parser, const char *p,
                                           size_t n, cf_error *err);
 
-/* No more bytes: what was held back is decided, calls are validated when
- * there is a tool set.  *out is borrowed from the parser. */
+/* Ends the input: pending bytes become text or calls, and calls are validated
+ * if there is a tool set.  *out is borrowed from the parser. */
 CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
                                             const cf_tool_parse **out,
                                             cf_error *err);
@@ -216,8 +216,8 @@ CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
 void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
 
 /* Appends the same as a message's content.  Templates put white space between
- * text and calls themselves, so beside calls none is kept at the ends, and
- * none that only sets calls apart: what is rendered again is what came. */
+ * text and calls themselves, so with calls it is trimmed at the ends and
+ * between calls: the message renders to the same text again. */
 void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out);
 
 /* ---- formatting --------------------------------------------------------- */
@@ -226,7 +226,7 @@ void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out);
  * Appends one block with the calls as the family writes them.  `arguments` of
  * each call is JSON text of an object.  CF_EUNSUPPORTED when the syntax
  * cannot express a value (a string that holds every escape marker, a name
- * that is no identifier), CF_EFORMAT when arguments are not a JSON object.
+ * that is not an identifier), CF_EFORMAT if arguments are not a JSON object.
  */
 CF_MUST_USE cf_status cf_tool_format_calls(cf_buf *out, cf_tool_family family,
                                            const cf_tool_call *calls, size_t n,

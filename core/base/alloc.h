@@ -31,7 +31,7 @@ typedef struct cf_allocator {
 void cf_alloc_use(const cf_allocator *a);
 
 /* Whether cf_alloc() failed on this thread since the last call; for libraries
- * that do not tell. */
+ * that do not report it. */
 bool cf_alloc_failed(void);
 
 /* n bytes, uninitialised; n = 0 gives a block of one byte. */

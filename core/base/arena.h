@@ -20,7 +20,7 @@
 typedef struct cf_arena_block cf_arena_block;
 
 typedef struct cf_arena {
-    cf_arena_block *block; /* newest; older ones behind it */
+    cf_arena_block *block; /* newest; links to the older ones */
     size_t used;           /* bytes handed out of `block` */
     size_t total;          /* bytes of all blocks */
     size_t limit;          /* most that total may become; 0: no limit */

@@ -59,7 +59,8 @@ static bool hex4(const cf_jx *x, size_t at, uint32_t *out)
     return true;
 }
 
-/* The escape at x->at (behind the backslash) into out; 0 when it is none. */
+/* Decodes the escape at x->at (after the backslash) into out and returns its
+ * length; 0 if it is not an escape. */
 static size_t unescape(cf_jx *x, char out[4])
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

@@ -59,9 +59,9 @@ typedef struct cf_jx_event {
 void cf_jx_init(cf_jx *x, cf_str text, cf_arena *arena);
 
 /*
- * The next event; CF_JX_END after the value and the blanks behind it.
+ * The next event; CF_JX_END after the value and the blanks after it.
  *
- * CF_EFORMAT with line and column for text that is no JSON or no UTF-8;
+ * CF_EFORMAT with line and column for text that is not JSON or not UTF-8;
  * CF_ELIMIT beyond CF_JX_DEPTH_MAX; CF_ENOMEM.  An escape of half a
  * surrogate pair becomes U+FFFD.
  */

@@ -2,8 +2,8 @@
  * json_same.h - whether two JSON values are equal.
  *
  * Place in the flow:  schema checks (enum, const, uniqueItems) --> [json_same].
- * Knows: equality as JSON Schema defines it; jansson's own tells 1 from 1.0.
- * Does not know: schemas.
+ * Knows: equality as JSON Schema defines it; jansson's own distinguishes 1
+ * from 1.0.  Does not know: schemas.
  *
  * Threads:  any; the values are only read.
  * Memory:   allocates nothing.
@@ -14,8 +14,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Equal as JSON Schema has it: numbers by value at any depth, objects
- * whatever the order of their keys.  NULL is no value, and never equal. */
+/* Equality as in JSON Schema: numbers by value at any depth, objects in any
+ * order of keys.  NULL is not equal to anything. */
 bool cf_json_same(const json_t *a, const json_t *b);
 
 #endif

@@ -84,7 +84,8 @@ void cf_jw_raw(cf_jw *w, const char *key, cf_str json);
 /* [1,2,3] */
 void cf_jw_int32s(cf_jw *w, const char *key, const int32_t *v, size_t n);
 
-/* What a buffer holds, as a string; a buffer that failed fails the writer. */
+/* The contents of a buffer as a string; if the buffer has failed, so does the
+ * writer. */
 void cf_jw_buf(cf_jw *w, const char *key, const cf_buf *b);
 
 /* A UUID in its 36 characters, and bytes as base64. */

@@ -42,9 +42,9 @@ void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n);
 CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path,
                                       size_t max_bytes, cf_error *err);
 
-/* Writes a whole file with `mode` bits: a temporary file beside it, synced,
- * then renamed over it, so a reader sees the old or the new one.  A pipe or a
- * device is written to as it is. */
+/* Writes a whole file with `mode` bits: a temporary file in the same folder,
+ * synced, then renamed over it, so a reader sees the old or the new one.  A
+ * pipe or a device is written to directly. */
 CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
                                        size_t n, unsigned mode, cf_error *err);
 
@@ -53,8 +53,8 @@ CF_MUST_USE cf_status cf_os_make_dirs(const char *path, cf_error *err);
 
 enum { CF_OS_WHY = 96 };
 
-/* What the system's error number means, written to `why`; returns `why`.
- * strerror() would share one text between the threads. */
+/* Writes the message of a system error number to `why` and returns `why`.
+ * strerror() would share one text between threads. */
 const char *cf_os_why(char why[CF_OS_WHY], int code);
 
 /* Milliseconds since 1970 UTC; the frozen instant when one was set. */

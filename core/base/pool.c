@@ -13,7 +13,7 @@
  *     and who moves a counter looks at `n_asleep` afterwards; both are
  *     sequentially consistent, so one of the two sees the other and no
  *     wake-up is lost.
- *  3. Moving a counter costs a system call only when somebody sleeps.
+ *  3. Moving a counter costs a system call only if a thread sleeps.
  */
 #include "core/base/pool.h"
 
@@ -37,7 +37,7 @@ typedef struct helper {
 } helper;
 
 struct cf_pool {
-    cf_pool_fn fn; /* NULL tells the helpers to end */
+    cf_pool_fn fn; /* NULL: the helpers end */
     void *ud;
     unsigned n_threads;
     bool is_running;

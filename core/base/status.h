@@ -42,7 +42,7 @@ typedef enum cf_status {
     CF_ELIMIT,       /* a stated limit (context, depth, size) was reached */
     CF_ECANCELLED,   /* the caller asked us to stop, and we did */
     CF_EBUSY,        /* someone else holds it; trying again may work */
-    CF_EINVAL        /* an option or argument given by a person is not valid */
+    CF_EINVAL        /* an option or argument from the user is not valid */
 } cf_status;
 
 enum { CF_ERROR_TEXT_MAX = 240 };
@@ -84,8 +84,8 @@ cf_status cf_fail_in(cf_error *err, cf_status code, const char *prefix);
 cf_status cf_oom(cf_error *err);
 cf_status cf_oom_for(cf_error *err, const char *what);
 
-/* For a call whose failure is no failure of the caller's: says so where
- * CF_MUST_USE would warn.  A comment beside the call gives the reason. */
+/* For a call whose failure does not matter to the caller; without it,
+ * CF_MUST_USE would warn.  A comment at the call gives the reason. */
 static inline void cf_ignore(cf_status st)
 {
     (void)st;

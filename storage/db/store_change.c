@@ -84,7 +84,7 @@ static cf_status read_text(cf_sql *sql, const char *text, int64_t row,
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* What would take the change back; *is_noop when it changes nothing. */
+/* Makes the inverse of a change; *is_noop is set if it changes nothing. */
 static cf_status invert(cf_sql *sql, const change *c, int64_t row, cf_arena *a,
                         change *back, bool *is_noop, cf_error *err)
 {

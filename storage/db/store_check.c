@@ -78,7 +78,7 @@ static cf_status check_hashes(check *c, const char *what, const char *text,
     return s;
 }
 
-/* A message without body is checked in the form it stands for. */
+/* A message without body is checked as the JSON it abbreviates. */
 static cf_status check_messages(check *c, cf_error *err)
 {
     sqlite3_stmt *st;
@@ -240,8 +240,8 @@ cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud,
 
 cf_status cf_store_backup(cf_store *s, const char *path, cf_error *err)
 {
-    /* The empty file is made first, so that it is nobody else's at any time;
-     * VACUUM INTO accepts an empty one. */
+    /* The empty file is created first, so that it is never accessible to
+     * others; VACUUM INTO accepts an empty one. */
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return cf_fail(err, CF_EIO, "%s: %s", path,

@@ -3,7 +3,7 @@
  *
  * A list is one codec byte and then the values: codec 1 is LEB128 (seven bits
  * a byte, low ones first, the top bit set on all bytes but the last); codec 0
- * is 32 bits little-endian, read but not written.  An empty list is no bytes.
+ * is 32 bits little-endian, read but not written.  An empty list has no bytes.
  * docs/store.md has the format.
  */
 #ifndef CF_STORAGE_DB_STORE_CODEC_H

@@ -1,5 +1,5 @@
 /*
- * store_int.h - what the files of the store know of each other.
+ * store_int.h - the store's types and functions shared by its files.
  *
  * One mutex guards the queue, the streams, the state and the idle readers;
  * the writer's connection belongs to the writer thread alone (and to
@@ -21,7 +21,7 @@ enum {
     CF_STORE_TEXT_MAX = 64 << 20  /* bytes of one text or list */
 };
 
-/* Runs inside the writer's transaction, in a savepoint of its own. */
+/* Runs inside the writer's transaction, in its own savepoint. */
 typedef cf_status (*cf_op_fn)(cf_store *store, cf_sql *sql, void *arg,
                               cf_error *err);
 
@@ -52,7 +52,7 @@ struct cf_stream {
     cf_uuid turn;
     int64_t turn_id; /* row; 0 until the turn is committed */
     int64_t n_pieces;
-    uint64_t dirty_us; /* when the oldest unwritten byte came; 0: none */
+    uint64_t dirty_us; /* arrival of the oldest unwritten byte; 0: none */
     bool is_lost;      /* the turn was refused for good */
     cf_trace_writer names;
     /* Everything so far, and how much of it is in pieces. */
@@ -219,8 +219,8 @@ cf_store_turn *cf_copy__turn(cf_arena *a, const cf_store_turn *turn);
 cf_store_conv *cf_copy__conv(cf_arena *a, const cf_store_conv *conv);
 
 /* Appends JSON text without the values of keys that name secrets
- * ("api_key", "authorization", "headers" ...); text that is no JSON gives
- * nothing.  cf_secret__address drops credentials from an address. */
+ * ("api_key", "authorization", "headers" ...); text that is not JSON
+ * gives nothing.  cf_secret__address drops credentials from an address. */
 void cf_secret__json(cf_buf *out, cf_str json);
 void cf_secret__address(cf_buf *out, cf_str address);
 

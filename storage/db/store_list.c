@@ -411,9 +411,10 @@ cf_status cf_store_find(cf_store *s, cf_str name, cf_store_ref *out,
 {
     char text[CF_UUID_TEXT + 1];
     if (!clean_name(name, text)) {
-        return cf_fail(err, CF_EINVAL,
-                       "'%.*s' is neither a UUID nor %d or more characters of one",
-                       (int)(name.n < 60 ? name.n : 60), name.p, NAME_MIN);
+        return cf_fail(
+            err, CF_EINVAL,
+            "'%.*s' is neither a UUID nor %d or more characters of one",
+            (int)(name.n < 60 ? name.n : 60), name.p, NAME_MIN);
     }
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));

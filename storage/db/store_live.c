@@ -61,7 +61,7 @@ void cf_live__release(cf_store *s)
     cf_buf path = CF_BUF_INIT;
     cf_error ignored;
     if (file_name(s, cf_str_from(s->writer), &path, &ignored) == CF_OK) {
-        (void)unlink(path.p); /* a file left behind is found to be unlocked */
+        (void)unlink(path.p); /* if it stays, it is found unlocked */
     }
     cf_buf_deinit(&path);
     (void)close(s->lock_fd);
@@ -92,7 +92,7 @@ bool cf_live__is_alive(const cf_store *s, cf_str writer)
         is_alive = errno != ENOENT;
     } else if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         is_alive = false;
-        (void)unlink(path.p); /* left behind by a program that ended */
+        (void)unlink(path.p); /* of a program that ended */
     }
     if (fd >= 0) {
         (void)close(fd);

@@ -1,5 +1,5 @@
 /*
- * store_message.c - text for people and indexes, base64 into blobs, hash.
+ * store_message.c - messages as text, blobs and a hash.
  */
 #include "storage/db/store_message.h"
 
@@ -177,8 +177,8 @@ static size_t base64_start(cf_str s)
     return 0;
 }
 
-/* Keeps the bytes of a long base64 string and gives what stands for it; NULL
- * in *out when it is none. */
+/* Keeps the bytes of a long base64 string as a blob and makes a reference to
+ * it; *out is NULL if `v` is not such a string. */
 static cf_status take_blob(cf_msg *m, const json_t *v, json_t **out,
                            cf_error *err)
 {
@@ -433,7 +433,8 @@ static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash,
     return *out == NULL ? cf_sql__oom(err) : CF_OK;
 }
 
-/* What stands in for v; *out stays NULL when v is no reference. */
+/* The string that the reference `v` stands for; *out is NULL if `v` is not a
+ * reference. */
 static cf_status resolve(cf_sql *sql, int64_t message, const json_t *v,
                          json_t **out, cf_error *err)
 {

@@ -28,7 +28,7 @@ typedef struct cf_msg {
     size_t n_blobs;
 } cf_msg;
 
-/* Takes a message apart.  CF_EINVAL when it is no JSON object with a role. */
+/* Splits a message.  CF_EINVAL if it is not a JSON object with a role. */
 CF_MUST_USE cf_status cf_msg__init(cf_msg *m, cf_str json, cf_error *err);
 void cf_msg__deinit(cf_msg *m);
 

@@ -58,7 +58,7 @@ static cf_status index_rows(cf_sql *sql, const char *select, bool is_title,
     return status;
 }
 
-/* Step 2: words of what version 1 already held. */
+/* Step 2: indexes the words of version 1's content. */
 static cf_status fill_words(cf_sql *sql, cf_error *err)
 {
     CF_TRY(index_rows(sql,
@@ -132,7 +132,7 @@ static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
     return st == CF_OK ? CF_OK : cf_fail_in(err, st, "backup before migration");
 }
 
-/* One step in a transaction; another process may have done it meanwhile. */
+/* One step in a transaction; another process may have done it already. */
 static cf_status locked_step(cf_sql *sql, int64_t version, cf_error *err)
 {
     CF_TRY(cf_sql__script(sql, "BEGIN IMMEDIATE", err));

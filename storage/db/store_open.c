@@ -110,7 +110,7 @@ static cf_status check_header(const char *path, cf_error *err)
     return CF_OK;
 }
 
-/* CF_ENOTFOUND when there is no file; an empty file is a new database. */
+/* CF_ENOTFOUND if the file does not exist; an empty file is a new database. */
 static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
 {
     struct stat sb;
@@ -147,9 +147,10 @@ static cf_status make_file(const char *path, cf_error *err)
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno != EEXIST) {
         return cf_fail(err, CF_EIO,
-                       errno == ENOSPC ? "the disk is full"
-                                       : "the file cannot be created: its folder "
-                                         "is read-only or not ours");
+                       errno == ENOSPC
+                           ? "the disk is full"
+                           : "the file cannot be created: its folder "
+                             "is read-only or not ours");
     }
     if (fd >= 0) {
         (void)close(fd);

@@ -13,7 +13,7 @@
 
 enum { PARAM_MAX = 24, QUERY_MAX = 4096 };
 
-/* ---- what a person typed ------------------------------------------------ */
+/* ---- the query text ----------------------------------------------------- */
 
 typedef struct parsed {
     cf_buf words;  /* FTS5 syntax for what must be there */

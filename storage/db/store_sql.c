@@ -72,7 +72,7 @@ static void setup_once(void)
     static const sqlite3_mem_methods methods = {
         mem_alloc,   mem_free, mem_realloc,  mem_size,
         mem_roundup, mem_init, mem_shutdown, NULL};
-    /* Too late when somebody used SQLite before: then it keeps libc's. */
+    /* Has no effect if SQLite is already in use: then it keeps libc's. */
     (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     (void)sqlite3_initialize();
@@ -146,8 +146,8 @@ static int on_progress(void *ud)
     return 0;
 }
 
-/* A database may come from anywhere: nothing in its schema is trusted, and
- * no value in it may be larger than we would write. */
+/* A database may be hostile: its schema is not trusted, and no value in it may
+ * be larger than we would write. */
 static void set_guards(sqlite3 *db)
 {
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);

@@ -46,7 +46,7 @@ CF_MUST_USE cf_status cf_sql__open(cf_sql *sql, const char *path,
                                    cf_error *err);
 void cf_sql__close(cf_sql *sql);
 
-/* Turns a result code into a status with a sentence for a person. */
+/* Turns a result code into a status with a message for the user. */
 cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err);
 
 /* True for a failure that may go away by itself: full, locked, read-only,
@@ -80,7 +80,7 @@ bool cf_sql__next(cf_sql *sql, sqlite3_stmt *st, cf_status *s, cf_error *err);
 /* Runs a statement that gives no rows. */
 CF_MUST_USE cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
                                   const char *fmt, ...);
-/* First column of the first row; `none` when there is no row. */
+/* The first column of the first row; `none` without a row. */
 CF_MUST_USE cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none,
                                   cf_error *err, const char *text,
                                   const char *fmt, ...);
@@ -100,7 +100,7 @@ void cf_sql__try(cf_sql *sql, const char *text);
  * NULL.  When memory runs out the arena is marked as failed. */
 cf_str cf_sql__str(sqlite3_stmt *st, int i, cf_arena *arena);
 cf_str cf_sql__blob(sqlite3_stmt *st, int i, cf_arena *arena);
-/* Nil for NULL and for what is no UUID. */
+/* Nil for NULL and for text that is not a UUID. */
 cf_uuid cf_sql__uuid(sqlite3_stmt *st, int i);
 /* -1 for NULL. */
 int64_t cf_sql__opt(sqlite3_stmt *st, int i);

@@ -12,7 +12,7 @@
  *     is.  It moves only in cf_stream__written(), after the commit.
  *  3. A piece row is written once and never changed.  Row n_pieces is next; a
  *     transaction that failed writes it again under the same number, with
- *     all that has come meanwhile.
+ *     everything that has arrived since.
  *  4. dirty_us is 0 if and only if everything appended is committed.
  *  5. Nothing is written while turn_id is 0 (the turn itself is not inserted
  *     yet), nor once is_lost is set (it never will be).  When the transaction
@@ -193,7 +193,7 @@ static cf_status write_slice(cf_sql *sql, const slice *p, cf_error *err)
         p->trace.failed) {
         return cf_sql__oom(err);
     }
-    /* The turn may have been removed meanwhile. */
+    /* The turn may have been removed in the meantime. */
     return cf_sql__run(sql, err,
                        "INSERT OR REPLACE INTO piece SELECT id, ?, ?, ?, ?, "
                        "?, ? FROM turn WHERE id = ?",

@@ -1,5 +1,5 @@
 /*
- * store_words.h - text as the word index gets it, and queries likewise.
+ * store_words.h - text prepared for the word index, and queries likewise.
  *
  * Scripts without spaces between words (Chinese, Japanese, Korean, Thai, Lao,
  * Khmer, Burmese) are indexed as overlapping pairs of characters, so that any
@@ -11,14 +11,14 @@
 #include "core/base/buf.h"
 #include "core/base/str.h"
 
-/* Appends what is indexed for `text`: at most its first MiB. */
+/* Appends the indexed form of `text`: of its first MiB at most. */
 void cf_words__index(cf_buf *out, cf_str text);
 
 /* True for a character of a script without spaces. */
 bool cf_words__is_unspaced(uint32_t cp);
 
-/* Appends FTS5 query syntax for one word or phrase of a person; everything
- * in it is data.  False when it holds nothing to search for. */
+/* Appends a quoted FTS5 term for a word or phrase the user typed.  Returns
+ * false if nothing searchable is left. */
 bool cf_words__term(cf_buf *out, cf_str text, bool is_prefix);
 
 #endif

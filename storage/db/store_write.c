@@ -153,7 +153,7 @@ static cf_store_turn *copy_turn(cf_op *op, const cf_store_turn *turn)
     return copy;
 }
 
-/* What can be told before anything is queued. */
+/* The checks that need no database. */
 static cf_status check_message(const cf_store_turn *turn, cf_error *err)
 {
     cf_msg m;

@@ -12,7 +12,7 @@
  *     thread, which holds no lock while it uses it.
  *  2. The first n_busy operations of the queue are in the transaction that is
  *     running.  Only the writer takes operations off, and always from the
- *     front, so those stay where they are meanwhile.
+ *     front, so those do not move.
  *  3. Kept operations reach the disk in the order they were handed over.
  *     give_back() removes the others and keeps that order.
  *  4. An operation leaves nothing outside the database changed except what
@@ -95,7 +95,7 @@ static cf_status run_batch(cf_store *s, cf_op *const *ops, size_t n,
                            uint64_t min_age_us, cf_error *err)
 {
     CF_TRY(cf_store__open_writer(s, err));
-    if (s->refused.code != CF_OK) { /* it became a newer one meanwhile */
+    if (s->refused.code != CF_OK) { /* replaced by a newer one */
         *err = s->refused;
         return CF_EIO;
     }
@@ -134,7 +134,8 @@ void cf_op__free(cf_op *op)
     cf_free(op);
 }
 
-/* Takes the first operation off the queue; its waiter, or nobody, frees it. */
+/* Takes the first operation off the queue; its waiter frees it, or else this
+ * function does. */
 static void complete_first(cf_store *s, cf_status st, const cf_error *err)
 {
     cf_op *op = s->head;
@@ -158,7 +159,7 @@ static void complete_first(cf_store *s, cf_status st, const cf_error *err)
     }
 }
 
-/* Gives back what is not kept; the order of the rest stays. */
+/* Completes the operations that are not kept; the others keep their order. */
 static void give_back(cf_store *s, cf_status st, const cf_error *err)
 {
     cf_op *kept = NULL;
@@ -182,7 +183,7 @@ static void give_back(cf_store *s, cf_status st, const cf_error *err)
     s->tail = kept_tail;
 }
 
-/* Runs what is there.  Locked when called and after. */
+/* Runs the queued operations.  Locked before and after the call. */
 static void work(cf_store *s, uint64_t min_age_us)
 {
     cf_op *ops[BATCH_MAX];
@@ -250,7 +251,7 @@ static void *writer_main(void *arg)
             wait_until(&s->work, &s->lock, due);
         }
     }
-    /* The last attempts; what cannot be written now is lost. */
+    /* The last attempts; unwritten operations are lost. */
     for (int tries = 0; tries < LAST_TRIES;) {
         if (s->head == NULL && cf_stream__due(s) == UINT64_MAX) {
             break;

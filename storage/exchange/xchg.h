@@ -1,9 +1,9 @@
 /*
- * xchg.h - what readers and writers of formats share.
+ * xchg.h - shared by the readers and writers of formats.
  *
- * A reader builds one conversation at a time in a cf_build and hands it on
- * with cf_import__emit(); what it cannot read it reports with
- * cf_import__bad() and goes on.
+ * A reader builds one conversation at a time in a cf_build and passes it
+ * to cf_import__emit(); it reports records that it cannot read with
+ * cf_import__bad() and continues.
  */
 #ifndef CF_STORAGE_EXCHANGE_XCHG_H
 #define CF_STORAGE_EXCHANGE_XCHG_H
@@ -28,7 +28,7 @@ typedef struct cf_reader_format {
     /* One record; the callback decides whether it ends a conversation. */
     cf_status (*record)(cf_import *im, const json_t *v, uint64_t line,
                         cf_error *err);
-    /* A record that is no JSON: grouped formats lose their conversation. */
+    /* A record that is not JSON: grouped formats lose their conversation. */
     void (*broken)(cf_import *im);
     cf_status (*end)(cf_import *im, cf_error *err); /* may be NULL */
     bool is_document; /* the file is one JSON value, never lines */
@@ -72,7 +72,8 @@ cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id);
 /* Adds a turn with this message (a new reference, taken even on failure). */
 CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message,
                                     cf_store_turn **out, cf_error *err);
-/* Orders turns so that parents come first; unknown parents become none.
+/* Orders turns so that parents come first; a turn with an unknown
+ * parent becomes a first turn.
  * CF_EFORMAT for circles and duplicate ids. */
 CF_MUST_USE cf_status cf_build__order(cf_build *b, cf_error *err);
 
@@ -84,11 +85,12 @@ CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n,
 
 /* Hands im->cur on. */
 CF_MUST_USE cf_status cf_import__emit(cf_import *im, cf_error *err);
-/* Counts and tells about a record that is left out. */
+/* Counts and reports a record that is skipped. */
 void cf_import__bad(cf_import *im, uint64_t line, const char *text);
 CF_MUST_USE cf_status cf_import__flush(cf_import *im, cf_error *err);
 
-/* Seconds since 1970 as a JSON number, to ms; 0 when it is none. */
+/* Seconds since 1970 as a JSON number, to ms; 0 if it is not a
+ * number. */
 int64_t cf_xchg__seconds(const json_t *v);
 cf_str cf_xchg__str(const json_t *v);
 

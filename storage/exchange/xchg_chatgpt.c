@@ -26,7 +26,7 @@ static json_t *text_json(cf_buf *b)
     return v;
 }
 
-/* One element of "parts" that is no string. */
+/* One element of "parts" that is not a string. */
 static json_t *part_of(json_t *p)
 {
     cf_str type = cf_json_get_str(p, "content_type");
@@ -110,21 +110,21 @@ static json_t *message_of(const json_t *in)
                    cf_str_is(cf_xchg__str(role), "assistant");
     const json_t *parts = json_object_get(content, "parts");
     json_t *thought = is_thought ? thoughts_of(content) : NULL;
-    json_t *said = is_thought                ? json_string("")
+    json_t *text = is_thought                ? json_string("")
                    : json_is_array(parts)    ? parts_content(parts)
                    : json_is_string(content) ? json_incref(cf_json_ref(content))
                                              : other_content(content);
     json_t *calls = NULL;
-    if (is_call && json_is_string(said)) {
+    if (is_call && json_is_string(text)) {
         calls = json_pack("[{s:s,s:{s:o,s:O}}]", "type", "function", "function",
-                          "name", json_stringn(to.p, to.n), "arguments", said);
+                          "name", json_stringn(to.p, to.n), "arguments", text);
     }
     json_t *m = json_pack("{s:O?,s:O?,s:O*,s:O*,s:O*}", "role", role, "content",
-                          calls != NULL ? json_null() : said,
+                          calls != NULL ? json_null() : text,
                           "reasoning_content", thought, "tool_calls", calls,
                           "name", json_is_string(name) ? name : NULL);
     json_decref(thought);
-    json_decref(said);
+    json_decref(text);
     json_decref(calls);
     return m;
 }

@@ -611,8 +611,7 @@ static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line,
     const json_t *version = json_object_get(v, "confab");
     if (!json_is_integer(version) || json_integer_value(version) != VERSION) {
         return cf_fail(err, CF_EFORMAT,
-                       "expected a conversation of format version %d",
-                       VERSION);
+                       "expected a conversation of format version %d", VERSION);
     }
     CF_TRY(cf_build__begin(im, line, err));
     cf_store_conv *c = &im->cur->conv;

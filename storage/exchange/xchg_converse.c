@@ -3,8 +3,8 @@
  * {"history":[{"role","content":{"text","binaryContent":[...]},"uuid"}]}.
  *
  * Fields equal to their defaults are left out there, so an empty history is
- * {}.  What has no place in our messages is kept beside them under "converse"
- * and goes out as it came.
+ * {}.  Fields without a counterpart in our messages are kept in them under
+ * "converse" and exported unchanged.
  */
 #include <string.h>
 

@@ -290,8 +290,8 @@ cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent,
     for (size_t i = 0; i < n; i++) {
         size_t at = cf_uuid_is_nil(v[i].parent) ? SIZE_MAX
                                                 : find_id(ids, n, v[i].parent);
-        /* Parents come before children, or they are none: so every way up
-         * ends, whatever a damaged file says. */
+        /* A parent after its child is ignored, so that every walk up ends,
+         * whatever a damaged file contains. */
         parent[i] = at < i ? at : SIZE_MAX;
     }
     cf_free(ids);

@@ -2,9 +2,9 @@
  * xchg_llama_app.c - llama.cpp's web interface: a "session" line and then one
  * "message" line for each message of the tree.
  *
- * The tree is in each message's "parent"; order of lines means nothing, the
- * first message ("type":"root") is empty and only holds the others together.
- * Images and audio stand in "extra"; here they are parts of the content.
+ * The tree is in each message's "parent"; the order of lines does not matter,
+ * and the first message ("type":"root") is empty, the parent of the others.
+ * Images and audio are in "extra"; here they are parts of the content.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static const cf_store_run *run_of(cf_build *b, const json_t *in)
     return r;
 }
 
-/* What makes a message's id its own where it is no UUID. */
+/* The scope of message ids that are not UUIDs: their conversation. */
 static cf_str conv_name(const cf_import *im)
 {
     return cf_str_make((const char *)im->cur->conv.id.b, 16);
@@ -405,7 +405,7 @@ static void put_children(cf_jw *w, const cf_store_tree *tree, const links *l,
     cf_jw_end(w);
 }
 
-/* A message is an object in an object, a line of its own. */
+/* A message is an object in an object, on its own line. */
 static void begin_message(cf_jw *w, cf_buf *out, cf_uuid id, cf_uuid conv)
 {
     cf_jw_init(w, out);

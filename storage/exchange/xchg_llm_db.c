@@ -44,8 +44,7 @@ static bool has_column(llm *l, const char *table, const char *column)
     return st == CF_OK && n > 0;
 }
 
-/* A select whose missing columns are NULL: "$c" stands for a column, written
- * as table.column. */
+/* Prepares a select in which columns that the table lacks are NULL. */
 static cf_status prepare(llm *l, sqlite3_stmt **st, const char *table,
                          const char *const *columns, size_t n, const char *rest,
                          cf_error *err)
@@ -149,7 +148,7 @@ static cf_status add_attachments(llm *l, json_t *parts, const char *text,
     return s;
 }
 
-/* Fragments stand before the prompt, each on lines of its own. */
+/* Fragments precede the prompt, each on its own lines. */
 static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
                                cf_str response, cf_error *err)
 {
@@ -230,7 +229,7 @@ static cf_store_run *make_run(cf_build *b, cf_str model, cf_str resolved,
     return r;
 }
 
-/* tool_results of a response were given to it: they come before its prompt. */
+/* tool_results of a response are its inputs: they precede its prompt. */
 static cf_status old_results(llm *l, cf_str response, int64_t ms, cf_error *err)
 {
     static const char *const columns[] = {"name", "output", "tool_call_id",
@@ -368,7 +367,7 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
 }
 
 /* One conversation of the older tables; id empty: responses without one, of
- * which each is a conversation of its own. */
+ * which each becomes a conversation. */
 static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single,
                           cf_error *err)
 {
@@ -470,7 +469,7 @@ static cf_status part_text(llm *l, cf_str text, const json_t *payload,
     return CF_OK;
 }
 
-/* What the parts of one message come to. */
+/* The parts of one message, by kind. */
 typedef struct gathered {
     cf_buf text, thought;
     json_t *calls, *files, *results;
@@ -565,7 +564,7 @@ static json_t *gathered_message(cf_str role, const gathered *g)
 }
 
 /* A message of llm is one turn, or one for each tool result and one for the
- * rest; the last of them stands for it. */
+ * rest; the last of them represents it. */
 static cf_status say_gathered(llm *l, cf_str thread, cf_str hash, cf_str role,
                               int64_t ms, const gathered *g, cf_error *err)
 {

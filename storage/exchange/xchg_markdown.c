@@ -1,8 +1,8 @@
 /*
- * xchg_markdown.c - a branch for people to read.
+ * xchg_markdown.c - a branch as Markdown, to read.
  *
- * Text of models and tools stands as it is: it is Markdown more often than
- * not.  Control characters are written out, so that showing the file in a
+ * Text of models and tools is not escaped: it is Markdown more often than
+ * not.  Control characters are escaped, so that showing the file in a
  * terminal is harmless, and fences are longer than any run of their character
  * inside.
  */
@@ -144,9 +144,9 @@ static cf_status put_turn(cf_buf *out, const cf_store_turn *t, cf_error *err)
         cf_buf_adds(out, "Reasoning:\n\n");
         put_fence(out, "text", thought);
     }
-    cf_buf said = CF_BUF_INIT;
-    cf_xchg__text(&said, m);
-    cf_str s = cf_buf_str(&said);
+    cf_buf body = CF_BUF_INIT;
+    cf_xchg__text(&body, m);
+    cf_str s = cf_buf_str(&body);
     if (cf_msg__is_tool_role(role)) {
         put_fence(out, "", s);
     } else if (s.n != 0) {
@@ -163,8 +163,8 @@ static cf_status put_turn(cf_buf *out, const cf_store_turn *t, cf_error *err)
         cf_safe_line(out, t->note.p, t->note.n);
         cf_buf_adds(out, "\n\n");
     }
-    out->failed = out->failed || said.failed;
-    cf_buf_deinit(&said);
+    out->failed = out->failed || body.failed;
+    cf_buf_deinit(&body);
     json_decref(m);
     return CF_OK;
 }

@@ -1,8 +1,8 @@
 /*
  * xchg_openai.c - lists of messages: OpenAI's chat JSON lines, and LiteRT-LM's
  * message JSON.  Both keep messages as they are; they differ in how a call's
- * arguments are written (a string of JSON, an object) and in what stands
- * around the list.
+ * arguments are written (a string of JSON, an object) and in the
+ * fields around the list.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ static cf_status say_all(cf_build *b, const json_t *list, cf_error *err)
     return CF_OK;
 }
 
-/* What stands beside the messages. */
+/* Keeps the fields next to the messages. */
 static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key,
                            cf_error *err)
 {
