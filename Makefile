@@ -6,14 +6,20 @@
 #   make check      every test, packages assumed present
 #   make check-all  the tests again under ASan+UBSan, TSan and tight buffers
 #   make fuzz T=x SECONDS=60     one fuzz target, with libFuzzer (clang)
-#   make lint format deps install cov clean
+#   make lint       the linters on what changed; make lint-all on everything
+#   make format deps install uninstall cov clean
 #
 # Variants live side by side in build/VARIANT: release debug asan tsan tight.
 
 VARIANT ?= release
 B       := build/$(VARIANT)
-PREFIX  ?= /usr/local
-DESTDIR ?=
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+DESTDIR    ?=
 VERSION := 0.1.0
 
 CC      ?= cc
@@ -30,7 +36,7 @@ TEST_PKGS    := cmocka vterm
 ALL_PKGS     := $(CORE_PKGS) $(STORAGE_PKGS) $(TUI_PKGS)
 
 # pkg-config is asked once, and only when something is to be built.
-NO_BUILD := deps deps-test clean format help
+NO_BUILD := deps deps-test clean format help uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(ALL_PKGS); do $(PKG) --exists $$p 2>/dev/null || echo $$p; done)
 PKG_CFLAGS := $(if $(MISSING),,$(shell $(PKG) --cflags $(ALL_PKGS) 2>/dev/null))
@@ -47,7 +53,8 @@ ifdef CI
 WARN += -Werror
 endif
 
-CFLAGS ?=
+CPPFLAGS ?=
+CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -I. -I$(B)/gen -fPIC -g \
                -ffp-contract=off -fno-math-errno -DCF_VERSION='"$(VERSION)"'
 VARIANT_release := -O2
@@ -60,7 +67,7 @@ VARIANT_fuzz    := -O1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize
 ifeq ($(VARIANT),fuzz)
 CC := clang
 endif
-ALL_CFLAGS = $(BASE_CFLAGS) $(VARIANT_$(VARIANT)) $(WARN) $(PKG_CFLAGS) $(CFLAGS)
+ALL_CFLAGS = $(BASE_CFLAGS) $(VARIANT_$(VARIANT)) $(WARN) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LDFLAGS)
 
 # ---- files ------------------------------------------------------------------
@@ -111,8 +118,8 @@ $(B)/%_avx512.o: ISA = $(ISA_AVX512)
 endif
 $(B)/core/kernel/%.o: OPT = $(if $(filter release,$(VARIANT)),-O3)
 ifeq ($(VARIANT),fuzz)
-# clang takes minutes to optimise this file under the sanitizers.
-$(B)/core/kernel/matmul_avx512.o: OPT = -O0
+# clang takes minutes to optimise these files under the sanitizers.
+$(B)/core/kernel/%_avx512.o: OPT = -O0
 endif
 
 $(B)/%.o: %.c | $(B)/.flags
@@ -177,24 +184,51 @@ $(LIB_A): $(LIB_OBJ)
 $(LIB_SO): $(LIB_OBJ)
 	$(CC) $(LINK_FLAGS) -shared -Wl,-soname,libconfab.so.0 $(filter %.o,$^) $(STORE_LIBS) $(CORE_LIBS) -o $@
 
-install: $(B)/confab $(LIB_A) $(LIB_SO)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 755 $(B)/confab $(DESTDIR)$(PREFIX)/bin/confab
-	[ ! -f docs/confab.1 ] || install -m 644 docs/confab.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 $(LIB_A) $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(LIB_SO) $(DESTDIR)$(PREFIX)/lib/
-	ln -sf libconfab.so.0 $(DESTDIR)$(PREFIX)/lib/libconfab.so
-	for h in $(wildcard core/base/*.h core/api/*.h templates/*.h storage/*.h); do \
-	  install -d $(DESTDIR)$(PREFIX)/include/confab/$$(dirname $$h) && \
-	  install -m 644 $$h $(DESTDIR)$(PREFIX)/include/confab/$$h || exit 1; done
-	printf '%s\n' 'prefix=$(PREFIX)' 'Name: confab' \
+PUBLIC_HEADERS := $(wildcard core/base/*.h core/api/*.h templates/*.h storage/*.h)
+# The places that the shells look into.
+BASH_DIR := $(DATADIR)/bash-completion/completions
+ZSH_DIR  := $(DATADIR)/zsh/site-functions
+FISH_DIR := $(DATADIR)/fish/vendor_completions.d
+DOC_DIR  := $(DATADIR)/doc/confab
+D         = $(DESTDIR)
+
+COMPLETIONS := $(B)/completion.bash $(B)/completion.zsh $(B)/completion.fish
+$(COMPLETIONS): $(B)/completion.%: $(B)/confab
+	$(B)/confab completion $* > $@
+
+install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS)
+	install -d $D$(BINDIR) $D$(LIBDIR)/pkgconfig $D$(MANDIR)/man1 \
+	  $D$(BASH_DIR) $D$(ZSH_DIR) $D$(FISH_DIR) $D$(DOC_DIR)/examples
+	install -m 755 $(B)/confab $D$(BINDIR)/confab
+	install -m 644 docs/confab.1 $D$(MANDIR)/man1/confab.1
+	install -m 644 $(B)/completion.bash $D$(BASH_DIR)/confab
+	install -m 644 $(B)/completion.zsh $D$(ZSH_DIR)/_confab
+	install -m 644 $(B)/completion.fish $D$(FISH_DIR)/confab.fish
+	install -m 644 LICENSE README.md docs/changelog.md $D$(DOC_DIR)
+	install -m 644 docs/examples/* $D$(DOC_DIR)/examples
+	install -m 644 $(LIB_A) $D$(LIBDIR)/libconfab.a
+	install -m 755 $(LIB_SO) $D$(LIBDIR)/libconfab.so.0
+	ln -sf libconfab.so.0 $D$(LIBDIR)/libconfab.so
+	for h in $(PUBLIC_HEADERS); do \
+	  install -d $D$(INCLUDEDIR)/confab/$$(dirname $$h) && \
+	  install -m 644 $$h $D$(INCLUDEDIR)/confab/$$h || exit 1; done
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' \
+	  'includedir=$(INCLUDEDIR)' '' 'Name: confab' \
 	  'Description: a debugger for prompts: engine, templates, store' \
 	  'Version: $(VERSION)' 'Requires.private: $(CORE_PKGS) $(STORAGE_PKGS)' \
 	  'Requires: jansson' \
-	  'Cflags: -I$${prefix}/include/confab' 'Libs: -L$${prefix}/lib -lconfab' \
+	  'Cflags: -I$${includedir}/confab' 'Libs: -L$${libdir} -lconfab' \
 	  'Libs.private: -lm -lpthread' \
-	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/confab.pc
+	  > $D$(LIBDIR)/pkgconfig/confab.pc
+
+# Removes what install put there, and nothing else but emptied folders of its
+# own.
+uninstall:
+	rm -f $D$(BINDIR)/confab $D$(MANDIR)/man1/confab.1 \
+	  $D$(BASH_DIR)/confab $D$(ZSH_DIR)/_confab $D$(FISH_DIR)/confab.fish \
+	  $D$(LIBDIR)/libconfab.a $D$(LIBDIR)/libconfab.so.0 \
+	  $D$(LIBDIR)/libconfab.so $D$(LIBDIR)/pkgconfig/confab.pc
+	rm -rf $D$(INCLUDEDIR)/confab $D$(DOC_DIR)
 
 # ---- tests ------------------------------------------------------------------
 # tests/KIND/ROOM/.../test_x.c is one cmocka program, linked with its room and
@@ -269,7 +303,7 @@ check-all:
 
 SECONDS ?= 60
 fuzz:
-	$(MAKE) VARIANT=fuzz fuzz-run T=$(T)
+	$(MAKE) --no-print-directory $(JOBS) VARIANT=fuzz fuzz-run T=$(T)
 FUZZ_T = $(firstword $(patsubst %.c,$(B)/%.libfuzzer,$(filter %/fuzz_$(T).c,$(FUZZ_SRC))))
 fuzz-run: $(FUZZ_T)
 	@[ -n "$(FUZZ_T)" ] || { echo "no fuzz target '$(T)': $(patsubst fuzz_%.c,%,$(notdir $(FUZZ_SRC)))" >&2; exit 1; }
@@ -301,22 +335,31 @@ format:
 # Links and names in the documents; with the program, their commands too.
 check-docs: build/confab
 	@tests/tools/check_docs.py --run
-# `make lint -j2 -k` looks at several files at once and at all of them;
-# `make lint/core/base/os.c` at one.
+# The linters.  `make lint` checks the text of everything (seconds) and the C
+# files that changed since the branch left LINT_BASE (about ten seconds each on
+# one core); a header stands for the C file of its name.  `make lint-all` takes
+# the better part of an hour; `make lint/core/base/os.c` checks one file.
+LINT_BASE ?=
 TIDY_CFLAGS = $(BASE_CFLAGS) -include tests/tools/analyzer.h
 LINT_SRC := $(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC) $(TUI_SRC)
 ifeq ($(filter x86_64 amd64,$(ARCH)),)
 LINT_SRC := $(filter-out %_avx2.c %_avx512.c,$(LINT_SRC))
 endif
 LINT := $(addprefix lint/,$(LINT_SRC))
-lint: lint-text $(LINT)
+CHANGED = $(shell tests/tools/changed.sh $(LINT_BASE))
+lint: lint-text
+	@clang-format --dry-run -Werror $(CHANGED) /dev/null
+	@$(MAKE) --no-print-directory $(JOBS) -k lint-changed
+lint-changed: $(if $(filter lint-changed,$(MAKECMDGOALS)),$(addprefix lint/,$(filter $(CHANGED:.h=.c),$(LINT_SRC))))
+lint-all: lint-text $(LINT)
+	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 lint-text:
 	@tests/tools/check_layers.sh
+	@tests/tools/check_headers.sh
 	@tests/tools/check_docs.py
 	@tests/tools/check_calls.sh
-	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 $(LINT): lint/%:
-	@clang-tidy --quiet $* -- $(TIDY_CFLAGS) $(if $(filter %_avx2.c %_avx512.c,$*),$(ISA_AVX512),$(PKG_CFLAGS))
+	@tests/tools/tidy.sh $* $(TIDY_CFLAGS) $(if $(filter %_avx2.c %_avx512.c,$*),$(ISA_AVX512),$(PKG_CFLAGS))
 
 # Line coverage by room; nothing is built where its tool is missing.
 cov:
@@ -328,6 +371,7 @@ clean:
 	rm -rf build
 
 .PHONY: all perf check check-all check-docs check-headers build-tests fuzz fuzz-run run test \
-        deps deps-test format lint lint-text $(LINT) cov clean install FORCE
+        deps deps-test format lint lint-all lint-changed lint-text \
+        $(LINT) cov clean install uninstall FORCE
 
 -include $(shell [ -d $(B) ] && find $(B) -name '*.d')

@@ -27,7 +27,8 @@ const cf_cli_command cf_cli_commands[] = {
     {"constrain", "[TEXT]",
      "find where a text violates a schema, a pattern or tool declarations",
      cf_cmd_constrain},
-    {"history", "ACTION [ARGUMENT ...]",
+    {"history",
+     "list|show|search|fork|tag|title|rm|undo|export|import [UUID|FILE ...]",
      "list, search, export, import and change saved conversations",
      cf_cmd_history},
     {"replay", "UUID",
@@ -45,6 +46,8 @@ const cf_cli_command cf_cli_commands[] = {
     {"lint", "[TEMPLATE|MODEL ...]", "find faults in chat templates",
      cf_cmd_lint},
     {"paths", "", "print where confab keeps its files", cf_cmd_paths},
+    {"completion", "bash|zsh|fish", "print a completion script for a shell",
+     cf_cmd_completion},
     {"version", "", "print the version and how it was built", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},
     {NULL, NULL, NULL, NULL},
@@ -100,11 +103,11 @@ static void print_help(cf_cli *cli, const cf_opt *own)
     const cf_cli_command *c = cli->command;
     cf_opt common[COMMON_MAX];
     common_options(cli, common);
-    if (cli->is_man) {
-        cf_man_command(stdout, c, own);
+    hide_letters(common, own);
+    if (cli->describe != NULL) {
+        cli->describe(stdout, c, own, common);
         return;
     }
-    hide_letters(common, own);
     printf("usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
            c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
     if (own != NULL && own->name != NULL) {

@@ -45,6 +45,11 @@ typedef struct cf_cli_screen {
     void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
 } cf_cli_screen;
 
+/* Describes a command from its tables, its own options (may be NULL) and the
+ * common ones: a section of the man page, completions for a shell. */
+typedef void (*cf_cli_describe_fn)(FILE *to, const cf_cli_command *command,
+                                   const cf_opt *own, const cf_opt *common);
+
 /* Options that every command understands. */
 typedef struct cf_cli {
     const cf_cli_command *command;
@@ -53,8 +58,8 @@ typedef struct cf_cli {
     uint64_t seed;
     bool has_seed;
     bool is_json;
-    bool is_help; /* never seen set: --help is answered before */
-    bool is_man;  /* --help is wanted as a section of the man page */
+    bool is_help;                /* never seen set: --help is answered before */
+    cf_cli_describe_fn describe; /* called by --help; NULL: prints the help */
 } cf_cli;
 
 struct cf_cli_command {
@@ -120,6 +125,7 @@ int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
 
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
+int cf_cmd_completion(cf_cli *cli, int argc, char **argv);
 int cf_cmd_db(cf_cli *cli, int argc, char **argv);
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
 int cf_cmd_diff(cf_cli *cli, int argc, char **argv);

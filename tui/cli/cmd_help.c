@@ -46,7 +46,9 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
            "usage: confab COMMAND [OPTION ...] [ARGUMENT ...]\n\n");
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
         char left[48];
-        snprintf(left, sizeof left, "%s %s", c->name, c->arguments);
+        bool fits = strlen(c->name) + strlen(c->arguments) < 31;
+        snprintf(left, sizeof left, "%s %s", c->name,
+                 fits ? c->arguments : "...");
         printf("  %-32s %s\n", left, c->summary);
     }
     printf("\nRun confab help COMMAND for the options of a command.\n");

@@ -61,8 +61,10 @@ void cf_man_options(FILE *to, const cf_opt *table)
     fputs(".El\n", to);
 }
 
-void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own)
+void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own,
+                    const cf_opt *common)
 {
+    (void)common; /* listed once, for all commands */
     fprintf(to, ".Ss confab %s\n", command->name);
     fprintf(to, ".Nm Ic %s\n.Op Ar option ...\n", command->name);
     if (command->arguments[0] != '\0') {
@@ -227,7 +229,7 @@ void cf_man_page(FILE *to, const cf_cli_screen *screen)
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
         char help[] = "--help";
         char *args[] = {help, NULL};
-        cf_cli asked = {.command = c, .is_man = true};
+        cf_cli asked = {.command = c, .describe = cf_man_command};
         c->run(&asked, 1, args);
     }
     put_workbench(to, screen);
