@@ -1,5 +1,5 @@
 /*
- * base64.c - four letters for three bytes (RFC 4648, section 4).
+ * base64.c - encodes three bytes as four letters (RFC 4648, section 4).
  */
 #include "core/base/base64.h"
 

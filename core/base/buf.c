@@ -1,5 +1,5 @@
 /*
- * buf.c - growth by half again, always with room for the closing NUL.
+ * buf.c - grows by half, always with room for the closing NUL.
  */
 #include "core/base/buf.h"
 

@@ -1,5 +1,5 @@
 /*
- * json_same.c - whether two JSON values are the same.
+ * json_same.c - compares two JSON values.
  */
 #include "core/base/json_same.h"
 

@@ -1,5 +1,5 @@
 /*
- * json_writer.c - commas, keys and brackets in their places.
+ * json_writer.c - puts commas, keys and brackets in their places.
  *
  * Rules:
  *  1. Bit d of is_array and has_items belongs to level d, 0 the outermost;

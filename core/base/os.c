@@ -1,5 +1,5 @@
 /*
- * os.c - POSIX.1-2008, with Linux's finer answers where they exist.
+ * os.c - POSIX.1-2008, with Linux's more precise calls where they exist.
  */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sched_getaffinity */

@@ -1,5 +1,5 @@
 /*
- * safe_text.c - which characters are harmful, and how they are spelled.
+ * safe_text.c - finds harmful characters and escapes them.
  */
 #include "core/base/safe_text.h"
 

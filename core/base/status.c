@@ -1,5 +1,5 @@
 /*
- * status.c - filling a cf_error.
+ * status.c - fills a cf_error.
  */
 #include "core/base/status.h"
 

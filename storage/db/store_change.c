@@ -1,5 +1,6 @@
 /*
- * store_change.c - titles, tags, ratings, notes, places; forks; undo.
+ * store_change.c - changes of titles, tags, ratings, notes and places, forks,
+ * and undo.
  *
  * A change is a JSON object; the operation log keeps the change and the one
  * that takes it back, in the same form, so that undoing is applying.

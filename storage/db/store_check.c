@@ -1,5 +1,5 @@
 /*
- * store_check.c - is everything as it was written; copies.
+ * store_check.c - checks the integrity of a database, and copies it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * store_codec.c - LEB128 lists.
+ * store_codec.c - encodes and decodes LEB128 lists.
  */
 #include "storage/db/store_codec.h"
 

@@ -1,5 +1,5 @@
 /*
- * store_copy.c - inputs of kept writes, copied whole.
+ * store_copy.c - deep copies of the inputs of kept writes.
  */
 #include <string.h>
 

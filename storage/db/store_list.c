@@ -1,5 +1,5 @@
 /*
- * store_list.c - the library: rows, facets, names.
+ * store_list.c - lists conversations, counts facets, finds names.
  */
 #include <stdio.h>
 #include <stdlib.h>

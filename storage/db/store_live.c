@@ -1,5 +1,5 @@
 /*
- * store_live.c - which programs are still writing.
+ * store_live.c - finds out which programs are still writing.
  *
  * A store that streams keeps a file "PATH-writer-NAME" locked; the system
  * gives the lock up when the program ends, however it ends.  A turn that is

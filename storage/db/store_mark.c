@@ -1,5 +1,5 @@
 /*
- * store_mark.c - words that the file keeps about itself.
+ * store_mark.c - named values about the file itself.
  */
 #include "core/base/os.h"
 #include "storage/db/store_int.h"

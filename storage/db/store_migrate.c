@@ -1,5 +1,5 @@
 /*
- * store_migrate.c - forward-only steps, one transaction each.
+ * store_migrate.c - migrates a database forward, one transaction per step.
  */
 #include <stdio.h>
 #include <string.h>

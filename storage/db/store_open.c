@@ -1,5 +1,5 @@
 /*
- * store_open.c - is it ours, may we write, how to read.
+ * store_open.c - identifies and opens a database, and lends readers.
  *
  * SQLite's locks are POSIX record locks, which a process loses when it closes
  * any descriptor of the file.  So the header is read here only while no store

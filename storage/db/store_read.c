@@ -1,5 +1,5 @@
 /*
- * store_read.c - turns, trees and templates.
+ * store_read.c - reads turns, trees and templates.
  */
 #include <string.h>
 

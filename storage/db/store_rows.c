@@ -1,5 +1,5 @@
 /*
- * store_rows.c - rows of conversations, turns, runs and calls.
+ * store_rows.c - writes rows of conversations, turns, runs and calls.
  */
 #include <string.h>
 

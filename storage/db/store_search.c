@@ -1,5 +1,5 @@
 /*
- * store_search.c - words and filters into one query.
+ * store_search.c - turns words and filters into one query, and runs it.
  *
  * Newest first, because an index can be walked backwards and left as soon as
  * a page is full; ranking would have to look at every match.

@@ -1,5 +1,5 @@
 /*
- * store_secret.c - what must never reach the disk.
+ * store_secret.c - removes secrets, which must never reach the disk.
  */
 #include <ctype.h>
 #include <string.h>

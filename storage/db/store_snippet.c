@@ -1,5 +1,5 @@
 /*
- * store_snippet.c - folding text and finding terms in it.
+ * store_snippet.c - folds text and finds search terms in it.
  */
 #include "storage/db/store_snippet.h"
 

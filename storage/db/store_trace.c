@@ -1,5 +1,5 @@
 /*
- * store_trace.c - candidates as bytes.
+ * store_trace.c - encodes and decodes candidates.
  */
 #include "storage/trace.h"
 

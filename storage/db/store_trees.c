@@ -1,5 +1,5 @@
 /*
- * store_trees.c - whole conversations from elsewhere, all or nothing.
+ * store_trees.c - stores whole imported conversations, all or nothing.
  */
 #include <string.h>
 

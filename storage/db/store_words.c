@@ -1,5 +1,5 @@
 /*
- * store_words.c - pairs of characters for scripts without spaces.
+ * store_words.c - indexes scripts without spaces as pairs of characters.
  */
 #include "storage/db/store_words.h"
 

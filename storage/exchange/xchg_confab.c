@@ -1,5 +1,5 @@
 /*
- * xchg_confab.c - confab's own lines: everything, and nothing else.
+ * xchg_confab.c - confab's own format, which keeps everything.
  *
  * One JSON object a line.  {"type":"conversation","confab":1,...} begins a
  * conversation; the "template" and "turn" lines that follow belong to it.

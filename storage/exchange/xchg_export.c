@@ -1,5 +1,5 @@
 /*
- * xchg_export.c - trees to branches, branches to formats.
+ * xchg_export.c - splits trees into branches and writes them in a format.
  */
 #include "core/base/alloc.h"
 #include "storage/db/store_int.h"

@@ -1,5 +1,5 @@
 /*
- * xchg_import.c - files into records, records into conversations.
+ * xchg_import.c - reads files as records, and records as conversations.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@ repository that is named in code style is there.
 
 in a temporary folder that shows the repository, with a home folder of its own;
 model.gguf there is --model FILE, else the bundled model.  --list shows the
-other sh blocks, which a person has to run.
+other sh blocks, which must be run by hand.
 """
 import argparse
 import os
@@ -167,7 +167,7 @@ def main():
         if args.list:
             for line, words, body in blocks(text):
                 if words == ["sh"]:
-                    print(f"{page.relative_to(ROOT)}:{line}: for a person\n{body}", end="")
+                    print(f"{page.relative_to(ROOT)}:{line}: by hand\n{body}", end="")
         if args.run:
             faults += run_page(page, text, model)
         for line, what in faults:

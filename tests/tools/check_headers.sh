@@ -12,7 +12,7 @@
 set -u
 bad=0
 
-# Prints what the first comment of the header $1 lacks; $2 is its name.
+# Prints the faults of the first comment of the header $1 with the name $2.
 head_faults() {
     awk -v path="$1" -v name="$2" -v is_public="$3" '
     BEGIN {

@@ -60,7 +60,7 @@ def check(answer, template, context, count):
         if not any(s.encode()[start:start + size] == piece
                    if isinstance(s, str) else s[start:start + size] == piece
                    for s in sources):
-            return f"{piece!r} at {off} is no copy of {span}"
+            return f"{piece!r} at {off} is not a copy of {span}"
     return None if at == len(text) else f"spans end at {at} of {len(text)}"
 
 

@@ -77,7 +77,7 @@ static void fresh_db(const char *path)
 
 /* ---- a session ---------------------------------------------------------- */
 
-/* What is done, and which of it was acknowledged. */
+/* The writes of a scenario, and which were acknowledged. */
 typedef struct session {
     const char *path;
     cf_uuid conv, a, b, c;

@@ -27,7 +27,7 @@ static void remove_files(void)
 
 static cf_store *store;
 
-/* One database for all inputs; made anew when it has grown. */
+/* One database for all inputs; recreated once it has grown. */
 static void open_store(void)
 {
     cf_error err;

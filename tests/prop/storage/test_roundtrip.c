@@ -118,7 +118,7 @@ static void same_run(const cf_store_run *a, const cf_store_run *b)
     assert_int_equal(a->n_tools, b->n_tools);
 }
 
-/* What was put comes back. */
+/* Compares a stored tree with the original. */
 static void same_tree(cf_store *s, const cf_store_tree *want)
 {
     cf_error err;

@@ -242,7 +242,8 @@ static void test_converse__uuids(void **state)
     says(&t, 0, "{\"role\":\"user\",\"content\":\"a\"}");
     says(&t, 3, "{\"role\":\"user\",\"content\":\"same\"}");
     assert_true(cf_uuid_eq(t.turns[2].parent, t.turns[1].id));
-    /* The history has grown: only the new entry comes in, behind the known. */
+    /* The history has grown: only the new entry is imported, after the
+     * known ones. */
     import(&f, CF_FORMAT_CONVERSE,
            "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"changed\"}"
            ",\"uuid\":\"0190aaaa-0000-4000-8000-000000000002\"},{\"role\":"
