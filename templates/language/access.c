@@ -4,8 +4,7 @@
  * found, but touching them fails.
  */
 #include "templates/language/ast.h"
-#include "templates/python/methods.h"
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 /* ---- attributes and items ----------------------------------------------- */
 

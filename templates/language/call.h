@@ -1,5 +1,12 @@
 /*
- * call.h - arguments of a call, and the ways to make one.
+ * call.h - arguments of a call, and the ways to make one: filters, tests,
+ * methods, globals, text of values.
+ *
+ * This is all that the language asks of Python's part; templates/python has
+ * the code, and includes the headers here, never the other way round.
+ *
+ * Threads:  a render belongs to one thread.
+ * Memory:   values live in the render's arena.
  */
 #ifndef CF_TEMPLATES_LANGUAGE_CALL_H
 #define CF_TEMPLATES_LANGUAGE_CALL_H
@@ -58,6 +65,32 @@ cf_tv cf_t__test_call(cf_tr *r, int id, const cf_targs *args);
 /* By name, as map() and select() do; unknown names fail. */
 cf_tv cf_t__filter_by_name(cf_tr *r, cf_tv name, const cf_targs *args);
 cf_tv cf_t__test_by_name(cf_tr *r, cf_tv name, const cf_targs *args);
+
+/* ---- methods ------------------------------------------------------------ */
+
+/* Number of the method called `name` (of any type), -1 when there is none. */
+int cf_t__method_find(cf_str name);
+
+/* Whether values like `self` have method `id`. */
+bool cf_t__method_has(cf_tv self, int id);
+
+/* Whether it changes a list or dict and is refused by the sandbox. */
+bool cf_t__method_is_unsafe(cf_tv self, int id);
+/* Whether it changes a list or dict at all. */
+bool cf_t__method_mutates(int id);
+
+const char *cf_t__method_name(int id);
+
+/* self.id(args) */
+cf_tv cf_t__method_call(cf_tr *r, cf_tv self, int id, const cf_targs *args);
+
+/* str.strip(), lstrip(), rstrip(); chars NULL: blanks. */
+cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
+                  bool right);
+/* str.upper(), lower() ... */
+cf_tv cf_t__map_str(cf_tr *r, const cf_tstr *s, cf_tcase how);
+
+/* ---- calls and attributes ----------------------------------------------- */
 
 /* Calls any value.  caller: CF_TMISSING or the block of {% call %}. */
 cf_tv cf_t__call(cf_tr *r, cf_tv fn, const cf_targs *args);

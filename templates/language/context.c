@@ -9,7 +9,7 @@
 
 #include "core/base/json_exact.h"
 #include "templates/language/ast.h"
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 enum { PATH_MAX_BYTES = 160 };
 

@@ -11,8 +11,7 @@
 
 #include <math.h>
 
-#include "templates/python/methods.h"
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 static cf_tv eval_or_none(cf_tr *r, const cf_tnode *n)
 {

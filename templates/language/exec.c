@@ -2,7 +2,7 @@
  * exec.c - statements: output, assignments, loops, macros.
  */
 #include "templates/language/ast.h"
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 /* ---- slots -------------------------------------------------------------- */
 

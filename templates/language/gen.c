@@ -4,7 +4,6 @@
 #include "templates/language/gen.h"
 
 #include "templates/language/ast.h"
-#include "templates/python/methods.h"
 
 cf_tgen *cf_t__gen_new(cf_tr *r, cf_tgen_kind kind, cf_tv src)
 {

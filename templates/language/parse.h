@@ -13,7 +13,7 @@ enum { PARSE_DEPTH = 120 };
 typedef struct cf_tparser {
     cf_tr *r;
     cf_template *tpl;
-    const cf_tok *t; /* the current token */
+    const cf_tok *t;  /* the current token */
     cf_tdict *blocks; /* names of the blocks so far; NULL: none */
     int depth;
     uint32_t tag_pos, tag_end; /* of the innermost open block's tag */

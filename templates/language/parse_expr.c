@@ -3,9 +3,8 @@
  * inline if, or, and, not, comparisons, + -, ~, * / // %, **, unary, postfix
  * and filters.  The order is jinja2's: "~" binds tighter than "+".
  */
+#include "templates/language/number.h"
 #include "templates/language/parse.h"
-#include "templates/python/methods.h"
-#include "templates/python/pynum.h"
 
 #include <stdlib.h>
 

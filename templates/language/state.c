@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 enum { CHUNK = 8192, MESSAGE_MAX = 400 };
 

@@ -7,8 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "templates/language/ast.h"
-#include "templates/python/methods.h"
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 enum { FIRST_OUTPUT = 1024, FIRST_SEGMENTS = 48 };
 enum { SOURCE_MAX = 4 << 20, COMPILE_MEMORY = 96 << 20, COMPILE_DEPTH = 1200 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "templates/language/gen.h"
+#include "templates/language/number.h"
 #include "templates/language/state.h"
-#include "templates/python/pynum.h"
 
 /* ---- lists -------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "core/base/utf8.h"
+#include "templates/language/number.h"
 #include "templates/python/methods.h"
-#include "templates/python/pynum.h"
 
 /* ---- finding and binding ------------------------------------------------ */
 

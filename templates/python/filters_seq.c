@@ -4,8 +4,8 @@
 #include "templates/python/filters.h"
 
 #include "templates/language/ast.h"
+#include "templates/language/number.h"
 #include "templates/python/methods.h"
-#include "templates/python/pynum.h"
 
 static bool is_given(cf_tv v)
 {

@@ -3,8 +3,8 @@
  * cycler, joiner, lipsum, raise_exception, strftime_now.
  */
 #include "templates/language/ast.h"
+#include "templates/language/number.h"
 #include "templates/python/methods.h"
-#include "templates/python/pynum.h"
 
 enum { RANGE_MAX = 100000 };
 

@@ -23,6 +23,11 @@ enum {
     CHAR_TABLE = 10
 };
 
+const cf_tmethod_entry *cf_t__method_table(size_t i)
+{
+    return i < N_TABLES ? tables[i] : NULL;
+}
+
 int cf_t__method_find(cf_str name)
 {
     for (int t = 0; t < N_TABLES; t++) {

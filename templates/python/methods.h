@@ -1,26 +1,14 @@
 /*
- * methods.h - the methods of strings, lists, dicts and numbers.
+ * methods.h - the tables of methods, one a type, and what methods and filters
+ * share.  How the language finds and calls a method is in language/call.h.
+ *
+ * Threads:  the tables are constant; a render belongs to one thread.
+ * Memory:   values live in the render's arena.
  */
 #ifndef CF_TEMPLATES_PYTHON_METHODS_H
 #define CF_TEMPLATES_PYTHON_METHODS_H
 
 #include "templates/language/call.h"
-
-/* Number of the method called `name` (of any type), -1 when there is none. */
-int cf_t__method_find(cf_str name);
-
-/* Whether values like `self` have method `id`. */
-bool cf_t__method_has(cf_tv self, int id);
-
-/* Whether it changes a list or dict and is refused by the sandbox. */
-bool cf_t__method_is_unsafe(cf_tv self, int id);
-/* Whether it changes a list or dict at all. */
-bool cf_t__method_mutates(int id);
-
-const char *cf_t__method_name(int id);
-
-/* self.id(args) */
-cf_tv cf_t__method_call(cf_tr *r, cf_tv self, int id, const cf_targs *args);
 
 /* ---- by type (methods_str.c, methods_obj.c) ----------------------------- */
 
@@ -34,7 +22,11 @@ typedef struct cf_tmethod_entry {
 /* False, and the error set, when str.what() was given arguments. */
 bool cf_t__no_str_args(cf_tr *r, const char *what, const cf_targs *args);
 
-/* Each ends with a NULL name. */
+/* Table i: str, Markup, bytes, list, tuple, dict, int, float, range, views, and
+ * the rest of str; NULL past the last. */
+const cf_tmethod_entry *cf_t__method_table(size_t i);
+
+/* Each ends with a NULL name; a method is one row. */
 extern const cf_tmethod_entry cf_t__str_methods[];
 extern const cf_tmethod_entry cf_t__char_methods[]; /* str, too */
 extern const cf_tmethod_entry cf_t__markup_methods[];
@@ -48,12 +40,9 @@ extern const cf_tmethod_entry cf_t__range_methods[];
 extern const cf_tmethod_entry cf_t__view_methods[];
 
 /* Shared by methods and filters. */
-cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
-                  bool right);
 /* max_n < 0: all */
 cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old,
                     const cf_tstr *new_, int64_t max_n);
-cf_tv cf_t__map_str(cf_tr *r, const cf_tstr *s, cf_tcase how);
 cf_tv cf_t__capitalize(cf_tr *r, const cf_tstr *s);
 cf_tv cf_t__center(cf_tr *r, const cf_tstr *s, int64_t width,
                    const cf_tstr *fill);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "templates/language/gen.h"
+#include "templates/language/number.h"
 #include "templates/language/state.h"
-#include "templates/python/pynum.h"
 
 #define NO_ARGS(what)                                          \
     if (args->n + args->n_kw != 0) {                           \

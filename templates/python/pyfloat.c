@@ -1,7 +1,7 @@
 /*
  * pyfloat.c - floats to text and back, and rounded, as Python does it.
  */
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 #include <math.h>
 #include <stdio.h>

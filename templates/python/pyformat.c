@@ -8,8 +8,8 @@
 
 #include "core/base/utf8.h"
 #include "templates/language/ast.h"
+#include "templates/language/number.h"
 #include "templates/python/methods.h"
-#include "templates/python/pynum.h"
 
 enum { FIELD_MAX = 100000, DIGITS_MAX = 1000 };
 

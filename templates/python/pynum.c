@@ -4,7 +4,7 @@
  * Small integers take the fast way in 64 bits and fall over to limbs of 32
  * bits when that overflows.  Schoolbook algorithms do: the sizes are bounded.
  */
-#include "templates/python/pynum.h"
+#include "templates/language/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 
 #include "core/base/utf8.h"
 #include "templates/language/ast.h"
+#include "templates/language/number.h"
 #include "templates/python/methods.h"
-#include "templates/python/pynum.h"
 
 static void repr_str(cf_tsb *b, const cf_tstr *s, bool is_bytes)
 {

@@ -3,8 +3,8 @@
  */
 #include "templates/language/ast.h"
 #include "templates/language/call.h"
+#include "templates/language/number.h"
 #include "templates/language/state.h"
-#include "templates/python/pynum.h"
 
 #define ONE(what)                                    \
     cf_tv a[1];                                      \

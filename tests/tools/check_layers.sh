@@ -52,7 +52,6 @@ cli     lab sys grid demo
 open_cases='
 core/tools    core/backend
 core/backend  core/tools
-templates/language  templates/python
 '
 
 list=$(find core storage templates tui -name '*.[ch]' 2>/dev/null | sort)

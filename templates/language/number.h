@@ -1,9 +1,13 @@
 /*
- * pynum.h - Python's numbers: integers of any size (up to CF_BIG_MAX_BITS),
- * floats that print as repr() prints them.
+ * number.h - Python's numbers: integers of any size (up to CF_BIG_MAX_BITS),
+ * floats that print as repr() prints them.  The code is python/pynum.c and
+ * python/pyfloat.c.
+ *
+ * Threads:  a render belongs to one thread.
+ * Memory:   big integers live in the render's arena.
  */
-#ifndef CF_TEMPLATES_PYTHON_PYNUM_H
-#define CF_TEMPLATES_PYTHON_PYNUM_H
+#ifndef CF_TEMPLATES_LANGUAGE_NUMBER_H
+#define CF_TEMPLATES_LANGUAGE_NUMBER_H
 
 #include "templates/language/text.h"
 
