@@ -1,7 +1,12 @@
 /*
  * builtin.h - the chat templates that come with confab, by name.
  *
+ * Place in the flow:  [name] --> source --> template.h compiles it.
+ * Knows: the files of templates/builtin, which are part of the program.
+ * Does not know: what is in them.
+ *
  * Threads:  constant data.
+ * Memory:   needs none; sources are borrowed for ever.
  */
 #ifndef CF_TEMPLATES_BUILTIN_H
 #define CF_TEMPLATES_BUILTIN_H

@@ -1,6 +1,13 @@
 /*
  * chat_template.h - a template as the renderer that the conversation layer
  * asks for.
+ *
+ * Place in the flow:  conversation --> context --> [renderer] --> prompt.
+ * Knows: templates and core/api/renderer.h.
+ * Does not know: conversations, and who calls it.
+ *
+ * Threads:  a renderer is constant, as its template is.
+ * Memory:   prompts live in the arena of each call; the template is borrowed.
  */
 #ifndef CF_TEMPLATES_CHAT_TEMPLATE_H
 #define CF_TEMPLATES_CHAT_TEMPLATE_H

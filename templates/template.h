@@ -34,7 +34,7 @@ typedef struct cf_template_options {
     bool keep_trailing_newline; /* keep the source's last line end */
 } cf_template_options;
 
-/* What ends a render that would not end by itself; 0: the default. */
+/* Limits that end a render which would not end by itself; 0: the default. */
 typedef struct cf_template_limits {
     uint64_t max_steps;      /* nodes visited and bytes moved; 4,000,000 */
     size_t max_output_bytes; /* 16 MiB */
@@ -99,7 +99,7 @@ void cf_template_caret(cf_buf *out, cf_str source,
                        const cf_template_error *why);
 
 /* Makes a context of a JSON object: each top-level key is a variable.
- * CF_EINVAL when it is no object, CF_ENOMEM, CF_ELIMIT (depth). */
+ * CF_EINVAL when it is not an object, CF_ENOMEM, CF_ELIMIT (depth). */
 CF_MUST_USE cf_status cf_context_from_json(cf_context **out, const json_t *json,
                                            cf_arena *arena, cf_error *err);
 

@@ -3,7 +3,7 @@
  * content, tools, calls, results and reasoning it writes.
  *
  * Place in the flow:  template --> renders of made-up conversations -->
- * [capabilities] --> lint, and whoever prepares messages for the template.
+ * [capabilities] --> lint, and the code that prepares messages for the template.
  * Knows: templates, and what a probe's words look like in the output.
  * Does not know: models, tokenizers, real conversations.
  *
@@ -36,11 +36,11 @@ static inline bool cf_cap_is_written(cf_cap cap)
     return cap >= CF_CAP_GARBLED;
 }
 
-/* What a template asks of the ids of tool calls and their results. */
+/* The ids that a template accepts for tool calls and their results. */
 typedef enum cf_call_id_rule {
-    CF_CALL_ID_FREE, /* any id, or none */
-    CF_CALL_ID_NEEDED /* a call or result without id is refused */,
-    CF_CALL_ID_NINE /* refused unless it is nine letters and digits */
+    CF_CALL_ID_FREE,   /* any id, or none */
+    CF_CALL_ID_NEEDED, /* a call or result without id is refused */
+    CF_CALL_ID_NINE    /* refused unless it is nine letters and digits */
 } cf_call_id_rule;
 
 /* "free", "needed", "nine" */

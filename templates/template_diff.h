@@ -8,7 +8,7 @@
  * rows are drawn, what is safe on a terminal.
  *
  * Rows are made in three steps.  First what shows the same bytes of the same
- * message or tool faces each other, whatever stands around it.  Between these
+ * message or tool faces each other, whatever surrounds it.  Between these
  * rows equal text faces equal text, but never the text of one message the
  * text of another.  What is left over is paired where it is similar (lines
  * only).

@@ -12,7 +12,7 @@
  *
  * Threads:  no state; a template is constant.
  * Memory:   results live in the arena given; the probes of one lint take at
- *           most 128 MiB at a time beside it, and 40 million steps together.
+ *           most 128 MiB at a time in addition, and 40 million steps together.
  */
 #ifndef CF_TEMPLATES_TEMPLATE_LINT_H
 #define CF_TEMPLATES_TEMPLATE_LINT_H
@@ -62,7 +62,7 @@ typedef struct cf_lint_report {
                     else was tried; caps may be incomplete */
 } cf_lint_report;
 
-/* What is known of the model; all may be absent. */
+/* Facts about the model; all may be absent. */
 typedef struct cf_lint_options {
     const cf_tokenizer *tokenizer; /* for E002, W008 and token counts */
     cf_str bos, eos;               /* spelling; empty: "<s>" and "</s>" */

@@ -4,7 +4,7 @@
  *
  * A span that copies says which bytes of which field it shows.  For each side
  * these become pieces: bytes [from, to) of a field, in a unit.  A byte shown
- * twice counts where it stands first, so pieces of one field do not overlap,
+ * twice counts where it first appears, so pieces of one field do not overlap,
  * and both lists can be walked side by side.  Wherever a piece of a and one of
  * b share bytes, that is a vote for their units; a unit goes with the one it
  * shares most with, when that holds the other way round too.
@@ -113,7 +113,7 @@ static cf_status find_pieces(piece_list *out, const cf_diff_side *side,
     return CF_OK;
 }
 
-/* What both sides show, as votes for pairs of units, summed up. */
+/* Votes for pairs of units that show the same bytes, summed up. */
 static size_t count_votes(vote *v, const piece_list *a, const piece_list *b)
 {
     size_t n = 0, i = 0, j = 0;

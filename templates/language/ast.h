@@ -75,7 +75,7 @@ typedef enum cf_cmpop {
 } cf_cmpop;
 
 typedef enum cf_load {
-    CF_LOAD_PARAM,   /* set by whoever enters */
+    CF_LOAD_PARAM,   /* set by the caller */
     CF_LOAD_RESOLVE, /* from the context */
     CF_LOAD_ALIAS,   /* copy of an outer slot */
     CF_LOAD_EMPTY
@@ -242,7 +242,7 @@ struct cf_tcycler {
 /* Runs the whole template; false on error. */
 bool cf_t__run(cf_tr *r);
 cf_tv cf_t__eval(cf_tr *r, const cf_tnode *n);
-/* Runs statements; false on error.  r->flow tells about break, continue. */
+/* Runs statements; false on error.  r->flow says whether break or continue ended them. */
 bool cf_t__exec(cf_tr *r, const cf_tbody *body);
 cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args,
                        cf_tv caller);

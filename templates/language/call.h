@@ -113,7 +113,7 @@ cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path, cf_tv otherwise);
 /* The global called `name`; CF_TMISSING. */
 cf_tv cf_t__global(cf_str name);
 cf_tv cf_t__global_call(cf_tr *r, int id, const cf_targs *args);
-/* What Python calls it when it is a class; NULL: it is a function. */
+/* Python's name of it when it is a class; NULL: it is a function. */
 const char *cf_t__global_class(int id);
 
 /* ---- values as text ----------------------------------------------------- */

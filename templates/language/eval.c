@@ -461,7 +461,7 @@ cf_tv cf_t__call(cf_tr *r, cf_tv fn, const cf_targs *args)
     return call_value(r, fn, args, cf_tv_make(CF_TMISSING));
 }
 
-/* A result that is no string carries where its inputs came from. */
+/* A result that is not a string carries the origin of its inputs. */
 static inline cf_tv with_org(cf_tr *r, cf_tv v, cf_tv from)
 {
     if (v.k >= CF_TBOOL && v.k <= CF_TFLOAT && v.org == 0) {
@@ -646,7 +646,7 @@ static cf_tv eval_body_value(cf_tr *r, const cf_tnode *n)
 static cf_tv eval_none(cf_tr *r, const cf_tnode *n)
 {
     (void)n;
-    return cf_t__fail(r, "a slice stands where a value is expected");
+    return cf_t__fail(r, "a slice is used where a value is expected");
 }
 
 static cf_tv eval_const(cf_tr *r, const cf_tnode *n)

@@ -681,7 +681,7 @@ cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args,
     return ok ? cf_t__sb_take(&b, r->autoescape) : CF_TV_ERR;
 }
 
-/* What a block gives goes out as it is, so it has to be a string. */
+/* The output of a block is written as it is, so it must be a string. */
 static bool print_block(cf_tr *r, cf_tv v, uint32_t pos)
 {
     if (v.k != CF_TSTR) {

@@ -103,7 +103,7 @@ static char sign_at(const lexer *x, uint32_t at)
     return c == '-' || c == '+' ? c : '\0';
 }
 
-/* If a tag "{% WORD %}" starts at `at`: the place behind its closing, with
+/* If a tag "{% WORD %}" starts at `at`: the place after its closing, with
  * what that eats; else 0.  eats_line: trim_blocks applies. */
 static uint32_t match_word_tag(const lexer *x, uint32_t at, const char *word,
                                bool eats_line)
@@ -256,7 +256,7 @@ static int hex_value(char c)
                                   : -1;
 }
 
-/* Reads the escape behind the backslash at s[at]; returns the place behind
+/* Reads the escape after the backslash at s[at]; returns the place after
  * it, 0 for a broken one. */
 static uint32_t unescape_one(const char *s, uint32_t at, uint32_t end,
                              char out[8], uint32_t *n)
@@ -428,7 +428,7 @@ static bool lex_name(lexer *x)
                cf_str_make(x->s + start, x->at - start));
 }
 
-/* The end of the tag, when it is here: the place behind it, else 0. */
+/* The place after the end of the tag when that is here, else 0. */
 static uint32_t match_tag_end(const lexer *x, bool is_block)
 {
     const char *close = is_block ? "%}" : "}}";

@@ -99,7 +99,7 @@ static bool sym_load(scope *c, frame *f, const cf_tstr *name)
            define(c, f, name, CF_LOAD_RESOLVE) != NULL;
 }
 
-/* What an assignment finds on entering, seen from the outer frames. */
+/* The value that a name has on entering, as the outer frames see it. */
 static void outer_action(sym *s, const frame *f, cf_load otherwise)
 {
     ref out = find(f->outer, f->fn, s->name);

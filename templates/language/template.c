@@ -400,7 +400,7 @@ static cf_tv copy_of(cf_tr *r, cf_tv v)
     return l != NULL ? (cf_tv){.k = v.k, .org = v.org, .u.l = l} : CF_TV_ERR;
 }
 
-/* Puts the tag behind the last message's text; *was is the text before. */
+/* Puts the tag after the last message's text; *was is the text before. */
 static bool tag_final(cf_tr *r, const cf_tstr **was)
 {
     *was = NULL;

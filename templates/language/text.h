@@ -35,7 +35,7 @@ void cf_t__sb_str(cf_tsb *b, const cf_tstr *s);
 /* n bytes that stand for byte `at` of s, as a changed copy. */
 void cf_t__sb_changed(cf_tsb *b, const cf_tstr *s, uint32_t at, const char *p,
                       size_t n);
-/* What was built, as a string value; the builder is spent. */
+/* The built string as a value; the builder must not be used afterwards. */
 cf_tv cf_t__sb_take(cf_tsb *b, bool is_markup);
 
 /* A string of bytes that stay alive (not copied), from one origin. */

@@ -72,7 +72,7 @@ typedef struct cf_tv {
     uint8_t k;   /* cf_tkind */
     uint8_t sub; /* by kind: function, "has fields" ... */
     uint16_t pad;
-    uint32_t org; /* origin of a value that is no string */
+    uint32_t org; /* origin of a value that is not a string */
     union {
         bool b;
         int64_t i;
@@ -150,7 +150,7 @@ struct cf_trange {
     int64_t n;
 };
 
-/* What an undefined value knows about why it is undefined. */
+/* An undefined value and the reason why it is undefined. */
 struct cf_tundef {
     cf_tv obj;        /* CF_TMISSING: a variable */
     cf_tv name;       /* string or number */

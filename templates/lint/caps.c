@@ -37,7 +37,7 @@ static bool is_garbled(cf_str text, size_t at)
     return false;
 }
 
-/* What became of `word`, a text of the conversation `letters`. */
+/* How `word`, a text of the conversation `letters`, is written. */
 static cf_status shows(cf_prober *p, const char *letters, unsigned flags,
                        const char *word, cf_cap *out, cf_error *err)
 {

@@ -62,7 +62,7 @@ static const struct {
      cf_lint__tools_dropped,
      false},
     {{"E008", "tool calls are dropped from the history",
-      "The model sees results that nobody asked for and forgets what it has "
+      "The model sees results without calls and forgets what it has "
       "tried.",
       "Write message.tool_calls, each with its name and arguments."},
      cf_lint__calls_dropped,
@@ -135,7 +135,7 @@ static const struct {
       "Take the date from a variable, so that it changes when you want."},
      cf_lint__chance,
      false},
-    {{"I008", "a variable is used that nobody sets",
+    {{"I008", "a variable is used but never set",
       "It renders as nothing: a switch that was forgotten, or a spelling "
       "mistake.",
       "Set it with :var, or guard it: {% if name is defined %}."},

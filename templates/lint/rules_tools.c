@@ -22,7 +22,7 @@ static cf_str reply_part(const cf_shot *prompt, const cf_shot *history)
     return cf_str_make(all.p + from, all.n - from);
 }
 
-/* Parses the rendered reply; *is_same tells whether its one call came back. */
+/* Parses the rendered reply; *is_same says whether its one call came back. */
 static cf_status parse_back(const cf_linter *l, cf_str raw, bool *is_same,
                             cf_error *err)
 {
@@ -48,7 +48,7 @@ cf_status cf_lint__round_trip(cf_linter *l, cf_error *err)
     if (!cf_cap_is_written(l->report->caps.tool_calls) ||
         l->report->family == CF_TOOLS_NONE ||
         l->report->family == CF_TOOLS_GENERIC) {
-        return CF_OK; /* nobody knows how its calls should look */
+        return CF_OK; /* its calls have no known syntax */
     }
     const unsigned flags = CF_PROBE_TOOLS;
     CF_TRY(cf_probe(&l->prober, "u", flags | CF_PROBE_GENERATE, &prompt, err));

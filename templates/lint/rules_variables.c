@@ -367,9 +367,9 @@ cf_status cf_lint__unset(cf_linter *l, cf_error *err)
             continue;
         }
         place(w, u->pos, &line, &col);
-        CF_TRY(cf_lint__add_at(
-            l, line, col, err, "'%.*s' is used and nobody sets it",
-            (int)(u->name.n < 60 ? u->name.n : 60), u->name.p));
+        CF_TRY(
+            cf_lint__add_at(l, line, col, err, "'%.*s' is used but never set",
+                            (int)(u->name.n < 60 ? u->name.n : 60), u->name.p));
     }
     return CF_OK;
 }

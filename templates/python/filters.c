@@ -233,7 +233,7 @@ static cf_tv f_center(cf_tr *r, const cf_targs *args)
     return cf_t__center(r, s, width, NULL);
 }
 
-/* The newline that stands for the line break of s which ends at `to`: any
+/* The newline that replaces the line break of s that ends at `to`: any
  * break that splitlines() knows becomes one "\n", of the break's origin. */
 static void add_newline(cf_tsb *b, const cf_tstr *s, uint32_t to)
 {
@@ -597,7 +597,7 @@ static cf_tv f_abs(cf_tr *r, const cf_targs *args)
     return cf_t__abs(r, a[0]);
 }
 
-/* Python's int(text, base); false when it is no number. */
+/* Python's int(text, base); false when it is not a number. */
 static bool parse_int(cf_tr *r, const cf_tstr *s, int64_t base, cf_tv *out)
 {
     cf_tv v = cf_t__strip(r, s, NULL, true, true);

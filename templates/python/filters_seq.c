@@ -165,7 +165,7 @@ static cf_tv f_items(cf_tr *r, const cf_targs *args)
 
 /* ---- map, select -------------------------------------------------------- */
 
-/* The arguments behind the first `skip`, kept for later. */
+/* The arguments after the first `skip`, kept for later. */
 static bool keep_args(cf_tr *r, cf_tgen *g, const cf_targs *args, uint32_t skip)
 {
     uint32_t n = args->n > skip ? args->n - skip : 0;
@@ -272,7 +272,7 @@ static cf_tv f_attr(cf_tr *r, const cf_targs *args)
 
 /* ---- order -------------------------------------------------------------- */
 
-/* What to sort or group an item by: the value at `path`, folded. */
+/* The key to sort or group an item by: the value at `path`, folded. */
 static cf_tv sort_key(cf_tr *r, cf_tv item, cf_tv path, bool case_sensitive)
 {
     cf_tv v = is_given(path)

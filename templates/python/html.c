@@ -110,12 +110,12 @@ enum { LONGEST_NAME = 8 };
 /* A reference that was read. */
 typedef struct reference {
     uint32_t n;  /* its bytes after the '&' */
-    uint32_t cp; /* what it stands for; NO_TEXT: nothing */
+    uint32_t cp; /* the character; NO_TEXT: none */
 } reference;
 
 enum { NO_TEXT = 0 };
 
-/* What a numeric reference stands for. */
+/* The character of a numeric reference; NO_TEXT for one that is left out. */
 static uint32_t numbered(uint32_t cp)
 {
     if (cp >= 0x80 && cp < 0xA0) {

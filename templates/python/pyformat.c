@@ -919,7 +919,7 @@ static bool percent_key(percent *x, const cf_tstr *s, uint32_t *at, cf_tv *v)
         return false;
     }
     *v = e->val;
-    x->used = 1; /* the mapping itself is no argument any more */
+    x->used = 1; /* the mapping itself is not an argument any more */
     return true;
 }
 
@@ -953,7 +953,7 @@ static void percent_flags(spec *f, const cf_tstr *s, uint32_t *at)
     }
 }
 
-/* One "%..." from `at` (behind the %); moves at behind it. */
+/* One "%..." from `at`, which is after the %; moves `at` past it. */
 static bool percent_one(percent *x, const cf_tstr *s, uint32_t *at)
 {
     cf_tr *r = x->b.r;

@@ -713,7 +713,7 @@ static cf_tbig *mag_shift(cf_tr *r, const cf_tbig *a, int64_t by)
 }
 
 /* True division of integers: the nearest double of the exact quotient. The
- * quotient is taken to 66 bits or one more, and its last bit tells whether
+ * quotient is taken to 66 bits or one more, and its last bit says whether
  * anything is left. */
 static cf_tv int_div(cf_tr *r, cf_tv a, cf_tv b)
 {

@@ -81,7 +81,7 @@ static const char *const months[] = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
 
-/* Writes what one letter stands for; false when it stands for nothing. */
+/* Writes the value of one letter; false for a letter without one. */
 static bool one(char out[80], const when *w, char c)
 {
     int hour12 = w->hour % 12 == 0 ? 12 : w->hour % 12;
@@ -187,7 +187,7 @@ typedef struct directive {
     bool upper, swap;
     int width;
     char modifier, letter;
-    uint32_t end; /* behind it */
+    uint32_t end; /* just after it */
 } directive;
 
 enum { WIDTH_MAX = 1023 };
@@ -231,7 +231,7 @@ static bool is_among(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* Whether the letter stands for something behind that modifier. Python
+/* Whether the letter has a meaning after that modifier. Python
  * itself writes %f, so it has neither flags nor width. */
 static bool is_known(const directive *d)
 {
@@ -253,7 +253,7 @@ static void change_case(char *p, bool upper)
     }
 }
 
-/* Writes text, n characters, behind what fills the width. */
+/* Writes text, n characters, after the fill of the width. */
 static void fill(cf_tsb *b, const directive *d, const char *text, size_t n)
 {
     for (size_t i = n; i < (size_t)d->width; i++) {

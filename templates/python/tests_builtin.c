@@ -1,5 +1,5 @@
 /*
- * tests_builtin.c - what stands behind "is".
+ * tests_builtin.c - the tests that follow "is".
  */
 #include "templates/language/ast.h"
 #include "templates/language/call.h"

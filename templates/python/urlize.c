@@ -172,7 +172,7 @@ static bool starts_any_case(cf_str s, const char *what)
     return what[i] == '\0';
 }
 
-/* What jinja2's _http_re matches. */
+/* Whether jinja2's _http_re matches. */
 static bool is_url(cf_str s)
 {
     static const char *const schemes[] = {"https://", "http://", "www."};
@@ -195,7 +195,7 @@ static bool is_url(cf_str s)
     return host != 0 && ends_url(s, host);
 }
 
-/* What jinja2's _email_re matches: \S+@\w[\w.-]*\.\w+ */
+/* Whether jinja2's _email_re matches: \S+@\w[\w.-]*\.\w+ */
 static bool is_email(cf_str s)
 {
     size_t at = s.n, dot = 0;

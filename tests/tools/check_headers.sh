@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the headers of the tree.  Without arguments only their text:
 #
-#   - a public header (core/base, core/api, storage/*.h) answers five
+#   - a public header (core/base, core/api, storage/*.h, templates/*.h) answers five
 #     questions in its first comment, in this order: what it is, its place
 #     in the flow, what it knows and does not know, threads, memory;
 #   - every header's first comment begins with its own name;
@@ -47,8 +47,8 @@ for h in $headers; do
     case $h in
     */*/*/*) ;;
     core/base/*.h | core/api/*.h) is_public=1 ;;
-    storage/*/*.h) ;;
-    storage/*.h) is_public=1 ;;
+    storage/*/*.h | templates/*/*.h) ;;
+    storage/*.h | templates/*.h) is_public=1 ;;
     esac
     faults=$(head_faults "$h" "${h##*/}" "$is_public")
     if [ -n "$faults" ]; then
