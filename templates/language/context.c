@@ -35,66 +35,74 @@ static const cf_torg *org_at(const maker *m, uint32_t org)
     return org >= CF_ORG_FIRST ? &m->org[org - CF_ORG_FIRST] : NULL;
 }
 
+static bool grow_origins(maker *m)
+{
+    uint32_t cap = m->cap_org < 32 ? 32 : m->cap_org * 2;
+    cf_torg *grown = cf_t__alloc(&m->r, cap * sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    if (m->n_org != 0) {
+        memcpy(grown, m->org, m->n_org * sizeof *grown);
+    }
+    m->org = grown;
+    m->cap_org = cap;
+    return true;
+}
+
+/* Appends "[index]", or as much of `key` as a path may have, to text[n]. */
+static size_t add_step(char *text, size_t n, const cf_str *key, uint32_t index)
+{
+    if (key == NULL) {
+        text[n++] = '[';
+        n += cf_t__int64_text(text + n, index);
+        text[n++] = ']';
+        return n;
+    }
+    size_t room = n < PATH_MAX_BYTES ? PATH_MAX_BYTES - n : 0;
+    size_t len = key->n;
+    if (len > room) {
+        len = room;
+        while (len > 0 && ((unsigned char)key->p[len] & 0xC0) == 0x80) {
+            len--;
+        }
+    }
+    if (len != 0) {
+        memcpy(text + n, key->p, len);
+    }
+    return n + len;
+}
+
 /* The origin of the member `key` (or item `index`) of something. */
 static uint32_t new_org(maker *m, uint32_t parent, const cf_str *key,
                         uint32_t index)
 {
-    if (m->n_org == m->cap_org) {
-        uint32_t cap = m->cap_org < 32 ? 32 : m->cap_org * 2;
-        cf_torg *grown = cf_t__alloc(&m->r, cap * sizeof *grown);
-        if (grown == NULL) {
-            return CF_ORG_NONE;
-        }
-        if (m->n_org != 0) {
-            memcpy(grown, m->org, m->n_org * sizeof *grown);
-        }
-        m->org = grown;
-        m->cap_org = cap;
-    }
     static const cf_str nothing = {"", 0};
+    if (m->n_org == m->cap_org && !grow_origins(m)) {
+        return CF_ORG_NONE;
+    }
     const cf_torg *up = org_at(m, parent);
     cf_torg o = {.source = CF_SPAN_VARIABLE};
-    char text[PATH_MAX_BYTES + 24];
+    char text[PATH_MAX_BYTES + 32];
     size_t n = 0;
     if (up != NULL) {
         o.source = up->source;
         o.index = up->index;
         bool is_message = key == NULL && cf_str_is(up->path, "messages");
-        if (up->source == CF_SPAN_VARIABLE &&
-            (is_message || (key == NULL && cf_str_is(up->path, "tools")))) {
+        bool is_tool = key == NULL && cf_str_is(up->path, "tools");
+        if (up->source == CF_SPAN_VARIABLE && (is_message || is_tool)) {
             o.source = is_message ? CF_SPAN_MESSAGE : CF_SPAN_TOOL;
             o.index = index;
             key = &nothing;
         } else {
             n = up->path.n;
-            if (n != 0) {
-                memcpy(text, up->path.p, n);
-            }
+            memcpy(text, up->path.p, n);
             if (key != NULL) {
                 text[n++] = '.';
             }
         }
     }
-    if (key == NULL) {
-        char number[24];
-        size_t len = cf_t__int64_text(number, index);
-        text[n++] = '[';
-        memcpy(text + n, number, len);
-        n += len;
-        text[n++] = ']';
-    } else {
-        size_t len = key->n;
-        if (len > PATH_MAX_BYTES - (n < PATH_MAX_BYTES ? n : PATH_MAX_BYTES)) {
-            len = n < PATH_MAX_BYTES ? PATH_MAX_BYTES - n : 0;
-            while (len > 0 && ((unsigned char)key->p[len] & 0xC0) == 0x80) {
-                len--;
-            }
-        }
-        if (len != 0) {
-            memcpy(text + n, key->p, len);
-        }
-        n += len;
-    }
+    n = add_step(text, n, key, index);
     n = n > PATH_MAX_BYTES ? PATH_MAX_BYTES : n;
     char *copy = cf_t__alloc(&m->r, n + 1);
     if (copy == NULL) {

@@ -347,6 +347,9 @@ static bool add_star_star(cf_tr *r, argbuf *b, cf_tv map)
             cf_t__fail(r, "keywords must be strings");
             return false;
         }
+        if (!cf_t__spend(r, 1 + b->args.n_kw)) {
+            return false;
+        }
         for (uint32_t k = 0; k < b->args.n_kw; k++) {
             if (cf_str_eq(cf_str_make(kw[k].name->p, kw[k].name->n),
                           cf_tv_text(d->e[i].key))) {

@@ -290,72 +290,73 @@ static cf_tv loop_from_length(cf_tr *r, cf_tloop *loop, int64_t less)
     return n < 0 ? CF_TV_ERR : cf_tv_int(n - less);
 }
 
+typedef enum loop_name {
+    LOOP_INDEX,
+    LOOP_INDEX0,
+    LOOP_FIRST,
+    LOOP_LAST,
+    LOOP_LENGTH,
+    LOOP_REVINDEX,
+    LOOP_REVINDEX0,
+    LOOP_PREVITEM,
+    LOOP_NEXTITEM,
+    LOOP_DEPTH,
+    LOOP_DEPTH0,
+    LOOP_CYCLE_FN,
+    LOOP_CHANGED_FN,
+    LOOP_NAMES
+} loop_name;
+
+static const char *const loop_names[LOOP_NAMES] = {
+    "index",    "index0",    "first",    "last",     "length",
+    "revindex", "revindex0", "previtem", "nextitem", "depth",
+    "depth0",   "cycle",     "changed"};
+
+static cf_tv loop_next_item(cf_tr *r, cf_tloop *loop)
+{
+    int got = loop_peek(r, loop);
+    return got < 0    ? CF_TV_ERR
+           : got == 0 ? cf_t__undef_hint(r, "there is no next item")
+                      : loop->after;
+}
+
 cf_tv cf_t__loop_attr(cf_tr *r, cf_tloop *loop, cf_str name)
 {
-    int got;
-    switch (name.n > 0 ? name.p[0] : '\0') {
-    case 'i':
-        if (cf_str_is(name, "index")) {
-            return cf_tv_int(loop->index0 + 1);
-        }
-        if (cf_str_is(name, "index0")) {
-            return cf_tv_int(loop->index0);
-        }
-        break;
-    case 'f':
-        if (cf_str_is(name, "first")) {
-            return cf_tv_bool(loop->index0 == 0);
-        }
-        break;
-    case 'l':
-        if (cf_str_is(name, "last")) {
-            got = loop_peek(r, loop);
-            return got < 0 ? CF_TV_ERR : cf_tv_bool(got == 0);
-        }
-        if (cf_str_is(name, "length")) {
-            return loop_from_length(r, loop, 0);
-        }
-        break;
-    case 'r':
-        if (cf_str_is(name, "revindex")) {
-            return loop_from_length(r, loop, loop->index0);
-        }
-        if (cf_str_is(name, "revindex0")) {
-            return loop_from_length(r, loop, loop->index0 + 1);
-        }
-        break;
-    case 'p':
-        if (cf_str_is(name, "previtem")) {
-            return loop->index0 == 0
-                       ? cf_t__undef_hint(r, "there is no previous item")
-                       : loop->before;
-        }
-        break;
-    case 'n':
-        if (cf_str_is(name, "nextitem")) {
-            got = loop_peek(r, loop);
-            return got < 0    ? CF_TV_ERR
-                   : got == 0 ? cf_t__undef_hint(r, "there is no next item")
-                              : loop->after;
-        }
-        break;
-    case 'd':
-        if (cf_str_is(name, "depth")) {
-            return cf_tv_int(loop->depth0 + 1);
-        }
-        if (cf_str_is(name, "depth0")) {
-            return cf_tv_int(loop->depth0);
-        }
-        break;
-    case 'c':
-        if (cf_str_is(name, "cycle")) {
-            return loop_fn(r, loop, CF_LOOP_CYCLE);
-        }
-        if (cf_str_is(name, "changed")) {
-            return loop_fn(r, loop, CF_LOOP_CHANGED);
-        }
-        break;
-    default:
+    int which = 0, got;
+    while (which < LOOP_NAMES && !cf_t__is_called(name, loop_names[which])) {
+        which++;
+    }
+    switch ((loop_name)which) {
+    case LOOP_INDEX:
+        return cf_tv_int(loop->index0 + 1);
+    case LOOP_INDEX0:
+        return cf_tv_int(loop->index0);
+    case LOOP_FIRST:
+        return cf_tv_bool(loop->index0 == 0);
+    case LOOP_LAST:
+        got = loop_peek(r, loop);
+        return got < 0 ? CF_TV_ERR : cf_tv_bool(got == 0);
+    case LOOP_LENGTH:
+        return loop_from_length(r, loop, 0);
+    case LOOP_REVINDEX:
+        return loop_from_length(r, loop, loop->index0);
+    case LOOP_REVINDEX0:
+        return loop_from_length(r, loop, loop->index0 + 1);
+    case LOOP_PREVITEM:
+        return loop->index0 == 0
+                   ? cf_t__undef_hint(r, "there is no previous item")
+                   : loop->before;
+    case LOOP_NEXTITEM:
+        return loop_next_item(r, loop);
+    case LOOP_DEPTH:
+        return cf_tv_int(loop->depth0 + 1);
+    case LOOP_DEPTH0:
+        return cf_tv_int(loop->depth0);
+    case LOOP_CYCLE_FN:
+        return loop_fn(r, loop, CF_LOOP_CYCLE);
+    case LOOP_CHANGED_FN:
+        return loop_fn(r, loop, CF_LOOP_CHANGED);
+    case LOOP_NAMES:
         break;
     }
     return cf_tv_make(CF_TMISSING);
@@ -528,9 +529,12 @@ static cf_tv macro_value(cf_tr *r, const cf_tnode *n)
 }
 
 /* The keyword argument called `name`; *used notes that it was taken. */
-static const cf_tv *take_kw(const cf_targs *args, bool *used,
+static const cf_tv *take_kw(cf_tr *r, const cf_targs *args, bool *used,
                             const cf_tstr *name)
 {
+    if (!cf_t__spend(r, 1 + args->n_kw)) {
+        return NULL;
+    }
     for (uint32_t i = 0; i < args->n_kw; i++) {
         const cf_tstr *k = args->kw[i].name;
         if (!used[i] && k->n == name->n && memcmp(k->p, name->p, k->n) == 0) {
@@ -612,7 +616,7 @@ static bool macro_args(cf_tr *r, const cf_tnode *n, const cf_targs *args,
             act->slot[f->param[i]] = args->v[i];
             continue;
         }
-        const cf_tv *given = take_kw(args, used, name);
+        const cf_tv *given = take_kw(r, args, used, name);
         if (given != NULL) {
             act->slot[f->param[i]] = *given;
         } else if (is_caller && caller.k != CF_TMISSING) {
@@ -623,7 +627,7 @@ static bool macro_args(cf_tr *r, const cf_tnode *n, const cf_targs *args,
     if (f->takes_caller && !found_caller) {
         if (caller.k == CF_TMISSING) {
             static cf_tstr name = {.p = "caller", .n = 6, .n_cp = 6};
-            const cf_tv *given = take_kw(args, used, &name);
+            const cf_tv *given = take_kw(r, args, used, &name);
             caller = given != NULL && given->k != CF_TNONE
                          ? *given
                          : cf_t__undef_hint(r, "No caller defined");

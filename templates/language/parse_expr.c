@@ -533,84 +533,86 @@ static bool bad_call(cf_tparser *p, const cf_tok *at)
     return false;
 }
 
+/* The arguments of one call while they are read. */
+typedef struct arg_list {
+    cf_tnode *call;
+    cf_tbody *args;    /* by position */
+    cf_tbody kw_val;   /* by name ... */
+    cf_tdict *kw_name; /* ... whose keys are the names, in order */
+} arg_list;
+
+/* "name=value" */
+static bool parse_keyword(cf_tparser *p, arg_list *l)
+{
+    cf_tstr *s = cf_t__const_str(p->r, p->t->text);
+    if (l->kw_name == NULL) {
+        l->kw_name = cf_t__dict_new(p->r, 0);
+    }
+    if (s == NULL || l->kw_name == NULL) {
+        return false;
+    }
+    if (cf_t__dict_find_str(p->r, l->kw_name, s) != NULL) {
+        cf_t__fail_at(p->r, p->t->pos, p->t->end,
+                      "keyword argument repeated: %.*s", (int)p->t->text.n,
+                      p->t->text.p);
+        return false;
+    }
+    p->t += 2;
+    return cf_t__dict_set(p->r, l->kw_name, cf_tv_str(s), CF_TV_NONE) &&
+           cf_t__vec_add(p, &l->kw_val, cf_t__parse_expr(p));
+}
+
+static bool parse_arg(cf_tparser *p, arg_list *l, const cf_tok *open)
+{
+    cf_tnode *n = l->call;
+    if (cf_t__skip(p, CF_TOK_MUL)) {
+        if (n->b != NULL || n->c != NULL) {
+            return bad_call(p, open);
+        }
+        n->b = cf_t__parse_expr(p);
+        return n->b != NULL;
+    }
+    if (cf_t__skip(p, CF_TOK_POW)) {
+        if (n->c != NULL) {
+            return bad_call(p, open);
+        }
+        n->c = cf_t__parse_expr(p);
+        return n->c != NULL;
+    }
+    if (p->t->type == CF_TOK_NAME && p->t[1].type == CF_TOK_ASSIGN) {
+        return n->c == NULL ? parse_keyword(p, l) : bad_call(p, open);
+    }
+    if (n->b != NULL || n->c != NULL || l->kw_val.n != 0) {
+        return bad_call(p, open);
+    }
+    return cf_t__vec_add(p, l->args, cf_t__parse_expr(p));
+}
+
 /* "(a, k=b, *c, **d)" into n->list from its `skip`th item on, kw, b, c. */
 static bool parse_args(cf_tparser *p, cf_tnode *n, cf_tbody *args)
 {
     const cf_tok *open = p->t++;
-    cf_tbody kw_val = {0};
-    cf_tbody kw_name = {0};
-    bool need_comma = false;
-    while (p->t->type != CF_TOK_RPAREN) {
-        if (need_comma) {
-            if (!cf_t__expect(p, CF_TOK_COMMA, ",")) {
-                return false;
-            }
-            if (p->t->type == CF_TOK_RPAREN) {
-                break;
-            }
+    arg_list l = {.call = n, .args = args};
+    for (bool is_first = true; p->t->type != CF_TOK_RPAREN; is_first = false) {
+        if (!is_first && !cf_t__expect(p, CF_TOK_COMMA, ",")) {
+            return false;
         }
-        need_comma = true;
-        if (cf_t__skip(p, CF_TOK_MUL)) {
-            if (n->b != NULL || n->c != NULL) {
-                return bad_call(p, open);
-            }
-            n->b = cf_t__parse_expr(p);
-            if (n->b == NULL) {
-                return false;
-            }
-        } else if (cf_t__skip(p, CF_TOK_POW)) {
-            if (n->c != NULL) {
-                return bad_call(p, open);
-            }
-            n->c = cf_t__parse_expr(p);
-            if (n->c == NULL) {
-                return false;
-            }
-        } else if (p->t->type == CF_TOK_NAME && p->t[1].type == CF_TOK_ASSIGN) {
-            cf_tnode *name =
-                n->c == NULL ? cf_t__node(p, CF_N_CONST, p->t->pos) : NULL;
-            if (name == NULL) {
-                return bad_call(p, open);
-            }
-            cf_tstr *s = cf_t__const_str(p->r, p->t->text);
-            if (s == NULL) {
-                return false;
-            }
-            for (uint32_t i = 0; i < kw_name.n; i++) {
-                if (cf_str_eq(cf_tv_text(kw_name.v[i]->val), p->t->text)) {
-                    cf_t__fail_at(p->r, p->t->pos, p->t->end,
-                                  "keyword argument repeated: %.*s",
-                                  (int)p->t->text.n, p->t->text.p);
-                    return false;
-                }
-            }
-            name->val = cf_tv_str(s);
-            p->t += 2;
-            if (!cf_t__vec_add(p, &kw_name, name) ||
-                !cf_t__vec_add(p, &kw_val, cf_t__parse_expr(p))) {
-                return false;
-            }
-        } else {
-            if (n->b != NULL || n->c != NULL || kw_val.n != 0) {
-                return bad_call(p, open);
-            }
-            if (!cf_t__vec_add(p, args, cf_t__parse_expr(p))) {
-                return false;
-            }
+        if (p->t->type == CF_TOK_RPAREN && !is_first) {
+            break;
+        }
+        if (!parse_arg(p, &l, open)) {
+            return false;
         }
     }
     p->t++;
-    n->n_kw = kw_val.n;
-    if (kw_val.n != 0) {
-        n->kw = cf_t__alloc(p->r, kw_val.n * sizeof *n->kw);
-        if (n->kw == NULL) {
-            return false;
-        }
-        for (uint32_t i = 0; i < kw_val.n; i++) {
-            n->kw[i] = (cf_tnkw){kw_name.v[i]->val.u.s, kw_val.v[i]};
+    n->n_kw = l.kw_val.n;
+    if (n->n_kw != 0) {
+        n->kw = cf_t__alloc(p->r, n->n_kw * sizeof *n->kw);
+        for (uint32_t i = 0; n->kw != NULL && i < n->n_kw; i++) {
+            n->kw[i] = (cf_tnkw){l.kw_name->e[i].key.u.s, l.kw_val.v[i]};
         }
     }
-    return true;
+    return n->n_kw == 0 || n->kw != NULL;
 }
 
 static cf_tnode *parse_call(cf_tparser *p, cf_tnode *fn)

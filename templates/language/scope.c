@@ -26,11 +26,15 @@ typedef struct func {
     uint32_t n_slot;
 } func;
 
+enum { FEW_NAMES = 8 };
+
 typedef struct frame {
     struct frame *outer;
     func *fn;
     sym *v;
     uint32_t n, cap;
+    uint32_t *index; /* [mask + 1] 1 + position in v, by hash; NULL: few */
+    uint32_t mask;
 } frame;
 
 typedef struct scope {
@@ -46,16 +50,65 @@ typedef struct ref {
     bool is_known;
 } ref;
 
+static bool is_name(const sym *s, const cf_tstr *name)
+{
+    return s->name->hash == name->hash && s->name->n == name->n &&
+           memcmp(s->name->p, name->p, name->n) == 0;
+}
+
 static sym *own(const frame *f, const cf_tstr *name)
 {
-    for (uint32_t i = 0; i < f->n; i++) {
-        if (f->v[i].name->hash == name->hash &&
-            cf_str_eq(cf_str_make(f->v[i].name->p, f->v[i].name->n),
-                      cf_str_make(name->p, name->n))) {
-            return &f->v[i];
+    if (f->index == NULL) {
+        for (uint32_t i = 0; i < f->n; i++) {
+            if (is_name(&f->v[i], name)) {
+                return &f->v[i];
+            }
+        }
+        return NULL;
+    }
+    for (uint32_t at = name->hash & f->mask; f->index[at] != 0;
+         at = (at + 1) & f->mask) {
+        sym *s = &f->v[f->index[at] - 1];
+        if (is_name(s, name)) {
+            return s;
         }
     }
     return NULL;
+}
+
+static void index_add(frame *f, uint32_t i)
+{
+    uint32_t at = f->v[i].name->hash & f->mask;
+    while (f->index[at] != 0) {
+        at = (at + 1) & f->mask;
+    }
+    f->index[at] = i + 1;
+}
+
+/* Makes room for more names; more than a few have an index. */
+static bool grow_frame(cf_tr *r, frame *f)
+{
+    uint32_t cap = f->cap < FEW_NAMES ? FEW_NAMES : f->cap * 2;
+    sym *grown = cf_t__alloc(r, cap * sizeof *grown);
+    uint32_t *index =
+        cap > FEW_NAMES ? cf_t__alloc(r, 2 * cap * sizeof *index) : NULL;
+    if (grown == NULL || (cap > FEW_NAMES && index == NULL)) {
+        return false;
+    }
+    if (f->n != 0) {
+        memcpy(grown, f->v, f->n * sizeof *grown);
+    }
+    f->v = grown;
+    f->cap = cap;
+    f->index = index;
+    f->mask = 2 * cap - 1;
+    if (index != NULL) {
+        memset(index, 0, 2 * cap * sizeof *index);
+        for (uint32_t i = 0; i < f->n; i++) {
+            index_add(f, i);
+        }
+    }
+    return true;
 }
 
 static ref find(const frame *f, const func *from, const cf_tstr *name)
@@ -75,21 +128,15 @@ static ref find(const frame *f, const func *from, const cf_tstr *name)
 
 static sym *define(scope *c, frame *f, const cf_tstr *name, cf_load action)
 {
-    if (f->n == f->cap) {
-        uint32_t cap = f->cap < 8 ? 8 : f->cap * 2;
-        sym *grown = cf_t__alloc(c->r, cap * sizeof *grown);
-        if (grown == NULL) {
-            return NULL;
-        }
-        if (f->n != 0) {
-            memcpy(grown, f->v, f->n * sizeof *grown);
-        }
-        f->v = grown;
-        f->cap = cap;
+    if (f->n == f->cap && !grow_frame(c->r, f)) {
+        return NULL;
     }
     sym *s = &f->v[f->n++];
     *s =
         (sym){.name = name, .slot = f->fn->n_slot++, .action = (uint8_t)action};
+    if (f->index != NULL) {
+        index_add(f, f->n - 1);
+    }
     return s;
 }
 
@@ -460,6 +507,62 @@ static bool forbids_loop(const cf_tnode *n, cf_tr *r)
     return forbids_loop_in(&n->body, r) && forbids_loop_in(&n->other, r);
 }
 
+/* A copy of a loop's target: its slots are found through another frame. */
+static cf_tnode *copy_target(cf_tr *r, const cf_tnode *from)
+{
+    cf_tnode *to = cf_t__alloc(r, sizeof *to);
+    if (to == NULL) {
+        return NULL;
+    }
+    *to = *from;
+    if (to->kind != CF_N_TUPLE) {
+        return to;
+    }
+    to->list = cf_t__alloc(r, to->n * sizeof(cf_tnode *));
+    for (uint32_t i = 0; to->list != NULL && i < to->n; i++) {
+        to->list[i] = cf_t__alloc(r, sizeof(cf_tnode));
+        if (to->list[i] == NULL) {
+            return NULL;
+        }
+        *to->list[i] = *from->list[i];
+    }
+    return to->list != NULL ? to : NULL;
+}
+
+/* The test of a loop sees its own copy of the target. */
+static bool bind_loop_test(scope *c, frame *f, func *fn, cf_tnode *n)
+{
+    frame test = {.outer = f, .fn = fn};
+    if (!scan_target(c, &test, n->a, true) || !scan(c, &test, n->c)) {
+        return false;
+    }
+    n->frame2 = new_frame(c, &test);
+    cf_tnode *target = copy_target(c->r, n->a);
+    n->list = cf_t__alloc(c->r, sizeof(cf_tnode *));
+    if (target == NULL || n->frame2 == NULL || n->list == NULL) {
+        return false;
+    }
+    n->list[0] = target;
+    return bind(c, &test, target, false) && bind(c, &test, n->c, false);
+}
+
+/* The body, in which break and continue may be used, and the else part. */
+static bool bind_loop_bodies(scope *c, frame *f, frame *loop, cf_tnode *n)
+{
+    int n_loop = c->n_loop;
+    c->n_loop = n->flag ? 1 : n_loop + 1;
+    bool ok = bind_body(c, loop, &n->body, false);
+    c->n_loop = n->flag ? 0 : n_loop;
+    if (ok && n->other.n != 0) {
+        frame other = {.outer = f, .fn = loop->fn};
+        ok = scan_body(c, &other, &n->other);
+        n->frame3 = ok ? new_frame(c, &other) : NULL;
+        ok = n->frame3 != NULL && bind_body(c, &other, &n->other, false);
+    }
+    c->n_loop = n_loop;
+    return ok;
+}
+
 static bool bind_for(scope *c, frame *f, cf_tnode *n, bool soft)
 {
     if (!forbids_loop(n, c->r) || !bind(c, f, n->b, soft)) {
@@ -480,63 +583,19 @@ static bool bind_for(scope *c, frame *f, cf_tnode *n, bool soft)
         return false;
     }
     n->frame = new_frame(c, &loop);
-    if (n->frame == NULL || !bind(c, &loop, n->a, false)) {
+    if (n->frame == NULL || !bind(c, &loop, n->a, false) ||
+        (n->c != NULL && !bind_loop_test(c, f, loop.fn, n)) ||
+        !bind_loop_bodies(c, f, &loop, n)) {
         return false;
     }
-    if (n->c != NULL) {
-        /* The test sees its own copy of the target. */
-        frame test = {.outer = f, .fn = loop.fn};
-        if (!scan_target(c, &test, n->a, true) || !scan(c, &test, n->c)) {
-            return false;
-        }
-        n->frame2 = new_frame(c, &test);
-        cf_tnode *target = cf_t__alloc(c->r, sizeof *target);
-        if (target == NULL || n->frame2 == NULL) {
-            return false;
-        }
-        /* Its slots are found through the test frame: bind a copy. */
-        *target = *n->a;
-        if (target->kind == CF_N_TUPLE) {
-            target->list = cf_t__alloc(c->r, target->n * sizeof(cf_tnode *));
-            for (uint32_t i = 0; target->list != NULL && i < target->n; i++) {
-                target->list[i] = cf_t__alloc(c->r, sizeof(cf_tnode));
-                if (target->list[i] == NULL) {
-                    return false;
-                }
-                *target->list[i] = *n->a->list[i];
-            }
-            if (target->list == NULL) {
-                return false;
-            }
-        }
-        n->list = cf_t__alloc(c->r, sizeof(cf_tnode *));
-        if (n->list == NULL) {
-            return false;
-        }
-        n->list[0] = target;
-        if (!bind(c, &test, target, false) || !bind(c, &test, n->c, false)) {
-            return false;
-        }
-    }
-    int n_loop = c->n_loop;
-    c->n_loop = n->flag ? 1 : n_loop + 1;
-    bool ok = bind_body(c, &loop, &n->body, false);
-    c->n_loop = n->flag ? 0 : n_loop;
-    if (ok && n->other.n != 0) {
-        frame other = {.outer = f, .fn = loop.fn};
-        ok = scan_body(c, &other, &n->other);
-        n->frame3 = ok ? new_frame(c, &other) : NULL;
-        ok = n->frame3 != NULL && bind_body(c, &other, &n->other, false);
-    }
-    c->n_loop = n_loop;
-    if (ok && n->flag) {
+    if (n->flag) {
         n->func = cf_t__alloc(c->r, sizeof *n->func);
         if (n->func == NULL) {
             return false;
         }
         *n->func = (cf_tfunc){.n_slot = own_fn.n_slot};
     }
-    return ok;
+    return true;
 }
 
 static bool special(scope *c, frame *in, cf_tnode *n, const char *name,

@@ -189,78 +189,93 @@ static uint32_t mag_div_small(cf_tbig *a, uint32_t by)
     return (uint32_t)rest;
 }
 
-/* Quotient and remainder of magnitudes, bit by bit over limbs shifted:
- * Knuth's algorithm D (TAOCP 2, 4.3.1). */
+/* out = a << shift, shift < 32; returns what is shifted out of a's limbs. */
+static uint32_t shift_left(uint32_t *out, const cf_tbig *a, unsigned shift)
+{
+    uint32_t spill = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        uint64_t w = (uint64_t)a->limb[i] << shift | spill;
+        out[i] = (uint32_t)w;
+        spill = (uint32_t)(w >> 32);
+    }
+    return spill;
+}
+
+/* The digit of the quotient at u[j + n], at most one too large. */
+static uint64_t guess_digit(const uint32_t *u, const uint32_t *v, uint32_t n)
+{
+    uint64_t top = (uint64_t)u[n] << 32 | u[n - 1];
+    uint64_t guess = top / v[n - 1], left = top % v[n - 1];
+    while (guess >> 32 != 0 ||
+           (n > 1 && guess * v[n - 2] > (left << 32 | u[n - 2]))) {
+        guess--;
+        left += v[n - 1];
+        if (left >> 32 != 0) {
+            break;
+        }
+    }
+    return guess;
+}
+
+/* u[0..n] -= guess * v[0..n); adds v back, and returns one less, where the
+ * guess was too large. */
+static uint32_t take_digit(uint32_t *u, const uint32_t *v, uint32_t n,
+                           uint64_t guess)
+{
+    int64_t borrow = 0;
+    uint64_t carry = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        carry += guess * v[i];
+        int64_t d = (int64_t)u[i] - (int64_t)(uint32_t)carry - borrow;
+        carry >>= 32;
+        borrow = d < 0;
+        u[i] = (uint32_t)(d + (borrow << 32));
+    }
+    int64_t d = (int64_t)u[n] - (int64_t)carry - borrow;
+    u[n] = (uint32_t)d;
+    if (d >= 0) {
+        return (uint32_t)guess;
+    }
+    uint64_t back = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        back += (uint64_t)u[i] + v[i];
+        u[i] = (uint32_t)back;
+        back >>= 32;
+    }
+    u[n] += (uint32_t)back;
+    return (uint32_t)(guess - 1);
+}
+
+/* Quotient and remainder of magnitudes: Knuth's algorithm D (TAOCP 2,
+ * 4.3.1). */
 static bool mag_divmod(cf_tr *r, const cf_tbig *a, const cf_tbig *b,
                        cf_tbig **quot, cf_tbig **rest)
 {
-    cf_tbig *q = big_new(r, a->n >= b->n ? a->n - b->n + 1 : 1);
+    uint32_t n = b->n, n_quot = a->n >= n ? a->n - n + 1 : 0;
+    cf_tbig *q = big_new(r, n_quot != 0 ? n_quot : 1);
     cf_tbig *u = big_new(r, a->n + 1);
-    cf_tbig *v = big_new(r, b->n);
+    cf_tbig *v = big_new(r, n);
     if (q == NULL || u == NULL || v == NULL ||
-        !cf_t__spend(r, (uint64_t)a->n * b->n / 4 + 1)) {
+        !cf_t__spend(r, (uint64_t)a->n * n / 4 + 1)) {
         return false;
     }
-    *quot = q;
-    *rest = u;
     unsigned shift = 0;
-    while (((b->limb[b->n - 1] << shift) & 0x80000000u) == 0) {
+    while (((b->limb[n - 1] << shift) & 0x80000000u) == 0) {
         shift++;
     }
-    for (uint32_t i = 0; i < a->n; i++) {
-        uint64_t w = (uint64_t)a->limb[i] << shift;
-        u->limb[i] |= (uint32_t)w;
-        u->limb[i + 1] = (uint32_t)(w >> 32);
-    }
-    uint32_t spill = 0;
-    for (uint32_t i = 0; i < b->n; i++) {
-        uint64_t w = (uint64_t)b->limb[i] << shift | spill;
-        v->limb[i] = (uint32_t)w;
-        spill = (uint32_t)(w >> 32);
-    }
-    uint32_t n = b->n;
-    for (uint32_t j = a->n >= n ? a->n - n + 1 : 0; j-- > 0;) {
-        uint64_t top = (uint64_t)u->limb[j + n] << 32 | u->limb[j + n - 1];
-        uint64_t guess = top / v->limb[n - 1];
-        uint64_t left = top % v->limb[n - 1];
-        while (guess >> 32 != 0 ||
-               (n > 1 &&
-                guess * v->limb[n - 2] > (left << 32 | u->limb[j + n - 2]))) {
-            guess--;
-            left += v->limb[n - 1];
-            if (left >> 32 != 0) {
-                break;
-            }
-        }
-        int64_t borrow = 0;
-        uint64_t carry = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            carry += guess * v->limb[i];
-            int64_t d =
-                (int64_t)u->limb[i + j] - (int64_t)(uint32_t)carry - borrow;
-            carry >>= 32;
-            borrow = d < 0;
-            u->limb[i + j] = (uint32_t)(d + (borrow << 32));
-        }
-        int64_t d = (int64_t)u->limb[j + n] - (int64_t)carry - borrow;
-        u->limb[j + n] = (uint32_t)d;
-        if (d < 0) {
-            guess--;
-            uint64_t back = 0;
-            for (uint32_t i = 0; i < n; i++) {
-                back += (uint64_t)u->limb[i + j] + v->limb[i];
-                u->limb[i + j] = (uint32_t)back;
-                back >>= 32;
-            }
-            u->limb[j + n] += (uint32_t)back;
-        }
-        q->limb[j] = (uint32_t)guess;
+    u->limb[a->n] = shift_left(u->limb, a, shift);
+    shift_left(v->limb, b, shift);
+    for (uint32_t j = n_quot; j-- > 0;) {
+        uint64_t guess = guess_digit(u->limb + j, v->limb, n);
+        q->limb[j] = take_digit(u->limb + j, v->limb, n, guess);
     }
     for (uint32_t i = 0; i < n; i++) {
         u->limb[i] = u->limb[i] >> shift |
                      (uint32_t)((uint64_t)u->limb[i + 1] << 32 >> shift);
     }
     u->n = n;
+    *quot = q;
+    *rest = u;
     return true;
 }
 

@@ -181,6 +181,91 @@ static void test_compile__memory_is_bounded(void **state)
     cf_buf_deinit(&source);
 }
 
+/* A source of many names is read in time that is linear in it: with one
+ * search over all names for each, this test takes a hundred times as long. */
+static void test_compile__many_names(void **state)
+{
+    (void)state;
+    enum { NAMES = 60000 };
+    cf_buf source = CF_BUF_INIT;
+    for (int i = 0; i < NAMES; i++) {
+        cf_buf_addf(&source, "{%% set v%d=%d %%}", i, i);
+    }
+    cf_buf_addf(&source, "{{ v0 }} {{ v7 }} {{ v8 }} {{ v%d }}", NAMES - 1);
+    outcome o;
+    run(&o, cf_buf_cstr(&source), "{}", NULL, NULL);
+    assert_int_equal(o.st, CF_OK);
+    T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, "0 7 8 59999");
+    done(&o);
+    cf_buf_reset(&source);
+    cf_buf_adds(&source, "{{ dict(");
+    for (int i = 0; i < NAMES; i++) {
+        cf_buf_addf(&source, "k%d=1,", i);
+    }
+    cf_buf_adds(&source, ")|length }}");
+    run(&o, cf_buf_cstr(&source), "{}", NULL, NULL);
+    assert_int_equal(o.st, CF_OK);
+    T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, "60000");
+    done(&o);
+    cf_buf_deinit(&source);
+}
+
+static void test_mutation__every_method(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *want;
+    } cases[] = {
+        {"{{ l.append(4) }}{{ l }}", "None[3, 1, 2, 4]"},
+        {"{{ l.extend([4, 5]) }}{{ l }}", "None[3, 1, 2, 4, 5]"},
+        {"{{ l.insert(1, 9) }}{{ l }}", "None[3, 9, 1, 2]"},
+        {"{{ l.insert(-99, 9) }}{{ l.insert(99, 8) }}{{ l }}",
+         "NoneNone[9, 3, 1, 2, 8]"},
+        {"{{ l.pop() }}{{ l }}", "2[3, 1]"},
+        {"{{ l.pop(0) }}{{ l.pop(-1) }}{{ l }}", "32[1]"},
+        {"{{ l.pop(9) }}", NULL},
+        {"{{ [].pop() }}", NULL},
+        {"{{ l.remove(1) }}{{ l }}", "None[3, 2]"},
+        {"{{ l.remove(9) }}", NULL},
+        {"{{ l.reverse() }}{{ l }}", "None[2, 1, 3]"},
+        {"{{ l.sort() }}{{ l }}", "None[1, 2, 3]"},
+        {"{{ l.sort(reverse=true) }}{{ l }}", "None[3, 2, 1]"},
+        {"{{ ['b', 1].sort() }}", NULL},
+        {"{{ l.clear() }}{{ l }}", "None[]"},
+        {"{{ l.append() }}", NULL},
+        {"{{ l.extend(5) }}", NULL},
+        {"{{ d.update({'b': 2}) }}{{ d }}", "None{'a': 1, 'b': 2}"},
+        {"{{ d.update(b=2, a=3) }}{{ d }}", "None{'a': 3, 'b': 2}"},
+        {"{{ d.update([('x', 1)]) }}{{ d }}", "None{'a': 1, 'x': 1}"},
+        {"{{ d.update(5) }}", NULL},
+        {"{{ d.setdefault('a', 5) }}{{ d.setdefault('z') }}{{ d }}",
+         "1None{'a': 1, 'z': None}"},
+        {"{{ d.pop('a') }}{{ d }}", "1{}"},
+        {"{{ d.pop('z', 7) }}", "7"},
+        {"{{ d.pop('z') }}", NULL},
+        {"{{ d.popitem() }}{{ d }}", "('a', 1){}"},
+        {"{{ {}.popitem() }}", NULL},
+        {"{{ d.clear() }}{{ d }}", "None{}"},
+        {"{% for i in range(20) %}{% set _ = d.update({i: i}) %}{% endfor %}"
+         "{{ d|length }}{{ d[19] }}{% set _ = d.pop(3) %}{{ 3 in d }}",
+         "2119False"},
+    };
+    const cf_template_options allow = {.allow_mutation = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome o;
+        run(&o, cases[i].source, "{\"l\":[3,1,2],\"d\":{\"a\":1}}", NULL,
+            &allow);
+        if (cases[i].want == NULL) {
+            assert_int_equal(o.st, CF_EFORMAT);
+        } else if (o.st != CF_OK ||
+                   !cf_str_is(o.r.prompt.text, cases[i].want)) {
+            fail_msg("%s: %.*s %s", cases[i].source, (int)o.r.prompt.text.n,
+                     o.r.prompt.text.p, o.err.text);
+        }
+        done(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +276,8 @@ int main(void)
         cmocka_unit_test(test_continue__cuts_at_the_message),
         cmocka_unit_test(test_limits__are_named),
         cmocka_unit_test(test_compile__memory_is_bounded),
+        cmocka_unit_test(test_compile__many_names),
+        cmocka_unit_test(test_mutation__every_method),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
