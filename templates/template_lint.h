@@ -67,7 +67,10 @@ typedef struct cf_lint_options {
     const cf_tokenizer *tokenizer; /* for E002, W008 and token counts */
     cf_str bos, eos;               /* spelling; empty: "<s>" and "</s>" */
     cf_str arch, model_name;       /* help to find the family of tool calls */
-    cf_cancel *cancel;             /* asked before each probe; may be NULL */
+    cf_str client;                 /* whose requests are tried, too: a name of
+                                      cf_lint_client_at(), or "all"; empty:
+                                      none (E013 and E014 stay silent) */
+    cf_cancel *cancel;             /* looked at while probing; may be NULL */
 } cf_lint_options;
 
 /*
@@ -80,6 +83,9 @@ CF_MUST_USE cf_status cf_template_lint(cf_str source,
                                        const cf_lint_options *options,
                                        cf_arena *arena, cf_lint_report *out,
                                        cf_error *err);
+
+/* The names of the clients whose requests lint knows; NULL past the last. */
+const char *cf_lint_client_at(size_t i);
 
 /* All rules in order; NULL past the last. */
 typedef struct cf_lint_rule {

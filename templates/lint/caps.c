@@ -21,9 +21,7 @@ const char *cf_call_id_rule_name(cf_call_id_rule rule)
 
 /* ---- single probes ------------------------------------------------------ */
 
-/* Whether text[at..] is inside the source text of a value: a Python or JSON
- * list of parts, or JSON whose quotes are escaped. */
-static bool is_garbled(cf_str text, size_t at)
+bool cf_lint__is_garbled(cf_str text, size_t at)
 {
     static const char *const before[] = {"'text': '",   "\"text\": \"",
                                          "\"text\":\"", "'city': '",
@@ -44,10 +42,10 @@ static cf_status shows(cf_prober *p, const char *letters, unsigned flags,
     cf_shot s;
     CF_TRY(cf_probe(p, letters, flags, &s, err));
     size_t at = cf_shot_find(&s, word);
-    *out = s.status != CF_OK                      ? CF_CAP_NO
-           : at == SIZE_MAX                       ? CF_CAP_DROPPED
-           : is_garbled(s.render.prompt.text, at) ? CF_CAP_GARBLED
-                                                  : CF_CAP_YES;
+    *out = s.status != CF_OK                               ? CF_CAP_NO
+           : at == SIZE_MAX                                ? CF_CAP_DROPPED
+           : cf_lint__is_garbled(s.render.prompt.text, at) ? CF_CAP_GARBLED
+                                                           : CF_CAP_YES;
     cf_shot_free(p, &s);
     return CF_OK;
 }

@@ -12,28 +12,33 @@
 #include "templates/lint/lint_impl.h"
 
 /* In the order of their ids.  `always`: checked, too, for a source that does
- * not compile and for a template that reaches a limit. */
+ * not compile and for a template that reaches a limit.  `by_message`: a place
+ * may have several findings. */
 static const struct {
     cf_lint_rule words;
     cf_lint_check check;
     bool always;
+    bool by_message;
 } rules[] = {
     {{"E001", "the beginning-of-sequence token appears twice",
       "The model sees a start it was never trained on, and answers get worse.",
       "Write bos_token once: in the tokenizer or in the template, not in "
       "both."},
      cf_lint__bos_twice,
+     false,
      false},
     {{"E002", "the beginning-of-sequence token is missing",
       "The model expects it first; without it the first tokens are misread.",
       "Begin the template with {{ bos_token }}."},
      cf_lint__bos_missing,
+     false,
      false},
     {{"E003", "turn marks are not balanced",
       "A turn that never closes or never opens makes the model lose track of "
       "who speaks.",
       "Give every turn one opening and one closing mark, on every branch."},
      cf_lint__balance,
+     false,
      false},
     {{"E004", "the generation prompt is missing or is not a suffix",
       "The model does not know that it is its turn, or the cache is lost when "
@@ -41,18 +46,21 @@ static const struct {
       "End with {% if add_generation_prompt %} and the opening of an assistant "
       "turn, and nothing after it."},
      cf_lint__generation_prompt,
+     false,
      false},
     {{"E005", "a valid conversation crashes the template",
       "The application fails on a message that its library considers normal.",
       "Test for the missing field: message.content or '', messages | length."},
      cf_lint__crashes,
-     true},
+     true,
+     false},
     {{"E006",
       "a tool call does not survive: what is rendered cannot be parsed back",
       "The model learns from its own history a syntax that its parser refuses.",
       "Write calls as the model was trained to: one syntax, arguments with | "
       "tojson."},
      cf_lint__round_trip,
+     false,
      false},
     {{"E007", "tool declarations are dropped",
       "The model cannot call what it was never shown: it invents calls, or "
@@ -60,29 +68,34 @@ static const struct {
       "Write the tools: {% for tool in tools %}{{ tool | tojson }}{% endfor "
       "%}."},
      cf_lint__tools_dropped,
+     false,
      false},
     {{"E008", "tool calls are dropped from the history",
       "The model sees results without calls and forgets what it has "
       "tried.",
       "Write message.tool_calls, each with its name and arguments."},
      cf_lint__calls_dropped,
+     false,
      false},
     {{"E009", "tool results are dropped from the history",
       "The model never learns what a tool answered, and calls it again.",
       "Write messages of role 'tool' in a turn of their own."},
      cf_lint__results_dropped,
+     false,
      false},
     {{"E010", "a field of a message becomes part of a control token",
       "Whoever sets that field writes control tokens; a tokenizer that guards "
       "against it breaks the mark instead.",
       "Put no field of a message inside a mark; write roles by name."},
      cf_lint__glued,
+     false,
      false},
     {{"E011", "replies are dropped from the history",
       "The model does not see its own answers: every question looks like the "
       "first.",
       "Write the content of messages of role 'assistant'."},
      cf_lint__replies_dropped,
+     false,
      false},
     {{"E012", "a longer conversation does not begin with the shorter one",
       "The cache is lost at the first difference, and everything after it is "
@@ -90,11 +103,25 @@ static const struct {
       "Write each message the same whatever follows: no loop.last, no look at "
       "later messages."},
      cf_lint__prefix,
+     false,
      false},
+    {{"E013", "a client's request is refused",
+      "Everything that the client sends after that message fails.",
+      "Accept the shape that the finding names."},
+     cf_lint__client_refused,
+     false,
+     true},
+    {{"E014", "a part of a client's request is lost",
+      "The model answers without what the client told it.",
+      "Write the part that the finding names."},
+     cf_lint__client_lost,
+     false,
+     true},
     {{"W003", "a tool's result is rendered in the user's role",
       "The model may take what a tool says for what the user says.",
       "Give results a turn of their own, as the model was trained."},
      cf_lint__result_role,
+     false,
      false},
     {{"W004",
       "reasoning is dropped, or an empty think block is left in the history",
@@ -102,44 +129,52 @@ static const struct {
       "Keep the reasoning of tool rounds; write no think block where there is "
       "no reasoning."},
      cf_lint__reasoning,
+     false,
      false},
     {{"W005", "the system role is merged, dropped or refused",
       "Instructions lose their weight, or the conversation is refused.",
       "Give the system message a turn of its own, if the model knows one."},
      cf_lint__system,
+     false,
      false},
     {{"W006", "an argument object is rendered as an escaped string",
       "The model sees quotes within quotes and copies them into its calls.",
       "Write arguments with | tojson when they are an object."},
      cf_lint__escaping,
+     false,
      false},
     {{"W007", "the prompt ends with a blank",
       "The first token of a reply usually brings its own blank, so the model "
       "gets an unusual start.",
       "Trim before the point of generation: {%- and -%}, or no line end."},
      cf_lint__last_blank,
+     false,
      false},
     {{"W008", "text that looks like a control token is not one token",
       "The mark is read as letters; the model never saw it that way.",
       "Spell the mark as the vocabulary does."},
      cf_lint__tokens,
+     false,
      false},
     {{"W009", "the template uses a construct that this engine leaves out",
       "It cannot be rendered here, and other engines may treat it differently.",
       "Make a new value instead: x = x + [y], namespace for loops; paste "
       "included text in."},
      cf_lint__constructs,
-     true},
+     true,
+     false},
     {{"I007", "the prompt depends on the date or on chance",
       "The cache of a saved prompt is worthless the next day.",
       "Take the date from a variable, so that it changes when you want."},
      cf_lint__chance,
+     false,
      false},
     {{"I008", "a variable is used but never set",
       "It renders as nothing: a switch that was forgotten, or a spelling "
       "mistake.",
       "Set it with :var, or guard it: {% if name is defined %}."},
      cf_lint__unset,
+     false,
      false},
 };
 
@@ -167,7 +202,8 @@ static bool is_there(const cf_linter *l, const cf_lint_finding *f)
     for (size_t i = 0; i < l->n; i++) {
         if (l->finding[i].rule == f->rule && l->finding[i].line == f->line &&
             l->finding[i].col == f->col &&
-            (f->line != 0 || cf_str_eq(l->finding[i].message, f->message))) {
+            ((f->line != 0 && !l->by_message) ||
+             cf_str_eq(l->finding[i].message, f->message))) {
             return true;
         }
     }
@@ -268,6 +304,7 @@ static cf_status run_rules(cf_linter *l, bool only_always, cf_error *err)
     for (size_t i = 0; i < N_RULES; i++) {
         size_t first = l->n;
         l->rule = &rules[i].words;
+        l->by_message = rules[i].by_message;
         if (!only_always || rules[i].always) {
             CF_TRY(rules[i].check(l, err));
             sort_findings(l, first);
@@ -326,6 +363,7 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     l->prober = (cf_prober){.bos = o->bos, .eos = o->eos, .cancel = o->cancel};
     l->tokenizer = o->tokenizer;
     l->source = source;
+    l->client = o->client;
     l->arena = arena;
     l->report = out;
     out->family =

@@ -23,16 +23,18 @@ typedef struct cf_linter {
     const char *why_text; /* ... says why */
     const cf_tokenizer *tokenizer;
     cf_str source;
+    cf_str client; /* whose requests are tried; empty: none */
     cf_arena *arena;
     cf_lint_report *report;
     const cf_lint_rule *rule; /* the row whose check runs */
+    bool by_message;          /* it may have several findings at one place */
     cf_lint_names *names;     /* made once, when first asked for */
     cf_lint_finding finding[CF_LINT_FINDINGS_MAX];
     size_t n;
 } cf_linter;
 
-/* Adds a finding of the rule that runs, one for each place and message;
- * those over CF_LINT_FINDINGS_MAX are left out.  `shot` (may be NULL) is the
+/* Adds a finding of the rule that runs, one for each place (of a
+ * row by_message: for each place and message); those over CF_LINT_FINDINGS_MAX are left out.  `shot` (may be NULL) is the
  * render that shows it: its context is kept, and where off is not SIZE_MAX
  * the place in the template that wrote byte `off`. */
 cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
@@ -55,6 +57,13 @@ bool cf_lint__is_left_out(const cf_linter *l);
 
 typedef cf_status (*cf_lint_check)(cf_linter *l, cf_error *err);
 
+/* Whether text[at..] is inside the source text of a value: a list of parts in
+ * Python or JSON, or JSON whose quotes are escaped (caps.c). */
+bool cf_lint__is_garbled(cf_str text, size_t at);
+
+/* clients.c */
+cf_status cf_lint__client_refused(cf_linter *l, cf_error *err);
+cf_status cf_lint__client_lost(cf_linter *l, cf_error *err);
 /* rules_basic.c */
 cf_status cf_lint__bos_twice(cf_linter *l, cf_error *err);
 cf_status cf_lint__bos_missing(cf_linter *l, cf_error *err);

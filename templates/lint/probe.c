@@ -177,15 +177,19 @@ static json_t *declaration(void)
                      "description", "Name of the city.", "required", "city");
 }
 
-static json_t *spelling(cf_str given, const char *otherwise)
-{
-    return given.n != 0 ? json_stringn(given.p, given.n)
-                        : json_string(otherwise);
-}
-
 cf_str cf_probe_bos(const cf_prober *p)
 {
     return p->bos.n != 0 ? p->bos : cf_str_from("<s>");
+}
+
+cf_str cf_probe_eos(const cf_prober *p)
+{
+    return p->eos.n != 0 ? p->eos : cf_str_from("</s>");
+}
+
+static json_t *str_json(cf_str s)
+{
+    return json_stringn(s.p, s.n);
 }
 
 static json_t *build(const cf_prober *p, const char *letters, unsigned flags)
@@ -203,8 +207,8 @@ static json_t *build(const cf_prober *p, const char *letters, unsigned flags)
                                        ? json_pack("[o]", declaration())
                                        : json_null());
         bad |= json_object_set_new(c, "documents", json_null());
-        bad |= json_object_set_new(c, "bos_token", spelling(p->bos, "<s>"));
-        bad |= json_object_set_new(c, "eos_token", spelling(p->eos, "</s>"));
+        bad |= json_object_set_new(c, "bos_token", str_json(cf_probe_bos(p)));
+        bad |= json_object_set_new(c, "eos_token", str_json(cf_probe_eos(p)));
     }
     bad |= json_object_set_new(c, "add_generation_prompt",
                                json_boolean(flags & CF_PROBE_GENERATE));

@@ -84,8 +84,9 @@ CF_MUST_USE cf_status cf_probe_context(cf_prober *p, json_t *context,
 /* An empty shot may be freed, too. */
 void cf_shot_free(cf_prober *p, cf_shot *shot);
 
-/* The spelling of the beginning-of-sequence token. */
+/* The spelling of the beginning and the end of a sequence. */
 cf_str cf_probe_bos(const cf_prober *p);
+cf_str cf_probe_eos(const cf_prober *p);
 
 /* Whether the render holds a word, and where. */
 bool cf_shot_has(const cf_shot *shot, const char *word);

@@ -7,6 +7,7 @@
 #include "core/base/os.h"
 #include "templates/template.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/render_mask.h"
 #include "tui/lab/context_text.h"
 #include "tui/lab/open_backend.h"
 
@@ -27,7 +28,7 @@ typedef struct render_job {
     uint64_t bench_n;    /* number of them all */
     uint64_t bench_best; /* ns: sum of each context's fastest render */
     uint64_t bench_contexts;
-    bool spans, ids, continue_final, keep_newline, no_trim, no_lstrip;
+    bool spans, ids, mask, continue_final, keep_newline, no_trim, no_lstrip;
 } render_job;
 
 /* The template of -t or the model, if there is one. */
@@ -104,9 +105,10 @@ static cf_status tokenise(render_job *job, const cf_render *r,
                           cf_token_list *out, cf_error *err)
 {
     *out = (cf_token_list){NULL, 0};
-    return job->ids ? cf_prompt_tokenise(out, &r->prompt, cf_str_make("", 0),
-                                         job->tok, &job->arena, err)
-                    : CF_OK;
+    return job->ids || job->mask
+               ? cf_prompt_tokenise(out, &r->prompt, cf_str_make("", 0),
+                                    job->tok, &job->arena, err)
+               : CF_OK;
 }
 
 static void put_ids(cf_buf *out, const cf_token_list *tokens)
@@ -142,6 +144,38 @@ static void put_result(const render_job *job, cf_buf *out, const cf_render *r,
         put_ids(out, tokens);
         cf_buf_addc(out, ']');
     }
+}
+
+/* The members of an answer to --mask: text, spans, ids, mask. */
+static cf_status put_mask(render_job *job, cf_buf *out, cf_str context,
+                          const cf_render *r, const cf_token_list *tokens,
+                          cf_error *err)
+{
+    json_t *values = NULL;
+    cf_mask_spans spans = {NULL, 0};
+    cf_status st = cf_json_read(&values, context.p, context.n, err);
+    CF_THEN(st,
+            cf_render_mask_spans(&spans, &r->prompt, values, &job->arena, err));
+    json_decref(values);
+    if (st != CF_OK) {
+        return st;
+    }
+    cf_buf_adds(out, "\"text\":");
+    cf_json_write_str(out, r->prompt.text);
+    cf_buf_adds(out, ",\"spans\":[");
+    for (size_t i = 0; i < spans.n; i++) {
+        cf_buf_addf(out, "%s[%u,%u]", i != 0 ? "," : "",
+                    (unsigned)spans.v[i].from, (unsigned)spans.v[i].to);
+    }
+    cf_buf_adds(out, "],\"ids\":[");
+    put_ids(out, tokens);
+    cf_buf_adds(out, "],\"mask\":[");
+    for (size_t i = 0; i < tokens->n; i++) {
+        cf_buf_addf(out, "%s%d", i != 0 ? "," : "",
+                    cf_render_mask_has(&spans, &tokens->v[i]));
+    }
+    cf_buf_addc(out, ']');
+    return CF_OK;
 }
 
 /* Renders the same context again and again, and notes the times. */
@@ -237,8 +271,15 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
         }
     }
     CF_THEN(st, tokenise(job, &r, &tokens, err));
-    if (st == CF_OK) {
+    if (st == CF_OK && job->mask) {
+        st =
+            put_mask(job, answer, values.p != NULL ? values : cf_str_from("{}"),
+                     &r, &tokens, err);
+    } else if (st == CF_OK) {
         put_result(job, answer, &r, &tokens);
+    }
+    if (st == CF_OK) {
+        /* answered */
     } else if (st != CF_ENOMEM) {
         json_t *error = error_json(&why, err);
         cf_buf_adds(answer, "\"error\":");
@@ -270,11 +311,19 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
     return st;
 }
 
-static int print_result(const render_job *job, const cf_render *r,
+static int print_result(render_job *job, cf_str context, const cf_render *r,
                         const cf_token_list *tokens)
 {
     cf_buf out = CF_BUF_INIT;
-    if (job->spans || job->cli->is_json) {
+    cf_error err;
+    if (job->mask) {
+        cf_buf_addc(&out, '{');
+        if (put_mask(job, &out, context, r, tokens, &err) != CF_OK) {
+            cf_buf_deinit(&out);
+            return cf_cli_fail(job->cli, &err);
+        }
+        cf_buf_adds(&out, "}\n");
+    } else if (job->spans || job->cli->is_json) {
         cf_buf_addc(&out, '{');
         put_result(job, &out, r, tokens);
         cf_buf_adds(&out, "}\n");
@@ -305,7 +354,7 @@ static int render_file(render_job *job, const char *path)
     CF_THEN(st, render_text(job, cf_buf_str(&text),
                             path != NULL ? path : "context", &r, &err));
     CF_THEN(st, tokenise(job, &r, &tokens, &err));
-    int status = st == CF_OK ? print_result(job, &r, &tokens)
+    int status = st == CF_OK ? print_result(job, cf_buf_str(&text), &r, &tokens)
                              : cf_cli_fail(job->cli, &err);
     cf_buf_deinit(&text);
     return status;
@@ -324,8 +373,9 @@ static int run_job(render_job *job, const char *context)
             return cf_cli_fail(job->cli, &err);
         }
         job->tok = cf_engine_tokenizer(job->engine);
-    } else if (job->ids) {
-        return cf_cli_usage(job->cli, "--ids needs a model (-m)");
+    } else if (job->ids || job->mask) {
+        return cf_cli_usage(job->cli, job->ids ? "--ids needs a model (-m)"
+                                               : "--mask needs a model (-m)");
     }
     cf_status st = open_template(job, &why, &err);
     bool is_compile = job->compile_status != CF_OK;
@@ -365,6 +415,10 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
          "answer in JSON, with the origin of every byte", NULL},
         {"--ids", 0, CF_OPT_FLAG, &job.ids, NULL,
          "print the token ids of the prompt (with -m)", NULL},
+        {"--mask", 0, CF_OPT_FLAG, &job.mask, NULL,
+         "answer in JSON, with the bytes and tokens that the assistant wrote "
+         "(with -m)",
+         NULL},
         {"--continue-final-message", 0, CF_OPT_FLAG, &job.continue_final, NULL,
          "leave the last message open", NULL},
         {"--allow-mutation", 0, CF_OPT_FLAG, &job.options.allow_mutation, NULL,
@@ -389,7 +443,8 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
         return cf_cli_usage(cli, "one context at a time");
     }
     /* Only then: a model lends its bos_token to any template. */
-    if (job.ids || (cli->open.template_name == NULL && job.batch == NULL)) {
+    if (job.ids || job.mask ||
+        (cli->open.template_name == NULL && job.batch == NULL)) {
         cf_open_want_model(&cli->open);
     }
     cf_arena_init(&job.arena, 0);

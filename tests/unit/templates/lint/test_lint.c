@@ -309,6 +309,90 @@ static void test_limits__of_a_whole_lint(void **state)
     }
 }
 
+static void lint_for(const char *source, const char *client, cf_arena *arena,
+                     cf_lint_report *out)
+{
+    cf_error err;
+    const cf_lint_options options = {.client = cf_str_from(client)};
+    cf_arena_init(arena, 0);
+    T_OK(cf_template_lint(cf_str_from(source), &options, arena, out, &err),
+         err);
+}
+
+/* Whether a finding of the rule has both words. */
+static bool says(const cf_lint_report *r, const char *rule, const char *client,
+                 const char *word)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const char *text = r->v[i].message.p;
+        if (strcmp(r->v[i].rule, rule) == 0 && strstr(text, client) != NULL &&
+            strstr(text, word) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a client sends that the template cannot take, by client. */
+static void test_clients__refused_and_lost(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    char *source = planted("{%- for message in messages %}",
+                           "{%- for message in messages %}"
+                           "{%- if message.role == 'system' and not loop.first "
+                           "%}{{ raise_exception('first') }}{%- endif %}");
+    lint(source, &arena, &r);
+    assert_false(has_rule(&r, "E013")); /* without a client nothing is tried */
+    assert_false(has_rule(&r, "E014"));
+    cf_arena_deinit(&arena);
+    lint_for(source, "all", &arena, &r);
+    assert_true(says(&r, "E013", "opencode", "two system messages"));
+    assert_true(says(&r, "E013", "claude-code", "in the middle"));
+    assert_true(says(&r, "E014", "claude-code", "as a list of parts"));
+    assert_false(says(&r, "E013", "goose", "in the middle"));
+    cf_arena_deinit(&arena);
+    lint_for(source, "goose", &arena, &r);
+    assert_false(has_rule(&r, "E013"));
+    assert_false(says(&r, "E014", "claude-code", ""));
+    cf_arena_deinit(&arena);
+    free(source);
+    size_t n = 0;
+    for (; cf_lint_client_at(n) != NULL; n++) {
+    }
+    assert_true(n >= 5);
+}
+
+/* A template that takes every shape satisfies every client. */
+static void test_clients__can_all_be_served(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    static const char open_to_all[] =
+        "{{- bos_token }}{%- for t in tools or [] %}{{- t | tojson }}"
+        "{%- endfor %}"
+        "{%- for m in messages %}{{- '[' + m.role + ']' }}"
+        "{%- if m.content is string %}{{- m.content }}"
+        "{%- elif m.content is mapping %}{{- m.content | tojson }}"
+        "{%- elif m.content %}{%- for p in m.content %}{{- p.text }}"
+        "{%- endfor %}{%- endif %}"
+        "{%- for c in m.tool_calls or [] %}{{- c.function.name }}"
+        "{%- if c.function.arguments is string %}{{- c.function.arguments }}"
+        "{%- else %}{{- c.function.arguments | tojson }}{%- endif %}"
+        "{%- endfor %}\n{% endfor %}"
+        "{%- if add_generation_prompt %}{{- '[assistant]' }}{%- endif %}";
+    lint_for(open_to_all, "all", &arena, &r);
+    for (size_t i = 0; i < r.n; i++) {
+        if (r.v[i].rule[0] == 'E' && (strcmp(r.v[i].rule, "E013") == 0 ||
+                                      strcmp(r.v[i].rule, "E014") == 0)) {
+            fail_msg("%s %s", r.v[i].rule, r.v[i].message.p);
+        }
+    }
+    cf_arena_deinit(&arena);
+}
+
 static void test_cancel__ends_a_lint(void **state)
 {
     (void)state;
@@ -361,6 +445,8 @@ int main(void)
         cmocka_unit_test(test_caps__rows),
         cmocka_unit_test(test_rules__in_order),
         cmocka_unit_test(test_limits__of_a_whole_lint),
+        cmocka_unit_test(test_clients__refused_and_lost),
+        cmocka_unit_test(test_clients__can_all_be_served),
         cmocka_unit_test(test_cancel__ends_a_lint),
         cmocka_unit_test(test_lint__memory_may_run_out),
     };

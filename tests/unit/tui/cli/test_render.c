@@ -4,6 +4,7 @@
  */
 #include "tests/support/t.h"
 
+#include <jansson.h>
 #include <unistd.h>
 
 #include "core/base/os.h"
@@ -162,6 +163,57 @@ static void test_render__of_a_model(void **state)
                "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
 }
 
+/* The bytes and the tokens of the assistant, and of nobody else: not the
+ * role, not what the template writes around them. */
+static void test_render__mask(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    write_file("{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
+               "{\"role\":\"assistant\",\"content\":\"hello\"},"
+               "{\"role\":\"user\",\"content\":\"o\"},"
+               "{\"role\":\"model\",\"content\":\"he\"}]}");
+    CF_PROGRAM(&p, "render", "--mask", "-m", vocab, file);
+    assert_int_equal(p.status, 0);
+    json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
+    assert_non_null(v);
+    const char *text = json_string_value(json_object_get(v, "text"));
+    assert_string_equal(text, "<s><|user|>hello</s><|user|>hello</s><|user|>o"
+                              "</s><|user|>he</s>");
+    const json_t *spans = json_object_get(v, "spans");
+    assert_int_equal(json_array_size(spans), 2);
+    static const struct {
+        int from;
+        const char *bytes;
+    } want[] = {{28, "hello"}, {58, "he"}};
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *span = json_array_get(spans, i);
+        long long from = json_integer_value(json_array_get(span, 0));
+        long long to = json_integer_value(json_array_get(span, 1));
+        assert_int_equal(from, want[i].from);
+        assert_int_equal(to - from, strlen(want[i].bytes));
+        assert_memory_equal(text + from, want[i].bytes, strlen(want[i].bytes));
+    }
+    const json_t *ids = json_object_get(v, "ids");
+    const json_t *mask = json_object_get(v, "mask");
+    assert_int_equal(json_array_size(ids), json_array_size(mask));
+    size_t ones = 0;
+    for (size_t i = 0; i < json_array_size(mask); i++) {
+        long long id = json_integer_value(json_array_get(ids, i));
+        bool is_mark = id == 1 || id == 2 || id == 3;
+        long long one = json_integer_value(json_array_get(mask, i));
+        assert_true(one == 0 || (one == 1 && !is_mark));
+        ones += one == 1;
+    }
+    assert_true(ones >= 2 && ones < json_array_size(mask) / 2);
+    json_decref(v);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "render", "--mask", "-t", "{{ x }}", file);
+    assert_int_not_equal(p.status, 0);
+    cf_program_deinit(&p);
+}
+
 static void test_render__failures(void **state)
 {
     (void)state;
@@ -192,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_render__exact_numbers),
         cmocka_unit_test(test_render__by_name),
         cmocka_unit_test(test_render__of_a_model),
+        cmocka_unit_test(test_render__mask),
         cmocka_unit_test(test_render__failures),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

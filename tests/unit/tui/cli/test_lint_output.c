@@ -1,0 +1,146 @@
+/*
+ * test_lint_output.c - confab lint --format: each format is what its readers
+ * parse; unknown names are wrong usage.
+ */
+#include "tests/support/t.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "tests/support/program.h"
+
+static char file[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    cf_error err;
+    static const char source[] = "{% for m in messages %}<{{ m.content }}>\n"
+                                 "{% endfor %}{{ nobody_sets_this }}";
+    snprintf(file, sizeof file, "/tmp/confab-lint-XXXXXX");
+    int fd = mkstemp(file);
+    if (fd < 0) {
+        return -1;
+    }
+    close(fd);
+    return cf_os_write_file(file, source, sizeof source - 1, 0600, &err) ==
+                   CF_OK
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(file);
+}
+
+#define NEED_PROGRAM()                       \
+    do {                                     \
+        if (cf_program_path() == NULL) {     \
+            T_SKIP("CONFAB_BIN is not set"); \
+        }                                    \
+    } while (0)
+
+/* The output; the template has errors, so the status is 1. */
+static char *lint(const char *format)
+{
+    cf_program p;
+    CF_PROGRAM(&p, "lint", "--format", format, file);
+    assert_int_equal(p.status, 1);
+    char *text = strdup(cf_buf_cstr(&p.out));
+    assert_non_null(text);
+    cf_program_deinit(&p);
+    return text;
+}
+
+static void test_format__sarif(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char *text = lint("sarif");
+    json_t *v = json_loads(text, 0, NULL);
+    assert_non_null(v);
+    assert_string_equal(json_string_value(json_object_get(v, "version")),
+                        "2.1.0");
+    const json_t *run = json_array_get(json_object_get(v, "runs"), 0);
+    const json_t *driver =
+        json_object_get(json_object_get(run, "tool"), "driver");
+    const json_t *results = json_object_get(run, "results");
+    assert_true(json_array_size(json_object_get(driver, "rules")) > 20);
+    assert_true(json_array_size(results) > 3);
+    size_t with_line = 0;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *r = json_array_get(results, i);
+        const json_t *at =
+            json_object_get(json_array_get(json_object_get(r, "locations"), 0),
+                            "physicalLocation");
+        const char *uri = json_string_value(
+            json_object_get(json_object_get(at, "artifactLocation"), "uri"));
+        assert_string_equal(uri, file);
+        assert_non_null(json_object_get(r, "ruleId"));
+        with_line += json_integer_value(json_object_get(
+                         json_object_get(at, "region"), "startLine")) == 2;
+    }
+    assert_true(with_line > 0);
+    json_decref(v);
+    free(text);
+}
+
+static void test_format__json_text_github_junit(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char *text = lint("json");
+    json_t *v = json_loads(text, 0, NULL);
+    assert_non_null(v);
+    const json_t *caps = json_object_get(v, "capabilities");
+    assert_string_equal(json_string_value(json_object_get(caps, "tools")),
+                        "dropped");
+    assert_true(json_is_false(json_object_get(caps, "needs_alternation")));
+    json_decref(v);
+    free(text);
+    text = lint("text");
+    assert_non_null(strstr(text, "E007"));
+    assert_non_null(strstr(text, " errors, "));
+    free(text);
+    text = lint("github");
+    assert_non_null(strstr(text, "::error file="));
+    assert_non_null(strstr(text, ",title=E007::"));
+    assert_non_null(strstr(text, "::notice file="));
+    free(text);
+    text = lint("junit");
+    assert_non_null(strstr(text, "<testsuites"));
+    assert_non_null(strstr(text, "<failure>"));
+    assert_non_null(strstr(text, "</testsuites>"));
+    free(text);
+}
+
+static void test_names__unknown_ones_are_wrong_usage(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "lint", "--format", "xml", file);
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "lint", "--client", "nobody", file);
+    assert_int_equal(p.status, 2);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "claude-code"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "lint", "--client", "all", "mistral");
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "E013"));
+    cf_program_deinit(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_format__sarif),
+        cmocka_unit_test(test_format__json_text_github_junit),
+        cmocka_unit_test(test_names__unknown_ones_are_wrong_usage),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
