@@ -5,6 +5,7 @@
 #include "templates/template.h"
 
 #include "core/base/alloc.h"
+#include "core/base/safe_text.h"
 #include "core/base/utf8.h"
 #include "templates/language/ast.h"
 #include "templates/language/number.h"
@@ -126,7 +127,7 @@ void cf_template_caret(cf_buf *out, cf_str source, const cf_template_error *why)
     while (end < source.n && source.p[end] != '\n' && source.p[end] != '\r') {
         end++;
     }
-    if (why->off - from > 100) { /* a long line: what is near */
+    if (why->off - from > 100) { /* a long line: the part around it */
         from = why->off - 60;
         while ((source.p[from] & 0xC0) == 0x80) {
             from++;
@@ -136,9 +137,14 @@ void cf_template_caret(cf_buf *out, cf_str source, const cf_template_error *why)
     while (shown < end && (source.p[shown] & 0xC0) == 0x80) {
         shown++;
     }
-    for (size_t i = from; i < shown; i++) {
-        unsigned char c = (unsigned char)source.p[i];
-        cf_buf_addc(out, c < 0x20 || c == 0x7F ? ' ' : (char)c);
+    for (size_t i = from; i < shown;) {
+        uint32_t len, cp = cf_t__cp(source.p + i, &len);
+        if (cp == '\t' || cf_safe_is_harmful(cp)) {
+            cf_buf_addc(out, ' '); /* one column, as the carets count */
+        } else {
+            cf_buf_add(out, source.p + i, len);
+        }
+        i += len;
     }
     cf_buf_addc(out, '\n');
     for (size_t i = from; i < why->off; i++) {

@@ -204,7 +204,6 @@ static void sarif_begin(cf_lint_output *o)
     cf_jw_end(w); /* rules */
     cf_jw_end(w); /* driver */
     cf_jw_end(w); /* tool */
-    cf_jw_text(w, "columnKind", "utf16CodeUnits");
     cf_jw_array(w, "results");
 }
 

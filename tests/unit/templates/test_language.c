@@ -73,6 +73,23 @@ static void test_errors__place_and_words(void **state)
     done(&o);
 }
 
+/* Nothing in the line above the carets moves a terminal's cursor. */
+static void test_errors__excerpt_is_harmless(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "\x1b[31m\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81\xC3\xA9\t{{ x.y.z }}";
+    outcome o;
+    cf_buf caret = CF_BUF_INIT;
+    run(&o, source, "{}", NULL, NULL);
+    assert_int_equal(o.st, CF_EFORMAT);
+    cf_template_caret(&caret, cf_str_from(source), &o.why);
+    assert_string_equal(cf_buf_cstr(&caret), " [31m   \xC3\xA9 {{ x.y.z }}\n"
+                                             "             ^^^\n");
+    cf_buf_deinit(&caret);
+    done(&o);
+}
+
 static void test_numbers__exact(void **state)
 {
     (void)state;
@@ -270,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors__place_and_words),
+        cmocka_unit_test(test_errors__excerpt_is_harmless),
         cmocka_unit_test(test_numbers__exact),
         cmocka_unit_test(test_mutation__only_when_allowed),
         cmocka_unit_test(test_generation__code_points),

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Writes docs/templates-survey.md from published templates.
+
+    tests/tools/templates_survey.py FOLDER > docs/templates-survey.md
+
+FOLDER has one folder a template, each with a template.jinja.  All figures are
+those of build/confab lint.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+HEAD = """# A survey of real chat templates
+
+The tables were made with `confab lint --client all` over {n} published chat templates, named by their model (`tests/tools/templates_survey.py`).
+They report what the linter's renders show; `confab lint --rules` explains the rules.
+
+- *Prefix-stable*: of the conversations of {{thinking on, off}} x {{plain, tool call, tool result, two rounds}} x {{with, without system}} that the template renders, how many begin with the shorter conversation, so that a cache can be kept.
+- *yes*: shown; *merged*: shown inside another message's turn; *garbled*: shown as the source text of a value; *dropped*: accepted and silently left out; *no*: refused, or the template fails.
+- *Late system*: a system message after the first reply.
+- *Reasoning kept*: whether the reasoning of an earlier reply is still shown after the next question.
+
+| template | prefix-stable | system | late system | tools | tool calls | tool role | reasoning kept | findings |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+CLIENTS = """
+## Requests of real clients
+
+How many of the habits of a client (`confab lint --client NAME` lists them) a template refuses, and of how many it loses a part; *ok* takes them all.
+A server that rewrites requests before the template sees them can make up for some of it.
+
+| template | {names} |
+| --- |{rule}
+"""
+
+
+def lint(path):
+    out = subprocess.run(
+        ["build/confab", "lint", "--format", "json", "--client", "all", path],
+        capture_output=True, text=True, check=False).stdout
+    return json.loads(out)
+
+
+def row(name, r):
+    cells = r["stability"]
+    rendered = sum(c["rendered"] for c in cells)
+    stable = sum(c["rendered"] and c["stable"] for c in cells)
+    caps = r["capabilities"]
+    rules = []
+    for f in r["findings"]:
+        if f["rule"] not in rules and f["rule"] not in ("E013", "E014"):
+            rules.append(f["rule"])
+    keys = ("system", "late_system", "tools", "tool_calls", "tool_role",
+            "reasoning_history")
+    return (f"| {name} | {stable} of {rendered} | "
+            + " | ".join(caps[k] for k in keys) + f" | {' '.join(rules)} |")
+
+
+def client_cell(r, client):
+    def count(rule):
+        return sum(client in f["message"].split(":")[0].split(", ")
+                   for f in r["findings"] if f["rule"] == rule)
+    refused, lost = count("E013"), count("E014")
+    words = []
+    if refused:
+        words.append(f"refuses {refused}")
+    if lost:
+        words.append(f"loses {lost}")
+    return ", ".join(words) or "ok"
+
+
+def client_names():
+    err = subprocess.run(["build/confab", "lint", "--client", "?", "chatml"],
+                         capture_output=True, text=True, check=False).stderr
+    return re.search(r"no client '\?': ([a-z, -]+), all", err)[1].split(", ")
+
+
+def main():
+    folder = sys.argv[1]
+    names = sorted(n for n in os.listdir(folder)
+                   if os.path.exists(f"{folder}/{n}/template.jinja"))
+    reports = {n: lint(f"{folder}/{n}/template.jinja") for n in names}
+    clients = client_names()
+    print(HEAD.format(n=len(names)), end="")
+    for n in names:
+        print(row(n, reports[n]))
+    print(CLIENTS.format(names=" | ".join(clients),
+                         rule=" --- |" * len(clients)), end="")
+    for n in names:
+        print(f"| {n} | "
+              + " | ".join(client_cell(reports[n], c) for c in clients)
+              + " |")
+
+
+if __name__ == "__main__":
+    main()
