@@ -40,7 +40,7 @@ typedef enum cf_json_space {
 } cf_json_space;
 
 typedef enum cf_key_order {
-    CF_KEYS_ANY = 0, /* any order; declared order for objects of over 63
+    CF_KEYS_ANY = 0, /* any order; declared order for objects of over 1,000
                         declared keys */
     CF_KEYS_DECLARED /* as the schema lists them, others after; where several
                         schemas are combined, any */

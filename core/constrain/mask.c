@@ -503,6 +503,11 @@ static void remember(cf_constraint *c, const uint32_t *mask)
     if (c->n_item == 0 || c->n_item > CACHE_ITEMS || cf_constraint__in_key(c)) {
         return;
     }
+    for (size_t i = 0; i < c->n_item; i++) {
+        if (c->m.frame[c->item[i].frame].is_compared) {
+            return;
+        }
+    }
     for (int i = 1; i < CACHE_SIZE; i++) {
         e = k->cache[i].used < e->used ? &k->cache[i] : e;
     }
@@ -536,7 +541,8 @@ static cf_status compute(cf_constraint *c, uint32_t *mask)
     for (size_t i = 0; i < c->n_item && m->st == CF_OK; i++) {
         cf_item item = c->item[i];
         bool is_done = true;
-        switch (c->g->node[item.node].tag) {
+        bool is_compared = m->frame[item.frame].is_compared;
+        switch (is_compared ? CF_TAG_NONE : c->g->node[item.node].tag) {
         case CF_TAG_STR_BODY:
             mask_string(c, &item, mask);
             break;

@@ -221,6 +221,34 @@ bool cf_constraint__in_key(const cf_constraint *c)
     return false;
 }
 
+/* Whether the byte can be taken; the position stays. */
+static bool can_take(cf_constraint *c, uint8_t byte)
+{
+    cf_machine *m = &c->m;
+    cf_machine_mark mark = cf_machine_get_mark(m);
+    size_t n_text = m->n_text;
+    m->st = CF_OK;
+    cf_machine_put(m, byte);
+    bool ok = true; /* a failure is reported when the byte is taken */
+    if (m->st == CF_OK) {
+        cf_machine_step(m, c->item, c->n_item, byte);
+        ok = m->st != CF_OK || m->n_out > 0 || m->may_end;
+    }
+    cf_machine_release(m, mark);
+    m->n_text = n_text;
+    return ok;
+}
+
+static bool is_compared(const cf_constraint *c)
+{
+    for (size_t i = 0; i < c->n_item; i++) {
+        if (c->m.frame[c->item[i].frame].is_compared) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8])
 {
     memset(set, 0, 8 * sizeof *set);
@@ -233,23 +261,17 @@ void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8])
             }
         }
     }
-    /* A key that was written before must not end here: try its quote. */
-    uint32_t quote = UINT32_C(1) << '"' % 32;
-    if (!c->has_ended && (set['"' / 32] & quote) != 0 &&
-        cf_constraint__in_key(c)) {
-        cf_machine *m = &c->m;
-        cf_machine_mark mark = cf_machine_get_mark(m);
-        size_t n_text = m->n_text;
-        m->st = CF_OK;
-        cf_machine_put(m, '"');
-        if (m->st == CF_OK) {
-            cf_machine_step(m, c->item, c->n_item, '"');
-            if (m->st == CF_OK && m->n_out == 0 && !m->may_end) {
-                set['"' / 32] &= ~quote;
-            }
+    /* A key, or an item of different ones, that was written before must not
+     * end here: of a key only the quote can end it. */
+    bool all = is_compared(c);
+    if (c->has_ended || (!all && !cf_constraint__in_key(c))) {
+        return;
+    }
+    for (unsigned b = all ? 0 : '"'; b < (all ? 256 : '"' + 1); b++) {
+        uint32_t bit = UINT32_C(1) << b % 32;
+        if ((set[b / 32] & bit) != 0 && !can_take(c, (uint8_t)b)) {
+            set[b / 32] &= ~bit;
         }
-        cf_machine_release(m, mark);
-        m->n_text = n_text;
     }
 }
 

@@ -325,6 +325,22 @@ typedef struct key_choice {
     bool has_free, can_close;
 } key_choice;
 
+/* Whether the keys of a BIT, or some keys of a FREE, can have a value. */
+static bool alt_is_live(const cf_grammar *g, const cf_gop *op, const bool *live)
+{
+    bool is_free = op->kind == CF_OP_FREE;
+    if (!is_free) {
+        return rule_is_live(g, op->name, live);
+    }
+    for (uint32_t k = 0; k < op->n_name; k += 2) {
+        if (rule_is_live(g, op->name + k, live) &&
+            rule_is_live(g, op->name + k + 1, live)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static key_choice choose_keys(const cf_grammar *g, const cf_gop *close,
                               const bool *live)
 {
@@ -332,26 +348,24 @@ static key_choice choose_keys(const cf_grammar *g, const cf_gop *close,
     uint64_t valued = 0;
     for (uint32_t i = 0; i < close->n_alt; i++) {
         const cf_gop *op = &g->op[close->alt + i];
-        bool is_free = op->kind == CF_OP_FREE;
-        if (!is_free && rule_is_live(g, op->name, live)) {
-            valued |= op->bit;
-        }
-        for (uint32_t k = 0; is_free && k < op->n_name; k += 2) {
-            out.has_free |= rule_is_live(g, op->name + k, live) &&
-                            rule_is_live(g, op->name + k + 1, live);
+        if (alt_is_live(g, op, live)) {
+            valued |= op->also | (op->kind == CF_OP_BIT ? op->bit : 0);
+            out.has_free |= op->kind != CF_OP_BIT;
         }
     }
     for (uint64_t rest = valued; rest != 0; rest &= rest - 1) {
         uint64_t bit = rest & (~rest + 1);
         uint64_t all = bit | cf_g_missing(g, close, bit);
-        if ((all & ~valued) == 0 && cf_g_popcount(all) <= close->max) {
+        if ((all & ~valued) == 0 &&
+            cf_g_popcount(all & ~close->some) <= close->max) {
             out.usable |= bit;
         }
     }
     uint64_t least = cf_g_missing(g, close, 0);
     out.can_close = (least & ~valued) == 0 && close->min <= close->max &&
-                    cf_g_popcount(least) <= close->max &&
-                    (out.has_free || cf_g_popcount(out.usable) >= close->min);
+                    cf_g_popcount(least & ~close->some) <= close->max &&
+                    (out.has_free ||
+                     cf_g_popcount(out.usable & ~close->some) >= close->min);
     return out;
 }
 
@@ -368,8 +382,9 @@ static void drop_keys(cf_grammar *g, const bool *live)
             cf_gop *op = &g->op[close->alt + i];
             op->later &= keys.usable;
             op->rest = keys.has_free ? op->rest : 0;
-            if (op->kind == CF_OP_FREE ? !keys.has_free
-                                       : (op->bit & keys.usable) == 0) {
+            bool is_usable =
+                op->kind == CF_OP_FREE || (op->bit & keys.usable) != 0;
+            if (!is_usable || !alt_is_live(g, op, live)) {
                 op->max = 0; /* it never fits */
             }
         }
@@ -384,6 +399,15 @@ static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
     const cf_gop *op = &g->op[s->op];
     for (uint32_t i = 0; op->kind == CF_OP_CLOSE && i < op->n_name; i++) {
         if (!rule_is_live(g, op->name + i, live)) {
+            return false;
+        }
+    }
+    if (op->kind == CF_OP_HAS) {
+        bool is_possible = false;
+        for (uint32_t i = 0; i < op->n_name && !is_possible; i++) {
+            is_possible = rule_is_live(g, op->name + i, live);
+        }
+        if (!is_possible) {
             return false;
         }
     }
@@ -460,6 +484,9 @@ static void add_users(const cf_grammar *g, users *u, uint32_t i)
         }
         if (s->kind == CF_STEP_CALL) {
             add_user(u, g->rule[s->rule].start, i);
+        }
+        if (op->kind == CF_OP_HAS) {
+            add_users_of_op(g, u, op, i);
         }
         if (op->kind == CF_OP_CLOSE) {
             add_users_of_op(g, u, op, i);

@@ -72,15 +72,21 @@ typedef struct cf_gregs {
 } cf_gregs;
 
 typedef enum cf_gop_kind {
-    CF_OP_NONE,    /* index 0 */
-    CF_OP_COUNT,   /* count < max, then count + 1 */
-    CF_OP_ATLEAST, /* count >= min */
-    CF_OP_BIT,     /* declared key `bit` fits: set it, count + 1 */
-    CF_OP_CLOSE,   /* what is needed is there, count >= min */
-    CF_OP_MORE,    /* one of the n_alt operations from `alt` on would do */
-    CF_OP_FREE,    /* a free key fits */
-    CF_OP_MARK,    /* a free key begins here, after its quote */
-    CF_OP_KEY      /* the key since the mark is none of the names from `name`
+    CF_OP_NONE,     /* index 0 */
+    CF_OP_COUNT,    /* count < max, then count + 1 */
+    CF_OP_ATLEAST,  /* count >= min */
+    CF_OP_BIT,      /* declared key `bit` fits: set it, count + 1 */
+    CF_OP_CLOSE,    /* what is needed is there, count >= min */
+    CF_OP_MORE,     /* one of the n_alt operations from `alt` on would do */
+    CF_OP_FREE,     /* a free key fits */
+    CF_OP_MARK,     /* a free key begins here, after its quote */
+    CF_OP_NTH,      /* declared key number `bit`, which has no bit of its own,
+                      was not begun before: noted, count + 1 */
+    CF_OP_DISTINCT, /* the JSON value since the mark differs from those that
+                       came here before: noted */
+    CF_OP_SET,      /* `also` is set; with `need` missing, count < max */
+    CF_OP_HAS,      /* `need` is there */
+    CF_OP_KEY       /* the key since the mark is none of the names from `name`
                       on and was not written before: count + 1 */
 } cf_gop_kind;
 
@@ -91,15 +97,19 @@ typedef struct cf_gop {
     bool is_last;      /* FREE: free keys come after all declared ones */
     uint32_t min, max; /* of the count */
     uint32_t rest;     /* BIT, FREE: at most so many keys more can follow */
-    uint64_t bit;      /* BIT */
+    uint64_t bit;      /* BIT; NTH: a number */
+    uint64_t also;     /* BIT, FREE, SET: conditions that it meets */
+    uint64_t some;     /* bits of `need` that are conditions, not keys */
     uint64_t before;   /* BIT: what may be set already */
     uint64_t later;    /* BIT: what may still follow */
     uint64_t need;     /* required keys */
+    uint32_t listed, n_listed; /* CLOSE: keys of NTH that are required */
     uint32_t dep, n_dep;
     uint32_t alt, n_alt;   /* MORE, CLOSE: the BIT and FREE of the object */
     uint32_t name, n_name; /* KEY: names; CLOSE: rules of the values of
                               required keys; BIT: rule of the value; FREE:
-                              for each class, rules of key and value */
+                              for each class, rules of key and value; HAS:
+                              rules of which one must be possible */
     uint32_t node;         /* COUNT of a string: after its closing quote */
 } cf_gop;
 
@@ -118,8 +128,9 @@ typedef struct cf_gname {
 
 typedef struct cf_grule {
     uint32_t start;
-    uint32_t name; /* offset into text */
-    bool is_key;   /* what may follow depends on the text: no key twice */
+    uint32_t name;    /* offset into text */
+    bool is_key;      /* what may follow depends on the text: no key twice */
+    bool is_compared; /* it has a DISTINCT: so does what it calls */
 } cf_grule;
 
 struct cf_grammar {

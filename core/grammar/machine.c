@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/grammar/json_hash.h"
 
 cf_status cf_machine_init(cf_machine *m, const cf_grammar *g, cf_error *err)
 {
@@ -41,6 +42,7 @@ cf_status cf_machine_init(cf_machine *m, const cf_grammar *g, cf_error *err)
     memset(&m->frame[0], 0, sizeof m->frame[0]);
     memset(&m->key[0], 0, sizeof m->key[0]);
     m->frame[0].rule = g->start;
+    m->frame[0].is_compared = g->rule[g->start].is_compared;
     m->n_frame = 1;
     m->n_key = 1;
     return CF_OK;
@@ -327,34 +329,70 @@ static bool key_is_new(const cf_machine *m, const cf_gop *op, const cf_gregs *r)
     return true;
 }
 
-static bool remember_key(cf_machine *m, const cf_gop *op, cf_gregs *r)
+/* Adds to the list of the running rule. */
+static bool note(cf_machine *m, cf_gregs *r, uint32_t off, uint32_t len,
+                 uint64_t value)
 {
-    if (!m->skips_keys && !key_is_new(m, op, r)) {
-        return false;
-    }
     if (!cf_grow(&m->key, &m->cap_key, m->n_key + 1, sizeof *m->key)) {
         lacks_memory(m);
         return false;
     }
-    m->key[m->n_key] =
-        (cf_key){r->keys, r->mark, (uint32_t)(m->n_text - r->mark)};
+    m->key[m->n_key] = (cf_key){r->keys, off, len, value};
     r->keys = (uint32_t)m->n_key++;
+    return true;
+}
+
+static bool note_text(cf_machine *m, cf_gregs *r, uint64_t value)
+{
+    uint32_t len = (uint32_t)(m->n_text - r->mark);
+    bool ok = note(m, r, r->mark, len, value);
     r->mark = 0;
+    return ok;
+}
+
+static bool was_noted(const cf_machine *m, const cf_gregs *r, uint64_t value)
+{
+    uint32_t k = r->keys;
+    while (k != 0 && m->key[k].value != value) {
+        k = m->key[k].prev;
+    }
+    return k != 0;
+}
+
+static bool remember_key(cf_machine *m, const cf_gop *op, cf_gregs *r)
+{
+    if ((!m->skips_keys && !key_is_new(m, op, r)) || !note_text(m, r, 0)) {
+        return false;
+    }
     r->count++;
     return true;
 }
 
+static bool remember_item(cf_machine *m, cf_gregs *r)
+{
+    uint64_t value = cf_json_hash(m->text + r->mark, m->n_text - r->mark);
+    return !was_noted(m, r, value) && note_text(m, r, value);
+}
+
+/* Keys that must still come: at least so many. */
+static uint32_t n_missing(const cf_gop *op, uint64_t missing)
+{
+    uint32_t n = cf_g_popcount(missing & ~op->some);
+    return n == 0 && missing != 0 ? 1 : n;
+}
+
 static bool key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
 {
-    uint64_t bits = r->bits | op->bit;
+    uint64_t bits = r->bits | op->bit | op->also;
     uint64_t missing = cf_g_missing(m->g, op, bits);
     uint64_t count = (uint64_t)r->count + 1;
     if ((r->bits & ~op->before) != 0 || (missing & ~op->later) != 0 ||
-        count + cf_g_popcount(missing) > op->max) {
+        count + n_missing(op, missing) > op->max) {
         return false;
     }
-    uint64_t rest =
-        op->rest != UINT32_MAX ? cf_g_popcount(op->later & ~bits) : UINT32_MAX;
+    uint64_t rest = op->rest != UINT32_MAX
+                        ? cf_g_popcount(op->later & ~bits & ~op->some)
+                        : UINT32_MAX;
     if (count + rest < op->min) {
         return false;
     }
@@ -365,15 +403,38 @@ static bool key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
 
 static bool free_key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
 {
-    uint64_t missing = cf_g_missing(m->g, op, r->bits);
-    if ((uint64_t)r->count + cf_g_popcount(missing) >= op->max ||
-        (op->is_last && missing != 0)) {
+    uint64_t missing = cf_g_missing(m->g, op, r->bits | op->also);
+    if ((uint64_t)r->count + n_missing(op, missing) >= op->max ||
+        (op->is_last && (missing & ~op->some) != 0)) {
         return false;
     }
+    r->bits |= op->also;
     if (op->is_last) {
         r->bits |= CF_FREE_KEY_BIT;
     }
     return true;
+}
+
+static bool listed_key_fits(cf_machine *m, const cf_gop *op, cf_gregs *r)
+{
+    /* Free keys are noted with 0. */
+    if (was_noted(m, r, op->bit + 1) || !free_key_fits(m, op, r) ||
+        !note(m, r, 0, 0, op->bit + 1)) {
+        return false;
+    }
+    r->count++;
+    return true;
+}
+
+/* Whether the required keys without bits are all there. */
+static bool has_listed(const cf_machine *m, const cf_gop *op, const cf_gregs *r)
+{
+    uint32_t n = 0;
+    for (uint32_t k = r->keys; k != 0 && n < op->n_listed; k = m->key[k].prev) {
+        uint64_t value = m->key[k].value;
+        n += value > op->listed && value <= op->listed + op->n_listed ? 1 : 0;
+    }
+    return n == op->n_listed;
 }
 
 /* Applies an operation to the registers; false when it forbids the step. */
@@ -391,7 +452,8 @@ static bool apply(cf_machine *m, uint32_t index, cf_gregs *r)
     case CF_OP_BIT:
         return key_fits(m, op, r);
     case CF_OP_CLOSE:
-        return r->count >= op->min && cf_g_missing(m->g, op, r->bits) == 0;
+        return r->count >= op->min && cf_g_missing(m->g, op, r->bits) == 0 &&
+               has_listed(m, op, r);
     case CF_OP_MORE:
         for (uint32_t i = 0; i < op->n_alt; i++) {
             cf_gregs probe = *r;
@@ -407,6 +469,15 @@ static bool apply(cf_machine *m, uint32_t index, cf_gregs *r)
         return true;
     case CF_OP_KEY:
         return remember_key(m, op, r);
+    case CF_OP_NTH:
+        return listed_key_fits(m, op, r);
+    case CF_OP_DISTINCT:
+        return remember_item(m, r);
+    case CF_OP_SET:
+        r->bits |= op->also;
+        return (op->need & ~r->bits) == 0 || r->count < op->max;
+    case CF_OP_HAS:
+        return (op->need & ~r->bits) == 0;
     default:
         return false;
     }
@@ -551,7 +622,16 @@ static uint32_t intern(cf_machine *m, uint32_t rule, size_t first)
         return 0;
     }
     uint32_t id = (uint32_t)m->n_frame++;
-    m->frame[id] = (cf_frame){(uint32_t)first, (uint32_t)n, *head, rule, h};
+    bool is_compared = m->g->rule[rule].is_compared;
+    for (size_t i = first; i < m->n_caller && !is_compared; i++) {
+        is_compared = m->frame[m->caller[i].frame].is_compared;
+    }
+    m->frame[id] = (cf_frame){.first = (uint32_t)first,
+                              .n = (uint32_t)n,
+                              .next = *head,
+                              .rule = rule,
+                              .hash = h,
+                              .is_compared = is_compared};
     *head = id;
     return id;
 }

@@ -32,12 +32,15 @@ typedef struct cf_frame {
     uint32_t next;     /* hash chain */
     uint32_t rule;
     uint64_t hash;
+    bool is_compared; /* the text of what is being written matters */
 } cf_frame;
 
-/* A free key that was written, for "no key twice". */
+/* A free key that was written, for "no key twice", or an item of an array
+ * without equal ones. */
 typedef struct cf_key {
     uint32_t prev;     /* 0: none */
     uint32_t off, len; /* in the text */
+    uint64_t value;    /* items: cf_json_hash() */
 } cf_key;
 
 enum { CF_FRAME_ROOT = 0, CF_ITEMS_MAX = 2000, CF_HASH_SIZE = 1024 };

@@ -223,6 +223,8 @@ void cf_dnf__add(cf_schema *s, cf_dnf *d, const cf_atom *a);
 cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y);
 cf_dnf cf_dnf__not(cf_schema *s, const cf_dnf *x, const char *path);
 cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind);
+/* The set of one schema, {"enum": [v]}. */
+cf_conj cf_conj__of_constant(cf_schema *s, const json_t *v);
 /* What a constant object or array says, as an atom of its type. */
 cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v);
 /* All values: one atom a type. */
@@ -243,6 +245,9 @@ cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
 
 const cf_dec *cf_dec__from(cf_schema *s, const json_t *v);
 int cf_dec__cmp(const cf_dec *a, const cf_dec *b);
+/* The least whole number from d on (is_low), or the greatest up to it; false
+ * when d is NULL or out of range. */
+bool cf_dec__to_int(const cf_dec *d, bool is_low, int64_t *out);
 bool cf_dec__is_multiple(const cf_dec *v, const cf_dec *of);
 /* The automaton of a number atom's texts. */
 void cf_num__dfa(cf_schema *s, const cf_atom *a, cf_dfa *out);
@@ -263,6 +268,14 @@ uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v);
 uint32_t cf_string__rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max);
 uint32_t cf_key__rule(cf_schema *s);
 uint32_t cf_num__rule(cf_schema *s, const cf_atom *a);
+/* schema_array.c */
+void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
+/* What follows in an object, or an array of different values, whose members
+ * are `alt` operations in a row that lead from `hub` to `after`: the end
+ * (`close`) as `op` limits it, or a comma and the hub again. */
+void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt,
+                      uint32_t n_alt, uint32_t open, uint32_t hub,
+                      uint32_t after, uint32_t close);
 void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 /* The same as arguments of a call in Python: (name=value, ...). */
 void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,

@@ -31,10 +31,9 @@ cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind)
     return a;
 }
 
-/* The set of one schema, {"enum": [v]}. */
-static cf_conj conj_of_constant(cf_schema *s, json_t *v)
+cf_conj cf_conj__of_constant(cf_schema *s, const json_t *v)
 {
-    json_t *one = json_pack("{s:[O]}", "enum", v);
+    json_t *one = json_pack("{s:[O]}", "enum", cf_json_ref(v));
     if (one == NULL || json_array_append_new(s->made, one) != 0) {
         cf_gbuild_oom(s->b);
         return CF_CONJ_FALSE;
@@ -52,7 +51,7 @@ cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v)
     if (json_is_array(v)) {
         cf_conj *item = cf_schema_alloc(s, n, sizeof *item);
         for (size_t i = 0; item != NULL && i < n && cf_schema_ok(s); i++) {
-            item[i] = conj_of_constant(s, json_array_get(v, i));
+            item[i] = cf_conj__of_constant(s, json_array_get(v, i));
         }
         a->prefix = item;
         a->n_prefix = (uint32_t)n;
@@ -71,8 +70,8 @@ cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v)
         if (p == NULL || !cf_schema_ok(s)) {
             return NULL;
         }
-        p[a->n_prop++] =
-            (cf_prop){cf_str_make(key, len), conj_of_constant(s, child), true};
+        p[a->n_prop++] = (cf_prop){cf_str_make(key, len),
+                                   cf_conj__of_constant(s, child), true};
     }
     a->prop = p;
     a->n_cls = 0;

@@ -379,89 +379,6 @@ static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
     }
 }
 
-/* ---- arrays ------------------------------------------------------------- */
-
-static uint32_t call_value(cf_schema *s, uint32_t from, cf_conj c,
-                           uint32_t label)
-{
-    uint32_t to = cf_g_node(s->b);
-    cf_g_call(s->b, from, cf_conj__rule(s, c), label, to);
-    return to;
-}
-
-/* Items after the prefix, counted in a register when limits ask for it. */
-static void emit_items(cf_schema *s, const cf_atom *a, uint32_t first,
-                       uint32_t after, uint32_t close, uint32_t label)
-{
-    cf_gbuild *b = s->b;
-    uint32_t n = a->n_prefix;
-    uint32_t min = a->min > n ? a->min - n : 0;
-    uint32_t max = a->max == CF_RX_INF ? CF_RX_INF : a->max - n;
-    uint32_t item = cf_g_node(b); /* an item begins */
-    uint32_t enough = 0;
-    uint32_t more = 0;
-    if (min > 1 || max != CF_RX_INF) {
-        cf_gop count = {.kind = CF_OP_COUNT, .max = max};
-        cf_gop atleast = {.kind = CF_OP_ATLEAST, .min = min};
-        more = cf_g_op(b, &count);
-        enough = cf_g_op(b, &atleast);
-    }
-    uint32_t counted = cf_g_node(b);
-    uint32_t done = call_value(s, item, a->items, label);
-    cf_g_jump(b, counted, more, item);
-    uint32_t gap = cf_emit_gap(s, done);
-    /* The limit is looked at before the comma, so that none is left over. */
-    uint32_t comma = cf_g_node(b);
-    cf_g_jump(b, gap, more, comma);
-    cf_g_jump(b, cf_emit_comma(s, comma), 0, item);
-    cf_g_jump(b, gap, enough, close);
-    if (after != 0) { /* a prefix stands before: its comma */
-        uint32_t comma2 = cf_g_node(b);
-        cf_g_jump(b, after, more, comma2);
-        cf_g_jump(b, cf_emit_comma(s, comma2), 0, item);
-    } else {
-        cf_g_jump(b, first, 0, counted);
-    }
-}
-
-static void emit_array(cf_schema *s, const cf_atom *a, uint32_t from,
-                       uint32_t to)
-{
-    cf_gbuild *b = s->b;
-    if (a->is_unique || a->n_some > 0) {
-        cf_schema_fail(s, s->at, "%s is not supported",
-                       a->is_unique ? "uniqueItems" : "contains");
-        return;
-    }
-    uint32_t open = cf_g_node(b);
-    uint32_t close = cf_g_node(b);
-    cf_g_byte(b, from, '[', '[', open);
-    cf_g_byte(b, close, ']', ']', to);
-    uint32_t label = cf_g_label(b, cf_str_from("[]"));
-    uint32_t first = cf_emit_gap(s, open);
-    if (a->min == 0) {
-        cf_g_jump(b, first, 0, close);
-    }
-    uint32_t after = 0;
-    uint32_t n = a->n_prefix < a->max ? a->n_prefix : a->max;
-    for (uint32_t i = 0; i < n && cf_schema_ok(s); i++) {
-        uint32_t start = first;
-        if (after != 0) {
-            start = cf_emit_comma(s, after);
-        }
-        char name[16];
-        snprintf(name, sizeof name, "[%u]", (unsigned)i);
-        uint32_t at = cf_g_label(b, cf_str_from(name));
-        after = cf_emit_gap(s, call_value(s, start, a->prefix[i], at));
-        if (i + 1 >= a->min) {
-            cf_g_jump(b, after, 0, close);
-        }
-    }
-    if (a->max > a->n_prefix && a->items != CF_CONJ_FALSE) {
-        emit_items(s, a, first, after, close, label);
-    }
-}
-
 /* ---- rules -------------------------------------------------------------- */
 
 /* With more constants than this at one place, objects among them keep the
@@ -548,7 +465,7 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
         cf_g_call(b, from, cf_string__rule(s, a->text, a->min, a->max), 0, to);
         break;
     case CF_ATOM_ARR:
-        emit_array(s, a, from, to);
+        cf_emit__array(s, a, from, to);
         break;
     case CF_ATOM_OBJ:
         cf_emit_object(s, a, from, to);

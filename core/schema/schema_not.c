@@ -2,15 +2,15 @@
  * schema_not.c - the complement of a disjunctive normal form.
  *
  * The complement of an atom is every value of another type, or one of its
- * own type that breaks one of its conditions.  "Some key of a pattern has a
- * wrong value" can only be said when the pattern's keys can be listed, "some
- * key is not declared" when few of the declared ones are optional.
+ * own type that breaks one of its conditions: "some item is wrong", "some key
+ * of this pattern has a wrong value", "some key is not declared" are
+ * conditions of atoms.
  */
 #include "core/schema/schema.h"
 
 #include <string.h>
 
-enum { KEYS_MAX = 32, ITEMS_LISTED_MAX = 32, OPTIONAL_MAX = 5 };
+enum { ITEMS_LISTED_MAX = 32 };
 
 static void add_other_types(cf_schema *s, cf_dnf *d, cf_atom_kind kind)
 {
@@ -87,65 +87,70 @@ static void add_wrong_item(cf_schema *s, cf_dnf *d, uint32_t at, cf_conj c)
     }
 }
 
-typedef struct key_list {
-    cf_schema *s;
-    const cf_atom *a;
-    cf_dnf *d;
-    cf_conj value;
-} key_list;
-
-static void list_key(void *ud, cf_str text)
+/* Keys other than the declared ones. */
+static cf_rx undeclared(cf_schema *s, const cf_atom *a, cf_rx keys)
 {
-    key_list *l = ud;
-    for (uint32_t i = 0; i < l->a->n_prop; i++) {
-        if (cf_str_eq(l->a->prop[i].name, text)) {
-            return;
-        }
+    cf_rx names = CF_RX_NONE;
+    for (uint32_t i = 0; i < a->n_prop && cf_schema_ok(s); i++) {
+        names = cf_rx_or2(&s->rx, names, cf_rx_text(&s->rx, a->prop[i].name));
     }
-    char *copy = cf_arena_strndup(&l->s->arena, text.p, text.n);
-    if (copy == NULL) {
-        cf_gbuild_oom(l->s->b);
-        return;
-    }
-    add_wrong_key(l->s, l->d, cf_str_make(copy, text.n), l->value);
+    return cf_rx_and2(&s->rx, keys, cf_rx_not(&s->rx, names));
 }
 
-/*
- * Objects with a key that is none of the properties.  Which of them are there
- * fixes how many keys there would be without it, so it is a count: one atom
- * for each choice of the optional ones.  False when those are too many.
- */
-static bool add_more_keys(cf_schema *s, cf_dnf *d, const cf_atom *a)
+static void add_some_key(cf_schema *s, cf_dnf *d, cf_rx keys, cf_conj value)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->n_prop; i++) {
-        const cf_prop *p = &a->prop[i];
-        n += !p->is_required && p->value != CF_CONJ_FALSE ? 1 : 0;
+    cf_atom *a = add_new(s, d, CF_ATOM_OBJ);
+    cf_key_class *some = cf_schema_alloc(s, 1, sizeof *some);
+    if (a != NULL && some != NULL) {
+        *some = (cf_key_class){keys, value};
+        a->some_key = some;
+        a->n_some_key = 1;
+        a->min = 1;
     }
-    if (n > OPTIONAL_MAX) {
-        return false;
+}
+
+/* Objects with a key among `keys` whose value breaks c. */
+static void add_wrong_value(cf_schema *s, cf_dnf *d, cf_rx keys, cf_conj c)
+{
+    if (c == CF_CONJ_FALSE) {
+        add_some_key(s, d, keys, CF_CONJ_TRUE);
+        return;
     }
-    for (uint32_t set = 0; set < UINT32_C(1) << n && cf_schema_ok(s); set++) {
-        cf_atom *x = add_new(s, d, CF_ATOM_OBJ);
-        cf_prop *v = cf_schema_alloc(s, a->n_prop, sizeof *v);
-        if (x == NULL || v == NULL || !cf_gbuild_spend(s->b, a->n_prop)) {
-            break;
-        }
-        uint32_t bit = 0;
-        x->min = 1;
-        for (uint32_t i = 0; i < a->n_prop; i++) {
-            const cf_prop *p = &a->prop[i];
-            bool has = p->is_required;
-            if (!has && p->value != CF_CONJ_FALSE) {
-                has = (set >> bit++ & 1) != 0;
-            }
-            x->min += has ? 1 : 0;
-            v[i] = (cf_prop){p->name, has ? CF_CONJ_TRUE : CF_CONJ_FALSE, has};
-        }
-        x->prop = v;
-        x->n_prop = a->n_prop;
+    cf_conj_info info = s->conj[c];
+    for (uint32_t i = 0; i < info.n && cf_schema_ok(s); i++) {
+        uint32_t r = s->list[info.first + i];
+        add_some_key(s, d, keys, cf_conj_one(s, r >> 1, (r & 1) == 0));
     }
-    return true;
+}
+
+/* The complement of a set of one schema; CF_CONJ_FALSE for others. */
+static cf_conj not_value(cf_schema *s, cf_conj c)
+{
+    cf_conj_info info = s->conj[c];
+    uint32_t r = info.n == 1 ? s->list[info.first] : 0;
+    return info.n == 1 ? cf_conj_one(s, r >> 1, (r & 1) == 0) : CF_CONJ_FALSE;
+}
+
+/* Objects all of whose keys among some->keys break some->value. */
+static void add_no_key(cf_schema *s, cf_dnf *d, const cf_key_class *some,
+                       const char *path)
+{
+    cf_conj no =
+        some->value == CF_CONJ_TRUE ? CF_CONJ_FALSE : not_value(s, some->value);
+    if (some->value != CF_CONJ_TRUE && no == CF_CONJ_FALSE) {
+        cf_schema_fail(s, path,
+                       "the negation of patternProperties is not "
+                       "supported");
+        return;
+    }
+    cf_atom *a = add_new(s, d, CF_ATOM_OBJ);
+    cf_key_class *cls = cf_schema_alloc(s, 2, sizeof *cls);
+    if (a != NULL && cls != NULL) {
+        cls[0] = (cf_key_class){cf_rx_not(&s->rx, some->keys), CF_CONJ_TRUE};
+        cls[1] = (cf_key_class){some->keys, no};
+        a->cls = cls;
+        a->n_cls = no == CF_CONJ_FALSE ? 1 : 2;
+    }
 }
 
 static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
@@ -168,35 +173,45 @@ static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
         x->prop = p;
         x->n_prop = 2;
     }
-    if (a->n_cls == 0 && add_more_keys(s, d, a)) {
-        return;
+    for (uint32_t i = 0; i < a->n_some_key; i++) {
+        add_no_key(s, d, &a->some_key[i], path);
     }
     /* Keys of a class with a wrong value, and keys of no class at all. */
     cf_rx rest = cf_rx_all(&s->rx);
     for (uint32_t i = 0; i <= a->n_cls && cf_schema_ok(s); i++) {
-        key_list l = {s, a, d, CF_CONJ_FALSE};
+        cf_conj value = CF_CONJ_FALSE;
         cf_rx keys = rest;
         if (i < a->n_cls) {
-            l.value = a->cls[i].value;
+            value = a->cls[i].value;
             keys = a->cls[i].keys;
             rest = cf_rx_and2(&s->rx, rest, cf_rx_not(&s->rx, keys));
         }
-        if (l.value != CF_CONJ_TRUE && keys != CF_RX_NONE &&
-            !cf_rx_list(&s->rx, keys, KEYS_MAX, list_key, &l) &&
-            cf_schema_ok(s)) {
-            cf_schema_fail(s, path,
-                           "the negation of additionalProperties or "
-                           "patternProperties is not supported");
+        if (value == CF_CONJ_TRUE || keys == CF_RX_NONE) {
+            continue;
+        }
+        keys = undeclared(s, a, keys);
+        if (cf_schema_ok(s) && !cf_rx_is_empty(&s->rx, keys)) {
+            add_wrong_value(s, d, keys, value);
         }
     }
 }
 
-/* The complement of a set of one schema; CF_CONJ_FALSE for others. */
-static cf_conj not_value(cf_schema *s, cf_conj c)
+/* Arrays with an item that breaks c: one of its schemas. */
+static void add_some_wrong(cf_schema *s, cf_dnf *d, cf_conj c)
 {
     cf_conj_info info = s->conj[c];
-    uint32_t r = info.n == 1 ? s->list[info.first] : 0;
-    return info.n == 1 ? cf_conj_one(s, r >> 1, (r & 1) == 0) : CF_CONJ_FALSE;
+    for (uint32_t i = 0; i < info.n && cf_schema_ok(s); i++) {
+        uint32_t r = s->list[info.first + i];
+        cf_atom *a = add_new(s, d, CF_ATOM_ARR);
+        cf_some *some = cf_schema_alloc(s, 1, sizeof *some);
+        if (a != NULL && some != NULL) {
+            *some =
+                (cf_some){cf_conj_one(s, r >> 1, (r & 1) == 0), 1, CF_RX_INF};
+            a->some = some;
+            a->n_some = 1;
+            a->min = 1;
+        }
+    }
 }
 
 static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
@@ -228,6 +243,10 @@ static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
     }
     if (a->items == CF_CONJ_TRUE || a->items == CF_CONJ_FALSE) {
         return; /* FALSE has become a maximum */
+    }
+    if (a->n_prefix == 0) {
+        add_some_wrong(s, d, a->items);
+        return;
     }
     if (a->max > ITEMS_LISTED_MAX) {
         cf_schema_fail(s, path, "the negation of items is not supported");

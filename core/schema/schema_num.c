@@ -118,6 +118,23 @@ static bool scale(const cf_dec *d, uint64_t *p, uint32_t *k)
     return v > 0;
 }
 
+bool cf_dec__to_int(const cf_dec *d, bool is_low, int64_t *out)
+{
+    int64_t v = 0;
+    if (d == NULL || d->n_whole > 17) {
+        return false;
+    }
+    for (uint32_t i = 0; i < d->n_whole; i++) {
+        v = v * 10 + (d->whole[i] - '0');
+    }
+    v = d->neg ? -v : v;
+    if (d->n_frac > 0 && is_low != d->neg) {
+        v += is_low ? 1 : -1;
+    }
+    *out = v;
+    return true;
+}
+
 bool cf_dec__is_multiple(const cf_dec *v, const cf_dec *of)
 {
     uint64_t p;

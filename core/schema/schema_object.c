@@ -7,7 +7,7 @@
 
 #include "core/base/alloc.h"
 
-enum { BITS_MAX = 63 };
+enum { BITS_MAX = 63, SOME_MAX = 3, HUB_MAX = 1000 };
 
 /* An object being emitted. */
 typedef struct object {
@@ -15,10 +15,12 @@ typedef struct object {
     const cf_atom *a;
     cf_prop *prop; /* declared keys, and listed keys of small classes */
     uint32_t n_prop;
+    uint32_t n_bits;   /* of prop: the first so many have a bit */
     cf_key_class *cls; /* classes with keys beyond listing */
     uint32_t n_cls;
     uint32_t key_op; /* "this key is new", shared */
-    uint32_t close;  /* before "}" */
+    uint32_t mark_op, free_label;
+    uint32_t close; /* before "}" */
     bool any_order;
     bool is_args; /* of a call in Python */
 } object;
@@ -83,15 +85,15 @@ static uint32_t emit_pair(object *o, uint32_t from, const cf_prop *p)
 
 /* ---- free keys ---------------------------------------------------------- */
 
-static uint32_t class_rule(object *o, const cf_key_class *c)
+static uint32_t class_rule(object *o, cf_rx class_keys)
 {
     cf_schema *s = o->s;
     bool is_bare = has_bare_keys(o);
-    if (c->keys == cf_rx_all(&s->rx) && !is_bare) {
+    if (class_keys == cf_rx_all(&s->rx) && !is_bare) {
         return cf_key__rule(s);
     }
     for (size_t i = 0; i < s->n_leaf; i++) {
-        if (s->leaf[i].min == UINT32_MAX && s->leaf[i].text == c->keys) {
+        if (s->leaf[i].min == UINT32_MAX && s->leaf[i].text == class_keys) {
             return s->leaf[i].rule;
         }
     }
@@ -103,12 +105,12 @@ static uint32_t class_rule(object *o, const cf_key_class *c)
     }
     /* min UINT32_MAX marks a key among the shared rules */
     s->leaf[s->n_leaf++] =
-        (cf_leaf){c->keys, UINT32_MAX, UINT32_MAX, NULL, rule};
+        (cf_leaf){class_keys, UINT32_MAX, UINT32_MAX, NULL, rule};
     cf_gbuild *b = s->b;
     uint32_t was = b->rule;
     b->rule = rule;
     cf_dfa d;
-    cf_rx keys = c->keys;
+    cf_rx keys = class_keys;
     if (is_bare) {
         cf_rx id = cf_rx_parse(
             &s->rx, cf_str_from("[A-Za-z_][A-Za-z0-9_.-]{0,200}"), false);
@@ -160,31 +162,32 @@ static uint32_t key_op(object *o)
     return o->key_op;
 }
 
-/* `"key": value` for every class, from `from` (guarded by `fits`) to `to`. */
-static void emit_free(object *o, uint32_t from, uint32_t fits, uint32_t to)
+/* `"key": value` of a class, from `from` (guarded by `fits`) to `to`. */
+static void emit_class(object *o, uint32_t from, uint32_t fits, cf_rx keys,
+                       cf_conj value, uint32_t to)
 {
     cf_gbuild *b = o->s->b;
-    uint32_t label = cf_g_label(b, cf_str_from(".*"));
-    const cf_gop begins = {.kind = CF_OP_MARK};
-    uint32_t mark = cf_g_op(b, &begins);
-    for (uint32_t i = 0; i < o->n_cls && b->st == CF_OK; i++) {
-        uint32_t begin = cf_g_node(b);
-        uint32_t after = cf_g_node(b);
-        uint32_t known = cf_g_node(b);
-        uint32_t quote = cf_g_node(b);
-        uint32_t marked = cf_g_node(b);
-        cf_g_jump(b, from, fits, begin);
-        if (has_bare_keys(o)) {
-            cf_g_jump(b, begin, 0, quote);
-        } else {
-            cf_g_byte(b, begin, '"', '"', quote);
-        }
-        cf_g_jump(b, quote, mark, marked);
-        cf_g_call(b, marked, class_rule(o, &o->cls[i]), 0, after);
-        cf_g_jump(b, after, key_op(o), known);
-        uint32_t value = emit_colon(o, known);
-        cf_g_call(b, value, cf_conj__rule(o->s, o->cls[i].value), label, to);
+    if (o->mark_op == 0) {
+        const cf_gop begins = {.kind = CF_OP_MARK};
+        o->mark_op = cf_g_op(b, &begins);
+        o->free_label = cf_g_label(b, cf_str_from(".*"));
     }
+    uint32_t begin = cf_g_node(b);
+    uint32_t after = cf_g_node(b);
+    uint32_t known = cf_g_node(b);
+    uint32_t quote = cf_g_node(b);
+    uint32_t marked = cf_g_node(b);
+    cf_g_jump(b, from, fits, begin);
+    if (has_bare_keys(o)) {
+        cf_g_jump(b, begin, 0, quote);
+    } else {
+        cf_g_byte(b, begin, '"', '"', quote);
+    }
+    cf_g_jump(b, quote, o->mark_op, marked);
+    cf_g_call(b, marked, class_rule(o, keys), 0, after);
+    cf_g_jump(b, after, key_op(o), known);
+    uint32_t at = emit_colon(o, known);
+    cf_g_call(b, at, cf_conj__rule(o->s, value), o->free_label, to);
 }
 
 /* ---- the chain: declared order, nothing counted ------------------------- */
@@ -230,7 +233,11 @@ static void emit_chain(object *o, uint32_t open)
     if (o->n_cls > 0) {
         cf_gop op = {.kind = CF_OP_FREE, .max = CF_RX_INF};
         uint32_t after = cf_g_node(b);
-        emit_free(o, choice[n], cf_g_op(b, &op), after);
+        uint32_t fits = cf_g_op(b, &op);
+        for (uint32_t i = 0; i < o->n_cls && b->st == CF_OK; i++) {
+            emit_class(o, choice[n], fits, o->cls[i].keys, o->cls[i].value,
+                       after);
+        }
         uint32_t end = cf_emit_gap(s, after);
         cf_g_jump(b, end, 0, o->close);
         cf_g_jump(b, cf_emit_comma(s, end), 0, choice[n]);
@@ -241,7 +248,7 @@ static void emit_chain(object *o, uint32_t open)
 
 static uint64_t bit_of(const object *o, cf_str name)
 {
-    for (uint32_t i = 0; i < o->n_prop; i++) {
+    for (uint32_t i = 0; i < o->n_prop && i < o->n_bits; i++) {
         if (cf_str_eq(o->prop[i].name, name)) {
             return UINT64_C(1) << i;
         }
@@ -258,8 +265,20 @@ static bool shared_op(object *o, cf_gop *op)
     op->min = o->a->min;
     op->max = o->a->max;
     for (uint32_t i = 0; i < o->n_prop; i++) {
-        op->need |= o->prop[i].is_required ? UINT64_C(1) << i : 0;
+        if (!o->prop[i].is_required) {
+            continue;
+        }
+        if (i < o->n_bits) {
+            op->need |= UINT64_C(1) << i;
+        } else { /* give_bits() has put them side by side */
+            op->listed = op->n_listed == 0 ? i : op->listed;
+            op->n_listed++;
+        }
     }
+    for (uint32_t i = 0; i < o->a->n_some_key; i++) {
+        op->some |= UINT64_C(1) << (o->n_bits + i);
+    }
+    op->need |= op->some;
     for (uint32_t i = 0; i < o->a->n_dep && b->st == CF_OK; i++) {
         const cf_dep *d = &o->a->dep[i];
         uint64_t has = bit_of(o, d->has);
@@ -274,23 +293,214 @@ static bool shared_op(object *o, cf_gop *op)
     return true;
 }
 
-/* The rules without which the keys of an operation have no value: of declared
- * key i, or of each class of free keys, with the rule of the keys. */
-static void note_values(object *o, cf_gop *op, uint32_t i)
+void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt,
+                      uint32_t n_alt, uint32_t open, uint32_t hub,
+                      uint32_t after, uint32_t to)
+{
+    cf_gbuild *b = s->b;
+    cf_gop close = *op;
+    close.kind = CF_OP_CLOSE;
+    close.alt = alt;
+    close.n_alt = n_alt;
+    cf_gop more = {.kind = CF_OP_MORE, .alt = alt, .n_alt = n_alt};
+    uint32_t close_op = cf_g_op(b, &close);
+    uint32_t more_op = cf_g_op(b, &more);
+    cf_g_jump(b, open, 0, hub);
+    cf_g_jump(b, open, close_op, to);
+    uint32_t end = cf_emit_gap(s, after);
+    uint32_t comma = cf_g_node(b);
+    cf_g_jump(b, end, close_op, to);
+    cf_g_jump(b, end, more_op, comma);
+    cf_g_jump(b, cf_emit_comma(s, comma), 0, hub);
+}
+
+/* What can come next in the hub: a declared key, or keys of a class, with the
+ * conditions of a->some_key that it meets. */
+typedef struct member {
+    const cf_prop *prop; /* NULL: keys of a class */
+    uint32_t bit;        /* of prop */
+    cf_rx keys;          /* of a class; CF_RX_FAIL: all classes */
+    cf_conj value;
+    uint64_t also;
+    uint32_t op;
+} member;
+
+typedef struct member_list {
+    member *v;
+    size_t n, cap;
+} member_list;
+
+/* Narrows m to what meets the conditions of `set`; false when nothing can. */
+static bool meets(object *o, member *m, uint64_t set)
+{
+    cf_schema *s = o->s;
+    for (uint32_t i = 0; i < o->a->n_some_key && cf_schema_ok(s); i++) {
+        const cf_key_class *some = &o->a->some_key[i];
+        if ((set >> i & 1) == 0) {
+            continue;
+        }
+        if (m->prop != NULL &&
+            !cf_rx_matches(&s->rx, some->keys, m->prop->name)) {
+            return false;
+        }
+        if (m->prop == NULL) {
+            m->keys = cf_rx_and2(&s->rx, m->keys, some->keys);
+        }
+        m->value = cf_conj__and(s, m->value, some->value);
+    }
+    m->also = set << o->n_bits;
+    return m->value != CF_CONJ_FALSE &&
+           (m->prop != NULL || !cf_rx_is_empty(&s->rx, m->keys));
+}
+
+static void add_members(object *o, member_list *l, member m, bool is_plain)
+{
+    uint64_t end = UINT64_C(1) << o->a->n_some_key;
+    for (uint64_t set = is_plain ? 0 : 1; set < end; set++) {
+        member one = m;
+        if (cf_schema_ok(o->s) && (set == 0 || meets(o, &one, set))) {
+            l->v[l->n++] = one;
+        }
+    }
+}
+
+static bool list_members(object *o, member_list *l)
+{
+    cf_schema *s = o->s;
+    l->cap = ((size_t)o->n_prop + o->n_cls + 1) << o->a->n_some_key;
+    l->n = 0;
+    l->v = cf_schema_alloc(s, l->cap, sizeof *l->v);
+    for (uint32_t i = 0; l->v != NULL && i < o->n_prop; i++) {
+        const cf_prop *p = &o->prop[i];
+        if (!cf_conj__is_empty(s, p->value, 0)) {
+            member m = {.prop = p, .bit = i, .value = p->value};
+            add_members(o, l, m, true);
+        }
+    }
+    if (l->v != NULL && o->n_cls > 0) {
+        l->v[l->n++] = (member){.keys = CF_RX_FAIL};
+    }
+    for (uint32_t i = 0; l->v != NULL && i < o->n_cls; i++) {
+        member m = {.keys = o->cls[i].keys, .value = o->cls[i].value};
+        add_members(o, l, m, false);
+    }
+    return cf_schema_ok(s);
+}
+
+static void note_class(object *o, cf_gop *op, cf_rx keys, cf_conj value)
 {
     cf_gbuild *b = o->s->b;
-    if (i < o->n_prop) {
-        op->name = cf_g_need(b, cf_conj__rule(o->s, o->prop[i].value));
-        op->n_name = 1;
+    uint32_t rule = class_rule(o, keys);
+    uint32_t at = cf_g_need(b, rule);
+    cf_g_need(b, cf_conj__rule(o->s, value));
+    op->name = op->n_name == 0 ? at : op->name;
+    op->n_name += 2;
+}
+
+/* Completes the operation of a declared key: which keys may be there before
+ * it and after it, in the order that is wanted. */
+static void set_order(const object *o, cf_gop *op, const member *m,
+                      uint64_t live)
+{
+    uint64_t all = o->n_bits > 0 ? UINT64_MAX >> (64 - o->n_bits) : 0;
+    uint64_t below = op->bit - 1;
+    uint64_t above = ~(2 * op->bit - 1);
+    if (o->s->seed_order) {
+        /* required keys in order, then the others in any */
+        bool is_needed = m->prop->is_required;
+        op->before = is_needed ? below & op->need : all & ~op->bit;
+        op->later =
+            live & ~op->bit & (is_needed ? above | ~op->need : ~op->need);
+    } else {
+        op->before = o->any_order ? all & ~op->bit : below;
+        op->later = live & (o->any_order ? ~op->bit : above);
+    }
+    op->before |= op->some;
+    op->later |= op->some;
+}
+
+/* The operation of a member, and the rules without which it cannot be. */
+static void member_op(object *o, cf_gop op, member *m, uint64_t live)
+{
+    cf_gbuild *b = o->s->b;
+    op.also = m->also;
+    bool has_more = o->n_cls > 0 || o->n_prop > o->n_bits;
+    op.rest = has_more ? UINT32_MAX : 0;
+    if (m->prop != NULL && m->bit >= o->n_bits) {
+        op.kind = CF_OP_NTH;
+        op.bit = m->bit;
+        op.name = cf_g_need(b, cf_conj__rule(o->s, m->value));
+        op.n_name = 1;
+    } else if (m->prop != NULL) {
+        op.kind = CF_OP_BIT;
+        op.bit = UINT64_C(1) << m->bit;
+        set_order(o, &op, m, live);
+        op.name = cf_g_need(b, cf_conj__rule(o->s, m->value));
+        op.n_name = 1;
+    } else {
+        op.kind = CF_OP_FREE;
+        op.is_last = !o->any_order;
+        for (uint32_t k = 0; m->keys == CF_RX_FAIL && k < o->n_cls; k++) {
+            note_class(o, &op, o->cls[k].keys, o->cls[k].value);
+        }
+        if (m->keys != CF_RX_FAIL) {
+            note_class(o, &op, m->keys, m->value);
+        }
+    }
+    m->op = cf_g_op(b, &op);
+}
+
+static void emit_member(object *o, const member *m, uint32_t hub,
+                        uint32_t after)
+{
+    cf_gbuild *b = o->s->b;
+    if (m->prop != NULL) {
+        const cf_prop p = {m->prop->name, m->value, false};
+        uint32_t begin = cf_g_node(b);
+        cf_g_jump(b, hub, m->op, begin);
+        cf_g_jump(b, emit_pair(o, begin, &p), 0, after);
         return;
     }
-    for (uint32_t k = 0; k < o->n_cls && b->st == CF_OK; k++) {
-        uint32_t keys = class_rule(o, &o->cls[k]);
-        uint32_t at = cf_g_need(b, keys);
-        cf_g_need(b, cf_conj__rule(o->s, o->cls[k].value));
-        op->name = k == 0 ? at : op->name;
-        op->n_name += 2;
+    for (uint32_t i = 0; m->keys == CF_RX_FAIL && i < o->n_cls; i++) {
+        emit_class(o, hub, m->op, o->cls[i].keys, o->cls[i].value, after);
     }
+    if (m->keys != CF_RX_FAIL) {
+        emit_class(o, hub, m->op, m->keys, m->value, after);
+    }
+}
+
+static bool is_in_dep(const object *o, cf_str name)
+{
+    for (uint32_t i = 0; i < o->a->n_dep; i++) {
+        if (cf_str_eq(o->a->dep[i].has, name) ||
+            cf_str_eq(o->a->dep[i].needs, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says which keys have bits: all, or where they are too many those that
+ * depend on others first, then those required. */
+static void give_bits(object *o)
+{
+    o->n_bits = BITS_MAX - o->a->n_some_key;
+    if (o->n_prop <= o->n_bits) {
+        o->n_bits = o->n_prop;
+        return;
+    }
+    cf_prop *v = cf_schema_alloc(o->s, o->n_prop, sizeof *v);
+    uint32_t n = 0;
+    for (int pass = 0; pass < 3 && v != NULL; pass++) {
+        for (uint32_t i = 0; i < o->n_prop; i++) {
+            const cf_prop *p = &o->prop[i];
+            int place = is_in_dep(o, p->name) ? 0 : p->is_required ? 1 : 2;
+            if (place == pass) {
+                v[n++] = *p;
+            }
+        }
+    }
+    o->prop = v != NULL ? v : o->prop;
 }
 
 static void emit_hub(object *o, uint32_t open)
@@ -298,89 +508,45 @@ static void emit_hub(object *o, uint32_t open)
     cf_schema *s = o->s;
     cf_gbuild *b = s->b;
     cf_gop op;
-    if (o->n_prop > BITS_MAX || !shared_op(o, &op)) {
+    member_list l;
+    if (o->a->n_some_key <= SOME_MAX) {
+        give_bits(o);
+    }
+    if (o->a->n_some_key > SOME_MAX || !shared_op(o, &op) ||
+        (op.n_listed > 0 && op.max != CF_RX_INF)) {
         cf_schema_fail(s, s->at,
                        "counts or dependencies of over %d keys are not "
                        "supported",
                        (int)BITS_MAX);
         return;
     }
-    bool any_order = o->any_order;
-    bool has_free = o->n_cls > 0;
     uint32_t hub = cf_g_node(b);
     uint32_t after = cf_g_node(b);
-    uint64_t all = (UINT64_C(1) << o->n_prop) - 1;
     uint64_t live = 0;
-    for (uint32_t i = 0; i < o->n_prop; i++) {
-        bool is_dead = cf_conj__is_empty(s, o->prop[i].value, 0);
-        live |= is_dead ? 0 : UINT64_C(1) << i;
+    if (!list_members(o, &l)) {
+        return;
     }
-    /* The operations stand in a row, for MORE to try them all. */
-    uint32_t first = 0;
-    uint32_t n = 0;
-    uint32_t op_of[BITS_MAX + 1] = {0};
-    for (uint32_t i = 0; i <= o->n_prop && b->st == CF_OK; i++) {
-        cf_gop one = op;
-        if (i == o->n_prop) {
-            if (!has_free) {
-                break;
-            }
-            one.kind = CF_OP_FREE;
-            one.is_last = !any_order;
-        } else if ((live >> i & 1) == 0) {
-            continue;
-        } else {
-            one.kind = CF_OP_BIT;
-            one.bit = UINT64_C(1) << i;
-            uint64_t below = one.bit - 1;
-            uint64_t above = ~(2 * one.bit - 1);
-            if (s->seed_order) {
-                /* required keys in order, then the others in any */
-                bool is_needed = o->prop[i].is_required;
-                one.before = is_needed ? below & op.need : all & ~one.bit;
-                one.later =
-                    live & ~one.bit & (is_needed ? above | ~op.need : ~op.need);
-            } else {
-                one.before = any_order ? all & ~one.bit : below;
-                one.later = live & (any_order ? ~one.bit : above);
-            }
-        }
-        one.rest = has_free ? UINT32_MAX : 0;
-        note_values(o, &one, i);
-        op_of[i] = cf_g_op(b, &one);
-        first = n++ == 0 ? op_of[i] : first;
+    for (size_t i = 0; i < l.n; i++) {
+        bool has_bit = l.v[i].prop != NULL && l.v[i].bit < o->n_bits;
+        live |= has_bit ? UINT64_C(1) << l.v[i].bit : 0;
     }
-    for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
-        if (op_of[i] != 0) {
-            uint32_t begin = cf_g_node(b);
-            cf_g_jump(b, hub, op_of[i], begin);
-            cf_g_jump(b, emit_pair(o, begin, &o->prop[i]), 0, after);
-        }
+    /* The operations lie in a row, for MORE to try them all. */
+    for (size_t i = 0; i < l.n && b->st == CF_OK; i++) {
+        member_op(o, op, &l.v[i], live);
     }
-    if (has_free) {
-        emit_free(o, hub, op_of[o->n_prop], after);
+    for (size_t i = 0; i < l.n && b->st == CF_OK; i++) {
+        emit_member(o, &l.v[i], hub, after);
     }
-    cf_gop close = op;
-    close.kind = CF_OP_CLOSE;
-    close.alt = first;
-    close.n_alt = n;
+    op.n_name = 0;
     for (uint32_t i = 0; i < o->n_prop && b->st == CF_OK; i++) {
         if (o->prop[i].is_required) {
             uint32_t at = cf_g_need(b, cf_conj__rule(s, o->prop[i].value));
-            close.name = close.n_name == 0 ? at : close.name;
-            close.n_name++;
+            op.name = op.n_name == 0 ? at : op.name;
+            op.n_name++;
         }
     }
-    cf_gop more = {.kind = CF_OP_MORE, .alt = first, .n_alt = n};
-    uint32_t close_op = cf_g_op(b, &close);
-    uint32_t more_op = cf_g_op(b, &more);
-    cf_g_jump(b, open, 0, hub);
-    cf_g_jump(b, open, close_op, o->close);
-    uint32_t end = cf_emit_gap(s, after);
-    uint32_t comma = cf_g_node(b);
-    cf_g_jump(b, end, close_op, o->close);
-    cf_g_jump(b, end, more_op, comma);
-    cf_g_jump(b, cf_emit_comma(s, comma), 0, hub);
+    cf_emit__hub_end(s, &op, l.n > 0 ? l.v[0].op : 0, (uint32_t)l.n, open, hub,
+                     after, o->close);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
@@ -431,6 +597,16 @@ static bool list_classes(object *o, size_t cap)
     return has_listed;
 }
 
+static bool is_declared(const object *o, cf_str name)
+{
+    for (uint32_t i = 0; i < o->n_prop; i++) {
+        if (cf_str_eq(o->prop[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
                         uint32_t to, bool is_args)
 {
@@ -448,7 +624,7 @@ static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
     o.n_prop = a->n_prop;
     for (uint32_t i = 0; i < 2 * a->n_dep; i++) {
         cf_str name = i % 2 == 0 ? a->dep[i / 2].has : a->dep[i / 2].needs;
-        if (bit_of(&o, name) == 0 && o.n_prop < BITS_MAX) {
+        if (!is_declared(&o, name)) {
             o.prop[o.n_prop++] =
                 (cf_prop){name, cf_atom__key(s, a, name), false};
         }
@@ -469,7 +645,8 @@ static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
     cf_g_byte(b, o.close, closer, closer, to);
     open = cf_emit_gap(s, open);
     o.any_order = wants_any;
-    if (is_counted || a->n_dep > 0 || (wants_any && o.n_prop <= BITS_MAX)) {
+    if (is_counted || a->n_dep > 0 || a->n_some_key > 0 ||
+        (wants_any && o.n_prop <= HUB_MAX)) {
         emit_hub(&o, open);
     } else {
         emit_chain(&o, open);

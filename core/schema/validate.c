@@ -349,14 +349,16 @@ static bool check_arr(walk *w, const cf_atom *a, const json_t *v)
     }
     for (size_t i = 0; i < n && (ok || is_heard(w)); i++) {
         cf_conj c = i < a->n_prefix ? a->prefix[i] : a->items;
-        if (c == CF_CONJ_FALSE) {
-            continue; /* counted by max */
-        }
         size_t mark = w->path.n;
         if (is_heard(w)) {
             cf_buf_addf(&w->path, "[%zu]", i);
         }
-        ok = check_conj(w, c, json_array_get(v, i)) && ok;
+        if (c != CF_CONJ_FALSE) {
+            ok = check_conj(w, c, json_array_get(v, i)) && ok;
+        } else if (i < a->max) { /* beyond, it is counted */
+            cf_buf_adds(say(w), "no item is allowed here");
+            ok = flaw(w, CF_FLAW_VALUE, "prefixItems");
+        }
         pop(w, mark);
     }
     if (a->is_unique && (ok || is_heard(w))) {

@@ -75,6 +75,17 @@ static cf_constraint_vocab *make_vocab(void)
 }
 
 static const char *const schemas[] = {
+    "{\"type\":\"array\",\"uniqueItems\":true}",
+    "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":"
+    "\"string\"}}",
+    "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"enum\":[\"a\","
+    "\"ab\",1,12,true]}}",
+    "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":"
+    "\"object\",\"properties\":{\"name\":{\"type\":\"string\"}}}}",
+    "{\"type\":\"array\",\"contains\":{\"type\":\"string\"},\"maxItems\":3}",
+    "{\"type\":\"object\",\"properties\":{\"name\":{},\"a\":{}},\"not\":{"
+    "\"properties\":{\"name\":{}},\"additionalProperties\":{\"type\":"
+    "\"string\"}}}",
     "true",
     "{\"type\":\"string\"}",
     "{\"type\":\"string\",\"minLength\":2,\"maxLength\":5}",

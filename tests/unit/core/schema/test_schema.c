@@ -204,8 +204,8 @@ static void test_schema__arrays(void **state)
          "\"type\":"
          "\"null\"},\"minItems\":2,\"maxItems\":3}",
          "[1]", 'n'},
-        {"{\"type\":\"array\",\"uniqueItems\":true}", "[1]", 'u'},
-        {"{\"type\":\"array\",\"contains\":{\"const\":1}}", "[1]", 'u'},
+        {"{\"type\":\"array\",\"uniqueItems\":true}", "[1]", 'y'},
+        {"{\"type\":\"array\",\"contains\":{\"const\":1}}", "[1]", 'y'},
         {"{\"$schema\":\"http://json-schema.org/draft-07/"
          "schema#\",\"contains\":{\"type\":\"null\"},\"minContains\":0}",
          "[]", 'u'},
@@ -377,7 +377,7 @@ static void test_schema__complements(void **state)
         {"{\"type\":\"object\",\"not\":{\"type\":\"object\",\"properties\":{"
          "\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{},\"f\":{}},"
          "\"additionalProperties\":false}}",
-         "{}", 'u'},
+         "{}", 'n'},
         {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"b\": [2], \"a\": 1}",
          'n'},
         {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}",
@@ -394,6 +394,180 @@ static void test_schema__complements(void **state)
         {"{\"not\":{\"type\":\"number\",\"not\":{\"const\":5}},\"type\":"
          "\"number\"}",
          "6", 'n'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__different_items(void **state)
+{
+    (void)state;
+#define SET "{\"uniqueItems\":true}"
+#define FEW \
+    "{\"uniqueItems\":true,\"type\":\"array\",\"items\":{\"enum\":[1,\"x\"]}}"
+    static const one v[] = {
+        {SET, "[1, 2, \"1\", null, [1], {\"a\": 1}]", 'y'},
+        {SET, "[1, 1]", 'n'},
+        {SET, "[1, 1.0]", 'n'},
+        {SET, "[0, -0.0]", 'n'},
+        {SET, "[100, 1e2]", 'n'},
+        {SET, "[10, 100, 1, 0.1, 0.01, -1]", 'y'},
+        {SET, "[\"a\", \"\\u0061\"]", 'n'},
+        {SET, "[\"\\ud83d\\ude00\", \"\xF0\x9F\x98\x80\"]", 'n'},
+        {SET, "[false, \"b\"]", 'y'},
+        {SET, "[{\"a\": 1, \"b\": [2]}, {\"b\": [2.0], \"a\": 1}]", 'n'},
+        {SET, "[{\"a\": 1, \"b\": 2}, {\"b\": 1, \"a\": 2}]", 'y'},
+        {SET, "[[], {}, [[]], \"\"]", 'y'},
+        {SET, "[[1, 1], [1, 1]]", 'n'}, /* inside it need not differ */
+        {SET, "[[1, 1], [1]]", 'y'},
+        {FEW, "[1, \"x\"]", 'y'},
+        {FEW, "[\"x\", \"x\"]", 'n'},
+        {FEW, "[]", 'y'},
+        {"{\"uniqueItems\":true,\"type\":\"array\",\"items\":{\"enum\":[1,2]},"
+         "\"minItems\":3}",
+         "[1, 2, 3]", 'u'},
+        {"{\"uniqueItems\":true,\"type\":\"array\",\"prefixItems\":[{\"const\":"
+         "1}],\"items\":{\"type\":\"integer\"}}",
+         "[1, 2, 1]", 'n'},
+        {"{\"uniqueItems\":true,\"type\":\"array\",\"items\":{\"type\":"
+         "\"array\",\"uniqueItems\":true}}",
+         "[[1, 2], [2, 1], []]", 'y'},
+        {"{\"uniqueItems\":true,\"type\":\"array\",\"items\":{\"type\":"
+         "\"array\",\"uniqueItems\":true}}",
+         "[[1, 2], [2, 2]]", 'n'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__some_item(void **state)
+{
+    (void)state;
+#define TWO                                                                \
+    "{\"type\":\"array\",\"allOf\":[{\"contains\":{\"type\":\"string\"}}," \
+    "{\"contains\":{\"type\":\"string\",\"minLength\":2}}],\"maxItems\":2}"
+    static const one v[] = {
+        {"{\"contains\":{\"minimum\":5}}", "[1, 6, 2]", 'y'},
+        {"{\"contains\":{\"minimum\":5}}", "[1, 2]", 'n'},
+        {"{\"contains\":{\"minimum\":5}}", "[]", 'n'},
+        {TWO, "[\"ab\"]", 'y'}, /* one item for both */
+        {TWO, "[\"a\", \"ab\"]", 'y'},
+        {TWO, "[\"a\", \"b\"]", 'n'},
+        {TWO, "[1, 2", 'n'},
+        {"{\"type\":\"array\",\"not\":{\"items\":{\"minimum\":5}}}", "[7, 3]",
+         'y'},
+        {"{\"type\":\"array\",\"not\":{\"items\":{\"minimum\":5}}}", "[7, 8]",
+         'n'},
+        {"{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1}}}", "[2, 3]",
+         'y'},
+        {"{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1}}}", "[2, 1]",
+         'n'},
+        {"{\"type\":\"array\",\"contains\":{\"type\":\"string\"},\"items\":{"
+         "\"type\":\"integer\"}}",
+         "[]", 'u'},
+    };
+    CHECK(v);
+}
+
+static void test_schema__some_key(void **state)
+{
+    (void)state;
+#define OTHER \
+    "{\"type\":\"object\",\"properties\":{\"a\":{},\"x1\":{}},\"not\":{"
+    static const one v[] = {
+        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}",
+         "{\"a\": 1, \"x1\": 2}", 'y'}, /* declared here, not there */
+        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}",
+         "{\"y\": 2, \"a\": 1}", 'y'},
+        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}",
+         "{\"a\": 1}", 'n'},
+        {OTHER "\"additionalProperties\":{\"type\":\"string\"}}}",
+         "{\"b\": \"s\", \"a\": 3}", 'y'},
+        {OTHER "\"additionalProperties\":{\"type\":\"string\"}}}",
+         "{\"b\": \"s\", \"a\": \"t\"}", 'n'},
+        {OTHER "\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}",
+         "{\"x1\": null, \"x2\": 0}", 'y'},
+        {OTHER "\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}",
+         "{\"x1\": null, \"y\": 0}", 'n'},
+        {OTHER "\"patternProperties\":{\"^x\":{}},"
+               "\"additionalProperties\":false},\"maxProperties\":1}",
+         "{\"y\": 1}", 'y'},
+        {OTHER "\"patternProperties\":{\"^x\":{}},"
+               "\"additionalProperties\":false},\"maxProperties\":1}",
+         "{\"x1\"", 'n'},
+    };
+    CHECK(v);
+}
+
+/* Over 63 declared keys, in any order, with those that are required. */
+static void test_schema__many_keys(void **state)
+{
+    (void)state;
+    enum { N = 150 };
+    cf_buf s = CF_BUF_INIT;
+    cf_buf required = CF_BUF_INIT;
+    cf_buf back = CF_BUF_INIT;
+    cf_buf forth = CF_BUF_INIT;
+    cf_buf_adds(&s, "{\"type\":\"object\",\"properties\":{");
+    for (int i = 0; i < N; i++) {
+        cf_buf_addf(&s, "%s\"k%d\":{\"type\":\"integer\"}", i > 0 ? "," : "",
+                    i);
+        if (i % 2 == 0) {
+            cf_buf_addf(&required, "%s\"k%d\"", i > 0 ? "," : "", i);
+        }
+        cf_buf_addf(&back, "%s\"k%d\": 1", i > 0 ? ", " : "{", N - 1 - i);
+        cf_buf_addf(&forth, "%s\"k%d\": 1", i > 0 ? ", " : "{", i);
+    }
+    cf_buf_addf(&s, "},\"additionalProperties\":false,\"required\":[%s]}",
+                cf_buf_cstr(&required));
+    size_t open = back.n;
+    cf_buf_adds(&back, "}");
+    assert_int_equal(verdict(cf_buf_cstr(&s), cf_buf_cstr(&back), NULL), 'y');
+    assert_int_equal(verdict(cf_buf_cstr(&s), "{}", NULL), 'n');
+    back.n = open;
+    cf_buf_adds(&back, ", \"k149\": 2}"); /* twice */
+    assert_int_equal(verdict(cf_buf_cstr(&s), cf_buf_cstr(&back), NULL), 'n');
+    back.n = open;
+    cf_buf_adds(&back, ", \"other\": 2}");
+    assert_int_equal(verdict(cf_buf_cstr(&s), cf_buf_cstr(&back), NULL), 'n');
+    forth.n -= strlen(", \"k149\": 1"); /* not required */
+    open = forth.n;
+    cf_buf_adds(&forth, "}");
+    assert_int_equal(verdict(cf_buf_cstr(&s), cf_buf_cstr(&forth), NULL), 'y');
+    forth.n = open - strlen(", \"k148\": 1"); /* required, without a bit */
+    cf_buf_adds(&forth, "}");
+    assert_int_equal(verdict(cf_buf_cstr(&s), cf_buf_cstr(&forth), NULL), 'n');
+    cf_buf_deinit(&s);
+    cf_buf_deinit(&required);
+    cf_buf_deinit(&back);
+    cf_buf_deinit(&forth);
+}
+
+static void test_schema__negated_formats_and_multiples(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"{\"type\":\"number\",\"not\":{\"multipleOf\":3}}", "4", 'y'},
+        {"{\"type\":\"number\",\"not\":{\"multipleOf\":3}}", "6", 'n'},
+        {"{\"type\":\"number\",\"not\":{\"multipleOf\":3}}", "6.5", 'y'},
+        {"{\"type\":\"number\",\"not\":{\"multipleOf\":3}}", "-9.0", 'n'},
+        {"{\"type\":\"number\",\"not\":{\"multipleOf\":0.25}}", "0.75", 'n'},
+        {"{\"type\":\"number\",\"not\":{\"multipleOf\":0.25}}", "0.755", 'y'},
+        {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"ab\"", 'y'},
+        {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"a@b.c\"",
+         'n'},
+        {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"a b@c\"",
+         'n'}, /* it may be one: not offered */
+        {"{\"oneOf\":[{\"format\":\"uri\"},{\"format\":\"email\"}],\"type\":"
+         "\"string\"}",
+         "\"mailto:a@b.c\"", 'y'},
+        {"{\"oneOf\":[{\"format\":\"uri\"},{\"format\":\"email\"}],\"type\":"
+         "\"string\"}",
+         "\"a@b.c\"", 'y'},
+        {"{\"format\":\"regex\",\"type\":\"string\"}",
+         "\"^(?:[a-z0-9_]{3,16}|\\\\d+?)*/x$\"", 'y'},
+        {"{\"format\":\"regex\",\"type\":\"string\"}", "\"a(b\"", 'n'},
+        {"{\"format\":\"regex\",\"type\":\"string\"}", "\"[z-a]\"", 'n'},
+        {"{\"format\":\"regex\",\"type\":\"string\"}", "\"*\"", 'n'},
+        {"{\"format\":\"regex\",\"type\":\"string\"}", "\"a{5,2}\"", 'n'},
     };
     CHECK(v);
 }
@@ -560,6 +734,16 @@ static void test_schema__no_dead_end(void **state)
          "\"c\":false},\"dependentRequired\":{\"b\":[\"c\"]},"
          "\"additionalProperties\":false}",
          "{\"a\":1", ','},
+        {"{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\"]},"
+         "\"uniqueItems\":true}",
+         "[\"b\",\"a\"", ','},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\","
+         "\"minimum\":1,\"maximum\":2},\"uniqueItems\":true}",
+         "[1,", '1'},
+        {"{\"type\":\"array\",\"uniqueItems\":true}", "[\"ab\",\"ab", '"'},
+        {"{\"type\":\"array\",\"maxItems\":2,\"contains\":{\"type\":"
+         "\"string\"}}",
+         "[1,", '2'},
     };
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
         cf_error err;
@@ -616,6 +800,11 @@ int main(void)
         cmocka_unit_test(test_schema__objects),
         cmocka_unit_test(test_schema__combined),
         cmocka_unit_test(test_schema__complements),
+        cmocka_unit_test(test_schema__different_items),
+        cmocka_unit_test(test_schema__some_item),
+        cmocka_unit_test(test_schema__some_key),
+        cmocka_unit_test(test_schema__many_keys),
+        cmocka_unit_test(test_schema__negated_formats_and_multiples),
         cmocka_unit_test(test_schema__references),
         cmocka_unit_test(test_schema__misshapen),
         cmocka_unit_test(test_schema__anchors_repeated),
