@@ -75,6 +75,8 @@ typedef enum cf_gop_kind {
     CF_OP_NONE,     /* index 0 */
     CF_OP_COUNT,    /* count < max, then count + 1 */
     CF_OP_ATLEAST,  /* count >= min */
+    CF_OP_CHAR,     /* count + 1, which is at most max, and with at most `rest`
+                   more reaches min */
     CF_OP_BIT,      /* declared key `bit` fits: set it, count + 1 */
     CF_OP_CLOSE,    /* what is needed is there, count >= min */
     CF_OP_MORE,     /* one of the n_alt operations from `alt` on would do */

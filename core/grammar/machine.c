@@ -447,6 +447,11 @@ static bool apply(cf_machine *m, uint32_t index, cf_gregs *r)
     switch (op->kind) {
     case CF_OP_COUNT:
         return r->count < op->max && ++r->count != 0;
+    case CF_OP_CHAR:
+        r->count++;
+        return r->count <= op->max &&
+               (op->rest == UINT32_MAX ||
+                (uint64_t)r->count + op->rest >= op->min);
     case CF_OP_ATLEAST:
         return r->count >= op->min;
     case CF_OP_BIT:

@@ -117,4 +117,22 @@ typedef enum cf_spelling {
 void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
                  uint32_t from, uint32_t to);
 
+/* The same for the texts of min to max characters, counted in the register of
+ * the rule that is being made: where the product with the lengths would be
+ * too large.  Every node can still be left for the end, but where the
+ * automaton has no text of one of the lengths between. */
+void cf_dfa_emit_counted(cf_gbuild *b, const cf_dfa *d, cf_spelling how,
+                         int closer, uint32_t min, uint32_t max, uint32_t from,
+                         uint32_t to);
+
+/* Characters that follow a state until the end of a text: the fewest and the
+ * most (CF_RX_INF: no limit), for each state. */
+typedef struct cf_dfa_lengths {
+    uint32_t *least, *most; /* [n_state] */
+} cf_dfa_lengths;
+
+/* False when memory ran out, which the builder knows. */
+bool cf_dfa_lengths_make(cf_gbuild *b, const cf_dfa *d, cf_dfa_lengths *out);
+void cf_dfa_lengths_deinit(cf_dfa_lengths *l);
+
 #endif

@@ -443,6 +443,63 @@ void cf_dfa_and(cf_gbuild *b, const cf_dfa *x, const cf_dfa *y, cf_dfa *out)
     cf_dfa_trim(b, out);
 }
 
+/* ---- lengths ------------------------------------------------------------ */
+
+void cf_dfa_lengths_deinit(cf_dfa_lengths *l)
+{
+    cf_free(l->least);
+    cf_free(l->most);
+}
+
+/* Spreads from the final states to those that lead to them.  The fewest are
+ * found in rounds; the most for a state once they are known for all that
+ * follow it, so that states with a way into a circle keep CF_RX_INF. */
+static bool spread(cf_gbuild *b, const cf_dfa *d, cf_dfa_lengths *l)
+{
+    bool is_changed = false;
+    if (!cf_gbuild_spend(b, d->n_move / 8 + 1)) {
+        return false;
+    }
+    for (size_t i = d->n_state; i-- > 0;) {
+        const cf_dfa_state *s = &d->state[i];
+        uint32_t most = 0;
+        for (uint32_t k = 0; k < s->n; k++) {
+            uint32_t to = d->move[s->first + k].to;
+            uint32_t least = l->least[to];
+            if (least != CF_RX_INF && least + 1 < l->least[i]) {
+                l->least[i] = least + 1;
+                is_changed = true;
+            }
+            most = l->most[to] == CF_RX_INF ? CF_RX_INF
+                   : most == CF_RX_INF      ? most
+                   : l->most[to] + 1 > most ? l->most[to] + 1
+                                            : most;
+        }
+        if (most != l->most[i]) {
+            l->most[i] = most;
+            is_changed = true;
+        }
+    }
+    return is_changed;
+}
+
+bool cf_dfa_lengths_make(cf_gbuild *b, const cf_dfa *d, cf_dfa_lengths *out)
+{
+    out->least = cf_calloc(d->n_state + 1, sizeof *out->least);
+    out->most = cf_calloc(d->n_state + 1, sizeof *out->most);
+    if (out->least == NULL || out->most == NULL) {
+        cf_gbuild_oom(b);
+        return false;
+    }
+    for (size_t i = 0; i < d->n_state; i++) {
+        out->least[i] = d->state[i].is_final ? 0 : CF_RX_INF;
+        out->most[i] = CF_RX_INF;
+    }
+    while (spread(b, d, out)) {
+    }
+    return b->st == CF_OK;
+}
+
 /* ---- listing a small language ------------------------------------------- */
 
 typedef struct lister {

@@ -14,7 +14,10 @@ typedef struct emitter {
     cf_gbuild *b;
     const cf_dfa *d;
     cf_spelling how;
-    uint32_t *node;      /* per state */
+    uint32_t *node;            /* per state: where a character leads to */
+    uint32_t *body;            /* per state: where the next one begins */
+    const cf_dfa_lengths *len; /* NULL: the texts are not counted */
+    uint32_t min, max;
     uint32_t (*rest)[4]; /* per state: node before n more continuation bytes */
     const cf_dfa_state *s; /* being spelled */
     uint32_t from;
@@ -211,7 +214,7 @@ static void emit_state(emitter *e, uint32_t state)
 {
     uint32_t slash = 0;
     e->s = &e->d->state[state];
-    e->from = e->node[state];
+    e->from = e->body[state];
     for (uint32_t k = 0; k < e->s->n && e->b->st == CF_OK; k++) {
         const cf_dfa_move *v = &e->d->move[e->s->first + k];
         if (v->lo > 0x7F) {
@@ -234,40 +237,100 @@ static void emit_state(emitter *e, uint32_t state)
     emit_leads(e, 3, 0xF0, 5, 0x10000, CF_CP_MAX);
 }
 
+/* Makes the nodes of a state; with lengths the character that led there is
+ * counted, and taken only when the text can still end within them. */
+static void make_state(emitter *e, uint32_t i)
+{
+    cf_gbuild *b = e->b;
+    e->node[i] = cf_g_node(b);
+    e->body[i] = e->node[i];
+    if (e->len == NULL) {
+        return;
+    }
+    e->body[i] = cf_g_node(b);
+    if (e->len->least[i] <= e->max) {
+        cf_gop op = {.kind = CF_OP_CHAR,
+                     .min = e->min,
+                     .max = e->max == CF_RX_INF ? CF_RX_INF
+                                                : e->max - e->len->least[i],
+                     .rest = e->len->most[i]};
+        cf_g_jump(b, e->node[i], cf_g_op(b, &op), e->body[i]);
+    }
+}
+
+static void emit_end(emitter *e, uint32_t i, int closer, uint32_t to)
+{
+    cf_gbuild *b = e->b;
+    uint32_t from = e->body[i];
+    if (!e->d->state[i].is_final) {
+        return;
+    }
+    if (e->len != NULL && e->min > 0) {
+        cf_gop enough = {.kind = CF_OP_ATLEAST, .min = e->min};
+        uint32_t next = cf_g_node(b);
+        cf_g_jump(b, from, cf_g_op(b, &enough), next);
+        from = next;
+    }
+    if (closer >= 0) {
+        cf_g_byte(b, from, (uint8_t)closer, (uint8_t)closer, to);
+    } else {
+        cf_g_jump(b, from, 0, to);
+    }
+}
+
 static void emit_states(emitter *e, int closer, uint32_t from, uint32_t to)
 {
     cf_gbuild *b = e->b;
     const cf_dfa *d = e->d;
-    for (size_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
-        e->node[i] = cf_g_node(b);
+    for (uint32_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
+        make_state(e, i);
     }
-    if (b->st == CF_OK) {
-        cf_g_jump(b, from, 0, e->node[0]);
+    bool is_possible = e->len == NULL || (e->len->least[0] <= e->max &&
+                                          e->len->most[0] >= e->min);
+    if (b->st == CF_OK && is_possible) {
+        cf_g_jump(b, from, 0, e->body[0]);
     }
     for (uint32_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
         emit_state(e, i);
-        if (d->state[i].is_final && closer >= 0) {
-            cf_g_byte(b, e->node[i], (uint8_t)closer, (uint8_t)closer, to);
-        } else if (d->state[i].is_final) {
-            cf_g_jump(b, e->node[i], 0, to);
-        }
+        emit_end(e, i, closer, to);
     }
+}
+
+static void emit(emitter *e, int closer, uint32_t from, uint32_t to)
+{
+    const cf_dfa *d = e->d;
+    if (e->b->st != CF_OK || d->n_state == 0) {
+        return;
+    }
+    e->node = cf_calloc(d->n_state, sizeof *e->node);
+    e->body = cf_calloc(d->n_state, sizeof *e->body);
+    e->rest = cf_calloc(d->n_state, sizeof *e->rest);
+    if (e->node == NULL || e->body == NULL || e->rest == NULL) {
+        cf_gbuild_oom(e->b);
+    } else {
+        emit_states(e, closer, from, to);
+    }
+    cf_free(e->node);
+    cf_free(e->body);
+    cf_free(e->rest);
 }
 
 void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
                  uint32_t from, uint32_t to)
 {
-    if (b->st != CF_OK || d->n_state == 0) {
-        return;
-    }
     emitter e = {.b = b, .d = d, .how = how};
-    e.node = cf_calloc(d->n_state, sizeof *e.node);
-    e.rest = cf_calloc(d->n_state, sizeof *e.rest);
-    if (e.node == NULL || e.rest == NULL) {
-        cf_gbuild_oom(b);
-    } else {
-        emit_states(&e, closer, from, to);
+    emit(&e, closer, from, to);
+}
+
+void cf_dfa_emit_counted(cf_gbuild *b, const cf_dfa *d, cf_spelling how,
+                         int closer, uint32_t min, uint32_t max, uint32_t from,
+                         uint32_t to)
+{
+    cf_dfa_lengths len = {0};
+    emitter e = {
+        .b = b, .d = d, .how = how, .len = &len, .min = min, .max = max};
+    if (cf_dfa_lengths_make(b, d, &len)) {
+        emit(&e, closer, from, to);
     }
-    cf_free(e.node);
-    cf_free(e.rest);
+    cf_dfa_lengths_deinit(&len);
 }

@@ -373,6 +373,29 @@ bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth)
     return cf_schema_ok(s);
 }
 
+/* Whether the atom's strings have no length between its limits; exact unless
+ * that needs a large automaton. */
+static bool has_no_text(cf_schema *s, const cf_atom *a)
+{
+    enum { LIMIT_MAX = 64 };
+    bool is_exact =
+        a->max <= LIMIT_MAX || (a->max == CF_RX_INF && a->min <= LIMIT_MAX);
+    if (is_exact) {
+        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), a->min, a->max);
+        return cf_rx_is_empty(&s->rx, cf_rx_and2(&s->rx, a->wide, len));
+    }
+    cf_dfa d;
+    cf_dfa_lengths len = {0};
+    cf_rx_dfa(&s->rx, a->wide, &d);
+    bool is_empty = d.n_state == 0;
+    if (!is_empty && cf_dfa_lengths_make(s->b, &d, &len)) {
+        is_empty = len.least[0] > a->max || len.most[0] < a->min;
+    }
+    cf_dfa_lengths_deinit(&len);
+    cf_dfa_deinit(&d);
+    return is_empty && cf_schema_ok(s);
+}
+
 bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
 {
     if (a->kind == CF_ATOM_OBJ) {
@@ -389,9 +412,7 @@ bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
             }
         }
     } else if (a->kind == CF_ATOM_STR) {
-        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), a->min, a->max);
-        return a->wide != cf_rx_all(&s->rx) &&
-               cf_rx_is_empty(&s->rx, cf_rx_and2(&s->rx, a->wide, len));
+        return a->wide != cf_rx_all(&s->rx) && has_no_text(s, a);
     } else if (a->kind == CF_ATOM_NUM) {
         if (a->lo != NULL && a->hi != NULL) {
             cf_dfa d;

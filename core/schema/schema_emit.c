@@ -92,16 +92,34 @@ static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min,
     }
 }
 
-static void emit_quoted_dfa(cf_schema *s, uint32_t rule, const cf_dfa *d,
-                            cf_spelling how)
+/* Strings of a pattern with min to max characters: the automaton of both, or
+ * where that is large the pattern's with a counter. */
+static void emit_pattern_string(cf_schema *s, uint32_t rule, cf_rx text,
+                                uint32_t min, uint32_t max)
 {
+    enum { PRODUCT_MAX = 4000 };
     cf_gbuild *b = s->b;
+    cf_dfa d;
+    cf_rx_dfa(&s->rx, text, &d);
+    bool is_limited = min > 0 || max != CF_RX_INF;
+    uint64_t product = (uint64_t)d.n_state * (max != CF_RX_INF ? max : min);
+    bool is_counted = is_limited && product > PRODUCT_MAX;
+    if (is_limited && !is_counted) {
+        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
+        cf_dfa_deinit(&d);
+        cf_rx_dfa(&s->rx, cf_rx_and2(&s->rx, text, len), &d);
+    }
     b->rule = rule;
     uint32_t body = cf_g_node(b);
     uint32_t end = cf_g_node(b);
     cf_g_byte(b, cf_g_start(b, rule), '"', '"', body);
-    cf_dfa_emit(b, d, how, '"', body, end);
+    if (is_counted) {
+        cf_dfa_emit_counted(b, &d, CF_SPELL_JSON, '"', min, max, body, end);
+    } else {
+        cf_dfa_emit(b, &d, CF_SPELL_JSON, '"', body, end);
+    }
     cf_g_end(b, end, 0);
+    cf_dfa_deinit(&d);
 }
 
 static cf_leaf *new_leaf(cf_schema *s, cf_leaf leaf, const char *name)
@@ -163,14 +181,7 @@ uint32_t cf_string__rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
         cf_g_rename(s->b, rule, name);
         emit_counted_string(s->b, rule, min, max);
     } else {
-        cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
-        cf_dfa d;
-        cf_rx_dfa(&s->rx,
-                  min == 0 && max == CF_RX_INF ? text
-                                               : cf_rx_and2(&s->rx, text, len),
-                  &d);
-        emit_quoted_dfa(s, rule, &d, CF_SPELL_JSON);
-        cf_dfa_deinit(&d);
+        emit_pattern_string(s, rule, text, min, max);
     }
     s->b->rule = was;
     return rule;

@@ -541,6 +541,57 @@ static void test_schema__many_keys(void **state)
     cf_buf_deinit(&forth);
 }
 
+/* A pattern and a length whose product is large are counted: the same texts
+ * as by the product. */
+static void test_schema__counted_patterns(void **state)
+{
+    (void)state;
+#define PAIRS \
+    "{\"type\":\"string\",\"pattern\":\"^(?:ab|c)*d?$\",\"minLength\":"
+    static const one v[] = {
+        {PAIRS "2,\"maxLength\":5000}", "\"d\"", 'n'},
+        {PAIRS "2,\"maxLength\":5000}", "\"cd\"", 'y'},
+        {PAIRS "2,\"maxLength\":5000}", "\"abcabd\"", 'y'},
+        {PAIRS "2,\"maxLength\":5000}", "\"aab\"", 'n'},
+        {PAIRS "4000}", "\"ab\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^a{3}$\",\"minLength\":5000}",
+         "\"aaa\"", 'u'},
+        {"{\"type\":\"string\",\"format\":\"uri\",\"maxLength\":32767}",
+         "\"http://a.b/c?d#e\"", 'y'},
+        {"{\"type\":\"string\",\"format\":\"uri\",\"maxLength\":32767}",
+         "\"a b\"", 'n'},
+    };
+    CHECK(v);
+    /* no text leads to a place from which the limit is out of reach */
+    const char *schema = "{\"type\":\"string\",\"pattern\":\"^a*(?:bcd)?$\","
+                         "\"maxLength\":5000}";
+    char text[5010] = "\"";
+    memset(text + 1, 'a', 4997);
+    strcpy(text + 4998, "bcd\"");
+    assert_int_equal(verdict(schema, text, NULL), 'y');
+    memset(text + 1, 'a', 4998);
+    strcpy(text + 4999, "\"");
+    assert_int_equal(verdict(schema, text, NULL), 'y');
+    cf_error err;
+    json_t *s = NULL;
+    cf_grammar *g = NULL;
+    cf_constraint *c = NULL;
+    size_t n = 0;
+    uint32_t set[8];
+    T_OK(cf_json_read(&s, schema, strlen(schema), &err), err);
+    T_OK(cf_grammar_from_schema(&g, s, NULL, &err), err);
+    T_OK(cf_constraint_new(&c, g, NULL, &err), err);
+    T_OK(cf_constraint_bytes(c, text, 4999, &n, &err), err);
+    assert_int_equal(n, 4999);
+    T_OK(cf_constraint_bytes(c, "b", 1, &n, &err), err);
+    assert_int_equal(n, 0);
+    cf_constraint_rollback(c, 1);
+    cf_constraint_next_bytes(c, set);
+    cf_constraint_free(c);
+    cf_grammar_free(g);
+    json_decref(s);
+}
+
 static void test_schema__negated_formats_and_multiples(void **state)
 {
     (void)state;
@@ -804,6 +855,7 @@ int main(void)
         cmocka_unit_test(test_schema__some_item),
         cmocka_unit_test(test_schema__some_key),
         cmocka_unit_test(test_schema__many_keys),
+        cmocka_unit_test(test_schema__counted_patterns),
         cmocka_unit_test(test_schema__negated_formats_and_multiples),
         cmocka_unit_test(test_schema__references),
         cmocka_unit_test(test_schema__misshapen),
