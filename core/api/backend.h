@@ -22,6 +22,7 @@
 #ifndef CF_CORE_API_BACKEND_H
 #define CF_CORE_API_BACKEND_H
 
+#include "core/api/channel.h"
 #include "core/api/constraint.h"
 #include "core/api/renderer.h"
 #include "core/api/sampling.h"
@@ -35,16 +36,6 @@ typedef enum cf_thinking {
     CF_THINKING_ON,
     CF_THINKING_OFF
 } cf_thinking;
-
-/* A stretch of a reply that is not content: thinking is the first one. */
-typedef struct cf_channel {
-    cf_str name;       /* "thinking" */
-    cf_str start, end; /* delimiters */
-} cf_channel;
-
-/* The channels of a model, by marks in its template: Qwen's and the generic
- * <think>, Gemma 4's <|channel>thought.  Constant; *n is set. */
-const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n);
 
 typedef struct cf_chat_options {
     cf_sampling sampling;

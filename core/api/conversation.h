@@ -63,7 +63,6 @@ void cf_role_map_init(cf_role_map *map, cf_str template_source);
 cf_str cf_role_map_get(const cf_role_map *map, cf_str role);
 
 cf_role cf_role_parse(cf_str name);
-const char *cf_role_name(cf_role role);
 
 /* ---- the tree ----------------------------------------------------------- */
 
@@ -140,7 +139,6 @@ CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv,
 
 /* Settings that stay until they are changed. */
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
-const cf_role_map *cf_conversation_roles(const cf_conversation *conv);
 void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking);
 
 /* ---- one turn ----------------------------------------------------------- */

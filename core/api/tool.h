@@ -17,6 +17,7 @@
 #ifndef CF_CORE_API_TOOL_H
 #define CF_CORE_API_TOOL_H
 
+#include "core/api/channel.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
@@ -55,25 +56,52 @@ json_t *cf_tool_set_openai(const cf_tool_set *set);
 
 /* ---- families ----------------------------------------------------------- */
 
+/* In the order in which a template is searched for their marks.  What they
+ * write is in docs/models/tool-formats.md. */
 typedef enum cf_tool_family {
     CF_TOOLS_NONE,    /* nothing is a call */
     CF_TOOLS_GENERIC, /* a JSON call or list of calls, fenced or bare */
-    CF_TOOLS_HERMES,  /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
-    CF_TOOLS_GEMMA3,  /* ```tool_code, Python calls */
-    CF_TOOLS_FUNCTIONGEMMA,
     CF_TOOLS_GEMMA4,
-    CF_TOOLS_HAMMER,         /* ``` JSON list */
+    CF_TOOLS_FUNCTIONGEMMA,
+    CF_TOOLS_LFM2, /* <|tool_call_start|>[f(x=1)] */
+    CF_TOOLS_HY3,
+    CF_TOOLS_SEED_OSS,
+    CF_TOOLS_MINIMAX_M2,
+    CF_TOOLS_DEEPSEEK_V32,
+    CF_TOOLS_DEEPSEEK_V3,
+    CF_TOOLS_DEEPSEEK_V31,
+    CF_TOOLS_KIMI_K2,
+    CF_TOOLS_KIMI_K3,
+    CF_TOOLS_HARMONY, /* gpt-oss */
+    CF_TOOLS_MINICPM5,
+    CF_TOOLS_SOLAR_OPEN,
+    CF_TOOLS_GIGACHAT3,
+    CF_TOOLS_COHERE, /* <|START_ACTION|> */
+    CF_TOOLS_COMMAND_R,
+    CF_TOOLS_APERTUS,
+    CF_TOOLS_NEMOTRON,
+    CF_TOOLS_OLMO3,
+    CF_TOOLS_GRANITE,
+    CF_TOOLS_QWEN3_CODER, /* <function=NAME><parameter=KEY> */
+    CF_TOOLS_GLM45,
+    CF_TOOLS_MISTRAL, /* [TOOL_CALLS] */
+    CF_TOOLS_HAMMER,  /* ``` JSON list */
+    CF_TOOLS_HERMES,  /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
+    CF_TOOLS_HUNYUAN,
+    CF_TOOLS_GEMMA3,         /* ```tool_code, Python calls */
+    CF_TOOLS_PHI4_MINI,      /* <|tool_call|>[...] and functools[...] */
     CF_TOOLS_LLAMA_PYTHONIC, /* [f(x=1)] */
     CF_TOOLS_LLAMA_JSON,     /* {"name","parameters"} */
-    CF_TOOLS_MISTRAL,        /* [TOOL_CALLS] */
-    CF_TOOLS_PHI4_MINI,      /* <|tool_call|>[...] and functools[...] */
-    CF_TOOLS_LFM2,           /* <|tool_call_start|>[f(x=1)] */
     CF_TOOL_FAMILY_N
 } cf_tool_family;
 
 /* "hermes", "llama-json" ... */
 const char *cf_tool_family_name(cf_tool_family family);
-/* By that name; false if there is no such family. */
+/* The models that write it, in a few words. */
+const char *cf_tool_family_models(cf_tool_family family);
+/* Where its replies think, where no chat template says so. */
+cf_channel_set cf_tool_family_channels(cf_tool_family family);
+/* By that name; false when there is no such family. */
 bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
 
 /*
@@ -211,9 +239,17 @@ CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
                                             const cf_tool_parse **out,
                                             cf_error *err);
 
+/* Whether a block is open: the bytes fed last may belong to a call. */
+bool cf_tool_parser_in_block(const cf_tool_parser *parser);
+
 /* Appends the text of a finished parse: text segments, and failed blocks
  * with their fences, so that nothing disappears. */
 void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
+
+/* For a reply in which the family finds no call: how far its bytes come to
+ * one, and what would have had to stand there. */
+void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte,
+                            cf_buf *expected);
 
 /* Appends the same as a message's content.  Templates put white space between
  * text and calls themselves, so with calls it is trimmed at the ends and

@@ -360,7 +360,8 @@ static cf_status force_end(decode *d, cf_error *err)
     cf_buf text = CF_BUF_INIT;
     cf_arena_init(&arena, 0);
     cf_buf_addc(&text, '\n');
-    cf_buf_add(&text, d->reply.channels[0].end.p, d->reply.channels[0].end.n);
+    cf_buf_add(&text, d->reply.split.channels[0].end.p,
+               d->reply.split.channels[0].end.n);
     cf_buf_adds(&text, "\n\n");
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n),

@@ -71,10 +71,7 @@ enum { CF_CHANNELS_MAX = 8 };
 typedef struct cf_chat__reply {
     const cf_chat__run *run;
     cf_text_release release;
-    const cf_channel *channels;
-    size_t n_channels;
-    size_t open;                /* channel, or n_channels in content */
-    cf_buf held;                /* may be the start of a delimiter */
+    cf_channel_split split;
     cf_buf in[CF_CHANNELS_MAX]; /* text of each channel */
     cf_buf content;             /* what the tool parser got */
     cf_tool_parser *parser;     /* NULL: nothing is parsed */
@@ -105,8 +102,5 @@ bool cf_chat__reply_is_thinking(const cf_chat__reply *r);
  * status.  `calls` (may be NULL) are more tool calls, as a JSON array. */
 CF_MUST_USE cf_status cf_chat__reply_finish(cf_chat__reply *r,
                                             const json_t *calls, cf_error *err);
-
-/* Whether the tool parser is inside a block. */
-bool cf_tool__parser_in_block(const cf_tool_parser *p);
 
 #endif

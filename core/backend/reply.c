@@ -58,6 +58,29 @@ static void on_tool_event(const cf_tool_event *ev, void *ud)
     }
 }
 
+/* A delimiter inside a call belongs to the call. */
+static bool is_outside_calls(void *ud)
+{
+    const cf_chat__reply *r = ud;
+    return r->parser == NULL || !cf_tool_parser_in_block(r->parser);
+}
+
+static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
+{
+    cf_chat__reply *r = ud;
+    if (channel < r->split.n) {
+        cf_buf_add(&r->in[channel], text.p, text.n);
+        send_text(r, CF_CHAT_THINKING, text);
+        return CF_OK;
+    }
+    cf_buf_add(&r->content, text.p, text.n);
+    if (r->parser != NULL) {
+        return cf_tool_parser_feed(r->parser, text.p, text.n, err);
+    }
+    send_text(r, CF_CHAT_TEXT, text);
+    return CF_OK;
+}
+
 cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run,
                               cf_tool_family family, const cf_channel *channels,
                               size_t n_channels, cf_error *err)
@@ -65,9 +88,11 @@ cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run,
     memset(r, 0, sizeof *r);
     const cf_chat_options *o = run->request->options;
     r->run = run;
-    r->channels = channels;
-    r->n_channels = n_channels < CF_CHANNELS_MAX ? n_channels : CF_CHANNELS_MAX;
-    r->open = r->n_channels;
+    cf_channel_split_init(&r->split, channels,
+                          n_channels < CF_CHANNELS_MAX ? n_channels
+                                                       : CF_CHANNELS_MAX,
+                          on_piece, r);
+    r->split.may_open = is_outside_calls;
     cf_text_release_init(&r->release, o != NULL ? o->stop : NULL,
                          o != NULL ? o->n_stop : 0);
     size_t n_tools = 0;
@@ -84,7 +109,7 @@ cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run,
 void cf_chat__reply_deinit(cf_chat__reply *r)
 {
     cf_text_release_deinit(&r->release);
-    cf_buf_deinit(&r->held);
+    cf_channel_split_deinit(&r->split);
     cf_buf_deinit(&r->content);
     for (size_t i = 0; i < CF_CHANNELS_MAX; i++) {
         cf_buf_deinit(&r->in[i]);
@@ -94,121 +119,9 @@ void cf_chat__reply_deinit(cf_chat__reply *r)
 
 /* ---- channels ----------------------------------------------------------- */
 
-/* Offset of the last `what` in text, or SIZE_MAX. */
-static size_t find_last(cf_str text, cf_str what)
-{
-    for (size_t i = text.n >= what.n ? text.n - what.n + 1 : 0; i-- > 0;) {
-        if (memcmp(text.p + i, what.p, what.n) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 void cf_chat__reply_after_prompt(cf_chat__reply *r, cf_str prompt)
 {
-    size_t best = 0;
-    for (size_t i = 0; i < r->n_channels; i++) {
-        size_t start = find_last(prompt, r->channels[i].start);
-        size_t end = find_last(prompt, r->channels[i].end);
-        if (start != SIZE_MAX && (end == SIZE_MAX || end < start) &&
-            (r->open == r->n_channels || start > best)) {
-            r->open = i;
-            best = start;
-        }
-    }
-}
-
-static cf_status add_content(cf_chat__reply *r, cf_str text, cf_error *err)
-{
-    if (text.n == 0) {
-        return CF_OK;
-    }
-    cf_buf_add(&r->content, text.p, text.n);
-    if (r->parser != NULL) {
-        return cf_tool_parser_feed(r->parser, text.p, text.n, err);
-    }
-    send_text(r, CF_CHAT_TEXT, text);
-    return CF_OK;
-}
-
-static void add_channel(cf_chat__reply *r, cf_str text)
-{
-    cf_buf_add(&r->in[r->open], text.p, text.n);
-    send_text(r, CF_CHAT_THINKING, text);
-}
-
-/* The earliest whole delimiter in held[from..); held[..*safe) can be part of
- * none.  The delimiter's channel, or n_channels. */
-static size_t find_delimiter(const cf_chat__reply *r, size_t from, size_t *off,
-                             size_t *safe)
-{
-    cf_str held = cf_buf_str(&r->held);
-    bool is_open = r->open < r->n_channels;
-    for (size_t i = from; i < held.n; i++) {
-        size_t first = is_open ? r->open : 0;
-        size_t last = is_open ? r->open + 1 : r->n_channels;
-        for (size_t c = first; c < last; c++) {
-            cf_str d = is_open ? r->channels[c].end : r->channels[c].start;
-            size_t n = held.n - i < d.n ? held.n - i : d.n;
-            if (memcmp(held.p + i, d.p, n) == 0) {
-                *off = *safe = i;
-                return n == d.n ? c : r->n_channels;
-            }
-        }
-    }
-    *off = *safe = held.n;
-    return r->n_channels;
-}
-
-static void drop_held(cf_chat__reply *r, size_t n)
-{
-    if (n > 0 && !r->held.failed) {
-        memmove(r->held.p, r->held.p + n, r->held.n - n + 1);
-        r->held.n -= n;
-    }
-}
-
-static cf_status pass(cf_chat__reply *r, size_t n, cf_error *err)
-{
-    cf_str text = cf_str_make(cf_buf_cstr(&r->held), n);
-    cf_status st = CF_OK;
-    if (r->open < r->n_channels) {
-        add_channel(r, text);
-    } else {
-        st = add_content(r, text, err);
-    }
-    drop_held(r, n);
-    return st;
-}
-
-/* Splits what is held; with `is_final` nothing stays behind. */
-static cf_status split(cf_chat__reply *r, bool is_final, cf_error *err)
-{
-    CF_TRY(cf_buf_check(&r->held, err));
-    while (r->held.n > 0) {
-        size_t off, safe;
-        size_t c = find_delimiter(r, 0, &off, &safe);
-        CF_TRY(pass(r, safe, err));
-        if (c == r->n_channels) {
-            return is_final ? pass(r, r->held.n, err) : CF_OK;
-        }
-        bool opens = r->open == r->n_channels;
-        cf_str d = opens ? r->channels[c].start : r->channels[c].end;
-        if (opens && r->parser != NULL && cf_tool__parser_in_block(r->parser)) {
-            CF_TRY(pass(r, d.n, err)); /* belongs to the call */
-            continue;
-        }
-        drop_held(r, d.n);
-        r->open = opens ? c : r->n_channels;
-    }
-    return CF_OK;
-}
-
-static cf_status take(cf_chat__reply *r, cf_str text, cf_error *err)
-{
-    cf_buf_add(&r->held, text.p, text.n);
-    return split(r, false, err);
+    cf_channel_split_prompt(&r->split, prompt);
 }
 
 cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped,
@@ -216,7 +129,8 @@ cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped,
 {
     *stopped = cf_text_release_add(&r->release, bytes.p, bytes.n);
     CF_TRY(cf_buf_check(&r->release.text, err));
-    return take(r, cf_text_release_take(&r->release), err);
+    return cf_channel_split_add(&r->split, cf_text_release_take(&r->release),
+                                err);
 }
 
 cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err)
@@ -228,7 +142,7 @@ cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err)
 
 bool cf_chat__reply_is_thinking(const cf_chat__reply *r)
 {
-    return r->n_channels > 0 && r->open == 0;
+    return r->split.n > 0 && r->split.open == 0;
 }
 
 /* ---- the message -------------------------------------------------------- */
@@ -336,7 +250,7 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
 {
     bool ok = true;
     json_t *others = NULL;
-    size_t n = r->n_channels > 0 ? r->n_channels : 1;
+    size_t n = r->split.n > 0 ? r->split.n : 1;
     for (size_t i = 0; ok && i < n; i++) {
         if (r->in[i].n == 0) {
             continue;
@@ -347,8 +261,8 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
             ok = json_object_set_new(message, "reasoning_content", text) == 0;
         } else {
             others = others != NULL ? others : json_object();
-            json_t *name =
-                text_json(r->channels[i].name.p, r->channels[i].name.n);
+            json_t *name = text_json(r->split.channels[i].name.p,
+                                     r->split.channels[i].name.n);
             ok =
                 name != NULL &&
                 json_object_set_new(others, json_string_value(name), text) == 0;
@@ -365,10 +279,9 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
 cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
                                 cf_error *err)
 {
-    cf_buf_add(&r->held, "", 0);
-    cf_str rest = cf_text_release_take_all(&r->release);
-    cf_buf_add(&r->held, rest.p, rest.n);
-    CF_TRY(split(r, true, err));
+    CF_TRY(cf_channel_split_add(&r->split,
+                                cf_text_release_take_all(&r->release), err));
+    CF_TRY(cf_channel_split_finish(&r->split, err));
     cf_chat_response *out = r->run->out;
     cf_buf text = CF_BUF_INIT;
     if (r->parser != NULL) {

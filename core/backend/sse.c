@@ -60,8 +60,3 @@ cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn,
     }
     return CF_OK;
 }
-
-bool cf_sse_is_open(const cf_sse *s)
-{
-    return s->line.n > 0 || s->data.n > 0;
-}

@@ -26,7 +26,4 @@ typedef cf_status (*cf_sse_fn)(cf_str data, void *ud, cf_error *err);
 CF_MUST_USE cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n,
                                   cf_sse_fn fn, void *ud, cf_error *err);
 
-/* Whether bytes of an unfinished event are waiting. */
-bool cf_sse_is_open(const cf_sse *s);
-
 #endif

@@ -250,11 +250,6 @@ void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map)
     conv->roles = *map;
 }
 
-const cf_role_map *cf_conversation_roles(const cf_conversation *conv)
-{
-    return &conv->roles;
-}
-
 void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking)
 {
     conv->thinking = thinking;

@@ -53,16 +53,6 @@ cf_role cf_role_parse(cf_str name)
     return CF_ROLE_OTHER;
 }
 
-const char *cf_role_name(cf_role role)
-{
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
-        if (roles[i].role == role) {
-            return roles[i].name;
-        }
-    }
-    return "other";
-}
-
 /* Whether the template compares with, or writes, this word in quotes. */
 static bool knows(cf_str source, const char *word)
 {

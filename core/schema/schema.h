@@ -281,6 +281,13 @@ void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
                        uint32_t to);
 
+/* ---- schema_raw.c ------------------------------------------------------- */
+
+/* A value between tags, from `from` to `to`: a string as its own text, which
+ * holds none of the stops; where a string is allowed, nothing else but null. */
+void cf_emit_between_tags(cf_schema *s, cf_conj value, const cf_str *stops,
+                          size_t n_stops, uint32_t from, uint32_t to);
+
 /* ---- schema_dialect.c --------------------------------------------------- */
 
 /* A string constant. */

@@ -50,7 +50,8 @@ typedef struct cf_tool__emit {
     size_t n_notes, cap_notes;
 
     unsigned depth;
-    unsigned quiet; /* > 0: record no spans */
+    unsigned quiet;   /* > 0: record no spans */
+    bool spans_lines; /* Python: short strings may hold line ends */
     bool oom;
     bool not_calls; /* well-formed, but nothing that looks like a call */
     size_t err_off;
@@ -146,20 +147,24 @@ bool cf_tool__array(cf_tool__emit *e, cf_tool__value_fn value);
 
 /* One JSON value at the cursor, spaces before it skipped. */
 bool cf_tool__json_value(cf_tool__emit *e);
+/* One Python value, as tool_python.c takes it. */
+bool cf_tool__python_value(cf_tool__emit *e);
 /* Decodes the JSON string at the cursor into e->str. */
 bool cf_tool__json_string(cf_tool__emit *e);
 void cf_tool__json_space(cf_tool__emit *e);
 
 /* How a body of JSON calls may look. */
 enum {
-    CF_TOOL_JSON_LOOSE = 1 /* anything without a name and arguments is no call
-                              (not_calls), rather than an error */
+    CF_TOOL_JSON_LOOSE = 1, /* anything without a name and arguments is not a
+                               call (not_calls), rather than an error */
+    CF_TOOL_JSON_KEYED = 2  /* {"NAME": {ARGUMENTS}} */
 };
 
 /* The bodies: from the cursor to e->end, all of it. */
 bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags,
                          const cf_tool_set *tools);
-bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools);
+bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools,
+                           bool spans_lines);
 bool cf_tool__fc_calls(cf_tool__emit *e);
 /* One JSON object of arguments; the name was read before. */
 bool cf_tool__json_arguments(cf_tool__emit *e, cf_tool__raw_call *call);

@@ -8,51 +8,38 @@
 #include <string.h>
 
 #include "core/schema/schema.h"
-
-/* How a family wraps its calls. */
-typedef struct syntax {
-    cf_tool_family family;
-    cf_dialect dialect;
-    const char *open, *close; /* fences, control tokens in some vocabularies */
-    const char *list_open, *list_close;
-    const char *between;  /* two calls of one reply */
-    bool is_fenced_each;  /* between is close, then `between`, then open */
-    const char *args_key; /* JSON: "arguments" or "parameters" */
-} syntax;
-
-static const syntax syntaxes[] = {
-    {CF_TOOLS_HERMES, CF_DIALECT_JSON, "<tool_call>\n", "\n</tool_call>", "",
-     "", "\n", true, "arguments"},
-    {CF_TOOLS_GENERIC, CF_DIALECT_JSON, "", "", "", "", "\n", false,
-     "arguments"},
-    {CF_TOOLS_HAMMER, CF_DIALECT_JSON, "```\n", "\n```", "[", "]", ", ", false,
-     "arguments"},
-    {CF_TOOLS_LLAMA_JSON, CF_DIALECT_JSON, "", "", "", "", "; ", false,
-     "parameters"},
-    {CF_TOOLS_MISTRAL, CF_DIALECT_JSON, "[TOOL_CALLS] ", "", "[", "]", ", ",
-     false, "arguments"},
-    {CF_TOOLS_PHI4_MINI, CF_DIALECT_JSON, "<|tool_call|>", "<|/tool_call|>",
-     "[", "]", ", ", false, "arguments"},
-    {CF_TOOLS_GEMMA3, CF_DIALECT_PYTHON, "```tool_code\n", "\n```", "", "",
-     "\n", false, NULL},
-    {CF_TOOLS_LLAMA_PYTHONIC, CF_DIALECT_PYTHON, "", "", "[", "]", ", ", false,
-     NULL},
-    {CF_TOOLS_LFM2, CF_DIALECT_PYTHON, "<|tool_call_start|>",
-     "<|tool_call_end|>", "[", "]", ", ", false, NULL},
-    {CF_TOOLS_FUNCTIONGEMMA, CF_DIALECT_FC_ESCAPE, "<start_function_call>",
-     "<end_function_call>", "", "", "", true, NULL},
-    {CF_TOOLS_GEMMA4, CF_DIALECT_FC_QUOTE, "<|tool_call>", "<tool_call|>", "",
-     "", "", true, NULL},
-};
+#include "core/tools/tool_family.h"
 
 typedef struct maker {
     cf_schema s;
     cf_gbuild *b;
-    const syntax *syn;
+    const cf_tool__row *row;
+    const cf_tool__syntax *syn;
     const cf_tool_constraint *spec;
-    cf_str open, close; /* as used */
+    cf_buf open, close; /* of a block, as used */
+    bool is_each;       /* they stand around every call */
+    bool has_marks;     /* each call has marks of its own inside them */
     json_t *none;       /* parameters of a tool that declares none */
 } maker;
+
+static cf_dialect dialect_of(const cf_tool__syntax *y)
+{
+    switch (y->form) {
+    case CF_FORM_FC:
+        return strcmp(y->esc, "<escape>") == 0 ? CF_DIALECT_FC_ESCAPE
+                                               : CF_DIALECT_FC_QUOTE;
+    case CF_FORM_PYTHON:
+    case CF_FORM_TAGS:
+        return y->values == CF_VALUES_PYTHON ? CF_DIALECT_PYTHON
+                                             : CF_DIALECT_JSON;
+    case CF_FORM_NONE:
+    case CF_FORM_JSON:
+    case CF_FORM_KEYED:
+    case CF_FORM_NAMED:
+        break;
+    }
+    return CF_DIALECT_JSON;
+}
 
 /* ---- one call ----------------------------------------------------------- */
 
@@ -176,7 +163,9 @@ static const cf_atom *args_atom(maker *m, const cf_tool *tool,
     bool says_more =
         json_object_get(parameters, "additionalProperties") != NULL ||
         json_object_get(parameters, "patternProperties") != NULL;
-    if (!says_more || m->syn->dialect != CF_DIALECT_JSON) {
+    if (!says_more ||
+        (m->syn->form != CF_FORM_JSON && m->syn->form != CF_FORM_KEYED &&
+         m->syn->form != CF_FORM_NAMED)) {
         own->n_cls = 0;
     }
     if (m->spec->seed_order) {
@@ -187,40 +176,219 @@ static const cf_atom *args_atom(maker *m, const cf_tool *tool,
 
 static uint32_t put(maker *m, uint32_t from, const char *text)
 {
-    return cf_g_bytes(m->b, from, text, strlen(text));
+    return text != NULL ? cf_g_bytes(m->b, from, text, strlen(text)) : from;
+}
+
+/* Text whose tokens may be control tokens. */
+static uint32_t fence(maker *m, uint32_t from, cf_str text)
+{
+    bool was = m->b->is_fence;
+    m->b->is_fence = true;
+    from = cf_g_bytes(m->b, from, text.p, text.n);
+    m->b->is_fence = was;
+    return from;
+}
+
+static uint32_t mark(maker *m, uint32_t from, const char *text)
+{
+    return text != NULL ? fence(m, from, cf_str_from(text)) : from;
+}
+
+/* One or more bytes from `lo` to `hi`. */
+static uint32_t some(maker *m, uint32_t from, uint8_t lo, uint8_t hi)
+{
+    uint32_t to = cf_g_node(m->b);
+    cf_g_byte(m->b, from, lo, hi, to);
+    cf_g_byte(m->b, to, lo, hi, to);
+    return to;
+}
+
+static uint32_t put_key(maker *m, uint32_t from, const char *key)
+{
+    from = put(m, put(m, put(m, from, "\""), key), "\"");
+    return cf_emit_colon(&m->s, from);
+}
+
+static uint32_t emit_args(maker *m, uint32_t from, const cf_atom *args)
+{
+    uint32_t to = cf_g_node(m->b);
+    cf_emit_object(&m->s, args, from, to);
+    return to;
 }
 
 static uint32_t emit_json_call(maker *m, uint32_t from, const cf_tool *tool,
                                const cf_atom *args)
 {
     cf_schema *s = &m->s;
-    from = put(m, cf_emit_gap(s, put(m, from, "{")), "\"name\"");
-    from = cf_emit_text(s, cf_emit_colon(s, from), tool->name);
-    from = put(m, cf_emit_comma(s, from), "\"");
-    from = put(m, put(m, from, m->syn->args_key), "\"");
-    from = cf_emit_colon(s, from);
+    const cf_tool__syntax *y = m->syn;
+    from = cf_emit_gap(s, put(m, from, "{"));
+    if (y->form == CF_FORM_KEYED) {
+        from = cf_emit_colon(s, cf_emit_text(s, from, tool->name));
+        return put(m, cf_emit_gap(s, emit_args(m, from, args)), "}");
+    }
+    if (y->id_first) {
+        from = put(m, put_key(m, from, y->id_key), "\"");
+        from = cf_emit_comma(s, put(m, some(m, from, '0', '9'), "\""));
+    }
+    from = put_key(m, from, y->name_key != NULL ? y->name_key : "name");
+    from = cf_emit_comma(s, cf_emit_text(s, from, tool->name));
+    from = put_key(m, from, y->args_key != NULL ? y->args_key : "arguments");
+    return put(m, cf_emit_gap(s, emit_args(m, from, args)), "}");
+}
+
+static uint32_t emit_named_call(maker *m, uint32_t from, const cf_tool *tool,
+                                const cf_atom *args)
+{
+    const cf_tool__syntax *y = m->syn;
+    if (y->id_end != NULL) {
+        uint32_t id = put(m, from, "call");
+        from = mark(m, some(m, id, '0', '9'), y->id_end);
+    }
+    from = put(m, from, y->ids == CF_IDS_INDEX ? "functions." : "");
+    from = cf_g_bytes(m->b, from, tool->name.p, tool->name.n);
+    if (y->ids == CF_IDS_INDEX) {
+        from = some(m, put(m, from, ":"), '0', '9');
+    }
+    return emit_args(m, mark(m, from, y->name_end), args);
+}
+
+/* "true" and "false" for is-a-string, or the types of JSON Schema: what the
+ * value's grammar leaves possible. */
+static uint32_t emit_attr(maker *m, uint32_t from, cf_conj value, bool is_text)
+{
+    static const char *const words[] = {
+        [CF_ATOM_NULL] = "null",  [CF_ATOM_BOOL] = "boolean",
+        [CF_ATOM_NUM] = "number", [CF_ATOM_STR] = "string",
+        [CF_ATOM_ARR] = "array",  [CF_ATOM_OBJ] = "object"};
+    const cf_tool__syntax *y = m->syn;
+    if (is_text || y->attr_is_flag) {
+        const char *word = is_text ? "string" : "false";
+        return put(m, from, is_text && y->attr_is_flag ? "true" : word);
+    }
+    const cf_dnf *d = cf_conj_expand(&m->s, value);
     uint32_t to = cf_g_node(m->b);
-    cf_emit_object(s, args, from, to);
-    return put(m, cf_emit_gap(s, to), "}");
+    bool done[8] = {false};
+    for (size_t i = 0; i < d->n && cf_schema_ok(&m->s); i++) {
+        unsigned kind = d->v[i]->kind;
+        if (kind == CF_ATOM_LIT) {
+            const json_t *v = d->v[i]->lit;
+            kind = json_is_null(v)      ? CF_ATOM_NULL
+                   : json_is_boolean(v) ? CF_ATOM_BOOL
+                   : json_is_number(v)  ? CF_ATOM_NUM
+                   : json_is_array(v)   ? CF_ATOM_ARR
+                                        : CF_ATOM_OBJ;
+        }
+        if (!done[kind]) {
+            done[kind] = true;
+            cf_g_jump(m->b, put(m, from, words[kind]), 0, to);
+        }
+    }
+    return to;
+}
+
+static bool may_be_text(maker *m, cf_conj value)
+{
+    const cf_dnf *d = cf_conj_expand(&m->s, value);
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->v[i]->kind == CF_ATOM_STR ||
+            (d->v[i]->kind == CF_ATOM_LIT && json_is_string(d->v[i]->lit))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t emit_tag(maker *m, uint32_t from, const cf_prop *p)
+{
+    const cf_tool__syntax *y = m->syn;
+    const cf_str stops[] = {cf_tool__trim(y->value_end),
+                            cf_tool__trim(y->call_close),
+                            cf_str_from("<![CDATA[")};
+    from = mark(m, from, y->param);
+    from = cf_g_bytes(m->b, from, p->name.p, p->name.n);
+    from = mark(m, from, y->key_end);
+    if (y->attr_end != NULL) {
+        bool is_text = may_be_text(m, p->value);
+        from = mark(m, emit_attr(m, from, p->value, is_text), y->attr_end);
+    }
+    from = mark(m, from, y->value_open);
+    uint32_t to = cf_g_node(m->b);
+    cf_emit_between_tags(&m->s, p->value, stops, y->has_cdata ? 3 : 2, from,
+                         to);
+    return mark(m, to, y->value_end);
+}
+
+/* Arguments in the order of their declaration. */
+static uint32_t emit_tags_call(maker *m, uint32_t from, const cf_tool *tool,
+                               const cf_atom *args)
+{
+    const cf_tool__syntax *y = m->syn;
+    if (args->n_dep > 0 || args->max != CF_RX_INF) {
+        cf_schema_fail(&m->s, m->s.at,
+                       "counts and dependencies of parameters are not "
+                       "supported in the syntax of %s",
+                       m->row->name);
+        return from;
+    }
+    from = cf_g_bytes(m->b, from, tool->name.p, tool->name.n);
+    from = mark(m, from, y->name_end);
+    if (y->index_end != NULL) {
+        from = mark(m, some(m, from, '0', '9'), y->index_end);
+    }
+    for (uint32_t i = 0; i < args->n_prop && m->b->st == CF_OK; i++) {
+        uint32_t next = cf_g_node(m->b);
+        cf_g_jump(m->b, emit_tag(m, from, &args->prop[i]), 0, next);
+        if (!args->prop[i].is_required) {
+            cf_g_jump(m->b, from, 0, next);
+        }
+        from = next;
+    }
+    return from;
+}
+
+/* NAME(...), and where the family's models write it, print(...) around it
+ * and default_api. before the name. */
+static uint32_t emit_python_call(maker *m, uint32_t from, const cf_tool *tool,
+                                 const cf_atom *args)
+{
+    cf_gbuild *b = m->b;
+    uint32_t to = cf_g_node(b);
+    for (int printed = 0; printed <= (m->syn->python_api ? 1 : 0); printed++) {
+        uint32_t name = cf_g_node(b);
+        uint32_t end = cf_g_node(b);
+        uint32_t begin = printed ? put(m, from, "print(") : from;
+        cf_g_jump(b, begin, 0, name);
+        if (m->syn->python_api) {
+            cf_g_jump(b, put(m, begin, "default_api."), 0, name);
+        }
+        uint32_t open = cf_g_bytes(b, name, tool->name.p, tool->name.n);
+        cf_emit_arguments(&m->s, args, open, end);
+        cf_g_jump(b, printed ? put(m, end, ")") : end, 0, to);
+    }
+    return to;
 }
 
 static uint32_t emit_call(maker *m, uint32_t from, const cf_tool *tool,
                           const cf_atom *args)
 {
-    cf_schema *s = &m->s;
-    if (m->syn->dialect == CF_DIALECT_JSON) {
+    switch (m->syn->form) {
+    case CF_FORM_JSON:
+    case CF_FORM_KEYED:
         return emit_json_call(m, from, tool, args);
+    case CF_FORM_PYTHON:
+        return emit_python_call(m, from, tool, args);
+    case CF_FORM_FC:
+        from = put(m, from, "call:");
+        from = cf_g_bytes(m->b, from, tool->name.p, tool->name.n);
+        return emit_args(m, from, args);
+    case CF_FORM_NAMED:
+        return emit_named_call(m, from, tool, args);
+    case CF_FORM_TAGS:
+        return emit_tags_call(m, from, tool, args);
+    case CF_FORM_NONE:
+        break;
     }
-    bool is_python = m->syn->dialect == CF_DIALECT_PYTHON;
-    from = is_python ? from : put(m, from, "call:");
-    from = cf_g_bytes(m->b, from, tool->name.p, tool->name.n);
-    uint32_t to = cf_g_node(m->b);
-    if (is_python) {
-        cf_emit_arguments(s, args, from, to);
-    } else {
-        cf_emit_object(s, args, from, to);
-    }
-    return to;
+    return from;
 }
 
 /* One rule that is any one call. */
@@ -259,49 +427,46 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
 
 /* ---- the reply ---------------------------------------------------------- */
 
-static uint32_t fence(maker *m, uint32_t from, cf_str text)
+/* Calls with `between` between them, from `from`; where they end. */
+static uint32_t emit_list(maker *m, uint32_t from, uint32_t call,
+                          const char *open, const char *between,
+                          const char *close)
 {
-    bool was = m->b->is_fence;
-    m->b->is_fence = true;
-    from = cf_g_bytes(m->b, from, text.p, text.n);
-    m->b->is_fence = was;
-    return from;
+    cf_gbuild *b = m->b;
+    const cf_tool__syntax *y = m->syn;
+    uint32_t begin = cf_g_node(b);
+    uint32_t after = cf_g_node(b);
+    cf_g_jump(b, put(m, from, open), 0, begin);
+    cf_g_call(b, m->has_marks ? mark(m, begin, y->call_open) : begin, call, 0,
+              after);
+    uint32_t end = m->has_marks ? mark(m, after, y->call_close) : after;
+    uint32_t again = end;
+    if (m->is_each) {
+        again = fence(m, again, cf_buf_str(&m->close));
+        again = mark(m, again, between);
+        again = fence(m, again, cf_buf_str(&m->open));
+    } else {
+        again = between != NULL ? mark(m, again, between) : 0;
+    }
+    if (again != 0) {
+        cf_g_jump(b, again, 0, begin);
+    }
+    return put(m, end, close);
 }
 
 /* C S: calls from `from`, then the closing text; where they end. */
 static uint32_t emit_calls(maker *m, uint32_t from, uint32_t call)
 {
     cf_gbuild *b = m->b;
-    const syntax *y = m->syn;
-    uint32_t begin = cf_g_node(b);
-    cf_g_jump(b, put(m, from, y->list_open), 0, begin);
-    uint32_t after = cf_g_node(b);
-    cf_g_call(b, begin, call, 0, after);
-    uint32_t again = after;
-    if (y->is_fenced_each && !m->spec->has_fences) {
-        again = fence(m, again, cf_str_from(y->close));
-        again = put(m, again, y->between);
-        again = fence(m, again, cf_str_from(y->open));
-    } else if (y->between[0] != '\0') {
-        again = put(m, again, y->between);
-    } else {
-        again = 0;
+    const cf_tool__syntax *y = m->syn;
+    uint32_t end = cf_g_node(b);
+    cf_g_jump(b,
+              emit_list(m, from, call, y->list_open, y->between, y->list_close),
+              0, end);
+    if (y->one_is_bare) { /* calls on lines of their own */
+        cf_g_jump(b, emit_list(m, from, call, NULL, "\n", NULL), 0, end);
     }
-    if (again != 0) {
-        cf_g_jump(b, again, 0, begin);
-    }
-    uint32_t end = put(m, after, y->list_close);
-    if (y->family == CF_TOOLS_GEMMA3) {
-        /* the same as a list */
-        uint32_t open = put(m, from, "[");
-        uint32_t item = cf_g_node(b);
-        uint32_t done = cf_g_node(b);
-        cf_g_jump(b, open, 0, item);
-        cf_g_call(b, item, call, 0, done);
-        cf_g_jump(b, put(m, done, ", "), 0, item);
-        cf_g_jump(b, put(m, done, "]"), 0, end);
-    }
-    return fence(m, end, m->close);
+    return fence(m, end, cf_buf_str(&m->close));
 }
 
 /*
@@ -361,7 +526,7 @@ static uint32_t emit_text(maker *m, uint32_t from, cf_str stop, size_t matched,
 static void emit_plain_text(maker *m, uint32_t from)
 {
     cf_gbuild *b = m->b;
-    const char first = m->syn->list_open[0] != '\0' ? '[' : '{';
+    const char first = m->syn->list_open != NULL ? '[' : '{';
     uint32_t rest = cf_g_node(b);
     cf_g_byte(b, from, 0, (uint8_t)(first - 1), rest);
     cf_g_byte(b, from, (uint8_t)(first + 1), 255, rest);
@@ -403,7 +568,8 @@ static void emit_reply(maker *m, uint32_t rule, uint32_t call)
     b->rule = rule;
     switch (m->spec->mode) {
     case CF_TOOLS_ONLY:
-        cf_g_end(b, emit_calls(m, fence(m, from, m->open), call), 0);
+        cf_g_end(b, emit_calls(m, fence(m, from, cf_buf_str(&m->open)), call),
+                 0);
         break;
     case CF_TOOLS_TEXT_AND:
         emit_text_and(m, from, call);
@@ -414,37 +580,59 @@ static void emit_reply(maker *m, uint32_t rule, uint32_t call)
                            "text-until needs a stop phrase for this family");
             return;
         }
-        cf_g_end(b, emit_calls(m, emit_text(m, from, m->open, 0, false), call),
+        cf_g_end(b,
+                 emit_calls(m,
+                            emit_text(m, from, cf_buf_str(&m->open), 0, false),
+                            call),
                  0);
         break;
     }
+}
+
+/* What opens and closes the calls of a reply: the family's literals, or the
+ * caller's. */
+static void set_fences(maker *m)
+{
+    const cf_tool__syntax *y = m->syn;
+    const cf_tool_constraint *spec = m->spec;
+    const bool is_around_each = y->open == NULL || y->each_opens;
+    m->has_marks = !is_around_each;
+    if (spec->has_fences) {
+        cf_buf_add(&m->open, spec->prefix.p, spec->prefix.n);
+        cf_buf_add(&m->close, spec->suffix.p, spec->suffix.n);
+        return;
+    }
+    cf_buf_adds(&m->open, y->open != NULL ? y->open : "");
+    if (is_around_each) {
+        cf_buf_adds(&m->open, y->call_open != NULL ? y->call_open : "");
+        cf_buf_adds(&m->close, y->call_close != NULL ? y->call_close : "");
+    }
+    cf_buf_adds(&m->close, y->close != NULL ? y->close : "");
+    /* Without marks of their own the brackets of a list hold all calls. */
+    m->is_each = is_around_each && y->list_open == NULL;
 }
 
 cf_status cf_grammar_from_tools(cf_grammar **out,
                                 const cf_tool_constraint *spec,
                                 const cf_grammar_options *opts, cf_error *err)
 {
-    const syntax *y = NULL;
+    const cf_tool__row *row = cf_tool__row_of(spec->family);
     size_t n_tools = 0;
     const cf_tool *tools =
         spec->tools != NULL ? cf_tool_set_items(spec->tools, &n_tools) : NULL;
-    for (size_t i = 0; i < sizeof syntaxes / sizeof *syntaxes; i++) {
-        y = syntaxes[i].family == spec->family ? &syntaxes[i] : y;
-    }
-    if (y == NULL) {
+    if (row->calls.form == CF_FORM_NONE) {
         return cf_fail(err, CF_EINVAL, "this family writes no calls");
     }
     if (n_tools == 0 && spec->mode != CF_TOOLS_TEXT_AND) {
         return cf_fail(err, CF_EINVAL, "no tools are declared to be called");
     }
     cf_gbuild b;
-    maker m = {.b = &b, .syn = y, .spec = spec};
-    m.open = spec->has_fences ? spec->prefix : cf_str_from(y->open);
-    m.close = spec->has_fences ? spec->suffix : cf_str_from(y->close);
+    maker m = {.b = &b, .row = row, .syn = &row->calls, .spec = spec};
+    set_fences(&m);
     cf_gbuild_init(&b, opts);
     cf_schema_init(&m.s, &b, NULL, opts);
     m.s.is_tool = true;
-    m.s.dialect = y->dialect;
+    m.s.dialect = dialect_of(m.syn);
     m.s.seed_order = spec->seed_order;
     m.none = no_parameters();
     if (m.none == NULL) {
@@ -461,6 +649,8 @@ cf_status cf_grammar_from_tools(cf_grammar **out,
     }
     cf_schema_deinit(&m.s);
     json_decref(m.none);
+    cf_buf_deinit(&m.open);
+    cf_buf_deinit(&m.close);
     cf_status st = cf_gbuild_finish(&b, rule, out, err);
     cf_gbuild_deinit(&b);
     return st;

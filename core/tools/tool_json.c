@@ -443,7 +443,7 @@ static bool call_member(cf_tool__emit *e, call_parts *parts, unsigned level)
     }
     e->at++;
     cf_tool__json_space(e);
-    if (strcmp(key, "name") == 0) {
+    if (strcmp(key, "name") == 0 || strcmp(key, "tool_name") == 0) {
         return read_name(e, parts, false);
     }
     if (strcmp(key, "id") == 0 || strcmp(key, "tool_call_id") == 0) {
@@ -463,6 +463,30 @@ static bool call_member(cf_tool__emit *e, call_parts *parts, unsigned level)
     bool ok = cf_tool__json_value(e);
     e->quiet--;
     return ok;
+}
+
+/* {"NAME": {ARGUMENTS}} */
+static bool keyed_members(cf_tool__emit *e, call_parts *parts)
+{
+    e->at++; /* '{' */
+    cf_tool__json_space(e);
+    if (!read_name(e, parts, false)) {
+        return false;
+    }
+    cf_tool__json_space(e);
+    if (!at_char(e, ':')) {
+        return cf_tool__expect(e, e->at, "':'");
+    }
+    e->at++;
+    if (!read_arguments(e, parts)) {
+        return false;
+    }
+    cf_tool__json_space(e);
+    if (!at_char(e, '}')) {
+        return cf_tool__expect(e, e->at, "'}'");
+    }
+    e->at++;
+    return true;
 }
 
 static bool call_members(cf_tool__emit *e, call_parts *parts, unsigned level)
@@ -498,7 +522,8 @@ static bool json_call(cf_tool__emit *e, unsigned flags,
     size_t off = e->at;
     cf_buf_reset(&e->json);
     e->path.n = 0;
-    if (!call_members(e, &parts, 0)) {
+    if ((flags & CF_TOOL_JSON_KEYED) != 0 ? !keyed_members(e, &parts)
+                                          : !call_members(e, &parts, 0)) {
         return false;
     }
     if ((flags & CF_TOOL_JSON_LOOSE) != 0 &&

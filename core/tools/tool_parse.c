@@ -4,24 +4,28 @@
  *
  * States:  TEXT   raw[pos..) is not decided; a rule may open a block there
  *          BLOCK  raw[block.off..) is a block whose end is looked for from
- *                 `scan` on, with the lexer's state in `lex`
+ *                 `scan` on, with the lexer's state in `lex` or `walk`
  *
  * Always true:
  *   1. Segments cover raw[0..pos) (TEXT) or raw[0..block.off) (BLOCK).
  *   2. A decision depends on bytes that can no longer change, or is made in
- *      finish(); so the cut into chunks does not matter.
- *   3. A block whose end never comes is text; what follows its start is
- *      looked at again, a bounded number of times.
+ *      finish(); so the cut into chunks does not matter.  Rules are asked in
+ *      order, and one that needs more bytes keeps the later ones waiting.
+ *   3. A block whose end never comes counts when its calls are complete,
+ *      fails when a call had begun, and is text when none had; what follows
+ *      the start of the text is then searched again, a bounded number of
+ *      times.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "core/backend/backend_impl.h"
 #include "core/base/alloc.h"
 #include "core/tools/tool_rules.h"
 
 enum {
     RAW_MAX = 16 << 20, /* bytes of one reply */
-    RESCANS_MAX = 64,   /* unclosed blocks looked behind (rule 3) */
+    RESCANS_MAX = 64,   /* unclosed blocks searched again (rule 3) */
+    HEADER_MAX = 1024,  /* bytes between the start of a call and arguments */
     REPAIRS_MAX = 16    /* failed blocks that get a repair */
 };
 
@@ -35,7 +39,8 @@ typedef struct lex_state {
 
 struct cf_tool_parser {
     cf_tool_family family;
-    const cf_tool__rule *rules;
+    cf_tool__rule rules[CF_TOOL_RULES_MAX];
+    size_t n_rules;
     const cf_tool_set *tools;
     cf_tool_event_fn fn;
     void *ud;
@@ -49,6 +54,8 @@ struct cf_tool_parser {
     cf_tool__block block;
     size_t scan;
     lex_state lex;
+    cf_tool__walk walk;
+    const cf_tool__rule *section; /* the open one, or NULL */
     unsigned n_rescans, n_repairs;
     cf_status failed;
 
@@ -155,17 +162,15 @@ static void add_note(cf_tool_parser *p, size_t off, size_t call,
 
 /* ---- the end of a block ------------------------------------------------- */
 
-/* Bytes from `at` on that match all of `text`, or a part of it at the end. */
-static bool literal_at(const cf_tool_parser *p, size_t at, const char *text,
+/* Whether all of `text` stands at raw[at], or the part that is there. */
+static bool literal_at(const cf_tool_parser *p, size_t at, cf_str text,
                        bool *is_partial)
 {
-    size_t n = strlen(text);
-    size_t have = p->raw.n - at < n ? p->raw.n - at : n;
-    bool same = memcmp(p->raw.p + at, text, have) == 0;
-    if (same && have < n && !p->is_final) {
-        *is_partial = true;
-    }
-    return same && have == n;
+    size_t end;
+    cf_tool__match m =
+        cf_tool__literal(cf_buf_str(&p->raw), at, p->is_final, text, &end);
+    *is_partial = *is_partial || m == CF_MATCH_MORE;
+    return m == CF_MATCH_YES;
 }
 
 /* Moves over one lexical unit at `scan`; false: more bytes are needed. */
@@ -211,7 +216,8 @@ static bool lex_python(cf_tool_parser *p)
                 return false;
             }
             p->scan++;
-        } else if (c == '\n' && !p->lex.is_long) {
+        } else if (c == '\n' && !p->lex.is_long &&
+                   p->block.rule->lexer == CF_LEX_PYTHON) {
             p->lex.quote = '\0'; /* a short string ends with its line */
         } else if (c == p->lex.quote && (!p->lex.is_long || is_triple(p, c))) {
             p->scan += p->lex.is_long ? 2 : 0;
@@ -260,26 +266,112 @@ static bool lex_step(cf_tool_parser *p)
     case CF_LEX_JSON:
         return lex_json(p);
     case CF_LEX_PYTHON:
+    case CF_LEX_PYTHON_LINES:
         return lex_python(p);
     case CF_LEX_FC:
         return lex_fc(p);
+    case CF_LEX_TAGS:
+        break;
     }
     return false;
 }
 
 typedef enum found { FOUND_NOT_YET, FOUND_END, FOUND_RESTART } found;
 
+/* The name of a call whose arguments follow it; false: more are needed. */
+static bool read_header(cf_tool_parser *p)
+{
+    const cf_tool__syntax *y = p->block.rule->syntax;
+    cf_str mark =
+        cf_tool__trim(y->header_end != NULL ? y->header_end : y->name_end);
+    bool is_partial = false;
+    for (; p->scan < p->raw.n; p->scan++) {
+        if (p->scan - p->block.body_off > HEADER_MAX) {
+            break;
+        }
+        if (literal_at(p, p->scan, mark, &is_partial)) {
+            cf_tool__read_header(cf_buf_str(&p->raw), p->block.body_off,
+                                 p->scan, &p->block);
+            p->scan += mark.n;
+            p->block.body_off = p->scan;
+            p->block.in_header = false;
+            return true;
+        }
+        if (is_partial) {
+            return false;
+        }
+    }
+    if (p->is_final || p->scan < p->raw.n) {
+        p->block.is_bad = true;
+        p->block.err_off = p->scan;
+        snprintf(p->block.expected, sizeof p->block.expected, "'%.*s'",
+                 (int)mark.n, mark.p);
+        p->block.in_header = false;
+        return true;
+    }
+    return false;
+}
+
+/* The first end literal from `scan` on, whatever stands around it. */
+static found find_literal_end(cf_tool_parser *p, size_t *body_end, size_t *end)
+{
+    cf_str text = p->block.rule->end;
+    for (; p->scan < p->raw.n; p->scan++) {
+        bool is_partial = false;
+        if (text.n > 0 && literal_at(p, p->scan, text, &is_partial)) {
+            *body_end = p->scan;
+            *end = p->scan + text.n;
+            return FOUND_END;
+        }
+        if (is_partial) {
+            return FOUND_NOT_YET;
+        }
+    }
+    return FOUND_NOT_YET;
+}
+
+static found find_tags_end(cf_tool_parser *p, size_t *body_end, size_t *end)
+{
+    cf_tool__step step = CF_STEP_ON;
+    while (step != CF_STEP_MORE && step != CF_STEP_BAD) {
+        step = cf_tool__walk_step(p->block.rule->syntax, cf_buf_str(&p->raw),
+                                  p->is_final, false, &p->walk);
+        p->scan = p->walk.at;
+        if (p->walk.state == CF_WALK_DONE) {
+            *body_end = p->walk.at;
+            *end = p->walk.end;
+            return FOUND_END;
+        }
+    }
+    if (step == CF_STEP_BAD && p->walk.err_off < p->raw.n) {
+        p->block.is_bad = true;
+        p->block.err_off = p->walk.err_off;
+        memcpy(p->block.expected, p->walk.expected, sizeof p->block.expected);
+        return find_literal_end(p, body_end, end);
+    }
+    return FOUND_NOT_YET;
+}
+
 /* Looks for the end from `scan` on.  *body_end and *end are set when it is
- * there; FOUND_RESTART: another start fence stands at `scan` first. */
+ * there; FOUND_RESTART: another start literal stands at `scan` first. */
 static found find_end(cf_tool_parser *p, size_t *body_end, size_t *end)
 {
     const cf_tool__rule *rule = p->block.rule;
+    if (p->block.in_header && !read_header(p)) {
+        return FOUND_NOT_YET;
+    }
+    if (p->block.is_bad) {
+        return find_literal_end(p, body_end, end);
+    }
+    if (rule->lexer == CF_LEX_TAGS) {
+        return find_tags_end(p, body_end, end);
+    }
     while (p->scan < p->raw.n) {
-        if (rule->end != NULL && p->lex.quote == '\0') {
+        if (rule->end.n > 0 && p->lex.quote == '\0') {
             bool is_partial = false;
             if (literal_at(p, p->scan, rule->end, &is_partial)) {
                 *body_end = p->scan;
-                *end = p->scan + strlen(rule->end);
+                *end = p->scan + rule->end.n;
                 return FOUND_END;
             }
             if (rule->kind == CF_RULE_FENCE &&
@@ -297,7 +389,7 @@ static found find_end(cf_tool_parser *p, size_t *body_end, size_t *end)
         if (p->scan > p->raw.n) {
             p->scan = p->raw.n;
         }
-        if (rule->end == NULL && depth == 1 && p->lex.depth == 0) {
+        if (rule->end.n == 0 && depth == 1 && p->lex.depth == 0) {
             *body_end = *end = p->scan;
             return FOUND_END;
         }
@@ -305,23 +397,14 @@ static found find_end(cf_tool_parser *p, size_t *body_end, size_t *end)
     return FOUND_NOT_YET;
 }
 
-/* The first end fence, whether or not it seems to stand in a string. */
-static bool find_plain_end(const cf_tool_parser *p, size_t *body_end,
-                           size_t *end)
+/* The first end literal, whether or not it seems to stand in a string. */
+static bool find_plain_end(cf_tool_parser *p, size_t *body_end, size_t *end)
 {
-    const char *text = p->block.rule->end;
-    if (text == NULL) {
-        return false;
-    }
-    size_t n = strlen(text);
-    for (size_t i = p->block.body_off; i + n <= p->raw.n; i++) {
-        if (memcmp(p->raw.p + i, text, n) == 0) {
-            *body_end = i;
-            *end = i + n;
-            return true;
-        }
-    }
-    return false;
+    size_t was = p->scan;
+    p->scan = p->block.body_off;
+    bool is_there = find_literal_end(p, body_end, end) == FOUND_END;
+    p->scan = was;
+    return is_there;
 }
 
 /* ---- the body of a block ------------------------------------------------ */
@@ -403,8 +486,10 @@ static void add_failed(cf_tool_parser *p, size_t error_off,
         p->failed = CF_ENOMEM;
         return;
     }
-    cf_str raw = cf_str_make(p->raw.p, p->raw.n);
-    if (!p->block.is_empty && p->n_repairs++ < REPAIRS_MAX) {
+    cf_str raw = cf_buf_str(&p->raw);
+    bool is_cut = error_off >= p->raw.n;
+    if (!p->block.is_bad && !is_cut && p->block.rule->lexer != CF_LEX_TAGS &&
+        p->n_repairs++ < REPAIRS_MAX) {
         cf_tool__repair(raw, &p->block, body_end, end, p->tools, &p->arena,
                         &s->repair, &s->repair_how);
     }
@@ -445,15 +530,61 @@ static bool is_blank(const cf_tool_parser *p, size_t off, size_t end)
     return off == end;
 }
 
-/* raw[block.off..end) is a whole block: read it. */
+/* Whether the unclosed body looks like the beginning of a call. */
+static bool has_begun(const cf_tool_parser *p)
+{
+    size_t at = p->block.body_off;
+    while (at < p->raw.n && cf_tool__is_space(p->raw.p[at])) {
+        at++;
+    }
+    if (at == p->raw.n || p->block.is_named ||
+        p->block.rule->lexer == CF_LEX_TAGS) {
+        return true;
+    }
+    char c = p->raw.p[at];
+    switch (p->block.rule->lexer) {
+    case CF_LEX_JSON:
+        return c == '{' || c == '[';
+    case CF_LEX_FC: {
+        cf_str rest = cf_str_make(p->raw.p + at, p->raw.n - at);
+        return cf_str_starts(rest, cf_str_from("call:")) ||
+               cf_str_starts(cf_str_from("call:"), rest);
+    }
+    case CF_LEX_PYTHON:
+    case CF_LEX_PYTHON_LINES:
+        return c == '[' || cf_tool__is_name_start(c);
+    case CF_LEX_TAGS:
+        break;
+    }
+    return true;
+}
+
+/* Where the body of an unclosed block ends: what there is of an end literal
+ * does not belong to it. */
+static size_t cut_body_end(const cf_tool_parser *p, size_t end)
+{
+    cf_str raw = cf_str_make(p->raw.p, end);
+    cf_str mark = p->block.rule->end;
+    size_t from = end > mark.n ? end - mark.n : 0;
+    from = from > p->block.body_off ? from : p->block.body_off;
+    for (size_t i = from; i < end; i++) {
+        if (cf_tool__partial(raw, i, mark) > 0) {
+            return i;
+        }
+    }
+    return end;
+}
+
+/* Reads raw[block.off..end), whose end literal is there. */
 static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
 {
-    if (p->block.is_empty) {
+    if (p->block.is_bad) {
         p->in_block = false;
-        add_failed(p, end, p->block.expected, end, end);
+        add_failed(p, p->block.err_off, p->block.expected, body_end, end);
         return;
     }
-    if (is_blank(p, p->block.body_off, body_end)) {
+    if (is_blank(p, p->block.body_off, body_end) &&
+        p->block.rule->lexer != CF_LEX_TAGS && !p->block.is_named) {
         add_note(p, p->block.off, CF_TOOL_NO_CALL,
                  "an empty block of calls is kept as text");
         retract(p, end);
@@ -461,7 +592,7 @@ static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
     }
     cf_tool__emit e;
     cf_tool__emit_init(&e, p->raw.p, p->block.body_off, body_end, &p->arena);
-    bool ok = cf_tool__parse_body(&e, &p->block, p->tools);
+    bool ok = cf_tool__parse_body(&e, &p->block, true, p->tools);
     if (e.oom || p->arena.failed) {
         p->failed = CF_ENOMEM;
     } else if (ok) {
@@ -476,6 +607,46 @@ static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
     cf_tool__emit_deinit(&e);
 }
 
+/* Reads raw[block.off..end), whose end literal never came (rule 3); false:
+ * it is text. */
+static bool close_cut(cf_tool_parser *p, size_t end)
+{
+    const cf_tool__block *b = &p->block;
+    size_t body_end = cut_body_end(p, end);
+    bool needs_end = b->rule->kind == CF_RULE_CALL && b->rule->end.n > 0;
+    if (b->is_bad) {
+        p->in_block = false;
+        add_failed(p, b->err_off, b->expected, end, end);
+        return true;
+    }
+    if (!has_begun(p)) {
+        return false;
+    }
+    cf_tool__emit e;
+    cf_tool__emit_init(&e, p->raw.p, b->body_off, body_end, &p->arena);
+    bool ok = cf_tool__parse_body(&e, b, false, p->tools);
+    bool is_text = !ok && (e.not_calls || !b->is_sure);
+    if (e.oom || p->arena.failed) {
+        p->failed = CF_ENOMEM;
+    } else if (ok && !needs_end && e.n_calls > 0) {
+        p->in_block = false;
+        add_note(p, end, p->n_calls, "the end of the block is missing");
+        add_calls(p, &e, body_end, end);
+    } else if (!is_text) {
+        char mark[96];
+        cf_str want = b->rule->end;
+        snprintf(mark, sizeof mark, "'%.*s'", (int)want.n, want.p);
+        p->in_block = false;
+        add_failed(p, ok ? end : e.err_off,
+                   !ok          ? e.expected
+                   : want.n > 0 ? mark
+                                : "a call",
+                   end, end);
+    }
+    cf_tool__emit_deinit(&e);
+    return !is_text;
+}
+
 /* ---- running ------------------------------------------------------------ */
 
 static void tell_delta(cf_tool_parser *p)
@@ -487,19 +658,24 @@ static void tell_delta(cf_tool_parser *p)
     }
 }
 
-/* The end of the block never came (rule 3): the start is text. */
+/* The end of the block never came (rule 3). */
 static void give_up_block(cf_tool_parser *p)
 {
     size_t body_end, end;
     bool is_last = ++p->n_rescans > RESCANS_MAX;
-    if (!is_last && find_plain_end(p, &body_end, &end)) {
+    if (!is_last && !p->block.is_bad && !p->block.is_named &&
+        p->block.rule->lexer != CF_LEX_TAGS &&
+        find_plain_end(p, &body_end, &end)) {
         close_block(p, body_end, end);
+        return;
+    }
+    if (!is_last && close_cut(p, p->raw.n)) {
         return;
     }
     add_note(p, p->block.off, CF_TOOL_NO_CALL,
              "a block of calls starts here and never ends; it is kept as text");
-    size_t resume = p->block.off + strlen(p->block.rule->start);
-    retract(p, is_last ? p->raw.n : resume);
+    size_t resume = p->block.off + p->block.rule->start.n;
+    retract(p, is_last || resume > p->raw.n ? p->raw.n : resume);
 }
 
 /* Works on the open block; false: more bytes are needed. */
@@ -527,34 +703,59 @@ static bool run_block(cf_tool_parser *p)
     return false;
 }
 
+/* A marker at raw[off..end). */
+static void add_marker(cf_tool_parser *p, size_t off, size_t end)
+{
+    if (add_segment(p, CF_TOOL_SEG_MARKER, off, end) != NULL) {
+        p->pos = p->fresh = end;
+    }
+}
+
+/* The opening literal of a section. */
+static void open_section(cf_tool_parser *p, const cf_tool__block *block)
+{
+    if (block->is_empty) {
+        add_note(p, block->off, CF_TOOL_NO_CALL,
+                 "an empty block of calls is kept as text");
+        add_text(p, block->body_off);
+        return;
+    }
+    p->section = block->rule;
+    add_marker(p, block->off, block->body_off);
+}
+
 static void open_block(cf_tool_parser *p, const cf_tool__block *block)
 {
     add_text(p, block->off);
     p->block = *block;
     if (block->rule->kind == CF_RULE_MARKER ||
         block->rule->kind == CF_RULE_SEPARATOR) {
-        size_t end = block->off + strlen(block->rule->start);
-        if (add_segment(p, CF_TOOL_SEG_MARKER, block->off, end) != NULL) {
-            p->pos = p->fresh = end;
-        }
+        p->section = block->rule->is_stray ? NULL : p->section;
+        add_marker(p, block->off, block->off + block->rule->start.n);
         return;
     }
-    p->in_block = true;
+    if (block->rule->kind == CF_RULE_SECTION && !block->is_bad) {
+        open_section(p, block);
+        return;
+    }
     p->has_delta = false;
     p->told = block->off;
     memset(&p->lex, 0, sizeof p->lex);
     p->scan = block->body_off;
-    if (block->is_empty) {
-        close_block(p, block->body_off, block->body_off);
+    p->walk = (cf_tool__walk){.at = block->body_off};
+    if (block->is_bad && block->rule->end.n == 0) {
+        close_block(p, block->err_off, block->err_off);
+        return;
     }
+    p->in_block = true;
 }
 
 /* Markdown code that holds no call: nothing inside it starts a bare one. */
 static bool skip_code(cf_tool_parser *p, size_t *i)
 {
     bool has_markdown = false;
-    for (const cf_tool__rule *r = p->rules; r->start != NULL; r++) {
-        has_markdown = has_markdown || r->kind == CF_RULE_MARKDOWN;
+    for (size_t k = 0; k < p->n_rules; k++) {
+        has_markdown = has_markdown || p->rules[k].kind == CF_RULE_MARKDOWN;
     }
     if (!has_markdown || p->raw.n - *i < 3 ||
         memcmp(p->raw.p + *i, "```", 3) != 0) {
@@ -562,6 +763,65 @@ static bool skip_code(cf_tool_parser *p, size_t *i)
     }
     p->in_code = !p->in_code;
     *i += 3;
+    return true;
+}
+
+/* The first rule that opens a block at raw[i]; *needs_more when that is not
+ * decided yet. */
+static bool match_any(cf_tool_parser *p, size_t i, cf_tool__block *block,
+                      bool *needs_more)
+{
+    const cf_tool__view view = {
+        cf_buf_str(&p->raw), p->is_final, p->fresh, p->rules,
+        p->n_rules,          p->tools};
+    for (size_t k = 0; k < p->n_rules && !*needs_more; k++) {
+        const cf_tool__rule *r = &p->rules[k];
+        if (p->in_code && r->kind != CF_RULE_FENCE) {
+            continue;
+        }
+        switch (cf_tool__match_rule(&view, r, i, block)) {
+        case CF_MATCH_YES:
+            return true;
+        case CF_MATCH_MORE:
+            *needs_more = true;
+            break;
+        case CF_MATCH_NO:
+            break;
+        }
+    }
+    return false;
+}
+
+/* At the end of the reply, after the last call of an open section: raw[i..)
+ * may be the first bytes of another call, which was cut off, or of an end
+ * literal, which is no loss. */
+static bool match_cut(cf_tool_parser *p, size_t i)
+{
+    cf_str raw = cf_buf_str(&p->raw);
+    const cf_tool__rule *call = NULL;
+    if (!p->is_final || p->fresh == 0 || !is_blank(p, p->fresh, i)) {
+        return false;
+    }
+    for (size_t k = 0; k < p->n_rules; k++) {
+        const cf_tool__rule *r = &p->rules[k];
+        if (cf_tool__partial(raw, i, r->start) > 1) {
+            if (r->is_stray) {
+                add_text(p, i);
+                add_marker(p, i, raw.n);
+                return true;
+            }
+            call = r->kind == CF_RULE_CALL ? r : call;
+        }
+    }
+    if (call == NULL || p->section == NULL) {
+        return false;
+    }
+    add_text(p, i);
+    p->block = (cf_tool__block){.rule = call, .off = i, .is_bad = true};
+    char mark[96];
+    snprintf(mark, sizeof mark, "'%.*s'",
+             (int)(call->start.n < 80 ? call->start.n : 80), call->start.p);
+    add_failed(p, raw.n, mark, raw.n, raw.n);
     return true;
 }
 
@@ -575,19 +835,13 @@ static bool run_text(cf_tool_parser *p)
             continue;
         }
         bool needs_more = false;
-        for (const cf_tool__rule *r = p->rules; r->start != NULL; r++) {
-            if (r->start[0] != raw.p[i] ||
-                (p->in_code && r->kind != CF_RULE_FENCE)) {
-                continue;
-            }
-            cf_tool__block block;
-            cf_tool__match m = cf_tool__match_rule(
-                r, raw, i, p->fresh, p->is_final, p->tools, &block);
-            if (m == CF_MATCH_YES) {
-                open_block(p, &block);
-                return true;
-            }
-            needs_more = needs_more || m == CF_MATCH_MORE;
+        cf_tool__block block;
+        if (match_any(p, i, &block, &needs_more)) {
+            open_block(p, &block);
+            return true;
+        }
+        if (match_cut(p, i)) {
+            return true;
         }
         if (needs_more ||
             (p->in_code && raw.p[i] == '`' && raw.n - i < 3 && !p->is_final)) {
@@ -627,14 +881,14 @@ cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family,
         return cf_oom(err);
     }
     p->family = family;
-    p->rules = cf_tool__rules(family);
+    p->n_rules = cf_tool__rules(family, p->rules);
     p->tools = tools;
     p->fn = fn;
     p->ud = ud;
     cf_arena_init(&p->arena, 0);
     p->findings.arena = &p->arena;
-    for (const cf_tool__rule *r = p->rules; r->start != NULL; r++) {
-        p->first[(unsigned char)r->start[0]] = 1;
+    for (size_t i = 0; i < p->n_rules; i++) {
+        p->first[(unsigned char)p->rules[i].start.p[0]] = 1;
     }
     *out = p;
     return CF_OK;
@@ -655,7 +909,7 @@ void cf_tool_parser_free(cf_tool_parser *p)
     cf_free(p);
 }
 
-bool cf_tool__parser_in_block(const cf_tool_parser *p)
+bool cf_tool_parser_in_block(const cf_tool_parser *p)
 {
     return p->in_block;
 }

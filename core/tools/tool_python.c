@@ -5,7 +5,7 @@
  *   statement := call | '[' (call (',' call)* ','?)? ']' | print(call)
  *   call  := NAME ('.' NAME)* '(' (NAME '=' value (',' NAME '=' value)* ','?)?
  *            ')'
- *   value := number | True | False | None | string+ | list | tuple | dict |
+ *   value := number | True | False | None | true | false | null | string+ | list | tuple | dict |
  *            NAME '(' keyword arguments ')'
  *
  * Strings take Python's prefixes r, u and b, triple quotes and escapes.
@@ -146,7 +146,7 @@ static bool py_literal(cf_tool__emit *e, bool is_raw)
             e->at += is_long ? 3 : 1;
             return true;
         }
-        if (c == '\n' && !is_long) {
+        if (c == '\n' && !is_long && !e->spans_lines) {
             break;
         }
         e->at++;
@@ -433,11 +433,11 @@ static bool py_word(cf_tool__emit *e)
 {
     size_t off = e->at;
     cf_str word = read_word(e);
-    if (cf_str_is(word, "True")) {
+    if (cf_str_is(word, "True") || cf_str_is(word, "true")) {
         cf_buf_adds(&e->json, "true");
-    } else if (cf_str_is(word, "False")) {
+    } else if (cf_str_is(word, "False") || cf_str_is(word, "false")) {
         cf_buf_adds(&e->json, "false");
-    } else if (cf_str_is(word, "None")) {
+    } else if (cf_str_is(word, "None") || cf_str_is(word, "null")) {
         cf_buf_adds(&e->json, "null");
     } else if (word.n > 0 && peek(e) == '(') {
         return py_arguments(e, word);
@@ -481,6 +481,11 @@ static bool py_value(cf_tool__emit *e)
     cf_tool__span_close(e, span);
     cf_tool__leave(e);
     return ok && ((!e->oom && !e->json.failed) || cf_tool__oom(e));
+}
+
+bool cf_tool__python_value(cf_tool__emit *e)
+{
+    return py_value(e);
 }
 
 /* ---- calls -------------------------------------------------------------- */
@@ -639,8 +644,10 @@ static bool py_call_list(cf_tool__emit *e, const cf_tool_set *tools)
     }
 }
 
-bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools)
+bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools,
+                           bool spans_lines)
 {
+    e->spans_lines = spans_lines;
     for (;;) {
         skip(e, true);
         if (e->at < e->end && peek(e) == ';') {

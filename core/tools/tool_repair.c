@@ -51,7 +51,7 @@ static size_t score(repair *r, const cf_buf *text)
     cf_tool__emit_init(&e, cf_buf_cstr(text), block.body_off, text->n,
                        &r->arena);
     e.quiet = 1;
-    bool ok = cf_tool__parse_body(&e, &block, r->tools);
+    bool ok = cf_tool__parse_body(&e, &block, true, r->tools);
     size_t reached = ok ? SIZE_MAX : e.oom || e.not_calls ? 0 : e.open_off + 1;
     r->error_at = e.err_off;
     cf_tool__emit_deinit(&e);
@@ -166,8 +166,11 @@ static void try_all(repair *r, size_t at)
     static const char *const python[] = {"\"", ")", "]", "}", "'", ",", NULL};
     static const char *const fc[] = {"<|\"|>", "<escape>", "}", "]",
                                      ",",      ":",        NULL};
-    static const char *const *const sets[] = {
-        [CF_LEX_JSON] = json, [CF_LEX_PYTHON] = python, [CF_LEX_FC] = fc};
+    static const char *const *const sets[] = {[CF_LEX_JSON] = json,
+                                              [CF_LEX_PYTHON] = python,
+                                              [CF_LEX_PYTHON_LINES] = python,
+                                              [CF_LEX_FC] = fc,
+                                              [CF_LEX_TAGS] = json};
     const char *const *set = sets[r->block->rule->lexer];
     size_t prev = at;
     while (prev > r->block->body_off - r->base &&

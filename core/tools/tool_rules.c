@@ -1,12 +1,13 @@
 /*
- * tool_rules.c - the families' rules, and where a block starts.
+ * tool_rules.c - where a block starts.
  *
- * A decision depends on a bounded number of bytes behind the place it is
+ * A decision depends on a bounded number of bytes after the place it is
  * about, and never changes when more come: that is what makes a parse the
  * same for every cut into chunks.
  */
 #include "core/tools/tool_rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -14,93 +15,107 @@ enum {
     LOOKAHEAD_NAME = 256   /* longest function name looked through */
 };
 
-#define END                                    \
-    {                                          \
-        CF_RULE_FENCE, CF_LEX_JSON, NULL, NULL \
-    }
-#define MARKER(text)                            \
-    {                                           \
-        CF_RULE_MARKER, CF_LEX_JSON, text, NULL \
-    }
-
-static const cf_tool__rule none[] = {END};
-static const cf_tool__rule generic[] = {
-    {CF_RULE_FENCE, CF_LEX_JSON, "<tool_call>", "</tool_call>"},
-    {CF_RULE_MARKDOWN, CF_LEX_JSON, "```", "```"},
-    {CF_RULE_BARE_LIST, CF_LEX_JSON, "[", NULL},
-    {CF_RULE_BARE_OBJECT, CF_LEX_JSON, "{", NULL},
-    {CF_RULE_SEPARATOR, CF_LEX_JSON, ";", NULL},
-    END};
-static const cf_tool__rule hermes[] = {
-    {CF_RULE_FENCE, CF_LEX_JSON, "<tool_call>", "</tool_call>"},
-    MARKER("<|im_end|>"),
-    END};
-static const cf_tool__rule gemma3[] = {
-    {CF_RULE_CODE_FENCE, CF_LEX_PYTHON, "```tool_code", "```"},
-    MARKER("<end_of_turn>"),
-    END};
-static const cf_tool__rule functiongemma[] = {
-    {CF_RULE_FENCE, CF_LEX_FC, "<start_function_call>", "<end_function_call>"},
-    MARKER("<start_function_response>"),
-    MARKER("<end_of_turn>"),
-    END};
-static const cf_tool__rule gemma4[] = {
-    {CF_RULE_FENCE, CF_LEX_FC, "<|tool_call>", "<tool_call|>"},
-    MARKER("<|tool_response>"),
-    MARKER("<turn|>"),
-    END};
-static const cf_tool__rule hammer[] = {
-    {CF_RULE_MARKDOWN, CF_LEX_JSON, "```", "```"},
-    {CF_RULE_BARE_LIST, CF_LEX_JSON, "[", NULL},
-    MARKER("<|im_end|>"),
-    MARKER("<|endoftext|>"),
-    END};
-static const cf_tool__rule llama_pythonic[] = {
-    {CF_RULE_BARE_PYTHON, CF_LEX_PYTHON, "[", NULL},
-    MARKER("<|python_start|>"),
-    MARKER("<|python_end|>"),
-    MARKER("<|python_tag|>"),
-    MARKER("<|eot_id|>"),
-    MARKER("<|eom_id|>"),
-    END};
-static const cf_tool__rule llama_json[] = {
-    {CF_RULE_BARE_OBJECT, CF_LEX_JSON, "{", NULL},
-    {CF_RULE_BARE_LIST, CF_LEX_JSON, "[", NULL},
-    {CF_RULE_SEPARATOR, CF_LEX_JSON, ";", NULL},
-    MARKER("<|python_tag|>"),
-    MARKER("<|eot_id|>"),
-    MARKER("<|eom_id|>"),
-    END};
-static const cf_tool__rule mistral[] = {
-    {CF_RULE_MISTRAL, CF_LEX_JSON, "[TOOL_CALLS]", NULL}, MARKER("</s>"), END};
-static const cf_tool__rule phi4_mini[] = {
-    {CF_RULE_FENCE, CF_LEX_JSON, "<|tool_call|>", "<|/tool_call|>"},
-    {CF_RULE_PREFIX, CF_LEX_JSON, "functools", NULL},
-    {CF_RULE_BARE_LIST, CF_LEX_JSON, "[", NULL},
-    MARKER("<|end|>"),
-    END};
-static const cf_tool__rule lfm2[] = {
-    {CF_RULE_FENCE, CF_LEX_PYTHON, "<|tool_call_start|>", "<|tool_call_end|>"},
-    MARKER("<|im_end|>"),
-    END};
-
-const cf_tool__rule *cf_tool__rules(cf_tool_family family)
+static bool holds(const cf_tool__rule *v, size_t n, cf_str start)
 {
-    static const cf_tool__rule *const all[CF_TOOL_FAMILY_N] = {
-        [CF_TOOLS_NONE] = none,
-        [CF_TOOLS_GENERIC] = generic,
-        [CF_TOOLS_HERMES] = hermes,
-        [CF_TOOLS_GEMMA3] = gemma3,
-        [CF_TOOLS_FUNCTIONGEMMA] = functiongemma,
-        [CF_TOOLS_GEMMA4] = gemma4,
-        [CF_TOOLS_HAMMER] = hammer,
-        [CF_TOOLS_LLAMA_PYTHONIC] = llama_pythonic,
-        [CF_TOOLS_LLAMA_JSON] = llama_json,
-        [CF_TOOLS_MISTRAL] = mistral,
-        [CF_TOOLS_PHI4_MINI] = phi4_mini,
-        [CF_TOOLS_LFM2] = lfm2,
+    for (size_t i = 0; i < n; i++) {
+        if (cf_str_eq(v[i].start, start)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rule of the row with literals of its own or of the syntax. */
+static cf_tool__rule resolve(const cf_tool__rule_row *r,
+                             const cf_tool__syntax *y)
+{
+    bool is_call = r->kind == CF_RULE_CALL ||
+                   (r->kind == CF_RULE_FENCE && y->open == NULL);
+    const char *start = is_call ? y->call_open : y->open;
+    const char *end = is_call ? y->call_close : y->close;
+    return (cf_tool__rule){
+        .kind = r->kind,
+        .lexer = r->lexer,
+        .start = cf_tool__trim(r->start != NULL ? r->start : start),
+        .end = cf_tool__trim(r->start != NULL ? r->end : end),
+        .after_mark = r->after_mark,
+        .syntax = y,
     };
-    return (unsigned)family < CF_TOOL_FAMILY_N ? all[family] : none;
+}
+
+/* What only sets off a list, "[" of the start and "]" of the end, is body. */
+static void leave_brackets(cf_tool__rule *r)
+{
+    while (r->kind == CF_RULE_FENCE && r->start.n > 0 &&
+           strchr("[ \n", r->start.p[r->start.n - 1]) != NULL) {
+        r->start.n--;
+    }
+    while (r->kind == CF_RULE_FENCE && r->end.n > 0 &&
+           strchr("] \n", r->end.p[0]) != NULL) {
+        r->end.p++;
+        r->end.n--;
+    }
+}
+
+size_t cf_tool__rules(cf_tool_family family,
+                      cf_tool__rule out[CF_TOOL_RULES_MAX])
+{
+    const cf_tool__row *row = cf_tool__row_of(family);
+    const size_t n_row = sizeof row->rules / sizeof row->rules[0];
+    size_t n = 0;
+    for (size_t i = 0; i < n_row && row->rules[i].kind != CF_RULE_NONE; i++) {
+        out[n] = resolve(&row->rules[i], &row->calls);
+        leave_brackets(&out[n++]);
+    }
+    for (size_t i = 0, n_own = n; i < n_own; i++) {
+        bool has_end = out[i].kind == CF_RULE_FENCE ||
+                       out[i].kind == CF_RULE_SECTION ||
+                       out[i].kind == CF_RULE_CALL;
+        if (has_end && out[i].end.n > 0 && !holds(out, n, out[i].end)) {
+            out[n++] = (cf_tool__rule){.kind = CF_RULE_MARKER,
+                                       .start = out[i].end,
+                                       .is_stray = true,
+                                       .syntax = out[i].syntax};
+        }
+    }
+    return n;
+}
+
+/* ---- literals ----------------------------------------------------------- */
+
+cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
+                                cf_str text, size_t *end)
+{
+    for (size_t k = 0; k < text.n; k++) {
+        if (cf_tool__is_space(text.p[k])) {
+            for (size_t i = 0; i < LOOKAHEAD_SPACE && at < raw.n &&
+                               cf_tool__is_space(raw.p[at]);
+                 i++) {
+                at++;
+            }
+            continue;
+        }
+        if (at >= raw.n) {
+            return is_final ? CF_MATCH_NO : CF_MATCH_MORE;
+        }
+        if (raw.p[at] != text.p[k] &&
+            !(text.p[k] == '"' && raw.p[at] == '\'')) {
+            return CF_MATCH_NO;
+        }
+        at++;
+    }
+    *end = at;
+    return CF_MATCH_YES;
+}
+
+size_t cf_tool__partial(cf_str raw, size_t at, cf_str text)
+{
+    size_t end;
+    if (at >= raw.n ||
+        cf_tool__literal(raw, at, false, text, &end) != CF_MATCH_MORE) {
+        return 0;
+    }
+    return raw.n - at;
 }
 
 /* ---- looking ahead ------------------------------------------------------ */
@@ -124,19 +139,12 @@ static char look_char(look *l)
     return '\0';
 }
 
-static bool look_literal(look *l, const char *text)
+static bool look_literal(look *l, cf_str text)
 {
-    size_t n = strlen(text);
-    size_t have = l->raw.n - l->at < n ? l->raw.n - l->at : n;
-    if (memcmp(l->raw.p + l->at, text, have) != 0) {
-        return false;
-    }
-    if (have < n) {
-        l->ran_out = l->ran_out || !l->is_final;
-        return false;
-    }
-    l->at += n;
-    return true;
+    cf_tool__match m =
+        cf_tool__literal(l->raw, l->at, l->is_final, text, &l->at);
+    l->ran_out = l->ran_out || m == CF_MATCH_MORE;
+    return m == CF_MATCH_YES;
 }
 
 static void look_space(look *l)
@@ -304,16 +312,16 @@ static cf_tool__match nothing_follows(look *l, cf_tool__block *b,
     if (l->ran_out) {
         return CF_MATCH_MORE;
     }
-    b->is_empty = true;
-    b->expected = expected;
+    b->is_bad = true;
+    b->err_off = l->at;
+    snprintf(b->expected, sizeof b->expected, "%s", expected);
     return CF_MATCH_YES;
 }
 
 static cf_tool__match match_mistral(look *l, cf_tool__block *b)
 {
-    size_t fence = l->at;
     b->is_sure = true;
-    b->body_off = fence;
+    b->body_off = l->at;
     look_space(l);
     if (look_char(l) == '[' || look_char(l) == '{') {
         b->body_off = l->at;
@@ -327,12 +335,12 @@ static cf_tool__match match_mistral(look *l, cf_tool__block *b)
     if (b->name_len == 0) {
         return nothing_follows(l, b, "'[', '{' or a function's name");
     }
-    if (look_literal(l, "[CALL_ID]")) {
+    if (look_literal(l, cf_str_from("[CALL_ID]"))) {
         b->id_off = l->at;
         b->id_len = look_name(l, "-");
     }
     if (!l->ran_out) {
-        (void)look_literal(l, "[ARGS]");
+        (void)look_literal(l, cf_str_from("[ARGS]"));
     }
     if (!l->ran_out) {
         look_space(l);
@@ -356,33 +364,106 @@ static cf_tool__match match_prefix(look *l, cf_tool__block *b)
     return CF_MATCH_YES;
 }
 
+/* A literal whose block ends with its brackets: one must follow. */
+static cf_tool__match match_open(look *l, cf_tool__block *b)
+{
+    b->is_sure = true;
+    b->body_off = l->at;
+    look_space(l);
+    char c = look_char(l);
+    return decide(l, c == '[' || c == '{' || l->at >= l->raw.n);
+}
+
+static bool is_blank(cf_str raw, size_t from, size_t to)
+{
+    while (from < to && cf_tool__is_space(raw.p[from])) {
+        from++;
+    }
+    return from >= to;
+}
+
 static cf_tool__match match_separator(look *l, size_t i, size_t fresh)
 {
-    if (fresh == 0) {
+    if (fresh == 0 || !is_blank(l->raw, fresh, i)) {
         return CF_MATCH_NO;
-    }
-    for (size_t at = fresh; at < i; at++) {
-        if (!cf_tool__is_space(l->raw.p[at])) {
-            return CF_MATCH_NO;
-        }
     }
     look_space(l);
     char c = look_char(l);
     return decide(l, c == '{' || c == '[' || c == '\0');
 }
 
-cf_tool__match cf_tool__match_rule(const cf_tool__rule *rule, cf_str raw,
-                                   size_t i, size_t fresh, bool is_final,
-                                   const cf_tool_set *tools,
+/* The opening literal of a section: a call or its end must follow.  Where
+ * what follows looks like the attempt at a call the section is bad, and where
+ * it is prose there is no section. */
+static cf_tool__match match_section(const cf_tool__view *v, look *l,
+                                    cf_tool__block *b)
+{
+    b->body_off = l->at;
+    look_space(l);
+    size_t end;
+    for (size_t i = 0; i < v->n_rules; i++) {
+        const cf_tool__rule *r = &v->rules[i];
+        if (r->kind == CF_RULE_CALL) {
+            switch (
+                cf_tool__literal(l->raw, l->at, l->is_final, r->start, &end)) {
+            case CF_MATCH_YES:
+                return CF_MATCH_YES;
+            case CF_MATCH_MORE:
+                return CF_MATCH_MORE;
+            case CF_MATCH_NO:
+                break;
+            }
+        }
+    }
+    if (look_literal(l, b->rule->end)) {
+        b->is_empty = true;
+        b->body_off = l->at;
+        return CF_MATCH_YES;
+    }
+    if (l->ran_out) {
+        return CF_MATCH_MORE;
+    }
+    cf_str call = cf_tool__trim(b->rule->syntax->call_open);
+    b->err_off = l->at;
+    b->is_bad = l->at >= l->raw.n || strchr("<{[", l->raw.p[l->at]) != NULL;
+    snprintf(b->expected, sizeof b->expected, "'%.*s'",
+             (int)(call.n < 64 ? call.n : 64), call.p);
+    return b->is_bad ? CF_MATCH_YES : CF_MATCH_NO;
+}
+
+static cf_tool__match match_call(cf_tool__block *b)
+{
+    b->is_sure = true;
+    b->in_header = b->rule->syntax->form == CF_FORM_NAMED;
+    b->is_named = b->in_header;
+    return CF_MATCH_YES;
+}
+
+/* Whether the rule may apply at raw[i] at all. */
+static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule,
+                     size_t i)
+{
+    if (rule->is_stray) {
+        return v->fresh > 0 && is_blank(v->raw, v->fresh, i);
+    }
+    if (rule->after_mark) {
+        return is_blank(v->raw, v->fresh, i);
+    }
+    if (rule->kind == CF_RULE_BARE_LIST || rule->kind == CF_RULE_BARE_PYTHON) {
+        return is_line_start(v->raw, i, v->fresh);
+    }
+    return true;
+}
+
+cf_tool__match cf_tool__match_rule(const cf_tool__view *v,
+                                   const cf_tool__rule *rule, size_t i,
                                    cf_tool__block *out)
 {
-    look l = {raw, i, is_final, false};
+    look l = {v->raw, i, v->is_final, false};
     memset(out, 0, sizeof *out);
     out->rule = rule;
     out->off = i;
-    bool needs_line =
-        rule->kind == CF_RULE_BARE_LIST || rule->kind == CF_RULE_BARE_PYTHON;
-    if (needs_line && !is_line_start(raw, i, fresh)) {
+    if (!is_place(v, rule, i)) {
         return CF_MATCH_NO;
     }
     if (!look_literal(&l, rule->start)) {
@@ -392,7 +473,7 @@ cf_tool__match cf_tool__match_rule(const cf_tool__rule *rule, cf_str raw,
     switch (rule->kind) {
     case CF_RULE_FENCE:
         out->is_sure = true;
-        return CF_MATCH_YES;
+        return rule->end.n > 0 ? CF_MATCH_YES : match_open(&l, out);
     case CF_RULE_MARKER:
         return CF_MATCH_YES;
     case CF_RULE_CODE_FENCE:
@@ -402,44 +483,127 @@ cf_tool__match cf_tool__match_rule(const cf_tool__rule *rule, cf_str raw,
         return match_markdown(&l, out);
     case CF_RULE_BARE_OBJECT: {
         cf_tool__match match = match_bare_json(&l, out);
-        out->is_sure = out->is_sure && is_line_start(raw, i, fresh);
+        out->is_sure = out->is_sure && is_line_start(v->raw, i, v->fresh);
         return match;
     }
     case CF_RULE_BARE_LIST:
         return match_bare_json(&l, out);
     case CF_RULE_BARE_PYTHON:
-        return match_bare_python(&l, tools, out);
+        return match_bare_python(&l, v->tools, out);
     case CF_RULE_MISTRAL:
         return match_mistral(&l, out);
     case CF_RULE_PREFIX:
         return match_prefix(&l, out);
+    case CF_RULE_SECTION:
+        return match_section(v, &l, out);
+    case CF_RULE_CALL:
+        return match_call(out);
     case CF_RULE_SEPARATOR:
-        return match_separator(&l, i, fresh);
+        return match_separator(&l, i, v->fresh);
+    case CF_RULE_NONE:
+        break;
     }
     return CF_MATCH_NO;
 }
 
-bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block,
-                         const cf_tool_set *tools)
+/* ---- what a block holds ------------------------------------------------- */
+
+static void trim(cf_str raw, size_t *off, size_t *end)
 {
-    unsigned flags = 0;
+    while (*off < *end && cf_tool__is_space(raw.p[*off])) {
+        ++*off;
+    }
+    while (*end > *off && cf_tool__is_space(raw.p[*end - 1])) {
+        --*end;
+    }
+}
+
+/* functions.NAME:INDEX, either part may be missing. */
+static void read_index_id(cf_str raw, cf_tool__block *b)
+{
+    static const char lead[] = "functions.";
+    size_t n = sizeof lead - 1;
+    b->id_off = b->name_off;
+    b->id_len = b->name_len;
+    if (b->name_len > n && memcmp(raw.p + b->name_off, lead, n) == 0) {
+        b->name_off += n;
+        b->name_len -= n;
+    }
+    size_t digits = 0;
+    while (digits < b->name_len &&
+           cf_tool__is_digit(raw.p[b->name_off + b->name_len - digits - 1])) {
+        digits++;
+    }
+    if (digits > 0 && digits < b->name_len &&
+        raw.p[b->name_off + b->name_len - digits - 1] == ':') {
+        b->name_len -= digits + 1;
+    }
+}
+
+void cf_tool__read_header(cf_str raw, size_t off, size_t end, cf_tool__block *b)
+{
+    const cf_tool__syntax *y = b->rule->syntax;
+    cf_str id_end = cf_tool__trim(y->id_end);
+    for (size_t i = off; id_end.n > 0 && i + id_end.n <= end; i++) {
+        if (memcmp(raw.p + i, id_end.p, id_end.n) == 0) {
+            size_t id = off, stop = i;
+            trim(raw, &id, &stop);
+            b->id_off = id;
+            b->id_len = stop - id;
+            off = i + id_end.n;
+            break;
+        }
+    }
+    trim(raw, &off, &end);
+    if (y->header_end != NULL) { /* only the first word is the name */
+        size_t at = off;
+        while (at < end && (cf_tool__is_name(raw.p[at]) ||
+                            strchr(".-:", raw.p[at]) != NULL)) {
+            at++;
+        }
+        end = at;
+    }
+    b->name_off = off;
+    b->name_len = end - off;
+    if (y->ids == CF_IDS_INDEX) {
+        read_index_id(raw, b);
+    }
+}
+
+static bool named_call(cf_tool__emit *e, const cf_tool__block *block)
+{
+    if (block->name_len == 0) {
+        return cf_tool__expect(e, block->name_off, "a function's name");
+    }
+    cf_tool__raw_call call;
+    memset(&call, 0, sizeof call);
+    call.off = block->rule->kind == CF_RULE_CALL ? block->off : block->name_off;
+    call.name_off = block->name_off;
+    call.name_len = block->name_len;
+    call.name = cf_str_make(e->p + block->name_off, block->name_len);
+    call.id = cf_str_make(e->p + block->id_off, block->id_len);
+    return cf_tool__json_arguments(e, &call);
+}
+
+bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block,
+                         bool closed, const cf_tool_set *tools)
+{
+    const cf_tool__syntax *y = block->rule->syntax;
+    unsigned flags = y->form == CF_FORM_KEYED ? CF_TOOL_JSON_KEYED : 0;
     switch (block->rule->lexer) {
     case CF_LEX_PYTHON:
-        return cf_tool__python_calls(e, tools);
+        return cf_tool__python_calls(e, tools, false);
+    case CF_LEX_PYTHON_LINES:
+        return cf_tool__python_calls(e, tools, true);
     case CF_LEX_FC:
         return cf_tool__fc_calls(e);
+    case CF_LEX_TAGS:
+        return cf_tool__tags_call(e, y, closed, tools);
     case CF_LEX_JSON:
         break;
     }
     if (block->is_named) {
-        cf_tool__raw_call call;
-        memset(&call, 0, sizeof call);
-        call.off = block->name_off;
-        call.name_off = block->name_off;
-        call.name_len = block->name_len;
-        call.name = cf_str_make(e->p + block->name_off, block->name_len);
-        call.id = cf_str_make(e->p + block->id_off, block->id_len);
-        return cf_tool__json_arguments(e, &call);
+        return named_call(e, block);
     }
     if (block->rule->kind == CF_RULE_MARKDOWN ||
         block->rule->kind == CF_RULE_BARE_LIST ||

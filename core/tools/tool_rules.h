@@ -1,50 +1,45 @@
 /*
- * tool_rules.h - how each family marks where a call starts and ends.
+ * tool_rules.h - where a call starts and ends in a reply.
  *
- * A family is a list of rules.  A rule says how a block starts, which lexer
- * finds its end (so that an end fence inside a string does not count), and
- * which grammar reads its body.
+ * A family's row lists rules.  A rule says how a block starts, which lexer
+ * finds its end (so that an end literal inside a string does not count), and
+ * with the row's syntax which grammar reads its body.
  */
 #ifndef CF_CORE_TOOLS_TOOL_RULES_H
 #define CF_CORE_TOOLS_TOOL_RULES_H
 
 #include "core/tools/tool_emit.h"
+#include "core/tools/tool_family.h"
 
-typedef enum cf_tool__rule_kind {
-    CF_RULE_FENCE,       /* start and end literal */
-    CF_RULE_CODE_FENCE,  /* the same, the start followed by a space */
-    CF_RULE_MARKDOWN,    /* ``` or ```json around a JSON call or list */
-    CF_RULE_BARE_LIST,   /* a JSON list of calls at the start of a line */
-    CF_RULE_BARE_OBJECT, /* a JSON call */
-    CF_RULE_BARE_PYTHON, /* [f(x=1)] at the start of a line */
-    CF_RULE_MISTRAL,     /* [TOOL_CALLS] and JSON, or name and JSON */
-    CF_RULE_PREFIX,      /* a literal, then a JSON list */
-    CF_RULE_MARKER,      /* a control token of its own */
-    CF_RULE_SEPARATOR    /* ';' between two calls */
-} cf_tool__rule_kind;
+enum { CF_TOOL_RULES_MAX = 32 };
 
-typedef enum cf_tool__lexer {
-    CF_LEX_JSON,
-    CF_LEX_PYTHON,
-    CF_LEX_FC
-} cf_tool__lexer;
-
+/* A rule of a row with its literals, ready for use. */
 typedef struct cf_tool__rule {
     cf_tool__rule_kind kind;
     cf_tool__lexer lexer;
-    const char *start, *end; /* literals; end NULL: brackets in balance */
+    cf_str start, end; /* end empty: brackets in balance */
+    bool after_mark;
+    bool is_stray; /* MARKER: an end literal, nothing but space since a call */
+    const cf_tool__syntax *syntax;
 } cf_tool__rule;
+
+/* The rules of a family; how many. */
+size_t cf_tool__rules(cf_tool_family family,
+                      cf_tool__rule out[CF_TOOL_RULES_MAX]);
 
 /* A block that was opened. */
 typedef struct cf_tool__block {
     const cf_tool__rule *rule;
-    size_t off;                                /* where it starts */
-    size_t body_off;                           /* behind the start fence */
-    size_t name_off, name_len, id_off, id_len; /* Mistral's named form */
-    bool is_named;
-    bool is_sure;  /* a body that does not parse is a failed block, not text */
-    bool is_empty; /* nothing to read: `expected` says what was missing */
-    const char *expected;
+    size_t off;      /* where it starts */
+    size_t body_off; /* after the start literal and the name */
+    size_t name_off, name_len, id_off, id_len;
+    bool is_named;  /* the name was read before the body */
+    bool in_header; /* CALL: the name is still to be read */
+    bool is_sure;   /* a body that does not parse is a failed block, not text */
+    bool is_empty;  /* a section with nothing in it */
+    bool is_bad;    /* nothing to read: */
+    size_t err_off; /* what was missing, and where */
+    char expected[96];
 } cf_tool__block;
 
 typedef enum cf_tool__match {
@@ -53,22 +48,77 @@ typedef enum cf_tool__match {
     CF_MATCH_MORE /* the bytes so far do not decide it */
 } cf_tool__match;
 
-/* The rules of a family, ended by a NULL start. */
-const cf_tool__rule *cf_tool__rules(cf_tool_family family);
+/* The reply as far as it is known. */
+typedef struct cf_tool__view {
+    cf_str raw;
+    bool is_final; /* bytes that are missing will not come */
+    size_t fresh;  /* from here on only text came: 0, or where a block ended */
+    const cf_tool__rule *rules;
+    size_t n_rules;
+    const cf_tool_set *tools;
+} cf_tool__view;
 
-/*
- * Whether `rule` opens a block at raw[i].  `fresh` is the offset from which
- * on only text came (0, or the end of the last block): a line also starts
- * there.  With is_final, bytes that are missing will not come.
- */
-cf_tool__match cf_tool__match_rule(const cf_tool__rule *rule, cf_str raw,
-                                   size_t i, size_t fresh, bool is_final,
-                                   const cf_tool_set *tools,
+/* Whether `rule` opens a block at raw[i]. */
+cf_tool__match cf_tool__match_rule(const cf_tool__view *view,
+                                   const cf_tool__rule *rule, size_t i,
                                    cf_tool__block *out);
 
-/* Reads the body of a block with its grammar. */
+/*
+ * Whether `text` stands at raw[at]; *end is then after it.  White space in
+ * `text` stands for any white space or none, a double quote for either quote.
+ */
+cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
+                                cf_str text, size_t *end);
+
+/* raw[at..) is the beginning of `text` and no more: how many bytes, or 0. */
+size_t cf_tool__partial(cf_str raw, size_t at, cf_str text);
+
+/* Splits raw[off..end), what stands between the start of a call and its
+ * arguments, into name and id. */
+void cf_tool__read_header(cf_str raw, size_t off, size_t end,
+                          cf_tool__block *block);
+
+/* Reads the body of a block with its grammar.  `closed`: its end is there. */
 bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block,
-                         const cf_tool_set *tools);
+                         bool closed, const cf_tool_set *tools);
+
+/* ---- arguments between tags (tool_tags.c) ------------------------------- */
+
+/* A walk over one call of CF_FORM_TAGS. */
+typedef struct cf_tool__walk {
+    size_t at; /* next byte to look at */
+    enum {
+        CF_WALK_NAME,
+        CF_WALK_NEXT, /* an argument or the end of the call */
+        CF_WALK_KEY,
+        CF_WALK_VALUE,
+        CF_WALK_DONE
+    } state;
+    size_t name_off, name_len;
+    size_t key_off, key_len, attr_off, attr_len;
+    size_t value_off, value_len;
+    bool in_cdata;
+    size_t end; /* DONE: after the closing literal */
+    size_t err_off;
+    char expected[96];
+} cf_tool__walk;
+
+typedef enum cf_tool__step {
+    CF_STEP_ON,       /* something was read */
+    CF_STEP_ARGUMENT, /* key and value are complete */
+    CF_STEP_MORE,     /* more bytes are needed */
+    CF_STEP_BAD       /* err_off and expected say why */
+} cf_tool__step;
+
+/* One step.  `closed`: raw ends where the call's closing literal stood. */
+cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw,
+                                 bool is_final, bool closed, cf_tool__walk *w);
+
+/* One call from e->at on. */
+bool cf_tool__tags_call(cf_tool__emit *e, const cf_tool__syntax *y, bool closed,
+                        const cf_tool_set *tools);
+
+/* ---- after parsing ------------------------------------------------------ */
 
 /* Looks for the nearest text of a failed block that parses.  Both strings
  * live in the arena and are empty when none was found. */

@@ -8,114 +8,10 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/parse_reply.h"
 #include "tui/lab/open_backend.h"
 
 enum { REPLY_MAX = 16 << 20 };
-
-/* ---- one parse ---------------------------------------------------------- */
-
-static cf_status parse_once(cf_tool_parser **out, const cf_tool_parse **parse,
-                            cf_tool_family family, const cf_tool_set *tools,
-                            cf_str raw, cf_error *err)
-{
-    cf_tool_parser *p;
-    CF_TRY(cf_tool_parser_new(&p, family, tools, NULL, NULL, err));
-    cf_status st = cf_tool_parser_feed(p, raw.p, raw.n, err);
-    CF_THEN(st, cf_tool_parser_finish(p, parse, err));
-    if (st != CF_OK) {
-        cf_tool_parser_free(p);
-        return st;
-    }
-    *out = p;
-    return CF_OK;
-}
-
-static void write_str(cf_buf *out, const char *key, cf_str v)
-{
-    cf_buf_addf(out, ",\"%s\":", key);
-    cf_json_write_str(out, v);
-}
-
-static void write_calls(cf_buf *out, const cf_tool_parse *parse, bool is_full)
-{
-    cf_buf_adds(out, ",\"calls\":[");
-    for (size_t i = 0; i < parse->n_calls; i++) {
-        const cf_tool_call *c = &parse->calls[i];
-        cf_buf_adds(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        cf_json_write_str(out, c->name);
-        cf_buf_adds(out, ",\"arguments\":");
-        cf_buf_add(out, c->arguments.p, c->arguments.n);
-        if (c->id.n > 0) {
-            write_str(out, "id", c->id);
-        }
-        if (is_full) {
-            cf_buf_addf(out, ",\"status\":\"%s\",\"off\":%zu,\"len\":%zu",
-                        cf_tool_status_name(c->status), c->off, c->len);
-        }
-        cf_buf_addc(out, '}');
-    }
-    cf_buf_addc(out, ']');
-}
-
-static void write_findings(cf_buf *out, const cf_tool_parse *parse)
-{
-    if (parse->n_findings == 0) {
-        return;
-    }
-    cf_buf_adds(out, ",\"findings\":[");
-    for (size_t i = 0; i < parse->n_findings; i++) {
-        const cf_tool_finding *f = &parse->findings[i];
-        cf_buf_addf(out, "%s{\"status\":\"%s\"", i > 0 ? "," : "",
-                    f->status == CF_TOOL_VALID
-                        ? "NOTE"
-                        : cf_tool_status_name(f->status));
-        if (f->call != CF_TOOL_NO_CALL) {
-            cf_buf_addf(out, ",\"call\":%zu", f->call);
-        }
-        write_str(out, "path", f->path);
-        cf_buf_addf(out, ",\"off\":%zu,\"len\":%zu", f->off, f->len);
-        write_str(out, "text", f->text);
-        cf_buf_addc(out, '}');
-    }
-    cf_buf_addc(out, ']');
-}
-
-static void write_segments(cf_buf *out, const cf_tool_parse *parse)
-{
-    static const char *const kinds[] = {"text", "calls", "failed", "marker"};
-    cf_buf_adds(out, ",\"segments\":[");
-    for (size_t i = 0; i < parse->n_segments; i++) {
-        const cf_tool_segment *s = &parse->segments[i];
-        cf_buf_addf(out, "%s{\"kind\":\"%s\",\"off\":%zu,\"len\":%zu",
-                    i > 0 ? "," : "", kinds[s->kind], s->off, s->len);
-        if (s->kind == CF_TOOL_SEG_FAILED) {
-            cf_buf_addf(out, ",\"error_off\":%zu", s->error_off);
-            write_str(out, "expected", s->expected);
-            if (s->repair.n > 0) {
-                write_str(out, "repair", s->repair);
-                write_str(out, "repair_how", s->repair_how);
-            }
-        }
-        cf_buf_addc(out, '}');
-    }
-    cf_buf_addc(out, ']');
-}
-
-static void write_result(cf_buf *out, const cf_tool_parse *parse, bool is_full)
-{
-    cf_buf text = CF_BUF_INIT;
-    cf_tool_parse_text(parse, &text);
-    cf_buf_adds(out, "\"text\":");
-    cf_json_write_str(out, cf_buf_str(&text));
-    out->failed = out->failed || text.failed;
-    cf_buf_deinit(&text);
-    write_calls(out, parse, is_full);
-    cf_buf_addf(out, ",\"status\":\"%s\"", cf_tool_status_name(parse->status));
-    write_findings(out, parse);
-    if (is_full) {
-        write_segments(out, parse);
-    }
-}
 
 /* ---- batch -------------------------------------------------------------- */
 
@@ -131,19 +27,19 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
     }
     cf_str raw = cf_json_get_str(item, "raw");
     if (raw.p == NULL) {
-        return cf_fail(err, CF_EINVAL, "\"raw\" is missing or no string");
+        return cf_fail(err, CF_EINVAL, "\"raw\" is missing or not a string");
     }
     cf_tool_set *tools = NULL;
     const json_t *declared = json_object_get(item, "tools");
     if (declared != NULL && !json_is_null(declared)) {
         CF_TRY(cf_tool_set_new(&tools, declared, err));
     }
-    cf_tool_parser *p = NULL;
-    const cf_tool_parse *parse;
-    cf_status st = parse_once(&p, &parse, family, tools, raw, err);
+    cf_parsed p;
+    cf_status st = cf_parsed_init(
+        &p, family, tools, cf_json_get_str(item, "prefill"), raw, 0, 0, err);
     if (st == CF_OK) {
-        write_result(answer, parse, false);
-        cf_tool_parser_free(p);
+        cf_parsed_write(answer, &p, false);
+        cf_parsed_deinit(&p);
     }
     cf_tool_set_free(tools);
     return st;
@@ -151,8 +47,14 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
 
 /* ---- one reply ---------------------------------------------------------- */
 
-static void print_text(const cf_tool_parse *parse, cf_buf *out)
+static void print_text(const cf_parsed *p, cf_buf *out)
 {
+    const cf_tool_parse *parse = p->parse;
+    if (p->thinking.n > 0) {
+        cf_buf_adds(out, "think   ");
+        cf_json_write_str(out, cf_buf_str(&p->thinking));
+        cf_buf_addc(out, '\n');
+    }
     for (size_t i = 0; i < parse->n_segments; i++) {
         const cf_tool_segment *s = &parse->segments[i];
         cf_str bytes = cf_str_make(parse->raw.p + s->off, s->len);
@@ -193,24 +95,31 @@ static void print_text(const cf_tool_parse *parse, cf_buf *out)
     cf_buf_addf(out, "status  %s\n", cf_tool_status_name(parse->status));
 }
 
+/* What a run of the command is asked for. */
+typedef struct job {
+    cf_tool_family family;
+    const cf_tool_set *tools;
+    cf_str prefill;
+    bool all;
+} job;
+
 /* Which other families would find calls in the same bytes. */
-static cf_status other_families(cf_buf *out, cf_tool_family family,
-                                const cf_tool_set *tools, cf_str raw,
+static cf_status other_families(cf_buf *out, const job *j, cf_str raw,
                                 cf_error *err)
 {
     for (int i = 0; i < CF_TOOL_FAMILY_N; i++) {
-        if (i == (int)family) {
+        if (i == (int)j->family) {
             continue;
         }
-        cf_tool_parser *p = NULL;
-        const cf_tool_parse *parse;
-        CF_TRY(parse_once(&p, &parse, (cf_tool_family)i, tools, raw, err));
-        if (parse->n_calls > 0) {
+        cf_parsed p;
+        CF_TRY(cf_parsed_init(&p, (cf_tool_family)i, j->tools, j->prefill, raw,
+                              0, 0, err));
+        if (p.parse->n_calls > 0) {
             cf_buf_addf(out, "also    %s would find %zu call%s\n",
-                        cf_tool_family_name((cf_tool_family)i), parse->n_calls,
-                        parse->n_calls == 1 ? "" : "s");
+                        cf_tool_family_name((cf_tool_family)i),
+                        p.parse->n_calls, p.parse->n_calls == 1 ? "" : "s");
         }
-        cf_tool_parser_free(p);
+        cf_parsed_deinit(&p);
     }
     return CF_OK;
 }
@@ -262,26 +171,37 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
     return st;
 }
 
-static cf_status run_one(const cf_cli *cli, cf_tool_family family,
-                         const cf_tool_set *tools, cf_str raw, bool *is_valid,
-                         cf_error *err)
+static cf_status one_family(cf_buf *out, const cf_cli *cli, const job *j,
+                            cf_str raw, bool *is_valid, cf_error *err)
 {
-    cf_tool_parser *p = NULL;
-    const cf_tool_parse *parse;
-    cf_buf out = CF_BUF_INIT;
-    CF_TRY(parse_once(&p, &parse, family, tools, raw, err));
+    cf_parsed p;
+    CF_TRY(cf_parsed_init(&p, j->family, j->tools, j->prefill, raw, 0, 0, err));
     cf_status st = CF_OK;
     if (cli->is_json) {
-        cf_buf_addf(&out, "{\"family\":\"%s\",", cf_tool_family_name(family));
-        write_result(&out, parse, true);
-        cf_buf_adds(&out, "}\n");
+        cf_buf_addf(out, "{\"family\":\"%s\",", cf_tool_family_name(j->family));
+        cf_parsed_write(out, &p, true);
+        cf_buf_adds(out, "}\n");
     } else {
-        print_text(parse, &out);
-        if (parse->n_calls == 0) {
-            st = other_families(&out, family, tools, raw, err);
+        print_text(&p, out);
+        if (p.parse->n_calls == 0) {
+            st = other_families(out, j, raw, err);
         }
+    }
+    *is_valid = p.parse->status == CF_TOOL_VALID;
+    cf_parsed_deinit(&p);
+    return st;
+}
+
+static cf_status run_one(const cf_cli *cli, const job *j, cf_str raw,
+                         bool *is_valid, cf_error *err)
+{
+    cf_buf out = CF_BUF_INIT;
+    cf_status st = j->all ? cf_parse_all(&out, j->tools, j->prefill, raw,
+                                         cli->is_json, is_valid, err)
+                          : one_family(&out, cli, j, raw, is_valid, err);
+    if (!cli->is_json) {
         cf_buf shown = CF_BUF_INIT;
-        cf_safe_text(&shown, out.p, out.n);
+        cf_safe_text(&shown, cf_buf_cstr(&out), out.n);
         shown.failed = shown.failed || out.failed;
         cf_buf_deinit(&out);
         out = shown;
@@ -289,26 +209,42 @@ static cf_status run_one(const cf_cli *cli, cf_tool_family family,
     CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
         fwrite(out.p, 1, out.n, stdout);
-        *is_valid = parse->status == CF_TOOL_VALID;
     }
     cf_buf_deinit(&out);
-    cf_tool_parser_free(p);
     return st;
+}
+
+/* The help of --family: the names that there are. */
+static const char *family_help(char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (int i = CF_TOOLS_NONE + 1; i < CF_TOOL_FAMILY_N; i++) {
+        n += (size_t)snprintf(out + n, n < size ? size - n : 0, "%s, ",
+                              cf_tool_family_name((cf_tool_family)i));
+    }
+    snprintf(out + n, n < size ? size - n : 0,
+             "or none (default: from -t or -m, else generic)");
+    return out;
 }
 
 int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
 {
     const char *family_name = NULL, *tools_path = NULL, *batch = NULL;
+    const char *prefill = NULL;
+    job j = {.family = CF_TOOLS_GENERIC};
+    char names[768];
     const cf_opt own[] = {
         {"--family", 'f', CF_OPT_STR, &family_name, "F",
-         "hermes, gemma3, functiongemma, gemma4, hammer, llama-pythonic, "
-         "llama-json, mistral, phi4-mini, lfm2, generic or none (default: "
-         "from -t or -m, else generic)",
-         NULL},
+         family_help(names, sizeof names), NULL},
+        {"--all", 0, CF_OPT_FLAG, &j.all, NULL,
+         "every family: which reads the reply, where the others stop", NULL},
         {"--tools", 0, CF_OPT_STR, &tools_path, "FILE",
          "declarations to check the calls against", NULL},
+        {"--prefill", 0, CF_OPT_STR, &prefill, "TEXT",
+         "the end of the prompt, where it opens the thinking", NULL},
         {"--batch", 0, CF_OPT_STR, &batch, "FILE",
-         "lines of {\"name\",\"family\",\"tools\",\"raw\"}", NULL},
+         "lines of {\"name\",\"family\",\"tools\",\"raw\",\"prefill\"}", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -317,12 +253,11 @@ int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
         return done;
     }
     cf_error err;
-    cf_tool_family family = CF_TOOLS_GENERIC;
-    if (choose_family(cli, family_name, &family, &err) != CF_OK) {
+    if (choose_family(cli, family_name, &j.family, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
     if (batch != NULL) {
-        return cf_cli_batch_text(cli, batch, batch_item, &family);
+        return cf_cli_batch_text(cli, batch, batch_item, &j.family);
     }
     if (n_rest > 1) {
         return cf_cli_usage(cli, "one reply at most");
@@ -340,7 +275,9 @@ int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
     } else if (st == CF_OK) {
         st = cf_os_read_file(&raw, "-", REPLY_MAX, &err);
     }
-    CF_THEN(st, run_one(cli, family, tools, cf_buf_str(&raw), &is_valid, &err));
+    j.tools = tools;
+    j.prefill = cf_str_from(prefill != NULL ? prefill : "");
+    CF_THEN(st, run_one(cli, &j, cf_buf_str(&raw), &is_valid, &err));
     cf_tool_set_free(tools);
     cf_buf_deinit(&raw);
     if (st != CF_OK) {

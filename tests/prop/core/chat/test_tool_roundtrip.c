@@ -67,7 +67,49 @@ static void put_value(cf_buf *b, cf_rand *r, unsigned depth)
     }
 }
 
-static void check(cf_tool_family family, const cf_tool_call *calls, size_t n)
+/* Declarations that fit the calls: with arguments between tags they decide
+ * what is a string. */
+static cf_tool_set *declare(const cf_tool_call *calls, size_t n)
+{
+    static const char *const types[] = {"object",  "array",  "string",
+                                        "integer", "number", "boolean",
+                                        "boolean", "null"};
+    cf_error err = {0};
+    cf_tool_set *set = NULL;
+    cf_tool_parser *parser;
+    const cf_tool_parse *p;
+    cf_buf raw = CF_BUF_INIT;
+    json_t *list = json_array();
+    T_OK(cf_tool_format_calls(&raw, CF_TOOLS_HERMES, calls, n, &err), err);
+    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_HERMES, NULL, NULL, NULL, &err),
+         err);
+    T_OK(cf_tool_parser_feed(parser, raw.p, raw.n, &err), err);
+    T_OK(cf_tool_parser_finish(parser, &p, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        json_t *args = cf_json_ref(p->calls[i].json);
+        json_t *properties = json_object();
+        const char *key;
+        json_t *v;
+        json_object_foreach(args, key, v)
+        {
+            json_object_set_new(
+                properties, key,
+                json_pack("{s:s}", "type", types[json_typeof(v)]));
+        }
+        json_array_append_new(list, json_pack("{s:s%, s:{s:s, s:o}}", "name",
+                                              calls[i].name.p, calls[i].name.n,
+                                              "parameters", "type", "object",
+                                              "properties", properties));
+    }
+    cf_tool_parser_free(parser);
+    cf_buf_deinit(&raw);
+    T_OK(cf_tool_set_new(&set, list, &err), err);
+    json_decref(list);
+    return set;
+}
+
+static void check(cf_tool_family family, const cf_tool_call *calls, size_t n,
+                  const cf_tool_set *tools)
 {
     cf_error err = {0};
     cf_buf raw = CF_BUF_INIT;
@@ -79,7 +121,7 @@ static void check(cf_tool_family family, const cf_tool_call *calls, size_t n)
         return;
     }
     T_OK(st, err);
-    T_OK(cf_tool_parser_new(&parser, family, NULL, NULL, NULL, &err), err);
+    T_OK(cf_tool_parser_new(&parser, family, tools, NULL, NULL, &err), err);
     T_OK(cf_tool_parser_feed(parser, raw.p, raw.n, &err), err);
     T_OK(cf_tool_parser_finish(parser, &p, &err), err);
     if (p->n_calls != n || p->status != CF_TOOL_VALID) {
@@ -102,6 +144,7 @@ static void check(cf_tool_family family, const cf_tool_call *calls, size_t n)
 
 static void test_roundtrip__calls(void **state)
 {
+    static const char *const names[] = {"f_1", "get.it", "f_2"};
     (void)state;
     cf_rand rand = {11};
     for (int round = 0; round < 1500; round++) {
@@ -118,12 +161,14 @@ static void test_roundtrip__calls(void **state)
                 put_value(&args[i], &rand, 0);
             }
             cf_buf_addc(&args[i], '}');
-            calls[i].name = cf_str_from(i == 1 ? "get.it" : "f_1");
+            calls[i].name = cf_str_from(names[i]);
             calls[i].arguments = cf_str_make(args[i].p, args[i].n);
         }
+        cf_tool_set *tools = declare(calls, n);
         for (int f = CF_TOOLS_GENERIC; f < CF_TOOL_FAMILY_N; f++) {
-            check((cf_tool_family)f, calls, n);
+            check((cf_tool_family)f, calls, n, tools);
         }
+        cf_tool_set_free(tools);
         for (size_t i = 0; i < 3; i++) {
             cf_buf_deinit(&args[i]);
         }

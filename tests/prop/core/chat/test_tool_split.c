@@ -218,10 +218,61 @@ static void test_split__soup(void **state)
         "\xA9",
         "print",
         "#",
+        "<function=",
+        "<function=f>",
+        "</function>",
+        "<parameter=a>",
+        "</parameter>",
+        "<arg_key>",
+        "</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "<|channel|>commentary",
+        " to=functions.f",
+        "<|message|>",
+        "<|call|>",
+        "<|start|>assistant",
+        "<|open|>tools<|sep|>",
+        "<|open|>call tool=\"f\" index=\"1\"<|sep|>",
+        "<|close|>call<|sep|>",
+        "<|close|>tools<|sep|>",
+        "<|tool_calls_section_begin|>",
+        "<|tool_call_begin|>functions.f:0",
+        "<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|tool_calls|>",
+        "<|tool_call:begin|>",
+        "<|tool_call:name|>",
+        "<|tool_call:args|>",
+        "<|tool_call:end|>",
+        "<minimax:tool_call>",
+        "<invoke name=\"f\">",
+        "<parameter name=\"a\">",
+        "</invoke>",
+        "<function name=\"f\">",
+        "<param name=\"a\">",
+        "<![CDATA[",
+        "]]>",
+        "</param>",
+        "<|tool_call_start|>",
+        "<|tool_call_end|>",
+        "<function_calls>",
+        "</function_calls>",
+        "<|tool_call|>",
+        "<|START_ACTION|>",
+        "<|END_ACTION|>",
+        "Action:",
+        "<|tools_prefix|>",
+        "<TOOLCALL>",
+        "<tool_calls>",
+        "<|message_sep|>",
+        "function call",
+        "<|role_sep|>",
+        "<|function_call|>",
     };
     (void)state;
     cf_rand rand = {7};
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 6000; round++) {
         cf_buf raw = CF_BUF_INIT, want = CF_BUF_INIT, got = CF_BUF_INIT;
         size_t n = 1 + cf_rand_below(&rand, 30);
         for (size_t i = 0; i < n; i++) {
@@ -249,12 +300,53 @@ static void test_split__soup(void **state)
     }
 }
 
+/* Two calls in every family's own syntax, with text around them: each
+ * beginning of the reply, at once and byte by byte. */
+static void test_split__every_family(void **state)
+{
+    (void)state;
+    const cf_tool_call calls[2] = {
+        {.name = cf_str_from("f"),
+         .id = cf_str_from("call00001"),
+         .arguments =
+             cf_str_from("{\"a\":\"x </b> y\",\"b\":[1,{\"c\":null}]}")},
+        {.name = cf_str_from("get.it"), .arguments = cf_str_from("{}")}};
+    for (int f = CF_TOOLS_GENERIC; f < CF_TOOL_FAMILY_N; f++) {
+        cf_error err;
+        cf_buf raw = CF_BUF_INIT;
+        size_t cuts[1024];
+        cf_buf_adds(&raw, "So:\n");
+        T_OK(cf_tool_format_calls(&raw, (cf_tool_family)f, calls, 2, &err),
+             err);
+        cf_buf_adds(&raw, "\ndone");
+        assert_true(raw.n < 1024);
+        for (size_t k = 0; k < raw.n; k++) {
+            cuts[k] = k;
+        }
+        for (size_t n = 0; n <= raw.n; n++) {
+            cf_buf want = CF_BUF_INIT, got = CF_BUF_INIT;
+            parse_cut(&want, (cf_tool_family)f, raw.p, n, NULL, 0);
+            parse_cut(&got, (cf_tool_family)f, raw.p, n, cuts, n);
+            if (strcmp(cf_buf_cstr(&got), cf_buf_cstr(&want)) != 0) {
+                fail_msg("%s, %zu bytes of %s:\n%s\nwant\n%s",
+                         cf_tool_family_name((cf_tool_family)f), n,
+                         cf_buf_cstr(&raw), cf_buf_cstr(&got),
+                         cf_buf_cstr(&want));
+            }
+            cf_buf_deinit(&want);
+            cf_buf_deinit(&got);
+        }
+        cf_buf_deinit(&raw);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split__two_ways),
         cmocka_unit_test(test_split__random),
         cmocka_unit_test(test_split__soup),
+        cmocka_unit_test(test_split__every_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

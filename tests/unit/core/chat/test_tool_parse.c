@@ -126,8 +126,9 @@ static void test_parse__python(void **state)
          "f{\"x\":1}\ng{\"y\":2}", OK},
         {G3, "```tool_code\nf(x=1)\n``````tool_code\ng()\n```", "",
          "f{\"x\":1}\ng{}", OK},
-        {G3, "```tool_code\ntool_name(x=1)\n", "```tool_code\ntool_name(x=1)\n",
-         "", OK},
+        {G3, "```tool_code\ntool_name(x=1)\n", "", "tool_name{\"x\":1}", OK},
+        {G3, "```tool_code\ntool_name(x=", "```tool_code\ntool_name(x=", "",
+         BAD},
         {G3,
          "```tool_code\nprint(default_api.get_artwork_price("
          "museum_location=\"Philadelphia\", sculpture_material=\"marble\", "
@@ -238,7 +239,8 @@ static void test_parse__json(void **state)
          "x", "f{\"a\":\"</tool_call>\"}", OK},
         {HERMES, "a<tool_call>{\"name\":\"f\"}</tool_call>b", "ab", "f{}", OK},
         {HERMES, "<tool_call>{\"name\":\"f\"", "<tool_call>{\"name\":\"f\"", "",
-         OK},
+         BAD},
+        {HERMES, "a<tool_call>{\"name\":\"f\"}\n</tool", "a", "f{}", OK},
         {HERMES, "the <tool_call> tag: <tool_call>{\"name\":\"f\"}</tool_call>",
          "the <tool_call> tag: ", "f{}", OK},
         {HERMES, "<tool_call>{\"arguments\":{}}</tool_call>",
