@@ -39,7 +39,13 @@ typedef enum cf_thinking {
 
 typedef struct cf_chat_options {
     cf_sampling sampling;
-    bool has_sampling;   /* false: the engine's own defaults */
+    bool has_sampling; /* false: the engine's own defaults */
+    /* Which of `sampling` the user set, a bit for each cf_option_id: a server
+     * is sent these and no others.  Without has_asked everything that is not
+     * off counts. */
+    bool has_asked;
+    uint32_t asked;
+    bool sends_thinking; /* to a server: earlier turns with their thinking */
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
     const cf_str *stop;  /* [n_stop], none empty */
     size_t n_stop;
@@ -75,6 +81,7 @@ typedef enum cf_chat_event_kind {
     CF_CHAT_CALL_DELTA,  /* text: raw bytes of a call that is being written */
     CF_CHAT_CALL,        /* a complete call */
     CF_CHAT_CALL_FAILED, /* text: the raw block; stop.err says why */
+    CF_CHAT_NOTE,        /* text: one line for the user, about the request */
     CF_CHAT_USAGE,
     CF_CHAT_TIMINGS,
     CF_CHAT_STOP /* the end, once */
@@ -89,6 +96,7 @@ typedef enum cf_stop_reason {
     CF_STOP_STRING,    /* what: the stop string */
     CF_STOP_LENGTH,    /* max_tokens */
     CF_STOP_CONTEXT,   /* the context is full */
+    CF_STOP_FILTERED,  /* a server's content filter; what: its name for it */
     CF_STOP_PENDING,   /* nothing was to be generated */
     CF_STOP_CANCELLED, /* request->cancel was set */
     CF_STOP_ERROR      /* fault and err say which */

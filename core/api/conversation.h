@@ -137,6 +137,31 @@ CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv,
                                                 const json_t *tools,
                                                 cf_error *err);
 
+/*
+ * Where a new message goes when `turn` is shown: `turn`, unless a reply
+ * failed there.  After a failed reply, or a user's message whose replies all
+ * failed, it is the turn before that message; nil for the beginning.  So the
+ * head is where it was before the send that failed.
+ */
+cf_uuid cf_conversation_resume(const cf_conversation *conv, cf_uuid turn);
+
+/* Whether nothing of the reply may go into a prompt: it ended with an error,
+ * or it was stopped before it said anything. */
+bool cf_turn_is_failed(const cf_turn *turn);
+
+/* Is told of each turn that is added. */
+typedef void (*cf_turn_fn)(void *ud, const cf_turn *turn);
+
+/*
+ * Adds a message, or an array of messages, after `parent`; the one place
+ * where messages become turns.  *last is the last turn, or `parent` when
+ * there was nothing to add; *n (may be NULL) counts them; what was added
+ * before a failure stays.  CF_EINVAL for a message without a role, CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_conversation_add_messages(
+    cf_conversation *conv, const json_t *messages, cf_uuid parent,
+    cf_turn_fn fn, void *ud, cf_uuid *last, size_t *n, cf_error *err);
+
 /* Settings that stay until they are changed. */
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
 void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking);
@@ -182,6 +207,8 @@ typedef struct cf_sent {
     cf_uuid message; /* the last of them; nil: none */
     cf_uuid reply;   /* nil: no turn was made */
     cf_chat_response response;
+    cf_usage usage;    /* of all rounds of a loop together */
+    uint32_t n_rounds; /* replies of the loop; 0: a single send */
 } cf_sent;
 
 void cf_sent_init(cf_sent *sent);

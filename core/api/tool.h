@@ -155,7 +155,7 @@ typedef struct cf_tool_call {
     size_t args_off, args_len; /* of the arguments; len 0: there were none */
     const cf_tool_span *spans; /* every value inside the arguments */
     size_t n_spans;
-    cf_tool_status status; /* the first finding's, after validation */
+    cf_tool_status status; /* of its first finding */
 } cf_tool_call;
 
 typedef enum cf_tool_segment_kind {
@@ -183,7 +183,7 @@ typedef struct cf_tool_parse {
     size_t n_segments;
     const cf_tool_call *calls;
     size_t n_calls;
-    const cf_tool_finding *findings; /* in the order of the raw bytes' calls */
+    const cf_tool_finding *findings; /* in the order of the raw bytes */
     size_t n_findings;
     cf_tool_status status; /* of the first bad call or block, else VALID */
 } cf_tool_parse;
@@ -194,7 +194,8 @@ typedef enum cf_tool_event_kind {
     CF_TOOL_EV_TEXT,   /* raw[off..off+len) is text */
     CF_TOOL_EV_DELTA,  /* raw[off..off+len) belongs to an open block, which
                           may still turn out to be text */
-    CF_TOOL_EV_CALL,   /* parse->calls[index] is complete */
+    CF_TOOL_EV_CALL,   /* parse->calls[index] is complete, and checked when
+                          there is a tool set */
     CF_TOOL_EV_FAILED, /* parse->segments[index] is a failed block */
     CF_TOOL_EV_RETRACT /* the open block is text after all; its bytes follow
                           as CF_TOOL_EV_TEXT */
@@ -233,8 +234,8 @@ void cf_tool_parser_free(cf_tool_parser *parser);
 CF_MUST_USE cf_status cf_tool_parser_feed(cf_tool_parser *parser, const char *p,
                                           size_t n, cf_error *err);
 
-/* Ends the input: pending bytes become text or calls, and calls are validated
- * if there is a tool set.  *out is borrowed from the parser. */
+/* Ends the input: pending bytes become text or calls.  *out is borrowed from
+ * the parser. */
 CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
                                             const cf_tool_parse **out,
                                             cf_error *err);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/api/reply_options.h"
 #include "core/backend/backend_impl.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -22,6 +23,7 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
         [CF_CHAT_CALL_DELTA] = "tool_call_delta",
         [CF_CHAT_CALL] = "tool_call",
         [CF_CHAT_CALL_FAILED] = "tool_call_failed",
+        [CF_CHAT_NOTE] = "note",
         [CF_CHAT_USAGE] = "usage",
         [CF_CHAT_TIMINGS] = "timings",
         [CF_CHAT_STOP] = "stop",
@@ -32,10 +34,11 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
 const char *cf_stop_reason_name(cf_stop_reason reason)
 {
     static const char *const names[] = {
-        [CF_STOP_NONE] = "none",           [CF_STOP_END] = "end",
-        [CF_STOP_STRING] = "stop string",  [CF_STOP_LENGTH] = "length",
-        [CF_STOP_CONTEXT] = "context",     [CF_STOP_PENDING] = "pending",
-        [CF_STOP_CANCELLED] = "cancelled", [CF_STOP_ERROR] = "error",
+        [CF_STOP_NONE] = "none",          [CF_STOP_END] = "end",
+        [CF_STOP_STRING] = "stop string", [CF_STOP_LENGTH] = "length",
+        [CF_STOP_CONTEXT] = "context",    [CF_STOP_FILTERED] = "filtered",
+        [CF_STOP_PENDING] = "pending",    [CF_STOP_CANCELLED] = "cancelled",
+        [CF_STOP_ERROR] = "error",
     };
     return names[reason];
 }
@@ -73,24 +76,14 @@ bool cf_fault_parse(cf_fault *out, cf_str name)
 
 cf_status cf_chat_options_check(const cf_chat_options *o, cf_error *err)
 {
-    const cf_sampling *s = &o->sampling;
-    /* Written so that NaN fails. */
-    if (!(s->temperature >= 0 && s->temperature <= 2)) {
-        return cf_fail(err, CF_EINVAL, "temperature must be between 0 and 2");
-    }
-    if (!(s->top_p >= 0 && s->top_p <= 1)) {
-        return cf_fail(err, CF_EINVAL, "top_p must be between 0 and 1");
-    }
-    if (!(s->min_p >= 0 && s->min_p <= 1)) {
-        return cf_fail(err, CF_EINVAL, "min_p must be between 0 and 1");
-    }
-    if (!(s->repetition_penalty >= 0 && isfinite(s->repetition_penalty))) {
-        return cf_fail(err, CF_EINVAL, "repetition_penalty must be at least 0");
-    }
-    if (!isfinite(s->presence_penalty) || !isfinite(s->frequency_penalty)) {
-        return cf_fail(err, CF_EINVAL, "%s must be a number",
-                       isfinite(s->presence_penalty) ? "frequency_penalty"
-                                                     : "presence_penalty");
+    for (int i = 0; i < CF_OPTION_N; i++) {
+        const cf_option *row = &cf_options[i];
+        double v = cf_option_number(o, (cf_option_id)i);
+        /* Written so that NaN fails. */
+        if (row->kind == CF_OPTION_F32 && !(v >= row->min && v <= row->max)) {
+            return cf_fail(err, CF_EINVAL, "%s must be %s", row->name,
+                           row->range);
+        }
     }
     if (o->n_top > CF_TRACE_TOP_MAX) {
         return cf_fail(err, CF_EINVAL, "n_top must be at most %d",

@@ -492,6 +492,19 @@ static cf_status advance(decode *d, cf_error *err)
                                  &unused, err);
 }
 
+/* Forces the end of thinking once its budget is spent, of 0 at once. */
+static cf_status keep_budget(decode *d, cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    if (cf_chat__reply_is_thinking(&d->reply) && !d->budget_spent &&
+        o != NULL && o->has_thinking_budget && o->thinking_budget >= 0 &&
+        o->thinking != CF_THINKING_OFF &&
+        d->n_thinking >= (uint32_t)o->thinking_budget) {
+        return force_end(d, err);
+    }
+    return CF_OK;
+}
+
 /* One token; the stop reason is set when it was the last. */
 static cf_status step(decode *d, cf_error *err)
 {
@@ -503,6 +516,7 @@ static cf_status step(decode *d, cf_error *err)
     if (cf_chat__is_cancelled(d->run)) {
         return cf_chat__cancelled(err);
     }
+    CF_TRY(keep_budget(d, err));
     CF_TRY(next_id(d, &id, &is_forced, &draw, &has_draw, err));
     if (out->timings.n_decode++ == 0) {
         out->timings.first_us = cf_os_monotonic_us() - d->run->started_us;
@@ -533,11 +547,8 @@ static cf_status step(decode *d, cf_error *err)
         out->stop.reason = CF_STOP_CONTEXT;
         return CF_OK;
     }
-    if (cf_chat__reply_is_thinking(&d->reply) && !d->budget_spent &&
-        o != NULL && o->has_thinking_budget && o->thinking_budget >= 0 &&
-        o->thinking != CF_THINKING_OFF &&
-        ++d->n_thinking >= (uint32_t)o->thinking_budget) {
-        CF_TRY(force_end(d, err));
+    if (cf_chat__reply_is_thinking(&d->reply)) {
+        d->n_thinking++;
     }
     if (d->forced_at == d->forced.n && is_constrained(d) &&
         cf_constraint_may_end(d->constraint) &&
@@ -630,7 +641,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     cf_chat_response *out = run->out;
     size_t n_reply = n_ids(&d) - d.n_prompt;
     out->usage.n_reply = n_reply;
-    out->usage.n_total = out->usage.n_prompt + out->timings.n_decode;
+    out->usage.n_total = out->usage.n_prompt + n_reply;
     if (st != CF_ENOMEM && !run->request->is_pending &&
         (st == CF_OK || out->raw.n > 0)) {
         cf_error why;

@@ -1,8 +1,9 @@
 /*
  * backend_remote.c - an OpenAI-compatible server, through libcurl.
  *
- * A request is sent again, after a wait that doubles, on 429 and 5xx, as long
- * as no byte of an answer has been passed on.  TLS certificates are verified,
+ * A request is retried, after a wait that doubles, on 429 and 5xx, as long as
+ * no byte of an answer has been passed on.  It is retried at once without the
+ * arguments that a 400 names; they are left out of all later requests too.  TLS certificates are verified,
  * redirects are not followed, and the key goes to the server alone: it is in
  * no error, no event and no log.
  *
@@ -27,10 +28,11 @@ enum {
 
 typedef struct remote {
     cf_backend base;
-    char *url;   /* ".../v1", no slash at its end */
-    char *shown; /* the same without credentials */
-    char *model; /* NULL: not asked yet */
-    char *key;   /* NULL: none */
+    char *url;       /* ".../v1", no slash at its end */
+    char *shown;     /* the same without credentials */
+    char *model;     /* NULL: not asked yet */
+    char *key;       /* NULL: none */
+    json_t *refused; /* arguments that this server does not take */
     cf_remote_options options;
 } remote;
 
@@ -59,6 +61,7 @@ static void free_remote(cf_backend *b)
     cf_free(r->url);
     cf_free(r->shown);
     cf_free(r->model);
+    json_decref(r->refused);
     cf_free(r);
 }
 
@@ -329,9 +332,10 @@ static cf_status judge(transfer *t, cf_error *err)
     return CF_OK;
 }
 
+/* `problem` gets the body of an answer 400 or 422. */
 static cf_status exchange(const remote *r, cf_chat__run *run,
                           cf_remote__answer *answer, const cf_buf *body,
-                          cf_error *err)
+                          cf_buf *problem, cf_error *err)
 {
     uint32_t n_retries = r->options.n_retries == 0 ? 4
                          : r->options.n_retries == UINT32_MAX
@@ -347,6 +351,9 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
                      is_worth_retrying(t.status) && !answer->has_content &&
                      i < n_retries;
         long told_s = t.retry_after_s;
+        if (t.status == 400 || t.status == 422) {
+            cf_buf_add(problem, cf_buf_cstr(&t.body), t.body.n);
+        }
         transfer_deinit(&t);
         if (!again) {
             return st;
@@ -356,6 +363,62 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
         uint64_t ms = told_s >= 0 ? (uint64_t)told_s * 1000 : wait;
         CF_TRY(wait_ms(run, ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS, err));
         wait *= 2;
+    }
+}
+
+/* Tells which arguments are left out from now on. */
+static void tell_refused(cf_chat__run *run, const json_t *before,
+                         const json_t *now)
+{
+    cf_buf line = CF_BUF_INIT;
+    json_t *in = cf_json_ref(now);
+    const char *key;
+    json_t *to;
+    cf_buf_adds(&line, "the server refuses ");
+    bool has_one = false;
+    json_object_foreach(in, key, to)
+    {
+        if (json_object_get(before, key) == NULL) {
+            cf_buf_addf(&line, "%s%s", has_one ? ", " : "", key);
+            if (json_is_string(to)) {
+                cf_buf_addf(&line, " (sent as %s)", json_string_value(to));
+            }
+            has_one = true;
+        }
+    }
+    cf_buf_adds(&line, "; retried without it, and left out from now on");
+    cf_chat_event ev = {.kind = CF_CHAT_NOTE, .text = cf_buf_str(&line)};
+    cf_chat__emit(run, &ev);
+    cf_buf_deinit(&line);
+}
+
+/* Sends the body; each argument that the server names in a refusal is left
+ * out once. */
+static cf_status negotiate(remote *r, cf_chat__run *run,
+                           cf_remote__answer *answer, json_t *body,
+                           cf_error *err)
+{
+    for (;;) {
+        cf_buf text = CF_BUF_INIT, problem = CF_BUF_INIT;
+        cf_remote__leave_out(body, r->refused);
+        cf_json_write(&text, body);
+        cf_status st = cf_buf_check(&text, err);
+        CF_THEN(st, exchange(r, run, answer, &text, &problem, err));
+        json_t *before = json_copy(r->refused);
+        bool again =
+            st != CF_OK && problem.n > 0 && before != NULL &&
+            cf_remote__find_refused(body, cf_buf_str(&problem), r->refused);
+        if (again) {
+            run->out->stop.fault = CF_FAULT_NONE;
+            run->out->timings.n_retries++;
+            tell_refused(run, before, r->refused);
+        }
+        json_decref(before);
+        cf_buf_deinit(&text);
+        cf_buf_deinit(&problem);
+        if (!again) {
+            return st;
+        }
     }
 }
 
@@ -397,14 +460,19 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     if (r->model == NULL) {
         CF_TRY(find_model(r, run, err));
     }
-    cf_buf body = CF_BUF_INIT;
+    json_t *body = NULL;
     cf_remote__answer answer = {.run = run};
     cf_status st = cf_remote__body(&body, r->model, run->request, err);
-    CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family, NULL,
-                                    0, err));
+    if (st == CF_EUNSUPPORTED) {
+        return cf_chat__fault(run, CF_FAULT_OPTION, st);
+    }
+    /* A server may leave the thinking in the content. */
+    const cf_channel_set think = cf_tool_family_channels(CF_TOOLS_GENERIC);
+    CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family,
+                                    think.v, think.n, err));
     if (st == CF_OK) {
         uint64_t started = cf_os_monotonic_us();
-        st = exchange(r, run, &answer, &body, err);
+        st = negotiate(r, run, &answer, body, err);
         run->out->timings.decode_us = cf_os_monotonic_us() - started;
     }
     if (st != CF_ENOMEM && (st == CF_OK || answer.has_content)) {
@@ -418,7 +486,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
         }
     }
     cf_remote__answer_deinit(&answer);
-    cf_buf_deinit(&body);
+    json_decref(body);
     return st;
 }
 
@@ -490,7 +558,8 @@ cf_status cf_backend_remote_new(cf_backend **out, const char *url,
     r->shown = r->url != NULL ? make_shown(r->url) : NULL;
     r->key = o->key != NULL && o->key[0] != '\0' ? cf_strdup(o->key) : NULL;
     r->model = o->model != NULL ? cf_strdup(o->model) : NULL;
-    if (r->shown == NULL ||
+    r->refused = json_object();
+    if (r->shown == NULL || r->refused == NULL ||
         (o->key != NULL && o->key[0] != '\0' && r->key == NULL) ||
         (o->model != NULL && r->model == NULL)) {
         free_remote(&r->base);
@@ -506,7 +575,9 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
     cf_remote_options o = r->options;
     o.key = r->key;
     o.model = r->model;
-    return cf_backend_remote_new(out, r->url, &o, err);
+    CF_TRY(cf_backend_remote_new(out, r->url, &o, err));
+    json_object_update(((remote *)*out)->refused, r->refused);
+    return CF_OK;
 }
 
 static const cf_backend__ops remote_ops = {

@@ -4,11 +4,14 @@
  *   {"replies":[REPLY, ...]}   one a call, starting over at the end
  *   REPLY   {"text":"Hello","chunk":3,"delay_ms":20}
  *           {"tokens":[{"text":" a","p":0.4,"top":[[" b",0.3]]}],"delay_ms":5}
- *           {"error":"rate_limit"}  also behind a text or tokens, which come
+ *           {"error":"rate_limit"}  also after a text or tokens, which come
  *                                   first
  *           with "thinking" (a text that comes apart from the content),
  *           "stop" (a stop reason's name) and "usage" ({"prompt_tokens",
  *           "completion_tokens","total_tokens"})
+ *
+ * "bos_token" and "eos_token" beside "replies" are what templates see, <s> and
+ * </s> when absent.
  *
  * "chunk" counts characters, 3 when absent; "delay_ms" is the time between
  * chunks, 0 when absent.
@@ -199,7 +202,7 @@ static void read_usage(cf_chat__run *run, const json_t *item)
 static cf_stop_reason told_reason(const json_t *item)
 {
     cf_str name = cf_json_get_str(item, "stop");
-    for (int i = CF_STOP_END; i <= CF_STOP_CONTEXT; i++) {
+    for (int i = CF_STOP_END; i <= CF_STOP_FILTERED; i++) {
         if (cf_str_is(name, cf_stop_reason_name((cf_stop_reason)i))) {
             return (cf_stop_reason)i;
         }
@@ -230,12 +233,32 @@ static cf_status play(cf_chat__run *run, cf_chat__reply *reply,
     return CF_OK;
 }
 
+/* A script has no vocabulary: bos_token and eos_token are what the script
+ * says, else the usual spelling. */
+static bool add_special(json_t *context, const json_t *root)
+{
+    static const char *const names[][2] = {{"bos_token", "<s>"},
+                                           {"eos_token", "</s>"}};
+    bool ok = true;
+    for (size_t i = 0; i < 2; i++) {
+        cf_str told = cf_json_get_str(root, names[i][0]);
+        if (json_object_get(context, names[i][0]) == NULL) {
+            ok = ok && json_object_set_new(context, names[i][0],
+                                           told.p != NULL
+                                               ? json_stringn(told.p, told.n)
+                                               : json_string(names[i][1])) == 0;
+        }
+    }
+    return ok;
+}
+
 static cf_status render(cf_backend *b, const cf_chat_request *request,
                         cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     const script *s = (const script *)b;
     json_t *context = cf_chat__context(request);
-    if (context == NULL) {
+    if (context == NULL || !add_special(context, s->root)) {
+        json_decref(context);
         return cf_oom_for(err, "the context");
     }
     cf_prompt_renderer r = s->options.renderer.render != NULL

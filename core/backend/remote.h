@@ -7,10 +7,17 @@
 
 #include "core/backend/backend_impl.h"
 
-/* The JSON body of a request; CF_ENOMEM. */
-CF_MUST_USE cf_status cf_remote__body(cf_buf *out, const char *model,
+/* The JSON body of a request, with what the user set and nothing else; a new
+ * reference.  CF_EUNSUPPORTED, naming the option that no server can do. */
+CF_MUST_USE cf_status cf_remote__body(json_t **out, const char *model,
                                       const cf_chat_request *request,
                                       cf_error *err);
+
+/* Adds to `refused` the arguments of the body that an error's text names: a
+ * key each, null or the name to use in its place.  Whether there was one. */
+bool cf_remote__find_refused(const json_t *body, cf_str text, json_t *refused);
+/* Takes refused arguments out of the body. */
+void cf_remote__leave_out(json_t *body, const json_t *refused);
 
 enum { CF_REMOTE_CALLS_MAX = 256 };
 
@@ -30,6 +37,7 @@ typedef struct cf_remote__answer {
     bool has_content; /* anything came */
     bool stopped;     /* a stop string of ours is complete */
     char reason[32];
+    cf_buf refusal; /* what the model says in place of content */
 } cf_remote__answer;
 
 /* Takes one event's data.  CF_EFORMAT with fault PROTOCOL, or the fault that

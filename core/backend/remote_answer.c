@@ -20,6 +20,7 @@ void cf_remote__answer_deinit(cf_remote__answer *a)
         cf_buf_deinit(&a->calls[i].arguments);
     }
     cf_free(a->calls);
+    cf_buf_deinit(&a->refusal);
     cf_chat__reply_deinit(&a->reply);
 }
 
@@ -89,12 +90,33 @@ static cf_str error_text(const json_t *v, cf_str body)
     return text.p != NULL ? text : body;
 }
 
+static bool holds(cf_str text, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= text.n; i++) {
+        if (memcmp(text.p + i, word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "This model's maximum context length is ...", "exceeds the available
+ * context size", "exceed_context_size_error" */
+static bool is_context_error(long status, cf_str text)
+{
+    return (status == 400 || status == 413) && holds(text, "context") &&
+           (holds(text, "length") || holds(text, "size") ||
+            holds(text, "exceed"));
+}
+
 cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
                                 cf_error *err)
 {
     json_t *v = json_loadb(body.p != NULL ? body.p : "", body.n, 0, NULL);
     cf_str text = error_text(v, body);
-    cf_fault fault = fault_of(status);
+    cf_fault fault =
+        is_context_error(status, text) ? CF_FAULT_CONTEXT : fault_of(status);
     int n = text.n < 160 ? (int)text.n : 160;
     cf_status st =
         cf_fail(err, status_of(fault), "the server says %ld%s%.*s", status,
@@ -201,6 +223,19 @@ static cf_status add_call(cf_remote__answer *a, const json_t *delta,
                : CF_OK;
 }
 
+/* Shown like content, and kept apart from it. */
+static cf_status add_refusal(cf_remote__answer *a, cf_str text, cf_error *err)
+{
+    if (text.n == 0) {
+        return CF_OK;
+    }
+    a->has_content = true;
+    cf_buf_add(&a->refusal, text.p, text.n);
+    cf_chat_event ev = {.kind = CF_CHAT_TEXT, .text = text};
+    cf_chat__emit(a->run, &ev);
+    return cf_buf_check(&a->refusal, err);
+}
+
 /* "delta" of a stream, or "message" of a whole answer. */
 static cf_status add_delta(cf_remote__answer *a, const json_t *delta,
                            cf_error *err)
@@ -214,6 +249,16 @@ static cf_status add_delta(cf_remote__answer *a, const json_t *delta,
         CF_TRY(cf_chat__reply_think(&a->reply, thinking, err));
     }
     CF_TRY(add_text(a, cf_json_get_str(delta, "content"), err));
+    CF_TRY(add_refusal(a, cf_json_get_str(delta, "refusal"), err));
+    const json_t *legacy = json_object_get(delta, "function_call");
+    if (json_is_object(legacy)) { /* OpenAI's interface before tool_calls */
+        json_t *one = json_pack("{s:i, s:O}", "index", 0, "function",
+                                cf_json_ref(legacy));
+        cf_status st = one != NULL ? add_call(a, one, 0, err)
+                                   : cf_oom_for(err, "a tool call");
+        json_decref(one);
+        CF_TRY(st);
+    }
     const json_t *calls = json_object_get(delta, "tool_calls");
     for (size_t i = 0; i < json_array_size(calls); i++) {
         CF_TRY(add_call(a, json_array_get(calls, i), i, err));
@@ -266,12 +311,22 @@ static void read_usage(cf_remote__answer *a, const json_t *v)
         out->n_cached =
             count(json_object_get(u, "prompt_tokens_details"), "cached_tokens");
     }
-    json_t *timings = json_object_get(v, "timings");
-    if (json_is_object(timings)) {
-        json_t *vendor = a->run->out->vendor;
-        vendor = vendor != NULL ? vendor : json_object();
-        json_object_set(vendor, "timings", timings);
-        a->run->out->vendor = vendor;
+}
+
+/* What else a server says about an answer. */
+static void read_vendor(cf_remote__answer *a, const json_t *v)
+{
+    static const char *const keys[] = {
+        "id",           "model",    "system_fingerprint",
+        "service_tier", "provider", "timings"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        json_t *item = json_object_get(v, keys[i]);
+        if (item == NULL || json_is_null(item)) {
+            continue;
+        }
+        json_t **vendor = &a->run->out->vendor;
+        *vendor = *vendor != NULL ? *vendor : json_object();
+        json_object_set(*vendor, keys[i], item);
     }
 }
 
@@ -300,6 +355,7 @@ cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
             st = add_choice(a, choice, err);
         }
         read_usage(a, v);
+        read_vendor(a, v);
     }
     json_decref(v);
     return st;
@@ -307,7 +363,7 @@ cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* The arguments in canonical form; false when they are no object. */
+/* The arguments in canonical form; false when they are not an object. */
 static bool read_arguments(cf_tool_call *call, cf_buf *text, cf_arena *arena,
                            bool *oom)
 {
@@ -368,7 +424,7 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
         cf_tool_finding f = {
             .status = CF_TOOL_PARSE_ERROR,
             .call = index,
-            .text = cf_str_from("the arguments are no JSON object")};
+            .text = cf_str_from("the arguments are not a JSON object")};
         cf_tool__finding_add(found, &f);
         arguments =
             json_stringn(cf_buf_cstr(&from->arguments), from->arguments.n);
@@ -420,6 +476,9 @@ static cf_stop_reason reason_of(const cf_remote__answer *a)
     if (strcmp(a->reason, "length") == 0) {
         return CF_STOP_LENGTH;
     }
+    if (strcmp(a->reason, "content_filter") == 0) {
+        return CF_STOP_FILTERED;
+    }
     return CF_STOP_END;
 }
 
@@ -437,6 +496,12 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
         if (status != CF_TOOL_VALID) {
             out->status = status;
         }
+        if (st == CF_OK && a->refusal.n > 0 &&
+            json_object_set_new(
+                out->message, "refusal",
+                json_stringn(cf_buf_cstr(&a->refusal), a->refusal.n)) != 0) {
+            st = cf_oom_for(err, "the refusal");
+        }
         if (st == CF_OK && json_array_extend(out->findings, findings) != 0) {
             st = cf_oom_for(err, "findings");
         }
@@ -444,6 +509,7 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
     json_decref(list);
     json_decref(findings);
     out->stop.reason = reason_of(a);
-    snprintf(out->stop.what, sizeof out->stop.what, "%s", a->reason);
+    snprintf(out->stop.what, sizeof out->stop.what, "%s",
+             a->refusal.n > 0 ? "refusal" : a->reason);
     return st;
 }

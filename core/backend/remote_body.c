@@ -7,8 +7,11 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "core/api/reply_options.h"
 #include "core/backend/remote.h"
+#include "core/tools/tool_emit.h"
 
 enum { TOP_LOGPROBS_MAX = 20 };
 
@@ -46,12 +49,17 @@ static json_t *wire_call(const json_t *call, open_calls *open)
     return v;
 }
 
-static json_t *wire_message(const json_t *m, open_calls *open)
+static json_t *wire_message(const json_t *m, open_calls *open,
+                            bool with_thinking)
 {
     json_t *v = json_copy(cf_json_ref(m));
     const json_t *calls = json_object_get(m, "tool_calls");
     if (v == NULL) {
         return NULL;
+    }
+    if (!with_thinking) {
+        json_object_del(v, "reasoning_content");
+        json_object_del(v, "channels");
     }
     if (json_array_size(calls) > 0) {
         json_t *list = json_array();
@@ -84,14 +92,15 @@ static json_t *wire_message(const json_t *m, open_calls *open)
     return v;
 }
 
-static json_t *wire_messages(const json_t *messages)
+static json_t *wire_messages(const json_t *messages, bool with_thinking)
 {
     open_calls open = {json_array(), 0, 1};
     json_t *list = json_array();
     bool ok = list != NULL && open.ids != NULL;
     for (size_t i = 0; ok && i < json_array_size(messages); i++) {
-        ok = json_array_append_new(
-                 list, wire_message(json_array_get(messages, i), &open)) == 0;
+        ok = json_array_append_new(list,
+                                   wire_message(json_array_get(messages, i),
+                                                &open, with_thinking)) == 0;
     }
     json_decref(open.ids);
     if (!ok) {
@@ -101,7 +110,7 @@ static json_t *wire_messages(const json_t *messages)
     return list;
 }
 
-/* A float as the decimal a person wrote: 0.7, not 0.699999988. */
+/* A float as the decimal that was written: 0.7, not 0.699999988. */
 static json_t *decimal(float v)
 {
     char text[32];
@@ -111,31 +120,76 @@ static json_t *decimal(float v)
     return json_real(d);
 }
 
-static void set_options(json_t *body, const cf_chat_options *o)
+/* {"50": -3}; what is suppressed has the least bias there is. */
+static json_t *bias_object(const cf_chat_options *o)
 {
+    enum { BIAS_MIN = -100 };
     const cf_sampling *s = &o->sampling;
-    if (o->has_sampling) {
-        json_object_set_new(body, "temperature", decimal(s->temperature));
-        if (s->top_p > 0) {
-            json_object_set_new(body, "top_p", decimal(s->top_p));
-        }
-        if (s->top_k > 0) {
-            json_object_set_new(body, "top_k", json_integer(s->top_k));
-        }
-        if (s->min_p > 0) {
-            json_object_set_new(body, "min_p", decimal(s->min_p));
-        }
-        if (s->presence_penalty < 0 || s->presence_penalty > 0) {
-            json_object_set_new(body, "presence_penalty",
-                                decimal(s->presence_penalty));
-        }
-        if (s->frequency_penalty < 0 || s->frequency_penalty > 0) {
-            json_object_set_new(body, "frequency_penalty",
-                                decimal(s->frequency_penalty));
-        }
-        json_object_set_new(body, "seed",
-                            json_integer((json_int_t)(s->seed & INT64_MAX)));
+    json_t *v = json_object();
+    char key[16];
+    for (size_t i = 0; v != NULL && i < s->n_bias; i++) {
+        float bias = isfinite(s->bias[i].bias) ? s->bias[i].bias : BIAS_MIN;
+        snprintf(key, sizeof key, "%d", (int)s->bias[i].id);
+        bool is_whole = floorf(bias) >= bias;
+        json_object_set_new(
+            v, key, is_whole ? json_integer((json_int_t)bias) : decimal(bias));
     }
+    for (size_t i = 0; v != NULL && i < s->n_suppress; i++) {
+        snprintf(key, sizeof key, "%d", (int)s->suppress[i]);
+        json_object_set_new(v, key, json_integer(BIAS_MIN));
+    }
+    return v;
+}
+
+static json_t *option_value(const cf_chat_options *o, cf_option_id id)
+{
+    switch (cf_options[id].kind) {
+    case CF_OPTION_F32:
+        return decimal((float)cf_option_number(o, id));
+    case CF_OPTION_U32:
+        return json_integer((json_int_t)cf_option_number(o, id));
+    case CF_OPTION_SEED:
+        return json_integer((json_int_t)(o->sampling.seed & INT64_MAX));
+    case CF_OPTION_BIAS:
+    case CF_OPTION_TOKENS:
+        break;
+    }
+    return bias_object(o);
+}
+
+/* What the user set and nothing else; CF_EUNSUPPORTED for what no server
+ * can do. */
+static cf_status set_sampling(json_t *body, const cf_chat_options *o,
+                              cf_error *err)
+{
+    for (int i = 0; i < CF_OPTION_N; i++) {
+        const cf_option *row = &cf_options[i];
+        if (!cf_option_is_asked(o, (cf_option_id)i)) {
+            continue;
+        }
+        if (row->wire[0] == NULL) {
+            return cf_fail(err, CF_EUNSUPPORTED,
+                           "a server cannot do %s; leave it out", row->name);
+        }
+        for (size_t k = 0; k < 2 && row->wire[k] != NULL; k++) {
+            json_object_set_new(body, row->wire[k],
+                                option_value(o, (cf_option_id)i));
+        }
+    }
+    if (o->has_thinking_budget) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "a server cannot limit its thinking; leave the budget "
+                       "out");
+    }
+    if (o->grammar != NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "a server cannot be constrained by a grammar");
+    }
+    return CF_OK;
+}
+
+static void set_limits(json_t *body, const cf_chat_options *o)
+{
     if (o->max_tokens > 0) {
         json_object_set_new(body, "max_tokens", json_integer(o->max_tokens));
     }
@@ -174,10 +228,12 @@ static void set_context(json_t *body, const cf_chat_request *request)
     json_decref(kwargs);
 }
 
-cf_status cf_remote__body(cf_buf *out, const char *model,
+cf_status cf_remote__body(json_t **out, const char *model,
                           const cf_chat_request *request, cf_error *err)
 {
-    json_t *messages = wire_messages(request->messages);
+    const cf_chat_options *o = request->options;
+    json_t *messages =
+        wire_messages(request->messages, o != NULL && o->sends_thinking);
     json_t *body = messages != NULL
                        ? json_pack("{s:s, s:o, s:b, s:{s:b}}", "model", model,
                                    "messages", messages, "stream", 1,
@@ -193,14 +249,88 @@ cf_status cf_remote__body(cf_buf *out, const char *model,
     if (n_tools > 0) {
         json_object_set_new(body, "tools", cf_tool_set_openai(request->tools));
     }
-    if (request->options != NULL) {
-        set_options(body, request->options);
+    cf_status st = CF_OK;
+    if (o != NULL) {
+        st = set_sampling(body, o, err);
+        set_limits(body, o);
     }
     set_context(body, request);
-    if (request->options != NULL && request->options->vendor != NULL) {
-        json_object_update(body, cf_json_ref(request->options->vendor));
+    if (o != NULL && o->vendor != NULL) {
+        json_object_update(body, cf_json_ref(o->vendor));
     }
-    cf_json_write(out, body);
-    json_decref(body);
-    return cf_buf_check(out, err);
+    if (st != CF_OK) {
+        json_decref(body);
+        return st;
+    }
+    *out = body;
+    return CF_OK;
+}
+
+/* ---- arguments that a server refuses ------------------------------------ */
+
+/* Whether `text` names the argument, as a word of its own. */
+static bool names(cf_str text, const char *key)
+{
+    size_t n = strlen(key);
+    for (size_t i = 0; i + n <= text.n; i++) {
+        if (memcmp(text.p + i, key, n) == 0 &&
+            (i == 0 || !cf_tool__is_name(text.p[i - 1])) &&
+            (i + n == text.n || !cf_tool__is_name(text.p[i + n]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool may_be_left_out(const char *key)
+{
+    static const char *const needed[] = {"model", "messages", "stream", "tools",
+                                         "response_format"};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        if (strcmp(key, needed[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cf_remote__find_refused(const json_t *body, cf_str text, json_t *refused)
+{
+    json_t *in = cf_json_ref(body);
+    const char *key;
+    json_t *v;
+    bool found = false;
+    json_object_foreach(in, key, v)
+    {
+        if (may_be_left_out(key) && json_object_get(refused, key) == NULL &&
+            names(text, key)) {
+            /* OpenAI's newer models take the limit under another name. */
+            bool is_renamed = strcmp(key, "max_tokens") == 0 &&
+                              names(text, "max_completion_tokens");
+            found = json_object_set_new(
+                        refused, key,
+                        is_renamed ? json_string("max_completion_tokens")
+                                   : json_null()) == 0 ||
+                    found;
+        }
+    }
+    return found;
+}
+
+void cf_remote__leave_out(json_t *body, const json_t *refused)
+{
+    json_t *in = cf_json_ref(refused);
+    const char *key;
+    json_t *to;
+    json_object_foreach(in, key, to)
+    {
+        json_t *v = json_object_get(body, key);
+        if (v != NULL && json_is_string(to)) {
+            json_object_set(body, json_string_value(to), v);
+        }
+        json_object_del(body, key);
+    }
+    if (json_object_get(body, "logprobs") == NULL) {
+        json_object_del(body, "top_logprobs");
+    }
 }

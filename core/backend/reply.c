@@ -256,6 +256,9 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
             continue;
         }
         cf_str s = trim_newlines(cf_str_make(r->in[i].p, r->in[i].n));
+        if (s.n == 0) {
+            continue;
+        }
         json_t *text = text_json(s.p, s.n);
         if (i == 0) {
             ok = json_object_set_new(message, "reasoning_content", text) == 0;

@@ -160,6 +160,84 @@ const cf_turn *cf_conversation_find(const cf_conversation *conv, cf_uuid id)
     return NULL;
 }
 
+cf_status cf_conversation_add_messages(cf_conversation *conv,
+                                       const json_t *messages, cf_uuid parent,
+                                       cf_turn_fn fn, void *ud, cf_uuid *last,
+                                       size_t *n, cf_error *err)
+{
+    const bool is_list = json_is_array(messages);
+    const size_t count = is_list            ? json_array_size(messages)
+                         : messages != NULL ? 1
+                                            : 0;
+    *last = parent;
+    for (size_t i = 0; i < count; i++) {
+        cf_turn turn = {.parent = *last,
+                        .status = CF_TURN_OK,
+                        .message =
+                            is_list ? json_array_get(messages, i) : messages};
+        CF_TRY(cf_conversation_add(conv, &turn, last, err));
+        if (n != NULL) {
+            ++*n;
+        }
+        if (fn != NULL) {
+            fn(ud, cf_conversation_find(conv, *last));
+        }
+    }
+    return CF_OK;
+}
+
+static bool has_role(const cf_turn *turn, const char *role)
+{
+    return cf_str_is(cf_json_get_str(turn->message, "role"), role);
+}
+
+bool cf_turn_is_failed(const cf_turn *turn)
+{
+    if (!has_role(turn, "assistant")) {
+        return false;
+    }
+    if (turn->status == CF_TURN_ERROR) {
+        return true;
+    }
+    bool says_something =
+        cf_json_get_str(turn->message, "content").n > 0 ||
+        json_array_size(json_object_get(turn->message, "content")) > 0 ||
+        json_array_size(json_object_get(turn->message, "tool_calls")) > 0 ||
+        cf_json_get_str(turn->message, "reasoning_content").n > 0;
+    return !says_something && (turn->status == CF_TURN_STOPPED ||
+                               turn->status == CF_TURN_INTERRUPTED);
+}
+
+/* A message with replies, all of which failed. */
+static bool is_unanswered(const cf_conversation *conv, const cf_turn *turn)
+{
+    size_t n = 0;
+    const cf_turn *child;
+    for (; (child = cf_conversation_child(conv, turn->id, n)) != NULL; n++) {
+        if (!cf_turn_is_failed(child)) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+cf_uuid cf_conversation_resume(const cf_conversation *conv, cf_uuid id)
+{
+    const cf_turn *turn = cf_conversation_find(conv, id);
+    if (turn == NULL) {
+        return id;
+    }
+    if (cf_turn_is_failed(turn)) {
+        turn = cf_conversation_find(conv, turn->parent);
+    } else if (!has_role(turn, "user") || !is_unanswered(conv, turn)) {
+        return id;
+    }
+    while (turn != NULL && has_role(turn, "user")) {
+        turn = cf_conversation_find(conv, turn->parent);
+    }
+    return turn != NULL ? turn->id : (cf_uuid){{0}};
+}
+
 size_t cf_conversation_n_turns(const cf_conversation *conv)
 {
     return conv->n;

@@ -64,7 +64,8 @@ static cf_status make_messages(json_t **out, const cf_conversation *conv,
                      : no_memory(err);
     bool ok = st == CF_OK && add_all(list, conv, conv->preface.messages);
     for (size_t i = 0; ok && i < n; i++) {
-        ok = json_array_append_new(list, mapped(conv, path[i]->message)) == 0;
+        ok = cf_turn_is_failed(path[i]) ||
+             json_array_append_new(list, mapped(conv, path[i]->message)) == 0;
     }
     ok = ok && add_all(list, conv, more);
     cf_arena_deinit(&arena);
@@ -187,15 +188,13 @@ void cf_sent_deinit(cf_sent *sent)
 static cf_status add_message(cf_conversation *conv, const json_t *list,
                              cf_uuid parent, cf_sent *out, cf_error *err)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        cf_turn turn = {.parent = parent,
-                        .status = CF_TURN_OK,
-                        .message = json_array_get(list, i)};
-        CF_TRY(cf_conversation_add(conv, &turn, &parent, err));
-        out->message = parent;
-        out->n_added++;
+    cf_uuid last;
+    cf_status st = cf_conversation_add_messages(conv, list, parent, NULL, NULL,
+                                                &last, &out->n_added, err);
+    if (out->n_added > 0) {
+        out->message = last;
     }
-    return CF_OK;
+    return st;
 }
 
 static bool has_parse_error(const cf_chat_response *r)
@@ -209,7 +208,7 @@ static bool has_parse_error(const cf_chat_response *r)
     return false;
 }
 
-/* The reply as a turn behind `parent`; the head moves where the table says. */
+/* The reply as a turn after `parent`; the head moves where the table says. */
 static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_uuid id,
                             cf_sent *out, cf_status ended, cf_error *err)
 {
@@ -256,8 +255,7 @@ static cf_status send_list(cf_conversation *conv, cf_backend *backend,
     if (st == CF_OK && send->options != NULL &&
         send->options->fail_on_parse_error && has_parse_error(&out->response)) {
         st = cf_fail(&why, CF_EFORMAT,
-                     "a tool call of the reply cannot be "
-                     "parsed");
+                     "a tool call of the reply cannot be parsed");
     }
     if (q.request.is_pending) {
         if (st == CF_OK) {

@@ -137,6 +137,29 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
     return CF_OK;
 }
 
+static void add_usage(cf_usage *sum, const cf_usage *one)
+{
+    sum->is_known = sum->is_known || one->is_known;
+    sum->n_prompt += one->n_prompt;
+    sum->n_reply += one->n_reply;
+    sum->n_total += one->n_total;
+    sum->n_cached += one->n_cached;
+}
+
+/* Whether the model was offered tools: calls without them are not answered. */
+static bool has_tools(const cf_conversation *conv, const cf_send *send)
+{
+    size_t n = 0;
+    const cf_tool_set *set =
+        send->options != NULL && send->options->tools != NULL
+            ? send->options->tools
+            : conv->tools;
+    if (set != NULL) {
+        (void)cf_tool_set_items(set, &n);
+    }
+    return n > 0;
+}
+
 cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
                               const cf_send *send, const cf_tool_loop *loop,
                               cf_sent *out, cf_error *err)
@@ -145,6 +168,8 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
     cf_send next = *send;
     json_t *results = NULL;
     size_t n_added = 0;
+    cf_usage usage = {0};
+    uint32_t n_rounds = 0;
     cf_status st;
     for (uint32_t round = 1;; round++) {
         st =
@@ -157,11 +182,14 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
         json_decref(results);
         results = NULL;
         n_added += out->n_added;
+        n_rounds++;
+        add_usage(&usage, &out->response.usage);
         if (loop->sent != NULL) {
             loop->sent(loop->ud, out);
         }
-        if (st != CF_OK || json_array_size(json_object_get(
-                               out->response.message, "tool_calls")) == 0) {
+        if (st != CF_OK || !has_tools(conv, send) ||
+            json_array_size(
+                json_object_get(out->response.message, "tool_calls")) == 0) {
             break;
         }
         if (round > max) {
@@ -180,6 +208,8 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
                          .cancel = send->cancel};
     }
     out->n_added = n_added;
+    out->usage = usage;
+    out->n_rounds = n_rounds;
     return st;
 }
 

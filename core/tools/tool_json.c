@@ -577,6 +577,45 @@ static bool json_call_list(cf_tool__emit *e, unsigned flags,
     }
 }
 
+/* {"tool_calls": [...]} around the calls, as in a message; moves to the list
+ * where the cursor is at one. */
+static bool at_wrapper(cf_tool__emit *e)
+{
+    static const char key[] = "\"tool_calls\"";
+    size_t was = e->at;
+    e->at++; /* '{' */
+    cf_tool__json_space(e);
+    if (e->end - e->at >= sizeof key - 1 &&
+        memcmp(e->p + e->at, key, sizeof key - 1) == 0) {
+        e->at += sizeof key - 1;
+        cf_tool__json_space(e);
+        if (at_char(e, ':')) {
+            e->at++;
+            cf_tool__json_space(e);
+            if (at_char(e, '[')) {
+                return true;
+            }
+        }
+    }
+    e->at = was;
+    return false;
+}
+
+static bool json_wrapped_calls(cf_tool__emit *e, unsigned flags,
+                               const cf_tool_set *tools)
+{
+    e->at++; /* '[' */
+    if (!json_call_list(e, flags, tools)) {
+        return false;
+    }
+    cf_tool__json_space(e);
+    if (!at_char(e, '}')) {
+        return cf_tool__expect(e, e->at, "'}'");
+    }
+    e->at++;
+    return true;
+}
+
 bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags,
                          const cf_tool_set *tools)
 {
@@ -593,6 +632,8 @@ bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags,
         if (at_char(e, '[')) {
             e->at++;
             ok = json_call_list(e, flags, tools);
+        } else if (at_char(e, '{') && at_wrapper(e)) {
+            ok = json_wrapped_calls(e, flags, tools);
         } else if (at_char(e, '{')) {
             ok = json_call(e, flags, tools);
         } else {

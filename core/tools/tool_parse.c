@@ -443,6 +443,18 @@ static bool take_calls(cf_tool_parser *p, cf_tool__emit *e)
     return true;
 }
 
+/* Checks call `i`; the first of its findings is its status. */
+static void validate(cf_tool_parser *p, size_t i)
+{
+    size_t before = p->findings.n;
+    if (p->tools != NULL) {
+        cf_tool__validate(&p->calls[i], i, p->tools, &p->findings);
+    }
+    if (p->findings.n > before) {
+        p->calls[i].status = p->findings.v[before].status;
+    }
+}
+
 static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end,
                       size_t end)
 {
@@ -464,6 +476,9 @@ static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end,
         cf_tool__finding_add(&p->findings, &f);
     }
     p->pos = p->fresh = end;
+    for (size_t i = first; i < p->n_calls; i++) {
+        validate(p, i);
+    }
     for (size_t i = first; i < p->n_calls; i++) {
         tell(p, CF_TOOL_EV_CALL, p->calls[i].off, p->calls[i].len, i);
     }
@@ -931,14 +946,9 @@ cf_status cf_tool_parser_feed(cf_tool_parser *p, const char *bytes, size_t n,
     return run(p, err);
 }
 
-/* Findings of all calls, then each call's and the whole's status. */
+/* The whole's status: that of its first bad call or block. */
 static void judge(cf_tool_parser *p)
 {
-    if (p->tools != NULL) {
-        for (size_t i = 0; i < p->n_calls; i++) {
-            cf_tool__validate(&p->calls[i], i, p->tools, &p->findings);
-        }
-    }
     size_t first = SIZE_MAX;
     for (size_t i = 0; i < p->findings.n; i++) {
         const cf_tool_finding *f = &p->findings.v[i];
@@ -947,11 +957,7 @@ static void judge(cf_tool_parser *p)
         }
         size_t at = f->off;
         if (f->call != CF_TOOL_NO_CALL) {
-            cf_tool_call *call = &p->calls[f->call];
-            if (call->status == CF_TOOL_VALID) {
-                call->status = f->status;
-            }
-            at = call->off;
+            at = p->calls[f->call].off;
         }
         if (first == SIZE_MAX || at < first) {
             first = at;

@@ -189,9 +189,9 @@ static bool is_line_start(cf_str raw, size_t i, size_t fresh)
 /* A quoted key that calls have. */
 static bool look_call_key(look *l, bool *is_sure)
 {
-    static const char *const keys[] = {"name",       "function",    "type",
-                                       "id",         "args",        "arguments",
-                                       "parameters", "tool_call_id"};
+    static const char *const keys[] = {
+        "name",      "function",   "type",         "id",        "args",
+        "arguments", "parameters", "tool_call_id", "tool_calls"};
     look_space(l);
     if (look_char(l) != '"') {
         return false;

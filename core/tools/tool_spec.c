@@ -15,10 +15,11 @@ struct cf_tool_set {
     json_t *root; /* what the declarations borrow from */
 };
 
-static cf_status out_of_memory(cf_error *err)
-{
-    return cf_oom(err);
-}
+/* The names under which interfaces give the schema of the arguments: OpenAI,
+ * Gemini, Anthropic, MCP. */
+static const char *const schema_keys[] = {"parameters", "parametersJsonSchema",
+                                          "input_schema", "inputSchema"};
+enum { N_SCHEMA_KEYS = sizeof schema_keys / sizeof schema_keys[0] };
 
 static cf_status add_tool(cf_tool_set *set, const json_t *raw,
                           const json_t *function, cf_error *err)
@@ -30,12 +31,14 @@ static cf_status add_tool(cf_tool_set *set, const json_t *raw,
         return cf_fail(err, CF_EFORMAT, "tool %zu: a name is required",
                        set->n + 1);
     }
-    const json_t *parameters = json_object_get(function, "parameters");
-    if (parameters == NULL) {
-        parameters = json_object_get(function, "parametersJsonSchema");
+    if (cf_tool_set_find(set, tool.name) != NULL) {
+        return cf_fail(err, CF_EFORMAT, "tool %zu: '%.*s' is declared already",
+                       set->n + 1, (int)(tool.name.n < 80 ? tool.name.n : 80),
+                       tool.name.p);
     }
-    if (parameters == NULL) {
-        parameters = json_object_get(function, "input_schema");
+    const json_t *parameters = NULL;
+    for (size_t i = 0; parameters == NULL && i < N_SCHEMA_KEYS; i++) {
+        parameters = json_object_get(function, schema_keys[i]);
     }
     if (json_is_object(parameters)) {
         tool.parameters = parameters;
@@ -50,7 +53,7 @@ static cf_status add_tool(cf_tool_set *set, const json_t *raw,
         size_t cap = set->cap == 0 ? 8 : set->cap * 2;
         cf_tool *v = cf_realloc(set->v, cap, sizeof *v);
         if (v == NULL) {
-            return out_of_memory(err);
+            return cf_oom(err);
         }
         set->v = v;
         set->cap = cap;
@@ -91,7 +94,7 @@ cf_status cf_tool_set_new(cf_tool_set **out, const json_t *v, cf_error *err)
 {
     cf_tool_set *set = cf_calloc(1, sizeof *set);
     if (set == NULL) {
-        return out_of_memory(err);
+        return cf_oom(err);
     }
     cf_status st = CF_OK;
     if (v != NULL && !json_is_null(v)) {

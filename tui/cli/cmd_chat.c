@@ -17,7 +17,7 @@
 enum {
     BUNDLED_TOKENS = 400, /* of a reply; the small model may run in circles */
     BUSY_MS = 700,        /* for a lock of another program */
-    FIXED_MAX = 12        /* settings that options give */
+    FIXED_MAX = CF_OPTION_N + 3 /* settings that options give */
 };
 
 typedef struct chat_options {
@@ -80,27 +80,22 @@ static void open_store(session *s, const cf_cli *cli, const cf_paths *paths)
 static void list_fixed(session *s, const cf_cli *cli, const chat_options *o)
 {
     const cf_sampler_options *p = &o->sampler;
-    const cf_sampling *v = &p->sampling;
     const struct {
         const char *name;
         bool is_given;
-    } all[FIXED_MAX] = {
-        {"temperature", p->has_temperature || p->is_greedy},
-        {"top_k", p->has_top_k},
-        {"top_p", p->has_top_p},
-        {"min_p", p->has_min_p},
-        {"repetition_penalty", v->repetition_penalty != 0},
-        {"presence_penalty", v->presence_penalty != 0},
-        {"frequency_penalty", v->frequency_penalty != 0},
-        {"penalty_window", v->penalty_window != 0},
-        {"no_repeat_ngram", v->no_repeat_ngram != 0},
-        {"no_repeat_window", v->no_repeat_window != 0},
+    } all[] = {
+        {"temperature", p->is_greedy},
         {"seed", cli->has_seed},
         {"max_tokens", o->max_tokens != 0},
     };
-    for (size_t i = 0; i < FIXED_MAX; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i].is_given) {
             s->fixed[s->n_fixed++] = all[i].name;
+        }
+    }
+    for (int i = 0; i < CF_OPTION_N; i++) {
+        if (p->given[i]) {
+            s->fixed[s->n_fixed++] = cf_options[i].name;
         }
     }
 }
@@ -149,7 +144,11 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
                                          : 0,
         .has_sampling = engine != NULL,
     };
-    CF_TRY(cf_sampler_options_finish(&o->sampler, cli, &e->sampling, err));
+    cf_chat_options chat = {.has_sampling = false};
+    CF_TRY(cf_sampler_options_finish(&o->sampler, cli, &chat, err));
+    e->sampling = chat.sampling;
+    e->asked = chat.asked;
+    e->has_sampling = e->has_sampling || chat.asked != 0;
     if (!o->no_store) {
         open_store(s, cli, paths);
     }

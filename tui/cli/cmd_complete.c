@@ -365,8 +365,9 @@ static void warn_long_context(const complete *c)
 /* Everything but the prompt. */
 static cf_status prepare(complete *c, cf_error *err)
 {
-    cf_sampling sampling;
-    CF_TRY(cf_sampler_options_finish(&c->sampling, c->cli, &sampling, err));
+    cf_chat_options chat = {.has_sampling = false};
+    CF_TRY(cf_sampler_options_finish(&c->sampling, c->cli, &chat, err));
+    const cf_sampling sampling = chat.sampling;
     for (size_t i = 0; i < c->stop_list.n; i++) {
         c->stop[i] = cf_str_from(c->stop_list.v[i]);
         if (c->stop[i].n == 0) {

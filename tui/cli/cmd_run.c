@@ -33,7 +33,8 @@ typedef struct run {
     const char *schema, *regex, *grammar_path, *tool_mode;
     cf_opt_list choices;
     bool has_budget, is_approved, is_kept_out, show_prompt;
-    cf_opt_list stop_list;
+    cf_opt_list stop_list, extra_list;
+    bool sends_thinking;
     cf_sampler_options sampling;
     /* the run */
     cf_opened engine;
@@ -45,7 +46,8 @@ typedef struct run {
     cf_constraint_vocab *vocab;
     cf_buf constraint; /* as JSON, for the history */
     cf_str stop[CF_OPT_LIST_MAX];
-    cf_sampling sampler;
+    json_t *vendor;    /* --extra, and what the options come to for a server */
+    cf_stop stop_seen; /* of the last round */
     bool is_terminal, in_thinking;
     bool has_fault; /* the engine failed, not an input */
     cf_buf scratch;
@@ -114,12 +116,18 @@ static void show_event(run *r, const cf_chat_event *ev)
         show_line(r, "[tool call that cannot be parsed] ", ev->text);
         fprintf(stderr, "  %s\n", ev->stop.err.text);
         break;
+    case CF_CHAT_NOTE:
+        show_line(r, "[server] ", ev->text);
+        break;
     case CF_CHAT_STOP:
         end_thinking(r);
         if (ev->stop.reason == CF_STOP_LENGTH ||
-            ev->stop.reason == CF_STOP_CONTEXT) {
+            ev->stop.reason == CF_STOP_CONTEXT ||
+            ev->stop.reason == CF_STOP_FILTERED) {
             fprintf(stderr, "\n[stopped: %s]\n",
                     cf_stop_reason_name(ev->stop.reason));
+        } else if (strcmp(ev->stop.what, "refusal") == 0) {
+            fputs("\n[the model refused]\n", stderr);
         }
         break;
     case CF_CHAT_PROMPT:
@@ -208,6 +216,17 @@ static void json_call(cf_buf *b, const cf_chat_event *ev)
         cf_buf_adds(b, ",\"id\":");
         cf_json_write_str(b, c->id);
     }
+    cf_buf_addf(b, ",\"status\":\"%s\"", cf_tool_status_name(c->status));
+}
+
+static void json_usage(cf_buf *b, const cf_usage *u)
+{
+    cf_buf_addf(b,
+                "\"prompt_tokens\":%llu,\"completion_tokens\":%llu,"
+                "\"total_tokens\":%llu,\"cached_tokens\":%llu",
+                (unsigned long long)u->n_prompt, (unsigned long long)u->n_reply,
+                (unsigned long long)u->n_total,
+                (unsigned long long)u->n_cached);
 }
 
 static void json_event(cf_buf *b, const cf_chat_event *ev)
@@ -236,23 +255,18 @@ static void json_event(cf_buf *b, const cf_chat_event *ev)
         cf_json_write_str(b, cf_str_from(ev->stop.err.text));
         break;
     case CF_CHAT_USAGE:
-        cf_buf_addf(b,
-                    ",\"prompt_tokens\":%llu,\"completion_tokens\":%llu,"
-                    "\"total_tokens\":%llu,\"cached_tokens\":%llu",
-                    (unsigned long long)ev->usage.n_prompt,
-                    (unsigned long long)ev->usage.n_reply,
-                    (unsigned long long)ev->usage.n_total,
-                    (unsigned long long)ev->usage.n_cached);
+        cf_buf_addc(b, ',');
+        json_usage(b, &ev->usage);
         break;
     case CF_CHAT_TIMINGS:
         json_timings(b, &ev->timings);
         break;
     case CF_CHAT_STOP:
-        json_stop(b, &ev->stop);
-        break;
+        break; /* told once, by tell_end() */
     case CF_CHAT_TEXT:
     case CF_CHAT_THINKING:
     case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_NOTE:
         break;
     }
     cf_buf_adds(b, "}\n");
@@ -269,6 +283,15 @@ static void on_event(const cf_chat_event *ev, void *ud)
     if (ev->kind == CF_CHAT_PROMPT) {
         return; /* --show-prompt is the way to see it */
     }
+    if (ev->kind == CF_CHAT_STOP) {
+        r->stop_seen = ev->stop;
+        if (r->cli->is_json) {
+            return; /* one for the whole run: tell_end() */
+        }
+    }
+    if (ev->kind == CF_CHAT_NOTE && r->cli->is_json) {
+        show_line(r, "[server] ", ev->text);
+    }
     if (r->cli->is_json) {
         cf_buf b = CF_BUF_INIT;
         json_event(&b, ev);
@@ -278,6 +301,35 @@ static void on_event(const cf_chat_event *ev, void *ud)
     } else {
         show_event(r, ev);
     }
+}
+
+/* The last event: how the run ended, with the sums of its rounds and what a
+ * server said about its answer. */
+static void tell_end(run *r, const cf_sent *sent, cf_status st,
+                     const cf_error *err)
+{
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_adds(&b, "{\"event\":\"stop\"");
+    if (st == CF_ELIMIT && r->stop_seen.reason != CF_STOP_ERROR) {
+        cf_buf_adds(&b, ",\"reason\":\"rounds\",\"message\":");
+        cf_json_write_str(&b, cf_str_from(err->text));
+    } else {
+        json_stop(&b, &r->stop_seen);
+    }
+    cf_buf_addf(&b, ",\"rounds\":%u", (unsigned)sent->n_rounds);
+    if (sent->usage.is_known) {
+        cf_buf_adds(&b, ",\"usage\":{");
+        json_usage(&b, &sent->usage);
+        cf_buf_addc(&b, '}');
+    }
+    if (sent->response.vendor != NULL) {
+        cf_buf_adds(&b, ",\"server\":");
+        cf_json_write(&b, sent->response.vendor);
+    }
+    cf_buf_adds(&b, "}\n");
+    fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
+    fflush(stdout);
+    cf_buf_deinit(&b);
 }
 
 /* ---- tools -------------------------------------------------------------- */
@@ -509,6 +561,54 @@ static cf_status make_spec(run *r, json_t **out, cf_error *err)
     return st;
 }
 
+static bool is_server(const run *r)
+{
+    return strcmp(cf_backend_get_info(r->engine.backend).kind, "openai") == 0;
+}
+
+/* --schema as a server takes it: response_format of OpenAI's interface. */
+static cf_status ask_for_schema(run *r, cf_error *err)
+{
+    json_t *schema;
+    CF_TRY(cf_json_read_file(&schema, r->schema, err));
+    json_t *format = json_pack("{s:s, s:{s:s, s:b, s:o}}", "type",
+                               "json_schema", "json_schema", "name", "reply",
+                               "strict", 1, "schema", schema);
+    return format != NULL && json_object_set_new(r->vendor, "response_format",
+                                                 format) == 0
+               ? CF_OK
+               : cf_oom(err);
+}
+
+/* KEY=JSON; what is not JSON is a string. */
+static cf_status read_extra(run *r, cf_error *err)
+{
+    for (size_t i = 0; i < r->extra_list.n; i++) {
+        const char *text = r->extra_list.v[i];
+        size_t n = strcspn(text, "=");
+        char key[128];
+        if (text[n] != '=' || n == 0 || n >= sizeof key) {
+            return cf_fail(err, CF_EINVAL,
+                           "--extra: '%.80s' is not of the form KEY=JSON",
+                           text);
+        }
+        memcpy(key, text, n);
+        key[n] = '\0';
+        const char *value = text + n + 1;
+        json_t *v = json_loads(value, JSON_DECODE_ANY, NULL);
+        v = v != NULL ? v : json_string(value);
+        if (v == NULL || json_object_set_new(r->vendor, key, v) != 0) {
+            return cf_fail(err, CF_EINVAL, "--extra: %s is not UTF-8", key);
+        }
+    }
+    if (r->extra_list.n > 0 && !is_server(r)) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "--extra is for servers; this engine takes no other "
+                       "arguments");
+    }
+    return CF_OK;
+}
+
 /* At most one of the ways to limit the reply. */
 static cf_status make_grammar(run *r, cf_error *err)
 {
@@ -523,8 +623,12 @@ static cf_status make_grammar(run *r, cf_error *err)
                        "and --constrain-tools");
     }
     if (r->engine.engine == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file can be constrained");
+        return r->schema != NULL && is_server(r)
+                   ? ask_for_schema(r, err)
+                   : cf_fail(err, CF_EUNSUPPORTED,
+                             "only a model file can "
+                             "be constrained; a "
+                             "server takes --schema");
     }
     json_t *spec = NULL;
     CF_TRY(make_spec(r, &spec, err));
@@ -540,9 +644,11 @@ static cf_status make_grammar(run *r, cf_error *err)
 
 static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
 {
-    CF_TRY(cf_sampler_options_finish(&r->sampling, r->cli, &r->sampler, err));
-    o->chat.sampling = r->sampler;
-    o->chat.has_sampling = true;
+    CF_TRY(cf_sampler_options_finish(&r->sampling, r->cli, &o->chat, err));
+    if (json_object_size(r->vendor) > 0) {
+        o->chat.vendor = r->vendor;
+    }
+    o->chat.sends_thinking = r->sends_thinking;
     o->chat.grammar = r->grammar;
     o->chat.vocab = r->vocab;
     o->chat.max_tokens = r->n_max;
@@ -584,6 +690,11 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
 static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
 {
     cf_turn_options options = {.is_pending = false};
+    r->vendor = json_object();
+    if (r->vendor == NULL) {
+        return cf_oom(err);
+    }
+    CF_TRY(read_extra(r, err));
     CF_TRY(make_grammar(r, err));
     CF_TRY(fill_options(r, &options, err));
     json_t *message = json_pack("{s:s, s:s%}", "role", "user", "content",
@@ -609,6 +720,9 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
                        ? show_prompt(r, &send, err)
                        : cf_conversation_run(r->conv, r->engine.backend, &send,
                                              &loop, &sent, err);
+    if (r->cli->is_json && !r->show_prompt) {
+        tell_end(r, &sent, st, err);
+    }
     cf_sent_deinit(&sent);
     json_decref(message);
     if (!r->cli->is_json && r->is_terminal) {
@@ -649,7 +763,7 @@ static int exit_status(const run *r, const cf_error *err)
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
 {
     run r = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 22 };
+    enum { OWN = 24 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
@@ -692,6 +806,10 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "constrain the reply to a grammar", NULL},
         {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
          "constrain calls to --tools: calls, text-and, text-until", NULL},
+        {"--extra", 0, CF_OPT_LIST, &r.extra_list, "KEY=JSON",
+         "send a server one more argument; may be repeated", NULL},
+        {"--send-thinking", 0, CF_OPT_FLAG, &r.sends_thinking, NULL,
+         "send a server the thinking of earlier replies too", NULL},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
          "candidates shown with each token (with --json)", NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
@@ -727,6 +845,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     cf_demo_free(r.demo);
     json_decref(r.canned);
     json_decref(r.system_list);
+    json_decref(r.vendor);
     cf_buf_deinit(&r.scratch);
     return status;
 }

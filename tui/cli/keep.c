@@ -45,6 +45,10 @@ static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
     CF_THEN(st, cf_saved_load(out, NULL, k->store, &choice, &arena, err));
     if (st == CF_OK) {
         k->conversation = ref.conversation;
+        /* A reply that failed costs nothing: go on from before it. */
+        st = cf_conversation_set_head(
+            *out, cf_conversation_resume(*out, cf_conversation_head(*out)),
+            err);
     }
     cf_arena_deinit(&arena);
     return st;
@@ -98,22 +102,16 @@ static void store_turn(cf_keep *k, const cf_conversation *conv, cf_uuid id)
     }
 }
 
-/* The message, an object or an array of them, behind `parent`. */
-static cf_status add_message(cf_keep *k, cf_conversation *conv,
-                             const json_t *message, cf_uuid *parent,
-                             cf_error *err)
+/* A turn that the conversation got. */
+typedef struct added {
+    cf_keep *keep;
+    const cf_conversation *conv;
+} added;
+
+static void on_added(void *ud, const cf_turn *turn)
 {
-    size_t n = json_is_array(message) ? json_array_size(message) : 1;
-    for (size_t i = 0; message != NULL && i < n; i++) {
-        cf_turn turn = {.parent = *parent,
-                        .status = CF_TURN_OK,
-                        .message = json_is_array(message)
-                                       ? json_array_get(message, i)
-                                       : message};
-        CF_TRY(cf_conversation_add(conv, &turn, parent, err));
-        store_turn(k, conv, *parent);
-    }
-    return CF_OK;
+    const added *a = ud;
+    store_turn(a->keep, a->conv, turn->id);
 }
 
 cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
@@ -122,7 +120,9 @@ cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
 {
     cf_uuid parent =
         send->has_parent ? send->parent : cf_conversation_head(conv);
-    CF_TRY(add_message(k, conv, send->message, &parent, err));
+    added a = {k, conv};
+    CF_TRY(cf_conversation_add_messages(conv, send->message, parent, on_added,
+                                        &a, &parent, NULL, err));
     send->message = NULL;
     send->has_parent = true;
     send->parent = parent;

@@ -4,46 +4,55 @@
 #include "tui/cli/sampler_options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/os.h"
 
+/* "top_k" as "--top-k" */
+static const char *spell(char out[CF_SAMPLER_NAME], const char *name)
+{
+    snprintf(out, CF_SAMPLER_NAME, "--%s", name);
+    for (char *p = out; *p != '\0'; p++) {
+        *p = *p == '_' ? '-' : *p;
+    }
+    return out;
+}
+
 void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows)
 {
-    cf_sampling *s = &o->sampling;
-    const cf_opt all[CF_SAMPLER_OPTIONS] = {
-        {"--greedy", 0, CF_OPT_FLAG, &o->is_greedy, NULL,
-         "always take the most probable token", NULL},
-        {"--temperature", 0, CF_OPT_F32, &s->temperature, "X",
-         "divide logits by X; 0 is greedy (default 0.8)", &o->has_temperature},
-        {"--top-k", 0, CF_OPT_U32, &s->top_k, "N",
-         "keep the N most probable; 0 is off (default 40)", &o->has_top_k},
-        {"--top-p", 0, CF_OPT_F32, &s->top_p, "X",
-         "keep the most probable up to a sum of X; 1 is off (default 0.95)",
-         &o->has_top_p},
-        {"--min-p", 0, CF_OPT_F32, &s->min_p, "X",
-         "keep tokens with at least X times the best probability; 0 is off "
-         "(default 0.05)",
-         &o->has_min_p},
-        {"--repetition-penalty", 0, CF_OPT_F32, &s->repetition_penalty, "X",
-         "divide logits of seen tokens by X, multiply negative ones", NULL},
-        {"--presence-penalty", 0, CF_OPT_F32, &s->presence_penalty, "X",
-         "subtract X from logits of seen tokens", NULL},
-        {"--frequency-penalty", 0, CF_OPT_F32, &s->frequency_penalty, "X",
-         "subtract X for every time a token was seen", NULL},
-        {"--penalty-window", 0, CF_OPT_U32, &s->penalty_window, "N",
-         "penalties look at the last N tokens (default: all)", NULL},
-        {"--no-repeat-ngram", 0, CF_OPT_U32, &s->no_repeat_ngram, "N",
-         "never complete a run of N tokens seen before", NULL},
-        {"--no-repeat-window", 0, CF_OPT_U32, &s->no_repeat_window, "N",
-         "look for such runs in the last N tokens (default: all)", NULL},
-        {"--logit-bias", 0, CF_OPT_LIST, &o->bias_list, "ID=X",
-         "add X to a token's logit (-inf removes it); may be repeated", NULL},
-        {"--suppress", 0, CF_OPT_LIST, &o->suppress_list, "ID",
-         "never choose a token; may be repeated", NULL},
-    };
-    memcpy(rows, all, sizeof all);
+    *rows++ =
+        (cf_opt){"--greedy",    0,    CF_OPT_FLAG,
+                 &o->is_greedy, NULL, "always take the most probable token",
+                 NULL};
+    for (int i = 0; i < CF_OPTION_SEED_VALUE; i++) {
+        const cf_option *from = &cf_options[i];
+        cf_opt row = {.name = spell(o->names[i], from->name),
+                      .to = (char *)&o->chat + from->offset,
+                      .value = from->value,
+                      .help = from->help,
+                      .was_given = &o->given[i]};
+        switch (from->kind) {
+        case CF_OPTION_F32:
+            row.kind = CF_OPT_F32;
+            break;
+        case CF_OPTION_U32:
+            row.kind = CF_OPT_U32;
+            break;
+        case CF_OPTION_BIAS:
+            row.kind = CF_OPT_LIST;
+            row.to = &o->bias_list;
+            break;
+        case CF_OPTION_TOKENS:
+            row.kind = CF_OPT_LIST;
+            row.to = &o->suppress_list;
+            break;
+        case CF_OPTION_SEED:
+            break; /* --seed is an option of every command */
+        }
+        *rows++ = row;
+    }
 }
 
 /* Reads a token id at text; *end is what follows. */
@@ -88,12 +97,13 @@ static cf_status read_lists(cf_sampler_options *o, cf_error *err)
 }
 
 cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
-                                    cf_sampling *out, cf_error *err)
+                                    cf_chat_options *out, cf_error *err)
 {
     CF_TRY(read_lists(o, err));
-    cf_sampling s = o->sampling;
-    bool is_chosen =
-        o->has_temperature || o->has_top_k || o->has_top_p || o->has_min_p;
+    cf_sampling s = o->chat.sampling;
+    const bool *given = o->given;
+    bool is_chosen = given[CF_OPTION_TEMPERATURE] || given[CF_OPTION_TOP_K] ||
+                     given[CF_OPTION_TOP_P] || given[CF_OPTION_MIN_P];
     if (o->is_greedy && is_chosen) {
         return cf_fail(err, CF_EINVAL,
                        "--greedy takes no --temperature, --top-k, --top-p or "
@@ -102,11 +112,13 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
     /* The bundled model is small: it says what it knows at temperature 0. */
     bool is_greedy =
         o->is_greedy || (!is_chosen && cf_open_is_bundled(&cli->open));
-    if (!is_greedy) {
-        s.temperature = o->has_temperature ? s.temperature : 0.8f;
-        s.top_k = o->has_top_k || is_chosen ? s.top_k : 40;
-        s.top_p = o->has_top_p || is_chosen ? s.top_p : 0.95f;
-        s.min_p = o->has_min_p || is_chosen ? s.min_p : 0.05f;
+    if (!is_greedy && !is_chosen) {
+        s.top_k = 40;
+        s.top_p = 0.95f;
+        s.min_p = 0.05f;
+    }
+    if (!is_greedy && !given[CF_OPTION_TEMPERATURE]) {
+        s.temperature = 0.8f;
     }
     s.seed = cli->seed;
     if (!cli->has_seed && !is_greedy) {
@@ -118,6 +130,17 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
     s.n_bias = o->bias_list.n;
     s.suppress = o->suppress;
     s.n_suppress = o->suppress_list.n;
-    *out = s;
+    out->sampling = s;
+    out->has_sampling = true;
+    out->has_asked = true;
+    out->asked = 0;
+    for (int i = 0; i < CF_OPTION_SEED_VALUE; i++) {
+        bool is_set = i == CF_OPTION_LOGIT_BIAS ? s.n_bias > 0
+                      : i == CF_OPTION_SUPPRESS ? s.n_suppress > 0
+                                                : given[i];
+        out->asked |= (uint32_t)is_set << i;
+    }
+    out->asked |= (uint32_t)o->is_greedy << CF_OPTION_TEMPERATURE;
+    out->asked |= (uint32_t)cli->has_seed << CF_OPTION_SEED_VALUE;
     return CF_OK;
 }

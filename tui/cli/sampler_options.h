@@ -5,15 +5,17 @@
 #ifndef CF_TUI_CLI_SAMPLER_OPTIONS_H
 #define CF_TUI_CLI_SAMPLER_OPTIONS_H
 
-#include "core/api/sampling.h"
+#include "core/api/reply_options.h"
 #include "tui/cli/cli.h"
 
-enum { CF_SAMPLER_OPTIONS = 13 }; /* rows of the table, without an end */
+/* Rows of the table, without an end: --greedy and cf_options but the seed. */
+enum { CF_SAMPLER_OPTIONS = CF_OPTION_N, CF_SAMPLER_NAME = 32 };
 
 typedef struct cf_sampler_options {
     bool is_greedy;
-    bool has_temperature, has_top_k, has_top_p, has_min_p;
-    cf_sampling sampling; /* as given; the defaults are filled by finish */
+    bool given[CF_OPTION_N];
+    char names[CF_OPTION_N][CF_SAMPLER_NAME];
+    cf_chat_options chat; /* as given; the defaults are filled by finish */
     cf_opt_list bias_list, suppress_list;
     cf_logit_bias bias[CF_OPT_LIST_MAX];
     cf_token suppress[CF_OPT_LIST_MAX];
@@ -24,14 +26,14 @@ typedef struct cf_sampler_options {
 void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows);
 
 /*
- * Turns what was given into options for cf_sampler_new(): temperature 0.8,
- * top-k 40, top-p 0.95 and min-p 0.05 where none of the four and not
+ * Fills the sampling of a reply and what of it was asked for: temperature
+ * 0.8, top-k 40, top-p 0.95 and min-p 0.05 where none of the four and not
  * --greedy was given; the seed of --seed, else a fresh one.  The result
  * points into *o.  CF_EINVAL, naming the option.
  */
 CF_MUST_USE cf_status cf_sampler_options_finish(cf_sampler_options *o,
                                                 const cf_cli *cli,
-                                                cf_sampling *out,
+                                                cf_chat_options *out,
                                                 cf_error *err);
 
 #endif

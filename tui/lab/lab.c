@@ -50,6 +50,8 @@ cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
     cf_reply_settings_init(&b->settings);
     b->settings.chat.sampling = engine->sampling;
     b->settings.chat.has_sampling = engine->has_sampling;
+    b->settings.chat.has_asked = true;
+    b->settings.chat.asked = engine->asked;
     b->settings.chat.max_tokens = engine->max_tokens;
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);

@@ -39,6 +39,7 @@ typedef struct cf_lab_engine {
     cf_session_options session; /* as the backend was opened with */
     cf_sampling sampling;       /* what replies begin with, as the next two */
     bool has_sampling;
+    uint32_t asked; /* of the sampling, as in cf_chat_options */
     uint32_t max_tokens;
 } cf_lab_engine;
 

@@ -203,6 +203,11 @@ cf_turn_options cf_lab__options(cf_lab *b)
     cf_turn_options o = {.extra_context = b->vars};
     o.chat = b->settings.chat;
     o.chat.n_top = b->settings.trace ? b->settings.trace_top : 0;
+    if (b->engine.engine == NULL &&
+        cf_reply_settings_is_default(&b->settings, "trace") &&
+        cf_reply_settings_is_default(&b->settings, "trace_top")) {
+        o.chat.n_top = 0; /* a server is asked for nothing by itself */
+    }
     return o;
 }
 
@@ -377,7 +382,8 @@ cf_status cf_lab_send(cf_lab *lab, cf_str text, cf_uuid parent, cf_error *err)
         return cf_fail(err, CF_EFORMAT,
                        "the message is not UTF-8, or memory ran out");
     }
-    cf_status st = cf_lab_add(lab, messages, parent, true, err);
+    cf_status st = cf_lab_add(
+        lab, messages, cf_conversation_resume(lab->conv, parent), true, err);
     json_decref(messages);
     return st;
 }
@@ -484,6 +490,7 @@ static void take_news(cf_lab *b, cf_lab_news *n)
         break;
     case CF_CHAT_CALL:
     case CF_CHAT_CALL_FAILED:
+    case CF_CHAT_NOTE:
     case CF_CHAT_USAGE:
     case CF_CHAT_TIMINGS:
     case CF_CHAT_STOP:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/reply_options.h"
 #include "core/base/os.h"
 
 typedef enum kind { F32, U32, SEED, BOOL, THINKING, BUDGET } kind;
@@ -246,6 +247,17 @@ static cf_status set_value(cf_reply_settings *s, const setting *row,
     return CF_OK;
 }
 
+/* The bit of cf_chat_options.asked for a setting of the sampler. */
+static uint32_t option_bit(const char *name)
+{
+    for (int i = 0; i < CF_OPTION_N; i++) {
+        if (strcmp(cf_options[i].name, name) == 0) {
+            return UINT32_C(1) << i;
+        }
+    }
+    return 0;
+}
+
 cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
                                 const char *value, const char *origin,
                                 cf_error *err)
@@ -255,6 +267,8 @@ cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
     CF_TRY(set_value(&next, row, value, err));
     if (row->is_sampling) {
         next.chat.has_sampling = true;
+        next.chat.has_asked = true;
+        next.chat.asked |= option_bit(row->name);
     }
     if (cf_chat_options_check(&next.chat, err) != CF_OK) {
         if (err != NULL) {
@@ -277,6 +291,12 @@ void cf_reply_settings_fix(cf_reply_settings *s, const char *name)
     if (i < CF_REPLY_SETTINGS) {
         s->origin[i] = given;
     }
+}
+
+bool cf_reply_settings_is_default(const cf_reply_settings *s, const char *name)
+{
+    size_t i = cf_reply_setting_find(name, strlen(name));
+    return i < CF_REPLY_SETTINGS && strcmp(s->origin[i], "default") == 0;
 }
 
 bool cf_reply_settings_is_fixed(const cf_reply_settings *s, size_t i)

@@ -38,6 +38,8 @@ CF_MUST_USE cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
 
 /* Marks a value as given on the command line. */
 void cf_reply_settings_fix(cf_reply_settings *s, const char *name);
+/* Whether nobody has set it. */
+bool cf_reply_settings_is_default(const cf_reply_settings *s, const char *name);
 bool cf_reply_settings_is_fixed(const cf_reply_settings *s, size_t i);
 
 /* Appends "NAME=VALUE  (origin)  meaning". */

@@ -1,9 +1,11 @@
 /* The engine over OpenAI's interface, against a small server of our own on
  * loopback that answers what each case prepared. */
 #include "core/api/conversation.h"
+#include "core/api/reply_options.h"
 #include "tests/support/t.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -340,6 +342,118 @@ static void test_remote__logprobs_and_options(void **state)
     finish(x);
 }
 
+#define BODY(x) strstr((x)->s.request[(x)->s.n_requests - 1], "\r\n\r\n")
+
+/* Only what was set is sent, under the names that servers have. */
+static void test_remote__nothing_unasked(void **state)
+{
+    (void)state;
+    const cf_logit_bias bias[] = {{50, -3}, {7, -INFINITY}};
+    cf_chat_options o = {
+        .has_sampling = true,
+        .sampling = {.temperature = 0.8f, .top_k = 40, .min_p = 0.05f}};
+    o.has_asked = true;
+    exchange *x =
+        make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
+    run_exchange(x, &o, UINT32_MAX);
+    T_OK(x->st, x->err);
+    const char *const unasked[] = {"temperature", "top_k",    "min_p",
+                                   "seed",        "logprobs", "max_tokens"};
+    for (size_t i = 0; i < sizeof unasked / sizeof *unasked; i++) {
+        assert_null(strstr(BODY(x), unasked[i]));
+    }
+    finish(x);
+    o.asked = 1u << CF_OPTION_LOGIT_BIAS | 1u << CF_OPTION_TOP_K;
+    o.sampling.bias = bias;
+    o.sampling.n_bias = 2;
+    x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
+    run_exchange(x, &o, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_non_null(strstr(BODY(x), "\"top_k\":40"));
+    assert_non_null(strstr(BODY(x), "\"logit_bias\":{\"50\":-3,\"7\":-100}"));
+    assert_null(strstr(BODY(x), "min_p"));
+    finish(x);
+    o.asked = 1u << CF_OPTION_NO_REPEAT_NGRAM;
+    x = make(FAIL("500 Oops", "{}"), NULL);
+    run_exchange(x, &o, UINT32_MAX);
+    assert_int_equal(x->st, CF_EUNSUPPORTED);
+    assert_string_equal(x->err.text,
+                        "a server cannot do no_repeat_ngram; leave it out");
+    finish(x);
+}
+
+/* One retry without what the server names, and no second refusal. */
+static void test_remote__refused_arguments(void **state)
+{
+    (void)state;
+    cf_chat_options o = {.has_sampling = true,
+                         .sampling = {.top_k = 40, .min_p = 0.05f},
+                         .max_tokens = 9};
+    exchange *x =
+        make(FAIL("400 Bad", "{\"error\":{\"message\":\"Unrecognized request "
+                             "arguments supplied: top_k, min_p\"}}"),
+             STREAM DELTA("{\"content\":\"ok\"}") FINISH("stop") DONE);
+    run_exchange(x, &o, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_int_equal(x->s.n_requests, 2);
+    assert_non_null(strstr(x->s.request[0], "\"top_k\":40"));
+    assert_null(strstr(x->s.request[1], "top_k"));
+    assert_null(strstr(x->s.request[1], "min_p"));
+    assert_non_null(strstr(x->s.request[1], "\"max_tokens\":9"));
+    finish(x);
+    x = make(FAIL("400 Bad", "{\"error\":{\"message\":\"Unsupported parameter: "
+                             "'max_tokens' is not supported. Use "
+                             "'max_completion_tokens' instead.\"}}"),
+             STREAM DELTA("{\"content\":\"ok\"}") FINISH("stop") DONE);
+    run_exchange(x, &o, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_null(strstr(x->s.request[1], "\"max_tokens\""));
+    assert_non_null(strstr(x->s.request[1], "\"max_completion_tokens\":9"));
+    finish(x);
+}
+
+/* What is not content is told: refusals, old calls, filters, thinking. */
+static void test_remote__other_endings(void **state)
+{
+    (void)state;
+    exchange *x = make(STREAM DELTA("{\"refusal\":\"I will \"}")
+                           DELTA("{\"refusal\":\"not.\"}") FINISH("stop") DONE,
+                       NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_true(
+        cf_str_is(cf_json_get_str(x->out.message, "refusal"), "I will not."));
+    assert_string_equal(x->out.stop.what, "refusal");
+    finish(x);
+    x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("content_filter") DONE,
+             NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_int_equal(x->out.stop.reason, CF_STOP_FILTERED);
+    finish(x);
+    x = make(STREAM DELTA("{\"function_call\":{\"name\":\"f\",\"arguments\":"
+                          "\"{\"}}")
+                 DELTA("{\"function_call\":{\"arguments\":\"}\"}}")
+                     FINISH("function_call") DONE,
+             NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    const json_t *call =
+        json_array_get(json_object_get(x->out.message, "tool_calls"), 0);
+    assert_true(cf_str_is(
+        cf_json_get_str(json_object_get(call, "function"), "name"), "f"));
+    finish(x);
+    x = make(STREAM DELTA("{\"content\":\"<think>hm</th\"}")
+                 DELTA("{\"content\":\"ink>yes\"}") FINISH("stop") DONE,
+             NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_true(cf_str_is(cf_json_get_str(x->out.message, "content"), "yes"));
+    assert_true(
+        cf_str_is(cf_json_get_str(x->out.message, "reasoning_content"), "hm"));
+    finish(x);
+}
+
 static void test_remote__answer_that_is_no_stream(void **state)
 {
     (void)state;
@@ -484,6 +598,9 @@ int main(void)
         cmocka_unit_test(test_remote__calls_in_deltas),
         cmocka_unit_test(test_remote__broken_arguments),
         cmocka_unit_test(test_remote__logprobs_and_options),
+        cmocka_unit_test(test_remote__nothing_unasked),
+        cmocka_unit_test(test_remote__refused_arguments),
+        cmocka_unit_test(test_remote__other_endings),
         cmocka_unit_test(test_remote__answer_that_is_no_stream),
         cmocka_unit_test(test_remote__http_errors),
         cmocka_unit_test(test_remote__retries),

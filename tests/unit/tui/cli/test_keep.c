@@ -142,11 +142,58 @@ static void test_keep__calls(void **state)
     cf_arena_deinit(&arena);
 }
 
+/* A reply that failed is kept, and nothing of it or of its question is in
+ * the next prompt. */
+static void test_keep__failed_reply(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("failed.db");
+    const char *good = store_dir_file("good.json");
+    const char *bad = store_dir_file("bad.json");
+    char good_model[256], bad_model[256], id[CF_UUID_TEXT + 1];
+    snprintf(good_model, sizeof good_model, "script:%s", good);
+    snprintf(bad_model, sizeof bad_model, "script:%s", bad);
+    write_text(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
+    write_text(bad,
+               "{\"replies\":[{\"text\":\"Half\",\"error\":\"network\"}]}");
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "First");
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    cf_arena arena;
+    cf_store_tree tree;
+    cf_arena_init(&arena, 0);
+    assert_true(read_tree(db, &arena, &tree));
+    cf_uuid_format(id, tree.conv.id);
+    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "-t", "gemma3",
+               "--continue", id, "--show-prompt", "Third");
+    cf_buf want = CF_BUF_INIT;
+    cf_buf_add(&want, cf_buf_cstr(&p.out), p.out.n);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--db", db, "-m", bad_model, "-t", "gemma3",
+               "--continue", id, "Second");
+    assert_int_equal(p.status, 4);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "-t", "gemma3",
+               "--continue", id, "--show-prompt", "Third");
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.out), cf_buf_cstr(&want));
+    assert_null(strstr(cf_buf_cstr(&p.out), "Second"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "show", "--db", db, "--json", id);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "Half"));
+    cf_program_deinit(&p);
+    cf_buf_deinit(&want);
+    cf_arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keep__killed),
         cmocka_unit_test(test_keep__calls),
+        cmocka_unit_test(test_keep__failed_reply),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

@@ -73,11 +73,17 @@ static void test_run__tool_round(void **state)
     assert_int_equal(p.status, 0);
     const char *out = cf_buf_cstr(&p.out);
     const char *call = strstr(out, "{\"event\":\"tool_call\",\"index\":0,"
-                                   "\"name\":\"f\",\"arguments\":{\"x\":1}}\n");
+                                   "\"name\":\"f\",\"arguments\":{\"x\":1},"
+                                   "\"status\":\"VALID\"}\n");
     const char *result = strstr(out, "{\"event\":\"tool_result\",\"round\":1");
     const char *text =
         strstr(out, "{\"event\":\"text\",\"text\":\"It is 4.\"}");
     assert_true(call != NULL && call < result && result < text);
+    const char *stop = strstr(out, "{\"event\":\"stop\"");
+    assert_non_null(stop); /* one, and the last line */
+    assert_true(stop > text);
+    assert_string_equal(strchr(stop, '\n'), "\n");
+    assert_non_null(strstr(stop, "\"rounds\":2"));
     cf_program_deinit(&p);
 }
 
