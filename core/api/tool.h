@@ -83,6 +83,7 @@ typedef enum cf_tool_family {
     CF_TOOLS_OLMO3,
     CF_TOOLS_GRANITE,
     CF_TOOLS_QWEN3_CODER, /* <function=NAME><parameter=KEY> */
+    CF_TOOLS_FUNCTIONARY, /* <function=NAME>{JSON}</function> */
     CF_TOOLS_GLM45,
     CF_TOOLS_MISTRAL, /* [TOOL_CALLS] */
     CF_TOOLS_HAMMER,  /* ``` JSON list */

@@ -531,6 +531,19 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                 RESULT("<tool_response>\n", "\n</tool_response>"),
                 .channels = CHANNEL(think),
             },
+        [CF_TOOLS_FUNCTIONARY] =
+            {
+                .name = "functionary",
+                .models = "Functionary 3.1",
+                .marks = {WRITES_BOTH("<function=", "</function>")},
+                .hints = {HINT("functionary")},
+                .rules = {CALL(CF_LEX_JSON), MARKER("<|eom_id|>"),
+                          MARKER("<|eot_id|>")},
+                .calls = {.form = CF_FORM_NAMED,
+                          .call_open = "<function=",
+                          .name_end = ">",
+                          .call_close = "</function>"},
+            },
         [CF_TOOLS_GLM45] =
             {
                 .name = "glm4.5",

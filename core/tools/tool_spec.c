@@ -213,6 +213,18 @@ static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)
     return json_deep_copy(v);
 }
 
+/* The schema under OpenAI's name for it. */
+static void rename_schema(json_t *function)
+{
+    for (size_t i = 1; i < N_SCHEMA_KEYS; i++) {
+        json_t *v = json_object_get(function, schema_keys[i]);
+        if (v != NULL && json_object_get(function, schema_keys[0]) == NULL &&
+            json_object_set(function, schema_keys[0], v) == 0) {
+            json_object_del(function, schema_keys[i]);
+        }
+    }
+}
+
 json_t *cf_tool_set_openai(const cf_tool_set *set)
 {
     json_t *list = json_array();
@@ -221,6 +233,7 @@ json_t *cf_tool_set_openai(const cf_tool_set *set)
         const json_t *function = json_object_get(raw, "function");
         json_t *copy =
             copy_schema(json_is_object(function) ? function : raw, false, 0);
+        rename_schema(copy);
         json_t *tool = json_object();
         if (copy == NULL ||
             json_object_set_new(tool, "type", json_string("function")) != 0 ||

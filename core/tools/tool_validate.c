@@ -5,17 +5,21 @@
  * arguments; required arguments that are missing; then type and value of
  * each argument, going inside objects and arrays.
  *
- * Read of JSON Schema: type (also a list of types), enum, const, properties,
- * required, additionalProperties, items, minItems, maxItems, minimum,
- * maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, anyOf,
- * oneOf, nullable; the SDK's spellings with underscores and upper-case types
- * too.  What is not in this list is not checked.
+ * Two passes.  The first explains what it can say precisely: type (also a
+ * list of types), enum, const, properties, required, additionalProperties,
+ * items, minItems, maxItems, minimum, maximum, exclusiveMinimum,
+ * exclusiveMaximum, minLength, maxLength, anyOf, oneOf, nullable; the SDK's
+ * spellings with underscores and upper-case types too.  An argument in which
+ * it finds nothing is then held against its schema by core/schema, the reading
+ * that constraints are made from: pattern, format, $ref, allOf, not and all
+ * else.  A keyword that this does not support is not checked.
  */
 #include <math.h>
 #include <string.h>
 
 #include "core/base/json_same.h"
 #include "core/base/utf8.h"
+#include "core/schema/schema.h"
 #include "core/tools/tool_rules.h"
 
 enum { FINDINGS_MAX = 200 }; /* reported for one call */
@@ -41,6 +45,7 @@ void cf_tool__finding_add(cf_tool__findings *f, const cf_tool_finding *finding)
 typedef struct check {
     const cf_tool_call *call;
     size_t index;
+    const json_t *root; /* the tool's parameters */
     cf_tool__findings *out;
     cf_buf path;
     cf_buf text;
@@ -405,6 +410,173 @@ static void check_value(check *c, const json_t *schema, const json_t *v,
     c->depth--;
 }
 
+/* ---- by the constraint's reading ---------------------------------------- */
+
+/* Keywords that the first pass explains, or that constrain nothing. */
+static bool is_explained(const char *key)
+{
+    static const char *const keys[] = {"type",
+                                       "enum",
+                                       "const",
+                                       "properties",
+                                       "required",
+                                       "items",
+                                       "minItems",
+                                       "maxItems",
+                                       "min_items",
+                                       "max_items",
+                                       "minimum",
+                                       "maximum",
+                                       "exclusiveMinimum",
+                                       "exclusiveMaximum",
+                                       "minLength",
+                                       "maxLength",
+                                       "min_length",
+                                       "max_length",
+                                       "nullable",
+                                       "description",
+                                       "title",
+                                       "default",
+                                       "examples",
+                                       "example",
+                                       "additionalProperties",
+                                       "additional_properties",
+                                       "$defs",
+                                       "definitions",
+                                       "$comment",
+                                       "$schema",
+                                       "$id",
+                                       "deprecated",
+                                       "readOnly",
+                                       "writeOnly"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (strcmp(keys[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the schema says something that the first pass does not read. */
+static bool says_more(const json_t *schema, unsigned depth)
+{
+    const char *key;
+    json_t *v;
+    json_t *in = cf_json_ref(schema);
+    if (!json_is_object(schema) || depth > CF_TOOL_DEPTH_MAX) {
+        return false;
+    }
+    json_object_foreach(in, key, v)
+    {
+        if (!is_explained(key)) {
+            return true;
+        }
+    }
+    json_t *properties = json_object_get(schema, "properties");
+    json_object_foreach(properties, key, v)
+    {
+        if (says_more(v, depth + 1)) {
+            return true;
+        }
+    }
+    return says_more(json_object_get(schema, "items"), depth + 1) ||
+           says_more(json_object_get(schema, "additionalProperties"),
+                     depth + 1);
+}
+
+/* The keywords of the schema that refuse the value, one by one. */
+static void name_keywords(check *c, const json_t *schema, const json_t *v)
+{
+    const char *key;
+    json_t *rule;
+    json_t *in = cf_json_ref(schema);
+    bool has_one = false;
+    cf_buf *text = say(c);
+    json_object_foreach(in, key, rule)
+    {
+        json_t *alone = json_pack("{s:O}", key, rule);
+        if (alone != NULL &&
+            cf_schema_accepts(c->root, alone, v) == CF_VERDICT_NO) {
+            cf_buf_addf(
+                text, "%s\"%s\": ", has_one ? ", " : "does not satisfy ", key);
+            cf_json_write(text, rule);
+            has_one = true;
+        }
+        json_decref(alone);
+    }
+    if (!has_one) {
+        cf_buf_adds(text, "does not satisfy its schema");
+    }
+    report(c, CF_TOOL_INVALID_PARAMETER_VALUE);
+}
+
+/* Reports the smallest part of the value that its schema refuses. */
+static void explain_refusal(check *c, const json_t *schema, const json_t *v)
+{
+    cf_verdict verdict = cf_schema_accepts(c->root, schema, v);
+    if (verdict != CF_VERDICT_NO || c->depth >= CF_TOOL_DEPTH_MAX) {
+        return;
+    }
+    size_t before = c->n_bad;
+    bool has_unknown = false;
+    c->depth++;
+    if (json_is_object(v)) {
+        const json_t *properties = json_object_get(schema, "properties");
+        const char *key;
+        json_t *item;
+        json_t *in = cf_json_ref(v);
+        json_object_foreach(in, key, item)
+        {
+            const json_t *sub = json_object_get(properties, key);
+            size_t mark = push_key(c, key);
+            if (json_is_null(item) && !is_required(schema, key)) {
+                has_unknown = true; /* as good as absent */
+            } else if (sub != NULL) {
+                has_unknown =
+                    has_unknown ||
+                    cf_schema_accepts(c->root, sub, item) == CF_VERDICT_UNKNOWN;
+                explain_refusal(c, sub, item);
+            }
+            pop(c, mark);
+        }
+    }
+    const json_t *items = json_object_get(schema, "items");
+    for (size_t i = 0; json_is_object(items) && i < json_array_size(v); i++) {
+        size_t mark = c->path.n;
+        cf_buf_addf(&c->path, "[%zu]", i);
+        explain_refusal(c, items, json_array_get(v, i));
+        pop(c, mark);
+    }
+    c->depth--;
+    if (c->n_bad == before && !has_unknown) {
+        name_keywords(c, schema, v);
+    }
+}
+
+/* The arguments in which the first pass found nothing. */
+static void check_by_schema(check *c, const json_t *arguments)
+{
+    const json_t *properties = json_object_get(c->root, "properties");
+    const char *key;
+    json_t *v;
+    json_t *in = cf_json_ref(arguments);
+    bool has_null = false;
+    json_object_foreach(in, key, v)
+    {
+        const json_t *sub = json_object_get(properties, key);
+        bool is_absent = json_is_null(v) && !is_required(c->root, key);
+        has_null = has_null || is_absent;
+        if (sub != NULL && !is_absent && says_more(sub, 0)) {
+            size_t mark = push_key(c, key);
+            explain_refusal(c, sub, v);
+            pop(c, mark);
+        }
+    }
+    if (c->n_bad == 0 && !has_null && says_more(c->root, CF_TOOL_DEPTH_MAX)) {
+        explain_refusal(c, c->root, arguments);
+    }
+}
+
 void cf_tool__validate(const cf_tool_call *call, size_t index,
                        const cf_tool_set *tools, cf_tool__findings *out)
 {
@@ -421,8 +593,12 @@ void cf_tool__validate(const cf_tool_call *call, size_t index,
     } else {
         c.depth = 1;
         if (tool->parameters != NULL) {
+            c.root = tool->parameters;
             check_names(&c, tool->parameters, call->json);
             check_members(&c, tool->parameters, call->json);
+            if (c.n_bad == 0) {
+                check_by_schema(&c, call->json);
+            }
         } else {
             json_t *empty = json_object();
             if (empty == NULL) {

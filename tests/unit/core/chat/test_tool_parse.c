@@ -388,6 +388,53 @@ static void test_validate__findings(void **state)
     check_findings("location='x', any=[]", "INVALID_PARAMETER_TYPE any [[]]\n");
 }
 
+/* What a constraint would not let through is found, where it is. */
+static void test_validate__as_constraints_read_it(void **state)
+{
+    static const char declared[] =
+        "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"$defs\":{"
+        "\"pos\":{\"type\":\"integer\",\"minimum\":1}},\"properties\":{\"a\":{"
+        "\"type\":\"string\",\"pattern\":\"^x+$\"},\"d\":{\"type\":\"string\","
+        "\"format\":\"date\"},\"p\":{\"$ref\":\"#/$defs/pos\"},\"o\":{\"type\":"
+        "\"object\",\"properties\":{\"k\":{\"type\":\"string\",\"pattern\":"
+        "\"^k\"}}},\"m\":{\"type\":\"integer\",\"multipleOf\":3}}}}]";
+    static const struct {
+        const char *args, *path;
+    } rows[] = {
+        {"{\"a\":\"xx\",\"d\":\"2024-01-31\",\"p\":1,\"m\":6}", NULL},
+        {"{\"a\":null,\"p\":null,\"o\":{\"k\":null}}", NULL},
+        {"{\"a\":\"yx\"}", "a"},
+        {"{\"d\":\"2024-13-01\"}", "d"},
+        {"{\"p\":0}", "p"},
+        {"{\"o\":{\"k\":\"z\"}}", "o.k"},
+        {"{\"m\":4}", "m"},
+    };
+    (void)state;
+    cf_tool_set *set = tools_of(declared);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cf_error err = {0};
+        cf_tool_parser *parser = NULL;
+        const cf_tool_parse *p = NULL;
+        cf_buf raw = CF_BUF_INIT;
+        cf_buf_addf(&raw,
+                    "<tool_call>{\"name\":\"f\",\"arguments\":%s}</tool_call>",
+                    rows[i].args);
+        T_OK(
+            cf_tool_parser_new(&parser, CF_TOOLS_HERMES, set, NULL, NULL, &err),
+            err);
+        T_OK(cf_tool_parser_feed(parser, raw.p, raw.n, &err), err);
+        T_OK(cf_tool_parser_finish(parser, &p, &err), err);
+        assert_int_equal(p->n_findings, rows[i].path != NULL ? 1 : 0);
+        if (rows[i].path != NULL) {
+            assert_int_equal(p->status, CF_TOOL_INVALID_PARAMETER_VALUE);
+            assert_true(cf_str_is(p->findings[0].path, rows[i].path));
+        }
+        cf_tool_parser_free(parser);
+        cf_buf_deinit(&raw);
+    }
+    cf_tool_set_free(set);
+}
+
 static void test_validate__unknown_name(void **state)
 {
     (void)state;
@@ -465,6 +512,8 @@ static void test_tool_set__forms(void **state)
         "\"object\"}}]}]",
         "{\"tools\":[{\"name\":\"f\",\"parameters\":{\"type\":\"object\"}}]}",
         "{\"name\":\"f\",\"parameters\":{\"type\":\"OBJECT\"}}",
+        "{\"name\":\"f\",\"inputSchema\":{\"type\":\"object\"}}",
+        "{\"name\":\"f\",\"input_schema\":{\"type\":\"object\"}}",
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         cf_tool_set *set = tools_of(forms[i]);
@@ -486,6 +535,10 @@ static void test_tool_set__forms(void **state)
     cf_tool_set *set = NULL;
     json_t *bad = json_pack("[{s:s}]", "description", "d");
     T_FAILS(cf_tool_set_new(&set, bad, &err), CF_EFORMAT);
+    json_decref(bad);
+    bad = json_pack("[{s:s},{s:s}]", "name", "f", "name", "f");
+    T_FAILS(cf_tool_set_new(&set, bad, &err), CF_EFORMAT);
+    assert_string_equal(err.text, "tool 2: 'f' is declared already");
     json_decref(bad);
 }
 
@@ -513,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_parse__fc),
         cmocka_unit_test(test_parse__json),
         cmocka_unit_test(test_validate__findings),
+        cmocka_unit_test(test_validate__as_constraints_read_it),
         cmocka_unit_test(test_validate__unknown_name),
         cmocka_unit_test(test_content__is_what_a_template_writes_again),
         cmocka_unit_test(test_repair__offered),
