@@ -51,6 +51,27 @@ static bool add_all(json_t *to, const cf_conversation *conv, const json_t *list)
     return true;
 }
 
+/* Takes the user's messages off the end: what a failed reply answered. */
+static void drop_question(json_t *list, size_t n_preface)
+{
+    for (size_t n = json_array_size(list); n > n_preface; n--) {
+        const json_t *last = json_array_get(list, n - 1);
+        if (!cf_str_is(cf_json_get_str(last, "role"), "user")) {
+            return;
+        }
+        json_array_remove(list, n - 1);
+    }
+}
+
+/* Whether the user writes again after a message that only got failures. */
+static bool asks_anew(const cf_conversation *conv, const cf_turn *leaf,
+                      const json_t *more)
+{
+    return cf_str_is(cf_json_get_str(json_array_get(more, 0), "role"),
+                     "user") &&
+           !cf_uuid_eq(cf_conversation_resume(conv, leaf->id), leaf->id);
+}
+
 static cf_status make_messages(json_t **out, const cf_conversation *conv,
                                cf_uuid leaf, const json_t *more, cf_error *err)
 {
@@ -63,9 +84,17 @@ static cf_status make_messages(json_t **out, const cf_conversation *conv,
         list != NULL ? cf_conversation_path(conv, leaf, &arena, &path, &n, err)
                      : no_memory(err);
     bool ok = st == CF_OK && add_all(list, conv, conv->preface.messages);
+    const size_t n_preface = json_array_size(list);
     for (size_t i = 0; ok && i < n; i++) {
-        ok = cf_turn_is_failed(path[i]) ||
-             json_array_append_new(list, mapped(conv, path[i]->message)) == 0;
+        if (cf_turn_is_failed(path[i])) {
+            drop_question(list, n_preface);
+        } else {
+            ok = json_array_append_new(list, mapped(conv, path[i]->message)) ==
+                 0;
+        }
+    }
+    if (ok && n > 0 && asks_anew(conv, path[n - 1], more)) {
+        drop_question(list, n_preface);
     }
     ok = ok && add_all(list, conv, more);
     cf_arena_deinit(&arena);

@@ -281,20 +281,6 @@ void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
                        uint32_t to);
 
-/* ---- schema_accepts.c --------------------------------------------------- */
-
-typedef enum cf_verdict {
-    CF_VERDICT_NO,
-    CF_VERDICT_YES,
-    CF_VERDICT_UNKNOWN /* out of memory, or a keyword that is not supported */
-} cf_verdict;
-
-/* Whether `v` satisfies `schema`, a part of the document `root`, in which its
- * references are looked up.  Read as a tool's schema: types in capitals,
- * "nullable". */
-cf_verdict cf_schema_accepts(const json_t *root, const json_t *schema,
-                             const json_t *v);
-
 /* ---- schema_raw.c ------------------------------------------------------- */
 
 /* A value between tags, from `from` to `to`: a string as its own text, which

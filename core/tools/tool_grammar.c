@@ -9,6 +9,7 @@
 
 #include "core/schema/schema.h"
 #include "core/tools/tool_family.h"
+#include "core/tools/tool_rules.h"
 
 typedef struct maker {
     cf_schema s;
@@ -76,65 +77,17 @@ static const cf_prop *seed_order(maker *m, const cf_atom *a,
     return v != NULL && n == a->n_prop ? v : a->prop;
 }
 
-static bool has_any(const json_t *v, const char *const *keys, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (json_object_get(v, keys[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Closes objects inside parameters as the check of a call takes them: where
- * properties are declared and nothing is said of others, there are none.
- * What is combined of several schemas stays open.  Changes v. */
-static void close_objects(json_t *v, unsigned depth)
-{
-    static const char *const open[] = {"additionalProperties",
-                                       "additional_properties",
-                                       "patternProperties",
-                                       "unevaluatedProperties",
-                                       "propertyNames",
-                                       "allOf",
-                                       "anyOf",
-                                       "oneOf",
-                                       "not",
-                                       "if",
-                                       "$ref"};
-    enum { DEPTH_MAX = 100 };
-    json_t *properties = json_object_get(v, "properties");
-    json_t *items = json_object_get(v, "items");
-    const char *key;
-    json_t *child;
-    if (depth > DEPTH_MAX) {
-        return;
-    }
-    json_object_foreach(properties, key, child)
-    {
-        close_objects(child, depth + 1);
-    }
-    if (json_is_object(items)) {
-        close_objects(items, depth + 1);
-    }
-    if (depth > 0 && json_object_size(properties) > 0 &&
-        !has_any(v, open, sizeof open / sizeof *open)) {
-        json_object_set_new(v, "additionalProperties", json_false());
-    }
-}
-
 /* The atom of a tool's arguments: an object with no undeclared keys unless
  * the declaration speaks of them. */
 static const cf_atom *args_atom(maker *m, const cf_tool *tool,
                                 const json_t *declared)
 {
     cf_schema *s = &m->s;
-    json_t *parameters = json_deep_copy(declared);
+    json_t *parameters = cf_tool__closed(declared, false);
     if (parameters == NULL || json_array_append_new(s->made, parameters) != 0) {
         cf_gbuild_oom(m->b);
         return NULL;
     }
-    close_objects(parameters, 0);
     char path[100];
     memcpy(path, "tool ", 5);
     size_t n = tool->name.n < 80 ? tool->name.n : 80;

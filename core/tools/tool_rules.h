@@ -136,6 +136,12 @@ void cf_tool__finding_add(cf_tool__findings *f, const cf_tool_finding *finding);
 void cf_tool__validate(const cf_tool_call *call, size_t index,
                        const cf_tool_set *tools, cf_tool__findings *out);
 
+/* The schema of a tool's arguments as calls are checked and constrained by it:
+ * objects that declare properties have no others unless they say so; with
+ * `with_top` the arguments themselves too.  A new reference; NULL when memory
+ * ran out. */
+json_t *cf_tool__closed(const json_t *parameters, bool with_top);
+
 /* obj[key] as a schema type in lower case ("dict" and "float" and their like
  * as JSON Schema's words). */
 const char *cf_tool__schema_type(cf_str name);

@@ -166,6 +166,62 @@ const char *cf_tool__schema_type(cf_str name)
     return NULL;
 }
 
+/* ---- closed objects ------------------------------------------------------ */
+
+static bool has_any(const json_t *v, const char *const *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (json_object_get(v, keys[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where properties are declared and nothing is said of others, there are none.
+ * Objects that are built from several schemas stay open.  Changes v. */
+static void close_objects(json_t *v, bool with_top, unsigned depth)
+{
+    static const char *const open[] = {"additionalProperties",
+                                       "additional_properties",
+                                       "patternProperties",
+                                       "unevaluatedProperties",
+                                       "propertyNames",
+                                       "allOf",
+                                       "anyOf",
+                                       "oneOf",
+                                       "not",
+                                       "if",
+                                       "$ref"};
+    json_t *properties = json_object_get(v, "properties");
+    json_t *items = json_object_get(v, "items");
+    const char *key;
+    json_t *child;
+    if (depth > CF_TOOL_DEPTH_MAX) {
+        return;
+    }
+    json_object_foreach(properties, key, child)
+    {
+        close_objects(child, with_top, depth + 1);
+    }
+    if (json_is_object(items)) {
+        close_objects(items, with_top, depth + 1);
+    }
+    bool is_declared = depth > 0 ? json_object_size(properties) > 0 : with_top;
+    if (is_declared && !has_any(v, open, sizeof open / sizeof *open)) {
+        json_object_set_new(v, "additionalProperties", json_false());
+    }
+}
+
+json_t *cf_tool__closed(const json_t *parameters, bool with_top)
+{
+    json_t *v = parameters != NULL ? json_deep_copy(parameters) : json_object();
+    if (v != NULL) {
+        close_objects(v, with_top, 0);
+    }
+    return v;
+}
+
 /* ---- OpenAI's form ------------------------------------------------------ */
 
 /* A deep copy with schema types in lower case. */

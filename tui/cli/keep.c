@@ -45,10 +45,6 @@ static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
     CF_THEN(st, cf_saved_load(out, NULL, k->store, &choice, &arena, err));
     if (st == CF_OK) {
         k->conversation = ref.conversation;
-        /* A reply that failed costs nothing: go on from before it. */
-        st = cf_conversation_set_head(
-            *out, cf_conversation_resume(*out, cf_conversation_head(*out)),
-            err);
     }
     cf_arena_deinit(&arena);
     return st;
@@ -119,7 +115,9 @@ cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
                           cf_send *send, cf_error *err)
 {
     cf_uuid parent =
-        send->has_parent ? send->parent : cf_conversation_head(conv);
+        send->has_parent
+            ? send->parent
+            : cf_conversation_resume(conv, cf_conversation_head(conv));
     added a = {k, conv};
     CF_TRY(cf_conversation_add_messages(conv, send->message, parent, on_added,
                                         &a, &parent, NULL, err));

@@ -92,7 +92,7 @@ static cf_status run_loop(void *ud)
 {
     (void)ud;
     static const cf_channel think[] = {
-        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}}};
+        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
     cf_backend *b = NULL;
     cf_conversation *conv = NULL, *copy = NULL;
     cf_sent sent;

@@ -243,7 +243,7 @@ static void test_core__thinking_budget(void **state)
 {
     (void)state;
     static const cf_channel think[] = {
-        {{"thinking", 8}, {"assistant:", 10}, {"END", 3}}};
+        {{"thinking", 8}, {"assistant:", 10}, {"END", 3}, false}};
     lab b;
     cf_error err = {0};
     cf_sent sent;

@@ -21,7 +21,7 @@ static json_t *json_of(const char *text)
 static cf_backend *script_of(const char *text, cf_tool_family family)
 {
     static const cf_channel think[] = {
-        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}}};
+        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
     cf_error err = {0};
     cf_backend *b = NULL;
     cf_script_options o = {
@@ -67,6 +67,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
                     ev->call->name.p, (int)ev->call->arguments.n,
                     ev->call->arguments.p);
         break;
+    case CF_CHAT_NOTE:
     case CF_CHAT_CALL_FAILED:
         cf_buf_addf(&s->log, "{failed %s}", ev->stop.err.text);
         break;

@@ -384,7 +384,8 @@ static void test_validate__findings(void **state)
         "filter={})]\n"
         "MISSING_REQUIRED_PARAMETER filter.tags [get_weather(extra=1, "
         "filter={})]\n");
-    check_findings("location='x', any=-1", "INVALID_PARAMETER_TYPE any [-1]\n");
+    check_findings("location='x', any=-1",
+                   "INVALID_PARAMETER_VALUE any [-1]\n");
     check_findings("location='x', any=[]", "INVALID_PARAMETER_TYPE any [[]]\n");
 }
 
