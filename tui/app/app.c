@@ -305,7 +305,7 @@ static bool is_too_small(const cf_app *app)
 static void on_key(cf_app *app, cf_key key)
 {
     if (is_too_small(app) && key != CF_CTRL('C')) {
-        return; /* nobody can see what a key would do */
+        return; /* the effect of a key could not be seen */
     }
     bool was_leaving = app->wants_quit;
     app->notice.text[0] = '\0';

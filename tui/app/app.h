@@ -136,7 +136,7 @@ typedef struct cf_view_ops {
 extern const cf_view_ops *const cf_views[CF_VIEW_COUNT];
 extern const cf_command cf_global_commands[];
 
-/* What the last line says until the next key. */
+/* The text of the last line until the next key. */
 typedef struct cf_notice {
     char text[CF_ERROR_TEXT_MAX];
     cf_style style;
@@ -165,7 +165,7 @@ struct cf_app {
     bool is_dirty; /* something changed since the last frame */
 
     cf_buf copied;            /* the register: what was copied last */
-    cf_buf output;            /* of the last command behind the screen */
+    cf_buf output;            /* of the last background command */
     bool is_restricted;       /* runs no programs and writes no files */
     const char *state_folder; /* of tui/app/keepsakes.h; NULL: keep nothing */
 

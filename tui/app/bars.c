@@ -51,7 +51,7 @@ static bool put_key(cf_grid *g, int *x, const char *keys, const char *name)
     return true;
 }
 
-/* What the keys of a text do, while one is written. */
+/* The keys of a text field while it has the focus. */
 static void draw_writing_keys(const cf_app *app, cf_grid *g)
 {
     static const char *const message[][2] = {

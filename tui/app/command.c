@@ -203,13 +203,13 @@ static void cmd_constrain(cf_app *app, const char *arg)
         cf_edit_set(&app->command_line, cf_str_from("constrain "));
         app->mode = CF_MODE_COMMAND;
         cf_app_say(app, CF_STYLE_DIM,
-                   "held to: %s   (schema FILE, regex R, grammar FILE, "
+                   "constrained to: %s   (schema FILE, regex R, grammar FILE, "
                    "choice A|B, json, tools, off)",
                    is[0] != '\0' ? is : "nothing");
     } else if (cf_lab_constrain(app->lab, arg, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else if (cf_lab_constraint(app->lab)[0] != '\0') {
-        cf_app_say(app, CF_STYLE_OK, "the next replies are held to: %s",
+        cf_app_say(app, CF_STYLE_OK, "the next replies are constrained to: %s",
                    cf_lab_constraint(app->lab));
     } else {
         cf_app_say(app, CF_STYLE_OK, "the next replies are free");

@@ -2,7 +2,7 @@
  * command_exchange.c - conversations into files and out of them, as tasks of
  * the worker.
  *
- * What is exported: in the library the ticked conversations, or else the one
+ * Exports, in the library, the ticked conversations, or else the one
  * under the cursor; elsewhere the one in the workbench.  A file that is there is
  * written over only when the person says so.
  */
@@ -179,7 +179,7 @@ static void export_progress(const void *ud, cf_buf *out)
 static void end_export(void *ud, cf_status status, const cf_error *err)
 {
     export *e = ud;
-    (void)err; /* the workbench tells */
+    (void)err; /* the workbench reports it */
     if (status == CF_OK) {
         cf_app_say(e->app, CF_STYLE_OK,
                    "%s: %zu conversation%s as %s, %zu bytes", e->name, e->n,
@@ -362,12 +362,12 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
     import *m = ud;
     const cf_import_report *r = &m->report;
     char left_out[64] = "";
-    (void)err; /* the workbench tells */
+    (void)err; /* the workbench reports it */
     if (m->notes.n != 0) {
         cf_buf_adds(&m->app->log, cf_buf_cstr(&m->notes));
     }
     if (r->n_bad != 0) {
-        snprintf(left_out, sizeof left_out, "; %zu left out, @ tells why",
+        snprintf(left_out, sizeof left_out, "; %zu left out, @ says why",
                  r->n_bad);
     }
     if (status == CF_OK || status == CF_ECANCELLED) {

@@ -40,7 +40,7 @@ enum { N_PLACEHOLDERS = sizeof placeholders / sizeof placeholders[0] };
 typedef struct running {
     cf_app *app;
     char folder[CF_CHILD_PATH]; /* of its files; "": none yet */
-    char typed[256];            /* what a person sees of it */
+    char typed[256];            /* as shown to the user */
     cf_buf command;             /* for the shell */
     cf_buf output;
     bool is_cut;
@@ -88,7 +88,7 @@ bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
     return r != NULL;
 }
 
-/* What every view knows. */
+/* The values that are the same in every view. */
 static bool common_value(cf_app *app, const char *name, cf_buf *out)
 {
     const cf_view_ops *view = cf_views[cf_app_view(app)];
@@ -235,7 +235,7 @@ static void describe_status(char out[64], int status)
     }
 }
 
-static cf_status run_behind(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_in_background(void *ud, cf_lab *lab, cf_error *err)
 {
     running *r = ud;
     return cf_child_output(cf_buf_cstr(&r->command), OUTPUT_MAX,
@@ -243,12 +243,12 @@ static cf_status run_behind(void *ud, cf_lab *lab, cf_error *err)
                            &r->status, err);
 }
 
-static void end_behind(void *ud, cf_status status, const cf_error *err)
+static void end_background(void *ud, cf_status status, const cf_error *err)
 {
     running *r = ud;
     cf_app *app = r->app;
     char how[64];
-    (void)err; /* the workbench tells */
+    (void)err; /* the workbench reports it */
     if (status == CF_OK || status == CF_ECANCELLED) {
         describe_status(how, r->status);
         cf_buf_reset(&app->output);
@@ -270,11 +270,11 @@ static void end_behind(void *ud, cf_status status, const cf_error *err)
     free_running(r);
 }
 
-static cf_status start_behind(running *r, cf_error *err)
+static cf_status start_background(running *r, cf_error *err)
 {
     const cf_lab_task task = {.name = "running a command",
-                              .run = run_behind,
-                              .end = end_behind,
+                              .run = run_in_background,
+                              .end = end_background,
                               .ud = r};
     return cf_lab_start_task(r->app->lab, &task, err);
 }
@@ -293,7 +293,7 @@ static cf_status run_in_front(running *r, cf_error *err)
 void cf_run_user_command(cf_app *app, const char *line)
 {
     cf_error err;
-    bool is_behind = line[0] == '@';
+    bool is_background = line[0] == '@';
     line += 1 + strspn(line + 1, " ");
     if (line[0] == '\0') {
         return;
@@ -305,11 +305,12 @@ void cf_run_user_command(cf_app *app, const char *line)
         snprintf(r->typed, sizeof r->typed, "%s", line);
         st = fill_in(r, line, &err);
     }
-    CF_THEN(st, is_behind ? start_behind(r, &err) : run_in_front(r, &err));
+    CF_THEN(st,
+            is_background ? start_background(r, &err) : run_in_front(r, &err));
     if (st != CF_OK) {
         cf_app_error(app, &err);
     }
-    if (st != CF_OK || !is_behind) {
+    if (st != CF_OK || !is_background) {
         free_running(r);
     }
 }
@@ -319,7 +320,7 @@ void cf_user_command_help(const cf_app *app, cf_view_id view, cf_buf *out)
     cf_buf_adds(out,
                 "\n# Your own commands (bind VIEW KEYS !COMMAND in confabrc)\n"
                 "  !COMMAND   the shell runs it on the terminal\n"
-                "  @COMMAND   the shell runs it behind the screen; its output "
+                "  @COMMAND   the shell runs it in the background; its output "
                 "is shown\n");
     for (size_t i = 0; i < N_PLACEHOLDERS; i++) {
         cf_buf_addf(out, "  %%(%s)%*s %s\n", placeholders[i].name,

@@ -1,6 +1,6 @@
 /*
- * command_user.h - a person's own commands: "!COMMAND" hands the terminal to
- * the shell, "@COMMAND" runs behind the screen and shows the output.
+ * command_user.h - the user's own commands: "!COMMAND" hands the terminal to
+ * the shell, "@COMMAND" runs in the background and shows the output.
  *
  * Placeholders, as in "!less %(turn)":
  *
@@ -32,7 +32,7 @@ void cf_run_user_command(cf_app *app, const char *line);
 bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
                         cf_buf *out);
 
-/* Appends the lines of help: prefixes, placeholders, and what a person bound
+/* Appends the lines of help: prefixes, placeholders, and the user's bindings
  * in a view. */
 void cf_user_command_help(const cf_app *app, cf_view_id view, cf_buf *out);
 

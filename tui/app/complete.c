@@ -10,7 +10,7 @@
 #include "tui/lab/constraint_spec.h"
 #include "tui/sys/paths.h"
 
-/* What fits so far. */
+/* The candidates that fit so far. */
 typedef struct matches {
     const char *word; /* as far as it was written */
     size_t n;
@@ -78,7 +78,7 @@ static void offer_templates(matches *m)
     }
 }
 
-/* Files that begin so; folders with a slash behind them.  They are offered as
+/* Files that begin so; folders with a slash after them.  They are offered as
  * they were written, "~/" included. */
 static void offer_files(matches *m)
 {
@@ -109,7 +109,7 @@ static void offer_files(matches *m)
     cf_buf_deinit(&pattern);
 }
 
-/* What the help says of the arguments of a command; "" when it is none. */
+/* The help for the arguments of a command; "" for an unknown one. */
 static const char *args_of(const cf_app *app, const char *name, size_t n)
 {
     const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
@@ -151,7 +151,7 @@ static void offer_constraints(matches *m, const char *arg, size_t kind)
     }
 }
 
-/* What the command at the start of the line takes; false when it is not known
+/* The arguments that the command at the start of the line takes; false when it is not known
  * here. */
 static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
 {

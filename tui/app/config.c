@@ -100,7 +100,7 @@ static const setting *find_setting(const char *name, size_t n)
     return NULL;
 }
 
-/* A value of confabrc gives way to one of the command line. */
+/* A value of the command line overrides one of confabrc. */
 static cf_status set_reply(cf_config *c, size_t i, const char *value,
                            const char *origin, cf_error *err)
 {

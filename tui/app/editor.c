@@ -33,7 +33,7 @@ bool cf_editor_takes_line(const char *editor)
     return false;
 }
 
-/* What the shell takes for the editor. */
+/* The command line for the shell that starts the editor. */
 static const char *editor_name(void)
 {
     const char *name = getenv("VISUAL"); /* NOLINT(concurrency-mt-unsafe) */
@@ -47,7 +47,7 @@ static cf_status edit_file(cf_app *app, const char *path, uint32_t line,
                            cf_buf *text, cf_error *err)
 {
     int status;
-    /* As git does it: what stands in the variable may hold quotes. */
+    /* Like git: the variable's value may contain quotes. */
     char command[80] = "eval \"exec ${VISUAL:-${EDITOR:-vi}} \\\"\\$1\\\"\"";
     if (line > 0 && cf_editor_takes_line(editor_name())) {
         snprintf(command, sizeof command,

@@ -1,5 +1,5 @@
 /*
- * editor.h - a person's own editor on a text of ours.
+ * editor.h - a text of ours in the user's own editor.
  *
  * Threads:  the interface thread; it waits until the editor ends, a reply
  *           that is being written meanwhile waits when its queue is full.

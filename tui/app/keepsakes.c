@@ -46,7 +46,7 @@ static void read_lines(cf_app *app, const char *path)
     size_t n_lines = 0, half = 0;
     if (cf_os_read_file(&text, path, FILE_MAX, NULL) != CF_OK) {
         cf_buf_deinit(&text);
-        return; /* the first start, or somebody else's file */
+        return; /* the first start, or another program's file */
     }
     const char *p = cf_buf_cstr(&text);
     for (size_t at = 0; at < text.n;) {

@@ -3,7 +3,7 @@
  * conversations: the lines written after ":" and "/", and the register (what
  * was copied last).  Small private files in the state folder:
  *
- *   lines      one a line, after the ':' or '/' that it was written behind
+ *   lines      one a line, after the ':' or '/' that it was typed with
  *   register   the bytes
  *
  * Nothing depends on them: a folder that cannot be written costs only them.

@@ -40,7 +40,7 @@ typedef enum cf_lookup {
     CF_LOOKUP_FOUND
 } cf_lookup;
 
-/* What keys[0..n) mean in a view (a single bit).  A complete binding wins
+/* Finds the meaning of keys[0..n) in a view (a single bit).  A complete binding wins
  * over longer ones; the newest wins among equals. */
 cf_lookup cf_keymap_find(const cf_keymap *m, uint32_t view, const cf_key *keys,
                          size_t n, const cf_binding **out);

@@ -65,7 +65,7 @@ static cf_status read_config(workbench *w, cf_error *err)
     return st;
 }
 
-/* Mocks and commands of tools are kept beside the logs; a file that cannot be
+/* Mocks and commands of tools are kept next to the logs; a file that cannot be
  * read costs only them. */
 static cf_status open_desk(workbench *w, cf_error *err)
 {

@@ -327,7 +327,7 @@ cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name,
 {
     const tool *t = find(name);
     if (t == NULL) {
-        return cf_fail(err, CF_ENOTFOUND, "'%.*s' is no tool that runs here",
+        return cf_fail(err, CF_ENOTFOUND, "'%.*s' is not a tool that runs here",
                        (int)(name.n < 80 ? name.n : 80), name.p);
     }
     *result = t->run(demo, here, arguments);

@@ -15,7 +15,7 @@
  * asking.  Arguments come from a model: whatever they are, the result is an
  * object, and {"error": text} where nothing else is right.
  *
- * To add a tool: a row in tools[] of demo.c, its function beside the others,
+ * To add a tool: a row in tools[] of demo.c, its function next to the others,
  * its known answers in tests/unit/tui/demo/.
  *
  * Threads:  one thread at a time.
@@ -30,7 +30,7 @@ typedef struct cf_store cf_store;
 typedef struct cf_demo cf_demo;
 
 /* `store` may be NULL: then there is no outbox, and only the prepared notes
- * are searched.  Borrowed.  `rings`: somebody calls cf_demo_ring(), so timers
+ * are searched.  Borrowed.  `rings`: the caller uses cf_demo_ring(), so timers
  * may be started. */
 CF_MUST_USE cf_status cf_demo_new(cf_demo **out, cf_store *store, bool rings,
                                   cf_error *err);

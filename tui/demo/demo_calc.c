@@ -142,7 +142,7 @@ static cf_status power(calc *c, cf_calc_value *v, cf_calc_value by)
     *v = real(pow(as_real(v), as_real(&by)));
     return isnan(v->real) ? cf_fail(c->err, CF_EINVAL,
                                     "a power of a negative number with a "
-                                    "fraction is no real number")
+                                    "fraction is not a real number")
                           : CF_OK;
 }
 

@@ -30,7 +30,7 @@ struct cf_demo {
 /* {"error": text}. */
 json_t *cf_demo__error(const char *fmt, ...) CF_PRINTF(1, 2);
 
-/* {key: v}; takes v over, of which NULL is no memory. */
+/* {key: v}; takes v over.  A NULL v means out of memory. */
 json_t *cf_demo__with(const char *key, json_t *v);
 
 /* The tools of demo_money.c and demo_notes.c; NULL: memory ran out. */

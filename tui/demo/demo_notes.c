@@ -76,7 +76,7 @@ static bool add_note(json_t *notes, cf_str text)
            json_array_append_new(notes, json_stringn(text.p, n)) == 0;
 }
 
-/* Adds what the history has for words from[0..n), with `filter` behind them.
+/* Adds what the history has for words from[0..n), followed by `filter`.
  * A search that fails finds nothing; false: memory ran out. */
 static bool search(const cf_demo *demo, cf_uuid here, char (*from)[WORD_MAX],
                    size_t n, const char *filter, json_t *notes)

@@ -24,7 +24,7 @@ typedef struct cf_place {
     uint8_t wet;         /* days of ten with rain */
 } cf_place;
 
-/* A city as a person writes it, "oslo" or "Oslo, Norway"; NULL for others. */
+/* A city as people write it, "oslo" or "Oslo, Norway"; NULL for others. */
 const cf_place *cf_place_find(cf_str name);
 /* A city in that time zone. */
 const cf_place *cf_place_of_zone(const char *zone);

@@ -107,7 +107,7 @@ static const cf_turn *waiting(const step *p)
 
 /* ---- its answer --------------------------------------------------------- */
 
-/* What came of it, for the Tools view and the history. */
+/* The outcome, for the Tools view and the history. */
 static void note_call(const step *p, const cf_turn *turn, size_t i, cf_str name,
                       const json_t *arguments, const json_t *content,
                       int64_t started_ms, uint64_t us)

@@ -21,7 +21,7 @@ enum { CF_DEMO_ROUNDS = 8 };
  * NULL. */
 void cf_demo_switch(cf_demo *demo, bool is_on);
 
-/* What a step has to say. */
+/* The message of a step. */
 typedef struct cf_demo_said {
     cf_buf notice; /* one line for the user; empty: nothing */
     bool is_error; /* the notice is */

@@ -22,7 +22,7 @@ bool cf_zone_posix(int32_t *offset, cf_str rule, int64_t t);
 bool cf_zone_tzif(int32_t *offset, cf_str bytes, int64_t t);
 
 /*
- * The same by what a person calls it: "Europe/Paris", "UTC+2", "CET", "Paris".
+ * The same by its usual name: "Europe/Paris", "UTC+2", "CET", "Paris".
  * `folder` is where the database lies; a city's own rule is taken where it has
  * no file.  CF_ENOTFOUND for a name that is not known, CF_ENOMEM.
  */

@@ -1,7 +1,7 @@
 /*
  * examples.c - the prepared conversations as trees for the store.
  *
- * What the small model said it says in words it was trained on, so that the
+ * The small model's replies use words it was trained on, so that the
  * guided conversation is one that it can go on with.
  */
 #include "tui/demo/examples.h"
@@ -83,9 +83,9 @@ static cf_str keep(maker *m, cf_str s)
     return cf_str_make(copy, copy != NULL ? s.n : 0);
 }
 
-/* Adds a turn with this message (stolen) behind the last, or the one given. */
+/* Adds a turn with this message (stolen) after the last turn, or after `previous`. */
 static cf_store_turn *add(maker *m, json_t *message,
-                          const cf_store_turn *behind)
+                          const cf_store_turn *previous)
 {
     cf_store_tree *t = &m->tree[m->n_trees];
     cf_buf text = CF_BUF_INIT;
@@ -108,8 +108,8 @@ static cf_store_turn *add(maker *m, json_t *message,
     m->ms += 1000;
     m->failed = m->failed || text.failed;
     cf_buf_deinit(&text);
-    if (behind != NULL || t->n > 0) {
-        turn->parent = behind != NULL ? behind->id : m->turn[t->n - 1].id;
+    if (previous != NULL || t->n > 0) {
+        turn->parent = previous != NULL ? previous->id : m->turn[t->n - 1].id;
     }
     t->n++;
     return turn;
@@ -120,7 +120,7 @@ static cf_store_turn *say(maker *m, const char *role, const char *text)
     return add(m, json_pack("{s:s,s:s}", "role", role, "content", text), NULL);
 }
 
-/* What is known of a prepared reply: its bytes, template and tools. */
+/* Records a prepared reply's bytes, template and tools. */
 static void give_run(maker *m, cf_store_turn *turn, const char *raw,
                      const char *template_hash)
 {
@@ -144,11 +144,11 @@ static void give_run(maker *m, cf_store_turn *turn, const char *raw,
 
 static cf_store_turn *say_reply(maker *m, const char *text,
                                 const char *template_hash,
-                                const cf_store_turn *behind)
+                                const cf_store_turn *previous)
 {
     cf_store_turn *turn =
         add(m, json_pack("{s:s,s:s}", "role", "assistant", "content", text),
-            behind);
+            previous);
     give_run(m, turn, text, template_hash);
     return turn;
 }

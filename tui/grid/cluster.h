@@ -11,8 +11,8 @@
  *   - whatever must not reach a terminal, or would show nothing, spelled out
  *     as core/base/safe_text.h does ("\x1b", "\u{202e}").
  *
- * The bytes are not changed by this: a cluster knows which bytes it stands
- * for.  Widths come from utf8proc's table, never from the C library.
+ * The bytes are not changed by this: a cluster knows which bytes it
+ * represents.  Widths come from utf8proc's table, never from the C library.
  *
  * Threads:  no state.
  */
@@ -27,10 +27,10 @@
 
 enum {
     CF_CLUSTER_CELLS = 10, /* widest: an escaped code point */
-    CF_CELL_MARKS = 3      /* combining marks kept beside a base */
+    CF_CELL_MARKS = 3      /* combining marks kept with a base */
 };
 
-/* What one cell shows: a base and its marks. */
+/* The contents of a cell: a base and its marks. */
 typedef struct cf_glyph {
     uint32_t cp[1 + CF_CELL_MARKS]; /* 0 ends the marks */
     uint8_t width;                  /* 1 or 2 cells */
@@ -54,7 +54,7 @@ typedef enum cf_space_mode {
 
 /*
  * The cluster at p[*at..n), for a cursor in column `column` (tabs depend on
- * it); moves *at behind it.  False at the end.  An incomplete character at
+ * it); moves *at past it.  False at the end.  An incomplete character at
  * the end counts as bad bytes.
  */
 bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at,

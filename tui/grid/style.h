@@ -2,8 +2,8 @@
  * style.h - what a cell means; a theme says how that looks.
  *
  * Views speak of meanings only, so that a terminal without colour, with 8 or
- * with 256 colours, and a person's own theme, all come down to one table
- * (tui/grid/theme.c).  Nothing is told by colour alone: views add a mark.
+ * with 256 colours, and the user's own theme, all come down to one table
+ * (tui/grid/theme.c).  Nothing is shown by colour alone: views add a mark.
  */
 #ifndef CF_TUI_GRID_STYLE_H
 #define CF_TUI_GRID_STYLE_H

@@ -48,7 +48,7 @@ static void wrap_paragraph(cf_wrapped *w, cf_str text, size_t start, size_t end)
 {
     size_t line = start;      /* first byte of the current line */
     size_t column = 0;        /* cells used in it */
-    size_t space_end = start; /* behind the last space: where a break resumes */
+    size_t space_end = start; /* after the last space: where a break resumes */
     size_t space_off = start; /* before it: where the broken line ends */
     size_t width = (size_t)w->width;
     cf_cluster c;

@@ -3,7 +3,7 @@
  *
  * Breaks at spaces; a word wider than the line is cut between clusters.  No
  * byte is lost: the lines, with the break bytes between them, are the text.
- * Streaming text only wraps anew from its last newline on.
+ * Streaming text is only wrapped again from its last newline on.
  */
 #ifndef CF_TUI_GRID_WRAP_H
 #define CF_TUI_GRID_WRAP_H

@@ -34,7 +34,7 @@ typedef struct cf_image_info {
     int w, h; /* pixels; 0: unknown */
 } cf_image_info;
 
-/* What the first bytes of a file say of it. */
+/* The format of a file, by its first bytes. */
 cf_image_info cf_image_probe(cf_str bytes);
 
 /* "png", "image/png"; "" for CF_IMAGE_NONE. */

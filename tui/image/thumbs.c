@@ -22,7 +22,7 @@ typedef struct wish {
 
 struct cf_thumbs {
     pthread_mutex_t lock;
-    pthread_cond_t has_work, has_news;
+    pthread_cond_t has_work, has_results;
     pthread_t thread;
     wish **v; /* [n], owned */
     int n, cap, n_done;
@@ -66,7 +66,7 @@ static void *run(void *ud)
         w->shown = w->thumb;
         w->shown.is_done = true;
         t->n_done++;
-        pthread_cond_broadcast(&t->has_news);
+        pthread_cond_broadcast(&t->has_results);
         if (t->wake_fd >= 0) {
             ssize_t n = write(t->wake_fd, "t", 1);
             (void)n; /* a full pipe wakes as well */
@@ -86,7 +86,7 @@ cf_status cf_thumbs_new(cf_thumbs **out, cf_error *err)
     atomic_init(&t->cancel, false);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->has_work, NULL);
-    pthread_cond_init(&t->has_news, NULL);
+    pthread_cond_init(&t->has_results, NULL);
     if (pthread_create(&t->thread, NULL, run, t) != 0) {
         cf_free(t);
         return cf_fail(err, CF_EIO, "the system gives no thread");
@@ -112,7 +112,7 @@ void cf_thumbs_free(cf_thumbs *t)
         cf_free(t->v[i]);
     }
     cf_free(t->v);
-    pthread_cond_destroy(&t->has_news);
+    pthread_cond_destroy(&t->has_results);
     pthread_cond_destroy(&t->has_work);
     pthread_mutex_destroy(&t->lock);
     cf_free(t);
@@ -189,7 +189,7 @@ void cf_thumbs_settle(cf_thumbs *t)
 {
     pthread_mutex_lock(&t->lock);
     while (t->n_done < t->n) {
-        pthread_cond_wait(&t->has_news, &t->lock);
+        pthread_cond_wait(&t->has_results, &t->lock);
     }
     pthread_mutex_unlock(&t->lock);
 }

@@ -1,5 +1,5 @@
 /*
- * thumbs.h - small pictures, decoded behind the screen by a thread of their
+ * thumbs.h - small pictures, decoded in the background by a thread of their
  * own: a reply may be written meanwhile.
  *
  * Threads:  the interface thread calls; the decoder's thread works.
@@ -31,7 +31,7 @@ typedef struct cf_thumb {
     char why[120];      /* it cannot be shown; "" otherwise */
 } cf_thumb;
 
-/* What is known by now; borrowed, and unchanging once is_done. */
+/* The thumbnail as far as it is known; borrowed, and unchanging once is_done. */
 const cf_thumb *cf_thumbs_get(cf_thumbs *t, int number);
 
 /* How many are done; a change means that something is to be drawn. */

@@ -27,7 +27,7 @@ static bool is_cancelled(cf_cancel *cancel)
     return cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed);
 }
 
-/* What the two kinds of children have in common. */
+/* The parts that both kinds of children share. */
 typedef struct spawning {
     posix_spawnattr_t attr;
     posix_spawn_file_actions_t actions;
@@ -122,7 +122,7 @@ cf_status cf_child_on_terminal(const char *command, const char *arg,
     return st;
 }
 
-/* ---- behind the screen -------------------------------------------------- */
+/* ---- in the background -------------------------------------------------- */
 
 typedef struct reading {
     int fd;
@@ -206,7 +206,7 @@ cf_status cf_child_output(const char *command, size_t max_bytes,
     bool has_ended = false;
     while (!r.is_over && !is_cancelled(cancel)) {
         read_some(&r);
-        /* What it started may hold the pipe for ever: its own end counts. */
+        /* Its own children may hold the pipe for ever: only its exit counts. */
         if (!has_ended && waitpid(pid, status, WNOHANG) == pid) {
             has_ended = true;
             fcntl(r.fd, F_SETFL, O_NONBLOCK);
@@ -259,7 +259,7 @@ void cf_child_remove_folder(const char *folder)
     if (dir == NULL) {
         return;
     }
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else has this stream */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream */
     for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
         char path[CF_CHILD_PATH + 260];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);

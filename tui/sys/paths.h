@@ -22,7 +22,7 @@ typedef struct cf_paths {
 CF_MUST_USE cf_status cf_paths_find(cf_paths *out, cf_error *err);
 void cf_paths_deinit(cf_paths *paths);
 
-/* Appends a path as a person wrote it, with "~/" as the home folder. */
+/* Appends a path as the user wrote it, with "~/" as the home folder. */
 void cf_paths_expand(cf_buf *out, const char *path);
 
 #endif

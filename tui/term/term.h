@@ -20,7 +20,7 @@ typedef enum cf_event_kind {
     CF_EVENT_KEY,
     CF_EVENT_PASTE, /* text that was pasted: no key in it is a command */
     CF_EVENT_RESIZE,
-    CF_EVENT_WAKE,    /* another thread has news */
+    CF_EVENT_WAKE,    /* another thread has events */
     CF_EVENT_RESUMED, /* back from being suspended: draw everything */
     CF_EVENT_HANGUP   /* the terminal is gone, or we were told to end */
 } cf_event_kind;

@@ -58,7 +58,7 @@ typedef struct curses_term {
     struct sigaction old_action[16];
 } curses_term;
 
-/* What signal handlers need: there is one screen a process. */
+/* What signal handlers need: there is one screen per process. */
 static struct termios original_tty;
 static char restore_bytes[CRASH_TEXT_MAX];
 static size_t n_restore_bytes;

@@ -14,7 +14,7 @@
 #include "tui/lab/turn_tree.h"
 #include "tui/view/chat_images.h"
 
-enum { CF_CHAT_RATE_TOKENS = 8 }; /* the fewest whose speed is told */
+enum { CF_CHAT_RATE_TOKENS = 8 }; /* the fewest whose speed is shown */
 
 /* A turn's text as it is shown. */
 typedef struct cf_chat_text {
@@ -30,7 +30,7 @@ typedef struct cf_chat_text {
 
 /* The turns of the path as lines of the transcript. */
 typedef struct cf_chat_layout {
-    size_t *start; /* [n + 1] first line of each turn, then the line behind */
+    size_t *start; /* [n + 1] first line of each turn, then the line after */
     size_t n, cap;
     bool is_valid; /* for: */
     uint64_t generation;
@@ -57,7 +57,7 @@ typedef struct cf_chat {
     int n_thumbs;          /* pictures that were done at the last frame */
     size_t mark, mark_end; /* lines of a selection, in any order */
     bool has_mark;
-    bool shows_tree; /* beside the transcript, where there is room */
+    bool shows_tree; /* next to the transcript, where there is room */
     bool is_tree_up; /* in its place, where there is not */
     bool had_x;      /* the key before was ^X */
 } cf_chat;
@@ -107,7 +107,7 @@ const cf_turn *cf_chat__edited(cf_app *app);
 bool cf_chat__continues(cf_app *app);
 void cf_chat__paste(cf_app *app, cf_str text);
 
-/* The draft in a person's own editor. */
+/* The draft in the user's own editor. */
 void cf_chat__edit_outside(cf_app *app);
 
 /* ---- chat_select.c ------------------------------------------------------ */

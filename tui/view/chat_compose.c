@@ -1,5 +1,5 @@
 /*
- * chat_compose.c - the text that a person writes, and what becomes of it.
+ * chat_compose.c - the text that the user writes, and sending it.
  *
  * A sent message leaves the composer ready for the next one; an edit is over
  * when it is sent.  Esc stops what runs, and leaves the composer when nothing
@@ -103,7 +103,7 @@ static void send_text(cf_app *app)
     }
 }
 
-/* The draft in a person's own editor. */
+/* The draft in the user's own editor. */
 void cf_chat__edit_outside(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);

@@ -52,7 +52,7 @@ static bool is_image(const json_t *part)
     return cf_str_is(type, "image_url") || cf_str_is(type, "image");
 }
 
-/* What follows "data:...;base64,"; empty when it is no such URL. */
+/* The data after "data:...;base64,"; empty for any other URL. */
 static cf_str base64_of(cf_str url)
 {
     static const char mark[] = ";base64,";
@@ -154,7 +154,7 @@ static const cf_thumb *thumb_of(cf_app *app, cf_chat_image *image)
     return cf_thumbs_get(thumbs, image->thumb);
 }
 
-/* What it is; then what becomes of it. */
+/* Its description, then its picture. */
 static void draw_line(cf_app *app, const cf_chat_image *image,
                       const cf_thumb *thumb, size_t number, int row, cf_grid *g,
                       cf_rect r)
@@ -295,7 +295,7 @@ cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
         st = attach_image(a, name, info, &bytes, err);
     } else if (st == CF_OK && bytes.n > TEXT_FILE_MAX) {
         st = cf_fail(err, CF_ELIMIT,
-                     "'%s' is no image, and %zu bytes of text "
+                     "'%s' is not an image, and %zu bytes of text "
                      "are too many",
                      name, bytes.n);
     } else if (st == CF_OK &&

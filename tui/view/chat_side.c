@@ -1,5 +1,5 @@
 /*
- * chat_side.c - beside the transcript: the tree of turns and the figures of
+ * chat_side.c - the panes next to the transcript: the tree of turns and the figures of
  * the session.
  */
 #include "tui/view/chat.h"
@@ -64,7 +64,7 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- figures ------------------------------------------------------------ */
 
-/* What the next reply is asked for. */
+/* The settings of the next reply. */
 static void draw_settings(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_buf line = CF_BUF_INIT;

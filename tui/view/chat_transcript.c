@@ -422,7 +422,7 @@ bool cf_chat__lay_out(cf_app *app, int width)
     return true;
 }
 
-/* The turn that line `line` belongs to; l->n behind the last one. */
+/* The turn that line `line` belongs to; l->n after the last one. */
 static size_t turn_at(const cf_chat_layout *l, size_t line)
 {
     size_t low = 0, high = l->n;
@@ -452,7 +452,7 @@ void cf_chat__settle_cursor(cf_app *app)
     }
 }
 
-/* What an empty conversation says, as wide as there is room. */
+/* The text of an empty conversation, as wide as there is room. */
 static void draw_tips(cf_grid *g, cf_rect r)
 {
     const cf_str text = cf_str_from(

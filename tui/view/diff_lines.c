@@ -113,7 +113,7 @@ static bool add_row(diff_view *s, size_t row, unsigned sides, int width)
     }
 }
 
-/* How many of the rows [i, end), which are alike, are shown before and behind
+/* How many of the rows [i, end), which are alike, are shown before and after
  * what is folded; false where all are. */
 static bool folds(const diff_view *s, size_t i, size_t end, size_t *head,
                   size_t *tail)
@@ -180,7 +180,7 @@ static bool add_all(diff_view *s, bool is_unified, int width)
     return true;
 }
 
-/* The last row that a line stands for. */
+/* The last row that a line shows or folds. */
 static uint32_t last_row(const dline *l)
 {
     return l->row + (l->n_folded != 0 ? l->n_folded - 1 : 0);

@@ -2,7 +2,7 @@
  * diff_panels.c - below the two sides: their replies, the likelihood of
  * stored replies, the table over many conversations.
  *
- * What was made before the sides were swapped is shown swapped.
+ * Results made before the sides were swapped are shown swapped.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static cf_list *rows(cf_diff_view *s)
     return &s->rows[s->panel];
 }
 
-/* Which side of a result stands on side `i` of the screen. */
+/* Which side of a result is on side `i` of the screen. */
 static int shown(const cf_diff_view *s, bool was_swapped, int i)
 {
     return was_swapped != s->m.is_swapped ? 1 - i : i;

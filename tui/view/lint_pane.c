@@ -37,7 +37,7 @@ static void draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f,
     cf_grid_put(g, r.x + 11, r.y, r.w - 11, f->message, plain);
 }
 
-/* Wrapped text; returns the row behind it. */
+/* Wrapped text; returns the row after it. */
 static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
 {
     cf_wrapped lines = {0};
@@ -114,8 +114,7 @@ void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint,
         return;
     }
     if (lint == NULL) {
-        cf_grid_puts(g, inner.x, inner.y, inner.w, "being looked over ...",
-                     CF_STYLE_DIM);
+        cf_grid_puts(g, inner.x, inner.y, inner.w, "linting ...", CF_STYLE_DIM);
     } else if (lint->status != CF_OK) {
         cf_grid_puts(g, inner.x, inner.y, inner.w, lint->err.text,
                      CF_STYLE_ERROR);

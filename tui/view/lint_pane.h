@@ -15,7 +15,7 @@
 int cf_lint_pane_height(int n, int all, bool explains);
 
 /*
- * A box with the findings; `explains` tells below the list, where there is
+ * A box with the findings; `explains` adds below the list, where there is
  * room, what the one under the cursor does and what mends it.  `lint` NULL:
  * they are not known yet.  The grid's cursor is set when the pane has the
  * focus.

@@ -1,6 +1,6 @@
 /*
  * prompt.h - the inside of the Prompt view, shared by view_prompt.c (the
- * prompt itself and what can be done) and prompt_side.c (the panes beside it).
+ * prompt itself and what can be done) and prompt_side.c (the panes next to it).
  *
  * Threads:  the interface thread.
  */
@@ -38,7 +38,7 @@ const cf_prompt_span *cf_prompt__span(cf_app *app);
 
 /* ---- prompt_side.c ------------------------------------------------------ */
 
-/* What the doctor says of the template in use; NULL when that is not known
+/* The lint report of the template in use; NULL when it is not known
  * yet, or there is no template. */
 const cf_lab_lint *cf_prompt__lint(cf_app *app);
 

@@ -1,6 +1,6 @@
 /*
- * prompt_side.c - the panes beside the prompt: how much of it the cache has
- * and whose it is, what the doctor found in the template, and its variables.
+ * prompt_side.c - the panes next to the prompt: how much of it the cache has
+ * and whose it is, what the linter found in the template, and its variables.
  */
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static void draw_about(cf_grid *g, cf_rect r, const cf_lab_variable *v)
         snprintf(line, sizeof line, "line %u", (unsigned)v->line);
     }
     cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%s; from %s", line,
-                 v->value.n > 0 ? v->origin : "nobody");
+                 v->value.n > 0 ? v->origin : "not set");
 }
 
 static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
@@ -248,7 +248,7 @@ void cf_prompt__go_finding(cf_app *app, int by)
     if (lint == NULL || lint->status != CF_OK || lint->report.n == 0) {
         cf_app_say(app, CF_STYLE_DIM,
                    !has_template(app) ? "there is no template"
-                   : lint == NULL     ? "not looked over yet"
+                   : lint == NULL     ? "not linted yet"
                                       : "nothing was found");
         return;
     }

@@ -25,7 +25,7 @@ typedef enum cf_tokens_overlay {
     CF_HEAT_COUNT
 } cf_tokens_overlay;
 
-/* What a narrow screen shows below the reply. */
+/* The pane that a narrow screen shows below the reply. */
 typedef enum cf_tokens_page {
     CF_PAGE_CANDIDATES,
     CF_PAGE_CONSTRAINT,

@@ -2,7 +2,7 @@
  * tokens_panes.c - the panes of the Tokens view.
  *
  * The marks repeat what colours say: "!" a token that is worth a look, "?"
- * half so, ">" one that nobody drew.
+ * half so, ">" one that was not sampled.
  */
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static char mark_of(const cf_tokens *s, const cf_reply_token *t)
     return t->is_forced ? '>' : h == 3 ? '!' : h == 2 ? '?' : '|';
 }
 
-/* A token in a row of tokens, with its mark behind it; the cells it takes. */
+/* A token in a row of tokens, with its mark after it; the cells it takes. */
 static int put_token(cf_grid *g, int x, int y, int room, const cf_buf *text,
                      cf_style style, char mark)
 {
@@ -158,7 +158,7 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
     return cursor_row;
 }
 
-/* What the marks mean, and the reply in figures. */
+/* The meaning of the marks, and the reply in figures. */
 static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                          const cf_reply *reply)
 {
@@ -224,9 +224,9 @@ static void draw_texts(cf_grid *g, cf_rect r, const cf_reply_token *t)
 {
     if (t->n_top == 0) {
         cf_grid_puts(g, r.x, r.y, r.w,
-                     t->is_forced ? "nobody drew this token: it was given or "
-                                    "forced"
-                                  : "no candidates were kept for this token",
+                     t->is_forced
+                         ? "not sampled: this token was given or forced"
+                         : "no candidates were kept for this token",
                      CF_STYLE_DIM);
         return;
     }
@@ -334,7 +334,7 @@ void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
 
 /* ---- the sampler -------------------------------------------------------- */
 
-/* What would have come without chance: the best that no rule removed. */
+/* The greedy choice: the best token that no rule removed. */
 static const cf_candidate *greedy_choice(const cf_draw *d)
 {
     const cf_candidate *best = NULL;
@@ -461,7 +461,7 @@ void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- the constraint ----------------------------------------------------- */
 
-/* What the constraint said before the cursor's token; NULL and a sentence in
+/* The constraint's state before the cursor's token; NULL and a sentence in
  * *why where that is not known. */
 static const cf_token_place *place_of(cf_app *app, const cf_reply *reply,
                                       const char **why)

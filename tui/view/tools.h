@@ -13,7 +13,7 @@
 #include "tui/lab/tool_model.h"
 #include "tui/widget/list.h"
 
-/* What an answer that is not there yet would look like in the prompt. */
+/* The prompt with an answer that has not been given yet. */
 typedef struct cf_tools_back {
     cf_arena arena;
     bool is_made;
@@ -57,7 +57,7 @@ typedef struct cf_tools {
     bool asks; /* whether the command may run */
     size_t ask_scroll;
     cf_tools_run run;
-    bool is_closing; /* a command that ends now answers nobody */
+    bool is_closing; /* the answer of a command that ends now is dropped */
 
     bool is_editing;  /* the arguments, or the bytes of a failed block */
     bool edits_bytes; /* the latter */
@@ -81,7 +81,7 @@ const cf_turn *cf_tools__result_of(cf_app *app, const cf_call_row *row);
 /* The called name; of a failed block what little is known: "?". */
 cf_str cf_tools__name_of(cf_app *app, const cf_call_row *row);
 
-/* What came of the call so far; NULL. */
+/* The outcome of the call so far; NULL. */
 const cf_call_note *cf_tools__note_of(cf_app *app, const cf_call_row *row);
 
 /* Whether the command that runs is for this very call. */
@@ -132,7 +132,7 @@ bool cf_tools__answer_key(cf_app *app, cf_key key);
 
 void cf_tools__clear_run(cf_tools_run *run);
 
-/* The messages behind `parent` that would tell the model of a failure; a new
+/* The messages after `parent` that would report a failure to the model; a new
  * reference or NULL. */
 json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
                                   cf_uuid *parent);

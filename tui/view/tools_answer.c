@@ -1,6 +1,6 @@
 /*
  * tools_answer.c - how a call gets its result: typed, from a mock, from a
- * command that a person let run, or as the failure that the model is told of.
+ * command that the user approved, or as a failure reported to the model.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void note(cf_app *app, const cf_call_row *row, const cf_call_note *what,
     cf_lab_note_call(app->lab, &n, &call, result);
 }
 
-/* Adds the answer of a row (`what` tells where it comes from) and lets the
+/* Adds the answer of a row (`what` says where it comes from) and lets the
  * model go on when no other call waits. */
 static void answer(cf_app *app, const cf_call_row *row, cf_str text,
                    const cf_call_note *what)
@@ -563,7 +563,7 @@ static void drop(cf_app *app, const cf_call_row *row)
     }
 }
 
-/* What the policy says about a call that failed for this reason. */
+/* The policy for a call that failed for this reason. */
 static void give_up(cf_app *app, const cf_call_row *row, cf_str why,
                     const cf_call_note *what)
 {

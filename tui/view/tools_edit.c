@@ -37,7 +37,7 @@ static void first_text(cf_app *app, const cf_call_row *row, cf_buf *out)
     }
 }
 
-/* Says what is wrong with the text as it stands. */
+/* Says what is wrong with the text as it is now. */
 static void check(cf_app *app)
 {
     cf_tools *s = cf_tools__state(app);
@@ -171,7 +171,7 @@ void cf_tools__cmd_edit(cf_app *app, const char *arg)
     check(app);
 }
 
-/* The text in a person's own editor. */
+/* The text in the user's own editor. */
 static bool edit_outside(cf_app *app)
 {
     cf_tools *s = cf_tools__state(app);
@@ -190,7 +190,7 @@ static bool edit_outside(cf_app *app)
     return st == CF_OK;
 }
 
-/* What the editor brings back waits below the list, to be looked at. */
+/* The edited text waits below the list to be checked. */
 void cf_tools__cmd_edit_outside(cf_app *app)
 {
     if (begin(app) && edit_outside(app)) {

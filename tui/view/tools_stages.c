@@ -132,7 +132,7 @@ static void put_mark(cf_tools_pen *p, int *x)
     (*x)++;
 }
 
-/* Bytes with white space visible; a line ends behind each newline. */
+/* Bytes with white space visible; a line ends after each newline. */
 static void say_bytes(cf_tools_pen *p, cf_str text, const look *l)
 {
     int x = 0;
@@ -551,7 +551,7 @@ static void say_earlier(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     }
 }
 
-/* What can be done about a call that waits. */
+/* The ways to answer a call that waits. */
 static void say_ways(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 {
     const cf_tool_desk *desk = cf_lab_desk(app->lab);
@@ -635,7 +635,7 @@ static bool spans_of(const cf_prompt *prompt, size_t message, uint32_t *from,
     return is_there;
 }
 
-/* The byte of a prompt behind what message `last` wrote. */
+/* The byte of a prompt after the text of message `last`. */
 static size_t end_of(const cf_prompt *prompt, size_t last)
 {
     size_t end = 0;

@@ -104,7 +104,7 @@ static void chat_status(cf_app *app, cf_buf *out)
                 n_path != 0 ? cf_chat__state(app)->cursor + 1 : 0, n_path,
                 app->store == NULL ? "  not saved" : "");
     if (cf_lab_constraint(app->lab)[0] != '\0') {
-        cf_buf_addf(out, "  held to %s", cf_lab_constraint(app->lab));
+        cf_buf_addf(out, "  constrained to %s", cf_lab_constraint(app->lab));
     }
 }
 
@@ -225,7 +225,7 @@ static void cmd_retry(cf_app *app)
     }
 }
 
-/* What a person or the model wrote: the content, or its parts of text. */
+/* The text of a message: the content, or its text parts. */
 static void add_written(cf_buf *out, const json_t *message)
 {
     const json_t *content = json_object_get(message, "content");

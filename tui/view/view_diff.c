@@ -313,7 +313,7 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
-/* What to do when there is nothing to show. */
+/* The hint shown when there is nothing to compare. */
 static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
 {
     diff_view *s = state(app);
@@ -411,7 +411,7 @@ static void diff_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
-/* What the line under the cursor shows, and who wrote it. */
+/* The origin of the line under the cursor. */
 static void diff_status(cf_app *app, cf_buf *out)
 {
     const diff_view *s = state(app);
@@ -573,7 +573,8 @@ static bool read_number(cf_app *app, const char *arg, uint32_t *out)
     unsigned long v = strtoul(arg, &end, 10);
     *out = (uint32_t)v;
     if (arg[0] == '-' || *end != '\0' || v > 1000000) {
-        cf_app_say(app, CF_STYLE_WARNING, "'%s' is no number of tokens", arg);
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not a number of tokens",
+                   arg);
         return false;
     }
     return true;

@@ -1,6 +1,6 @@
 /*
  * view_diff.h - the Diff view's state, shared by view_diff.c (the two sides),
- * diff_lines.c (their lines) and diff_panels.c (what stands below them).
+ * diff_lines.c (their lines) and diff_panels.c (the panels below them).
  */
 #ifndef CF_TUI_VIEW_VIEW_DIFF_H
 #define CF_TUI_VIEW_VIEW_DIFF_H
@@ -14,7 +14,7 @@
 #include "tui/lab/lab.h"
 #include "tui/widget/list.h"
 
-/* What one line of the screen shows of a side. */
+/* One side of a line of the screen. */
 typedef struct cf_diff_piece {
     uint32_t off, len; /* of the unit's text */
     bool is_there;
@@ -22,8 +22,9 @@ typedef struct cf_diff_piece {
 } cf_diff_piece;
 
 typedef struct cf_diff_line {
-    uint32_t row;      /* of the difference */
-    uint32_t n_folded; /* rows from this one on that it stands for; else 0 */
+    uint32_t row; /* of the difference */
+    uint32_t
+        n_folded; /* rows from this one on that are folded into it; else 0 */
     cf_diff_piece side[2];
 } cf_diff_line;
 
@@ -40,7 +41,7 @@ typedef enum cf_diff_panel {
 
 typedef struct cf_diff_view {
     cf_diff_model m;
-    bool is_stale; /* the model must be made anew */
+    bool is_stale; /* the model must be made again */
     cf_buf kept;   /* names of the history's templates, as of the last entry */
     bool shows_white;
     bool wants_unified;

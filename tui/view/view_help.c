@@ -70,7 +70,7 @@ static void add_row(cf_buf *out, int width, const char *keys,
     cf_wrapped_deinit(&lines);
 }
 
-/* Appends the keys that mean the command, as far as there is room beside the
+/* Appends the keys that mean the command, as far as there is room next to the
  * first. */
 static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view,
                      const cf_command *c)

@@ -24,7 +24,7 @@
 
 enum { ROWS_MAX = 2000, ROWS_FIRST = 150 };
 
-/* What the reader reads: a long list, or how many there are of each kind. */
+/* The kinds of reads: a long list, or the counts of each facet. */
 typedef struct reading {
     cf_arena arena;
     cf_store *store;
@@ -93,7 +93,7 @@ static void end_reading(void *ud, cf_status status, const cf_error *err)
 {
     library *s = ud;
     reading *r = s->next;
-    (void)err; /* the workbench tells */
+    (void)err; /* the workbench reports it */
     s->next = NULL;
     if (status != CF_OK || (s->reads_rows && r->is_stale)) {
         free_reading(r);
@@ -366,7 +366,7 @@ static cf_style role_style(cf_str role)
                                           : CF_STYLE_TOOL;
 }
 
-/* What a turn says, over as many lines as it needs, at most `max`; returns
+/* The text of a turn, over as many lines as it needs, at most `max`; returns
  * how many. */
 static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
 {

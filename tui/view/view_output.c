@@ -1,6 +1,5 @@
 /*
- * view_output.c - what a command of a person wrote that ran behind the
- * screen (tui/app/command_user.h).
+ * view_output.c - the output of the last background command of the user (tui/app/command_user.h).
  */
 #include "core/base/alloc.h"
 #include "tui/app/app.h"

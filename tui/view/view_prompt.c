@@ -4,7 +4,7 @@
  *
  * Left: the prompt in rows; a gutter shows "=" (in the cache), "#" (there, and
  * a recurrent model's state is kept), "+" (to be computed) and "!" (where the
- * cache holds something else), and beside it the finding about the template's
+ * cache holds something else), and next to it the finding about the template's
  * line (E, W, I).  Right: totals and the share of
  * each message, findings, variables.  Below: the token under the cursor and
  * the template's line that wrote it; Enter opens that line.
@@ -93,7 +93,7 @@ static int draw_run(cf_app *app, cf_grid *g, int x, int y, int width,
     return used + 1;
 }
 
-/* One token, with white space visible and, without colour, a "|" behind. */
+/* One token, with white space visible and, without colour, a "|" after it. */
 static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
                       const cf_prompt_model *m, size_t i)
 {
@@ -421,7 +421,7 @@ static void prompt_move(cf_app *app, int move)
     s->token = to->first + (column < to->n ? column : to->n - 1);
 }
 
-/* To the token before or behind, or what stands for some of them. */
+/* To the token before or after, or to the run that several are shown as. */
 static void go_token(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
@@ -433,15 +433,15 @@ static void go_token(cf_app *app, int by)
     if (s->form == CF_PROMPT_AS_SPECIALS) {
         n = cf_prompt_model_run(m, s->token, &first);
     }
-    size_t behind = first + (n != 0 ? n : 1);
-    if (by > 0 && behind < m->n) {
-        s->token = behind;
+    size_t after = first + (n != 0 ? n : 1);
+    if (by > 0 && after < m->n) {
+        s->token = after;
     } else if (by < 0 && first > 0) {
         s->token = first - 1;
     }
 }
 
-/* To the first token of the part before or behind this one. */
+/* To the first token of the part before or after this one. */
 static void go_part(cf_app *app, int by)
 {
     cf_prompt_view *s = cf_prompt__state(app);
@@ -585,7 +585,7 @@ static const cf_command prompt_commands[] = {
     {"open", HERE, "<Enter>", "",
      "the template's line that wrote this; of a variable: set it",
      CF_RUN(cmd_open)},
-    {"edit", HERE, "E", "", "that line in $EDITOR; rendered anew at once",
+    {"edit", HERE, "E", "", "that line in $EDITOR; rendered again at once",
      CF_RUN(cmd_edit)},
     {"pane", HERE, "<Tab>", "", "prompt, findings or variables",
      CF_BY(go_pane, 1)},

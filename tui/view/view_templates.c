@@ -2,10 +2,10 @@
  * view_templates.c - chat templates: the one in use, those that came with
  * confab, and those that were kept; their source, and editing it.
  *
- * What an editor brings back is used at once when it compiles, and kept in
+ * The text that comes back from an editor is used at once when it compiles, and kept in
  * the database.  When it does not, the text waits as a draft, which is shown
  * in its place: editing goes on where it broke.  Below the source is what the
- * doctor found; a finding leads to its line.
+ * linter found; a finding leads to its line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -300,7 +300,7 @@ static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
     }
 }
 
-/* Why it does not compile, or what the doctor found. */
+/* Why it does not compile, or what the linter found. */
 static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
 {
     templates_view *s = state(app);
@@ -429,7 +429,7 @@ static const cf_lab_lint *findings(cf_app *app)
     const cf_lab_lint *lint = lint_of(app);
     if (lint == NULL || lint->status != CF_OK || lint->report.n == 0) {
         cf_app_say(app, lint == NULL ? CF_STYLE_DIM : CF_STYLE_OK, "%s",
-                   lint == NULL ? "not looked over yet" : "nothing was found");
+                   lint == NULL ? "not linted yet" : "nothing was found");
         return NULL;
     }
     return lint;

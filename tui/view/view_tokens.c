@@ -577,7 +577,7 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
     return true;
 }
 
-/* What was chosen takes the token's place, and the engine goes on. */
+/* The choice takes the token's place, and the engine goes on. */
 static void cmd_fork(cf_app *app)
 {
     cf_tokens *s = state(app);

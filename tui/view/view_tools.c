@@ -536,7 +536,8 @@ static const cf_command tools_commands[] = {
     {"fail", HERE, "P", "", "do that with this call",
      CF_RUN(cf_tools__cmd_fail)},
     {"retry", HERE, "R", "",
-     "another reply, as a sibling; held to calls of the tools if possible",
+     "another reply, as a sibling; constrained to calls of the tools if "
+     "possible",
      CF_RUN(cmd_retry)},
     {"fix", HERE, "F", "", "a sibling reply with the offered fix",
      CF_RUN(cmd_fix)},

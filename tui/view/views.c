@@ -1,5 +1,5 @@
 /*
- * views.c - which view stands behind each number.
+ * views.c - the view of each number.
  */
 #include "tui/app/app.h"
 

@@ -72,7 +72,7 @@ static void undo(cf_edit *e)
 
 /* ---- changes ------------------------------------------------------------ */
 
-/* Replaces bytes [from, to) and puts the cursor behind what was inserted. */
+/* Replaces bytes [from, to) and puts the cursor after the inserted text. */
 static void replace(cf_edit *e, size_t from, size_t to, cf_str with)
 {
     size_t tail = e->text.n - to;

@@ -1,8 +1,8 @@
 /*
- * edit.h - a text that a person writes: the composer, the command line, the
+ * edit.h - a text field: the composer, the command line, the
  * search line.
  *
- * The text is any bytes; the cursor stands between clusters (grid/cluster.h).
+ * The text is any bytes; the cursor is between clusters (grid/cluster.h).
  * A paste or a run of typed characters is one step of undo.
  *
  * Memory:   owns its text and its history; a failed allocation leaves the

@@ -158,7 +158,7 @@ static const char *write_file(const char *name, const char *text)
     return path;
 }
 
-/* The newest turn of a database comes again, and was held to something. */
+/* The newest turn of a database comes again, and was constrained. */
 static void replay_held(const char *db)
 {
     cf_arena arena;
@@ -177,7 +177,7 @@ static void replay_held(const char *db)
     cf_arena_deinit(&arena);
 }
 
-/* What a reply was held to is stored, and holds its replay too: through
+/* The constraint of a reply is stored, and constrains its replay too: through
  * forced text, and from where the thinking ended. */
 static void test_replay__constrained(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * test_run_constrained.c - confab run held to schemas, patterns, choices and
+ * test_run_constrained.c - confab run constrained to schemas, patterns, choices and
  * tools, with a tiny model that would write noise.
  */
 #include "tests/support/t.h"

@@ -77,7 +77,7 @@ static void test_calc__refuses(void **state)
         {"1%0", "division by zero"},
         {"1/(2-2)", "division by zero"},
         {"0^-1", "division by zero"},
-        {"(-8)^0.5", "no real number"},
+        {"(-8)^0.5", "not a real number"},
         {"10^400", "too large"},
         {"9^9^9^9^9", "too large"},
         {"system(1)", "'s' at byte 0"},
