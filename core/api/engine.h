@@ -67,8 +67,12 @@ typedef struct cf_engine_info {
     const char *file_type; /* most common tensor type: "Q4_K" ... */
     uint64_t file_bytes;   /* of all parts */
     uint64_t weight_bytes;
+    uint64_t step_bytes; /* of them, that one token reads: not the experts that
+                            are not chosen, nor other tokens' embeddings */
     uint64_t n_param;
     uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, head_size;
+    uint32_t n_recurrent;             /* layers with a state */
+    uint32_t n_expert, n_expert_used; /* of a layer; 0: no experts */
     uint32_t n_vocab;
     uint32_t n_ctx_train; /* tokens the model was trained for */
     unsigned n_threads;

@@ -27,6 +27,23 @@ static const char *main_type(const cf_gguf *g)
     return bytes[best] != 0 ? cf_dtype_get((uint32_t)best).name : "";
 }
 
+/* Bytes of a tensor that one token reads. */
+static uint64_t step_bytes(const cf_engine *e, const cf_gguf_tensor *t)
+{
+    const cf_expert_hparams *x = &e->hp.expert;
+    bool is_tied = e->w.output.p == e->w.embd.p;
+    if (!e->has_weights) {
+        return t->bytes;
+    }
+    if (x->n != 0 && t->n_dim == 3 && t->dim[2] == x->n) {
+        return t->bytes / x->n * x->n_used;
+    }
+    if ((t->p == e->w.embd.p && !is_tied) || t->p == e->w.per_layer_embd.p) {
+        return t->bytes / t->dim[1];
+    }
+    return t->bytes;
+}
+
 cf_engine_info cf_engine_get_info(const cf_engine *e)
 {
     cf_engine_info info = {
@@ -47,10 +64,16 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
     for (size_t i = 0; i < cf_gguf_n_tensors(e->gguf); i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(e->gguf, i);
         info.weight_bytes += t->bytes;
+        info.step_bytes += step_bytes(e, t);
         info.n_param += t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
     }
     if (e->has_weights) {
         const cf_layer_hparams *l = &e->hp.layer[0];
+        info.n_expert = e->hp.expert.n;
+        info.n_expert_used = e->hp.expert.n_used;
+        for (uint32_t i = 0; i < e->hp.n_layer; i++) {
+            info.n_recurrent += e->hp.layer[i].mixer != CF_MIX_ATTENTION;
+        }
         info.n_ff = l->n_ff != 0 ? l->n_ff : e->hp.expert.n_ff;
         for (uint32_t i = 1; l->n_head == 0 && i < e->hp.n_layer; i++) {
             l = &e->hp.layer[i]; /* the first with attention */

@@ -56,9 +56,6 @@ typedef struct cf_recurrent_kernels {
      * out[n] = g sigmoid(1.702 g) (u + 1).  out may be gate. */
     void (*clamped_glu)(float *out, const float *gate, const float *up,
                         size_t n);
-
-    /* out[n] = max(gate, 0)^2 * up, or without `up` where that is NULL */
-    void (*relu2_mul)(float *out, const float *gate, const float *up, size_t n);
 } cf_recurrent_kernels;
 
 extern const cf_recurrent_kernels cf_recurrent_ref;

@@ -420,6 +420,9 @@ static cf_status read_experts(cf_meta_reader *r, cf_hparams *hp)
                                  &x->n_ff));
     }
     CF_TRY(cf_meta__opt_u32(r, "expert_gating_func", 0, UINT32_MAX, &gating));
+    if (gating == 3) { /* softmax over the chosen: the same once normalised */
+        gating = CF_GATING_SOFTMAX;
+    }
     if (gating > CF_GATING_SIGMOID) {
         return cf_fail(r->err, CF_EUNSUPPORTED, "%s %u is not supported",
                        r->key, gating);

@@ -183,7 +183,7 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
         spread s = measure(b, b->decode, b->n_gen, scratch);
         json_spread(out, "decode", b->n_gen, s);
         cf_buf_addf(out, ",\"weight_gb_per_second\":%.3f",
-                    s.median * (double)info.weight_bytes * 1e-9);
+                    s.median * (double)info.step_bytes * 1e-9);
     }
     cf_buf_adds(out, "}\n");
 }
@@ -219,7 +219,7 @@ static void write_text(const bench *b, cf_buf *out, double *scratch)
                     "decode  %-4u %10.2f tokens/s   (%.2f to %.2f), weights "
                     "read at %.1f GB/s\n",
                     (unsigned)b->n_gen, s.median, s.min, s.max,
-                    s.median * (double)info.weight_bytes * 1e-9);
+                    s.median * (double)info.step_bytes * 1e-9);
     }
 }
 

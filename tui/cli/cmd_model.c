@@ -99,6 +99,7 @@ static void json_info(model_view *v)
     cf_buf_addf(b, ",\"has_weights\":%s", i->has_weights ? "true" : "false");
     json_number(b, "file_bytes", i->file_bytes);
     json_number(b, "weight_bytes", i->weight_bytes);
+    json_number(b, "step_bytes", i->step_bytes);
     json_number(b, "n_param", i->n_param);
     json_number(b, "n_layer", i->n_layer);
     json_number(b, "n_embd", i->n_embd);
@@ -106,6 +107,9 @@ static void json_info(model_view *v)
     json_number(b, "n_head", i->n_head);
     json_number(b, "n_head_kv", i->n_head_kv);
     json_number(b, "head_size", i->head_size);
+    json_number(b, "n_recurrent", i->n_recurrent);
+    json_number(b, "n_expert", i->n_expert);
+    json_number(b, "n_expert_used", i->n_expert_used);
     json_number(b, "n_vocab", i->n_vocab);
     json_number(b, "n_ctx_train", i->n_ctx_train);
     json_number(b, "n_threads", i->n_threads);
@@ -276,6 +280,14 @@ static void text_info(model_view *v)
             i->n_embd, i->n_ff);
         row(v, "heads", "%u of %u, %u for keys and values", i->n_head,
             i->head_size, i->n_head_kv);
+        if (i->n_recurrent > 0) {
+            row(v, "recurrent", "%u layers with a state in place of keys",
+                i->n_recurrent);
+        }
+        if (i->n_expert > 0) {
+            row(v, "experts", "%u in a layer, %u used; a token reads %s",
+                i->n_expert, i->n_expert_used, size_text(size, i->step_bytes));
+        }
     } else {
         row(v, "weights", "not read: vocabulary and metadata only");
     }
