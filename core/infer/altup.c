@@ -156,7 +156,7 @@ static void low_rank(const cf_pass *p, const cf_altup_weights *w, size_t r0,
                      unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
-    float *laurel = cf_pass__buf(p, CF_WS_LAUREL);
+    float *laurel = cf_pass__buf(p, CF_WS_SIDE);
     cf_group left = {0};
     cf_group right = {0};
     cf_group__add(&left, &w->laurel_l, NULL, p->gate);
@@ -184,7 +184,7 @@ static void join_row(const cf_pass *p, const cf_layer_weights *w, size_t r)
 {
     size_t n_embd = p->e->hp.n_embd;
     const float *laurel =
-        (const float *)cf_pass__buf(p, CF_WS_LAUREL) + r * n_embd;
+        (const float *)cf_pass__buf(p, CF_WS_SIDE) + r * n_embd;
     float *x = p->x + r * n_embd;
     float *h = p->h + r * n_embd;
     float half = (float)(1 / sqrt(2.0));

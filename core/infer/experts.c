@@ -279,8 +279,10 @@ void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     mixture m = open_mixture(p, layer);
     const cf_expert_weights *w = &m.w->expert;
     size_t n_ff = m.x->n_ff;
-    stacks gate_up = {
-        {&w->gate, &w->up}, {w->gate_bias, w->up_bias}, {m.gate, m.up}, 2};
+    stacks gate_up = {{&w->gate, &w->up},
+                      {w->gate_bias, w->up_bias},
+                      {m.gate, m.up},
+                      w->up.first.p != NULL ? 2 : 1};
     stacks down = {{&w->down}, {w->down_bias}, {m.out}, 1};
     route(&m, r0, i, n);
     if (i == 0) {

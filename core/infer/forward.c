@@ -86,22 +86,56 @@ static void scale_rows(const cf_pass *p, const float *scale, size_t r0,
     }
 }
 
-/* The phases by row keep to the rows of the one before, so that no barrier is
- * needed between them. */
-static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                      unsigned n)
+/* h = attention(h) + recurrent(h), both of norm(x) (Falcon-H1). */
+static void mix_both(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                     unsigned n)
 {
-    const cf_layer_weights *w = &p->e->w.layer[layer];
-    norm_rows(p, w->attn_norm, 0, i, n);
-    if (p->e->hp.layer[layer].mixer == CF_MIX_ATTENTION) {
+    size_t n_embd = p->e->hp.n_embd;
+    float *side = cf_pass__buf(p, CF_WS_SIDE);
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    cf_attention(p, layer, r0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        memcpy(side + r * n_embd, p->h + r * n_embd, n_embd * sizeof *side);
+    }
+    cf_pass__barrier(p); /* the next rows are by another rule */
+    norm_rows(p, p->e->w.layer[layer].attn_norm, 0, i, n);
+    cf_recurrent(p, layer, r0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        p->e->k->add(p->h + r * n_embd, side + r * n_embd, n_embd);
+    }
+}
+
+/* h = mixer(h) */
+static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                unsigned n)
+{
+    const cf_layer_hparams *l = &p->e->hp.layer[layer];
+    if (l->n_head != 0 && l->mixer != CF_MIX_ATTENTION) {
+        mix_both(p, layer, r0, i, n);
+    } else if (l->n_head != 0) {
         cf_attention(p, layer, r0, i, n);
     } else {
         cf_recurrent(p, layer, r0, i, n);
     }
-    add_rows(p, w->post_attn_norm, r0, i, n);
-    norm_rows(p, w->ffn_norm, r0, i, n);
-    cf_feed_forward(p, layer, r0, i, n);
-    add_rows(p, w->post_ffn_norm, r0, i, n);
+}
+
+/* The phases by row keep to the rows of the one before, so that no barrier is
+ * needed between them.  In some families a layer has only one of the parts. */
+static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
+                      unsigned n)
+{
+    const cf_layer_weights *w = &p->e->w.layer[layer];
+    const cf_layer_hparams *l = &p->e->hp.layer[layer];
+    if (l->n_head != 0 || l->mixer != CF_MIX_ATTENTION) {
+        norm_rows(p, w->attn_norm, 0, i, n);
+        mix(p, layer, r0, i, n);
+        add_rows(p, w->post_attn_norm, r0, i, n);
+    }
+    if (l->n_ff != 0 || l->has_experts) {
+        norm_rows(p, w->ffn_norm, r0, i, n);
+        cf_feed_forward(p, layer, r0, i, n);
+        add_rows(p, w->post_ffn_norm, r0, i, n);
+    }
     if (w->per_layer_gate.p != NULL) {
         cf_per_layer(p, layer, p->x, r0, i, n);
         add_rows(p, w->per_layer_norm, r0, i, n);

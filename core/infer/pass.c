@@ -145,5 +145,8 @@ void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n)
     case CF_ACT_CLAMPED_GLU:
         k->recurrent->clamped_glu(gate, gate, up, n);
         break;
+    case CF_ACT_RELU2:
+        k->recurrent->relu2(gate, n);
+        break;
     }
 }

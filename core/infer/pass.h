@@ -113,7 +113,8 @@ void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in,
 void cf_pass__norm(const cf_pass *p, const float *w, const float *x,
                    float *out);
 
-/* gate = act(gate) . up, by the family's activation. */
+/* gate = act(gate) . up, by the family's activation; without `up` where it has
+ * none. */
 void cf_pass__activate(const cf_pass *p, float *gate, const float *up,
                        size_t n);
 

@@ -142,9 +142,10 @@ static widths measure(const cf_ws_model *m)
         const cf_layer_hparams *l = &m->hp->layer[i];
         const cf_layer_weights *lw = &m->w->layer[i];
         w.ff = max_size(w.ff, l->n_ff);
-        if (l->mixer == CF_MIX_ATTENTION) {
+        if (l->n_head != 0) {
             widen_attention(&w, m, i);
-        } else {
+        }
+        if (l->mixer != CF_MIX_ATTENTION) {
             widen_recurrent(&w, m, i);
         }
         if (l->has_experts) {
@@ -186,7 +187,9 @@ static void plan_extras(cf_ws_plan *p, const cf_hparams *hp)
     p->bytes[CF_WS_PER_LAYER] = f * n_own;
     p->bytes[CF_WS_PER_LAYER_EMBD] = f * n_own;
     p->bytes[CF_WS_STREAMS] = f * hp->n_altup * hp->n_embd;
-    p->bytes[CF_WS_LAUREL] = hp->n_altup != 0 ? f * hp->n_embd : 0;
+    bool has_side =
+        hp->n_altup != 0 || hp->arch->recurrent_rule == CF_RECURRENT_ALL;
+    p->bytes[CF_WS_SIDE] = has_side ? f * hp->n_embd : 0;
 }
 
 void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
@@ -336,7 +339,7 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
     add_rows(out, ws, CF_WS_PER_LAYER, "per-layer inputs");
     add_rows(out, ws, CF_WS_PER_LAYER_EMBD, "per-layer embeddings");
     add_rows(out, ws, CF_WS_STREAMS, "residual streams");
-    add_rows(out, ws, CF_WS_LAUREL, "low-rank residual");
+    add_rows(out, ws, CF_WS_SIDE, "parts side by side");
     add_item(out, "prepared inputs", "mixed", ws->bytes[CF_WS_XP], ws->n_row,
              ws->bytes[CF_WS_XP] / ws->n_row, 0);
     add_rows(out, ws, CF_WS_ANGLES, "rotary angles");

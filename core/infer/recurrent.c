@@ -317,7 +317,7 @@ static void mamba_step(const cf_pass *p, uint32_t layer, size_t r,
     }
 }
 
-/* By row: z = norm(y . silu(z)), group by group. */
+/* By row: z = norm(y . silu(z)), group by group; some have no norm. */
 static void gate_mamba_row(const cf_pass *p, uint32_t layer, float *z,
                            const float *y)
 {
@@ -327,7 +327,7 @@ static void gate_mamba_row(const cf_pass *p, uint32_t layer, float *z,
     size_t inner = (size_t)s->n_head * s->n_value;
     size_t each = inner / s->n_group;
     p->e->k->silu_mul(z, z, y, inner);
-    for (size_t c = 0; c < inner; c += each) {
+    for (size_t c = 0; w != NULL && c < inner; c += each) {
         p->e->k->rms_norm(z + c, z + c, w + c, each, hp->norm_eps);
     }
 }

@@ -56,6 +56,9 @@ typedef struct cf_recurrent_kernels {
      * out[n] = g sigmoid(1.702 g) (u + 1).  out may be gate. */
     void (*clamped_glu)(float *out, const float *gate, const float *up,
                         size_t n);
+
+    /* x[n] = max(x, 0)^2, in place */
+    void (*relu2)(float *x, size_t n);
 } cf_recurrent_kernels;
 
 extern const cf_recurrent_kernels cf_recurrent_ref;

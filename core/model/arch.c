@@ -222,6 +222,32 @@ static const cf_arch table[] = {
         .has_post_norm = true,
         .has_fused_gate_up = true,
     },
+    {
+        .name = "falcon-h1",
+        .rope_style = CF_ROPE_NEOX,
+        .act = CF_ACT_SILU,
+        .recurrent = CF_MIX_MAMBA2,
+        .recurrent_rule = CF_RECURRENT_ALL,
+    },
+    {
+        .name = "nemotron_h", /* Nemotron-H, Nemotron Nano 2 */
+        .rope_style = CF_ROPE_NEOX,
+        .act = CF_ACT_RELU2,
+        .has_single_parts = true,
+        .recurrent = CF_MIX_MAMBA2,
+        .recurrent_rule = CF_RECURRENT_NO_KV,
+        .nope_period = 1,
+    },
+    {
+        .name = "nemotron_h_moe", /* Nemotron 3 Nano */
+        .rope_style = CF_ROPE_NEOX,
+        .act = CF_ACT_RELU2,
+        .has_experts = true,
+        .has_single_parts = true,
+        .recurrent = CF_MIX_MAMBA2,
+        .recurrent_rule = CF_RECURRENT_NO_KV,
+        .nope_period = 1,
+    },
 };
 
 const cf_arch *cf_arch_at(size_t i)

@@ -29,6 +29,7 @@ typedef enum cf_activation {
     CF_ACT_SILU,
     CF_ACT_GELU,        /* the tanh form */
     CF_ACT_CLAMPED_GLU, /* gpt-oss, see recurrent.h */
+    CF_ACT_RELU2        /* squared ReLU of up, without a gate */
 } cf_activation;
 
 /* How a layer mixes positions. */
@@ -42,7 +43,8 @@ typedef enum cf_mixer {
 /* Which layers of a family with a recurrent mixer have it. */
 typedef enum cf_recurrent_rule {
     CF_RECURRENT_INTERVAL, /* all but each n-th, or a flag by layer */
-    CF_RECURRENT_NO_KV     /* those with no key/value heads */
+    CF_RECURRENT_NO_KV,    /* those with no key/value heads */
+    CF_RECURRENT_ALL       /* all, beside attention on the same input */
 } cf_recurrent_rule;
 
 /* Period of "a window on every layer". */
@@ -71,6 +73,7 @@ typedef struct cf_arch {
     bool has_per_layer;     /* embeddings of their own for each layer */
     bool has_altup;         /* alternating updates and LAuReL, altup.h */
     bool has_embd_out_norm; /* the last norm is called token_embd_norm */
+    bool has_single_parts;  /* a layer is a mixer or feed-forward, not both */
     const char *ffn_norm;   /* name of the norm before it; NULL: ffn_norm */
 
     /* Layers that are not attention. */

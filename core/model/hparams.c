@@ -289,9 +289,10 @@ static cf_status is_recurrent(cf_meta_reader *r, const cf_arch *arch,
 {
     bool is_there = false;
     uint32_t interval = 4;
-    *out = arch->recurrent != CF_MIX_ATTENTION && n_head_kv == 0;
+    *out = arch->recurrent != CF_MIX_ATTENTION &&
+           (n_head_kv == 0 || arch->recurrent_rule == CF_RECURRENT_ALL);
     if (arch->recurrent == CF_MIX_ATTENTION ||
-        arch->recurrent_rule == CF_RECURRENT_NO_KV) {
+        arch->recurrent_rule != CF_RECURRENT_INTERVAL) {
         return CF_OK;
     }
     CF_TRY(cf_meta__layer_flag(r, "attention.recurrent_layers", i, &is_there,
@@ -312,6 +313,15 @@ static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i,
     CF_TRY(cf_meta__opt_u32(r, "leading_dense_block_count", 0, CF_LAYER_MAX,
                             &n_dense));
     l->has_experts = hp->expert.n != 0 && i >= n_dense;
+    if (hp->arch->has_single_parts) {
+        CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 0, CF_WIDTH_MAX,
+                                  &l->n_ff));
+        l->has_experts = l->has_experts && l->n_ff != 0;
+        l->n_ff = l->has_experts ? 0 : l->n_ff;
+    }
+    if (hp->arch->has_single_parts && !l->has_experts) {
+        return CF_OK;
+    }
     if (l->has_experts && !hp->arch->has_dense_beside) {
         return cf_meta__opt_u32(r, "expert_shared_feed_forward_length", 0,
                                 CF_WIDTH_MAX, &l->n_ff);
@@ -337,10 +347,18 @@ static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp,
     CF_TRY(read_n_ff(r, hp, i, l));
     l->kv_layer = i;
     CF_TRY(is_recurrent(r, hp->arch, i, l->n_head_kv, &recurrent));
-    if (recurrent) {
+    bool has_ffn = l->n_ff != 0 || l->has_experts;
+    bool is_ffn = hp->arch->has_single_parts && has_ffn && l->n_head_kv == 0;
+    if (recurrent && !is_ffn) {
         l->mixer = hp->arch->recurrent;
+    }
+    if (is_ffn || (recurrent && hp->arch->recurrent_rule != CF_RECURRENT_ALL)) {
         l->n_head = l->n_head_kv = 0;
         return CF_OK;
+    }
+    if (hp->arch->has_single_parts && has_ffn) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "layer %u: both attention and feed-forward", i);
     }
     if (l->n_head == 0 || l->n_head_kv == 0) {
         return cf_fail(r->err, CF_EFORMAT, "layer %u: attention without heads",

@@ -60,8 +60,8 @@ typedef struct cf_rope_params {
 enum { CF_ROPE_GLOBAL = 0, CF_ROPE_LOCAL = 1, CF_ROPE_SETS = 2 };
 
 typedef struct cf_layer_hparams {
-    cf_mixer mixer;
-    uint32_t n_head;      /* query heads; 0 where the mixer is no attention */
+    cf_mixer mixer;       /* CF_MIX_ATTENTION: no recurrent one */
+    uint32_t n_head;      /* query heads; 0: no attention */
     uint32_t n_head_kv;   /* key/value heads; divides n_head */
     uint32_t head_size;   /* of a query and a key */
     uint32_t head_size_v; /* of a value */

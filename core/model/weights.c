@@ -125,6 +125,12 @@ static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i,
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
     const float *bias = NULL;
+    if (f->hp->arch->act == CF_ACT_RELU2) { /* up alone */
+        cf_tensor__name_in(f, i, "ffn_up.weight");
+        CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
+        cf_tensor__name_in(f, i, "ffn_up.bias");
+        return cf_tensor__opt_vec(f, n_ff, &w->gate_bias);
+    }
     cf_tensor__name_in(f, i, "ffn_gate.weight");
     if (!f->hp->arch->has_fused_gate_up || cf_tensor__is_there(f)) {
         CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
@@ -168,6 +174,9 @@ static cf_status find_norms(cf_tensor_finder *f, uint32_t i,
     if (!arch->has_no_pre_norm) {
         cf_tensor__name_in(f, i, "attn_norm.weight");
         CF_TRY(cf_tensor__vec(f, n_embd, &w->attn_norm));
+        w->ffn_norm = w->attn_norm;
+    }
+    if (!arch->has_no_pre_norm && !arch->has_single_parts) {
         snprintf(name, sizeof name, "%s.weight",
                  arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm");
         cf_tensor__name_in(f, i, name);
@@ -187,12 +196,13 @@ static cf_status find_layer(cf_tensor_finder *f, uint32_t i,
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
     CF_TRY(find_norms(f, i, w));
-    if (l->mixer == CF_MIX_ATTENTION) {
+    if (l->n_head != 0) {
         CF_TRY(find_attention(f, i, w));
-    } else {
+    }
+    if (l->mixer != CF_MIX_ATTENTION) {
         CF_TRY(cf_weights__find_recurrent(f, i, w));
     }
-    if (!l->has_experts || f->hp->arch->has_dense_beside) {
+    if (l->n_ff != 0 && (!l->has_experts || f->hp->arch->has_dense_beside)) {
         CF_TRY(find_block(f, i, w));
     }
     if (l->has_experts) {

@@ -40,7 +40,7 @@ typedef struct cf_expert_weights {
     const float *choice_bias;  /* [n] or NULL: for choosing only */
     const float *router_scale; /* [n_embd] or NULL: the router reads
                                       norm(x) / sqrt(n_embd) times this */
-    cf_mat_stack gate, up;     /* [n_ff, n_embd] */
+    cf_mat_stack gate, up;     /* [n_ff, n_embd]; up alone is in gate */
     cf_mat_stack down;         /* [n_embd, n_ff] */
     const float *gate_bias, *up_bias; /* [n, n_ff] or NULL */
     const float *down_bias;           /* [n, n_embd] or NULL */
@@ -63,7 +63,8 @@ typedef struct cf_recurrent_weights {
     const float *dt_bias;   /* [n_head] */
     const float *a;         /* [n_head], negative */
     const float *d;         /* Mamba-2: [n_head] */
-    const float *norm;      /* DeltaNet: [n_value]; Mamba-2: [n_head n_value] */
+    const float *norm;      /* DeltaNet: [n_value]; Mamba-2: [n_head n_value]
+                               or NULL */
     cf_mat out;             /* [n_embd, n_head * n_value] */
 } cf_recurrent_weights;
 
@@ -94,9 +95,9 @@ typedef struct cf_layer_weights {
     const float *o_bias;                   /* [n_embd] or NULL */
     const float *post_attn_norm;           /* [n_embd] or NULL */
     cf_recurrent_weights recurrent;
-    const float *ffn_norm;                        /* [n_embd] or NULL */
-    cf_mat gate, up;                              /* [n_ff, n_embd] */
-    cf_mat down;                                  /* [n_embd, n_ff] */
+    const float *ffn_norm; /* [n_embd] or NULL */
+    cf_mat gate, up;       /* [n_ff, n_embd]; up alone is in gate */
+    cf_mat down;           /* [n_embd, n_ff] */
     const float *gate_bias, *up_bias, *down_bias; /* or NULL */
     cf_expert_weights expert;
     const float *post_ffn_norm;  /* [n_embd] or NULL */

@@ -65,8 +65,11 @@ static cf_status find_mamba2(cf_tensor_finder *f, uint32_t i,
     cf_tensor__name_in(f, i, "ssm_d");
     CF_TRY(cf_tensor__floats(f, s->n_head, 1, &w->d));
     cf_tensor__name_in(f, i, "ssm_norm.weight");
-    CF_TRY(cf_tensor__floats(f, s->n_group, s->n_head / s->n_group * s->n_value,
-                             &w->norm));
+    CF_TRY(cf_tensor__opt_floats(
+        f, s->n_group, s->n_head / s->n_group * s->n_value, &w->norm));
+    if (w->norm == NULL && f->hp->arch->recurrent_rule != CF_RECURRENT_ALL) {
+        return cf_tensor__missing(f);
+    }
     return find_ssm(f, i, w);
 }
 
@@ -106,6 +109,10 @@ static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i,
 {
     const cf_expert_hparams *x = &f->hp->expert;
     uint32_t n_embd = f->hp->n_embd;
+    if (f->hp->arch->act == CF_ACT_RELU2) { /* up alone */
+        cf_tensor__name_in(f, i, "ffn_up_exps.weight");
+        return cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->gate);
+    }
     cf_tensor__name_in(f, i, "ffn_gate_up_exps.weight");
     if (!cf_tensor__is_there(f)) {
         cf_tensor__name_in(f, i, "ffn_gate_exps.weight");
@@ -159,10 +166,14 @@ static cf_status find_shared_expert(cf_tensor_finder *f, uint32_t i,
 {
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
-    cf_tensor__name_in(f, i, "ffn_gate_shexp.weight");
+    bool is_up = f->hp->arch->act == CF_ACT_RELU2; /* alone */
+    cf_tensor__name_in(f, i,
+                       is_up ? "ffn_up_shexp.weight" : "ffn_gate_shexp.weight");
     CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
-    cf_tensor__name_in(f, i, "ffn_up_shexp.weight");
-    CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->up));
+    if (!is_up) {
+        cf_tensor__name_in(f, i, "ffn_up_shexp.weight");
+        CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->up));
+    }
     cf_tensor__name_in(f, i, "ffn_down_shexp.weight");
     CF_TRY(cf_tensor__mat(f, n_embd, n_ff, &w->down));
     cf_tensor__name_in(f, i, "ffn_gate_inp_shexp.weight");

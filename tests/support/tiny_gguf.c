@@ -14,11 +14,12 @@
 #include "tests/support/rand.h"
 
 const char *const cf_tiny_archs[] = {
-    "llama",     "qwen2",     "qwen3",    "gemma",      "gemma2",
-    "gemma3",    "phi3",      "smollm3",  "qwen3moe",   "qwen35",
-    "qwen35moe", "qwen3next", "gemma4",   "gemma3n",    "gpt-oss",
-    "lfm2",      "lfm2moe",   "granite",  "granitemoe", "granitehybrid",
-    "mistral3",  "olmo2",     "ernie4_5", "glm4",       NULL};
+    "llama",      "qwen2",          "qwen3",    "gemma",      "gemma2",
+    "gemma3",     "phi3",           "smollm3",  "qwen3moe",   "qwen35",
+    "qwen35moe",  "qwen3next",      "gemma4",   "gemma3n",    "gpt-oss",
+    "lfm2",       "lfm2moe",        "granite",  "granitemoe", "granitehybrid",
+    "mistral3",   "olmo2",          "ernie4_5", "glm4",       "falcon-h1",
+    "nemotron_h", "nemotron_h_moe", NULL};
 
 /* The first of them, whose layers are attention and one block. */
 const char *const cf_tiny_plain_archs[] = {
@@ -296,9 +297,29 @@ static void add_by_layer(model *m, const char *name, uint32_t even,
 
 /* ---- which parts a layer has -------------------------------------------- */
 
+/* Layers of one part: recurrent, feed-forward, attention, and again. */
+static bool is_ffn_only(const model *m, uint32_t i)
+{
+    return m->arch->has_single_parts && i % 3 == 1;
+}
+
 static bool is_recurrent(const model *m, uint32_t i)
 {
-    return m->arch->recurrent != CF_MIX_ATTENTION && i % 2 == 0;
+    uint32_t period = m->arch->has_single_parts                     ? 3
+                      : m->arch->recurrent_rule == CF_RECURRENT_ALL ? 1
+                                                                    : 2;
+    return m->arch->recurrent != CF_MIX_ATTENTION && i % period == 0;
+}
+
+static bool has_attention(const model *m, uint32_t i)
+{
+    return !is_ffn_only(m, i) &&
+           (!is_recurrent(m, i) || m->arch->recurrent_rule == CF_RECURRENT_ALL);
+}
+
+static bool has_ffn(const model *m, uint32_t i)
+{
+    return !m->arch->has_single_parts || is_ffn_only(m, i);
 }
 
 static bool has_experts(const model *m, uint32_t i)
@@ -307,10 +328,16 @@ static bool has_experts(const model *m, uint32_t i)
     return m->arch->has_experts && after_dense;
 }
 
+static bool has_choice_bias(const model *m)
+{
+    return strcmp(m->o.arch, "lfm2moe") == 0 || m->arch->has_single_parts;
+}
+
 static bool has_shared_expert(const model *m)
 {
     return m->arch->has_experts &&
-           (m->arch->has_q_gate || m->arch->has_multipliers);
+           (m->arch->has_q_gate || m->arch->has_multipliers ||
+            m->arch->has_single_parts);
 }
 
 /* Layers 2 and 5 of Gemmas with shared keys see everything, so that both kinds
@@ -355,7 +382,21 @@ static void add_kv_heads(model *m)
     key(m, k, "attention.head_count_kv");
     array_head(m, k, CF_GGUF_U32, m->o.n_layer);
     for (uint32_t i = 0; i < m->o.n_layer; i++) {
-        cf_tiny_uint(&m->values, is_recurrent(m, i) ? 0 : m->o.n_head_kv, 4);
+        cf_tiny_uint(&m->values, has_attention(m, i) ? m->o.n_head_kv : 0, 4);
+    }
+}
+
+static void add_ff_lengths(model *m)
+{
+    char k[96];
+    if (m->arch == NULL || !m->arch->has_single_parts) {
+        add_by_layer(m, "feed_forward_length", m->o.n_ff, m->o.n_ff - 8);
+        return;
+    }
+    key(m, k, "feed_forward_length");
+    array_head(m, k, CF_GGUF_U32, m->o.n_layer);
+    for (uint32_t i = 0; i < m->o.n_layer; i++) {
+        cf_tiny_uint(&m->values, is_ffn_only(m, i) ? m->o.n_ff : 0, 4);
     }
 }
 
@@ -379,7 +420,7 @@ static void add_state_sizes(model *m)
 
 static void add_expert_sizes(model *m)
 {
-    bool is_sigmoid = strcmp(m->o.arch, "lfm2moe") == 0;
+    bool is_sigmoid = has_choice_bias(m);
     add_u32(m, "expert_count", N_EXPERT);
     add_u32(m, "expert_used_count", N_EXPERT_USED);
     add_u32(m, "expert_feed_forward_length", N_EXPERT_FF);
@@ -388,6 +429,9 @@ static void add_expert_sizes(model *m)
     }
     if (is_sigmoid) {
         add_u32(m, "expert_gating_func", 2);
+        add_f32(m, "expert_weights_scale", 1.5f);
+    }
+    if (strcmp(m->o.arch, "lfm2moe") == 0) {
         add_u32(m, "leading_dense_block_count", 1);
     }
 }
@@ -476,7 +520,7 @@ static void add_sizes(model *m)
     add_u32(m, "context_length", o->n_ctx);
     add_u32(m, "embedding_length", o->n_embd);
     add_u32(m, "block_count", o->n_layer);
-    add_by_layer(m, "feed_forward_length", o->n_ff, o->n_ff - 8);
+    add_ff_lengths(m);
     add_by_layer(m, "attention.head_count", o->n_head, o->n_head / 2);
     add_kv_heads(m);
     add_u32(m, "attention.key_length", o->head_size);
@@ -697,6 +741,8 @@ static void add_recurrent(model *m, uint32_t i)
                    false);
         add_own(m, i, "ssm_conv1d.bias", n_channel, 0, 0.3f);
         add_floats(m, i, "ssm_d", N_STATE_HEAD, 1, 1);
+    }
+    if (!is_delta && m->arch->recurrent_rule != CF_RECURRENT_ALL) {
         add_floats(m, i, "ssm_norm.weight", N_STATE_GROUP,
                    inner / N_STATE_GROUP, 1);
     }
@@ -711,7 +757,9 @@ static void add_block(model *m, uint32_t i)
     const cf_tiny_options *o = &m->o;
     uint32_t n_ff = o->by_layer && i % 2 == 1 ? o->n_ff - 8 : o->n_ff;
     bool bias = o->has_bias && !m->arch->has_per_layer;
-    if (m->arch->has_fused_gate_up) {
+    if (m->arch->act == CF_ACT_RELU2) {
+        add_linear(m, i, "ffn_up", n_ff, o->n_embd, bias);
+    } else if (m->arch->has_fused_gate_up) {
         add_linear(m, i, "ffn_up", 2 * n_ff, o->n_embd, bias);
     } else {
         add_linear(m, i, "ffn_gate", n_ff, o->n_embd, bias);
@@ -734,14 +782,16 @@ static void add_experts(model *m, uint32_t i)
         add_norm(m, i, "post_ffw_norm_1", n_embd);
         add_norm(m, i, "post_ffw_norm_2", n_embd);
     } else {
-        add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT,
-                  N_EXPERT_FF, n_embd);
+        if (m->arch->act != CF_ACT_RELU2) {
+            add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT,
+                      N_EXPERT_FF, n_embd);
+        }
         add_stack(m, layer_name(full, i, "ffn_up_exps.weight"), N_EXPERT,
                   N_EXPERT_FF, n_embd);
     }
     add_stack(m, layer_name(full, i, "ffn_down_exps.weight"), N_EXPERT, n_embd,
               N_EXPERT_FF);
-    if (strcmp(m->o.arch, "lfm2moe") == 0) {
+    if (has_choice_bias(m)) {
         add_own(m, i, "exp_probs_b.bias", N_EXPERT, 0, 0.5f);
     }
     if (m->arch->act == CF_ACT_CLAMPED_GLU) {
@@ -751,7 +801,9 @@ static void add_experts(model *m, uint32_t i)
         add_floats(m, i, "ffn_down_exps.bias", N_EXPERT, n_embd, 0.2f);
     }
     if (has_shared_expert(m)) {
-        add_linear(m, i, "ffn_gate_shexp", N_SHARED_FF, n_embd, false);
+        if (m->arch->act != CF_ACT_RELU2) {
+            add_linear(m, i, "ffn_gate_shexp", N_SHARED_FF, n_embd, false);
+        }
         add_linear(m, i, "ffn_up_shexp", N_SHARED_FF, n_embd, false);
         add_linear(m, i, "ffn_down_shexp", n_embd, N_SHARED_FF, false);
     }
@@ -790,22 +842,25 @@ static void add_layer(model *m, uint32_t i)
     uint32_t n_embd = m->o.n_embd;
     if (!arch->has_no_pre_norm) {
         add_norm(m, i, "attn_norm", n_embd);
+    }
+    if (!arch->has_no_pre_norm && !arch->has_single_parts) {
         add_norm(m, i, arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm",
                  n_embd);
     }
     if (is_recurrent(m, i)) {
         add_recurrent(m, i);
-    } else {
+    }
+    if (has_attention(m, i)) {
         add_attention(m, i);
     }
     if (arch->has_post_norm) {
         add_norm(m, i, "post_attention_norm", n_embd);
         add_norm(m, i, "post_ffw_norm", n_embd);
     }
-    if (!has_experts(m, i) || arch->has_dense_beside) {
+    if (has_ffn(m, i) && (!has_experts(m, i) || arch->has_dense_beside)) {
         add_block(m, i);
     }
-    if (has_experts(m, i)) {
+    if (has_ffn(m, i) && has_experts(m, i)) {
         add_experts(m, i);
     }
     if (arch->has_per_layer) {

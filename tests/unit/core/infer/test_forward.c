@@ -191,6 +191,8 @@ static double gated(const oracle *o, double g, double u)
     switch (o->hp.arch->act) {
     case CF_ACT_GELU:
         return g / 2 * (1 + tanh(gelu)) * u;
+    case CF_ACT_RELU2:
+        return g > 0 ? g * g : 0;
     case CF_ACT_CLAMPED_GLU:
         return top * sigmoid(1.702 * top) * (fmax(-7, fmin(7, u)) + 1);
     default:
@@ -203,7 +205,9 @@ static void block(oracle *o, const cf_mat *m[3], const float *bias[3],
                   const double *in, double *out)
 {
     mul(o->g, m[0], bias[0], in);
-    mul(o->u, m[1], bias[1], in);
+    if (m[1]->p != NULL) {
+        mul(o->u, m[1], bias[1], in);
+    }
     for (uint32_t i = 0; i < m[0]->n_row; i++) {
         o->g[i] = gated(o, o->g[i], o->u[i]);
     }
@@ -217,7 +221,8 @@ static void add_expert(oracle *o, const cf_expert_weights *w, uint32_t e,
     uint32_t n_ff = o->hp.expert.n_ff;
     uint32_t n_embd = o->hp.n_embd;
     cf_mat gate = cf_mat_stack_at(&w->gate, e);
-    cf_mat up = cf_mat_stack_at(&w->up, e);
+    cf_mat up =
+        w->up.first.p != NULL ? cf_mat_stack_at(&w->up, e) : w->up.first;
     cf_mat down = cf_mat_stack_at(&w->down, e);
     const cf_mat *m[3] = {&gate, &up, &down};
     bool has_bias = w->gate_bias != NULL;
@@ -259,7 +264,9 @@ static void mixture(oracle *o, const cf_expert_weights *w)
     }
     for (uint32_t j = 0; j < x->n_used; j++) {
         double v = s[chosen[j]];
-        add_expert(o, w, chosen[j], (is_sigmoid ? sigmoid(v) : exp(v)) / total);
+        add_expert(o, w, chosen[j],
+                   (is_sigmoid ? sigmoid(v) : exp(v)) / total *
+                       (double)x->scale);
     }
 }
 
@@ -416,7 +423,7 @@ static void mamba2(oracle *o, uint32_t layer, uint32_t t)
                      silu(o->in[t][j * s->n_value + i]);
         }
     }
-    for (uint32_t c = 0; c < inner; c += each) {
+    for (uint32_t c = 0; w->norm != NULL && c < inner; c += each) {
         norm(o->a[t] + c, o->a[t] + c, w->norm + c, each,
              (double)o->hp.norm_eps);
     }
@@ -474,18 +481,29 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
     }
     for (uint32_t i = 0; i < o->hp.n_layer; i++) {
         const cf_layer_weights *w = &o->w.layer[i];
-        bool is_attention = o->hp.layer[i].mixer == CF_MIX_ATTENTION;
-        for (uint32_t t = 0; is_attention && t < N; t++) {
+        const cf_layer_hparams *l = &o->hp.layer[i];
+        bool is_recurrent = l->mixer != CF_MIX_ATTENTION;
+        for (uint32_t t = 0; l->n_head != 0 && t < N; t++) {
             project(o, i, t);
         }
         for (uint32_t t = 0; t < N; t++) {
-            if (is_attention) {
+            memset(o->h, 0, sizeof o->h);
+            if (l->n_head != 0) {
                 attend(o, i, t);
                 mul(o->h, &w->o, w->o_bias, o->a[t]);
-            } else {
+            }
+            if (is_recurrent) {
+                double side[WIDTH];
+                memcpy(side, o->h, sizeof side);
                 recur(o, i, t);
+                for (uint32_t c = 0; l->n_head != 0 && c < o->hp.n_embd; c++) {
+                    o->h[c] += side[c];
+                }
             }
             add(o, t, w->post_attn_norm);
+            if (l->n_ff == 0 && !l->has_experts) {
+                continue;
+            }
             feed_forward(o, i, t);
         }
     }

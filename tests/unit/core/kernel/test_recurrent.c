@@ -185,7 +185,7 @@ static void test_recurrent__gates(void **state)
     float g[MAX];
     float u[MAX];
     float y[MAX];
-    double want[3][MAX];
+    double want[4][MAX];
     cf_rand r = {6};
     (void)state;
     fill(&r, g, MAX, 12);
@@ -196,6 +196,7 @@ static void test_recurrent__gates(void **state)
         double top = fmin(a, 7);
         want[0][i] = a * sigmoid(a);
         want[1][i] = b * sigmoid(a);
+        want[3][i] = a > 0 ? a * a : 0;
         want[2][i] = top * sigmoid(1.702 * top) * (fmax(-7, fmin(7, b)) + 1);
     }
     for (size_t s = 0; s < 4; s++) {
@@ -210,6 +211,9 @@ static void test_recurrent__gates(void **state)
             memcpy(y, g, sizeof y);
             k->recurrent->clamped_glu(y, y, u, n);
             near_all(y, want[2], n);
+            memcpy(y, g, sizeof y);
+            k->recurrent->relu2(y, n);
+            near_all(y, want[3], n);
         }
     }
 }
