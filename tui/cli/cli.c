@@ -316,7 +316,7 @@ int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
     return run_batch(cli, path, &fn);
 }
 
-/* The item function of cf_cli_batch() behind a text one. */
+/* The item function of cf_cli_batch() for a text function. */
 typedef struct tree_item {
     cf_cli_item_fn item;
     void *ud;

@@ -38,7 +38,7 @@ typedef struct cf_cli_key {
 } cf_cli_key;
 typedef void (*cf_cli_key_fn)(void *ud, const cf_cli_key *key);
 
-/* What the command line cannot know of the screen; main.c fills it. */
+/* The parts of the screen that the command line uses; main.c fills it in. */
 typedef struct cf_cli_screen {
     cf_status (*check)(cf_error *err); /* can one be opened here */
     cf_status (*run)(const cf_start *start, cf_error *err);
@@ -77,14 +77,14 @@ extern const cf_cli_command cf_cli_commands[];
 
 /*
  * Reads the command's own options (table ended by a NULL name) and the common
- * ones out of argv.  Returns -1 to go on, else the exit status: --help was
+ * ones out of argv.  Returns -1 to continue, else the exit status: --help was
  * answered, or the mistake was printed.
  */
 int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
                    int *n_rest);
 
 /* Prints "confab COMMAND: text" to standard error and returns the exit status
- * that the code stands for. */
+ * for the code. */
 int cf_cli_fail(const cf_cli *cli, const cf_error *err);
 /* Prints "confab COMMAND: message" with how to get help; CF_EXIT_USAGE. */
 int cf_cli_usage(const cf_cli *cli, const char *message);
@@ -116,7 +116,7 @@ int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
                       void *ud);
 
 /* The same for lines with a member that a json_t cannot carry: its value comes
- * as the text it is ({NULL, 0} where the line has none), and stands as null in
+ * as text ({NULL, 0} if the line has none), and is null in
  * the item. */
 typedef cf_status (*cf_cli_raw_fn)(void *ud, const json_t *item, cf_str value,
                                    cf_buf *members, cf_error *err);

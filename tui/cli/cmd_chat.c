@@ -27,7 +27,7 @@ typedef struct chat_options {
     cf_sampler_options sampler;
 } chat_options;
 
-/* What the workbench is started with, and what it borrows. */
+/* The inputs of the workbench, and the objects that it borrows. */
 typedef struct session {
     cf_start start;
     cf_opened opened;
@@ -50,7 +50,7 @@ static void close_session(session *s)
 static void open_store(session *s, const cf_cli *cli, const cf_paths *paths)
 {
     const char *path = cli->open.db != NULL ? cli->open.db : paths->database;
-    /* Writes that are held up wait in memory, so nobody has to wait here. */
+    /* Blocked writes are kept in memory, so there is no need to wait here. */
     cf_store_options options = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING,
                                 .busy_ms = BUSY_MS};
     cf_error err;

@@ -32,7 +32,7 @@ typedef struct diff_job {
     size_t n_differ, n_done, n_failed;
 } diff_job;
 
-/* Between two contexts or conversations: whether somebody wants an end. */
+/* Between two contexts or conversations: whether the user interrupted. */
 static cf_status go_on(cf_error *err)
 {
     return atomic_load_explicit(cf_cli_cancel(), memory_order_relaxed)

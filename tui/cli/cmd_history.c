@@ -679,7 +679,7 @@ static const struct action {
     const char *name;
     int (*run)(history *h);
     uint32_t flags;
-    bool empty_is_fine; /* without a database there is nothing to tell */
+    bool empty_is_fine; /* without a database there is nothing to report */
 } actions[] = {
     {"list", do_list, 0, true},
     {"search", do_search, 0, true},

@@ -8,7 +8,8 @@
  * A constraint is compiled again from what is stored and follows the tokens
  * that it took.
  * Threads, kernel set, cache type and context are the stored ones unless the
- * command line says otherwise; what cannot be as it was is told.
+ * command line says otherwise; anything that cannot be the same is
+ * reported.
  */
 #include <string.h>
 
@@ -78,7 +79,7 @@ static cf_status find_turn(cf_store *store, const char *name, cf_arena *arena,
                : CF_OK;
 }
 
-/* What a replay needs, or which part of it is missing. */
+/* Reads the inputs of a replay; the error names the one that is missing. */
 static cf_status check_turn(const replay *r, cf_error *err)
 {
     const cf_store_run *run = r->turn.run;
@@ -415,7 +416,7 @@ static void put_json(const replay *r, cf_buf *out)
     cf_buf_adds(out, "}\n");
 }
 
-static int tell(const replay *r)
+static int report(const replay *r)
 {
     cf_buf out = CF_BUF_INIT;
     for (size_t i = 0; i < r->n_note && !r->cli.is_json; i++) {
@@ -462,7 +463,7 @@ int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
     cf_status st = read_turn(&r, argv[0], &err);
     CF_THEN(st, open_all(&r, &err));
     CF_THEN(st, compare(&r, &err));
-    int status = st == CF_OK ? tell(&r) : cf_cli_fail(cli, &err);
+    int status = st == CF_OK ? report(&r) : cf_cli_fail(cli, &err);
     cf_sampler_free(r.sampler);
     cf_constraint_free(r.constraint);
     cf_constraint_vocab_free(r.vocab);

@@ -539,7 +539,7 @@ static cf_status choices_spec(run *r, json_t **out, cf_error *err)
     return *out != NULL ? CF_OK : cf_oom(err);
 }
 
-/* What was asked for, as the history keeps it. */
+/* The request, as the history keeps it. */
 static cf_status make_spec(run *r, json_t **out, cf_error *err)
 {
     if (r->schema != NULL) {

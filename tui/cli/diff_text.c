@@ -17,7 +17,7 @@ typedef struct hunk {
     size_t from, to; /* rows */
 } hunk;
 
-/* The next hunk at or after row `from`; false when there is no more. */
+/* The next hunk at or after row `from`; false if there is none. */
 static bool next_hunk(hunk *h, const cf_diff *d, size_t from, size_t context)
 {
     size_t i = from;

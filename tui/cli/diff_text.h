@@ -17,13 +17,13 @@ typedef struct cf_diff_style {
 } cf_diff_style;
 
 /*
- * Appends the changed parts with what stands around them, each under a line
+ * Appends the changed parts with the lines around them, each under a line
  * "@@ -line,count +line,count @@" that says what the first change on each
  * side shows.
  * Nothing when there is no difference.
  *
  * Unified: ' ', '-' and '+' begin a line; without colour a line that begins
- * with '?' has a '^' below every changed cell.  Side by side: the sign stands
+ * with '?' has a '^' below every changed cell.  Side by side: the sign is
  * between number and text, '~' is a changed line; long lines are wrapped.
  */
 void cf_diff_print(cf_buf *out, const cf_diff *d, const cf_diff_style *style);

@@ -208,15 +208,16 @@ static void put_key(void *ud, const cf_cli_key *key)
 static void put_workbench(FILE *to, const cf_cli_screen *screen)
 {
     key_list list = {.to = to};
-    fputs(".Sh KEYS OF THE WORKBENCH\n"
-          "The commands of each view with their keys; every command can also be\n"
-          "typed after a colon.\n"
-          "Change keys with\n"
-          ".Ql bind\n"
-          "lines in confabrc;\n"
-          ".Ql \\&?\n"
-          "shows the ones in effect.\n",
-          to);
+    fputs(
+        ".Sh KEYS OF THE WORKBENCH\n"
+        "The commands of each view with their keys; every command can also be\n"
+        "typed after a colon.\n"
+        "Change keys with\n"
+        ".Ql bind\n"
+        "lines in confabrc;\n"
+        ".Ql \\&?\n"
+        "shows the ones in effect.\n",
+        to);
     screen->keys(put_key, &list);
     fputs(list.section != NULL ? ".El\n" : "", to);
 }

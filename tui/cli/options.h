@@ -37,7 +37,7 @@ typedef struct cf_opt {
 /*
  * Reads argv[0..argc) against the tables (each ends with a NULL name; `more`
  * may be NULL).  What is not an option is moved to the front of argv in order
- * and counted in *n_rest; "--" ends the options; "-" is no option.  Values
+ * and counted in *n_rest; "--" ends the options; "-" is not an option.  Values
  * come as "--name VALUE", "--name=VALUE" or "-n VALUE".
  * CF_EINVAL with a text that names the option.
  */
