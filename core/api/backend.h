@@ -72,10 +72,10 @@ CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options,
 /* ---- events ------------------------------------------------------------- */
 
 typedef enum cf_chat_event_kind {
-    CF_CHAT_PROMPT,      /* text: the prompt; ids: its tokens and those that
-                            the reply starts with; built-in core only */
+    CF_CHAT_PROMPT,      /* text: the prompt; ids: its tokens and those of
+                            the reply's prefix; built-in core only */
     CF_CHAT_PREFILL,     /* n_done of n_total prompt tokens */
-    CF_CHAT_TOKEN,       /* a token, where the engine shows tokens */
+    CF_CHAT_TOKEN,       /* a token, if the engine shows tokens */
     CF_CHAT_TEXT,        /* text: a piece of content */
     CF_CHAT_THINKING,    /* text: a piece of thinking */
     CF_CHAT_CALL_DELTA,  /* text: raw bytes of a call that is being written */
@@ -156,8 +156,7 @@ typedef struct cf_chat_token {
     cf_token id; /* CF_TOKEN_NONE where the engine shows no ids */
     float p;     /* < 0: unknown */
     bool is_forced;
-    bool is_held;        /* the grammar took it: as one that it allowed or as
-                            text that it forced */
+    bool is_held;        /* sampled under the grammar, or forced by it */
     uint32_t n_allowed;  /* by a grammar; 0: no grammar */
     size_t raw_off;      /* where its bytes start in the raw reply */
     const cf_draw *draw; /* NULL: not known */
@@ -174,8 +173,8 @@ typedef struct cf_chat_event {
     uint64_t n_done, n_total; /* PREFILL */
     const cf_token *ids;      /* [n_ids] PROMPT */
     size_t n_ids, n_prompt;   /* n_prompt of them are the prompt's */
-    size_t n_content;         /* PROMPT: bytes at the end of what the reply
-                                 starts with that are not thinking */
+    size_t n_content;         /* PROMPT: bytes at the end of the reply's
+                                 prefix that are not thinking */
     cf_usage usage;
     cf_timings timings;
     cf_stop stop; /* STOP */
@@ -204,13 +203,13 @@ typedef struct cf_chat_request {
     cf_cancel *cancel; /* may be NULL */
 } cf_chat_request;
 
-/* Where a new prompt leaves what is cached. */
+/* The first difference between a new prompt and the cache. */
 typedef struct cf_divergence {
     bool has;
     size_t token;            /* first differing position */
     cf_token cached, wanted; /* CF_TOKEN_NONE past an end */
     uint32_t prompt_off;     /* byte of the prompt there */
-    cf_span_source source;   /* what wrote that byte */
+    cf_span_source source;   /* the origin of that byte */
     uint32_t index, line, col;
     char path[64];
     char cause[160]; /* one line for the user */
@@ -234,7 +233,7 @@ typedef struct cf_chat_response {
     cf_usage usage;
     cf_timings timings;
     cf_stop stop;
-    char sampler[160]; /* what is in effect, in words; "" when unknown */
+    char sampler[160]; /* the options in effect, in words; "" if unknown */
     json_t *vendor;    /* other fields of a server; may be NULL */
 } cf_chat_response;
 
@@ -260,7 +259,7 @@ typedef struct cf_backend_info {
     bool shows_prompt, shows_tokens, shows_candidates, shows_cache;
     bool can_score, can_count;
     bool can_fork_token, can_continue, can_mask;
-    bool takes_images;  /* hands pictures of messages on to its model */
+    bool takes_images;  /* passes images of messages to its model */
     const char *cannot; /* what it cannot show, in words; "" for nothing */
 } cf_backend_info;
 
@@ -307,8 +306,8 @@ CF_MUST_USE cf_status cf_prompt_add_special(json_t *context,
                                             cf_error *err);
 
 /*
- * The tokens of a rendered prompt and of what the reply starts with (`prefix`,
- * may be empty), as one text: a vocabulary may write the start of a text
+ * The tokens of a rendered prompt and of the reply's prefix (`prefix`, may be
+ * empty), as one text: a vocabulary may write the start of a text
  * differently.  Only what the template wrote, the spelling of special tokens, a
  * known role and the prefix may become control tokens; BOS is added unless the
  * prompt spells it.

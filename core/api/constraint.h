@@ -57,7 +57,7 @@ typedef struct cf_grammar_options {
 /*
  * Compiles a JSON Schema.  CF_EUNSUPPORTED names the path and the keyword
  * that cannot be expressed (nothing is ever ignored but annotations);
- * CF_EFORMAT for a schema that is none; CF_ELIMIT past the limits;
+ * CF_EFORMAT for an invalid schema; CF_ELIMIT past the limits;
  * CF_ENOMEM.  `opts` may be NULL.
  */
 CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out,
@@ -142,7 +142,7 @@ size_t cf_constraint_vocab_n(const cf_constraint_vocab *vocab);
 /* ---- positions ---------------------------------------------------------- */
 
 /* Starts at the beginning of the text.  `vocab` may be NULL: then only bytes
- * are understood. */
+ * are accepted. */
 CF_MUST_USE cf_status cf_constraint_new(cf_constraint **out,
                                         const cf_grammar *grammar,
                                         const cf_constraint_vocab *vocab,
@@ -191,9 +191,9 @@ CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out,
 
 /*
  * The forced text as tokens, encoded as the model's tokenizer would encode
- * it.  Where more text follows, the tokens at the end are left out with which
- * it could become one token of the vocabulary: the model chooses there.  An
- * empty list when nothing is forced.
+ * it.  If more text follows, the last tokens are left out as far as they could
+ * merge with it into one token of the vocabulary: the model chooses there.  An
+ * empty list if nothing is forced.
  */
 CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c,
                                                   const cf_tokenizer *tok,

@@ -186,7 +186,7 @@ typedef struct cf_turn_options {
 
 typedef struct cf_send {
     const json_t *message; /* an object, an array of them, or NULL: reply to
-                              what is there */
+                              the head */
     const cf_turn_options *options; /* NULL: all defaults */
     bool has_parent; /* follow `parent` (nil: the start), not the head */
     cf_uuid parent;

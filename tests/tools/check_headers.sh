@@ -4,8 +4,7 @@
 #   - a public header (core/base, core/api, storage/*.h, templates/*.h) answers five
 #     questions in its first comment, in this order: what it is, its place
 #     in the flow, what it knows and does not know, threads, memory;
-#   - every header's first comment begins with its own name;
-#   - no two headers have the same name.
+#   - every header's first comment begins with its own name.
 #
 # With a compiler and flags also that each header compiles alone:
 #   check_headers.sh CC FLAGS...
@@ -56,12 +55,6 @@ for h in $headers; do
         bad=1
     fi
 done
-
-twice=$(printf '%s\n' $headers | sed 's|.*/||' | sort | uniq -d)
-if [ -n "$twice" ]; then
-    echo "header names used twice:" $twice >&2
-    bad=1
-fi
 
 if [ $# -gt 0 ]; then
     for h in $headers; do
