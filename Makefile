@@ -351,6 +351,7 @@ lint: lint-text
 	@clang-format --dry-run -Werror $(CHANGED) /dev/null
 	@$(MAKE) --no-print-directory $(JOBS) -k lint-changed
 lint-changed: $(if $(filter lint-changed,$(MAKECMDGOALS)),$(addprefix lint/,$(filter $(CHANGED:.h=.c),$(LINT_SRC))))
+	@echo "$(words $^) changed C files linted"
 lint-all: lint-text $(LINT)
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 lint-text:
