@@ -137,6 +137,23 @@ static void test_utf8__decode(void **state)
     assert_int_equal(cf_utf8_valid_prefix("ab\xFFz", 4), 2);
 }
 
+static void test_utf8__copy_cuts_at_a_character(void **state)
+{
+    (void)state;
+    static const char text[] = "a\xC3\xA9\xE6\xBC\xA2\xF0\x9F\x98\x80";
+    const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+    for (size_t cap = 1; cap <= 12; cap++) {
+        char out[12];
+        memset(out, 'x', sizeof out);
+        size_t n = cf_utf8_copy(out, cap, cf_str_from(text));
+        assert_int_equal(n, want[cap - 1]);
+        assert_memory_equal(out, text, n);
+        assert_int_equal(out[n], '\0');
+    }
+    char one[1];
+    assert_int_equal(cf_utf8_copy(one, 1, cf_str_make(NULL, 0)), 0);
+}
+
 static void test_json__round_trip(void **state)
 {
     (void)state;
@@ -293,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_arena__release_gives_back),
         cmocka_unit_test(test_buf__every_allocation_may_fail),
         cmocka_unit_test(test_utf8__decode),
+        cmocka_unit_test(test_utf8__copy_cuts_at_a_character),
         cmocka_unit_test(test_json__round_trip),
         cmocka_unit_test(test_os__time),
         cmocka_unit_test(test_os__files),
