@@ -190,12 +190,35 @@ static void check_turn(cf_store *s, cf_uuid id, bool must_be_there,
     cf_arena_deinit(&a);
 }
 
+/* A reply whose end was not acknowledged is absent, or has a beginning of its
+ * pieces. */
+static void check_beginning(cf_store *s, cf_uuid id)
+{
+    static const char *const beginnings[] = {
+        "\"content\":\"\"", "\"content\":\"abc\"", "\"content\":\"abcabc\""};
+    cf_arena a;
+    cf_error err;
+    cf_store_turn t;
+    cf_arena_init(&a, 0);
+    cf_status st = cf_store_get_turn(s, id, &a, &t, &err);
+    bool is_one = st == CF_ENOTFOUND;
+    for (size_t i = 0; st == CF_OK && i < 3; i++) {
+        is_one = is_one || strstr(t.message.p, beginnings[i]) != NULL;
+    }
+    assert_true(is_one);
+    cf_arena_deinit(&a);
+}
+
 static void check_kept(const session *x, cf_store *s, bool all)
 {
     check_sound(s);
     check_turn(s, x->a, x->has_a || all, "hi");
     check_turn(s, x->b, x->has_b || all, "yes");
-    check_turn(s, x->c, x->has_c || all, "abcabc");
+    if (x->has_c || all) {
+        check_turn(s, x->c, true, "abcabc");
+    } else {
+        check_beginning(s, x->c);
+    }
     if (x->has_title) {
         cf_arena a;
         cf_error err;
