@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks the headers of the tree.  Without arguments only their text:
 #
-#   - a public header (core/base, core/api, storage/*.h, templates/*.h) answers five
-#     questions in its first comment, in this order: what it is, its place
+#   - a public header (core/base, core/api, storage/*.h, templates/*.h) answers
+#     five questions in its first comment, in this order: what it is, its place
 #     in the flow, what it knows and does not know, threads, memory;
 #   - every header's first comment begins with its own name.
 #
