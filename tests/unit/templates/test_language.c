@@ -2,6 +2,7 @@
  * test_language.c - the places and words of errors, options, limits; the
  * language itself is in test_cases.c.
  */
+#include "templates/chat_template.h"
 #include "templates/template.h"
 #include "tests/support/t.h"
 
@@ -117,6 +118,44 @@ static void test_mutation__only_when_allowed(void **state)
     run(&o, t, "{\"l\":[1]}", NULL, &allow);
     T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, "None[1, 4]");
     done(&o);
+}
+
+/* A template as a renderer: the same prompt, errors with their place. */
+static void test_renderer__of_a_template(void **state)
+{
+    (void)state;
+    cf_template *tpl;
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_error err;
+    json_t *context;
+    T_OK(cf_template_compile(
+             &tpl, cf_str_from("<{{ messages[0].content }}>\n{{ 1 / n }}"),
+             NULL, NULL, NULL, &err),
+         err);
+    cf_prompt_renderer renderer = cf_renderer_template(tpl);
+    cf_arena_init(&arena, 0);
+    static const char text[] = "{\"messages\":[{\"content\":\"hi\"}],\"n\":4}";
+    T_OK(cf_json_read(&context, text, sizeof text - 1, &err), err);
+    T_OK(renderer.render(renderer.ud, context, &arena, &prompt, &err), err);
+    T_TEXT(prompt.text.p, prompt.text.n, "<hi>\n0.25");
+    for (size_t off = 0; off <= prompt.text.n; off++) {
+        const cf_prompt_span *s = cf_prompt_span_at(&prompt, off);
+        size_t i = 0;
+        while (i < prompt.n_spans &&
+               prompt.spans[i].off + prompt.spans[i].len <= off) {
+            i++;
+        }
+        assert_ptr_equal(s, i < prompt.n_spans ? &prompt.spans[i] : NULL);
+    }
+    assert_int_equal(cf_prompt_span_at(&prompt, 1)->source, CF_SPAN_MESSAGE);
+    assert_int_equal(json_object_set_new(context, "n", json_integer(0)), 0);
+    T_FAILS(renderer.render(renderer.ud, context, &arena, &prompt, &err),
+            CF_EFORMAT);
+    assert_int_equal(err.line, 2);
+    json_decref(context);
+    cf_arena_deinit(&arena);
+    cf_template_free(tpl);
 }
 
 static void test_generation__code_points(void **state)
@@ -290,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_errors__excerpt_is_harmless),
         cmocka_unit_test(test_numbers__exact),
         cmocka_unit_test(test_mutation__only_when_allowed),
+        cmocka_unit_test(test_renderer__of_a_template),
         cmocka_unit_test(test_generation__code_points),
         cmocka_unit_test(test_continue__cuts_at_the_message),
         cmocka_unit_test(test_limits__are_named),
