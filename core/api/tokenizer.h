@@ -1,6 +1,6 @@
 /*
- * tokenizer.h - text to token ids and back, from the vocabulary in a GGUF
- * file.
+ * tokenizer.h - text to token ids and back, by the vocabulary of a GGUF file
+ * or of a Hugging Face folder.
  *
  * Place in the flow:  rendered prompt --> [tokenizer] --> session.
  * Knows: vocabulary, merges, pre-token rules.  Does not know: chat roles,
@@ -99,6 +99,18 @@ CF_MUST_USE cf_status cf_tokenizer_encode_spans(
     cf_token_list *out, const cf_tokenizer *tok, cf_str text,
     const cf_text_span *spans, size_t n_spans, bool add_special,
     cf_arena *arena, cf_error *err);
+
+/*
+ * As cf_tokenizer_encode(), with the places that the model's own library
+ * reports: *offsets holds begin and end of each token in bytes of the text,
+ * two numbers a token, in `arena`.  They may overlap, and leave white space
+ * out where the model's files say so.  NULL where the vocabulary comes from a
+ * file without such rules (GGUF, SentencePiece): the spans say it all.
+ */
+CF_MUST_USE cf_status cf_tokenizer_encode_offsets(
+    cf_token_list *out, uint32_t **offsets, const cf_tokenizer *tok,
+    cf_str text, bool parse_special, bool add_special, cf_arena *arena,
+    cf_error *err);
 
 /*
  * Appends the bytes of `id` in running text: byte tokens as

@@ -63,8 +63,9 @@ int cf_bpe__byte_of(uint32_t cp)
  * them in one vocabulary, and byte F6 in another. */
 static bool is_spelled(const cf_vocab *v, cf_token id)
 {
-    return id != CF_TOKEN_NONE && (v->piece[id].type == CF_TOKEN_NORMAL ||
-                                   v->piece[id].type == CF_TOKEN_UNUSED);
+    return id != CF_TOKEN_NONE &&
+           (v->by_spelling || v->piece[id].type == CF_TOKEN_NORMAL ||
+            v->piece[id].type == CF_TOKEN_UNUSED);
 }
 
 void cf_bpe__byte_tokens(cf_token byte[256], const cf_vocab *v)
@@ -121,9 +122,10 @@ static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
 
 enum { BATCH = CF_FIND_EACH / 2 };
 
-/* Puts n rules in; of equal pairs the first counts.  All slots are looked for
+/* Puts n rules in; of equal pairs the first counts, or the last.  All slots are looked for
  * first, so that the misses of the cache overlap. */
-static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n)
+static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n,
+                      bool last_wins)
 {
     size_t slot[BATCH];
     for (size_t k = 0; k < n; k++) {
@@ -133,7 +135,7 @@ static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n)
         if (m->slot[slot[k]].left != UINT32_MAX) {
             slot[k] = rule_slot(m, rule[k].left, rule[k].right);
         }
-        if (m->slot[slot[k]].left == UINT32_MAX) {
+        if (m->slot[slot[k]].left == UINT32_MAX || last_wins) {
             m->slot[slot[k]] = rule[k];
         }
     }
@@ -158,8 +160,10 @@ static cf_status add_batch(cf_merges *m, const cf_vocab *v,
         if (!is_spelled(v, l) || !is_spelled(v, r)) {
             continue;
         }
-        cf_token joined =
-            find_joined(v, part[2 * k], part[2 * k + 1], *last, scratch);
+        cf_str right = part[2 * k + 1];
+        size_t skip = desc->merge_skip < right.n ? desc->merge_skip : right.n;
+        right = cf_str_make(right.p + skip, right.n - skip);
+        cf_token joined = find_joined(v, part[2 * k], right, *last, scratch);
         if (joined != CF_TOKEN_NONE) {
             *last = joined;
             rule[n_rule++] =
@@ -167,7 +171,7 @@ static cf_status add_batch(cf_merges *m, const cf_vocab *v,
                                 (uint32_t)joined};
         }
     }
-    put_rules(m, rule, n_rule);
+    put_rules(m, rule, n_rule, v->by_spelling);
     return CF_OK;
 }
 
@@ -221,15 +225,20 @@ void cf_merges__deinit(cf_merges *m)
     memset(m, 0, sizeof *m);
 }
 
-static void pair(void *ud, cf_symbol *left, const cf_symbol *right)
+void cf_merges__pair(const cf_merges *m, cf_symbol *left,
+                     const cf_symbol *right)
 {
-    const cf_encoder *e = ud;
-    const cf_merges *m = &e->tok->merges;
     const cf_merge_rule *r =
         &m->slot[rule_slot(m, (uint32_t)left->id, (uint32_t)right->id)];
     bool found = r->left != UINT32_MAX;
     left->prio = found ? r->rank : CF_MERGE_NONE;
     left->joined = found ? (cf_token)r->joined : CF_TOKEN_NONE;
+}
+
+static void pair(void *ud, cf_symbol *left, const cf_symbol *right)
+{
+    const cf_encoder *e = ud;
+    cf_merges__pair(&e->tok->merges, left, right);
 }
 
 /* The token spelled exactly like text[from..to), or CF_TOKEN_NONE. */
@@ -339,7 +348,7 @@ cf_status cf_bpe__encode(cf_encoder *e, size_t from, size_t to)
 {
     const cf_pretoken *cutter = &e->tok->pretoken;
     if (e->match == NULL) {
-        e->match = cf_pretoken__new_match(cutter);
+        e->match = cf_pattern_new_match();
         if (e->match == NULL) {
             return cf_oom(e->err);
         }

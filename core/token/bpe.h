@@ -7,6 +7,7 @@
 #ifndef CF_CORE_TOKEN_BPE_H
 #define CF_CORE_TOKEN_BPE_H
 
+#include "core/token/merge.h"
 #include "core/token/vocab.h"
 
 typedef struct cf_merge_rule {
@@ -26,6 +27,10 @@ typedef struct cf_merges {
 CF_MUST_USE cf_status cf_merges__init(cf_merges *m, const cf_vocab *v,
                                       const cf_vocab_desc *desc, cf_error *err);
 void cf_merges__deinit(cf_merges *m);
+
+/* Sets left->prio and left->joined for the pair. */
+void cf_merges__pair(const cf_merges *m, cf_symbol *left,
+                     const cf_symbol *right);
 
 /* Fills byte[256] with the tokens of single bytes. */
 void cf_bpe__byte_tokens(cf_token byte[256], const cf_vocab *v);

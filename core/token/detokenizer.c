@@ -75,6 +75,10 @@ void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id,
     if (id < 0 || (size_t)id >= tok->vocab.n) {
         return;
     }
+    if (tok->pipe != NULL) {
+        cf_pipeline__piece(out, tok->pipe, &tok->vocab, id, spell_control);
+        return;
+    }
     cf_str s = cf_vocab__spelling(&tok->vocab, id);
     switch ((cf_token_type)tok->vocab.piece[id].type) {
     case CF_TOKEN_CONTROL:
@@ -112,6 +116,10 @@ void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id,
 void cf_tokenizer_decode(cf_buf *out, const cf_tokenizer *tok,
                          const cf_token *ids, size_t n, bool spell_control)
 {
+    if (tok->pipe != NULL) {
+        cf_pipeline__decode(out, tok->pipe, &tok->vocab, ids, n, spell_control);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         size_t before = out->n;
         cf_tokenizer_piece(out, tok, ids[i], spell_control);

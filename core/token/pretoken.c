@@ -13,17 +13,9 @@
  */
 #include "core/token/pretoken.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <string.h>
 
-#include "core/base/alloc.h"
-
-/* Inside of a class: Unicode's White_Space. */
-#define WS                                  \
-    "\\x09-\\x0d \\x{85}\\x{a0}\\x{1680}"   \
-    "\\x{2000}-\\x{200a}\\x{2028}\\x{2029}" \
-    "\\x{202f}\\x{205f}\\x{3000}"
+#define WS    CF_WHITE
 #define S     "[" WS "]"
 #define NOT_S "[^" WS "]"
 
@@ -183,64 +175,6 @@ bool cf_pretoken__is_known(cf_str name)
     return find_set(name) != NULL;
 }
 
-static void *take_memory(PCRE2_SIZE n, void *ud)
-{
-    (void)ud;
-    return cf_alloc(n);
-}
-
-static void give_memory(void *p, void *ud)
-{
-    (void)ud;
-    cf_free(p);
-}
-
-/* The patterns are linear, so limits on work would only break long texts. */
-static bool make_contexts(cf_pretoken *p)
-{
-    pcre2_general_context *memory =
-        pcre2_general_context_create(take_memory, give_memory, NULL);
-    p->memory = memory;
-    pcre2_match_context *limits =
-        memory != NULL ? pcre2_match_context_create(memory) : NULL;
-    p->limits = limits;
-    if (limits == NULL) {
-        return false;
-    }
-    pcre2_set_match_limit(limits, UINT32_MAX);
-    pcre2_set_depth_limit(limits, UINT32_MAX);
-    return true;
-}
-
-static cf_status compile(cf_pretoken *p, const pattern_set *set, cf_error *err)
-{
-    pcre2_compile_context *how = pcre2_compile_context_create(p->memory);
-    int code = how != NULL ? 0 : PCRE2_ERROR_HEAP_FAILED;
-    for (size_t i = 0;
-         code == 0 && i < CF_PRETOKEN_PATTERNS && set->pattern[i] != NULL;
-         i++) {
-        PCRE2_SIZE at;
-        pcre2_code *made =
-            pcre2_compile((PCRE2_SPTR)set->pattern[i], PCRE2_ZERO_TERMINATED,
-                          PCRE2_UTF | PCRE2_UCP, &code, &at, how);
-        if (made != NULL) {
-            code = 0;
-            p->code[p->n++] = made;
-            /* Without JIT it is slower, nothing else. */
-            (void)pcre2_jit_compile(made, PCRE2_JIT_COMPLETE);
-        }
-    }
-    pcre2_compile_context_free(how);
-    if (code == PCRE2_ERROR_HEAP_FAILED) {
-        return cf_oom(err);
-    }
-    return code == 0 ? CF_OK
-                     : cf_fail(err, CF_EUNSUPPORTED,
-                               "this PCRE2 cannot compile the pre-tokenizer's "
-                               "pattern (its error %d)",
-                               code);
-}
-
 cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err)
 {
     memset(p, 0, sizeof *p);
@@ -251,36 +185,29 @@ cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err)
             name.n > 60 ? 60 : (int)name.n, name.p != NULL ? name.p : "");
     }
     p->ignore_merges = set->ignore_merges;
-    cf_status st = make_contexts(p) ? compile(p, set, err) : cf_oom(err);
-    if (st != CF_OK) {
-        cf_pretoken__deinit(p);
+    while (p->n < CF_PRETOKEN_PATTERNS && set->pattern[p->n] != NULL) {
+        cf_status st =
+            cf_pattern_init(&p->pattern[p->n], set->pattern[p->n], err);
+        if (st != CF_OK) {
+            cf_pretoken__deinit(p);
+            return st;
+        }
+        p->n++;
     }
-    return st;
+    return CF_OK;
 }
 
 void cf_pretoken__deinit(cf_pretoken *p)
 {
     for (size_t i = 0; i < p->n; i++) {
-        pcre2_code_free(p->code[i]);
+        cf_pattern_deinit(&p->pattern[i]);
     }
-    pcre2_match_context_free(p->limits);
-    pcre2_general_context_free(p->memory);
     memset(p, 0, sizeof *p);
-}
-
-void *cf_pretoken__new_match(const cf_pretoken *p)
-{
-    return pcre2_match_data_create(1, p->memory);
-}
-
-void cf_pretoken__free_match(void *match)
-{
-    pcre2_match_data_free(match);
 }
 
 typedef struct cut {
     const cf_pretoken *p;
-    pcre2_match_data *match;
+    void *match;
     const char *text;
     cf_pretoken_fn fn;
     void *ud;
@@ -292,28 +219,15 @@ typedef struct cut {
 static cf_status find(const cut *c, size_t level, size_t from, size_t to,
                       size_t at, size_t *a, size_t *b)
 {
-    PCRE2_SPTR subject = (PCRE2_SPTR)c->text + from;
-    uint32_t options = PCRE2_NO_UTF_CHECK;
-    int rc = pcre2_match(c->p->code[level], subject, to - from, at - from,
-                         options, c->match, c->p->limits);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
-        rc = pcre2_match(c->p->code[level], subject, to - from, at - from,
-                         options | PCRE2_NO_JIT, c->match, c->p->limits);
-    }
+    cf_str piece = {c->text + from, to - from};
+    bool found;
     *a = *b = to;
-    if (rc == PCRE2_ERROR_NOMATCH) {
-        return CF_OK;
-    }
-    if (rc < 0) {
-        return rc == PCRE2_ERROR_NOMEMORY || rc == PCRE2_ERROR_HEAPLIMIT
-                   ? cf_oom(c->err)
-                   : cf_fail(c->err, CF_ELIMIT,
-                             "pre-tokenizing failed (PCRE2 error %d)", rc);
-    }
-    const PCRE2_SIZE *v = pcre2_get_ovector_pointer(c->match);
-    if (v[1] > v[0]) {
-        *a = from + v[0];
-        *b = from + v[1];
+    size_t first, last;
+    CF_TRY(cf_pattern_find(&c->p->pattern[level], c->match, piece, at - from,
+                           &first, &last, &found, c->err));
+    if (found && last > first) {
+        *a = from + first;
+        *b = from + last;
     }
     return CF_OK;
 }

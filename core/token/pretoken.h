@@ -7,21 +7,18 @@
  * further pattern cuts the pieces of the one before, seeing nothing beyond
  * the piece.
  *
- * Threads:  constant after init; a match needs a cf_pretoken_match of the
- *           calling thread.
+ * Threads:  constant after init; a search needs the scratch of the calling
+ *           thread (pattern.h).
  */
 #ifndef CF_CORE_TOKEN_PRETOKEN_H
 #define CF_CORE_TOKEN_PRETOKEN_H
 
-#include "core/base/status.h"
-#include "core/base/str.h"
+#include "core/token/pattern.h"
 
 enum { CF_PRETOKEN_PATTERNS = 6 };
 
 typedef struct cf_pretoken {
-    void *memory;                     /* pcre2_general_context */
-    void *limits;                     /* pcre2_match_context */
-    void *code[CF_PRETOKEN_PATTERNS]; /* pcre2_code */
+    cf_pattern pattern[CF_PRETOKEN_PATTERNS]; /* [n] */
     size_t n;
     bool ignore_merges; /* a piece that is in the vocabulary as a whole is
                            one token, whatever the merges say */
@@ -34,10 +31,6 @@ typedef cf_status (*cf_pretoken_fn)(void *ud, size_t from, size_t to);
 CF_MUST_USE cf_status cf_pretoken__init(cf_pretoken *p, cf_str name,
                                         cf_error *err);
 void cf_pretoken__deinit(cf_pretoken *p);
-
-/* Scratch for one thread (a pcre2_match_data); NULL when memory ran out. */
-void *cf_pretoken__new_match(const cf_pretoken *p);
-void cf_pretoken__free_match(void *match);
 
 /* Calls fn for every piece of `text`, which must be well-formed UTF-8, in
  * order.  CF_ENOMEM, or what fn returned. */

@@ -104,8 +104,7 @@ void cf_specials__deinit(cf_specials *s)
     memset(s, 0, sizeof *s);
 }
 
-/* The end of the stretch that `at` is in, 0 when it is in none. */
-static size_t stretch_end(cf_special_walk *w, size_t at)
+size_t cf_special_walk__end(cf_special_walk *w, size_t at)
 {
     while (w->to <= at && w->next < w->n_span) {
         const cf_text_span *span = &w->span[w->next++];
@@ -179,7 +178,8 @@ cf_special_hit cf_specials__next(const cf_specials *s, cf_special_walk *walk,
         if (s->first[c] == s->first[c + 1]) {
             continue;
         }
-        cf_special_hit hit = match_at(s, text, at, stretch_end(walk, at));
+        cf_special_hit hit =
+            match_at(s, text, at, cf_special_walk__end(walk, at));
         if (hit.id != CF_TOKEN_NONE) {
             return hit;
         }

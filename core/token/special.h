@@ -29,9 +29,13 @@ typedef struct cf_special_hit {
 typedef struct cf_special_walk {
     const cf_text_span *span; /* [n_span] */
     size_t n_span, next;
-    size_t from, to; /* the stretch at or behind the last position asked for;
+    size_t from, to; /* the stretch at or after the last position asked for;
                         neighbouring spans are one stretch */
 } cf_special_walk;
+
+/* The end of the stretch that `at` is in, 0 when it is in none; positions
+ * asked for never fall. */
+size_t cf_special_walk__end(cf_special_walk *w, size_t at);
 
 /* Collects them.  CF_ENOMEM; CF_ELIMIT for one over CF_SPECIAL_MAX. */
 CF_MUST_USE cf_status cf_specials__init(cf_specials *s, const cf_vocab *v,

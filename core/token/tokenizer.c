@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/utf8.h"
 #include "core/token/tokenizer_impl.h"
+#include "core/token/unicode.h"
 
 /* Spellings after which every known model's turn is over. */
 static const char *const turn_ends[] = {
@@ -75,7 +75,7 @@ static void guess_types(cf_tokenizer *tok)
 
 static cf_token find_special(const cf_tokenizer *tok, const char *spelling)
 {
-    cf_token id = cf_vocab__find(&tok->vocab, cf_str_from(spelling));
+    cf_token id = cf_tokenizer_find(tok, cf_str_from(spelling));
     return is_special(tok, id) ? id : CF_TOKEN_NONE;
 }
 
@@ -215,6 +215,44 @@ cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_vocab_desc *desc,
     return CF_OK;
 }
 
+static cf_status fill_pipeline(cf_tokenizer *tok, const cf_vocab_desc *desc,
+                               cf_pipeline *pipe, cf_error *err)
+{
+    tok->model = CF_MODEL_PIPE;
+    tok->pre = cf_strdup("");
+    tok->name = cf_strndup(desc->model.p, desc->model.n);
+    if (tok->pre == NULL || tok->name == NULL) {
+        return cf_oom(err);
+    }
+    CF_TRY(cf_vocab__init(&tok->vocab, desc, err));
+    tok->named = desc->named;
+    return cf_pipeline__finish(pipe, &tok->vocab, desc, err);
+}
+
+cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
+                                    const cf_vocab_desc *desc,
+                                    cf_pipeline *pipe, const cf_token *ends,
+                                    size_t n_ends, cf_error *err)
+{
+    cf_tokenizer *tok = cf_calloc(1, sizeof *tok);
+    if (tok == NULL) {
+        return cf_oom(err);
+    }
+    cf_status st = fill_pipeline(tok, desc, pipe, err);
+    if (st != CF_OK) {
+        cf_tokenizer_free(tok);
+        return st;
+    }
+    tok->pipe = pipe;
+    mark_ends(tok);
+    for (size_t i = 0; i < n_ends; i++) {
+        mark(tok, is_id(tok, ends[i]) ? ends[i] : CF_TOKEN_NONE, CF_PIECE_END,
+             true);
+    }
+    *out = tok;
+    return CF_OK;
+}
+
 void cf_tokenizer_free(cf_tokenizer *tok)
 {
     if (tok == NULL) {
@@ -224,6 +262,8 @@ void cf_tokenizer_free(cf_tokenizer *tok)
     cf_pretoken__deinit(&tok->pretoken);
     cf_specials__deinit(&tok->specials);
     cf_vocab__deinit(&tok->vocab);
+    cf_pipeline_free(tok->pipe);
+    cf_free(tok->name);
     cf_free(tok->pre);
     cf_free(tok);
 }
@@ -238,27 +278,6 @@ cf_status cf_encoder__put(cf_encoder *e, cf_token id, size_t off, size_t len)
     }
     e->out[e->n_out++] = (cf_token_span){id, (uint32_t)off, (uint32_t)len};
     return CF_OK;
-}
-
-/* Unicode's White_Space. */
-static bool is_white(uint32_t c)
-{
-    return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 ||
-           c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
-static size_t skip_white(cf_str text, size_t at)
-{
-    while (at < text.n) {
-        uint32_t cp;
-        size_t n = cf_utf8_decode(&cp, text.p + at, text.n - at);
-        if (!is_white(cp)) {
-            break;
-        }
-        at += n;
-    }
-    return at;
 }
 
 static cf_status encode_plain(cf_encoder *e, size_t from, size_t to)
@@ -285,7 +304,7 @@ static cf_status encode_all(cf_encoder *e, cf_special_walk *walk,
         if (hit.id != CF_TOKEN_NONE) {
             at += hit.len;
             if (tok->vocab.piece[hit.id].flags & CF_PIECE_RSTRIP) {
-                at = skip_white(e->text, at);
+                at = cf_unicode_skip_white(e->text, at);
             }
             CF_TRY(cf_encoder__put(e, hit.id, hit.off, at - hit.off));
         }
@@ -321,12 +340,16 @@ cf_status cf_tokenizer_encode_spans(cf_token_list *out, const cf_tokenizer *tok,
         return cf_fail(err, CF_ELIMIT, "a text of %zu bytes is too long",
                        text.n);
     }
+    if (tok->pipe != NULL) {
+        return cf_pipeline__encode(out, NULL, tok, text, spans, n_spans,
+                                   add_special, arena, err);
+    }
     cf_special_walk walk = {.span = spans, .n_span = n_spans};
     cf_encoder e = {.tok = tok, .text = text, .err = err};
     cf_status st = encode_all(&e, &walk, add_special);
     CF_THEN(st, hand_over(out, &e, arena));
     cf_merge__deinit(&e.merge);
-    cf_pretoken__free_match(e.match);
+    cf_pattern_free_match(e.match);
     cf_free(e.buf);
     cf_free(e.out);
     return st;
@@ -343,6 +366,21 @@ cf_status cf_tokenizer_encode(cf_token_list *out, const cf_tokenizer *tok,
     cf_text_span all = {0, (uint32_t)text.n, parse_special};
     return cf_tokenizer_encode_spans(out, tok, text, &all, 1, add_special,
                                      arena, err);
+}
+
+cf_status cf_tokenizer_encode_offsets(cf_token_list *out, uint32_t **offsets,
+                                      const cf_tokenizer *tok, cf_str text,
+                                      bool parse_special, bool add_special,
+                                      cf_arena *arena, cf_error *err)
+{
+    *offsets = NULL;
+    if (tok->pipe == NULL || text.n > UINT32_MAX) {
+        return cf_tokenizer_encode(out, tok, text, parse_special, add_special,
+                                   arena, err);
+    }
+    cf_text_span all = {0, (uint32_t)text.n, parse_special};
+    return cf_pipeline__encode(out, offsets, tok, text, &all, 1, add_special,
+                               arena, err);
 }
 
 size_t cf_tokenizer_n_vocab(const cf_tokenizer *tok)
@@ -369,6 +407,12 @@ cf_str cf_tokenizer_raw_piece(const cf_tokenizer *tok, cf_token id)
 
 cf_token cf_tokenizer_find(const cf_tokenizer *tok, cf_str piece)
 {
+    const cf_pipeline *p = tok->pipe;
+    for (size_t i = 0; p != NULL && i < p->n_added; i++) {
+        if (cf_str_eq(p->added[i].content, piece)) {
+            return p->added[i].id;
+        }
+    }
     return cf_vocab__find(&tok->vocab, piece);
 }
 
@@ -379,7 +423,9 @@ bool cf_tokenizer_is_end(const cf_tokenizer *tok, cf_token id)
 
 const char *cf_tokenizer_model(const cf_tokenizer *tok)
 {
-    return tok->model == CF_MODEL_BPE ? "gpt2" : "llama";
+    return tok->name != NULL            ? tok->name
+           : tok->model == CF_MODEL_BPE ? "gpt2"
+                                        : "llama";
 }
 
 const char *cf_tokenizer_pre(const cf_tokenizer *tok)

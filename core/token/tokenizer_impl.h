@@ -1,15 +1,16 @@
 /*
- * tokenizer_impl.h - what a tokenizer consists of, for the files of this
- * folder.
+ * tokenizer_impl.h - the parts of a tokenizer, for the files of this folder.
  *
  * Flow of a call:  tokenizer.c finds special tokens and hands the text
- * between them to bpe.c or spm.c, which append to the encoder's list.
+ * between them to bpe.c or spm.c, which append to the encoder's list.  With a
+ * pipeline, pipeline.c does all of it.
  */
 #ifndef CF_CORE_TOKEN_TOKENIZER_IMPL_H
 #define CF_CORE_TOKEN_TOKENIZER_IMPL_H
 
 #include "core/token/bpe.h"
 #include "core/token/merge.h"
+#include "core/token/pipeline.h"
 #include "core/token/pretoken.h"
 #include "core/token/special.h"
 #include "core/token/tokenizer_new.h"
@@ -17,7 +18,8 @@
 
 typedef enum cf_token_model {
     CF_MODEL_SPM, /* "llama": merging by score, byte fallback */
-    CF_MODEL_BPE  /* "gpt2": byte-level, merging by rank */
+    CF_MODEL_BPE, /* "gpt2": byte-level, merging by rank */
+    CF_MODEL_PIPE /* as tokenizer.json describes it */
 } cf_token_model;
 
 struct cf_tokenizer {
@@ -25,7 +27,10 @@ struct cf_tokenizer {
     cf_vocab vocab;
     cf_specials specials;
     cf_special_tokens named;
-    char *pre; /* name of the pre-tokenizer */
+    char *pre;  /* name of the pre-tokenizer */
+    char *name; /* of the model */
+
+    cf_pipeline *pipe; /* CF_MODEL_PIPE; owned */
 
     /* BPE */
     cf_pretoken pretoken;
@@ -35,7 +40,7 @@ struct cf_tokenizer {
 
     /* SPM */
     bool space_prefix; /* text starts with a space of its own */
-    bool joins_spaces; /* some piece has a space behind another character,
+    bool joins_spaces; /* some piece has a space after another character,
                           so words cannot be merged one by one */
 };
 
@@ -48,7 +53,7 @@ typedef struct cf_encoder {
     cf_merge merge;
     char *buf; /* text as it is merged, where that differs; heap */
     size_t cap_buf;
-    void *match;     /* of cf_pretoken__new_match(), made when needed */
+    void *match;     /* of cf_pattern_new_match(), made when needed */
     size_t from, to; /* the part of the text at hand */
     size_t text_at, repaired_at; /* where the walk of bpe.c is in both */
     cf_error *err;

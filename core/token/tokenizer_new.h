@@ -5,6 +5,7 @@
 #ifndef CF_CORE_TOKEN_TOKENIZER_NEW_H
 #define CF_CORE_TOKEN_TOKENIZER_NEW_H
 
+#include "core/token/pipeline.h"
 #include "core/token/vocab_desc.h"
 
 /* Builds the tokenizer that `desc` describes; the strings it names must
@@ -14,6 +15,14 @@
 CF_MUST_USE cf_status cf_tokenizer_new(cf_tokenizer **out,
                                        const cf_vocab_desc *desc,
                                        cf_error *err);
+/* The same from a row of steps, which becomes the tokenizer's on success.
+ * desc->model names the kind of model, desc->named its special tokens;
+ * ends[0..n_ends) end a turn besides those. */
+CF_MUST_USE cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
+                                                const cf_vocab_desc *desc,
+                                                cf_pipeline *pipe,
+                                                const cf_token *ends,
+                                                size_t n_ends, cf_error *err);
 void cf_tokenizer_free(cf_tokenizer *tok);
 
 /* "<0x41>" is byte 41 hex; -1 for another spelling. */

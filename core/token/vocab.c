@@ -114,7 +114,11 @@ static cf_status add(cf_vocab *v, uint32_t id, const cf_vocab_entry *e,
                               .n = (uint16_t)s.n,
                               .type = (uint8_t)e->type,
                               .prio = prio_of_score(e->score)};
-    if (s.n > v->max_len && cf_vocab__is_text(v, (cf_token)id)) {
+    if (e->is_added) {
+        return CF_OK;
+    }
+    if (s.n > v->max_len &&
+        (v->by_spelling || cf_vocab__is_text(v, (cf_token)id))) {
         v->max_len = s.n;
     }
     if (s.n != 0) {
@@ -151,6 +155,7 @@ cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc, cf_error *err)
                        VOCAB_MAX);
     }
     v->n = desc->n_tokens;
+    v->by_spelling = desc->by_spelling;
     cf_os_entropy(&v->seed, sizeof v->seed);
     cf_status st = allocate(v, err);
     for (uint32_t id = 0; st == CF_OK && id < v->n; id++) {

@@ -33,7 +33,8 @@ typedef struct cf_vocab {
     uint64_t *slot; /* [mask + 1]: upper half of the hash, id + 1; 0: empty */
     size_t mask;
     uint64_t seed;
-    size_t max_len; /* bytes of the longest piece that text may become */
+    size_t max_len;   /* bytes of the longest piece that text may become */
+    bool by_spelling; /* as in cf_vocab_desc */
 } cf_vocab;
 
 /* Reads the tokens of `desc`.  CF_EFORMAT, CF_ELIMIT, CF_ENOMEM; on failure
@@ -42,7 +43,7 @@ CF_MUST_USE cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc,
                                      cf_error *err);
 void cf_vocab__deinit(cf_vocab *v);
 
-/* The first token spelled s, or CF_TOKEN_NONE. */
+/* The first token of the model spelled s, or CF_TOKEN_NONE. */
 cf_token cf_vocab__find(const cf_vocab *v, cf_str s);
 
 /* The same for n <= CF_FIND_EACH spellings at once: the misses of the cache

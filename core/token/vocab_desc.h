@@ -17,6 +17,8 @@ typedef struct cf_vocab_entry {
     cf_str spelling;
     cf_token_type type; /* CF_TOKEN_NORMAL where the file does not say */
     float score;        /* 0 where the file does not say */
+    bool is_added;      /* not part of the model: text never becomes it by
+                           merging or look-up */
 } cf_vocab_entry;
 
 typedef struct cf_vocab_desc {
@@ -29,6 +31,9 @@ typedef struct cf_vocab_desc {
     size_t n_merges;
     cf_status (*next_merge)(void *ud, cf_str part[2], cf_error *err);
     void *ud;
+    size_t merge_skip; /* bytes of a right part that the result lacks */
+    bool by_spelling;  /* as in tokenizer.json: any token may be part or result
+                          of a merge, and of equal merges the last counts */
 
     bool has_types;          /* the file says which tokens are special */
     cf_special_tokens named; /* ids below n_tokens, or CF_TOKEN_NONE */

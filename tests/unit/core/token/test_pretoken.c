@@ -82,7 +82,7 @@ static void test_cuts__known(void **state)
         }
         cf_error err = {0};
         cf_pretoken p = opened(rows[i].name);
-        void *match = cf_pretoken__new_match(&p);
+        void *match = cf_pattern_new_match();
         seen s = {.text = {text.p, text.n}};
         T_OK(cf_pretoken__split(&p, match, s.text, on_cut, &s, &err), err);
         assert_int_equal(s.at, text.n);
@@ -95,7 +95,7 @@ static void test_cuts__known(void **state)
             print_error("%s: cut as '%s', want '%s'\n", rows[i].name,
                         cf_buf_cstr(&s.cuts), rows[i].cuts);
         }
-        cf_pretoken__free_match(match);
+        cf_pattern_free_match(match);
         cf_pretoken__deinit(&p);
         cf_buf_deinit(&s.cuts);
         cf_buf_deinit(&text);
@@ -137,7 +137,7 @@ static void test_cuts__long_runs(void **state)
     for (size_t i = 0; i < sizeof all_names / sizeof all_names[0]; i++) {
         cf_error err = {0};
         cf_pretoken p = opened(all_names[i]);
-        void *match = cf_pretoken__new_match(&p);
+        void *match = cf_pattern_new_match();
         assert_non_null(match);
         for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
             size_t n = strlen(units[k]);
@@ -157,7 +157,7 @@ static void test_cuts__long_runs(void **state)
             assert_int_equal(at, n * times + 1);
             free(text);
         }
-        cf_pretoken__free_match(match);
+        cf_pattern_free_match(match);
         cf_pretoken__deinit(&p);
     }
 }
@@ -193,12 +193,12 @@ static void test_split__stops_when_told(void **state)
     (void)state;
     cf_error err;
     cf_pretoken p = opened("gpt-2");
-    void *match = cf_pretoken__new_match(&p);
+    void *match = cf_pattern_new_match();
     int left = 2;
     T_FAILS(cf_pretoken__split(&p, match, cf_str_from("a b c d"), on_stop,
                                &left, &err),
             CF_ECANCELLED);
-    cf_pretoken__free_match(match);
+    cf_pattern_free_match(match);
     cf_pretoken__deinit(&p);
 }
 
