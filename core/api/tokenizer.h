@@ -140,6 +140,12 @@ cf_token cf_tokenizer_find(const cf_tokenizer *tok, cf_str piece);
  * known end of turn ("<|im_end|>", "<end_of_turn>", "<|eot_id|>" ...). */
 bool cf_tokenizer_is_end(const cf_tokenizer *tok, cf_token id);
 
+/* The special tokens that templates of this model see, as the text of a JSON
+ * object: {"bos_token":"<s>", ...}; tokens that are not in it are undefined.
+ * {NULL, 0} where the model's file has no such list: then bos_token and
+ * eos_token are what cf_tokenizer_special() names. */
+cf_str cf_tokenizer_variables(const cf_tokenizer *tok);
+
 /* "llama", "gpt2" ... and the pre-tokenizer's name, "" if there is none. */
 const char *cf_tokenizer_model(const cf_tokenizer *tok);
 const char *cf_tokenizer_pre(const cf_tokenizer *tok);

@@ -48,6 +48,14 @@ CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path,
 CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
                                        size_t n, unsigned mode, cf_error *err);
 
+/* Whether `path` is a directory, or a link to one. */
+bool cf_os_is_dir(const char *path);
+/* Appends the names in a directory to `out`, sorted by their bytes, each with
+ * a NUL after it; "." and ".." are left out.  CF_ENOTFOUND, CF_EIO; CF_ELIMIT
+ * for more than `max`. */
+CF_MUST_USE cf_status cf_os_list_dir(cf_buf *out, const char *path, size_t max,
+                                     cf_error *err);
+
 /* Makes a directory and its missing parents with mode 0700. */
 CF_MUST_USE cf_status cf_os_make_dirs(const char *path, cf_error *err);
 

@@ -93,6 +93,9 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
     CF_TRY(copy_meta(e->gguf, "general.name", &e->name, err));
     CF_TRY(pick_kernels(e, o, err));
     cf_hparams_glance(&e->hp, e->gguf);
+    if (e->folder != NULL) {
+        return cf_hub_folder_tokenizer(e->folder, &e->tok, err);
+    }
     if (!o->vocab_only) {
         CF_TRY(load_weights(e, err));
     }
@@ -119,7 +122,14 @@ cf_status cf_engine_open(cf_engine **out, const char *path,
     cf_engine *e = NULL;
     CF_TRY(new_engine(&e, err));
     assert(e != NULL);
-    cf_status st = cf_gguf_open(&e->gguf, path, err);
+    cf_status st;
+    if (cf_os_is_dir(path)) {
+        st = cf_hub_folder_open(&e->folder, path, err);
+        e->gguf = st == CF_OK ? cf_hub_folder_gguf(e->folder) : NULL;
+    } else {
+        st = cf_gguf_open(&e->file, path, err);
+        e->gguf = e->file;
+    }
     CF_THEN(st, load(e, opts, err));
     if (st != CF_OK) {
         cf_engine_close(e);
@@ -135,7 +145,8 @@ cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, size_t n,
     cf_engine *e = NULL;
     CF_TRY(new_engine(&e, err));
     assert(e != NULL);
-    cf_status st = cf_gguf_open_memory(&e->gguf, bytes, n, err);
+    cf_status st = cf_gguf_open_memory(&e->file, bytes, n, err);
+    e->gguf = e->file;
     CF_THEN(st, load(e, opts, err));
     if (st != CF_OK) {
         cf_engine_close(e);
@@ -162,7 +173,8 @@ void cf_engine_close(cf_engine *e)
     cf_weights_deinit(&e->w);
     cf_hparams_deinit(&e->hp);
     cf_tokenizer_free(e->tok);
-    cf_gguf_close(e->gguf);
+    cf_hub_folder_close(e->folder);
+    cf_gguf_close(e->file);
     cf_free(e->arch);
     cf_free(e->name);
     pthread_mutex_destroy(&e->pass_lock);
@@ -190,8 +202,14 @@ const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
 
 cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
 {
-    return e->has_weights
-               ? CF_OK
+    if (e->has_weights) {
+        return CF_OK;
+    }
+    return e->folder != NULL
+               ? cf_fail(err, CF_EUNSUPPORTED,
+                         "%s is read for its tokenizer and templates, not for "
+                         "its weights: this needs the model as GGUF",
+                         cf_hub_folder_path(e->folder))
                : cf_fail(err, CF_EINVAL,
                          "the model was opened for its vocabulary only");
 }

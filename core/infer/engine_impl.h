@@ -11,6 +11,7 @@
 
 #include "core/api/engine.h"
 #include "core/base/pool.h"
+#include "core/hub/folder.h"
 #include "core/infer/kv_cache.h"
 #include "core/infer/plan.h"
 #include "core/infer/rope.h"
@@ -20,7 +21,9 @@
 enum { CF_ROPE_SHORT = 0, CF_ROPE_LONG = 1, CF_ROPE_VARIANTS = 2 };
 
 struct cf_engine {
-    cf_gguf *gguf;
+    cf_gguf *file;         /* a GGUF; NULL for a folder */
+    cf_hub_folder *folder; /* NULL for a GGUF */
+    const cf_gguf *gguf;   /* the metadata of either */
     cf_tokenizer *tok;
     cf_hparams hp; /* as a glance gives them when has_weights is false */
     cf_weights w;

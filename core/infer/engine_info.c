@@ -49,13 +49,16 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
     cf_engine_info info = {
         .arch = e->arch,
         .name = e->name,
-        .path = cf_gguf_path(e->gguf),
+        .path = e->folder != NULL ? cf_hub_folder_path(e->folder)
+                                  : cf_gguf_path(e->gguf),
         .kernel_set = e->k->name,
         .file_type = main_type(e->gguf),
-        .file_bytes = cf_gguf_file_bytes(e->gguf),
+        .file_bytes = e->folder != NULL ? cf_hub_folder_bytes(e->folder)
+                                        : cf_gguf_file_bytes(e->gguf),
         .n_layer = e->hp.n_layer,
         .n_embd = e->hp.n_embd,
-        .n_vocab = e->hp.n_vocab,
+        .n_vocab = e->folder != NULL ? (uint32_t)cf_tokenizer_n_vocab(e->tok)
+                                     : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
         .n_threads = e->n_threads,
         .is_exact = e->is_exact,

@@ -8,20 +8,20 @@
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
 
-void cf_edit_deinit(cf_edit *e)
+void cf_rewrite_deinit(cf_rewrite *e)
 {
     cf_free(e->p);
     cf_free(e->map);
     memset(e, 0, sizeof *e);
 }
 
-void cf_edit_reset(cf_edit *e)
+void cf_rewrite_reset(cf_rewrite *e)
 {
     e->n = 0;
     e->no_memory = e->too_long = false;
 }
 
-cf_status cf_edit_check(const cf_edit *e, cf_error *err)
+cf_status cf_rewrite_check(const cf_rewrite *e, cf_error *err)
 {
     if (e->no_memory) {
         return cf_oom(err);
@@ -33,7 +33,7 @@ cf_status cf_edit_check(const cf_edit *e, cf_error *err)
                        : CF_OK;
 }
 
-static bool make_room(cf_edit *e, size_t n)
+static bool make_room(cf_rewrite *e, size_t n)
 {
     if (e->no_memory || e->too_long) {
         return false;
@@ -50,7 +50,7 @@ static bool make_room(cf_edit *e, size_t n)
     return true;
 }
 
-void cf_edit_add(cf_edit *e, const char *p, size_t n, cf_range r)
+void cf_rewrite_add(cf_rewrite *e, const char *p, size_t n, cf_range r)
 {
     if (n == 0 || !make_room(e, n)) {
         return;
@@ -62,13 +62,13 @@ void cf_edit_add(cf_edit *e, const char *p, size_t n, cf_range r)
     e->n += n;
 }
 
-void cf_edit_add_cp(cf_edit *e, uint32_t cp, cf_range r)
+void cf_rewrite_add_cp(cf_rewrite *e, uint32_t cp, cf_range r)
 {
     char utf8[4];
-    cf_edit_add(e, utf8, cf_utf8_encode(utf8, cp), r);
+    cf_rewrite_add(e, utf8, cf_utf8_encode(utf8, cp), r);
 }
 
-void cf_edit_copy(cf_edit *e, const cf_view *v, size_t a, size_t b)
+void cf_rewrite_copy(cf_rewrite *e, const cf_view *v, size_t a, size_t b)
 {
     if (a == b || !make_room(e, b - a)) {
         return;
@@ -90,7 +90,7 @@ void cf_edit_copy(cf_edit *e, const cf_view *v, size_t a, size_t b)
     }
 }
 
-cf_view cf_edit_view(const cf_edit *e)
+cf_view cf_rewrite_view(const cf_rewrite *e)
 {
     return (cf_view){e->p != NULL ? e->p : "", e->map, e->n, 0};
 }

@@ -35,27 +35,27 @@ typedef struct cf_view {
     uint32_t base; /* offset in the input of the first byte, without a map */
 } cf_view;
 
-typedef struct cf_edit {
+typedef struct cf_rewrite {
     char *p;       /* [n] */
     cf_range *map; /* [n] */
     size_t n, cap_p, cap_map;
     size_t limit; /* bytes that n may reach */
     bool no_memory, too_long;
-} cf_edit;
+} cf_rewrite;
 
-void cf_edit_deinit(cf_edit *e);
+void cf_rewrite_deinit(cf_rewrite *e);
 /* Empties e; later views of it are invalid. */
-void cf_edit_reset(cf_edit *e);
+void cf_rewrite_reset(cf_rewrite *e);
 /* CF_ENOMEM or CF_ELIMIT when something could not be added. */
-CF_MUST_USE cf_status cf_edit_check(const cf_edit *e, cf_error *err);
+CF_MUST_USE cf_status cf_rewrite_check(const cf_rewrite *e, cf_error *err);
 
 /* Appends bytes that all stand for `r`. */
-void cf_edit_add(cf_edit *e, const char *p, size_t n, cf_range r);
-void cf_edit_add_cp(cf_edit *e, uint32_t cp, cf_range r);
+void cf_rewrite_add(cf_rewrite *e, const char *p, size_t n, cf_range r);
+void cf_rewrite_add_cp(cf_rewrite *e, uint32_t cp, cf_range r);
 /* Appends bytes [a, b) of v with what they stand for. */
-void cf_edit_copy(cf_edit *e, const cf_view *v, size_t a, size_t b);
+void cf_rewrite_copy(cf_rewrite *e, const cf_view *v, size_t a, size_t b);
 
-cf_view cf_edit_view(const cf_edit *e);
+cf_view cf_rewrite_view(const cf_rewrite *e);
 /* Bytes [a, b) of v. */
 cf_view cf_view_sub(const cf_view *v, size_t a, size_t b);
 

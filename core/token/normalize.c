@@ -20,8 +20,8 @@
 void cf_normalizing_deinit(cf_normalizing *z)
 {
     cf_pattern_free_match(z->match);
-    cf_edit_deinit(&z->edit[0]);
-    cf_edit_deinit(&z->edit[1]);
+    cf_rewrite_deinit(&z->edit[0]);
+    cf_rewrite_deinit(&z->edit[1]);
     cf_free(z->made);
     memset(z, 0, sizeof *z);
 }
@@ -30,7 +30,7 @@ typedef struct run {
     cf_normalizing *z;
     const cf_norm_step *step;
     const cf_view *in;
-    cf_edit *out;
+    cf_rewrite *out;
     cf_error *err;
 } run;
 
@@ -84,7 +84,7 @@ static void write_made(run *r)
                 at += cf_utf8_decode(&cp, in->p + at, in->n - at);
             }
         }
-        cf_edit_add_cp(r->out, m.cp, range);
+        cf_rewrite_add_cp(r->out, m.cp, range);
     }
 }
 
@@ -124,11 +124,11 @@ static cf_status lowercase(run *r, bool *changed)
         uint32_t low = cp < 0x80 ? (cp >= 'A' && cp <= 'Z' ? cp + 32 : cp)
                                  : (uint32_t)utf8proc_tolower((int32_t)cp);
         if (cp == 0x130) { /* the one character with two in lower case */
-            cf_edit_add_cp(r->out, 'i', range);
+            cf_rewrite_add_cp(r->out, 'i', range);
             low = 0x307;
         }
         *changed |= low != cp;
-        cf_edit_add_cp(r->out, low, range);
+        cf_rewrite_add_cp(r->out, low, range);
     }
     return CF_OK;
 }
@@ -186,7 +186,7 @@ static cf_status each_char(run *r, bool *changed)
         int32_t made = fn(cp);
         *changed |= made != (int32_t)cp;
         if (made != DROP) {
-            cf_edit_add_cp(r->out, (uint32_t)made, range);
+            cf_rewrite_add_cp(r->out, (uint32_t)made, range);
         }
     }
     return CF_OK;
@@ -209,9 +209,9 @@ static cf_status space_cjk(run *r, bool *changed)
         cf_range range;
         i += char_at(r, i, &cp, &range);
         bool apart = is_ideograph(cp);
-        cf_edit_add(r->out, " ", apart, range);
-        cf_edit_add_cp(r->out, cp, range);
-        cf_edit_add(r->out, " ", apart, range);
+        cf_rewrite_add(r->out, " ", apart, range);
+        cf_rewrite_add_cp(r->out, cp, range);
+        cf_rewrite_add(r->out, " ", apart, range);
         *changed |= apart;
     }
     return CF_OK;
@@ -222,7 +222,7 @@ static cf_status byte_level(run *r, bool *changed)
     for (size_t i = 0; i < r->in->n; i++) {
         char letter[2];
         size_t n = cf_bpe__spell(letter, (unsigned char)r->in->p[i]);
-        cf_edit_add(r->out, letter, n, cf_view_at(r->in, i));
+        cf_rewrite_add(r->out, letter, n, cf_view_at(r->in, i));
     }
     *changed = true;
     return CF_OK;
@@ -238,7 +238,7 @@ static cf_status strip(run *r, bool *changed)
     if (a == 0 && b == s.n) {
         return CF_OK;
     }
-    cf_edit_copy(r->out, r->in, a, b > a ? b : a);
+    cf_rewrite_copy(r->out, r->in, a, b > a ? b : a);
     *changed = true;
     return CF_OK;
 }
@@ -248,8 +248,9 @@ static cf_status prepend(run *r, bool *changed)
     if (r->in->n == 0) {
         return CF_OK;
     }
-    cf_edit_add(r->out, r->step->text.p, r->step->text.n, cf_view_at(r->in, 0));
-    cf_edit_copy(r->out, r->in, 0, r->in->n);
+    cf_rewrite_add(r->out, r->step->text.p, r->step->text.n,
+                   cf_view_at(r->in, 0));
+    cf_rewrite_copy(r->out, r->in, 0, r->in->n);
     *changed = true;
     return CF_OK;
 }
@@ -268,15 +269,16 @@ static cf_status replace(run *r, bool *changed)
         if (!found) {
             break;
         }
-        cf_edit_copy(r->out, in, done, a);
-        cf_edit_add(r->out, r->step->text.p, r->step->text.n,
-                    b > 0 ? cf_view_at(in, b - 1) : (cf_range){start, start});
+        cf_rewrite_copy(r->out, in, done, a);
+        cf_rewrite_add(r->out, r->step->text.p, r->step->text.n,
+                       b > 0 ? cf_view_at(in, b - 1)
+                             : (cf_range){start, start});
         done = b;
         *changed = true;
-        CF_TRY(cf_edit_check(r->out, r->err));
+        CF_TRY(cf_rewrite_check(r->out, r->err));
     }
     if (*changed) {
-        cf_edit_copy(r->out, in, done, in->n);
+        cf_rewrite_copy(r->out, in, done, in->n);
     }
     return CF_OK;
 }
@@ -307,15 +309,15 @@ cf_status cf_normalize(cf_view *out, cf_normalizing *z,
     }
     unsigned turn = 0;
     for (size_t i = 0; i < n; i++) {
-        cf_edit *edit = &z->edit[turn];
+        cf_rewrite *edit = &z->edit[turn];
         bool changed = false;
-        cf_edit_reset(edit);
+        cf_rewrite_reset(edit);
         edit->limit = limit;
         run r = {z, &steps[i], &at, edit, err};
         CF_TRY(steps_by_kind[steps[i].kind](&r, &changed));
-        CF_TRY(cf_edit_check(edit, err));
+        CF_TRY(cf_rewrite_check(edit, err));
         if (changed) {
-            at = cf_edit_view(edit);
+            at = cf_rewrite_view(edit);
             turn = 1 - turn;
         }
     }

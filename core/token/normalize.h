@@ -56,7 +56,7 @@ typedef struct cf_made_char {
 /* Scratch for one thread. */
 typedef struct cf_normalizing {
     void *match;        /* of cf_pattern_new_match() */
-    cf_edit edit[2];    /* results of every other step */
+    cf_rewrite edit[2]; /* results of every other step */
     cf_made_char *made; /* [n_made] */
     size_t n_made, cap_made;
 } cf_normalizing;

@@ -115,7 +115,7 @@ typedef struct walk {
     cf_normalizing norm;
     cf_splitting split;
     cf_subwording words;
-    cf_edit repaired;
+    cf_rewrite repaired;
     cf_special_walk raw, normal;
     const cf_view *piece; /* at hand */
     hit *hit;             /* [n_hit] */
@@ -229,11 +229,11 @@ static cf_status view_text(walk *w, cf_str text, cf_view *out)
         uint32_t cp;
         size_t n = cf_utf8_decode(&cp, text.p + i, text.n - i);
         cf_range r = {(uint32_t)i, (uint32_t)(i + n)};
-        cf_edit_add_cp(&w->repaired, cp == CF_UTF8_BAD ? 0xFFFD : cp, r);
+        cf_rewrite_add_cp(&w->repaired, cp == CF_UTF8_BAD ? 0xFFFD : cp, r);
         i += n;
     }
-    *out = cf_edit_view(&w->repaired);
-    return cf_edit_check(&w->repaired, w->err);
+    *out = cf_rewrite_view(&w->repaired);
+    return cf_rewrite_check(&w->repaired, w->err);
 }
 
 static cf_status walk_text(walk *w, cf_str text)
@@ -370,7 +370,7 @@ cf_status cf_pipeline__encode(cf_token_list *out, uint32_t **offsets,
     cf_normalizing_deinit(&w->norm);
     cf_splitting_deinit(&w->split);
     cf_subwording_deinit(&w->words);
-    cf_edit_deinit(&w->repaired);
+    cf_rewrite_deinit(&w->repaired);
     cf_free(w->hit);
     cf_free(w);
     return st;

@@ -21,7 +21,7 @@ static cf_status run(cf_splitting *s, size_t level, const cf_view *text);
 void cf_splitting_deinit(cf_splitting *s)
 {
     for (size_t i = 0; i < CF_SPLIT_STEPS_MAX; i++) {
-        cf_edit_deinit(&s->edit[i]);
+        cf_rewrite_deinit(&s->edit[i]);
     }
     cf_pattern_free_match(s->match);
     s->match = NULL;
@@ -187,7 +187,7 @@ static cf_status by_words(cutter *c)
 static cf_status metaspace(cf_splitting *s, size_t level, const cf_view *text)
 {
     const cf_split_step *step = &s->steps[level];
-    cf_edit *e = &s->edit[level];
+    cf_rewrite *e = &s->edit[level];
     cf_str mark = step->text;
     bool has_mark = text->p[0] == ' ' ||
                     (text->n >= mark.n && memcmp(text->p, mark.p, mark.n) == 0);
@@ -195,22 +195,22 @@ static cf_status metaspace(cf_splitting *s, size_t level, const cf_view *text)
         !has_mark &&
         (step->prepend == CF_PREPEND_ALWAYS ||
          (step->prepend == CF_PREPEND_FIRST && cf_view_at(text, 0).from == 0));
-    cf_edit_reset(e);
+    cf_rewrite_reset(e);
     e->limit = s->limit;
     if (prepend) {
-        cf_edit_add(e, mark.p, mark.n, cf_view_at(text, 0));
+        cf_rewrite_add(e, mark.p, mark.n, cf_view_at(text, 0));
     }
     for (size_t i = 0; i < text->n;) {
         const char *space = memchr(text->p + i, ' ', text->n - i);
         size_t end = space != NULL ? (size_t)(space - text->p) : text->n;
-        cf_edit_copy(e, text, i, end);
+        cf_rewrite_copy(e, text, i, end);
         if (end < text->n) {
-            cf_edit_add(e, mark.p, mark.n, cf_view_at(text, end));
+            cf_rewrite_add(e, mark.p, mark.n, cf_view_at(text, end));
         }
         i = end + 1;
     }
-    CF_TRY(cf_edit_check(e, s->err));
-    cf_view made = cf_edit_view(e);
+    CF_TRY(cf_rewrite_check(e, s->err));
+    cf_view made = cf_rewrite_view(e);
     if (step->keep_whole) {
         return run(s, level + 1, &made);
     }
@@ -224,31 +224,31 @@ static cf_status metaspace(cf_splitting *s, size_t level, const cf_view *text)
 static cf_status prefix_space(cf_splitting *s, size_t level,
                               const cf_view *text)
 {
-    cf_edit *e = &s->edit[level];
+    cf_rewrite *e = &s->edit[level];
     if (text->p[0] == ' ') {
         return run(s, level + 1, text);
     }
-    cf_edit_reset(e);
+    cf_rewrite_reset(e);
     e->limit = s->limit;
-    cf_edit_add(e, " ", 1, cf_view_at(text, 0));
-    cf_edit_copy(e, text, 0, text->n);
-    CF_TRY(cf_edit_check(e, s->err));
-    cf_view made = cf_edit_view(e);
+    cf_rewrite_add(e, " ", 1, cf_view_at(text, 0));
+    cf_rewrite_copy(e, text, 0, text->n);
+    CF_TRY(cf_rewrite_check(e, s->err));
+    cf_view made = cf_rewrite_view(e);
     return run(s, level + 1, &made);
 }
 
 static cf_status letters(cf_splitting *s, size_t level, const cf_view *text)
 {
-    cf_edit *e = &s->edit[level];
-    cf_edit_reset(e);
+    cf_rewrite *e = &s->edit[level];
+    cf_rewrite_reset(e);
     e->limit = s->limit;
     for (size_t i = 0; i < text->n; i++) {
         char letter[2];
         size_t n = cf_bpe__spell(letter, (unsigned char)text->p[i]);
-        cf_edit_add(e, letter, n, cf_view_at(text, i));
+        cf_rewrite_add(e, letter, n, cf_view_at(text, i));
     }
-    CF_TRY(cf_edit_check(e, s->err));
-    cf_view made = cf_edit_view(e);
+    CF_TRY(cf_rewrite_check(e, s->err));
+    cf_view made = cf_rewrite_view(e);
     return run(s, level + 1, &made);
 }
 

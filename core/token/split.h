@@ -57,9 +57,9 @@ typedef cf_status (*cf_piece_fn)(void *ud, const cf_view *piece);
 typedef struct cf_splitting {
     const cf_split_step *steps;
     size_t n;
-    void *match;                      /* of cf_pattern_new_match() */
-    cf_edit edit[CF_SPLIT_STEPS_MAX]; /* results of steps that change text */
-    size_t limit;                     /* bytes of such a result */
+    void *match;                         /* of cf_pattern_new_match() */
+    cf_rewrite edit[CF_SPLIT_STEPS_MAX]; /* results of steps that change text */
+    size_t limit;                        /* bytes of such a result */
     cf_piece_fn fn;
     void *ud;
     cf_error *err;

@@ -47,7 +47,10 @@ static cf_status init_unigram(cf_subword *m, const cf_vocab *v, cf_error *err)
     }
     double least = INFINITY;
     for (size_t i = 0; i < m->n_score; i++) {
-        key[i] = cf_vocab__spelling(v, (cf_token)i);
+        cf_str piece = cf_vocab__spelling(v, (cf_token)i);
+        if (cf_vocab__find(v, piece) != CF_TOKEN_NONE) {
+            key[i] = piece; /* not only an added token */
+        }
         least = m->score[i] < least ? m->score[i] : least;
     }
     m->unk_score = least - 10.0;

@@ -428,6 +428,16 @@ const char *cf_tokenizer_model(const cf_tokenizer *tok)
                                         : "llama";
 }
 
+void cf_tokenizer__set_variables(cf_tokenizer *tok, cf_str variables)
+{
+    tok->variables = variables;
+}
+
+cf_str cf_tokenizer_variables(const cf_tokenizer *tok)
+{
+    return tok->variables;
+}
+
 const char *cf_tokenizer_pre(const cf_tokenizer *tok)
 {
     return tok->pre;

@@ -27,8 +27,9 @@ struct cf_tokenizer {
     cf_vocab vocab;
     cf_specials specials;
     cf_special_tokens named;
-    char *pre;  /* name of the pre-tokenizer */
-    char *name; /* of the model */
+    char *pre;        /* name of the pre-tokenizer */
+    char *name;       /* of the model */
+    cf_str variables; /* of templates; borrowed */
 
     cf_pipeline *pipe; /* CF_MODEL_PIPE; owned */
 

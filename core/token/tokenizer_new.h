@@ -25,6 +25,9 @@ CF_MUST_USE cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
                                                 size_t n_ends, cf_error *err);
 void cf_tokenizer_free(cf_tokenizer *tok);
 
+/* What cf_tokenizer_variables() gives; borrowed. */
+void cf_tokenizer__set_variables(cf_tokenizer *tok, cf_str variables);
+
 /* "<0x41>" is byte 41 hex; -1 for another spelling. */
 int cf_token__byte_spelled(cf_str s);
 

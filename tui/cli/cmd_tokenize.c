@@ -123,8 +123,32 @@ static cf_status read_hex(cf_buf *out, cf_str hex, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-/* Sets "ids" and "detok" of the answer.  What add_special put around the text
- * is not part of the latter. */
+/* The ids as an array, and their text: with control tokens spelled out, and
+ * without them. */
+static bool set_ids(json_t *answer, const cf_tokenizer *tok,
+                    const cf_token *ids, size_t n, size_t from, size_t to)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf skip = CF_BUF_INIT;
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = json_array_append_new(array, json_integer(ids[i])) == 0;
+    }
+    cf_tokenizer_decode(&text, tok, ids + from, to - from, true);
+    cf_tokenizer_decode(&skip, tok, ids, n, false);
+    ok = ok && !text.failed && !skip.failed &&
+         json_object_set(answer, "ids", array) == 0 &&
+         set_detok(answer, &text) &&
+         set_text(answer, "detok_skip", cf_buf_str(&skip));
+    json_decref(array);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&skip);
+    return ok;
+}
+
+/* Sets "ids", "detok" and "detok_skip" of the answer.  What add_special put
+ * around the text is not part of "detok". */
 static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
                             const cf_token_list *list, bool add_special,
                             cf_error *err)
@@ -132,29 +156,61 @@ static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
     cf_special_tokens named = cf_tokenizer_special(tok);
     size_t from = add_special && named.add_bos && list->n > 0;
     size_t to = list->n - (add_special && named.add_eos && list->n > from);
-    cf_buf text = CF_BUF_INIT;
     cf_token *ids = cf_alloc(list->n * sizeof *ids);
-    json_t *array = json_array();
-    bool ok = ids != NULL && array != NULL;
-    for (size_t i = 0; ok && i < list->n; i++) {
+    for (size_t i = 0; ids != NULL && i < list->n; i++) {
         ids[i] = list->v[i].id;
-        ok = json_array_append_new(array, json_integer(ids[i])) == 0;
     }
-    if (ok) {
-        cf_tokenizer_decode(&text, tok, ids + from, to - from, true);
-        ok = !text.failed && json_object_set(answer, "ids", array) == 0 &&
-             set_detok(answer, &text);
-    }
-    json_decref(array);
+    bool ok = ids != NULL && set_ids(answer, tok, ids, list->n, from, to);
     cf_free(ids);
-    cf_buf_deinit(&text);
     return ok ? CF_OK : cf_oom(err);
+}
+
+/* "offsets": begin and end of each token, as the model's library counts. */
+static cf_status answer_offsets(json_t *answer, const uint32_t *offsets,
+                                size_t n, cf_error *err)
+{
+    if (offsets == NULL) {
+        return CF_OK;
+    }
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (size_t i = 0; ok && i < 2 * n; i++) {
+        ok = json_array_append_new(array, json_integer(offsets[i])) == 0;
+    }
+    ok = ok && json_object_set(answer, "offsets", array) == 0;
+    json_decref(array);
+    return ok ? CF_OK : cf_oom(err);
+}
+
+/* A line with "ids" asks for their text; unknown ids have none. */
+static cf_status batch_decode(const tokenize *t, const json_t *list,
+                              json_t *answer, cf_error *err)
+{
+    size_t n = json_array_size(list);
+    cf_token *ids = cf_alloc(n * sizeof *ids + 1);
+    cf_status st = ids != NULL ? CF_OK : cf_oom(err);
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        const json_t *v = json_array_get(list, i);
+        json_int_t id = json_is_integer(v) ? json_integer_value(v) : -1;
+        ids[i] = id >= 0 && id <= INT32_MAX ? (cf_token)id : CF_TOKEN_NONE;
+        if (!json_is_integer(v)) {
+            st = cf_fail(err, CF_EFORMAT, "\"ids\" holds more than numbers");
+        }
+    }
+    if (st == CF_OK && !set_ids(answer, t->tok, ids, n, 0, n)) {
+        st = cf_oom(err);
+    }
+    cf_free(ids);
+    return st;
 }
 
 static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
                             cf_error *err)
 {
     const tokenize *t = ud;
+    if (json_is_array(json_object_get(item, "ids"))) {
+        return batch_decode(t, json_object_get(item, "ids"), answer, err);
+    }
     bool add_special = json_is_true(json_object_get(item, "add_special"));
     bool parse_special = json_is_true(json_object_get(item, "parse_special"));
     cf_str text = cf_json_get_str(item, "text");
@@ -162,17 +218,21 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
     cf_status st = CF_OK;
     if (text.p == NULL) {
         cf_str hex = cf_json_get_str(item, "hex");
-        st = hex.p != NULL
-                 ? read_hex(&bytes, hex, err)
-                 : cf_fail(err, CF_EFORMAT, "neither \"text\" nor \"hex\"");
+        st = hex.p != NULL ? read_hex(&bytes, hex, err)
+                           : cf_fail(err, CF_EFORMAT,
+                                     "neither \"text\" nor \"hex\" nor "
+                                     "\"ids\"");
         text = cf_buf_str(&bytes);
     }
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list list = {NULL, 0};
-    CF_THEN(st, cf_tokenizer_encode(&list, t->tok, text, parse_special,
-                                    add_special, &arena, err));
+    uint32_t *offsets = NULL;
+    CF_THEN(st, cf_tokenizer_encode_offsets(&list, &offsets, t->tok, text,
+                                            parse_special, add_special, &arena,
+                                            err));
     CF_THEN(st, answer_ids(answer, t->tok, &list, add_special, err));
+    CF_THEN(st, answer_offsets(answer, offsets, list.n, err));
     cf_arena_deinit(&arena);
     cf_buf_deinit(&bytes);
     return st;

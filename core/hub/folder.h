@@ -1,0 +1,42 @@
+/*
+ * folder.h - a model as a Hugging Face folder: what its files say beside the
+ * weights.
+ *
+ * Place in the flow:  the files --> here --> infer/engine.c.
+ * Knows: tokenizer.json, tokenizer.model, tokenizer_config.json,
+ * special_tokens_map.json, chat_template.jinja and .json,
+ * additional_chat_templates/, generation_config.json, config.json.
+ * Does not know: caches and names of models, templates' language.
+ * Source: transformers 4.57, tokenization_utils_base.py.
+ *
+ * Threads:  constant after open.
+ * Memory:   owns the mapped files; everything borrowed from it lives as long.
+ */
+#ifndef CF_CORE_HUB_FOLDER_H
+#define CF_CORE_HUB_FOLDER_H
+
+#include "core/api/tokenizer.h"
+#include "core/model/gguf.h"
+
+typedef struct cf_hub_folder cf_hub_folder;
+
+/* Reads the small files.  CF_ENOTFOUND when the folder has neither a
+ * tokenizer nor a template, CF_EFORMAT and others with the file's name. */
+CF_MUST_USE cf_status cf_hub_folder_open(cf_hub_folder **out, const char *path,
+                                         cf_error *err);
+void cf_hub_folder_close(cf_hub_folder *f);
+
+/* The metadata in the keys of a GGUF: general.architecture and name,
+ * tokenizer.chat_template and .NAME, sizes from config.json. */
+const cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f);
+
+/* Builds the tokenizer, which the caller frees before the folder. */
+CF_MUST_USE cf_status cf_hub_folder_tokenizer(cf_hub_folder *f,
+                                              cf_tokenizer **out,
+                                              cf_error *err);
+
+const char *cf_hub_folder_path(const cf_hub_folder *f);
+/* Bytes of the tokenizer's file. */
+uint64_t cf_hub_folder_bytes(const cf_hub_folder *f);
+
+#endif
