@@ -1,6 +1,6 @@
 /*
  * engine.h - a loaded model: weights, vocabulary and metadata of one GGUF
- * file.
+ * file, or of a Hugging Face folder, which is read without its weights.
  *
  * Place in the flow:  GGUF file --> [engine] --> sessions, tokenizer.
  * Knows: the file's metadata, the memory plan, the threads.  Does not know:
@@ -40,7 +40,9 @@ typedef struct cf_engine_options {
 } cf_engine_options;
 
 /*
- * Opens a GGUF file (the first part of a split model finds the others).
+ * Opens a GGUF file (the first part of a split model finds the others), or a
+ * Hugging Face folder: its tokenizer and templates, never its weights; the
+ * metadata then has the keys that a GGUF of it would have.
  * Returns CF_ENOTFOUND, CF_EIO, CF_ENOMEM; CF_EFORMAT with the offset where
  * the file breaks its format; CF_EUNSUPPORTED for an architecture, tensor
  * type or tokenizer that confab does not implement.  `opts` may be NULL.
@@ -88,7 +90,8 @@ cf_engine_info cf_engine_get_info(const cf_engine *engine);
 void cf_engine_hash(const cf_engine *engine, char out[65]);
 
 /* The chat template stored under tokenizer.chat_template, or the named one
- * under tokenizer.chat_template.NAME; {NULL, 0} if there is none. */
+ * under tokenizer.chat_template.NAME ("default": the first); {NULL, 0} where
+ * there is none. */
 cf_str cf_engine_chat_template(const cf_engine *engine, const char *name);
 
 /* Metadata in file order.  value is appended to `value` in a readable form;

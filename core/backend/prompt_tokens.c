@@ -21,9 +21,29 @@ static bool set_special(json_t *context, const char *key,
     return ok;
 }
 
+/* The variables that the model's files list, and what they leave out: no
+ * tools and no documents are none, not undefined. */
+static cf_status add_listed(json_t *context, cf_str listed, cf_error *err)
+{
+    static const char *const none[] = {"tools", "documents"};
+    json_t *v = NULL;
+    CF_TRY(cf_json_read(&v, listed.p, listed.n, err));
+    bool ok = json_object_update_missing(context, v) == 0;
+    json_decref(v);
+    for (size_t i = 0; ok && i < 2; i++) {
+        ok = json_object_get(context, none[i]) != NULL ||
+             json_object_set_new(context, none[i], json_null()) == 0;
+    }
+    return ok ? CF_OK : cf_oom_for(err, "the context");
+}
+
 cf_status cf_prompt_add_special(json_t *context, const cf_tokenizer *tok,
                                 cf_error *err)
 {
+    cf_str listed = cf_tokenizer_variables(tok);
+    if (listed.p != NULL) {
+        return add_listed(context, listed, err);
+    }
     cf_special_tokens special = cf_tokenizer_special(tok);
     return set_special(context, "bos_token", tok, special.bos) &&
                    set_special(context, "eos_token", tok, special.eos)
@@ -49,8 +69,9 @@ static bool is_one_of(cf_str s, const char *const *words)
  */
 static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
 {
-    static const char *const spellings[] = {"bos_token", "eos_token",
-                                            "unk_token", "pad_token", NULL};
+    static const char *const spellings[] = {
+        "bos_token", "eos_token", "unk_token",  "pad_token",
+        "sep_token", "cls_token", "mask_token", NULL};
     static const char *const roles[] = {
         "system", "developer", "user",     "assistant",   "model",
         "tool",   "agent",     "function", "observation", "environment",

@@ -13,11 +13,13 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 
-cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
+static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
+                         cf_error *err)
 {
     json_error_t why;
     (void)cf_alloc_failed();
-    json_t *v = json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+    json_t *v =
+        json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &why);
     if (v != NULL) {
         *out = v;
         return CF_OK;
@@ -33,6 +35,17 @@ cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
                         (uint32_t)(why.column > 0 ? why.column : 0),
                         "not valid JSON: %s at line %d column %d", why.text,
                         why.line, why.column);
+}
+
+cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
+{
+    return read_as(out, p, n, 0, err);
+}
+
+cf_status cf_json_read_doubles(json_t **out, const char *p, size_t n,
+                               cf_error *err)
+{
+    return read_as(out, p, n, JSON_DECODE_INT_AS_REAL, err);
 }
 
 cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)

@@ -40,6 +40,11 @@ static inline json_t *cf_json_ref(const json_t *v)
 CF_MUST_USE cf_status cf_json_read(json_t **out, const char *p, size_t n,
                                    cf_error *err);
 
+/* The same with every number as a double, for files with integers of any
+ * size. */
+CF_MUST_USE cf_status cf_json_read_doubles(json_t **out, const char *p,
+                                           size_t n, cf_error *err);
+
 /* The same from a file; errors name it. */
 CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path,
                                         cf_error *err);

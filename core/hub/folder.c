@@ -34,7 +34,7 @@ struct cf_hub_folder {
     cf_str variables_text;
     cf_meta_writer meta;
     cf_gguf *gguf;
-    int64_t end[ENDS_MAX]; /* "eos_token_id" of generation_config.json */
+    cf_token end[ENDS_MAX]; /* "eos_token_id" of generation_config.json */
     size_t n_end;
     size_t n_template;
 };
@@ -81,7 +81,8 @@ static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out,
     return st == CF_ENOTFOUND ? CF_OK : st;
 }
 
-/* A JSON object; an empty one where there is no such file. */
+/* A JSON object, with all numbers as doubles (a length without limit is
+ * written as 10^30); an empty one where there is no such file. */
 static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out,
                              cf_error *err)
 {
@@ -91,7 +92,7 @@ static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out,
         *out = json_object();
         return *out != NULL ? CF_OK : cf_oom(err);
     }
-    CF_THEN(st, cf_json_read(out, text.p, text.n, err));
+    CF_THEN(st, cf_json_read_doubles(out, text.p, text.n, err));
     cf_buf_deinit(&text);
     if (st == CF_OK && !json_is_object(*out)) {
         st = cf_fail(err, CF_EFORMAT, "not a JSON object");
@@ -327,8 +328,9 @@ static cf_status read_ends(cf_hub_folder *f, cf_error *err)
     size_t n = json_is_array(ids) ? json_array_size(ids) : 1;
     for (size_t i = 0; i < n && f->n_end < ENDS_MAX; i++) {
         const json_t *id = json_is_array(ids) ? json_array_get(ids, i) : ids;
-        if (json_is_integer(id)) {
-            f->end[f->n_end++] = json_integer_value(id);
+        double value = json_is_number(id) ? json_number_value(id) : -1;
+        if (value >= 0 && value <= INT32_MAX) {
+            f->end[f->n_end++] = (cf_token)value;
         }
     }
     json_decref(v);
@@ -422,20 +424,13 @@ static cf_status new_tokenizer(cf_hub_folder *f, cf_tokenizer **out,
                             tri_state(f->config, "add_eos_token")};
         return cf_spm_tokenizer(out, file, &o, err);
     }
-    cf_token end[ENDS_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < f->n_end; i++) {
-        if (f->end[i] >= 0 && f->end[i] <= INT32_MAX) {
-            end[n++] = (cf_token)f->end[i];
-        }
-    }
     cf_hf_names names = {.bos = cf_json_get_str(f->variables, "bos_token"),
                          .eos = cf_json_get_str(f->variables, "eos_token"),
                          .unk = cf_json_get_str(f->variables, "unk_token"),
                          .pad = cf_json_get_str(f->variables, "pad_token"),
                          .sep = cf_json_get_str(f->variables, "sep_token"),
-                         .ends = end,
-                         .n_ends = n};
+                         .ends = f->end,
+                         .n_ends = f->n_end};
     return cf_hf_tokenizer(out, file, &names, &f->arena, err);
 }
 

@@ -11,7 +11,6 @@
 
 #include "core/base/base64.h"
 #include "core/base/utf8.h"
-#include "core/token/pretoken.h"
 
 /* ---- shared -------------------------------------------------------------- */
 
@@ -282,6 +281,11 @@ static cf_status read_behavior(const cf_hf_reading *r, const json_t *o,
                                     name.n > 60 ? 60 : (int)name.n, name.p);
 }
 
+/* GPT-2's pattern, which "ByteLevel" brings along. */
+#define GPT2                                       \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|" \
+    " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+
 static cf_status split_byte_level(cf_hf_reading *r, const json_t *o)
 {
     cf_split_step *step = NULL;
@@ -290,7 +294,8 @@ static cf_status split_byte_level(cf_hf_reading *r, const json_t *o)
     }
     if (cf_hf__flag(o, "use_regex", true)) {
         CF_TRY(add_split(r, CF_SPLIT_PATTERN, CF_SPLIT_ISOLATED, &step));
-        CF_TRY(cf_pattern_init(&step->pattern, cf_pretoken__gpt2(), r->err));
+        CF_TRY(
+            cf_pattern_init_foreign(&step->pattern, cf_str_from(GPT2), r->err));
     }
     return add_split(r, CF_SPLIT_LETTERS, CF_SPLIT_ISOLATED, NULL);
 }

@@ -117,7 +117,7 @@ cf_str cf_engine_chat_template(const cf_engine *e, const char *name)
     cf_str out = {NULL, 0};
     cf_buf key = CF_BUF_INIT;
     cf_buf_adds(&key, "tokenizer.chat_template");
-    if (name != NULL && name[0] != '\0') {
+    if (name != NULL && name[0] != '\0' && strcmp(name, "default") != 0) {
         cf_buf_addf(&key, ".%s", name);
     }
     if (!key.failed) {

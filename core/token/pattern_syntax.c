@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/token/pattern.h"
+#include "core/token/unicode.h"
 
 enum { NEST_MAX = 8, OPERANDS_MAX = 4, SOURCE_MAX = 1 << 16 };
 
@@ -46,6 +47,17 @@ static bool is_hex(char c)
            (c >= 'A' && c <= 'F');
 }
 
+/* Letters that this PCRE2 may not know yet. */
+static void add_new_letters(cf_buf *out)
+{
+    size_t n;
+    const uint32_t(*range)[2] = cf_unicode_new_letters(&n);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(out, "\\x{%x}-\\x{%x}", (unsigned)range[i][0],
+                    (unsigned)range[i][1]);
+    }
+}
+
 static bool has_hex4(const reader *r, size_t at)
 {
     for (size_t i = 0; i < 4; i++) {
@@ -79,6 +91,12 @@ static const char *class_of(char c, bool *negated)
     }
 }
 
+static bool looking_at(const reader *r, const char *text)
+{
+    size_t n = strlen(text);
+    return r->s.n - r->at >= n && memcmp(r->s.p + r->at, text, n) == 0;
+}
+
 /* An escape at the backslash.  in_class: inside of brackets. */
 static cf_status read_escape(reader *r, cf_buf *out, bool in_class)
 {
@@ -88,6 +106,15 @@ static cf_status read_escape(reader *r, cf_buf *out, bool in_class)
     char c = r->s.p[r->at + 1];
     bool negated;
     const char *members = class_of(c, &negated);
+    bool letters = looking_at(r, "\\p{L}");
+    if (letters || looking_at(r, "\\p{Lo}")) { /* nearly all of them are Lo */
+        cf_buf_addf(out, "%s\\p{%s}", in_class ? "" : "[",
+                    letters ? "L" : "Lo");
+        add_new_letters(out);
+        cf_buf_adds(out, in_class ? "" : "]");
+        r->at += letters ? 5 : 6;
+        return CF_OK;
+    }
     if (c == 'u' && has_hex4(r, r->at + 2)) {
         cf_buf_addf(out, "\\x{%.4s}", r->s.p + r->at + 2);
         r->at += 6;
@@ -103,12 +130,6 @@ static cf_status read_escape(reader *r, cf_buf *out, bool in_class)
     }
     r->at += 2;
     return CF_OK;
-}
-
-static bool looking_at(const reader *r, const char *text)
-{
-    size_t n = strlen(text);
-    return r->s.n - r->at >= n && memcmp(r->s.p + r->at, text, n) == 0;
 }
 
 static cf_status read_class(reader *r, operand *out, unsigned depth);

@@ -116,6 +116,7 @@ typedef struct walk {
     cf_splitting split;
     cf_subwording words;
     cf_rewrite repaired;
+    cf_str text;
     cf_special_walk raw, normal;
     const cf_view *piece; /* at hand */
     hit *hit;             /* [n_hit] */
@@ -248,19 +249,41 @@ static cf_status walk_text(walk *w, cf_str text)
 
 /* ---- after the model ----------------------------------------------------- */
 
+/* The place n characters after `at`, or before it, in the text. */
+static uint32_t chars_after(cf_str s, uint32_t at, uint32_t n)
+{
+    for (; n > 0 && at < s.n; n--) {
+        uint32_t cp;
+        at += (uint32_t)cf_utf8_decode(&cp, s.p + at, s.n - at);
+    }
+    return at;
+}
+
+static uint32_t chars_before(cf_str s, uint32_t at, uint32_t n)
+{
+    for (; n > 0 && at > 0; n--) {
+        uint32_t cp;
+        at -= (uint32_t)cf_unicode_last(s, at, &cp);
+    }
+    return at;
+}
+
+/* Moves the ends of a token's offsets over its white space, which is counted
+ * in characters of the token.  One leading space may be the one that was put
+ * in front; of several none was. */
 static void trim(walk *w, const cf_wrap_step *step)
 {
     for (size_t i = 0; i < w->n_hit; i++) {
         hit *h = &w->hit[i];
         cf_range *r = &h->offsets;
         uint32_t lead = h->lead;
-        if (lead > 0 && step->prefix_space && (i == 0 || r->from == 0)) {
-            lead--;
+        if (lead == 1 && step->prefix_space && (i == 0 || r->from == 0)) {
+            lead = 0;
         }
-        r->from = r->from + lead < r->to ? r->from + lead : r->to;
-        if (h->trail > 0 && r->to >= h->trail) {
-            r->to = r->to - h->trail > r->from ? r->to - h->trail : r->from;
-        }
+        uint32_t from = chars_after(w->text, r->from, lead);
+        r->from = from < r->to ? from : r->to;
+        uint32_t to = chars_before(w->text, r->to, h->trail);
+        r->to = to > r->from ? to : r->from;
     }
 }
 
@@ -353,6 +376,7 @@ cf_status cf_pipeline__encode(cf_token_list *out, uint32_t **offsets,
     w->tok = tok;
     w->p = p;
     w->err = err;
+    w->text = text;
     w->raw = w->normal = (cf_special_walk){.span = spans, .n_span = n_spans};
     w->split = (cf_splitting){.steps = p->split,
                               .n = p->n_split,

@@ -170,11 +170,6 @@ static const pattern_set *find_set(cf_str name)
     return NULL;
 }
 
-const char *cf_pretoken__gpt2(void)
-{
-    return GPT2;
-}
-
 cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err)
 {
     memset(p, 0, sizeof *p);

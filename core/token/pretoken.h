@@ -38,7 +38,4 @@ CF_MUST_USE cf_status cf_pretoken__split(const cf_pretoken *p, void *match,
                                          cf_str text, cf_pretoken_fn fn,
                                          void *ud, cf_error *err);
 
-/* The pattern of GPT-2. */
-const char *cf_pretoken__gpt2(void);
-
 #endif

@@ -305,7 +305,8 @@ cf_status cf_split_text(cf_splitting *s, const cf_view *text)
  * for Han, Hiragana and Katakana, which count as one. */
 static const char script_names[] =
     "Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo "
-    "Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher Copt Cprt Cyrl Deva Dogr "
+    "Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher Chrs Copt Cpmn Cprt Cyrl "
+    "Deva Diak Dogr Elym Hmnp Kits Nand Ougr Tnsa Toto Vith Wcho Yezi "
     "Dsrt Dupl Egyp Elba Ethi Geor Glag Gong Gonm Goth Gran Grek Gujr Guru "
     "Hang Hano Hatr Hebr Hluw Hmng Hung Ital Java Kali Khar Khmr Khoj Knda "
     "Kthi Lana Laoo Latn Lepc Limb Lina Linb Lisu Lyci Lydi Mahj Maka Mand "
@@ -332,6 +333,8 @@ cf_status cf_split__scripts(cf_pattern *p, cf_error *err)
                     "(?:(?!\\x{30fc})[\\p{sc:%.4s} \\p{sc:Zzzz}])*",
                     s, s);
     }
+    /* A script that is not in the list: a run of one character. */
+    cf_buf_adds(&b, "|(?! )\\P{sc:Zzzz}");
     cf_status st = cf_buf_check(&b, err);
     CF_THEN(st, cf_pattern_init(p, cf_buf_cstr(&b), err));
     cf_buf_deinit(&b);

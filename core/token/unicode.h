@@ -15,11 +15,16 @@
 bool cf_unicode_is_white(uint32_t cp); /* White_Space */
 bool cf_unicode_is_mark(uint32_t cp);  /* Mn, Mc, Me */
 bool cf_unicode_is_other(uint32_t cp); /* Cc, Cf, Co */
-/* ASCII punctuation, signs such as + and $ included, and P*. */
+/* ASCII punctuation, signs such as + and $ included, and P* as of Unicode 8:
+ * the table of the crate that Hugging Face's tokenizers use. */
 bool cf_unicode_is_punct(uint32_t cp);
 bool cf_unicode_is_numeric(uint32_t cp); /* Nd, Nl, No */
 /* Alphabetic, marks, Nd, Pc, U+200C and U+200D (UTS #18, annex C). */
 bool cf_unicode_is_word(uint32_t cp);
+
+/* Letters of Unicode 15 and 16, which older libraries do not know, as pairs of
+ * first and last: [n]. */
+const uint32_t (*cf_unicode_new_letters(size_t *n))[2];
 
 /* The first byte at or after `at` that starts another character than white
  * space, and the end of the last one before `end`. */

@@ -218,18 +218,40 @@ static cf_status read_context(render_job *job, cf_str text, cf_context **out,
     return st;
 }
 
+/* The source of another template than the common one: the line's own, the
+ * model's that it names, or the model's for tools where there are some. */
+static cf_status other_source(const render_job *job, const json_t *item,
+                              cf_str values, cf_str *out, cf_error *err)
+{
+    const json_t *name = json_object_get(item, "template_name");
+    *out = cf_json_get_str(item, "template");
+    if (out->p != NULL || job->engine == NULL || job->cli->template_ != NULL) {
+        return CF_OK;
+    }
+    if (!json_is_string(name)) {
+        if (values.p != NULL && cf_context_text_has(values, "tools")) {
+            *out = cf_engine_chat_template(job->engine, "tool_use");
+        }
+        return CF_OK;
+    }
+    *out = cf_engine_chat_template(job->engine, json_string_value(name));
+    return out->p != NULL ? CF_OK
+                          : cf_fail(err, CF_ENOTFOUND,
+                                    "the model has no template called '%.60s'",
+                                    json_string_value(name));
+}
+
 /* The template of a line: its own, else that of -t or the model. */
-static cf_status template_of(render_job *job, const json_t *item,
+static cf_status template_of(render_job *job, const json_t *item, cf_str values,
                              cf_template **own, const cf_template **tpl,
                              cf_template_error *why, cf_error *err)
 {
-    const json_t *source = json_object_get(item, "template");
+    cf_str source;
     *tpl = job->tpl;
-    if (json_is_string(source)) {
-        cf_status st = cf_template_compile(
-            own,
-            cf_str_make(json_string_value(source), json_string_length(source)),
-            &job->options, &job->arena, why, err);
+    CF_TRY(other_source(job, item, values, &source, err));
+    if (source.p != NULL) {
+        cf_status st = cf_template_compile(own, source, &job->options,
+                                           &job->arena, why, err);
         *tpl = *own;
         return st;
     }
@@ -254,7 +276,7 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     cf_token_list tokens = {NULL, 0};
     cf_template_error why = {0};
     cf_arena_reset(&job->arena);
-    cf_status st = template_of(job, item, &own, &tpl, &why, err);
+    cf_status st = template_of(job, item, values, &own, &tpl, &why, err);
     if (st == CF_OK) {
         st = read_context(job, values.p != NULL ? values : cf_str_from("{}"),
                           &context, err);
@@ -299,15 +321,23 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
     if (st != CF_OK) {
         return cf_fail_in(err, st, name);
     }
+    cf_template *own = NULL;
+    const cf_template *tpl = NULL;
+    cf_template_error why = {0};
+    st = template_of(job, NULL, text, &own, &tpl, &why, err);
+    if (st != CF_OK) {
+        return cf_fail_in(err, st, "the model's template for tools");
+    }
     const cf_render_options options = {.continue_final_message =
                                            job->continue_final};
-    st = cf_template_render(job->tpl, context, &options, &job->arena, r, err);
+    st = cf_template_render(tpl, context, &options, &job->arena, r, err);
     if (st != CF_OK && r->error.line != 0) {
         cf_buf caret = CF_BUF_INIT;
-        cf_template_caret(&caret, cf_template_source(job->tpl), &r->error);
+        cf_template_caret(&caret, cf_template_source(tpl), &r->error);
         fprintf(stderr, "%s", cf_buf_cstr(&caret));
         cf_buf_deinit(&caret);
     }
+    cf_template_free(own);
     return st;
 }
 

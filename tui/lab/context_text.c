@@ -4,6 +4,8 @@
  */
 #include "tui/lab/context_text.h"
 
+#include <string.h>
+
 #include "core/api/backend.h"
 #include "core/base/json_exact.h"
 
@@ -66,29 +68,44 @@ cf_status cf_context_text_cut(cf_str text, const char *key, cf_str *value,
     return st == CF_OK ? cf_buf_check(rest, err) : st;
 }
 
-/* Which of the two keys the object has (as nulls in `present`), how many
- * members, and where its closing brace ends. */
+/* The keys that the object has (as nulls in `present`), how many there are,
+ * and where its closing brace ends. */
 static cf_status look(cf_str text, json_t *present, size_t *n_members,
                       size_t *end, cf_error *err)
 {
-    static const char *const keys[] = {"bos_token", "eos_token"};
     walk w;
     bool has = true;
     cf_status st = start(&w, text, err);
     while (st == CF_OK && has) {
         st = next(&w, &has, err);
         *n_members += st == CF_OK && has;
-        for (size_t i = 0; i < 2 && st == CF_OK && has; i++) {
-            if (cf_str_is(w.key, keys[i]) &&
-                json_object_set_new(present, keys[i], json_null()) != 0) {
-                st = cf_oom(err);
-            }
+        if (st == CF_OK && has &&
+            json_object_setn_new(present, w.key.p, w.key.n, json_null()) != 0) {
+            st = cf_oom(err);
         }
     }
     cf_arena_deinit(&w.arena);
     for (*end = text.n; *end > 0 && text.p[*end - 1] != '}'; --*end) {
     }
     return st;
+}
+
+/* Appends the members of `all` that `present` has not, and the brace. */
+static void add_missing(cf_buf *out, const json_t *all, const json_t *present,
+                        size_t n_members)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(cf_json_ref(all), key, v)
+    {
+        if (json_object_get(present, key) == NULL) {
+            cf_buf_adds(out, n_members++ > 0 ? "," : "");
+            cf_json_write_str(out, cf_str_from(key));
+            cf_buf_addc(out, ':');
+            cf_json_write(out, v);
+        }
+    }
+    cf_buf_addc(out, '}');
 }
 
 cf_status cf_context_text_special(cf_buf *out, cf_str text,
@@ -98,27 +115,42 @@ cf_status cf_context_text_special(cf_buf *out, cf_str text,
         cf_buf_add(out, text.p, text.n);
         return cf_buf_check(out, err);
     }
-    json_t *special = json_object();
-    if (special == NULL) {
-        return cf_oom(err);
-    }
+    json_t *present = json_object();
+    json_t *all = NULL;
     size_t n_members = 0, end = 0;
-    cf_status st = look(text, special, &n_members, &end, err);
-    CF_THEN(st, cf_prompt_add_special(special, tok, err));
+    cf_status st = present != NULL ? look(text, present, &n_members, &end, err)
+                                   : cf_oom(err);
     if (st == CF_OK) {
-        const char *key;
-        json_t *v;
+        all = json_copy(present);
+        st = all != NULL ? cf_prompt_add_special(all, tok, err) : cf_oom(err);
+    }
+    if (st == CF_OK) {
         cf_buf_add(out, text.p, end - 1);
-        json_object_foreach(special, key, v)
-        {
-            if (!json_is_null(v)) {
-                cf_buf_addf(out, "%s\"%s\":", n_members++ > 0 ? "," : "", key);
-                cf_json_write(out, v);
-            }
-        }
-        cf_buf_addc(out, '}');
+        add_missing(out, all, present, n_members);
         st = cf_buf_check(out, err);
     }
-    json_decref(special);
+    json_decref(present);
+    json_decref(all);
     return st;
+}
+
+bool cf_context_text_has(cf_str text, const char *key)
+{
+    walk w;
+    bool has = true;
+    bool found = false;
+    cf_error err;
+    cf_status st = start(&w, text, &err);
+    while (st == CF_OK && has && !found) {
+        st = next(&w, &has, &err);
+        if (st == CF_OK && has && cf_str_is(w.key, key)) {
+            size_t from = w.from;
+            while (from < w.to && strchr(": \t\r\n", text.p[from]) != NULL) {
+                from++;
+            }
+            found = w.to - from < 4 || memcmp(text.p + from, "null", 4) != 0;
+        }
+    }
+    cf_arena_deinit(&w.arena);
+    return found;
 }

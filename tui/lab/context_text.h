@@ -27,4 +27,7 @@ CF_MUST_USE cf_status cf_context_text_special(cf_buf *out, cf_str text,
                                               const cf_tokenizer *tok,
                                               cf_error *err);
 
+/* Whether the JSON object `text` has a member `key` that is not null. */
+bool cf_context_text_has(cf_str text, const char *key);
+
 #endif
