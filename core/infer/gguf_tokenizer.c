@@ -39,6 +39,16 @@ static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)
     return CF_OK;
 }
 
+/* The same for a pipeline: special tokens are none that merges make. */
+static cf_status next_piece(void *ud, cf_vocab_entry *out, cf_error *err)
+{
+    CF_TRY(next_token(ud, out, err));
+    out->is_added = out->type == CF_TOKEN_CONTROL ||
+                    out->type == CF_TOKEN_USER_DEFINED ||
+                    out->type == CF_TOKEN_UNKNOWN;
+    return CF_OK;
+}
+
 static cf_status next_merge(void *ud, cf_str part[2], cf_error *err)
 {
     lists *l = ud;
@@ -186,6 +196,92 @@ static bool is_phi3(const cf_gguf *g, cf_str model)
            (cf_str_is(arch, "phi3") && cf_str_is(model, "llama"));
 }
 
+/* ---- Gemma 4 ------------------------------------------------------------- */
+
+/* Special tokens of a file are taken whole: control tokens on request. */
+static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d,
+                             cf_error *err)
+{
+    lists walk = *(const lists *)d->ud;
+    size_t n = 0;
+    p->added = cf_arena_calloc(&p->arena, d->n_tokens, sizeof *p->added);
+    if (p->added == NULL) {
+        return cf_oom(err);
+    }
+    for (size_t i = 0; i < d->n_tokens; i++) {
+        cf_vocab_entry e = {.type = CF_TOKEN_NORMAL};
+        CF_TRY(next_piece(&walk, &e, err));
+        if (e.is_added && e.spelling.n != 0 && e.spelling.n <= CF_SPECIAL_MAX) {
+            p->added[n++] =
+                (cf_added_token){.content = e.spelling,
+                                 .id = (cf_token)i,
+                                 .is_special = e.type != CF_TOKEN_USER_DEFINED};
+        }
+    }
+    p->n_added = n;
+    return CF_OK;
+}
+
+static cf_status add_wrap(cf_pipeline *p, const cf_special_tokens *s,
+                          cf_error *err)
+{
+    cf_token *ids = cf_arena_calloc(&p->arena, 2, sizeof *ids);
+    if (ids == NULL) {
+        return cf_oom(err);
+    }
+    ids[0] = s->bos;
+    ids[1] = s->eos;
+    p->wrap[p->n_wrap++] = (cf_wrap_step){.before = ids,
+                                          .after = ids + 1,
+                                          .n_before = s->add_bos,
+                                          .n_after = s->add_eos};
+    return CF_OK;
+}
+
+/* Spaces become U+2581, lines are merged one by one by the list of merges
+ * over characters, and what has no piece becomes its bytes.
+ * Source: the tokenizer.json of the model. */
+static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d,
+                            cf_error *err)
+{
+    const cf_str mark = cf_str_from("\xE2\x96\x81");
+    cf_norm_step *norm = &p->norm[p->n_norm++];
+    norm->kind = CF_NORM_REPLACE;
+    norm->text = mark;
+    cf_pattern_init_literal(&norm->pattern, cf_str_from(" "));
+    cf_split_step *split = &p->split[p->n_split++];
+    split->behavior = CF_SPLIT_ISOLATED;
+    CF_TRY(cf_pattern_init(&split->pattern, "[^\\n]+|\\n+", err));
+    p->model.kind = CF_SUBWORD_BPE;
+    p->model.byte_fallback = p->model.fuse_unk = true;
+    p->model.unk = d->named.unk;
+    cf_decode_step *decode = &p->decode[p->n_decode++];
+    decode->kind = CF_DECODE_REPLACE;
+    decode->text = cf_str_from(" ");
+    cf_pattern_init_literal(&decode->pattern, mark);
+    p->decode[p->n_decode++].kind = CF_DECODE_BYTE_FALLBACK;
+    p->decode[p->n_decode++].kind = CF_DECODE_FUSE;
+    p->keeps_bytes = true;
+    CF_TRY(add_special(p, d, err));
+    return add_wrap(p, &d->named, err);
+}
+
+static cf_status new_gemma4(cf_tokenizer **out, cf_vocab_desc *d, cf_error *err)
+{
+    cf_pipeline *p = cf_pipeline_new();
+    if (p == NULL) {
+        return cf_oom(err);
+    }
+    d->next_token = next_piece;
+    d->by_spelling = true;
+    cf_status st = add_gemma4(p, d, err);
+    CF_THEN(st, cf_tokenizer_new_pipeline(out, d, p, NULL, 0, err));
+    if (st != CF_OK) {
+        cf_pipeline_free(p);
+    }
+    return st;
+}
+
 cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
 {
     lists l = {0};
@@ -199,11 +295,13 @@ cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
     (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &d.pre);
     (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix",
                            &d.space_prefix);
-    CF_TRY(find_lists(&l, g, cf_str_is(d.model, "gpt2"), err));
+    bool is_gemma4 = cf_str_is(d.model, "gemma4");
+    CF_TRY(find_lists(&l, g, is_gemma4 || cf_str_is(d.model, "gpt2"), err));
     d.n_tokens = (size_t)l.tokens->n;
     d.n_merges = l.merges != NULL ? (size_t)l.merges->n : 0;
     d.has_types = l.types != NULL;
     d.rstrip = is_phi3(g, d.model);
     CF_TRY(read_named(&d.named, d.n_tokens, g, err));
-    return cf_tokenizer_new(out, &d, err);
+    return is_gemma4 ? new_gemma4(out, &d, err)
+                     : cf_tokenizer_new(out, &d, err);
 }

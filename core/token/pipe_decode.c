@@ -25,6 +25,7 @@ typedef struct decoding {
     cf_arena *arena;
     void *match;
     bool one; /* a single piece of running text */
+    bool keeps_bytes;
     bool failed;
 } decoding;
 
@@ -124,7 +125,8 @@ static void end_bytes(decoding *d, strings *list, cf_buf *run)
     if (run->n == 0) {
         return;
     }
-    if (!d->one && cf_utf8_valid_prefix(run->p, run->n) != run->n) {
+    if (!d->one && !d->keeps_bytes &&
+        cf_utf8_valid_prefix(run->p, run->n) != run->n) {
         size_t n = run->n;
         cf_buf_reset(run);
         for (size_t i = 0; i < n; i++) {
@@ -368,7 +370,7 @@ void cf_pipeline__decode(cf_buf *out, const cf_pipeline *p, const cf_vocab *v,
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    decoding d = {.arena = &arena};
+    decoding d = {.arena = &arena, .keeps_bytes = p->keeps_bytes};
     strings list = {cf_arena_calloc(&arena, n + 1, sizeof *list.v), 0};
     d.failed = list.v == NULL;
     for (size_t i = 0; !d.failed && i < n; i++) {

@@ -76,6 +76,8 @@ typedef struct cf_pipeline {
     size_t n_wrap;
     cf_decode_step decode[CF_PIPE_STEPS_MAX];
     size_t n_decode;
+    bool keeps_bytes; /* decoding gives the bytes of cut characters as they
+                         are, not U+FFFD */
 } cf_pipeline;
 
 /* An empty pipeline; NULL without memory. */

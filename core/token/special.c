@@ -134,7 +134,7 @@ static size_t lower(const cf_specials *s, size_t lo, size_t hi, size_t depth,
 {
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        const cf_piece *p = &s->vocab->piece[s->id[mid]];
+        const cf_vocab_piece *p = &s->vocab->piece[s->id[mid]];
         if (p->n <= depth || (unsigned char)p->p[depth] < c) {
             lo = mid + 1;
         } else {
@@ -154,7 +154,7 @@ static cf_special_hit match_at(const cf_specials *s, cf_str text, size_t at,
     size_t hi = s->first[c + 1];
     for (size_t depth = 1; lo < hi; depth++) {
         cf_token id = s->id[lo];
-        const cf_piece *p = &s->vocab->piece[id];
+        const cf_vocab_piece *p = &s->vocab->piece[id];
         if (p->n == depth &&
             (p->type == CF_TOKEN_USER_DEFINED || at + depth <= control_end)) {
             hit.id = id;

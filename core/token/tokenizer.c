@@ -90,15 +90,15 @@ static void mark(cf_tokenizer *tok, cf_token id, unsigned flag, bool on)
 static void mark_ends(cf_tokenizer *tok)
 {
     for (size_t i = 0; i < sizeof turn_ends / sizeof turn_ends[0]; i++) {
-        mark(tok, find_special(tok, turn_ends[i]), CF_PIECE_END, true);
+        mark(tok, find_special(tok, turn_ends[i]), CF_VOCAB_END, true);
     }
     /* In the harmony format <|end|> closes a message, not the turn. */
     if (find_special(tok, "<|return|>") != CF_TOKEN_NONE &&
         find_special(tok, "<|call|>") != CF_TOKEN_NONE) {
-        mark(tok, find_special(tok, "<|end|>"), CF_PIECE_END, false);
+        mark(tok, find_special(tok, "<|end|>"), CF_VOCAB_END, false);
     }
-    mark(tok, tok->named.eos, CF_PIECE_END, true);
-    mark(tok, tok->named.eot, CF_PIECE_END, true);
+    mark(tok, tok->named.eos, CF_VOCAB_END, true);
+    mark(tok, tok->named.eot, CF_VOCAB_END, true);
 }
 
 /* Special tokens that take the white space after them along, as Phi-3's do. */
@@ -106,12 +106,12 @@ static void mark_rstrip(cf_tokenizer *tok)
 {
     for (size_t i = 0; i < tok->vocab.n; i++) {
         if (is_special(tok, (cf_token)i)) {
-            mark(tok, (cf_token)i, CF_PIECE_RSTRIP, true);
+            mark(tok, (cf_token)i, CF_VOCAB_RSTRIP, true);
         }
     }
-    mark(tok, find_special(tok, "<unk>"), CF_PIECE_RSTRIP, false);
-    mark(tok, find_special(tok, "<s>"), CF_PIECE_RSTRIP, false);
-    mark(tok, find_special(tok, "<|endoftext|>"), CF_PIECE_RSTRIP, false);
+    mark(tok, find_special(tok, "<unk>"), CF_VOCAB_RSTRIP, false);
+    mark(tok, find_special(tok, "<s>"), CF_VOCAB_RSTRIP, false);
+    mark(tok, find_special(tok, "<|endoftext|>"), CF_VOCAB_RSTRIP, false);
 }
 
 /* Whether a piece has U+2581 after another character. */
@@ -246,7 +246,7 @@ cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
     tok->pipe = pipe;
     mark_ends(tok);
     for (size_t i = 0; i < n_ends; i++) {
-        mark(tok, is_id(tok, ends[i]) ? ends[i] : CF_TOKEN_NONE, CF_PIECE_END,
+        mark(tok, is_id(tok, ends[i]) ? ends[i] : CF_TOKEN_NONE, CF_VOCAB_END,
              true);
     }
     *out = tok;
@@ -303,7 +303,7 @@ static cf_status encode_all(cf_encoder *e, cf_special_walk *walk,
         at = hit.off;
         if (hit.id != CF_TOKEN_NONE) {
             at += hit.len;
-            if (tok->vocab.piece[hit.id].flags & CF_PIECE_RSTRIP) {
+            if (tok->vocab.piece[hit.id].flags & CF_VOCAB_RSTRIP) {
                 at = cf_unicode_skip_white(e->text, at);
             }
             CF_TRY(cf_encoder__put(e, hit.id, hit.off, at - hit.off));
@@ -418,7 +418,7 @@ cf_token cf_tokenizer_find(const cf_tokenizer *tok, cf_str piece)
 
 bool cf_tokenizer_is_end(const cf_tokenizer *tok, cf_token id)
 {
-    return is_id(tok, id) && (tok->vocab.piece[id].flags & CF_PIECE_END) != 0;
+    return is_id(tok, id) && (tok->vocab.piece[id].flags & CF_VOCAB_END) != 0;
 }
 
 const char *cf_tokenizer_model(const cf_tokenizer *tok)

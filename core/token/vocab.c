@@ -47,7 +47,7 @@ static size_t locate(const cf_vocab *v, cf_str s, uint64_t hash)
     size_t i = (size_t)hash & v->mask;
     for (; v->slot[i] != 0; i = (i + 1) & v->mask) {
         if (v->slot[i] >> 32 == hash >> 32) {
-            const cf_piece *piece = &v->piece[(uint32_t)v->slot[i] - 1];
+            const cf_vocab_piece *piece = &v->piece[(uint32_t)v->slot[i] - 1];
             if (piece->n == s.n && memcmp(piece->p, s.p, s.n) == 0) {
                 return i;
             }
@@ -70,7 +70,7 @@ void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out,
                          size_t n)
 {
     uint64_t hash[CF_FIND_EACH], first[CF_FIND_EACH];
-    const cf_piece *piece[CF_FIND_EACH];
+    const cf_vocab_piece *piece[CF_FIND_EACH];
     CF_ASSERT(n <= CF_FIND_EACH);
     for (size_t i = 0; i < n; i++) {
         hash[i] = hash_bytes(v->seed, s[i].p, s[i].n);
@@ -110,10 +110,10 @@ static cf_status add(cf_vocab *v, uint32_t id, const cf_vocab_entry *e,
                        "token %u is %zu bytes long, at most %d are supported",
                        id, s.n, CF_PIECE_MAX);
     }
-    v->piece[id] = (cf_piece){.p = s.p,
-                              .n = (uint16_t)s.n,
-                              .type = (uint8_t)e->type,
-                              .prio = prio_of_score(e->score)};
+    v->piece[id] = (cf_vocab_piece){.p = s.p,
+                                    .n = (uint16_t)s.n,
+                                    .type = (uint8_t)e->type,
+                                    .prio = prio_of_score(e->score)};
     if (e->is_added) {
         return CF_OK;
     }

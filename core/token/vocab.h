@@ -14,21 +14,21 @@
 
 enum { CF_PIECE_MAX = 65535 }; /* bytes of the longest spelling accepted */
 
-enum cf_piece_flag {
-    CF_PIECE_END = 1,   /* generation ends here */
-    CF_PIECE_RSTRIP = 2 /* takes the white space after it along */
+enum cf_vocab_flag {
+    CF_VOCAB_END = 1,   /* generation ends here */
+    CF_VOCAB_RSTRIP = 2 /* takes the white space after it along */
 };
 
-typedef struct cf_piece {
+typedef struct cf_vocab_piece {
     const char *p; /* [n], as the file spells it */
     uint32_t prio; /* order of merging by score: lower goes first */
     uint16_t n;
     uint8_t type;  /* cf_token_type */
-    uint8_t flags; /* of cf_piece_flag */
-} cf_piece;
+    uint8_t flags; /* of cf_vocab_flag */
+} cf_vocab_piece;
 
 typedef struct cf_vocab {
-    cf_piece *piece; /* [n] */
+    cf_vocab_piece *piece; /* [n] */
     size_t n;
     uint64_t *slot; /* [mask + 1]: upper half of the hash, id + 1; 0: empty */
     size_t mask;

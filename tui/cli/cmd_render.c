@@ -225,7 +225,8 @@ static cf_status other_source(const render_job *job, const json_t *item,
 {
     const json_t *name = json_object_get(item, "template_name");
     *out = cf_json_get_str(item, "template");
-    if (out->p != NULL || job->engine == NULL || job->cli->template_ != NULL) {
+    if (out->p != NULL || job->engine == NULL ||
+        job->cli->open.template_name != NULL) {
         return CF_OK;
     }
     if (!json_is_string(name)) {
