@@ -123,27 +123,27 @@ static cf_status read_hex(cf_buf *out, cf_str hex, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-/* The ids as an array, and their text: with control tokens spelled out, and
- * without them. */
+/* The ids as an array, and their text: with control tokens spelled out and,
+ * for a model folder, without them as its own library decodes. */
 static bool set_ids(json_t *answer, const cf_tokenizer *tok,
                     const cf_token *ids, size_t n, size_t from, size_t to)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_buf skip = CF_BUF_INIT;
     json_t *array = json_array();
     bool ok = array != NULL;
     for (size_t i = 0; ok && i < n; i++) {
         ok = json_array_append_new(array, json_integer(ids[i])) == 0;
     }
     cf_tokenizer_decode(&text, tok, ids + from, to - from, true);
-    cf_tokenizer_decode(&skip, tok, ids, n, false);
-    ok = ok && !text.failed && !skip.failed &&
-         json_object_set(answer, "ids", array) == 0 &&
-         set_detok(answer, &text) &&
-         set_text(answer, "detok_skip", cf_buf_str(&skip));
+    ok = ok && !text.failed && json_object_set(answer, "ids", array) == 0 &&
+         set_detok(answer, &text);
+    if (ok && cf_tokenizer_variables(tok).p != NULL) {
+        cf_buf_reset(&text);
+        cf_tokenizer_decode(&text, tok, ids, n, false);
+        ok = !text.failed && set_text(answer, "detok_skip", cf_buf_str(&text));
+    }
     json_decref(array);
     cf_buf_deinit(&text);
-    cf_buf_deinit(&skip);
     return ok;
 }
 

@@ -42,8 +42,8 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = o->model, *hint = NULL;
     if (st == CF_ENOTFOUND) {
-        hint = "-m takes a .gguf file, a server's address, script:FILE or "
-               "bundled";
+        hint = "-m takes a .gguf file, a model folder, a server's address, "
+               "script:FILE or bundled";
     } else if (st == CF_EFORMAT) {
         hint = "copy the file again, or give another GGUF file";
     } else if (st == CF_EUNSUPPORTED && o->kernel_set == NULL) {

@@ -118,7 +118,7 @@ static void test_cli__exit_statuses(void **state)
         {{"complete", "-m", "http://x", "hi", NULL}, 2, "http://x"},
         {{"complete", "-m", "/no/such/file", "hi", NULL}, 3, "/no/such/file"},
         {{"complete", "-m", "/no/such/file", "hi", NULL}, 3, "; -m takes a "},
-        {{"complete", "-m", "/", "hi", NULL}, 3, "not a regular file"},
+        {{"complete", "-m", "/", "hi", NULL}, 3, "neither tokenizer.json"},
         {{"complete", "-m", "docs/confab.1", "hi", NULL}, 3, "docs/confab.1"},
         {{"complete", "-m", "docs/confab.1", "hi", NULL},
          3,

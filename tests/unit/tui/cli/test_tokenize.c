@@ -144,7 +144,7 @@ static void test_tokenize__batch(void **state)
                "{\"name\":\"d\",\"error\":{\"message\":"
                "\"hex: an odd number of digits\"}}\n"
                "{\"name\":\"e\",\"error\":{\"message\":"
-               "\"neither \\\"text\\\" nor \\\"hex\\\"\"}}\n"
+               "\"neither \\\"text\\\" nor \\\"hex\\\" nor \\\"ids\\\"\"}}\n"
                "{\"name\":\"f\",\"ids\":[1],\"detok\":\"\"}\n");
 }
 
