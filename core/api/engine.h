@@ -36,11 +36,12 @@ typedef struct cf_engine_options {
     unsigned n_threads;     /* 0: one a processor */
     bool is_exact;          /* float32 arithmetic on dequantised weights */
     bool vocab_only;        /* tokenizer and metadata; no tensor is needed */
+    bool metadata_only;     /* not even the tokenizer, which is NULL then */
     const char *kernel_set; /* "ref", "avx2", "avx512", "neon"; NULL: best */
 } cf_engine_options;
 
 /*
- * Opens a GGUF file (the first part of a split model finds the others), or a
+ * Opens a GGUF file (any part of a split model finds the others), or a
  * Hugging Face folder: its tokenizer and templates, never its weights; the
  * metadata then has the keys that a GGUF of it would have.
  * Returns CF_ENOTFOUND, CF_EIO, CF_ENOMEM; CF_EFORMAT with the offset where
@@ -80,6 +81,7 @@ typedef struct cf_engine_info {
     unsigned n_threads;
     bool is_exact;
     bool has_weights; /* false when opened with vocab_only */
+    bool is_folder;   /* a Hugging Face folder, not a GGUF */
 } cf_engine_info;
 
 cf_engine_info cf_engine_get_info(const cf_engine *engine);

@@ -93,6 +93,9 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
     CF_TRY(copy_meta(e->gguf, "general.name", &e->name, err));
     CF_TRY(pick_kernels(e, o, err));
     cf_hparams_glance(&e->hp, e->gguf);
+    if (o->metadata_only) {
+        return CF_OK;
+    }
     if (e->folder != NULL) {
         return cf_hub_folder_tokenizer(e->folder, &e->tok, err);
     }

@@ -57,8 +57,10 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                                         : cf_gguf_file_bytes(e->gguf),
         .n_layer = e->hp.n_layer,
         .n_embd = e->hp.n_embd,
-        .n_vocab = e->folder != NULL ? (uint32_t)cf_tokenizer_n_vocab(e->tok)
-                                     : e->hp.n_vocab,
+        .is_folder = e->folder != NULL,
+        .n_vocab = e->folder != NULL && e->tok != NULL
+                       ? (uint32_t)cf_tokenizer_n_vocab(e->tok)
+                       : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
         .n_threads = e->n_threads,
         .is_exact = e->is_exact,

@@ -556,10 +556,42 @@ static cf_status new_gguf(cf_gguf **out, const char *path, cf_error *err)
     return CF_OK;
 }
 
+/* The name of the first part where `path` names another one, else NULL.  The
+ * caller frees *out. */
+static cf_status first_part(char **out, const char *path, cf_error *err)
+{
+    static const char form[] = "-#####-of-#####.gguf";
+    size_t n = strlen(path);
+    *out = NULL;
+    if (n < strlen(form)) {
+        return CF_OK;
+    }
+    const char *tail = path + n - strlen(form);
+    for (size_t i = 0; form[i] != '\0'; i++) {
+        bool digit = tail[i] >= '0' && tail[i] <= '9';
+        if (form[i] == '#' ? !digit : tail[i] != form[i]) {
+            return CF_OK;
+        }
+    }
+    *out = cf_strdup(path);
+    if (*out == NULL) {
+        return cf_oom(err);
+    }
+    memcpy(*out + n - strlen(form) + 1, "00001", 5);
+    return CF_OK;
+}
+
 cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err)
 {
     cf_gguf *g = NULL;
-    CF_TRY(new_gguf(&g, path, err));
+    char *first = NULL;
+    CF_TRY(first_part(&first, path, err));
+    path = first != NULL ? first : path;
+    cf_status made = new_gguf(&g, path, err);
+    if (made != CF_OK) {
+        cf_free(first);
+        return made;
+    }
     assert(g != NULL);
     cf_gguf_file *pt = &g->parts[0];
     cf_status st = cf_os_map_open(&pt->map, path, err);
@@ -568,6 +600,7 @@ cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err)
         pt->n = pt->map.n;
         st = read_all_parts(g, err);
     }
+    cf_free(first);
     if (st != CF_OK) {
         cf_gguf_close(g);
         return st;

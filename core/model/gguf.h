@@ -62,7 +62,7 @@ typedef struct cf_gguf_tensor {
     const unsigned char *p; /* the data; NULL when the type is unknown */
 } cf_gguf_tensor;
 
-/* Opens a file (or the first of split parts "NAME-00001-of-0000N.gguf").
+/* Opens a file, or all of split parts "NAME-0000I-of-0000N.gguf" by any one.
  * CF_ENOTFOUND, CF_EIO, CF_ENOMEM, CF_EFORMAT with the offset. */
 CF_MUST_USE cf_status cf_gguf_open(cf_gguf **out, const char *path,
                                    cf_error *err);

@@ -20,6 +20,8 @@ const cf_cli_command cf_cli_commands[] = {
      cf_cmd_complete},
     {"model", "[FILE]", "describe a model file and the memory it needs",
      cf_cmd_model},
+    {"models", "[FOLDER ...]", "list the models on this machine, or in folders",
+     cf_cmd_models},
     {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
     {"tokenize", "[TEXT]",
      "show the tokens of a text, or the text of token ids", cf_cmd_tokenize},
@@ -59,9 +61,8 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
 {
     const cf_opt all[] = {
         {"--model", 'm', CF_OPT_STR, &cli->open.model, "MODEL",
-         "a .gguf file, a server's http(s) address, script:FILE, or "
-         "\"bundled\" "
-         "(default)",
+         "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
+         "http(s) address, script:FILE, or \"bundled\" (default)",
          NULL},
         {"--template", 't', CF_OPT_STR, &cli->open.template_name, "FILE|NAME",
          "chat template to use instead of the model's", NULL},

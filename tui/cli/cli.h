@@ -133,6 +133,7 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_history(cf_cli *cli, int argc, char **argv);
 int cf_cmd_lint(cf_cli *cli, int argc, char **argv);
 int cf_cmd_model(cf_cli *cli, int argc, char **argv);
+int cf_cmd_models(cf_cli *cli, int argc, char **argv);
 int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
 int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
 int cf_cmd_paths(cf_cli *cli, int argc, char **argv);

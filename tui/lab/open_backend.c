@@ -18,9 +18,60 @@ static bool starts(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+/* The template in the text of a tokenizer_config.json: "chat_template", a text
+ * or the default one of a list. */
+static cf_status template_in(cf_buf *out, const json_t *config,
+                             const char *name, cf_error *err)
+{
+    const json_t *v = json_object_get(config, "chat_template");
+    cf_str source = cf_json_get_str(config, "chat_template");
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        const json_t *one = json_array_get(v, i);
+        if (source.p == NULL ||
+            cf_str_is(cf_json_get_str(one, "name"), "default")) {
+            source = cf_json_get_str(one, "template");
+        }
+    }
+    if (source.p == NULL) {
+        return cf_fail(err, CF_EFORMAT,
+                       "%.80s is a JSON file without a chat_template: -t takes "
+                       "a template or a tokenizer_config.json",
+                       name);
+    }
+    cf_buf_add(out, source.p, source.n);
+    return cf_buf_check(out, err);
+}
+
+/* A template's file, or the JSON file that holds one. */
+static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    json_t *config = NULL;
+    cf_error ignored;
+    if (cf_os_is_dir(name)) {
+        return cf_fail(err, CF_EINVAL,
+                       "%.80s is a folder: use -m for its template", name);
+    }
+    cf_status st = cf_os_read_file(&text, name, TEMPLATE_MAX, err);
+    /* Text that begins as an object may still be a template. */
+    bool is_json =
+        st == CF_OK && text.n > 0 && text.p[0] == '{' &&
+        cf_json_read_doubles(&config, text.p, text.n, &ignored) == CF_OK &&
+        json_is_object(config);
+    if (is_json) {
+        st = template_in(out, config, name, err);
+    } else if (st == CF_OK) {
+        cf_buf_add(out, text.p, text.n);
+        st = cf_buf_check(out, err);
+    }
+    json_decref(config);
+    cf_buf_deinit(&text);
+    return st;
+}
+
 cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err)
 {
-    cf_status st = cf_os_read_file(out, name, TEMPLATE_MAX, err);
+    cf_status st = read_file(out, name, err);
     if (st != CF_ENOTFOUND) {
         return st;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/api/bundled.h"
+#include "tui/lab/model_place.h"
 
 bool cf_open_is_bundled(const cf_open_options *o)
 {
@@ -41,9 +42,13 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
 static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = o->model, *hint = NULL;
+    const char *door = cf_model_place_door(path);
+    if (door != NULL && st == CF_EFORMAT) {
+        return cf_fail(err, st, "%s is %s", path, door);
+    }
     if (st == CF_ENOTFOUND) {
         hint = "-m takes a .gguf file, a model folder, a server's address, "
-               "script:FILE or bundled";
+               "script:FILE or bundled (confab models lists what is here)";
     } else if (st == CF_EFORMAT) {
         hint = "copy the file again, or give another GGUF file";
     } else if (st == CF_EUNSUPPORTED && o->kernel_set == NULL) {
@@ -63,32 +68,36 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
                          bool vocab_only, cf_error *err)
 {
-    const char *path = o->model;
+    const char *name = o->model;
     const cf_engine_options opts = {
         .n_threads = o->n_threads,
         .is_exact = o->is_exact,
         .vocab_only = vocab_only,
         .kernel_set = o->kernel_set,
     };
-    if (path == NULL || strcmp(path, "bundled") == 0) {
+    if (name == NULL || strcmp(name, "bundled") == 0) {
         return open_bundled(out, &opts, err);
     }
-    if (path[0] == '\0') {
+    if (name[0] == '\0') {
         return cf_fail(err, CF_EINVAL, "--model: the name is empty");
     }
-    if (strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ||
-        strncmp(path, "script:", 7) == 0) {
+    if (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0 ||
+        strncmp(name, "script:", 7) == 0) {
         return cf_fail(err, CF_EINVAL,
                        "--model: '%.60s' is no .gguf file, and this command "
                        "needs one",
-                       path);
+                       name);
     }
     if (o->busy != NULL) {
         o->busy(o->ud, "loading the model");
     }
-    cf_status st = cf_engine_open(out, path, &opts, err);
+    cf_buf path = CF_BUF_INIT;
+    cf_status st = cf_model_place_find(&path, name, err);
+    bool found = st == CF_OK;
+    CF_THEN(st, cf_engine_open(out, cf_buf_cstr(&path), &opts, err));
+    cf_buf_deinit(&path);
     if (o->busy != NULL) {
         o->busy(o->ud, NULL);
     }
-    return st != CF_OK ? explain(st, o, err) : CF_OK;
+    return st != CF_OK && found ? explain(st, o, err) : st;
 }

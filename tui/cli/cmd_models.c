@@ -1,0 +1,132 @@
+/*
+ * cmd_models.c - confab models: the models on this machine.
+ */
+#include <string.h>
+
+#include "tui/cli/cli.h"
+#include "tui/lab/model_place.h"
+
+/* What a model's file says about itself. */
+typedef struct model_row {
+    const char *name, *path;
+    cf_engine *engine; /* metadata only; NULL: it could not be opened */
+    cf_engine_info info;
+    uint64_t bytes;
+    char why[CF_ERROR_TEXT_MAX];
+} model_row;
+
+static void look(model_row *row, const cf_model_place *place)
+{
+    const cf_engine_options o = {.metadata_only = true};
+    cf_error err;
+    *row = (model_row){.name = place->name, .path = place->path};
+    if (cf_engine_open(&row->engine, place->path, &o, &err) != CF_OK) {
+        row->engine = NULL;
+        snprintf(row->why, sizeof row->why, "%s", err.text);
+        return;
+    }
+    row->info = cf_engine_get_info(row->engine);
+    row->bytes = row->info.file_bytes;
+}
+
+/* "" where there are no weights. */
+static const char *quantisation(const model_row *row)
+{
+    return row->engine != NULL ? row->info.file_type : "";
+}
+
+static const char *template_state(const model_row *row)
+{
+    if (row->engine == NULL) {
+        return "unreadable";
+    }
+    bool plain = cf_engine_chat_template(row->engine, NULL).p != NULL;
+    bool tools = cf_engine_chat_template(row->engine, "tool_use").p != NULL;
+    return plain && tools ? "own, and for tools" : plain ? "own" : "none";
+}
+
+static void add_json(cf_buf *out, const model_row *row)
+{
+    const char *arch = row->engine != NULL ? row->info.arch : "";
+    const struct {
+        const char *key, *value;
+    } texts[] = {
+        {"name", row->name},
+        {"path", row->path},
+        {"architecture", arch},
+        {"quantisation", quantisation(row)},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        cf_buf_addf(out, "%s\"%s\":", i == 0 ? "{" : ",", texts[i].key);
+        cf_json_write_str(out, cf_str_from(texts[i].value));
+    }
+    cf_buf_addf(out,
+                ",\"size\":%llu,\"template\":", (unsigned long long)row->bytes);
+    cf_json_write_str(out, cf_str_from(template_state(row)));
+    if (row->engine == NULL) {
+        cf_buf_adds(out, ",\"error\":");
+        cf_json_write_str(out, cf_str_from(row->why));
+    }
+    cf_buf_adds(out, "}\n");
+}
+
+static void add_line(cf_buf *out, const model_row *row)
+{
+    if (row->engine == NULL) {
+        cf_buf_addf(out, "%-40s %s\n", row->name, row->why);
+        return;
+    }
+    cf_buf_addf(out, "%-40s %-12s %-8s %9.1f MB  %s\n", row->name,
+                row->info.arch[0] != '\0' ? row->info.arch : "-",
+                quantisation(row)[0] != '\0' ? quantisation(row) : "-",
+                (double)row->bytes / 1e6, template_state(row));
+}
+
+static cf_status collect(cf_model_places *p, int n, char **folders,
+                         cf_error *err)
+{
+    if (n == 0) {
+        return cf_model_places_list(p, err);
+    }
+    cf_status st = CF_OK;
+    for (int i = 0; st == CF_OK && i < n; i++) {
+        st = cf_model_places_add(p, folders[i], err);
+    }
+    return st;
+}
+
+int cf_cmd_models(cf_cli *cli, int argc, char **argv)
+{
+    int n_rest;
+    int done = cf_cli_options(cli, NULL, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    cf_error err;
+    cf_model_places places = {0};
+    cf_buf out = CF_BUF_INIT;
+    cf_status st = collect(&places, n_rest, argv, &err);
+    if (st == CF_OK && !cli->is_json) {
+        cf_buf_addf(&out, "%-40s %-12s %-8s %12s  %s\n", "name", "architecture",
+                    "weights", "size", "template");
+    }
+    for (size_t i = 0; st == CF_OK && i < places.n; i++) {
+        model_row row;
+        look(&row, &places.v[i]);
+        if (cli->is_json) {
+            add_json(&out, &row);
+        } else {
+            add_line(&out, &row);
+        }
+        cf_engine_close(row.engine);
+    }
+    if (st == CF_OK && places.n == 0 && !cli->is_json) {
+        cf_buf_reset(&out);
+        cf_buf_adds(&out, "no models found: see docs/models/places.md for "
+                          "where confab looks\n");
+    }
+    cf_model_places_deinit(&places);
+    int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
+    cf_buf_deinit(&out);
+    return status;
+}
