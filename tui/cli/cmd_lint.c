@@ -9,6 +9,8 @@
 #include "templates/template_lint.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/lint_output.h"
+#include "tui/lab/model_place.h"
+#include "tui/lab/open_backend.h"
 
 typedef struct lint_job {
     const cf_cli *cli;
@@ -25,18 +27,11 @@ typedef struct subject {
     cf_engine *engine; /* NULL: a template alone */
 } subject;
 
-static bool is_model(const char *name)
-{
-    size_t n = strlen(name);
-    return strcmp(name, "bundled") == 0 ||
-           (n > 5 && strcmp(name + n - 5, ".gguf") == 0);
-}
-
 static cf_status open_subject(subject *s, const char *name, cf_error *err)
 {
     cf_str builtin = cf_template_builtin(name);
     s->name = name;
-    if (is_model(name)) {
+    if (cf_model_place_is_model(name)) {
         const cf_open_options o = {.model = name};
         CF_TRY(cf_open_engine(&s->engine, &o, true, err));
         cf_str own = cf_engine_chat_template(s->engine, NULL);
@@ -50,7 +45,7 @@ static cf_status open_subject(subject *s, const char *name, cf_error *err)
         cf_buf_add(&s->source, builtin.p, builtin.n);
         return cf_buf_check(&s->source, err);
     }
-    return cf_os_read_file(&s->source, name, 16 << 20, err);
+    return cf_open_template_text(&s->source, name, err);
 }
 
 static void close_subject(subject *s)

@@ -386,6 +386,14 @@ cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err)
     return cf_buf_check(out, err);
 }
 
+bool cf_model_place_is_model(const char *name)
+{
+    return starts(name, "hf:") || starts(name, "ollama:") ||
+           starts(name, "lmstudio:") || strcmp(name, "bundled") == 0 ||
+           (ends(name, ".gguf") && strlen(name) > strlen(".gguf")) ||
+           cf_os_is_dir(name);
+}
+
 const char *cf_model_place_door(const char *path)
 {
     static const struct {

@@ -27,6 +27,10 @@
 CF_MUST_USE cf_status cf_model_place_find(cf_buf *out, const char *name,
                                           cf_error *err);
 
+/* Whether `name` looks like a model's, not a template's: one of the names
+ * above, a folder, a .gguf file, "bundled". */
+bool cf_model_place_is_model(const char *name);
+
 /* One model: the name that -m takes, and its file or folder. */
 typedef struct cf_model_place {
     const char *name, *path;
