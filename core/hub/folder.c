@@ -309,9 +309,9 @@ static cf_status read_sizes(cf_hub_folder *f, cf_error *err)
             char key[128];
             snprintf(key, sizeof key, "%.*s.%s", (int)arch.n, arch.p,
                      sizes[i].to);
-            if (json_is_integer(n) && json_integer_value(n) > 0 &&
-                json_integer_value(n) <= UINT32_MAX) {
-                cf_meta_put_u32(&f->meta, key, (uint32_t)json_integer_value(n));
+            double value = json_number_value(n);
+            if (value >= 1 && value <= UINT32_MAX) {
+                cf_meta_put_u32(&f->meta, key, (uint32_t)value);
             }
         }
     }

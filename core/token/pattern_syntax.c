@@ -156,6 +156,7 @@ static cf_status read_inner(reader *r, operand *o, unsigned depth)
     }
     if (st == CF_OK) {
         o->negated = inner.negated;
+        o->text.failed |= inner.text.failed;
         cf_buf_add(&o->text, cf_buf_cstr(&inner.text), inner.text.n);
     }
     cf_buf_deinit(&inner.text);
@@ -187,6 +188,9 @@ static cf_status read_operand(reader *r, operand *o, unsigned depth)
  * one, assertions come first, so it is good outside of brackets only. */
 static void write_operands(cf_buf *out, const operand *o, size_t n, bool negate)
 {
+    for (size_t i = 0; i < n; i++) {
+        out->failed |= o[i].text.failed;
+    }
     if (n > 1) {
         cf_buf_adds(out, "(?:");
     }
@@ -234,6 +238,7 @@ static cf_status read_class(reader *r, operand *out, unsigned depth)
     }
     if (st == CF_OK) {
         cf_buf_add(&out->text, cf_buf_cstr(&o[0].text), o[0].text.n);
+        out->text.failed |= o[0].text.failed;
         out->negated = o[0].negated != negate;
     }
     for (size_t i = 0; i < OPERANDS_MAX; i++) {

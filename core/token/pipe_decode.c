@@ -186,7 +186,8 @@ static void add_pattern_replaced(decoding *d, cf_buf *b,
     cf_search search = {&step->pattern, d->match, s, 0, SIZE_MAX};
     size_t done = 0;
     size_t from, to;
-    bool found = s.n != 0;
+    /* A piece of a broken vocabulary is not for PCRE2. */
+    bool found = s.n != 0 && cf_utf8_valid_prefix(s.p, s.n) == s.n;
     while (found) {
         if (cf_search_next(&search, &from, &to, &found, NULL) != CF_OK) {
             d->failed = true;

@@ -1,0 +1,93 @@
+/*
+ * test_hub_fault.c - every allocation of reading a tokenizer's file, encoding
+ * and decoding fails once, and from then on.
+ */
+#include "tests/support/t.h"
+
+#include "core/base/arena.h"
+#include "core/hub/hf_tokenizer.h"
+#include "core/hub/spm_model.h"
+#include "core/token/tokenizer_new.h"
+#include "tests/support/fault.h"
+#include "tests/support/hf_file.h"
+
+typedef struct scenario {
+    cf_buf file;
+    bool is_spm;
+} scenario;
+
+static const char text[] = "ab abab <tool> caf\xC3\xA9 e\xCC\x81 \xFF hello";
+
+static cf_status open_tokenizer(const scenario *s, cf_tokenizer **tok,
+                                cf_arena *arena, cf_error *err)
+{
+    const cf_hf_names names = {.bos = cf_str_from("<s>")};
+    const cf_spm_options o = {-1, -1};
+    return s->is_spm
+               ? cf_spm_tokenizer(tok, cf_buf_str(&s->file), &o, err)
+               : cf_hf_tokenizer(tok, cf_buf_str(&s->file), &names, arena, err);
+}
+
+static cf_status open_and_encode(void *ud)
+{
+    cf_error err;
+    cf_tokenizer *tok = NULL;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_token_list list = {NULL, 12345};
+    uint32_t *offsets = NULL;
+    cf_buf b = CF_BUF_INIT;
+    cf_status st = open_tokenizer(ud, &tok, &arena, &err);
+    if (st == CF_OK) {
+        st = cf_tokenizer_encode_offsets(&list, &offsets, tok,
+                                         cf_str_make(text, sizeof text - 1),
+                                         true, true, &arena, &err);
+        assert_true((st == CF_OK) == (list.n != 12345));
+    }
+    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
+        cf_tokenizer_piece(&b, tok, list.v[i].id, true);
+        cf_tokenizer_decode(&b, tok, &list.v[i].id, 1, false);
+    }
+    CF_THEN(st, cf_buf_check(&b, &err));
+    cf_buf_deinit(&b);
+    cf_arena_deinit(&arena);
+    cf_tokenizer_free(tok);
+    return st;
+}
+
+static void run(scenario *s)
+{
+    cf_fault_every_alloc(open_and_encode, s, false);
+    cf_fault_every_alloc(open_and_encode, s, true);
+    cf_buf_deinit(&s->file);
+}
+
+static void test_alloc__tokenizer_json(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CF_HF_SAMPLES; i++) {
+        scenario s = {CF_BUF_INIT, false};
+        cf_hf_file(&s.file, (cf_hf_sample)i);
+        run(&s);
+    }
+}
+
+static void test_alloc__sentencepiece(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        scenario s = {CF_BUF_INIT, true};
+        cf_spm_file(&s.file, i == 1);
+        run(&s);
+    }
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alloc__tokenizer_json),
+        cmocka_unit_test(test_alloc__sentencepiece),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
