@@ -20,14 +20,16 @@ static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
     (void)cf_alloc_failed();
     json_t *v =
         json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &why);
-    if (v != NULL) {
+    /* Where an allocation fails, jansson leaves no text, or says of a string
+     * that it expected one, or goes on without a character of it. */
+    bool failed = cf_alloc_failed();
+    if (v != NULL && !failed) {
         *out = v;
         return CF_OK;
     }
-    /* Where an allocation fails, jansson leaves no text, or says of a string
-     * that it expected one. */
-    if (json_error_code(&why) == json_error_out_of_memory ||
-        why.text[0] == '\0' || cf_alloc_failed()) {
+    json_decref(v);
+    if (failed || json_error_code(&why) == json_error_out_of_memory ||
+        why.text[0] == '\0') {
         return cf_oom(err);
     }
     return cf_fail_line(err, CF_EFORMAT,
