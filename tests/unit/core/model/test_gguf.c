@@ -551,8 +551,15 @@ static void test_gguf__parts(void **state)
     assert_int_equal(header, t->file_off);
     cf_gguf_close(g);
 
-    /* The second part opened first, a wrong number, a name in both parts. */
-    T_FAILS(open_first(&g, "m-00002-of-00002.gguf", &err), CF_EINVAL);
+    /* Any part opens all of them, if its name says which one it is. */
+    T_OK(open_first(&g, "m-00002-of-00002.gguf", &err), err);
+    assert_int_equal(cf_gguf_n_parts(g), 2);
+    assert_non_null(cf_gguf_find_tensor(g, "first"));
+    cf_gguf_close(g);
+    write_part("second.gguf", 1, 2, "second", 2);
+    T_FAILS(open_first(&g, "second.gguf", &err), CF_EINVAL);
+
+    /* A wrong number, a name in both parts. */
     write_part("m-00002-of-00002.gguf", 0, 2, "second", 2);
     T_FAILS(open_first(&g, "m-00001-of-00002.gguf", &err), CF_EFORMAT);
     write_part("m-00002-of-00002.gguf", 1, 2, "first", 2);
