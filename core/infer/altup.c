@@ -103,8 +103,8 @@ static void predict_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
     const cf_hparams *hp = &p->e->hp;
     size_t n = hp->n_altup;
     size_t n_embd = hp->n_embd;
-    float m[CF_ALTUP_MAX];
-    float c[CF_ALTUP_MAX * CF_ALTUP_MAX];
+    float m[CF_ALTUP_MAX] = {0};
+    float c[CF_ALTUP_MAX * CF_ALTUP_MAX] = {0};
     modalities(p, w, stream(p, hp->altup_active, r), p->h + r * n_embd, m, i);
     coefficients(w->predict, m, n * n, n, c);
     for (size_t e = 0; e < n_embd; e++) {
@@ -130,7 +130,7 @@ static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
 {
     const cf_hparams *hp = &p->e->hp;
     size_t n_embd = hp->n_embd;
-    float m[CF_ALTUP_MAX];
+    float m[CF_ALTUP_MAX] = {0};
     float e[CF_ALTUP_MAX];
     float *x = p->x + r * n_embd;
     float *change = p->h + r * n_embd; /* n - pred_a */

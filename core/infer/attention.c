@@ -16,7 +16,8 @@
 /* Floats from a query head to the next: a gate may follow each. */
 static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
 {
-    return l->head_size * (p->e->hp.arch->has_q_gate ? 2U : 1U);
+    size_t n = l->head_size;
+    return p->e->hp.arch->has_q_gate ? 2 * n : n;
 }
 
 /* ---- queries, keys, values ---------------------------------------------- */
@@ -69,7 +70,7 @@ static void warm_up(const cf_pass *p, const cf_layer_hparams *l, size_t r,
     if (hp->temperature == 0) {
         return;
     }
-    double turns = (double)(p->rows[r].pos / n_ctx);
+    double turns = floor((double)p->rows[r].pos / (double)n_ctx);
     float a = (float)(1 + hp->temperature * log(1 + turns));
     for (size_t c = 0; c < l->head_size; c++) {
         q[c] *= a;

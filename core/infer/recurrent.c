@@ -204,7 +204,7 @@ static void beta_alpha(const cf_pass *p, uint32_t layer, size_t r,
         *alpha = p->v[(p->e->ws.plan.n_row + r) * s->n_head + head];
         return;
     }
-    uint32_t n = s->n_head / s->n_group; /* value heads of a key head */
+    size_t n = s->n_head / s->n_group; /* value heads of a key head */
     const float *both = p->v + r * 2 * s->n_head + head / n * 2 * n;
     *beta = both[head % n];
     *alpha = both[n + head % n];

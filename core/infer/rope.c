@@ -44,10 +44,10 @@ static uint8_t axis_of(const cf_rope_params *p, uint32_t i)
                                             : 0;
     }
     uint32_t end = 0;
-    for (uint8_t a = 0; a < CF_ROPE_AXES; a++) {
+    for (uint32_t a = 0; a < CF_ROPE_AXES; a++) {
         end += n[a];
         if (i < end) {
-            return a;
+            return (uint8_t)a;
         }
     }
     return 0;

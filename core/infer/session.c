@@ -173,7 +173,7 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
     s->has_logits = from->has_logits;
     s->last = from->last;
     memcpy(s->tokens, from->tokens, from->n * sizeof *s->tokens);
-    if (s->place != NULL) {
+    if (s->place != NULL && from->place != NULL) {
         memcpy(s->place, from->place, from->n * sizeof *s->place);
     }
     if (s->has_logits) {
@@ -262,6 +262,7 @@ typedef struct source {
 
 static cf_token id_at(const source *src, uint32_t pos)
 {
+    assert(src->in != NULL || src->ids != NULL);
     return src->in != NULL ? src->in[pos - src->first].id
                            : src->ids[pos - src->first];
 }

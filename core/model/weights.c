@@ -261,7 +261,8 @@ static cf_status find_outer(cf_tensor_finder *f)
 static bool is_of_draft_layer(const cf_hparams *hp, cf_str name)
 {
     char text[24] = "";
-    if (hp->n_draft_layer == 0 || name.n < 5 || memcmp(name.p, "blk.", 4)) {
+    if (hp->n_draft_layer == 0 || name.n < 5 ||
+        memcmp(name.p, "blk.", 4) != 0) {
         return false;
     }
     for (size_t i = 0; i < 8 && i + 4 < name.n && name.p[i + 4] >= '0' &&
