@@ -155,8 +155,9 @@ static void find_divergence(const core_backend *c, cf_chat__run *run,
     }
     size_t keep = cf_session_would_keep(c->session, at);
     if (keep < at) { /* a recurrent model cannot stop just there */
-        cf_buf_addf(&text, "; edit at %zu, state kept at %zu: %zu tokens again",
-                    at, keep, at - keep);
+        cf_buf_addf(&text,
+                    "; edit at %zu, state kept at %zu: %zu token%s again", at,
+                    keep, at - keep, at - keep == 1 ? "" : "s");
     }
     snprintf(d->cause, sizeof d->cause, "%s", cf_buf_cstr(&text));
     cf_buf_deinit(&text);

@@ -148,8 +148,9 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
     cf_buf_add(out, cf_buf_cstr(&was), was.n);
     cf_buf_adds(out, "'.");
     if (m->n_state < m->n_kept) {
-        cf_buf_addf(out, " Edit at %zu, state kept at %zu: %zu tokens again.",
-                    m->n_kept, m->n_state, m->n_kept - m->n_state);
+        size_t n = m->n_kept - m->n_state;
+        cf_buf_addf(out, " Edit at %zu, state kept at %zu: %zu token%s again.",
+                    m->n_kept, m->n_state, n, n == 1 ? "" : "s");
     }
     cf_buf_deinit(&was);
 }
