@@ -228,6 +228,14 @@ CF_MUST_USE cf_status cf_conversation_preview(
     cf_arena *arena, cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
 
 /*
+ * Appends a line for every message, part, call, result, reasoning and tool of
+ * a send of which nothing is in its prompt; nothing for a whole prompt.
+ */
+CF_MUST_USE cf_status cf_conversation_losses(const cf_conversation *conv,
+                                             const cf_send *send, cf_str prompt,
+                                             cf_buf *out, cf_error *err);
+
+/*
  * LiteRT-LM's scheme as a diagnostic: render the conversation without
  * and with the message, and send the difference.  That scheme fails if the
  * second rendering does not start with the first.

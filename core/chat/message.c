@@ -87,6 +87,7 @@ void cf_role_map_init(cf_role_map *map, cf_str source)
                            ? "tool_response"
                            : "tool";
     map_role(map, "assistant", assistant);
+    map_role(map, "model", assistant);
     map_role(map, "agent", knows(source, "agent") ? "agent" : assistant);
     map_role(map, "tool", tool);
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {

@@ -642,7 +642,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                 .name = "gemma3",
                 .also = {"gemma3n"},
                 .models = "Gemma 3, 3n",
-                .marks = {WRITES("tool_code")},
+                .marks = {WRITES("tool_code"), WRITES("<start_of_turn>")},
                 .hints = {HINT("gemma3")},
                 .rules = {{CF_RULE_CODE_FENCE, CF_LEX_PYTHON, "```tool_code",
                            "```", false},

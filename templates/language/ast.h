@@ -12,6 +12,7 @@
 #ifndef CF_TEMPLATES_LANGUAGE_AST_H
 #define CF_TEMPLATES_LANGUAGE_AST_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "templates/language/call.h"
@@ -135,7 +136,13 @@ struct cf_tnode {
     cf_tfunc *func;    /* macro, call block, recursive loop */
 };
 
+/* What is found out about a template when it is first needed. */
+typedef struct cf_template_memo {
+    _Atomic(void *) caps; /* cf_template_caps; NULL: not yet */
+} cf_template_memo;
+
 struct cf_template {
+    cf_template_memo *memo;
     cf_arena arena;
     cf_template_options options;
     cf_str source;  /* as given */

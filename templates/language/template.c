@@ -248,6 +248,11 @@ cf_status cf_template_compile(cf_template **out, cf_str source,
     if (t == NULL) {
         return cf_oom(err);
     }
+    t->memo = cf_calloc(1, sizeof *t->memo);
+    if (t->memo == NULL) {
+        cf_free(t);
+        return cf_oom(err);
+    }
     cf_arena_init(&t->arena, 0);
     cf_tr r = {.arena = &t->arena,
                .max_mem = COMPILE_MEMORY,
@@ -288,6 +293,10 @@ cf_status cf_template_compile(cf_template **out, cf_str source,
 void cf_template_free(cf_template *t)
 {
     if (t != NULL) {
+        if (t->memo != NULL) {
+            cf_free(atomic_load(&t->memo->caps));
+        }
+        cf_free(t->memo);
         cf_arena_deinit(&t->arena);
         cf_free(t);
     }

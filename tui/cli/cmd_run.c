@@ -673,6 +673,35 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     return cf_chat_options_check(&o->chat, err);
 }
 
+/* On standard error, a line each: what is not in the prompt. */
+static cf_status tell_losses(run *r, const cf_send *send, cf_str prompt,
+                             cf_error *err)
+{
+    cf_buf lines = CF_BUF_INIT;
+    cf_status st = cf_conversation_losses(r->conv, send, prompt, &lines, err);
+    for (size_t off = 0; st == CF_OK && off < lines.n;) {
+        size_t n = strcspn(lines.p + off, "\n");
+        show_line(r, "[prompt] ", cf_str_make(lines.p + off, n));
+        off += n + 1;
+    }
+    cf_buf_deinit(&lines);
+    return st;
+}
+
+/* The same for a send that is about to be made. */
+static void look_for_losses(run *r, const cf_send *send)
+{
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_error ignored;
+    cf_arena_init(&arena, 0);
+    if (cf_conversation_preview(r->conv, r->engine.backend, send, &arena,
+                                &prompt, NULL, &ignored) == CF_OK) {
+        cf_ignore(tell_losses(r, send, prompt.text, &ignored));
+    }
+    cf_arena_deinit(&arena);
+}
+
 static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
 {
     cf_arena arena;
@@ -682,6 +711,7 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
                                            &arena, &prompt, NULL, err);
     if (st == CF_OK) {
         show(r, stdout, r->is_terminal, prompt.text);
+        st = tell_losses(r, send, prompt.text, err);
     }
     cf_arena_deinit(&arena);
     return st;
@@ -716,6 +746,9 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
                          .ud = r};
     cf_sent sent;
     cf_sent_init(&sent);
+    if (!r->show_prompt) {
+        look_for_losses(r, &send);
+    }
     cf_status st = r->show_prompt
                        ? show_prompt(r, &send, err)
                        : cf_conversation_run(r->conv, r->engine.backend, &send,

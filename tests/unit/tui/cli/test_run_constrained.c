@@ -31,6 +31,7 @@ static int set_up(void **state)
         return -1;
     }
     const cf_tiny_options o = {
+        .n_ctx = 2048,
         .chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"};
     size_t n;
     cf_error err;
@@ -120,7 +121,7 @@ static void test_run__tool_call(void **state)
     cf_program p;
     CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family",
                "hermes", "--tools", tools, "--constrain-tools", "calls",
-               "--max-rounds", "1", "--seed", "4", "-n", "150", "x");
+               "--max-rounds", "1", "--seed", "4", "-n", "900", "x");
     const char *out = cf_buf_cstr(&p.out);
     assert_non_null(strstr(out, "\"event\":\"tool_call\""));
     assert_non_null(strstr(out, "\"name\":\"get_weather\""));
