@@ -112,14 +112,25 @@ step = $(if $(FILES),@$(eval STEPS += x)echo "[$(words $(STEPS))/$(FILES)] $<"; 
 
 # Instruction-set files get their own flags; the rest runs on any machine.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
-$(B)/%_avx2.o: ISA = -mavx2 -mfma -mf16c
-ISA_AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx512vbmi -mfma -mf16c
-$(B)/%_avx512.o: ISA = $(ISA_AVX512)
+ISA_avx2       := -mavx2 -mfma -mf16c
+ISA_avxvnni    := $(ISA_avx2) -mavxvnni
+ISA_avx512     := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
+ISA_avx512vnni := $(ISA_avx512) -mavx512vnni
+ISA_avx512vbmi := $(ISA_avx512vnni) -mavx512vbmi
+SETS := avx2 avxvnni avx512 avx512vnni avx512vbmi
+else
+ISA_neon     := -march=armv8-a
+ISA_neondot  := -march=armv8.2-a+dotprod
+ISA_neoni8mm := -march=armv8.2-a+dotprod+i8mm
+SETS := neon neondot neoni8mm
 endif
+# Loops of recurrent.inc become vectors at this level.
 $(B)/core/kernel/%.o: OPT = $(if $(filter release,$(VARIANT)),-O3)
+SET_OBJ := $(SETS:%=$(B)/core/kernel/kernel_%.o)
+$(SET_OBJ): ISA = $(ISA_$(patsubst kernel_%.o,%,$(@F)))
 ifeq ($(VARIANT),fuzz)
-# clang takes minutes to optimise these files under the sanitizers.
-$(B)/core/kernel/%_avx512.o: OPT = -O0
+# clang takes minutes to optimise these under the sanitizers.
+$(SET_OBJ): OPT = -O0
 endif
 
 $(B)/%.o: %.c | $(B)/.flags
@@ -300,6 +311,27 @@ check-all:
 	$(MAKE) check VARIANT=asan
 	$(MAKE) check VARIANT=tight
 	$(MAKE) check VARIANT=tsan
+	$(MAKE) check-arm64
+
+# The kernels of ARM64, under an emulator: the same bits as here.  Needs the
+# cross compiler, qemu-user and the libraries of the core for arm64.
+ARM_LIB := /usr/lib/aarch64-linux-gnu/pkgconfig
+ARM := B=build/arm64 ARCH=aarch64 CC=aarch64-linux-gnu-gcc \
+       AR=aarch64-linux-gnu-ar ALL_PKGS='$(CORE_PKGS)' \
+       PKG='env PKG_CONFIG_LIBDIR=$(ARM_LIB) pkg-config'
+ARM_TESTS := $(addprefix build/arm64/tests/,prop/core/test_set_bits \
+               unit/core/kernel/test_kernel)
+ARM_QEMU := $(shell command -v qemu-aarch64-static || command -v qemu-aarch64)
+ARM_CC   := $(shell command -v aarch64-linux-gnu-gcc)
+check-arm64:
+ifeq ($(and $(ARM_QEMU),$(ARM_CC),$(wildcard $(ARM_LIB)/cmocka.pc)),)
+	@echo 'SKIP check-arm64: no cross compiler, emulator or arm64 libraries'
+	@echo '0 passed, 0 failed, 1 skipped'
+else
+	$(MAKE) --no-print-directory $(ARM) $(ARM_TESTS)
+	@for t in $(ARM_TESTS); do \
+	  $(ARM_QEMU) -cpu max -L /usr/aarch64-linux-gnu $$t || exit 1; done
+endif
 
 SECONDS ?= 60
 fuzz:
@@ -342,9 +374,7 @@ check-docs: build/confab
 LINT_BASE ?=
 TIDY_CFLAGS = $(BASE_CFLAGS) -include tests/tools/analyzer.h
 LINT_SRC := $(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC) $(TUI_SRC)
-ifeq ($(filter x86_64 amd64,$(ARCH)),)
-LINT_SRC := $(filter-out %_avx2.c %_avx512.c,$(LINT_SRC))
-endif
+# A kernel set of another processor family is an empty file here.
 LINT := $(addprefix lint/,$(LINT_SRC))
 CHANGED = $(shell tests/tools/changed.sh $(LINT_BASE))
 lint: lint-text
@@ -360,7 +390,7 @@ lint-text:
 	@tests/tools/check_docs.py
 	@tests/tools/check_calls.sh
 $(LINT): lint/%:
-	@tests/tools/tidy.sh $* $(TIDY_CFLAGS) $(if $(filter %_avx2.c %_avx512.c,$*),$(ISA_AVX512),$(PKG_CFLAGS))
+	@tests/tools/tidy.sh $* $(TIDY_CFLAGS) $(or $(ISA_$(patsubst core/kernel/kernel_%.c,%,$*)),$(PKG_CFLAGS))
 
 # Line coverage by room; nothing is built where its tool is missing.
 cov:
@@ -371,7 +401,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all perf check check-all check-docs check-headers build-tests fuzz fuzz-run run test \
+.PHONY: all perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
         $(LINT) cov clean install uninstall FORCE
 

@@ -10,18 +10,27 @@
 #ifndef CF_CORE_API_ABOUT_H
 #define CF_CORE_API_ABOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { CF_ABOUT_LIBRARIES = 8, CF_ABOUT_TEXT = 48 };
+enum { CF_ABOUT_LIBRARIES = 8, CF_ABOUT_TEXT = 48, CF_ABOUT_KERNELS = 8 };
 
 typedef struct cf_about_library {
     const char *name;
     char version[CF_ABOUT_TEXT]; /* of the library that is loaded now */
 } cf_about_library;
 
+/* A kernel set of this processor family. */
+typedef struct cf_about_kernels {
+    const char *name, *needs; /* "avx2", "AVX2 with FMA" */
+    bool is_there;            /* this machine has what it needs */
+} cf_about_kernels;
+
 typedef struct cf_about {
-    const char *version;    /* confab's */
-    const char *kernel_set; /* the best this machine runs */
+    const char *version;                       /* confab's */
+    const char *kernel_set;                    /* the best this machine runs */
+    cf_about_kernels kernel[CF_ABOUT_KERNELS]; /* all, the best first */
+    size_t n_kernel;
     const char *compiler;
     unsigned n_cpus; /* processors this process may run on */
     cf_about_library library[CF_ABOUT_LIBRARIES];

@@ -37,7 +37,7 @@ typedef struct cf_engine_options {
     bool is_exact;          /* float32 arithmetic on dequantised weights */
     bool vocab_only;        /* tokenizer and metadata; no tensor is needed */
     bool metadata_only;     /* not even the tokenizer, which is NULL then */
-    const char *kernel_set; /* "ref", "avx2", "avx512", "neon"; NULL: best */
+    const char *kernel_set; /* one of cf_about.kernel; NULL: the best */
 } cf_engine_options;
 
 /*

@@ -46,6 +46,11 @@ void cf_about_get(cf_about *out)
         .compiler = COMPILER,
         .n_cpus = cf_os_n_cpus(),
     };
+    cf_kernels_entry set;
+    for (size_t i = 0; i < CF_ABOUT_KERNELS && cf_kernels_list(i, &set); i++) {
+        out->kernel[out->n_kernel++] =
+            (cf_about_kernels){set.name, set.needs, set.is_there};
+    }
     char pcre2[CF_ABOUT_TEXT] = "";
     if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) < (int)sizeof pcre2) {
         pcre2_config(PCRE2_CONFIG_VERSION, pcre2);

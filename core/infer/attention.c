@@ -22,6 +22,23 @@ static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
 
 /* ---- queries, keys, values ---------------------------------------------- */
 
+/* The key of position `at` of a cache block, whose positions lie side by side. */
+static void store_key(const cf_pass *p, void *keys, size_t at, const float *k,
+                      size_t size, bool is_f16)
+{
+    uint16_t half[64];
+    for (size_t c = 0; c < size; c++) {
+        if (!is_f16) {
+            ((float *)keys)[c * CF_KV_BLOCK + at] = k[c];
+            continue;
+        }
+        if (c % 64 == 0) {
+            p->e->k->f32_to_f16(half, k + c, size - c < 64 ? size - c : 64);
+        }
+        ((uint16_t *)keys)[c * CF_KV_BLOCK + at] = half[c % 64];
+    }
+}
+
 /* The keys and values of one position of one key/value head into the cache. */
 static void store(const cf_pass *p, const cf_row *row, uint32_t layer,
                   uint32_t head, const float *k, const float *v)
@@ -31,14 +48,12 @@ static void store(const cf_pass *p, const cf_row *row, uint32_t layer,
     size_t at = row->pos % CF_KV_BLOCK;
     void *keys = cf_kv_keys(row->kv, page, layer, head);
     void *values = cf_kv_values(row->kv, page, layer, head);
-    if (row->kv->layout->is_f16) {
-        p->e->k->f32_to_f16((uint16_t *)keys + at * l->head_size, k,
-                            l->head_size);
+    bool is_f16 = row->kv->layout->is_f16;
+    store_key(p, keys, at, k, l->head_size, is_f16);
+    if (is_f16) {
         p->e->k->f32_to_f16((uint16_t *)values + at * l->head_size_v, v,
                             l->head_size_v);
     } else {
-        memcpy((float *)keys + at * l->head_size, k,
-               l->head_size * sizeof(float));
         memcpy((float *)values + at * l->head_size_v, v,
                l->head_size_v * sizeof(float));
     }

@@ -2,6 +2,7 @@
  * engine.c - opening a model: file, sizes, weights, tokenizer, kernels, pool.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -9,15 +10,32 @@
 #include "core/infer/engine_impl.h"
 #include "core/infer/gguf_tokenizer.h"
 
+/* Why the named set cannot be had. */
+static cf_status no_kernels(const char *name, cf_error *err)
+{
+    cf_kernels_entry set;
+    char names[160] = "";
+    for (size_t i = 0, n = 0; cf_kernels_list(i, &set); i++) {
+        if (strcmp(set.name, name) == 0) {
+            return cf_fail(err, CF_EINVAL,
+                           "kernel set %s needs %s, which this machine lacks",
+                           name, set.needs);
+        }
+        int more = snprintf(names + n, sizeof names - n, "%s%s",
+                            i == 0 ? "" : ", ", set.name);
+        n += more > 0 && (size_t)more < sizeof names - n ? (size_t)more : 0;
+    }
+    return cf_fail(err, CF_EINVAL, "unknown kernel set \"%.40s\" (%s)", name,
+                   names);
+}
+
 static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
                               cf_error *err)
 {
     e->is_exact = o->is_exact;
     e->k = o->is_exact ? cf_kernels_ref() : cf_kernels_pick(o->kernel_set);
     if (e->k == NULL) {
-        return cf_fail(err, CF_EINVAL,
-                       "kernel set \"%s\" is unknown or this machine lacks it",
-                       o->kernel_set != NULL ? o->kernel_set : "");
+        return no_kernels(o->kernel_set != NULL ? o->kernel_set : "", err);
     }
     e->n_threads = o->n_threads != 0 ? o->n_threads : cf_os_n_cpus();
     if (e->n_threads > CF_THREADS_MAX) {

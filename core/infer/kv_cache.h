@@ -5,7 +5,7 @@
  * a list of pages; forking copies the list, and a page that two lists hold is
  * copied before one of them writes to it.
  *
- * A page:  for each layer: for each key/value head [CF_KV_BLOCK, head_size]
+ * A page:  for each layer: for each key/value head [head_size, CF_KV_BLOCK]
  * keys; then for each head [CF_KV_BLOCK, head_size_v] values.  Numbers are
  * half or float.  A layer that reads another's keys and values has none of its
  * own, and neither has a recurrent layer (recurrent_state.h).

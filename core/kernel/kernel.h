@@ -1,8 +1,9 @@
 /*
  * kernel.h - arrays in, arrays out: the arithmetic of a forward pass.
  *
- * Knows numbers and layouts, not models.  kernel_ref.c is plain C and is the
- * definition; kernel_avx2.c, kernel_avx512.c and kernel_neon.c agree with it.
+ * Knows numbers and layouts, not models.  kernel_ref.c is plain C and defines
+ * what is computed, in double; the fast sets (sets.h) are one source, set.inc,
+ * compiled for each kind of processor, and give the same bits as each other.
  * A table of functions is picked at start (kernel_pick.c).
  *
  * Shapes are in brackets, row-major, last axis contiguous.  Nothing aliases
@@ -33,10 +34,10 @@ typedef struct cf_mat {
 
 struct cf_attn;
 
-/* Rows of activations made ready for one weight type: float, or 8-bit blocks
+/* Rows of activations made ready for one weight type: float, or 16-bit blocks
  * with scales and sums.  Made once by prepare, read by many matmuls. */
 typedef struct cf_kernels {
-    const char *name; /* "ref", "avx2", "avx512", "neon" */
+    const char *name; /* "ref", "avx2", ... */
 
     /* Bytes that prepare writes for one row of n_col activations that will
      * meet weights of `type`; a multiple of 64. */
@@ -91,18 +92,20 @@ typedef struct cf_kernels {
 enum { CF_KV_BLOCK = 32 };
 
 /* Rows of queries at most in one call of attend. */
-enum { CF_ATTN_ROWS = 4 };
+enum { CF_ATTN_ROWS = 8 };
 
 /*
- * Attention of the query heads that share one key/value head, at one
- * position or at a few that follow each other.  Keys and values of that head
- * lie in blocks: k_block[b] -> [CF_KV_BLOCK, head_size]    positions b*32 ..
- * b*32+31 v_block[b] -> [CF_KV_BLOCK, head_size_v] of float (is_f16 false) or
- * half (true).  Positions first..last (inclusive) are attended to.  Row i of
- * n_row sees i positions more, and none that is `window` or more before its own
- * last one.  soft_cap 0 means none; else s = cap * tanh(s / cap) before the
- * softmax.  sinks: each head's softmax has one score more, whose weight goes
- * to no value (Xiao et al. 2023).
+ * Attention of the query heads that share one key/value head, at one position
+ * or at a few that follow each other.  Keys and values of that head lie in
+ * blocks of float (is_f16 false) or half (true); block b holds the positions
+ * b * 32 .. b * 32 + 31:
+ *   k_block[b] -> [head_size, CF_KV_BLOCK]     positions side by side
+ *   v_block[b] -> [CF_KV_BLOCK, head_size_v]   dimensions side by side
+ * Positions first..last (inclusive) are attended to.  Row i of n_row sees i
+ * positions more, and none that is `window` or more before its own last one.
+ * soft_cap 0 means none; else s = cap * tanh(s / cap) before the softmax.
+ * sinks: each head's softmax has one score more, whose weight goes to no value
+ * (Xiao et al. 2023).
  */
 typedef struct cf_attn {
     float *out;     /* [n_q, head_size_v], stride out_stride floats */
@@ -138,7 +141,16 @@ static inline cf_attn cf_attn_row(const cf_attn *a, size_t i)
     return one;
 }
 
-#define CF_ATTN_SCRATCH(n_q, n_pos) ((size_t)(n_q) * ((size_t)(n_pos) + 16))
+/* Scores are kept by whole blocks. */
+#define CF_ATTN_SCRATCH(n_q, n_pos) \
+    ((size_t)(n_q) * ((size_t)(n_pos) + 2 * CF_KV_BLOCK))
+
+/* Floats of scratch for one head of one row. */
+static inline size_t cf_attn_scores(const cf_attn *a)
+{
+    size_t n_row = a->n_row > 0 ? a->n_row : 1;
+    return CF_ATTN_SCRATCH(1, a->last + n_row - a->first);
+}
 
 /* The reference table: float32 on dequantised weights. */
 const cf_kernels *cf_kernels_ref(void);
@@ -146,5 +158,14 @@ const cf_kernels *cf_kernels_ref(void);
 /* The best table this machine runs, or the named one; NULL when the name is
  * unknown or the machine lacks it. */
 const cf_kernels *cf_kernels_pick(const char *name);
+
+/* A set of this processor family. */
+typedef struct cf_kernels_entry {
+    const char *name, *needs; /* "avx2", "AVX2 with FMA" */
+    bool is_there;            /* this machine has what it needs */
+} cf_kernels_entry;
+
+/* Set i, the best first; false after the last one. */
+bool cf_kernels_list(size_t i, cf_kernels_entry *out);
 
 #endif

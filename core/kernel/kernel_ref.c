@@ -125,20 +125,11 @@ static void ref_f16_to_f32(float *out, const uint16_t *x, size_t n)
     }
 }
 
-/* Element i of a cached vector. */
+/* Element i of a cache block. */
 static float cached(const void *v, size_t i, bool is_f16)
 {
     return is_f16 ? cf_half_to_float(((const uint16_t *)v)[i])
                   : ((const float *)v)[i];
-}
-
-/* The vector of position p. */
-static const void *cached_row(const void *const *block, uint32_t p,
-                              uint32_t size, bool is_f16)
-{
-    size_t off = (size_t)(p % CF_KV_BLOCK) * size;
-    return (const char *)block[p / CF_KV_BLOCK] +
-           off * (is_f16 ? sizeof(uint16_t) : sizeof(float));
 }
 
 static void ref_attend_one(const cf_attn *a, const float *q, float *out,
@@ -148,11 +139,12 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out,
     float *s = a->scratch;
     float max = sink != NULL ? *sink : -INFINITY;
     for (uint32_t i = 0; i < n; i++) {
-        const void *k =
-            cached_row(a->k_block, a->first + i, a->head_size, a->is_f16);
+        uint32_t p = a->first + i;
+        const void *k = a->k_block[p / CF_KV_BLOCK];
         double sum = 0;
         for (size_t c = 0; c < a->head_size; c++) {
-            sum += (double)q[c] * (double)cached(k, c, a->is_f16);
+            size_t at = c * CF_KV_BLOCK + p % CF_KV_BLOCK;
+            sum += (double)q[c] * (double)cached(k, at, a->is_f16);
         }
         s[i] = (float)sum * a->scale;
         if (a->soft_cap > 0) {
@@ -168,9 +160,10 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out,
     for (size_t c = 0; c < a->head_size_v; c++) {
         double sum = 0;
         for (uint32_t i = 0; i < n; i++) {
-            const void *v =
-                cached_row(a->v_block, a->first + i, a->head_size_v, a->is_f16);
-            sum += (double)s[i] * (double)cached(v, c, a->is_f16);
+            uint32_t p = a->first + i;
+            size_t at = (size_t)(p % CF_KV_BLOCK) * a->head_size_v + c;
+            sum += (double)s[i] *
+                   (double)cached(a->v_block[p / CF_KV_BLOCK], at, a->is_f16);
         }
         out[c] = (float)(sum / total);
     }

@@ -5,24 +5,29 @@
 
 unsigned cf_prepared_class(cf_dtype type)
 {
-    switch (cf_dtype_get(type).n_block) {
-    case 32: /* MXFP4 is unpacked to floats */
-        return type == CF_MXFP4 ? CLASS_FLOAT : CLASS_BLOCK;
-    case 256:
-        return CLASS_SUPER;
-    default: /* 1, and 64 and 128: also unpacked to floats */
+    switch ((unsigned)type) {
+    case CF_Q8_0:
+    case CF_Q4_0:
+    case CF_Q4_1:
+    case CF_Q5_0:
+    case CF_Q5_1:
+    case CF_Q2_K:
+    case CF_Q3_K:
+    case CF_Q4_K:
+    case CF_Q5_K:
+    case CF_Q6_K:
+    case CF_IQ4_NL:
+    case CF_IQ4_XS:
+        return CLASS_CODES;
+    default:
         return CLASS_FLOAT;
     }
 }
 
 size_t cf_prepared_bytes(cf_dtype type, size_t n_col)
 {
-    switch (cf_prepared_class(type)) {
-    case CLASS_FLOAT:
+    if (cf_prepared_class(type) == CLASS_FLOAT) {
         return cf_up64(n_col * sizeof(float));
-    case CLASS_BLOCK:
-        return cf_xp_s(n_col, 32) + cf_up64(n_col / 32 * sizeof(int32_t));
-    default:
-        return cf_xp_s32(n_col, 2);
     }
+    return cf_xp_s(n_col) + cf_up64(n_col / 16 * sizeof(int32_t));
 }

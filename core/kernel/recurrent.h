@@ -62,9 +62,5 @@ typedef struct cf_recurrent_kernels {
 } cf_recurrent_kernels;
 
 extern const cf_recurrent_kernels cf_recurrent_ref;
-#if defined(__x86_64__)
-extern const cf_recurrent_kernels cf_recurrent_avx2;
-extern const cf_recurrent_kernels cf_recurrent_avx512;
-#endif
 
 #endif

@@ -10,9 +10,14 @@
 #include "core/kernel/kernel.h"
 
 /* x86-64 */
+const cf_kernels *cf_kernels__avx512vbmi(void);
+const cf_kernels *cf_kernels__avx512vnni(void);
 const cf_kernels *cf_kernels__avx512(void);
+const cf_kernels *cf_kernels__avxvnni(void);
 const cf_kernels *cf_kernels__avx2(void);
 /* ARM64 */
+const cf_kernels *cf_kernels__neoni8mm(void);
+const cf_kernels *cf_kernels__neondot(void);
 const cf_kernels *cf_kernels__neon(void);
 
 #endif

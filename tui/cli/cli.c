@@ -77,7 +77,8 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
         {"--exact", 0, CF_OPT_FLAG, &cli->open.is_exact, NULL,
          "slow reference arithmetic in float32", NULL},
         {"--kernels", 0, CF_OPT_STR, &cli->open.kernel_set, "SET",
-         "instruction set: ref, avx2, avx512 or neon (default: the best)",
+         "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, "
+         "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
          NULL},
         {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
         {"--help", 'h', CF_OPT_FLAG, &cli->is_help, NULL,

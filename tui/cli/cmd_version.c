@@ -4,6 +4,36 @@
 #include "core/api/about.h"
 #include "tui/cli/cli.h"
 
+/* The set that is picked, what it needs, and the rest. */
+static void kernels_json(cf_buf *out, const cf_about *about)
+{
+    for (size_t i = 0; i < about->n_kernel; i++) {
+        const cf_about_kernels *k = &about->kernel[i];
+        cf_buf_addf(out,
+                    "%s{\"name\":\"%s\",\"needs\":\"%s\",\"available\":%s}",
+                    i == 0 ? ",\"kernel_sets\":[" : ",", k->name, k->needs,
+                    k->is_there ? "true" : "false");
+    }
+    cf_buf_adds(out, about->n_kernel > 0 ? "]" : "");
+}
+
+static void kernels_text(cf_buf *out, const cf_about *about)
+{
+    bool is_best = true;
+    for (size_t i = 0; i < about->n_kernel; i++) {
+        const cf_about_kernels *k = &about->kernel[i];
+        const char *why = "";
+        if (!k->is_there) {
+            why = ": not on this machine";
+        } else if (is_best) {
+            why = ": picked, the best that this machine has";
+            is_best = false;
+        }
+        cf_buf_addf(out, "%-12s %-12s needs %s%s\n", i == 0 ? "kernels" : "",
+                    k->name, k->needs, why);
+    }
+}
+
 int cf_cmd_version(cf_cli *cli, int argc, char **argv)
 {
     int n_rest;
@@ -22,13 +52,15 @@ int cf_cmd_version(cf_cli *cli, int argc, char **argv)
         cf_json_write_str(&out, cf_str_from(about.version));
         cf_buf_adds(&out, ",\"kernel_set\":");
         cf_json_write_str(&out, cf_str_from(about.kernel_set));
+        kernels_json(&out, &about);
         cf_buf_addf(&out, ",\"cpus\":%u,\"compiler\":", about.n_cpus);
         cf_json_write_str(&out, cf_str_from(about.compiler));
         cf_buf_adds(&out, ",\"libraries\":{");
     } else {
-        cf_buf_addf(&out, "confab %s\n%-12s %s\n%-12s %u\n%-12s %s\n",
-                    about.version, "kernels", about.kernel_set, "processors",
-                    about.n_cpus, "compiler", about.compiler);
+        cf_buf_addf(&out, "confab %s\n", about.version);
+        kernels_text(&out, &about);
+        cf_buf_addf(&out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus,
+                    "compiler", about.compiler);
     }
     for (size_t i = 0; i < about.n_library; i++) {
         const cf_about_library *lib = &about.library[i];

@@ -220,7 +220,9 @@ static void check_all(const cf_tiny_options *o, const char *set,
 
 /* ---- over models -------------------------------------------------------- */
 
-static const char *const sets[] = {"ref", "avx2", "avx512", "neon"};
+static const char *const sets[] = {"ref",    "avx2",        "avx2-vnni",
+                                   "avx512", "avx512-vnni", "avx512-vbmi",
+                                   "neon",   "neon-dot",    "neon-i8mm"};
 
 /* Every set, or one of them, another for the next model. */
 static void check_some(const cf_tiny_options *o, bool is_every)

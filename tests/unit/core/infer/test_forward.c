@@ -559,7 +559,9 @@ static double error_of(const void *p, size_t n, const cf_engine_options *o,
 
 static void check(const cf_tiny_options *options)
 {
-    static const char *const sets[] = {"avx2", "avx512", "neon"};
+    static const char *const sets[] = {"avx2",        "avx2-vnni",   "avx512",
+                                       "avx512-vnni", "avx512-vbmi", "neon",
+                                       "neon-dot",    "neon-i8mm"};
     static double want[N * N_VOCAB];
     static oracle o;
     size_t n = 0;
@@ -584,7 +586,8 @@ static void check(const cf_tiny_options *options)
     }
     /* Fast kernels on float weights round no more than float does; eight-bit
      * activations are the kernels' tests' business. */
-    for (size_t i = 0; i < 3 && options->type == CF_F32; i++) {
+    for (size_t i = 0;
+         i < sizeof sets / sizeof *sets && options->type == CF_F32; i++) {
         if (cf_kernels_pick(sets[i]) != NULL) {
             eo = (cf_engine_options){.n_threads = 1, .kernel_set = sets[i]};
             error = error_of(p, n, &eo, ids, want);

@@ -16,8 +16,10 @@ static const cf_dtype types[] = {
     CF_IQ4_XS, CF_MXFP4, CF_NVFP4, CF_Q1_0, CF_Q2_0};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
-static const char *const set_names[] = {"ref", "avx2", "avx512", "neon"};
-enum { N_SETS = 4 };
+static const char *const set_names[] = {"ref",    "avx2",        "avx2-vnni",
+                                        "avx512", "avx512-vnni", "avx512-vbmi",
+                                        "neon",   "neon-dot",    "neon-i8mm"};
+enum { N_SETS = sizeof set_names / sizeof set_names[0] };
 
 /* Where the half floats of a block lie; 0xFFFF where there is none. */
 static void half_offsets(cf_dtype type, size_t off[2])

@@ -1,0 +1,15 @@
+/*
+ * kernel_avx512vnni.c - the set for AVX-512 with VNNI, without VBMI.
+ */
+#if defined(__x86_64__)
+
+#define CF_DOT_BYTES
+#define CF_SET_NAME "avx512-vnni"
+#define CF_SET_GET  cf_kernels__avx512vnni
+#include "core/kernel/simd_avx512.h"
+
+#include "core/kernel/set.inc"
+
+#else
+typedef int cf_not_this_processor;
+#endif

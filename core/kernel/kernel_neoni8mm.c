@@ -1,0 +1,15 @@
+/*
+ * kernel_neoni8mm.c - the set for ARM64 with I8MM.
+ */
+#if defined(__aarch64__)
+
+#define CF_DOT_BYTES
+#define CF_SET_NAME "neon-i8mm"
+#define CF_SET_GET  cf_kernels__neoni8mm
+#include "core/kernel/simd_neon.h"
+
+#include "core/kernel/set.inc"
+
+#else
+typedef int cf_not_this_processor;
+#endif

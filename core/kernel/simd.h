@@ -1,0 +1,60 @@
+/*
+ * simd.h - the vector operations that a kernel set is made of.
+ *
+ * Each set includes simd_avx2.h, simd_avx512.h or simd_neon.h, which define
+ * the operations below for their width, and then set.inc, which is written
+ * once.  A vector has LANES lanes of 32 bits, in "quads" of 128 bits.
+ *
+ * VF, floats:
+ *   vf_zero, vf_set1, vf_load, vf_store, vf_add, vf_sub, vf_mul, vf_div,
+ *   vf_abs, vf_round (to even)
+ *   vf_fma(a, b, c)            a * b + c, rounded once
+ *   vf_max(a, b), vf_min       a > b ? a : b, so that a NaN in a gives b
+ *   vf_scale2(p, n)            p * 2^n, n a whole number from -160 to 130
+ *   vf_load_half, vf_store_half   LANES binary16 numbers
+ * VI, 32-bit integers:
+ *   vi_zero, vi_set1, vi_load, vi_store, vi_add, vi_sub, vi_and, vi_or,
+ *   vi_shl, vi_shr (zeros enter), vi_sar (the sign enters)
+ *   vi_to_vf, vf_to_vi         to the nearest, ties to even
+ *   vi_as_vf                   the same bits
+ *   vi_half_to_vf(v)           the binary16 in each lane's low 16 bits
+ *   vi_pair_to_vf(out, v)      those in the low and in the high 16 bits
+ * VB, bytes:
+ *   vb_quads(row, off)         16 bytes of rows 0, 4, 8 .. at `off`
+ *   vb_dup(p)                  the same 16 bytes in each quad
+ *   vb_set1, vb_and, vb_or, vb_xor
+ *   vb_shl, vb_shr             by 0..7 bits; what crosses a byte is masked
+ *                              off by the caller
+ *   vb_equal                   0xFF where equal
+ *   vb_lookup(table, i)        table[i] within a quad, i < 16
+ *   vb_as_vi, vi_as_vb         the same bits
+ *   vb_turn(out, in)           from 16 bytes of four rows in each quad to
+ *                              four bytes of every row in each lane
+ * Products of codes and activations, by how the activations are prepared
+ * (prepared.h):
+ *   CF_DOT_BYTES               two planes of bytes
+ *     vi_mac(acc, w, v)        acc + four codes times four bytes
+ *     CF_SIGNED_CODES          codes are signed: their bias is off already
+ *   otherwise                  16-bit numbers
+ *     vi_mac(acc, w, v)        acc + two codes times two numbers
+ *     vi_widen(out, codes, bias)   four 8-bit codes a lane, less the bias, as
+ *                              two vectors for vi_mac
+ *     vi_dot_16(acc, w, a, b)  acc + 16 codes of a quad times eight numbers in
+ *                              a and eight in b
+ *   put_t(row, lo, c, t)       writes LANES numbers from column c on; the
+ *                              plane of low bytes is `lo` after the high one
+ * Sizes:
+ *   GROUPS, STEP               vectors of weight rows and rows of x whose sums
+ *                              are in registers at once
+ *   SCORE_Q, MIX_Q, MIX_D      likewise in attention: queries that meet the
+ *                              keys of a block; queries and vectors of
+ *                              dimensions that meet the values
+ *
+ * Private to core/kernel.
+ */
+#ifndef CF_CORE_KERNEL_SIMD_H
+#define CF_CORE_KERNEL_SIMD_H
+
+#define INLINE static inline __attribute__((always_inline))
+
+#endif

@@ -1,0 +1,296 @@
+/*
+ * simd_neon.h - the vector operations of simd.h with 128 bits.
+ *
+ * ARMv8.0; with CF_DOT_BYTES also the dot product instructions.
+ * Private to core/kernel.
+ */
+#ifndef CF_CORE_KERNEL_SIMD_NEON_H
+#define CF_CORE_KERNEL_SIMD_NEON_H
+
+#include <arm_neon.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/kernel/simd.h"
+
+#define CF_SIGNED_CODES
+
+enum { LANES = 4 };
+typedef float32x4_t VF;
+typedef int32x4_t VI;
+typedef uint8x16_t VB;
+
+/* ---- floats -------------------------------------------------------------- */
+
+INLINE VF vf_zero(void)
+{
+    return vdupq_n_f32(0);
+}
+INLINE VF vf_set1(float x)
+{
+    return vdupq_n_f32(x);
+}
+INLINE VF vf_load(const float *p)
+{
+    return vld1q_f32(p);
+}
+INLINE void vf_store(float *p, VF v)
+{
+    vst1q_f32(p, v);
+}
+INLINE VF vf_load_half(const uint16_t *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+INLINE void vf_store_half(uint16_t *p, VF v)
+{
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+}
+INLINE VF vf_add(VF a, VF b)
+{
+    return vaddq_f32(a, b);
+}
+INLINE VF vf_sub(VF a, VF b)
+{
+    return vsubq_f32(a, b);
+}
+INLINE VF vf_mul(VF a, VF b)
+{
+    return vmulq_f32(a, b);
+}
+INLINE VF vf_div(VF a, VF b)
+{
+    return vdivq_f32(a, b);
+}
+INLINE VF vf_fma(VF a, VF b, VF c)
+{
+    return vfmaq_f32(c, a, b);
+}
+INLINE VF vf_max(VF a, VF b)
+{
+    return vbslq_f32(vcgtq_f32(a, b), a, b);
+}
+INLINE VF vf_min(VF a, VF b)
+{
+    return vbslq_f32(vcltq_f32(a, b), a, b);
+}
+INLINE VF vf_abs(VF a)
+{
+    return vabsq_f32(a);
+}
+INLINE VF vf_round(VF a)
+{
+    return vrndnq_f32(a);
+}
+
+/* ---- 32-bit integers ------------------------------------------------------ */
+
+INLINE VI vi_zero(void)
+{
+    return vdupq_n_s32(0);
+}
+INLINE VI vi_set1(int32_t x)
+{
+    return vdupq_n_s32(x);
+}
+INLINE VI vi_load(const void *p)
+{
+    return vld1q_s32((const int32_t *)p);
+}
+INLINE void vi_store(void *p, VI v)
+{
+    vst1q_s32((int32_t *)p, v);
+}
+INLINE VI vi_add(VI a, VI b)
+{
+    return vaddq_s32(a, b);
+}
+INLINE VI vi_sub(VI a, VI b)
+{
+    return vsubq_s32(a, b);
+}
+INLINE VI vi_and(VI a, VI b)
+{
+    return vandq_s32(a, b);
+}
+INLINE VI vi_or(VI a, VI b)
+{
+    return vorrq_s32(a, b);
+}
+INLINE VI vi_shl(VI a, int n)
+{
+    return vshlq_s32(a, vdupq_n_s32(n));
+}
+INLINE VI vi_shr(VI a, int n)
+{
+    uint32x4_t v = vreinterpretq_u32_s32(a);
+    return vreinterpretq_s32_u32(vshlq_u32(v, vdupq_n_s32(-n)));
+}
+INLINE VI vi_sar(VI a, int n)
+{
+    return vshlq_s32(a, vdupq_n_s32(-n));
+}
+INLINE VF vi_to_vf(VI v)
+{
+    return vcvtq_f32_s32(v);
+}
+INLINE VI vf_to_vi(VF v)
+{
+    return vcvtnq_s32_f32(v);
+}
+INLINE VF vi_as_vf(VI v)
+{
+    return vreinterpretq_f32_s32(v);
+}
+INLINE VF vi_half_to_vf(VI v)
+{
+    uint16x4_t h = vmovn_u32(vreinterpretq_u32_s32(v));
+    return vcvt_f32_f16(vreinterpret_f16_u16(h));
+}
+INLINE void vi_pair_to_vf(VF out[2], VI v)
+{
+    out[0] = vi_half_to_vf(v);
+    out[1] = vi_half_to_vf(vi_shr(v, 16));
+}
+INLINE VF vf_scale2(VF p, VF n)
+{
+    VI i = vcvtnq_s32_f32(n), half = vshrq_n_s32(i, 1);
+    VI one = vdupq_n_s32(127);
+    VI a = vshlq_n_s32(vaddq_s32(half, one), 23);
+    VI b = vshlq_n_s32(vaddq_s32(vsubq_s32(i, half), one), 23);
+    return vmulq_f32(vmulq_f32(p, vi_as_vf(a)), vi_as_vf(b));
+}
+
+/* ---- bytes ---------------------------------------------------------------- */
+
+INLINE VB vb_quads(const unsigned char *const *row, size_t off)
+{
+    return vld1q_u8(row[0] + off);
+}
+INLINE VB vb_dup(const void *p)
+{
+    return vld1q_u8((const uint8_t *)p);
+}
+INLINE VI vb_as_vi(VB v)
+{
+    return vreinterpretq_s32_u8(v);
+}
+INLINE VB vi_as_vb(VI v)
+{
+    return vreinterpretq_u8_s32(v);
+}
+INLINE VB vb_set1(int x)
+{
+    return vdupq_n_u8((uint8_t)x);
+}
+INLINE VB vb_and(VB a, VB b)
+{
+    return vandq_u8(a, b);
+}
+INLINE VB vb_or(VB a, VB b)
+{
+    return vorrq_u8(a, b);
+}
+INLINE VB vb_xor(VB a, VB b)
+{
+    return veorq_u8(a, b);
+}
+INLINE VB vb_sub(VB a, VB b)
+{
+    return vsubq_u8(a, b);
+}
+INLINE VB vb_shl(VB a, int n)
+{
+    return vshlq_u8(a, vdupq_n_s8((int8_t)n));
+}
+INLINE VB vb_shr(VB a, int n)
+{
+    return vshlq_u8(a, vdupq_n_s8((int8_t)-n));
+}
+INLINE VB vb_equal(VB a, VB b)
+{
+    return vceqq_u8(a, b);
+}
+INLINE VB vb_lookup(VB table, VB i)
+{
+    return vqtbl1q_u8(table, i);
+}
+INLINE void vb_turn(VI out[4], const VB a[4])
+{
+    VI b0 = vzip1q_s32(vb_as_vi(a[0]), vb_as_vi(a[2]));
+    VI b1 = vzip2q_s32(vb_as_vi(a[0]), vb_as_vi(a[2]));
+    VI b2 = vzip1q_s32(vb_as_vi(a[1]), vb_as_vi(a[3]));
+    VI b3 = vzip2q_s32(vb_as_vi(a[1]), vb_as_vi(a[3]));
+    out[0] = vzip1q_s32(b0, b2);
+    out[1] = vzip2q_s32(b0, b2);
+    out[2] = vzip1q_s32(b1, b3);
+    out[3] = vzip2q_s32(b1, b3);
+}
+
+/* ---- products ------------------------------------------------------------- */
+
+#ifdef CF_DOT_BYTES
+
+/* acc + w . v, four bytes a lane */
+INLINE VI vi_mac(VI acc, VI w, VI v)
+{
+    return vdotq_s32(acc, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(v));
+}
+
+INLINE void put_t(char *row, size_t lo, size_t c, VI t)
+{
+    VI hi = vshrq_n_s32(vaddq_s32(t, vdupq_n_s32(128)), 8);
+    int16x8_t both = vcombine_s16(vmovn_s32(hi), vmovn_s32(t));
+    int32x2_t bytes = vreinterpret_s32_s8(vmovn_s16(both));
+    int32_t up = vget_lane_s32(bytes, 0), down = vget_lane_s32(bytes, 1);
+    memcpy(row + c, &up, sizeof up);
+    memcpy(row + lo + c, &down, sizeof down);
+}
+
+#else
+
+/* w: one column of four rows, then the next one; v: those two of x. */
+INLINE VI vi_mac(VI acc, VI w, VI v)
+{
+    int16x8_t a = vreinterpretq_s16_s32(w);
+    int16x4_t b = vget_low_s16(vreinterpretq_s16_s32(v));
+    acc = vmlal_lane_s16(acc, vget_low_s16(a), b, 0);
+    return vmlal_lane_s16(acc, vget_high_s16(a), b, 1);
+}
+
+INLINE VI dot_8(VI acc, int16x8_t a, int16x8_t b)
+{
+    acc = vmlal_s16(acc, vget_low_s16(a), vget_low_s16(b));
+    return vmlal_s16(acc, vget_high_s16(a), vget_high_s16(b));
+}
+INLINE VI vi_dot_16(VI acc, VB w, VB a, VB b)
+{
+    int8x16_t v = vreinterpretq_s8_u8(w);
+    acc = dot_8(acc, vmovl_s8(vget_low_s8(v)), vreinterpretq_s16_u8(a));
+    return dot_8(acc, vmovl_s8(vget_high_s8(v)), vreinterpretq_s16_u8(b));
+}
+
+/* The bias is off already. */
+INLINE void vi_widen(VI out[2], VI codes, int bias)
+{
+    static const uint8_t by_column[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                          2, 6, 10, 14, 3, 7, 11, 15};
+    VB v = vqtbl1q_u8(vi_as_vb(codes), vld1q_u8(by_column));
+    int8x16_t s = vreinterpretq_s8_u8(v);
+    (void)bias;
+    out[0] = vreinterpretq_s32_s16(vmovl_s8(vget_low_s8(s)));
+    out[1] = vreinterpretq_s32_s16(vmovl_s8(vget_high_s8(s)));
+}
+
+INLINE void put_t(char *row, size_t lo, size_t c, VI t)
+{
+    int16x4_t v = vqmovn_s32(t);
+    (void)lo;
+    memcpy(row + 2 * c, &v, sizeof v);
+}
+
+#endif
+
+enum { GROUPS = 4, STEP = 4, SCORE_Q = 2, MIX_Q = 4, MIX_D = 4 };
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * test_set_bits.c - every kernel set gives the same logits, to the bit.
+ *
+ * Tiny random models of every architecture and weight type, with every fast
+ * set of this machine, from one pass and token by token.  The logits are also
+ * compared with stored hashes, so that machines agree that cannot be compared
+ * side by side: x86 here and ARM under an emulator (make check-arm64).
+ */
+#include <inttypes.h>
+
+#include "core/api/session.h"
+#include "core/kernel/kernel.h"
+#include "tests/support/rand.h"
+#include "tests/support/slow.h"
+#include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
+
+enum { N_TOKENS = 37, N_VOCAB = 320, N_LOGITS = N_TOKENS * N_VOCAB };
+
+static void keep_logits(void *ud, uint32_t pos, const float *logits)
+{
+    float *all = ud;
+    memcpy(all + (size_t)pos * N_VOCAB, logits, N_VOCAB * sizeof *logits);
+}
+
+/* All logits of a text, computed in chunks of n_batch tokens. */
+static void compute(float *out, const void *file, size_t n_file,
+                    const cf_token *ids, const char *set, uint32_t n_batch)
+{
+    cf_error err;
+    cf_engine *e = NULL;
+    cf_session *s = NULL;
+    cf_engine_options eo = {.n_threads = 1, .kernel_set = set};
+    cf_session_options so = {.n_ctx = 64, .n_batch = n_batch};
+    cf_run run = {.logits = keep_logits, .ud = out};
+    T_OK(cf_engine_open_memory(&e, file, n_file, &eo, &err), err);
+    T_OK(cf_session_new(&s, e, &so, &err), err);
+    T_OK(cf_session_sync(s, ids, N_TOKENS, &run, NULL, &err), err);
+    cf_session_free(s);
+    cf_engine_close(e);
+}
+
+static uint64_t hash_of(uint64_t h, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) { /* FNV-1a over 32-bit words */
+        uint32_t u;
+        memcpy(&u, &x[i], sizeof u);
+        h = (h ^ u) * 0x100000001B3u;
+    }
+    return h;
+}
+
+/* Compares all sets on one model, and goes on with the hash. */
+static uint64_t check_model(uint64_t hash, const cf_tiny_options *o)
+{
+    static float want[N_LOGITS], have[N_LOGITS];
+    cf_kernels_entry set;
+    cf_token ids[N_TOKENS];
+    cf_rand r = {o->seed + 1};
+    size_t n_file = 0, n_set = 0;
+    void *file = cf_tiny_gguf(o, &n_file);
+    for (size_t i = 0; i < N_TOKENS; i++) {
+        ids[i] = (cf_token)cf_rand_below(&r, N_VOCAB);
+    }
+    for (size_t i = 0; cf_kernels_list(i, &set); i++) {
+        if (!set.is_there || strcmp(set.name, "ref") == 0) {
+            continue;
+        }
+        float *to = n_set++ == 0 ? want : have;
+        compute(to, file, n_file, ids, set.name, 0);
+        if (memcmp(to, want, sizeof want) != 0) {
+            fail_msg("%s, %s: set %s differs", o->arch ? o->arch : "llama",
+                     cf_dtype_get(o->type).name, set.name);
+        }
+        compute(have, file, n_file, ids, set.name, 3);
+        if (memcmp(have, want, sizeof want) != 0) {
+            fail_msg("%s, %s: set %s differs in small batches",
+                     o->arch ? o->arch : "llama", cf_dtype_get(o->type).name,
+                     set.name);
+        }
+    }
+    cf_tiny_free(file);
+    return n_set > 0 ? hash_of(hash, want, N_LOGITS) : 0;
+}
+
+static void check_hash(const char *what, uint64_t have, uint64_t want)
+{
+    if (have == 0) {
+        T_SKIP("no fast kernel set on this machine");
+    }
+    if (have != want) {
+        fail_msg("%s: hash %016" PRIx64 ", stored %016" PRIx64, what, have,
+                 want);
+    }
+}
+
+static const uint64_t seed = 0xCBF29CE484222325u;
+
+/* Few architectures, so that new ones do not change the stored hash. */
+static void test_sets__architectures(void **state)
+{
+    static const char *const archs[] = {"llama",  "qwen2",  "qwen3", "gemma",
+                                        "gemma2", "gemma3", "phi3"};
+    uint64_t hash = seed;
+    (void)state;
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        hash = check_model(hash, &(cf_tiny_options){.arch = archs[i],
+                                                    .seed = 300 + i,
+                                                    .type = CF_Q8_0});
+    }
+    check_hash("architectures", hash, 0x18292d870cf6090a);
+}
+
+static void test_sets__types(void **state)
+{
+    static const cf_dtype types[] = {CF_F32,  CF_F16,    CF_BF16,  CF_Q8_0,
+                                     CF_Q4_0, CF_Q4_1,   CF_Q5_0,  CF_Q5_1,
+                                     CF_Q2_K, CF_Q3_K,   CF_Q4_K,  CF_Q5_K,
+                                     CF_Q6_K, CF_IQ4_NL, CF_IQ4_XS};
+    uint64_t hash = seed;
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        hash = check_model(hash, &(cf_tiny_options){.type = types[i],
+                                                    .seed = 400 + i,
+                                                    .n_layer = 1,
+                                                    .has_output = true});
+    }
+    check_hash("types", hash, 0x3634cab9d1523e9c);
+}
+
+/* Any other type that a file may have: all sets, without a stored hash. */
+static void test_sets__every_type(void **state)
+{
+    (void)state;
+    for (uint32_t type = 0; type < CF_DTYPE_COUNT; type++) {
+        if (cf_dtype_get(type).name != NULL) {
+            check_model(seed, &(cf_tiny_options){.type = (cf_dtype)type,
+                                                 .seed = 500 + type,
+                                                 .n_layer = 1});
+        }
+    }
+}
+
+/* Shapes that no vector divides. */
+static void test_sets__odd_shapes(void **state)
+{
+    uint64_t hash = seed;
+    (void)state;
+    hash = check_model(
+        hash, &(cf_tiny_options){.n_head_kv = 1, .n_head = 5, .n_embd = 40});
+    hash = check_model(hash, &(cf_tiny_options){.n_head_kv = 3,
+                                                .n_head = 3,
+                                                .head_size = 10,
+                                                .n_ff = 37,
+                                                .n_embd = 33});
+    hash = check_model(hash,
+                       &(cf_tiny_options){.arch = "phi3", .head_size_v = 24});
+    check_hash("odd shapes", hash, 0xc944ce55a12e4772);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sets__architectures),
+        cmocka_unit_test(test_sets__types),
+        cmocka_unit_test(test_sets__every_type),
+        cmocka_unit_test(test_sets__odd_shapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
