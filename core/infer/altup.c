@@ -79,9 +79,7 @@ static void modalities(const cf_pass *p, const cf_altup_weights *w,
         paper[c] /= (float)n_embd;
     }
     cf_pass__times(p, &w->router, paper, out, i);
-    for (size_t j = 0; j < p->e->hp.n_altup; j++) {
-        out[j] = tanhf(out[j]);
-    }
+    p->e->k->soft_cap(out, p->e->hp.n_altup, 1.0f);
 }
 
 /* out[n] = m[n, n_altup] * modality */

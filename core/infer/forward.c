@@ -3,7 +3,6 @@
  */
 #include "core/infer/forward.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/infer/pass.h"
@@ -211,10 +210,12 @@ static void finish_logits(const cf_pass *p, unsigned i, unsigned n)
         return;
     }
     for (size_t r = 0; r < p->n_row - p->first_out; r++) {
+        float *y = p->logits + r * hp->n_vocab;
         for (size_t c = mine.lo; c < mine.hi; c++) {
-            float *y = p->logits + r * hp->n_vocab + c;
-            *y *= scale;
-            *y = cap > 0 ? cap * tanhf(*y / cap) : *y;
+            y[c] *= scale;
+        }
+        if (cap > 0) {
+            p->e->k->soft_cap(y + mine.lo, mine.hi - mine.lo, cap);
         }
     }
 }

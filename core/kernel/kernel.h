@@ -72,6 +72,9 @@ typedef struct cf_kernels {
     /* out[n] = gelu(gate[n]) * up[n], the tanh form.  out may be gate. */
     void (*gelu_mul)(float *out, const float *gate, const float *up, size_t n);
 
+    /* x[n] = cap * tanh(x[n] / cap), in place; cap > 0 */
+    void (*soft_cap)(float *x, size_t n, float cap);
+
     /* y[n] += x[n] */
     void (*add)(float *y, const float *x, size_t n);
 

@@ -4,6 +4,7 @@
 #if defined(__aarch64__)
 
 #define CF_DOT_BYTES
+#define CF_DOT_MATRICES
 #define CF_SET_NAME "neon-i8mm"
 #define CF_SET_GET  cf_kernels__neoni8mm
 #include "core/kernel/simd_neon.h"

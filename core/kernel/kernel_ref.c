@@ -104,6 +104,13 @@ static void ref_gelu_mul(float *out, const float *gate, const float *up,
     }
 }
 
+static void ref_soft_cap(float *x, size_t n, float cap)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] = cap * tanhf(x[i] / cap);
+    }
+}
+
 static void ref_add(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -195,6 +202,7 @@ const cf_kernels *cf_kernels_ref(void)
         .rms_norm = ref_rms_norm,
         .silu_mul = ref_silu_mul,
         .gelu_mul = ref_gelu_mul,
+        .soft_cap = ref_soft_cap,
         .add = ref_add,
         .f32_to_f16 = ref_f32_to_f16,
         .f16_to_f32 = ref_f16_to_f32,

@@ -34,6 +34,12 @@
  * (prepared.h):
  *   CF_DOT_BYTES               two planes of bytes
  *     vi_mac(acc, w, v)        acc + four codes times four bytes
+ *     CF_DOT_MATRICES          also products of small matrices of bytes
+ *       vi_mac_two(acc, w, v)  two rows of eight codes (w), two of eight bytes
+ *                              (v): acc + w0 v0, w0 v1, w1 v0, w1 v1
+ *       vi_load_two(p, q)      eight bytes from each
+ *       vi_zip_low, vi_zip_high   a0 b0 a1 b1; a2 b2 a3 b3
+ *       vi_even, vi_odd        a0 a2 b0 b2; a1 a3 b1 b3
  *     CF_SIGNED_CODES          codes are signed: their bias is off already
  *   otherwise                  16-bit numbers
  *     vi_mac(acc, w, v)        acc + two codes times two numbers

@@ -1,7 +1,8 @@
 /*
  * simd_neon.h - the vector operations of simd.h with 128 bits.
  *
- * ARMv8.0; with CF_DOT_BYTES also the dot product instructions.
+ * ARMv8.0; with CF_DOT_BYTES also the dot product instructions, with
+ * CF_DOT_MATRICES also I8MM.
  * Private to core/kernel.
  */
 #ifndef CF_CORE_KERNEL_SIMD_NEON_H
@@ -236,6 +237,34 @@ INLINE VI vi_mac(VI acc, VI w, VI v)
 {
     return vdotq_s32(acc, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(v));
 }
+
+#ifdef CF_DOT_MATRICES
+INLINE VI vi_zip_low(VI a, VI b)
+{
+    return vzip1q_s32(a, b);
+}
+INLINE VI vi_zip_high(VI a, VI b)
+{
+    return vzip2q_s32(a, b);
+}
+INLINE VI vi_even(VI a, VI b)
+{
+    return vuzp1q_s32(a, b);
+}
+INLINE VI vi_odd(VI a, VI b)
+{
+    return vuzp2q_s32(a, b);
+}
+INLINE VI vi_load_two(const void *p, const void *q)
+{
+    int8x8_t a = vld1_s8((const int8_t *)p), b = vld1_s8((const int8_t *)q);
+    return vreinterpretq_s32_s8(vcombine_s8(a, b));
+}
+INLINE VI vi_mac_two(VI acc, VI w, VI v)
+{
+    return vmmlaq_s32(acc, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(v));
+}
+#endif
 
 INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {

@@ -457,6 +457,11 @@ static void test_elementwise__like_the_reference(void **state)
             near_all("gelu_mul", b, a, n, 1e-6f);
             memcpy(a, x, n * sizeof *a);
             memcpy(b, x, n * sizeof *b);
+            ref->soft_cap(a, n, 2.0f);
+            k->soft_cap(b, n, 2.0f);
+            near_all("soft_cap", b, a, n, 1e-6f);
+            memcpy(a, x, n * sizeof *a);
+            memcpy(b, x, n * sizeof *b);
             ref->add(a, w, n);
             k->add(b, w, n);
             assert_memory_equal(a, b, n * sizeof *a);
