@@ -2,9 +2,9 @@
  * test_set_bits.c - every kernel set gives the same logits, to the bit.
  *
  * Tiny random models of every architecture and weight type, with every fast
- * set of this machine, from one pass and token by token.  The logits are also
- * compared with stored hashes, so that machines agree that cannot be compared
- * side by side: x86 here and ARM under an emulator (make check-arm64).
+ * set of this machine, from one pass and from small batches.  Those of every
+ * type and of odd shapes are also compared with stored hashes, so that
+ * machines agree that cannot be compared side by side: x86 here and ARM under an emulator (make check-arm64).
  */
 #include <inttypes.h>
 
@@ -96,19 +96,14 @@ static void check_hash(const char *what, uint64_t have, uint64_t want)
 
 static const uint64_t seed = 0xCBF29CE484222325u;
 
-/* Few architectures, so that new ones do not change the stored hash. */
 static void test_sets__architectures(void **state)
 {
-    static const char *const archs[] = {"llama",  "qwen2",  "qwen3", "gemma",
-                                        "gemma2", "gemma3", "phi3"};
-    uint64_t hash = seed;
     (void)state;
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
-        hash = check_model(hash, &(cf_tiny_options){.arch = archs[i],
-                                                    .seed = 300 + i,
-                                                    .type = CF_Q8_0});
+    for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
+        check_model(seed, &(cf_tiny_options){.arch = cf_tiny_archs[i],
+                                             .seed = 300 + i,
+                                             .type = CF_Q8_0});
     }
-    check_hash("architectures", hash, 0x18292d870cf6090a);
 }
 
 static void test_sets__types(void **state)
