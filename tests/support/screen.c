@@ -5,8 +5,8 @@
 
 #include "core/base/os.h"
 #include "tests/support/t.h"
-#include "tui/lab/lab.h"
 #include "tui/grid/theme.h"
+#include "tui/lab/lab_task.h"
 
 typedef struct runner {
     cf_app *app;

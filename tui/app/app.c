@@ -17,6 +17,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
+#include "tui/lab/lab_task.h"
 #include "tui/sys/child.h"
 
 enum {

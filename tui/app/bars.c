@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_task.h"
 
 static void draw_views(const cf_app *app, cf_grid *g)
 {

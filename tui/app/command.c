@@ -10,7 +10,12 @@
 #include "tui/app/command_file.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/kept_template.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_constraint.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_template.h"
+#include "tui/lab/lab_tools.h"
+#include "tui/lab/reply_settings.h"
 
 /* Leaving while a reply or another task runs takes a second Q. */
 static void cmd_quit(cf_app *app)

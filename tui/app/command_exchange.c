@@ -14,7 +14,8 @@
 #include "core/base/os.h"
 #include "storage/exchange.h"
 #include "tui/app/command_file.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_task.h"
 #include "tui/sys/paths.h"
 
 enum { FLUSH_MS = 2000, NAME_MAX_CHARS = 40 };

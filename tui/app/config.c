@@ -2,6 +2,7 @@
  * config.c - a table of settings, and the three kinds of lines.
  */
 #include "tui/app/config.h"
+#include "tui/lab/reply_settings.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -10,6 +10,8 @@
 #include "tui/app/keepsakes.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_tools.h"
 
 enum { NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */ };
 

@@ -9,6 +9,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/open_backend.h"
 #include "tui/lab/open_store.h"
 #include "tui/lab/start.h"

@@ -2,6 +2,8 @@
  * diff_likely.c - scoring one conversation as a task.
  */
 #include "tui/lab/diff_likely.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/lab_task.h"
 
 #include <string.h>
 
@@ -13,6 +15,7 @@ typedef struct cf_likely_job {
     json_t *vars;
     cf_scorer scorer;
     cf_lab *lab;
+    cf_likely *to; /* the interface thread's */
 } job_state;
 
 typedef struct item {
@@ -20,11 +23,9 @@ typedef struct item {
     size_t n_all;
 } item;
 
-static void free_job(job_state *j)
+static void free_job(void *ud)
 {
-    if (j == NULL) {
-        return;
-    }
+    job_state *j = ud;
     cf_scorer_deinit(&j->scorer);
     cf_diff_pair_close(&j->pair);
     for (int i = 0; i < 2; i++) {
@@ -37,9 +38,8 @@ static void free_job(job_state *j)
 void cf_likely_deinit(cf_likely *l)
 {
     if (l->is_on) {
-        cf_lab_end_task(l->lab, l);
+        cf_lab_end_task(l->lab, l->job);
     }
-    free_job(l->job);
     cf_free(l->v);
     memset(l, 0, sizeof *l);
 }
@@ -59,8 +59,7 @@ static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
 
 static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
-    const cf_likely *l = ud;
-    job_state *j = l->job;
+    job_state *j = ud;
     (void)lab;
     return cf_scorer_run(&j->scorer, j->conv, j->vars, on_score, j, err);
 }
@@ -69,35 +68,26 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 
 static void take(void *ud, void *p)
 {
-    cf_likely *l = ud;
+    cf_likely *l = ((job_state *)ud)->to;
     item *it = p;
     l->n_all = it->n_all;
-    if (l->n == l->cap) {
-        size_t cap = l->cap != 0 ? l->cap * 2 : 16;
-        cf_reply_score *v = cf_realloc(l->v, cap, sizeof *v);
-        if (v == NULL) {
-            cf_free(it);
-            return;
-        }
-        l->v = v;
-        l->cap = cap;
+    if (cf_grow(&l->v, &l->cap, l->n + 1, sizeof *l->v)) {
+        l->v[l->n++] = it->score;
+        cf_score_sum_add(&l->sum, &it->score);
     }
-    l->v[l->n++] = it->score;
-    cf_score_sum_add(&l->sum, &it->score);
     cf_free(it);
 }
 
 static void progress(const void *ud, cf_buf *out)
 {
-    const cf_likely *l = ud;
+    const cf_likely *l = ((const job_state *)ud)->to;
     cf_buf_addf(out, "%zu of %zu", l->n, l->n_all);
 }
 
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
-    cf_likely *l = ud;
-    (void)err; /* the workbench tells */
-    free_job(l->job);
+    cf_likely *l = ((job_state *)ud)->to;
+    (void)err; /* cf_lab_poll() reports it */
     l->job = NULL;
     l->is_on = false;
     l->was_stopped = status != CF_OK;
@@ -133,16 +123,12 @@ cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
                               .take = take,
                               .progress = progress,
                               .end = on_end,
+                              .drop = free_job,
                               .free_item = cf_free,
-                              .ud = l};
-    job_state *before = l->job;
+                              .ud = j};
+    j->to = l;
+    CF_TRY(cf_lab_start_task(m->lab, &task, err)); /* drops j where it fails */
     l->job = j;
-    st = cf_lab_start_task(m->lab, &task, err);
-    if (st != CF_OK) {
-        l->job = before;
-        free_job(j);
-        return st;
-    }
     l->has = l->is_on = true;
     l->was_stopped = false;
     l->was_swapped = m->is_swapped;

@@ -9,6 +9,9 @@
 #include "core/base/utf8.h"
 #include "templates/builtin.h"
 #include "tui/lab/kept_template.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_template.h"
 #include "tui/lab/open_backend.h"
 #include "tui/lab/saved.h"
 

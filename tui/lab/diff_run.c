@@ -6,6 +6,9 @@
  * and the number of the draw, so neither side disturbs the other.
  */
 #include "tui/lab/diff_run.h"
+#include "tui/lab/lab_reply.h"
+#include "tui/lab/lab_task.h"
+#include "tui/lab/lab_template.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,41 +24,32 @@ typedef struct cf_diff_run_job {
     cf_backend *backend;
     cf_turn_options options;
     cf_lab *lab;
-    int at; /* the side that runs */
+    cf_diff_run *run; /* the interface thread's */
+    int at;           /* the side that runs */
 } job_state;
 
-typedef enum item_kind {
-    ITEM_BEGIN,
-    ITEM_PREFILL,
-    ITEM_TOKEN,
-    ITEM_TEXT,
-    ITEM_END
-} item_kind;
-
+/* What the thread hands over: the begin of a side, an event, or its end. */
 typedef struct item {
-    item_kind kind;
     int side;
-    uint64_t n_done, n_total;
-    cf_run_token token;
-    char *text; /* [n], owned */
-    size_t n;
-    cf_run_side result; /* END: raw, status, figures; its buffers are owned */
+    cf_chat_event *event; /* owned; NULL: begin or end */
+    bool is_end;
+    cf_sent sent; /* of the end, as the next three */
+    cf_status status;
+    cf_error err;
+    cf_tool_family family;
 } item;
 
 /* ---- sides -------------------------------------------------------------- */
 
 static void clear_side(cf_run_side *s)
 {
-    cf_buf_deinit(&s->raw);
-    cf_free(s->token);
-    memset(s, 0, sizeof *s);
+    cf_reply_deinit(&s->reply);
+    *s = (cf_run_side){.is_begun = false};
 }
 
-static void free_job(job_state *j)
+static void free_job(void *ud)
 {
-    if (j == NULL) {
-        return;
-    }
+    job_state *j = ud;
     cf_diff_pair_close(&j->pair);
     for (int i = 0; i < 2; i++) {
         cf_conversation_free(j->conv[i]);
@@ -69,54 +63,28 @@ static void free_job(job_state *j)
 void cf_diff_run_deinit(cf_diff_run *run)
 {
     if (run->is_on) {
-        cf_lab_end_task(run->lab, run);
+        cf_lab_end_task(run->lab, run->job);
     }
     for (int i = 0; i < 2; i++) {
         clear_side(&run->side[i]);
     }
-    free_job(run->job);
     memset(run, 0, sizeof *run);
-}
-
-static bool add_token(cf_run_side *s, cf_run_token token)
-{
-    if (s->n_token == s->cap_token) {
-        size_t cap = s->cap_token != 0 ? s->cap_token * 2 : 64;
-        cf_run_token *v = cf_realloc(s->token, cap, sizeof *v);
-        if (v == NULL) {
-            return false;
-        }
-        s->token = v;
-        s->cap_token = cap;
-    }
-    s->token[s->n_token++] = token;
-    return true;
-}
-
-cf_str cf_diff_run_token(const cf_run_side *side, size_t i)
-{
-    if (i >= side->n_token || side->token[i].off > side->raw.n) {
-        return cf_str_make("", 0);
-    }
-    size_t from = side->token[i].off;
-    size_t to = i + 1 < side->n_token ? side->token[i + 1].off : side->raw.n;
-    to = to < from ? from : to > side->raw.n ? side->raw.n : to;
-    return cf_str_make(cf_buf_cstr(&side->raw) + from, to - from);
 }
 
 /* ---- where they part ---------------------------------------------------- */
 
-static bool is_same_token(const cf_run_side *a, const cf_run_side *b, size_t i)
+static bool is_same_token(const cf_reply *a, const cf_reply *b, size_t i)
 {
     cf_token x = a->token[i].id, y = b->token[i].id;
     return x != CF_TOKEN_NONE && y != CF_TOKEN_NONE
                ? x == y
-               : cf_str_eq(cf_diff_run_token(a, i), cf_diff_run_token(b, i));
+               : cf_str_eq(cf_reply_token_text(a, i),
+                           cf_reply_token_text(b, i));
 }
 
 static void part_by_token(cf_diff_run *run)
 {
-    const cf_run_side *a = &run->side[0], *b = &run->side[1];
+    const cf_reply *a = &run->side[0].reply, *b = &run->side[1].reply;
     size_t n = 0;
     while (n < a->n_token && n < b->n_token && is_same_token(a, b, n)) {
         n++;
@@ -124,9 +92,9 @@ static void part_by_token(cf_diff_run *run)
     run->n_same = n;
     run->is_same = n == a->n_token && n == b->n_token;
     for (int i = 0; i < 2; i++) {
-        const cf_run_side *s = &run->side[i];
-        run->first[i].off = n < s->n_token ? s->token[n].off : s->raw.n;
-        run->first[i].len = cf_diff_run_token(s, n).n;
+        const cf_reply *s = &run->side[i].reply;
+        run->first[i].off = n < s->n_token ? s->token[n].raw_off : s->raw.n;
+        run->first[i].len = cf_reply_token_text(s, n).n;
     }
 }
 
@@ -136,7 +104,7 @@ static void part_by_byte(cf_diff_run *run)
     cf_str text[2];
     size_t n = 0;
     for (int i = 0; i < 2; i++) {
-        text[i] = cf_buf_str(&run->side[i].raw);
+        text[i] = cf_buf_str(&run->side[i].reply.raw);
     }
     while (n < text[0].n && n < text[1].n && text[0].p[n] == text[1].p[n]) {
         n++;
@@ -154,7 +122,8 @@ static void part_by_byte(cf_diff_run *run)
 
 void cf_diff_run_compare(cf_diff_run *run)
 {
-    run->by_token = run->side[0].n_token != 0 && run->side[1].n_token != 0;
+    run->by_token =
+        run->side[0].reply.n_token != 0 && run->side[1].reply.n_token != 0;
     run->n_same = 0;
     if (run->by_token) {
         part_by_token(run);
@@ -168,58 +137,38 @@ void cf_diff_run_compare(cf_diff_run *run)
 static void free_item(void *p)
 {
     item *it = p;
-    clear_side(&it->result);
-    cf_free(it->text);
+    cf_sent_deinit(&it->sent);
+    cf_free(it->event);
     cf_free(it);
 }
 
-static item *new_item(const job_state *j, item_kind kind)
+static item *new_item(const job_state *j)
 {
     item *it = cf_calloc(1, sizeof *it);
     if (it != NULL) {
-        it->kind = kind;
         it->side = j->at;
+        cf_sent_init(&it->sent);
     }
     return it;
 }
 
-/* What cannot be told for want of memory is in the result all the same. */
+/* An event that memory does not suffice for is in the response as well. */
 static void on_event(const cf_chat_event *e, void *ud)
 {
     const job_state *j = ud;
-    item_kind kind = e->kind == CF_CHAT_PREFILL ? ITEM_PREFILL
-                     : e->kind == CF_CHAT_TOKEN ? ITEM_TOKEN
-                                                : ITEM_TEXT;
-    bool is_text = e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
-                   e->kind == CF_CHAT_CALL_DELTA;
-    item *it = is_text || kind != ITEM_TEXT ? new_item(j, kind) : NULL;
+    item *it = e->kind != CF_CHAT_STOP ? new_item(j) : NULL;
     if (it == NULL) {
         return;
     }
-    it->n_done = e->n_done;
-    it->n_total = e->n_total;
-    it->token = (cf_run_token){e->token.id, (uint32_t)e->token.raw_off};
-    if (is_text && e->text.n != 0) {
-        it->text = cf_strndup(e->text.p, e->text.n);
-        it->n = it->text != NULL ? e->text.n : 0;
+    it->event = cf_reply_copy_event(e);
+    if (it->event == NULL) {
+        free_item(it);
+        return;
     }
     cf_lab_tell(j->lab, it);
 }
 
-/* The calls of a reply, and what is wrong with them. */
-static void count_calls(cf_run_side *out, const cf_chat_response *r)
-{
-    out->n_calls = json_array_size(json_object_get(r->message, "tool_calls"));
-    for (size_t i = 0; i < json_array_size(r->findings); i++) {
-        cf_str status =
-            cf_json_get_str(json_array_get(r->findings, i), "status");
-        if (!cf_str_is(status, cf_tool_status_name(CF_TOOL_VALID))) {
-            out->n_bad++;
-        }
-    }
-}
-
-/* Makes the engine's clone speak with a side's template. */
+/* Gives the engine's clone a side's template. */
 static cf_tool_family use_side(job_state *j, int i)
 {
     const cf_diff_half *half = &j->pair.half[i];
@@ -228,30 +177,18 @@ static cf_tool_family use_side(job_state *j, int i)
                                cf_diff_pair_source(&j->pair, i));
 }
 
-/* Takes over what the response has of the reply. */
-static void keep(cf_run_side *out, cf_chat_response *r)
-{
-    cf_buf none = CF_BUF_INIT;
-    out->raw = r->raw;
-    r->raw = none;
-    out->stop = r->stop.reason;
-    out->timings = r->timings;
-    out->n_prompt = r->usage.is_known ? r->usage.n_prompt : 0;
-    count_calls(out, r);
-}
-
 static cf_status run_side(job_state *j, int i, cf_error *err)
 {
-    cf_sent sent;
     j->at = i;
-    item *begin = new_item(j, ITEM_BEGIN), *end = new_item(j, ITEM_END);
+    item *begin = new_item(j), *end = new_item(j);
     if (begin == NULL || end == NULL) {
         cf_free(begin);
         cf_free(end);
         return cf_oom_for(err, "a reply");
     }
     cf_lab_tell(j->lab, begin);
-    end->result.family = use_side(j, i);
+    end->is_end = true;
+    end->family = use_side(j, i);
     const cf_send send = {
         .message = j->message,
         .options = &j->options,
@@ -261,94 +198,82 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
         .ud = j,
         .cancel = cf_lab_cancel_flag(j->lab),
     };
-    cf_sent_init(&sent);
-    cf_status st = cf_conversation_send(j->conv[i], j->backend, &send, &sent,
-                                        &end->result.err);
-    end->result.status = st;
-    keep(&end->result, &sent.response);
-    cf_sent_deinit(&sent);
-    if (st == CF_ENOMEM || st == CF_ECANCELLED) {
-        *err = end->result.err;
+    cf_status st = cf_conversation_send(j->conv[i], j->backend, &send,
+                                        &end->sent, &end->err);
+    bool ends_both = st == CF_ENOMEM || st == CF_ECANCELLED;
+    end->status = st;
+    if (ends_both) {
+        *err = end->err;
     }
     cf_lab_tell(j->lab, end);
-    return st == CF_ENOMEM || st == CF_ECANCELLED ? st : CF_OK;
+    return ends_both ? st : CF_OK;
 }
 
 /* A side that fails, say in its template, leaves the other one to run. */
 static cf_status run_both(void *ud, cf_lab *lab, cf_error *err)
 {
-    const cf_diff_run *run = ud;
+    job_state *j = ud;
     (void)lab;
-    CF_TRY(run_side(run->job, 0, err));
-    return run_side(run->job, 1, err);
+    CF_TRY(run_side(j, 0, err));
+    return run_side(j, 1, err);
 }
 
 /* ---- on the interface thread -------------------------------------------- */
 
-static void take_end(cf_run_side *s, cf_run_side *result)
+/* Calls that are wrong, and blocks that are not calls. */
+static size_t count_bad(const json_t *findings)
 {
-    cf_buf none = CF_BUF_INIT;
-    cf_buf_deinit(&s->raw);
-    s->raw = result->raw;
-    result->raw = none;
-    s->status = result->status;
-    s->err = result->err;
-    s->stop = result->stop;
-    s->timings = result->timings;
-    s->family = result->family;
-    s->n_calls = result->n_calls;
-    s->n_bad = result->n_bad;
-    s->n_prompt = result->n_prompt != 0 ? result->n_prompt : s->n_prompt;
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(findings); i++) {
+        cf_str status = cf_json_get_str(json_array_get(findings, i), "status");
+        n += !cf_str_is(status, cf_tool_status_name(CF_TOOL_VALID));
+    }
+    return n;
+}
+
+static void take_end(cf_run_side *s, const cf_tokenizer *tok, item *end)
+{
+    s->status = end->status;
+    s->err = end->err;
+    s->family = end->family;
+    s->n_bad = count_bad(end->sent.response.findings);
+    cf_reply_finish(&s->reply, tok, &end->sent.response);
     s->is_done = true;
 }
 
 static void take(void *ud, void *p)
 {
-    cf_diff_run *run = ud;
+    job_state *j = ud;
     item *it = p;
-    cf_run_side *s = &run->side[it->side];
-    switch (it->kind) {
-    case ITEM_BEGIN:
+    cf_run_side *s = &j->run->side[it->side];
+    const cf_tokenizer *tok = cf_lab_engine_of(j->lab)->tokenizer;
+    if (it->event != NULL) {
+        cf_reply_add(&s->reply, tok, it->event);
+    } else if (it->is_end) {
+        take_end(s, tok, it);
+    } else {
         s->is_begun = true;
-        break;
-    case ITEM_PREFILL:
-        s->n_prefilled = it->n_done;
-        s->n_prompt = it->n_total;
-        break;
-    case ITEM_TOKEN:
-        if (!add_token(s, it->token)) {
-            break; /* compared as far as there are tokens */
-        }
-        break;
-    case ITEM_TEXT:
-        cf_buf_add(&s->raw, it->text != NULL ? it->text : "", it->n);
-        break;
-    case ITEM_END:
-        take_end(s, &it->result);
-        break;
     }
     free_item(it);
 }
 
 static void progress(const void *ud, cf_buf *out)
 {
-    const cf_diff_run *run = ud;
-    int i = run->side[0].is_done ? 1 : 0;
-    const cf_run_side *s = &run->side[i];
+    const job_state *j = ud;
+    int i = j->run->side[0].is_done ? 1 : 0;
+    const cf_reply *r = &j->run->side[i].reply;
     cf_buf_addf(out, "%c ", 'A' + i);
-    if (s->n_token == 0) {
-        cf_buf_addf(out, "prompt %llu of %llu",
-                    (unsigned long long)s->n_prefilled,
-                    (unsigned long long)s->n_prompt);
+    if (r->n_token == 0) {
+        cf_buf_addf(out, "prompt %llu of %llu", (unsigned long long)r->n_done,
+                    (unsigned long long)r->n_total);
     } else {
-        cf_buf_addf(out, "%zu tokens", s->n_token);
+        cf_buf_addf(out, "%zu tokens", r->n_token);
     }
 }
 
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
-    cf_diff_run *run = ud;
-    free_job(run->job);
+    cf_diff_run *run = ((job_state *)ud)->run;
     run->job = NULL;
     run->is_on = false;
     for (int i = 0; i < 2; i++) {
@@ -438,25 +363,22 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
                               .take = take,
                               .progress = progress,
                               .end = on_end,
+                              .drop = free_job,
                               .free_item = free_item,
-                              .ud = run};
-    /* Nothing of the last run may be lost when this one cannot start. */
-    job_state *before = run->job;
-    run->job = j;
-    st = cf_lab_start_task(m->lab, &task, err);
-    if (st != CF_OK) {
-        run->job = before;
-        free_job(j);
-        return st;
-    }
+                              .ud = j};
+    uint64_t seed = j->options.chat.sampling.seed;
+    uint32_t limit = j->options.chat.max_tokens;
+    j->run = run;
+    CF_TRY(cf_lab_start_task(m->lab, &task, err)); /* drops j where it fails */
     for (int i = 0; i < 2; i++) {
         clear_side(&run->side[i]);
     }
+    run->job = j;
     run->has = run->is_on = true;
     run->lab = m->lab;
     run->was_swapped = m->is_swapped;
-    run->seed = j->options.chat.sampling.seed;
-    run->max_tokens = j->options.chat.max_tokens;
+    run->seed = seed;
+    run->max_tokens = limit;
     run->n_path = n_path;
     return CF_OK;
 }

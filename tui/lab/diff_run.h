@@ -4,8 +4,8 @@
  *
  * Place in the flow:  both sides' conversations and templates --> a task of
  * the workbench --> two replies and where they part.
- * Nothing is stored, and the conversation in the workbench stays as it is: a task
- * works on copies, and on a clone of the engine's timeline.
+ * Nothing is stored, and the conversation in the workbench is not changed: the
+ * task works on copies and on a clone of the engine's cache.
  *
  * Threads:  the interface thread; the task runs on the worker's.
  * Memory:   owns everything; it must not move while a task runs.
@@ -14,25 +14,16 @@
 #define CF_TUI_LAB_DIFF_RUN_H
 
 #include "tui/lab/diff_model.h"
-
-typedef struct cf_run_token {
-    cf_token id;  /* CF_TOKEN_NONE where the engine hides it */
-    uint32_t off; /* of its bytes in the raw reply */
-} cf_run_token;
+#include "tui/lab/lab_reply.h"
 
 /* One side's reply. */
 typedef struct cf_run_side {
     bool is_begun, is_done;
-    cf_buf raw;          /* every byte; what is shown while it is written */
-    cf_run_token *token; /* [n_token], owned; empty where tokens are hidden */
-    size_t n_token, cap_token;
-    uint64_t n_prefilled, n_prompt; /* tokens */
+    cf_reply reply; /* its raw bytes are what is shown while it is written */
     cf_status status;
     cf_error err; /* with a status that is not CF_OK */
-    cf_stop_reason stop;
-    cf_timings timings;
     cf_tool_family family;
-    size_t n_calls, n_bad; /* calls found, and blocks or calls that are wrong */
+    size_t n_bad; /* blocks or calls that are wrong; reply.n_calls were found */
 } cf_run_side;
 
 typedef struct cf_diff_run {
@@ -63,10 +54,7 @@ void cf_diff_run_deinit(cf_diff_run *run); /* stops it first */
 CF_MUST_USE cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *model,
                                         uint32_t max_tokens, cf_error *err);
 
-/* Bytes of token i of a side. */
-cf_str cf_diff_run_token(const cf_run_side *side, size_t i);
-
-/* Fills in where both replies part; for complete ones.  Public for tests. */
+/* Fills in where both replies differ; for complete ones.  Public for tests. */
 void cf_diff_run_compare(cf_diff_run *run);
 
 #endif

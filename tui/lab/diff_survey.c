@@ -2,6 +2,8 @@
  * diff_survey.c - one conversation after the other with both templates.
  */
 #include "tui/lab/diff_survey.h"
+#include "tui/lab/lab_task.h"
+#include "tui/lab/lab_template.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,14 +22,13 @@ typedef struct cf_survey_job {
     size_t n;
     cf_store *store;
     cf_lab *lab;
+    cf_survey *to; /* the interface thread's */
     cf_arena arena;
 } job_state;
 
-static void free_job(job_state *j)
+static void free_job(void *ud)
 {
-    if (j == NULL) {
-        return;
-    }
+    job_state *j = ud;
     cf_scorer_deinit(&j->scorer);
     cf_diff_pair_close(&j->pair);
     cf_arena_deinit(&j->arena);
@@ -38,9 +39,8 @@ static void free_job(job_state *j)
 void cf_survey_deinit(cf_survey *s)
 {
     if (s->is_on) {
-        cf_lab_end_task(s->lab, s);
+        cf_lab_end_task(s->lab, s->job);
     }
-    free_job(s->job);
     cf_free(s->row);
     memset(s, 0, sizeof *s);
 }
@@ -226,8 +226,7 @@ typedef struct item {
 
 static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
-    const cf_survey *s = ud;
-    job_state *j = s->job;
+    job_state *j = ud;
     cf_cancel *cancel = cf_lab_cancel_flag(lab);
     if (j->n == 0) {
         CF_TRY(list_all(j, err));
@@ -265,21 +264,14 @@ static void add_row(cf_survey *s, const cf_survey_row *row)
     if (s->n_row == CF_SURVEY_ROWS) {
         return; /* counted, not listed */
     }
-    if (s->n_row == s->cap_row) {
-        size_t cap = s->cap_row != 0 ? s->cap_row * 2 : 32;
-        cf_survey_row *v = cf_realloc(s->row, cap, sizeof *v);
-        if (v == NULL) {
-            return;
-        }
-        s->row = v;
-        s->cap_row = cap;
+    if (cf_grow(&s->row, &s->cap_row, s->n_row + 1, sizeof *s->row)) {
+        s->row[s->n_row++] = *row;
     }
-    s->row[s->n_row++] = *row;
 }
 
 static void take(void *ud, void *p)
 {
-    cf_survey *s = ud;
+    cf_survey *s = ((job_state *)ud)->to;
     const item *it = p;
     const cf_survey_row *row = &it->row;
     s->n = it->n_all;
@@ -304,15 +296,14 @@ static void take(void *ud, void *p)
 
 static void progress(const void *ud, cf_buf *out)
 {
-    const cf_survey *s = ud;
+    const cf_survey *s = ((const job_state *)ud)->to;
     cf_buf_addf(out, "%zu of %zu", s->n_done, s->n);
 }
 
 static void on_end(void *ud, cf_status status, const cf_error *err)
 {
-    cf_survey *s = ud;
-    (void)err; /* the workbench tells */
-    free_job(s->job);
+    cf_survey *s = ((job_state *)ud)->to;
+    (void)err; /* cf_lab_poll() reports it */
     s->job = NULL;
     s->is_on = false;
     s->was_stopped = status != CF_OK;
@@ -367,13 +358,15 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
                               .take = take,
                               .progress = progress,
                               .end = on_end,
+                              .drop = free_job,
                               .free_item = cf_free,
-                              .ud = s};
-    /* All of it before the start: the worker reads `job`. */
+                              .ud = j};
+    j->to = s;
+    st = cf_lab_start_task(m->lab, &task, err); /* drops j where it fails */
     cf_survey_row *row = s->row;
     size_t cap = s->cap_row;
-    *s = (cf_survey){.has = true,
-                     .is_on = true,
+    *s = (cf_survey){.has = st == CF_OK,
+                     .is_on = st == CF_OK,
                      .was_swapped = m->is_swapped,
                      .level = o->level,
                      .has_scores = o->scores,
@@ -381,13 +374,7 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
                      .n = o->n_id,
                      .row = row,
                      .cap_row = cap,
-                     .job = j,
+                     .job = st == CF_OK ? j : NULL,
                      .lab = m->lab};
-    st = cf_lab_start_task(m->lab, &task, err);
-    if (st != CF_OK) {
-        s->has = s->is_on = false;
-        s->job = NULL;
-        free_job(j);
-    }
     return st;
 }

@@ -1,30 +1,20 @@
 /*
- * lab_impl.h - the workbench's inside, shared by lab*.c, token_study.c and
- * token_tree.c.
+ * lab_impl.h - the workbench's inside, shared by lab*.c and
+ * token_*.c.
  */
 #ifndef CF_TUI_LAB_LAB_IMPL_H
 #define CF_TUI_LAB_LAB_IMPL_H
 
 #include "templates/template.h"
 #include "tui/lab/keep_reply.h"
-#include "tui/lab/lab.h"
-
-/* News from the worker. */
-typedef struct cf_lab_news {
-    cf_chat_event_kind kind;
-    char *text; /* [n], owned; NULL for none */
-    size_t n;
-    cf_reply_token token;
-    uint64_t n_done, n_total;
-    cf_token *start; /* [n_start] what the reply starts with, owned */
-    size_t n_start, start_content;
-    bool is_end;
-    bool is_task; /* of a task: its item, or its end */
-    void *item;
-    void (*free_item)(void *item);
-    cf_status status;
-    cf_error err;
-} cf_lab_news;
+#include "tui/lab/lab_constraint.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_lint.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_task.h"
+#include "tui/lab/lab_template.h"
+#include "tui/lab/lab_tools.h"
 
 /* A constraint with its grammar; see lab_constraint.c. */
 struct cf_lab_rule {
@@ -38,7 +28,6 @@ struct cf_lab_rule {
 
 typedef struct cf_lab_job {
     cf_lab *lab;
-    cf_lab_news *end;  /* made before it starts, posted by it */
     cf_lab_rule *rule; /* held; NULL: none */
     cf_uuid parent;
     cf_uuid old_head; /* shown again when a sibling comes to nothing */
@@ -55,32 +44,33 @@ typedef struct cf_lab_job {
     cf_keep_reply keep;
 } cf_lab_job;
 
-/* A template that was looked over, or is. */
-typedef struct cf_lab_looked {
+/* A template that was linted, or is. */
+typedef struct cf_lab_linted {
     cf_buf source;
     bool is_made;
     uint64_t used; /* when, in calls */
     cf_arena arena;
     cf_lab_lint lint;
-} cf_lab_looked;
+} cf_lab_linted;
 
-enum { CF_LAB_LOOKED = 4 };
+enum { CF_LAB_LINTED = 4 };
 
-/* The doctor's own thread, so that a long reply does not keep it waiting. */
-typedef struct cf_lab_doctor {
-    cf_worker *worker; /* NULL until it is needed */
-    cf_lab_looked slot[CF_LAB_LOOKED];
-    cf_lab_looked *job; /* the worker's; NULL: none runs */
+/* Lints on a thread of its own, so that a long reply does not delay them. */
+typedef struct cf_lab_linter {
+    cf_runner runner;
+    cf_lab_linted slot[CF_LAB_LINTED];
+    cf_lab_linted *job; /* the thread's; NULL: none runs */
     uint64_t n_calls;
-    int wake_fd; /* -1: none */
+    bool has_options;
     cf_lint_options options;
     cf_buf bos, eos;
-} cf_lab_doctor;
+} cf_lab_linter;
 
 struct cf_lab {
     cf_lab_engine engine;
     cf_store *store;
-    cf_worker *worker;
+    cf_runner work;   /* sends and tasks */
+    cf_runner reader; /* queries of the history */
     cf_conversation *conv;
     cf_uuid conv_id;
     bool conv_is_stored;
@@ -91,38 +81,30 @@ struct cf_lab {
     size_t n_path, n_turns;
     uint64_t generation;
 
-    cf_live live;
-    cf_reply growing;   /* what is known of the live reply */
+    cf_reply live;      /* being written, or how the last one failed */
     cf_reply **replies; /* [n_replies], owned */
     size_t n_replies, cap_replies;
     cf_lab_job job;
     bool job_is_on;
-    cf_lab_task task;
-    cf_lab_news *task_end; /* made before it starts, posted by it */
-    bool task_is_on;
-    cf_worker *reader; /* NULL: nothing was read yet */
-    cf_lab_task reading;
-    cf_lab_news *reading_end;
-    bool reading_is_on;
-    int wake_fd;
+    cf_error late;              /* of an end(), for the poll that called it */
     cf_reply_settings settings; /* of the replies to come */
     cf_lab_rule *rule;          /* likewise; NULL: none */
-    cf_constraint_vocab *vocab; /* NULL: not needed yet.  The worker's while a
-                                   job or a task runs */
+    cf_constraint_vocab *vocab; /* NULL: not needed yet.  The thread's while a
+                                   send or a task runs */
 
-    cf_lab_doctor doctor;
+    cf_lab_linter linter;
     cf_tool_desk desk;
-    json_t *own_tools;   /* declarations that took the first ones' place */
+    json_t *own_tools;   /* declarations in place of the first ones */
     cf_call_note *notes; /* [n_notes] */
     size_t n_notes, cap_notes;
 
     const char *first_name; /* the template it began with; borrowed */
     cf_str first_source;
-    cf_template *own_tpl; /* the one that took its place; NULL: none */
+    cf_template *own_tpl; /* the one in its place; NULL: none */
     cf_buf own_source;
     char own_name[256];
 
-    json_t *vars; /* template variables a person set */
+    json_t *vars; /* template variables that the user set */
     cf_buf draft;
     cf_arena prompt_arena;
     cf_prompt_model prompt;
@@ -140,31 +122,23 @@ cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err);
 /* The record of a reply, made when there is none; NULL when memory
  * ran out. */
 cf_reply *cf_lab__reply_of(cf_lab *lab, cf_uuid turn, bool make);
-void cf_lab__reply_clear(cf_reply *reply);
+void cf_lab__free_replies(cf_lab *lab);
 
-void cf_lab__free_news(void *news);
+/* A new, empty conversation with the session's tools. */
+cf_status cf_lab__fresh_conversation(cf_lab *lab, cf_error *err);
 
-void cf_lab__doctor_init(cf_lab *lab);
-void cf_lab__doctor_deinit(cf_lab *lab);
-/* Takes what was found; true when there was something. */
-bool cf_lab__doctor_poll(cf_lab *lab);
-/* Waits until nothing is looked over. */
-void cf_lab__doctor_settle(cf_lab *lab);
+void cf_lab__linter_init(cf_lab *lab);
+void cf_lab__linter_deinit(cf_lab *lab);
 
-/* Takes what the reader has to say; true when something changed. */
-bool cf_lab__poll_reader(cf_lab *lab, cf_error *err);
-
-/* News of a task; after its end the worker is free again. */
-void cf_lab__take_task_news(cf_lab *lab, cf_lab_news *news);
 void cf_lab__end_job(cf_lab *lab);
 
 cf_lab_rule *cf_lab__rule_hold(cf_lab_rule *rule);
-/* A rule from what the store keeps; not compiled.  NULL when it is none that
- * is known here, or memory ran out. */
+/* The constraint of a stored run, not compiled.  NULL when it had none, it is
+ * not known here, or memory ran out. */
 cf_lab_rule *cf_lab__rule_stored(const cf_store_run *run);
 cf_status cf_lab__rule_compile(cf_lab_rule *rule, cf_error *err);
 void cf_lab__rule_drop(cf_lab_rule *rule);
-/* Holds a job's reply to the workbench's constraint, where there is one. */
+/* Constrains a send's reply, where the workbench has a constraint. */
 cf_status cf_lab__use_rule(cf_lab *lab, cf_lab_job *job, cf_error *err);
 /* Makes the vocabulary for constraints, once; takes a tenth of a second. */
 cf_status cf_lab__need_vocab(cf_lab *lab, cf_error *err);

@@ -1,28 +1,30 @@
 /*
- * lab_lint.c - templates looked over on a thread of their own, the last few
- * of them remembered; and the variables of the template in use.
+ * lab_lint.c - templates linted on a thread of their own, the last few results
+ * kept; and the variables of the template in use.
  *
- * Rule: a slot belongs to the doctor's thread while doctor.job points at it.
+ * Always true:
+ *   1. While linter.job points at a slot, that slot is the thread's.
+ *   2. A slot with is_made does not change until its source is replaced.
  */
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-void cf_lab__doctor_init(cf_lab *lab)
+void cf_lab__linter_init(cf_lab *lab)
 {
-    cf_lab_doctor *d = &lab->doctor;
-    d->wake_fd = -1;
-    for (size_t i = 0; i < CF_LAB_LOOKED; i++) {
+    cf_lab_linter *d = &lab->linter;
+    cf_runner_init(&d->runner, lab);
+    for (size_t i = 0; i < CF_LAB_LINTED; i++) {
         cf_arena_init(&d->slot[i].arena, 0);
     }
 }
 
-void cf_lab__doctor_deinit(cf_lab *lab)
+void cf_lab__linter_deinit(cf_lab *lab)
 {
-    cf_lab_doctor *d = &lab->doctor;
-    cf_worker_free(d->worker, cf_free);
-    for (size_t i = 0; i < CF_LAB_LOOKED; i++) {
+    cf_lab_linter *d = &lab->linter;
+    cf_runner_deinit(&d->runner);
+    for (size_t i = 0; i < CF_LAB_LINTED; i++) {
         cf_buf_deinit(&d->slot[i].source);
         cf_arena_deinit(&d->slot[i].arena);
     }
@@ -30,11 +32,11 @@ void cf_lab__doctor_deinit(cf_lab *lab)
     cf_buf_deinit(&d->eos);
 }
 
-/* ---- on the doctor's thread --------------------------------------------- */
+/* ---- on the linter's thread --------------------------------------------- */
 
 /* The template's variables, their names in the arena; a template that does
  * not compile has none. */
-static cf_status find_variables(cf_lab_looked *s, cf_error *err)
+static cf_status find_variables(cf_lab_linted *s, cf_error *err)
 {
     cf_template *tpl;
     cf_error ignored;
@@ -65,57 +67,40 @@ static cf_status find_variables(cf_lab_looked *s, cf_error *err)
     return st;
 }
 
-static void look_over(cf_worker *worker, void *ud)
+static cf_status lint(void *ud, cf_lab *lab, cf_error *err)
 {
-    cf_lab_doctor *d = ud;
-    cf_lab_looked *s = d->job;
+    cf_lab_linter *d = ud;
+    cf_lab_linted *s = d->job;
     cf_lint_options options = d->options;
-    options.cancel = cf_worker_cancel_flag(worker);
+    (void)lab;
+    (void)err; /* the result says it */
+    options.cancel = cf_runner_cancel_flag(&d->runner);
     s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options,
                                       &s->arena, &s->lint.report, &s->lint.err);
-    if (s->lint.status == CF_OK) {
-        s->lint.status = find_variables(s, &s->lint.err);
-    }
-    void *news = cf_alloc(1);
-    if (news != NULL) { /* else the next look finds the thread idle */
-        cf_worker_post(worker, news);
-    }
+    CF_THEN(s->lint.status, find_variables(s, &s->lint.err));
+    return CF_OK;
 }
 
 /* ---- on the interface thread -------------------------------------------- */
 
-bool cf_lab__doctor_poll(cf_lab *lab)
+static void linted(void *ud, cf_status status, const cf_error *err)
 {
-    cf_lab_doctor *d = &lab->doctor;
-    if (d->job == NULL) {
-        return false;
-    }
-    void *news = cf_worker_take(d->worker);
-    if (news == NULL && cf_worker_is_busy(d->worker)) {
-        return false;
-    }
-    cf_free(news);
-    while (cf_worker_is_busy(d->worker)) {
-        cf_worker_wait(d->worker); /* it is about to return */
-    }
+    cf_lab_linter *d = ud;
+    (void)status;
+    (void)err;
     d->job->is_made = true;
     d->job = NULL;
-    return true;
-}
-
-void cf_lab__doctor_settle(cf_lab *lab)
-{
-    cf_lab_doctor *d = &lab->doctor;
-    while (d->job != NULL && !cf_lab__doctor_poll(lab)) {
-        cf_worker_wait(d->worker);
-    }
 }
 
 /* What is known of the model, once. */
 static void set_options(cf_lab *b)
 {
-    cf_lab_doctor *d = &b->doctor;
+    cf_lab_linter *d = &b->linter;
     const cf_tokenizer *tok = b->engine.tokenizer;
+    if (d->has_options) {
+        return;
+    }
+    d->has_options = true;
     if (tok != NULL) {
         cf_special_tokens special = cf_tokenizer_special(tok);
         d->options.tokenizer = tok;
@@ -135,34 +120,25 @@ static void set_options(cf_lab *b)
     }
 }
 
-static cf_status need_worker(cf_lab *b, cf_error *err)
+/* Begins with a source; a failure to begin is its result. */
+static void begin(cf_lab *b, cf_lab_linted *s, cf_str source)
 {
-    if (b->doctor.worker != NULL) {
-        return CF_OK;
-    }
-    CF_TRY(cf_worker_new(&b->doctor.worker, err));
-    cf_worker_wake_with(b->doctor.worker, b->doctor.wake_fd);
-    set_options(b);
-    return CF_OK;
-}
-
-/* Begins with a source; a failure is what is known of it then. */
-static void begin(cf_lab *b, cf_lab_looked *s, cf_str source)
-{
+    cf_lab_linter *d = &b->linter;
+    const cf_lab_task task = {
+        .name = "linting", .run = lint, .end = linted, .ud = d};
     cf_buf_reset(&s->source);
     cf_arena_reset(&s->arena);
     s->lint = (cf_lab_lint){0};
     s->is_made = false;
     cf_buf_add(&s->source, source.p, source.n);
     cf_status st = cf_buf_check(&s->source, &s->lint.err);
-    CF_THEN(st, need_worker(b, &s->lint.err));
     if (st == CF_OK) {
-        b->doctor.job = s;
-        st = cf_worker_start(b->doctor.worker, look_over, &b->doctor,
-                             &s->lint.err);
+        set_options(b);
+        d->job = s;
+        st = cf_runner_start(&d->runner, &task, &s->lint.err);
     }
     if (st != CF_OK) {
-        b->doctor.job = NULL;
+        d->job = NULL;
         s->is_made = true;
         s->lint.status = st;
     }
@@ -170,11 +146,11 @@ static void begin(cf_lab *b, cf_lab_looked *s, cf_str source)
 
 const cf_lab_lint *cf_lab_lint_of(cf_lab *lab, cf_str source)
 {
-    cf_lab_doctor *d = &lab->doctor;
-    cf_lab_looked *oldest = &d->slot[0];
+    cf_lab_linter *d = &lab->linter;
+    cf_lab_linted *oldest = &d->slot[0];
     d->n_calls++;
-    for (size_t i = 0; i < CF_LAB_LOOKED; i++) {
-        cf_lab_looked *s = &d->slot[i];
+    for (size_t i = 0; i < CF_LAB_LINTED; i++) {
+        cf_lab_linted *s = &d->slot[i];
         if (s->used != 0 && cf_str_eq(cf_buf_str(&s->source), source)) {
             s->used = d->n_calls;
             return s->is_made ? &s->lint : NULL;
@@ -184,7 +160,7 @@ const cf_lab_lint *cf_lab_lint_of(cf_lab *lab, cf_str source)
         }
     }
     if (d->job != NULL) {
-        return NULL; /* one after the other */
+        return NULL; /* one at a time */
     }
     oldest->used = d->n_calls;
     begin(lab, oldest, source);
@@ -202,14 +178,8 @@ typedef struct variables {
 /* The new row, or NULL. */
 static cf_lab_variable *add(variables *l, cf_str name, uint32_t line)
 {
-    if (l->n == l->cap) {
-        size_t cap = l->cap != 0 ? l->cap * 2 : 16;
-        cf_lab_variable *v = cf_realloc(l->v, cap, sizeof *v);
-        if (v == NULL) {
-            return NULL;
-        }
-        l->v = v;
-        l->cap = cap;
+    if (!cf_grow(&l->v, &l->cap, l->n + 1, sizeof *l->v)) {
+        return NULL;
     }
     char *copy = cf_strndup(name.p, name.n);
     if (copy == NULL) {
@@ -313,7 +283,7 @@ cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n,
     *v = NULL;
     *n = 0;
     if (lint == NULL) {
-        return cf_fail(err, CF_EBUSY, "the template is being looked over");
+        return cf_fail(err, CF_EBUSY, "the template is being linted");
     }
     bool ok = true;
     for (size_t i = 0; ok && i < lint->n_variables; i++) {

@@ -20,6 +20,16 @@ void cf_lab_set_draft(cf_lab *lab, cf_str draft)
     lab->prompt_is_fresh = false;
 }
 
+cf_str cf_lab_draft(const cf_lab *lab)
+{
+    return cf_buf_str(&lab->draft);
+}
+
+void cf_lab_prompt_stale(cf_lab *lab)
+{
+    lab->prompt_is_fresh = false;
+}
+
 static cf_status render(cf_lab *b, cf_error *err)
 {
     cf_prompt prompt;
@@ -155,30 +165,6 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
     cf_buf_deinit(&was);
 }
 
-void cf_lab_template_line(const cf_lab *lab, uint32_t line, cf_buf *out)
-{
-    cf_str s = lab->engine.template_source;
-    size_t at = 0;
-    for (uint32_t i = 1; i < line && at < s.n; i++) {
-        const char *nl = memchr(s.p + at, '\n', s.n - at);
-        at = nl != NULL ? (size_t)(nl - s.p) + 1 : s.n;
-    }
-    if (line == 0 || at >= s.n) {
-        return;
-    }
-    const char *nl = memchr(s.p + at, '\n', s.n - at);
-    size_t end = nl != NULL ? (size_t)(nl - s.p) : s.n;
-    while (at < end && (s.p[at] == ' ' || s.p[at] == '\t')) {
-        at++;
-    }
-    cf_buf_add(out, s.p + at, end - at);
-}
-
-const char *cf_lab_template_name(const cf_lab *lab)
-{
-    return lab->engine.template_name;
-}
-
 cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err)
 {
     const char *eq = strchr(text, '=');
@@ -202,4 +188,9 @@ cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err)
         return cf_oom(err);
     }
     return CF_OK;
+}
+
+const json_t *cf_lab_vars(const cf_lab *lab)
+{
+    return lab->vars;
 }

@@ -84,3 +84,27 @@ void cf_lab_first_template(const cf_lab *lab, const char **name, cf_str *source)
     *name = lab->first_name;
     *source = lab->first_source;
 }
+
+void cf_lab_template_line(const cf_lab *lab, uint32_t line, cf_buf *out)
+{
+    cf_str s = lab->engine.template_source;
+    size_t at = 0;
+    for (uint32_t i = 1; i < line && at < s.n; i++) {
+        const char *nl = memchr(s.p + at, '\n', s.n - at);
+        at = nl != NULL ? (size_t)(nl - s.p) + 1 : s.n;
+    }
+    if (line == 0 || at >= s.n) {
+        return;
+    }
+    const char *nl = memchr(s.p + at, '\n', s.n - at);
+    size_t end = nl != NULL ? (size_t)(nl - s.p) : s.n;
+    while (at < end && (s.p[at] == ' ' || s.p[at] == '\t')) {
+        at++;
+    }
+    cf_buf_add(out, s.p + at, end - at);
+}
+
+const char *cf_lab_template_name(const cf_lab *lab)
+{
+    return lab->engine.template_name;
+}

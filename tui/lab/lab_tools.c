@@ -8,6 +8,11 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
+const cf_tool_set *cf_lab_tools(const cf_lab *lab)
+{
+    return cf_conversation_tools(lab->conv);
+}
+
 cf_tool_desk *cf_lab_desk(cf_lab *lab)
 {
     return &lab->desk;
@@ -64,14 +69,8 @@ static cf_call_note *make_note(cf_lab *b, cf_uuid reply, size_t n)
     if (known != NULL) {
         return known;
     }
-    if (b->n_notes == b->cap_notes) {
-        size_t cap = b->cap_notes != 0 ? b->cap_notes * 2 : 16;
-        cf_call_note *v = cf_realloc(b->notes, cap, sizeof *v);
-        if (v == NULL) {
-            return NULL;
-        }
-        b->notes = v;
-        b->cap_notes = cap;
+    if (!cf_grow(&b->notes, &b->cap_notes, b->n_notes + 1, sizeof *b->notes)) {
+        return NULL;
     }
     cf_call_note *note = &b->notes[b->n_notes++];
     *note = (cf_call_note){.reply = reply, .n = n};
@@ -150,10 +149,7 @@ void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
     c.exit_code = note->exit_code;
     c.started_ms = note->started_ms;
     c.result = result;
-    cf_error ignored; /* told by the store's state */
-    if (cf_store_put_call(lab->store, note->reply, &c, &ignored) != CF_OK) {
-        cf_arena_deinit(&arena);
-        return;
-    }
+    /* The store's state reports a failure. */
+    cf_ignore(cf_store_put_call(lab->store, note->reply, &c, NULL));
     cf_arena_deinit(&arena);
 }

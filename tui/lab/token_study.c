@@ -7,6 +7,8 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/byte_set.h"
+#include "tui/lab/lab_reply.h"
+#include "tui/lab/lab_task.h"
 #include "tui/lab/token_walk.h"
 
 enum { MUST_MAX = 64 }; /* bytes of forced text that are shown */
@@ -27,8 +29,9 @@ void cf_token_study_free(cf_token_study *study)
     }
 }
 
-static void free_job(job *j)
+static void free_job(void *ud)
 {
+    job *j = ud;
     cf_walk_deinit(&j->walk);
     cf_token_study_free(j->study);
     cf_free(j->mask);
@@ -151,12 +154,6 @@ static cf_status run(void *ud, cf_lab *b, cf_error *err)
 
 /* ---- on the interface thread -------------------------------------------- */
 
-static void take(void *ud, void *item)
-{
-    (void)ud;
-    (void)item; /* it tells nothing before its end */
-}
-
 static void end(void *ud, cf_status status, const cf_error *err)
 {
     job *j = ud;
@@ -166,7 +163,6 @@ static void end(void *ud, cf_status status, const cf_error *err)
         j->study = NULL;
     }
     j->done(j->ud, study, err);
-    free_job(j);
 }
 
 static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply,
@@ -192,8 +188,7 @@ cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply,
 {
     if (reply->rule == NULL || reply->n_token == 0 ||
         lab->engine.tokenizer == NULL) {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "the reply was not held to a constraint");
+        return cf_fail(err, CF_ENOTFOUND, "the reply was not constrained");
     }
     job *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {
@@ -203,18 +198,15 @@ cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply,
     j->ud = ud;
     cf_status st = cf_walk_init(&j->walk, lab, reply, reply->n_token, err);
     CF_THEN(st, new_study(j, lab, reply, err));
-    if (st == CF_OK) {
-        const cf_lab_task task = {.name = "reading the constraint",
-                                  .run = run,
-                                  .take = take,
-                                  .end = end,
-                                  .free_item = NULL,
-                                  .ud = j,
-                                  .gives_way = true};
-        st = cf_lab_start_task(lab, &task, err);
-    }
     if (st != CF_OK) {
         free_job(j);
+        return st;
     }
-    return st;
+    const cf_lab_task task = {.name = "reading the constraint",
+                              .run = run,
+                              .end = end,
+                              .drop = free_job,
+                              .ud = j,
+                              .gives_way = true};
+    return cf_lab_start_task(lab, &task, err);
 }

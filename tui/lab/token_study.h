@@ -12,6 +12,7 @@
 
 #include "core/base/arena.h"
 #include "tui/lab/lab.h"
+#include "tui/lab/lab_reply.h"
 
 /* ---- the constraint ----------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/lab_reply.h"
+#include "tui/lab/lab_task.h"
 #include "tui/lab/token_study.h"
 #include "tui/lab/token_walk.h"
 
@@ -41,8 +43,9 @@ typedef struct item {
     uint64_t n_done, n_total;
 } item;
 
-static void free_job(job *j)
+static void free_job(void *ud)
 {
+    job *j = ud;
     for (size_t i = 0; i < CF_TREE_WIDTH_MAX; i++) {
         cf_session_free(j->branch[i].session);
         cf_constraint_free(j->branch[i].c);
@@ -236,7 +239,6 @@ static void end(void *ud, cf_status status, const cf_error *err)
     j->tree->is_running = false;
     j->tree->why = *err;
     j->tree->why.code = status;
-    free_job(j);
 }
 
 static cf_status copy_ids(job *j, const cf_reply *reply, size_t token,
@@ -306,20 +308,19 @@ cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree,
     j->width = width;
     j->depth = depth;
     cf_status st = prepare(j, lab, reply, token, err);
-    if (st == CF_OK) {
-        const cf_lab_task task = {.name = "expanding",
-                                  .run = run,
-                                  .take = take,
-                                  .end = end,
-                                  .free_item = cf_free,
-                                  .ud = j,
-                                  .gives_way = true};
-        st = cf_lab_start_task(lab, &task, err);
-    }
     if (st != CF_OK) {
         free_job(j);
         return st;
     }
+    const cf_lab_task task = {.name = "expanding",
+                              .run = run,
+                              .take = take,
+                              .end = end,
+                              .drop = free_job,
+                              .free_item = cf_free,
+                              .ud = j,
+                              .gives_way = true};
+    CF_TRY(cf_lab_start_task(lab, &task, err)); /* drops j where it fails */
     *tree = (cf_token_tree){.turn = reply->turn,
                             .token = token,
                             .width = width,

@@ -2,6 +2,7 @@
  * token_walk.c - the constraint along a reply.
  */
 #include "tui/lab/token_walk.h"
+#include "tui/lab/lab_reply.h"
 
 #include "core/base/alloc.h"
 

@@ -2,6 +2,7 @@
  * turn_tree.c - one walk over the turns; each comes after its parent.
  */
 #include "tui/lab/turn_tree.h"
+#include "tui/lab/lab_conversation.h"
 
 #include "core/base/alloc.h"
 

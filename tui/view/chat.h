@@ -9,7 +9,6 @@
 
 #include "tui/app/app.h"
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab.h"
 #include "tui/lab/turn_map.h"
 #include "tui/lab/turn_tree.h"
 #include "tui/view/chat_images.h"

@@ -6,6 +6,9 @@
  * does; Tab always leaves it and stops nothing.
  */
 #include "tui/app/editor.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_send.h"
 #include "tui/view/chat.h"
 
 void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)

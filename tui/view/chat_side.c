@@ -2,6 +2,8 @@
  * chat_side.c - the panes next to the transcript: the tree of turns and the figures of
  * the session.
  */
+#include "tui/lab/lab_constraint.h"
+#include "tui/lab/lab_conversation.h"
 #include "tui/view/chat.h"
 
 enum {

@@ -11,6 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
 #include "tui/sys/when.h"
 #include "tui/view/chat.h"
 #include "tui/widget/pager.h"
@@ -275,7 +277,7 @@ static void blank_line(pen *p)
 }
 
 /* " prefill 512 of 2048 tok  118 t/s  GEN ", " 24 tok  21.4 t/s  GEN " */
-static void live_figures(char *out, size_t cap, const cf_live *l)
+static void live_figures(char *out, size_t cap, const cf_reply *l)
 {
     uint64_t now = cf_os_monotonic_us();
     if (l->first_us == 0 && l->n_total == 0) {
@@ -291,8 +293,8 @@ static void live_figures(char *out, size_t cap, const cf_live *l)
                  rate);
     } else {
         double seconds = (double)(now - l->first_us) * 1e-6;
-        snprintf(out, cap, " %zu tok  %.1f t/s  GEN ", l->n_tokens,
-                 seconds > 0.05 ? (double)l->n_tokens / seconds : 0);
+        snprintf(out, cap, " %zu tok  %.1f t/s  GEN ", l->n_token,
+                 seconds > 0.05 ? (double)l->n_token / seconds : 0);
     }
 }
 
@@ -307,7 +309,7 @@ static void draw_reason(pen *p, const char *what, const char *why)
 }
 
 /* Below a message that got no reply: why, and what can be done. */
-static void draw_failure(pen *p, const cf_live *l)
+static void draw_failure(pen *p, const cf_reply *l)
 {
     size_t n;
     const cf_turn *const *path = cf_lab_path(p->app->lab, &n);
@@ -336,8 +338,8 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
 static void draw_live(pen *p)
 {
     cf_chat *s = cf_chat__state(p->app);
-    const cf_live *l = cf_lab_live(p->app->lab);
-    if (!l->is_on) {
+    const cf_reply *l = cf_lab_live(p->app->lab);
+    if (!l->is_live) {
         draw_failure(p, l);
         return;
     }
@@ -497,7 +499,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     size_t n;
     cf_lab_path(app->lab, &n);
     cf_chat__settle_cursor(app);
-    if (n == 0 && !cf_lab_live(app->lab)->is_on) {
+    if (n == 0 && !cf_lab_live(app->lab)->is_live) {
         draw_tips(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
         return;
     }

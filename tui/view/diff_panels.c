@@ -56,32 +56,33 @@ static void side_figures(const cf_run_side *s, cf_buf *out)
         cf_buf_adds(out, s->is_done ? "not asked" : "waits");
         return;
     }
-    if (!s->is_done && s->n_token == 0 && s->raw.n == 0) {
+    if (!s->is_done && s->reply.n_token == 0 && s->reply.raw.n == 0) {
         cf_buf_addf(out, "prompt %llu of %llu tokens",
-                    (unsigned long long)s->n_prefilled,
-                    (unsigned long long)s->n_prompt);
+                    (unsigned long long)s->reply.n_done,
+                    (unsigned long long)s->reply.n_total);
         return;
     }
-    if (s->n_token != 0) {
-        cf_buf_addf(out, "%zu tokens", s->n_token);
+    if (s->reply.n_token != 0) {
+        cf_buf_addf(out, "%zu tokens", s->reply.n_token);
     } else {
-        cf_buf_addf(out, "%zu bytes", s->raw.n);
+        cf_buf_addf(out, "%zu bytes", s->reply.raw.n);
     }
     if (!s->is_done) {
         cf_buf_adds(out, "  GEN");
         return;
     }
-    double rate = cf_decode_rate(&s->timings, RATE_TOKENS);
+    double rate = cf_decode_rate(&s->reply.timings, RATE_TOKENS);
     if (rate > 0) {
         cf_buf_addf(out, "  %.1f t/s", rate);
     }
     cf_buf_addf(out, "  %s",
                 s->status == CF_ECANCELLED ? "stopped"
-                : s->status != CF_OK       ? "failed"
-                                           : cf_stop_reason_name(s->stop));
-    if (s->n_calls + s->n_bad != 0) {
-        cf_buf_addf(out, "  %zu call%s", s->n_calls,
-                    s->n_calls == 1 ? "" : "s");
+                : s->status != CF_OK
+                    ? "failed"
+                    : cf_stop_reason_name(s->reply.stop.reason));
+    if (s->reply.n_calls + s->n_bad != 0) {
+        cf_buf_addf(out, "  %u call%s", (unsigned)s->reply.n_calls,
+                    s->reply.n_calls == 1 ? "" : "s");
         if (s->n_bad != 0) {
             cf_buf_addf(out, ", %zu wrong", s->n_bad);
         }
@@ -104,7 +105,7 @@ static void quote(cf_buf *out, cf_str text)
 
 static cf_str first_text(const cf_diff_run *run, int i)
 {
-    return cf_str_make(cf_buf_cstr(&run->side[i].raw) + run->first[i].off,
+    return cf_str_make(cf_buf_cstr(&run->side[i].reply.raw) + run->first[i].off,
                        run->first[i].len);
 }
 
@@ -199,7 +200,7 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
     size_t n = 0, first = 0;
     for (int i = 0; i < 2; i++) {
         const cf_run_side *side = &s->run.side[shown(s, s->run.was_swapped, i)];
-        cf_str text = cf_buf_str(&side->raw);
+        cf_str text = cf_buf_str(&side->reply.raw);
         if (column[i].w > 4 &&
             cf_wrapped_update(&w[i], text, column[i].w - 2, NULL) == CF_OK) {
             size_t at = line_of_first(
@@ -219,7 +220,7 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
     }
     for (int i = 0; i < 2; i++) {
         const cf_run_side *side = &s->run.side[shown(s, s->run.was_swapped, i)];
-        cf_str text = cf_buf_str(&side->raw);
+        cf_str text = cf_buf_str(&side->reply.raw);
         cf_buf figures = CF_BUF_INIT;
         cf_rect c = column[i];
         cf_buf_addf(&figures, "%c  ", 'A' + i);

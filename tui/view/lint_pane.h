@@ -8,7 +8,7 @@
 #define CF_TUI_VIEW_LINT_PANE_H
 
 #include "tui/grid/grid.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_lint.h"
 #include "tui/widget/list.h"
 
 /* The height of a pane with a box for n findings, out of `all` rows. */

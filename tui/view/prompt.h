@@ -8,7 +8,7 @@
 #define CF_TUI_VIEW_PROMPT_H
 
 #include "tui/app/app.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_lint.h"
 #include "tui/lab/prompt_model.h"
 #include "tui/widget/list.h"
 

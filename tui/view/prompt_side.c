@@ -7,6 +7,8 @@
 
 #include "core/base/safe_text.h"
 #include "tui/grid/wrap.h"
+#include "tui/lab/lab_lint.h"
+#include "tui/lab/lab_prompt.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/prompt.h"
 

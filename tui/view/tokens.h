@@ -8,7 +8,7 @@
 #define CF_TUI_VIEW_TOKENS_H
 
 #include "tui/app/app.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_reply.h"
 #include "tui/lab/token_study.h"
 
 typedef enum cf_tokens_focus {

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tui/lab/lab.h"
+#include "tui/lab/lab_reply.h"
 #include "tui/view/tokens.h"
 
 void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out)
@@ -24,11 +26,8 @@ void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out)
         cf_tokens__piece(app, r->token[i].id, out);
     }
     if (out->n == before) {
-        size_t from = r->token[i].raw_off;
-        size_t to = i + 1 < r->n_token ? r->token[i + 1].raw_off : r->raw.n;
-        if (from <= to && to <= r->raw.n) {
-            cf_buf_add(out, r->raw.p + from, to - from);
-        }
+        cf_str text = cf_reply_token_text(r, i);
+        cf_buf_add(out, text.p, text.n);
     }
 }
 
@@ -52,7 +51,7 @@ size_t cf_tokens__visible(const cf_tokens *s, const cf_draw *d,
 /* ---- the reply ---------------------------------------------------------- */
 
 /* The probability that colours follow; below 0 where there is none. */
-static float shown_p(const cf_tokens *s, const cf_reply_token *t)
+static float shown_p(const cf_tokens *s, const cf_chat_token *t)
 {
     if (t->draw == NULL) {
         return t->p;
@@ -61,7 +60,7 @@ static float shown_p(const cf_tokens *s, const cf_reply_token *t)
 }
 
 /* 0 to 3: how much a token is worth a look; -1: nothing is known. */
-static int heat(const cf_tokens *s, const cf_reply_token *t)
+static int heat(const cf_tokens *s, const cf_chat_token *t)
 {
     float v = shown_p(s, t);
     switch (s->overlay) {
@@ -79,7 +78,7 @@ static int heat(const cf_tokens *s, const cf_reply_token *t)
     return v < 0 ? -1 : v < 0.25f ? 3 : v < 0.6f ? 2 : v < 0.9f ? 1 : 0;
 }
 
-static cf_style style_of(const cf_tokens *s, const cf_reply_token *t)
+static cf_style style_of(const cf_tokens *s, const cf_chat_token *t)
 {
     static const cf_style styles[] = {CF_STYLE_HEAT_0, CF_STYLE_HEAT_1,
                                       CF_STYLE_HEAT_2, CF_STYLE_HEAT_3};
@@ -93,7 +92,7 @@ static cf_style style_of(const cf_tokens *s, const cf_reply_token *t)
     return h < 0 ? CF_STYLE_DIM : styles[h];
 }
 
-static char mark_of(const cf_tokens *s, const cf_reply_token *t)
+static char mark_of(const cf_tokens *s, const cf_chat_token *t)
 {
     int h = s->overlay == CF_HEAT_NONE ? -1 : heat(s, t);
     return t->is_forced ? '>' : h == 3 ? '!' : h == 2 ? '?' : '|';
@@ -138,7 +137,7 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
         }
         if (g != NULL && row >= s->top_row && row - s->top_row < (size_t)r.h) {
             int y = r.y + (int)(row - s->top_row);
-            const cf_reply_token *t = &reply->token[i];
+            const cf_chat_token *t = &reply->token[i];
             cf_style style = style_of(s, t);
             if (i == s->token) {
                 style = CF_STYLE_SELECTED | CF_REVERSE;
@@ -220,7 +219,7 @@ static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
 }
 
 /* Candidates of an engine that shows texts and no ids. */
-static void draw_texts(cf_grid *g, cf_rect r, const cf_reply_token *t)
+static void draw_texts(cf_grid *g, cf_rect r, const cf_chat_token *t)
 {
     if (t->n_top == 0) {
         cf_grid_puts(g, r.x, r.y, r.w,
@@ -303,7 +302,7 @@ void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
                                 const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
-    const cf_reply_token *t = &reply->token[s->token];
+    const cf_chat_token *t = &reply->token[s->token];
     const cf_draw *d = t->draw;
     const cf_candidate *at[CF_TOKENS_LISTED];
     if (d == NULL) {
@@ -354,7 +353,7 @@ void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
                           const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
-    const cf_reply_token *t = &reply->token[s->token];
+    const cf_chat_token *t = &reply->token[s->token];
     const cf_draw *d = t->draw;
     int y = r.y, end = r.y + r.h;
     if (reply->sampler[0] != '\0') {
@@ -560,7 +559,7 @@ static void draw_mass(cf_grid *g, cf_rect r, const cf_reply *reply, size_t at)
     float least = 2;
     size_t where = 0;
     for (size_t i = 0; i < reply->n_token; i++) {
-        const cf_reply_token *t = &reply->token[i];
+        const cf_chat_token *t = &reply->token[i];
         if (t->is_held && t->draw != NULL && t->draw->allowed_mass < least) {
             least = t->draw->allowed_mass;
             where = i;

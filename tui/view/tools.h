@@ -9,7 +9,7 @@
 #define CF_TUI_VIEW_TOOLS_H
 
 #include "tui/app/app.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_tools.h"
 #include "tui/lab/tool_model.h"
 #include "tui/widget/list.h"
 

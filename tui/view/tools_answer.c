@@ -8,6 +8,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_task.h"
+#include "tui/lab/lab_tools.h"
 #include "tui/view/tools.h"
 
 /* ---- messages ----------------------------------------------------------- */

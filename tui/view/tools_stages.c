@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_tools.h"
 #include "tui/view/tools.h"
 
 const char *const cf_tools__titles[CF_STAGE_COUNT] = {

@@ -13,6 +13,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/lab_lint.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_template.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/moves.h"
 #include "tui/view/prompt.h"

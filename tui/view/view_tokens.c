@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_task.h"
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/list.h"
@@ -418,7 +421,7 @@ static void surprise(cf_app *app, int by)
     for (size_t k = 1; r != NULL && k < r->n_token; k++) {
         size_t i = by > 0 ? (s->token + k) % r->n_token
                           : (s->token + r->n_token - k) % r->n_token;
-        const cf_reply_token *t = &r->token[i];
+        const cf_chat_token *t = &r->token[i];
         float p = t->draw != NULL ? t->draw->chosen.p_raw : t->p;
         bool is_open = t->draw != NULL && t->draw->entropy_bits > 4;
         if ((p >= 0 && p < 0.25f) || is_open) {

@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_task.h"
+#include "tui/lab/lab_tools.h"
 #include "tui/view/moves.h"
 #include "tui/view/tools.h"
 

@@ -17,6 +17,8 @@
 #include "tui/lab/diff_model.h"
 #include "tui/lab/diff_run.h"
 #include "tui/lab/diff_survey.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
 
 static const char template_b[] =
     "{%- for m in messages %}{{- '[' + m.role + '] ' + m.content + '\n' }}"

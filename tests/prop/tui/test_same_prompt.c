@@ -20,6 +20,10 @@
 #include "tests/support/store_gen.h"
 #include "tests/support/t.h"
 #include "tui/lab/diff_model.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_tools.h"
 
 enum { OWN = 140, EXPORTED = 30, MIN_CHECKED = 300, SHOWN_EACH = 8 };
 

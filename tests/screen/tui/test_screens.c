@@ -26,6 +26,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/lab.h"
+#include "tui/lab/lab_task.h"
 
 static const char folder[] = "tests/screen";
 

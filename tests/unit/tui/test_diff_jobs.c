@@ -19,6 +19,9 @@
 #include "tui/lab/diff_model.h"
 #include "tui/lab/diff_run.h"
 #include "tui/lab/diff_survey.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_task.h"
 
 static const char template_b[] =
     "{%- for m in messages %}{{- '[' + m.role + '] ' + m.content + '\\n' }}"
@@ -146,19 +149,21 @@ static void test_run__repeats_the_reply(void **state)
     assert_false(run.is_on);
     assert_true(a->is_done && b->is_done);
     assert_int_equal(a->status, CF_OK);
-    assert_true(cf_str_eq(cf_buf_str(&a->raw), path[1]->raw));
+    assert_true(cf_str_eq(cf_buf_str(&a->reply.raw), path[1]->raw));
     assert_int_equal(run.n_path, 1);
     assert_int_equal(run.seed, 11);
     assert_true(run.by_token);
     assert_false(run.is_same);
-    assert_int_equal(b->n_token, 16);
+    assert_int_equal(b->reply.n_token, 16);
     /* The mark is at the first token that differs. */
     for (size_t i = 0; i < run.n_same; i++) {
-        assert_int_equal(a->token[i].id, b->token[i].id);
+        assert_int_equal(a->reply.token[i].id, b->reply.token[i].id);
     }
-    assert_int_not_equal(a->token[run.n_same].id, b->token[run.n_same].id);
-    assert_int_equal(run.first[0].off, a->token[run.n_same].off);
-    assert_int_equal(run.first[0].len, cf_diff_run_token(a, run.n_same).n);
+    assert_int_not_equal(a->reply.token[run.n_same].id,
+                         b->reply.token[run.n_same].id);
+    assert_int_equal(run.first[0].off, a->reply.token[run.n_same].raw_off);
+    assert_int_equal(run.first[0].len,
+                     cf_reply_token_text(&a->reply, run.n_same).n);
     cf_diff_run_deinit(&run);
     tear_down(&d);
 }
@@ -179,9 +184,10 @@ static void test_run__limit_and_sides(void **state)
     settle(&d, CF_OK);
     for (int i = 0; i < 2; i++) { /* the order of the sides changes nothing */
         const cf_run_side *a = &one.side[i], *b = &two.side[1 - i];
-        assert_int_equal(a->n_token, 5);
-        assert_int_equal(a->stop, CF_STOP_LENGTH);
-        assert_true(cf_str_eq(cf_buf_str(&a->raw), cf_buf_str(&b->raw)));
+        assert_int_equal(a->reply.n_token, 5);
+        assert_int_equal(a->reply.stop.reason, CF_STOP_LENGTH);
+        assert_true(
+            cf_str_eq(cf_buf_str(&a->reply.raw), cf_buf_str(&b->reply.raw)));
     }
     assert_true(two.was_swapped);
     cf_diff_run_deinit(&one);
@@ -202,7 +208,7 @@ static void test_run__one_side_fails(void **state)
     T_OK(cf_diff_run_start(&run, &d.m, 4, &err), err);
     settle(&d, CF_OK);
     assert_int_equal(run.side[0].status, CF_OK);
-    assert_int_equal(run.side[0].n_token, 4);
+    assert_int_equal(run.side[0].reply.n_token, 4);
     assert_int_not_equal(run.side[1].status, CF_OK);
     assert_true(run.side[1].err.text[0] != '\0');
     cf_diff_run_deinit(&run);
@@ -229,8 +235,8 @@ static void test_run__scripted_replies_part(void **state)
     settle(&d, CF_OK);
     assert_true(run.by_token);
     assert_int_equal(run.n_same, 2);
-    assert_true(cf_str_is(cf_diff_run_token(&run.side[0], 2), " dry"));
-    assert_true(cf_str_is(cf_diff_run_token(&run.side[1], 2), " wet"));
+    assert_true(cf_str_is(cf_reply_token_text(&run.side[0].reply, 2), " dry"));
+    assert_true(cf_str_is(cf_reply_token_text(&run.side[1].reply, 2), " wet"));
     assert_int_equal(run.first[1].off, 5);
     assert_int_equal(run.first[1].len, 4);
     cf_diff_run_deinit(&run);
@@ -242,18 +248,18 @@ static void test_run__parts_between_characters(void **state)
 {
     (void)state;
     cf_diff_run run = {.has = true};
-    cf_buf_adds(&run.side[0].raw, "h\xC3\xA9llo");
-    cf_buf_adds(&run.side[1].raw, "h\xC3\xAAllo");
+    cf_buf_adds(&run.side[0].reply.raw, "h\xC3\xA9llo");
+    cf_buf_adds(&run.side[1].reply.raw, "h\xC3\xAAllo");
     cf_diff_run_compare(&run);
     assert_false(run.by_token);
     assert_false(run.is_same);
     assert_int_equal(run.first[0].off, 1);
     assert_int_equal(run.first[0].len, 2);
-    cf_buf_reset(&run.side[1].raw);
+    cf_buf_reset(&run.side[1].reply.raw);
     cf_diff_run_compare(&run);
     assert_int_equal(run.first[1].off, 0);
     assert_int_equal(run.first[1].len, 0);
-    cf_buf_adds(&run.side[1].raw, "h\xC3\xA9llo");
+    cf_buf_adds(&run.side[1].reply.raw, "h\xC3\xA9llo");
     cf_diff_run_compare(&run);
     assert_true(run.is_same);
     cf_diff_run_deinit(&run);

@@ -7,7 +7,12 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_lint.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_template.h"
+#include "tui/lab/lab_tools.h"
 
 static const char first[] =
     "{%- for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}";

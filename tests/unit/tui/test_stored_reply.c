@@ -6,7 +6,8 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
 
 typedef struct desk {
     cf_backend *backend;

@@ -10,6 +10,10 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
+#include "tui/lab/lab_constraint.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
+#include "tui/lab/lab_task.h"
 #include "tui/lab/token_study.h"
 
 typedef struct desk {
@@ -267,7 +271,7 @@ static void check_study(desk *d, const cf_reply *r)
     assert_int_equal(s->n, r->n_token);
     for (size_t i = 0; i < s->n; i++) {
         const cf_token_place *p = &s->place[i];
-        const cf_reply_token *t = &r->token[i];
+        const cf_chat_token *t = &r->token[i];
         assert_true(p->is_asked);
         assert_true(p->path.n > 0 && p->rule.n > 0);
         assert_true(p->n_listed <= p->n_allowed);

@@ -1,0 +1,368 @@
+/*
+ * lab_conversation.c - the conversation in the workbench and its replies.
+ */
+#include "tui/lab/lab_conversation.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/utf8.h"
+#include "tui/lab/lab_impl.h"
+#include "tui/lab/saved.h"
+
+/* ---- which conversation ------------------------------------------------- */
+
+/* Takes the place of what was in the workbench. */
+static cf_status use_conversation(cf_lab *b, cf_conversation *conv,
+                                  cf_error *err)
+{
+    cf_role_map roles;
+    cf_role_map_init(&roles, b->engine.template_source);
+    cf_conversation_set_roles(conv, &roles);
+    cf_conversation_free(b->conv);
+    b->conv = conv;
+    b->prompt_is_fresh = false;
+    return cf_lab__snapshot(b, err);
+}
+
+cf_status cf_lab__fresh_conversation(cf_lab *b, cf_error *err)
+{
+    const cf_preface preface = {.tools = b->engine.tools};
+    cf_conversation *conv;
+    CF_TRY(cf_conversation_new(&conv, &preface, err));
+    b->conv_id = cf_uuid_new();
+    b->conv_is_stored = false;
+    b->title[0] = '\0';
+    return use_conversation(b, conv, err);
+}
+
+cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
+                           cf_error *err)
+{
+    if (lab->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    if (lab->store == NULL) {
+        return cf_fail(err, CF_ENOTFOUND, "history is off");
+    }
+    const cf_saved_choice choice = {
+        .conversation = conv, .turn = turn, .has_raw = true};
+    cf_conversation *loaded = NULL;
+    cf_store_conv about;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_saved_load(&loaded, &about, lab->store, &choice, &arena, err);
+    if (st == CF_OK) {
+        cf_lab__free_replies(lab);
+        lab->n_notes = 0;
+        lab->conv_id = conv;
+        lab->conv_is_stored = true;
+        cf_utf8_copy(lab->title, sizeof lab->title, about.title);
+        st = use_conversation(lab, loaded, err);
+    }
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+/* ---- turns -------------------------------------------------------------- */
+
+cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
+{
+    size_t n = cf_conversation_n_turns(b->conv);
+    b->generation++;
+    cf_arena_reset(&b->arena);
+    b->n_path = b->n_turns = 0;
+    b->path = NULL;
+    b->turns = cf_arena_alloc(&b->arena, n * sizeof *b->turns);
+    if (b->turns == NULL) {
+        return cf_oom_for(err, "the turns");
+    }
+    for (size_t i = 0; i < n; i++) {
+        b->turns[b->n_turns++] = cf_conversation_turn(b->conv, i);
+    }
+    cf_uuid head = cf_conversation_head(b->conv);
+    if (cf_uuid_is_nil(head)) {
+        return CF_OK;
+    }
+    return cf_conversation_path(b->conv, head, &b->arena, &b->path, &b->n_path,
+                                err);
+}
+
+const cf_turn *const *cf_lab_path(const cf_lab *lab, size_t *n)
+{
+    *n = lab->n_path;
+    return lab->path;
+}
+
+const cf_turn *const *cf_lab_turns(const cf_lab *lab, size_t *n)
+{
+    *n = lab->n_turns;
+    return lab->turns;
+}
+
+uint64_t cf_lab_generation(const cf_lab *lab)
+{
+    return lab->generation;
+}
+
+size_t cf_lab_siblings(const cf_lab *lab, const cf_turn *turn, size_t *index)
+{
+    size_t n = 0;
+    *index = 0;
+    for (size_t i = 0; i < lab->n_turns; i++) {
+        if (cf_uuid_eq(lab->turns[i]->parent, turn->parent)) {
+            if (lab->turns[i] == turn) {
+                *index = n;
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+const cf_turn *cf_lab_sibling(const cf_lab *lab, const cf_turn *turn, int by)
+{
+    size_t index;
+    size_t n = cf_lab_siblings(lab, turn, &index);
+    if ((by < 0 && index == 0) || (by > 0 && index + 1 >= n)) {
+        return NULL;
+    }
+    size_t want = by < 0 ? index - 1 : index + 1;
+    size_t seen = 0;
+    for (size_t i = 0; i < lab->n_turns; i++) {
+        if (cf_uuid_eq(lab->turns[i]->parent, turn->parent) && seen++ == want) {
+            return lab->turns[i];
+        }
+    }
+    return NULL;
+}
+
+cf_uuid cf_lab_conv_id(const cf_lab *lab)
+{
+    return lab->conv_id;
+}
+
+const char *cf_lab_title(const cf_lab *lab)
+{
+    return lab->title;
+}
+
+void cf_lab_new_conv(cf_lab *lab)
+{
+    cf_error err;
+    if (!lab->job_is_on && cf_lab__fresh_conversation(lab, &err) == CF_OK) {
+        cf_lab__free_replies(lab);
+        lab->n_notes = 0;
+    }
+}
+
+/* The newest turn below (or at) `from`: where a path that passes it ends. */
+static cf_uuid newest_leaf(const cf_lab *b, cf_uuid from)
+{
+    for (;;) {
+        cf_uuid next = {{0}};
+        for (size_t i = 0; i < b->n_turns; i++) {
+            if (cf_uuid_eq(b->turns[i]->parent, from)) {
+                next = b->turns[i]->id;
+            }
+        }
+        if (cf_uuid_is_nil(next)) {
+            return from;
+        }
+        from = next;
+    }
+}
+
+cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err)
+{
+    if (lab->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    cf_uuid leaf = newest_leaf(lab, turn);
+    CF_TRY(cf_conversation_set_head(lab->conv, leaf, err));
+    lab->prompt_is_fresh = false;
+    if (lab->store != NULL && lab->conv_is_stored) {
+        /* Where it fails the next start shows another path: no loss. */
+        cf_ignore(cf_store_set_head(lab->store, leaf, NULL));
+    }
+    return cf_lab__snapshot(lab, err);
+}
+
+cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out,
+                            cf_error *err)
+{
+    if (lab->job_is_on) {
+        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
+    }
+    return cf_conversation_clone(out, lab->conv, err);
+}
+
+/* ---- replies ------------------------------------------------------------ */
+
+void cf_lab__free_replies(cf_lab *b)
+{
+    for (size_t i = 0; i < b->n_replies; i++) {
+        cf_reply_deinit(b->replies[i]);
+        cf_free(b->replies[i]);
+    }
+    b->n_replies = 0;
+}
+
+cf_reply *cf_lab__reply_of(cf_lab *b, cf_uuid turn, bool make)
+{
+    for (size_t i = 0; i < b->n_replies; i++) {
+        if (cf_uuid_eq(b->replies[i]->turn, turn)) {
+            return b->replies[i];
+        }
+    }
+    if (!make) {
+        return NULL;
+    }
+    if (!cf_grow(&b->replies, &b->cap_replies, b->n_replies + 1,
+                 sizeof(cf_reply *))) {
+        return NULL;
+    }
+    cf_reply *reply = cf_calloc(1, sizeof *reply);
+    if (reply != NULL) {
+        reply->turn = turn;
+        b->replies[b->n_replies++] = reply;
+    }
+    return reply;
+}
+
+const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
+{
+    cf_reply *r = cf_lab__reply_of(lab, turn, false);
+    if (r != NULL || lab->store == NULL) {
+        return r;
+    }
+    cf_arena arena;
+    cf_store_turn stored;
+    cf_arena_init(&arena, 0);
+    if (cf_store_get_turn(lab->store, turn, &arena, &stored, NULL) == CF_OK &&
+        stored.run != NULL) {
+        r = cf_lab__reply_of(lab, turn, true);
+        if (r != NULL) {
+            cf_reply_load(r, lab->engine.tokenizer, stored.run);
+        }
+    }
+    cf_arena_deinit(&arena);
+    return r;
+}
+
+/* ---- marks and ticks ---------------------------------------------------- */
+
+void cf_lab_mark(cf_lab *lab, int which, cf_uuid conv)
+{
+    lab->mark[which] = conv;
+}
+
+char cf_lab_mark_of(const cf_lab *lab, cf_uuid conv)
+{
+    return cf_uuid_eq(lab->mark[0], conv)   ? 'A'
+           : cf_uuid_eq(lab->mark[1], conv) ? 'B'
+                                            : ' ';
+}
+
+cf_uuid cf_lab_marked(const cf_lab *lab, int which)
+{
+    return lab->mark[which];
+}
+
+static size_t place_of(const cf_lab *b, cf_uuid conv)
+{
+    size_t i = 0;
+    while (i < b->n_ticked && !cf_uuid_eq(b->ticked[i], conv)) {
+        i++;
+    }
+    return i;
+}
+
+bool cf_lab_tick(cf_lab *lab, cf_uuid conv)
+{
+    size_t at = place_of(lab, conv);
+    if (at < lab->n_ticked) {
+        lab->n_ticked--;
+        memmove(lab->ticked + at, lab->ticked + at + 1,
+                (lab->n_ticked - at) * sizeof *lab->ticked);
+        return true;
+    }
+    if (!cf_grow(&lab->ticked, &lab->cap_ticked, lab->n_ticked + 1,
+                 sizeof *lab->ticked)) {
+        return false;
+    }
+    lab->ticked[lab->n_ticked++] = conv;
+    return true;
+}
+
+bool cf_lab_is_ticked(const cf_lab *lab, cf_uuid conv)
+{
+    return place_of(lab, conv) < lab->n_ticked;
+}
+
+const cf_uuid *cf_lab_ticked(const cf_lab *lab, size_t *n)
+{
+    *n = lab->n_ticked;
+    return lab->ticked;
+}
+
+void cf_lab_untick_all(cf_lab *lab)
+{
+    lab->n_ticked = 0;
+}
+
+/* ---- texts -------------------------------------------------------------- */
+
+static void add_calls(cf_buf *out, const json_t *calls)
+{
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *f = json_object_get(json_array_get(calls, i), "function");
+        cf_str name = cf_json_get_str(f, "name");
+        const json_t *args = json_object_get(f, "arguments");
+        cf_buf_adds(out, out->n != 0 ? "\n[call] " : "[call] ");
+        cf_buf_add(out, name.p, name.n);
+        cf_buf_addc(out, '(');
+        if (json_is_string(args)) {
+            cf_str text = cf_json_get_str(f, "arguments");
+            cf_buf_add(out, text.p, text.n);
+        } else if (args != NULL) {
+            cf_json_write(out, args);
+        }
+        cf_buf_addc(out, ')');
+    }
+}
+
+void cf_lab_message_text(cf_buf *out, const json_t *message)
+{
+    const json_t *content = json_object_get(message, "content");
+    if (json_is_string(content)) {
+        cf_str text = cf_json_get_str(message, "content");
+        cf_buf_add(out, text.p, text.n);
+    }
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        cf_str text = cf_json_get_str(part, "text");
+        cf_str type = cf_json_get_str(part, "type");
+        if (text.n != 0) {
+            cf_buf_add(out, text.p, text.n);
+        } else {
+            if (cf_str_is(type, "image_url")) {
+                type = cf_str_from("image");
+            }
+            bool needs_space = out->n != 0 && out->p[out->n - 1] > ' ';
+            cf_buf_addf(out, "%s[%.*s]", needs_space ? " " : "", (int)type.n,
+                        type.n != 0 ? type.p : "");
+        }
+    }
+    add_calls(out, json_object_get(message, "tool_calls"));
+}
+
+void cf_lab_plain_text(cf_buf *out, cf_str message_json)
+{
+    json_t *message;
+    if (cf_json_read(&message, message_json.p, message_json.n, NULL) == CF_OK) {
+        cf_lab_message_text(out, message);
+        json_decref(message);
+    }
+}

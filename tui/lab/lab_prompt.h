@@ -1,0 +1,46 @@
+/*
+ * lab_prompt.h - the prompt of the path and the draft, as a send would make it
+ * now.
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_LAB_LAB_PROMPT_H
+#define CF_TUI_LAB_LAB_PROMPT_H
+
+#include "tui/lab/lab.h"
+#include "tui/lab/prompt_model.h"
+
+/* The prompt of the path and a draft, as it would be sent now; NULL when it
+ * cannot be shown, see cf_lab_prompt_error.  Rendered again only when something
+ * changed, and never while a reply is written. */
+cf_prompt_model *cf_lab_prompt(cf_lab *lab);
+void cf_lab_prompt_error(const cf_lab *lab, cf_error *err);
+/* The prompt of the path to `leaf` with `messages` (an array) after it,
+ * sending nothing; in the arena.  CF_EBUSY while a reply is written. */
+CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
+                                     const json_t *messages, cf_arena *arena,
+                                     cf_prompt *out, cf_error *err);
+/* The text in the composer: set (copied), and as it is (borrowed). */
+void cf_lab_set_draft(cf_lab *lab, cf_str draft);
+cf_str cf_lab_draft(const cf_lab *lab);
+
+/* The role of a message of the prompt, system messages of the preface
+ * included; and the message that a turn of the path is. */
+const char *cf_lab_message_role(const cf_lab *lab, size_t message);
+size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
+bool cf_lab_is_control(const cf_lab *lab, cf_token id);
+/* Appends one sentence about where the cache and the prompt differ. */
+void cf_lab_break_cause(cf_lab *lab, cf_buf *out);
+
+/* Renders it again next time: something that it may depend on has changed. */
+void cf_lab_prompt_stale(cf_lab *lab);
+
+/* ---- variables ---------------------------------------------------------- */
+
+/* "NAME=JSON" sets a template variable, "NAME=" removes it. */
+CF_MUST_USE cf_status cf_lab_set_var(cf_lab *lab, const char *text,
+                                     cf_error *err);
+/* Those that are set; borrowed. */
+const json_t *cf_lab_vars(const cf_lab *lab);
+
+#endif
