@@ -110,28 +110,36 @@ static const cf_turn *waiting(const step *p)
 
 /* ---- its answer --------------------------------------------------------- */
 
-/* The outcome, for the Tools view and the history. */
-static void note_call(const step *p, const cf_turn *turn, size_t i, cf_str name,
-                      const json_t *arguments, const json_t *content,
-                      int64_t started_ms, uint64_t us)
+/* A call that was answered. */
+typedef struct answered {
+    cf_uuid reply;
+    size_t i; /* of the reply's calls */
+    cf_str name;
+    const json_t *arguments, *content;
+    int64_t started_ms;
+    uint64_t us;
+} answered;
+
+/* Notes it for the Tools view and the history. */
+static void note_call(const step *p, const answered *a)
 {
     cf_buf args = CF_BUF_INIT;
     cf_store_call call = cf_store_call_none();
-    const cf_call_note note = {.reply = turn->id,
-                               .n = i,
+    const cf_call_note note = {.reply = a->reply,
+                               .n = a->i,
                                .state = "ran",
-                               .started_ms = started_ms,
-                               .duration_us = (int64_t)us,
+                               .started_ms = a->started_ms,
+                               .duration_us = (int64_t)a->us,
                                .exit_code = -1};
-    if (arguments != NULL) {
-        cf_json_write(&args, arguments);
+    if (a->arguments != NULL) {
+        cf_json_write(&args, a->arguments);
     }
-    call.name = name;
+    call.name = a->name;
     call.arguments = cf_buf_str(&args);
     call.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
-    cf_lab_note_call(
-        p->lab, &note, &call,
-        cf_str_make(json_string_value(content), json_string_length(content)));
+    cf_lab_note_call(p->lab, &note, &call,
+                     cf_str_make(json_string_value(a->content),
+                                 json_string_length(a->content)));
     cf_buf_deinit(&args);
 }
 
@@ -170,8 +178,13 @@ static json_t *answer_call(const step *p, const cf_turn *turn, size_t i)
     json_t *message = NULL;
     if (content != NULL) {
         log_call(p, name, args, json_string_value(content));
-        note_call(p, turn, i, name, args, content, started_ms,
-                  cf_os_monotonic_us() - t0);
+        note_call(p, &(answered){.reply = turn->id,
+                                 .i = i,
+                                 .name = name,
+                                 .arguments = args,
+                                 .content = content,
+                                 .started_ms = started_ms,
+                                 .us = cf_os_monotonic_us() - t0});
         message =
             cf_tool_result_message(name, cf_turn_call_id(turn, i),
                                    cf_str_make(json_string_value(content),

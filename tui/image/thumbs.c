@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
+#include "core/base/os.h"
 
 typedef struct wish {
     cf_thumb thumb, shown; /* the thread's, and what views see */
@@ -87,9 +88,10 @@ cf_status cf_thumbs_new(cf_thumbs **out, cf_error *err)
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->has_work, NULL);
     pthread_cond_init(&t->has_results, NULL);
-    if (pthread_create(&t->thread, NULL, run, t) != 0) {
+    cf_status st = cf_os_thread(&t->thread, run, t, err);
+    if (st != CF_OK) {
         cf_free(t);
-        return cf_fail(err, CF_EIO, "the system gives no thread");
+        return st;
     }
     *out = t;
     return CF_OK;

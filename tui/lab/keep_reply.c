@@ -1,5 +1,19 @@
 /*
- * keep_reply.c - a reply on its way into the store.
+ * keep_reply.c - a reply on its way into the history.
+ *
+ * Always true:
+ *   1. Only the thread that sends comes here; `k` is its own from begin to
+ *      end.
+ *   2. The store is asked once for the turn (is_tried): with a built-in
+ *      engine at the first event, when the prompt is known, else before the
+ *      engine is asked.
+ *   3. `stream` is set exactly while the store has a turn that is not
+ *      complete; cf_keep_reply_end() completes it whatever came of the send.
+ *   4. The stream's ids are the reply's tokens in order, given ones first:
+ *      n_ids is the index of the next, and `forced` and `held` are such
+ *      indices.
+ *   5. A failure to store never fails the send: it is kept in `why` and
+ *      returned at the end.
  */
 #include "tui/lab/keep_reply.h"
 
@@ -9,7 +23,7 @@
 #include "core/base/hash.h"
 #include "core/base/os.h"
 
-/* A kept write that waits in memory is as good as done here. */
+/* CF_EBUSY: the write is queued and will be retried. */
 static cf_status kept(cf_status st)
 {
     return st == CF_EBUSY ? CF_OK : st;
@@ -30,9 +44,7 @@ typedef struct inputs {
 static cf_cache_type cache_of(const cf_engine *engine, uint32_t n_ctx)
 {
     cf_plan plan;
-    cf_error ignored;
-    if (cf_engine_plan(engine, n_ctx, CF_CACHE_DEFAULT, &plan, &ignored) !=
-        CF_OK) {
+    if (cf_engine_plan(engine, n_ctx, CF_CACHE_DEFAULT, &plan, NULL) != CF_OK) {
         return CF_CACHE_DEFAULT;
     }
     for (size_t i = 0; i < plan.n; i++) {
@@ -147,7 +159,7 @@ static bool copy_options(cf_keep_reply *k, const cf_send *send)
     return true;
 }
 
-/* What the reply starts with, as bytes. */
+/* The given beginning of the reply, as bytes. */
 static cf_status add_start(inputs *in, cf_keep_reply *k,
                            const cf_chat_event *prompt, cf_error *err)
 {
@@ -194,7 +206,7 @@ static cf_status collect(inputs *in, cf_keep_reply *k,
 
 /* ---- streaming ---------------------------------------------------------- */
 
-/* What the reply starts with, as its first piece. */
+/* The given beginning of the reply, as the stream's first piece. */
 static cf_status put_start(cf_keep_reply *k, const inputs *in, cf_error *err)
 {
     cf_stream_piece piece = {.raw = cf_buf_str(&in->start),
@@ -278,7 +290,7 @@ static cf_str copy_text(cf_arena *arena, cf_str text)
     return cf_str_make(copy, copy != NULL ? text.n : 0);
 }
 
-/* A call as the parser found it, or a block that is none. */
+/* A call as the parser found it, or a block that is not one. */
 static void keep_call(cf_keep_reply *k, const cf_chat_event *e)
 {
     if (k->n_calls == CF_KEEP_CALLS_MAX) {
@@ -334,7 +346,7 @@ static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
     json_decref(mine);
 }
 
-/* A token's place, where it was forced or the constraint took it. */
+/* Notes a token that was forced or that the constraint accepted. */
 static void note_token(cf_keep_reply *k, const cf_chat_token *t)
 {
     uint32_t at = (uint32_t)k->n_ids++;
@@ -363,7 +375,7 @@ void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
         e->kind != CF_CHAT_TIMINGS && e->kind != CF_CHAT_STOP &&
         open_stream(k, e->kind == CF_CHAT_PROMPT ? e : NULL, &k->why) !=
             CF_OK) {
-        return; /* told at the end */
+        return; /* reported at the end */
     }
     if (k->stream == NULL) {
         return;
@@ -390,9 +402,8 @@ void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
     uint64_t now = cf_os_monotonic_us();
     piece.us = now - k->last_us;
     k->last_us = now;
-    cf_error ignored; /* out of memory: this piece is shown, not kept */
-    if (cf_stream_append(k->stream, &piece, &ignored) == CF_OK &&
-        piece.n_ids > 0) {
+    /* Without memory this piece is shown, not kept. */
+    if (cf_stream_append(k->stream, &piece, NULL) == CF_OK && piece.n_ids > 0) {
         note_token(k, &e->token);
     }
 }

@@ -39,11 +39,10 @@ void cf_lab__linter_deinit(cf_lab *lab)
 static cf_status find_variables(cf_lab_linted *s, cf_error *err)
 {
     cf_template *tpl;
-    cf_error ignored;
     const cf_template_variable *v;
     size_t n = 0;
-    if (cf_template_compile(&tpl, cf_str_make(s->source.p, s->source.n), NULL,
-                            NULL, NULL, &ignored) != CF_OK) {
+    if (cf_template_compile(&tpl, cf_buf_str(&s->source), NULL, NULL, NULL,
+                            NULL) != CF_OK) {
         return CF_OK; /* the report says why */
     }
     cf_template_variable *copy = NULL;

@@ -374,10 +374,11 @@ static cf_status set_arguments(json_t *message, size_t k, json_t *arguments,
 }
 
 /* The block of the row written anew, the bytes around it kept. */
-static cf_status write_block(const cf_tool_model *m, const cf_call_row *row,
-                             const cf_turn *turn, cf_tool_family family,
+static cf_status write_block(const cf_tool_model *m, const cf_call_edit *edit,
                              cf_str arguments, cf_buf *raw, cf_error *err)
 {
+    const cf_call_row *row = edit->row;
+    cf_str old = edit->turn->raw;
     const cf_call_reply *r = &m->reply[row->reply];
     const cf_tool_segment *s = cf_tool_model_segment(m, row);
     cf_tool_call *calls = cf_calloc(s->n_calls, sizeof *calls);
@@ -387,29 +388,29 @@ static cf_status write_block(const cf_tool_model *m, const cf_call_row *row,
     memcpy(calls, &r->parse->calls[s->first_call], s->n_calls * sizeof *calls);
     calls[row->call - s->first_call].arguments = arguments;
     size_t from = r->skip + s->off, to = from + s->len;
-    cf_buf_add(raw, turn->raw.p, from);
-    cf_status st = cf_tool_format_calls(raw, family, calls, s->n_calls, err);
-    cf_buf_add(raw, turn->raw.p + to, turn->raw.n - to);
+    cf_buf_add(raw, old.p, from);
+    cf_status st =
+        cf_tool_format_calls(raw, edit->family, calls, s->n_calls, err);
+    cf_buf_add(raw, old.p + to, old.n - to);
     cf_free(calls);
     return st;
 }
 
-cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_row *row,
-                             const cf_turn *turn, cf_tool_family family,
-                             cf_str arguments, json_t **message, cf_buf *raw,
-                             cf_error *err)
+cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_edit *edit,
+                             json_t **message, cf_buf *raw, cf_error *err)
 {
+    const cf_call_row *row = edit->row;
     json_t *args;
     cf_buf text = CF_BUF_INIT;
-    CF_TRY(read_object(&args, arguments, err));
-    json_t *copy = json_deep_copy(turn->message);
+    CF_TRY(read_object(&args, edit->arguments, err));
+    json_t *copy = json_deep_copy(edit->turn->message);
     cf_status st =
         copy != NULL ? set_arguments(copy, row->call, args, err) : cf_oom(err);
     cf_json_write(&text, args);
     json_decref(args);
     CF_THEN(st, cf_buf_check(&text, err));
     if (st == CF_OK && !m->reply[row->reply].is_rewritten) {
-        st = write_block(m, row, turn, family, cf_buf_str(&text), raw, err);
+        st = write_block(m, edit, cf_buf_str(&text), raw, err);
         if (st == CF_EUNSUPPORTED || st == CF_EFORMAT) {
             cf_buf_reset(raw); /* the message says it all the same */
             st = CF_OK;

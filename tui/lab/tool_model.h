@@ -79,19 +79,25 @@ size_t cf_tool_model_nth(const cf_tool_model *m, const cf_call_row *row);
 bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row,
                            cf_buf *out);
 
+/* Other arguments for a call. */
+typedef struct cf_call_edit {
+    const cf_call_row *row;
+    const cf_turn *turn; /* the row's reply */
+    cf_tool_family family;
+    cf_str arguments; /* JSON text of an object */
+} cf_call_edit;
+
 /*
- * A reply like `turn`, the row's, whose call has other arguments (JSON text of
- * an object): its message (a new reference), and its bytes in the syntax of
- * `family`.  `raw` stays empty where that syntax cannot say it, or the bytes
- * were not known before.  CF_EFORMAT for arguments that are no object,
+ * A reply like the edit's turn whose call has other arguments: its message (a
+ * new reference), and its bytes in the syntax of the family.  `raw` stays empty
+ * where that syntax cannot express it, or the bytes were not known before.
+ * CF_EFORMAT for arguments that are not an object,
  * CF_EUNSUPPORTED for a call that the message does not list.
  */
 CF_MUST_USE cf_status cf_tool_model_edit(const cf_tool_model *m,
-                                         const cf_call_row *row,
-                                         const cf_turn *turn,
-                                         cf_tool_family family,
-                                         cf_str arguments, json_t **message,
-                                         cf_buf *raw, cf_error *err);
+                                         const cf_call_edit *edit,
+                                         json_t **message, cf_buf *raw,
+                                         cf_error *err);
 
 /* A reply like `turn` without any call. */
 CF_MUST_USE cf_status cf_tool_model_drop(const cf_tool_model *m,

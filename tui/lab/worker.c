@@ -1,8 +1,13 @@
 /*
- * worker.c - a thread, a job slot, and a ring of events under one lock.
+ * worker.c - a thread, a slot for a job, and a ring of events under one lock.
  *
- * Rule: `job` is set by start and cleared by the thread after the job
- * returned; events are only added while it is set.
+ * Always true:
+ *   1. Every field but `cancel` is read and written under `lock`.
+ *   2. `job` is set by cf_worker_start() and cleared by the thread after the
+ *      job has returned; events are added only while it is set.
+ *   3. 0 <= n_events <= RING; the oldest is at `first`.  No event is dropped:
+ *      a job waits for room, unless the worker ends.
+ *   4. is_ending never becomes false again.
  */
 #include "tui/lab/worker.h"
 

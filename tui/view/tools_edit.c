@@ -112,9 +112,10 @@ static cf_status add_edited(cf_app *app, const cf_call_row *row, cf_str text,
     const cf_turn *turn = cf_tools__turn_of(app, row);
     json_t *message;
     cf_buf raw = CF_BUF_INIT;
-    cf_status st = cf_tool_model_edit(cf_tools__model(app), row, turn,
-                                      cf_lab_engine_of(app->lab)->family, text,
-                                      &message, &raw, err);
+    cf_status st = cf_tool_model_edit(
+        cf_tools__model(app),
+        &(cf_call_edit){row, turn, cf_lab_engine_of(app->lab)->family, text},
+        &message, &raw, err);
     if (st == CF_OK) {
         st = cf_lab_add_reply(app->lab, turn->id, message,
                               cf_str_make(raw.p, raw.n), err);

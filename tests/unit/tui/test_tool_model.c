@@ -217,10 +217,12 @@ static void test_edit__message_and_bytes(void **state)
     set_up(&f);
     add_two(&f);
     build(&f);
-    T_OK(cf_tool_model_edit(&f.m, &f.m.row[1], f.path[0], CF_TOOLS_HERMES,
-                            cf_str_from("{\"city\": \"Bergen\", "
-                                        "\"day\":\"today\"}"),
-                            &message, &raw, &err),
+    T_OK(cf_tool_model_edit(
+             &f.m,
+             &(cf_call_edit){&f.m.row[1], f.path[0], CF_TOOLS_HERMES,
+                             cf_str_from("{\"city\": \"Bergen\", "
+                                         "\"day\":\"today\"}")},
+             &message, &raw, &err),
          err);
     json_t *calls = json_object_get(message, "tool_calls");
     json_t *want = json_of("{\"city\":\"Bergen\",\"day\":\"today\"}");
@@ -259,9 +261,11 @@ static void test_edit__keeps_arguments_that_were_text(void **state)
         "\"function\":{\"name\":\"get_weather\",\"arguments\":\"{}\"}}]}",
         "");
     build(&f);
-    T_OK(cf_tool_model_edit(&f.m, &f.m.row[0], f.path[0], CF_TOOLS_HERMES,
-                            cf_str_from("{ \"city\": \"Oslo\" }"), &message,
-                            &raw, &err),
+    T_OK(cf_tool_model_edit(
+             &f.m,
+             &(cf_call_edit){&f.m.row[0], f.path[0], CF_TOOLS_HERMES,
+                             cf_str_from("{ \"city\": \"Oslo\" }")},
+             &message, &raw, &err),
          err);
     assert_int_equal(raw.n, 0); /* there were no bytes to change */
     cf_str text = cf_json_get_str(
@@ -289,14 +293,19 @@ static void test_edit__refuses(void **state)
     build(&f);
     static const char *const bad[] = {"", "[1]", "{\"city\":}", "{} {}", "1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        T_FAILS(cf_tool_model_edit(&f.m, &f.m.row[0], f.path[0],
-                                   CF_TOOLS_HERMES, cf_str_from(bad[i]),
+        T_FAILS(cf_tool_model_edit(&f.m,
+                                   &(cf_call_edit){&f.m.row[0], f.path[0],
+                                                   CF_TOOLS_HERMES,
+                                                   cf_str_from(bad[i])},
                                    &message, &raw, &err),
                 CF_EFORMAT);
     }
-    T_FAILS(cf_tool_model_edit(&f.m, &f.m.row[2], f.path[1], CF_TOOLS_HERMES,
-                               cf_str_from("{}"), &message, &raw, &err),
-            CF_EUNSUPPORTED); /* a message that lists no calls */
+    T_FAILS(
+        cf_tool_model_edit(&f.m,
+                           &(cf_call_edit){&f.m.row[2], f.path[1],
+                                           CF_TOOLS_HERMES, cf_str_from("{}")},
+                           &message, &raw, &err),
+        CF_EUNSUPPORTED); /* a message that lists no calls */
     cf_buf_deinit(&raw);
     tear_down(&f);
 }
@@ -399,8 +408,10 @@ static cf_status build_and_edit(void *ud)
     CF_TRY(cf_tool_model_build(&m, f->path, f->n, CF_TOOLS_HERMES, f->tools,
                                cf_str_from(""), NULL));
     cf_status st = cf_tool_model_edit(
-        &m, &m.row[0], f->path[0], CF_TOOLS_HERMES,
-        cf_str_from("{\"city\":\"Bonn\"}"), &message, &raw, NULL);
+        &m,
+        &(cf_call_edit){&m.row[0], f->path[0], CF_TOOLS_HERMES,
+                        cf_str_from("{\"city\":\"Bonn\"}")},
+        &message, &raw, NULL);
     if (st == CF_OK) {
         json_decref(message);
         cf_buf_deinit(&raw);
