@@ -23,7 +23,7 @@ const char *cf_constraint_kind(size_t i)
 
 static cf_status no_spec(cf_error *err)
 {
-    return cf_fail(err, CF_EINVAL, "this is no constraint that is known here");
+    return cf_fail(err, CF_EINVAL, "this constraint is not known here");
 }
 
 static cf_status from_choices(cf_grammar **out, const json_t *list,

@@ -1,6 +1,6 @@
 /*
- * constraint_spec.h - a constraint as JSON, as the history keeps it beside a
- * reply, and as a person writes it:
+ * constraint_spec.h - a constraint as JSON, as the history keeps it with a
+ * reply, and as the user writes it:
  *
  *   {"schema":S}       schema FILE       a JSON Schema
  *   {"regex":"R"}      regex PATTERN     the whole reply matches it
@@ -19,7 +19,7 @@
 #include "core/api/constraint.h"
 
 /* Compiles a spec.  `tools` (may be NULL) is for {"tools":...}.  CF_EINVAL
- * for what is no spec; else as the functions of constraint.h. */
+ * for what is not a spec; else as the functions of constraint.h. */
 CF_MUST_USE cf_status cf_constraint_spec_compile(cf_grammar **out,
                                                  const json_t *spec,
                                                  const cf_tool_set *tools,
@@ -35,7 +35,7 @@ CF_MUST_USE cf_status cf_constraint_spec_parse(json_t **out, const char *text,
 CF_MUST_USE cf_status cf_constraint_spec_file(json_t **out, const char *kind,
                                               const char *path, cf_error *err);
 
-/* What it is in a few words: "schema", "regex [0-9]+", "tools: calls". */
+/* Describes it in a few words: "schema", "regex [0-9]+", "tools: calls". */
 void cf_constraint_spec_label(const json_t *spec, cf_buf *out);
 
 /* The i-th kind, as it is written; NULL past the last. */

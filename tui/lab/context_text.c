@@ -9,7 +9,7 @@
 #include "core/api/backend.h"
 #include "core/base/json_exact.h"
 
-/* What goes over the members of an object. */
+/* Walks the members of an object. */
 typedef struct walk {
     cf_arena arena;
     cf_jx x;
@@ -28,7 +28,7 @@ static cf_status start(walk *w, cf_str text, cf_error *err)
                : cf_fail(err, CF_EFORMAT, "not a JSON object");
 }
 
-/* The next member; *has is false behind the last, where the text must end. */
+/* The next member; *has is false after the last, where the text must end. */
 static cf_status next(walk *w, bool *has, cf_error *err)
 {
     cf_jx_event e;

@@ -9,11 +9,11 @@
 #include "core/base/buf.h"
 
 /*
- * Finds the member `key` of the object in `text`: *value is where its value
- * stands in `text`, the last one where the key comes twice, {NULL, 0} where it
+ * Finds the member `key` of the object in `text`: *value is its value in
+ * `text`, the last one where the key comes twice, {NULL, 0} where it
  * does not.  Appends to `rest` the text with null in the place of the value.
  *
- * CF_EFORMAT with line and column for text that is no JSON object, CF_ELIMIT
+ * CF_EFORMAT with line and column for text that is not a JSON object, CF_ELIMIT
  * (depth), CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_context_text_cut(cf_str text, const char *key,

@@ -51,7 +51,7 @@ static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
     const job_state *j = ud;
     item *it = cf_alloc(sizeof *it);
     (void)i;
-    if (it != NULL) { /* else: a row is missing, and so the count tells */
+    if (it != NULL) { /* else a row is missing, and the count shows it */
         *it = (item){*score, n};
         cf_lab_tell(j->lab, it);
     }

@@ -197,7 +197,7 @@ cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
     return CF_OK;
 }
 
-/* What would be sent now, the text in the composer included. */
+/* Renders what would be sent now, the text in the composer included. */
 static cf_status render_bench(cf_diff_model *m, cf_error *err)
 {
     cf_conversation *conv = NULL;

@@ -57,11 +57,11 @@ void cf_diff_model_deinit(cf_diff_model *m);
 CF_MUST_USE cf_status cf_diff_model_with(cf_diff_model *m, const char *name,
                                          cf_error *err);
 
-/* Makes the difference anew.  What fails is told in m->err, and
+/* Computes the difference again.  A failure is in m->err, and in
  * m->render.err for each side. */
 void cf_diff_model_update(cf_diff_model *m);
 
-/* What stands on a side: the template's name, or the conversation's title. */
+/* The name of a side: the template's name, or the conversation's title. */
 const char *cf_diff_model_name(const cf_diff_model *m, int side);
 
 /* ---- for work that takes longer ----------------------------------------- */
@@ -87,7 +87,7 @@ CF_MUST_USE cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
 CF_MUST_USE cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
                                    cf_conversation **out, char title[80],
                                    cf_error *err);
-/* What a list calls it; cut between characters. */
+/* Its title in a list, cut between characters. */
 void cf_diff_title(char out[80], const cf_store_conv *conv);
 
 #endif

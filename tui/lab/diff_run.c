@@ -28,7 +28,7 @@ typedef struct cf_diff_run_job {
     int at;           /* the side that runs */
 } job_state;
 
-/* What the thread hands over: the begin of a side, an event, or its end. */
+/* Handed over by the thread: the begin of a side, an event, or its end. */
 typedef struct item {
     int side;
     cf_chat_event *event; /* owned; NULL: begin or end */
@@ -71,7 +71,7 @@ void cf_diff_run_deinit(cf_diff_run *run)
     memset(run, 0, sizeof *run);
 }
 
-/* ---- where they part ---------------------------------------------------- */
+/* ---- where they differ ---------------------------------------------------- */
 
 static bool is_same_token(const cf_reply *a, const cf_reply *b, size_t i)
 {

@@ -3,7 +3,7 @@
  * side A and with that of side B, drawn with the same seed.
  *
  * Place in the flow:  both sides' conversations and templates --> a task of
- * the workbench --> two replies and where they part.
+ * the workbench --> two replies and where they differ.
  * Nothing is stored, and the conversation in the workbench is not changed: the
  * task works on copies and on a clone of the engine's cache.
  *
@@ -34,7 +34,7 @@ typedef struct cf_diff_run {
     size_t n_path;       /* turns before the replies, the draft included */
     cf_run_side side[2]; /* as the model's sides were at the start */
 
-    /* Where complete replies part: tokens that are the same (when both sides
+    /* Where complete replies differ: tokens that are the same (when both sides
      * show tokens), and the bytes of the first one that differs. */
     bool is_same, by_token;
     size_t n_same;
@@ -48,7 +48,7 @@ typedef struct cf_diff_run {
 
 void cf_diff_run_deinit(cf_diff_run *run); /* stops it first */
 
-/* Asks both sides of the model; max_tokens 0: as the workbench does.  CF_EBUSY,
+/* Sends to both sides of the model; max_tokens 0: as the workbench does.  CF_EBUSY,
  * CF_ENOTFOUND (nothing to answer), CF_EUNSUPPORTED (an engine that renders
  * by itself) and what rendering and loading may fail with. */
 CF_MUST_USE cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *model,

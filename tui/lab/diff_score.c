@@ -86,7 +86,7 @@ static cf_status find_replies(replies *r, const cf_conversation *conv,
     return CF_OK;
 }
 
-/* What the model wrote; empty when that is not known. */
+/* The text that the model wrote; empty when it is not known. */
 static cf_str reply_text(const cf_turn *turn)
 {
     if (turn->raw.n != 0) {
@@ -105,7 +105,7 @@ typedef struct tokens {
     size_t n, first;
 } tokens;
 
-/* What one call works on. */
+/* The state of one call. */
 typedef struct scoring {
     cf_scorer *s;
     cf_conversation *const *conv;

@@ -5,7 +5,7 @@
  * of prompt and reply --> log-likelihood of the reply's tokens.
  * The reply's text is what the model wrote, delimiters and all (where that
  * was not kept, its content); the token that ended it is not scored.  The
- * text is tokenised anew behind each prompt, so both sides' counts may differ
+ * text is tokenised again after each prompt, so both sides' counts may differ
  * by where prompt and reply meet.
  *
  * Threads:  one thread; the engine's own timeline is left alone.

@@ -106,7 +106,7 @@ static cf_status compare(job_state *j, const cf_diff_renders *r,
     return CF_OK;
 }
 
-/* What a family finds in a reply's bytes. */
+/* Counts what a family finds in a reply's bytes. */
 static cf_status parse(const cf_conversation *conv, cf_tool_family family,
                        cf_str raw, size_t *n_calls, size_t *n_bad,
                        cf_error *err)
@@ -246,7 +246,8 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
             *err = why;
             return st;
         }
-        if (st != CF_OK) { /* one that cannot be read is told, and left */
+        if (st !=
+            CF_OK) { /* one that cannot be read is reported and left out */
             it->row.failed = 3;
             it->row.differs = st != CF_ENOTFOUND;
             snprintf(it->row.why, sizeof it->row.why, "%.119s", why.text);

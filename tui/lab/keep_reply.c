@@ -316,8 +316,8 @@ static void keep_call(cf_keep_reply *k, const cf_chat_event *e)
     k->call[k->n_calls++] = c;
 }
 
-/* What validation said about call `index`: its first status and all of its
- * findings. */
+/* Adds what validation found about call `index`: its first status and all of
+ * its findings. */
 static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
 {
     cf_store_call *c = &k->call[index];
@@ -510,7 +510,7 @@ cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
                          .created_ms = turn->created_ms,
                          .finished_ms = turn->created_ms};
     cf_store_run run = cf_store_run_none();
-    if (turn->raw.n > 0) { /* a reply that a person edited: its bytes */
+    if (turn->raw.n > 0) { /* a reply that the user edited: its bytes */
         run.engine = cf_str_from("edited");
         run.raw = turn->raw;
         row.run = &run;

@@ -7,7 +7,7 @@
  *        A program that is killed in between leaves a turn marked interrupted
  *        with what there was of it.
  *
- * The prompt is the one that the send tells: nothing is rendered here.  So the
+ * The prompt is the one that the send reports: nothing is rendered here.  So the
  * turn of a built-in engine goes into the store when its prompt is known, and
  * those of other engines before they are asked.
  *
@@ -32,7 +32,7 @@ typedef struct cf_keep_engine {
     cf_str template_source;    /* empty: no template */
 } cf_keep_engine;
 
-/* What is asked; everything borrowed until the end. */
+/* The send; everything borrowed until the end. */
 typedef struct cf_keep_start {
     cf_uuid conversation; /* in the store, as is the parent */
     cf_uuid parent;
@@ -79,7 +79,7 @@ CF_MUST_USE cf_status cf_keep_reply_end(cf_keep_reply *k,
                                         const cf_conversation *conv,
                                         const cf_sent *sent, cf_error *err);
 
-/* Stores a finished turn (a person's message, a tool's result). */
+/* Stores a finished turn (the user's message, a tool's result). */
 CF_MUST_USE cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
                                    const cf_turn *turn, cf_error *err);
 

@@ -14,8 +14,8 @@
  *   lab_prompt.h        the prompt and its variables
  *   lab_template.h      another template
  *   lab_lint.h          lint results, variables of a template
- *   lab_tools.h         declarations, what came of calls
- *   lab_constraint.h    what constrains the replies to come
+ *   lab_tools.h         declarations, outcomes of calls
+ *   lab_constraint.h    the constraint of the replies to come
  *   lab_task.h          other long work
  *
  * Threads:  the interface thread.
@@ -30,7 +30,8 @@
 typedef struct cf_lab cf_lab;
 typedef struct cf_store cf_store;
 
-/* What answers; everything is borrowed and outlives the workbench. */
+/* The engine that answers; everything is borrowed and outlives the
+ * workbench. */
 typedef struct cf_lab_engine {
     cf_backend *backend;
     const cf_engine *engine;       /* NULL: not the built-in core */
@@ -68,7 +69,7 @@ bool cf_lab_is_busy(const cf_lab *lab);
 const cf_lab_engine *cf_lab_engine_of(const cf_lab *lab);
 cf_backend_info cf_lab_info(const cf_lab *lab);
 
-/* What the replies to come are asked for; a change affects the next one.
+/* Settings of the replies to come; a change affects the next one.
  * Where the prompt may depend on it, call cf_lab_prompt_stale(). */
 cf_reply_settings *cf_lab_settings(cf_lab *lab);
 

@@ -1,5 +1,5 @@
 /*
- * lab_constraint.c - what the replies to come are held to.
+ * lab_constraint.c - the constraint of the replies to come.
  *
  * A rule is shared by the workbench, by the reply that is being written, and by
  * replies that were written under it; whoever drops it last frees it.
@@ -157,7 +157,7 @@ cf_status cf_lab_constrain(cf_lab *lab, const char *words, cf_error *err)
     }
     if (!cf_lab_info(lab).can_mask) {
         return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file can be held to a constraint");
+                       "only a model file can be constrained");
     }
     json_t *spec;
     cf_lab_rule *rule = NULL;
@@ -174,7 +174,7 @@ const char *cf_lab_constraint(const cf_lab *lab)
     return lab->rule != NULL ? lab->rule->label : "";
 }
 
-/* A template that is written in another family calls tools in another way. */
+/* Another template may call tools in the syntax of another family. */
 static cf_status follow_family(cf_lab *b, cf_error *err)
 {
     const json_t *spec = b->rule->spec;

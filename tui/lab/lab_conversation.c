@@ -12,7 +12,7 @@
 
 /* ---- which conversation ------------------------------------------------- */
 
-/* Takes the place of what was in the workbench. */
+/* Puts a conversation in the place of the one in the workbench. */
 static cf_status use_conversation(cf_lab *b, cf_conversation *conv,
                                   cf_error *err)
 {

@@ -91,7 +91,7 @@ static void linted(void *ud, cf_status status, const cf_error *err)
     d->job = NULL;
 }
 
-/* What is known of the model, once. */
+/* Sets what is known of the model, once. */
 static void set_options(cf_lab *b)
 {
     cf_lab_linter *d = &b->linter;

@@ -145,7 +145,7 @@ static bool add_token(cf_reply *r, const cf_chat_token *t)
     return true;
 }
 
-/* Adds a token whose place in the reply only its text tells. */
+/* Adds a token whose place in the reply follows from its text alone. */
 static bool place_token(cf_reply *r, const cf_tokenizer *tok, cf_chat_token t)
 {
     t.raw_off = r->n_placed;

@@ -266,7 +266,7 @@ cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent,
     if (st == CF_OK && asks) {
         return start(lab, parent, err);
     }
-    /* What was added before a failure is in the tree and is shown. */
+    /* Messages added before a failure are in the tree and are shown. */
     lab->prompt_is_fresh = false;
     cf_error *why = st == CF_OK ? err : NULL;
     cf_status at = cf_conversation_set_head(lab->conv, parent, why);

@@ -32,7 +32,7 @@ cf_tool_family cf_lab_tool_family(const cf_lab_engine *engine, cf_str source);
 cf_tool_family cf_lab_use_template(cf_backend *backend,
                                    const cf_lab_engine *engine,
                                    const cf_template *tpl, cf_str source);
-/* The template that the workbench began with; borrowed. */
+/* The template that the workbench was started with; borrowed. */
 void cf_lab_first_template(const cf_lab *lab, const char **name,
                            cf_str *source);
 

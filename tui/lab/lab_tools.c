@@ -83,7 +83,7 @@ static void text_into(char *out, size_t size, cf_str text)
              text.n != 0 ? text.p : "");
 }
 
-/* What the store has of a reply's calls, once. */
+/* Reads what the store has of a reply's calls, once. */
 static void read_notes(cf_lab *b, cf_uuid reply)
 {
     cf_arena arena;

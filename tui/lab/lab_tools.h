@@ -1,6 +1,6 @@
 /*
  * lab_tools.h - tools of the conversation in the workbench: what is declared,
- * and what came of each call.
+ * and the outcome of each call.
  *
  * Threads:  the interface thread.
  */
@@ -11,7 +11,7 @@
 #include "tui/lab/lab.h"
 #include "tui/lab/tool_desk.h"
 
-/* What the model may call; borrowed. */
+/* The tools that the model may call; borrowed. */
 const cf_tool_set *cf_lab_tools(const cf_lab *lab);
 
 /* Mocks, commands and policies. */
@@ -21,7 +21,7 @@ cf_tool_desk *cf_lab_desk(cf_lab *lab);
 CF_MUST_USE cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools,
                                        cf_error *err);
 
-/* What came of a call. */
+/* The outcome of a call. */
 typedef struct cf_call_note {
     cf_uuid reply;
     size_t n;

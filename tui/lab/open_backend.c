@@ -111,7 +111,7 @@ cf_status cf_open_template_source(cf_buf *out, const char **from,
     return cf_buf_check(out, err);
 }
 
-/* The template that -t names, or the model's, compiled; none is no error. */
+/* The template that -t names, or the model's, compiled; not having one is not an error. */
 static cf_status open_template(cf_opened *b, const cf_open_options *o,
                                cf_error *err)
 {
@@ -133,7 +133,7 @@ static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
 {
     cf_role_map_init(&b->roles, source_of(b));
     if (name != NULL) {
-        b->family_why = "as told";
+        b->family_why = "as given";
         return cf_tool_family_parse(&b->family, cf_str_from(name))
                    ? CF_OK
                    : cf_fail(err, CF_EINVAL, "--family: no family '%.40s'",

@@ -38,7 +38,7 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
     return st != CF_OK ? cf_fail_in(err, st, "the bundled model") : CF_OK;
 }
 
-/* What is wrong with the file, and what to do. */
+/* Adds what is wrong with the file, and what to do. */
 static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = o->model, *hint = NULL;
@@ -84,7 +84,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
     if (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0 ||
         strncmp(name, "script:", 7) == 0) {
         return cf_fail(err, CF_EINVAL,
-                       "--model: '%.60s' is no .gguf file, and this command "
+                       "--model: '%.60s' is not a .gguf file, and this command "
                        "needs one",
                        name);
     }

@@ -24,7 +24,7 @@ cf_str cf_prompt_model_text(const cf_prompt_model *m, size_t token)
 
 enum { GAP = INT32_MIN, HEAD_MAX = 8 };
 
-/* What a token's own span says: a message, the tools, or nothing. */
+/* Assigns what a token's own span says: a message, the tools, or nothing. */
 static void assign_own(cf_prompt_model *m)
 {
     const cf_prompt_span *s = m->prompt.n_spans != 0 ? m->prompt.spans : NULL;
@@ -49,7 +49,7 @@ static bool closes(const cf_prompt_model *m, size_t token)
 }
 
 /* Where the next message is opened as the first one was: at the last of the
- * tokens that the prompt begins with, [0, n_head), which stands in the gap;
+ * tokens that the prompt begins with, [0, n_head), that is in the gap;
  * `to` when none does. */
 static size_t opens_at(const cf_prompt_model *m, size_t n_head, size_t from,
                        size_t to)
@@ -64,8 +64,8 @@ static size_t opens_at(const cf_prompt_model *m, size_t n_head, size_t from,
     return to;
 }
 
-/* Behind the first line end, and lines that close more; without line ends
- * behind the first token. */
+/* After the first line end, and lines that close more; without line ends
+ * after the first token. */
 static size_t closed_at(const cf_prompt_model *m, size_t from, size_t to)
 {
     size_t cut = from + 1;

@@ -3,8 +3,8 @@
  * from and whether the cache has them: what the Prompt view draws.
  *
  * Threads:  one thread at a time.
- * Memory:   owns its arrays; prompt and tokens are borrowed from whoever
- *           rendered them and must live as long as the model is used.
+ * Memory:   owns its arrays; prompt and tokens are borrowed from the
+ *           renderer's caller and must live as long as the model is used.
  */
 #ifndef CF_TUI_LAB_PROMPT_MODEL_H
 #define CF_TUI_LAB_PROMPT_MODEL_H
@@ -35,7 +35,7 @@ typedef struct cf_prompt_token {
     bool has_state;  /* a recurrent model's state before it is kept */
 } cf_prompt_token;
 
-/* Parts of a prompt that are no message. */
+/* Parts of a prompt that are not messages. */
 enum {
     CF_PART_HEAD = -1,       /* template text before everything */
     CF_PART_GENERATION = -2, /* what asks for the reply */
@@ -70,7 +70,7 @@ typedef struct cf_prompt_model {
     size_t n_kept;   /* tokens the cache has */
     size_t n_state;  /* of them, up to the last kept state; n_kept where the
                         model has none */
-    size_t n_lost;   /* cached tokens behind the break, now useless */
+    size_t n_lost;   /* cached tokens after the break, now useless */
     bool has_break;  /* the cache holds something else at token n_kept, */
     cf_token cached; /* namely this */
 } cf_prompt_model;
@@ -107,7 +107,7 @@ CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
 
-/* Whether `token` is an ordinary one behind another of its message: of a run
+/* Whether `token` is an ordinary one after another of its message: of a run
  * only the first is shown. */
 bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token);
 

@@ -54,7 +54,7 @@ static const setting table[] = {
     {"enable_thinking", THINKING, OTHER(chat.thinking), 0,
      "asks the template for thinking: default, on or off"},
     {"thinking_budget", BUDGET, OTHER(chat.thinking_budget), INT32_MAX,
-     "tokens of thinking at most; 'off' is no limit"},
+     "tokens of thinking at most; 'off' for no limit"},
     {"trace", BOOL, OTHER(trace), 0, "keep the candidates of each token"},
     {"trace_top", U32, OTHER(trace_top), CF_TRACE_TOP_MAX,
      "how many candidates are kept"},

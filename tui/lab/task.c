@@ -155,7 +155,7 @@ static void await(cf_runner *r, bool cancels)
 {
     uint64_t which = r->n_started;
     while (r->is_on && r->n_started == which) {
-        cf_error ignored = {0}; /* end() is told */
+        cf_error ignored = {0}; /* end() gets it */
         if (cancels) {
             cf_worker_cancel(r->worker);
         }

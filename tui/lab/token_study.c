@@ -1,5 +1,5 @@
 /*
- * token_study.c - what the constraint said before each token.
+ * token_study.c - what the constraint allowed before each token.
  */
 #include "tui/lab/token_study.h"
 

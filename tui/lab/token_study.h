@@ -1,9 +1,9 @@
 /*
- * token_study.h - what lies around the tokens of a reply: what its constraint
- * said before each of them, and what would have followed other choices.
+ * token_study.h - more about the tokens of a reply: what its constraint allowed
+ * before each of them, and what would have followed other choices.
  *
- * Both are computed by a task of the worker on copies, so the reply may go
- * meanwhile; both give way when something is sent.
+ * Both are computed by a task on copies, so the reply may be dropped meanwhile;
+ * both give way when something is sent.
  *
  * Threads:  the interface thread calls; results come on it as well.
  */
@@ -18,7 +18,7 @@
 
 enum { CF_PLACE_LISTED = 8 };
 
-/* Where the constraint stood before a token. */
+/* The state of the constraint before a token. */
 typedef struct cf_token_place {
     bool is_asked; /* false: thinking, which is free; all else is empty */
     cf_str path, rule, stack;
@@ -61,11 +61,11 @@ enum { CF_TREE_WIDTH_MAX = 8, CF_TREE_DEPTH_MAX = 64 };
 
 typedef struct cf_tree_node {
     cf_token id;
-    float p; /* after what stands before it, by the raw distribution */
+    float p; /* given the tokens before it, by the raw distribution */
 } cf_tree_node;
 
 /* The best alternatives at a token, each with the tokens that the model finds
- * most likely behind it. */
+ * most likely after it. */
 typedef struct cf_token_tree {
     cf_uuid turn;
     size_t token; /* of the reply: where the branches begin */

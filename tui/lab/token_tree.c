@@ -35,7 +35,7 @@ typedef struct job {
     branch branch[CF_TREE_WIDTH_MAX];
 } job;
 
-/* What the task tells. */
+/* Handed over by the task. */
 typedef struct item {
     bool is_node;
     uint32_t branch;

@@ -35,7 +35,7 @@ CF_MUST_USE cf_status cf_walk_init(cf_walk *w, const cf_lab *lab,
                                    cf_error *err);
 void cf_walk_deinit(cf_walk *w);
 
-/* Compiles what has to be and stands before the first token. */
+/* Compiles what has to be; the walk is then before the first token. */
 CF_MUST_USE cf_status cf_walk_begin(cf_walk *w, cf_lab *lab, cf_error *err);
 
 /* Takes token i; CF_EINVAL when the constraint refuses it. */

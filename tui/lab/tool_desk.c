@@ -51,7 +51,7 @@ void cf_tool_desk_deinit(cf_tool_desk *desk)
 
 /* ---- the file ----------------------------------------------------------- */
 
-/* Takes the texts of an object; what is none is passed over. */
+/* Takes the texts of an object; other values are skipped. */
 static bool take_texts(json_t *to, const json_t *from)
 {
     const char *key;
@@ -88,7 +88,7 @@ cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
     if (st == CF_OK) {
         st = cf_json_read(&root, cf_buf_cstr(&text), text.n, err);
         if (st == CF_OK && !json_is_object(root)) {
-            st = cf_fail(err, CF_EFORMAT, "%s: is no JSON object", path);
+            st = cf_fail(err, CF_EFORMAT, "%s: is not a JSON object", path);
         }
     } else if (st == CF_ENOTFOUND) {
         st = CF_OK;
@@ -130,7 +130,7 @@ static cf_status read_root(const char *path, json_t **out, cf_error *err)
     cf_buf_deinit(&text);
     if (st == CF_OK && !json_is_object(*out)) {
         json_decref(*out);
-        st = cf_fail(err, CF_EFORMAT, "%s: is no JSON object", path);
+        st = cf_fail(err, CF_EFORMAT, "%s: is not a JSON object", path);
     }
     return st;
 }
@@ -253,7 +253,7 @@ const char *cf_tool_desk_command(const cf_tool_desk *desk, cf_str name)
     return own != NULL ? own : text_of(desk->commands, cf_str_from("*"));
 }
 
-/* What was allowed was allowed for another command. */
+/* The approval was given for another command. */
 static void forget_always(cf_tool_desk *desk, cf_str name)
 {
     const char *key;

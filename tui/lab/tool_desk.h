@@ -1,6 +1,6 @@
 /*
- * tool_desk.h - what a person decided about tools: prepared results, the
- * commands that run them, what may run unasked, and what the model is told
+ * tool_desk.h - the user's decisions about tools: prepared results, the
+ * commands that run them, what may run unasked, and what the model is sent
  * when a call fails.
  *
  * Mocks, commands, "never" and the rest are kept in a file, so that the next
@@ -30,12 +30,12 @@ typedef enum cf_tool_policy {
     CF_POLICY_NEVER   /* is refused */
 } cf_tool_policy;
 
-/* What becomes of a call that does not parse, is not valid, or whose command
+/* What happens with a call that does not parse, is not valid, or whose command
  * fails. */
 typedef enum cf_on_failure {
     CF_FAILURE_SEND,  /* the model is told why, and goes on */
     CF_FAILURE_RETRY, /* another reply, as a sibling */
-    CF_FAILURE_STOP,  /* nothing: a person looks at it */
+    CF_FAILURE_STOP,  /* nothing: the user looks at it */
     CF_FAILURE_DROP,  /* a sibling reply without the calls */
     CF_FAILURE_COUNT
 } cf_on_failure;

@@ -159,10 +159,10 @@ static size_t find_result(const cf_turn *const *path, size_t n,
                : SIZE_MAX;
 }
 
-/* The turn that tells of a failed block: the first result behind the reply
+/* The turn that reports a failed block: the first result after the reply
  * that names no call. */
-static size_t find_told(const cf_turn *const *path, size_t n,
-                        const cf_call_reply *r)
+static size_t find_report(const cf_turn *const *path, size_t n,
+                          const cf_call_reply *r)
 {
     for (size_t i = r->turn + 1; i < n && cf_turn_is_result(path[i]); i++) {
         if (cf_json_get_str(path[i]->message, "name").n == 0 &&
@@ -237,7 +237,7 @@ static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path,
                 row.call = s->first_call + k;
                 row.result = find_result(path, n, r, row.call);
             } else if (r->parse->n_calls == 0) {
-                row.result = find_told(path, n, r);
+                row.result = find_report(path, n, r);
             }
             judge(&row, r, tools, is_last);
             if (!add_row(m, &row)) {
@@ -373,7 +373,7 @@ static cf_status set_arguments(json_t *message, size_t k, json_t *arguments,
                : cf_oom_for(err, "the call");
 }
 
-/* The block of the row written anew, the bytes around it kept. */
+/* Writes the block of the row again and keeps the bytes around it. */
 static cf_status write_block(const cf_tool_model *m, const cf_call_edit *edit,
                              cf_str arguments, cf_buf *raw, cf_error *err)
 {

@@ -2,7 +2,7 @@
  * tool_model.h - the calls of a path and how far each one came: what the
  * Tools view draws.
  *
- * A reply's raw bytes are parsed anew, so that what is shown is what the
+ * A reply's raw bytes are parsed again, so that what is shown is what the
  * parser makes of them today.  A reply that has calls but no bytes to parse
  * (a server's, an imported one) has its calls written out and parsed back,
  * which validates them; its offsets then mean that text.
@@ -34,7 +34,7 @@ typedef enum cf_outcome {
 /* A reply that calls, or tried to. */
 typedef struct cf_call_reply {
     size_t turn; /* of the path */
-    cf_buf text; /* what was parsed: the reply behind its thinking */
+    cf_buf text; /* the text parsed: the reply after its thinking */
     size_t skip; /* bytes of the raw reply before it */
     bool is_rewritten;
     cf_tool_parser *parser; /* owned */

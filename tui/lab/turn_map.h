@@ -1,5 +1,5 @@
 /*
- * turn_map.h - from a turn's UUID to a number: where it stands in an array.
+ * turn_map.h - from a turn's UUID to a number: its index in an array.
  *
  * Memory:   owns its slots; a zeroed map is empty.
  */

@@ -161,7 +161,8 @@ void cf_worker_post(cf_worker *worker, void *event)
     int fd = worker->wake_fd;
     pthread_cond_broadcast(&worker->has_news);
     pthread_mutex_unlock(&worker->lock);
-    cf_free(event); /* only when ending with a full queue: nobody will look */
+    cf_free(
+        event); /* only when ending with a full queue: it is not read any more */
     if (fd >= 0) {
         ssize_t n = write(fd, "e", 1);
         (void)n; /* a full pipe wakes as well */

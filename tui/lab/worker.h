@@ -26,7 +26,7 @@ typedef void (*cf_job_fn)(cf_worker *worker, void *ud);
 /* Starts the thread.  CF_ENOMEM, CF_EIO. */
 CF_MUST_USE cf_status cf_worker_new(cf_worker **out, cf_error *err);
 
-/* Cancels what runs, waits for it, and frees what nobody took with
+/* Cancels what runs, waits for it, and frees what was not taken with
  * `free_event` (may be NULL). */
 void cf_worker_free(cf_worker *worker, void (*free_event)(void *event));
 

@@ -11,7 +11,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/app/app.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/lab_send.h"
 
 static const char source[] = "{% for m in messages %}{{ m.content }}\n"
                              "{% endfor %}";
