@@ -204,12 +204,8 @@ void cf_reply_add(cf_reply *r, const cf_tokenizer *tok, const cf_chat_event *e)
         cf_buf_add(&r->calls, e->text.p, e->text.n);
         cf_buf_add(&r->raw, e->text.p, e->text.n);
         break;
-    case CF_CHAT_CALL:
-    case CF_CHAT_CALL_FAILED:
-    case CF_CHAT_USAGE:
-    case CF_CHAT_TIMINGS:
-    case CF_CHAT_STOP:
-        break; /* the response has them */
+    default:
+        break; /* the response has the others */
     }
 }
 
