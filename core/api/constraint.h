@@ -65,6 +65,16 @@ CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out,
                                              const cf_grammar_options *opts,
                                              cf_error *err);
 
+/*
+ * Appends a line for each flaw of a JSON text under the schema that a grammar
+ * was compiled from: "`age`: 200 is over maximum 120", "`$`: ..." for the
+ * whole value.  A text that breaks off is closed first, and what it lacks is
+ * not reported.  Nothing is appended when there is no flaw, when the text is
+ * not JSON, and when the schema cannot be checked.  CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_schema_explain(cf_buf *out, const json_t *schema,
+                                        cf_str text, cf_error *err);
+
 /* The whole text matches the regular expression (ECMA-262, see
  * docs/constraints.md for the subset); errors as above, with an offset. */
 CF_MUST_USE cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,

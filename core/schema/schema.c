@@ -67,18 +67,32 @@ void cf_schema_deinit(cf_schema *s)
     memset(s, 0, sizeof *s);
 }
 
-void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
+static void fail_at(cf_schema *s, cf_status code, const char *path,
+                    const char *fmt, va_list ap)
 {
     enum { PATH_SHOWN_MAX = 100 }; /* its end; the reason must not be lost */
     char text[CF_ERROR_TEXT_MAX];
-    va_list ap;
-    va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
     size_t n = strlen(path);
     bool is_long = n > PATH_SHOWN_MAX;
-    cf_gbuild_fail(s->b, CF_EUNSUPPORTED, "%s%s: %s", is_long ? "..." : "",
+    cf_gbuild_fail(s->b, code, "%s%s: %s", is_long ? "..." : "",
                    is_long ? path + n - PATH_SHOWN_MAX : path, text);
+}
+
+void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fail_at(s, CF_EUNSUPPORTED, path, fmt, ap);
+    va_end(ap);
+}
+
+void cf_schema__exceed(cf_schema *s, const char *path, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fail_at(s, CF_ELIMIT, path, fmt, ap);
+    va_end(ap);
 }
 
 bool cf_schema_ok(const cf_schema *s)

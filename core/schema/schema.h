@@ -180,6 +180,9 @@ void cf_schema_deinit(cf_schema *s);
 /* Fails with the path of the schema at hand before the text. */
 void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
     CF_PRINTF(3, 4);
+/* The same for what is past a limit: CF_ELIMIT. */
+void cf_schema__exceed(cf_schema *s, const char *path, const char *fmt, ...)
+    CF_PRINTF(3, 4);
 bool cf_schema_ok(const cf_schema *s);
 void *cf_schema_alloc(cf_schema *s, size_t n, size_t size);
 

@@ -123,8 +123,8 @@ cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
             }
             cf_dnf__add(s, &d, both);
             if (d.n > CF_ATOMS_MAX && both->kind != CF_ATOM_LIT) {
-                cf_gbuild_fail(s->b, CF_ELIMIT,
-                               "%s: the alternatives multiply too far", s->at);
+                cf_schema__exceed(s, s->at,
+                                  "the alternatives multiply too far");
                 return d;
             }
         }

@@ -183,6 +183,24 @@ static cf_dnf with_dependent(cf_schema *s, uint32_t ref, cf_dnf d)
     return d;
 }
 
+/* "if" with "then" and "else". */
+static cf_dnf with_condition(cf_schema *s, uint32_t ref, cf_dnf d)
+{
+    const json_t *v = s->ref[ref].s;
+    const json_t *cond = cf_schema__get(s, v, "if");
+    if (cond != NULL && s->draft >= 7) {
+        const json_t *yes = cf_schema__get(s, v, "then");
+        const json_t *no = cf_schema__get(s, v, "else");
+        if (yes != NULL || no != NULL) {
+            d = choose(s, &d, child_dnf(s, ref, cond, "if"),
+                       yes != NULL ? child_dnf(s, ref, yes, "then") : NULL,
+                       no != NULL ? child_dnf(s, ref, no, "else") : NULL,
+                       s->ref[ref].path);
+        }
+    }
+    return d;
+}
+
 static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
 {
     const json_t *v = s->ref[ref].s;
@@ -226,16 +244,8 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
             s->ref[ref].path);
         d = cf_dnf__and(s, &d, &no);
     }
-    const json_t *cond = cf_schema__get(s, v, "if");
-    if (cond != NULL && s->draft >= 7 && cf_schema_ok(s)) {
-        const json_t *yes = cf_schema__get(s, v, "then");
-        const json_t *no = cf_schema__get(s, v, "else");
-        if (yes != NULL || no != NULL) {
-            d = choose(s, &d, child_dnf(s, ref, cond, "if"),
-                       yes != NULL ? child_dnf(s, ref, yes, "then") : NULL,
-                       no != NULL ? child_dnf(s, ref, no, "else") : NULL,
-                       s->ref[ref].path);
-        }
+    if (cf_schema_ok(s)) {
+        d = with_condition(s, ref, d);
     }
     if (cf_schema_ok(s)) {
         d = with_dependent(s, ref, d);
@@ -269,8 +279,14 @@ const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c)
     }
     cf_conj_info info = s->conj[c];
     uint32_t first = s->list[info.first] >> 1;
-    if (info.state == 1 || ++s->depth > DEPTH_MAX) {
+    if (info.state == 1) {
         cf_schema_fail(s, s->ref[first].path, "the schema contains itself");
+        return &nothing;
+    }
+    if (++s->depth > DEPTH_MAX) {
+        cf_schema__exceed(s, s->ref[first].path,
+                          "schemas nest over %d levels deep in each other",
+                          (int)DEPTH_MAX);
         return &nothing;
     }
     s->conj[c].state = 1;

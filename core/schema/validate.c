@@ -773,8 +773,8 @@ static bool check_ref(walk *w, uint32_t ref, const json_t *v)
         return json_is_true(own) || flaw(w, CF_FLAW_VALUE, "false");
     }
     if (++w->depth > DEPTH_MAX) {
-        cf_gbuild_fail(w->s->b, CF_ELIMIT, "%s: over %d levels of schemas",
-                       w->s->ref[ref].path, (int)DEPTH_MAX);
+        cf_schema__exceed(w->s, w->s->ref[ref].path,
+                          "over %d levels of schemas", (int)DEPTH_MAX);
     }
     bool ok = check_keywords(w, ref, v);
     w->depth--;

@@ -7,6 +7,7 @@
 #include "core/api/constraint.h"
 #include "core/api/tool.h"
 #include "core/base/alloc.h"
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/constrain_bench.h"
@@ -20,6 +21,7 @@ typedef struct constrain {
     cf_opt_list choices;
     bool has_prefix, has_before, has_suffix, seed_order;
     cf_grammar_options opts;
+    json_t *schema_read; /* --schema */
     cf_engine *engine;
     cf_constraint_vocab *vocab;
     bool is_bench;
@@ -139,7 +141,7 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
         if (st == CF_OK && k->is_bench) {
             st = cf_constrain_bench_text(&k->bench, g, k->vocab,
                                          cf_engine_tokenizer(k->engine), s,
-                                         &why);
+                                         &yes, &why);
         } else if (st == CF_OK) {
             st = accepts(k, g, s, &yes, &why);
         }
@@ -214,10 +216,8 @@ static cf_status compile_tools(constrain *k, cf_grammar **out, cf_error *err)
 static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
 {
     if (k->schema != NULL) {
-        json_t *schema = NULL;
-        cf_status st = cf_json_read_file(&schema, k->schema, err);
-        CF_THEN(st, cf_grammar_from_schema(out, schema, &k->opts, err));
-        json_decref(schema);
+        cf_status st = cf_json_read_file(&k->schema_read, k->schema, err);
+        CF_THEN(st, cf_grammar_from_schema(out, k->schema_read, &k->opts, err));
         return st;
     }
     if (k->tools != NULL) {
@@ -242,56 +242,127 @@ static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
     return cf_grammar_from_choices(out, v, k->choices.n, &k->opts, err);
 }
 
+/* Where a text left the constraint, in words. */
+typedef struct place {
+    const char *verdict;
+    size_t n_taken, n;
+    bool may_end;
+    cf_buf path, rule, stack, allowed, forced;
+    cf_buf why; /* a line for each flaw of a JSON text */
+} place;
+
+static void place_deinit(place *p)
+{
+    cf_buf *const all[] = {&p->path,    &p->rule,   &p->stack,
+                           &p->allowed, &p->forced, &p->why};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cf_buf_deinit(all[i]);
+    }
+}
+
+static cf_status find_place(place *p, constrain *k, cf_constraint *c,
+                            cf_str text, size_t n, cf_error *err)
+{
+    uint32_t set[8];
+    *p = (place){.n_taken = n,
+                 .n = text.n,
+                 .may_end = cf_constraint_may_end(c),
+                 .path = CF_BUF_INIT,
+                 .rule = CF_BUF_INIT,
+                 .stack = CF_BUF_INIT,
+                 .allowed = CF_BUF_INIT,
+                 .forced = CF_BUF_INIT,
+                 .why = CF_BUF_INIT};
+    p->verdict = n < text.n   ? "refused"
+                 : p->may_end ? "accepted"
+                              : "incomplete";
+    cf_constraint_where(c, &p->path, &p->rule, &p->stack);
+    cf_constraint_next_bytes(c, set);
+    cf_byte_set_write(&p->allowed, set);
+    CF_TRY(cf_constraint_forced(c, &p->forced, 4096, err));
+    if (k->schema_read != NULL && n < text.n) {
+        CF_TRY(cf_schema_explain(&p->why, k->schema_read, text, err));
+    }
+    return CF_OK;
+}
+
+/* Calls fn for each line of the reasons. */
+static void each_reason(const place *p, void (*fn)(void *ud, cf_str line),
+                        void *ud)
+{
+    for (size_t at = 0; at < p->why.n;) {
+        size_t len = strcspn(p->why.p + at, "\n");
+        fn(ud, cf_str_make(p->why.p + at, len));
+        at += len + 1;
+    }
+}
+
+static void add_reason(void *ud, cf_str line)
+{
+    cf_jw_str(ud, NULL, line);
+}
+
+static void print_reason(void *ud, cf_str line)
+{
+    (void)ud;
+    printf("why      %.*s\n", (int)line.n, line.p);
+}
+
+static cf_status print_json(const place *p, cf_error *err)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "result", p->verdict);
+    cf_jw_uint(&w, "byte", p->n_taken);
+    cf_jw_bool(&w, "may_end", p->may_end);
+    cf_jw_str(&w, "path", cf_buf_str(&p->path));
+    cf_jw_str(&w, "rule", cf_buf_str(&p->rule));
+    cf_jw_str(&w, "stack", cf_buf_str(&p->stack));
+    cf_jw_str(&w, "allowed", cf_buf_str(&p->allowed));
+    cf_jw_str(&w, "forced", cf_buf_str(&p->forced));
+    cf_jw_array(&w, "why");
+    each_reason(p, add_reason, &w);
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_status st = cf_jw_finish(&w, err);
+    if (st == CF_OK) {
+        printf("%s\n", cf_buf_cstr(&line));
+    }
+    cf_buf_deinit(&line);
+    return st;
+}
+
+static void print_text(const place *p)
+{
+    printf("%s at byte %zu of %zu\n", p->verdict, p->n_taken, p->n);
+    each_reason(p, print_reason, NULL);
+    printf("path     %s\nrule     %s\nstack    %s\n", cf_buf_cstr(&p->path),
+           cf_buf_cstr(&p->rule), cf_buf_cstr(&p->stack));
+    printf("allowed  %s%s%s\n", cf_buf_cstr(&p->allowed),
+           p->allowed.n > 0 && p->may_end ? " or " : "",
+           p->may_end ? "end of text" : "");
+    if (p->forced.n > 0) {
+        cf_buf line = CF_BUF_INIT;
+        cf_json_write_str(&line, cf_buf_str(&p->forced));
+        printf("forced   %s\n", cf_buf_cstr(&line));
+        cf_buf_deinit(&line);
+    }
+}
+
 static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
                               size_t n, bool *is_accepted, cf_error *err)
 {
-    cf_buf path = CF_BUF_INIT;
-    cf_buf rule = CF_BUF_INIT;
-    cf_buf stack = CF_BUF_INIT;
-    cf_buf allowed = CF_BUF_INIT;
-    cf_buf forced = CF_BUF_INIT;
-    uint32_t set[8];
-    bool may_end = cf_constraint_may_end(c);
-    *is_accepted = n == text.n && may_end;
-    cf_constraint_where(c, &path, &rule, &stack);
-    cf_constraint_next_bytes(c, set);
-    cf_byte_set_write(&allowed, set);
-    cf_status st = cf_constraint_forced(c, &forced, 4096, err);
-    const char *verdict = *is_accepted  ? "accepted"
-                          : n == text.n ? "incomplete"
-                                        : "refused";
+    place p;
+    cf_status st = find_place(&p, k, c, text, n, err);
+    *is_accepted = n == text.n && p.may_end;
     if (st == CF_OK && k->cli->is_json) {
-        json_t *out =
-            json_pack("{s:s,s:I,s:b,s:s,s:s,s:s,s:s}", "result", verdict,
-                      "byte", (json_int_t)n, "may_end", (int)may_end, "path",
-                      cf_buf_cstr(&path), "rule", cf_buf_cstr(&rule), "stack",
-                      cf_buf_cstr(&stack), "allowed", cf_buf_cstr(&allowed));
-        cf_buf line = CF_BUF_INIT;
-        json_object_set_new(out, "forced",
-                            json_stringn(cf_buf_cstr(&forced), forced.n));
-        cf_json_write(&line, out);
-        printf("%s\n", cf_buf_cstr(&line));
-        cf_buf_deinit(&line);
-        json_decref(out);
+        st = print_json(&p, err);
     } else if (st == CF_OK) {
-        printf("%s at byte %zu of %zu\n", verdict, n, text.n);
-        printf("path     %s\nrule     %s\nstack    %s\n", cf_buf_cstr(&path),
-               cf_buf_cstr(&rule), cf_buf_cstr(&stack));
-        printf("allowed  %s%s%s\n", cf_buf_cstr(&allowed),
-               allowed.n > 0 && may_end ? " or " : "",
-               may_end ? "end of text" : "");
-        if (forced.n > 0) {
-            cf_buf line = CF_BUF_INIT;
-            cf_json_write_str(&line, cf_str_make(forced.p, forced.n));
-            printf("forced   %s\n", cf_buf_cstr(&line));
-            cf_buf_deinit(&line);
-        }
+        print_text(&p);
     }
-    cf_buf_deinit(&path);
-    cf_buf_deinit(&rule);
-    cf_buf_deinit(&stack);
-    cf_buf_deinit(&allowed);
-    cf_buf_deinit(&forced);
+    place_deinit(&p);
     return st;
 }
 
@@ -317,6 +388,7 @@ static int run_text(constrain *k, const char *arg)
     cf_constraint_free(c);
     cf_grammar_free(g);
     cf_buf_deinit(&text);
+    json_decref(k->schema_read);
     if (st != CF_OK) {
         return cf_cli_fail(k->cli, &err);
     }

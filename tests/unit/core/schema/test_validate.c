@@ -1,6 +1,7 @@
 /*
  * test_validate.c - values against schemas: what is wrong, and where.
  */
+#include "core/api/constraint.h"
 #include "core/base/json.h"
 #include "core/schema/validate.h"
 #include "tests/support/t.h"
@@ -228,6 +229,58 @@ static void test_validate__bounds(void **state)
     json_decref(list);
 }
 
+static void test_validate__explains_a_text(void **state)
+{
+    (void)state;
+    const char *schema =
+        "{\"properties\":{\"age\":{\"maximum\":120},\"n\":{\"items\":{"
+        "\"type\":\"string\"}}},\"required\":[\"age\"]}";
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"{\"age\":200}", "`age`: 200 is over maximum 120\n"},
+        {"{\"age\":200, ", "`age`: 200 is over maximum 120\n"},
+        {"{\"n\":[\"a\", 3", "`n[1]`: string expected, this is integer\n"},
+        {"{\"n\":[\"a", ""}, /* what it lacks is not reported */
+        {"{\"n\":[]}", "`age`: this property is required\n"},
+        {"{\"n\"", ""},
+        {"no JSON", ""},
+        {"", ""},
+    };
+    cf_error err;
+    json_t *s = NULL;
+    T_OK(cf_json_read(&s, schema, strlen(schema), &err), err);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cf_buf out = CF_BUF_INIT;
+        T_OK(cf_schema_explain(&out, s, cf_str_from(rows[i].text), &err), err);
+        assert_string_equal(cf_buf_cstr(&out), rows[i].want);
+        cf_buf_deinit(&out);
+    }
+    json_decref(s);
+}
+
+/* Depth is not called a circle. */
+static void test_validate__depth_is_named(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_buf t = CF_BUF_INIT;
+    json_t *s = NULL;
+    cf_grammar *g = NULL;
+    for (int i = 0; i < 150; i++) {
+        cf_buf_adds(&t, "{\"allOf\":[");
+    }
+    cf_buf_adds(&t, "{\"type\":\"null\"}");
+    for (int i = 0; i < 150; i++) {
+        cf_buf_adds(&t, "]}");
+    }
+    T_OK(cf_json_read(&s, cf_buf_cstr(&t), t.n, &err), err);
+    T_FAILS(cf_grammar_from_schema(&g, s, NULL, &err), CF_ELIMIT);
+    assert_non_null(strstr(err.text, "levels"));
+    json_decref(s);
+    cf_buf_deinit(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +289,8 @@ int main(void)
         cmocka_unit_test(test_validate__combined),
         cmocka_unit_test(test_validate__declarations_of_tools),
         cmocka_unit_test(test_validate__bounds),
+        cmocka_unit_test(test_validate__explains_a_text),
+        cmocka_unit_test(test_validate__depth_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
