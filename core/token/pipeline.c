@@ -91,6 +91,9 @@ cf_status cf_pipeline__finish(cf_pipeline *p, const cf_vocab *v,
                          p->split[p->n_split - 1].kind == CF_SPLIT_LETTERS;
     CF_TRY(cf_subword_init(&p->model, v, desc, err));
     p->n_split -= p->model.raw_bytes;
+    for (size_t i = 0; i < p->n_wrap; i++) {
+        p->trims |= p->wrap[i].trims;
+    }
     cf_str *key = cf_calloc(p->n_added + 1, sizeof *key);
     if (key == NULL) {
         return cf_oom(err);
@@ -167,7 +170,7 @@ static cf_status on_token(void *ud, cf_token id, size_t from, size_t to)
         h.span.from = w->piece->base + (uint32_t)from;
         h.span.to = w->piece->base + (uint32_t)to;
     }
-    if (w->p->n_wrap != 0) {
+    if (w->p->trims) {
         count_space(&h, cf_vocab__spelling(&w->tok->vocab, id));
     }
     return put(w, h);

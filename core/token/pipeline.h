@@ -74,6 +74,7 @@ typedef struct cf_pipeline {
     cf_trie raw, normal; /* of added tokens, by whether they are normalised */
     cf_wrap_step wrap[CF_PIPE_STEPS_MAX];
     size_t n_wrap;
+    bool trims; /* some of these steps does; set by finish */
     cf_decode_step decode[CF_PIPE_STEPS_MAX];
     size_t n_decode;
     bool keeps_bytes; /* decoding gives the bytes of cut characters as they
