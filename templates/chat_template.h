@@ -18,4 +18,8 @@
 /* A renderer that runs `tpl`, which must outlive it. */
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl);
 
+/* The same without changing any message: what the template does not read or
+ * write is lost. */
+cf_prompt_renderer cf_renderer_template_as_is(const cf_template *tpl);
+
 #endif

@@ -66,6 +66,17 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
     return st;
 }
 
+static cf_status render_unshaped(const void *ud, const json_t *context,
+                                 cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    return render_as_is(ud, context, arena, out, err);
+}
+
+cf_prompt_renderer cf_renderer_template_as_is(const cf_template *tpl)
+{
+    return (cf_prompt_renderer){render_unshaped, tpl};
+}
+
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl)
 {
     return (cf_prompt_renderer){render, tpl};

@@ -796,7 +796,7 @@ static int exit_status(const run *r, const cf_error *err)
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
 {
     run r = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 24 };
+    enum { OWN = 25 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
@@ -843,6 +843,10 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "send a server one more argument; may be repeated", NULL},
         {"--send-thinking", 0, CF_OPT_FLAG, &r.sends_thinking, NULL,
          "send a server the thinking of earlier replies too", NULL},
+        {"--as-is", 0, CF_OPT_FLAG, &cli->open.as_is, NULL,
+         "give messages and tools to the template unchanged, even where it "
+         "does not write them",
+         NULL},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
          "candidates shown with each token (with --json)", NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,

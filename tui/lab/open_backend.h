@@ -21,6 +21,7 @@ typedef struct cf_opened {
     cf_tool_family family;
     const char *family_why;
     cf_role_map roles;
+    bool as_is; /* of the options */
 } cf_opened;
 
 /*

@@ -22,6 +22,7 @@ typedef struct cf_open_options {
     uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
     const char *kernel_set;    /* NULL: the best */
     bool is_exact;
+    bool as_is; /* messages go to the template in the form they have */
     /* Told what takes long when it begins, NULL when it is over; may be
      * NULL. */
     void (*busy)(void *ud, const char *what);
