@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "tui/app/workbench.h"
 #include "tui/cli/cli.h"
+#include "tui/sys/secret.h"
 
 static void list_table(const char *section, const cf_command *table,
                        cf_cli_key_fn fn, void *ud)
@@ -34,5 +35,6 @@ int main(int argc, char **argv)
     static const cf_cli_screen screen = {
         .check = cf_term_check, .run = cf_workbench_run, .keys = list_keys};
     cf_alloc_use(NULL);
+    cf_secret_take();
     return cf_cli_main(argc, argv, &screen);
 }

@@ -10,6 +10,7 @@
 #include "core/base/os.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
+#include "tui/sys/secret.h"
 
 enum { TEMPLATE_MAX = 16 << 20, SCRIPT_MAX = 64 << 20 };
 
@@ -192,10 +193,8 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
     if (is_remote) {
         /* The server parses calls itself unless a family is asked for. */
         /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-        const char *key = getenv("CONFAB_API_KEY");
-        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
         const char *name = getenv("CONFAB_API_MODEL");
-        cf_remote_options remote = {.key = key,
+        cf_remote_options remote = {.key = cf_secret_key(),
                                     .model = name,
                                     .family = family != NULL ? b->family
                                                              : CF_TOOLS_NONE};

@@ -3,6 +3,7 @@
  * and that a stop takes what they started with them.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/sys/child.h"
+#include "tui/sys/secret.h"
 
 static cf_cancel no_cancel;
 
@@ -51,6 +53,21 @@ static void test_child__more_than_the_limit_is_dropped(void **state)
     assert_int_equal(out.n, 1000);
     assert_true(is_cut);
     assert_int_equal(status, 0);
+    cf_buf_deinit(&out);
+}
+
+static void test_child__the_key_for_servers_is_not_inherited(void **state)
+{
+    (void)state;
+    cf_buf out = CF_BUF_INIT;
+    bool is_cut;
+    int status;
+    setenv("CONFAB_API_KEY", "sk-secret", 1);
+    cf_secret_take();
+    assert_string_equal(cf_secret_key(), "sk-secret");
+    assert_int_equal(
+        run("env | grep -c sk-secret", 100, &out, &is_cut, &status), CF_OK);
+    assert_string_equal(cf_buf_cstr(&out), "0\n");
     cf_buf_deinit(&out);
 }
 
@@ -103,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_child__both_outputs_and_the_status_are_kept),
         cmocka_unit_test(test_child__more_than_the_limit_is_dropped),
+        cmocka_unit_test(test_child__the_key_for_servers_is_not_inherited),
         cmocka_unit_test(test_child__its_own_end_counts),
         cmocka_unit_test(test_child__a_stop_ends_the_group),
         cmocka_unit_test(test_child__folders_are_private_and_go_away),
