@@ -69,6 +69,7 @@ static void free_remote(cf_backend *b)
 
 typedef struct transfer {
     CURL *easy;
+    const char *key; /* struck out of what the server says; NULL: none */
     cf_chat__run *run;
     cf_remote__answer *answer; /* NULL: the body is only collected */
     cf_sse sse;
@@ -124,6 +125,37 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
     return n;
 }
 
+/* Overwrites the key in what a server says, which is shown and stored: some
+ * repeat it in an error.  The length stays, so that JSON stays JSON. */
+static void strike_key(const char *key, char *p, size_t n)
+{
+    size_t k = key != NULL ? strlen(key) : 0;
+    for (size_t i = 0; k != 0 && i + k <= n; i++) {
+        if (p[i] == key[0] && memcmp(p + i, key, k) == 0) {
+            memset(p + i, '*', k);
+            i += k - 1;
+        }
+    }
+}
+
+/* An event of a stream, without the key. */
+static cf_status on_event(cf_str data, void *ud, cf_error *err)
+{
+    transfer *t = ud;
+    cf_buf copy = CF_BUF_INIT;
+    if (t->key == NULL) {
+        return cf_remote__event(data, t->answer, err);
+    }
+    cf_buf_add(&copy, data.p, data.n);
+    cf_status st = cf_buf_check(&copy, err);
+    if (st == CF_OK) {
+        strike_key(t->key, copy.p, copy.n);
+        st = cf_remote__event(cf_buf_str(&copy), t->answer, err);
+    }
+    cf_buf_deinit(&copy);
+    return st;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *ud)
 {
     transfer *t = ud;
@@ -134,8 +166,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     if (t->n_bytes > BODY_MAX) {
         t->st = cf_fail(&t->err, CF_ELIMIT, "an answer of more than 64 MiB");
     } else if (t->status == 200 && t->is_stream && t->answer != NULL) {
-        t->st =
-            cf_sse_feed(&t->sse, p, n, cf_remote__event, t->answer, &t->err);
+        t->st = cf_sse_feed(&t->sse, p, n, on_event, t, &t->err);
     } else if (t->status == 200 || t->body.n < ERROR_BODY_MAX) {
         cf_buf_add(&t->body, p, n);
         t->st = cf_buf_check(&t->body, &t->err);
@@ -269,6 +300,7 @@ static cf_status send_once(const remote *r, transfer *t, const char *path,
 {
     CURLM *multi = curl_multi_init();
     struct curl_slist *headers = NULL;
+    t->key = r->key;
     t->easy = curl_easy_init();
     cf_status st = multi != NULL && t->easy != NULL
                        ? set_up(r, t, path, body, &headers, err)
@@ -276,6 +308,7 @@ static cf_status send_once(const remote *r, transfer *t, const char *path,
     if (st == CF_OK) {
         curl_multi_add_handle(multi, t->easy);
         st = perform(r, multi, t, err);
+        strike_key(t->key, t->body.p, t->body.n);
         curl_multi_remove_handle(multi, t->easy);
     }
     curl_easy_cleanup(t->easy);

@@ -487,6 +487,9 @@ static void test_remote__http_errors(void **state)
          "the server says 500: not json"},
         {FAIL("400 Bad", "{\"error\":\"what\"}"), CF_EINVAL, "[error option]",
          "the server says 400: what"},
+        {FAIL("401 No", "{\"error\":\"secret-key and secret-key: unknown\"}"),
+         CF_EINVAL, "[error authentication]",
+         "the server says 401: ********** and **********: unknown"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
