@@ -32,7 +32,7 @@ typedef struct cf_diff_unit {
     uint32_t off, len; /* bytes of the side's text, without the line end */
     cf_token id;       /* CF_TOKEN_NONE for a line */
     bool has_newline;  /* a line that ends with one */
-    /* What most of its bytes show, when that is a message or a tool; else
+    /* The source of most of its bytes, when that is a message or a tool; else
      * CF_SPAN_TEMPLATE and 0. */
     cf_span_source source;
     uint32_t index;

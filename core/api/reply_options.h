@@ -47,7 +47,7 @@ typedef struct cf_option {
     size_t offset;     /* in cf_chat_options */
     double min, max;   /* F32: the values allowed, NaN never is */
     const char *range; /* the same in words, for the error */
-    const char *value; /* what stands for the value in a help text */
+    const char *value; /* the placeholder of the value in a help text */
     const char *help;
     const char *wire[2]; /* names in a request to a server, none: a server
                             cannot do it */

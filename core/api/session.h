@@ -142,7 +142,7 @@ size_t cf_session_checkpoints(const cf_session *session, uint32_t *pos,
  * there: all of them, or those up to a checkpoint. */
 size_t cf_session_would_keep(const cf_session *session, size_t length);
 
-/* What the last sync that succeeded kept and computed. */
+/* The positions that the last successful sync kept and computed. */
 cf_sync_result cf_session_last_sync(const cf_session *session);
 
 /*
@@ -151,7 +151,7 @@ cf_sync_result cf_session_last_sync(const cf_session *session);
  * keeps what it can of a prefix before `first` that is cached, so that several
  * texts after one prefix cost that prefix once.
  *
- * CF_EINVAL for first = 0: nothing foretells the first token.  Otherwise as
+ * CF_EINVAL for first = 0: no token predicts the first one.  Otherwise as
  * cf_session_sync(); after a failure log_p is not complete.
  */
 CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,

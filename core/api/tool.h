@@ -98,8 +98,6 @@ typedef enum cf_tool_family {
 
 /* "hermes", "llama-json" ... */
 const char *cf_tool_family_name(cf_tool_family family);
-/* The models that write it, in a few words. */
-const char *cf_tool_family_models(cf_tool_family family);
 /* Where its replies think, where no chat template says so. */
 cf_channel_set cf_tool_family_channels(cf_tool_family family);
 /* By that name; false when there is no such family. */

@@ -1,5 +1,5 @@
 /*
- * backend.c - what is the same for every engine: names, checks of options,
+ * backend.c - does what is the same for every engine: names, checks of options,
  * responses, and the one terminal event.
  */
 #include <math.h>

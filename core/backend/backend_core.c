@@ -1,11 +1,11 @@
 /*
- * backend_core.c - the built-in engine: render all, tokenise by spans, sync
- * the session, decode.
+ * backend_core.c - drives the built-in engine: renders all, tokenises by spans,
+ * syncs the session, decodes.
  *
  * Always true:
  *   1. The cache is only changed by cf_session_sync() and _step(), so it holds
- *      exactly the tokens that cf_session_tokens() tells, whatever ended a
- *      call; the next call keeps the common prefix.
+ *      exactly the tokens that cf_session_tokens() returns, however a call
+ *      ended; the next call keeps the common prefix.
  *   2. An end token and a token that completed a stop string are drawn, but
  *      not put into the cache.
  */
@@ -377,7 +377,7 @@ static cf_status force_end(decode *d, cf_error *err)
     return st == CF_OK ? cf_buf_check(&d->forced, err) : st;
 }
 
-/* What the grammar leaves no choice about, to be forced from now on. */
+/* Queues the text that the grammar leaves no choice about as forced. */
 static cf_status force_text(decode *d, cf_error *err)
 {
     cf_arena arena;
@@ -717,7 +717,7 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text,
     cf_token_list list = {NULL, 0};
     CF_TRY(encode_pair(tok, context, text, arena, &list, err));
     /* The first token that holds a byte of the text; the first token of all
-     * has nothing before it that could foretell it. */
+     * has nothing before it that could predict it. */
     size_t first = 0;
     while (first < list.n &&
            (size_t)list.v[first].off + list.v[first].len <= context.n) {

@@ -1,6 +1,7 @@
 /*
- * backend_none.c - no model: prompts are rendered, saved conversations can be
- * read, and a send says what to do.
+ * backend_none.c - works without a model: prompts are rendered, saved
+ * conversations can be read, and a send fails with a hint at the options that
+ * open one.
  */
 #include "core/backend/backend_impl.h"
 #include "core/base/alloc.h"

@@ -1,5 +1,5 @@
 /*
- * backend_remote.c - an OpenAI-compatible server, through libcurl.
+ * backend_remote.c - talks to an OpenAI-compatible server, through libcurl.
  *
  * A request is retried, after a wait that doubles, on 429 and 5xx, as long as
  * no byte of an answer has been passed on.  It is retried at once without the
@@ -73,7 +73,7 @@ typedef struct transfer {
     cf_chat__run *run;
     cf_remote__answer *answer; /* NULL: the body is only collected */
     cf_sse sse;
-    cf_buf body; /* of an error, or of an answer that is no stream */
+    cf_buf body; /* of an error, or of an answer that is not a stream */
     size_t n_bytes;
     long status;
     bool is_stream;
@@ -341,7 +341,7 @@ static bool is_worth_retrying(long status)
     return status == 429 || (status >= 500 && status <= 599 && status != 501);
 }
 
-/* What a finished transfer means: an answer that was no stream, an HTTP
+/* Interprets a finished transfer: an answer that was not a stream, an HTTP
  * error, or a stream that was cut off. */
 static cf_status judge(transfer *t, cf_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * backend_script.c - an engine that plays a file.
+ * backend_script.c - plays replies from a file.
  *
  *   {"replies":[REPLY, ...]}   one a call, starting over at the end
  *   REPLY   {"text":"Hello","chunk":3,"delay_ms":20}
@@ -10,8 +10,8 @@
  *           "stop" (a stop reason's name) and "usage" ({"prompt_tokens",
  *           "completion_tokens","total_tokens"})
  *
- * "bos_token" and "eos_token" beside "replies" are what templates see, <s> and
- * </s> when absent.
+ * Templates see "bos_token" and "eos_token", which go next to "replies"; <s>
+ * and </s> when absent.
  *
  * "chunk" counts characters, 3 when absent; "delay_ms" is the time between
  * chunks, 0 when absent.

@@ -1,5 +1,5 @@
 /*
- * prompt_span.c - finding a byte of a prompt in its spans.
+ * prompt_span.c - finds a byte of a prompt in its spans.
  */
 #include "core/api/renderer.h"
 

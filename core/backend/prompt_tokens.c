@@ -1,6 +1,6 @@
 /*
- * prompt_tokens.c - from a rendered prompt to tokens: what may become a
- * control token, and who writes the first one.
+ * prompt_tokens.c - turns a rendered prompt into tokens: decides what may
+ * become a control token, and who writes the first one.
  */
 #include <string.h>
 

@@ -26,7 +26,7 @@ typedef struct cf_remote__call {
     cf_buf id, name, arguments;
 } cf_remote__call;
 
-/* What an answer has been so far. */
+/* An answer as far as it has arrived. */
 typedef struct cf_remote__answer {
     cf_chat__run *run;
     cf_chat__reply reply;
@@ -41,7 +41,7 @@ typedef struct cf_remote__answer {
 } cf_remote__answer;
 
 /* Takes one event's data.  CF_EFORMAT with fault PROTOCOL, or the fault that
- * an error object inside a stream stands for. */
+ * an error object inside a stream means. */
 CF_MUST_USE cf_status cf_remote__event(cf_str data, void *answer,
                                        cf_error *err);
 

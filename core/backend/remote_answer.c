@@ -1,5 +1,5 @@
 /*
- * remote_answer.c - deltas of an answer, added up.
+ * remote_answer.c - adds up the deltas of an answer.
  */
 #include "core/backend/remote.h"
 
@@ -313,7 +313,7 @@ static void read_usage(cf_remote__answer *a, const json_t *v)
     }
 }
 
-/* What else a server says about an answer. */
+/* Keeps the other facts that a server reports about an answer. */
 static void read_vendor(cf_remote__answer *a, const json_t *v)
 {
     static const char *const keys[] = {

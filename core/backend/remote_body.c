@@ -1,5 +1,5 @@
 /*
- * remote_body.c - a request as OpenAI's chat completions take it.
+ * remote_body.c - writes a request in the form of OpenAI's chat completions.
  *
  * Differences from the messages that templates read: a call's arguments are
  * a string, every call has an id, and a tool's result names the call it
@@ -157,8 +157,8 @@ static json_t *option_value(const cf_chat_options *o, cf_option_id id)
     return bias_object(o);
 }
 
-/* What the user set and nothing else; CF_EUNSUPPORTED for what no server
- * can do. */
+/* Writes the options that the user set and nothing else; CF_EUNSUPPORTED for
+ * those that no server can do. */
 static cf_status set_sampling(json_t *body, const cf_chat_options *o,
                               cf_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * renderer_plain.c - the renderer without a template: "role: text" a line,
- * and "assistant:" where the reply comes.
+ * renderer_plain.c - renders without a template: "role: text" on each line, and
+ * "assistant:" where the reply comes.
  */
 #include <string.h>
 

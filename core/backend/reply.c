@@ -1,5 +1,5 @@
 /*
- * reply.c - reply bytes into events and a message.
+ * reply.c - turns reply bytes into events and a message.
  *
  *   bytes -> stop strings -> whole characters -> channels -> tool parser
  *

@@ -1,5 +1,5 @@
 /*
- * reply_options.c - the table of the options of a reply.
+ * reply_options.c - holds the table of the options of a reply.
  */
 #include "core/api/reply_options.h"
 

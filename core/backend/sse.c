@@ -1,5 +1,6 @@
 /*
- * sse.c - lines end with CR, LF or both; an empty line ends an event.
+ * sse.c - splits a stream into events.  Lines end with CR, LF or both; an empty
+ * line ends an event.
  */
 #include "core/backend/sse.h"
 

@@ -12,7 +12,7 @@ enum { CF_SSE_EVENT_MAX = 16 << 20 }; /* bytes of one event */
 
 typedef struct cf_sse {
     cf_buf line; /* not ended yet */
-    cf_buf data; /* of the event so far, a newline behind each line */
+    cf_buf data; /* of the event so far, a newline after each line */
     bool after_cr;
 } cf_sse;
 

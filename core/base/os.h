@@ -1,6 +1,5 @@
 /*
- * os.h - the operating system behind one interface: files, maps, time,
- * entropy.
+ * os.h - one interface to the operating system: files, maps, time, entropy.
  *
  * Place in the flow:  every room --> [os] --> POSIX.
  * Knows: system calls and their failures.  Does not know: what a file holds.

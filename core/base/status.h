@@ -11,7 +11,7 @@
  * between threads and needs no memory of its own, so that running out of
  * memory can be reported too.
  *
- * Threads:  no state; a cf_error belongs to whoever declared it.
+ * Threads:  no state; a cf_error belongs to the function that declared it.
  * Memory:   none; a cf_error is of fixed size.
  */
 #ifndef CF_CORE_BASE_STATUS_H

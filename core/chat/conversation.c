@@ -1,5 +1,5 @@
 /*
- * conversation.c - the tree of turns.
+ * conversation.c - keeps the tree of turns.
  *
  * Always true:
  *   1. UUIDs differ; a parent was added before its children, so there is no

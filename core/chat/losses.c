@@ -1,5 +1,5 @@
 /*
- * losses.c - what of a conversation is not in its prompt.
+ * losses.c - finds the parts of a conversation that are not in its prompt.
  *
  * By the text: the beginning of every message, the names of tools and calls,
  * as they are or as JSON spells them.  A template may trim, so only the first

@@ -1,6 +1,5 @@
 /*
- * message.c - names of roles and statuses, and roles as a template calls
- * them.
+ * message.c - names roles and statuses, and maps roles to a template's names.
  */
 #include "core/api/message.h"
 

@@ -1,6 +1,6 @@
 /*
- * send.c - one turn: the request out of tree and options, the engine's
- * answer, and what of it goes back into the tree.
+ * send.c - runs one turn: makes the request from tree and options, has the
+ * engine answer, and puts the reply into the tree.
  *
  * States of a send, each of which may be the last:
  *   MADE      the request is complete; the tree is as before
@@ -64,8 +64,8 @@ static void drop_question(json_t *list, size_t n_preface)
 }
 
 /* Whether the user writes again after a message that only got failures. */
-static bool asks_anew(const cf_conversation *conv, const cf_turn *leaf,
-                      const json_t *more)
+static bool asks_again(const cf_conversation *conv, const cf_turn *leaf,
+                       const json_t *more)
 {
     return cf_str_is(cf_json_get_str(json_array_get(more, 0), "role"),
                      "user") &&
@@ -93,7 +93,7 @@ static cf_status make_messages(json_t **out, const cf_conversation *conv,
                  0;
         }
     }
-    if (ok && n > 0 && asks_anew(conv, path[n - 1], more)) {
+    if (ok && n > 0 && asks_again(conv, path[n - 1], more)) {
         drop_question(list, n_preface);
     }
     ok = ok && add_all(list, conv, more);

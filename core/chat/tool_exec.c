@@ -1,5 +1,5 @@
 /*
- * tool_exec.c - a tool's result from an external command.
+ * tool_exec.c - gets a tool's result from an external command.
  *
  * The command runs in a session of its own: its children end with it when time
  * or output run over, and it has no terminal to read keys from or to write on.

@@ -1,5 +1,5 @@
 /*
- * tool_loop.c - calls answered until the model has enough.
+ * tool_loop.c - answers calls until the model has enough.
  */
 #include <string.h>
 

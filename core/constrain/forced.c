@@ -1,5 +1,5 @@
 /*
- * forced.c - forced text as tokens.
+ * forced.c - turns forced text into tokens.
  */
 #include "core/constrain/position.h"
 #include "core/constrain/token_trie.h"
@@ -21,23 +21,23 @@ static bool spells(const cf_tokenizer *tok, const cf_token_list *ids,
 }
 
 /* Some tokenizers put a space before a text; here the text goes on from
- * something, so it is read behind a line break.  Where that does not come
- * apart from it, nothing is forced. */
+ * something, so it is read after a line break.  If the line break does not
+ * separate from it, nothing is forced. */
 static cf_status encode_inside(cf_token_list *out, const cf_tokenizer *tok,
                                cf_str text, cf_arena *arena, cf_error *err)
 {
-    cf_buf behind = CF_BUF_INIT;
+    cf_buf after = CF_BUF_INIT;
     *out = (cf_token_list){NULL, 0};
     CF_TRY(cf_tokenizer_encode(out, tok, text, true, false, arena, err));
     if (spells(tok, out, 0, text)) {
         return CF_OK;
     }
-    cf_buf_addc(&behind, '\n');
-    cf_buf_add(&behind, text.p, text.n);
-    cf_status st = cf_buf_check(&behind, err);
-    CF_THEN(st, cf_tokenizer_encode(out, tok, cf_buf_str(&behind), true, false,
+    cf_buf_addc(&after, '\n');
+    cf_buf_add(&after, text.p, text.n);
+    cf_status st = cf_buf_check(&after, err);
+    CF_THEN(st, cf_tokenizer_encode(out, tok, cf_buf_str(&after), true, false,
                                     arena, err));
-    cf_buf_deinit(&behind);
+    cf_buf_deinit(&after);
     CF_TRY(st);
     size_t from = 0;
     while (from < out->n && out->v[from].off == 0) {
@@ -95,8 +95,8 @@ cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
     if (st == CF_OK && text.n > 0) {
         st = encode_inside(&ids, tok, cf_buf_str(&text), arena, err);
     }
-    /* What follows could become one token with the end of the text, unless
-     * nothing follows. */
+    /* The next text could merge into one token with the end of this one,
+     * unless nothing follows. */
     if (st == CF_OK && ids.n > 0) {
         size_t taken;
         size_t had = cf_constraint_n_steps(c);

@@ -1,5 +1,5 @@
 /*
- * mask.c - which tokens are allowed here.
+ * mask.c - computes which tokens are allowed at a position.
  *
  * In general a walk over the trie of the vocabulary, with the machine's items
  * at each depth.  Where an item is inside a JSON string the vocabulary's

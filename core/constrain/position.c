@@ -1,5 +1,5 @@
 /*
- * position.c - a position in a grammar.
+ * position.c - advances a position in a grammar.
  *
  * The position is a set of items (machine.h).  Every successful call keeps
  * the items it began with, so that rollback is a copy back.

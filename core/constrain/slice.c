@@ -1,10 +1,10 @@
 /*
- * slice.c - whether a node can take every text over an alphabet.
+ * slice.c - decides whether a node can take every text over an alphabet.
  *
  * The automaton of the alphabet (UTF-8 without controls, quote and
- * backslash, cut down to the slice) runs beside the grammar's from the node;
- * every byte it offers must have its edge, to a node that needs no more than
- * bytes.
+ * backslash, cut down to the slice) runs in step with the grammar's from the
+ * node; every byte it offers must have its edge, to a node that needs no more
+ * than bytes.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * token_trie.c - tries from pieces, and the tokens of strings.
+ * token_trie.c - builds tries from pieces and classifies the tokens of strings.
  */
 #include "core/constrain/token_trie.h"
 
@@ -118,7 +118,7 @@ uint32_t cf_trie__child(const cf_trie *t, uint32_t node, uint8_t byte)
 
 /* ---- tokens of strings -------------------------------------------------- */
 
-/* What a token does to a string it begins in. */
+/* The effect of a token on a string it begins in. */
 typedef struct fate {
     bool is_inside;  /* all of it stays inside */
     bool closes;     /* a quote closes the string */

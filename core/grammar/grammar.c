@@ -1,5 +1,5 @@
 /*
- * grammar.c - building automata and making them ready to run.
+ * grammar.c - builds automata and makes them ready to run.
  */
 #include "core/grammar/grammar.h"
 
@@ -673,7 +673,7 @@ typedef struct ranker {
     uint32_t *todo;  /* [n_node] nodes to walk */
     size_t n_todo;
     uint8_t *color; /* per rule: 0 new, 1 open, 2 done */
-    uint32_t *next; /* per rule: callee to look at; a stack beside it */
+    uint32_t *next; /* per rule: callee to look at; with a stack */
     uint32_t *path;
 } ranker;
 

@@ -44,8 +44,7 @@ typedef struct cf_gstep {
     uint32_t next;  /* while building */
 } cf_gstep;
 
-/* What a string body node stands for: the vocabulary keeps ready what is
- * allowed there. */
+/* The kinds of string bodies, for which the vocabulary keeps masks ready. */
 typedef enum cf_gtag {
     CF_TAG_NONE = 0,
     CF_TAG_STR_BODY, /* inside a JSON string of any content */

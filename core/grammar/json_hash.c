@@ -1,5 +1,5 @@
 /*
- * json_hash.c - hashing the value of a JSON text while reading it.
+ * json_hash.c - hashes the value of a JSON text while reading it.
  */
 #include "core/grammar/json_hash.h"
 

@@ -1,5 +1,5 @@
 /*
- * machine.c - steps, closures and frames.
+ * machine.c - runs a grammar: steps, closures and frames.
  *
  * A step moves every item over one byte, then follows the steps that take
  * none.  Calls are gathered first and answered in the order of the grammar's
@@ -308,8 +308,8 @@ static void push_raw(cf_machine *m, const cf_item *item)
     m->work++;
 }
 
-/* Whether the key text[mark..now) is no declared name and was not yet
- * written in this object. */
+/* Whether the key text[mark..now) is undeclared and was not yet written in
+ * this object. */
 static bool key_is_new(const cf_machine *m, const cf_gop *op, const cf_gregs *r)
 {
     size_t len = m->n_text - r->mark;

@@ -1,5 +1,5 @@
 /*
- * folder.c - the files of a folder, and which of them counts.
+ * folder.c - lists the files of a folder and decides which of them counts.
  *
  *   1. chat_template.jinja and additional_chat_templates/NAME.jinja count
  *      before "chat_template" in tokenizer_config.json, and this before
@@ -82,7 +82,7 @@ static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out,
 }
 
 /* A JSON object, with all numbers as doubles (a length without limit is
- * written as 10^30); an empty one where there is no such file. */
+ * written as 10^30); an empty one without such a file. */
 static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out,
                              cf_error *err)
 {

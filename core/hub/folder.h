@@ -1,6 +1,6 @@
 /*
- * folder.h - a model as a Hugging Face folder: what its files say beside the
- * weights.
+ * folder.h - a model as a Hugging Face folder: everything its files hold but
+ * the weights.
  *
  * Place in the flow:  the files --> here --> infer/engine.c.
  * Knows: tokenizer.json, tokenizer.model, tokenizer_config.json,

@@ -1,5 +1,5 @@
 /*
- * hf_after.c - post-processors and decoders.
+ * hf_after.c - reads post-processors and decoders.
  *
  * Source: tokenizers, src/processors/ and src/decoders/.
  */

@@ -1,5 +1,5 @@
 /*
- * hf_steps.c - normalisers and pre-tokenisers.
+ * hf_steps.c - reads normalisers and pre-tokenisers.
  *
  * A row of each table is a type of the file and the function that turns it
  * into steps; some types are several steps.

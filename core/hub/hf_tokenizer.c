@@ -1,5 +1,5 @@
 /*
- * hf_tokenizer.c - a tokenizer.json as a whole.
+ * hf_tokenizer.c - reads a whole tokenizer.json.
  *
  * The model is read from the text itself (hf_vocab.c); the other members are
  * small and go through the JSON library.

@@ -11,7 +11,7 @@
 /* The spellings of a model's special tokens; empty where it has none. */
 typedef struct cf_hf_names {
     cf_str bos, eos, unk, pad, sep;
-    const cf_token *ends; /* [n_ends] that end a turn besides eos */
+    const cf_token *ends; /* [n_ends] that end a turn, other than eos */
     size_t n_ends;
 } cf_hf_names;
 

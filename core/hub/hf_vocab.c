@@ -1,5 +1,5 @@
 /*
- * hf_vocab.c - pieces and merges of tokenizer.json.
+ * hf_vocab.c - reads the pieces and merges of tokenizer.json.
  *
  * Old files do not name the kind of model: merges mean BPE, a list of pairs
  * Unigram, and a limit on the characters of a word WordPiece.

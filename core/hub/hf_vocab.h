@@ -11,7 +11,7 @@
 #include "core/token/pipeline.h"
 #include "core/token/vocab_desc.h"
 
-/* What a vocabulary is read into, and how far the tokenizer has pulled it. */
+/* A vocabulary while it is read, and how far the tokenizer has pulled it. */
 typedef struct cf_hf_vocab {
     cf_arena *arena;
     cf_str *piece;  /* [n] by id; {NULL, 0} where no token has the id */

@@ -1,5 +1,5 @@
 /*
- * json_scan.c - the walk.
+ * json_scan.c - walks through JSON text, one value at a time.
  */
 #include "core/hub/json_scan.h"
 

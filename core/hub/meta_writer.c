@@ -1,5 +1,5 @@
 /*
- * meta_writer.c - GGUF's header and values, version 3.
+ * meta_writer.c - writes GGUF's header and values, version 3.
  */
 #include "core/hub/meta_writer.h"
 
@@ -47,20 +47,6 @@ void cf_meta_put_u32(cf_meta_writer *w, const char *key, uint32_t value)
 {
     begin(w, key, CF_GGUF_U32);
     put_uint(&w->bytes, value, 4);
-}
-
-void cf_meta_put_f32(cf_meta_writer *w, const char *key, float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    begin(w, key, CF_GGUF_F32);
-    put_uint(&w->bytes, bits, 4);
-}
-
-void cf_meta_put_bool(cf_meta_writer *w, const char *key, bool value)
-{
-    begin(w, key, CF_GGUF_BOOL);
-    put_uint(&w->bytes, value, 1);
 }
 
 cf_status cf_meta_writer_open(cf_meta_writer *w, cf_gguf **out, cf_error *err)

@@ -2,7 +2,7 @@
  * meta_writer.h - metadata in the form of a GGUF file, in memory.
  *
  * A folder of another format is described by the keys that a converter would
- * write for it, so that whoever reads a model knows one kind of metadata.
+ * write for it, so that the readers of a model know one kind of metadata.
  *
  * Threads:  one thread at a time.
  */
@@ -22,8 +22,6 @@ typedef struct cf_meta_writer {
 void cf_meta_writer_init(cf_meta_writer *w);
 void cf_meta_put_str(cf_meta_writer *w, const char *key, cf_str value);
 void cf_meta_put_u32(cf_meta_writer *w, const char *key, uint32_t value);
-void cf_meta_put_f32(cf_meta_writer *w, const char *key, float value);
-void cf_meta_put_bool(cf_meta_writer *w, const char *key, bool value);
 
 /* Opens what was written; the bytes must outlive *out and not change. */
 CF_MUST_USE cf_status cf_meta_writer_open(cf_meta_writer *w, cf_gguf **out,

@@ -1,5 +1,6 @@
 /*
- * spm_model.c - reading the protocol buffer, and the two kinds of models.
+ * spm_model.c - reads SentencePiece's protocol buffer and its two kinds of
+ * models.
  *
  * A BPE model is the same thing as the "llama" tokenizer of a GGUF file.  A
  * Unigram model becomes a pipeline: the map of characters, spaces, and the

@@ -1,5 +1,5 @@
 /*
- * about.c - versions of confab and of the libraries the core calls.
+ * about.c - reports the versions of confab and of the libraries the core calls.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "core/api/about.h"

@@ -1,6 +1,7 @@
 /*
- * altup.c - gemma3n: alternating updates over several residual streams
- * (Baykal et al. 2023) and a low-rank residual (LAuReL, Menghani et al. 2024).
+ * altup.c - computes gemma3n's alternating updates over several residual
+ * streams (Baykal et al. 2023) and its low-rank residual (LAuReL, Menghani et
+ * al. 2024).
  *
  * With A streams s_j, of which s_a is computed on:
  *

@@ -1,5 +1,6 @@
 /*
- * attention.c - softmax attention over a timeline's cached keys and values.
+ * attention.c - computes softmax attention over a timeline's cached keys and
+ * values.
  *
  *   att = softmax(scale * q . k over the positions seen) * v   (Vaswani et al.
  *   2017; query heads share key/value heads, Ainslie et al. 2023)

@@ -1,5 +1,5 @@
 /*
- * engine.c - opening a model: file, sizes, weights, tokenizer, kernels, pool.
+ * engine.c - opens a model: file, sizes, weights, tokenizer, kernels, pool.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static cf_status make_ropes(cf_engine *e, cf_error *err)
     return CF_OK;
 }
 
-/* What computing needs beyond the vocabulary. */
+/* Loads what computing needs beyond the vocabulary. */
 static cf_status load_weights(cf_engine *e, cf_error *err)
 {
     if (cf_gguf_n_tensors(e->gguf) == 0 && e->hp.arch != NULL) {

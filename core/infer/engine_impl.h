@@ -2,7 +2,7 @@
  * engine_impl.h - what an engine is made of, for core/infer only.
  *
  * Threads:  everything but `ws` is constant after open; `ws` and `pool`
- *           belong to whoever holds pass_lock.
+ *           belong to the holder of pass_lock.
  */
 #ifndef CF_CORE_INFER_ENGINE_IMPL_H
 #define CF_CORE_INFER_ENGINE_IMPL_H

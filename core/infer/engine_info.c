@@ -1,5 +1,5 @@
 /*
- * engine_info.c - what an engine tells about its file.
+ * engine_info.c - reports the facts about an engine's model file.
  */
 #include <inttypes.h>
 #include <string.h>

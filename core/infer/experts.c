@@ -1,6 +1,6 @@
 /*
- * experts.c - a mixture of experts (Shazeer et al. 2017): a router chooses a
- * few feed-forward blocks for each token.
+ * experts.c - computes a mixture of experts (Shazeer et al. 2017): a router
+ * chooses a few feed-forward blocks for each token.
  *
  *   s = router * h
  *   weights: softmax(s), or sigmoid(s), of the n_used largest, over their sum
@@ -129,8 +129,8 @@ static void route_row(const mixture *m, size_t r)
     }
 }
 
-/* What the router reads: h, or norm(x) / sqrt(n_embd) . scale (gemma4), for
- * which a slot's output serves as paper. */
+/* The router's input: h, or norm(x) / sqrt(n_embd) . scale (gemma4), which is
+ * computed in a slot's output buffer. */
 static const float *router_input(const mixture *m, size_t r)
 {
     const cf_pass *p = m->p;
@@ -257,7 +257,7 @@ static void multiply_slots(const mixture *m, const stacks *g, unsigned i,
     }
 }
 
-/* What a slot's expert reads: its row's h, or norm(x) (gemma4). */
+/* The input of a slot's expert: its row's h, or norm(x) (gemma4). */
 static const float *slot_input(const mixture *m, size_t slot)
 {
     const cf_pass *p = m->p;
@@ -324,7 +324,7 @@ static float *sum_of_slots(const mixture *m, size_t r)
     return sum;
 }
 
-/* h = experts, or experts + the block beside them, which is in h. */
+/* h = experts, or experts + the dense block's output, which is in h. */
 void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
                     unsigned n)
 {

@@ -1,5 +1,6 @@
 /*
- * feed_forward.c - the part of a layer that looks at one position only.
+ * feed_forward.c - computes the part of a layer that looks at one position
+ * only.
  *
  *   h = down * (act(gate * h) . (up * h))   (Shazeer 2020), . by element
  *

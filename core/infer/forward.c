@@ -1,5 +1,5 @@
 /*
- * forward.c - the pass: embeddings, layers, logits.
+ * forward.c - runs the pass: embeddings, layers, logits.
  */
 #include "core/infer/forward.h"
 
@@ -173,7 +173,7 @@ static void forward_part(void *ud, unsigned i, unsigned n)
         if (is_cancelled(p, i)) {
             return;
         }
-        /* After the last layer's cache nobody needs the other rows. */
+        /* The last layer has filled its cache: only output rows matter now. */
         r0 = layer + 1 == hp->n_layer ? p->first_out : 0;
         if (hp->n_altup != 0) {
             cf_altup_layer(p, layer, r0, i, n);

@@ -1,5 +1,5 @@
 /*
- * gguf_tokenizer.c - reading tokenizer.ggml.* into a description.
+ * gguf_tokenizer.c - reads tokenizer.ggml.* into a description of a vocabulary.
  *
  * The lists of a file are walked as the tokenizer asks for them; nothing is
  * copied.

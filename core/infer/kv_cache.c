@@ -1,5 +1,5 @@
 /*
- * kv_cache.c - pages of keys and values with reference counts.
+ * kv_cache.c - keeps keys and values in pages with reference counts.
  *
  * Rules that always hold:
  *   1. page[0..n) are pages this list holds a reference to; a page's count is

@@ -53,7 +53,7 @@ void cf_kv_deinit(cf_kv *kv);
 /* The same pages in a second list; `out` as cf_kv_init() leaves it. */
 CF_MUST_USE cf_status cf_kv_fork(cf_kv *out, const cf_kv *from, cf_error *err);
 
-/* Makes positions first..end-1 writable: pages exist and are nobody else's.
+/* Makes positions first..end-1 writable: pages exist and are not shared.
  * Positions before `first` keep their contents.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end,
                                     cf_error *err);

@@ -1,5 +1,5 @@
 /*
- * pass.c - what the parts of a forward pass share.
+ * pass.c - implements the steps that the parts of a forward pass share.
  */
 #include "core/infer/pass.h"
 

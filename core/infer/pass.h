@@ -130,8 +130,8 @@ void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
 void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
                      unsigned n);
 
-/* The two halves of a mixture: before the block beside it writes h, and after.
- * experts.c */
+/* The two halves of a mixture: before the parallel dense block writes h, and
+ * after.  experts.c */
 void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
                 unsigned n);
 void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,

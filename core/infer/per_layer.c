@@ -1,5 +1,6 @@
 /*
- * per_layer.c - embeddings that each layer has of its own (Gemma 3n, Gemma 4).
+ * per_layer.c - adds the embeddings that each layer has of its own (Gemma 3n,
+ * Gemma 4).
  *
  * With P = n_per_layer and x the residual stream before the first layer:
  *

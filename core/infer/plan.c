@@ -1,5 +1,5 @@
 /*
- * plan.c - sizes of everything that is allocated for computing.
+ * plan.c - computes the sizes of everything that is allocated for computing.
  *
  * The bounds in hparams.h keep each product below 2^63.
  */

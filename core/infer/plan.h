@@ -4,7 +4,7 @@
  * The same list of buffers gives the figures that people see, the one block
  * that is allocated for an engine's passes, and the pointers into it.
  *
- * Threads:  a workspace belongs to whoever holds the engine's pass lock.
+ * Threads:  a workspace belongs to the holder of the engine's pass lock.
  */
 #ifndef CF_CORE_INFER_PLAN_H
 #define CF_CORE_INFER_PLAN_H
@@ -43,7 +43,7 @@ typedef enum cf_ws_buf {
     CF_WS_PER_LAYER,      /* float [n_row, n_layer * n_per_layer] */
     CF_WS_PER_LAYER_EMBD, /* likewise */
     CF_WS_STREAMS,        /* float [n_altup, n_row, n_embd] */
-    CF_WS_SIDE,           /* float [n_row, n_embd]: a part beside another */
+    CF_WS_SIDE,           /* float [n_row, n_embd]: a parallel block */
     CF_WS_XP,             /* bytes: inputs prepared for a group of matrices */
     CF_WS_ANGLES,         /* float [CF_ROPE_SETS, n_row, n_angle] */
     CF_WS_LOGITS,         /* float [n_logit, n_vocab] */
@@ -68,7 +68,7 @@ typedef struct cf_ws {
     unsigned char *p; /* plan.total bytes, 64-byte aligned */
 } cf_ws;
 
-/* What buffers are sized by. */
+/* The quantities that determine the size of the buffers. */
 typedef struct cf_ws_model {
     const cf_hparams *hp;
     const cf_weights *w;

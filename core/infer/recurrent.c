@@ -1,5 +1,5 @@
 /*
- * recurrent.c - mixers that carry a state in place of keys and values.
+ * recurrent.c - computes mixers that carry a state in place of keys and values.
  *
  * All three begin with a matrix and a causal convolution over the last n_tap
  * inputs of each channel; DeltaNet and Mamba-2 then update a state [n_key,
@@ -118,7 +118,7 @@ static void convolve_silu(const cf_pass *p, uint32_t layer, const float *in,
 
 /* ---- states of heads ---------------------------------------------------- */
 
-/* Where a head's state lies in a whole one. */
+/* The offset of one head's state in a layer's state. */
 static size_t head_off(const cf_pass *p, uint32_t layer, size_t head)
 {
     const cf_state_hparams *s = &p->e->hp.state;

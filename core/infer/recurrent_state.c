@@ -1,5 +1,6 @@
 /*
- * recurrent_state.c - checkpoints of recurrent layers, with reference counts.
+ * recurrent_state.c - keeps checkpoints of recurrent layers, with reference
+ * counts.
  *
  * Rules that always hold:
  *   1. kept[0..n) ascend in position, kept[0] is the empty state at 0; none is
@@ -15,7 +16,7 @@
 
 #include "core/base/alloc.h"
 
-/* What a cf_state is the first part of. */
+/* A cf_state with its reference count. */
 typedef struct counted {
     cf_state state;
     atomic_uint n_ref; /* the last drop frees */

@@ -23,7 +23,7 @@
 enum {
     CF_STATE_STEP = 480, /* tokens between two checkpoints, a whole number of
                             cache blocks */
-    CF_STATE_TURNS = 8   /* checkpoints at ends of turns, beside those */
+    CF_STATE_TURNS = 8   /* checkpoints at ends of turns, on top of those */
 };
 
 /* Checkpoints at fixed positions take at most this; more tokens lie between

@@ -1,6 +1,5 @@
 /*
- * score.c - how likely given tokens are, from the logits that a sync passes
- * by.
+ * score.c - computes how likely given tokens are, from the logits of a sync.
  */
 #include <float.h>
 #include <math.h>
@@ -48,7 +47,7 @@ cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n,
     s.log_p = out;
     if (first == 0) {
         return cf_fail(err, CF_EINVAL,
-                       "nothing stands before the first token to foretell it");
+                       "the first token has no token before it to predict it");
     }
     if (first >= n) {
         return CF_OK;

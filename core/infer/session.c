@@ -1,5 +1,6 @@
 /*
- * session.c - a timeline of tokens: what is cached, what is computed next.
+ * session.c - manages a timeline of tokens: what is cached, what is computed
+ * next.
  *
  * Rules that always hold between calls:
  *   1. tokens[0..n) are the timeline; the keys and values of all of them are
@@ -19,7 +20,7 @@
 #include "core/base/alloc.h"
 #include "core/infer/forward.h"
 
-/* What tells a position from plain text at its own number. */
+/* How a position differs from a token of plain text at its own number. */
 typedef struct place {
     uint64_t key; /* of embeddings; 0 for a token */
     uint32_t at[CF_ROPE_AXES];
@@ -81,7 +82,7 @@ static cf_status new_session(cf_session **out, cf_engine *e, uint32_t n_ctx,
     return CF_OK;
 }
 
-/* What a session is sized by. */
+/* The quantities that determine a session's memory. */
 typedef struct sizes {
     uint32_t n_ctx, n_batch;
     const cf_kv_layout *layout;
@@ -253,7 +254,7 @@ size_t cf_session_would_keep(const cf_session *s, size_t length)
 
 /* ---- inputs ------------------------------------------------------------- */
 
-/* What a call wants at positions from `first` on: tokens alone, or inputs. */
+/* The input of a call from position `first` on: tokens alone, or inputs. */
 typedef struct source {
     const cf_token *ids;
     const cf_input *in; /* in place of ids, or NULL */
@@ -386,7 +387,7 @@ static void report_logits(cf_session *s, uint32_t first, uint32_t n,
     }
 }
 
-/* What a stretch of computation is for. */
+/* One range of positions to compute, and why. */
 typedef struct stretch {
     source src;
     uint32_t end;  /* position to reach */

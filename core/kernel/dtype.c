@@ -1,5 +1,5 @@
 /*
- * dtype.c - what the bytes of each weight type are worth.
+ * dtype.c - converts the bytes of each weight type to numbers.
  *
  * One function a type, straight from the block's layout (see
  * docs/models/quantisation.md).  All numbers in a block are little-endian and

@@ -1,5 +1,5 @@
 /*
- * kernel_avx2.c - the set for AVX2 with FMA and F16C.
+ * kernel_avx2.c - builds the set for AVX2 with FMA and F16C.
  */
 #if defined(__x86_64__)
 

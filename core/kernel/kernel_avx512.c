@@ -1,5 +1,5 @@
 /*
- * kernel_avx512.c - the set for AVX-512 without VNNI.
+ * kernel_avx512.c - builds the set for AVX-512 without VNNI.
  */
 #if defined(__x86_64__)
 

@@ -1,5 +1,5 @@
 /*
- * kernel_avx512vbmi.c - the set for AVX-512 with VNNI and VBMI.
+ * kernel_avx512vbmi.c - builds the set for AVX-512 with VNNI and VBMI.
  */
 #if defined(__x86_64__)
 

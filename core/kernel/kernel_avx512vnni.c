@@ -1,5 +1,5 @@
 /*
- * kernel_avx512vnni.c - the set for AVX-512 with VNNI, without VBMI.
+ * kernel_avx512vnni.c - builds the set for AVX-512 with VNNI, without VBMI.
  */
 #if defined(__x86_64__)
 

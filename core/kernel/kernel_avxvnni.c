@@ -1,5 +1,5 @@
 /*
- * kernel_avxvnni.c - the set for AVX2 with AVX-VNNI.
+ * kernel_avxvnni.c - builds the set for AVX2 with AVX-VNNI.
  */
 #if defined(__x86_64__)
 

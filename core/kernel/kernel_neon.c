@@ -1,5 +1,5 @@
 /*
- * kernel_neon.c - the set for ARM64.
+ * kernel_neon.c - builds the set for ARM64.
  */
 #if defined(__aarch64__)
 

@@ -1,5 +1,5 @@
 /*
- * kernel_neondot.c - the set for ARM64 with dot products.
+ * kernel_neondot.c - builds the set for ARM64 with dot products.
  */
 #if defined(__aarch64__)
 

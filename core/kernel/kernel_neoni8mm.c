@@ -1,5 +1,5 @@
 /*
- * kernel_neoni8mm.c - the set for ARM64 with I8MM.
+ * kernel_neoni8mm.c - builds the set for ARM64 with I8MM.
  */
 #if defined(__aarch64__)
 

@@ -1,5 +1,5 @@
 /*
- * kernel_pick.c - which kernels this machine runs.
+ * kernel_pick.c - picks the kernels that this machine runs.
  */
 #include <string.h>
 #if defined(__aarch64__)

@@ -1,5 +1,5 @@
 /*
- * prepared.c - which prepared activations a weight type meets.
+ * prepared.c - picks the form of prepared activations for a weight type.
  */
 #include "core/kernel/prepared.h"
 

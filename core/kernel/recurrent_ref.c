@@ -1,5 +1,5 @@
 /*
- * recurrent_ref.c - the template recurrent.inc, compiled for any machine.
+ * recurrent_ref.c - compiles the template recurrent.inc for any machine.
  */
 #include "core/kernel/recurrent.h"
 

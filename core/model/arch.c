@@ -1,5 +1,5 @@
 /*
- * arch.c - the table of traits.  docs/models/ describes each family.
+ * arch.c - holds the table of traits.  docs/models/ describes each family.
  *
  * Norm weights are used as the file has them: converters store Gemma's
  * "weight + 1" as the sum.
@@ -249,11 +249,6 @@ static const cf_arch table[] = {
         .nope_period = 1,
     },
 };
-
-const cf_arch *cf_arch_at(size_t i)
-{
-    return i < sizeof table / sizeof *table ? &table[i] : NULL;
-}
 
 const cf_arch *cf_arch_find(cf_str name)
 {

@@ -1,5 +1,5 @@
 /*
- * arch.h - what tells one model family from another, as a table of traits.
+ * arch.h - the traits in which model families differ, as a table.
  *
  * Every family that confab computes is a decoder of layers (forward.h): a
  * mixer of positions (attention, or a recurrent part with a state), then a
@@ -44,7 +44,7 @@ typedef enum cf_mixer {
 typedef enum cf_recurrent_rule {
     CF_RECURRENT_INTERVAL, /* all but each n-th, or a flag by layer */
     CF_RECURRENT_NO_KV,    /* those with no key/value heads */
-    CF_RECURRENT_ALL       /* all, beside attention on the same input */
+    CF_RECURRENT_ALL       /* all, parallel to attention on the same input */
 } cf_recurrent_rule;
 
 /* Period of "a window on every layer". */
@@ -106,8 +106,5 @@ typedef struct cf_arch {
 
 /* NULL when confab does not compute that architecture. */
 const cf_arch *cf_arch_find(cf_str name);
-
-/* The i-th row of the table; NULL past the end. */
-const cf_arch *cf_arch_at(size_t i);
 
 #endif

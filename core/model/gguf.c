@@ -1,5 +1,5 @@
 /*
- * gguf.c - parsing of model files, checking everything before it is used.
+ * gguf.c - parses model files and checks everything before it is used.
  *
  * A part is read front to back by a cursor that cannot pass the end of the
  * bytes.  A count is accepted only when that many of the smallest possible
@@ -9,7 +9,7 @@
  * Rules that hold after open:
  *   1. every value's bytes lie inside its part, string items included;
  *   2. every tensor has 1 to 4 dimensions, none of them zero, and a product
- *      below 2^63; its data lies inside its part and overlaps no other;
+ *      below 2^63; its data is inside its part and overlaps no other;
  *   3. keys are unique, tensor names are unique over all parts.
  */
 #include "core/model/gguf_impl.h"
@@ -232,7 +232,7 @@ static cf_status measure_tensor(cursor *c, uint64_t at, cf_gguf_tensor *t)
     cf_dtype_info info = cf_dtype_get(t->type);
     t->bytes = 0;
     if (info.name == NULL) {
-        return CF_OK; /* whoever wants to compute with it refuses */
+        return CF_OK; /* refused only when it is to be computed with */
     }
     if (t->dim[0] % info.n_block != 0) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
@@ -277,7 +277,7 @@ static cf_status place_tensor(const cf_gguf_file *pt, cf_gguf_tensor *t,
     if (rel % align != 0) {
         return cf_fail_at(err, CF_EFORMAT, pt->data_off,
                           "tensor %.*s: offset %" PRIu64
-                          " is no multiple of the alignment %" PRIu64
+                          " is not a multiple of the alignment %" PRIu64
                           " (data starts at byte %" PRIu64 ")",
                           cf_gguf__shown(t->name), t->name.p, rel, align,
                           pt->data_off);

@@ -1,5 +1,5 @@
 /*
- * gguf_index.c - keys and tensors by name.
+ * gguf_index.c - finds keys and tensors by name.
  *
  * Names are looked up through sorted indices: unlike a hash table, no choice
  * of names makes them slow.

@@ -1,5 +1,5 @@
 /*
- * gguf_value.c - metadata values as numbers, strings and arrays.
+ * gguf_value.c - reads metadata values as numbers, strings and arrays.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * hparams.c - metadata keys to checked numbers.
+ * hparams.c - reads a model's sizes and constants and checks them against each
+ * other.
  */
 #include "core/model/hparams.h"
 

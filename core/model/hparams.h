@@ -97,7 +97,7 @@ typedef struct cf_expert_hparams {
 typedef struct cf_state_hparams {
     uint32_t n_tap;     /* 0: the model has no recurrent layer */
     uint32_t n_channel; /* of the convolution */
-    uint32_t n_head;    /* 0: no state beside the convolution's */
+    uint32_t n_head;    /* 0: no state but the convolution's */
     uint32_t n_group;   /* key heads; divides n_head */
     uint32_t n_key, n_value;
 } cf_state_hparams;
@@ -138,8 +138,8 @@ CF_MUST_USE cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g,
                                       cf_error *err);
 void cf_hparams_deinit(cf_hparams *hp);
 
-/* What a file without (usable) weights says about itself: fills the scalar
- * sizes that are there, leaves the rest zero, allocates nothing. */
+/* Describes a file without (usable) weights: fills the scalar sizes that are
+ * there, leaves the rest zero, allocates nothing. */
 void cf_hparams_glance(cf_hparams *out, const cf_gguf *g);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * meta_reader.c - metadata keys to checked numbers.
+ * meta_reader.c - turns metadata keys into checked numbers.
  */
 #include "core/model/meta_reader.h"
 

@@ -1,5 +1,5 @@
 /*
- * tensor_finder.c - tensors by name, checked against their shape.
+ * tensor_finder.c - finds tensors by name and checks their shapes.
  */
 #include "core/model/tensor_finder.h"
 

@@ -1,8 +1,7 @@
 /*
  * tensor_finder.h - tensors by name, checked against their shape.
  *
- * Each tensor found is marked; one that nobody asked for can be named at the
- * end.
+ * Each tensor found is marked, so that unused ones can be named at the end.
  *
  * Private to core/model.
  */

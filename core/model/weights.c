@@ -1,5 +1,5 @@
 /*
- * weights.c - the tensors of every model: attention, feed-forward, outer.
+ * weights.c - finds the tensors of every model: attention, feed-forward, outer.
  *
  * When a tensor of the file was not asked for by the end, it is named.
  */

@@ -49,7 +49,7 @@ typedef struct cf_expert_weights {
                                          times sigmoid(h . this) */
     const float *pre_norm;            /* [n_embd] or NULL: of what they read */
     const float *post_norm;           /* [n_embd] or NULL: of their sum */
-    const float *dense_post_norm; /* [n_embd] or NULL: of the block beside */
+    const float *dense_post_norm;     /* [n_embd] or NULL: of the dense block */
 } cf_expert_weights;
 
 /* A recurrent mixer; see recurrent.c of core/infer for what each is. */

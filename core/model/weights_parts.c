@@ -1,5 +1,5 @@
 /*
- * weights_parts.c - the tensors of recurrent layers, experts, per-layer
+ * weights_parts.c - finds the tensors of recurrent layers, experts, per-layer
  * embeddings and alternating updates.
  */
 #include "core/model/tensor_finder.h"

@@ -1,5 +1,5 @@
 /*
- * notation.c - grammars as text (docs/constraints.md).
+ * notation.c - reads grammars written as text (docs/constraints.md).
  *
  *   grammar  := rule+                 the first rule is the start
  *   rule     := NAME '=' choice ';'
@@ -155,8 +155,8 @@ static uint32_t hex4(const char *p, const char *end)
     return v;
 }
 
-/* Decodes what stands between the quotes of a JSON string into out; its
- * length, SIZE_MAX when it is malformed. */
+/* Decodes the body of a JSON string into out.  Returns its length, SIZE_MAX
+ * when it is malformed. */
 static size_t decode(char *out, const char *p, const char *end)
 {
     static const char from[] = "\"\\/bfnrt";

@@ -1,5 +1,5 @@
 /*
- * plain.c - regular expressions and choice lists as grammars.
+ * plain.c - compiles regular expressions and choice lists to grammars.
  */
 #include <string.h>
 

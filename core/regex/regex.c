@@ -1,5 +1,5 @@
 /*
- * regex.c - interned expressions and their derivatives.
+ * regex.c - interns expressions and computes their derivatives.
  *
  * Invariants: children of a union or intersection are sorted by number and
  * distinct; concatenations lean to the right; a set's ranges are sorted,

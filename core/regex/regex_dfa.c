@@ -1,5 +1,5 @@
 /*
- * regex_dfa.c - automata of expressions, and their spelling in bytes.
+ * regex_dfa.c - builds the automata of expressions and spells them in bytes.
  */
 #include <string.h>
 

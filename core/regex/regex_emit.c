@@ -1,5 +1,5 @@
 /*
- * regex_emit.c - an automaton over code points as nodes over bytes.
+ * regex_emit.c - emits an automaton over code points as nodes over bytes.
  *
  * Each state becomes a node; a move over a range of code points becomes the
  * byte sequences of UTF-8, laid out as a tree by leading bytes so that the

@@ -30,7 +30,7 @@ struct cf_rx_node {
 
 bool cf_rx__set_has(const cf_rx_pool *rx, const cf_rx_node *n, uint32_t cp);
 
-/* What is left of the texts of `id` that begin with cp. */
+/* The derivative: the rests of the texts of `id` that begin with cp. */
 cf_rx cf_rx__derive(cf_rx_pool *rx, cf_rx id, uint32_t cp);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * regex_parse.c - ECMA-262 patterns as expressions.
+ * regex_parse.c - parses ECMA-262 patterns into expressions.
  *
  * Anchors are kept apart instead of being matched: a parsed piece is four
  * languages, by whether it passed "^" (then nothing may precede it) and "$"
@@ -270,7 +270,7 @@ static void add_property(parser *p, ranges *to, bool is_not)
     }
     if (!take(p, "}") || !is_known) {
         fail_at(p, CF_EUNSUPPORTED,
-                "property that is no general category's short name");
+                "property that is not the short name of a general category");
         return;
     }
     ranges r = {.n = 0};

@@ -1,5 +1,5 @@
 /*
- * candidates.c - selection over the vocabulary.
+ * candidates.c - selects candidates from the vocabulary.
  *
  * Most of a vocabulary is far from the top, so the scans look at blocks: the
  * maximum of a block (which the compiler turns into vector instructions)
@@ -137,15 +137,6 @@ size_t cf_cand_all(cf_cand *out, const float *logits, size_t n, float least)
         }
     }
     return n_out;
-}
-
-size_t cf_cand_count(const float *logits, size_t n)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        count += logits[i] > -INFINITY ? 1 : 0;
-    }
-    return count;
 }
 
 size_t cf_cand_n_better(const float *logits, size_t n, cf_cand c)

@@ -25,7 +25,7 @@ static inline bool cf_cand_is_better(cf_cand a, cf_cand b)
     return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
 }
 
-/* The best of logits[n]; CF_TOKEN_NONE when there is no candidate. */
+/* The best of logits[n]; CF_TOKEN_NONE without a candidate. */
 cf_token cf_cand_best(const float *logits, size_t n);
 
 /* The same among the ids whose bit is set (bit id%32 of word id/32). */
@@ -40,14 +40,11 @@ size_t cf_cand_top(cf_cand *out, size_t k, const float *logits, size_t n);
 /* All candidates of logits[n] whose logit is at least `least`, by id. */
 size_t cf_cand_all(cf_cand *out, const float *logits, size_t n, float least);
 
-/* Number of candidates of logits[n]. */
-size_t cf_cand_count(const float *logits, size_t n);
-
 /* How many of logits[n] are better than `c`. */
 size_t cf_cand_n_better(const float *logits, size_t n, cf_cand c);
 
 /* exp(logit - best), the weight of a candidate in a softmax whose largest
- * logit is `best`; 0 for what is no candidate. */
+ * logit is `best`; 0 for a removed token (-inf). */
 float cf_cand_weight(float logit, float best);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * penalties.c - repetition, presence, frequency, no-repeat n-gram.
+ * penalties.c - applies repetition, presence and frequency penalties, and bans
+ * repeated n-grams.
  */
 #include "core/sample/penalties.h"
 

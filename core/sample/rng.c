@@ -1,5 +1,5 @@
 /*
- * rng.c - Philox4x32-10.
+ * rng.c - implements Philox4x32-10.
  */
 #include "core/sample/rng.h"
 

@@ -1,6 +1,6 @@
 /*
- * sample_filters.c - sums run in the order of the candidates, in double, so
- * that the same logits always give the same token.
+ * sample_filters.c - filters candidates.  Sums run in the order of the
+ * candidates, in double, so that the same logits always give the same token.
  */
 #include "core/sample/sample_filters.h"
 

@@ -1,13 +1,13 @@
 /*
- * sampler.c - the chain.
+ * sampler.c - draws a token: penalties, filters, temperature, choice.
  *
  * Place in the flow:  session's logits, constraint's mask --> [sampler] -->
  * the next token.
  *
  *   1. Between draws count[] and banned[] are zero.
- *   2. A draw with nobody looking never counts, ranks or explains anything:
- *      all of that is in sampler_trace.c, behind chain->draw.
- *   3. Whether somebody looks never changes the choice.
+ *   2. A draw without chain->draw never counts, ranks or explains anything:
+ *      all of that is in sampler_trace.c and needs chain->draw.
+ *   3. Explaining a draw never changes the choice.
  */
 #include <math.h>
 #include <string.h>

@@ -42,7 +42,7 @@ typedef struct cf_chain {
     float least; /* of min-p; -INFINITY when off */
     cf_token id; /* the choice */
     double r;
-    cf_draw *draw; /* NULL when nobody looks */
+    cf_draw *draw; /* NULL when no explanation is wanted */
 } cf_chain;
 
 static inline bool cf_top_p_is_on(const cf_sampling *o)

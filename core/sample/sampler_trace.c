@@ -1,5 +1,5 @@
 /*
- * sampler_trace.c - the reasons behind a draw, and the options in words.
+ * sampler_trace.c - explains a draw, and describes the options in words.
  */
 #include <math.h>
 
@@ -208,7 +208,7 @@ static void describe_penalties(const cf_sampler *s, cf_buf *out)
     }
 }
 
-/* The options behind a greedy choice that were given for nothing. */
+/* Lists the options that have no effect on a greedy choice. */
 static void describe_unused(const cf_sampling *o, cf_buf *out)
 {
     const char *join = " (no effect: ";

@@ -1,6 +1,6 @@
 /*
- * text_release.c - the earliest stop string wins; a text that only starts
- * like one is held until it goes on differently.
+ * text_release.c - releases text.  The earliest stop string wins; a text that
+ * only starts like one is held until it goes on differently.
  */
 #include "core/api/text_release.h"
 

@@ -1,5 +1,5 @@
 /*
- * json_char.c - the characters of a JSON string as a table of edges.
+ * json_char.c - makes the characters of a JSON string a table of edges.
  */
 #include "core/schema/json_char.h"
 

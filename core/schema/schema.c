@@ -1,5 +1,5 @@
 /*
- * schema.c - schemas by number, references between them, and sets of them.
+ * schema.c - numbers schemas and resolves the references between them.
  */
 #include "core/schema/schema.h"
 
@@ -233,8 +233,8 @@ static const json_t *at_pointer(cf_schema *s, const json_t **base,
     return *pointer == '\0' ? v : NULL;
 }
 
-/* What is looked for: a resource by its URI, or an anchor, or the URI of a
- * resource that is at hand. */
+/* The target of a search: a resource by its URI, or an anchor, or the URI of
+ * a resource that is at hand. */
 typedef struct finder {
     cf_schema *s;
     const char *id;     /* a whole URI without "#", or NULL */

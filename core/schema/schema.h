@@ -212,8 +212,8 @@ json_t *cf_schema__get(const cf_schema *s, const json_t *v, const char *key);
 void cf_schema__refuse(cf_schema *s, uint32_t ref);
 /* The allowed types: bit k for kind k, bit 6 for integers only. */
 unsigned cf_schema__types(cf_schema *s, uint32_t ref);
-/* What the schema's own keywords say of the values of one type; NULL when
- * the type is not allowed, and on failure. */
+/* The constraints of the schema's own keywords on values of one type; NULL
+ * when the type is not allowed, and on failure. */
 const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind);
 
 /* ---- schema_expand.c, schema_atom.c, schema_not.c ----------------------- */
@@ -228,7 +228,7 @@ cf_dnf cf_dnf__not(cf_schema *s, const cf_dnf *x, const char *path);
 cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind);
 /* The set of one schema, {"enum": [v]}. */
 cf_conj cf_conj__of_constant(cf_schema *s, const json_t *v);
-/* What a constant object or array says, as an atom of its type. */
+/* The atom that allows exactly this object or array. */
 cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v);
 /* All values: one atom a type. */
 cf_dnf cf_dnf__all(cf_schema *s);
@@ -237,10 +237,10 @@ const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y);
 /* Certainly satisfied by v (validate.c). */
 bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v);
 bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
-/* What a key's value must be in an object atom. */
+/* The constraints on a key's value in an object atom. */
 cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name);
-/* The regular expression of a "format", CF_RX_FAIL when it is no format of
- * JSON Schema (an annotation then); *wide holds every text of the format. */
+/* The regular expression of a "format", CF_RX_FAIL when JSON Schema does not
+ * define it (an annotation then); *wide holds every text of the format. */
 cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
                         cf_rx *wide);
 
@@ -273,9 +273,9 @@ uint32_t cf_key__rule(cf_schema *s);
 uint32_t cf_num__rule(cf_schema *s, const cf_atom *a);
 /* schema_array.c */
 void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
-/* What follows in an object, or an array of different values, whose members
- * are `alt` operations in a row that lead from `hub` to `after`: the end
- * (`close`) as `op` limits it, or a comma and the hub again. */
+/* Adds the end (`close`, as `op` limits it) and the comma that leads back to
+ * the hub, for an object or an array of different values whose members are
+ * `alt` operations in a row from `hub` to `after`. */
 void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt,
                       uint32_t n_alt, uint32_t open, uint32_t hub,
                       uint32_t after, uint32_t close);

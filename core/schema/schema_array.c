@@ -1,5 +1,5 @@
 /*
- * schema_array.c - arrays as nodes.
+ * schema_array.c - emits arrays as nodes.
  *
  * Items are counted in a register where there are limits.  Items that must
  * differ are either keys of a small set (a bit for each value, so that no

@@ -1,5 +1,5 @@
 /*
- * schema_atom.c - meeting, testing and complementing atoms.
+ * schema_atom.c - intersects, tests and complements atoms.
  */
 #include "core/schema/schema.h"
 

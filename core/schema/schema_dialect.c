@@ -1,5 +1,5 @@
 /*
- * schema_dialect.c - strings and words as Python and FC calls write them.
+ * schema_dialect.c - emits strings and words as Python and FC calls write them.
  */
 #include <string.h>
 

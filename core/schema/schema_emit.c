@@ -1,5 +1,5 @@
 /*
- * schema_emit.c - from atoms to nodes.
+ * schema_emit.c - turns atoms into nodes.
  *
  * Each conj is a rule; strings, numbers and keys are rules of their own that
  * all share.  Two forms of objects: a chain of nodes when keys come in their

@@ -1,5 +1,5 @@
 /*
- * schema_expand.c - from keywords to a disjunctive normal form.
+ * schema_expand.c - expands keywords to a disjunctive normal form.
  *
  * A schema's own keywords give one atom for each type it allows
  * (schema_keywords.c); the combining keywords are then intersected with that.

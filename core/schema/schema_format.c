@@ -1,5 +1,5 @@
 /*
- * schema_format.c - the formats of JSON Schema as regular expressions.
+ * schema_format.c - defines the formats of JSON Schema as regular expressions.
  *
  * A format that JSON Schema does not define is an annotation.  Where the
  * defining document's language is not regular or very large, a part of it is

@@ -1,5 +1,6 @@
 /*
- * schema_keywords.c - the keywords of one schema as atoms, one for each type.
+ * schema_keywords.c - reads the keywords of one schema as atoms, one for each
+ * type.
  *
  * The only reader of the keywords of values: the grammar is made of these
  * atoms, and instances are checked against them (validate.c).  What combines
@@ -383,7 +384,8 @@ static void key_deps(cf_schema *s, uint32_t ref, cf_atom *a)
                                             : json_array_get(needs, i);
                     if (!json_is_string(one)) {
                         cf_schema_fail(s, s->ref[ref].path,
-                                       "%s holds what is no name", keys[w]);
+                                       "%s holds a value that is not a string",
+                                       keys[w]);
                         return;
                     }
                     if (v != NULL) {
@@ -426,7 +428,8 @@ static void object_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     for (size_t i = 0; i < json_array_size(required); i++) {
         const char *name = json_string_value(json_array_get(required, i));
         if (name == NULL) {
-            cf_schema_fail(s, r.path, "required holds what is no name");
+            cf_schema_fail(s, r.path,
+                           "required holds a value that is not a string");
             return;
         }
         require(s, a, v, name);

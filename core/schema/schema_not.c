@@ -1,5 +1,5 @@
 /*
- * schema_not.c - the complement of a disjunctive normal form.
+ * schema_not.c - complements a disjunctive normal form.
  *
  * The complement of an atom is every value of another type, or one of its
  * own type that breaks one of its conditions: "some item is wrong", "some key

@@ -1,5 +1,5 @@
 /*
- * schema_num.c - numbers as texts: exact decimals, ranges, multiples.
+ * schema_num.c - handles numbers as texts: exact decimals, ranges, multiples.
  *
  * A range over decimals is a comparison of digits, so it is a regular
  * language.  Numbers with conditions are written without an exponent; all

@@ -1,5 +1,5 @@
 /*
- * schema_object.c - objects as nodes.
+ * schema_object.c - emits objects as nodes.
  */
 #include "core/schema/schema.h"
 
@@ -314,8 +314,8 @@ void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt,
     cf_g_jump(b, cf_emit_comma(s, comma), 0, hub);
 }
 
-/* What can come next in the hub: a declared key, or keys of a class, with the
- * conditions of a->some_key that it meets. */
+/* A possible next member in the hub: a declared key, or keys of a class, with
+ * the conditions of a->some_key that it meets. */
 typedef struct member {
     const cf_prop *prop; /* NULL: keys of a class */
     uint32_t bit;        /* of prop */

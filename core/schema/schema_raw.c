@@ -1,6 +1,6 @@
 /*
- * schema_raw.c - values that stand between tags: a string is its own text,
- * without quotes and escapes.
+ * schema_raw.c - emits values between tags: a string is its own text, without
+ * quotes and escapes.
  */
 #include <string.h>
 

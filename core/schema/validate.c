@@ -1,5 +1,5 @@
 /*
- * validate.c - values against schemas, keyword by keyword.
+ * validate.c - checks values against schemas, keyword by keyword.
  *
  * The keywords of one type are read as the atom that the grammar is made of
  * (schema_keywords.c); this file tests values against atoms and follows what
@@ -412,7 +412,7 @@ static bool check_names(walk *w, const cf_atom *a, const json_t *v)
         if (json_object_getn(v, d->has.p, d->has.n) != NULL &&
             json_object_getn(v, d->needs.p, d->needs.n) == NULL) {
             size_t mark = push_key(w, d->needs);
-            cf_buf_adds(say(w), "this property is required beside ");
+            cf_buf_adds(say(w), "this property is required together with ");
             cf_buf_add(&w->text, d->has.p, d->has.n);
             ok = flaw(w, CF_FLAW_MISSING, "dependentRequired");
             pop(w, mark);

@@ -51,7 +51,7 @@ typedef void (*cf_flaw_fn)(void *ud, const cf_flaw *flaw);
 typedef struct cf_validate_options {
     bool is_tool;        /* a tool's declaration: types in capitals and of
                             Python, "nullable", names with underscores */
-    bool null_is_absent; /* null for a key that is not required is no flaw */
+    bool null_is_absent; /* null for a key that is not required is valid */
     uint32_t max_flaws;  /* reported in one run; 0: 200 */
     uint32_t max_work;   /* steps of one run; 0: 8,000,000 */
 } cf_validate_options;

@@ -1,5 +1,5 @@
 /*
- * added.c - finding added tokens in a text: leftmost, then longest.
+ * added.c - finds added tokens in a text: leftmost, then longest.
  */
 #include <string.h>
 

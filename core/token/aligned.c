@@ -1,5 +1,5 @@
 /*
- * aligned.c - text with a map back to the input.
+ * aligned.c - edits text and keeps its map back to the input.
  */
 #include "core/token/aligned.h"
 

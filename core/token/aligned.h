@@ -59,9 +59,9 @@ cf_view cf_rewrite_view(const cf_rewrite *e);
 /* Bytes [a, b) of v. */
 cf_view cf_view_sub(const cf_view *v, size_t a, size_t b);
 
-/* What byte i of v stands for: all bytes of its character. */
+/* The input that byte i of v stands for: all bytes of its character. */
 cf_range cf_view_at(const cf_view *v, size_t i);
-/* What bytes [a, b) stand for; for none, the place in front of a. */
+/* The input of bytes [a, b); when empty, the place in front of a. */
 cf_range cf_view_range(const cf_view *v, size_t a, size_t b);
 
 static inline cf_str cf_view_str(const cf_view *v)

@@ -1,5 +1,5 @@
 /*
- * bpe.c - byte-level BPE.
+ * bpe.c - implements byte-level BPE.
  *
  * Vocabulary and merges are spelled with one letter a byte: printable Latin-1
  * characters stand for themselves, the other 68 bytes for U+0100 onwards.
@@ -97,8 +97,8 @@ static size_t rule_slot(const cf_merges *m, uint32_t left, uint32_t right)
     return i;
 }
 
-/* What left and right join to.  Files list merges in the order of the ids
- * they make, so the id after the last one is tried first. */
+/* The token that left and right join to.  Files list merges in the order of
+ * the ids they make, so the id after the last one is tried first. */
 static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
                             cf_token last, char scratch[CF_PIECE_MAX])
 {

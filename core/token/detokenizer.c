@@ -1,5 +1,5 @@
 /*
- * detokenizer.c - ids back to bytes.
+ * detokenizer.c - turns ids back into bytes.
  */
 #include <string.h>
 

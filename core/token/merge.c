@@ -1,6 +1,6 @@
 /*
- * merge.c - two ways to the same result: a plain scan for the few symbols of
- * a word, a heap over a linked list for long runs.
+ * merge.c - merges symbols in two ways with the same result: a plain scan for
+ * the few symbols of a word, a heap over a linked list for long runs.
  *
  * Heap entries are never taken back.  An entry is good when the pair that now
  * starts at its symbol has its priority, even if it was pushed for an

@@ -1,5 +1,6 @@
 /*
- * norm_unicode.c - Unicode's normalisation forms, and SentencePiece's map.
+ * norm_unicode.c - implements Unicode's normalisation forms and SentencePiece's
+ * character map.
  *
  * Both write a list of characters that says for each which characters of the
  * text it replaces.  Decomposed marks are put in canonical order with what
@@ -105,7 +106,7 @@ static bool decompose(cf_normalizing *z, cf_str s, bool compat)
     return ok && reorder(z->made, z->n_made);
 }
 
-/* What two characters compose to, or 0. */
+/* The composition of two characters, or 0. */
 static uint32_t composed(uint32_t a, uint32_t b)
 {
     if (b < 0x300 || (b >= 0x3400 && b < 0xA000)) {

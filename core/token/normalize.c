@@ -1,11 +1,11 @@
 /*
- * normalize.c - the steps, and their order.
+ * normalize.c - implements the normalisation steps and applies them in order.
  *
  * A step reads a view and writes an edit, or says that nothing changed.  Two
  * edits take turns, so a step never reads what it writes.
  *
- * What each step does to which characters, and to their places in the input,
- * is that of Hugging Face's tokenizers (src/normalizers/).
+ * Each step changes the same characters, and their places in the input, as
+ * Hugging Face's tokenizers do (src/normalizers/).
  */
 #include "core/token/normalize.h"
 
@@ -133,7 +133,7 @@ static cf_status lowercase(run *r, bool *changed)
     return CF_OK;
 }
 
-/* What becomes of a character: itself, another one, or nothing. */
+/* Maps a character to itself, to another one, or to nothing. */
 enum { DROP = -1 };
 typedef int32_t (*char_fn)(uint32_t cp);
 

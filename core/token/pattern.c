@@ -1,5 +1,5 @@
 /*
- * pattern.c - compiling and searching with PCRE2.
+ * pattern.c - compiles patterns and searches with PCRE2.
  */
 #include "core/token/pattern.h"
 

@@ -1,8 +1,8 @@
 /*
- * pattern_syntax.c - from Oniguruma's expressions to PCRE2's.
+ * pattern_syntax.c - translates Oniguruma's expressions to PCRE2's.
  *
  * Most of what tokenizers use is spelled the same.  Different are the classes
- * of characters behind \s, \w, \d and \h, four hex digits after \u, the flag
+ * of characters that \s, \w, \d and \h name, four hex digits after \u, the flag
  * m (a dot that matches line ends), and classes inside of classes: unions are
  * written out, and intersections become assertions before the class.
  * Source: Oniguruma, doc/RE, syntax ONIG_SYNTAX_RUBY.
@@ -27,7 +27,7 @@ typedef struct reader {
     cf_error *err;
 } reader;
 
-/* What a class matches: characters in `text`, or all others. */
+/* The characters a class matches: those in `text`, or all others. */
 typedef struct operand {
     cf_buf text;
     bool negated;

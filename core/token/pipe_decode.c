@@ -1,5 +1,5 @@
 /*
- * pipe_decode.c - ids back to text by the steps of "decoder".
+ * pipe_decode.c - turns ids back into text by the steps of "decoder".
  *
  * Each step makes a new list of strings out of the one before it; the last
  * list is joined.  Source: tokenizers, src/decoders/.

@@ -1,5 +1,5 @@
 /*
- * pipeline.c - the walk of a text through the steps.
+ * pipeline.c - takes a text through the steps of a tokenizer.
  *
  * Each token gets two places in the text.  Its offsets are those that the
  * model's own library reports: they may overlap, and every byte token of a

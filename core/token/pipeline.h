@@ -32,7 +32,7 @@ typedef struct cf_added_token {
     bool normalized;     /* looked for in the normalised text */
 } cf_added_token;
 
-/* What happens to the list of tokens. */
+/* The changes to the list of tokens. */
 typedef struct cf_wrap_step {
     bool trims;        /* white space is left out of offsets */
     bool prefix_space; /* one leading space of the first token is not text */

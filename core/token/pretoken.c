@@ -1,12 +1,13 @@
 /*
- * pretoken.c - the patterns, their names, and the cutting.
+ * pretoken.c - holds the pretokenizer patterns by name, and cuts text with
+ * them.
  *
  * The patterns are those of the models' own tokenizer files, restated in
  * docs/models/tokenizers.md.  Two things are written differently here, with
  * the same meaning: \s is spelled out as Unicode's White_Space, because
- * PCRE2's also has U+180E, and "\s+$" may start only where no white space
- * stands before it, because it would otherwise be tried at each of a million
- * spaces.
+ * PCRE2's also has U+180E, and "\s+$" may start only after a character
+ * other than white space, because it would otherwise be tried at each of a
+ * million spaces.
  *
  * All patterns take linear time on any input: a repeated class is followed by
  * something that the class either includes or excludes.
@@ -30,7 +31,7 @@
 #define GPT2 SUFFIX "| ?\\p{L}+| ?\\p{N}+| ?[^" WS "\\p{L}\\p{N}]+|" TAIL
 
 /* A word with the one sign before it; numbers as `number` says; signs with
- * the line ends behind them. */
+* the line ends after them. */
 #define WORD           "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
 #define SIGNS          " ?[^" WS "\\p{L}\\p{N}]+[\\r\\n]*|"
 #define CL100K(number) SUFFIX_ANY "|" WORD number "|" SIGNS LINES TAIL
@@ -85,7 +86,7 @@
     "\\x{964}\\x{6d4}\\x{60c})]+"
 
 typedef struct pattern_set {
-    const char *names; /* each with a blank before and behind it */
+    const char *names; /* each with a blank before and after it */
     bool ignore_merges;
     const char *pattern[CF_PRETOKEN_PATTERNS];
 } pattern_set;

@@ -1,5 +1,5 @@
 /*
- * special.c - a sorted list searched byte by byte.
+ * special.c - finds special tokens by searching a sorted list byte by byte.
  *
  * Each further byte narrows the range of tokens that still fit by binary
  * search.  The range's first token is the shortest, so a complete match shows

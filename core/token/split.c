@@ -1,5 +1,6 @@
 /*
- * split.c - the steps of cutting, one inside of the other.
+ * split.c - implements the steps that cut text, each inside the pieces of the
+ * last.
  *
  * Each step gets a piece of the step before it and sees nothing beyond it.
  * The pieces of the last step go to the caller, in order and without a list

@@ -24,7 +24,7 @@ typedef enum cf_split_kind {
     CF_SPLIT_LETTERS       /* bytes become GPT-2's letters */
 } cf_split_kind;
 
-/* What becomes of the matches, "Removed" ... in the file. */
+/* The treatment of the matches, "Removed" ... in the file. */
 typedef enum cf_split_behavior {
     CF_SPLIT_REMOVED,
     CF_SPLIT_ISOLATED,

@@ -1,10 +1,10 @@
 /*
- * spm.c - SentencePiece's BPE: merging characters by the score of what they
- * become.
+ * spm.c - implements SentencePiece's BPE: merges characters by the score of the
+ * resulting piece.
  *
  * The text is spelled with U+2581 for each space, and one in front where the
- * file asks for it.  Characters that end up as no piece become the tokens of
- * their bytes.  Where no piece has a space behind another character, merges
+ * file asks for it.  Characters that are not part of a piece become the tokens
+ * of their bytes.  If no piece has a space after another character, merges
  * never cross such a place, and each word is merged by itself.
  */
 #include <string.h>
@@ -38,7 +38,7 @@ static void pair(void *ud, cf_symbol *left, const cf_symbol *right)
     }
 }
 
-/* The bytes of a symbol that is no piece.  A space falls back to the byte of
+/* The bytes of a symbol that is not a piece.  A space falls back to the byte of
  * the space; one that was put in front is left out. */
 static cf_status put_bytes(cf_encoder *e, const cf_symbol *s)
 {

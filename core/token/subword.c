@@ -1,5 +1,6 @@
 /*
- * subword.c - BPE over characters or bytes, Unigram, WordPiece, WordLevel.
+ * subword.c - implements BPE over characters or bytes, Unigram, WordPiece,
+ * WordLevel.
  *
  * Source: tokenizers, src/models/.  Known oddities are kept: a character that
  * BPE drops does not count in the places of those after it, and an unknown

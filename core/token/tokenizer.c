@@ -1,5 +1,5 @@
 /*
- * tokenizer.c - making a tokenizer, and the outer loop of encoding: special
+ * tokenizer.c - makes a tokenizer and runs the outer loop of encoding: special
  * tokens first, the text between them through bpe.c or spm.c.
  */
 #include "core/token/tokenizer_new.h"

@@ -17,7 +17,7 @@ CF_MUST_USE cf_status cf_tokenizer_new(cf_tokenizer **out,
                                        cf_error *err);
 /* The same from a row of steps, which becomes the tokenizer's on success.
  * desc->model names the kind of model, desc->named its special tokens;
- * ends[0..n_ends) end a turn besides those. */
+ * ends[0..n_ends) end a turn as well. */
 CF_MUST_USE cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
                                                 const cf_vocab_desc *desc,
                                                 cf_pipeline *pipe,
@@ -25,7 +25,7 @@ CF_MUST_USE cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
                                                 size_t n_ends, cf_error *err);
 void cf_tokenizer_free(cf_tokenizer *tok);
 
-/* What cf_tokenizer_variables() gives; borrowed. */
+/* Sets what cf_tokenizer_variables() returns; borrowed. */
 void cf_tokenizer__set_variables(cf_tokenizer *tok, cf_str variables);
 
 /* "<0x41>" is byte 41 hex; -1 for another spelling. */

@@ -1,5 +1,5 @@
 /*
- * trie.c - a trie made from sorted keys, level by level.
+ * trie.c - builds a trie from sorted keys, level by level.
  *
  * A node is at first a range of the sorted keys that share a prefix; its
  * children are the ranges that share one byte more.  Nodes are worked off in
@@ -37,7 +37,7 @@ static int by_key(const void *a, const void *b)
 typedef struct builder {
     cf_trie *t;
     const entry *e;
-    range *r; /* [t->n], beside the nodes */
+    range *r; /* [t->n], one for each node */
     size_t cap_r;
     bool last_wins;
 } builder;

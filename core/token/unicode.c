@@ -1,5 +1,5 @@
 /*
- * unicode.c - properties of characters.
+ * unicode.c - looks up the properties of characters.
  */
 #include "core/token/unicode.h"
 

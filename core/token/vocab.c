@@ -1,5 +1,5 @@
 /*
- * vocab.c - reading the pieces and indexing their spellings.
+ * vocab.c - reads the pieces and indexes their spellings.
  */
 #include "core/token/vocab.h"
 

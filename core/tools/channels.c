@@ -1,5 +1,5 @@
 /*
- * channels.c - the delimiters of thinking, and a reply split along them.
+ * channels.c - holds the delimiters of thinking and splits a reply along them.
  *
  * Always true of a split:
  *   1. held is empty or begins with bytes that may become a delimiter.

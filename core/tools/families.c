@@ -1,5 +1,6 @@
 /*
- * families.c - one row a family of models: all that is particular to it.
+ * families.c - has one row for each family of models, with all that is
+ * particular to it.
  *
  * The order of the enumeration in core/api/tool.h is the order in which a
  * template is searched for marks, the most telling first.
@@ -54,11 +55,11 @@
 
 static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
     {
-        [CF_TOOLS_NONE] = {.name = "none", .models = "nothing is a call"},
+        [CF_TOOLS_NONE] = {.name = "none"},
         [CF_TOOLS_GENERIC] =
             {
                 .name = "generic",
-                .models = "any: a JSON call or list, fenced or bare",
+                /* any: a JSON call or list, fenced or bare */
                 .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "<tool_call>",
                            "</tool_call>", false},
                           {CF_RULE_MARKDOWN, CF_LEX_JSON, "```", "```", false},
@@ -74,7 +75,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_GEMMA4] =
             {
                 .name = "gemma4",
-                .models = "Gemma 4",
+                /* Gemma 4 */
                 .marks = {WRITES("<|tool_call>")},
                 .hints = {HINT("gemma4")},
                 .rules = {FENCE(CF_LEX_FC), MARKER("<|tool_response>"),
@@ -93,7 +94,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_FUNCTIONGEMMA] =
             {
                 .name = "functiongemma",
-                .models = "FunctionGemma",
+                /* FunctionGemma */
                 .marks = {WRITES("<start_function_call>")},
                 .hints = {HINT("functiongemma")},
                 .rules = {FENCE(CF_LEX_FC), MARKER("<start_function_response>"),
@@ -111,7 +112,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_LFM2] =
             {
                 .name = "lfm2",
-                .models = "LFM2, LFM2.5",
+                /* LFM2, LFM2.5 */
                 .marks = {WRITES("<|tool_call_start|>")},
                 .hints = {HINT("lfm2")},
                 .rules = {FENCE(CF_LEX_PYTHON_LINES), MARKER("<|im_end|>")},
@@ -129,7 +130,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_HY3] =
             {
                 .name = "hy3",
-                .models = "Hunyuan 3",
+                /* Hunyuan 3 */
                 .marks = {WRITES("tool_call:opensource>")},
                 .hints = {HINT("hy3"), HINT("hunyuan-3")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
@@ -154,7 +155,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_SEED_OSS] =
             {
                 .name = "seed-oss",
-                .models = "Seed-OSS",
+                /* Seed-OSS */
                 .marks = {WRITES("<seed:tool_call>")},
                 .hints = {HINT("seed_oss"), HINT("seed-oss")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
@@ -176,7 +177,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_MINIMAX_M2] =
             {
                 .name = "minimax-m2",
-                .models = "MiniMax M2, M2.1, M2.5, M2.7",
+                /* MiniMax M2, M2.1, M2.5, M2.7 */
                 .marks = {WRITES("<minimax:tool_call>")},
                 .hints = {HINT("minimax-m2"), HINT("minimax_m2")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
@@ -198,7 +199,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "deepseek-v3.2",
                 .also = {"deepseek-v4", "dsml"},
-                .models = "DeepSeek V3.2 and V4",
+                /* DeepSeek V3.2 and V4 */
                 .marks = {WRITES(BAR "DSML" BAR)},
                 .hints = {HINT("deepseek-v3.2"), HINT("deepseek-v4")},
                 .rules = {SECTION(NULL, NULL),
@@ -225,7 +226,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "deepseek-v3",
                 .also = {"deepseek-r1"},
-                .models = "DeepSeek V3, R1 and its distillates",
+                /* DeepSeek V3, R1 and its distillates */
                 .marks = {WRITES_BOTH(DS("tool" LOW "sep"), "```json")},
                 .hints = {HINT("deepseek-v3-"), HINT("deepseek-r1")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON),
@@ -249,7 +250,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_DEEPSEEK_V31] =
             {
                 .name = "deepseek-v3.1",
-                .models = "DeepSeek V3.1",
+                /* DeepSeek V3.1 */
                 .marks = {WRITES(DS("tool" LOW "sep"))},
                 .hints = {HINT("deepseek-v3.1")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON),
@@ -267,7 +268,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_KIMI_K2] =
             {
                 .name = "kimi-k2",
-                .models = "Kimi K2, K2 Thinking, K2.5",
+                /* Kimi K2, K2 Thinking, K2.5 */
                 .marks = {WRITES("<|tool_call_argument_begin|>"),
                           WRITES("<|tool_calls_section_begin|>")},
                 .hints = {HINT("kimi-k2")},
@@ -288,7 +289,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_KIMI_K3] =
             {
                 .name = "kimi-k3",
-                .models = "Kimi K3",
+                /* Kimi K3 */
                 .marks = {WRITES_BOTH("<|open|>", "<|close|>")},
                 .hints = {HINT("kimi-k3")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
@@ -316,7 +317,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "harmony",
                 .also = {"gpt-oss"},
-                .models = "gpt-oss",
+                /* gpt-oss */
                 .marks = {WRITES_BOTH("<|channel|>", "<|message|>")},
                 .hints = {HINT("gpt-oss"), HINT("gpt_oss")},
                 .rules = {{CF_RULE_CALL, CF_LEX_JSON, "to=functions.", NULL,
@@ -346,7 +347,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_MINICPM5] =
             {
                 .name = "minicpm5",
-                .models = "MiniCPM 5",
+                /* MiniCPM 5 */
                 .marks = {WRITES("<param name=")},
                 .hints = {HINT("minicpm5")},
                 .rules = {CALL(CF_LEX_TAGS), MARKER("<|im_end|>")},
@@ -366,7 +367,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_SOLAR_OPEN] =
             {
                 .name = "solar-open",
-                .models = "Solar Open",
+                /* Solar Open */
                 .marks = {WRITES("<|tool_call:begin|>")},
                 .hints = {HINT("solar-open"), HINT("solar_open")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON),
@@ -385,7 +386,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_GIGACHAT3] =
             {
                 .name = "gigachat3",
-                .models = "GigaChat 3, 3.1",
+                /* GigaChat 3, 3.1 */
                 .marks = {WRITES("<|function_call|>"),
                           WRITES("function call<|role_sep|>")},
                 .hints = {HINT("gigachat")},
@@ -401,7 +402,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_COHERE] =
             {
                 .name = "cohere",
-                .models = "Command R7B, Command A, Cohere2 MoE",
+                /* Command R7B, Command A, Cohere2 MoE */
                 .marks = {WRITES("<|START_ACTION|>")},
                 .hints = {HINT("cohere2"), HINT("command-a"),
                           HINT("command-r7b")},
@@ -425,7 +426,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_COMMAND_R] =
             {
                 .name = "command-r",
-                .models = "Command R, R+",
+                /* Command R, R+ */
                 .marks = {WRITES("Action:```json"), WRITES("Action: ```json"),
                           WRITES("Action:\\n```json")},
                 .hints = {HINT("command-r")},
@@ -444,7 +445,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_APERTUS] =
             {
                 .name = "apertus",
-                .models = "Apertus",
+                /* Apertus */
                 .marks = {WRITES("<|tools_prefix|>")},
                 .hints = {HINT("apertus")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|assistant_end|>")},
@@ -461,7 +462,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_NEMOTRON] =
             {
                 .name = "nemotron",
-                .models = "Nemotron Nano v2",
+                /* Nemotron Nano v2 */
                 .marks = {WRITES("<TOOLCALL>")},
                 .hints = {HINT("nemotron-nano")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<SPECIAL_12>")},
@@ -478,7 +479,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_OLMO3] =
             {
                 .name = "olmo3",
-                .models = "OLMo 3",
+                /* OLMo 3 */
                 .marks = {WRITES("<function_calls>")},
                 .hints = {HINT("olmo3"), HINT("olmo-3")},
                 .rules = {FENCE(CF_LEX_PYTHON), MARKER("<|im_end|>")},
@@ -493,7 +494,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_GRANITE] =
             {
                 .name = "granite",
-                .models = "Granite 3",
+                /* Granite 3 */
                 .marks = {WRITES_BOTH("<|tool_call|>", "<|start_of_role|>")},
                 .hints = {HINT("granite-3")},
                 .rules = {FENCE(CF_LEX_JSON),
@@ -511,7 +512,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "qwen3-coder",
                 .also = {"qwen3.5"},
-                .models = "Qwen3-Coder, Qwen 3.5 to 3.8, Nemotron 3, Step 3.5",
+                /* Qwen3-Coder, Qwen 3.5 to 3.8, Nemotron 3, Step 3.5 */
                 .marks = {WRITES_BOTH("<function=", "<parameter=")},
                 .hints = {HINT("qwen3-coder"), HINT("qwen35"), HINT("qwen3.5"),
                           HINT("qwen3next")},
@@ -534,7 +535,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_FUNCTIONARY] =
             {
                 .name = "functionary",
-                .models = "Functionary 3.1",
+                /* Functionary 3.1 */
                 .marks = {WRITES_BOTH("<function=", "</function>")},
                 .hints = {HINT("functionary")},
                 .rules = {CALL(CF_LEX_JSON), MARKER("<|eom_id|>"),
@@ -548,7 +549,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "glm4.5",
                 .also = {"glm4.6", "glm4.7"},
-                .models = "GLM 4.5 to 5, Laguna",
+                /* GLM 4.5 to 5, Laguna */
                 .marks = {WRITES("<arg_key>")},
                 .hints = {HINT("glm4moe"), HINT("glm-4.5"), HINT("glm-4.6"),
                           HINT("glm-4.7")},
@@ -569,7 +570,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_MISTRAL] =
             {
                 .name = "mistral",
-                .models = "Mistral, Devstral, Magistral, Ministral 3",
+                /* Mistral, Devstral, Magistral, Ministral 3 */
                 .marks = {WRITES("[TOOL_CALLS]")},
                 .hints = {HINT("mistral"), HINT("ministral"), HINT("devstral")},
                 .rules = {{CF_RULE_MISTRAL, CF_LEX_JSON, "[TOOL_CALLS]", NULL,
@@ -588,7 +589,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_HAMMER] =
             {
                 .name = "hammer",
-                .models = "Hammer 2",
+                /* Hammer 2 */
                 .marks = {WRITES("[BEGIN OF AVAILABLE TOOLS]")},
                 .hints = {HINT("hammer")},
                 .name_first = true,
@@ -608,8 +609,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "hermes",
                 .also = {"qwen", "qwen2.5", "qwen3"},
-                .models =
-                    "Hermes, Qwen 2.5 and 3, Granite 4, EXAONE 4, SmolLM 3",
+                /* Hermes, Qwen 2.5 and 3, Granite 4, EXAONE 4, SmolLM 3 */
                 .marks = {WRITES("<tool_call>")},
                 .hints = {HINT("qwen"), HINT("hermes")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|im_end|>")},
@@ -624,7 +624,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "hunyuan",
                 .also = {"apriel", "jamba"},
-                .models = "Hunyuan A13B, Apriel 1.5, Jamba",
+                /* Hunyuan A13B, Apriel 1.5, Jamba */
                 .marks = {WRITES("<tool_calls>")},
                 .hints = {HINT("hunyuan"), HINT("apriel"), HINT("jamba")},
                 .rules = {FENCE(CF_LEX_JSON)},
@@ -641,7 +641,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "gemma3",
                 .also = {"gemma3n"},
-                .models = "Gemma 3, 3n",
+                /* Gemma 3, 3n */
                 .marks = {WRITES("tool_code"), WRITES("<start_of_turn>")},
                 .hints = {HINT("gemma3")},
                 .rules = {{CF_RULE_CODE_FENCE, CF_LEX_PYTHON, "```tool_code",
@@ -664,7 +664,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "phi4-mini",
                 .also = {"phi4"},
-                .models = "Phi-4-mini",
+                /* Phi-4-mini */
                 .marks = {WRITES("<|/tool|>")},
                 .hints = {HINT("phi-4"), HINT("phi4")},
                 .rules = {FENCE(CF_LEX_JSON),
@@ -683,7 +683,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_LLAMA_PYTHONIC] =
             {
                 .name = "llama-pythonic",
-                .models = "Llama 3.2, Llama 4",
+                /* Llama 3.2, Llama 4 */
                 .marks =
                     {{"func_name1(params_name1", NULL,
                       "the template shows [func_name1(params_name1=...)]"}},
@@ -705,7 +705,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             {
                 .name = "llama-json",
                 .also = {"llama"},
-                .models = "Llama 3.1 to 3.3",
+                /* Llama 3.1 to 3.3 */
                 .marks = {WRITES("<|python_tag|>"),
                           {"\"parameters\": dictionary of argument", NULL,
                            "the template asks for name and parameters"}},

@@ -1,5 +1,6 @@
 /*
- * tool_closest.c - how near a reply without calls came to one of a family.
+ * tool_closest.c - measures how near a reply without calls came to a family's
+ * call.
  */
 #include "core/tools/tool_rules.h"
 
@@ -19,7 +20,7 @@ static void put_literal(cf_buf *out, cf_str text)
     cf_buf_addc(out, '\'');
 }
 
-/* What must come where `rule` starts, or after all of its literal. */
+/* Says what must come where `rule` starts, or after all of its literal. */
 static void describe(const cf_tool__rule *rule, bool is_after, cf_buf *out)
 {
     static const char *const bodies[] = {

@@ -1,6 +1,6 @@
 /*
- * tool_declare.c - declarations and results as each family shows them to its
- * model.
+ * tool_declare.c - writes declarations and results as each family shows them to
+ * its model.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * tool_emit.c - the shared half of the call grammars: JSON text, spans,
- * paths, repeated keys, numbers.
+ * tool_emit.c - implements the shared half of the call grammars: JSON text,
+ * spans, paths, repeated keys, numbers.
  */
 #include "core/tools/tool_emit.h"
 

@@ -67,7 +67,7 @@ void cf_tool__emit_deinit(cf_tool__emit *e);
 bool cf_tool__expect(cf_tool__emit *e, size_t off, const char *what);
 bool cf_tool__oom(cf_tool__emit *e);
 
-/* Spans: open before a value, close behind it. */
+/* Spans: open before a value, close after it. */
 size_t cf_tool__span_open(cf_tool__emit *e);
 void cf_tool__span_close(cf_tool__emit *e, size_t span);
 
@@ -136,12 +136,12 @@ json_t *cf_tool__tree(cf_str text);
 
 /* ---- the grammars ------------------------------------------------------- */
 
-/* What reads one member at the cursor, "key:value", or one value. */
+/* Reads one member at the cursor, "key:value", or one value. */
 typedef bool (*cf_tool__member_fn)(cf_tool__emit *e, cf_tool__members *m);
 typedef bool (*cf_tool__value_fn)(cf_tool__emit *e);
 
 /* An object or an array at the cursor, which is on its bracket; commas and
- * spaces as in JSON, what stands between them as the function says. */
+ * spaces are as in JSON, members as the function reads them. */
 bool cf_tool__object(cf_tool__emit *e, cf_tool__member_fn member);
 bool cf_tool__array(cf_tool__emit *e, cf_tool__value_fn value);
 

@@ -1,6 +1,5 @@
 /*
- * tool_family.c - names of families and statuses, and which family a model
- * belongs to.
+ * tool_family.c - names families and statuses, and finds the family of a model.
  */
 #include "core/tools/tool_family.h"
 
@@ -22,11 +21,6 @@ cf_str cf_tool__trim(const char *text)
 const char *cf_tool_family_name(cf_tool_family family)
 {
     return cf_tool__row_of(family)->name;
-}
-
-const char *cf_tool_family_models(cf_tool_family family)
-{
-    return cf_tool__row_of(family)->models;
 }
 
 cf_channel_set cf_tool_family_channels(cf_tool_family family)

@@ -98,7 +98,7 @@ typedef struct cf_tool__syntax {
     const char *id_end, *name_end; /* NAMED and TAGS */
     const char *header_end; /* NAMED: all that a reader needs of name_end */
     const char *param, *key_end; /* TAGS */
-    /* An attribute after the key (or name): what stands before and after its
+    /* An attribute after the key (or name): the text before and after its
      * value, which is the argument's type: "true"/"false" for is-a-string, or
      * a type of JSON Schema. */
     const char *attr_end;
@@ -123,7 +123,6 @@ typedef enum cf_tool__declare {
 typedef struct cf_tool__row {
     const char *name;
     const char *also[3];    /* other names for it */
-    const char *models;     /* who writes it, for people */
     cf_tool__sign marks[3]; /* in a chat template */
     cf_tool__sign hints[4]; /* in lower case, in architecture or name */
     bool name_first;        /* hints beat what a template says */

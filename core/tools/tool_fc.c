@@ -1,5 +1,5 @@
 /*
- * tool_fc.c - the call syntax of FunctionGemma and Gemma 4.
+ * tool_fc.c - reads the call syntax of FunctionGemma and Gemma 4.
  *
  *   call   := 'call' ':' NAME object?
  *   object := '{' (KEY ':' value (',' KEY ':' value)*)? '}'

@@ -1,5 +1,5 @@
 /*
- * tool_format.c - calls as each family writes them.
+ * tool_format.c - writes calls as each family writes them.
  */
 #include <string.h>
 

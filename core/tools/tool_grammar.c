@@ -1,6 +1,6 @@
 /*
- * tool_grammar.c - what a reply with tool calls may be, in every family's
- * syntax.
+ * tool_grammar.c - compiles the grammar of a reply with tool calls, in every
+ * family's syntax.
  *
  * The calls' parameters go through the same expansion as any schema; the
  * dialect decides how values are written.
@@ -542,8 +542,8 @@ static void emit_reply(maker *m, uint32_t rule, uint32_t call)
     }
 }
 
-/* What opens and closes the calls of a reply: the family's literals, or the
- * caller's. */
+/* Sets the literals that open and close the calls of a reply: the family's,
+ * or the caller's. */
 static void set_fences(maker *m)
 {
     const cf_tool__syntax *y = m->syn;

@@ -1,9 +1,9 @@
 /*
- * tool_json.c - calls written as JSON (RFC 8259, strictly), and JSON values
- * inside other syntaxes.
+ * tool_json.c - reads calls written as JSON (RFC 8259, strictly), and JSON
+ * values inside other syntaxes.
  *
  * A call is an object with "name" and one of "arguments", "parameters",
- * "args", in any order and beside other members; or {"type":"function",
+ * "args", in any order and among other members; or {"type":"function",
  * "function":{...}} around one; or {"function":"name",...}.  Arguments may be
  * a JSON string that holds the object, as OpenAI's interface has it.
  */
@@ -68,7 +68,7 @@ static bool read_unicode(cf_tool__emit *e)
         }
     }
     if (cp >= 0xD800 && cp < 0xE000) {
-        cp = 0xFFFD; /* half a surrogate pair is no character */
+        cp = 0xFFFD; /* half a surrogate pair */
     }
     char out[4];
     cf_buf_add(&e->str, out, cf_utf8_encode(out, cp));

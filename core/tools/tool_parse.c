@@ -1,5 +1,5 @@
 /*
- * tool_parse.c - one reply into text, calls and failed blocks, while it
+ * tool_parse.c - parses a reply into text, calls and failed blocks while it
  * streams.
  *
  * States:  TEXT   raw[pos..) is not decided; a rule may open a block there
@@ -29,7 +29,7 @@ enum {
     REPAIRS_MAX = 16    /* failed blocks that get a repair */
 };
 
-/* Where the search for a block's end stands. */
+/* The progress of the search for a block's end. */
 typedef struct lex_state {
     char quote;              /* of the open string, '\0' outside */
     bool is_long;            /* Python's triple quotes */
@@ -47,7 +47,7 @@ struct cf_tool_parser {
 
     cf_buf raw;
     size_t pos;   /* rule 1 */
-    size_t fresh; /* end of the last segment that is no text */
+    size_t fresh; /* end of the last segment other than text */
     bool in_block, in_code, is_done, is_final;
     bool has_delta; /* bytes of the open block were reported */
     size_t told;    /* up to here */
@@ -162,7 +162,7 @@ static void add_note(cf_tool_parser *p, size_t off, size_t call,
 
 /* ---- the end of a block ------------------------------------------------- */
 
-/* Whether all of `text` stands at raw[at], or the part that is there. */
+/* Whether `text` is at raw[at], whole or as far as raw goes. */
 static bool literal_at(const cf_tool_parser *p, size_t at, cf_str text,
                        bool *is_partial)
 {
@@ -312,7 +312,7 @@ static bool read_header(cf_tool_parser *p)
     return false;
 }
 
-/* The first end literal from `scan` on, whatever stands around it. */
+/* The first end literal from `scan` on, regardless of its surroundings. */
 static found find_literal_end(cf_tool_parser *p, size_t *body_end, size_t *end)
 {
     cf_str text = p->block.rule->end;
@@ -353,7 +353,7 @@ static found find_tags_end(cf_tool_parser *p, size_t *body_end, size_t *end)
 }
 
 /* Looks for the end from `scan` on.  *body_end and *end are set when it is
- * there; FOUND_RESTART: another start literal stands at `scan` first. */
+ * there; FOUND_RESTART: another start literal comes first, at `scan`. */
 static found find_end(cf_tool_parser *p, size_t *body_end, size_t *end)
 {
     const cf_tool__rule *rule = p->block.rule;
@@ -809,7 +809,7 @@ static bool match_any(cf_tool_parser *p, size_t i, cf_tool__block *block,
 
 /* At the end of the reply, after the last call of an open section: raw[i..)
  * may be the first bytes of another call, which was cut off, or of an end
- * literal, which is no loss. */
+ * literal, which may be dropped. */
 static bool match_cut(cf_tool_parser *p, size_t i)
 {
     cf_str raw = cf_buf_str(&p->raw);

@@ -1,5 +1,5 @@
 /*
- * tool_python.c - calls written as Python.
+ * tool_python.c - reads calls written as Python.
  *
  *   body  := statement* where a newline or ';' ends a statement
  *   statement := call | '[' (call (',' call)* ','?)? ']' | print(call)
@@ -87,7 +87,7 @@ static bool hex_escape(cf_tool__emit *e, size_t n)
     return true;
 }
 
-/* After the backslash, which stands at e->at - 1. */
+/* Reads an escape after its backslash, which is at e->at - 1. */
 static bool py_escape(cf_tool__emit *e)
 {
     static const char from[] = "\\'\"abfnrtv";

@@ -1,5 +1,5 @@
 /*
- * tool_repair.c - the nearest text that parses, for a block that does not.
+ * tool_repair.c - finds the nearest text that parses for a block that does not.
  *
  * Greedy: at the place where the grammar broke, each small edit (insert a
  * bracket, a quote, a comma; delete a byte; respell or quote a word) is tried

@@ -1,5 +1,5 @@
 /*
- * tool_rules.c - where a block starts.
+ * tool_rules.c - finds where a block starts.
  *
  * A decision depends on a bounded number of bytes after the place it is
  * about, and never changes when more come: that is what makes a parse the
@@ -43,7 +43,7 @@ static cf_tool__rule resolve(const cf_tool__rule_row *r,
     };
 }
 
-/* What only sets off a list, "[" of the start and "]" of the end, is body. */
+/* Moves the brackets of a list, "[" and "]", from the fences to the body. */
 static void leave_brackets(cf_tool__rule *r)
 {
     while (r->kind == CF_RULE_FENCE && r->start.n > 0 &&
@@ -393,8 +393,8 @@ static cf_tool__match match_separator(look *l, size_t i, size_t fresh)
 }
 
 /* The opening literal of a section: a call or its end must follow.  Where
- * what follows looks like the attempt at a call the section is bad, and where
- * it is prose there is no section. */
+ * what follows looks like the attempt at a call the section is bad; if it is
+ * prose, this is not a section. */
 static cf_tool__match match_section(const cf_tool__view *v, look *l,
                                     cf_tool__block *b)
 {

@@ -64,7 +64,7 @@ cf_tool__match cf_tool__match_rule(const cf_tool__view *view,
                                    cf_tool__block *out);
 
 /*
- * Whether `text` stands at raw[at]; *end is then after it.  White space in
+ * Whether `text` is at raw[at]; *end is then after it.  White space in
  * `text` stands for any white space or none, a double quote for either quote.
  */
 cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
@@ -73,7 +73,7 @@ cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
 /* raw[at..) is the beginning of `text` and no more: how many bytes, or 0. */
 size_t cf_tool__partial(cf_str raw, size_t at, cf_str text);
 
-/* Splits raw[off..end), what stands between the start of a call and its
+/* Splits raw[off..end), the text between the start of a call and its
  * arguments, into name and id. */
 void cf_tool__read_header(cf_str raw, size_t off, size_t end,
                           cf_tool__block *block);

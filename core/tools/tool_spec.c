@@ -1,5 +1,5 @@
 /*
- * tool_spec.c - tool declarations in every form they come in.
+ * tool_spec.c - reads tool declarations in every form they come in.
  */
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /*
- * tool_tags.c - calls whose arguments stand between tags, each as raw text:
+ * tool_tags.c - reads calls whose arguments are between tags, each as raw text:
  * <parameter=KEY>VALUE</parameter>.
  *
- * Where a value ends.  A closing literal inside a value ends it only when
- * something that may follow does follow: the next argument or the end of the
+ * A closing literal inside a value ends the value only when something that
+ * may follow does follow: the next argument or the end of the
  * call.  The last value's own closing literal may be missing.
  *
- * What a value is.  The declaration decides: a string is the text as it is;
+ * The declaration decides the type of a value: a string is the text as it is;
  * other types are read as JSON, else as Python's spelling of the same; text
  * that does not fit stays a string, and the check of types reports it.
  * Without a declaration, JSON that is not a string, else a string.
@@ -47,8 +47,7 @@ static cf_tool__step fail_at(walker *k, size_t at, const char *phrase)
 static cf_tool__step bad(walker *k, size_t at, cf_str what, cf_str other)
 {
     char text[96];
-    snprintf(text, sizeof text,
-             other.n > 0 ? "'%.*s' or '%.*s'" : "'%.*s'%.*s",
+    snprintf(text, sizeof text, other.n > 0 ? "'%.*s' or '%.*s'" : "'%.*s'%.*s",
              (int)(what.n < 40 ? what.n : 40), what.p,
              (int)(other.n < 40 ? other.n : 40), other.n > 0 ? other.p : "");
     return fail_at(k, at, text);
@@ -215,7 +214,7 @@ static cf_tool__step read_key(walker *k)
     return CF_STEP_ON;
 }
 
-/* What may follow a value's closing literal, or in its place. */
+/* Whether this may follow a value's closing literal, or replace it. */
 static bool may_follow(walker *k, size_t at, bool is_call_end)
 {
     const cf_tool__syntax *y = k->y;

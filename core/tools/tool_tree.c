@@ -1,5 +1,6 @@
 /*
- * tool_tree.c - a tree of the canonical JSON text that the grammars write.
+ * tool_tree.c - builds a tree of the canonical JSON text that the grammars
+ * write.
  *
  * Not through jansson's reader, for two reasons: an integer over 64 bits
  * becomes a double here and leaves its neighbours integers, and a failed

@@ -1,5 +1,5 @@
 /*
- * tool_validate.c - a call against its declaration.
+ * tool_validate.c - checks a call against its declaration.
  *
  * Everything is reported, in this order: the function's name; names of
  * arguments; required arguments that are missing; then type and value of

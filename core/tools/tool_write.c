@@ -1,5 +1,5 @@
 /*
- * tool_write.c - values in the spelling of each syntax.
+ * tool_write.c - writes values in the spelling of each syntax.
  */
 #include "core/tools/tool_write.h"
 
@@ -79,7 +79,7 @@ static bool is_id(const cf_buf *b)
     return b->n > 0;
 }
 
-/* A key; tells whether it is "type". */
+/* Writes a key; returns whether it is "type". */
 static bool put_key(cf_tool__writer *w)
 {
     const char *from = w->p;

@@ -143,7 +143,7 @@ static cf_status check_links(check *c, cf_error *err)
         {"attachment of no message: ",
          "SELECT hash FROM blob b WHERE NOT EXISTS (SELECT 1 FROM "
          "message_blob WHERE blob_id = b.id)"},
-        {"pieces left behind by turn ",
+        {"leftover pieces of turn ",
          "SELECT DISTINCT t.uuid FROM piece p JOIN turn t ON t.id = p.turn_id "
          "WHERE t.status <> 'streaming'"},
         {"not a UUID: ",

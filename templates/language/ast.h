@@ -136,7 +136,7 @@ struct cf_tnode {
     cf_tfunc *func;    /* macro, call block, recursive loop */
 };
 
-/* What is found out about a template when it is first needed. */
+/* Facts about a template, computed when first needed. */
 typedef struct cf_template_memo {
     _Atomic(void *) caps; /* cf_template_caps; NULL: not yet */
 } cf_template_memo;

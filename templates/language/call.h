@@ -49,7 +49,7 @@ typedef struct cf_tfn_entry {
     cf_tfn fn;
 } cf_tfn_entry;
 
-/* Whether `name` is `known`; most are told apart by their first letter. */
+/* Whether `name` is `known`; most differ in their first letter. */
 static inline bool cf_t__is_called(cf_str name, const char *known)
 {
     return name.n != 0 && name.p[0] == known[0] && cf_str_is(name, known);

@@ -323,11 +323,6 @@ size_t cf_shot_find(const cf_shot *shot, const char *word)
     return SIZE_MAX;
 }
 
-bool cf_shot_has(const cf_shot *shot, const char *word)
-{
-    return cf_shot_find(shot, word) != SIZE_MAX;
-}
-
 bool cf_shot_is_refused(const cf_shot *shot)
 {
     return shot->status != CF_OK && shot->render.error.is_raised;

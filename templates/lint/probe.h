@@ -88,9 +88,8 @@ void cf_shot_free(cf_prober *p, cf_shot *shot);
 cf_str cf_probe_bos(const cf_prober *p);
 cf_str cf_probe_eos(const cf_prober *p);
 
-/* Whether the render holds a word, and where. */
-bool cf_shot_has(const cf_shot *shot, const char *word);
-size_t cf_shot_find(const cf_shot *shot, const char *word); /* SIZE_MAX */
+/* The place of a word in the render; SIZE_MAX without it. */
+size_t cf_shot_find(const cf_shot *shot, const char *word);
 
 /* Whether it failed through raise_exception: refused, not crashed. */
 bool cf_shot_is_refused(const cf_shot *shot);

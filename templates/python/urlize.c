@@ -1,7 +1,7 @@
 /*
  * urlize.c - the filter urlize: addresses in a text become links.
  *
- * What an address is, jinja2 says by two regular expressions (_http_re and
+ * jinja2 defines an address by two regular expressions (_http_re and
  * _email_re of its utils.py); the functions here accept the same texts.
  */
 #include "templates/python/filters.h"

@@ -16,7 +16,7 @@ static int replay_file(const char *path)
 {
     FILE *f = fopen(path, "rb");
     if (f == NULL) {
-        return 0; /* an empty corpus is no failure */
+        return 0; /* an empty corpus is not a failure */
     }
     uint8_t *data = NULL;
     size_t n = 0;

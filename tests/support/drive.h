@@ -11,7 +11,7 @@
  * still be written when it returns. */
 void cf_drive_press(cf_app *app, const char *keys);
 
-/* Draws, and tells whether the screen has these words in one row. */
+/* Draws, and returns whether the screen has these words in one row. */
 bool cf_drive_shows(cf_app *app, const char *words);
 
 #endif

@@ -14,14 +14,14 @@ void cf_fault_install(void);
 
 /* The nth allocation from now fails (1: the next); persist: and all after. */
 void cf_fault_arm(size_t nth, bool persist);
-/* Stops failing; tells whether an allocation was made to fail. */
+/* Stops failing; returns whether an allocation was made to fail. */
 bool cf_fault_disarm(void);
 
 size_t cf_fault_live(void);  /* blocks not freed */
 size_t cf_fault_total(void); /* allocations since the program started */
 
 /* Runs `body` with the 1st, 2nd, 3rd ... allocation failing until none does.
- * Each run must leave no block behind and return CF_ENOMEM, or CF_OK when
+ * Each run must leak no block and return CF_ENOMEM, or CF_OK when
  * the failure was harmless; the last must return CF_OK.  Fails the test
  * otherwise. */
 void cf_fault_every_alloc(cf_status (*body)(void *), void *ud, bool persist);

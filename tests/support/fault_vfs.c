@@ -16,7 +16,7 @@ static atomic_int fail_code;
 
 typedef struct shim_file {
     sqlite3_file base;
-    sqlite3_file *real; /* behind this struct */
+    sqlite3_file *real; /* after this struct */
 } shim_file;
 
 static bool must_fail(unsigned kind)

@@ -1,5 +1,5 @@
 /*
- * program.h - running the program under test as a person's shell would.
+ * program.h - running the program under test as the user's shell would.
  */
 #ifndef CF_TESTS_SUPPORT_PROGRAM_H
 #define CF_TESTS_SUPPORT_PROGRAM_H

@@ -69,7 +69,7 @@ static void compare(runner *r, const char *name, const char *kind,
     cf_buf_deinit(&want);
 }
 
-/* What is counted beside the keys is there, so that screens repeat. */
+/* Waits for all background work, so that screens repeat. */
 static void end_reading(cf_app *app)
 {
     for (int i = 0; app->lab != NULL && i < 3; i++) {
@@ -188,7 +188,7 @@ static void run_line(runner *r, char *line)
     } else if (strncmp(line, "screen ", 7) == 0) {
         screen(r, rest);
     } else {
-        fail_msg("line %d: '%s' is no script line", r->line, line);
+        fail_msg("line %d: '%s' is not a script line", r->line, line);
     }
 }
 

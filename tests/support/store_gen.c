@@ -67,7 +67,7 @@ static cf_str some_json(cf_rand *r, cf_arena *a)
                                   text_json(r, a)));
 }
 
-/* Base64 long enough to be kept apart, sometimes behind a data: prefix. */
+/* Base64 long enough to be kept apart, sometimes after a data: prefix. */
 static json_t *some_blob(cf_rand *r)
 {
     static const char digits[] =

@@ -476,7 +476,7 @@ static void add_scaling(model *m)
     }
 }
 
-/* What only some families have. */
+/* The tensors that only some families have. */
 static void add_special_sizes(model *m)
 {
     if (m->arch->window_period != 0) {

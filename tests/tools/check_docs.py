@@ -72,7 +72,7 @@ def dead_links(page, text):
 def lost_names(page, text, files):
     """Sources named as `core/x/y.c`, `x/y.c` or `y_*.c`, and folders of rooms;
     capitals are placeholders, and "made here:" in a comment names what a page
-    tells its reader to make."""
+    asks its reader to make."""
     made = " ".join(re.findall(r"<!-- made here: (.*?) -->", text)).split()
     for m in re.finditer(r"`([\w./*-]+)`", text):
         name = m[1]
@@ -137,7 +137,7 @@ def run_page(page, text, model):
             if words[:1] != ["sh"] or words[1:2] not in (["run"], ["screen"]):
                 continue
             if "model" in words and not model:
-                print(f"{page.relative_to(ROOT)}:{line}: not run, there is no model")
+                print(f"{page.relative_to(ROOT)}:{line}: not run without a model")
                 continue
             fault = run_block(words, body, folder, env)
             if fault:

@@ -1,5 +1,5 @@
 /*
- * bench_memory.c - a plain read of as much memory as the weights take.
+ * bench_memory.c - times a plain read of as much memory as the weights take.
  */
 #include "tui/cli/bench_memory.h"
 

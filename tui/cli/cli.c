@@ -1,5 +1,5 @@
 /*
- * cli.c - command table, common options, batch files.
+ * cli.c - holds the command table and reads common options and batch files.
  */
 #include "tui/cli/cli.h"
 

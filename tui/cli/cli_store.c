@@ -1,5 +1,5 @@
 /*
- * cli_store.c - the history database of a command.
+ * cli_store.c - opens the history database of a command.
  */
 #include "tui/cli/cli_store.h"
 

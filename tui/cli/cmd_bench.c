@@ -1,5 +1,5 @@
 /*
- * cmd_bench.c - confab bench: how fast this model is on this machine.
+ * cmd_bench.c - confab bench: measures how fast this model is on this machine.
  *
  * Each repetition empties the session, computes a prompt of -p tokens in one
  * sync (prefill), draws one token (time to first token), empties it again and

@@ -1,6 +1,6 @@
 /*
- * cmd_chat.c - confab, confab chat: opens what the workbench works on, and
- * starts it.
+ * cmd_chat.c - confab, confab chat: opens the model and the history of the
+ * workbench, and starts it.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * cmd_complete.c - confab complete: a prompt as it is, and what follows.
+ * cmd_complete.c - confab complete: continues a prompt as it is.
  *
  *   prompt (text or ids) -> cache -> logits -> sampler -> token -> bytes
  *

@@ -1,6 +1,6 @@
 /*
- * cmd_completion.c - confab completion: a script that completes commands,
- * options and their values in a shell.
+ * cmd_completion.c - confab completion: writes a script that completes
+ * commands, options and their values in a shell.
  */
 #include "tui/cli/cli.h"
 #include "tui/cli/completion_text.h"

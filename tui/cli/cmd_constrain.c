@@ -1,6 +1,6 @@
 /*
- * cmd_constrain.c - confab constrain: what a schema, tools, an expression or
- * a grammar allow, and where a text leaves it.
+ * cmd_constrain.c - confab constrain: shows what a schema, tools, an expression
+ * or a grammar allow, and where a text leaves it.
  */
 #include <string.h>
 

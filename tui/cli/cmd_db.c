@@ -1,5 +1,5 @@
 /*
- * cmd_db.c - confab db: check, back up or locate the history database.
+ * cmd_db.c - confab db: checks, backs up or locates the history database.
  */
 #include <string.h>
 

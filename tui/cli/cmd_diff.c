@@ -1,6 +1,6 @@
 /*
- * cmd_diff.c - confab diff: two templates over the same contexts, or over
- * every saved conversation.
+ * cmd_diff.c - confab diff: compares two templates over the same contexts, or
+ * over every saved conversation.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * cmd_help.c - confab help.
+ * cmd_help.c - confab help: shows help for the program or one command.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * cmd_history.c - confab history: saved conversations.
+ * cmd_history.c - confab history: lists, shows and changes saved conversations.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * cmd_lint.c - confab lint: the faults of templates in files, by name, and in
- * models.
+ * cmd_lint.c - confab lint: finds the faults of templates in files, by name,
+ * and in models.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * cmd_model.c - confab model: what a model file holds, and what it needs.
+ * cmd_model.c - confab model: shows what a model file holds, and what it needs.
  *
  * A file whose weights cannot be used is still described as far as its
  * metadata goes; the reason is said, and the exit status is that of a bad

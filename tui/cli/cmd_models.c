@@ -1,12 +1,12 @@
 /*
- * cmd_models.c - confab models: the models on this machine.
+ * cmd_models.c - confab models: lists the models on this machine.
  */
 #include <string.h>
 
 #include "tui/cli/cli.h"
 #include "tui/lab/model_place.h"
 
-/* What a model's file says about itself. */
+/* One model of the list, as its file describes it. */
 typedef struct model_row {
     const char *name, *path;
     cf_engine *engine; /* metadata only; NULL: it could not be opened */

@@ -1,5 +1,5 @@
 /*
- * cmd_parse.c - confab parse: a reply into text, calls and findings.
+ * cmd_parse.c - confab parse: parses a reply into text, calls and findings.
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ static void print_text(const cf_parsed *p, cf_buf *out)
     cf_buf_addf(out, "status  %s\n", cf_tool_status_name(parse->status));
 }
 
-/* What a run of the command is asked for. */
+/* The options of one run of the command. */
 typedef struct job {
     cf_tool_family family;
     const cf_tool_set *tools;

@@ -1,5 +1,5 @@
 /*
- * cmd_paths.c - confab paths: where files are.
+ * cmd_paths.c - confab paths: shows where files are.
  */
 #include "tui/cli/cli.h"
 #include "tui/sys/paths.h"

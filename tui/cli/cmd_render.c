@@ -1,5 +1,6 @@
 /*
- * cmd_render.c - confab render: a template over a context, to exact bytes.
+ * cmd_render.c - confab render: renders a template over a context, to exact
+ * bytes.
  */
 #include <string.h>
 

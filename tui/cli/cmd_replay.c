@@ -1,6 +1,6 @@
 /*
- * cmd_replay.c - confab replay: a stored reply drawn again from what the
- * history keeps, compared token by token.
+ * cmd_replay.c - confab replay: draws a stored reply again from what the
+ * history keeps, and compares it token by token.
  *
  * The prompt's tokens are the stored ones: nothing is rendered.  The sampler
  * gets the stored options and seed; tokens that were given or forced are put

@@ -1,5 +1,5 @@
 /*
- * cmd_run.c - confab run: send one message and stream the reply, with its
+ * cmd_run.c - confab run: sends one message and streams the reply, with its
  * tool rounds.
  *
  * The reply's text goes to standard output; thinking, calls and results to

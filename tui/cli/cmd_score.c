@@ -1,6 +1,6 @@
 /*
- * cmd_score.c - confab score: how likely a text is after another, token by
- * token.
+ * cmd_score.c - confab score: computes how likely a text is after another,
+ * token by token.
  */
 #include <math.h>
 #include <string.h>

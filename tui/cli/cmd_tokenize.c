@@ -1,5 +1,5 @@
 /*
- * cmd_tokenize.c - confab tokenize: text to ids and back.
+ * cmd_tokenize.c - confab tokenize: converts text to ids and back.
  *
  * Pieces come from the model file and the text from anywhere: on a terminal
  * both are shown with what could steer it written out.  Only --ids to a file
@@ -82,7 +82,7 @@ static bool is_utf8(const cf_buf *b)
     return cf_utf8_valid_prefix(cf_buf_cstr(b), b->n) == b->n;
 }
 
-/* The text, and all bytes beside it where they are not UTF-8. */
+/* Sets the text, and its bytes in hex too where they are not UTF-8. */
 static bool set_bytes(json_t *object, const char *key, const char *key_hex,
                       const cf_buf *b)
 {

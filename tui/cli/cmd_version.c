@@ -1,5 +1,6 @@
 /*
- * cmd_version.c - confab version: what this program was built of.
+ * cmd_version.c - confab version: shows the versions of the program and its
+ * libraries.
  */
 #include "core/api/about.h"
 #include "tui/cli/cli.h"

@@ -1,5 +1,5 @@
 /*
- * complete_batch.c - confab complete --batch.
+ * complete_batch.c - runs confab complete --batch.
  *
  *   ids of a line -> sync of the one session -> n draws -> a line of JSON
  */

@@ -1,6 +1,6 @@
 /*
- * completion_text.c - commands, options and values in the language of each
- * shell.
+ * completion_text.c - writes commands, options and values in the language of
+ * each shell.
  *
  * The name of a value in the option tables says what completes it: "a|b" are
  * words, a part with FILE, MODEL or a file name's ending is a file, UUID is a

@@ -1,5 +1,5 @@
 /*
- * constrain_bench.c - times of compilations and masks.
+ * constrain_bench.c - times compilations and masks.
  */
 #include "tui/cli/constrain_bench.h"
 

@@ -1,5 +1,5 @@
 /*
- * diff_side.c - two columns of equal width: number, sign, text.
+ * diff_side.c - lays out two columns of equal width: number, sign, text.
  *
  * Text goes cluster by cluster, so that columns stay straight and nothing
  * reaches the terminal that would move its cursor.

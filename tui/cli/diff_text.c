@@ -1,5 +1,5 @@
 /*
- * diff_text.c - hunks, unified lines and JSON of a difference.
+ * diff_text.c - writes a difference as hunks, unified lines or JSON.
  */
 #include "tui/cli/diff_text.h"
 

@@ -20,7 +20,7 @@ typedef struct cf_diff_style {
  * Appends the changed parts with the lines around them, each under a line
  * "@@ -line,count +line,count @@" that says what the first change on each
  * side shows.
- * Nothing when there is no difference.
+ * Equal sides give no output.
  *
  * Unified: ' ', '-' and '+' begin a line; without colour a line that begins
  * with '?' has a '^' below every changed cell.  Side by side: the sign is

@@ -1,5 +1,5 @@
 /*
- * json_text.c - numbers, ids and bytes in JSON.
+ * json_text.c - writes numbers, ids and bytes in JSON.
  */
 #include "tui/cli/json_text.h"
 

@@ -1,5 +1,5 @@
 /*
- * keep.c - between a conversation in memory and the store.
+ * keep.c - moves conversations between memory and the store.
  */
 #include "tui/cli/keep.h"
 

@@ -25,9 +25,9 @@ CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
 /*
  * Before a send: adds its message to the conversation, stores it, and begins
  * the reply in the store under send->reply_id, which is made here.  The send
- * then has its parent and no message.  A failure to store is told on standard
- * error once; the answer is worth more than its copy.  A message that cannot
- * be added fails as the send would.
+ * then has its parent and no message.  A failure to store is reported once, on
+ * standard error; the answer is worth more than its copy.  A message that
+ * cannot be added fails as the send would.
  */
 CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
                                       const cf_opened *engine,

@@ -1,6 +1,6 @@
 /*
- * lint_output.c - findings as text, JSON lines, a Markdown table, SARIF 2.1.0,
- * annotations of GitHub's workflows, and JUnit XML.
+ * lint_output.c - writes findings as text, JSON lines, a Markdown table, SARIF
+ * 2.1.0, annotations of GitHub's workflows, and JUnit XML.
  */
 #include "tui/cli/lint_output.h"
 

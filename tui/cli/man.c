@@ -1,5 +1,5 @@
 /*
- * man.c - the man page from the tables of commands, options and keys.
+ * man.c - writes the man page from the tables of commands, options and keys.
  */
 #include "tui/cli/man.h"
 

@@ -1,5 +1,5 @@
 /*
- * options.c - reading options by table.
+ * options.c - reads options by table.
  */
 #include "tui/cli/options.h"
 

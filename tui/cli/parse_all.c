@@ -1,7 +1,7 @@
 /*
- * parse_all.c - confab parse --all: one reply through every family, whole and
- * in pieces: which reads it, where the others stop, and what they would have
- * taken there.
+ * parse_all.c - confab parse --all: parses one reply with every family, whole
+ * and in pieces, and shows which reads it, where the others stop, and what they
+ * would have taken there.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum {
     STEPS_MAX = 8   /* sizes of pieces, from one byte on */
 };
 
-/* What must not depend on the pieces. */
+/* Prints the part that must not depend on how the reply is cut. */
 static void print(cf_buf *out, const cf_parsed *p)
 {
     cf_buf_reset(out);

@@ -1,5 +1,5 @@
 /*
- * parse_reply.c - a reply into thinking, text, calls and findings.
+ * parse_reply.c - parses a reply into thinking, text, calls and findings.
  */
 #include "tui/cli/parse_reply.h"
 
@@ -7,8 +7,8 @@
 
 #include "core/base/alloc.h"
 
-/* Content from `content_off` on stands at raw_off; one piece goes on as long
- * as the two go on together. */
+/* Records that content from `content_off` on is at raw_off; one piece lasts as
+ * long as both advance together. */
 static cf_status note_piece(cf_parsed *p, size_t content_off, size_t raw_off,
                             cf_error *err)
 {

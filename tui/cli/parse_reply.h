@@ -15,7 +15,7 @@ typedef struct cf_parsed {
     cf_buf content;
     struct cf_parsed_piece {
         size_t content_off, raw_off;
-    } * pieces; /* where the content lies in the reply */
+    } * pieces; /* where the content is in the reply */
     size_t n_pieces, cap_pieces;
 } cf_parsed;
 
@@ -28,7 +28,7 @@ CF_MUST_USE cf_status cf_parsed_init(cf_parsed *out, cf_tool_family family,
                                      cf_error *err);
 void cf_parsed_deinit(cf_parsed *p);
 
-/* Where byte `off` of the content stands in the reply. */
+/* The offset in the reply of byte `off` of the content. */
 size_t cf_parsed_offset(const cf_parsed *p, size_t off);
 
 /* Text, thinking, calls and status as members of a JSON object; `is_full`

@@ -1,5 +1,6 @@
 /*
- * progress.c - quick work shows nothing: a counted line waits 300 ms.
+ * progress.c - shows progress.  Quick work shows nothing: a counted line waits
+ * 300 ms.
  */
 #include "tui/cli/progress.h"
 

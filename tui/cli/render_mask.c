@@ -1,5 +1,5 @@
 /*
- * render_mask.c - the assistant's bytes, by provenance.
+ * render_mask.c - finds the assistant's bytes, by provenance.
  */
 #include "tui/cli/render_mask.h"
 

@@ -1,5 +1,5 @@
 /*
- * sampler_options.c - options to cf_sampling.
+ * sampler_options.c - turns options into cf_sampling.
  */
 #include "tui/cli/sampler_options.h"
 

@@ -1,5 +1,5 @@
 /*
- * trace_text.c - keys are part of docs/contract.md.
+ * trace_text.c - writes a draw as JSON.  Its keys are part of docs/contract.md.
  */
 #include "tui/cli/trace_text.h"
 

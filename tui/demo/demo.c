@@ -366,17 +366,3 @@ bool cf_demo_ring(cf_demo *demo, cf_buf *line)
     }
     return false;
 }
-
-void cf_demo_timers(const cf_demo *demo, cf_buf *out)
-{
-    uint64_t now = cf_os_monotonic_us();
-    for (int i = 0; i < CF_DEMO_TIMERS; i++) {
-        const cf_demo_timer *t = &demo->timer[i];
-        if (t->id != 0) {
-            uint64_t left = t->due_us > now ? (t->due_us - now) / 1000000 : 0;
-            cf_buf_addf(out, "timer %u: %d:%02d of %d minutes left%s%s\n",
-                        (unsigned)t->id, (int)(left / 60), (int)(left % 60),
-                        t->minutes, t->label[0] != '\0' ? ", " : "", t->label);
-        }
-    }
-}

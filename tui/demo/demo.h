@@ -55,7 +55,5 @@ int cf_demo_wait_ms(const cf_demo *demo);
 /* Takes a timer that is due and appends a line about it; false when there is
  * none. */
 bool cf_demo_ring(cf_demo *demo, cf_buf *line);
-/* Appends a line for each timer that runs. */
-void cf_demo_timers(const cf_demo *demo, cf_buf *out);
 
 #endif

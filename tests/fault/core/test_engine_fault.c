@@ -92,7 +92,7 @@ static void test_fault__open(void **state)
     }
 }
 
-/* Each allocation of opening and using fails in turn; use() tells a failure
+/* Each allocation of opening and using fails in turn; use() reports a failure
  * that fired from the end of the run by itself. */
 static void sweep_use(const char *arch)
 {
@@ -118,7 +118,7 @@ static void test_fault__use(void **state)
 {
     (void)state;
     sweep_use("gemma3");
-    sweep_use("qwen35moe"); /* experts, and states beside keys and values */
+    sweep_use("qwen35moe"); /* experts, and states with keys and values */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
  * test_diff_fault.c - memory runs out while two templates are compared, asked
- * and scored: no crash, no leak, and who waits is told.
+ * and scored: no crash, no leak, and the waiting side learns of it.
  *
  * The allocations of the worker's thread count like those of the interface.
  */
@@ -223,7 +223,7 @@ static void test_likely__every_alloc(void **state)
 
 /* ---- many conversations ------------------------------------------------- */
 
-/* The store stays open: what SQLite keeps for later is no leak, so blocks are
+/* The store stays open: memory that SQLite caches is not a leak, so blocks are
  * counted at the end alone. */
 static cf_status survey(desk *d, cf_survey *s)
 {

@@ -23,7 +23,7 @@ static cf_store *open_store(int nth)
     return store;
 }
 
-/* Each tree is all or nothing; a failure is told. */
+/* Each tree is all or nothing; a failure is reported. */
 static void check(int nth)
 {
     cf_store *store = open_store(nth);

@@ -29,7 +29,7 @@ static bool send_with(json_t *script, size_t nth)
     assert_false(cf_lab_is_busy(lab));
     assert_true(st == CF_OK || has_failed);
     assert_true(why.code == CF_OK || has_failed);
-    /* What there is goes on. */
+    /* The rest goes on. */
     T_OK(cf_lab_send(lab, cf_str_from("And now?"), (cf_uuid){{0}}, &err), err);
     cf_lab_settle(lab, &err);
     assert_int_equal(err.code, CF_OK);

@@ -1,6 +1,6 @@
 /*
  * fuzz_regex.c - any bytes as a regular expression, then a text against it.
- * What follows the first line is the text.
+ * The text follows the first line.
  */
 #include <string.h>
 

@@ -120,7 +120,7 @@ static void check_rewind(const model *m, cf_cache_type cache)
     cf_error err;
     static const size_t kept[] = {0, 1, 31, 32, 33, 44};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        /* Another text behind the first `kept`, then back to ours. */
+        /* Another text after the first `kept`, then back to ours. */
         memcpy(other, m->ids, sizeof other);
         for (size_t j = kept[i]; j < N_TOKENS; j++) {
             other[j] = (m->ids[j] + 1) % N_VOCAB;

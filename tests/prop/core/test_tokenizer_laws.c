@@ -1,6 +1,6 @@
 /*
- * test_tokenizer_laws.c - what holds for every text: tokens cover it in
- * order, decoding gives it back, spans agree with plain encoding, and nobody
+ * test_tokenizer_laws.c - laws for every text: tokens cover it in
+ * order, decoding gives it back, spans agree with plain encoding, and no text
  * writes a control token into a span that may not have one.
  */
 #include "tests/support/t.h"

@@ -226,7 +226,7 @@ static void close_face(face *f)
     cf_template_free(f->tpl);
 }
 
-/* What a comparison renders; the empty string after a failure. */
+/* The prompt that a comparison renders; "" after a failure. */
 static void compared(face *f, cf_uuid id, cf_buf *out)
 {
     cf_arena a;

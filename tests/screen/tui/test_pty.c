@@ -1,6 +1,6 @@
 /*
  * test_pty.c - the program in a real pseudo-terminal, its screen read back by
- * a terminal emulator: what a person sees at the start, while writing, after
+ * a terminal emulator: what the user sees at the start, while writing, after
  * a resize, and once it ended, well or by a signal.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static int on_property(VTermProp prop, VTermValue *value, void *ud)
     return 1;
 }
 
-/* What the emulator answers to queries goes back to the program. */
+/* The emulator's answers to queries go back to the program. */
 static void answer(terminal *t)
 {
     char reply[256];
@@ -322,7 +322,7 @@ static void test_pty__first_start(void **state)
     quit(&t);
 }
 
-/* What is wrong is said at once, and the workbench opens all the same. */
+/* The fault is reported at once, and the workbench opens all the same. */
 static void test_pty__trouble_at_the_start(void **state)
 {
     (void)state;

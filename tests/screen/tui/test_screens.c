@@ -122,7 +122,7 @@ static void open_engine(screen_fixture *f, const char *script,
     json_decref(replies);
 }
 
-/* `nth` script: a later millisecond, so that its ids begin anew. */
+/* `nth` script: a later millisecond, so that its ids start again. */
 static void set_up(screen_fixture *f, const char *script, int nth)
 {
     cf_error err;

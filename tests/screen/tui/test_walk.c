@@ -1,6 +1,6 @@
 /*
  * test_walk.c - a random walk over the workbench: keys, texts, pastes,
- * resizes and news of the worker in any order.  Nothing may crash or leak, and
+ * resizes and worker events in any order.  Nothing may crash or leak, and
  * the grid must stay one that a terminal can show.
  *
  * CONFAB_WALK=N walks N steps in place of the short default, CONFAB_WALK_SEED
@@ -272,7 +272,7 @@ static void resize(walk *w)
     cf_app_event(&w->app, &e);
 }
 
-/* What a terminal could not show: halves without their other half, glyphs
+/* Cells that a terminal could not show: halves without their other half, glyphs
  * that are controls, a cursor outside. */
 static void check_grid(const cf_grid *g)
 {

@@ -1,5 +1,5 @@
 /*
- * test_child.c - programs behind the screen: what they write, how they end,
+ * test_child.c - programs in the background: what they write, how they end,
  * and that a stop takes what they started with them.
  */
 #include <signal.h>

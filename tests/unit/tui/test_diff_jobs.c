@@ -1,7 +1,6 @@
 /*
- * test_diff_jobs.c - what the Diff view has done on the worker: both sides'
- * replies, likelihoods, the comparison of many conversations; and the model
- * behind it.
+ * test_diff_jobs.c - the Diff view's work on the worker: both sides' replies,
+ * likelihoods, the comparison of many conversations; and the view's model.
  *
  * A small random model and the reference kernels answer, so that scores can be
  * held against cf_backend_score().
@@ -293,7 +292,7 @@ static void test_run__is_stopped(void **state)
 
 /* ---- likelihood --------------------------------------------------------- */
 
-/* Sum and count of a reply behind a prompt, the plain way. */
+/* Sum and count of a reply after a prompt, the plain way. */
 static void slow_score(desk *d, const char *prompt, cf_str reply, double *sum,
                        size_t *n)
 {
@@ -399,7 +398,7 @@ static void test_likely__leaves_out_what_does_not_fit(void **state)
 
 /* ---- many conversations ------------------------------------------------- */
 
-/* What the survey says of a conversation is what the view says of it. */
+/* The survey and the view agree about a conversation. */
 static void test_survey__agrees_with_the_one(void **state)
 {
     (void)state;
@@ -482,7 +481,7 @@ static void test_survey__some_and_by_source(void **state)
     tear_down(&d);
 }
 
-/* A conversation that is gone is told and does not end the rest. */
+/* A conversation that is gone is reported and does not end the rest. */
 static void test_survey__passes_over_what_is_gone(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * test_editor.c - a text through a person's editor and back.
+ * test_editor.c - a text through the user's editor and back.
  */
 #include <unistd.h>
 

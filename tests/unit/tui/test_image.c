@@ -1,6 +1,6 @@
 /*
  * test_image.c - images that were written by the libraries themselves, cut,
- * changed and lied about; pictures asked for behind the screen; pixels in the
+ * changed and lied about; pictures decoded in the background; pixels in the
  * colours that there are.
  */
 #include <png.h>

@@ -1,6 +1,6 @@
 /*
  * test_lab_send.c - replies in the workbench with a small random model: given
- * beginnings, forks behind them, messages that have no reply yet.
+ * beginnings, forks after them, messages that have no reply yet.
  */
 #include "core/base/os.h"
 #include "tests/support/fault.h"
@@ -65,7 +65,7 @@ static void expect_whole(desk *d, const cf_reply *r)
     cf_buf text = CF_BUF_INIT;
     for (size_t i = 0; i < r->n_token; i++) {
         if (text.n >= r->raw.n) {
-            break; /* an end token is no text */
+            break; /* an end token is not text */
         }
         assert_int_equal(r->token[i].raw_off, text.n);
         cf_tokenizer_piece(&text, tok, r->token[i].id, true);

@@ -1,6 +1,6 @@
 /*
- * test_lab_template.c - another template in the workbench, what the doctor says
- * of it, its variables; other tools; and replies that a person made.
+ * test_lab_template.c - another template in the workbench, its lint findings
+ * and variables; other tools; and replies that the user wrote.
  */
 #include "storage/store.h"
 #include "templates/chat_template.h"
@@ -163,7 +163,7 @@ static void test_template__lines_of_the_one_in_use(void **state)
     tear_down(&d);
 }
 
-/* ---- the doctor --------------------------------------------------------- */
+/* ---- the linter --------------------------------------------------------- */
 
 static const cf_lab_lint *look(desk *d, const char *source)
 {

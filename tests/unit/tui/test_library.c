@@ -1,6 +1,6 @@
 /*
  * test_library.c - the list of conversations where it is long: a key reads its
- * beginning, the rest comes behind it, and nothing shows the difference.
+ * beginning, the rest comes after it, and nothing shows the difference.
  */
 #include "storage/store.h"
 #include "templates/chat_template.h"

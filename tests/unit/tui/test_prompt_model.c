@@ -192,8 +192,8 @@ static void test_wrap__rows_cover_all_tokens(void **state)
     cf_prompt_model_deinit(&m);
 }
 
-/* A run is what lies between special tokens of one message, whichever of its
- * tokens is asked for; and stands in one row. */
+/* A run is the text between special tokens of one message, whichever of its
+ * tokens is asked for; and fills one row. */
 static void test_run__lies_between_specials(void **state)
 {
     (void)state;

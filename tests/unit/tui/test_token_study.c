@@ -136,8 +136,8 @@ static void grow(desk *d, cf_token_tree *tree, const cf_reply *r, size_t token,
     assert_int_equal(tree->why.code, CF_OK);
 }
 
-/* The first nodes are the best candidates of the draw; behind each stands
- * what a fork with it writes. */
+/* The first nodes are the best candidates of the draw; each is followed by
+ * the text that a fork with it writes. */
 static void test_tree__is_what_forks_write(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void test_tree__refused(void **state)
     tear_down(&d);
 }
 
-/* What is sent goes before what is only looked at. */
+/* A send goes before work that is only looked at. */
 static void test_tree__gives_way(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_tree__gives_way(void **state)
 
 /* ---- constraints -------------------------------------------------------- */
 
-/* What the study says is what held the reply when it was written. */
+/* The study shows the constraint that the reply was written under. */
 static void check_study(desk *d, const cf_reply *r)
 {
     const cf_token_study *s = study_of(d, r);
@@ -329,7 +329,7 @@ static void test_study__is_what_held(void **state)
         assert_memory_equal(cf_buf_cstr(&piece), "yes or no: ", piece.n);
         cf_buf_deinit(&piece);
     }
-    /* What the constraint refuses fails, and leaves the place as it was. */
+    /* A token that the constraint refuses fails and changes nothing. */
     cf_token no = r->token[0].id + 1;
     T_OK(cf_lab_fork(d.lab, turn, 0, &no, 1, 0, &err), err);
     cf_lab_settle(d.lab, &err);
@@ -378,7 +378,7 @@ static void test_study__tree_is_held(void **state)
     tear_down(&d);
 }
 
-/* A reply that comes back from the store tells the same. */
+/* A reply that comes back from the store shows the same. */
 static void test_study__of_a_stored_reply(void **state)
 {
     (void)state;
@@ -408,7 +408,7 @@ static void test_study__of_a_stored_reply(void **state)
     tear_down(&d);
 }
 
-/* Ending it early still tells, and leaves nothing behind. */
+/* Ending it early still reports, and leaks nothing. */
 static void test_study__gives_way(void **state)
 {
     (void)state;

@@ -207,7 +207,7 @@ static cf_status everything(void *ud)
     CF_THEN(st, cf_tool_desk_set_on_failure(&d, CF_FAILURE_DROP, NULL));
     CF_THEN(st, cf_tool_desk_set_policy(&d, s("f"), CF_POLICY_NEVER, NULL));
     cf_tool_desk_deinit(&d);
-    /* Jansson tells of memory as it tells of bad text. */
+    /* Jansson reports a lack of memory like bad text. */
     return st == CF_EINVAL ? CF_ENOMEM : st;
 }
 

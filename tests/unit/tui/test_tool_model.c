@@ -1,6 +1,6 @@
 /*
  * test_tool_model.c - how far calls came: parsed, validated, answered; what a
- * model is told of a failure; and replies with other calls, or none.
+ * model learns of a failure; and replies with other calls, or none.
  */
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
@@ -194,7 +194,7 @@ static void test_nothing_declared__nothing_wrong(void **state)
     tear_down(&f);
 }
 
-/* A reply with text, two calls of one block each, and text behind. */
+/* A reply with text, two calls of one block each, and text after. */
 static void add_two(fixture *f)
 {
     add(f,

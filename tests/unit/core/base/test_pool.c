@@ -1,5 +1,5 @@
 /*
- * test_pool.c - every part runs once, barriers hold, nothing is left behind.
+ * test_pool.c - every part runs once, barriers hold, nothing leaks.
  */
 #include <pthread.h>
 #include <stdatomic.h>

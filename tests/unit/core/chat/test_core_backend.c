@@ -1,4 +1,4 @@
-/* The built-in engine behind the interface, on a small random model: what is
+/* The built-in engine through the interface, on a small random model: what is
  * kept in the cache, forks, continuations, cancels, limits, scores. */
 #include "core/api/conversation.h"
 #include "tests/support/t.h"

@@ -17,7 +17,7 @@
 
 enum { ANSWERS_MAX = 6, REQUEST_MAX = 65536 };
 
-/* What is written to one connection; pieces of a stream are told apart by
+/* The bytes written to one connection; pieces of a stream are told apart by
  * '\x01', where the server flushes, and '\x02' leaves the connection open
  * without another byte until the client goes. */
 typedef struct server {
@@ -413,7 +413,7 @@ static void test_remote__refused_arguments(void **state)
     finish(x);
 }
 
-/* What is not content is told: refusals, old calls, filters, thinking. */
+/* All but content is reported: refusals, old calls, filters, thinking. */
 static void test_remote__other_endings(void **state)
 {
     (void)state;

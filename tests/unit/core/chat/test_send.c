@@ -1,4 +1,4 @@
-/* A send in all its ends, on the scripted engine: what is told, what stays
+/* All outcomes of a send, on the scripted engine: its events, what stays
  * in the tree, where the head is. */
 #include "core/api/conversation.h"
 #include "tests/support/t.h"
@@ -43,7 +43,7 @@ static cf_conversation *conversation_of(const char *tools)
     return conv;
 }
 
-/* What the events said, and when to cancel. */
+/* A record of the events, and when to cancel. */
 typedef struct seen {
     cf_buf log;
     unsigned n_stop, n_event, cancel_at;

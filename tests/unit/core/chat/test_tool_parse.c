@@ -389,7 +389,7 @@ static void test_validate__findings(void **state)
     check_findings("location='x', any=[]", "INVALID_PARAMETER_TYPE any [[]]\n");
 }
 
-/* What a constraint would not let through is found, where it is. */
+/* Text that a constraint would refuse is found, with its place. */
 static void test_validate__as_constraints_read_it(void **state)
 {
     static const char declared[] =

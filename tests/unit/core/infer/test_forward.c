@@ -326,9 +326,9 @@ static void step_state(const cf_state_hparams *s, double *m, double decay,
             m[i * s->n_value + j] *= decay;
             seen += m[i * s->n_value + j] * k[i];
         }
-        double news = beta != NULL ? *beta * (v[j] - seen) : v[j];
+        double change = beta != NULL ? *beta * (v[j] - seen) : v[j];
         for (uint32_t i = 0; i < s->n_key; i++) {
-            m[i * s->n_value + j] += k[i] * news;
+            m[i * s->n_value + j] += k[i] * change;
             out[j] += m[i * s->n_value + j] * q[i];
         }
     }

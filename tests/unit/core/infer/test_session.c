@@ -65,7 +65,7 @@ static void test_session__sync_counts(void **state)
     assert_int_equal(r.n_kept, 0);
     assert_int_equal(r.n_dropped, 0);
     assert_int_equal(r.n_new, 12);
-    /* The same again: the last token is computed anew, nothing is lost. */
+    /* The same again: the last token is computed again, nothing is lost. */
     T_OK(cf_session_sync(s, ids, 12, NULL, &r, &err), err);
     assert_int_equal(r.n_kept, 11);
     assert_int_equal(r.n_dropped, 0);

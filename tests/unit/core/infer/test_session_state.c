@@ -308,7 +308,7 @@ static void test_inputs__embeddings(void **state)
     check_embeddings("gemma3");
 }
 
-/* What one position's change does to the logits at another. */
+/* The effect of a change at one position on the logits at another. */
 static float logit_after(const model *m, const cf_input *in, size_t n,
                          uint32_t n_batch)
 {

@@ -393,7 +393,7 @@ static void test_matmul__batch_invariant(void **state)
     }
 }
 
-/* What prepare writes for a row does not depend on its neighbours. */
+/* The prepared form of a row does not depend on its neighbours. */
 static void test_prepare__batch_invariant(void **state)
 {
     (void)state;

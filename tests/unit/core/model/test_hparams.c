@@ -69,7 +69,7 @@ static void put(cf_tiny_buf *b, const char *arch, const entry *of, uint64_t *n)
     }
 }
 
-/* The base file with `change` in place of, or behind, its keys. */
+/* The base file with `change` in place of, or after, its keys. */
 static cf_status read_arch(const char *arch, const entry *change,
                            size_t n_change, cf_hparams *out, cf_error *err)
 {

@@ -110,7 +110,8 @@ static void test_validate__objects_and_arrays(void **state)
         {"{\"propertyNames\":{\"maxLength\":2}}", "{\"abc\":1}",
          "name additionalProperties abc: no property has this name"},
         {"{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"a\":1}",
-         "missing dependentRequired b: this property is required beside a"},
+         "missing dependentRequired b: this property is required together "
+         "with a"},
         {"{\"minProperties\":2}", "{\"a\":1}",
          "value minProperties : 1 properties, fewer than minProperties 2"},
         {"{\"prefixItems\":[{\"type\":\"null\"}],\"items\":{\"type\":"

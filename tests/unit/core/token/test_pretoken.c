@@ -127,7 +127,7 @@ static cf_status on_any(void *ud, size_t from, size_t to)
     return CF_OK;
 }
 
-/* Every set compiles, and a million of one character is no trouble. */
+/* Every set compiles, and a million of one character are quick. */
 static void test_cuts__long_runs(void **state)
 {
     (void)state;

@@ -127,7 +127,7 @@ static void test_spm__special_tokens(void **state)
     assert_string_equal(encoded(&x, "a</s>a", false, false),
                         "[\u2581a][</][s>][a]");
     assert_string_equal(encoded(&x, "<unk>", true, false), "[<unk>]");
-    /* User-defined tokens are taken either way; text behind one begins anew. */
+    /* User-defined tokens are taken either way; text after one starts again. */
     assert_string_equal(encoded(&x, "a\n\na<tag>", false, false),
                         "[\u2581a][\n\n][\u2581a][<tag>]");
     assert_string_equal(encoded(&x, "<0x41>", true, false),
@@ -333,7 +333,7 @@ static void test_bpe__missing_bytes(void **state)
     close_all(&x);
 }
 
-/* A merge that spells a control token is no merge. */
+/* A merge that spells a control token is ignored. */
 static void test_bpe__merge_never_makes_control(void **state)
 {
     (void)state;
@@ -420,7 +420,7 @@ static void test_spans__text_is_one(void **state)
     close_all(&x);
 }
 
-/* Bytes that no span covers are nobody's template. */
+/* Bytes that no span covers are not template text. */
 static void test_spans__uncovered(void **state)
 {
     (void)state;
@@ -552,7 +552,7 @@ static void test_new__refuses(void **state)
     assert_refused(&f, CF_ELIMIT, "2000");
 }
 
-/* Ids that mean "none" and ids nobody relies on. */
+/* Ids that mean "none" and ids that nothing relies on. */
 static void test_new__tolerates(void **state)
 {
     (void)state;

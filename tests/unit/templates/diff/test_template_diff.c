@@ -82,7 +82,7 @@ static void add_side(cf_buf *out, const cf_diff *d, const cf_diff_side *s,
 }
 
 /* One line a side: ' ' kept, '-' removed, '+' added, '<' and '>' changed,
- * changes in brackets, '~' where there is no line end. */
+ * changes in brackets, '~' for a missing line end. */
 static void assert_rows(const cf_diff *d, const char *want)
 {
     cf_buf out = CF_BUF_INIT;

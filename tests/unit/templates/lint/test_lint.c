@@ -208,7 +208,7 @@ static void test_caps__of_families(void **state)
     cf_arena_deinit(&arena);
 }
 
-/* What a template asks of ids, fields and forms. */
+/* The requirements of a template on ids, fields and forms. */
 static void test_caps__of_ids_fields_and_forms(void **state)
 {
     (void)state;
@@ -333,7 +333,7 @@ static bool says(const cf_lint_report *r, const char *rule, const char *client,
     return false;
 }
 
-/* What a client sends that the template cannot take, by client. */
+/* The requests of clients that the template cannot take, by client. */
 static void test_clients__refused_and_lost(void **state)
 {
     (void)state;

@@ -73,7 +73,7 @@ static void test_bundled__is_the_default(void **state)
     }
 }
 
-/* Greedy unless a person says otherwise: no seed is drawn. */
+/* Greedy unless the user says otherwise: no seed is drawn. */
 static void test_bundled__samples_greedily(void **state)
 {
     (void)state;

@@ -141,7 +141,7 @@ static long long number(const json_t *v, const char *key)
     return (long long)json_integer_value(json_object_get(v, key));
 }
 
-/* What a session keeps changes no answer; and it keeps what it can. */
+/* The cache changes no answer, and keeps as much as it can. */
 static void check_batch(const char *path, long long step)
 {
     static const struct {
@@ -253,7 +253,7 @@ static void test_complete__text_equals_json(void **state)
     json_decref(v);
 }
 
-/* A fresh seed is told, and leads to the same tokens again. */
+/* A fresh seed is reported, and leads to the same tokens again. */
 static void test_complete__fresh_seed_is_told(void **state)
 {
     (void)state;
@@ -487,7 +487,7 @@ static void test_model__json(void **state)
     cf_program_deinit(&p);
 }
 
-/* What can be told is told; a file that cannot be used is still an error. */
+/* All known facts are shown; a file that cannot be used is still an error. */
 static void test_model__vocabulary_and_broken(void **state)
 {
     (void)state;

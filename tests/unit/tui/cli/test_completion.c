@@ -9,7 +9,7 @@
 #include "tests/support/t.h"
 #include "tui/cli/cli.h"
 
-/* What a shell command prints, on one line. */
+/* The output of a shell command, on one line. */
 static void ask(cf_buf *out, const char *command)
 {
     char part[256];

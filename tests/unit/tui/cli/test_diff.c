@@ -134,7 +134,7 @@ static void test_diff__side(void **state)
                 "    2~ hello end     |     2~ hello stop\n");
 }
 
-/* What was removed and what was added stand on the same lines. */
+/* Removed and added lines face each other. */
 static void test_diff__side_rows(void **state)
 {
     cf_program p;
@@ -182,7 +182,7 @@ static void test_diff__color(void **state)
     cf_program_deinit(&p);
 }
 
-/* What a message says never steers the terminal. */
+/* The text of a message never controls the terminal. */
 static void test_diff__hostile_text(void **state)
 {
     static const char *const forms[] = {"--side", "--unified"};

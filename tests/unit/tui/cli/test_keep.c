@@ -106,7 +106,7 @@ static void test_keep__killed(void **state)
 }
 
 /* Each call of a reply is kept with its place, its findings and its status;
- * a block that is no call with where it broke. */
+ * a block that is not a call with where it broke. */
 static void test_keep__calls(void **state)
 {
     (void)state;

@@ -163,7 +163,7 @@ static void test_render__of_a_model(void **state)
                "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
 }
 
-/* The bytes and the tokens of the assistant, and of nobody else: not the
+/* The bytes and the tokens of the assistant, and of no one else: not the
  * role, not what the template writes around them. */
 static void test_render__mask(void **state)
 {

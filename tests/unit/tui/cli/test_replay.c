@@ -89,7 +89,7 @@ static int replay(const char *db, const char *file, cf_uuid turn, cf_program *p)
         cf_program_deinit(&run_);                                         \
     } while (0)
 
-/* Draws of every kind come again; another model is told and differs. */
+/* Draws of every kind come again; another model is reported and differs. */
 static void test_replay__same(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_replay__first_difference(void **state)
     cf_arena_deinit(&arena);
 }
 
-/* What no model file wrote cannot run again, and says so. */
+/* A reply that no model file wrote cannot run again, and says so. */
 static void test_replay__cannot(void **state)
 {
     (void)state;

@@ -87,7 +87,7 @@ static void test_run__tool_round(void **state)
     cf_program_deinit(&p);
 }
 
-/* Nobody can approve here: the model is told, and nothing runs. */
+/* No one can approve here: the model gets a refusal, and nothing runs. */
 static void test_run__nothing_runs_unasked(void **state)
 {
     (void)state;

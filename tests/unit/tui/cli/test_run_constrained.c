@@ -109,7 +109,7 @@ static void test_run__schema(void **state)
     }
 }
 
-/* Most of a call is forced: fewer passes than tokens, and both are told. */
+/* Most of a call is forced: fewer passes than tokens, and both are reported. */
 static void test_run__tool_call(void **state)
 {
     (void)state;
