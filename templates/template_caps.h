@@ -3,7 +3,8 @@
  * content, tools, calls, results and reasoning it writes.
  *
  * Place in the flow:  template --> renders of made-up conversations -->
- * [capabilities] --> lint, and the code that prepares messages for the template.
+ *                     [capabilities] --> lint, and the code that prepares
+ *                     messages for the template.
  * Knows: templates, and what a probe's words look like in the output.
  * Does not know: models, tokenizers, real conversations.
  *

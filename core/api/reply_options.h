@@ -1,6 +1,6 @@
 /*
- * reply_options.h - every option of a reply, as one table: its name, its kind, its
- * range, what it does, and what a server calls it.
+ * reply_options.h - every option of a reply, as one table: its name, kind,
+ * range, effect, and its names in requests to servers.
  *
  * Place in the flow:  command line, confabrc, ":set" --> [options] -->
  *                     cf_chat_options --> built-in engine or server.

@@ -124,7 +124,7 @@ void cf_chat_response_deinit(cf_chat_response *r)
     cf_chat_response_init(r);
 }
 
-/* Appends what response `in` adds to the merged message. */
+/* Appends the message of response `in` to the merged message. */
 static bool merge_message(json_t *calls, cf_buf *text,
                           const cf_chat_response *in, bool is_first)
 {

@@ -282,8 +282,8 @@ static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v,
     return CF_OK;
 }
 
-/* The number of tokens up to the end of the last message: what comes after it
- * asks for the reply, and later turns write it in another way. */
+/* The number of tokens up to the end of the last message.  The rest asks for
+ * the reply, and later turns write it in another way. */
 static uint32_t end_of_messages(const cf_prompt *prompt,
                                 const cf_token_list *list)
 {

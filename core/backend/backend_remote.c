@@ -3,9 +3,9 @@
  *
  * A request is retried, after a wait that doubles, on 429 and 5xx, as long as
  * no byte of an answer has been passed on.  It is retried at once without the
- * arguments that a 400 names; they are left out of all later requests too.  TLS certificates are verified,
- * redirects are not followed, and the key goes to the server alone: it is in
- * no error, no event and no log.
+ * arguments that a 400 names; they are left out of all later requests too.
+ * TLS certificates are verified, redirects are not followed, and the key goes
+ * to the server alone: errors, events and logs never hold it.
  *
  * Threads:  libcurl's process-wide part is set up once, by pthread_once.
  */

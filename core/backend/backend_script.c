@@ -233,7 +233,7 @@ static cf_status play(cf_chat__run *run, cf_chat__reply *reply,
     return CF_OK;
 }
 
-/* A script has no vocabulary: bos_token and eos_token are what the script
+/* A script has no vocabulary: bos_token and eos_token are those the script
  * says, else the usual spelling. */
 static bool add_special(json_t *context, const json_t *root)
 {

@@ -21,8 +21,8 @@ static bool set_special(json_t *context, const char *key,
     return ok;
 }
 
-/* The variables that the model's files list, and what they leave out: no
- * tools and no documents are none, not undefined. */
+/* Adds the variables that the model's files list.  Missing tools and documents
+ * become none instead of undefined. */
 static cf_status add_listed(json_t *context, cf_str listed, cf_error *err)
 {
     static const char *const none[] = {"tools", "documents"};

@@ -7,8 +7,9 @@
 
 #include "core/backend/backend_impl.h"
 
-/* The JSON body of a request, with what the user set and nothing else; a new
- * reference.  CF_EUNSUPPORTED, naming the option that no server can do. */
+/* The JSON body of a request, with the options that the user set and no
+ * others; a new reference.  CF_EUNSUPPORTED, naming the option that no server
+ * can do. */
 CF_MUST_USE cf_status cf_remote__body(json_t **out, const char *model,
                                       const cf_chat_request *request,
                                       cf_error *err);

@@ -3,7 +3,7 @@
  *
  * Differences from the messages that templates read: a call's arguments are
  * a string, every call has an id, and a tool's result names the call it
- * answers; what is missing is filled in by order.
+ * answers; missing ids are filled in by order.
  */
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static json_t *decimal(float v)
     return json_real(d);
 }
 
-/* {"50": -3}; what is suppressed has the least bias there is. */
+/* Writes {"50": -3}; a suppressed token has the least possible bias. */
 static json_t *bias_object(const cf_chat_options *o)
 {
     enum { BIAS_MIN = -100 };

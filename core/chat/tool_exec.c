@@ -126,7 +126,7 @@ static void write_some(child *c)
     }
 }
 
-/* Reads what is there; closes the end at its end. */
+/* Reads what is available; closes the descriptor at EOF. */
 static void read_some(int *fd, cf_buf *to, size_t max)
 {
     char block[4096];

@@ -36,7 +36,7 @@ static void collect_findings(cf_buf *out, const cf_chat_response *r,
     }
 }
 
-/* The result of one call: run, refused, or told what is wrong with it. */
+/* The result of one call: the tool's output, a refusal, or its faults. */
 static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call,
                              json_t **out, cf_error *err)
 {

@@ -11,7 +11,7 @@
  * 2. Making a mask leaves the position as it was: frames, keys and text made
  *    on the way are given back.
  * 3. level[d] holds the items after d bytes of the walk, in pool[first ..
- *    first + n), and what lies above `top` is free; m->text ends with these
+ *    first + n), and the pool above `top` is free; m->text ends with these
  *    d bytes wherever an operation looks at the text.
  * 4. A mask is kept only for positions whose future the items decide alone:
  *    not inside a key, nor where values are compared.

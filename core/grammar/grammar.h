@@ -87,8 +87,8 @@ typedef enum cf_gop_kind {
                        came here before: noted */
     CF_OP_SET,      /* `also` is set; with `need` missing, count < max */
     CF_OP_HAS,      /* `need` is there */
-    CF_OP_KEY       /* the key since the mark is none of the names from `name`
-                      on and was not written before: count + 1 */
+    CF_OP_KEY       /* the key since the mark is not in the list of names at
+                      `name` and was not written before: count + 1 */
 } cf_gop_kind;
 
 /* The operations on the keys of one object share `need` and the deps.  Bit 63

@@ -123,7 +123,7 @@ static void predict_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
            n_embd * sizeof(float));
 }
 
-/* By row: what the layer made of the active stream corrects all of them. */
+/* By row: the layer's output for the active stream corrects all streams. */
 static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
                         unsigned i)
 {

@@ -23,7 +23,7 @@ static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
 
 /* ---- queries, keys, values ---------------------------------------------- */
 
-/* The key of position `at` of a cache block, whose positions lie side by side. */
+/* Stores the key of position `at` of a cache block, column by column. */
 static void store_key(const cf_pass *p, void *keys, size_t at, const float *k,
                       size_t size, bool is_f16)
 {

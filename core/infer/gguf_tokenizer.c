@@ -39,7 +39,7 @@ static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)
     return CF_OK;
 }
 
-/* The same for a pipeline: special tokens are none that merges make. */
+/* The same for a pipeline: merges never make special tokens. */
 static cf_status next_piece(void *ud, cf_vocab_entry *out, cf_error *err)
 {
     CF_TRY(next_token(ud, out, err));
@@ -239,7 +239,7 @@ static cf_status add_wrap(cf_pipeline *p, const cf_special_tokens *s,
 }
 
 /* Spaces become U+2581, lines are merged one by one by the list of merges
- * over characters, and what has no piece becomes its bytes.
+ * over characters, and a character without a piece becomes its bytes.
  * Source: the tokenizer.json of the model. */
 static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d,
                             cf_error *err)

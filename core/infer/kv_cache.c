@@ -114,7 +114,7 @@ cf_status cf_kv_fork(cf_kv *out, const cf_kv *from, cf_error *err)
 }
 
 /* Whether another list holds the page too.  Acquire pairs with the release in
- * drop_page(): who sees 1 may write what the other has read. */
+ * drop_page(): a reader of 1 may overwrite what the other has read. */
 static bool is_shared(const cf_kv_page *page)
 {
     return atomic_load_explicit(&page->n_ref, memory_order_acquire) > 1;

@@ -86,7 +86,7 @@ void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
 void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
                            size_t stride, size_t r0, unsigned i, unsigned n);
 
-/* By output: y[r] = m * (what was prepared for r) + bias, for each matrix of
+/* By output: y[r] = m * (the prepared row r) + bias, for each matrix of
  * the group and rows from r0 on. */
 void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0,
                        unsigned i, unsigned n);

@@ -3,8 +3,8 @@
  * counts.
  *
  * Rules that always hold:
- *   1. kept[0..n) ascend in position, kept[0] is the empty state at 0; none is
- *      after live.
+ *   1. kept[0..n) ascend in position up to live at most; kept[0] is the empty
+ *      state at 0.
  *   2. A state's count is the number of places (live, spare, kept of any list)
  *      that hold it.
  *   3. Only `spare` is written, and it has one reference.
@@ -57,7 +57,7 @@ void cf_state_drop(cf_state *state)
 }
 
 /* Whether more than `own` places hold it.  Acquire pairs with the release of a
- * drop: who sees 1 may write. */
+ * drop: a reader of 1 may write. */
 static bool is_shared(cf_state *state, unsigned own)
 {
     return atomic_load_explicit(count_of(state), memory_order_acquire) > own;

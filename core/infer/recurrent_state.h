@@ -26,8 +26,8 @@ enum {
     CF_STATE_TURNS = 8   /* checkpoints at ends of turns, on top of those */
 };
 
-/* Checkpoints at fixed positions take at most this; more tokens lie between
- * them where they would need more. */
+/* Checkpoints at fixed positions take at most this; they are spaced further
+ * apart where they would need more. */
 #define CF_STATE_BYTES_MAX ((uint64_t)4 << 30)
 
 typedef struct cf_state {

@@ -35,7 +35,8 @@ void cf_rope_deinit(cf_rope *rope);
  * has CF_ROPE_AXES numbers. */
 void cf_rope_angles(float *out, const cf_rope *rope, const uint32_t *at);
 
-/* Turns the first n_rot numbers of `head` by what cf_rope_angles() wrote. */
+/* Rotates the first n_rot numbers of `head` by the angles of
+ * cf_rope_angles(). */
 void cf_rope_apply(float *head, const float *angles, uint32_t n_rot,
                    cf_rope_style style);
 

@@ -268,8 +268,7 @@ static cf_token id_at(const source *src, uint32_t pos)
                            : src->ids[pos - src->first];
 }
 
-/* The place of a position that is text after what is there: one further than
- * the position before. */
+/* The place of the next position when it is text: one after the last. */
 static place next_place(const cf_session *s, uint32_t pos)
 {
     place p = {.at = {pos, pos, pos, pos}};
@@ -443,7 +442,7 @@ static cf_status make_rows(cf_session *s, const stretch *job, uint32_t m,
     return CF_OK;
 }
 
-/* After a pass: its checkpoints become the session's, or are dropped. */
+/* Ends a pass: its checkpoints become the session's, or are dropped. */
 static void finish_states(cf_session *s, uint32_t m, bool is_done)
 {
     for (uint32_t i = 0; i < m; i++) {

@@ -52,8 +52,8 @@ const char *cf_dtype_name(uint32_t type);
 /* Bytes of a row of n weights; n must be a multiple of the block. */
 size_t cf_dtype_row_bytes(cf_dtype type, size_t n);
 
-/* Dequantises n weights (a multiple of the block) to float32: the definition
- * of what a weight is worth. */
+/* Dequantises n weights (a multiple of the block) to float32.  This defines
+ * the values of the weights. */
 void cf_dtype_to_f32(cf_dtype type, float *restrict out,
                      const void *restrict in, size_t n);
 

@@ -45,7 +45,7 @@ uint64_t cf_gguf__load_uint(const unsigned char *p, size_t n);
 /* Bytes of a scalar; 0 for strings, arrays and unknown types. */
 size_t cf_gguf__scalar_bytes(uint32_t type);
 
-/* The integer that v is; false for other types and what does not fit. */
+/* The integer that v is; false for other types and values that do not fit. */
 bool cf_gguf__value_i64(const cf_gguf_value *v, int64_t *out);
 
 /* Makes the index of keys, or of tensor names; CF_EFORMAT for one that is

@@ -53,7 +53,7 @@ size_t cf_gguf__scalar_bytes(uint32_t type)
     }
 }
 
-/* The integer at p; false for other types and what does not fit. */
+/* The integer at p; false for other types and values that do not fit. */
 static bool load_i64(cf_gguf_type type, const unsigned char *p, int64_t *out)
 {
     uint64_t u = cf_gguf__load_uint(p, cf_gguf__scalar_bytes(type));

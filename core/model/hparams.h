@@ -122,8 +122,8 @@ typedef struct cf_hparams {
     cf_layer_hparams *layer; /* [n_layer] */
 } cf_hparams;
 
-/* Width of the row that a recurrent layer's first matrix gives: what enters
- * the convolution, and what does not. */
+/* Width of the output row of a recurrent layer's first matrix: the part that
+ * enters the convolution, and the rest. */
 uint32_t cf_hparams_n_in(const cf_hparams *hp, cf_mixer mixer);
 
 /* Floats of all recurrent layers' states; 0 without one. */

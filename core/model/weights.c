@@ -288,7 +288,7 @@ static cf_status refuse_unused(const cf_tensor_finder *f)
     return CF_OK;
 }
 
-/* The file's totals, and room for what is found. */
+/* Sums up the file's totals, and makes room for the tensors. */
 static cf_status take_stock(cf_tensor_finder *f)
 {
     for (size_t i = 0; i < cf_gguf_n_tensors(f->g); i++) {

@@ -58,7 +58,7 @@ static cf_status check_options(const cf_sampling *o, size_t n_vocab,
     return CF_OK;
 }
 
-/* Copies of the caller's lists, without what lies outside the vocabulary. */
+/* Copies the caller's lists, without ids outside the vocabulary. */
 static bool copy_lists(cf_sampler *s)
 {
     const cf_sampling *o = &s->o;

@@ -48,7 +48,7 @@ typedef struct cf_prop {
     bool is_required;
 } cf_prop;
 
-/* Keys that are no declared property, and what their values must be. */
+/* A class of undeclared keys, with the constraint on their values. */
 typedef struct cf_key_class {
     cf_rx keys;
     cf_conj value;
@@ -180,7 +180,7 @@ void cf_schema_deinit(cf_schema *s);
 /* Fails with the path of the schema at hand before the text. */
 void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
     CF_PRINTF(3, 4);
-/* The same for what is past a limit: CF_ELIMIT. */
+/* The same for a limit that was exceeded: CF_ELIMIT. */
 void cf_schema__exceed(cf_schema *s, const char *path, const char *fmt, ...)
     CF_PRINTF(3, 4);
 bool cf_schema_ok(const cf_schema *s);
@@ -286,8 +286,8 @@ void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
 
 /* ---- schema_raw.c ------------------------------------------------------- */
 
-/* A value between tags, from `from` to `to`: a string as its own text, which
- * holds none of the stops; where a string is allowed, nothing else but null. */
+/* A value between tags, from `from` to `to`: a string as its own text, without
+ * any of the stops; if a string is allowed, of the other types only null is. */
 void cf_emit_between_tags(cf_schema *s, cf_conj value, const cf_str *stops,
                           size_t n_stops, uint32_t from, uint32_t to);
 

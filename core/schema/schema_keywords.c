@@ -312,7 +312,7 @@ static cf_prop *find_prop(cf_prop *v, uint32_t n, cf_str name)
     return NULL;
 }
 
-/* Declared properties, each with what patterns add to it. */
+/* Reads declared properties, each with the constraints that patterns add. */
 static uint32_t declared(cf_schema *s, uint32_t ref, cf_prop *v)
 {
     json_t *props = cf_schema__get(s, s->ref[ref].s, "properties");
@@ -532,7 +532,7 @@ const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind)
     return cf_schema_ok(s) ? a : NULL;
 }
 
-/* ---- what is not understood --------------------------------------------- */
+/* ---- unsupported keywords ----------------------------------------------- */
 
 static void refuse_unknown(cf_schema *s, uint32_t ref)
 {

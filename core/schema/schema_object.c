@@ -256,8 +256,8 @@ static uint64_t bit_of(const object *o, cf_str name)
     return 0;
 }
 
-/* Fills what all operations of the object share; false when a dependency
- * speaks of a key that has no bit. */
+/* Fills the fields that all operations of the object share; false when a
+ * dependency names a key without a bit. */
 static bool shared_op(object *o, cf_gop *op)
 {
     cf_gbuild *b = o->s->b;
@@ -530,7 +530,7 @@ static void emit_hub(object *o, uint32_t open)
         bool has_bit = l.v[i].prop != NULL && l.v[i].bit < o->n_bits;
         live |= has_bit ? UINT64_C(1) << l.v[i].bit : 0;
     }
-    /* The operations lie in a row, for MORE to try them all. */
+    /* The operations are adjacent, for MORE to try them all. */
     for (size_t i = 0; i < l.n && b->st == CF_OK; i++) {
         member_op(o, op, &l.v[i], live);
     }

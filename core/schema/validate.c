@@ -33,7 +33,7 @@ typedef struct walk {
 
 static bool check_ref(walk *w, uint32_t ref, const json_t *v);
 
-/* ---- saying what is wrong ----------------------------------------------- */
+/* ---- reporting flaws ---------------------------------------------------- */
 
 static bool is_heard(const walk *w)
 {
@@ -62,7 +62,7 @@ static void say_value(walk *w, const json_t *v)
     cf_buf_deinit(&t);
 }
 
-/* Reports what w->text holds; false, for the caller to return. */
+/* Reports w->text; false, for the caller to return. */
 static bool flaw(walk *w, cf_flaw_kind kind, const char *keyword)
 {
     if (is_heard(w)) {
@@ -597,8 +597,8 @@ static bool is_meant(walk *w, uint32_t ref, const json_t *schema,
            (cf_schema__types(w->s, child) >> kind_of(v) & 1) != 0;
 }
 
-/* None of the alternatives takes v: the flaws of the one that was meant, or
- * that there is none. */
+/* No alternative accepts v: reports the flaws of the one that was meant, or
+ * that none matches. */
 static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword,
                               const json_t *list, const json_t *v)
 {

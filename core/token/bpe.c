@@ -122,8 +122,8 @@ static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
 
 enum { BATCH = CF_FIND_EACH / 2 };
 
-/* Puts n rules in; of equal pairs the first counts, or the last.  All slots are looked for
- * first, so that the misses of the cache overlap. */
+/* Puts n rules in; of equal pairs the first counts, or the last.  All slots
+ * are looked up first, so that the cache misses overlap. */
 static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n,
                       bool last_wins)
 {

@@ -62,7 +62,7 @@ static cf_status compile(cf_pattern *p, cf_str source, uint32_t options,
     }
     pcre2_compile_context_free(how);
     if (p->code != NULL) {
-        /* Without JIT it is slower, nothing else. */
+        /* Without JIT it is only slower. */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
         return CF_OK;
     }

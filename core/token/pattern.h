@@ -43,7 +43,7 @@ void cf_pattern_free_match(void *match);
 
 /*
  * The next match in `text` (well-formed UTF-8) that starts at byte `at` or
- * later; what lies before `at` is seen by assertions.  *found false: none.
+ * later; assertions see the text before `at`.  *found false: none.
  * CF_ENOMEM; CF_ELIMIT when the expression takes too much work.
  */
 CF_MUST_USE cf_status cf_pattern_find(const cf_pattern *p, void *match,

@@ -40,7 +40,7 @@ static cf_str keep(decoding *d, cf_buf *b)
 }
 
 /* Appends bytes as UTF-8: U+FFFD for each longest start of a character that
- * is cut off, and for each other byte that is none. */
+ * is cut off, and for each other invalid byte. */
 static void add_lossy(cf_buf *out, cf_str s)
 {
     for (size_t i = 0; i < s.n;) {

@@ -3,7 +3,7 @@
  * within: by the patterns that tokenizer.ggml.pre names.
  *
  * A pre-tokenizer is a row of patterns.  The first is applied to the text:
- * what matches is a piece, and so is what lies between two matches.  Each
+ * what matches is a piece, and so is the text between two matches.  Each
  * further pattern cuts the pieces of the one before, seeing nothing beyond
  * the piece.
  *

@@ -28,10 +28,10 @@ void cf_splitting_deinit(cf_splitting *s)
     s->match = NULL;
 }
 
-/* ---- what becomes of matches --------------------------------------------- */
+/* ---- the treatment of matches -------------------------------------------- */
 
-/* The stretches of one text as they are found, matches and what is between
- * them, and one that waits for what follows it. */
+/* The stretches of one text as they are found, matches and gaps, and the
+ * pending one, which may still grow. */
 typedef struct cutter {
     cf_splitting *s;
     size_t level;
@@ -52,7 +52,7 @@ static cf_status emit(const cutter *c, size_t from, size_t to)
     return run(c->s, c->level + 1, &piece);
 }
 
-/* Lets go what waits. */
+/* Emits the pending stretch. */
 static cf_status flush(cutter *c)
 {
     bool waited = c->waits;
@@ -318,8 +318,8 @@ static const char script_names[] =
     "Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Ugar Vaii Wara Xpeo "
     "Xsux Yiii Zanb Zinh Zyyy ";
 
-/* A space and what has no script join the run they are in; in front of the
- * first run they are in none, and are dropped. */
+/* Spaces and characters without a script join the run they are in; those in
+ * front of the first run are dropped. */
 cf_status cf_split__scripts(cf_pattern *p, cf_error *err)
 {
     static const char first[] =

@@ -3,7 +3,7 @@
  *
  * A node is at first a range of the sorted keys that share a prefix; its
  * children are the ranges that share one byte more.  Nodes are worked off in
- * the order they were made, so the children of one lie side by side.
+ * the order they were made, so the children of one are adjacent.
  */
 #include "core/token/trie.h"
 

@@ -16,7 +16,7 @@
 enum { CF_TRIE_ROOT = 0 };
 #define CF_TRIE_NONE UINT32_MAX
 
-/* The children of a node lie side by side, ordered by label. */
+/* The children of a node are adjacent, ordered by label. */
 typedef struct cf_trie_node {
     uint32_t child; /* of the first one */
     uint32_t value; /* index of the key that ends here, or CF_TRIE_NONE */

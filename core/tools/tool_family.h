@@ -41,7 +41,8 @@ typedef enum cf_tool__rule_kind {
     CF_RULE_SEPARATOR    /* ';' between two calls */
 } cf_tool__rule_kind;
 
-/* Finds the end of a block: what an end literal inside a string is. */
+/* The lexer that finds the end of a block: it decides whether an end literal
+ * is inside a string. */
 typedef enum cf_tool__lexer {
     CF_LEX_JSON,
     CF_LEX_PYTHON,

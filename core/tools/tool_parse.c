@@ -574,8 +574,7 @@ static bool has_begun(const cf_tool_parser *p)
     return true;
 }
 
-/* Where the body of an unclosed block ends: what there is of an end literal
- * does not belong to it. */
+/* The end of an unclosed block's body, without the start of an end literal. */
 static size_t cut_body_end(const cf_tool_parser *p, size_t end)
 {
     cf_str raw = cf_str_make(p->raw.p, end);

@@ -5,8 +5,8 @@
  *   statement := call | '[' (call (',' call)* ','?)? ']' | print(call)
  *   call  := NAME ('.' NAME)* '(' (NAME '=' value (',' NAME '=' value)* ','?)?
  *            ')'
- *   value := number | True | False | None | true | false | null | string+ | list | tuple | dict |
- *            NAME '(' keyword arguments ')'
+ *   value := number | True | False | None | true | false | null | string+
+ *            | list | tuple | dict | NAME '(' keyword arguments ')'
  *
  * Strings take Python's prefixes r, u and b, triple quotes and escapes.
  * "default_api." in front of a name is dropped.  A constructor NAME(k=v)

@@ -506,7 +506,7 @@ cf_tool__match cf_tool__match_rule(const cf_tool__view *v,
     return CF_MATCH_NO;
 }
 
-/* ---- what a block holds ------------------------------------------------- */
+/* ---- the contents of a block -------------------------------------------- */
 
 static void trim(cf_str raw, size_t *off, size_t *end)
 {

@@ -178,7 +178,7 @@ static bool has_any(const json_t *v, const char *const *keys, size_t n)
     return false;
 }
 
-/* Where properties are declared and nothing is said of others, there are none.
+/* Closes objects that declare properties and do not mention additional ones.
  * Objects that are built from several schemas stay open.  Changes v. */
 static void close_objects(json_t *v, bool with_top, unsigned depth)
 {

@@ -249,7 +249,8 @@ struct cf_tcycler {
 /* Runs the whole template; false on error. */
 bool cf_t__run(cf_tr *r);
 cf_tv cf_t__eval(cf_tr *r, const cf_tnode *n);
-/* Runs statements; false on error.  r->flow says whether break or continue ended them. */
+/* Runs statements; false on error.  r->flow says whether break or continue
+ * ended them. */
 bool cf_t__exec(cf_tr *r, const cf_tbody *body);
 cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args,
                        cf_tv caller);

@@ -279,7 +279,7 @@ static const struct {
     {"typed_results", "result as parts", ROW_CAP, AT(typed_results)},
     {"object_results", "result as object", ROW_CAP, AT(object_results)},
     {"null_content", "content null", ROW_CAP, AT(null_content)},
-    {"call_text", "text beside calls", ROW_CAP, AT(call_text)},
+    {"call_text", "text with calls", ROW_CAP, AT(call_text)},
     {"image_parts", "image parts", ROW_CAP, AT(image_parts)},
     {"tools", "tools", ROW_CAP, AT(tools)},
     {"tool_calls", "tool calls", ROW_CAP, AT(tool_calls)},

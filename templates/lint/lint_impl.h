@@ -33,10 +33,11 @@ typedef struct cf_linter {
     size_t n;
 } cf_linter;
 
-/* Adds a finding of the rule that runs, one for each place (of a
- * row by_message: for each place and message); those over CF_LINT_FINDINGS_MAX are left out.  `shot` (may be NULL) is the
- * render that shows it: its context is kept, and where off is not SIZE_MAX
- * the place in the template that wrote byte `off`. */
+/* Adds a finding of the rule that runs, one for each place (of a row
+ * by_message: for each place and message); those over CF_LINT_FINDINGS_MAX
+ * are left out.  `shot` (may be NULL) is the render that shows it: its context
+ * is kept, and where off is not SIZE_MAX the place in the template that wrote
+ * byte `off`. */
 cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
                        cf_error *err, const char *fmt, ...) CF_PRINTF(5, 6);
 /* The same at a place of the source. */

@@ -349,7 +349,7 @@ static int finish(complete *c)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* A context beyond what the model was trained for is allowed, and said. */
+/* A context longer than the model's training length is allowed, with a note. */
 static void warn_long_context(const complete *c)
 {
     uint32_t n_ctx = cf_session_n_ctx(c->session);

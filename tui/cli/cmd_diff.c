@@ -42,7 +42,7 @@ static cf_status go_on(cf_error *err)
 
 /* ---- one context -------------------------------------------------------- */
 
-/* Compares what both templates made of a context at the level asked for. */
+/* Compares both templates' prompts for a context at the requested level. */
 static cf_status compare(diff_job *job, cf_diff *d, diff_level level,
                          const cf_diff_renders *r, cf_error *err)
 {
@@ -346,7 +346,7 @@ static const char *check(diff_job *job, int n_contexts)
     return NULL;
 }
 
-/* False for a word that is none of auto, always, never. */
+/* False for any word but auto, always, never. */
 static bool choose_style(diff_job *job)
 {
     bool is_terminal = isatty(STDOUT_FILENO) != 0;

@@ -139,7 +139,7 @@ static int bad_client(const cf_cli *cli, const char *name)
     return status;
 }
 
-/* Prints what was written so far; a status. */
+/* Prints the text written so far; an exit status. */
 static int flush(lint_job *job)
 {
     int status = cf_cli_print(job->cli, &job->out);

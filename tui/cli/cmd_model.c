@@ -2,7 +2,7 @@
  * cmd_model.c - confab model: shows what a model file holds, and what it needs.
  *
  * A file whose weights cannot be used is still described as far as its
- * metadata goes; the reason is said, and the exit status is that of a bad
+ * metadata goes; the reason is shown, and the exit status is that of a bad
  * file.  Everything that comes from the file is escaped.
  */
 #include <inttypes.h>

@@ -27,11 +27,11 @@ enum { N_TOP = 5, NOTE_MAX = 6 };
 typedef struct replay {
     cf_cli cli; /* with the stored threads and kernels in it */
     uint32_t n_top;
-    /* what is stored */
+    /* the stored reply */
     cf_arena arena;
     cf_store_turn turn;
     cf_run_options options;
-    /* what runs */
+    /* the run that repeats it */
     cf_engine *engine;
     cf_session *session;
     cf_sampler *sampler;
@@ -137,7 +137,7 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
 
 /* ---- the engine --------------------------------------------------------- */
 
-/* With the stored kernel set where this machine has it. */
+/* Opens the model with the stored kernel set where this machine has it. */
 static cf_status open_engine(replay *r, cf_error *err)
 {
     const cf_store_run *run = r->turn.run;
@@ -215,7 +215,7 @@ static cf_status compile_grammar(replay *r, cf_error *err)
     return st;
 }
 
-/* The constraint after what the reply started with. */
+/* The constraint after the beginning that the reply was given. */
 static cf_status open_constraint(replay *r, cf_error *err)
 {
     if (r->turn.run->constraint_spec.n == 0) {

@@ -303,8 +303,8 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
 }
 
-/* The last event: how the run ended, with the sums of its rounds and what a
- * server said about its answer. */
+/* The last event: how the run ended, with the sums of its rounds and
+ * the facts that a server reported about its answer. */
 static void tell_end(run *r, const cf_sent *sent, cf_status st,
                      const cf_error *err)
 {
@@ -580,7 +580,7 @@ static cf_status ask_for_schema(run *r, cf_error *err)
                : cf_oom(err);
 }
 
-/* KEY=JSON; what is not JSON is a string. */
+/* Reads KEY=JSON; a value that is not JSON is a string. */
 static cf_status read_extra(run *r, cf_error *err)
 {
     for (size_t i = 0; i < r->extra_list.n; i++) {
@@ -673,7 +673,7 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     return cf_chat_options_check(&o->chat, err);
 }
 
-/* On standard error, a line each: what is not in the prompt. */
+/* Lists what is not in the prompt, a line each, on standard error. */
 static cf_status tell_losses(run *r, const cf_send *send, cf_str prompt,
                              cf_error *err)
 {

@@ -5,7 +5,7 @@
 #include "core/api/about.h"
 #include "tui/cli/cli.h"
 
-/* The set that is picked, what it needs, and the rest. */
+/* Shows the set that is picked, its requirements, and the other sets. */
 static void kernels_json(cf_buf *out, const cf_about *about)
 {
     for (size_t i = 0; i < about->n_kernel; i++) {

@@ -34,7 +34,7 @@ CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
                                       cf_str constraint, cf_send *send,
                                       cf_error *err);
 void cf_keep_event(cf_keep *keep, const cf_chat_event *event);
-/* After it, however it ended. */
+/* Stores the send's outcome, however it ended. */
 void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
                   const cf_sent *sent);
 void cf_keep_close(cf_keep *keep);

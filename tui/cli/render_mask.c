@@ -9,7 +9,7 @@ static bool is_assistant(const json_t *message)
     return cf_str_is(role, "assistant") || cf_str_is(role, "model");
 }
 
-/* Whether the assistant wrote what the span shows. */
+/* Whether the assistant wrote the text of the span. */
 static bool is_written(const cf_prompt_span *s, const json_t *messages)
 {
     return s->source == CF_SPAN_MESSAGE && !cf_str_is(s->path, ".role") &&

@@ -26,9 +26,9 @@ typedef struct cf_sampler_options {
 void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows);
 
 /*
- * Fills the sampling of a reply and what of it was asked for: temperature
- * 0.8, top-k 40, top-p 0.95 and min-p 0.05 where none of the four and not
- * --greedy was given; the seed of --seed, else a fresh one.  The result
+ * Fills the sampling of a reply and notes which options were given.  Without
+ * any of --temperature, --top-k, --top-p, --min-p and --greedy these are 0.8,
+ * 40, 0.95 and 0.05; the seed is that of --seed, else a fresh one.  The result
  * points into *o.  CF_EINVAL, naming the option.
  */
 CF_MUST_USE cf_status cf_sampler_options_finish(cf_sampler_options *o,
