@@ -29,7 +29,7 @@ OS      := $(shell uname -s)
 PKG     ?= pkg-config
 
 # ---- libraries, one line a room --------------------------------------------
-CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl
+CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl libpng libjpeg libwebp
 STORAGE_PKGS := sqlite3
 TUI_PKGS     := ncursesw libpng libjpeg
 TEST_PKGS    := cmocka vterm

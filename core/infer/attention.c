@@ -150,10 +150,31 @@ static void norm_rows(const cf_pass *p, uint32_t layer, unsigned i, unsigned n)
 
 /* ---- attention ---------------------------------------------------------- */
 
+/* Whether the row is in a block whose positions see each other. */
+static bool is_in_block(const cf_row *row)
+{
+    return row->see_end > row->pos;
+}
+
 /* The last position that a row sees. */
 static uint32_t last_seen(const cf_row *row)
 {
-    return row->see_end > row->pos ? row->see_end - 1 : row->pos;
+    return is_in_block(row) ? row->see_end - 1 : row->pos;
+}
+
+/* The first position that row r sees: the window's, or its block's where that
+ * begins before the window. */
+static uint32_t first_seen(const cf_pass *p, uint32_t window, size_t r)
+{
+    const cf_row *row = &p->rows[r];
+    uint32_t first =
+        window != 0 && row->pos >= window ? row->pos - window + 1 : 0;
+    while (is_in_block(row) && r > 0 && row[-1].kv == row->kv &&
+           row[-1].see_end == row->see_end) {
+        row--;
+        r--;
+    }
+    return row->pos < first ? row->pos : first;
 }
 
 /* For rows r .. r + n_row - 1, which are at consecutive positions of one cache,
@@ -170,10 +191,7 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
     const void **v_block = (const void **)(void *)(scratch + plan->v_off);
     size_t group_size = l->n_head / l->n_head_kv;
     uint32_t last = last_seen(row);
-    uint32_t first = 0;
-    if (l->window != 0 && row->pos >= l->window) {
-        first = row->pos - l->window + 1;
-    }
+    uint32_t first = first_seen(p, l->window, r);
     uint32_t last_block = (last + (uint32_t)n_row - 1) / CF_KV_BLOCK;
     for (uint32_t b = first / CF_KV_BLOCK; b <= last_block; b++) {
         k_block[b] = cf_kv_keys(row->kv, b, layer, head);
@@ -188,7 +206,7 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
                  .n_row = n_row,
                  .q_row = l->n_head * q_step(p, l),
                  .out_row = (size_t)l->n_head * l->head_size_v,
-                 .window = last == row->pos ? l->window : 0,
+                 .window = is_in_block(row) ? 0 : l->window,
                  .k_block = k_block,
                  .v_block = v_block,
                  .first = first,
@@ -210,7 +228,7 @@ static size_t run_length(const cf_pass *p, size_t r, size_t end)
     const cf_row *row = &p->rows[r];
     size_t n = 1;
     while (r + n < end && row[n].kv == row->kv && row[n].pos == row->pos + n &&
-           last_seen(row) == row->pos && last_seen(row + n) == row[n].pos) {
+           !is_in_block(row) && !is_in_block(row + n)) {
         n++;
     }
     return n;

@@ -18,7 +18,7 @@ tui        core storage templates
 
 # Folders of core, in order: each includes only those before it.
 core_order='
-base api kernel token model hub infer sample
+base api kernel token model hub infer media sample
 grammar regex schema constrain tools backend chat bundled
 '
 # Folders that know less than their place in the order allows.
@@ -29,6 +29,7 @@ kernel    base
 token     base api
 model     base api kernel
 hub       base api token model
+media     base api kernel model
 sample    base api
 grammar   base api
 bundled   base api

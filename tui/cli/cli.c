@@ -18,6 +18,7 @@ const cf_cli_command cf_cli_commands[] = {
      cf_cmd_chat},
     {"complete", "[TEXT]", "continue a raw prompt, TEXT or standard input",
      cf_cmd_complete},
+    {"media", "FILE ...", "show what a model gets of pictures", cf_cmd_media},
     {"model", "[FILE]", "describe a model file and the memory it needs",
      cf_cmd_model},
     {"models", "[FOLDER ...]", "list the models on this machine, or in folders",

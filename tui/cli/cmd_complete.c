@@ -17,6 +17,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/complete_batch.h"
 #include "tui/cli/json_text.h"
+#include "tui/cli/media_parts.h"
 #include "tui/cli/progress.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/cli/trace_text.h"
@@ -26,7 +27,7 @@ enum { PROMPT_MAX = 256 << 20 };
 typedef struct complete {
     cf_cli *cli;
     /* options */
-    const char *ids_text, *logits_path, *cache, *batch;
+    const char *ids_text, *logits_path, *cache, *batch, *mmproj, *parts_path;
     uint32_t n_max, n_trace;
     bool has_n_max, has_trace, no_bos, special;
     cf_opt_list stop_list;
@@ -36,8 +37,10 @@ typedef struct complete {
     const cf_tokenizer *tok;
     cf_session *session;
     cf_sampler *sampler;
-    cf_token *ids;   /* prompt, then what was generated; [n_ctx + 1] */
-    size_t n_prompt; /* of them */
+    cf_media *media;      /* with --parts */
+    cf_media_parts parts; /* likewise: the prompt */
+    cf_token *ids;        /* prompt, then what was generated; [n_ctx + 1] */
+    size_t n_prompt;      /* of them */
     size_t n_ids;
     cf_str stop[CF_OPT_LIST_MAX];
     cf_text_release text;
@@ -85,6 +88,9 @@ static cf_status read_prompt(complete *c, const char *text, cf_token **out,
 {
     if (c->ids_text != NULL) {
         return cf_json_text_read_ids(out, n, c->ids_text, err);
+    }
+    if (c->parts_path != NULL) {
+        return cf_media_parts_ids(&c->parts, out, n, err);
     }
     if (text != NULL && strcmp(text, "-") != 0) {
         return encode_text(c, out, n, cf_str_from(text), err);
@@ -182,8 +188,11 @@ static cf_status prefill(complete *c, cf_error *err)
     }
     cf_progress_start(&c->progress, "reading the prompt");
     cf_sync_result result;
-    cf_status st =
-        cf_session_sync(c->session, c->ids, c->n_prompt, &run, &result, err);
+    cf_status st = c->parts_path != NULL
+                       ? cf_session_sync_inputs(c->session, c->parts.in,
+                                                c->parts.n, &run, &result, err)
+                       : cf_session_sync(c->session, c->ids, c->n_prompt, &run,
+                                         &result, err);
     cf_progress_end(&c->progress);
     c->prefill_us = cf_os_monotonic_us() - started;
     if (c->logits != NULL) {
@@ -381,6 +390,12 @@ static cf_status prepare(complete *c, cf_error *err)
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
                           err));
     cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
+    if (c->parts_path != NULL) {
+        CF_TRY(cf_media_open(&c->media, c->engine, c->mmproj, err));
+        CF_TRY(cf_media_parts_read(&c->parts, c->media, c->tok, c->parts_path,
+                                   cf_cli_cancel(), err));
+        opts.n_batch = c->parts.n_batch;
+    }
     if (c->cache != NULL) {
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }
@@ -421,6 +436,8 @@ static int run(complete *c, const char *text)
     cf_buf_deinit(&c->scratch);
     cf_sampler_free(c->sampler);
     cf_session_free(c->session);
+    cf_media_parts_deinit(&c->parts);
+    cf_media_close(c->media);
     cf_engine_close(c->engine);
     cf_free(c->ids);
     return status;
@@ -440,8 +457,15 @@ static int check_usage(const complete *c, int n_rest)
     if (n_rest == 1 && c->ids_text != NULL) {
         return cf_cli_usage(c->cli, "takes TEXT or --ids, not both");
     }
+    if ((c->parts_path != NULL) != (c->mmproj != NULL)) {
+        return cf_cli_usage(c->cli, "--parts and --mmproj go together");
+    }
+    if (c->parts_path != NULL &&
+        (n_rest > 0 || c->ids_text != NULL || c->batch != NULL)) {
+        return cf_cli_usage(c->cli, "--parts is the whole prompt");
+    }
     if (n_rest == 0 && c->ids_text == NULL && c->batch == NULL &&
-        isatty(STDIN_FILENO)) {
+        c->parts_path == NULL && isatty(STDIN_FILENO)) {
         return cf_cli_usage(c->cli, "no prompt: TEXT, --ids, or text on "
                                     "standard input");
     }
@@ -458,7 +482,7 @@ static int check_usage(const complete *c, int n_rest)
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
 {
     complete c = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 9 };
+    enum { OWN = 11 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},
@@ -483,6 +507,11 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
          "keep keys and values as f16 or f32 (default: as suits the model)",
          NULL},
+        {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
+         "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
+         NULL},
+        {"--mmproj", 0, CF_OPT_STR, &c.mmproj, "FILE",
+         "the model's projector file, for --parts", NULL},
     };
     cf_sampler_options_table(&c.sampling, own + OWN);
     int n_rest;

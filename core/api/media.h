@@ -1,0 +1,78 @@
+/*
+ * media.h - pictures as a model gets them: blocks of pixels, rows of
+ * embeddings, and the tokens around them.
+ *
+ * Place in the flow:  image file --> [media] --> rows and markers --> session.
+ * Knows: projector files ("mmproj"), image formats, how each family resizes,
+ * cuts and marks.  Does not know: conversations, templates, screens.
+ *
+ * Threads:  one thread at a time for a cf_media; inputs are constant.
+ * Memory:   inputs are the caller's; the engine outlives its cf_media.
+ */
+#ifndef CF_CORE_API_MEDIA_H
+#define CF_CORE_API_MEDIA_H
+
+#include "core/api/session.h"
+
+typedef struct cf_media cf_media;
+
+/* Opens a projector file for a model.  CF_EUNSUPPORTED for a file of another
+ * kind or a projector confab does not compute, CF_EFORMAT for a broken one,
+ * also for one that was made for another model. */
+CF_MUST_USE cf_status cf_media_open(cf_media **out, const cf_engine *engine,
+                                    const char *path, cf_error *err);
+void cf_media_close(cf_media *media);
+
+const char *cf_media_projector(const cf_media *media); /* "gemma3" ... */
+
+/* A block of pixels as the encoder reads it. */
+typedef struct cf_media_block {
+    uint32_t width, height; /* pixels */
+    uint32_t cols, rows;    /* of the embedding rows it becomes */
+    const float *data;      /* [height, width, 3], normalised */
+    size_t row0;            /* its first row of cf_media_input.rows */
+} cf_media_block;
+
+/* A stretch of the expansion: tokens, or all rows of one block. */
+typedef struct cf_media_piece {
+    const cf_token *ids; /* [n]; NULL for rows */
+    size_t n;
+    uint32_t block;
+} cf_media_piece;
+
+typedef struct cf_media_input {
+    uint32_t width, height; /* as decoded, turned by its orientation tag */
+    const cf_media_block *block;
+    size_t n_block;
+    const cf_media_piece *piece;
+    size_t n_piece;
+    const float *rows; /* [n_row, row_width] */
+    size_t n_row;
+    size_t row_width; /* the model's width, then that for each deepstack
+                            part */
+    uint32_t n_deepstack;
+    bool has_mrope;      /* positions have time, height and width */
+    bool sees_both_ways; /* rows of a block see each other */
+    struct cf_arena *memory;
+} cf_media_input;
+
+/* What is made of the bytes of a file.  CF_EUNSUPPORTED for another kind of
+ * file, CF_EFORMAT for damage, CF_ELIMIT for too many pixels, CF_ECANCELLED
+ * (cancel may be NULL), CF_ENOMEM. */
+CF_MUST_USE cf_status cf_media_read(cf_media_input **out, cf_media *media,
+                                    cf_str bytes, const cf_cancel *cancel,
+                                    cf_error *err);
+void cf_media_input_free(cf_media_input *input);
+
+/* Positions that an input takes. */
+size_t cf_media_n_position(const cf_media_input *input);
+
+/*
+ * The input's positions, appended at in[0 .. cf_media_n_position()) where `n`
+ * positions come before and text is at `*at`, which moves on.  CF_EUNSUPPORTED
+ * for rows with deepstack parts, which sessions do not read.
+ */
+CF_MUST_USE cf_status cf_media_place(const cf_media_input *input, cf_input *in,
+                                     size_t n, uint32_t *at, cf_error *err);
+
+#endif

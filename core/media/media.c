@@ -1,0 +1,367 @@
+/*
+ * media.c - a projector file at work: bytes to rows, with the markers that
+ * belong around them.
+ */
+#include "core/api/media.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/media/vision.h"
+
+struct cf_media {
+    const cf_engine *engine;
+    cf_mmproj file;
+    cf_vision vision;
+    cf_pool *pool;
+    const cf_kernels *k;
+};
+
+/* ---- the file ----------------------------------------------------------- */
+
+/* Rows must be as wide as the model, with as many deepstack parts as it
+ * reads. */
+static cf_status check_pair(const cf_media *m, cf_error *err)
+{
+    cf_engine_info info = cf_engine_get_info(m->engine);
+    if (m->vision.n_out != info.n_embd) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the projector gives rows of %u numbers and the model "
+                       "reads %u: it was made for another model",
+                       (unsigned)m->vision.n_out, (unsigned)info.n_embd);
+    }
+    char key[128];
+    int64_t n = 0;
+    snprintf(key, sizeof key, "%.64s.n_deepstack_layers", info.arch);
+    if (!cf_engine_meta_i64(m->engine, key, &n)) {
+        n = 0;
+    }
+    if (n != (int64_t)m->vision.n_merger) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the projector gives %u deepstack parts and the model "
+                       "reads %lld: it was made for another model",
+                       (unsigned)m->vision.n_merger, (long long)n);
+    }
+    return CF_OK;
+}
+
+static cf_status start(cf_media *m, cf_error *err)
+{
+    cf_engine_info info = cf_engine_get_info(m->engine);
+    m->k = cf_kernels_pick(info.is_exact ? "ref" : info.kernel_set);
+    if (m->k == NULL) {
+        m->k = cf_kernels_ref();
+    }
+    CF_TRY(cf_vision_init(&m->vision, &m->file, err));
+    CF_TRY(check_pair(m, err));
+    return cf_pool_new(&m->pool, info.n_threads > 0 ? info.n_threads : 1, err);
+}
+
+cf_status cf_media_open(cf_media **out, const cf_engine *engine,
+                        const char *path, cf_error *err)
+{
+    cf_media *m = cf_calloc(1, sizeof *m);
+    if (m == NULL) {
+        return cf_oom_for(err, "a projector");
+    }
+    m->engine = engine;
+    cf_status st = cf_mmproj_open(&m->file, path, err);
+    CF_THEN(st, start(m, err));
+    if (st != CF_OK) {
+        cf_media_close(m);
+        return cf_fail_in(err, st, path);
+    }
+    *out = m;
+    return CF_OK;
+}
+
+void cf_media_close(cf_media *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    cf_pool_free(m->pool);
+    if (m->file.g != NULL) {
+        cf_mmproj_close(&m->file);
+    }
+    cf_free(m);
+}
+
+const char *cf_media_projector(const cf_media *m)
+{
+    return m->vision.family->projector;
+}
+
+/* ---- markers ------------------------------------------------------------ */
+
+/* Text around and between the rows of blocks.  {TILE} stands for the tile's
+ * row and column. */
+typedef struct marks {
+    const char *projector;
+    const char *before, *after; /* the last block's rows */
+    bool has_tiles;
+} marks;
+
+static const marks mark_table[] = {
+    {"gemma3", "\n\n<start_of_image>", "<end_of_image>\n\n", false},
+    {"qwen3vl_merger", "<|vision_start|>", "<|vision_end|>", false},
+    {"idefics3", "<fake_token_around_image><global-img>",
+     "<fake_token_around_image>", true},
+    {"gemma4v", "<|image>", "<image|>", false},
+    {"lfm2", "<|image_start|>", "<|image_end|>", false},
+};
+
+typedef struct making {
+    cf_media *m;
+    cf_arena *arena;
+    cf_media_input *to;
+    cf_media_piece *piece;
+    const marks *marks;
+    const cf_vision_blocks *blocks;
+} making;
+
+static cf_status put_text(making *mk, cf_str text, cf_error *err)
+{
+    cf_token_list list;
+    CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(mk->m->engine), text,
+                               true, false, mk->arena, err));
+    cf_token *ids = cf_arena_calloc(mk->arena, list.n + 1, sizeof *ids);
+    if (ids == NULL) {
+        return cf_oom_for(err, "an image's markers");
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        ids[i] = list.v[i].id;
+    }
+    /* The line feed that ends a row of tiles is a piece of its own, unless the
+     * vocabulary has a token for it and the next one. */
+    size_t n_end = text.p[0] == '\n' && mk->blocks->tile_cols > 0 &&
+                           list.n > 1 && list.v[0].len == 1
+                       ? 1
+                       : 0;
+    if (n_end > 0) {
+        mk->piece[mk->to->n_piece++] = (cf_media_piece){ids, n_end, 0};
+    }
+    mk->piece[mk->to->n_piece++] =
+        (cf_media_piece){ids + n_end, list.n - n_end, 0};
+    return CF_OK;
+}
+
+/* The text before block i. */
+static void text_before(const making *mk, cf_buf *text, size_t i)
+{
+    uint32_t cols = mk->blocks->tile_cols;
+    bool is_last = i + 1 == mk->blocks->n;
+    if (mk->marks->has_tiles && cols > 0 && i > 0 && i % cols == 0) {
+        cf_buf_addc(text, '\n');
+    }
+    if (is_last) {
+        cf_buf_adds(text, cols > 0 ? "\n" : "");
+        cf_buf_adds(text, mk->marks->before);
+    } else {
+        cf_buf_addf(text, "<fake_token_around_image><row_%u_col_%u>",
+                    (unsigned)(i / cols + 1), (unsigned)(i % cols + 1));
+    }
+}
+
+static cf_status put_pieces(making *mk, cf_error *err)
+{
+    size_t n = mk->blocks->n;
+    cf_status st = CF_OK;
+    mk->piece = cf_arena_calloc(mk->arena, 3 * n + 2, sizeof *mk->piece);
+    if (mk->piece == NULL) {
+        return cf_oom_for(err, "an image's markers");
+    }
+    mk->to->piece = mk->piece;
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        cf_buf_reset(&text);
+        text_before(mk, &text, i);
+        st = cf_buf_check(&text, err);
+        CF_THEN(st, put_text(mk, cf_buf_str(&text), err));
+        if (st == CF_OK) {
+            mk->piece[mk->to->n_piece++] =
+                (cf_media_piece){NULL, 0, (uint32_t)i};
+        }
+    }
+    CF_THEN(st, put_text(mk, cf_str_from(mk->marks->after), err));
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+static cf_status put_blocks(making *mk, cf_error *err)
+{
+    const cf_vision *v = &mk->m->vision;
+    const cf_vision_blocks *from = mk->blocks;
+    cf_media_block *block = cf_arena_calloc(mk->arena, from->n, sizeof *block);
+    if (block == NULL) {
+        return cf_oom_for(err, "an image");
+    }
+    for (size_t i = 0; i < from->n; i++) {
+        const cf_pixels *p = &from->v[i].picture;
+        float *data =
+            cf_arena_alloc(mk->arena, (size_t)p->w * p->h * 3 * sizeof *data);
+        if (data == NULL) {
+            return cf_oom_for(err, "an image");
+        }
+        cf_vision_normalise(v, data, p);
+        block[i] = (cf_media_block){.width = p->w,
+                                    .height = p->h,
+                                    .cols = from->v[i].cols,
+                                    .rows = from->v[i].rows,
+                                    .data = data,
+                                    .row0 = mk->to->n_row};
+        mk->to->n_row += (size_t)block[i].cols * block[i].rows;
+    }
+    mk->to->block = block;
+    mk->to->n_block = from->n;
+    return CF_OK;
+}
+
+static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
+{
+    const cf_vision *v = &mk->m->vision;
+    const cf_dense d = {mk->m->k, mk->m->pool, cancel};
+    size_t width = cf_vision_row_width(v);
+    float *rows =
+        cf_arena_calloc(mk->arena, mk->to->n_row * width, sizeof *rows);
+    if (rows == NULL) {
+        return cf_oom_for(err, "an image's rows");
+    }
+    for (size_t i = 0; i < mk->blocks->n; i++) {
+        CF_TRY(cf_vision_encode(v, &d, rows + mk->to->block[i].row0 * width,
+                                &mk->blocks->v[i], err));
+    }
+    mk->to->rows = rows;
+    mk->to->row_width = width;
+    return CF_OK;
+}
+
+static cf_status make(cf_media *m, cf_media_input *to, cf_str bytes,
+                      const cf_cancel *cancel, cf_error *err)
+{
+    cf_pixels p;
+    cf_vision_blocks blocks = {.v = NULL};
+    CF_TRY(cf_pixels_read(&p, bytes, err));
+    to->width = p.w;
+    to->height = p.h;
+    to->n_deepstack = m->vision.n_merger;
+    to->has_mrope = m->vision.family->has_mrope;
+    to->sees_both_ways = m->vision.family->sees_both_ways;
+    cf_status st = cf_vision_cut(&m->vision, &p, &blocks, err);
+    cf_pixels_deinit(&p);
+    making mk = {.m = m, .arena = to->memory, .to = to, .blocks = &blocks};
+    for (size_t i = 0; i < sizeof mark_table / sizeof mark_table[0]; i++) {
+        if (strcmp(mark_table[i].projector, cf_media_projector(m)) == 0) {
+            mk.marks = &mark_table[i];
+        }
+    }
+    CF_THEN(st, put_blocks(&mk, err));
+    CF_THEN(st, put_pieces(&mk, err));
+    CF_THEN(st, put_rows(&mk, cancel, err));
+    cf_vision_blocks_deinit(&blocks);
+    return st;
+}
+
+cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
+                        const cf_cancel *cancel, cf_error *err)
+{
+    cf_media_input *to = cf_calloc(1, sizeof *to);
+    cf_arena *arena = cf_calloc(1, sizeof *arena);
+    if (to == NULL || arena == NULL) {
+        cf_free(to);
+        cf_free(arena);
+        return cf_oom_for(err, "an image");
+    }
+    cf_arena_init(arena, 0);
+    to->memory = arena;
+    cf_status st = make(m, to, bytes, cancel, err);
+    if (st == CF_OK) {
+        *out = to;
+    } else {
+        cf_media_input_free(to);
+    }
+    return st;
+}
+
+void cf_media_input_free(cf_media_input *input)
+{
+    if (input != NULL) {
+        cf_arena_deinit(input->memory);
+        cf_free(input->memory);
+        cf_free(input);
+    }
+}
+
+/* ---- positions ---------------------------------------------------------- */
+
+size_t cf_media_n_position(const cf_media_input *input)
+{
+    size_t n = input->n_row;
+    for (size_t i = 0; i < input->n_piece; i++) {
+        n += input->piece[i].n;
+    }
+    return n;
+}
+
+/* 64 bits of a hash of the row's numbers, never 0. */
+static uint64_t row_key(const float *row, size_t n)
+{
+    char hex[CF_HASH_TEXT + 1];
+    uint64_t key = 0;
+    cf_hash_hex(hex, row, n * sizeof *row);
+    for (size_t i = 0; i < 16; i++) {
+        unsigned c = (unsigned char)hex[i];
+        key = key << 4 | (c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return key != 0 ? key : 1;
+}
+
+static void place_rows(const cf_media_input *input, const cf_media_block *b,
+                       cf_input *in, size_t n, uint32_t *at)
+{
+    size_t n_row = (size_t)b->cols * b->rows;
+    uint32_t end = input->sees_both_ways ? (uint32_t)(n + n_row) : 0;
+    for (size_t i = 0; i < n_row; i++) {
+        const float *row = input->rows + (b->row0 + i) * input->row_width;
+        uint32_t p = *at + (input->has_mrope ? 0 : (uint32_t)i);
+        uint32_t y = input->has_mrope ? (uint32_t)(i / b->cols) : 0;
+        uint32_t x = input->has_mrope ? (uint32_t)(i % b->cols) : 0;
+        in[i] = (cf_input){.embd = row,
+                           .key = row_key(row, input->row_width),
+                           .at = {p, p + y, p + x, 0},
+                           .see_end = end};
+        if (!input->has_mrope) {
+            in[i].at[3] = p;
+        }
+    }
+    uint32_t side = b->cols > b->rows ? b->cols : b->rows;
+    *at += input->has_mrope ? side : (uint32_t)n_row;
+}
+
+cf_status cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
+                         uint32_t *at, cf_error *err)
+{
+    if (input->n_deepstack > 0) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the text model's deepstack parts are not computed");
+    }
+    for (size_t i = 0; i < input->n_piece; i++) {
+        const cf_media_piece *p = &input->piece[i];
+        if (p->ids == NULL) {
+            const cf_media_block *b = &input->block[p->block];
+            place_rows(input, b, in, n, at);
+            in += (size_t)b->cols * b->rows;
+            n += (size_t)b->cols * b->rows;
+            continue;
+        }
+        for (size_t j = 0; j < p->n; j++, n++) {
+            uint32_t here = (*at)++;
+            *in++ = (cf_input){.id = p->ids[j], .at = {here, here, here, here}};
+        }
+    }
+    return CF_OK;
+}

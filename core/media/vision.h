@@ -1,0 +1,121 @@
+/*
+ * vision.h - a picture to rows of embeddings: blocks of pixels, a transformer
+ * over their patches, a projector to the text model's width.
+ *
+ * One row of cf_vision_families a projector type; the transformer is shared.
+ *
+ * Private to core/media.
+ * Memory: a cf_vision borrows from its cf_mmproj.
+ */
+#ifndef CF_CORE_MEDIA_VISION_H
+#define CF_CORE_MEDIA_VISION_H
+
+#include "core/media/dense.h"
+#include "core/media/resample.h"
+
+enum { CF_DEEPSTACK_MAX = 8 };
+
+typedef struct cf_norm {
+    const float *w, *b; /* [width]; b may be NULL */
+} cf_norm;
+
+typedef struct cf_vision_layer {
+    cf_norm ln1, ln2;
+    cf_linear q, k, v, o;
+    cf_linear gate, up, down;               /* gate.w.p may be NULL */
+    const float *q_norm, *k_norm;           /* [head size] or NULL */
+    const float *post_norm, *ffn_post_norm; /* [width] or NULL */
+} cf_vision_layer;
+
+/* A deepstack merger: fc2 gelu(fc1 norm(four patches)). */
+typedef struct cf_merger {
+    uint32_t layer; /* whose output it reads */
+    cf_norm norm;
+    cf_linear fc1, fc2;
+} cf_merger;
+
+typedef struct cf_vision cf_vision;
+
+/* A square or rectangle of pixels on its way to the model. */
+typedef struct cf_vision_block {
+    cf_pixels picture;
+    uint32_t cols, rows; /* of embedding rows */
+} cf_vision_block;
+
+typedef struct cf_vision_family {
+    const char *projector; /* clip.projector_type */
+    bool is_gemma4;        /* blocks with RMS norms, gates, norms of q and k */
+    bool has_mrope;        /* text positions have time, height and width */
+    bool sees_both_ways;   /* rows of a block see each other */
+    /* What the family's files have besides the shared keys and tensors. */
+    cf_status (*load)(cf_vision *v, cf_mmproj *m, cf_error *err);
+    /* Blocks of pixels of a picture, appended by cf_vision__add(). */
+    cf_status (*cut)(const cf_vision *v, const cf_pixels *p, void *to,
+                     cf_error *err);
+    /* Adds positions to x [patches, width] and gives the rotation. */
+    void (*place)(const cf_vision *v, float *x, uint32_t cols, uint32_t rows);
+    /* x [patches, width] to rows [.., n_out]; may overwrite x. */
+    cf_status (*project)(const cf_vision *v, const cf_dense *d, float *out,
+                         float *x, const cf_vision_block *b, cf_error *err);
+} cf_vision_family;
+
+extern const cf_vision_family cf_vision_families[]; /* ends with NULL */
+
+struct cf_vision {
+    const cf_vision_family *family;
+    uint32_t width, n_ff, n_head, n_layer, n_out;
+    uint32_t image_size, patch, merge, longest;
+    uint32_t min_pixels, max_pixels;
+    float eps, mean[3], std[3];
+    cf_act act;
+    cf_linear patch_embd, patch_embd_2; /* the second may be absent */
+    const float *pos;                   /* [n_pos, width] */
+    uint32_t n_pos, pos_side;
+    cf_vision_layer *layer; /* [n_layer] */
+    cf_norm post_ln;        /* w may be NULL */
+    cf_norm out_norm;       /* of the projector */
+    const float *out_bias, *out_scale;
+    cf_linear fc1, fc2;
+    uint32_t n_merger;
+    cf_merger merger[CF_DEEPSTACK_MAX];
+};
+
+/* CF_EFORMAT, CF_EUNSUPPORTED for other projectors. */
+CF_MUST_USE cf_status cf_vision_init(cf_vision *v, cf_mmproj *m, cf_error *err);
+
+/* Numbers of a row: n_out for itself, then as many for each deepstack part. */
+static inline size_t cf_vision_row_width(const cf_vision *v)
+{
+    return (size_t)v->n_out * (1 + v->n_merger);
+}
+
+typedef struct cf_vision_blocks {
+    cf_vision_block *v;
+    size_t n, cap;
+    uint32_t tile_cols, tile_rows; /* tiles before the last block; 0: none */
+} cf_vision_blocks;
+
+/* The blocks of a picture; release also after a failure. */
+CF_MUST_USE cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p,
+                                    cf_vision_blocks *out, cf_error *err);
+void cf_vision_blocks_deinit(cf_vision_blocks *b);
+
+/* out [h, w, 3]: what the encoder reads. */
+void cf_vision_normalise(const cf_vision *v, float *out, const cf_pixels *p);
+
+/* out [cols * rows, row width] of one block. */
+CF_MUST_USE cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d,
+                                       float *out, const cf_vision_block *b,
+                                       cf_error *err);
+
+/* Mergers that join groups of four patches; used by the shared blocks too. */
+CF_MUST_USE cf_status cf_vision__merge(const cf_vision *v, const cf_dense *d,
+                                       float *out, const float *x,
+                                       size_t n_patch, const cf_linear *fc1,
+                                       const cf_linear *fc2, cf_error *err);
+
+/* The patch that stands at place i of the order patches are computed in. */
+void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i,
+                         uint32_t *col, uint32_t *row);
+
+#endif
