@@ -1,6 +1,6 @@
 /*
- * drive.h - a workbench driven by a test: keys go in, and what the screen
- * shows is looked at.
+ * drive.h - a workbench driven by a test: it sends keys and examines the
+ * screen.
  */
 #ifndef CF_TESTS_SUPPORT_DRIVE_H
 #define CF_TESTS_SUPPORT_DRIVE_H

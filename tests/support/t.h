@@ -1,5 +1,5 @@
 /*
- * t.h - cmocka, with confab's words for what tests say often.
+ * t.h - cmocka, with shorthands for frequent test steps.
  *
  * A test program:  static void test_thing__case(void **state) {...} and
  * int main(void) { return cf_t_main({cmocka_unit_test(...), ...}) }.

@@ -1,6 +1,5 @@
 /*
- * test_pipeline_laws.c - what holds for tokenizers of model folders over any
- * text.
+ * test_pipeline_laws.c - laws of tokenizers of model folders over any text.
  */
 #include "tests/support/t.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_tokenizer_laws.c - laws for every text: tokens cover it in
- * order, decoding gives it back, spans agree with plain encoding, and no text
- * writes a control token into a span that may not have one.
+ * test_tokenizer_laws.c - laws for every text: tokens cover it in order,
+ * decoding gives it back, spans agree with plain encoding, and no text writes a
+ * control token into a span that may not have one.
  */
 #include "tests/support/t.h"
 

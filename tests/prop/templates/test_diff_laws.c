@@ -1,7 +1,7 @@
 /*
- * test_diff_laws.c - what holds for the difference of any two texts: applied
- * to one it gives the other, unmarked bytes are equal, equal texts have none,
- * and with few lines it is a shortest one.
+ * test_diff_laws.c - laws of the difference of any two texts: applied to one it
+ * gives the other, unmarked bytes are equal, equal texts have none, and with
+ * few lines it is a shortest one.
  */
 #include "core/base/arena.h"
 #include "core/base/buf.h"

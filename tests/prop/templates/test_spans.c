@@ -1,6 +1,6 @@
 /*
- * test_spans.c - what holds for every render: spans cover the output, a copy
- * is the source's bytes, the same input gives the same output.
+ * test_spans.c - laws of every render: spans cover the output, a copy is the
+ * source's bytes, the same input gives the same output.
  */
 #include <stdlib.h>
 

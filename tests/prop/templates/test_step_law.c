@@ -1,7 +1,7 @@
 /*
- * test_step_law.c - what a template does is counted: an operation on twice as
- * many bytes or items takes more steps in proportion, so that the limit of
- * steps, and the cancel flag that is looked at with it, end every template.
+ * test_step_law.c - the work of a template is counted: an operation on twice as
+ * many bytes or items takes proportionally more steps, so that the step limit,
+ * and the cancel flag that is checked with it, end every template.
  *
  * Nothing here measures time.  The law is about n_steps and about memory.
  */

@@ -1,5 +1,6 @@
 /*
- * test_prompt_model.c - whose tokens they are, and which the cache has.
+ * test_prompt_model.c - the source of each token of the prompt, and which
+ * tokens are cached.
  */
 #include "tests/support/fault.h"
 #include "tests/support/t.h"

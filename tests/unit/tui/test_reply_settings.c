@@ -1,6 +1,6 @@
 /*
- * test_reply_settings.c - names and values of what replies are asked for, and
- * the way there from ":set" and confabrc.
+ * test_reply_settings.c - names and values of the settings of a reply, set with
+ * ":set" and in confabrc.
  */
 #include "tests/support/t.h"
 

@@ -1,6 +1,7 @@
 /*
- * test_stored_reply.c - a reply from the history shows what it showed while it
- * was written: its tokens, their candidates, and the steps that removed them.
+ * test_stored_reply.c - a reply loaded from the history shows the same as while
+ * it was written: its tokens, their candidates, and the steps that removed
+ * them.
  */
 #include "storage/store.h"
 #include "tests/support/store_dir.h"

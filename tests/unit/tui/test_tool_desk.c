@@ -1,6 +1,6 @@
 /*
- * test_tool_desk.c - what is decided about tools, and that the next start has
- * it.
+ * test_tool_desk.c - the user's decisions about tools, and that the next start
+ * restores them.
  */
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
- * test_tool_model.c - how far calls came: parsed, validated, answered; what a
- * model learns of a failure; and replies with other calls, or none.
+ * test_tool_model.c - the progress of calls: parsed, validated, answered; the
+ * model's view of a failure; and replies with other calls, or none.
  */
 #include "tests/support/fault.h"
 #include "tests/support/t.h"

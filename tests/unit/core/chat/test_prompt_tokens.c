@@ -1,7 +1,7 @@
 /*
- * test_prompt_tokens.c - what in a rendered prompt may become a control
- * token: template text, special tokens' spellings and known roles; never what
- * was said.
+ * test_prompt_tokens.c - the parts of a rendered prompt that may become control
+ * tokens: template text, special tokens' spellings and known roles; never
+ * message content.
  */
 #include "core/api/backend.h"
 #include "core/infer/gguf_tokenizer.h"

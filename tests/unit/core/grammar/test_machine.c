@@ -1,5 +1,5 @@
 /*
- * test_machine.c - what reading a text costs, counted in items made and
+ * test_machine.c - the cost of reading a text, counted in items made and
  * compared, and grammars with many rules.
  */
 #include "core/base/alloc.h"

@@ -1,6 +1,6 @@
 /*
- * test_session.c - a timeline: limits, errors, cancelling, what is reported,
- * and that a step allocates nothing.
+ * test_session.c - a timeline: limits, errors, cancelling, reports, and that a
+ * step allocates nothing.
  */
 #include <math.h>
 

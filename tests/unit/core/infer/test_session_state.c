@@ -1,6 +1,6 @@
 /*
- * test_session_state.c - timelines whose past costs something: states with
- * checkpoints, and positions that are more than a token.
+ * test_session_state.c - timelines with a costly past: states with checkpoints,
+ * and positions that are more than a token.
  */
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /*
- * test_text_release.c - what goes out when, for every way to cut the input.
+ * test_text_release.c - the text released at each step, for every way to cut
+ * the input.
  */
 #include "core/api/text_release.h"
 #include "tests/support/fault.h"

@@ -1,5 +1,5 @@
 /*
- * test_keep.c - what confab run leaves in the history, killed runs too.
+ * test_keep.c - the history that confab run writes, killed runs too.
  */
 #include "tests/support/t.h"
 
