@@ -395,7 +395,7 @@ $(LINT): lint/%:
 # Line coverage by room; nothing is built where its tool is missing.
 cov:
 	@tests/tools/coverage.sh --have
-	$(MAKE) check VARIANT=cov
+	TEST_SECONDS=600 $(MAKE) check VARIANT=cov
 	@tests/tools/coverage.sh build/cov
 
 clean:

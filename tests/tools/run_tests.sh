@@ -3,6 +3,7 @@
 # what was skipped with its reason, and closes with one line of counts.
 #
 # usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
+# TEST_SECONDS is the time a program may take, 120 when it is not set.
 set -u
 folder=$1
 pattern=${2:-.}
@@ -16,8 +17,8 @@ run_one='
     name=$(echo "$program" | tr / _)
     case $program in
     */fuzz_*) corpus=tests/fuzz/corpus/$(basename "$program" | sed s/^fuzz_//)
-        timeout 120 "$program" "$corpus" >"$logs/$name.log" 2>&1 ;;
-    *)  timeout 120 "$program" >"$logs/$name.log" 2>&1 ;;
+        timeout "${TEST_SECONDS:-120}" "$program" "$corpus" >"$logs/$name.log" 2>&1 ;;
+    *)  timeout "${TEST_SECONDS:-120}" "$program" >"$logs/$name.log" 2>&1 ;;
     esac
     echo "$? $program" >"$logs/$name.rc"
 '
