@@ -9,20 +9,34 @@
 
 enum { NAME_MAX_BYTES = 128, ROWS_MAX = 1 << 20 };
 
-cf_status cf_mmproj_open(cf_mmproj *out, const char *path, cf_error *err)
+/* Takes the file over, also on failure. */
+static cf_status start(cf_mmproj *out, cf_gguf *g, cf_error *err)
 {
-    cf_mmproj m = {NULL, {0}};
-    CF_TRY(cf_gguf_open(&m.g, path, err));
     cf_str arch;
-    if (!cf_gguf_get_str(m.g, "general.architecture", &arch) ||
+    if (!cf_gguf_get_str(g, "general.architecture", &arch) ||
         !cf_str_is(arch, "clip")) {
-        cf_gguf_close(m.g);
+        cf_gguf_close(g);
         return cf_fail(err, CF_EUNSUPPORTED,
                        "not a multimodal projector (architecture \"clip\")");
     }
-    cf_arena_init(&m.arena, 0);
-    *out = m;
+    out->g = g;
+    cf_arena_init(&out->arena, 0);
     return CF_OK;
+}
+
+cf_status cf_mmproj_open(cf_mmproj *out, const char *path, cf_error *err)
+{
+    cf_gguf *g = NULL;
+    CF_TRY(cf_gguf_open(&g, path, err));
+    return start(out, g, err);
+}
+
+cf_status cf_mmproj_open_memory(cf_mmproj *out, const void *bytes, size_t n,
+                                cf_error *err)
+{
+    cf_gguf *g = NULL;
+    CF_TRY(cf_gguf_open_memory(&g, bytes, n, err));
+    return start(out, g, err);
 }
 
 void cf_mmproj_close(cf_mmproj *m)

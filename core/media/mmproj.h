@@ -31,6 +31,9 @@ typedef struct cf_linear {
 
 CF_MUST_USE cf_status cf_mmproj_open(cf_mmproj *out, const char *path,
                                      cf_error *err);
+/* From bytes that outlive it; 32-byte aligned. */
+CF_MUST_USE cf_status cf_mmproj_open_memory(cf_mmproj *out, const void *bytes,
+                                            size_t n, cf_error *err);
 void cf_mmproj_close(cf_mmproj *m);
 
 /* An integer in lo..hi, a number; absent leaves *out. */

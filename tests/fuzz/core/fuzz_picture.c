@@ -1,0 +1,24 @@
+/*
+ * fuzz_picture.c - any bytes as an image: decoded, turned, resized.
+ */
+#include <string.h>
+
+#include "core/media/resample.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cf_error err;
+    cf_pixels p, q;
+    if (cf_pixels_read(&p, cf_str_make((const char *)data, size), &err) !=
+        CF_OK) {
+        return 0;
+    }
+    if (p.w <= 4096 && p.h <= 4096 &&
+        cf_pixels_resize(&q, &p, 33, 17, CF_FILTER_LANCZOS, &err) == CF_OK) {
+        cf_pixels_deinit(&q);
+    }
+    cf_pixels_deinit(&p);
+    return 0;
+}
