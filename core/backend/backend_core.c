@@ -678,13 +678,12 @@ static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
     cf_buf both = CF_BUF_INIT;
     cf_buf_add(&both, context.p, context.n);
     cf_buf_add(&both, text.p, text.n);
+    cf_str all = cf_buf_str(&both);
+    bool has_bos = false;
     cf_status st = cf_buf_check(&both, err);
-    if (st == CF_OK) {
-        cf_str all = cf_buf_str(&both);
-        st = cf_tokenizer_encode(list, tok, all, true,
-                                 !cf_chat__starts_with_bos(tok, all), arena,
-                                 err);
-    }
+    CF_THEN(st, cf_chat__starts_with_bos(&has_bos, tok, all, err));
+    CF_THEN(st,
+            cf_tokenizer_encode(list, tok, all, true, !has_bos, arena, err));
     cf_buf_deinit(&both);
     return st;
 }

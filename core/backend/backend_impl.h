@@ -57,8 +57,10 @@ cf_status cf_chat__fault(cf_chat__run *run, cf_fault fault, cf_status st);
  * add_generation_prompt, enable_thinking.  A new reference or NULL. */
 json_t *cf_chat__context(const cf_chat_request *request);
 
-/* Whether a text begins with the BOS token spelled out. */
-bool cf_chat__starts_with_bos(const cf_tokenizer *tok, cf_str text);
+/* Whether a text begins with the BOS token spelled out.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_chat__starts_with_bos(bool *yes,
+                                               const cf_tokenizer *tok,
+                                               cf_str text, cf_error *err);
 
 /* ---- reply -------------------------------------------------------------- */
 

@@ -91,18 +91,18 @@ static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
     return false;
 }
 
-bool cf_chat__starts_with_bos(const cf_tokenizer *tok, cf_str text)
+cf_status cf_chat__starts_with_bos(bool *yes, const cf_tokenizer *tok,
+                                   cf_str text, cf_error *err)
 {
     cf_token bos = cf_tokenizer_special(tok).bos;
-    if (bos == CF_TOKEN_NONE) {
-        return false;
-    }
     cf_buf piece = CF_BUF_INIT;
-    cf_tokenizer_piece(&piece, tok, bos, true);
-    bool yes =
-        piece.n > 0 && cf_str_starts(text, cf_str_make(piece.p, piece.n));
+    if (bos != CF_TOKEN_NONE) {
+        cf_tokenizer_piece(&piece, tok, bos, true);
+    }
+    cf_status st = cf_buf_check(&piece, err);
+    *yes = piece.n > 0 && cf_str_starts(text, cf_buf_str(&piece));
     cf_buf_deinit(&piece);
-    return yes;
+    return st;
 }
 
 cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
@@ -134,7 +134,8 @@ cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
         const cf_prompt_span *s = &prompt->spans[i];
         spans[i] = (cf_text_span){s->off, s->len, is_trusted(s, text)};
     }
-    return cf_tokenizer_encode_spans(out, tok, text, spans, n,
-                                     !cf_chat__starts_with_bos(tok, text),
-                                     arena, err);
+    bool has_bos;
+    CF_TRY(cf_chat__starts_with_bos(&has_bos, tok, text, err));
+    return cf_tokenizer_encode_spans(out, tok, text, spans, n, !has_bos, arena,
+                                     err);
 }

@@ -40,10 +40,12 @@ static bool is_heard(const walk *w)
     return w->fn != NULL && w->quiet == 0 && w->n_left > 0;
 }
 
-/* The text of the flaw to report, empty. */
+/* The text of the flaw to report, empty.  Once it has failed it stays so. */
 static cf_buf *say(walk *w)
 {
+    bool has_failed = w->text.failed;
     cf_buf_reset(&w->text);
+    w->text.failed = has_failed;
     return &w->text;
 }
 
@@ -56,9 +58,10 @@ static void say_value(walk *w, const json_t *v)
         n--;
     }
     cf_buf_add(&w->text, cf_buf_cstr(&t), n);
-    if (n < t.n || t.failed) {
+    if (n < t.n) {
         cf_buf_adds(&w->text, "...");
     }
+    w->text.failed = w->text.failed || t.failed;
     cf_buf_deinit(&t);
 }
 

@@ -319,6 +319,14 @@ int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
     return run_batch(cli, path, &fn);
 }
 
+void cf_cli_put_members(cf_buf *members, const cf_buf *object)
+{
+    if (object->n > 2) {
+        cf_buf_add(members, object->p + 1, object->n - 2);
+    }
+    members->failed = members->failed || object->failed;
+}
+
 /* The item function of cf_cli_batch() for a text function. */
 typedef struct tree_item {
     cf_cli_item_fn item;
@@ -337,10 +345,7 @@ static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer,
     if (st == CF_OK) {
         cf_buf all = CF_BUF_INIT;
         cf_json_write(&all, v);
-        if (all.n > 2) { /* the members without the braces */
-            cf_buf_add(answer, all.p + 1, all.n - 2);
-        }
-        answer->failed = answer->failed || all.failed;
+        cf_cli_put_members(answer, &all);
         cf_buf_deinit(&all);
     }
     json_decref(v);

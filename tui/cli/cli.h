@@ -123,6 +123,10 @@ typedef cf_status (*cf_cli_raw_fn)(void *ud, const json_t *item, cf_str value,
 int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
                      cf_cli_raw_fn item, void *ud);
 
+/* Appends a JSON object without its braces; `members` fails if `object` has
+ * failed. */
+void cf_cli_put_members(cf_buf *members, const cf_buf *object);
+
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_completion(cf_cli *cli, int argc, char **argv);

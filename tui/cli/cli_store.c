@@ -5,6 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
+#include "core/base/utf8.h"
 
 cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
                             cf_error *err)
@@ -30,16 +31,27 @@ cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
     return st;
 }
 
-void cf_cli_put_json(cf_buf *out, const json_t *v)
+void cf_cli_put_json(cf_buf *out, const cf_jw *w)
 {
-    char *line = json_dumps(v, JSON_COMPACT | JSON_ENSURE_ASCII);
-    if (line == NULL) {
+    if (cf_jw_finish(w, NULL) != CF_OK) {
         out->failed = true;
         return;
     }
-    cf_buf_adds(out, line);
+    const char *p = cf_buf_cstr(w->out);
+    for (size_t i = 0; i < w->out->n;) {
+        uint32_t cp;
+        size_t n = cf_utf8_decode(&cp, p + i, w->out->n - i);
+        if (cp < 0x80) {
+            cf_buf_addc(out, (char)cp);
+        } else if (cp < 0x10000) {
+            cf_buf_addf(out, "\\u%04X", (unsigned)cp);
+        } else {
+            cf_buf_addf(out, "\\u%04X\\u%04X", (unsigned)(0xD7C0 + (cp >> 10)),
+                        (unsigned)(0xDC00 + (cp & 0x3FF)));
+        }
+        i += n;
+    }
     cf_buf_addc(out, '\n');
-    cf_free(line);
 }
 
 void cf_cli_put_line(cf_buf *out, cf_str s)

@@ -4,6 +4,7 @@
 #ifndef CF_TUI_CLI_CLI_STORE_H
 #define CF_TUI_CLI_CLI_STORE_H
 
+#include "core/base/json_writer.h"
 #include "storage/store.h"
 #include "tui/cli/cli.h"
 #include "tui/lab/open_store.h"
@@ -12,8 +13,9 @@
 CF_MUST_USE cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli,
                                         uint32_t flags, cf_error *err);
 
-/* One line of JSON in ASCII: exact, and harmless on a terminal. */
-void cf_cli_put_json(cf_buf *out, const json_t *v);
+/* Appends the writer's value as one line of ASCII: exact, and harmless on a
+ * terminal.  If the writer has failed, `out` fails too. */
+void cf_cli_put_json(cf_buf *out, const cf_jw *w);
 
 /* Untrusted text on one line. */
 void cf_cli_put_line(cf_buf *out, cf_str s);

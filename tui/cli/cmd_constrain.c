@@ -106,13 +106,39 @@ static cf_status accepts(constrain *k, const cf_grammar *g, cf_str text,
     return st;
 }
 
-static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
+/* The verdicts on the tests of a line, into the array that is open. */
+static cf_status batch_tests(constrain *k, const cf_grammar *g,
+                             const json_t *tests, cf_jw *w, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    for (size_t i = 0; st != CF_ENOMEM && i < json_array_size(tests); i++) {
+        bool yes = false;
+        cf_buf_reset(&text);
+        print_value(&text, json_object_get(json_array_get(tests, i), "data"));
+        st = cf_buf_check(&text, err);
+        cf_str s = {cf_buf_cstr(&text), text.n};
+        if (st == CF_OK && k->is_bench) {
+            st = cf_constrain_bench_text(&k->bench, g, k->vocab,
+                                         cf_engine_tokenizer(k->engine), s,
+                                         &yes, err);
+        } else if (st == CF_OK) {
+            st = accepts(k, g, s, &yes, err);
+        }
+        cf_jw_bool(w, NULL, yes);
+    }
+    cf_buf_deinit(&text);
+    return st == CF_ENOMEM ? st : CF_OK;
+}
+
+static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
                             cf_error *err)
 {
     constrain *k = ud;
     cf_grammar *g = NULL;
-    cf_error why;
-    const json_t *tests = json_object_get(item, "tests");
+    cf_error why = {0};
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
     uint64_t began = cf_os_monotonic_us();
     cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"),
                                           &k->opts, &why);
@@ -123,37 +149,23 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
     if (k->is_bench && st == CF_OK) {
         cf_constrain_bench_compiled(&k->bench, cf_os_monotonic_us() - began);
     }
-    json_t *results = json_array();
-    if (st != CF_OK) {
-        char text[CF_ERROR_TEXT_MAX + 20];
-        snprintf(text, sizeof text, "unsupported: %s", why.text);
-        json_object_set_new(answer, "compile", json_string(text));
-    } else {
-        json_object_set_new(answer, "compile", json_string("ok"));
+    char text[CF_ERROR_TEXT_MAX + 20];
+    snprintf(text, sizeof text, "unsupported: %s", why.text);
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "compile", g != NULL ? "ok" : text);
+    cf_jw_array(&w, "results");
+    st = g != NULL ? batch_tests(k, g, json_object_get(item, "tests"), &w, err)
+                   : CF_OK;
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    CF_THEN(st, cf_jw_finish(&w, err));
+    if (st == CF_OK) {
+        cf_cli_put_members(answer, &line);
     }
-    cf_buf text = CF_BUF_INIT;
-    for (size_t i = 0; g != NULL && i < json_array_size(tests); i++) {
-        bool yes = false;
-        cf_buf_reset(&text);
-        print_value(&text, json_object_get(json_array_get(tests, i), "data"));
-        st = cf_buf_check(&text, err);
-        cf_str s = {cf_buf_cstr(&text), text.n};
-        if (st == CF_OK && k->is_bench) {
-            st = cf_constrain_bench_text(&k->bench, g, k->vocab,
-                                         cf_engine_tokenizer(k->engine), s,
-                                         &yes, &why);
-        } else if (st == CF_OK) {
-            st = accepts(k, g, s, &yes, &why);
-        }
-        if (st == CF_ENOMEM) {
-            break;
-        }
-        json_array_append_new(results, json_boolean(yes));
-    }
-    json_object_set_new(answer, "results", results);
-    cf_buf_deinit(&text);
+    cf_buf_deinit(&line);
     cf_grammar_free(g);
-    return st == CF_ENOMEM ? st : CF_OK;
+    return st;
 }
 
 /* ---- one text ----------------------------------------------------------- */
@@ -279,6 +291,10 @@ static cf_status find_place(place *p, constrain *k, cf_constraint *c,
     cf_constraint_where(c, &p->path, &p->rule, &p->stack);
     cf_constraint_next_bytes(c, set);
     cf_byte_set_write(&p->allowed, set);
+    CF_TRY(cf_buf_check(&p->path, err));
+    CF_TRY(cf_buf_check(&p->rule, err));
+    CF_TRY(cf_buf_check(&p->stack, err));
+    CF_TRY(cf_buf_check(&p->allowed, err));
     CF_TRY(cf_constraint_forced(c, &p->forced, 4096, err));
     if (k->schema_read != NULL && n < text.n) {
         CF_TRY(cf_schema_explain(&p->why, k->schema_read, text, err));
@@ -334,21 +350,25 @@ static cf_status print_json(const place *p, cf_error *err)
     return st;
 }
 
-static void print_text(const place *p)
+static cf_status print_text(const place *p, cf_error *err)
 {
-    printf("%s at byte %zu of %zu\n", p->verdict, p->n_taken, p->n);
-    each_reason(p, print_reason, NULL);
-    printf("path     %s\nrule     %s\nstack    %s\n", cf_buf_cstr(&p->path),
-           cf_buf_cstr(&p->rule), cf_buf_cstr(&p->stack));
-    printf("allowed  %s%s%s\n", cf_buf_cstr(&p->allowed),
-           p->allowed.n > 0 && p->may_end ? " or " : "",
-           p->may_end ? "end of text" : "");
-    if (p->forced.n > 0) {
-        cf_buf line = CF_BUF_INIT;
-        cf_json_write_str(&line, cf_buf_str(&p->forced));
-        printf("forced   %s\n", cf_buf_cstr(&line));
-        cf_buf_deinit(&line);
+    cf_buf forced = CF_BUF_INIT;
+    cf_json_write_str(&forced, cf_buf_str(&p->forced));
+    cf_status st = cf_buf_check(&forced, err);
+    if (st == CF_OK) {
+        printf("%s at byte %zu of %zu\n", p->verdict, p->n_taken, p->n);
+        each_reason(p, print_reason, NULL);
+        printf("path     %s\nrule     %s\nstack    %s\n", cf_buf_cstr(&p->path),
+               cf_buf_cstr(&p->rule), cf_buf_cstr(&p->stack));
+        printf("allowed  %s%s%s\n", cf_buf_cstr(&p->allowed),
+               p->allowed.n > 0 && p->may_end ? " or " : "",
+               p->may_end ? "end of text" : "");
     }
+    if (st == CF_OK && p->forced.n > 0) {
+        printf("forced   %s\n", cf_buf_cstr(&forced));
+    }
+    cf_buf_deinit(&forced);
+    return st;
 }
 
 static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
@@ -357,11 +377,7 @@ static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
     place p;
     cf_status st = find_place(&p, k, c, text, n, err);
     *is_accepted = n == text.n && p.may_end;
-    if (st == CF_OK && k->cli->is_json) {
-        st = print_json(&p, err);
-    } else if (st == CF_OK) {
-        print_text(&p);
-    }
+    CF_THEN(st, k->cli->is_json ? print_json(&p, err) : print_text(&p, err));
     place_deinit(&p);
     return st;
 }
@@ -479,7 +495,7 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
             return cf_cli_fail(cli, &err);
         }
     }
-    int rc = k.batch != NULL ? cf_cli_batch(cli, k.batch, batch_item, &k)
+    int rc = k.batch != NULL ? cf_cli_batch_text(cli, k.batch, batch_item, &k)
                              : run_text(&k, n_rest > 0 ? argv[0] : NULL);
     if (k.is_bench && rc == CF_EXIT_OK) {
         cf_constrain_bench_print(&k.bench, cf_constraint_vocab_n(k.vocab));

@@ -37,9 +37,14 @@ static void add_finding(void *ud, const char *line)
 {
     findings *f = ud;
     if (f->is_json) {
-        json_t *v = json_pack("{s:s}", "finding", line);
-        cf_cli_put_json(&f->out, v);
-        json_decref(v);
+        cf_buf text = CF_BUF_INIT;
+        cf_jw w;
+        cf_jw_init(&w, &text);
+        cf_jw_object(&w, NULL);
+        cf_jw_text(&w, "finding", line);
+        cf_jw_end(&w);
+        cf_cli_put_json(&f->out, &w);
+        cf_buf_deinit(&text);
     } else {
         cf_cli_put_line(&f->out, cf_str_from(line));
         cf_buf_addc(&f->out, '\n');

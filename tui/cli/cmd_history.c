@@ -38,26 +38,21 @@ static const char *uuid_text(char text[CF_UUID_TEXT + 1], cf_uuid id)
     return text;
 }
 
-/* Sets key to text; the JSON object is the caller's. */
-static void set_str(json_t *o, const char *key, cf_str s)
-{
-    (void)json_object_set_new(o, key,
-                              json_stringn(s.p != NULL ? s.p : "", s.n));
-}
-
-static void set_time(json_t *o, const char *key, int64_t ms)
+static void write_time(cf_jw *w, const char *key, int64_t ms)
 {
     char text[25];
     cf_os_format_time(text, ms);
-    (void)json_object_set_new(o, key, json_string(text));
+    cf_jw_text(w, key, text);
 }
 
-static void set_uuid(json_t *o, const char *key, cf_uuid id)
+/* null for the nil UUID. */
+static void write_uuid(cf_jw *w, const char *key, cf_uuid id)
 {
-    char text[CF_UUID_TEXT + 1];
-    (void)json_object_set_new(
-        o, key,
-        cf_uuid_is_nil(id) ? json_null() : json_string(uuid_text(text, id)));
+    if (cf_uuid_is_nil(id)) {
+        cf_jw_null(w, key);
+    } else {
+        cf_jw_uuid(w, key, id);
+    }
 }
 
 static void put_time(cf_buf *out, int64_t ms)
@@ -108,29 +103,31 @@ static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q,
 static void list_json(cf_buf *out, const cf_store_conv *c)
 {
     static const char *const places[] = {"live", "archive", "trash"};
-    json_t *o = json_object();
-    json_t *tags = json_array();
-    set_uuid(o, "conversation", c->id);
-    set_str(o, "title", c->title);
-    set_str(o, "preview", c->preview);
-    set_time(o, "created", c->created_ms);
-    set_time(o, "updated", c->updated_ms);
-    (void)json_object_set_new(o, "turns", json_integer(c->n_turns));
-    (void)json_object_set_new(o, "forks", json_integer(c->n_forks));
-    set_str(o, "model", c->model);
-    set_str(o, "template", c->template_hash);
-    (void)json_object_set_new(
-        o, "status",
-        json_string(c->n_turns != 0 ? cf_turn_status_name(c->status) : ""));
-    (void)json_object_set_new(o, "place", json_string(places[c->place]));
-    set_uuid(o, "head", c->head);
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    write_uuid(&w, "conversation", c->id);
+    cf_jw_str(&w, "title", c->title);
+    cf_jw_str(&w, "preview", c->preview);
+    write_time(&w, "created", c->created_ms);
+    write_time(&w, "updated", c->updated_ms);
+    cf_jw_int(&w, "turns", c->n_turns);
+    cf_jw_int(&w, "forks", c->n_forks);
+    cf_jw_str(&w, "model", c->model);
+    cf_jw_str(&w, "template", c->template_hash);
+    cf_jw_text(&w, "status",
+               c->n_turns != 0 ? cf_turn_status_name(c->status) : "");
+    cf_jw_text(&w, "place", places[c->place]);
+    write_uuid(&w, "head", c->head);
+    cf_jw_array(&w, "tags");
     for (size_t i = 0; i < c->n_tags; i++) {
-        (void)json_array_append_new(tags,
-                                    json_stringn(c->tags[i].p, c->tags[i].n));
+        cf_jw_str(&w, NULL, c->tags[i]);
     }
-    (void)json_object_set_new(o, "tags", tags);
-    cf_cli_put_json(out, o);
-    json_decref(o);
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
 }
 
 static void list_text(cf_buf *out, const cf_store_conv *c)
@@ -175,22 +172,27 @@ static int do_list(history *h)
 
 static void hit_json(cf_buf *out, const cf_store_hit *hit)
 {
-    json_t *o = json_object();
-    json_t *marks = json_array();
-    set_uuid(o, "conversation", hit->conversation);
-    set_uuid(o, "turn", hit->turn);
-    set_str(o, "role", hit->role);
-    set_str(o, "title", hit->title);
-    set_time(o, "created", hit->created_ms);
-    set_str(o, "snippet", hit->snippet);
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    write_uuid(&w, "conversation", hit->conversation);
+    write_uuid(&w, "turn", hit->turn);
+    cf_jw_str(&w, "role", hit->role);
+    cf_jw_str(&w, "title", hit->title);
+    write_time(&w, "created", hit->created_ms);
+    cf_jw_str(&w, "snippet", hit->snippet);
+    cf_jw_array(&w, "marks");
     for (size_t i = 0; i < hit->n_marks; i++) {
-        (void)json_array_append_new(
-            marks, json_pack("[i,i]", (int)hit->marks[i].off,
-                             (int)(hit->marks[i].off + hit->marks[i].len)));
+        cf_jw_array(&w, NULL);
+        cf_jw_uint(&w, NULL, hit->marks[i].off);
+        cf_jw_uint(&w, NULL, (uint64_t)hit->marks[i].off + hit->marks[i].len);
+        cf_jw_end(&w);
     }
-    (void)json_object_set_new(o, "marks", marks);
-    cf_cli_put_json(out, o);
-    json_decref(o);
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
 }
 
 /* Matches between > and <. */
@@ -250,28 +252,40 @@ static cf_status find(history *h, const char *name, cf_store_ref *ref,
     return cf_store_find(h->store, cf_str_from(name), ref, err);
 }
 
+/* The message of a turn; false for one that is not JSON.  Running out of
+ * memory fails `out`. */
+static bool read_message(json_t **message, const cf_store_turn *t, cf_buf *out)
+{
+    cf_status st = cf_json_read(message, t->message.p, t->message.n, NULL);
+    out->failed = out->failed || st == CF_ENOMEM;
+    return st == CF_OK;
+}
+
 static void turn_json(cf_buf *out, const cf_store_turn *t)
 {
-    json_t *o = json_object();
     json_t *message;
-    cf_error ignored;
-    set_uuid(o, "conversation", t->conversation);
-    set_uuid(o, "turn", t->id);
-    set_uuid(o, "parent", t->parent);
-    set_str(o, "role", t->role);
-    (void)json_object_set_new(o, "status",
-                              json_string(cf_turn_status_name(t->status)));
-    set_time(o, "created", t->created_ms);
-    if (cf_json_read(&message, t->message.p, t->message.n, &ignored) == CF_OK) {
-        (void)json_object_set_new(o, "message", message);
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    write_uuid(&w, "conversation", t->conversation);
+    write_uuid(&w, "turn", t->id);
+    write_uuid(&w, "parent", t->parent);
+    cf_jw_str(&w, "role", t->role);
+    cf_jw_text(&w, "status", cf_turn_status_name(t->status));
+    write_time(&w, "created", t->created_ms);
+    if (read_message(&message, t, out)) {
+        cf_jw_json(&w, "message", message);
+        json_decref(message);
     }
     if (t->run != NULL) {
-        set_str(o, "model", t->run->model);
-        set_str(o, "template", t->run->template_hash);
-        set_str(o, "stop_reason", t->run->stop_reason);
+        cf_jw_str(&w, "model", t->run->model);
+        cf_jw_str(&w, "template", t->run->template_hash);
+        cf_jw_str(&w, "stop_reason", t->run->stop_reason);
     }
-    cf_cli_put_json(out, o);
-    json_decref(o);
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
 }
 
 static void put_block(cf_buf *out, cf_str s)
@@ -322,6 +336,7 @@ static void message_text(cf_buf *out, const json_t *m)
         cf_buf_addc(out, ' ');
         cf_cli_put_line(out, cf_buf_str(&b));
         cf_buf_addc(out, '\n');
+        out->failed = out->failed || b.failed;
         cf_buf_deinit(&b);
     }
 }
@@ -330,7 +345,6 @@ static void turn_text(cf_buf *out, const cf_store_turn *t, size_t n_siblings)
 {
     char id[CF_UUID_TEXT + 1];
     json_t *m;
-    cf_error ignored;
     cf_buf_addf(out, "\n%u ", t->ordinal);
     cf_cli_put_line(out, t->role);
     if (t->status != CF_TURN_OK && t->status != CF_TURN_IMPORTED) {
@@ -341,7 +355,7 @@ static void turn_text(cf_buf *out, const cf_store_turn *t, size_t n_siblings)
         cf_buf_addf(out, "  one of %zu", n_siblings);
     }
     cf_buf_addc(out, '\n');
-    if (cf_json_read(&m, t->message.p, t->message.n, &ignored) == CF_OK) {
+    if (read_message(&m, t, out)) {
         message_text(out, m);
         json_decref(m);
     }
@@ -524,6 +538,7 @@ typedef struct sink {
 
 static cf_status drain(history *h, sink *s, cf_error *err)
 {
+    CF_TRY(cf_buf_check(&h->out, err));
     if (s->to != NULL) {
         fwrite(cf_buf_cstr(&h->out), 1, h->out.n, s->to);
         cf_buf_reset(&h->out);
@@ -623,13 +638,19 @@ static void print_note(void *ud, uint64_t line, const char *text)
 static void put_report(history *h, const char *path, const cf_import_report *r)
 {
     if (h->cli->is_json) {
-        json_t *o =
-            json_pack("{s:s,s:I,s:I,s:I,s:I,s:I}", "file", path, "new",
-                      (json_int_t)r->n_new, "known", (json_int_t)r->n_known,
-                      "turns", (json_int_t)r->n_turns, "skipped",
-                      (json_int_t)r->n_skipped, "bad", (json_int_t)r->n_bad);
-        cf_cli_put_json(&h->out, o);
-        json_decref(o);
+        cf_buf line = CF_BUF_INIT;
+        cf_jw w;
+        cf_jw_init(&w, &line);
+        cf_jw_object(&w, NULL);
+        cf_jw_text(&w, "file", path);
+        cf_jw_uint(&w, "new", r->n_new);
+        cf_jw_uint(&w, "known", r->n_known);
+        cf_jw_uint(&w, "turns", r->n_turns);
+        cf_jw_uint(&w, "skipped", r->n_skipped);
+        cf_jw_uint(&w, "bad", r->n_bad);
+        cf_jw_end(&w);
+        cf_cli_put_json(&h->out, &w);
+        cf_buf_deinit(&line);
         return;
     }
     cf_cli_put_line(&h->out, cf_str_from(path));

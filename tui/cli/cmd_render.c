@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/api/backend.h"
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "templates/template.h"
 #include "tui/cli/cli.h"
@@ -58,47 +59,40 @@ static cf_status open_template(render_job *job, cf_template_error *why,
     return st;
 }
 
-static json_t *text_json(cf_str s)
+static void write_spans(cf_jw *w, const cf_prompt *p)
 {
-    return json_stringn(s.p != NULL ? s.p : "", s.n);
-}
-
-static json_t *spans_json(const cf_prompt *p)
-{
-    json_t *all = json_array();
+    cf_jw_array(w, "spans");
     for (size_t i = 0; i < p->n_spans; i++) {
         const cf_prompt_span *s = &p->spans[i];
-        json_t *o = json_pack("{s:I,s:I,s:s,s:I,s:I}", "off",
-                              (json_int_t)s->off, "len", (json_int_t)s->len,
-                              "source", cf_span_source_name(s->source), "line",
-                              (json_int_t)s->line, "col", (json_int_t)s->col);
+        cf_jw_object(w, NULL);
+        cf_jw_uint(w, "off", s->off);
+        cf_jw_uint(w, "len", s->len);
+        cf_jw_text(w, "source", cf_span_source_name(s->source));
+        cf_jw_uint(w, "line", s->line);
+        cf_jw_uint(w, "col", s->col);
         if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
-            json_object_set_new(o, "index", json_integer((json_int_t)s->index));
+            cf_jw_int(w, "index", (int64_t)s->index);
         }
         if (s->path.n != 0) {
-            json_object_set_new(o, "path", text_json(s->path));
+            cf_jw_str(w, "path", s->path);
         }
         if (s->is_copy) {
-            json_object_set_new(o, "src_off",
-                                json_integer((json_int_t)s->src_off));
+            cf_jw_uint(w, "src_off", s->src_off);
         }
-        json_array_append_new(all, o);
+        cf_jw_end(w);
     }
-    return all;
+    cf_jw_end(w);
 }
 
-static json_t *error_json(const cf_template_error *why, const cf_error *err)
+static void write_error(cf_jw *w, const cf_template_error *why,
+                        const cf_error *err)
 {
-    json_t *o = json_object();
-    cf_str message = why->message.n != 0 || why->is_raised
-                         ? why->message
-                         : cf_str_from(err->text);
-    uint32_t line = why->line != 0 ? why->line : err->line;
-    uint32_t col = why->line != 0 ? why->col : err->col;
-    json_object_set_new(o, "message", text_json(message));
-    json_object_set_new(o, "line", json_integer((json_int_t)line));
-    json_object_set_new(o, "column", json_integer((json_int_t)col));
-    return o;
+    bool has_own = why->message.n != 0 || why->is_raised;
+    cf_jw_object(w, "error");
+    cf_jw_str(w, "message", has_own ? why->message : cf_str_from(err->text));
+    cf_jw_uint(w, "line", why->line != 0 ? why->line : err->line);
+    cf_jw_uint(w, "column", why->line != 0 ? why->col : err->col);
+    cf_jw_end(w);
 }
 
 /* The tokens of the prompt; none without a vocabulary. */
@@ -112,45 +106,47 @@ static cf_status tokenise(render_job *job, const cf_render *r,
                : CF_OK;
 }
 
-static void put_ids(cf_buf *out, const cf_token_list *tokens)
+static void write_ids(cf_jw *w, const cf_token_list *tokens)
 {
+    cf_jw_array(w, "ids");
     for (size_t i = 0; i < tokens->n; i++) {
-        cf_buf_addf(out, "%s%d", i != 0 ? "," : "", (int)tokens->v[i].id);
+        cf_jw_int(w, NULL, tokens->v[i].id);
     }
+    cf_jw_end(w);
 }
 
-/* The members of an answer, without braces. */
-static void put_result(const render_job *job, cf_buf *out, const cf_render *r,
-                       const cf_token_list *tokens)
+static void write_pair(cf_jw *w, uint64_t from, uint64_t to)
 {
-    cf_buf_adds(out, "\"output\":");
-    cf_json_write_str(out, r->prompt.text);
+    cf_jw_array(w, NULL);
+    cf_jw_uint(w, NULL, from);
+    cf_jw_uint(w, NULL, to);
+    cf_jw_end(w);
+}
+
+/* The members of an answer, into an open object. */
+static void write_result(const render_job *job, cf_jw *w, const cf_render *r,
+                         const cf_token_list *tokens)
+{
+    cf_jw_str(w, "output", r->prompt.text);
     if (r->has_generation) {
-        cf_buf_adds(out, ",\"generation\":[");
+        cf_jw_array(w, "generation");
         for (size_t i = 0; i < r->n_generation; i++) {
-            cf_buf_addf(out, "%s[%u,%u]", i != 0 ? "," : "",
-                        (unsigned)r->generation[i].start,
-                        (unsigned)r->generation[i].end);
+            write_pair(w, r->generation[i].start, r->generation[i].end);
         }
-        cf_buf_addc(out, ']');
+        cf_jw_end(w);
     }
     if (job->spans) {
-        json_t *spans = spans_json(&r->prompt);
-        cf_buf_adds(out, ",\"spans\":");
-        cf_json_write(out, spans);
-        json_decref(spans);
+        write_spans(w, &r->prompt);
     }
     if (job->ids) {
-        cf_buf_adds(out, ",\"ids\":[");
-        put_ids(out, tokens);
-        cf_buf_addc(out, ']');
+        write_ids(w, tokens);
     }
 }
 
 /* The members of an answer to --mask: text, spans, ids, mask. */
-static cf_status put_mask(render_job *job, cf_buf *out, cf_str context,
-                          const cf_render *r, const cf_token_list *tokens,
-                          cf_error *err)
+static cf_status write_mask(render_job *job, cf_jw *w, cf_str context,
+                            const cf_render *r, const cf_token_list *tokens,
+                            cf_error *err)
 {
     json_t *values = NULL;
     cf_mask_spans spans = {NULL, 0};
@@ -161,21 +157,18 @@ static cf_status put_mask(render_job *job, cf_buf *out, cf_str context,
     if (st != CF_OK) {
         return st;
     }
-    cf_buf_adds(out, "\"text\":");
-    cf_json_write_str(out, r->prompt.text);
-    cf_buf_adds(out, ",\"spans\":[");
+    cf_jw_str(w, "text", r->prompt.text);
+    cf_jw_array(w, "spans");
     for (size_t i = 0; i < spans.n; i++) {
-        cf_buf_addf(out, "%s[%u,%u]", i != 0 ? "," : "",
-                    (unsigned)spans.v[i].from, (unsigned)spans.v[i].to);
+        write_pair(w, spans.v[i].from, spans.v[i].to);
     }
-    cf_buf_adds(out, "],\"ids\":[");
-    put_ids(out, tokens);
-    cf_buf_adds(out, "],\"mask\":[");
+    cf_jw_end(w);
+    write_ids(w, tokens);
+    cf_jw_array(w, "mask");
     for (size_t i = 0; i < tokens->n; i++) {
-        cf_buf_addf(out, "%s%d", i != 0 ? "," : "",
-                    cf_render_mask_has(&spans, &tokens->v[i]));
+        cf_jw_int(w, NULL, cf_render_mask_has(&spans, &tokens->v[i]));
     }
-    cf_buf_addc(out, ']');
+    cf_jw_end(w);
     return CF_OK;
 }
 
@@ -295,22 +288,26 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
         }
     }
     CF_THEN(st, tokenise(job, &r, &tokens, err));
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
     if (st == CF_OK && job->mask) {
-        st =
-            put_mask(job, answer, values.p != NULL ? values : cf_str_from("{}"),
-                     &r, &tokens, err);
+        st = write_mask(job, &w, values.p != NULL ? values : cf_str_from("{}"),
+                        &r, &tokens, err);
     } else if (st == CF_OK) {
-        put_result(job, answer, &r, &tokens);
+        write_result(job, &w, &r, &tokens);
     }
-    if (st == CF_OK) {
-        /* answered */
-    } else if (st != CF_ENOMEM) {
-        json_t *error = error_json(&why, err);
-        cf_buf_adds(answer, "\"error\":");
-        cf_json_write(answer, error);
-        json_decref(error);
+    if (st != CF_OK && st != CF_ENOMEM) {
+        write_error(&w, &why, err);
         st = CF_OK;
     }
+    cf_jw_end(&w);
+    CF_THEN(st, cf_jw_finish(&w, err));
+    if (st == CF_OK) {
+        cf_cli_put_members(answer, &line);
+    }
+    cf_buf_deinit(&line);
     cf_template_free(own);
     return st;
 }
@@ -348,19 +345,27 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
 {
     cf_buf out = CF_BUF_INIT;
     cf_error err;
-    if (job->mask) {
-        cf_buf_addc(&out, '{');
-        if (put_mask(job, &out, context, r, tokens, &err) != CF_OK) {
+    if (job->mask || job->spans || job->cli->is_json) {
+        cf_jw w;
+        cf_status st = CF_OK;
+        cf_jw_init(&w, &out);
+        cf_jw_object(&w, NULL);
+        if (job->mask) {
+            st = write_mask(job, &w, context, r, tokens, &err);
+        } else {
+            write_result(job, &w, r, tokens);
+        }
+        cf_jw_end(&w);
+        CF_THEN(st, cf_jw_finish(&w, &err));
+        if (st != CF_OK) {
             cf_buf_deinit(&out);
             return cf_cli_fail(job->cli, &err);
         }
-        cf_buf_adds(&out, "}\n");
-    } else if (job->spans || job->cli->is_json) {
-        cf_buf_addc(&out, '{');
-        put_result(job, &out, r, tokens);
-        cf_buf_adds(&out, "}\n");
+        cf_buf_addc(&out, '\n');
     } else if (job->ids) {
-        put_ids(&out, tokens);
+        for (size_t i = 0; i < tokens->n; i++) {
+            cf_buf_addf(&out, "%s%d", i != 0 ? "," : "", (int)tokens->v[i].id);
+        }
         cf_buf_addc(&out, '\n');
     } else {
         cf_buf_add(&out, r->prompt.text.p, r->prompt.text.n);

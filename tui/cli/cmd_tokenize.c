@@ -304,7 +304,7 @@ static cf_status print_tokens(const cf_tokenizer *tok,
     cf_buf shown = CF_BUF_INIT;
     printf("%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w, "from", off_w,
            "to", "type");
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list->n && !piece.failed && !shown.failed; i++) {
         const cf_token_span *s = &list->v[i];
         cf_buf_reset(&piece);
         cf_buf_reset(&shown);
