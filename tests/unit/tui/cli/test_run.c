@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "core/api/tool.h"
+#include "core/base/json.h"
 #include "core/base/os.h"
 #include "tests/support/program.h"
 
@@ -124,12 +126,50 @@ static void test_parse__status(void **state)
     cf_program_deinit(&p);
 }
 
+/* Every family reads the reply the same whole and in pieces, and those that read it
+ * agree about the call. */
+static void test_parse__all_families(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "parse", "--all", "--json",
+               "<tool_call>\n{\"name\":\"f\",\"arguments\":{\"a\":1}}\n"
+               "</tool_call>");
+    assert_int_equal(p.status, 0);
+    int n_read = 0, n_rows = 0;
+    const char *at = cf_buf_cstr(&p.out);
+    for (const char *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        cf_error err;
+        json_t *v;
+        T_OK(cf_json_read(&v, at, (size_t)(end - at), &err), err);
+        assert_true(json_is_true(json_object_get(v, "chunks_agree")));
+        const json_t *calls = json_object_get(v, "calls");
+        n_rows++;
+        if (json_is_true(json_object_get(v, "read"))) {
+            const json_t *call = json_array_get(calls, 0);
+            assert_int_equal(json_array_size(calls), 1);
+            assert_string_equal(
+                json_string_value(json_object_get(call, "name")), "f");
+            n_read++;
+        } else {
+            assert_int_equal(json_array_size(calls), 0);
+            assert_non_null(json_object_get(v, "expected"));
+        }
+        json_decref(v);
+    }
+    assert_int_equal(n_rows, CF_TOOL_FAMILY_N - 1);
+    assert_true(n_read >= 3 && n_read < n_rows);
+    cf_program_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run__tool_round),
         cmocka_unit_test(test_run__nothing_runs_unasked),
         cmocka_unit_test(test_parse__status),
+        cmocka_unit_test(test_parse__all_families),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
