@@ -19,6 +19,7 @@
 #define CF_CORE_API_RENDERER_H
 
 #include "core/base/arena.h"
+#include "core/base/buf.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
 
@@ -54,6 +55,18 @@ typedef struct cf_prompt {
 /* The span that covers byte `off` of the prompt; NULL at its end and after
  * it.  Cost: the logarithm of n_spans. */
 const cf_prompt_span *cf_prompt_span_at(const cf_prompt *prompt, size_t off);
+
+/*
+ * Appends a line for every message, part, call, result, reasoning, refusal and
+ * tool of a context of which nothing is in its prompt; nothing for a whole
+ * prompt.  Messages are counted from 1.  messages and tools: arrays in
+ * OpenAI's form, or NULL.  With spans a message is looked for only in its own
+ * bytes and in computed ones; without spans in the whole text.
+ */
+CF_MUST_USE cf_status cf_prompt_losses(const cf_prompt *prompt,
+                                       const json_t *messages,
+                                       const json_t *tools, cf_buf *out,
+                                       cf_error *err);
 
 typedef struct cf_prompt_renderer {
     /* Renders a context (an object with "messages", "tools",

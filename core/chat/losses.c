@@ -1,12 +1,15 @@
 /*
- * losses.c - finds the parts of a conversation that are not in its prompt.
+ * losses.c - finds the messages and tools that are not in a prompt.
  *
  * By the text: the beginning of every message, the names of tools and calls,
  * as they are or as JSON spells them.  A template may trim, so only the first
- * words count.
+ * words count.  A prompt with spans is searched only where the message or tool
+ * was written, so that equal words elsewhere do not hide a loss.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "core/base/safe_text.h"
 #include "core/chat/conversation_impl.h"
 
 enum { NEEDLE_MAX = 40 };
@@ -56,58 +59,168 @@ static bool is_in(cf_str prompt, cf_str text)
     return found;
 }
 
-static void check_content(cf_buf *out, const json_t *m, size_t n, cf_str prompt)
+/* Whether `path` is `field` or lies in it: ".content[1]" holds
+ * ".content[1].text", not ".content[10]". */
+static bool is_inside(cf_str path, const char *field)
+{
+    size_t n = strlen(field);
+    return path.n >= n && memcmp(path.p, field, n) == 0 &&
+           (path.n == n || path.p[n] == '.' || path.p[n] == '[');
+}
+
+/* Whether message i wrote any byte of the field. */
+static bool has_bytes(const cf_prompt *p, size_t i, const char *field)
+{
+    for (size_t k = 0; k < p->n_spans; k++) {
+        const cf_prompt_span *s = &p->spans[k];
+        if (s->source == CF_SPAN_MESSAGE && s->index == i && s->len > 0 &&
+            is_inside(s->path, field)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a text is in the bytes that come from messages[i] or tools[i], or
+ * from no single place; anywhere in a prompt without spans. */
+static bool is_written(const cf_prompt *p, cf_span_source source, size_t i,
+                       cf_str text)
+{
+    if (p->n_spans == 0) {
+        return is_in(p->text, text);
+    }
+    if (first_words(text).n == 0) {
+        return true;
+    }
+    for (size_t k = 0; k < p->n_spans; k++) {
+        const cf_prompt_span *s = &p->spans[k];
+        bool is_own = s->source == source && s->index == i;
+        if ((is_own || s->source == CF_SPAN_COMPUTED ||
+             s->source == CF_SPAN_VARIABLE) &&
+            is_in(cf_str_make(p->text.p + s->off, s->len), text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the template wrote a mark for an image, a sound or a film. */
+static bool has_media_mark(const cf_prompt *p)
+{
+    static const char *const marks[] = {"image", "img", "IMG", "audio",
+                                        "video"};
+    for (size_t k = 0; k < p->n_spans; k++) {
+        const cf_prompt_span *s = &p->spans[k];
+        cf_str text = cf_str_make(p->text.p + s->off, s->len);
+        for (size_t i = 0;
+             s->source == CF_SPAN_TEMPLATE && i < sizeof marks / sizeof *marks;
+             i++) {
+            if (holds(text, cf_str_from(marks[i]))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A name from outside on one line. */
+static void add_name(cf_buf *out, cf_str name)
+{
+    if (name.n > 0) {
+        cf_safe_line(out, name.p, name.n);
+    }
+}
+
+static void check_part(cf_buf *out, const json_t *part, size_t i, size_t k,
+                       const cf_prompt *prompt)
+{
+    char field[40];
+    cf_str type = cf_json_get_str(part, "type");
+    cf_str text = cf_json_get_str(part, "text");
+    snprintf(field, sizeof field, ".content[%zu]", k);
+    bool is_whole =
+        has_bytes(prompt, i, field) ||
+        (text.p != NULL ? is_written(prompt, CF_SPAN_MESSAGE, i, text)
+                        : cf_str_is(type, "text") || has_media_mark(prompt));
+    if (!is_whole) {
+        cf_buf_addf(out, "message %zu: part %zu (", i + 1, k + 1);
+        add_name(out, type);
+        cf_buf_adds(out, ") is lost, the prompt has nothing of it\n");
+    }
+}
+
+static void check_content(cf_buf *out, const json_t *m, size_t i,
+                          const cf_prompt *prompt)
 {
     const json_t *content = json_object_get(m, "content");
     cf_str role = cf_json_get_str(m, "role");
+    cf_str text = cf_json_get_str(m, "content");
     bool is_result = cf_str_is(role, "tool");
-    if (json_is_string(content) &&
-        !is_in(prompt, cf_json_get_str(m, "content"))) {
-        cf_buf_addf(out,
-                    is_result ? "message %zu (%.*s): the result is lost, the "
-                                "template does not write it\n"
-                              : "message %zu (%.*s) is lost: the template does "
-                                "not write it\n",
-                    n, (int)role.n, role.p);
+    if (json_is_string(content) && !has_bytes(prompt, i, ".content") &&
+        !is_written(prompt, CF_SPAN_MESSAGE, i, text)) {
+        cf_buf_addf(out, "message %zu (", i + 1);
+        add_name(out, role);
+        cf_buf_adds(
+            out, is_result
+                     ? "): the result is lost, the template does not write it\n"
+                     : ") is lost: the template does not write it\n");
     }
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        const json_t *part = json_array_get(content, i);
-        cf_str type = cf_json_get_str(part, "type");
-        cf_str text = cf_json_get_str(part, "text");
-        if (text.p != NULL ? !is_in(prompt, text) : !cf_str_is(type, "text")) {
+    for (size_t k = 0; k < json_array_size(content); k++) {
+        check_part(out, json_array_get(content, k), i, k, prompt);
+    }
+}
+
+/* A call's or a tool's name: in "function", or beside it. */
+static cf_str function_name(const json_t *o)
+{
+    const json_t *function = json_object_get(o, "function");
+    return cf_json_get_str(function != NULL ? function : o, "name");
+}
+
+static void check_message(cf_buf *out, const json_t *m, size_t i,
+                          const cf_prompt *prompt)
+{
+    static const char *const fields[][3] = {
+        {"reasoning_content", ".reasoning_content", "reasoning"},
+        {"refusal", ".refusal", "refusal"}};
+    check_content(out, m, i, prompt);
+    for (size_t k = 0; k < 2; k++) {
+        if (!has_bytes(prompt, i, fields[k][1]) &&
+            !is_written(prompt, CF_SPAN_MESSAGE, i,
+                        cf_json_get_str(m, fields[k][0]))) {
             cf_buf_addf(out,
-                        "message %zu: part %zu (%.*s) is lost, the prompt has "
-                        "nothing of it\n",
-                        n, i + 1, (int)type.n, type.n > 0 ? type.p : "");
+                        "message %zu: its %s is lost, the template does not "
+                        "write it\n",
+                        i + 1, fields[k][2]);
+        }
+    }
+    const json_t *calls = json_object_get(m, "tool_calls");
+    for (size_t k = 0; k < json_array_size(calls); k++) {
+        cf_str name = function_name(json_array_get(calls, k));
+        if (!is_written(prompt, CF_SPAN_MESSAGE, i, name)) {
+            cf_buf_addf(out, "message %zu: its call of ", i + 1);
+            add_name(out, name);
+            cf_buf_adds(out, " is lost, the template does not write it\n");
         }
     }
 }
 
-static void check_message(cf_buf *out, const json_t *m, size_t n, cf_str prompt)
+cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages,
+                           const json_t *tools, cf_buf *out, cf_error *err)
 {
-    static const char *const fields[][2] = {{"reasoning_content", "reasoning"},
-                                            {"refusal", "refusal"}};
-    check_content(out, m, n, prompt);
-    for (size_t i = 0; i < 2; i++) {
-        if (!is_in(prompt, cf_json_get_str(m, fields[i][0]))) {
-            cf_buf_addf(out,
-                        "message %zu: its %s is lost, the template does not "
-                        "write it\n",
-                        n, fields[i][1]);
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        check_message(out, json_array_get(messages, i), i, prompt);
+    }
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        cf_str name = function_name(json_array_get(tools, i));
+        if (!is_written(prompt, CF_SPAN_TOOL, i, name)) {
+            cf_buf_adds(out, "tool ");
+            add_name(out, name);
+            cf_buf_adds(out, " is lost: the template does not write its "
+                             "declaration\n");
         }
     }
-    const json_t *calls = json_object_get(m, "tool_calls");
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *function =
-            json_object_get(json_array_get(calls, i), "function");
-        cf_str name = cf_json_get_str(function, "name");
-        if (!is_in(prompt, name)) {
-            cf_buf_addf(out,
-                        "message %zu: its call of %.*s is lost, the template "
-                        "does not write it\n",
-                        n, (int)name.n, name.p);
-        }
-    }
+    return cf_buf_check(out, err);
 }
 
 cf_status cf_conversation_losses(const cf_conversation *conv,
@@ -124,20 +237,14 @@ cf_status cf_conversation_losses(const cf_conversation *conv,
         err);
     json_decref(list);
     CF_TRY(st);
-    for (size_t i = 0; i < json_array_size(q.messages); i++) {
-        check_message(out, json_array_get(q.messages, i), i + 1, prompt);
-    }
-    size_t n = 0;
-    const cf_tool *tools =
-        q.request.tools != NULL ? cf_tool_set_items(q.request.tools, &n) : NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (!is_in(prompt, tools[i].name)) {
-            cf_buf_addf(out,
-                        "tool %.*s is lost: the template does not write its "
-                        "declaration\n",
-                        (int)tools[i].name.n, tools[i].name.p);
-        }
-    }
+    json_t *tools = q.request.tools != NULL
+                        ? cf_tool_set_openai(q.request.tools)
+                        : json_array();
+    /* Without spans: shaping moves fields, and what it adds is computed. */
+    const cf_prompt text = {.text = prompt};
+    st = tools != NULL ? cf_prompt_losses(&text, q.messages, tools, out, err)
+                       : cf_oom(err);
+    json_decref(tools);
     cf_conversation__request_deinit(&q);
-    return cf_buf_check(out, err);
+    return st;
 }

@@ -375,6 +375,23 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
     return status;
 }
 
+/* On standard error, a line each: what of the context is not in the prompt. */
+static cf_status tell_losses(cf_str context, const cf_render *r, cf_error *err)
+{
+    json_t *values = NULL;
+    cf_buf lines = CF_BUF_INIT;
+    CF_TRY(cf_json_read(&values, context.p, context.n, err));
+    cf_status st =
+        cf_prompt_losses(&r->prompt, json_object_get(values, "messages"),
+                         json_object_get(values, "tools"), &lines, err);
+    if (st == CF_OK) {
+        fputs(cf_buf_cstr(&lines), stderr);
+    }
+    cf_buf_deinit(&lines);
+    json_decref(values);
+    return st;
+}
+
 /* One context, from a file (or an empty one without a file). */
 static int render_file(render_job *job, const char *path)
 {
@@ -393,6 +410,11 @@ static int render_file(render_job *job, const char *path)
     CF_THEN(st, tokenise(job, &r, &tokens, &err));
     int status = st == CF_OK ? print_result(job, cf_buf_str(&text), &r, &tokens)
                              : cf_cli_fail(job->cli, &err);
+    if (st == CF_OK) {
+        /* The lines are a service: a context that plain JSON cannot hold, such
+         * as one with huge integers, was rendered all the same. */
+        cf_ignore(tell_losses(cf_buf_str(&text), &r, &err));
+    }
     cf_buf_deinit(&text);
     return status;
 }

@@ -214,6 +214,66 @@ static void test_render__mask(void **state)
     cf_program_deinit(&p);
 }
 
+/* A context with everything that a template may drop; equal words in several
+ * messages. */
+#define LOSSY                                                                \
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"4\"},"                  \
+    "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"hm\"," \
+    "\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":{}}}]},"  \
+    "{\"role\":\"tool\",\"content\":\"4\"},"                                 \
+    "{\"role\":\"a\\nb\",\"content\":\"4\"}],"                               \
+    "\"tools\":[{\"function\":{\"name\":\"add\"}}]}"
+
+static void assert_losses(const char *tpl, const char *context,
+                          const char *want)
+{
+    cf_program p;
+    char path[96];
+    cf_error err;
+    snprintf(path, sizeof path, "%s/t.jinja", folder);
+    T_OK(cf_os_write_file(path, tpl, strlen(tpl), 0600, &err), err);
+    write_file(context);
+    CF_PROGRAM(&p, "render", "-t", path, file);
+    unlink(path);
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.err), want);
+    cf_program_deinit(&p);
+}
+
+static void test_render__losses(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    assert_losses("{% for m in messages if m.role == 'user' %}{{ m.content }}"
+                  "{% endfor %}",
+                  LOSSY,
+                  "message 2: its reasoning is lost, the template does not "
+                  "write it\n"
+                  "message 2: its call of add is lost, the template does not "
+                  "write it\n"
+                  "message 3 (tool): the result is lost, the template does not "
+                  "write it\n"
+                  "message 4 (a\\nb) is lost: the template does not write it\n"
+                  "tool add is lost: the template does not write its "
+                  "declaration\n");
+    assert_losses("{{ tools | tojson }}{% for m in messages %}{{ m | tojson }}"
+                  "{% endfor %}",
+                  LOSSY, "");
+    assert_losses("{% for m in messages %}{{ m.content | trim | upper }}"
+                  "{{ m.reasoning_content }}{% for c in m.tool_calls %}"
+                  "{{ c.function.name }}{% endfor %}{% endfor %}"
+                  "{% for t in tools %}{{ t | string }}{% endfor %}",
+                  LOSSY, "");
+    assert_losses("{% for m in messages %}{% for p in m.content %}"
+                  "{% if p.type == 'text' %}{{ p.text }}{% endif %}"
+                  "{% endfor %}{% endfor %}",
+                  "{\"messages\":[{\"role\":\"user\",\"content\":["
+                  "{\"type\":\"text\",\"text\":\"Hi\"},"
+                  "{\"type\":\"image\"}]}]}",
+                  "message 1: part 2 (image) is lost, the prompt has nothing "
+                  "of it\n");
+}
+
 static void test_render__failures(void **state)
 {
     (void)state;
@@ -245,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_render__by_name),
         cmocka_unit_test(test_render__of_a_model),
         cmocka_unit_test(test_render__mask),
+        cmocka_unit_test(test_render__losses),
         cmocka_unit_test(test_render__failures),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
