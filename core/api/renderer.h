@@ -68,6 +68,13 @@ CF_MUST_USE cf_status cf_prompt_losses(const cf_prompt *prompt,
                                        const json_t *tools, cf_buf *out,
                                        cf_error *err);
 
+/* Whether the first words of `text` are, as they are or as JSON spells them, in
+ * the bytes that come from messages[i] or tools[i] (source: CF_SPAN_MESSAGE or
+ * CF_SPAN_TOOL), or from no single place; anywhere in a prompt without
+ * spans. */
+bool cf_prompt_has(const cf_prompt *prompt, cf_span_source source, size_t i,
+                   cf_str text);
+
 typedef struct cf_prompt_renderer {
     /* Renders a context (an object with "messages", "tools",
      * "add_generation_prompt" and any other variable).  Errors carry the

@@ -81,10 +81,8 @@ static bool has_bytes(const cf_prompt *p, size_t i, const char *field)
     return false;
 }
 
-/* Whether a text is in the bytes that come from messages[i] or tools[i], or
- * from no single place; anywhere in a prompt without spans. */
-static bool is_written(const cf_prompt *p, cf_span_source source, size_t i,
-                       cf_str text)
+bool cf_prompt_has(const cf_prompt *p, cf_span_source source, size_t i,
+                   cf_str text)
 {
     if (p->n_spans == 0) {
         return is_in(p->text, text);
@@ -140,7 +138,7 @@ static void check_part(cf_buf *out, const json_t *part, size_t i, size_t k,
     snprintf(field, sizeof field, ".content[%zu]", k);
     bool is_whole =
         has_bytes(prompt, i, field) ||
-        (text.p != NULL ? is_written(prompt, CF_SPAN_MESSAGE, i, text)
+        (text.p != NULL ? cf_prompt_has(prompt, CF_SPAN_MESSAGE, i, text)
                         : cf_str_is(type, "text") || has_media_mark(prompt));
     if (!is_whole) {
         cf_buf_addf(out, "message %zu: part %zu (", i + 1, k + 1);
@@ -157,7 +155,7 @@ static void check_content(cf_buf *out, const json_t *m, size_t i,
     cf_str text = cf_json_get_str(m, "content");
     bool is_result = cf_str_is(role, "tool");
     if (json_is_string(content) && !has_bytes(prompt, i, ".content") &&
-        !is_written(prompt, CF_SPAN_MESSAGE, i, text)) {
+        !cf_prompt_has(prompt, CF_SPAN_MESSAGE, i, text)) {
         cf_buf_addf(out, "message %zu (", i + 1);
         add_name(out, role);
         cf_buf_adds(
@@ -186,8 +184,8 @@ static void check_message(cf_buf *out, const json_t *m, size_t i,
     check_content(out, m, i, prompt);
     for (size_t k = 0; k < 2; k++) {
         if (!has_bytes(prompt, i, fields[k][1]) &&
-            !is_written(prompt, CF_SPAN_MESSAGE, i,
-                        cf_json_get_str(m, fields[k][0]))) {
+            !cf_prompt_has(prompt, CF_SPAN_MESSAGE, i,
+                           cf_json_get_str(m, fields[k][0]))) {
             cf_buf_addf(out,
                         "message %zu: its %s is lost, the template does not "
                         "write it\n",
@@ -197,7 +195,7 @@ static void check_message(cf_buf *out, const json_t *m, size_t i,
     const json_t *calls = json_object_get(m, "tool_calls");
     for (size_t k = 0; k < json_array_size(calls); k++) {
         cf_str name = function_name(json_array_get(calls, k));
-        if (!is_written(prompt, CF_SPAN_MESSAGE, i, name)) {
+        if (!cf_prompt_has(prompt, CF_SPAN_MESSAGE, i, name)) {
             cf_buf_addf(out, "message %zu: its call of ", i + 1);
             add_name(out, name);
             cf_buf_adds(out, " is lost, the template does not write it\n");
@@ -213,7 +211,7 @@ cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages,
     }
     for (size_t i = 0; i < json_array_size(tools); i++) {
         cf_str name = function_name(json_array_get(tools, i));
-        if (!is_written(prompt, CF_SPAN_TOOL, i, name)) {
+        if (!cf_prompt_has(prompt, CF_SPAN_TOOL, i, name)) {
             cf_buf_adds(out, "tool ");
             add_name(out, name);
             cf_buf_adds(out, " is lost: the template does not write its "

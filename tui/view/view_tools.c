@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_tools.h"
@@ -170,6 +171,47 @@ static void draw_run(cf_app *app, cf_grid *g, int x, int y,
     }
 }
 
+/* Whether the prompt lacks the declaration of a call's tool, the call, or its
+ * result. */
+static bool is_gone(cf_app *app, const cf_call_row *row)
+{
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    const json_t *tools = cf_lab_engine_of(app->lab)->tools;
+    cf_str name = cf_tools__name_of(app, row);
+    size_t reply = cf_tools__model(app)->reply[row->reply].turn;
+    const cf_turn *result = cf_tools__result_of(app, row);
+    if (m == NULL || m->prompt.n_spans == 0 || result == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *function =
+            json_object_get(json_array_get(tools, i), "function");
+        if (cf_str_eq(cf_json_get_str(function, "name"), name) &&
+            !cf_prompt_has(&m->prompt, CF_SPAN_TOOL, i, name)) {
+            return true;
+        }
+    }
+    bool has_call = row->call == CF_TOOL_NO_CALL ||
+                    cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE,
+                                  cf_lab_message_of(app->lab, reply), name);
+    return !has_call ||
+           !cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE,
+                          cf_lab_message_of(app->lab, row->result),
+                          cf_json_get_str(result->message, "content"));
+}
+
+static void draw_back(cf_app *app, cf_grid *g, int x, int y,
+                      const cf_call_row *row, cf_style style)
+{
+    uint8_t outcome = row->outcome[CF_STAGE_BACK];
+    if (outcome == CF_OUTCOME_OK && is_gone(app, row)) {
+        cf_grid_puts(g, x, y, 6, "GONE",
+                     style == CF_STYLE_NORMAL ? CF_STYLE_ERROR : style);
+    } else {
+        draw_outcome(g, x, y, outcome, style);
+    }
+}
+
 enum { MS_W = 7, MS_ROOM = 76 };
 
 static bool has_ms(int width)
@@ -205,6 +247,8 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
     for (int s = 0; s < CF_STAGE_COUNT; s++) {
         if (s == CF_STAGE_RUN) {
             draw_run(app, g, r.x + 10 + 6 * s, r.y, row, style);
+        } else if (s == CF_STAGE_BACK) {
+            draw_back(app, g, r.x + 10 + 6 * s, r.y, row, style);
         } else {
             draw_outcome(g, r.x + 10 + 6 * s, r.y, row->outcome[s], style);
         }
