@@ -148,8 +148,8 @@ static cf_status find(const cf_mmproj *m, const char *name,
     return CF_OK;
 }
 
-static cf_status matrix(const cf_mmproj *m, cf_mat *out, const char *name,
-                        uint32_t n_row, uint32_t n_col, cf_error *err)
+cf_status cf_mmproj_matrix(const cf_mmproj *m, cf_mat *out, const char *name,
+                           uint32_t n_row, uint32_t n_col, cf_error *err)
 {
     const cf_gguf_tensor *t = NULL;
     CF_TRY(find(m, name, &t, err));
@@ -231,7 +231,7 @@ cf_status cf_mmproj_linear(cf_mmproj *m, cf_linear *out, const char *name,
     char full[NAME_MAX_BYTES];
     cf_linear l = {.bias = NULL};
     snprintf(full, sizeof full, "%s.weight", name);
-    CF_TRY(matrix(m, &l.w, full, n_row, n_col, err));
+    CF_TRY(cf_mmproj_matrix(m, &l.w, full, n_row, n_col, err));
     snprintf(full, sizeof full, "%s.bias", name);
     CF_TRY(cf_mmproj_opt_vec(m, &l.bias, full, l.w.n_row, err));
     CF_TRY(limits(m, &l, name, err));

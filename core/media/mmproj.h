@@ -52,6 +52,12 @@ CF_MUST_USE cf_status cf_mmproj_floats(const cf_mmproj *m, const char *key,
 
 bool cf_mmproj_has(const cf_mmproj *m, const char *name);
 
+/* The tensor `name` as n_row rows of n_col (first dimensions joined).
+ * n_row 0: as many rows as the file has. */
+CF_MUST_USE cf_status cf_mmproj_matrix(const cf_mmproj *m, cf_mat *out,
+                                       const char *name, uint32_t n_row,
+                                       uint32_t n_col, cf_error *err);
+
 /* The tensor NAME.weight as n_row rows of n_col (first dimensions joined),
  * with NAME.bias and the four limits where there are any.  n_row 0: as many
  * rows as the file has. */

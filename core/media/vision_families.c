@@ -148,7 +148,7 @@ static cf_status load_qwen3vl(cf_vision *v, cf_mmproj *m, cf_error *err)
                          &v->min_pixels, err));
     CF_TRY(cf_mmproj_u32(m, "clip.vision.image_max_pixels", v->min_pixels,
                          1 << 26, &v->max_pixels, err));
-    CF_TRY(cf_mmproj_linear(m, &v->patch_embd_2, "v.patch_embd.weight.1",
+    CF_TRY(cf_mmproj_matrix(m, &v->patch_embd_2.w, "v.patch_embd.weight.1",
                             v->width, v->patch * v->patch * 3, err));
     uint32_t joined = v->width * v->merge * v->merge;
     CF_TRY(cf_mmproj_linear(m, &v->fc1, "mm.0", 0, joined, err));
