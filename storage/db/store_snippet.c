@@ -79,11 +79,15 @@ static bool is_word(uint32_t cp)
     }
 }
 
-/* Bytes of text at p[0..n) that fold to the term; 0: they do not. */
+/* Bytes of text at p[0..n) that fold to the term; 0: they do not.  Once
+ * `scratch` has failed nothing matches. */
 static size_t match_here(const char *p, size_t n, const char *term,
                          size_t term_n, cf_buf *scratch)
 {
     size_t at = 0;
+    if (scratch->failed) {
+        return 0;
+    }
     cf_buf_reset(scratch);
     while (at < n && scratch->n < term_n && !scratch->failed) {
         uint32_t cp;
@@ -116,9 +120,10 @@ static size_t match_any(const cf_terms *t, const char *p, size_t n,
     return best;
 }
 
-/* Calls for every match in text[from..upto); returns how many were put. */
+/* Puts the matches in s[from..upto) into out[max]; returns how many.  Running
+ * out of memory fails the arena. */
 static size_t find_all(const cf_terms *t, cf_str s, size_t from, size_t upto,
-                       cf_store_span *out, size_t max)
+                       cf_store_span *out, size_t max, cf_arena *arena)
 {
     cf_buf scratch = CF_BUF_INIT;
     size_t n = 0;
@@ -136,6 +141,7 @@ static size_t find_all(const cf_terms *t, cf_str s, size_t from, size_t upto,
         }
         i += len;
     }
+    arena->failed = arena->failed || scratch.failed || t->text.failed;
     cf_buf_deinit(&scratch);
     return n;
 }
@@ -155,10 +161,10 @@ void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text,
     cf_store_span first;
     cf_str s = text;
     size_t n = s.n < LOOKED ? s.n : LOOKED;
-    bool found = find_all(terms, s, 0, n, &first, 1) != 0;
+    bool found = find_all(terms, s, 0, n, &first, 1, arena) != 0;
     if (!found && more.n != 0) {
         size_t n_more = more.n < LOOKED ? more.n : LOOKED;
-        found = find_all(terms, more, 0, n_more, &first, 1) != 0;
+        found = find_all(terms, more, 0, n_more, &first, 1, arena) != 0;
         s = found || text.n == 0 ? more : text;
     }
     size_t from =
@@ -173,7 +179,7 @@ void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text,
         return;
     }
     size_t got = find_all(terms, s, found ? first.off : upto, upto, marks,
-                          CF_SNIPPET_MARKS);
+                          CF_SNIPPET_MARKS, arena);
     for (size_t i = 0; i < got; i++) {
         size_t end = (size_t)marks[i].off + marks[i].len;
         if (end <= upto) {
