@@ -32,8 +32,10 @@ static void list_keys(cf_cli_key_fn fn, void *ud)
 
 int main(int argc, char **argv)
 {
-    static const cf_cli_screen screen = {
-        .check = cf_term_check, .run = cf_workbench_run, .keys = list_keys};
+    static const cf_cli_screen screen = {.check = cf_term_check,
+                                         .run = cf_workbench_run,
+                                         .defaults = cf_workbench_defaults,
+                                         .keys = list_keys};
     cf_alloc_use(NULL);
     cf_secret_take();
     return cf_cli_main(argc, argv, &screen);

@@ -112,6 +112,25 @@ static cf_status set_reply(cf_config *c, size_t i, const char *value,
     return cf_reply_settings_set(c->reply, i, value, origin, err);
 }
 
+/* What commands open is decided before the workbench is there. */
+static cf_status set_default(cf_config *c, int i, const char *value,
+                             const char *origin, cf_error *err)
+{
+    if (strcmp(origin, "confabrc") != 0) {
+        return cf_fail(err, CF_EINVAL,
+                       "set in confabrc, or by an option on the command line; "
+                       "a running workbench keeps it");
+    }
+    if (c->defaults != NULL) {
+        return cf_defaults_set(c->defaults, i, value, err);
+    }
+    cf_defaults checked;
+    cf_defaults_init(&checked);
+    cf_status st = cf_defaults_set(&checked, i, value, err);
+    cf_defaults_deinit(&checked);
+    return st;
+}
+
 cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
                         cf_error *err)
 {
@@ -122,6 +141,10 @@ cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
         c->reply != NULL ? cf_reply_setting_find(text, n) : CF_REPLY_SETTINGS;
     if (i < CF_REPLY_SETTINGS) {
         return set_reply(c, i, value, origin, err);
+    }
+    int d = cf_defaults_find(text, n);
+    if (d >= 0) {
+        return set_default(c, d, value, origin, err);
     }
     const setting *s = find_setting(text, n);
     if (s == NULL && eq == NULL && strncmp(text, "no", 2) == 0) {
@@ -204,6 +227,23 @@ const char *cf_config_name(const cf_config *c, size_t i)
                                 : NULL;
 }
 
+/* The rest of a line without blanks around it and without a comment. */
+static char *rest_of(char *text)
+{
+    text += strspn(text, " \t");
+    size_t n = strlen(text);
+    for (size_t i = 1; i < n; i++) {
+        if (text[i] == '#' && (text[i - 1] == ' ' || text[i - 1] == '\t')) {
+            n = i;
+        }
+    }
+    while (n > 0 && strchr(" \t\r", text[n - 1]) != NULL) {
+        n--;
+    }
+    text[n] = '\0';
+    return text;
+}
+
 /* Cuts the next word off *text; NULL at the end. */
 static char *next_word(char **text)
 {
@@ -242,9 +282,10 @@ static cf_status read_line(cf_config *c, cf_keymap *keymap, char *line,
         return CF_OK;
     }
     if (strcmp(word, "set") == 0) {
-        const char *text = next_word(&rest);
-        return text != NULL ? cf_config_set(c, text, "confabrc", err)
-                            : cf_fail(err, CF_EINVAL, "set needs NAME=VALUE");
+        const char *text = rest_of(rest);
+        return text[0] != '\0'
+                   ? cf_config_set(c, text, "confabrc", err)
+                   : cf_fail(err, CF_EINVAL, "set needs NAME=VALUE");
     }
     if (strcmp(word, "bind") == 0) {
         return read_bind(keymap, rest, find_view, err);

@@ -14,8 +14,9 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 #include "tui/app/keymap.h"
-#include "tui/lab/reply_settings.h"
 #include "tui/grid/theme.h"
+#include "tui/lab/defaults.h"
+#include "tui/lab/reply_settings.h"
 
 typedef struct cf_config {
     bool mouse;
@@ -29,6 +30,8 @@ typedef struct cf_config {
     cf_theme theme;
     cf_reply_settings *reply; /* the replies' own, set by the same names;
                                  borrowed; NULL: there are none */
+    cf_defaults *defaults;    /* what commands open, from confabrc only;
+                                 borrowed; NULL: checked and left out */
     const char *origin[16];   /* [setting] where its value came from */
 } cf_config;
 

@@ -46,24 +46,39 @@ static uint32_t find_view(const char *name)
     return 0;
 }
 
-static cf_status read_config(workbench *w, cf_error *err)
+/* Each problem is a line "PATH: line N: ...". */
+static cf_status read_config(cf_config *config, cf_keymap *keymap,
+                             const char *path, cf_buf *problems, cf_error *err)
 {
-    const char *path = w->start->paths->config;
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&text, path, 1 << 20, err);
     if (st == CF_OK) {
         cf_buf wrong = CF_BUF_INIT;
-        st = cf_config_read(cf_app_config(&w->app), &w->app.keymap, text.p,
-                            text.n, find_view, &wrong, err);
-        if (wrong.n != 0) {
-            cf_buf_addf(w->start->problems, "%s:\n%s", path,
-                        cf_buf_cstr(&wrong));
+        st = cf_config_read(config, keymap, text.p, text.n, find_view, &wrong,
+                            err);
+        for (size_t at = 0; at < wrong.n;) {
+            size_t n = strcspn(wrong.p + at, "\n");
+            cf_buf_addf(problems, "%s: %.*s\n", path, (int)n, wrong.p + at);
+            at += n + 1;
         }
         cf_buf_deinit(&wrong);
     } else if (st == CF_ENOTFOUND) {
         st = CF_OK;
     }
     cf_buf_deinit(&text);
+    return st;
+}
+
+cf_status cf_workbench_defaults(cf_defaults *defaults, const char *path,
+                                cf_buf *problems, cf_error *err)
+{
+    cf_config config;
+    cf_keymap keymap = {0};
+    cf_config_init(&config);
+    config.defaults = defaults;
+    config.reply = &defaults->reply;
+    cf_status st = read_config(&config, &keymap, path, problems, err);
+    cf_keymap_deinit(&keymap);
     return st;
 }
 
@@ -143,7 +158,8 @@ static cf_status open_app(workbench *w, cf_error *err)
         cf_reply_settings_fix(cf_lab_settings(w->lab), s->fixed[i]);
     }
     cf_keepsakes_open(&w->app, s->paths->state, s->problems);
-    return read_config(w, err);
+    return read_config(cf_app_config(&w->app), &w->app.keymap, s->paths->config,
+                       s->problems, err);
 }
 
 static void tell_problems(workbench *w)
@@ -185,9 +201,9 @@ cf_status cf_workbench_run(const cf_start *start, cf_error *err)
     cf_status st = set_up(&w, err);
     if (st == CF_OK) {
         const cf_term_options term = {
-            .color = start->color == CF_START_COLOR_ALWAYS  ? CF_COLOR_ALWAYS
-                     : start->color == CF_START_COLOR_NEVER ? CF_COLOR_NEVER
-                                                            : CF_COLOR_AUTO,
+            .color = start->color == CF_COLOR_WHEN_ALWAYS  ? CF_COLOR_ALWAYS
+                     : start->color == CF_COLOR_WHEN_NEVER ? CF_COLOR_NEVER
+                                                           : CF_COLOR_AUTO,
             .mouse = w.app.config.mouse};
         st = cf_app_run(&w.app, &term, err);
     }

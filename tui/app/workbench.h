@@ -7,11 +7,19 @@
 #define CF_TUI_APP_WORKBENCH_H
 
 #include "tui/app/app.h"
+#include "tui/lab/defaults.h"
 #include "tui/lab/start.h"
 
 /* Runs it until the user quits.  Errors of the terminal, of the store, of
  * confabrc. */
 CF_MUST_USE cf_status cf_workbench_run(const cf_start *start, cf_error *err);
+
+/* Reads the settings in the file `path` (confabrc) that stand for options of
+ * commands.  All of its lines are checked; each mistake is a line of
+ * `problems`: "PATH: line N: ...".  A missing file is empty. */
+CF_MUST_USE cf_status cf_workbench_defaults(cf_defaults *defaults,
+                                            const char *path, cf_buf *problems,
+                                            cf_error *err);
 
 /* Opens the guided conversation in the Chat view, at its beginning. */
 CF_MUST_USE cf_status cf_workbench_welcome(cf_app *app, cf_uuid welcome,

@@ -11,6 +11,8 @@
 #include "tui/cli/man.h"
 #include "tui/cli/progress.h"
 #include "tui/lab/context_text.h"
+#include "tui/lab/defaults.h"
+#include "tui/sys/paths.h"
 
 const cf_cli_command cf_cli_commands[] = {
     {"run", "[PROMPT]", "send one message and stream the reply", cf_cmd_run},
@@ -82,6 +84,13 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
          "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
          NULL},
         {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
+        {"--color", 0, CF_OPT_STR, &cli->color_name, "WHEN",
+         "always, never or auto (default: auto, in colour on a terminal)",
+         NULL},
+        {"--quiet", 'q', CF_OPT_FLAG, &cli->is_quiet, NULL,
+         "write nothing to standard error; only the exit status tells of "
+         "errors",
+         NULL},
         {"--help", 'h', CF_OPT_FLAG, &cli->is_help, NULL,
          "explain this command", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -121,12 +130,48 @@ static void print_help(cf_cli *cli, const cf_opt *own)
     cf_options_print(stdout, common);
 }
 
-void cf_cli_man_common(FILE *to)
+void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to)
 {
     cf_cli cli = {0};
     cf_opt common[COMMON_MAX];
     common_options(&cli, common);
-    cf_man_options(to, common);
+    fn(to, common);
+}
+
+void cf_cli_man_common(FILE *to)
+{
+    cf_cli_each_common(cf_man_options, to);
+}
+
+/* Whether a message of a usage error is unwanted: --quiet may be after it. */
+static bool asks_for_quiet(const cf_cli *cli, int argc, char **argv)
+{
+    bool is_quiet = cli->is_quiet;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        is_quiet = is_quiet || strcmp(argv[i], "--quiet") == 0 ||
+                   strcmp(argv[i], "-q") == 0;
+    }
+    return is_quiet;
+}
+
+/* From here on nothing reaches standard error. */
+static void silence(void)
+{
+    if (freopen("/dev/null", "w", stderr) == NULL) {
+        fclose(stderr);
+    }
+}
+
+/* Tells of the bad lines of confabrc, once. */
+static void tell_problems(cf_cli *cli)
+{
+    const char *p = cli->problems.n > 0 ? cf_buf_cstr(&cli->problems) : "";
+    while (*p != '\0') {
+        size_t n = strcspn(p, "\n");
+        fprintf(stderr, "confab: %.*s\n", (int)n, p);
+        p += n + (p[n] != '\0');
+    }
+    cf_buf_reset(&cli->problems);
 }
 
 int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
@@ -141,10 +186,17 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
     cf_opt common[COMMON_MAX];
     common_options(cli, common);
     cf_error err;
-    if (cf_options_read(own, common, argc, argv, n_rest, &err) != CF_OK) {
-        return cf_cli_usage(cli, err.text);
+    bool is_quiet = asks_for_quiet(cli, argc, argv);
+    cf_status st = cf_options_read(own, common, argc, argv, n_rest, &err);
+    if (st == CF_OK && cli->color_name != NULL &&
+        !cf_color_when_read(&cli->color, cli->color_name)) {
+        st = cf_fail(&err, CF_EINVAL, "--color is always, never or auto");
     }
-    return -1;
+    if (cli->is_quiet || (is_quiet && st != CF_OK)) {
+        silence();
+    }
+    tell_problems(cli);
+    return st == CF_OK ? -1 : cf_cli_usage(cli, err.text);
 }
 
 int cf_cli_fail(const cf_cli *cli, const cf_error *err)
@@ -359,7 +411,7 @@ int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
     return cf_cli_batch_text(cli, path, answer_tree, &tree);
 }
 
-static const cf_cli_command *find_command(const char *name)
+const cf_cli_command *cf_cli_find(const char *name)
 {
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
         if (strcmp(c->name, name) == 0) {
@@ -385,33 +437,105 @@ static void read_environment(void)
     }
 }
 
-int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen)
+/* What confabrc and the environment say in place of options.  Without a home
+ * folder there is no confabrc. */
+static void read_defaults(cf_cli *cli, cf_defaults *defaults)
 {
-    read_environment();
-    const char *name = argc > 1 ? argv[1] : "chat";
-    int skip = argc > 1 ? 2 : 1;
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        name = "help";
-    } else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        name = "version";
-    } else if (name[0] == '-') { /* options alone: the workbench with them */
-        name = "chat";
-        skip = 1;
+    cf_paths paths;
+    cf_error err;
+    cf_defaults_init(defaults);
+    if (cli->screen != NULL && cli->screen->defaults != NULL &&
+        cf_paths_find(&paths, NULL) == CF_OK) {
+        cf_status st =
+            cli->screen->defaults(defaults, paths.config, &cli->problems, &err);
+        if (st != CF_OK) {
+            cf_buf_addf(&cli->problems, "%s\n", err.text);
+        }
+        cf_paths_deinit(&paths);
     }
-    const cf_cli_command *command = find_command(name);
-    if (command == NULL) {
+    cf_defaults_apply(defaults, &cli->open);
+    cli->color = defaults->color;
+    cli->reply = &defaults->reply;
+    const char *model =
+        getenv("CONFAB_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
+    if (model != NULL && model[0] != '\0') {
+        cli->open.default_model = model;
+    }
+}
+
+/* The beginning of a UUID, as `confab chat` takes it. */
+static bool is_uuid(const char *text)
+{
+    return text[0] != '\0' &&
+           text[strspn(text, "0123456789abcdefABCDEF-")] == '\0';
+}
+
+/*
+ * Reads the options before the command, and the command's name: "help" for
+ * --help, "version" for --version, "chat" where there are options alone.
+ * *n_read: the arguments that this took.
+ */
+static cf_status read_name(cf_cli *cli, int argc, char **argv,
+                           const char **name, int *n_read, cf_error *err)
+{
+    cf_opt common[COMMON_MAX];
+    common_options(cli, common);
+    CF_TRY(cf_options_lead(common, argc, argv, n_read, err));
+    const char *next = *n_read < argc ? argv[*n_read] : NULL;
+    *name = "chat";
+    if (cli->is_help) {
+        *name = "help";
+    } else if (next != NULL &&
+               (strcmp(next, "--version") == 0 || strcmp(next, "-V") == 0)) {
+        *name = "version";
+        ++*n_read;
+    } else if (next != NULL && next[0] != '-' &&
+               (*n_read == 0 || cf_cli_find(next) != NULL || !is_uuid(next))) {
+        *name = next;
+        ++*n_read;
+    }
+    return CF_OK;
+}
+
+static int run_command(cf_cli *cli, int argc, char **argv)
+{
+    const char *name = NULL;
+    int n_read;
+    cf_error err;
+    cf_status st = read_name(cli, argc, argv, &name, &n_read, &err);
+    cli->command = st == CF_OK ? cf_cli_find(name) : NULL;
+    if (cli->is_quiet ||
+        (cli->command == NULL && asks_for_quiet(cli, argc, argv))) {
+        silence();
+    }
+    if (st != CF_OK) {
+        fprintf(stderr, "confab: %s (see: confab help)\n", err.text);
+        return CF_EXIT_USAGE;
+    }
+    if (cli->command == NULL) {
         fprintf(stderr, "confab: unknown command '%s' (see: confab help)\n",
                 name);
         return CF_EXIT_USAGE;
     }
-    cf_progress progress;
-    cf_cli cli = {.command = command,
-                  .screen = screen,
-                  .open = {.busy = cf_progress_busy, .ud = &progress}};
-    int status = command->run(&cli, argc - skip, argv + skip);
+    int status = cli->command->run(cli, argc - n_read, argv + n_read);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == CF_EXIT_OK) {
         fprintf(stderr, "confab %s: standard output: write error\n", name);
         status = CF_EXIT_ENGINE;
     }
+    return status;
+}
+
+int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen)
+{
+    read_environment();
+    int skip = argc > 0 ? 1 : 0;
+    cf_progress progress;
+    cf_defaults defaults;
+    cf_cli cli = {.screen = screen,
+                  .open = {.busy = cf_progress_busy, .ud = &progress}};
+    read_defaults(&cli, &defaults);
+    int status = run_command(&cli, argc - skip, argv + skip);
+    cf_buf_deinit(&cli.problems);
+    cf_defaults_deinit(&defaults);
     return status;
 }

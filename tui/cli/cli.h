@@ -16,6 +16,8 @@
 #include "core/base/status.h"
 #include "tui/cli/options.h"
 #include "tui/lab/open_engine.h"
+#include "tui/lab/reply_settings.h"
+#include "tui/sys/color.h"
 
 /* Exit statuses: a contract. */
 enum {
@@ -29,6 +31,7 @@ enum {
 
 typedef struct cf_cli_command cf_cli_command;
 typedef struct cf_start cf_start;
+typedef struct cf_defaults cf_defaults;
 
 /* A key of the workbench, for the man page.  Keys of one section follow each
  * other. */
@@ -42,6 +45,9 @@ typedef void (*cf_cli_key_fn)(void *ud, const cf_cli_key *key);
 typedef struct cf_cli_screen {
     cf_status (*check)(cf_error *err); /* can one be opened here */
     cf_status (*run)(const cf_start *start, cf_error *err);
+    /* reads the file `path`, confabrc, whose other settings it knows */
+    cf_status (*defaults)(cf_defaults *defaults, const char *path,
+                          cf_buf *problems, cf_error *err);
     void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
 } cf_cli_screen;
 
@@ -57,7 +63,11 @@ typedef struct cf_cli {
     cf_open_options open;
     uint64_t seed;
     bool has_seed;
-    bool is_json;
+    bool is_json, is_quiet;
+    const char *color_name; /* --color; NULL: not given */
+    cf_color_when color;
+    const cf_reply_settings *reply; /* from confabrc; NULL: none */
+    cf_buf problems;                /* lines: what confabrc has wrong */
     bool is_help;                /* never seen set: --help is answered before */
     cf_cli_describe_fn describe; /* called by --help; NULL: prints the help */
 } cf_cli;
@@ -69,11 +79,16 @@ struct cf_cli_command {
     int (*run)(cf_cli *cli, int argc, char **argv);
 };
 
-/* Runs argv[1] as a command; main() returns what it returns. */
+/* Runs a command: options of every command, its name, its own arguments.
+ * main() returns what it returns. */
 int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
 
 /* The table, ended by a NULL name. */
 extern const cf_cli_command cf_cli_commands[];
+const cf_cli_command *cf_cli_find(const char *name); /* NULL: none */
+
+/* Calls fn with the options of every command. */
+void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
 
 /*
  * Reads the command's own options (table ended by a NULL name) and the common

@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct chat_options {
-    const char *tools, *exec, *color;
+    const char *tools, *exec;
     uint32_t max_tokens;
     bool no_store, restricted, no_examples;
     cf_sampler_options sampler;
@@ -125,7 +125,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
                               const cf_paths *paths, cf_error *err)
 {
     bool is_bundled = cf_open_is_bundled(&cli->open);
-    CF_TRY(cli->open.model != NULL || is_bundled
+    CF_TRY(cf_open_model(&cli->open) != NULL || is_bundled
                ? cf_open_backend(&s->opened, &cli->open, NULL, err)
                : cf_open_without_model(&s->opened, &cli->open, err));
     CF_TRY(read_tools(s, cli, o, err));
@@ -172,7 +172,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    enum { OWN = 7 };
+    enum { OWN = 6 };
     cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
         {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
          "tools the model may call, as JSON declarations; demo: eight built-in "
@@ -189,8 +189,6 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          "do not add the examples to a new history", NULL},
         {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,
          "run no other programs and write no files", NULL},
-        {"--color", 0, CF_OPT_STR, &o.color, "WHEN",
-         "always, never or auto (default)", NULL},
     };
     cf_sampler_options_table(&o.sampler, table + OWN);
     int n_rest;
@@ -198,24 +196,18 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    cf_start_color color = CF_START_COLOR_AUTO;
-    if (o.color != NULL) {
-        if (strcmp(o.color, "always") == 0) {
-            color = CF_START_COLOR_ALWAYS;
-        } else if (strcmp(o.color, "never") == 0) {
-            color = CF_START_COLOR_NEVER;
-        } else if (strcmp(o.color, "auto") != 0) {
-            return cf_cli_usage(cli, "--color is always, never or auto");
-        }
+    if (n_rest > 0 && cf_cli_find(argv[0]) != NULL) {
+        return cf_cli_usage(cli, "options of a command go after its name");
     }
+    cli->reply = NULL; /* the workbench reads confabrc itself */
     cf_error err;
     cf_paths paths;
     cf_status st = cf_paths_find(&paths, &err);
     if (st != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
-    session s = {
-        .start = {.color = color, .conversation = n_rest > 0 ? argv[0] : NULL}};
+    session s = {.start = {.color = cli->color,
+                           .conversation = n_rest > 0 ? argv[0] : NULL}};
     st = cli->screen->check(&err);
     if (st == CF_OK) {
         st = open_session(&s, cli, &o, &paths, &err);

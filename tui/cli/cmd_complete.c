@@ -443,6 +443,16 @@ static int run(complete *c, const char *text)
     return status;
 }
 
+/* From confabrc, where no option says otherwise; 0 is no limit. */
+static void take_settings(complete *c)
+{
+    const cf_reply_settings *from = c->cli->reply;
+    if (from != NULL && !c->has_n_max && from->chat.max_tokens != 0) {
+        c->n_max = from->chat.max_tokens;
+        c->has_n_max = true;
+    }
+}
+
 static int check_usage(const complete *c, int n_rest)
 {
     if (n_rest > 1) {
@@ -520,6 +530,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         return done;
     }
     int status = check_usage(&c, n_rest);
+    take_settings(&c);
     return status != CF_EXIT_OK ? status
                                 : run(&c, n_rest == 1 ? argv[0] : NULL);
 }

@@ -22,7 +22,7 @@ typedef enum diff_level { LEVEL_TEXT, LEVEL_TOKENS, LEVEL_SOURCE } diff_level;
 
 typedef struct diff_job {
     cf_cli *cli;
-    const char *name_a, *name_b, *level_name, *color_name;
+    const char *name_a, *name_b, *level_name;
     bool is_all, is_side, is_unified, has_context, has_width;
     diff_level level;
     cf_diff_style style;
@@ -346,17 +346,11 @@ static const char *check(diff_job *job, int n_contexts)
     return NULL;
 }
 
-/* False for any word but auto, always, never. */
-static bool choose_style(diff_job *job)
+static void choose_style(diff_job *job)
 {
     bool is_terminal = isatty(STDOUT_FILENO) != 0;
-    const char *when = job->color_name != NULL ? job->color_name : "auto";
-    const char *no = getenv("NO_COLOR"); /* NOLINT(concurrency-mt-unsafe) */
-    bool is_auto = strcmp(when, "auto") == 0;
-    bool is_on = strcmp(when, "always") == 0;
     job->style.is_side = job->is_side;
-    job->style.is_color =
-        is_on || (is_auto && is_terminal && (no == NULL || no[0] == '\0'));
+    job->style.is_color = cf_color_wanted(job->cli->color, is_terminal);
     job->style.is_safe = is_terminal || job->style.is_color;
     if (!job->has_context) {
         job->style.n_context = DEFAULT_CONTEXT;
@@ -366,7 +360,6 @@ static bool choose_style(diff_job *job)
         long n = columns != NULL ? strtol(columns, NULL, 10) : 0;
         job->style.width = n > 0 && n < 10000 ? (uint32_t)n : DEFAULT_WIDTH;
     }
-    return is_auto || is_on || strcmp(when, "never") == 0;
 }
 
 static int run(diff_job *job, int n, char **paths)
@@ -415,8 +408,6 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
          &job.has_width},
         {"--context", 'U', CF_OPT_U32, &job.style.n_context, "N",
          "equal lines shown around a change (default: 3)", &job.has_context},
-        {"--color", 0, CF_OPT_STR, &job.color_name, "WHEN",
-         "always, never or auto (default)", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -429,12 +420,10 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
         cf_open_want_model(&cli->open);
     }
     const char *wrong = check(&job, n_rest);
-    if (wrong == NULL && !choose_style(&job)) {
-        wrong = "--color is always, never or auto";
-    }
     if (wrong != NULL) {
         return cf_cli_usage(cli, wrong);
     }
+    choose_style(&job);
     cf_arena_init(&job.arena, 0);
     int status = run(&job, n_rest, argv);
     cf_diff_pair_close(&job.pair);

@@ -43,7 +43,8 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
         return help_one(cli, argv[0]);
     }
     printf("confab - a debugger for prompts\n\n"
-           "usage: confab COMMAND [OPTION ...] [ARGUMENT ...]\n\n");
+           "usage: confab [COMMON OPTION ...] COMMAND [OPTION ...] [ARGUMENT "
+           "...]\n\n");
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
         char left[48];
         bool fits = strlen(c->name) + strlen(c->arguments) < 31;

@@ -200,7 +200,7 @@ int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
     }
     const char *given = cli->open.template_name != NULL
                             ? cli->open.template_name
-                            : cli->open.model;
+                            : cf_open_model(&cli->open);
     if (n_rest == 0 && given == NULL) {
         return cf_cli_usage(cli, "no template or model was named");
     }

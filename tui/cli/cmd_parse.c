@@ -143,7 +143,7 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
         }
         return CF_OK;
     }
-    if (cli->open.template_name == NULL && cli->open.model == NULL) {
+    if (cli->open.template_name == NULL && cf_open_model(&cli->open) == NULL) {
         *out = CF_TOOLS_GENERIC;
         return CF_OK;
     }
@@ -151,7 +151,7 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
     cf_engine *engine = NULL;
     cf_str arch = cf_str_make(NULL, 0), model = arch;
     cf_status st = CF_OK;
-    if (cli->open.model != NULL) {
+    if (cf_open_model(&cli->open) != NULL) {
         st = cf_open_engine(&engine, &cli->open, true, err);
     }
     if (st == CF_OK && engine != NULL) {

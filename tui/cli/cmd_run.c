@@ -32,7 +32,7 @@ typedef struct run {
     uint32_t n_max, budget, max_rounds, n_top, timeout_s;
     const char *schema, *regex, *grammar_path, *tool_mode;
     cf_opt_list choices;
-    bool has_budget, is_approved, is_kept_out, show_prompt;
+    bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
     cf_opt_list stop_list, extra_list;
     bool sends_thinking;
     cf_sampler_options sampling;
@@ -347,9 +347,9 @@ static bool ask(const char *question, cf_buf *answer)
     return c != EOF || answer->n > 0;
 }
 
-static bool can_ask(void)
+static bool can_ask(const run *r)
 {
-    return isatty(STDIN_FILENO) != 0;
+    return !r->cli->is_quiet && isatty(STDIN_FILENO) != 0;
 }
 
 static cf_call_verdict decide(void *ud, const cf_pending_call *call,
@@ -362,7 +362,7 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
     if (r->canned != NULL || r->is_approved) {
         return CF_CALL_RUN; /* nothing is executed, or it was allowed */
     }
-    if (!can_ask()) {
+    if (!can_ask(r)) {
         cf_buf_adds(reason, r->exec != NULL ? "the call was not approved"
                                             : "no tool can be run here");
         return CF_CALL_REFUSE;
@@ -642,6 +642,21 @@ static cf_status make_grammar(run *r, cf_error *err)
         &r->vocab, cf_engine_tokenizer(r->engine.engine), err);
 }
 
+/* From confabrc, where no option says otherwise. */
+static void take_settings(cf_chat_options *o, const run *r)
+{
+    const cf_reply_settings *from = r->cli->reply;
+    if (from == NULL) {
+        return;
+    }
+    if (!r->has_n_max) {
+        o->max_tokens = from->chat.max_tokens;
+    }
+    o->thinking = from->chat.thinking;
+    o->has_thinking_budget = from->chat.has_thinking_budget;
+    o->thinking_budget = from->chat.thinking_budget;
+}
+
 static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
 {
     CF_TRY(cf_sampler_options_finish(&r->sampling, r->cli, &o->chat, err));
@@ -652,6 +667,7 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     o->chat.grammar = r->grammar;
     o->chat.vocab = r->vocab;
     o->chat.max_tokens = r->n_max;
+    take_settings(&o->chat, r);
     o->chat.n_top = r->n_top;
     for (size_t i = 0; i < r->stop_list.n; i++) {
         r->stop[i] = cf_str_from(r->stop_list.v[i]);
@@ -821,7 +837,8 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
         {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
          "stop after N rounds of tool calls (default: 25)", NULL},
         {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
-         "generate at most N tokens (default: until the model ends)", NULL},
+         "generate at most N tokens (default: until the model ends)",
+         &r.has_n_max},
         {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
          "end the reply before this text; may be repeated", NULL},
         {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",

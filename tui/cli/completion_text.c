@@ -163,6 +163,21 @@ static void bash_command(FILE *to, const cf_cli_command *c, const cf_opt *own,
     fputs("';;\n", to);
 }
 
+/* The options with a value, as alternatives of a case. */
+static void bash_with_value(FILE *to, const cf_opt *table)
+{
+    const char *between = "";
+    for (const cf_opt *o = table; o->name != NULL; o++) {
+        if (o->value != NULL) {
+            fprintf(to, "%s%s", between, o->name);
+            between = " | ";
+        }
+        if (o->value != NULL && o->letter != 0) {
+            fprintf(to, " | -%c", o->letter);
+        }
+    }
+}
+
 static void write_bash(FILE *to)
 {
     fputs("# bash completion of confab, made by: confab completion bash\n"
@@ -185,10 +200,25 @@ static void write_bash(FILE *to)
     fputs("'\n"
           "_confab() {\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} options arguments\n"
-          "    local prev=${COMP_WORDS[COMP_CWORD - 1]} "
-          "command=${COMP_WORDS[1]}\n"
+          "    local prev=${COMP_WORDS[COMP_CWORD - 1]} command at=1\n"
           "    COMPREPLY=()\n"
-          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "    while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]} == -* ]]; do\n"
+          "        case ${COMP_WORDS[at]} in\n"
+          "        ",
+          to);
+    cf_cli_each_common(bash_with_value, to);
+    fputs(") at=$((at + 2)) ;;\n"
+          "        *) at=$((at + 1)) ;;\n"
+          "        esac\n"
+          "    done\n"
+          "    command=${COMP_WORDS[at]:-run}\n"
+          "    if [[ $COMP_CWORD -eq $at && $cur == -* ]]; then\n"
+          "        COMPREPLY=($(compgen -W '",
+          to);
+    cf_cli_each_common(bash_options, to);
+    fputs("' -- \"$cur\"))\n"
+          "        return\n"
+          "    elif [ \"$COMP_CWORD\" -eq \"$at\" ]; then\n"
           "        _confab_reply @command\n"
           "        return\n"
           "    fi\n"

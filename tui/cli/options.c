@@ -92,21 +92,79 @@ static cf_status store(const cf_opt *o, const char *text, cf_error *err)
 }
 
 static const cf_opt *find(const cf_opt *own, const cf_opt *more,
-                          const char *arg, const char **value)
+                          const char *name, size_t n)
 {
-    *value = NULL;
-    if (arg[1] != '-') {
-        if (arg[2] != '\0') {
-            return NULL;
-        }
-        const cf_opt *o = find_letter(own, arg[1]);
-        return o != NULL ? o : find_letter(more, arg[1]);
+    if (name[0] != '-') {
+        const cf_opt *o = find_letter(own, name[0]);
+        return o != NULL ? o : find_letter(more, name[0]);
     }
+    const cf_opt *o = find_long(own, name, n);
+    return o != NULL ? o : find_long(more, name, n);
+}
+
+static bool is_option(const char *arg)
+{
+    return arg[0] == '-' && arg[1] != '\0' && strcmp(arg, "--") != 0;
+}
+
+/* The arguments that are left. */
+typedef struct words {
+    int argc, at;
+    char **argv;
+} words;
+
+/* Stores `value`, or the next argument if it is NULL. */
+static cf_status take(const cf_opt *o, const char *value, words *w,
+                      cf_error *err)
+{
+    if (value == NULL) {
+        if (w->at == w->argc) {
+            return cf_fail(err, CF_EINVAL, "%s needs a value", o->name);
+        }
+        value = w->argv[w->at++];
+    }
+    return store(o, value, err);
+}
+
+static cf_status read_long(const cf_opt *own, const cf_opt *more,
+                           const char *arg, words *w, cf_error *err)
+{
     const char *eq = strchr(arg, '=');
     size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
-    *value = eq != NULL ? eq + 1 : NULL;
-    const cf_opt *o = find_long(own, arg, n);
-    return o != NULL ? o : find_long(more, arg, n);
+    const cf_opt *o = find(own, more, arg, n);
+    if (o == NULL) {
+        return cf_fail(err, CF_EINVAL, "unknown option %s", arg);
+    }
+    if (o->kind != CF_OPT_FLAG) {
+        return take(o, eq != NULL ? eq + 1 : NULL, w, err);
+    }
+    return eq == NULL ? store(o, NULL, err)
+                      : cf_fail(err, CF_EINVAL, "%s takes no value", o->name);
+}
+
+/* "-abN": the flags a and b, and b's or another letter's value. */
+static cf_status read_short(const cf_opt *own, const cf_opt *more,
+                            const char *arg, words *w, cf_error *err)
+{
+    for (const char *p = arg + 1; *p != '\0'; p++) {
+        const cf_opt *o = find(own, more, p, 1);
+        if (o == NULL) {
+            return cf_fail(err, CF_EINVAL, "unknown option %s", arg);
+        }
+        if (o->kind != CF_OPT_FLAG) {
+            return take(o, p[1] != '\0' ? p + 1 : NULL, w, err);
+        }
+        CF_TRY(store(o, NULL, err));
+    }
+    return CF_OK;
+}
+
+static cf_status read_option(const cf_opt *own, const cf_opt *more, words *w,
+                             cf_error *err)
+{
+    const char *arg = w->argv[w->at++];
+    return arg[1] == '-' ? read_long(own, more, arg, w, err)
+                         : read_short(own, more, arg, w, err);
 }
 
 cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc,
@@ -114,34 +172,38 @@ cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc,
 {
     int rest = 0;
     bool options_ended = false;
-    for (int i = 0; i < argc; i++) {
-        char *arg = argv[i];
-        if (options_ended || arg[0] != '-' || arg[1] == '\0') {
-            argv[rest++] = arg;
+    words w = {argc, 0, argv};
+    while (w.at < argc) {
+        char *arg = argv[w.at];
+        if (!options_ended && is_option(arg)) {
+            CF_TRY(read_option(own, more, &w, err));
             continue;
         }
-        if (strcmp(arg, "--") == 0) {
+        w.at++;
+        if (!options_ended && strcmp(arg, "--") == 0) {
             options_ended = true;
-            continue;
+        } else {
+            argv[rest++] = arg;
         }
-        const char *value;
-        const cf_opt *o = find(own, more, arg, &value);
-        if (o == NULL) {
-            return cf_fail(err, CF_EINVAL, "unknown option %s", arg);
-        }
-        if (o->kind == CF_OPT_FLAG) {
-            if (value != NULL) {
-                return cf_fail(err, CF_EINVAL, "%s takes no value", o->name);
-            }
-        } else if (value == NULL) {
-            if (i + 1 == argc) {
-                return cf_fail(err, CF_EINVAL, "%s needs a value", o->name);
-            }
-            value = argv[++i];
-        }
-        CF_TRY(store(o, value, err));
     }
     *n_rest = rest;
+    return CF_OK;
+}
+
+cf_status cf_options_lead(const cf_opt *table, int argc, char **argv,
+                          int *n_read, cf_error *err)
+{
+    words w = {argc, 0, argv};
+    while (w.at < argc && is_option(argv[w.at])) {
+        const char *arg = argv[w.at];
+        bool is_long = arg[1] == '-';
+        if (find(table, NULL, is_long ? arg : arg + 1, strcspn(arg, "=")) ==
+            NULL) {
+            break;
+        }
+        CF_TRY(read_option(table, NULL, &w, err));
+    }
+    *n_read = w.at;
     return CF_OK;
 }
 

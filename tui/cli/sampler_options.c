@@ -96,12 +96,37 @@ static cf_status read_lists(cf_sampler_options *o, cf_error *err)
     return CF_OK;
 }
 
+/* Takes from confabrc what no option gave.  --greedy leaves no choice. */
+static void take_settings(cf_sampler_options *o, const cf_reply_settings *from,
+                          bool given[CF_OPTION_N])
+{
+    memcpy(given, o->given, sizeof o->given);
+    for (int i = 0; from != NULL && i < CF_OPTION_SEED_VALUE; i++) {
+        const cf_option *option = &cf_options[i];
+        bool is_set = (from->chat.asked >> i & 1) != 0;
+        bool is_choice = i == CF_OPTION_TEMPERATURE || i == CF_OPTION_TOP_K ||
+                         i == CF_OPTION_TOP_P || i == CF_OPTION_MIN_P;
+        if (is_set && !given[i] && !(is_choice && o->is_greedy)) {
+            memcpy((char *)&o->chat + option->offset,
+                   (const char *)&from->chat + option->offset,
+                   option->kind == CF_OPTION_F32 ? sizeof(float)
+                                                 : sizeof(uint32_t));
+            given[i] = true;
+        }
+    }
+}
+
 cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
                                     cf_chat_options *out, cf_error *err)
 {
     CF_TRY(read_lists(o, err));
+    const cf_reply_settings *from = cli->reply;
+    bool given[CF_OPTION_N];
+    take_settings(o, from, given);
     cf_sampling s = o->chat.sampling;
-    const bool *given = o->given;
+    bool seed_is_set =
+        from != NULL && (from->chat.asked >> CF_OPTION_SEED_VALUE & 1) != 0;
+    bool has_seed = cli->has_seed || seed_is_set;
     bool is_chosen = given[CF_OPTION_TEMPERATURE] || given[CF_OPTION_TOP_K] ||
                      given[CF_OPTION_TOP_P] || given[CF_OPTION_MIN_P];
     if (o->is_greedy && is_chosen) {
@@ -120,8 +145,9 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
     if (!is_greedy && !given[CF_OPTION_TEMPERATURE]) {
         s.temperature = 0.8f;
     }
-    s.seed = cli->seed;
-    if (!cli->has_seed && !is_greedy) {
+    s.seed =
+        cli->has_seed || from == NULL ? cli->seed : from->chat.sampling.seed;
+    if (!has_seed && !is_greedy) {
         uint32_t fresh; /* short enough to be typed again */
         cf_os_entropy(&fresh, sizeof fresh);
         s.seed = fresh;
@@ -141,6 +167,6 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
         out->asked |= (uint32_t)is_set << i;
     }
     out->asked |= (uint32_t)o->is_greedy << CF_OPTION_TEMPERATURE;
-    out->asked |= (uint32_t)cli->has_seed << CF_OPTION_SEED_VALUE;
+    out->asked |= (uint32_t)has_seed << CF_OPTION_SEED_VALUE;
     return CF_OK;
 }

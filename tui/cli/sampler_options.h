@@ -28,7 +28,8 @@ void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows);
 /*
  * Fills the sampling of a reply and notes which options were given.  Without
  * any of --temperature, --top-k, --top-p, --min-p and --greedy these are 0.8,
- * 40, 0.95 and 0.05; the seed is that of --seed, else a fresh one.  The result
+ * 40, 0.95 and 0.05; the seed is that of --seed, else a fresh one.  Settings
+ * of confabrc count as options that the command line overrides.  The result
  * points into *o.  CF_EINVAL, naming the option.
  */
 CF_MUST_USE cf_status cf_sampler_options_finish(cf_sampler_options *o,

@@ -178,7 +178,7 @@ static cf_status open_script(cf_opened *b, const char *path, cf_error *err)
 static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                            const char *family, cf_error *err)
 {
-    const char *model = o->model;
+    const char *model = cf_open_model(o);
     bool is_script = model != NULL && starts(model, "script:");
     bool is_remote = model != NULL &&
                      (starts(model, "http://") || starts(model, "https://"));

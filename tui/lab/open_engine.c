@@ -9,19 +9,23 @@
 #include "core/api/bundled.h"
 #include "tui/lab/model_place.h"
 
+const char *cf_open_model(const cf_open_options *o)
+{
+    return o->model != NULL ? o->model : o->default_model;
+}
+
 bool cf_open_is_bundled(const cf_open_options *o)
 {
     const void *bytes;
     size_t n;
-    return (o->model == NULL || strcmp(o->model, "bundled") == 0) &&
+    const char *model = cf_open_model(o);
+    return (model == NULL || strcmp(model, "bundled") == 0) &&
            cf_bundled_model(&bytes, &n);
 }
 
 void cf_open_want_model(cf_open_options *o)
 {
-    if (cf_open_is_bundled(o)) {
-        o->model = "bundled";
-    }
+    o->model = cf_open_is_bundled(o) ? "bundled" : cf_open_model(o);
 }
 
 static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
@@ -41,7 +45,7 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
 /* Adds what is wrong with the file, and what to do. */
 static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
-    const char *path = o->model, *hint = NULL;
+    const char *path = cf_open_model(o), *hint = NULL;
     const char *door = cf_model_place_door(path);
     if (door != NULL && st == CF_EFORMAT) {
         return cf_fail(err, st, "%s is %s", path, door);
@@ -68,7 +72,7 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
                          bool vocab_only, cf_error *err)
 {
-    const char *name = o->model;
+    const char *name = cf_open_model(o);
     const cf_engine_options opts = {
         .n_threads = o->n_threads,
         .is_exact = o->is_exact,

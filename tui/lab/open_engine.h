@@ -16,7 +16,8 @@
 
 typedef struct cf_open_options {
     const char *model; /* a .gguf file, an http(s) address, script:FILE or
-                          "bundled"; NULL: the bundled model */
+                          "bundled"; NULL: the default one */
+    const char *default_model; /* likewise; NULL: the bundled model */
     const char *template_name; /* file or built-in name; NULL: the model's */
     const char *db;            /* history; NULL: the usual place */
     uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
@@ -35,12 +36,15 @@ typedef struct cf_open_options {
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
                                      bool vocab_only, cf_error *err);
 
+/* The model that was given, else the default one; NULL: the bundled model. */
+const char *cf_open_model(const cf_open_options *o);
+
 /* Whether the options mean the bundled model.  False in a build without
  * one. */
 bool cf_open_is_bundled(const cf_open_options *o);
 
-/* For what works without a model too: names the bundled model where no model
- * was given and there is one. */
+/* For what works without a model too: names the default model, or the bundled
+ * one if there is one, where no model was given. */
 void cf_open_want_model(cf_open_options *o);
 
 #endif

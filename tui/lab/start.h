@@ -12,13 +12,8 @@
 
 #include "core/base/buf.h"
 #include "tui/lab/lab.h"
+#include "tui/sys/color.h"
 #include "tui/sys/paths.h"
-
-typedef enum cf_start_color {
-    CF_START_COLOR_AUTO,
-    CF_START_COLOR_ALWAYS,
-    CF_START_COLOR_NEVER
-} cf_start_color;
 
 typedef struct cf_start {
     cf_lab_engine engine;
@@ -28,7 +23,7 @@ typedef struct cf_start {
     const char *exec;         /* answers calls; NULL: nothing */
     const char *const *fixed; /* [n_fixed] settings that confabrc leaves */
     size_t n_fixed;
-    cf_start_color color;
+    cf_color_when color;
     bool has_tools;  /* engine.tools replace those of `conversation` */
     bool has_demo;   /* engine.tools are the demonstration tools */
     bool is_bundled; /* the bundled model answers */

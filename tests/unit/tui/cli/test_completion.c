@@ -63,6 +63,10 @@ static void test_bash__commands_options_values(void **state)
     bash_gives("confab diff --color a", "always auto ");
     bash_gives("confab completion \"\"", "bash zsh fish ");
     bash_gives("confab help to", "tokenize ");
+    bash_gives("confab -m bundled --exact re", "replay render ");
+    bash_gives("confab --qui", "--quiet ");
+    bash_gives("confab --color n", "never ");
+    bash_gives("confab --db x run --think", "--thinking ");
     bash_gives("confab run --seed \"\"", " ");
 }
 
