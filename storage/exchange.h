@@ -43,10 +43,15 @@ typedef struct cf_import_report {
     size_t n_turns;   /* turns added */
     size_t n_skipped; /* turns whose UUID was there already */
     size_t n_bad;     /* records left out, each with a note */
+    char read_as[48]; /* what was guessed, "OpenAI JSONL"; "": nothing */
 } cf_import_report;
 
 typedef struct cf_import_options {
     cf_format format;
+    bool guesses; /* `format` is ignored: the file's content decides */
+    /* Nothing is written: n_new and n_turns count what the file holds, once
+     * each.  The store may be NULL. */
+    bool is_dry;
     const char *name; /* of the file, for `source`; may be NULL */
     const char *tag;  /* put on every conversation; may be NULL */
     /* Told about each record that is left out, with its line (1-based; 0:

@@ -18,6 +18,7 @@ typedef struct cf_build {
     cf_store_turn *turns; /* [n], heap */
     size_t n, cap;
     uint64_t line;
+    cf_str id; /* the file's name for the conversation; may be empty */
     cf_store_template *templates; /* [n_templates], heap */
     size_t n_templates;
 } cf_build;
@@ -45,6 +46,9 @@ struct cf_import {
     cf_build *batch[CF_IMPORT_BATCH];
     size_t n_batch;
     size_t batch_bytes;
+    cf_format format;      /* of the options, or guessed */
+    struct cf_dry_id *dry; /* [n_dry], heap: ids met in a dry run */
+    size_t n_dry, cap_dry;
 };
 
 extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt,
@@ -58,8 +62,15 @@ CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path,
 CF_MUST_USE cf_status cf_build__begin(cf_import *im, uint64_t line,
                                       cf_error *err);
 void cf_build__drop(cf_import *im);
-/* A new turn: imported, parent the turn before, fresh id; NULL when memory is
- * out.  Valid until the next one is added. */
+void cf_build__free(cf_build *b);
+/* Gives every turn with a provisional id its own: a hash of its content and
+ * its parent's id, or where it has no parent, of the conversation's id or, for
+ * want of one, of all that was said. */
+CF_MUST_USE cf_status cf_build__settle_ids(cf_import *im, cf_build *b,
+                                           cf_error *err);
+/* A new turn: imported, parent the turn before; NULL when memory is out.
+ * Valid until the next one is added.  Its id is provisional: unless the reader
+ * replaces it, cf_import__emit() derives it from the content. */
 cf_store_turn *cf_build__add(cf_build *b);
 /* Text or JSON in the conversation's arena. */
 cf_str cf_build__str(cf_build *b, cf_str s);
@@ -72,6 +83,18 @@ cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id);
 /* Adds a turn with this message (a new reference, taken even on failure). */
 CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message,
                                     cf_store_turn **out, cf_error *err);
+/* The same for a message of OpenAI's, LiteRT-LM's, Gemini's or Xaibo's form.
+ * The results that one message of the last two holds become turns of their
+ * own. */
+CF_MUST_USE cf_status cf_build__say_any(cf_build *b, const json_t *m,
+                                        cf_error *err);
+bool cf_xchg__is_gemini(const json_t *m);
+bool cf_xchg__is_xaibo(const json_t *m);
+/* A message alone, not a conversation. */
+bool cf_guess__is_message(const json_t *v);
+/* The format of a record, and *name, its writer; CF_FORMAT_COUNT, "" if it is
+ * not a conversation in any known form. */
+cf_format cf_guess__record(const json_t *v, const char **name);
 /* Orders turns so that parents come first; a turn with an unknown
  * parent becomes a first turn.
  * CF_EFORMAT for circles and duplicate ids. */

@@ -172,7 +172,10 @@ static cf_status drop_doubles(cf_import *im, uint64_t line, cf_error *err)
 static cf_status record(cf_import *im, const json_t *v, uint64_t line,
                         cf_error *err)
 {
-    const json_t *list = json_object_get(v, "history");
+    const json_t *list = json_is_array(v) ? v : json_object_get(v, "history");
+    if (list == NULL) {
+        list = json_object_get(v, "messages");
+    }
     if (json_is_object(v) && json_object_size(v) == 0) {
         return CF_OK; /* an empty history */
     }

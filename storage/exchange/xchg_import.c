@@ -10,7 +10,7 @@
 #include "core/base/os.h"
 #include "storage/exchange/xchg.h"
 
-enum { FILE_MAX = 0x7FFFFFFF, TURNS_MAX = 1000000, BATCH_BYTES = 8 << 20 };
+enum { FILE_MAX = 0x7FFFFFFF, BATCH_BYTES = 8 << 20 };
 
 static const char *const format_names[CF_FORMAT_COUNT] = {
     "confab",    "openai", "sharegpt", "converse", "litert",
@@ -62,317 +62,6 @@ static const cf_reader_format *reader_of(cf_format f)
     default:
         return NULL;
     }
-}
-
-/* ---- building ----------------------------------------------------------- */
-
-static void free_build(cf_build *b)
-{
-    if (b != NULL) {
-        cf_arena_deinit(&b->arena);
-        cf_free(b->turns);
-        cf_free(b->templates);
-        cf_free(b);
-    }
-}
-
-void cf_build__drop(cf_import *im)
-{
-    free_build(im->cur);
-    im->cur = NULL;
-}
-
-cf_status cf_build__begin(cf_import *im, uint64_t line, cf_error *err)
-{
-    cf_build__drop(im);
-    im->cur = cf_calloc(1, sizeof *im->cur);
-    if (im->cur == NULL) {
-        return cf_sql__oom(err);
-    }
-    cf_arena_init(&im->cur->arena, 0);
-    im->cur->line = line;
-    return CF_OK;
-}
-
-cf_store_turn *cf_build__add(cf_build *b)
-{
-    if (b->n == b->cap) {
-        size_t cap = b->cap * 2 + 8;
-        cf_store_turn *v =
-            b->n < TURNS_MAX ? cf_realloc(b->turns, cap, sizeof *v) : NULL;
-        if (v == NULL) {
-            return NULL;
-        }
-        b->turns = v;
-        b->cap = cap;
-    }
-    cf_store_turn *t = &b->turns[b->n];
-    *t = (cf_store_turn){.id = cf_uuid_new(),
-                         .status = CF_TURN_IMPORTED,
-                         .fork_token = -1,
-                         .finished_ms = -1};
-    if (b->n > 0) {
-        t->parent = b->turns[b->n - 1].id;
-    }
-    b->n++;
-    return t;
-}
-
-cf_str cf_build__str(cf_build *b, cf_str s)
-{
-    if (s.p == NULL) {
-        return s;
-    }
-    const char *p = cf_arena_strndup(&b->arena, s.p, s.n);
-    return cf_str_make(p, p != NULL ? s.n : 0);
-}
-
-cf_str cf_build__json(cf_build *b, const json_t *v)
-{
-    cf_buf text = CF_BUF_INIT;
-    cf_json_write(&text, v);
-    cf_str s = {NULL, 0};
-    if (text.failed) {
-        b->arena.failed = true;
-    } else {
-        s = cf_build__str(b, cf_str_make(text.p, text.n));
-    }
-    cf_buf_deinit(&text);
-    return s;
-}
-
-cf_str cf_build__source(cf_import *im, cf_str id)
-{
-    cf_buf text = CF_BUF_INIT;
-    cf_jw w;
-    cf_jw_init(&w, &text);
-    cf_jw_object(&w, NULL);
-    cf_jw_text(&w, "format", format_names[im->opts->format]);
-    if (im->opts->name != NULL) {
-        const char *slash = strrchr(im->opts->name, '/');
-        cf_jw_text(&w, "file", slash != NULL ? slash + 1 : im->opts->name);
-    }
-    if (id.n != 0) {
-        cf_jw_str(&w, "id", id);
-    }
-    cf_jw_end(&w);
-    cf_str s = {NULL, 0};
-    if (text.failed) {
-        im->cur->arena.failed = true;
-    } else {
-        s = cf_build__str(im->cur, cf_str_make(text.p, text.n));
-    }
-    cf_buf_deinit(&text);
-    return s;
-}
-
-/* Version 8 (RFC 9562, 5.8): 122 bits of SHA-256. */
-cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id)
-{
-    cf_uuid out;
-    if (cf_uuid_parse(&out, id.p, id.n) && !cf_uuid_is_nil(out)) {
-        return out;
-    }
-    char all[3][CF_HASH_TEXT + 1];
-    char name[2 * CF_HASH_TEXT + 64];
-    cf_hash_hex(all[0], scope.p != NULL ? scope.p : "", scope.n);
-    cf_hash_hex(all[1], id.p != NULL ? id.p : "", id.n);
-    int n = snprintf(name, sizeof name, "confab %s %s %s", format_names[f],
-                     all[0], all[1]);
-    cf_hash_hex(all[2], name, (size_t)n);
-    for (int i = 0; i < 16; i++) {
-        unsigned v = 0;
-        for (int k = 0; k < 2; k++) {
-            char c = all[2][2 * i + k];
-            v = v << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-        }
-        out.b[i] = (uint8_t)v;
-    }
-    out.b[6] = (uint8_t)(0x80 | (out.b[6] & 0x0F));
-    out.b[8] = (uint8_t)(0x80 | (out.b[8] & 0x3F));
-    return out;
-}
-
-cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn **out,
-                        cf_error *err)
-{
-    cf_store_turn *t = message != NULL ? cf_build__add(b) : NULL;
-    if (t == NULL) {
-        json_decref(message);
-        return cf_sql__oom(err);
-    }
-    t->message = cf_build__json(b, message);
-    json_decref(message);
-    if (out != NULL) {
-        *out = t;
-    }
-    return b->arena.failed ? cf_sql__oom(err) : CF_OK;
-}
-
-/* ---- order -------------------------------------------------------------- */
-
-typedef struct by_id {
-    cf_uuid id;
-    size_t at;
-} by_id;
-
-static int compare_ids(const void *a, const void *b)
-{
-    return memcmp(((const by_id *)a)->id.b, ((const by_id *)b)->id.b, 16);
-}
-
-static size_t find_id(const by_id *v, size_t n, cf_uuid id)
-{
-    by_id key = {id, 0};
-    const by_id *hit =
-        n != 0 ? bsearch(&key, v, n, sizeof *v, compare_ids) : NULL;
-    return hit != NULL ? hit->at : SIZE_MAX;
-}
-
-/* By id, and by place among equal ones. */
-static int compare_places(const void *a, const void *b)
-{
-    int c = compare_ids(a, b);
-    size_t x = ((const by_id *)a)->at;
-    size_t y = ((const by_id *)b)->at;
-    return c != 0 ? c : (x > y) - (x < y);
-}
-
-cf_status cf_build__unique(cf_build *b, cf_error *err)
-{
-    static const cf_uuid nil;
-    size_t n = b->n;
-    if (n == 0) {
-        return CF_OK;
-    }
-    by_id *ids = cf_alloc(n * sizeof *ids);
-    bool *is_double = cf_calloc(n, sizeof *is_double);
-    if (ids == NULL || is_double == NULL) {
-        cf_free(ids);
-        cf_free(is_double);
-        return cf_sql__oom(err);
-    }
-    for (size_t i = 0; i < b->n; i++) {
-        ids[i] = (by_id){b->turns[i].id, i};
-    }
-    qsort(ids, b->n, sizeof *ids, compare_places);
-    for (size_t i = 1; i < b->n; i++) {
-        is_double[ids[i].at] = compare_ids(&ids[i - 1], &ids[i]) == 0;
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!is_double[i]) {
-            b->turns[kept] = b->turns[i];
-            b->turns[kept].parent = kept != 0 ? b->turns[kept - 1].id : nil;
-            kept++;
-        }
-    }
-    b->n = kept;
-    cf_free(ids);
-    cf_free(is_double);
-    return CF_OK;
-}
-
-cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent,
-                           cf_error *err)
-{
-    if (n == 0) {
-        return CF_OK;
-    }
-    by_id *ids = cf_alloc(n * sizeof *ids);
-    if (ids == NULL) {
-        return cf_sql__oom(err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = (by_id){v[i].id, i};
-    }
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = cf_uuid_is_nil(v[i].parent) ? SIZE_MAX
-                                                : find_id(ids, n, v[i].parent);
-        /* A parent after its child is ignored, so that every walk up ends,
-         * whatever a damaged file contains. */
-        parent[i] = at < i ? at : SIZE_MAX;
-    }
-    cf_free(ids);
-    return CF_OK;
-}
-
-typedef struct order {
-    by_id *ids;
-    size_t *parent, *next;
-    bool *done;
-    cf_store_turn *out;
-} order;
-
-/* Appends turn i after its ancestors.  The way up is kept in `next`. */
-static bool place(cf_build *b, order *o, size_t i, size_t *n_out)
-{
-    size_t top = SIZE_MAX;
-    size_t steps = 0;
-    for (size_t k = i; k != SIZE_MAX && !o->done[k]; k = o->parent[k]) {
-        o->next[k] = top;
-        top = k;
-        if (++steps > b->n) {
-            return false; /* a circle */
-        }
-    }
-    for (size_t k = top; k != SIZE_MAX; k = o->next[k]) {
-        o->done[k] = true;
-        o->out[(*n_out)++] = b->turns[k];
-    }
-    return true;
-}
-
-static cf_status order_turns(cf_build *b, order *o, cf_error *err)
-{
-    static const cf_uuid nil;
-    for (size_t i = 0; i < b->n; i++) {
-        o->ids[i] = (by_id){b->turns[i].id, i};
-    }
-    qsort(o->ids, b->n, sizeof *o->ids, compare_ids);
-    for (size_t i = 0; i + 1 < b->n; i++) {
-        if (compare_ids(&o->ids[i], &o->ids[i + 1]) == 0) {
-            return cf_fail(err, CF_EFORMAT, "two turns have the same id");
-        }
-    }
-    for (size_t i = 0; i < b->n; i++) {
-        o->parent[i] = cf_uuid_is_nil(b->turns[i].parent)
-                           ? SIZE_MAX
-                           : find_id(o->ids, b->n, b->turns[i].parent);
-        if (o->parent[i] == SIZE_MAX) {
-            b->turns[i].parent = nil;
-        }
-    }
-    size_t n = 0;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!place(b, o, i, &n)) {
-            return cf_fail(err, CF_EFORMAT, "turns form a circle");
-        }
-    }
-    memcpy(b->turns, o->out, n * sizeof *o->out);
-    return CF_OK;
-}
-
-cf_status cf_build__order(cf_build *b, cf_error *err)
-{
-    size_t n = b->n;
-    if (n == 0) {
-        return CF_OK;
-    }
-    order o = {cf_alloc(n * sizeof *o.ids), cf_alloc(n * sizeof *o.parent),
-               cf_alloc(n * sizeof *o.next), cf_calloc(n, sizeof *o.done),
-               cf_alloc(n * sizeof *o.out)};
-    cf_status st = o.ids == NULL || o.parent == NULL || o.next == NULL ||
-                           o.done == NULL || o.out == NULL
-                       ? cf_sql__oom(err)
-                       : order_turns(b, &o, err);
-    cf_free(o.ids);
-    cf_free(o.parent);
-    cf_free(o.next);
-    cf_free(o.done);
-    cf_free(o.out);
-    return st;
 }
 
 /* ---- handing on --------------------------------------------------------- */
@@ -440,15 +129,66 @@ static cf_status put_batch(cf_import *im, cf_error *err)
 static void free_batch(cf_import *im)
 {
     for (size_t i = 0; i < im->n_batch; i++) {
-        free_build(im->batch[i]);
+        cf_build__free(im->batch[i]);
     }
     im->n_batch = 0;
     im->batch_bytes = 0;
 }
 
+/* ---- dry runs ----------------------------------------------------------- */
+
+struct cf_dry_id {
+    cf_uuid id;
+    bool is_first; /* of its conversation */
+};
+
+/* Remembers the ids, so that the branches of one conversation and what a file
+ * repeats count once. */
+static cf_status note_ids(cf_import *im, cf_error *err)
+{
+    for (size_t i = 0; i < im->n_batch; i++) {
+        const cf_build *b = im->batch[i];
+        if (!cf_grow(&im->dry, &im->cap_dry, im->n_dry + b->n,
+                     sizeof *im->dry)) {
+            return cf_sql__oom(err);
+        }
+        im->report->n_new += b->n == 0;
+        for (size_t k = 0; k < b->n; k++) {
+            im->dry[im->n_dry++] = (struct cf_dry_id){b->turns[k].id, k == 0};
+        }
+    }
+    return CF_OK;
+}
+
+/* By id, those that begin a conversation first. */
+static int compare_dry(const void *a, const void *b)
+{
+    const struct cf_dry_id *x = a;
+    const struct cf_dry_id *y = b;
+    int c = memcmp(x->id.b, y->id.b, 16);
+    return c != 0 ? c : y->is_first - x->is_first;
+}
+
+static void count_dry(cf_import *im)
+{
+    if (im->n_dry == 0) {
+        return;
+    }
+    qsort(im->dry, im->n_dry, sizeof *im->dry, compare_dry);
+    for (size_t i = 0; i < im->n_dry; i++) {
+        bool is_known =
+            i != 0 && memcmp(im->dry[i - 1].id.b, im->dry[i].id.b, 16) == 0;
+        im->report->n_turns += !is_known;
+        im->report->n_skipped += is_known;
+        im->report->n_new += !is_known && im->dry[i].is_first;
+    }
+}
+
 cf_status cf_import__flush(cf_import *im, cf_error *err)
 {
-    cf_status st = im->n_batch != 0 ? put_batch(im, err) : CF_OK;
+    cf_status st = im->n_batch == 0   ? CF_OK
+                   : im->opts->is_dry ? note_ids(im, err)
+                                      : put_batch(im, err);
     free_batch(im);
     return st;
 }
@@ -502,6 +242,7 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
         return cf_sql__oom(err);
     }
     settle_times(b);
+    CF_TRY(cf_build__settle_ids(im, b, err));
     CF_TRY(add_tag(im, b, err));
     im->cur = NULL;
     im->batch[im->n_batch++] = b;
@@ -692,10 +433,105 @@ static cf_status all_values(cf_import *im, const cf_reader_format *f,
     }
 }
 
+/* The first element of a list, or the value itself, parsed; NULL: not JSON. */
+static json_t *first_value(const text_in *start)
+{
+    text_in t = *start;
+    json_t *v;
+    cf_error ignored;
+    if (t.p[t.at] == '[') {
+        t.at++;
+        skip_blanks(&t, false);
+    }
+    if (t.at >= t.n) {
+        return NULL;
+    }
+    size_t end = value_end(&t);
+    return cf_json_read(&v, t.p + t.at, end - t.at, &ignored) == CF_OK ? v
+                                                                       : NULL;
+}
+
+/* A list whose elements are messages is one conversation. */
+static bool is_message_list(const text_in *t)
+{
+    json_t *v = t->p[t->at] == '[' ? first_value(t) : NULL;
+    bool is_it = cf_guess__is_message(v);
+    json_decref(v);
+    return is_it;
+}
+
+enum { GUESS_LINES = 64 };
+
+/* The first of the lines that is a conversation says what the others are. */
+static cf_format guess_lines(const text_in *start, const char **name)
+{
+    text_in t = *start;
+    cf_format found = CF_FORMAT_COUNT;
+    for (int i = 0; i < GUESS_LINES && t.at < t.n && found == CF_FORMAT_COUNT;
+         i++) {
+        json_t *v;
+        cf_error ignored;
+        cf_str s = next_line(&t);
+        if (cf_json_read(&v, s.p, s.n, &ignored) == CF_OK) {
+            found = cf_guess__record(v, name);
+            json_decref(v);
+        }
+    }
+    return found;
+}
+
+static cf_format guess_value(const text_in *t, bool is_list, const char **name)
+{
+    json_t *v = NULL;
+    cf_error ignored;
+    if (!is_list) {
+        v = first_value(t);
+    } else if (cf_json_read(&v, t->p + t->at, t->n - t->at, &ignored) !=
+               CF_OK) {
+        v = NULL;
+    }
+    cf_format found = cf_guess__record(v, name);
+    json_decref(v);
+    return found;
+}
+
+static bool is_named_lines(const cf_import *im)
+{
+    const char *dot =
+        im->opts->name != NULL ? strrchr(im->opts->name, '.') : NULL;
+    return dot != NULL &&
+           (strcmp(dot, ".jsonl") == 0 || strcmp(dot, ".ndjson") == 0);
+}
+
+/* Finds im->format; false, with a note, where it cannot be known. */
+static bool guess(cf_import *im, const text_in *t, bool lines, bool is_list)
+{
+    const char *name = "";
+    char first = t->p[t->at];
+    if (t->n >= 16 && memcmp(t->p, "SQLite format 3", 16) == 0) {
+        cf_import__bad(im, 0, "a database is read from a file by name");
+        return false;
+    }
+    if (first == '{' || first == '[') {
+        im->format =
+            lines ? guess_lines(t, &name) : guess_value(t, is_list, &name);
+    } else {
+        im->format = CF_FORMAT_COUNT;
+    }
+    if (im->format == CF_FORMAT_COUNT) {
+        cf_import__bad(im, t->line,
+                       "not a conversation in a known format; --format names "
+                       "the format");
+        return false;
+    }
+    snprintf(im->report->read_as, sizeof im->report->read_as, "%s %s", name,
+             lines || is_named_lines(im) ? "JSONL" : "JSON");
+    return true;
+}
+
 static cf_status all_records(cf_import *im, const char *p, size_t n,
                              cf_error *err)
 {
-    const cf_reader_format *f = reader_of(im->opts->format);
     text_in t = {p, n, 0, 1};
     if (n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {
         t.at = 3;
@@ -704,9 +540,15 @@ static cf_status all_records(cf_import *im, const char *p, size_t n,
     if (t.at >= t.n) {
         return CF_OK;
     }
-    if (is_lines(&t)) {
+    bool lines = is_lines(&t);
+    bool is_list = !lines && is_message_list(&t);
+    if (im->opts->guesses && !guess(im, &t, lines, is_list)) {
+        return CF_OK;
+    }
+    const cf_reader_format *f = reader_of(im->format);
+    if (lines) {
         CF_TRY(all_lines(im, f, &t, err));
-    } else if (f->is_document) {
+    } else if (f->is_document || is_list) {
         CF_TRY(one_record(im, f, cf_str_make(p + t.at, n - t.at), t.line, err));
     } else {
         CF_TRY(all_values(im, f, &t, err));
@@ -726,6 +568,8 @@ static cf_status finish(cf_import *im, cf_status st, cf_error *err)
             }
         }
     }
+    count_dry(im);
+    cf_free(im->dry);
     free_batch(im);
     cf_build__drop(im);
     return st;
@@ -736,12 +580,26 @@ cf_status cf_import_bytes(cf_store *store, const char *p, size_t n,
                           cf_import_report *report, cf_error *err)
 {
     *report = (cf_import_report){0};
-    if (reader_of(opts->format) == NULL) {
+    if (!opts->guesses && reader_of(opts->format) == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "%s cannot be read this way",
                        format_names[opts->format]);
     }
-    cf_import im = {.store = store, .opts = opts, .report = report};
+    cf_import im = {
+        .store = store, .opts = opts, .report = report, .format = opts->format};
     return finish(&im, all_records(&im, p, n, err), err);
+}
+
+/* Does the file begin as a SQLite database does? */
+static bool is_database(const char *path)
+{
+    char head[16] = "";
+    FILE *f = strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
+    if (f == NULL) {
+        return false; /* reading the file reports why */
+    }
+    size_t n = fread(head, 1, sizeof head, f);
+    (void)fclose(f);
+    return n == sizeof head && memcmp(head, "SQLite format 3", n) == 0;
 }
 
 cf_status cf_import_file(cf_store *store, const char *path,
@@ -749,9 +607,16 @@ cf_status cf_import_file(cf_store *store, const char *path,
                          cf_import_report *report, cf_error *err)
 {
     *report = (cf_import_report){0};
-    if (opts->format == CF_FORMAT_LLM_DB) {
-        cf_import im = {.store = store, .opts = opts, .report = report};
-        return finish(&im, cf_read_llm_db(&im, path, err), err);
+    if (opts->guesses ? is_database(path) : opts->format == CF_FORMAT_LLM_DB) {
+        cf_import im = {.store = store,
+                        .opts = opts,
+                        .report = report,
+                        .format = CF_FORMAT_LLM_DB};
+        cf_status st = finish(&im, cf_read_llm_db(&im, path, err), err);
+        if (opts->guesses) {
+            snprintf(report->read_as, sizeof report->read_as, "llm database");
+        }
+        return st;
     }
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&text, path, FILE_MAX, err);

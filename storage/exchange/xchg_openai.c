@@ -20,6 +20,9 @@ static cf_status check_messages(const json_t *list, cf_error *err)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
         const json_t *c = json_object_get(m, "content");
+        if (cf_xchg__is_gemini(m)) {
+            continue;
+        }
         if (cf_json_get_str(m, "role").n == 0) {
             return cf_fail(err, CF_EFORMAT, "message %zu has no role", i + 1);
         }
@@ -36,8 +39,7 @@ static cf_status check_messages(const json_t *list, cf_error *err)
 static cf_status say_all(cf_build *b, const json_t *list, cf_error *err)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *m = json_array_get(list, i);
-        CF_TRY(cf_build__say(b, json_incref(m), NULL, err));
+        CF_TRY(cf_build__say_any(b, json_array_get(list, i), err));
     }
     return CF_OK;
 }
@@ -51,6 +53,8 @@ static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key,
         return cf_sql__oom(err);
     }
     (void)json_object_del(rest, list_key);
+    (void)json_object_del(rest, "systemInstruction");
+    (void)json_object_del(rest, "system_instruction");
     if (json_object_size(rest) != 0) {
         im->cur->conv.preface = cf_build__json(im->cur, rest);
     }
@@ -58,14 +62,41 @@ static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key,
     return CF_OK;
 }
 
+/* Gemini has its system message next to the others. */
+static cf_status say_system(cf_build *b, const json_t *v, cf_error *err)
+{
+    const json_t *system = json_object_get(v, "systemInstruction");
+    if (system == NULL) {
+        system = json_object_get(v, "system_instruction");
+    }
+    if (!json_is_string(system) && !cf_xchg__is_gemini(system)) {
+        return CF_OK;
+    }
+    json_t *m = json_is_string(system) ? json_pack("{s:O}", "content", system)
+                                       : json_copy(cf_json_ref(system));
+    if (m == NULL ||
+        json_object_set_new(m, "role", json_string("system")) != 0) {
+        json_decref(m);
+        return cf_sql__oom(err);
+    }
+    cf_status st = cf_build__say_any(b, m, err);
+    json_decref(m);
+    return st;
+}
+
 static cf_status read_object(cf_import *im, const json_t *v, uint64_t line,
                              cf_error *err)
 {
-    const json_t *list = json_object_get(v, "messages");
+    const char *key =
+        json_object_get(v, "messages") == NULL ? "contents" : "messages";
+    const json_t *list = json_object_get(v, key);
+    cf_str id = cf_json_get_str(v, "id");
     CF_TRY(check_messages(list, err));
     CF_TRY(cf_build__begin(im, line, err));
-    im->cur->conv.source = cf_build__source(im, cf_json_get_str(v, "id"));
-    CF_TRY(take_rest(im, v, "messages", err));
+    im->cur->conv.source = cf_build__source(im, id);
+    im->cur->id = cf_build__str(im->cur, id);
+    CF_TRY(take_rest(im, v, key, err));
+    CF_TRY(say_system(im->cur, v, err));
     CF_TRY(say_all(im->cur, list, err));
     return cf_import__emit(im, err);
 }

@@ -104,16 +104,19 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
 static cf_status record(cf_import *im, const json_t *v, uint64_t line,
                         cf_error *err)
 {
-    const json_t *list = json_object_get(v, "conversations");
-    if (list == NULL) {
-        list = json_object_get(v, "conversation");
+    static const char *const keys[] = {"conversations", "conversation",
+                                       "messages"};
+    const json_t *list = json_is_array(v) ? v : NULL;
+    for (size_t i = 0; list == NULL && i < sizeof keys / sizeof keys[0]; i++) {
+        list = json_object_get(v, keys[i]);
     }
     if (!json_is_array(list) || json_array_size(list) == 0) {
         return cf_fail(err, CF_EFORMAT, "no list of conversations");
     }
     CF_TRY(cf_build__begin(im, line, err));
     cf_build *b = im->cur;
-    b->conv.source = cf_build__source(im, cf_json_get_str(v, "id"));
+    b->id = cf_build__str(b, cf_json_get_str(v, "id"));
+    b->conv.source = cf_build__source(im, b->id);
     cf_str system = cf_json_get_str(v, "system");
     if (system.n != 0) {
         CF_TRY(cf_build__say(b,

@@ -34,11 +34,10 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* The format that a file's name speaks of. */
+/* The format to write, by the file's name. */
 static cf_format format_of(const char *name)
 {
     return ends_in(name, ".md") || ends_in(name, ".txt") ? CF_FORMAT_MARKDOWN
-           : ends_in(name, ".db")                        ? CF_FORMAT_LLM_DB
                                                          : CF_FORMAT_CONFAB;
 }
 
@@ -302,6 +301,7 @@ typedef struct import {
     char name[512];
     cf_buf path;
     cf_format format;
+    bool guesses; /* no format was named */
     cf_import_report report;
     cf_import_report so_far; /* as the interface knows it */
     cf_buf notes;            /* of records that were left out */
@@ -328,6 +328,7 @@ static cf_status run_import(void *ud, cf_lab *lab, cf_error *err)
 {
     import *m = ud;
     const cf_import_options opts = {.format = m->format,
+                                    .guesses = m->guesses,
                                     .name = m->name,
                                     .note = note,
                                     .progress = tell_progress,
@@ -374,9 +375,10 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
     if (status == CF_OK || status == CF_ECANCELLED) {
         cf_app_say(m->app, r->n_bad != 0 ? CF_STYLE_WARNING : CF_STYLE_OK,
                    "%s%zu new and %zu known conversations, %zu turns added, "
-                   "%zu duplicates refused%s",
+                   "%zu duplicates refused%s%s%s",
                    status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known,
-                   r->n_turns, r->n_skipped, left_out);
+                   r->n_turns, r->n_skipped, left_out,
+                   r->read_as[0] != '\0' ? "; read as " : "", r->read_as);
     }
     cf_views[CF_VIEW_LIBRARY]->stale(m->app);
     free_import(m);
@@ -391,12 +393,10 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
     m->app = app;
     m->lab = app->lab;
     snprintf(m->name, sizeof m->name, "%s", arg);
-    if (!take_format(m->name, &m->format)) {
-        m->format = format_of(m->name);
-    }
+    m->guesses = !take_format(m->name, &m->format);
     cf_paths_expand(&m->path, m->name);
     cf_status st = cf_buf_check(&m->path, err);
-    if (st == CF_OK && !cf_format_reads(m->format)) {
+    if (st == CF_OK && !m->guesses && !cf_format_reads(m->format)) {
         st = cf_fail(err, CF_EINVAL, "%s is written, not read",
                      cf_format_name(m->format));
     }

@@ -17,6 +17,7 @@ typedef struct history {
     const char *format, *output, *sort, *tag;
     uint32_t limit, offset;
     bool all, archived, trash, remove, purge, head, no_trace, reverse;
+    bool dry_run;
     cf_store *store;
     cf_arena arena;
     cf_buf out;
@@ -635,8 +636,32 @@ static void print_note(void *ud, uint64_t line, const char *text)
     cf_buf_deinit(&b);
 }
 
+/* What a dry run found. */
+static void put_found(history *h, const char *path, const cf_import_report *r)
+{
+    if (h->cli->is_json) {
+        json_t *o =
+            json_pack("{s:s,s:I,s:I,s:I,s:b}", "file", path, "conversations",
+                      (json_int_t)r->n_new, "turns", (json_int_t)r->n_turns,
+                      "bad", (json_int_t)r->n_bad, "dry_run", 1);
+        cf_cli_put_json(&h->out, o);
+        json_decref(o);
+        return;
+    }
+    cf_cli_put_line(&h->out, cf_str_from(path));
+    cf_buf_addf(&h->out,
+                ": %zu conversation%s, %zu turn%s, %zu records left out; "
+                "nothing was written\n",
+                r->n_new, r->n_new == 1 ? "" : "s", r->n_turns,
+                r->n_turns == 1 ? "" : "s", r->n_bad);
+}
+
 static void put_report(history *h, const char *path, const cf_import_report *r)
 {
+    if (h->dry_run) {
+        put_found(h, path, r);
+        return;
+    }
     if (h->cli->is_json) {
         cf_buf line = CF_BUF_INIT;
         cf_jw w;
@@ -663,16 +688,19 @@ static void put_report(history *h, const char *path, const cf_import_report *r)
 static int do_import(history *h)
 {
     cf_error err;
-    cf_import_options opts = {
-        .note = print_note, .tag = h->tag, .cancel = cf_cli_cancel()};
+    cf_import_options opts = {.note = print_note,
+                              .tag = h->tag,
+                              .cancel = cf_cli_cancel(),
+                              .guesses = h->format == NULL,
+                              .is_dry = h->dry_run};
     if (h->n == 0) {
         return cf_cli_usage(h->cli, "import: want files, or - for standard "
                                     "input");
     }
-    if (get_format(h, &opts.format, &err) != CF_OK) {
+    if (!opts.guesses && get_format(h, &opts.format, &err) != CF_OK) {
         return fail(h, &err);
     }
-    if (!cf_format_reads(opts.format)) {
+    if (!opts.guesses && !cf_format_reads(opts.format)) {
         return cf_cli_usage(h->cli, "this format can only be written");
     }
     size_t n_bad = 0;
@@ -683,6 +711,12 @@ static int do_import(history *h)
         opts.ud = &ud;
         cf_status st =
             cf_import_file(h->store, h->args[i], &opts, &report, &err);
+        if (report.read_as[0] != '\0') {
+            cf_buf line = CF_BUF_INIT;
+            cf_buf_addf(&line, "read as %s", report.read_as);
+            print_note(&ud, 0, cf_buf_cstr(&line));
+            cf_buf_deinit(&line);
+        }
         put_report(h, h->args[i], &report);
         if (st != CF_OK) {
             (void)print(h);
@@ -717,7 +751,13 @@ static const struct action {
 static int run_action(history *h, const struct action *a)
 {
     cf_error err;
-    cf_status st = cf_cli_open_store(&h->store, h->cli, a->flags, &err);
+    if (h->dry_run && a->run != do_import) {
+        return cf_cli_usage(h->cli, "--dry-run is for import");
+    }
+    /* A dry run needs no database and makes none. */
+    cf_status st = h->dry_run
+                       ? CF_OK
+                       : cf_cli_open_store(&h->store, h->cli, a->flags, &err);
     if (st == CF_ENOTFOUND && a->empty_is_fine) {
         return CF_EXIT_OK;
     }
@@ -738,7 +778,7 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
     const cf_opt own[] = {
         {"--format", 'f', CF_OPT_STR, &h.format, "F",
          "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
-         "(in), chatgpt (in) or markdown (out)",
+         "(in), chatgpt (in) or markdown (out); import recognises it",
          NULL},
         {"--all", 'a', CF_OPT_FLAG, &h.all, NULL,
          "export: every conversation; show: every branch", NULL},
@@ -748,6 +788,8 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
          "export: only the branch shown last, in formats without trees", NULL},
         {"--no-trace", 0, CF_OPT_FLAG, &h.no_trace, NULL,
          "export: leave out the candidates of tokens", NULL},
+        {"--dry-run", 0, CF_OPT_FLAG, &h.dry_run, NULL,
+         "import: count conversations and turns, and write nothing", NULL},
         {"--tag", 0, CF_OPT_STR, &h.tag, "TAG",
          "import: tag the imported conversations", NULL},
         {"--sort", 0, CF_OPT_STR, &h.sort, "KEY",

@@ -1,7 +1,7 @@
 /*
  * fuzz_import.c - any bytes as a file of another program.
  *
- * The first byte chooses the format.  Whatever comes in, the database stays
+ * The first byte chooses the format, or that it is guessed.  Whatever comes in, the database stays
  * sound, and what came in can be written out in every format.
  */
 #include <stdint.h>
@@ -94,8 +94,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     cf_import_options opts = {
-        .format = (cf_format)(data[0] % (unsigned)CF_FORMAT_COUNT)};
-    if (!cf_format_reads(opts.format) || opts.format == CF_FORMAT_LLM_DB) {
+        .format = (cf_format)(data[0] % (unsigned)CF_FORMAT_COUNT),
+        .guesses = data[0] >= 128};
+    if (!opts.guesses &&
+        (!cf_format_reads(opts.format) || opts.format == CF_FORMAT_LLM_DB)) {
         return 0;
     }
     open_store();

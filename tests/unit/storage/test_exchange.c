@@ -638,6 +638,207 @@ static void test_formats__know_their_direction(void **state)
     assert_false(cf_format_reads(CF_FORMAT_MARKDOWN));
 }
 
+/* ---- the format is guessed ---------------------------------------------- */
+
+static void guess(fixture *f, const char *text, bool is_dry)
+{
+    cf_error err;
+    cf_import_options opts = {
+        .guesses = true, .is_dry = is_dry, .note = note, .ud = f};
+    T_OK(cf_import_bytes(is_dry ? NULL : f->s, text, strlen(text), &opts,
+                         &f->report, &err),
+         err);
+}
+
+#define USER "{\"role\":\"user\",\"content\":\"q\"}"
+#define GPT  "{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"}]}"
+
+static const struct {
+    const char *text, *name;
+    size_t n_convs, n_turns;
+} guesses[] = {
+    {"{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n",
+     "OpenAI JSONL", 2, 3},
+    {"\xEF\xBB\xBF\n[" USER "," USER "]", "OpenAI JSON", 1, 2},
+    {"[[" USER "],[" USER "," USER "]]", "OpenAI JSON", 2, 3},
+    {"{\"messages\": [\n" USER "]}", "OpenAI JSON", 1, 1},
+    {"[" GPT "]", "ShareGPT JSON", 1, 1},
+    {"not json\n" GPT "\n{}\n", "", 0, 0},
+    {"{\"broken\n" GPT "\n" GPT "\n", "ShareGPT JSONL", 1, 1},
+    {"[{\"from\":\"human\",\"value\":\"q\"}]", "ShareGPT JSON", 1, 1},
+    {"{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\"}}]}",
+     "ConverseHistory (TPipe) JSON", 1, 1},
+    {"{\"messages\":[{\"role\":\"user\",\"content\":{\"text\":\"q\"},"
+     "\"uuid\":\"a\"}]}",
+     "ConverseHistory (TPipe) JSON", 1, 1},
+    {"{\"messages\":[" USER ",{\"role\":\"model\",\"content\":\"a\"}]}",
+     "LiteRT-LM JSON", 1, 2},
+    {"{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"s\"}\n"
+     "{\"type\":\"message\",\"message\":{\"id\":\"m\",\"role\":\"user\","
+     "\"content\":\"q\"}}\n",
+     "llama.app JSONL", 1, 1},
+    {"[{\"mapping\":{\"n\":{\"message\":{\"author\":{\"role\":\"user\"},"
+     "\"content\":{\"parts\":[\"q\"]}}}}}]",
+     "ChatGPT JSON", 1, 1},
+    {"{\"type\":\"conversation\",\"confab\":1,\"id\":"
+     "\"0190aaaa-0000-4000-8000-000000000001\"}\n{\"type\":\"turn\",\"id\":"
+     "\"0190aaaa-0000-4000-8000-000000000011\",\"status\":\"ok\","
+     "\"message\":" USER "}\n",
+     "confab JSONL", 1, 1},
+    {"{\"contents\":[{\"parts\":[{\"text\":\"q\"}]}]}", "Gemini JSON", 1, 1},
+    {"{\"messages\":[{\"role\":\"user\",\"parts\":[{\"text\":\"q\"}]}]}",
+     "Gemini JSON", 1, 1},
+    {"{\"messages\":[{\"role\":\"function\",\"content\":[],"
+     "\"tool_results\":[{\"id\":\"1\",\"content\":\"4\"}]}]}",
+     "Xaibo JSON", 1, 1},
+    {"7", "", 0, 0},
+    {"[]", "", 0, 0},
+    {"{\"messages\":3}", "", 0, 0},
+    {"# A title\n", "", 0, 0},
+    {"", "", 0, 0},
+};
+
+/* A dry run counts what a real one adds, and a second one adds nothing. */
+static void test_guess__every_form_and_twice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof guesses / sizeof guesses[0]; i++) {
+        fixture f;
+        const cf_store_conv *rows;
+        setup(&f);
+        guess(&f, guesses[i].text, true);
+        assert_string_equal(f.report.read_as, guesses[i].name);
+        assert_int_equal(f.report.n_new, guesses[i].n_convs);
+        assert_int_equal(f.report.n_turns, guesses[i].n_turns);
+        assert_int_equal(list(&f, &rows), 0);
+        guess(&f, guesses[i].text, false);
+        assert_string_equal(f.report.read_as, guesses[i].name);
+        assert_int_equal(f.report.n_new, guesses[i].n_convs);
+        assert_int_equal(f.report.n_turns, guesses[i].n_turns);
+        guess(&f, guesses[i].text, false);
+        assert_int_equal(f.report.n_new, 0);
+        assert_int_equal(f.report.n_turns, 0);
+        assert_int_equal(list(&f, &rows), guesses[i].n_convs);
+        teardown(&f);
+    }
+}
+
+static void test_gemini__calls_and_results(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    guess(&f,
+          "{\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]},\"contents\":["
+          "{\"role\":\"user\",\"parts\":[{\"text\":\"a\"},{\"inlineData\":{"
+          "\"mimeType\":\"image/png\",\"data\":\"AA==\"}}]},"
+          "{\"role\":\"model\",\"parts\":[{\"text\":\"t\",\"thought\":true},"
+          "{\"functionCall\":{\"name\":\"f\",\"args\":{\"x\":1}}}]},"
+          "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"f\","
+          "\"response\":{\"y\":2}}},{\"functionResponse\":{\"name\":\"g\","
+          "\"response\":\"z\"}}]}]}",
+          false);
+    cf_store_tree t = only_tree(&f);
+    assert_int_equal(t.n, 5);
+    says(&t, 0, "{\"role\":\"system\",\"content\":\"s\"}");
+    says(&t, 1,
+         "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"type\":\"text\"},"
+         "{\"type\":\"image_url\",\"image_url\":{\"url\":"
+         "\"data:image/png;base64,AA==\"}}]}");
+    says(&t, 2,
+         "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"t\","
+         "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+         "\"arguments\":{\"x\":1}}}]}");
+    says(&t, 3,
+         "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"{\\\"y\\\":2}\"}");
+    says(&t, 4, "{\"role\":\"tool\",\"name\":\"g\",\"content\":\"z\"}");
+    teardown(&f);
+}
+
+static void test_xaibo__calls_and_results(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    guess(&f,
+          "[{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"image\":"
+          "\"data:x\"}]},{\"role\":\"assistant\",\"content\":[{\"type\":"
+          "\"text\",\"text\":\"hm\"}],\"tool_calls\":[{\"id\":\"1\",\"name\":"
+          "\"f\",\"arguments\":{\"x\":1}}]},{\"role\":\"function\",\"content\":"
+          "[],\"tool_results\":[{\"id\":\"1\",\"name\":\"f\",\"content\":\"4\"}"
+          "]}]",
+          false);
+    cf_store_tree t = only_tree(&f);
+    assert_int_equal(t.n, 3);
+    says(&t, 0,
+         "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
+         "\"image_url\":{\"url\":\"data:x\"}}]}");
+    says(&t, 1,
+         "{\"role\":\"assistant\",\"content\":\"hm\",\"tool_calls\":[{\"id\":"
+         "\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+         "\"arguments\":{\"x\":1}}}]}");
+    says(&t, 2,
+         "{\"name\":\"f\",\"content\":\"4\",\"role\":\"tool\","
+         "\"tool_call_id\":\"1\"}");
+    teardown(&f);
+}
+
+/* ---- files read again --------------------------------------------------- */
+
+static void test_again__a_grown_conversation_adds_what_is_new(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    guess(&f,
+          "{\"id\":\"c\",\"conversations\":[{\"from\":\"human\",\"value\":"
+          "\"a\"},{\"from\":\"gpt\",\"value\":\"a\"}]}",
+          false);
+    assert_int_equal(f.report.n_turns, 2);
+    guess(&f,
+          "{\"id\":\"c\",\"conversations\":[{\"from\":\"human\",\"value\":"
+          "\"a\"},{\"from\":\"gpt\",\"value\":\"a\"},{\"from\":\"human\","
+          "\"value\":\"a\"}]}",
+          false);
+    assert_int_equal(f.report.n_known, 1);
+    assert_int_equal(f.report.n_turns, 1);
+    assert_int_equal(only_tree(&f).n, 3);
+    teardown(&f);
+}
+
+/* Entries without a UUID among others with one, the first included. */
+static void test_again__converse_without_uuids(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    static const char text[] =
+        "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"a\"}},"
+        "{\"role\":\"assistant\",\"content\":{\"text\":\"b\"},\"uuid\":\"u\"},"
+        "{\"role\":\"user\",\"content\":{\"text\":\"a\"}},"
+        "{\"role\":\"user\",\"content\":{\"text\":\"a\"}}]}";
+    for (int i = 0; i < 3; i++) {
+        import(&f, CF_FORMAT_CONVERSE, text);
+        assert_int_equal(f.report.n_turns, i == 0 ? 4 : 0);
+        assert_int_equal(only_tree(&f).n, 4);
+    }
+    teardown(&f);
+}
+
+/* Conversations that begin alike stay apart. */
+static void test_again__same_beginning_is_not_same(void **state)
+{
+    (void)state;
+    fixture f;
+    const cf_store_conv *rows;
+    setup(&f);
+    guess(&f, "{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n",
+          false);
+    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(rows[0].n_turns + rows[1].n_turns, 3);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -657,6 +858,12 @@ int main(void)
         cmocka_unit_test(test_confab__bad_line_loses_its_conversation_only),
         cmocka_unit_test(test_markdown__is_harmless),
         cmocka_unit_test(test_formats__know_their_direction),
+        cmocka_unit_test(test_guess__every_form_and_twice),
+        cmocka_unit_test(test_gemini__calls_and_results),
+        cmocka_unit_test(test_xaibo__calls_and_results),
+        cmocka_unit_test(test_again__a_grown_conversation_adds_what_is_new),
+        cmocka_unit_test(test_again__converse_without_uuids),
+        cmocka_unit_test(test_again__same_beginning_is_not_same),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
