@@ -61,6 +61,8 @@ static json_t *wire_message(const json_t *m, open_calls *open,
         json_object_del(v, "reasoning_content");
         json_object_del(v, "channels");
     }
+    json_object_del(v, "sharegpt"); /* kept for exports only */
+    json_object_del(v, "converse");
     if (json_array_size(calls) > 0) {
         json_t *list = json_array();
         json_array_clear(open->ids);

@@ -157,5 +157,7 @@ CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t,
 void cf_xchg__text(cf_buf *out, const json_t *message);
 /* Tools of the preface, or of the newest run of the branch; NULL: none. */
 json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n);
+/* The conversation's preface, an object the caller decrefs; NULL: none. */
+json_t *cf_xchg__preface(const cf_store_tree *tree);
 
 #endif

@@ -190,20 +190,32 @@ void cf_xchg__text(cf_buf *out, const json_t *message)
     }
 }
 
+json_t *cf_xchg__preface(const cf_store_tree *tree)
+{
+    json_t *v;
+    cf_error ignored;
+    cf_str s = tree->conv.preface;
+    if (s.n == 0 || cf_json_read(&v, s.p, s.n, &ignored) != CF_OK) {
+        return NULL;
+    }
+    if (!json_is_object(v)) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
 json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n)
 {
     json_t *v;
     cf_error ignored;
-    cf_str preface = tree->conv.preface;
-    if (preface.n != 0 &&
-        cf_json_read(&v, preface.p, preface.n, &ignored) == CF_OK) {
-        json_t *tools = json_incref(json_object_get(v, "tools"));
-        json_decref(v);
-        if (json_array_size(tools) != 0) {
-            return tools;
-        }
-        json_decref(tools);
+    json_t *preface = cf_xchg__preface(tree);
+    json_t *tools = json_incref(json_object_get(preface, "tools"));
+    json_decref(preface);
+    if (json_array_size(tools) != 0) {
+        return tools;
     }
+    json_decref(tools);
     for (size_t i = n; i > 0; i--) {
         const cf_store_run *r = tree->turns[at[i - 1]].run;
         if (r == NULL || r->n_tools == 0) {

@@ -4,6 +4,7 @@
  * arguments are written (a string of JSON, an object) and in the
  * fields around the list.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/db/store_message.h"
@@ -203,16 +204,77 @@ static cf_status turn_arguments(json_t *message, bool as_text, cf_error *err)
     return CF_OK;
 }
 
-static cf_status message_out(cf_jw *w, const cf_store_turn *t, bool as_openai,
+/* ---- ids of calls ------------------------------------------------------- */
+
+/* The ids of the newest calls whose results have not come yet. */
+typedef struct call_ids {
+    json_t *open; /* list of strings */
+    size_t n_made;
+} call_ids;
+
+static bool name_calls(call_ids *ids, json_t *m)
+{
+    json_t *calls = json_object_get(m, "tool_calls");
+    bool ok = true;
+    if (json_array_size(calls) != 0) {
+        ok = json_array_clear(ids->open) == 0;
+    }
+    for (size_t i = 0; ok && i < json_array_size(calls); i++) {
+        json_t *call = json_array_get(calls, i);
+        if (!json_is_object(call)) {
+            continue;
+        }
+        if (cf_json_get_str(call, "id").n == 0) {
+            char text[32];
+            snprintf(text, sizeof text, "call_%zu", ++ids->n_made);
+            ok = json_object_set_new(call, "id", json_string(text)) == 0;
+        }
+        if (ok && json_object_get(call, "type") == NULL) {
+            ok =
+                json_object_set_new(call, "type", json_string("function")) == 0;
+        }
+        ok = ok &&
+             json_array_append(ids->open, json_object_get(call, "id")) == 0;
+    }
+    return ok;
+}
+
+/* A result without an id answers the first call that is still open. */
+static bool name_result(call_ids *ids, json_t *m)
+{
+    cf_str id = cf_json_get_str(m, "tool_call_id");
+    if (id.n == 0) {
+        json_t *first = json_array_get(ids->open, 0);
+        return first == NULL ||
+               (json_object_set(m, "tool_call_id", first) == 0 &&
+                json_array_remove(ids->open, 0) == 0);
+    }
+    for (size_t i = 0; i < json_array_size(ids->open); i++) {
+        cf_str s = cf_xchg__str(json_array_get(ids->open, i));
+        if (s.n == id.n && memcmp(s.p, id.p, s.n) == 0) {
+            return json_array_remove(ids->open, i) == 0;
+        }
+    }
+    return true;
+}
+
+/* ids is NULL for LiteRT-LM's form. */
+static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids,
                              cf_error *err)
 {
     json_t *m;
     CF_TRY(cf_xchg__message(&m, t, err));
     const char *role = openai_role(cf_json_get_str(m, "role"));
-    cf_status st = turn_arguments(m, as_openai, err);
-    if (st == CF_OK && as_openai && role != NULL &&
-        json_object_set_new(m, "role", json_string(role)) != 0) {
-        st = cf_sql__oom(err);
+    cf_status st = turn_arguments(m, ids != NULL, err);
+    bool ok = true;
+    if (st == CF_OK && ids != NULL) {
+        ok = role == NULL ||
+             json_object_set_new(m, "role", json_string(role)) == 0;
+        (void)json_object_del(m, "sharegpt"); /* a server would refuse it */
+        ok = ok && name_calls(ids, m) &&
+             (!cf_str_is(cf_json_get_str(m, "role"), "tool") ||
+              name_result(ids, m));
+        st = ok ? CF_OK : cf_sql__oom(err);
     }
     if (st == CF_OK) {
         cf_jw_json(w, NULL, m);
@@ -221,28 +283,75 @@ static cf_status message_out(cf_jw *w, const cf_store_turn *t, bool as_openai,
     return st;
 }
 
-/* Begins the record; the caller may add to it before it ends it. */
-static cf_status messages_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
+static cf_status all_messages(cf_jw *w, const cf_store_tree *tree,
                               const size_t *at, size_t n, bool as_openai,
                               cf_error *err)
+{
+    call_ids ids = {json_array(), 0};
+    cf_status st = ids.open != NULL ? CF_OK : cf_sql__oom(err);
+    for (size_t i = 0; i < n && st == CF_OK; i++) {
+        st = message_out(w, &tree->turns[at[i]], as_openai ? &ids : NULL, err);
+    }
+    json_decref(ids.open);
+    return st;
+}
+
+/* Declarations as they are, or each in its "function" object. */
+static void tools_out(cf_jw *w, const json_t *tools, bool as_openai)
+{
+    cf_jw_array(w, "tools");
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *tool = json_array_get(tools, i);
+        bool is_flat = as_openai && cf_json_get_str(tool, "name").n != 0 &&
+                       json_object_get(tool, "function") == NULL &&
+                       json_object_get(tool, "type") == NULL;
+        if (is_flat) {
+            cf_jw_object(w, NULL);
+            cf_jw_text(w, "type", "function");
+            cf_jw_json(w, "function", tool);
+            cf_jw_end(w);
+        } else {
+            cf_jw_json(w, NULL, tool);
+        }
+    }
+    cf_jw_end(w);
+}
+
+/* The fields that stood next to the messages when they were read. */
+static void fields_out(cf_jw *w, const cf_store_tree *tree, bool has_tools,
+                       bool as_openai)
+{
+    json_t *preface = cf_xchg__preface(tree);
+    for (void *it = json_object_iter(preface); it != NULL;
+         it = json_object_iter_next(preface, it)) {
+        cf_str key =
+            cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+        bool is_other = cf_str_is(key, "messages") ||
+                        cf_str_is(key, "sharegpt") ||
+                        (has_tools && cf_str_is(key, "tools")) ||
+                        (as_openai && cf_str_is(key, "extra_context"));
+        if (!is_other && memchr(key.p, '\0', key.n) == NULL) {
+            cf_jw_json(w, key.p, json_object_iter_value(it));
+        }
+    }
+    json_decref(preface);
+}
+
+static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
+                            const size_t *at, size_t n, bool as_openai,
+                            cf_error *err)
 {
     cf_jw_init(w, out);
     cf_jw_object(w, NULL);
     cf_jw_array(w, "messages");
-    for (size_t i = 0; i < n; i++) {
-        CF_TRY(message_out(w, &tree->turns[at[i]], as_openai, err));
-    }
+    CF_TRY(all_messages(w, tree, at, n, as_openai, err));
     cf_jw_end(w);
     json_t *tools = cf_xchg__tools(tree, at, n);
     if (tools != NULL) {
-        cf_jw_json(w, "tools", tools);
-        json_decref(tools);
+        tools_out(w, tools, as_openai);
     }
-    return CF_OK;
-}
-
-static cf_status end_record(cf_jw *w, cf_error *err)
-{
+    fields_out(w, tree, tools != NULL, as_openai);
+    json_decref(tools);
     cf_jw_end(w);
     cf_buf_addc(w->out, '\n');
     return cf_jw_finish(w, err);
@@ -252,31 +361,13 @@ cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n,
                           cf_buf *out, cf_error *err)
 {
     cf_jw w;
-    if (n == 0) {
-        return CF_OK; /* the format has no record without messages */
-    }
-    CF_TRY(messages_out(&w, out, tree, at, n, true, err));
-    return end_record(&w, err);
+    return n != 0 ? record_out(&w, out, tree, at, n, true, err)
+                  : CF_OK; /* the format has no record without messages */
 }
 
 cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n,
                           cf_buf *out, cf_error *err)
 {
     cf_jw w;
-    if (n == 0) {
-        return CF_OK;
-    }
-    CF_TRY(messages_out(&w, out, tree, at, n, false, err));
-    json_t *v;
-    cf_error ignored;
-    cf_str preface = tree->conv.preface;
-    if (preface.n != 0 &&
-        cf_json_read(&v, preface.p, preface.n, &ignored) == CF_OK) {
-        const json_t *extra = json_object_get(v, "extra_context");
-        if (extra != NULL) {
-            cf_jw_json(&w, "extra_context", extra);
-        }
-        json_decref(v);
-    }
-    return end_record(&w, err);
+    return n != 0 ? record_out(&w, out, tree, at, n, false, err) : CF_OK;
 }

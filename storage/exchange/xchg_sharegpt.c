@@ -1,6 +1,11 @@
 /*
  * xchg_sharegpt.c - {"conversations":[{"from":...,"value":...}]}.
+ *
+ * Other fields, and a speaker's name that is written another way by default,
+ * are kept under "sharegpt" in the message or the preface, and written back.
  */
+#include <string.h>
+
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
 
@@ -74,6 +79,46 @@ static json_t *call_message(cf_str value)
     return m;
 }
 
+/* The fields of v but for those named; NULL when memory is out. */
+static json_t *rest_of(const json_t *v, const char *const *keys, size_t n)
+{
+    json_t *rest =
+        json_is_object(v) ? json_copy(cf_json_ref(v)) : json_object();
+    for (size_t i = 0; i < n; i++) {
+        (void)json_object_del(rest, keys[i]);
+    }
+    return rest;
+}
+
+/* Sets "sharegpt" where there is something in `rest`, which is taken. */
+static bool keep(json_t *to, json_t *rest)
+{
+    bool ok = rest != NULL && (json_object_size(rest) == 0 ||
+                               json_object_set(to, "sharegpt", rest) == 0);
+    json_decref(rest);
+    return ok;
+}
+
+static const char *from_of(cf_str role);
+
+static bool keep_entry(json_t *m, const json_t *entry)
+{
+    static const char *const own[] = {"from", "value"};
+    static const char *const openai[] = {"role", "content"};
+    cf_str from = cf_json_get_str(entry, "from");
+    json_t *rest = rest_of(entry, from.n != 0 ? own : openai, 2);
+    const char *again = json_object_get(m, "tool_calls") != NULL
+                            ? "function_call"
+                            : from_of(cf_json_get_str(m, "role"));
+    if (rest != NULL && from.n != 0 && again != NULL &&
+        !cf_str_is(from, again) &&
+        json_object_set(rest, "from", json_object_get(entry, "from")) != 0) {
+        json_decref(rest);
+        return false;
+    }
+    return keep(m, rest);
+}
+
 static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
 {
     cf_str from = cf_json_get_str(entry, "from");
@@ -98,7 +143,35 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
                                    : json_stringn(from.p, from.n),
                       "content", json_stringn(text.p, text.n));
     }
+    if (m != NULL && !keep_entry(m, entry)) {
+        json_decref(m);
+        m = NULL;
+    }
     return cf_build__say(b, m, NULL, err);
+}
+
+/* The tools, a list or a string that holds one, and the other fields. */
+static cf_status take_preface(cf_build *b, const json_t *v, cf_error *err)
+{
+    static const char *const keys[] = {"conversations", "conversation",
+                                       "messages", "system", "tools"};
+    json_t *tools = json_object_get(v, "tools");
+    json_t *parsed = NULL;
+    cf_error ignored;
+    cf_str s = cf_xchg__str(tools);
+    if (s.p != NULL && cf_json_read(&parsed, s.p, s.n, &ignored) != CF_OK) {
+        parsed = NULL;
+    }
+    json_t *preface =
+        json_pack("{s:O*}", "tools", parsed != NULL ? parsed : tools);
+    bool ok = preface != NULL &&
+              keep(preface, rest_of(v, keys, sizeof keys / sizeof keys[0]));
+    if (ok && json_object_size(preface) != 0) {
+        b->conv.preface = cf_build__json(b, preface);
+    }
+    json_decref(preface);
+    json_decref(parsed);
+    return ok ? CF_OK : cf_sql__oom(err);
 }
 
 static cf_status record(cf_import *im, const json_t *v, uint64_t line,
@@ -124,21 +197,7 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
                                        json_stringn(system.p, system.n)),
                              NULL, err));
     }
-    json_t *tools = json_object_get(v, "tools");
-    if (tools != NULL) {
-        /* A list, or a string that holds one. */
-        json_t *parsed = NULL;
-        cf_error ignored;
-        cf_str s = cf_xchg__str(tools);
-        if (s.p != NULL && cf_json_read(&parsed, s.p, s.n, &ignored) != CF_OK) {
-            parsed = NULL;
-        }
-        json_t *preface =
-            json_pack("{s:O}", "tools", parsed != NULL ? parsed : tools);
-        b->conv.preface = cf_build__json(b, preface);
-        json_decref(preface);
-        json_decref(parsed);
-    }
+    CF_TRY(take_preface(b, v, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(say(b, json_array_get(list, i), i, err));
     }
@@ -149,11 +208,26 @@ const cf_reader_format cf_read_sharegpt = {record, NULL, NULL, false};
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void entry_out(cf_jw *w, cf_str from, const cf_buf *value)
+/* All but the two that the writer has written itself. */
+static void fields_out(cf_jw *w, json_t *kept, const char *a, const char *b)
 {
+    for (void *it = json_object_iter(kept); it != NULL;
+         it = json_object_iter_next(kept, it)) {
+        const char *key = json_object_iter_key(it);
+        if (strcmp(key, a) != 0 && strcmp(key, b) != 0) {
+            cf_jw_json(w, key, json_object_iter_value(it));
+        }
+    }
+}
+
+/* kept: the entry's other fields and the name it came with, or NULL. */
+static void entry_out(cf_jw *w, cf_str from, const cf_buf *value, json_t *kept)
+{
+    cf_str given = cf_json_get_str(kept, "from");
     cf_jw_object(w, NULL);
-    cf_jw_str(w, "from", from);
+    cf_jw_str(w, "from", given.n != 0 ? given : from);
     cf_jw_buf(w, "value", value);
+    fields_out(w, kept, "from", "value");
     cf_jw_end(w);
 }
 
@@ -171,7 +245,7 @@ static void arguments_out(cf_jw *w, const json_t *args)
     }
 }
 
-static void calls_out(cf_jw *w, const json_t *calls)
+static void calls_out(cf_jw *w, const json_t *calls, json_t *kept)
 {
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
@@ -184,7 +258,7 @@ static void calls_out(cf_jw *w, const json_t *calls)
         cf_jw_str(&inner, "name", cf_json_get_str(f, "name"));
         arguments_out(&inner, json_object_get(f, "arguments"));
         cf_jw_end(&inner);
-        entry_out(w, cf_str_from("function_call"), &text);
+        entry_out(w, cf_str_from("function_call"), &text, i == 0 ? kept : NULL);
         cf_buf_deinit(&text);
     }
 }
@@ -218,15 +292,21 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
         cf_str role = cf_json_get_str(m, "role");
         const char *from = from_of(role);
         const json_t *calls = json_object_get(m, "tool_calls");
-        if (text.n != 0 || json_array_size(calls) == 0) {
-            entry_out(&w, from != NULL ? cf_str_from(from) : role, &text);
+        json_t *kept = json_object_get(m, "sharegpt");
+        bool has_text = text.n != 0 || json_array_size(calls) == 0;
+        if (has_text) {
+            entry_out(&w, from != NULL ? cf_str_from(from) : role, &text, kept);
         }
-        calls_out(&w, calls);
+        calls_out(&w, calls, has_text ? NULL : kept);
         cf_buf_deinit(&text);
         json_decref(m);
     }
     cf_jw_end(&w);
     tools_out(&w, cf_xchg__tools(tree, at, n));
+    json_t *preface = cf_xchg__preface(tree);
+    fields_out(&w, json_object_get(preface, "sharegpt"), "conversations",
+               "tools");
+    json_decref(preface);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');
     return cf_jw_finish(&w, err);

@@ -161,7 +161,8 @@ static void test_openai__arguments_are_text(void **state)
     export_is(&f, CF_FORMAT_OPENAI,
               "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":"
               "\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
-              "\"arguments\":\"{\\\"b\\\":[1,2.5]}\"}}]}]}\n");
+              "\"arguments\":\"{\\\"b\\\":[1,2.5]}\"},\"id\":\"call_1\","
+              "\"type\":\"function\"}]}]}\n");
     export_is(&f, CF_FORMAT_LITERT,
               "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":"
               "\"agent\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
@@ -209,9 +210,9 @@ static void test_sharegpt__names(void **state)
         "{\"conversations\":[{\"from\":\"system\",\"value\":\"S\"},{"
         "\"from\":\"human\",\"value\":\"h\"},{\"from\":\"function_call\","
         "\"value\":\"{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":"
-        "1}}\"},{\"from\":\"tool\",\"value\":\"o\"},{\"from\":\"gpt\","
+        "1}}\"},{\"from\":\"observation\",\"value\":\"o\"},{\"from\":\"gpt\","
         "\"value\":\"g\"},{\"from\":\"narrator\",\"value\":\"n\"}],"
-        "\"tools\":\"[{\\\"name\\\":\\\"f\\\"}]\"}\n"
+        "\"tools\":\"[{\\\"name\\\":\\\"f\\\"}]\",\"id\":\"q\"}\n"
         "{\"conversations\":[{\"from\":\"function_call\",\"value\":\"not "
         "json\"}]}\n" +
             0);
@@ -839,6 +840,69 @@ static void test_again__same_beginning_is_not_same(void **state)
     teardown(&f);
 }
 
+/* ---- what has no place is kept ------------------------------------------ */
+
+static void same_again(cf_format format, const char *text)
+{
+    fixture f;
+    setup(&f);
+    import(&f, format, text);
+    assert_int_equal(f.report.n_bad, 0);
+    export_is(&f, format, text);
+    teardown(&f);
+}
+
+static void test_kept__fields_of_every_form(void **state)
+{
+    (void)state;
+    same_again(CF_FORMAT_OPENAI,
+               "{\"messages\":[{\"role\":\"user\",\"content\":\"q\","
+               "\"weight\":0,\"name\":\"Zoe\"}],\"model\":\"gpt\","
+               "\"temperature\":0.5,\"metadata\":{\"a\":\"b\"},"
+               "\"response_format\":{\"type\":\"json_object\"},"
+               "\"functions\":[{\"name\":\"f\"}],\"unheard_of\":[1]}\n");
+    same_again(CF_FORMAT_SHAREGPT,
+               "{\"conversations\":[{\"from\":\"user\",\"value\":\"q\","
+               "\"weight\":1},{\"from\":\"chatgpt\",\"value\":\"a\"}],"
+               "\"id\":\"i_0\",\"images\":[\"a.png\"],\"source\":\"x\"}\n");
+    same_again(CF_FORMAT_LITERT,
+               "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}],"
+               "\"extra_context\":{},\"unheard_of\":1}\n");
+}
+
+/* Calls without ids get one, and their results the same. */
+static void test_openai__results_name_their_calls(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    import(&f, CF_FORMAT_OPENAI,
+           "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":["
+           "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},"
+           "{\"id\":\"x\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}},"
+           "{\"function\":{\"name\":\"h\",\"arguments\":\"{}\"}}]},"
+           "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"1\"},"
+           "{\"role\":\"tool\",\"content\":\"2\"},"
+           "{\"role\":\"tool\",\"content\":\"3\"},"
+           "{\"role\":\"tool\",\"content\":\"4\"}],"
+           "\"tools\":[{\"name\":\"f\"}]}");
+    export_is(
+        &f, CF_FORMAT_OPENAI,
+        "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":["
+        "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"},\"id\":\"call_1\","
+        "\"type\":\"function\"},"
+        "{\"id\":\"x\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"},"
+        "\"type\":\"function\"},"
+        "{\"function\":{\"name\":\"h\",\"arguments\":\"{}\"},\"id\":\"call_2\","
+        "\"type\":\"function\"}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"1\"},"
+        "{\"role\":\"tool\",\"content\":\"2\",\"tool_call_id\":\"call_1\"},"
+        "{\"role\":\"tool\",\"content\":\"3\",\"tool_call_id\":\"call_2\"},"
+        "{\"role\":\"tool\",\"content\":\"4\"}],"
+        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]}\n");
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -864,6 +928,8 @@ int main(void)
         cmocka_unit_test(test_again__a_grown_conversation_adds_what_is_new),
         cmocka_unit_test(test_again__converse_without_uuids),
         cmocka_unit_test(test_again__same_beginning_is_not_same),
+        cmocka_unit_test(test_kept__fields_of_every_form),
+        cmocka_unit_test(test_openai__results_name_their_calls),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
