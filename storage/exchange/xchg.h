@@ -49,6 +49,7 @@ struct cf_import {
     cf_format format;      /* of the options, or guessed */
     struct cf_dry_id *dry; /* [n_dry], heap: ids met in a dry run */
     size_t n_dry, cap_dry;
+    json_t *repeats; /* hash of a record without id --> how often it came */
 };
 
 extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt,

@@ -363,6 +363,24 @@ cf_status cf_build__order(cf_build *b, cf_error *err)
 
 /* ---- ids from content --------------------------------------------------- */
 
+/* A record that a file repeats is another conversation: the second, the third
+ * and so on of this content, in the order of the file. */
+static cf_status count_repeat(cf_import *im, const char *hash, cf_buf *out,
+                              cf_error *err)
+{
+    if (im->repeats == NULL) {
+        im->repeats = json_object();
+    }
+    json_int_t n = json_integer_value(json_object_get(im->repeats, hash)) + 1;
+    if (json_object_set_new(im->repeats, hash, json_integer(n)) != 0) {
+        return cf_sql__oom(err);
+    }
+    if (n > 1) {
+        cf_buf_addf(out, " %lld", (long long)n);
+    }
+    return CF_OK;
+}
+
 /* Where the ids of turns without one begin: an id that the file gives to
  * another turn, or to the conversation, or the hash of everything said. */
 static cf_status put_scope(cf_import *im, const cf_build *b, cf_buf *out,
@@ -391,6 +409,7 @@ static cf_status put_scope(cf_import *im, const cf_build *b, cf_buf *out,
     cf_buf_adds(out, hash);
     cf_status st = cf_buf_check(&all, err);
     cf_buf_deinit(&all);
+    CF_THEN(st, count_repeat(im, hash, out, err));
     return st == CF_OK ? cf_buf_check(out, err) : st;
 }
 

@@ -570,6 +570,7 @@ static cf_status finish(cf_import *im, cf_status st, cf_error *err)
     }
     count_dry(im);
     cf_free(im->dry);
+    json_decref(im->repeats);
     free_batch(im);
     cf_build__drop(im);
     return st;

@@ -665,7 +665,7 @@ static const struct {
     {"{\"messages\": [\n" USER "]}", "OpenAI JSON", 1, 1},
     {"[" GPT "]", "ShareGPT JSON", 1, 1},
     {"not json\n" GPT "\n{}\n", "", 0, 0},
-    {"{\"broken\n" GPT "\n" GPT "\n", "ShareGPT JSONL", 1, 1},
+    {"{\"broken\n" GPT "\n" GPT "\n", "ShareGPT JSONL", 2, 2},
     {"[{\"from\":\"human\",\"value\":\"q\"}]", "ShareGPT JSON", 1, 1},
     {"{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\"}}]}",
      "ConverseHistory (TPipe) JSON", 1, 1},
