@@ -640,12 +640,18 @@ static void print_note(void *ud, uint64_t line, const char *text)
 static void put_found(history *h, const char *path, const cf_import_report *r)
 {
     if (h->cli->is_json) {
-        json_t *o =
-            json_pack("{s:s,s:I,s:I,s:I,s:b}", "file", path, "conversations",
-                      (json_int_t)r->n_new, "turns", (json_int_t)r->n_turns,
-                      "bad", (json_int_t)r->n_bad, "dry_run", 1);
-        cf_cli_put_json(&h->out, o);
-        json_decref(o);
+        cf_jw w;
+        cf_buf text = CF_BUF_INIT;
+        cf_jw_init(&w, &text);
+        cf_jw_object(&w, NULL);
+        cf_jw_str(&w, "file", cf_str_from(path));
+        cf_jw_int(&w, "conversations", (int64_t)r->n_new);
+        cf_jw_int(&w, "turns", (int64_t)r->n_turns);
+        cf_jw_int(&w, "bad", (int64_t)r->n_bad);
+        cf_jw_bool(&w, "dry_run", true);
+        cf_jw_end(&w);
+        cf_cli_put_json(&h->out, &w);
+        cf_buf_deinit(&text);
         return;
     }
     cf_cli_put_line(&h->out, cf_str_from(path));
