@@ -158,16 +158,22 @@ static void attend(void *ud, unsigned i, unsigned n)
     }
 }
 
-/* Keys or values by head, in blocks of CF_KV_BLOCK positions. */
+/* Keys or values by head, in blocks of CF_KV_BLOCK positions: of keys the
+ * positions lie side by side, of values the dimensions. */
 static void by_head(float *to, const void **block, const float *from,
-                    const attention *a)
+                    bool is_key, const attention *a)
 {
     size_t width = (size_t)a->n_head * a->head_size;
+    size_t step = is_key ? CF_KV_BLOCK : 1;
     for (size_t h = 0; h < a->n_head; h++) {
         float *head = to + h * a->n_block * CF_KV_BLOCK * a->head_size;
         for (size_t t = 0; t < a->n_key; t++) {
-            memcpy(head + t * a->head_size, from + t * width + h * a->head_size,
-                   a->head_size * sizeof *to);
+            float *at = head + (t - t % CF_KV_BLOCK) * a->head_size +
+                        t % CF_KV_BLOCK * (is_key ? 1 : a->head_size);
+            const float *row = from + t * width + h * a->head_size;
+            for (size_t c = 0; c < a->head_size; c++) {
+                at[c * step] = row[c];
+            }
         }
         for (size_t b = 0; b < a->n_block; b++) {
             block[h * a->n_block + b] = head + b * CF_KV_BLOCK * a->head_size;
@@ -199,8 +205,8 @@ cf_status cf_dense_attend(const cf_dense *d, float *out, const float *q,
     if (ok) {
         a.k_block = block;
         a.v_block = block + a.n_block * n_head;
-        by_head(kv, a.k_block, k, &a);
-        by_head(kv + n_float, a.v_block, v, &a);
+        by_head(kv, a.k_block, k, true, &a);
+        by_head(kv + n_float, a.v_block, v, false, &a);
         cf_pool_run(d->pool, attend, &a);
     }
     cf_free_aligned(kv);
