@@ -149,7 +149,7 @@ cf_uuid cf_conversation_resume(const cf_conversation *conv, cf_uuid turn);
  * or it was stopped before it said anything. */
 bool cf_turn_is_failed(const cf_turn *turn);
 
-/* Is told of each turn that is added. */
+/* Called for each turn that is added. */
 typedef void (*cf_turn_fn)(void *ud, const cf_turn *turn);
 
 /*
