@@ -20,7 +20,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
 DESTDIR    ?=
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/.define CF_VERSION  *"\(.*\)"/\1/p' core/base/version.h)
 
 CC      ?= cc
 AR      ?= ar
@@ -56,7 +56,7 @@ endif
 CPPFLAGS ?=
 CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -I. -I$(B)/gen -fPIC -g \
-               -ffp-contract=off -fno-math-errno -DCF_VERSION='"$(VERSION)"'
+               -fvisibility=hidden -ffp-contract=off -fno-math-errno
 VARIANT_release := -O2
 VARIANT_debug   := -O0
 VARIANT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

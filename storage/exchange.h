@@ -16,7 +16,10 @@
 #ifndef CF_STORAGE_EXCHANGE_H
 #define CF_STORAGE_EXCHANGE_H
 
+#include "core/base/decls.h"
 #include "storage/store.h"
+
+CF_BEGIN_DECLS
 
 typedef enum cf_format {
     CF_FORMAT_CONFAB,
@@ -92,5 +95,7 @@ CF_MUST_USE cf_status cf_export_begin(cf_exporter **out, cf_store *store,
 CF_MUST_USE cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
                                      cf_error *err);
 void cf_export_end(cf_exporter *ex);
+
+CF_END_DECLS
 
 #endif

@@ -29,9 +29,12 @@
 #include "core/api/session.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
 #include "core/base/uuid.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_store cf_store;
 typedef struct cf_stream cf_stream;
@@ -470,5 +473,7 @@ typedef struct cf_store_size {
 } cf_store_size;
 CF_MUST_USE cf_status cf_store_get_size(cf_store *store, cf_store_size *out,
                                         cf_error *err);
+
+CF_END_DECLS
 
 #endif

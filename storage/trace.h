@@ -16,7 +16,10 @@
 
 #include "core/api/sampling.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 enum { CF_TRACE_NAMES = 32, CF_TRACE_NAME = 24 };
 
@@ -43,5 +46,7 @@ void cf_trace_open(cf_trace_reader *r, cf_str trace);
  * reader.  False at the end, and where the bytes are not a trace. */
 bool cf_trace_next(cf_trace_reader *r, cf_token *id, bool *has_draw,
                    cf_draw *draw);
+
+CF_END_DECLS
 
 #endif

@@ -13,7 +13,10 @@
 #define CF_TEMPLATES_CHAT_TEMPLATE_H
 
 #include "core/api/renderer.h"
+#include "core/base/decls.h"
 #include "templates/template.h"
+
+CF_BEGIN_DECLS
 
 /* A renderer that runs `tpl`, which must outlive it. */
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl);
@@ -21,5 +24,7 @@ cf_prompt_renderer cf_renderer_template(const cf_template *tpl);
 /* The same without changing any message: what the template does not read or
  * write is lost. */
 cf_prompt_renderer cf_renderer_template_as_is(const cf_template *tpl);
+
+CF_END_DECLS
 
 #endif

@@ -18,9 +18,12 @@
 #include "core/api/session.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_template cf_template;
 typedef struct cf_context cf_context;
@@ -127,5 +130,7 @@ CF_MUST_USE cf_status cf_template_render(const cf_template *tpl,
                                          const cf_render_options *options,
                                          cf_arena *arena, cf_render *out,
                                          cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -17,7 +17,10 @@
 #define CF_TEMPLATES_TEMPLATE_CAPS_H
 
 #include "core/api/session.h"
+#include "core/base/decls.h"
 #include "templates/template.h"
+
+CF_BEGIN_DECLS
 
 typedef enum cf_cap {
     CF_CAP_NO,      /* refused with an error */
@@ -116,5 +119,7 @@ typedef struct cf_cap_row {
 /* Row i of `caps`; false past the last. */
 bool cf_template_caps_row(const cf_template_caps *caps, size_t i,
                           cf_cap_row *out);
+
+CF_END_DECLS
 
 #endif

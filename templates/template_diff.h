@@ -22,6 +22,9 @@
 
 #include "core/api/renderer.h"
 #include "core/api/tokenizer.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 #define CF_DIFF_NONE UINT32_MAX
 
@@ -113,5 +116,7 @@ CF_MUST_USE cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a,
                                      const cf_prompt *b,
                                      const cf_token_list *b_tokens,
                                      cf_arena *arena, cf_error *err);
+
+CF_END_DECLS
 
 #endif

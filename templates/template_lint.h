@@ -20,8 +20,11 @@
 #include "core/api/session.h"
 #include "core/api/tokenizer.h"
 #include "core/api/tool.h"
+#include "core/base/decls.h"
 #include "templates/template.h"
 #include "templates/template_caps.h"
+
+CF_BEGIN_DECLS
 
 /* ---- faults ------------------------------------------------------------- */
 
@@ -109,5 +112,7 @@ CF_MUST_USE cf_status cf_template_variables(const cf_template *tpl,
                                             cf_arena *arena,
                                             const cf_template_variable **out,
                                             size_t *n, cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 enum { CF_ABOUT_LIBRARIES = 8, CF_ABOUT_TEXT = 48, CF_ABOUT_KERNELS = 8 };
 
 typedef struct cf_about_library {
@@ -38,5 +42,7 @@ typedef struct cf_about {
 } cf_about;
 
 void cf_about_get(cf_about *out);
+
+CF_END_DECLS
 
 #endif

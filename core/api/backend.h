@@ -28,6 +28,9 @@
 #include "core/api/sampling.h"
 #include "core/api/session.h"
 #include "core/api/tool.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 /* ---- options ------------------------------------------------------------ */
 
@@ -407,5 +410,7 @@ void cf_backend_script_set(cf_backend *backend,
 CF_MUST_USE cf_status cf_backend_none_new(cf_backend **out,
                                           cf_prompt_renderer renderer,
                                           cf_error *err);
+
+CF_END_DECLS
 
 #endif

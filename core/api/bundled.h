@@ -21,9 +21,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 /* The file's bytes, aligned as cf_engine_open_memory() wants them; they stay
  * for as long as the program runs.  False, and nothing set, when this build
  * has none. */
 bool cf_bundled_model(const void **bytes, size_t *n);
+
+CF_END_DECLS
 
 #endif

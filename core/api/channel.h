@@ -13,8 +13,11 @@
 #define CF_CORE_API_CHANNEL_H
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_channel {
     cf_str name;       /* "thinking" */
@@ -65,5 +68,7 @@ CF_MUST_USE cf_status cf_channel_split_add(cf_channel_split *s, cf_str text,
 /* Passes on what waited. */
 CF_MUST_USE cf_status cf_channel_split_finish(cf_channel_split *s,
                                               cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -23,7 +23,10 @@
 
 #include "core/api/tokenizer.h"
 #include "core/api/tool.h"
+#include "core/base/decls.h"
 #include "core/base/json.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_grammar cf_grammar;
 typedef struct cf_constraint_vocab cf_constraint_vocab;
@@ -231,5 +234,7 @@ typedef struct cf_constraint_report {
 /* The effect of the mask on logits[n_vocab] (may be NULL: counts only). */
 void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask,
                                const float *logits, cf_constraint_report *out);
+
+CF_END_DECLS
 
 #endif

@@ -34,6 +34,9 @@
 
 #include "core/api/backend.h"
 #include "core/api/message.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_conversation cf_conversation;
 
@@ -327,5 +330,7 @@ typedef struct cf_tool_exec {
 CF_MUST_USE cf_status cf_tool_exec_run(const cf_tool_exec *exec,
                                        const cf_pending_call *call,
                                        json_t **result, cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -20,8 +20,11 @@
 
 #include "core/api/tokenizer.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_engine cf_engine;
 
@@ -143,5 +146,7 @@ typedef struct cf_plan {
 CF_MUST_USE cf_status cf_engine_plan(const cf_engine *engine, uint32_t n_ctx,
                                      cf_cache_type cache, cf_plan *out,
                                      cf_error *err);
+
+CF_END_DECLS
 
 #endif

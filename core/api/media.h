@@ -13,6 +13,9 @@
 #define CF_CORE_API_MEDIA_H
 
 #include "core/api/session.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_media cf_media;
 
@@ -74,5 +77,7 @@ size_t cf_media_n_position(const cf_media_input *input);
  */
 CF_MUST_USE cf_status cf_media_place(const cf_media_input *input, cf_input *in,
                                      size_t n, uint32_t *at, cf_error *err);
+
+CF_END_DECLS
 
 #endif

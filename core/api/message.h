@@ -18,8 +18,11 @@
 #ifndef CF_CORE_API_MESSAGE_H
 #define CF_CORE_API_MESSAGE_H
 
+#include "core/base/decls.h"
 #include "core/base/json.h"
 #include "core/base/uuid.h"
+
+CF_BEGIN_DECLS
 
 /* The roles of ConverseHistory, plus tool results' usual name. */
 typedef enum cf_role {
@@ -44,5 +47,7 @@ typedef enum cf_turn_status {
 
 const char *cf_turn_status_name(cf_turn_status status);
 bool cf_turn_status_parse(cf_turn_status *out, cf_str name);
+
+CF_END_DECLS
 
 #endif

@@ -20,8 +20,11 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
+
+CF_BEGIN_DECLS
 
 typedef enum cf_span_source {
     CF_SPAN_TEMPLATE, /* literal text of the template, or a string literal in
@@ -87,5 +90,7 @@ typedef struct cf_prompt_renderer {
 /* The renderer without a template: "role: text" a line.  For base models and
  * tests. */
 cf_prompt_renderer cf_renderer_plain(void);
+
+CF_END_DECLS
 
 #endif

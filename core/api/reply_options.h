@@ -14,6 +14,9 @@
 #define CF_CORE_API_REPLY_OPTIONS_H
 
 #include "core/api/backend.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 typedef enum cf_option_kind {
     CF_OPTION_F32,
@@ -61,5 +64,7 @@ bool cf_option_is_asked(const cf_chat_options *options, cf_option_id id);
 
 /* The value of a numeric option. */
 double cf_option_number(const cf_chat_options *options, cf_option_id id);
+
+CF_END_DECLS
 
 #endif

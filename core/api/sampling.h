@@ -42,7 +42,10 @@
 #define CF_CORE_API_SAMPLING_H
 
 #include "core/api/tokenizer.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_logit_bias {
     cf_token id;
@@ -154,5 +157,7 @@ CF_MUST_USE cf_status cf_sampler_draw(cf_sampler *sampler, const float *logits,
                                       const uint32_t *allowed, size_t n_top,
                                       cf_token *out, cf_draw *draw,
                                       cf_error *err);
+
+CF_END_DECLS
 
 #endif

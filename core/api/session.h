@@ -28,15 +28,26 @@
 #ifndef CF_CORE_API_SESSION_H
 #define CF_CORE_API_SESSION_H
 
+#ifdef __cplusplus
+#include <atomic>
+#else
 #include <stdatomic.h>
+#endif
 
 #include "core/api/engine.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_session cf_session;
 
 /* Set to true by any thread to stop the running call with CF_ECANCELLED
  * within one layer's work.  The one who set it clears it. */
+#ifdef __cplusplus
+typedef std::atomic<bool> cf_cancel; /* of the same size and representation */
+#else
 typedef atomic_bool cf_cancel;
+#endif
 
 typedef struct cf_session_options {
     uint32_t n_ctx; /* most tokens; 0: as in cf_engine_plan() */
@@ -180,5 +191,7 @@ void cf_session_rewind(cf_session *session, size_t length);
 /* logits[n_vocab] after the last token; NULL when there are none (empty, or
  * just rewound).  Borrowed until the next change. */
 const float *cf_session_logits(const cf_session *session);
+
+CF_END_DECLS
 
 #endif

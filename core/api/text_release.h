@@ -12,7 +12,10 @@
 #define CF_CORE_API_TEXT_RELEASE_H
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_text_release {
     cf_buf text;        /* everything added, cut before a stop string */
@@ -38,5 +41,7 @@ cf_str cf_text_release_take(cf_text_release *r);
 
 /* The rest, at the end of a generation. */
 cf_str cf_text_release_take_all(cf_text_release *r);
+
+CF_END_DECLS
 
 #endif

@@ -19,8 +19,11 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_tokenizer cf_tokenizer;
 
@@ -149,5 +152,7 @@ cf_str cf_tokenizer_variables(const cf_tokenizer *tok);
 /* "llama", "gpt2" ... and the pre-tokenizer's name, "" if there is none. */
 const char *cf_tokenizer_model(const cf_tokenizer *tok);
 const char *cf_tokenizer_pre(const cf_tokenizer *tok);
+
+CF_END_DECLS
 
 #endif

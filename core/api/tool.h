@@ -18,9 +18,12 @@
 #define CF_CORE_API_TOOL_H
 
 #include "core/api/channel.h"
+#include "core/base/decls.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 /* ---- declarations ------------------------------------------------------- */
 
@@ -279,5 +282,7 @@ CF_MUST_USE cf_status cf_tool_format_declarations(cf_buf *out,
 CF_MUST_USE cf_status cf_tool_format_result(cf_buf *out, cf_tool_family family,
                                             cf_str name, const json_t *result,
                                             cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -18,6 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 typedef struct cf_allocator {
     /* Like realloc: p NULL allocates; n is never 0. */
     void *(*resize)(void *ud, void *p, size_t n);
@@ -66,5 +70,7 @@ bool cf_add_size(size_t *out, size_t a, size_t b);
  * of at least sizeof(void *)); freed by cf_free_aligned only. */
 void *cf_alloc_aligned(size_t align, size_t size);
 void cf_free_aligned(void *p);
+
+CF_END_DECLS
 
 #endif

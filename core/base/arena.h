@@ -17,6 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 typedef struct cf_arena_block cf_arena_block;
 
 typedef struct cf_arena {
@@ -55,5 +59,7 @@ char *cf_arena_strndup(cf_arena *a, const char *s, size_t n);
 /* Everything allocated after the mark is given back by release. */
 cf_arena_mark cf_arena_get_mark(const cf_arena *a);
 void cf_arena_release(cf_arena *a, cf_arena_mark mark);
+
+CF_END_DECLS
 
 #endif

@@ -11,12 +11,17 @@
 #define CF_CORE_BASE_BASE64_H
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 void cf_base64_put(cf_buf *b, cf_str bytes);
 
 /* Appends the bytes of `text`; false, with `b` as it was, when it is not what
  * cf_base64_put writes. */
 bool cf_base64_get(cf_buf *b, cf_str text);
+
+CF_END_DECLS
 
 #endif

@@ -18,8 +18,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_buf {
     char *p;    /* n bytes and a NUL; NULL while nothing was appended */
@@ -63,5 +66,7 @@ char *cf_buf_take(cf_buf *b);
 
 /* CF_ENOMEM with a text when the buffer failed, else CF_OK. */
 cf_status cf_buf_check(const cf_buf *b, cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -12,9 +12,15 @@
 
 #include <stddef.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 enum { CF_HASH_TEXT = 64 };
 
 /* Writes the SHA-256 of p[0..n) as 64 lower-case hex digits and a NUL. */
 void cf_hash_hex(char out[CF_HASH_TEXT + 1], const void *p, size_t n);
+
+CF_END_DECLS
 
 #endif

@@ -21,8 +21,11 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 /* `v` for jansson's functions that take a json_t * but change nothing
  * (iteration, reference counts).  The caller must not change the value. */
@@ -67,5 +70,7 @@ void cf_json_write_float(cf_buf *b, float v);
 
 /* obj[key] as a borrowed string; {NULL, 0} when absent or not a string. */
 cf_str cf_json_get_str(const json_t *obj, const char *key);
+
+CF_END_DECLS
 
 #endif

@@ -20,8 +20,11 @@
 #include <stddef.h>
 
 #include "core/base/arena.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 typedef enum cf_jx_kind {
     CF_JX_END, /* of the text */
@@ -66,5 +69,7 @@ void cf_jx_init(cf_jx *x, cf_str text, cf_arena *arena);
  * surrogate pair becomes U+FFFD.
  */
 CF_MUST_USE cf_status cf_jx_next(cf_jx *x, cf_jx_event *out, cf_error *err);
+
+CF_END_DECLS
 
 #endif

@@ -14,8 +14,14 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 /* Equality as in JSON Schema: numbers by value at any depth, objects in any
  * order of keys.  NULL is not equal to anything. */
 bool cf_json_same(const json_t *a, const json_t *b);
+
+CF_END_DECLS
 
 #endif

@@ -33,8 +33,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/decls.h"
 #include "core/base/json.h"
 #include "core/base/uuid.h"
+
+CF_BEGIN_DECLS
 
 enum { CF_JW_DEPTH_MAX = 64 };
 
@@ -99,5 +102,7 @@ void cf_jw_bytes(cf_jw *w, const char *key, cf_str bytes);
 /* Every object and array must be closed.  CF_ENOMEM; CF_ELIMIT for more than
  * CF_JW_DEPTH_MAX levels. */
 CF_MUST_USE cf_status cf_jw_finish(const cf_jw *w, cf_error *err);
+
+CF_END_DECLS
 
 #endif

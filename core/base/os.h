@@ -18,7 +18,10 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
+
+CF_BEGIN_DECLS
 
 /* A file mapped read-only and private. */
 typedef struct cf_os_map {
@@ -90,5 +93,7 @@ unsigned cf_os_n_cpus(void);
 /* Bytes of physical memory that could be used now without swapping; 0 when
  * the system does not say. */
 uint64_t cf_os_memory_available(void);
+
+CF_END_DECLS
 
 #endif

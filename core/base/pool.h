@@ -19,7 +19,10 @@
 #ifndef CF_CORE_BASE_POOL_H
 #define CF_CORE_BASE_POOL_H
 
+#include "core/base/decls.h"
 #include "core/base/status.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_pool cf_pool;
 
@@ -39,5 +42,7 @@ void cf_pool_run(cf_pool *pool, cf_pool_fn fn, void *ud);
 /* Inside a job: returns when every part has arrived here.  Each part of the
  * job must call it equally often. */
 void cf_pool_barrier(cf_pool *pool);
+
+CF_END_DECLS
 
 #endif

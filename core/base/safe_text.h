@@ -29,6 +29,9 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 enum { CF_SAFE_ESCAPE_MAX = 10 }; /* "\u{10ffff}" */
 
@@ -47,5 +50,7 @@ void cf_safe_text(cf_buf *out, const char *p, size_t n);
 
 /* The same for what must stay on one line: newline becomes \n, tab \t. */
 void cf_safe_line(cf_buf *out, const char *p, size_t n);
+
+CF_END_DECLS
 
 #endif

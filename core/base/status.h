@@ -22,6 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 #if defined(__GNUC__) || defined(__clang__)
 #define CF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define CF_MUST_USE          __attribute__((warn_unused_result))
@@ -117,5 +121,7 @@ const char *cf_status_name(cf_status code);
 #define CF_ASSERT(cond) \
     ((cond) ? (void)0 : cf_assert_failed(#cond, __FILE__, __LINE__))
 CF_NORETURN void cf_assert_failed(const char *cond, const char *file, int line);
+
+CF_END_DECLS
 
 #endif

@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 typedef struct cf_str {
     const char *p; /* n bytes, not NUL-terminated; may be NULL when n is 0 */
     size_t n;
@@ -22,12 +26,13 @@ typedef struct cf_str {
 
 static inline cf_str cf_str_make(const char *p, size_t n)
 {
-    return (cf_str){p, n};
+    cf_str s = {p, n};
+    return s;
 }
 
 static inline cf_str cf_str_from(const char *cstr)
 {
-    return (cf_str){cstr, strlen(cstr)};
+    return cf_str_make(cstr, strlen(cstr));
 }
 
 static inline bool cf_str_eq(cf_str a, cf_str b)
@@ -45,5 +50,7 @@ static inline bool cf_str_starts(cf_str s, cf_str prefix)
     return s.n >= prefix.n &&
            (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
+
+CF_END_DECLS
 
 #endif

@@ -15,7 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/decls.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 #define CF_UTF8_BAD UINT32_MAX
 
@@ -40,5 +43,7 @@ size_t cf_utf8_copy(char *out, size_t cap, cf_str s);
 
 /* Number of code points; each bad byte counts as one. */
 size_t cf_utf8_count(const char *p, size_t n);
+
+CF_END_DECLS
 
 #endif

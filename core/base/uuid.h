@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 enum { CF_UUID_TEXT = 36 };
 
 typedef struct cf_uuid {
@@ -33,5 +37,7 @@ void cf_uuid_format(char out[CF_UUID_TEXT + 1], cf_uuid id);
 
 bool cf_uuid_eq(cf_uuid a, cf_uuid b);
 bool cf_uuid_is_nil(cf_uuid id);
+
+CF_END_DECLS
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "core/base/os.h"
 #include "core/base/status.h"
+#include "core/base/version.h"
 #include "core/kernel/kernel.h"
 
 #if defined(__clang__)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/safe_text.h"
+#include "core/base/version.h"
 
 struct cf_lint_format {
     const char *name;
