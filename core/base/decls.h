@@ -24,7 +24,9 @@
 #endif
 
 #ifdef __cplusplus
-#define CF_BEGIN_DECLS CF_DECLS_PUSH extern "C" {
+#define CF_BEGIN_DECLS       \
+    CF_DECLS_PUSH extern "C" \
+    {
 #define CF_END_DECLS \
     }                \
     CF_DECLS_POP

@@ -13,6 +13,7 @@
 #include "tui/lab/context_text.h"
 #include "tui/lab/defaults.h"
 #include "tui/sys/paths.h"
+#include "tui/sys/secret.h"
 
 const cf_cli_command cf_cli_commands[] = {
     {"run", "[PROMPT]", "send one message and stream the reply", cf_cmd_run},
@@ -461,6 +462,9 @@ static void read_defaults(cf_cli *cli, cf_defaults *defaults)
     if (model != NULL && model[0] != '\0') {
         cli->open.default_model = model;
     }
+    cli->open.key = cf_secret_key();
+    cli->open.server_model =
+        getenv("CONFAB_API_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
 }
 
 /* The beginning of a UUID, as `confab chat` takes it. */

@@ -14,8 +14,8 @@
 #include "core/api/session.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
+#include "templates/open.h"
 #include "tui/cli/options.h"
-#include "tui/lab/open_engine.h"
 #include "tui/lab/reply_settings.h"
 #include "tui/sys/color.h"
 

@@ -6,11 +6,11 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
+#include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/open_backend.h"
 #include "tui/lab/open_store.h"
 #include "tui/lab/start.h"
 #include "tui/sys/paths.h"

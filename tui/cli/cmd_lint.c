@@ -6,11 +6,11 @@
 
 #include "core/base/os.h"
 #include "templates/builtin.h"
+#include "templates/model_place.h"
+#include "templates/open.h"
 #include "templates/template_lint.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/lint_output.h"
-#include "tui/lab/model_place.h"
-#include "tui/lab/open_backend.h"
 
 typedef struct lint_job {
     const cf_cli *cli;

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "templates/model_place.h"
 #include "tui/cli/cli.h"
-#include "tui/lab/model_place.h"
 
 /* One model of the list, as its file describes it. */
 typedef struct model_row {

@@ -7,9 +7,9 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/parse_reply.h"
-#include "tui/lab/open_backend.h"
 
 enum { REPLY_MAX = 16 << 20 };
 

@@ -7,11 +7,11 @@
 #include "core/api/backend.h"
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "templates/open.h"
 #include "templates/template.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/render_mask.h"
 #include "tui/lab/context_text.h"
-#include "tui/lab/open_backend.h"
 
 typedef struct render_job {
     const cf_cli *cli;

@@ -14,13 +14,13 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/keep.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/constraint_spec.h"
-#include "tui/lab/open_backend.h"
 
 enum { PROMPT_MAX = 64 << 20 };
 

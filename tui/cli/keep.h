@@ -6,8 +6,8 @@
 #define CF_TUI_CLI_KEEP_H
 
 #include "storage/store.h"
+#include "templates/open.h"
 #include "tui/cli/cli.h"
-#include "tui/lab/open_backend.h"
 
 typedef struct cf_keep cf_keep;
 

@@ -11,7 +11,7 @@
 #ifndef CF_TUI_LAB_DEFAULTS_H
 #define CF_TUI_LAB_DEFAULTS_H
 
-#include "tui/lab/open_engine.h"
+#include "templates/open.h"
 #include "tui/lab/reply_settings.h"
 #include "tui/sys/color.h"
 

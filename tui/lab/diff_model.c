@@ -8,11 +8,11 @@
 
 #include "core/base/utf8.h"
 #include "templates/builtin.h"
+#include "templates/open.h"
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_template.h"
-#include "tui/lab/open_backend.h"
 #include "tui/lab/saved.h"
 
 void cf_diff_model_init(cf_diff_model *m, cf_lab *lab, cf_store *store)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "templates/chat_template.h"
+#include "templates/open.h"
 #include "tui/lab/context_text.h"
-#include "tui/lab/open_backend.h"
 
 /* ---- opening ------------------------------------------------------------ */
 

@@ -6,8 +6,8 @@
 #define CF_TUI_LAB_DIFF_PAIR_H
 
 #include "core/api/conversation.h"
+#include "templates/open.h"
 #include "templates/template.h"
-#include "tui/lab/open_engine.h"
 
 typedef struct cf_diff_half {
     cf_buf source;

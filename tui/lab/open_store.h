@@ -7,7 +7,7 @@
 #ifndef CF_TUI_LAB_OPEN_STORE_H
 #define CF_TUI_LAB_OPEN_STORE_H
 
-#include "tui/lab/open_engine.h"
+#include "templates/open.h"
 
 /* The database that the options name, or the usual one; the caller frees
  * *out. */

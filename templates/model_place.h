@@ -11,12 +11,15 @@
  * Threads:  reads the environment; call on the main thread.
  * Memory:   results are appended to the caller's buffers.
  */
-#ifndef CF_TUI_LAB_MODEL_PLACE_H
-#define CF_TUI_LAB_MODEL_PLACE_H
+#ifndef CF_TEMPLATES_MODEL_PLACE_H
+#define CF_TEMPLATES_MODEL_PLACE_H
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
+
+CF_BEGIN_DECLS
 
 /*
  * Appends the path that `name` means: "hf:ORG/NAME[@REV]",
@@ -53,5 +56,7 @@ void cf_model_places_deinit(cf_model_places *p);
 /* What a file is that was given as a model, in words that name the right way
  * ("a tokenizer_config.json: use -m on its folder"); NULL: nothing known. */
 const char *cf_model_place_door(const char *path);
+
+CF_END_DECLS
 
 #endif

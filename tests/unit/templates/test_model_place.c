@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/os.h"
-#include "tui/lab/model_place.h"
+#include "templates/model_place.h"
 
 static char home[] = "/tmp/cf_models_XXXXXX";
 

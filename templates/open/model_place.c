@@ -5,7 +5,7 @@
  * no "..", no slash that is not meant.  Manifests and refs are files of other
  * programs, and what they name is checked in the same way.
  */
-#include "tui/lab/model_place.h"
+#include "templates/model_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>

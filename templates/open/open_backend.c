@@ -1,16 +1,14 @@
 /*
  * open_backend.c - from -m and -t to something that answers.
  */
-#include "tui/lab/open_backend.h"
+#include "templates/open.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
-#include "tui/sys/secret.h"
 
 enum { TEMPLATE_MAX = 16 << 20, SCRIPT_MAX = 64 << 20 };
 
@@ -192,10 +190,8 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
     }
     if (is_remote) {
         /* The server parses calls itself unless a family is asked for. */
-        /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-        const char *name = getenv("CONFAB_API_MODEL");
-        cf_remote_options remote = {.key = cf_secret_key(),
-                                    .model = name,
+        cf_remote_options remote = {.key = o->key,
+                                    .model = o->server_model,
                                     .family = family != NULL ? b->family
                                                              : CF_TOOLS_NONE};
         return cf_backend_remote_new(&b->backend, model, &remote, err);

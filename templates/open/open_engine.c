@@ -1,13 +1,13 @@
 /*
  * open_engine.c - the model that -m names, or the bundled one.
  */
-#include "tui/lab/open_engine.h"
+#include "templates/open.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "core/api/bundled.h"
-#include "tui/lab/model_place.h"
+#include "templates/model_place.h"
 
 const char *cf_open_model(const cf_open_options *o)
 {

@@ -1,0 +1,114 @@
+/*
+ * open.h - a model by its name, and model, template and tool family joined
+ * into what answers a conversation.
+ *
+ * Place in the flow:  "model.gguf", "bundled", an address --> [open] -->
+ *                     engine, template, backend --> conversation.h.
+ * Knows: where models are found, the bundled model, the kinds of backends.
+ * Does not know: conversations, histories, command lines.
+ *
+ * confab.h does all of this in one call; this header is for programs that
+ * choose the parts themselves.
+ *
+ * Threads:  call on one thread; where models are kept is read from the
+ *           environment.
+ * Memory:   options borrow their texts; cf_opened owns its parts until
+ *           cf_opened_close().
+ */
+#ifndef CF_TEMPLATES_OPEN_H
+#define CF_TEMPLATES_OPEN_H
+
+#include "core/api/conversation.h"
+#include "core/api/engine.h"
+#include "core/base/decls.h"
+#include "templates/template.h"
+
+CF_BEGIN_DECLS
+
+/* All zero is the bundled model with its own template. */
+typedef struct cf_open_options {
+    const char *model;         /* a .gguf file, a model folder, a name that
+                          model_place.h knows, an http(s) address,
+                          script:FILE or "bundled"; NULL: the default one */
+    const char *default_model; /* likewise; NULL: the bundled model */
+    const char *template_name; /* file or built-in name; NULL: the model's */
+    const char *db;            /* for callers that keep a history; not read */
+    const char *key;           /* for a server; copied, never printed */
+    const char *server_model;  /* for a server; NULL: the first it lists */
+    uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
+    const char *kernel_set;    /* NULL: the best */
+    bool is_exact;
+    bool as_is; /* messages go to the template in the form they have */
+    /* Called with what takes long when it begins, and with NULL when it is
+     * over; may be NULL. */
+    void (*busy)(void *ud, const char *what);
+    void *ud; /* of busy */
+} cf_open_options;
+
+/* ---- the model file ----------------------------------------------------- */
+
+/* Opens the model file, or the bundled model; vocab_only leaves the weights
+ * unread.  CF_EINVAL when there is none or `model` does not name a file;
+ * errors of cf_engine_open(), with what to do about them. */
+CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
+                                     bool vocab_only, cf_error *err);
+
+/* The model that was given, else the default one; NULL: the bundled model. */
+const char *cf_open_model(const cf_open_options *o);
+
+/* Whether the options mean the bundled model.  False in a build without
+ * one. */
+bool cf_open_is_bundled(const cf_open_options *o);
+
+/* For what works without a model too: names the default model, or the bundled
+ * one if there is one, where no model was given. */
+void cf_open_want_model(cf_open_options *o);
+
+/* ---- the template ------------------------------------------------------- */
+
+/* Appends the source of a template file, or of the built-in template of that
+ * name.  CF_ENOTFOUND, CF_EIO, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_open_template_text(cf_buf *out, const char *name,
+                                            cf_error *err);
+
+/* Appends the source that the options name, or else `engine`'s own (NULL: it
+ * has none), and says in *from where it came from: a file, a name, "model".
+ * Without either, nothing is appended and *from is "none".  Errors as above. */
+CF_MUST_USE cf_status cf_open_template_source(cf_buf *out, const char **from,
+                                              const cf_open_options *o,
+                                              const cf_engine *engine,
+                                              cf_error *err);
+
+/* ---- the backend -------------------------------------------------------- */
+
+typedef struct cf_opened {
+    cf_backend *backend;
+    cf_engine *engine; /* NULL: no built-in model */
+    cf_template *tpl;  /* NULL: rendered without a template */
+    cf_buf source;     /* of the template */
+    const char *from;  /* where it came from: a file, a name, "model" */
+    cf_tool_family family;
+    const char *family_why;
+    cf_role_map roles;
+    bool as_is; /* of the options */
+} cf_opened;
+
+/*
+ * Opens the model, server or script that the options name.  `family` NULL:
+ * detected from template and metadata.  After a failure *out is unchanged.
+ */
+CF_MUST_USE cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,
+                                      const char *family, cf_error *err);
+
+/* Without a model: prompts can be rendered (with the template given, else as
+ * ChatML), and every request is answered with "model not found". */
+CF_MUST_USE cf_status cf_open_without_model(cf_opened *out,
+                                            const cf_open_options *o,
+                                            cf_error *err);
+
+/* Releases all parts; `b` may be all zero. */
+void cf_opened_close(cf_opened *b);
+
+CF_END_DECLS
+
+#endif
