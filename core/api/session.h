@@ -19,8 +19,10 @@
  * a list of tokens do not depend on how the list got into the cache: in one
  * piece or many, after a rewind, in a fork, or next to other sessions.
  *
- * Threads:  one thread at a time for a session and for all its forks that
- *           share a batch; cf_cancel may be set from any thread.
+ * Several sessions advance in one pass over the weights by batch.h.
+ *
+ * Threads:  one thread at a time for a session; cf_cancel may be set from any
+ *           thread.
  * Memory:   the cache grows by blocks shared with forks and copied on write,
  *           up to the plan's figure; a step allocates nothing once its block
  *           exists, but a checkpoint every few hundred tokens.
@@ -175,22 +177,29 @@ CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,
 CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id,
                                       const cf_run *run, cf_error *err);
 
-/* One step of several sessions of one engine in one pass over the weights:
- * ids[i] is appended to sessions[i], all of them different.  All or nothing.
- * CF_ELIMIT also for more sessions than the largest n_batch that any session
- * of the engine was made with (8 always go). */
-CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,
-                                           const cf_token *ids, size_t n,
-                                           const cf_run *run, cf_error *err);
-
 /* Forgets all tokens from position `length` on.  Logits become invalid
- * unless nothing was dropped.  A recurrent model's state goes back to a
- * checkpoint; the next call computes the tokens up to `length` again first. */
+ * unless nothing was dropped, or the last pass kept those of its rows
+ * (batch.h).  A recurrent model's state goes back to a checkpoint; the next
+ * call computes the tokens up to `length` again first. */
 void cf_session_rewind(cf_session *session, size_t length);
+
+/*
+ * Cuts the timeline to what a sync to ids[0..n) would keep, and computes
+ * nothing: ids[out->n_kept..n) are to be appended, by cf_batch_pass() say.  At
+ * least the last of them is among those.  out may be NULL.  CF_ELIMIT,
+ * CF_EINVAL as sync, and nothing changes.
+ */
+CF_MUST_USE cf_status cf_session_match(cf_session *session, const cf_token *ids,
+                                       size_t n, cf_sync_result *out,
+                                       cf_error *err);
 
 /* logits[n_vocab] after the last token; NULL when there are none (empty, or
  * just rewound).  Borrowed until the next change. */
 const float *cf_session_logits(const cf_session *session);
+
+/* logits[n_vocab] after the token at `pos`, where the last pass kept those of
+ * its rows (cf_advance.keeps_rows); else NULL.  Borrowed likewise. */
+const float *cf_session_logits_at(const cf_session *session, uint32_t pos);
 
 CF_END_DECLS
 

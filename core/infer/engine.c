@@ -184,6 +184,7 @@ void cf_engine_close(cf_engine *e)
     }
     cf_pool_free(e->pool);
     cf_ws_deinit(&e->ws);
+    cf_free(e->rows);
     for (size_t s = 0; s < CF_ROPE_SETS; s++) {
         for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
             cf_rope_deinit(&e->rope[s][v]);

@@ -1,8 +1,8 @@
 /*
  * engine_impl.h - what an engine is made of, for core/infer only.
  *
- * Threads:  everything but `ws` is constant after open; `ws` and `pool`
- *           belong to the holder of pass_lock.
+ * Threads:  everything but `ws` and `rows` is constant after open; they and
+ *           `pool` belong to the holder of pass_lock.
  */
 #ifndef CF_CORE_INFER_ENGINE_IMPL_H
 #define CF_CORE_INFER_ENGINE_IMPL_H
@@ -37,6 +37,8 @@ struct cf_engine {
     pthread_mutex_t pass_lock;
     cf_pool *pool;
     cf_ws ws;
+    struct cf_row *rows; /* [n_rows], as many as the workspace has */
+    uint32_t n_rows;
 };
 
 /* The layout that a cache option means on this engine. */

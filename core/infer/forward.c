@@ -209,7 +209,7 @@ static void finish_logits(const cf_pass *p, unsigned i, unsigned n)
     if (!(cap > 0) && scale == 1.0f) {
         return;
     }
-    for (size_t r = 0; r < p->n_row - p->first_out; r++) {
+    for (size_t r = 0; r < p->n_row; r++) {
         float *y = p->logits + r * hp->n_vocab;
         for (size_t c = mine.lo; c < mine.hi; c++) {
             y[c] *= scale;
@@ -220,30 +220,33 @@ static void finish_logits(const cf_pass *p, unsigned i, unsigned n)
     }
 }
 
-/* logits = output * norm(x) */
+/* logits = output * norm(x) of the wanted rows, which h holds side by side. */
 static void logits_part(void *ud, unsigned i, unsigned n)
 {
     cf_pass *p = ud;
     const cf_engine *e = p->e;
-    size_t r0 = p->first_out;
+    size_t n_embd = e->hp.n_embd;
     const cf_mat *m = &e->w.output;
     cf_group out = {0};
     cf_group__add(&out, m, NULL, NULL);
-    norm_rows(p, e->w.output_norm, r0, i, n);
-    cf_pass__prepare_rows(p, &out, p->h, e->hp.n_embd, r0, i, n);
+    cf_range rows = cf_pass__rows(p, 0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        cf_pass__norm(p, e->w.output_norm, p->x + p->wanted[r] * n_embd,
+                      p->h + r * n_embd);
+    }
+    cf_pass__prepare_rows(p, &out, p->h, n_embd, 0, i, n);
     cf_pass__barrier(p);
-    cf_product job = {m, e->w.output_bias, p->logits,
-                      p->xp + r0 * e->k->prepared_bytes(m->type, m->n_col),
-                      p->n_row - r0};
+    cf_product job = {m, e->w.output_bias, p->logits, p->xp, p->n_row};
     cf_pass__multiply_one(p, &job, i, n);
     finish_logits(p, i, n);
 }
 
-void cf_forward_logits(cf_engine *e, size_t row0, size_t n, float *out)
+void cf_forward_logits(cf_engine *e, const uint32_t *row, size_t n, float *out)
 {
     cf_pass p;
-    CF_ASSERT(row0 + n <= e->ws.plan.n_row);
-    cf_pass__init(&p, e, NULL, row0 + n, row0);
+    CF_ASSERT(n > 0 && n <= e->ws.plan.n_row && row[n - 1] < e->ws.plan.n_row);
+    cf_pass__init(&p, e, NULL, n, 0);
+    p.wanted = row;
     p.logits = out;
     cf_pool_run(e->pool, logits_part, &p);
 }

@@ -54,8 +54,8 @@ CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
                                  size_t first_out, const cf_cancel *cancel,
                                  cf_error *err);
 
-/* out[n, n_vocab]: logits of rows row0..row0+n-1 of the pass before, n at
- * most the workspace's n_logit. */
-void cf_forward_logits(cf_engine *e, size_t row0, size_t n, float *out);
+/* out[n, n_vocab]: logits of rows row[0..n) of the pass before, ascending; n
+ * at most the workspace's n_logit. */
+void cf_forward_logits(cf_engine *e, const uint32_t *row, size_t n, float *out);
 
 #endif

@@ -35,7 +35,9 @@ typedef struct cf_pass {
     unsigned char *xp;
     float *angles;
 
-    float *logits; /* cf_forward_logits only: where they go */
+    /* cf_forward_logits() only. */
+    const uint32_t *wanted; /* [n_row]: rows of the pass before */
+    float *logits;          /* [n_row, n_vocab]: where they go */
 } cf_pass;
 
 typedef struct cf_range {

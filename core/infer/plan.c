@@ -14,8 +14,7 @@
 
 enum {
     LINE = 64,
-    LOGIT_BYTES = 8 << 20, /* a chunk of logits rows stays about here */
-    LOGIT_ROWS_MAX = 32
+    LOGIT_BYTES = 8 << 20 /* a chunk of logits rows stays about here */
 };
 
 static size_t round_up(size_t n)
@@ -167,7 +166,7 @@ static widths measure(const cf_ws_model *m)
 static uint32_t logit_rows(uint32_t n_vocab, uint32_t n_row)
 {
     uint32_t n = (uint32_t)(LOGIT_BYTES / sizeof(float) / n_vocab);
-    n = n < 2 ? 2 : n > LOGIT_ROWS_MAX ? LOGIT_ROWS_MAX : n;
+    n = n < 2 ? 2 : n > CF_LOGIT_ROWS_MAX ? CF_LOGIT_ROWS_MAX : n;
     return n < n_row ? n : n_row;
 }
 

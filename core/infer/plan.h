@@ -18,6 +18,7 @@ enum {
     CF_BATCH_DEFAULT = 512,
     CF_BATCH_MIN = 8, /* rows of a workspace, whatever a session asks for */
     CF_BATCH_MAX = 4096,
+    CF_LOGIT_ROWS_MAX = 32, /* rows of logits computed together */
     CF_THREADS_MAX = 256,
     /* Where a position's keys and values take no more than this as floats,
      * floats are the default. */

@@ -5,9 +5,11 @@
  * Rules that always hold:
  *   1. kept[0..n) ascend in position up to live at most; kept[0] is the empty
  *      state at 0.
- *   2. A state's count is the number of places (live, spare, kept of any list)
- *      that hold it.
- *   3. Only `spare` is written, and it has one reference.
+ *   2. A state's count is the number of places (live, spare, kept, trial of
+ *      any list) that hold it.
+ *   3. Only `spare` and trial states that a pass makes are written, and they
+ *      have one reference.
+ *   4. trial[0..n_trial) ascend by one position each.
  */
 #include "core/infer/recurrent_state.h"
 
@@ -112,6 +114,9 @@ void cf_states_deinit(cf_states *s)
     cf_free(s->kept);
     cf_state_drop(s->live);
     cf_state_drop(s->spare);
+    for (uint32_t i = 0; i < CF_STATE_TRIALS; i++) {
+        cf_state_drop(s->trial[i]);
+    }
     *s = (cf_states){0};
 }
 
@@ -131,8 +136,29 @@ cf_status cf_states_fork(cf_states *out, const cf_states *from, cf_error *err)
     }
     s.live = take(from->live);
     s.spare = NULL;
+    memset(s.trial, 0, sizeof s.trial);
+    s.n_trial = 0;
     *out = s;
     return CF_OK;
+}
+
+bool cf_states_has_trial(const cf_states *s, uint32_t length)
+{
+    return s->n_trial > 0 && length >= s->trial[0]->pos &&
+           length - s->trial[0]->pos < s->n_trial;
+}
+
+/* Makes the trial state at `length` the live one; false without. */
+static bool go_to_trial(cf_states *s, uint32_t length)
+{
+    if (!cf_states_has_trial(s, length)) {
+        return false;
+    }
+    cf_state *old = s->live;
+    s->n_trial = length - s->trial[0]->pos;
+    s->live = s->trial[s->n_trial];
+    s->trial[s->n_trial] = old; /* memory for another */
+    return true;
 }
 
 uint32_t cf_states_rewind(cf_states *s, uint32_t length)
@@ -143,11 +169,46 @@ uint32_t cf_states_rewind(cf_states *s, uint32_t length)
     while (s->kept[s->n - 1]->pos > length) { /* never the one at 0 */
         cf_state_drop(s->kept[--s->n]);
     }
-    if (s->live->pos > length) {
+    if (s->live->pos > length && !go_to_trial(s, length)) {
         cf_state_drop(s->live);
         s->live = take(s->kept[s->n - 1]);
+        s->n_trial = 0;
     }
     return s->live->pos;
+}
+
+cf_status cf_states_trial(cf_states *s, uint32_t i, uint32_t pos,
+                          cf_state **out, cf_error *err)
+{
+    CF_ASSERT(i < CF_STATE_TRIALS);
+    if (s->trial[i] != NULL && is_shared(s->trial[i], 1)) {
+        cf_state_drop(s->trial[i]);
+        s->trial[i] = NULL;
+    }
+    if (s->trial[i] == NULL) {
+        s->trial[i] = cf_state_new(s->n_float, pos);
+    }
+    if (s->trial[i] == NULL) {
+        return cf_oom_for(err, "a recurrent state");
+    }
+    s->trial[i]->pos = pos;
+    s->n_trial = i + 1;
+    *out = s->trial[i];
+    return CF_OK;
+}
+
+void cf_states_keep_trials(cf_states *s)
+{
+    for (uint32_t i = 0; i < s->n_trial; i++) {
+        if (cf_states_is_fixed(s, s->trial[i]->pos)) {
+            cf_states_keep(s, take(s->trial[i]));
+        }
+    }
+}
+
+void cf_states_settle(cf_states *s)
+{
+    s->n_trial = 0;
 }
 
 bool cf_states_is_fixed(const cf_states *s, uint32_t pos)
@@ -227,20 +288,53 @@ void cf_states_keep(cf_states *s, cf_state *state)
     s->n++;
 }
 
-void cf_states_memory(const cf_states *s, uint64_t *bytes, uint64_t *shared)
+/* How many places of the list hold a state. */
+static unsigned n_held(const cf_states *s, const cf_state *state)
+{
+    unsigned n = s->live == state ? 1U : 0U;
+    n += s->spare == state ? 1U : 0U;
+    for (uint32_t i = 0; i < s->n; i++) {
+        n += s->kept[i] == state ? 1U : 0U;
+    }
+    for (uint32_t i = 0; i < CF_STATE_TRIALS; i++) {
+        n += s->trial[i] == state ? 1U : 0U;
+    }
+    return n;
+}
+
+static void count_state(const cf_states *s, cf_state *state, uint64_t *bytes,
+                        uint64_t *shared)
 {
     uint64_t each = (uint64_t)s->n_float * sizeof(float);
-    bool live_is_kept = false;
-    *bytes = s->spare != NULL ? each : 0;
-    *shared = 0;
-    for (uint32_t i = 0; i < s->n; i++) {
-        bool is_live = s->kept[i] == s->live;
-        live_is_kept = live_is_kept || is_live;
+    if (state != NULL) {
         *bytes += each;
-        *shared += is_shared(s->kept[i], is_live ? 2 : 1) ? each : 0;
+        *shared += is_shared(state, n_held(s, state)) ? each : 0;
     }
-    if (s->live != NULL && !live_is_kept) {
-        *bytes += each;
-        *shared += is_shared(s->live, 1) ? each : 0;
+}
+
+static bool is_kept(const cf_states *s, const cf_state *state)
+{
+    uint32_t i = 0;
+    while (i < s->n && s->kept[i] != state) {
+        i++;
+    }
+    return i < s->n;
+}
+
+void cf_states_memory(const cf_states *s, uint64_t *bytes, uint64_t *shared)
+{
+    *bytes = 0;
+    *shared = 0;
+    count_state(s, s->spare, bytes, shared);
+    for (uint32_t i = 0; i < s->n; i++) {
+        count_state(s, s->kept[i], bytes, shared);
+    }
+    for (uint32_t i = 0; i < CF_STATE_TRIALS; i++) {
+        if (!is_kept(s, s->trial[i]) && s->trial[i] != s->live) {
+            count_state(s, s->trial[i], bytes, shared);
+        }
+    }
+    if (!is_kept(s, s->live)) {
+        count_state(s, s->live, bytes, shared);
     }
 }

@@ -23,7 +23,8 @@
 enum {
     CF_STATE_STEP = 480, /* tokens between two checkpoints, a whole number of
                             cache blocks */
-    CF_STATE_TURNS = 8   /* checkpoints at ends of turns, on top of those */
+    CF_STATE_TURNS = 8,  /* checkpoints at ends of turns, on top of those */
+    CF_STATE_TRIALS = 16 /* states kept after rows of one pass */
 };
 
 /* Checkpoints at fixed positions take at most this; they are spaced further
@@ -43,6 +44,12 @@ typedef struct cf_states {
     cf_state **kept; /* [cap] */
     cf_state *live;  /* where the timeline is; NULL without layers */
     cf_state *spare; /* where a pass writes the next; ours alone, or NULL */
+
+    /* States after each row of the last pass, where the caller asked for
+     * them (drafts): a rewind into them costs nothing. */
+    cf_state *trial[CF_STATE_TRIALS]; /* NULL or memory for reuse from n_trial
+                                         on */
+    uint32_t n_trial;
 } cf_states;
 
 /* Tokens between fixed checkpoints, and checkpoints at most, for contexts of
@@ -59,8 +66,8 @@ void cf_states_deinit(cf_states *s);
 CF_MUST_USE cf_status cf_states_fork(cf_states *out, const cf_states *from,
                                      cf_error *err);
 
-/* Forgets checkpoints after `length`, and makes the last state at or before it
- * the live one.  Returns its position. */
+/* Forgets states after `length`, and makes the last one at or before it the
+ * live one.  Returns its position. */
 uint32_t cf_states_rewind(cf_states *s, uint32_t length);
 
 /* Whether a checkpoint belongs at `pos` whatever the caller wants. */
@@ -80,6 +87,21 @@ void cf_state_drop(cf_state *state);
 /* Takes over `state` as a checkpoint, where there is none at its position;
  * the oldest one at the end of a turn makes room. */
 void cf_states_keep(cf_states *s, cf_state *state);
+
+/* Where a pass writes the state after its row i, which has `pos` tokens: rows
+ * in order from 0, fewer than CF_STATE_TRIALS.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_states_trial(cf_states *s, uint32_t i, uint32_t pos,
+                                      cf_state **out, cf_error *err);
+
+/* The pass succeeded: of the trial states, those at fixed positions are
+ * checkpoints too. */
+void cf_states_keep_trials(cf_states *s);
+
+/* Whether a rewind to `length` would find its state among the trial ones. */
+bool cf_states_has_trial(const cf_states *s, uint32_t length);
+
+/* Forgets the trial states. */
+void cf_states_settle(cf_states *s);
 
 /* Bytes referred to, and those of them that another timeline shares. */
 void cf_states_memory(const cf_states *s, uint64_t *bytes, uint64_t *shared);

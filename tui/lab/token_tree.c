@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/api/batch.h"
 #include "core/base/alloc.h"
 #include "tui/lab/lab_reply.h"
 #include "tui/lab/lab_task.h"

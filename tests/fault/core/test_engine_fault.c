@@ -3,7 +3,7 @@
  * session fails once: nothing leaks, nothing is half done.
  */
 #include "tests/support/t.h"
-#include "core/api/session.h"
+#include "core/api/batch.h"
 #include "tests/support/fault.h"
 #include "tests/support/slow.h"
 #include "tests/support/tiny_gguf.h"

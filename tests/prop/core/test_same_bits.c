@@ -5,7 +5,7 @@
  * Every architecture and weight type in tiny random models, with every kernel
  * set of this machine.
  */
-#include "core/api/session.h"
+#include "core/api/batch.h"
 #include "core/kernel/kernel.h"
 #include "tests/support/rand.h"
 #include "tests/support/slow.h"

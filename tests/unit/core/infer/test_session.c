@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "core/api/session.h"
+#include "core/api/batch.h"
 #include "core/infer/plan.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "core/api/session.h"
+#include "core/api/batch.h"
 #include "core/infer/engine_impl.h"
 #include "core/infer/recurrent_state.h"
 #include "tests/support/fault.h"
