@@ -13,7 +13,8 @@
  * failed send leaves every turn it made in the tree.
  *
  * The preface (system messages, tools, variables) precedes every path and is
- * not a turn.
+ * not a turn.  A path that begins with a system message of its own has that in
+ * place of the preface's.
  *
  * Sending, and what each end leaves:
  *   end              reply turn               head
@@ -164,6 +165,52 @@ typedef void (*cf_turn_fn)(void *ud, const cf_turn *turn);
 CF_MUST_USE cf_status cf_conversation_add_messages(
     cf_conversation *conv, const json_t *messages, cf_uuid parent,
     cf_turn_fn fn, void *ud, cf_uuid *last, size_t *n, cf_error *err);
+
+/* ---- the system prompt -------------------------------------------------- */
+
+/* Whether the turn is a system (or developer) message that begins its path.
+ * It replaces the system messages of the preface for every path through it;
+ * with empty content the path has no system prompt. */
+bool cf_turn_is_system(const cf_turn *turn);
+
+/* The system message of the path to `leaf`: its first turn, or the first of
+ * the preface; NULL when there is none.  Borrowed. */
+const json_t *cf_conversation_system(const cf_conversation *conv, cf_uuid leaf);
+
+/* Called for each turn that is added; `from` is the turn it copies, nil for
+ * none. */
+typedef void (*cf_turn_copy_fn)(void *ud, const cf_turn *turn, cf_uuid from);
+
+/*
+ * Gives the path to the head another system prompt, as a branch: a first turn
+ * with `text`, copies of the turns of the path after it (without failed
+ * replies and the system prompt they had), and the head on the last copy.
+ * Every path that was there stays.  An empty text: no system prompt.  fn may
+ * be NULL.  CF_EFORMAT when the text is not UTF-8, CF_ENOMEM; then the head
+ * is as before.
+ */
+CF_MUST_USE cf_status cf_conversation_set_system(cf_conversation *conv,
+                                                 cf_str text,
+                                                 cf_turn_copy_fn fn, void *ud,
+                                                 cf_error *err);
+
+/* ---- messages and turns ------------------------------------------------- */
+
+/* One message of a prompt; borrowed. */
+typedef struct cf_message_source {
+    const json_t *message; /* its role not mapped */
+    const cf_turn *turn;   /* NULL: it is of the preface */
+} cf_message_source;
+
+/*
+ * The messages that a prompt of the path to `leaf` is made of, in order, as
+ * a list in the arena.  Failed replies, their questions and an empty system
+ * prompt are not among them.
+ */
+CF_MUST_USE cf_status cf_conversation_sources(const cf_conversation *conv,
+                                              cf_uuid leaf, cf_arena *arena,
+                                              cf_message_source **out,
+                                              size_t *n, cf_error *err);
 
 /* Settings that stay until they are changed. */
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);

@@ -38,6 +38,12 @@ CF_MUST_USE cf_status cf_conversation__request_init(
     const json_t *more, const cf_send *send, cf_error *err);
 void cf_conversation__request_deinit(cf_conversation__request *r);
 
+/* Whether the path's own system prompt replaces this message of the preface. */
+bool cf_conversation__is_replaced(const json_t *message,
+                                  const cf_turn *const *path, size_t n);
+/* Whether the turn is an empty system prompt, of which nothing is sent. */
+bool cf_conversation__is_silent(const cf_turn *turn);
+
 /* A message or a list of them as a list: a new reference, or NULL with err. */
 json_t *cf_conversation__list(const json_t *message, cf_error *err);
 

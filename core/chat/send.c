@@ -40,63 +40,94 @@ static json_t *mapped(const cf_conversation *conv, const json_t *message)
     return copy;
 }
 
-static bool add_all(json_t *to, const cf_conversation *conv, const json_t *list)
+static bool is_user(const json_t *message)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (json_array_append_new(to, mapped(conv, json_array_get(list, i))) !=
-            0) {
-            return false;
-        }
-    }
-    return true;
+    return cf_str_is(cf_json_get_str(message, "role"), "user");
 }
 
+/* The messages of a path as a list under construction. */
+typedef struct sources {
+    cf_message_source *v; /* [n] */
+    size_t n, n_preface;
+} sources;
+
 /* Takes the user's messages off the end: what a failed reply answered. */
-static void drop_question(json_t *list, size_t n_preface)
+static void drop_question(sources *s)
 {
-    for (size_t n = json_array_size(list); n > n_preface; n--) {
-        const json_t *last = json_array_get(list, n - 1);
-        if (!cf_str_is(cf_json_get_str(last, "role"), "user")) {
-            return;
-        }
-        json_array_remove(list, n - 1);
+    while (s->n > s->n_preface && is_user(s->v[s->n - 1].message)) {
+        s->n--;
     }
+}
+
+static cf_status find_sources(sources *out, const cf_conversation *conv,
+                              cf_uuid leaf, cf_arena *arena, cf_error *err)
+{
+    const cf_turn **path = NULL;
+    size_t n = 0;
+    const json_t *before = conv->preface.messages;
+    CF_TRY(cf_conversation_path(conv, leaf, arena, &path, &n, err));
+    *out = (sources){.n = 0};
+    out->v =
+        cf_arena_calloc(arena, json_array_size(before) + n + 1, sizeof *out->v);
+    if (out->v == NULL) {
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < json_array_size(before); i++) {
+        const json_t *m = json_array_get(before, i);
+        if (!cf_conversation__is_replaced(m, path, n)) {
+            out->v[out->n++] = (cf_message_source){m, NULL};
+        }
+    }
+    out->n_preface = out->n;
+    for (size_t i = 0; i < n; i++) {
+        if (cf_turn_is_failed(path[i])) {
+            drop_question(out);
+        } else if (!cf_conversation__is_silent(path[i])) {
+            out->v[out->n++] = (cf_message_source){path[i]->message, path[i]};
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf,
+                                  cf_arena *arena, cf_message_source **out,
+                                  size_t *n, cf_error *err)
+{
+    sources s;
+    CF_TRY(find_sources(&s, conv, leaf, arena, err));
+    *out = s.v;
+    *n = s.n;
+    return CF_OK;
 }
 
 /* Whether the user writes again after a message that only got failures. */
-static bool asks_again(const cf_conversation *conv, const cf_turn *leaf,
+static bool asks_again(const cf_conversation *conv, cf_uuid leaf,
                        const json_t *more)
 {
-    return cf_str_is(cf_json_get_str(json_array_get(more, 0), "role"),
-                     "user") &&
-           !cf_uuid_eq(cf_conversation_resume(conv, leaf->id), leaf->id);
+    return is_user(json_array_get(more, 0)) &&
+           !cf_uuid_eq(cf_conversation_resume(conv, leaf), leaf);
 }
 
 static cf_status make_messages(json_t **out, const cf_conversation *conv,
                                cf_uuid leaf, const json_t *more, cf_error *err)
 {
     cf_arena arena;
-    const cf_turn **path = NULL;
-    size_t n = 0;
+    sources s = {.n = 0};
     json_t *list = json_array();
     cf_arena_init(&arena, 0);
-    cf_status st =
-        list != NULL ? cf_conversation_path(conv, leaf, &arena, &path, &n, err)
-                     : no_memory(err);
-    bool ok = st == CF_OK && add_all(list, conv, conv->preface.messages);
-    const size_t n_preface = json_array_size(list);
-    for (size_t i = 0; ok && i < n; i++) {
-        if (cf_turn_is_failed(path[i])) {
-            drop_question(list, n_preface);
-        } else {
-            ok = json_array_append_new(list, mapped(conv, path[i]->message)) ==
-                 0;
-        }
+    cf_status st = list != NULL ? find_sources(&s, conv, leaf, &arena, err)
+                                : no_memory(err);
+    if (st == CF_OK && asks_again(conv, leaf, more)) {
+        drop_question(&s);
     }
-    if (ok && n > 0 && asks_again(conv, path[n - 1], more)) {
-        drop_question(list, n_preface);
+    bool ok = st == CF_OK;
+    for (size_t i = 0; ok && i < s.n; i++) {
+        ok = json_array_append_new(list, mapped(conv, s.v[i].message)) == 0;
     }
-    ok = ok && add_all(list, conv, more);
+    for (size_t i = 0; ok && i < json_array_size(more); i++) {
+        ok = json_array_append_new(list,
+                                   mapped(conv, json_array_get(more, i))) == 0;
+    }
     cf_arena_deinit(&arena);
     if (!ok) {
         json_decref(list);

@@ -8,6 +8,7 @@
 #include "templates/builtin.h"
 #include "tui/app/app.h"
 #include "tui/app/command_file.h"
+#include "tui/app/command_system.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab_constraint.h"
@@ -268,6 +269,12 @@ const cf_command cf_global_commands[] = {
     {"previous", CF_IN_ALL, "N", "", "match before", CF_BY(search_again, -1)},
     {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them",
      CF_WITH(cmd_set)},
+    {"system", CF_IN_ALL, "", "TEXT|FILE",
+     "another system prompt, as a branch; alone: edit it",
+     CF_WITH(cf_cmd_system)},
+    {"systems", CF_IN_ALL, "", "",
+     "all system prompts of the conversation, and how they differ",
+     CF_RUN(cf_cmd_systems)},
     {"w", CF_IN_ALL, "", "[FILE]",
      "write the template, prompt, reply ... to a file, or back to its own",
      CF_WITH(cf_cmd_write_file)},

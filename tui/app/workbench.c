@@ -11,6 +11,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_system.h"
 #include "tui/lab/lab_tools.h"
 
 enum { NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */ };
@@ -129,7 +130,14 @@ static void first_start(workbench *w)
     if (st == CF_OK && s->is_bundled) {
         st = cf_examples_reply(w->lab, s->store, &err);
     }
-    CF_THEN(st, cf_workbench_welcome(&w->app, welcome, &err));
+    if (st == CF_OK && s->system == NULL) {
+        st = cf_workbench_welcome(&w->app, welcome, &err);
+        const char *kind = cf_backend_get_info(s->engine.backend).kind;
+        if (!s->is_bundled && strcmp(kind, "none") != 0) {
+            /* The user's own model is not sent what the example says. */
+            cf_lab_only_show(w->lab);
+        }
+    }
     if (st != CF_OK) {
         cf_buf_addf(s->problems, "the examples are not whole: %s\n", err.text);
     }
@@ -176,6 +184,15 @@ static void tell_problems(workbench *w)
                is_all ? "" : " ... (@ shows them)");
 }
 
+static cf_status set_system(workbench *w, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = cf_system_text(&text, w->start->system, err);
+    CF_THEN(st, cf_lab_set_system(w->lab, cf_buf_str(&text), NULL, err));
+    cf_buf_deinit(&text);
+    return st;
+}
+
 static cf_status set_up(workbench *w, cf_error *err)
 {
     const cf_start *s = w->start;
@@ -189,6 +206,9 @@ static cf_status set_up(workbench *w, cf_error *err)
     }
     if (s->conversation != NULL && s->store != NULL) {
         CF_TRY(open_conversation(w, err));
+    }
+    if (s->system != NULL) {
+        CF_TRY(set_system(w, err));
     }
     tell_problems(w);
     return CF_OK;

@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct chat_options {
-    const char *tools, *exec;
+    const char *tools, *exec, *system;
     uint32_t max_tokens;
     bool no_store, restricted, no_examples;
     cf_sampler_options sampler;
@@ -157,6 +157,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     s->start.store = s->store;
     s->start.paths = paths;
     s->start.exec = o->exec;
+    s->start.system = o->system;
     s->start.fixed = s->fixed;
     s->start.n_fixed = s->n_fixed;
     s->start.has_tools = o->tools != NULL;
@@ -172,8 +173,12 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    enum { OWN = 6 };
+    enum { OWN = 7 };
     cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
+        {"--system", 0, CF_OPT_STR, &o.system, "TEXT|FILE",
+         "begin with this system prompt; a conversation that is opened gets a "
+         "branch with it",
+         NULL},
         {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
          "tools the model may call, as JSON declarations; demo: eight built-in "
          "tools (default for the bundled model)",

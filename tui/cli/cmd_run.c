@@ -509,9 +509,20 @@ static cf_status read_files(run *r, cf_error *err)
     return CF_OK;
 }
 
+static void on_branched(void *ud, const cf_turn *turn, cf_uuid from)
+{
+    run *r = ud;
+    if (r->keep != NULL && !r->show_prompt) {
+        cf_keep_branch(r->keep, turn, from);
+    }
+}
+
+/* A new conversation has its system prompt before every turn; a saved one gets
+ * a branch with it. */
 static cf_status make_conversation(run *r, cf_error *err)
 {
-    if (r->system != NULL) {
+    const bool is_branch = r->system != NULL && r->continue_id != NULL;
+    if (r->system != NULL && !is_branch) {
         r->system_list =
             json_pack("[{s:s, s:s}]", "role", "system", "content", r->system);
         if (r->system_list == NULL) {
@@ -521,6 +532,10 @@ static cf_status make_conversation(run *r, cf_error *err)
     cf_preface preface = {.messages = r->system_list, .tools = r->tools};
     CF_TRY(cf_keep_open(&r->keep, r->cli, r->is_kept_out, r->continue_id,
                         &preface, &r->conv, err));
+    if (is_branch) {
+        CF_TRY(cf_conversation_set_system(r->conv, cf_str_from(r->system),
+                                          on_branched, r, err));
+    }
     cf_conversation_set_roles(r->conv, &r->engine.roles);
     cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
     return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;

@@ -110,6 +110,14 @@ static void on_added(void *ud, const cf_turn *turn)
     store_turn(a->keep, a->conv, turn->id);
 }
 
+void cf_keep_branch(cf_keep *k, const cf_turn *turn, cf_uuid from)
+{
+    cf_error err;
+    if (cf_keep_copy(k->store, k->conversation, turn, from, &err) != CF_OK) {
+        warn(k, &err);
+    }
+}
+
 cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
                           const cf_opened *engine, cf_str constraint,
                           cf_send *send, cf_error *err)

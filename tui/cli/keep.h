@@ -22,6 +22,10 @@ CF_MUST_USE cf_status cf_keep_open(cf_keep **out, const cf_cli *cli,
                                    const cf_preface *preface,
                                    cf_conversation **conv, cf_error *err);
 
+/* Stores a turn of a saved conversation, a copy of the stored turn `from`
+ * (nil: of none).  A failure is reported once, on standard error. */
+void cf_keep_branch(cf_keep *keep, const cf_turn *turn, cf_uuid from);
+
 /*
  * Before a send: adds its message to the conversation, stores it, and begins
  * the reply in the store under send->reply_id, which is made here.  The send

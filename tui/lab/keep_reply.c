@@ -499,7 +499,21 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
 cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
                        const cf_turn *turn, cf_error *err)
 {
+    return cf_keep_copy(store, conversation, turn, (cf_uuid){{0}}, err);
+}
+
+cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
+                       const cf_turn *turn, cf_uuid from, cf_error *err)
+{
     cf_buf json = CF_BUF_INIT;
+    cf_arena arena;
+    cf_store_turn old = {.run = NULL};
+    cf_arena_init(&arena, 0);
+    if (!cf_uuid_is_nil(from) &&
+        cf_store_get_turn(store, from, &arena, &old, NULL) != CF_OK) {
+        old.run = NULL; /* the message is copied all the same */
+        old.n_calls = 0;
+    }
     cf_json_write(&json, turn->message);
     cf_store_turn row = {.id = turn->id,
                          .conversation = conversation,
@@ -508,9 +522,13 @@ cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
                          .status = turn->status,
                          .fork_token = -1,
                          .created_ms = turn->created_ms,
-                         .finished_ms = turn->created_ms};
+                         .finished_ms = turn->created_ms,
+                         .run = old.run,
+                         .calls = old.calls,
+                         .n_calls = old.run != NULL ? old.n_calls : 0};
     cf_store_run run = cf_store_run_none();
-    if (turn->raw.n > 0) { /* a reply that the user edited: its bytes */
+    if (row.run == NULL &&
+        turn->raw.n > 0) { /* a reply that the user edited: its bytes */
         run.engine = cf_str_from("edited");
         run.raw = turn->raw;
         row.run = &run;
@@ -518,5 +536,6 @@ cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
     cf_status st = cf_buf_check(&json, err);
     CF_THEN(st, kept(cf_store_put_turn(store, &row, NULL, err)));
     cf_buf_deinit(&json);
+    cf_arena_deinit(&arena);
     return st;
 }

@@ -83,4 +83,10 @@ CF_MUST_USE cf_status cf_keep_reply_end(cf_keep_reply *k,
 CF_MUST_USE cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
                                    const cf_turn *turn, cf_error *err);
 
+/* The same for a turn that is a copy of the stored turn `from` (nil: of none):
+ * with its run and calls. */
+CF_MUST_USE cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
+                                   const cf_turn *turn, cf_uuid from,
+                                   cf_error *err);
+
 #endif

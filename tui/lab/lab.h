@@ -11,6 +11,7 @@
  * Its parts, a header and a file each:
  *   lab_conversation.h  turns, replies, opening, marks
  *   lab_send.h          sends and the live reply
+ *   lab_system.h        the system prompt
  *   lab_prompt.h        the prompt and its variables
  *   lab_template.h      another template
  *   lab_lint.h          lint results, variables of a template

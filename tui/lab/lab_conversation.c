@@ -72,7 +72,7 @@ cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
     size_t n = cf_conversation_n_turns(b->conv);
     b->generation++;
     cf_arena_reset(&b->arena);
-    b->n_path = b->n_turns = 0;
+    b->n_path = b->n_turns = b->n_source = 0;
     b->path = NULL;
     b->turns = cf_arena_alloc(&b->arena, n * sizeof *b->turns);
     if (b->turns == NULL) {
@@ -82,6 +82,8 @@ cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
         b->turns[b->n_turns++] = cf_conversation_turn(b->conv, i);
     }
     cf_uuid head = cf_conversation_head(b->conv);
+    CF_TRY(cf_conversation_sources(b->conv, head, &b->arena, &b->source,
+                                   &b->n_source, err));
     if (cf_uuid_is_nil(head)) {
         return CF_OK;
     }
@@ -155,6 +157,21 @@ void cf_lab_new_conv(cf_lab *lab)
         cf_lab__free_replies(lab);
         lab->n_notes = 0;
     }
+}
+
+void cf_lab_only_show(cf_lab *lab)
+{
+    lab->shown_only = lab->conv_id;
+}
+
+bool cf_lab_leave_example(cf_lab *lab)
+{
+    if (lab->job_is_on || cf_uuid_is_nil(lab->shown_only) ||
+        !cf_uuid_eq(lab->shown_only, lab->conv_id)) {
+        return false;
+    }
+    cf_lab_new_conv(lab);
+    return true;
 }
 
 /* The newest turn below (or at) `from`: where a path that passes it ends. */

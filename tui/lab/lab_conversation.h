@@ -39,6 +39,13 @@ CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab,
 cf_uuid cf_lab_conv_id(const cf_lab *lab);
 const char *cf_lab_title(const cf_lab *lab);
 
+/* The conversation at hand is there to be read: the next message begins a new
+ * one (see cf_lab_leave_example). */
+void cf_lab_only_show(cf_lab *lab);
+/* Begins a new conversation where the one at hand is only shown, and says
+ * whether it did; called before a message is written. */
+bool cf_lab_leave_example(cf_lab *lab);
+
 void cf_lab_new_conv(cf_lab *lab);
 /* Opens a saved conversation, as saved.h loads it, with `turn` (nil: where it
  * was left) as the head.  After a failure the one that was open stays. */

@@ -12,6 +12,7 @@
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_send.h"
+#include "tui/lab/lab_system.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_template.h"
 #include "tui/lab/lab_tools.h"
@@ -74,11 +75,14 @@ struct cf_lab {
     cf_conversation *conv;
     cf_uuid conv_id;
     bool conv_is_stored;
+    cf_uuid shown_only; /* an example that gets no messages; nil: none */
     char title[80];
 
     cf_arena arena; /* path and turns of the snapshot */
     const cf_turn **path, **turns;
     size_t n_path, n_turns;
+    cf_message_source *source; /* the messages that the path is sent as */
+    size_t n_source;
     uint64_t generation;
 
     cf_reply live;      /* being written, or how the last one failed */
@@ -131,6 +135,10 @@ void cf_lab__linter_init(cf_lab *lab);
 void cf_lab__linter_deinit(cf_lab *lab);
 
 void cf_lab__end_job(cf_lab *lab);
+
+/* Keeps a turn in the history; with its run and calls where it is a copy of
+ * `from` (nil: it is none). */
+void cf_lab__store_copy(cf_lab *lab, const cf_turn *turn, cf_uuid from);
 
 cf_lab_rule *cf_lab__rule_hold(cf_lab_rule *rule);
 /* The constraint of a stored run, not compiled.  NULL when it had none, it is

@@ -229,7 +229,7 @@ static void fill(const cf_lab *b, cf_lab_variable *row)
         value_in(cf_conversation_preface(b->conv)->extra_context, row->name);
     if (cf_str_is(row->name, "messages")) {
         cf_buf_addf(&row->value, "%zu",
-                    cf_lab_message_of(b, b->n_path) + (b->draft.n != 0));
+                    cf_lab_n_messages(b) + (b->draft.n != 0));
         row->origin = "the conversation";
     } else if (set != NULL) {
         cf_json_write(&row->value, set);

@@ -108,22 +108,27 @@ void cf_lab_prompt_error(const cf_lab *lab, cf_error *err)
     }
 }
 
+size_t cf_lab_n_messages(const cf_lab *lab)
+{
+    return lab->n_source;
+}
+
 size_t cf_lab_message_of(const cf_lab *lab, size_t turn)
 {
-    return json_array_size(cf_conversation_preface(lab->conv)->messages) + turn;
+    for (size_t i = 0; turn < lab->n_path && i < lab->n_source; i++) {
+        if (lab->source[i].turn == lab->path[turn]) {
+            return i;
+        }
+    }
+    return turn < lab->n_path ? SIZE_MAX : lab->n_source;
 }
 
 const char *cf_lab_message_role(const cf_lab *lab, size_t message)
 {
-    const json_t *preface = cf_conversation_preface(lab->conv)->messages;
-    size_t n = json_array_size(preface);
-    if (message >= n + lab->n_path) {
+    if (message >= lab->n_source) {
         return "draft";
     }
-    const json_t *role =
-        json_object_get(message < n ? json_array_get(preface, message)
-                                    : lab->path[message - n]->message,
-                        "role");
+    const json_t *role = json_object_get(lab->source[message].message, "role");
     return json_is_string(role) ? json_string_value(role) : "?";
 }
 

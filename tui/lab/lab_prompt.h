@@ -24,8 +24,10 @@ CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
 void cf_lab_set_draft(cf_lab *lab, cf_str draft);
 cf_str cf_lab_draft(const cf_lab *lab);
 
-/* The role of a message of the prompt, system messages of the preface
- * included; and the message that a turn of the path is. */
+/* The messages of the prompt, without a draft: their number, the role of one,
+ * and the one that a turn of the path is (SIZE_MAX: nothing of the turn is
+ * sent). */
+size_t cf_lab_n_messages(const cf_lab *lab);
 const char *cf_lab_message_role(const cf_lab *lab, size_t message);
 size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);

@@ -158,18 +158,41 @@ static bool is_kept(cf_status st)
     return st == CF_OK || st == CF_EBUSY;
 }
 
-static void store_turn(cf_lab *b, const cf_turn *turn)
+/* Stores the conversation with all turns before `turn`.  False for one that
+ * has nothing but system prompts: it begins with its first message. */
+static bool begin_stored(cf_lab *b, const cf_turn *turn)
+{
+    if (cf_turn_is_system(turn)) {
+        return false;
+    }
+    cf_uuid id = b->conv_id;
+    b->conv_is_stored = is_kept(
+        cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, NULL));
+    for (size_t i = 0; i < cf_conversation_n_turns(b->conv); i++) {
+        const cf_turn *t = cf_conversation_turn(b->conv, i);
+        if (cf_uuid_eq(t->id, turn->id)) {
+            break;
+        }
+        cf_ignore(cf_keep_turn(b->store, id, t, NULL)); /* as above */
+    }
+    return true;
+}
+
+void cf_lab__store_copy(cf_lab *b, const cf_turn *turn, cf_uuid from)
 {
     if (b->store == NULL) {
         return;
     }
-    if (!b->conv_is_stored) {
-        cf_uuid id = b->conv_id;
-        b->conv_is_stored = is_kept(
-            cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, NULL));
+    if (!b->conv_is_stored && !begin_stored(b, turn)) {
+        return;
     }
     /* The store's state reports a failure. */
-    cf_ignore(cf_keep_turn(b->store, b->conv_id, turn, NULL));
+    cf_ignore(cf_keep_copy(b->store, b->conv_id, turn, from, NULL));
+}
+
+static void store_turn(cf_lab *b, const cf_turn *turn)
+{
+    cf_lab__store_copy(b, turn, (cf_uuid){{0}});
 }
 
 const cf_reply *cf_lab_live(const cf_lab *lab)
@@ -239,30 +262,21 @@ static cf_status begin(cf_lab *b, cf_error *err)
     return CF_OK;
 }
 
-/* Adds one message after `parent`; *id is its turn. */
-static cf_status add_message(cf_lab *b, const json_t *message, cf_uuid parent,
-                             cf_uuid *id, cf_error *err)
+static void on_added(void *ud, const cf_turn *turn)
 {
-    cf_turn turn = {.parent = parent, .status = CF_TURN_OK, .message = message};
-    *id = (cf_uuid){{0}};
-    CF_TRY(cf_conversation_add(b->conv, &turn, id, err));
-    if (b->title[0] == '\0') {
-        title_from(b, message);
+    cf_lab *b = ud;
+    if (b->title[0] == '\0' && !cf_turn_is_system(turn)) {
+        title_from(b, turn->message);
     }
-    store_turn(b, cf_conversation_find(b->conv, *id));
-    return CF_OK;
+    store_turn(b, turn);
 }
 
 cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent,
                      bool asks, cf_error *err)
 {
     CF_TRY(begin(lab, err));
-    cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < json_array_size(messages); i++) {
-        cf_uuid id;
-        st = add_message(lab, json_array_get(messages, i), parent, &id, err);
-        parent = st == CF_OK ? id : parent;
-    }
+    cf_status st = cf_conversation_add_messages(
+        lab->conv, messages, parent, on_added, lab, &parent, NULL, err);
     if (st == CF_OK && asks) {
         return start(lab, parent, err);
     }

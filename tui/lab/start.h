@@ -20,6 +20,7 @@ typedef struct cf_start {
     cf_store *store; /* NULL: history is off */
     const cf_paths *paths;
     const char *conversation; /* UUID to open; NULL: none */
+    const char *system;       /* text or file of a system prompt; NULL: none */
     const char *exec;         /* answers calls; NULL: nothing */
     const char *const *fixed; /* [n_fixed] settings that confabrc leaves */
     size_t n_fixed;

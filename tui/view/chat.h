@@ -34,7 +34,7 @@ typedef struct cf_chat_layout {
     bool is_valid; /* for: */
     uint64_t generation;
     int width;
-    bool shows_thinking;
+    bool shows_thinking, is_on_first;
 } cf_chat_layout;
 
 typedef struct cf_chat {
@@ -59,6 +59,10 @@ typedef struct cf_chat {
     bool shows_tree; /* next to the transcript, where there is room */
     bool is_tree_up; /* in its place, where there is not */
     bool had_x;      /* the key before was ^X */
+    /* The system prompt's row above the first turn, which is there unless the
+     * path begins with a system message; the cursor may be on it. */
+    cf_chat_text first;
+    bool is_on_first, edits_system;
 } cf_chat;
 
 cf_chat *cf_chat__state(cf_app *app);
@@ -85,6 +89,9 @@ bool cf_chat__lay_out(cf_app *app, int width);
 /* Puts the cursor on a turn of the path: the last one while it follows, as it
  * does at first in each conversation. */
 void cf_chat__settle_cursor(cf_app *app);
+
+/* Whether the system prompt has a row of its own above the turns. */
+bool cf_chat__has_first(cf_app *app);
 
 /* Appends what the selected lines say. */
 void cf_chat__selected_text(cf_app *app, cf_buf *out);

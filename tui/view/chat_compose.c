@@ -5,10 +5,12 @@
  * when it is sent.  Esc stops what runs, and leaves the composer when nothing
  * does; Tab always leaves it and stops nothing.
  */
+#include "tui/app/command_system.h"
 #include "tui/app/editor.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_send.h"
+#include "tui/lab/lab_system.h"
 #include "tui/view/chat.h"
 
 void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
@@ -16,7 +18,8 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
     cf_chat *s = cf_chat__state(app);
     bool is_on = app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
     const cf_turn *edited = cf_chat__edited(app);
-    const char *title = edited == NULL            ? "Composer"
+    const char *title = s->edits_system           ? "System prompt: a branch"
+                        : edited == NULL          ? "Composer"
                         : cf_chat__continues(app) ? "Continue this reply"
                                                   : "Edit: sends a sibling";
     cf_buf head = CF_BUF_INIT;
@@ -72,9 +75,31 @@ static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent,
     return st;
 }
 
+/* The text in the composer as the system prompt of a branch. */
+static void set_system(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    cf_error err;
+    size_t n_copied;
+    cf_status st = cf_lab_set_system(app->lab, cf_edit_text(&s->composer),
+                                     &n_copied, &err);
+    cf_chat__report(app, st, &err);
+    if (st == CF_OK) {
+        cf_edit_commit(&s->composer);
+        s->edits_system = false;
+        s->follows = true;
+        app->mode = n_copied > 0 ? CF_MODE_NORMAL : CF_MODE_INSERT;
+        cf_app_say_system(app, n_copied);
+    }
+}
+
 static void send_text(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
+    if (s->edits_system) {
+        set_system(app);
+        return;
+    }
     cf_error err;
     cf_status st;
     cf_str text = cf_edit_text(&s->composer);
@@ -118,7 +143,9 @@ void cf_chat__edit_outside(cf_app *app)
         cf_app_error(app, &err);
     } else {
         cf_edit_set(&s->composer, cf_buf_str(&text));
-        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+        if (!s->edits_system) {
+            cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+        }
     }
     cf_buf_deinit(&text);
 }
@@ -135,8 +162,10 @@ static bool leaving_key(cf_app *app, cf_key key)
             cf_app_command(app, "stop");
             return true;
         }
-        if (!cf_uuid_is_nil(s->edits)) { /* leaves the edit, keeps nothing */
+        if (!cf_uuid_is_nil(s->edits) || s->edits_system) {
+            /* Leaves the edit, keeps nothing. */
             s->edits = (cf_uuid){{0}};
+            s->edits_system = false;
             cf_attachments_clear(&s->attached);
             cf_edit_set(&s->composer, cf_str_make("", 0));
             cf_lab_set_draft(app->lab, cf_str_make("", 0));
@@ -198,7 +227,9 @@ bool cf_chat__key(cf_app *app, cf_key key)
     if (cf_edit_failed(&s->composer)) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: the text is as it was");
     }
-    cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+    if (!s->edits_system) {
+        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+    }
     return done || cf_key_is_text(key);
 }
 
@@ -207,6 +238,9 @@ void cf_chat__paste(cf_app *app, cf_str text)
     if (app->mode == CF_MODE_NORMAL || app->mode == CF_MODE_VISUAL) {
         app->mode = CF_MODE_INSERT;
     }
-    cf_edit_insert(&cf_chat__state(app)->composer, text);
-    cf_lab_set_draft(app->lab, cf_edit_text(&cf_chat__state(app)->composer));
+    cf_chat *s = cf_chat__state(app);
+    cf_edit_insert(&s->composer, text);
+    if (!s->edits_system) {
+        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+    }
 }

@@ -13,6 +13,7 @@
 #include "core/base/os.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
+#include "tui/lab/lab_system.h"
 #include "tui/sys/when.h"
 #include "tui/view/chat.h"
 #include "tui/widget/pager.h"
@@ -379,12 +380,52 @@ static void draw_turn(pen *p, const cf_turn *turn, size_t i)
     if (t == NULL) {
         return;
     }
-    draw_head(p, turn, i, i == s->cursor && p->app->mode == CF_MODE_NORMAL);
+    draw_head(p, turn, i,
+              i == s->cursor && !s->is_on_first &&
+                  p->app->mode == CF_MODE_NORMAL);
     draw_thinking(p, t);
     draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
     draw_images(p, t);
     draw_error(p, turn, t);
     blank_line(p);
+}
+
+bool cf_chat__has_first(cf_app *app)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    return n > 0 && !cf_turn_is_system(path[0]);
+}
+
+/* The system prompt of the preface, or that there is none. */
+static void draw_first(pen *p)
+{
+    cf_chat *s = cf_chat__state(p->app);
+    cf_chat_text *t = &s->first;
+    if (!cf_chat__has_first(p->app) || (t->text.n == 0 && !s->is_on_first)) {
+        return; /* an absent one is shown when the cursor goes there */
+    }
+    int y = row_of(p);
+    p->line++;
+    if (y >= 0) {
+        bool is_on = s->is_on_first && p->app->mode == CF_MODE_NORMAL;
+        cf_grid_hline(p->g, p->r.x, y, p->r.w,
+                      is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
+        cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4,
+                     t->text.n != 0 ? " system "
+                                    : " no system prompt; e writes one ",
+                     is_on            ? CF_STYLE_SYSTEM | CF_REVERSE
+                     : t->text.n != 0 ? CF_STYLE_SYSTEM
+                                      : CF_STYLE_DIM);
+        if (is_on) {
+            p->g->cursor_x = p->r.x;
+            p->g->cursor_y = y;
+        }
+    }
+    draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
+    if (t->text.n != 0) {
+        blank_line(p);
+    }
 }
 
 /* Measures the path when it or the width has changed; false when memory ran
@@ -397,6 +438,7 @@ bool cf_chat__lay_out(cf_app *app, int width)
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     uint64_t generation = cf_lab_generation(app->lab);
     if (l->is_valid && l->generation == generation && l->width == width &&
+        l->is_on_first == s->is_on_first &&
         l->shows_thinking == app->config.show_thinking) {
         return true;
     }
@@ -411,6 +453,12 @@ bool cf_chat__lay_out(cf_app *app, int width)
         l->cap = cap;
     }
     pen count = {.app = app, .r = {0, 0, width, 0}};
+    cf_chat__clear_text(&s->first);
+    s->first = (cf_chat_text){.n_images = 0};
+    if (cf_chat__has_first(app) && cf_lab_system(app->lab) != NULL) {
+        cf_lab_message_text(&s->first.text, cf_lab_system(app->lab));
+    }
+    draw_first(&count);
     for (size_t i = 0; i < n; i++) {
         l->start[i] = count.line;
         draw_turn(&count, path[i], i);
@@ -419,6 +467,7 @@ bool cf_chat__lay_out(cf_app *app, int width)
     l->n = n;
     l->generation = generation;
     l->width = width;
+    l->is_on_first = s->is_on_first;
     l->shows_thinking = app->config.show_thinking;
     l->is_valid = true;
     return true;
@@ -452,6 +501,8 @@ void cf_chat__settle_cursor(cf_app *app)
     if (s->cursor >= n || s->follows) {
         s->cursor = n > 0 ? n - 1 : 0;
     }
+    s->is_on_first = s->is_on_first && !s->follows && s->cursor == 0 &&
+                     cf_chat__has_first(app);
 }
 
 /* The text of an empty conversation, as wide as there is room. */
@@ -517,6 +568,10 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     if (s->follows || s->top > last_top) {
         s->top = last_top;
     }
+    if (n > 0 && s->top < l->start[0]) {
+        pen draw = {.app = app, .g = g, .r = r};
+        draw_first(&draw);
+    }
     size_t i = turn_at(l, s->top);
     for (; i < n && l->start[i] < s->top + s->height; i++) {
         pen draw = {.app = app, .g = g, .r = r, .line = l->start[i]};
@@ -539,6 +594,14 @@ void cf_chat__selected_text(cf_app *app, cf_buf *out)
         return;
     }
     const cf_chat_layout *l = &s->layout;
+    if (from < l->start[0]) {
+        pen copy = {.app = app,
+                    .r = {0, 0, s->width, 0},
+                    .copy = out,
+                    .from = from,
+                    .to = to};
+        draw_first(&copy);
+    }
     for (size_t i = turn_at(l, from); i < l->n && l->start[i] <= to; i++) {
         pen copy = {.app = app,
                     .r = {0, 0, s->width, 0},

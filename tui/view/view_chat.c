@@ -14,6 +14,7 @@
 #include "tui/lab/lab_constraint.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
+#include "tui/lab/lab_system.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"
@@ -52,6 +53,7 @@ static void chat_close(cf_app *app)
     cf_free(s->layout.start);
     cf_turn_tree_deinit(&s->tree);
     cf_chat__clear_text(&s->live);
+    cf_chat__clear_text(&s->first);
     cf_edit_deinit(&s->composer);
     cf_attachments_clear(&s->attached);
     cf_free(s);
@@ -120,7 +122,7 @@ static void show_cursor(cf_app *app)
         s->cursor >= s->layout.n) {
         return;
     }
-    size_t line = s->layout.start[s->cursor];
+    size_t line = s->is_on_first ? 0 : s->layout.start[s->cursor];
     if (line < s->top) {
         s->top = line;
     } else if (line >= s->top + s->height) {
@@ -138,13 +140,15 @@ static void chat_move(cf_app *app, int move)
     s->follows = false;
     switch (move) {
     case CF_MOVE_UP:
+        s->is_on_first = s->cursor == 0 && cf_chat__has_first(app);
         s->cursor -= s->cursor > 0;
         show_cursor(app);
         break;
     case CF_MOVE_DOWN:
-        s->cursor += s->cursor + 1 < n;
+        s->cursor += s->cursor + 1 < n && !s->is_on_first;
+        s->follows = s->cursor + 1 >= n && !s->is_on_first;
+        s->is_on_first = false;
         show_cursor(app);
-        s->follows = s->cursor + 1 >= n;
         break;
     case CF_MOVE_PAGE_UP:
     case CF_MOVE_HALF_UP:
@@ -172,7 +176,7 @@ const cf_turn *cf_chat__current(cf_app *app)
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     cf_chat *s = cf_chat__state(app);
     cf_chat__settle_cursor(app);
-    return s->cursor < n ? path[s->cursor] : NULL;
+    return s->cursor < n && !s->is_on_first ? path[s->cursor] : NULL;
 }
 
 static void go_to_turn(cf_app *app, cf_uuid id)
@@ -200,6 +204,11 @@ void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
 static void cmd_write(cf_app *app)
 {
     cf_chat__state(app)->is_tree_up = false;
+    if (cf_uuid_is_nil(cf_chat__state(app)->edits) &&
+        cf_lab_leave_example(app->lab)) {
+        cf_app_say(app, CF_STYLE_OK,
+                   "a new conversation; 6 lists the examples");
+    }
     app->mode = cf_chat__continues(app) ? CF_MODE_PREFILL : CF_MODE_INSERT;
 }
 
@@ -301,10 +310,28 @@ static bool chat_step(cf_app *app)
     return false;
 }
 
+/* The system prompt in effect, in the composer. */
+static void cmd_edit_system(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    cf_buf text = CF_BUF_INIT;
+    add_written(&text, cf_lab_system(app->lab));
+    cf_edit_set(&s->composer, cf_buf_str(&text));
+    cf_buf_deinit(&text);
+    cf_attachments_clear(&s->attached);
+    s->edits = (cf_uuid){{0}};
+    s->edits_system = true;
+    app->mode = CF_MODE_INSERT;
+}
+
 static void cmd_edit(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
     const cf_turn *t = cf_chat__current(app);
+    if (s->is_on_first || (t != NULL && cf_turn_is_system(t))) {
+        cmd_edit_system(app);
+        return;
+    }
     if (t == NULL) {
         return;
     }
@@ -375,12 +402,15 @@ static void set_fold(cf_app *app, int open)
 static bool chat_text(cf_app *app, cf_buf *out)
 {
     const cf_turn *t = cf_chat__current(app);
+    bool is_first = cf_chat__state(app)->is_on_first;
     if (cf_chat__state(app)->has_mark) {
         cf_chat__selected_text(app, out);
+    } else if (is_first) {
+        cf_lab_message_text(out, cf_lab_system(app->lab));
     } else if (t != NULL) {
         cf_lab_message_text(out, t->message);
     }
-    return t != NULL;
+    return t != NULL || is_first;
 }
 
 static bool chat_value(cf_app *app, const char *name, cf_buf *out)
@@ -390,12 +420,10 @@ static bool chat_value(cf_app *app, const char *name, cf_buf *out)
 
 static void cmd_yank(cf_app *app)
 {
-    const cf_turn *t = cf_chat__current(app);
-    if (t == NULL) {
+    cf_buf text = CF_BUF_INIT;
+    if (!chat_text(app, &text)) {
         return;
     }
-    cf_buf text = CF_BUF_INIT;
-    cf_lab_message_text(&text, t->message);
     cf_app_copy(app, cf_buf_str(&text));
     cf_buf_deinit(&text);
 }
@@ -478,6 +506,8 @@ static const cf_command chat_commands[] = {
     {"retry", HERE, "r", "", "another reply, as a sibling", CF_RUN(cmd_retry)},
     {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
      CF_RUN(cmd_edit)},
+    {"edit-system", HERE, "S", "", "edit the system prompt, as a branch",
+     CF_RUN(cmd_edit_system)},
     {"attach", HERE, "a", "FILE",
      "an image or a text goes with the next message", CF_WITH(cmd_attach)},
     {"detach", HERE, "", "", "take the images out of it again",

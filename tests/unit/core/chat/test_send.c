@@ -482,6 +482,89 @@ static char thinking_of(cf_thinking conversation, cf_thinking turn,
     return c;
 }
 
+typedef struct copied {
+    size_t n, n_from;
+} copied;
+
+static void on_copy(void *ud, const cf_turn *turn, cf_uuid from)
+{
+    copied *c = ud;
+    assert_non_null(turn);
+    c->n++;
+    c->n_from += !cf_uuid_is_nil(from);
+}
+
+static cf_str prompt_of(const cf_conversation *conv, cf_backend *b,
+                        cf_arena *arena)
+{
+    cf_error err = {0};
+    cf_prompt prompt;
+    cf_send send = {.message = NULL};
+    T_OK(cf_conversation_preview(conv, b, &send, arena, &prompt, NULL, &err),
+         err);
+    return prompt.text;
+}
+
+/* Another system prompt is a branch: the old path stays as it was. */
+static void test_tree__system_prompt(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    json_t *first = json_of("[{\"role\":\"system\",\"content\":\"Old.\"},"
+                            "{\"role\":\"user\",\"content\":\"Example\"}]");
+    cf_preface preface = {.messages = first};
+    cf_conversation *conv;
+    T_OK(cf_conversation_new(&conv, &preface, &err), err);
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
+    cf_send send = {.message = hello()};
+    cf_sent sent;
+    cf_sent_init(&sent);
+    T_OK(cf_conversation_send(conv, b, &send, &sent, &err), err);
+    cf_uuid old = cf_conversation_head(conv);
+    cf_str before = prompt_of(conv, b, &arena);
+    assert_string_equal(
+        cf_json_get_str(cf_conversation_system(conv, old), "content").p,
+        "Old.");
+
+    copied c = {0};
+    T_OK(cf_conversation_set_system(conv, cf_str_from("New."), on_copy, &c,
+                                    &err),
+         err);
+    assert_int_equal(c.n, 3);
+    assert_int_equal(c.n_from, 2);
+    cf_str after = prompt_of(conv, b, &arena);
+    assert_null(strstr(after.p, "Old."));
+    assert_non_null(strstr(after.p, "New."));
+    assert_non_null(strstr(after.p, "Example")); /* only system is replaced */
+    assert_non_null(strstr(after.p, "Yes."));
+    cf_message_source *v;
+    size_t n;
+    T_OK(cf_conversation_sources(conv, cf_conversation_head(conv), &arena, &v,
+                                 &n, &err),
+         err);
+    assert_int_equal(n, 4);
+    assert_null(v[0].turn);
+    assert_true(cf_turn_is_system(v[1].turn));
+
+    /* Empty: no system prompt; and the first path is what it was. */
+    T_OK(cf_conversation_set_system(conv, cf_str_from(""), NULL, NULL, &err),
+         err);
+    cf_str none = prompt_of(conv, b, &arena);
+    assert_null(strstr(none.p, "system"));
+    assert_non_null(strstr(none.p, "Yes."));
+    T_OK(cf_conversation_set_head(conv, old, &err), err);
+    cf_str again = prompt_of(conv, b, &arena);
+    assert_true(cf_str_eq(before, again));
+    cf_sent_deinit(&sent);
+    cf_backend_free(b);
+    cf_conversation_free(conv);
+    json_decref(first);
+    cf_arena_deinit(&arena);
+}
+
 static void test_options__thinking_precedence(void **state)
 {
     (void)state;
@@ -735,6 +818,7 @@ int main(void)
         cmocka_unit_test(test_send__pending),
         cmocka_unit_test(test_tree__uuids),
         cmocka_unit_test(test_tree__retry_and_clone),
+        cmocka_unit_test(test_tree__system_prompt),
         cmocka_unit_test(test_options__thinking_precedence),
         cmocka_unit_test(test_roles__mapping),
         cmocka_unit_test(test_response__merge),

@@ -188,12 +188,57 @@ static void test_keep__failed_reply(void **state)
     cf_arena_deinit(&arena);
 }
 
+/* Another system prompt for a saved conversation is a branch that is kept;
+ * showing the prompt keeps nothing. */
+static void test_keep__system_prompt(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("system.db");
+    const char *good = store_dir_file("fine.json");
+    char model[256], id[CF_UUID_TEXT + 1];
+    snprintf(model, sizeof model, "script:%s", good);
+    write_text(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--system", "Old rule.",
+               "First");
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    cf_arena arena;
+    cf_store_tree tree;
+    cf_arena_init(&arena, 0);
+    assert_true(read_tree(db, &arena, &tree));
+    cf_uuid_format(id, tree.conv.id);
+    for (int i = 0; i < 2; i++) {
+        CF_PROGRAM(&p, "run", "--db", db, "-m", model, "-t", "qwen3",
+                   "--continue", id, "--system", "New rule.", "Next",
+                   i == 0 ? "--show-prompt" : "--thinking=off");
+        assert_int_equal(p.status, 0);
+        if (i == 0) {
+            assert_non_null(strstr(cf_buf_cstr(&p.out), "New rule."));
+            assert_non_null(strstr(cf_buf_cstr(&p.out), "Fine."));
+            assert_null(strstr(cf_buf_cstr(&p.out), "Old rule."));
+        }
+        cf_program_deinit(&p);
+        cf_arena_reset(&arena);
+        assert_true(read_tree(db, &arena, &tree));
+        assert_int_equal(tree.n, i == 0 ? 2 : 7);
+    }
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "-t", "qwen3", "--continue",
+               id, "--show-prompt", "Third");
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "New rule."));
+    assert_null(strstr(cf_buf_cstr(&p.out), "Old rule."));
+    cf_program_deinit(&p);
+    cf_arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keep__killed),
         cmocka_unit_test(test_keep__calls),
         cmocka_unit_test(test_keep__failed_reply),
+        cmocka_unit_test(test_keep__system_prompt),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

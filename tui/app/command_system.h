@@ -1,0 +1,18 @@
+/*
+ * command_system.h - ":system" and ":systems": the system prompt of the
+ * conversation, and its versions.
+ */
+#ifndef CF_TUI_APP_COMMAND_SYSTEM_H
+#define CF_TUI_APP_COMMAND_SYSTEM_H
+
+#include "tui/app/app.h"
+
+/* Sets the text, or the content of a file; alone: begins to edit it. */
+void cf_cmd_system(cf_app *app, const char *arg);
+/* Lists all versions in the Output view. */
+void cf_cmd_systems(cf_app *app);
+
+/* Says that a branch with another system prompt was made. */
+void cf_app_say_system(cf_app *app, size_t n_copied);
+
+#endif
