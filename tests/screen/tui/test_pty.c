@@ -315,6 +315,10 @@ static void test_pty__first_start(void **state)
     type(&t, "6");
     wait_for(&t, "A tool round");
     wait_for(&t, "A broken template beside its fix");
+    type(&t, "1i"); /* the user's own model gets nothing of the example */
+    wait_for(&t, "a new conversation");
+    assert_false(shows(&t, "Welcome to confab"));
+    type(&t, "\t"); /* leaves the composer */
     quit(&t);
     start_on(&t, 120, 36, db);
     wait_for(&t, "Write a message");
