@@ -301,6 +301,7 @@ build-tests: $(B)/confab $(CHECKED) $(PERF)
 check: build-tests build/confab
 	@tests/tools/check_layers.sh
 	@tests/tools/check_headers.sh
+	@tests/tools/check_calls.sh
 	@CONFAB_BIN=$(abspath $(B)/confab) tests/tools/run_tests.sh $(B) '$(ONLY)'
 
 check-headers:

@@ -42,11 +42,9 @@ bool cf_safe_is_harmful(uint32_t cp)
     return (cp & 0xFFFE) == 0xFFFE; /* U+nFFFE, U+nFFFF */
 }
 
-size_t cf_safe_escape(char out[CF_SAFE_ESCAPE_MAX], uint32_t cp)
+/* Copies text[0..len) to out. */
+static size_t copy(char out[CF_SAFE_ESCAPE_MAX], const char *text, int n)
 {
-    char text[16];
-    int n = cp < 0x80 ? snprintf(text, sizeof text, "\\x%02x", (unsigned)cp)
-                      : snprintf(text, sizeof text, "\\u{%x}", (unsigned)cp);
     size_t len = n < 0 ? 0 : (size_t)n;
     if (len > CF_SAFE_ESCAPE_MAX) {
         len = CF_SAFE_ESCAPE_MAX;
@@ -55,6 +53,24 @@ size_t cf_safe_escape(char out[CF_SAFE_ESCAPE_MAX], uint32_t cp)
         out[i] = text[i];
     }
     return len;
+}
+
+size_t cf_safe_escape_byte(char out[CF_SAFE_ESCAPE_MAX], unsigned char byte)
+{
+    char text[16];
+    return copy(out, text,
+                snprintf(text, sizeof text, "\\x%02x", (unsigned)byte));
+}
+
+size_t cf_safe_escape(char out[CF_SAFE_ESCAPE_MAX], uint32_t cp)
+{
+    char text[16];
+    if (cp == '\n' || cp == '\t') {
+        return copy(out, cp == '\n' ? "\\n" : "\\t", 2);
+    }
+    int n = cp < 0x80 ? snprintf(text, sizeof text, "\\x%02x", (unsigned)cp)
+                      : snprintf(text, sizeof text, "\\u{%x}", (unsigned)cp);
+    return copy(out, text, n);
 }
 
 /* `one_line`: newline and tab are spelled out too. */
@@ -67,16 +83,10 @@ static void escape(cf_buf *out, const char *p, size_t n, bool one_line)
         char text[CF_SAFE_ESCAPE_MAX];
         size_t n_text = 0;
         if (cp == CF_UTF8_BAD) {
-            /* A bad byte is spelled as a byte, whatever its value. */
-            cf_buf_add(out, p + plain, i - plain);
-            cf_buf_addf(out, "\\x%02x", (unsigned)(unsigned char)p[i]);
-            plain = i + len;
-        } else if (cf_safe_is_harmful(cp)) {
+            n_text = cf_safe_escape_byte(text, (unsigned char)p[i]);
+        } else if (cf_safe_is_harmful(cp) ||
+                   (one_line && (cp == '\n' || cp == '\t'))) {
             n_text = cf_safe_escape(text, cp);
-        } else if (one_line && (cp == '\n' || cp == '\t')) {
-            text[0] = '\\';
-            text[1] = cp == '\n' ? 'n' : 't';
-            n_text = 2;
         }
         if (n_text > 0) {
             cf_buf_add(out, p + plain, i - plain);

@@ -40,8 +40,11 @@ enum { CF_SAFE_ESCAPE_MAX = 10 }; /* "\u{10ffff}" */
 bool cf_safe_is_harmful(uint32_t cp);
 
 /* Writes the visible escape of a code point to out (no NUL) and returns its
- * length. */
+ * length; newline and tab become \n and \t. */
 size_t cf_safe_escape(char out[CF_SAFE_ESCAPE_MAX], uint32_t cp);
+
+/* The same for a byte that is not UTF-8: \xNN. */
+size_t cf_safe_escape_byte(char out[CF_SAFE_ESCAPE_MAX], unsigned char byte);
 
 /* Appends p[0..n) with everything harmful escaped.  A stream is cut at
  * character boundaries first (cf_utf8_incomplete_tail), or halves of a

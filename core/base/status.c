@@ -7,25 +7,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/safe_text.h"
 #include "core/base/utf8.h"
+
+/* Copies text[0..n) to err->text with visible escapes for what a terminal
+ * must not get, newlines and tabs too. */
+static void put_text(cf_error *err, const char *text, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        char escape[CF_SAFE_ESCAPE_MAX];
+        const char *from = text + i;
+        size_t len = cf_utf8_decode(&cp, from, n - i);
+        i += len;
+        if (cp == CF_UTF8_BAD) {
+            len = cf_safe_escape_byte(escape, (unsigned char)*from);
+            from = escape;
+        } else if (cf_safe_is_harmful(cp) || cp == '\n' || cp == '\t') {
+            len = cf_safe_escape(escape, cp);
+            from = escape;
+        }
+        if (at + len >= sizeof err->text) {
+            break;
+        }
+        memcpy(err->text + at, from, len);
+        at += len;
+    }
+    err->text[at] = '\0';
+}
 
 static void fill_text(cf_error *err, const char *fmt, va_list ap)
 {
-    int want = vsnprintf(err->text, sizeof err->text, fmt, ap);
-    if (want < 0) {
-        err->text[0] = '\0';
+    char text[CF_ERROR_TEXT_MAX];
+    int want = vsnprintf(text, sizeof text, fmt, ap);
+    size_t n = want < 0 ? 0 : strlen(text);
+    if (want >= (int)sizeof text) {
+        n -= cf_utf8_incomplete_tail(text, n);
     }
-    size_t n = strlen(err->text);
-    if (want >= (int)sizeof err->text) {
-        n -= cf_utf8_incomplete_tail(err->text, n);
-        err->text[n] = '\0';
-    }
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)err->text[i];
-        if (c < 0x20 || c == 0x7F) {
-            err->text[i] = '?';
-        }
-    }
+    put_text(err, text, n);
 }
 
 static cf_status fill(cf_error *err, cf_status code, uint64_t off,

@@ -63,8 +63,9 @@ typedef struct cf_error {
 
 /*
  * Fills `err` (may be NULL) with `code` and the formatted text, and returns
- * `code`.  Control bytes in the result are replaced by '?', an over-long text
- * is cut at a character boundary.  Line, column and offset are set to
+ * `code`.  The text is safe for a terminal: what could act on it, newlines
+ * too, becomes a visible escape as in safe_text.h, and an over-long text is
+ * cut at a character boundary.  Line, column and offset are set to
  * "unknown"; use cf_fail_at() where one of them is known.
  */
 cf_status cf_fail(cf_error *err, cf_status code, const char *fmt, ...)

@@ -25,4 +25,15 @@ rooms="core templates storage tui"
     only 'exit|_exit|abort' 'tui/main.c|core/base/status.c|core/chat/tool_exec.c|tui/term/[a-z_]*.c|tui/lab/worker.c' $rooms
     only 'getenv|secure_getenv' 'tui/.*' $rooms
 }
+
+# Text for standard output and standard error goes through tui/sys/out.c, which
+# keeps escape sequences from a terminal.  The files left out write constant
+# text, or data to files that the user named.
+written='(^|[^a-zA-Z_>.])(printf|vprintf|puts|putchar|perror)[[:space:]]*\(|(fprintf|vfprintf|fputs|fputc|putc|fwrite)[[:space:]]*\((.*[ (,])?(stdout|stderr)\>'
+found=$(grep -rnE --include='*.c' "$written" tui |
+    grep -vE '^tui/(sys/out|cli/man|cli/completion_text|cli/cmd_help|cli/progress)\.c:')
+if [ -n "$found" ]; then
+    printf 'write with cf_out(), cf_note() or cf_cli_print():\n%s\n' "$found" >&2
+    bad=1
+fi
 exit $bad

@@ -12,6 +12,7 @@
 #include "tui/cli/progress.h"
 #include "tui/lab/context_text.h"
 #include "tui/lab/defaults.h"
+#include "tui/sys/out.h"
 #include "tui/sys/paths.h"
 #include "tui/sys/secret.h"
 
@@ -121,13 +122,16 @@ static void print_help(cf_cli *cli, const cf_opt *own)
         cli->describe(stdout, c, own, common);
         return;
     }
-    printf("usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
-           c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
+    cf_buf usage = CF_BUF_INIT;
+    cf_buf_addf(&usage, "usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
+                c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
+    cf_out(stdout, cf_buf_str(&usage), CF_OUT_TEXT);
+    cf_buf_deinit(&usage);
     if (own != NULL && own->name != NULL) {
-        printf("\noptions:\n");
+        cf_out(stdout, cf_str_from("\noptions:\n"), CF_OUT_TEXT);
         cf_options_print(stdout, own);
     }
-    printf("\ncommon options:\n");
+    cf_out(stdout, cf_str_from("\ncommon options:\n"), CF_OUT_TEXT);
     cf_options_print(stdout, common);
 }
 
@@ -169,7 +173,7 @@ static void tell_problems(cf_cli *cli)
     const char *p = cli->problems.n > 0 ? cf_buf_cstr(&cli->problems) : "";
     while (*p != '\0') {
         size_t n = strcspn(p, "\n");
-        fprintf(stderr, "confab: %.*s\n", (int)n, p);
+        cf_note("confab: %.*s", (int)n, p);
         p += n + (p[n] != '\0');
     }
     cf_buf_reset(&cli->problems);
@@ -202,7 +206,7 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
 
 int cf_cli_fail(const cf_cli *cli, const cf_error *err)
 {
-    fprintf(stderr, "confab %s: %s\n", cli->command->name, err->text);
+    cf_note("confab %s: %s", cli->command->name, err->text);
     switch (err->code) {
     case CF_OK:
         return CF_EXIT_OK;
@@ -210,7 +214,8 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err)
         return CF_EXIT_USAGE;
     case CF_ECANCELLED:
         return CF_EXIT_INTERRUPTED;
-    case CF_EIO:
+    case CF_EIO: /* of standard output: not of an input */
+        return ferror(stdout) != 0 ? CF_EXIT_ENGINE : CF_EXIT_INPUT;
     case CF_EFORMAT:
     case CF_EUNSUPPORTED:
     case CF_ENOTFOUND:
@@ -223,20 +228,30 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err)
     return CF_EXIT_ENGINE;
 }
 
-int cf_cli_print(const cf_cli *cli, const cf_buf *out)
+static int print(const cf_cli *cli, const cf_buf *out, cf_out_kind kind)
 {
     cf_error err;
     if (cf_buf_check(out, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
-    fwrite(cf_buf_cstr(out), 1, out->n, stdout);
+    cf_out(stdout, cf_buf_str(out), kind);
     return CF_EXIT_OK;
+}
+
+int cf_cli_print(const cf_cli *cli, const cf_buf *out)
+{
+    return print(cli, out, cli->is_json ? CF_OUT_JSON : CF_OUT_STYLED);
+}
+
+int cf_cli_print_json(const cf_cli *cli, const cf_buf *out)
+{
+    return print(cli, out, CF_OUT_JSON);
 }
 
 int cf_cli_usage(const cf_cli *cli, const char *message)
 {
-    fprintf(stderr, "confab %s: %s (see: confab help %s)\n", cli->command->name,
-            message, cli->command->name);
+    cf_note("confab %s: %s (see: confab help %s)", cli->command->name, message,
+            cli->command->name);
     return CF_EXIT_USAGE;
 }
 
@@ -348,14 +363,11 @@ static int run_batch(const cf_cli *cli, const char *path, const batch_fn *fn)
         }
         st = batch_line(fn, cf_str_make(line, n), &out, &err);
         if (st == CF_OK) {
-            fwrite(out.p, 1, out.n, stdout);
+            cf_out(stdout, cf_buf_str(&out), CF_OUT_JSON);
         }
     }
     cf_buf_deinit(&text);
     cf_buf_deinit(&out);
-    if (st == CF_OK && fflush(stdout) != 0) {
-        st = cf_fail(&err, CF_EIO, "standard output: write error");
-    }
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
 
@@ -513,17 +525,17 @@ static int run_command(cf_cli *cli, int argc, char **argv)
         silence();
     }
     if (st != CF_OK) {
-        fprintf(stderr, "confab: %s (see: confab help)\n", err.text);
+        cf_note("confab: %s (see: confab help)", err.text);
         return CF_EXIT_USAGE;
     }
     if (cli->command == NULL) {
-        fprintf(stderr, "confab: unknown command '%s' (see: confab help)\n",
-                name);
+        cf_note("confab: unknown command '%s' (see: confab help)", name);
         return CF_EXIT_USAGE;
     }
     int status = cli->command->run(cli, argc - n_read, argv + n_read);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == CF_EXIT_OK) {
-        fprintf(stderr, "confab %s: standard output: write error\n", name);
+    if ((fflush(stdout) != 0 || ferror(stdout)) &&
+        status <= CF_EXIT_FINDING) {
+        cf_note("confab %s: standard output: write error", name);
         status = CF_EXIT_ENGINE;
     }
     return status;

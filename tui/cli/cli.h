@@ -105,8 +105,12 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err);
 int cf_cli_usage(const cf_cli *cli, const char *message);
 
 /* Writes `out` to standard output; CF_EXIT_OK, or the status of running out
- * of memory or space, with its message. */
+ * of memory, with its message.  An error of the stream is reported once, when
+ * the command has ended.  On a terminal harmful characters are escaped
+ * (tui/sys/out.h): as JSON with --json, else as text with styles. */
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
+/* The same for JSON in any case. */
+int cf_cli_print_json(const cf_cli *cli, const cf_buf *out);
 
 /* Set by SIGINT and SIGTERM while a command that asked for it runs. */
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */

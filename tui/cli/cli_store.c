@@ -6,6 +6,7 @@
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
+#include "tui/sys/out.h"
 
 cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
                             cf_error *err)
@@ -24,8 +25,7 @@ cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
         cf_store_get_state(*out, &state);
         cf_open_store_hint(&state.why);
         if (state.why.code != CF_OK && (flags & CF_STORE_READ_ONLY) == 0) {
-            fprintf(stderr, "confab %s: %s\n", cli->command->name,
-                    state.why.text);
+            cf_note("confab %s: %s", cli->command->name, state.why.text);
         }
     }
     return st;

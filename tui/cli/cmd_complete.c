@@ -13,7 +13,6 @@
 #include "core/api/text_release.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/complete_batch.h"
 #include "tui/cli/json_text.h"
@@ -21,6 +20,7 @@
 #include "tui/cli/progress.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/cli/trace_text.h"
+#include "tui/sys/out.h"
 
 enum { PROMPT_MAX = 256 << 20 };
 
@@ -107,8 +107,8 @@ static void warn_two_bos(const complete *c)
     cf_token bos = cf_tokenizer_special(c->tok).bos;
     if (bos != CF_TOKEN_NONE && c->n_prompt >= 2 && c->ids[0] == bos &&
         c->ids[1] == bos) {
-        fprintf(stderr, "confab complete: the prompt begins with two BOS "
-                        "tokens (see --no-bos)\n");
+        cf_note("confab complete: the prompt begins with two BOS tokens (see "
+                "--no-bos)");
     }
 }
 
@@ -218,13 +218,7 @@ static void show(complete *c, cf_str s)
     if (s.n == 0 || !writes_text(c)) {
         return;
     }
-    if (c->is_terminal) {
-        cf_buf_reset(&c->scratch);
-        cf_safe_text(&c->scratch, s.p, s.n);
-        fwrite(cf_buf_cstr(&c->scratch), 1, c->scratch.n, stdout);
-    } else {
-        fwrite(s.p, 1, s.n, stdout);
-    }
+    cf_out(stdout, s, CF_OUT_TEXT);
     fflush(stdout);
 }
 
@@ -237,7 +231,7 @@ static cf_status draw(complete *c, cf_token *id, cf_error *err)
     if (c->has_trace) {
         cf_buf_reset(&c->scratch);
         cf_trace_text_json(&c->scratch, &d, c->tok, c->n_ids);
-        fwrite(cf_buf_cstr(&c->scratch), 1, c->scratch.n, stdout);
+        cf_out(stdout, cf_buf_str(&c->scratch), CF_OUT_JSON);
         fflush(stdout);
     }
     return CF_OK;
@@ -345,12 +339,11 @@ static int finish(complete *c)
             return status;
         }
     } else if (writes_text(c) && c->is_terminal) {
-        putchar('\n');
+        cf_out(stdout, cf_str_from("\n"), CF_OUT_TEXT);
     }
     if (strcmp(c->why, "context") == 0) {
-        fprintf(stderr,
-                "confab complete: stopped because the context of %u tokens "
-                "is full (--ctx)\n",
+        cf_note("confab complete: stopped because the context of %u tokens is "
+                "full (--ctx)",
                 (unsigned)cf_session_n_ctx(c->session));
     }
     return strcmp(c->why, "cancelled") == 0 ? CF_EXIT_INTERRUPTED : CF_EXIT_OK;
@@ -364,9 +357,8 @@ static void warn_long_context(const complete *c)
     uint32_t n_ctx = cf_session_n_ctx(c->session);
     uint32_t n_train = cf_engine_get_info(c->engine).n_ctx_train;
     if (n_ctx > n_train) {
-        fprintf(stderr,
-                "confab complete: the context of %u tokens is longer than the "
-                "%u the model was trained for\n",
+        cf_note("confab complete: the context of %u tokens is longer than the "
+                "%u the model was trained for",
                 (unsigned)n_ctx, (unsigned)n_train);
     }
 }

@@ -9,9 +9,11 @@
 #include "core/base/alloc.h"
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/constrain_bench.h"
 #include "tui/lab/byte_set.h"
+#include "tui/sys/out.h"
 
 typedef struct constrain {
     cf_cli *cli;
@@ -318,10 +320,17 @@ static void add_reason(void *ud, cf_str line)
     cf_jw_str(ud, NULL, line);
 }
 
-static void print_reason(void *ud, cf_str line)
+/* "WORD     text", the text on one line. */
+static void put_row(cf_buf *out, const char *word, cf_str text)
 {
-    (void)ud;
-    printf("why      %.*s\n", (int)line.n, line.p);
+    cf_buf_addf(out, "%-8s ", word);
+    cf_safe_line(out, text.p, text.n);
+    cf_buf_addc(out, '\n');
+}
+
+static void put_reason(void *ud, cf_str line)
+{
+    put_row(ud, "why", line);
 }
 
 static cf_status print_json(const place *p, cf_error *err)
@@ -344,7 +353,11 @@ static cf_status print_json(const place *p, cf_error *err)
     cf_jw_end(&w);
     cf_status st = cf_jw_finish(&w, err);
     if (st == CF_OK) {
-        printf("%s\n", cf_buf_cstr(&line));
+        cf_buf_addc(&line, '\n');
+        st = cf_buf_check(&line, err);
+    }
+    if (st == CF_OK) {
+        cf_out(stdout, cf_buf_str(&line), CF_OUT_JSON);
     }
     cf_buf_deinit(&line);
     return st;
@@ -352,22 +365,25 @@ static cf_status print_json(const place *p, cf_error *err)
 
 static cf_status print_text(const place *p, cf_error *err)
 {
-    cf_buf forced = CF_BUF_INIT;
-    cf_json_write_str(&forced, cf_buf_str(&p->forced));
-    cf_status st = cf_buf_check(&forced, err);
+    cf_buf out = CF_BUF_INIT;
+    cf_buf_addf(&out, "%s at byte %zu of %zu\n", p->verdict, p->n_taken, p->n);
+    each_reason(p, put_reason, &out);
+    put_row(&out, "path", cf_buf_str(&p->path));
+    put_row(&out, "rule", cf_buf_str(&p->rule));
+    put_row(&out, "stack", cf_buf_str(&p->stack));
+    cf_buf_addf(&out, "allowed  %s%s%s\n", cf_buf_cstr(&p->allowed),
+                p->allowed.n > 0 && p->may_end ? " or " : "",
+                p->may_end ? "end of text" : "");
+    if (p->forced.n > 0) {
+        cf_buf_adds(&out, "forced   ");
+        cf_json_write_str(&out, cf_buf_str(&p->forced));
+        cf_buf_addc(&out, '\n');
+    }
+    cf_status st = cf_buf_check(&out, err);
     if (st == CF_OK) {
-        printf("%s at byte %zu of %zu\n", p->verdict, p->n_taken, p->n);
-        each_reason(p, print_reason, NULL);
-        printf("path     %s\nrule     %s\nstack    %s\n", cf_buf_cstr(&p->path),
-               cf_buf_cstr(&p->rule), cf_buf_cstr(&p->stack));
-        printf("allowed  %s%s%s\n", cf_buf_cstr(&p->allowed),
-               p->allowed.n > 0 && p->may_end ? " or " : "",
-               p->may_end ? "end of text" : "");
+        cf_out(stdout, cf_buf_str(&out), CF_OUT_TEXT);
     }
-    if (st == CF_OK && p->forced.n > 0) {
-        printf("forced   %s\n", cf_buf_cstr(&forced));
-    }
-    cf_buf_deinit(&forced);
+    cf_buf_deinit(&out);
     return st;
 }
 
@@ -498,7 +514,10 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     int rc = k.batch != NULL ? cf_cli_batch_text(cli, k.batch, batch_item, &k)
                              : run_text(&k, n_rest > 0 ? argv[0] : NULL);
     if (k.is_bench && rc == CF_EXIT_OK) {
-        cf_constrain_bench_print(&k.bench, cf_constraint_vocab_n(k.vocab));
+        cf_buf line = CF_BUF_INIT;
+        cf_constrain_bench_put(&line, &k.bench, cf_constraint_vocab_n(k.vocab));
+        rc = cf_cli_print_json(cli, &line);
+        cf_buf_deinit(&line);
     }
     cf_constrain_bench_deinit(&k.bench);
     cf_constraint_vocab_free(k.vocab);

@@ -15,6 +15,7 @@
 #include "tui/cli/json_text.h"
 #include "tui/lab/diff_pair.h"
 #include "tui/lab/saved.h"
+#include "tui/sys/out.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
 
@@ -288,7 +289,8 @@ static cf_status one_place(diff_job *job, cf_store *store, cf_store_place place,
             st = go_on(err);
             CF_THEN(st, one_saved(job, store, &v[i], err));
             if (st == CF_OK) {
-                fwrite(cf_buf_cstr(&job->out), 1, job->out.n, stdout);
+                cf_out(stdout, cf_buf_str(&job->out),
+                       job->cli->is_json ? CF_OUT_JSON : CF_OUT_STYLED);
                 cf_buf_reset(&job->out);
             }
         }

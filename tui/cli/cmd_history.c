@@ -9,6 +9,7 @@
 #include "storage/exchange.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
+#include "tui/sys/out.h"
 
 typedef struct history {
     cf_cli *cli;
@@ -238,8 +239,7 @@ static int do_search(history *h)
         }
     }
     if (st == CF_OK && hits.is_cut) {
-        fprintf(stderr, "confab history: the search took too long and is not "
-                        "complete\n");
+        cf_note("confab history: the search took too long and is not complete");
     }
     cf_buf_deinit(&words);
     return st == CF_OK ? print(h) : fail(h, &err);
@@ -535,13 +535,14 @@ static cf_status get_format(const history *h, cf_format *out, cf_error *err)
 typedef struct sink {
     FILE *to; /* standard output; NULL: gathered for a file */
     const char *path;
+    cf_out_kind kind;
 } sink;
 
 static cf_status drain(history *h, sink *s, cf_error *err)
 {
     CF_TRY(cf_buf_check(&h->out, err));
     if (s->to != NULL) {
-        fwrite(cf_buf_cstr(&h->out), 1, h->out.n, s->to);
+        cf_out(s->to, cf_buf_str(&h->out), s->kind);
         cf_buf_reset(&h->out);
         if (ferror(s->to)) {
             return cf_fail(err, CF_EIO, "standard output: write error");
@@ -602,8 +603,9 @@ static int do_export(history *h)
         return cf_cli_usage(h->cli, "export: want --all or UUIDs");
     }
     bool to_file = h->output != NULL && strcmp(h->output, "-") != 0;
-    sink s = {to_file ? NULL : stdout, h->output};
+    sink s = {to_file ? NULL : stdout, h->output, CF_OUT_JSON};
     cf_status st = get_format(h, &opts.format, &err);
+    s.kind = opts.format == CF_FORMAT_MARKDOWN ? CF_OUT_TEXT : CF_OUT_JSON;
     CF_THEN(st, cf_export_begin(&ex, h->store, &opts, &err));
     CF_THEN(st, h->all ? export_all(h, ex, &s, &err)
                        : export_some(h, &opts, ex, &s, &err));
@@ -632,7 +634,7 @@ static void print_note(void *ud, uint64_t line, const char *text)
     }
     cf_buf_adds(&b, ": ");
     cf_cli_put_line(&b, cf_str_from(text));
-    fprintf(stderr, "confab history: %s\n", cf_buf_cstr(&b));
+    cf_note_text("confab history: ", cf_buf_str(&b));
     cf_buf_deinit(&b);
 }
 

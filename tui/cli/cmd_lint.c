@@ -104,14 +104,17 @@ static cf_status lint_one(lint_job *job, const char *name, cf_error *err)
     return st;
 }
 
-static int print_rules(void)
+static int print_rules(const cf_cli *cli)
 {
     const cf_lint_rule *r;
+    cf_buf out = CF_BUF_INIT;
     for (size_t i = 0; (r = cf_lint_rule_at(i)) != NULL; i++) {
-        printf("%s  %s\n      %s\n      %s\n", r->id, r->title, r->effect,
-               r->fix);
+        cf_buf_addf(&out, "%s  %s\n      %s\n      %s\n", r->id, r->title,
+                    r->effect, r->fix);
     }
-    return CF_EXIT_OK;
+    int status = cf_cli_print(cli, &out);
+    cf_buf_deinit(&out);
+    return status;
 }
 
 static bool is_client(const char *name)
@@ -142,7 +145,9 @@ static int bad_client(const cf_cli *cli, const char *name)
 /* Prints the text written so far; an exit status. */
 static int flush(lint_job *job)
 {
-    int status = cf_cli_print(job->cli, &job->out);
+    int status = cf_lint_format_is_json(job->output.format)
+                     ? cf_cli_print_json(job->cli, &job->out)
+                     : cf_cli_print(job->cli, &job->out);
     cf_buf_reset(&job->out);
     return status;
 }
@@ -196,7 +201,7 @@ int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
         return done;
     }
     if (shows_rules) {
-        return print_rules();
+        return print_rules(cli);
     }
     const char *given = cli->open.template_name != NULL
                             ? cli->open.template_name

@@ -6,10 +6,10 @@
 #include "core/api/tool.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "core/base/safe_text.h"
 #include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/parse_reply.h"
+#include "tui/sys/out.h"
 
 enum { REPLY_MAX = 16 << 20 };
 
@@ -164,7 +164,7 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
     if (st == CF_OK) {
         cf_str source = cf_buf_str(&text);
         *out = cf_tool_family_detect(source, arch, model, &why);
-        fprintf(stderr, "family %s: %s\n", cf_tool_family_name(*out), why);
+        cf_note("family %s: %s", cf_tool_family_name(*out), why);
     }
     cf_buf_deinit(&text);
     cf_engine_close(engine);
@@ -199,16 +199,10 @@ static cf_status run_one(const cf_cli *cli, const job *j, cf_str raw,
     cf_status st = j->all ? cf_parse_all(&out, j->tools, j->prefill, raw,
                                          cli->is_json, is_valid, err)
                           : one_family(&out, cli, j, raw, is_valid, err);
-    if (!cli->is_json) {
-        cf_buf shown = CF_BUF_INIT;
-        cf_safe_text(&shown, cf_buf_cstr(&out), out.n);
-        shown.failed = shown.failed || out.failed;
-        cf_buf_deinit(&out);
-        out = shown;
-    }
     CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
-        fwrite(out.p, 1, out.n, stdout);
+        cf_out(stdout, cf_buf_str(&out),
+               cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     }
     cf_buf_deinit(&out);
     return st;

@@ -12,6 +12,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/render_mask.h"
 #include "tui/lab/context_text.h"
+#include "tui/sys/out.h"
 
 typedef struct render_job {
     const cf_cli *cli;
@@ -48,7 +49,7 @@ static cf_status open_template(render_job *job, cf_template_error *why,
         if (st != CF_OK && why->line != 0) {
             cf_buf caret = CF_BUF_INIT;
             cf_template_caret(&caret, source, why);
-            fprintf(stderr, "%s", cf_buf_cstr(&caret));
+            cf_out(stderr, cf_buf_str(&caret), CF_OUT_TEXT);
             cf_buf_deinit(&caret);
         }
         if (st != CF_OK) {
@@ -333,7 +334,7 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
     if (st != CF_OK && r->error.line != 0) {
         cf_buf caret = CF_BUF_INIT;
         cf_template_caret(&caret, cf_template_source(tpl), &r->error);
-        fprintf(stderr, "%s", cf_buf_cstr(&caret));
+        cf_out(stderr, cf_buf_str(&caret), CF_OUT_TEXT);
         cf_buf_deinit(&caret);
     }
     cf_template_free(own);
@@ -385,7 +386,7 @@ static cf_status tell_losses(cf_str context, const cf_render *r, cf_error *err)
         cf_prompt_losses(&r->prompt, json_object_get(values, "messages"),
                          json_object_get(values, "tools"), &lines, err);
     if (st == CF_OK) {
-        fputs(cf_buf_cstr(&lines), stderr);
+        cf_out(stderr, cf_buf_str(&lines), CF_OUT_TEXT);
     }
     cf_buf_deinit(&lines);
     json_decref(values);
@@ -509,9 +510,8 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     cf_arena_init(&job.arena, 0);
     int status = run_job(&job, n_rest == 1 ? argv[0] : NULL);
     if (job.bench_n != 0) {
-        fprintf(stderr,
-                "%llu contexts, %.3f us a render (mean), %.3f us (mean of "
-                "each context's best)\n",
+        cf_note("%llu contexts, %.3f us a render (mean), %.3f us (mean of "
+                "each context's best)",
                 (unsigned long long)job.bench_contexts,
                 (double)job.bench_us / (double)job.bench_n,
                 (double)job.bench_best / 1000.0 / (double)job.bench_contexts);

@@ -21,6 +21,7 @@
 #include "tui/cli/json_text.h"
 #include "tui/lab/constraint_spec.h"
 #include "tui/lab/run_options.h"
+#include "tui/sys/out.h"
 
 enum { N_TOP = 5, NOTE_MAX = 6 };
 
@@ -420,10 +421,7 @@ static int report(const replay *r)
 {
     cf_buf out = CF_BUF_INIT;
     for (size_t i = 0; i < r->n_note && !r->cli.is_json; i++) {
-        cf_buf line = CF_BUF_INIT;
-        cf_safe_line(&line, r->note[i], strlen(r->note[i]));
-        fprintf(stderr, "confab replay: %s\n", cf_buf_cstr(&line));
-        cf_buf_deinit(&line);
+        cf_note("confab replay: %s", r->note[i]);
     }
     if (r->cli.is_json) {
         put_json(r, &out);

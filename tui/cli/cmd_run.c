@@ -13,7 +13,6 @@
 #include "core/api/conversation.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "core/base/safe_text.h"
 #include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
@@ -21,6 +20,7 @@
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/constraint_spec.h"
+#include "tui/sys/out.h"
 
 enum { PROMPT_MAX = 64 << 20 };
 
@@ -50,46 +50,42 @@ typedef struct run {
     cf_stop stop_seen; /* of the last round */
     bool is_terminal, in_thinking;
     bool has_fault; /* the engine failed, not an input */
-    cf_buf scratch;
 } run;
 
 /* ---- showing ------------------------------------------------------------ */
 
-static void show(run *r, FILE *to, bool is_terminal, cf_str text)
+static void show(FILE *to, cf_str text)
 {
-    if (is_terminal) {
-        cf_buf_reset(&r->scratch);
-        cf_safe_text(&r->scratch, text.p, text.n);
-        fwrite(cf_buf_cstr(&r->scratch), 1, r->scratch.n, to);
-    } else {
-        fwrite(text.p, 1, text.n, to);
-    }
+    cf_out(to, text, CF_OUT_TEXT);
     fflush(to);
 }
 
-static void show_line(run *r, const char *label, cf_str text)
+/* Writes a line of JSON; a line that memory ran out for fails the run. */
+static void show_json(run *r, const cf_buf *line)
 {
-    cf_buf_reset(&r->scratch);
-    cf_safe_line(&r->scratch, text.p, text.n);
-    fprintf(stderr, "%s%s\n", label, cf_buf_cstr(&r->scratch));
+    r->has_fault = r->has_fault || line->failed;
+    if (!line->failed) {
+        cf_out(stdout, cf_buf_str(line), CF_OUT_JSON);
+        fflush(stdout);
+    }
 }
 
 static void end_thinking(run *r)
 {
     if (r->in_thinking) {
-        fputs("\n[end of thinking]\n", stderr);
+        show(stderr, cf_str_from("\n[end of thinking]\n"));
         r->in_thinking = false;
     }
 }
 
-static void show_call(run *r, const cf_tool_call *call)
+static void show_call(const cf_tool_call *call)
 {
     cf_buf line = CF_BUF_INIT;
     cf_buf_addf(
         &line, "%.*s(%.*s)  %s", (int)call->name.n, call->name.p,
         (int)call->arguments.n, call->arguments.p,
         call->status == CF_TOOL_VALID ? "" : cf_tool_status_name(call->status));
-    show_line(r, "[tool] ", cf_buf_str(&line));
+    cf_note_text("[tool] ", cf_buf_str(&line));
     cf_buf_deinit(&line);
 }
 
@@ -98,36 +94,36 @@ static void show_event(run *r, const cf_chat_event *ev)
     switch (ev->kind) {
     case CF_CHAT_TEXT:
         end_thinking(r);
-        show(r, stdout, r->is_terminal, ev->text);
+        show(stdout, ev->text);
         break;
     case CF_CHAT_THINKING:
         if (!r->in_thinking) {
-            fputs("[thinking]\n", stderr);
+            cf_note("[thinking]");
             r->in_thinking = true;
         }
-        show(r, stderr, isatty(STDERR_FILENO) != 0, ev->text);
+        show(stderr, ev->text);
         break;
     case CF_CHAT_CALL:
         end_thinking(r);
-        show_call(r, ev->call);
+        show_call(ev->call);
         break;
     case CF_CHAT_CALL_FAILED:
         end_thinking(r);
-        show_line(r, "[tool call that cannot be parsed] ", ev->text);
-        fprintf(stderr, "  %s\n", ev->stop.err.text);
+        cf_note_text("[tool call that cannot be parsed] ", ev->text);
+        cf_note("  %s", ev->stop.err.text);
         break;
     case CF_CHAT_NOTE:
-        show_line(r, "[server] ", ev->text);
+        cf_note_text("[server] ", ev->text);
         break;
     case CF_CHAT_STOP:
         end_thinking(r);
         if (ev->stop.reason == CF_STOP_LENGTH ||
             ev->stop.reason == CF_STOP_CONTEXT ||
             ev->stop.reason == CF_STOP_FILTERED) {
-            fprintf(stderr, "\n[stopped: %s]\n",
-                    cf_stop_reason_name(ev->stop.reason));
+            show(stderr, cf_str_from("\n"));
+            cf_note("[stopped: %s]", cf_stop_reason_name(ev->stop.reason));
         } else if (strcmp(ev->stop.what, "refusal") == 0) {
-            fputs("\n[the model refused]\n", stderr);
+            show(stderr, cf_str_from("\n[the model refused]\n"));
         }
         break;
     case CF_CHAT_PROMPT:
@@ -290,13 +286,12 @@ static void on_event(const cf_chat_event *ev, void *ud)
         }
     }
     if (ev->kind == CF_CHAT_NOTE && r->cli->is_json) {
-        show_line(r, "[server] ", ev->text);
+        cf_note_text("[server] ", ev->text);
     }
     if (r->cli->is_json) {
         cf_buf b = CF_BUF_INIT;
         json_event(&b, ev);
-        fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
-        fflush(stdout);
+        show_json(r, &b);
         cf_buf_deinit(&b);
     } else {
         show_event(r, ev);
@@ -327,8 +322,7 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st,
         cf_json_write(&b, sent->response.vendor);
     }
     cf_buf_adds(&b, "}\n");
-    fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
-    fflush(stdout);
+    show_json(r, &b);
     cf_buf_deinit(&b);
 }
 
@@ -337,8 +331,7 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st,
 /* One line from the terminal; false at its end. */
 static bool ask(const char *question, cf_buf *answer)
 {
-    fputs(question, stderr);
-    fflush(stderr);
+    show(stderr, cf_str_from(question));
     cf_buf_reset(answer);
     int c;
     while ((c = getchar()) != EOF && c != '\n') {
@@ -455,11 +448,10 @@ static void done_call(void *ud, const cf_pending_call *call,
         cf_buf_adds(&b, ",\"result\":");
         put_result(r, &b, call->name, result);
         cf_buf_adds(&b, "}\n");
-        fwrite(cf_buf_cstr(&b), 1, b.n, stdout);
-        fflush(stdout);
+        show_json(r, &b);
     } else {
         put_result(r, &b, call->name, result);
-        show_line(r, "[result] ", cf_buf_str(&b));
+        cf_note_text("[result] ", cf_buf_str(&b));
     }
     cf_buf_deinit(&b);
 }
@@ -712,7 +704,7 @@ static cf_status tell_losses(run *r, const cf_send *send, cf_str prompt,
     cf_status st = cf_conversation_losses(r->conv, send, prompt, &lines, err);
     for (size_t off = 0; st == CF_OK && off < lines.n;) {
         size_t n = strcspn(lines.p + off, "\n");
-        show_line(r, "[prompt] ", cf_str_make(lines.p + off, n));
+        cf_note_text("[prompt] ", cf_str_make(lines.p + off, n));
         off += n + 1;
     }
     cf_buf_deinit(&lines);
@@ -741,7 +733,7 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
     cf_status st = cf_conversation_preview(r->conv, r->engine.backend, send,
                                            &arena, &prompt, NULL, err);
     if (st == CF_OK) {
-        show(r, stdout, r->is_terminal, prompt.text);
+        show(stdout, prompt.text);
         st = tell_losses(r, send, prompt.text, err);
     }
     cf_arena_deinit(&arena);
@@ -790,7 +782,7 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     cf_sent_deinit(&sent);
     json_decref(message);
     if (!r->cli->is_json && r->is_terminal) {
-        putchar('\n');
+        show(stdout, cf_str_from("\n"));
     }
     return st;
 }
@@ -809,8 +801,8 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     CF_THEN(st, cf_open_backend(&r->engine, &r->cli->open, r->family, err));
     CF_THEN(st, make_conversation(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
-        fprintf(stderr, "[tool family %s: %s]\n",
-                cf_tool_family_name(r->engine.family), r->engine.family_why);
+        cf_note("[tool family %s: %s]", cf_tool_family_name(r->engine.family),
+                r->engine.family_why);
     }
     CF_THEN(st, answer(r, &prompt, err));
     cf_buf_deinit(&prompt);
@@ -915,6 +907,5 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     json_decref(r.canned);
     json_decref(r.system_list);
     json_decref(r.vendor);
-    cf_buf_deinit(&r.scratch);
     return status;
 }

@@ -15,6 +15,7 @@
 #include "core/base/utf8.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
+#include "tui/sys/out.h"
 
 enum { TEXT_MAX = 1 << 30 }; /* bytes read from standard input */
 
@@ -245,7 +246,8 @@ static cf_status print_json(const json_t *object, cf_error *err)
     if (line == NULL) {
         return cf_oom(err);
     }
-    puts(line);
+    cf_out(stdout, cf_str_from(line), CF_OUT_JSON);
+    cf_out(stdout, cf_str_from("\n"), CF_OUT_JSON);
     cf_free(line);
     return CF_OK;
 }
@@ -301,24 +303,28 @@ static cf_status print_tokens(const cf_tokenizer *tok,
     int id_w = at_least(width_of(cf_tokenizer_n_vocab(tok)), 2);
     int off_w = at_least(width_of(text_n), 4);
     cf_buf piece = CF_BUF_INIT;
-    cf_buf shown = CF_BUF_INIT;
-    printf("%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w, "from", off_w,
-           "to", "type");
-    for (size_t i = 0; i < list->n && !piece.failed && !shown.failed; i++) {
+    cf_buf out = CF_BUF_INIT;
+    cf_buf_addf(&out, "%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w,
+                "from", off_w, "to", "type");
+    for (size_t i = 0; i < list->n && !piece.failed; i++) {
         const cf_token_span *s = &list->v[i];
         cf_buf_reset(&piece);
-        cf_buf_reset(&shown);
         cf_tokenizer_piece(&piece, tok, s->id, true);
-        cf_safe_line(&shown, cf_buf_cstr(&piece), piece.n);
-        printf("%*ld  %*lu  %*lu  %-7s  '%s'\n", id_w, (long)s->id, off_w,
-               (unsigned long)s->off, off_w, (unsigned long)s->off + s->len,
-               type_name(cf_tokenizer_type(tok, s->id)), cf_buf_cstr(&shown));
+        cf_buf_addf(&out, "%*ld  %*lu  %*lu  %-7s  '", id_w, (long)s->id, off_w,
+                    (unsigned long)s->off, off_w,
+                    (unsigned long)s->off + s->len,
+                    type_name(cf_tokenizer_type(tok, s->id)));
+        cf_safe_line(&out, cf_buf_cstr(&piece), piece.n);
+        cf_buf_adds(&out, "'\n");
     }
-    printf("%zu tokens, %zu bytes\n", list->n, text_n);
+    cf_buf_addf(&out, "%zu tokens, %zu bytes\n", list->n, text_n);
     cf_status st = cf_buf_check(&piece, err);
-    CF_THEN(st, cf_buf_check(&shown, err));
+    CF_THEN(st, cf_buf_check(&out, err));
+    if (st == CF_OK) {
+        cf_out(stdout, cf_buf_str(&out), CF_OUT_TEXT);
+    }
     cf_buf_deinit(&piece);
-    cf_buf_deinit(&shown);
+    cf_buf_deinit(&out);
     return st;
 }
 
@@ -346,18 +352,11 @@ static cf_status print_bytes(const cf_buf *text, bool as_json, cf_error *err)
         json_decref(all);
         return st;
     }
-    if (!isatty(STDOUT_FILENO)) {
-        fwrite(cf_buf_cstr(text), 1, text->n, stdout);
-        return CF_OK;
+    cf_out(stdout, cf_buf_str(text), CF_OUT_TEXT);
+    if (isatty(STDOUT_FILENO)) {
+        cf_out(stdout, cf_str_from("\n"), CF_OUT_TEXT);
     }
-    cf_buf shown = CF_BUF_INIT;
-    cf_safe_text(&shown, cf_buf_cstr(text), text->n);
-    cf_status st = cf_buf_check(&shown, err);
-    if (st == CF_OK) {
-        puts(cf_buf_cstr(&shown));
-    }
-    cf_buf_deinit(&shown);
-    return st;
+    return CF_OK;
 }
 
 static cf_status run_ids(const tokenize *t, const cf_cli *cli, cf_error *err)
@@ -402,9 +401,6 @@ static int run(tokenize *t, cf_cli *cli, int n_rest, char **rest)
             st = run_text(t, cli, cf_buf_str(&text), &err);
         }
         cf_buf_deinit(&text);
-    }
-    if (st == CF_OK && (fflush(stdout) != 0 || ferror(stdout))) {
-        st = cf_fail(&err, CF_EIO, "standard output: write error");
     }
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }

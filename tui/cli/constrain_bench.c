@@ -107,24 +107,26 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static void print_one(const char *name, uint32_t *v, size_t n, uint64_t sum_ns)
+static void put_one(cf_buf *out, const char *name, uint32_t *v, size_t n,
+                    uint64_t sum_ns)
 {
     if (n > 0) {
         qsort(v, n, sizeof *v, by_value);
     }
-    printf("\"%s\":{\"n\":%zu,\"mean_us\":%.1f,\"median_us\":%u,\"p99_us\":%u,"
-           "\"max_us\":%u}",
-           name, n, n > 0 ? (double)sum_ns / 1000.0 / (double)n : 0.0,
-           n > 0 ? v[n / 2] : 0, n > 0 ? v[n * 99 / 100] : 0,
-           n > 0 ? v[n - 1] : 0);
+    cf_buf_addf(out,
+                "\"%s\":{\"n\":%zu,\"mean_us\":%.1f,\"median_us\":%u,"
+                "\"p99_us\":%u,\"max_us\":%u}",
+                name, n, n > 0 ? (double)sum_ns / 1000.0 / (double)n : 0.0,
+                n > 0 ? v[n / 2] : 0, n > 0 ? v[n * 99 / 100] : 0,
+                n > 0 ? v[n - 1] : 0);
 }
 
-void cf_constrain_bench_print(cf_constrain_bench *b, size_t n_vocab)
+void cf_constrain_bench_put(cf_buf *out, cf_constrain_bench *b, size_t n_vocab)
 {
-    printf("{\"vocab\":%zu,\"texts\":%zu,\"refused\":%zu,", n_vocab, b->n_text,
-           b->n_refused);
-    print_one("compile", b->compile_us, b->n_compile, b->compile_sum_ns);
-    printf(",");
-    print_one("mask", b->mask_us, b->n_mask, b->mask_sum_ns);
-    printf("}\n");
+    cf_buf_addf(out, "{\"vocab\":%zu,\"texts\":%zu,\"refused\":%zu,", n_vocab,
+                b->n_text, b->n_refused);
+    put_one(out, "compile", b->compile_us, b->n_compile, b->compile_sum_ns);
+    cf_buf_addc(out, ',');
+    put_one(out, "mask", b->mask_us, b->n_mask, b->mask_sum_ns);
+    cf_buf_adds(out, "}\n");
 }

@@ -31,7 +31,7 @@ CF_MUST_USE cf_status cf_constrain_bench_text(cf_constrain_bench *b,
                                               cf_str text, bool *is_accepted,
                                               cf_error *err);
 
-/* Prints the figures: one JSON object. */
-void cf_constrain_bench_print(cf_constrain_bench *b, size_t n_vocab);
+/* Appends the figures: a line with one JSON object. */
+void cf_constrain_bench_put(cf_buf *out, cf_constrain_bench *b, size_t n_vocab);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
 #include "tui/grid/cluster.h"
+#include "tui/sys/out.h"
 
 enum { GUTTER = 7 }; /* five digits, sign, space */
 
@@ -60,7 +61,7 @@ static size_t add_text(cf_buf *out, column *c, size_t width, bool is_color)
         }
         bool marked = is_color && is_marked(c, k.off);
         if (marked != is_on) {
-            cf_buf_adds(out, marked ? "\033[7m" : "\033[27m");
+            cf_buf_adds(out, marked ? CF_OUT_REVERSE : CF_OUT_FORWARD);
             is_on = marked;
         }
         add_cluster(out, &k);
@@ -68,7 +69,7 @@ static size_t add_text(cf_buf *out, column *c, size_t width, bool is_color)
         c->at = next;
     }
     if (is_on) {
-        cf_buf_adds(out, "\033[27m");
+        cf_buf_adds(out, CF_OUT_FORWARD);
     }
     return cells;
 }
@@ -87,7 +88,7 @@ static void add_column(cf_buf *out, column *c, size_t width, bool is_first,
     }
     size_t cells = add_text(out, c, width, is_color);
     if (has_color) {
-        cf_buf_adds(out, "\033[0m");
+        cf_buf_adds(out, CF_OUT_PLAIN);
     }
     for (; !is_last && cells < width; cells++) {
         cf_buf_addc(out, ' ');
@@ -107,7 +108,7 @@ static column column_of(const cf_diff *d, const cf_diff_row *r, bool is_b,
              : r->kind == CF_DIFF_CHANGED ? '~'
              : is_b                       ? '+'
                                           : '-';
-    c.color = c.sign == ' ' ? "" : is_b ? "\033[32m" : "\033[31m";
+    c.color = c.sign == ' ' ? "" : is_b ? CF_OUT_GREEN : CF_OUT_RED;
     if (style->tok != NULL) {
         cf_tokenizer_piece(scratch, style->tok, side->v[unit].id, true);
         cf_buf line = CF_BUF_INIT;

@@ -10,6 +10,7 @@
 #include "tui/cli/diff_side.h"
 #include "tui/cli/json_text.h"
 #include "tui/grid/cluster.h"
+#include "tui/sys/out.h"
 
 /* ---- hunks -------------------------------------------------------------- */
 
@@ -68,7 +69,7 @@ static void add_range(cf_buf *out, char sign, const cf_diff *d, hunk h)
 
 static void add_header(cf_buf *out, const cf_diff *d, hunk h, bool is_color)
 {
-    cf_buf_adds(out, is_color ? "\033[36m@@ " : "@@ ");
+    cf_buf_adds(out, is_color ? CF_OUT_CYAN "@@ " : "@@ ");
     add_range(out, '-', d, h);
     add_range(out, '+', d, h);
     cf_buf_adds(out, "@@");
@@ -83,7 +84,7 @@ static void add_header(cf_buf *out, const cf_diff *d, hunk h, bool is_color)
     }
     add_source(out, " -", a);
     add_source(out, " +", b);
-    cf_buf_adds(out, is_color ? "\033[0m\n" : "\n");
+    cf_buf_adds(out, is_color ? CF_OUT_PLAIN "\n" : "\n");
 }
 
 /* ---- unified ------------------------------------------------------------ */
@@ -108,8 +109,8 @@ typedef struct shown {
 
 static void add_line(cf_buf *out, const shown *s, const cf_diff_style *style)
 {
-    const char *color = s->sign == '-'   ? "\033[31m"
-                        : s->sign == '+' ? "\033[32m"
+    const char *color = s->sign == '-'   ? CF_OUT_RED
+                        : s->sign == '+' ? CF_OUT_GREEN
                                          : "";
     bool is_color = style->is_color && color[0] != '\0';
     size_t at = 0;
@@ -121,13 +122,13 @@ static void add_line(cf_buf *out, const shown *s, const cf_diff_style *style)
         const cf_diff_mark *m = &s->marks[i];
         add_bytes(out, cf_str_make(s->text.p + at, m->off - at),
                   style->is_safe);
-        cf_buf_adds(out, "\033[7m");
+        cf_buf_adds(out, CF_OUT_REVERSE);
         add_bytes(out, cf_str_make(s->text.p + m->off, m->len), style->is_safe);
-        cf_buf_adds(out, "\033[27m");
+        cf_buf_adds(out, CF_OUT_FORWARD);
         at = (size_t)m->off + m->len;
     }
     add_bytes(out, cf_str_make(s->text.p + at, s->text.n - at), style->is_safe);
-    cf_buf_adds(out, is_color ? "\033[0m\n" : "\n");
+    cf_buf_adds(out, is_color ? CF_OUT_PLAIN "\n" : "\n");
 }
 
 /* A '^' below every changed cell. */

@@ -11,6 +11,7 @@
 #include "tui/cli/cli_store.h"
 #include "tui/lab/keep_reply.h"
 #include "tui/lab/saved.h"
+#include "tui/sys/out.h"
 
 struct cf_keep {
     const cf_cli *cli;
@@ -78,8 +79,7 @@ static void warn(cf_keep *k, const cf_error *err)
 {
     if (!k->has_warned) {
         k->has_warned = true;
-        fprintf(stderr, "confab %s: not saved: %s\n", k->cli->command->name,
-                err->text);
+        cf_note("confab %s: not saved: %s", k->cli->command->name, err->text);
     }
 }
 

@@ -11,6 +11,7 @@
 
 struct cf_lint_format {
     const char *name;
+    bool is_json;
     void (*begin)(cf_lint_output *o);
     void (*one)(cf_lint_output *o, const char *name, const cf_lint_report *r);
     void (*end)(cf_lint_output *o);
@@ -380,13 +381,18 @@ static void junit_end(cf_lint_output *o)
 /* ---- the table ---------------------------------------------------------- */
 
 static const cf_lint_format formats[] = {
-    {"text", nothing, text_one, nothing},
-    {"json", nothing, json_one, nothing},
-    {"table", table_begin, table_one, nothing},
-    {"sarif", sarif_begin, sarif_one, sarif_end},
-    {"github", nothing, github_one, nothing},
-    {"junit", junit_begin, junit_one, junit_end},
+    {"text", false, nothing, text_one, nothing},
+    {"json", true, nothing, json_one, nothing},
+    {"table", false, table_begin, table_one, nothing},
+    {"sarif", true, sarif_begin, sarif_one, sarif_end},
+    {"github", false, nothing, github_one, nothing},
+    {"junit", false, junit_begin, junit_one, junit_end},
 };
+
+bool cf_lint_format_is_json(const cf_lint_format *format)
+{
+    return format->is_json;
+}
 
 const cf_lint_format *cf_lint_format_find(const char *name)
 {

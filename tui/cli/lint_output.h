@@ -26,6 +26,7 @@ typedef struct cf_lint_output {
 /* "text", "json", "table", "sarif", "github", "junit"; NULL for another
  * name. */
 const cf_lint_format *cf_lint_format_find(const char *name);
+bool cf_lint_format_is_json(const cf_lint_format *format);
 
 /* Once each, around any number of templates. */
 void cf_lint_output_begin(cf_lint_output *o);
