@@ -2,10 +2,13 @@
  * program.c - output goes through unlinked files, so that no pipe can fill
  * and nothing has to be read meanwhile.
  */
+#define _XOPEN_SOURCE 600
 #include "tests/support/program.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "core/api/bundled.h"
@@ -37,19 +40,40 @@ static void read_back(cf_buf *out, FILE *f)
     fclose(f);
 }
 
-void cf_program_run(cf_program *p, const char *const *argv, const char *input,
-                    size_t n_input)
+enum { ARGS_MAX = 64 };
+
+/* The program's arguments, [ARGS_MAX + 2]; freed with free_args(). */
+static void copy_args(char **args, const char *const *argv)
 {
-    enum { ARGS_MAX = 64 };
-    char *args[ARGS_MAX + 2];
     size_t n = 0;
     args[n++] = strdup(cf_program_path());
     for (size_t i = 0; argv[i] != NULL && n <= ARGS_MAX; i++) {
         args[n++] = strdup(argv[i]);
     }
     args[n] = NULL;
+}
+
+static void free_args(char **args)
+{
+    for (size_t i = 0; args[i] != NULL; i++) {
+        free(args[i]);
+    }
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void cf_program_run(cf_program *p, const char *const *argv, const char *input,
+                    size_t n_input)
+{
+    char *args[ARGS_MAX + 2];
     FILE *f[3];
     posix_spawn_file_actions_t actions;
+    copy_args(args, argv);
     assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
     for (int i = 0; i < 3; i++) {
         f[i] = tmpfile();
@@ -64,18 +88,60 @@ void cf_program_run(cf_program *p, const char *const *argv, const char *input,
     assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ),
                      0);
     posix_spawn_file_actions_destroy(&actions);
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    p->status =
-        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    p->status = wait_for(pid);
     cf_buf_init(&p->out);
     cf_buf_init(&p->err);
     fclose(f[0]);
     read_back(&p->out, f[1]);
     read_back(&p->err, f[2]);
-    while (n > 0) {
-        free(args[--n]);
+    free_args(args);
+}
+
+/* A terminal that hands every byte on unchanged; *slave is its other end. */
+static int open_terminal(int *slave)
+{
+    struct termios raw;
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master), 0);
+    assert_int_equal(unlockpt(master), 0);
+    *slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(*slave >= 0);
+    assert_int_equal(tcgetattr(*slave, &raw), 0);
+    raw.c_oflag &= ~(tcflag_t)OPOST;
+    assert_int_equal(tcsetattr(*slave, TCSANOW, &raw), 0);
+    return master;
+}
+
+void cf_program_on_terminal(cf_program *p, const char *const *argv,
+                            const char *input)
+{
+    char *args[ARGS_MAX + 2];
+    int slave;
+    int master = open_terminal(&slave);
+    posix_spawn_file_actions_t actions;
+    copy_args(args, argv);
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, slave, 1);
+    posix_spawn_file_actions_adddup2(&actions, slave, 2);
+    posix_spawn_file_actions_addclose(&actions, master);
+    posix_spawn_file_actions_addclose(&actions, slave);
+    pid_t pid;
+    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ),
+                     0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(slave);
+    cf_buf_init(&p->out);
+    cf_buf_init(&p->err);
+    char block[4096];
+    ssize_t n;
+    while ((n = read(master, block, sizeof block)) > 0) {
+        cf_buf_add(&p->out, block, (size_t)n);
     }
+    close(master);
+    p->status = wait_for(pid);
+    free_args(args);
 }
 
 void cf_program_deinit(cf_program *p)

@@ -27,6 +27,12 @@ void cf_program_run(cf_program *p, const char *const *argv, const char *input,
                     size_t n_input);
 void cf_program_deinit(cf_program *p);
 
+/* The same on a terminal of its own: both outputs are that terminal and come
+ * together, byte by byte as the terminal gets them, in p->out.  Standard input
+ * is the file `input`, not the terminal. */
+void cf_program_on_terminal(cf_program *p, const char *const *argv,
+                            const char *input);
+
 /* The same with arguments in place: CF_PROGRAM(&p, "version", "--json"). */
 #define CF_PROGRAM(p, ...) \
     cf_program_run((p), (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)

@@ -228,7 +228,7 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err)
     return CF_EXIT_ENGINE;
 }
 
-static int print(const cf_cli *cli, const cf_buf *out, cf_out_kind kind)
+int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind)
 {
     cf_error err;
     if (cf_buf_check(out, &err) != CF_OK) {
@@ -240,12 +240,7 @@ static int print(const cf_cli *cli, const cf_buf *out, cf_out_kind kind)
 
 int cf_cli_print(const cf_cli *cli, const cf_buf *out)
 {
-    return print(cli, out, cli->is_json ? CF_OUT_JSON : CF_OUT_STYLED);
-}
-
-int cf_cli_print_json(const cf_cli *cli, const cf_buf *out)
-{
-    return print(cli, out, CF_OUT_JSON);
+    return cf_cli_print_as(cli, out, cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
 }
 
 int cf_cli_usage(const cf_cli *cli, const char *message)
@@ -533,8 +528,7 @@ static int run_command(cf_cli *cli, int argc, char **argv)
         return CF_EXIT_USAGE;
     }
     int status = cli->command->run(cli, argc - n_read, argv + n_read);
-    if ((fflush(stdout) != 0 || ferror(stdout)) &&
-        status <= CF_EXIT_FINDING) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status <= CF_EXIT_FINDING) {
         cf_note("confab %s: standard output: write error", name);
         status = CF_EXIT_ENGINE;
     }

@@ -18,6 +18,7 @@
 #include "tui/cli/options.h"
 #include "tui/lab/reply_settings.h"
 #include "tui/sys/color.h"
+#include "tui/sys/out.h"
 
 /* Exit statuses: a contract. */
 enum {
@@ -107,10 +108,10 @@ int cf_cli_usage(const cf_cli *cli, const char *message);
 /* Writes `out` to standard output; CF_EXIT_OK, or the status of running out
  * of memory, with its message.  An error of the stream is reported once, when
  * the command has ended.  On a terminal harmful characters are escaped
- * (tui/sys/out.h): as JSON with --json, else as text with styles. */
+ * (tui/sys/out.h): as JSON with --json, else as text. */
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
-/* The same for JSON in any case. */
-int cf_cli_print_json(const cf_cli *cli, const cf_buf *out);
+/* The same for what is JSON in any case, or text with styles. */
+int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
 
 /* Set by SIGINT and SIGTERM while a command that asked for it runs. */
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */

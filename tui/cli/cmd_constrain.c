@@ -516,7 +516,7 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     if (k.is_bench && rc == CF_EXIT_OK) {
         cf_buf line = CF_BUF_INIT;
         cf_constrain_bench_put(&line, &k.bench, cf_constraint_vocab_n(k.vocab));
-        rc = cf_cli_print_json(cli, &line);
+        rc = cf_cli_print_as(cli, &line, CF_OUT_JSON);
         cf_buf_deinit(&line);
     }
     cf_constrain_bench_deinit(&k.bench);

@@ -253,6 +253,14 @@ static cf_status list_one(diff_job *job, const cf_store_conv *conv,
     return CF_OK;
 }
 
+/* With styles, the text between them is escaped where it is written. */
+static cf_out_kind out_kind(const diff_job *job)
+{
+    return job->cli->is_json     ? CF_OUT_JSON
+           : job->style.is_color ? CF_OUT_STYLED
+                                 : CF_OUT_TEXT;
+}
+
 static cf_status one_saved(diff_job *job, cf_store *store,
                            const cf_store_conv *conv, cf_error *err)
 {
@@ -289,8 +297,7 @@ static cf_status one_place(diff_job *job, cf_store *store, cf_store_place place,
             st = go_on(err);
             CF_THEN(st, one_saved(job, store, &v[i], err));
             if (st == CF_OK) {
-                cf_out(stdout, cf_buf_str(&job->out),
-                       job->cli->is_json ? CF_OUT_JSON : CF_OUT_STYLED);
+                cf_out(stdout, cf_buf_str(&job->out), out_kind(job));
                 cf_buf_reset(&job->out);
             }
         }
@@ -378,7 +385,7 @@ static int run(diff_job *job, int n, char **paths)
         st = go_on(&err);
         CF_THEN(st, one_context(job, paths[i], &err));
     }
-    int status = cf_cli_print(job->cli, &job->out);
+    int status = cf_cli_print_as(job->cli, &job->out, out_kind(job));
     if (st != CF_OK) {
         return cf_cli_fail(job->cli, &err);
     }

@@ -145,9 +145,9 @@ static int bad_client(const cf_cli *cli, const char *name)
 /* Prints the text written so far; an exit status. */
 static int flush(lint_job *job)
 {
-    int status = cf_lint_format_is_json(job->output.format)
-                     ? cf_cli_print_json(job->cli, &job->out)
-                     : cf_cli_print(job->cli, &job->out);
+    int status = cf_cli_print_as(
+        job->cli, &job->out,
+        cf_lint_format_is_json(job->output.format) ? CF_OUT_JSON : CF_OUT_TEXT);
     cf_buf_reset(&job->out);
     return status;
 }

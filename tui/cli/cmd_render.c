@@ -346,7 +346,8 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
 {
     cf_buf out = CF_BUF_INIT;
     cf_error err;
-    if (job->mask || job->spans || job->cli->is_json) {
+    bool is_json = job->mask || job->spans || job->cli->is_json;
+    if (is_json) {
         cf_jw w;
         cf_status st = CF_OK;
         cf_jw_init(&w, &out);
@@ -371,7 +372,8 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
     } else {
         cf_buf_add(&out, r->prompt.text.p, r->prompt.text.n);
     }
-    int status = cf_cli_print(job->cli, &out);
+    int status =
+        cf_cli_print_as(job->cli, &out, is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     cf_buf_deinit(&out);
     return status;
 }

@@ -304,8 +304,8 @@ static cf_status print_tokens(const cf_tokenizer *tok,
     int off_w = at_least(width_of(text_n), 4);
     cf_buf piece = CF_BUF_INIT;
     cf_buf out = CF_BUF_INIT;
-    cf_buf_addf(&out, "%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w,
-                "from", off_w, "to", "type");
+    cf_buf_addf(&out, "%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w, "from",
+                off_w, "to", "type");
     for (size_t i = 0; i < list->n && !piece.failed; i++) {
         const cf_token_span *s = &list->v[i];
         cf_buf_reset(&piece);

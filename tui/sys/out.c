@@ -13,9 +13,9 @@
 /* The length of the style that p begins with, or 0. */
 static size_t style_at(const char *p, size_t n)
 {
-    static const char *const styles[] = {CF_OUT_PLAIN, CF_OUT_REVERSE,
+    static const char *const styles[] = {CF_OUT_PLAIN,   CF_OUT_REVERSE,
                                          CF_OUT_FORWARD, CF_OUT_RED,
-                                         CF_OUT_GREEN, CF_OUT_CYAN};
+                                         CF_OUT_GREEN,   CF_OUT_CYAN};
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
         size_t len = strlen(styles[i]);
         if (len <= n && memcmp(p, styles[i], len) == 0) {
@@ -62,8 +62,9 @@ static void put_escaped(FILE *to, cf_str s, cf_out_kind kind, bool is_line)
     for (size_t i = 0; i < s.n;) {
         uint32_t cp;
         size_t len = cf_utf8_decode(&cp, s.p + i, s.n - i);
-        size_t style =
-            kind == CF_OUT_STYLED && cp == 0x1B ? style_at(s.p + i, s.n - i) : 0;
+        size_t style = kind == CF_OUT_STYLED && cp == 0x1B
+                           ? style_at(s.p + i, s.n - i)
+                           : 0;
         if (style > 0) {
             len = style;
         } else if (is_harmful(cp, is_line)) {

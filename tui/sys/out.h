@@ -28,12 +28,12 @@ typedef enum cf_out_kind {
 } cf_out_kind;
 
 /* The styles that commands use. */
-#define CF_OUT_PLAIN    "\033[0m"
-#define CF_OUT_REVERSE  "\033[7m"
-#define CF_OUT_FORWARD  "\033[27m"
-#define CF_OUT_RED      "\033[31m"
-#define CF_OUT_GREEN    "\033[32m"
-#define CF_OUT_CYAN     "\033[36m"
+#define CF_OUT_PLAIN   "\033[0m"
+#define CF_OUT_REVERSE "\033[7m"
+#define CF_OUT_FORWARD "\033[27m"
+#define CF_OUT_RED     "\033[31m"
+#define CF_OUT_GREEN   "\033[32m"
+#define CF_OUT_CYAN    "\033[36m"
 
 /* Writes `text`, whole characters, to a stream; escaped if that is a
  * terminal. */

@@ -34,10 +34,10 @@ static void test_status__no_control_bytes(void **state)
     (void)state;
     cf_error err;
     cf_fail_at(&err, CF_EFORMAT, 7, "a\nb\033[c");
-    assert_string_equal(err.text, "a?b?[c");
+    assert_string_equal(err.text, "a\\nb\\x1b[c");
     assert_int_equal(err.off, 7);
     cf_fail_in(&err, CF_EIO, "x.gguf");
-    assert_string_equal(err.text, "x.gguf: a?b?[c");
+    assert_string_equal(err.text, "x.gguf: a\\nb\\x1b[c");
     assert_int_equal(err.code, CF_EFORMAT);
     assert_int_equal(err.off, 7);
 }
