@@ -29,6 +29,35 @@ static void press(runner *r, const char *keys, size_t n)
     }
 }
 
+/* Presses in the middle of the first place on the screen that says `text`. */
+static void click(runner *r, const char *text, int times)
+{
+    cf_grid *g = &r->app->grid;
+    cf_buf row = CF_BUF_INIT;
+    cf_event e = {.kind = CF_EVENT_MOUSE, .y = -1};
+    cf_app_draw(r->app);
+    for (int y = 0; y < g->h && e.y < 0; y++) {
+        cf_buf_reset(&row);
+        for (int x = 0; x < g->w; x++) { /* a byte a cell */
+            uint32_t cp = g->cell[y * g->w + x].glyph.cp[0];
+            cf_buf_addc(&row, cp >= 32 && cp < 127 ? (char)cp : '\1');
+        }
+        const char *found = strstr(cf_buf_cstr(&row), text);
+        if (found != NULL) {
+            e.x = (int)(found - row.p + (ptrdiff_t)strlen(text) / 2);
+            e.y = y;
+        }
+    }
+    cf_buf_deinit(&row);
+    if (e.y < 0) {
+        fail_msg("line %d: '%s' is not on the screen", r->line, text);
+    }
+    for (int i = 0; i < times; i++) {
+        cf_app_event(r->app, &e);
+    }
+    r->app->last_press.us = 0; /* the next press is another one */
+}
+
 static void paste(runner *r, const char *text)
 {
     cf_buf b = CF_BUF_INIT;
@@ -170,6 +199,10 @@ static void run_line(runner *r, char *line)
         press(r, rest, strlen(rest));
     } else if (strncmp(line, "paste ", 6) == 0) {
         paste(r, rest);
+    } else if (strncmp(line, "click ", 6) == 0) {
+        click(r, rest, 1);
+    } else if (strncmp(line, "double ", 7) == 0) {
+        click(r, rest, 2);
     } else if (strncmp(line, "command ", 8) == 0) {
         cf_app_command(r->app, rest);
     } else if (sscanf(line, "size %dx%d", &w, &h) == 2) {

@@ -8,6 +8,8 @@
  *   keys gl\j<Enter>    keys as in tui/term/key.h; a trailing \ is cut, so
  *                       that a line may end in blanks
  *   paste TEXT          pasted text; \n is a newline
+ *   click TEXT          a press on the first place that shows TEXT
+ *   double TEXT         two presses there, as a double click
  *   command LINE        as typed after ":"
  *   draw                a frame that is not compared
  *   idle                waits until nothing runs any more

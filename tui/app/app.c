@@ -4,7 +4,6 @@
 #include "tui/app/app.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +12,10 @@
 #include "tui/app/bars.h"
 #include "tui/app/command_user.h"
 #include "tui/app/complete.h"
+#include "tui/app/frame.h"
 #include "tui/app/keepsakes.h"
+#include "tui/app/menu.h"
+#include "tui/app/pointer.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
@@ -21,39 +23,9 @@
 #include "tui/sys/child.h"
 
 enum {
-    NARROW = 100,
-    MIN_W = 60,
-    MIN_H = 16,
     FRAME_US = 33000,
     CLIPBOARD_MAX = 54000 /* terminals take some 74,000 bytes of base64 */
 };
-
-/* ---- messages ----------------------------------------------------------- */
-
-void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(app->notice.text, sizeof app->notice.text, fmt, ap);
-    va_end(ap);
-    if (n < 0) {
-        app->notice.text[0] = '\0';
-    }
-    app->notice.style = style;
-    app->notice.while_busy = false;
-    app->is_dirty = true;
-}
-
-void cf_app_say_while_busy(cf_app *app, const char *text)
-{
-    cf_app_say(app, CF_STYLE_DIM, "%s", text);
-    app->notice.while_busy = true;
-}
-
-void cf_app_error(cf_app *app, const cf_error *err)
-{
-    cf_app_say(app, CF_STYLE_ERROR, "%s", err->text);
-}
 
 cf_config *cf_app_config(cf_app *app)
 {
@@ -99,11 +71,6 @@ static const cf_view_ops *top_view(const cf_app *app)
     return cf_views[cf_app_view(app)];
 }
 
-bool cf_app_is_narrow(const cf_app *app)
-{
-    return app->grid.w < NARROW || app->config.a11y;
-}
-
 /* A view that is on the stack already comes to its top. */
 void cf_app_open_view(cf_app *app, cf_view_id view)
 {
@@ -124,6 +91,10 @@ void cf_app_open_view(cf_app *app, cf_view_id view)
     app->is_dirty = true;
     if (cf_views[view]->enter != NULL) {
         cf_views[view]->enter(app);
+    }
+    if (view != CF_VIEW_CHAT && cf_frame_beside(app) == CF_VIEW_CHAT) {
+        app->beside = view;
+        cf_frame_follow(app, view);
     }
 }
 
@@ -192,10 +163,17 @@ void cf_app_command(cf_app *app, const char *line)
     const cf_command *c = find_command(app, line, n, &n_found);
     if (n_found == 1) {
         app->is_dirty = true;
+        snprintf(app->doing, sizeof app->doing, "%s%s%.40s", c->name,
+                 arg[0] != '\0' ? " " : "", arg);
         cf_command_do(c, app, arg);
+        app->doing[0] = '\0';
     } else if (n_found == 0) {
-        cf_app_say(app, CF_STYLE_ERROR, "no command '%.*s' here; ? lists them",
-                   (int)n, line);
+        cf_buf meant = CF_BUF_INIT;
+        cf_menu_did_you_mean(app, line, n, &meant);
+        cf_app_say(app, CF_STYLE_ERROR,
+                   "no command '%.*s' here%s", (int)n, line,
+                   meant.n != 0 ? cf_buf_cstr(&meant) : "; ? lists them");
+        cf_buf_deinit(&meant);
     } else {
         cf_app_say(app, CF_STYLE_ERROR, "'%.*s' may mean several commands",
                    (int)n, line);
@@ -208,6 +186,15 @@ static void leave_line(cf_app *app, cf_edit *line)
 {
     cf_edit_commit(line);
     app->mode = CF_MODE_NORMAL;
+    app->menu_row = 0;
+}
+
+/* Shows what a search finds so far. */
+static void search_as_typed(cf_app *app, const char *text)
+{
+    if (app->mode == CF_MODE_SEARCH && top_view(app)->typed != NULL) {
+        top_view(app)->typed(app, text);
+    }
 }
 
 static void line_key(cf_app *app, cf_edit *line, cf_key key)
@@ -215,6 +202,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
     bool is_command = app->mode == CF_MODE_COMMAND;
     if (key == CF_KEY_ESC || key == CF_CTRL('C') ||
         (key == CF_KEY_BACKSPACE && line->text.n == 0)) {
+        search_as_typed(app, "");
         leave_line(app, line);
         return;
     }
@@ -246,11 +234,17 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         cf_complete(app);
         return;
     }
+    if (key == CF_KEY_BACK_TAB && is_command) {
+        cf_menu_step(app, -1);
+        return;
+    }
+    app->menu_row = 0;
     if (key == CF_CTRL('Y')) {
         cf_edit_insert(line, cf_buf_str(&app->copied));
         return;
     }
     cf_edit_key(line, key, app->grid.w);
+    search_as_typed(app, cf_buf_cstr(&line->text));
 }
 
 static void normal_key(cf_app *app, cf_key key)
@@ -276,6 +270,13 @@ static void normal_key(cf_app *app, cf_key key)
         app->n_pending = 0;
         break;
     case CF_LOOKUP_NONE: {
+        if (top_view(app)->letters_search && app->n_pending == 1 &&
+            cf_key_is_text(key)) {
+            app->n_pending = 0;
+            app->mode = CF_MODE_SEARCH;
+            line_key(app, &app->search_line, key);
+            break;
+        }
         cf_buf name = CF_BUF_INIT;
         for (size_t i = 0; i < app->n_pending; i++) {
             cf_key_format(&name, app->pending[i]);
@@ -298,14 +299,9 @@ static bool is_bound(const cf_app *app, cf_key key)
                CF_LOOKUP_FOUND;
 }
 
-static bool is_too_small(const cf_app *app)
+void cf_app_key(cf_app *app, cf_key key)
 {
-    return app->grid.w < MIN_W || app->grid.h < MIN_H;
-}
-
-static void on_key(cf_app *app, cf_key key)
-{
-    if (is_too_small(app) && key != CF_CTRL('C')) {
+    if (cf_frame_is_too_small(app) && key != CF_CTRL('C')) {
         return; /* the effect of a key could not be seen */
     }
     bool was_leaving = app->wants_quit;
@@ -377,6 +373,11 @@ static void poll_bench(cf_app *app)
             cf_app_error(app, &err);
         }
     }
+    bool is_busy = cf_lab_is_busy(app->lab);
+    if (app->was_busy && !is_busy) {
+        cf_app_log_reply(app);
+    }
+    app->was_busy = is_busy;
     if (app->notice.while_busy && !cf_app_is_busy(app)) {
         app->notice.text[0] = '\0';
         app->notice.while_busy = false;
@@ -388,7 +389,12 @@ void cf_app_event(cf_app *app, const cf_event *event)
 {
     switch (event->kind) {
     case CF_EVENT_KEY:
-        on_key(app, event->key);
+        cf_app_key(app, event->key);
+        break;
+    case CF_EVENT_MOUSE:
+        if (!cf_frame_is_too_small(app)) {
+            cf_pointer_press(app, event->x, event->y);
+        }
         break;
     case CF_EVENT_PASTE:
         on_paste(app, event->paste);
@@ -462,33 +468,6 @@ cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
     return st;
 }
 
-/* ---- drawing ------------------------------------------------------------ */
-
-void cf_app_draw(cf_app *app)
-{
-    cf_grid *g = &app->grid;
-    g->ascii_lines =
-        app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
-    g->no_lines = app->config.a11y;
-    g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
-    cf_grid_clear(g);
-    app->is_dirty = false;
-    if (is_too_small(app)) {
-        cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL, "needs %d x %d cells",
-                     MIN_W, MIN_H);
-        cf_grid_putf(g, 0, 1, g->w, CF_STYLE_DIM, "this is %d x %d", g->w,
-                     g->h);
-        cf_grid_puts(g, 0, 2, g->w, "enlarge it; ^C twice leaves",
-                     CF_STYLE_DIM);
-        return;
-    }
-    cf_rect body = {0, 1, g->w, g->h - 3};
-    cf_grid_set_clip(g, body);
-    top_view(app)->draw(app, g, body);
-    cf_grid_set_clip(g, (cf_rect){0, 0, g->w, g->h});
-    cf_bars_draw(app, g);
-}
-
 /* ---- life --------------------------------------------------------------- */
 
 static cf_status bind_table(cf_app *app, const cf_command *table, cf_error *err)
@@ -516,6 +495,7 @@ cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
     cf_edit_init(&app->search_line, true);
     app->stack[0] = CF_VIEW_CHAT;
     app->n_stack = 1;
+    app->beside = CF_VIEW_PROMPT;
     app->is_dirty = true;
     cf_status st = bind_table(app, cf_global_commands, err);
     for (int v = 0; st == CF_OK && v < CF_VIEW_COUNT; v++) {
@@ -584,7 +564,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
         app->term->ops->wait(app->term, has_work ? 0 : wait_ms, &event);
         cf_app_event(app, &event);
         has_work = cf_app_step(app);
-        if (event.kind == CF_EVENT_KEY) {
+        if (event.kind == CF_EVENT_KEY || event.kind == CF_EVENT_MOUSE) {
             last_frame = 0; /* a key shows at once */
         }
     }

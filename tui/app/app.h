@@ -25,6 +25,7 @@
 #ifndef CF_TUI_APP_APP_H
 #define CF_TUI_APP_APP_H
 
+#include "core/api/conversation.h"
 #include "core/base/uuid.h"
 #include "tui/app/config.h"
 #include "tui/app/keymap.h"
@@ -112,6 +113,16 @@ typedef struct cf_view_ops {
     bool (*key)(cf_app *app, cf_key key);
     void (*paste)(cf_app *app, cf_str text);
     void (*search)(cf_app *app, const char *text, int direction);
+    /* The "/" line so far, at each key in it; "" when it is left.  NULL: the
+     * view waits for Enter. */
+    void (*typed)(cf_app *app, const char *text);
+    bool letters_search; /* a letter that is no key begins a "/" line */
+    /* A press on a spot of the view (cf_grid_spot). */
+    void (*click)(cf_app *app, int what, size_t value);
+    /* The turn under the cursor; and what a view next to it shows of that
+     * turn. */
+    const cf_turn *(*turn)(cf_app *app);
+    void (*follow)(cf_app *app, const cf_turn *turn);
     void (*status)(cf_app *app, cf_buf *out); /* right of the last line */
     /* The text of the view's object for ":w": what is selected, what the
      * cursor is on, or the whole.  False, or NULL: there is none. */
@@ -143,6 +154,15 @@ typedef struct cf_notice {
     bool while_busy; /* and no longer than the job that runs */
 } cf_notice;
 
+/* The press of a button before this one. */
+typedef struct cf_press {
+    int x, y;
+    uint64_t us; /* 0: none that a second one could follow */
+} cf_press;
+
+/* Spots of the app itself; those of views are 0 and above. */
+enum { CF_SPOT_MENU = -1, CF_SPOT_TAB = -2, CF_SPOT_HINT = -3 };
+
 struct cf_app {
     cf_term *term; /* NULL in tests that draw into the grid alone */
     cf_grid grid;
@@ -155,9 +175,16 @@ struct cf_app {
     cf_key pending[CF_SEQUENCE_MAX];
     size_t n_pending;
     cf_edit command_line, search_line;
-    char search[256]; /* what n and N look for */
+    char search[256];   /* what n and N look for */
+    char menu_word[64]; /* what was typed before Tab chose from the menu */
+    size_t menu_row;    /* chosen, from 1; 0: none */
+    cf_press last_press;
     cf_notice notice;
-    cf_buf log; /* lines for the log view */
+    cf_buf log;        /* lines for the log view */
+    char doing[64];    /* the command that runs; "" for none */
+    bool was_busy;     /* at the last poll */
+    cf_view_id beside; /* next to Chat on a wide screen */
+    bool is_drawing;   /* grid.spot_view is the view that draws */
     bool is_maximized;
     bool lists_settings; /* the help shows settings alone */
     bool wants_quit;     /* leaving was asked for once */
@@ -207,7 +234,16 @@ void cf_app_back(cf_app *app);
  * beginning of a name. */
 void cf_app_command(cf_app *app, const char *line);
 
-/* Puts a line at the bottom until the next key. */
+/* A key, as if it had been pressed. */
+void cf_app_key(cf_app *app, cf_key key);
+
+/* Appends a line to the log: the time, what did it ("" for nothing), text. */
+void cf_app_log(cf_app *app, const char *what, const char *text);
+/* Appends the figures of the reply at the end of the path. */
+void cf_app_log_reply(cf_app *app);
+
+/* Puts text at the bottom until the next key, and into the log unless it is
+ * only a hint (CF_STYLE_DIM). */
 void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
     CF_PRINTF(3, 4);
 void cf_app_error(cf_app *app, const cf_error *err);
@@ -230,6 +266,9 @@ CF_MUST_USE cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
 
 /* Puts text into the register and the terminal's clipboard, and says so. */
 void cf_app_copy(cf_app *app, cf_str text);
+
+/* Cells across of the view that is being drawn, or else of the top one. */
+int cf_app_width(const cf_app *app);
 
 /* Whether the layout is narrow: one pane at a time. */
 bool cf_app_is_narrow(const cf_app *app);

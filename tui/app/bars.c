@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "tui/grid/wrap.h"
 #include "tui/lab/lab_task.h"
 
 static void draw_views(const cf_app *app, cf_grid *g)
@@ -28,8 +29,10 @@ static void draw_views(const cf_app *app, cf_grid *g)
             snprintf(text, sizeof text, "%c%d %s%c", is_on ? '[' : ' ', v + 1,
                      cf_views[v]->title, is_on ? ']' : ' ');
         }
-        x += cf_grid_puts(g, x, 0, g->w - x, text,
-                          is_on ? CF_STYLE_BAR_ON : CF_STYLE_BAR);
+        int w = cf_grid_puts(g, x, 0, g->w - x, text,
+                             is_on ? CF_STYLE_BAR_ON : CF_STYLE_BAR);
+        cf_grid_spot(g, (cf_rect){x, 0, w, 1}, CF_SPOT_TAB, (size_t)v);
+        x += w;
     }
     cf_view_id top = cf_app_view(app);
     if (top > CF_VIEW_TEMPLATES) {
@@ -38,17 +41,24 @@ static void draw_views(const cf_app *app, cf_grid *g)
     }
 }
 
-/* One "KEYS NAME" of the line of keys; false when it does not fit. */
-static bool put_key(cf_grid *g, int *x, const char *keys, const char *name)
+/* One "KEYS NAME" of the line of keys, in the cells before `end`; false when it
+ * does not fit. */
+static bool put_key_before(cf_grid *g, int *x, int end, const char *keys,
+                           const char *name)
 {
     int y = g->h - 2;
-    if (*x + (int)(strlen(keys) + 1 + strlen(name) + 2) > g->w) {
+    if (*x + (int)(strlen(keys) + 1 + strlen(name) + 2) > end) {
         return false;
     }
     *x += cf_grid_puts(g, *x, y, g->w - *x, keys, CF_STYLE_KEY);
     *x += 1 + cf_grid_puts(g, *x + 1, y, g->w - *x, name, CF_STYLE_DIM);
     *x += 2;
     return true;
+}
+
+static bool put_key(cf_grid *g, int *x, const char *keys, const char *name)
+{
+    return put_key_before(g, x, g->w, keys, name);
 }
 
 /* The keys of a text field while it has the focus. */
@@ -65,7 +75,7 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
                                           {"^U", "erase line"},
                                           {"^_", "undo"}};
     static const char *const line[][2] = {{"<Enter>", "run"},
-                                          {"<Tab>", "complete"},
+                                          {"<Tab>", "choose"},
                                           {"<Up>", "line before"},
                                           {"<Esc>", "leave"},
                                           {"^U", "erase line"}};
@@ -120,15 +130,45 @@ static void draw_selecting_keys(cf_grid *g)
     }
 }
 
+/* The names on the line of keys: what stops work, then the view's own. */
+static void hint_names(const cf_app *app, char names[256])
+{
+    snprintf(names, 256, "%s%s", cf_app_is_busy(app) ? "stop " : "",
+             cf_views[cf_app_view(app)]->footer);
+}
+
+void cf_bars_command(const cf_app *app, size_t i, char name[64])
+{
+    char names[256];
+    hint_names(app, names);
+    char *rest = NULL;
+    const char *word = strtok_r(names, " ", &rest);
+    for (; word != NULL && i > 0; i--) {
+        word = strtok_r(NULL, " ", &rest);
+    }
+    snprintf(name, 64, "%s", word != NULL ? word : "help");
+}
+
+/* "? help" at the right end, at every width; the cell where it begins. */
+static int draw_help_key(const cf_app *app, cf_grid *g)
+{
+    cf_buf keys = CF_BUF_INIT;
+    cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), "help", &keys);
+    int x = g->w;
+    if (keys.n != 0 && cf_app_view(app) != CF_VIEW_HELP) {
+        x = g->w - (int)keys.n - 6;
+        int at = x;
+        put_key_before(g, &at, g->w + 1, cf_buf_cstr(&keys), "help");
+        cf_grid_spot(g, (cf_rect){x, g->h - 2, g->w - x, 1}, CF_SPOT_HINT,
+                     SIZE_MAX);
+    }
+    cf_buf_deinit(&keys);
+    return x;
+}
+
 /* "i write  r retry": the keys of the view's most useful commands. */
 static void draw_keys(const cf_app *app, cf_grid *g)
 {
-    const cf_view_ops *view = cf_views[cf_app_view(app)];
-    int x = 1;
-    if (app->mode == CF_MODE_COMMAND && app->notice.text[0] != '\0') {
-        cf_grid_puts(g, 0, g->h - 2, g->w, app->notice.text, app->notice.style);
-        return; /* what would complete the line */
-    }
     if (app->mode == CF_MODE_VISUAL) {
         draw_selecting_keys(g);
         return;
@@ -138,18 +178,48 @@ static void draw_keys(const cf_app *app, cf_grid *g)
         return;
     }
     char names[256];
-    snprintf(names, sizeof names, "%s%s", cf_app_is_busy(app) ? "stop " : "",
-             view->footer);
+    int x = 1, end = draw_help_key(app, g);
+    hint_names(app, names);
     char *rest = NULL;
+    size_t i = 0;
     for (char *name = strtok_r(names, " ", &rest); name != NULL;
-         name = strtok_r(NULL, " ", &rest)) {
+         name = strtok_r(NULL, " ", &rest), i++) {
         cf_buf keys = CF_BUF_INIT;
+        int from = x;
         cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), name, &keys);
-        if (keys.n != 0) {
-            put_key(g, &x, cf_buf_cstr(&keys), name);
+        if (keys.n != 0 &&
+            put_key_before(g, &x, end, cf_buf_cstr(&keys), name)) {
+            cf_grid_spot(g, (cf_rect){from, g->h - 2, x - from - 2, 1},
+                         CF_SPOT_HINT, i);
         }
         cf_buf_deinit(&keys);
     }
+}
+
+/* What the program says, over the lines above the keys where it does not fit
+ * on the last one: its end says what to do.  False: it does not fit. */
+static bool notice_fits(const cf_app *app, int room)
+{
+    const char *text = app->notice.text;
+    return strchr(text, '\n') == NULL &&
+           (int)cf_text_width(text, strlen(text)) <= room;
+}
+
+static void draw_long_notice(const cf_app *app, cf_grid *g)
+{
+    cf_wrapped lines = {0};
+    cf_str text = cf_str_from(app->notice.text);
+    if (cf_wrapped_update(&lines, text, g->w - 2, NULL) == CF_OK) {
+        int n = (int)lines.n < g->h / 2 ? (int)lines.n : g->h / 2;
+        for (int i = 0; i < n; i++) {
+            int y = g->h - 2 - n + i;
+            const cf_line *l = &lines.v[i];
+            cf_grid_fill(g, (cf_rect){0, y, g->w, 1}, ' ', app->notice.style);
+            cf_grid_put(g, 1, y, g->w - 2, cf_str_make(text.p + l->off, l->len),
+                        app->notice.style);
+        }
+    }
+    cf_wrapped_deinit(&lines);
 }
 
 static const char *mode_name(cf_mode mode)
@@ -185,6 +255,9 @@ static void draw_status(cf_app *app, cf_grid *g)
     int y = g->h - 1;
     if (app->mode == CF_MODE_COMMAND) {
         draw_line(g, &app->command_line, ":");
+        if (app->notice.text[0] != '\0') {
+            draw_long_notice(app, g); /* what would complete the line */
+        }
         return;
     }
     if (app->mode == CF_MODE_SEARCH) {
@@ -208,7 +281,11 @@ static void draw_status(cf_app *app, cf_grid *g)
     }
     int room = g->w - x - 3;
     const char *task = app->lab != NULL ? cf_lab_task_name(app->lab) : NULL;
-    if (app->notice.text[0] != '\0') {
+    bool is_long = !notice_fits(app, room);
+    if (is_long) {
+        draw_long_notice(app, g);
+    }
+    if (app->notice.text[0] != '\0' && !is_long) {
         cf_grid_puts(g, x + 2, y, room, app->notice.text, app->notice.style);
     } else if (task != NULL) {
         cf_buf far = CF_BUF_INIT;

@@ -9,4 +9,7 @@
 
 void cf_bars_draw(cf_app *app, cf_grid *g);
 
+/* The command of hint `i` on the line of keys, "help" past the last. */
+void cf_bars_command(const cf_app *app, size_t i, char name[64]);
+
 #endif

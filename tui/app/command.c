@@ -126,6 +126,9 @@ static void cmd_set(cf_app *app, const char *arg)
         return;
     }
     cf_theme_use(&c->theme);
+    if (app->term != NULL) {
+        app->term->ops->mouse(app->term, c->mouse);
+    }
     if (app->lab != NULL) {
         cf_lab_prompt_stale(app->lab);
     }
@@ -222,6 +225,19 @@ static void cmd_constrain(cf_app *app, const char *arg)
     }
 }
 
+/* The object that ":w" writes. */
+static void cmd_yank(cf_app *app)
+{
+    cf_buf text = CF_BUF_INIT;
+    const cf_view_ops *view = cf_views[cf_app_view(app)];
+    if (view->text != NULL && view->text(app, &text)) {
+        cf_app_copy(app, cf_buf_str(&text));
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "nothing to copy here");
+    }
+    cf_buf_deinit(&text);
+}
+
 static void cmd_maximize(cf_app *app)
 {
     app->is_maximized = !app->is_maximized;
@@ -296,6 +312,9 @@ const cf_command cf_global_commands[] = {
     {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
      "FILE [FORMAT]", "conversations from a file; 6 lists them",
      CF_WITH(cf_cmd_import)},
+    {"yank", CF_IN_ALL, "yy", "",
+     "copy it: to the clipboard, and to the register that ^Y puts in",
+     CF_RUN(cmd_yank)},
     {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
      "hold replies to schema FILE, regex R, grammar FILE, choice A|B, json or "
      "tools",

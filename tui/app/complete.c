@@ -1,5 +1,5 @@
 /*
- * complete.c - what fits the word that is being written.
+ * complete.c - the arguments that fit the word being written.
  */
 #include "tui/app/complete.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "templates/builtin.h"
+#include "tui/app/menu.h"
 #include "tui/lab/constraint_spec.h"
 #include "tui/sys/paths.h"
 
@@ -35,20 +36,6 @@ static void offer(matches *m, const char *text)
         m->shared.n = n;
     }
     cf_buf_addf(&m->list, " %s", text);
-}
-
-static void offer_commands(matches *m, const cf_app *app)
-{
-    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
-                                   cf_global_commands};
-    for (int t = 0; t < 2; t++) {
-        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
-             c++) {
-            if (c->views & CF_IN(cf_app_view(app))) {
-                offer(m, c->name);
-            }
-        }
-    }
 }
 
 static void offer_settings(matches *m, cf_app *app)
@@ -193,8 +180,10 @@ void cf_complete(cf_app *app)
     size_t n = strcspn(line, " ");
     matches m = {.word = line, .n = n};
     if (line[n] == '\0') {
-        offer_commands(&m, app);
-    } else if (!offer_arguments(&m, app, line, n)) {
+        cf_menu_step(app, 1);
+        return;
+    }
+    if (!offer_arguments(&m, app, line, n)) {
         return;
     }
     if (m.n_found > 1 && m.shared.n == m.n) {

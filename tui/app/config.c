@@ -25,7 +25,7 @@ typedef struct setting {
 
 static const setting settings[] = {
     {"mouse", BOOL, AT(mouse), NULL, NULL,
-     "wheel scrolls; hold Shift to select text"},
+     "clicks and the wheel; hold Shift to select text"},
     {"a11y", BOOL, AT(a11y), NULL, NULL,
      "one pane, no lines: for screen readers"},
     {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii",
@@ -46,6 +46,7 @@ enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 void cf_config_init(cf_config *c)
 {
     memset(c, 0, sizeof *c);
+    c->mouse = true;
     c->enter_sends = true;
     c->examples = true;
     cf_theme_default(&c->theme);

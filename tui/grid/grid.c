@@ -17,6 +17,7 @@ void cf_grid_init(cf_grid *g)
 void cf_grid_deinit(cf_grid *g)
 {
     cf_free(g->cell);
+    cf_free(g->spot);
     cf_grid_init(g);
 }
 
@@ -48,6 +49,7 @@ void cf_grid_clear(cf_grid *g)
     }
     g->clip = (cf_rect){0, 0, g->w, g->h};
     g->cursor_x = g->cursor_y = -1;
+    g->n_spot = 0;
 }
 
 static int clamp(int v, int lo, int hi)
@@ -66,6 +68,40 @@ static bool is_inside(const cf_grid *g, int x, int y)
 {
     return x >= g->clip.x && x < g->clip.x + g->clip.w && y >= g->clip.y &&
            y < g->clip.y + g->clip.h;
+}
+
+void cf_grid_spot(cf_grid *g, cf_rect r, int what, size_t value)
+{
+    int x1 = r.x + r.w, y1 = r.y + r.h;
+    int cx1 = g->clip.x + g->clip.w, cy1 = g->clip.y + g->clip.h;
+    r.x = r.x > g->clip.x ? r.x : g->clip.x;
+    r.y = r.y > g->clip.y ? r.y : g->clip.y;
+    r.w = (x1 < cx1 ? x1 : cx1) - r.x;
+    r.h = (y1 < cy1 ? y1 : cy1) - r.y;
+    if (r.w < 1 || r.h < 1) {
+        return;
+    }
+    if (g->n_spot == g->cap_spot) {
+        size_t cap = g->cap_spot != 0 ? g->cap_spot * 2 : 128;
+        cf_spot *v = cf_realloc(g->spot, cap, sizeof *v);
+        if (v == NULL) {
+            return;
+        }
+        g->spot = v;
+        g->cap_spot = cap;
+    }
+    g->spot[g->n_spot++] = (cf_spot){r, g->spot_view, what, value};
+}
+
+const cf_spot *cf_grid_spot_at(const cf_grid *g, int x, int y)
+{
+    for (size_t i = g->n_spot; i-- > 0;) {
+        const cf_rect *r = &g->spot[i].r;
+        if (x >= r->x && x < r->x + r->w && y >= r->y && y < r->y + r->h) {
+            return &g->spot[i];
+        }
+    }
+    return NULL;
 }
 
 static cf_cell *at(const cf_grid *g, int x, int y)
@@ -191,6 +227,18 @@ int cf_grid_putf(cf_grid *g, int x, int y, int width, cf_style style,
         len -= cf_utf8_incomplete_tail(text, len);
     }
     return cf_grid_put(g, x, y, width, cf_str_make(text, len), style);
+}
+
+void cf_grid_change_style(cf_grid *g, cf_rect r, cf_style from, cf_style to)
+{
+    for (int y = r.y; y < r.y + r.h; y++) {
+        for (int x = r.x; x < r.x + r.w; x++) {
+            cf_style *style = &at(g, x, y)->style;
+            if ((*style & CF_STYLE_NAME_MASK) == from) {
+                *style = (cf_style)((*style & ~CF_STYLE_NAME_MASK) | to);
+            }
+        }
+    }
 }
 
 void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style)

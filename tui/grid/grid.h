@@ -30,8 +30,20 @@ typedef struct cf_cell {
     uint8_t fg, bg; /* CF_STYLE_IMAGE: colours of the terminal's palette */
 } cf_cell;
 
+/* A part of the screen that can be clicked, and what it is: `what` and `value`
+ * mean something to the view that drew it. */
+typedef struct cf_spot {
+    cf_rect r;
+    int view;
+    int what;
+    size_t value;
+} cf_spot;
+
 typedef struct cf_grid {
     int w, h;
+    cf_spot *spot; /* [n_spot] of this frame, later ones lie on top; owned */
+    size_t n_spot, cap_spot;
+    int spot_view; /* the view that draws: cf_spot.view of new spots */
     cf_cell *cell; /* [h, w] */
     cf_rect clip;
     int cursor_x, cursor_y; /* where the real cursor goes; -1: nowhere */
@@ -55,6 +67,13 @@ void cf_grid_set_clip(cf_grid *g, cf_rect r);
 
 void cf_grid_fill(cf_grid *g, cf_rect r, uint32_t cp, cf_style style);
 
+/* Says what the part of `r` inside the clip is, for the mouse.  Where memory
+ * runs out it cannot be clicked. */
+void cf_grid_spot(cf_grid *g, cf_rect r, int what, size_t value);
+
+/* The topmost spot at (x, y); NULL: there is none. */
+const cf_spot *cf_grid_spot_at(const cf_grid *g, int x, int y);
+
 /* Puts text on one line from (x, y) over at most `width` cells; returns the
  * cells used.  A text that does not fit ends in '~'.  Newlines are spelled
  * out. */
@@ -74,6 +93,9 @@ int cf_grid_put_cluster(cf_grid *g, int x, int y, int width,
 
 /* Gives every cell of a row part another style, keeping its glyph. */
 void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style);
+
+/* Gives the cells of r that have one style another; flags stay. */
+void cf_grid_change_style(cf_grid *g, cf_rect r, cf_style from, cf_style to);
 
 /* One cell of a picture: the upper and the lower half, as 0xRRGGBB, in the
  * nearest colours there are; without half blocks or colours as a letter that

@@ -6,10 +6,13 @@
 
 #include <stdint.h>
 
-enum { CF_WHEN_TEXT = 11 };
+enum { CF_WHEN_TEXT = 11, CF_WHEN_CLOCK = 9 };
 
 /* Writes "10:12" for today, "yesterday", "11-17" for this year, else
  * "2025-11-17", in local time; a NUL ends it. */
 void cf_when_format(char out[CF_WHEN_TEXT], int64_t ms, int64_t now_ms);
+
+/* Writes "10:12:07", in local time. */
+void cf_when_clock(char out[CF_WHEN_CLOCK], int64_t ms);
 
 #endif

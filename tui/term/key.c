@@ -236,6 +236,23 @@ bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final)
     return true;
 }
 
+bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
+                       size_t n, char final)
+{
+    unsigned v[3];
+    if (n < 2 || params[0] != '<' || final != 'M' ||
+        read_params(v, params + 1, n - 1) != 3 || v[1] < 1 || v[2] < 1) {
+        return false;
+    }
+    if (v[0] != 0 && v[0] != 64 && v[0] != 65) {
+        return false;
+    }
+    *key = v[0] == 64 ? CF_KEY_MOUSE_UP : v[0] == 65 ? CF_KEY_MOUSE_DOWN : 0;
+    *x = (int)v[1] - 1;
+    *y = (int)v[2] - 1;
+    return true;
+}
+
 bool cf_key_from_capability(cf_key *out, const char *name)
 {
     static const named_key table[] = {

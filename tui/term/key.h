@@ -58,6 +58,13 @@ void cf_key_format(cf_buf *out, cf_key key);
  * False for a sequence that is not a key. */
 bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final);
 
+/* A press or a turn of the wheel "ESC [ < button ; x ; y M", as terminals send
+ * them in mode 1006; params[0..n) begin with "<".  *key is CF_KEY_MOUSE_UP or
+ * _DOWN for the wheel and 0 for the left button; *x and *y count from 0.  False
+ * for anything else: other buttons, releases, moves, buttons with Shift. */
+bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
+                       size_t n, char final);
+
 /* The key of a terminfo capability with modifiers, by its name: "kLFT5". */
 bool cf_key_from_capability(cf_key *out, const char *name);
 

@@ -18,6 +18,7 @@ typedef struct cf_term cf_term;
 typedef enum cf_event_kind {
     CF_EVENT_NONE, /* the time given to wait passed */
     CF_EVENT_KEY,
+    CF_EVENT_MOUSE, /* the left button was pressed at (x, y) */
     CF_EVENT_PASTE, /* text that was pasted: no key in it is a command */
     CF_EVENT_RESIZE,
     CF_EVENT_WAKE,    /* another thread has events */
@@ -30,6 +31,7 @@ typedef struct cf_event {
     cf_key key;
     cf_str paste; /* borrowed until the next wait */
     int w, h;     /* of a resize */
+    int x, y;     /* of a press, in cells from 0 */
 } cf_event;
 
 typedef struct cf_term_ops {
@@ -52,6 +54,9 @@ typedef struct cf_term_ops {
 
     /* Hands text to the terminal's clipboard (OSC 52), where it has one. */
     void (*copy)(cf_term *term, cf_str text);
+
+    /* Has mouse events sent, or not. */
+    void (*mouse)(cf_term *term, bool is_on);
 
     /* Draws everything again at the next present. */
     void (*redraw)(cf_term *term);

@@ -43,6 +43,7 @@ enum {
     KEY_SYNC_UNKNOWN,
     KEY_SYNC_KNOWN, /* the terminal knows synchronized output (mode 2026) */
     PASTE_WAIT_MS = 1000,
+    SEQUENCE_WAIT_MS = 10,
     CRASH_TEXT_MAX = 512
 };
 
@@ -54,6 +55,8 @@ typedef struct curses_term {
     int w, h;
     bool must_redraw;
     bool has_sync;
+    bool has_mouse; /* the terminal has one */
+    bool is_mouse_on;
     cf_buf paste;
     struct sigaction old_action[16];
 } curses_term;
@@ -131,7 +134,7 @@ static char *capability(const char *name)
 static void prepare_restore(const char *log_path)
 {
     n_restore_bytes = 0;
-    add_restore("\033[?2026l\033[?2004l\033[?1000l\033[?1006l");
+    add_restore("\033[?2026l\033[?2004l\033[?1006l\033[?1000l");
     add_restore(capability("sgr0"));
     add_restore(capability("cnorm"));
     add_restore(capability("rmkx"));
@@ -237,7 +240,25 @@ static void end_modes(void)
     write_fully(STDOUT_FILENO, end, sizeof end - 1);
 }
 
-static void configure_curses(const cf_term_options *opts)
+/* Presses and the wheel, in the form that has no largest column. */
+static void send_mouse(bool is_on)
+{
+    static const char on[] = "\033[?1000h\033[?1006h";
+    static const char off[] = "\033[?1006l\033[?1000l";
+    write_fully(STDOUT_FILENO, is_on ? on : off, sizeof on - 1);
+}
+
+static void curses_mouse(cf_term *term, bool is_on)
+{
+    curses_term *t = (curses_term *)term;
+    is_on = is_on && t->has_mouse;
+    if (is_on != t->is_mouse_on) {
+        send_mouse(is_on);
+        t->is_mouse_on = is_on;
+    }
+}
+
+static void configure_curses(void)
 {
     raw();
     noecho();
@@ -256,10 +277,7 @@ static void configure_curses(const cf_term_options *opts)
     define_key("\033[?2026;0$y", KEY_SYNC_UNKNOWN);
     define_key("\033[?2026;3$y", KEY_SYNC_UNKNOWN);
     define_key("\033[?2026;4$y", KEY_SYNC_UNKNOWN);
-    if (opts->mouse) {
-        mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-        mouseinterval(0);
-    }
+    define_key(NULL, KEY_MOUSE); /* read_sequence() takes them */
 }
 
 static bool wants_color(const cf_term_options *opts)
@@ -440,18 +458,6 @@ static cf_key translate(wint_t value)
     return name != NULL && cf_key_from_capability(&key, name) ? key : 0;
 }
 
-static cf_key mouse_key(void)
-{
-    MEVENT m;
-    if (getmouse(&m) != OK) {
-        return 0;
-    }
-    if (m.bstate & BUTTON4_PRESSED) {
-        return CF_KEY_MOUSE_UP;
-    }
-    return m.bstate & BUTTON5_PRESSED ? CF_KEY_MOUSE_DOWN : 0;
-}
-
 static bool wait_input(int timeout_ms)
 {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -485,22 +491,41 @@ static void read_paste(curses_term *t)
     }
 }
 
+/* The next character of a sequence; a sequence may come in two pieces. */
+static bool read_next(wint_t *value)
+{
+    return get_wch(value) == OK ||
+           (wait_input(SEQUENCE_WAIT_MS) && get_wch(value) == OK);
+}
+
+/* The event of a sequence "ESC [ params final"; false: it is not one. */
+static bool take_sequence(cf_event *out, const char *params, size_t n,
+                          char final)
+{
+    out->kind = CF_EVENT_KEY;
+    if (cf_mouse_from_csi(&out->key, &out->x, &out->y, params, n, final)) {
+        out->kind = out->key != 0 ? CF_EVENT_KEY : CF_EVENT_MOUSE;
+        return true;
+    }
+    return cf_key_from_csi(&out->key, params, n, final);
+}
+
 /* The rest of a control sequence that curses does not know, after "ESC [":
- * a key with modifiers, or a terminal's answer, whose characters are not
- * commands.  *out is 0 where it is not a key.  False when nothing followed:
- * the user pressed Alt and "[". */
-static bool read_sequence(cf_key *out)
+ * a key with modifiers, a mouse, or a terminal's answer, whose characters are
+ * not commands.  out->kind is CF_EVENT_NONE where it is neither.  False when
+ * nothing followed: the user pressed Alt and "[". */
+static bool read_sequence(cf_event *out)
 {
     char params[32];
     size_t n = 0;
     bool is_one = false;
     wint_t value;
-    *out = 0;
-    while (get_wch(&value) == OK) {
+    while (read_next(&value)) {
         is_one = true;
         if (value < 0x20 || value > 0x3F) { /* its last character */
-            if (value < 0x7F && n < sizeof params) {
-                cf_key_from_csi(out, params, n, (char)value);
+            if (value >= 0x7F || n >= sizeof params ||
+                !take_sequence(out, params, n, (char)value)) {
+                out->kind = CF_EVENT_NONE;
             }
             break;
         }
@@ -511,24 +536,24 @@ static bool read_sequence(cf_key *out)
     return is_one;
 }
 
-/* The key that "ESC" begins: Alt sends it before the key.  Escape followed at
- * once by a digit is both keys, because no command is Alt and a digit, and
- * Esc 2 is typed quickly.  0: not a key. */
-static cf_key after_escape(void)
+/* The event that "ESC" begins: Alt sends it before the key.  Escape followed
+ * at once by a digit is both keys, because no command is Alt and a digit, and
+ * Esc 2 is typed quickly.  CF_EVENT_NONE: neither a key nor a mouse. */
+static void after_escape(cf_event *out)
 {
     wint_t second;
-    cf_key key;
+    *out = (cf_event){.kind = CF_EVENT_KEY, .key = CF_KEY_ESC};
     if (get_wch(&second) != OK) {
-        return CF_KEY_ESC;
+        return;
     }
-    if (second == '[' && read_sequence(&key)) {
-        return key;
+    if (second == '[' && read_sequence(out)) {
+        return;
     }
     if (second >= '0' && second <= '9') {
         unget_wch((wchar_t)second);
-        return CF_KEY_ESC;
+        return;
     }
-    return (cf_key)second | CF_KEY_ALT;
+    out->key = (cf_key)second | CF_KEY_ALT;
 }
 
 /* The next event curses has ready; false when there is none. */
@@ -545,8 +570,8 @@ static bool read_event(curses_term *t, cf_event *out)
             out->key =
                 value == 127 || value == 8 ? CF_KEY_BACKSPACE : (cf_key)value;
             if (value == CF_KEY_ESC) {
-                out->key = after_escape();
-                if (out->key == 0) {
+                after_escape(out);
+                if (out->kind == CF_EVENT_NONE) {
                     continue;
                 }
             }
@@ -572,7 +597,7 @@ static bool read_event(curses_term *t, cf_event *out)
             break;
         default:
             out->kind = CF_EVENT_KEY;
-            out->key = value == KEY_MOUSE ? mouse_key() : translate(value);
+            out->key = translate(value);
             if (out->key != 0) {
                 return true;
             }
@@ -616,8 +641,10 @@ static void curses_wait(cf_term *term, int timeout_ms, cf_event *out)
 
 static void curses_leave(cf_term *term)
 {
-    (void)term;
     end_modes();
+    if (((curses_term *)term)->is_mouse_on) {
+        send_mouse(false);
+    }
     def_prog_mode();
     endwin();
 }
@@ -628,6 +655,9 @@ static void curses_enter(cf_term *term)
     reset_prog_mode();
     refresh();
     start_modes();
+    if (t->is_mouse_on) {
+        send_mouse(true);
+    }
     (void)grow(t, NULL); /* the old size stays when memory is short */
     t->must_redraw = true;
 }
@@ -657,6 +687,7 @@ static void curses_close(cf_term *term)
     curses_term *t = (curses_term *)term;
     if (t->screen != NULL) {
         end_modes();
+        curses_mouse(term, false);
         endwin();
         restore_signals(t);
         delscreen(t->screen);
@@ -672,7 +703,7 @@ static void curses_close(cf_term *term)
 
 static const cf_term_ops curses_ops = {
     curses_close, curses_size,    curses_present, curses_wait,  curses_leave,
-    curses_enter, curses_suspend, curses_copy,    curses_redraw};
+    curses_enter, curses_suspend, curses_copy,    curses_mouse, curses_redraw};
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -680,11 +711,19 @@ cf_status cf_term_check(cf_error *err)
 {
     static const char text[] = "needs a cursor-addressable terminal; try: "
                                "confab run, confab history, confab help";
-    int failed;
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-        getenv("TERM") == NULL || /* NOLINT(concurrency-mt-unsafe) */
-        setupterm(NULL, STDOUT_FILENO, &failed) != OK) {
+    int found = 1;
+    const char *name = getenv("TERM"); /* NOLINT(concurrency-mt-unsafe) */
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || name == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "%s", text);
+    }
+    if (setupterm(NULL, STDOUT_FILENO, &found) != OK) {
+        return found == 1 ? cf_fail(err, CF_EUNSUPPORTED, "%s", text)
+                          : cf_fail(err, CF_EUNSUPPORTED,
+                                    "no terminfo entry for '%.60s' (TERM) on "
+                                    "this machine: install it (often in "
+                                    "ncurses-term), or start with "
+                                    "TERM=xterm-256color",
+                                    name);
     }
     bool can_move = capability("cup") != NULL;
     del_curterm(set_curterm(NULL)); /* newterm() reads its own */
@@ -730,9 +769,10 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
         return cf_fail(err, CF_EUNSUPPORTED, "the terminal '%s' is not known",
                        getenv("TERM")); /* NOLINT(concurrency-mt-unsafe) */
     }
+    t->has_mouse = capability("kmous") != NULL;
     must_end = 0;
     signal_wake_fd = t->base.wake_fd;
-    configure_curses(opts);
+    configure_curses();
     if (wants_color(opts) && has_colors()) {
         start_color();
         use_default_colors();
@@ -747,6 +787,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
         curses_close(&t->base);
         return st;
     }
+    curses_mouse(&t->base, opts->mouse);
     *out = &t->base;
     return CF_OK;
 }

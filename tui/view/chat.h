@@ -65,6 +65,9 @@ typedef struct cf_chat {
     bool is_on_first, edits_system;
 } cf_chat;
 
+/* What can be clicked. */
+enum { CF_CHAT_SPOT_TURN, CF_CHAT_SPOT_COMPOSER };
+
 cf_chat *cf_chat__state(cf_app *app);
 
 /* The turn under the cursor; NULL when there is none. */

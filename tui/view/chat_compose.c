@@ -223,7 +223,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
         return true;
     }
     bool done = cf_edit_key(&s->composer, breaks ? CF_KEY_NEWLINE : key,
-                            app->grid.w - 6);
+                            cf_app_width(app) - 6);
     if (cf_edit_failed(&s->composer)) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: the text is as it was");
     }

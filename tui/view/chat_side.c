@@ -48,6 +48,10 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
             g->cursor_x = r.x;
             g->cursor_y = y;
         }
+        if (is_in) {
+            cf_grid_spot(g, (cf_rect){r.x, y, r.w, 1}, CF_CHAT_SPOT_TURN,
+                         place);
+        }
         cf_grid_puts(g, x, y, 1, is_in ? "*" : "o", style);
         cf_grid_put(g, x + 2, y, 1, cf_str_make(role.p, role.n != 0),
                     cf_chat__role_style(role));

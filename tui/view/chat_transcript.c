@@ -544,6 +544,17 @@ static void draw_selection(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
+/* The part of `r` where turn i is shown. */
+static cf_rect place_of(const cf_chat_layout *l, size_t i, size_t top,
+                        cf_rect r)
+{
+    size_t from = l->start[i] > top ? l->start[i] - top : 0;
+    size_t to = l->start[i + 1] > top ? l->start[i + 1] - top : 0;
+    to = to < (size_t)r.h ? to : (size_t)r.h;
+    return (cf_rect){r.x, r.y + (int)from, r.w,
+                     to > from ? (int)(to - from) : 0};
+}
+
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
@@ -576,6 +587,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     for (; i < n && l->start[i] < s->top + s->height; i++) {
         pen draw = {.app = app, .g = g, .r = r, .line = l->start[i]};
         draw_turn(&draw, path[i], i);
+        cf_grid_spot(g, place_of(l, i, s->top, r), CF_CHAT_SPOT_TURN, i);
     }
     if (i == n) {
         pen draw = {.app = app, .g = g, .r = r, .line = l->start[n]};

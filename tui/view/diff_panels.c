@@ -549,6 +549,8 @@ static void draw_survey(cf_app *app, cf_grid *g, cf_rect r)
         const cf_survey_row *row = &v->row[i];
         bool is_on = s->in_panel && i == rows(s)->cursor;
         put_row(s, &text, row);
+        cf_grid_spot(g, (cf_rect){r.x, r.y + (int)y + head, r.w, 1},
+                     CF_DIFF_SPOT_PANEL, i);
         draw_line(g, r, (int)y + head, &text,
                   is_on              ? CF_STYLE_SELECTED
                   : row->failed != 0 ? CF_STYLE_ERROR
@@ -582,6 +584,7 @@ void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
     case CF_PANEL_COUNT:
         break;
     }
+    cf_grid_spot(g, r, CF_DIFF_SPOT_PANEL, SIZE_MAX);
     cf_grid_box(g, r, cf_buf_cstr(&title), CF_STYLE_BORDER,
                 s->in_panel ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     cf_buf_deinit(&title);

@@ -66,6 +66,7 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
         size_t i = list->top + (size_t)y;
         draw_row(g, (cf_rect){r.x, r.y + y, r.w, 1}, &report->v[i],
                  has_focus && i == list->cursor);
+        cf_grid_spot(g, (cf_rect){r.x, r.y + y, r.w, 1}, CF_SPOT_FINDING, i);
     }
     if (has_focus) {
         g->cursor_x = r.x;

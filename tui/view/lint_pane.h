@@ -11,6 +11,9 @@
 #include "tui/lab/lab_lint.h"
 #include "tui/widget/list.h"
 
+/* A row of the list that can be clicked: the `what` of its spot. */
+enum { CF_SPOT_FINDING = 100 };
+
 /* The height of a pane with a box for n findings, out of `all` rows. */
 int cf_lint_pane_height(int n, int all, bool explains);
 

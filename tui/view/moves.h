@@ -25,6 +25,12 @@
     {"first", views, "gg <Home>", "", "to the top", \
      CF_BY(fn, CF_MOVE_FIRST)}, \
     {"last", views, "G <End>", "", "to the end", CF_BY(fn, CF_MOVE_LAST)}
+
+/* More rows, for views that are read. */
+#define CF_READ_ROWS(fn, views) \
+    {"page", views, "<Space>", "", "a page down", \
+     CF_BY(fn, CF_MOVE_PAGE_DOWN)}, \
+    {"page-before", views, "b", "", "a page up", CF_BY(fn, CF_MOVE_PAGE_UP)}
 /* clang-format on */
 
 #endif

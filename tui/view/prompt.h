@@ -26,7 +26,12 @@ typedef struct cf_prompt_view {
     cf_prompt_form form; /* of the tokens */
     cf_prompt_focus focus;
     cf_list findings, vars;
+    cf_uuid followed; /* the turn that the cursor was put on, next to Chat, */
+    uint64_t followed_at; /* and the generation of the workbench then */
 } cf_prompt_view;
+
+/* What can be clicked. */
+enum { CF_PROMPT_SPOT_TOKEN, CF_PROMPT_SPOT_PANE, CF_PROMPT_SPOT_VAR };
 
 cf_prompt_view *cf_prompt__state(cf_app *app);
 
@@ -57,6 +62,7 @@ uint32_t cf_prompt__line(cf_app *app);
 void cf_prompt__cmd_lint(cf_app *app);
 void cf_prompt__cmd_vars(cf_app *app);
 void cf_prompt__go_finding(cf_app *app, int by); /* 1 or -1 */
+void cf_prompt__show_finding(cf_app *app, size_t i);
 
 /* Begins a ":var" line for the variable under the cursor. */
 void cf_prompt__edit_variable(cf_app *app);

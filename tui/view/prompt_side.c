@@ -135,6 +135,7 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
     }
     cf_grid_box(g, r, title, CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_VARS);
     if (st != CF_OK) {
         cf_grid_puts(g, inner.x, inner.y, inner.w, err.text, CF_STYLE_DIM);
         return;
@@ -145,6 +146,8 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
         size_t i = s->vars.top + (size_t)y;
         draw_variable(g, (cf_rect){inner.x, inner.y + y, inner.w, 1}, &v[i],
                       is_on && i == s->vars.cursor);
+        cf_grid_spot(g, (cf_rect){inner.x, inner.y + y, inner.w, 1},
+                     CF_PROMPT_SPOT_VAR, i);
     }
     if (is_on) {
         g->cursor_x = inner.x;
@@ -208,6 +211,7 @@ static void draw_lint(cf_app *app, cf_grid *g, cf_rect r)
                      CF_STYLE_DIM);
         return;
     }
+    cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_LINT);
     cf_lint_pane_draw(g, r, cf_prompt__lint(app), &s->findings, is_on, is_on);
 }
 
@@ -262,6 +266,15 @@ void cf_prompt__go_finding(cf_app *app, int by)
     cf_list_set(&s->findings, n, s->findings.height);
     cf_list_go(&s->findings, at);
     show_line(app, &lint->report.v[at]);
+}
+
+void cf_prompt__show_finding(cf_app *app, size_t i)
+{
+    const cf_lab_lint *lint = cf_prompt__lint(app);
+    if (lint != NULL && lint->status == CF_OK && i < lint->report.n) {
+        cf_list_go(&cf_prompt__state(app)->findings, i);
+        show_line(app, &lint->report.v[i]);
+    }
 }
 
 /* ---- all of them -------------------------------------------------------- */

@@ -52,6 +52,15 @@ typedef struct cf_tokens {
     cf_error study_err;    /* why there is none; code CF_OK: not asked yet */
 } cf_tokens;
 
+/* What can be clicked. */
+enum {
+    CF_TOKENS_SPOT_TOKEN,
+    CF_TOKENS_SPOT_CANDIDATE,
+    CF_TOKENS_SPOT_BRANCH,
+    CF_TOKENS_SPOT_PLOT,
+    CF_TOKENS_SPOT_WORST
+};
+
 cf_tokens *cf_tokens__state(cf_app *app);
 
 /* Appends a token's text: the vocabulary's, or the raw bytes up to the next

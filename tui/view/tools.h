@@ -66,6 +66,9 @@ typedef struct cf_tools {
     bool is_valid;
 } cf_tools;
 
+/* What can be clicked. */
+enum { CF_TOOLS_SPOT_CALL, CF_TOOLS_SPOT_STAGE };
+
 cf_tools *cf_tools__state(cf_app *app);
 
 /* The model of the path as it is now. */

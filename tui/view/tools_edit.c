@@ -220,7 +220,7 @@ bool cf_tools__edit_key(cf_app *app, cf_key key)
         check(app);
     } else {
         (void)cf_edit_key(&s->edit, key == CF_KEY_ENTER ? CF_KEY_NEWLINE : key,
-                          app->grid.w - 4);
+                          cf_app_width(app) - 4);
         check(app);
     }
     return true;

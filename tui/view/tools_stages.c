@@ -783,6 +783,7 @@ void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
     cf_tools *s = cf_tools__state(app);
     cf_grid_box(g, r, cf_tools__titles[stage], CF_STYLE_BORDER,
                 stage == s->stage ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_spot(g, r, CF_TOOLS_SPOT_STAGE, stage);
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
     cf_tools_pen p = {
         .g = g, .r = inner, .skip = s->scroll[stage], .mark = SIZE_MAX};

@@ -97,7 +97,9 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
     } else {
         cf_chat__draw_transcript(app, g, in);
     }
-    cf_chat__draw_composer(app, g, (cf_rect){m.x, m.y + m.h, m.w, composer_h});
+    cf_rect c = {m.x, m.y + m.h, m.w, composer_h};
+    cf_chat__draw_composer(app, g, c);
+    cf_grid_spot(g, c, CF_CHAT_SPOT_COMPOSER, 0);
 }
 
 static void chat_status(cf_app *app, cf_buf *out)
@@ -218,6 +220,19 @@ static void cmd_turns(cf_app *app)
     cf_chat *s = cf_chat__state(app);
     bool *is_on = cf_app_is_narrow(app) ? &s->is_tree_up : &s->shows_tree;
     *is_on = !*is_on;
+}
+
+static void chat_click(cf_app *app, int what, size_t value)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n;
+    cf_lab_path(app->lab, &n);
+    if (what == CF_CHAT_SPOT_COMPOSER) {
+        cmd_write(app);
+    } else if (value < n) {
+        s->follows = s->follows && value + 1 == n;
+        s->cursor = value;
+    }
 }
 
 static void cmd_follow(cf_app *app)
@@ -543,7 +558,7 @@ const cf_view_ops cf_view_chat = {
     .name = "chat",
     .title = "Chat",
     .commands = chat_commands,
-    .footer = "write retry edit help next-sibling fork select yank attach "
+    .footer = "write retry edit next-sibling fork select yank attach "
               "prompt library",
     .open = chat_open,
     .close = chat_close,
@@ -553,6 +568,8 @@ const cf_view_ops cf_view_chat = {
     .search = chat_search,
     .status = chat_status,
     .text = chat_text,
+    .turn = cf_chat__current,
+    .click = chat_click,
     .step = chat_step,
     .value = chat_value,
 };

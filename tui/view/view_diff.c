@@ -244,6 +244,7 @@ static void draw_column(cf_app *app, cf_grid *g, cf_rect r, unsigned sides)
         size_t i = s->list.top + (size_t)y;
         bool is_on = i == s->list.cursor && !s->in_panel;
         cf_rect row = {r.x, r.y + y, r.w, 1};
+        cf_grid_spot(g, row, CF_DIFF_SPOT_LINE, i);
         if (is_on) {
             cf_grid_fill(g, row, ' ', CF_STYLE_SELECTED);
             g->cursor_x = sides == 2 ? g->cursor_x : r.x;
@@ -781,6 +782,18 @@ static bool line_has(const diff_view *s, size_t line, const char *text)
     return false;
 }
 
+/* SIZE_MAX: the panel, but none of its rows. */
+static void diff_click(cf_app *app, int what, size_t value)
+{
+    diff_view *s = state(app);
+    s->in_panel = what == CF_DIFF_SPOT_PANEL;
+    if (!s->in_panel) {
+        cf_list_go(&s->list, value);
+    } else if (value != SIZE_MAX) {
+        cf_list_go(&s->rows[s->panel], value);
+    }
+}
+
 static void diff_search(cf_app *app, const char *text, int direction)
 {
     diff_view *s = state(app);
@@ -877,12 +890,13 @@ const cf_view_ops cf_view_diff = {
     .commands = diff_commands,
     .footer =
         "with level next-hunk less-context run likelihood saved swap pane "
-        "white help unified more-context",
+        "white unified more-context",
     .open = diff_open,
     .close = diff_close,
     .enter = diff_enter,
     .draw = diff_draw,
     .search = diff_search,
+    .click = diff_click,
     .text = diff_text,
     .status = diff_status,
 };

@@ -30,6 +30,9 @@ typedef struct cf_diff_line {
 
 #define CF_DIFF_ALL SIZE_MAX
 
+/* What can be clicked. */
+enum { CF_DIFF_SPOT_LINE, CF_DIFF_SPOT_PANEL };
+
 /* Below the sides. */
 typedef enum cf_diff_panel {
     CF_PANEL_NONE,

@@ -349,6 +349,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     for (int y = 0; y < r.h && s->list.top + (size_t)y < n; y++) {
         size_t i = s->list.top + (size_t)y;
         cf_rect row = {r.x, r.y + y, r.w, 1};
+        cf_grid_spot(g, row, 0, i);
         if (s->shows_hits) {
             draw_hit(g, row, &s->hits.v[i], i == s->list.cursor);
         } else {
@@ -357,6 +358,12 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     }
     g->cursor_x = r.x;
     g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
+}
+
+static void library_click(cf_app *app, int what, size_t row)
+{
+    (void)what; /* there is one kind */
+    cf_list_go(&state(app)->list, row);
 }
 
 static cf_style role_style(cf_str role)
@@ -850,12 +857,13 @@ const cf_view_ops cf_view_library = {
     .title = "Library",
     .commands = library_commands,
     .footer = "open search filter-line compare tick export import new tag "
-              "rename archive undo sort help",
+              "rename archive undo sort",
     .open = library_open,
     .close = library_close,
     .enter = reload,
     .draw = library_draw,
     .search = library_search,
+    .click = library_click,
     .status = library_status,
     .conversation = library_current,
     .stale = library_changed,

@@ -55,10 +55,11 @@ static void log_search(cf_app *app, const char *text, int direction)
 
 static void log_move(cf_app *app, int move)
 {
-    cf_list_move(&pager(app)->list, move);
+    cf_pager_move(pager(app), (cf_move)move);
 }
 
 static const cf_command log_commands[] = {
+    CF_READ_ROWS(log_move, CF_IN(CF_VIEW_LOG)),
     CF_MOVE_ROWS(log_move, CF_IN(CF_VIEW_LOG)),
     {0},
 };
@@ -67,7 +68,7 @@ const cf_view_ops cf_view_log = {
     .name = "log",
     .title = "Log",
     .commands = log_commands,
-    .footer = "down up search next back",
+    .footer = "page search next back",
     .open = log_open,
     .close = log_close,
     .enter = log_enter,

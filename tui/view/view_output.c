@@ -47,10 +47,11 @@ static void output_search(cf_app *app, const char *text, int direction)
 
 static void output_move(cf_app *app, int move)
 {
-    cf_list_move(&pager(app)->list, move);
+    cf_pager_move(pager(app), (cf_move)move);
 }
 
 static const cf_command output_commands[] = {
+    CF_READ_ROWS(output_move, CF_IN(CF_VIEW_OUTPUT)),
     CF_MOVE_ROWS(output_move, CF_IN(CF_VIEW_OUTPUT)),
     {0},
 };
@@ -65,7 +66,7 @@ const cf_view_ops cf_view_output = {
     .name = "output",
     .title = "Output",
     .commands = output_commands,
-    .footer = "down up search next back",
+    .footer = "page search next back",
     .open = output_open,
     .close = output_close,
     .enter = output_enter,

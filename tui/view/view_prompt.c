@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_template.h"
@@ -175,7 +176,9 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
             g->cursor_x = x;
             g->cursor_y = r.y;
         }
-        x += draw_token(app, g, x, r.y, r.x + r.w - x, m, token);
+        int w = draw_token(app, g, x, r.y, r.x + r.w - x, m, token);
+        cf_grid_spot(g, (cf_rect){x, r.y, w, 1}, CF_PROMPT_SPOT_TOKEN, token);
+        x += w;
     }
 }
 
@@ -355,6 +358,7 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
     }
     cf_grid_box(g, r, title, CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_TEXT);
     if (m == NULL) {
         cf_error err = {0};
         cf_lab_prompt_error(app->lab, &err);
@@ -388,6 +392,49 @@ static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
                     m->n > 0 ? "Token under the cursor" : "Under the cursor",
                     CF_STYLE_BORDER, CF_STYLE_TITLE);
         draw_detail(app, g, (cf_rect){d.x + 2, d.y + 1, d.w - 4, d.h - 2}, m);
+    }
+}
+
+static void prompt_click(cf_app *app, int what, size_t value)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    if (what == CF_PROMPT_SPOT_TOKEN) {
+        s->focus = CF_PROMPT_TEXT;
+        s->token = value;
+    } else if (what == CF_PROMPT_SPOT_PANE) {
+        s->focus = (cf_prompt_focus)value;
+    } else if (what == CF_PROMPT_SPOT_VAR) {
+        s->focus = CF_PROMPT_VARS;
+        cf_list_go(&s->vars, value);
+    } else if (what == CF_SPOT_FINDING) {
+        s->focus = CF_PROMPT_LINT;
+        cf_prompt__show_finding(app, value);
+    }
+}
+
+/* The first token of the turn under Chat's cursor. */
+static void prompt_follow(cf_app *app, const cf_turn *turn)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    size_t n, at = 0;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    while (at < n && !cf_uuid_eq(path[at]->id, turn->id)) {
+        at++;
+    }
+    bool is_same = cf_uuid_eq(s->followed, turn->id) &&
+                   s->followed_at == cf_lab_generation(app->lab);
+    if (m == NULL || at == n || is_same) {
+        return;
+    }
+    s->followed = turn->id;
+    s->followed_at = cf_lab_generation(app->lab);
+    size_t message = cf_lab_message_of(app->lab, at);
+    for (size_t i = 0; i < m->n_part; i++) {
+        if (m->part[i].message == (int32_t)message) {
+            s->token = m->part[i].first;
+            return;
+        }
     }
 }
 
@@ -612,12 +659,14 @@ const cf_view_ops cf_view_prompt = {
     .title = "Prompt",
     .commands = prompt_commands,
     .footer = "left right next-message divergence open edit pane lint ids "
-              "specials search help vars hex maximize",
+              "specials search vars hex maximize",
     .open = prompt_open,
     .close = prompt_close,
     .enter = prompt_enter,
     .draw = prompt_draw,
     .search = prompt_search,
     .text = prompt_text,
+    .click = prompt_click,
+    .follow = prompt_follow,
     .status = prompt_status,
 };

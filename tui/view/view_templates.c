@@ -35,6 +35,9 @@ typedef struct entry {
     const char *hash; /* of a kept one; "" else */
 } entry;
 
+/* What can be clicked. */
+enum { SPOT_ROW, SPOT_LINE, SPOT_PANE };
+
 typedef enum focus { ON_LIST, ON_SOURCE, ON_LINT, N_FOCUS } focus;
 
 typedef struct templates_view {
@@ -243,6 +246,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_puts(g, r.x + r.w - 9, row.y, 9,
                      e->hash[0] != '\0' ? "kept" : e->from,
                      is_on ? style : CF_STYLE_DIM);
+        cf_grid_spot(g, row, SPOT_ROW, i);
     }
     if (s->focus == ON_LIST) {
         g->cursor_x = r.x;
@@ -279,6 +283,7 @@ static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
             cf_style style = line + 1 == s->bad_line ? CF_STYLE_ERROR
                              : is_on                 ? CF_STYLE_SELECTED
                                                      : CF_STYLE_NORMAL;
+            cf_grid_spot(g, (cf_rect){r.x, y, r.w, 1}, SPOT_LINE, line);
             cf_grid_putf(g, r.x, y, 4, CF_STYLE_DIM, "%4zu", line + 1);
             cf_lint_pane_mark(g, r.x + 4, y, lint, (uint32_t)line + 1);
             cf_grid_put(g, r.x + 5, y, r.w - 5, shown, style);
@@ -309,6 +314,7 @@ static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
     templates_view *s = state(app);
     bool is_on = s->focus == ON_LINT;
     cf_str text = cf_buf_str(&s->check);
+    cf_grid_spot(g, r, SPOT_PANE, ON_LINT);
     if (text.n == 0) {
         cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on, true);
         return;
@@ -449,6 +455,23 @@ static void go_finding(cf_app *app, int by)
         at = is_fresh && by > 0 ? 0 : (at + (by > 0 ? 1 : n - 1)) % n;
         s->focus = s->focus == ON_LINT ? ON_LINT : ON_SOURCE;
         show_finding(app, lint, at);
+    }
+}
+
+static void templates_click(cf_app *app, int what, size_t value)
+{
+    templates_view *s = state(app);
+    if (what == SPOT_ROW) {
+        s->focus = ON_LIST;
+        cf_list_go(&s->list, value);
+    } else if (what == SPOT_LINE) {
+        s->focus = ON_SOURCE;
+        cf_list_go(&s->lines, value);
+    } else if (what == SPOT_PANE) {
+        s->focus = (focus)value;
+    } else if (what == CF_SPOT_FINDING && findings(app) != NULL) {
+        s->focus = ON_LINT;
+        show_finding(app, lint_of(app), value);
     }
 }
 
@@ -676,7 +699,7 @@ const cf_view_ops cf_view_templates = {
     .name = "templates",
     .title = "Templates",
     .commands = templates_commands,
-    .footer = "edit use pane next-finding lint search prompt maximize help",
+    .footer = "edit use pane next-finding lint search prompt maximize",
     .open = templates_open,
     .close = templates_close,
     .enter = reload,
@@ -684,5 +707,6 @@ const cf_view_ops cf_view_templates = {
     .search = templates_search,
     .status = templates_status,
     .text = templates_text,
+    .click = templates_click,
     .file = templates_file,
 };

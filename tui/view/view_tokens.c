@@ -684,8 +684,7 @@ const cf_view_ops cf_view_tokens = {
     .name = "tokens",
     .title = "Tokens",
     .commands = tokens_commands,
-    .footer = "surprise focus fork step-one tree overlay sampled mask page "
-              "help",
+    .footer = "surprise focus fork step-one tree overlay sampled mask page ",
     .open = tokens_open,
     .close = tokens_close,
     .enter = tokens_enter,

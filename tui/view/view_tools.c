@@ -277,9 +277,52 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     for (int y = 0; y < rows.h && s->list.top + (size_t)y < m->n_row; y++) {
         draw_row(app, g, (cf_rect){rows.x, rows.y + y, rows.w, 1},
                  s->list.top + (size_t)y);
+        cf_grid_spot(g, (cf_rect){rows.x, rows.y + y, rows.w, 1},
+                     CF_TOOLS_SPOT_CALL, s->list.top + (size_t)y);
     }
     g->cursor_x = rows.x;
     g->cursor_y = rows.y + (int)(s->list.cursor - s->list.top);
+}
+
+/* Another call is under the cursor: its panes are shown from their tops, and
+ * the raw reply from the call. */
+static void begin_call(cf_tools *s)
+{
+    memset(s->scroll, 0, sizeof s->scroll);
+    s->finds_call = true;
+}
+
+static void tools_click(cf_app *app, int what, size_t value)
+{
+    cf_tools *s = cf_tools__state(app);
+    if (s->is_editing || s->asks) {
+        return;
+    }
+    if (what == CF_TOOLS_SPOT_STAGE) {
+        s->stage = (cf_stage)value;
+    } else if (value != s->list.cursor) {
+        cf_list_go(&s->list, value);
+        begin_call(s);
+    }
+}
+
+/* The calls of the turn under Chat's cursor, or the one that it answers. */
+static void tools_follow(cf_app *app, const cf_turn *turn)
+{
+    cf_tools *s = cf_tools__state(app);
+    const cf_tool_model *m = cf_tools__model(app);
+    for (size_t i = 0; i < m->n_row; i++) {
+        const cf_turn *calls = cf_tools__turn_of(app, &m->row[i]);
+        const cf_turn *result = cf_tools__result_of(app, &m->row[i]);
+        if ((calls != NULL && cf_uuid_eq(calls->id, turn->id)) ||
+            (result != NULL && cf_uuid_eq(result->id, turn->id))) {
+            if (i != s->list.cursor) {
+                cf_list_go(&s->list, i);
+                begin_call(s);
+            }
+            return;
+        }
+    }
 }
 
 /* ---- the screen --------------------------------------------------------- */
@@ -377,8 +420,7 @@ static void go_failed(cf_app *app, int by)
         cf_buf_deinit(&why);
         if (is_failed) {
             cf_list_go(&s->list, i);
-            memset(s->scroll, 0, sizeof s->scroll);
-            s->finds_call = true;
+            begin_call(s);
             return;
         }
     }
@@ -603,7 +645,7 @@ const cf_view_ops cf_view_tools = {
     .title = "Tools",
     .commands = tools_commands,
     .footer = "next-stage zoom result mock run edit fix retry on-failure hex "
-              "chunks help",
+              "chunks",
     .open = tools_open,
     .close = tools_close,
     .enter = tools_enter,
@@ -611,6 +653,8 @@ const cf_view_ops cf_view_tools = {
     .key = tools_key,
     .paste = cf_tools__edit_paste,
     .text = tools_text,
+    .click = tools_click,
+    .follow = tools_follow,
     .status = tools_status,
     .value = tools_value,
 };

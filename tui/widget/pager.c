@@ -21,6 +21,26 @@ void cf_pager_set(cf_pager *p, cf_str text)
     p->list = (cf_list){.height = p->list.height};
 }
 
+void cf_pager_move(cf_pager *p, cf_move move)
+{
+    cf_list *l = &p->list;
+    size_t last = l->n > l->height ? l->n - l->height : 0;
+    size_t page = l->height > 1 ? l->height - 1 : 1;
+    size_t by = move == CF_MOVE_UP || move == CF_MOVE_DOWN             ? 1
+                : move == CF_MOVE_PAGE_UP || move == CF_MOVE_PAGE_DOWN ? page
+                : move == CF_MOVE_HALF_UP || move == CF_MOVE_HALF_DOWN
+                    ? (page + 1) / 2
+                    : l->n;
+    bool up = move == CF_MOVE_UP || move == CF_MOVE_PAGE_UP ||
+              move == CF_MOVE_HALF_UP || move == CF_MOVE_FIRST;
+    if (up) {
+        l->top -= l->top < by ? l->top : by;
+    } else {
+        l->top = l->top + by < last ? l->top + by : last;
+    }
+    l->cursor = l->top;
+}
+
 static unsigned char fold(unsigned char c)
 {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 0x20) : c;

@@ -20,6 +20,9 @@ void cf_pager_deinit(cf_pager *p);
 /* Replaces the text; the cursor goes to the first line. */
 void cf_pager_set(cf_pager *p, cf_str text);
 
+/* Scrolls; the cursor is then the first line in sight. */
+void cf_pager_move(cf_pager *p, cf_move move);
+
 /* Moves the cursor to the next (1), this or the next (0), or the previous
  * (-1) line that holds `what`, ignoring ASCII case when `what` has no capital
  * letter; wraps round.  False when there is none. */

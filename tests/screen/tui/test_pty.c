@@ -398,7 +398,7 @@ static void test_pty__a_command_has_the_terminal(void **state)
     start(&t, 80, 24);
     wait_for(&t, "Write a message");
     type(&t, ":");
-    wait_for(&t, "<Tab> complete");
+    wait_for(&t, "<Tab> choose");
     type(&t, "!test -t 0 && test -t 1 && echo on a te''rminal\r");
     wait_for(&t, "on a terminal");
     assert_false(t.is_alternate);
@@ -407,7 +407,7 @@ static void test_pty__a_command_has_the_terminal(void **state)
     wait_for(&t, "Write a message");
     assert_true(t.is_alternate);
     type(&t, ":");
-    wait_for(&t, "<Tab> complete");
+    wait_for(&t, "<Tab> choose");
     type(&t, "@echo behind the scr''een; exit 4\r");
     wait_for(&t, "behind the screen");
     wait_for(&t, "status 4");

@@ -101,6 +101,39 @@ static void test_key__extended_capabilities(void **state)
     assert_false(cf_key_from_capability(&key, "KEY_F(70)"));
 }
 
+static void test_key__mouse(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params;
+        char final;
+        bool is_one;
+        cf_key key;
+        int x, y;
+    } cases[] = {{"<0;1;1", 'M', true, 0, 0, 0},
+                 {"<0;300;80", 'M', true, 0, 299, 79},
+                 {"<64;5;6", 'M', true, CF_KEY_MOUSE_UP, 4, 5},
+                 {"<65;5;6", 'M', true, CF_KEY_MOUSE_DOWN, 4, 5},
+                 {"<0;5;6", 'm', false, 0, 0, 0},
+                 {"<2;5;6", 'M', false, 0, 0, 0},
+                 {"<4;5;6", 'M', false, 0, 0, 0},
+                 {"<0;0;6", 'M', false, 0, 0, 0},
+                 {"<0;5", 'M', false, 0, 0, 0},
+                 {"<", 'M', false, 0, 0, 0},
+                 {"0;5;6", 'M', false, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_key key = 0;
+        int x = 0, y = 0;
+        assert_int_equal(cf_mouse_from_csi(&key, &x, &y, cases[i].params,
+                                           strlen(cases[i].params),
+                                           cases[i].final),
+                         cases[i].is_one);
+        assert_int_equal(key, cases[i].key);
+        assert_int_equal(x, cases[i].x);
+        assert_int_equal(y, cases[i].y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +141,7 @@ int main(void)
         cmocka_unit_test(test_key__unknown_names_are_refused),
         cmocka_unit_test(test_key__control_sequences),
         cmocka_unit_test(test_key__extended_capabilities),
+        cmocka_unit_test(test_key__mouse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,29 @@
+/*
+ * frame.h - which part of the screen belongs to which view.
+ *
+ * One view has the whole of it, or, on a wide screen, Chat is on the left and
+ * the Prompt, Tokens or Tools view on its right: the one of the two that is on
+ * top of the stack takes the keys, the other follows.
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_APP_FRAME_H
+#define CF_TUI_APP_FRAME_H
+
+#include "tui/app/app.h"
+
+enum { CF_MIN_W = 60, CF_MIN_H = 16 };
+
+/* Whether the effect of a key could not be seen. */
+bool cf_frame_is_too_small(const cf_app *app);
+
+/* The view that is shown next to the top one; CF_VIEW_COUNT: none. */
+cf_view_id cf_frame_beside(const cf_app *app);
+
+/* Where a view is drawn, when it is. */
+cf_rect cf_frame_area(const cf_app *app, cf_view_id view);
+
+/* Tells a view next to Chat which turn Chat's cursor is on. */
+void cf_frame_follow(cf_app *app, cf_view_id view);
+
+#endif

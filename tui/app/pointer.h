@@ -1,0 +1,16 @@
+/*
+ * pointer.h - the mouse: what a press or a turn of the wheel does.
+ *
+ * Views say what their cells stand for (cf_grid_spot) and get that back
+ * (cf_view_ops.click).  A second press on the same cell within 400 ms is Enter.
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_APP_POINTER_H
+#define CF_TUI_APP_POINTER_H
+
+#include "tui/app/app.h"
+
+void cf_pointer_press(cf_app *app, int x, int y);
+
+#endif
