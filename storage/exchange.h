@@ -11,7 +11,8 @@
  *
  * Threads:  as the store.
  * Memory:   an exporter appends to the caller's buffer; an import holds one
- *           conversation and a batch of finished ones.
+ *           record, a batch of finished conversations, and 16 to 32 bytes for
+ *           each record without an id (in a dry run: for each turn).
  */
 #ifndef CF_STORAGE_EXCHANGE_H
 #define CF_STORAGE_EXCHANGE_H
@@ -30,7 +31,7 @@ typedef enum cf_format {
     CF_FORMAT_LLAMA_APP,
     CF_FORMAT_LLM_DB,   /* in only */
     CF_FORMAT_CHATGPT,  /* in only */
-    CF_FORMAT_MARKDOWN, /* out only */
+    CF_FORMAT_MARKDOWN,
     CF_FORMAT_COUNT
 } cf_format;
 
@@ -55,7 +56,8 @@ typedef struct cf_import_options {
     /* Nothing is written: n_new and n_turns count what the file holds, once
      * each.  The store may be NULL. */
     bool is_dry;
-    const char *name; /* of the file, for `source`; may be NULL */
+    size_t max_record; /* longest record in bytes; 0: 128 MiB */
+    const char *name;  /* of the file, for `source`; may be NULL */
     const char *tag;  /* put on every conversation; may be NULL */
     /* Told about each record that is left out, with its line (1-based; 0:
      * none).  May be NULL. */
@@ -66,7 +68,8 @@ typedef struct cf_import_options {
     cf_cancel *cancel; /* may be NULL */
 } cf_import_options;
 
-/* Reads a whole file.  A record is taken whole or not at all.  Fails when
+/* Reads a whole text.  A record is taken whole or not at all.  One call of
+ * cf_store_undo() takes all of it back.  Fails when
  * nothing more can be read or written: CF_EFORMAT, CF_EIO, CF_EBUSY ...;
  * what came before stays. */
 CF_MUST_USE cf_status cf_import_bytes(cf_store *store, const char *p, size_t n,

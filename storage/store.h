@@ -313,8 +313,8 @@ CF_MUST_USE cf_status cf_store_get_mark(cf_store *store, cf_str name,
                                         cf_arena *arena, cf_str *value,
                                         cf_error *err);
 
-/* Takes the newest change of this section back that was not taken back yet
- * (not purge).  `what` gets one line about it.  CF_ENOTFOUND: nothing left. */
+/* Takes the newest change of this section, or the newest import, back that was
+ * not taken back yet (not purge).  `what` gets one line about it.  CF_ENOTFOUND: nothing left. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what,
                                     cf_error *err);
 
@@ -325,15 +325,25 @@ typedef struct cf_store_put_report {
     size_t n_skipped;     /* turns whose UUID was there already */
 } cf_store_put_report;
 
+/* Whose trees they are: what undo takes back together. */
+typedef struct cf_store_origin {
+    cf_uuid id;  /* of this import; a new one each time */
+    cf_str name; /* of the file, for the line that undo shows */
+} cf_store_origin;
+
 /*
  * Stores whole trees, each all or nothing; trees with turns already known
- * grow by the new ones.  A tree without UUID belongs to the conversation of
+ * grow by the new ones.  With an origin (may be NULL) cf_store_undo() removes
+ * what all calls with its id have added, but for turns that were continued
+ * since and the turns before them.  A tree without UUID belongs to the conversation of
  * its known turns.  errs[i] (may be NULL) and reports[i] are about tree i.
  * Fails only if nothing could be written at all.
  */
 CF_MUST_USE cf_status cf_store_put_trees(cf_store *store,
                                          const cf_store_tree *const *trees,
-                                         size_t n, cf_store_put_report *reports,
+                                         size_t n,
+                                         const cf_store_origin *origin,
+                                         cf_store_put_report *reports,
                                          cf_error *errs, cf_error *err);
 
 /* Content that trees refer to by hash, put before them. */

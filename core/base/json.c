@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/json_digits.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 
@@ -31,6 +32,9 @@ static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
     if (failed || json_error_code(&why) == json_error_out_of_memory ||
         why.text[0] == '\0') {
         return cf_oom(err);
+    }
+    if (json_error_code(&why) == json_error_numeric_overflow) {
+        return cf_json_read_digits(out, p, n, err);
     }
     return cf_fail_line(err, CF_EFORMAT,
                         (uint32_t)(why.line > 0 ? why.line : 0),
@@ -168,6 +172,18 @@ static void write_object(cf_buf *b, const json_t *v)
     cf_buf_addc(b, '}');
 }
 
+/* A string, or a number that only its digits can say. */
+static void write_string(cf_buf *b, const json_t *v)
+{
+    cf_str number = cf_json_digits(v);
+    if (number.p != NULL) {
+        cf_buf_add(b, number.p, number.n);
+    } else {
+        cf_json_write_str(
+            b, cf_str_make(json_string_value(v), json_string_length(v)));
+    }
+}
+
 void cf_json_write(cf_buf *b, const json_t *v)
 {
     switch (v != NULL ? json_typeof(v) : JSON_NULL) {
@@ -185,8 +201,7 @@ void cf_json_write(cf_buf *b, const json_t *v)
         cf_buf_addc(b, ']');
         break;
     case JSON_STRING:
-        cf_json_write_str(
-            b, cf_str_make(json_string_value(v), json_string_length(v)));
+        write_string(b, v);
         break;
     case JSON_INTEGER:
         cf_buf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(v));

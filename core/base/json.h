@@ -3,9 +3,8 @@
  *
  * Place in the flow:  files, replies, arguments --> [json] --> json_t trees
  *                     --> text.
- * Knows: RFC 8259 as jansson reads it.  Does not know: what a document means;
- * integers beyond 64 bits and the spelling of a number (json_exact.h reads
- * those).
+ * Knows: RFC 8259 as jansson reads it; numbers that jansson cannot hold keep
+ * their digits (json_digits.h).  Does not know: what a document means.
  *
  * jansson keeps the order of an object's keys, keeps integers within 64 bits
  * apart from doubles, and keeps NUL bytes in strings (we always allow them).

@@ -178,50 +178,72 @@ static bool is_special(const char *path)
     return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }
 
-static cf_status write_special(const char *path, const char *p, size_t n,
-                               cf_error *err)
+static cf_status open_temporary(cf_os_out *out, cf_error *err)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return fail_errno(err, path, errno);
+    cf_buf name = CF_BUF_INIT;
+    cf_buf_addf(&name, "%s.XXXXXX", out->path);
+    out->tmp = name.failed ? NULL : cf_strdup(cf_buf_cstr(&name));
+    cf_buf_deinit(&name);
+    if (out->tmp == NULL) {
+        return cf_oom(err);
     }
-    cf_status st = write_all(fd, path, p, n, err);
-    close(fd);
+    out->fd = mkstemp(out->tmp);
+    return out->fd >= 0 ? CF_OK : fail_errno(err, out->path, errno);
+}
+
+static cf_status open_special(cf_os_out *out, cf_error *err)
+{
+    out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+    return out->fd >= 0 ? CF_OK : fail_errno(err, out->path, errno);
+}
+
+cf_status cf_os_out_open(cf_os_out *out, const char *path, cf_error *err)
+{
+    *out = (cf_os_out){.fd = -1, .path = cf_strdup(path)};
+    cf_status st = out->path == NULL  ? cf_oom(err)
+                   : is_special(path) ? open_special(out, err)
+                                      : open_temporary(out, err);
+    if (st != CF_OK) {
+        cf_free(out->path);
+        cf_free(out->tmp);
+    }
+    return st;
+}
+
+cf_status cf_os_out_put(cf_os_out *out, const void *p, size_t n, cf_error *err)
+{
+    CF_TRY(write_all(out->fd, out->path, p, n, err));
+    out->n += n;
+    return CF_OK;
+}
+
+cf_status cf_os_out_close(cf_os_out *out, cf_status st, unsigned mode,
+                          cf_error *err)
+{
+    bool replaces = out->tmp != NULL;
+    if (st == CF_OK && replaces &&
+        (fsync(out->fd) != 0 || fchmod(out->fd, (mode_t)mode) != 0)) {
+        st = fail_errno(err, out->path, errno);
+    }
+    close(out->fd);
+    if (st == CF_OK && replaces && rename(out->tmp, out->path) != 0) {
+        st = fail_errno(err, out->path, errno);
+    }
+    if (st != CF_OK && replaces) {
+        unlink(out->tmp);
+    }
+    cf_free(out->path);
+    cf_free(out->tmp);
     return st;
 }
 
 cf_status cf_os_write_file(const char *path, const void *p, size_t n,
                            unsigned mode, cf_error *err)
 {
-    if (is_special(path)) {
-        return write_special(path, p, n, err);
-    }
-    cf_buf tmp = CF_BUF_INIT;
-    cf_buf_addf(&tmp, "%s.XXXXXX", path);
-    cf_status st = cf_buf_check(&tmp, err);
-    if (st != CF_OK) {
-        cf_buf_deinit(&tmp);
-        return st;
-    }
-    int fd = mkstemp(tmp.p);
-    if (fd < 0) {
-        st = fail_errno(err, path, errno);
-        cf_buf_deinit(&tmp);
-        return st;
-    }
-    st = write_all(fd, path, p, n, err);
-    if (st == CF_OK && (fsync(fd) != 0 || fchmod(fd, (mode_t)mode) != 0)) {
-        st = fail_errno(err, path, errno);
-    }
-    close(fd);
-    if (st == CF_OK && rename(tmp.p, path) != 0) {
-        st = fail_errno(err, path, errno);
-    }
-    if (st != CF_OK) {
-        unlink(tmp.p);
-    }
-    cf_buf_deinit(&tmp);
-    return st;
+    cf_os_out out;
+    CF_TRY(cf_os_out_open(&out, path, err));
+    cf_status st = cf_os_out_put(&out, p, n, err);
+    return cf_os_out_close(&out, st, mode, err);
 }
 
 cf_status cf_os_make_dirs(const char *path, cf_error *err)

@@ -50,6 +50,23 @@ CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path,
 CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
                                        size_t n, unsigned mode, cf_error *err);
 
+/* The same a piece at a time, for what need not be in memory whole. */
+typedef struct cf_os_out {
+    int fd;
+    char *path; /* owned */
+    char *tmp;  /* owned; NULL: a pipe or a device */
+    uint64_t n; /* bytes written */
+} cf_os_out;
+
+CF_MUST_USE cf_status cf_os_out_open(cf_os_out *out, const char *path,
+                                     cf_error *err);
+CF_MUST_USE cf_status cf_os_out_put(cf_os_out *out, const void *p, size_t n,
+                                    cf_error *err);
+/* Closes.  The file is replaced if `st`, the outcome so far, is CF_OK, and
+ * else left as it was.  Returns `st` or the failure to replace it. */
+CF_MUST_USE cf_status cf_os_out_close(cf_os_out *out, cf_status st,
+                                      unsigned mode, cf_error *err);
+
 /* Whether `path` is a directory, or a link to one. */
 bool cf_os_is_dir(const char *path);
 /* Appends the names in a directory to `out`, sorted by their bytes, each with

@@ -1,6 +1,6 @@
 /*
  * store_change.c - changes of titles, tags, ratings, notes and places, forks,
- * and undo.
+ * and undo (of imports: store_import.c).
  *
  * A change is a JSON object; the operation log keeps the change and the one
  * that takes it back, in the same form, so that undoing is applying.
@@ -163,6 +163,15 @@ static cf_status find_row(cf_sql *sql, const change *c, int64_t *row,
                                   : cf_rows__conv_id(sql, c->id, row, err);
 }
 
+cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error *err)
+{
+    CF_TRY(cf_sql__run(sql, err,
+                       "INSERT INTO oplog(at_ms, op, undo) VALUES(?, ?, ?)",
+                       "iss", cf_os_now_ms(), op, undo));
+    return cf_sql__run(sql, err, "DELETE FROM oplog WHERE id <= ?", "i",
+                       sqlite3_last_insert_rowid(sql->db) - LOG_MAX);
+}
+
 static cf_status log_change(cf_sql *sql, const change *done, const change *back,
                             cf_error *err)
 {
@@ -170,18 +179,12 @@ static cf_status log_change(cf_sql *sql, const change *done, const change *back,
     cf_buf b = CF_BUF_INIT;
     write_change(&a, done);
     write_change(&b, back);
-    cf_status st =
-        a.failed || b.failed
-            ? cf_sql__oom(err)
-            : cf_sql__run(sql, err,
-                          "INSERT INTO oplog(at_ms, op, undo) VALUES(?, ?, ?)",
-                          "iss", cf_os_now_ms(), cf_str_make(a.p, a.n),
-                          cf_str_make(b.p, b.n));
+    cf_status st = a.failed || b.failed
+                       ? cf_sql__oom(err)
+                       : cf_undo__log(sql, cf_buf_str(&a), cf_buf_str(&b), err);
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
-    CF_TRY(st);
-    return cf_sql__run(sql, err, "DELETE FROM oplog WHERE id <= ?", "i",
-                       sqlite3_last_insert_rowid(sql->db) - LOG_MAX);
+    return st;
 }
 
 static cf_status do_change(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
@@ -281,42 +284,44 @@ static void describe(cf_buf *out, const change *done)
     cf_buf_adds(out, id);
 }
 
-static cf_status parse_changes(cf_str op, cf_str undo, json_t **v, change *c,
-                               cf_error *err)
+static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo,
+                             cf_buf *what, cf_error *err)
 {
-    CF_TRY(cf_json_read(&v[0], op.p, op.n, err));
-    CF_TRY(cf_json_read(&v[1], undo.p, undo.n, err));
-    CF_TRY(read_change(&c[0], v[0], err));
-    return read_change(&c[1], v[1], err);
-}
-
-static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
-                          cf_buf *what, cf_error *err)
-{
-    json_t *v[2] = {NULL, NULL};
-    change c[2];
-    cf_status st = parse_changes(op, undo, v, c, err);
+    json_t *v;
+    change done, back;
+    int64_t row;
+    CF_TRY(cf_json_read(&v, undo.p, undo.n, err));
+    cf_status st = read_change(&done, op, err);
+    CF_THEN(st, read_change(&back, v, err));
     if (st == CF_OK) {
-        int64_t row;
-        st = find_row(sql, &c[1], &row, err);
+        st = find_row(sql, &back, &row, err);
         if (st == CF_OK) {
-            st = apply(sql, &c[1], row, err);
+            st = apply(sql, &back, row, err);
         } else if (st == CF_ENOTFOUND) {
             st = CF_OK; /* purged since: nothing is left to take back */
         }
     }
     if (st == CF_OK) {
-        st =
-            cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?",
-                        "i", entry);
-    }
-    if (st == CF_OK) {
         cf_buf_reset(what);
-        describe(what, &c[0]);
+        describe(what, &done);
         st = cf_buf_check(what, err);
     }
-    json_decref(v[0]);
-    json_decref(v[1]);
+    json_decref(v);
+    return st;
+}
+
+static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
+                          cf_buf *what, cf_error *err)
+{
+    json_t *v;
+    CF_TRY(cf_json_read(&v, op.p, op.n, err));
+    cf_status st = cf_str_is(cf_json_get_str(v, "do"), CF_UNDO_IMPORT)
+                       ? cf_undo__import(sql, v, undo, what, err)
+                       : undo_change(sql, v, undo, what, err);
+    CF_THEN(st,
+            cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?",
+                        "i", entry));
+    json_decref(v);
     return st;
 }
 
@@ -484,8 +489,8 @@ cf_status cf_store_fork(cf_store *s, cf_uuid turn, cf_uuid *out, cf_error *err)
 
 /* ---- purging ------------------------------------------------------------ */
 
-static cf_status collect_messages(cf_sql *sql, const int64_t *v, size_t n,
-                                  cf_error *err)
+cf_status cf_rows__collect(cf_sql *sql, const int64_t *v, size_t n,
+                           cf_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         CF_TRY(cf_msg__collect(sql, v[i], err));
@@ -552,7 +557,7 @@ static cf_status do_purge(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_arena_init(&a, 0);
     cf_status st = messages_of(sql, conv, &a, &messages, &n, err);
     CF_THEN(st, purge_rows(sql, conv, err));
-    CF_THEN(st, collect_messages(sql, messages, n, err));
+    CF_THEN(st, cf_rows__collect(sql, messages, n, err));
     cf_arena_deinit(&a);
     CF_TRY(st);
     /* Titles and notes in the log would outlive what was to be forgotten. */

@@ -188,6 +188,10 @@ CF_MUST_USE cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id,
 CF_MUST_USE cf_status cf_rows__set_title(cf_sql *sql, int64_t conv_id,
                                          cf_str title, cf_error *err);
 /* Puts the words of a title into the index, or takes them out. */
+/* Removes messages [n] that no turn uses any more, and blobs and tool
+ * declarations that nothing refers to. */
+CF_MUST_USE cf_status cf_rows__collect(cf_sql *sql, const int64_t *messages,
+                                       size_t n, cf_error *err);
 CF_MUST_USE cf_status cf_rows__title_words(cf_sql *sql, int64_t conv_id,
                                            bool is_in, cf_error *err);
 /* Row of a UUID; CF_ENOTFOUND names it. */
@@ -223,5 +227,27 @@ cf_store_conv *cf_copy__conv(cf_arena *a, const cf_store_conv *conv);
  * gives nothing.  cf_secret__address drops credentials from an address. */
 void cf_secret__json(cf_buf *out, cf_str json);
 void cf_secret__address(cf_buf *out, cf_str address);
+
+/* ---- the log of changes (store_change.c, store_import.c) ---------------- */
+
+/* "do" of the entries of imports. */
+#define CF_UNDO_IMPORT "import"
+
+/* Row numbers that one batch added: (from, to]. */
+typedef struct cf_import_rows {
+    int64_t turn_from, turn_to, conv_from, conv_to;
+} cf_import_rows;
+
+/* Adds an entry, and forgets the oldest ones. */
+CF_MUST_USE cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo,
+                                   cf_error *err);
+/* Adds rows to the entry of an import, which is made where it is missing. */
+CF_MUST_USE cf_status cf_undo__log_import(cf_sql *sql,
+                                          const cf_store_origin *origin,
+                                          const cf_import_rows *added,
+                                          cf_error *err);
+/* Removes what an import has added; *what gets one line about it. */
+CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, const json_t *op,
+                                      cf_str undo, cf_buf *what, cf_error *err);
 
 #endif

@@ -151,14 +151,21 @@ static cf_status put_tree(cf_sql *sql, const cf_store_tree *t,
 typedef struct trees_arg {
     const cf_store_tree *const *trees;
     size_t n;
+    const cf_store_origin *origin; /* NULL: undo does not know of them */
     cf_store_put_report *reports;
     cf_error *errs;
 } trees_arg;
 
-static cf_status do_trees(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+static cf_status newest_rows(cf_sql *sql, int64_t *turn, int64_t *conv,
+                             cf_error *err)
 {
-    (void)s;
-    const trees_arg *a = arg;
+    CF_TRY(cf_sql__int(sql, turn, 0, err, "SELECT max(id) FROM turn", ""));
+    return cf_sql__int(sql, conv, 0, err, "SELECT max(id) FROM conversation",
+                       "");
+}
+
+static cf_status put_all(cf_sql *sql, const trees_arg *a, cf_error *err)
+{
     for (size_t i = 0; i < a->n; i++) {
         CF_TRY(cf_sql__script(sql, "SAVEPOINT tree", err));
         cf_error why = {0};
@@ -179,11 +186,26 @@ static cf_status do_trees(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_store_put_trees(cf_store *s, const cf_store_tree *const *trees,
-                             size_t n, cf_store_put_report *reports,
-                             cf_error *errs, cf_error *err)
+/* What is added has the highest row numbers, in one piece: the file is locked
+ * for other writers meanwhile. */
+static cf_status do_trees(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
-    trees_arg a = {trees, n, reports, errs};
+    (void)s;
+    const trees_arg *a = arg;
+    cf_import_rows rows;
+    CF_TRY(newest_rows(sql, &rows.turn_from, &rows.conv_from, err));
+    CF_TRY(put_all(sql, a, err));
+    CF_TRY(newest_rows(sql, &rows.turn_to, &rows.conv_to, err));
+    return a->origin != NULL ? cf_undo__log_import(sql, a->origin, &rows, err)
+                             : CF_OK;
+}
+
+cf_status cf_store_put_trees(cf_store *s, const cf_store_tree *const *trees,
+                             size_t n, const cf_store_origin *origin,
+                             cf_store_put_report *reports, cf_error *errs,
+                             cf_error *err)
+{
+    trees_arg a = {trees, n, origin, reports, errs};
     return cf_op__call(s, do_trees, &a, err);
 }
 

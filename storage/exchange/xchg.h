@@ -11,6 +11,7 @@
 #include "core/base/json_writer.h"
 #include "storage/db/store_sql.h"
 #include "storage/exchange.h"
+#include "storage/exchange/xchg_idset.h"
 
 typedef struct cf_build {
     cf_arena arena;
@@ -32,7 +33,6 @@ typedef struct cf_reader_format {
     /* A record that is not JSON: grouped formats lose their conversation. */
     void (*broken)(cf_import *im);
     cf_status (*end)(cf_import *im, cf_error *err); /* may be NULL */
-    bool is_document; /* the file is one JSON value, never lines */
 } cf_reader_format;
 
 enum { CF_IMPORT_BATCH = 64 };
@@ -46,16 +46,28 @@ struct cf_import {
     cf_build *batch[CF_IMPORT_BATCH];
     size_t n_batch;
     size_t batch_bytes;
-    cf_format format;      /* of the options, or guessed */
-    struct cf_dry_id *dry; /* [n_dry], heap: ids met in a dry run */
-    size_t n_dry, cap_dry;
-    json_t *repeats; /* hash of a record without id --> how often it came */
+    cf_store_origin origin;
+    cf_format format;     /* of the options, or guessed; COUNT: not yet */
+    bool is_lines;        /* the file is lines of JSON */
+    uint64_t unknown[64]; /* [n_unknown] lines of records before the guess */
+    size_t n_unknown, n_before_guess; /* and of lines that are not JSON */
+    cf_idset ids;                     /* of turns met in a dry run */
+    cf_idset repeats; /* of records without id, by their content */
 };
 
 extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt,
     cf_read_converse, cf_read_litert, cf_read_llama_app, cf_read_chatgpt;
 CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path,
                                      cf_error *err);
+/* *n counts the conversations that were found. */
+CF_MUST_USE cf_status cf_read_markdown(cf_import *im, cf_str text,
+                                       uint64_t line, size_t *n, cf_error *err);
+/* The reader of a format of JSON; NULL for the others. */
+const cf_reader_format *cf_import__reader(cf_format f);
+struct cf_feed;
+/* Everything in a text; see xchg_records.c. */
+CF_MUST_USE cf_status cf_import__records(cf_import *im, struct cf_feed *f,
+                                         cf_error *err);
 
 /* ---- building ----------------------------------------------------------- */
 

@@ -368,15 +368,10 @@ cf_status cf_build__order(cf_build *b, cf_error *err)
 static cf_status count_repeat(cf_import *im, const char *hash, cf_buf *out,
                               cf_error *err)
 {
-    if (im->repeats == NULL) {
-        im->repeats = json_object();
-    }
-    json_int_t n = json_integer_value(json_object_get(im->repeats, hash)) + 1;
-    if (json_object_set_new(im->repeats, hash, json_integer(n)) != 0) {
-        return cf_sql__oom(err);
-    }
+    uint32_t n;
+    CF_TRY(cf_idset__count(&im->repeats, uuid_of(hash, CF_HASH_TEXT), &n, err));
     if (n > 1) {
-        cf_buf_addf(out, " %lld", (long long)n);
+        cf_buf_addf(out, " %u", (unsigned)n);
     }
     return CF_OK;
 }

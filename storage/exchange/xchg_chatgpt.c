@@ -272,4 +272,4 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     return cf_import__emit(im, err);
 }
 
-const cf_reader_format cf_read_chatgpt = {record, NULL, NULL, false};
+const cf_reader_format cf_read_chatgpt = {record, NULL, NULL};

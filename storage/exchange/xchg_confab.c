@@ -685,4 +685,4 @@ static void broken(cf_import *im)
     im->is_broken = true;
 }
 
-const cf_reader_format cf_read_confab = {record, broken, emit, false};
+const cf_reader_format cf_read_confab = {record, broken, emit};

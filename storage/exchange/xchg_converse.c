@@ -199,7 +199,7 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     return cf_import__flush(im, err);
 }
 
-const cf_reader_format cf_read_converse = {record, NULL, NULL, false};
+const cf_reader_format cf_read_converse = {record, NULL, NULL};
 
 /* ---- writing ------------------------------------------------------------ */
 

@@ -291,7 +291,7 @@ static void broken(cf_import *im)
     im->is_broken = true;
 }
 
-const cf_reader_format cf_read_llama_app = {record, broken, emit, false};
+const cf_reader_format cf_read_llama_app = {record, broken, emit};
 
 /* ---- writing ------------------------------------------------------------ */
 

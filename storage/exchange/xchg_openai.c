@@ -119,7 +119,7 @@ static cf_status openai_record(cf_import *im, const json_t *v, uint64_t line,
                             : read_object(im, v, line, err);
 }
 
-const cf_reader_format cf_read_openai = {openai_record, NULL, NULL, false};
+const cf_reader_format cf_read_openai = {openai_record, NULL, NULL};
 
 /* A message, a list of messages, a preface with messages, or a list of
  * prefaces. */
@@ -155,7 +155,7 @@ static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line,
     return read_object(im, v, line, err);
 }
 
-const cf_reader_format cf_read_litert = {litert_record, NULL, NULL, true};
+const cf_reader_format cf_read_litert = {litert_record, NULL, NULL};
 
 /* ---- writing ------------------------------------------------------------ */
 

@@ -135,9 +135,9 @@ static cf_status put_batch(perf *b, uint32_t from, size_t n, cf_error *err)
         }
         p[i] = &trees[i];
     }
-    cf_status st = a.failed
-                       ? cf_oom(err)
-                       : cf_store_put_trees(b->store, p, n, reports, NULL, err);
+    cf_status st =
+        a.failed ? cf_oom(err)
+                 : cf_store_put_trees(b->store, p, n, NULL, reports, NULL, err);
     cf_buf_deinit(&title);
     cf_arena_deinit(&a);
     return st;

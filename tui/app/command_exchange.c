@@ -4,7 +4,7 @@
  *
  * Exports, in the library, the ticked conversations, or else the one
  * under the cursor; elsewhere the one in the workbench.  A file that is there is
- * written over only when the person says so.
+ * written over only when the user says so.
  */
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +121,7 @@ typedef struct export
     char name[512];
     cf_buf path;
     cf_export_options options;
-    cf_buf text;
+    uint64_t n_bytes; /* written */
 }
 export;
 
@@ -129,7 +129,6 @@ static void free_export(export *e)
 {
     cf_free(e->id);
     cf_buf_deinit(&e->path);
-    cf_buf_deinit(&e->text);
     cf_free(e);
 }
 
@@ -142,25 +141,37 @@ static void tell_one(cf_lab *lab)
     }
 }
 
+static cf_status write_one(cf_exporter *ex, cf_uuid id, cf_os_out *out,
+                           cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = cf_export_conv(ex, id, &text, err);
+    CF_THEN(st, cf_os_out_put(out, cf_buf_cstr(&text), text.n, err));
+    cf_buf_deinit(&text);
+    return st;
+}
+
 static cf_status run_export(void *ud, cf_lab *lab, cf_error *err)
 {
     export *e = ud;
     cf_exporter *ex;
+    cf_os_out out;
     cf_cancel *cancel = cf_lab_cancel_flag(lab);
     CF_TRY(cf_app_may(e->app, err));
     CF_TRY(cf_store_flush(e->app->store, FLUSH_MS, err));
     CF_TRY(cf_export_begin(&ex, e->app->store, &e->options, err));
-    cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < e->n; i++) {
-        st = atomic_load(cancel) ? cf_fail(err, CF_ECANCELLED, "stopped")
-                                 : cf_export_conv(ex, e->id[i], &e->text, err);
-        tell_one(lab);
+    cf_status st = cf_os_out_open(&out, cf_buf_cstr(&e->path), err);
+    if (st == CF_OK) {
+        for (size_t i = 0; st == CF_OK && i < e->n; i++) {
+            st = atomic_load(cancel) ? cf_fail(err, CF_ECANCELLED, "stopped")
+                                     : write_one(ex, e->id[i], &out, err);
+            tell_one(lab);
+        }
+        e->n_bytes = out.n;
+        st = cf_os_out_close(&out, st, 0600, err);
     }
     cf_export_end(ex);
-    CF_TRY(st);
-    CF_TRY(cf_buf_check(&e->text, err));
-    return cf_os_write_file(cf_buf_cstr(&e->path), cf_buf_cstr(&e->text),
-                            e->text.n, 0600, err);
+    return st;
 }
 
 static void take_export(void *ud, void *item)
@@ -182,9 +193,9 @@ static void end_export(void *ud, cf_status status, const cf_error *err)
     (void)err; /* the workbench reports it */
     if (status == CF_OK) {
         cf_app_say(e->app, CF_STYLE_OK,
-                   "%s: %zu conversation%s as %s, %zu bytes", e->name, e->n,
+                   "%s: %zu conversation%s as %s, %llu bytes", e->name, e->n,
                    e->n == 1 ? "" : "s", cf_format_name(e->options.format),
-                   e->text.n);
+                   (unsigned long long)e->n_bytes);
     } else if (status == CF_ECANCELLED) {
         cf_app_say(e->app, CF_STYLE_WARNING, "stopped: nothing was written");
     }
@@ -375,10 +386,11 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
     if (status == CF_OK || status == CF_ECANCELLED) {
         cf_app_say(m->app, r->n_bad != 0 ? CF_STYLE_WARNING : CF_STYLE_OK,
                    "%s%zu new and %zu known conversations, %zu turns added, "
-                   "%zu duplicates refused%s%s%s",
+                   "%zu duplicates refused%s%s%s%s",
                    status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known,
                    r->n_turns, r->n_skipped, left_out,
-                   r->read_as[0] != '\0' ? "; read as " : "", r->read_as);
+                   r->read_as[0] != '\0' ? "; read as " : "", r->read_as,
+                   r->n_turns != 0 ? "; u takes it back" : "");
     }
     cf_views[CF_VIEW_LIBRARY]->stale(m->app);
     free_import(m);

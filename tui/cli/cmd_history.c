@@ -84,6 +84,7 @@ static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q,
                           .limit = h->limit,
                           .offset = h->offset,
                           .is_reversed = h->reverse};
+    q->tag = cf_str_from(h->tag != NULL ? h->tag : "");
     q->place = h->trash      ? CF_PLACE_TRASH
                : h->archived ? CF_PLACE_ARCHIVED
                              : CF_PLACE_LIVE;
@@ -283,6 +284,9 @@ static void turn_json(cf_buf *out, const cf_store_turn *t)
         cf_jw_str(&w, "model", t->run->model);
         cf_jw_str(&w, "template", t->run->template_hash);
         cf_jw_str(&w, "stop_reason", t->run->stop_reason);
+    }
+    if (t->source.n != 0) {
+        cf_jw_raw(&w, "source", t->source);
     }
     cf_jw_end(&w);
     cf_cli_put_json(out, &w);
@@ -532,22 +536,25 @@ static cf_status get_format(const history *h, cf_format *out, cf_error *err)
     return CF_OK;
 }
 
+/* Where an export goes, a conversation at a time. */
 typedef struct sink {
-    FILE *to; /* standard output; NULL: gathered for a file */
-    const char *path;
+    cf_os_out file;
+    bool to_file; /* else standard output */
     cf_out_kind kind;
 } sink;
 
 static cf_status drain(history *h, sink *s, cf_error *err)
 {
     CF_TRY(cf_buf_check(&h->out, err));
-    if (s->to != NULL) {
-        cf_out(s->to, cf_buf_str(&h->out), s->kind);
-        cf_buf_reset(&h->out);
-        if (ferror(s->to)) {
+    if (s->to_file) {
+        CF_TRY(cf_os_out_put(&s->file, cf_buf_cstr(&h->out), h->out.n, err));
+    } else {
+        cf_out(stdout, cf_buf_str(&h->out), s->kind);
+        if (ferror(stdout)) {
             return cf_fail(err, CF_EIO, "standard output: write error");
         }
     }
+    cf_buf_reset(&h->out);
     return CF_OK;
 }
 
@@ -602,22 +609,24 @@ static int do_export(history *h)
     if (h->all == (h->n != 0)) {
         return cf_cli_usage(h->cli, "export: want --all or UUIDs");
     }
-    bool to_file = h->output != NULL && strcmp(h->output, "-") != 0;
-    sink s = {to_file ? NULL : stdout, h->output, CF_OUT_JSON};
+    sink s = {.to_file = h->output != NULL && strcmp(h->output, "-") != 0};
     cf_status st = get_format(h, &opts.format, &err);
     s.kind = opts.format == CF_FORMAT_MARKDOWN ? CF_OUT_TEXT : CF_OUT_JSON;
     CF_THEN(st, cf_export_begin(&ex, h->store, &opts, &err));
+    if (st == CF_OK && s.to_file) {
+        st = cf_os_out_open(&s.file, h->output, &err);
+        s.to_file = st == CF_OK;
+    }
     CF_THEN(st, h->all ? export_all(h, ex, &s, &err)
                        : export_some(h, &opts, ex, &s, &err));
     cf_export_end(ex);
-    if (st == CF_OK && to_file) {
-        st = cf_os_write_file(h->output, cf_buf_cstr(&h->out), h->out.n, 0600,
-                              &err);
+    if (s.to_file) {
+        st = cf_os_out_close(&s.file, st, 0600, &err);
     }
     if (st != CF_OK) {
         return fail(h, &err);
     }
-    return to_file ? CF_EXIT_OK : print(h);
+    return s.to_file ? CF_EXIT_OK : print(h);
 }
 
 typedef struct note_ud {
@@ -689,8 +698,9 @@ static void put_report(history *h, const char *path, const cf_import_report *r)
     cf_cli_put_line(&h->out, cf_str_from(path));
     cf_buf_addf(&h->out,
                 ": %zu new conversations, %zu known, %zu turns added, %zu "
-                "turns already here, %zu records left out\n",
-                r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad);
+                "turns already here, %zu records left out%s\n",
+                r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad,
+                r->n_turns != 0 ? "; confab history undo takes it back" : "");
 }
 
 static int do_import(history *h)
@@ -707,9 +717,6 @@ static int do_import(history *h)
     }
     if (!opts.guesses && get_format(h, &opts.format, &err) != CF_OK) {
         return fail(h, &err);
-    }
-    if (!opts.guesses && !cf_format_reads(opts.format)) {
-        return cf_cli_usage(h->cli, "this format can only be written");
     }
     size_t n_bad = 0;
     for (int i = 0; i < h->n; i++) {
@@ -786,7 +793,7 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
     const cf_opt own[] = {
         {"--format", 'f', CF_OPT_STR, &h.format, "F",
          "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
-         "(in), chatgpt (in) or markdown (out); import recognises it",
+         "(in), chatgpt (in) or markdown; import recognises it",
          NULL},
         {"--all", 'a', CF_OPT_FLAG, &h.all, NULL,
          "export: every conversation; show: every branch", NULL},
@@ -799,7 +806,9 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
         {"--dry-run", 0, CF_OPT_FLAG, &h.dry_run, NULL,
          "import: count conversations and turns, and write nothing", NULL},
         {"--tag", 0, CF_OPT_STR, &h.tag, "TAG",
-         "import: tag the imported conversations", NULL},
+         "import: tag the imported conversations; list, search: only those "
+         "with this tag",
+         NULL},
         {"--sort", 0, CF_OPT_STR, &h.sort, "KEY",
          "list: by updated, created, title or turns", NULL},
         {"--reverse", 'r', CF_OPT_FLAG, &h.reverse, NULL,

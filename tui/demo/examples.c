@@ -337,7 +337,7 @@ static cf_status put_trees(maker *m, cf_store *store, cf_error *err)
     for (size_t i = 0; i < TREES; i++) {
         trees[i] = &m->tree[i];
     }
-    CF_TRY(cf_store_put_trees(store, trees, TREES, reports, errs, err));
+    CF_TRY(cf_store_put_trees(store, trees, TREES, NULL, reports, errs, err));
     for (size_t i = 0; i < TREES; i++) {
         if (errs[i].code != CF_OK) {
             *err = errs[i];

@@ -88,7 +88,7 @@ static void fill(world *w, cf_store *s, uint64_t seed)
         cf_store_put_report report;
         cf_error why = {0};
         w->trees[i] = store_gen_tree(&w->r, &w->a, TURNS, w->templates, 2);
-        T_OK(cf_store_put_trees(s, &p, 1, &report, &why, &err), err);
+        T_OK(cf_store_put_trees(s, &p, 1, NULL, &report, &why, &err), err);
         if (why.code != CF_OK) {
             fail_msg("seed %d: %s", (int)seed, why.text);
         }

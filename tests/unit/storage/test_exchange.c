@@ -636,7 +636,8 @@ static void test_formats__know_their_direction(void **state)
     assert_false(cf_format_parse(&f, cf_str_from("LLAMA")));
     cf_export_options opts = {.format = CF_FORMAT_CHATGPT};
     T_FAILS(cf_export_begin(&ex, NULL, &opts, &err), CF_EUNSUPPORTED);
-    assert_false(cf_format_reads(CF_FORMAT_MARKDOWN));
+    assert_true(cf_format_reads(CF_FORMAT_MARKDOWN));
+    assert_false(cf_format_writes(CF_FORMAT_LLM_DB));
 }
 
 /* ---- the format is guessed ---------------------------------------------- */

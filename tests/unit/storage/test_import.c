@@ -1,0 +1,423 @@
+/*
+ * test_import.c - reading files of any size, lenient JSON, Markdown, and
+ * taking an import back.
+ */
+#include "tests/support/t.h"
+#include "core/base/os.h"
+#include "storage/exchange.h"
+#include "tests/support/store_dir.h"
+
+typedef struct fixture {
+    cf_store *s;
+    cf_import_report report;
+    char notes[4000];
+    cf_arena a;
+} fixture;
+
+static void setup(fixture *f)
+{
+    static int n;
+    char name[20];
+    cf_error err;
+    snprintf(name, sizeof name, "m%d.db", n++);
+    memset(f, 0, sizeof *f);
+    cf_arena_init(&f->a, 0);
+    T_OK(cf_store_open(&f->s, store_dir_file(name),
+                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+         err);
+}
+
+static void teardown(fixture *f)
+{
+    cf_arena_deinit(&f->a);
+    cf_store_close(f->s);
+}
+
+static void note(void *ud, uint64_t line, const char *text)
+{
+    fixture *f = ud;
+    char one[400];
+    snprintf(one, sizeof one, "%d:%s;", (int)line, text);
+    strncat(f->notes, one, sizeof f->notes - strlen(f->notes) - 1);
+}
+
+static void import_with(fixture *f, const char *text, cf_import_options opts)
+{
+    cf_error err;
+    opts.note = note;
+    opts.ud = f;
+    opts.guesses = true;
+    T_OK(cf_import_bytes(f->s, text, strlen(text), &opts, &f->report, &err),
+         err);
+}
+
+static void import(fixture *f, const char *text)
+{
+    import_with(f, text, (cf_import_options){0});
+}
+
+static size_t list(fixture *f, const cf_store_conv **rows)
+{
+    size_t n;
+    cf_error err;
+    cf_store_query q = {.sort = CF_SORT_CREATED, .limit = 1000};
+    T_OK(cf_store_list(f->s, &q, &f->a, rows, &n, &err), err);
+    return n;
+}
+
+static void check_sound(fixture *f)
+{
+    size_t n;
+    cf_error err;
+    T_OK(cf_store_check(f->s, NULL, NULL, &n, &err), err);
+    assert_int_equal(n, 0);
+}
+
+static cf_store_tree only_tree(fixture *f)
+{
+    cf_error err;
+    const cf_store_conv *rows;
+    cf_store_tree tree;
+    assert_int_equal(list(f, &rows), 1);
+    T_OK(cf_store_get_tree(f->s, rows[0].id, CF_TREE_RUNS, &f->a, &tree, &err),
+         err);
+    return tree;
+}
+
+static void says(const cf_store_tree *t, size_t i, const char *json)
+{
+    assert_true(i < t->n);
+    assert_string_equal(t->turns[i].message.p, json);
+}
+
+/* Everything, as one file. */
+static void export_as(fixture *f, cf_format format, cf_buf *out)
+{
+    cf_error err;
+    cf_exporter *ex;
+    const cf_store_conv *rows;
+    cf_export_options opts = {.format = format};
+    size_t n = list(f, &rows);
+    T_OK(cf_export_begin(&ex, f->s, &opts, &err), err);
+    for (size_t i = n; i > 0; i--) {
+        T_OK(cf_export_conv(ex, rows[i - 1].id, out, &err), err);
+    }
+    cf_export_end(ex);
+}
+
+static cf_status undo(fixture *f, char *what, size_t size)
+{
+    cf_error err;
+    cf_buf b = CF_BUF_INIT;
+    cf_status st = cf_store_undo(f->s, &b, &err);
+    snprintf(what, size, "%s", st == CF_OK ? cf_buf_cstr(&b) : "");
+    cf_buf_deinit(&b);
+    return st;
+}
+
+/* ---- undo --------------------------------------------------------------- */
+
+static void test_undo__takes_an_import_back(void **state)
+{
+    (void)state;
+    fixture f;
+    char what[200];
+    const cf_store_conv *rows;
+    setup(&f);
+    import_with(&f,
+                "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n"
+                "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n",
+                (cf_import_options){.name = "dir/first.jsonl"});
+    import(&f, "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"},{\"role\":"
+               "\"assistant\",\"content\":\"c\"}]}");
+    assert_int_equal(list(&f, &rows), 3);
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    assert_string_equal(what, "import of a file");
+    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    assert_string_equal(what, "import of first.jsonl");
+    assert_int_equal(list(&f, &rows), 0);
+    check_sound(&f);
+    assert_int_equal(undo(&f, what, sizeof what), CF_ENOTFOUND);
+    /* What was taken back can be read again. */
+    import(&f, "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
+    assert_int_equal(f.report.n_turns, 1);
+    teardown(&f);
+}
+
+/* Many batches are one import; an import that adds nothing is none. */
+static void test_undo__of_many_batches(void **state)
+{
+    (void)state;
+    fixture f;
+    char what[200];
+    const cf_store_conv *rows;
+    cf_buf text = CF_BUF_INIT;
+    setup(&f);
+    for (int i = 0; i < 200; i++) {
+        cf_buf_addf(&text,
+                    "{\"messages\":[{\"role\":\"user\",\"content\":\"%d\"}]}\n",
+                    i);
+    }
+    import(&f, cf_buf_cstr(&text));
+    import(&f, cf_buf_cstr(&text));
+    assert_int_equal(f.report.n_turns, 0);
+    assert_int_equal(list(&f, &rows), 200);
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    assert_int_equal(list(&f, &rows), 0);
+    check_sound(&f);
+    cf_buf_deinit(&text);
+    teardown(&f);
+}
+
+/* A conversation that grew by an import is as it was; one that was continued
+ * keeps the turns that it hangs on. */
+static void test_undo__keeps_what_was_continued(void **state)
+{
+    (void)state;
+    fixture f;
+    char what[200];
+    cf_error err;
+    setup(&f);
+    import(&f, "{\"id\":\"k\",\"messages\":[{\"role\":\"user\",\"content\":"
+               "\"a\"}]}");
+    import(&f, "{\"id\":\"k\",\"messages\":[{\"role\":\"user\",\"content\":"
+               "\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]}");
+    cf_store_tree t = only_tree(&f);
+    assert_int_equal(t.n, 2);
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    t = only_tree(&f);
+    assert_int_equal(t.n, 1);
+    assert_int_equal(t.conv.n_turns, 1);
+    assert_true(cf_uuid_eq(t.conv.head, t.turns[0].id));
+    check_sound(&f);
+    cf_store_turn mine = {.conversation = t.conv.id,
+                          .parent = t.turns[0].id,
+                          .message = cf_str_from("{\"role\":\"assistant\","
+                                                 "\"content\":\"mine\"}"),
+                          .status = CF_TURN_OK,
+                          .fork_token = -1,
+                          .finished_ms = -1};
+    T_OK(cf_store_put_turn(f.s, &mine, NULL, &err), err);
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    assert_non_null(strstr(what, "1 turn that was continued since stays"));
+    assert_int_equal(only_tree(&f).n, 2);
+    check_sound(&f);
+    teardown(&f);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static void test_json__as_lenient_as_tpipe(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    import(&f, "// exported\n{ /* a [ history */\n \"history\": [\n"
+               "  {\"role\": \"USER\", content: {\"text\": \"a // b, }\"},},\n"
+               "  {\"role\": \"Agent\", \"content\": {\"text\": \"c\"}},\n"
+               " ],\n}\n");
+    assert_string_equal(f.notes, "");
+    assert_string_equal(f.report.read_as, "ConverseHistory (TPipe) JSON");
+    cf_store_tree t = only_tree(&f);
+    says(&t, 0, "{\"role\":\"user\",\"content\":\"a // b, }\"}");
+    says(&t, 1, "{\"role\":\"agent\",\"content\":\"c\"}");
+    teardown(&f);
+}
+
+static void test_json__numbers_of_any_size_survive(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    const char *text =
+        "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\","
+        "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"n\":"
+        "-123456789012345678901234567890,\"x\":1e999}}}]}],\"seed\":"
+        "18446744073709551616}\n";
+    import(&f, text);
+    assert_string_equal(f.notes, "");
+    cf_buf out = CF_BUF_INIT;
+    export_as(&f, CF_FORMAT_LITERT, &out);
+    assert_string_equal(cf_buf_cstr(&out), text);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+/* A record that is too long is left out, lines and list elements alike, and
+ * the others are read. */
+static void test_records__are_bounded(void **state)
+{
+    (void)state;
+    cf_buf lines = CF_BUF_INIT, values = CF_BUF_INIT;
+    cf_buf_addc(&values, '[');
+    for (int i = 0; i < 9; i++) {
+        cf_buf one = CF_BUF_INIT;
+        cf_buf_adds(&one, "{\"messages\":[{\"role\":\"user\",\"content\":\"");
+        for (int k = 0; k < (i % 3 == 1 ? 900000 : 3); k++) {
+            cf_buf_addc(&one, (char)('a' + i));
+        }
+        cf_buf_adds(&one, "\"}]}");
+        cf_buf_add(&lines, one.p, one.n);
+        cf_buf_addc(&lines, '\n');
+        cf_buf_adds(&values, i != 0 ? ",\n" : "");
+        cf_buf_add(&values, one.p, one.n);
+        cf_buf_deinit(&one);
+    }
+    cf_buf_addc(&values, ']');
+    const cf_buf *const texts[] = {&lines, &values};
+    for (int i = 0; i < 4; i++) {
+        fixture f;
+        cf_error err;
+        setup(&f);
+        const cf_buf *text = texts[i / 2];
+        cf_import_options opts = {.guesses = true,
+                                  .max_record = i % 2 == 0 ? 100000 : 0};
+        const char *path = store_dir_file("records.json");
+        T_OK(cf_os_write_file(path, text->p, text->n, 0600, &err), err);
+        T_OK(cf_import_file(f.s, path, &opts, &f.report, &err), err);
+        assert_int_equal(f.report.n_new, i % 2 == 0 ? 6 : 9);
+        assert_int_equal(f.report.n_bad, i % 2 == 0 ? 3 : 0);
+        /* The same from memory adds nothing. */
+        T_OK(cf_import_bytes(f.s, text->p, text->n, &opts, &f.report, &err),
+             err);
+        assert_int_equal(f.report.n_turns, 0);
+        teardown(&f);
+    }
+    cf_buf_deinit(&lines);
+    cf_buf_deinit(&values);
+}
+
+static void test_records__what_cannot_be_guessed(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"just text\n", "{\"a\":1}\n{\"b\":2}\n",
+                                        "[1,2]", "User: alone\n", "{\"a\":1}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        fixture f;
+        setup(&f);
+        import(&f, texts[i]);
+        assert_int_equal(f.report.n_bad, 1);
+        assert_non_null(strstr(f.notes, "not a conversation in a known"));
+        assert_string_equal(f.report.read_as, "");
+        teardown(&f);
+    }
+}
+
+static void test_records__before_the_first_that_is_known(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    import(&f, "{\"a\":1}\n{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}"
+               "]}\n");
+    assert_int_equal(f.report.n_new, 1);
+    assert_int_equal(f.report.n_bad, 1);
+    assert_non_null(strstr(f.notes, "1:not a conversation"));
+    teardown(&f);
+}
+
+/* ---- Markdown ----------------------------------------------------------- */
+
+static void test_markdown__comes_back(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"# a\\n\\n<!-- x -->"
+        "\\n---\\nuuid: \\\"no\\\"\\n\\\\<!-- y -->\\n\\n\"},{\"role\":"
+        "\"assistant\",\"content\":null,\"reasoning_content\":\"hm\\n\","
+        "\"tool_calls\":[{\"id\":\"c-->\",\"type\":\"function\",\"function\":"
+        "{\"name\":\"f\",\"arguments\":\"{\\\"x\\\": 1}\"}}]},{\"role\":"
+        "\"tool\",\"tool_call_id\":\"c\",\"content\":\"```\\n\"},{\"role\":"
+        "\"assistant\",\"content\":\"\"}]}\n",
+        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+        "\"text\":\"look\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
+        "\"data:image/png;base64,iVBORw0KGgo=\"},\"name\":\"cat\"},{\"type\":"
+        "\"odd\",\"n\":1}]}]}\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        fixture f, g;
+        cf_buf md = CF_BUF_INIT, back = CF_BUF_INIT, want = CF_BUF_INIT;
+        setup(&f);
+        setup(&g);
+        import(&f, texts[i]);
+        export_as(&f, CF_FORMAT_MARKDOWN, &md);
+        import(&g, cf_buf_cstr(&md));
+        assert_string_equal(g.notes, "");
+        assert_string_equal(g.report.read_as, "Markdown");
+        cf_store_tree x = only_tree(&f), y = only_tree(&g);
+        assert_true(cf_uuid_eq(x.conv.id, y.conv.id));
+        assert_int_equal(x.n, y.n);
+        for (size_t k = 0; k < x.n; k++) {
+            assert_true(cf_uuid_eq(x.turns[k].id, y.turns[k].id));
+            json_t *a, *b;
+            cf_error err;
+            T_OK(cf_json_read(&a, x.turns[k].message.p, x.turns[k].message.n,
+                              &err),
+                 err);
+            T_OK(cf_json_read(&b, y.turns[k].message.p, y.turns[k].message.n,
+                              &err),
+                 err);
+            if (!json_equal(a, b)) {
+                fail_msg("%s\n%s\n%s", x.turns[k].message.p,
+                         y.turns[k].message.p, cf_buf_cstr(&md));
+            }
+            json_decref(a);
+            json_decref(b);
+        }
+        export_as(&g, CF_FORMAT_MARKDOWN, &back);
+        assert_string_equal(cf_buf_cstr(&md), cf_buf_cstr(&back));
+        cf_buf_deinit(&md);
+        cf_buf_deinit(&back);
+        cf_buf_deinit(&want);
+        teardown(&f);
+        teardown(&g);
+    }
+}
+
+static void test_markdown__as_people_keep_chats(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "# Rain\n\nsaved yesterday\n\n## User\n\nWill it rain?\n\n## "
+        "Assistant\n\nYes.\n\n```\n## User\n```\n",
+        "**You:** Will it rain?\n\n**ChatGPT:** Yes.\n\n```\n## User\n```\n\n"
+        "---\n",
+        "User: Will it rain?\nAssistant:\nYes.\n\n```\n## User\n```\n",
+        "##### You said:\nWill it rain?\n\n###### ChatGPT said:\nYes.\n\n```\n"
+        "## User\n```\n",
+        "### \xF0\x9F\xA7\x91 Human\n\nWill it rain?\n***\n### Claude 3.5 "
+        "(Sonnet)\n\nYes.\n\n```\n## User\n```"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        fixture f;
+        setup(&f);
+        import(&f, texts[i]);
+        assert_string_equal(f.notes, "");
+        cf_store_tree t = only_tree(&f);
+        assert_int_equal(t.n, 2);
+        says(&t, 0, "{\"role\":\"user\",\"content\":\"Will it rain?\"}");
+        says(&t, 1,
+             "{\"role\":\"assistant\",\"content\":\"Yes.\\n\\n```\\n## "
+             "User\\n```\"}");
+        if (i == 0) {
+            assert_string_equal(t.conv.title.p, "Rain");
+        }
+        teardown(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_undo__takes_an_import_back),
+        cmocka_unit_test(test_undo__of_many_batches),
+        cmocka_unit_test(test_undo__keeps_what_was_continued),
+        cmocka_unit_test(test_json__as_lenient_as_tpipe),
+        cmocka_unit_test(test_json__numbers_of_any_size_survive),
+        cmocka_unit_test(test_records__are_bounded),
+        cmocka_unit_test(test_records__what_cannot_be_guessed),
+        cmocka_unit_test(test_records__before_the_first_that_is_known),
+        cmocka_unit_test(test_markdown__comes_back),
+        cmocka_unit_test(test_markdown__as_people_keep_chats),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
