@@ -259,18 +259,29 @@ static cf_status finish(cf_import *im, cf_status st, cf_error *err)
 /* 128 MiB: a conversation with pictures fits, and its tree in memory too. */
 enum { RECORD_MAX = 128 << 20 };
 
+/* Another id for every import: by file, time and clock. */
+static cf_uuid new_id(const char *name)
+{
+    char now[64];
+    snprintf(now, sizeof now, "%lld %llu", (long long)cf_os_now_ms(),
+             (unsigned long long)cf_os_monotonic_us());
+    return cf_build__uuid(CF_FORMAT_CONFAB, cf_str_from(name),
+                          cf_str_from(now));
+}
+
 static cf_import begin(cf_store *store, const cf_import_options *opts,
                        cf_import_report *report)
 {
     *report = (cf_import_report){0};
     const char *slash = opts->name != NULL ? strrchr(opts->name, '/') : NULL;
     const char *name = slash != NULL ? slash + 1 : opts->name;
-    return (cf_import){
-        .store = store,
-        .opts = opts,
-        .report = report,
-        .origin = {cf_uuid_new(), cf_str_from(name != NULL ? name : "")},
-        .format = opts->guesses ? CF_FORMAT_COUNT : opts->format};
+    name = name != NULL ? name : "";
+    return (cf_import){.store = store,
+                       .opts = opts,
+                       .report = report,
+                       .origin = {new_id(name), cf_str_from(name)},
+                       .format =
+                           opts->guesses ? CF_FORMAT_COUNT : opts->format};
 }
 
 static size_t record_max(const cf_import_options *opts)

@@ -385,12 +385,12 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
     }
     if (status == CF_OK || status == CF_ECANCELLED) {
         cf_app_say(m->app, r->n_bad != 0 ? CF_STYLE_WARNING : CF_STYLE_OK,
-                   "%s%zu new and %zu known conversations, %zu turns added, "
-                   "%zu duplicates refused%s%s%s%s",
+                   "%s%zu new and %zu known conversations, %zu turns added%s, "
+                   "%zu duplicates refused%s%s%s",
                    status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known,
-                   r->n_turns, r->n_skipped, left_out,
-                   r->read_as[0] != '\0' ? "; read as " : "", r->read_as,
-                   r->n_turns != 0 ? "; u takes it back" : "");
+                   r->n_turns, r->n_turns != 0 ? " (u: undo)" : "",
+                   r->n_skipped, left_out,
+                   r->read_as[0] != '\0' ? "; read as " : "", r->read_as);
     }
     cf_views[CF_VIEW_LIBRARY]->stale(m->app);
     free_import(m);
