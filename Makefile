@@ -30,8 +30,8 @@ PKG     ?= pkg-config
 
 # ---- libraries, one line a room --------------------------------------------
 CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl libpng libjpeg libwebp
-STORAGE_PKGS := sqlite3
-TUI_PKGS     := ncursesw libpng libjpeg
+STORAGE_PKGS := sqlite3 zlib
+TUI_PKGS     := ncursesw libpng libjpeg libmicrohttpd
 TEST_PKGS    := cmocka vterm
 ALL_PKGS     := $(CORE_PKGS) $(STORAGE_PKGS) $(TUI_PKGS)
 

@@ -200,10 +200,21 @@ CF_MUST_USE cf_status cf_rows__conv_id(cf_sql *sql, cf_uuid id, int64_t *out,
 CF_MUST_USE cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out,
                                        cf_error *err);
 
+/* ---- store_trees.c ------------------------------------------------------ */
+
+/* Stores one tree inside the writer's transaction. */
+CF_MUST_USE cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t,
+                                        cf_store_put_report *report,
+                                        cf_error *err);
+
 /* ---- store_list.c ------------------------------------------------------- */
 
 CF_MUST_USE cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
                                         cf_store_conv *out, cf_error *err);
+
+/* A UUID or a part of one as a name: 36 characters in lower case with dashes,
+ * or 4 and more.  False when it cannot be one. */
+bool cf_name__clean(cf_str name, char out[CF_UUID_TEXT + 1]);
 
 /* ---- store_search.c ----------------------------------------------------- */
 

@@ -342,7 +342,7 @@ cf_status cf_store_facets(cf_store *s, cf_store_place place, cf_arena *arena,
 enum { NAME_MIN = 4 };
 
 /* Lower-case hex digits and dashes only. */
-static bool clean_name(cf_str name, char out[CF_UUID_TEXT + 1])
+bool cf_name__clean(cf_str name, char out[CF_UUID_TEXT + 1])
 {
     if (name.n < NAME_MIN || name.n > CF_UUID_TEXT) {
         return false;
@@ -410,7 +410,7 @@ cf_status cf_store_find(cf_store *s, cf_str name, cf_store_ref *out,
                         cf_error *err)
 {
     char text[CF_UUID_TEXT + 1];
-    if (!clean_name(name, text)) {
+    if (!cf_name__clean(name, text)) {
         return cf_fail(
             err, CF_EINVAL,
             "'%.*s' is neither a UUID nor %d or more characters of one",

@@ -15,6 +15,8 @@ extern const unsigned char cf_embed_storage_schema_0002_search_sql[];
 extern const size_t cf_embed_storage_schema_0002_search_sql_size;
 extern const unsigned char cf_embed_storage_schema_0003_mark_sql[];
 extern const size_t cf_embed_storage_schema_0003_mark_sql_size;
+extern const unsigned char cf_embed_storage_schema_0004_exchange_sql[];
+extern const size_t cf_embed_storage_schema_0004_exchange_sql_size;
 
 static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
                            cf_error *err)
@@ -82,6 +84,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0002_search_sql_size, fill_words},
     {cf_embed_storage_schema_0003_mark_sql,
      &cf_embed_storage_schema_0003_mark_sql_size, NULL},
+    {cf_embed_storage_schema_0004_exchange_sql,
+     &cf_embed_storage_schema_0004_exchange_sql_size, NULL},
 };
 
 int cf_store__version(void)

@@ -112,8 +112,8 @@ static cf_status settle(cf_sql *sql, const cf_store_tree *t, int64_t conv,
         "i", conv);
 }
 
-static cf_status put_tree(cf_sql *sql, const cf_store_tree *t,
-                          cf_store_put_report *report, cf_error *err)
+cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t,
+                            cf_store_put_report *report, cf_error *err)
 {
     int64_t conv;
     *report = (cf_store_put_report){0};
@@ -169,7 +169,8 @@ static cf_status put_all(cf_sql *sql, const trees_arg *a, cf_error *err)
     for (size_t i = 0; i < a->n; i++) {
         CF_TRY(cf_sql__script(sql, "SAVEPOINT tree", err));
         cf_error why = {0};
-        cf_status st = put_tree(sql, a->trees[i], &a->reports[i], &why);
+        cf_status st =
+            cf_rows__put_tree(sql, a->trees[i], &a->reports[i], &why);
         if (st != CF_OK && cf_sql__may_heal(st)) {
             *err = why;
             return st; /* all of it is undone */

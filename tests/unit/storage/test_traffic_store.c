@@ -1,0 +1,145 @@
+/*
+ * test_traffic_store.c - exchanges come back as they were put, find each other
+ * by hash, and leave with their conversation.
+ */
+#include "storage/traffic.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+
+static cf_store *open_at(const char *name)
+{
+    cf_store *s;
+    cf_error err;
+    const cf_store_options o = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&s, store_dir_file(name), &o, &err), err);
+    return s;
+}
+
+static cf_uuid put(cf_store *s, cf_uuid conv, const char *hash)
+{
+    cf_error err;
+    cf_exchange x = cf_exchange_none();
+    const cf_store_turn turn = {
+        .id = cf_uuid_new(),
+        .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
+        .fork_token = -1,
+        .status = CF_TURN_OK,
+        .finished_ms = -1};
+    const cf_store_tree tree = {
+        .conv = {.id = conv, .head = turn.id}, .turns = &turn, .n = 1};
+    const cf_exchange_key key = {cf_str_from(hash), turn.id};
+    const uint64_t chunks[] = {3, 10, 2, 20};
+    x.id = cf_uuid_new();
+    x.conversation = conv;
+    x.turn = turn.id;
+    x.method = cf_str_from("POST");
+    x.path = cf_str_from("/v1/chat/completions");
+    x.request = cf_str_make("\0body\xff", 6);
+    x.request_hash = cf_str_from(hash);
+    x.chunks = chunks;
+    x.n_chunks = 4;
+    T_OK(cf_store_put_exchange(s, &x, &tree, &key, 1, &err), err);
+    x.status = 200;
+    x.end = cf_str_from("stop");
+    x.request = cf_str_make(NULL, 0);
+    x.response = cf_str_from("hello");
+    x.n_chunks = 0;
+    T_OK(cf_store_put_exchange(s, &x, NULL, NULL, 0, &err), err);
+    return x.id;
+}
+
+static void test_traffic_store__same_bytes(void **state)
+{
+    (void)state;
+    cf_store *s = open_at("bytes.db");
+    cf_error err;
+    cf_arena a;
+    cf_exchange x;
+    cf_uuid found;
+    cf_arena_init(&a, 0);
+    cf_uuid conv = cf_uuid_new();
+    cf_uuid id = put(s, conv, "h1");
+    T_OK(cf_store_get_exchange(s, id, &a, &x, &err), err);
+    assert_int_equal(x.request.n, 6);
+    assert_memory_equal(x.request.p, "\0body\xff", 6);
+    T_TEXT(x.response.p, x.response.n, "hello");
+    assert_int_equal(x.n_chunks, 4);
+    assert_int_equal(x.chunks[3], 20);
+    assert_int_equal(x.status, 200);
+    assert_int_equal(x.n_prompt, -1);
+    assert_true(cf_uuid_eq(x.conversation, conv));
+    char text[CF_UUID_TEXT + 1];
+    cf_uuid_format(text, id);
+    T_OK(cf_store_find_exchange(s, cf_str_from(text), &found, &err), err);
+    assert_true(cf_uuid_eq(found, id));
+    T_FAILS(cf_store_find_exchange(s, cf_str_from("ffff"), &found, &err),
+            CF_ENOTFOUND);
+    size_t n;
+    T_OK(cf_store_check(s, NULL, NULL, &n, &err), err);
+    assert_int_equal(n, 0);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+static size_t count(cf_store *s, const cf_exchange_query *q, cf_arena *a)
+{
+    const cf_exchange *rows;
+    size_t n;
+    cf_error err;
+    T_OK(cf_store_exchanges(s, q, a, &rows, &n, &err), err);
+    return n;
+}
+
+static void test_traffic_store__filters(void **state)
+{
+    (void)state;
+    cf_store *s = open_at("filters.db");
+    cf_error err;
+    cf_arena a;
+    const cf_exchange *rows;
+    size_t n;
+    cf_arena_init(&a, 0);
+    cf_uuid c1 = cf_uuid_new(), c2 = cf_uuid_new();
+    cf_uuid x1 = put(s, c1, "h1");
+    put(s, c1, "h2");
+    cf_uuid x3 = put(s, c2, "h1");
+    T_OK(cf_store_exchanges(s, &(cf_exchange_query){0}, &a, &rows, &n, &err),
+         err);
+    assert_int_equal(n, 3);
+    assert_true(cf_uuid_eq(rows[0].id, x1));
+    assert_int_equal(count(s, &(cf_exchange_query){.conversation = c1}, &a), 2);
+    assert_int_equal(
+        count(s, &(cf_exchange_query){.request_hash = cf_str_from("h1")}, &a),
+        2);
+    assert_int_equal(count(s,
+                           &(cf_exchange_query){
+                               .request_hash = cf_str_from("h1"), .before = x3},
+                           &a),
+                     1);
+    assert_int_equal(count(s, &(cf_exchange_query){.limit = 2}, &a), 2);
+    /* The newest of the hashes; its conversation goes, and so does it. */
+    const cf_str hashes[] = {cf_str_from("h2"), cf_str_from("h1"),
+                             cf_str_from("none")};
+    size_t at;
+    cf_store_ref where;
+    T_OK(cf_store_find_key(s, hashes, 3, &at, &where, &err), err);
+    assert_int_equal(at, 1);
+    assert_true(cf_uuid_eq(where.conversation, c2));
+    T_OK(cf_store_purge(s, c2, &err), err);
+    T_OK(cf_store_find_key(s, hashes, 3, &at, &where, &err), err);
+    assert_int_equal(at, 0);
+    assert_int_equal(count(s, &(cf_exchange_query){0}, &a), 2);
+    T_OK(cf_store_find_key(s, hashes + 2, 1, &at, &where, &err), err);
+    assert_int_equal(at, 1);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_traffic_store__same_bytes),
+        cmocka_unit_test(test_traffic_store__filters),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}
