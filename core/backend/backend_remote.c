@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "core/backend/remote.h"
-#include "core/backend/sse.h"
+#include "core/base/sse.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 

@@ -44,9 +44,10 @@ term    grid sys
 widget  grid term
 lab     sys
 demo    lab sys
+traffic lab sys
 app     lab sys grid image widget term demo
 view    lab sys grid image widget app
-cli     lab sys grid demo
+cli     lab sys grid demo traffic
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.

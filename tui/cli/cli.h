@@ -162,11 +162,13 @@ int cf_cmd_models(cf_cli *cli, int argc, char **argv);
 int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
 int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
 int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
+int cf_cmd_proxy(cf_cli *cli, int argc, char **argv);
 int cf_cmd_render(cf_cli *cli, int argc, char **argv);
 int cf_cmd_replay(cf_cli *cli, int argc, char **argv);
 int cf_cmd_run(cf_cli *cli, int argc, char **argv);
 int cf_cmd_score(cf_cli *cli, int argc, char **argv);
 int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);
 int cf_cmd_version(cf_cli *cli, int argc, char **argv);
+int cf_cmd_watch(cf_cli *cli, int argc, char **argv);
 
 #endif

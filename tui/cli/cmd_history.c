@@ -7,6 +7,7 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "storage/exchange.h"
+#include "storage/traffic.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/sys/out.h"
@@ -743,6 +744,29 @@ static int do_import(history *h)
     return status == CF_EXIT_OK && n_bad != 0 ? CF_EXIT_FINDING : status;
 }
 
+/* ---- raw ---------------------------------------------------------------- */
+
+/* The exact bytes, also on a terminal: that is what the command is for. */
+static int do_raw(history *h)
+{
+    cf_uuid id;
+    cf_exchange x;
+    cf_error err;
+    bool is_request = h->n == 2 && strcmp(h->args[1], "request") == 0;
+    if (!is_request && (h->n != 2 || strcmp(h->args[1], "response") != 0)) {
+        return cf_cli_usage(h->cli, "want raw EXCHANGE request|response");
+    }
+    cf_status st =
+        cf_store_find_exchange(h->store, cf_str_from(h->args[0]), &id, &err);
+    CF_THEN(st, cf_store_get_exchange(h->store, id, &h->arena, &x, &err));
+    if (st != CF_OK) {
+        return fail(h, &err);
+    }
+    cf_str body = is_request ? x.request : x.response;
+    fwrite(body.p, 1, body.n, stdout);
+    return CF_EXIT_OK;
+}
+
 /* ---- which -------------------------------------------------------------- */
 
 static const struct action {
@@ -759,6 +783,7 @@ static const struct action {
     {"title", do_title, 0, false},
     {"rm", do_rm, 0, false},
     {"undo", do_undo, 0, false},
+    {"raw", do_raw, 0, false},
     {"export", do_export, 0, false},
     {"import", do_import, CF_STORE_CREATE, false},
 };
@@ -840,5 +865,5 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
         }
     }
     return cf_cli_usage(cli, "want list, show, search, fork, tag, title, rm, "
-                             "undo, export or import");
+                             "undo, raw, export or import");
 }

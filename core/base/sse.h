@@ -1,11 +1,19 @@
 /*
  * sse.h - server-sent events (the HTML standard's text/event-stream) out of
- * bytes in any chunks: only "data" matters to us.
+ * bytes in any chunks.
+ *
+ * Place in the flow:  bytes of an answer --> [sse] --> the data of each event.
+ * Knows: lines, "data" fields.  Does not know: what the data means; names,
+ * ids and retry times of events, which no model server needs.
+ *
+ * Threads:  one thread at a time.
+ * Memory:   holds the event that has not ended, at most CF_SSE_EVENT_MAX.
  */
-#ifndef CF_CORE_BACKEND_SSE_H
-#define CF_CORE_BACKEND_SSE_H
+#ifndef CF_CORE_BASE_SSE_H
+#define CF_CORE_BASE_SSE_H
 
 #include "core/base/buf.h"
+#include "core/base/status.h"
 #include "core/base/str.h"
 
 enum { CF_SSE_EVENT_MAX = 16 << 20 }; /* bytes of one event */

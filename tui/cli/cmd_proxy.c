@@ -1,0 +1,64 @@
+/*
+ * cmd_proxy.c - confab proxy: records what another program sends to its model.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/cli/cli.h"
+#include "tui/cli/cli_store.h"
+#include "tui/cli/exchange_line.h"
+#include "tui/cli/traffic_run.h"
+#include "tui/sys/secret.h"
+#include "tui/traffic/proxy.h"
+
+static cf_status run(cf_cli *cli, const cf_upstream *up,
+                     const cf_http_options *http, cf_error *err)
+{
+    cf_traffic_run t;
+    cf_proxy proxy = {0};
+    CF_TRY(cf_traffic_run_init(&t, cli, err));
+    cf_status st = cf_proxy_init(&proxy, up, t.recorder, err);
+    if (st == CF_OK) {
+        const cf_http_handler handler = cf_proxy_handler(&proxy);
+        st = cf_traffic_run_serve(&t, http, &handler, proxy.shown, err);
+    }
+    cf_traffic_run_deinit(&t);
+    cf_proxy_deinit(&proxy);
+    return st;
+}
+
+int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
+{
+    cf_upstream up = {0};
+    cf_http_options http = {.listen = "127.0.0.1:8088"};
+    const cf_opt own[] = {
+        {"--to", 0, CF_OPT_STR, &up.url, "URL",
+         "the server that answers: http://HOST:PORT or https://HOST", NULL},
+        {"--listen", 0, CF_OPT_STR, &http.listen, "HOST:PORT",
+         "where clients ask (default: 127.0.0.1:8088; port 0: any)", NULL},
+        {"--token", 0, CF_OPT_STR, &http.token, "TEXT",
+         "what clients must give to be answered, as their key or in "
+         "X-Confab-Token; needed beyond this machine (default: $CONFAB_TOKEN)",
+         NULL},
+        {"--ca", 0, CF_OPT_STR, &up.ca, "FILE",
+         "certificates to trust in place of the system's", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n;
+    int done = cf_cli_options(cli, own, argc, argv, &n);
+    if (done >= 0) {
+        return done;
+    }
+    if (n != 0 || up.url == NULL) {
+        return cf_cli_usage(cli,
+                            n != 0 ? "takes no arguments" : "want --to URL");
+    }
+    if (http.token == NULL) {
+        http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
+    }
+    up.key = cf_secret_key();
+    cf_error err;
+    return run(cli, &up, &http, &err) == CF_OK ? CF_EXIT_OK
+                                               : cf_cli_fail(cli, &err);
+}

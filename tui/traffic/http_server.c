@@ -1,0 +1,509 @@
+/*
+ * http_server.c - libmicrohttpd with a thread a connection.
+ *
+ * Rules:
+ *  1. A request exists from its first line (on_uri) to on_completed, which
+ *     frees it; both run on the connection's thread.
+ *  2. The handler is asked once, when the body is whole and the client may
+ *     ask.
+ *  3. `done` of an answer is called by on_completed, and by nothing else.
+ */
+#define _DEFAULT_SOURCE 1 /* strncasecmp, timersub and the like of MHD */
+#include "tui/traffic/http_server.h"
+
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/json_writer.h"
+#include "core/base/os.h"
+
+enum {
+    HEADERS_MAX = 256,
+    CONNECTIONS_MAX = 1000,
+    CONNECTION_BYTES = 64 << 10, /* of headers, and of one write */
+    STACK_BYTES = 1 << 20,
+    IDLE_SECONDS = 300,
+    BLOCK_BYTES = 32 << 10
+};
+
+struct cf_http_server {
+    struct MHD_Daemon *daemon;
+    cf_http_handler handler;
+    char *token; /* NULL: none */
+    char url[300];
+    bool is_loopback;
+    atomic_bool stopping;
+    atomic_int n_active; /* requests between on_uri and on_completed */
+};
+
+typedef struct request {
+    cf_http_request in; /* first */
+    cf_http_server *server;
+    cf_arena arena;
+    cf_buf body;
+    cf_http_header *headers; /* [HEADERS_MAX] */
+    bool is_begun, is_too_big, is_answered;
+    cf_http_answer out;
+} request;
+
+/* ---- headers ------------------------------------------------------------ */
+
+bool cf_http_name_is(cf_str name, const char *want)
+{
+    return name.n == strlen(want) && strncasecmp(name.p, want, name.n) == 0;
+}
+
+cf_str cf_http_header_get(const cf_http_header *headers, size_t n,
+                          const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (cf_http_name_is(headers[i].name, name)) {
+            return headers[i].value;
+        }
+    }
+    return cf_str_make(NULL, 0);
+}
+
+static cf_str header(const request *r, const char *name)
+{
+    return cf_http_header_get(r->headers, r->in.n_headers, name);
+}
+
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
+                                 const char *name, size_t n_name,
+                                 const char *value, size_t n_value)
+{
+    request *r = cls;
+    (void)kind;
+    if (r->in.n_headers == HEADERS_MAX) {
+        return MHD_NO;
+    }
+    r->headers[r->in.n_headers++] = (cf_http_header){
+        cf_str_make(name, n_name),
+        cf_str_make(value != NULL ? value : "", value != NULL ? n_value : 0)};
+    return MHD_YES;
+}
+
+/* ---- who may ask -------------------------------------------------------- */
+
+/* The host of "host:port", brackets and port left out. */
+static cf_str host_of(cf_str s)
+{
+    if (s.n > 0 && s.p[0] == '[') {
+        const char *end = memchr(s.p, ']', s.n);
+        return end != NULL ? cf_str_make(s.p + 1, (size_t)(end - s.p) - 1) : s;
+    }
+    const char *colon = s.n > 0 ? memchr(s.p, ':', s.n) : NULL;
+    return cf_str_make(s.p, colon != NULL ? (size_t)(colon - s.p) : s.n);
+}
+
+static bool is_loopback_name(cf_str host)
+{
+    if (cf_http_name_is(host, "localhost") || cf_str_is(host, "::1")) {
+        return true;
+    }
+    /* 127.0.0.0/8, as four numbers and nothing else */
+    int dots = 0;
+    for (size_t i = 0; i < host.n; i++) {
+        dots += host.p[i] == '.';
+        if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9')) {
+            return false;
+        }
+    }
+    return dots == 3 && cf_str_starts(host, cf_str_from("127."));
+}
+
+/* A page of this very server may ask; every other page may not. */
+static bool is_foreign_origin(const request *r)
+{
+    cf_str origin = header(r, "Origin");
+    cf_str host = header(r, "Host");
+    cf_str site = header(r, "Sec-Fetch-Site");
+    if (site.p != NULL && !cf_str_is(site, "same-origin") &&
+        !cf_str_is(site, "none")) {
+        return true;
+    }
+    cf_str scheme = cf_str_from("http://");
+    return origin.p != NULL &&
+           (!cf_str_starts(origin, scheme) ||
+            !cf_str_eq(cf_str_make(origin.p + scheme.n, origin.n - scheme.n),
+                       host));
+}
+
+/* In the same time for every text of one length. */
+static bool is_token(const cf_http_server *s, cf_str text)
+{
+    size_t n = strlen(s->token);
+    unsigned char differs = 0;
+    for (size_t i = 0; text.n == n && i < n; i++) {
+        differs |= (unsigned char)(s->token[i] ^ text.p[i]);
+    }
+    return text.n == n && differs == 0;
+}
+
+static bool has_token(request *r)
+{
+    cf_str bearer = cf_str_from("Bearer ");
+    cf_str key = header(r, "Authorization");
+    if (cf_str_starts(key, bearer)) {
+        key = cf_str_make(key.p + bearer.n, key.n - bearer.n);
+    }
+    r->in.used_token =
+        is_token(r->server, key) || is_token(r->server, header(r, "X-Api-Key"));
+    return r->in.used_token || is_token(r->server, header(r, "X-Confab-Token"));
+}
+
+/* The status of a refusal, and why; 0 for a client that may ask. */
+static unsigned refuses(request *r, const char **why)
+{
+    cf_str host = header(r, "Host");
+    if (is_foreign_origin(r)) {
+        *why = "this request came from a page of another origin";
+        return MHD_HTTP_FORBIDDEN;
+    }
+    if (r->server->is_loopback && host.p != NULL &&
+        !is_loopback_name(host_of(host))) {
+        *why = "the Host of this request is not a name of this machine";
+        return MHD_HTTP_FORBIDDEN;
+    }
+    if (r->server->token != NULL && !has_token(r)) {
+        *why = "this server wants its token, as the key or in X-Confab-Token";
+        return MHD_HTTP_UNAUTHORIZED;
+    }
+    return 0;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status,
+                  const char *type, const char *message)
+{
+    static const cf_http_header json = {{"Content-Type", 12},
+                                        {"application/json", 16}};
+    cf_buf text = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &text);
+    cf_jw_object(&w, NULL);
+    cf_jw_object(&w, "error");
+    cf_jw_text(&w, "message", message);
+    cf_jw_text(&w, "type", type);
+    cf_jw_uint(&w, "code", status);
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    const char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(&text), text.n);
+    *a = (cf_http_answer){.status = status,
+                          .headers = &json,
+                          .n_headers = 1,
+                          .body = cf_str_make(copy, copy != NULL ? text.n : 0)};
+    cf_buf_deinit(&text);
+}
+
+static ssize_t on_read(void *cls, uint64_t pos, char *to, size_t max)
+{
+    (void)pos;
+    const request *r = cls;
+    ssize_t n = r->out.read(r->out.ud, to, max);
+    return n > 0    ? n
+           : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+                    : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static enum MHD_Result send_answer(request *r, struct MHD_Connection *c)
+{
+    const cf_http_answer *a = &r->out;
+    struct MHD_Response *response;
+    if (a->read != NULL) {
+        response = MHD_create_response_from_callback(
+            a->size >= 0 ? (uint64_t)a->size : MHD_SIZE_UNKNOWN, BLOCK_BYTES,
+            on_read, r, NULL);
+    } else {
+        char empty[1] = "";
+        union {
+            const char *in;
+            void *out;
+        } body = {a->body.n != 0 ? a->body.p : empty};
+        response = MHD_create_response_from_buffer(a->body.n, body.out,
+                                                   MHD_RESPMEM_MUST_COPY);
+    }
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    for (size_t i = 0; i < a->n_headers; i++) {
+        const cf_http_header *h = &a->headers[i];
+        char *name = cf_arena_strndup(&r->arena, h->name.p, h->name.n);
+        char *value = cf_arena_strndup(&r->arena, h->value.p, h->value.n);
+        if (name != NULL && value != NULL) {
+            (void)MHD_add_response_header(response, name, value);
+        }
+    }
+    enum MHD_Result ok = MHD_queue_response(c, a->status, response);
+    MHD_destroy_response(response);
+    r->is_answered = true;
+    return ok;
+}
+
+/* ---- requests ----------------------------------------------------------- */
+
+static void *on_uri(void *cls, const char *uri, struct MHD_Connection *c)
+{
+    (void)c;
+    cf_http_server *s = cls;
+    request *r = cf_calloc(1, sizeof *r);
+    if (r == NULL) {
+        return NULL;
+    }
+    r->server = s;
+    cf_arena_init(&r->arena, 0);
+    r->headers = cf_arena_calloc(&r->arena, HEADERS_MAX, sizeof *r->headers);
+    const char *target = cf_arena_strndup(&r->arena, uri, strlen(uri));
+    r->in.arena = &r->arena;
+    r->in.headers = r->headers;
+    r->in.stopping = &s->stopping;
+    if (r->arena.failed) {
+        cf_arena_deinit(&r->arena);
+        cf_free(r);
+        return NULL;
+    }
+    r->in.target = cf_str_from(target);
+    r->in.path = cf_str_make(target, strcspn(target, "?#"));
+    atomic_fetch_add(&s->n_active, 1);
+    return r;
+}
+
+static enum MHD_Result begin(request *r, struct MHD_Connection *c,
+                             const char *method)
+{
+    const char *why = NULL;
+    r->is_begun = true;
+    r->in.method = cf_str_from(method);
+    (void)MHD_get_connection_values_n(c, MHD_HEADER_KIND, on_header, r);
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *link =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    r->in.fd = fd != NULL ? fd->connect_fd : -1;
+    r->in.link = link != NULL ? (void **)link->socket_context : NULL;
+    unsigned refused = refuses(r, &why);
+    if (refused != 0) {
+        cf_http_fail(&r->in, &r->out, refused, "refused", why);
+        return send_answer(r, c);
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
+                                  const char *url, const char *method,
+                                  const char *version, const char *upload,
+                                  size_t *n_upload, void **con)
+{
+    (void)url;
+    (void)version;
+    cf_http_server *s = cls;
+    request *r = *con;
+    if (r == NULL) {
+        return MHD_NO; /* no memory: the connection is closed */
+    }
+    if (!r->is_begun) {
+        return begin(r, c, method);
+    }
+    if (*n_upload != 0) {
+        r->is_too_big =
+            r->is_too_big || r->body.n + *n_upload > CF_HTTP_BODY_MAX;
+        if (!r->is_too_big) {
+            cf_buf_add(&r->body, upload, *n_upload);
+        }
+        *n_upload = 0;
+        return r->body.failed ? MHD_NO : MHD_YES;
+    }
+    if (r->is_answered) {
+        return MHD_YES;
+    }
+    r->in.body = cf_buf_str(&r->body);
+    if (r->is_too_big) {
+        cf_http_fail(&r->in, &r->out, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
+                     "the body of this request is too large");
+    } else {
+        s->handler.answer(s->handler.ud, &r->in, &r->out);
+    }
+    return send_answer(r, c);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *c, void **con,
+                         enum MHD_RequestTerminationCode how)
+{
+    (void)c;
+    cf_http_server *s = cls;
+    request *r = *con;
+    if (r == NULL) {
+        return;
+    }
+    *con = NULL;
+    if (r->out.done != NULL) {
+        r->out.done(r->out.ud, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    }
+    cf_buf_deinit(&r->body);
+    cf_arena_deinit(&r->arena);
+    cf_free(r);
+    atomic_fetch_sub(&s->n_active, 1);
+}
+
+/* The place for a handler's own data lives as long as the connection. */
+static void on_connection(void *cls, struct MHD_Connection *c, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    (void)c;
+    cf_http_server *s = cls;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = cf_calloc(1, sizeof(void *));
+        return;
+    }
+    void **link = *context;
+    if (link != NULL && *link != NULL && s->handler.unlink != NULL) {
+        s->handler.unlink(s->handler.ud, *link);
+    }
+    cf_free(link);
+    *context = NULL;
+}
+
+/* ---- the server --------------------------------------------------------- */
+
+static bool is_loopback_address(const struct sockaddr *a)
+{
+    if (a->sa_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, a, sizeof in);
+        return (ntohl(in.sin_addr.s_addr) >> 24) == 127;
+    }
+    struct sockaddr_in6 in6;
+    memcpy(&in6, a, sizeof in6);
+    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+}
+
+/* Splits "HOST:PORT"; the port is what follows the last colon. */
+static cf_status split(const char *listen, char host[200], char port[8],
+                       cf_error *err)
+{
+    const char *colon = strrchr(listen, ':');
+    size_t n = colon != NULL ? (size_t)(colon - listen) : 0;
+    if (colon == NULL || n == 0 || n > 190 || strlen(colon + 1) > 5 ||
+        colon[1] == '\0' ||
+        colon[1 + strspn(colon + 1, "0123456789")] != '\0' ||
+        strtol(colon + 1, NULL, 10) > 65535) {
+        return cf_fail(err, CF_EINVAL, "--listen: want HOST:PORT, not '%.80s'",
+                       listen);
+    }
+    cf_str h = host_of(cf_str_make(listen, listen[0] == '[' ? n : n));
+    if (listen[0] != '[') {
+        h = cf_str_make(listen, n);
+    }
+    memcpy(host, h.p, h.n);
+    host[h.n] = '\0';
+    snprintf(port, 8, "%.5s", colon + 1);
+    return CF_OK;
+}
+
+static cf_status start(cf_http_server *s, const struct addrinfo *a,
+                       const char *host, cf_error *err)
+{
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION |
+                     MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+                     MHD_USE_ITC |
+                     (a->ai_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
+    s->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, a->ai_addr,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+    if (s->daemon == NULL) {
+        return cf_fail(err, CF_EIO, "cannot listen on %s: is it taken?", host);
+    }
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    bool is_v6 = a->ai_family == AF_INET6;
+    snprintf(s->url, sizeof s->url, "http://%s%s%s:%u", is_v6 ? "[" : "", host,
+             is_v6 ? "]" : "", info != NULL ? (unsigned)info->port : 0);
+    return CF_OK;
+}
+
+static cf_status listen_on(cf_http_server *s, const char *where, cf_error *err)
+{
+    char host[200], port[8];
+    CF_TRY(split(where, host, port, err));
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    int rc = getaddrinfo(host, port, &hints, &found);
+    if (rc != 0 || found == NULL) {
+        return cf_fail(err, CF_EINVAL, "--listen: no address '%.80s'", host);
+    }
+    s->is_loopback = is_loopback_address(found->ai_addr);
+    cf_status st =
+        s->is_loopback || s->token != NULL
+            ? start(s, found, host, err)
+            : cf_fail(err, CF_EINVAL,
+                      "--listen %.80s can be reached from other machines: give "
+                      "a token (--token or $CONFAB_TOKEN)",
+                      where);
+    freeaddrinfo(found);
+    return st;
+}
+
+cf_status cf_http_server_new(cf_http_server **out,
+                             const cf_http_options *options,
+                             const cf_http_handler *handler, cf_error *err)
+{
+    cf_http_server *s = cf_calloc(1, sizeof *s);
+    if (s == NULL) {
+        return cf_oom(err);
+    }
+    s->handler = *handler;
+    if (options->token != NULL && options->token[0] != '\0') {
+        s->token = cf_strdup(options->token);
+    }
+    cf_status st =
+        options->token != NULL && options->token[0] != '\0' && s->token == NULL
+            ? cf_oom(err)
+            : listen_on(s, options->listen, err);
+    if (st != CF_OK) {
+        cf_http_server_free(s, 0);
+        return st;
+    }
+    *out = s;
+    return CF_OK;
+}
+
+const char *cf_http_server_url(const cf_http_server *s)
+{
+    return s->url;
+}
+
+void cf_http_server_free(cf_http_server *s, unsigned grace_ms)
+{
+    if (s == NULL) {
+        return;
+    }
+    if (s->daemon != NULL) {
+        MHD_socket fd = MHD_quiesce_daemon(s->daemon);
+        uint64_t until = cf_os_monotonic_us() + (uint64_t)grace_ms * 1000;
+        while (atomic_load(&s->n_active) > 0 && cf_os_monotonic_us() < until) {
+            (void)usleep(10000);
+        }
+        atomic_store(&s->stopping, true);
+        MHD_stop_daemon(s->daemon);
+        if (fd != MHD_INVALID_SOCKET) {
+            (void)close(fd);
+        }
+    }
+    cf_free(s->token);
+    cf_free(s);
+}

@@ -1,0 +1,149 @@
+/*
+ * proxy.c - one request: asks the server, gives its answer to the client as it
+ * comes, and a copy of it to the recorder.
+ */
+#include "tui/traffic/proxy.h"
+
+#include <curl/curl.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,
+                        cf_recorder *recorder, cf_error *err)
+{
+    cf_buf shown = CF_BUF_INIT;
+    CF_TRY(cf_upstream_check(upstream->url, err));
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    cf_upstream_show(&shown, upstream->url);
+    *p = (cf_proxy){.upstream = *upstream, .recorder = recorder};
+    p->shown = cf_buf_take(&shown);
+    return p->shown != NULL ? CF_OK : cf_oom(err);
+}
+
+void cf_proxy_deinit(cf_proxy *p)
+{
+    cf_free(p->shown);
+    p->shown = NULL;
+}
+
+/* A request on its way. */
+typedef struct passing {
+    cf_upstream_call *call;
+    cf_record *record;
+    bool is_whole, is_broken;
+} passing;
+
+static ssize_t on_read(void *ud, char *to, size_t n)
+{
+    passing *p = ud;
+    ssize_t got = cf_upstream_read(p->call, to, n);
+    if (got > 0) {
+        cf_record_bytes(p->record, to, (size_t)got);
+    }
+    p->is_whole = p->is_whole || got == 0;
+    p->is_broken = p->is_broken || got < 0;
+    return got;
+}
+
+static void on_done(void *ud, bool is_sent)
+{
+    passing *p = ud;
+    /* An answer of an announced size is over before its end is read. */
+    cf_record_end how = is_sent        ? CF_RECORD_WHOLE
+                        : p->is_broken ? CF_RECORD_BROKEN
+                                       : CF_RECORD_LEFT;
+    if (p->is_broken && cf_upstream_left(p->call)) {
+        how = CF_RECORD_LEFT;
+    }
+    cf_record_end_with(p->record, how, NULL);
+    cf_upstream_close(p->call);
+    cf_free(p);
+}
+
+static bool get_link(const cf_http_request *r, cf_upstream_link **link,
+                     cf_error *err)
+{
+    if (r->link == NULL) {
+        (void)cf_oom(err);
+        return false;
+    }
+    if (*r->link == NULL) {
+        cf_upstream_link *made;
+        if (cf_upstream_link_new(&made, err) != CF_OK) {
+            return false;
+        }
+        *r->link = made;
+    }
+    *link = *r->link;
+    return true;
+}
+
+/* The answer's headers without those of one connection. */
+static void pass_headers(const cf_http_request *r, const cf_upstream_call *call,
+                         cf_http_answer *a)
+{
+    size_t n;
+    const cf_http_header *all = cf_upstream_headers(call, &n);
+    cf_http_header *out = cf_arena_calloc(r->arena, n + 1, sizeof *out);
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        if (!cf_upstream_is_hop(all[i].name) &&
+            !cf_http_name_is(all[i].name, "Content-Length")) {
+            out[a->n_headers++] = all[i];
+        }
+    }
+    a->headers = out;
+}
+
+static void fail(const cf_http_request *r, cf_http_answer *a, passing *p,
+                 const cf_error *err)
+{
+    cf_error line;
+    cf_fail(&line, err->code, "the server cannot be asked: %s", err->text);
+    cf_http_fail(r, a, 502, "proxy_error", line.text);
+    cf_record_head(p->record, 502, NULL, 0);
+    cf_record_end_with(p->record,
+                       err->code == CF_ECANCELLED ? CF_RECORD_LEFT
+                                                  : CF_RECORD_FAILED,
+                       err->text);
+    cf_free(p);
+}
+
+static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    const cf_proxy *proxy = ud;
+    cf_upstream_link *link = NULL;
+    cf_error err;
+    passing *p = cf_calloc(1, sizeof *p);
+    if (p == NULL || !get_link(r, &link, &err)) {
+        cf_free(p);
+        cf_http_fail(r, a, 503, "proxy_error", "out of memory");
+        return;
+    }
+    p->record = cf_record_begin(proxy->recorder, r, r->body, proxy->shown);
+    if (cf_upstream_open(&p->call, link, &proxy->upstream, r, r->body, &err) !=
+        CF_OK) {
+        fail(r, a, p, &err);
+        return;
+    }
+    size_t n;
+    const cf_http_header *headers = cf_upstream_headers(p->call, &n);
+    *a = (cf_http_answer){.status = cf_upstream_status(p->call),
+                          .size = cf_upstream_size(p->call),
+                          .read = on_read,
+                          .done = on_done,
+                          .ud = p};
+    cf_record_head(p->record, a->status, headers, n);
+    pass_headers(r, p->call, a);
+}
+
+static void on_unlink(void *ud, void *link)
+{
+    (void)ud;
+    cf_upstream_link_free(link);
+}
+
+cf_http_handler cf_proxy_handler(cf_proxy *p)
+{
+    return (cf_http_handler){on_answer, on_unlink, p};
+}

@@ -1,0 +1,61 @@
+/*
+ * record_impl.h - a record, as its queue and its storing share it.
+ */
+#ifndef CF_TUI_TRAFFIC_RECORD_IMPL_H
+#define CF_TUI_TRAFFIC_RECORD_IMPL_H
+
+#include "tui/traffic/record.h"
+#include "tui/traffic/wire.h"
+
+/* What the recorder's thread knows of a record. */
+typedef struct cf_record__kept {
+    bool is_stored;
+    cf_uuid conversation, turn; /* nil: none */
+    char talk[65], all[65];     /* keys of the path to `turn` */
+    size_t n_talk;
+    int64_t n_messages;
+    char model[128];
+    char request_hash[65];
+    cf_buf findings; /* JSON list */
+    char note[CF_ERROR_TEXT_MAX];
+} cf_record__kept;
+
+struct cf_record {
+    cf_recorder *recorder;
+    cf_arena arena;
+    size_t n_bytes; /* counted in the recorder */
+    /* Fixed when it begins. */
+    cf_uuid id;
+    int64_t started_ms;
+    uint64_t started_us;
+    cf_str method, path, client, upstream;
+    cf_api api;
+    cf_buf request, request_headers;
+    /* Filled while the answer comes. */
+    unsigned status; /* 0: none */
+    cf_str request_id, encoding;
+    cf_buf response, response_headers;
+    uint64_t *chunks; /* [n_chunks] bytes, microseconds ... */
+    size_t n_chunks, cap_chunks;
+    int64_t first_us, total_us;
+    bool is_cut; /* the answer is longer than what is kept of it */
+    cf_record_end how;
+    cf_str why;
+    /* The recorder's thread alone. */
+    cf_record__kept kept;
+};
+
+void cf_record__free(cf_record *x);
+void cf_record__say(const cf_recorder *r, const char *line);
+
+/* Store what is known; called on the recorder's thread. */
+void cf_record__store_begin(const cf_recorder_options *o, cf_record *x);
+void cf_record__store_end(const cf_recorder_options *o, cf_record *x);
+
+/* The answer's bytes without their Content-Encoding: *out is `in` itself, or
+ * made in `room`.  CF_EUNSUPPORTED for an encoding that is not known. */
+CF_MUST_USE cf_status cf_record__decode(cf_str *out, cf_buf *room,
+                                        cf_str encoding, cf_str in,
+                                        cf_error *err);
+
+#endif

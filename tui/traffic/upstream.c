@@ -1,0 +1,452 @@
+/*
+ * upstream.c - one transfer of libcurl, driven by the thread that reads it.
+ *
+ * Rules:
+ *  1. The transfer moves only inside open and read, which wait on the server's
+ *     socket, and on the client's to see it close.
+ *  2. `in` holds what arrived and was not read; the transfer pauses while it
+ *     holds IN_MAX bytes or more.
+ */
+#define _DEFAULT_SOURCE 1 /* strncasecmp */
+#include "tui/traffic/upstream.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "core/base/alloc.h"
+
+enum {
+    IN_MAX = 1 << 20,
+    WAIT_MS = 100, /* how soon the end of the program is noticed */
+    CONNECT_MS = 10000,
+    HEADERS_MAX = 256,
+    HEADER_BYTES_MAX = 256 << 10
+};
+
+struct cf_upstream_link {
+    CURLM *multi;
+    CURL *easy;
+};
+
+struct cf_upstream_call {
+    cf_upstream_link *link;
+    struct curl_slist *headers;
+    cf_arena arena;
+    cf_http_header *head; /* [n_head] of the answer */
+    size_t n_head, head_bytes;
+    bool has_head, is_done, is_failed, is_paused;
+    unsigned status;
+    cf_buf in;
+    size_t at; /* of `in`, read so far */
+    int fd;    /* the client's; -1: is not watched */
+    const atomic_bool *stopping;
+    bool is_left; /* by the client, or by the program */
+    char why[CURL_ERROR_SIZE];
+};
+
+cf_status cf_upstream_link_new(cf_upstream_link **out, cf_error *err)
+{
+    cf_upstream_link *l = cf_calloc(1, sizeof *l);
+    if (l != NULL) {
+        l->multi = curl_multi_init();
+        l->easy = curl_easy_init();
+    }
+    if (l == NULL || l->multi == NULL || l->easy == NULL) {
+        cf_upstream_link_free(l);
+        return cf_oom_for(err, "a connection");
+    }
+    *out = l;
+    return CF_OK;
+}
+
+void cf_upstream_link_free(cf_upstream_link *l)
+{
+    if (l != NULL) {
+        curl_easy_cleanup(l->easy);
+        curl_multi_cleanup(l->multi);
+        cf_free(l);
+    }
+}
+
+/* ---- addresses ---------------------------------------------------------- */
+
+static size_t scheme_of(const char *url)
+{
+    if (strncasecmp(url, "http://", 7) == 0) {
+        return 7;
+    }
+    return strncasecmp(url, "https://", 8) == 0 ? 8 : 0;
+}
+
+cf_status cf_upstream_check(const char *url, cf_error *err)
+{
+    size_t n = scheme_of(url);
+    return n != 0 && url[n] != '\0' && url[n] != '/'
+               ? CF_OK
+               : cf_fail(err, CF_EINVAL, "--to: want an http or https address");
+}
+
+void cf_upstream_show(cf_buf *out, const char *url)
+{
+    size_t n = scheme_of(url);
+    size_t end = n + strcspn(url + n, "/?#");
+    size_t host = n;
+    for (size_t i = n; i < end; i++) {
+        host = url[i] == '@' ? i + 1 : host;
+    }
+    end = host + strcspn(url + host, "?#");
+    while (end > host && url[end - 1] == '/') {
+        end--;
+    }
+    cf_buf_add(out, url, n);
+    cf_buf_add(out, url + host, end - host);
+}
+
+/* The server's address and the client's target; "/v1" stands once where both
+ * have it. */
+static void put_url(cf_buf *out, const char *base, cf_str target)
+{
+    size_t n = strcspn(base, "?#");
+    while (n > 0 && base[n - 1] == '/') {
+        n--;
+    }
+    if (n > 3 && strncmp(base + n - 3, "/v1", 3) == 0 &&
+        cf_str_starts(target, cf_str_from("/v1/"))) {
+        n -= 3;
+    }
+    cf_buf_add(out, base, n);
+    cf_buf_adds(out, target.n == 0 || target.p[0] != '/' ? "/" : "");
+    cf_buf_add(out, target.p, target.n);
+}
+
+/* ---- headers ------------------------------------------------------------ */
+
+bool cf_upstream_is_hop(cf_str name)
+{
+    static const char *const names[] = {
+        "Connection",        "Keep-Alive", "Proxy-Connection",
+        "Transfer-Encoding", "TE",         "Trailer",
+        "Upgrade",           "Expect",     "Proxy-Authorization"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (cf_http_name_is(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_line(cf_upstream_call *c, cf_buf *line)
+{
+    struct curl_slist *more =
+        line->failed ? NULL : curl_slist_append(c->headers, line->p);
+    cf_buf_reset(line);
+    if (more == NULL) {
+        return false;
+    }
+    c->headers = more;
+    return true;
+}
+
+/* A client that gave the token has no key; it gets ours, if there is one. */
+static bool is_token_header(const cf_http_request *r, cf_str name)
+{
+    return cf_http_name_is(name, "X-Confab-Token") ||
+           (r->used_token && (cf_http_name_is(name, "Authorization") ||
+                              cf_http_name_is(name, "X-Api-Key")));
+}
+
+static bool set_headers(cf_upstream_call *c, const cf_upstream *up,
+                        const cf_http_request *r)
+{
+    cf_buf line = CF_BUF_INIT;
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->n_headers; i++) {
+        const cf_http_header *h = &r->headers[i];
+        if (cf_upstream_is_hop(h->name) || cf_http_name_is(h->name, "Host") ||
+            cf_http_name_is(h->name, "Content-Length") ||
+            is_token_header(r, h->name)) {
+            continue;
+        }
+        cf_buf_add(&line, h->name.p, h->name.n);
+        cf_buf_adds(&line, h->value.n != 0 ? ": " : ";");
+        cf_buf_add(&line, h->value.p, h->value.n);
+        ok = add_line(c, &line);
+    }
+    /* What libcurl would add by itself. */
+    static const char *const own[] = {"Accept", "Content-Type", "Expect"};
+    for (size_t i = 0; ok && i < 3; i++) {
+        if (cf_http_header_get(r->headers, r->n_headers, own[i]).p == NULL ||
+            i == 2) {
+            cf_buf_addf(&line, "%s:", own[i]);
+            ok = add_line(c, &line);
+        }
+    }
+    if (ok && r->used_token && up->key != NULL) {
+        cf_buf_addf(&line, "Authorization: Bearer %s", up->key);
+        ok = add_line(c, &line);
+    }
+    cf_buf_deinit(&line);
+    return ok;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ud)
+{
+    cf_upstream_call *c = ud;
+    (void)size;
+    size_t len = n;
+    while (len > 0 && (p[len - 1] == '\r' || p[len - 1] == '\n')) {
+        len--;
+    }
+    if (len >= 5 && strncmp(p, "HTTP/", 5) == 0) { /* another answer begins */
+        c->n_head = 0;
+        return n;
+    }
+    if (len == 0) {
+        long status = 0;
+        (void)curl_easy_getinfo(c->link->easy, CURLINFO_RESPONSE_CODE, &status);
+        c->status = (unsigned)status;
+        c->has_head = status >= 200;
+        return n;
+    }
+    const char *colon = memchr(p, ':', len);
+    c->head_bytes += len;
+    if (colon == NULL || c->n_head == HEADERS_MAX ||
+        c->head_bytes > HEADER_BYTES_MAX) {
+        return colon == NULL ? n : 0;
+    }
+    size_t n_name = (size_t)(colon - p);
+    size_t from = n_name + 1;
+    while (from < len && (p[from] == ' ' || p[from] == '\t')) {
+        from++;
+    }
+    const char *name = cf_arena_strndup(&c->arena, p, n_name);
+    const char *value = cf_arena_strndup(&c->arena, p + from, len - from);
+    if (name == NULL || value == NULL) {
+        return 0;
+    }
+    c->head[c->n_head++] = (cf_http_header){cf_str_make(name, n_name),
+                                            cf_str_make(value, len - from)};
+    return n;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *ud)
+{
+    cf_upstream_call *c = ud;
+    (void)size;
+    if (c->in.n >= IN_MAX) {
+        c->is_paused = true;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    cf_buf_add(&c->in, p, n);
+    return c->in.failed ? 0 : n;
+}
+
+/* ---- moving ------------------------------------------------------------- */
+
+/* Whether the client's connection is closed.  Bytes of a next request end the
+ * watch, as they would wake the wait again and again. */
+static void look_at_client(cf_upstream_call *c, short events)
+{
+    char one;
+    if (c->fd < 0 || events == 0) {
+        return;
+    }
+    ssize_t n = recv(c->fd, &one, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n == 0 ||
+        (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        c->is_left = true;
+    } else if (n > 0) {
+        c->fd = -1;
+    }
+}
+
+static void take_end(cf_upstream_call *c)
+{
+    int left;
+    for (CURLMsg *m;
+         (m = curl_multi_info_read(c->link->multi, &left)) != NULL;) {
+        if (m->msg == CURLMSG_DONE) {
+            c->is_done = true;
+            c->is_failed = m->data.result != CURLE_OK;
+            if (c->is_failed && c->why[0] == '\0') {
+                strncpy(c->why, curl_easy_strerror(m->data.result),
+                        sizeof c->why - 1);
+            }
+        }
+    }
+}
+
+/* Moves the transfer; waits for sockets when nothing has changed. */
+static void move(cf_upstream_call *c)
+{
+    int running = 0;
+    size_t before = c->in.n;
+    bool had_head = c->has_head;
+    if (curl_multi_perform(c->link->multi, &running) != CURLM_OK) {
+        c->is_done = c->is_failed = true;
+        return;
+    }
+    take_end(c);
+    if (c->is_done || c->in.n != before || c->has_head != had_head) {
+        return;
+    }
+    struct curl_waitfd client = {.fd = c->fd, .events = CURL_WAIT_POLLIN};
+    (void)curl_multi_poll(c->link->multi, &client, c->fd >= 0 ? 1 : 0, WAIT_MS,
+                          NULL);
+    look_at_client(c, client.revents);
+    c->is_left =
+        c->is_left || (c->stopping != NULL && atomic_load(c->stopping));
+}
+
+static void set_method(CURL *easy, const cf_http_request *r, cf_str body,
+                       const char *method)
+{
+    bool is_head = cf_str_is(r->method, "HEAD");
+    bool has_body = body.n != 0 || cf_str_is(r->method, "POST") ||
+                    cf_str_is(r->method, "PUT") ||
+                    cf_str_is(r->method, "PATCH");
+    if (is_head) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    } else if (has_body) {
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.p);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    }
+    if (!is_head) {
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+    }
+}
+
+static cf_status set_up(cf_upstream_call *c, const cf_upstream *up,
+                        const cf_http_request *r, cf_str body, cf_error *err)
+{
+    CURL *easy = c->link->easy;
+    cf_buf url = CF_BUF_INIT;
+    char *method = cf_arena_strndup(&c->arena, r->method.p, r->method.n);
+    put_url(&url, up->url, r->target);
+    if (!set_headers(c, up, r) || url.failed || method == NULL) {
+        cf_buf_deinit(&url);
+        return cf_oom(err);
+    }
+    curl_easy_reset(easy); /* keeps its connections */
+    curl_easy_setopt(easy, CURLOPT_URL, url.p);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, c->headers);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, c);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, c);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, c->why);
+    if (up->ca != NULL) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, up->ca);
+    }
+    set_method(easy, r, body, method);
+    cf_buf_deinit(&url);
+    return curl_multi_add_handle(c->link->multi, easy) == CURLM_OK
+               ? CF_OK
+               : cf_oom(err);
+}
+
+cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link,
+                           const cf_upstream *up, const cf_http_request *r,
+                           cf_str body, cf_error *err)
+{
+    cf_upstream_call *c = cf_calloc(1, sizeof *c);
+    if (c == NULL) {
+        return cf_oom(err);
+    }
+    c->link = link;
+    c->fd = r->fd;
+    c->stopping = r->stopping;
+    cf_arena_init(&c->arena, 0);
+    c->head = cf_arena_calloc(&c->arena, HEADERS_MAX, sizeof *c->head);
+    cf_status st = c->head != NULL ? set_up(c, up, r, body, err) : cf_oom(err);
+    while (st == CF_OK && !c->has_head) {
+        move(c);
+        if (c->is_left) {
+            st = cf_fail(err, CF_ECANCELLED, "the client has gone");
+        } else if (c->is_done && !c->has_head) {
+            st = cf_fail(err, CF_EIO, "%s", c->why);
+        }
+    }
+    if (st != CF_OK) {
+        cf_upstream_close(c);
+        return st;
+    }
+    *out = c;
+    return CF_OK;
+}
+
+unsigned cf_upstream_status(const cf_upstream_call *c)
+{
+    return c->status;
+}
+
+const cf_http_header *cf_upstream_headers(const cf_upstream_call *c, size_t *n)
+{
+    *n = c->n_head;
+    return c->head;
+}
+
+int64_t cf_upstream_size(const cf_upstream_call *c)
+{
+    curl_off_t n = -1;
+    (void)curl_easy_getinfo(c->link->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+                            &n);
+    return (int64_t)n;
+}
+
+ssize_t cf_upstream_read(cf_upstream_call *c, char *to, size_t n)
+{
+    while (c->at == c->in.n) {
+        cf_buf_reset(&c->in);
+        c->at = 0;
+        if (c->is_left || (c->is_done && c->is_failed)) {
+            return -1;
+        }
+        if (c->is_done) {
+            return 0;
+        }
+        if (c->is_paused) {
+            c->is_paused = false;
+            (void)curl_easy_pause(c->link->easy, CURLPAUSE_CONT);
+        }
+        if (c->in.n == 0) {
+            move(c);
+        }
+    }
+    size_t have = c->in.n - c->at;
+    n = n < have ? n : have;
+    memcpy(to, c->in.p + c->at, n);
+    c->at += n;
+    return (ssize_t)n;
+}
+
+bool cf_upstream_left(const cf_upstream_call *c)
+{
+    return c->is_left;
+}
+
+void cf_upstream_close(cf_upstream_call *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    (void)curl_multi_remove_handle(c->link->multi, c->link->easy);
+    curl_slist_free_all(c->headers);
+    cf_buf_deinit(&c->in);
+    cf_arena_deinit(&c->arena);
+    cf_free(c);
+}
