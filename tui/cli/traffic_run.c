@@ -64,7 +64,8 @@ static cf_status open_finder(cf_traffic_run *t, cf_error *err)
     }
     cf_str source = cf_buf_str(&t->source);
     CF_TRY(cf_template_compile(&t->tpl, source, NULL, NULL, NULL, err));
-    t->finder.renderer = cf_renderer_template(t->tpl);
+    t->finder.as_is = cf_renderer_template_as_is(t->tpl);
+    t->finder.shaped = cf_renderer_template(t->tpl);
     t->finder.family = cf_tool_family_detect(source, arch, name, &why);
     cf_role_map_init(&t->finder.roles, source);
     return CF_OK;

@@ -30,21 +30,58 @@ typedef struct rebuilt {
     bool has;
 } rebuilt;
 
-/* The messages with roles as the template names them. */
-static json_t *map_roles(const cf_finder *f, const json_t *messages)
+/* Text of arguments as the value that templates read. */
+static void parse_arguments(json_t *m)
+{
+    json_t *calls = json_deep_copy(json_object_get(m, "tool_calls"));
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        json_t *f = json_object_get(json_array_get(calls, i), "function");
+        cf_str text = cf_json_get_str(f, "arguments");
+        json_t *v = NULL;
+        cf_error ignored;
+        if (text.p != NULL &&
+            cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
+            (void)json_object_set_new(f, "arguments", v);
+        }
+    }
+    if (calls != NULL) {
+        (void)json_object_set_new(m, "tool_calls", calls);
+    }
+}
+
+/* A list of text parts as the text. */
+static void flatten(json_t *m)
+{
+    const json_t *parts = json_object_get(m, "content");
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        if (cf_json_get_str(json_array_get(parts, i), "text").p == NULL) {
+            return;
+        }
+    }
+    if (json_array_size(parts) > 0) {
+        cf_message_text(&text, m);
+        (void)json_object_set_new(m, "content",
+                                  json_stringn(cf_buf_cstr(&text), text.n));
+        cf_buf_deinit(&text);
+    }
+}
+
+/* The messages as servers hand them to a template, with roles as it names
+ * them. */
+static json_t *served(const cf_finder *f, const json_t *messages)
 {
     json_t *out = json_array();
     for (size_t i = 0; i < json_array_size(messages); i++) {
-        json_t *m = json_array_get(messages, i);
+        json_t *m = json_copy(json_array_get(messages, i));
         cf_str role = cf_json_get_str(m, "role");
         cf_str to = cf_role_map_get(&f->roles, role);
-        if (cf_str_eq(role, to)) {
-            (void)json_array_append(out, m);
-        } else {
-            json_t *copy = json_copy(m);
-            (void)json_object_set_new(copy, "role", json_stringn(to.p, to.n));
-            (void)json_array_append_new(out, copy);
+        if (!cf_str_eq(role, to)) {
+            (void)json_object_set_new(m, "role", json_stringn(to.p, to.n));
         }
+        parse_arguments(m);
+        flatten(m);
+        (void)json_array_append_new(out, m);
     }
     return out;
 }
@@ -53,7 +90,7 @@ static json_t *context_of(const cf_finder *f, const cf_wire_request *r)
 {
     json_t *v = r->variables != NULL ? json_copy(cf_json_ref(r->variables))
                                      : json_object();
-    (void)json_object_set_new(v, "messages", map_roles(f, r->messages));
+    (void)json_object_set_new(v, "messages", served(f, r->messages));
     if (r->tools != NULL) {
         (void)json_object_set(v, "tools", r->tools);
     }
@@ -67,7 +104,7 @@ static cf_status rebuild(rebuilt *out, const cf_finder *f,
                          cf_error *err)
 {
     memset(out, 0, sizeof *out);
-    if (f == NULL || f->renderer.render == NULL) {
+    if (f == NULL || f->as_is.render == NULL) {
         return CF_OK;
     }
     cf_error why;
@@ -76,8 +113,11 @@ static cf_status rebuild(rebuilt *out, const cf_finder *f,
     if (f->tok != NULL) {
         CF_THEN(st, cf_prompt_add_special(context, f->tok, &why));
     }
-    CF_THEN(st, f->renderer.render(f->renderer.ud, context, arena, &out->prompt,
-                                   &why));
+    CF_THEN(st,
+            f->as_is.render(f->as_is.ud, context, arena, &out->prompt, &why));
+    if (st == CF_EFORMAT && f->shaped.render != NULL) {
+        st = f->shaped.render(f->shaped.ud, context, arena, &out->prompt, &why);
+    }
     if (f->tok != NULL) {
         CF_THEN(st,
                 cf_prompt_tokenise(&out->tokens, &out->prompt,
@@ -364,8 +404,12 @@ static cf_status find_call(const cf_finder *f, const cf_tool_set *tools,
     if (*family != CF_TOOLS_NONE) {
         CF_TRY(reads_call(*family, tools, text, found, name, err));
     }
-    for (int i = CF_TOOLS_GENERIC; !*found && i < CF_TOOL_FAMILY_N; i++) {
+    for (int i = CF_TOOLS_GENERIC + 1; !*found && i < CF_TOOL_FAMILY_N; i++) {
         *family = (cf_tool_family)i;
+        CF_TRY(reads_call(*family, tools, text, found, name, err));
+    }
+    if (!*found) { /* it reads much, so it comes last */
+        *family = CF_TOOLS_GENERIC;
         CF_TRY(reads_call(*family, tools, text, found, name, err));
     }
     return CF_OK;

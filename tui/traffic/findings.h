@@ -29,7 +29,9 @@
 /* What a prompt can be rebuilt with. */
 typedef struct cf_finder {
     const cf_tokenizer *tok;     /* NULL: nothing is counted */
-    cf_prompt_renderer renderer; /* render NULL: nothing is rendered */
+    /* A server renders messages as they are; `shaped` is asked where that
+     * fails.  render NULL: nothing is rendered. */
+    cf_prompt_renderer as_is, shaped;
     cf_tool_family family;       /* CF_TOOLS_NONE: any */
     cf_role_map roles;           /* as the template names them */
 } cf_finder;
