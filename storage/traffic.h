@@ -16,7 +16,10 @@
 #ifndef CF_STORAGE_TRAFFIC_H
 #define CF_STORAGE_TRAFFIC_H
 
+#include "core/base/decls.h"
 #include "storage/store.h"
+
+CF_BEGIN_DECLS
 
 /* Absent numbers are -1, absent texts {NULL, 0}. */
 typedef struct cf_exchange {
@@ -103,5 +106,7 @@ CF_MUST_USE cf_status cf_store_find_exchange(cf_store *store, cf_str name,
 CF_MUST_USE cf_status cf_store_find_key(cf_store *store, const cf_str *hashes,
                                         size_t n, size_t *at,
                                         cf_store_ref *where, cf_error *err);
+
+CF_END_DECLS
 
 #endif

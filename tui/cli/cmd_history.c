@@ -746,7 +746,7 @@ static int do_import(history *h)
 
 /* ---- raw ---------------------------------------------------------------- */
 
-/* The exact bytes, also on a terminal: that is what the command is for. */
+/* The exact bytes, but on a terminal. */
 static int do_raw(history *h)
 {
     cf_uuid id;
@@ -763,7 +763,7 @@ static int do_raw(history *h)
         return fail(h, &err);
     }
     cf_str body = is_request ? x.request : x.response;
-    fwrite(body.p, 1, body.n, stdout);
+    cf_out(stdout, body, CF_OUT_TEXT);
     return CF_EXIT_OK;
 }
 

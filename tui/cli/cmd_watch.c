@@ -8,6 +8,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
+#include "tui/sys/out.h"
 
 static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit,
                            cf_error *err)
@@ -28,7 +29,8 @@ static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit,
     }
     CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
-        fwrite(cf_buf_cstr(&out), 1, out.n, stdout);
+        cf_out(stdout, cf_buf_str(&out),
+               cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     }
     cf_buf_deinit(&out);
     cf_arena_deinit(&arena);

@@ -10,9 +10,10 @@
 
 #include "core/base/alloc.h"
 #include "templates/chat_template.h"
+#include "templates/open.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
-#include "tui/lab/open_backend.h"
+#include "tui/sys/out.h"
 
 enum {
     GRACE_MS = 3000, /* for answers that are running at the end */
@@ -27,7 +28,7 @@ static void say(void *ud, const char *line)
     if (t->said == NULL || strcmp(t->said, line) != 0) {
         cf_free(t->said);
         t->said = cf_strdup(line);
-        fprintf(stderr, "confab %s: %s\n", t->cli->command->name, line);
+        cf_note("confab %s: %s", t->cli->command->name, line);
     }
 }
 
@@ -40,7 +41,8 @@ static void stored(void *ud, const cf_exchange *x)
     } else {
         cf_exchange_line_text(&line, x);
     }
-    fwrite(cf_buf_cstr(&line), 1, line.n, stdout);
+    cf_out(stdout, cf_buf_str(&line),
+           t->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     fflush(stdout);
     cf_buf_deinit(&line);
 }
@@ -102,8 +104,8 @@ cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
     CF_TRY(cf_http_server_new(&server, http, handler, err));
-    fprintf(stderr, "confab %s: %s answers at %s\n", t->cli->command->name,
-            what, cf_http_server_url(server));
+    cf_note("confab %s: %s answers at %s", t->cli->command->name, what,
+            cf_http_server_url(server));
     while (!atomic_load(cancel)) {
         (void)usleep(LOOK_US);
     }
@@ -116,7 +118,7 @@ void cf_traffic_run_deinit(cf_traffic_run *t)
     cf_error err;
     cf_recorder_free(t->recorder);
     if (t->store != NULL && cf_store_flush(t->store, FLUSH_MS, &err) != CF_OK) {
-        fprintf(stderr, "confab %s: %s\n", t->cli->command->name, err.text);
+        cf_note("confab %s: %s", t->cli->command->name, err.text);
     }
     cf_store_close(t->store);
     cf_template_free(t->tpl);
