@@ -202,8 +202,8 @@ static void test_wire_answer__openai_whole(void **state)
                  "{\"role\":\"assistant\",\"content\":\"b\"} length;"
                  " 7/3/2  c ");
     check_answer(CF_API_OPENAI_CHAT,
-                 "{\"error\":{\"message\":\"no\\nway\",\"code\":400}}",
-                 " -1/-1/-1   no?way");
+                 "{\"error\":{\"message\":\"no way\",\"code\":400}}",
+                 " -1/-1/-1   no way");
     check_answer(CF_API_OPENAI_COMPLETIONS,
                  "data: {\"choices\":[{\"index\":0,\"text\":\"up\"}]}\n\n",
                  "{\"role\":\"assistant\",\"content\":\"up\"} ; -1/-1/-1   ");
