@@ -71,6 +71,10 @@ static cf_status need_row_logits(cf_session *s, size_t m, cf_error *err)
     if (p == NULL) {
         return cf_oom_for(err, "the logits of a draft");
     }
+    if (s->has_logits && s->after != s->logits) {
+        memcpy(s->logits, s->after, s->engine->hp.n_vocab * sizeof(float));
+        s->after = s->logits;
+    }
     cf_free_aligned(s->row_logits);
     s->row_logits = p;
     s->cap_row = (uint32_t)m;

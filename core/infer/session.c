@@ -41,6 +41,7 @@ static cf_status new_session(cf_session **out, cf_engine *e, uint32_t n_ctx,
         s->n_batch = n_batch;
         s->tokens = cf_calloc(n_ctx, sizeof *s->tokens);
         s->logits = cf_alloc_aligned(64, e->hp.n_vocab * sizeof(float));
+        s->after = s->logits;
     }
     if (s == NULL || s->tokens == NULL || s->logits == NULL) {
         cf_session_free(s);
@@ -164,7 +165,7 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
         memcpy(s->place, from->place, from->n * sizeof *s->place);
     }
     if (s->has_logits) {
-        memcpy(s->logits, from->logits,
+        memcpy(s->logits, from->after,
                from->engine->hp.n_vocab * sizeof(float));
     }
     *out = s;
@@ -202,7 +203,7 @@ void cf_session_memory(const cf_session *s, uint64_t *bytes,
 
 const float *cf_session_logits(const cf_session *s)
 {
-    return s->has_logits ? s->logits : NULL;
+    return s->has_logits ? s->after : NULL;
 }
 
 const float *cf_session_logits_at(const cf_session *s, uint32_t pos)
@@ -325,9 +326,7 @@ void cf_session_rewind(cf_session *s, size_t length)
     const float *kept =
         length > 0 ? cf_session_logits_at(s, (uint32_t)length - 1) : NULL;
     s->has_logits = kept != NULL && s->n_ready == s->n;
-    if (s->has_logits) {
-        memcpy(s->logits, kept, s->engine->hp.n_vocab * sizeof *kept);
-    }
+    s->after = s->has_logits ? kept : s->logits;
     uint32_t n_row = s->n > s->first_row ? s->n - s->first_row : 0;
     s->n_row = s->n_row < n_row ? s->n_row : n_row;
 }

@@ -6,7 +6,7 @@
  *   1. tokens[0..n) are the timeline; the keys and values of all of them are
  *      in kv, and n_ready of them went into the recurrent state.  Without
  *      recurrent layers n_ready is n.
- *   2. has_logits: logits are those after tokens[n - 1], and n_ready is n.
+ *   2. has_logits: `after` has those after tokens[n - 1], and n_ready is n.
  *   3. pages after n hold nothing.
  *   4. place is NULL where every position is text: at[..] is its number.
  *   5. row_logits[0..n_row) are the logits after tokens[first_row + i], all
@@ -38,7 +38,9 @@ struct cf_session {
     cf_place *place;  /* [n_ctx] or NULL */
     uint32_t n, n_ready, n_ctx, n_batch;
     uint32_t rope_variant;
-    float *logits; /* [n_vocab] */
+    float *logits;      /* [n_vocab] */
+    const float *after; /* those after the last token: logits, or a row of
+                           row_logits */
     bool has_logits;
     float *row_logits; /* [cap_row, n_vocab] or NULL */
     uint32_t first_row, n_row, cap_row;

@@ -163,45 +163,57 @@ static size_t next_outputs(const cf_part *parts, size_t n, out_row *at,
     return found;
 }
 
+/* Where the session wants a row's logits; NULL: nowhere. */
+static float *destination(const out_row *out)
+{
+    const cf_part *p = out->part;
+    if (p->keeps_rows) {
+        return p->s->row_logits + out->i * p->s->engine->hp.n_vocab;
+    }
+    return p->wants_last && out->i + 1 == p->m ? p->s->logits : NULL;
+}
+
 /* Hands on the logits of one row. */
 static void deliver(const out_row *out, const float *logits)
 {
     const cf_part *p = out->part;
-    cf_session *s = p->s;
-    size_t n_vocab = s->engine->hp.n_vocab;
-    if (p->keeps_rows) {
-        memcpy(s->row_logits + out->i * n_vocab, logits,
-               n_vocab * sizeof *logits);
-    }
-    if (p->wants_last && out->i + 1 == p->m && logits != s->logits) {
-        memcpy(s->logits, logits, n_vocab * sizeof *logits);
+    float *to = destination(out);
+    if (to != NULL && to != logits) {
+        memcpy(to, logits, p->s->engine->hp.n_vocab * sizeof *logits);
     }
     if (p->logits != NULL) {
-        p->logits(p->ud, s->n_ready + out->i, logits);
+        p->logits(p->ud, p->s->n_ready + out->i, logits);
     }
 }
 
-/* The logits of all wanted rows, a chunk at a time; a single one of them goes
- * straight to its session. */
+/* Where m rows are computed to: where they belong if that is one place, else
+ * the workspace. */
+static float *chunk_of(const cf_engine *e, const out_row *out, size_t m)
+{
+    const out_row *last = &out[m - 1];
+    bool is_one_place = destination(out) != NULL && last->part == out->part &&
+                        (m == 1 || out->part->keeps_rows);
+    return is_one_place
+               ? destination(out)
+               : (float *)(void *)(e->ws.p + e->ws.plan.off[CF_WS_LOGITS]);
+}
+
+/* The logits of all wanted rows, a chunk at a time. */
 static void compute_logits(cf_engine *e, const cf_part *parts, size_t n)
 {
     out_row out[CF_LOGIT_ROWS_MAX];
     uint32_t rows[CF_LOGIT_ROWS_MAX];
-    size_t n_vocab = e->hp.n_vocab;
     size_t n_logit = e->ws.plan.n_logit;
-    float *chunk = (float *)(void *)(e->ws.p + e->ws.plan.off[CF_WS_LOGITS]);
     out_row at = {parts, 0};
     size_t m = next_outputs(parts, n, &at, out, n_logit);
     for (; m > 0; m = next_outputs(parts, n, &at, out, n_logit)) {
-        bool is_one =
-            m == 1 && out[0].part->wants_last && out[0].i + 1 == out[0].part->m;
-        float *to = is_one ? out[0].part->s->logits : chunk;
+        float *to = chunk_of(e, out, m);
         for (size_t i = 0; i < m; i++) {
             rows[i] = out[i].part->row0 + out[i].i;
         }
         cf_forward_logits(e, rows, m, to);
         for (size_t i = 0; i < m; i++) {
-            deliver(&out[i], to + i * n_vocab);
+            deliver(&out[i], to + i * e->hp.n_vocab);
         }
     }
 }
@@ -220,6 +232,7 @@ static void take_positions(const cf_part *part)
     s->n_ready += part->m;
     s->n = s->n > s->n_ready ? s->n : s->n_ready;
     s->has_logits = part->wants_last;
+    s->after = part->keeps_rows ? cf_session_logits_at(s, s->n - 1) : s->logits;
 }
 
 /* The first row that the last layer is needed for. */

@@ -3,7 +3,7 @@
 
 usage: bench_model.py OUT.gguf SHAPE [Q8_0|Q4_0] [LAYERS]
 
-SHAPE: qwen35-0.8b lfm2-1.2b granite-h-tiny gemma4-e2b qwen3-30b-a3b.  LAYERS
+SHAPE: qwen3-0.6b qwen35-0.8b lfm2-1.2b granite-h-tiny gemma4-e2b qwen3-30b-a3b.  LAYERS
 cuts the model to fit memory.  The weights are random blocks with scales that
 keep activations near one: the answers are noise, the cost is real.  Needs only
 the standard library.
@@ -260,7 +260,20 @@ def qwen3moe(kind, layers):
     return m
 
 
-SHAPES = {"qwen35-0.8b": qwen35, "lfm2-1.2b": lfm2, "granite-h-tiny": granite,
+def qwen3(kind, layers):
+    d, ff = 1024, 3072
+    m = base("qwen3", kind, layers or 28, d, ff, 16, 8, 128, 151936)
+    m.vec("output_norm.weight", d)
+    for i in range(m.layers):
+        b = f"blk.{i}."
+        m.vec(b + "attn_norm.weight", d)
+        m.vec(b + "ffn_norm.weight", d)
+        attention(m, b, d, 16, 8, 128)
+        block(m, b, d, ff)
+    return m
+
+
+SHAPES = {"qwen3-0.6b": qwen3, "qwen35-0.8b": qwen35, "lfm2-1.2b": lfm2, "granite-h-tiny": granite,
           "gemma4-e2b": gemma4, "qwen3-30b-a3b": qwen3moe}
 
 

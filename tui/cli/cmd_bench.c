@@ -7,6 +7,11 @@
  * not counted.  Tokens are pseudo-random and the same in every run; what a
  * model computes does not depend on which they are.
  *
+ * With --batch N, N sessions step side by side in the decode, and the figure is
+ * the sum of their tokens.  With --draft N two replies are decoded with drafts,
+ * one that copies the prompt, where nearly every guess is right, and one where
+ * every guess is wrong; each is compared with the same reply without drafts.
+ *
  * Decoding waits for memory, so a plain read of as many bytes as a token's
  * weights take is measured too, and the speed at which weights are read is given as a
  * share of it.
@@ -14,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/draft.h"
 #include "core/api/sampling.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -22,11 +28,21 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/progress.h"
 
+enum { BATCH_MAX = 64 };
+
+/* A reply with drafts. */
+typedef struct drafted {
+    double *with, *without; /* seconds, one a repetition */
+    cf_draft_counts counts; /* of one repetition */
+} drafted;
+
 typedef struct bench {
     cf_cli *cli;
-    uint32_t n_prompt, n_gen, n_reps, n_threads;
+    uint32_t n_prompt, n_gen, n_reps, n_threads, n_batch, n_draft;
     cf_engine *engine;
     cf_session *session;
+    cf_session *side[BATCH_MAX]; /* with --batch: all of them; [0] is session */
+    drafted copy, wrong;
     cf_sampler *sampler;
     cf_token *ids; /* [max(n_prompt, n_gen + 1)] */
     /* seconds, one a repetition */
@@ -84,18 +100,75 @@ static cf_status one_prefill(bench *b, double *prefill, double *first,
     return CF_OK;
 }
 
+/* Every session begins with a token of its own. */
 static cf_status one_decode(bench *b, double *decode, cf_error *err)
 {
     const cf_run run = {.cancel = cf_cli_cancel()};
-    cf_sync_result result;
-    cf_session_rewind(b->session, 0);
-    CF_TRY(cf_session_sync(b->session, b->ids, 1, &run, &result, err));
+    cf_token ids[BATCH_MAX];
+    for (uint32_t k = 0; k < b->n_batch; k++) {
+        cf_session_rewind(b->side[k], 0);
+        CF_TRY(cf_session_sync(b->side[k], &b->ids[k], 1, &run, NULL, err));
+    }
     double started = now();
     for (uint32_t i = 1; i <= b->n_gen; i++) {
-        CF_TRY(cf_session_step(b->session, b->ids[i], &run, err));
+        for (uint32_t k = 0; k < b->n_batch; k++) {
+            ids[k] = b->ids[i + k];
+        }
+        CF_TRY(cf_session_step_many(b->side, ids, b->n_batch, &run, err));
     }
     *decode = now() - started;
     return CF_OK;
+}
+
+/* What stands before each token of the reply, and then another one. */
+static cf_status add_wrong(const bench *b, cf_draft *draft, cf_error *err)
+{
+    enum { GRAM = 3 };
+    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
+    for (uint32_t i = 1; i < b->n_gen; i++) {
+        cf_token text[GRAM + CF_DRAFT_MAX];
+        for (uint32_t k = 0; k < GRAM + CF_DRAFT_MAX; k++) {
+            cf_token id = b->ids[k < GRAM ? (i - 1 + k) : i + GRAM - 1];
+            text[k] = k < GRAM ? id : (cf_token)((size_t)(id + 1) % n_vocab);
+        }
+        CF_TRY(cf_draft_source(draft, text, GRAM + CF_DRAFT_MAX, err));
+    }
+    return CF_OK;
+}
+
+/* Steps through the reply: the prompt's own tokens after the prompt, or those
+ * after its first. */
+static cf_status one_reply(bench *b, bool is_copy, size_t n_draft,
+                           double *seconds, cf_draft_counts *counts,
+                           cf_error *err)
+{
+    const cf_run run = {.cancel = cf_cli_cancel()};
+    cf_draft *draft;
+    size_t n = is_copy ? b->n_gen : 1;
+    cf_session_rewind(b->session, 0);
+    CF_TRY(cf_session_sync(b->session, b->ids, n, &run, NULL, err));
+    CF_TRY(cf_draft_new(&draft, n_draft, err));
+    cf_status st = is_copy ? CF_OK : add_wrong(b, draft, err);
+    CF_THEN(st, cf_draft_begin(draft, b->session, err));
+    double started = now();
+    for (uint32_t i = 0; st == CF_OK && i < b->n_gen; i++) {
+        st = cf_draft_step(draft, &b->ids[is_copy ? i : i + 1], 1, run.cancel,
+                           err);
+    }
+    *seconds = now() - started;
+    *counts = cf_draft_get_counts(draft);
+    cf_draft_free(draft);
+    return st;
+}
+
+/* With and without drafts in turn, so that a change of the machine's load
+ * meets both. */
+static cf_status one_drafted(bench *b, drafted *d, uint32_t at, cf_error *err)
+{
+    cf_draft_counts unused;
+    CF_TRY(one_reply(b, d == &b->copy, 0, &d->without[at], &unused, err));
+    return one_reply(b, d == &b->copy, b->n_draft, &d->with[at], &d->counts,
+                     err);
 }
 
 static cf_status repeat(bench *b, cf_error *err)
@@ -111,6 +184,10 @@ static cf_status repeat(bench *b, cf_error *err)
         }
         if (st == CF_OK && b->n_gen > 0) {
             st = one_decode(b, &b->decode[at], err);
+        }
+        if (st == CF_OK && b->n_draft > 0) {
+            st = one_drafted(b, &b->copy, at, err);
+            CF_THEN(st, one_drafted(b, &b->wrong, at, err));
         }
     }
     cf_progress_end(&progress);
@@ -130,10 +207,15 @@ static cf_status prepare(bench *b, cf_error *err)
     CF_TRY(cf_open_engine(&b->engine, &b->cli->open, false, err));
     b->open_s = now() - started;
     started = now();
-    uint32_t n_ids = b->n_prompt > b->n_gen ? b->n_prompt : b->n_gen + 1;
+    uint32_t n_gen = b->n_gen + b->n_batch; /* the last session's tokens */
+    n_gen = b->n_draft > 0 && n_gen < 2 * b->n_gen ? 2 * b->n_gen : n_gen;
+    uint32_t n_ids = b->n_prompt > n_gen ? b->n_prompt : n_gen;
     const cf_session_options opts = {
         .n_ctx = b->cli->open.n_ctx != 0 ? b->cli->open.n_ctx : n_ids};
-    CF_TRY(cf_session_new(&b->session, b->engine, &opts, err));
+    for (uint32_t k = 0; k < b->n_batch; k++) {
+        CF_TRY(cf_session_new(&b->side[k], b->engine, &opts, err));
+    }
+    b->session = b->side[0];
     b->session_s = now() - started;
     size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
     const cf_sampling greedy = {0};
@@ -142,10 +224,14 @@ static cf_status prepare(bench *b, cf_error *err)
     b->prefill = cf_calloc(b->n_reps, sizeof *b->prefill);
     b->first = cf_calloc(b->n_reps, sizeof *b->first);
     b->decode = cf_calloc(b->n_reps, sizeof *b->decode);
+    b->copy.with = cf_calloc(b->n_reps, 4 * sizeof(double));
     if (b->ids == NULL || b->prefill == NULL || b->first == NULL ||
-        b->decode == NULL) {
+        b->decode == NULL || b->copy.with == NULL) {
         return cf_oom_for(err, "the measurements");
     }
+    b->copy.without = b->copy.with + b->n_reps;
+    b->wrong.with = b->copy.without + b->n_reps;
+    b->wrong.without = b->wrong.with + b->n_reps;
     uint32_t x = 1;
     for (uint32_t i = 0; i < n_ids; i++) {
         x = x * 1664525u + 1013904223u;
@@ -165,6 +251,31 @@ static void json_spread(cf_buf *out, const char *name, uint32_t n_tokens,
                 name, (unsigned)n_tokens, s.median, s.min, s.max);
 }
 
+/* How many times as fast as without, and how often guesses were right. */
+static void json_drafted(const bench *b, cf_buf *out, const char *name,
+                         const drafted *d, double *scratch)
+{
+    double with = measure(b, d->with, b->n_gen, scratch).median;
+    double without = measure(b, d->without, b->n_gen, scratch).median;
+    cf_buf_addf(out,
+                ",\"%s\":{\"per_second\":%.3f,\"times\":%.3f,"
+                "\"n_passes\":%zu,\"n_guessed\":%zu,\"n_accepted\":%zu}",
+                name, with, without > 0 ? with / without : 0.0,
+                d->counts.n_passes, d->counts.n_guessed, d->counts.n_accepted);
+}
+
+static void text_drafted(const bench *b, cf_buf *out, const char *name,
+                         const drafted *d, double *scratch)
+{
+    double with = measure(b, d->with, b->n_gen, scratch).median;
+    double without = measure(b, d->without, b->n_gen, scratch).median;
+    cf_buf_addf(out,
+                "draft %-6s %10.2f tokens/s   (%.2f times as fast as without; "
+                "%zu of %zu guesses accepted, %zu passes)\n",
+                name, with, without > 0 ? with / without : 0.0,
+                d->counts.n_accepted, d->counts.n_guessed, d->counts.n_passes);
+}
+
 static void write_json(const bench *b, cf_buf *out, double *scratch)
 {
     cf_engine_info info = cf_engine_get_info(b->engine);
@@ -177,12 +288,13 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
     cf_buf_addf(out,
                 ",\"file_type\":\"%s\",\"weight_bytes\":%llu,"
                 "\"n_param\":%llu,\"kernel_set\":\"%s\",\"threads\":%u,"
-                "\"exact\":%s,\"reps\":%u,\"open_ms\":%.3f,"
+                "\"exact\":%s,\"reps\":%u,\"batch\":%u,\"open_ms\":%.3f,"
                 "\"session_ms\":%.3f",
                 info.file_type, (unsigned long long)info.weight_bytes,
                 (unsigned long long)info.n_param, info.kernel_set,
                 info.n_threads, info.is_exact ? "true" : "false",
-                (unsigned)b->n_reps, b->open_s * 1e3, b->session_s * 1e3);
+                (unsigned)b->n_reps, (unsigned)b->n_batch, b->open_s * 1e3,
+                b->session_s * 1e3);
     if (b->n_prompt > 0) {
         json_spread(out, "prefill", b->n_prompt,
                     measure(b, b->prefill, b->n_prompt, scratch));
@@ -193,14 +305,21 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
                     s.median * 1e3, s.min * 1e3, s.max * 1e3);
     }
     if (b->n_gen > 0) {
-        spread s = measure(b, b->decode, b->n_gen, scratch);
-        json_spread(out, "decode", b->n_gen, s);
-        double rate = s.median * (double)info.step_bytes;
+        spread s =
+            measure(b, b->decode, (double)b->n_gen * b->n_batch, scratch);
+        json_spread(out, "decode", b->n_gen * b->n_batch, s);
+        double rate = s.median / b->n_batch * (double)info.step_bytes;
         cf_buf_addf(out,
                     ",\"weight_gb_per_second\":%.3f,"
                     "\"memory_gb_per_second\":%.3f,\"memory_share\":%.3f",
                     rate * 1e-9, b->memory * 1e-9,
                     b->memory > 0 ? rate / b->memory : 0.0);
+    }
+    if (b->n_draft > 0) {
+        cf_buf_addf(out, ",\"draft\":{\"max\":%u", (unsigned)b->n_draft);
+        json_drafted(b, out, "copy", &b->copy, scratch);
+        json_drafted(b, out, "wrong", &b->wrong, scratch);
+        cf_buf_addc(out, '}');
     }
     cf_buf_adds(out, "}\n");
 }
@@ -231,15 +350,24 @@ static void write_text(const bench *b, cf_buf *out, double *scratch)
                     s.median * 1e3, s.min * 1e3, s.max * 1e3);
     }
     if (b->n_gen > 0) {
-        spread s = measure(b, b->decode, b->n_gen, scratch);
+        spread s =
+            measure(b, b->decode, (double)b->n_gen * b->n_batch, scratch);
         cf_buf_addf(out, "decode  %-4u %10.2f tokens/s   (%.2f to %.2f)\n",
                     (unsigned)b->n_gen, s.median, s.min, s.max);
-        double rate = s.median * (double)info.step_bytes;
+        if (b->n_batch > 1) {
+            cf_buf_addf(out, "             of %u sequences side by side\n",
+                        (unsigned)b->n_batch);
+        }
+        double rate = s.median / b->n_batch * (double)info.step_bytes;
         cf_buf_addf(out,
                     "weights      %10.1f GB/s       (%.0f %% of a plain read "
                     "of memory, %.1f GB/s)\n",
                     rate * 1e-9, b->memory > 0 ? 100 * rate / b->memory : 0.0,
                     b->memory * 1e-9);
+    }
+    if (b->n_draft > 0) {
+        text_drafted(b, out, "right", &b->copy, scratch);
+        text_drafted(b, out, "wrong", &b->wrong, scratch);
     }
 }
 
@@ -262,7 +390,8 @@ static int print(const bench *b)
 
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
 {
-    bench b = {.cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5};
+    bench b = {
+        .cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5, .n_batch = 1};
     const cf_opt own[] = {
         {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
          "tokens of the prompt; 0 skips prefill (default 512)", NULL},
@@ -272,6 +401,11 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
          "same as --threads", NULL},
         {"--repeat", 'r', CF_OPT_U32, &b.n_reps, "N",
          "measured repetitions (default 5), after one to warm up", NULL},
+        {"--batch", 0, CF_OPT_U32, &b.n_batch, "N",
+         "decode N sequences side by side, and add up their tokens", NULL},
+        {"--draft", 0, CF_OPT_U32, &b.n_draft, "N",
+         "also decode with up to N guesses a pass, right ones and wrong ones",
+         NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -288,6 +422,12 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     if (b.n_prompt > 1u << 24 || b.n_gen > 1u << 24) {
         return cf_cli_usage(cli, "-p, -n: at most 16777216 tokens");
     }
+    if (b.n_batch == 0 || b.n_batch > BATCH_MAX) {
+        return cf_cli_usage(cli, "--batch: 1 to 64");
+    }
+    if (b.n_draft > CF_DRAFT_MAX || (b.n_draft > 0 && b.n_gen == 0)) {
+        return cf_cli_usage(cli, "--draft: at most 15, and not with -n 0");
+    }
     if (b.n_threads != 0) {
         cli->open.n_threads = b.n_threads;
     }
@@ -299,8 +439,11 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     cf_free(b.prefill);
     cf_free(b.first);
     cf_free(b.decode);
+    cf_free(b.copy.with);
     cf_sampler_free(b.sampler);
-    cf_session_free(b.session);
+    for (uint32_t k = 0; k < b.n_batch; k++) {
+        cf_session_free(b.side[k]);
+    }
     cf_engine_close(b.engine);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/api/draft.h"
 #include "core/api/text_release.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -28,7 +29,7 @@ typedef struct complete {
     cf_cli *cli;
     /* options */
     const char *ids_text, *logits_path, *cache, *batch, *mmproj, *parts_path;
-    uint32_t n_max, n_trace;
+    uint32_t n_max, n_trace, n_draft;
     bool has_n_max, has_trace, no_bos, special;
     cf_opt_list stop_list;
     cf_sampler_options sampling;
@@ -37,6 +38,7 @@ typedef struct complete {
     const cf_tokenizer *tok;
     cf_session *session;
     cf_sampler *sampler;
+    cf_draft *draft;
     cf_media *media;      /* with --parts */
     cf_media_parts parts; /* likewise: the prompt */
     cf_token *ids;        /* prompt, then what was generated; [n_ctx + 1] */
@@ -225,7 +227,7 @@ static void show(complete *c, cf_str s)
 static cf_status draw(complete *c, cf_token *id, cf_error *err)
 {
     cf_draw d;
-    CF_TRY(cf_sampler_draw(c->sampler, cf_session_logits(c->session), c->ids,
+    CF_TRY(cf_sampler_draw(c->sampler, cf_draft_logits(c->draft), c->ids,
                            c->n_ids, NULL, c->n_trace, id,
                            c->has_trace ? &d : NULL, err));
     if (c->has_trace) {
@@ -274,8 +276,7 @@ static cf_status next_token(complete *c, cf_error *err)
         c->why = "output"; /* cf_cli_main says so */
         return CF_OK;
     }
-    const cf_run run = {.cancel = cf_cli_cancel()};
-    return cf_session_step(c->session, id, &run, err);
+    return cf_draft_step(c->draft, &id, 1, cf_cli_cancel(), err);
 }
 
 static cf_status generate(complete *c, cf_error *err)
@@ -285,9 +286,11 @@ static cf_status generate(complete *c, cf_error *err)
     if (c->has_n_max && c->n_max == 0) {
         c->why = "length";
     }
+    CF_THEN(st, cf_draft_begin(c->draft, c->session, err));
     while (st == CF_OK && c->why == NULL) {
         st = next_token(c, err);
     }
+    cf_draft_end(c->draft);
     c->generate_us = cf_os_monotonic_us() - started;
     show(c, cf_text_release_take_all(&c->text));
     return st;
@@ -302,6 +305,7 @@ static double per_second(size_t n, uint64_t us)
 
 static void write_json(complete *c, cf_buf *out)
 {
+    cf_draft_counts counts = cf_draft_get_counts(c->draft);
     cf_buf_adds(out, "{\"prompt_ids\":");
     cf_json_text_ids(out, c->ids, c->n_prompt);
     cf_buf_adds(out, ",\"ids\":");
@@ -321,11 +325,13 @@ static void write_json(complete *c, cf_buf *out)
     cf_buf_addf(out,
                 "\",\"timings\":{\"open_ms\":%.3f,\"prefill_ms\":%.3f,"
                 "\"prefill_per_second\":%.1f,\"generate_ms\":%.3f,"
-                "\"generate_per_second\":%.1f}}\n",
+                "\"generate_per_second\":%.1f,\"n_passes\":%zu,"
+                "\"n_accepted\":%zu}}\n",
                 (double)c->open_us / 1e3, (double)c->prefill_us / 1e3,
                 per_second(c->n_prompt, c->prefill_us),
                 (double)c->generate_us / 1e3,
-                per_second(c->n_ids - c->n_prompt, c->generate_us));
+                per_second(c->n_ids - c->n_prompt, c->generate_us),
+                counts.n_passes, counts.n_accepted);
 }
 
 static int finish(complete *c)
@@ -381,6 +387,7 @@ static cf_status prepare(complete *c, cf_error *err)
     c->tok = cf_engine_tokenizer(c->engine);
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
                           err));
+    CF_TRY(cf_draft_new(&c->draft, c->n_draft, err));
     cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
     if (c->parts_path != NULL) {
         CF_TRY(cf_media_open(&c->media, c->engine, c->mmproj, err));
@@ -427,6 +434,7 @@ static int run(complete *c, const char *text)
     cf_text_release_deinit(&c->text);
     cf_buf_deinit(&c->scratch);
     cf_sampler_free(c->sampler);
+    cf_draft_free(c->draft);
     cf_session_free(c->session);
     cf_media_parts_deinit(&c->parts);
     cf_media_close(c->media);
@@ -474,6 +482,9 @@ static int check_usage(const complete *c, int n_rest)
     if (c->n_trace > CF_TRACE_TOP_MAX) {
         return cf_cli_usage(c->cli, "--trace: at most 64 candidates");
     }
+    if (c->n_draft > CF_DRAFT_MAX) {
+        return cf_cli_usage(c->cli, "--draft: at most 15 tokens");
+    }
     if (c->cache != NULL && strcmp(c->cache, "f16") != 0 &&
         strcmp(c->cache, "f32") != 0) {
         return cf_cli_usage(c->cli, "--cache: f16 or f32");
@@ -483,8 +494,10 @@ static int check_usage(const complete *c, int n_rest)
 
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
 {
-    complete c = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 11 };
+    complete c = {.cli = cli,
+                  .n_draft = CF_DRAFT_DEFAULT,
+                  .is_terminal = isatty(STDOUT_FILENO) != 0};
+    enum { OWN = 12 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},
@@ -508,6 +521,10 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
          "keep keys and values as f16 or f32 (default: as suits the model)",
+         NULL},
+        {"--draft", 0, CF_OPT_U32, &c.n_draft, "N",
+         "guess up to N tokens ahead from the prompt and the reply; the reply "
+         "stays the same (default: 7; 0: none)",
          NULL},
         {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
          "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
