@@ -138,6 +138,7 @@ typedef struct cf_timings {
     uint64_t decode_us, total_us;
     uint32_t n_prefill, n_decode; /* tokens computed */
     uint32_t n_passes;            /* over the weights while decoding */
+    uint32_t n_accepted;          /* tokens that were guessed right */
     uint32_t n_retries;           /* requests sent again */
 } cf_timings;
 
@@ -159,6 +160,7 @@ typedef struct cf_chat_token {
     cf_token id; /* CF_TOKEN_NONE where the engine shows no ids */
     float p;     /* < 0: unknown */
     bool is_forced;
+    bool is_drafted;     /* guessed, and computed with an earlier token */
     bool is_held;        /* sampled under the grammar, or forced by it */
     uint32_t n_allowed;  /* by a grammar; 0: no grammar */
     size_t raw_off;      /* where its bytes start in the raw reply */
@@ -284,6 +286,26 @@ CF_MUST_USE cf_status cf_backend_generate_stream(cf_backend *backend,
                                                  cf_chat_response *out,
                                                  cf_error *err);
 
+/* One of several replies that are made side by side. */
+typedef struct cf_backend_job {
+    cf_backend *backend; /* each job has its own, see cf_backend_clone() */
+    const cf_chat_request *request;
+    cf_chat_event_fn fn; /* may be NULL */
+    void *ud;
+    cf_chat_response *out;
+    cf_status status; /* set: what cf_backend_generate_stream() would return */
+    cf_error err;     /* set where status is not CF_OK */
+} cf_backend_job;
+
+/*
+ * Answers several requests.  Built-in backends of one engine decode together,
+ * one pass for a token of each, and a prompt that begins like an earlier job's
+ * takes that part of the cache from it; each reply has the same tokens as
+ * alone.  Other backends answer one after the other.  Events of the jobs
+ * interleave, all of them on the calling thread.
+ */
+void cf_backend_generate_many(cf_backend_job *jobs, size_t n);
+
 /* The same without events. */
 CF_MUST_USE cf_status cf_backend_generate(cf_backend *backend,
                                           const cf_chat_request *request,
@@ -367,6 +389,16 @@ CF_MUST_USE cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
 
 /* Sets template, family and channels of later requests; the cache is kept. */
 void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
+
+/* The tokens that a built-in backend guesses in a pass at most (draft.h); 0:
+ * none.  CF_DRAFT_DEFAULT unless set; other backends have none. */
+void cf_backend_core_set_draft(cf_backend *backend, size_t n_max);
+
+/* Adds an earlier reply that later ones may copy; see draft.h.  Replies of
+ * this backend are added by themselves.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_backend_core_add_source(cf_backend *backend,
+                                                 const cf_token *ids, size_t n,
+                                                 cf_error *err);
 
 /* The session of a built-in backend, else NULL. */
 cf_session *cf_backend_core_session(cf_backend *backend);

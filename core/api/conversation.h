@@ -271,6 +271,21 @@ CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv,
                                            const cf_send *send, cf_sent *out,
                                            cf_error *err);
 
+/* One of several sends that are answered side by side. */
+typedef struct cf_send_job {
+    cf_conversation *conv; /* the same one for several retries */
+    cf_backend *backend;   /* each job has its own, see cf_backend_clone() */
+    cf_send send;
+    cf_sent sent;     /* the caller's cf_sent_init() and _deinit() */
+    cf_status status; /* set: what cf_conversation_send() would return */
+    cf_error err;     /* set where status is not CF_OK */
+} cf_send_job;
+
+/* Sends them all: requests are made and messages added first, then
+ * cf_backend_generate_many() answers, then replies are added, both in the
+ * order of the list; the head of a conversation moves with each. */
+void cf_conversation_send_many(cf_send_job *jobs, size_t n);
+
 /* The prompt and its tokens that a send would use, sending nothing and
  * changing nothing.  tokens may be NULL; see cf_backend_tokenise(). */
 CF_MUST_USE cf_status cf_conversation_preview(

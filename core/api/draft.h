@@ -46,6 +46,18 @@ void cf_draft_free(cf_draft *draft);
 CF_MUST_USE cf_status cf_draft_source(cf_draft *draft, const cf_token *ids,
                                       size_t n, cf_error *err);
 
+/* A second draft with the same sources.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_draft_clone(cf_draft **out, const cf_draft *from,
+                                     cf_error *err);
+
+/* Guesses in a pass at most, from now on. */
+void cf_draft_set_max(cf_draft *draft, size_t n_max);
+size_t cf_draft_get_max(const cf_draft *draft);
+
+/* Tokens of all sources; they are forgotten with cf_draft_forget(). */
+size_t cf_draft_n_source(const cf_draft *draft);
+void cf_draft_forget(cf_draft *draft);
+
 /* A reply begins after the tokens that the session has; the session has
  * logits, and is borrowed until cf_draft_end().  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session,
@@ -82,6 +94,7 @@ typedef struct cf_draft_counts {
     size_t n_accepted; /* of them, that were right */
 } cf_draft_counts;
 
+/* Since cf_draft_begin(). */
 cf_draft_counts cf_draft_get_counts(const cf_draft *draft);
 
 /* Cuts the session to the reply's tokens, with the logits after them.  May be

@@ -67,6 +67,12 @@ CF_MUST_USE cf_status cf_session_fork(cf_session **out, const cf_session *from,
                                       cf_error *err);
 void cf_session_free(cf_session *session);
 
+/* Gives a session the timeline of another one of the same engine, cache type
+ * and context, as a fork would have it; what it had is dropped.  CF_EINVAL,
+ * CF_ENOMEM, and nothing changes. */
+CF_MUST_USE cf_status cf_session_adopt(cf_session *session,
+                                       const cf_session *from, cf_error *err);
+
 const cf_engine *cf_session_engine(const cf_session *session);
 uint32_t cf_session_n_ctx(const cf_session *session);
 

@@ -284,38 +284,110 @@ static void send_end(const cf_chat__run *run)
     cf_chat__emit(run, &stop);
 }
 
-cf_status cf_backend_generate_stream(cf_backend *b,
-                                     const cf_chat_request *request,
-                                     cf_chat_event_fn fn, void *ud,
-                                     cf_chat_response *out, cf_error *err)
+/* What is checked before anything is done. */
+static cf_status begin(const cf_backend_job *job, cf_chat__run *run,
+                       cf_error *err)
 {
-    if (request->options != NULL) {
-        CF_TRY(cf_chat_options_check(request->options, err));
+    const cf_chat_request *q = job->request;
+    if (q->options != NULL) {
+        CF_TRY(cf_chat_options_check(q->options, err));
     }
-    if (!json_is_array(request->messages)) {
+    if (!json_is_array(q->messages)) {
         return cf_fail(err, CF_EINVAL, "messages must be an array");
     }
-    cf_chat_response_deinit(out);
-    cf_chat__run run = {request, fn, ud, out, cf_os_monotonic_us()};
-    cf_error why = {.off = CF_NO_OFFSET};
-    cf_status st = cf_chat__is_cancelled(&run) ? cf_chat__cancelled(&why)
-                                               : b->ops->stream(b, &run, &why);
-    out->timings.total_us = cf_os_monotonic_us() - run.started_us;
+    cf_chat_response_deinit(job->out);
+    *run = (cf_chat__run){q, job->fn, job->ud, job->out, cf_os_monotonic_us()};
+    return CF_OK;
+}
+
+/* How it ended, in the response and as the last event. */
+static void end(const cf_chat__run *run, cf_status st, const cf_error *why)
+{
+    cf_chat_response *out = run->out;
+    out->timings.total_us = cf_os_monotonic_us() - run->started_us;
     if (st == CF_ECANCELLED) {
         out->stop.reason = CF_STOP_CANCELLED;
         out->stop.fault = CF_FAULT_NONE;
     } else if (st != CF_OK) {
         out->stop.reason = CF_STOP_ERROR;
-        out->stop.err = why;
+        out->stop.err = *why;
         if (out->stop.fault == CF_FAULT_NONE) {
             out->stop.fault = CF_FAULT_OTHER;
         }
     }
-    send_end(&run);
+    send_end(run);
+}
+
+cf_status cf_backend_generate_stream(cf_backend *b,
+                                     const cf_chat_request *request,
+                                     cf_chat_event_fn fn, void *ud,
+                                     cf_chat_response *out, cf_error *err)
+{
+    const cf_backend_job job = {b, request, fn, ud, out, CF_OK, {0}};
+    cf_chat__run run;
+    CF_TRY(begin(&job, &run, err));
+    cf_error why = {.off = CF_NO_OFFSET};
+    cf_status st = cf_chat__is_cancelled(&run) ? cf_chat__cancelled(&why)
+                                               : b->ops->stream(b, &run, &why);
+    end(&run, st, &why);
     if (st != CF_OK && err != NULL) {
         *err = why;
     }
     return st;
+}
+
+enum { SIDE_BY_SIDE = 32 };
+
+/* Whether all jobs can be streamed together. */
+static bool go_together(const cf_backend_job *jobs, size_t n)
+{
+    const cf_backend__ops *ops = jobs[0].backend->ops;
+    bool yes = n > 1 && n <= SIDE_BY_SIDE && ops->stream_many != NULL;
+    for (size_t i = 1; yes && i < n; i++) {
+        yes = jobs[i].backend->ops == ops &&
+              ops->is_of_one_engine(jobs[0].backend, jobs[i].backend);
+    }
+    return yes;
+}
+
+static void generate_together(cf_backend_job *jobs, size_t n)
+{
+    cf_chat__run runs[SIDE_BY_SIDE];
+    cf_backend *backends[SIDE_BY_SIDE];
+    cf_status status[SIDE_BY_SIDE];
+    cf_error err[SIDE_BY_SIDE];
+    size_t of[SIDE_BY_SIDE]; /* jobs that began */
+    size_t n_run = 0;
+    for (size_t i = 0; i < n; i++) {
+        jobs[i].status = begin(&jobs[i], &runs[n_run], &jobs[i].err);
+        if (jobs[i].status == CF_OK) {
+            status[n_run] = CF_OK;
+            err[n_run] = (cf_error){.off = CF_NO_OFFSET};
+            backends[n_run] = jobs[i].backend;
+            of[n_run++] = i;
+        }
+    }
+    if (n_run > 0) {
+        backends[0]->ops->stream_many(backends, runs, n_run, status, err);
+    }
+    for (size_t k = 0; k < n_run; k++) {
+        end(&runs[k], status[k], &err[k]);
+        jobs[of[k]].status = status[k];
+        jobs[of[k]].err = err[k];
+    }
+}
+
+void cf_backend_generate_many(cf_backend_job *jobs, size_t n)
+{
+    if (n > 0 && go_together(jobs, n)) {
+        generate_together(jobs, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_backend_job *job = &jobs[i];
+        job->status = cf_backend_generate_stream(
+            job->backend, job->request, job->fn, job->ud, job->out, &job->err);
+    }
 }
 
 cf_status cf_backend_generate(cf_backend *b, const cf_chat_request *request,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/draft.h"
 #include "core/backend/backend_impl.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -21,8 +22,11 @@ typedef struct core_backend {
     cf_backend base;
     cf_engine *engine; /* borrowed */
     cf_session *session;
+    cf_draft *draft;
     cf_core_options options;
 } core_backend;
+
+enum { SOURCES_MAX = 1 << 16 }; /* tokens of earlier replies */
 
 static const cf_backend__ops core_ops;
 
@@ -48,6 +52,7 @@ static cf_backend_info get_info(const cf_backend *b)
 static void free_core(cf_backend *b)
 {
     core_backend *c = (core_backend *)b;
+    cf_draft_free(c->draft);
     cf_session_free(c->session);
     cf_free(c);
 }
@@ -78,91 +83,6 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
                               cf_engine_tokenizer(c->engine), arena, err);
 }
 
-/* ---- where the cache and the prompt part -------------------------------- */
-
-static void spell(cf_buf *out, const cf_tokenizer *tok, cf_token id)
-{
-    cf_buf raw = CF_BUF_INIT;
-    if (id == CF_TOKEN_NONE) {
-        cf_buf_adds(out, "the end");
-        return;
-    }
-    cf_tokenizer_piece(&raw, tok, id, true);
-    cf_buf_addc(out, '\'');
-    cf_safe_line(out, cf_buf_cstr(&raw), raw.n);
-    cf_buf_addf(out, "' (%d)", (int)id);
-    cf_buf_deinit(&raw);
-}
-
-static void describe_source(cf_divergence *d, cf_buf *out)
-{
-    switch (d->source) {
-    case CF_SPAN_TEMPLATE:
-        cf_buf_addf(out, "line %u of the template", d->line);
-        break;
-    case CF_SPAN_MESSAGE:
-        cf_buf_addf(out, "message %u%s", d->index, d->path);
-        break;
-    case CF_SPAN_TOOL:
-        cf_buf_addf(out, "tool %u", d->index);
-        break;
-    case CF_SPAN_VARIABLE:
-        cf_buf_addf(out, "variable %s", d->path);
-        break;
-    case CF_SPAN_COMPUTED:
-        cf_buf_adds(out, "a computed value");
-        break;
-    }
-}
-
-/* Fills out->divergence from the cache before the sync. */
-static void find_divergence(const core_backend *c, cf_chat__run *run,
-                            const cf_prompt *prompt, const cf_token_list *list,
-                            const cf_token *ids, size_t n_ids)
-{
-    size_t n_old;
-    const cf_token *old = cf_session_tokens(c->session, &n_old);
-    size_t at = 0;
-    while (at < n_old && at < n_ids && old[at] == ids[at]) {
-        at++;
-    }
-    cf_divergence *d = &run->out->divergence;
-    if (at == n_old) {
-        return; /* the prompt only goes on from what is there */
-    }
-    d->has = true;
-    d->token = at;
-    d->cached = old[at];
-    d->wanted = at < n_ids ? ids[at] : CF_TOKEN_NONE;
-    d->prompt_off = at < list->n ? list->v[at].off : (uint32_t)prompt->text.n;
-    const cf_prompt_span *s = cf_prompt_span_at(prompt, d->prompt_off);
-    if (s != NULL) {
-        d->source = s->source;
-        d->index = s->index;
-        d->line = s->line;
-        d->col = s->col;
-        snprintf(d->path, sizeof d->path, "%.*s", (int)s->path.n, s->path.p);
-    }
-    const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
-    cf_buf text = CF_BUF_INIT;
-    cf_buf_adds(&text, "cached ");
-    spell(&text, tok, d->cached);
-    cf_buf_adds(&text, ", now ");
-    spell(&text, tok, d->wanted);
-    if (d->wanted != CF_TOKEN_NONE) {
-        cf_buf_adds(&text, " from ");
-        describe_source(d, &text);
-    }
-    size_t keep = cf_session_would_keep(c->session, at);
-    if (keep < at) { /* a recurrent model cannot stop just there */
-        cf_buf_addf(&text,
-                    "; edit at %zu, state kept at %zu: %zu token%s again", at,
-                    keep, at - keep, at - keep == 1 ? "" : "s");
-    }
-    snprintf(d->cause, sizeof d->cause, "%s", cf_buf_cstr(&text));
-    cf_buf_deinit(&text);
-}
-
 /* ---- one call ----------------------------------------------------------- */
 
 typedef struct decode {
@@ -173,7 +93,13 @@ typedef struct decode {
     cf_sampler *sampler;
     cf_buf ids;      /* cf_token: prompt, then reply */
     size_t n_prompt; /* of them */
-    cf_buf forced;   /* cf_token still to be forced (thinking budget) */
+    size_t n_given;  /* of them, that the draft or the session has */
+    cf_advance part; /* what the next pass computes */
+    bool needs_pass;
+    uint64_t decode_from;       /* when decoding began */
+    cf_backend *const *earlier; /* [n_earlier]: replies side by side */
+    size_t n_earlier;
+    cf_buf forced; /* cf_token still to be forced (thinking budget) */
     size_t forced_at;
     bool grammar_forces; /* they are the grammar's */
     uint32_t n_thinking;
@@ -299,6 +225,36 @@ static uint32_t end_of_messages(const cf_prompt *prompt,
     return n;
 }
 
+/* Tokens that a cache and a prompt begin with. */
+static size_t n_common(const core_backend *c, const cf_token *ids, size_t n)
+{
+    size_t n_have, k = 0;
+    const cf_token *have = cf_session_tokens(c->session, &n_have);
+    while (k < n && k < n_have && have[k] == ids[k]) {
+        k++;
+    }
+    return k;
+}
+
+/* Takes over the timeline of the earlier reply that has most of the prompt,
+ * where that is more than the own one has.  Without memory the prompt is
+ * computed. */
+static void borrow(const decode *d)
+{
+    core_backend *c = d->c;
+    const core_backend *best = c;
+    for (size_t i = 0; i < d->n_earlier; i++) {
+        const core_backend *from = (const core_backend *)d->earlier[i];
+        if (n_common(from, ids_of(d), n_ids(d)) >
+            n_common(best, ids_of(d), n_ids(d))) {
+            best = from;
+        }
+    }
+    if (best != c) {
+        cf_ignore(cf_session_adopt(c->session, best->session, NULL));
+    }
+}
+
 /* Renders, tokenises and syncs. */
 static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
 {
@@ -333,7 +289,9 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
             cf_fail(err, CF_EINVAL, "the prompt has no token"));
     }
     tell_prompt(d, &prompt);
-    find_divergence(d->c, d->run, &prompt, &list, ids_of(d), n_ids(d));
+    borrow(d);
+    cf_chat__find_divergence(d->run, d->c->session, &prompt, &list, ids_of(d),
+                             n_ids(d));
     cf_run run = {.cancel = d->run->request->cancel,
                   .progress = on_prefill,
                   .ud = d,
@@ -410,9 +368,8 @@ static cf_status draw_allowed(decode *d, cf_token *id, cf_draw *draw,
 {
     const cf_chat_options *o = d->run->request->options;
     CF_TRY(cf_constraint_mask(d->constraint, d->mask, err));
-    CF_TRY(cf_sampler_draw(d->sampler, cf_session_logits(d->c->session),
-                           ids_of(d), n_ids(d), d->mask, o->n_top, id, draw,
-                           err));
+    CF_TRY(cf_sampler_draw(d->sampler, cf_draft_logits(d->c->draft), ids_of(d),
+                           n_ids(d), d->mask, o->n_top, id, draw, err));
     return cf_constraint_token(d->constraint, *id, err);
 }
 
@@ -440,9 +397,9 @@ static cf_status next_id(decode *d, cf_token *id, bool *is_forced,
     }
     uint32_t n_top = o != NULL ? o->n_top : 0;
     *has_draw = n_top > 0;
-    CF_TRY(cf_sampler_draw(d->sampler, cf_session_logits(d->c->session),
-                           ids_of(d), n_ids(d), NULL, n_top, id,
-                           n_top > 0 ? draw : NULL, err));
+    CF_TRY(cf_sampler_draw(d->sampler, cf_draft_logits(d->c->draft), ids_of(d),
+                           n_ids(d), NULL, n_top, id, n_top > 0 ? draw : NULL,
+                           err));
     return CF_OK;
 }
 
@@ -464,6 +421,8 @@ static void tell_token(decode *d, cf_token id, bool is_forced,
         .id = id,
         .p = draw != NULL ? draw->chosen.p_post : -1,
         .is_forced = is_forced,
+        .is_drafted =
+            d->n_given == n_ids(d) && cf_draft_is_guessed(d->c->draft, &id, 1),
         .is_held = is_constrained(d) && (!is_forced || d->grammar_forces),
         .n_allowed = draw != NULL && is_constrained(d) ? count_allowed(d) : 0,
         .raw_off = d->run->out->raw.n,
@@ -472,8 +431,8 @@ static void tell_token(decode *d, cf_token id, bool is_forced,
     cf_chat__emit(d->run, &ev);
 }
 
-/* Computes what was added, unless more of it is known already: then all of it
- * goes in one pass. */
+/* Has the draft compute what was added, unless more of it is known already:
+ * then all of it goes in one pass. */
 static cf_status advance(decode *d, cf_error *err)
 {
     if (d->forced_at == d->forced.n && is_constrained(d)) {
@@ -482,15 +441,10 @@ static cf_status advance(decode *d, cf_error *err)
     if (d->forced_at < d->forced.n) {
         return CF_OK;
     }
-    const cf_run run = {.cancel = d->run->request->cancel};
-    size_t n_cached;
-    cf_sync_result unused;
-    cf_session_tokens(d->c->session, &n_cached);
-    d->run->out->timings.n_passes++;
-    return n_cached + 1 == n_ids(d)
-               ? cf_session_step(d->c->session, ids_of(d)[n_cached], &run, err)
-               : cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run,
-                                 &unused, err);
+    const cf_token *ids = ids_of(d) + d->n_given;
+    size_t n = n_ids(d) - d->n_given;
+    d->n_given += n;
+    return cf_draft_next(d->c->draft, ids, n, &d->part, &d->needs_pass, err);
 }
 
 /* Forces the end of thinking once its budget is spent, of 0 at once. */
@@ -610,47 +564,66 @@ static cf_status make_sampler(decode *d, cf_error *err)
     return CF_OK;
 }
 
-static cf_status generate(decode *d, cf_error *err)
+/* Everything before the first token. */
+static cf_status begin(decode *d, cf_error *err)
 {
-    cf_chat_response *out = d->run->out;
+    const core_backend *c = d->c;
     cf_arena arena;
+    CF_TRY(cf_chat__reply_init(&d->reply, d->run, c->options.family,
+                               c->options.channels, c->options.n_channels,
+                               err));
     cf_arena_init(&arena, 0);
     cf_status st = make_sampler(d, err);
     CF_THEN(st, prefill(d, &arena, err));
     cf_arena_deinit(&arena);
     if (st == CF_OK && d->run->request->is_pending) {
-        out->stop.reason = CF_STOP_PENDING;
+        d->run->out->stop.reason = CF_STOP_PENDING;
         return CF_OK;
     }
     CF_THEN(st, make_constraint(d, err));
-    uint64_t t = cf_os_monotonic_us();
-    while (st == CF_OK && out->stop.reason == CF_STOP_NONE) {
-        st = step(d, err);
-    }
-    out->timings.decode_us = cf_os_monotonic_us() - t;
+    CF_THEN(st, cf_draft_begin(d->c->draft, d->c->session, err));
+    d->n_given = n_ids(d);
+    d->decode_from = cf_os_monotonic_us();
     return st;
 }
 
-static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
+static bool goes_on(const decode *d, cf_status st)
 {
-    core_backend *c = (core_backend *)b;
-    decode d = {.c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
-    cf_status st =
-        cf_chat__reply_init(&d.reply, run, c->options.family,
-                            c->options.channels, c->options.n_channels, err);
-    CF_THEN(st, generate(&d, err));
-    cf_chat_response *out = run->out;
-    size_t n_reply = n_ids(&d) - d.n_prompt;
+    return st == CF_OK && d->run->out->stop.reason == CF_STOP_NONE;
+}
+
+/* The ids, the message and what later replies may copy. */
+static cf_status keep_reply(decode *d, size_t n_reply, cf_error *err)
+{
+    cf_chat_response *out = d->run->out;
+    CF_TRY(cf_chat__reply_finish(&d->reply, NULL, err));
+    if (n_reply == 0) {
+        return CF_OK;
+    }
+    CF_TRY(take_ids(&out->reply_ids, &out->n_reply_ids, ids_of(d) + d->n_prompt,
+                    n_reply, err));
+    return cf_backend_core_add_source(&d->c->base, out->reply_ids, n_reply,
+                                      err);
+}
+
+/* Everything after the last token, however it came to it. */
+static cf_status finish(decode *d, cf_status st, cf_error *err)
+{
+    cf_chat_response *out = d->run->out;
+    size_t n_reply = n_ids(d) - d->n_prompt;
+    if (d->decode_from != 0) {
+        cf_draft_counts counts = cf_draft_get_counts(d->c->draft);
+        out->timings.decode_us = cf_os_monotonic_us() - d->decode_from;
+        out->timings.n_passes = (uint32_t)counts.n_passes;
+        out->timings.n_accepted = (uint32_t)counts.n_accepted;
+    }
+    cf_draft_end(d->c->draft);
     out->usage.n_reply = n_reply;
     out->usage.n_total = out->usage.n_prompt + n_reply;
-    if (st != CF_ENOMEM && !run->request->is_pending &&
+    if (st != CF_ENOMEM && !d->run->request->is_pending &&
         (st == CF_OK || out->raw.n > 0)) {
         cf_error why;
-        cf_status end = cf_chat__reply_finish(&d.reply, NULL, &why);
-        if (end == CF_OK && n_reply > 0) {
-            end = take_ids(&out->reply_ids, &out->n_reply_ids,
-                           ids_of(&d) + d.n_prompt, n_reply, &why);
-        }
+        cf_status end = keep_reply(d, n_reply, &why);
         if (st == CF_OK && end != CF_OK) {
             st = end;
             if (err != NULL) {
@@ -658,15 +631,147 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
             }
         }
     }
-    cf_chat__reply_deinit(&d.reply);
-    cf_sampler_free(d.sampler);
-    cf_constraint_free(d.constraint);
-    cf_free(d.mask);
-    cf_buf_deinit(&d.ids);
-    cf_buf_deinit(&d.forced);
-    cf_buf_deinit(&d.start);
-    cf_buf_deinit(&d.piece);
+    cf_chat__reply_deinit(&d->reply);
+    cf_sampler_free(d->sampler);
+    cf_constraint_free(d->constraint);
+    cf_free(d->mask);
+    cf_buf_deinit(&d->ids);
+    cf_buf_deinit(&d->forced);
+    cf_buf_deinit(&d->start);
+    cf_buf_deinit(&d->piece);
     return st;
+}
+
+static decode make_decode(cf_backend *b, cf_chat__run *run)
+{
+    core_backend *c = (core_backend *)b;
+    return (decode){.c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
+}
+
+static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
+{
+    decode d = make_decode(b, run);
+    cf_status st = begin(&d, err);
+    while (goes_on(&d, st)) {
+        st = step(&d, err);
+        while (st == CF_OK && d.needs_pass) {
+            st = cf_batch_pass(&d.part, 1, run->request->cancel, err);
+            d.needs_pass = st != CF_OK || !cf_draft_took(d.c->draft, &d.part);
+        }
+    }
+    return finish(&d, st, err);
+}
+
+/* ---- several replies side by side --------------------------------------- */
+
+static bool is_of_one_engine(const cf_backend *a, const cf_backend *b)
+{
+    return a != b && ((const core_backend *)a)->engine ==
+                         ((const core_backend *)b)->engine;
+}
+
+/* One of several replies. */
+typedef struct side {
+    decode d;
+    size_t n_max; /* of its draft, before */
+    bool is_open;
+    cf_status *status;
+    cf_error *err;
+} side;
+
+/* Runs those that need it through as many passes as it takes, one mostly. */
+static cf_status pass(side *sides, size_t n, cf_error *err)
+{
+    cf_advance *parts = cf_calloc(n, sizeof *parts);
+    cf_status st = parts != NULL ? CF_OK : cf_oom_for(err, "a pass");
+    for (size_t n_part = 1; st == CF_OK && n_part > 0;) {
+        n_part = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (sides[i].is_open && sides[i].d.needs_pass) {
+                parts[n_part++] = sides[i].d.part;
+            }
+        }
+        st = cf_batch_pass(parts, n_part, sides[0].d.run->request->cancel, err);
+        for (size_t i = 0, k = 0; st == CF_OK && i < n; i++) {
+            decode *d = &sides[i].d;
+            if (sides[i].is_open && d->needs_pass) {
+                d->part = parts[k++];
+                d->needs_pass = !cf_draft_took(d->c->draft, &d->part);
+            }
+        }
+    }
+    cf_free(parts);
+    return st;
+}
+
+static void close_side(side *s)
+{
+    *s->status = finish(&s->d, *s->status, s->err);
+    cf_draft_set_max(s->d.c->draft, s->n_max);
+    s->is_open = false;
+}
+
+/* One token for each that goes on; those that end leave.  False when none is
+ * left. */
+static bool step_sides(side *sides, size_t n)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < n; i++) {
+        side *s = &sides[i];
+        if (!s->is_open) {
+            continue;
+        }
+        *s->status = step(&s->d, s->err);
+        if (!goes_on(&s->d, *s->status)) {
+            close_side(s);
+        }
+        is_any = is_any || s->is_open;
+    }
+    return is_any;
+}
+
+/* Renders and computes the prompt of side i.  Several rows of others in a pass
+ * leave less to gain from guesses. */
+static void open_side(side *s, cf_backend *const *b, size_t i, size_t n,
+                      cf_chat__run *run)
+{
+    s->d = make_decode(b[i], run);
+    s->d.earlier = b;
+    s->d.n_earlier = i;
+    s->n_max = cf_draft_get_max(s->d.c->draft);
+    cf_draft_set_max(s->d.c->draft, n > 2 ? 0 : s->n_max);
+    s->is_open = true;
+    *s->status = cf_chat__is_cancelled(run) ? cf_chat__cancelled(s->err)
+                                            : begin(&s->d, s->err);
+    if (!goes_on(&s->d, *s->status)) {
+        close_side(s);
+    }
+}
+
+static void stream_many(cf_backend *const *b, cf_chat__run *runs, size_t n,
+                        cf_status *status, cf_error *err)
+{
+    side *sides = cf_calloc(n, sizeof *sides);
+    for (size_t i = 0; i < n && sides == NULL; i++) {
+        status[i] = cf_oom_for(&err[i], "replies side by side");
+    }
+    for (size_t i = 0; i < n && sides != NULL; i++) {
+        sides[i].status = &status[i];
+        sides[i].err = &err[i];
+        open_side(&sides[i], b, i, n, &runs[i]);
+    }
+    while (sides != NULL && step_sides(sides, n)) {
+        cf_error why;
+        cf_status st = pass(sides, n, &why);
+        for (size_t i = 0; i < n && st != CF_OK; i++) {
+            if (sides[i].is_open) {
+                *sides[i].status = st;
+                *sides[i].err = why;
+                close_side(&sides[i]);
+            }
+        }
+    }
+    cf_free(sides);
 }
 
 /* ---- scoring ------------------------------------------------------------ */
@@ -750,9 +855,12 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
         return cf_oom_for(err, "a clone");
     }
     *to = *c;
+    to->session = NULL;
+    to->draft = NULL;
     cf_status st = cf_session_fork(&to->session, c->session, err);
+    CF_THEN(st, cf_draft_clone(&to->draft, c->draft, err));
     if (st != CF_OK) {
-        cf_free(to);
+        free_core(&to->base);
         return st;
     }
     *out = &to->base;
@@ -774,6 +882,8 @@ static const cf_backend__ops core_ops = {
     .info = get_info,
     .free = free_core,
     .stream = stream,
+    .stream_many = stream_many,
+    .is_of_one_engine = is_of_one_engine,
     .render = render,
     .tokenise = tokenise,
     .score = score,
@@ -794,8 +904,9 @@ cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
     cf_backend_core_set(&c->base, options);
     cf_status st = cf_session_new(
         &c->session, engine, options != NULL ? &options->session : NULL, err);
+    CF_THEN(st, cf_draft_new(&c->draft, CF_DRAFT_DEFAULT, err));
     if (st != CF_OK) {
-        cf_free(c);
+        free_core(&c->base);
         return st;
     }
     *out = &c->base;
@@ -811,6 +922,26 @@ void cf_backend_core_set(cf_backend *b, const cf_core_options *options)
     if (c->options.renderer.render == NULL) {
         c->options.renderer = cf_renderer_plain();
     }
+}
+
+void cf_backend_core_set_draft(cf_backend *b, size_t n_max)
+{
+    if (b->ops == &core_ops) {
+        cf_draft_set_max(((core_backend *)b)->draft, n_max);
+    }
+}
+
+cf_status cf_backend_core_add_source(cf_backend *b, const cf_token *ids,
+                                     size_t n, cf_error *err)
+{
+    const core_backend *c = (const core_backend *)b;
+    if (b->ops != &core_ops || n > SOURCES_MAX) {
+        return CF_OK;
+    }
+    if (cf_draft_n_source(c->draft) + n > SOURCES_MAX) {
+        cf_draft_forget(c->draft);
+    }
+    return cf_draft_source(c->draft, ids, n, err);
 }
 
 cf_session *cf_backend_core_session(cf_backend *b)

@@ -25,6 +25,12 @@ typedef struct cf_backend__ops {
     /* Everything but usage, timings and stop events, which the caller sends
      * from run->out.  A failure leaves run->out->stop.fault set. */
     cf_status (*stream)(cf_backend *b, cf_chat__run *run, cf_error *err);
+    /* Several runs at once, runs[i] on b[i]; fills status[i] and err[i].
+     * NULL: one after the other. */
+    void (*stream_many)(cf_backend *const *b, cf_chat__run *runs, size_t n,
+                        cf_status *status, cf_error *err);
+    /* Whether two backends can stream together. */
+    bool (*is_of_one_engine)(const cf_backend *a, const cf_backend *b);
     /* The rest may be NULL: CF_EUNSUPPORTED. */
     cf_status (*render)(cf_backend *b, const cf_chat_request *request,
                         cf_arena *arena, cf_prompt *out, cf_error *err);
@@ -56,6 +62,13 @@ cf_status cf_chat__fault(cf_chat__run *run, cf_fault fault, cf_status st);
 /* The variables of a render: extra_context, messages, tools,
  * add_generation_prompt, enable_thinking.  A new reference or NULL. */
 json_t *cf_chat__context(const cf_chat_request *request);
+
+/* Fills run->out->divergence: where the prompt ids[0..n_ids), of which `list`
+ * has the places in `prompt`, leaves what the session has. */
+void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
+                              const cf_prompt *prompt,
+                              const cf_token_list *list, const cf_token *ids,
+                              size_t n_ids);
 
 /* Whether a text begins with the BOS token spelled out.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_chat__starts_with_bos(bool *yes,

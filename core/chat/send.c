@@ -295,61 +295,123 @@ static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_uuid id,
     return CF_OK;
 }
 
-static cf_status send_list(cf_conversation *conv, cf_backend *backend,
-                           const cf_send *send, const json_t *list,
-                           cf_sent *out, cf_error *err)
-{
-    cf_uuid parent = send->has_parent ? send->parent : conv->head;
+/* A send under way: MADE and ADDED are done. */
+typedef struct sending {
     cf_conversation__request q;
-    CF_TRY(cf_conversation__request_init(&q, conv, parent, list, send, err));
-    cf_status st = cf_chat_options_check(&q.options, err);
+    cf_uuid leaf; /* the turn to be answered */
+} sending;
+
+static cf_status open_list(sending *s, const cf_send_job *job,
+                           const json_t *list, cf_sent *out, cf_error *err)
+{
+    cf_conversation *conv = job->conv;
+    const cf_send *send = &job->send;
+    cf_uuid parent = send->has_parent ? send->parent : conv->head;
+    CF_TRY(cf_conversation__request_init(&s->q, conv, parent, list, send, err));
+    cf_status st = cf_chat_options_check(&s->q.options, err);
     CF_THEN(st, add_message(conv, list, parent, out, err));
     if (st != CF_OK) {
-        cf_conversation__request_deinit(&q);
+        cf_conversation__request_deinit(&s->q);
         return st;
     }
-    cf_uuid leaf = out->n_added > 0 ? out->message : parent;
-    cf_error why;
-    st = cf_backend_generate_stream(backend, &q.request, send->fn, send->ud,
-                                    &out->response, &why);
-    if (st == CF_OK && send->options != NULL &&
-        send->options->fail_on_parse_error && has_parse_error(&out->response)) {
-        st = cf_fail(&why, CF_EFORMAT,
-                     "a tool call of the reply cannot be parsed");
-    }
-    if (q.request.is_pending) {
-        if (st == CF_OK) {
-            conv->head = leaf;
-        }
-    } else {
-        cf_error also;
-        cf_status kept = keep_reply(conv, leaf, send->reply_id, out, st, &also);
-        if (st == CF_OK && kept != CF_OK) {
-            st = kept;
-            why = also;
-        }
-    }
-    cf_conversation__request_deinit(&q);
-    if (st != CF_OK && err != NULL) {
-        *err = why;
-    }
-    return st;
+    s->leaf = out->n_added > 0 ? out->message : parent;
+    return CF_OK;
 }
 
-cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
-                               const cf_send *send, cf_sent *out, cf_error *err)
+/* On failure there is nothing to close. */
+static cf_status open_send(sending *s, cf_send_job *job, cf_error *err)
 {
-    cf_sent_deinit(out);
     cf_error why = {0};
-    json_t *list = cf_conversation__list(send->message, &why);
+    cf_sent_deinit(&job->sent);
+    json_t *list = cf_conversation__list(job->send.message, &why);
     if (list == NULL) {
         if (err != NULL) {
             *err = why;
         }
         return why.code;
     }
-    cf_status st = send_list(conv, backend, send, list, out, err);
+    cf_status st = open_list(s, job, list, &job->sent, err);
     json_decref(list);
+    return st;
+}
+
+/* The backend answered with st and *why. */
+static cf_status close_send(sending *s, cf_send_job *job, cf_status st,
+                            cf_error *why)
+{
+    const cf_send *send = &job->send;
+    if (st == CF_OK && send->options != NULL &&
+        send->options->fail_on_parse_error &&
+        has_parse_error(&job->sent.response)) {
+        st = cf_fail(why, CF_EFORMAT,
+                     "a tool call of the reply cannot be parsed");
+    }
+    if (s->q.request.is_pending) {
+        if (st == CF_OK) {
+            job->conv->head = s->leaf;
+        }
+    } else {
+        cf_error also;
+        cf_status kept = keep_reply(job->conv, s->leaf, send->reply_id,
+                                    &job->sent, st, &also);
+        if (st == CF_OK && kept != CF_OK) {
+            st = kept;
+            *why = also;
+        }
+    }
+    cf_conversation__request_deinit(&s->q);
+    return st;
+}
+
+void cf_conversation_send_many(cf_send_job *jobs, size_t n)
+{
+    sending *s = cf_calloc(n + 1, sizeof *s);
+    cf_backend_job *asked = cf_calloc(n + 1, sizeof *asked);
+    size_t n_asked = 0;
+    for (size_t i = 0; i < n; i++) {
+        cf_send_job *job = &jobs[i];
+        job->status = s == NULL || asked == NULL
+                          ? cf_oom_for(&job->err, "the requests")
+                          : open_send(&s[i], job, &job->err);
+        if (job->status == CF_OK && asked != NULL) {
+            asked[n_asked++] = (cf_backend_job){.backend = job->backend,
+                                                .request = &s[i].q.request,
+                                                .fn = job->send.fn,
+                                                .ud = job->send.ud,
+                                                .out = &job->sent.response};
+        }
+    }
+    if (asked != NULL) {
+        cf_backend_generate_many(asked, n_asked);
+    }
+    for (size_t i = 0, k = 0; i < n && asked != NULL && k < n_asked; i++) {
+        if (asked[k].out == &jobs[i].sent.response) {
+            jobs[i].err = asked[k].err;
+            jobs[i].status =
+                close_send(&s[i], &jobs[i], asked[k++].status, &jobs[i].err);
+        }
+    }
+    cf_free(asked);
+    cf_free(s);
+}
+
+cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
+                               const cf_send *send, cf_sent *out, cf_error *err)
+{
+    sending s;
+    cf_error why;
+    cf_send_job job = {
+        .conv = conv, .backend = backend, .send = *send, .sent = *out};
+    cf_status st = open_send(&s, &job, &why);
+    if (st == CF_OK) {
+        st = cf_backend_generate_stream(backend, &s.q.request, send->fn,
+                                        send->ud, &job.sent.response, &why);
+        st = close_send(&s, &job, st, &why);
+    }
+    *out = job.sent;
+    if (st != CF_OK && err != NULL) {
+        *err = why;
+    }
     return st;
 }
 

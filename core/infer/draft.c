@@ -71,6 +71,42 @@ cf_status cf_draft_source(cf_draft *d, const cf_token *ids, size_t n,
     return CF_OK;
 }
 
+cf_status cf_draft_clone(cf_draft **out, const cf_draft *from, cf_error *err)
+{
+    cf_draft *d;
+    CF_TRY(cf_draft_new(&d, from->n_max, err));
+    cf_status st =
+        cf_lookup_add(&d->lookup, from->lookup.ids, from->n_source, err);
+    if (st != CF_OK) {
+        cf_draft_free(d);
+        return st;
+    }
+    d->n_source = from->n_source;
+    *out = d;
+    return CF_OK;
+}
+
+void cf_draft_set_max(cf_draft *d, size_t n_max)
+{
+    d->n_max = n_max < CF_DRAFT_MAX ? n_max : CF_DRAFT_MAX;
+}
+
+size_t cf_draft_get_max(const cf_draft *d)
+{
+    return d->n_max;
+}
+
+size_t cf_draft_n_source(const cf_draft *d)
+{
+    return d->n_source;
+}
+
+void cf_draft_forget(cf_draft *d)
+{
+    cf_lookup_truncate(&d->lookup, 0);
+    d->n_source = 0;
+}
+
 cf_status cf_draft_begin(cf_draft *d, cf_session *session, cf_error *err)
 {
     size_t n;
@@ -83,6 +119,7 @@ cf_status cf_draft_begin(cf_draft *d, cf_session *session, cf_error *err)
     d->length = n;
     d->n_given = 0;
     d->balance = 0;
+    d->counts = (cf_draft_counts){0};
     d->price = cf_session_is_recurrent(session) ? STATE_PRICE : ROW_PRICE;
     return CF_OK;
 }

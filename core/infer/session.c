@@ -172,6 +172,23 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
     return CF_OK;
 }
 
+cf_status cf_session_adopt(cf_session *s, const cf_session *from, cf_error *err)
+{
+    cf_session *fork = NULL;
+    if (s->engine != from->engine || s->n_ctx != from->n_ctx ||
+        s->kv.layout != from->kv.layout) {
+        return cf_fail(err, CF_EINVAL,
+                       "a session of another kind cannot be taken over");
+    }
+    CF_TRY(cf_session_fork(&fork, from, err));
+    assert(fork != NULL);
+    cf_session old = *s;
+    *s = *fork;
+    *fork = old;
+    cf_session_free(fork);
+    return CF_OK;
+}
+
 /* ---- looking ------------------------------------------------------------ */
 
 const cf_engine *cf_session_engine(const cf_session *s)

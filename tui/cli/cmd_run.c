@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include "core/api/conversation.h"
+#include "core/api/draft.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/keep.h"
+#include "tui/cli/run_candidates.h"
+#include "tui/cli/run_json.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/constraint_spec.h"
@@ -30,6 +33,7 @@ typedef struct run {
     const char *system, *tools_path, *results_path, *exec, *family, *thinking;
     const char *continue_id;
     uint32_t n_max, budget, max_rounds, n_top, timeout_s;
+    uint32_t n_draft, n_candidates;
     const char *schema, *regex, *grammar_path, *tool_mode;
     cf_opt_list choices;
     bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
@@ -138,136 +142,6 @@ static void show_event(run *r, const cf_chat_event *ev)
 
 /* ---- events as JSON ----------------------------------------------------- */
 
-static void json_token(cf_buf *b, const cf_chat_token *t)
-{
-    if (t->id != CF_TOKEN_NONE) {
-        cf_buf_addf(b, ",\"id\":%d", (int)t->id);
-    }
-    if (t->p >= 0) {
-        cf_buf_adds(b, ",\"p\":");
-        cf_json_text_float(b, t->p);
-    }
-    if (t->n_allowed > 0) {
-        cf_buf_addf(
-            b, ",\"allowed\":%u,\"allowed_mass\":", (unsigned)t->n_allowed);
-        cf_json_text_float(b, t->draw != NULL ? t->draw->allowed_mass : 1);
-    }
-    if (t->is_forced) {
-        cf_buf_adds(b, ",\"forced\":true");
-    }
-    for (size_t i = 0; i < t->n_top; i++) {
-        cf_buf_adds(b, i == 0 ? ",\"top\":[[" : ",[");
-        cf_json_write_str(b, t->top[i].text);
-        cf_buf_addc(b, ',');
-        cf_json_text_float(b, t->top[i].p);
-        cf_buf_adds(b, i + 1 == t->n_top ? "]]" : "]");
-    }
-    if (t->draw != NULL) {
-        cf_buf_adds(b, ",\"top\":[");
-        for (size_t i = 0; i < t->draw->n_top; i++) {
-            cf_buf_addf(b, "%s[%d,", i > 0 ? "," : "", (int)t->draw->top[i].id);
-            cf_json_text_float(b, t->draw->top[i].p_raw);
-            cf_buf_addc(b, ']');
-        }
-        cf_buf_addc(b, ']');
-    }
-}
-
-static void json_timings(cf_buf *b, const cf_timings *t)
-{
-    cf_buf_addf(
-        b,
-        ",\"render_us\":%llu,\"tokenise_us\":%llu,\"prefill_us\":%llu,"
-        "\"first_us\":%llu,\"decode_us\":%llu,\"total_us\":%llu,"
-        "\"n_prefill\":%u,\"n_decode\":%u,\"n_passes\":%u,\"n_retries\":%u",
-        (unsigned long long)t->render_us, (unsigned long long)t->tokenise_us,
-        (unsigned long long)t->prefill_us, (unsigned long long)t->first_us,
-        (unsigned long long)t->decode_us, (unsigned long long)t->total_us,
-        (unsigned)t->n_prefill, (unsigned)t->n_decode, (unsigned)t->n_passes,
-        (unsigned)t->n_retries);
-}
-
-static void json_stop(cf_buf *b, const cf_stop *s)
-{
-    cf_buf_addf(b, ",\"reason\":\"%s\"", cf_stop_reason_name(s->reason));
-    if (s->what[0] != '\0') {
-        cf_buf_adds(b, ",\"what\":");
-        cf_json_write_str(b, cf_str_from(s->what));
-    }
-    if (s->reason == CF_STOP_ERROR) {
-        cf_buf_addf(b,
-                    ",\"fault\":\"%s\",\"message\":", cf_fault_name(s->fault));
-        cf_json_write_str(b, cf_str_from(s->err.text));
-    }
-}
-
-static void json_call(cf_buf *b, const cf_chat_event *ev)
-{
-    const cf_tool_call *c = ev->call;
-    cf_buf_addf(b, ",\"index\":%zu,\"name\":", ev->index);
-    cf_json_write_str(b, c->name);
-    cf_buf_adds(b, ",\"arguments\":");
-    cf_buf_add(b, c->arguments.p, c->arguments.n);
-    if (c->id.n > 0) {
-        cf_buf_adds(b, ",\"id\":");
-        cf_json_write_str(b, c->id);
-    }
-    cf_buf_addf(b, ",\"status\":\"%s\"", cf_tool_status_name(c->status));
-}
-
-static void json_usage(cf_buf *b, const cf_usage *u)
-{
-    cf_buf_addf(b,
-                "\"prompt_tokens\":%llu,\"completion_tokens\":%llu,"
-                "\"total_tokens\":%llu,\"cached_tokens\":%llu",
-                (unsigned long long)u->n_prompt, (unsigned long long)u->n_reply,
-                (unsigned long long)u->n_total,
-                (unsigned long long)u->n_cached);
-}
-
-static void json_event(cf_buf *b, const cf_chat_event *ev)
-{
-    cf_buf_addf(b, "{\"event\":\"%s\"", cf_chat_event_name(ev->kind));
-    if (ev->text.n > 0 && ev->kind != CF_CHAT_CALL) {
-        cf_buf_addc(b, ',');
-        cf_json_text_bytes(b, "text", ev->text);
-    }
-    switch (ev->kind) {
-    case CF_CHAT_PROMPT:
-        break; /* not shown: see on_event() */
-    case CF_CHAT_PREFILL:
-        cf_buf_addf(b, ",\"done\":%llu,\"total\":%llu",
-                    (unsigned long long)ev->n_done,
-                    (unsigned long long)ev->n_total);
-        break;
-    case CF_CHAT_TOKEN:
-        json_token(b, &ev->token);
-        break;
-    case CF_CHAT_CALL:
-        json_call(b, ev);
-        break;
-    case CF_CHAT_CALL_FAILED:
-        cf_buf_adds(b, ",\"message\":");
-        cf_json_write_str(b, cf_str_from(ev->stop.err.text));
-        break;
-    case CF_CHAT_USAGE:
-        cf_buf_addc(b, ',');
-        json_usage(b, &ev->usage);
-        break;
-    case CF_CHAT_TIMINGS:
-        json_timings(b, &ev->timings);
-        break;
-    case CF_CHAT_STOP:
-        break; /* told once, by tell_end() */
-    case CF_CHAT_TEXT:
-    case CF_CHAT_THINKING:
-    case CF_CHAT_CALL_DELTA:
-    case CF_CHAT_NOTE:
-        break;
-    }
-    cf_buf_adds(b, "}\n");
-}
-
 static void on_event(const cf_chat_event *ev, void *ud)
 {
     run *r = ud;
@@ -290,7 +164,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
     if (r->cli->is_json) {
         cf_buf b = CF_BUF_INIT;
-        json_event(&b, ev);
+        cf_run_json_event(&b, ev, -1);
         show_json(r, &b);
         cf_buf_deinit(&b);
     } else {
@@ -309,12 +183,12 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st,
         cf_buf_adds(&b, ",\"reason\":\"rounds\",\"message\":");
         cf_json_write_str(&b, cf_str_from(err->text));
     } else {
-        json_stop(&b, &r->stop_seen);
+        cf_run_json_stop(&b, &r->stop_seen);
     }
     cf_buf_addf(&b, ",\"rounds\":%u", (unsigned)sent->n_rounds);
     if (sent->usage.is_known) {
         cf_buf_adds(&b, ",\"usage\":{");
-        json_usage(&b, &sent->usage);
+        cf_run_json_usage(&b, &sent->usage);
         cf_buf_addc(&b, '}');
     }
     if (sent->response.vendor != NULL) {
@@ -760,6 +634,20 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
                     .fn = on_event,
                     .ud = r,
                     .cancel = cf_cli_cancel()};
+    if (r->n_candidates > 0 && !r->show_prompt) {
+        const cf_candidates all = {.cli = r->cli,
+                                   .conv = r->conv,
+                                   .engine = &r->engine,
+                                   .keep = r->keep,
+                                   .constraint = cf_buf_str(&r->constraint),
+                                   .send = &send,
+                                   .n = r->n_candidates,
+                                   .n_draft = r->n_draft};
+        cf_status st = cf_run_candidates(&all, &r->has_fault, err);
+        json_decref(message);
+        return st;
+    }
+    cf_backend_core_set_draft(r->engine.backend, r->n_draft);
     cf_tool_loop loop = {.max_rounds = r->max_rounds,
                          .decide = decide,
                          .run = run_call,
@@ -818,8 +706,10 @@ static int exit_status(const run *r, const cf_error *err)
 
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
 {
-    run r = {.cli = cli, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 25 };
+    run r = {.cli = cli,
+             .n_draft = CF_DRAFT_DEFAULT,
+             .is_terminal = isatty(STDOUT_FILENO) != 0};
+    enum { OWN = 27 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
@@ -871,6 +761,14 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "give messages and tools to the template unchanged, even where it "
          "does not write them",
          NULL},
+        {"--candidates", 0, CF_OPT_U32, &r.n_candidates, "N",
+         "write N replies side by side, each with a seed of its own; calls are "
+         "not answered",
+         NULL},
+        {"--draft", 0, CF_OPT_U32, &r.n_draft, "N",
+         "guess up to N tokens ahead from the prompt and the reply; the reply "
+         "stays the same (default: 7; 0: none)",
+         NULL},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
          "candidates shown with each token (with --json)", NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
@@ -885,6 +783,12 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     int done = cf_cli_options(cli, own, argc, argv, &n_rest);
     if (done >= 0) {
         return done;
+    }
+    if (r.n_draft > CF_DRAFT_MAX) {
+        return cf_cli_usage(cli, "--draft: at most 15 tokens");
+    }
+    if (r.n_candidates > CF_CANDIDATES_MAX) {
+        return cf_cli_usage(cli, "--candidates: at most 32");
     }
     if (n_rest > 1) {
         return cf_cli_usage(cli, "takes one PROMPT; put it in quotes");

@@ -19,6 +19,7 @@ struct cf_keep {
     cf_uuid conversation;
     cf_keep_reply reply;
     bool has_warned;
+    bool is_side; /* the store is another one's */
 };
 
 static cf_status open_store(cf_keep *k, cf_error *err)
@@ -118,6 +119,14 @@ void cf_keep_branch(cf_keep *k, const cf_turn *turn, cf_uuid from)
     }
 }
 
+cf_status cf_keep_message(cf_keep *k, cf_conversation *conv,
+                          const json_t *message, cf_uuid *parent, cf_error *err)
+{
+    added a = {k, conv};
+    return cf_conversation_add_messages(conv, message, *parent, on_added, &a,
+                                        parent, NULL, err);
+}
+
 cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
                           const cf_opened *engine, cf_str constraint,
                           cf_send *send, cf_error *err)
@@ -126,9 +135,7 @@ cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
         send->has_parent
             ? send->parent
             : cf_conversation_resume(conv, cf_conversation_head(conv));
-    added a = {k, conv};
-    CF_TRY(cf_conversation_add_messages(conv, send->message, parent, on_added,
-                                        &a, &parent, NULL, err));
+    CF_TRY(cf_keep_message(k, conv, send->message, &parent, err));
     send->message = NULL;
     send->has_parent = true;
     send->parent = parent;
@@ -170,10 +177,26 @@ cf_store *cf_keep_store(const cf_keep *keep)
     return keep->store;
 }
 
+cf_status cf_keep_side(cf_keep **out, const cf_keep *keep, cf_error *err)
+{
+    cf_keep *k = cf_calloc(1, sizeof *k);
+    if (k == NULL) {
+        return cf_oom_for(err, "the history");
+    }
+    k->cli = keep->cli;
+    k->store = keep->store;
+    k->conversation = keep->conversation;
+    k->is_side = true;
+    *out = k;
+    return CF_OK;
+}
+
 void cf_keep_close(cf_keep *k)
 {
     if (k != NULL) {
-        cf_store_close(k->store);
+        if (!k->is_side) {
+            cf_store_close(k->store);
+        }
         cf_free(k);
     }
 }

@@ -37,10 +37,19 @@ CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
                                       const cf_opened *engine,
                                       cf_str constraint, cf_send *send,
                                       cf_error *err);
+/* Adds a message to the conversation after *parent and stores it; *parent is
+ * its turn then.  Errors as cf_keep_sending(). */
+CF_MUST_USE cf_status cf_keep_message(cf_keep *keep, cf_conversation *conv,
+                                      const json_t *message, cf_uuid *parent,
+                                      cf_error *err);
 void cf_keep_event(cf_keep *keep, const cf_chat_event *event);
 /* Stores the send's outcome, however it ended. */
 void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
                   const cf_sent *sent);
+/* A second writer of replies to the same conversation, which has turns
+ * already; closed by cf_keep_close() before `keep`.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_keep_side(cf_keep **out, const cf_keep *keep,
+                                   cf_error *err);
 void cf_keep_close(cf_keep *keep);
 /* The history it writes to. */
 cf_store *cf_keep_store(const cf_keep *keep);

@@ -157,13 +157,12 @@ static void test_draft__copies(void **state)
     T_OK(cf_draft_source(draft, text, 64, &err), err);
     T_OK(cf_session_sync(m.session, text, 4, NULL, NULL, &err), err);
     T_OK(cf_draft_begin(draft, m.session, &err), err);
-    size_t before = cf_draft_get_counts(draft).n_passes;
     /* Several tokens at once, as forced text comes. */
     for (size_t i = 4; i < 60; i += 4) {
         T_OK(cf_draft_step(draft, &text[i], 4, NULL, &err), err);
         assert_non_null(cf_draft_logits(draft));
     }
-    assert_true(cf_draft_get_counts(draft).n_passes - before < 10);
+    assert_true(cf_draft_get_counts(draft).n_passes < 10);
     cf_draft_free(draft);
     close_model(&m);
 }
