@@ -22,7 +22,7 @@ rooms="core templates storage tui"
     only 'free' 'core/base/alloc.c' $rooms
     only 'mmap|munmap|getentropy' 'core/base/os.c' $rooms
     only 'sqlite3_[a-z0-9_]+' 'storage/.*' $rooms
-    only 'exit|_exit|abort' 'tui/main.c|core/base/status.c|core/chat/tool_exec.c|tui/term/[a-z_]*.c|tui/lab/worker.c' $rooms
+    only 'exit|_exit|abort' 'tui/main.c|core/base/status.c|core/base/process.c|tui/term/[a-z_]*.c|tui/lab/worker.c' $rooms
     only 'getenv|secure_getenv' 'tui/.*|templates/open/.*' $rooms
 }
 
