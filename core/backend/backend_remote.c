@@ -6,14 +6,12 @@
  * arguments that a 400 names; they are left out of all later requests too.
  * TLS certificates are verified, redirects are not followed, and the key goes
  * to the server alone: errors, events and logs never hold it.
- *
- * Threads:  libcurl's process-wide part is set up once, by pthread_once.
  */
 #include <curl/curl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/backend/http_once.h"
 #include "core/backend/remote.h"
 #include "core/base/sse.h"
 #include "core/base/alloc.h"
@@ -525,13 +523,6 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 
 /* ---- making one --------------------------------------------------------- */
 
-static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
-
-static void init_curl(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 /* The address with "/v1" and without a slash at its end. */
 static char *make_url(const char *url)
 {
@@ -579,7 +570,7 @@ cf_status cf_backend_remote_new(cf_backend **out, const char *url,
     if (o->key != NULL && strpbrk(o->key, "\r\n") != NULL) {
         return cf_fail(err, CF_EINVAL, "the server's key holds a line break");
     }
-    pthread_once(&curl_once, init_curl);
+    cf_http_once();
     remote *r = cf_calloc(1, sizeof *r);
     if (r == NULL) {
         return cf_oom_for(err, "the server");

@@ -19,7 +19,7 @@ tui        core storage templates
 # Folders of core, in order: each includes only those before it.
 core_order='
 base api kernel token model hub infer media sample
-grammar regex schema constrain tools backend chat bundled
+grammar regex schema constrain tools backend mcp chat bundled
 '
 # Folders that know less than their place in the order allows.
 core_less='
