@@ -313,6 +313,43 @@ CF_MUST_USE cf_status cf_store_get_mark(cf_store *store, cf_str name,
                                         cf_arena *arena, cf_str *value,
                                         cf_error *err);
 
+/* A message of a tool server's log.  Its direction is "out" or "in"; "stdout"
+ * and "stderr" are lines that are no messages, "note" is confab's own. */
+typedef struct cf_store_mcp {
+    int64_t n; /* place in the conversation's log; given by the store */
+    int64_t at_ms;
+    cf_str server, direction;
+    int64_t call; /* its number; -1: none */
+    cf_str message;
+} cf_store_mcp;
+
+/* Adds messages at the end of a conversation's log. */
+CF_MUST_USE cf_status cf_store_put_mcp(cf_store *store, cf_uuid conv,
+                                       const cf_store_mcp *v, size_t n,
+                                       cf_error *err);
+/* At most `max` of them, in order, from number `from` on. */
+CF_MUST_USE cf_status cf_store_get_mcp(cf_store *store, cf_uuid conv,
+                                       int64_t from, size_t max,
+                                       cf_arena *arena, const cf_store_mcp **v,
+                                       size_t *n, cf_error *err);
+
+/* A tool of a tool server as the user saw it last. */
+typedef struct cf_store_mcp_tool {
+    cf_str server, tool; /* tool empty: all of the server */
+    cf_str definition;   /* JSON as the server lists it */
+    cf_str approved_for; /* the command it may run for unasked; NULL: none */
+} cf_store_mcp_tool;
+
+/* Replaces what is remembered of it. */
+CF_MUST_USE cf_status cf_store_put_mcp_tool(cf_store *store,
+                                            const cf_store_mcp_tool *tool,
+                                            cf_error *err);
+/* CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server,
+                                            cf_str tool, cf_arena *arena,
+                                            cf_store_mcp_tool *out,
+                                            cf_error *err);
+
 /* Takes the newest change of this section, or the newest import, back that was
  * not taken back yet (not purge).  `what` gets one line about it.  CF_ENOTFOUND: nothing left. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what,

@@ -17,6 +17,8 @@ extern const unsigned char cf_embed_storage_schema_0003_mark_sql[];
 extern const size_t cf_embed_storage_schema_0003_mark_sql_size;
 extern const unsigned char cf_embed_storage_schema_0004_exchange_sql[];
 extern const size_t cf_embed_storage_schema_0004_exchange_sql_size;
+extern const unsigned char cf_embed_storage_schema_0005_mcp_sql[];
+extern const size_t cf_embed_storage_schema_0005_mcp_sql_size;
 
 static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
                            cf_error *err)
@@ -86,6 +88,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0003_mark_sql_size, NULL},
     {cf_embed_storage_schema_0004_exchange_sql,
      &cf_embed_storage_schema_0004_exchange_sql_size, NULL},
+    {cf_embed_storage_schema_0005_mcp_sql,
+     &cf_embed_storage_schema_0005_mcp_sql_size, NULL},
 };
 
 int cf_store__version(void)
