@@ -76,8 +76,8 @@ const char *cf_mcp_state_name(cf_mcp_state state);
 typedef enum cf_mcp_event_kind {
     CF_MCP_SENT,     /* text: a message of ours */
     CF_MCP_RECEIVED, /* text: a message of the server's, as it came */
-    CF_MCP_STRAY,    /* text: a line on its standard output that is no
-                        message */
+    CF_MCP_STRAY,    /* text: a line on its standard output that is not
+                        a message */
     CF_MCP_STDERR,   /* text: a line on its standard error */
     CF_MCP_NOTE,     /* text: what was done about something odd */
     CF_MCP_STATE,    /* the server's state changed */
@@ -209,11 +209,6 @@ CF_MUST_USE cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool,
 /* Appends the result as text for a model: text blocks and the text of
  * resources as they are, everything else in a line that says what it is. */
 void cf_mcp_result_text(const cf_mcp_result *result, cf_buf *out);
-
-/* What a message to the model may hold: a string, or an array of content
- * parts when there are images ({"type":"image_url"} with a data: address).
- * A new reference; NULL when memory ran out. */
-json_t *cf_mcp_result_parts(const cf_mcp_result *result);
 
 /* ---- all tools together ------------------------------------------------- */
 

@@ -212,7 +212,7 @@ static void on_initialized(cf_mcp__server *s, const json_t *answer)
     cf_mcp__list(s);
 }
 
-/* HTTP: an answer that is no message of the protocol.  A server of the old
+/* HTTP: an answer that is not a message of the protocol.  A server of the old
  * era refuses what it does not know with some 4xx. */
 static bool may_be_old(long status)
 {

@@ -76,7 +76,8 @@ static bool annotation(walk *w, const json_t *schema, const json_t *value)
     }
     if (!cf_str_is(type, "string") && !cf_str_is(type, "integer") &&
         !cf_str_is(type, "boolean")) {
-        return refuse(w, "is at a value that is no text, integer or boolean");
+        return refuse(w,
+                      "is at a value that is not a text, integer or boolean");
     }
     if (!is_new(w, json_string_value(name), json_string_length(name))) {
         return refuse(w, "occurs twice");

@@ -37,7 +37,7 @@ typedef struct stream {
     int64_t id;   /* of the request; -1: none */
     bool is_open; /* a GET that stays open for what comes unasked */
     cf_buf sent;
-    cf_buf body;  /* of an answer that is no stream of events */
+    cf_buf body;  /* of an answer that is not a stream */
     cf_buf inbox; /* events, a NUL after each */
     cf_sse sse;
     bool is_sse, is_over;
@@ -360,7 +360,7 @@ static void stop(cf_mcp__server *s, uint32_t grace_ms)
 void cf_mcp__http_listen(cf_mcp__server *s)
 {
     if (s->transport == &cf_mcp__http) {
-        cf_error ignored; /* what is told unasked is worth having, no more */
+        cf_error ignored; /* the server works without this stream */
         cf_ignore(begin(s, NULL, &ignored));
     }
 }

@@ -157,6 +157,7 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_history(cf_cli *cli, int argc, char **argv);
 int cf_cmd_lint(cf_cli *cli, int argc, char **argv);
 int cf_cmd_media(cf_cli *cli, int argc, char **argv);
+int cf_cmd_mcp(cf_cli *cli, int argc, char **argv);
 int cf_cmd_model(cf_cli *cli, int argc, char **argv);
 int cf_cmd_models(cf_cli *cli, int argc, char **argv);
 int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);

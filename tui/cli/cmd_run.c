@@ -18,6 +18,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/keep.h"
+#include "tui/cli/mcp_open.h"
 #include "tui/cli/run_candidates.h"
 #include "tui/cli/run_json.h"
 #include "tui/cli/sampler_options.h"
@@ -43,8 +44,9 @@ typedef struct run {
     /* the run */
     cf_opened engine;
     cf_conversation *conv;
-    cf_keep *keep; /* NULL: nothing is stored */
-    cf_demo *demo; /* NULL: --tools is not demo */
+    cf_keep *keep;     /* NULL: nothing is stored */
+    cf_demo *demo;     /* NULL: --tools is not demo */
+    cf_mcp_opened mcp; /* .path NULL: no --mcp */
     json_t *canned, *tools, *system_list;
     cf_grammar *grammar; /* NULL: no constraint */
     cf_constraint_vocab *vocab;
@@ -223,8 +225,18 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
                               cf_buf *reason)
 {
     run *r = ud;
+    size_t server;
+    cf_str tool;
     if (r->demo != NULL && cf_demo_has(call->name)) {
         return CF_CALL_RUN; /* changes nothing but the history */
+    }
+    if (r->canned == NULL &&
+        cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
+        if (cf_mcp_opened_may_call(&r->mcp, server, tool, call->arguments)) {
+            return CF_CALL_RUN;
+        }
+        cf_buf_adds(reason, "the user refused the call");
+        return CF_CALL_REFUSE;
     }
     if (r->canned != NULL || r->is_approved) {
         return CF_CALL_RUN; /* nothing is executed, or it was allowed */
@@ -288,6 +300,12 @@ static cf_status run_call(void *ud, const cf_pending_call *call,
     if (r->canned != NULL) {
         return cf_tool_canned(r->canned, call->name, result, err);
     }
+    size_t server;
+    cf_str tool;
+    if (cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
+        return cf_mcp_opened_call(&r->mcp, server, tool, call->arguments,
+                                  result, err);
+    }
     if (r->exec != NULL) {
         cf_tool_exec e = {.command = r->exec,
                           .timeout_ms = r->timeout_s * 1000,
@@ -333,10 +351,16 @@ static void done_call(void *ud, const cf_pending_call *call,
 static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
 {
     run *r = ud;
-    return r->keep != NULL
-               ? cf_keep_sending(r->keep, r->conv, &r->engine,
-                                 cf_buf_str(&r->constraint), send, err)
-               : CF_OK;
+    if (r->keep == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_keep_sending(r->keep, r->conv, &r->engine,
+                           cf_buf_str(&r->constraint), send, err));
+    if (r->mcp.servers != NULL &&
+        !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
+        cf_servers_keep(r->mcp.servers, cf_keep_conversation(r->keep));
+    }
+    return CF_OK;
 }
 
 static void on_sent(void *ud, const cf_sent *sent)
@@ -405,6 +429,25 @@ static cf_status make_conversation(run *r, cf_error *err)
     cf_conversation_set_roles(r->conv, &r->engine.roles);
     cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
     return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
+}
+
+/* --mcp: starts the servers; their tools come after those of --tools. */
+static cf_status open_servers(run *r, cf_error *err)
+{
+    if (r->mcp.path == NULL) {
+        return CF_OK;
+    }
+    r->mcp.cli = r->cli;
+    r->mcp.is_approved = r->is_approved;
+    r->mcp.call_s = r->timeout_s;
+    r->mcp.listens = true;
+    CF_TRY(cf_mcp_open(&r->mcp, r->keep != NULL ? cf_keep_store(r->keep) : NULL,
+                       NULL, err));
+    cf_mcp_opened_tell_failed(&r->mcp);
+    CF_TRY(cf_mcp_opened_declare(&r->mcp, r->tools, err));
+    json_decref(r->tools);
+    r->tools = json_incref(r->mcp.declared);
+    return cf_conversation_set_tools(r->conv, r->tools, err);
 }
 
 static cf_status choices_spec(run *r, json_t **out, cf_error *err)
@@ -688,6 +731,7 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     CF_THEN(st, read_files(r, err));
     CF_THEN(st, cf_open_backend(&r->engine, &r->cli->open, r->family, err));
     CF_THEN(st, make_conversation(r, err));
+    CF_THEN(st, open_servers(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
         cf_note("[tool family %s: %s]", cf_tool_family_name(r->engine.family),
                 r->engine.family_why);
@@ -709,12 +753,16 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     run r = {.cli = cli,
              .n_draft = CF_DRAFT_DEFAULT,
              .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 27 };
+    enum { OWN = 28 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
          "tools the model may call, as JSON declarations; demo: eight built-in "
          "tools",
+         NULL},
+        {"--mcp", 0, CF_OPT_STR, &r.mcp.path, "FILE",
+         "start the MCP servers of the file and let the model call their "
+         "tools; asks before each start and call",
          NULL},
         {"--family", 0, CF_OPT_STR, &r.family, "F",
          "syntax of tool calls (default: detected from template and metadata; "
@@ -728,9 +776,10 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "each call",
          NULL},
         {"--yes", 0, CF_OPT_FLAG, &r.is_approved, NULL,
-         "do not ask before running --exec", NULL},
+         "do not ask before running --exec, nor for --mcp", NULL},
         {"--tool-timeout", 0, CF_OPT_U32, &r.timeout_s, "SECONDS",
-         "time limit of --exec (default: 30)", NULL},
+         "time limit of --exec (default: 30) and of a call of --mcp (60)",
+         NULL},
         {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
          "stop after N rounds of tool calls (default: 25)", NULL},
         {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
@@ -800,6 +849,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     cf_error err = {0};
     cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);
     int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, &err);
+    cf_mcp_opened_close(&r.mcp);
     cf_keep_close(r.keep);
     cf_conversation_free(r.conv);
     cf_opened_close(&r.engine);

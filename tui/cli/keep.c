@@ -172,6 +172,11 @@ void cf_keep_sent(cf_keep *k, const cf_conversation *conv, const cf_sent *sent)
     }
 }
 
+cf_uuid cf_keep_conversation(const cf_keep *keep)
+{
+    return keep->conversation;
+}
+
 cf_store *cf_keep_store(const cf_keep *keep)
 {
     return keep->store;

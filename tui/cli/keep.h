@@ -51,6 +51,8 @@ void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
 CF_MUST_USE cf_status cf_keep_side(cf_keep **out, const cf_keep *keep,
                                    cf_error *err);
 void cf_keep_close(cf_keep *keep);
+/* The conversation in the history; nil before its first turn is stored. */
+cf_uuid cf_keep_conversation(const cf_keep *keep);
 /* The history it writes to. */
 cf_store *cf_keep_store(const cf_keep *keep);
 

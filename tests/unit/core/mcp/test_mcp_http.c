@@ -1,0 +1,215 @@
+/*
+ * test_mcp_http.c - the client over HTTP, against tests/data/mcp/scripted_http.py.
+ */
+#include <poll.h>
+
+#include "core/api/mcp.h"
+#include "core/base/process.h"
+#include "tests/support/t.h"
+
+typedef struct world {
+    cf_process server;
+    cf_mcp *mcp;
+    cf_buf seen;
+    cf_error err;
+    size_t index;
+} world;
+
+static void on_event(void *ud, const cf_mcp_event *ev)
+{
+    world *w = ud;
+    cf_buf_addf(&w->seen, "%d %.*s\n", (int)ev->kind,
+                (int)(ev->text.n < 2000 ? ev->text.n : 2000), ev->text.p);
+}
+
+/* Starts the script and returns its port. */
+static int start_script(world *w, const char *mode)
+{
+    const char *const argv[] = {"python3", "tests/data/mcp/scripted_http.py",
+                                mode, NULL};
+    const cf_process_spec spec = {.argv = argv};
+    char text[16] = {0};
+    size_t n = 0;
+    T_OK(cf_process_start(&w->server, &spec, &w->err), w->err);
+    while (w->server.out >= 0 && (n == 0 || text[n - 1] != '\n')) {
+        poll(&(struct pollfd){.fd = w->server.out, .events = POLLIN}, 1, 100);
+        n += cf_process_read(&w->server.out, text + n, sizeof text - 1 - n);
+    }
+    return atoi(text);
+}
+
+static void open_mode(world *w, const char *mode, json_t *headers)
+{
+    char url[64];
+    memset(w, 0, sizeof *w);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/mcp", start_script(w, mode));
+    const cf_mcp_options o = {.event = on_event,
+                              .ud = w,
+                              .call_ms = 500,
+                              .message_max = 1 << 20,
+                              .listens = true};
+    T_OK(cf_mcp_new(&w->mcp, &o, &w->err), w->err);
+    json_t *c = json_pack("{s:s, s:s, s:o*}", "name", mode, "url", url,
+                          "headers", headers);
+    T_OK(cf_mcp_add(w->mcp, c, &w->index, &w->err), w->err);
+    T_OK(cf_mcp_settle(w->mcp, NULL, &w->err), w->err);
+    json_decref(c);
+}
+
+static void close_world(world *w)
+{
+    cf_mcp_free(w->mcp);
+    cf_process_end(&w->server, 300);
+    cf_buf_deinit(&w->seen);
+}
+
+static void is_ready(const world *w, const char *protocol)
+{
+    cf_mcp_server s = cf_mcp_server_at(w->mcp, 0);
+    if (s.state != CF_MCP_READY) {
+        fail_msg("%s\n%s", s.error, cf_buf_cstr(&w->seen));
+    }
+    assert_string_equal(s.protocol, protocol);
+    assert_int_equal(json_array_size(s.tools), 1);
+}
+
+static cf_status call(world *w, json_t *arguments, cf_buf *out)
+{
+    cf_mcp_result r;
+    cf_status st = cf_mcp_call(w->mcp, 0,
+                               cf_str_from("\xC3\xA9"
+                                           "cho"),
+                               arguments, NULL, &r, &w->err);
+    if (st == CF_OK) {
+        cf_mcp_result_text(&r, out);
+        cf_mcp_result_deinit(&r);
+    }
+    json_decref(arguments);
+    return st;
+}
+
+static void check_call(world *w, json_t *arguments, const char *want)
+{
+    cf_buf out = CF_BUF_INIT;
+    T_OK(call(w, arguments, &out), w->err);
+    assert_string_equal(cf_buf_cstr(&out), want);
+    cf_buf_deinit(&out);
+}
+
+static void test_mcp_http__old_era(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "old", NULL);
+    is_ready(&w, "2025-11-25");
+    check_call(&w, json_pack("{s:s}", "text", "a"), "http: a");
+    /* The session is forgotten; a new one is begun and the call repeated. */
+    check_call(&w, json_pack("{s:s}", "text", "b"), "http: b");
+    assert_non_null(strstr(cf_buf_cstr(&w.seen), "forgotten the session"));
+    close_world(&w);
+}
+
+/* The server checks the headers, the name among them: it is not ASCII. */
+static void test_mcp_http__new_era(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "new", NULL);
+    is_ready(&w, "2026-07-28");
+    check_call(&w, json_pack("{s:s}", "text", "a"), "http: a");
+    assert_non_null(strstr(cf_buf_cstr(&w.seen), "tool bad is left out"));
+    close_world(&w);
+}
+
+static void test_mcp_http__arguments_as_headers(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "strict", NULL);
+    check_call(&w, json_pack("{s:s, s:i}", "text", "us-west1", "n", 42),
+               "http: us-west1");
+    check_call(&w, json_pack("{s:s}", "text", " padded "), "http:  padded ");
+    check_call(&w, json_pack("{s:s}", "text", "a\nX-Evil: 1"),
+               "http: a\nX-Evil: 1");
+    check_call(&w, json_pack("{s:s}", "text", "=?base64?literal?="),
+               "http: =?base64?literal?=");
+    check_call(&w, json_object(), "http: ");
+    close_world(&w);
+}
+
+static void test_mcp_http__answer_cut_off(void **state)
+{
+    (void)state;
+    world w;
+    cf_buf out = CF_BUF_INIT;
+    open_mode(&w, "cut", NULL);
+    T_FAILS(call(&w, json_object(), &out), CF_EIO);
+    is_ready(&w, "2026-07-28"); /* only the call is lost */
+    close_world(&w);
+}
+
+static void test_mcp_http__no_answer_in_time(void **state)
+{
+    (void)state;
+    world w;
+    cf_buf out = CF_BUF_INIT;
+    open_mode(&w, "slow", NULL);
+    T_FAILS(call(&w, json_object(), &out), CF_ELIMIT);
+    assert_non_null(strstr(cf_buf_cstr(&w.seen), "stream was closed"));
+    close_world(&w);
+}
+
+static void test_mcp_http__answer_without_end(void **state)
+{
+    (void)state;
+    world w;
+    cf_buf out = CF_BUF_INIT;
+    open_mode(&w, "big", NULL);
+    T_FAILS(call(&w, json_object(), &out), CF_ELIMIT);
+    close_world(&w);
+}
+
+static void test_mcp_http__authorization(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "key", NULL);
+    cf_mcp_server s = cf_mcp_server_at(w.mcp, 0);
+    assert_int_equal(s.state, CF_MCP_FAILED);
+    assert_non_null(strstr(s.error, "HTTP 401"));
+    close_world(&w);
+    open_mode(&w, "key", json_pack("{s:s}", "Authorization", "Bearer k"));
+    is_ready(&w, "2026-07-28");
+    assert_null(strstr(cf_buf_cstr(&w.seen), "Bearer")); /* not in the log */
+    close_world(&w);
+}
+
+static void test_mcp_http__nobody_there(void **state)
+{
+    (void)state;
+    world w = {.server = CF_PROCESS_INIT};
+    const cf_mcp_options o = {.call_ms = 500};
+    json_t *c =
+        json_pack("{s:s, s:s}", "name", "x", "url", "http://127.0.0.1:1/mcp");
+    T_OK(cf_mcp_new(&w.mcp, &o, &w.err), w.err);
+    T_OK(cf_mcp_add(w.mcp, c, &w.index, &w.err), w.err);
+    T_OK(cf_mcp_settle(w.mcp, NULL, &w.err), w.err);
+    assert_int_equal(cf_mcp_server_at(w.mcp, 0).state, CF_MCP_FAILED);
+    json_decref(c);
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mcp_http__old_era),
+        cmocka_unit_test(test_mcp_http__new_era),
+        cmocka_unit_test(test_mcp_http__arguments_as_headers),
+        cmocka_unit_test(test_mcp_http__answer_cut_off),
+        cmocka_unit_test(test_mcp_http__no_answer_in_time),
+        cmocka_unit_test(test_mcp_http__answer_without_end),
+        cmocka_unit_test(test_mcp_http__authorization),
+        cmocka_unit_test(test_mcp_http__nobody_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+/*
+ * mcp_form.c - a question of a tool server, field by field on the terminal.
+ */
+#include "tui/cli/mcp_form.h"
+
+#include <stdio.h>
+
+#include "core/base/safe_text.h"
+#include "tui/lab/form.h"
+
+static void put(cf_str text)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_safe_text(&line, text.n > 0 ? text.p : "", text.n);
+    fputs(cf_buf_cstr(&line), stderr);
+    cf_buf_deinit(&line);
+}
+
+/* One line; false at the end of the input. */
+static bool read_line(cf_buf *line)
+{
+    int c;
+    cf_buf_reset(line);
+    while ((c = getchar()) != EOF && c != '\n') {
+        cf_buf_addc(line, (char)c);
+    }
+    return c != EOF;
+}
+
+/* Asks until the value is good; false: cancelled. */
+static bool ask_field(const cf_form_field *field, json_t *content)
+{
+    cf_buf line = CF_BUF_INIT, hint = CF_BUF_INIT;
+    bool is_good = false;
+    cf_form_hint(field, &hint);
+    if (field->description.n > 0) {
+        put(field->description);
+        fputc('\n', stderr);
+    }
+    while (!is_good) {
+        cf_error err;
+        json_t *v;
+        put(field->title);
+        fputs(" (", stderr);
+        put(cf_buf_str(&hint));
+        fputs("): ", stderr);
+        fflush(stderr);
+        if (!read_line(&line)) {
+            break;
+        }
+        if (cf_form_value(field, cf_buf_str(&line), &v, &err) != CF_OK) {
+            fprintf(stderr, "  %s\n", err.text);
+            continue;
+        }
+        is_good =
+            v == NULL || json_object_set_new(content, field->name.p, v) == 0;
+    }
+    cf_buf_deinit(&line);
+    cf_buf_deinit(&hint);
+    return is_good;
+}
+
+/* y, n, or the end of the input. */
+static const char *ask_yes(const char *question)
+{
+    cf_buf line = CF_BUF_INIT;
+    fputs(question, stderr);
+    fflush(stderr);
+    bool has_line = read_line(&line);
+    const char *action = !has_line                               ? "cancel"
+                         : line.n > 0 && (line.p[0] | 32) == 'y' ? "accept"
+                                                                 : "decline";
+    cf_buf_deinit(&line);
+    return action;
+}
+
+void cf_mcp_form(cf_str server, const json_t *params, json_t **answer)
+{
+    const json_t *schema = json_object_get(params, "requestedSchema");
+    bool is_url = cf_str_is(cf_json_get_str(params, "mode"), "url");
+    fputs("[server ", stderr);
+    put(server);
+    fputs(" asks] ", stderr);
+    put(cf_json_get_str(params, "message"));
+    fputc('\n', stderr);
+    if (is_url) {
+        put(cf_json_get_str(params, "url"));
+        fputs("\nOpen this address yourself; nothing is opened for you.\n",
+              stderr);
+        *answer = json_pack("{s:s}", "action", ask_yes("agreed? [y/N] "));
+        return;
+    }
+    const char *action = ask_yes("answer it? [y/N] ");
+    json_t *content = json_object();
+    cf_form_field field;
+    for (size_t i = 0; *action == 'a' && cf_form_field_at(schema, i, &field);
+         i++) {
+        action = ask_field(&field, content) ? action : "cancel";
+    }
+    *answer = *action == 'a' ? json_pack("{s:s, s:O}", "action", action,
+                                         "content", content)
+                             : json_pack("{s:s}", "action", action);
+    json_decref(content);
+}
