@@ -24,9 +24,12 @@
 #define CF_CORE_API_MCP_H
 
 #include "core/api/session.h"
+#include "core/base/decls.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 /* The revisions spoken here, the newest first; NULL at the end. */
 extern const char *const cf_mcp_revisions[];
@@ -233,5 +236,7 @@ void cf_mcp_tools_diff(cf_buf *out, const json_t *before, const json_t *after);
 
 /* The same for one tool; false when nothing differs that a model sees. */
 bool cf_mcp_tool_differs(const json_t *before, const json_t *after);
+
+CF_END_DECLS
 
 #endif

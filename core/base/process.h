@@ -23,7 +23,10 @@
 #include <sys/types.h>
 
 #include "core/base/buf.h"
+#include "core/base/decls.h"
 #include "core/base/status.h"
+
+CF_BEGIN_DECLS
 
 typedef struct cf_process {
     pid_t pid;        /* 0: not started, or reaped */
@@ -75,5 +78,7 @@ void cf_process_end(cf_process *p, uint32_t grace_ms);
 
 /* Appends "status 3" or "signal 9". */
 void cf_process_how(const cf_process *p, cf_buf *out);
+
+CF_END_DECLS
 
 #endif

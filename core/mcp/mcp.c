@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/base/version.h"
 #include "core/mcp/mcp_impl.h"
 
 enum {

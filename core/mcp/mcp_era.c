@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/version.h"
 #include "core/mcp/mcp_impl.h"
 
 CF_PRINTF(3, 4)

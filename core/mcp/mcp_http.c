@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "core/backend/http_once.h"
-#include "core/backend/sse.h"
 #include "core/base/alloc.h"
+#include "core/base/sse.h"
 #include "core/mcp/mcp_impl.h"
 
 enum {

@@ -3,16 +3,15 @@
  * protocol's log of a conversation.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
-#include "core/base/safe_text.h"
+#include "templates/open.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/mcp_open.h"
-#include "tui/lab/open_backend.h"
 #include "tui/lab/tool_cost.h"
+#include "tui/sys/out.h"
 
 enum { LOG_STEP = 256 };
 
@@ -24,6 +23,14 @@ typedef struct mcp {
     cf_tool_cost cost; /* of the declared tools; empty without a model */
     bool has_cost;
 } mcp;
+
+static cf_status print(const mcp *m, const cf_buf *out, cf_error *err)
+{
+    CF_TRY(cf_buf_check(out, err));
+    cf_out(stdout, cf_buf_str(out),
+           m->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    return CF_OK;
+}
 
 /* ---- list --------------------------------------------------------------- */
 
@@ -217,10 +224,7 @@ static cf_status list(mcp *m, cf_error *err)
             cf_buf_adds(&out, "  not started\n");
         }
     }
-    CF_THEN(st, cf_buf_check(&out, err));
-    if (st == CF_OK) {
-        fwrite(cf_buf_cstr(&out), 1, out.n, stdout);
-    }
+    CF_THEN(st, print(m, &out, err));
     json_decref(changes);
     cf_buf_deinit(&out);
     return st;
@@ -288,21 +292,14 @@ static void text_result(cf_buf *out, const cf_mcp_result *r)
 {
     cf_buf text = CF_BUF_INIT;
     cf_mcp_result_text(r, &text);
-    if (isatty(STDOUT_FILENO)) {
-        cf_safe_text(out, cf_buf_cstr(&text), text.n);
-    } else {
-        cf_buf_add(out, cf_buf_cstr(&text), text.n);
-    }
+    cf_buf_add(out, cf_buf_cstr(&text), text.n);
     cf_buf_addc(out, '\n');
     cf_buf_deinit(&text);
     for (size_t i = 0; i < json_array_size(r->findings); i++) {
         const json_t *f = json_array_get(r->findings, i);
-        cf_buf line = CF_BUF_INIT;
-        cf_cli_put_line(&line, cf_json_get_str(f, "path"));
-        cf_buf_adds(&line, ": ");
-        cf_cli_put_line(&line, cf_json_get_str(f, "text"));
-        fprintf(stderr, "%s\n", cf_buf_cstr(&line));
-        cf_buf_deinit(&line);
+        cf_str path = cf_json_get_str(f, "path");
+        cf_str what = cf_json_get_str(f, "text");
+        cf_note("%.*s: %.*s", (int)path.n, path.p, (int)what.n, what.p);
     }
 }
 
@@ -338,8 +335,7 @@ static cf_status call(mcp *m, const char *name, const char *text, int *status,
         } else {
             text_result(&out, &r);
         }
-        st = cf_buf_check(&out, err);
-        fwrite(cf_buf_cstr(&out), 1, st == CF_OK ? out.n : 0, stdout);
+        st = print(m, &out, err);
     }
     cf_mcp_result_deinit(&r);
     cf_buf_deinit(&out);
@@ -409,8 +405,7 @@ static cf_status show_log(mcp *m, const char *name, cf_error *err)
                 put_log_line(m, &out, &v[i]);
             }
         }
-        CF_THEN(st, cf_buf_check(&out, err));
-        fwrite(cf_buf_cstr(&out), 1, st == CF_OK ? out.n : 0, stdout);
+        CF_THEN(st, print(m, &out, err));
         cf_buf_deinit(&out);
         cf_arena_deinit(&arena);
     }

@@ -5,15 +5,17 @@
 
 #include <stdio.h>
 
-#include "core/base/safe_text.h"
 #include "tui/lab/form.h"
+#include "tui/sys/out.h"
 
 static void put(cf_str text)
 {
-    cf_buf line = CF_BUF_INIT;
-    cf_safe_text(&line, text.n > 0 ? text.p : "", text.n);
-    fputs(cf_buf_cstr(&line), stderr);
-    cf_buf_deinit(&line);
+    cf_out(stderr, text.n > 0 ? text : cf_str_from(""), CF_OUT_TEXT);
+}
+
+static void puts_err(const char *text)
+{
+    put(cf_str_from(text));
 }
 
 /* One line; false at the end of the input. */
@@ -35,21 +37,21 @@ static bool ask_field(const cf_form_field *field, json_t *content)
     cf_form_hint(field, &hint);
     if (field->description.n > 0) {
         put(field->description);
-        fputc('\n', stderr);
+        puts_err("\n");
     }
     while (!is_good) {
         cf_error err;
         json_t *v;
         put(field->title);
-        fputs(" (", stderr);
+        puts_err(" (");
         put(cf_buf_str(&hint));
-        fputs("): ", stderr);
+        puts_err("): ");
         fflush(stderr);
         if (!read_line(&line)) {
             break;
         }
         if (cf_form_value(field, cf_buf_str(&line), &v, &err) != CF_OK) {
-            fprintf(stderr, "  %s\n", err.text);
+            cf_note("  %s", err.text);
             continue;
         }
         is_good =
@@ -64,7 +66,7 @@ static bool ask_field(const cf_form_field *field, json_t *content)
 static const char *ask_yes(const char *question)
 {
     cf_buf line = CF_BUF_INIT;
-    fputs(question, stderr);
+    puts_err(question);
     fflush(stderr);
     bool has_line = read_line(&line);
     const char *action = !has_line                               ? "cancel"
@@ -78,11 +80,11 @@ void cf_mcp_form(cf_str server, const json_t *params, json_t **answer)
 {
     const json_t *schema = json_object_get(params, "requestedSchema");
     bool is_url = cf_str_is(cf_json_get_str(params, "mode"), "url");
-    fputs("[server ", stderr);
+    puts_err("[server ");
     put(server);
-    fputs(" asks] ", stderr);
+    puts_err(" asks] ");
     put(cf_json_get_str(params, "message"));
-    fputc('\n', stderr);
+    puts_err("\n");
     if (is_url) {
         put(cf_json_get_str(params, "url"));
         fputs("\nOpen this address yourself; nothing is opened for you.\n",

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "core/base/json_writer.h"
-#include "core/base/safe_text.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/mcp_form.h"
+#include "tui/sys/out.h"
+
+enum { SHOWN_MAX = 2000 /* bytes of what a server says */ };
 
 bool cf_mcp_opened_can_ask(const cf_mcp_opened *o)
 {
@@ -20,11 +22,8 @@ bool cf_mcp_opened_can_ask(const cf_mcp_opened *o)
 
 static void show(const char *before, cf_str text)
 {
-    cf_buf line = CF_BUF_INIT;
-    cf_safe_line(&line, text.n > 0 ? text.p : "",
-                 text.n < 2000 ? text.n : 2000);
-    fprintf(stderr, "%s%s\n", before, cf_buf_cstr(&line));
-    cf_buf_deinit(&line);
+    cf_note_text(before, cf_str_make(text.n > 0 ? text.p : "",
+                                     text.n < SHOWN_MAX ? text.n : SHOWN_MAX));
 }
 
 static void show_progress(const cf_mcp_event *ev)
@@ -56,7 +55,7 @@ static void log_message(const cf_mcp_opened *o, const cf_mcp_event *ev)
     cf_jw_json(&w, "message", v);
     cf_jw_end(&w);
     cf_buf_addc(&line, '\n');
-    fwrite(cf_buf_cstr(&line), 1, line.n, o->log);
+    cf_out(o->log, cf_buf_str(&line), CF_OUT_JSON);
     cf_buf_deinit(&line);
     json_decref(v);
 }
@@ -120,8 +119,10 @@ static void on_ask(void *ud, size_t server, const json_t *params,
 
 /* ---- questions ---------------------------------------------------------- */
 
-static bool is_yes(void)
+static bool is_yes(const char *question)
 {
+    cf_out(stderr, cf_str_from(question), CF_OUT_TEXT);
+    fflush(stderr);
     int first = getchar(), c = first;
     while (c != EOF && c != '\n') {
         c = getchar();
@@ -138,9 +139,7 @@ static bool may_start(const cf_mcp_opened *o, const json_t *config)
     cf_mcp_config_show(&command, config);
     show("start this server?  ", cf_buf_str(&command));
     cf_buf_deinit(&command);
-    fputs("[y/N] ", stderr);
-    fflush(stderr);
-    return is_yes();
+    return is_yes("[y/N] ");
 }
 
 /* A tool that is not what it was is shown with the difference, and is kept
@@ -159,9 +158,7 @@ static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s,
     if (o->is_approved) {
         return true;
     }
-    fputs("use it as it is now? [y/N] ", stderr);
-    fflush(stderr);
-    return is_yes();
+    return is_yes("use it as it is now? [y/N] ");
 }
 
 /* Whether the tool may be used as it is; remembers it then. */
@@ -201,9 +198,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
     cf_json_write(&text, arguments);
     show("call ", cf_buf_str(&text));
     cf_buf_deinit(&text);
-    fputs("[y/N] ", stderr);
-    fflush(stderr);
-    return is_yes();
+    return is_yes("[y/N] ");
 }
 
 /* ---- opening ------------------------------------------------------------ */
