@@ -90,6 +90,16 @@ cf_str cf_build__str(cf_build *b, cf_str s);
 cf_str cf_build__json(cf_build *b, const json_t *v);
 /* {"format":name,"file":...,"id":...} for `source`; id may be empty. */
 cf_str cf_build__source(cf_import *im, cf_str id);
+/* The same with the fields that have no place of their own, as `key`; `rest`
+ * is taken and may be NULL or empty. */
+cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key,
+                             json_t *rest);
+/* The fields of v but for those named, for the caller to decref; NULL when v
+ * is not an object or memory is out. */
+json_t *cf_xchg__rest(const json_t *v, const char *const *known, size_t n);
+/* What a `source` of this format has as `key`, for the caller to decref; or
+ * NULL. */
+json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key);
 /* The UUID that `id` is, or one made of format, scope and id, always the
  * same. */
 cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id);

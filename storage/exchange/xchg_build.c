@@ -120,7 +120,8 @@ cf_str cf_build__json(cf_build *b, const json_t *v)
     return s;
 }
 
-cf_str cf_build__source(cf_import *im, cf_str id)
+cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key,
+                             json_t *rest)
 {
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
@@ -134,6 +135,10 @@ cf_str cf_build__source(cf_import *im, cf_str id)
     if (id.n != 0) {
         cf_jw_str(&w, "id", id);
     }
+    if (json_object_size(rest) != 0) {
+        cf_jw_json(&w, key, rest);
+    }
+    json_decref(rest);
     cf_jw_end(&w);
     cf_str s = {NULL, 0};
     if (text.failed) {
@@ -143,6 +148,34 @@ cf_str cf_build__source(cf_import *im, cf_str id)
     }
     cf_buf_deinit(&text);
     return s;
+}
+
+cf_str cf_build__source(cf_import *im, cf_str id)
+{
+    return cf_build__source_with(im, id, "", NULL);
+}
+
+json_t *cf_xchg__rest(const json_t *v, const char *const *known, size_t n)
+{
+    json_t *rest = json_is_object(v) ? json_copy(cf_json_ref(v)) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        (void)json_object_del(rest, known[i]);
+    }
+    return rest;
+}
+
+json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key)
+{
+    json_t *v = NULL;
+    json_t *kept = NULL;
+    cf_error ignored;
+    if (source.n != 0 &&
+        cf_json_read(&v, source.p, source.n, &ignored) == CF_OK &&
+        cf_str_is(cf_json_get_str(v, "format"), cf_format_name(f))) {
+        kept = json_incref(json_object_get(v, key));
+    }
+    json_decref(v);
+    return kept;
 }
 
 /* Version 8 (RFC 9562, 5.8): 122 bits of SHA-256. */

@@ -3,13 +3,16 @@
  * nodes in "mapping".
  *
  * Nodes without a message, and system messages without text, only hold
- * others together: their children hang on the next message above.
+ * others together: their children hang on the next message above.  Citations,
+ * recipients and other metadata are kept in the `source` of turn and
+ * conversation.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "storage/exchange/xchg.h"
+#include "storage/exchange/xchg_media.h"
 
 static void add_line(cf_buf *b, cf_str s)
 {
@@ -168,6 +171,88 @@ static cf_str solid_parent(const json_t *mapping, cf_str at)
     return cf_str_make(NULL, 0);
 }
 
+/* Whether a part of the message is this attachment already. */
+static bool has_asset(const json_t *parts, cf_str id)
+{
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        cf_str at = cf_json_get_str(json_array_get(parts, i), "asset_pointer");
+        if (at.n >= id.n && memcmp(at.p + at.n - id.n, id.p, id.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Files that were sent along, as parts that name them: the export has their
+ * bytes elsewhere. */
+static bool add_attachments(json_t *m, const json_t *in)
+{
+    const json_t *list =
+        json_object_get(json_object_get(in, "metadata"), "attachments");
+    const json_t *parts =
+        json_object_get(json_object_get(in, "content"), "parts");
+    json_t *content = json_object_get(m, "content");
+    json_t *out = json_is_array(content) ? json_incref(content) : json_array();
+    bool ok = out != NULL;
+    if (ok && json_string_length(content) != 0) {
+        ok = json_array_append_new(out, json_pack("{s:s,s:O}", "type", "text",
+                                                  "text", content)) == 0;
+    }
+    size_t n = 0;
+    for (size_t i = 0; ok && i < json_array_size(list); i++) {
+        const json_t *file = json_array_get(list, i);
+        json_t *mime = json_object_get(file, "mimeType");
+        json_t *name = json_object_get(file, "name");
+        cf_str id = cf_json_get_str(file, "id");
+        if (id.n == 0 || has_asset(parts, id)) {
+            continue;
+        }
+        n++;
+        ok = json_array_append_new(
+                 out, json_pack("{s:s,s:O,s:O*,s:O*}", "type",
+                                cf_xmedia__kind(cf_xchg__str(mime)), "path",
+                                json_object_get(file, "id"), "mime_type",
+                                json_is_string(mime) ? mime : NULL, "name",
+                                json_is_string(name) ? name : NULL)) == 0;
+    }
+    if (ok && n != 0) {
+        ok = json_object_set(m, "content", out) == 0;
+    }
+    json_decref(out);
+    return ok;
+}
+
+/* The message, with its files; NULL when memory is out. */
+static json_t *whole_message(const json_t *in)
+{
+    json_t *m = message_of(in);
+    if (m != NULL && !add_attachments(m, in)) {
+        json_decref(m);
+        return NULL;
+    }
+    return m;
+}
+
+/* Citations, the recipient and all else that a message of ours has no place
+ * for. */
+static json_t *rest_of(const json_t *in)
+{
+    static const char *const known[] = {"id", "author", "content",
+                                        "create_time"};
+    json_t *rest = cf_xchg__rest(in, known, sizeof known / sizeof known[0]);
+    const json_t *author = json_object_get(in, "author");
+    static const char *const named[] = {"role", "name"};
+    json_t *about = cf_xchg__rest(author, named, 2);
+    if (json_object_size(json_object_get(about, "metadata")) == 0) {
+        (void)json_object_del(about, "metadata");
+    }
+    if (json_object_size(about) != 0) {
+        (void)json_object_set(rest, "author", about);
+    }
+    json_decref(about);
+    return rest;
+}
+
 static const cf_store_run *run_of(cf_build *b, const json_t *m)
 {
     const json_t *meta = json_object_get(m, "metadata");
@@ -193,14 +278,15 @@ static cf_status read_node(cf_import *im, const json_t *mapping, cf_str key,
     const json_t *in = json_object_get(node, "message");
     cf_store_turn *t;
     cf_uuid nil = {{0}};
-    CF_TRY(cf_build__say(im->cur, message_of(in), &t, err));
+    CF_TRY(cf_build__say(im->cur, whole_message(in), &t, err));
     t->id = cf_build__uuid(CF_FORMAT_CHATGPT, scope, key);
     cf_str parent = solid_parent(mapping, cf_json_get_str(node, "parent"));
     t->parent =
         parent.n != 0 ? cf_build__uuid(CF_FORMAT_CHATGPT, scope, parent) : nil;
     t->created_ms = cf_xchg__seconds(json_object_get(in, "create_time"));
     t->run = run_of(im->cur, in);
-    return CF_OK;
+    t->source = cf_build__source_with(im, key, "message", rest_of(in));
+    return im->cur->arena.failed ? cf_sql__oom(err) : CF_OK;
 }
 
 /* Siblings in the order of "children" would need a walk; time does it, and
@@ -258,7 +344,12 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     }
     CF_TRY(cf_build__begin(im, line, err));
     cf_store_conv *c = &im->cur->conv;
-    c->source = cf_build__source(im, id);
+    static const char *const known[] = {
+        "conversation_id", "id",          "mapping",      "title",
+        "create_time",     "update_time", "current_node", "is_archived"};
+    c->source = cf_build__source_with(
+        im, id, "conversation",
+        cf_xchg__rest(v, known, sizeof known / sizeof known[0]));
     if (id.n != 0) {
         c->id = cf_build__uuid(CF_FORMAT_CHATGPT, cf_str_make(NULL, 0), id);
     }

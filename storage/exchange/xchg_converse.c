@@ -3,13 +3,16 @@
  * {"history":[{"role","content":{"text","binaryContent":[...]},"uuid"}]}.
  *
  * Fields equal to their defaults are left out there, so an empty history is
- * {}.  Fields without a counterpart in our messages are kept in them under
- * "converse" and exported unchanged.
+ * {}.  Fields of a content or a file without a counterpart in our messages are
+ * kept there under "converse", those of an entry and of the history in the
+ * `source`; all are written back.
  */
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
+#include "storage/exchange/xchg_media.h"
 
 static const char *const roles[] = {
     "developer", "system",        "user",         "agent",
@@ -44,24 +47,66 @@ static bool is_kind(cf_str type, const char *kind)
            (type.n == n || type.p[type.n - n - 1] == '.');
 }
 
-/* A piece of binary content as a part that templates can make something of;
- * the original goes along. */
+/* The bytes of a list of numbers as base64; signed ones, as the JVM has them,
+ * too.  NULL: there is something else in it. */
+static json_t *base64_of(const json_t *list)
+{
+    cf_buf bytes = CF_BUF_INIT, text = CF_BUF_INIT;
+    bool ok = json_is_array(list);
+    for (size_t i = 0; ok && i < json_array_size(list); i++) {
+        const json_t *v = json_array_get(list, i);
+        json_int_t n = json_integer_value(v);
+        ok = json_is_integer(v) && n >= -128 && n <= 127;
+        cf_buf_addc(&bytes, (char)n);
+    }
+    if (ok) {
+        cf_base64_put(&text, cf_buf_str(&bytes));
+    }
+    json_t *v = ok && !text.failed
+                    ? json_stringn(text.n != 0 ? text.p : "", text.n)
+                    : NULL;
+    cf_buf_deinit(&bytes);
+    cf_buf_deinit(&text);
+    return v;
+}
+
+/* A part with the item's bytes or place under `key`, the item without them
+ * under "converse".  `value` is taken. */
+static json_t *part_with(const char *kind, const json_t *item,
+                         const char *item_key, const char *key, json_t *value)
+{
+    json_t *rest = cf_xchg__rest(item, &item_key, 1);
+    json_t *mime = json_object_get(item, "mimeType");
+    json_t *name = json_object_get(item, "filename");
+    return json_pack("{s:s,s:o,s:O*,s:O*,s:o}", "type", kind, key, value,
+                     "mime_type", json_is_string(mime) ? mime : NULL, "name",
+                     json_is_string(name) ? name : NULL, "converse", rest);
+}
+
+/* A piece of binary content as a part that templates and engines can make
+ * something of. */
 static json_t *part_of(json_t *item)
 {
     cf_str type = cf_json_get_str(item, "type");
-    cf_str mime = cf_json_get_str(item, "mimeType");
-    const char *kind = mime.n > 6 && memcmp(mime.p, "image/", 6) == 0 ? "image"
-                       : mime.n > 6 && memcmp(mime.p, "audio/", 6) == 0
-                           ? "audio"
-                           : "file";
-    if (is_kind(type, "TextDocument")) {
-        return json_pack("{s:s,s:O?,s:O}", "type", "text", "text",
-                         json_object_get(item, "content"), "converse", item);
+    const char *kind = cf_xmedia__kind(cf_json_get_str(item, "mimeType"));
+    json_t *data = json_object_get(item, "data");
+    if (is_kind(type, "TextDocument") &&
+        json_is_string(json_object_get(item, "content"))) {
+        return part_with("text", item, "content", "text",
+                         json_incref(json_object_get(item, "content")));
     }
     if (is_kind(type, "CloudReference")) {
-        return json_pack("{s:s,s:O?,s:O}", "type", kind, "path",
-                         json_object_get(item, "uri"), "converse", item);
+        return part_with(kind, item, "uri", "path",
+                         json_incref(json_object_get(item, "uri")));
     }
+    if (is_kind(type, "Base64String") && json_string_length(data) != 0) {
+        return part_with(kind, item, "data", "blob", json_incref(data));
+    }
+    json_t *blob = is_kind(type, "Bytes") ? base64_of(data) : NULL;
+    if (json_string_length(blob) != 0) {
+        return part_with(kind, item, "data", "blob", blob);
+    }
+    json_decref(blob);
     return json_pack("{s:s,s:O}", "type", kind, "converse", item);
 }
 
@@ -87,17 +132,6 @@ static json_t *list_content(const json_t *content)
     return list;
 }
 
-/* Everything of the content but text and files. */
-static json_t *rest_of(const json_t *content)
-{
-    json_t *rest = json_copy(cf_json_ref(content));
-    if (rest != NULL) {
-        (void)json_object_del(rest, "text");
-        (void)json_object_del(rest, "binaryContent");
-    }
-    return rest;
-}
-
 static json_t *message_of(const json_t *entry)
 {
     cf_str role = role_name(cf_json_get_str(entry, "role"));
@@ -112,7 +146,8 @@ static json_t *message_of(const json_t *entry)
         json_decref(m);
         return NULL;
     }
-    json_t *rest = json_is_object(content) ? rest_of(content) : NULL;
+    static const char *const known[] = {"text", "binaryContent"};
+    json_t *rest = cf_xchg__rest(content, known, 2);
     /* Fields of a message of ours that have no place there. */
     json_t *own = json_object_get(rest, "confab");
     if (json_is_object(own)) {
@@ -144,15 +179,21 @@ static cf_status add_entry(cf_import *im, const json_t *entry, cf_error *err)
 {
     cf_str uuid = cf_json_get_str(entry, "uuid");
     cf_store_turn *t;
+    static const char *const known[] = {"role", "content", "uuid"};
+    json_t *rest = cf_xchg__rest(entry, known, 3);
+    cf_uuid same;
     CF_TRY(cf_build__say(im->cur, message_of(entry), &t, err));
+    bool is_own = uuid.n == 0 || cf_uuid_parse(&same, uuid.p, uuid.n);
     if (uuid.n != 0) {
-        cf_uuid same;
         t->id = cf_build__uuid(CF_FORMAT_CONVERSE, cf_str_make(NULL, 0), uuid);
-        if (!cf_uuid_parse(&same, uuid.p, uuid.n)) {
-            t->source = cf_build__source(im, uuid);
-        }
     }
-    return CF_OK;
+    if (!is_own || json_object_size(rest) != 0) {
+        t->source = cf_build__source_with(
+            im, is_own ? cf_str_make(NULL, 0) : uuid, "entry", rest);
+    } else {
+        json_decref(rest);
+    }
+    return im->cur->arena.failed ? cf_sql__oom(err) : CF_OK;
 }
 
 /* An entry with the UUID of one before is ignored, as add() does. */
@@ -189,7 +230,9 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
         return CF_OK;
     }
     CF_TRY(cf_build__begin(im, line, err));
-    im->cur->conv.source = cf_build__source(im, cf_str_make(NULL, 0));
+    static const char *const known[] = {"history"};
+    im->cur->conv.source = cf_build__source_with(
+        im, cf_str_make(NULL, 0), "record", cf_xchg__rest(v, known, 1));
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(add_entry(im, json_array_get(list, i), err));
     }
@@ -212,29 +255,71 @@ static const char *role_out(cf_str role)
     return cf_str_is(role, "model") ? "assistant" : NULL;
 }
 
+static void rest_out(cf_jw *w, json_t *rest, const char *but)
+{
+    for (void *it = json_object_iter(rest); it != NULL;
+         it = json_object_iter_next(rest, it)) {
+        const char *key = json_object_iter_key(it);
+        if (strcmp(key, but) != 0) {
+            cf_jw_key(w, cf_str_make(key, json_object_iter_key_len(it)));
+            cf_jw_json(w, NULL, json_object_iter_value(it));
+        }
+    }
+}
+
+/* Base64 as a list of signed bytes, or as it is. */
+static void data_out(cf_jw *w, cf_str data, bool as_bytes)
+{
+    cf_buf bytes = CF_BUF_INIT;
+    if (!as_bytes || !cf_base64_get(&bytes, data)) {
+        cf_jw_str(w, "data", data);
+    } else {
+        cf_jw_array(w, "data");
+        for (size_t i = 0; i < bytes.n; i++) {
+            cf_jw_int(w, NULL, (signed char)bytes.p[i]);
+        }
+        cf_jw_end(w);
+    }
+    cf_buf_deinit(&bytes);
+}
+
+/* The item that a part came from, or one of its kind. */
 static void binary_out(cf_jw *w, const json_t *part)
 {
-    const json_t *original = json_object_get(part, "converse");
-    if (json_is_object(original)) {
-        cf_jw_json(w, NULL, original);
+    json_t *kept = json_object_get(part, "converse");
+    cf_str type = cf_json_get_str(kept, "type");
+    cf_str text = cf_json_get_str(part, "text");
+    cf_media_ref m;
+    bool has_media = cf_xmedia__get(&m, part);
+    if (!has_media && text.p == NULL && json_is_object(kept)) {
+        cf_jw_json(w, NULL, kept);
         return;
     }
-    cf_str blob = cf_json_get_str(part, "blob");
-    cf_str path = cf_json_get_str(part, "path");
     cf_jw_object(w, NULL);
-    if (blob.n != 0) {
-        cf_jw_text(w, "type", "Base64String");
-        cf_jw_str(w, "data", blob);
-    } else if (path.n != 0) {
-        cf_jw_text(w, "type", "CloudReference");
-        cf_jw_str(w, "uri", path);
+    cf_jw_str(w, "type",
+              type.n != 0                    ? type
+              : text.p != NULL || !has_media ? cf_str_from("TextDocument")
+              : m.data.n != 0                ? cf_str_from("Base64String")
+                                             : cf_str_from("CloudReference"));
+    if (text.p != NULL) {
+        cf_jw_str(w, "content", text);
+    } else if (has_media && m.data.n != 0) {
+        data_out(w, m.data, is_kind(type, "Bytes"));
+    } else if (has_media) {
+        cf_jw_str(w, "uri", m.place);
     } else {
         cf_buf b = CF_BUF_INIT;
         cf_json_write(&b, part);
-        cf_jw_text(w, "type", "TextDocument");
         cf_jw_buf(w, "content", &b);
         cf_buf_deinit(&b);
     }
+    if (!json_is_object(kept) && has_media && m.mime.n != 0) {
+        cf_jw_str(w, "mimeType", m.mime);
+    }
+    if (!json_is_object(kept) && has_media && m.name.n != 0) {
+        cf_jw_str(w, "filename", m.name);
+    }
+    rest_out(w, kept, "type");
     cf_jw_end(w);
 }
 
@@ -313,20 +398,19 @@ static void content_out(cf_jw *w, const json_t *m)
     cf_jw_end(w);
 }
 
-/* The id it came with, or its UUID. */
-static void uuid_out(cf_jw *w, const cf_store_turn *t)
+/* The id it came with, or its UUID; and fields of the entry. */
+static void entry_rest_out(cf_jw *w, const cf_store_turn *t)
 {
-    json_t *v = NULL;
-    cf_error ignored;
-    if (t->source.n != 0 &&
-        cf_json_read(&v, t->source.p, t->source.n, &ignored) == CF_OK &&
-        cf_str_is(cf_json_get_str(v, "format"), "converse") &&
-        cf_json_get_str(v, "id").n != 0) {
-        cf_jw_str(w, "uuid", cf_json_get_str(v, "id"));
+    json_t *id = cf_xchg__kept(t->source, CF_FORMAT_CONVERSE, "id");
+    json_t *rest = cf_xchg__kept(t->source, CF_FORMAT_CONVERSE, "entry");
+    if (json_string_length(id) != 0) {
+        cf_jw_json(w, "uuid", id);
     } else {
         cf_jw_uuid(w, "uuid", t->id);
     }
-    json_decref(v);
+    rest_out(w, rest, "uuid");
+    json_decref(id);
+    json_decref(rest);
 }
 
 cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at,
@@ -349,11 +433,15 @@ cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at,
         cf_jw_object(&w, NULL);
         cf_jw_str(&w, "role", other != NULL ? cf_str_from(other) : role);
         content_out(&w, m);
-        uuid_out(&w, t);
+        entry_rest_out(&w, t);
         cf_jw_end(&w);
         json_decref(m);
     }
     cf_jw_end(&w);
+    json_t *rest =
+        cf_xchg__kept(tree->conv.source, CF_FORMAT_CONVERSE, "record");
+    rest_out(&w, rest, "history");
+    json_decref(rest);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');
     return cf_jw_finish(&w, err);

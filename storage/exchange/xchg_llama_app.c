@@ -1,42 +1,137 @@
 /*
- * xchg_llama_app.c - llama.cpp's web interface: a "session" line and then one
+ * xchg_llama_app.c - reads files of llama.cpp's web interface: a "session" line and then one
  * "message" line for each message of the tree.
  *
  * The tree is in each message's "parent"; the order of lines does not matter,
  * and the first message ("type":"root") is empty, the parent of the others.
- * Images and audio are in "extra"; here they are parts of the content.
+ * Images, sounds and files are in "extra"; here they are parts of the content,
+ * text files with their names before them, as the interface shows them to its
+ * model.  Other fields of messages and sessions are kept in the `source` and
+ * written back.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
+#include "storage/exchange/xchg_llama_app.h"
 
-/* ---- reading ------------------------------------------------------------ */
+void cf_llama__header(cf_buf *out, cf_str type, cf_str name)
+{
+    const char *what = cf_str_is(type, "PDF")            ? "PDF File"
+                       : cf_str_is(type, "MCP_PROMPT")   ? "MCP Prompt"
+                       : cf_str_is(type, "MCP_RESOURCE") ? "MCP Resource"
+                                                         : "File";
+    cf_buf_addf(out, "\n\n--- %s: ", what);
+    cf_buf_add(out, name.p, name.n);
+    cf_buf_adds(out, " ---\n");
+}
 
-/* Moves images and audio of "extra" into parts; the others stay in `left`. */
+/* A part, with what else is in the extra under "llama_app". */
+static json_t *keep_extra(json_t *part, const json_t *e,
+                          const char *const *known, size_t n)
+{
+    json_t *rest = cf_xchg__rest(e, known, n);
+    bool ok = part != NULL && rest != NULL &&
+              (json_object_size(rest) == 0 ||
+               json_object_set(part, "llama_app", rest) == 0);
+    json_decref(rest);
+    if (!ok) {
+        json_decref(part);
+        return NULL;
+    }
+    return part;
+}
+
+/* A text file: the model reads it after its name. */
+static json_t *text_part(const json_t *e, const char *key)
+{
+    cf_str content = cf_json_get_str(e, key);
+    cf_buf text = CF_BUF_INIT;
+    cf_llama__header(&text, cf_json_get_str(e, "type"),
+                     cf_json_get_str(e, "name"));
+    cf_buf_add(&text, content.p, content.n);
+    json_t *part = text.failed ? NULL
+                               : json_pack("{s:s,s:s%}", "type", "text", "text",
+                                           cf_buf_cstr(&text), text.n);
+    cf_buf_deinit(&text);
+    return keep_extra(part, e, &key, 1);
+}
+
+static json_t *image_part(const json_t *e, const json_t *url)
+{
+    static const char *const known[] = {"base64Url", "name", "type"};
+    bool is_new = cf_str_is(cf_json_get_str(e, "type"), "IMAGE");
+    json_t *part =
+        json_pack("{s:s,s:{s:O},s:O*}", "type", "image_url", "image_url", "url",
+                  url, "name", json_object_get(e, "name"));
+    return keep_extra(part, e, known, is_new ? 3 : 2);
+}
+
+static json_t *audio_part(const json_t *e, const json_t *data)
+{
+    static const char *const known[] = {"base64Data", "mimeType", "name",
+                                        "type"};
+    json_t *part = json_pack("{s:s,s:O,s:O*,s:O*}", "type", "audio", "blob",
+                             data, "mime_type", json_object_get(e, "mimeType"),
+                             "name", json_object_get(e, "name"));
+    return keep_extra(part, e, known, 4);
+}
+
+/* The pages of a PDF that is shown as pictures: the first keeps the rest. */
+static bool add_pages(json_t *parts, const json_t *e)
+{
+    static const char *const known[] = {"images"};
+    const json_t *pages = json_object_get(e, "images");
+    bool ok = true;
+    for (size_t i = 0; ok && i < json_array_size(pages); i++) {
+        json_t *page = json_pack("{s:s,s:{s:O}}", "type", "image_url",
+                                 "image_url", "url", json_array_get(pages, i));
+        page = i == 0 ? keep_extra(page, e, known, 1) : page;
+        if (i != 0 && page != NULL) {
+            ok = json_object_set_new(page, "llama_app",
+                                     json_pack("{s:s}", "type", "PDF_PAGE")) ==
+                 0;
+        }
+        if (!ok) {
+            json_decref(page);
+            return false;
+        }
+        ok = json_array_append_new(parts, page) == 0;
+    }
+    return ok;
+}
+
+static bool are_strings(const json_t *list)
+{
+    bool all = json_array_size(list) != 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        all = all && json_is_string(json_array_get(list, i));
+    }
+    return all;
+}
+
+/* Makes parts of what a model can be shown; the others stay in `left`. */
 static bool take_extra(const json_t *extra, json_t *parts, json_t *left)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < json_array_size(extra); i++) {
         json_t *e = json_array_get(extra, i);
         cf_str type = cf_json_get_str(e, "type");
-        json_t *name = json_object_get(e, "name");
-        json_t *url = json_object_get(e, "base64Url");
-        json_t *data = json_object_get(e, "base64Data");
+        const json_t *url = json_object_get(e, "base64Url");
+        const json_t *data = json_object_get(e, "base64Data");
+        bool as_pages = cf_str_is(type, "PDF") &&
+                        json_is_true(json_object_get(e, "processedAsImages")) &&
+                        are_strings(json_object_get(e, "images"));
         if ((cf_str_is(type, "IMAGE") || cf_str_is(type, "imageFile")) &&
             json_is_string(url)) {
-            ok = json_array_append_new(
-                     parts, json_pack("{s:s,s:{s:O},s:O*}", "type", "image_url",
-                                      "image_url", "url", url, "name", name)) ==
-                 0;
+            ok = json_array_append_new(parts, image_part(e, url)) == 0;
         } else if (cf_str_is(type, "AUDIO") && json_is_string(data)) {
-            ok = json_array_append_new(
-                     parts, json_pack("{s:s,s:O,s:O*,s:O*}", "type", "audio",
-                                      "blob", data, "mime_type",
-                                      json_object_get(e, "mimeType"), "name",
-                                      name)) == 0;
+            ok = json_array_append_new(parts, audio_part(e, data)) == 0;
+        } else if (as_pages) {
+            ok = add_pages(parts, e);
+        } else if (json_is_string(json_object_get(e, "content"))) {
+            ok = json_array_append_new(parts, text_part(e, "content")) == 0;
         } else {
             ok = json_array_append(left, e) == 0;
         }
@@ -160,8 +255,17 @@ static cf_status read_message(cf_import *im, const json_t *in, cf_error *err)
                     ? cf_build__uuid(CF_FORMAT_LLAMA_APP, conv_name(im), parent)
                     : nil;
     cf_uuid same;
-    if (!cf_uuid_parse(&same, id.p, id.n)) {
-        t->source = cf_build__source(im, id);
+    static const char *const known[] = {
+        "id",       "convId",           "type",      "timestamp", "role",
+        "content",  "parent",           "children",  "extra",     "toolCalls",
+        "thinking", "reasoningContent", "toolCallId"};
+    json_t *rest = cf_xchg__rest(in, known, sizeof known / sizeof known[0]);
+    bool is_own = cf_uuid_parse(&same, id.p, id.n);
+    if (!is_own || json_object_size(rest) != 0) {
+        t->source = cf_build__source_with(
+            im, is_own ? cf_str_make(NULL, 0) : id, "message", rest);
+    } else {
+        json_decref(rest);
     }
     const json_t *at = json_object_get(in, "timestamp");
     t->created_ms = json_is_number(at) ? (int64_t)json_number_value(at) : 0;
@@ -292,248 +396,3 @@ static void broken(cf_import *im)
 }
 
 const cf_reader_format cf_read_llama_app = {record, broken, emit};
-
-/* ---- writing ------------------------------------------------------------ */
-
-static cf_uuid root_of(cf_uuid conv)
-{
-    char text[CF_UUID_TEXT + 1];
-    cf_uuid_format(text, conv);
-    return cf_build__uuid(CF_FORMAT_LLAMA_APP, cf_str_from(text),
-                          cf_str_from("root"));
-}
-
-/* Content parts back into text and "extra". */
-static void put_content(cf_jw *w, const json_t *m)
-{
-    const json_t *c = json_object_get(m, "content");
-    const json_t *left = json_object_get(m, "extra");
-    cf_buf text = CF_BUF_INIT;
-    cf_xchg__text(&text, m);
-    cf_jw_buf(w, "content", &text);
-    cf_buf_deinit(&text);
-    bool is_open = json_array_size(left) != 0;
-    if (is_open) {
-        cf_jw_array(w, "extra");
-    }
-    for (size_t i = 0; i < json_array_size(left); i++) {
-        cf_jw_json(w, NULL, json_array_get(left, i));
-    }
-    for (size_t i = 0; json_is_array(c) && i < json_array_size(c); i++) {
-        const json_t *p = json_array_get(c, i);
-        cf_str url = cf_json_get_str(json_object_get(p, "image_url"), "url");
-        cf_str blob = cf_json_get_str(p, "blob");
-        if (url.n == 0 && blob.n == 0) {
-            continue;
-        }
-        if (!is_open) {
-            cf_jw_array(w, "extra");
-            is_open = true;
-        }
-        cf_jw_object(w, NULL);
-        cf_jw_text(w, "type", url.n != 0 ? "IMAGE" : "AUDIO");
-        cf_jw_str(w, "name", cf_json_get_str(p, "name"));
-        if (url.n != 0) {
-            cf_jw_str(w, "base64Url", url);
-        } else {
-            cf_jw_str(w, "base64Data", blob);
-            cf_jw_str(w, "mimeType", cf_json_get_str(p, "mime_type"));
-        }
-        cf_jw_end(w);
-    }
-    if (is_open) {
-        cf_jw_end(w);
-    }
-}
-
-static const char *role_out(cf_str role)
-{
-    return cf_msg__is_tool_role(role)     ? "tool"
-           : cf_str_is(role, "user")      ? "user"
-           : cf_str_is(role, "system")    ? "system"
-           : cf_str_is(role, "developer") ? "system"
-                                          : "assistant";
-}
-
-static void put_timings(cf_jw *w, const cf_store_run *r)
-{
-    if (r == NULL) {
-        return;
-    }
-    const struct {
-        const char *name;
-        int64_t v;
-        bool is_us;
-    } fields[] = {{"cache_n", r->n_kept, false},
-                  {"prompt_n", r->n_new, false},
-                  {"predicted_n", r->n_reply, false},
-                  {"prompt_ms", r->prefill_us, true},
-                  {"predicted_ms", r->decode_us, true}};
-    bool is_open = false;
-    cf_jw_str(w, "model", r->model);
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (fields[i].v < 0) {
-            continue;
-        }
-        if (!is_open) {
-            cf_jw_object(w, "timings");
-            is_open = true;
-        }
-        if (fields[i].is_us) {
-            cf_jw_double(w, fields[i].name, (double)fields[i].v / 1000.0);
-        } else {
-            cf_jw_int(w, fields[i].name, fields[i].v);
-        }
-    }
-    if (is_open) {
-        cf_jw_end(w);
-    }
-}
-
-/* First child and next sibling of every turn; index n is the root. */
-typedef struct links {
-    size_t *parent, *first, *last, *next;
-} links;
-
-static void put_children(cf_jw *w, const cf_store_tree *tree, const links *l,
-                         size_t i)
-{
-    cf_jw_array(w, "children");
-    for (size_t k = l->first[i]; k != SIZE_MAX; k = l->next[k]) {
-        cf_jw_uuid(w, NULL, tree->turns[k].id);
-    }
-    cf_jw_end(w);
-}
-
-/* A message is an object in an object, on its own line. */
-static void begin_message(cf_jw *w, cf_buf *out, cf_uuid id, cf_uuid conv)
-{
-    cf_jw_init(w, out);
-    cf_jw_object(w, NULL);
-    cf_jw_text(w, "type", "message");
-    cf_jw_object(w, "message");
-    cf_jw_uuid(w, "id", id);
-    cf_jw_uuid(w, "convId", conv);
-}
-
-static cf_status end_message(cf_jw *w, cf_error *err)
-{
-    cf_jw_end(w);
-    cf_jw_end(w);
-    cf_buf_addc(w->out, '\n');
-    return cf_jw_finish(w, err);
-}
-
-static cf_status put_message(cf_buf *out, const cf_store_tree *tree,
-                             const links *l, size_t i, cf_error *err)
-{
-    const cf_store_turn *t = &tree->turns[i];
-    json_t *m;
-    CF_TRY(cf_xchg__message(&m, t, err));
-    cf_str role = cf_json_get_str(m, "role");
-    const json_t *calls = json_object_get(m, "tool_calls");
-    const json_t *thought = json_object_get(m, "reasoning_content");
-    const json_t *call_id = json_object_get(m, "tool_call_id");
-    cf_jw w;
-    begin_message(&w, out, t->id, tree->conv.id);
-    cf_jw_text(&w, "type", cf_str_is(role, "system") ? "system" : "text");
-    cf_jw_int(&w, "timestamp", t->created_ms);
-    cf_jw_text(&w, "role", role_out(role));
-    put_content(&w, m);
-    cf_jw_uuid(&w, "parent",
-               l->parent[i] != SIZE_MAX ? tree->turns[l->parent[i]].id
-                                        : root_of(tree->conv.id));
-    put_children(&w, tree, l, i);
-    if (json_is_string(thought)) {
-        cf_jw_json(&w, "reasoningContent", thought);
-    }
-    if (json_array_size(calls) != 0) {
-        cf_jw_json(&w, "toolCalls", calls);
-    }
-    if (json_is_string(call_id)) {
-        cf_jw_json(&w, "toolCallId", call_id);
-    }
-    put_timings(&w, t->run);
-    json_decref(m);
-    return end_message(&w, err);
-}
-
-static void link_up(const cf_store_tree *tree, links *l)
-{
-    for (size_t i = 0; i <= tree->n; i++) {
-        l->first[i] = l->last[i] = l->next[i] = SIZE_MAX;
-    }
-    for (size_t i = 0; i < tree->n; i++) {
-        size_t p = l->parent[i] != SIZE_MAX ? l->parent[i] : tree->n;
-        if (l->first[p] == SIZE_MAX) {
-            l->first[p] = i;
-        } else {
-            l->next[l->last[p]] = i;
-        }
-        l->last[p] = i;
-    }
-}
-
-static cf_status put_session(cf_buf *out, const cf_store_tree *tree,
-                             cf_error *err)
-{
-    const cf_store_conv *c = &tree->conv;
-    cf_jw w;
-    cf_jw_init(&w, out);
-    cf_jw_object(&w, NULL);
-    cf_jw_text(&w, "type", "session");
-    cf_jw_text(&w, "harness", "llama.app");
-    cf_jw_uuid(&w, "id", c->id);
-    cf_jw_str(&w, "name", c->title.n != 0 ? c->title : c->preview);
-    cf_jw_int(&w, "lastModified", c->updated_ms);
-    if (!cf_uuid_is_nil(c->head)) {
-        cf_jw_uuid(&w, "currNode", c->head);
-    }
-    cf_jw_end(&w);
-    cf_buf_addc(out, '\n');
-    return cf_jw_finish(&w, err);
-}
-
-static cf_status put_root(cf_buf *out, const cf_store_tree *tree,
-                          const links *l, cf_error *err)
-{
-    cf_jw w;
-    begin_message(&w, out, root_of(tree->conv.id), tree->conv.id);
-    cf_jw_text(&w, "type", "root");
-    cf_jw_int(&w, "timestamp", tree->conv.created_ms);
-    cf_jw_text(&w, "role", "system");
-    cf_jw_text(&w, "content", "");
-    cf_jw_null(&w, "parent");
-    put_children(&w, tree, l, tree->n);
-    return end_message(&w, err);
-}
-
-static cf_status put_all(cf_buf *out, const cf_store_tree *tree, links *l,
-                         cf_error *err)
-{
-    CF_TRY(cf_xchg__parents(tree->turns, tree->n, l->parent, err));
-    link_up(tree, l);
-    CF_TRY(put_session(out, tree, err));
-    CF_TRY(put_root(out, tree, l, err));
-    for (size_t i = 0; i < tree->n; i++) {
-        CF_TRY(put_message(out, tree, l, i, err));
-    }
-    return CF_OK;
-}
-
-cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out,
-                             cf_error *err)
-{
-    size_t n = tree->n + 1;
-    links l = {cf_alloc(n * sizeof(size_t)), cf_alloc(n * sizeof(size_t)),
-               cf_alloc(n * sizeof(size_t)), cf_alloc(n * sizeof(size_t))};
-    cf_status st =
-        l.parent == NULL || l.first == NULL || l.last == NULL || l.next == NULL
-            ? cf_sql__oom(err)
-            : put_all(out, tree, &l, err);
-    cf_free(l.parent);
-    cf_free(l.first);
-    cf_free(l.last);
-    cf_free(l.next);
-    return st;
-}

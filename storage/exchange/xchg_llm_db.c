@@ -189,13 +189,16 @@ enum {
     R_OUT,
     R_RESOLVED,
     R_REASONING,
+    R_SCHEMA,
+    R_DETAILS,
     R_COUNT
 };
 
 static const char *const response_columns[R_COUNT] = {
     "id",           "model",         "prompt",         "system",
     "options_json", "response",      "duration_ms",    "datetime_utc",
-    "input_tokens", "output_tokens", "resolved_model", "reasoning"};
+    "input_tokens", "output_tokens", "resolved_model", "reasoning",
+    "schema_id",    "token_details"};
 
 static cf_status say(llm *l, json_t *m, cf_str scope, cf_str id, int64_t ms,
                      cf_store_turn **out, cf_error *err)
@@ -227,6 +230,117 @@ static cf_store_run *make_run(cf_build *b, cf_str model, cf_str resolved,
         r->decode_us = ms >= 0 && ms < INT64_MAX / 1000 ? ms * 1000 : -1;
     }
     return r;
+}
+
+/* A declaration as OpenAI writes it. */
+static json_t *declaration(cf_str name, cf_str description, cf_str schema,
+                           cf_str plugin)
+{
+    json_t *v = NULL;
+    cf_error ignored;
+    if (schema.n != 0 &&
+        cf_json_read(&v, schema.p, schema.n, &ignored) != CF_OK) {
+        v = NULL;
+    }
+    return json_pack("{s:s,s:{s:o,s:o*,s:o*},s:o*}", "type", "function",
+                     "function", "name", str_json(name), "description",
+                     description.n != 0 ? str_json(description) : NULL,
+                     "parameters", v, "plugin",
+                     plugin.n != 0 ? str_json(plugin) : NULL);
+}
+
+/* The tools that `sql` (one parameter) finds, into the run. */
+static cf_status add_tools(llm *l, cf_store_run *r, const char *text, cf_str id,
+                           cf_error *err)
+{
+    enum { TOOLS_MAX = 256 };
+    sqlite3_stmt *st;
+    cf_arena a;
+    cf_build *b = l->im->cur;
+    CF_TRY(cf_sql__prepare(&l->sql, &st, text, err));
+    cf_str *tools = cf_arena_calloc(&b->arena, TOOLS_MAX, sizeof *tools);
+    cf_arena_init(&a, 0);
+    cf_status s =
+        tools != NULL ? bind_str(l, st, 1, id, err) : cf_sql__oom(err);
+    while (next_row(l, st, &a, &s, err)) {
+        json_t *tool =
+            declaration(cf_sql__str(st, 0, &a), cf_sql__str(st, 1, &a),
+                        cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a));
+        if (tool == NULL) {
+            s = cf_sql__oom(err);
+        } else if (r->n_tools < TOOLS_MAX) {
+            tools[r->n_tools++] = cf_build__json(b, tool);
+        }
+        json_decref(tool);
+    }
+    r->tools = tools;
+    cf_arena_deinit(&a);
+    cf_sql__drop(st);
+    return s;
+}
+
+/* The schema that the reply had to follow: {"schema":...}. */
+static cf_status add_schema(llm *l, cf_store_run *r, cf_str id, cf_error *err)
+{
+    sqlite3_stmt *st;
+    bool has_row;
+    if (id.n == 0 || !has_table(l, "schemas")) {
+        return CF_OK;
+    }
+    CF_TRY(cf_sql__query(&l->sql, &st, err,
+                         "SELECT content FROM schemas WHERE id = ?", "s", id));
+    CF_TRY(cf_sql__step(&l->sql, st, &has_row, err));
+    json_t *schema = NULL;
+    if (has_row) {
+        const char *p = (const char *)sqlite3_column_text(st, 0);
+        cf_error ignored;
+        if (p == NULL ||
+            cf_json_read(&schema, p, (size_t)sqlite3_column_bytes(st, 0),
+                         &ignored) != CF_OK) {
+            schema = NULL;
+        }
+        cf_sql__done(st);
+    }
+    json_t *spec = schema != NULL ? json_pack("{s:o}", "schema", schema) : NULL;
+    if (spec != NULL) {
+        r->constraint_spec = cf_build__json(l->im->cur, spec);
+    }
+    json_decref(spec);
+    return CF_OK;
+}
+
+/* {"format":...,"id":id,"token_details":...} */
+static cf_str source_of(llm *l, cf_str id, cf_str details)
+{
+    json_t *v = NULL;
+    cf_error ignored;
+    if (details.n == 0 ||
+        cf_json_read(&v, details.p, details.n, &ignored) != CF_OK) {
+        v = NULL;
+    }
+    return cf_build__source_with(l->im, id, "token_details", v);
+}
+
+/* What one call of the model was given, from either generation's tables. */
+static cf_status add_inputs(llm *l, cf_store_run *r, bool is_new, cf_str id,
+                            cf_str schema, cf_error *err)
+{
+    if (r == NULL) {
+        return cf_sql__oom(err);
+    }
+    if (has_table(l, "tools") &&
+        has_table(l, is_new ? "turn_tools" : "tool_responses")) {
+        CF_TRY(add_tools(
+            l, r,
+            is_new ? "SELECT name, description, input_schema, plugin FROM "
+                     "tools JOIN turn_tools ON tools.id = tool_id WHERE "
+                     "turn_id = ? ORDER BY tools.id"
+                   : "SELECT name, description, input_schema, plugin FROM "
+                     "tools JOIN tool_responses ON tools.id = tool_id WHERE "
+                     "response_id = ? ORDER BY tools.id",
+            id, err));
+    }
+    return add_schema(l, r, schema, err);
 }
 
 /* tool_results of a response are its inputs: they precede its prompt. */
@@ -358,11 +472,13 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
     }
     cf_store_turn *t;
     CF_TRY(say(l, m, cf_str_from("response"), id, ms, &t, err));
-    t->source = cf_build__source(l->im, id);
-    t->run = make_run(l->im->cur, cf_sql__str(st, R_MODEL, a),
-                      cf_sql__str(st, R_RESOLVED, a),
-                      cf_sql__str(st, R_OPTIONS, a), cf_sql__opt(st, R_IN),
-                      cf_sql__opt(st, R_OUT), cf_sql__opt(st, R_MS));
+    t->source = source_of(l, id, cf_sql__str(st, R_DETAILS, a));
+    cf_store_run *r = make_run(
+        l->im->cur, cf_sql__str(st, R_MODEL, a), cf_sql__str(st, R_RESOLVED, a),
+        cf_sql__str(st, R_OPTIONS, a), cf_sql__opt(st, R_IN),
+        cf_sql__opt(st, R_OUT), cf_sql__opt(st, R_MS));
+    t->run = r;
+    CF_TRY(add_inputs(l, r, false, id, cf_sql__str(st, R_SCHEMA, a), err));
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
@@ -626,14 +742,25 @@ static const char thread_messages[] =
     "messages m ON m.hash = above.hash GROUP BY m.hash ORDER BY min(above.at), "
     "down DESC";
 
+static cf_store_turn *turn_of(cf_build *b, cf_uuid id)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (cf_uuid_eq(b->turns[i].id, id)) {
+            return &b->turns[i];
+        }
+    }
+    return NULL;
+}
+
 static cf_status add_runs(llm *l, cf_str thread, cf_error *err)
 {
     static const char *const columns[] = {
         "id",           "tip_message_hash", "model",         "resolved_model",
-        "options_json", "input_tokens",     "output_tokens", "duration_ms"};
+        "options_json", "input_tokens",     "output_tokens", "duration_ms",
+        "schema_id",    "token_details"};
     sqlite3_stmt *st;
     cf_build *b = l->im->cur;
-    CF_TRY(prepare(l, &st, "turns", columns, 8,
+    CF_TRY(prepare(l, &st, "turns", columns, 10,
                    "WHERE thread_id = ? ORDER BY id", err));
     cf_arena a;
     cf_arena_init(&a, 0);
@@ -641,17 +768,18 @@ static cf_status add_runs(llm *l, cf_str thread, cf_error *err)
     while (next_row(l, st, &a, &s, err)) {
         cf_uuid id =
             cf_build__uuid(CF_FORMAT_LLM_DB, thread, cf_sql__str(st, 1, &a));
-        for (size_t i = 0; i < b->n; i++) {
-            if (cf_uuid_eq(b->turns[i].id, id)) {
-                b->turns[i].source =
-                    cf_build__source(l->im, cf_sql__str(st, 0, &a));
-                b->turns[i].run =
-                    make_run(b, cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a),
-                             cf_sql__str(st, 4, &a), cf_sql__opt(st, 5),
-                             cf_sql__opt(st, 6), cf_sql__opt(st, 7));
-                break;
-            }
+        cf_store_turn *t = turn_of(b, id);
+        if (t == NULL) {
+            continue;
         }
+        cf_str turn = cf_sql__str(st, 0, &a);
+        cf_store_run *r =
+            make_run(b, cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a),
+                     cf_sql__str(st, 4, &a), cf_sql__opt(st, 5),
+                     cf_sql__opt(st, 6), cf_sql__opt(st, 7));
+        t->run = r;
+        t->source = source_of(l, turn, cf_sql__str(st, 9, &a));
+        s = add_inputs(l, r, true, turn, cf_sql__str(st, 8, &a), err);
     }
     cf_arena_deinit(&a);
     cf_sql__drop(st);

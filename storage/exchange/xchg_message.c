@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "storage/exchange/xchg.h"
+#include "storage/exchange/xchg_media.h"
 
 static json_t *get2(const json_t *v, const char *a, const char *b)
 {
@@ -99,13 +100,10 @@ static bool take_data(pieces *p, const json_t *data)
                       ? cf_json_get_str(data, "mime_type")
                       : cf_json_get_str(data, "mimeType");
     cf_str bytes = cf_json_get_str(data, "data");
-    if (mime.n <= 6 || memcmp(mime.p, "image/", 6) != 0) {
+    if (strcmp(cf_xmedia__kind(mime), "image") != 0) {
         return push(
             p->content,
-            json_pack("{s:s,s:o,s:o}", "type",
-                      mime.n > 6 && memcmp(mime.p, "audio/", 6) == 0 ? "audio"
-                                                                     : "file",
-                      "blob",
+            json_pack("{s:s,s:o,s:o}", "type", cf_xmedia__kind(mime), "blob",
                       json_stringn(bytes.p != NULL ? bytes.p : "", bytes.n),
                       "mime_type",
                       json_stringn(mime.p != NULL ? mime.p : "", mime.n)));
@@ -121,6 +119,20 @@ static bool take_data(pieces *p, const json_t *data)
                              "url", json_stringn(cf_buf_cstr(&url), url.n)));
     cf_buf_deinit(&url);
     return ok;
+}
+
+/* A file at Google's or elsewhere, by its address. */
+static bool take_file(pieces *p, const json_t *file)
+{
+    json_t *uri = get2(file, "fileUri", "file_uri");
+    json_t *mime = get2(file, "mimeType", "mime_type");
+    const char *kind = cf_xmedia__kind(cf_xchg__str(mime));
+    return push(p->content,
+                strcmp(kind, "image") == 0
+                    ? json_pack("{s:s,s:{s:O?}}", "type", "image_url",
+                                "image_url", "url", uri)
+                    : json_pack("{s:s,s:O?,s:O*}", "type", kind, "url", uri,
+                                "mime_type", mime));
 }
 
 static bool take_part(pieces *p, json_t *part)
@@ -153,6 +165,10 @@ static bool take_part(pieces *p, json_t *part)
     }
     if (json_is_object(data)) {
         return take_data(p, data);
+    }
+    const json_t *file = get2(part, "fileData", "file_data");
+    if (json_is_object(file)) {
+        return take_file(p, file);
     }
     json_t *copy = json_is_object(part) ? json_copy(part) : NULL;
     if (copy == NULL) {

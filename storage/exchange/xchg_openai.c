@@ -9,6 +9,7 @@
 
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
+#include "storage/exchange/xchg_media.h"
 
 /* ---- reading ------------------------------------------------------------ */
 
@@ -204,6 +205,129 @@ static cf_status turn_arguments(json_t *message, bool as_text, cf_error *err)
     return CF_OK;
 }
 
+/* ---- parts -------------------------------------------------------------- */
+
+/* Fields that other formats keep in messages and parts. */
+static void drop_private(json_t *v)
+{
+    static const char *const keys[] = {"sharegpt", "converse", "llama_app",
+                                       "chatgpt"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        (void)json_object_del(v, keys[i]);
+    }
+}
+
+static json_t *str_json(cf_str s)
+{
+    return json_stringn(s.p != NULL ? s.p : "", s.n);
+}
+
+static json_t *url_json(const cf_media_ref *m)
+{
+    cf_buf url = CF_BUF_INIT;
+    cf_xmedia__put_url(&url, m);
+    json_t *v = url.failed ? NULL : str_json(cf_buf_str(&url));
+    cf_buf_deinit(&url);
+    return v;
+}
+
+static bool ends_in(cf_str s, const char *end)
+{
+    size_t n = strlen(end);
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+/* OpenAI's form of a picture, a sound or a file; NULL: no memory. */
+static json_t *openai_media(const cf_media_ref *m)
+{
+    if (cf_str_is(m->kind, "image")) {
+        return json_pack("{s:s,s:{s:o}}", "type", "image_url", "image_url",
+                         "url", url_json(m));
+    }
+    if (cf_str_is(m->kind, "audio") && m->data.n != 0) {
+        bool is_mp3 = ends_in(m->mime, "mpeg") || ends_in(m->mime, "mp3");
+        return json_pack("{s:s,s:{s:o,s:s}}", "type", "input_audio",
+                         "input_audio", "data", str_json(m->data), "format",
+                         is_mp3 ? "mp3" : "wav");
+    }
+    return json_pack("{s:s,s:{s:o,s:o*}}", "type", "file", "file",
+                     m->data.n != 0 ? "file_data" : "file_url", url_json(m),
+                     "filename", m->name.n != 0 ? str_json(m->name) : NULL);
+}
+
+/* LiteRT-LM's: bytes as base64, or where they are. */
+static json_t *litert_media(const cf_media_ref *m)
+{
+    return json_pack("{s:s%,s:o}", "type", m->kind.p, m->kind.n,
+                     m->data.n != 0 ? "blob" : "path",
+                     str_json(m->data.n != 0 ? m->data : m->place));
+}
+
+/* Whether a part is in the format's form already. */
+static bool is_native(const json_t *part, bool as_openai)
+{
+    return as_openai ? json_is_object(json_object_get(part, "image_url")) ||
+                           json_object_get(part, "input_audio") != NULL ||
+                           json_object_get(part, "file") != NULL
+                     : json_object_get(part, "path") != NULL ||
+                           json_object_get(part, "blob") != NULL;
+}
+
+/* A new reference to the part as the format has it. */
+static json_t *part_out(const json_t *part, bool as_openai)
+{
+    cf_media_ref m;
+    if (as_openai && json_is_string(part)) {
+        return json_pack("{s:s,s:O}", "type", "text", "text", part);
+    }
+    if (cf_xmedia__get(&m, part) && !is_native(part, as_openai)) {
+        return as_openai ? openai_media(&m) : litert_media(&m);
+    }
+    json_t *copy = json_copy(cf_json_ref(part));
+    drop_private(copy);
+    if (as_openai && json_object_get(copy, "image_url") != NULL) {
+        (void)json_object_del(copy, "name"); /* OpenAI knows none */
+    }
+    return copy;
+}
+
+/* A content that is an object is a text, or what a tool gave. */
+static json_t *object_out(const json_t *content)
+{
+    cf_str text = cf_json_get_str(content, "text");
+    cf_buf b = CF_BUF_INIT;
+    if (text.p != NULL) {
+        return str_json(text);
+    }
+    cf_json_write(&b, content);
+    json_t *v = b.failed ? NULL : str_json(cf_buf_str(&b));
+    cf_buf_deinit(&b);
+    return v;
+}
+
+static cf_status content_out(json_t *m, bool as_openai, cf_error *err)
+{
+    const json_t *content = json_object_get(m, "content");
+    json_t *out = NULL;
+    drop_private(m);
+    if (as_openai && json_is_object(content)) {
+        out = object_out(content);
+    } else if (json_is_array(content)) {
+        out = json_array();
+        for (size_t i = 0; i < json_array_size(content); i++) {
+            if (json_array_append_new(out, part_out(json_array_get(content, i),
+                                                    as_openai)) != 0) {
+                json_decref(out);
+                return cf_sql__oom(err);
+            }
+        }
+    } else {
+        return CF_OK;
+    }
+    return json_object_set_new(m, "content", out) == 0 ? CF_OK
+                                                       : cf_sql__oom(err);
+}
+
 /* ---- ids of calls ------------------------------------------------------- */
 
 /* The ids of the newest calls whose results have not come yet. */
@@ -266,11 +390,11 @@ static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids,
     CF_TRY(cf_xchg__message(&m, t, err));
     const char *role = openai_role(cf_json_get_str(m, "role"));
     cf_status st = turn_arguments(m, ids != NULL, err);
+    CF_THEN(st, content_out(m, ids != NULL, err));
     bool ok = true;
     if (st == CF_OK && ids != NULL) {
         ok = role == NULL ||
              json_object_set_new(m, "role", json_string(role)) == 0;
-        (void)json_object_del(m, "sharegpt"); /* a server would refuse it */
         ok = ok && name_calls(ids, m) &&
              (!cf_str_is(cf_json_get_str(m, "role"), "tool") ||
               name_result(ids, m));
@@ -337,6 +461,45 @@ static void fields_out(cf_jw *w, const cf_store_tree *tree, bool has_tools,
     json_decref(preface);
 }
 
+/* The schema of the newest reply that was constrained by one. */
+static json_t *schema_of(const cf_store_tree *tree, const size_t *at, size_t n)
+{
+    for (size_t i = n; i > 0; i--) {
+        const cf_store_run *r = tree->turns[at[i - 1]].run;
+        json_t *v = NULL;
+        cf_error ignored;
+        if (r == NULL || r->constraint_spec.n == 0 ||
+            cf_json_read(&v, r->constraint_spec.p, r->constraint_spec.n,
+                         &ignored) != CF_OK) {
+            continue;
+        }
+        json_t *schema = json_incref(json_object_get(v, "schema"));
+        json_decref(v);
+        return json_is_object(schema) ? schema : NULL;
+    }
+    return NULL;
+}
+
+static void schema_out(cf_jw *w, const cf_store_tree *tree, const size_t *at,
+                       size_t n)
+{
+    json_t *preface = cf_xchg__preface(tree);
+    json_t *schema = json_object_get(preface, "response_format") == NULL
+                         ? schema_of(tree, at, n)
+                         : NULL;
+    if (schema != NULL) {
+        cf_jw_object(w, "response_format");
+        cf_jw_text(w, "type", "json_schema");
+        cf_jw_object(w, "json_schema");
+        cf_jw_text(w, "name", "reply");
+        cf_jw_json(w, "schema", schema);
+        cf_jw_end(w);
+        cf_jw_end(w);
+    }
+    json_decref(schema);
+    json_decref(preface);
+}
+
 static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
                             const size_t *at, size_t n, bool as_openai,
                             cf_error *err)
@@ -349,6 +512,9 @@ static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
     json_t *tools = cf_xchg__tools(tree, at, n);
     if (tools != NULL) {
         tools_out(w, tools, as_openai);
+    }
+    if (as_openai) {
+        schema_out(w, tree, at, n);
     }
     fields_out(w, tree, tools != NULL, as_openai);
     json_decref(tools);

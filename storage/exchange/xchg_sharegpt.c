@@ -1,6 +1,10 @@
 /*
  * xchg_sharegpt.c - {"conversations":[{"from":...,"value":...}]}.
  *
+ * Pictures, sounds and videos are lists next to the conversation, and
+ * "<image>", "<audio>", "<video>" in a text where each belongs; what has no
+ * such mark begins the first text of the user.
+ *
  * Other fields, and a speaker's name that is written another way by default,
  * are kept under "sharegpt" in the message or the preface, and written back.
  */
@@ -8,6 +12,7 @@
 
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
+#include "storage/exchange/xchg_media.h"
 
 static const struct {
     const char *from, *role;
@@ -99,8 +104,6 @@ static bool keep(json_t *to, json_t *rest)
     return ok;
 }
 
-static const char *from_of(cf_str role);
-
 static bool keep_entry(json_t *m, const json_t *entry)
 {
     static const char *const own[] = {"from", "value"};
@@ -119,7 +122,151 @@ static bool keep_entry(json_t *m, const json_t *entry)
     return keep(m, rest);
 }
 
-static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
+/* ---- pictures, sounds, videos ------------------------------------------- */
+
+static const struct {
+    const char *mark, *list, *single, *kind;
+} media[] = {{"<image>", "images", "image", "image"},
+             {"<audio>", "audios", "audio", "audio"},
+             {"<video>", "videos", "video", "video"}};
+
+enum { MEDIA = sizeof media / sizeof media[0] };
+
+/* What a record has of them, taken in order. */
+typedef struct shelf {
+    json_t *list[MEDIA]; /* borrowed: a list, or one by itself; NULL */
+    size_t at[MEDIA], n[MEDIA];
+    bool is_placed[MEDIA]; /* the texts have as many marks */
+} shelf;
+
+static json_t *item_of(const shelf *s, size_t k, size_t i)
+{
+    return json_is_array(s->list[k]) ? json_array_get(s->list[k], i)
+                                     : s->list[k];
+}
+
+/* The next item as a part that remembers how it was written. */
+static json_t *take_item(shelf *s, size_t k)
+{
+    json_t *item = item_of(s, k, s->at[k]++);
+    cf_str where = json_is_string(item) ? cf_xchg__str(item)
+                                        : cf_json_get_str(item, "path");
+    cf_str bytes = cf_json_get_str(item, "bytes");
+    json_t *part = bytes.n != 0 ? json_pack("{s:s,s:s%}", "type", media[k].kind,
+                                            "blob", bytes.p, bytes.n)
+                                : cf_xmedia__part(media[k].kind, where,
+                                                  cf_str_make(NULL, 0));
+    json_t *kept = json_object();
+    bool ok = part != NULL && kept != NULL;
+    if (ok && json_is_object(item)) {
+        static const char *const known[] = {"bytes"};
+        ok = json_object_set_new(kept, "item", cf_xchg__rest(item, known, 1)) ==
+             0;
+    }
+    if (ok && !json_is_array(s->list[k])) {
+        ok = json_object_set_new(kept, "is_single", json_true()) == 0;
+    }
+    if (ok && !s->is_placed[k]) {
+        ok = json_object_set_new(kept, "has_no_mark", json_true()) == 0;
+    }
+    ok = ok && (json_object_size(kept) == 0 ||
+                json_object_set(part, "sharegpt", kept) == 0);
+    json_decref(kept);
+    if (!ok) {
+        json_decref(part);
+        return NULL;
+    }
+    return part;
+}
+
+/* The kind of the mark at the start of s; MEDIA: none. */
+static size_t mark_at(const char *p, size_t n)
+{
+    size_t k = 0;
+    while (k < MEDIA &&
+           (n < strlen(media[k].mark) ||
+            memcmp(p, media[k].mark, strlen(media[k].mark)) != 0)) {
+        k++;
+    }
+    return k;
+}
+
+static void count_marks(size_t n[MEDIA], const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        cf_str s = cf_json_get_str(entry, "value");
+        s = s.p != NULL ? s : cf_json_get_str(entry, "content");
+        for (size_t k = 0; k < s.n; k++) {
+            size_t kind = s.p[k] == '<' ? mark_at(s.p + k, s.n - k) : MEDIA;
+            n[kind < MEDIA ? kind : 0] += kind < MEDIA;
+        }
+    }
+}
+
+static shelf open_shelf(const json_t *v, const json_t *list)
+{
+    shelf s = {{NULL}, {0}, {0}, {false}};
+    size_t marks[MEDIA] = {0};
+    count_marks(marks, list);
+    for (size_t k = 0; k < MEDIA; k++) {
+        json_t *many = json_object_get(v, media[k].list);
+        json_t *one = json_object_get(v, media[k].single);
+        s.list[k] = json_is_array(many)   ? many
+                    : json_is_string(one) ? one
+                                          : NULL;
+        s.n[k] =
+            json_is_array(many) ? json_array_size(many) : s.list[k] != NULL;
+        for (size_t i = 0; i < s.n[k]; i++) {
+            const json_t *item = item_of(&s, k, i);
+            if (!json_is_string(item) && !json_is_object(item)) {
+                s.n[k] = 0; /* not what is meant here: kept as it is */
+            }
+        }
+        s.is_placed[k] = s.n[k] == marks[k];
+    }
+    return s;
+}
+
+static bool add_text(json_t *parts, const char *p, size_t n)
+{
+    return n == 0 ||
+           json_array_append_new(parts, json_pack("{s:s,s:s%}", "type", "text",
+                                                  "text", p, n)) == 0;
+}
+
+/* The text as parts, its marks replaced; NULL: it has none, or no memory. */
+static json_t *parts_of(shelf *s, cf_str text, bool is_first_user)
+{
+    json_t *parts = json_array();
+    bool ok = parts != NULL;
+    size_t from = 0;
+    for (size_t k = 0; is_first_user && k < MEDIA; k++) {
+        while (ok && !s->is_placed[k] && s->at[k] < s->n[k]) {
+            ok = json_array_append_new(parts, take_item(s, k)) == 0;
+        }
+    }
+    for (size_t i = 0; ok && i < text.n; i++) {
+        size_t k = text.p[i] == '<' ? mark_at(text.p + i, text.n - i) : MEDIA;
+        if (k == MEDIA || !s->is_placed[k] || s->n[k] == 0) {
+            continue;
+        }
+        ok = add_text(parts, text.p + from, i - from) &&
+             json_array_append_new(parts, take_item(s, k)) == 0;
+        from = i + strlen(media[k].mark);
+        i = from - 1;
+    }
+    ok = ok && (json_array_size(parts) == 0 ||
+                add_text(parts, text.p + from, text.n - from));
+    if (!ok || json_array_size(parts) == 0) {
+        json_decref(parts);
+        return NULL;
+    }
+    return parts;
+}
+
+static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s,
+                     bool *had_user, cf_error *err)
 {
     cf_str from = cf_json_get_str(entry, "from");
     const json_t *value = json_object_get(entry, "value");
@@ -143,6 +290,13 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
                                    : json_stringn(from.p, from.n),
                       "content", json_stringn(text.p, text.n));
     }
+    bool is_user = cf_str_is(cf_json_get_str(m, "role"), "user");
+    json_t *parts = parts_of(s, text, is_user && !*had_user);
+    *had_user = *had_user || is_user;
+    if (parts != NULL && json_object_set_new(m, "content", parts) != 0) {
+        json_decref(m);
+        m = NULL;
+    }
     if (m != NULL && !keep_entry(m, entry)) {
         json_decref(m);
         m = NULL;
@@ -151,7 +305,8 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, cf_error *err)
 }
 
 /* The tools, a list or a string that holds one, and the other fields. */
-static cf_status take_preface(cf_build *b, const json_t *v, cf_error *err)
+static cf_status take_preface(cf_build *b, const json_t *v, const shelf *on,
+                              cf_error *err)
 {
     static const char *const keys[] = {"conversations", "conversation",
                                        "messages", "system", "tools"};
@@ -164,8 +319,15 @@ static cf_status take_preface(cf_build *b, const json_t *v, cf_error *err)
     }
     json_t *preface =
         json_pack("{s:O*}", "tools", parsed != NULL ? parsed : tools);
-    bool ok = preface != NULL &&
-              keep(preface, rest_of(v, keys, sizeof keys / sizeof keys[0]));
+    json_t *rest = rest_of(v, keys, sizeof keys / sizeof keys[0]);
+    for (size_t k = 0; k < MEDIA; k++) {
+        if (on->n[k] != 0) { /* they are in the messages */
+            (void)json_object_del(rest, json_is_array(on->list[k])
+                                            ? media[k].list
+                                            : media[k].single);
+        }
+    }
+    bool ok = preface != NULL && keep(preface, rest);
     if (ok && json_object_size(preface) != 0) {
         b->conv.preface = cf_build__json(b, preface);
     }
@@ -197,9 +359,11 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
                                        json_stringn(system.p, system.n)),
                              NULL, err));
     }
-    CF_TRY(take_preface(b, v, err));
+    shelf s = open_shelf(v, list);
+    bool had_user = false;
+    CF_TRY(take_preface(b, v, &s, err));
     for (size_t i = 0; i < json_array_size(list); i++) {
-        CF_TRY(say(b, json_array_get(list, i), i, err));
+        CF_TRY(say(b, json_array_get(list, i), i, &s, &had_user, err));
     }
     return cf_import__emit(im, err);
 }
@@ -274,6 +438,103 @@ static void tools_out(cf_jw *w, json_t *tools)
     }
 }
 
+/* What the parts of a branch hold, list by list. */
+typedef struct pile {
+    json_t *list[MEDIA];
+    bool is_single[MEDIA];
+} pile;
+
+static size_t kind_of(cf_str kind)
+{
+    size_t k = 0;
+    while (k < MEDIA && !cf_str_is(kind, media[k].kind)) {
+        k++;
+    }
+    return k;
+}
+
+/* One part into its list; *k is the list. */
+static bool pile_up(pile *p, const json_t *part, const cf_media_ref *m,
+                    size_t k)
+{
+    const json_t *kept = json_object_get(part, "sharegpt");
+    json_t *item = json_object_get(kept, "item");
+    cf_buf url = CF_BUF_INIT;
+    p->list[k] = p->list[k] != NULL ? p->list[k] : json_array();
+    p->is_single[k] = json_is_true(json_object_get(kept, "is_single"));
+    json_t *v = NULL;
+    if (json_is_object(item)) {
+        v = json_copy(item);
+        json_t *bytes = json_object_get(part, "blob");
+        if (bytes != NULL && json_object_set(v, "bytes", bytes) != 0) {
+            json_decref(v);
+            v = NULL;
+        }
+    } else {
+        cf_xmedia__put_url(&url, m);
+        v = url.failed ? NULL : json_stringn(cf_buf_cstr(&url), url.n);
+    }
+    cf_buf_deinit(&url);
+    return json_array_append_new(p->list[k], v) == 0;
+}
+
+/* The text of a content, marks where something else is. */
+static bool value_out(cf_buf *out, pile *p, const json_t *m)
+{
+    const json_t *content = json_object_get(m, "content");
+    if (!json_is_array(content)) {
+        cf_xchg__text(out, m);
+        return !out->failed;
+    }
+    bool was_text = false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        cf_str s = json_is_string(part) ? cf_xchg__str(part)
+                                        : cf_json_get_str(part, "text");
+        cf_media_ref ref;
+        if (s.p != NULL) {
+            cf_buf_adds(out, was_text ? "\n" : "");
+            cf_buf_add(out, s.p, s.n);
+            was_text = true;
+            continue;
+        }
+        size_t k = cf_xmedia__get(&ref, part) ? kind_of(ref.kind) : MEDIA;
+        if (k == MEDIA) {
+            continue;
+        }
+        const json_t *kept = json_object_get(part, "sharegpt");
+        ok = pile_up(p, part, &ref, k);
+        cf_buf_adds(out, json_is_true(json_object_get(kept, "has_no_mark"))
+                             ? ""
+                             : media[k].mark);
+        was_text = false;
+    }
+    return ok && !out->failed;
+}
+
+static void drop_pile(pile *p)
+{
+    for (size_t k = 0; k < MEDIA; k++) {
+        json_decref(p->list[k]);
+    }
+}
+
+static void pile_out(cf_jw *w, pile *p)
+{
+    for (size_t k = 0; k < MEDIA; k++) {
+        if (p->list[k] == NULL) {
+            continue;
+        }
+        if (p->is_single[k] && json_array_size(p->list[k]) == 1) {
+            cf_jw_json(w, media[k].single, json_array_get(p->list[k], 0));
+        } else {
+            cf_jw_json(w, media[k].list, p->list[k]);
+        }
+    }
+    drop_pile(p);
+}
+
 cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
                             size_t n, cf_buf *out, cf_error *err)
 {
@@ -284,11 +545,16 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
     cf_jw_array(&w, "conversations");
+    pile piled = {{NULL}, {false}};
     for (size_t i = 0; i < n; i++) {
         json_t *m;
-        CF_TRY(cf_xchg__message(&m, &tree->turns[at[i]], err));
+        cf_status st = cf_xchg__message(&m, &tree->turns[at[i]], err);
+        if (st != CF_OK) {
+            drop_pile(&piled);
+            return st;
+        }
         cf_buf text = CF_BUF_INIT;
-        cf_xchg__text(&text, m);
+        out->failed = !value_out(&text, &piled, m) || out->failed;
         cf_str role = cf_json_get_str(m, "role");
         const char *from = from_of(role);
         const json_t *calls = json_object_get(m, "tool_calls");
@@ -303,6 +569,7 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
     }
     cf_jw_end(&w);
     tools_out(&w, cf_xchg__tools(tree, at, n));
+    pile_out(&w, &piled);
     json_t *preface = cf_xchg__preface(tree);
     fields_out(&w, json_object_get(preface, "sharegpt"), "conversations",
                "tools");

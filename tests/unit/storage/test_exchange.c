@@ -337,12 +337,12 @@ static void test_llama_app__tree(void **state)
     assert_int_equal(t.n, 3);
     assert_string_equal(t.conv.title.p, "Own");
     assert_int_equal(t.conv.n_forks, 1);
-    says(
-        &t, 0,
-        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},{"
-        "\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
-        "png;base64,AAAA\"},\"name\":\"p.png\"}],\"extra\":[{\"type\":\"TEXT\","
-        "\"name\":\"t\",\"content\":\"c\"}]}");
+    says(&t, 0,
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},{"
+         "\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
+         "png;base64,AAAA\"},\"name\":\"p.png\"},{\"type\":\"text\",\"text\":"
+         "\"\\n\\n--- File: t ---\\nc\",\"llama_app\":{\"type\":\"TEXT\","
+         "\"name\":\"t\"}}]}");
     says(&t, 1,
          "{\"role\":\"assistant\",\"content\":\"one\",\"reasoning_content\":"
          "\"hm\"}");
@@ -843,14 +843,76 @@ static void test_again__same_beginning_is_not_same(void **state)
 
 /* ---- what has no place is kept ------------------------------------------ */
 
+static void export_all(fixture *f, cf_format format, cf_buf *out)
+{
+    cf_error err;
+    cf_exporter *ex;
+    const cf_store_conv *rows;
+    cf_export_options opts = {.format = format};
+    size_t n = list(f, &rows);
+    T_OK(cf_export_begin(&ex, f->s, &opts, &err), err);
+    for (size_t i = n; i > 0; i--) {
+        T_OK(cf_export_conv(ex, rows[i - 1].id, out, &err), err);
+    }
+    cf_export_end(ex);
+}
+
+/* Line by line the same JSON, in any order of members.  "ROOT" stands for the
+ * id that llama.app's root has. */
+static void same_json(const char *want, const cf_buf *got)
+{
+    char root[CF_UUID_TEXT + 1] = "";
+    const char *at = strstr(cf_buf_cstr(got), "\"parent\":\"");
+    if (at != NULL) {
+        snprintf(root, sizeof root, "%s", at + 10);
+    }
+    cf_buf all = CF_BUF_INIT;
+    for (const char *p = want; *p != '\0'; p++) {
+        if (strncmp(p, "ROOT", 4) == 0) {
+            cf_buf_adds(&all, root);
+            p += 3;
+        } else {
+            cf_buf_addc(&all, *p);
+        }
+    }
+    const char *x = cf_buf_cstr(&all), *y = cf_buf_cstr(got);
+    while (*x != '\0' && *y != '\0') {
+        size_t n = strcspn(x, "\n"), m = strcspn(y, "\n");
+        json_t *v, *w;
+        cf_error err;
+        T_OK(cf_json_read(&v, x, n, &err), err);
+        T_OK(cf_json_read(&w, y, m, &err), err);
+        if (!json_equal(v, w)) {
+            fail_msg("%.*s\n%.*s", (int)n, x, (int)m, y);
+        }
+        json_decref(v);
+        json_decref(w);
+        x += n + (x[n] == '\n');
+        y += m + (y[m] == '\n');
+    }
+    assert_true(*x == *y);
+    cf_buf_deinit(&all);
+}
+
+/* What comes out is what went in; read again, it comes out byte for byte. */
 static void same_again(cf_format format, const char *text)
 {
-    fixture f;
+    fixture f, g;
+    cf_buf out = CF_BUF_INIT, again = CF_BUF_INIT;
     setup(&f);
+    setup(&g);
     import(&f, format, text);
-    assert_int_equal(f.report.n_bad, 0);
-    export_is(&f, format, text);
+    assert_string_equal(f.notes, "");
+    export_all(&f, format, &out);
+    same_json(text, &out);
+    import(&g, format, cf_buf_cstr(&out));
+    assert_string_equal(g.notes, "");
+    export_all(&g, format, &again);
+    assert_string_equal(cf_buf_cstr(&again), cf_buf_cstr(&out));
+    cf_buf_deinit(&out);
+    cf_buf_deinit(&again);
     teardown(&f);
+    teardown(&g);
 }
 
 static void test_kept__fields_of_every_form(void **state)
@@ -865,10 +927,238 @@ static void test_kept__fields_of_every_form(void **state)
     same_again(CF_FORMAT_SHAREGPT,
                "{\"conversations\":[{\"from\":\"user\",\"value\":\"q\","
                "\"weight\":1},{\"from\":\"chatgpt\",\"value\":\"a\"}],"
-               "\"id\":\"i_0\",\"images\":[\"a.png\"],\"source\":\"x\"}\n");
+               "\"images\":[\"a.png\"],\"id\":\"i_0\",\"source\":\"x\"}\n");
+    same_again(CF_FORMAT_SHAREGPT,
+               "{\"conversations\":[{\"from\":\"human\",\"value\":\"a "
+               "<image>\\n<audio>b\"},{\"from\":\"gpt\",\"value\":\"c\"},{"
+               "\"from\":\"human\",\"value\":\"<image>\"}],\"images\":["
+               "\"data:image/png;base64,AAAA\",{\"path\":\"b.png\",\"bytes\":"
+               "\"BBBB\"}],\"audios\":[\"https://x.org/c.wav\"],\"chosen\":{"
+               "\"from\":\"gpt\",\"value\":\"d\"}}\n");
+    same_again(CF_FORMAT_SHAREGPT,
+               "{\"conversations\":[{\"from\":\"human\",\"value\":\"<image>"
+               "\\nwhat?\"}],\"image\":\"dir/a.jpg\"}\n");
+    same_again(
+        CF_FORMAT_CONVERSE,
+        "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+        "\"binaryContent\":[{\"type\":\"x.BinaryContent.Bytes\",\"data\":[-1,"
+        "0,127],\"mimeType\":\"image/png\"},{\"type\":\"Base64String\","
+        "\"data\":\"QUJD\",\"mimeType\":\"audio/wav\",\"filename\":\"a\"},{"
+        "\"type\":\"CloudReference\",\"uri\":\"gs://b\",\"mimeType\":"
+        "\"image/png\"},{\"type\":\"TextDocument\",\"content\":\"t\","
+        "\"mimeType\":\"text/plain\"},{\"type\":\"Bytes\",\"data\":[300]},{"
+        "\"type\":\"Other\",\"x\":1}],\"context\":{\"a\":[1]},"
+        "\"terminatePipeline\":true},\"uuid\":\"not-a-uuid-42\",\"extra\":7}],"
+        "\"version\":123456789012345678901234567890}\n");
+    same_again(
+        CF_FORMAT_LLAMA_APP,
+        "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
+        "2b41-4c9e-8f77-1d6b6a2e5c10\",\"name\":\"n\",\"lastModified\":50,"
+        "\"currNode\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\",\"pinned\":true,"
+        "\"mcpServerOverrides\":[{\"id\":\"s\"}]}\n"
+        "{\"type\":\"message\",\"message\":{\"id\":\"ROOT\",\"convId\":"
+        "\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\",\"type\":\"root\","
+        "\"timestamp\":40,\"role\":\"system\",\"content\":\"\",\"parent\":"
+        "null,\"children\":[\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\"]}}\n"
+        "{\"type\":\"message\",\"message\":{\"id\":\"9f13a7d0-2b41-4c9e-8f77-"
+        "1d6b6a2e5c11\",\"convId\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\","
+        "\"type\":\"text\",\"timestamp\":40,\"role\":\"user\",\"content\":"
+        "\"q\",\"extra\":[{\"type\":\"IMAGE\",\"name\":\"p.png\","
+        "\"base64Url\":\"data:image/png;base64,AAAA\",\"width\":3},{\"type\":"
+        "\"TEXT\",\"name\":\"t\",\"content\":\"c\"},{\"type\":\"PDF\","
+        "\"name\":\"d.pdf\",\"base64Data\":\"AAAA\",\"processedAsImages\":"
+        "true,\"content\":\"x\",\"images\":[\"data:image/png;base64,AAAA\","
+        "\"data:image/png;base64,BBBB\"]},{\"type\":\"AUDIO\",\"name\":\"s\","
+        "\"base64Data\":\"AAAA\",\"mimeType\":\"audio/wav\"}],\"parent\":"
+        "\"ROOT\",\"children\":[],\"model\":\"m\",\"starred\":true}}\n");
     same_again(CF_FORMAT_LITERT,
                "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}],"
                "\"extra_context\":{},\"unheard_of\":1}\n");
+}
+
+/* A picture from any program is a picture for every other. */
+static void test_media__in_every_form(void **state)
+{
+    (void)state;
+    static const struct {
+        cf_format from;
+        const char *text;
+    } in[] = {
+        {CF_FORMAT_CONVERSE,
+         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+         "\"binaryContent\":[{\"type\":\"Base64String\",\"data\":"
+         "\"QUJDRA==\",\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_CONVERSE,
+         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+         "\"binaryContent\":[{\"type\":\"Bytes\",\"data\":[65,66,67,68],"
+         "\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_OPENAI,
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+         "\"text\":\"q\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
+         "\"data:image/png;base64,QUJDRA==\"}}]}]}"},
+        {CF_FORMAT_OPENAI, /* Xaibo's */
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+         "\"text\":\"q\"},{\"type\":\"image\",\"image\":"
+         "\"data:image/png;base64,QUJDRA==\"}]}]}"},
+        {CF_FORMAT_OPENAI, /* Gemini's */
+         "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"q\"},{"
+         "\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QUJDRA==\"}"
+         "}]}]}"},
+        {CF_FORMAT_LITERT,
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+         "\"text\":\"q\"},{\"type\":\"image\",\"blob\":\"QUJDRA==\"}]}]}"},
+        {CF_FORMAT_SHAREGPT,
+         "{\"conversations\":[{\"from\":\"human\",\"value\":\"q<image>\"}],"
+         "\"images\":[\"data:image/png;base64,QUJDRA==\"]}"},
+        {CF_FORMAT_LLAMA_APP,
+         "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\","
+         "\"message\":{\"id\":\"m\",\"role\":\"user\",\"content\":\"q\","
+         "\"extra\":[{\"type\":\"IMAGE\",\"name\":\"n\",\"base64Url\":"
+         "\"data:image/png;base64,QUJDRA==\"}]}}\n"},
+        {CF_FORMAT_MARKDOWN,
+         "---\nuuid: \"0190aaaa-0000-4000-8000-000000000001\"\n---\n\n## 1 "
+         "user\n\n<!-- 0190aaaa-0000-4000-8000-000000000002 -->\n\n<!-- text "
+         "-->\n\nq\n\n<!-- image -->\n\n"
+         "![](data:image/png;base64,QUJDRA==)\n\n"},
+    };
+    static const struct {
+        cf_format to;
+        const char *want;
+    } out[] = {
+        {CF_FORMAT_CONVERSE, "\"mimeType\":\"image/png\""},
+        {CF_FORMAT_OPENAI,
+         "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
+         "png;base64,QUJDRA==\"}}"},
+        {CF_FORMAT_LITERT, "\"type\":\"image\",\"blob\":\"QUJDRA==\""},
+        {CF_FORMAT_SHAREGPT, "\"images\":[\"data:image/png;base64,QUJDRA==\"]"},
+        {CF_FORMAT_LLAMA_APP,
+         "\"base64Url\":\"data:image/png;base64,QUJDRA==\""},
+        {CF_FORMAT_MARKDOWN, "](data:image/png;base64,QUJDRA==)"},
+    };
+    for (size_t i = 0; i < sizeof in / sizeof in[0]; i++) {
+        fixture f;
+        setup(&f);
+        import(&f, in[i].from, in[i].text);
+        assert_string_equal(f.notes, "");
+        for (size_t k = 0; k < sizeof out / sizeof out[0]; k++) {
+            cf_buf text = CF_BUF_INIT;
+            export_all(&f, out[k].to, &text);
+            bool no_mime = in[i].from == CF_FORMAT_LITERT && k == 0;
+            if (strstr(cf_buf_cstr(&text), out[k].want) == NULL && !no_mime) {
+                fail_msg("%d to %s: %s", (int)i, cf_format_name(out[k].to),
+                         cf_buf_cstr(&text));
+            }
+            cf_buf_deinit(&text);
+        }
+        teardown(&f);
+    }
+}
+
+/* A picture of some size is in the database once. */
+static void test_media__is_stored_once(void **state)
+{
+    (void)state;
+    fixture f;
+    sqlite3 *db;
+    cf_buf text = CF_BUF_INIT;
+    setup(&f);
+    for (int i = 0; i < 3; i++) {
+        cf_buf_addf(&text,
+                    "{\"messages\":[{\"role\":\"user\",\"content\":[{"
+                    "\"type\":\"text\",\"text\":\"%d\"},{\"type\":"
+                    "\"image_url\",\"image_url\":{\"url\":\"data:image/"
+                    "png;base64,",
+                    i);
+        for (int k = 0; k < 1000; k++) {
+            cf_buf_adds(&text, "QUJD");
+        }
+        cf_buf_adds(&text, "\"}}]}]}\n");
+    }
+    import(&f, CF_FORMAT_OPENAI, cf_buf_cstr(&text));
+    assert_int_equal(f.report.n_turns, 3);
+    assert_int_equal(sqlite3_open(cf_store_path(f.s), &db), SQLITE_OK);
+    sqlite3_stmt *st;
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT count(*) FROM blob", -1, &st, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(st, 0), 1);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    cf_buf_deinit(&text);
+    teardown(&f);
+}
+
+static void test_chatgpt__citations_and_files(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    import(&f, CF_FORMAT_CHATGPT,
+           "[{\"id\":\"c\",\"gizmo_id\":\"g-1\",\"mapping\":{\"u\":{"
+           "\"message\":{\"author\":{\"role\":\"user\"},\"content\":{"
+           "\"content_type\":\"text\",\"parts\":[\"read\"]},\"metadata\":{"
+           "\"attachments\":[{\"id\":\"file-1\",\"name\":\"a.pdf\","
+           "\"mimeType\":\"application/pdf\"}]}}},\"a\":{\"parent\":\"u\","
+           "\"message\":{\"author\":{\"role\":\"assistant\"},\"recipient\":"
+           "\"all\",\"content\":{\"content_type\":\"text\",\"parts\":[\"so\"]"
+           "},\"metadata\":{\"citations\":[{\"start_ix\":0,\"end_ix\":2}],"
+           "\"model_slug\":\"m\"}}}}}]");
+    cf_store_tree t = only_tree(&f);
+    says(&t, 0,
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+         "\"read\"},{\"type\":\"file\",\"path\":\"file-1\",\"mime_type\":"
+         "\"application/pdf\",\"name\":\"a.pdf\"}]}");
+    assert_non_null(strstr(t.turns[1].source.p,
+                           "\"citations\":[{\"start_ix\":0,\"end_ix\":2}]"));
+    assert_non_null(strstr(t.turns[1].source.p, "\"recipient\":\"all\""));
+    assert_non_null(strstr(t.conv.source.p, "\"gizmo_id\":\"g-1\""));
+    teardown(&f);
+}
+
+static void test_llm__tools_and_schema(void **state)
+{
+    (void)state;
+    static const char more[] =
+        "CREATE TABLE tools(id INTEGER PRIMARY KEY, hash TEXT, name TEXT, "
+        "description TEXT, input_schema TEXT, plugin TEXT);"
+        "CREATE TABLE schemas(id TEXT PRIMARY KEY, content TEXT);"
+        "CREATE TABLE tool_responses(tool_id INTEGER, response_id TEXT);"
+        "CREATE TABLE turn_tools(turn_id TEXT, tool_id INTEGER);"
+        "ALTER TABLE turns ADD COLUMN schema_id TEXT;"
+        "ALTER TABLE turns ADD COLUMN token_details TEXT;"
+        "INSERT INTO tools VALUES(1, 'h', 'f', 'does', '{\"type\": "
+        "\"object\"}', NULL);"
+        "INSERT INTO schemas VALUES('s', '{\"type\": \"string\"}');"
+        "INSERT INTO turn_tools VALUES('ra', 1);"
+        "UPDATE turns SET schema_id = 's', token_details = '{\"cached\": 2}' "
+        "WHERE id = 'ra';";
+    fixture f;
+    setup(&f);
+    import_llm(&f, "tools.db", new_llm, more);
+    cf_store_tree t = only_tree(&f);
+    const cf_store_turn *at = NULL;
+    for (size_t i = 0; i < t.n; i++) {
+        if (strstr(t.turns[i].message.p, "\"end\"") != NULL) {
+            at = &t.turns[i];
+        }
+    }
+    assert_non_null(at);
+    assert_non_null(at->run);
+    assert_int_equal(at->run->n_tools, 1);
+    assert_string_equal(at->run->tools[0].p,
+                        "{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                        "\"description\":\"does\",\"parameters\":{\"type\":"
+                        "\"object\"}}}");
+    assert_string_equal(at->run->constraint_spec.p,
+                        "{\"schema\":{\"type\":\"string\"}}");
+    assert_non_null(strstr(at->source.p, "\"token_details\":{\"cached\":2}"));
+    cf_buf out = CF_BUF_INIT;
+    export_all(&f, CF_FORMAT_OPENAI, &out);
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"json_schema\":{\"name\":"));
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"tools\":[{\"type\":"));
+    cf_buf_deinit(&out);
+    teardown(&f);
 }
 
 /* Calls without ids get one, and their results the same. */
@@ -930,6 +1220,10 @@ int main(void)
         cmocka_unit_test(test_again__converse_without_uuids),
         cmocka_unit_test(test_again__same_beginning_is_not_same),
         cmocka_unit_test(test_kept__fields_of_every_form),
+        cmocka_unit_test(test_media__in_every_form),
+        cmocka_unit_test(test_media__is_stored_once),
+        cmocka_unit_test(test_chatgpt__citations_and_files),
+        cmocka_unit_test(test_llm__tools_and_schema),
         cmocka_unit_test(test_openai__results_name_their_calls),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
