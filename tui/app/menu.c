@@ -167,8 +167,7 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_grid_box(g, box, has_args ? "Command" : title, CF_STYLE_BORDER,
                 CF_STYLE_FOCUS);
     for (size_t i = 0; i < rows && top + i < menu.n; i++) {
-        draw_row(app, g,
-                 (cf_rect){box.x + 1, box.y + 1 + (int)i, box.w - 2, 1},
+        draw_row(app, g, (cf_rect){box.x + 1, box.y + 1 + (int)i, box.w - 2, 1},
                  menu.v[top + i], app->menu_row == top + i + 1);
         cf_grid_spot(g, (cf_rect){box.x, box.y + 1 + (int)i, box.w, 1},
                      CF_SPOT_MENU, top + i);
@@ -207,9 +206,9 @@ void cf_menu_step(cf_app *app, int by)
     if (menu.n == 0) {
         return;
     }
-    size_t row = app->menu_row == 0 ? (by > 0 ? 0 : menu.n - 1)
-                                    : app->menu_row - 1 + menu.n +
-                                          (by > 0 ? 1 : menu.n - 1);
+    size_t row = app->menu_row == 0
+                     ? (by > 0 ? 0 : menu.n - 1)
+                     : app->menu_row - 1 + menu.n + (by > 0 ? 1 : menu.n - 1);
     cf_menu_choose(app, row % menu.n, false);
 }
 

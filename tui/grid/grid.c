@@ -326,7 +326,8 @@ static const char *const style_names[CF_STYLE_COUNT] = {
     "assistant", "system",  "tool",     "thinking", "escaped", "special",
     "token-a",   "token-b", "ok",       "warning",  "error",   "added",
     "removed",   "kept",    "new",      "break",    "heat-0",  "heat-1",
-    "heat-2",    "heat-3",  "image"};
+    "heat-2",    "heat-3",  "plot-0",   "plot-1",   "plot-2",  "plot-3",
+    "image"};
 
 const char *cf_style_get_name(cf_style style)
 {

@@ -45,7 +45,11 @@ typedef enum cf_style_name {
     CF_STYLE_HEAT_1,
     CF_STYLE_HEAT_2,
     CF_STYLE_HEAT_3, /* ... surprising */
-    CF_STYLE_IMAGE,  /* a cell of a picture, with colours of its own */
+    CF_STYLE_PLOT_0, /* the same steps, for the bars of a plot */
+    CF_STYLE_PLOT_1,
+    CF_STYLE_PLOT_2,
+    CF_STYLE_PLOT_3,
+    CF_STYLE_IMAGE, /* a cell of a picture, with colours of its own */
     CF_STYLE_COUNT
 } cf_style_name;
 

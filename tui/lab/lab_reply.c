@@ -336,13 +336,14 @@ static bool load_tokens(cf_reply *r, const cf_tokenizer *tok,
     return ok;
 }
 
-static void load_prompt(cf_reply *r, const cf_store_run *run)
+static void take_prompt(cf_reply *r, const cf_token *ids, size_t n)
 {
-    r->prompt_ids = cf_calloc(run->n_prompt_ids + 1, sizeof *r->prompt_ids);
-    if (r->prompt_ids != NULL && run->n_prompt_ids != 0) {
-        memcpy(r->prompt_ids, run->prompt_ids,
-               run->n_prompt_ids * sizeof *r->prompt_ids);
-        r->n_prompt_ids = run->n_prompt_ids;
+    cf_free(r->prompt_ids);
+    r->n_prompt_ids = 0;
+    r->prompt_ids = cf_calloc(n + 1, sizeof *r->prompt_ids);
+    if (r->prompt_ids != NULL && n != 0) {
+        memcpy(r->prompt_ids, ids, n * sizeof *r->prompt_ids);
+        r->n_prompt_ids = n;
     }
 }
 
@@ -387,9 +388,27 @@ void cf_reply_load(cf_reply *r, const cf_tokenizer *tok,
         return; /* shown as far as memory goes */
     }
     mark_tokens(r, run);
-    load_prompt(r, run);
+    take_prompt(r, run->prompt_ids, run->n_prompt_ids);
     r->rule = cf_lab__rule_stored(run);
     load_figures(r, run);
+}
+
+void cf_reply_take_read(cf_reply *r, const cf_tokenizer *tok,
+                        const cf_reply_read *read)
+{
+    bool ok = true;
+    free_tokens(r);
+    r->n_start = r->n_placed = 0;
+    snprintf(r->sampler, sizeof r->sampler, "not drawn: scored as it is");
+    take_prompt(r, read->prompt_ids, read->n_prompt_ids);
+    cf_buf_reset(&r->raw);
+    cf_buf_add(&r->raw, read->text.p, read->text.n);
+    for (size_t i = 0; ok && i < read->n; i++) {
+        ok = place_token(r, tok,
+                         (cf_chat_token){.id = read->ids[i],
+                                         .p = read->draw[i].chosen.p_raw,
+                                         .draw = &read->draw[i]});
+    }
 }
 
 /* ---- reading ------------------------------------------------------------ */

@@ -76,6 +76,20 @@ void cf_reply_finish(cf_reply *reply, const cf_tokenizer *tok,
 void cf_reply_load(cf_reply *reply, const cf_tokenizer *tok,
                    const cf_store_run *run);
 
+/* A text as a model reads it: the tokens and what it would have drawn. */
+typedef struct cf_reply_read {
+    const cf_token *prompt_ids; /* [n_prompt_ids] */
+    size_t n_prompt_ids;
+    const cf_token *ids; /* [n] of the reply */
+    const cf_draw *draw; /* [n] */
+    size_t n;
+    cf_str text;
+} cf_reply_read;
+
+/* Gives a reply these tokens in place of its own; usage and timings stay. */
+void cf_reply_take_read(cf_reply *reply, const cf_tokenizer *tok,
+                        const cf_reply_read *read);
+
 /* Bytes of token i in the raw reply. */
 cf_str cf_reply_token_text(const cf_reply *reply, size_t i);
 

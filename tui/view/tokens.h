@@ -10,11 +10,15 @@
 #include "tui/app/app.h"
 #include "tui/lab/lab_reply.h"
 #include "tui/lab/token_study.h"
+#include "tui/lab/token_worst.h"
 
 typedef enum cf_tokens_focus {
     CF_ON_TOKENS,
     CF_ON_CANDIDATES,
-    CF_ON_TREE
+    CF_ON_TREE,
+    CF_ON_PLOT,
+    CF_ON_WORST,
+    CF_ON_COUNT
 } cf_tokens_focus;
 
 typedef enum cf_tokens_overlay {
@@ -30,6 +34,8 @@ typedef enum cf_tokens_page {
     CF_PAGE_CANDIDATES,
     CF_PAGE_CONSTRAINT,
     CF_PAGE_PATH,
+    CF_PAGE_PLOT,
+    CF_PAGE_WORST,
     CF_PAGE_COUNT
 } cf_tokens_page;
 
@@ -40,6 +46,10 @@ typedef struct cf_tokens {
     cf_tokens_focus focus;
     cf_tokens_overlay overlay;
     cf_tokens_page page;
+    size_t worst;      /* row of the worst tokens */
+    int plot_w;        /* cells of the plot, when it was drawn last */
+    cf_uuid followed;  /* Chat's turn, next to it */
+    bool has_logs;     /* probabilities as natural logarithms */
     bool by_post;      /* colours follow the probabilities after sampling */
     bool hides_masked; /* alternatives that the constraint removed */
     bool waits;        /* for the reply that "step-one" asked for */
@@ -73,6 +83,31 @@ void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out);
 enum { CF_TOKENS_LISTED = CF_TRACE_TOP_MAX + 1 };
 size_t cf_tokens__visible(const cf_tokens *s, const cf_draw *d,
                           const cf_candidate *out[CF_TOKENS_LISTED]);
+
+/* A probability in at most five cells: "0.123", "4e-05", or its logarithm. */
+enum { CF_P_TEXT = 12 };
+void cf_tokens__p(const cf_tokens *s, double p, char out[CF_P_TEXT]);
+
+/* ---- tokens_plot.c ------------------------------------------------------ */
+
+/* What the overlay says was lost. */
+cf_token_loss cf_tokens__loss_kind(const cf_tokens *s);
+
+/* Tokens that one column of a plot stands for. */
+size_t cf_tokens__per_column(const cf_reply *reply, int width);
+void cf_tokens__plot_title(const cf_tokens *s, const cf_reply *reply, int width,
+                           char out[96]);
+void cf_tokens__draw_plot(cf_app *app, cf_grid *g, cf_rect r,
+                          const cf_reply *reply);
+void cf_tokens__worst_title(const cf_worst *w, cf_token_loss kind,
+                            char out[128]);
+void cf_tokens__draw_worst(cf_app *app, cf_grid *g, cf_rect r,
+                           const cf_reply *reply, const cf_worst *w);
+
+/* ---- tokens_panes.c ----------------------------------------------------- */
+
+/* Rows that the reply needs, with its figures. */
+int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply);
 
 /* Panes without their boxes. */
 void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,

@@ -11,6 +11,8 @@
 #include "tui/lab/lab_reply.h"
 #include "tui/view/tokens.h"
 
+enum { FIGURES = 3 /* lines below the reply */ };
+
 void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out)
 {
     const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
@@ -28,6 +30,19 @@ void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out)
     if (out->n == before) {
         cf_str text = cf_reply_token_text(r, i);
         cf_buf_add(out, text.p, text.n);
+    }
+}
+
+void cf_tokens__p(const cf_tokens *s, double p, char out[CF_P_TEXT])
+{
+    if (s->has_logs) {
+        snprintf(out, CF_P_TEXT, p > 0 ? "%5.1f" : " -inf", p > 0 ? log(p) : 0);
+    } else {
+        snprintf(out, CF_P_TEXT,
+                 !(p > 0)     ? "    0"
+                 : p < 0.0005 ? "%5.0e"
+                              : "%5.3f",
+                 p);
     }
 }
 
@@ -118,8 +133,9 @@ static int put_token(cf_grid *g, int x, int y, int room, const cf_buf *text,
 }
 
 /* Lays the tokens out in rows; draws those in sight when g is given, and
- * reports the cursor's row. */
-static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
+ * reports the cursor's row and, unless n_rows is NULL, how many there are. */
+static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
+                      size_t *n_rows)
 {
     const cf_tokens *s = cf_tokens__state(app);
     size_t row = 0, cursor_row = 0;
@@ -145,6 +161,8 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
                 g->cursor_y = y;
             }
             put_token(g, r.x + x, y, r.w - x, &text, style, mark_of(s, t));
+            cf_grid_spot(g, (cf_rect){r.x + x, y, w, 1}, CF_TOKENS_SPOT_TOKEN,
+                         i);
         }
         x += w;
         bool ends_line = text.n != 0 && text.p[text.n - 1] == '\n';
@@ -154,7 +172,17 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
         }
         cf_buf_deinit(&text);
     }
+    if (n_rows != NULL) {
+        *n_rows = row + 1;
+    }
     return cursor_row;
+}
+
+int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply)
+{
+    size_t n = 0;
+    lay_out(app, NULL, (cf_rect){0, 0, width, 0}, reply, &n);
+    return (int)(n < 1000 ? n : 1000) + 1 + FIGURES;
 }
 
 /* The meaning of the marks, and the reply in figures. */
@@ -181,9 +209,11 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                  marks[s->overlay], n_forced);
     if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_DIM,
-                     "perplexity %.2f  entropy %.2f bit  not first: "
-                     "%zu of %zu",
-                     exp(-log_p / (double)n), entropy / (double)n, n_other, n);
+                     "perplexity %.2f  entropy %.2f bit a token",
+                     exp(-log_p / (double)n), entropy / (double)n);
+        cf_grid_putf(g, r.x, r.y + 2, r.w, CF_STYLE_DIM,
+                     "%zu of %zu drawn were not the model's first choice",
+                     n_other, n);
     }
 }
 
@@ -191,17 +221,18 @@ void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
                            const cf_reply *reply)
 {
     cf_tokens *s = cf_tokens__state(app);
-    if (r.h >= 8) {
-        r.h -= 3;
-        draw_figures(app, g, (cf_rect){r.x, r.y + r.h + 1, r.w, 2}, reply);
+    if (r.h >= 9) {
+        r.h -= FIGURES + 1;
+        draw_figures(app, g, (cf_rect){r.x, r.y + r.h + 1, r.w, FIGURES},
+                     reply);
     }
-    size_t row = lay_out(app, NULL, r, reply);
+    size_t row = lay_out(app, NULL, r, reply, NULL);
     if (row < s->top_row) {
         s->top_row = row;
     } else if (row >= s->top_row + (size_t)r.h) {
         s->top_row = row - (size_t)r.h + 1;
     }
-    lay_out(app, g, r, reply);
+    lay_out(app, g, r, reply, NULL);
 }
 
 /* ---- alternatives ------------------------------------------------------- */
@@ -219,7 +250,8 @@ static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
 }
 
 /* Candidates of an engine that shows texts and no ids. */
-static void draw_texts(cf_grid *g, cf_rect r, const cf_chat_token *t)
+static void draw_texts(const cf_tokens *s, cf_grid *g, cf_rect r,
+                       const cf_chat_token *t)
 {
     if (t->n_top == 0) {
         cf_grid_puts(g, r.x, r.y, r.w,
@@ -232,8 +264,10 @@ static void draw_texts(cf_grid *g, cf_rect r, const cf_chat_token *t)
     cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %2s %6s token", "#", "p");
     for (size_t i = 0; i < t->n_top && (int)i + 1 < r.h; i++) {
         int y = r.y + 1 + (int)i;
+        char p[CF_P_TEXT];
+        cf_tokens__p(s, (double)t->top[i].p, p);
         int x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL,
-                                   " %2zu %6.3f '", i + 1, (double)t->top[i].p);
+                                   " %2zu %6s '", i + 1, p);
         x += cf_grid_put(g, x, y, r.x + r.w - x, t->top[i].text,
                          CF_STYLE_NORMAL);
         cf_grid_puts(g, x, y, 1, "'", CF_STYLE_NORMAL);
@@ -253,23 +287,34 @@ static void put_reason(cf_buf *out, const cf_candidate *c)
     }
 }
 
+/* Cells of a candidate's text, in a list of this width. */
+static int text_width(int width)
+{
+    int w = width - 35;
+    return w < 10 ? 10 : w > 40 ? 40 : w;
+}
+
 static void draw_candidate(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
                            const cf_candidate *c, bool is_on)
 {
+    const cf_tokens *s = cf_tokens__state(app);
+    char raw[CF_P_TEXT], post[CF_P_TEXT];
+    cf_tokens__p(s, (double)c->p_raw, raw);
+    cf_tokens__p(s, (double)c->p_post, post);
     cf_style style = is_on                      ? CF_STYLE_SELECTED
                      : c->removed_by != CF_KEPT ? CF_STYLE_DIM
                                                 : CF_STYLE_NORMAL;
-    int text_w = r.w - 34 < 24 ? r.w - 34 : 24;
+    int text_w = text_width(r.w);
     cf_grid_fill(g, r, ' ', style);
-    int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%c%2u %6d ",
+    int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%c%3u %6d ",
                                c->id == d->id ? '>' : ' ', (unsigned)c->rank,
                                (int)c->id);
     put_quoted(app, g, (cf_rect){x, r.y, text_w, 1}, c->id, style);
     x += text_w + 1;
     cf_buf why = CF_BUF_INIT;
     put_reason(&why, c);
-    cf_grid_putf(g, x, r.y, r.x + r.w - x, style, "%5.3f %5.3f %s",
-                 (double)c->p_raw, (double)c->p_post, cf_buf_cstr(&why));
+    cf_grid_putf(g, x, r.y, r.x + r.w - x, style, "%s %s %s", raw,
+                 c->removed_by != CF_KEPT ? "    -" : post, cf_buf_cstr(&why));
     cf_buf_deinit(&why);
     if (is_on) {
         g->cursor_x = r.x;
@@ -281,15 +326,18 @@ static void draw_candidate(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
 static void draw_rest(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
                       bool has_room)
 {
+    const cf_tokens *s = cf_tokens__state(app);
     const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
     double rest = 1;
     for (size_t i = 0; i < d->n_top; i++) {
         rest -= (double)d->top[i].p_raw;
     }
     if (has_room && tok != NULL && cf_tokenizer_n_vocab(tok) > d->n_top) {
+        char p[CF_P_TEXT];
+        cf_tokens__p(s, rest > 0 ? rest : 0, p);
         cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM,
-                     "  .. %zu more, together %.3f",
-                     cf_tokenizer_n_vocab(tok) - d->n_top, rest > 0 ? rest : 0);
+                     "  .. %zu more, together %s",
+                     cf_tokenizer_n_vocab(tok) - d->n_top, p);
     }
     float gap = d->n_top > 1 ? d->top[0].p_raw - d->top[1].p_raw : 0;
     cf_grid_putf(g, r.x, r.y + r.h - 1, r.w, CF_STYLE_NORMAL,
@@ -306,13 +354,13 @@ void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
     const cf_draw *d = t->draw;
     const cf_candidate *at[CF_TOKENS_LISTED];
     if (d == NULL) {
-        draw_texts(g, r, t);
+        draw_texts(s, g, r, t);
         return;
     }
     size_t n = cf_tokens__visible(s, d, at), chosen = 0;
-    int text_w = r.w - 34 < 24 ? r.w - 34 : 24;
+    int text_w = text_width(r.w);
     bool is_on = s->focus == CF_ON_CANDIDATES;
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %2s %6s %-*s %5s %5s %s",
+    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %3s %6s %-*s %5s %5s %s",
                  "#", "id", text_w, "token", "raw", "drawn", "kept");
     while (chosen + 1 < n && at[chosen]->id != d->id) {
         chosen++;
@@ -324,8 +372,9 @@ void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
         /* Where not all fit, the chosen one stays in sight. */
         bool is_last = shown + 1 == room && !is_on && chosen > shown;
         size_t i = is_last ? chosen : first + shown;
-        draw_candidate(app, g, (cf_rect){r.x, r.y + 1 + (int)shown, r.w, 1}, d,
-                       at[i], is_on && i == s->candidate);
+        cf_rect row = {r.x, r.y + 1 + (int)shown, r.w, 1};
+        draw_candidate(app, g, row, d, at[i], is_on && i == s->candidate);
+        cf_grid_spot(g, row, CF_TOKENS_SPOT_CANDIDATE, i);
     }
     cf_rect below = {r.x, r.y + 1 + (int)shown, r.w, r.h - 1 - (int)shown};
     draw_rest(app, g, below, d, shown < room);
@@ -376,9 +425,10 @@ void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
     }
     const cf_candidate *best = greedy_choice(d);
     if (best != NULL && y < end) {
-        const char *text = best->id == d->id ? "greedy would take it too"
-                                             : "greedy would take ";
-        int x = cf_grid_puts(g, r.x, y, r.w, text, CF_STYLE_NORMAL);
+        const char *rule = t->is_held ? "under the constraint " : "";
+        int x = cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL,
+                             "%sgreedy would take %s", rule,
+                             best->id == d->id ? "it too" : "");
         if (best->id != d->id) {
             put_quoted(app, g, (cf_rect){r.x + x, y, r.w - x, 1}, best->id,
                        CF_STYLE_NORMAL);
@@ -396,39 +446,49 @@ static cf_style heat_of_p(float p)
                       : CF_STYLE_HEAT_0;
 }
 
-static void draw_branch(cf_app *app, cf_grid *g, cf_rect r, size_t b)
+/* A branch over as many rows as it needs, at most r.h; how many it took. */
+static int draw_branch(cf_app *app, cf_grid *g, cf_rect r, size_t b)
 {
     const cf_tokens *s = cf_tokens__state(app);
     const cf_token_tree *t = &s->tree;
     bool is_on = s->focus == CF_ON_TREE && b == s->branch;
-    int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%c- %5.3f ",
-                               is_on ? '>' : '+', (double)t->node[b][0].p);
-    int end = r.x + r.w - 8;
+    char p[CF_P_TEXT];
+    cf_tokens__p(s, (double)t->node[b][0].p, p);
+    int start = cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%c- %s ",
+                             is_on ? '>' : '+', p);
+    int x = r.x + start, y = r.y, end = r.x + r.w - 8;
     for (size_t i = 0; i < t->n[b]; i++) {
         cf_buf text = CF_BUF_INIT;
         cf_tokens__piece(app, t->node[b][i].id, &text);
         int w = put_token(NULL, 0, 0, 0, &text, 0, 0);
         bool is_cursor = is_on && i == s->node;
+        if (x + w > end && y + 1 < r.y + r.h && x > r.x + start) {
+            x = r.x + start;
+            y++;
+        }
         if (x + w > end) {
-            cf_grid_puts(g, x, r.y, 1, "~", CF_STYLE_DIM);
+            cf_grid_puts(g, x, y, 1, "~", CF_STYLE_DIM);
             cf_buf_deinit(&text);
             break;
         }
         if (is_cursor) {
             g->cursor_x = x;
-            g->cursor_y = r.y;
+            g->cursor_y = y;
         }
-        float p = t->node[b][i].p;
-        x += put_token(g, x, r.y, end - x, &text,
+        float np = t->node[b][i].p;
+        cf_grid_spot(g, (cf_rect){x, y, w, 1}, CF_TOKENS_SPOT_BRANCH,
+                     b * CF_TREE_DEPTH_MAX + i);
+        x += put_token(g, x, y, end - x, &text,
                        is_cursor ? (cf_style)(CF_STYLE_SELECTED | CF_REVERSE)
-                                 : heat_of_p(p),
-                       p < 0.25f  ? '!'
-                       : p < 0.6f ? '?'
-                                  : '|');
+                                 : heat_of_p(np),
+                       np < 0.25f  ? '!'
+                       : np < 0.6f ? '?'
+                                   : '|');
         cf_buf_deinit(&text);
     }
-    cf_grid_putf(g, end + 1, r.y, 7, CF_STYLE_DIM, "%7.1e",
+    cf_grid_putf(g, end + 1, y, 7, CF_STYLE_DIM, "%7.1e",
                  cf_token_tree_joint(t, b, t->n[b] - 1));
+    return y - r.y + 1;
 }
 
 void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
@@ -437,7 +497,10 @@ void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
     const cf_token_tree *t = &s->tree;
     int y = r.y, end = r.y + r.h;
     for (size_t b = 0; b < t->n_branch && y < end; b++) {
-        draw_branch(app, g, (cf_rect){r.x, y++, r.w, 1}, b);
+        /* A row is left for each branch to come, and for the line below. */
+        int spare = end - y - (int)(t->n_branch - b);
+        int rows = spare > 1 ? spare : 1;
+        y += draw_branch(app, g, (cf_rect){r.x, y, r.w, rows}, b);
     }
     if (y >= end) {
         return;
@@ -553,32 +616,34 @@ static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r,
     }
 }
 
-/* The least mass that the model gave to what was allowed, and where. */
-static void draw_mass(cf_grid *g, cf_rect r, const cf_reply *reply, size_t at)
+/* What the model gave to the tokens allowed here, and what that cost in the
+ * whole reply, over two rows where there are two. */
+static int draw_mass(const cf_tokens *s, cf_grid *g, cf_rect r,
+                     const cf_reply *reply, size_t at)
 {
-    float least = 2;
-    size_t where = 0;
-    for (size_t i = 0; i < reply->n_token; i++) {
-        const cf_chat_token *t = &reply->token[i];
-        if (t->is_held && t->draw != NULL && t->draw->allowed_mass < least) {
-            least = t->draw->allowed_mass;
-            where = i;
-        }
-    }
     const cf_draw *d = reply->token[at].draw;
-    cf_buf text = CF_BUF_INIT;
+    char p[CF_P_TEXT];
     if (d != NULL) {
-        cf_buf_addf(&text, "the model gave %.3g of the mass to them",
-                    (double)d->allowed_mass);
+        cf_tokens__p(s, (double)d->allowed_mass, p);
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL,
+                     "the model gave them %s of the mass", p + (p[0] == ' '));
     } else {
-        cf_buf_adds(&text, "the model was not asked");
+        cf_grid_puts(g, r.x, r.y, r.w, "the model was not asked",
+                     CF_STYLE_NORMAL);
     }
-    if (least <= 1) {
-        cf_buf_addf(&text, "  (least: %.3g at token %zu)", (double)least,
-                    where + 1);
+    cf_worst worst;
+    cf_worst_find(&worst, reply, CF_LOSS_MASS);
+    if (worst.n == 0 || r.h < 2) {
+        return 1;
     }
-    cf_grid_puts(g, r.x, r.y, r.w, cf_buf_cstr(&text), CF_STYLE_NORMAL);
-    cf_buf_deinit(&text);
+    char text[160];
+    int n = snprintf(text, sizeof text, "%.1f nats lost in all", worst.total);
+    for (size_t i = 0; i < worst.n_most && i < 4; i++) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%zu",
+                      i == 0 ? ", 80 % at token " : ", ", worst.at[i] + 1);
+    }
+    cf_grid_puts(g, r.x, r.y + 1, r.w, text, CF_STYLE_NORMAL);
+    return 2;
 }
 
 static void put_field(cf_grid *g, cf_rect r, const char *name, cf_str text)
@@ -590,11 +655,14 @@ static void put_field(cf_grid *g, cf_rect r, const char *name, cf_str text)
 static void draw_refused(cf_app *app, cf_grid *g, cf_rect r,
                          const cf_token_place *p)
 {
+    const cf_tokens *s = cf_tokens__state(app);
     int x = cf_grid_puts(g, r.x, r.y, r.w, "best refused: ", CF_STYLE_NORMAL);
     cf_buf text = CF_BUF_INIT;
     cf_buf_addc(&text, '\'');
     cf_tokens__piece(app, p->refused, &text);
-    cf_buf_addf(&text, "' %.3f, at its byte %zu", (double)p->p_refused,
+    char prob[CF_P_TEXT];
+    cf_tokens__p(s, (double)p->p_refused, prob);
+    cf_buf_addf(&text, "' %s, at its byte %zu", prob + (prob[0] == ' '),
                 p->refused_at);
     cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), CF_STYLE_WARNING);
     cf_buf_deinit(&text);
@@ -616,7 +684,7 @@ void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r,
         draw_allowed(app, g, (cf_rect){r.x, y++, r.w, 1}, p);
     }
     if (y < end) {
-        draw_mass(g, (cf_rect){r.x, y++, r.w, 1}, reply, s->token);
+        y += draw_mass(s, g, (cf_rect){r.x, y, r.w, end - y}, reply, s->token);
     }
     if (y < end && p->refused != CF_TOKEN_NONE) {
         draw_refused(app, g, (cf_rect){r.x, y++, r.w, 1}, p);

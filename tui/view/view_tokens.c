@@ -11,6 +11,7 @@
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
+#include "tui/lab/reply_score.h"
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/list.h"
@@ -74,6 +75,33 @@ static const cf_reply *shown(cf_app *app)
     }
     s->turn = (cf_uuid){{0}}; /* it is not on the path any more */
     return NULL;
+}
+
+/* The reply that can be given tokens: the one that Chat's cursor is on, or the
+ * newest; NULL: there is none without. */
+static const cf_turn *unscored(cf_app *app)
+{
+    const cf_tokens *s = state(app);
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    const cf_turn *newest = NULL;
+    for (size_t i = n; i-- > 0;) {
+        const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
+        bool has_draws =
+            r != NULL && r->n_token > 0 &&
+            (r->token[0].draw != NULL || r->token[r->n_token - 1].draw != NULL);
+        if (cf_role_parse(cf_json_get_str(path[i]->message, "role")) !=
+                CF_ROLE_ASSISTANT ||
+            has_draws) {
+            continue;
+        }
+        if (cf_uuid_eq(path[i]->id, s->followed) ||
+            cf_uuid_eq(path[i]->id, s->turn)) {
+            return path[i];
+        }
+        newest = newest != NULL ? newest : path[i];
+    }
+    return newest;
 }
 
 static bool has_tree(cf_app *app, const cf_reply *reply)
@@ -210,29 +238,104 @@ static void state_pane(cf_app *app, cf_grid *g, cf_rect r,
                           reply);
 }
 
+static void plot_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    cf_tokens *s = state(app);
+    char title[96];
+    s->plot_w = r.w - 2;
+    cf_tokens__plot_title(s, reply, s->plot_w, title);
+    box(g, r, title, s->focus == CF_ON_PLOT);
+    cf_tokens__draw_plot(app, g, inside(r), reply);
+}
+
+static void worst_pane(cf_app *app, cf_grid *g, cf_rect r,
+                       const cf_reply *reply)
+{
+    const cf_tokens *s = state(app);
+    cf_worst worst;
+    char title[128];
+    cf_worst_find(&worst, reply, cf_tokens__loss_kind(s));
+    cf_tokens__worst_title(&worst, cf_tokens__loss_kind(s), title);
+    box(g, r, title, s->focus == CF_ON_WORST);
+    cf_tokens__draw_worst(app, g, inside(r), reply, &worst);
+}
+
+/* Rows of the panes on the left, from the top. */
+typedef struct heights {
+    int reply, plot, worst, tree, constraint;
+} heights;
+
+enum { PLOT_H = 6, WORST_MIN_H = 5, WORST_MAX_H = 14 };
+
+/* The reply has what it needs; the plot and the worst tokens have what is
+ * left, and the tree as much as its branches may take. */
+static heights share_rows(cf_app *app, cf_rect r, const cf_reply *reply)
+{
+    const cf_tokens *s = state(app);
+    heights h = {.constraint = reply->rule == NULL ? 0 : r.h >= 30 ? 9 : 7};
+    if (has_tree(app, reply)) {
+        h.tree = r.h >= 40   ? 2 * (int)s->tree.width + 3
+                 : r.h >= 30 ? (int)s->tree.width + 4
+                             : 6;
+    }
+    int left = r.h - h.constraint - h.tree;
+    int need = cf_tokens__reply_rows(app, r.w - 2, reply) + 2;
+    need = need < left / 2 ? need : left / 2 > 8 ? left / 2 : left;
+    bool has_plot = left - need >= PLOT_H || left >= 18;
+    h.plot = has_plot || s->focus == CF_ON_PLOT ? PLOT_H : 0;
+    int rest = left - need - h.plot;
+    cf_worst worst;
+    cf_worst_find(&worst, reply, cf_tokens__loss_kind(s));
+    int most = worst.n == 0 ? 3 : (int)worst.n + 2;
+    most = most < WORST_MAX_H ? most : WORST_MAX_H;
+    int least = most < WORST_MIN_H ? most : WORST_MIN_H;
+    bool has_worst = rest >= least || s->focus == CF_ON_WORST;
+    h.worst = !has_worst ? 0 : rest > most ? most : rest < least ? least : rest;
+    h.reply = left - h.plot - h.worst;
+    return h;
+}
+
+static void draw_left(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    heights h = share_rows(app, r, reply);
+    int y = r.y;
+    reply_pane(app, g, (cf_rect){r.x, y, r.w, h.reply}, reply);
+    y += h.reply;
+    if (h.plot > 0) {
+        plot_pane(app, g, (cf_rect){r.x, y, r.w, h.plot}, reply);
+        y += h.plot;
+    }
+    if (h.worst > 0) {
+        worst_pane(app, g, (cf_rect){r.x, y, r.w, h.worst}, reply);
+        y += h.worst;
+    }
+    if (h.tree > 0) {
+        tree_pane(app, g, (cf_rect){r.x, y, r.w, h.tree});
+        y += h.tree;
+    }
+    if (h.constraint > 0) {
+        constraint_pane(app, g, (cf_rect){r.x, y, r.w, h.constraint}, reply);
+    }
+}
+
 /* Reply and what belongs to it on the left, the token on the right. */
 static void draw_wide(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
+    const cf_draw *d = reply->token[state(app)->token].draw;
     bool is_held = reply->rule != NULL;
     int side = r.w >= 150 ? 60 : 48;
     int state_h = !is_held ? 0 : r.h >= 30 ? 7 : 5;
     int path_h = r.h >= 30 ? 10 : r.h / 3 - (is_held ? 1 : 0);
+    int steps = d != NULL ? (int)d->n_step + 4 : path_h;
+    int list = d != NULL ? (int)d->n_top + 5 : 0;
+    /* What the alternatives do not need is the sampler's. */
+    if (steps > path_h && r.h - state_h - list > path_h) {
+        int spare = r.h - state_h - list;
+        path_h = steps < spare ? steps : spare;
+    }
     int list_h = r.h - state_h - path_h;
-    int below_h = !is_held ? 0 : r.h >= 30 ? 8 : 6;
-    int tree_h = !has_tree(app, reply) ? 0
-                 : r.h >= 30           ? (int)state(app)->tree.width + 3
-                                       : 6;
-    int x = r.x + r.w - side, y = r.y;
-    cf_rect left = {r.x, r.y, r.w - side, r.h - below_h - tree_h};
-    reply_pane(app, g, left, reply);
-    y += left.h;
-    if (tree_h > 0) {
-        tree_pane(app, g, (cf_rect){r.x, y, left.w, tree_h});
-        y += tree_h;
-    }
-    if (is_held) {
-        constraint_pane(app, g, (cf_rect){r.x, y, left.w, below_h}, reply);
-    }
+    int x = r.x + r.w - side;
+    draw_left(app, g, (cf_rect){r.x, r.y, r.w - side, r.h}, reply);
     candidates_pane(app, g, (cf_rect){x, r.y, side, list_h}, reply);
     path_pane(app, g, (cf_rect){x, r.y + list_h, side, path_h}, reply);
     if (is_held) {
@@ -247,18 +350,43 @@ static void draw_lower(cf_app *app, cf_grid *g, cf_rect r,
                        const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
+    bool is_free = s->focus == CF_ON_TOKENS;
     if (s->focus == CF_ON_TREE && has_tree(app, reply)) {
         tree_pane(app, g, r);
-    } else if (s->page == CF_PAGE_PATH && s->focus == CF_ON_TOKENS) {
+    } else if (s->focus == CF_ON_PLOT || (is_free && s->page == CF_PAGE_PLOT)) {
+        plot_pane(app, g, r, reply);
+    } else if (s->focus == CF_ON_WORST ||
+               (is_free && s->page == CF_PAGE_WORST)) {
+        worst_pane(app, g, r, reply);
+    } else if (is_free && s->page == CF_PAGE_PATH) {
         path_pane(app, g, r, reply);
-    } else if (s->page == CF_PAGE_CONSTRAINT && s->focus == CF_ON_TOKENS) {
+    } else if (is_free && s->page == CF_PAGE_CONSTRAINT) {
         constraint_pane(app, g, r, reply);
-        if (r.h > 8 && reply->rule != NULL) {
+        if (r.h > 9 && reply->rule != NULL) {
             cf_tokens__draw_state(
-                app, g, (cf_rect){r.x + 1, r.y + 7, r.w - 2, r.h - 8}, reply);
+                app, g, (cf_rect){r.x + 1, r.y + 8, r.w - 2, r.h - 9}, reply);
         }
     } else {
         candidates_pane(app, g, r, reply);
+    }
+}
+
+/* Why there is nothing to see, and what can be done. */
+static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
+{
+    int x = r.x + 2, y = r.y + 1, w = r.w - 4;
+    if (cf_lab_is_busy(app->lab)) {
+        cf_grid_puts(g, x, y, w,
+                     "The tokens are shown when the reply is complete.",
+                     CF_STYLE_DIM);
+        return;
+    }
+    cf_grid_puts(g, x, y, w, "No reply with tokens here yet.", CF_STYLE_DIM);
+    if (unscored(app) != NULL) {
+        cf_grid_puts(g, x, y + 1, w,
+                     "% scores the reply with the model at hand: its tokens, "
+                     "their probabilities and alternatives.",
+                     CF_STYLE_NORMAL);
     }
 }
 
@@ -267,11 +395,7 @@ static void tokens_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_tokens *s = state(app);
     const cf_reply *reply = shown(app);
     if (reply == NULL || (s->waits && cf_lab_is_busy(app->lab))) {
-        const char *why = cf_lab_is_busy(app->lab)
-                              ? "The tokens are shown when the reply is "
-                                "complete."
-                              : "No reply with tokens here yet.";
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, why, CF_STYLE_DIM);
+        draw_none(app, g, r);
         return;
     }
     s->waits = false;
@@ -330,10 +454,27 @@ static void step_node(cf_app *app, int by)
     }
 }
 
+/* To the next column of the plot. */
+static void step_column(cf_app *app, const cf_reply *r, int by)
+{
+    cf_tokens *s = state(app);
+    size_t per = cf_tokens__per_column(r, s->plot_w);
+    size_t at = s->token / per;
+    if (by < 0) {
+        s->token = at > 0 ? (at - 1) * per : 0;
+    } else if ((at + 1) * per < r->n_token) {
+        s->token = (at + 1) * per;
+    }
+    s->candidate = 0;
+}
+
 static void sideways(cf_app *app, int by)
 {
+    const cf_reply *r = shown(app);
     if (state(app)->focus == CF_ON_TREE) {
         step_node(app, by);
+    } else if (state(app)->focus == CF_ON_PLOT && r != NULL) {
+        step_column(app, r, by);
     } else {
         step(app, by);
     }
@@ -387,6 +528,16 @@ static void move_token(cf_app *app, const cf_reply *r, cf_move move)
     }
 }
 
+/* Row `i` of the worst tokens, and the token of the reply with it. */
+static void go_worst(cf_tokens *s, const cf_worst *w, size_t i)
+{
+    if (i < w->n) {
+        s->worst = i;
+        s->token = w->at[i];
+        s->candidate = 0;
+    }
+}
+
 static void tokens_move(cf_app *app, int move)
 {
     cf_tokens *s = state(app);
@@ -395,9 +546,16 @@ static void tokens_move(cf_app *app, int move)
     if (r == NULL) {
         return;
     }
+    cf_worst worst;
     switch (s->focus) {
     case CF_ON_TOKENS:
+    case CF_ON_PLOT:
+    case CF_ON_COUNT:
         move_token(app, r, move);
+        break;
+    case CF_ON_WORST:
+        cf_worst_find(&worst, r, cf_tokens__loss_kind(s));
+        go_worst(s, &worst, moved(s->worst, worst.n, move));
         break;
     case CF_ON_CANDIDATES:
         s->candidate =
@@ -461,10 +619,114 @@ static void cmd_focus(cf_app *app)
     cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
     bool tree = r != NULL && has_tree(app, r);
-    s->focus = s->focus == CF_ON_TOKENS               ? CF_ON_CANDIDATES
-               : s->focus == CF_ON_CANDIDATES && tree ? CF_ON_TREE
-                                                      : CF_ON_TOKENS;
+    s->focus = (cf_tokens_focus)((s->focus + 1) % CF_ON_COUNT);
+    if (s->focus == CF_ON_TREE && !tree) {
+        s->focus = CF_ON_PLOT;
+    }
     s->candidate = 0;
+}
+
+/* The tokens in the order of what they cost; again: the next one of them. */
+static void cmd_worst(cf_app *app)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown(app);
+    cf_worst worst;
+    if (r == NULL) {
+        return;
+    }
+    cf_worst_find(&worst, r, cf_tokens__loss_kind(s));
+    bool goes_on = s->focus == CF_ON_WORST && worst.n > 0;
+    s->focus = CF_ON_WORST;
+    go_worst(s, &worst, goes_on ? (s->worst + 1) % worst.n : 0);
+}
+
+static void cmd_logs(cf_app *app)
+{
+    cf_tokens *s = state(app);
+    s->has_logs = !s->has_logs;
+    cf_app_say(app, CF_STYLE_DIM, "%s",
+               s->has_logs ? "natural logarithms of probabilities"
+                           : "probabilities");
+}
+
+static void scored(void *ud, const cf_error *err)
+{
+    cf_app *app = ud;
+    app->is_dirty = true;
+    if (err->code == CF_OK) {
+        cf_app_say(app, CF_STYLE_OK,
+                   "scored: what this model gives to each token of the reply");
+    }
+}
+
+static void cmd_score(cf_app *app)
+{
+    const cf_turn *turn = unscored(app);
+    cf_error err;
+    if (turn == NULL) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "every reply of this path has its probabilities");
+        return;
+    }
+    if (cf_lab_score_reply(app->lab, turn->id, scored, app, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    tokens_enter(app);
+    state(app)->turn = turn->id;
+    cf_app_say_while_busy(app, "scoring the reply; Esc stops");
+}
+
+static void tokens_click(cf_app *app, int what, size_t value)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown(app);
+    cf_worst worst;
+    if (r == NULL) {
+        return;
+    }
+    if (what == CF_TOKENS_SPOT_CANDIDATE) {
+        s->focus = CF_ON_CANDIDATES;
+        s->candidate = value;
+    } else if (what == CF_TOKENS_SPOT_BRANCH) {
+        s->focus = CF_ON_TREE;
+        s->branch = value / CF_TREE_DEPTH_MAX;
+        s->node = value % CF_TREE_DEPTH_MAX;
+    } else if (what == CF_TOKENS_SPOT_WORST) {
+        s->focus = CF_ON_WORST;
+        cf_worst_find(&worst, r, cf_tokens__loss_kind(s));
+        go_worst(s, &worst, value);
+    } else if (value < r->n_token) {
+        s->focus = what == CF_TOKENS_SPOT_PLOT ? CF_ON_PLOT : CF_ON_TOKENS;
+        s->token = value;
+        s->candidate = 0;
+    }
+}
+
+/* The reply under Chat's cursor, or the last one before it. */
+static void tokens_follow(cf_app *app, const cf_turn *turn)
+{
+    cf_tokens *s = state(app);
+    size_t n, at = 0;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    while (at < n && !cf_uuid_eq(path[at]->id, turn->id)) {
+        at++;
+    }
+    if (at == n || cf_uuid_eq(s->followed, turn->id)) {
+        return;
+    }
+    s->followed = turn->id;
+    for (size_t i = at + 1; i-- > 0;) {
+        const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
+        if (r != NULL && r->n_token > 0) {
+            if (!cf_uuid_eq(s->turn, path[i]->id)) {
+                tokens_enter(app);
+            }
+            s->turn = path[i]->id;
+            return;
+        }
+    }
 }
 
 static void cmd_overlay(cf_app *app)
@@ -584,7 +846,9 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
 static void cmd_fork(cf_app *app)
 {
     cf_tokens *s = state(app);
-    if (s->focus == CF_ON_TOKENS) {
+    if (s->focus == CF_ON_PLOT || s->focus == CF_ON_WORST) {
+        s->focus = CF_ON_TOKENS;
+    } else if (s->focus == CF_ON_TOKENS) {
         s->focus = CF_ON_CANDIDATES;
         s->candidate = 0;
     } else if (fork_here(app, 0)) {
@@ -654,8 +918,8 @@ static const cf_command tokens_commands[] = {
     {"reply-before", HERE, "[", "", "the reply before, on this path",
      CF_BY(other_reply, -1)},
     {"reply-after", HERE, "]", "", "the next reply", CF_BY(other_reply, 1)},
-    {"focus", HERE, "<Tab>", "", "tokens, alternatives or tree",
-     CF_RUN(cmd_focus)},
+    {"focus", HERE, "<Tab>", "",
+     "tokens, alternatives, tree, plot or worst tokens", CF_RUN(cmd_focus)},
     {"fork", HERE, "<Enter> f", "", "go on from what is chosen, as a sibling",
      CF_RUN(cmd_fork)},
     {"step-one", HERE, "o", "",
@@ -667,9 +931,18 @@ static const cf_command tokens_commands[] = {
      CF_RUN(cmd_overlay)},
     {"sampled", HERE, "s", "", "colours by the model, or after sampling",
      CF_RUN(cmd_sampled)},
+    {"worst", HERE, "W", "",
+     "tokens by what they cost, worst first; the overlay says which cost",
+     CF_RUN(cmd_worst)},
+    {"logs", HERE, ".", "", "probabilities, or their natural logarithms",
+     CF_RUN(cmd_logs)},
+    {"score", HERE, "%", "",
+     "give an imported or a server's reply the probabilities of this model",
+     CF_RUN(cmd_score)},
     {"mask", HERE, "m", "", "hide what the constraint removed",
      CF_RUN(cmd_mask)},
-    {"page", HERE, "p", "", "narrow: alternatives, constraint or sampler below",
+    {"page", HERE, "p", "",
+     "narrow: alternatives, constraint, sampler, plot or worst below",
      CF_RUN(cmd_page)},
     {"yank", HERE, "yy", "", "copy the token's text", CF_RUN(cmd_yank)},
     {"yank-ids", HERE, "yi", "", "copy the ids of the reply",
@@ -684,12 +957,15 @@ const cf_view_ops cf_view_tokens = {
     .name = "tokens",
     .title = "Tokens",
     .commands = tokens_commands,
-    .footer = "surprise focus fork step-one tree overlay sampled mask page ",
+    .footer = "surprise worst focus fork step-one tree overlay sampled score "
+              "mask page",
     .open = tokens_open,
     .close = tokens_close,
     .enter = tokens_enter,
     .draw = tokens_draw,
     .status = tokens_status,
     .text = tokens_text,
+    .click = tokens_click,
+    .follow = tokens_follow,
     .step = tokens_step,
 };

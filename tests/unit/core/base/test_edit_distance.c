@@ -10,10 +10,14 @@ static void test_edit_distance__known(void **state)
     static const struct {
         const char *a, *b;
         size_t d;
-    } cases[] = {{"", "", 0},          {"abc", "", 3},
-                 {"", "abc", 3},       {"weather", "weather", 0},
-                 {"weathr", "weather", 1}, {"kitten", "sitting", 3},
-                 {"unti", "unit", 1},  {"ca", "abc", 3},
+    } cases[] = {{"", "", 0},
+                 {"abc", "", 3},
+                 {"", "abc", 3},
+                 {"weather", "weather", 0},
+                 {"weathr", "weather", 1},
+                 {"kitten", "sitting", 3},
+                 {"unti", "unit", 1},
+                 {"ca", "abc", 3},
                  {"get_weathr", "get_weather", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(cf_edit_distance(cases[i].a, cases[i].b), cases[i].d);
