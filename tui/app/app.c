@@ -59,6 +59,15 @@ void cf_app_copy(cf_app *app, cf_str text)
                is_small ? "" : ", to the register only (^Y, :w)");
 }
 
+void cf_app_use_theme(cf_app *app)
+{
+    bool is_light = app->config.ground == CF_GROUND_LIGHT ||
+                    (app->config.ground == CF_GROUND_AUTO &&
+                     app->term != NULL && app->term->is_light);
+    cf_theme_set_light(&app->config.theme, is_light);
+    cf_theme_use(&app->config.theme);
+}
+
 /* ---- views -------------------------------------------------------------- */
 
 cf_view_id cf_app_view(const cf_app *app)
@@ -407,6 +416,7 @@ void cf_app_event(cf_app *app, const cf_event *event)
         break;
     }
     case CF_EVENT_RESUMED:
+        cf_app_use_theme(app);
         app->is_dirty = true;
         break;
     case CF_EVENT_HANGUP:
@@ -536,8 +546,9 @@ void cf_app_deinit(cf_app *app)
 /* At most one frame in FRAME_US, and none when nothing changed. */
 cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
 {
-    cf_theme_use(&app->config.theme);
+    cf_app_use_theme(app);
     CF_TRY(cf_term_curses_open(&app->term, opts, err));
+    cf_app_use_theme(app);
     int w, h;
     if (app->lab != NULL) {
         cf_lab_wake_with(app->lab, app->term->wake_fd);

@@ -221,6 +221,9 @@ void cf_app_draw(cf_app *app);
 /* Lets the views do a piece of their long work; true while there is more. */
 bool cf_app_step(cf_app *app);
 
+/* The theme for the background that the settings or the terminal name. */
+void cf_app_use_theme(cf_app *app);
+
 /* The settings, with those of the replies where there is a workbench. */
 cf_config *cf_app_config(cf_app *app);
 

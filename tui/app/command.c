@@ -125,9 +125,10 @@ static void cmd_set(cf_app *app, const char *arg)
         cf_app_error(app, &err);
         return;
     }
-    cf_theme_use(&c->theme);
+    cf_app_use_theme(app);
     if (app->term != NULL) {
         app->term->ops->mouse(app->term, c->mouse);
+        app->term->ops->redraw(app->term);
     }
     if (app->lab != NULL) {
         cf_lab_prompt_stale(app->lab);
@@ -297,7 +298,8 @@ const cf_command cf_global_commands[] = {
     {"w!", CF_IN_ALL, "", "FILE", "the same, over a file that is there",
      CF_WITH(cf_cmd_overwrite_file)},
     {"screen", CF_IN_ALL, "", "FILE",
-     "write the screen to a file: text, or a picture if FILE ends in .svg",
+     "write the screen to a file: text, or a picture if FILE ends in .svg or "
+     ".png",
      CF_WITH(cf_cmd_screen)},
     {"screen!", CF_IN_ALL, "", "FILE", "the same, over a file that exists",
      CF_WITH(cf_cmd_screen_over)},

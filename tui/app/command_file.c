@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "core/base/os.h"
+#include "tui/grid/grid_pixels.h"
 #include "tui/grid/grid_svg.h"
+#include "tui/image/png_write.h"
 #include "tui/sys/paths.h"
 
 /* Begins a ":" line for a command that was given no file. */
@@ -92,24 +94,58 @@ void cf_cmd_overwrite_file(cf_app *app, const char *arg)
     }
 }
 
-/* The screen as it was without the ":" line, as a picture or as text. */
+static cf_status as_svg(const cf_grid *g, cf_buf *out, cf_error *err)
+{
+    cf_grid_svg(g, cf_theme_current(), out);
+    return cf_buf_check(out, err);
+}
+
+static cf_status as_png(const cf_grid *g, cf_buf *out, cf_error *err)
+{
+    cf_pixmap p;
+    CF_TRY(cf_grid_pixels(&p, g, cf_theme_current(), err));
+    cf_status st = cf_png_write(out, p.rgb, p.w, p.h, err);
+    cf_pixmap_deinit(&p);
+    return st;
+}
+
+static cf_status as_text(const cf_grid *g, cf_buf *out, cf_error *err)
+{
+    cf_grid_dump(g, out);
+    return cf_buf_check(out, err);
+}
+
+/* The forms of a screen, by the ending of its file; the last is any other. */
+static const struct {
+    const char *ending, *what;
+    cf_status (*make)(const cf_grid *g, cf_buf *out, cf_error *err);
+} forms[] = {{".svg", "a picture", as_svg},
+             {".png", "a picture", as_png},
+             {"", "text", as_text}};
+
+static size_t form_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    size_t i = 0;
+    while (forms[i].ending[0] != '\0' &&
+           (dot == NULL || strcasecmp(dot, forms[i].ending) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+/* The screen as it was without the ":" line. */
 static void write_screen(cf_app *app, const char *name, bool overwrites)
 {
     cf_error err;
     cf_buf text = CF_BUF_INIT;
-    const char *dot = strrchr(name, '.');
-    bool is_svg = dot != NULL && strcasecmp(dot, ".svg") == 0;
+    size_t form = form_of(name);
     cf_app_draw(app);
-    if (is_svg) {
-        cf_grid_svg(&app->grid, cf_theme_current(), &text);
-    } else {
-        cf_grid_dump(&app->grid, &text);
-    }
-    cf_status st = cf_buf_check(&text, &err);
+    cf_status st = forms[form].make(&app->grid, &text, &err);
     CF_THEN(st, write_file(app, "screen", name, &text, overwrites, &err));
     if (st == CF_OK) {
         cf_app_say(app, CF_STYLE_OK, "wrote the screen as %s to %s",
-                   is_svg ? "a picture" : "text", name);
+                   forms[form].what, name);
     } else {
         cf_app_error(app, &err);
     }

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 
-typedef enum setting_kind { BOOL, CHOICE } setting_kind;
+typedef enum setting_kind { BOOL, CHOICE, GROUND } setting_kind;
 
 typedef struct setting {
     const char *name;
@@ -30,6 +30,8 @@ static const setting settings[] = {
      "one pane, no lines: for screen readers"},
     {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii",
      "how borders are drawn"},
+    {"background", GROUND, AT(ground), NULL, NULL,
+     "which theme: auto (as the terminal says), dark or light"},
     {"enter", CHOICE, AT(enter_sends), "newline", "send",
      "what Enter does in the composer"},
     {"numbers", CHOICE, AT(numbers_are_counts), "views", "counts",
@@ -60,6 +62,23 @@ static bool *bool_of(cf_config *c, const setting *s)
     return (bool *)(void *)((char *)c + s->offset);
 }
 
+/* In the order of cf_ground. */
+static const char *const grounds[] = {"auto", "dark", "light"};
+
+static cf_status set_ground(cf_config *c, const char *value, cf_error *err)
+{
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, grounds[i]) == 0) {
+            c->ground = (cf_ground)i;
+            return CF_OK;
+        }
+    }
+    return cf_fail(err, CF_EINVAL,
+                   "background is auto, dark or light, not "
+                   "'%.40s'",
+                   value);
+}
+
 static bool is_word(const char *value, const char *const *words)
 {
     for (; *words != NULL; words++) {
@@ -75,6 +94,9 @@ static cf_status set_value(cf_config *c, const setting *s, const char *value,
 {
     static const char *const yes[] = {"on", "yes", "true", "1", NULL};
     static const char *const no[] = {"off", "no", "false", "0", NULL};
+    if (s->kind == GROUND) {
+        return set_ground(c, value, err);
+    }
     if (s->kind == BOOL) {
         if (!is_word(value, yes) && !is_word(value, no)) {
             return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'",
@@ -169,10 +191,11 @@ cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
 static void show(const cf_config *c, const setting *s, cf_buf *out)
 {
     cf_config copy = *c;
-    bool v = *bool_of(&copy, s);
-    const char *value = s->kind == CHOICE ? (v ? s->on : s->off)
-                        : v               ? "on"
-                                          : "off";
+    bool v = s->kind != GROUND && *bool_of(&copy, s);
+    const char *value = s->kind == GROUND   ? grounds[c->ground]
+                        : s->kind == CHOICE ? (v ? s->on : s->off)
+                        : v                 ? "on"
+                                            : "off";
     cf_buf_addf(out, "%s=%s  (%s)  %s", s->name, value, c->origin[s - settings],
                 s->help);
 }
@@ -207,7 +230,7 @@ bool cf_config_show(const cf_config *c, const char *name, cf_buf *out)
 bool cf_config_words(const char *name, size_t n, const char *words[2])
 {
     const setting *s = find_setting(name, n);
-    if (s == NULL) {
+    if (s == NULL || s->kind == GROUND) {
         return false;
     }
     words[0] = s->kind == CHOICE ? s->on : "on";

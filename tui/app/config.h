@@ -18,6 +18,13 @@
 #include "tui/lab/defaults.h"
 #include "tui/lab/reply_settings.h"
 
+/* What the theme is made for. */
+typedef enum cf_ground {
+    CF_GROUND_AUTO, /* what the terminal says, else dark */
+    CF_GROUND_DARK,
+    CF_GROUND_LIGHT
+} cf_ground;
+
 typedef struct cf_config {
     bool mouse;
     bool a11y;        /* one pane, no lines, no redraw of what did not change */
@@ -27,6 +34,7 @@ typedef struct cf_config {
     bool show_thinking;
     bool whitespace;
     bool examples; /* a new history begins with some */
+    cf_ground ground;
     cf_theme theme;
     cf_reply_settings *reply; /* the replies' own, set by the same names;
                                  borrowed; NULL: there are none */

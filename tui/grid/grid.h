@@ -103,6 +103,9 @@ void cf_grid_change_style(cf_grid *g, cf_rect r, cf_style from, cf_style to);
 void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
                         uint32_t lower);
 
+/* The colour that is nearest to 0xRRGGBB of a palette with n_colors. */
+uint8_t cf_palette_nearest(uint32_t rgb, int n_colors);
+
 /* Colour number `c` of a terminal with 256, as 0xRRGGBB: xterm's values. */
 uint32_t cf_palette_rgb(uint8_t c);
 

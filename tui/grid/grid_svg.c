@@ -7,6 +7,7 @@
 #include "tui/grid/grid_svg.h"
 
 #include "core/base/utf8.h"
+#include "tui/grid/grid_ink.h"
 
 enum {
     CELL_W = 9,
@@ -16,40 +17,12 @@ enum {
     MARGIN = 12
 };
 
-/* The terminal's own colours, where a look names none. */
-#define OWN_FG UINT32_C(0xD4D4D4)
-#define OWN_BG UINT32_C(0x181818)
-
-/* How a cell looks once theme, flags and reverse video are worked out. */
-typedef struct ink {
-    uint32_t fg, bg; /* 0xRRGGBB */
-    uint8_t attr;    /* CF_ATTR_BOLD, _UNDERLINE, _DIM */
-} ink;
-
 static const cf_cell *cell_at(const cf_grid *g, int x, int y)
 {
     return &g->cell[(size_t)y * (size_t)g->w + (size_t)x];
 }
 
-static ink ink_of(const cf_cell *c, const cf_theme *theme)
-{
-    cf_look look = cf_theme_look(theme, c->style, 256);
-    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE) {
-        look.fg = c->fg;
-        look.bg = c->bg;
-    }
-    ink k = {look.fg >= 0 ? cf_palette_rgb((uint8_t)look.fg) : OWN_FG,
-             look.bg >= 0 ? cf_palette_rgb((uint8_t)look.bg) : OWN_BG,
-             look.attr};
-    if (look.attr & CF_ATTR_REVERSE) {
-        uint32_t fg = k.fg;
-        k.fg = k.bg;
-        k.bg = fg;
-    }
-    return k;
-}
-
-static bool same_ink(ink a, ink b)
+static bool same_ink(cf_ink a, cf_ink b)
 {
     return a.fg == b.fg && a.bg == b.bg && a.attr == b.attr;
 }
@@ -64,45 +37,17 @@ static void put_rect(cf_buf *out, int x, int y, int w, int h, uint32_t rgb)
 
 /* ---- lines and blocks --------------------------------------------------- */
 
-enum { LEFT = 1, RIGHT = 2, UP = 4, DOWN = 8 };
-
-/* The arms of a box-drawing character, thick and double ones like thin ones;
- * 0 for any other character. */
-static unsigned arms_of(uint32_t cp)
-{
-    static const struct {
-        uint16_t cp;
-        uint8_t arms;
-    } lines[] = {{0x2500, LEFT | RIGHT},
-                 {0x2502, UP | DOWN},
-                 {0x250C, RIGHT | DOWN},
-                 {0x2510, LEFT | DOWN},
-                 {0x2514, RIGHT | UP},
-                 {0x2518, LEFT | UP},
-                 {0x251C, UP | DOWN | RIGHT},
-                 {0x2524, UP | DOWN | LEFT},
-                 {0x252C, LEFT | RIGHT | DOWN},
-                 {0x2534, LEFT | RIGHT | UP},
-                 {0x253C, LEFT | RIGHT | UP | DOWN}};
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        if (lines[i].cp == cp) {
-            return lines[i].arms;
-        }
-    }
-    return 0;
-}
-
 static void put_arms(cf_buf *out, int x, int y, unsigned arms, uint32_t rgb)
 {
     int mid_x = x + CELL_W / 2, mid_y = y + CELL_H / 2;
-    int from_x = arms & LEFT ? x : mid_x;
-    int to_x = arms & RIGHT ? x + CELL_W : mid_x + 1;
-    int from_y = arms & UP ? y : mid_y;
-    int to_y = arms & DOWN ? y + CELL_H : mid_y + 1;
-    if (arms & (LEFT | RIGHT)) {
+    int from_x = arms & CF_ARM_LEFT ? x : mid_x;
+    int to_x = arms & CF_ARM_RIGHT ? x + CELL_W : mid_x + 1;
+    int from_y = arms & CF_ARM_UP ? y : mid_y;
+    int to_y = arms & CF_ARM_DOWN ? y + CELL_H : mid_y + 1;
+    if (arms & (CF_ARM_LEFT | CF_ARM_RIGHT)) {
         put_rect(out, from_x, mid_y, to_x - from_x, 1, rgb);
     }
-    if (arms & (UP | DOWN)) {
+    if (arms & (CF_ARM_UP | CF_ARM_DOWN)) {
         put_rect(out, mid_x, from_y, 1, to_y - from_y, rgb);
     }
 }
@@ -124,9 +69,9 @@ static bool put_block(cf_buf *out, int x, int y, uint32_t cp, uint32_t rgb)
 }
 
 /* Draws a cell that is a shape; false when it is text. */
-static bool put_shape(cf_buf *out, int x, int y, const cf_cell *c, ink k)
+static bool put_shape(cf_buf *out, int x, int y, const cf_cell *c, cf_ink k)
 {
-    unsigned arms = arms_of(c->glyph.cp[0]);
+    unsigned arms = cf_ink_arms(c->glyph.cp[0]);
     if (arms != 0) {
         put_arms(out, x, y, arms, k.fg);
         return true;
@@ -172,13 +117,13 @@ static bool is_ascii(const cf_cell *c)
 static int end_of_text(const cf_grid *g, int x, int y, const cf_theme *theme)
 {
     const cf_cell *first = cell_at(g, x, y);
-    ink k = ink_of(first, theme);
+    cf_ink k = cf_ink_of(first, theme);
     if (!is_ascii(first)) {
         return x + (first->glyph.width > 1 ? 2 : 1);
     }
     int end = x + 1, last = end;
     while (end < g->w && is_ascii(cell_at(g, end, y)) &&
-           same_ink(ink_of(cell_at(g, end, y), theme), k)) {
+           same_ink(cf_ink_of(cell_at(g, end, y), theme), k)) {
         last = is_blank(cell_at(g, end, y)) ? last : end + 1;
         end++;
     }
@@ -186,7 +131,7 @@ static int end_of_text(const cf_grid *g, int x, int y, const cf_theme *theme)
 }
 
 static void put_text(cf_buf *out, const cf_grid *g, int x, int y, int end,
-                     ink k)
+                     cf_ink k)
 {
     cf_buf_addf(
         out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"#%06x\"%s%s>",
@@ -209,13 +154,14 @@ static void put_grounds(cf_buf *out, const cf_grid *g, int y,
 {
     int top = MARGIN + y * CELL_H;
     for (int x = 0, end; x < g->w; x = end) {
-        ink k = ink_of(cell_at(g, x, y), theme);
+        cf_ink k = cf_ink_of(cell_at(g, x, y), theme);
         end = x + 1;
-        while (end < g->w && same_ink(ink_of(cell_at(g, end, y), theme), k)) {
+        while (end < g->w &&
+               same_ink(cf_ink_of(cell_at(g, end, y), theme), k)) {
             end++;
         }
         int left = MARGIN + x * CELL_W, width = (end - x) * CELL_W;
-        if (k.bg != OWN_BG) {
+        if (k.bg != cf_ink_own_bg(theme)) {
             put_rect(out, left, top, width, CELL_H, k.bg);
         }
         if (k.attr & CF_ATTR_UNDERLINE) {
@@ -229,7 +175,7 @@ static void put_row(cf_buf *out, const cf_grid *g, int y, const cf_theme *theme)
     put_grounds(out, g, y, theme);
     for (int x = 0; x < g->w;) {
         const cf_cell *c = cell_at(g, x, y);
-        ink k = ink_of(c, theme);
+        cf_ink k = cf_ink_of(c, theme);
         int end = x + 1;
         if (c->glyph.width != 0 && !is_blank(c) &&
             !put_shape(out, MARGIN + x * CELL_W, MARGIN + y * CELL_H, c, k)) {
@@ -249,7 +195,7 @@ void cf_grid_svg(const cf_grid *g, const cf_theme *theme, cf_buf *out)
                 "font-family=\"ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,"
                 "monospace\" xml:space=\"preserve\">\n"
                 "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#%06x\"/>\n",
-                w, h, w, h, FONT, w, h, (unsigned)OWN_BG);
+                w, h, w, h, FONT, w, h, (unsigned)cf_ink_own_bg(theme));
     for (int y = 0; y < g->h; y++) {
         put_row(out, g, y, theme);
     }
@@ -259,7 +205,7 @@ void cf_grid_svg(const cf_grid *g, const cf_theme *theme, cf_buf *out)
                     "fill=\"#%06x\" fill-opacity=\"0.5\"/>\n",
                     MARGIN + g->cursor_x * CELL_W,
                     MARGIN + g->cursor_y * CELL_H, CELL_W, CELL_H,
-                    (unsigned)OWN_FG);
+                    (unsigned)cf_ink_own_fg(theme));
     }
     cf_buf_adds(out, "</svg>\n");
 }

@@ -1,6 +1,6 @@
 /*
- * grid_svg.h - a grid as a picture: what a terminal with 256 colours and the
- * theme would show, as an SVG file.
+ * grid_svg.h - a grid as a picture: what a terminal with 24-bit colours
+ * and the theme would show, as an SVG file.
  *
  * Place in the flow:  views --> grid --> [grid_svg] --> a file.
  * Knows: cells, the theme, the palette.  Does not know: views, terminals.

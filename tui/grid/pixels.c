@@ -79,7 +79,7 @@ static uint8_t nearest_ansi(uint32_t rgb, int n)
     return (uint8_t)best;
 }
 
-static uint8_t nearest(uint32_t rgb, int n_colors)
+uint8_t cf_palette_nearest(uint32_t rgb, int n_colors)
 {
     return n_colors >= 256  ? nearest_256(rgb)
            : n_colors >= 16 ? nearest_ansi(rgb, 16)
@@ -109,7 +109,7 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
                  has_halves ? CF_STYLE_IMAGE : CF_STYLE_NORMAL);
     if (has_halves) {
         cf_cell *c = &g->cell[(size_t)y * (size_t)g->w + (size_t)x];
-        c->fg = nearest(upper, g->n_colors);
-        c->bg = nearest(lower, g->n_colors);
+        c->fg = cf_palette_nearest(upper, g->n_colors);
+        c->bg = cf_palette_nearest(lower, g->n_colors);
     }
 }

@@ -1,11 +1,15 @@
 /*
  * theme.h - how meanings look: colours and attributes for each cf_style.
  *
- * Each entry has a form for 256 colours, one for 8 or 16, and one without
- * colour; the terminal picks.  A person's `color` lines change entries.
+ * Each entry has a form in 24-bit colours, for a dark and for a light
+ * background, which a terminal with 256 colours shows in the nearest of them;
+ * one for 8 or 16; and one without colour.  The user's `color` lines change
+ * entries.
  */
 #ifndef CF_TUI_GRID_THEME_H
 #define CF_TUI_GRID_THEME_H
+
+#include <stdbool.h>
 
 #include "core/base/status.h"
 #include "tui/grid/style.h"
@@ -17,21 +21,36 @@ enum {
     CF_ATTR_DIM = 8
 };
 
+/* A colour: a number of the palette, -1 for the terminal's own, or 24 bits. */
+typedef int32_t cf_color;
+#define CF_RGB(rgb) ((cf_color)(INT32_C(0x1000000) | (rgb)))
+
+/* Colours of a terminal that takes 24 bits. */
+#define CF_TRUE_COLOR (1 << 24)
+
 typedef struct cf_look {
-    int16_t fg, bg; /* -1: the terminal's own */
+    cf_color fg, bg;
     uint8_t attr;
 } cf_look;
 
 typedef struct cf_theme {
-    cf_look rich[CF_STYLE_COUNT];  /* 256 colours */
+    cf_look rich[CF_STYLE_COUNT];  /* 256 colours and more */
     cf_look basic[CF_STYLE_COUNT]; /* 8 or 16 */
     cf_look mono[CF_STYLE_COUNT];  /* none: attributes only */
+    bool is_own[CF_STYLE_COUNT];   /* changed by a `color` line */
+    bool is_light;                 /* made for a light background */
 } cf_theme;
 
+/* The theme for a dark background. */
 void cf_theme_default(cf_theme *theme);
 
+/* The same for a light background, or a dark one again; entries of the user
+ * stay. */
+void cf_theme_set_light(cf_theme *theme, bool is_light);
+
 /* One `color` line: STYLE FOREGROUND BACKGROUND [bold] [underline] [reverse]
- * [dim]; colours are "default", a name (red, brightblue) or 0..255.
+ * [dim]; colours are "default", a name (red, brightblue), 0..255 or
+ * #rrggbb.
  * CF_EINVAL says what is wrong. */
 CF_MUST_USE cf_status cf_theme_set(cf_theme *theme, const char *line,
                                    cf_error *err);

@@ -69,9 +69,9 @@ static cf_status run(void *ud, cf_lab *b, cf_error *err)
         cf_token id = j->ids[i], drawn;
         cf_draw *d = &j->draw[i - j->first];
         j->mask[(size_t)id / 32] = UINT32_C(1) << ((unsigned)id % 32);
-        cf_status st = cf_sampler_draw(j->sampler,
-                                       cf_session_logits(j->session), j->ids, 0,
-                                       j->mask, TOP, &drawn, d, err);
+        cf_status st =
+            cf_sampler_draw(j->sampler, cf_session_logits(j->session), j->ids,
+                            0, j->mask, TOP, &drawn, d, err);
         j->mask[(size_t)id / 32] = 0;
         CF_TRY(st);
         as_read(d);
@@ -140,8 +140,7 @@ static cf_status prepare(job *j, const cf_turn *turn, cf_error *err)
     if (copy == NULL || j->mask == NULL) {
         return cf_oom_for(err, "the reply's tokens");
     }
-    CF_TRY(
-        cf_prompt_tokenise(&j->list, &prompt, j->text, tok, &j->arena, err));
+    CF_TRY(cf_prompt_tokenise(&j->list, &prompt, j->text, tok, &j->arena, err));
     j->ids = cf_arena_calloc(&j->arena, j->list.n + 1, sizeof *j->ids);
     if (j->ids == NULL) {
         return cf_oom_for(err, "the reply's tokens");
@@ -157,8 +156,7 @@ static cf_status prepare(job *j, const cf_turn *turn, cf_error *err)
     if (j->first == 0 || j->first == j->list.n) {
         return cf_fail(err, CF_EUNSUPPORTED, "there is no prompt before it");
     }
-    j->draw =
-        cf_arena_calloc(&j->arena, j->list.n - j->first, sizeof *j->draw);
+    j->draw = cf_arena_calloc(&j->arena, j->list.n - j->first, sizeof *j->draw);
     if (j->draw == NULL) {
         return cf_oom_for(err, "the reply's tokens");
     }

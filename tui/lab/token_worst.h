@@ -26,9 +26,9 @@ enum { CF_WORST_MAX = 64 };
 typedef struct cf_worst {
     size_t at[CF_WORST_MAX]; /* [n] tokens, the greatest loss first */
     size_t n;
-    size_t n_known;  /* tokens with a loss that is known */
-    double total;    /* nats, of all of them */
-    size_t n_most;   /* so many of the first ones make 80 % of it; 0: more than
+    size_t n_known; /* tokens with a loss that is known */
+    double total;   /* nats, of all of them */
+    size_t n_most;  /* so many of the first ones make 80 % of it; 0: more than
                         are listed */
 } cf_worst;
 

@@ -64,9 +64,10 @@ typedef struct cf_term_ops {
 
 struct cf_term {
     const cf_term_ops *ops;
-    int wake_fd;  /* written by other threads; -1 where there is none */
-    int n_colors; /* 0: none */
-    bool utf8;    /* lines and marks may be other than ASCII */
+    int wake_fd;   /* written by other threads; -1 where there is none */
+    int n_colors;  /* 0: none; CF_TRUE_COLOR: 24 bits */
+    bool is_light; /* its background; CF_EVENT_RESUMED when that changes */
+    bool utf8;     /* lines and marks may be other than ASCII */
 };
 
 typedef struct cf_term_options {

@@ -9,7 +9,9 @@
  *   3. Keys are drained without waiting before poll(): curses reads ahead.
  *   4. A fatal signal restores the terminal with write() and tcsetattr()
  *      alone, from bytes prepared at the start.
- *   5. While the screen is up, standard error goes to an unlinked file; it is
+ *   5. Input is read from a pad: reading from a window would draw it, and in
+ *      24-bit colours the screen is drawn without curses (paint.c).
+ *   6. While the screen is up, standard error goes to an unlinked file; it is
  *      printed when the screen is left for good.
  */
 #define _XOPEN_SOURCE_EXTENDED 1
@@ -35,6 +37,7 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "tui/grid/theme.h"
+#include "tui/term/paint.h"
 
 /* Answers and marks that terminals send and curses has no names for. */
 enum {
@@ -58,6 +61,7 @@ typedef struct curses_term {
     bool has_mouse; /* the terminal has one */
     bool is_mouse_on;
     cf_buf paste;
+    cf_buf frame; /* bytes of one, in 24-bit colours */
     struct sigaction old_action[16];
 } curses_term;
 
@@ -68,6 +72,7 @@ static size_t n_restore_bytes;
 static char crash_note[CRASH_TEXT_MAX];
 static size_t n_crash_note;
 static volatile sig_atomic_t must_end;
+static WINDOW *input; /* a pad, while the screen is up */
 static int signal_wake_fd = -1;
 static int stderr_copy = -1;
 static FILE *stderr_file;
@@ -234,6 +239,37 @@ static void start_modes(void)
     write_fully(STDOUT_FILENO, start, sizeof start - 1);
 }
 
+/* Asks for the background's colour, where the terminal is like xterm. */
+static void ask_ground(const curses_term *t)
+{
+    static const char ask[] = "\033]11;?\033\\";
+    if (t->base.n_colors >= 8 && t->has_mouse) {
+        write_fully(STDOUT_FILENO, ask, sizeof ask - 1);
+    }
+}
+
+/* "0;15": the colours that some terminals name at the start. */
+static bool is_light_by_name(void)
+{
+    const char *v = getenv("COLORFGBG"); /* NOLINT(concurrency-mt-unsafe) */
+    const char *last = v != NULL ? strrchr(v, ';') : NULL;
+    return last != NULL &&
+           (strcmp(last, ";7") == 0 || strcmp(last, ";15") == 0);
+}
+
+/* Whether colours may have 24 bits: as terminals say it to programs. */
+static bool has_true_color(void)
+{
+    const char *v = getenv("COLORTERM"); /* NOLINT(concurrency-mt-unsafe) */
+    union {
+        const char *in;
+        char *out;
+    } rgb = {"RGB"};
+    return (v != NULL &&
+            (strcmp(v, "truecolor") == 0 || strcmp(v, "24bit") == 0)) ||
+           tigetflag(rgb.out) > 0;
+}
+
 static void end_modes(void)
 {
     static const char end[] = "\033[?2004l";
@@ -263,8 +299,11 @@ static void configure_curses(void)
     raw();
     noecho();
     nonl();
-    keypad(stdscr, TRUE);
-    nodelay(stdscr, TRUE);
+    input = newpad(1, 1);
+    if (input != NULL) {
+        keypad(input, TRUE);
+        nodelay(input, TRUE);
+    }
     intrflush(stdscr, FALSE);
     leaveok(stdscr, FALSE);
     if (getenv("ESCDELAY") == NULL) { /* NOLINT(concurrency-mt-unsafe) */
@@ -344,20 +383,13 @@ static void put_cell(const curses_term *t, int x, int y, const cf_cell *c)
     mvadd_wch(y, x, &cell);
 }
 
-static bool same_cell(const cf_cell *a, const cf_cell *b)
-{
-    return a->style == b->style && a->fg == b->fg && a->bg == b->bg &&
-           a->glyph.width == b->glyph.width &&
-           memcmp(a->glyph.cp, b->glyph.cp, sizeof a->glyph.cp) == 0;
-}
-
 static void send_row(curses_term *t, const cf_grid *g, int y)
 {
     size_t row = (size_t)y * (size_t)t->w;
     for (int x = 0; x < t->w; x++) {
         const cf_cell *now = &g->cell[row + (size_t)x];
         cf_cell *sent = &t->sent[row + (size_t)x];
-        if (!t->must_redraw && same_cell(now, sent)) {
+        if (!t->must_redraw && cf_paint_same_cell(now, sent)) {
             continue;
         }
         *sent = *now;
@@ -371,11 +403,28 @@ static void send_row(curses_term *t, const cf_grid *g, int y)
     }
 }
 
+static void paint(curses_term *t, const cf_grid *g)
+{
+    cf_buf_reset(&t->frame);
+    cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026h" : "");
+    cf_paint(&t->frame, g, t->sent, t->must_redraw, cf_theme_current());
+    cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026l" : "");
+    /* Where memory is short the next frame draws everything. */
+    t->must_redraw = t->frame.failed;
+    if (!t->frame.failed) {
+        write_fully(STDOUT_FILENO, t->frame.p, t->frame.n);
+    }
+}
+
 static void curses_present(cf_term *term, const cf_grid *g)
 {
     curses_term *t = (curses_term *)term;
     if (g->w != t->w || g->h != t->h) {
         return; /* a resize is on its way */
+    }
+    if (t->base.n_colors >= CF_TRUE_COLOR) {
+        paint(t, g);
+        return;
     }
     if (t->must_redraw) {
         clearok(curscr, TRUE);
@@ -470,7 +519,7 @@ static void read_paste(curses_term *t)
     cf_buf_reset(&t->paste);
     for (;;) {
         wint_t value;
-        int kind = get_wch(&value);
+        int kind = wget_wch(input, &value);
         if (kind == ERR) {
             if (!wait_input(PASTE_WAIT_MS)) {
                 return; /* the closing mark got lost */
@@ -494,8 +543,8 @@ static void read_paste(curses_term *t)
 /* The next character of a sequence; a sequence may come in two pieces. */
 static bool read_next(wint_t *value)
 {
-    return get_wch(value) == OK ||
-           (wait_input(SEQUENCE_WAIT_MS) && get_wch(value) == OK);
+    return wget_wch(input, value) == OK ||
+           (wait_input(SEQUENCE_WAIT_MS) && wget_wch(input, value) == OK);
 }
 
 /* The event of a sequence "ESC [ params final"; false: it is not one. */
@@ -536,17 +585,48 @@ static bool read_sequence(cf_event *out)
     return is_one;
 }
 
+/* The terminal's answer "ESC ] 11 ; rgb:RRRR/GGGG/BBBB", with its end; true
+ * when it says that the background's kind is another one. */
+static bool read_answer(curses_term *t)
+{
+    char text[64];
+    size_t n = 0;
+    wint_t value;
+    while (read_next(&value) && value != '\a' && value != CF_KEY_ESC) {
+        if (n + 1 < sizeof text) {
+            text[n++] = (char)value;
+        }
+    }
+    if (value == CF_KEY_ESC) {
+        (void)read_next(&value); /* the "\\" of the end */
+    }
+    text[n] = '\0';
+    unsigned r, g, b;
+    if (sscanf(text, "11;rgb:%2x%*2[0-9a-fA-F]/%2x%*2[0-9a-fA-F]/%2x", &r, &g,
+               &b) != 3) {
+        return false;
+    }
+    bool is_light = 3 * r + 6 * g + b > 5 * 255;
+    bool is_new = is_light != t->base.is_light;
+    t->base.is_light = is_light;
+    return is_new;
+}
+
 /* The event that "ESC" begins: Alt sends it before the key.  Escape followed
  * at once by a digit is both keys, because no command is Alt and a digit, and
  * Esc 2 is typed quickly.  CF_EVENT_NONE: neither a key nor a mouse. */
-static void after_escape(cf_event *out)
+static void after_escape(curses_term *t, cf_event *out)
 {
     wint_t second;
     *out = (cf_event){.kind = CF_EVENT_KEY, .key = CF_KEY_ESC};
-    if (get_wch(&second) != OK) {
+    if (wget_wch(input, &second) != OK) {
         return;
     }
     if (second == '[' && read_sequence(out)) {
+        return;
+    }
+    if (second == ']' && t->has_mouse) {
+        out->kind = read_answer(t) ? CF_EVENT_RESUMED : CF_EVENT_NONE;
         return;
     }
     if (second >= '0' && second <= '9') {
@@ -561,7 +641,7 @@ static bool read_event(curses_term *t, cf_event *out)
 {
     for (;;) {
         wint_t value;
-        int kind = get_wch(&value);
+        int kind = wget_wch(input, &value);
         if (kind == ERR) {
             return false;
         }
@@ -570,7 +650,7 @@ static bool read_event(curses_term *t, cf_event *out)
             out->key =
                 value == 127 || value == 8 ? CF_KEY_BACKSPACE : (cf_key)value;
             if (value == CF_KEY_ESC) {
-                after_escape(out);
+                after_escape(t, out);
                 if (out->kind == CF_EVENT_NONE) {
                     continue;
                 }
@@ -689,6 +769,10 @@ static void curses_close(cf_term *term)
         end_modes();
         curses_mouse(term, false);
         endwin();
+        if (input != NULL) {
+            delwin(input);
+            input = NULL;
+        }
         restore_signals(t);
         delscreen(t->screen);
     }
@@ -697,6 +781,7 @@ static void curses_close(cf_term *term)
     close(t->wake_read);
     close(t->base.wake_fd);
     cf_buf_deinit(&t->paste);
+    cf_buf_deinit(&t->frame);
     cf_free(t->sent);
     cf_free(t);
 }
@@ -776,8 +861,12 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
     if (wants_color(opts) && has_colors()) {
         start_color();
         use_default_colors();
-        t->base.n_colors = COLORS;
+        t->base.n_colors = COLORS >= 256 && t->base.utf8 && has_true_color()
+                               ? CF_TRUE_COLOR
+                               : COLORS;
     }
+    t->base.is_light = is_light_by_name();
+    refresh(); /* clears the screen, which paint.c does not know */
     prepare_restore(opts->log_path);
     install_signals(t);
     capture_stderr();
@@ -788,6 +877,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
         return st;
     }
     curses_mouse(&t->base, opts->mouse);
+    ask_ground(t);
     *out = &t->base;
     return CF_OK;
 }

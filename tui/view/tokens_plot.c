@@ -105,11 +105,12 @@ void cf_tokens__draw_plot(cf_app *app, cf_grid *g, cf_rect r,
         bool is_known = column(s, reply, from, per, &value, &token);
         bool is_on = s->token >= from && s->token < from + per;
         if (is_known) {
-            draw_bar(g, r.x + (int)x, bars, value / most,
-                     bar_style(s, value));
+            draw_bar(g, r.x + (int)x, bars, value / most, bar_style(s, value));
         }
         cf_grid_puts(g, r.x + (int)x, r.y + r.h - 1, 1,
-                     is_on ? "^" : is_known ? "." : " ",
+                     is_on      ? "^"
+                     : is_known ? "."
+                                : " ",
                      is_on ? CF_STYLE_KEY : CF_STYLE_DIM);
         cf_grid_spot(g, (cf_rect){r.x + (int)x, r.y, 1, r.h},
                      CF_TOKENS_SPOT_PLOT, token);
@@ -144,15 +145,15 @@ void cf_tokens__worst_title(const cf_worst *w, cf_token_loss kind,
                             char out[128])
 {
     const char *what = kind == CF_LOSS_MASS ? "mass lost" : "surprise";
-    size_t n = (size_t)snprintf(out, 128, "Worst first  %s %.1f nats", what,
-                                w->total);
+    size_t n =
+        (size_t)snprintf(out, 128, "Worst first  %s %.1f nats", what, w->total);
     if (w->n_most > 0 && w->total > 0.05) {
         n += (size_t)snprintf(out + n, 128 - n, ", 80 %% at token%s ",
                               w->n_most == 1 ? "" : "s");
         size_t listed = w->n_most < 5 ? w->n_most : 5;
         for (size_t i = 0; i < listed && n < 120; i++) {
-            n += (size_t)snprintf(out + n, 128 - n, "%s%zu",
-                                  i > 0 ? ", " : "", w->at[i] + 1);
+            n += (size_t)snprintf(out + n, 128 - n, "%s%zu", i > 0 ? ", " : "",
+                                  w->at[i] + 1);
         }
         if (listed < w->n_most && n < 120) {
             snprintf(out + n, 128 - n, " ...");

@@ -11,8 +11,7 @@ enum { N = 100 };
 static void test_token_worst__order_and_total(void **state)
 {
     (void)state;
-    cf_chat_token t[4] = {
-        {.p = 0.5f}, {.p = 0.001f}, {.p = -1}, {.p = 0.999f}};
+    cf_chat_token t[4] = {{.p = 0.5f}, {.p = 0.001f}, {.p = -1}, {.p = 0.999f}};
     const cf_reply r = {.token = t, .n_token = 4};
     cf_worst w;
     cf_worst_find(&w, &r, CF_LOSS_SURPRISE);
@@ -28,8 +27,8 @@ static void test_token_worst__order_and_total(void **state)
 static void test_token_worst__mass(void **state)
 {
     (void)state;
-    cf_draw d[3] = {{.allowed_mass = 1e-7f}, {.allowed_mass = 1},
-                    {.allowed_mass = 0.2f}};
+    cf_draw d[3] = {
+        {.allowed_mass = 1e-7f}, {.allowed_mass = 1}, {.allowed_mass = 0.2f}};
     cf_chat_token t[3] = {{.p = 1, .draw = &d[0], .is_held = true},
                           {.p = 1, .draw = &d[1], .is_held = true},
                           {.p = 1, .draw = &d[2]}};
