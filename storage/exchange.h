@@ -29,8 +29,8 @@ typedef enum cf_format {
     CF_FORMAT_CONVERSE,
     CF_FORMAT_LITERT,
     CF_FORMAT_LLAMA_APP,
-    CF_FORMAT_LLM_DB,   /* in only */
-    CF_FORMAT_CHATGPT,  /* in only */
+    CF_FORMAT_LLM_DB,  /* in only */
+    CF_FORMAT_CHATGPT, /* in only */
     CF_FORMAT_MARKDOWN,
     CF_FORMAT_COUNT
 } cf_format;
@@ -58,7 +58,7 @@ typedef struct cf_import_options {
     bool is_dry;
     size_t max_record; /* longest record in bytes; 0: 128 MiB */
     const char *name;  /* of the file, for `source`; may be NULL */
-    const char *tag;  /* put on every conversation; may be NULL */
+    const char *tag;   /* put on every conversation; may be NULL */
     /* Told about each record that is left out, with its line (1-based; 0:
      * none).  May be NULL. */
     void (*note)(void *ud, uint64_t line, const char *text);

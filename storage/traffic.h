@@ -27,15 +27,15 @@ typedef struct cf_exchange {
     cf_uuid conversation; /* nil: not a conversation */
     cf_uuid turn;         /* the reply, or the last message; nil: none */
     int64_t started_ms;
-    int64_t first_us; /* from the start to the first byte of the reply */
-    int64_t total_us; /* to its end; -1: it has not ended */
-    cf_str client;    /* the program that asked */
+    int64_t first_us;    /* from the start to the first byte of the reply */
+    int64_t total_us;    /* to its end; -1: it has not ended */
+    cf_str client;       /* the program that asked */
     cf_str method, path; /* path without query */
     cf_str upstream;     /* address without credentials; empty: ourselves */
     cf_str api;          /* "openai-chat" ...; empty: not known */
     cf_str model;
-    int64_t status;    /* of HTTP; -1: no answer yet */
-    cf_str request_id; /* X-Request-Id of the answer, or ours */
+    int64_t status;     /* of HTTP; -1: no answer yet */
+    cf_str request_id;  /* X-Request-Id of the answer, or ours */
     cf_str response_id; /* of the answer's body */
     int64_t n_messages, n_prompt, n_cached, n_reply;
     cf_str end;      /* "stop", "length", "aborted" ... */

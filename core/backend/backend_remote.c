@@ -13,9 +13,9 @@
 
 #include "core/backend/http_once.h"
 #include "core/backend/remote.h"
-#include "core/base/sse.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/base/sse.h"
 
 enum {
     POLL_MS = 50,        /* how soon a cancel is seen */

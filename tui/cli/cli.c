@@ -38,7 +38,8 @@ const cf_cli_command cf_cli_commands[] = {
      "find where a text violates a schema, a pattern or tool declarations",
      cf_cmd_constrain},
     {"history",
-     "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE ...]",
+     "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE "
+     "...]",
      "list, search, export, import and change saved conversations",
      cf_cmd_history},
     {"replay", "UUID",

@@ -37,8 +37,12 @@ cf_ink cf_ink_of(const cf_cell *c, const cf_theme *theme)
     return k;
 }
 
-enum { LEFT = CF_ARM_LEFT, RIGHT = CF_ARM_RIGHT, UP = CF_ARM_UP,
-       DOWN = CF_ARM_DOWN };
+enum {
+    LEFT = CF_ARM_LEFT,
+    RIGHT = CF_ARM_RIGHT,
+    UP = CF_ARM_UP,
+    DOWN = CF_ARM_DOWN
+};
 
 unsigned cf_ink_arms(uint32_t cp)
 {

@@ -96,8 +96,7 @@ static void draw_letter(cf_pixmap *p, int x, int y, const uint8_t *rows,
                         four.on[2 * i + 1][2 * j + 1];
             put(p, x + LETTER_X + j, y + LETTER_Y + i, k.fg, share, of);
             if (k.attr & CF_ATTR_BOLD) {
-                put(p, x + LETTER_X + j + 1, y + LETTER_Y + i, k.fg, share,
-                    of);
+                put(p, x + LETTER_X + j + 1, y + LETTER_Y + i, k.fg, share, of);
             }
         }
     }
@@ -139,8 +138,7 @@ static void draw_braille(cf_pixmap *p, int x, int y, uint32_t bits,
                                      {1, 1}, {1, 2}, {0, 3}, {1, 3}};
     for (int i = 0; i < 8; i++) {
         if (bits >> i & 1) {
-            fill(p,
-                 (cf_rect){x + 2 + 5 * at[i][0], y + 3 + 5 * at[i][1], 3, 3},
+            fill(p, (cf_rect){x + 2 + 5 * at[i][0], y + 3 + 5 * at[i][1], 3, 3},
                  rgb);
         }
     }

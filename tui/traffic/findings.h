@@ -28,12 +28,12 @@
 
 /* What a prompt can be rebuilt with. */
 typedef struct cf_finder {
-    const cf_tokenizer *tok;     /* NULL: nothing is counted */
+    const cf_tokenizer *tok; /* NULL: nothing is counted */
     /* A server renders messages as they are; `shaped` is asked where that
      * fails.  render NULL: nothing is rendered. */
     cf_prompt_renderer as_is, shaped;
-    cf_tool_family family;       /* CF_TOOLS_NONE: any */
-    cf_role_map roles;           /* as the template names them */
+    cf_tool_family family; /* CF_TOOLS_NONE: any */
+    cf_role_map roles;     /* as the template names them */
 } cf_finder;
 
 /* One side of a comparison; everything borrowed. */

@@ -93,7 +93,8 @@ static void put_own(cf_store *store, uint64_t seed, size_t n)
         tree.conv.place = CF_PLACE_LIVE;
         tree.conv.preface = some_preface(&r, &a);
         const cf_store_tree *one = &tree;
-        T_OK(cf_store_put_trees(store, &one, 1, NULL, &report, errs, &err), err);
+        T_OK(cf_store_put_trees(store, &one, 1, NULL, &report, errs, &err),
+             err);
         assert_int_equal(errs[0].code, CF_OK);
         cf_arena_deinit(&a);
     }

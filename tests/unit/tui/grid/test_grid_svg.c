@@ -40,9 +40,9 @@ static void test_svg__text_and_markup(void **state)
     draw(&g, &out);
     has(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"204\" "
               "height=\"62\"");
-    has(&out, "<text x=\"21\" y=\"26\" textLength=\"90\" fill=\"#d4d4d4\">"
+    has(&out, "<text x=\"21\" y=\"26\" textLength=\"90\" fill=\"#d6dae0\">"
               "&lt;a &amp; b&gt;  c</text>");
-    has(&out, "<text x=\"12\" y=\"45\" textLength=\"36\" fill=\"#87af87\" "
+    has(&out, "<text x=\"12\" y=\"45\" textLength=\"36\" fill=\"#7fae8c\" "
               "font-weight=\"bold\">kept</text>");
     cf_buf_deinit(&out);
     cf_grid_deinit(&g);
@@ -61,13 +61,13 @@ static void test_svg__wide_and_combining(void **state)
                  CF_STYLE_NORMAL);
     draw(&g, &out);
     has(&out, "<text x=\"12\" y=\"26\" textLength=\"9\" "
-              "fill=\"#d4d4d4\">a</text>");
+              "fill=\"#d6dae0\">a</text>");
     has(&out, "<text x=\"21\" y=\"26\" textLength=\"18\" "
-              "fill=\"#d4d4d4\">\xE6\xBC\xA2</text>");
+              "fill=\"#d6dae0\">\xE6\xBC\xA2</text>");
     has(&out, "<text x=\"39\" y=\"26\" textLength=\"9\" "
-              "fill=\"#d4d4d4\">e\xCC\x81</text>");
+              "fill=\"#d6dae0\">e\xCC\x81</text>");
     has(&out, "<text x=\"48\" y=\"26\" textLength=\"9\" "
-              "fill=\"#d4d4d4\">b</text>");
+              "fill=\"#d6dae0\">b</text>");
     cf_buf_deinit(&out);
     cf_grid_deinit(&g);
 }
@@ -87,19 +87,19 @@ static void test_svg__grounds_and_lines(void **state)
     draw(&g, &out);
     /* the corner's two arms */
     has(&out, "<rect x=\"16\" y=\"21\" width=\"5\" height=\"1\" "
-              "fill=\"#585858\"/>");
+              "fill=\"#4b525c\"/>");
     has(&out, "<rect x=\"16\" y=\"21\" width=\"1\" height=\"10\" "
-              "fill=\"#585858\"/>");
+              "fill=\"#4b525c\"/>");
     /* background and underline */
     has(&out, "<rect x=\"39\" y=\"31\" width=\"9\" height=\"19\" "
-              "fill=\"#d70000\"/>");
+              "fill=\"#c0392b\"/>");
     has(&out, "<rect x=\"39\" y=\"47\" width=\"9\" height=\"1\" "
               "fill=\"#ffffff\"/>");
     /* a full block and the cursor */
     has(&out, "<rect x=\"48\" y=\"50\" width=\"9\" height=\"19\" "
-              "fill=\"#d4d4d4\"/>");
+              "fill=\"#d6dae0\"/>");
     has(&out, "<rect x=\"57\" y=\"50\" width=\"9\" height=\"19\" "
-              "fill=\"#d4d4d4\" fill-opacity=\"0.5\"/>");
+              "fill=\"#d6dae0\" fill-opacity=\"0.5\"/>");
     cf_buf_deinit(&out);
     cf_grid_deinit(&g);
 }
