@@ -117,5 +117,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stored_reply__has_its_candidates),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
