@@ -1,9 +1,10 @@
 /*
  * diff_run.c - one turn answered twice.
  *
- * Both sides run one after the other on one clone of the engine: the second
- * keeps what both prompts begin with.  The draws are a function of the seed
- * and the number of the draw, so neither side disturbs the other.
+ * Each side has a clone of the engine, and both are written side by side; the
+ * second keeps what both prompts begin with.  The draws are a function of the
+ * seed and the number of the draw, so neither side disturbs the other.  A
+ * server or a script answers one side after the other, on one clone.
  */
 #include "tui/lab/diff_run.h"
 #include "tui/lab/lab_reply.h"
@@ -21,12 +22,17 @@ typedef struct cf_diff_run_job {
     cf_conversation *conv[2];
     cf_uuid parent[2];
     json_t *message, *vars;
-    cf_backend *backend;
+    cf_backend *backend[2]; /* the second one only where both run at once */
     cf_turn_options options;
     cf_lab *lab;
     cf_diff_run *run; /* the interface thread's */
-    int at;           /* the side that runs */
 } job_state;
+
+/* A side, for its events. */
+typedef struct side_ref {
+    const job_state *job;
+    int side;
+} side_ref;
 
 /* Handed over by the thread: the begin of a side, an event, or its end. */
 typedef struct item {
@@ -53,10 +59,10 @@ static void free_job(void *ud)
     cf_diff_pair_close(&j->pair);
     for (int i = 0; i < 2; i++) {
         cf_conversation_free(j->conv[i]);
+        cf_backend_free(j->backend[i]);
     }
     json_decref(j->message);
     json_decref(j->vars);
-    cf_backend_free(j->backend);
     cf_free(j);
 }
 
@@ -142,11 +148,11 @@ static void free_item(void *p)
     cf_free(it);
 }
 
-static item *new_item(const job_state *j)
+static item *new_item(int side)
 {
     item *it = cf_calloc(1, sizeof *it);
     if (it != NULL) {
-        it->side = j->at;
+        it->side = side;
         cf_sent_init(&it->sent);
     }
     return it;
@@ -155,8 +161,8 @@ static item *new_item(const job_state *j)
 /* An event that memory does not suffice for is in the response as well. */
 static void on_event(const cf_chat_event *e, void *ud)
 {
-    const job_state *j = ud;
-    item *it = e->kind != CF_CHAT_STOP ? new_item(j) : NULL;
+    const side_ref *ref = ud;
+    item *it = e->kind != CF_CHAT_STOP ? new_item(ref->side) : NULL;
     if (it == NULL) {
         return;
     }
@@ -165,43 +171,51 @@ static void on_event(const cf_chat_event *e, void *ud)
         free_item(it);
         return;
     }
-    cf_lab_tell(j->lab, it);
+    cf_lab_tell(ref->job->lab, it);
 }
 
-/* Gives the engine's clone a side's template. */
-static cf_tool_family use_side(job_state *j, int i)
+/* Begins a side: gives its clone the template, and makes the send. */
+static cf_status open_side(job_state *j, int i, cf_backend *backend,
+                           side_ref *ref, cf_send_job *out, item **end,
+                           cf_error *err)
 {
     const cf_diff_half *half = &j->pair.half[i];
-    cf_conversation_set_roles(j->conv[i], &half->roles);
-    return cf_lab_use_template(j->backend, cf_lab_engine_of(j->lab), half->tpl,
-                               cf_diff_pair_source(&j->pair, i));
-}
-
-static cf_status run_side(job_state *j, int i, cf_error *err)
-{
-    j->at = i;
-    item *begin = new_item(j), *end = new_item(j);
-    if (begin == NULL || end == NULL) {
+    item *begin = new_item(i);
+    *end = new_item(i);
+    if (begin == NULL || *end == NULL) {
         cf_free(begin);
-        cf_free(end);
         return cf_oom_for(err, "a reply");
     }
     cf_lab_tell(j->lab, begin);
-    end->is_end = true;
-    end->family = use_side(j, i);
-    const cf_send send = {
-        .message = j->message,
-        .options = &j->options,
-        .has_parent = true,
-        .parent = j->parent[i],
-        .fn = on_event,
-        .ud = j,
-        .cancel = cf_lab_cancel_flag(j->lab),
-    };
-    cf_status st = cf_conversation_send(j->conv[i], j->backend, &send,
-                                        &end->sent, &end->err);
+    (*end)->is_end = true;
+    cf_conversation_set_roles(j->conv[i], &half->roles);
+    (*end)->family =
+        cf_lab_use_template(backend, cf_lab_engine_of(j->lab), half->tpl,
+                            cf_diff_pair_source(&j->pair, i));
+    *ref = (side_ref){j, i};
+    *out = (cf_send_job){.conv = j->conv[i],
+                         .backend = backend,
+                         .send = {.message = j->message,
+                                  .options = &j->options,
+                                  .has_parent = true,
+                                  .parent = j->parent[i],
+                                  .fn = on_event,
+                                  .ud = ref,
+                                  .cancel = cf_lab_cancel_flag(j->lab)}};
+    cf_sent_init(&out->sent);
+    return CF_OK;
+}
+
+/* Hands over what a side came to.  A side that fails, say in its template,
+ * leaves the other one to run; a lack of memory and a stop end both. */
+static cf_status close_side(const job_state *j, cf_send_job *job, item *end,
+                            cf_error *err)
+{
+    cf_status st = job->status;
     bool ends_both = st == CF_ENOMEM || st == CF_ECANCELLED;
+    end->sent = job->sent;
     end->status = st;
+    end->err = job->err;
     if (ends_both) {
         *err = end->err;
     }
@@ -209,11 +223,49 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
     return ends_both ? st : CF_OK;
 }
 
-/* A side that fails, say in its template, leaves the other one to run. */
+static cf_status run_together(job_state *j, cf_error *err)
+{
+    side_ref ref[2];
+    cf_send_job jobs[2];
+    item *end[2] = {NULL, NULL};
+    cf_status st = CF_OK;
+    for (int i = 0; st == CF_OK && i < 2; i++) {
+        st = open_side(j, i, j->backend[i], &ref[i], &jobs[i], &end[i], err);
+    }
+    if (st != CF_OK) {
+        cf_free(end[0]);
+        cf_free(end[1]);
+        return st;
+    }
+    cf_conversation_send_many(jobs, 2);
+    for (int i = 0; i < 2; i++) {
+        cf_status one = close_side(j, &jobs[i], end[i], err);
+        st = st == CF_OK ? one : st;
+    }
+    return st;
+}
+
+static cf_status run_side(job_state *j, int i, cf_error *err)
+{
+    side_ref ref;
+    cf_send_job job;
+    item *end = NULL;
+    cf_status st = open_side(j, i, j->backend[0], &ref, &job, &end, err);
+    if (st != CF_OK) {
+        cf_free(end);
+        return st;
+    }
+    cf_conversation_send_many(&job, 1);
+    return close_side(j, &job, end, err);
+}
+
 static cf_status run_both(void *ud, cf_lab *lab, cf_error *err)
 {
     job_state *j = ud;
     (void)lab;
+    if (j->backend[1] != NULL) {
+        return run_together(j, err);
+    }
     CF_TRY(run_side(j, 0, err));
     return run_side(j, 1, err);
 }
@@ -260,14 +312,19 @@ static void take(void *ud, void *p)
 static void progress(const void *ud, cf_buf *out)
 {
     const job_state *j = ud;
-    int i = j->run->side[0].is_done ? 1 : 0;
-    const cf_reply *r = &j->run->side[i].reply;
-    cf_buf_addf(out, "%c ", 'A' + i);
-    if (r->n_token == 0) {
-        cf_buf_addf(out, "prompt %llu of %llu", (unsigned long long)r->n_done,
-                    (unsigned long long)r->n_total);
-    } else {
-        cf_buf_addf(out, "%zu tokens", r->n_token);
+    for (int i = 0; i < 2; i++) {
+        const cf_run_side *s = &j->run->side[i];
+        if (s->is_done || !s->is_begun) {
+            continue;
+        }
+        cf_buf_addf(out, "%s%c ", out->n > 0 ? "  " : "", 'A' + i);
+        if (s->reply.n_token == 0) {
+            cf_buf_addf(out, "prompt %llu of %llu",
+                        (unsigned long long)s->reply.n_done,
+                        (unsigned long long)s->reply.n_total);
+        } else {
+            cf_buf_addf(out, "%zu tokens", s->reply.n_token);
+        }
     }
 }
 
@@ -331,7 +388,10 @@ static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens,
         CF_TRY(find_parent(j, i, n_path, err));
     }
     CF_TRY(cf_diff_model_vars(m, &j->vars, err));
-    CF_TRY(cf_backend_clone(&j->backend, e->backend, err));
+    CF_TRY(cf_backend_clone(&j->backend[0], e->backend, err));
+    if (cf_backend_core_session(e->backend) != NULL) {
+        CF_TRY(cf_backend_clone(&j->backend[1], e->backend, err));
+    }
     j->options.extra_context = j->vars;
     j->options.chat = cf_lab_settings(m->lab)->chat;
     if (max_tokens != 0) {

@@ -43,6 +43,7 @@ typedef struct cf_lab_job {
     uint32_t max_tokens; /* 0: as the settings say */
     cf_sent sent;
     cf_keep_reply keep;
+    struct cf_lab_sides *sides; /* owned; NULL: one reply */
 } cf_lab_job;
 
 /* A template that was linted, or is. */
@@ -153,5 +154,12 @@ cf_status cf_lab__need_vocab(cf_lab *lab, cf_error *err);
 
 /* Template variables and options of the next turn. */
 cf_turn_options cf_lab__options(cf_lab *lab);
+
+/* On the send's thread: begins a reply in the history, and makes the job's
+ * constraint ready.  lab_send.c */
+void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send,
+                          cf_keep_reply *keep);
+CF_MUST_USE cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job,
+                                         cf_error *err);
 
 #endif

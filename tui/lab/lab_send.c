@@ -23,6 +23,7 @@
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "tui/lab/lab_impl.h"
+#include "tui/lab/lab_sides.h"
 #include "tui/lab/saved.h"
 
 /* ---- on the send's thread ----------------------------------------------- */
@@ -40,7 +41,8 @@ static void on_event(const cf_chat_event *e, void *ud)
     }
 }
 
-static void begin_stored_reply(cf_lab *b, cf_lab_job *job)
+void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send,
+                          cf_keep_reply *keep)
 {
     if (b->store == NULL || !b->conv_is_stored) {
         return;
@@ -54,7 +56,7 @@ static void begin_stored_reply(cf_lab *b, cf_lab_job *job)
     cf_keep_start start = {
         .conversation = b->conv_id,
         .parent = job->parent,
-        .send = &job->send,
+        .send = send,
         .fork_of = job->fork_of,
         .fork_token = job->fork_token,
     };
@@ -62,19 +64,25 @@ static void begin_stored_reply(cf_lab *b, cf_lab_job *job)
         start.constraint = cf_str_make(job->rule->text.p, job->rule->text.n);
     }
     /* The store's state reports a failure. */
-    cf_ignore(cf_keep_reply_begin(&job->keep, b->store, &engine, b->conv,
-                                  &start, NULL));
+    cf_ignore(
+        cf_keep_reply_begin(keep, b->store, &engine, b->conv, &start, NULL));
+}
+
+cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
+{
+    if (job->rule == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_lab__need_vocab(b, err));
+    job->options.chat.vocab = b->vocab;
+    return CF_OK;
 }
 
 static cf_status run_send(void *ud, cf_lab *b, cf_error *err)
 {
     cf_lab_job *job = ud;
-    cf_status st = CF_OK;
-    if (job->rule != NULL) {
-        st = cf_lab__need_vocab(b, err);
-        job->options.chat.vocab = b->vocab;
-    }
-    begin_stored_reply(b, job);
+    cf_status st = cf_lab__ready_rule(b, job, err);
+    cf_lab__begin_stored(b, job, &job->send, &job->keep);
     CF_THEN(st, cf_conversation_send(b->conv, b->engine.backend, &job->send,
                                      &job->sent, err));
     /* The store's state reports a failure. */
@@ -91,26 +99,42 @@ static void take_event(void *ud, void *item)
     cf_free(item);
 }
 
-/* Moves the live reply to its turn. */
-static void keep_reply(cf_lab *b, cf_lab_job *job)
+/* Moves a live reply to its turn. */
+static void keep_reply(cf_lab *b, cf_reply *live, cf_sent *sent)
 {
-    cf_reply *kept = cf_uuid_is_nil(job->sent.reply)
+    cf_reply *kept = cf_uuid_is_nil(sent->reply)
                          ? NULL
-                         : cf_lab__reply_of(b, job->sent.reply, true);
+                         : cf_lab__reply_of(b, sent->reply, true);
     if (kept == NULL) {
         return;
     }
-    *kept = b->live;
-    b->live = (cf_reply){.is_live = false};
-    kept->turn = job->sent.reply;
-    kept->rule = cf_lab__rule_hold(job->rule);
-    cf_reply_finish(kept, b->engine.tokenizer, &job->sent.response);
+    *kept = *live;
+    *live = (cf_reply){.is_live = false};
+    kept->turn = sent->reply;
+    kept->rule = cf_lab__rule_hold(b->job.rule);
+    cf_reply_finish(kept, b->engine.tokenizer, &sent->response);
+}
+
+/* The same for replies side by side; the first of them is shown. */
+static void keep_sides(cf_lab *b, struct cf_lab_sides *s)
+{
+    for (size_t i = s->n; i-- > 0;) {
+        cf_sent *sent = &s->side[i].sent.sent;
+        keep_reply(b, i == 0 ? &b->live : &s->side[i].live, sent);
+        if (!cf_uuid_is_nil(sent->reply)) {
+            cf_ignore(cf_conversation_set_head(b->conv, sent->reply, NULL));
+        }
+    }
 }
 
 void cf_lab__end_job(cf_lab *b)
 {
     cf_lab_job *job = &b->job;
-    keep_reply(b, job);
+    if (job->sides != NULL) {
+        keep_sides(b, job->sides);
+    } else {
+        keep_reply(b, &b->live, &job->sent);
+    }
     cf_reply_deinit(&b->live);
     b->live.parent = job->parent;
     if (job->is_sibling &&
@@ -122,6 +146,7 @@ void cf_lab__end_job(cf_lab *b)
     cf_sent_deinit(&job->sent);
     cf_free(job->prefix);
     cf_free(job->reply_ids);
+    cf_lab__sides_free(job->sides);
     *job = (cf_lab_job){.fork_token = -1};
     b->job_is_on = false;
     b->prompt_is_fresh = false;
@@ -239,13 +264,18 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
     CF_THEN(st, cf_lab__snapshot(b, err));
     CF_THEN(st, cf_lab__use_rule(b, job, err));
     if (st == CF_OK) {
-        const cf_lab_task task = {.name = "writing a reply",
-                                  .run = run_send,
-                                  .take = take_event,
-                                  .end = end_send,
-                                  .free_item = cf_free,
-                                  .ud = job};
+        bool is_many = job->sides != NULL;
+        const cf_lab_task task = {
+            .name = is_many ? "writing replies" : "writing a reply",
+            .run = is_many ? cf_lab__run_sides : run_send,
+            .take = is_many ? cf_lab__take_side : take_event,
+            .end = end_send,
+            .free_item = is_many ? cf_lab__free_side_item : cf_free,
+            .ud = job};
         cf_reply_begin(&b->live, parent);
+        for (size_t i = 1; is_many && i < job->sides->n; i++) {
+            cf_reply_begin(&job->sides->side[i].live, parent);
+        }
         b->job_is_on = true;
         st = cf_runner_start(&b->work, &task, err);
     }
@@ -335,19 +365,39 @@ cf_status cf_lab_send(cf_lab *lab, cf_str text, cf_uuid parent, cf_error *err)
 
 cf_status cf_lab_retry(cf_lab *lab, cf_uuid reply, cf_error *err)
 {
+    return cf_lab_retries(lab, reply, 1, err);
+}
+
+cf_status cf_lab_retries(cf_lab *lab, cf_uuid reply, size_t n, cf_error *err)
+{
     CF_TRY(begin(lab, err));
+    if (n == 0 || n > CF_LAB_SIDES_MAX) {
+        return cf_fail(err, CF_ELIMIT,
+                       "1 to %d replies are written side by side",
+                       CF_LAB_SIDES_MAX);
+    }
     const cf_turn *t = cf_conversation_find(lab->conv, reply);
-    if (t != NULL &&
-        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
-        return start(lab, t->id, err); /* a message: a reply to it */
+    bool is_message =
+        t != NULL &&
+        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
+    cf_uuid parent = reply; /* a message: a reply to it */
+    if (!is_message) {
+        t = find_reply(lab, reply, err);
+        if (t == NULL) {
+            return CF_EINVAL;
+        }
+        parent = t->parent;
+        lab->settings.chat.sampling.seed++; /* other draws, repeatable too */
+        lab->job.is_sibling = true;
     }
-    t = find_reply(lab, reply, err);
-    if (t == NULL) {
-        return CF_EINVAL;
+    if (n > 1) {
+        CF_TRY(cf_lab__sides_new(&lab->job, n, err));
     }
-    lab->settings.chat.sampling.seed++; /* other draws, repeatable as well */
-    lab->job.is_sibling = true;
-    return start(lab, t->parent, err);
+    cf_status st = start(lab, parent, err);
+    if (st == CF_OK && n > 1) { /* the seeds that they took */
+        lab->settings.chat.sampling.seed += (uint64_t)n - 1;
+    }
+    return st;
 }
 
 cf_status cf_lab_continue(cf_lab *lab, cf_uuid reply, cf_str prefix,

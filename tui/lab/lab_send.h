@@ -18,6 +18,11 @@
  * `failure`, and the turn that it should have answered. */
 const cf_reply *cf_lab_live(const cf_lab *lab);
 
+/* The replies that are written now, several of them side by side, and one of
+ * them, i below their number; the first is cf_lab_live(). */
+size_t cf_lab_n_live(const cf_lab *lab);
+const cf_reply *cf_lab_live_at(const cf_lab *lab, size_t i);
+
 /* Sends a message of the user after `parent`; CF_EBUSY while a reply is
  * written or a task runs. */
 CF_MUST_USE cf_status cf_lab_send(cf_lab *lab, cf_str text, cf_uuid parent,
@@ -31,6 +36,13 @@ CF_MUST_USE cf_status cf_lab_add(cf_lab *lab, const json_t *messages,
 /* Another reply to the turn that `reply` answers; to `reply` itself when that
  * is a message. */
 CF_MUST_USE cf_status cf_lab_retry(cf_lab *lab, cf_uuid reply, cf_error *err);
+
+enum { CF_LAB_SIDES_MAX = 8 };
+
+/* n such replies, written side by side, with a seed each; the first is shown.
+ * CF_ELIMIT for more than CF_LAB_SIDES_MAX. */
+CF_MUST_USE cf_status cf_lab_retries(cf_lab *lab, cf_uuid reply, size_t n,
+                                     cf_error *err);
 
 /* A reply that starts with `prefix`, beside `reply`. */
 CF_MUST_USE cf_status cf_lab_continue(cf_lab *lab, cf_uuid reply, cf_str prefix,

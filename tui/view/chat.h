@@ -9,6 +9,7 @@
 
 #include "tui/app/app.h"
 #include "tui/grid/wrap.h"
+#include "tui/lab/lab_send.h"
 #include "tui/lab/turn_map.h"
 #include "tui/lab/turn_tree.h"
 #include "tui/view/chat_images.h"
@@ -45,7 +46,7 @@ typedef struct cf_chat {
     cf_chat_layout layout;
     cf_turn_tree tree;
     int width; /* cells of the transcript, when it was drawn last */
-    cf_chat_text live;
+    cf_chat_text live[CF_LAB_SIDES_MAX];
     cf_uuid conv;  /* what cursor and top are about */
     size_t cursor; /* turn of the path */
     bool follows;  /* keep the end in sight */

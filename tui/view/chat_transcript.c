@@ -12,7 +12,6 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
 #include "tui/lab/lab_system.h"
 #include "tui/sys/when.h"
 #include "tui/view/chat.h"
@@ -336,32 +335,28 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
                                                          : "why is not known");
 }
 
-static void draw_live(pen *p)
+/* A reply that is being written, as wide as the pen. */
+static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t,
+                            const char *title)
 {
-    cf_chat *s = cf_chat__state(p->app);
-    const cf_reply *l = cf_lab_live(p->app->lab);
-    if (!l->is_live) {
-        draw_failure(p, l);
-        return;
-    }
     int y = row_of(p);
     p->line++;
     if (y >= 0) {
         cf_grid_hline(p->g, p->r.x, y, p->r.w, CF_STYLE_BORDER);
-        cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, " assistant ",
+        cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, title,
                      CF_STYLE_ASSISTANT);
         char text[96];
         live_figures(text, sizeof text, l);
         int w = (int)strlen(text);
-        if (w + 16 < p->r.w) {
+        if (w + (int)strlen(title) + 5 < p->r.w) {
             cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, text,
                          CF_STYLE_NEW);
         }
     }
     if (l->thinking.n != 0) {
-        draw_lines(p, &l->thinking, &s->live.thinking_lines, CF_STYLE_THINKING);
+        draw_lines(p, &l->thinking, &t->thinking_lines, CF_STYLE_THINKING);
     }
-    draw_lines(p, &l->text, &s->live.lines, CF_STYLE_NORMAL);
+    draw_lines(p, &l->text, &t->lines, CF_STYLE_NORMAL);
     if (l->calls.n != 0) {
         int at = row_of(p);
         p->line++;
@@ -369,6 +364,44 @@ static void draw_live(pen *p)
             cf_grid_put(p->g, p->r.x + 1, at, p->r.w - 2,
                         cf_str_make(l->calls.p, l->calls.n), CF_STYLE_TOOL);
         }
+    }
+}
+
+/* Several of them in columns, below each other where these would be narrow. */
+static void draw_live_many(pen *p, size_t n)
+{
+    enum { NARROW = 24 };
+    cf_chat *s = cf_chat__state(p->app);
+    int w = p->r.w / (int)n;
+    bool in_columns = w >= NARROW;
+    size_t end = p->line;
+    for (size_t i = 0; i < n; i++) {
+        char title[32];
+        pen column = *p;
+        snprintf(title, sizeof title, " reply %zu of %zu ", i + 1, n);
+        if (in_columns) {
+            column.r.x += (int)i * w;
+            column.r.w = i + 1 < n ? w - 1 : p->r.w - (int)i * w;
+        } else {
+            column.line = end;
+        }
+        draw_live_reply(&column, cf_lab_live_at(p->app->lab, i), &s->live[i],
+                        title);
+        end = column.line > end ? column.line : end;
+    }
+    p->line = end;
+}
+
+static void draw_live(pen *p)
+{
+    size_t n = cf_lab_n_live(p->app->lab);
+    const cf_reply *l = cf_lab_live(p->app->lab);
+    if (n > 1) {
+        draw_live_many(p, n);
+    } else if (l->is_live) {
+        draw_live_reply(p, l, &cf_chat__state(p->app)->live[0], " assistant ");
+    } else {
+        draw_failure(p, l);
     }
 }
 

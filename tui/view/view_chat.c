@@ -52,7 +52,9 @@ static void chat_close(cf_app *app)
     cf_turn_map_deinit(&s->text_map);
     cf_free(s->layout.start);
     cf_turn_tree_deinit(&s->tree);
-    cf_chat__clear_text(&s->live);
+    for (size_t i = 0; i < CF_LAB_SIDES_MAX; i++) {
+        cf_chat__clear_text(&s->live[i]);
+    }
     cf_chat__clear_text(&s->first);
     cf_edit_deinit(&s->composer);
     cf_attachments_clear(&s->attached);
@@ -240,12 +242,13 @@ static void cmd_follow(cf_app *app)
     cf_chat__state(app)->follows = !cf_chat__state(app)->follows;
 }
 
-static void cmd_retry(cf_app *app)
+static void cmd_retry(cf_app *app, const char *arg)
 {
     cf_error err;
     const cf_turn *t = cf_chat__current(app);
     if (t != NULL) {
-        cf_status st = cf_lab_retry(app->lab, t->id, &err);
+        size_t n = arg[0] != '\0' ? strtoul(arg, NULL, 10) : 1;
+        cf_status st = cf_lab_retries(app->lab, t->id, n, &err);
         cf_chat__state(app)->follows =
             st == CF_OK || cf_chat__state(app)->follows;
         cf_chat__report(app, st, &err);
@@ -518,7 +521,8 @@ static const cf_command chat_commands[] = {
      CF_RUN(cmd_write)},
     {"editor", HERE, "<C-g>", "",
      "write it in $EDITOR; also ^G and ^X^E while writing", CF_RUN(cmd_editor)},
-    {"retry", HERE, "r", "", "another reply, as a sibling", CF_RUN(cmd_retry)},
+    {"retry", HERE, "r", "[N]",
+     "another reply, as a sibling; N of them side by side", CF_WITH(cmd_retry)},
     {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
      CF_RUN(cmd_edit)},
     {"edit-system", HERE, "S", "", "edit the system prompt, as a branch",
