@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/infer/lookup.h"
+#include "core/infer/recall.h"
 
 struct cf_draft {
     cf_session *session; /* NULL: none begun */
-    cf_lookup lookup;
+    cf_recall recall;
     size_t n_source; /* tokens of sources in the look-up */
     size_t n_max;
     size_t length;
@@ -42,7 +42,7 @@ cf_status cf_draft_new(cf_draft **out, size_t n_max, cf_error *err)
         return cf_oom_for(err, "a draft");
     }
     d->n_max = n_max < CF_DRAFT_MAX ? n_max : CF_DRAFT_MAX;
-    cf_status st = cf_lookup_init(&d->lookup, err);
+    cf_status st = cf_recall_init(&d->recall, err);
     if (st != CF_OK) {
         cf_free(d);
         return st;
@@ -55,7 +55,7 @@ void cf_draft_free(cf_draft *d)
 {
     if (d != NULL) {
         cf_draft_end(d);
-        cf_lookup_deinit(&d->lookup);
+        cf_recall_deinit(&d->recall);
         cf_free(d);
     }
 }
@@ -64,10 +64,10 @@ cf_status cf_draft_source(cf_draft *d, const cf_token *ids, size_t n,
                           cf_error *err)
 {
     static const cf_token between = CF_TOKEN_NONE;
-    cf_lookup_truncate(&d->lookup, d->n_source);
-    CF_TRY(cf_lookup_add(&d->lookup, ids, n, err));
-    CF_TRY(cf_lookup_add(&d->lookup, &between, 1, err));
-    d->n_source = d->lookup.n;
+    cf_recall_truncate(&d->recall, d->n_source);
+    CF_TRY(cf_recall_add(&d->recall, ids, n, err));
+    CF_TRY(cf_recall_add(&d->recall, &between, 1, err));
+    d->n_source = d->recall.n;
     return CF_OK;
 }
 
@@ -76,7 +76,7 @@ cf_status cf_draft_clone(cf_draft **out, const cf_draft *from, cf_error *err)
     cf_draft *d;
     CF_TRY(cf_draft_new(&d, from->n_max, err));
     cf_status st =
-        cf_lookup_add(&d->lookup, from->lookup.ids, from->n_source, err);
+        cf_recall_add(&d->recall, from->recall.ids, from->n_source, err);
     if (st != CF_OK) {
         cf_draft_free(d);
         return st;
@@ -103,7 +103,7 @@ size_t cf_draft_n_source(const cf_draft *d)
 
 void cf_draft_forget(cf_draft *d)
 {
-    cf_lookup_truncate(&d->lookup, 0);
+    cf_recall_truncate(&d->recall, 0);
     d->n_source = 0;
 }
 
@@ -111,9 +111,9 @@ cf_status cf_draft_begin(cf_draft *d, cf_session *session, cf_error *err)
 {
     size_t n;
     const cf_token *ids = cf_session_tokens(session, &n);
-    cf_lookup_truncate(&d->lookup, d->n_source);
+    cf_recall_truncate(&d->recall, d->n_source);
     if (d->n_max > 0) {
-        CF_TRY(cf_lookup_add(&d->lookup, ids, n, err));
+        CF_TRY(cf_recall_add(&d->recall, ids, n, err));
     }
     d->session = session;
     d->length = n;
@@ -147,9 +147,9 @@ static size_t guess(cf_draft *d, size_t n)
         return 0;
     }
     cap = cap < n_rows - n ? cap : n_rows - n;
-    size_t k = cf_lookup_find(&d->lookup, d->row + n, cap, &match);
+    size_t k = cf_recall_find(&d->recall, d->row + n, cap, &match);
     /* A short match promises little. */
-    size_t trust = match > 0 ? 2 * match - CF_LOOKUP_GRAM : 0;
+    size_t trust = match > 0 ? 2 * match - CF_RECALL_GRAM : 0;
     k = k < trust ? k : trust;
     for (size_t i = 0; i < k; i++) { /* a source may be another model's */
         if (d->row[n + i] < 0 || (size_t)d->row[n + i] >= n_vocab) {
@@ -181,7 +181,7 @@ cf_status cf_draft_next(cf_draft *d, const cf_token *ids, size_t n,
     *part = (cf_advance){.session = d->session};
     *needs_pass = false;
     if (d->n_max > 0) {
-        CF_TRY(cf_lookup_add(&d->lookup, ids, n, err));
+        CF_TRY(cf_recall_add(&d->recall, ids, n, err));
     }
     d->n_given += n;
     size_t k = accept(d, ids, n);

@@ -255,10 +255,45 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
     search_as_typed(app, cf_buf_cstr(&line->text));
 }
 
+enum { COUNT_MAX = 9999 };
+
+/* Takes a digit of a count ("3r"), where numbers are no views. */
+static bool take_digit(cf_app *app, cf_key key)
+{
+    if (!app->config.numbers_are_counts || app->n_pending != 0 || key < '0' ||
+        key > '9' || (key == '0' && app->count == 0)) {
+        return false;
+    }
+    unsigned count = app->count * 10 + (unsigned)(key - '0');
+    app->count = count < COUNT_MAX ? count : COUNT_MAX;
+    cf_app_say(app, CF_STYLE_DIM, "%u", app->count);
+    return true;
+}
+
+/* Runs a key's command; one that takes a number gets the count. */
+static void run_binding(cf_app *app, const char *command)
+{
+    size_t n_found;
+    const cf_command *c = find_command(app, command, strlen(command), &n_found);
+    unsigned count = app->count;
+    app->count = 0;
+    if (count > 0 && n_found == 1 && strncmp(c->args, "[N]", 3) == 0) {
+        char line[96];
+        snprintf(line, sizeof line, "%.70s %u", command, count);
+        cf_app_command(app, line);
+    } else {
+        cf_app_command(app, command);
+    }
+}
+
 static void normal_key(cf_app *app, cf_key key)
 {
-    if (key == CF_KEY_ESC && app->n_pending != 0) {
+    if (key == CF_KEY_ESC && (app->n_pending != 0 || app->count != 0)) {
         app->n_pending = 0;
+        app->count = 0;
+        return;
+    }
+    if (take_digit(app, key)) {
         return;
     }
     app->pending[app->n_pending++] = key;
@@ -268,7 +303,7 @@ static void normal_key(cf_app *app, cf_key key)
         cf_keymap_find(&app->keymap, view, app->pending, app->n_pending, &b)) {
     case CF_LOOKUP_FOUND: {
         app->n_pending = 0;
-        cf_app_command(app, b->command);
+        run_binding(app, b->command);
         break;
     }
     case CF_LOOKUP_PREFIX:

@@ -174,6 +174,7 @@ struct cf_app {
     cf_mode mode;
     cf_key pending[CF_SEQUENCE_MAX];
     size_t n_pending;
+    unsigned count; /* digits before a command, where numbers are counts */
     cf_edit command_line, search_line;
     char search[256];   /* what n and N look for */
     char menu_word[64]; /* what was typed before Tab chose from the menu */

@@ -370,13 +370,13 @@ static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t,
 /* Several of them in columns, below each other where these would be narrow. */
 static void draw_live_many(pen *p, size_t n)
 {
-    enum { NARROW = 24 };
+    enum { NARROW = 20 };
     cf_chat *s = cf_chat__state(p->app);
     int w = p->r.w / (int)n;
     bool in_columns = w >= NARROW;
     size_t end = p->line;
     for (size_t i = 0; i < n; i++) {
-        char title[32];
+        char title[64];
         pen column = *p;
         snprintf(title, sizeof title, " reply %zu of %zu ", i + 1, n);
         if (in_columns) {

@@ -110,7 +110,11 @@ static cf_style style_of(const cf_tokens *s, const cf_chat_token *t)
 static char mark_of(const cf_tokens *s, const cf_chat_token *t)
 {
     int h = s->overlay == CF_HEAT_NONE ? -1 : heat(s, t);
-    return t->is_forced ? '>' : h == 3 ? '!' : h == 2 ? '?' : '|';
+    return t->is_forced    ? '>'
+           : h == 3        ? '!'
+           : h == 2        ? '?'
+           : t->is_drafted ? '+'
+                           : '|';
 }
 
 /* A token in a row of tokens, with its mark after it; the cells it takes. */
@@ -194,10 +198,11 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                                         "! allowed <.25  ? <.6 of the mass",
                                         "no overlay"};
     double log_p = 0, entropy = 0;
-    size_t n = 0, n_other = 0, n_forced = 0;
+    size_t n = 0, n_other = 0, n_forced = 0, n_drafted = 0;
     for (size_t i = 0; i < reply->n_token; i++) {
         const cf_draw *d = reply->token[i].draw;
         n_forced += reply->token[i].is_forced;
+        n_drafted += reply->token[i].is_drafted;
         if (d != NULL) {
             n++;
             n_other += d->chosen.rank != 1;
@@ -205,8 +210,10 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
             entropy += (double)d->entropy_bits;
         }
     }
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%s  > given or forced: %zu",
-                 marks[s->overlay], n_forced);
+    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM,
+                 n_drafted == 0 ? "%s  > given or forced: %zu"
+                                : "%s  > given or forced: %zu  + drafted: %zu",
+                 marks[s->overlay], n_forced, n_drafted);
     if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_DIM,
                      "perplexity %.2f  entropy %.2f bit a token",

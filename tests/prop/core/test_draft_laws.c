@@ -6,7 +6,7 @@
  */
 #include "core/api/draft.h"
 #include "core/api/sampling.h"
-#include "core/infer/lookup.h"
+#include "core/infer/recall.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
@@ -234,23 +234,23 @@ static void test_draft__limits(void **state)
 /* ---- the look-up -------------------------------------------------------- */
 
 /* Against a search of the whole text, with tokens taken off again. */
-static void test_lookup__oracle(void **state)
+static void test_recall__oracle(void **state)
 {
-    cf_lookup l;
+    cf_recall l;
     cf_error err;
     cf_rand r = {4};
     cf_token text[400];
     size_t n = 0;
     (void)state;
-    T_OK(cf_lookup_init(&l, &err), err);
+    T_OK(cf_recall_init(&l, &err), err);
     for (size_t step = 0; step < 600; step++) {
         if (n == 400 || (n > 50 && cf_rand_below(&r, 20) == 0)) {
             n -= cf_rand_below(&r, 40);
-            cf_lookup_truncate(&l, n);
+            cf_recall_truncate(&l, n);
         }
         cf_token id = (cf_token)cf_rand_below(&r, 6) - 1; /* NONE at times */
         text[n++] = id;
-        T_OK(cf_lookup_add(&l, &id, 1, &err), err);
+        T_OK(cf_recall_add(&l, &id, 1, &err), err);
         size_t best = 0;
         for (size_t end = n - 1; end >= 3; end--) {
             size_t m = 0;
@@ -262,14 +262,14 @@ static void test_lookup__oracle(void **state)
         }
         cf_token out[8];
         size_t match;
-        size_t k = cf_lookup_find(&l, out, 8, &match);
+        size_t k = cf_recall_find(&l, out, 8, &match);
         assert_true(match <= best && (best == 0 || match >= 3));
         assert_true(match > 0 || k == 0);
         for (size_t i = 0; i < k; i++) {
             assert_true(out[i] >= 0);
         }
     }
-    cf_lookup_deinit(&l);
+    cf_recall_deinit(&l);
 }
 
 int main(void)
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(test_draft__copies),
         cmocka_unit_test(test_draft__bounded_loss),
         cmocka_unit_test(test_draft__limits),
-        cmocka_unit_test(test_lookup__oracle),
+        cmocka_unit_test(test_recall__oracle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /*
- * lookup.c - an index of every three tokens in a row, by chains of places.
+ * recall.c - an index of every three tokens in a row, by chains of places.
  *
  * Rules that always hold:
- *   1. Place i (CF_LOOKUP_GRAM <= i <= n) is the end of ids[i - GRAM..i); it
+ *   1. Place i (CF_RECALL_GRAM <= i <= n) is the end of ids[i - GRAM..i); it
  *      is in the chain of their hash, unless a text ends among them.
  *   2. before[i - 1] is the place before i in its chain; chains descend, so
  *      the latest place can be taken off again.
  */
-#include "core/infer/lookup.h"
+#include "core/infer/recall.h"
 
 #include <string.h>
 
@@ -19,25 +19,25 @@ enum {
     MATCH_MAX = 32  /* tokens compared backwards */
 };
 
-cf_status cf_lookup_init(cf_lookup *out, cf_error *err)
+cf_status cf_recall_init(cf_recall *out, cf_error *err)
 {
-    *out = (cf_lookup){.head = cf_calloc(1U << HASH_BITS, sizeof *out->head)};
+    *out = (cf_recall){.head = cf_calloc(1U << HASH_BITS, sizeof *out->head)};
     return out->head != NULL ? CF_OK : cf_oom_for(err, "the index of drafts");
 }
 
-void cf_lookup_deinit(cf_lookup *l)
+void cf_recall_deinit(cf_recall *l)
 {
     cf_free(l->ids);
     cf_free(l->before);
     cf_free(l->head);
-    *l = (cf_lookup){0};
+    *l = (cf_recall){0};
 }
 
 /* The chain that place i belongs to; NULL: to none. */
-static uint32_t *chain(const cf_lookup *l, size_t i)
+static uint32_t *chain(const cf_recall *l, size_t i)
 {
     uint32_t h = 0;
-    for (size_t k = i - CF_LOOKUP_GRAM; k < i; k++) {
+    for (size_t k = i - CF_RECALL_GRAM; k < i; k++) {
         if (l->ids[k] == CF_TOKEN_NONE) {
             return NULL;
         }
@@ -46,7 +46,7 @@ static uint32_t *chain(const cf_lookup *l, size_t i)
     return &l->head[h >> (32 - HASH_BITS)];
 }
 
-cf_status cf_lookup_add(cf_lookup *l, const cf_token *ids, size_t n,
+cf_status cf_recall_add(cf_recall *l, const cf_token *ids, size_t n,
                         cf_error *err)
 {
     if (n > UINT32_MAX - 1 - l->n ||
@@ -56,7 +56,7 @@ cf_status cf_lookup_add(cf_lookup *l, const cf_token *ids, size_t n,
     }
     for (size_t k = 0; k < n; k++) {
         l->ids[l->n++] = ids[k];
-        uint32_t *head = l->n >= CF_LOOKUP_GRAM ? chain(l, l->n) : NULL;
+        uint32_t *head = l->n >= CF_RECALL_GRAM ? chain(l, l->n) : NULL;
         l->before[l->n - 1] = head != NULL ? *head : 0;
         if (head != NULL) {
             *head = (uint32_t)l->n;
@@ -65,10 +65,10 @@ cf_status cf_lookup_add(cf_lookup *l, const cf_token *ids, size_t n,
     return CF_OK;
 }
 
-void cf_lookup_truncate(cf_lookup *l, size_t n)
+void cf_recall_truncate(cf_recall *l, size_t n)
 {
     for (; l->n > n; l->n--) {
-        uint32_t *head = l->n >= CF_LOOKUP_GRAM ? chain(l, l->n) : NULL;
+        uint32_t *head = l->n >= CF_RECALL_GRAM ? chain(l, l->n) : NULL;
         if (head != NULL) {
             *head = l->before[l->n - 1];
         }
@@ -76,7 +76,7 @@ void cf_lookup_truncate(cf_lookup *l, size_t n)
 }
 
 /* How many tokens before place i are those before the end. */
-static size_t common(const cf_lookup *l, size_t i)
+static size_t common(const cf_recall *l, size_t i)
 {
     size_t m = 0;
     while (m < MATCH_MAX && m < i && l->ids[i - 1 - m] != CF_TOKEN_NONE &&
@@ -86,18 +86,18 @@ static size_t common(const cf_lookup *l, size_t i)
     return m;
 }
 
-size_t cf_lookup_find(const cf_lookup *l, cf_token *out, size_t cap,
+size_t cf_recall_find(const cf_recall *l, cf_token *out, size_t cap,
                       size_t *match)
 {
     size_t best = 0;
     *match = 0;
-    if (l->n < CF_LOOKUP_GRAM || chain(l, l->n) == NULL) {
+    if (l->n < CF_RECALL_GRAM || chain(l, l->n) == NULL) {
         return 0;
     }
     size_t i = l->before[l->n - 1];
     for (size_t k = 0; i != 0 && k < TRIES_MAX; k++, i = l->before[i - 1]) {
         size_t m = common(l, i);
-        if (m >= CF_LOOKUP_GRAM && m > *match) {
+        if (m >= CF_RECALL_GRAM && m > *match) {
             *match = m;
             best = i;
         }
