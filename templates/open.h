@@ -20,6 +20,7 @@
 
 #include "core/api/conversation.h"
 #include "core/api/engine.h"
+#include "core/api/prefix.h"
 #include "core/base/decls.h"
 #include "templates/template.h"
 
@@ -83,10 +84,11 @@ CF_MUST_USE cf_status cf_open_template_source(cf_buf *out, const char **from,
 
 typedef struct cf_opened {
     cf_backend *backend;
-    cf_engine *engine; /* NULL: no built-in model */
-    cf_template *tpl;  /* NULL: rendered without a template */
-    cf_buf source;     /* of the template */
-    const char *from;  /* where it came from: a file, a name, "model" */
+    cf_engine *engine;         /* NULL: no built-in model */
+    cf_prefix_cache *prefixes; /* of its sessions; NULL: likewise */
+    cf_template *tpl;          /* NULL: rendered without a template */
+    cf_buf source;             /* of the template */
+    const char *from;          /* where it came from: a file, a name, "model" */
     cf_tool_family family;
     const char *family_why;
     cf_role_map roles;

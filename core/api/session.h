@@ -42,6 +42,7 @@
 CF_BEGIN_DECLS
 
 typedef struct cf_session cf_session;
+typedef struct cf_prefix_cache cf_prefix_cache; /* prefix.h */
 
 /* Set to true by any thread to stop the running call with CF_ECANCELLED
  * within one layer's work.  The one who set it clears it. */
@@ -55,6 +56,7 @@ typedef struct cf_session_options {
     uint32_t n_ctx; /* most tokens; 0: as in cf_engine_plan() */
     cf_cache_type cache;
     uint32_t n_batch; /* tokens computed together in a prefill; 0: 512 */
+    cf_prefix_cache *prefixes; /* borrowed; NULL: none */
 } cf_session_options;
 
 /* CF_ENOMEM with figures when the plan does not fit the machine's memory. */
@@ -104,7 +106,8 @@ typedef struct cf_sync_result {
     size_t n_kept;    /* tokens that stayed in the cache */
     size_t n_dropped; /* cached tokens after the common prefix, now gone */
     size_t n_new;     /* tokens computed */
-    size_t n_common;  /* longest common prefix; n_kept is less where the last
+    size_t n_common;  /* longest prefix that was there, in the timeline or in
+                         the cache of prefixes; n_kept is less where the last
                          token was computed again for its logits, and where a
                          recurrent model went back to a checkpoint */
 } cf_sync_result;

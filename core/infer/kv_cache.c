@@ -101,16 +101,26 @@ void cf_kv_deinit(cf_kv *kv)
     *kv = (cf_kv){0};
 }
 
+void cf_kv_share(cf_kv *kv, const cf_kv *from, uint32_t n_page)
+{
+    CF_ASSERT(kv->n == 0 && n_page <= kv->cap && n_page <= from->n);
+    for (uint32_t i = 0; i < n_page; i++) {
+        kv->page[i] = from->page[i];
+        atomic_fetch_add_explicit(&kv->page[i]->n_ref, 1, memory_order_relaxed);
+    }
+    kv->n = n_page;
+}
+
 cf_status cf_kv_fork(cf_kv *out, const cf_kv *from, cf_error *err)
 {
     CF_TRY(cf_kv_init(out, from->layout, from->cap * CF_KV_BLOCK, err));
-    for (uint32_t i = 0; i < from->n; i++) {
-        out->page[i] = from->page[i];
-        atomic_fetch_add_explicit(&out->page[i]->n_ref, 1,
-                                  memory_order_relaxed);
-    }
-    out->n = from->n;
+    cf_kv_share(out, from, from->n);
     return CF_OK;
+}
+
+void *cf_kv_page_data(const cf_kv *kv, uint32_t i)
+{
+    return kv->page[i]->data;
 }
 
 /* Whether another list holds the page too.  Acquire pairs with the release in

@@ -53,6 +53,13 @@ void cf_kv_deinit(cf_kv *kv);
 /* The same pages in a second list; `out` as cf_kv_init() leaves it. */
 CF_MUST_USE cf_status cf_kv_fork(cf_kv *out, const cf_kv *from, cf_error *err);
 
+/* An empty list gets the first n_page pages of another of its layout; it has
+ * room for them. */
+void cf_kv_share(cf_kv *kv, const cf_kv *from, uint32_t n_page);
+
+/* The bytes of page i, [layout->page_bytes]. */
+void *cf_kv_page_data(const cf_kv *kv, uint32_t i);
+
 /* Makes positions first..end-1 writable: pages exist and are not shared.
  * Positions before `first` keep their contents.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/infer/session_impl.h"
+#include "core/infer/prefix_cache.h"
 
 /* ---- making ------------------------------------------------------------- */
 
@@ -110,6 +110,7 @@ cf_status cf_session_new(cf_session **out, cf_engine *e,
     CF_TRY(new_session(&s, e, z.n_ctx, z.n_batch, err));
     assert(s != NULL);
     const cf_rope_params *rope = &e->hp.rope[CF_ROPE_GLOBAL];
+    s->prefixes = o->prefixes;
     s->rope_variant = z.n_ctx > rope->n_ctx_orig ? CF_ROPE_LONG : CF_ROPE_SHORT;
     cf_status st = cf_kv_init(&s->kv, z.layout, z.n_ctx, err);
     CF_THEN(st, cf_states_init(&s->states, cf_hparams_n_state(&e->hp), z.n_ctx,
@@ -158,6 +159,7 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
     s->n = from->n;
     s->n_ready = from->n_ready;
     s->rope_variant = from->rope_variant;
+    s->prefixes = from->prefixes;
     s->has_logits = from->has_logits;
     s->last = from->last;
     memcpy(s->tokens, from->tokens, from->n * sizeof *s->tokens);
@@ -441,9 +443,10 @@ cf_status cf_session__check_room(const cf_session *s, size_t n, cf_error *err)
 }
 
 /* Cuts the timeline to what it shares with the source, less the last token
- * where nothing else would be computed. */
+ * where nothing else would be computed; or borrows more of it. */
 static cf_status match(cf_session *s, const cf_source *src, size_t n,
-                       cf_sync_result *out, cf_error *err)
+                       bool is_sure, cf_prefix_loan *loan, cf_sync_result *out,
+                       cf_error *err)
 {
     CF_TRY(cf_session__check_room(s, n, err));
     for (uint32_t i = 0; i < n; i++) {
@@ -457,6 +460,11 @@ static cf_status match(cf_session *s, const cf_source *src, size_t n,
     if (n == 0) {
         s->has_logits = false;
     }
+    *loan = (cf_prefix_loan){0};
+    if (src->in == NULL) {
+        *loan = cf_prefix__borrow(s, src->ids, n, is_sure);
+    }
+    out->n_common = loan->n > common ? loan->n : common;
     out->n_kept = s->n;
     out->n_new = n - s->n;
     return CF_OK;
@@ -467,12 +475,41 @@ cf_status cf_session_match(cf_session *s, const cf_token *ids, size_t n,
 {
     cf_source src = {.ids = ids};
     cf_sync_result result;
-    CF_TRY(match(s, &src, n, &result, err));
+    cf_prefix_loan loan;
+    CF_TRY(match(s, &src, n, true, &loan, &result, err));
     s->last = result;
     if (out != NULL) {
         *out = result;
     }
     return CF_OK;
+}
+
+/* Computes the last token of a loan again: its keys and values follow from
+ * those of all tokens before it, so they are the same bytes only where those
+ * are right.  A loan that is not right is given up. */
+static cf_status check_loan(cf_session *s, const cf_prefix_loan *loan,
+                            cf_cancel *cancel, cf_error *err)
+{
+    cf_token id = s->tokens[loan->n - 1];
+    uint32_t page = (loan->n - 1) / CF_KV_BLOCK;
+    cf_run run = {.cancel = cancel};
+    stretch job = {{&id, NULL, loan->n - 1}, loan->n, 0, &run};
+    cf_kv lent; /* computing goes to a copy of the last page */
+    CF_TRY(cf_kv_init(&lent, s->kv.layout, s->n_ctx, err));
+    cf_kv_share(&lent, &s->kv, page + 1);
+    s->n = s->n_ready = loan->n - 1;
+    cf_status st = compute(s, &job, false, err);
+    bool is_good = st == CF_OK && memcmp(cf_kv_page_data(&lent, page),
+                                         cf_kv_page_data(&s->kv, page),
+                                         s->kv.layout->page_bytes) == 0;
+    cf_kv_deinit(&lent);
+    if (!is_good) { /* also when it was stopped: it is not known yet */
+        cf_session_rewind(s, 0);
+    }
+    if (st == CF_OK) {
+        cf_prefix__judge(s->prefixes, loan->of, is_good);
+    }
+    return st;
 }
 
 /* A state after all but the last token serves the same prompt again, and one
@@ -483,10 +520,17 @@ static cf_status sync_source(cf_session *s, const cf_source *src, size_t n,
 {
     cf_run plain = {0};
     cf_sync_result result;
-    CF_TRY(match(s, src, n, &result, err));
-    stretch job = {*src, (uint32_t)n, n > 1 ? (uint32_t)n - 1 : 0,
-                   run != NULL ? run : &plain};
+    cf_prefix_loan loan;
+    run = run != NULL ? run : &plain;
+    CF_TRY(match(s, src, n, false, &loan, &result, err));
+    if (loan.n > 0 && !loan.is_sure) {
+        CF_TRY(check_loan(s, &loan, run->cancel, err));
+        result.n_kept = s->n;
+        result.n_new = n - s->n;
+    }
+    stretch job = {*src, (uint32_t)n, n > 1 ? (uint32_t)n - 1 : 0, run};
     CF_TRY(compute(s, &job, true, err));
+    cf_prefix__offer(s);
     s->last = result;
     if (out != NULL) {
         *out = result;

@@ -44,7 +44,8 @@ struct cf_session {
     bool has_logits;
     float *row_logits; /* [cap_row, n_vocab] or NULL */
     uint32_t first_row, n_row, cap_row;
-    cf_sync_result last; /* of the last sync that succeeded */
+    cf_sync_result last;       /* of the last sync that succeeded */
+    cf_prefix_cache *prefixes; /* borrowed; NULL: none */
 };
 
 /* The input of a call from position `first` on: tokens alone, or inputs. */

@@ -196,9 +196,12 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                                                              : CF_TOOLS_NONE};
         return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
-    cf_core_options core = {.renderer = renderer_of(b),
-                            .family = b->family,
-                            .session = {.n_ctx = o->n_ctx}};
+    CF_TRY(
+        cf_prefix_cache_new(&b->prefixes, b->engine, CF_PREFIX_BYTES_MAX, err));
+    cf_core_options core = {
+        .renderer = renderer_of(b),
+        .family = b->family,
+        .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
     core.channels = cf_channels_detect(source_of(b), &core.n_channels);
     return cf_backend_core_new(&b->backend, b->engine, &core, err);
 }
@@ -239,6 +242,7 @@ void cf_opened_close(cf_opened *b)
 {
     cf_backend_free(b->backend);
     cf_template_free(b->tpl);
+    cf_prefix_cache_free(b->prefixes);
     cf_engine_close(b->engine);
     cf_buf_deinit(&b->source);
     memset(b, 0, sizeof *b);
