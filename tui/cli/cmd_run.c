@@ -25,6 +25,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/constraint_spec.h"
 #include "tui/lab/open_store.h"
+#include "tui/lab/saved.h"
 #include "tui/sys/out.h"
 
 enum { PROMPT_MAX = 64 << 20 };
@@ -429,6 +430,9 @@ static cf_status make_conversation(run *r, cf_error *err)
     }
     cf_conversation_set_roles(r->conv, &r->engine.roles);
     cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
+    if (r->continue_id != NULL) {
+        cf_saved_drafts(r->engine.backend, r->engine.engine, store, r->conv);
+    }
     return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
 }
 

@@ -59,6 +59,10 @@ cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
         lab->conv_id = conv;
         lab->conv_is_stored = true;
         cf_utf8_copy(lab->title, sizeof lab->title, about.title);
+        if (!cf_lab_is_busy(lab)) { /* else the engine is a task's */
+            cf_saved_drafts(lab->engine.backend, lab->engine.engine, lab->store,
+                            loaded);
+        }
         st = use_conversation(lab, loaded, err);
     }
     cf_arena_deinit(&arena);

@@ -213,3 +213,32 @@ cf_status cf_saved_put(cf_store *store, const cf_conversation *conv,
     cf_buf_deinit(&text);
     return st;
 }
+
+enum { DRAFT_REPLIES = 16 };
+
+void cf_saved_drafts(cf_backend *backend, const cf_engine *engine,
+                     cf_store *store, const cf_conversation *conv)
+{
+    char hash[65];
+    size_t n_left = DRAFT_REPLIES;
+    if (engine == NULL || store == NULL) {
+        return;
+    }
+    cf_engine_hash(engine, hash);
+    for (size_t i = cf_conversation_n_turns(conv); i-- > 0 && n_left > 0;) {
+        cf_arena arena;
+        cf_store_turn stored;
+        cf_arena_init(&arena, 0);
+        const cf_turn *turn = cf_conversation_turn(conv, i);
+        if (cf_str_is(cf_json_get_str(turn->message, "role"), "assistant") &&
+            cf_store_get_turn(store, turn->id, &arena, &stored, NULL) ==
+                CF_OK &&
+            stored.run != NULL && cf_str_is(stored.run->model_hash, hash)) {
+            cf_ignore(cf_backend_core_add_source(backend, stored.run->reply_ids,
+                                                 stored.run->n_reply_ids,
+                                                 NULL)); /* as above */
+            n_left--;
+        }
+        cf_arena_deinit(&arena);
+    }
+}

@@ -10,7 +10,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
 
-static char model[128], database[128], schema[128];
+static char model[128], plain[128], database[128], schema[128];
 
 #define NEED_PROGRAM()                       \
     do {                                     \
@@ -19,24 +19,31 @@ static char model[128], database[128], schema[128];
         }                                    \
     } while (0)
 
-static int set_up(void **state)
+/* A tiny model with a template that writes contents. */
+static int write_model(const char *path, const char *arch)
 {
-    if (store_dir_make(state) != 0) {
-        return -1;
-    }
     const cf_tiny_options o = {
-        .arch = "qwen35",
+        .arch = arch,
         .n_ctx = 1024,
         .chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"};
     size_t n;
     cf_error err;
     void *bytes = cf_tiny_gguf(&o, &n);
-    snprintf(model, sizeof model, "%s", store_dir_file("model.gguf"));
-    snprintf(database, sizeof database, "%s", store_dir_file("c.db"));
-    snprintf(schema, sizeof schema, "%s", store_dir_file("schema.json"));
-    cf_status st = cf_os_write_file(model, bytes, n, 0600, &err);
+    cf_status st = cf_os_write_file(path, bytes, n, 0600, &err);
     cf_tiny_free(bytes);
     return st == CF_OK ? 0 : -1;
+}
+
+static int set_up(void **state)
+{
+    if (store_dir_make(state) != 0) {
+        return -1;
+    }
+    snprintf(model, sizeof model, "%s", store_dir_file("model.gguf"));
+    snprintf(plain, sizeof plain, "%s", store_dir_file("plain.gguf"));
+    snprintf(database, sizeof database, "%s", store_dir_file("c.db"));
+    snprintf(schema, sizeof schema, "%s", store_dir_file("schema.json"));
+    return write_model(model, "qwen35") | write_model(plain, "qwen3");
 }
 
 /* The members of events that a reply consists of, as text: of one candidate,
@@ -53,8 +60,8 @@ static void take_reply(cf_buf *out, const cf_buf *lines, int candidate)
         const char *kind = json_string_value(json_object_get(ev, "event"));
         assert_true((c == NULL) == (candidate < 0));
         bool is_mine = c == NULL || json_integer_value(c) == candidate;
-        if (is_mine && (strcmp(kind, "token") == 0 ||
-                        strcmp(kind, "text") == 0)) {
+        if (is_mine &&
+            (strcmp(kind, "token") == 0 || strcmp(kind, "text") == 0)) {
             json_object_del(ev, "candidate");
             json_object_del(ev, "drafted");
             cf_json_write(out, ev);
@@ -138,6 +145,42 @@ static void test_candidates__are_kept(void **state)
     cf_program_deinit(&p);
 }
 
+/* The second run takes the first one's prompt from the file; a damaged file is
+ * named and not used, and the reply is the same each time. */
+static void test_prefix__is_kept(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char *const cached[] = {
+        "\"cached_tokens\":0", "\"cached_tokens\":96", "\"cached_tokens\":0"};
+    char path[160], prompt[120];
+    cf_error err;
+    cf_buf want = CF_BUF_INIT;
+    snprintf(path, sizeof path, "%s.prefixes", database);
+    memset(prompt, 'y', sizeof prompt);
+    prompt[100] = '\0';
+    for (int i = 0; i < 3; i++) {
+        cf_program p;
+        cf_buf have = CF_BUF_INIT;
+        if (i == 2) {
+            T_OK(cf_os_write_file(path, "CFPREFIX", 8, 0600, &err), err);
+        }
+        CF_PROGRAM(&p, "run", "--db", database, "--keep-prefix", "--json", "-m",
+                   plain, "--seed", "5", "-n", "12", prompt);
+        assert_int_equal(p.status, 0);
+        assert_non_null(strstr(cf_buf_cstr(&p.out), cached[i]));
+        assert_int_equal(strstr(cf_buf_cstr(&p.err), "not used") != NULL,
+                         i == 2);
+        take_reply(i == 0 ? &want : &have, &p.out, -1);
+        if (i > 0) {
+            assert_string_equal(cf_buf_cstr(&have), cf_buf_cstr(&want));
+        }
+        cf_buf_deinit(&have);
+        cf_program_deinit(&p);
+    }
+    cf_buf_deinit(&want);
+}
+
 /* A reply, constrained or not, is the same with drafts. */
 static void check_draft(const char *option, const char *value)
 {
@@ -205,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_candidates__are_single_runs),
         cmocka_unit_test(test_candidates__are_kept),
+        cmocka_unit_test(test_prefix__is_kept),
         cmocka_unit_test(test_draft__same_events),
         cmocka_unit_test(test_draft__same_trace),
     };
