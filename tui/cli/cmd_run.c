@@ -813,7 +813,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     run r = {.cli = cli,
              .n_draft = CF_DRAFT_DEFAULT,
              .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 28 };
+    enum { OWN = 29 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
