@@ -22,6 +22,7 @@
 #ifndef CF_CORE_API_BACKEND_H
 #define CF_CORE_API_BACKEND_H
 
+#include "core/api/batch.h"
 #include "core/api/channel.h"
 #include "core/api/constraint.h"
 #include "core/api/renderer.h"
@@ -380,6 +381,16 @@ typedef struct cf_core_options {
     const cf_channel *channels; /* [n_channels], borrowed */
     size_t n_channels;
     cf_session_options session;
+    /* Compute in place of cf_session_sync() and of cf_batch_pass() with one
+     * part, with their results: a server's way to put sessions of several
+     * backends, each on its thread, into one pass.  Both or neither; with
+     * them, cf_backend_core_set_draft(backend, 0). */
+    cf_status (*sync)(void *ud, cf_session *session, const cf_token *ids,
+                      size_t n, const cf_run *run, cf_sync_result *out,
+                      cf_error *err);
+    cf_status (*pass)(void *ud, cf_advance *part, cf_cancel *cancel,
+                      cf_error *err);
+    void *pass_ud;
 } cf_core_options;
 
 /* `engine` and what options point to must outlive the backend. */

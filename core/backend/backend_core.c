@@ -255,6 +255,18 @@ static void borrow(const decode *d)
     }
 }
 
+/* Makes the session hold all ids: alone, or in passes with others. */
+static cf_status sync(decode *d, const cf_run *run, cf_sync_result *out,
+                      cf_error *err)
+{
+    const cf_core_options *o = &d->c->options;
+    return o->sync != NULL
+               ? o->sync(o->pass_ud, d->c->session, ids_of(d), n_ids(d), run,
+                         out, err)
+               : cf_session_sync(d->c->session, ids_of(d), n_ids(d), run, out,
+                                 err);
+}
+
 /* Renders, tokenises and syncs. */
 static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
 {
@@ -298,8 +310,7 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
                   .keep_at = end_of_messages(&prompt, &list)};
     announce_prefill(d);
     t = cf_os_monotonic_us();
-    st = cf_session_sync(d->c->session, ids_of(d), n_ids(d), &run, &out->sync,
-                         err);
+    st = sync(d, &run, &out->sync, err);
     out->timings.prefill_us = cf_os_monotonic_us() - t;
     out->timings.n_prefill = (uint32_t)out->sync.n_new;
     out->usage.is_known = true;
@@ -648,6 +659,14 @@ static decode make_decode(cf_backend *b, cf_chat__run *run)
     return (decode){.c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
 }
 
+static cf_status one_pass(decode *d, cf_error *err)
+{
+    const cf_core_options *o = &d->c->options;
+    cf_cancel *cancel = d->run->request->cancel;
+    return o->pass != NULL ? o->pass(o->pass_ud, &d->part, cancel, err)
+                           : cf_batch_pass(&d->part, 1, cancel, err);
+}
+
 static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 {
     decode d = make_decode(b, run);
@@ -655,7 +674,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     while (goes_on(&d, st)) {
         st = step(&d, err);
         while (st == CF_OK && d.needs_pass) {
-            st = cf_batch_pass(&d.part, 1, run->request->cancel, err);
+            st = one_pass(&d, err);
             d.needs_pass = st != CF_OK || !cf_draft_took(d.c->draft, &d.part);
         }
     }

@@ -48,6 +48,8 @@ const cf_cli_command cf_cli_commands[] = {
     {"proxy", "--to URL",
      "record what another program sends to its model, and what comes back",
      cf_cmd_proxy},
+    {"serve", "", "answer other programs with the built-in engine",
+     cf_cmd_serve},
     {"watch", "", "show the exchanges of the proxy and the server",
      cf_cmd_watch},
     {"db", "check|backup FILE|path",

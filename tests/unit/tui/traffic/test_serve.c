@@ -1,0 +1,294 @@
+/*
+ * test_serve.c - the built-in engine over HTTP: streams say what whole answers
+ * say, company changes nothing, wrong requests get errors.
+ */
+#include <pthread.h>
+
+#include "core/base/json.h"
+#include "core/base/os.h"
+#include "tests/support/http_ask.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
+#include "tui/traffic/serve.h"
+#include "tui/traffic/wire.h"
+
+typedef struct fixture {
+    cf_opened opened;
+    cf_serve *serve;
+    cf_http_server *server;
+    const char *url;
+} fixture;
+
+static void setup(fixture *f, const char *arch)
+{
+    static const char tpl[] =
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
+        "<|assistant|>";
+    const cf_tiny_options tiny = {
+        .arch = arch, .n_ctx = 256, .chat_template = tpl};
+    const char *path = store_dir_file("tiny.gguf");
+    size_t n;
+    cf_error err;
+    void *bytes = cf_tiny_gguf(&tiny, &n);
+    T_OK(cf_os_write_file(path, bytes, n, 0600, &err), err);
+    cf_tiny_free(bytes);
+    memset(f, 0, sizeof *f);
+    const cf_open_options o = {.model = path, .n_threads = 1};
+    T_OK(cf_open_backend(&f->opened, &o, "hermes", &err), err);
+    const cf_serve_options so = {
+        .opened = &f->opened, .model = "tiny", .n_slots = 3};
+    T_OK(cf_serve_new(&f->serve, &so, &err), err);
+    const cf_http_handler handler = cf_serve_handler(f->serve);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
+    f->url = cf_http_server_url(f->server);
+}
+
+static void teardown(fixture *f)
+{
+    cf_http_server_free(f->server, 1000);
+    cf_serve_free(f->serve);
+    cf_opened_close(&f->opened);
+}
+
+/* The reply of an answer, whole or streamed, in words. */
+static void describe(cf_buf *out, const cf_buf *answer, cf_api api)
+{
+    cf_wire_reader r;
+    cf_error err;
+    cf_wire_reader_init(&r, api);
+    T_OK(cf_wire_reader_feed(&r, cf_buf_str(answer), &err), err);
+    T_OK(cf_wire_reader_finish(&r, &err), err);
+    assert_true(r.is_ended);
+    assert_string_equal(r.error, "");
+    cf_buf_reset(out);
+    for (size_t i = 0; i < r.n_choices; i++) {
+        json_t *m = cf_wire_reader_message(&r, i);
+        cf_json_write(out, m);
+        cf_buf_addf(out, "%s;", r.choice[i].end);
+        json_decref(m);
+    }
+    cf_buf_addf(out, "%d/%d", (int)r.usage.n_prompt, (int)r.usage.n_reply);
+    cf_wire_reader_deinit(&r);
+}
+
+#define ASK(more)                                              \
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}]," \
+    "\"max_tokens\":12,\"seed\":7" more "}"
+
+static void test_serve__streams_say_the_same(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf answer = CF_BUF_INIT, whole = CF_BUF_INIT, stream = CF_BUF_INIT;
+    setup(&f, "llama");
+    assert_int_equal(
+        http_ask(f.url, "/v1/chat/completions", NULL, ASK(",\"n\":2"), &answer),
+        200);
+    describe(&whole, &answer, CF_API_OPENAI_CHAT);
+    assert_int_equal(
+        http_ask(f.url, "/v1/chat/completions", NULL,
+                 ASK(",\"n\":2,\"stream\":true,\"stream_options\":{"
+                     "\"include_usage\":true}"),
+                 &answer),
+        200);
+    describe(&stream, &answer, CF_API_OPENAI_CHAT);
+    assert_string_equal(cf_buf_cstr(&whole), cf_buf_cstr(&stream));
+    static const char raw[] =
+        "{\"prompt\":\"abc\",\"max_tokens\":5,\"seed\":1}";
+    assert_int_equal(http_ask(f.url, "/v1/completions", NULL, raw, &answer),
+                     200);
+    describe(&whole, &answer, CF_API_OPENAI_COMPLETIONS);
+    assert_non_null(strstr(cf_buf_cstr(&whole), "length;"));
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&whole);
+    cf_buf_deinit(&stream);
+    teardown(&f);
+}
+
+/* ---- company ------------------------------------------------------------ */
+
+enum { CLIENTS = 6 };
+
+typedef struct client {
+    const char *url;
+    char request[300];
+    cf_buf alone, together;
+    cf_buf *out;
+    pthread_t thread;
+} client;
+
+static void *ask_one(void *arg)
+{
+    client *c = arg;
+    cf_buf answer = CF_BUF_INIT;
+    long status =
+        http_ask(c->url, "/v1/chat/completions", NULL, c->request, &answer);
+    if (status == 200) {
+        describe(c->out, &answer, CF_API_OPENAI_CHAT);
+    }
+    cf_buf_deinit(&answer);
+    return NULL;
+}
+
+static void check_company(const char *arch)
+{
+    fixture f;
+    client c[CLIENTS];
+    cf_error err;
+    setup(&f, arch);
+    memset(c, 0, sizeof c);
+    for (int i = 0; i < CLIENTS; i++) {
+        c[i].url = f.url;
+        snprintf(c[i].request, sizeof c[i].request,
+                 "{\"messages\":[{\"role\":\"user\",\"content\":\"one long "
+                 "beginning that all of them have in common %d\"}],"
+                 "\"max_tokens\":%d,\"seed\":%d,\"stream\":%s}",
+                 i / 2, 10 + i, i, i % 2 == 0 ? "true" : "false");
+        c[i].out = &c[i].alone;
+        ask_one(&c[i]);
+        c[i].out = &c[i].together;
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        T_OK(cf_os_thread(&c[i].thread, ask_one, &c[i], &err), err);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        pthread_join(c[i].thread, NULL);
+        assert_true(c[i].alone.n > 0);
+        assert_string_equal(cf_buf_cstr(&c[i].alone),
+                            cf_buf_cstr(&c[i].together));
+        cf_buf_deinit(&c[i].alone);
+        cf_buf_deinit(&c[i].together);
+    }
+    teardown(&f);
+}
+
+static void test_serve__company_changes_nothing(void **state)
+{
+    (void)state;
+    check_company("llama");
+}
+
+static void test_serve__company_of_recurrent_models(void **state)
+{
+    (void)state;
+    check_company("lfm2");
+}
+
+/* ---- the rest ----------------------------------------------------------- */
+
+static void test_serve__form_and_tools(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf answer = CF_BUF_INIT, said = CF_BUF_INIT;
+    setup(&f, "llama");
+    assert_int_equal(
+        http_ask(f.url, "/v1/chat/completions", NULL,
+                 ASK(",\"response_format\":{\"type\":\"json_schema\","
+                     "\"json_schema\":{\"schema\":{\"enum\":[\"yes\",\"no\"]"
+                     "}}},\"logprobs\":true,\"top_logprobs\":3"),
+                 &answer),
+        200);
+    describe(&said, &answer, CF_API_OPENAI_CHAT);
+    assert_true(strstr(cf_buf_cstr(&said), "\\\"yes\\\"") != NULL ||
+                strstr(cf_buf_cstr(&said), "\\\"no\\\"") != NULL);
+    assert_non_null(strstr(cf_buf_cstr(&answer), "\"top_logprobs\":[{"));
+    assert_int_equal(
+        http_ask(f.url, "/v1/chat/completions", NULL,
+                 "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}],"
+                 "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+                 "\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
+                 "\"x\":{\"enum\":[1]}},\"required\":[\"x\"],"
+                 "\"additionalProperties\":false}}}],\"tool_choice\":"
+                 "\"required\",\"max_tokens\":200,\"seed\":2}",
+                 &answer),
+        200);
+    describe(&said, &answer, CF_API_OPENAI_CHAT);
+    assert_non_null(strstr(cf_buf_cstr(&said), "\"name\":\"f\""));
+    assert_non_null(strstr(cf_buf_cstr(&said), "tool_calls;"));
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&said);
+    teardown(&f);
+}
+
+static void test_serve__wrong_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *body;
+        long status;
+    } rows[] = {
+        {"/v1/chat/completions", "", 400},
+        {"/v1/chat/completions", "[]", 400},
+        {"/v1/chat/completions", "{\"messages\":[]}", 400},
+        {"/v1/chat/completions", "{\"messages\":[{\"content\":\"x\"}]}", 400},
+        {"/v1/chat/completions", ASK(",\"temperature\":9"), 400},
+        {"/v1/chat/completions", ASK(",\"n\":0"), 400},
+        {"/v1/chat/completions", ASK(",\"n\":1000"), 400},
+        {"/v1/chat/completions", ASK(",\"response_format\":{\"type\":\"x\"}"),
+         400},
+        {"/v1/chat/completions", ASK(",\"tools\":[{\"type\":\"function\"}]"),
+         400},
+        {"/v1/completions", "{\"prompt\":[1,2]}", 400},
+        {"/v1/embeddings", "{}", 501},
+        {"/tokenize", "{}", 400},
+        {"/v1/nothing", "{}", 404},
+        {"/v1/models", "{}", 405},
+    };
+    fixture f;
+    cf_buf answer = CF_BUF_INIT;
+    setup(&f, "llama");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(
+            http_ask(f.url, rows[i].path, NULL, rows[i].body, &answer),
+            rows[i].status);
+        assert_true(
+            strncmp(cf_buf_cstr(&answer), "{\"error\":{\"message\":", 20) == 0);
+    }
+    /* More than the context holds. */
+    cf_buf longer = CF_BUF_INIT;
+    cf_buf_adds(&longer, "{\"messages\":[{\"role\":\"user\",\"content\":\"");
+    for (int i = 0; i < 400; i++) {
+        cf_buf_adds(&longer, "x y ");
+    }
+    cf_buf_adds(&longer, "\"}]}");
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                              cf_buf_cstr(&longer), &answer),
+                     400);
+    assert_non_null(strstr(cf_buf_cstr(&answer), "context_length_exceeded"));
+    cf_buf_deinit(&longer);
+    cf_buf_deinit(&answer);
+    teardown(&f);
+}
+
+static void test_serve__models_and_tokens(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf answer = CF_BUF_INIT;
+    setup(&f, "llama");
+    assert_int_equal(http_ask(f.url, "/v1/models", NULL, NULL, &answer), 200);
+    assert_non_null(strstr(cf_buf_cstr(&answer), "\"id\":\"tiny\""));
+    assert_int_equal(
+        http_ask(f.url, "/tokenize", NULL, "{\"content\":\"abc\"}", &answer),
+        200);
+    assert_true(strncmp(cf_buf_cstr(&answer), "{\"tokens\":[", 11) == 0);
+    assert_int_equal(http_ask(f.url, "/slots", NULL, NULL, &answer), 200);
+    cf_buf_deinit(&answer);
+    teardown(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_serve__streams_say_the_same),
+        cmocka_unit_test(test_serve__company_changes_nothing),
+        cmocka_unit_test(test_serve__company_of_recurrent_models),
+        cmocka_unit_test(test_serve__form_and_tools),
+        cmocka_unit_test(test_serve__wrong_requests),
+        cmocka_unit_test(test_serve__models_and_tokens),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}

@@ -1,0 +1,99 @@
+/*
+ * serve_impl.h - a request on its way through the server: slots, what was
+ * asked, and what is written.
+ */
+#ifndef CF_TUI_TRAFFIC_SERVE_IMPL_H
+#define CF_TUI_TRAFFIC_SERVE_IMPL_H
+
+#include "core/base/json_writer.h"
+#include "tui/traffic/joint.h"
+#include "tui/traffic/serve.h"
+
+/* ---- slots (serve_slots.c) ---------------------------------------------- */
+
+typedef struct cf_serve__slot {
+    cf_backend *backend;
+    bool is_busy;
+    uint64_t used; /* the higher, the later */
+    uint64_t n_requests;
+} cf_serve__slot;
+
+typedef struct cf_serve__slots cf_serve__slots;
+
+CF_MUST_USE cf_status cf_serve__slots_new(cf_serve__slots **out,
+                                          cf_engine *engine,
+                                          const cf_core_options *core,
+                                          uint32_t n, cf_error *err);
+/* Has backends with these options compute in common passes. */
+void cf_serve__slots_hook(const cf_serve__slots *s, cf_core_options *core);
+void cf_serve__slots_free(cf_serve__slots *s);
+/* The slot for a prompt, from now on the caller's; waits for one. */
+cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
+                               size_t n);
+void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot);
+/* Appends the slots as JSON. */
+void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w);
+
+/* ---- what is asked (serve_request.c) ------------------------------------ */
+
+enum { CF_SERVE_STOPS_MAX = 16, CF_SERVE_N_MAX = 16, CF_SERVE_BIAS_MAX = 300 };
+
+typedef struct cf_serve__asked {
+    json_t *body;
+    json_t *messages; /* roles as the template names them */
+    json_t *extra;    /* template variables; NULL */
+    cf_tool_set *tools;
+    cf_grammar *grammar;
+    cf_chat_options options; /* points into this */
+    cf_str stops[CF_SERVE_STOPS_MAX];
+    cf_logit_bias bias[CF_SERVE_BIAS_MAX];
+    bool is_raw; /* a prompt and not a conversation */
+    bool is_stream, has_usage, has_logprobs, has_seed;
+    uint32_t n; /* replies */
+} cf_serve__asked;
+
+/* Reads a body.  CF_EINVAL for what cannot be done, naming it. */
+CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body,
+                                     bool is_raw, const cf_opened *opened,
+                                     const cf_constraint_vocab *vocab,
+                                     cf_error *err);
+void cf_serve__asked_deinit(cf_serve__asked *a);
+
+/* ---- what is written (serve_write.c) ------------------------------------ */
+
+/* One answer, whole or in pieces. */
+typedef struct cf_serve__writer {
+    bool is_raw, is_stream;
+    char id[48];
+    const char *model;
+    int64_t created; /* seconds */
+    const cf_tokenizer *tok;
+    cf_buf logprobs[CF_SERVE_N_MAX]; /* tokens not written yet, JSON items */
+    bool has_logprobs;
+    uint32_t n_calls[CF_SERVE_N_MAX];
+} cf_serve__writer;
+
+/* Notes a token's probabilities for the next piece of its reply. */
+void cf_serve__note_token(cf_serve__writer *w, uint32_t i,
+                          const cf_chat_token *token);
+/* Appends an event of a stream: its frame included. */
+void cf_serve__write_first(cf_serve__writer *w, uint32_t i, cf_buf *out);
+void cf_serve__write_text(cf_serve__writer *w, uint32_t i, const char *field,
+                          cf_str text, cf_buf *out);
+void cf_serve__write_call(cf_serve__writer *w, uint32_t i,
+                          const cf_tool_call *call, cf_buf *out);
+void cf_serve__write_end(cf_serve__writer *w, uint32_t i, const char *reason,
+                         cf_buf *out);
+void cf_serve__write_usage(cf_serve__writer *w, const cf_usage *usage,
+                           const cf_timings *timings, cf_buf *out);
+void cf_serve__write_error(const char *type, const char *message, cf_buf *out);
+/* Appends a whole answer of n replies. */
+void cf_serve__write_whole(cf_serve__writer *w, const cf_chat_response *replies,
+                           uint32_t n, const cf_usage *usage,
+                           const cf_timings *timings, cf_buf *out);
+void cf_serve__writer_deinit(cf_serve__writer *w);
+
+/* "stop", "length" or "tool_calls". */
+const char *cf_serve__reason(const cf_chat_response *reply);
+
+#endif

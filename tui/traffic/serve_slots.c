@@ -1,0 +1,169 @@
+/*
+ * serve_slots.c - timelines of the engine, and which request gets which.
+ */
+#include <pthread.h>
+
+#include "core/base/alloc.h"
+#include "tui/traffic/serve_impl.h"
+
+enum { FORK_GAIN = 32 }; /* tokens that make a fork worth it */
+
+struct cf_serve__slots {
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    cf_joint *joint;
+    cf_serve__slot *v; /* [n] */
+    uint32_t n;
+    uint64_t clock;
+};
+
+cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine,
+                              const cf_core_options *core, uint32_t n,
+                              cf_error *err)
+{
+    cf_serve__slots *s = cf_calloc(1, sizeof *s);
+    if (s == NULL) {
+        return cf_oom(err);
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->freed, NULL);
+    s->v = cf_calloc(n, sizeof *s->v);
+    cf_status st = s->v != NULL ? cf_joint_new(&s->joint, err) : cf_oom(err);
+    cf_core_options o = *core;
+    cf_serve__slots_hook(s, &o);
+    while (st == CF_OK && s->n < n) {
+        st = cf_backend_core_new(&s->v[s->n].backend, engine, &o, err);
+        if (st == CF_OK) { /* guesses are taken back between passes */
+            cf_backend_core_set_draft(s->v[s->n++].backend, 0);
+        }
+    }
+    if (st != CF_OK) {
+        cf_serve__slots_free(s);
+        return st;
+    }
+    *out = s;
+    return CF_OK;
+}
+
+void cf_serve__slots_hook(const cf_serve__slots *s, cf_core_options *core)
+{
+    core->sync = cf_joint_sync;
+    core->pass = cf_joint_pass;
+    core->pass_ud = s->joint;
+}
+
+void cf_serve__slots_free(cf_serve__slots *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        cf_backend_free(s->v[i].backend);
+    }
+    cf_free(s->v);
+    cf_joint_free(s->joint);
+    pthread_cond_destroy(&s->freed);
+    pthread_mutex_destroy(&s->lock);
+    cf_free(s);
+}
+
+static size_t common(const cf_serve__slot *slot, const cf_token *ids, size_t n)
+{
+    size_t have, i = 0;
+    const cf_token *old = cf_backend_cache(slot->backend, &have);
+    while (i < have && i < n && old[i] == ids[i]) {
+        i++;
+    }
+    return i;
+}
+
+/* The one with most of the prompt, of equal ones that used longest ago; NULL
+ * when there is none. */
+static cf_serve__slot *best(cf_serve__slots *s, bool is_busy,
+                            const cf_token *ids, size_t n, size_t *has)
+{
+    cf_serve__slot *found = NULL;
+    *has = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        cf_serve__slot *slot = &s->v[i];
+        if (slot->is_busy != is_busy) {
+            continue;
+        }
+        size_t k = common(slot, ids, n);
+        if (found == NULL || k > *has ||
+            (k == *has && slot->used < found->used)) {
+            found = slot;
+            *has = k;
+        }
+    }
+    return found;
+}
+
+/* The one used longest ago gives way to a fork. */
+static void fork_into(cf_serve__slot *slot, const cf_serve__slot *from)
+{
+    cf_backend *copy;
+    cf_error ignored;
+    if (cf_backend_clone(&copy, from->backend, &ignored) == CF_OK) {
+        cf_backend_free(slot->backend);
+        slot->backend = copy;
+    }
+}
+
+cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
+                               size_t n)
+{
+    cf_serve__slot *slot;
+    size_t has, busy_has;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        cf_joint_hold(s->joint);
+        slot = best(s, false, ids, n, &has);
+        const cf_serve__slot *busy = best(s, true, ids, n, &busy_has);
+        if (slot != NULL && busy != NULL && busy_has > has + FORK_GAIN) {
+            slot = best(s, false, ids, 0, &has);
+            fork_into(slot, busy);
+        }
+        cf_joint_release(s->joint);
+        if (slot != NULL) {
+            break;
+        }
+        pthread_cond_wait(&s->freed, &s->lock);
+    }
+    slot->is_busy = true;
+    slot->used = ++s->clock;
+    slot->n_requests++;
+    pthread_mutex_unlock(&s->lock);
+    cf_joint_enter(s->joint);
+    return slot;
+}
+
+void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot)
+{
+    cf_joint_leave(s->joint);
+    pthread_mutex_lock(&s->lock);
+    slot->is_busy = false;
+    pthread_cond_signal(&s->freed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w)
+{
+    pthread_mutex_lock(&s->lock);
+    cf_joint_hold(s->joint);
+    cf_jw_array(w, NULL);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const cf_serve__slot *slot = &s->v[i];
+        size_t n;
+        (void)cf_backend_cache(slot->backend, &n);
+        cf_jw_object(w, NULL);
+        cf_jw_uint(w, "id", i);
+        cf_jw_bool(w, "is_processing", slot->is_busy);
+        cf_jw_uint(w, "n_cached", n);
+        cf_jw_uint(w, "n_requests", slot->n_requests);
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+    cf_joint_release(s->joint);
+    pthread_mutex_unlock(&s->lock);
+}
