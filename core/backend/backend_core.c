@@ -260,11 +260,10 @@ static cf_status sync(decode *d, const cf_run *run, cf_sync_result *out,
                       cf_error *err)
 {
     const cf_core_options *o = &d->c->options;
-    return o->sync != NULL
-               ? o->sync(o->pass_ud, d->c->session, ids_of(d), n_ids(d), run,
-                         out, err)
-               : cf_session_sync(d->c->session, ids_of(d), n_ids(d), run, out,
-                                 err);
+    return o->sync != NULL ? o->sync(o->pass_ud, d->c->session, ids_of(d),
+                                     n_ids(d), run, out, err)
+                           : cf_session_sync(d->c->session, ids_of(d), n_ids(d),
+                                             run, out, err);
 }
 
 /* Renders, tokenises and syncs. */

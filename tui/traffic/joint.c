@@ -27,7 +27,7 @@ struct waiting {
     waiting *next;
     cf_advance part;
     cf_cancel *cancel; /* may be NULL */
-    bool is_whole; /* done when all of the part is taken, not some of it */
+    bool is_whole;     /* done when all of the part is taken, not some of it */
     bool is_done;
     cf_status st;
     cf_error err;

@@ -177,8 +177,8 @@ static void call_id(char out[80], const cf_serve__writer *w, uint32_t i,
     if (given.n > 0 && given.n < 79) {
         snprintf(out, 80, "%.*s", (int)given.n, given.p);
     } else {
-        snprintf(out, 80, "call_%.36s_%u_%u",
-                 w->id + strcspn(w->id, "-") + 1, i, n);
+        snprintf(out, 80, "call_%.36s_%u_%u", w->id + strcspn(w->id, "-") + 1,
+                 i, n);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "storage/traffic.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
+#include "tests/support/http_ask.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
@@ -171,53 +172,10 @@ static void teardown(fixture *f)
 
 /* ---- the client --------------------------------------------------------- */
 
-static size_t on_bytes(char *p, size_t size, size_t n, void *ud)
-{
-    cf_buf_add(ud, p, size * n);
-    return size * n;
-}
-
-/* Asks `base` + path, with headers separated by newlines.  Returns the
- * status; `body` may be NULL: GET. */
-static long ask(const char *base, const char *path, const char *headers,
-                const char *body, cf_buf *out)
-{
-    CURL *c = curl_easy_init();
-    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
-    cf_buf url = CF_BUF_INIT;
-    long status = 0;
-    cf_buf_reset(out);
-    cf_buf_addf(&url, "%s%s", base, path);
-    while (headers != NULL && *headers != '\0') {
-        char line[200];
-        size_t n = strcspn(headers, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)n, headers);
-        list = curl_slist_append(list, line);
-        headers += n + (headers[n] != '\0');
-    }
-    curl_easy_setopt(c, CURLOPT_URL, url.p);
-    curl_easy_setopt(c, CURLOPT_HTTPHEADER, list);
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_bytes);
-    curl_easy_setopt(c, CURLOPT_WRITEDATA, out);
-    curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
-    if (body != NULL) {
-        curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
-    }
-    if (curl_easy_perform(c) != CURLE_OK) {
-        status = -1;
-    } else {
-        curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
-    }
-    curl_slist_free_all(list);
-    curl_easy_cleanup(c);
-    cf_buf_deinit(&url);
-    return status;
-}
-
 static long via(fixture *f, const char *path, const char *headers,
                 const char *body, cf_buf *out)
 {
-    return ask(cf_http_server_url(f->server), path, headers, body, out);
+    return http_ask(cf_http_server_url(f->server), path, headers, body, out);
 }
 
 /* Chat through the proxy, until it is recorded. */
@@ -381,19 +339,21 @@ static void test_proxy__token(void **state)
     o.token = "let-me-in";
     T_OK(cf_http_server_new(&open, &o, &handler, &err), err);
     const char *url = cf_http_server_url(open);
-    assert_int_equal(ask(url, "/v1/models", NULL, NULL, &out), 401);
+    assert_int_equal(http_ask(url, "/v1/models", NULL, NULL, &out), 401);
     assert_int_equal(
-        ask(url, "/v1/models", "X-Confab-Token: let-me-i", NULL, &out), 401);
+        http_ask(url, "/v1/models", "X-Confab-Token: let-me-i", NULL, &out),
+        401);
     assert_int_equal(f.fake.n_asked, 0);
-    assert_int_equal(ask(url, "/v1/models",
-                         "X-Confab-Token: let-me-in\nAuthorization: Bearer k",
-                         NULL, &out),
-                     200);
+    assert_int_equal(
+        http_ask(url, "/v1/models",
+                 "X-Confab-Token: let-me-in\nAuthorization: Bearer k", NULL,
+                 &out),
+        200);
     assert_null(strstr(cf_buf_cstr(&f.fake.seen), "let-me-in"));
     assert_non_null(strstr(cf_buf_cstr(&f.fake.seen), "Bearer k"));
-    assert_int_equal(
-        ask(url, "/v1/models", "Authorization: Bearer let-me-in", NULL, &out),
-        200);
+    assert_int_equal(http_ask(url, "/v1/models",
+                              "Authorization: Bearer let-me-in", NULL, &out),
+                     200);
     assert_null(strstr(cf_buf_cstr(&f.fake.seen), "let-me-in"));
     cf_http_server_free(open, 0);
     cf_buf_deinit(&out);

@@ -8,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <curl/curl.h>
-
 #include "core/base/json.h"
+#include "tests/support/http_ask.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
@@ -71,28 +70,14 @@ static pid_t start(char url[100], const char *to, const char *db)
     return pid;
 }
 
-static size_t ignore(char *p, size_t size, size_t n, void *ud)
-{
-    (void)p;
-    (void)ud;
-    return size * n;
-}
-
 static void ask(const char *base)
 {
-    char url[200];
-    CURL *c = curl_easy_init();
-    struct curl_slist *key =
-        curl_slist_append(NULL, "X-Any-Name: sk-very-secret");
-    snprintf(url, sizeof url, "%s/v1/chat/completions", base);
-    curl_easy_setopt(c, CURLOPT_URL, url);
-    curl_easy_setopt(c, CURLOPT_HTTPHEADER, key);
-    curl_easy_setopt(c, CURLOPT_POSTFIELDS, request);
-    curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, ignore);
-    assert_int_equal(curl_easy_perform(c), CURLE_OK);
-    curl_slist_free_all(key);
-    curl_easy_cleanup(c);
+    cf_buf out = CF_BUF_INIT;
+    assert_int_equal(http_ask(base, "/v1/chat/completions",
+                              "X-Any-Name: sk-very-secret", request, &out),
+                     200);
+    assert_string_equal(cf_buf_cstr(&out), reply);
+    cf_buf_deinit(&out);
 }
 
 static void check_raw(const char *db, const char *id, const char *which,

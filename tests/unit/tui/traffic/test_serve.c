@@ -26,7 +26,7 @@ static void setup(fixture *f, const char *arch)
         "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
         "<|assistant|>";
     const cf_tiny_options tiny = {
-        .arch = arch, .n_ctx = 256, .chat_template = tpl};
+        .arch = arch, .n_ctx = 2048, .chat_template = tpl};
     const char *path = store_dir_file("tiny.gguf");
     size_t n;
     cf_error err;
@@ -250,7 +250,7 @@ static void test_serve__wrong_requests(void **state)
     /* More than the context holds. */
     cf_buf longer = CF_BUF_INIT;
     cf_buf_adds(&longer, "{\"messages\":[{\"role\":\"user\",\"content\":\"");
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 4000; i++) {
         cf_buf_adds(&longer, "x y ");
     }
     cf_buf_adds(&longer, "\"}]}");
