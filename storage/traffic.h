@@ -78,7 +78,8 @@ typedef struct cf_exchange_query {
     cf_uuid conversation;
     cf_str request_hash;
     cf_str response_id;
-    cf_uuid before; /* only exchanges stored before this one */
+    cf_uuid before; /* only exchanges stored before this one; all, while it
+                       is not stored */
     bool has_ended; /* only those with a status and an end */
     size_t limit;   /* the newest; 0: 1000 */
 } cf_exchange_query;

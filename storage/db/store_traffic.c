@@ -321,11 +321,12 @@ static void read_row(sqlite3_stmt *st, cf_arena *a, cf_exchange *x)
     x->reply_hash = cf_sql__str(st, 27, a);
 }
 
-#define LIST_WHERE(condition)                                                \
-    "SELECT " ROW_COLUMNS ROW_TABLES "WHERE " condition                      \
-    " AND (?2 IS NULL OR x.id < (SELECT id FROM exchange WHERE uuid = ?2)) " \
-    "AND (?3 = 0 OR (x.status IS NOT NULL AND x.ended IS NOT NULL)) "        \
-    "ORDER BY x.id DESC LIMIT ?4"
+/* An exchange that is not stored yet comes after all others. */
+#define LIST_WHERE(condition)                                             \
+    "SELECT " ROW_COLUMNS ROW_TABLES "WHERE " condition                   \
+    " AND (?2 IS NULL OR x.id < coalesce((SELECT id FROM exchange WHERE " \
+    "uuid = ?2), 9223372036854775807)) AND (?3 = 0 OR (x.status IS NOT "  \
+    "NULL AND x.ended IS NOT NULL)) ORDER BY x.id DESC LIMIT ?4"
 
 /* Each filter has a text of its own, so that it finds its index. */
 static cf_status start_list(cf_sql *sql, sqlite3_stmt **st,

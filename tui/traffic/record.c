@@ -5,6 +5,7 @@
  *  1. A record is put into the queue twice: when its request is whole, and when
  *     it has ended.  The thread takes them in order, so it sees the first
  *     before the second.
+ *     One that has ended by the first time is stored at the second.
  *  2. Until the second time the thread reads only what belongs to the request,
  *     which does not change any more, and writes only `kept`.
  *  3. n_bytes is what all records hold; a record that would make it more than
@@ -134,7 +135,7 @@ static void *recorder_main(void *arg)
         pthread_mutex_unlock(&r->lock);
         if (i->is_end) {
             cf_record__store_end(&r->o, i->x);
-        } else {
+        } else if (!atomic_load(&i->x->has_ended)) {
             cf_record__store_begin(&r->o, i->x);
         }
         size_t freed = i->is_end ? i->x->n_bytes : 0;
@@ -344,6 +345,7 @@ void cf_record_end_with(cf_record *x, cf_record_end how, const char *why)
     x->total_us = (int64_t)(cf_os_monotonic_us() - x->started_us);
     x->how = how;
     x->why = why != NULL ? copy(x, cf_str_from(why)) : cf_str_make(NULL, 0);
+    atomic_store(&x->has_ended, true);
     if (!enqueue(x->recorder, x, true)) {
         /* It may still be in the queue as begun: it stays in memory. */
         cf_record__say(x->recorder, "a record is lost: out of memory");

@@ -4,12 +4,14 @@
 #ifndef CF_TUI_TRAFFIC_RECORD_IMPL_H
 #define CF_TUI_TRAFFIC_RECORD_IMPL_H
 
+#include <stdatomic.h>
+
 #include "tui/traffic/record.h"
 #include "tui/traffic/wire.h"
 
 /* What the recorder's thread knows of a record. */
 typedef struct cf_record__kept {
-    bool is_stored;
+    bool has_begun;             /* its request is stored */
     cf_uuid conversation, turn; /* nil: none */
     char talk[65], all[65];     /* keys of the path to `turn` */
     size_t n_talk;
@@ -38,6 +40,7 @@ struct cf_record {
     uint64_t *chunks; /* [n_chunks] bytes, microseconds ... */
     size_t n_chunks, cap_chunks;
     int64_t first_us, total_us;
+    atomic_bool has_ended;
     bool is_cut; /* the answer is longer than what is kept of it */
     cf_record_end how;
     cf_str why;
@@ -48,7 +51,8 @@ struct cf_record {
 void cf_record__free(cf_record *x);
 void cf_record__say(const cf_recorder *r, const char *line);
 
-/* Store what is known; called on the recorder's thread. */
+/* Store what is known; called on the recorder's thread.  A record that had
+ * ended before its beginning was stored is stored at once by the latter. */
 void cf_record__store_begin(const cf_recorder_options *o, cf_record *x);
 void cf_record__store_end(const cf_recorder_options *o, cf_record *x);
 

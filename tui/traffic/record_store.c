@@ -38,6 +38,11 @@ typedef struct place {
     cf_uuid parent; /* the turn that the first new message follows; nil */
     size_t n_known; /* messages that are turns already */
     bool is_new, has_keys;
+    /* What is to be stored: new messages, and room for the replies. */
+    cf_store_tree tree;
+    cf_store_turn *turns; /* [n - n_known + CF_WIRE_CHOICES_MAX] */
+    cf_exchange_key *key; /* [n_keys], room for 2 * n + 2 */
+    size_t n_keys;
     cf_arena arena;
 } place;
 
@@ -149,21 +154,21 @@ static cf_str preface_text(cf_arena *a, const cf_wire_request *w)
 }
 
 /* The new messages as turns, each after the one before. */
-static cf_status make_turns(place *p, const cf_record *x, cf_store_tree *tree,
-                            cf_exchange_key *keys, size_t *n_keys,
-                            cf_error *err)
+static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
 {
     static const cf_str tag = {"traffic", 7};
     static const cf_str source = {"{\"from\":\"traffic\"}", 18};
     size_t n_new = p->n - p->n_known;
-    cf_store_turn *turns = cf_arena_calloc(&p->arena, n_new + 1, sizeof *turns);
-    if (turns == NULL) {
+    p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX,
+                               sizeof *p->turns);
+    p->key = cf_arena_calloc(&p->arena, 2 * p->n + 2, sizeof *p->key);
+    if (p->turns == NULL || p->key == NULL) {
         return cf_oom(err);
     }
     cf_uuid parent = p->parent;
     for (size_t i = 0; i < n_new; i++) {
         size_t m = p->n_known + i;
-        turns[i] = (cf_store_turn){
+        p->turns[i] = (cf_store_turn){
             .id = cf_uuid_new(),
             .parent = parent,
             .message =
@@ -172,13 +177,15 @@ static cf_status make_turns(place *p, const cf_record *x, cf_store_tree *tree,
             .fork_token = -1,
             .created_ms = x->started_ms,
             .finished_ms = x->started_ms};
-        parent = turns[i].id;
+        parent = p->turns[i].id;
         if (p->has_keys && p->keys[m].n_talk > 0) {
-            keys[(*n_keys)++] = (cf_exchange_key){str(p->keys[m].all), parent};
-            keys[(*n_keys)++] = (cf_exchange_key){str(p->keys[m].talk), parent};
+            p->key[p->n_keys++] =
+                (cf_exchange_key){str(p->keys[m].all), parent};
+            p->key[p->n_keys++] =
+                (cf_exchange_key){str(p->keys[m].talk), parent};
         }
     }
-    *tree =
+    p->tree =
         (cf_store_tree){.conv = {.id = p->conversation,
                                  .head = parent,
                                  .created_ms = x->started_ms,
@@ -186,10 +193,28 @@ static cf_status make_turns(place *p, const cf_record *x, cf_store_tree *tree,
                                  .source = source,
                                  .tags = &tag,
                                  .n_tags = 1},
-                        .turns = turns,
+                        .turns = p->turns,
                         .n = n_new};
     p->parent = parent;
     return p->arena.failed ? cf_oom(err) : CF_OK;
+}
+
+/* Finds the request's conversation and makes turns of its new messages. */
+static cf_status place_messages(const cf_recorder_options *o, cf_record *x,
+                                place *p, cf_error *err)
+{
+    CF_TRY(find_place(p, o->store, err));
+    CF_TRY(make_turns(p, x, err));
+    x->kept.conversation = p->conversation;
+    x->kept.turn = p->parent;
+    x->kept.n_messages = (int64_t)p->n;
+    if (p->has_keys && p->n > 0) {
+        const cf_path_key *last = &p->keys[p->n - 1];
+        memcpy(x->kept.all, last->all, sizeof last->all);
+        memcpy(x->kept.talk, last->talk, sizeof last->talk);
+        x->kept.n_talk = last->n_talk;
+    }
+    return CF_OK;
 }
 
 static void fill_exchange(const cf_record *x, cf_exchange *out)
@@ -226,7 +251,6 @@ static void put(const cf_recorder_options *o, cf_record *x,
         snprintf(line, sizeof line, "not recorded: %s", err.text);
         cf_record__say(x->recorder, line);
     }
-    x->kept.is_stored = st == CF_OK || st == CF_EBUSY;
 }
 
 /* The same request gives the same hash: path and body. */
@@ -242,65 +266,61 @@ static void hash_request(cf_record *x)
     cf_buf_deinit(&b);
 }
 
-static cf_status store_messages(const cf_recorder_options *o, cf_record *x,
-                                const cf_wire_request *w, cf_error *err)
+static void fill_begin(const cf_record *x, cf_exchange *e)
 {
-    place p = {.request = w};
-    cf_store_tree tree;
-    size_t n_keys = 0;
-    cf_exchange e;
-    cf_arena_init(&p.arena, 0);
-    cf_status st = find_place(&p, o->store, err);
-    cf_exchange_key *keys =
-        cf_arena_calloc(&p.arena, 2 * p.n + 2, sizeof *keys);
-    if (st == CF_OK && keys == NULL) {
-        st = cf_oom(err);
+    fill_exchange(x, e);
+    e->request_headers = cf_buf_str(&x->request_headers);
+    e->request = cf_buf_str(&x->request);
+}
+
+/* Reads the request and finds its place; *has_request says whether `w` and
+ * `p` are to be released. */
+static void read_begin(const cf_recorder_options *o, cf_record *x,
+                       cf_wire_request *w, place *p, bool *has_request)
+{
+    cf_error err = {0};
+    x->kept.n_messages = -1;
+    hash_request(x);
+    *has_request = false;
+    memset(p, 0, sizeof *p);
+    cf_arena_init(&p->arena, 0);
+    if (!cf_api_talks(x->api)) {
+        return;
     }
-    CF_THEN(st, make_turns(&p, x, &tree, keys, &n_keys, err));
+    cf_status st =
+        cf_wire_request_read(w, x->api, cf_buf_str(&x->request), &err);
+    *has_request = st == CF_OK;
     if (st == CF_OK) {
-        x->kept.conversation = p.conversation;
-        x->kept.turn = p.parent;
-        x->kept.n_messages = (int64_t)p.n;
-        if (p.has_keys && p.n > 0) {
-            const cf_path_key *last = &p.keys[p.n - 1];
-            memcpy(x->kept.all, last->all, sizeof last->all);
-            memcpy(x->kept.talk, last->talk, sizeof last->talk);
-            x->kept.n_talk = last->n_talk;
-        }
-        fill_exchange(x, &e);
-        e.request_headers = cf_buf_str(&x->request_headers);
-        e.request = cf_buf_str(&x->request);
-        put(o, x, &e, p.is_new || tree.n > 0 ? &tree : NULL, keys, n_keys);
+        snprintf(x->kept.model, sizeof x->kept.model, "%s", w->model);
+        p->request = w;
+        st = place_messages(o, x, p, &err);
     }
-    cf_arena_deinit(&p.arena);
-    return st;
+    if (st != CF_OK) {
+        note(x, "the request is kept, but is not a conversation", &err);
+        p->tree.n = p->n_keys = 0;
+        p->is_new = false;
+    }
+}
+
+static const cf_store_tree *tree_of(const place *p)
+{
+    return p->is_new || p->tree.n > 0 ? &p->tree : NULL;
 }
 
 void cf_record__store_begin(const cf_recorder_options *o, cf_record *x)
 {
     cf_wire_request w;
-    cf_error err = {0};
-    x->kept.n_messages = -1;
-    hash_request(x);
-    cf_status st = CF_EFORMAT;
-    if (cf_api_talks(x->api)) {
-        st = cf_wire_request_read(&w, x->api, cf_buf_str(&x->request), &err);
-        if (st == CF_OK) {
-            snprintf(x->kept.model, sizeof x->kept.model, "%s", w.model);
-            st = store_messages(o, x, &w, &err);
-            cf_wire_request_deinit(&w);
-        }
-        if (st != CF_OK) {
-            note(x, "the request is kept, but is not a conversation", &err);
-        }
+    place p;
+    cf_exchange e;
+    bool has_request;
+    read_begin(o, x, &w, &p, &has_request);
+    fill_begin(x, &e);
+    put(o, x, &e, tree_of(&p), p.key, p.n_keys);
+    x->kept.has_begun = true;
+    if (has_request) {
+        cf_wire_request_deinit(&w);
     }
-    if (st != CF_OK) {
-        cf_exchange e;
-        fill_exchange(x, &e);
-        e.request_headers = cf_buf_str(&x->request_headers);
-        e.request = cf_buf_str(&x->request);
-        put(o, x, &e, NULL, NULL, 0);
-    }
+    cf_arena_deinit(&p.arena);
 }
 
 /* ---- the answer --------------------------------------------------------- */
@@ -363,6 +383,7 @@ typedef struct answer {
     cf_record *x;
     const cf_wire_reader *reader;
     const cf_wire_request *request; /* NULL: could not be read */
+    place *place; /* of messages that are not stored yet; NULL */
     cf_buf end;
     json_t *message[CF_WIRE_CHOICES_MAX];
     cf_store_turn turn[CF_WIRE_CHOICES_MAX];
@@ -577,10 +598,29 @@ static void fill_end(const answer *a, cf_exchange *e)
     }
 }
 
+/* The replies, after the messages that are stored with them. */
+static void add_replies(answer *a, cf_store_tree *tree)
+{
+    const cf_record *x = a->x;
+    cf_uuid head = a->n > 0 ? a->turn[0].id : x->kept.turn;
+    *tree = (cf_store_tree){
+        .conv = {.id = x->kept.conversation}, .turns = a->turn, .n = a->n};
+    if (a->place != NULL && a->place->turns != NULL) {
+        place *p = a->place;
+        memcpy(p->turns + p->tree.n, a->turn, a->n * sizeof *a->turn);
+        memcpy(p->key + p->n_keys, a->key, a->n_keys * sizeof *a->key);
+        p->n_keys += a->n_keys;
+        p->tree.n += a->n;
+        *tree = p->tree;
+    }
+    tree->conv.head = head;
+}
+
 static void store_answer(const cf_recorder_options *o, answer *a)
 {
     cf_record *x = a->x;
     cf_exchange e;
+    cf_store_tree tree;
     cf_error err = {0};
     bool talks = !cf_uuid_is_nil(x->kept.conversation);
     cf_status st = talks ? make_replies(a, &err) : CF_OK;
@@ -590,26 +630,23 @@ static void store_answer(const cf_recorder_options *o, answer *a)
         a->n = 0;
         a->n_keys = 0;
     }
-    const cf_store_tree tree = {
-        .conv = {.id = x->kept.conversation,
-                 .head = a->n > 0 ? a->turn[0].id : x->kept.turn},
-        .turns = a->turn,
-        .n = a->n};
+    if (talks && a->request != NULL && x->status == 200 &&
+        find_all(o, a, &err) != CF_OK) {
+        note(x, "no findings", &err);
+    }
+    add_replies(a, &tree);
     fill_end(a, &e);
+    if (!x->kept.has_begun) {
+        e.request_headers = cf_buf_str(&x->request_headers);
+        e.request = cf_buf_str(&x->request);
+    }
     e.response = cf_buf_str(&x->response);
     e.chunks = x->chunks;
     e.n_chunks = x->n_chunks;
-    put(o, x, &e, a->n > 0 ? &tree : NULL, a->key, a->n_keys);
-    if (talks && a->request != NULL && x->status == 200) {
-        if (find_all(o, a, &err) != CF_OK) {
-            note(x, "no findings", &err);
-        }
-        if (x->kept.findings.n > 2 || x->kept.note[0] != '\0') {
-            fill_end(a, &e);
-            put(o, x, &e, NULL, NULL, 0);
-        }
-    }
-    fill_end(a, &e);
+    bool has_place = a->place != NULL && a->place->key != NULL;
+    put(o, x, &e, talks && tree.n > 0 ? &tree : NULL,
+        has_place ? a->place->key : a->key,
+        has_place ? a->place->n_keys : a->n_keys);
     if (o->stored != NULL) {
         o->stored(o->ud, &e);
     }
@@ -619,9 +656,22 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
 {
     cf_wire_reader reader;
     cf_wire_request request;
+    place p;
     cf_error err = {0};
+    bool has_request;
     answer a = {.x = x, .reader = &reader};
     cf_arena_init(&a.arena, 0);
+    cf_arena_init(&p.arena, 0);
+    if (!x->kept.has_begun) {
+        read_begin(o, x, &request, &p, &has_request);
+        a.place = &p;
+    } else {
+        has_request =
+            cf_api_talks(x->api) &&
+            cf_wire_request_read(&request, x->api, cf_buf_str(&x->request),
+                                 &err) == CF_OK;
+    }
+    a.request = has_request ? &request : NULL;
     cf_wire_reader_init(&reader, x->api);
     cf_status st =
         x->api != CF_API_NONE ? read_answer(x, &reader, &err) : CF_OK;
@@ -633,11 +683,6 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
                  "only the first %zu bytes of the answer are kept",
                  x->response.n);
     }
-    bool has_request =
-        cf_api_talks(x->api) &&
-        cf_wire_request_read(&request, x->api, cf_buf_str(&x->request), &err) ==
-            CF_OK;
-    a.request = has_request ? &request : NULL;
     put_end(x, &reader, &a.end);
     store_answer(o, &a);
     for (size_t i = 0; i < a.n; i++) {
@@ -649,4 +694,5 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
     cf_wire_reader_deinit(&reader);
     cf_buf_deinit(&a.end);
     cf_arena_deinit(&a.arena);
+    cf_arena_deinit(&p.arena);
 }
