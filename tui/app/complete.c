@@ -6,9 +6,9 @@
 #include <glob.h>
 #include <string.h>
 
+#include "core/api/constraint_spec.h"
 #include "templates/builtin.h"
 #include "tui/app/menu.h"
-#include "tui/lab/constraint_spec.h"
 #include "tui/sys/paths.h"
 
 /* The candidates that fit so far. */

@@ -13,13 +13,13 @@
  */
 #include <string.h>
 
+#include "core/api/constraint_spec.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
-#include "tui/lab/constraint_spec.h"
 #include "tui/lab/run_options.h"
 #include "tui/sys/out.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/api/constraint_spec.h"
 #include "core/api/conversation.h"
 #include "core/api/draft.h"
 #include "core/base/alloc.h"
@@ -23,7 +24,6 @@
 #include "tui/cli/run_json.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
-#include "tui/lab/constraint_spec.h"
 #include "tui/lab/open_store.h"
 #include "tui/lab/saved.h"
 #include "tui/sys/out.h"

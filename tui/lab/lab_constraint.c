@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/constraint_spec.h"
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "tui/lab/constraint_spec.h"
 #include "tui/lab/lab_impl.h"
 
 void cf_lab__rule_drop(cf_lab_rule *rule)

@@ -3,9 +3,9 @@
  */
 #include "tests/support/t.h"
 
+#include "core/api/constraint_spec.h"
 #include "core/base/os.h"
 #include "tests/support/store_dir.h"
-#include "tui/lab/constraint_spec.h"
 
 static json_t *spec_of(const char *words)
 {

@@ -2,8 +2,8 @@
  * no leak, and the error says so. */
 #include "tests/support/t.h"
 
+#include "core/api/constraint_spec.h"
 #include "tests/support/fault.h"
-#include "tui/lab/constraint_spec.h"
 
 static cf_status compile(void *ud)
 {

@@ -11,12 +11,21 @@
  *                      tools [MODE]      calls of the declared tools; MODE is
  *                                        calls, text-and or text-until
  *
+ * Place in the flow:  options, the history, ":constrain" --> [spec] -->
+ *                     grammar of constraint.h.
+ * Knows: the kinds of constraints, their files.  Does not know: vocabularies,
+ * replies.
+ *
  * Threads:  pure functions.
+ * Memory:   specs are counted by jansson, grammars freed by the caller.
  */
-#ifndef CF_TUI_LAB_CONSTRAINT_SPEC_H
-#define CF_TUI_LAB_CONSTRAINT_SPEC_H
+#ifndef CF_CORE_API_CONSTRAINT_SPEC_H
+#define CF_CORE_API_CONSTRAINT_SPEC_H
 
 #include "core/api/constraint.h"
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
 
 /* Compiles a spec.  `tools` (may be NULL) is for {"tools":...}.  CF_EINVAL
  * for what is not a spec; else as the functions of constraint.h. */
@@ -40,5 +49,7 @@ void cf_constraint_spec_label(const json_t *spec, cf_buf *out);
 
 /* The i-th kind, as it is written; NULL past the last. */
 const char *cf_constraint_kind(size_t i);
+
+CF_END_DECLS
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * constraint_spec.c - between JSON, words and grammars.
  */
-#include "tui/lab/constraint_spec.h"
+#include "core/api/constraint_spec.h"
 
 #include <string.h>
 
