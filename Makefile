@@ -195,7 +195,16 @@ $(LIB_A): $(LIB_OBJ)
 $(LIB_SO): $(LIB_OBJ)
 	$(CC) $(LINK_FLAGS) -shared -Wl,-soname,libconfab.so.0 $(filter %.o,$^) $(STORE_LIBS) $(CORE_LIBS) -o $@
 
+# Public headers are installed side by side as <confab/NAME.h>; file names are
+# unique in the tree.  The same folder is made in the build for examples.
 PUBLIC_HEADERS := $(wildcard core/base/*.h core/api/*.h templates/*.h storage/*.h)
+INCLUDE := $(B)/include
+$(INCLUDE)/.made: $(PUBLIC_HEADERS)
+	@rm -rf $(INCLUDE)/confab && mkdir -p $(INCLUDE)/confab
+	@for h in $(PUBLIC_HEADERS); do \
+	  sed 's|#include "[a-z/]*/\([a-z_0-9]*\.h\)"|#include <confab/\1>|' \
+	    $$h > $(INCLUDE)/confab/$${h##*/} || exit 1; done
+	@touch $@
 # The places that the shells look into.
 BASH_DIR := $(DATADIR)/bash-completion/completions
 ZSH_DIR  := $(DATADIR)/zsh/site-functions
@@ -207,7 +216,7 @@ COMPLETIONS := $(B)/completion.bash $(B)/completion.zsh $(B)/completion.fish
 $(COMPLETIONS): $(B)/completion.%: $(B)/confab
 	$(B)/confab completion $* > $@
 
-install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS)
+install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 	install -d $D$(BINDIR) $D$(LIBDIR)/pkgconfig $D$(MANDIR)/man1 \
 	  $D$(BASH_DIR) $D$(ZSH_DIR) $D$(FISH_DIR) $D$(DOC_DIR)/examples
 	install -m 755 $(B)/confab $D$(BINDIR)/confab
@@ -220,9 +229,8 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS)
 	install -m 644 $(LIB_A) $D$(LIBDIR)/libconfab.a
 	install -m 755 $(LIB_SO) $D$(LIBDIR)/libconfab.so.0
 	ln -sf libconfab.so.0 $D$(LIBDIR)/libconfab.so
-	for h in $(PUBLIC_HEADERS); do \
-	  install -d $D$(INCLUDEDIR)/confab/$$(dirname $$h) && \
-	  install -m 644 $$h $D$(INCLUDEDIR)/confab/$$h || exit 1; done
+	install -d $D$(INCLUDEDIR)/confab
+	install -m 644 $(INCLUDE)/confab/*.h $D$(INCLUDEDIR)/confab
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' \
 	  'includedir=$(INCLUDEDIR)' '' 'Name: confab' \
 	  'Description: a debugger for prompts: engine, templates, store' \

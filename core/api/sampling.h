@@ -76,6 +76,10 @@ typedef struct cf_sampling {
     size_t n_suppress;
 } cf_sampling;
 
+/* What the built-in engine draws with when nothing was set: temperature 0.8,
+ * top-k 40, top-p 0.95, min-p 0.05, seed 0. */
+cf_sampling cf_sampling_default(void);
+
 /* The step that removed a candidate. */
 typedef enum cf_removed_by {
     CF_KEPT = 0,

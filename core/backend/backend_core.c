@@ -553,8 +553,7 @@ static cf_status make_constraint(decode *d, cf_error *err)
 static cf_status make_sampler(decode *d, cf_error *err)
 {
     const cf_chat_options *o = d->run->request->options;
-    cf_sampling s = {
-        .temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
+    cf_sampling s = cf_sampling_default();
     if (o != NULL && o->has_sampling) {
         s = o->sampling;
     } else if (o != NULL) {

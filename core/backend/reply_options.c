@@ -3,8 +3,10 @@
  */
 #include "core/api/reply_options.h"
 
+#include <errno.h>
 #include <float.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define AT(field) offsetof(cf_chat_options, sampling.field)
 
@@ -168,4 +170,91 @@ bool cf_option_is_asked(const cf_chat_options *options, cf_option_id id)
     bool is_off = !(v < 0) && !(v > 0);
     bool always = id == CF_OPTION_TEMPERATURE || id == CF_OPTION_SEED_VALUE;
     return options->has_sampling && (always || !is_off);
+}
+
+/* ---- values as text ----------------------------------------------------- */
+
+/* Digits alone, at most `max`. */
+static bool read_whole(uint64_t *out, const char *value, uint64_t max)
+{
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(value, &end, 10);
+    *out = v;
+    return value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0 &&
+           v <= max;
+}
+
+cf_status cf_option_read_u32(uint32_t *out, const char *name, const char *value,
+                             uint32_t max, cf_error *err)
+{
+    uint64_t v;
+    if (!read_whole(&v, value, max)) {
+        return cf_fail(err, CF_EINVAL,
+                       "%s is a whole number from 0 to %u, not '%.40s'", name,
+                       (unsigned)max, value);
+    }
+    *out = (uint32_t)v;
+    return CF_OK;
+}
+
+static cf_status read_f32(float *out, const cf_option *row, const char *value,
+                          cf_error *err)
+{
+    char *end;
+    float v = strtof(value, &end);
+    if (end == value || *end != '\0' || !((double)v >= row->min) ||
+        !((double)v <= row->max)) {
+        return cf_fail(err, CF_EINVAL, "%s must be %s, not '%.40s'", row->name,
+                       row->range, value);
+    }
+    *out = v;
+    return CF_OK;
+}
+
+static bool is_name(const char *name, const char *of)
+{
+    while (*name != '\0' && (*name == *of || (*name == '-' && *of == '_'))) {
+        name++;
+        of++;
+    }
+    return *name == '\0' && *of == '\0';
+}
+
+cf_status cf_option_set(cf_chat_options *options, const char *name,
+                        const char *value, cf_error *err)
+{
+    unsigned id = 0;
+    while (id < CF_OPTION_N && !is_name(name, cf_options[id].name)) {
+        id++;
+    }
+    if (id == CF_OPTION_N) {
+        return cf_fail(err, CF_ENOTFOUND, "no option is named '%.40s'", name);
+    }
+    const cf_option *row = &cf_options[id];
+    void *to = (char *)options + row->offset;
+    uint64_t seed;
+    switch (row->kind) {
+    case CF_OPTION_F32:
+        CF_TRY(read_f32(to, row, value, err));
+        break;
+    case CF_OPTION_U32:
+        CF_TRY(cf_option_read_u32(to, row->name, value, UINT32_MAX, err));
+        break;
+    case CF_OPTION_SEED:
+        if (!read_whole(&seed, value, UINT64_MAX)) {
+            return cf_fail(err, CF_EINVAL,
+                           "seed is a whole number, not '%.40s'", value);
+        }
+        options->sampling.seed = seed;
+        break;
+    case CF_OPTION_BIAS:
+    case CF_OPTION_TOKENS:
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "%s is a list, and cannot be set from text", row->name);
+    }
+    options->has_sampling = true;
+    options->has_asked = true;
+    options->asked |= 1u << id;
+    return CF_OK;
 }

@@ -153,7 +153,10 @@ void cf_json_write_str(cf_buf *b, cf_str s)
     cf_buf_addc(b, '"');
 }
 
-static void write_object(cf_buf *b, const json_t *v)
+/* `gap` stands after each ',' and ':'. */
+static void write_value(cf_buf *b, const json_t *v, const char *gap);
+
+static void write_object(cf_buf *b, const json_t *v, const char *gap)
 {
     json_t *object = cf_json_ref(v); /* its iterators change nothing */
     bool is_first = true;
@@ -162,12 +165,14 @@ static void write_object(cf_buf *b, const json_t *v)
          it = json_object_iter_next(object, it)) {
         if (!is_first) {
             cf_buf_addc(b, ',');
+            cf_buf_adds(b, gap);
         }
         is_first = false;
         cf_json_write_str(b, cf_str_make(json_object_iter_key(it),
                                          json_object_iter_key_len(it)));
         cf_buf_addc(b, ':');
-        cf_json_write(b, json_object_iter_value(it));
+        cf_buf_adds(b, gap);
+        write_value(b, json_object_iter_value(it), gap);
     }
     cf_buf_addc(b, '}');
 }
@@ -184,19 +189,20 @@ static void write_string(cf_buf *b, const json_t *v)
     }
 }
 
-void cf_json_write(cf_buf *b, const json_t *v)
+static void write_value(cf_buf *b, const json_t *v, const char *gap)
 {
     switch (v != NULL ? json_typeof(v) : JSON_NULL) {
     case JSON_OBJECT:
-        write_object(b, v);
+        write_object(b, v, gap);
         break;
     case JSON_ARRAY:
         cf_buf_addc(b, '[');
         for (size_t i = 0; i < json_array_size(v); i++) {
             if (i != 0) {
                 cf_buf_addc(b, ',');
+                cf_buf_adds(b, gap);
             }
-            cf_json_write(b, json_array_get(v, i));
+            write_value(b, json_array_get(v, i), gap);
         }
         cf_buf_addc(b, ']');
         break;
@@ -219,6 +225,16 @@ void cf_json_write(cf_buf *b, const json_t *v)
         cf_buf_adds(b, "null");
         break;
     }
+}
+
+void cf_json_write(cf_buf *b, const json_t *v)
+{
+    write_value(b, v, "");
+}
+
+void cf_json_write_spaced(cf_buf *b, const json_t *v)
+{
+    write_value(b, v, " ");
 }
 
 cf_str cf_json_get_str(const json_t *obj, const char *key)

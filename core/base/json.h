@@ -55,6 +55,10 @@ CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path,
  * keys in their own order, doubles in the shortest form that reads back. */
 void cf_json_write(cf_buf *b, const json_t *v);
 
+/* The same with a space after ',' and ':', as Python's json.dumps and the
+ * tojson filter write it: what models were trained to read. */
+void cf_json_write_spaced(cf_buf *b, const json_t *v);
+
 /* Appends `s` as a JSON string with quotes.  Bytes that are not UTF-8 become
  * U+FFFD. */
 void cf_json_write_str(cf_buf *b, cf_str s);

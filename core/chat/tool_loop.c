@@ -82,7 +82,7 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
     if (json_is_string(result)) {
         content = json_incref(cf_json_ref(result));
     } else {
-        cf_json_write(&text, result);
+        cf_json_write_spaced(&text, result);
         content = json_stringn(cf_buf_cstr(&text), text.n);
     }
     json_t *m = json_pack("{s:s, s:s%, s:o}", "role", "tool", "name",

@@ -108,6 +108,12 @@ static bool allocate_scratch(cf_sampler *s)
     return ok;
 }
 
+cf_sampling cf_sampling_default(void)
+{
+    return (cf_sampling){
+        .temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
+}
+
 cf_status cf_sampler_new(cf_sampler **out, const cf_sampling *options,
                          size_t n_vocab, cf_error *err)
 {

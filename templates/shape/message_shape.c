@@ -166,7 +166,7 @@ static void fit_content(shaper *s, json_t *m)
     } else if (is_tool && content != NULL && !json_is_string(content) &&
                !json_is_null(content) && c->object_results != CF_CAP_YES) {
         cf_buf_reset(&text);
-        cf_json_write(&text, content);
+        cf_json_write_spaced(&text, content);
         set(s, m, "content", text_json(&text));
     } else if (json_is_string(content) && role_is(m, "user") &&
                c->text_content != CF_CAP_YES && typed == CF_CAP_YES) {

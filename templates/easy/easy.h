@@ -1,0 +1,60 @@
+/*
+ * easy.h - the insides of a confab handle, shared by the files of this folder.
+ *
+ * Invariants:
+ *  1. `conv` always exists, with `system` and `tools` as its preface and the
+ *     roles of the template.
+ *  2. tool[i] has the function of the i-th declaration in `tools`.
+ *  3. A text that a function returned is in the buffer of that function and
+ *     changes only in that function.
+ */
+#ifndef CF_TEMPLATES_EASY_EASY_H
+#define CF_TEMPLATES_EASY_EASY_H
+
+#include "core/api/constraint.h"
+#include "core/api/conversation.h"
+#include "core/base/buf.h"
+#include "templates/confab.h"
+#include "templates/open.h"
+
+typedef struct cf_easy_tool {
+    char *name;
+    cf_tool_fn fn;
+    void *user;
+} cf_easy_tool;
+
+struct confab {
+    cf_opened opened;
+    cf_conversation *conv;
+    json_t *system; /* array of one system message, or of none */
+    json_t *tools;  /* array of declarations */
+    cf_easy_tool *tool;
+    size_t n_tool, cap_tool;
+
+    cf_chat_options chat;
+    cf_grammar *grammar;        /* of the constraint, or NULL */
+    cf_constraint_vocab *vocab; /* made when it is first needed */
+
+    cf_cancel cancel;
+    cf_heard_fn heard;
+    void *heard_user;
+    cf_sent last; /* of the last cf_chat() */
+
+    /* What the functions of these names returned. */
+    cf_buf reply, messages, last_reply, inspect, tokens, text, lint;
+};
+
+/* Compiles a constraint's JSON text, and makes the vocabulary for it. */
+cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out,
+                           cf_error *err);
+
+/* The tokenizer of a model in this process; CF_EUNSUPPORTED names what a server
+ * cannot do. */
+cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out,
+                             cf_error *err);
+
+/* A user's message as JSON.  CF_EINVAL when the text is not UTF-8. */
+cf_status cf_easy__message(json_t **out, const char *role, const char *text,
+                           cf_error *err);
+
+#endif
