@@ -187,12 +187,12 @@ cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out,
     if (json_object_get(v, "tools") != NULL &&
         json_object_get(v, "family") == NULL &&
         json_object_set_new(
-            v, "family",
-            json_string(cf_tool_family_name(c->opened.family))) != 0) {
+            v, "family", json_string(cf_tool_family_name(c->opened.family))) !=
+            0) {
         st = cf_oom(err);
     }
-    CF_THEN(st, cf_constraint_spec_compile(out, v, cf_conversation_tools(c->conv),
-                                           err));
+    CF_THEN(st, cf_constraint_spec_compile(
+                    out, v, cf_conversation_tools(c->conv), err));
     json_decref(v);
     return st;
 }
@@ -216,8 +216,10 @@ cf_status cf_easy__message(json_t **out, const char *role, const char *text,
 static cf_status copy_turns(cf_conversation *to, const cf_conversation *from,
                             cf_error *err)
 {
+    cf_uuid id;
     for (size_t i = 0; i < cf_conversation_n_turns(from); i++) {
-        CF_TRY(cf_conversation_add(to, cf_conversation_turn(from, i), NULL, err));
+        CF_TRY(
+            cf_conversation_add(to, cf_conversation_turn(from, i), &id, err));
     }
     return cf_conversation_set_head(to, cf_conversation_head(from), err);
 }
@@ -271,16 +273,17 @@ cf_status cf_set_system(confab *c, const char *text, cf_error *err)
 
 /* Splits messages into the system messages that precede all others, and the
  * rest; both are new references. */
-static cf_status split_system(const json_t *all, json_t **system,
-                              json_t **rest, cf_error *err)
+static cf_status split_system(const json_t *all, json_t **system, json_t **rest,
+                              cf_error *err)
 {
     *system = json_array();
     *rest = json_array();
     bool ok = *system != NULL && *rest != NULL;
     for (size_t i = 0; ok && i < json_array_size(all); i++) {
         json_t *m = json_array_get(all, i);
-        bool leads = json_array_size(*rest) == 0 &&
-                     cf_role_parse(cf_json_get_str(m, "role")) == CF_ROLE_SYSTEM;
+        bool leads =
+            json_array_size(*rest) == 0 &&
+            cf_role_parse(cf_json_get_str(m, "role")) == CF_ROLE_SYSTEM;
         ok = json_array_append(leads ? *system : *rest, m) == 0;
     }
     return ok ? CF_OK : cf_oom(err);
@@ -329,10 +332,10 @@ static cf_status one_name(const json_t *declaration, char **name, cf_error *err)
 static cf_status declare(confab *c, const json_t *declaration, cf_error *err)
 {
     json_t *tools = json_copy(c->tools);
-    cf_status st = tools != NULL && json_array_append(
-                                        tools, cf_json_ref(declaration)) == 0
-                       ? CF_OK
-                       : cf_oom(err);
+    cf_status st =
+        tools != NULL && json_array_append(tools, cf_json_ref(declaration)) == 0
+            ? CF_OK
+            : cf_oom(err);
     CF_THEN(st, cf_conversation_set_tools(c->conv, tools, err));
     if (st != CF_OK) {
         json_decref(tools);
