@@ -303,7 +303,11 @@ $(PERF): %: %.o $(LINK_tui)
 	$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(LIBS_tui) -o $@
 perf: $(PERF)
 
-build-tests: $(B)/confab $(CHECKED) $(PERF)
+# The examples are compiled against the library as it is installed.
+ifeq ($(VARIANT),release)
+LIBRARY := $(if $(filter %/test_examples,$(CHECKED)),$(LIB_A) $(LIB_SO) $(INCLUDE)/.made)
+endif
+build-tests: $(B)/confab $(CHECKED) $(PERF) $(LIBRARY)
 
 # The summary line counts every case of every program.
 check: build-tests build/confab

@@ -29,7 +29,7 @@ static cf_open_with_options with_defaults(const cf_open_with_options *with)
 static cf_status new_conversation(const confab *c, cf_conversation **out,
                                   cf_error *err)
 {
-    cf_preface preface = {.messages = c->system, .tools = c->tools};
+    cf_preface preface = {.tools = c->tools};
     CF_TRY(cf_conversation_new(out, &preface, err));
     cf_conversation_set_roles(*out, &c->opened.roles);
     return CF_OK;
@@ -60,9 +60,8 @@ confab *cf_open_with(const char *model, const cf_open_with_options *with,
     }
     cf_status st = cf_open_backend(&c->opened, &o, w.family, err);
     if (st == CF_OK) {
-        c->system = json_array();
         c->tools = json_array();
-        st = c->system != NULL && c->tools != NULL ? CF_OK : cf_oom(err);
+        st = c->tools != NULL ? CF_OK : cf_oom(err);
     }
     CF_THEN(st, new_conversation(c, &c->conv, err));
     if (st != CF_OK) {
@@ -97,7 +96,6 @@ void cf_close(confab *c)
     cf_free(c->tool);
     cf_sent_deinit(&c->last);
     cf_conversation_free(c->conv);
-    json_decref(c->system);
     json_decref(c->tools);
     cf_constraint_vocab_free(c->vocab);
     cf_grammar_free(c->grammar);
@@ -208,102 +206,37 @@ cf_status cf_easy__message(json_t **out, const char *role, const char *text,
         return CF_OK;
     }
     return json_error_code(&why) == json_error_invalid_utf8
-               ? cf_fail(err, CF_EINVAL, "the text is not UTF-8")
+               ? cf_fail(err, CF_EFORMAT, "the text is not UTF-8")
                : cf_oom(err);
-}
-
-/* The turns of one conversation added to another, with their ids. */
-static cf_status copy_turns(cf_conversation *to, const cf_conversation *from,
-                            cf_error *err)
-{
-    cf_uuid id;
-    for (size_t i = 0; i < cf_conversation_n_turns(from); i++) {
-        CF_TRY(
-            cf_conversation_add(to, cf_conversation_turn(from, i), &id, err));
-    }
-    return cf_conversation_set_head(to, cf_conversation_head(from), err);
-}
-
-/* Makes `conv` with this preface and, if `from` is not NULL, its turns. */
-static cf_status replace_conversation(confab *c, json_t *system,
-                                      const cf_conversation *from,
-                                      const json_t *messages, cf_error *err)
-{
-    cf_conversation *conv = NULL;
-    json_t *old = c->system;
-    cf_uuid nil = {{0}}, last;
-    c->system = system;
-    cf_status st = new_conversation(c, &conv, err);
-    if (st == CF_OK && from != NULL) {
-        st = copy_turns(conv, from, err);
-    }
-    if (st == CF_OK && messages != NULL) {
-        st = cf_conversation_add_messages(conv, messages, nil, NULL, NULL,
-                                          &last, NULL, err);
-        CF_THEN(st, cf_conversation_set_head(conv, last, err));
-    }
-    if (st != CF_OK) {
-        cf_conversation_free(conv);
-        c->system = old;
-        json_decref(system);
-        return st;
-    }
-    cf_conversation_free(c->conv);
-    json_decref(old);
-    c->conv = conv;
-    return CF_OK;
 }
 
 cf_status cf_set_system(confab *c, const char *text, cf_error *err)
 {
-    json_t *system = json_array(), *message = NULL;
-    cf_status st = system != NULL ? CF_OK : cf_oom(err);
-    if (st == CF_OK && text != NULL && text[0] != '\0') {
-        st = cf_easy__message(&message, "system", text, err);
-        if (st == CF_OK && json_array_append_new(system, message) != 0) {
-            st = cf_oom(err);
-        }
-    }
-    if (st != CF_OK) {
-        json_decref(system);
-        return st;
-    }
-    return replace_conversation(c, system, c->conv, NULL, err);
-}
-
-/* Splits messages into the system messages that precede all others, and the
- * rest; both are new references. */
-static cf_status split_system(const json_t *all, json_t **system, json_t **rest,
-                              cf_error *err)
-{
-    *system = json_array();
-    *rest = json_array();
-    bool ok = *system != NULL && *rest != NULL;
-    for (size_t i = 0; ok && i < json_array_size(all); i++) {
-        json_t *m = json_array_get(all, i);
-        bool leads =
-            json_array_size(*rest) == 0 &&
-            cf_role_parse(cf_json_get_str(m, "role")) == CF_ROLE_SYSTEM;
-        ok = json_array_append(leads ? *system : *rest, m) == 0;
-    }
-    return ok ? CF_OK : cf_oom(err);
+    cf_str system = cf_str_from(text != NULL ? text : "");
+    return cf_conversation_set_system(c->conv, system, NULL, NULL, err);
 }
 
 cf_status cf_set_messages(confab *c, const char *messages, cf_error *err)
 {
-    json_t *all = NULL, *system = NULL, *rest = NULL;
-    cf_status st = cf_json_read(&all, messages, strlen(messages), err);
-    if (st == CF_OK && !json_is_array(all)) {
+    json_t *list = NULL;
+    cf_conversation *conv = NULL;
+    cf_uuid none = {{0}}, last;
+    cf_status st = cf_json_read(&list, messages, strlen(messages), err);
+    if (st == CF_OK && !json_is_array(list)) {
         st = cf_fail(err, CF_EINVAL, "messages are a JSON array");
     }
-    CF_THEN(st, split_system(all, &system, &rest, err));
-    if (st == CF_OK) {
-        st = replace_conversation(c, json_incref(system), NULL, rest, err);
+    CF_THEN(st, new_conversation(c, &conv, err));
+    CF_THEN(st, cf_conversation_add_messages(conv, list, none, NULL, NULL,
+                                             &last, NULL, err));
+    CF_THEN(st, cf_conversation_set_head(conv, last, err));
+    json_decref(list);
+    if (st != CF_OK) {
+        cf_conversation_free(conv);
+        return st;
     }
-    json_decref(all);
-    json_decref(system);
-    json_decref(rest);
-    return st;
+    cf_conversation_free(c->conv);
+    c->conv = conv;
+    return CF_OK;
 }
 
 /* ---- tools -------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * easy.h - the insides of a confab handle, shared by the files of this folder.
  *
  * Invariants:
- *  1. `conv` always exists, with `system` and `tools` as its preface and the
- *     roles of the template.
+ *  1. `conv` always exists, with `tools` as its preface and the roles of the
+ *     template.
  *  2. tool[i] has the function of the i-th declaration in `tools`.
  *  3. A text that a function returned is in the buffer of that function and
  *     changes only in that function.
@@ -26,8 +26,7 @@ typedef struct cf_easy_tool {
 struct confab {
     cf_opened opened;
     cf_conversation *conv;
-    json_t *system; /* array of one system message, or of none */
-    json_t *tools;  /* array of declarations */
+    json_t *tools; /* array of declarations */
     cf_easy_tool *tool;
     size_t n_tool, cap_tool;
 
@@ -53,7 +52,7 @@ cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out,
 cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out,
                              cf_error *err);
 
-/* A user's message as JSON.  CF_EINVAL when the text is not UTF-8. */
+/* A message as JSON.  CF_EFORMAT when the text is not UTF-8. */
 cf_status cf_easy__message(json_t **out, const char *role, const char *text,
                            cf_error *err);
 

@@ -30,18 +30,15 @@ const char *cf_messages(confab *c, cf_error *err)
     cf_buf b = CF_BUF_INIT;
     cf_jw w;
     cf_arena arena;
-    const cf_turn **path = NULL;
+    cf_message_source *list = NULL;
     size_t n = 0;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_conversation_path(c->conv, cf_conversation_head(c->conv),
-                                        &arena, &path, &n, err);
+    cf_status st = cf_conversation_sources(
+        c->conv, cf_conversation_head(c->conv), &arena, &list, &n, err);
     cf_jw_init(&w, &b);
     cf_jw_array(&w, NULL);
-    for (size_t i = 0; i < json_array_size(c->system); i++) {
-        cf_jw_json(&w, NULL, json_array_get(c->system, i));
-    }
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        cf_jw_json(&w, NULL, path[i]->message);
+        cf_jw_json(&w, NULL, list[i].message);
     }
     cf_jw_end(&w);
     cf_arena_deinit(&arena);
@@ -80,8 +77,7 @@ const char *cf_last_reply(confab *c, cf_error *err)
     cf_jw_init(&w, &b);
     cf_jw_object(&w, NULL);
     cf_jw_str(&w, "text", cf_json_get_str(r->message, "content"));
-    cf_jw_str(&w, "thinking",
-              cf_json_get_str(r->message, "reasoning_content"));
+    cf_jw_str(&w, "thinking", cf_json_get_str(r->message, "reasoning_content"));
     cf_jw_bytes(&w, "raw", cf_buf_str(&r->raw));
     cf_jw_text(&w, "stop", cf_stop_reason_name(r->stop.reason));
     cf_jw_json(&w, "calls", json_object_get(r->message, "tool_calls"));

@@ -26,8 +26,8 @@ cf_mask *cf_mask_new(confab *c, const char *spec, cf_error *err)
         return NULL;
     }
     cf_status st = cf_easy__grammar(c, spec, &mask->grammar, err);
-    CF_THEN(st, cf_constraint_new(&mask->position, mask->grammar, c->vocab,
-                                  err));
+    CF_THEN(st,
+            cf_constraint_new(&mask->position, mask->grammar, c->vocab, err));
     mask->n_words = (cf_n_vocab(c) + 31) / 32;
     if (st != CF_OK) {
         cf_mask_free(mask);

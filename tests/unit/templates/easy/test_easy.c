@@ -107,7 +107,7 @@ static void test_system__stays_with_the_turns(void **state)
                         "[{\"role\":\"system\",\"content\":\"Be brief.\"},"
                         "{\"role\":\"user\",\"content\":\"Hi\"},"
                         "{\"role\":\"assistant\",\"content\":\"Yes.\"}]");
-    T_FAILS(cf_set_system(c, "\xff", &err), CF_EINVAL);
+    T_FAILS(cf_set_system(c, "\xff", &err), CF_EFORMAT);
     const char *prompt = cf_inspect(c, "Bye", &err);
     assert_non_null(prompt);
     assert_non_null(strstr(prompt, "<|im_start|>system\\nBe brief.<|im_end|>"));
