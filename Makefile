@@ -53,11 +53,13 @@ ifdef CI
 WARN += -Werror
 endif
 
+comma    := ,
 CPPFLAGS ?=
 CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -I. -I$(B)/gen -fPIC -g \
-               -fvisibility=hidden -ffp-contract=off -fno-math-errno
-VARIANT_release := -O2
+               -fvisibility=hidden -ffp-contract=off -fno-math-errno \
+               -ffile-prefix-map=$(CURDIR)=.
+VARIANT_release := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 VARIANT_debug   := -O0
 VARIANT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 VARIANT_tsan    := -O1 -fsanitize=thread
@@ -68,7 +70,8 @@ ifeq ($(VARIANT),fuzz)
 CC := clang
 endif
 ALL_CFLAGS = $(BASE_CFLAGS) $(VARIANT_$(VARIANT)) $(WARN) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
-LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LDFLAGS)
+LINK_release := $(if $(filter Linux,$(OS)),-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now)
+LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LINK_$(VARIANT)) $(LDFLAGS)
 
 # ---- files ------------------------------------------------------------------
 CORE_SRC      := $(sort $(wildcard core/*/*.c))
@@ -225,19 +228,22 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 	install -m 644 $(B)/completion.zsh $D$(ZSH_DIR)/_confab
 	install -m 644 $(B)/completion.fish $D$(FISH_DIR)/confab.fish
 	install -m 644 LICENSE README.md docs/changelog.md $D$(DOC_DIR)
-	install -m 644 docs/examples/* $D$(DOC_DIR)/examples
+	install -d $D$(DOC_DIR)/examples/python
+	install -m 644 $(wildcard docs/examples/*.*) $D$(DOC_DIR)/examples
+	install -m 644 $(wildcard docs/examples/python/*.py) \
+	  $D$(DOC_DIR)/examples/python
 	install -m 644 $(LIB_A) $D$(LIBDIR)/libconfab.a
-	install -m 755 $(LIB_SO) $D$(LIBDIR)/libconfab.so.0
+	install -m 755 $(LIB_SO) $D$(LIBDIR)/libconfab.so.$(VERSION)
+	ln -sf libconfab.so.$(VERSION) $D$(LIBDIR)/libconfab.so.0
 	ln -sf libconfab.so.0 $D$(LIBDIR)/libconfab.so
 	install -d $D$(INCLUDEDIR)/confab
 	install -m 644 $(INCLUDE)/confab/*.h $D$(INCLUDEDIR)/confab
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' \
 	  'includedir=$(INCLUDEDIR)' '' 'Name: confab' \
 	  'Description: a debugger for prompts: engine, templates, store' \
-	  'Version: $(VERSION)' 'Requires.private: $(CORE_PKGS) $(STORAGE_PKGS)' \
-	  'Requires: jansson' \
-	  'Cflags: -I$${includedir}/confab' 'Libs: -L$${libdir} -lconfab' \
-	  'Libs.private: -lm -lpthread' \
+	  'Version: $(VERSION)' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lconfab' \
+	  'Libs.private: $(strip $(STORE_LIBS) $(CORE_LIBS))' \
 	  > $D$(LIBDIR)/pkgconfig/confab.pc
 
 # Removes what install put there, and nothing else but emptied folders of its
@@ -246,6 +252,7 @@ uninstall:
 	rm -f $D$(BINDIR)/confab $D$(MANDIR)/man1/confab.1 \
 	  $D$(BASH_DIR)/confab $D$(ZSH_DIR)/_confab $D$(FISH_DIR)/confab.fish \
 	  $D$(LIBDIR)/libconfab.a $D$(LIBDIR)/libconfab.so.0 \
+	  $D$(LIBDIR)/libconfab.so.$(VERSION) \
 	  $D$(LIBDIR)/libconfab.so $D$(LIBDIR)/pkgconfig/confab.pc
 	rm -rf $D$(INCLUDEDIR)/confab $D$(DOC_DIR)
 
