@@ -136,7 +136,7 @@ ifeq ($(VARIANT),fuzz)
 $(SET_OBJ): OPT = -O0
 endif
 
-$(B)/%.o: %.c | $(B)/.flags
+$(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(step)$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
 
@@ -151,7 +151,7 @@ $(B)/gen/%.c: %
 	  echo "0};"; \
 	  echo "const size_t $${name}_size = sizeof $$name - 1;"; } > $@
 
-$(B)/gen/%.o: $(B)/gen/%.c
+$(B)/gen/%.o: $(B)/gen/%.c $(B)/.flags
 	$(step)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(B)/core/bundled/bundled.o: $(BUNDLED) $(B)/.bundled
@@ -368,7 +368,7 @@ fuzz-run: $(FUZZ_T)
 JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 SILENT = $(findstring s,$(firstword -$(filter-out --%,$(MAKEFLAGS))))
 run: deps
-	@n=$(if $(SILENT),,$$($(MAKE) -n --no-print-directory all | grep -c -e '-c [^ ]* -o ')); \
+	@n=$(if $(SILENT),,$$($(MAKE) -n -o $(B)/.flags --no-print-directory all | grep -c -e '-c [^ ]* -o ')); \
 	if [ "$${n:-0}" -lt 50 ]; then n=; else \
 	  echo "building confab: $$n files, about a minute on two cores"; fi; \
 	$(MAKE) --no-print-directory $(JOBS) FILES=$$n all

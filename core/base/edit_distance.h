@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
+
+CF_BEGIN_DECLS
+
 enum { CF_EDIT_DISTANCE_MAX = 64 };
 
 /*
@@ -30,5 +34,7 @@ size_t cf_edit_distance(const char *a, const char *b);
  * above.
  */
 bool cf_edit_is_near(const char *a, const char *b, size_t *distance);
+
+CF_END_DECLS
 
 #endif

@@ -19,8 +19,11 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+
+CF_BEGIN_DECLS
 
 /* Reads p[0..n) as cf_json_read() does, at most CF_JX_DEPTH_MAX levels deep;
  * integers beyond 64 bits and numbers beyond a double keep their digits.  The
@@ -31,5 +34,7 @@ CF_MUST_USE cf_status cf_json_read_digits(json_t **out, const char *p, size_t n,
 
 /* The spelling of such a number, borrowed; {NULL, 0} for any other value. */
 cf_str cf_json_digits(const json_t *v);
+
+CF_END_DECLS
 
 #endif
