@@ -6,9 +6,11 @@
  * 2. A line longer than the limit ends the server: there is no way to know
  *    where the next message begins but to read it all.
  */
+#include <poll.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "core/mcp/mcp_impl.h"
 
@@ -16,7 +18,7 @@ enum {
     BLOCK = 64 << 10,
     BLOCKS_PER_STEP = 32,
     ERROR_LINE_MAX = 4096,
-    GRACE_AFTER_EOF_MS = 200
+    GRACE_AFTER_EOF_MS = 2000
 };
 
 /* ---- starting ----------------------------------------------------------- */
@@ -246,12 +248,28 @@ static void read_errors(cf_mcp__server *s)
     }
 }
 
+/* Gives a program that closed its output a moment to end, so that its status
+ * and its last words are known; whether it did. */
+static bool has_ended_by_itself(cf_mcp__server *s)
+{
+    uint64_t until = cf_os_monotonic_us() + (uint64_t)GRACE_AFTER_EOF_MS * 1000;
+    cf_process_close_fd(&s->process.in);
+    while (!cf_process_has_ended(&s->process)) {
+        read_errors(s);
+        if (cf_os_monotonic_us() >= until) {
+            return false;
+        }
+        poll(NULL, 0, 2);
+    }
+    return true;
+}
+
 /* The program is gone, or has closed its output, which is the same to us. */
 static void on_end(cf_mcp__server *s)
 {
     cf_error why;
     cf_buf how = CF_BUF_INIT;
-    bool by_itself = cf_process_has_ended(&s->process);
+    bool by_itself = has_ended_by_itself(s);
     read_errors(s);
     end_error_line(s);
     cf_process_end(&s->process, GRACE_AFTER_EOF_MS);

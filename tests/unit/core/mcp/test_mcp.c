@@ -75,7 +75,7 @@ static void open_with(world *w, const char *mode, cf_mcp_options o)
 
 static void open_mode(world *w, const char *mode)
 {
-    open_with(w, mode, (cf_mcp_options){.call_ms = 20000});
+    open_with(w, mode, (cf_mcp_options){.call_ms = 100000});
 }
 
 static void close_world(world *w)
