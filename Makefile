@@ -256,6 +256,12 @@ uninstall:
 	  $D$(LIBDIR)/libconfab.so $D$(LIBDIR)/pkgconfig/confab.pc
 	rm -rf $D$(INCLUDEDIR)/confab $D$(DOC_DIR)
 
+# A Debian package, build/confab_VERSION_ARCH.deb.
+deb: $(B)/confab $(LIB_A) $(LIB_SO)
+	@rm -rf build/deb
+	@$(MAKE) --no-print-directory -s install DESTDIR=$(abspath build/deb) PREFIX=/usr
+	@.ci/deb $(abspath build/deb) $(VERSION) $(abspath build)
+
 # ---- tests ------------------------------------------------------------------
 # tests/KIND/ROOM/.../test_x.c is one cmocka program, linked with its room and
 # the rooms below it only, so that an upward call is a link error.
@@ -421,7 +427,7 @@ cov:
 clean:
 	rm -rf build
 
-.PHONY: all perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
+.PHONY: all deb dist perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
         $(LINT) cov clean install uninstall FORCE
 
