@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/constraint_spec.h"
 #include "core/api/reply_options.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/lab/constraint_spec.h"
 #include "tui/traffic/serve_impl.h"
 
 void cf_serve__asked_deinit(cf_serve__asked *a)
