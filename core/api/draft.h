@@ -17,7 +17,7 @@
  *
  * A guess costs a part of a pass, an accepted one saves a whole pass.  A draft
  * keeps this account and guesses only as much as it allows: what was lost in
- * all never exceeds a third of a pass and a hundredth of the tokens.
+ * all stays below half a pass and a hundredth of the tokens.
  *
  * Threads:  as its session.
  * Memory:   eight bytes a token of the timeline and of sources; in the session

@@ -28,12 +28,12 @@ struct cf_draft {
 
 /* What a further row costs, as a share of a pass of one row (docs/speed.md);
  * with recurrent layers its state is copied too. */
-static const double ROW_PRICE = 0.25, STATE_PRICE = 0.4;
+static const double ROW_PRICE = 0.4, STATE_PRICE = 0.5;
 
-/* What may be lost: a third of a pass, and a share of the tokens.  What was won is
+/* What may be lost: part of a pass, and a share of the tokens.  What was won is
  * remembered up to a few passes, so that guessing ends soon after it ceases to
  * be useful. */
-static const double LOSS = 0.3, LOSS_SHARE = 0.01, BALANCE_MAX = 3;
+static const double LOSS = 0.4, LOSS_SHARE = 0.01, BALANCE_MAX = 3;
 
 cf_status cf_draft_new(cf_draft **out, size_t n_max, cf_error *err)
 {
