@@ -30,7 +30,7 @@ typedef struct complete {
     /* options */
     const char *ids_text, *logits_path, *cache, *batch, *mmproj, *parts_path;
     uint32_t n_max, n_trace, n_draft;
-    bool has_n_max, has_trace, no_bos, special;
+    bool has_n_max, has_draft, has_trace, no_bos, special;
     cf_opt_list stop_list;
     cf_sampler_options sampling;
     /* the run */
@@ -447,6 +447,9 @@ static int run(complete *c, const char *text)
 static void take_settings(complete *c)
 {
     const cf_reply_settings *from = c->cli->reply;
+    if (from != NULL && !c->has_draft) {
+        c->n_draft = from->draft;
+    }
     if (from != NULL && !c->has_n_max && from->chat.max_tokens != 0) {
         c->n_max = from->chat.max_tokens;
         c->has_n_max = true;
@@ -525,7 +528,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         {"--draft", 0, CF_OPT_U32, &c.n_draft, "N",
          "guess up to N tokens ahead from the prompt and the reply; the reply "
          "stays the same (default: 7; 0: none)",
-         NULL},
+         &c.has_draft},
         {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
          "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
          NULL},

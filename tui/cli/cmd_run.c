@@ -37,6 +37,7 @@ typedef struct run {
     const char *continue_id;
     uint32_t n_max, budget, max_rounds, n_top, timeout_s;
     uint32_t n_draft, n_candidates;
+    bool has_draft;
     const char *schema, *regex, *grammar_path, *tool_mode;
     cf_opt_list choices;
     bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
@@ -877,7 +878,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
         {"--draft", 0, CF_OPT_U32, &r.n_draft, "N",
          "guess up to N tokens ahead from the prompt and the reply; the reply "
          "stays the same (default: 7; 0: none)",
-         NULL},
+         &r.has_draft},
         {"--top", 0, CF_OPT_U32, &r.n_top, "N",
          "candidates shown with each token (with --json)", NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
@@ -896,6 +897,9 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     int done = cf_cli_options(cli, own, argc, argv, &n_rest);
     if (done >= 0) {
         return done;
+    }
+    if (!r.has_draft && cli->reply != NULL) {
+        r.n_draft = cli->reply->draft;
     }
     if (r.n_draft > CF_DRAFT_MAX) {
         return cf_cli_usage(cli, "--draft: at most 15 tokens");

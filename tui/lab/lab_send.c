@@ -272,6 +272,7 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
             .end = end_send,
             .free_item = is_many ? cf_lab__free_side_item : cf_free,
             .ud = job};
+        cf_backend_core_set_draft(b->engine.backend, b->settings.draft);
         cf_reply_begin(&b->live, parent);
         for (size_t i = 1; is_many && i < job->sides->n; i++) {
             cf_reply_begin(&job->sides->side[i].live, parent);

@@ -58,6 +58,8 @@ static const setting table[] = {
     {"trace", BOOL, OTHER(trace), 0, "keep the candidates of each token"},
     {"trace_top", U32, OTHER(trace_top), CF_TRACE_TOP_MAX,
      "how many candidates are kept"},
+    {"draft", U32, OTHER(draft), CF_DRAFT_MAX,
+     "tokens guessed ahead and checked together; 0 is none"},
     {NULL, U32, false, 0, 0, NULL},
 };
 
@@ -69,6 +71,7 @@ void cf_reply_settings_init(cf_reply_settings *s)
     memset(s, 0, sizeof *s);
     s->trace = true;
     s->trace_top = 10;
+    s->draft = CF_DRAFT_DEFAULT;
     for (size_t i = 0; i < CF_REPLY_SETTINGS; i++) {
         s->origin[i] = "default";
     }

@@ -12,13 +12,15 @@
 #define CF_TUI_LAB_REPLY_SETTINGS_H
 
 #include "core/api/backend.h"
+#include "core/api/draft.h"
 
-enum { CF_REPLY_SETTINGS = 17 };
+enum { CF_REPLY_SETTINGS = 18 };
 
 typedef struct cf_reply_settings {
     cf_chat_options chat; /* grammar, vocab, stop and n_top stay empty */
     bool trace;           /* keep candidates of each token */
     uint32_t trace_top;   /* how many */
+    uint32_t draft;       /* tokens guessed ahead, draft.h */
     const char *origin[CF_REPLY_SETTINGS];
 } cf_reply_settings;
 
