@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/app/bars.h"
+#include "tui/app/command_servers.h"
 #include "tui/app/command_user.h"
 #include "tui/app/complete.h"
 #include "tui/app/frame.h"
@@ -484,6 +485,7 @@ bool cf_app_step(cf_app *app)
 {
     bool has_more = false;
     step_demo(app);
+    (void)cf_app_step_servers(app);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
             has_more = cf_views[v]->step(app) || has_more;
@@ -567,6 +569,8 @@ void cf_app_deinit(cf_app *app)
             cf_views[v]->close(app);
         }
     }
+    cf_server_bench_free(app->servers);
+    app->servers = NULL;
     cf_thumbs_free(app->thumbs);
     app->thumbs = NULL;
     cf_buf_deinit(&app->log);
@@ -587,6 +591,9 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     int w, h;
     if (app->lab != NULL) {
         cf_lab_wake_with(app->lab, app->term->wake_fd);
+    }
+    if (app->servers != NULL) {
+        cf_server_bench_wake_with(app->servers, app->term->wake_fd);
     }
     app->term->ops->size(app->term, &w, &h);
     cf_status st = cf_grid_resize(&app->grid, w, h, err);
@@ -615,6 +622,9 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     }
     if (app->lab != NULL) {
         cf_lab_wake_with(app->lab, -1);
+    }
+    if (app->servers != NULL) {
+        cf_server_bench_wake_with(app->servers, -1);
     }
     if (app->thumbs != NULL) {
         cf_thumbs_wake_with(app->thumbs, -1);

@@ -38,6 +38,7 @@ typedef struct cf_store cf_store;
 typedef struct cf_lab cf_lab;
 typedef struct cf_demo cf_demo;
 typedef struct cf_thumbs cf_thumbs;
+typedef struct cf_server_bench cf_server_bench;
 
 typedef enum cf_view_id {
     CF_VIEW_CHAT,
@@ -50,6 +51,7 @@ typedef enum cf_view_id {
     CF_VIEW_HELP,
     CF_VIEW_LOG,
     CF_VIEW_OUTPUT,
+    CF_VIEW_SERVERS,
     CF_VIEW_COUNT
 } cf_view_id;
 
@@ -199,6 +201,8 @@ struct cf_app {
 
     cf_store *store; /* may be NULL: no history */
     cf_demo *demo;   /* tools that come with confab; NULL: none.  Borrowed */
+
+    cf_server_bench *servers; /* tool servers; NULL: none was added.  Owned */
 
     cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
 

@@ -8,6 +8,7 @@
 #include "templates/builtin.h"
 #include "tui/app/app.h"
 #include "tui/app/command_file.h"
+#include "tui/app/command_servers.h"
 #include "tui/app/command_system.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/kept_template.h"
@@ -159,10 +160,13 @@ static void cmd_tools(cf_app *app, const char *arg)
         st = cf_json_read_file(&tools, arg, &err);
     }
     CF_THEN(st, cf_lab_set_tools(app->lab, tools, &err));
-    json_decref(tools);
     if (st == CF_OK) {
         cf_demo_switch(app->demo, is_demo);
     }
+    if (st == CF_OK && app->servers != NULL) {
+        cf_server_bench_set_others(app->servers, tools);
+    }
+    json_decref(tools);
     if (st != CF_OK) {
         cf_app_error(app, &err);
         return;
@@ -254,6 +258,9 @@ const cf_command cf_global_commands[] = {
     {"tools", CF_IN_ALL, "4 go", "[FILE|demo|off]",
      "calls of tools, stage by stage; FILE declares tools, off none",
      CF_WITH(cmd_tools)},
+    {"mcp", CF_IN_ALL, "gS", "[COMMAND|ADDRESS|FILE.json]",
+     "start a tool server (MCP); alone: the servers, their tools and log",
+     CF_WITH(cf_cmd_mcp)},
     {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
      CF_BY(open_view, CF_VIEW_DIFF)},
     {"library", CF_IN_ALL, "6 gl", "", "saved conversations",

@@ -7,6 +7,7 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
+#include "tui/app/command_servers.h"
 #include "tui/app/keepsakes.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
@@ -209,6 +210,10 @@ static cf_status set_up(workbench *w, cf_error *err)
     }
     if (s->system != NULL) {
         CF_TRY(set_system(w, err));
+    }
+    if (s->mcp != NULL) {
+        CF_TRY(cf_app_add_servers(&w->app, s->mcp, err));
+        cf_app_open_view(&w->app, CF_VIEW_SERVERS);
     }
     tell_problems(w);
     return CF_OK;

@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct chat_options {
-    const char *tools, *exec, *system;
+    const char *tools, *exec, *system, *mcp;
     uint32_t max_tokens;
     bool no_store, restricted, no_examples;
     cf_sampler_options sampler;
@@ -157,6 +157,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     s->start.store = s->store;
     s->start.paths = paths;
     s->start.exec = o->exec;
+    s->start.mcp = o->mcp;
     s->start.system = o->system;
     s->start.fixed = s->fixed;
     s->start.n_fixed = s->n_fixed;
@@ -173,7 +174,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    enum { OWN = 7 };
+    enum { OWN = 8 };
     cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
         {"--system", 0, CF_OPT_STR, &o.system, "TEXT|FILE",
          "begin with this system prompt; a conversation that is opened gets a "
@@ -182,6 +183,10 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
         {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
          "tools the model may call, as JSON declarations; demo: eight built-in "
          "tools (default for the bundled model)",
+         NULL},
+        {"--mcp", 0, CF_OPT_STR, &o.mcp, "FILE",
+         "MCP servers whose tools the model may call; asks before each start "
+         "and call",
          NULL},
         {"--exec", 0, CF_OPT_STR, &o.exec, "COMMAND",
          "command that runs calls nothing else answers; asks before each",

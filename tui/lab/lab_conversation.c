@@ -144,6 +144,11 @@ const cf_turn *cf_lab_sibling(const cf_lab *lab, const cf_turn *turn, int by)
     return NULL;
 }
 
+bool cf_lab_is_stored(const cf_lab *lab)
+{
+    return lab->store != NULL && lab->conv_is_stored;
+}
+
 cf_uuid cf_lab_conv_id(const cf_lab *lab)
 {
     return lab->conv_id;

@@ -37,6 +37,8 @@ CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab,
 /* ---- which conversation ------------------------------------------------- */
 
 cf_uuid cf_lab_conv_id(const cf_lab *lab);
+/* Whether the history has it. */
+bool cf_lab_is_stored(const cf_lab *lab);
 const char *cf_lab_title(const cf_lab *lab);
 
 /* The conversation at hand is there to be read: the next message begins a new

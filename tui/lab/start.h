@@ -22,6 +22,7 @@ typedef struct cf_start {
     const char *conversation; /* UUID to open; NULL: none */
     const char *system;       /* text or file of a system prompt; NULL: none */
     const char *exec;         /* answers calls; NULL: nothing */
+    const char *mcp;          /* a file of tool servers; NULL: none */
     const char *const *fixed; /* [n_fixed] settings that confabrc leaves */
     size_t n_fixed;
     cf_color_when color;

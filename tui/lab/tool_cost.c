@@ -23,7 +23,9 @@ static cf_status count(int64_t *out, cf_backend *backend,
     CF_THEN(st, cf_conversation_new(&conv, &preface, err));
     if (st == CF_OK) {
         const cf_send send = {.message = message};
-        cf_conversation_set_roles(conv, roles);
+        if (roles != NULL) {
+            cf_conversation_set_roles(conv, roles);
+        }
         st = cf_conversation_preview(conv, backend, &send, &arena, &prompt,
                                      &tokens, err);
     }
@@ -34,17 +36,6 @@ static cf_status count(int64_t *out, cf_backend *backend,
     cf_arena_deinit(&arena);
     json_decref(message);
     return st;
-}
-
-cf_status cf_tool_cost_between(int64_t *out, cf_backend *backend,
-                               const cf_role_map *roles, const json_t *with,
-                               const json_t *without, cf_error *err)
-{
-    int64_t more, less;
-    CF_TRY(count(&more, backend, roles, with, err));
-    CF_TRY(count(&less, backend, roles, without, err));
-    *out = more - less;
-    return CF_OK;
 }
 
 cf_status cf_tool_cost_measure(cf_tool_cost *out, cf_backend *backend,

@@ -20,7 +20,7 @@ typedef struct cf_tool_cost {
 } cf_tool_cost;
 
 /*
- * `roles` as for cf_conversation_set_roles().  CF_EUNSUPPORTED where the
+ * `roles` as for cf_conversation_set_roles(), or NULL.  CF_EUNSUPPORTED where the
  * engine hides its tokens or there is no prompt; CF_ECANCELLED.
  */
 CF_MUST_USE cf_status cf_tool_cost_measure(cf_tool_cost *out,
@@ -28,12 +28,6 @@ CF_MUST_USE cf_status cf_tool_cost_measure(cf_tool_cost *out,
                                            const cf_role_map *roles,
                                            const json_t *declarations,
                                            cf_cancel *cancel, cf_error *err);
-/* The tokens that a prompt has more with `with` than with `without`. */
-CF_MUST_USE cf_status cf_tool_cost_between(int64_t *out, cf_backend *backend,
-                                           const cf_role_map *roles,
-                                           const json_t *with,
-                                           const json_t *without,
-                                           cf_error *err);
 void cf_tool_cost_deinit(cf_tool_cost *cost);
 
 #endif
