@@ -325,7 +325,8 @@ cf_status cf_mcp_config_line(json_t **out, const char *line, cf_error *err)
     *out = NULL;
     for (const char *at = line; ok;) {
         cf_buf word = CF_BUF_INIT;
-        bool has_word = next_word(&at, &word, &is_open);
+        bool is_cut, has_word = next_word(&at, &word, &is_cut);
+        is_open = is_open || is_cut;
         ok = !has_word ||
              (json_array_size(words) < WORDS_MAX &&
               json_array_append_new(

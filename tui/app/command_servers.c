@@ -50,7 +50,7 @@ static bool is_file(const char *arg)
            strchr(arg, ' ') == NULL;
 }
 
-void cf_cmd_mcp(cf_app *app, const char *arg)
+void cf_cmd_start_servers(cf_app *app, const char *arg)
 {
     cf_error err;
     cf_status st = CF_OK;

@@ -11,7 +11,7 @@
 #include "tui/lab/server_bench.h"
 
 /* A command line, an address, or a file of servers; alone: the view. */
-void cf_cmd_mcp(cf_app *app, const char *arg);
+void cf_cmd_start_servers(cf_app *app, const char *arg);
 
 /* Adds the servers of a file, which wait for the user's yes. */
 CF_MUST_USE cf_status cf_app_add_servers(cf_app *app, const char *path,

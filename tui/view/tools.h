@@ -1,7 +1,8 @@
 /*
  * tools.h - the inside of the Tools view, shared by view_tools.c (the list
  * and what can be done), tools_stages.c (the five panes), tools_answer.c
- * (results, mocks, commands, failures) and tools_edit.c (other arguments).
+ * (results, mocks, commands, failures), tools_server.c (tool servers) and
+ * tools_edit.c (other arguments).
  *
  * Threads:  the interface thread.
  */
@@ -10,6 +11,7 @@
 
 #include "tui/app/app.h"
 #include "tui/lab/lab_tools.h"
+#include "tui/lab/server_bench.h"
 #include "tui/lab/tool_model.h"
 #include "tui/widget/list.h"
 
@@ -31,7 +33,11 @@ typedef struct cf_tools_run {
     cf_app *app;
     bool is_on;
     cf_uuid reply;
-    size_t n; /* call of the reply, failed blocks counted */
+    size_t n;                 /* call of the reply, failed blocks counted */
+    bool is_server;           /* a tool server answers, not a command */
+    size_t server;            /* as in cf_bench_server */
+    cf_server_bench *servers; /* borrowed */
+    char *tool;               /* the server's own name of it */
     char *command, *name, *id;
     json_t *arguments;
     uint32_t timeout_ms;
@@ -57,6 +63,8 @@ typedef struct cf_tools {
     bool asks; /* whether the command may run */
     size_t ask_scroll;
     cf_tools_run run;
+    cf_uuid told;    /* the reply whose waiting calls the user was told of */
+    cf_uuid stopped; /* the reply whose unasked calls the user stopped */
     bool is_closing; /* the answer of a command that ends now is dropped */
 
     bool is_editing;  /* the arguments, or the bytes of a failed block */
@@ -92,6 +100,25 @@ bool cf_tools__runs(cf_app *app, const cf_call_row *row);
 
 /* Begins a ":" line. */
 void cf_tools__ask_line(cf_app *app, const char *start);
+
+/* ---- tools_server.c ----------------------------------------------------- */
+
+/* Whether a tool server answers calls of that name. */
+bool cf_tools__has_server(const cf_app *app, cf_str name);
+/* Fills the server's part of a run. */
+bool cf_tools__fill_server(cf_tools_run *t, cf_app *app, cf_str name);
+/* Whether the call may be made unasked. */
+bool cf_tools__may_call(cf_app *app, cf_str name);
+/* The question before a call.  And its keys: true when it is one of them,
+ * *may when the call is to be made. */
+void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r,
+                                    const cf_tool_call *call);
+bool cf_tools__server_key(cf_app *app, cf_key key, cf_str name, bool *may);
+/* Makes the calls of the newest reply that may run unasked; false: there is
+ * none. */
+bool cf_tools__step(cf_app *app);
+/* The same as "!" and y, for the row. */
+void cf_tools__start(cf_app *app, const cf_call_row *row);
 
 /* ---- tools_stages.c ----------------------------------------------------- */
 

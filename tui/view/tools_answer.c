@@ -323,6 +323,7 @@ void cf_tools__clear_run(cf_tools_run *run)
 {
     cf_buf_deinit(&run->text);
     cf_free(run->command);
+    cf_free(run->tool);
     cf_free(run->name);
     cf_free(run->id);
     json_decref(run->arguments);
@@ -343,8 +344,16 @@ static cf_status run_command(void *ud, cf_lab *lab, cf_error *err)
                                   .arguments = t->arguments,
                                   .round = 1};
     (void)err;
-    t->status = cf_tool_exec_run(&exec, &call, &result, &t->err);
+    t->status =
+        t->is_server
+            ? cf_server_bench_call(t->servers, t->server, cf_str_from(t->tool),
+                                   t->arguments, t->timeout_ms,
+                                   cf_lab_cancel_flag(lab), &t->text, &t->err)
+            : cf_tool_exec_run(&exec, &call, &result, &t->err);
     t->duration_ms = cf_os_now_ms() - t->started_ms;
+    if (t->status == CF_OK && result == NULL) {
+        return CF_OK; /* a server's, in t->text */
+    }
     if (t->status == CF_OK && json_is_string(result)) {
         cf_buf_add(&t->text, json_string_value(result),
                    json_string_length(result));
@@ -372,15 +381,17 @@ static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row,
                         .timeout_ms = cf_lab_desk(app->lab)->timeout_s * 1000,
                         .exit_code = -1,
                         .started_ms = cf_os_now_ms()};
-    t->command = cf_strndup(command, strlen(command));
+    t->command = cf_strndup(command != NULL ? command : "",
+                            command != NULL ? strlen(command) : 0);
     t->name = cf_strndup(c->name.n != 0 ? c->name.p : "", c->name.n);
     t->id = cf_strndup(id.n != 0 ? id.p : "", id.n);
     t->arguments = json_deep_copy(c->json);
     return t->command != NULL && t->name != NULL && t->id != NULL &&
+           cf_tools__fill_server(t, app, c->name) &&
            (t->arguments != NULL || c->json == NULL);
 }
 
-static void start(cf_app *app, const cf_call_row *row)
+void cf_tools__start(cf_app *app, const cf_call_row *row)
 {
     cf_tools_run *t = &cf_tools__state(app)->run;
     const char *command = cf_tool_desk_command(cf_lab_desk(app->lab),
@@ -390,7 +401,8 @@ static void start(cf_app *app, const cf_call_row *row)
                               .end = take_result,
                               .ud = t};
     cf_error err;
-    if (command == NULL || t->is_on) {
+    bool is_server = cf_tools__has_server(app, cf_tools__name_of(app, row));
+    if ((command == NULL && !is_server) || t->is_on) {
         return;
     }
     cf_tools__clear_run(t);
@@ -421,10 +433,12 @@ void cf_tools__cmd_run(cf_app *app, const char *arg)
     } else if (policy == CF_POLICY_NEVER) {
         cf_app_say(app, CF_STYLE_WARNING, "%.*s never runs (a changes it)",
                    (int)(name.n < 60 ? name.n : 60), name.p);
-    } else if (cf_tool_desk_command(desk, name) == NULL) {
+    } else if (cf_tool_desk_command(desk, name) == NULL &&
+               !cf_tools__has_server(app, name)) {
         cf_tools__ask_line(app, "exec ");
-    } else if (policy == CF_POLICY_ALWAYS || strcmp(arg, "yes") == 0) {
-        start(app, row);
+    } else if (policy == CF_POLICY_ALWAYS || strcmp(arg, "yes") == 0 ||
+               cf_tools__may_call(app, name)) {
+        cf_tools__start(app, row);
     } else {
         s->asks = true;
         s->ask_scroll = 0;
@@ -439,9 +453,13 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
     cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
     const cf_tool_desk *desk = cf_lab_desk(app->lab);
-    cf_grid_box(g, r, "Run this command?", CF_STYLE_BORDER, CF_STYLE_WARNING);
     const cf_tool_call *c =
         row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
+    if (c != NULL && cf_tools__has_server(app, c->name)) {
+        cf_tools__draw_server_question(app, g, r, c);
+        return;
+    }
+    cf_grid_box(g, r, "Run this command?", CF_STYLE_BORDER, CF_STYLE_WARNING);
     if (c == NULL || r.h < 4) {
         return;
     }
@@ -486,7 +504,15 @@ bool cf_tools__answer_key(cf_app *app, cf_key key)
     bool is_no = key == 'n' || key == 'q' || key == CF_KEY_ESC ||
                  key == CF_CTRL('C') || row == NULL ||
                  row->call == CF_TOOL_NO_CALL;
-    if (key == 'j' || key == CF_KEY_DOWN) {
+    bool may;
+    if (!is_no &&
+        cf_tools__server_key(app, key, cf_tools__name_of(app, row), &may)) {
+        if (may) {
+            s->asks = false;
+            app->mode = CF_MODE_NORMAL;
+            cf_tools__start(app, row);
+        }
+    } else if (key == 'j' || key == CF_KEY_DOWN) {
         s->ask_scroll++;
     } else if (key == 'k' || key == CF_KEY_UP) {
         s->ask_scroll -= s->ask_scroll > 0;
@@ -500,7 +526,7 @@ bool cf_tools__answer_key(cf_app *app, cf_key key)
         if (key == 'a') {
             cf_tools__cmd_approval(app, "always");
         }
-        start(app, row);
+        cf_tools__start(app, row);
     }
     return true;
 }
@@ -613,7 +639,8 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
     what.started_ms = run.started_ms;
     what.exit_code = run.exit_code;
     if (run.status == CF_ECANCELLED || cf_tools__state(app)->is_closing) {
-        cf_app_say(app, CF_STYLE_WARNING, "the command was stopped");
+        cf_tools__state(app)->stopped = run.reply;
+        cf_app_say(app, CF_STYLE_WARNING, "the call was stopped");
         cf_tools__clear_run(&run);
         return;
     }
@@ -627,7 +654,10 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
     if (row == NULL) {
         cf_app_say(app, CF_STYLE_ERROR, "the call of this result is gone");
     } else if (run.status != CF_OK) {
-        give_up(app, row, cf_str_from(run.err.text), &what);
+        cf_str text = cf_str_from(run.err.text);
+        give_up(app, row,
+                run.is_server && run.text.n > 0 ? cf_buf_str(&run.text) : text,
+                &what);
     } else {
         answer(app, row, cf_buf_str(&run.text), &what);
     }

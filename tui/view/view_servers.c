@@ -281,7 +281,8 @@ static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i,
     x += cf_grid_puts(g, x, r.y, 10, state_name(v.state),
                       is_on ? CF_STYLE_SELECTED : state_style(v.state));
     if (v.state == CF_BENCH_READY) {
-        cf_buf_addf(&text, "  %zu tools, ", v.n_tools);
+        cf_buf_addf(&text, "  %zu tools%s", v.n_tools,
+                    v.tokens >= 0 ? ", " : "");
         put_cost(app, &text, v.tokens);
         if (cf_server_bench_seconds(app->servers, v.tokens) >= 0) {
             cf_buf_adds(&text, " before the first word");
@@ -632,14 +633,17 @@ static void put_title(cf_app *app, char title[200])
 {
     int64_t sum = 0;
     size_t n_on = 0;
+    bool is_known = false;
     cf_buf cost = CF_BUF_INIT;
     for (size_t i = 0; i < cf_server_bench_n(app->servers); i++) {
         cf_bench_server v = cf_server_bench_at(app->servers, i);
         sum += v.tokens > 0 ? v.tokens : 0;
+        is_known = is_known || v.tokens >= 0;
         n_on += v.state == CF_BENCH_READY && v.is_on;
     }
-    put_cost(app, &cost, sum);
-    snprintf(title, 200, "Servers  %zu on  %s", n_on, cf_buf_cstr(&cost));
+    put_cost(app, &cost, is_known ? sum : -1);
+    snprintf(title, 200, "Servers  %zu on%s%s", n_on, cost.n > 0 ? "  " : "",
+             cf_buf_cstr(&cost));
     cf_buf_deinit(&cost);
 }
 
@@ -648,7 +652,7 @@ static void draw_below(cf_app *app, cf_grid *g, cf_rect r)
     servers *s = state(app);
     const row *at = current(app);
     char title[220];
-    snprintf(title, sizeof title, "Log  %zu lines%s%s", s->n_line,
+    snprintf(title, sizeof title, "Log%s%s",
              s->filter == ALL_LINES   ? ""
              : s->filter == OF_SERVER ? " of "
                                       : " of call ",

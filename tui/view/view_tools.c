@@ -342,7 +342,8 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
                          CF_STYLE_DIM);
         } else {
             cf_grid_putf(g, r.x + 2, r.y + 2, r.w - 4, CF_STYLE_DIM,
-                         "Read as %s writes them; :tools FILE declares tools.",
+                         "Read as %s writes them; :tools FILE declares tools, "
+                         ":mcp starts a server.",
                          cf_tool_family_name(e->family));
         }
         return;
@@ -657,4 +658,5 @@ const cf_view_ops cf_view_tools = {
     .follow = tools_follow,
     .status = tools_status,
     .value = tools_value,
+    .step = cf_tools__step,
 };

@@ -1,0 +1,144 @@
+/*
+ * test_mcp_names.c - files of servers, command lines, names of tools.
+ */
+#include "core/api/mcp.h"
+#include "tests/support/t.h"
+
+static const char *lookup(void *ud, const char *name)
+{
+    (void)ud;
+    return strcmp(name, "HOME") == 0 ? "/home/ada" : NULL;
+}
+
+static void check_file(const char *text, const char *want)
+{
+    json_t *file = json_loads(text, 0, NULL), *servers = NULL;
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    cf_status st = cf_mcp_config_read(&servers, file, lookup, NULL, &err);
+    if (st == CF_OK) {
+        cf_json_write(&out, servers);
+    } else {
+        cf_buf_adds(&out, err.text);
+    }
+    assert_string_equal(cf_buf_cstr(&out), want);
+    cf_buf_deinit(&out);
+    json_decref(servers);
+    json_decref(file);
+}
+
+static void test_mcp_names__files(void **state)
+{
+    (void)state;
+    check_file("{\"mcpServers\":{\"a\":{\"command\":\"x\",\"args\":[\"${HOME}/"
+               "d\",\"${NO:-z}\",\"${NO}\"],\"env\":{\"K\":1}},\"off\":{"
+               "\"command\":\"y\",\"disabled\":true}}}",
+               "[{\"name\":\"a\",\"command\":[\"x\",\"/home/ada/"
+               "d\",\"z\",\"${NO}\"],\"env\":{\"K\":\"1\"}}]");
+    check_file("{\"servers\":{\"w\":{\"url\":\"https://h/mcp\",\"headers\":{"
+               "\"A\":\"b\"}}}}",
+               "[{\"name\":\"w\",\"url\":\"https://h/"
+               "mcp\",\"headers\":{\"A\":\"b\"}}]");
+    check_file("{}", "there is no \"mcpServers\" object in it");
+    check_file("{\"mcpServers\":{\"a\":{}}}",
+               "server a: has neither a \"command\" nor a \"url\"");
+    check_file("{\"mcpServers\":{\"a\":{\"url\":\"file:///x\"}}}",
+               "server a: \"url\" starts with http:// or https://");
+    check_file("{\"mcpServers\":{\"a\":{\"url\":\"http://h\",\"headers\":{"
+               "\"A\":\"b\\r\\nX: 1\"}}}}",
+               "server a: \"headers\" holds a value that cannot be used: A");
+}
+
+static void check_line(const char *line, const char *want)
+{
+    json_t *config = NULL;
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    if (cf_mcp_config_line(&config, line, &err) == CF_OK) {
+        cf_json_write(&out, config);
+    } else {
+        cf_buf_adds(&out, err.text);
+    }
+    assert_string_equal(cf_buf_cstr(&out), want);
+    cf_buf_deinit(&out);
+    json_decref(config);
+}
+
+static void test_mcp_names__lines(void **state)
+{
+    (void)state;
+    check_line("npx -y @scope/server-files@1.2 '/my files' a\\ b \"c\\\"d\"",
+               "{\"name\":\"files\",\"command\":[\"npx\",\"-y\",\"@scope/"
+               "server-files@1.2\",\"/my files\",\"a b\",\"c\\\"d\"]}");
+    check_line("python3 /opt/notes_server.py",
+               "{\"name\":\"notes\",\"command\":[\"python3\",\"/opt/"
+               "notes_server.py\"]}");
+    check_line("https://u:k@wiki.example/mcp",
+               "{\"name\":\"wiki.example\",\"url\":\"https://u:k@wiki.example/"
+               "mcp\"}");
+    check_line("x 'open", "a quote is not closed");
+    check_line("  ", "a server is a command or an address");
+}
+
+static void check_names(const char *servers_text, const char *others_text,
+                        const char *want)
+{
+    json_t *servers = json_loads(servers_text, 0, NULL);
+    json_t *others =
+        others_text != NULL ? json_loads(others_text, 0, NULL) : NULL;
+    json_t *declared = NULL, *map = NULL;
+    cf_buf out = CF_BUF_INIT;
+    cf_error err;
+    T_OK(cf_mcp_declare(&declared, &map, servers, others, &err), err);
+    assert_int_equal(json_array_size(declared),
+                     json_array_size(map) + json_array_size(others));
+    for (size_t i = 0; i < json_array_size(map); i++) {
+        cf_str name = cf_json_get_str(json_array_get(map, i), "name");
+        cf_buf_addf(&out, "%s%.*s", i > 0 ? " " : "", (int)name.n, name.p);
+    }
+    assert_string_equal(cf_buf_cstr(&out), want);
+    cf_buf_deinit(&out);
+    json_decref(servers);
+    json_decref(others);
+    json_decref(declared);
+    json_decref(map);
+}
+
+#define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{}}"
+
+static void test_mcp_names__clashes(void **state)
+{
+    (void)state;
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL("x") "," TOOL(
+                    "y") "]},{\"name\":\"b c\",\"tools\":[" TOOL("y") "]}]",
+                NULL, "x a_y b_c_y");
+    /* A tool that is off clashes with nothing. */
+    check_names(
+        "[{\"name\":\"a\",\"tools\":[" TOOL(
+            "y") "],\"off\":[\"y\"]},{\"name\":\"b\",\"tools\":[" TOOL("y") "]}"
+                                                                            "]",
+        NULL, "y");
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "],\"off\":true}]",
+                NULL, "");
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "]}]",
+                "[{\"type\":\"function\",\"function\":{\"name\":\"y\"}}]",
+                "a_y");
+    /* The prefixed name is taken as well. */
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "," TOOL(
+                    "a_y") "]},{\"name\":\"b\",\"tools\":[" TOOL("y") "]}]",
+                NULL, "a_y_2 a_y b_y");
+    /* Two servers of one name. */
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL(
+                    "y") "]},{\"name\":\"a\",\"tools\":[" TOOL("y") "]}]",
+                NULL, "a_y a_y_2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mcp_names__files),
+        cmocka_unit_test(test_mcp_names__lines),
+        cmocka_unit_test(test_mcp_names__clashes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
