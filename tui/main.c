@@ -2,7 +2,10 @@
  * main.c - the composition root: the only file that knows both the command
  * line and the workbench, and hands each what it needs of the other.
  */
+#include <signal.h>
+
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "tui/app/workbench.h"
 #include "tui/cli/cli.h"
 #include "tui/sys/secret.h"
@@ -37,6 +40,8 @@ int main(int argc, char **argv)
                                          .defaults = cf_workbench_defaults,
                                          .keys = list_keys};
     cf_alloc_use(NULL);
+    cf_os_guard_maps();
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file size is a write error */
     cf_secret_take();
     return cf_cli_main(argc, argv, &screen);
 }

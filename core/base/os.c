@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,94 @@ static cf_status fail_errno(cf_error *err, const char *path, int code)
                    cf_os_why(why, code));
 }
 
+/* ---- maps --------------------------------------------------------------- */
+
+/* The maps that a handler of SIGBUS may mend.  A slot is free while its size
+ * is 0; it belongs to the thread that changed `taken` to true. */
+enum { GUARDED_MAX = 256 };
+static struct guarded {
+    atomic_bool taken;
+    atomic_size_t n;
+    atomic_uintptr_t p;
+} guarded[GUARDED_MAX];
+
+/* With all slots taken, the map is not guarded. */
+static void guard(const void *p, size_t n)
+{
+    for (size_t i = 0; i < GUARDED_MAX; i++) {
+        bool is_taken = false;
+        if (atomic_compare_exchange_strong(&guarded[i].taken, &is_taken,
+                                           true)) {
+            atomic_store(&guarded[i].p, (uintptr_t)p);
+            atomic_store(&guarded[i].n, n);
+            return;
+        }
+    }
+}
+
+static void unguard(const void *p)
+{
+    for (size_t i = 0; i < GUARDED_MAX; i++) {
+        if (atomic_load(&guarded[i].n) != 0 &&
+            atomic_load(&guarded[i].p) == (uintptr_t)p) {
+            atomic_store(&guarded[i].n, 0);
+            atomic_store(&guarded[i].taken, false);
+            return;
+        }
+    }
+}
+
+/* All of the map from the page of `address` on was cut off: the file ends
+ * before it.  mmap() is a plain system call here. */
+bool cf_os_map_mend(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < GUARDED_MAX; i++) {
+        uintptr_t p = atomic_load(&guarded[i].p);
+        size_t n = atomic_load(&guarded[i].n);
+        if (n != 0 && at >= p && at - p < n) {
+            uintptr_t from = p + (at - p) / page * page;
+            union {
+                uintptr_t in;
+                void *out;
+            } to = {from};
+            return mmap(to.out, p + n - from, PROT_READ,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                        0) != MAP_FAILED;
+        }
+    }
+    return false;
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    if (!cf_os_map_mend(info->si_addr)) {
+        signal(number, SIG_DFL); /* the next try to read ends the process */
+    }
+    errno = saved;
+}
+
+void cf_os_guard_maps(void)
+{
+    struct sigaction sa = {.sa_sigaction = on_bus_error,
+                           .sa_flags = SA_SIGINFO};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGBUS, &sa, NULL);
+}
+
+static int64_t changed_ns(const struct stat *sb)
+{
+#if defined(__APPLE__)
+    struct timespec t = sb->st_mtimespec;
+#else
+    struct timespec t = sb->st_mtim;
+#endif
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -59,8 +149,11 @@ cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err)
         close(fd);
         return cf_fail(err, CF_EIO, "%s: not a regular file", path);
     }
-    cf_os_map map = {NULL, (size_t)sb.st_size, (uint64_t)sb.st_dev,
-                     (uint64_t)sb.st_ino};
+    cf_os_map map = {.n = (size_t)sb.st_size,
+                     .dev = (uint64_t)sb.st_dev,
+                     .ino = (uint64_t)sb.st_ino,
+                     .fd = fd,
+                     .changed_ns = changed_ns(&sb)};
     if (map.n != 0) {
         void *p = mmap(NULL, map.n, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) {
@@ -69,10 +162,24 @@ cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err)
             return fail_errno(err, path, code);
         }
         map.p = p;
+        guard(p, map.n);
+    } else {
+        close(fd);
     }
-    close(fd);
     *out = map;
     return CF_OK;
+}
+
+cf_status cf_os_map_check(const cf_os_map *map, cf_error *err)
+{
+    struct stat sb;
+    if (map->p == NULL ||
+        (fstat(map->fd, &sb) == 0 && (uint64_t)sb.st_size == map->n &&
+         changed_ns(&sb) == map->changed_ns)) {
+        return CF_OK;
+    }
+    return cf_fail(err, CF_EIO,
+                   "the file was cut or written to while it was in use");
 }
 
 void cf_os_map_close(cf_os_map *map)
@@ -82,7 +189,9 @@ void cf_os_map_close(cf_os_map *map)
             const void *in;
             void *out;
         } p = {map->p};
+        unguard(map->p);
         munmap(p.out, map->n);
+        close(map->fd);
     }
     *map = (cf_os_map){0};
 }

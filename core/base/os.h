@@ -28,6 +28,8 @@ typedef struct cf_os_map {
     const unsigned char *p; /* [n], page aligned; NULL when n is 0 */
     size_t n;               /* bytes */
     uint64_t dev, ino;      /* which file it was */
+    int fd;                 /* the file, for cf_os_map_check */
+    int64_t changed_ns;     /* time of its last change when it was mapped */
 } cf_os_map;
 
 /* Maps the regular file `path`.  CF_ENOTFOUND, CF_EIO (also for directories
@@ -35,6 +37,24 @@ typedef struct cf_os_map {
 CF_MUST_USE cf_status cf_os_map_open(cf_os_map *out, const char *path,
                                      cf_error *err);
 void cf_os_map_close(cf_os_map *map);
+
+/*
+ * CF_EIO if the file was written to or cut since it was mapped: what was read
+ * from the map after that may be wrong.  A file that was replaced by renaming
+ * another over it is as it was.
+ */
+CF_MUST_USE cf_status cf_os_map_check(const cf_os_map *map, cf_error *err);
+
+/*
+ * Reading a part of a map that was cut off its file raises SIGBUS.  After this
+ * call such a part reads as zeros, so that the reader goes on to its next
+ * cf_os_map_check().  Any other SIGBUS ends the process as before.  Installs a
+ * handler of that signal; once per process, by a program and not by a library.
+ */
+void cf_os_guard_maps(void);
+/* What that handler does, for a handler of one's own: true if `address` was in
+ * a map and can now be read.  Safe in a handler. */
+bool cf_os_map_mend(const void *address);
 
 /* Tells the system that the mapped range will be needed soon; a hint. */
 void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n);

@@ -108,11 +108,16 @@ static void *helper_main(void *arg)
     }
 }
 
-/* Signals belong to the threads that were there before. */
+/* Signals belong to the threads that were there before, except those that a
+ * helper's own reading raises (cf_os_guard_maps). */
 static cf_status start_helper(helper *h, cf_error *err)
 {
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
     sigset_t all, old;
     sigfillset(&all);
+    for (size_t f = 0; f < sizeof faults / sizeof faults[0]; f++) {
+        sigdelset(&all, faults[f]);
+    }
     pthread_sigmask(SIG_SETMASK, &all, &old);
     cf_status st = cf_os_thread(&h->thread, helper_main, h, err);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -152,6 +152,7 @@ cf_status cf_engine_open(cf_engine **out, const char *path,
         e->gguf = e->file;
     }
     CF_THEN(st, load(e, opts, err));
+    CF_THEN(st, cf_gguf_check(e->file, err));
     if (st != CF_OK) {
         cf_engine_close(e);
         return st;

@@ -643,6 +643,17 @@ void cf_gguf_close(cf_gguf *g)
     cf_free(g);
 }
 
+cf_status cf_gguf_check(const cf_gguf *g, cf_error *err)
+{
+    for (uint32_t i = 0; g != NULL && i < g->n_parts; i++) {
+        cf_status st = cf_os_map_check(&g->parts[i].map, err);
+        if (st != CF_OK) {
+            return cf_fail_in(err, st, g->path);
+        }
+    }
+    return CF_OK;
+}
+
 /* ---- looking ------------------------------------------------------------ */
 
 const char *cf_gguf_path(const cf_gguf *g)

@@ -71,6 +71,10 @@ CF_MUST_USE cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes,
                                           size_t n, cf_error *err);
 void cf_gguf_close(cf_gguf *g);
 
+/* CF_EIO, with the file's name, if a part was cut or written to since it was
+ * opened.  Cheap: one system call a part.  `g` may be NULL. */
+CF_MUST_USE cf_status cf_gguf_check(const cf_gguf *g, cf_error *err);
+
 const char *cf_gguf_path(const cf_gguf *g);    /* "" for memory */
 uint64_t cf_gguf_file_bytes(const cf_gguf *g); /* of all parts */
 uint32_t cf_gguf_n_parts(const cf_gguf *g);

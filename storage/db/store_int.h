@@ -85,7 +85,7 @@ struct cf_store {
     cf_error why;
     cf_reader *idle;
     size_t n_idle;
-    bool is_frozen; /* readers open the file as unchanging */
+    cf_sql_mode read_mode; /* how readers open the file */
     uint64_t dev, ino;
     bool is_registered;
 
@@ -97,7 +97,8 @@ struct cf_store {
 
 /* ---- store_open.c ------------------------------------------------------- */
 
-/* (Re)opens the writer's connection when it is closed. */
+/* (Re)opens the writer's connection when it is closed.  CF_EIO if the file is
+ * not the one that was opened first. */
 CF_MUST_USE cf_status cf_store__open_writer(cf_store *s, cf_error *err);
 /* Borrows a reading connection; give it back with cf_store__give. */
 CF_MUST_USE cf_status cf_store__take(cf_store *s, cf_reader **out,

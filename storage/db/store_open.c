@@ -192,8 +192,22 @@ static cf_status prepare_writer(cf_store *s, cf_error *err)
     return CF_OK;
 }
 
+/* Fails if the path does not lead to the file any more that was opened: what
+ * is written to the old one would be lost. */
+static cf_status check_same_file(const cf_store *s, cf_error *err)
+{
+    struct stat sb;
+    if (!s->is_registered ||
+        (stat(s->path, &sb) == 0 && (uint64_t)sb.st_dev == s->dev &&
+         (uint64_t)sb.st_ino == s->ino)) {
+        return CF_OK;
+    }
+    return cf_fail(err, CF_EIO, "the database file was removed or replaced");
+}
+
 cf_status cf_store__open_writer(cf_store *s, cf_error *err)
 {
+    CF_TRY(check_same_file(s, err));
     if (s->w.db != NULL) {
         return CF_OK;
     }
@@ -218,10 +232,7 @@ cf_status cf_store__open_writer(cf_store *s, cf_error *err)
 
 static cf_status open_reader(cf_store *s, cf_sql *sql, cf_error *err)
 {
-    if (s->is_frozen) {
-        return cf_sql__open(sql, s->path, CF_SQL_FROZEN, 0, err);
-    }
-    return cf_sql__open(sql, s->path, CF_SQL_READ, (int)s->opts.busy_ms, err);
+    return cf_sql__open(sql, s->path, s->read_mode, (int)s->opts.busy_ms, err);
 }
 
 cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms,
@@ -255,7 +266,8 @@ cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms,
 void cf_store__give(cf_store *s, cf_reader *r)
 {
     pthread_mutex_lock(&s->lock);
-    bool is_kept = s->n_idle < CF_STORE_MAX_IDLE;
+    bool is_kept =
+        s->read_mode != CF_SQL_ALONE && s->n_idle < CF_STORE_MAX_IDLE;
     if (is_kept) {
         r->next = s->idle;
         s->idle = r;
@@ -289,9 +301,11 @@ static cf_status open_reading(cf_store *s, cf_error *err)
         cf_sql__close(&r->sql);
         cf_free(r);
     }
-    if (st == CF_EIO && !s->is_frozen) {
-        /* A WAL database in a folder where nothing can be made. */
-        s->is_frozen = true;
+    if (st == CF_EIO && s->read_mode != CF_SQL_FROZEN) {
+        /* Nothing can be made in its folder: the disk is full, or the folder
+         * and the file are read-only. */
+        s->read_mode =
+            s->read_mode == CF_SQL_READ ? CF_SQL_ALONE : CF_SQL_FROZEN;
         return open_reading(s, err);
     }
     return st;

@@ -3,6 +3,7 @@
  */
 #include "storage/db/store_sql.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -125,8 +126,13 @@ cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err)
         return cf_fail(err, CF_EFORMAT, "the database is not as expected (%s)",
                        more);
     default:
-        return cf_fail(err, CF_EIO, "input or output error (%s)", more);
+        break;
     }
+    if (rc == SQLITE_IOERR_SHMSIZE ||
+        (sql->db != NULL && sqlite3_system_errno(sql->db) == ENOSPC)) {
+        return cf_fail(err, CF_EIO, "the disk is full");
+    }
+    return cf_fail(err, CF_EIO, "input or output error (%s)", more);
 }
 
 bool cf_sql__may_heal(cf_status st)
@@ -180,14 +186,32 @@ static void frozen_uri(cf_buf *b, const char *path)
     cf_buf_adds(b, "?immutable=1");
 }
 
+static cf_status set_mode(cf_sql *sql, cf_sql_mode mode, cf_error *err)
+{
+    if (mode == CF_SQL_ALONE) { /* the log stays for the next writer */
+        (void)sqlite3_db_config(sql->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+                                NULL);
+        CF_TRY(cf_sql__script(sql, "PRAGMA locking_mode=EXCLUSIVE", err));
+    }
+    CF_TRY(cf_sql__script(sql,
+                          "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
+                          "PRAGMA cache_size=-16000; PRAGMA temp_store=MEMORY",
+                          err));
+    return cf_sql__script(sql,
+                          mode == CF_SQL_WRITE ? "PRAGMA synchronous=NORMAL"
+                                               : "PRAGMA query_only=ON",
+                          err);
+}
+
 cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode,
                        int busy_ms, cf_error *err)
 {
     *sql = (cf_sql){0};
     cf_buf uri = CF_BUF_INIT;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    flags |=
-        mode == CF_SQL_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    flags |= mode == CF_SQL_WRITE || mode == CF_SQL_ALONE
+                 ? SQLITE_OPEN_READWRITE
+                 : SQLITE_OPEN_READONLY;
     if (mode == CF_SQL_FROZEN) {
         frozen_uri(&uri, path);
         CF_TRY(cf_buf_check(&uri, err));
@@ -201,16 +225,7 @@ cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode,
         sqlite3_busy_timeout(sql->db, busy_ms);
         set_guards(sql->db);
         sqlite3_progress_handler(sql->db, 2000, on_progress, sql);
-        cf_status st = cf_sql__script(
-            sql,
-            mode == CF_SQL_WRITE
-                ? "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
-                  "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000;"
-                  "PRAGMA temp_store=MEMORY;"
-                : "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
-                  "PRAGMA query_only=ON; PRAGMA cache_size=-16000;"
-                  "PRAGMA temp_store=MEMORY;",
-            err);
+        cf_status st = set_mode(sql, mode, err);
         if (st != CF_OK) {
             cf_sql__close(sql);
         }

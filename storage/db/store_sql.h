@@ -34,6 +34,8 @@ typedef struct cf_sql {
 typedef enum cf_sql_mode {
     CF_SQL_READ,
     CF_SQL_WRITE,
+    CF_SQL_ALONE, /* reads with the index of the log in memory, for a disk
+                     without room for it; no one else can open it meanwhile */
     CF_SQL_FROZEN /* read-only file in a read-only folder */
 } cf_sql_mode;
 

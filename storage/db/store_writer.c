@@ -36,10 +36,15 @@
 
 enum {
     BATCH_MAX = 256,
-    LAST_TRIES = 3,        /* when closing */
+    LAST_TRIES = 3, /* when closing */
+    LAST_BUSY_MS = 500,
     RETRY_MIN_US = 5000,   /* between attempts while writing fails, */
     RETRY_MAX_US = 1000000 /* doubled each time */
 };
+
+/* The reason of a wait that has not failed yet. */
+static const char still_busy[] =
+    "another program holds the database, or the disk is slow";
 
 static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                        uint64_t rest_us)
@@ -251,7 +256,14 @@ static void *writer_main(void *arg)
             wait_until(&s->work, &s->lock, due);
         }
     }
-    /* The last attempts; unwritten operations are lost. */
+    /* The last attempts, without much waiting for another program's lock;
+     * unwritten operations are lost. */
+    if (s->w.db != NULL) {
+        sqlite3_busy_timeout(s->w.db, LAST_BUSY_MS);
+    }
+    if (s->opts.busy_ms > LAST_BUSY_MS) {
+        s->opts.busy_ms = LAST_BUSY_MS;
+    }
     for (int tries = 0; tries < LAST_TRIES;) {
         if (s->head == NULL && cf_stream__due(s) == UINT64_MAX) {
             break;
@@ -349,7 +361,7 @@ cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err)
         cf_op__free(op);
     } else {
         st = cf_fail(err, CF_EBUSY, "not written yet, kept in memory: %s",
-                     s->is_failing ? s->why.text : "the disk is slow");
+                     s->is_failing ? s->why.text : still_busy);
     }
     pthread_mutex_unlock(&s->lock);
     return st;
@@ -419,9 +431,8 @@ cf_status cf_store_flush(cf_store *s, uint32_t timeout_ms, cf_error *err)
         st = op->st;
         cf_op__free(op);
     } else {
-        st = cf_fail(err, CF_EBUSY, "%zu writes are waiting in memory: %s",
-                     s->n_queued - 1,
-                     s->is_failing ? s->why.text : "the disk is slow");
+        st = cf_fail(err, CF_EBUSY, "writes are waiting in memory (%zu): %s",
+                     s->n_queued - 1, s->is_failing ? s->why.text : still_busy);
     }
     pthread_mutex_unlock(&s->lock);
     return st;

@@ -25,10 +25,32 @@ cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
         cf_store_get_state(*out, &state);
         cf_open_store_hint(&state.why);
         if (state.why.code != CF_OK && (flags & CF_STORE_READ_ONLY) == 0) {
-            cf_note("confab %s: %s", cli->command->name, state.why.text);
+            cf_note("confab %s: the history can only be read: %s",
+                    cli->command->name, state.why.text);
         }
     }
     return st;
+}
+
+bool cf_cli_all_saved(const cf_cli *cli, cf_store *store)
+{
+    enum { PATIENCE_MS = 10000, FAILING_MS = 500 };
+    cf_store_state state;
+    cf_error err;
+    if (store == NULL) {
+        return true;
+    }
+    cf_store_get_state(store, &state);
+    cf_status st = cf_store_flush(
+        store, state.is_failing ? FAILING_MS : PATIENCE_MS, &err);
+    if (st == CF_OK && state.n_lost > 0) {
+        st = state.why.code;
+        err = state.why;
+    }
+    if (st != CF_OK) {
+        cf_note("confab %s: not saved: %s", cli->command->name, err.text);
+    }
+    return st == CF_OK;
 }
 
 void cf_cli_put_json(cf_buf *out, const cf_jw *w)

@@ -8,6 +8,7 @@
 #include "storage/store.h"
 #include "templates/open.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_store.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo.h"
 #include "tui/lab/lab.h"
@@ -225,7 +226,10 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
         err.code = CF_EINVAL; /* exit status 2, as the contract says */
     }
     CF_THEN(st, cli->screen->run(&s.start, &err));
+    bool is_saved = st != CF_OK || cf_cli_all_saved(cli, s.store);
     close_session(&s);
     cf_paths_deinit(&paths);
-    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+    return st != CF_OK ? cf_cli_fail(cli, &err)
+           : is_saved  ? CF_EXIT_OK
+                       : CF_EXIT_UNSAVED;
 }

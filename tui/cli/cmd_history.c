@@ -25,9 +25,15 @@ typedef struct history {
     cf_buf out;
 } history;
 
+/* A change that the database could not take has a status of its own. */
 static int fail(history *h, const cf_error *err)
 {
-    return cf_cli_fail(h->cli, err);
+    cf_store_state state = {0};
+    if (h->store != NULL) {
+        cf_store_get_state(h->store, &state);
+    }
+    int status = cf_cli_fail(h->cli, err);
+    return state.is_failing ? CF_EXIT_UNSAVED : status;
 }
 
 static int print(history *h)

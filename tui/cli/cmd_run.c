@@ -918,7 +918,9 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);
     int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, &err);
     cf_mcp_opened_close(&r.mcp);
-    cf_keep_close(r.keep);
+    if (!cf_keep_close(r.keep) && status == CF_EXIT_OK) {
+        status = CF_EXIT_UNSAVED;
+    }
     cf_conversation_free(r.conv);
     cf_opened_close(&r.engine);
     cf_constraint_vocab_free(r.vocab);

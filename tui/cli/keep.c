@@ -20,6 +20,7 @@ struct cf_keep {
     cf_keep_reply reply;
     bool has_warned;
     bool is_side; /* the store is another one's */
+    bool has_lost; /* what the store did not even keep in memory */
 };
 
 static cf_status open_store(cf_keep *k, cf_error *err)
@@ -69,7 +70,8 @@ cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out,
     CF_THEN(st, continue_id != NULL ? load(k, continue_id, preface, conv, err)
                                     : cf_conversation_new(conv, preface, err));
     if (st != CF_OK || is_kept_out) {
-        cf_keep_close(k);
+        cf_store_close(k->store);
+        cf_free(k);
         return st;
     }
     *out = k;
@@ -78,6 +80,7 @@ cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out,
 
 static void warn(cf_keep *k, const cf_error *err)
 {
+    k->has_lost = k->has_lost || err->code != CF_EBUSY;
     if (!k->has_warned) {
         k->has_warned = true;
         cf_note("confab %s: not saved: %s", k->cli->command->name, err->text);
@@ -196,12 +199,19 @@ cf_status cf_keep_side(cf_keep **out, const cf_keep *keep, cf_error *err)
     return CF_OK;
 }
 
-void cf_keep_close(cf_keep *k)
+bool cf_keep_close(cf_keep *k)
 {
-    if (k != NULL) {
-        if (!k->is_side) {
-            cf_store_close(k->store);
-        }
-        cf_free(k);
+    if (k == NULL) {
+        return true;
     }
+    bool is_saved = !k->has_lost;
+    if (!k->is_side) {
+        is_saved = cf_cli_all_saved(k->cli, k->store) && is_saved;
+        if (is_saved && k->has_warned) {
+            cf_note("confab %s: saved after all", k->cli->command->name);
+        }
+        cf_store_close(k->store);
+    }
+    cf_free(k);
+    return is_saved;
 }

@@ -30,7 +30,8 @@ void cf_keep_branch(cf_keep *keep, const cf_turn *turn, cf_uuid from);
  * Before a send: adds its message to the conversation, stores it, and begins
  * the reply in the store under send->reply_id, which is made here.  The send
  * then has its parent and no message.  A failure to store is reported once, on
- * standard error; the answer is worth more than its copy.  A message that
+ * standard error; the answer is worth more than its copy.  cf_keep_close()
+ * returns whether there was one.  A message that
  * cannot be added fails as the send would.
  */
 CF_MUST_USE cf_status cf_keep_sending(cf_keep *keep, cf_conversation *conv,
@@ -50,7 +51,9 @@ void cf_keep_sent(cf_keep *keep, const cf_conversation *conv,
  * already; closed by cf_keep_close() before `keep`.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_keep_side(cf_keep **out, const cf_keep *keep,
                                    cf_error *err);
-void cf_keep_close(cf_keep *keep);
+/* Writes what is waiting and closes the history.  False, with a message, if
+ * not all of it is on disk.  `keep` may be NULL. */
+bool cf_keep_close(cf_keep *keep);
 /* The conversation in the history; nil before its first turn is stored. */
 cf_uuid cf_keep_conversation(const cf_keep *keep);
 /* The history it writes to. */

@@ -174,7 +174,9 @@ static const char tail[] =
     ".It 3\n"
     "A bad input file.\n"
     ".It 4\n"
-    "An engine error.\n"
+    "An engine error, or output that cannot be written.\n"
+    ".It 5\n"
+    "Not saved: the answer is complete and the history is not.\n"
     ".It 130\n"
     "Interrupted.\n"
     ".El\n";

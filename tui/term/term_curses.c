@@ -79,7 +79,7 @@ static FILE *stderr_file;
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS,  SIGFPE,
                                     SIGILL,  SIGABRT, SIGSYS};
-static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT};
+static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 enum {
     N_FATAL = sizeof fatal_signals / sizeof fatal_signals[0],
     N_ENDING = sizeof ending_signals / sizeof ending_signals[0]
@@ -102,8 +102,18 @@ static void on_fatal(int number)
     write_fully(STDOUT_FILENO, restore_bytes, n_restore_bytes);
     tcsetattr(STDIN_FILENO, TCSANOW, &original_tty);
     write_fully(STDOUT_FILENO, crash_note, n_crash_note);
-    /* SA_RESETHAND put the old disposition back: die of the signal. */
+    /* on_fault() put the default back: die of the signal. */
     raise(number);
+}
+
+/* A part of a model file that was cut off can be read after mending. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (number != SIGBUS || !cf_os_map_mend(info->si_addr)) {
+        signal(number, SIG_DFL);
+        on_fatal(number);
+    }
 }
 
 static void on_ending(int number)
@@ -162,8 +172,8 @@ static void install_signals(curses_term *t)
     sigaltstack(&alternate, NULL);
     int slot = 0;
     for (int i = 0; i < N_FATAL; i++) {
-        struct sigaction sa = {.sa_handler = on_fatal,
-                               .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+        struct sigaction sa = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
         sigemptyset(&sa.sa_mask);
         sigaction(fatal_signals[i], &sa, &t->old_action[slot++]);
     }
