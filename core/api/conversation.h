@@ -335,6 +335,8 @@ typedef struct cf_pending_call {
     uint32_t round; /* 1, 2 ... */
 } cf_pending_call;
 
+enum { CF_TOOL_LOOP_BYTES = 64 << 20 }; /* replies and results of one loop */
+
 typedef struct cf_tool_loop {
     uint32_t max_rounds; /* 0: 25 */
     /* Asked before each valid call; NULL refuses all.  May put a reason. */
@@ -359,7 +361,8 @@ typedef struct cf_tool_loop {
  * Sends, and as long as the reply calls tools, answers the calls and sends
  * again.  An invalid call is answered with its findings.  CF_ELIMIT when
  * after max_rounds rounds the model still calls: the last reply is in the
- * tree and the head.
+ * tree and the head.  CF_ELIMIT also when replies and results are over
+ * CF_TOOL_LOOP_BYTES together.
  */
 CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv,
                                           cf_backend *backend,

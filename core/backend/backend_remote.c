@@ -21,7 +21,8 @@ enum {
     POLL_MS = 50,        /* how soon a cancel is seen */
     BODY_MAX = 64 << 20, /* bytes of one answer */
     ERROR_BODY_MAX = 64 << 10,
-    WAIT_MAX_MS = 60000
+    WAIT_MAX_S = 60, /* a longer Retry-After ends the request */
+    SAID_MS = 2000
 };
 
 typedef struct remote {
@@ -334,6 +335,22 @@ static cf_status wait_ms(const cf_chat__run *run, uint64_t ms, cf_error *err)
     return CF_OK;
 }
 
+/* Waits before another try; a wait that the user would notice is said. */
+static cf_status wait_said(cf_chat__run *run, long status, uint64_t ms,
+                           cf_error *err)
+{
+    char text[96];
+    int n = snprintf(text, sizeof text,
+                     "the server says %ld; trying again in %llu s", status,
+                     (unsigned long long)(ms / 1000));
+    if (ms >= SAID_MS && n > 0) {
+        cf_chat_event ev = {.kind = CF_CHAT_NOTE,
+                            .text = cf_str_make(text, (size_t)n)};
+        cf_chat__emit(run, &ev);
+    }
+    return wait_ms(run, ms, err);
+}
+
 static bool is_worth_retrying(long status)
 {
     return status == 429 || (status >= 500 && status <= 599 && status != 501);
@@ -382,6 +399,11 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
                      is_worth_retrying(t.status) && !answer->has_content &&
                      i < n_retries;
         long told_s = t.retry_after_s;
+        if (again && told_s > WAIT_MAX_S) {
+            cf_error why = *err;
+            again = false;
+            cf_fail(err, st, "%s; it asks to wait %ld s", why.text, told_s);
+        }
         if (t.status == 400 || t.status == 422) {
             cf_buf_add(problem, cf_buf_cstr(&t.body), t.body.n);
         }
@@ -392,7 +414,7 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
         run->out->stop.fault = CF_FAULT_NONE;
         run->out->timings.n_retries++;
         uint64_t ms = told_s >= 0 ? (uint64_t)told_s * 1000 : wait;
-        CF_TRY(wait_ms(run, ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS, err));
+        CF_TRY(wait_said(run, t.status, ms, err));
         wait *= 2;
     }
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/base/utf8.h"
 #include "core/tools/tool_rules.h"
 
 enum { TOP_MAX = 20 };
@@ -284,10 +285,7 @@ static cf_status add_choice(cf_remote__answer *a, const json_t *choice,
     cf_str reason = cf_json_get_str(choice, "finish_reason");
     if (reason.n > 0) {
         a->has_reason = true;
-        snprintf(a->reason, sizeof a->reason, "%.*s",
-                 reason.n < sizeof a->reason ? (int)reason.n
-                                             : (int)sizeof a->reason - 1,
-                 reason.p);
+        cf_utf8_copy(a->reason, sizeof a->reason, reason);
     }
     a->is_done = a->is_done || message != NULL;
     return CF_OK;

@@ -57,7 +57,7 @@ cf_status cf_json_read_doubles(json_t **out, const char *p, size_t n,
 cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_os_read_file(&text, path, SIZE_MAX, err);
+    cf_status st = cf_os_read_file(&text, path, CF_JSON_FILE_MAX, err);
     if (st == CF_OK) {
         st = cf_json_read(out, cf_buf_cstr(&text), text.n, err);
         if (st != CF_OK) {

@@ -48,6 +48,7 @@ CF_MUST_USE cf_status cf_json_read_doubles(json_t **out, const char *p,
                                            size_t n, cf_error *err);
 
 /* The same from a file; errors name it. */
+enum { CF_JSON_FILE_MAX = 512 << 20 }; /* bytes; CF_ELIMIT for more */
 CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path,
                                         cf_error *err);
 

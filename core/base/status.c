@@ -10,6 +10,18 @@
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
 
+/* Bytes at the start of p[0..n), n > 0, that are a character without its end:
+ * a caller has cut the text there. */
+static size_t cut_character(const char *p, size_t n)
+{
+    for (size_t m = n < 3 ? n : 3; m > 0; m--) {
+        if (cf_utf8_incomplete_tail(p, m) == m) {
+            return m;
+        }
+    }
+    return 0;
+}
+
 /* Copies text[0..n) to err->text with visible escapes for what a terminal
  * must not get, newlines and tabs too. */
 static void put_text(cf_error *err, const char *text, size_t n)
@@ -20,8 +32,12 @@ static void put_text(cf_error *err, const char *text, size_t n)
         char escape[CF_SAFE_ESCAPE_MAX];
         const char *from = text + i;
         size_t len = cf_utf8_decode(&cp, from, n - i);
-        i += len;
-        if (cp == CF_UTF8_BAD) {
+        size_t n_cut = cp == CF_UTF8_BAD ? cut_character(from, n - i) : 0;
+        i += n_cut > 0 ? n_cut : len;
+        if (n_cut > 0) {
+            from = "...";
+            len = 3;
+        } else if (cp == CF_UTF8_BAD) {
             len = cf_safe_escape_byte(escape, (unsigned char)*from);
             from = escape;
         } else if (cf_safe_is_harmful(cp) || cp == '\n' || cp == '\t') {

@@ -64,8 +64,9 @@ typedef struct cf_error {
 /*
  * Fills `err` (may be NULL) with `code` and the formatted text, and returns
  * `code`.  The text is safe for a terminal: what could act on it, newlines
- * too, becomes a visible escape as in safe_text.h, and an over-long text is
- * cut at a character boundary.  Line, column and offset are set to
+ * too, becomes a visible escape as in safe_text.h; "..." stands for a character
+ * that the caller cut in the middle ("%.20s"); an over-long text is cut at a
+ * character boundary.  Line, column and offset are set to
  * "unknown"; use cf_fail_at() where one of them is known.
  */
 cf_status cf_fail(cf_error *err, cf_status code, const char *fmt, ...)

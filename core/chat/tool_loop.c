@@ -160,6 +160,29 @@ static bool has_tools(const cf_conversation *conv, const cf_send *send)
     return n > 0;
 }
 
+static int count_bytes(const char *p, size_t n, void *ud)
+{
+    (void)p;
+    *(uint64_t *)ud += n;
+    return 0;
+}
+
+/* Adds what a round brought, as bytes; CF_ELIMIT for more than the loop may. */
+static cf_status count_round(uint64_t *n_bytes, const cf_sent *sent,
+                             const json_t *results, cf_error *err)
+{
+    *n_bytes += sent->response.raw.n;
+    if (json_dump_callback(results, count_bytes, n_bytes, JSON_COMPACT) != 0) {
+        return cf_oom_for(err, "results");
+    }
+    return *n_bytes <= CF_TOOL_LOOP_BYTES
+               ? CF_OK
+               : cf_fail(err, CF_ELIMIT,
+                         "the replies and results of one message are over "
+                         "%u MiB",
+                         (unsigned)(CF_TOOL_LOOP_BYTES >> 20));
+}
+
 cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
                               const cf_send *send, const cf_tool_loop *loop,
                               cf_sent *out, cf_error *err)
@@ -170,6 +193,7 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
     size_t n_added = 0;
     cf_usage usage = {0};
     uint32_t n_rounds = 0;
+    uint64_t n_bytes = 0;
     cf_status st;
     for (uint32_t round = 1;; round++) {
         st =
@@ -198,7 +222,9 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
             break;
         }
         st = answer_all(loop, &out->response, round, &results, err);
+        CF_THEN(st, count_round(&n_bytes, out, results, err));
         if (st != CF_OK) {
+            json_decref(results);
             break;
         }
         next = (cf_send){.message = results,

@@ -116,9 +116,12 @@ static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
     struct stat sb;
     *is_empty = false;
     if (stat(path, &sb) != 0) {
+        char why[CF_OS_WHY];
         return errno == ENOENT || errno == ENOTDIR
                    ? cf_fail(err, CF_ENOTFOUND, "no such file")
-                   : cf_fail(err, CF_EIO, "no permission for its folder");
+               : errno == EACCES
+                   ? cf_fail(err, CF_EIO, "no permission for its folder")
+                   : cf_fail(err, CF_EIO, "%s", cf_os_why(why, errno));
     }
     if (!S_ISREG(sb.st_mode)) {
         return not_ours(err);

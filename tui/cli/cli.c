@@ -73,6 +73,9 @@ const cf_cli_command cf_cli_commands[] = {
 
 enum { COMMON_MAX = 14 };
 
+/* Bytes of a --batch file. */
+#define BATCH_MAX ((size_t)2 << 30)
+
 static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
 {
     const cf_opt all[] = {
@@ -358,7 +361,7 @@ static int run_batch(const cf_cli *cli, const char *path, const batch_fn *fn)
     cf_buf text = CF_BUF_INIT;
     cf_buf out = CF_BUF_INIT;
     cf_error err;
-    cf_status st = cf_os_read_file(&text, path, SIZE_MAX, &err);
+    cf_status st = cf_os_read_file(&text, path, BATCH_MAX, &err);
     for (size_t at = 0; st == CF_OK && at < text.n;) {
         const char *line = text.p + at;
         const char *end = memchr(line, '\n', text.n - at);

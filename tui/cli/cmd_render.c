@@ -404,7 +404,7 @@ static int render_file(render_job *job, const char *path)
     cf_error err = {0};
     cf_status st = CF_OK;
     if (path != NULL) {
-        st = cf_os_read_file(&text, path, SIZE_MAX, &err);
+        st = cf_os_read_file(&text, path, CF_JSON_FILE_MAX, &err);
     } else {
         cf_buf_adds(&text, "{}");
     }
