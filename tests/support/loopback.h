@@ -16,7 +16,6 @@
 typedef struct cf_loopback_answer {
     const char *head, *body, *tail; /* NULL: nothing */
     size_t n;                       /* 0 is 1 */
-    size_t n_head, n_body;          /* 0: up to the NUL */
     bool holds, resets; /* resets: the connection ends with a reset */
 } cf_loopback_answer;
 
