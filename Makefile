@@ -367,6 +367,7 @@ fuzz-run: $(FUZZ_T)
 	@[ -n "$(FUZZ_T)" ] || { echo "no fuzz target '$(T)': $(patsubst fuzz_%.c,%,$(notdir $(FUZZ_SRC)))" >&2; exit 1; }
 	@mkdir -p build/fuzz-work/$(T) tests/fuzz/corpus/$(T)
 	$(FUZZ_T) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	  $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(T).dict)) \
 	  -artifact_prefix=build/fuzz-work/ build/fuzz-work/$(T) tests/fuzz/corpus/$(T)
 
 # ---- what people type -------------------------------------------------------

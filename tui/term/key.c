@@ -62,7 +62,8 @@ static void format_plain(cf_buf *out, cf_key key)
     }
     char text[4];
     if (key < 32) {
-        cf_buf_addf(out, "C-%c", key == 0 ? '@' : (char)(key | 0x60));
+        bool is_letter = key >= 1 && key <= 26; /* the others: @ [ \\ ] ^ _ */
+        cf_buf_addf(out, "C-%c", (char)(key | (is_letter ? 0x60 : 0x40)));
     } else if (key < 0x110000) {
         cf_buf_add(out, text, cf_utf8_encode(text, key));
     } else {
