@@ -164,6 +164,11 @@ size_t cf_session_checkpoints(const cf_session *session, uint32_t *pos,
  * there: all of them, or those up to a checkpoint. */
 size_t cf_session_would_keep(const cf_session *session, size_t length);
 
+/* How many of ids[0..n) a sync would keep, of the timeline or from the cache of
+ * prefixes; the ids are in the vocabulary. */
+size_t cf_session_would_sync(const cf_session *session, const cf_token *ids,
+                             size_t n);
+
 /* The positions that the last successful sync kept and computed. */
 cf_sync_result cf_session_last_sync(const cf_session *session);
 

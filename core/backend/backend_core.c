@@ -136,12 +136,8 @@ static void on_prefill(void *ud, size_t done, size_t total)
 /* Says how much there is to compute, before the first batch of it is done. */
 static void announce_prefill(decode *d)
 {
-    size_t n_have, common = 0, n = n_ids(d);
-    const cf_token *have = cf_session_tokens(d->c->session, &n_have);
-    while (common < n && common < n_have && have[common] == ids_of(d)[common]) {
-        common++;
-    }
-    on_prefill(d, 0, common == n ? 1 : n - common);
+    size_t n = n_ids(d);
+    on_prefill(d, 0, n - cf_session_would_sync(d->c->session, ids_of(d), n));
 }
 
 /* Tells the prompt before anything is computed. */

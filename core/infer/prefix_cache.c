@@ -247,6 +247,24 @@ cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n,
     return loan;
 }
 
+uint32_t cf_prefix__would_lend(const cf_session *s, const cf_token *ids,
+                               size_t n)
+{
+    cf_prefix_cache *c = s->prefixes;
+    uint32_t len = 0;
+    uint32_t ready = 0;
+    if (c == NULL || n == 0 || s->place != NULL) {
+        return 0;
+    }
+    pthread_mutex_lock(&c->lock);
+    const prompt *p = best_of(c, s, ids, n - 1, false, &len);
+    if (p != NULL && len <= s->n_ctx && p->states.step == s->states.step) {
+        ready = ready_at(&p->states, len);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return ready;
+}
+
 void cf_prefix__judge(cf_prefix_cache *c, uint64_t of, bool is_good)
 {
     pthread_mutex_lock(&c->lock);

@@ -434,6 +434,16 @@ static uint32_t common_prefix(const cf_session *s, const cf_source *src,
     return common;
 }
 
+size_t cf_session_would_sync(const cf_session *s, const cf_token *ids, size_t n)
+{
+    cf_source src = {.ids = ids};
+    uint32_t common = common_prefix(s, &src, (uint32_t)n);
+    size_t keep =
+        cf_session_would_keep(s, common == n && n > 0 ? n - 1 : common);
+    size_t lent = cf_prefix__would_lend(s, ids, n);
+    return lent > keep ? lent : keep;
+}
+
 cf_status cf_session__check_room(const cf_session *s, size_t n, cf_error *err)
 {
     return n <= s->n_ctx

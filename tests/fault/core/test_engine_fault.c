@@ -3,7 +3,8 @@
  * session fails once: nothing leaks, nothing is half done.
  */
 #include "tests/support/t.h"
-#include "core/api/batch.h"
+#include "core/api/draft.h"
+#include "core/api/prefix.h"
 #include "tests/support/fault.h"
 #include "tests/support/slow.h"
 #include "tests/support/tiny_gguf.h"
@@ -35,14 +36,49 @@ static cf_status body_open(void *ud)
 
 static const cf_token ids[40] = {1, 2, 3, 4, 5, 6, 7, 8};
 
+/* The end of the timeline repeats itself, so that tokens are guessed. */
+static cf_status draft(cf_session *s, cf_error *err)
+{
+    cf_draft *d;
+    CF_TRY(cf_draft_new(&d, CF_DRAFT_DEFAULT, err));
+    cf_status st = cf_draft_begin(d, s, err);
+    for (size_t i = 0; st == CF_OK && i < 8; i++) {
+        st = cf_draft_step(d, &ids[20 + i], 1, NULL, err);
+    }
+    cf_draft_free(d);
+    return st;
+}
+
+/* A second session that begins like the first. */
+static cf_status share(cf_engine *e, const cf_session_options *o, cf_error *err)
+{
+    cf_session *s = NULL;
+    CF_TRY(cf_session_new(&s, e, o, err));
+    cf_status st = cf_session_sync(s, ids, 40, NULL, NULL, err);
+    cf_session_free(s);
+    return st;
+}
+
+static cf_status use_cache(cf_engine *e, cf_prefix_cache *cache);
+
+static cf_status use(cf_engine *e)
+{
+    cf_prefix_cache *cache;
+    cf_error err;
+    CF_TRY(cf_prefix_cache_new(&cache, e, 1 << 20, &err));
+    cf_status st = use_cache(e, cache);
+    cf_prefix_cache_free(cache);
+    return st;
+}
+
 /* Whatever fails, the timeline stays usable: it is synced again at the end of
  * each run with allocations allowed. */
-static cf_status use(cf_engine *e)
+static cf_status use_cache(cf_engine *e, cf_prefix_cache *cache)
 {
     cf_session *a = NULL;
     cf_session *b = NULL;
     cf_error err;
-    cf_session_options o = {.n_ctx = 64, .n_batch = 16};
+    cf_session_options o = {.n_ctx = 64, .n_batch = 16, .prefixes = cache};
     cf_status st = cf_session_new(&a, e, &o, &err);
     CF_THEN(st, cf_session_sync(a, ids, 36, NULL, NULL, &err));
     CF_THEN(st, cf_session_fork(&b, a, &err));
@@ -52,6 +88,8 @@ static cf_status use(cf_engine *e)
         size_t n = 0;
         cf_session_tokens(a, &n);
         assert_int_equal(n, st == CF_OK ? 37 : 36);
+        CF_THEN(st, draft(a, &err));
+        CF_THEN(st, share(e, &o, &err));
     }
     if (a != NULL && cf_fault_disarm()) { /* the failure has happened */
         T_OK(cf_session_sync(a, ids, 40, NULL, NULL, &err), err);

@@ -59,6 +59,7 @@ static size_t sync_one(const model *m, size_t n, bool compares)
     cf_sync_result got;
     cf_session *s = new_session(m, m->cache);
     cf_session *plain = new_session(m, NULL);
+    size_t want = cf_session_would_sync(s, m->ids, n);
     T_OK(cf_session_sync(s, m->ids, n, NULL, &got, &err), err);
     T_OK(cf_session_sync(plain, m->ids, n, NULL, NULL, &err), err);
     for (int i = 0; compares && i < 3; i++) {
@@ -68,6 +69,9 @@ static size_t sync_one(const model *m, size_t n, bool compares)
         T_OK(cf_session_step(plain, 5, NULL, &err), err);
     }
     assert_int_equal(got.n_kept + got.n_new, n);
+    assert_true(compares ? got.n_kept == want : got.n_kept <= want);
+    assert_int_equal(cf_session_would_sync(plain, m->ids, n),
+                     cf_session_would_keep(plain, n - 1));
     cf_session_free(s);
     cf_session_free(plain);
     return got.n_kept;
