@@ -324,7 +324,7 @@ cf_status cf_backend_generate_stream(cf_backend *b,
                                      cf_chat_response *out, cf_error *err)
 {
     const cf_backend_job job = {b, request, fn, ud, out, CF_OK, {0}};
-    cf_chat__run run;
+    cf_chat__run run = {request, fn, ud, out, 0};
     CF_TRY(begin(&job, &run, err));
     cf_error why = {.off = CF_NO_OFFSET};
     cf_status st = cf_chat__is_cancelled(&run) ? cf_chat__cancelled(&why)

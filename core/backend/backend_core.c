@@ -696,7 +696,10 @@ typedef struct side {
 static cf_status pass(side *sides, size_t n, cf_error *err)
 {
     cf_advance *parts = cf_calloc(n, sizeof *parts);
-    cf_status st = parts != NULL ? CF_OK : cf_oom_for(err, "a pass");
+    cf_status st = CF_OK;
+    if (parts == NULL) {
+        return cf_oom_for(err, "a pass");
+    }
     for (size_t n_part = 1; st == CF_OK && n_part > 0;) {
         n_part = 0;
         for (size_t i = 0; i < n; i++) {

@@ -363,17 +363,15 @@ static cf_status close_send(sending *s, cf_send_job *job, cf_status st,
     return st;
 }
 
-void cf_conversation_send_many(cf_send_job *jobs, size_t n)
+/* With room for n of each. */
+static void send_many(cf_send_job *jobs, size_t n, sending *s,
+                      cf_backend_job *asked)
 {
-    sending *s = cf_calloc(n + 1, sizeof *s);
-    cf_backend_job *asked = cf_calloc(n + 1, sizeof *asked);
     size_t n_asked = 0;
     for (size_t i = 0; i < n; i++) {
         cf_send_job *job = &jobs[i];
-        job->status = s == NULL || asked == NULL
-                          ? cf_oom_for(&job->err, "the requests")
-                          : open_send(&s[i], job, &job->err);
-        if (job->status == CF_OK && asked != NULL) {
+        job->status = open_send(&s[i], job, &job->err);
+        if (job->status == CF_OK) {
             asked[n_asked++] = (cf_backend_job){.backend = job->backend,
                                                 .request = &s[i].q.request,
                                                 .fn = job->send.fn,
@@ -381,14 +379,25 @@ void cf_conversation_send_many(cf_send_job *jobs, size_t n)
                                                 .out = &job->sent.response};
         }
     }
-    if (asked != NULL) {
-        cf_backend_generate_many(asked, n_asked);
-    }
-    for (size_t i = 0, k = 0; i < n && asked != NULL && k < n_asked; i++) {
+    cf_backend_generate_many(asked, n_asked);
+    for (size_t i = 0, k = 0; i < n && k < n_asked; i++) {
         if (asked[k].out == &jobs[i].sent.response) {
             jobs[i].err = asked[k].err;
             jobs[i].status =
                 close_send(&s[i], &jobs[i], asked[k++].status, &jobs[i].err);
+        }
+    }
+}
+
+void cf_conversation_send_many(cf_send_job *jobs, size_t n)
+{
+    sending *s = cf_calloc(n + 1, sizeof *s);
+    cf_backend_job *asked = cf_calloc(n + 1, sizeof *asked);
+    if (s != NULL && asked != NULL) {
+        send_many(jobs, n, s, asked);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            jobs[i].status = cf_oom_for(&jobs[i].err, "the requests");
         }
     }
     cf_free(asked);

@@ -8,6 +8,7 @@
  */
 #include "core/api/draft.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -73,8 +74,9 @@ cf_status cf_draft_source(cf_draft *d, const cf_token *ids, size_t n,
 
 cf_status cf_draft_clone(cf_draft **out, const cf_draft *from, cf_error *err)
 {
-    cf_draft *d;
+    cf_draft *d = NULL;
     CF_TRY(cf_draft_new(&d, from->n_max, err));
+    assert(d != NULL);
     cf_status st =
         cf_recall_add(&d->recall, from->recall.ids, from->n_source, err);
     if (st != CF_OK) {

@@ -168,7 +168,7 @@ static float *destination(const out_row *out)
 {
     const cf_part *p = out->part;
     if (p->keeps_rows) {
-        return p->s->row_logits + out->i * p->s->engine->hp.n_vocab;
+        return p->s->row_logits + (size_t)out->i * p->s->engine->hp.n_vocab;
     }
     return p->wants_last && out->i + 1 == p->m ? p->s->logits : NULL;
 }

@@ -165,16 +165,12 @@ static cf_status settle(candidate *c, cf_send_job *jobs, size_t n,
     return st;
 }
 
-cf_status cf_run_candidates(const cf_candidates *all, bool *is_engine,
-                            cf_error *err)
+static cf_status run_all(const cf_candidates *all, candidate *c,
+                         cf_send_job *jobs, bool *is_engine, cf_error *err)
 {
-    candidate *c = cf_calloc(all->n, sizeof *c);
-    cf_send_job *jobs = cf_calloc(all->n, sizeof *jobs);
     cf_uuid parent;
     size_t n = 0;
-    cf_status st =
-        c == NULL || jobs == NULL ? cf_oom_for(err, "candidates") : CF_OK;
-    CF_THEN(st, add_message(all, &parent, err));
+    cf_status st = add_message(all, &parent, err);
     for (; st == CF_OK && n < all->n; n++) {
         c[n] = (candidate){.all = all, .number = (int)n};
         st = open_one(&c[n], &jobs[n], parent, err);
@@ -185,6 +181,20 @@ cf_status cf_run_candidates(const cf_candidates *all, bool *is_engine,
     }
     for (size_t i = 0; i < n; i++) {
         close_one(&c[i], &jobs[i]);
+    }
+    return st;
+}
+
+cf_status cf_run_candidates(const cf_candidates *all, bool *is_engine,
+                            cf_error *err)
+{
+    candidate *c = cf_calloc(all->n, sizeof *c);
+    cf_send_job *jobs = cf_calloc(all->n, sizeof *jobs);
+    cf_status st;
+    if (c != NULL && jobs != NULL) {
+        st = run_all(all, c, jobs, is_engine, err);
+    } else {
+        st = cf_oom_for(err, "candidates");
     }
     cf_free(jobs);
     cf_free(c);

@@ -132,8 +132,7 @@ void cf_run_json_event(cf_buf *b, const cf_chat_event *ev, int candidate)
     case CF_CHAT_TIMINGS:
         json_timings(b, &ev->timings);
         break;
-    case CF_CHAT_STOP:
-        break; /* the caller writes it, with what it adds */
+    case CF_CHAT_STOP: /* the caller writes the rest, with what it adds */
     case CF_CHAT_TEXT:
     case CF_CHAT_THINKING:
     case CF_CHAT_CALL_DELTA:
