@@ -602,6 +602,10 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     while (st == CF_OK && !app->is_done) {
         uint64_t now = cf_os_monotonic_us();
         int wait_ms = app->demo != NULL ? cf_demo_wait_ms(app->demo) : -1;
+        int every_ms = cf_views[cf_app_view(app)]->every_ms;
+        if (every_ms > 0 && (wait_ms < 0 || wait_ms > every_ms)) {
+            wait_ms = every_ms;
+        }
         if (app->is_dirty) {
             uint64_t due = last_frame + FRAME_US;
             if (now >= due) {

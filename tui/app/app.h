@@ -52,6 +52,7 @@ typedef enum cf_view_id {
     CF_VIEW_LOG,
     CF_VIEW_OUTPUT,
     CF_VIEW_SERVERS,
+    CF_VIEW_TRAFFIC,
     CF_VIEW_COUNT
 } cf_view_id;
 
@@ -144,6 +145,8 @@ typedef struct cf_view_ops {
     /* Does a piece of long work, for some milliseconds at most; true while
      * there is more.  NULL: the view has none. */
     bool (*step)(cf_app *app);
+    int every_ms; /* step runs as often while the view is on top; 0: with
+                     events only */
 } cf_view_ops;
 
 extern const cf_view_ops *const cf_views[CF_VIEW_COUNT];

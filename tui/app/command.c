@@ -274,6 +274,8 @@ const cf_command cf_global_commands[] = {
      CF_BY(open_view, CF_VIEW_HELP)},
     {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",
      CF_BY(open_view, CF_VIEW_LOG)},
+    {"traffic", CF_IN_ALL, "gx", "", "exchanges of the proxy and the server",
+     CF_BY(open_view, CF_VIEW_TRAFFIC)},
     {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote",
      CF_BY(open_view, CF_VIEW_OUTPUT)},
     {"back", CF_IN_ALL, "q", "", "close this view", CF_RUN(cf_app_back)},

@@ -208,6 +208,9 @@ static cf_status set_up(workbench *w, cf_error *err)
     if (s->conversation != NULL && s->store != NULL) {
         CF_TRY(open_conversation(w, err));
     }
+    if (s->shows_traffic) {
+        cf_app_open_view(&w->app, CF_VIEW_TRAFFIC);
+    }
     if (s->system != NULL) {
         CF_TRY(set_system(w, err));
     }

@@ -115,6 +115,10 @@ int cf_cli_print(const cf_cli *cli, const cf_buf *out);
 /* The same for what is JSON in any case, or text with styles. */
 int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
 
+/* Opens the workbench at the exchanges of the proxy (cmd_chat.c); the exit
+ * status. */
+int cf_cli_watch(cf_cli *cli);
+
 /* Set by SIGINT and SIGTERM while a command that asked for it runs. */
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */
 

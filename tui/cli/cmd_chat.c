@@ -172,6 +172,40 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     return CF_OK;
 }
 
+static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
+                         bool shows_traffic)
+{
+    cli->reply = NULL; /* the workbench reads confabrc itself */
+    cf_error err;
+    cf_paths paths;
+    cf_status st = cf_paths_find(&paths, &err);
+    if (st != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    session s = {.start = {.color = cli->color,
+                           .conversation = conversation,
+                           .shows_traffic = shows_traffic}};
+    st = cli->screen->check(&err);
+    if (st == CF_OK) {
+        st = open_session(&s, cli, o, &paths, &err);
+    } else {
+        err.code = CF_EINVAL; /* exit status 2, as the contract says */
+    }
+    CF_THEN(st, cli->screen->run(&s.start, &err));
+    bool is_saved = st != CF_OK || cf_cli_all_saved(cli, s.store);
+    close_session(&s);
+    cf_paths_deinit(&paths);
+    return st != CF_OK ? cf_cli_fail(cli, &err)
+           : is_saved  ? CF_EXIT_OK
+                       : CF_EXIT_UNSAVED;
+}
+
+int cf_cli_watch(cf_cli *cli)
+{
+    chat_options o = {.no_examples = true};
+    return run_workbench(cli, &o, NULL, true);
+}
+
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
@@ -210,26 +244,5 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
     if (n_rest > 0 && cf_cli_find(argv[0]) != NULL) {
         return cf_cli_usage(cli, "options of a command go after its name");
     }
-    cli->reply = NULL; /* the workbench reads confabrc itself */
-    cf_error err;
-    cf_paths paths;
-    cf_status st = cf_paths_find(&paths, &err);
-    if (st != CF_OK) {
-        return cf_cli_fail(cli, &err);
-    }
-    session s = {.start = {.color = cli->color,
-                           .conversation = n_rest > 0 ? argv[0] : NULL}};
-    st = cli->screen->check(&err);
-    if (st == CF_OK) {
-        st = open_session(&s, cli, &o, &paths, &err);
-    } else {
-        err.code = CF_EINVAL; /* exit status 2, as the contract says */
-    }
-    CF_THEN(st, cli->screen->run(&s.start, &err));
-    bool is_saved = st != CF_OK || cf_cli_all_saved(cli, s.store);
-    close_session(&s);
-    cf_paths_deinit(&paths);
-    return st != CF_OK ? cf_cli_fail(cli, &err)
-           : is_saved  ? CF_EXIT_OK
-                       : CF_EXIT_UNSAVED;
+    return run_workbench(cli, &o, n_rest > 0 ? argv[0] : NULL, false);
 }

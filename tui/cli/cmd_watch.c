@@ -1,10 +1,7 @@
 /*
  * cmd_watch.c - confab watch: exchanges of the proxy and the server, as they
- * come.
+ * come on the screen, or those that there are as lines.
  */
-#define _DEFAULT_SOURCE 1 /* usleep */
-#include <unistd.h>
-
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
@@ -43,7 +40,7 @@ int cf_cmd_watch(cf_cli *cli, int argc, char **argv)
     uint32_t limit = 1000;
     const cf_opt own[] = {
         {"--once", 0, CF_OPT_FLAG, &once, NULL,
-         "print the exchanges there are, and end", NULL},
+         "print the exchanges there are instead of opening the screen", NULL},
         {"--limit", 'n', CF_OPT_U32, &limit, "N",
          "at most the newest N (default 1000)", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -56,10 +53,13 @@ int cf_cmd_watch(cf_cli *cli, int argc, char **argv)
     if (n != 0) {
         return cf_cli_usage(cli, "takes no arguments");
     }
+    if (!once) {
+        return cf_cli_watch(cli);
+    }
     cf_store *store;
     cf_error err;
     cf_status st = cf_cli_open_store(&store, cli, 0, &err);
-    if (st == CF_ENOTFOUND && once) {
+    if (st == CF_ENOTFOUND) {
         return CF_EXIT_OK; /* nothing was recorded */
     }
     if (st == CF_OK) {

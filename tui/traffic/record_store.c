@@ -411,7 +411,8 @@ static void fill_run(answer *a, size_t i)
     }
     run->n_reply = r->usage.n_reply;
     run->first_us = x->first_us;
-    if (x->first_us >= 0 && x->total_us >= x->first_us) {
+    if (r->form != CF_WIRE_WHOLE && x->first_us >= 0 &&
+        x->total_us >= x->first_us) {
         run->decode_us = x->total_us - x->first_us;
     }
     run->stop_reason = cf_buf_str(&a->end);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/os.h"
-#include "storage/store.h"
+#include "storage/traffic.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
 #include "tests/support/fault.h"
@@ -122,6 +122,43 @@ static void open_engine(screen_fixture *f, const char *script,
     json_decref(replies);
 }
 
+/* Two exchanges, one of them with a finding. */
+static void put_exchanges(cf_store *store)
+{
+    cf_error err;
+    const cf_store_turn turn = {
+        .id = cf_uuid_new(),
+        .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
+        .status = CF_TURN_OK,
+        .fork_token = -1};
+    const cf_store_tree tree = {
+        .conv = {.id = cf_uuid_new(), .head = turn.id}, .turns = &turn, .n = 1};
+    cf_exchange x = cf_exchange_none();
+    x.id = cf_uuid_new();
+    x.conversation = tree.conv.id;
+    x.turn = turn.id;
+    x.started_ms = cf_os_now_ms();
+    x.client = cf_str_from("agent/1.0 \033[2J");
+    x.method = cf_str_from("POST");
+    x.path = cf_str_from("/v1/chat/completions");
+    x.model = cf_str_from("qwen3");
+    x.status = 200;
+    x.n_messages = 12;
+    x.n_prompt = 16387;
+    x.n_cached = 0;
+    x.first_us = 812000;
+    x.end = cf_str_from("stop");
+    x.findings = cf_str_from("[{\"kind\":\"cut\",\"text\":\"the server read "
+                             "16387 of 160689 tokens\"}]");
+    T_OK(cf_store_put_exchange(store, &x, &tree, NULL, 0, &err), err);
+    cf_exchange other = cf_exchange_none();
+    other.id = cf_uuid_new();
+    other.started_ms = x.started_ms + 1000;
+    other.method = cf_str_from("GET");
+    other.path = cf_str_from("/v1/models");
+    T_OK(cf_store_put_exchange(store, &other, NULL, NULL, 0, &err), err);
+}
+
 /* `nth` script: a later millisecond, so that its ids start again. */
 static void set_up(screen_fixture *f, const char *script, int nth)
 {
@@ -139,6 +176,9 @@ static void set_up(screen_fixture *f, const char *script, int nth)
     T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
     f->app.demo = f->demo;
     cf_demo_switch(f->demo, true);
+    if (strcmp(script, "traffic") == 0) {
+        put_exchanges(f->store);
+    }
     if (strcmp(script, "first-start") == 0) {
         cf_uuid welcome;
         T_OK(cf_examples_make(f->store, engine.tools, &welcome, &err), err);
