@@ -58,7 +58,7 @@ static void generate(model *m, reply *out, size_t n_draft, float temperature,
     cf_error err;
     cf_draft *draft;
     cf_sampler *sampler;
-    uint32_t mask[(N_VOCAB + 31) / 32] = {(1U << few) - 1};
+    uint32_t mask[(N_VOCAB + 31) / 32] = {few < 32 ? (1U << few) - 1 : 0};
     cf_sampling s = {.temperature = temperature,
                      .seed = 5,
                      .repetition_penalty = temperature > 1 ? 1.1f : 0};
