@@ -90,7 +90,7 @@ static void test_candidates__are_single_runs(void **state)
     (void)state;
     NEED_PROGRAM();
     for (int draft = 0; draft <= 7; draft += 7) {
-        char n_draft[8];
+        char n_draft[16];
         cf_program all;
         snprintf(n_draft, sizeof n_draft, "%d", draft);
         CF_PROGRAM(&all, "run", "--no-store", "--json", "-m", model,
@@ -186,7 +186,7 @@ static void check_draft(const char *option, const char *value)
 {
     cf_buf want = CF_BUF_INIT;
     for (int draft = 0; draft <= 15; draft += 5) {
-        char n_draft[8];
+        char n_draft[16];
         cf_buf have = CF_BUF_INIT;
         cf_program p;
         snprintf(n_draft, sizeof n_draft, "%d", draft);
@@ -226,7 +226,7 @@ static void test_draft__same_trace(void **state)
     (void)state;
     NEED_PROGRAM();
     for (int draft = 0; draft <= 15; draft += 3) {
-        char n_draft[8];
+        char n_draft[16];
         cf_program p;
         snprintf(n_draft, sizeof n_draft, "%d", draft);
         CF_PROGRAM(&p, "complete", "-m", model, "--temperature", "0.3",
