@@ -3,7 +3,9 @@
 # what was skipped with its reason, and closes with one line of counts.
 #
 # usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
-# TEST_SECONDS is the time a program may take, 120 when it is not set.
+# TEST_SECONDS is the time a program may take, 120 when it is not set, and
+# TEST_CPU its processor time, 240 seconds.  Without sanitizers, which reserve
+# address space, no test may use more than TEST_KIB, 4 GiB.
 set -u
 folder=$1
 pattern=${2:-.}
@@ -15,6 +17,10 @@ started=$(date +%s)
 run_one='
     program=$1 logs=$2
     name=$(echo "$program" | tr / _)
+    ulimit -t "${TEST_CPU:-240}"
+    case $program in
+    */release/* | */debug/*) ulimit -v "${TEST_KIB:-4194304}" ;;
+    esac
     case $program in
     */fuzz_*) corpus=tests/fuzz/corpus/$(basename "$program" | sed s/^fuzz_//)
         timeout "${TEST_SECONDS:-120}" "$program" "$corpus" >"$logs/$name.log" 2>&1 ;;
