@@ -80,18 +80,17 @@ static cf_status not_ours(cf_error *err)
                    "not a confab database; it was not touched");
 }
 
-/* SQLite's file format, section 1.3: the magic string, and the application's
- * number in bytes 68 to 71. */
-static cf_status check_header(const char *path, cf_error *err)
+/* Reads up to n bytes from the beginning of a file; SIZE_MAX if it cannot be
+ * opened. */
+static size_t read_head(const char *path, unsigned char *head, size_t n_max)
 {
-    unsigned char head[72];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return cf_fail(err, CF_EIO, "no permission to read the database");
+        return SIZE_MAX;
     }
     size_t n = 0;
-    while (n < sizeof head) {
-        ssize_t got = read(fd, head + n, sizeof head - n);
+    while (n < n_max) {
+        ssize_t got = read(fd, head + n, n_max - n);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -101,13 +100,48 @@ static cf_status check_header(const char *path, cf_error *err)
         n += (size_t)got;
     }
     (void)close(fd);
-    uint32_t id = (uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 |
-                  (uint32_t)head[70] << 8 | (uint32_t)head[71];
+    return n;
+}
+
+static uint32_t be32(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
+           (uint32_t)p[3];
+}
+
+/* SQLite's file format, section 1.3: the magic string, and the application's
+ * number in bytes 68 to 71. */
+static cf_status check_header(const char *path, cf_error *err)
+{
+    unsigned char head[72];
+    size_t n = read_head(path, head, sizeof head);
+    if (n == SIZE_MAX) {
+        return cf_fail(err, CF_EIO, "no permission to read the database");
+    }
     if (n < sizeof head || memcmp(head, "SQLite format 3", 16) != 0 ||
-        id != CF_STORE_APP_ID) {
+        be32(head + 68) != CF_STORE_APP_ID) {
         return not_ours(err);
     }
     return CF_OK;
+}
+
+/* Whether the power failed while the file was being made: its journal says
+ * that it had no pages before, and SQLite will empty it again (file format,
+ * section 3). */
+static bool is_half_made(const char *path)
+{
+    static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9,
+                                          0x20, 0xA1, 0x63, 0xD7};
+    enum { PAGES_BEFORE = 16, HEAD = 20 };
+    unsigned char head[HEAD];
+    cf_buf name = CF_BUF_INIT;
+    cf_buf_addf(&name, "%s-journal", path);
+    bool yes = !name.failed &&
+               read_head(cf_buf_cstr(&name), head, HEAD) == HEAD &&
+               memcmp(head, magic, sizeof magic) == 0 &&
+               be32(head + PAGES_BEFORE) == 0;
+    cf_buf_deinit(&name);
+    return yes;
 }
 
 /* CF_ENOTFOUND if the file does not exist; an empty file is a new database. */
@@ -126,7 +160,7 @@ static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
     if (!S_ISREG(sb.st_mode)) {
         return not_ours(err);
     }
-    *is_empty = sb.st_size == 0;
+    *is_empty = sb.st_size == 0 || is_half_made(path);
     pthread_mutex_lock(&files_lock);
     bool is_known = find_file((uint64_t)sb.st_dev, (uint64_t)sb.st_ino) != NULL;
     cf_status st = *is_empty || is_known ? CF_OK : check_header(path, err);

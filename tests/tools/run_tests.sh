@@ -5,7 +5,7 @@
 # usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
 # TEST_SECONDS is the time a program may take, 120 when it is not set, and
 # TEST_CPU its processor time, 240 seconds.  Without sanitizers, which reserve
-# address space, no test may use more than TEST_KIB, 4 GiB.
+# address space, no test may use more than TEST_KIB, 8 GiB.
 set -u
 folder=$1
 pattern=${2:-.}
@@ -19,7 +19,7 @@ run_one='
     name=$(echo "$program" | tr / _)
     ulimit -t "${TEST_CPU:-240}"
     case $program in
-    */release/* | */debug/*) ulimit -v "${TEST_KIB:-4194304}" ;;
+    */release/* | */debug/*) ulimit -v "${TEST_KIB:-8388608}" ;;
     esac
     case $program in
     */fuzz_*) corpus=tests/fuzz/corpus/$(basename "$program" | sed s/^fuzz_//)
