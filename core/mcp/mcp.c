@@ -250,6 +250,7 @@ static void end_waiting(cf_mcp__server *s, const json_t *answer, long status,
         w->answer = json_incref(cf_json_ref(answer));
         w->st = CF_OK;
     } else {
+        CF_ASSERT(why != NULL);
         w->st = why->code;
         w->err = *why;
     }

@@ -377,6 +377,11 @@ static void tools_status(cf_app *app, cf_buf *out)
 {
     const cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
+    if (s->run.is_on && s->run.is_server) {
+        cf_buf_adds(out, "progress: ");
+        cf_server_bench_progress(app->servers, out);
+        cf_buf_adds(out, "  ");
+    }
     if (row != NULL) {
         cf_buf_addf(out, "approval: %s  call %zu of %zu  %s",
                     cf_tool_policy_name(cf_tool_desk_policy(
