@@ -739,7 +739,8 @@ bool cf_server_bench_poll(cf_server_bench *b, cf_buf *notice)
 {
     bool has_changed = take_fresh(b, notice);
     bool is_idle = !cf_lab_is_busy(b->lab) && cf_lab_task_name(b->lab) == NULL;
-    if (b->must_declare && is_idle) {
+    /* Counting gives way. */
+    if (b->must_declare && (is_idle || b->counting != NULL)) {
         has_changed = true;
         if (declare(b, &b->said) != CF_OK) {
             b->must_declare = false;
