@@ -77,8 +77,10 @@ bool cf_app_step_servers(cf_app *app)
     }
     bool has_changed = cf_server_bench_poll(app->servers, &notice);
     if (notice.n > 0) {
-        cf_app_say(app, CF_STYLE_WARNING, "%s", cf_buf_cstr(&notice));
-        cf_buf_addf(&app->log, "%s\n", cf_buf_cstr(&notice));
+        size_t n = strcspn(notice.p, "\n");
+        cf_app_say(app, CF_STYLE_WARNING, "%.*s%s", (int)n, notice.p,
+                   n + 1 < notice.n ? " (@ shows how)" : "");
+        cf_buf_add(&app->log, notice.p, notice.n);
     }
     cf_buf_deinit(&notice);
     app->is_dirty = app->is_dirty || has_changed;

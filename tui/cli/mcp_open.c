@@ -92,7 +92,7 @@ static void on_event(void *ud, const cf_mcp_event *ev)
         }
         break;
     case CF_MCP_STRAY:
-        show("[server wrote no message] ", ev->text);
+        show("[not a message] ", ev->text);
         break;
     case CF_MCP_NOTE:
         show("[server] ", ev->text);

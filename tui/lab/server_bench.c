@@ -60,7 +60,8 @@ struct cf_server_bench {
     bool has_answer;
     cf_cancel *call_cancel; /* of the call that runs; NULL */
     char progress[160];
-    bool has_news; /* lines of the log, a question, progress */
+    cf_buf changes; /* how lists of tools changed, for the user */
+    bool has_news;  /* lines of the log, a question, progress */
 
     item *item;
     size_t n_item, cap_item, n_added;
@@ -108,6 +109,13 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     bool is_shape = ev->kind == CF_MCP_STATE || ev->kind == CF_MCP_TOOLS;
     json_t *fresh = is_shape ? picture(b) : NULL;
     pthread_mutex_lock(&b->lock);
+    if (ev->kind == CF_MCP_TOOLS && ev->before != NULL) {
+        cf_mcp_server s =
+            cf_mcp_server_at(cf_servers_mcp(b->servers), ev->server);
+        cf_buf_addf(&b->changes, "the tools of %.*s changed\n", (int)s.name.n,
+                    s.name.p);
+        cf_mcp_tools_diff(&b->changes, ev->before, s.tools);
+    }
     if (is_shape) {
         json_decref(b->fresh);
         b->fresh = fresh;
@@ -288,6 +296,7 @@ void cf_server_bench_free(cf_server_bench *b)
         json_decref(b->item[i].tokens);
     }
     cf_free(b->item);
+    cf_buf_deinit(&b->changes);
     json_decref(b->fresh);
     json_decref(b->todo);
     json_decref(b->question);
@@ -544,10 +553,9 @@ static void find_changes(cf_server_bench *b, cf_buf *notice)
                 cf_servers_compare(b->servers, server, tool, &before);
             put_name(b->item[i].changed, name, news == CF_TOOL_OTHER);
             if (news == CF_TOOL_OTHER) {
-                cf_buf_reset(notice);
                 cf_buf_addf(notice,
                             "tool %.*s of %.*s is not what it was: it is off "
-                            "until you accept it",
+                            "until you accept it\n",
                             (int)name.n, name.p, (int)server.n, server.p);
             } else if (news == CF_TOOL_FIRST_SEEN) {
                 cf_servers_remember(b->servers, server, tool);
@@ -725,6 +733,8 @@ static bool take_fresh(cf_server_bench *b, cf_buf *notice)
     bool has_news = b->has_news;
     b->fresh = NULL;
     b->has_news = false;
+    cf_buf_add(notice, cf_buf_cstr(&b->changes), b->changes.n);
+    cf_buf_reset(&b->changes);
     pthread_mutex_unlock(&b->lock);
     if (fresh != NULL) {
         json_decref(b->shown);
@@ -744,8 +754,7 @@ bool cf_server_bench_poll(cf_server_bench *b, cf_buf *notice)
         has_changed = true;
         if (declare(b, &b->said) != CF_OK) {
             b->must_declare = false;
-            cf_buf_reset(notice);
-            cf_buf_addf(notice, "%s", b->said.text);
+            cf_buf_addf(notice, "%s\n", b->said.text);
         }
     }
     if (b->must_count && is_idle && b->counting == NULL) {

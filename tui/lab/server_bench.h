@@ -28,7 +28,7 @@ void cf_server_bench_wake_with(cf_server_bench *b, int fd);
 
 /* Takes over what the servers have done: declares their tools again where they
  * changed, and counts their tokens.  True when something changed; `notice`
- * gets a line that the user should see. */
+ * gets lines that the user should see, the first one first. */
 bool cf_server_bench_poll(cf_server_bench *b, cf_buf *notice);
 
 /* ---- servers ------------------------------------------------------------ */
