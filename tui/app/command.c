@@ -10,6 +10,7 @@
 #include "tui/app/command_file.h"
 #include "tui/app/command_servers.h"
 #include "tui/app/command_system.h"
+#include "tui/app/command_truncate.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab_constraint.h"
@@ -323,6 +324,11 @@ const cf_command cf_global_commands[] = {
     {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
      "FILE [FORMAT]", "conversations from a file; 6 lists them",
      CF_WITH(cf_cmd_import)},
+    {"truncate", CF_IN_ALL, "", "N [turns|tokens]",
+     "a branch without the oldest turns, of at most N; shows them first",
+     CF_WITH(cf_cmd_truncate)},
+    {"truncate!", CF_IN_ALL, "", "N [turns|tokens]", "the same at once",
+     CF_WITH(cf_cmd_truncate_now)},
     {"yank", CF_IN_ALL, "yy", "",
      "copy it: to the clipboard, and to the register that ^Y puts in",
      CF_RUN(cmd_yank)},

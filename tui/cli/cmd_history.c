@@ -10,6 +10,7 @@
 #include "storage/traffic.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
+#include "tui/cli/history_truncate.h"
 #include "tui/sys/out.h"
 
 typedef struct history {
@@ -17,9 +18,9 @@ typedef struct history {
     int n; /* arguments after the name of the action */
     char **args;
     const char *format, *output, *sort, *tag;
-    uint32_t limit, offset;
+    uint32_t limit, offset, turns, tokens;
     bool all, archived, trash, remove, purge, head, no_trace, reverse;
-    bool dry_run;
+    bool dry_run, is_approved;
     cf_store *store;
     cf_arena arena;
     cf_buf out;
@@ -773,6 +774,16 @@ static int do_raw(history *h)
     return CF_EXIT_OK;
 }
 
+static int do_truncate(history *h)
+{
+    const cf_history_truncate o = {.id = h->n == 1 ? h->args[0] : NULL,
+                                   .turns = h->turns,
+                                   .tokens = h->tokens,
+                                   .is_dry = h->dry_run,
+                                   .is_approved = h->is_approved};
+    return cf_history_truncate_run(h->cli, h->store, &o);
+}
+
 /* ---- which -------------------------------------------------------------- */
 
 static const struct action {
@@ -787,6 +798,7 @@ static const struct action {
     {"fork", do_fork, 0, false},
     {"tag", do_tag, 0, false},
     {"title", do_title, 0, false},
+    {"truncate", do_truncate, 0, false},
     {"rm", do_rm, 0, false},
     {"undo", do_undo, 0, false},
     {"raw", do_raw, 0, false},
@@ -797,11 +809,11 @@ static const struct action {
 static int run_action(history *h, const struct action *a)
 {
     cf_error err;
-    if (h->dry_run && a->run != do_import) {
-        return cf_cli_usage(h->cli, "--dry-run is for import");
+    if (h->dry_run && a->run != do_import && a->run != do_truncate) {
+        return cf_cli_usage(h->cli, "--dry-run is for import and truncate");
     }
-    /* A dry run needs no database and makes none. */
-    cf_status st = h->dry_run
+    /* A dry run of an import needs no database and makes none. */
+    cf_status st = h->dry_run && a->run == do_import
                        ? CF_OK
                        : cf_cli_open_store(&h->store, h->cli, a->flags, &err);
     if (st == CF_ENOTFOUND && a->empty_is_fine) {
@@ -835,7 +847,15 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
         {"--no-trace", 0, CF_OPT_FLAG, &h.no_trace, NULL,
          "export: leave out the candidates of tokens", NULL},
         {"--dry-run", 0, CF_OPT_FLAG, &h.dry_run, NULL,
-         "import: count conversations and turns, and write nothing", NULL},
+         "import: count conversations and turns, and write nothing; truncate: "
+         "only show what goes",
+         NULL},
+        {"--turns", 0, CF_OPT_U32, &h.turns, "N",
+         "truncate: leave at most N turns after the system messages", NULL},
+        {"--tokens", 0, CF_OPT_U32, &h.tokens, "N",
+         "truncate: leave a prompt of at most N tokens of the model", NULL},
+        {"--yes", 0, CF_OPT_FLAG, &h.is_approved, NULL,
+         "truncate: do not ask on a terminal", NULL},
         {"--tag", 0, CF_OPT_STR, &h.tag, "TAG",
          "import: tag the imported conversations; list, search: only those "
          "with this tag",

@@ -1,8 +1,10 @@
 /*
  * fuzz_import.c - any bytes as a file of another program.
  *
- * The first byte chooses the format, or that it is guessed.  Whatever comes in, the database stays
- * sound, and what came in can be written out in every format.
+ * The first byte chooses the format, or that it is guessed; the second whether
+ * records are limited to a few bytes and whether it is a dry run.  Whatever
+ * comes in, the database stays sound, what came in can be written out in every
+ * format and read again, and undo leaves nothing of it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -55,6 +57,29 @@ static void finding(void *ud, const char *line)
     fprintf(stderr, "finding: %s\n", line);
 }
 
+/* A confab export of what came in is read without a complaint. */
+static void no_complaint(void *ud, uint64_t line, const char *text)
+{
+    (void)ud;
+    fprintf(stderr, "line %d: %s\n", (int)line, text);
+    abort();
+}
+
+static void read_back(cf_format format, const cf_buf *text)
+{
+    cf_error err;
+    cf_import_report report;
+    cf_import_options opts = {.format = format,
+                              .is_dry = true,
+                              .note = format == CF_FORMAT_CONFAB ? no_complaint
+                                                                 : NULL};
+    if (cf_import_bytes(NULL, text->p, text->n, &opts, &report, &err) !=
+        CF_OK) {
+        fprintf(stderr, "%s: %s\n", cf_format_name(format), err.text);
+        abort();
+    }
+}
+
 static void export_newest(void)
 {
     cf_error err;
@@ -79,6 +104,9 @@ static void export_newest(void)
                 abort();
             }
         }
+        if (out.n != 0) {
+            read_back(opts.format, &out);
+        }
         cf_buf_deinit(&out);
         cf_export_end(ex);
     }
@@ -90,25 +118,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static unsigned n_inputs;
     cf_error err;
     cf_import_report report;
-    if (size == 0) {
+    if (size < 2) {
         return 0;
     }
     cf_import_options opts = {
         .format = (cf_format)(data[0] % (unsigned)CF_FORMAT_COUNT),
-        .guesses = data[0] >= 128};
-    if (!opts.guesses &&
-        (!cf_format_reads(opts.format) || opts.format == CF_FORMAT_LLM_DB)) {
-        return 0;
+        .guesses = data[0] >= 128,
+        .max_record = data[1] < 16 ? 1 + data[1] * 16u : 0,
+        .is_dry = data[1] >= 240};
+    if (!opts.guesses && opts.format == CF_FORMAT_LLM_DB) {
+        return 0; /* fuzz_llm.c */
     }
     open_store();
-    cf_status st = cf_import_bytes(store, (const char *)data + 1, size - 1,
+    cf_status st = cf_import_bytes(store, (const char *)data + 2, size - 2,
                                    &opts, &report, &err);
     if (st != CF_OK) {
         fprintf(stderr, "import: %s\n", err.text);
         abort();
     }
-    if (report.n_turns != 0) {
+    if (report.n_turns != 0 && !opts.is_dry) {
         export_newest();
+        cf_buf what = CF_BUF_INIT;
+        if (n_inputs % 8 == 0 && cf_store_undo(store, &what, &err) != CF_OK) {
+            fprintf(stderr, "undo: %s\n", err.text);
+            abort();
+        }
+        cf_buf_deinit(&what);
     }
     size_t n = 0;
     if (n_inputs++ % 64 == 0 &&

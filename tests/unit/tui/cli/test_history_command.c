@@ -113,6 +113,73 @@ static void test_history__changes_show_in_lists(void **state)
     assert_int_equal(n_listed(db, "--trash", id), 0);
 }
 
+/* Numbers after `key` in a line of JSON; -1: it is not there. */
+static long number_of(const cf_buf *out, const char *key)
+{
+    const char *at = strstr(cf_buf_cstr(out), key);
+    return at != NULL ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+/* A file is imported, tagged, listed, truncated by turns and by tokens, and
+ * taken back. */
+static void test_history__import_truncate_undo(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("truncate.db");
+    const char *file = store_dir_file("long.json");
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    cf_program p;
+    char id[37];
+    cf_buf_adds(&text, "{\"messages\":[");
+    for (int i = 0; i < 6; i++) {
+        cf_buf_addf(&text,
+                    "%s{\"role\":\"user\",\"content\":\"question %d\"},{"
+                    "\"role\":\"assistant\",\"content\":\"answer\"}",
+                    i != 0 ? "," : "", i);
+    }
+    cf_buf_adds(&text, "]}");
+    T_OK(cf_os_write_file(file, text.p, text.n, 0600, &err), err);
+    cf_buf_deinit(&text);
+    CF_PROGRAM(&p, "history", "import", "--db", db, "--tag", "new", file);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "read as OpenAI JSON"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "confab history undo"));
+    cf_program_deinit(&p);
+    assert_int_equal(n_listed(db, "--tag=new", "\"conversation\""), 1);
+    assert_int_equal(n_listed(db, "--tag=old", "\"conversation\""), 0);
+    CF_PROGRAM(&p, "history", "list", "--json", "--db", db);
+    memcpy(id, strstr(cf_buf_cstr(&p.out), "tion\":\"") + 7, 36);
+    id[36] = '\0';
+    cf_program_deinit(&p);
+
+    CF_PROGRAM(&p, "history", "truncate", "--db", db, id, "--turns", "4",
+               "--dry-run");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "8 of 12 turns go"));
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "user: question 3"));
+    assert_null(strstr(cf_buf_cstr(&p.err), "user: question 4"));
+    assert_string_equal(cf_buf_cstr(&p.out), "nothing was changed\n");
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "history", "truncate", "--json", "--db", db, id, "--tokens",
+               "60", "--yes");
+    assert_int_equal(p.status, 0);
+    assert_true(number_of(&p.out, "\"tokens_before\":") > 60);
+    assert_in_range(number_of(&p.out, "\"tokens_after\":"), 1, 60);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--db", db, "--continue", id, "--show-prompt", "and");
+    assert_int_equal(p.status, 0);
+    assert_null(strstr(cf_buf_cstr(&p.out), "question 0"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "question 5"));
+    cf_program_deinit(&p);
+    REFUSES(2, "want one UUID", "history", "truncate", "--db", db, id);
+    CF_PROGRAM(&p, "history", "undo", "--db", db);
+    assert_int_equal(p.status, 0);
+    assert_string_equal(cf_buf_cstr(&p.out), "undone: import of long.json\n");
+    cf_program_deinit(&p);
+}
+
 static void test_history__exports(void **state)
 {
     (void)state;
@@ -181,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_history__changes_show_in_lists),
+        cmocka_unit_test(test_history__import_truncate_undo),
         cmocka_unit_test(test_history__exports),
         cmocka_unit_test(test_history__refuses),
         cmocka_unit_test(test_db__check_and_backup),
