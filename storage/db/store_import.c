@@ -169,10 +169,11 @@ static cf_status settle(cf_sql *sql, int64_t conv, cf_error *err)
         "i", conv);
 }
 
+/* *convs gets the conversations that had some of them. */
 static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
-                              int64_t *n_left, cf_error *err)
+                              id_list *convs, int64_t *n_left, cf_error *err)
 {
-    id_list messages, convs;
+    id_list messages;
     CF_TRY(read_ids(sql, "SELECT count(*) FROM turn WHERE id > ? AND id <= ?",
                     "SELECT DISTINCT message_id FROM turn WHERE id > ? AND "
                     "id <= ?",
@@ -180,7 +181,7 @@ static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
     CF_TRY(read_ids(sql, "SELECT count(*) FROM turn WHERE id > ? AND id <= ?",
                     "SELECT DISTINCT conversation_id FROM turn WHERE id > ? "
                     "AND id <= ?",
-                    r->turn_from, r->turn_to, a, &convs, err));
+                    r->turn_from, r->turn_to, a, convs, err));
     CF_TRY(cf_sql__run(
         sql, err,
         "WITH RECURSIVE kept(id) AS (SELECT parent_id FROM turn WHERE "
@@ -190,9 +191,6 @@ static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
         "id NOT IN (SELECT id FROM kept)",
         "ii", r->turn_from, r->turn_to));
     CF_TRY(cf_rows__collect(sql, messages.v, messages.n, err));
-    for (size_t i = 0; i < convs.n; i++) {
-        CF_TRY(settle(sql, convs.v[i], err));
-    }
     int64_t left;
     CF_TRY(cf_sql__int(sql, &left, 0, err,
                        "SELECT count(*) FROM turn WHERE id > ? AND id <= ?",
@@ -226,15 +224,25 @@ static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a,
     if (!json_is_array(rows)) {
         return cf_fail(err, CF_EFORMAT, "the operation log is damaged");
     }
+    /* Each turn that goes is looked for among the heads: that must not be a
+     * walk through all conversations.  The index lives as long as this. */
+    CF_TRY(cf_sql__script(sql,
+                          "CREATE INDEX undo_heads ON "
+                          "conversation(head_id)",
+                          err));
     /* Newest first: what hangs on older turns of this import goes before. */
     for (size_t i = json_array_size(rows); i > 0; i--) {
         const json_t *v = json_array_get(rows, i - 1);
         cf_import_rows r = {number_at(v, 0), number_at(v, 1), number_at(v, 2),
                             number_at(v, 3)};
-        CF_TRY(remove_turns(sql, &r, a, n_left, err));
+        id_list convs;
+        CF_TRY(remove_turns(sql, &r, a, &convs, n_left, err));
         CF_TRY(remove_convs(sql, &r, a, err));
+        for (size_t k = 0; k < convs.n; k++) {
+            CF_TRY(settle(sql, convs.v[k], err));
+        }
     }
-    return CF_OK;
+    return cf_sql__script(sql, "DROP INDEX undo_heads", err);
 }
 
 static void describe(cf_buf *what, const json_t *op, int64_t n_left)
