@@ -492,8 +492,16 @@ cf_status cf_store_fork(cf_store *s, cf_uuid turn, cf_uuid *out, cf_error *err)
 cf_status cf_rows__collect(cf_sql *sql, const int64_t *v, size_t n,
                            cf_error *err)
 {
+    enum { FEW = 64 };
     for (size_t i = 0; i < n; i++) {
-        CF_TRY(cf_msg__collect(sql, v[i], err));
+        CF_TRY(n <= FEW ? cf_msg__collect(sql, v[i], err)
+                        : cf_msg__forget_words(sql, v[i], err));
+    }
+    if (n > FEW) { /* one walk through all is less than many statements */
+        CF_TRY(cf_sql__run(sql, err,
+                           "DELETE FROM message WHERE NOT EXISTS (SELECT 1 "
+                           "FROM turn WHERE message_id = message.id)",
+                           ""));
     }
     CF_TRY(cf_sql__run(sql, err,
                        "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM "

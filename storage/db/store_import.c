@@ -199,23 +199,27 @@ static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
     return CF_OK;
 }
 
+/* Conversations of the import that have no turn left; in one statement, for
+ * each statement of a long transaction costs time with all that came before. */
 static cf_status remove_convs(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
                               cf_error *err)
 {
     static const char count[] = "SELECT count(*) FROM conversation WHERE id > "
                                 "? AND id <= ?";
-    static const char list[] =
-        "SELECT id FROM conversation c WHERE id > ? AND id <= ? AND NOT EXISTS "
-        "(SELECT 1 FROM turn WHERE conversation_id = c.id)";
+    static const char titled[] =
+        "SELECT id FROM conversation c WHERE id > ? AND id <= ? AND title <> "
+        "'' AND NOT EXISTS (SELECT 1 FROM turn WHERE conversation_id = c.id)";
     id_list empty;
     CF_TRY(
-        read_ids(sql, count, list, r->conv_from, r->conv_to, a, &empty, err));
+        read_ids(sql, count, titled, r->conv_from, r->conv_to, a, &empty, err));
     for (size_t i = 0; i < empty.n; i++) {
         CF_TRY(cf_rows__title_words(sql, empty.v[i], false, err));
-        CF_TRY(cf_sql__run(sql, err, "DELETE FROM conversation WHERE id = ?",
-                           "i", empty.v[i]));
     }
-    return CF_OK;
+    return cf_sql__run(
+        sql, err,
+        "DELETE FROM conversation WHERE id > ? AND id <= ? AND NOT EXISTS "
+        "(SELECT 1 FROM turn WHERE conversation_id = conversation.id)",
+        "ii", r->conv_from, r->conv_to);
 }
 
 static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a,

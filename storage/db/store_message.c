@@ -381,9 +381,25 @@ static cf_status get_texts(cf_sql *sql, int64_t id, cf_arena *arena,
     return arena->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-static cf_status remove_message(cf_sql *sql, int64_t id, cf_error *err)
+/* Whether no turn says this any more. */
+static cf_status is_unused(cf_sql *sql, int64_t id, bool *out, cf_error *err)
+{
+    int64_t n;
+    CF_TRY(cf_sql__int(sql, &n, 0, err,
+                       "SELECT 1 FROM turn WHERE message_id = ? LIMIT 1", "i",
+                       id));
+    *out = n == 0;
+    return CF_OK;
+}
+
+cf_status cf_msg__forget_words(cf_sql *sql, int64_t id, cf_error *err)
 {
     cf_arena arena;
+    bool unused;
+    CF_TRY(is_unused(sql, id, &unused, err));
+    if (!unused) {
+        return CF_OK;
+    }
     cf_arena_init(&arena, 0);
     cf_str text, tool_text;
     cf_status st = get_texts(sql, id, &arena, &text, &tool_text, err);
@@ -391,17 +407,17 @@ static cf_status remove_message(cf_sql *sql, int64_t id, cf_error *err)
         st = index_words(sql, id, text, tool_text, false, err);
     }
     cf_arena_deinit(&arena);
-    CF_TRY(st);
-    return cf_sql__run(sql, err, "DELETE FROM message WHERE id = ?", "i", id);
+    return st;
 }
 
 cf_status cf_msg__collect(cf_sql *sql, int64_t id, cf_error *err)
 {
-    int64_t n;
-    CF_TRY(cf_sql__int(sql, &n, 0, err,
-                       "SELECT 1 FROM turn WHERE message_id = ? LIMIT 1", "i",
-                       id));
-    return n != 0 ? CF_OK : remove_message(sql, id, err);
+    bool unused;
+    CF_TRY(cf_msg__forget_words(sql, id, err));
+    CF_TRY(is_unused(sql, id, &unused, err));
+    return unused ? cf_sql__run(sql, err, "DELETE FROM message WHERE id = ?",
+                                "i", id)
+                  : CF_OK;
 }
 
 /* ---- putting together --------------------------------------------------- */

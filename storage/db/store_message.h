@@ -49,6 +49,10 @@ void cf_msg__write_plain(cf_buf *out, cf_str role, cf_str content);
 CF_MUST_USE cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row,
                                    cf_arena *arena, cf_str *out, cf_error *err);
 
+/* Takes the words of a message that no turn uses any more out of the index;
+ * its row must be removed after that. */
+CF_MUST_USE cf_status cf_msg__forget_words(cf_sql *sql, int64_t id,
+                                           cf_error *err);
 /* Removes the row when no turn uses it any more; blobs stay. */
 CF_MUST_USE cf_status cf_msg__collect(cf_sql *sql, int64_t id, cf_error *err);
 
