@@ -91,7 +91,7 @@ static cf_status show_plan(job *j, cf_error *err)
     for (size_t i = p->n_lead; i < p->first && i < n; i++) {
         put_turn(&text, path[i]);
     }
-    fputs(cf_buf_cstr(&text), stderr);
+    cf_out(stderr, cf_buf_str(&text), CF_OUT_TEXT);
     cf_status st = cf_buf_check(&text, err);
     cf_buf_deinit(&text);
     return st;
@@ -103,7 +103,8 @@ static bool may(const job *j)
     if (j->o->is_approved || isatty(STDIN_FILENO) == 0) {
         return true;
     }
-    fputs("make the branch without them? [y/N] ", stderr);
+    cf_out(stderr, cf_str_from("make the branch without them? [y/N] "),
+           CF_OUT_TEXT);
     return fgets(answer, sizeof answer, stdin) != NULL &&
            (answer[0] == 'y' || answer[0] == 'Y');
 }
