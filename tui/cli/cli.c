@@ -45,7 +45,7 @@ const cf_cli_command cf_cli_commands[] = {
     {"replay", "UUID",
      "run a stored turn again and report the first token that differs",
      cf_cmd_replay},
-    {"proxy", "--to URL",
+    {"proxy", "--to URL|--replay",
      "record what another program sends to its model, and what comes back",
      cf_cmd_proxy},
     {"serve", "", "answer other programs with the built-in engine",

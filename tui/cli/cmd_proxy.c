@@ -11,6 +11,7 @@
 #include "tui/cli/traffic_run.h"
 #include "tui/sys/secret.h"
 #include "tui/traffic/proxy.h"
+#include "tui/traffic/replay.h"
 
 static cf_status run(cf_cli *cli, const cf_upstream *up,
                      const cf_http_options *http, cf_error *err)
@@ -28,10 +29,22 @@ static cf_status run(cf_cli *cli, const cf_upstream *up,
     return st;
 }
 
+/* Answers from the history alone. */
+static cf_status replay(cf_cli *cli, const cf_http_options *http, cf_error *err)
+{
+    cf_traffic_run t;
+    CF_TRY(cf_traffic_run_init(&t, cli, err));
+    const cf_http_handler handler = cf_replay_handler(t.store);
+    cf_status st = cf_traffic_run_serve(&t, http, &handler, "the history", err);
+    cf_traffic_run_deinit(&t);
+    return st;
+}
+
 int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
 {
     cf_upstream up = {0};
     cf_http_options http = {.listen = "127.0.0.1:8088"};
+    bool is_replay = false;
     const cf_opt own[] = {
         {"--to", 0, CF_OPT_STR, &up.url, "URL",
          "the server that answers: http://HOST:PORT or https://HOST", NULL},
@@ -43,6 +56,8 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--ca", 0, CF_OPT_STR, &up.ca, "FILE",
          "certificates to trust in place of the system's", NULL},
+        {"--replay", 0, CF_OPT_FLAG, &is_replay, NULL,
+         "ask no server: answer from the history what was answered then", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n;
@@ -59,6 +74,7 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     }
     up.key = cf_secret_key();
     cf_error err;
-    return run(cli, &up, &http, &err) == CF_OK ? CF_EXIT_OK
-                                               : cf_cli_fail(cli, &err);
+    cf_status st =
+        is_replay ? replay(cli, &http, &err) : run(cli, &up, &http, &err);
+    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }

@@ -69,6 +69,11 @@ typedef enum cf_record_end {
 /* Hands the record over; it is gone for the caller.  `why` may be NULL. */
 void cf_record_end_with(cf_record *x, cf_record_end how, const char *why);
 
+/* The hash of a request: equal ones have the same method, path and body.
+ * CF_ENOMEM. */
+CF_MUST_USE cf_status cf_record_hash(char out[65], cf_str method, cf_str path,
+                                     cf_str body, cf_error *err);
+
 /* Appends a JSON list of [name, value], the values of all headers left out but
  * of those that are known not to be secret. */
 void cf_record_headers(cf_buf *out, const cf_http_header *headers, size_t n);

@@ -253,17 +253,21 @@ static void put(const cf_recorder_options *o, cf_record *x,
     }
 }
 
-/* The same request gives the same hash: path and body. */
-static void hash_request(cf_record *x)
+cf_status cf_record_hash(char out[65], cf_str method, cf_str path, cf_str body,
+                         cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
-    cf_buf_add(&b, x->path.p, x->path.n);
+    cf_buf_add(&b, method.p, method.n);
+    cf_buf_addc(&b, ' ');
+    cf_buf_add(&b, path.p, path.n);
     cf_buf_addc(&b, '\n');
-    cf_buf_add(&b, x->request.p, x->request.n);
-    if (!b.failed && x->request.n != 0) {
-        cf_hash_hex(x->kept.request_hash, b.p, b.n);
+    cf_buf_add(&b, body.p, body.n);
+    cf_status st = cf_buf_check(&b, err);
+    if (st == CF_OK) {
+        cf_hash_hex(out, b.p, b.n);
     }
     cf_buf_deinit(&b);
+    return st;
 }
 
 static void fill_begin(const cf_record *x, cf_exchange *e)
@@ -280,7 +284,9 @@ static void read_begin(const cf_recorder_options *o, cf_record *x,
 {
     cf_error err = {0};
     x->kept.n_messages = -1;
-    hash_request(x);
+    /* Without memory the request has no hash, and is not found again. */
+    cf_ignore(cf_record_hash(x->kept.request_hash, x->method, x->path,
+                             cf_buf_str(&x->request), &err));
     *has_request = false;
     memset(p, 0, sizeof *p);
     cf_arena_init(&p->arena, 0);

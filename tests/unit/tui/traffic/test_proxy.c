@@ -15,6 +15,7 @@
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 #include "tui/traffic/proxy.h"
+#include "tui/traffic/replay.h"
 
 /* ---- the server --------------------------------------------------------- */
 
@@ -437,6 +438,33 @@ static void test_record__conversations(void **state)
     teardown(&f);
 }
 
+static void test_replay__same_bytes_without_a_server(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_http_server *server;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    chat(&f, ASK(U("a")), SAID("old"));
+    chat(&f, ASK(U("a")), SAID("new"));
+    int n_asked = f.fake.n_asked;
+    const cf_http_handler handler = cf_replay_handler(f.store);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    const char *url = cf_http_server_url(server);
+    assert_int_equal(
+        http_ask(url, "/v1/chat/completions", NULL, ASK(U("a")), &out), 200);
+    assert_string_equal(cf_buf_cstr(&out), SAID("new"));
+    assert_int_equal(
+        http_ask(url, "/v1/chat/completions", NULL, ASK(U("b")), &out), 404);
+    assert_non_null(strstr(cf_buf_cstr(&out), "not_recorded"));
+    assert_int_equal(f.fake.n_asked, n_asked);
+    cf_http_server_free(server, 0);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
 /* ---- findings ----------------------------------------------------------- */
 
 #define USED(text, prompt, cached)                                \
@@ -536,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_proxy__token),
         cmocka_unit_test(test_record__keeps_bodies_and_no_keys),
         cmocka_unit_test(test_record__conversations),
+        cmocka_unit_test(test_replay__same_bytes_without_a_server),
         cmocka_unit_test(test_findings__cut),
         cmocka_unit_test(test_findings__cache_lost),
         cmocka_unit_test(test_findings__lost_call),
