@@ -13,11 +13,15 @@
 #include "templates/open.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
+#include "tui/lab/open_store.h"
 #include "tui/sys/out.h"
 
+/* All of it together ends within ten seconds, whatever the disk does. */
 enum {
-    GRACE_MS = 3000, /* for answers that are running at the end */
-    FLUSH_MS = 4000, /* for what the disk has not got then */
+    GRACE_MS = 2500,   /* for answers that are running at the end */
+    FLUSH_MS = 1500,   /* for what the disk has not got then */
+    PATIENCE_MS = 300, /* of one write */
+    BUSY_MS = 1000,    /* for another program's lock */
     LOOK_US = 20000
 };
 
@@ -73,14 +77,29 @@ static cf_status open_finder(cf_traffic_run *t, cf_error *err)
     return CF_OK;
 }
 
+/* A database that cannot be written now costs no traffic. */
+static cf_status open_store(cf_traffic_run *t, cf_error *err)
+{
+    const cf_store_options o = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING,
+                                .patience_ms = PATIENCE_MS,
+                                .busy_ms = BUSY_MS};
+    char *path;
+    CF_TRY(cf_open_store_path(&t->cli->open, &path, err));
+    cf_status st = cf_store_open(&t->store, path, &o, err);
+    cf_free(path);
+    if (st != CF_OK) {
+        cf_open_store_hint(err);
+    }
+    return st;
+}
+
 cf_status cf_traffic_run_init(cf_traffic_run *t, const cf_cli *cli,
                               cf_error *err)
 {
     memset(t, 0, sizeof *t);
     t->cli = cli;
     cf_status st = open_finder(t, err);
-    CF_THEN(st, cf_cli_open_store(&t->store, cli,
-                                  CF_STORE_CREATE | CF_STORE_KEEP_GOING, err));
+    CF_THEN(st, open_store(t, err));
     if (st == CF_OK) {
         const cf_recorder_options o = {.store = t->store,
                                        .finder = &t->finder,

@@ -248,7 +248,8 @@ static void put(const cf_recorder_options *o, cf_record *x,
     /* A write that waits in memory is said too: the user may have to act. */
     if (st != CF_OK) {
         char line[CF_ERROR_TEXT_MAX + 40];
-        snprintf(line, sizeof line, "not recorded: %s", err.text);
+        snprintf(line, sizeof line, "%s%s",
+                 st == CF_EBUSY ? "" : "not recorded: ", err.text);
         cf_record__say(x->recorder, line);
     }
 }
