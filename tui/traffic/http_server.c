@@ -399,7 +399,7 @@ static cf_status split(const char *listen, char host[200], char port[8],
         return cf_fail(err, CF_EINVAL, "--listen: want HOST:PORT, not '%.80s'",
                        listen);
     }
-    cf_str h = host_of(cf_str_make(listen, listen[0] == '[' ? n : n));
+    cf_str h = host_of(cf_str_make(listen, n));
     if (listen[0] != '[') {
         h = cf_str_make(listen, n);
     }
@@ -439,10 +439,17 @@ static cf_status listen_on(cf_http_server *s, const char *where, cf_error *err)
 {
     char host[200], port[8];
     CF_TRY(split(where, host, port, err));
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_NUMERICSERV};
+    /* Clients that try both kinds of "localhost" end with IPv4. */
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV,
+                             .ai_family = strchr(host, ':') != NULL ? AF_INET6
+                                                                    : AF_INET};
     struct addrinfo *found = NULL;
     int rc = getaddrinfo(host, port, &hints, &found);
+    if (rc != 0) {
+        hints.ai_family = AF_UNSPEC;
+        rc = getaddrinfo(host, port, &hints, &found);
+    }
     if (rc != 0 || found == NULL) {
         return cf_fail(err, CF_EINVAL, "--listen: no address '%.80s'", host);
     }
