@@ -173,6 +173,14 @@ static cf_status open_script(cf_opened *b, const char *path, cf_error *err)
     return st;
 }
 
+/* What computed prompts may take: an eighth of the memory that is available. */
+static uint64_t prefix_bytes(void)
+{
+    uint64_t share = cf_os_memory_available() / 8; /* 0: not known */
+    return share != 0 && share < CF_PREFIX_BYTES_MAX ? share
+                                                     : CF_PREFIX_BYTES_MAX;
+}
+
 static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                            const char *family, cf_error *err)
 {
@@ -196,8 +204,7 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                                                              : CF_TOOLS_NONE};
         return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
-    CF_TRY(
-        cf_prefix_cache_new(&b->prefixes, b->engine, CF_PREFIX_BYTES_MAX, err));
+    CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));
     cf_core_options core = {
         .renderer = renderer_of(b),
         .family = b->family,
