@@ -236,6 +236,11 @@ CF_MUST_USE cf_status cf_store_put_template(cf_store *store, cf_str name,
                                             cf_str source, cf_str parent_hash,
                                             char hash[65], cf_error *err);
 
+/* Removes a kept template.  CF_EBUSY when replies were made with it: their
+ * prompts need it; CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_delete_template(cf_store *store, cf_str hash,
+                                               cf_error *err);
+
 /*
  * Stores a turn that is about to be written by a model (`turn->message` is
  * what is known of it: role and perhaps a forced beginning; `turn->run` its

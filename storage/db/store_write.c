@@ -73,6 +73,34 @@ cf_status cf_store_put_template(cf_store *s, cf_str name, cf_str source,
     return cf_op__submit(s, op, err);
 }
 
+static cf_status do_delete_template(cf_store *s, cf_sql *sql, void *arg,
+                                    cf_error *err)
+{
+    (void)s;
+    const cf_str *hash = arg;
+    int64_t id, n_runs;
+    CF_TRY(cf_sql__int(sql, &id, -1, err,
+                       "SELECT id FROM template WHERE hash = ?1", "s", *hash));
+    if (id < 0) {
+        return cf_fail(err, CF_ENOTFOUND, "no such template is kept");
+    }
+    CF_TRY(cf_sql__int(sql, &n_runs, 0, err,
+                       "SELECT count(*) FROM run WHERE template_id = ?1", "i",
+                       id));
+    if (n_runs > 0) {
+        return cf_fail(err, CF_EBUSY,
+                       "%lld repl%s made with it: it is needed to show their "
+                       "prompts",
+                       (long long)n_runs, n_runs == 1 ? "y was" : "ies were");
+    }
+    return cf_sql__run(sql, err, "DELETE FROM template WHERE id = ?1", "i", id);
+}
+
+cf_status cf_store_delete_template(cf_store *s, cf_str hash, cf_error *err)
+{
+    return cf_op__call(s, do_delete_template, &hash, err);
+}
+
 typedef struct put_call_arg {
     cf_uuid turn;
     const cf_store_call *call;

@@ -17,6 +17,7 @@
 #include "tui/app/keepsakes.h"
 #include "tui/app/menu.h"
 #include "tui/app/pointer.h"
+#include "tui/app/template_file.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
@@ -486,6 +487,7 @@ bool cf_app_step(cf_app *app)
     bool has_more = false;
     step_demo(app);
     (void)cf_app_step_servers(app);
+    cf_template_file_step(app);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
             has_more = cf_views[v]->step(app) || has_more;
@@ -606,6 +608,9 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
         if (every_ms > 0 && (wait_ms < 0 || wait_ms > every_ms)) {
             wait_ms = every_ms;
         }
+        int file_ms = cf_template_file_wait_ms(app);
+        wait_ms = file_ms >= 0 && (wait_ms < 0 || file_ms < wait_ms) ? file_ms
+                                                                     : wait_ms;
         if (app->is_dirty) {
             uint64_t due = last_frame + FRAME_US;
             if (now >= due) {

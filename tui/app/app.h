@@ -165,6 +165,15 @@ typedef struct cf_press {
     uint64_t us; /* 0: none that a second one could follow */
 } cf_press;
 
+/* The file of the template in use, as it was at the last look. */
+typedef struct cf_watched_file {
+    bool has;
+    char name[300]; /* the template's */
+    int64_t size, at_s, at_ns;
+    uint64_t inode;
+    uint64_t due_us; /* of the next look */
+} cf_watched_file;
+
 /* Spots of the app itself; those of views are 0 and above. */
 enum { CF_SPOT_MENU = -1, CF_SPOT_TAB = -2, CF_SPOT_HINT = -3 };
 
@@ -185,6 +194,7 @@ struct cf_app {
     char menu_word[64]; /* what was typed before Tab chose from the menu */
     size_t menu_row;    /* chosen, from 1; 0: none */
     cf_press last_press;
+    cf_watched_file watched;
     cf_notice notice;
     cf_buf log;        /* lines for the log view */
     char doing[64];    /* the command that runs; "" for none */

@@ -187,8 +187,8 @@ static void cmd_template(cf_app *app, const char *arg)
     cf_str source = cf_template_builtin(arg);
     cf_status st = CF_OK;
     if (arg[0] == '\0') {
-        cf_edit_set(&app->command_line, cf_str_from("template "));
-        app->mode = CF_MODE_COMMAND;
+        cf_app_open_view(app, CF_VIEW_TEMPLATES);
+        cf_app_command(app, "capabilities");
         return;
     }
     if (strcmp(arg, "model") == 0) {
@@ -268,8 +268,9 @@ const cf_command cf_global_commands[] = {
      CF_BY(open_view, CF_VIEW_LIBRARY)},
     {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
      CF_BY(open_view, CF_VIEW_TEMPLATES)},
-    {"template", CF_IN_ALL, "gT", "NAME|FILE",
-     "render with this template; 'model' is the first one again",
+    {"template", CF_IN_ALL, "gT", "[NAME|FILE]",
+     "render with this template; 'model' is the first one again; alone: what "
+     "the one in use can do",
      CF_WITH(cmd_template)},
     {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
      CF_BY(open_view, CF_VIEW_HELP)},

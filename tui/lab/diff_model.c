@@ -41,6 +41,32 @@ void cf_diff_model_deinit(cf_diff_model *m)
 
 /* ---- the templates ------------------------------------------------------ */
 
+/* Takes the text for the other template; it is freed when it does not
+ * compile. */
+static cf_status take_other(cf_diff_model *m, const char *name, cf_buf *text,
+                            cf_error *err)
+{
+    cf_status st = cf_buf_check(text, err);
+    cf_template *tpl;
+    if (st == CF_OK && text->n != 0) {
+        st = cf_template_compile(&tpl, cf_buf_str(text), NULL, NULL, NULL, err);
+        if (st == CF_OK) {
+            cf_template_free(tpl);
+        } else {
+            cf_fail_in(err, st, name);
+        }
+    }
+    if (st != CF_OK) {
+        cf_buf_deinit(text);
+        return st;
+    }
+    cf_buf_deinit(&m->other);
+    m->other = *text;
+    snprintf(m->name, sizeof m->name, "%s", name);
+    m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_BENCH : m->subject;
+    return CF_OK;
+}
+
 cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -51,32 +77,25 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
         cf_lab_first_template(m->lab, &first, &source);
         name = first;
         cf_buf_add(&text, source.p, source.n);
-        st = cf_buf_check(&text, err);
     } else {
         st = cf_open_template_text(&text, name, err);
         if (st == CF_ENOTFOUND) {
             st = cf_kept_template(&text, m->store, name, err);
         }
     }
-    if (st == CF_OK && text.n != 0) {
-        cf_template *tpl;
-        st =
-            cf_template_compile(&tpl, cf_buf_str(&text), NULL, NULL, NULL, err);
-        if (st == CF_OK) {
-            cf_template_free(tpl);
-        } else {
-            cf_fail_in(err, st, name);
-        }
-    }
     if (st != CF_OK) {
         cf_buf_deinit(&text);
         return st;
     }
-    cf_buf_deinit(&m->other);
-    m->other = text;
-    snprintf(m->name, sizeof m->name, "%s", name);
-    m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_BENCH : m->subject;
-    return CF_OK;
+    return take_other(m, name, &text, err);
+}
+
+cf_status cf_diff_model_with_text(cf_diff_model *m, const char *name,
+                                  cf_str source, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_add(&text, source.p, source.n);
+    return take_other(m, name, &text, err);
 }
 
 const char *cf_diff_model_name(const cf_diff_model *m, int side)

@@ -57,6 +57,11 @@ void cf_diff_model_deinit(cf_diff_model *m);
 CF_MUST_USE cf_status cf_diff_model_with(cf_diff_model *m, const char *name,
                                          cf_error *err);
 
+/* The same with a text (copied) that goes by this name. */
+CF_MUST_USE cf_status cf_diff_model_with_text(cf_diff_model *m,
+                                              const char *name, cf_str source,
+                                              cf_error *err);
+
 /* Computes the difference again.  A failure is in m->err, and in
  * m->render.err for each side. */
 void cf_diff_model_update(cf_diff_model *m);

@@ -268,3 +268,24 @@ void cf_child_remove_folder(const char *folder)
     closedir(dir);
     rmdir(folder);
 }
+
+bool cf_child_find(cf_buf *out, cf_str name)
+{
+    if (memchr(name.p, '/', name.n) != NULL) {
+        cf_buf_add(out, name.p, name.n);
+        return access(cf_buf_cstr(out), R_OK) == 0;
+    }
+    const char *dirs = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe) */
+    while (dirs != NULL && *dirs != '\0') {
+        size_t n = strcspn(dirs, ":");
+        cf_buf_reset(out);
+        cf_buf_add(out, dirs, n);
+        cf_buf_adds(out, n > 0 ? "/" : "./");
+        cf_buf_add(out, name.p, name.n);
+        if (access(cf_buf_cstr(out), R_OK) == 0) {
+            return true;
+        }
+        dirs += n + (dirs[n] == ':');
+    }
+    return false;
+}

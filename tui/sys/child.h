@@ -42,4 +42,8 @@ CF_MUST_USE cf_status cf_child_folder(char out[CF_CHILD_PATH], cf_error *err);
 /* Removes the files of such a folder, and the folder. */
 void cf_child_remove_folder(const char *folder);
 
+/* Appends the path of a program as a shell would find it by $PATH; false when
+ * there is none that can be read. */
+bool cf_child_find(cf_buf *out, cf_str name);
+
 #endif

@@ -10,6 +10,8 @@
 
 #include "core/base/utf8.h"
 #include "tui/grid/wrap.h"
+#include "tui/lab/lab_lint.h"
+#include "tui/view/caps_table.h"
 #include "tui/view/view_diff.h"
 
 enum { RATE_TOKENS = 32 }; /* the fewest whose speeds are compared */
@@ -23,6 +25,8 @@ bool cf_diff_panel_has(const cf_diff_view *s, cf_diff_panel panel)
         return s->likely.has;
     case CF_PANEL_SURVEY:
         return s->survey.has;
+    case CF_PANEL_CAPS:
+        return s->m.name[0] != '\0';
     case CF_PANEL_NONE:
     case CF_PANEL_COUNT:
         break;
@@ -562,6 +566,30 @@ static void draw_survey(cf_app *app, cf_grid *g, cf_rect r)
     cf_buf_deinit(&text);
 }
 
+/* What side `i` of the screen can do; NULL while it is asked. */
+static const cf_template_caps *caps_of(cf_app *app, int i)
+{
+    const cf_diff_model *m = &cf_diff_state(app)->m;
+    bool is_other = (i == 1) != m->is_swapped;
+    const cf_lab_lint *lint = cf_lab_lint_of(
+        app->lab, is_other ? cf_buf_str(&m->other)
+                           : cf_lab_engine_of(app->lab)->template_source);
+    return lint != NULL && lint->status == CF_OK ? &lint->report.caps : NULL;
+}
+
+static void draw_caps(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_template_caps *a = caps_of(app, 0);
+    cf_template_caps first = a != NULL ? *a : (cf_template_caps){0};
+    const cf_template_caps *b = caps_of(app, 1);
+    if (a == NULL || b == NULL) {
+        cf_grid_puts(g, r.x + 1, r.y, r.w - 2, "asking both templates ...",
+                     CF_STYLE_DIM);
+        return;
+    }
+    cf_caps_table_draw(g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h}, &first, b);
+}
+
 /* ---- whichever ---------------------------------------------------------- */
 
 void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
@@ -580,6 +608,9 @@ void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
     case CF_PANEL_SURVEY:
         survey_title(s, &title);
         break;
+    case CF_PANEL_CAPS:
+        cf_buf_adds(&title, "Capabilities  A | B");
+        break;
     case CF_PANEL_NONE:
     case CF_PANEL_COUNT:
         break;
@@ -592,6 +623,8 @@ void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
         draw_replies(app, g, in);
     } else if (s->panel == CF_PANEL_LIKELY) {
         draw_likely(app, g, in);
+    } else if (s->panel == CF_PANEL_CAPS) {
+        draw_caps(app, g, in);
     } else {
         draw_survey(app, g, in);
     }

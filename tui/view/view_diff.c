@@ -736,6 +736,31 @@ void cf_diff_show_saved(cf_app *app, cf_uuid id)
     state(app)->in_panel = false;
 }
 
+void cf_diff_show_template(cf_app *app, const char *name, cf_str source)
+{
+    cf_error err;
+    cf_diff_model *m = model(app);
+    if (cf_diff_model_with_text(m, name, source, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    forget_answers(state(app));
+    use_subject(app, CF_DIFF_BENCH);
+    m->level = CF_DIFF_LEVEL_SOURCE;
+    cf_app_open_view(app, CF_VIEW_DIFF);
+}
+
+static void cmd_caps(cf_app *app)
+{
+    diff_view *s = state(app);
+    if (!cf_diff_panel_has(s, CF_PANEL_CAPS)) {
+        cf_app_say(app, CF_STYLE_DIM, "choose the other template first");
+        return;
+    }
+    show_panel(s, s->panel == CF_PANEL_CAPS ? CF_PANEL_NONE : CF_PANEL_CAPS,
+               false);
+}
+
 void cf_diff_show_marks(cf_app *app)
 {
     model(app);
@@ -864,6 +889,8 @@ static const cf_command diff_commands[] = {
      CF_WITH(cmd_likelihood_saved)},
     {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none",
      CF_RUN(cmd_panel)},
+    {"capabilities", HERE, "C", "", "what both templates can do, side by side",
+     CF_RUN(cmd_caps)},
     {"unified", HERE, "u", "", "one column, or two", CF_RUN(cmd_unified)},
     {"less-context", HERE, "{", "", "less of what is alike",
      CF_BY(step_context, -1)},

@@ -39,6 +39,7 @@ typedef enum cf_diff_panel {
     CF_PANEL_REPLIES, /* what both sides answer */
     CF_PANEL_LIKELY,  /* how likely the stored replies are */
     CF_PANEL_SURVEY,  /* many conversations */
+    CF_PANEL_CAPS,    /* what both templates can do */
     CF_PANEL_COUNT
 } cf_diff_panel;
 
@@ -71,6 +72,8 @@ cf_diff_view *cf_diff_state(cf_app *app);
 void cf_diff_show_saved(cf_app *app, cf_uuid id);
 void cf_diff_show_marks(cf_app *app);
 void cf_diff_survey(cf_app *app);
+/* From Templates: this text and the template in use, as sources. */
+void cf_diff_show_template(cf_app *app, const char *name, cf_str source);
 
 /* ---- diff_lines.c ------------------------------------------------------- */
 

@@ -2,10 +2,11 @@
  * view_templates.c - chat templates: the one in use, those that came with
  * confab, and those that were kept; their source, and editing it.
  *
- * The text that comes back from an editor is used at once when it compiles, and kept in
- * the database.  When it does not, the text waits as a draft, which is shown
- * in its place: editing goes on where it broke.  Below the source is what the
- * linter found; a finding leads to its line.
+ * A template that is a file is edited in that file.  Any other is edited as a
+ * copy, which is used at once when it compiles, and kept in the history.  When
+ * it does not, the text waits as a draft, which is shown in its place: editing
+ * goes on where it broke.  Below the source is what the linter found, or what
+ * the template can do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,26 +15,25 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "storage/store.h"
-#include "templates/builtin.h"
 #include "templates/template.h"
 #include "tui/app/app.h"
 #include "tui/app/editor.h"
+#include "tui/app/template_file.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_template.h"
+#include "tui/sys/when.h"
+#include "tui/view/caps_table.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/moves.h"
 #include "tui/view/templates.h"
+#include "tui/view/templates_list.h"
+#include "tui/view/view_diff.h"
 #include "tui/widget/list.h"
 #include "tui/widget/pager.h"
 
-typedef struct entry {
-    const char *from; /* "in use", "start", "confab", "kept" */
-    const char *name;
-    cf_str source;
-    const char *hash; /* of a kept one; "" else */
-} entry;
+enum { TEMPLATE_MAX = 16 << 20 };
 
 /* What can be clicked. */
 enum { SPOT_ROW, SPOT_LINE, SPOT_PANE };
@@ -41,9 +41,7 @@ enum { SPOT_ROW, SPOT_LINE, SPOT_PANE };
 typedef enum focus { ON_LIST, ON_SOURCE, ON_LINT, N_FOCUS } focus;
 
 typedef struct templates_view {
-    cf_arena arena; /* entries and what they name */
-    entry *v;       /* [n] */
-    size_t n, cap;
+    cf_templates_list rows;
     cf_list list, lines, findings;
     uint64_t generation; /* of the workbench, when the entries were read */
     focus focus;
@@ -53,6 +51,9 @@ typedef struct templates_view {
     uint32_t bad_line;
     cf_buf draft; /* an edited text that does not compile */
     char draft_name[256];
+    bool shows_caps;          /* in place of the findings */
+    cf_template_caps caps[2]; /* of the shown one, of the one in use */
+    char deletes[65]; /* the version that was asked about; "" for none */
 } templates_view;
 
 static templates_view *state(cf_app *app)
@@ -66,7 +67,7 @@ static cf_status templates_open(cf_app *app, cf_error *err)
     if (s == NULL) {
         return cf_oom(err);
     }
-    cf_arena_init(&s->arena, 0);
+    cf_arena_init(&s->rows.arena, 0);
     s->shown = s->go_line = SIZE_MAX;
     app->state[CF_VIEW_TEMPLATES] = s;
     return CF_OK;
@@ -76,7 +77,7 @@ static void templates_close(cf_app *app)
 {
     templates_view *s = state(app);
     if (s != NULL) {
-        cf_arena_deinit(&s->arena);
+        cf_arena_deinit(&s->rows.arena);
         cf_buf_deinit(&s->check);
         cf_buf_deinit(&s->draft);
         cf_free(s);
@@ -86,90 +87,40 @@ static void templates_close(cf_app *app)
 
 /* ---- the list ----------------------------------------------------------- */
 
-static void add(templates_view *s, const char *from, cf_str name, cf_str source,
-                cf_str hash)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        if (cf_str_eq(s->v[i].source, source)) {
-            return; /* the same text under another name */
-        }
-    }
-    char *copy = cf_arena_strndup(&s->arena, name.p, name.n);
-    char *id = cf_arena_strndup(&s->arena, hash.p, hash.n);
-    char *text = cf_arena_strndup(&s->arena, source.p, source.n);
-    if (s->n < s->cap && copy != NULL && id != NULL && text != NULL) {
-        s->v[s->n++] = (entry){from, copy, cf_str_make(text, source.n), id};
-    }
-}
-
-/* Everything there is, each text once. */
 static void reload(cf_app *app)
 {
     templates_view *s = state(app);
-    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
-    const cf_str none = cf_str_from("");
-    const cf_store_template *kept = NULL;
-    const char *name;
-    cf_str source;
-    size_t n_kept = 0, n_builtin = 0;
     cf_error err;
-    cf_arena_reset(&s->arena);
     s->generation = cf_lab_generation(app->lab);
     s->shown = SIZE_MAX;
-    if (app->store != NULL && cf_store_templates(app->store, &s->arena, &kept,
-                                                 &n_kept, &err) != CF_OK) {
-        n_kept = 0;
+    cf_templates_list_load(&s->rows, app, &err);
+    if (err.code != CF_OK) {
         cf_app_error(app, &err);
     }
-    while (cf_template_builtin_name(n_builtin) != NULL) {
-        n_builtin++;
-    }
-    s->cap = 2 + n_builtin + n_kept;
-    s->v = cf_arena_alloc(&s->arena, s->cap * sizeof *s->v);
-    s->cap = s->v != NULL ? s->cap : 0;
-    s->n = 0;
-    add(s, "in use", cf_str_from(e->template_name), e->template_source, none);
-    cf_lab_first_template(app->lab, &name, &source);
-    add(s, "start", cf_str_from(name), source, none);
-    for (size_t i = 0; i < n_builtin; i++) {
-        name = cf_template_builtin_name(i);
-        add(s, "confab", cf_str_from(name), cf_template_builtin(name), none);
-    }
-    for (size_t i = 0; i < n_kept; i++) {
-        add(s, "kept", kept[i].name, kept[i].source, kept[i].hash);
-    }
-    cf_list_set(&s->list, s->n, s->list.height);
+    cf_list_set(&s->list, s->rows.n, s->list.height);
 }
 
-static const entry *current(const templates_view *s)
+static const cf_templates_row *current(const templates_view *s)
 {
-    return s->list.cursor < s->n ? &s->v[s->list.cursor] : NULL;
+    return s->list.cursor < s->rows.n ? &s->rows.v[s->list.cursor] : NULL;
 }
 
 /* A text that did not compile waits in this entry's place. */
-static bool has_draft(const templates_view *s, const entry *e)
+static bool has_draft(const templates_view *s, const cf_templates_row *e)
 {
-    return s->draft.n != 0 && strcmp(s->draft_name, e->name) == 0;
+    return s->draft.n != 0 && !e->is_version &&
+           strcmp(s->draft_name, e->name) == 0;
 }
 
-static cf_str text_of(const templates_view *s, const entry *e)
+static cf_str text_of(const templates_view *s, const cf_templates_row *e)
 {
     return has_draft(s, e) ? cf_str_make(s->draft.p, s->draft.n) : e->source;
-}
-
-static const char edited_mark[] = " (edited)";
-
-/* Bytes of a template's name without the mark of an edited one. */
-static size_t plain_name(const char *name)
-{
-    size_t n = strlen(name), m = sizeof edited_mark - 1;
-    return n > m && strcmp(name + n - m, edited_mark) == 0 ? n - m : n;
 }
 
 static bool templates_text(cf_app *app, cf_buf *out)
 {
     const templates_view *s = state(app);
-    const entry *e = current(s);
+    const cf_templates_row *e = current(s);
     if (e != NULL) {
         cf_str text = text_of(s, e);
         cf_buf_add(out, text.p, text.n);
@@ -180,19 +131,19 @@ static bool templates_text(cf_app *app, cf_buf *out)
 /* A template that was read from a file has the file's path for its name. */
 static bool templates_file(cf_app *app, cf_buf *out)
 {
-    const entry *e = current(state(app));
+    const cf_templates_row *e = current(state(app));
     struct stat st;
     if (e == NULL || strcmp(e->from, "confab") == 0) {
         return false;
     }
-    cf_buf_add(out, e->name, plain_name(e->name));
+    cf_buf_add(out, e->name, cf_template_plain_name(e->name));
     return stat(cf_buf_cstr(out), &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Compiles the text under the cursor once. */
 static void check(templates_view *s)
 {
-    const entry *e = current(s);
+    const cf_templates_row *e = current(s);
     if (e == NULL || s->shown == s->list.cursor) {
         return;
     }
@@ -222,7 +173,7 @@ static void check(templates_view *s)
 static const cf_lab_lint *lint_of(cf_app *app)
 {
     const templates_view *s = state(app);
-    const entry *e = current(s);
+    const cf_templates_row *e = current(s);
     return e != NULL && e->source.n != 0
                ? cf_lab_lint_of(app->lab, text_of(s, e))
                : NULL;
@@ -230,23 +181,73 @@ static const cf_lab_lint *lint_of(cf_app *app)
 
 /* ---- drawing ------------------------------------------------------------ */
 
+/* "11-22 14:02  +3 -1" of a version. */
+static void describe_version(const templates_view *s, size_t i, cf_buf *out)
+{
+    const cf_templates_row *e = &s->rows.v[i], *head = e;
+    char when[CF_WHEN_TEXT], clock[CF_WHEN_CLOCK];
+    size_t n_added, n_removed;
+    while (head->is_version) {
+        head--;
+    }
+    if (e->created_ms != 0) {
+        cf_when_format(when, e->created_ms, cf_os_now_ms());
+        cf_when_clock(clock, e->created_ms);
+        if (strchr(when, ':') != NULL) {
+            cf_buf_addf(out, "today %s", clock);
+        } else {
+            cf_buf_addf(out, "%s %.5s", when, clock);
+        }
+    } else {
+        cf_buf_adds(out, e->from);
+    }
+    cf_templates_count_changes(e->source, head->source, &n_added, &n_removed);
+    cf_buf_addf(out, "  -%zu +%zu", n_removed, n_added);
+}
+
+static void draw_row(const templates_view *s, cf_grid *g, cf_rect r, size_t i)
+{
+    const cf_templates_row *e = &s->rows.v[i];
+    bool is_on = i == s->list.cursor;
+    cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_style dim = is_on ? style : CF_STYLE_DIM;
+    cf_buf text = CF_BUF_INIT;
+    cf_grid_fill(g, r, ' ', style);
+    if (e->is_version) {
+        describe_version(s, i, &text);
+        cf_grid_put(g, r.x + 4, r.y, r.w - 5, cf_buf_str(&text), dim);
+        cf_buf_deinit(&text);
+        return;
+    }
+    cf_grid_puts(g, r.x, r.y, 1, i == 0 ? "*" : " ", style);
+    if (e->n_versions > 0) {
+        bool is_open = strcmp(s->rows.open, e->name) == 0;
+        cf_buf_addf(&text, "%c%zu ", is_open ? '-' : '+', e->n_versions);
+    }
+    cf_buf_adds(&text,
+                e->hash[0] != '\0' && i != 0 && strcmp(e->from, "start") != 0
+                    ? "kept"
+                    : e->from);
+    int w = (int)text.n;
+    /* Of a long path the end says more. */
+    int room = r.w - w - 4;
+    size_t n = strlen(e->name);
+    bool is_long = room > 4 && n > (size_t)room && strchr(e->name, '/') != NULL;
+    cf_grid_puts(g, r.x + 2, r.y, 1, is_long ? "~" : "", dim);
+    cf_grid_puts(g, r.x + 2 + is_long, r.y, room - is_long,
+                 is_long ? e->name + n - (size_t)room + 1 : e->name, style);
+    cf_grid_put(g, r.x + r.w - w - 1, r.y, w, cf_buf_str(&text), dim);
+    cf_buf_deinit(&text);
+}
+
 static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     templates_view *s = state(app);
-    cf_list_set(&s->list, s->n, (size_t)(r.h > 0 ? r.h : 0));
-    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->n; y++) {
-        size_t i = s->list.top + (size_t)y;
-        const entry *e = &s->v[i];
-        bool is_on = i == s->list.cursor;
-        cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_list_set(&s->list, s->rows.n, (size_t)(r.h > 0 ? r.h : 0));
+    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->rows.n; y++) {
         cf_rect row = {r.x, r.y + y, r.w, 1};
-        cf_grid_fill(g, row, ' ', style);
-        cf_grid_puts(g, r.x, row.y, 1, i == 0 ? "*" : " ", style);
-        cf_grid_puts(g, r.x + 2, row.y, r.w - 12, e->name, style);
-        cf_grid_puts(g, r.x + r.w - 9, row.y, 9,
-                     e->hash[0] != '\0' ? "kept" : e->from,
-                     is_on ? style : CF_STYLE_DIM);
-        cf_grid_spot(g, row, SPOT_ROW, i);
+        draw_row(s, g, row, s->list.top + (size_t)y);
+        cf_grid_spot(g, row, SPOT_ROW, s->list.top + (size_t)y);
     }
     if (s->focus == ON_LIST) {
         g->cursor_x = r.x;
@@ -308,36 +309,86 @@ static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
     }
 }
 
-/* Why it does not compile, or what the linter found. */
+/* Two columns of capabilities: of the shown template and, where that is
+ * another one, of the one in use; "!" where they differ. */
+static void draw_caps(cf_app *app, cf_grid *g, cf_rect r)
+{
+    templates_view *s = state(app);
+    const cf_lab_lint *lint = lint_of(app);
+    const cf_lab_lint *other =
+        cf_lab_lint_of(app->lab, cf_lab_engine_of(app->lab)->template_source);
+    bool is_other = s->list.cursor != 0;
+    cf_grid_box(
+        g, r, is_other ? "Capabilities  this one | in use" : "Capabilities",
+        CF_STYLE_BORDER, s->focus == ON_LINT ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    if (lint != NULL && lint->status == CF_OK) {
+        s->caps[0] = lint->report.caps;
+    }
+    if (other != NULL && other->status == CF_OK) {
+        s->caps[1] = other->report.caps;
+    }
+    if (lint == NULL || lint->status != CF_OK) {
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
+                     lint == NULL ? "asking it ..." : lint->err.text,
+                     CF_STYLE_DIM);
+        return;
+    }
+    cf_caps_table_draw(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2},
+                       &s->caps[0],
+                       is_other && other != NULL ? &s->caps[1] : NULL);
+}
+
+/* Why it does not compile, what the linter found, or what it can do. */
 static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
 {
     templates_view *s = state(app);
     bool is_on = s->focus == ON_LINT;
     cf_str text = cf_buf_str(&s->check);
     cf_grid_spot(g, r, SPOT_PANE, ON_LINT);
+    if (text.n == 0 && s->shows_caps) {
+        draw_caps(app, g, r);
+        return;
+    }
     if (text.n == 0) {
         cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on, true);
         return;
     }
+    cf_wrapped lines = {0};
     cf_grid_box(g, r, "Does not compile", CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
-    size_t at = 0;
-    for (int y = r.y + 1; y < r.y + r.h - 1 && at < text.n; y++) {
-        const char *nl = memchr(text.p + at, '\n', text.n - at);
-        size_t end = nl != NULL ? (size_t)(nl - text.p) : text.n;
-        cf_grid_put(g, r.x + 2, y, r.w - 4, cf_str_make(text.p + at, end - at),
-                    CF_STYLE_ERROR);
-        at = end + 1;
+    if (r.w > 6 && cf_wrapped_update(&lines, text, r.w - 4, NULL) == CF_OK) {
+        for (size_t i = 0; i < lines.n && (int)i < r.h - 2; i++) {
+            cf_grid_put(g, r.x + 2, r.y + 1 + (int)i, r.w - 4,
+                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len),
+                        CF_STYLE_ERROR);
+        }
     }
+    cf_wrapped_deinit(&lines);
 }
 
-static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const entry *e)
+/* Rows of the pane below the source. */
+static int below_height(cf_app *app, cf_rect t)
+{
+    const templates_view *s = state(app);
+    const cf_lab_lint *lint = lint_of(app);
+    int n = lint != NULL ? (int)lint->report.n : 0;
+    if (s->check.n != 0) {
+        int rows = (int)(s->check.n / (size_t)(t.w > 8 ? t.w - 4 : 4)) + 5;
+        return rows < t.h / 2 ? rows : t.h / 2;
+    }
+    if (s->shows_caps) {
+        int rows = cf_caps_table_rows(t.w - 4, s->list.cursor != 0) + 2;
+        return t.h - 6 < rows ? t.h - 6 : rows;
+    }
+    return cf_lint_pane_height(n, t.h, true);
+}
+
+static void draw_text(cf_app *app, cf_grid *g, cf_rect t,
+                      const cf_templates_row *e)
 {
     const templates_view *s = state(app);
     cf_str text = text_of(s, e);
-    const cf_lab_lint *lint = lint_of(app);
-    int n = lint != NULL ? (int)lint->report.n : 0;
-    int below = s->check.n != 0 ? 5 : cf_lint_pane_height(n, t.h, true);
+    int below = below_height(app, t);
     if (app->is_maximized && s->focus == ON_LINT) {
         below = t.h;
     } else if (app->is_maximized || e->source.n == 0) {
@@ -367,7 +418,7 @@ static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
         reload(app);
     }
     check(s);
-    const entry *e = current(s);
+    const cf_templates_row *e = current(s);
     int list_w = is_narrow ? r.w : 36;
     int list_h = is_narrow ? r.h / 4 + 2 : r.h;
     if (app->is_maximized) {
@@ -482,115 +533,203 @@ static void cmd_lint(cf_app *app)
     }
 }
 
-/* Uses a text and says what it makes of the prompt. */
-static bool use(cf_app *app, const char *name, cf_str source)
-{
-    cf_error err;
-    if (cf_lab_set_template(app->lab, name, source, &err) != CF_OK) {
-        cf_app_error(app, &err);
-        return false;
-    }
-    const cf_prompt_model *m = cf_lab_prompt(app->lab);
-    if (m == NULL) {
-        cf_lab_prompt_error(app->lab, &err);
-        cf_app_say(app,
-                   err.code == CF_ENOTFOUND ? CF_STYLE_OK : CF_STYLE_WARNING,
-                   "in use; %s", err.text);
-    } else if (m->n == 0) {
-        cf_app_say(app, CF_STYLE_OK, "in use; the prompt has %zu bytes now",
-                   m->prompt.text.n);
-    } else {
-        cf_app_say(app, CF_STYLE_OK,
-                   "in use; of %zu tokens the cache keeps %zu (2 shows where "
-                   "they part)",
-                   m->n, m->n_kept);
-    }
-    return true;
-}
-
 static void cmd_use(cf_app *app)
 {
     templates_view *s = state(app);
-    const entry *e = current(s);
-    if (e != NULL && use(app, e->name, e->source)) {
+    const cf_templates_row *e = current(s);
+    char name[300];
+    if (e == NULL) {
+        return;
+    }
+    bool is_old =
+        e->is_version && cf_template_plain_name(e->name) == strlen(e->name);
+    snprintf(name, sizeof name, "%.256s%s", e->name,
+             is_old ? cf_template_edited : "");
+    if (cf_template_use(app, "in use", name, e->source)) {
         reload(app);
         cf_list_go(&s->list, 0);
     }
 }
 
-/* Keeps an edited text in the database, as a child of the one it was. */
-static void keep(cf_app *app, const entry *parent, const char *name,
-                 cf_str source)
-{
-    char hash[65];
-    cf_error err;
-    if (app->store == NULL || parent->source.n == 0) {
-        return;
-    }
-    cf_status st =
-        cf_store_put_template(app->store, cf_str_from(parent->name),
-                              parent->source, cf_str_from(""), hash, &err);
-    CF_THEN(st, cf_store_put_template(app->store, cf_str_from(name), source,
-                                      cf_str_from(hash), NULL, &err));
-    if (st != CF_OK && st != CF_EBUSY) {
-        cf_app_error(app, &err);
-    }
-}
-
-/* Says that an edited template can go back to the file it came from. */
-static void say_file(cf_app *app)
-{
-    cf_buf file = CF_BUF_INIT;
-    if (templates_file(app, &file)) {
-        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s",
-                   cf_buf_cstr(&file));
-    }
-    cf_buf_deinit(&file);
-}
-
-/* Edits the text under the cursor; `line` (1-based, 0: any) is where the
- * editor begins and where the source is shown afterwards. */
-static void edit(cf_app *app, uint32_t line)
+/* What became of a text that was edited: in use and kept, or a draft that
+ * takes the place of `e` until it compiles.  Takes `text`. */
+static bool take_edited(cf_app *app, const cf_templates_row *e,
+                        const char *name, uint32_t line, cf_buf *text)
 {
     templates_view *s = state(app);
-    const entry *e = current(s);
-    cf_error err;
-    if (e == NULL) {
-        return;
+    cf_str source = cf_buf_str(text);
+    cf_buf_deinit(&s->draft);
+    s->go_line = line > 0 ? line - 1 : SIZE_MAX;
+    s->shown = SIZE_MAX;
+    if (cf_str_eq(source, e->source)) {
+        cf_app_say(app, CF_STYLE_DIM, "nothing changed");
+        cf_buf_deinit(text);
+        return false;
     }
-    cf_buf text = CF_BUF_INIT;
-    cf_str from = text_of(s, e);
+    if (cf_template_use(app, "in use", name, source)) {
+        cf_template_keep(app, name, e->source, source);
+        cf_buf_deinit(text);
+        reload(app);
+        cf_list_go(&s->list, 0);
+        return true;
+    }
+    snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
+    s->draft = *text;
+    s->go_line = SIZE_MAX; /* it is shown where it broke */
+    return false;
+}
+
+/* Edits a copy of the text under the cursor. */
+static void edit_copy(cf_app *app, const cf_templates_row *e, uint32_t line)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT, file = CF_BUF_INIT;
+    cf_str from = text_of(state(app), e);
+    char name[256];
     cf_buf_add(&text, from.p, from.n);
     if (cf_editor_run_at(app, ".jinja", line, &text, &err) != CF_OK) {
         cf_app_error(app, &err);
         cf_buf_deinit(&text);
         return;
     }
-    cf_str source = cf_buf_str(&text);
-    char name[256];
-    snprintf(name, sizeof name, "%.*s%s",
-             (int)(plain_name(e->name) % (sizeof name - sizeof edited_mark)),
-             e->name, edited_mark);
-    if (cf_str_eq(source, e->source)) {
-        cf_buf_deinit(&s->draft);
-        s->shown = SIZE_MAX;
-        s->go_line = line > 0 ? line - 1 : SIZE_MAX;
-        cf_app_say(app, CF_STYLE_DIM, "nothing changed");
-    } else if (use(app, name, source)) {
-        cf_buf_deinit(&s->draft);
-        keep(app, e, name, source);
-        reload(app);
-        cf_list_go(&s->list, 0);
-        say_file(app);
-        s->go_line = line > 0 ? line - 1 : SIZE_MAX;
-    } else {
-        snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
-        cf_buf_deinit(&s->draft);
-        s->draft = text;
-        s->shown = SIZE_MAX;
+    size_t n = cf_template_plain_name(e->name);
+    snprintf(name, sizeof name, "%.*s%s", n < 240 ? (int)n : 240, e->name,
+             cf_template_edited);
+    if (take_edited(app, e, name, line, &text) && templates_file(app, &file)) {
+        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s",
+                   cf_buf_cstr(&file));
+    }
+    cf_buf_deinit(&file);
+}
+
+/* Edits the file that the text under the cursor came from. */
+static void edit_file(cf_app *app, const cf_templates_row *e, uint32_t line)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    char path[256];
+    snprintf(path, sizeof path, "%s", e->name);
+    cf_status st = cf_editor_run_file(app, path, line, &err);
+    CF_THEN(st, cf_os_read_file(&text, path, TEMPLATE_MAX, &err));
+    if (st != CF_OK) {
+        cf_app_error(app, &err);
+        cf_buf_deinit(&text);
         return;
     }
+    if (take_edited(app, e, path, line, &text)) {
+        cf_app_say(app, CF_STYLE_OK, "%s is written, and in use", path);
+    }
+}
+
+/* Whether the row is a file that still has this text, or its broken one. */
+static bool is_in_file(const templates_view *s, const cf_templates_row *e)
+{
+    cf_buf text = CF_BUF_INIT;
+    bool is = !e->is_version && strlen(e->name) < 256 &&
+              cf_template_plain_name(e->name) == strlen(e->name) &&
+              cf_template_is_file(e->name) &&
+              cf_os_read_file(&text, e->name, TEMPLATE_MAX, NULL) == CF_OK &&
+              cf_str_eq(cf_buf_str(&text), text_of(s, e));
     cf_buf_deinit(&text);
+    return is;
+}
+
+/* Edits the text under the cursor; `line` (1-based, 0: any) is where the
+ * editor begins and where the source is shown afterwards. */
+static void edit(cf_app *app, uint32_t line)
+{
+    const templates_view *s = state(app);
+    const cf_templates_row *e = current(s);
+    if (e == NULL) {
+        return;
+    }
+    if (is_in_file(s, e)) {
+        edit_file(app, e, line);
+    } else {
+        edit_copy(app, e, line);
+    }
+}
+
+/* ---- versions ----------------------------------------------------------- */
+
+static const cf_templates_row *head_of(const templates_view *s)
+{
+    const cf_templates_row *e = current(s);
+    while (e != NULL && e->is_version) {
+        e--;
+    }
+    return e;
+}
+
+static void cmd_versions(cf_app *app)
+{
+    templates_view *s = state(app);
+    const cf_templates_row *head = head_of(s);
+    char name[256];
+    if (head == NULL || head->n_versions == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "there is one text of this name");
+        return;
+    }
+    size_t row = (size_t)(head - s->rows.v);
+    bool is_open = strcmp(s->rows.open, head->name) == 0;
+    snprintf(name, sizeof name, "%s", is_open ? "" : head->name);
+    memcpy(s->rows.open, name, sizeof name);
+    reload(app);
+    /* What is above keeps its place, unless other versions were open there. */
+    for (size_t i = 0; i < s->rows.n; i++) {
+        row = strcmp(s->rows.v[i].name, s->rows.open) == 0 &&
+                      !s->rows.v[i].is_version
+                  ? i
+                  : row;
+    }
+    cf_list_go(&s->list, row);
+    s->focus = ON_LIST;
+}
+
+/* The text under the cursor and the one in use, side by side. */
+static void cmd_compare(cf_app *app)
+{
+    templates_view *s = state(app);
+    const cf_templates_row *e = current(s);
+    if (e == NULL || s->list.cursor == 0) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "this is the one in use: choose another one to compare");
+        return;
+    }
+    cf_diff_show_template(app, e->name, e->source);
+}
+
+/* Asks once, then forgets the text. */
+static void cmd_delete(cf_app *app)
+{
+    templates_view *s = state(app);
+    const cf_templates_row *e = current(s);
+    cf_error err;
+    if (e == NULL || e->hash[0] == '\0' || app->store == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "this text is not kept in the history");
+        return;
+    }
+    if (strcmp(s->deletes, e->hash) != 0) {
+        snprintf(s->deletes, sizeof s->deletes, "%s", e->hash);
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "dd again deletes this text from the history%s",
+                   cf_template_is_file(e->name) ? "; the file stays" : "");
+        return;
+    }
+    s->deletes[0] = '\0';
+    if (cf_store_delete_template(app->store, cf_str_from(e->hash), &err) !=
+        CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    reload(app);
+    cf_app_say(app, CF_STYLE_OK, "deleted from the history");
+}
+
+static void cmd_caps(cf_app *app)
+{
+    templates_view *s = state(app);
+    s->shows_caps = !s->shows_caps;
 }
 
 static void cmd_edit(cf_app *app)
@@ -604,7 +743,11 @@ static void cmd_edit(cf_app *app)
 static void cmd_enter(cf_app *app)
 {
     templates_view *s = state(app);
-    if (s->focus != ON_LINT || s->check.n != 0) {
+    if (s->focus == ON_LIST) {
+        cmd_use(app);
+        return;
+    }
+    if (s->focus != ON_LINT || s->check.n != 0 || s->shows_caps) {
         cmd_edit(app);
         return;
     }
@@ -640,7 +783,7 @@ void cf_templates_edit_line(cf_app *app, uint32_t line)
 static void templates_search(cf_app *app, const char *text, int direction)
 {
     templates_view *s = state(app);
-    const entry *e = current(s);
+    const cf_templates_row *e = current(s);
     cf_str source = e != NULL ? text_of(s, e) : cf_str_make("", 0);
     size_t n = count_lines(source);
     size_t from = s->lines.cursor, best = SIZE_MAX, line = 0,
@@ -677,11 +820,19 @@ static void templates_search(cf_app *app, const char *text, int direction)
 
 static const cf_command templates_commands[] = {
     {"open", HERE, "<Enter>", "",
-     "of a finding the line; else edit the source in $EDITOR",
+     "use the template; of a finding show the line; of the source edit it",
      CF_RUN(cmd_enter)},
     {"edit", HERE, "e E", "",
-     "edit the source in $EDITOR; what compiles is used at once",
+     "edit it in $EDITOR, a file in its place; what compiles is used at once",
      CF_RUN(cmd_edit)},
+    {"capabilities", HERE, "C", "", "what it can do, or the findings",
+     CF_RUN(cmd_caps)},
+    {"versions", HERE, "za V", "", "earlier texts of this name, or not",
+     CF_RUN(cmd_versions)},
+    {"compare", HERE, "=", "", "this text and the one in use, in Diff",
+     CF_RUN(cmd_compare)},
+    {"delete", HERE, "dd", "", "delete a kept text from the history; asks",
+     CF_RUN(cmd_delete)},
     {"use", HERE, "u", "", "render this conversation with it", CF_RUN(cmd_use)},
     {"pane", HERE, "<Tab>", "", "list, source or findings", CF_RUN(cmd_pane)},
     {"pane-back", HERE, "<S-Tab>", "", "the pane before",
@@ -699,7 +850,8 @@ const cf_view_ops cf_view_templates = {
     .name = "templates",
     .title = "Templates",
     .commands = templates_commands,
-    .footer = "edit use pane next-finding lint search prompt maximize",
+    .footer = "open edit capabilities versions compare pane next-finding "
+              "lint search maximize",
     .open = templates_open,
     .close = templates_close,
     .enter = reload,

@@ -268,6 +268,43 @@ static void test_store__list_filters_and_pages(void **state)
     cf_store_close(s);
 }
 
+static void test_template__is_deleted_unless_it_is_needed(void **state)
+{
+    (void)state;
+    cf_error err;
+    char hash[2][65];
+    cf_arena arena;
+    const cf_store_template *v;
+    size_t n;
+    cf_store *s = open_at(store_dir_file("templates.db"));
+    cf_uuid conv = put_conv(s, "one");
+    for (int i = 0; i < 2; i++) {
+        T_OK(cf_store_put_template(s, cf_str_from("mine.jinja"),
+                                   cf_str_from(i == 0 ? "old" : "new"),
+                                   cf_str_from(""), hash[i], &err),
+             err);
+    }
+    cf_store_run run = cf_store_run_none();
+    run.template_hash = cf_str_from(hash[1]);
+    cf_uuid id;
+    cf_store_turn t = {.conversation = conv,
+                       .message = cf_str_from("{\"role\":\"assistant\"}"),
+                       .status = CF_TURN_OK,
+                       .run = &run};
+    T_OK(cf_store_put_turn(s, &t, &id, &err), err);
+    T_OK(cf_store_delete_template(s, cf_str_from(hash[0]), &err), err);
+    assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[0]), &err),
+                     CF_ENOTFOUND);
+    assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[1]), &err),
+                     CF_EBUSY);
+    cf_arena_init(&arena, 0);
+    T_OK(cf_store_templates(s, &arena, &v, &n, &err), err);
+    assert_int_equal(n, 1);
+    assert_true(cf_str_is(v[0].source, "new"));
+    cf_arena_deinit(&arena);
+    cf_store_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_store__files_are_private),
         cmocka_unit_test(test_store__foreign_file_is_untouched),
         cmocka_unit_test(test_store__list_filters_and_pages),
+        cmocka_unit_test(test_template__is_deleted_unless_it_is_needed),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

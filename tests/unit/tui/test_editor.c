@@ -80,13 +80,43 @@ static void test_file__is_private_and_gone_afterwards(void **state)
     cf_buf_deinit(&text);
 }
 
+/* A script that starts an editor is told the line in that editor's way. */
+static void test_line__for_scripts_that_start_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool takes;
+    } cases[] = {
+        {"#!/bin/sh\nexec vim -u NONE \"$@\"\n", true},
+        {"#!/bin/sh\n# my nano\nTERM=x /usr/bin/emacs -nw \"$@\"\n", true},
+        {"#!/bin/sh\nexec my-own-thing \"$@\"\n", false},
+        {"#!/usr/bin/vim\n", false},
+        {"not a script: vim", false},
+        {"", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_error err;
+        char path[] = "/tmp/cf_wrapper.XXXXXX";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        close(fd);
+        T_OK(cf_os_write_file(path, cases[i].text, strlen(cases[i].text), 0700,
+                              &err),
+             err);
+        assert_int_equal(cf_editor_takes_line(path), cases[i].takes);
+        unlink(path);
+    }
+}
+
 static void test_line__for_editors_that_take_it(void **state)
 {
     (void)state;
-    static const char *const yes[] = {"vi", "/usr/bin/vim", "nvim -u NONE",
-                                      "nano\t-w", "/opt/x/emacsclient -t"};
+    static const char *const yes[] = {
+        "vi",       "/usr/bin/vim",          "nvim -u NONE",
+        "nano\t-w", "/opt/x/emacsclient -t", "code --wait",
+        "hx"};
     static const char *const no[] = {
-        "code --wait",   "ed",     "sed -i s/a/b/", "", "vimdiff2",
+        "codex --wait",  "ed",     "sed -i s/a/b/", "", "vimdiff2",
         "/bin/vi/other", "view-er"};
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
         assert_true(cf_editor_takes_line(yes[i]));
@@ -159,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_failure__keeps_the_text),
         cmocka_unit_test(test_file__is_private_and_gone_afterwards),
         cmocka_unit_test(test_line__for_editors_that_take_it),
+        cmocka_unit_test(test_line__for_scripts_that_start_one),
         cmocka_unit_test(test_restricted__no_editor),
         cmocka_unit_test(test_memory__runs_out_anywhere),
     };

@@ -2,6 +2,7 @@
  * test_write.c - ":w" writes the object of the view, never the screen, and
  * alone goes back to the file that the object came from.
  */
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "core/base/os.h"
@@ -11,6 +12,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/app/app.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/lab_send.h"
 
 static const char source[] = "{% for m in messages %}{{ m.content }}\n"
@@ -113,12 +115,63 @@ static void test_write__the_prompt_as_it_is_sent(void **state)
     tear_down(&d);
 }
 
+/* E on a file edits that file; what compiles is used, what does not is shown
+ * whole and edited again at its line. */
+static void test_file__is_edited_in_its_place(void **state)
+{
+    (void)state;
+    desk d;
+    set_up(&d);
+    command(&d, "template", d.file);
+    command(&d, "templates", "");
+    setenv("VISUAL", "sed -i s/content/role/", 1);
+    command(&d, "edit", "");
+    assert_file(d.file, "{% for m in messages %}{{ m.role }}\n{% endfor %}");
+    assert_non_null(strstr(d.app.notice.text, "is written, and in use"));
+    setenv("VISUAL", "sed -i s/endfor/endfr/", 1);
+    command(&d, "edit", "");
+    assert_non_null(strstr(d.app.notice.text, "unknown tag 'endfr'"));
+    assert_non_null(strstr(cf_buf_cstr(&d.app.log), "unknown tag 'endfr'"));
+    setenv("VISUAL", "sed -i s/endfr/endfor/", 1);
+    command(&d, "edit", "");
+    assert_file(d.file, "{% for m in messages %}{{ m.role }}\n{% endfor %}");
+    unsetenv("VISUAL");
+    tear_down(&d);
+}
+
+/* A change on the disk is taken over by itself, unless it does not compile. */
+static void test_file__is_read_again_when_it_changes(void **state)
+{
+    (void)state;
+    desk d;
+    cf_error err;
+    static const char other[] = "{{ messages[0].content }}, really";
+    set_up(&d);
+    command(&d, "template", d.file);
+    (void)cf_app_step(&d.app);
+    T_OK(cf_os_write_file(d.file, other, sizeof other - 1, 0600, &err), err);
+    (void)cf_app_step(&d.app);
+    assert_non_null(strstr(d.app.notice.text, "changed on the disk"));
+    assert_true(cf_str_is(cf_lab_engine_of(d.app.lab)->template_source, other));
+    T_OK(cf_os_write_file(d.file, "{% oops", 7, 0600, &err), err);
+    (void)cf_app_step(&d.app);
+    assert_non_null(strstr(d.app.notice.text, "does not compile"));
+    assert_non_null(strstr(d.app.notice.text, "stays in use"));
+    assert_true(cf_str_is(cf_lab_engine_of(d.app.lab)->template_source, other));
+    d.app.notice.text[0] = '\0';
+    (void)cf_app_step(&d.app);
+    assert_string_equal(d.app.notice.text, ""); /* it is said once */
+    tear_down(&d);
+}
+
 int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write__a_template_and_back_to_its_file),
         cmocka_unit_test(test_write__the_prompt_as_it_is_sent),
+        cmocka_unit_test(test_file__is_edited_in_its_place),
+        cmocka_unit_test(test_file__is_read_again_when_it_changes),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

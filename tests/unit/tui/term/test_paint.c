@@ -64,10 +64,8 @@ static void same(desk *d)
             }
             uint32_t have = c.chars[0] == 0 ? ' ' : c.chars[0];
             assert_int_equal(have, want->glyph.cp[0]);
-            cf_look look =
-                cf_theme_look(&d->theme, want->style, CF_TRUE_COLOR);
-            assert_int_equal(c.attrs.bold,
-                             (look.attr & CF_ATTR_BOLD) != 0);
+            cf_look look = cf_theme_look(&d->theme, want->style, CF_TRUE_COLOR);
+            assert_int_equal(c.attrs.bold, (look.attr & CF_ATTR_BOLD) != 0);
             assert_int_equal(c.attrs.reverse,
                              (look.attr & CF_ATTR_REVERSE) != 0);
             if (look.fg >= CF_RGB(0)) {

@@ -1,0 +1,40 @@
+/*
+ * template_file.h - a template that is a file: used, and read again when the
+ * file changes on the disk.
+ *
+ * The name of a template that was read from a file is the file's path.  One
+ * that was changed here without the file is "PATH (edited)".
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_APP_TEMPLATE_FILE_H
+#define CF_TUI_APP_TEMPLATE_FILE_H
+
+#include "tui/app/app.h"
+
+/* " (edited)": after the name of a changed template. */
+extern const char cf_template_edited[];
+
+/* Bytes of a template's name without that. */
+size_t cf_template_plain_name(const char *name);
+
+/* Whether the name without that is the path of a file. */
+bool cf_template_is_file(const char *name);
+
+/* Renders with a text from now on and says what it makes of the prompt, after
+ * `why` ("in use", "mine.jinja changed").  False, with the error said, when it
+ * does not compile. */
+bool cf_template_use(cf_app *app, const char *why, const char *name,
+                     cf_str source);
+
+/* Keeps a text in the history, as a child of the one it was; what cannot be
+ * kept is said. */
+void cf_template_keep(cf_app *app, const char *name, cf_str was, cf_str source);
+
+/* Reads the file of the template in use again when it has changed. */
+void cf_template_file_step(cf_app *app);
+
+/* Milliseconds until the next look at it; -1: there is no file. */
+int cf_template_file_wait_ms(const cf_app *app);
+
+#endif
