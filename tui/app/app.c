@@ -22,6 +22,8 @@
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/lab_task.h"
+#include "tui/lab/lab_tools.h"
+#include "tui/lab/tool_desk.h"
 #include "tui/sys/child.h"
 
 enum {
@@ -482,9 +484,34 @@ static void step_demo(cf_app *app)
     cf_demo_said_deinit(&said);
 }
 
+/* Mocks and commands go with the declarations: a line says which there are. */
+static void step_desk(cf_app *app)
+{
+    const json_t *tools =
+        app->lab != NULL ? cf_lab_engine_of(app->lab)->tools : NULL;
+    char scope[CF_DESK_SCOPE];
+    cf_buf loaded = CF_BUF_INIT;
+    cf_error err;
+    if (app->lab == NULL || (app->has_seen_tools && app->tools_seen == tools)) {
+        return;
+    }
+    app->has_seen_tools = true;
+    app->tools_seen = tools;
+    cf_tool_desk_scope(scope, tools, cf_demo_is_declared(tools));
+    if (cf_tool_desk_go(cf_lab_desk(app->lab), scope, &loaded, &err) != CF_OK) {
+        cf_app_error(app, &err);
+    } else if (loaded.n != 0) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "kept for these tools: %s (4, M and exec - remove them)",
+                   cf_buf_cstr(&loaded));
+    }
+    cf_buf_deinit(&loaded);
+}
+
 bool cf_app_step(cf_app *app)
 {
     bool has_more = false;
+    step_desk(app);
     step_demo(app);
     (void)cf_app_step_servers(app);
     cf_template_file_step(app);

@@ -195,6 +195,8 @@ struct cf_app {
     size_t menu_row;    /* chosen, from 1; 0: none */
     cf_press last_press;
     cf_watched_file watched;
+    const void *tools_seen; /* the declarations that the desk is about */
+    bool has_seen_tools;
     cf_notice notice;
     cf_buf log;        /* lines for the log view */
     char doing[64];    /* the command that runs; "" for none */

@@ -114,11 +114,10 @@ static void read_again(cf_app *app, const char *name)
     cf_status st =
         cf_os_read_file(&text, cf_buf_cstr(&path), TEMPLATE_MAX, &err);
     bool is_edited = strcmp(cf_buf_cstr(&path), name) != 0;
-    bool is_same = st == CF_OK &&
-                   cf_str_eq(cf_buf_str(&text), e->template_source);
+    bool is_same =
+        st == CF_OK && cf_str_eq(cf_buf_str(&text), e->template_source);
     if (st == CF_OK && !is_same) {
-        cf_buf_addf(&why, "%s changed on the disk: in use",
-                    cf_buf_cstr(&path));
+        cf_buf_addf(&why, "%s changed on the disk: in use", cf_buf_cstr(&path));
         cf_buf was = CF_BUF_INIT;
         cf_buf_add(&was, e->template_source.p, e->template_source.n);
         if (cf_template_use(app, cf_buf_cstr(&why), cf_buf_cstr(&path),

@@ -233,3 +233,12 @@ void cf_demo_step(cf_demo *demo, cf_lab *lab, cf_demo_said *said)
         serve(&(step){demo, lab, said});
     }
 }
+
+bool cf_demo_is_declared(const json_t *declarations)
+{
+    json_t *own = cf_demo_declarations();
+    bool is = own != NULL && declarations != NULL &&
+              json_equal(own, declarations) == 1;
+    json_decref(own);
+    return is;
+}

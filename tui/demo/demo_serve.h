@@ -37,4 +37,7 @@ void cf_demo_step(cf_demo *demo, cf_lab *lab, cf_demo_said *said);
  * and ": ".  A new reference of a string; NULL: memory ran out. */
 json_t *cf_demo_content(const json_t *result);
 
+/* Whether declarations are those of the demonstration tools. */
+bool cf_demo_is_declared(const json_t *declarations);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/base/os.h"
 
 enum {
@@ -45,6 +46,7 @@ void cf_tool_desk_deinit(cf_tool_desk *desk)
     json_decref(desk->mocks);
     json_decref(desk->commands);
     json_decref(desk->policies);
+    cf_free(desk->any);
     cf_free(desk->path);
     *desk = (cf_tool_desk){0};
 }
@@ -80,6 +82,13 @@ static bool take_policies(cf_tool_desk *desk, const json_t *from)
     return true;
 }
 
+static bool take_all(cf_tool_desk *desk, const json_t *from)
+{
+    return take_texts(desk->mocks, json_object_get(from, "mocks")) &&
+           take_texts(desk->commands, json_object_get(from, "commands")) &&
+           take_policies(desk, json_object_get(from, "policies"));
+}
+
 cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -94,10 +103,7 @@ cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
         st = CF_OK;
     }
     cf_buf_deinit(&text);
-    if (st == CF_OK &&
-        (!take_texts(desk->mocks, json_object_get(root, "mocks")) ||
-         !take_texts(desk->commands, json_object_get(root, "commands")) ||
-         !take_policies(desk, json_object_get(root, "policies")))) {
+    if (st == CF_OK && !take_all(desk, root)) {
         st = no_memory(err);
     }
     if (st == CF_OK) {
@@ -153,6 +159,18 @@ static cf_status write_root(const char *path, const json_t *root, cf_error *err)
     return st;
 }
 
+/* The object of that name in `of`, made when there is none; NULL when memory
+ * ran out, or `of` is NULL. */
+static json_t *member(json_t *of, const char *name)
+{
+    json_t *v = of != NULL ? json_object_get(of, name) : NULL;
+    if (of == NULL || json_is_object(v)) {
+        return v;
+    }
+    v = json_object();
+    return v != NULL && json_object_set_new(of, name, v) == 0 ? v : NULL;
+}
+
 /* Writes one member into the file: of the object `section`, or of the whole
  * when that is NULL.  `value` (taken) NULL removes it. */
 static cf_status keep(const cf_tool_desk *desk, const char *section,
@@ -169,21 +187,76 @@ static cf_status keep(const cf_tool_desk *desk, const char *section,
         return st;
     }
     json_t *to = root;
-    if (section != NULL) {
-        to = json_object_get(root, section);
-        if (!json_is_object(to)) {
-            to = json_object();
-            if (to == NULL || json_object_set_new(root, section, to) != 0) {
-                to = NULL;
-            }
-        }
+    if (section != NULL && desk->scope[0] != '\0') {
+        to = member(member(to, "tools"), desk->scope);
     }
+    to = section != NULL ? member(to, section) : to;
     if (value == NULL) {
         (void)json_object_del(to, name); /* it may not have been there */
     } else if (json_object_set_new(to, name, value) != 0) {
         to = NULL;
     }
     st = to != NULL ? write_root(desk->path, root, err) : no_memory(err);
+    json_decref(root);
+    return st;
+}
+
+/* ---- scopes ------------------------------------------------------------- */
+
+void cf_tool_desk_scope(char out[CF_DESK_SCOPE], const json_t *declarations,
+                        bool is_own)
+{
+    char hash[CF_HASH_TEXT + 1];
+    cf_buf text = CF_BUF_INIT;
+    if (is_own || json_array_size(declarations) == 0) {
+        snprintf(out, CF_DESK_SCOPE, "%s", is_own ? "built-in" : "none");
+        return;
+    }
+    cf_json_write(&text, declarations);
+    cf_hash_hex(hash, cf_buf_cstr(&text), text.n);
+    snprintf(out, CF_DESK_SCOPE, "%.32s", hash);
+    cf_buf_deinit(&text);
+}
+
+static void name_all(cf_buf *out, const json_t *object, const char *what)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(cf_json_ref(object), key, v)
+    {
+        cf_buf_addf(out, "%s%s: %s", out->n != 0 ? "; " : "",
+                    strcmp(key, "*") == 0 ? "any tool" : key, what);
+    }
+}
+
+cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope, cf_buf *loaded,
+                          cf_error *err)
+{
+    json_t *root = NULL;
+    cf_status st = CF_OK;
+    if (strcmp(scope, desk->scope) == 0) {
+        return CF_OK;
+    }
+    snprintf(desk->scope, sizeof desk->scope, "%s", scope);
+    json_object_clear(desk->mocks);
+    json_object_clear(desk->commands);
+    json_object_clear(desk->policies);
+    if (desk->path != NULL) {
+        st = read_root(desk->path, &root, err);
+    }
+    bool is_own = strcmp(scope, "built-in") == 0;
+    const json_t *own = json_object_get(json_object_get(root, "tools"), scope);
+    if (st == CF_OK &&
+        ((!is_own && !take_all(desk, root)) || !take_all(desk, own))) {
+        st = no_memory(err);
+    }
+    name_all(loaded, desk->mocks, "mock");
+    name_all(loaded, desk->commands, "command");
+    name_all(loaded, desk->policies, "never runs");
+    if (st == CF_OK && desk->any != NULL) {
+        st = cf_tool_desk_set_command(desk, cf_str_from("*"), desk->any, false,
+                                      err);
+    }
     json_decref(root);
     return st;
 }
@@ -274,6 +347,12 @@ cf_status cf_tool_desk_set_command(cf_tool_desk *desk, cf_str name,
                                    cf_error *err)
 {
     forget_always(desk, name);
+    if (cf_str_is(name, "*") && (!is_kept || command == NULL) &&
+        command != desk->any) {
+        cf_free(desk->any);
+        desk->any =
+            command != NULL ? cf_strndup(command, strlen(command)) : NULL;
+    }
     return set_text(desk, desk->commands, "commands", name, command, is_kept,
                     err);
 }

@@ -7,10 +7,15 @@
  * start has them; "always" lasts until the program ends, and no longer than
  * the command that it was given for.
  *
- * The file is JSON: {"mocks":{NAME:TEXT},"commands":{NAME:COMMAND},
- * "policies":{NAME:"never"},"on_failure":"send","timeout_s":30}.  A change
- * writes its own member over what the file has by then, so two programs lose
- * nothing of each other's.
+ * Mocks, commands and policies belong to a set of declarations: those made for
+ * the tools of one file say nothing about a tool of the same name elsewhere.
+ *
+ * The file is JSON: {"tools":{SCOPE:{"mocks":{NAME:TEXT},"commands":{NAME:
+ * COMMAND},"policies":{NAME:"never"}}},"on_failure":"send","timeout_s":30},
+ * where SCOPE is cf_tool_desk_scope()'s.  Files of earlier versions have the
+ * three at the top; they hold for declarations that are not the program's own.
+ * A change writes its own member over what the file has by then, so two
+ * programs lose nothing of each other's.
  *
  * Threads:  the interface thread.
  * Memory:   owns everything; texts returned live until the next change.
@@ -40,11 +45,15 @@ typedef enum cf_on_failure {
     CF_FAILURE_COUNT
 } cf_on_failure;
 
+enum { CF_DESK_SCOPE = 33 };
+
 typedef struct cf_tool_desk {
     json_t *mocks, *commands, *policies; /* objects */
     cf_on_failure on_failure;
-    uint32_t timeout_s; /* of a command */
-    char *path;         /* NULL: nothing is kept */
+    uint32_t timeout_s;        /* of a command */
+    char *path;                /* NULL: nothing is kept */
+    char scope[CF_DESK_SCOPE]; /* whose the three are; "" for the top */
+    char *any;                 /* command of "*" that is not kept; NULL */
 } cf_tool_desk;
 
 CF_MUST_USE cf_status cf_tool_desk_init(cf_tool_desk *desk, cf_error *err);
@@ -54,6 +63,17 @@ void cf_tool_desk_deinit(cf_tool_desk *desk);
  * when it cannot be understood: it is left alone then, and nothing is kept. */
 CF_MUST_USE cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path,
                                         cf_error *err);
+
+/* The scope of declarations: "built-in" for the program's own, a part of the
+ * hash of others, "none" without any. */
+void cf_tool_desk_scope(char out[CF_DESK_SCOPE], const json_t *declarations,
+                        bool is_own);
+
+/* Goes to another scope: what was kept for it is read, and *loaded gets a line
+ * "get_weather: mock; calculate: command" of it.  Approvals end.  A file that
+ * cannot be read gives nothing. */
+CF_MUST_USE cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope,
+                                      cf_buf *loaded, cf_error *err);
 
 /* NULL when there is none. */
 const char *cf_tool_desk_mock(const cf_tool_desk *desk, cf_str name);

@@ -113,7 +113,9 @@ static cf_status parse_reply(cf_call_reply *r, const cf_turn *turn,
     cf_buf_add(&r->text, turn->raw.p + (turn->raw.n != 0 ? r->skip : 0),
                turn->raw.n - r->skip);
     CF_TRY(parse(r, family, tools, err));
-    if (has_calls(r->parse) || json_array_size(calls) == 0) {
+    /* What the user completed is in the message, and not in what came. */
+    if (json_array_size(calls) <= r->parse->n_calls ||
+        (has_calls(r->parse) && r->parse->n_calls == 0)) {
         return CF_OK;
     }
     cf_tool_parser_free(r->parser);

@@ -43,9 +43,9 @@ static void add(gathering *g, const char *from, cf_str name, cf_str source,
     }
     char *copy = cf_arena_strndup(g->arena, name.p, name.n);
     char *text = cf_arena_strndup(g->arena, source.p, source.n);
-    char *hash = kept != NULL ? cf_arena_strndup(g->arena, kept->hash.p,
-                                                 kept->hash.n)
-                              : NULL;
+    char *hash = kept != NULL
+                     ? cf_arena_strndup(g->arena, kept->hash.p, kept->hash.n)
+                     : NULL;
     if (g->n == g->cap || copy == NULL || text == NULL) {
         return;
     }
@@ -90,8 +90,7 @@ static void lay_out(cf_templates_list *list, const gathering *g)
     }
 }
 
-void cf_templates_list_load(cf_templates_list *list, cf_app *app,
-                            cf_error *err)
+void cf_templates_list_load(cf_templates_list *list, cf_app *app, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     const cf_store_template *kept = NULL;

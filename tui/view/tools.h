@@ -167,6 +167,20 @@ void cf_tools__clear_run(cf_tools_run *run);
 json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
                                   cf_uuid *parent);
 
+/* ---- tools_fix.c -------------------------------------------------------- */
+
+/* What a failed call may have been meant to be: the text of its block, and in
+ * words what was changed. */
+typedef struct cf_tools_fix {
+    cf_buf text, how;
+} cf_tools_fix;
+
+/* False: no fix is known.  *out is to be freed either way. */
+bool cf_tools__find_fix(cf_app *app, const cf_call_row *row, cf_tools_fix *out);
+void cf_tools__fix_deinit(cf_tools_fix *fix);
+
+void cf_tools__cmd_fix(cf_app *app);
+
 /* ---- tools_edit.c ------------------------------------------------------- */
 
 void cf_tools__cmd_edit(cf_app *app, const char *arg);

@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tui/app/built_in.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
@@ -416,6 +417,26 @@ void cf_tools__start(cf_app *app, const cf_call_row *row)
     }
 }
 
+/* Runs it here: these take no time. */
+static void run_built_in(cf_app *app, const cf_call_row *row)
+{
+    cf_tools_run *t = &cf_tools__state(app)->run;
+    const cf_error none = {0};
+    if (t->is_on) {
+        return;
+    }
+    cf_tools__clear_run(t);
+    if (!fill_run(t, app, row, "")) {
+        cf_tools__clear_run(t);
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory for the call");
+        return;
+    }
+    t->status = cf_built_in_run(app, cf_str_from(t->name), t->arguments,
+                                &t->text, &t->err);
+    t->duration_ms = cf_os_now_ms() - t->started_ms;
+    take_result(t, CF_OK, &none);
+}
+
 /* "yes" answers the question beforehand. */
 void cf_tools__cmd_run(cf_app *app, const char *arg)
 {
@@ -435,6 +456,10 @@ void cf_tools__cmd_run(cf_app *app, const char *arg)
                    (int)(name.n < 60 ? name.n : 60), name.p);
     } else if (cf_tool_desk_command(desk, name) == NULL &&
                !cf_tools__has_server(app, name)) {
+        if (cf_built_in_has(app, name)) {
+            run_built_in(app, row);
+            return;
+        }
         cf_tools__ask_line(app, "exec ");
     } else if (policy == CF_POLICY_ALWAYS || strcmp(arg, "yes") == 0 ||
                cf_tools__may_call(app, name)) {

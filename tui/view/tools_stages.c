@@ -376,16 +376,14 @@ static void draw_parsed(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     cf_buf_adds(&b, "expected: ");
     cf_buf_add(&b, s->expected.p, s->expected.n);
     say_buf(p, CF_STYLE_NORMAL, &b);
-    if (s->repair.n == 0) {
+    cf_tools_fix fix;
+    if (cf_tools__find_fix(app, row, &fix)) {
+        cf_tools__sayf(p, CF_STYLE_OK, "F: %s", cf_buf_cstr(&fix.how));
+        cf_tools__say(p, CF_STYLE_DIM, cf_buf_str(&fix.text));
+    } else {
         cf_tools__say(p, CF_STYLE_DIM, cf_str_from("no near text parses"));
-        return;
     }
-    cf_buf_init(&b);
-    cf_buf_adds(&b, "nearest fix: ");
-    cf_buf_add(&b, s->repair_how.p, s->repair_how.n);
-    cf_buf_adds(&b, "  (F: a fork with it)");
-    say_buf(p, CF_STYLE_OK, &b);
-    cf_tools__say(p, CF_STYLE_DIM, s->repair);
+    cf_tools__fix_deinit(&fix);
 }
 
 /* ---- 3 validation ------------------------------------------------------- */
@@ -402,8 +400,9 @@ static bool is_required(const json_t *schema, const char *key)
     return false;
 }
 
-/* Whether a finding speaks of the argument `key` or of something in it. */
-static bool is_found(const cf_tool_parse *parse, size_t call, const char *key)
+/* The finding that speaks of the argument `key` or of something in it. */
+static const cf_tool_finding *find_about(const cf_tool_parse *parse,
+                                         size_t call, const char *key)
 {
     size_t n = strlen(key);
     for (size_t i = 0; i < parse->n_findings; i++) {
@@ -411,10 +410,10 @@ static bool is_found(const cf_tool_parse *parse, size_t call, const char *key)
         if (f->call == call && f->status != CF_TOOL_VALID && f->path.n >= n &&
             memcmp(f->path.p, key, n) == 0 &&
             (f->path.n == n || f->path.p[n] == '.' || f->path.p[n] == '[')) {
-            return true;
+            return f;
         }
     }
-    return false;
+    return NULL;
 }
 
 static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse,
@@ -422,7 +421,8 @@ static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse,
                          bool required, const json_t *value)
 {
     cf_buf b = CF_BUF_INIT;
-    bool is_bad = is_found(parse, call, key);
+    const cf_tool_finding *found = find_about(parse, call, key);
+    bool is_bad = found != NULL;
     const char *kind = json_is_string(json_object_get(type, "type"))
                            ? json_string_value(json_object_get(type, "type"))
                        : json_object_get(type, "enum") != NULL ? "enum"
@@ -432,6 +432,12 @@ static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse,
                 : value == NULL ? "--"
                                 : "ok",
                 key, kind, required ? "required" : "");
+    if (found != NULL) { /* the reason first: a value may be long */
+        b.n = 0;
+        cf_buf_addf(&b, "FAIL $.%.*s: ", (int)found->path.n, found->path.p);
+        cf_buf_add(&b, found->text.p, found->text.n);
+        cf_buf_adds(&b, value != NULL ? "; it is " : "");
+    }
     if (value != NULL) {
         cf_json_write(&b, value);
     }
@@ -484,6 +490,11 @@ static void draw_valid(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
                 p, c->status == CF_TOOL_VALID ? CF_STYLE_OK : CF_STYLE_ERROR,
                 "%s", cf_tool_status_name(c->status));
         }
+        cf_tools_fix fix;
+        if (cf_tools__find_fix(app, row, &fix)) {
+            cf_tools__sayf(p, CF_STYLE_OK, "F: %s", cf_buf_cstr(&fix.how));
+        }
+        cf_tools__fix_deinit(&fix);
         say_arguments(p, parse, row->call, cf_tool_set_find(tools, c->name));
     }
     for (size_t i = 0; i < parse->n_findings; i++) {

@@ -481,31 +481,6 @@ static void cmd_retry(cf_app *app)
     }
 }
 
-/* A reply that begins as this one did, with the broken block mended. */
-static void cmd_fix(cf_app *app)
-{
-    const cf_tool_model *m = cf_tools__model(app);
-    const cf_call_row *row = cf_tools__current(app);
-    const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
-    const cf_tool_segment *s =
-        turn != NULL ? cf_tool_model_segment(m, row) : NULL;
-    if (s == NULL || s->kind != CF_TOOL_SEG_FAILED || s->repair.n == 0) {
-        cf_app_say(app, CF_STYLE_WARNING, "no fix is offered for this call");
-        return;
-    }
-    cf_buf text = CF_BUF_INIT;
-    cf_error err;
-    cf_buf_add(&text, turn->raw.p, m->reply[row->reply].skip + s->off);
-    cf_buf_add(&text, s->repair.p, s->repair.n);
-    cf_status st = cf_buf_check(&text, &err);
-    CF_THEN(st, cf_lab_continue(app->lab, turn->id, cf_str_make(text.p, text.n),
-                                &err));
-    cf_buf_deinit(&text);
-    if (st != CF_OK) {
-        cf_app_error(app, &err);
-    }
-}
-
 /* %(tool), %(arguments) and %(result) of the call under the cursor. */
 static bool tools_value(cf_app *app, const char *name, cf_buf *out)
 {
@@ -636,7 +611,7 @@ static const cf_command tools_commands[] = {
      "possible",
      CF_RUN(cmd_retry)},
     {"fix", HERE, "F", "", "a sibling reply with the offered fix",
-     CF_RUN(cmd_fix)},
+     CF_RUN(cf_tools__cmd_fix)},
     {"yank", HERE, "yy", "", "copy the raw call", CF_RUN(cmd_yank)},
     {"yank-reply", HERE, "yr", "", "copy the raw reply",
      CF_RUN(cmd_yank_reply)},

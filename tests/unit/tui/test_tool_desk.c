@@ -225,6 +225,48 @@ static void test_memory__runs_out_anywhere(void **state)
     cf_tool_desk_deinit(&d);
 }
 
+/* What was made for one set of declarations is not there for another one. */
+static void test_scope__belongs_to_the_declarations(void **state)
+{
+    (void)state;
+    const char *path = store_dir_file("scopes.json");
+    char own[CF_DESK_SCOPE], mine[CF_DESK_SCOPE], other[CF_DESK_SCOPE];
+    cf_tool_desk d;
+    cf_error err;
+    cf_buf loaded = CF_BUF_INIT;
+    json_t *a = json_pack("[{s:s}]", "name", "f");
+    json_t *b = json_pack("[{s:s}]", "name", "g");
+    cf_tool_desk_scope(own, a, true);
+    cf_tool_desk_scope(mine, a, false);
+    cf_tool_desk_scope(other, b, false);
+    assert_string_not_equal(mine, other);
+    assert_string_not_equal(mine, own);
+    write_file(path, "{\"mocks\":{\"old\":\"1\"}}"); /* an earlier version */
+    open_desk(&d, path);
+    T_OK(cf_tool_desk_set_command(&d, s("*"), "given", false, &err), err);
+    T_OK(cf_tool_desk_go(&d, mine, &loaded, &err), err);
+    assert_string_equal(cf_tool_desk_mock(&d, s("old")), "1");
+    T_OK(cf_tool_desk_set_mock(&d, s("f"), "2", &err), err);
+    T_OK(cf_tool_desk_set_command(&d, s("f"), "cat", true, &err), err);
+    T_OK(cf_tool_desk_go(&d, own, &loaded, &err), err);
+    assert_null(cf_tool_desk_mock(&d, s("f")));
+    assert_null(cf_tool_desk_mock(&d, s("old")));
+    assert_string_equal(cf_tool_desk_command(&d, s("f")), "given");
+    T_OK(cf_tool_desk_go(&d, other, &loaded, &err), err);
+    assert_null(cf_tool_desk_mock(&d, s("f")));
+    cf_tool_desk_deinit(&d);
+
+    open_desk(&d, path);
+    cf_buf_reset(&loaded);
+    T_OK(cf_tool_desk_go(&d, mine, &loaded, &err), err);
+    assert_string_equal(cf_buf_cstr(&loaded), "old: mock; f: mock; f: command");
+    assert_string_equal(cf_tool_desk_mock(&d, s("f")), "2");
+    cf_tool_desk_deinit(&d);
+    cf_buf_deinit(&loaded);
+    json_decref(a);
+    json_decref(b);
+}
+
 int main(void)
 {
     cf_fault_install();
@@ -238,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_values__refused),
         cmocka_unit_test(test_names__there_and_back),
         cmocka_unit_test(test_memory__runs_out_anywhere),
+        cmocka_unit_test(test_scope__belongs_to_the_declarations),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
