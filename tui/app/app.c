@@ -16,6 +16,7 @@
 #include "tui/app/frame.h"
 #include "tui/app/keepsakes.h"
 #include "tui/app/menu.h"
+#include "tui/app/old_keys.h"
 #include "tui/app/pointer.h"
 #include "tui/app/template_file.h"
 #include "tui/demo/demo_serve.h"
@@ -308,6 +309,9 @@ static void normal_key(cf_app *app, cf_key key)
     case CF_LOOKUP_FOUND: {
         app->n_pending = 0;
         run_binding(app, b->command);
+        if (b->is_old) {
+            cf_old_keys_say(app, b);
+        }
         break;
     }
     case CF_LOOKUP_PREFIX:
@@ -582,6 +586,7 @@ cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
             st = cf_views[v]->open(app, err);
         }
     }
+    CF_THEN(st, cf_old_keys_bind(app, err));
     if (st != CF_OK) {
         cf_app_deinit(app);
     }

@@ -62,6 +62,14 @@ cf_status cf_keymap_add(cf_keymap *m, uint32_t views, const char *keys,
     return CF_OK;
 }
 
+cf_status cf_keymap_add_old(cf_keymap *m, uint32_t views, const char *keys,
+                            const char *command, cf_error *err)
+{
+    CF_TRY(cf_keymap_add(m, views, keys, command, false, err));
+    m->v[m->n - 1].is_old = true;
+    return CF_OK;
+}
+
 cf_lookup cf_keymap_find(const cf_keymap *m, uint32_t view, const cf_key *keys,
                          size_t n, const cf_binding **out)
 {
@@ -87,7 +95,8 @@ void cf_keymap_describe(const cf_keymap *m, uint32_t view, const char *command,
     for (size_t i = 0; i < m->n; i++) {
         const cf_binding *b = &m->v[i];
         const cf_binding *meant = NULL;
-        if ((b->views & view) && strcmp(b->command, command) == 0 &&
+        if ((b->views & view) && !b->is_old &&
+            strcmp(b->command, command) == 0 &&
             cf_keymap_find(m, view, b->keys, b->n_keys, &meant) ==
                 CF_LOOKUP_FOUND &&
             meant == b) {

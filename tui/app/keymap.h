@@ -19,6 +19,7 @@ typedef struct cf_binding {
     size_t n_keys;
     const char *command; /* owned by the map when is_user */
     bool is_user;
+    bool is_old; /* of the version before: it works, and says the new key */
 } cf_binding;
 
 typedef struct cf_keymap {
@@ -33,6 +34,11 @@ void cf_keymap_deinit(cf_keymap *m);
 CF_MUST_USE cf_status cf_keymap_add(cf_keymap *m, uint32_t views,
                                     const char *keys, const char *command,
                                     bool is_user, cf_error *err);
+
+/* The same for a key of the version before; help does not list it. */
+CF_MUST_USE cf_status cf_keymap_add_old(cf_keymap *m, uint32_t views,
+                                        const char *keys, const char *command,
+                                        cf_error *err);
 
 typedef enum cf_lookup {
     CF_LOOKUP_NONE,   /* no binding begins so */

@@ -123,6 +123,12 @@ size_t cf_lab_message_of(const cf_lab *lab, size_t turn)
     return turn < lab->n_path ? SIZE_MAX : lab->n_source;
 }
 
+size_t cf_lab_number_of(const cf_lab *lab, size_t message)
+{
+    size_t n = cf_lab_message_of(lab, 0);
+    return message < n ? 0 : message - n + 1;
+}
+
 const char *cf_lab_message_role(const cf_lab *lab, size_t message)
 {
     if (message >= lab->n_source) {
@@ -152,7 +158,7 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
     cf_str is = cf_prompt_model_text(m, m->n_kept);
     cf_buf_adds(out, "Cause: ");
     if (s->source == CF_SPAN_MESSAGE) {
-        cf_buf_addf(out, "message %u (%s) ", (unsigned)s->index,
+        cf_buf_addf(out, "turn %zu (%s) ", cf_lab_number_of(lab, s->index),
                     cf_lab_message_role(lab, s->index));
     } else {
         cf_buf_adds(out, "it ");

@@ -28,6 +28,9 @@ cf_str cf_lab_draft(const cf_lab *lab);
  * and the one that a turn of the path is (SIZE_MAX: nothing of the turn is
  * sent). */
 size_t cf_lab_n_messages(const cf_lab *lab);
+/* The number that Chat shows for the turn of a message; 0: it is before the
+ * first turn. */
+size_t cf_lab_number_of(const cf_lab *lab, size_t message);
 const char *cf_lab_message_role(const cf_lab *lab, size_t message);
 size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);

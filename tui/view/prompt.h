@@ -35,7 +35,7 @@ enum { CF_PROMPT_SPOT_TOKEN, CF_PROMPT_SPOT_PANE, CF_PROMPT_SPOT_VAR };
 
 cf_prompt_view *cf_prompt__state(cf_app *app);
 
-/* "0 usr", "- gen": what a part of the prompt is called. */
+/* "1 usr", "- gen": what a part of the prompt is called. */
 const char *cf_prompt__label(cf_lab *lab, int32_t message, char out[16]);
 
 /* The span under the cursor; NULL when there is none. */

@@ -452,7 +452,7 @@ void cf_tools__cmd_run(cf_app *app, const char *arg)
     if (cf_app_is_busy(app)) {
         cf_app_say(app, CF_STYLE_WARNING, "something runs; Esc stops it");
     } else if (policy == CF_POLICY_NEVER) {
-        cf_app_say(app, CF_STYLE_WARNING, "%.*s never runs (a changes it)",
+        cf_app_say(app, CF_STYLE_WARNING, "%.*s never runs (ga changes it)",
                    (int)(name.n < 60 ? name.n : 60), name.p);
     } else if (cf_tool_desk_command(desk, name) == NULL &&
                !cf_tools__has_server(app, name)) {
@@ -721,7 +721,7 @@ void cf_tools__cmd_fail(cf_app *app)
     }
     if (cf_lab_desk(app->lab)->on_failure == CF_FAILURE_STOP) {
         cf_app_say(app, CF_STYLE_DIM,
-                   "on failure: stop, nothing is sent (p changes it)");
+                   "on failure: stop, nothing is sent (gf changes it)");
     } else {
         const cf_call_note refused = made_by("refused");
         give_up(app, row, cf_buf_str(&why), &refused);

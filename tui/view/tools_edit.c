@@ -153,7 +153,7 @@ static void accept(cf_app *app)
         cf_tools__cmd_run(app, "");
     } else {
         cf_app_say(app, CF_STYLE_OK,
-                   "a sibling reply calls so; I, m or ! answers it");
+                   "a sibling reply calls so; i, m or ! answers it");
     }
 }
 

@@ -581,7 +581,7 @@ static void say_ways(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         say_buf(p, CF_STYLE_NORMAL, &b);
     }
     cf_tools__sayf(p, CF_STYLE_DIM,
-                   "I types one, m sends a mock, %s; nothing runs by itself",
+                   "i types one, m sends a mock, %s; nothing runs by itself",
                    command != NULL ? "e edits the arguments"
                                    : "! runs a command");
     say_earlier(app, p, row);
@@ -618,7 +618,7 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         cf_tools__say(p, CF_STYLE_DIM,
                       cf_str_from("not run: it does not parse"));
         cf_tools__say(p, CF_STYLE_DIM,
-                      cf_str_from("R asks for another reply, F for one with "
+                      cf_str_from("r asks for another reply, F for one with "
                                   "the fix, e for one with other bytes"));
     } else {
         say_ways(app, p, row);
@@ -721,7 +721,7 @@ static void draw_would(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
                       cf_str_from("nothing yet: there is no result"));
     }
     cf_tools__sayf(p, is_failed ? CF_STYLE_WARNING : CF_STYLE_DIM,
-                   "on failure: %s, %s (p changes it%s)",
+                   "on failure: %s, %s (gf changes it%s)",
                    cf_on_failure_name(policy), cf_on_failure_help(policy),
                    is_failed ? ", P does it" : "");
     if (is_failed && policy == CF_FAILURE_SEND) {

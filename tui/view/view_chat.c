@@ -537,7 +537,7 @@ static const cf_command chat_commands[] = {
     {"turns", HERE, "t", "",
      "the tree of turns, or not; on a narrow screen in place of the text",
      CF_RUN(cmd_turns)},
-    {"follow", HERE, "F", "", "keep the end in sight, or not",
+    {"follow", HERE, "gF", "", "keep the end in sight, or not",
      CF_RUN(cmd_follow)},
     {"new", HERE, "c", "", "a new conversation", CF_RUN(cmd_new)},
     {"select", HERE, "v", "", "select lines: j k, then y copies, :w writes",

@@ -338,7 +338,7 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
                         cf_buf_cstr(&s->kept));
         }
         cf_buf_adds(&text, "\n\nOr mark two conversations in the library (6) "
-                           "with A and B, and come back with m.");
+                           "with A and B, and come back with A.");
     } else {
         cf_buf_adds(&text, m->err.text);
     }
@@ -680,7 +680,7 @@ static void cmd_panel(cf_app *app)
     } while (panel != CF_PANEL_NONE && !cf_diff_panel_has(s, panel));
     if (panel == CF_PANEL_NONE && s->panel == CF_PANEL_NONE) {
         cf_app_say(app, CF_STYLE_DIM,
-                   "nothing to show yet: R runs both, L scores, S compares "
+                   "nothing to show yet: r runs both, % scores, S compares "
                    "what is saved");
     }
     show_panel(s, panel, true);
@@ -866,32 +866,32 @@ static bool diff_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_DIFF)
 
 static const cf_command diff_commands[] = {
-    {"with", HERE, "b", "NAME|FILE",
+    {"with", HERE, "B", "NAME|FILE",
      "compare with this template; 'model' is the one of the start",
      CF_WITH(cmd_with)},
-    {"level", HERE, "t", "[text|tokens|source]", "what is compared",
+    {"level", HERE, "s", "[text|tokens|source]", "what is compared",
      CF_WITH(cmd_level)},
     {"next-hunk", HERE, "]c", "", "next difference", CF_BY(go_hunk, 1)},
     {"previous-hunk", HERE, "[c", "", "difference before", CF_BY(go_hunk, -1)},
-    {"swap", HERE, "=", "", "A becomes B and B becomes A", CF_RUN(cmd_swap)},
-    {"white", HERE, "w", "", "show white space", CF_RUN(cmd_white)},
-    {"run", HERE, "R", "[TOKENS]",
+    {"swap", HERE, "~", "", "A becomes B and B becomes A", CF_RUN(cmd_swap)},
+    {"white", HERE, "gw", "", "show white space", CF_RUN(cmd_white)},
+    {"run", HERE, "r", "[TOKENS]",
      "ask both sides, with the same seed, and show where they part",
      CF_WITH(cmd_run)},
-    {"likelihood", HERE, "L", "",
+    {"likelihood", HERE, "%", "",
      "how likely the stored replies are under each side",
      CF_RUN(cmd_likelihood)},
     {"saved", HERE, "S", "[all]",
      "compare the ticked or all saved conversations, at this level",
      CF_WITH(cmd_saved)},
-    {"likelihood-saved", HERE, "gL", "[all]",
+    {"likelihood-saved", HERE, "g%", "[all]",
      "the same, with the likelihood of their replies",
      CF_WITH(cmd_likelihood_saved)},
     {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none",
      CF_RUN(cmd_panel)},
     {"capabilities", HERE, "C", "", "what both templates can do, side by side",
      CF_RUN(cmd_caps)},
-    {"unified", HERE, "u", "", "one column, or two", CF_RUN(cmd_unified)},
+    {"unified", HERE, "|", "", "one column, or two", CF_RUN(cmd_unified)},
     {"less-context", HERE, "{", "", "less of what is alike",
      CF_BY(step_context, -1)},
     {"more-context", HERE, "}", "", "more of what is alike",
@@ -901,9 +901,9 @@ static const cf_command diff_commands[] = {
      CF_RUN(cmd_open)},
     {"pane", HERE, "<Tab>", "", "to the panel below and back",
      CF_RUN(cmd_pane)},
-    {"marks", HERE, "m", "", "compare the conversations marked A and B",
+    {"marks", HERE, "A", "", "compare the conversations marked A and B",
      CF_RUN(cmd_marks)},
-    {"bench", HERE, "c", "", "compare the conversation on the bench",
+    {"bench", HERE, "gb", "", "compare the conversation on the bench",
      CF_BY(use_subject, CF_DIFF_BENCH)},
     {"stop", HERE, "<Esc>", "",
      "stop; idle: close the panel, back to the bench", CF_RUN(cmd_stop)},

@@ -839,7 +839,7 @@ static const cf_command library_commands[] = {
     {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare",
      CF_BY(mark, 0)},
     {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", CF_BY(mark, 1)},
-    {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space> v", "",
+    {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space>", "",
      "tick it, for what is done with several", CF_RUN(cmd_tick)},
     {"tick-all", CF_IN(CF_VIEW_LIBRARY), "*", "", "tick all listed, or none",
      CF_RUN(cmd_tick_all)},

@@ -60,8 +60,13 @@ const char *cf_prompt__label(cf_lab *lab, int32_t message, char out[16])
     } else if (message == CF_PART_TOOLS) {
         snprintf(out, 16, "- tls");
     } else {
-        snprintf(out, 16, "%d %.3s", (int)message,
-                 cf_lab_message_role(lab, (size_t)message));
+        const char *role = cf_lab_message_role(lab, (size_t)message);
+        size_t number = cf_lab_number_of(lab, (size_t)message);
+        if (number > 0) {
+            snprintf(out, 16, "%zu %.3s", number % 10000, role);
+        } else {
+            snprintf(out, 16, "- %.3s", role);
+        }
     }
     return out;
 }
@@ -322,8 +327,12 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
         return;
     }
     char where[32] = "";
-    if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
-        snprintf(where, sizeof where, " %u", (unsigned)s->index);
+    size_t number = s->source == CF_SPAN_MESSAGE
+                        ? cf_lab_number_of(app->lab, s->index)
+                        : s->index;
+    if ((s->source == CF_SPAN_MESSAGE && number > 0) ||
+        s->source == CF_SPAN_TOOL) {
+        snprintf(where, sizeof where, " %zu", number);
     }
     int used = cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL,
                             "from %s%s%.*s, template line %u col %u",
@@ -626,7 +635,7 @@ static const cf_command prompt_commands[] = {
     {"previous-message", HERE, "b [m", "", "part before", CF_BY(go_part, -1)},
     {"divergence", HERE, "]d [d", "", "where the cache and the prompt part",
      CF_RUN(cmd_break)},
-    {"ids", HERE, "t", "", "show ids in place of text",
+    {"ids", HERE, "#", "", "show ids in place of text",
      CF_BY(show_as, CF_PROMPT_AS_IDS)},
     {"hex", HERE, "x", "", "show bytes in place of text",
      CF_BY(show_as, CF_PROMPT_AS_HEX)},
@@ -635,7 +644,7 @@ static const cf_command prompt_commands[] = {
     {"open", HERE, "<Enter>", "",
      "the template's line that wrote this; of a variable: set it",
      CF_RUN(cmd_open)},
-    {"edit", HERE, "E", "", "that line in $EDITOR; rendered again at once",
+    {"edit", HERE, "e E", "", "that line in $EDITOR; rendered again at once",
      CF_RUN(cmd_edit)},
     {"pane", HERE, "<Tab>", "", "prompt, findings or variables",
      CF_BY(go_pane, 1)},

@@ -833,7 +833,7 @@ static const cf_command templates_commands[] = {
      CF_RUN(cmd_compare)},
     {"delete", HERE, "dd", "", "delete a kept text from the history; asks",
      CF_RUN(cmd_delete)},
-    {"use", HERE, "u", "", "render this conversation with it", CF_RUN(cmd_use)},
+    {"use", HERE, "", "", "render this conversation with it", CF_RUN(cmd_use)},
     {"pane", HERE, "<Tab>", "", "list, source or findings", CF_RUN(cmd_pane)},
     {"pane-back", HERE, "<S-Tab>", "", "the pane before",
      CF_RUN(cmd_pane_back)},

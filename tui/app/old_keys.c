@@ -1,0 +1,69 @@
+/*
+ * old_keys.c - what was where.
+ */
+#include "tui/app/old_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    cf_view_id view;
+    const char *key, *command;
+} old[] = {
+    {CF_VIEW_CHAT, "F", "follow"},
+    {CF_VIEW_PROMPT, "t", "ids"},
+    {CF_VIEW_TOKENS, "u", "surprise"},
+    {CF_VIEW_TOKENS, "U", "surprise-back"},
+    {CF_VIEW_TOKENS, "e", "overlay"},
+    {CF_VIEW_TOKENS, "x", "tree"},
+    {CF_VIEW_TOKENS, "m", "mask"},
+    {CF_VIEW_TOOLS, "I", "result"},
+    {CF_VIEW_TOOLS, "R", "retry"},
+    {CF_VIEW_TOOLS, "T", "timeout"},
+    {CF_VIEW_TOOLS, "c", "chunks"},
+    {CF_VIEW_TOOLS, "a", "approval"},
+    {CF_VIEW_TOOLS, "p", "on-failure"},
+    {CF_VIEW_DIFF, "b", "with"},
+    {CF_VIEW_DIFF, "t", "level"},
+    {CF_VIEW_DIFF, "=", "swap"},
+    {CF_VIEW_DIFF, "w", "white"},
+    {CF_VIEW_DIFF, "R", "run"},
+    {CF_VIEW_DIFF, "L", "likelihood"},
+    {CF_VIEW_DIFF, "gL", "likelihood-saved"},
+    {CF_VIEW_DIFF, "u", "unified"},
+    {CF_VIEW_DIFF, "m", "marks"},
+    {CF_VIEW_DIFF, "c", "bench"},
+    {CF_VIEW_LIBRARY, "v", "tick"},
+    {CF_VIEW_TEMPLATES, "u", "use"},
+};
+
+cf_status cf_old_keys_bind(cf_app *app, cf_error *err)
+{
+    for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
+        CF_TRY(cf_keymap_add_old(&app->keymap, CF_IN(old[i].view), old[i].key,
+                                 old[i].command, err));
+    }
+    return CF_OK;
+}
+
+void cf_old_keys_say(cf_app *app, const cf_binding *b)
+{
+    cf_buf key = CF_BUF_INIT, now = CF_BUF_INIT;
+    for (size_t i = 0; i < b->n_keys; i++) {
+        cf_key_format(&key, b->keys[i]);
+    }
+    cf_keymap_describe(&app->keymap, b->views, b->command, &now);
+    if (now.n == 0) {
+        cf_buf_addf(&now, ":%s", b->command);
+    }
+    size_t n = strlen(app->notice.text);
+    if (n == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "%s is %s now", cf_buf_cstr(&key),
+                   cf_buf_cstr(&now));
+    } else {
+        snprintf(app->notice.text + n, sizeof app->notice.text - n,
+                 "  (%s is %s now)", cf_buf_cstr(&key), cf_buf_cstr(&now));
+    }
+    cf_buf_deinit(&key);
+    cf_buf_deinit(&now);
+}
