@@ -680,7 +680,7 @@ static void cmd_panel(cf_app *app)
     } while (panel != CF_PANEL_NONE && !cf_diff_panel_has(s, panel));
     if (panel == CF_PANEL_NONE && s->panel == CF_PANEL_NONE) {
         cf_app_say(app, CF_STYLE_DIM,
-                   "nothing to show yet: r runs both, % scores, S compares "
+                   "nothing to show yet: r runs both, %% scores, S compares "
                    "what is saved");
     }
     show_panel(s, panel, true);

@@ -528,6 +528,7 @@ static void templates_click(cf_app *app, int what, size_t value)
 
 static void cmd_lint(cf_app *app)
 {
+    state(app)->shows_caps = false;
     if (findings(app) != NULL) {
         state(app)->focus = ON_LINT;
     }
