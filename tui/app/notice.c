@@ -74,7 +74,7 @@ void cf_app_log_reply(cf_app *app)
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     const cf_reply *r = n > 0 ? cf_lab_reply(app->lab, path[n - 1]->id) : NULL;
     cf_buf text = CF_BUF_INIT;
-    if (r == NULL || r->timings.total_us == 0) {
+    if (r == NULL || r->n_token == 0) {
         return;
     }
     if (r->usage.is_known) {
