@@ -83,13 +83,15 @@ void cf_app_log_reply(cf_app *app)
                     (unsigned long long)r->usage.n_cached);
     }
     cf_buf_addf(&text, "%zu tokens", r->n_token);
-    if (r->timings.total_us >= 100000) { /* less is not worth a figure */
+    /* Less is not worth a figure; without a terminal screens repeat. */
+    bool has_times = r->timings.total_us >= 100000 && app->term != NULL;
+    if (has_times) {
         cf_buf_addf(&text, " in %.1f s, the first after %.0f ms",
                     (double)r->timings.total_us / 1e6,
                     (double)r->timings.first_us / 1e3);
     }
     double rate = cf_decode_rate(&r->timings, 8);
-    if (rate > 0 && r->timings.total_us >= 100000) {
+    if (rate > 0 && has_times) {
         cf_buf_addf(&text, ", %.1f a second", rate);
     }
     if (r->cause[0] != '\0') {
