@@ -177,7 +177,7 @@ static void draw_worst_row(cf_app *app, cf_grid *g, cf_rect r,
     cf_grid_fill(g, r, ' ', style);
     int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%3zu %5zu  ", i + 1,
                                w->at[i] + 1);
-    int room = r.w - 34 > 8 ? r.w - 34 : 8;
+    int room = r.w - 39 > 8 ? r.w - 39 : 8;
     room = room < 24 ? room : 24;
     cf_buf quoted = CF_BUF_INIT;
     cf_buf_addf(&quoted, "'%s'", cf_buf_cstr(&text));
