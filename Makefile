@@ -262,6 +262,11 @@ deb: $(B)/confab $(LIB_A) $(LIB_SO)
 	@$(MAKE) --no-print-directory -s install DESTDIR=$(abspath build/deb) PREFIX=/usr
 	@.ci/deb $(abspath build/deb) $(VERSION) $(abspath build)
 
+# One static program for download, build/confab-VERSION-linux-ARCH.
+DIST := build/confab-$(VERSION)-linux-$(ARCH)
+dist: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
+	@.ci/dist $(DIST) $(abspath $(DIST)) '$(CC) $(VARIANT_$(VARIANT))' $^
+
 # ---- tests ------------------------------------------------------------------
 # tests/KIND/ROOM/.../test_x.c is one cmocka program, linked with its room and
 # the rooms below it only, so that an upward call is a link error.
