@@ -92,7 +92,7 @@ static void become(const char *file, const cf_process_spec *spec,
         }
     }
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL); /* NOLINT(concurrency-mt-unsafe) */
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
     if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
         dup2(report, FIRST_OTHER_FD) >= 0) {
         report = FIRST_OTHER_FD;
