@@ -198,8 +198,9 @@ typedef struct cf_store_conv {
     /* Results only. */
     cf_str preview; /* start of the first user text */
     uint32_t n_turns, n_forks;
-    cf_str model, template_hash; /* of the newest run */
-    cf_turn_status status;       /* of the newest turn */
+    cf_str model, template_hash;     /* of the newest run */
+    cf_turn_status status;           /* of the newest turn */
+    uint32_t n_good, n_bad, n_notes; /* turns rated and noted; lists only */
 } cf_store_conv;
 
 /* A conversation with its turns, parents before children. */
@@ -293,6 +294,13 @@ CF_MUST_USE cf_status cf_store_set_place(cf_store *store, cf_uuid conv,
 /* Adds or removes a tag; doing it twice is not an error. */
 CF_MUST_USE cf_status cf_store_set_tag(cf_store *store, cf_uuid conv,
                                        cf_str tag, bool is_on, cf_error *err);
+/* The same for many, which one undo takes back together. */
+CF_MUST_USE cf_status cf_store_set_places(cf_store *store, const cf_uuid *conv,
+                                          size_t n, cf_store_place place,
+                                          cf_error *err);
+CF_MUST_USE cf_status cf_store_set_tags(cf_store *store, const cf_uuid *conv,
+                                        size_t n, cf_str tag, bool is_on,
+                                        cf_error *err);
 /* rating 0 removes it; note empty removes it. */
 CF_MUST_USE cf_status cf_store_set_rating(cf_store *store, cf_uuid turn,
                                           int rating, cf_error *err);
@@ -356,7 +364,9 @@ CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server,
                                             cf_error *err);
 
 /* Takes the newest change of this section, or the newest import, back that was
- * not taken back yet (not purge).  `what` gets one line about it.  CF_ENOTFOUND: nothing left. */
+ * not taken back yet (not purge), with what was changed together with it.
+ * `what` gets one line about it, with the title.  CF_ENOTFOUND: nothing
+ * left. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what,
                                     cf_error *err);
 
@@ -397,6 +407,23 @@ CF_MUST_USE cf_status cf_store_put_templates(cf_store *store,
                                              const cf_store_template *v,
                                              size_t n, cf_error *err);
 
+/* ---- drafts ------------------------------------------------------------- */
+
+/* Keeps the text of a message that was not sent, one a conversation; an empty
+ * one removes it.  The conversation need not be stored.  Never waits for the
+ * disk: a failure to write it is in cf_store_get_state(). */
+CF_MUST_USE cf_status cf_store_put_draft(cf_store *store, cf_uuid conv,
+                                         cf_str text, cf_error *err);
+/* CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_get_draft(cf_store *store, cf_uuid conv,
+                                         cf_arena *arena, cf_str *text,
+                                         cf_error *err);
+/* The newest draft of a conversation that was never stored, of a program that
+ * has ended.  CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_lost_draft(cf_store *store, cf_arena *arena,
+                                          cf_uuid *conv, cf_str *text,
+                                          cf_error *err);
+
 /* ---- reading ------------------------------------------------------------ */
 
 typedef enum cf_store_sort {
@@ -406,20 +433,32 @@ typedef enum cf_store_sort {
     CF_SORT_TURNS
 } cf_store_sort;
 
+typedef enum cf_store_rating {
+    CF_RATED_ANYHOW, /* or not at all */
+    CF_RATED,
+    CF_RATED_GOOD,
+    CF_RATED_BAD
+} cf_store_rating;
+
 /* Empty fields do not filter.  Times are in ms since 1970, 0: none. */
 typedef struct cf_store_query {
     cf_str text; /* search words and filters, see docs/store.md; for lists
-                    only the filters and words of titles count */
+                    the words are parts of the title, or of the preview of a
+                    conversation without one, in any ASCII case */
     cf_str tag, model, template_hash, status, role, tool;
+    cf_store_rating rating; /* of any turn, or for a search of this one */
+    bool has_note;
     int64_t after_ms, before_ms; /* of creation; [after, before) */
     cf_store_place place;
     cf_store_sort sort;
     bool is_reversed;
     size_t offset, limit; /* limit 0: 100 */
     uint32_t max_ms;      /* longest time; 0: 30000 */
+    bool is_quick; /* lists: only what a few milliseconds find, which may be
+                      less than there is */
 } cf_store_query;
 
-/* rows[0..n) in the order asked for; tags are filled. */
+/* rows[0..n) in the order asked for; tags, ratings and notes are filled. */
 CF_MUST_USE cf_status cf_store_list(cf_store *store, const cf_store_query *q,
                                     cf_arena *arena, const cf_store_conv **rows,
                                     size_t *n, cf_error *err);
@@ -493,6 +532,16 @@ CF_MUST_USE cf_status cf_store_get_tree(cf_store *store, cf_uuid conv,
 CF_MUST_USE cf_status cf_store_get_turn(cf_store *store, cf_uuid turn,
                                         cf_arena *arena, cf_store_turn *out,
                                         cf_error *err);
+/* The turns of a conversation that are rated or noted, in no order. */
+typedef struct cf_store_turn_mark {
+    cf_uuid turn;
+    int rating; /* 0: none */
+    cf_str note;
+} cf_store_turn_mark;
+CF_MUST_USE cf_status cf_store_turn_marks(cf_store *store, cf_uuid conv,
+                                          cf_arena *arena,
+                                          const cf_store_turn_mark **v,
+                                          size_t *n, cf_error *err);
 CF_MUST_USE cf_status cf_store_get_template(cf_store *store, cf_str hash,
                                             cf_arena *arena,
                                             cf_store_template *out,

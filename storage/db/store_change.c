@@ -3,12 +3,14 @@
  * and undo (of imports: store_import.c).
  *
  * A change is a JSON object; the operation log keeps the change and the one
- * that takes it back, in the same form, so that undoing is applying.
+ * that takes it back, in the same form, so that undoing is applying.  Changes
+ * that were made together have the number of a batch and are undone together.
  */
 #include <string.h>
 
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/base/utf8.h"
 #include "storage/db/store_int.h"
 #include "storage/db/store_message.h"
 
@@ -163,34 +165,42 @@ static cf_status find_row(cf_sql *sql, const change *c, int64_t *row,
                                   : cf_rows__conv_id(sql, c->id, row, err);
 }
 
-cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error *err)
+static cf_status log_in(cf_sql *sql, int64_t batch, cf_str op, cf_str undo,
+                        cf_error *err)
 {
     CF_TRY(cf_sql__run(sql, err,
-                       "INSERT INTO oplog(at_ms, op, undo) VALUES(?, ?, ?)",
-                       "iss", cf_os_now_ms(), op, undo));
-    return cf_sql__run(sql, err, "DELETE FROM oplog WHERE id <= ?", "i",
-                       sqlite3_last_insert_rowid(sql->db) - LOG_MAX);
+                       "INSERT INTO oplog(at_ms, op, undo, batch) VALUES(?, ?, "
+                       "?, ?)",
+                       "issi", cf_os_now_ms(), op, undo, batch));
+    return cf_sql__run(
+        sql, err,
+        "DELETE FROM oplog WHERE id <= ?1 AND (batch = 0 OR batch <> ?2)", "ii",
+        sqlite3_last_insert_rowid(sql->db) - LOG_MAX, batch);
+}
+
+cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error *err)
+{
+    return log_in(sql, 0, op, undo, err);
 }
 
 static cf_status log_change(cf_sql *sql, const change *done, const change *back,
-                            cf_error *err)
+                            int64_t batch, cf_error *err)
 {
     cf_buf a = CF_BUF_INIT;
     cf_buf b = CF_BUF_INIT;
     write_change(&a, done);
     write_change(&b, back);
-    cf_status st = a.failed || b.failed
-                       ? cf_sql__oom(err)
-                       : cf_undo__log(sql, cf_buf_str(&a), cf_buf_str(&b), err);
+    cf_status st = a.failed || b.failed ? cf_sql__oom(err)
+                                        : log_in(sql, batch, cf_buf_str(&a),
+                                                 cf_buf_str(&b), err);
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
     return st;
 }
 
-static cf_status do_change(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+static cf_status change_one(cf_sql *sql, const change *c, int64_t batch,
+                            cf_error *err)
 {
-    (void)s;
-    const change *c = arg;
     int64_t row;
     change back;
     bool is_noop;
@@ -200,10 +210,48 @@ static cf_status do_change(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_status st = invert(sql, c, row, &a, &back, &is_noop, err);
     if (st == CF_OK && !is_noop) {
         st = apply(sql, c, row, err);
-        CF_THEN(st, log_change(sql, c, &back, err));
+        CF_THEN(st, log_change(sql, c, &back, batch, err));
     }
     cf_arena_deinit(&a);
     return st;
+}
+
+static cf_status do_change(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    (void)s;
+    return change_one(sql, arg, 0, err);
+}
+
+/* One change of many conversations. */
+typedef struct many {
+    change c; /* its id is none */
+    const cf_uuid *id;
+    size_t n;
+} many;
+
+static cf_status do_many(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    const many *m = arg;
+    int64_t batch = 0;
+    (void)s;
+    if (m->n > 1) {
+        CF_TRY(cf_sql__int(sql, &batch, 1, err,
+                           "SELECT coalesce(max(batch), 0) + 1 FROM oplog",
+                           ""));
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        change c = m->c;
+        c.id = m->id[i];
+        CF_TRY(change_one(sql, &c, batch, err));
+    }
+    return CF_OK;
+}
+
+cf_status cf_store_set_places(cf_store *s, const cf_uuid *conv, size_t n,
+                              cf_store_place place, cf_error *err)
+{
+    many m = {{CHANGE_PLACE, {{0}}, {NULL, 0}, (int64_t)place}, conv, n};
+    return cf_op__call(s, do_many, &m, err);
 }
 
 cf_status cf_store_set_title(cf_store *s, cf_uuid conv, cf_str title,
@@ -223,11 +271,17 @@ cf_status cf_store_set_place(cf_store *s, cf_uuid conv, cf_store_place place,
 cf_status cf_store_set_tag(cf_store *s, cf_uuid conv, cf_str tag, bool is_on,
                            cf_error *err)
 {
+    return cf_store_set_tags(s, &conv, 1, tag, is_on, err);
+}
+
+cf_status cf_store_set_tags(cf_store *s, const cf_uuid *conv, size_t n,
+                            cf_str tag, bool is_on, cf_error *err)
+{
     if (tag.n == 0 || tag.n > 200 || memchr(tag.p, 0, tag.n) != NULL) {
         return cf_fail(err, CF_EINVAL, "a tag has 1 to 200 bytes");
     }
-    change c = {is_on ? CHANGE_TAG : CHANGE_UNTAG, conv, tag, 0};
-    return cf_op__call(s, do_change, &c, err);
+    many m = {{is_on ? CHANGE_TAG : CHANGE_UNTAG, {{0}}, tag, 0}, conv, n};
+    return cf_op__call(s, do_many, &m, err);
 }
 
 cf_status cf_store_set_rating(cf_store *s, cf_uuid turn, int rating,
@@ -263,36 +317,86 @@ cf_status cf_store_set_head(cf_store *s, cf_uuid turn, cf_error *err)
 
 /* ---- undo --------------------------------------------------------------- */
 
-static void describe(cf_buf *out, const change *done)
+/* The title of the conversation that a change is about, as lists show it. */
+static cf_status title_of(cf_sql *sql, const change *c, cf_arena *a,
+                          cf_str *out, cf_error *err)
 {
-    char id[CF_UUID_TEXT + 1];
-    cf_uuid_format(id, done->id);
-    switch (done->kind) {
-    case CHANGE_PLACE:
-        cf_buf_adds(out, done->n == 2   ? "moved to the trash: "
-                         : done->n == 1 ? "archived: "
-                                        : "taken back: ");
-        break;
-    case CHANGE_RATING:
-        cf_buf_addf(out, "rated %lld: ", (long long)done->n);
-        break;
-    default:
-        cf_buf_addf(out, "%s '%.*s': ", kind_names[done->kind],
-                    (int)(done->text.n < 80 ? done->text.n : 80),
-                    done->text.p != NULL ? done->text.p : "");
+    int64_t row;
+    *out = cf_str_make("", 0);
+    cf_status st = find_row(sql, c, &row, err);
+    if (st == CF_ENOTFOUND) {
+        return CF_OK; /* purged since */
     }
-    cf_buf_adds(out, id);
+    CF_TRY(st);
+    return is_about_turn(c->kind)
+               ? read_text(sql,
+                           "SELECT iif(title <> '', title, preview) FROM "
+                           "conversation WHERE id = (SELECT conversation_id "
+                           "FROM turn WHERE id = ?)",
+                           row, a, out, err)
+               : read_text(sql,
+                           "SELECT iif(title <> '', title, preview) FROM "
+                           "conversation WHERE id = ?",
+                           row, a, out, err);
 }
 
+/* "'Weather in Oslo'", or "12 conversations". */
+static void add_which(cf_buf *out, cf_str title, size_t n)
+{
+    if (n > 1) {
+        cf_buf_addf(out, "%zu conversations", n);
+        return;
+    }
+    size_t len = cf_utf8_valid_prefix(title.p, title.n < 60 ? title.n : 60);
+    cf_buf_addc(out, '\'');
+    cf_buf_add(out, title.p, len);
+    cf_buf_adds(out, len < title.n ? "..'" : "'");
+}
+
+/* One line about a change: of one thing, or of n at once. */
+static void describe(cf_buf *out, const change *done, cf_str title, size_t n)
+{
+    int len = (int)(done->text.n < 60 ? done->text.n : 60);
+    const char *text = done->text.p != NULL ? done->text.p : "";
+    switch (done->kind) {
+    case CHANGE_PLACE:
+        cf_buf_adds(out, done->n == CF_PLACE_TRASH      ? "moved to the trash: "
+                         : done->n == CF_PLACE_ARCHIVED ? "archived: "
+                                                        : "taken back: ");
+        break;
+    case CHANGE_TITLE:
+        cf_buf_addf(out, "title '%.*s' of ", len, text);
+        break;
+    case CHANGE_TAG:
+    case CHANGE_UNTAG:
+        cf_buf_addf(out,
+                    "%s '%.*s': ", done->kind == CHANGE_TAG ? "tag" : "untag",
+                    len, text);
+        break;
+    case CHANGE_RATING:
+        cf_buf_addf(out, "rated %lld: a turn of ", (long long)done->n);
+        break;
+    case CHANGE_NOTE:
+        cf_buf_addf(out, "note '%.*s': a turn of ", len, text);
+        break;
+    }
+    add_which(out, title, n);
+}
+
+/* `n`: how many are taken back at once. */
 static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo,
-                             cf_buf *what, cf_error *err)
+                             size_t n, cf_buf *what, cf_error *err)
 {
     json_t *v;
     change done, back;
     int64_t row;
+    cf_arena a;
+    cf_str title = {"", 0};
     CF_TRY(cf_json_read(&v, undo.p, undo.n, err));
+    cf_arena_init(&a, 0);
     cf_status st = read_change(&done, op, err);
     CF_THEN(st, read_change(&back, v, err));
+    CF_THEN(st, title_of(sql, &done, &a, &title, err));
     if (st == CF_OK) {
         st = find_row(sql, &back, &row, err);
         if (st == CF_OK) {
@@ -303,21 +407,22 @@ static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo,
     }
     if (st == CF_OK) {
         cf_buf_reset(what);
-        describe(what, &done);
+        describe(what, &done, title, n);
         st = cf_buf_check(what, err);
     }
+    cf_arena_deinit(&a);
     json_decref(v);
     return st;
 }
 
 static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
-                          cf_buf *what, cf_error *err)
+                          size_t n, cf_buf *what, cf_error *err)
 {
     json_t *v;
     CF_TRY(cf_json_read(&v, op.p, op.n, err));
     cf_status st = cf_str_is(cf_json_get_str(v, "do"), CF_UNDO_IMPORT)
                        ? cf_undo__import(sql, v, undo, what, err)
-                       : undo_change(sql, v, undo, what, err);
+                       : undo_change(sql, v, undo, n, what, err);
     CF_THEN(st,
             cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?",
                         "i", entry));
@@ -325,29 +430,62 @@ static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
     return st;
 }
 
+typedef struct log_entry {
+    int64_t id, batch; /* id 0: there is none */
+    cf_str op, undo;
+} log_entry;
+
+/* The newest entry that is not undone, of a batch (0: of any). */
+static cf_status newest(cf_sql *sql, int64_t batch, cf_arena *a, log_entry *out,
+                        cf_error *err)
+{
+    sqlite3_stmt *st;
+    bool has_row;
+    *out = (log_entry){0};
+    CF_TRY(cf_sql__query(sql, &st, err,
+                         "SELECT id, op, undo, batch FROM oplog WHERE "
+                         "is_undone = 0 AND (?1 = 0 OR batch = ?1) ORDER BY "
+                         "id DESC LIMIT 1",
+                         "i", batch));
+    CF_TRY(cf_sql__step(sql, st, &has_row, err));
+    if (has_row) {
+        out->id = sqlite3_column_int64(st, 0);
+        out->op = cf_sql__str(st, 1, a);
+        out->undo = cf_sql__str(st, 2, a);
+        out->batch = sqlite3_column_int64(st, 3);
+        cf_sql__done(st);
+    }
+    return a->failed ? cf_sql__oom(err) : CF_OK;
+}
+
 static cf_status do_undo(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
-    sqlite3_stmt *st;
-    bool has_row;
-    CF_TRY(cf_sql__query(sql, &st, err,
-                         "SELECT id, op, undo FROM oplog WHERE is_undone = 0 "
-                         "ORDER BY id DESC LIMIT 1",
-                         ""));
-    CF_TRY(cf_sql__step(sql, st, &has_row, err));
-    if (!has_row) {
-        return cf_fail(err, CF_ENOTFOUND, "nothing to undo");
-    }
     cf_arena a;
+    log_entry e;
+    int64_t n = 1;
     cf_arena_init(&a, 0);
-    int64_t id = sqlite3_column_int64(st, 0);
-    cf_str op = cf_sql__str(st, 1, &a);
-    cf_str undo = cf_sql__str(st, 2, &a);
-    cf_sql__done(st);
-    cf_status status =
-        a.failed ? cf_sql__oom(err) : undo_one(sql, id, op, undo, arg, err);
+    cf_status st = newest(sql, 0, &a, &e, err);
+    if (st == CF_OK && e.id == 0) {
+        st = cf_fail(err, CF_ENOTFOUND, "nothing to undo");
+    }
+    if (st == CF_OK && e.batch != 0) {
+        st = cf_sql__int(sql, &n, 1, err,
+                         "SELECT count(*) FROM oplog WHERE batch = ? AND "
+                         "is_undone = 0",
+                         "i", e.batch);
+    }
+    while (st == CF_OK && e.id != 0) {
+        int64_t batch = e.batch;
+        st = undo_one(sql, e.id, e.op, e.undo, (size_t)n, arg, err);
+        e.id = 0;
+        cf_arena_reset(&a);
+        if (batch != 0) {
+            CF_THEN(st, newest(sql, batch, &a, &e, err));
+        }
+    }
     cf_arena_deinit(&a);
-    return status;
+    return st;
 }
 
 cf_status cf_store_undo(cf_store *s, cf_buf *what, cf_error *err)
@@ -476,7 +614,7 @@ static cf_status do_fork(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
                        "iii", (int64_t)n, parent, conv));
     change done = {CHANGE_PLACE, f->out, {NULL, 0}, CF_PLACE_LIVE};
     change back = {CHANGE_PLACE, f->out, {NULL, 0}, CF_PLACE_TRASH};
-    return log_change(sql, &done, &back, err);
+    return log_change(sql, &done, &back, 0, err);
 }
 
 cf_status cf_store_fork(cf_store *s, cf_uuid turn, cf_uuid *out, cf_error *err)
@@ -569,7 +707,8 @@ static cf_status do_purge(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_arena_deinit(&a);
     CF_TRY(st);
     /* Titles and notes in the log would outlive what was to be forgotten. */
-    return cf_sql__run(sql, err, "DELETE FROM oplog", "");
+    CF_TRY(cf_sql__run(sql, err, "DELETE FROM oplog", ""));
+    return cf_sql__run(sql, err, "DELETE FROM facet WHERE n <= 0", "");
 }
 
 cf_status cf_store_purge(cf_store *s, cf_uuid conv, cf_error *err)

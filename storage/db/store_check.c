@@ -178,7 +178,34 @@ static cf_status check_words(check *c, cf_error *err)
     if (a != b) {
         report(c, "the title index does not hold every title", (cf_str){0});
     }
+    CF_TRY(cf_sql__int(c->sql, &a, 0, err, "SELECT count(*) FROM conversation",
+                       ""));
+    CF_TRY(cf_sql__int(c->sql, &b, 0, err,
+                       "SELECT count(*) FROM shown_text_docsize", ""));
+    if (a != b) {
+        report(c, "the index of lists does not hold every conversation",
+               (cf_str){0});
+    }
     return CF_OK;
+}
+
+/* The counts that the writer keeps, against the rows. */
+static cf_status check_facets(check *c, cf_error *err)
+{
+    return report_rows(
+        c, "wrong count of conversations by ",
+        "WITH want AS (SELECT place, 0 AS kind, model AS value, count(*) AS n "
+        "FROM conversation GROUP BY 1, 3 UNION ALL SELECT place, 1, "
+        "template_hash, count(*) FROM conversation GROUP BY 1, 3 UNION ALL "
+        "SELECT place, 2, name, count(*) FROM tag JOIN conversation c ON c.id "
+        "= conversation_id GROUP BY 1, 3 UNION ALL SELECT place, 3, status, "
+        "count(*) FROM conversation GROUP BY 1, 3 UNION ALL SELECT place, 5, "
+        "'', count(*) FROM conversation GROUP BY 1), has AS (SELECT * FROM "
+        "facet WHERE n <> 0 AND kind <> 4) SELECT 'kind ' || kind || ': ' || "
+        "value FROM (SELECT * FROM (SELECT * FROM want EXCEPT SELECT * FROM "
+        "has) UNION SELECT * FROM (SELECT * FROM has EXCEPT SELECT * FROM "
+        "want))",
+        err);
 }
 
 static cf_status check_all(check *c, cf_error *err)
@@ -192,6 +219,7 @@ static cf_status check_all(check *c, cf_error *err)
                         "SELECT hash, data FROM blob", err));
     CF_TRY(check_messages(c, err));
     CF_TRY(check_links(c, err));
+    CF_TRY(check_facets(c, err));
     return check_words(c, err);
 }
 
@@ -204,8 +232,12 @@ static cf_status do_words_check(cf_store *s, cf_sql *sql, void *arg,
                        "INSERT INTO message_words(message_words) "
                        "VALUES('integrity-check')",
                        ""));
-    return cf_sql__run(sql, err,
+    CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO title_words(title_words) "
+                       "VALUES('integrity-check')",
+                       ""));
+    return cf_sql__run(sql, err,
+                       "INSERT INTO shown_text(shown_text) "
                        "VALUES('integrity-check')",
                        "");
 }

@@ -91,7 +91,8 @@ struct cf_store {
 
     cf_sql w; /* the writer's */
 
-    int lock_fd; /* of this store's writer file; -1: none yet */
+    int lock_fd;    /* of this store's writer file; -1: none yet */
+    bool has_draft; /* one was put; the thread that writes drafts */
     char writer[40];
 };
 
@@ -111,6 +112,10 @@ int cf_store__version(void); /* newest */
 /* Brings an empty or older database to `upto` (0: the newest). */
 CF_MUST_USE cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
                                         cf_error *err);
+
+/* Begins to keep the counts of conversations up to date, for as long as this
+ * connection, the writer's, is open. */
+CF_MUST_USE cf_status cf_store__begin_upkeep(cf_sql *sql, cf_error *err);
 
 /* ---- store_live.c: who is writing --------------------------------------- */
 
@@ -133,6 +138,8 @@ void cf_op__free(cf_op *op);
 /* Hands a kept operation over and waits for it, at most the store's patience.
  * CF_EBUSY: it waits in memory. */
 CF_MUST_USE cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err);
+/* Hands a kept operation over and does not wait. */
+CF_MUST_USE cf_status cf_op__post(cf_store *s, cf_op *op, cf_error *err);
 /* Runs fn in the writer and waits for it; arg stays the caller's. */
 CF_MUST_USE cf_status cf_op__call(cf_store *s, cf_op_fn fn, void *arg,
                                   cf_error *err);
@@ -188,11 +195,12 @@ CF_MUST_USE cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id,
                                      cf_error *err);
 CF_MUST_USE cf_status cf_rows__set_title(cf_sql *sql, int64_t conv_id,
                                          cf_str title, cf_error *err);
-/* Puts the words of a title into the index, or takes them out. */
 /* Removes messages [n] that no turn uses any more, and blobs and tool
  * declarations that nothing refers to. */
 CF_MUST_USE cf_status cf_rows__collect(cf_sql *sql, const int64_t *messages,
                                        size_t n, cf_error *err);
+/* Puts a conversation into the indexes of titles and of what lists show, or
+ * takes it out: around every change of its title. */
 CF_MUST_USE cf_status cf_rows__title_words(cf_sql *sql, int64_t conv_id,
                                            bool is_in, cf_error *err);
 /* Row of a UUID; CF_ENOTFOUND names it. */
@@ -219,11 +227,24 @@ bool cf_name__clean(cf_str name, char out[CF_UUID_TEXT + 1]);
 
 /* ---- store_search.c ----------------------------------------------------- */
 
-/* The filters of q, those in its text included (they point into it); what is
- * left of the text as an FTS5 query, empty when nothing is. */
+enum { CF_SHOWN_TERMS = 16 };
+
+/* A part that a shown title has, or has not. */
+typedef struct cf_shown_term {
+    cf_str text;
+    bool is_absent;
+} cf_shown_term;
+
+typedef struct cf_shown_terms {
+    cf_shown_term v[CF_SHOWN_TERMS];
+    size_t n;
+} cf_shown_terms;
+
+/* The filters of q, those in its text included, and what is left of the text as
+ * parts of titles.  Both point into the text. */
 CF_MUST_USE cf_status cf_search__read(const cf_store_query *q,
-                                      cf_store_query *out, cf_buf *title_words,
-                                      cf_error *err);
+                                      cf_store_query *out,
+                                      cf_shown_terms *terms, cf_error *err);
 
 /* ---- small things ------------------------------------------------------- */
 

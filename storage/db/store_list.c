@@ -37,6 +37,28 @@ static void read_conv(sqlite3_stmt *st, cf_arena *a, cf_store_conv *c)
     (void)cf_turn_status_parse(&c->status, status);
 }
 
+static cf_status read_marks(cf_sql *sql, int64_t id, cf_store_conv *c,
+                            cf_error *err)
+{
+    sqlite3_stmt *st;
+    bool has_row;
+    CF_TRY(cf_sql__query(
+        sql, &st, err,
+        "SELECT (SELECT count(*) FROM turn WHERE conversation_id = ?1 AND "
+        "rating > 0), (SELECT count(*) FROM turn WHERE conversation_id = ?1 "
+        "AND rating < 0), (SELECT count(*) FROM turn WHERE conversation_id = "
+        "?1 AND note IS NOT NULL)",
+        "i", id));
+    CF_TRY(cf_sql__step(sql, st, &has_row, err));
+    if (has_row) {
+        c->n_good = (uint32_t)sqlite3_column_int64(st, 0);
+        c->n_bad = (uint32_t)sqlite3_column_int64(st, 1);
+        c->n_notes = (uint32_t)sqlite3_column_int64(st, 2);
+        cf_sql__done(st);
+    }
+    return CF_OK;
+}
+
 static cf_status read_tags(cf_sql *sql, int64_t id, cf_arena *a,
                            cf_store_conv *c, cf_error *err)
 {
@@ -72,37 +94,68 @@ cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
 
 /* ---- lists -------------------------------------------------------------- */
 
+enum {
+    PARAM_MAX = 48,
+    SCAN_MAX = 4000, /* rows that a quick list looks at */
+    INDEX_MIN = 3    /* characters of a term that the index knows */
+};
+
 typedef struct list_text {
     cf_buf sql;
-    cf_str params[12];
-    char fmt[12]; /* 's' or 'i' */
-    int64_t ints[12];
+    struct {
+        cf_str s; /* p NULL: v */
+        int64_t v;
+    } param[PARAM_MAX];
     int n;
 } list_text;
 
-static void add_str(list_text *q, const char *where, cf_str v)
+static void add_str(list_text *t, const char *where, cf_str v)
 {
     if (v.n != 0) {
-        cf_buf_adds(&q->sql, where);
-        q->params[q->n] = v;
-        q->fmt[q->n++] = 's';
+        cf_buf_adds(&t->sql, where);
+        t->param[t->n++].s = v;
     }
 }
 
-static void add_int(list_text *q, const char *where, int64_t v)
+static void add_int(list_text *t, const char *where, int64_t v)
 {
-    cf_buf_adds(&q->sql, where);
-    q->ints[q->n] = v;
-    q->fmt[q->n++] = 'i';
+    cf_buf_adds(&t->sql, where);
+    t->param[t->n].s = cf_str_make(NULL, 0);
+    t->param[t->n++].v = v;
 }
 
-/* "x%" patterns would need escaping; prefixes are compared as ranges. */
-static void add_filters(list_text *t, const cf_store_query *q, cf_str words)
+/* Values of a column that hold a text; few, since facet counts them. */
+static void add_facet(list_text *t, const char *column, int kind, cf_str part)
 {
-    add_int(t, " WHERE c.place = ?", (int64_t)q->place);
+    if (part.n != 0) {
+        cf_buf_addf(&t->sql,
+                    " AND c.%s IN (SELECT value FROM facet WHERE kind = %d AND "
+                    "n > 0 AND instr(lower(value), lower(",
+                    column, kind);
+        add_str(t, "?)) > 0)", part);
+    }
+}
+
+static void add_terms(list_text *t, const cf_shown_terms *terms)
+{
+    for (size_t i = 0; i < terms->n; i++) {
+        add_str(t,
+                terms->v[i].is_absent
+                    ? " AND NOT instr(lower(iif(c.title <> '', c.title, "
+                      "c.preview)), lower(?))"
+                    : " AND instr(lower(iif(c.title <> '', c.title, "
+                      "c.preview)), lower(?))",
+                terms->v[i].text);
+    }
+}
+
+/* All but the place. */
+static void add_filters(list_text *t, const cf_store_query *q,
+                        const cf_shown_terms *terms)
+{
     add_str(t, " AND c.id IN (SELECT conversation_id FROM tag WHERE name = ?)",
             q->tag);
-    add_str(t, " AND instr(lower(c.model), lower(?)) > 0", q->model);
+    add_facet(t, "model", CF_FACET_MODEL, q->model);
     add_str(t,
             " AND c.template_hash IN (SELECT hash FROM template WHERE "
             "instr(hash || ' ' || name, ?) > 0)",
@@ -116,37 +169,49 @@ static void add_filters(list_text *t, const cf_store_query *q, cf_str words)
             " AND c.id IN (SELECT tt.conversation_id FROM tool_call k JOIN "
             "turn tt ON tt.id = k.turn_id WHERE k.name = ?)",
             q->tool);
-    add_str(t,
-            " AND c.id IN (SELECT rowid FROM title_words WHERE title_words "
-            "MATCH ?)",
-            words);
+    if (q->rating != CF_RATED_ANYHOW) {
+        cf_buf_addf(&t->sql,
+                    " AND c.id IN (SELECT conversation_id FROM turn WHERE "
+                    "rating IS NOT NULL%s)",
+                    q->rating == CF_RATED_GOOD  ? " AND rating > 0"
+                    : q->rating == CF_RATED_BAD ? " AND rating < 0"
+                                                : "");
+    }
+    if (q->has_note) {
+        cf_buf_adds(&t->sql, " AND c.id IN (SELECT conversation_id FROM turn "
+                             "WHERE note IS NOT NULL)");
+    }
     if (q->after_ms != 0) {
         add_int(t, " AND c.created_ms >= ?", q->after_ms);
     }
     if (q->before_ms != 0) {
         add_int(t, " AND c.created_ms < ?", q->before_ms);
     }
+    add_terms(t, terms);
 }
 
-static void add_order(list_text *t, const cf_store_query *q)
+/* `on_index` false: the rows are few, so that they are found by the filters and
+ * sorted, not looked for along the index of the order. */
+static void add_order(list_text *t, const cf_store_query *q, bool on_index)
 {
     static const char *const keys[] = {"c.updated_ms", "c.created_ms",
                                        "c.title COLLATE NOCASE", "c.n_turns"};
     bool is_up = (q->sort == CF_SORT_TITLE) != q->is_reversed;
     const char *way = is_up ? "" : " DESC";
     size_t key = (size_t)q->sort < 4 ? (size_t)q->sort : 0;
-    cf_buf_addf(&t->sql, " ORDER BY %s%s, c.id%s", keys[key], way, way);
+    cf_buf_addf(&t->sql, " ORDER BY %s%s%s, c.id%s", on_index ? "" : "+",
+                keys[key], way, way);
 }
 
 static cf_status bind_list(cf_sql *sql, sqlite3_stmt *st, const list_text *t,
                            cf_error *err)
 {
     for (int i = 0; i < t->n; i++) {
-        int rc =
-            t->fmt[i] == 'i'
-                ? sqlite3_bind_int64(st, i + 1, t->ints[i])
-                : sqlite3_bind_text64(st, i + 1, t->params[i].p, t->params[i].n,
-                                      SQLITE_TRANSIENT, SQLITE_UTF8);
+        cf_str s = t->param[i].s;
+        int rc = s.p == NULL
+                     ? sqlite3_bind_int64(st, i + 1, t->param[i].v)
+                     : sqlite3_bind_text64(st, i + 1, s.p, s.n,
+                                           SQLITE_TRANSIENT, SQLITE_UTF8);
         if (rc != SQLITE_OK) {
             return cf_sql__fail(sql, rc, err);
         }
@@ -160,46 +225,143 @@ static cf_status read_list(cf_sql *sql, sqlite3_stmt *st, size_t limit,
 {
     cf_status s = CF_OK;
     for (*n = 0; *n < limit && cf_sql__next(sql, st, &s, err); ++*n) {
+        int64_t id = sqlite3_column_int64(st, 0);
         read_conv(st, a, &v[*n]);
-        s = read_tags(sql, sqlite3_column_int64(st, 0), a, &v[*n], err);
+        s = read_tags(sql, id, a, &v[*n], err);
+        CF_THEN(s, read_marks(sql, id, &v[*n], err));
     }
     CF_TRY(s);
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-static cf_status list(cf_sql *sql, const cf_store_query *q, cf_str words,
-                      cf_arena *a, const cf_store_conv **rows, size_t *n,
-                      cf_error *err)
+/* How the page of a list is found. */
+typedef enum list_plan {
+    LIST_ALL,   /* along the order */
+    LIST_FEW,   /* by the filters, and sorted */
+    LIST_FIRST, /* among the first SCAN_MAX rows of the order */
+    LIST_INDEX  /* from the index of shown titles */
+} list_plan;
+
+/* An FTS5 query of the terms that the index knows; false: there are none. */
+static bool index_query(cf_buf *out, const cf_shown_terms *terms)
 {
-    size_t limit = q->limit != 0 ? q->limit : 100;
-    limit = limit < 100000 ? limit : 100000;
+    for (size_t i = 0; i < terms->n; i++) {
+        cf_str s = terms->v[i].text;
+        size_t n_chars = 0;
+        for (size_t k = 0; k < s.n; k++) {
+            n_chars += ((unsigned char)s.p[k] & 0xC0) != 0x80;
+        }
+        if (terms->v[i].is_absent || n_chars < INDEX_MIN) {
+            continue;
+        }
+        cf_buf_adds(out, out->n != 0 ? " AND \"" : "\"");
+        for (size_t k = 0; k < s.n; k++) {
+            cf_buf_adds(out, s.p[k] == '"' ? "\"" : "");
+            cf_buf_addc(out, s.p[k]);
+        }
+        cf_buf_addc(out, '"');
+    }
+    return out->n != 0;
+}
+
+/* Ids of the page. */
+static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
+                     const cf_shown_terms *terms, cf_str words)
+{
+    if (plan == LIST_FIRST) {
+        add_int(t,
+                "SELECT c.id FROM (SELECT * FROM conversation c WHERE "
+                "c.place = ?",
+                (int64_t)q->place);
+        add_order(t, q, true);
+        add_int(t, " LIMIT ?) c WHERE 1", SCAN_MAX);
+    } else if (plan == LIST_INDEX) {
+        add_str(t,
+                "SELECT c.id FROM (SELECT rowid AS id FROM shown_text WHERE "
+                "shown_text MATCH ?) f CROSS JOIN conversation c ON c.id = "
+                "f.id",
+                words);
+        add_int(t, " WHERE +c.place = ?", (int64_t)q->place);
+    } else {
+        add_int(t, "SELECT c.id FROM conversation c WHERE c.place = ?",
+                (int64_t)q->place);
+    }
+    add_filters(t, q, terms);
+    add_order(t, q, plan != LIST_FEW);
+}
+
+static cf_status list_by(cf_sql *sql, const cf_store_query *q, list_plan plan,
+                         const cf_shown_terms *terms, cf_str words,
+                         size_t limit, cf_arena *a, cf_store_conv **rows,
+                         size_t *n, cf_error *err)
+{
     list_text t = {.sql = CF_BUF_INIT};
-    /* The page is found on the index first, then its rows are read. */
+    /* The page is found first, then its rows are read. */
     cf_buf_adds(&t.sql, "SELECT " CONV_COLUMNS
                         "FROM conversation c LEFT JOIN turn h ON h.id = "
-                        "c.head_id WHERE c.id IN (SELECT c.id FROM "
-                        "conversation c");
-    add_filters(&t, q, words);
-    add_order(&t, q);
+                        "c.head_id WHERE c.id IN (");
+    add_page(&t, q, plan, terms, words);
     add_int(&t, " LIMIT ?", (int64_t)limit);
     add_int(&t, " OFFSET ?)",
             (int64_t)(q->offset < INT32_MAX ? q->offset : INT32_MAX));
-    add_order(&t, q);
+    add_order(&t, q, true);
     sqlite3_stmt *st = NULL;
-    cf_store_conv *v = NULL;
     cf_status s = cf_buf_check(&t.sql, err);
     CF_THEN(s, cf_sql__prepare(sql, &st, t.sql.p, err));
     CF_THEN(s, bind_list(sql, st, &t, err));
-    size_t got = 0;
     if (s == CF_OK) {
-        v = cf_arena_calloc(a, limit, sizeof *v);
-        s = v == NULL ? cf_sql__oom(err)
-                      : read_list(sql, st, limit, a, v, &got, err);
+        *rows = cf_arena_calloc(a, limit, sizeof **rows);
+        s = *rows == NULL ? cf_sql__oom(err)
+                          : read_list(sql, st, limit, a, *rows, n, err);
     }
     cf_sql__drop(st);
     cf_buf_deinit(&t.sql);
+    return s;
+}
+
+static bool has_filter(const cf_store_query *q, const cf_shown_terms *terms)
+{
+    return terms->n + q->tag.n + q->model.n + q->template_hash.n + q->status.n +
+                   q->role.n + q->tool.n !=
+               0 ||
+           q->rating != CF_RATED_ANYHOW || q->has_note || q->after_ms != 0 ||
+           q->before_ms != 0;
+}
+
+/* A filter that many pass fills a page from the first rows of the order; only
+ * where it does not is everything searched. */
+static cf_status list(cf_sql *sql, const cf_store_query *q,
+                      const cf_shown_terms *terms, cf_arena *a,
+                      const cf_store_conv **out, size_t *n, cf_error *err)
+{
+    size_t limit = q->limit != 0 ? q->limit : 100;
+    limit = limit < 100000 ? limit : 100000;
+    cf_store_conv *rows = NULL;
+    size_t got = 0;
+    cf_buf words = CF_BUF_INIT;
+    bool is_filtered = has_filter(q, terms), is_done = false;
+    cf_status s = CF_OK;
+    if (is_filtered && (q->is_quick || limit + q->offset <= SCAN_MAX / 4)) {
+        cf_arena_mark mark = cf_arena_get_mark(a);
+        s = list_by(sql, q, LIST_FIRST, terms, (cf_str){NULL, 0}, limit, a,
+                    &rows, &got, err);
+        is_done = q->is_quick || got == limit;
+        if (!is_done) {
+            cf_arena_release(a, mark);
+        }
+    }
+    if (s == CF_OK && !is_done) {
+        bool has_index = index_query(&words, terms);
+        s = cf_buf_check(&words, err);
+        list_plan plan = has_index     ? LIST_INDEX
+                         : is_filtered ? LIST_FEW
+                                       : LIST_ALL;
+        CF_THEN(s, list_by(sql, q, plan, terms, cf_buf_str(&words), limit, a,
+                           &rows, &got, err));
+    }
+    cf_buf_deinit(&words);
     if (s == CF_OK) {
-        *rows = v;
+        *out = rows;
         *n = got;
     }
     return s;
@@ -210,14 +372,13 @@ cf_status cf_store_list(cf_store *s, const cf_store_query *q, cf_arena *arena,
 {
     cf_reader *r;
     cf_store_query all;
-    cf_buf words = CF_BUF_INIT;
-    cf_status st = cf_search__read(q, &all, &words, err);
+    cf_shown_terms terms;
+    cf_status st = cf_search__read(q, &all, &terms, err);
     CF_THEN(st, cf_store__take(s, &r, q->max_ms, err));
     if (st == CF_OK) {
-        st = list(&r->sql, &all, cf_buf_str(&words), arena, rows, n, err);
+        st = list(&r->sql, &all, &terms, arena, rows, n, err);
         cf_store__give(s, r);
     }
-    cf_buf_deinit(&words);
     return st;
 }
 
@@ -225,97 +386,36 @@ cf_status cf_store_list(cf_store *s, const cf_store_query *q, cf_arena *arena,
 
 enum { FACETS_PER_KIND = 50, FACET_KINDS = 5 };
 
-/* One pass over an index that is in the order of the groups. */
-static const char facet_columns[] =
-    "WITH g AS MATERIALIZED (SELECT model, template_hash, status, count(*) AS "
-    "n FROM conversation WHERE place = ? GROUP BY model, template_hash, "
-    "status) SELECT 0 AS kind, model AS value, sum(n) AS n FROM g WHERE model "
-    "<> '' GROUP BY model UNION ALL SELECT 1, template_hash, sum(n) FROM g "
-    "WHERE template_hash <> '' GROUP BY template_hash UNION ALL SELECT 3, "
-    "status, sum(n) FROM g WHERE status <> '' GROUP BY status ORDER BY 1, 3 "
-    "DESC, 2";
-
-static const char facet_tags[] =
-    "SELECT 2, name, count(*) AS n FROM tag JOIN conversation c ON c.id = "
-    "conversation_id WHERE c.place = ? GROUP BY name ORDER BY n DESC, name "
-    "LIMIT 50";
-
 typedef struct facet_list {
     cf_store_facet *v;
-    size_t n;
+    size_t n, total;
     size_t of_kind[FACET_KINDS];
 } facet_list;
 
-static cf_status add_facets(cf_sql *sql, const char *text, cf_store_place place,
-                            cf_arena *a, facet_list *out, cf_error *err)
+/* The counts that the writer keeps; kind FACET_KINDS is the total. */
+static cf_status facets(cf_sql *sql, cf_store_place place, cf_arena *a,
+                        facet_list *out, cf_error *err)
 {
     sqlite3_stmt *st;
-    CF_TRY(cf_sql__query(sql, &st, err, text, "i", (int64_t)place));
+    CF_TRY(cf_sql__query(sql, &st, err,
+                         "SELECT kind, value, n FROM facet WHERE place = ? AND "
+                         "n > 0 AND (value <> '' OR kind = 5) ORDER BY kind, "
+                         "iif(kind = 4, value, '') DESC, n DESC, value",
+                         "i", (int64_t)place));
     cf_status s = CF_OK;
     while (cf_sql__next(sql, st, &s, err)) {
         int kind = sqlite3_column_int(st, 0);
-        if (out->of_kind[kind]++ < FACETS_PER_KIND) {
-            cf_store_facet *f = &out->v[out->n++];
-            f->kind = (cf_facet_kind)kind;
-            f->value = cf_sql__str(st, 1, a);
-            f->n = (size_t)sqlite3_column_int64(st, 2);
+        size_t n = (size_t)sqlite3_column_int64(st, 2);
+        if (kind == FACET_KINDS) {
+            out->total = n;
+        } else if (kind >= 0 && kind < FACET_KINDS &&
+                   out->of_kind[kind]++ < FACETS_PER_KIND) {
+            out->v[out->n++] =
+                (cf_store_facet){(cf_facet_kind)kind, cf_sql__str(st, 1, a), n};
         }
     }
     CF_TRY(s);
     return a->failed ? cf_sql__oom(err) : CF_OK;
-}
-
-static int64_t year_start(int year)
-{
-    char text[32];
-    int64_t ms = 0;
-    snprintf(text, sizeof text, "%04d-01-01T00:00:00Z", year);
-    (void)cf_os_parse_time(&ms, text);
-    return ms;
-}
-
-/* Years are ranges of the index by creation, newest first. */
-static cf_status add_years(cf_sql *sql, cf_store_place place, cf_arena *a,
-                           facet_list *out, cf_error *err)
-{
-    int64_t last;
-    CF_TRY(cf_sql__int(sql, &last, 0, err,
-                       "SELECT max(created_ms) FROM conversation WHERE place = "
-                       "?",
-                       "i", (int64_t)place));
-    char text[25];
-    cf_os_format_time(text, last);
-    int year = atoi(text);
-    for (int i = 0; i < FACETS_PER_KIND && year - i >= 1970; i++) {
-        int64_t n;
-        CF_TRY(cf_sql__int(sql, &n, 0, err,
-                           "SELECT count(*) FROM conversation WHERE place = ? "
-                           "AND created_ms >= ? AND created_ms < ?",
-                           "iii", (int64_t)place, year_start(year - i),
-                           year_start(year - i + 1)));
-        if (n > 0) {
-            snprintf(text, sizeof text, "%d", year - i);
-            cf_store_facet *f = &out->v[out->n++];
-            f->kind = CF_FACET_YEAR;
-            f->value.p = cf_arena_strndup(a, text, strlen(text));
-            f->value.n = strlen(text);
-            f->n = (size_t)n;
-        }
-    }
-    return a->failed ? cf_sql__oom(err) : CF_OK;
-}
-
-static cf_status facets(cf_sql *sql, cf_store_place place, cf_arena *a,
-                        facet_list *out, size_t *total, cf_error *err)
-{
-    int64_t count;
-    CF_TRY(cf_sql__int(sql, &count, 0, err,
-                       "SELECT count(*) FROM conversation WHERE place = ?", "i",
-                       (int64_t)place));
-    *total = (size_t)count;
-    CF_TRY(add_facets(sql, facet_columns, place, a, out, err));
-    CF_TRY(add_facets(sql, facet_tags, place, a, out, err));
-    return add_years(sql, place, a, out, err);
 }
 
 cf_status cf_store_facets(cf_store *s, cf_store_place place, cf_arena *arena,
@@ -330,10 +430,55 @@ cf_status cf_store_facets(cf_store *s, cf_store_place place, cf_arena *arena,
     }
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));
-    cf_status st = facets(&r->sql, place, arena, &out, total, err);
+    cf_status st = facets(&r->sql, place, arena, &out, err);
     cf_store__give(s, r);
+    *total = out.total;
     *v = out.v;
     *n = st == CF_OK ? out.n : 0;
+    return st;
+}
+
+/* ---- ratings and notes -------------------------------------------------- */
+
+static cf_status turn_marks(cf_sql *sql, cf_uuid conv, cf_arena *a,
+                            cf_store_turn_mark **v, size_t *n, cf_error *err)
+{
+    sqlite3_stmt *st;
+    CF_TRY(cf_sql__query(
+        sql, &st, err,
+        "SELECT uuid, rating, note, count(*) OVER () FROM turn WHERE "
+        "conversation_id = (SELECT id FROM conversation WHERE uuid = ?1) AND "
+        "(rating IS NOT NULL OR note IS NOT NULL)",
+        "u", conv));
+    cf_status s = CF_OK;
+    size_t n_all = 0;
+    while (cf_sql__next(sql, st, &s, err)) {
+        if (*v == NULL) {
+            n_all = (size_t)sqlite3_column_int64(st, 3);
+            *v = cf_arena_calloc(a, n_all, sizeof **v);
+        }
+        if (*v != NULL && *n < n_all) {
+            (*v)[*n].turn = cf_sql__uuid(st, 0);
+            (*v)[*n].rating = sqlite3_column_int(st, 1);
+            (*v)[(*n)++].note = cf_sql__str(st, 2, a);
+        }
+    }
+    CF_TRY(s);
+    return a->failed ? cf_sql__oom(err) : CF_OK;
+}
+
+cf_status cf_store_turn_marks(cf_store *s, cf_uuid conv, cf_arena *arena,
+                              const cf_store_turn_mark **v, size_t *n,
+                              cf_error *err)
+{
+    cf_reader *r;
+    cf_store_turn_mark *out = NULL;
+    size_t got = 0;
+    CF_TRY(cf_store__take(s, &r, 0, err));
+    cf_status st = turn_marks(&r->sql, conv, arena, &out, &got, err);
+    cf_store__give(s, r);
+    *v = out;
+    *n = st == CF_OK ? got : 0;
     return st;
 }
 

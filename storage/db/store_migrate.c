@@ -19,6 +19,10 @@ extern const unsigned char cf_embed_storage_schema_0004_exchange_sql[];
 extern const size_t cf_embed_storage_schema_0004_exchange_sql_size;
 extern const unsigned char cf_embed_storage_schema_0005_mcp_sql[];
 extern const size_t cf_embed_storage_schema_0005_mcp_sql_size;
+extern const unsigned char cf_embed_storage_schema_0006_work_sql[];
+extern const size_t cf_embed_storage_schema_0006_work_sql_size;
+extern const unsigned char cf_embed_storage_schema_upkeep_sql[];
+extern const size_t cf_embed_storage_schema_upkeep_sql_size;
 
 static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
                            cf_error *err)
@@ -90,6 +94,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0004_exchange_sql_size, NULL},
     {cf_embed_storage_schema_0005_mcp_sql,
      &cf_embed_storage_schema_0005_mcp_sql_size, NULL},
+    {cf_embed_storage_schema_0006_work_sql,
+     &cf_embed_storage_schema_0006_work_sql_size, NULL},
 };
 
 int cf_store__version(void)
@@ -177,4 +183,15 @@ cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
         version = now;
     }
     return CF_OK;
+}
+
+cf_status cf_store__begin_upkeep(cf_sql *sql, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_add(&text, cf_embed_storage_schema_upkeep_sql,
+               cf_embed_storage_schema_upkeep_sql_size);
+    cf_status st = cf_buf_check(&text, err);
+    CF_THEN(st, cf_sql__script(sql, text.p, err));
+    cf_buf_deinit(&text);
+    return st;
 }

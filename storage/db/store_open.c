@@ -223,6 +223,7 @@ static cf_status prepare_writer(cf_store *s, cf_error *err)
     CF_TRY(cf_store__migrate(&s->w, s->path, 0, err));
     /* Only now, so that the header with our number is in the file itself. */
     CF_TRY(cf_sql__script(&s->w, "PRAGMA journal_mode=WAL", err));
+    CF_TRY(cf_store__begin_upkeep(&s->w, err));
     if ((s->opts.flags & CF_STORE_NO_RECOVERY) == 0) {
         CF_TRY(cf_live__recover(s, &s->w, err));
     }

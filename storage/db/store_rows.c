@@ -99,9 +99,26 @@ static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
     return st;
 }
 
+/* The title, or preview, that a list shows of a conversation. */
+static cf_status shown_text(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
+{
+    return is_in
+               ? cf_sql__run(sql, err,
+                             "INSERT INTO shown_text(rowid, shown) SELECT id, "
+                             "iif(title <> '', title, preview) FROM "
+                             "conversation WHERE id = ?",
+                             "i", id)
+               : cf_sql__run(sql, err,
+                             "INSERT INTO shown_text(shown_text, rowid, shown) "
+                             "SELECT 'delete', id, iif(title <> '', title, "
+                             "preview) FROM conversation WHERE id = ?",
+                             "i", id);
+}
+
 cf_status cf_rows__title_words(cf_sql *sql, int64_t id, bool is_in,
                                cf_error *err)
 {
+    CF_TRY(shown_text(sql, id, is_in, err));
     sqlite3_stmt *st;
     bool has_row;
     cf_arena arena;
@@ -141,7 +158,7 @@ cf_status cf_rows__set_title(cf_sql *sql, int64_t id, cf_str title,
     CF_TRY(cf_sql__run(sql, err,
                        "UPDATE conversation SET title = ? WHERE id = ?", "si",
                        clean, id));
-    return title_words(sql, id, clean, true, err);
+    return cf_rows__title_words(sql, id, true, err);
 }
 
 cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *c, int64_t *id,
@@ -181,7 +198,7 @@ cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *c, int64_t *id,
         CF_TRY(cf_sql__run(sql, err, "INSERT OR IGNORE INTO tag VALUES(?, ?)",
                            "is", *id, c->tags[i]));
     }
-    return title_words(sql, *id, title, true, err);
+    return cf_rows__title_words(sql, *id, true, err);
 }
 
 /* The first line or so of a text, blanks joined. */
@@ -428,14 +445,21 @@ static cf_status set_preview(cf_sql *sql, int64_t conv_id, const cf_msg *m,
     if (!cf_str_is(cf_buf_str(&m->role), "user") || m->text.n == 0) {
         return CF_OK;
     }
+    int64_t is_empty;
+    CF_TRY(cf_sql__int(sql, &is_empty, 0, err,
+                       "SELECT preview = '' FROM conversation WHERE id = ?",
+                       "i", conv_id));
+    if (is_empty == 0) {
+        return CF_OK;
+    }
     cf_buf b = CF_BUF_INIT;
     make_preview(&b, cf_str_make(m->text.p, m->text.n));
-    cf_status st =
-        b.failed ? cf_sql__oom(err)
-                 : cf_sql__run(sql, err,
-                               "UPDATE conversation SET preview = ? WHERE "
-                               "id = ? AND preview = ''",
-                               "si", cf_buf_str(&b), conv_id);
+    cf_status st = b.failed ? cf_sql__oom(err) : CF_OK;
+    CF_THEN(st, shown_text(sql, conv_id, false, err));
+    CF_THEN(st, cf_sql__run(sql, err,
+                            "UPDATE conversation SET preview = ? WHERE id = ?",
+                            "si", cf_buf_str(&b), conv_id));
+    CF_THEN(st, shown_text(sql, conv_id, true, err));
     cf_buf_deinit(&b);
     return st;
 }

@@ -108,6 +108,18 @@ static cf_status add_filter(parsed *p, const word *w, bool *is_filter,
                              "%.*s: want a date such as 2026-01-31",
                              (int)w->key.n, w->key.p);
     }
+    if (cf_str_is(w->key, "rating")) {
+        p->q.rating = cf_str_is(w->value, "good") || cf_str_is(w->value, "+")
+                          ? CF_RATED_GOOD
+                      : cf_str_is(w->value, "bad") || cf_str_is(w->value, "-")
+                          ? CF_RATED_BAD
+                          : CF_RATED;
+        return CF_OK;
+    }
+    if (cf_str_is(w->key, "has") && cf_str_is(w->value, "note")) {
+        p->q.has_note = true;
+        return CF_OK;
+    }
     if (cf_str_is(w->key, "in")) {
         p->q.place = cf_str_is(w->value, "trash")     ? CF_PLACE_TRASH
                      : cf_str_is(w->value, "archive") ? CF_PLACE_ARCHIVED
@@ -118,17 +130,22 @@ static cf_status add_filter(parsed *p, const word *w, bool *is_filter,
     return CF_OK;
 }
 
+/* A word that is not a filter: "std::vector" is one as well. */
+static cf_str whole_word(const word *w)
+{
+    return w->key.n == 0
+               ? w->value
+               : cf_str_make(w->key.p,
+                             (size_t)(w->value.p - w->key.p) + w->value.n);
+}
+
 static void add_word(parsed *p, const word *w)
 {
     cf_buf *to = w->is_negative ? &p->absent : &p->words;
     size_t before = to->n;
     cf_buf_adds(to, before != 0 ? (w->is_negative ? " OR (" : " AND (") : "(");
     size_t mark = to->n;
-    cf_str value = w->value;
-    if (w->key.n != 0) { /* not a filter: "std::vector" is a word */
-        value =
-            cf_str_make(w->key.p, (size_t)(w->value.p - w->key.p) + w->value.n);
-    }
+    cf_str value = whole_word(w);
     if (!cf_words__term(to, value, w->is_prefix)) {
         to->n = before;
         if (to->p != NULL) {
@@ -220,6 +237,11 @@ static void conv_filters(query_text *t, const cf_store_query *q)
 static void turn_filters(query_text *t, const cf_store_query *q)
 {
     conv_filters(t, q);
+    cf_buf_adds(&t->sql, q->rating == CF_RATED_GOOD  ? " AND t.rating > 0"
+                         : q->rating == CF_RATED_BAD ? " AND t.rating < 0"
+                         : q->rating == CF_RATED ? " AND t.rating IS NOT NULL"
+                                                 : "");
+    cf_buf_adds(&t->sql, q->has_note ? " AND t.note IS NOT NULL" : "");
     with_str(t, " AND m.role = ?", q->role);
     with_str(t, " AND t.status = ?", q->status);
     with_str(t,
@@ -246,15 +268,16 @@ static void turn_filters(query_text *t, const cf_store_query *q)
 static bool has_turn_filter(const cf_store_query *q)
 {
     return q->role.n != 0 || q->status.n != 0 || q->model.n != 0 ||
-           q->template_hash.n != 0 || q->tool.n != 0;
+           q->template_hash.n != 0 || q->tool.n != 0 ||
+           q->rating != CF_RATED_ANYHOW || q->has_note;
 }
 
 /* CROSS JOIN keeps the order of the tables: words first. */
 static void turn_query(query_text *t, const parsed *p, size_t limit,
                        size_t offset)
 {
-    cf_buf_adds(&t->sql, "SELECT c.uuid, t.uuid, t.ordinal, m.role, c.title, "
-                         "t.created_ms, m.text, m.tool_text FROM ");
+    cf_buf_adds(&t->sql, "SELECT c.uuid, t.uuid, t.ordinal, m.role, "
+                         "iif(c.title <> '', c.title, c.preview), t.created_ms, m.text, m.tool_text FROM ");
     if (p->words.n != 0) {
         cf_buf_adds(&t->sql,
                     "message_words CROSS JOIN message m ON m.id = "
@@ -390,17 +413,32 @@ static cf_status search(cf_sql *sql, const parsed *p, cf_arena *a,
 }
 
 cf_status cf_search__read(const cf_store_query *q, cf_store_query *out,
-                          cf_buf *title_words, cf_error *err)
+                          cf_shown_terms *terms, cf_error *err)
 {
-    parsed p;
-    cf_status st = parse(&p, q, err);
-    if (st == CF_OK) {
-        *out = p.q;
-        cf_buf_add(title_words, cf_buf_cstr(&p.words), p.words.n);
-        st = cf_buf_check(title_words, err);
+    parsed p = {.q = *q};
+    terms->n = 0;
+    if (q->text.n > QUERY_MAX) {
+        return cf_fail(err, CF_EINVAL, "a query has at most %d bytes",
+                       QUERY_MAX);
     }
-    free_parsed(&p);
-    return st;
+    word w;
+    for (size_t at = 0; next_word(q->text, &at, &w);) {
+        bool is_filter = false;
+        if (w.key.n != 0 && !w.is_negative) {
+            CF_TRY(add_filter(&p, &w, &is_filter, err));
+        }
+        cf_str text = whole_word(&w);
+        if (is_filter || text.n == 0) {
+            continue;
+        }
+        if (terms->n == CF_SHOWN_TERMS) {
+            return cf_fail(err, CF_EINVAL, "a filter has at most %d words",
+                           CF_SHOWN_TERMS);
+        }
+        terms->v[terms->n++] = (cf_shown_term){text, w.is_negative};
+    }
+    *out = p.q;
+    return CF_OK;
 }
 
 cf_status cf_store_search(cf_store *s, const cf_store_query *q, cf_arena *arena,

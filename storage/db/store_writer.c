@@ -324,25 +324,43 @@ static cf_status check_open(const cf_store *s, cf_error *err)
     return s->refused.code;
 }
 
-cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err)
+/* Enqueues a kept operation, or frees it; the store is locked. */
+static cf_status accept(cf_store *s, cf_op *op, bool has_waiter, cf_error *err)
 {
     cf_status st = check_open(s, err);
     op->bytes = op->arena.total;
     if (st == CF_OK && op->arena.failed) {
         st = cf_sql__oom(err);
     }
-    pthread_mutex_lock(&s->lock);
     if (st == CF_OK && s->queued_bytes + op->bytes > s->opts.max_kept_bytes) {
         st = cf_fail(err, CF_ELIMIT, "too much is waiting to be written (%s)",
                      s->why.text);
     }
     if (st != CF_OK) {
-        pthread_mutex_unlock(&s->lock);
         cf_op__free(op);
         return st;
     }
-    op->has_waiter = true;
+    op->has_waiter = has_waiter;
     enqueue(s, op);
+    return CF_OK;
+}
+
+cf_status cf_op__post(cf_store *s, cf_op *op, cf_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    cf_status st = accept(s, op, false, err);
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    cf_status st = accept(s, op, true, err);
+    if (st != CF_OK) {
+        pthread_mutex_unlock(&s->lock);
+        return st;
+    }
     uint64_t until =
         cf_os_monotonic_us() + (uint64_t)s->opts.patience_ms * 1000;
     for (;;) {

@@ -214,6 +214,53 @@ static cf_status do_list_tag(perf *b, cf_arena *a, cf_error *err)
     return cf_store_list(b->store, &q, a, &rows, &n, err);
 }
 
+/* The first page of a list as its filter is typed, letter by letter: of a word,
+ * as the first rows that a key shows. */
+static cf_status filter_by(perf *b, cf_arena *a, bool is_quick,
+                           size_t n_letters, cf_error *err)
+{
+    const cf_store_conv *rows;
+    size_t n;
+    cf_buf text = CF_BUF_INIT;
+    put_word(&text, some_word(b));
+    cf_store_query q = {.text = {cf_buf_cstr(&text), n_letters},
+                        .limit = 150,
+                        .is_quick = is_quick};
+    cf_status st = cf_store_list(b->store, &q, a, &rows, &n, err);
+    cf_buf_deinit(&text);
+    return st;
+}
+
+static cf_status do_filter_key(perf *b, cf_arena *a, cf_error *err)
+{
+    return filter_by(b, a, true, 1 + next(b) % 8, err);
+}
+
+static cf_status do_filter_2(perf *b, cf_arena *a, cf_error *err)
+{
+    return filter_by(b, a, false, 2, err);
+}
+
+static cf_status do_filter_8(perf *b, cf_arena *a, cf_error *err)
+{
+    return filter_by(b, a, false, 8, err);
+}
+
+static cf_status list_by(perf *b, cf_arena *a, const char *text, cf_error *err)
+{
+    const cf_store_conv *rows;
+    size_t n;
+    cf_store_query q = {.text = cf_str_from(text), .limit = 150};
+    return cf_store_list(b->store, &q, a, &rows, &n, err);
+}
+
+static cf_status do_list_model(perf *b, cf_arena *a, cf_error *err)
+{
+    static const char *const filters[] = {"model:qwen", "model:nothing",
+                                          "status:error", "rating:good"};
+    return list_by(b, a, filters[next(b) % 4], err);
+}
+
 static cf_status do_facets(perf *b, cf_arena *a, cf_error *err)
 {
     const cf_store_facet *v;
@@ -344,6 +391,10 @@ static cf_status run(perf *b, cf_error *err)
     } steps[] = {
         {"list", do_list},
         {"list tag:", do_list_tag},
+        {"filter, first rows", do_filter_key},
+        {"filter of 2 letters", do_filter_2},
+        {"filter of 8 letters", do_filter_8},
+        {"list model: status: ...", do_list_model},
         {"facets", do_facets},
         {"open", do_open},
         {"search word", do_search_1},

@@ -238,7 +238,7 @@ static void compared(face *f, cf_uuid id, cf_buf *out)
     json_t *again = json_pack("{s:s,s:s}", "role", "user", "content", "again");
     const cf_send send = {.message = again};
     cf_arena_init(&a, 0);
-    T_OK(cf_diff_load(f->store, id, &a, &conv, title, &err), err);
+    T_OK(cf_diff_load(f->store, id, NULL, &a, &conv, title, &err), err);
     T_OK(cf_diff_pair_one(&f->pair, 0, conv, &send, &r, &a, &err), err);
     if (r.status[0] == CF_OK) {
         cf_buf_add(out, r.prompt[0].text.p, r.prompt[0].text.n);

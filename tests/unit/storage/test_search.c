@@ -209,6 +209,100 @@ static void test_codec__lists_and_base64(void **state)
     cf_arena_deinit(&a);
 }
 
+/* Tags and places of many are one change. */
+static void test_undo__many_at_once(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_buf what = CF_BUF_INIT;
+    cf_arena a;
+    const cf_store_conv *rows;
+    size_t n, before, n_found = 0;
+    cf_store *s = open_at(store_dir_file("many.db"));
+    cf_arena_init(&a, 0);
+    fill(s);
+    cf_store_query q = {.text = cf_str_from("")};
+    T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+    assert_true(n > 1);
+    before = n;
+    cf_uuid ids[16];
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = rows[i].id;
+    }
+    T_OK(cf_store_set_tags(s, ids, n, cf_str_from("new"), true, &err), err);
+    T_OK(cf_store_set_places(s, ids, n, CF_PLACE_ARCHIVED, &err), err);
+    T_OK(cf_store_undo(s, &what, &err), err);
+    char want[64];
+    snprintf(want, sizeof want, "archived: %zu conversations", n);
+    assert_string_equal(cf_buf_cstr(&what), want);
+    T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+    assert_int_equal(n, before);
+    T_OK(cf_store_undo(s, &what, &err), err);
+    q.tag = cf_str_from("new");
+    T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+    assert_int_equal(n, 0);
+    T_OK(cf_store_check(s, NULL, NULL, &n_found, &err), err);
+    assert_int_equal(n_found, 0);
+    cf_buf_deinit(&what);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+/* A draft is found again by its conversation; one of a conversation that was
+ * never stored once its program has ended. */
+static void test_draft__stays(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_arena a;
+    cf_str text;
+    cf_uuid conv = cf_uuid_new(), found;
+    const char *path = store_dir_file("draft.db");
+    cf_store *s = open_at(path);
+    cf_arena_init(&a, 0);
+    T_OK(cf_store_put_draft(s, conv, cf_str_from("half"), &err), err);
+    T_OK(cf_store_put_draft(s, conv, cf_str_from("half a"), &err), err);
+    T_OK(cf_store_flush(s, 1000, &err), err);
+    T_FAILS(cf_store_lost_draft(s, &a, &found, &text, &err), CF_ENOTFOUND);
+    cf_store_close(s);
+    s = open_at(path);
+    T_OK(cf_store_lost_draft(s, &a, &found, &text, &err), err);
+    assert_true(cf_uuid_eq(found, conv));
+    assert_true(cf_str_is(text, "half a"));
+    T_OK(cf_store_put_draft(s, conv, cf_str_make("", 0), &err), err);
+    T_OK(cf_store_flush(s, 1000, &err), err);
+    T_FAILS(cf_store_get_draft(s, conv, &a, &text, &err), CF_ENOTFOUND);
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
+/* A list's filter looks for parts of what it shows. */
+static void test_list__parts_of_titles(void **state)
+{
+    (void)state;
+    static const char *const filters[] = {
+        "ATHER I", "ath", "th", "zzz", "weather -in", "rating:bad"};
+    static const bool finds_any[] = {true, true, true, false, false, false};
+    cf_error err;
+    cf_arena a;
+    const cf_store_conv *rows;
+    size_t n;
+    cf_store *s = open_at(store_dir_file("parts.db"));
+    cf_arena_init(&a, 0);
+    fill(s);
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
+        cf_store_query q = {.text = cf_str_from(filters[i])};
+        T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+        assert_int_equal(n != 0, finds_any[i]);
+        size_t n_quick;
+        q.is_quick = true;
+        T_OK(cf_store_list(s, &q, &a, &rows, &n_quick, &err), err);
+        assert_int_equal(n_quick, n);
+    }
+    cf_arena_deinit(&a);
+    cf_store_close(s);
+}
+
 static void test_undo__takes_changes_back_in_order(void **state)
 {
     (void)state;
@@ -230,7 +324,7 @@ static void test_undo__takes_changes_back_in_order(void **state)
     for (int i = 0; i < 5; i++) { /* the second title changed nothing */
         T_OK(cf_store_undo(s, &what, &err), err);
     }
-    assert_non_null(strstr(what.p, "title 'A'"));
+    assert_non_null(strstr(what.p, "title 'A' of 'A'"));
     finds(s, "rain tag:bug", "12 11");
     finds(s, "\"weather in\"", "01");
     cf_arena a;
@@ -412,6 +506,9 @@ int main(void)
         cmocka_unit_test(test_words__pairs),
         cmocka_unit_test(test_codec__lists_and_base64),
         cmocka_unit_test(test_undo__takes_changes_back_in_order),
+        cmocka_unit_test(test_undo__many_at_once),
+        cmocka_unit_test(test_draft__stays),
+        cmocka_unit_test(test_list__parts_of_titles),
         cmocka_unit_test(test_migrate__older_is_backed_up_and_indexed),
         cmocka_unit_test(test_open__newer_is_read_only),
         cmocka_unit_test(test_open__other_database_is_untouched),
