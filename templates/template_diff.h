@@ -11,7 +11,10 @@
  * message or tool faces each other, whatever surrounds it.  Between these
  * rows equal text faces equal text, but never the text of one message the
  * text of another.  What is left over is paired where it is similar (lines
- * only).
+ * only), so that the pairs have as much in common as possible.
+ *
+ * The prompts of two conversations have no message in common.  They are
+ * compared by their text alone, whatever message it belongs to.
  *
  * Threads:  no state.
  * Memory:   results live in the arena given; texts are borrowed and must
@@ -116,6 +119,14 @@ CF_MUST_USE cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a,
                                      const cf_prompt *b,
                                      const cf_token_list *b_tokens,
                                      cf_arena *arena, cf_error *err);
+
+/* The prompts of two conversations, token by token, or line by line where both
+ * lists are NULL. */
+CF_MUST_USE cf_status cf_diff_conversations(cf_diff *out, const cf_prompt *a,
+                                            const cf_token_list *a_tokens,
+                                            const cf_prompt *b,
+                                            const cf_token_list *b_tokens,
+                                            cf_arena *arena, cf_error *err);
 
 CF_END_DECLS
 

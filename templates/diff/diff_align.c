@@ -10,10 +10,11 @@
 #include "templates/diff/diff_steps.h"
 
 enum {
-    WINDOW = 12,      /* lines tried for each removed one */
+    BLOCK = 48,       /* lines of a side that are paired at once */
     SIMILAR = 40,     /* percent of bytes in common */
-    BUDGET = 1 << 25, /* bytes looked at for similarity, in all */
-    N_BUCKETS = 256
+    BUDGET = 1 << 25, /* bytes read for similarity, in all */
+    N_BUCKETS = 256,
+    PAIR_COST = 32 /* of the budget, for comparing two lines */
 };
 
 typedef struct gap {
@@ -29,7 +30,8 @@ typedef struct aligner {
 static bool may_face(const cf_differ *d, uint32_t i, uint32_t j)
 {
     const cf_diff_unit *u = &d->a.v[i], *w = &d->b.v[j];
-    return u->source == CF_SPAN_TEMPLATE || w->source == CF_SPAN_TEMPLATE ||
+    return d->is_apart || u->source == CF_SPAN_TEMPLATE ||
+           w->source == CF_SPAN_TEMPLATE ||
            (u->source == w->source && u->index == w->index);
 }
 
@@ -135,48 +137,113 @@ static uint32_t count_words(uint32_t bucket[N_BUCKETS], cf_str s)
     return sum;
 }
 
-static bool is_similar(const uint32_t *a, uint32_t n_a, cf_str b)
-{
+/* The words of a line, counted once. */
+typedef struct words {
     uint32_t bucket[N_BUCKETS];
+    uint32_t n;
+} words;
+
+/* Percent of the bytes of two lines that are words of both, 0 below SIMILAR. */
+static uint32_t likeness(const words *a, const words *b)
+{
     uint64_t common = 0;
-    uint64_t n_b = count_words(bucket, b);
     for (size_t i = 0; i < N_BUCKETS; i++) {
-        common += a[i] < bucket[i] ? a[i] : bucket[i];
+        common += a->bucket[i] < b->bucket[i] ? a->bucket[i] : b->bucket[i];
     }
-    return common > 0 && common * 200 >= (n_a + n_b) * SIMILAR;
+    uint64_t all = (uint64_t)a->n + b->n;
+    uint64_t percent = all != 0 ? common * 200 / all : 0;
+    return percent >= SIMILAR ? (uint32_t)percent : 0;
 }
 
-/* Each removed line takes the first similar added one that comes soon. */
+/* Scratch of a block: sum[i][j] is the most that lines i.. of a and j.. of b
+ * have in common, when they face each other in order. */
+typedef struct block {
+    words a[BLOCK], b[BLOCK];
+    uint32_t like[BLOCK][BLOCK];
+    uint32_t sum[BLOCK + 1][BLOCK + 1];
+} block;
+
+static bool is_comparable(const cf_differ *d, uint32_t i, uint32_t j)
+{
+    uint32_t n = d->a.v[i].len, h = d->b.v[j].len;
+    return may_face(d, i, j) && n / 4 <= h && h / 4 <= n;
+}
+
+/* Counts the words of lines [from, to) of a side; false when the budget is
+ * used up. */
+static bool count_lines(aligner *al, words *out, const cf_diff_side *side,
+                        uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        cf_str text = cf_diff_text_of(side, i);
+        size_t cost = text.n + N_BUCKETS;
+        if (cost > al->budget) {
+            return false;
+        }
+        al->budget -= (uint32_t)cost;
+        out[i - from].n = count_words(out[i - from].bucket, text);
+    }
+    return true;
+}
+
+/* Pairs the lines of a block so that they have the most in common. */
+static void match_block(cf_differ *d, block *k, gap g)
+{
+    uint32_t n = g.a1 - g.a0, h = g.b1 - g.b0;
+    memset(k->sum, 0, sizeof k->sum);
+    for (uint32_t i = n; i-- > 0;) {
+        for (uint32_t j = h; j-- > 0;) {
+            uint32_t like = is_comparable(d, g.a0 + i, g.b0 + j)
+                                ? likeness(&k->a[i], &k->b[j])
+                                : 0;
+            uint32_t best = k->sum[i + 1][j] > k->sum[i][j + 1]
+                                ? k->sum[i + 1][j]
+                                : k->sum[i][j + 1];
+            uint32_t both = like != 0 ? like + k->sum[i + 1][j + 1] : 0;
+            k->like[i][j] = like;
+            k->sum[i][j] = both > best ? both : best;
+        }
+    }
+    for (uint32_t i = 0, j = 0; i < n && j < h;) {
+        uint32_t like = k->like[i][j];
+        if (like != 0 && k->sum[i][j] == like + k->sum[i + 1][j + 1]) {
+            d->pair[g.a0 + i++] = g.b0 + j++;
+        } else if (k->sum[i][j] == k->sum[i + 1][j]) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+}
+
+/* Similar lines of a gap; a long one is cut into blocks of the same share of
+ * both sides. */
 static cf_status match_similar(aligner *al, gap g, cf_error *err)
 {
     cf_differ *d = al->d;
-    (void)err;
-    for (uint32_t i = g.a0, j0 = g.b0; i < g.a1 && j0 < g.b1; i++) {
-        cf_str a = cf_diff_text_of(&d->a, i);
-        uint32_t bucket[N_BUCKETS];
-        uint32_t n = 0;
-        bool is_counted = false;
-        for (uint32_t j = j0; j < g.b1 && j - j0 < WINDOW; j++) {
-            cf_str b = cf_diff_text_of(&d->b, j);
-            size_t cost = a.n + b.n + N_BUCKETS;
-            if (!may_face(d, i, j) || a.n / 4 > b.n || b.n / 4 > a.n) {
-                continue;
-            }
-            if (cost > al->budget) {
-                return CF_OK;
-            }
-            al->budget -= (uint32_t)cost;
-            if (!is_counted) {
-                n = count_words(bucket, a);
-                is_counted = true;
-            }
-            if (is_similar(bucket, n, b)) {
-                d->pair[i] = j;
-                j0 = j + 1;
-                break;
-            }
-        }
+    uint32_t n = g.a1 - g.a0, h = g.b1 - g.b0;
+    uint32_t longer = n > h ? n : h;
+    uint32_t n_blocks = (longer + BLOCK - 1) / BLOCK;
+    cf_arena_mark start = cf_arena_get_mark(d->tmp);
+    block *k = cf_arena_alloc(d->tmp, sizeof *k);
+    if (k == NULL) {
+        return cf_oom_for(err, "the comparison");
     }
+    for (uint32_t b = 0; b < n_blocks; b++) {
+        gap part = {g.a0 + (uint32_t)((uint64_t)n * b / n_blocks),
+                    g.a0 + (uint32_t)((uint64_t)n * (b + 1) / n_blocks),
+                    g.b0 + (uint32_t)((uint64_t)h * b / n_blocks),
+                    g.b0 + (uint32_t)((uint64_t)h * (b + 1) / n_blocks)};
+        uint32_t cost = (part.a1 - part.a0) * (part.b1 - part.b0) * PAIR_COST;
+        if (cost > al->budget ||
+            !count_lines(al, k->a, &d->a, part.a0, part.a1) ||
+            !count_lines(al, k->b, &d->b, part.b0, part.b1)) {
+            break;
+        }
+        al->budget -= cost < al->budget ? cost : al->budget;
+        match_block(d, k, part);
+    }
+    cf_arena_release(d->tmp, start);
     return CF_OK;
 }
 

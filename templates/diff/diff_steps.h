@@ -15,6 +15,7 @@ typedef struct cf_differ {
     uint32_t *pair;    /* [a.n] */
     bool *by_source;   /* [a.n] */
     bool has_tokens;   /* units are tokens, equal by id */
+    bool is_apart;     /* the messages of a are not those of b */
     uint32_t max_cost; /* of cf_diff__match() */
     cf_arena *tmp;
 } cf_differ;

@@ -163,3 +163,21 @@ cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a,
     CF_TRY(cf_diff__tokens(&d.b, b, b_tokens, arena, err));
     return compare(out, &d, a, b, arena, err);
 }
+
+cf_status cf_diff_conversations(cf_diff *out, const cf_prompt *a,
+                                const cf_token_list *a_tokens,
+                                const cf_prompt *b,
+                                const cf_token_list *b_tokens, cf_arena *arena,
+                                cf_error *err)
+{
+    cf_differ d = {.has_tokens = a_tokens != NULL && b_tokens != NULL,
+                   .is_apart = true};
+    if (d.has_tokens) {
+        CF_TRY(cf_diff__tokens(&d.a, a, a_tokens, arena, err));
+        CF_TRY(cf_diff__tokens(&d.b, b, b_tokens, arena, err));
+    } else {
+        CF_TRY(cf_diff__lines(&d.a, a->text, a, arena, err));
+        CF_TRY(cf_diff__lines(&d.b, b->text, b, arena, err));
+    }
+    return compare(out, &d, NULL, NULL, arena, err);
+}

@@ -293,12 +293,51 @@ static void test_texts__too_many_lines(void **state)
     free(many);
 }
 
+/* Two conversations: equal lines are kept wherever they are in a message, and
+ * also in a message of another number. */
+static void test_conversations__equal_lines_stay(void **state)
+{
+    static const char each[] =
+        "{% for m in messages %}{{ m.content }}\n{% endfor %}";
+    lab b;
+    cf_diff d;
+    (void)state;
+    start(&b);
+    cf_prompt p = render(&b, 0, each,
+                         "{\"messages\":[{\"content\":\"short\"},{"
+                         "\"content\":\"list\\n- one\\n- two\"}]}");
+    cf_prompt q =
+        render(&b, 1, each,
+               "{\"messages\":[{\"content\":\"a much longer text\\nlist\\n- "
+               "one\\n- two\"},{\"content\":\"new\"}]}");
+    T_OK(cf_diff_conversations(&d, &p, NULL, &q, NULL, &b.arena, &b.err),
+         b.err);
+    assert_rows(&d, "-short\n+a much longer text\n list\n - one\n - two\n"
+                    "+new\n");
+    end(&b);
+}
+
+/* Of several similar lines those face each other that have most in common. */
+static void test_texts__best_pairs(void **state)
+{
+    lab b;
+    (void)state;
+    start(&b);
+    cf_diff d = texts(&b, "the red fox runs\nthe old dog sleeps\n",
+                      "the old dog sleeps well\n");
+    assert_rows(&d, "-the red fox runs\n<the old dog sleeps\n"
+                    ">the old dog sleeps[ well]\n");
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts__equal),
         cmocka_unit_test(test_texts__known_answers),
         cmocka_unit_test(test_texts__too_many_lines),
+        cmocka_unit_test(test_texts__best_pairs),
+        cmocka_unit_test(test_conversations__equal_lines_stay),
         cmocka_unit_test(test_prompts__message_faces_itself),
         cmocka_unit_test(test_prompts__same_text_of_other_message),
         cmocka_unit_test(test_prompts__trimmed_message),
