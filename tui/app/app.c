@@ -202,11 +202,14 @@ static void leave_line(cf_app *app, cf_edit *line)
     app->menu_row = 0;
 }
 
-/* Shows what a search finds so far. */
-static void search_as_typed(cf_app *app, const char *text)
+/* Shows what a search finds so far, or what a command would do. */
+static void show_as_typed(cf_app *app, const char *text)
 {
-    if (app->mode == CF_MODE_SEARCH && top_view(app)->typed != NULL) {
-        top_view(app)->typed(app, text);
+    const cf_view_ops *view = top_view(app);
+    if (app->mode == CF_MODE_SEARCH && view->typed != NULL) {
+        view->typed(app, text != NULL ? text : "");
+    } else if (app->mode == CF_MODE_COMMAND && view->command_typed != NULL) {
+        view->command_typed(app, text);
     }
 }
 
@@ -215,7 +218,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
     bool is_command = app->mode == CF_MODE_COMMAND;
     if (key == CF_KEY_ESC || key == CF_CTRL('C') ||
         (key == CF_KEY_BACKSPACE && line->text.n == 0)) {
-        search_as_typed(app, "");
+        show_as_typed(app, NULL);
         leave_line(app, line);
         return;
     }
@@ -257,7 +260,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         return;
     }
     cf_edit_key(line, key, app->grid.w);
-    search_as_typed(app, cf_buf_cstr(&line->text));
+    show_as_typed(app, cf_buf_cstr(&line->text));
 }
 
 enum { COUNT_MAX = 9999 };

@@ -50,6 +50,7 @@ typedef enum cf_view_id {
     CF_VIEW_TEMPLATES,
     CF_VIEW_HELP,
     CF_VIEW_LOG,
+    CF_VIEW_REPLIES,
     CF_VIEW_OUTPUT,
     CF_VIEW_SERVERS,
     CF_VIEW_TRAFFIC,
@@ -119,6 +120,9 @@ typedef struct cf_view_ops {
     /* The "/" line so far, at each key in it; "" when it is left.  NULL: the
      * view waits for Enter. */
     void (*typed)(cf_app *app, const char *text);
+    /* The same for the ":" line; NULL when it is left.  NULL: the view does not
+     * look at it. */
+    void (*command_typed)(cf_app *app, const char *line);
     bool letters_search; /* a letter that is no key begins a "/" line */
     /* A press on a spot of the view (cf_grid_spot). */
     void (*click)(cf_app *app, int what, size_t value);

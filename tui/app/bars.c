@@ -80,7 +80,7 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
                                           {"<Esc>", "leave"},
                                           {"^U", "erase line"}};
     static const char *const question[][2] = {
-        {"y", "yes"}, {"a", "always"}, {"n", "no"}, {"j k", "scroll"}};
+        {"y", "yes"}, {"n", "no"}, {"a", "always"}, {"j k", "scroll"}};
     bool is_message =
         app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
     bool is_search = app->mode == CF_MODE_SEARCH;
@@ -92,7 +92,11 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
         return;
     }
     if (app->mode == CF_MODE_ASK) {
-        for (size_t i = 0; i < sizeof question / sizeof question[0]; i++) {
+        /* Only a call can be approved for good. */
+        size_t n = cf_app_view(app) == CF_VIEW_TOOLS
+                       ? sizeof question / sizeof question[0]
+                       : 2;
+        for (size_t i = 0; i < n; i++) {
             (void)put_key(g, &x, question[i][0], question[i][1]);
         }
         return;

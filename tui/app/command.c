@@ -314,8 +314,7 @@ const cf_command cf_global_commands[] = {
      CF_WITH(cf_cmd_screen)},
     {"screen!", CF_IN_ALL, "", "FILE", "the same, over a file that exists",
      CF_WITH(cf_cmd_screen_over)},
-    {"export", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "X",
-     "FILE [FORMAT]",
+    {"export", CF_IN(CF_VIEW_CHAT), "X", "FILE [FORMAT]",
      "this conversation, or the ticked ones, with all branches; .md is "
      "Markdown; confab, openai, sharegpt, converse, litert, llama-app",
      CF_WITH(cf_cmd_export)},

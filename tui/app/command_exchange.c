@@ -16,6 +16,7 @@
 #include "tui/app/command_file.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_task.h"
+#include "tui/lab/lab_undo.h"
 #include "tui/sys/paths.h"
 
 enum { FLUSH_MS = 2000, NAME_MAX_CHARS = 40 };
@@ -391,6 +392,9 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
                    r->n_turns, r->n_turns != 0 ? " (u: undo)" : "",
                    r->n_skipped, left_out,
                    r->read_as[0] != '\0' ? "; read as " : "", r->read_as);
+    }
+    if (r->n_turns != 0) {
+        cf_lab_add_undo(m->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
     }
     cf_views[CF_VIEW_LIBRARY]->stale(m->app);
     free_import(m);

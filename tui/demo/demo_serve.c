@@ -12,6 +12,7 @@
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_tools.h"
+#include "tui/lab/lab_undo.h"
 #include "tui/lab/tool_model.h"
 
 /* A step of the tools: who works on what, and what is said about it. */
@@ -214,6 +215,8 @@ static void serve(const step *p)
         notice(p->said, true, "out of memory for the results");
     } else if (cf_lab_add(p->lab, list, reply, true, &err) != CF_OK) {
         notice(p->said, true, err.text);
+    } else {
+        cf_lab_join_undo(p->lab);
     }
     p->said->has_served = true;
     json_decref(list);

@@ -111,6 +111,56 @@ static void add_space(cf_cluster *c, uint32_t cp, size_t column,
     }
 }
 
+/* A part of an emoji sequence that has a width of its own. */
+static bool is_part(uint32_t cp)
+{
+    return utf8proc_charwidth((utf8proc_int32_t)cp) > 0 && !is_mark(cp) &&
+           !is_invisible(cp);
+}
+
+/* Adds what follows the first character of an emoji sequence, each after a
+ * '+'; what there is no room for is a '+' at the end.  Tags of a flag are their
+ * letters. */
+static void add_parts(cf_cluster *c, const char *p, size_t n)
+{
+    bool has_tags = false;
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        i += cf_utf8_decode(&cp, p + i, n - i);
+        bool is_tag = cp > 0xE0020 && cp < 0xE007F;
+        if (!is_tag && !is_part(cp)) {
+            continue;
+        }
+        int width = is_tag ? 1 : utf8proc_charwidth((utf8proc_int32_t)cp);
+        bool has_mark = !is_tag || !has_tags;
+        /* One cell stays free for the last mark. */
+        bool fits = c->n_glyph + 2 < CF_CLUSTER_CELLS &&
+                    c->width + has_mark + width < CF_CLUSTER_CELLS;
+        if (has_mark && c->n_glyph < CF_CLUSTER_CELLS) {
+            add_glyph(c, '+', 1);
+        }
+        if (!fits) {
+            return;
+        }
+        add_glyph(c, is_tag ? cp - 0xE0000 : cp,
+                  (uint8_t)(width > 2 ? 2 : width));
+        has_tags = has_tags || is_tag;
+    }
+}
+
+/* U+20E3 makes a key of what it follows. */
+static bool is_keycap(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        i += cf_utf8_decode(&cp, p + i, n - i);
+        if (cp == 0x20E3) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_character(cf_cluster *c, uint32_t cp, const char *p,
                           size_t first_len)
 {
@@ -138,6 +188,16 @@ static void add_character(cf_cluster *c, uint32_t cp, const char *p,
         return;
     }
     add_marks(c, p + first_len, c->len - first_len);
+    if (is_keycap(p + first_len, c->len - first_len)) {
+        cf_glyph key = c->glyph[0];
+        c->n_glyph = 0;
+        c->width = 0;
+        add_glyph(c, '[', 1);
+        c->glyph[c->n_glyph++] = key;
+        c->width = (uint8_t)(c->width + key.width);
+        add_glyph(c, ']', 1);
+    }
+    add_parts(c, p + first_len, c->len - first_len);
 }
 
 bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at,

@@ -5,9 +5,10 @@
  * each becomes cells that every terminal counts alike:
  *
  *   - a base character of width 1 or 2 with at most three combining marks;
- *   - an emoji sequence (joiners, skin tones, variation selectors, keycaps)
- *     as its first character alone, a flag as its two letters, since terminals
- *     disagree about their widths and ncurses cannot be told;
+ *   - an emoji sequence (joiners, skin tones) as its characters with '+'
+ *     between them, a keycap as "[1]", a flag as its letters, since terminals
+ *     disagree about their widths and ncurses cannot be told; variation
+ *     selectors are left out;
  *   - whatever must not reach a terminal, or would show nothing, spelled out
  *     as core/base/safe_text.h does ("\x1b", "\u{202e}").
  *
@@ -26,7 +27,7 @@
 #include "core/base/str.h"
 
 enum {
-    CF_CLUSTER_CELLS = 10, /* widest: an escaped code point */
+    CF_CLUSTER_CELLS = 16, /* widest: a family of emoji, with marks between */
     CF_CELL_MARKS = 3      /* combining marks kept with a base */
 };
 

@@ -105,7 +105,7 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side)
                : side == 0               ? "conversation A"
                                          : "conversation B";
     }
-    bool is_other = (side == 1) != m->is_swapped;
+    bool is_other = (side == 0) != m->is_swapped;
     return is_other && m->name[0] != '\0' ? m->name
                                           : cf_lab_template_name(m->lab);
 }
@@ -121,8 +121,8 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
         return cf_fail(err, CF_ENOTFOUND,
                        "first choose the other template: :with NAME or FILE");
     }
-    return cf_diff_pair_of(out, e->tokenizer, m->is_swapped ? other : own,
-                           m->is_swapped ? own : other, err);
+    return cf_diff_pair_of(out, e->tokenizer, m->is_swapped ? own : other,
+                           m->is_swapped ? other : own, err);
 }
 
 cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out,
@@ -150,10 +150,12 @@ void cf_diff_title(char out[80], const cf_store_conv *c)
     cf_utf8_copy(out, 80, c->title.n != 0 ? c->title : c->preview);
 }
 
-cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
-                       cf_conversation **out, char title[80], cf_error *err)
+cf_status cf_diff_load(cf_store *store, cf_uuid id, const json_t *tools,
+                       cf_arena *arena, cf_conversation **out, char title[80],
+                       cf_error *err)
 {
-    const cf_saved_choice choice = {.conversation = id, .has_raw = true};
+    const cf_saved_choice choice = {
+        .conversation = id, .has_raw = true, .tools = tools};
     cf_store_conv about;
     if (store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
@@ -163,19 +165,37 @@ cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
     return CF_OK;
 }
 
+bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv)
+{
+    size_t n;
+    cf_lab_path(lab, &n);
+    return n != 0 && cf_uuid_eq(conv, cf_lab_conv_id(lab));
+}
+
+/* Whether the conversation in the workbench is rendered. */
+static bool shows_bench(const cf_diff_model *m)
+{
+    return m->subject == CF_DIFF_BENCH ||
+           (m->subject == CF_DIFF_SAVED && cf_diff_is_bench(m->lab, m->saved));
+}
+
 cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
                              cf_error *err)
 {
-    if (m->subject == CF_DIFF_BENCH) {
+    if (shows_bench(m)) {
+        if (m->subject == CF_DIFF_SAVED) {
+            snprintf(m->title[side], sizeof m->title[side], "%s",
+                     cf_lab_title(m->lab));
+        }
         return cf_lab_clone_conv(m->lab, out, err);
     }
     int which = m->is_swapped ? 1 - side : side;
+    cf_uuid id =
+        m->subject == CF_DIFF_MARKS ? cf_lab_marked(m->lab, which) : m->saved;
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_diff_load(
-        m->store,
-        m->subject == CF_DIFF_MARKS ? cf_lab_marked(m->lab, which) : m->saved,
-        &arena, out, m->title[side], err);
+    cf_status st = cf_diff_load(m->store, id, cf_lab_engine_of(m->lab)->tools,
+                                &arena, out, m->title[side], err);
     cf_arena_deinit(&arena);
     return st;
 }
@@ -196,12 +216,15 @@ cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
 cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
                              cf_error *err)
 {
-    cf_thinking thinking = cf_lab_settings(m->lab)->chat.thinking;
     *out = NULL;
-    if (m->subject != CF_DIFF_BENCH) {
-        return CF_OK;
-    }
-    json_t *vars = json_deep_copy(cf_lab_vars(m->lab));
+    return shows_bench(m) ? cf_diff_bench_vars(m->lab, out, err) : CF_OK;
+}
+
+cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)
+{
+    cf_thinking thinking = cf_lab_settings(lab)->chat.thinking;
+    *out = NULL;
+    json_t *vars = json_deep_copy(cf_lab_vars(lab));
     bool ok = vars != NULL;
     if (ok && thinking != CF_THINKING_DEFAULT &&
         json_object_get(vars, "enable_thinking") == NULL) {
@@ -245,14 +268,18 @@ static cf_status render_bench(cf_diff_model *m, cf_error *err)
 
 static cf_status render_saved(cf_diff_model *m, cf_error *err)
 {
-    cf_status st = CF_OK;
+    json_t *vars = NULL;
+    cf_status st = cf_diff_model_vars(m, &vars, err);
+    const cf_turn_options options = {.extra_context = vars};
+    const cf_send send = {.options = &options};
     for (int i = 0; st == CF_OK && i < 2; i++) {
         cf_conversation *conv = NULL;
         st = cf_diff_model_conv(m, i, &conv, err);
-        CF_THEN(st, cf_diff_pair_one(&m->pair, i, conv, NULL, &m->render,
+        CF_THEN(st, cf_diff_pair_one(&m->pair, i, conv, &send, &m->render,
                                      &m->arena, err));
         cf_conversation_free(conv);
     }
+    json_decref(vars);
     return st;
 }
 
@@ -289,8 +316,15 @@ static cf_status compare(cf_diff_model *m, cf_error *err)
             return cf_fail(err, CF_EUNSUPPORTED,
                            "this engine shows no tokens; t changes the level");
         }
-        return cf_diff_tokens(&m->diff, a, &m->tokens[0], b, &m->tokens[1],
-                              &m->arena, err);
+        return m->subject == CF_DIFF_MARKS
+                   ? cf_diff_conversations(&m->diff, a, &m->tokens[0], b,
+                                           &m->tokens[1], &m->arena, err)
+                   : cf_diff_tokens(&m->diff, a, &m->tokens[0], b,
+                                    &m->tokens[1], &m->arena, err);
+    }
+    if (m->subject == CF_DIFF_MARKS) {
+        return cf_diff_conversations(&m->diff, a, NULL, b, NULL, &m->arena,
+                                     err);
     }
     return cf_diff_prompts(&m->diff, a, b, &m->arena, err);
 }

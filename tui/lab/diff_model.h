@@ -30,7 +30,7 @@ typedef struct cf_diff_model {
     cf_store *store; /* may be NULL */
     char name[256];  /* of the other template; "" while none was chosen */
     cf_buf other;    /* its source */
-    bool is_swapped; /* the other template is A */
+    bool is_swapped; /* the other template, which is A at first, is B */
     cf_diff_level level;
     cf_diff_subject subject;
     cf_uuid saved;
@@ -75,7 +75,8 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side);
  * sides' templates, which are one for two conversations (*out must not move;
  * close it whatever is returned); what a side is about, the text in the
  * composer as a message (NULL: there is none, or it does not belong to what is
- * compared), and the variables (NULL: none). */
+ * compared), and the variables (NULL: none), or those of
+ * the workbench whatever is compared. */
 CF_MUST_USE cf_status cf_diff_model_templates(const cf_diff_model *m,
                                               cf_diff_pair *out, cf_error *err);
 CF_MUST_USE cf_status cf_diff_model_pair(const cf_diff_model *m,
@@ -86,10 +87,18 @@ CF_MUST_USE cf_status cf_diff_model_message(const cf_diff_model *m,
                                             json_t **out, cf_error *err);
 CF_MUST_USE cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
                                          cf_error *err);
+CF_MUST_USE cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out,
+                                         cf_error *err);
+
+/* Whether a saved conversation is the one in the workbench, which is rendered as
+ * it is there. */
+bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv);
 
 /* A saved conversation with its head where it was left, and the raw bytes of
- * its replies.  On any thread; the arena is scratch. */
-CF_MUST_USE cf_status cf_diff_load(cf_store *store, cf_uuid id, cf_arena *arena,
+ * its replies.  One that does not say which tools it had gets `tools` (NULL:
+ * none).  On any thread; the arena is scratch. */
+CF_MUST_USE cf_status cf_diff_load(cf_store *store, cf_uuid id,
+                                   const json_t *tools, cf_arena *arena,
                                    cf_conversation **out, char title[80],
                                    cf_error *err);
 /* Its title in a list, cut between characters. */

@@ -2,6 +2,7 @@
  * diff_survey.c - one conversation after the other with both templates.
  */
 #include "tui/lab/diff_survey.h"
+#include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_template.h"
 
@@ -21,6 +22,12 @@ typedef struct cf_survey_job {
     cf_uuid *id; /* [n], owned */
     size_t n;
     cf_store *store;
+    /* Copies of the workbench's: the tools for conversations that do not say
+     * theirs, and its own conversation with its variables; may be NULL. */
+    json_t *tools;
+    cf_conversation *bench;
+    cf_uuid bench_id;
+    json_t *vars;
     cf_lab *lab;
     cf_survey *to; /* the interface thread's */
     cf_arena arena;
@@ -32,6 +39,9 @@ static void free_job(void *ud)
     cf_scorer_deinit(&j->scorer);
     cf_diff_pair_close(&j->pair);
     cf_arena_deinit(&j->arena);
+    cf_conversation_free(j->bench);
+    json_decref(j->tools);
+    json_decref(j->vars);
     cf_free(j->id);
     cf_free(j);
 }
@@ -144,6 +154,37 @@ static cf_status count_calls(job_state *j, const cf_conversation *conv,
     return CF_OK;
 }
 
+/* Counts the calls on the path that a prompt does not have. */
+static void count_lost(const json_t *message, size_t index,
+                       const cf_diff_renders *r, cf_survey_row *row)
+{
+    const json_t *calls = json_object_get(message, "tool_calls");
+    for (size_t k = 0; k < json_array_size(calls); k++) {
+        const json_t *function =
+            json_object_get(json_array_get(calls, k), "function");
+        cf_str name = cf_json_get_str(function, "name");
+        for (int i = 0; i < 2; i++) {
+            row->n_lost[i] +=
+                !cf_prompt_has(&r->prompt[i], CF_SPAN_MESSAGE, index, name);
+        }
+    }
+}
+
+static cf_status find_lost(job_state *j, const cf_conversation *conv,
+                           const cf_diff_renders *r, cf_survey_row *row,
+                           cf_error *err)
+{
+    const cf_turn **path;
+    size_t n = 0;
+    size_t n_before = json_array_size(cf_conversation_preface(conv)->messages);
+    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &j->arena,
+                                &path, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        count_lost(path[i]->message, n_before + i, r, row);
+    }
+    return CF_OK;
+}
+
 static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
 {
     (void)i;
@@ -162,17 +203,31 @@ static void set_failure(cf_survey_row *row, const cf_diff_renders *r)
     }
 }
 
+static cf_status render_both(job_state *j, cf_conversation *conv,
+                             cf_diff_renders *out, cf_error *err)
+{
+    const cf_turn_options options = {.extra_context =
+                                         conv == j->bench ? j->vars : NULL};
+    const cf_send send = {.options = &options};
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < 2; i++) {
+        CF_TRY(cf_diff_pair_one(&j->pair, i, conv, &send, out, &j->arena, err));
+    }
+    return CF_OK;
+}
+
 static cf_status look_at(job_state *j, cf_conversation *conv,
                          cf_survey_row *row, cf_error *err)
 {
     cf_diff_renders r;
-    CF_TRY(cf_diff_pair_saved(&j->pair, conv, &r, &j->arena, err));
+    CF_TRY(render_both(j, conv, &r, err));
     set_failure(row, &r);
     if (row->failed != 0) {
         return CF_OK;
     }
     CF_TRY(compare(j, &r, row, err));
     CF_TRY(count_calls(j, conv, row, err));
+    CF_TRY(find_lost(j, conv, &r, row, err));
     if (!j->has_scores) {
         return CF_OK;
     }
@@ -186,8 +241,10 @@ static cf_status do_one(job_state *j, cf_uuid id, cf_survey_row *row,
     cf_conversation *conv = NULL;
     cf_arena_reset(&j->arena);
     row->id = id;
-    CF_TRY(cf_diff_load(j->store, id, &j->arena, &conv, row->title, err));
-    cf_status st = look_at(j, conv, row, err);
+    CF_TRY(cf_diff_load(j->store, id, j->tools, &j->arena, &conv, row->title,
+                        err));
+    bool is_bench = j->bench != NULL && cf_uuid_eq(id, j->bench_id);
+    cf_status st = look_at(j, is_bench ? j->bench : conv, row, err);
     cf_conversation_free(conv);
     return st;
 }
@@ -279,17 +336,19 @@ static void take(void *ud, void *p)
     s->n_done++;
     s->n_differ += row->differs;
     s->n_failed += row->failed != 0;
-    s->has_calls =
-        s->has_calls ||
-        row->n_calls[0] + row->n_calls[1] + row->n_bad[0] + row->n_bad[1] != 0;
+    s->n_lose += row->n_lost[0] + row->n_lost[1] != 0;
     for (int i = 0; i < 2; i++) {
+        s->has_calls = s->has_calls ||
+                       row->n_calls[i] + row->n_bad[i] + row->n_lost[i] != 0;
+        s->n_lose_on[i] += row->n_lost[i] != 0;
         s->n_tokens[i] += row->n_tokens[i];
         s->score.n[i] += row->score.n[i];
         s->score.sum[i] += row->score.sum[i];
     }
     s->score.n_replies += row->score.n_replies;
     s->score.n_left_out += row->score.n_left_out;
-    if (row->differs || (s->has_scores && row->score.n_replies != 0)) {
+    bool loses = row->n_lost[0] + row->n_lost[1] != 0;
+    if (row->differs || loses || (s->has_scores && row->score.n_replies != 0)) {
         add_row(s, row);
     }
     cf_free(p);
@@ -328,6 +387,17 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
     if (o->scores) {
         CF_TRY(cf_scorer_init(&j->scorer, &j->pair, e->backend,
                               cf_lab_cancel_flag(m->lab), err));
+    }
+    CF_TRY(cf_diff_bench_vars(m->lab, &j->vars, err));
+    j->bench_id = cf_lab_conv_id(m->lab);
+    if (cf_diff_is_bench(m->lab, j->bench_id)) {
+        CF_TRY(cf_lab_clone_conv(m->lab, &j->bench, err));
+    }
+    if (e->tools != NULL) {
+        j->tools = json_deep_copy(e->tools);
+        if (j->tools == NULL) {
+            return cf_oom(err);
+        }
     }
     if (o->n_id != 0) {
         j->id = cf_calloc(o->n_id, sizeof *j->id);

@@ -33,6 +33,7 @@ typedef struct cf_survey_row {
     /* Calls that each template's tool family finds in the stored replies, and
      * what it finds wrong. */
     size_t n_calls[2], n_bad[2];
+    size_t n_lost[2]; /* calls of the history that are not in the prompt */
     cf_score_sum score;
 } cf_survey_row;
 
@@ -43,6 +44,7 @@ typedef struct cf_survey {
     bool is_ticked;   /* over the ticked ones, not all */
     size_t n, n_done; /* conversations */
     size_t n_differ, n_failed;
+    size_t n_lose, n_lose_on[2]; /* lose a call on any side, on each side */
     uint64_t n_tokens[2];
     cf_score_sum score;
     cf_survey_row *row; /* [n_row], owned: the ones that differ, and with

@@ -58,7 +58,8 @@ cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
         lab->n_notes = 0;
         lab->conv_id = conv;
         lab->conv_is_stored = true;
-        cf_utf8_copy(lab->title, sizeof lab->title, about.title);
+        cf_utf8_copy(lab->title, sizeof lab->title,
+                     about.title.n != 0 ? about.title : about.preview);
         if (!cf_lab_is_busy(lab)) { /* else the engine is a task's */
             cf_saved_drafts(lab->engine.backend, lab->engine.engine, lab->store,
                             loaded);
@@ -206,7 +207,9 @@ cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err)
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     cf_uuid leaf = newest_leaf(lab, turn);
+    cf_uuid before = cf_conversation_head(lab->conv);
     CF_TRY(cf_conversation_set_head(lab->conv, leaf, err));
+    cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, before);
     lab->prompt_is_fresh = false;
     if (lab->store != NULL && lab->conv_is_stored) {
         /* Where it fails the next start shows another path: no loss. */

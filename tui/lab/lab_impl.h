@@ -16,6 +16,7 @@
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_template.h"
 #include "tui/lab/lab_tools.h"
+#include "tui/lab/lab_undo.h"
 
 /* A constraint with its grammar; see lab_constraint.c. */
 struct cf_lab_rule {
@@ -68,6 +69,13 @@ typedef struct cf_lab_linter {
     cf_buf bos, eos;
 } cf_lab_linter;
 
+enum { CF_LAB_UNDO_MAX = 100 };
+
+typedef struct cf_lab_undo_step {
+    cf_lab_undo_kind kind;
+    cf_uuid conv, head;
+} cf_lab_undo_step;
+
 struct cf_lab {
     cf_lab_engine engine;
     cf_store *store;
@@ -115,6 +123,9 @@ struct cf_lab {
     cf_prompt_model prompt;
     bool prompt_is_fresh, prompt_is_shown;
     cf_error prompt_err;
+
+    cf_lab_undo_step undo[CF_LAB_UNDO_MAX];
+    size_t n_undo;
 
     cf_uuid mark[2];
     cf_uuid *ticked; /* [n_ticked], owned */

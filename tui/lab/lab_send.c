@@ -280,7 +280,9 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
         b->job_is_on = true;
         st = cf_runner_start(&b->work, &task, err);
     }
-    if (st != CF_OK) {
+    if (st == CF_OK) {
+        cf_lab_add_undo(b, CF_LAB_UNDO_HEAD, job->old_head);
+    } else {
         cf_lab__end_job(b);
     }
     return st;
@@ -346,7 +348,9 @@ cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t *message,
     CF_TRY(cf_conversation_add(lab->conv, &turn, &id, err));
     store_turn(lab, cf_conversation_find(lab->conv, id));
     lab->prompt_is_fresh = false;
+    cf_uuid before = cf_conversation_head(lab->conv);
     CF_TRY(cf_conversation_set_head(lab->conv, id, err));
+    cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, before);
     return cf_lab__snapshot(lab, err);
 }
 

@@ -10,6 +10,7 @@
 /* The parts of a saved preface; owned. */
 typedef struct parts {
     json_t *messages, *tools, *extra_context;
+    bool has_record; /* a reply says which tools it was offered */
 } parts;
 
 static void drop_parts(parts *p)
@@ -87,6 +88,7 @@ static cf_status last_tools(parts *p, cf_store *store,
         if (has_record(whole.run)) {
             json_decref(p->tools);
             p->tools = NULL;
+            p->has_record = true;
             return whole.run->n_tools > 0
                        ? tools_of_run(&p->tools, whole.run, err)
                        : CF_OK;
@@ -160,6 +162,9 @@ cf_status cf_saved_load(cf_conversation **out, cf_store_conv *about,
     if (given->tools == NULL) {
         CF_THEN(st, last_tools(&saved, store, &tree, head, arena, err));
         CF_THEN(st, check_tools(&saved, err));
+    }
+    if (saved.tools == NULL && !saved.has_record) {
+        saved.tools = json_incref(cf_json_ref(choice->tools));
     }
     const cf_preface preface = {
         .messages = given->messages != NULL ? given->messages : saved.messages,

@@ -23,6 +23,8 @@ typedef struct cf_saved_choice {
     bool has_raw;            /* load the exact bytes of replies too */
     const cf_preface *given; /* its fields replace the saved ones; may be
                                 NULL */
+    const json_t *tools; /* declared where the history does not say which tools
+                            were offered; may be NULL */
 } cf_saved_choice;
 
 /*

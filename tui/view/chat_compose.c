@@ -13,6 +13,27 @@
 #include "tui/lab/lab_system.h"
 #include "tui/view/chat.h"
 
+/* What the prompt takes of the context, at the right of the box's upper line,
+ * after a title of `used` cells; its beginning where there is little room. */
+static void draw_gauge(cf_app *app, cf_grid *g, cf_rect r, int used)
+{
+    const cf_chat_gauge *gauge = cf_chat__gauge(app);
+    if (gauge == NULL) {
+        return;
+    }
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addc(&text, ' ');
+    cf_chat__gauge_text(gauge, &text);
+    cf_buf_addc(&text, ' ');
+    int room = r.w - used - 8;
+    int w = (int)text.n < room ? (int)text.n : room;
+    if (w > 8) {
+        cf_grid_put(g, r.x + r.w - w - 2, r.y, w, cf_buf_str(&text),
+                    cf_chat__gauge_style(gauge));
+    }
+    cf_buf_deinit(&text);
+}
+
 void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
@@ -29,6 +50,7 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
     }
     cf_grid_box(g, r, cf_buf_cstr(&head), CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    draw_gauge(app, g, r, (int)cf_text_width(cf_buf_cstr(&head), head.n));
     cf_buf_deinit(&head);
     cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
                  is_on);

@@ -23,6 +23,31 @@ static size_t first_shown(const cf_chat *s, size_t n, size_t height)
     return !is_above ? first : at > height / 2 ? at - height / 2 : 0;
 }
 
+/* Words about a turn that call for attention, and its rating; returns their
+ * width.  That a turn was imported is in its head. */
+static int draw_state(cf_app *app, cf_grid *g, cf_rect r, const cf_turn *t,
+                      size_t place)
+{
+    int x = r.x;
+    cf_chat_call call = cf_chat__call_of(app, t, place);
+    const cf_store_turn_mark *mark = cf_chat__mark_of(app, t->id);
+    if (t->status != CF_TURN_OK && t->status != CF_TURN_IMPORTED) {
+        x += 1 + cf_grid_puts(g, x, r.y, r.x + r.w - x,
+                              cf_turn_status_name(t->status), CF_STYLE_WARNING);
+    }
+    if (call == CF_CALLS_WAITS || call == CF_CALLS_BROKEN) {
+        bool waits = call == CF_CALLS_WAITS;
+        x += 1 + cf_grid_puts(g, x, r.y, r.x + r.w - x,
+                              waits ? "waits" : "broken",
+                              waits ? CF_STYLE_WARNING : CF_STYLE_ERROR);
+    }
+    if (mark != NULL && mark->rating != 0) {
+        x += 1 + cf_grid_puts(g, x, r.y, r.x + r.w - x,
+                              mark->rating > 0 ? "+" : "-", CF_STYLE_MARKED);
+    }
+    return x - r.x;
+}
+
 void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
@@ -56,11 +81,8 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_put(g, x + 2, y, 1, cf_str_make(role.p, role.n != 0),
                     cf_chat__role_style(role));
         int at = x + 4;
-        if (t->status != CF_TURN_OK) {
-            at += 1 + cf_grid_puts(g, at, y, r.x + r.w - at,
-                                   cf_turn_status_name(t->status),
-                                   CF_STYLE_WARNING);
-        }
+        at += draw_state(app, g, (cf_rect){at, y, r.x + r.w - at, 1}, t,
+                         is_in ? place : SIZE_MAX);
         if (text != NULL && at < r.x + r.w) {
             cf_grid_put(g, at, y, r.x + r.w - at, cf_buf_str(&text->text),
                         style);
@@ -124,7 +146,16 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
          i-- > 0 && n_path - i <= LOOK_BACK && last == NULL;) {
         last = cf_lab_reply(app->lab, path[i]->id);
     }
-    if (last != NULL && last->usage.is_known) {
+    const cf_chat_gauge *gauge = cf_chat__gauge(app);
+    if (gauge != NULL) {
+        cf_grid_putf(g, r.x, y++, r.w,
+                     cf_chat__gauge_style(gauge) == CF_STYLE_DIM
+                         ? CF_STYLE_NORMAL
+                         : cf_chat__gauge_style(gauge),
+                     "context %s%zu of %zu", gauge->is_estimate ? "~" : "",
+                     gauge->n_prompt, gauge->n_ctx);
+    }
+    if (last != NULL && last->usage.is_known && last->usage.n_prompt > 0) {
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
                      "prompt  %llu tok, %zu from the cache",
                      (unsigned long long)last->usage.n_prompt,

@@ -13,6 +13,7 @@
 #include "core/base/os.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_system.h"
+#include "tui/lab/lab_tools.h"
 #include "tui/sys/when.h"
 #include "tui/view/chat.h"
 #include "tui/widget/pager.h"
@@ -21,6 +22,7 @@ void cf_chat__clear_text(cf_chat_text *t)
 {
     cf_buf_deinit(&t->text);
     cf_buf_deinit(&t->thinking);
+    cf_buf_deinit(&t->broken);
     cf_wrapped_deinit(&t->lines);
     cf_wrapped_deinit(&t->thinking_lines);
     cf_free(t->images);
@@ -104,6 +106,14 @@ cf_style cf_chat__role_style(cf_str role)
                                           : CF_STYLE_TOOL;
 }
 
+/* Tokens of a reply; of an engine that hides them, the pieces that came. */
+static uint64_t n_tokens(const cf_reply *r)
+{
+    return r->usage.is_known && r->usage.n_reply > 0 ? r->usage.n_reply
+           : r->n_token > 0                          ? r->n_token
+                            : r->chunks.n / sizeof(uint32_t);
+}
+
 static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
 {
     const cf_reply *r = cf_lab_reply(app->lab, turn->id);
@@ -112,10 +122,15 @@ static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
     if (turn->status != CF_TURN_OK) {
         cf_buf_addf(out, "%s  ", cf_turn_status_name(turn->status));
     }
-    if (r != NULL && r->usage.is_known) {
-        cf_buf_addf(out, "%llu tok  ", (unsigned long long)r->usage.n_reply);
+    const cf_store_turn_mark *mark = cf_chat__mark_of(app, turn->id);
+    if (mark != NULL && mark->rating != 0) {
+        cf_buf_addf(out, "%s  ", mark->rating > 0 ? "+ good" : "- bad");
+    }
+    uint64_t n_tok = r != NULL ? n_tokens(r) : 0;
+    if (n_tok > 0 || (r != NULL && r->usage.is_known)) {
+        cf_buf_addf(out, "%llu tok  ", (unsigned long long)n_tok);
         double rate = cf_decode_rate(&r->timings, CF_CHAT_RATE_TOKENS);
-        if (rate > 0) {
+        if (rate > 0 && r->usage.is_known) { /* not how a script is read */
             cf_buf_addf(out, "%.1f t/s  ", rate);
         }
         size_t all = r->sync.n_kept + r->sync.n_new;
@@ -194,6 +209,34 @@ static void copy_lines(pen *p, const cf_buf *text, const cf_wrapped *lines)
     }
 }
 
+/* Marks what is searched for on one line; a match may begin or end on another
+ * one. */
+static void mark_matches(const pen *p, const cf_buf *text, const cf_line *line,
+                         int y)
+{
+    const char *what = cf_chat__searched(p->app);
+    size_t n = strlen(what), end = line->off + line->len;
+    size_t at = line->off > n ? line->off - n : 0;
+    while (n != 0 && at < end) {
+        size_t stop = end + n < text->n ? end + n : text->n;
+        size_t found =
+            cf_find_smart(cf_str_make(text->p + at, stop - at), what);
+        if (found == SIZE_MAX || at + found >= end) {
+            return;
+        }
+        size_t from = at + found, to = from + n;
+        at = to;
+        from = from > line->off ? from : line->off;
+        to = to < end ? to : end;
+        if (from < to) {
+            int x = (int)cf_text_width(text->p + line->off, from - line->off);
+            int w = (int)cf_text_width(text->p + from, to - from);
+            cf_grid_restyle(p->g, (cf_rect){p->r.x + 1 + x, y, w, 1},
+                            CF_STYLE_MATCH);
+        }
+    }
+}
+
 static void draw_lines(pen *p, const cf_buf *text, cf_wrapped *lines,
                        cf_style style)
 {
@@ -219,15 +262,7 @@ static void draw_lines(pen *p, const cf_buf *text, cf_wrapped *lines,
         }
         cf_str line = cf_str_make(text->p + lines->v[i].off, lines->v[i].len);
         cf_grid_put(p->g, p->r.x + 1, y, p->r.w - 1, line, style);
-        if (p->app->search[0] != '\0') {
-            size_t at = cf_find_smart(line, p->app->search);
-            if (at != SIZE_MAX) {
-                int x = (int)cf_text_width(line.p, at);
-                int w = (int)cf_text_width(line.p + at, strlen(p->app->search));
-                cf_grid_restyle(p->g, (cf_rect){p->r.x + 1 + x, y, w, 1},
-                                CF_STYLE_MATCH);
-            }
-        }
+        mark_matches(p, text, &lines->v[i], y);
         p->line++;
     }
     if (first >= lines->n) {
@@ -293,8 +328,9 @@ static void live_figures(char *out, size_t cap, const cf_reply *l)
                  rate);
     } else {
         double seconds = (double)(now - l->first_us) * 1e-6;
-        snprintf(out, cap, " %zu tok  %.1f t/s  GEN ", l->n_token,
-                 seconds > 0.05 ? (double)l->n_token / seconds : 0);
+        uint64_t n = n_tokens(l);
+        snprintf(out, cap, " %llu tok  %.1f t/s  GEN ", (unsigned long long)n,
+                 seconds > 0.05 ? (double)n / seconds : 0);
     }
 }
 
@@ -405,6 +441,33 @@ static void draw_live(pen *p)
     }
 }
 
+/* Below a turn: a note, a call that waits or is broken, that it was stopped. */
+static void draw_state(pen *p, const cf_turn *turn, size_t i)
+{
+    cf_chat_call call = cf_chat__call_of(p->app, turn, i);
+    const cf_store_turn_mark *mark = cf_chat__mark_of(p->app, turn->id);
+    cf_buf text = CF_BUF_INIT;
+    cf_wrapped lines = {0};
+    if (turn->status == CF_TURN_STOPPED) {
+        cf_buf_adds(&text, "stopped: e continues it, r asks again");
+        draw_lines(p, &text, &lines, CF_STYLE_WARNING);
+        cf_wrapped_reset(&lines);
+        cf_buf_reset(&text);
+    }
+    cf_chat__call_text(p->app, turn, call, &text);
+    draw_lines(p, &text, &lines,
+               call == CF_CALLS_BROKEN ? CF_STYLE_ERROR : CF_STYLE_WARNING);
+    if (mark != NULL && mark->note.n != 0) {
+        cf_wrapped_reset(&lines);
+        cf_buf_reset(&text);
+        cf_buf_adds(&text, "note: ");
+        cf_buf_add(&text, mark->note.p, mark->note.n);
+        draw_lines(p, &text, &lines, CF_STYLE_DIM);
+    }
+    cf_wrapped_deinit(&lines);
+    cf_buf_deinit(&text);
+}
+
 /* One turn; with p->g NULL it is only measured. */
 static void draw_turn(pen *p, const cf_turn *turn, size_t i)
 {
@@ -420,6 +483,7 @@ static void draw_turn(pen *p, const cf_turn *turn, size_t i)
     draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
     draw_images(p, t);
     draw_error(p, turn, t);
+    draw_state(p, turn, i);
     blank_line(p);
 }
 
@@ -470,12 +534,17 @@ bool cf_chat__lay_out(cf_app *app, int width)
     size_t n;
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     uint64_t generation = cf_lab_generation(app->lab);
+    const cf_tool_set *tools = cf_lab_tools(app->lab);
+    bool is_busy = cf_lab_is_busy(app->lab);
     if (l->is_valid && l->generation == generation && l->width == width &&
-        l->is_on_first == s->is_on_first &&
+        l->is_on_first == s->is_on_first && l->tools == tools &&
+        l->is_busy == is_busy &&
         l->shows_thinking == app->config.show_thinking) {
         return true;
     }
     l->is_valid = false;
+    l->tools = tools;
+    l->is_busy = is_busy;
     if (n + 1 > l->cap) {
         size_t cap = 2 * (n + 1);
         size_t *v = cf_realloc(l->start, cap, sizeof *v);
@@ -504,6 +573,30 @@ bool cf_chat__lay_out(cf_app *app, int width)
     l->shows_thinking = app->config.show_thinking;
     l->is_valid = true;
     return true;
+}
+
+size_t cf_chat__line_of(cf_app *app, size_t i, size_t off)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    if (s->width == 0 || !cf_chat__lay_out(app, s->width) || i >= s->layout.n) {
+        return 0;
+    }
+    const cf_chat_text *t = cf_chat__text_of(s, path[i]);
+    size_t line = s->layout.start[i] + 1; /* below the head */
+    if (t == NULL) {
+        return line;
+    }
+    if (t->thinking.n != 0) {
+        bool is_open = t->unfolded || app->config.show_thinking;
+        line += 1 + (is_open ? t->thinking_lines.n : 0);
+    }
+    size_t k = 0;
+    while (k + 1 < t->lines.n && t->lines.v[k + 1].off <= off) {
+        k++;
+    }
+    return line + k;
 }
 
 /* The turn that line `line` belongs to; l->n after the last one. */
@@ -602,6 +695,9 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     s->height = (size_t)(r.h > 0 ? r.h : 0);
     if (!cf_chat__lay_out(app, r.w)) {
         return;
+    }
+    if (s->find.is_due) {
+        cf_chat__search(app, app->search, 0);
     }
     const cf_chat_layout *l = &s->layout;
     const cf_turn *const *path = cf_lab_path(app->lab, &n);

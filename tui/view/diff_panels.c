@@ -390,19 +390,27 @@ void cf_diff_panel_summary(const cf_diff_view *s, cf_buf *out)
 
 static void survey_title(const cf_diff_view *s, cf_buf *out)
 {
-    static const char *const by[] = {"text", "tokens", "source"};
     const cf_survey *v = &s->survey;
     if (v->is_on) {
-        cf_buf_addf(out, "%zu differ by %s; compared %zu of %zu%s", v->n_differ,
-                    by[v->level], v->n_done, v->n,
+        cf_buf_addf(out, "compared %zu of %zu%s: ", v->n_done, v->n,
                     v->is_ticked ? " ticked" : "");
     } else {
-        cf_buf_addf(out, "%zu of %zu %s conversations differ by %s%s",
-                    v->n_differ, v->n_done, v->is_ticked ? "ticked" : "saved",
-                    by[v->level], v->was_stopped ? " (stopped)" : "");
+        cf_buf_addf(out, "%zu %sconversation%s%s: ", v->n_done,
+                    v->is_ticked ? "ticked " : "", v->n_done == 1 ? "" : "s",
+                    v->was_stopped ? " (stopped)" : "");
+    }
+    cf_buf_addf(out, "%zu differ%s", v->n_differ, v->n_differ == 1 ? "s" : "");
+    if (v->n_lose != 0) {
+        int a = shown(s, v->was_swapped, 0);
+        cf_buf_addf(out, ", %zu lose%s the call", v->n_lose,
+                    v->n_lose == 1 ? "s" : "");
+        if (v->n_lose_on[0] != v->n_lose_on[1]) {
+            cf_buf_addf(out, " (A %zu, B %zu)", v->n_lose_on[a],
+                        v->n_lose_on[1 - a]);
+        }
     }
     if (v->n_failed != 0) {
-        cf_buf_addf(out, "  %zu fail%s", v->n_failed,
+        cf_buf_addf(out, ", %zu fail%s to render", v->n_failed,
                     v->n_failed == 1 ? "s" : "");
     }
 }
@@ -462,7 +470,7 @@ static void put_row(const cf_diff_view *s, cf_buf *out,
 {
     const cf_survey *v = &s->survey;
     int a = shown(s, v->was_swapped, 0), b = 1 - a;
-    char id[CF_UUID_TEXT + 1], calls[32];
+    char id[CF_UUID_TEXT + 1], calls[48];
     cf_uuid_format(id, row->id);
     cf_buf_addf(out, " %s ", id + CF_UUID_TEXT - 8);
     if (row->failed != 0) {
@@ -484,9 +492,10 @@ static void put_row(const cf_diff_view *s, cf_buf *out,
                  cf_score_mean(row->score.sum[b], row->score.n[b]));
     }
     if (v->has_calls) {
-        snprintf(calls, sizeof calls, "%zu%s %zu%s", row->n_calls[a],
-                 row->n_bad[a] != 0 ? "!" : "", row->n_calls[b],
-                 row->n_bad[b] != 0 ? "!" : "");
+        snprintf(calls, sizeof calls, "%zu%s%s %zu%s%s", row->n_calls[a],
+                 row->n_bad[a] != 0 ? "!" : "", row->n_lost[a] != 0 ? "x" : "",
+                 row->n_calls[b], row->n_bad[b] != 0 ? "!" : "",
+                 row->n_lost[b] != 0 ? "x" : "");
         put_padded(out, calls, 7);
     }
     cf_buf_adds(out, row->title);
@@ -540,12 +549,34 @@ static int survey_head(const cf_diff_view *s, cf_grid *g, cf_rect r)
     return 2;
 }
 
+/* The last line of the survey: what its signs mean. */
+static void draw_legend(const cf_survey *v, cf_grid *g, cf_rect r)
+{
+    cf_buf text = CF_BUF_INIT;
+    if (v->level != CF_DIFF_LEVEL_SOURCE) {
+        cf_buf_adds(&text, " - only in A  + only in B  ~ changed");
+    }
+    if (v->has_calls) {
+        cf_buf_adds(&text, "  calls in A B: x not in the prompt, ! broken");
+    }
+    if (v->has_scores) {
+        cf_buf_adds(&text, "  nll: lower is likelier");
+    }
+    cf_buf_adds(&text, "  <Enter> shows one");
+    cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), CF_STYLE_DIM);
+    cf_buf_deinit(&text);
+}
+
 static void draw_survey(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_diff_view *s = cf_diff_state(app);
     const cf_survey *v = &s->survey;
     cf_buf text = CF_BUF_INIT;
     int head = survey_head(s, g, r);
+    if (r.h > head + 2) {
+        r.h--;
+        draw_legend(v, g, (cf_rect){r.x, r.y + r.h, r.w, 1});
+    }
     size_t h = (size_t)(r.h > head ? r.h - head : 0);
     cf_list_set(rows(s), v->n_row, h);
     for (size_t y = 0; y < h && rows(s)->top + y < v->n_row; y++) {

@@ -15,8 +15,10 @@
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_system.h"
+#include "tui/lab/lab_undo.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"
+#include "tui/view/replies.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/pager.h"
 
@@ -32,6 +34,7 @@ static cf_status chat_open(cf_app *app, cf_error *err)
         return cf_oom(err);
     }
     cf_edit_init(&s->composer, false);
+    cf_arena_init(&s->marks.arena, 0);
     s->follows = true;
     s->shows_tree = true;
     app->state[CF_VIEW_CHAT] = s;
@@ -56,6 +59,9 @@ static void chat_close(cf_app *app)
         cf_chat__clear_text(&s->live[i]);
     }
     cf_chat__clear_text(&s->first);
+    cf_chat__find_deinit(&s->find);
+    cf_chat__keep_draft(app, true);
+    cf_chat__keep_deinit(s);
     cf_edit_deinit(&s->composer);
     cf_attachments_clear(&s->attached);
     cf_free(s);
@@ -65,6 +71,9 @@ static void chat_close(cf_app *app)
 static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
+    if (!cf_uuid_eq(s->draft.conv, cf_lab_conv_id(app->lab))) {
+        cf_chat__keep_draft(app, false); /* that of another conversation */
+    }
     /* A selection that no mode and no line is about any more. */
     s->has_mark = s->has_mark &&
                   (app->mode == CF_MODE_VISUAL || app->mode == CF_MODE_COMMAND);
@@ -74,10 +83,14 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
     int composer_h = r.h >= 24 ? 6 : 4;
     char title[160], id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, cf_lab_conv_id(app->lab));
-    snprintf(title, sizeof title, "%s  %.8s%s",
+    cf_buf found = CF_BUF_INIT;
+    cf_chat__find_text(app, &found);
+    snprintf(title, sizeof title, "%s  %.8s%s%s%.40s",
              cf_lab_title(app->lab)[0] != '\0' ? cf_lab_title(app->lab)
                                                : "new conversation",
-             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "");
+             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "",
+             found.n != 0 ? "  " : "", cf_buf_cstr(&found));
+    cf_buf_deinit(&found);
     if (has_side) {
         int tree_h = r.h - 14;
         cf_rect t = {r.x, r.y, side, tree_h};
@@ -109,6 +122,15 @@ static void chat_status(cf_app *app, cf_buf *out)
     size_t n, n_path;
     cf_lab_turns(app->lab, &n);
     cf_lab_path(app->lab, &n_path);
+    cf_chat_call call = cf_chat__last_call(app);
+    if (call == CF_CALLS_WAITS) {
+        cf_buf_adds(out, "a call waits for a result: 4 answers, m mocks  ");
+    } else if (call == CF_CALLS_BROKEN) {
+        cf_buf_adds(out, "the last call is broken: 4 shows why  ");
+    }
+    size_t before = out->n;
+    cf_chat__find_text(app, out);
+    cf_buf_adds(out, out->n > before ? "  " : "");
     cf_buf_addf(out, "turn %zu of %zu%s",
                 n_path != 0 ? cf_chat__state(app)->cursor + 1 : 0, n_path,
                 app->store == NULL ? "  not saved" : "");
@@ -306,6 +328,7 @@ static void cmd_detach(cf_app *app)
 static bool chat_step(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
+    cf_chat__keep_draft(app, false);
     if (app->thumbs == NULL) {
         return false;
     }
@@ -457,6 +480,7 @@ static void cmd_yank_id(cf_app *app)
     cf_app_copy(app, cf_str_from(id));
 }
 
+/* A second press of the same key takes the rating off. */
 static void rate(cf_app *app, int rating)
 {
     cf_error err;
@@ -464,10 +488,17 @@ static void rate(cf_app *app, int rating)
     if (t == NULL || app->store == NULL) {
         return;
     }
-    cf_status st = cf_store_set_rating(app->store, t->id, rating, &err);
+    const cf_store_turn_mark *mark = cf_chat__mark_of(app, t->id);
+    int to = mark != NULL && mark->rating == rating ? 0 : rating;
+    cf_status st = cf_store_set_rating(app->store, t->id, to, &err);
     cf_chat__report(app, st, &err);
     if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK, "rated %s", rating > 0 ? "+" : "-");
+        cf_lab_add_undo(app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
+        cf_chat__marks_stale(app);
+        cf_app_say(app, CF_STYLE_OK, "%s",
+                   to > 0   ? "rated +; 6 \\ rating:good lists them"
+                   : to < 0 ? "rated -; 6 \\ rating:bad lists them"
+                            : "the rating is off");
     }
 }
 
@@ -476,41 +507,83 @@ static void cmd_note(cf_app *app, const char *arg)
     cf_error err;
     const cf_turn *t = cf_chat__current(app);
     if (arg[0] == '\0') {
-        cf_edit_set(&app->command_line, cf_str_from("note "));
+        const cf_store_turn_mark *mark =
+            t != NULL ? cf_chat__mark_of(app, t->id) : NULL;
+        cf_buf line = CF_BUF_INIT;
+        cf_buf_adds(&line, "note ");
+        if (mark != NULL && mark->note.n != 0) {
+            cf_buf_add(&line, mark->note.p, mark->note.n);
+        }
+        cf_edit_set(&app->command_line, cf_buf_str(&line));
+        cf_buf_deinit(&line);
         app->mode = CF_MODE_COMMAND;
         return;
     }
     if (t != NULL && app->store != NULL) {
-        cf_status st =
-            cf_store_set_note(app->store, t->id, cf_str_from(arg), &err);
+        /* "-" alone takes it off. */
+        cf_str note = cf_str_from(strcmp(arg, "-") == 0 ? "" : arg);
+        cf_status st = cf_store_set_note(app->store, t->id, note, &err);
         cf_chat__report(app, st, &err);
+        if (st == CF_OK) {
+            cf_lab_add_undo(app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
+            cf_chat__marks_stale(app);
+        }
     }
+}
+
+/* Takes the last branch, rating, note or import back. */
+static void cmd_undo(cf_app *app)
+{
+    cf_error err;
+    cf_buf what = CF_BUF_INIT;
+    cf_status st = cf_lab_undo(app->lab, &what, &err);
+    if (st != CF_OK) {
+        cf_app_say(app, CF_STYLE_WARNING, "%s", err.text);
+    } else {
+        cf_chat__marks_stale(app);
+        cf_views[CF_VIEW_LIBRARY]->stale(app);
+        cf_app_say(app, CF_STYLE_OK, "took back: %s", cf_buf_cstr(&what));
+    }
+    cf_buf_deinit(&what);
+}
+
+/* A call that waits is answered with a mock, in Tools. */
+static void cmd_mock(cf_app *app)
+{
+    if (cf_chat__last_call(app) != CF_CALLS_WAITS) {
+        cf_app_say(app, CF_STYLE_DIM, "no call waits for a result");
+        return;
+    }
+    cf_app_open_view(app, CF_VIEW_TOOLS);
+    cf_app_command(app, "mock");
+}
+
+/* The siblings of the reply, next to each other. */
+static void cmd_compare(cf_app *app)
+{
+    const cf_turn *t = cf_chat__current(app);
+    size_t index;
+    if (t == NULL || cf_lab_siblings(app->lab, t, &index) < 2) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "this turn has no sibling; r asks for another reply");
+        return;
+    }
+    cf_replies_show(app, t->id);
+}
+
+void cf_chat_show_turn(cf_app *app, cf_uuid id)
+{
+    cf_chat *s = cf_chat__state(app);
+    s->conv = cf_lab_conv_id(app->lab);
+    go_to_turn(app, id);
+    s->follows = false;
+    cf_chat__find_from(app, s->cursor);
 }
 
 static void cmd_editor(cf_app *app)
 {
     cf_chat__edit_outside(app);
     cmd_write(app);
-}
-
-static void chat_search(cf_app *app, const char *text, int direction)
-{
-    cf_chat *s = cf_chat__state(app);
-    size_t n;
-    const cf_turn *const *path = cf_lab_path(app->lab, &n);
-    for (size_t step = direction == 0 ? 0 : 1; step <= n && n != 0; step++) {
-        size_t i = direction < 0 ? (s->cursor + n - step % n) % n
-                                 : (s->cursor + step) % n;
-        cf_chat_text *t = cf_chat__text_of(s, path[i]);
-        if (t != NULL &&
-            cf_find_smart(cf_buf_str(&t->text), text) != SIZE_MAX) {
-            s->cursor = i;
-            s->follows = false;
-            show_cursor(app);
-            return;
-        }
-    }
-    cf_app_say(app, CF_STYLE_WARNING, "'%s' was not said here", text);
 }
 
 #define HERE CF_IN(CF_VIEW_CHAT)
@@ -534,6 +607,13 @@ static const cf_command chat_commands[] = {
     {"next-sibling", HERE, "]", "", "next sibling", CF_BY(go_sibling, 1)},
     {"previous-sibling", HERE, "[", "", "sibling before",
      CF_BY(go_sibling, -1)},
+    {"compare", HERE, "=", "",
+     "compare the reply with its siblings, side by side", CF_RUN(cmd_compare)},
+    {"undo", HERE, "u", "",
+     "back to the branch before; take the last rating, note or import back",
+     CF_RUN(cmd_undo)},
+    {"mock", HERE, "m", "", "answer the call that waits with a mock",
+     CF_RUN(cmd_mock)},
     {"turns", HERE, "t", "",
      "the tree of turns, or not; on a narrow screen in place of the text",
      CF_RUN(cmd_turns)},
@@ -551,9 +631,12 @@ static const cf_command chat_commands[] = {
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
     {"yank", HERE, "yy", "", "copy the turn's text", CF_RUN(cmd_yank)},
     {"yank-id", HERE, "yu", "", "copy the turn's UUID", CF_RUN(cmd_yank_id)},
-    {"good", HERE, "+", "", "rate the turn as good", CF_BY(rate, 1)},
-    {"bad", HERE, "-", "", "rate the turn as bad", CF_BY(rate, -1)},
-    {"note", HERE, "", "TEXT", "put a note on the turn", CF_WITH(cmd_note)},
+    {"good", HERE, "+", "", "rate the turn as good, or not any more",
+     CF_BY(rate, 1)},
+    {"bad", HERE, "-", "", "rate the turn as bad, or not any more",
+     CF_BY(rate, -1)},
+    {"note", HERE, "", "TEXT", "put a note on the turn; - takes it off",
+     CF_WITH(cmd_note)},
     CF_MOVE_ROWS(chat_move, HERE),
     {0},
 };
@@ -562,14 +645,16 @@ const cf_view_ops cf_view_chat = {
     .name = "chat",
     .title = "Chat",
     .commands = chat_commands,
-    .footer = "write retry edit next-sibling fork select yank attach "
-              "prompt library",
+    .footer =
+        "write retry edit next-sibling compare undo fork select yank attach "
+        "prompt library",
     .open = chat_open,
     .close = chat_close,
     .draw = chat_draw,
     .key = cf_chat__key,
     .paste = cf_chat__paste,
-    .search = chat_search,
+    .search = cf_chat__search,
+    .typed = cf_chat__typed,
     .status = chat_status,
     .text = chat_text,
     .turn = cf_chat__current,

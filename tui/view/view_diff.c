@@ -327,8 +327,10 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
     bool has_none = m->name[0] == '\0' && m->subject != CF_DIFF_MARKS;
     if (has_none) {
         cf_buf_addf(&text,
-                    "A is %.100s, the template in use.  Choose B with "
-                    "\":with NAME\" or \":with FILE\".\n\nNames:",
+                    "B is %.100s, the template in use.  Choose A, which it is "
+                    "compared with, by \":with NAME\" or \":with FILE\".  "
+                    "What only A has is red, what only B has is green."
+                    "\n\nNames:",
                     cf_lab_template_name(app->lab));
         for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
             cf_buf_addf(&text, " %s", cf_template_builtin_name(i));
@@ -868,7 +870,7 @@ static bool diff_text(cf_app *app, cf_buf *out)
 
 static const cf_command diff_commands[] = {
     {"with", HERE, "B", "NAME|FILE",
-     "compare with this template; 'model' is the one of the start",
+     "compare with this template, as A; 'model' is the one of the start",
      CF_WITH(cmd_with)},
     {"level", HERE, "s", "[text|tokens|source]", "what is compared",
      CF_WITH(cmd_level)},

@@ -2,65 +2,36 @@
  * view_library.c - saved conversations: a list with a preview and counts.
  *
  * Two lists share the screen: conversations (filtered with "\"), and the hits
- * of a search ("/") when there was one; "back" leaves the hits first.
+ * of a search ("/") when there was one, both while they are typed; "back" leaves
+ * the hits first.
  *
  * With many conversations a list and its counts take longer than a key may: a
  * key reads the first rows, the workbench's reader the rest and then the counts.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "storage/store.h"
-#include "tui/app/app.h"
 #include "tui/grid/wrap.h"
 #include "tui/lab/diff_model.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_task.h"
 #include "tui/sys/when.h"
+#include "tui/view/chat.h"
+#include "tui/view/library.h"
 #include "tui/view/moves.h"
 #include "tui/view/view_diff.h"
-#include "tui/widget/list.h"
 
 enum { ROWS_MAX = 2000, ROWS_FIRST = 150 };
 
-/* The kinds of reads: a long list, or the counts of each facet. */
-typedef struct reading {
-    cf_arena arena;
-    cf_store *store;
-    cf_store_query query; /* its text is `filter` */
-    char filter[256];
-    bool is_stale;             /* a list that is no longer shown */
-    const cf_store_conv *rows; /* [n_rows] */
-    size_t n_rows;
-    const cf_store_facet *v; /* [n] */
-    size_t n, total;
-} reading;
+typedef cf_library library;
+typedef cf_library_reading reading;
 
-typedef struct library {
-    cf_arena arena;            /* the first rows, or hits */
-    cf_arena preview;          /* the tree under the cursor */
-    const cf_store_conv *rows; /* in arena or in whole->arena */
-    size_t n_rows;
-    reading *whole;  /* the list that is shown; NULL: the first rows are all */
-    reading *known;  /* counts that are shown; NULL: none yet */
-    reading *next;   /* being read, the reader's */
-    bool reads_rows; /* next is a list and not counts */
-    bool wants_rows, wants_counts; /* after that */
-    char mark_title[2][80];
-    cf_store_hits hits;
-    bool shows_hits;
-    cf_list list;
-    cf_store_query query;
-    char filter[256];
-    cf_store_tree tree; /* of shown_id */
-    cf_uuid shown_id;
-} library;
-
-static library *state(cf_app *app)
+static library *state(const cf_app *app)
 {
-    return app->state[CF_VIEW_LIBRARY];
+    return cf_library__state(app);
 }
 
 /* ---- the reader --------------------------------------------------------- */
@@ -128,6 +99,7 @@ static void start_reading(library *s, cf_lab *lab, cf_store *store)
     memcpy(r->filter, s->filter, sizeof r->filter);
     r->query.text = cf_str_from(r->filter);
     r->query.limit = ROWS_MAX;
+    r->query.is_quick = false;
     s->next = r;
     s->reads_rows = is_rows;
     const cf_lab_task task = {.name = is_rows ? "listing" : "counting",
@@ -188,7 +160,7 @@ static void library_close(cf_app *app)
     }
 }
 
-static void forget_rows(library *s)
+void cf_library__forget(library *s)
 {
     cf_arena_reset(&s->arena);
     free_reading(s->whole);
@@ -201,12 +173,11 @@ static void forget_rows(library *s)
     }
 }
 
-/* Reads the list again; the cursor stays on its row as far as it can. */
-static void reload(cf_app *app)
+void cf_library__reload(cf_app *app)
 {
     library *s = state(app);
     cf_error err;
-    forget_rows(s);
+    cf_library__forget(s);
     s->shows_hits = false;
     s->shown_id = (cf_uuid){{0}};
     if (app->store == NULL) {
@@ -215,12 +186,14 @@ static void reload(cf_app *app)
     s->query.text = cf_str_from(s->filter);
     size_t first = app->lab != NULL ? s->list.cursor + ROWS_FIRST : ROWS_MAX;
     s->query.limit = first < ROWS_MAX ? first : ROWS_MAX;
+    s->query.is_quick = s->filter[0] != '\0' && app->lab != NULL;
     if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows,
                       &err) != CF_OK) {
         cf_app_error(app, &err);
     }
     if (app->lab != NULL) {
-        s->wants_rows = first < ROWS_MAX && s->n_rows == first;
+        s->wants_rows =
+            s->query.is_quick || (first < ROWS_MAX && s->n_rows == first);
         s->wants_counts = true;
         start_reading(s, app->lab, app->store);
     }
@@ -229,13 +202,13 @@ static void reload(cf_app *app)
 
 /* ---- what the cursor is on ---------------------------------------------- */
 
-static bool current_conv(const library *s, cf_uuid *out)
+bool cf_library__current(const library *s, cf_uuid *out)
 {
     if (s->shows_hits) {
-        if (s->list.cursor >= s->hits.n) {
+        if (s->list.cursor >= s->n_group) {
             return false;
         }
-        *out = s->hits.v[s->list.cursor].conversation;
+        *out = s->group[s->list.cursor].first->conversation;
         return true;
     }
     if (s->list.cursor >= s->n_rows) {
@@ -249,7 +222,7 @@ static void load_preview(cf_app *app)
 {
     library *s = state(app);
     cf_uuid id;
-    if (!current_conv(s, &id) || cf_uuid_eq(id, s->shown_id)) {
+    if (!cf_library__current(s, &id) || cf_uuid_eq(id, s->shown_id)) {
         return;
     }
     cf_error err;
@@ -270,6 +243,21 @@ static void short_id(char out[9], cf_uuid id)
     char text[CF_UUID_TEXT + 1];
     cf_uuid_format(text, id);
     snprintf(out, 9, "%s", text + CF_UUID_TEXT - 8);
+}
+
+/* "+2 -1 n1": turns rated good and bad, and notes; returns its width. */
+static int draw_ratings(cf_grid *g, int x, int y, const cf_store_conv *c,
+                        cf_style style)
+{
+    const uint32_t n[3] = {c->n_good, c->n_bad, c->n_notes};
+    int at = x;
+    for (int i = 0; i < 3; i++) {
+        if (n[i] != 0) {
+            at += 1 + cf_grid_putf(g, at, y, 5, style, "%c%u", "+-n"[i],
+                                   (unsigned)n[i]);
+        }
+    }
+    return at - x;
 }
 
 static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
@@ -295,7 +283,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     cf_grid_putf(g, x + 5, r.y, 4, style, "%3u", (unsigned)c->n_forks);
     if (wide) {
         cf_grid_put(g, x + 10, r.y, 14, c->model, style);
-        int at = x + 25;
+        int at = x + 25 + draw_ratings(g, x + 25, r.y, c, style);
         for (size_t i = 0; i < c->n_tags && at < r.x + r.w - 1; i++) {
             at +=
                 1 + cf_grid_put(g, at, r.y, r.x + r.w - at, c->tags[i], style);
@@ -303,47 +291,21 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     }
 }
 
-static void draw_hit(cf_grid *g, cf_rect r, const cf_store_hit *h, bool is_on)
-{
-    cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
-    cf_grid_fill(g, r, ' ', style);
-    char when[CF_WHEN_TEXT];
-    cf_when_format(when, h->created_ms, cf_os_now_ms());
-    cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
-    if (h->title.n != 0) {
-        cf_grid_put(g, r.x + 13, r.y, 20, h->title, style);
-    } else {
-        char id[9];
-        short_id(id, h->conversation);
-        cf_grid_puts(g, r.x + 13, r.y, 20, id, style);
-    }
-    int x = r.x + 34;
-    if (h->role.n != 0) {
-        x += 1 + cf_grid_put(g, x, r.y, 10, h->role, style | CF_BOLD);
-    }
-    cf_grid_put(g, x, r.y, r.x + r.w - x, h->snippet, style);
-    for (size_t i = 0; i < h->n_marks; i++) {
-        int from = (int)cf_text_width(h->snippet.p, h->marks[i].off);
-        int w =
-            (int)cf_text_width(h->snippet.p + h->marks[i].off, h->marks[i].len);
-        if (x + from + w < r.x + r.w) {
-            cf_grid_restyle(g, (cf_rect){x + from, r.y, w, 1}, CF_STYLE_MATCH);
-        }
-    }
-}
-
 static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
-    size_t n = s->shows_hits ? s->hits.n : s->n_rows;
+    size_t n = s->shows_hits ? s->n_group : s->n_rows;
     cf_list_set(&s->list, n, (size_t)(r.h > 0 ? r.h : 0));
     if (n == 0) {
-        cf_grid_puts(g, r.x + 2, r.y, r.w - 2,
-                     s->shows_hits       ? "nothing found"
-                     : s->filter[0] != 0 ? "no conversation passes the filter"
-                                         : "no conversation yet; 1 and i "
-                                           "begin one",
-                     CF_STYLE_DIM);
+        cf_grid_puts(
+            g, r.x + 2, r.y, r.w - 2,
+            s->shows_hits ? "nothing found"
+            : s->wants_rows || (s->next != NULL && s->reads_rows) ? "searching"
+            : s->filter[0] != 0 ? "no conversation passes the filter"
+            : s->query.place != CF_PLACE_LIVE ? "nothing is here"
+                                              : "no conversation yet; 1 and i "
+                                                "begin one",
+            CF_STYLE_DIM);
         return;
     }
     for (int y = 0; y < r.h && s->list.top + (size_t)y < n; y++) {
@@ -351,7 +313,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
         cf_rect row = {r.x, r.y + y, r.w, 1};
         cf_grid_spot(g, row, 0, i);
         if (s->shows_hits) {
-            draw_hit(g, row, &s->hits.v[i], i == s->list.cursor);
+            cf_library__draw_hit(g, row, &s->group[i], i == s->list.cursor);
         } else {
             draw_row(app, g, row, &s->rows[i], i == s->list.cursor);
         }
@@ -381,6 +343,9 @@ static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
     cf_buf text = CF_BUF_INIT;
     cf_wrapped lines = {0};
     cf_lab_plain_text(&text, t->message);
+    if (text.n == 0 && t->status != CF_TURN_OK) {
+        cf_buf_addf(&text, "(%s)", cf_turn_status_name(t->status));
+    }
     cf_str all = cf_buf_str(&text);
     cf_grid_put(g, r.x, r.y, 1, cf_str_make(t->role.p, t->role.n != 0),
                 role_style(t->role));
@@ -434,9 +399,13 @@ static void draw_about(cf_grid *g, cf_rect r, const cf_store_conv *c)
 static void draw_preview(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
+    if (s->shows_hits) {
+        cf_library__draw_group(app, g, r);
+        return;
+    }
     load_preview(app);
     cf_uuid id;
-    if (!current_conv(s, &id) || r.h < 1) {
+    if (!cf_library__current(s, &id) || r.h < 1) {
         return;
     }
     /* Each turn gets its share of the lines, and what others left over. */
@@ -473,7 +442,7 @@ static void draw_marks(cf_app *app, cf_grid *g, cf_rect r)
     }
     if (n_ticked != 0 && y < r.h) {
         cf_grid_putf(g, r.x, r.y + y, r.w, CF_STYLE_MARKED,
-                     "* %zu ticked, for X and =", n_ticked);
+                     "* %zu ticked, for T dd D X =", n_ticked);
     }
 }
 
@@ -518,11 +487,16 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
     int list_h = has_preview ? r.h / 2 : r.h;
     char title[300];
     if (s->shows_hits) {
-        snprintf(title, sizeof title, "Found  %zu%s  /%s", s->hits.n,
-                 s->hits.has_more ? "+" : "", app->search);
+        bool is_typed = app->mode == CF_MODE_SEARCH;
+        snprintf(title, sizeof title, "Found  %zu%s in %zu conversation%s%s%s",
+                 s->hits.n, s->hits.has_more || s->hits.is_cut ? "+" : "",
+                 s->n_group, s->n_group == 1 ? "" : "s", is_typed ? "" : "  /",
+                 is_typed ? "" : app->search);
     } else {
+        static const char *const places[] = {"Library", "Archive", "Trash"};
         size_t total = s->known != NULL ? s->known->total : s->n_rows;
-        snprintf(title, sizeof title, "Library  %zu of %zu%s%s", s->n_rows,
+        snprintf(title, sizeof title, "%s  %zu of %zu%s%s",
+                 places[s->query.place], s->n_rows,
                  total > s->n_rows ? total : s->n_rows,
                  s->filter[0] != '\0' ? "  \\" : "", s->filter);
     }
@@ -534,7 +508,8 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     int facets_w = cf_app_is_narrow(app) ? 0 : r.w * 2 / 5;
     cf_rect p = {r.x, r.y + list_h, r.w - facets_w, r.h - list_h};
-    cf_grid_box(g, p, "Preview", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_grid_box(g, p, s->shows_hits ? "Found here" : "Preview", CF_STYLE_BORDER,
+                CF_STYLE_TITLE);
     draw_preview(app, g, (cf_rect){p.x + 1, p.y + 1, p.w - 2, p.h - 2});
     if (facets_w > 0) {
         cf_rect f = {p.x + p.w, p.y, facets_w, p.h};
@@ -557,38 +532,15 @@ static void library_status(cf_app *app, cf_buf *out)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void library_search(cf_app *app, const char *text, int direction)
-{
-    library *s = state(app);
-    if (direction != 0 && s->shows_hits) {
-        cf_list_move(&s->list, direction > 0 ? CF_MOVE_DOWN : CF_MOVE_UP);
-        return;
-    }
-    if (app->store == NULL) {
-        return;
-    }
-    cf_error err;
-    cf_store_query q = {.text = cf_str_from(text), .limit = 500};
-    forget_rows(s);
-    s->shows_hits = true;
-    s->hits = (cf_store_hits){0};
-    s->list.cursor = s->list.top = 0;
-    if (cf_store_search(app->store, &q, &s->arena, &s->hits, &err) != CF_OK) {
-        reload(app);
-        cf_app_error(app, &err);
-    }
-}
-
 static void cmd_filter(cf_app *app, const char *arg)
 {
     library *s = state(app);
     snprintf(s->filter, sizeof s->filter, "%s", arg);
     s->list.cursor = 0;
-    reload(app);
+    cf_library__reload(app);
 }
 
-/* Begins a ":" line, for commands that need a word. */
-static void ask(cf_app *app, const char *start)
+void cf_library__line(cf_app *app, const char *start)
 {
     cf_edit_set(&app->command_line, cf_str_from(start));
     app->mode = CF_MODE_COMMAND;
@@ -596,12 +548,40 @@ static void ask(cf_app *app, const char *start)
 
 static void cmd_filter_line(cf_app *app)
 {
-    ask(app, "filter ");
+    library *s = state(app);
+    char line[300];
+    snprintf(line, sizeof line, "filter %s", s->filter);
+    snprintf(s->filter_before, sizeof s->filter_before, "%s", s->filter);
+    s->is_typing = true;
+    cf_library__line(app, line);
+}
+
+/* The ":" line so far: a filter shows what passes it.  NULL: it was left. */
+static void library_command_typed(cf_app *app, const char *line)
+{
+    library *s = state(app);
+    static const char start[] = "filter ";
+    bool is_filter =
+        line != NULL && strncmp(line, start, sizeof start - 1) == 0;
+    const char *to = is_filter      ? line + sizeof start - 1
+                     : line == NULL ? s->filter_before
+                                    : s->filter;
+    if (!s->is_typing || app->store == NULL) {
+        return;
+    }
+    if (strcmp(to, s->filter) != 0) {
+        cmd_filter(app, to);
+    }
+    s->is_typing = line != NULL;
 }
 
 static void cmd_all(cf_app *app)
 {
-    if (state(app)->shows_hits || state(app)->filter[0] != '\0') {
+    library *s = state(app);
+    if (s->shows_hits || s->filter[0] != '\0') {
+        cmd_filter(app, "");
+    } else if (s->query.place != CF_PLACE_LIVE) {
+        s->query.place = CF_PLACE_LIVE;
         cmd_filter(app, "");
     }
 }
@@ -610,26 +590,79 @@ static void cmd_sort(cf_app *app)
 {
     library *s = state(app);
     s->query.sort = (cf_store_sort)((s->query.sort + 1) % (CF_SORT_TURNS + 1));
-    reload(app);
+    cf_library__reload(app);
 }
 
-static void cmd_open(cf_app *app)
+static bool is_on_path(const cf_app *app, cf_uuid turn)
 {
-    library *s = state(app);
-    cf_uuid id;
-    if (!current_conv(s, &id)) {
-        return;
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    while (n > 0 && !cf_uuid_eq(path[n - 1]->id, turn)) {
+        n--;
     }
-    cf_uuid turn = {{0}};
-    if (s->shows_hits) {
-        turn = s->hits.v[s->list.cursor].turn;
-    }
+    return n > 0;
+}
+
+/* Opens a conversation where it was left; with `turn` (nil: none) on the path
+ * through it, at that turn. */
+static void open_conv(cf_app *app, cf_uuid id, cf_uuid turn)
+{
     cf_error err;
-    if (cf_lab_open_conv(app->lab, id, turn, &err) != CF_OK) {
+    cf_status st = cf_lab_open_conv(app->lab, id, (cf_uuid){{0}}, &err);
+    if (st == CF_OK && !cf_uuid_is_nil(turn) && !is_on_path(app, turn)) {
+        st = cf_lab_set_head(app->lab, turn, &err);
+    }
+    if (st != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
     cf_app_open_view(app, CF_VIEW_CHAT);
+    if (!cf_uuid_is_nil(turn)) {
+        cf_chat_show_turn(app, turn);
+    }
+}
+
+/* The one under the cursor, number N of the list, or one by its UUID. */
+static void cmd_open(cf_app *app, const char *arg)
+{
+    library *s = state(app);
+    cf_uuid id, turn = {{0}};
+    char *end;
+    unsigned long row = strtoul(arg, &end, 10);
+    if (arg[0] != '\0' && *end == '\0' && strlen(arg) < 8) {
+        wait_for_rows(app);
+        if (row == 0 || row > s->list.n) {
+            cf_app_say(app, CF_STYLE_WARNING, "there are %zu, from 1",
+                       s->list.n);
+            return;
+        }
+        cf_list_go(&s->list, row - 1);
+    } else if (arg[0] != '\0') {
+        cf_error err;
+        cf_store_ref ref;
+        if (cf_store_find(app->store, cf_str_from(arg), &ref, &err) != CF_OK) {
+            cf_app_error(app, &err);
+            return;
+        }
+        open_conv(app, ref.conversation, ref.turn);
+        return;
+    }
+    if (cf_library__current(s, &id)) {
+        if (s->shows_hits) {
+            turn = s->group[s->list.cursor].first->turn;
+        }
+        open_conv(app, id, turn);
+    }
+}
+
+/* The list, the archive, the trash. */
+static void cmd_place(cf_app *app)
+{
+    library *s = state(app);
+    s->query.place = (cf_store_place)((s->query.place + 1) % 3);
+    s->list.cursor = s->list.top = 0;
+    cf_lab_untick_all(app->lab);
+    cf_library__reload(app);
 }
 
 static void cmd_new(cf_app *app)
@@ -638,91 +671,16 @@ static void cmd_new(cf_app *app)
     cf_app_open_view(app, CF_VIEW_CHAT);
 }
 
-/* Runs a change of the current conversation and reads the list again. */
-static void change(cf_app *app,
-                   cf_status (*fn)(cf_store *, cf_uuid, cf_str, cf_error *),
-                   const char *arg)
-{
-    cf_uuid id;
-    cf_error err;
-    if (!current_conv(state(app), &id)) {
-        return;
-    }
-    if (fn(app->store, id, cf_str_from(arg), &err) != CF_OK) {
-        cf_app_error(app, &err);
-        return;
-    }
-    reload(app);
-}
-
-static cf_status add_tag(cf_store *store, cf_uuid id, cf_str tag, cf_error *err)
-{
-    bool is_on = tag.n == 0 || tag.p[0] != '-';
-    if (!is_on) {
-        tag = cf_str_make(tag.p + 1, tag.n - 1);
-    }
-    if (tag.n == 0) {
-        return cf_fail(err, CF_EINVAL, "tag needs a name");
-    }
-    return cf_store_set_tag(store, id, tag, is_on, err);
-}
-
-static void cmd_tag(cf_app *app, const char *arg)
-{
-    if (arg[0] == '\0') {
-        ask(app, "tag ");
-        return;
-    }
-    change(app, add_tag, arg);
-}
-
-static void cmd_rename(cf_app *app, const char *arg)
-{
-    if (arg[0] == '\0') {
-        ask(app, "rename ");
-        return;
-    }
-    change(app, cf_store_set_title, arg);
-}
-
-static cf_status archive(cf_store *store, cf_uuid id, cf_str arg, cf_error *err)
-{
-    (void)arg;
-    return cf_store_set_place(store, id, CF_PLACE_ARCHIVED, err);
-}
-
-static void cmd_archive(cf_app *app, const char *arg)
-{
-    change(app, archive, arg);
-    cf_app_say(app, CF_STYLE_DIM, "archived; u takes it back");
-}
-
-static void cmd_undo(cf_app *app)
-{
-    if (app->store == NULL) {
-        return;
-    }
-    cf_buf what = CF_BUF_INIT;
-    cf_error err;
-    if (cf_store_undo(app->store, &what, &err) != CF_OK) {
-        cf_app_error(app, &err);
-    } else {
-        reload(app);
-        cf_app_say(app, CF_STYLE_OK, "took back: %s", cf_buf_cstr(&what));
-    }
-    cf_buf_deinit(&what);
-}
-
 /* ---- marks and ticks ---------------------------------------------------- */
 
 static bool library_current(cf_app *app, cf_uuid *id, char title[80])
 {
     const library *s = state(app);
-    if (!current_conv(s, id)) {
+    if (!cf_library__current(s, id)) {
         return false;
     }
     if (title != NULL && s->shows_hits) {
-        cf_str t = s->hits.v[s->list.cursor].title;
+        cf_str t = s->group[s->list.cursor].first->title;
         cf_diff_title(title, &(cf_store_conv){.title = t});
     } else if (title != NULL) {
         cf_diff_title(title, &s->rows[s->list.cursor]);
@@ -733,7 +691,7 @@ static bool library_current(cf_app *app, cf_uuid *id, char title[80])
 static void library_changed(cf_app *app)
 {
     if (cf_app_view(app) == CF_VIEW_LIBRARY && !state(app)->shows_hits) {
-        reload(app);
+        cf_library__reload(app);
     }
 }
 
@@ -753,7 +711,7 @@ static void mark(cf_app *app, int which)
 static void cmd_tick(cf_app *app)
 {
     cf_uuid id;
-    if (current_conv(state(app), &id) && cf_lab_tick(app->lab, id)) {
+    if (cf_library__current(state(app), &id) && cf_lab_tick(app->lab, id)) {
         cf_list_move(&state(app)->list, CF_MOVE_DOWN);
     }
 }
@@ -777,7 +735,8 @@ static void cmd_tick_all(cf_app *app)
     cf_app_say(app, CF_STYLE_DIM, "%zu ticked", n_ticked);
 }
 
-/* A and B where both are marked; else the ticked ones; else this one. */
+/* A and B where both are marked; else the two that are ticked, or a table of
+ * more; else this one. */
 static void cmd_compare(cf_app *app)
 {
     cf_uuid id;
@@ -785,12 +744,16 @@ static void cmd_compare(cf_app *app)
     const cf_uuid *ticked = cf_lab_ticked(app->lab, &n_ticked);
     bool has_marks = !cf_uuid_is_nil(cf_lab_marked(app->lab, 0)) &&
                      !cf_uuid_is_nil(cf_lab_marked(app->lab, 1));
-    if (has_marks) {
+    if (has_marks || n_ticked == 2) {
+        if (!has_marks) { /* the two that are ticked, the older tick is A */
+            cf_lab_mark(app->lab, 0, ticked[0]);
+            cf_lab_mark(app->lab, 1, ticked[1]);
+        }
         cf_diff_show_marks(app);
     } else if (n_ticked != 0) {
         cf_diff_show_saved(app, ticked[0]);
         cf_diff_survey(app);
-    } else if (current_conv(state(app), &id)) {
+    } else if (cf_library__current(state(app), &id)) {
         cf_diff_show_saved(app, id);
     } else {
         return;
@@ -815,27 +778,39 @@ static void library_move(cf_app *app, int move)
 }
 
 static const cf_command library_commands[] = {
-    {"open", CF_IN(CF_VIEW_LIBRARY), "<Enter>", "", "open the conversation",
-     CF_RUN(cmd_open)},
+    {"open", CF_IN(CF_VIEW_LIBRARY), "<Enter>", "[N|ID]",
+     "open the conversation, number N of the list, or one by its UUID",
+     CF_WITH(cmd_open)},
     {"new", CF_IN(CF_VIEW_LIBRARY), "c", "", "begin a new conversation",
      CF_RUN(cmd_new)},
     {"filter", CF_IN(CF_VIEW_LIBRARY), "", "WORDS",
-     "show those with these words in the title, or tag:, model:, status: ...",
+     "parts of the title; tag: model: status: rating:good has:note ...",
      CF_WITH(cmd_filter)},
-    {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "", "write a filter",
-     CF_RUN(cmd_filter_line)},
-    {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "", "leave filter and search",
-     CF_RUN(cmd_all)},
+    {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "",
+     "filter the list while you type", CF_RUN(cmd_filter_line)},
+    {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "",
+     "leave filter and search, archive and trash", CF_RUN(cmd_all)},
     {"sort", CF_IN(CF_VIEW_LIBRARY), "s", "", "another order",
      CF_RUN(cmd_sort)},
-    {"tag", CF_IN(CF_VIEW_LIBRARY), "T", "[-]NAME", "add or remove a tag",
-     CF_WITH(cmd_tag)},
+    {"place", CF_IN(CF_VIEW_LIBRARY), "a", "",
+     "the archive, the trash, the list again", CF_RUN(cmd_place)},
+    {"tag", CF_IN(CF_VIEW_LIBRARY), "T", "[-]NAME",
+     "add or remove a tag, of this one or the ticked ones",
+     CF_WITH(cf_library__tag)},
     {"rename", CF_IN(CF_VIEW_LIBRARY), "R", "TITLE", "give it a title",
-     CF_WITH(cmd_rename)},
-    {"archive", CF_IN(CF_VIEW_LIBRARY), "dd", "", "out of the list, not away",
-     CF_WITH(cmd_archive)},
-    {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "", "take the last change back",
-     CF_RUN(cmd_undo)},
+     CF_WITH(cf_library__rename)},
+    {"archive", CF_IN(CF_VIEW_LIBRARY), "dd", "",
+     "into the archive, this one or the ticked ones; there: back",
+     CF_BY(cf_library__move, CF_PLACE_ARCHIVED)},
+    {"delete", CF_IN(CF_VIEW_LIBRARY), "D", "",
+     "into the trash, this one or the ticked ones; there: back",
+     CF_BY(cf_library__move, CF_PLACE_TRASH)},
+    {"export", CF_IN(CF_VIEW_LIBRARY), "X", "FILE [FORMAT]",
+     "this one or the ticked ones, with all branches; .md is Markdown; confab, "
+     "openai, sharegpt, converse, litert, llama-app",
+     CF_WITH(cf_library__export)},
+    {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "",
+     "take the last change or import back", CF_RUN(cf_library__undo)},
     {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare",
      CF_BY(mark, 0)},
     {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", CF_BY(mark, 1)},
@@ -846,7 +821,7 @@ static const cf_command library_commands[] = {
     {"unmark", CF_IN(CF_VIEW_LIBRARY), "M", "", "take marks and ticks off",
      CF_RUN(cmd_unmark)},
     {"compare", CF_IN(CF_VIEW_LIBRARY), "=", "",
-     "compare A and B, or the ticked ones, or this one, in Diff",
+     "compare A and B, or two ticked ones, or the templates over more, in Diff",
      CF_RUN(cmd_compare)},
     CF_MOVE_ROWS(library_move, CF_IN(CF_VIEW_LIBRARY)),
     {0},
@@ -856,14 +831,17 @@ const cf_view_ops cf_view_library = {
     .name = "library",
     .title = "Library",
     .commands = library_commands,
-    .footer = "open search filter-line compare tick export import new tag "
-              "rename archive undo sort",
+    .footer = "open search filter-line compare tick archive undo tag "
+              "export import place rename new sort",
     .open = library_open,
     .close = library_close,
-    .enter = reload,
+    .enter = cf_library__reload,
     .draw = library_draw,
-    .search = library_search,
     .click = library_click,
+    .search = cf_library__search,
+    .typed = cf_library__typed,
+    .command_typed = library_command_typed,
+    .key = cf_library__key,
     .status = library_status,
     .conversation = library_current,
     .stale = library_changed,

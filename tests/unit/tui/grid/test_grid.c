@@ -41,9 +41,12 @@ static void test_put__what_people_see(void **state)
     shows("e\xCC\x81tude", 40, "e\xCC\x81tude");
     shows("\xCC\x81 alone", 40, "\\u{301} alone");
     shows("\xE6\x97\xA5\xE6\x9C\xAC", 40, "\xE6\x97\xA5\xE6\x9C\xAC");
-    /* family: man, joiner, woman: the first alone */
+    /* family: man, joiner, woman; a keycap; a thumb with a skin tone */
     shows("\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9!", 40,
-          "\xF0\x9F\x91\xA8!");
+          "\xF0\x9F\x91\xA8+\xF0\x9F\x91\xA9!");
+    shows("1\xEF\xB8\x8F\xE2\x83\xA3.", 40, "[1].");
+    shows("\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD", 40,
+          "\xF0\x9F\x91\x8D+\xF0\x9F\x8F\xBD");
     shows("\xF0\x9F\x87\xB3\xF0\x9F\x87\xB4", 40, "NO"); /* flag */
     shows("zero\xE2\x80\x8Bwidth", 40, "zero\\u{200b}width");
 }
