@@ -18,11 +18,13 @@
 
 CF_BEGIN_DECLS
 
-/* A renderer that runs `tpl`, which must outlive it. */
+/* A renderer that runs `tpl`, which must outlive it.  Messages and tools are
+ * first given the form that the template reads, unless they are rendered as
+ * they are. */
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl);
 
-/* The same without changing any message: what the template does not read or
- * write is lost. */
+/* The same, always as they are: what the template does not read or write is
+ * lost. */
 cf_prompt_renderer cf_renderer_template_as_is(const cf_template *tpl);
 
 CF_END_DECLS

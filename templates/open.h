@@ -39,7 +39,6 @@ typedef struct cf_open_options {
     uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
     const char *kernel_set;    /* NULL: the best */
     bool is_exact;
-    bool as_is; /* messages go to the template in the form they have */
     /* Called with what takes long when it begins, and with NULL when it is
      * over; may be NULL. */
     void (*busy)(void *ud, const char *what);
@@ -92,7 +91,6 @@ typedef struct cf_opened {
     cf_tool_family family;
     const char *family_why;
     cf_role_map roles;
-    bool as_is; /* of the options */
 } cf_opened;
 
 /*

@@ -50,9 +50,14 @@ typedef struct cf_chat_options {
     bool has_asked;
     uint32_t asked;
     bool sends_thinking; /* to a server: earlier turns with their thinking */
+    bool as_is; /* messages and tools reach the template as they are; see
+                   cf_prompt_renderer */
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
     const cf_str *stop;  /* [n_stop], none empty */
     size_t n_stop;
+    const cf_token *stop_ids; /* [n_stop_ids] tokens that end the reply and are
+                                 not part of it; built-in core only */
+    size_t n_stop_ids;
     cf_thinking thinking;
     int32_t thinking_budget; /* tokens; < 0 or with thinking off: no budget */
     bool has_thinking_budget;
@@ -98,6 +103,7 @@ typedef enum cf_stop_reason {
     CF_STOP_NONE,
     CF_STOP_END,       /* the model ended its turn; what: the token */
     CF_STOP_STRING,    /* what: the stop string */
+    CF_STOP_TOKEN,     /* a token of stop_ids; what: its text */
     CF_STOP_LENGTH,    /* max_tokens */
     CF_STOP_CONTEXT,   /* the context is full */
     CF_STOP_FILTERED,  /* a server's content filter; what: its name for it */

@@ -216,6 +216,30 @@ CF_MUST_USE cf_status cf_conversation_sources(const cf_conversation *conv,
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
 void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking);
 
+/*
+ * Constrains the replies of all turns that have no constraint of their own
+ * and are not is_free; both or neither NULL, borrowed for as long as the
+ * conversation sends.  Built-in core only, as in cf_chat_options.
+ */
+void cf_conversation_set_constraint(cf_conversation *conv,
+                                    const cf_grammar *grammar,
+                                    const cf_constraint_vocab *vocab);
+
+/* ---- checkpoints -------------------------------------------------------- */
+
+/* Names the head; a name that is taken moves there.  CF_EINVAL for an empty
+ * name or one of 64 characters or more, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_conversation_save(cf_conversation *conv,
+                                           const char *name, cf_error *err);
+/* Puts the head back to where it was named; the turns after it stay in the
+ * tree, and the backend keeps what of its cache is still right.
+ * CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_conversation_rewind(cf_conversation *conv,
+                                             const char *name, cf_error *err);
+/* Forgets a name, not the turn.  CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_conversation_forget(cf_conversation *conv,
+                                             const char *name, cf_error *err);
+
 /* ---- one turn ----------------------------------------------------------- */
 
 /*
@@ -232,6 +256,14 @@ typedef struct cf_turn_options {
     const cf_tool_set *tools;    /* instead of the preface's; NULL: those */
     bool is_pending;             /* prefill only, no reply */
     bool fail_on_parse_error;
+    bool fail_on_length; /* a reply that reaches max_tokens is CF_ELIMIT; its
+                            turn has status "error" */
+    bool is_free;        /* without the conversation's own constraint */
+    /* The message goes on where the last one of its role ended, in the same
+     * turn of the prompt; in the tree it is a sibling with both contents.  What
+     * is computed of the first stays in the cache.  CF_EINVAL when the turn
+     * before has another role. */
+    bool is_appending;
 } cf_turn_options;
 
 typedef struct cf_send {
@@ -271,6 +303,27 @@ CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv,
                                            const cf_send *send, cf_sent *out,
                                            cf_error *err);
 
+/*
+ * A send on a thread of its own.  Until cf_send_finish() conversation and
+ * backend belong to that thread, and events arrive on it.  Options are copied
+ * (what they point to is borrowed until the end), the message is referenced.
+ * To cancel, set send->cancel; sends that share one cf_cancel are a group and
+ * are cancelled together.
+ */
+typedef struct cf_send_task cf_send_task;
+
+/* CF_ENOMEM; CF_EIO when no thread can be started. */
+CF_MUST_USE cf_status cf_send_start(cf_send_task **out, cf_conversation *conv,
+                                    cf_backend *backend, const cf_send *send,
+                                    cf_error *err);
+/* Waits at most timeout_ms (0: looks; UINT32_MAX: for ever); whether it
+ * ended. */
+bool cf_send_wait(cf_send_task *task, uint32_t timeout_ms);
+/* Waits for the end and frees the task.  Returns what cf_conversation_send()
+ * would have, and fills *out (made with cf_sent_init(); may be NULL). */
+CF_MUST_USE cf_status cf_send_finish(cf_send_task *task, cf_sent *out,
+                                     cf_error *err);
+
 /* One of several sends that are answered side by side. */
 typedef struct cf_send_job {
     cf_conversation *conv; /* the same one for several retries */
@@ -292,13 +345,13 @@ CF_MUST_USE cf_status cf_conversation_preview(
     const cf_conversation *conv, cf_backend *backend, const cf_send *send,
     cf_arena *arena, cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
 
-/*
- * Appends a line for every message, part, call, result, reasoning and tool of
- * a send of which nothing is in its prompt; nothing for a whole prompt.
- */
+/* Reports everything of a send of which nothing is in `prompt`, which is its
+ * preview; see cf_prompt_each_loss(). */
 CF_MUST_USE cf_status cf_conversation_losses(const cf_conversation *conv,
-                                             const cf_send *send, cf_str prompt,
-                                             cf_buf *out, cf_error *err);
+                                             const cf_send *send,
+                                             const cf_prompt *prompt,
+                                             cf_loss_fn fn, void *ud,
+                                             cf_error *err);
 
 /*
  * LiteRT-LM's scheme as a diagnostic: render the conversation without

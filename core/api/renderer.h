@@ -59,13 +59,42 @@ typedef struct cf_prompt {
  * it.  Cost: the logarithm of n_spans. */
 const cf_prompt_span *cf_prompt_span_at(const cf_prompt *prompt, size_t off);
 
+/* Whether the span was written by neither the template nor a message: its path
+ * says why it was added ("added by confab: ..."). */
+bool cf_prompt_span_is_added(const cf_prompt_span *span);
+
+typedef enum cf_loss_kind {
+    CF_LOSS_MESSAGE,
+    CF_LOSS_RESULT,
+    CF_LOSS_PART,
+    CF_LOSS_CALL,
+    CF_LOSS_REASONING,
+    CF_LOSS_REFUSAL,
+    CF_LOSS_TOOL
+} cf_loss_kind;
+
+/* Something of a context of which nothing is in its prompt. */
+typedef struct cf_loss {
+    cf_loss_kind kind;
+    size_t index; /* of the message, or of the tool */
+    cf_str line;  /* for the user, without a line end; messages from 1 */
+} cf_loss;
+
+typedef void (*cf_loss_fn)(void *ud, const cf_loss *loss);
+
 /*
- * Appends a line for every message, part, call, result, reasoning, refusal and
- * tool of a context of which nothing is in its prompt; nothing for a whole
- * prompt.  Messages are counted from 1.  messages and tools: arrays in
- * OpenAI's form, or NULL.  With spans a message is looked for only in its own
- * bytes and in computed ones; without spans in the whole text.
+ * Reports every message, part, call, result, reasoning, refusal and tool of a
+ * context of which nothing is in its prompt; nothing for a whole prompt.
+ * messages and tools: arrays, or NULL.  With spans a message is looked for
+ * only in its own bytes and in computed ones; without spans in the whole
+ * text.  CF_ENOMEM.
  */
+CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt,
+                                          const json_t *messages,
+                                          const json_t *tools, cf_loss_fn fn,
+                                          void *ud, cf_error *err);
+
+/* The same as lines of text. */
 CF_MUST_USE cf_status cf_prompt_losses(const cf_prompt *prompt,
                                        const json_t *messages,
                                        const json_t *tools, cf_buf *out,
@@ -85,6 +114,10 @@ typedef struct cf_prompt_renderer {
     cf_status (*render)(const void *ud, const json_t *context, cf_arena *arena,
                         cf_prompt *out, cf_error *err);
     const void *ud;
+    /* The same with messages and tools exactly as they are, whatever the
+     * template makes of them; NULL where `render` does that. */
+    cf_status (*render_as_is)(const void *ud, const json_t *context,
+                              cf_arena *arena, cf_prompt *out, cf_error *err);
 } cf_prompt_renderer;
 
 /* The renderer without a template: "role: text" a line.  For base models and

@@ -34,11 +34,11 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
 const char *cf_stop_reason_name(cf_stop_reason reason)
 {
     static const char *const names[] = {
-        [CF_STOP_NONE] = "none",          [CF_STOP_END] = "end",
-        [CF_STOP_STRING] = "stop string", [CF_STOP_LENGTH] = "length",
-        [CF_STOP_CONTEXT] = "context",    [CF_STOP_FILTERED] = "filtered",
-        [CF_STOP_PENDING] = "pending",    [CF_STOP_CANCELLED] = "cancelled",
-        [CF_STOP_ERROR] = "error",
+        [CF_STOP_NONE] = "none",           [CF_STOP_END] = "end",
+        [CF_STOP_STRING] = "stop string",  [CF_STOP_TOKEN] = "stop token",
+        [CF_STOP_LENGTH] = "length",       [CF_STOP_CONTEXT] = "context",
+        [CF_STOP_FILTERED] = "filtered",   [CF_STOP_PENDING] = "pending",
+        [CF_STOP_CANCELLED] = "cancelled", [CF_STOP_ERROR] = "error",
     };
     return names[reason];
 }
@@ -219,6 +219,16 @@ cf_status cf_chat__fault(cf_chat__run *run, cf_fault fault, cf_status st)
 {
     run->out->stop.fault = fault;
     return st;
+}
+
+cf_status cf_chat__render(const cf_prompt_renderer *r,
+                          const cf_chat_request *request, const json_t *context,
+                          cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    const bool as_is = request->options != NULL && request->options->as_is &&
+                       r->render_as_is != NULL;
+    return as_is ? r->render_as_is(r->ud, context, arena, out, err)
+                 : r->render(r->ud, context, arena, out, err);
 }
 
 json_t *cf_chat__context(const cf_chat_request *request)

@@ -67,8 +67,8 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     json_t *context = cf_chat__context(request);
     cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
                                    : cf_oom_for(err, "the context");
-    CF_THEN(st, c->options.renderer.render(c->options.renderer.ud, context,
-                                           arena, out, err));
+    CF_THEN(st, cf_chat__render(&c->options.renderer, request, context, arena,
+                                out, err));
     json_decref(context);
     return st;
 }
@@ -466,6 +466,16 @@ static cf_status keep_budget(decode *d, cf_error *err)
     return CF_OK;
 }
 
+static bool is_stop_id(const cf_chat_options *o, cf_token id)
+{
+    for (size_t i = 0; o != NULL && i < o->n_stop_ids; i++) {
+        if (o->stop_ids[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One token; the stop reason is set when it was the last. */
 static cf_status step(decode *d, cf_error *err)
 {
@@ -485,8 +495,9 @@ static cf_status step(decode *d, cf_error *err)
     cf_buf_reset(&d->piece);
     cf_tokenizer_piece(&d->piece, d->tok, id, true);
     tell_token(d, id, is_forced, has_draw ? &draw : NULL);
-    if (cf_tokenizer_is_end(d->tok, id)) {
-        stop_with(d, CF_STOP_END, cf_buf_str(&d->piece));
+    if (cf_tokenizer_is_end(d->tok, id) || is_stop_id(o, id)) {
+        stop_with(d, is_stop_id(o, id) ? CF_STOP_TOKEN : CF_STOP_END,
+                  cf_buf_str(&d->piece));
         out->stop.token = id;
         return CF_OK;
     }

@@ -70,6 +70,12 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
                               const cf_token_list *list, const cf_token *ids,
                               size_t n_ids);
 
+/* Renders a request's context, as the request's options say. */
+CF_MUST_USE cf_status cf_chat__render(const cf_prompt_renderer *renderer,
+                                      const cf_chat_request *request,
+                                      const json_t *context, cf_arena *arena,
+                                      cf_prompt *out, cf_error *err);
+
 /* Whether a text begins with the BOS token spelled out.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_chat__starts_with_bos(bool *yes,
                                                const cf_tokenizer *tok,

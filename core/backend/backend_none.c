@@ -44,7 +44,8 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     if (context == NULL) {
         return cf_oom_for(err, "the context");
     }
-    cf_status st = n->renderer.render(n->renderer.ud, context, arena, out, err);
+    cf_status st =
+        cf_chat__render(&n->renderer, request, context, arena, out, err);
     json_decref(context);
     return st;
 }

@@ -500,6 +500,21 @@ static cf_status find_model(remote *r, cf_chat__run *run, cf_error *err)
     return st;
 }
 
+/* Reports each line. */
+static void tell_notes(cf_chat__run *run, cf_str lines)
+{
+    for (size_t at = 0; at < lines.n;) {
+        size_t n = 0;
+        while (at + n < lines.n && lines.p[at + n] != '\n') {
+            n++;
+        }
+        const cf_chat_event ev = {.kind = CF_CHAT_NOTE,
+                                  .text = cf_str_make(lines.p + at, n)};
+        cf_chat__emit(run, &ev);
+        at += n + 1;
+    }
+}
+
 static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 {
     remote *r = (remote *)b;
@@ -514,8 +529,13 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
         CF_TRY(find_model(r, run, err));
     }
     json_t *body = NULL;
+    cf_buf notes = CF_BUF_INIT;
     cf_remote__answer answer = {.run = run};
-    cf_status st = cf_remote__body(&body, r->model, run->request, err);
+    cf_status st = cf_remote__body(&body, r->model, run->request, &notes, err);
+    if (st == CF_OK) {
+        tell_notes(run, cf_buf_str(&notes));
+    }
+    cf_buf_deinit(&notes);
     if (st == CF_EUNSUPPORTED) {
         return cf_chat__fault(run, CF_FAULT_OPTION, st);
     }

@@ -264,7 +264,7 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     cf_prompt_renderer r = s->options.renderer.render != NULL
                                ? s->options.renderer
                                : cf_renderer_plain();
-    cf_status st = r.render(r.ud, context, arena, out, err);
+    cf_status st = cf_chat__render(&r, request, context, arena, out, err);
     json_decref(context);
     return st;
 }

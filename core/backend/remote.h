@@ -8,11 +8,11 @@
 #include "core/backend/backend_impl.h"
 
 /* The JSON body of a request, with the options that the user set and no
- * others; a new reference.  CF_EUNSUPPORTED, naming the option that no server
- * can do. */
+ * others; a new reference.  Appends a line to `notes` for each attachment that
+ * is not here.  CF_EUNSUPPORTED, naming the option that no server can do. */
 CF_MUST_USE cf_status cf_remote__body(json_t **out, const char *model,
                                       const cf_chat_request *request,
-                                      cf_error *err);
+                                      cf_buf *notes, cf_error *err);
 
 /* Adds to `refused` the arguments of the body that an error's text names: a
  * key each, null or the name to use in its place.  Whether there was one. */

@@ -3,12 +3,16 @@
  *
  * Differences from the messages that templates read: a call's arguments are
  * a string, every call has an id, and a tool's result names the call it
- * answers; missing ids are filled in by order.
+ * answers; missing ids are filled in by order.  Images and sounds of any form
+ * are sent as "image_url" and "input_audio", with their bytes and without a
+ * path.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/attachment.h"
+#include "core/api/message_form.h"
 #include "core/api/reply_options.h"
 #include "core/backend/remote.h"
 #include "core/tools/tool_emit.h"
@@ -49,62 +53,170 @@ static json_t *wire_call(const json_t *call, open_calls *open)
     return v;
 }
 
-static json_t *wire_message(const json_t *m, open_calls *open,
-                            bool with_thinking)
+/* ---- content ------------------------------------------------------------ */
+
+/* A message on its way to the wire. */
+typedef struct wire {
+    open_calls open;
+    bool with_thinking;
+    size_t n_message; /* as it was given, from 1 */
+    cf_buf *notes;    /* lines about what is not sent */
+} wire;
+
+/* What takes the place of an attachment that is not here. */
+static json_t *absent(wire *w, const cf_attachment *a, const cf_error *why)
 {
-    json_t *v = json_copy(cf_json_ref(m));
-    const json_t *calls = json_object_get(m, "tool_calls");
-    if (v == NULL) {
+    cf_buf_addf(w->notes, "message %zu: %s: not sent\n", w->n_message,
+                why->text);
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addf(&text, "[%s: not here]", cf_attachment_kind_name(a->kind));
+    json_t *part = json_pack("{s:s, s:s%}", "type", "text", "text",
+                             cf_buf_cstr(&text), text.n);
+    cf_buf_deinit(&text);
+    return part;
+}
+
+static json_t *wire_part(wire *w, json_t *part)
+{
+    cf_attachment a;
+    cf_error why;
+    cf_str text = cf_json_get_str(part, "text");
+    json_t *out;
+    if (json_is_string(part) || text.p != NULL) {
+        json_t *v = json_is_string(part) ? part : json_object_get(part, "text");
+        return json_pack("{s:s, s:O}", "type", "text", "text", v);
+    }
+    if (!cf_attachment_read(&a, part)) {
+        out = json_incref(part); /* of a kind that only the server may know */
+    } else {
+        cf_status st = cf_attachment_load(&a, &why);
+        out = st == CF_OK       ? cf_attachment_part(&a)
+              : st == CF_ENOMEM ? NULL
+                                : absent(w, &a, &why);
+    }
+    cf_attachment_deinit(&a);
+    return out;
+}
+
+/* A list of nothing but texts is one string, which every server takes. */
+static json_t *joined(json_t *list)
+{
+    cf_buf text = CF_BUF_INIT;
+    bool is_text = json_array_size(list) > 0;
+    for (size_t i = 0; is_text && i < json_array_size(list); i++) {
+        cf_str s = cf_json_get_str(json_array_get(list, i), "text");
+        is_text = s.p != NULL;
+        cf_buf_add(&text, s.p, s.n);
+    }
+    json_t *out =
+        is_text ? json_stringn(cf_buf_cstr(&text), text.n) : json_incref(list);
+    cf_buf_deinit(&text);
+    return out;
+}
+
+static json_t *wire_content(wire *w, json_t *content, bool is_result)
+{
+    if (is_result && !json_is_string(content)) {
+        cf_buf text = CF_BUF_INIT;
+        cf_json_write(&text, content);
+        json_t *v = json_stringn(cf_buf_cstr(&text), text.n);
+        cf_buf_deinit(&text);
+        return v;
+    }
+    if (!json_is_array(content)) {
+        return json_incref(content);
+    }
+    json_t *list = json_array();
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < json_array_size(content); i++) {
+        ok = json_array_append_new(
+                 list, wire_part(w, json_array_get(content, i))) == 0;
+    }
+    json_t *out = ok ? joined(list) : NULL;
+    json_decref(list);
+    return out;
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static json_t *wire_calls(const json_t *calls, open_calls *open)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+    json_array_clear(open->ids);
+    open->next = 0;
+    for (size_t i = 0; ok && i < json_array_size(calls); i++) {
+        ok = json_array_append_new(
+                 list, wire_call(json_array_get(calls, i), open)) == 0;
+    }
+    if (!ok) {
+        json_decref(list);
         return NULL;
     }
-    if (!with_thinking) {
-        json_object_del(v, "reasoning_content");
-        json_object_del(v, "channels");
+    return list;
+}
+
+/* The fields of OpenAI's interface; those that an import or a store keeps in
+ * a message go to no server. */
+static json_t *wire_message(wire *w, const json_t *m)
+{
+    static const char *const fields[] = {
+        "role", "name", "refusal", "tool_call_id", "cache_control", "prefix"};
+    json_t *v = json_object();
+    bool ok = v != NULL;
+    for (size_t i = 0; ok && i < sizeof fields / sizeof fields[0]; i++) {
+        json_t *field = json_object_get(m, fields[i]);
+        ok = field == NULL || json_object_set(v, fields[i], field) == 0;
     }
-    json_object_del(v, "sharegpt"); /* kept for exports only */
-    json_object_del(v, "converse");
-    if (json_array_size(calls) > 0) {
-        json_t *list = json_array();
-        json_array_clear(open->ids);
-        open->next = 0;
-        for (size_t i = 0; i < json_array_size(calls); i++) {
-            if (json_array_append_new(
-                    list, wire_call(json_array_get(calls, i), open)) != 0) {
-                json_decref(list);
-                json_decref(v);
-                return NULL;
-            }
-        }
-        json_object_set_new(v, "tool_calls", list);
+    json_t *thinking = json_object_get(m, "reasoning_content");
+    if (ok && w->with_thinking && thinking != NULL) {
+        ok = json_object_set(v, "reasoning_content", thinking) == 0;
     }
-    if (cf_str_is(cf_json_get_str(m, "role"), "tool")) {
-        json_t *id = json_array_get(open->ids, open->next++);
+    const bool is_result = cf_str_is(cf_json_get_str(m, "role"), "tool");
+    json_t *content = json_object_get(m, "content");
+    if (ok && content != NULL) {
+        ok = json_object_set_new(v, "content",
+                                 wire_content(w, content, is_result)) == 0;
+    }
+    const json_t *calls = json_object_get(m, "tool_calls");
+    if (ok && json_array_size(calls) > 0) {
+        ok = json_object_set_new(v, "tool_calls",
+                                 wire_calls(calls, &w->open)) == 0;
+    }
+    if (ok && is_result) {
+        json_t *id = json_array_get(w->open.ids, w->open.next++);
         if (json_object_get(v, "tool_call_id") == NULL && id != NULL) {
-            json_object_set(v, "tool_call_id", id);
+            ok = json_object_set(v, "tool_call_id", id) == 0;
         }
-        json_t *content = json_object_get(v, "content");
-        if (!json_is_string(content)) {
-            cf_buf text = CF_BUF_INIT;
-            cf_json_write(&text, content);
-            json_object_set_new(v, "content",
-                                json_stringn(cf_buf_cstr(&text), text.n));
-            cf_buf_deinit(&text);
-        }
+    }
+    if (!ok) {
+        json_decref(v);
+        return NULL;
     }
     return v;
 }
 
-static json_t *wire_messages(const json_t *messages, bool with_thinking)
+static json_t *wire_messages(const json_t *messages, bool with_thinking,
+                             cf_buf *notes)
 {
-    open_calls open = {json_array(), 0, 1};
+    wire w = {.open = {json_array(), 0, 1},
+              .with_thinking = with_thinking,
+              .notes = notes};
     json_t *list = json_array();
-    bool ok = list != NULL && open.ids != NULL;
-    for (size_t i = 0; ok && i < json_array_size(messages); i++) {
-        ok = json_array_append_new(list,
-                                   wire_message(json_array_get(messages, i),
-                                                &open, with_thinking)) == 0;
+    json_t *formed = NULL;
+    cf_buf places = CF_BUF_INIT;
+    bool ok = list != NULL && w.open.ids != NULL &&
+              cf_messages_form(&formed, &places, messages, NULL) == CF_OK;
+    for (size_t i = 0; ok && i < json_array_size(formed); i++) {
+        uint32_t place;
+        memcpy(&place, places.p + i * sizeof place, sizeof place);
+        w.n_message = (size_t)place + 1;
+        ok = json_array_append_new(
+                 list, wire_message(&w, json_array_get(formed, i))) == 0;
     }
-    json_decref(open.ids);
+    json_decref(w.open.ids);
+    json_decref(formed);
+    cf_buf_deinit(&places);
     if (!ok) {
         json_decref(list);
         return NULL;
@@ -183,6 +295,10 @@ static cf_status set_sampling(json_t *body, const cf_chat_options *o,
                        "a server cannot limit its thinking; leave the budget "
                        "out");
     }
+    if (o->n_stop_ids > 0) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "a server cannot stop at token ids; stop at their text");
+    }
     if (o->grammar != NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "a server cannot be constrained by a grammar");
@@ -231,11 +347,12 @@ static void set_context(json_t *body, const cf_chat_request *request)
 }
 
 cf_status cf_remote__body(json_t **out, const char *model,
-                          const cf_chat_request *request, cf_error *err)
+                          const cf_chat_request *request, cf_buf *notes,
+                          cf_error *err)
 {
     const cf_chat_options *o = request->options;
     json_t *messages =
-        wire_messages(request->messages, o != NULL && o->sends_thinking);
+        wire_messages(request->messages, o != NULL && o->sends_thinking, notes);
     json_t *body = messages != NULL
                        ? json_pack("{s:s, s:o, s:b, s:{s:b}}", "model", model,
                                    "messages", messages, "stream", 1,

@@ -105,7 +105,7 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
 
 cf_prompt_renderer cf_renderer_plain(void)
 {
-    return (cf_prompt_renderer){render, NULL};
+    return (cf_prompt_renderer){.render = render};
 }
 
 const char *cf_span_source_name(cf_span_source source)

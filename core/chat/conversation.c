@@ -69,6 +69,7 @@ void cf_conversation_free(cf_conversation *conv)
     json_decref(cf_json_ref(conv->preface.tools));
     json_decref(cf_json_ref(conv->preface.extra_context));
     cf_tool_set_free(conv->tools);
+    cf_free(conv->mark);
     cf_free(conv);
 }
 
@@ -89,6 +90,13 @@ cf_status cf_conversation_clone(cf_conversation **out,
         }
     }
     conv->head = from->head;
+    conv->grammar = from->grammar;
+    conv->vocab = from->vocab;
+    cf_status st = cf_conversation__copy_marks(conv, from, err);
+    if (st != CF_OK) {
+        cf_conversation_free(conv);
+        return st;
+    }
     *out = conv;
     return CF_OK;
 }
@@ -326,6 +334,14 @@ cf_status cf_conversation_set_tools(cf_conversation *conv, const json_t *tools,
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map)
 {
     conv->roles = *map;
+}
+
+void cf_conversation_set_constraint(cf_conversation *conv,
+                                    const cf_grammar *grammar,
+                                    const cf_constraint_vocab *vocab)
+{
+    conv->grammar = grammar;
+    conv->vocab = vocab;
 }
 
 void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking)

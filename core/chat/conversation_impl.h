@@ -14,6 +14,12 @@ typedef struct cf_conversation__node {
     char *raw;
 } cf_conversation__node;
 
+/* A named place. */
+typedef struct cf_conversation__mark {
+    char name[64];
+    cf_uuid turn;
+} cf_conversation__mark;
+
 struct cf_conversation {
     cf_preface preface; /* references held */
     cf_tool_set *tools; /* the preface's */
@@ -22,6 +28,10 @@ struct cf_conversation {
     cf_conversation__node **v; /* [n], nodes do not move */
     size_t n, cap;
     cf_uuid head;
+    cf_conversation__mark *mark; /* [n_marks] */
+    size_t n_marks, cap_marks;
+    const cf_grammar *grammar; /* borrowed; NULL: replies are free */
+    const cf_constraint_vocab *vocab;
 };
 
 /* A request made for a send, and what it owns. */
@@ -43,6 +53,19 @@ bool cf_conversation__is_replaced(const json_t *message,
                                   const cf_turn *const *path, size_t n);
 /* Whether the turn is an empty system prompt, of which nothing is sent. */
 bool cf_conversation__is_silent(const cf_turn *turn);
+
+cf_status cf_conversation__copy_marks(cf_conversation *to,
+                                      const cf_conversation *from,
+                                      cf_error *err);
+
+/*
+ * What a send adds to the tree and after which turn: its messages as a list
+ * (a new reference).  A message that is appended to the one before replaces
+ * it, as a sibling.  CF_EINVAL, CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
+                                            const cf_conversation *conv,
+                                            const cf_send *send, cf_error *err);
 
 /* A message or a list of them as a list: a new reference, or NULL with err. */
 json_t *cf_conversation__list(const json_t *message, cf_error *err);

@@ -186,6 +186,10 @@ cf_status cf_conversation__request_init(cf_conversation__request *out,
     if (out->options.thinking == CF_THINKING_DEFAULT) {
         out->options.thinking = conv->thinking;
     }
+    if (out->options.grammar == NULL && !o->is_free) {
+        out->options.grammar = conv->grammar;
+        out->options.vocab = conv->vocab;
+    }
     out->request = (cf_chat_request){
         .messages = out->messages,
         .tools = o->tools != NULL ? o->tools : conv->tools,
@@ -229,6 +233,84 @@ json_t *cf_conversation__list(const json_t *message, cf_error *err)
         }
     }
     return list;
+}
+
+/* `more` put after `first`: two texts, or two lists of parts, or one of
+ * each. */
+static json_t *appended(const json_t *first, const json_t *more)
+{
+    if (json_is_string(first) && json_is_string(more)) {
+        cf_buf text = CF_BUF_INIT;
+        cf_buf_add(&text, json_string_value(first), json_string_length(first));
+        cf_buf_add(&text, json_string_value(more), json_string_length(more));
+        json_t *v =
+            text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
+        cf_buf_deinit(&text);
+        return v;
+    }
+    json_t *list = json_array();
+    const json_t *both[] = {first, more};
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < 2; i++) {
+        ok = json_is_array(both[i])
+                 ? json_array_extend(list, cf_json_ref(both[i])) == 0
+                 : json_array_append_new(
+                       list, json_pack("{s:s, s:O}", "type", "text", "text",
+                                       cf_json_ref(both[i]))) == 0;
+    }
+    if (!ok) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* Appends the list's first message to the turn that it would follow. */
+static cf_status append_first(json_t *list, cf_uuid *parent,
+                              const cf_conversation *conv, cf_error *err)
+{
+    const cf_turn *t = cf_conversation_find(conv, *parent);
+    json_t *m = json_copy(json_array_get(list, 0));
+    const json_t *before =
+        t != NULL ? json_object_get(t->message, "content") : NULL;
+    const json_t *more = json_object_get(m, "content");
+    cf_str role = cf_json_get_str(m, "role");
+    if (before == NULL || more == NULL ||
+        !cf_str_eq(role, cf_json_get_str(t->message, "role"))) {
+        json_decref(m);
+        return cf_fail(err, CF_EINVAL,
+                       "there is no message of this role to append to");
+    }
+    bool ok = json_object_set_new(m, "content", appended(before, more)) == 0 &&
+              json_array_set(list, 0, m) == 0;
+    json_decref(m);
+    *parent = t->parent;
+    return ok ? CF_OK : no_memory(err);
+}
+
+cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
+                                const cf_conversation *conv,
+                                const cf_send *send, cf_error *err)
+{
+    cf_error why = {0};
+    json_t *v = cf_conversation__list(send->message, &why);
+    if (v == NULL) {
+        if (err != NULL) {
+            *err = why;
+        }
+        return why.code;
+    }
+    *parent = send->has_parent ? send->parent : conv->head;
+    if (send->options != NULL && send->options->is_appending &&
+        json_array_size(v) > 0) {
+        cf_status st = append_first(v, parent, conv, err);
+        if (st != CF_OK) {
+            json_decref(v);
+            return st;
+        }
+    }
+    *list = v;
+    return CF_OK;
 }
 
 /* ---- sending ------------------------------------------------------------ */
@@ -302,12 +384,12 @@ typedef struct sending {
 } sending;
 
 static cf_status open_list(sending *s, const cf_send_job *job,
-                           const json_t *list, cf_sent *out, cf_error *err)
+                           const json_t *list, cf_uuid parent, cf_sent *out,
+                           cf_error *err)
 {
     cf_conversation *conv = job->conv;
-    const cf_send *send = &job->send;
-    cf_uuid parent = send->has_parent ? send->parent : conv->head;
-    CF_TRY(cf_conversation__request_init(&s->q, conv, parent, list, send, err));
+    CF_TRY(cf_conversation__request_init(&s->q, conv, parent, list, &job->send,
+                                         err));
     cf_status st = cf_chat_options_check(&s->q.options, err);
     CF_THEN(st, add_message(conv, list, parent, out, err));
     if (st != CF_OK) {
@@ -321,16 +403,11 @@ static cf_status open_list(sending *s, const cf_send_job *job,
 /* On failure there is nothing to close. */
 static cf_status open_send(sending *s, cf_send_job *job, cf_error *err)
 {
-    cf_error why = {0};
+    json_t *list;
+    cf_uuid parent;
     cf_sent_deinit(&job->sent);
-    json_t *list = cf_conversation__list(job->send.message, &why);
-    if (list == NULL) {
-        if (err != NULL) {
-            *err = why;
-        }
-        return why.code;
-    }
-    cf_status st = open_list(s, job, list, &job->sent, err);
+    CF_TRY(cf_conversation__plan(&list, &parent, job->conv, &job->send, err));
+    cf_status st = open_list(s, job, list, parent, &job->sent, err);
     json_decref(list);
     return st;
 }
@@ -345,6 +422,11 @@ static cf_status close_send(sending *s, cf_send_job *job, cf_status st,
         has_parse_error(&job->sent.response)) {
         st = cf_fail(why, CF_EFORMAT,
                      "a tool call of the reply cannot be parsed");
+    }
+    if (st == CF_OK && send->options != NULL && send->options->fail_on_length &&
+        job->sent.response.stop.reason == CF_STOP_LENGTH) {
+        st = cf_fail(why, CF_ELIMIT, "the reply reached its limit of %u tokens",
+                     (unsigned)send->options->chat.max_tokens);
     }
     if (s->q.request.is_pending) {
         if (st == CF_OK) {
@@ -431,15 +513,9 @@ cf_status cf_conversation_preview(const cf_conversation *conv,
                                   cf_arena *arena, cf_prompt *prompt,
                                   cf_token_list *tokens, cf_error *err)
 {
-    cf_error why = {0};
-    json_t *list = cf_conversation__list(send->message, &why);
-    if (list == NULL) {
-        if (err != NULL) {
-            *err = why;
-        }
-        return why.code;
-    }
-    cf_uuid parent = send->has_parent ? send->parent : conv->head;
+    json_t *list;
+    cf_uuid parent;
+    CF_TRY(cf_conversation__plan(&list, &parent, conv, send, err));
     cf_conversation__request q;
     cf_status st =
         cf_conversation__request_init(&q, conv, parent, list, send, err);

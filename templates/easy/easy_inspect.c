@@ -121,19 +121,9 @@ static void write_spans(cf_jw *w, const cf_prompt *prompt)
     cf_jw_end(w);
 }
 
-/* One string a line of `lines`. */
-static void write_lines(cf_jw *w, const char *key, const cf_buf *lines)
+static void write_loss(void *ud, const cf_loss *loss)
 {
-    cf_str rest = cf_buf_str(lines);
-    cf_jw_array(w, key);
-    while (rest.n > 0) {
-        const char *end = memchr(rest.p, '\n', rest.n);
-        size_t n = end != NULL ? (size_t)(end - rest.p) : rest.n;
-        cf_jw_str(w, NULL, cf_str_make(rest.p, n));
-        n += end != NULL;
-        rest = cf_str_make(rest.p + n, rest.n - n);
-    }
-    cf_jw_end(w);
+    cf_jw_str(ud, NULL, loss->line);
 }
 
 static cf_status inspect(confab *c, const cf_send *send, cf_arena *arena,
@@ -141,19 +131,18 @@ static cf_status inspect(confab *c, const cf_send *send, cf_arena *arena,
 {
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
     cf_token_list tokens = {NULL, 0};
-    cf_buf losses = CF_BUF_INIT;
     bool has_tokens = c->opened.engine != NULL;
     CF_TRY(cf_conversation_preview(c->conv, c->opened.backend, send, arena,
                                    &prompt, has_tokens ? &tokens : NULL, err));
-    cf_status st =
-        cf_conversation_losses(c->conv, send, prompt.text, &losses, err);
     cf_jw_object(w, NULL);
     cf_jw_str(w, "text", prompt.text);
     write_spans(w, &prompt);
     write_tokens(w, "tokens", &tokens);
-    write_lines(w, "losses", &losses);
+    cf_jw_array(w, "losses");
+    cf_status st =
+        cf_conversation_losses(c->conv, send, &prompt, write_loss, w, err);
     cf_jw_end(w);
-    cf_buf_deinit(&losses);
+    cf_jw_end(w);
     return st;
 }
 

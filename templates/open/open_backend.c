@@ -114,7 +114,6 @@ cf_status cf_open_template_source(cf_buf *out, const char **from,
 static cf_status open_template(cf_opened *b, const cf_open_options *o,
                                cf_error *err)
 {
-    b->as_is = o->as_is;
     CF_TRY(cf_open_template_source(&b->source, &b->from, o, b->engine, err));
     if (b->source.n == 0) {
         return CF_OK;
@@ -152,11 +151,7 @@ static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
 
 static cf_prompt_renderer renderer_of(const cf_opened *b)
 {
-    if (b->tpl == NULL) {
-        return cf_renderer_plain();
-    }
-    return b->as_is ? cf_renderer_template_as_is(b->tpl)
-                    : cf_renderer_template(b->tpl);
+    return b->tpl != NULL ? cf_renderer_template(b->tpl) : cf_renderer_plain();
 }
 
 static cf_status open_script(cf_opened *b, const char *path, cf_error *err)

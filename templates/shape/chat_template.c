@@ -59,7 +59,9 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
     }
     cf_tool_family family =
         cf_tool_family_detect(cf_template_source(tpl), none, none, &why);
-    CF_TRY(cf_shape_init(&shape, context, caps, family, err));
+    cf_role_map roles;
+    cf_role_map_init(&roles, cf_template_source(tpl));
+    CF_TRY(cf_shape_init(&shape, context, caps, &roles, family, err));
     cf_status st = render_as_is(tpl, shape.context, arena, out, err);
     CF_THEN(st, cf_shape_spans(&shape, out, arena, err));
     cf_shape_deinit(&shape);
@@ -74,10 +76,11 @@ static cf_status render_unshaped(const void *ud, const json_t *context,
 
 cf_prompt_renderer cf_renderer_template_as_is(const cf_template *tpl)
 {
-    return (cf_prompt_renderer){render_unshaped, tpl};
+    return (cf_prompt_renderer){.render = render_unshaped, .ud = tpl};
 }
 
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl)
 {
-    return (cf_prompt_renderer){render, tpl};
+    return (cf_prompt_renderer){
+        .render = render, .ud = tpl, .render_as_is = render_unshaped};
 }

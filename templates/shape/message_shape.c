@@ -2,30 +2,39 @@
  * message_shape.c - the steps, each of them only where the template's
  * capabilities ask for it.
  *
- *   1. Gemini's "parts" become content, calls and results.
+ *   1. Messages of Gemini, the FC SDK and Xaibo get OpenAI's form.
  *   2. A list of text parts becomes a string, or a string a list.
  *   3. A result that is an object becomes its JSON text.
  *   4. Calls without ids get some, where the template wants them; arguments
  *      that are a string of JSON become the object.
  *   5. Calls that the template does not write are written into the content,
  *      results become messages of the user, both in the family's syntax.
- *   6. Declarations that it does not write go into the system message.
+ *   6. A system message that the template does not take becomes the beginning
+ *      of the user's first one.
+ *   7. Declarations that it does not write go into the system message.
+ *
+ * Always true: shaped message i is of message origin[i] of the context; where
+ * its content was composed, pieces cover the content without a gap.
  */
 #include "templates/shape/message_shape.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/message_form.h"
 #include "core/base/buf.h"
 
 typedef struct shaper {
     cf_shape *out;
     const cf_template_caps *caps;
+    const cf_role_map *roles; /* to the template's names */
+    cf_role_map usual;        /* to OpenAI's, which the steps know */
     cf_tool_family family;
     json_t *messages; /* the shaped list */
     json_t *ids;      /* of the calls that wait for results, in order */
     size_t next_id;
     unsigned n_ids;
+    uint32_t origin; /* of the message in hand */
     bool oom;
 } shaper;
 
@@ -45,16 +54,21 @@ bool cf_shape_is_needed(const json_t *context)
     if (json_array_size(json_object_get(context, "tools")) > 0) {
         return true;
     }
+    bool after_user = false;
     for (size_t i = 0; i < json_array_size(messages); i++) {
         const json_t *m = json_array_get(messages, i);
+        const bool is_user = role_is(m, "user");
         const json_t *content = json_object_get(m, "content");
         if (json_is_array(content) || json_is_object(content) ||
-            json_object_get(m, "tool_calls") != NULL ||
-            json_object_get(m, "parts") != NULL || role_is(m, "tool")) {
+            json_object_get(m, "tool_calls") != NULL || role_is(m, "tool") ||
+            role_is(m, "system") || role_is(m, "model") ||
+            json_object_get(m, "reasoning_content") != NULL ||
+            (is_user && after_user)) {
             return true;
         }
+        after_user = is_user;
     }
-    return false;
+    return cf_messages_need_form(messages);
 }
 
 static void set(shaper *s, json_t *m, const char *key, json_t *v)
@@ -69,43 +83,91 @@ static json_t *text_json(const cf_buf *b)
     return b->failed ? NULL : json_stringn(b->n > 0 ? b->p : "", b->n);
 }
 
-/* ---- 1: parts of Gemini ------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------- */
 
-static void read_parts(shaper *s, json_t *m)
+static const char no_calls[] = "added by confab: the template writes no calls";
+static const char no_results[] =
+    "added by confab: the template writes no results";
+static const char no_tools[] = "added by confab: the template writes no tools";
+static const char no_system[] =
+    "added by confab: the template takes no system message";
+static const char alternates[] = "added by confab: roles must alternate";
+
+static cf_shape_piece *pieces_of(const cf_shape *s, size_t *n)
 {
-    const json_t *parts = json_object_get(m, "parts");
-    cf_buf text = CF_BUF_INIT;
-    json_t *calls = json_array();
-    for (size_t i = 0; i < json_array_size(parts); i++) {
-        const json_t *p = json_array_get(parts, i);
-        const json_t *call = json_object_get(p, "functionCall");
-        const json_t *response = json_object_get(p, "functionResponse");
-        cf_str t = cf_json_get_str(p, "text");
-        cf_buf_add(&text, t.p, t.n);
-        if (call != NULL) {
-            json_array_append_new(
-                calls, json_pack("{s:s, s:{s:O?, s:O?}}", "type", "function",
-                                 "function", "name",
-                                 cf_json_ref(json_object_get(call, "name")),
-                                 "arguments",
-                                 cf_json_ref(json_object_get(call, "args"))));
+    *n = s->pieces.n / sizeof(cf_shape_piece);
+    return (cf_shape_piece *)(void *)s->pieces.p;
+}
+
+static void add_piece(shaper *s, const cf_shape_piece *piece)
+{
+    if (piece->to > piece->from) {
+        cf_buf_add(&s->out->pieces, piece, sizeof *piece);
+    }
+}
+
+/* The place of the message in hand among the shaped ones. */
+static uint32_t here(const shaper *s)
+{
+    return (uint32_t)json_array_size(s->messages);
+}
+
+static uint32_t origin_of(const cf_shape *s, uint32_t message)
+{
+    uint32_t v = UINT32_MAX;
+    if (((size_t)message + 1) * sizeof v <= s->origin.n) {
+        memcpy(&v, s->origin.p + message * sizeof v, sizeof v);
+    }
+    return v;
+}
+
+static bool has_pieces(const cf_shape *s, uint32_t message)
+{
+    size_t n;
+    const cf_shape_piece *v = pieces_of(s, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].message == message) {
+            return true;
         }
-        if (response != NULL) {
-            json_object_set_new(m, "role", json_string("tool"));
-            json_object_set(m, "name", json_object_get(response, "name"));
-            json_object_set(m, "content",
-                            json_object_get(response, "response"));
+    }
+    return false;
+}
+
+/* The content of `message` moves by `by` bytes, into message `to`.  A content
+ * of n bytes without pieces gets one. */
+static void move_pieces(shaper *s, uint32_t message, size_t n, uint32_t to,
+                        size_t by, uint32_t origin)
+{
+    if (!has_pieces(s->out, message)) {
+        const cf_shape_piece whole = {.message = to,
+                                      .from = (uint32_t)by,
+                                      .to = (uint32_t)(by + n),
+                                      .origin = origin};
+        add_piece(s, &whole);
+        return;
+    }
+    size_t n_pieces;
+    cf_shape_piece *v = pieces_of(s->out, &n_pieces);
+    for (size_t i = 0; i < n_pieces; i++) {
+        if (v[i].message == message) {
+            v[i].message = to;
+            v[i].from += (uint32_t)by;
+            v[i].to += (uint32_t)by;
         }
     }
-    if (json_object_get(m, "content") == NULL) {
-        set(s, m, "content", text_json(&text));
-    }
-    if (json_array_size(calls) > 0) {
-        json_object_set(m, "tool_calls", calls);
-    }
-    json_object_del(m, "parts");
-    json_decref(calls);
-    cf_buf_deinit(&text);
+}
+
+/* Bytes [from, to) of message `message` that confab wrote. */
+static void add_ours(shaper *s, uint32_t message, size_t from, size_t to,
+                     uint32_t origin, const char *why)
+{
+    const cf_shape_piece piece = {.message = message,
+                                  .from = (uint32_t)from,
+                                  .to = (uint32_t)to,
+                                  .origin = origin,
+                                  .is_tools = why == no_tools,
+                                  .why = why};
+    add_piece(s, &piece);
 }
 
 /* ---- 2 and 3: content --------------------------------------------------- */
@@ -280,16 +342,6 @@ static void read_arguments(shaper *s, json_t *m)
 
 /* ---- 5: calls and results ----------------------------------------------- */
 
-static void note_added(shaper *s, size_t from, size_t to, const char *why)
-{
-    cf_shape *o = s->out;
-    if (o->n_added < CF_SHAPE_ADDED_MAX && to > from) {
-        o->added[o->n_added++] =
-            (cf_shape_added){(uint32_t)json_array_size(s->messages),
-                             (uint32_t)from, (uint32_t)to, why};
-    }
-}
-
 /* The calls of a message in the family's syntax. */
 static bool written_calls(shaper *s, const json_t *calls, cf_buf *out)
 {
@@ -338,11 +390,34 @@ static void write_calls(shaper *s, json_t *m)
     cf_buf_add(&text, content.p, content.n);
     cf_buf_adds(&text, content.n > 0 ? "\n" : "");
     if (written_calls(s, calls, &text)) {
-        note_added(s, content.n, text.n, "added: the template writes no calls");
+        move_pieces(s, here(s), content.n, here(s), 0, s->origin);
+        add_ours(s, here(s), content.n, text.n, s->origin, no_calls);
         set(s, m, "content", text_json(&text));
         json_object_del(m, "tool_calls");
     }
     cf_buf_deinit(&text);
+}
+
+/* The pieces of a result's text: its own content, where that is in it as it
+ * was, and what the family's syntax has around it. */
+static void note_result(shaper *s, cf_str content, cf_str text)
+{
+    size_t at = 0;
+    while (content.n > 0 && at + content.n <= text.n &&
+           memcmp(text.p + at, content.p, content.n) != 0) {
+        at++;
+    }
+    if (content.n == 0 || at + content.n > text.n) {
+        add_ours(s, here(s), 0, text.n, s->origin, no_results);
+        return;
+    }
+    const cf_shape_piece own = {.message = here(s),
+                                .from = (uint32_t)at,
+                                .to = (uint32_t)(at + content.n),
+                                .origin = s->origin};
+    add_ours(s, here(s), 0, at, s->origin, no_results);
+    add_piece(s, &own);
+    add_ours(s, here(s), at + content.n, text.n, s->origin, no_results);
 }
 
 /* A result that the template does not write, as a message of the user. */
@@ -364,6 +439,7 @@ static void write_result(shaper *s, json_t *m)
                               value != NULL ? value : content, &ignored);
     json_decref(value);
     if (st == CF_OK) {
+        note_result(s, cf_json_get_str(m, "content"), cf_buf_str(&text));
         set(s, m, "role", json_string("user"));
         set(s, m, "content", text_json(&text));
     }
@@ -371,25 +447,93 @@ static void write_result(shaper *s, json_t *m)
     cf_buf_deinit(&text);
 }
 
-/* Two messages of the user in a row are one where roles must alternate. */
-static bool joins_last(shaper *s, const json_t *m)
+/* Puts `b` after `a` in the content of message `at`, which had a; b was the
+ * content of message `from`, of message `origin` of the context. */
+static void join_contents(shaper *s, uint32_t at, uint32_t from,
+                          uint32_t origin, const char *between, const char *why)
+{
+    json_t *host = json_array_get(s->messages, at);
+    const json_t *other = json_array_get(s->messages, from);
+    cf_str a = cf_json_get_str(host, "content");
+    cf_str b = cf_json_get_str(other, "content");
+    size_t n = strlen(between);
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_add(&text, a.p, a.n);
+    cf_buf_add(&text, between, n);
+    cf_buf_add(&text, b.p, b.n);
+    move_pieces(s, from, b.n, UINT32_MAX, a.n + n, origin);
+    move_pieces(s, at, a.n, at, 0, origin_of(s->out, at));
+    add_ours(s, at, a.n, a.n + n, origin, why);
+    move_pieces(s, UINT32_MAX, 0, at, 0, origin);
+    set(s, host, "content", text_json(&text));
+    cf_buf_deinit(&text);
+}
+
+/* Two messages of the user in a row are one where roles must alternate; the
+ * last one was added to the list. */
+static bool joins_last(shaper *s)
 {
     size_t n = json_array_size(s->messages);
-    json_t *last = n > 0 ? json_array_get(s->messages, n - 1) : NULL;
-    cf_str a = cf_json_get_str(last, "content");
-    cf_str b = cf_json_get_str(m, "content");
+    const json_t *last = n > 1 ? json_array_get(s->messages, n - 2) : NULL;
+    const json_t *m = n > 1 ? json_array_get(s->messages, n - 1) : NULL;
     if (!s->caps->needs_alternation || !role_is(m, "user") ||
-        !role_is(last, "user") || a.p == NULL || b.p == NULL) {
+        !role_is(last, "user") || cf_json_get_str(last, "content").p == NULL ||
+        cf_json_get_str(m, "content").p == NULL) {
         return false;
     }
-    cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "%.*s\n%.*s", (int)a.n, a.p, (int)b.n, b.p);
-    set(s, last, "content", text_json(&text));
-    cf_buf_deinit(&text);
+    join_contents(s, (uint32_t)n - 2, (uint32_t)n - 1, s->origin, "\n",
+                  alternates);
+    json_array_remove(s->messages, n - 1);
+    s->out->origin.n -= sizeof(uint32_t);
     return true;
 }
 
-/* ---- 6: declarations ---------------------------------------------------- */
+/* ---- 6: the system message ---------------------------------------------- */
+
+/* Moves all pieces and origins by one message, up or down. */
+static void shift_messages(shaper *s, int by)
+{
+    size_t n;
+    cf_shape_piece *v = pieces_of(s->out, &n);
+    for (size_t i = 0; i < n; i++) {
+        v[i].message = (uint32_t)((int64_t)v[i].message + by);
+    }
+    cf_buf *o = &s->out->origin;
+    uint32_t none = UINT32_MAX;
+    if (by > 0) {
+        cf_buf_add(o, &none, sizeof none);
+        if (!o->failed) {
+            memmove(o->p + sizeof none, o->p, o->n - sizeof none);
+            memcpy(o->p, &none, sizeof none);
+        }
+    } else if (o->n >= sizeof none) {
+        memmove(o->p, o->p + sizeof none, o->n - sizeof none);
+        o->n -= sizeof none;
+    }
+}
+
+static void fold_system(shaper *s)
+{
+    json_t *first = json_array_get(s->messages, 0);
+    json_t *user = json_array_get(s->messages, 1);
+    if (!is_missing(s->caps->system) || !role_is(first, "system") ||
+        !role_is(user, "user") || cf_json_get_str(first, "content").p == NULL ||
+        cf_json_get_str(user, "content").p == NULL) {
+        return;
+    }
+    /* The user's message goes after the text of the first, takes its place. */
+    join_contents(s, 0, 1, origin_of(s->out, 1), "\n\n", no_system);
+    json_object_set(user, "content", json_object_get(first, "content"));
+    size_t n;
+    cf_shape_piece *v = pieces_of(s->out, &n);
+    for (size_t i = 0; i < n; i++) {
+        v[i].message = v[i].message == 0 ? 1 : v[i].message;
+    }
+    json_array_remove(s->messages, 0);
+    shift_messages(s, -1);
+}
+
+/* ---- 7: declarations ---------------------------------------------------- */
 
 static bool declaration_text(shaper *s, const json_t *tools, cf_buf *out)
 {
@@ -408,10 +552,52 @@ static bool declaration_text(shaper *s, const json_t *tools, cf_buf *out)
     return st == CF_OK;
 }
 
-/* Into the system message, else in front of the first message of the user. */
+/* After the text of the system message. */
+static void tools_after(shaper *s, uint32_t at, const cf_buf *text)
+{
+    json_t *host = json_array_get(s->messages, at);
+    cf_str content = cf_json_get_str(host, "content");
+    cf_buf whole = CF_BUF_INIT;
+    cf_buf_add(&whole, content.p, content.n);
+    cf_buf_adds(&whole, "\n\n");
+    cf_buf_add(&whole, text->p, text->n);
+    move_pieces(s, at, content.n, at, 0, origin_of(s->out, at));
+    add_ours(s, at, content.n, whole.n, 0, no_tools);
+    set(s, host, "content", text_json(&whole));
+    cf_buf_deinit(&whole);
+}
+
+/* Before the text of a message of the user. */
+static void tools_before(shaper *s, uint32_t at, const cf_buf *text)
+{
+    json_t *host = json_array_get(s->messages, at);
+    cf_str content = cf_json_get_str(host, "content");
+    cf_buf whole = CF_BUF_INIT;
+    cf_buf_add(&whole, text->p, text->n);
+    cf_buf_adds(&whole, "\n\n");
+    move_pieces(s, at, content.n, at, whole.n, origin_of(s->out, at));
+    add_ours(s, at, 0, whole.n, 0, no_tools);
+    cf_buf_add(&whole, content.p, content.n);
+    set(s, host, "content", text_json(&whole));
+    cf_buf_deinit(&whole);
+}
+
+/* In a system message of their own. */
+static void tools_first(shaper *s, const cf_buf *text)
+{
+    json_t *m =
+        json_pack("{s:s, s:o}", "role", "system", "content", text_json(text));
+    if (m == NULL || json_array_insert_new(s->messages, 0, m) != 0) {
+        s->oom = true;
+        return;
+    }
+    shift_messages(s, 1);
+    add_ours(s, 0, 0, text->n, 0, no_tools);
+}
+
+/* Into the system message, else in front of the user's first message. */
 static void write_tools(shaper *s, const json_t *context)
 {
-    static const char why[] = "added: the template writes no tools";
     const json_t *tools = json_object_get(context, "tools");
     cf_buf text = CF_BUF_INIT;
     if (json_array_size(tools) == 0 || !is_missing(s->caps->tools) ||
@@ -419,48 +605,22 @@ static void write_tools(shaper *s, const json_t *context)
         cf_buf_deinit(&text);
         return;
     }
-    const bool has_system = !is_missing(s->caps->system);
-    size_t at = 0;
-    while (at < json_array_size(s->messages) &&
-           !role_is(json_array_get(s->messages, at),
-                    has_system ? "system" : "user")) {
-        at++;
-    }
-    json_t *host = json_array_get(
-        s->messages, has_system && at > 0 ? json_array_size(s->messages) : at);
-    cf_str content = cf_json_get_str(host, "content");
-    if (host != NULL && content.p != NULL) {
-        cf_buf whole = CF_BUF_INIT;
-        if (has_system) {
-            cf_buf_addf(&whole, "%.*s\n\n", (int)content.n, content.p);
+    size_t n = json_array_size(s->messages), at = 0;
+    const json_t *first = json_array_get(s->messages, 0);
+    if (!is_missing(s->caps->system)) {
+        if (role_is(first, "system") &&
+            cf_json_get_str(first, "content").p != NULL) {
+            tools_after(s, 0, &text);
+        } else {
+            tools_first(s, &text);
         }
-        size_t from = has_system ? content.n : 0;
-        cf_buf_add(&whole, text.p, text.n);
-        cf_buf_adds(&whole, has_system ? "" : "\n\n");
-        size_t to = whole.n;
-        if (!has_system) {
-            cf_buf_add(&whole, content.p, content.n);
+    } else {
+        while (at < n && !role_is(json_array_get(s->messages, at), "user")) {
+            at++;
         }
-        cf_shape *o = s->out;
-        if (o->n_added < CF_SHAPE_ADDED_MAX) {
-            o->added[o->n_added++] = (cf_shape_added){
-                (uint32_t)at, (uint32_t)from, (uint32_t)to, why};
-        }
-        set(s, host, "content", text_json(&whole));
-        cf_buf_deinit(&whole);
-    } else if (has_system) {
-        json_t *m = json_pack("{s:s, s:o}", "role", "system", "content",
-                              text_json(&text));
-        if (m == NULL || json_array_insert_new(s->messages, 0, m) != 0) {
-            s->oom = true;
-        }
-        for (size_t i = 0; i < s->out->n_added; i++) {
-            s->out->added[i].message++;
-        }
-        s->out->n_before = 1;
-        if (s->out->n_added < CF_SHAPE_ADDED_MAX) {
-            s->out->added[s->out->n_added++] =
-                (cf_shape_added){0, 0, UINT32_MAX, why};
+        if (cf_json_get_str(json_array_get(s->messages, at), "content").p !=
+            NULL) {
+            tools_before(s, (uint32_t)at, &text);
         }
     }
     cf_buf_deinit(&text);
@@ -468,50 +628,94 @@ static void write_tools(shaper *s, const json_t *context)
 
 /* ---- all of it ---------------------------------------------------------- */
 
+/* Reasoning under the name that the template reads. */
+static void name_reasoning(shaper *s, json_t *m)
+{
+    const char *to = s->caps->reasoning_field;
+    json_t *v = json_object_get(m, "reasoning_content");
+    if (v != NULL && to != NULL && strcmp(to, "reasoning_content") != 0 &&
+        json_object_get(m, to) == NULL) {
+        json_object_set(m, to, v);
+    }
+}
+
+/* One message on its way into the list. */
+static void shape_message(shaper *s, json_t *m)
+{
+    fit_content(s, m);
+    name_calls(s, m);
+    name_reasoning(s, m);
+    if (json_object_get(m, "tool_calls") != NULL) {
+        read_arguments(s, m);
+    }
+    if (role_is(m, "tool")) {
+        name_result(s, m);
+    }
+    write_calls(s, m);
+    write_result(s, m);
+}
+
+static void name_role(shaper *s, json_t *m, const cf_role_map *map)
+{
+    cf_str role = cf_json_get_str(m, "role");
+    cf_str to = cf_role_map_get(map, role);
+    if (role.n > 0 && !cf_str_eq(role, to)) {
+        set(s, m, "role", json_stringn(to.p, to.n));
+    }
+}
+
+static void shape_all(shaper *s, const json_t *messages, const cf_buf *places)
+{
+    for (size_t i = 0; !s->oom && i < json_array_size(messages); i++) {
+        json_t *m = json_copy(cf_json_ref(json_array_get(messages, i)));
+        if (m == NULL) {
+            s->oom = true;
+            return;
+        }
+        memcpy(&s->origin, places->p + i * sizeof s->origin, sizeof s->origin);
+        if (json_is_object(m)) {
+            name_role(s, m, &s->usual);
+            shape_message(s, m);
+        }
+        cf_buf_add(&s->out->origin, &s->origin, sizeof s->origin);
+        if (json_array_append_new(s->messages, m) != 0) {
+            s->oom = true;
+        } else {
+            (void)joins_last(s);
+        }
+    }
+    fold_system(s);
+}
+
 cf_status cf_shape_init(cf_shape *out, const json_t *context,
-                        const cf_template_caps *caps, cf_tool_family family,
-                        cf_error *err)
+                        const cf_template_caps *caps, const cf_role_map *roles,
+                        cf_tool_family family, cf_error *err)
 {
     memset(out, 0, sizeof *out);
-    const json_t *messages = json_object_get(context, "messages");
-    shaper s = {.out = out, .caps = caps, .family = family};
+    json_t *messages = NULL;
+    cf_buf places = CF_BUF_INIT;
+    shaper s = {.out = out, .caps = caps, .roles = roles, .family = family};
+    cf_role_map_init(&s.usual, (cf_str){NULL, 0});
     s.messages = json_array();
     s.ids = json_array();
     out->context = json_copy(cf_json_ref(context));
-    s.oom = s.messages == NULL || s.ids == NULL || out->context == NULL;
-    for (size_t i = 0; !s.oom && i < json_array_size(messages); i++) {
-        json_t *m = json_copy(cf_json_ref(json_array_get(messages, i)));
-        if (m == NULL) {
-            s.oom = true;
-            break;
-        }
-        if (json_is_object(m)) {
-            if (json_is_array(json_object_get(m, "parts"))) {
-                read_parts(&s, m);
-            }
-            fit_content(&s, m);
-            name_calls(&s, m);
-            if (json_object_get(m, "tool_calls") != NULL) {
-                read_arguments(&s, m);
-            }
-            if (role_is(m, "tool")) {
-                name_result(&s, m);
-            }
-            write_calls(&s, m);
-            write_result(&s, m);
-        }
-        if (joins_last(&s, m)) {
-            json_decref(m);
-        } else if (json_array_append_new(s.messages, m) != 0) {
-            s.oom = true;
-        }
-    }
+    s.oom =
+        s.messages == NULL || s.ids == NULL || out->context == NULL ||
+        cf_messages_form(&messages, &places,
+                         json_object_get(context, "messages"), err) != CF_OK;
     if (!s.oom) {
+        shape_all(&s, messages, &places);
         write_tools(&s, context);
+        for (size_t i = 0; i < json_array_size(s.messages); i++) {
+            name_role(&s, json_array_get(s.messages, i), roles);
+        }
     }
-    s.oom = s.oom || json_object_set(out->context, "messages", s.messages) != 0;
+    s.oom = s.oom || out->origin.failed || out->pieces.failed ||
+            json_object_set(out->context, "messages", s.messages) != 0;
+    json_decref(messages);
     json_decref(s.messages);
     json_decref(s.ids);
+    cf_buf_deinit(&places);
     if (s.oom) {
         cf_shape_deinit(out);
         return cf_oom_for(err, "the messages");
@@ -523,36 +727,60 @@ void cf_shape_deinit(cf_shape *s)
 {
     json_decref(s->context);
     s->context = NULL;
+    cf_buf_deinit(&s->origin);
+    cf_buf_deinit(&s->pieces);
 }
 
 /* ---- spans -------------------------------------------------------------- */
 
-static const cf_shape_added *added_at(const cf_shape *s, uint32_t message,
+/* The piece that byte `off` of a message's content lies in, and where the next
+ * begins; NULL for bytes between pieces. */
+static const cf_shape_piece *piece_at(const cf_shape *s, uint32_t message,
                                       uint32_t off, uint32_t *end)
 {
-    for (size_t i = 0; i < s->n_added; i++) {
-        const cf_shape_added *a = &s->added[i];
-        if (a->message != message) {
+    size_t n;
+    const cf_shape_piece *v = pieces_of(s, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].message != message) {
             continue;
         }
-        if (off >= a->from && off < a->to) {
-            *end = a->to;
-            return a;
+        if (off >= v[i].from && off < v[i].to) {
+            *end = v[i].to;
+            return &v[i];
         }
-        if (off < a->from && a->from < *end) {
-            *end = a->from;
+        if (off < v[i].from && v[i].from < *end) {
+            *end = v[i].from;
         }
     }
     return NULL;
 }
 
+/* A span of the shaped message, as one of the message as it was. */
+static void settle(const cf_shape *s, cf_prompt_span *span,
+                   const cf_shape_piece *piece)
+{
+    if (piece != NULL && piece->is_tools) {
+        span->source = CF_SPAN_VARIABLE;
+    }
+    if (piece != NULL && piece->why != NULL) {
+        span->is_copy = false;
+        span->src_off = 0;
+        span->path = cf_str_from(piece->why);
+    } else if (piece != NULL) {
+        span->src_off = span->src_off - piece->from + piece->src;
+    }
+    uint32_t origin = piece != NULL ? piece->origin : origin_of(s, span->index);
+    span->index =
+        origin != UINT32_MAX && span->source == CF_SPAN_MESSAGE ? origin : 0;
+}
+
 cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena,
                          cf_error *err)
 {
-    if (s->n_added == 0 && s->n_before == 0) {
-        return CF_OK;
-    }
-    size_t cap = prompt->n_spans * 3 + 1;
+    size_t n_pieces;
+    (void)pieces_of(s, &n_pieces);
+    /* A content that is written once is cut at its pieces. */
+    size_t cap = prompt->n_spans + 4 * n_pieces + 8;
     cf_prompt_span *v = cf_arena_calloc(arena, cap, sizeof *v);
     size_t n = 0;
     if (v == NULL) {
@@ -560,33 +788,26 @@ cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena,
     }
     for (size_t i = 0; i < prompt->n_spans; i++) {
         cf_prompt_span left = prompt->spans[i];
-        const bool is_content = left.source == CF_SPAN_MESSAGE && left.is_copy;
-        uint32_t message = left.index;
-        while (is_content && left.len > 0 && n + 2 < cap) {
+        bool is_ours = left.source == CF_SPAN_MESSAGE;
+        bool is_content =
+            is_ours && left.is_copy && cf_str_is(left.path, ".content");
+        while (left.len > 0) {
             uint32_t end = UINT32_MAX;
-            const cf_shape_added *a = added_at(s, message, left.src_off, &end);
-            uint32_t len =
-                end - left.src_off < left.len ? end - left.src_off : left.len;
+            const cf_shape_piece *p =
+                is_content ? piece_at(s, left.index, left.src_off, &end) : NULL;
             cf_prompt_span one = left;
-            one.len = len;
-            one.index -= one.index >= s->n_before ? s->n_before : one.index;
-            if (a != NULL) {
-                one.source = CF_SPAN_VARIABLE;
-                one.is_copy = false;
-                one.index = 0;
-                one.path = cf_str_from(a->why);
+            /* With no room for more spans the rest is one. */
+            one.len = is_content && end - left.src_off < left.len &&
+                              n + (prompt->n_spans - i) < cap
+                          ? end - left.src_off
+                          : left.len;
+            if (is_ours) {
+                settle(s, &one, p);
             }
             v[n++] = one;
-            left.off += len;
-            left.src_off += len;
-            left.len -= len;
-        }
-        if (left.len > 0 || !is_content) {
-            if (left.source == CF_SPAN_MESSAGE) {
-                left.index -=
-                    left.index >= s->n_before ? s->n_before : left.index;
-            }
-            v[n++] = left;
+            left.off += one.len;
+            left.src_off += one.len;
+            left.len -= one.len;
         }
     }
     prompt->spans = v;

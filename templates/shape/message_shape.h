@@ -9,38 +9,40 @@
 #ifndef CF_TEMPLATES_SHAPE_MESSAGE_SHAPE_H
 #define CF_TEMPLATES_SHAPE_MESSAGE_SHAPE_H
 
-#include "core/api/renderer.h"
+#include "core/api/conversation.h"
 #include "core/api/tool.h"
 #include "templates/template_caps.h"
 
-enum { CF_SHAPE_ADDED_MAX = 64 };
-
-/* Text that was put into a message's content. */
-typedef struct cf_shape_added {
+/* Bytes of a shaped message's content, and where they are from. */
+typedef struct cf_shape_piece {
     uint32_t message;  /* index among the shaped messages */
     uint32_t from, to; /* bytes of its content */
-    const char *why;   /* "added: the template writes no tools" */
-} cf_shape_added;
+    uint32_t origin;   /* the message they belong to, as it was given */
+    uint32_t src;      /* where they start in its content; why is NULL */
+    bool is_tools;     /* declarations: of no message */
+    const char *why;   /* "added by confab: ..."; NULL: the message's own */
+} cf_shape_piece;
 
 typedef struct cf_shape {
-    json_t *context;   /* the shaped one */
-    uint32_t n_before; /* messages put before the first */
-    cf_shape_added added[CF_SHAPE_ADDED_MAX];
-    size_t n_added;
+    json_t *context; /* the shaped one */
+    cf_buf origin;   /* uint32_t for each shaped message: as it was given */
+    cf_buf pieces;   /* cf_shape_piece; messages without any are as given */
 } cf_shape;
 
 /* Whether anything of the context needs a look at the template's
  * capabilities. */
 bool cf_shape_is_needed(const json_t *context);
 
-/* Makes out->context; released by cf_shape_deinit().  CF_ENOMEM. */
+/* Makes out->context; `roles` are the names that the template has for roles; released by cf_shape_deinit().  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_shape_init(cf_shape *out, const json_t *context,
                                     const cf_template_caps *caps,
+                                    const cf_role_map *roles,
                                     cf_tool_family family, cf_error *err);
 void cf_shape_deinit(cf_shape *s);
 
-/* Spans of a prompt of the shaped context, as spans of the original one; what
- * was added is a variable whose path says why. */
+/* Spans of a prompt of the shaped context, as spans of the original one.  The
+ * path of what was added says why: calls and results are spans of their
+ * message, declarations of a variable. */
 CF_MUST_USE cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt,
                                      cf_arena *arena, cf_error *err);
 

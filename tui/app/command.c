@@ -119,7 +119,12 @@ static void cmd_set(cf_app *app, const char *arg)
         cf_app_open_view(app, CF_VIEW_HELP);
         return;
     }
-    char name[64];
+    char name[64], extra[CF_EXTRA_MAX];
+    if (strncmp(arg, "extra ", 6) ==
+        0) { /* extra KEY=JSON, as --extra has it */
+        snprintf(extra, sizeof extra, "extra=%s", arg + 6);
+        arg = extra;
+    }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
     bool asks = name[strlen(name)] == arg[strlen(name)] && c->reply != NULL &&
                 cf_reply_setting_find(name, strlen(name)) < CF_REPLY_SETTINGS;

@@ -19,13 +19,13 @@
 enum {
     BUNDLED_TOKENS = 400, /* of a reply; the small model may run in circles */
     BUSY_MS = 700,        /* for a lock of another program */
-    FIXED_MAX = CF_OPTION_N + 3 /* settings that options give */
+    FIXED_MAX = CF_OPTION_N + 4 /* settings that options give */
 };
 
 typedef struct chat_options {
     const char *tools, *exec, *system, *mcp;
     uint32_t max_tokens;
-    bool no_store, restricted, no_examples;
+    bool no_store, restricted, no_examples, as_is;
     cf_sampler_options sampler;
 } chat_options;
 
@@ -89,6 +89,7 @@ static void list_fixed(session *s, const cf_cli *cli, const chat_options *o)
         {"temperature", p->is_greedy},
         {"seed", cli->has_seed},
         {"max_tokens", o->max_tokens != 0},
+        {"as_is", o->as_is},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i].is_given) {
@@ -151,6 +152,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     e->sampling = chat.sampling;
     e->asked = chat.asked;
     e->has_sampling = e->has_sampling || chat.asked != 0;
+    e->as_is = o->as_is;
     if (!o->no_store) {
         open_store(s, cli, paths);
     }
@@ -228,6 +230,10 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
          "generate at most N tokens (default: until the model ends)", NULL},
+        {"--as-is", 0, CF_OPT_FLAG, &o.as_is, NULL,
+         "give messages and tools to the template unchanged, even where it "
+         "does not write them; :set as_is=on",
+         NULL},
         {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,
          "do not save the conversation", NULL},
         {"--no-examples", 0, CF_OPT_FLAG, &o.no_examples, NULL,

@@ -7,6 +7,8 @@
 #include "core/api/backend.h"
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "templates/chat_template.h"
 #include "templates/open.h"
 #include "templates/template.h"
 #include "tui/cli/cli.h"
@@ -32,6 +34,8 @@ typedef struct render_job {
     uint64_t bench_best; /* ns: sum of each context's fastest render */
     uint64_t bench_contexts;
     bool spans, ids, mask, continue_final, keep_newline, no_trim, no_lstrip;
+    bool shape;    /* --shape */
+    size_t n_line; /* of --batch, for messages */
 } render_job;
 
 /* The template of -t or the model, if there is one. */
@@ -213,6 +217,63 @@ static cf_status read_context(render_job *job, cf_str text, cf_context **out,
     return st;
 }
 
+/* Renders a context whose messages and tools get the form that the template
+ * reads, as for a send. */
+static cf_status render_shaped(render_job *job, const cf_template *tpl,
+                               cf_str text, cf_prompt *out, cf_error *err)
+{
+    cf_buf full = CF_BUF_INIT;
+    json_t *values = NULL;
+    const cf_prompt_renderer r = cf_renderer_template(tpl);
+    cf_status st = cf_context_text_special(&full, text, job->tok, err);
+    CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, err));
+    CF_THEN(st, r.render(r.ud, values, &job->arena, out, err));
+    json_decref(values);
+    cf_buf_deinit(&full);
+    return st;
+}
+
+/* On standard error, a line each: what of the context is not in the prompt.
+ * Each line begins with the label.  The lines are a service: a
+ * context that plain JSON cannot hold, such as one with huge integers, was
+ * rendered all the same. */
+static void tell_losses(const char *label, cf_str context, const cf_render *r)
+{
+    json_t *values = NULL;
+    cf_buf lines = CF_BUF_INIT;
+    cf_error ignored;
+    cf_status st = cf_json_read(&values, context.p, context.n, &ignored);
+    CF_THEN(st, cf_prompt_losses(
+                    &r->prompt, json_object_get(values, "messages"),
+                    json_object_get(values, "tools"), &lines, &ignored));
+    for (size_t at = 0; st == CF_OK && at < lines.n;) {
+        size_t n = strcspn(lines.p + at, "\n");
+        cf_note_text(label, cf_str_make(lines.p + at, n));
+        at += n + 1;
+    }
+    cf_buf_deinit(&lines);
+    json_decref(values);
+}
+
+/* The same for a line of --batch, named by its id, else by its number. */
+static void tell_item_losses(const render_job *job, const json_t *item,
+                             cf_str context, const cf_render *r)
+{
+    cf_buf name = CF_BUF_INIT;
+    cf_str id = cf_json_get_str(item, "id");
+    const json_t *number = json_object_get(item, "id");
+    if (id.n > 0) {
+        cf_safe_line(&name, id.p, id.n);
+    } else if (json_is_integer(number)) {
+        cf_buf_addf(&name, "%lld", (long long)json_integer_value(number));
+    } else {
+        cf_buf_addf(&name, "line %zu", job->n_line);
+    }
+    cf_buf_adds(&name, ": ");
+    tell_losses(cf_buf_cstr(&name), context, r);
+    cf_buf_deinit(&name);
+}
+
 /* The source of another template than the common one: the line's own, the
  * model's that it names, or the model's for tools where there are some. */
 static cf_status other_source(const render_job *job, const json_t *item,
@@ -272,12 +333,17 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     cf_token_list tokens = {NULL, 0};
     cf_template_error why = {0};
     cf_arena_reset(&job->arena);
+    job->n_line++;
     cf_status st = template_of(job, item, values, &own, &tpl, &why, err);
-    if (st == CF_OK) {
+    if (st == CF_OK && job->shape) {
+        st = render_shaped(job, tpl,
+                           values.p != NULL ? values : cf_str_from("{}"),
+                           &r.prompt, err);
+    } else if (st == CF_OK) {
         st = read_context(job, values.p != NULL ? values : cf_str_from("{}"),
                           &context, err);
     }
-    if (st == CF_OK) {
+    if (st == CF_OK && !job->shape) {
         const cf_render_options options = {
             .continue_final_message =
                 job->continue_final ||
@@ -289,6 +355,9 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
         }
     }
     CF_THEN(st, tokenise(job, &r, &tokens, err));
+    if (st == CF_OK && values.p != NULL && job->bench == 0) {
+        tell_item_losses(job, item, values, &r);
+    }
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
     cf_jw_init(&w, &line);
@@ -330,7 +399,9 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
     }
     const cf_render_options options = {.continue_final_message =
                                            job->continue_final};
-    st = cf_template_render(tpl, context, &options, &job->arena, r, err);
+    st = job->shape
+             ? render_shaped(job, tpl, text, &r->prompt, err)
+             : cf_template_render(tpl, context, &options, &job->arena, r, err);
     if (st != CF_OK && r->error.line != 0) {
         cf_buf caret = CF_BUF_INIT;
         cf_template_caret(&caret, cf_template_source(tpl), &r->error);
@@ -378,23 +449,6 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
     return status;
 }
 
-/* On standard error, a line each: what of the context is not in the prompt. */
-static cf_status tell_losses(cf_str context, const cf_render *r, cf_error *err)
-{
-    json_t *values = NULL;
-    cf_buf lines = CF_BUF_INIT;
-    CF_TRY(cf_json_read(&values, context.p, context.n, err));
-    cf_status st =
-        cf_prompt_losses(&r->prompt, json_object_get(values, "messages"),
-                         json_object_get(values, "tools"), &lines, err);
-    if (st == CF_OK) {
-        cf_out(stderr, cf_buf_str(&lines), CF_OUT_TEXT);
-    }
-    cf_buf_deinit(&lines);
-    json_decref(values);
-    return st;
-}
-
 /* One context, from a file (or an empty one without a file). */
 static int render_file(render_job *job, const char *path)
 {
@@ -414,9 +468,7 @@ static int render_file(render_job *job, const char *path)
     int status = st == CF_OK ? print_result(job, cf_buf_str(&text), &r, &tokens)
                              : cf_cli_fail(job->cli, &err);
     if (st == CF_OK) {
-        /* The lines are a service: a context that plain JSON cannot hold, such
-         * as one with huge integers, was rendered all the same. */
-        cf_ignore(tell_losses(cf_buf_str(&text), &r, &err));
+        tell_losses("", cf_buf_str(&text), &r);
     }
     cf_buf_deinit(&text);
     return status;
@@ -470,6 +522,7 @@ static int run_job(render_job *job, const char *context)
 int cf_cmd_render(cf_cli *cli, int argc, char **argv)
 {
     render_job job = {.cli = cli};
+    bool as_is = false;
     const cf_opt own[] = {
         {"--batch", 0, CF_OPT_STR, &job.batch, "FILE",
          "render each line's context (and template)", NULL},
@@ -483,6 +536,12 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--continue-final-message", 0, CF_OPT_FLAG, &job.continue_final, NULL,
          "leave the last message open", NULL},
+        {"--shape", 0, CF_OPT_FLAG, &job.shape, NULL,
+         "first give messages and tools the form that the template reads, as "
+         "run and chat do",
+         NULL},
+        {"--as-is", 0, CF_OPT_FLAG, &as_is, NULL,
+         "render messages and tools unchanged, the default", NULL},
         {"--allow-mutation", 0, CF_OPT_FLAG, &job.options.allow_mutation, NULL,
          "let templates modify lists and dicts", NULL},
         {"--no-trim-blocks", 0, CF_OPT_FLAG, &job.no_trim, NULL,
@@ -503,6 +562,10 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     }
     if (n_rest > 1) {
         return cf_cli_usage(cli, "one context at a time");
+    }
+    if (job.shape && (as_is || job.mask || job.continue_final)) {
+        return cf_cli_usage(cli, "--shape goes without --as-is, --mask and "
+                                 "--continue-final-message");
     }
     /* Only then: a model lends its bos_token to any template. */
     if (job.ids || job.mask ||

@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "templates/open.h"
+#include "tui/cli/attach_options.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/keep.h"
@@ -41,9 +42,11 @@ typedef struct run {
     const char *schema, *regex, *grammar_path, *tool_mode;
     cf_opt_list choices;
     bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
-    cf_opt_list stop_list, extra_list;
-    bool sends_thinking, keeps_prefix;
+    cf_opt_list stop_list, stop_id_list, extra_list;
+    bool sends_thinking, as_is, fail_on_length, keeps_prefix;
+    char last; /* byte of the reply on standard output; 0: none */
     cf_sampler_options sampling;
+    cf_attach_options attached;
     /* the run */
     cf_opened engine;
     cf_conversation *conv;
@@ -55,6 +58,7 @@ typedef struct run {
     cf_constraint_vocab *vocab;
     cf_buf constraint; /* as JSON, for the history */
     cf_str stop[CF_OPT_LIST_MAX];
+    cf_token stop_ids[CF_OPT_LIST_MAX];
     json_t *vendor;    /* --extra, and what the options come to for a server */
     cf_stop stop_seen; /* of the last round */
     bool is_terminal, in_thinking;
@@ -104,6 +108,7 @@ static void show_event(run *r, const cf_chat_event *ev)
     case CF_CHAT_TEXT:
         end_thinking(r);
         show(stdout, ev->text);
+        r->last = ev->text.n > 0 ? ev->text.p[ev->text.n - 1] : r->last;
         break;
     case CF_CHAT_THINKING:
         if (!r->in_thinking) {
@@ -510,25 +515,20 @@ static cf_status ask_for_schema(run *r, cf_error *err)
                : cf_oom(err);
 }
 
-/* Reads KEY=JSON; a value that is not JSON is a string. */
+/* --extra, and what confabrc has, into the request of a server. */
 static cf_status read_extra(run *r, cf_error *err)
 {
+    const cf_reply_settings *from = r->cli->reply;
+    if (from != NULL && from->extra[0] != '\0' && is_server(r)) {
+        json_t *v;
+        CF_TRY(cf_json_read(&v, from->extra, strlen(from->extra), err));
+        json_object_update(r->vendor, v);
+        json_decref(v);
+    }
     for (size_t i = 0; i < r->extra_list.n; i++) {
-        const char *text = r->extra_list.v[i];
-        size_t n = strcspn(text, "=");
-        char key[128];
-        if (text[n] != '=' || n == 0 || n >= sizeof key) {
-            return cf_fail(err, CF_EINVAL,
-                           "--extra: '%.80s' is not of the form KEY=JSON",
-                           text);
-        }
-        memcpy(key, text, n);
-        key[n] = '\0';
-        const char *value = text + n + 1;
-        json_t *v = json_loads(value, JSON_DECODE_ANY, NULL);
-        v = v != NULL ? v : json_string(value);
-        if (v == NULL || json_object_set_new(r->vendor, key, v) != 0) {
-            return cf_fail(err, CF_EINVAL, "--extra: %s is not UTF-8", key);
+        cf_error why;
+        if (cf_extra_put(r->vendor, r->extra_list.v[i], &why) != CF_OK) {
+            return cf_fail(err, CF_EINVAL, "--extra: %s", why.text);
         }
     }
     if (r->extra_list.n > 0 && !is_server(r)) {
@@ -583,8 +583,26 @@ static void take_settings(cf_chat_options *o, const run *r)
         o->max_tokens = from->chat.max_tokens;
     }
     o->thinking = from->chat.thinking;
+    o->as_is = from->chat.as_is;
     o->has_thinking_budget = from->chat.has_thinking_budget;
     o->thinking_budget = from->chat.thinking_budget;
+}
+
+static cf_status read_stop_ids(run *r, cf_chat_options *o, cf_error *err)
+{
+    for (size_t i = 0; i < r->stop_id_list.n; i++) {
+        const char *text = r->stop_id_list.v[i];
+        char *end;
+        long id = strtol(text, &end, 10);
+        if (end == text || *end != '\0' || id < 0 || id > INT32_MAX) {
+            return cf_fail(err, CF_EINVAL,
+                           "--stop-id: '%.40s' is not a token id", text);
+        }
+        r->stop_ids[i] = (cf_token)id;
+    }
+    o->stop_ids = r->stop_ids;
+    o->n_stop_ids = r->stop_id_list.n;
+    return CF_OK;
 }
 
 static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
@@ -598,12 +616,15 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     o->chat.vocab = r->vocab;
     o->chat.max_tokens = r->n_max;
     take_settings(&o->chat, r);
+    o->chat.as_is = o->chat.as_is || r->as_is;
     o->chat.n_top = r->n_top;
     for (size_t i = 0; i < r->stop_list.n; i++) {
         r->stop[i] = cf_str_from(r->stop_list.v[i]);
     }
     o->chat.stop = r->stop;
     o->chat.n_stop = r->stop_list.n;
+    o->fail_on_length = r->fail_on_length;
+    CF_TRY(read_stop_ids(r, &o->chat, err));
     if (r->has_budget) {
         o->chat.has_thinking_budget = true;
         o->chat.thinking_budget =
@@ -619,19 +640,17 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     return cf_chat_options_check(&o->chat, err);
 }
 
-/* Lists what is not in the prompt, a line each, on standard error. */
-static cf_status tell_losses(run *r, const cf_send *send, cf_str prompt,
-                             cf_error *err)
+static void tell_loss(void *ud, const cf_loss *loss)
 {
-    cf_buf lines = CF_BUF_INIT;
-    cf_status st = cf_conversation_losses(r->conv, send, prompt, &lines, err);
-    for (size_t off = 0; st == CF_OK && off < lines.n;) {
-        size_t n = strcspn(lines.p + off, "\n");
-        cf_note_text("[prompt] ", cf_str_make(lines.p + off, n));
-        off += n + 1;
-    }
-    cf_buf_deinit(&lines);
-    return st;
+    (void)ud;
+    cf_note_text("[prompt] ", loss->line);
+}
+
+/* Lists what is not in the prompt, a line each, on standard error. */
+static cf_status tell_losses(run *r, const cf_send *send,
+                             const cf_prompt *prompt, cf_error *err)
+{
+    return cf_conversation_losses(r->conv, send, prompt, tell_loss, NULL, err);
 }
 
 /* The same for a send that is about to be made. */
@@ -643,7 +662,7 @@ static void look_for_losses(run *r, const cf_send *send)
     cf_arena_init(&arena, 0);
     if (cf_conversation_preview(r->conv, r->engine.backend, send, &arena,
                                 &prompt, NULL, &ignored) == CF_OK) {
-        cf_ignore(tell_losses(r, send, prompt.text, &ignored));
+        cf_ignore(tell_losses(r, send, &prompt, &ignored));
     }
     cf_arena_deinit(&arena);
 }
@@ -657,7 +676,7 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
                                            &arena, &prompt, NULL, err);
     if (st == CF_OK) {
         show(stdout, prompt.text);
-        st = tell_losses(r, send, prompt.text, err);
+        st = tell_losses(r, send, &prompt, err);
     }
     cf_arena_deinit(&arena);
     return st;
@@ -673,10 +692,14 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     CF_TRY(read_extra(r, err));
     CF_TRY(make_grammar(r, err));
     CF_TRY(fill_options(r, &options, err));
-    json_t *message = json_pack("{s:s, s:s%}", "role", "user", "content",
-                                cf_buf_cstr(prompt), prompt->n);
+    const cf_backend_info info = cf_backend_get_info(r->engine.backend);
+    json_t *content;
+    CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt),
+                                     &info, err));
+    json_t *message =
+        json_pack("{s:s, s:o}", "role", "user", "content", content);
     if (message == NULL) {
-        return cf_fail(err, CF_EFORMAT, "the prompt is not UTF-8");
+        return cf_oom_for(err, "the message");
     }
     cf_send send = {.message = message,
                     .options = &options,
@@ -718,7 +741,8 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     }
     cf_sent_deinit(&sent);
     json_decref(message);
-    if (!r->cli->is_json && r->is_terminal) {
+    bool ends_open = r->last != '\0' && r->last != '\n';
+    if (ends_open || (r->show_prompt && r->is_terminal)) {
         show(stdout, cf_str_from("\n"));
     }
     return st;
@@ -814,8 +838,8 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     run r = {.cli = cli,
              .n_draft = CF_DRAFT_DEFAULT,
              .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 29 };
-    cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
+    enum { OWN_MAX = 48 }; /* room for more than are listed */
+    cf_opt own[OWN_MAX + CF_ATTACH_OPTIONS + CF_SAMPLER_OPTIONS + 1] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
          "tools the model may call, as JSON declarations; demo: eight built-in "
@@ -848,6 +872,10 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          &r.has_n_max},
         {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
          "end the reply before this text; may be repeated", NULL},
+        {"--stop-id", 0, CF_OPT_LIST, &r.stop_id_list, "ID",
+         "end the reply before this token; may be repeated", NULL},
+        {"--fail-on-length", 0, CF_OPT_FLAG, &r.fail_on_length, NULL,
+         "fail when the reply reaches the limit of --tokens", NULL},
         {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",
          "turn thinking on or off in the template", NULL},
         {"--budget", 0, CF_OPT_U32, &r.budget, "N",
@@ -867,7 +895,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "send a server one more argument; may be repeated", NULL},
         {"--send-thinking", 0, CF_OPT_FLAG, &r.sends_thinking, NULL,
          "send a server the thinking of earlier replies too", NULL},
-        {"--as-is", 0, CF_OPT_FLAG, &cli->open.as_is, NULL,
+        {"--as-is", 0, CF_OPT_FLAG, &r.as_is, NULL,
          "give messages and tools to the template unchanged, even where it "
          "does not write them",
          NULL},
@@ -892,7 +920,12 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
         {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL,
          "do not save the conversation", NULL},
     };
-    cf_sampler_options_table(&r.sampling, own + OWN - 1);
+    size_t n_own = 0;
+    while (n_own < OWN_MAX && own[n_own].name != NULL) {
+        n_own++;
+    }
+    cf_attach_options_table(&r.attached, own + n_own);
+    cf_sampler_options_table(&r.sampling, own + n_own + CF_ATTACH_OPTIONS);
     int n_rest;
     int done = cf_cli_options(cli, own, argc, argv, &n_rest);
     if (done >= 0) {
@@ -909,6 +942,11 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     }
     if (n_rest > 1) {
         return cf_cli_usage(cli, "takes one PROMPT; put it in quotes");
+    }
+    bool has_text = n_rest == 1 && strcmp(argv[0], "-") != 0;
+    if (!has_text && cf_attach_options_use_stdin(&r.attached)) {
+        return cf_cli_usage(cli, "standard input is a file: give the PROMPT "
+                                 "as an argument");
     }
     if (n_rest == 0 && isatty(STDIN_FILENO)) {
         return cf_cli_usage(cli,

@@ -117,6 +117,25 @@ static void add_prompt(inputs *in, cf_keep_reply *k, const cf_chat_event *e)
     k->options.n_start = e->n_ids - e->n_prompt;
 }
 
+static cf_str copy_text(cf_arena *arena, cf_str text)
+{
+    char *copy = cf_arena_strndup(arena, text.n != 0 ? text.p : "", text.n);
+    return cf_str_make(copy, copy != NULL ? text.n : 0);
+}
+
+/* A JSON value as text in the arena; empty for NULL. */
+static cf_str copy_json(cf_arena *arena, const json_t *v)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_str copy = {NULL, 0};
+    if (v != NULL) {
+        cf_json_write(&text, v);
+        copy = copy_text(arena, cf_buf_str(&text));
+    }
+    cf_buf_deinit(&text);
+    return copy;
+}
+
 /* A copy that outlives the send's options: the turn's end writes them too. */
 static bool copy_options(cf_keep_reply *k, const cf_send *send)
 {
@@ -130,6 +149,8 @@ static bool copy_options(cf_keep_reply *k, const cf_send *send)
     o->thinking = c->thinking;
     o->has_thinking_budget = c->has_thinking_budget;
     o->thinking_budget = c->thinking_budget;
+    o->as_is = c->as_is;
+    o->extra = copy_json(&k->arena, c->vendor);
     cf_logit_bias *bias =
         cf_arena_calloc(&k->arena, c->sampling.n_bias + 1, sizeof *bias);
     cf_token *suppress = cf_arena_calloc(&k->arena, c->sampling.n_suppress + 1,
@@ -284,12 +305,6 @@ cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
     return st;
 }
 
-static cf_str copy_text(cf_arena *arena, cf_str text)
-{
-    char *copy = cf_arena_strndup(arena, text.n != 0 ? text.p : "", text.n);
-    return cf_str_make(copy, copy != NULL ? text.n : 0);
-}
-
 /* A call as the parser found it, or a block that is not one. */
 static void keep_call(cf_keep_reply *k, const cf_chat_event *e)
 {
@@ -430,17 +445,19 @@ static void add_results(cf_store_run *run, const cf_chat_response *r)
     }
 }
 
-/* The lists that only the reply's end knows whole. */
-static void add_lists(cf_keep_reply *k, cf_store_run *run, cf_buf *json)
+/* What only the reply's end knows whole. */
+static void add_lists(cf_keep_reply *k, const cf_chat_response *r,
+                      cf_store_run *run, cf_buf *json)
 {
     if (k->forced.failed || k->held.failed ||
-        (k->forced.n == 0 && k->held.n == 0)) {
+        (k->forced.n == 0 && k->held.n == 0 && r->vendor == NULL)) {
         return;
     }
     k->options.forced = (const uint32_t *)(const void *)k->forced.p;
     k->options.n_forced = k->forced.n / sizeof(uint32_t);
     k->options.held = (const uint32_t *)(const void *)k->held.p;
     k->options.n_held = k->held.n / sizeof(uint32_t);
+    k->options.server = copy_json(&k->arena, r->vendor);
     cf_run_options_write(json, &k->options);
     if (!json->failed) {
         run->options = cf_buf_str(json);
@@ -483,7 +500,7 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
         cf_hash_hex(prompt_hash, cf_buf_cstr(&r->prompt), r->prompt.n);
         run.prompt_hash = cf_str_from(prompt_hash);
     }
-    add_lists(k, &run, &options);
+    add_lists(k, r, &run, &options);
     for (size_t i = 0; i < k->n_calls; i++) {
         add_findings(k, i, r->findings);
     }

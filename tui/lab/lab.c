@@ -24,8 +24,10 @@ cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
     b->settings.chat.has_asked = true;
     b->settings.chat.asked = engine->asked;
     b->settings.chat.max_tokens = engine->max_tokens;
+    b->settings.chat.as_is = engine->as_is;
     cf_arena_init(&b->arena, 0);
     cf_arena_init(&b->prompt_arena, 0);
+    cf_arena_init(&b->loss_arena, 0);
     b->vars = json_object();
     cf_runner_init(&b->work, b);
     cf_runner_init(&b->reader, b);
@@ -59,10 +61,13 @@ void cf_lab_free(cf_lab *lab)
     cf_buf_deinit(&lab->own_source);
     cf_arena_deinit(&lab->arena);
     cf_arena_deinit(&lab->prompt_arena);
+    cf_arena_deinit(&lab->loss_arena);
+    cf_free(lab->loss);
     cf_conversation_free(lab->conv);
     cf_lab__rule_drop(lab->rule);
     cf_constraint_vocab_free(lab->vocab);
     json_decref(lab->vars);
+    json_decref(lab->vendor);
     json_decref(lab->own_tools);
     cf_tool_desk_deinit(&lab->desk);
     cf_free(lab->notes);

@@ -46,6 +46,7 @@ typedef struct cf_lab_engine {
     bool has_sampling;
     uint32_t asked; /* of the sampling, as in cf_chat_options */
     uint32_t max_tokens;
+    bool as_is; /* messages reach the template as they are */
 } cf_lab_engine;
 
 /* `store` may be NULL: no history. */

@@ -384,6 +384,11 @@ void cf_lab_message_text(cf_buf *out, const json_t *message)
                         type.n != 0 ? type.p : "");
         }
     }
+    cf_str refusal = cf_json_get_str(message, "refusal");
+    if (refusal.n != 0) {
+        cf_buf_adds(out, out->n != 0 ? "\n[refusal] " : "[refusal] ");
+        cf_buf_add(out, refusal.p, refusal.n);
+    }
     add_calls(out, json_object_get(message, "tool_calls"));
 }
 

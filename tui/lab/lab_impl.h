@@ -117,12 +117,19 @@ struct cf_lab {
     cf_buf own_source;
     char own_name[256];
 
-    json_t *vars; /* template variables that the user set */
+    json_t *vars;   /* template variables that the user set */
+    json_t *vendor; /* settings.extra as an object; NULL: none */
+    char vendor_text[CF_EXTRA_MAX]; /* what it was made of */
     cf_buf draft;
     cf_arena prompt_arena;
     cf_prompt_model prompt;
     bool prompt_is_fresh, prompt_is_shown;
     cf_error prompt_err;
+    cf_arena loss_arena;
+    cf_lab_loss *loss; /* [n_loss], of the path of `loss_generation` */
+    size_t n_loss, cap_loss;
+    uint64_t loss_generation;
+    bool losses_are_fresh;
 
     cf_lab_undo_step undo[CF_LAB_UNDO_MAX];
     size_t n_undo;

@@ -28,6 +28,67 @@ cf_str cf_lab_draft(const cf_lab *lab)
 void cf_lab_prompt_stale(cf_lab *lab)
 {
     lab->prompt_is_fresh = false;
+    lab->losses_are_fresh = false;
+}
+
+/* ---- losses ------------------------------------------------------------- */
+
+static void add_loss(void *ud, const cf_loss *loss)
+{
+    cf_lab *b = ud;
+    char *line = cf_arena_strndup(&b->loss_arena, loss->line.p, loss->line.n);
+    if (line != NULL &&
+        cf_grow(&b->loss, &b->cap_loss, b->n_loss + 1, sizeof *b->loss)) {
+        b->loss[b->n_loss++] = (cf_lab_loss){loss->kind, loss->index,
+                                             cf_str_make(line, loss->line.n)};
+    }
+}
+
+/* An error is the Prompt view's to show: then there are no losses. */
+static void find_losses(cf_lab *b)
+{
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_error ignored;
+    cf_turn_options options = cf_lab__options(b);
+    const cf_send send = {.options = &options};
+    cf_arena_init(&arena, 0);
+    if (cf_conversation_preview(b->conv, b->engine.backend, &send, &arena,
+                                &prompt, NULL, &ignored) == CF_OK) {
+        cf_ignore(cf_conversation_losses(b->conv, &send, &prompt, add_loss, b,
+                                         &ignored));
+    }
+    cf_arena_deinit(&arena);
+}
+
+const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n)
+{
+    bool is_fresh =
+        lab->losses_are_fresh && lab->loss_generation == lab->generation;
+    if (!is_fresh && !lab->job_is_on) {
+        lab->losses_are_fresh = true;
+        lab->loss_generation = lab->generation;
+        lab->n_loss = 0;
+        cf_arena_reset(&lab->loss_arena);
+        if (lab->n_path > 0 && cf_lab_info(lab).shows_prompt) {
+            find_losses(lab);
+        }
+    }
+    *n = lab->n_loss;
+    return lab->loss;
+}
+
+/* Notes the messages of which nothing is in the prompt. */
+static cf_status mark_lost(cf_lab *b, cf_error *err)
+{
+    size_t n;
+    const cf_lab_loss *v = cf_lab_losses(b, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].kind == CF_LOSS_MESSAGE || v[i].kind == CF_LOSS_RESULT) {
+            CF_TRY(cf_prompt_model_mark_lost(&b->prompt, v[i].index, err));
+        }
+    }
+    return CF_OK;
 }
 
 static cf_status render(cf_lab *b, cf_error *err)
@@ -64,7 +125,7 @@ static cf_status render(cf_lab *b, cf_error *err)
     if (shows_tokens) {
         cf_prompt_model_mark_specials(&b->prompt, b->engine.tokenizer);
     }
-    return CF_OK;
+    return mark_lost(b, err);
 }
 
 cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages,
@@ -188,7 +249,7 @@ cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err)
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(eq - text < 63 ? eq - text : 63),
              text);
-    lab->prompt_is_fresh = false;
+    cf_lab_prompt_stale(lab);
     if (eq[1] == '\0') {
         json_object_del(lab->vars, name);
         return CF_OK;

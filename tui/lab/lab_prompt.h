@@ -24,6 +24,16 @@ CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
 void cf_lab_set_draft(cf_lab *lab, cf_str draft);
 cf_str cf_lab_draft(const cf_lab *lab);
 
+/* What of the conversation is not in its prompt, without the draft.  Rendered
+ * when the conversation, the template or a variable has changed, and never
+ * while a reply is written; nothing where the engine shows no prompt. */
+typedef struct cf_lab_loss {
+    cf_loss_kind kind;
+    size_t index; /* of the message, or of the tool */
+    cf_str line;
+} cf_lab_loss;
+const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n);
+
 /* The messages of the prompt, without a draft: their number, the role of one,
  * and the one that a turn of the path is (SIZE_MAX: nothing of the turn is
  * sent). */

@@ -14,6 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "core/base/os.h"
+#include "core/base/safe_text.h"
 #include "tui/lab/lab_impl.h"
 #include "tui/lab/run_options.h"
 
@@ -42,6 +43,8 @@ void cf_reply_deinit(cf_reply *reply)
     free_live(reply);
     cf_free(reply->prompt_ids);
     cf_lab__rule_drop(reply->rule);
+    cf_buf_deinit(&reply->notes);
+    cf_buf_deinit(&reply->facts);
     cf_buf_deinit(&reply->raw);
     cf_buf_deinit(&reply->chunks);
     *reply = (cf_reply){.is_live = false};
@@ -204,8 +207,37 @@ void cf_reply_add(cf_reply *r, const cf_tokenizer *tok, const cf_chat_event *e)
         cf_buf_add(&r->calls, e->text.p, e->text.n);
         cf_buf_add(&r->raw, e->text.p, e->text.n);
         break;
+    case CF_CHAT_NOTE:
+        cf_buf_add(&r->notes, e->text.p, e->text.n);
+        cf_buf_addc(&r->notes, '\n');
+        break;
     default:
         break; /* the response has the others */
+    }
+}
+
+/* One line of what a server reports, the others after it. */
+static void add_facts(cf_reply *r, const json_t *server)
+{
+    static const char *const keys[] = {"model", "system_fingerprint",
+                                       "service_tier", "provider", "id"};
+    cf_buf_reset(&r->facts);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        cf_str v = cf_json_get_str(server, keys[i]);
+        if (v.n > 0) {
+            cf_buf_adds(&r->facts, r->facts.n > 0 ? "  " : "");
+            cf_safe_line(&r->facts, v.p, v.n);
+        }
+    }
+}
+
+/* Ends that are neither the model's own nor an error. */
+static void add_end(cf_reply *r, cf_str reason)
+{
+    if (cf_str_is(reason, cf_stop_reason_name(CF_STOP_FILTERED))) {
+        cf_buf_adds(&r->notes, "the server's content filter ended it\n");
+    } else if (cf_str_is(reason, "refusal")) {
+        cf_buf_adds(&r->notes, "the model refused\n");
     }
 }
 
@@ -259,6 +291,9 @@ void cf_reply_finish(cf_reply *r, const cf_tokenizer *tok,
     r->usage = from->usage;
     r->timings = from->timings;
     r->stop = from->stop;
+    add_facts(r, from->vendor);
+    add_end(r, cf_str_from(cf_stop_reason_name(from->stop.reason)));
+    add_end(r, cf_str_from(from->stop.what));
     r->sync = from->sync;
     snprintf(r->cause, sizeof r->cause, "%s",
              from->divergence.has ? from->divergence.cause : "");
@@ -278,6 +313,12 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
     if (cf_run_options_read(&o, run->options, &arena, NULL) == CF_OK) {
         r->n_start = o.n_start < r->n_token ? o.n_start : r->n_token;
         r->start_content = o.start_content;
+        json_t *server = NULL;
+        if (o.server.n > 0 &&
+            cf_json_read(&server, o.server.p, o.server.n, NULL) == CF_OK) {
+            add_facts(r, server);
+        }
+        json_decref(server);
         for (size_t i = 0; i < r->n_start; i++) {
             r->token[i].is_forced = true;
         }
@@ -368,6 +409,7 @@ static void load_figures(cf_reply *r, const cf_store_run *run)
     snprintf(r->stop.what, sizeof r->stop.what, "%.*s",
              (int)(run->stop_reason.n < 63 ? run->stop_reason.n : 63),
              run->stop_reason.n != 0 ? run->stop_reason.p : "");
+    add_end(r, run->stop_reason);
     if (run->error.n != 0) {
         size_t n =
             run->error.n < CF_ERROR_TEXT_MAX ? run->error.n : CF_ERROR_TEXT_MAX;

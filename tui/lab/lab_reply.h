@@ -42,6 +42,9 @@ typedef struct cf_reply {
     cf_trace_writer steps; /* names of the chain's steps, where the draws came
                               from the history */
     uint32_t n_calls;
+    cf_buf notes; /* lines for the user about the request and its end */
+    cf_buf facts; /* what a server reports of its answer: model, fingerprint,
+                     id; one line */
 
     /* While it is written. */
     bool is_live;

@@ -237,6 +237,13 @@ cf_turn_options cf_lab__options(cf_lab *b)
         cf_reply_settings_is_default(&b->settings, "trace_top")) {
         o.chat.n_top = 0; /* a server is asked for nothing by itself */
     }
+    if (strcmp(b->vendor_text, b->settings.extra) != 0) {
+        snprintf(b->vendor_text, sizeof b->vendor_text, "%s",
+                 b->settings.extra);
+        json_decref(b->vendor);
+        b->vendor = json_loads(b->vendor_text, 0, NULL);
+    }
+    o.chat.vendor = b->vendor;
     return o;
 }
 

@@ -35,7 +35,8 @@ static void assign_own(cf_prompt_model *m)
         m->token[i].message = GAP;
         if (s != NULL && s->source == CF_SPAN_MESSAGE) {
             m->token[i].message = (int32_t)s->index;
-        } else if (s != NULL && s->source == CF_SPAN_TOOL) {
+        } else if (s != NULL &&
+                   (s->source == CF_SPAN_TOOL || cf_prompt_span_is_added(s))) {
             m->token[i].message = CF_PART_TOOLS;
         }
     }
@@ -91,7 +92,17 @@ static void fill_gap(cf_prompt_model *m, size_t n_head, size_t from, size_t to)
     } else if (from > 0) {
         cut = closed_at(m, from, to);
         size_t opens = opens_at(m, n_head, from, to);
-        if (opens < to && (opens > cut || cut == to)) {
+        bool has_dropped = before >= 0 && after > before + 1;
+        if (has_dropped && opens < to && opens > cut) {
+            /* The marks of a message of which nothing else was written. */
+            for (size_t i = cut; i < opens; i++) {
+                m->token[i].message = before + 1;
+            }
+            for (size_t i = opens; i < to; i++) {
+                m->token[i].message = after;
+            }
+            to = cut;
+        } else if (opens < to && (opens > cut || cut == to)) {
             cut = opens; /* more is closed, or a header ends the gap */
         }
     }
@@ -200,7 +211,53 @@ static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
         m->row = row;
         m->cap_row = cap;
     }
-    m->row[m->n_row++] = (cf_prompt_row){first, 0, m->token[first].message};
+    int32_t message =
+        first < m->n ? m->token[first].message : CF_PART_GENERATION;
+    m->row[m->n_row++] = (cf_prompt_row){first, 0, message, false};
+    return CF_OK;
+}
+
+/* A row for each message of which nothing was written and that comes before
+ * token `first`, part `*part` being the next to look at. */
+static cf_status add_lost_rows(cf_prompt_model *m, size_t *part, size_t first,
+                               cf_error *err)
+{
+    for (; *part < m->n_part && m->part[*part].first <= first; ++*part) {
+        const cf_prompt_part *p = &m->part[*part];
+        if (p->n_tokens == 0) {
+            CF_TRY(add_row(m, p->first, err));
+            m->row[m->n_row - 1].message = p->message;
+            m->row[m->n_row - 1].is_lost = true;
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message,
+                                    cf_error *err)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < m->n_part; i++) {
+        if (m->part[i].message == (int32_t)message) {
+            m->part[i].is_lost = true;
+            return CF_OK;
+        }
+        if (m->part[i].message < (int32_t)message &&
+            m->part[i].message != CF_PART_GENERATION) {
+            at = i + 1;
+        }
+    }
+    cf_prompt_part *v = cf_realloc(m->part, m->n_part + 1, sizeof *v);
+    if (v == NULL) {
+        return cf_oom_for(err, "the prompt view");
+    }
+    memmove(v + at + 1, v + at, (m->n_part - at) * sizeof *v);
+    size_t first = at > 0 ? v[at - 1].first + v[at - 1].n_tokens : 0;
+    v[at] = (cf_prompt_part){
+        .message = (int32_t)message, .first = first, .is_lost = true};
+    m->part = v;
+    m->n_part++;
+    m->row_width = 0;
     return CF_OK;
 }
 
@@ -281,6 +338,7 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
     }
     m->n_row = 0;
     int used = 0;
+    size_t part = 0;
     for (size_t i = 0; i < m->n; i++) {
         int w = width_as(m, i, form, measure);
         bool ends_line =
@@ -289,12 +347,16 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
                       m->token[i].message != m->token[i - 1].message ||
                       (w > 0 && used + w > width);
         if (begins) {
+            CF_TRY(add_lost_rows(m, &part, i, err));
             CF_TRY(add_row(m, i, err));
+            m->row[m->n_row - 1].is_lost =
+                part > 0 && m->part[part - 1].is_lost;
             used = 0;
         }
         m->row[m->n_row - 1].n++;
         used += w;
     }
+    CF_TRY(add_lost_rows(m, &part, m->n, err));
     m->row_width = width;
     m->row_form = form;
     return CF_OK;

@@ -46,14 +46,16 @@ enum {
 typedef struct cf_prompt_part {
     int32_t message; /* or a CF_PART_* */
     size_t first;    /* token */
-    size_t n_tokens;
+    size_t n_tokens; /* 0: nothing was written of it */
     size_t n_kept;
+    bool is_lost; /* at most its marks were written */
 } cf_prompt_part;
 
 /* A row of tokens, as broken for a width. */
 typedef struct cf_prompt_row {
-    size_t first, n; /* tokens */
+    size_t first, n; /* tokens; n = 0: of a message that was not written */
     int32_t message;
+    bool is_lost; /* nothing of the message is in this row or any other */
 } cf_prompt_row;
 
 typedef struct cf_prompt_model {
@@ -90,6 +92,11 @@ void cf_prompt_model_deinit(cf_prompt_model *m);
  * cf_backend_checkpoints() gives them. */
 void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos,
                                  size_t n);
+
+/* Notes that nothing of a message was written: it gets a part of its own, and
+ * a row that says so.  Call before rows are broken.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_prompt_model_mark_lost(cf_prompt_model *m,
+                                                size_t message, cf_error *err);
 
 /* Marks the tokens that are special in this vocabulary. */
 void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok);

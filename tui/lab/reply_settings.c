@@ -13,7 +13,7 @@
 #include "core/api/reply_options.h"
 #include "core/base/os.h"
 
-typedef enum kind { F32, U32, SEED, BOOL, THINKING, BUDGET } kind;
+typedef enum kind { F32, U32, SEED, BOOL, THINKING, BUDGET, EXTRA } kind;
 
 typedef struct setting {
     const char *name;
@@ -55,6 +55,10 @@ static const setting table[] = {
      "asks the template for thinking: default, on or off"},
     {"thinking_budget", BUDGET, OTHER(chat.thinking_budget), INT32_MAX,
      "tokens of thinking at most; 'off' for no limit"},
+    {"as_is", BOOL, OTHER(chat.as_is), 0,
+     "gives the template messages and tools unchanged; nothing is added"},
+    {"extra", EXTRA, OTHER(extra), 0,
+     "arguments for servers: KEY=JSON adds one, KEY= removes it, off all"},
     {"trace", BOOL, OTHER(trace), 0, "keep the candidates of each token"},
     {"trace_top", U32, OTHER(trace_top), CF_TRACE_TOP_MAX,
      "how many candidates are kept"},
@@ -225,6 +229,58 @@ static cf_status set_budget(cf_reply_settings *s, const char *value,
     return CF_OK;
 }
 
+cf_status cf_extra_put(json_t *all, const char *text, cf_error *err)
+{
+    size_t n = strcspn(text, "=");
+    json_t *key = json_stringn(text, n);
+    bool ok = key != NULL && text[n] == '=' && n > 0;
+    if (ok && text[n + 1] == '\0') {
+        (void)json_object_del(all, json_string_value(key));
+    } else if (ok) {
+        json_t *v = json_loads(text + n + 1, JSON_DECODE_ANY, NULL);
+        v = v != NULL ? v : json_string(text + n + 1);
+        ok = v != NULL &&
+             json_object_set_new(all, json_string_value(key), v) == 0;
+    }
+    json_decref(key);
+    return ok ? CF_OK
+              : cf_fail(err, CF_EINVAL, "'%.80s' is not of the form KEY=JSON",
+                        text);
+}
+
+/* "off" removes all arguments, an object replaces them. */
+static cf_status set_extra(cf_reply_settings *s, const char *value,
+                           cf_error *err)
+{
+    json_t *all =
+        s->extra[0] != '\0' ? json_loads(s->extra, 0, NULL) : json_object();
+    cf_buf out = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (strcmp(value, "off") == 0) {
+        json_object_clear(all);
+    } else if (value[0] == '{') {
+        json_decref(all);
+        all = NULL;
+        st = cf_json_read(&all, value, strlen(value), err);
+    } else {
+        st = cf_extra_put(all, value, err);
+    }
+    cf_json_write(&out, all);
+    if (st == CF_OK && (out.failed || out.n >= CF_EXTRA_MAX)) {
+        st = cf_fail(err, CF_ELIMIT,
+                     "the arguments for servers are longer than %d bytes",
+                     CF_EXTRA_MAX - 1);
+    }
+    if (st == CF_OK) {
+        bool is_empty = json_object_size(all) == 0;
+        memcpy(s->extra, is_empty ? "" : cf_buf_cstr(&out),
+               is_empty ? 1 : out.n + 1);
+    }
+    cf_buf_deinit(&out);
+    json_decref(all);
+    return st;
+}
+
 static cf_status set_value(cf_reply_settings *s, const setting *row,
                            const char *value, cf_error *err)
 {
@@ -239,6 +295,8 @@ static cf_status set_value(cf_reply_settings *s, const setting *row,
         return set_thinking(s, value, err);
     case BUDGET:
         return set_budget(s, value, err);
+    case EXTRA:
+        return set_extra(s, value, err);
     case BOOL:
         break;
     }
@@ -323,6 +381,9 @@ static void put_value(cf_buf *out, const cf_reply_settings *s,
         break;
     case SEED:
         cf_buf_addf(out, "%llu", (unsigned long long)s->chat.sampling.seed);
+        break;
+    case EXTRA:
+        cf_buf_adds(out, s->extra[0] != '\0' ? s->extra : "off");
         break;
     case BOOL:
         cf_buf_adds(out, *bool_at(&copy, row) ? "on" : "off");

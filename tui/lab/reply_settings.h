@@ -14,13 +14,15 @@
 #include "core/api/backend.h"
 #include "core/api/draft.h"
 
-enum { CF_REPLY_SETTINGS = 18 };
+enum { CF_REPLY_SETTINGS = 20, CF_EXTRA_MAX = 1024 };
 
 typedef struct cf_reply_settings {
-    cf_chat_options chat; /* grammar, vocab, stop and n_top stay empty */
-    bool trace;           /* keep candidates of each token */
-    uint32_t trace_top;   /* how many */
-    uint32_t draft;       /* tokens guessed ahead, draft.h */
+    cf_chat_options chat;     /* grammar, vocab, stop and n_top stay empty */
+    bool trace;               /* keep candidates of each token */
+    uint32_t trace_top;       /* how many */
+    uint32_t draft;           /* tokens guessed ahead, draft.h */
+    char extra[CF_EXTRA_MAX]; /* JSON object: further arguments sent to a
+                                 server; "" for none */
     const char *origin[CF_REPLY_SETTINGS];
 } cf_reply_settings;
 
@@ -37,6 +39,11 @@ size_t cf_reply_setting_find(const char *name, size_t n);
 CF_MUST_USE cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
                                             const char *value,
                                             const char *origin, cf_error *err);
+
+/* Changes an object of further arguments for servers: "KEY=JSON" sets one,
+ * "KEY=" removes it; a value that is not JSON is a string.  CF_EINVAL. */
+CF_MUST_USE cf_status cf_extra_put(json_t *all, const char *text,
+                                   cf_error *err);
 
 /* Marks a value as given on the command line. */
 void cf_reply_settings_fix(cf_reply_settings *s, const char *name);

@@ -78,6 +78,15 @@ static void put_list(cf_buf *b, const char *key, const uint32_t *v, size_t n)
     }
 }
 
+static void put_json(cf_buf *b, const char *key, cf_str json)
+{
+    if (json.n > 0) {
+        cf_buf_addf(b, "\"%s\":", key);
+        cf_buf_add(b, json.p, json.n);
+        cf_buf_addc(b, ',');
+    }
+}
+
 void cf_run_options_write(cf_buf *b, const cf_run_options *o)
 {
     cf_buf_addc(b, '{');
@@ -106,6 +115,9 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     put_uint(b, "start_content", o->start_content);
     put_list(b, "forced", o->forced, o->n_forced);
     put_list(b, "held", o->held, o->n_held);
+    cf_buf_adds(b, o->as_is ? "\"as_is\":true," : "");
+    put_json(b, "extra", o->extra);
+    put_json(b, "server", o->server);
     cf_buf_addf(b, "\"max_tokens\":%u}", (unsigned)o->max_tokens);
 }
 
@@ -189,6 +201,20 @@ static bool read_stop(cf_run_options *o, const json_t *list, cf_arena *arena)
     return v != NULL;
 }
 
+/* An object as text; false when memory ran out. */
+static bool read_json(cf_str *out, const json_t *v, cf_arena *arena)
+{
+    cf_buf text = CF_BUF_INIT;
+    if (json_is_object(v)) {
+        cf_json_write(&text, v);
+        char *copy = cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
+        *out = cf_str_make(copy, copy != NULL ? text.n : 0);
+    }
+    bool ok = !text.failed && (!json_is_object(v) || out->p != NULL);
+    cf_buf_deinit(&text);
+    return ok;
+}
+
 static void read_numbers(cf_run_options *o, const json_t *v)
 {
     cf_sampling *s = &o->sampling;
@@ -204,6 +230,7 @@ static void read_numbers(cf_run_options *o, const json_t *v)
     s->no_repeat_ngram = get_u32(v, "no_repeat_ngram");
     s->no_repeat_window = get_u32(v, "no_repeat_window");
     o->max_tokens = get_u32(v, "max_tokens");
+    o->as_is = json_is_true(json_object_get(v, "as_is"));
     o->n_ctx = get_u32(v, "n_ctx");
     o->n_start = get_u32(v, "n_start");
     o->start_bytes = get_u32(v, "start_bytes");
@@ -241,6 +268,8 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
                   arena) &&
         read_list(&out->held, &out->n_held, json_object_get(v, "held"),
                   arena) &&
+        read_json(&out->extra, json_object_get(v, "extra"), arena) &&
+        read_json(&out->server, json_object_get(v, "server"), arena) &&
         read_stop(out, json_object_get(v, "stop"), arena);
     json_decref(v);
     return ok ? CF_OK : cf_oom_for(err, "options");

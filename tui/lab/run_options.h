@@ -30,6 +30,9 @@ typedef struct cf_run_options {
     const uint32_t *held; /* [n_held] from, to, from, to ...: stretches of the
                              reply's ids that the constraint took */
     size_t n_held;
+    bool as_is;    /* messages reached the template as they are */
+    cf_str extra;  /* JSON object: further arguments sent to a server */
+    cf_str server; /* JSON object: id, model, fingerprint ... of its answer */
 } cf_run_options;
 
 /* Appends the object. */

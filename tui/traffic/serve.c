@@ -631,7 +631,7 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
     }
     cf_serve__slots_hook(s->slots, &s->chat);
     s->raw = s->chat;
-    s->raw.renderer = (cf_prompt_renderer){render_raw, NULL};
+    s->raw.renderer = (cf_prompt_renderer){.render = render_raw};
     s->raw.family = CF_TOOLS_NONE;
     s->raw.channels = NULL;
     s->raw.n_channels = 0;

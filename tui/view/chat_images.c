@@ -25,46 +25,12 @@ enum {
 
 /* ---- what a part says --------------------------------------------------- */
 
-static cf_str string_of(const json_t *v)
+static bool is_attachment(const json_t *part)
 {
-    return json_is_string(v)
-               ? cf_str_make(json_string_value(v), json_string_length(v))
-               : cf_str_make("", 0);
-}
-
-/* Where a part keeps its image: servers, templates and imports differ. */
-static cf_str url_of(const json_t *part)
-{
-    const json_t *v = json_object_get(part, "image_url");
-    if (json_is_object(v)) {
-        v = json_object_get(v, "url");
-    }
-    static const char *const other[] = {"url", "image", "path"};
-    for (size_t i = 0; !json_is_string(v) && i < 3; i++) {
-        v = json_object_get(part, other[i]);
-    }
-    return string_of(v);
-}
-
-static bool is_image(const json_t *part)
-{
-    cf_str type = cf_json_get_str(part, "type");
-    return cf_str_is(type, "image_url") || cf_str_is(type, "image");
-}
-
-/* The data after "data:...;base64,"; empty for any other URL. */
-static cf_str base64_of(cf_str url)
-{
-    static const char mark[] = ";base64,";
-    size_t limit = url.n < 200 ? url.n : 200;
-    bool is_data = url.n > 5 && memcmp(url.p, "data:", 5) == 0;
-    for (size_t i = 5; is_data && i + sizeof mark - 1 <= limit; i++) {
-        if (memcmp(url.p + i, mark, sizeof mark - 1) == 0) {
-            size_t from = i + sizeof mark - 1;
-            return cf_str_make(url.p + from, url.n - from);
-        }
-    }
-    return cf_str_make("", 0);
+    cf_attachment a;
+    bool is = cf_attachment_read(&a, part);
+    cf_attachment_deinit(&a);
+    return is;
 }
 
 /* "png, 640 x 480, 12.3 kB" */
@@ -79,24 +45,16 @@ static void describe(char out[160], cf_image_info info, size_t bytes)
              size, (double)bytes / 1000);
 }
 
-static void fill(cf_chat_image *image, const json_t *part)
+/* What is known of a picture by its first bytes. */
+static void probe(cf_chat_image *image, cf_str base64)
 {
-    cf_str url = url_of(part);
-    image->thumb = -1;
-    image->base64 = base64_of(url);
-    if (image->base64.n == 0) {
-        snprintf(image->what, sizeof image->what, "not here: %.*s",
-                 (int)(url.n < 120 ? url.n : 120),
-                 url.n != 0 ? url.p : "no address");
-        return;
-    }
     cf_buf head = CF_BUF_INIT;
-    size_t n = image->base64.n < PROBED ? image->base64.n : PROBED;
-    if (!cf_base64_get(&head, cf_str_make(image->base64.p, n))) {
+    size_t n = base64.n < PROBED ? base64.n : PROBED;
+    if (!cf_base64_get(&head, cf_str_make(base64.p, n))) {
         cf_buf_reset(&head);
     }
     cf_image_info info = cf_image_probe(cf_buf_str(&head));
-    describe(image->what, info, image->base64.n / 4 * 3);
+    describe(image->what, info, base64.n / 4 * 3);
     bool has_picture =
         (info.kind == CF_IMAGE_PNG || info.kind == CF_IMAGE_JPEG) &&
         info.w > 0 && info.h > 0;
@@ -107,21 +65,52 @@ static void fill(cf_chat_image *image, const json_t *part)
     cf_buf_deinit(&head);
 }
 
+static void fill(cf_chat_image *image, const json_t *part)
+{
+    cf_attachment *a = &image->attachment;
+    image->thumb = -1;
+    (void)cf_attachment_read(a, part);
+    cf_error why;
+    if (a->url.n > 0) {
+        snprintf(image->what, sizeof image->what, "not here: %.*s",
+                 (int)(a->url.n < 120 ? a->url.n : 120), a->url.p);
+    } else if (cf_attachment_load(a, &why) != CF_OK) {
+        snprintf(image->what, sizeof image->what, "not here: %.*s",
+                 (int)(a->place.n < 120 ? a->place.n : 120),
+                 a->place.n != 0 ? a->place.p : "no address");
+    } else if (a->kind == CF_ATTACHMENT_AUDIO) {
+        snprintf(image->what, sizeof image->what, "%.*s, %.1f kB",
+                 (int)(a->mime.n < 60 ? a->mime.n : 60),
+                 a->mime.n != 0 ? a->mime.p : "sound",
+                 (double)(a->base64.n / 4 * 3) / 1000);
+    } else {
+        probe(image, a->base64);
+    }
+}
+
 cf_chat_image *cf_chat_images_of(const json_t *message, size_t *n)
 {
     const json_t *content = json_object_get(message, "content");
     size_t n_parts = json_array_size(content), n_images = 0;
     *n = 0;
     for (size_t i = 0; i < n_parts; i++) {
-        n_images += is_image(json_array_get(content, i)) ? 1 : 0;
+        n_images += is_attachment(json_array_get(content, i)) ? 1 : 0;
     }
     cf_chat_image *v = n_images != 0 ? cf_calloc(n_images, sizeof *v) : NULL;
     for (size_t i = 0; v != NULL && i < n_parts; i++) {
-        if (is_image(json_array_get(content, i))) {
+        if (is_attachment(json_array_get(content, i))) {
             fill(&v[(*n)++], json_array_get(content, i));
         }
     }
     return v;
+}
+
+void cf_chat_images_free(cf_chat_image *v, size_t n)
+{
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        cf_attachment_deinit(&v[i].attachment);
+    }
+    cf_free(v);
 }
 
 /* ---- drawing ------------------------------------------------------------ */
@@ -149,7 +138,7 @@ static const cf_thumb *thumb_of(cf_app *app, cf_chat_image *image)
         return NULL;
     }
     if (image->thumb < 0) {
-        image->thumb = cf_thumbs_ask(thumbs, image->base64);
+        image->thumb = cf_thumbs_ask(thumbs, image->attachment.base64);
     }
     return cf_thumbs_get(thumbs, image->thumb);
 }
@@ -161,7 +150,8 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
 {
     bool is_seen = cf_lab_info(app->lab).takes_images;
     if (row == 0) {
-        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[image %zu] %s", number,
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[%s %zu] %s",
+                     cf_attachment_kind_name(image->attachment.kind), number,
                      image->what);
         return;
     }
@@ -171,7 +161,10 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
     }
     bool waits = thumb != NULL && !thumb->is_done;
     cf_grid_puts(g, r.x, r.y, r.w,
-                 waits     ? "decoding"
+                 waits ? "decoding"
+                 : image->attachment.base64.n == 0 &&
+                         image->attachment.url.n == 0
+                     ? "not sent: it is not here"
                  : is_seen ? "its tokens are the server's to count"
                            : "0 tokens: this engine sees no images",
                  CF_STYLE_DIM);
@@ -317,13 +310,14 @@ void cf_attach_again(cf_attachments *a, const json_t *message)
     const json_t *content = json_object_get(message, "content");
     for (size_t i = 0; i < json_array_size(content); i++) {
         json_t *part = json_array_get(content, i);
-        if (is_image(part) && a->n < CF_ATTACHED_MAX) {
+        if (is_attachment(part) && a->n < CF_ATTACHED_MAX) {
             cf_attached *to = &a->v[a->n++];
             cf_chat_image image = {0};
             fill(&image, part);
             to->part = json_incref(part);
             snprintf(to->name, sizeof to->name, "image %zu", a->n);
             snprintf(to->what, sizeof to->what, "%s", image.what);
+            cf_attachment_deinit(&image.attachment);
         }
     }
 }

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "core/api/attachment.h"
 #include "tui/app/app.h"
 #include "tui/image/image.h"
 
@@ -18,16 +19,17 @@ enum { CF_ATTACHED_MAX = 8 };
 
 /* One image of a turn. */
 typedef struct cf_chat_image {
-    char what[160]; /* "png, 640 x 480, 12.3 kB" */
-    cf_str base64;  /* borrowed from the turn's message; empty: no bytes here */
-    char why[120];  /* there is no picture; "" when there is */
-    int w, h;       /* of the picture to come; 0: there will be none */
-    int thumb;      /* in app->thumbs; -1: not asked for */
+    char what[160];           /* "png, 640 x 480, 12.3 kB" */
+    cf_attachment attachment; /* borrows from the turn's message */
+    char why[120];            /* there is no picture; "" when there is */
+    int w, h;  /* of the picture to come; 0: there will be none */
+    int thumb; /* in app->thumbs; -1: not asked for */
 } cf_chat_image;
 
-/* The images in a message, as one owned block; NULL when there are none or
+/* The images and sounds in a message, as one owned block; NULL when there are none or
  * memory ran out.  They borrow from `message`. */
 cf_chat_image *cf_chat_images_of(const json_t *message, size_t *n);
+void cf_chat_images_free(cf_chat_image *v, size_t n);
 
 /* Rows that an image takes in the transcript: two lines, and the picture. */
 int cf_chat_image_rows(const cf_chat_image *image);

@@ -4,6 +4,8 @@
  */
 #include "tui/lab/lab_constraint.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_tools.h"
 #include "tui/view/chat.h"
 
 enum {
@@ -123,6 +125,40 @@ static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
     return n;
 }
 
+/* What of the conversation is not in its prompt, in r.h rows at most; returns
+ * how many it took. */
+static int draw_missing(cf_app *app, cf_grid *g, cf_rect r)
+{
+    size_t n, n_tools = 0, n_lost = 0;
+    const cf_lab_loss *v = cf_lab_losses(app->lab, &n);
+    int y = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_lost += v[i].kind == CF_LOSS_TOOL;
+    }
+    cf_tool_set_items(cf_lab_tools(app->lab), &n_tools);
+    if (n_lost > 0 && y < r.h) {
+        char count[32] = "none";
+        if (n_lost < n_tools) {
+            snprintf(count, sizeof count, "%zu", n_tools - n_lost);
+        }
+        cf_grid_putf(g, r.x, r.y + y++, r.w, CF_STYLE_ERROR,
+                     "%zu tool%s declared, %s in the prompt", n_tools,
+                     n_tools == 1 ? "" : "s", count);
+    }
+    for (size_t i = 0; i < n && y < r.h; i++) {
+        if (v[i].kind == CF_LOSS_TOOL) {
+            continue;
+        }
+        if (y + 1 == r.h && n - n_lost > (size_t)r.h) {
+            cf_grid_putf(g, r.x, r.y + y++, r.w, CF_STYLE_ERROR,
+                         "%zu losses; 2 shows them", n - n_lost);
+            break;
+        }
+        cf_grid_put(g, r.x, r.y + y++, r.w, v[i].line, CF_STYLE_ERROR);
+    }
+    return y;
+}
+
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
@@ -141,6 +177,7 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
                  e->template_name);
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "turns   %zu (%zu here)", n,
                  n_path);
+    y += draw_missing(app, g, (cf_rect){r.x, y, r.w, LOSS_ROWS});
     const cf_reply *last = NULL;
     for (size_t i = n_path;
          i-- > 0 && n_path - i <= LOOK_BACK && last == NULL;) {
@@ -171,6 +208,12 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
         if (rate > 0) {
             cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "decode  %.1f t/s",
                          rate);
+        }
+        if (last->facts.n != 0) {
+            int x =
+                r.x + cf_grid_puts(g, r.x, y, r.w, "server  ", CF_STYLE_NORMAL);
+            cf_grid_put(g, x, y++, r.x + r.w - x, cf_buf_str(&last->facts),
+                        CF_STYLE_NORMAL);
         }
         if (last->cause[0] != '\0') {
             y += draw_loss(g, (cf_rect){r.x, y, r.w, LOSS_ROWS}, last);

@@ -25,7 +25,7 @@ void cf_chat__clear_text(cf_chat_text *t)
     cf_buf_deinit(&t->broken);
     cf_wrapped_deinit(&t->lines);
     cf_wrapped_deinit(&t->thinking_lines);
-    cf_free(t->images);
+    cf_chat_images_free(t->images, t->n_images);
     json_decref(t->held);
 }
 
@@ -371,6 +371,27 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
                                                          : "why is not known");
 }
 
+/* What the server or its end had to say about a reply. */
+static void draw_notes(pen *p, const cf_reply *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    for (size_t at = 0; at < r->notes.n;) {
+        cf_str line = cf_str_make(r->notes.p + at, 0);
+        while (at + line.n < r->notes.n && line.p[line.n] != '\n') {
+            line.n++;
+        }
+        int y = row_of(p);
+        p->line++;
+        if (y >= 0) {
+            cf_grid_put(p->g, p->r.x + 1, y, p->r.w - 2, line,
+                        CF_STYLE_WARNING);
+        }
+        at += line.n + 1;
+    }
+}
+
 /* A reply that is being written, as wide as the pen. */
 static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t,
                             const char *title)
@@ -393,6 +414,7 @@ static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t,
         draw_lines(p, &l->thinking, &t->thinking_lines, CF_STYLE_THINKING);
     }
     draw_lines(p, &l->text, &t->lines, CF_STYLE_NORMAL);
+    draw_notes(p, l);
     if (l->calls.n != 0) {
         int at = row_of(p);
         p->line++;
@@ -482,6 +504,7 @@ static void draw_turn(pen *p, const cf_turn *turn, size_t i)
     draw_thinking(p, t);
     draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
     draw_images(p, t);
+    draw_notes(p, cf_lab_reply(p->app->lab, turn->id));
     draw_error(p, turn, t);
     draw_state(p, turn, i);
     blank_line(p);

@@ -77,6 +77,12 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         const cf_prompt_part *p = &m->part[i];
         char label[16];
         sum += p->n_tokens;
+        if (p->n_tokens == 0) {
+            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_ERROR,
+                         "%-*s nothing written", r.w - 17,
+                         cf_prompt__label(app->lab, p->message, label));
+            continue;
+        }
         bool breaks = m->has_break && m->n_kept >= p->first &&
                       m->n_kept < p->first + p->n_tokens;
         cf_grid_putf(g, r.x, y++, r.w,

@@ -170,11 +170,18 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
     }
     char label[16];
     cf_grid_putf(g, r.x, r.y, 1, styles[reuse], "%c",
-                 has_state && reuse == CF_REUSE_KEPT ? '#' : marks[reuse]);
+                 row->n == 0                           ? ' '
+                 : has_state && reuse == CF_REUSE_KEPT ? '#'
+                                                       : marks[reuse]);
     draw_mark(app, g, r, m, row);
     cf_grid_puts(g, r.x + 2, r.y, 6,
                  cf_prompt__label(app->lab, row->message, label), CF_STYLE_DIM);
     int x = r.x + 9;
+    if (row->is_lost && row->n == 0) {
+        cf_grid_puts(g, x, r.y, r.x + r.w - x, "nothing written",
+                     CF_STYLE_ERROR);
+        return;
+    }
     for (size_t i = 0; i < row->n; i++) {
         size_t token = row->first + i;
         if (token == cf_prompt__state(app)->token) {
@@ -184,6 +191,10 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r,
         int w = draw_token(app, g, x, r.y, r.x + r.w - x, m, token);
         cf_grid_spot(g, (cf_rect){x, r.y, w, 1}, CF_PROMPT_SPOT_TOKEN, token);
         x += w;
+    }
+    if (row->is_lost && x + 2 < r.x + r.w) {
+        cf_grid_puts(g, x + 2, r.y, r.x + r.w - x - 2, "nothing written",
+                     CF_STYLE_ERROR);
     }
 }
 
@@ -313,6 +324,18 @@ static void draw_other_ways(cf_app *app, cf_grid *g, int x, int y, int width)
     cf_buf_deinit(&ways);
 }
 
+/* Bytes that neither the template nor a message wrote. */
+static void draw_added(cf_grid *g, cf_rect r, const cf_prompt_span *s)
+{
+    int x = r.x + cf_grid_put(g, r.x, r.y, r.w, s->path, CF_STYLE_WARNING);
+    if (s->source == CF_SPAN_MESSAGE) {
+        x += cf_grid_putf(g, x, r.y, r.x + r.w - x, CF_STYLE_NORMAL,
+                          ", in message %u", (unsigned)s->index);
+    }
+    cf_grid_puts(g, x, r.y, r.x + r.w - x, "  (:set as_is=on leaves it out)",
+                 CF_STYLE_DIM);
+}
+
 static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
                         const cf_prompt_model *m)
 {
@@ -327,6 +350,10 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
         return;
     }
     char where[32] = "";
+    if (cf_prompt_span_is_added(s)) {
+        draw_added(g, (cf_rect){r.x, r.y + 1, r.w, 1}, s);
+        return;
+    }
     size_t number = s->source == CF_SPAN_MESSAGE
                         ? cf_lab_number_of(app->lab, s->index)
                         : s->index;
@@ -361,9 +388,18 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
         snprintf(title, sizeof title, "Prompt  %zu tokens  %zu bytes", m->n,
                  m->prompt.text.n);
     } else if (m != NULL) {
-        snprintf(title, sizeof title,
-                 "Prompt  %zu bytes  (this engine shows no tokens)",
-                 m->prompt.text.n);
+        size_t n_lost = 0;
+        for (size_t i = 0; i < m->n_part; i++) {
+            n_lost += m->part[i].is_lost;
+        }
+        int n = snprintf(title, sizeof title,
+                         "Prompt  %zu bytes  (this engine shows no tokens)",
+                         m->prompt.text.n);
+        if (n_lost > 0) {
+            snprintf(title + n, sizeof title - (size_t)n,
+                     "  %zu message%s not written", n_lost,
+                     n_lost == 1 ? "" : "s");
+        }
     }
     cf_grid_box(g, r, title, CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);

@@ -130,6 +130,7 @@ typedef struct exchange {
     unsigned n_stop;
     cf_cancel cancel;
     bool cancels;
+    const char *messages; /* NULL: messages_json */
 } exchange;
 
 static void on_event(const cf_chat_event *ev, void *ud)
@@ -156,6 +157,9 @@ static void on_event(const cf_chat_event *ev, void *ud)
         cf_buf_addf(&x->log, "<%.*s %zu>", (int)ev->text.n, ev->text.p,
                     ev->token.n_top);
         break;
+    case CF_CHAT_NOTE:
+        cf_buf_addf(&x->log, "!%.*s!", (int)ev->text.n, ev->text.p);
+        break;
     case CF_CHAT_STOP:
         x->n_stop++;
         cf_buf_addf(&x->log, "[%s%s%s]", cf_stop_reason_name(ev->stop.reason),
@@ -168,7 +172,6 @@ static void on_event(const cf_chat_event *ev, void *ud)
     case CF_CHAT_PREFILL:
     case CF_CHAT_CALL_DELTA:
     case CF_CHAT_CALL_FAILED:
-    case CF_CHAT_NOTE:
     case CF_CHAT_USAGE:
     case CF_CHAT_TIMINGS:
         break;
@@ -198,7 +201,8 @@ static void run_exchange(exchange *x, const cf_chat_options *options,
                            .idle_ms = 300};
     cf_backend *b = NULL;
     T_OK(cf_backend_remote_new(&b, url, &o, &x->err), x->err);
-    json_t *messages = json_loads(messages_json, 0, NULL);
+    json_t *messages =
+        json_loads(x->messages != NULL ? x->messages : messages_json, 0, NULL);
     json_t *declared = json_loads(tools_json, 0, NULL);
     cf_tool_set *tools = NULL;
     T_OK(cf_tool_set_new(&tools, declared, &x->err), x->err);
@@ -414,6 +418,67 @@ static void test_remote__refused_arguments(void **state)
 }
 
 /* All but content is reported: refusals, old calls, filters, thinking. */
+/* Images and sounds of every form leave as OpenAI's parts, and no path does;
+ * what is not here is named.  Fields that only an import knows stay here. */
+static void test_remote__attachments(void **state)
+{
+    (void)state;
+    static const char png[] = "\x89PNG\r\n\x1a\nrest";
+    char path[] = "/tmp/cf_remoteXXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, png, sizeof png - 1) > 0);
+    close(fd);
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "[{\"role\":\"user\",\"converse\":{\"a\":1},\"content\":["
+        "{\"type\":\"text\",\"text\":\"look\"},"
+        "{\"type\":\"image\",\"path\":\"%s\"},"
+        "{\"type\":\"image\",\"blob\":\"iVBORw0KGgoA\"},"
+        "{\"type\":\"image\",\"image\":\"data:image/gif;base64,R0lGODlh\"},"
+        "{\"type\":\"image\",\"converse\":{\"mimeType\":\"image/png\","
+        "\"data\":[-119,80,78,71,13,10,26,10]}},"
+        "{\"type\":\"image\",\"url\":\"https://x.org/a.png\"},"
+        "{\"type\":\"audio\",\"blob\":\"UklGRiQAAABXQVZF\"},"
+        "{\"type\":\"image\",\"path\":\"/etc/passwd\"},"
+        "{\"type\":\"image_url\",\"image_url\":{\"url\":"
+        "\"file:///nowhere.png\"}}]},"
+        "{\"role\":\"function\",\"content\":[],\"tool_calls\":[{\"id\":"
+        "\"c1\",\"name\":\"f\",\"arguments\":{}}]},"
+        "{\"role\":\"function\",\"content\":[],\"tool_results\":[{\"id\":"
+        "\"c1\",\"name\":\"f\",\"content\":\"9\"}]}]",
+        path);
+    exchange *x =
+        make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
+    x->messages = text;
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    const char *body = BODY(x);
+    static const char *const wanted[] = {
+        "data:image/png;base64,iVBORw0KGgpyZXN0",
+        "data:image/png;base64,iVBORw0KGgoA",
+        "data:image/gif;base64,R0lGODlh",
+        "data:image/png;base64,iVBORw0KGgo=",
+        "\"url\":\"https://x.org/a.png\"",
+        "\"input_audio\":{\"data\":\"UklGRiQAAABXQVZF\",\"format\":\"wav\"}",
+        "\"tool_calls\":[{\"id\":\"c1\"",
+        "\"tool_call_id\":\"c1\""};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (strstr(body, wanted[i]) == NULL) {
+            fail_msg("no %s in %s", wanted[i], body);
+        }
+    }
+    assert_null(strstr(body, "/etc/passwd"));
+    assert_null(strstr(body, "nowhere"));
+    assert_null(strstr(body, path));
+    assert_null(strstr(body, "converse"));
+    const char *notes = cf_buf_cstr(&x->log);
+    assert_non_null(strstr(notes, "/etc/passwd is not an image"));
+    assert_non_null(strstr(notes, "nowhere.png is not here"));
+    unlink(path);
+    finish(x);
+}
+
 static void test_remote__other_endings(void **state)
 {
     (void)state;
@@ -604,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_remote__logprobs_and_options),
         cmocka_unit_test(test_remote__nothing_unasked),
         cmocka_unit_test(test_remote__refused_arguments),
+        cmocka_unit_test(test_remote__attachments),
         cmocka_unit_test(test_remote__other_endings),
         cmocka_unit_test(test_remote__answer_that_is_no_stream),
         cmocka_unit_test(test_remote__http_errors),

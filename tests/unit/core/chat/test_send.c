@@ -502,7 +502,8 @@ static cf_str prompt_of(const cf_conversation *conv, cf_backend *b,
     cf_send send = {.message = NULL};
     T_OK(cf_conversation_preview(conv, b, &send, arena, &prompt, NULL, &err),
          err);
-    return prompt.text;
+    const char *copy = cf_arena_strndup(arena, prompt.text.p, prompt.text.n);
+    return cf_str_from(copy); /* ended by NUL */
 }
 
 /* Another system prompt is a branch: the old path stays as it was. */
@@ -563,6 +564,148 @@ static void test_tree__system_prompt(void **state)
     cf_conversation_free(conv);
     json_decref(first);
     cf_arena_deinit(&arena);
+}
+
+static cf_uuid say(cf_conversation *conv, cf_backend *b, const char *json,
+                   const cf_turn_options *o)
+{
+    cf_error err = {0};
+    json_t *m = json_of(json);
+    cf_send send = {.message = m, .options = o};
+    cf_sent sent;
+    cf_sent_init(&sent);
+    T_OK(cf_conversation_send(conv, b, &send, &sent, &err), err);
+    cf_sent_deinit(&sent);
+    json_decref(m);
+    return cf_conversation_head(conv);
+}
+
+/* A pending message that is appended to goes on in its own turn. */
+static void test_send__appends_to_a_pending_message(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_conversation *conv = conversation_of(NULL);
+    cf_backend *b =
+        script_of("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
+    cf_turn_options o = {.is_pending = true};
+    cf_uuid first = say(conv, b, "{\"role\":\"user\",\"content\":\"One\"}", &o);
+    o.is_appending = true;
+    cf_uuid both =
+        say(conv, b, "{\"role\":\"user\",\"content\":\" and two\"}", &o);
+    assert_string_equal(
+        cf_json_get_str(cf_conversation_find(conv, both)->message, "content").p,
+        "One and two");
+    assert_true(cf_uuid_eq(cf_conversation_find(conv, first)->parent,
+                           cf_conversation_find(conv, both)->parent));
+    o.is_pending = false;
+    (void)say(conv, b, "{\"role\":\"user\",\"content\":\"!\"}", &o);
+    cf_str prompt = prompt_of(conv, b, &arena);
+    assert_non_null(strstr(prompt.p, "One and two!"));
+    assert_non_null(strstr(prompt.p, "Yes."));
+    json_t *m = json_of("{\"role\":\"user\",\"content\":\"x\"}");
+    cf_send send = {.message = m, .options = &o};
+    cf_sent sent;
+    cf_sent_init(&sent);
+    T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_EINVAL);
+    cf_sent_deinit(&sent);
+    json_decref(m);
+    cf_backend_free(b);
+    cf_conversation_free(conv);
+    cf_arena_deinit(&arena);
+}
+
+static void test_tree__checkpoints(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_conversation *conv = conversation_of(NULL), *copy;
+    cf_backend *b = script_of(
+        "{\"replies\":[{\"text\":\"a\"},{\"text\":\"b\"}]}", CF_TOOLS_NONE);
+    T_OK(cf_conversation_save(conv, "start", &err), err);
+    cf_uuid one = say(conv, b, "{\"role\":\"user\",\"content\":\"1\"}", NULL);
+    T_OK(cf_conversation_save(conv, "one", &err), err);
+    (void)say(conv, b, "{\"role\":\"user\",\"content\":\"2\"}", NULL);
+    T_OK(cf_conversation_clone(&copy, conv, &err), err);
+    T_OK(cf_conversation_rewind(copy, "one", &err), err);
+    assert_true(cf_uuid_eq(cf_conversation_head(copy), one));
+    assert_int_equal(cf_conversation_n_turns(copy), 4);
+    T_OK(cf_conversation_rewind(copy, "start", &err), err);
+    assert_true(cf_uuid_is_nil(cf_conversation_head(copy)));
+    T_FAILS(cf_conversation_rewind(copy, "two", &err), CF_ENOTFOUND);
+    T_OK(cf_conversation_forget(copy, "one", &err), err);
+    T_FAILS(cf_conversation_rewind(copy, "one", &err), CF_ENOTFOUND);
+    T_OK(cf_conversation_rewind(conv, "one", &err), err);
+    T_FAILS(cf_conversation_save(conv, "", &err), CF_EINVAL);
+    cf_conversation_free(copy);
+    cf_conversation_free(conv);
+    cf_backend_free(b);
+}
+
+/* Sends on threads of their own: waited for, or cancelled as a group. */
+static void test_send__asynchronous(void **state)
+{
+    (void)state;
+    enum { N = 3 };
+    cf_error err = {0};
+    cf_cancel group;
+    atomic_init(&group, false);
+    for (int cancels = 0; cancels < 2; cancels++) {
+        cf_conversation *conv[N];
+        cf_backend *b[N];
+        cf_send_task *task[N];
+        for (size_t i = 0; i < N; i++) {
+            conv[i] = conversation_of(NULL);
+            b[i] = script_of(cancels != 0
+                                 ? "{\"replies\":[{\"text\":\"Yes, yes, yes\","
+                                   "\"chunk\":1,\"delay_ms\":200}]}"
+                                 : "{\"replies\":[{\"text\":\"Yes\"}]}",
+                             CF_TOOLS_NONE);
+            cf_send send = {.message = hello(), .cancel = &group};
+            T_OK(cf_send_start(&task[i], conv[i], b[i], &send, &err), err);
+        }
+        if (cancels != 0) {
+            assert_false(cf_send_wait(task[0], 1));
+            atomic_store(&group, true);
+        }
+        for (size_t i = 0; i < N; i++) {
+            cf_sent sent;
+            cf_sent_init(&sent);
+            assert_true(cf_send_wait(task[i], UINT32_MAX));
+            cf_status st = cf_send_finish(task[i], &sent, &err);
+            assert_int_equal(st, cancels != 0 ? CF_ECANCELLED : CF_OK);
+            assert_int_equal(sent.response.stop.reason,
+                             cancels != 0 ? CF_STOP_CANCELLED : CF_STOP_END);
+            cf_sent_deinit(&sent);
+            cf_conversation_free(conv[i]);
+            cf_backend_free(b[i]);
+        }
+    }
+}
+
+/* A reply that reaches its limit is an error where that is asked for. */
+static void test_send__fails_on_length(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_conversation *conv = conversation_of(NULL);
+    cf_backend *b = script_of("{\"replies\":[{\"tokens\":[{\"text\":\"a\"},{"
+                              "\"text\":\"b\"},{\"text\":\"c\"}]}]}",
+                              CF_TOOLS_NONE);
+    cf_turn_options o = {.fail_on_length = true};
+    o.chat.max_tokens = 2;
+    cf_send send = {.message = hello(), .options = &o};
+    cf_sent sent;
+    cf_sent_init(&sent);
+    T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ELIMIT);
+    assert_true(cf_uuid_is_nil(cf_conversation_head(conv)));
+    assert_int_equal(cf_conversation_find(conv, sent.reply)->status,
+                     CF_TURN_ERROR);
+    cf_sent_deinit(&sent);
+    cf_backend_free(b);
+    cf_conversation_free(conv);
 }
 
 static void test_options__thinking_precedence(void **state)
@@ -819,6 +962,10 @@ int main(void)
         cmocka_unit_test(test_tree__uuids),
         cmocka_unit_test(test_tree__retry_and_clone),
         cmocka_unit_test(test_tree__system_prompt),
+        cmocka_unit_test(test_send__appends_to_a_pending_message),
+        cmocka_unit_test(test_tree__checkpoints),
+        cmocka_unit_test(test_send__asynchronous),
+        cmocka_unit_test(test_send__fails_on_length),
         cmocka_unit_test(test_options__thinking_precedence),
         cmocka_unit_test(test_roles__mapping),
         cmocka_unit_test(test_response__merge),

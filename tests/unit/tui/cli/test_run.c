@@ -66,7 +66,7 @@ static void test_run__tool_round(void **state)
     CF_PROGRAM(&p, "run", "--no-store", "-m", model, "-t", "qwen3", "--tools",
                tools, "--results", results, "How warm?");
     assert_int_equal(p.status, 0);
-    assert_string_equal(cf_buf_cstr(&p.out), "It is 4.");
+    assert_string_equal(cf_buf_cstr(&p.out), "It is 4.\n");
     assert_non_null(strstr(cf_buf_cstr(&p.err), "[tool] f({\"x\":1})"));
     assert_non_null(strstr(cf_buf_cstr(&p.err), "[result] {\"degrees\":4}"));
     cf_program_deinit(&p);
@@ -163,6 +163,22 @@ static void test_parse__all_families(void **state)
     cf_program_deinit(&p);
 }
 
+/* Files go with a message to a server; others say so in one line. */
+static void test_run__files_need_a_server(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--image", script, "hi");
+    assert_int_equal(p.status, 3);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "takes no files"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--no-store", "-m", "http://127.0.0.1:9", "--image",
+               script, "hi");
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "is not an image"));
+    cf_program_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_run__nothing_runs_unasked),
         cmocka_unit_test(test_parse__status),
         cmocka_unit_test(test_parse__all_families),
+        cmocka_unit_test(test_run__files_need_a_server),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
