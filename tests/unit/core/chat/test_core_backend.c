@@ -112,6 +112,68 @@ static void test_core__second_turn_keeps_the_first(void **state)
     tear_down(&b);
 }
 
+/* A stop token ends the reply and is not part of it. */
+static void test_core__stop_tokens(void **state)
+{
+    (void)state;
+    lab b;
+    cf_error err = {0};
+    cf_sent sent;
+    cf_send send = {.has_parent = true};
+    set_up(&b, NULL, 0, 0);
+    cf_sent_init(&sent);
+    T_OK(send_text(&b, "hello", &send, &sent, &err), err);
+    assert_int_equal(sent.response.n_reply_ids, N_REPLY);
+    const cf_token third = sent.response.reply_ids[2];
+    size_t first = 0; /* the model may repeat itself */
+    while (sent.response.reply_ids[first] != third) {
+        first++;
+    }
+    b.options.chat.stop_ids = &third;
+    b.options.chat.n_stop_ids = 1;
+    T_OK(send_text(&b, "hello", &send, &sent, &err), err);
+    assert_int_equal(sent.response.stop.reason, CF_STOP_TOKEN);
+    assert_int_equal(sent.response.stop.token, third);
+    assert_int_equal(sent.response.n_reply_ids, first);
+    cf_sent_deinit(&sent);
+    tear_down(&b);
+}
+
+/* The conversation's constraint holds for every turn but those that are
+ * free. */
+static void test_core__constraint_of_a_conversation(void **state)
+{
+    (void)state;
+    lab b;
+    cf_error err = {0};
+    cf_sent sent;
+    cf_send send = {.has_parent = true};
+    cf_grammar *digits;
+    cf_constraint_vocab *vocab;
+    set_up(&b, NULL, 0, 0);
+    cf_sent_init(&sent);
+    T_OK(cf_grammar_from_regex(&digits, cf_str_from("[0-9]{3}"), NULL, &err),
+         err);
+    T_OK(cf_constraint_vocab_from_tokenizer(
+             &vocab, cf_engine_tokenizer(b.engine), &err),
+         err);
+    cf_conversation_set_constraint(b.conv, digits, vocab);
+    for (int is_free = 0; is_free < 2; is_free++) {
+        b.options.is_free = is_free != 0;
+        T_OK(send_text(&b, "hello", &send, &sent, &err), err);
+        bool is_digits = sent.response.raw.n == 3;
+        for (size_t i = 0; i < sent.response.raw.n; i++) {
+            char c = sent.response.raw.p[i];
+            is_digits = is_digits && c >= '0' && c <= '9';
+        }
+        assert_int_equal(is_digits, is_free == 0);
+    }
+    cf_sent_deinit(&sent);
+    cf_constraint_vocab_free(vocab);
+    cf_grammar_free(digits);
+    tear_down(&b);
+}
+
 static void test_core__fork_at_a_token(void **state)
 {
     (void)state;
@@ -394,6 +456,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_core__second_turn_keeps_the_first),
+        cmocka_unit_test(test_core__stop_tokens),
+        cmocka_unit_test(test_core__constraint_of_a_conversation),
         cmocka_unit_test(test_core__fork_at_a_token),
         cmocka_unit_test(test_core__continue_an_edited_reply),
         cmocka_unit_test(test_core__pending),
