@@ -45,7 +45,7 @@ static void make(const char *db)
 
 static void expect_unsaved(const cf_program *p, const char *why)
 {
-    assert_string_equal(cf_buf_cstr(&p->out), "An answer");
+    assert_string_equal(cf_buf_cstr(&p->out), "An answer\n");
     assert_non_null(strstr(cf_buf_cstr(&p->err), "not saved"));
     if (strstr(cf_buf_cstr(&p->err), why) == NULL) {
         fail_msg("%s is not in %s", why, cf_buf_cstr(&p->err));
