@@ -25,10 +25,49 @@ static void libc_release(void *ud, void *p)
 static const cf_allocator libc_table = {libc_resize, libc_release, NULL};
 static const cf_allocator *table = &libc_table;
 
+/* See cf_alloc_reserve(). */
+static _Thread_local struct {
+    char *p;
+    size_t n, used;
+} reserve;
+
+/* Only sizes that a buffer of jansson grows to: 32, 64 ... */
+static void *from_reserve(size_t n)
+{
+    bool is_buffer = n >= 32 && (n & (n - 1)) == 0;
+    if (!is_buffer || n > reserve.n - reserve.used) {
+        return NULL;
+    }
+    void *p = reserve.p + reserve.used;
+    reserve.used += n;
+    return p;
+}
+
+static void *json_alloc(size_t n)
+{
+    void *p = cf_alloc(n);
+    return p != NULL ? p : from_reserve(n);
+}
+
+static void json_release(void *p)
+{
+    uintptr_t at = (uintptr_t)p - (uintptr_t)reserve.p;
+    if (reserve.p == NULL || at >= reserve.n) {
+        cf_free(p);
+    }
+}
+
+void cf_alloc_reserve(void *p, size_t n)
+{
+    reserve.p = p;
+    reserve.n = n;
+    reserve.used = 0;
+}
+
 void cf_alloc_use(const cf_allocator *a)
 {
     table = a != NULL ? a : &libc_table;
-    json_set_alloc_funcs(cf_alloc, cf_free);
+    json_set_alloc_funcs(json_alloc, json_release);
 }
 
 static _Thread_local bool has_failed;

@@ -38,6 +38,15 @@ void cf_alloc_use(const cf_allocator *a);
  * that do not report it. */
 bool cf_alloc_failed(void);
 
+/*
+ * jansson's reader ignores that a buffer could not grow, and then aborts where
+ * it takes back the last character of a number (2.14, lex_unget_unsave).
+ * While this thread has a reserve p[0..n), such growth comes from it when
+ * memory is out; cf_alloc_failed() says so, and what was read is then to be
+ * released before the reserve ends (p NULL).
+ */
+void cf_alloc_reserve(void *p, size_t n);
+
 /* n bytes, uninitialised; n = 0 gives a block of one byte. */
 void *cf_alloc(size_t n);
 

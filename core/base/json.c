@@ -14,33 +14,73 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 
-static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
-                         cf_error *err)
+/* Bytes of the longest number or word outside strings. */
+static size_t longest_word(const char *p, size_t n)
 {
-    json_error_t why;
-    (void)cf_alloc_failed();
-    json_t *v =
-        json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &why);
-    /* Where an allocation fails, jansson leaves no text, or says of a string
-     * that it expected one, or goes on without a character of it. */
-    bool failed = cf_alloc_failed();
+    size_t longest = 0, len = 0;
+    bool is_string = false;
+    for (size_t i = 0; i < n; i++) {
+        char c = p[i];
+        if (is_string) {
+            is_string = c != '"';
+            i += c == '\\';
+        } else if (c == '"') {
+            is_string = true;
+            len = 0;
+        } else if (c > ' ' && c != ',' && c != ':' && c != '[' && c != ']' &&
+                   c != '{' && c != '}') {
+            longest = ++len > longest ? len : longest;
+        } else {
+            len = 0;
+        }
+    }
+    return longest;
+}
+
+static cf_status check_read(json_t *v, bool failed, const json_error_t *why,
+                            json_t **out, cf_error *err)
+{
     if (v != NULL && !failed) {
         *out = v;
         return CF_OK;
     }
     json_decref(v);
-    if (failed || json_error_code(&why) == json_error_out_of_memory ||
-        why.text[0] == '\0') {
+    if (failed || json_error_code(why) == json_error_out_of_memory ||
+        why->text[0] == '\0') {
         return cf_oom(err);
     }
-    if (json_error_code(&why) == json_error_numeric_overflow) {
-        return cf_json_read_digits(out, p, n, err);
-    }
     return cf_fail_line(err, CF_EFORMAT,
-                        (uint32_t)(why.line > 0 ? why.line : 0),
-                        (uint32_t)(why.column > 0 ? why.column : 0),
-                        "not valid JSON: %s at line %d column %d", why.text,
-                        why.line, why.column);
+                        (uint32_t)(why->line > 0 ? why->line : 0),
+                        (uint32_t)(why->column > 0 ? why->column : 0),
+                        "not valid JSON: %s at line %d column %d", why->text,
+                        why->line, why->column);
+}
+
+static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
+                         cf_error *err)
+{
+    enum { FITS = 15, SLACK = 4096 }; /* FITS: what needs no larger buffer */
+    json_error_t why;
+    size_t word = longest_word(p, n);
+    size_t n_reserve = word >= FITS ? word * 4 + SLACK : 0;
+    void *reserve = n_reserve > 0 ? cf_alloc(n_reserve) : NULL;
+    if (n_reserve > 0 && reserve == NULL) {
+        return cf_oom(err);
+    }
+    (void)cf_alloc_failed();
+    cf_alloc_reserve(reserve, n_reserve);
+    json_t *v =
+        json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &why);
+    /* Where an allocation fails, jansson leaves no text, or says of a string
+     * that it expected one, or goes on without a character of it. */
+    bool failed = cf_alloc_failed();
+    cf_status st = v == NULL && !failed &&
+                           json_error_code(&why) == json_error_numeric_overflow
+                       ? cf_json_read_digits(out, p, n, err)
+                       : check_read(v, failed, &why, out, err);
+    cf_alloc_reserve(NULL, 0);
+    cf_free(reserve);
+    return st;
 }
 
 cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)

@@ -17,6 +17,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
+#include "tests/support/tiny_gguf.h"
 #include "tests/support/vocab_file.h"
 #include "tui/cli/cli.h"
 
@@ -51,6 +52,8 @@ static const char token_batch[] = "{\"name\":\"a\",\"text\":\"hello world\"}\n"
 static const char reply_text[] =
     "Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": "
     "[1, \"two\"]}}\n</tool_call>";
+static const char script_text[] =
+    "{\"replies\":[{\"text\":\"An answer w\u00f6rth\",\"thinking\":\"hm\"}]}";
 static const char conversation[] =
     "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
     "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\",\"tool_calls\":"
@@ -79,9 +82,11 @@ static int run(const char *const *words, char *out, size_t *n)
     argv[0] = text[0];
     for (; words[argc - 1] != NULL; argc++) {
         const char *word = words[argc - 1];
-        bool is_file = word[0] == '@';
-        snprintf(text[argc], sizeof text[argc], "%s",
-                 is_file ? store_dir_file(word + 1) : word);
+        bool is_script = strncmp(word, "script:@", 8) == 0;
+        bool is_file = word[0] == '@' || is_script;
+        snprintf(text[argc], sizeof text[argc], "%s%s",
+                 is_script ? "script:" : "",
+                 is_file ? store_dir_file(word + (is_script ? 8 : 1)) : word);
         argv[argc] = text[argc];
     }
     int status = cf_cli_main(argc, argv, NULL);
@@ -202,12 +207,26 @@ static void test_torture__tokenize_and_model(void **state)
     EACH(runs, CF_EXIT_OK);
 }
 
+static void test_torture__run_and_score(void **state)
+{
+    (void)state;
+    static const char *const runs[][ARGS_MAX] = {
+        {"run", "-m", "script:@script", "--no-store", "hi"},
+        {"run", "-m", "script:@script", "--db", "@runs", "hi"},
+        {"complete", "-m", "@tiny", "-n", "3", "--greedy", "ab"},
+        {"score", "-m", "@tiny", "--prompt", "ab", "--text", "cd"},
+        {"score", "-m", "@tiny", "--json", "--prompt", "ab", "--text", "cd"},
+        {"history", "import", "--dry-run", "@conversation"},
+    };
+    EACH(runs, CF_EXIT_OK);
+}
+
 static void test_torture__parse_and_diff(void **state)
 {
     (void)state;
     static const char *const runs[][ARGS_MAX] = {
-        {"parse", "--family", "hermes", "@reply"},
-        {"parse", "--family", "hermes", "--json", "@reply"},
+        {"parse", "--family", "hermes", reply_text},
+        {"parse", "--family", "hermes", "--json", reply_text},
     };
     static const char *const differ[][ARGS_MAX] = {
         {"diff", "-a", "@template", "-b", "@other", "@context"},
@@ -240,6 +259,14 @@ static void write_vocab(void)
     assert_true(cf_vocab_file_finish(&f, true));
     write_file("vocab", (const char *)f.bytes, f.n);
     cf_vocab_file_deinit(&f);
+}
+
+static void write_tiny(void)
+{
+    size_t n;
+    void *bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
+    write_file("tiny", bytes, n);
+    cf_tiny_free(bytes);
 }
 
 static void write_history(void)
@@ -279,7 +306,7 @@ static int set_up(void **state)
         {"broken", broken_text},        {"context", context_text},
         {"render", render_batch},       {"schema", schema_text},
         {"constrain", constrain_batch}, {"token", token_batch},
-        {"reply", reply_text},
+        {"script", script_text},
     };
     if (store_dir_make(state) != 0) {
         return -1;
@@ -288,6 +315,7 @@ static int set_up(void **state)
         write_file(files[i].name, files[i].text, strlen(files[i].text));
     }
     write_vocab();
+    write_tiny();
     write_history();
     real_out = dup(STDOUT_FILENO);
     real_err = dup(STDERR_FILENO);
@@ -312,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_torture__constrain),
         cmocka_unit_test(test_torture__history),
         cmocka_unit_test(test_torture__tokenize_and_model),
+        cmocka_unit_test(test_torture__run_and_score),
         cmocka_unit_test(test_torture__parse_and_diff),
         cmocka_unit_test(test_torture__lint),
     };
