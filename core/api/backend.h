@@ -331,9 +331,9 @@ CF_MUST_USE cf_status cf_backend_tokenise(cf_backend *backend,
                                           cf_arena *arena, cf_prompt *prompt,
                                           cf_token_list *out, cf_error *err);
 
-/* Sets the special tokens that templates see, bos_token and eos_token or those
- * that cf_tokenizer_variables() lists, where the context has
- * them and the context does not.  CF_ENOMEM. */
+/* Sets the special tokens that templates see where the context does not have
+ * them: those that cf_tokenizer_variables() lists, else bos_token and
+ * eos_token, empty where the vocabulary has none.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_prompt_add_special(json_t *context,
                                             const cf_tokenizer *tok,
                                             cf_error *err);

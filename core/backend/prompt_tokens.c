@@ -6,14 +6,18 @@
 
 #include "core/backend/backend_impl.h"
 
+/* A token that the vocabulary does not have is empty, as in llama.cpp: a
+ * template made for another model then renders. */
 static bool set_special(json_t *context, const char *key,
                         const cf_tokenizer *tok, cf_token id)
 {
-    if (json_object_get(context, key) != NULL || id == CF_TOKEN_NONE) {
+    if (json_object_get(context, key) != NULL) {
         return true;
     }
     cf_buf text = CF_BUF_INIT;
-    cf_tokenizer_piece(&text, tok, id, true);
+    if (id != CF_TOKEN_NONE) {
+        cf_tokenizer_piece(&text, tok, id, true);
+    }
     json_t *v =
         text.failed ? NULL : json_stringn_nocheck(cf_buf_cstr(&text), text.n);
     bool ok = v != NULL && json_object_set_new(context, key, v) == 0;

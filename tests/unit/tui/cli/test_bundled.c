@@ -6,6 +6,7 @@
 
 #include "core/api/bundled.h"
 #include "core/api/engine.h"
+#include "templates/builtin.h"
 #include "tests/support/program.h"
 #include "tests/support/t.h"
 
@@ -74,6 +75,27 @@ static void test_bundled__is_the_default(void **state)
 }
 
 /* Greedy unless the user says otherwise: no seed is drawn. */
+/* Templates made for models with other special tokens render, and every one
+ * has the declarations in its prompt. */
+static void test_bundled__under_every_template(void **state)
+{
+    (void)state;
+    NEEDS_MODEL();
+    const char *name;
+    for (size_t i = 0; (name = cf_template_builtin_name(i)) != NULL; i++) {
+        cf_program p;
+        CF_PROGRAM(&p, "run", "--no-store", "-m", "bundled", "-t", name,
+                   "--tools", "docs/examples/tools.json", "--show-prompt",
+                   "hello");
+        if (p.status != 0) {
+            fail_msg("%s: %s", name, cf_buf_cstr(&p.err));
+        }
+        assert_non_null(strstr(cf_buf_cstr(&p.out), "get_weather"));
+        assert_non_null(strstr(cf_buf_cstr(&p.out), "hello"));
+        cf_program_deinit(&p);
+    }
+}
+
 static void test_bundled__samples_greedily(void **state)
 {
     (void)state;
@@ -120,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bundled__opens),
         cmocka_unit_test(test_bundled__is_the_default),
+        cmocka_unit_test(test_bundled__under_every_template),
         cmocka_unit_test(test_bundled__samples_greedily),
         cmocka_unit_test(test_bundled__none_says_so),
     };
