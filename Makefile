@@ -227,6 +227,8 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 	install -m 644 $(B)/completion.bash $D$(BASH_DIR)/confab
 	install -m 644 $(B)/completion.zsh $D$(ZSH_DIR)/_confab
 	install -m 644 $(B)/completion.fish $D$(FISH_DIR)/confab.fish
+	install -d $D$(DATADIR)/applications
+	install -m 644 docs/packaging/confab.desktop $D$(DATADIR)/applications
 	install -m 644 LICENSE README.md docs/changelog.md $D$(DOC_DIR)
 	install -d $D$(DOC_DIR)/examples/python
 	install -m 644 $(wildcard docs/examples/*.*) $D$(DOC_DIR)/examples
@@ -250,6 +252,7 @@ install: $(B)/confab $(LIB_A) $(LIB_SO) $(COMPLETIONS) $(INCLUDE)/.made
 # own.
 uninstall:
 	rm -f $D$(BINDIR)/confab $D$(MANDIR)/man1/confab.1 \
+	  $D$(DATADIR)/applications/confab.desktop \
 	  $D$(BASH_DIR)/confab $D$(ZSH_DIR)/_confab $D$(FISH_DIR)/confab.fish \
 	  $D$(LIBDIR)/libconfab.a $D$(LIBDIR)/libconfab.so.0 \
 	  $D$(LIBDIR)/libconfab.so.$(VERSION) \
