@@ -143,7 +143,7 @@ const char *cf_last_reply(confab *c, cf_error *err);
 typedef struct cf_tool_result cf_tool_result;
 
 /* Called during cf_chat(), on its thread, for each valid call; `arguments` is
- * a JSON object.  Without a result the model is told so. */
+ * a JSON object.  If it puts no result, the model gets an error instead. */
 typedef void (*cf_tool_fn)(void *user, const char *arguments,
                            cf_tool_result *result);
 

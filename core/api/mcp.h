@@ -200,9 +200,9 @@ void cf_mcp_result_deinit(cf_mcp_result *result);
  * offered.
  *
  * CF_ENOTFOUND: no such tool, or the server is not ready.  CF_EIO: it died, or
- * cannot be reached.  CF_ELIMIT: no answer in time (the server is told), or
+ * cannot be reached.  CF_ELIMIT: no answer in time (the server is notified), or
  * too much of one.  CF_EFORMAT: the answer is an error of the protocol, or
- * is not a result.  CF_ECANCELLED (the server is told), CF_ENOMEM.
+ * is not a result.  CF_ECANCELLED (the server is notified), CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool,
                                   const json_t *arguments,
