@@ -67,7 +67,4 @@ CF_MUST_USE cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
                                             const cf_conversation *conv,
                                             const cf_send *send, cf_error *err);
 
-/* A message or a list of them as a list: a new reference, or NULL with err. */
-json_t *cf_conversation__list(const json_t *message, cf_error *err);
-
 #endif

@@ -211,7 +211,8 @@ void cf_conversation__request_deinit(cf_conversation__request *r)
     r->messages = r->extra_context = NULL;
 }
 
-json_t *cf_conversation__list(const json_t *message, cf_error *err)
+/* A message or a list of them as a list: a new reference, or NULL with err. */
+static json_t *as_list(const json_t *message, cf_error *err)
 {
     json_t *list = json_array();
     bool ok = list != NULL;
@@ -279,7 +280,7 @@ static cf_status append_first(json_t *list, cf_uuid *parent,
         !cf_str_eq(role, cf_json_get_str(t->message, "role"))) {
         json_decref(m);
         return cf_fail(err, CF_EINVAL,
-                       "there is no message of this role to append to");
+                       "the previous message does not have this role");
     }
     bool ok = json_object_set_new(m, "content", appended(before, more)) == 0 &&
               json_array_set(list, 0, m) == 0;
@@ -293,7 +294,7 @@ cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
                                 const cf_send *send, cf_error *err)
 {
     cf_error why = {0};
-    json_t *v = cf_conversation__list(send->message, &why);
+    json_t *v = as_list(send->message, &why);
     if (v == NULL) {
         if (err != NULL) {
             *err = why;

@@ -19,7 +19,7 @@ cf_str cf_hf__type(const json_t *o)
     return cf_json_get_str(o, "type");
 }
 
-cf_status cf_hf__unknown(const char *what, const json_t *o, cf_error *err)
+static cf_status not_supported(const char *what, const json_t *o, cf_error *err)
 {
     cf_str type = cf_hf__type(o);
     return cf_fail(err, CF_EUNSUPPORTED, "the %s '%.*s' is not supported", what,
@@ -87,7 +87,7 @@ static cf_status read_nested(cf_hf_reading *r, const json_t *v,
             return rows[i].read(r, v);
         }
     }
-    return cf_hf__unknown(what, v, r->err);
+    return not_supported(what, v, r->err);
 }
 
 cf_status cf_hf__read(cf_pipeline *p, const json_t *v, const cf_hf_row *rows,
@@ -135,7 +135,7 @@ static cf_status norm_plain(cf_hf_reading *r, const json_t *o)
             return add_norm(r, kinds[i].kind, NULL);
         }
     }
-    return cf_hf__unknown("normalizer", o, r->err);
+    return not_supported("normalizer", o, r->err);
 }
 
 static cf_status norm_strip(cf_hf_reading *r, const json_t *o)

@@ -47,7 +47,6 @@ CF_MUST_USE cf_status cf_hf__read(cf_pipeline *p, const json_t *v,
                                   cf_error *err);
 
 cf_str cf_hf__type(const json_t *o);
-cf_status cf_hf__unknown(const char *what, const json_t *o, cf_error *err);
 /* A copy of o[key] in the arena; empty where it is not a text. */
 CF_MUST_USE cf_status cf_hf__text(cf_pipeline *p, const json_t *o,
                                   const char *key, cf_str *out, cf_error *err);

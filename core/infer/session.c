@@ -444,7 +444,7 @@ size_t cf_session_would_sync(const cf_session *s, const cf_token *ids, size_t n)
     return lent > keep ? lent : keep;
 }
 
-cf_status cf_session__check_room(const cf_session *s, size_t n, cf_error *err)
+static cf_status check_room(const cf_session *s, size_t n, cf_error *err)
 {
     return n <= s->n_ctx
                ? CF_OK
@@ -458,7 +458,7 @@ static cf_status match(cf_session *s, const cf_source *src, size_t n,
                        bool is_sure, cf_prefix_loan *loan, cf_sync_result *out,
                        cf_error *err)
 {
-    CF_TRY(cf_session__check_room(s, n, err));
+    CF_TRY(check_room(s, n, err));
     for (uint32_t i = 0; i < n; i++) {
         CF_TRY(cf_session__check_id(s->engine, cf_source_id(src, i), err));
     }

@@ -93,8 +93,6 @@ CF_MUST_USE cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel,
  * would get longer than the context. */
 CF_MUST_USE cf_status cf_session__check_id(const cf_engine *e, cf_token id,
                                            cf_error *err);
-CF_MUST_USE cf_status cf_session__check_room(const cf_session *s, size_t n,
-                                             cf_error *err);
 
 /* Rows that one pass of the engine may have. */
 size_t cf_session__max_rows(cf_engine *e);

@@ -36,8 +36,10 @@ static json_t *elicit(cf_mcp__server *s, const json_t *params)
     return answer;
 }
 
-json_t *cf_mcp__answer_to(cf_mcp__server *s, cf_str method,
-                          const json_t *params, int *code, const char **why)
+/* The answer to what a server may ask of us, or NULL and the error's code and
+ * text: of a request in the old era, of an input request in the new one. */
+static json_t *answer_to(cf_mcp__server *s, cf_str method, const json_t *params,
+                         int *code, const char **why)
 {
     *code = CF_MCP__NO_METHOD;
     *why = "method not found";
@@ -67,9 +69,8 @@ void cf_mcp__on_request(cf_mcp__server *s, const json_t *message)
         return;
     }
     uint64_t call = s->mcp->waiting.server == s ? s->mcp->n_call : 0;
-    json_t *result =
-        cf_mcp__answer_to(s, cf_json_get_str(message, "method"),
-                          json_object_get(message, "params"), &code, &why);
+    json_t *result = answer_to(s, cf_json_get_str(message, "method"),
+                               json_object_get(message, "params"), &code, &why);
     json_t *answer =
         result != NULL
             ? json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result",
@@ -91,9 +92,8 @@ static json_t *answer_inputs(cf_mcp__server *s, const json_t *requests)
     {
         int code;
         const char *why;
-        json_t *answer =
-            cf_mcp__answer_to(s, cf_json_get_str(v, "method"),
-                              json_object_get(v, "params"), &code, &why);
+        json_t *answer = answer_to(s, cf_json_get_str(v, "method"),
+                                   json_object_get(v, "params"), &code, &why);
         if (answer == NULL) {
             answer = json_pack("{s:{s:i, s:s}}", "error", "code", code,
                                "message", why);

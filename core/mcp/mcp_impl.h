@@ -207,10 +207,6 @@ void cf_mcp__list_changed(cf_mcp__server *s);
 
 /* A request of the server's. */
 void cf_mcp__on_request(cf_mcp__server *s, const json_t *message);
-/* The answer to what a server may ask of us, or NULL and the error's code and
- * text: of a request in the old era, of an input request in the new one. */
-json_t *cf_mcp__answer_to(cf_mcp__server *s, cf_str method,
-                          const json_t *params, int *code, const char **why);
 
 /* ---- mcp_check.c -------------------------------------------------------- */
 

@@ -265,12 +265,7 @@ void cf_schema_emit_all(cf_schema *s);
 uint32_t cf_emit_gap(cf_schema *s, uint32_t from);
 uint32_t cf_emit_colon(cf_schema *s, uint32_t from);
 uint32_t cf_emit_comma(cf_schema *s, uint32_t from);
-/* A JSON text with the same spaces as everything else. */
-uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v);
-/* Any JSON string with a length of min to max characters. */
-uint32_t cf_string__rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max);
 uint32_t cf_key__rule(cf_schema *s);
-uint32_t cf_num__rule(cf_schema *s, const cf_atom *a);
 /* schema_array.c */
 void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 /* Adds the end (`close`, as `op` limits it) and the comma that leads back to

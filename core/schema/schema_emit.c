@@ -148,7 +148,8 @@ uint32_t cf_key__rule(cf_schema *s)
     return s->key_rule;
 }
 
-uint32_t cf_string__rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
+static uint32_t string_rule(cf_schema *s, cf_rx text, uint32_t min,
+                            uint32_t max)
 {
     for (size_t i = 0; i < s->n_leaf; i++) {
         const cf_leaf *l = &s->leaf[i];
@@ -204,7 +205,7 @@ static bool same_number(const cf_atom *x, const cf_atom *y)
             (cf_dec__cmp(x->hi, y->hi) == 0 && x->hi_open == y->hi_open));
 }
 
-uint32_t cf_num__rule(cf_schema *s, const cf_atom *a)
+static uint32_t num_rule(cf_schema *s, const cf_atom *a)
 {
     for (size_t i = 0; i < s->n_leaf; i++) {
         if (s->leaf[i].num != NULL && same_number(s->leaf[i].num, a)) {
@@ -262,7 +263,7 @@ static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
     return to;
 }
 
-uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v)
+static uint32_t emit_literal(cf_schema *s, uint32_t from, const json_t *v)
 {
     cf_gbuild *b = s->b;
     if (!cf_gbuild_spend(b, 1) || ++s->depth > 200) {
@@ -289,7 +290,7 @@ uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v)
             from = cf_dialect__is_fc(s)
                        ? cf_g_bytes(b, from, key, len)
                        : cf_emit_text(s, from, cf_str_make(key, len));
-            from = cf_emit__literal(s, cf_emit_colon(s, from), child);
+            from = emit_literal(s, cf_emit_colon(s, from), child);
         }
         from = cf_g_bytes(b, is_first ? from : cf_emit_gap(s, from), "}", 1);
     } else if (json_is_array(v)) {
@@ -298,7 +299,7 @@ uint32_t cf_emit__literal(cf_schema *s, uint32_t from, const json_t *v)
             if (i > 0) {
                 from = cf_emit_comma(s, cf_emit_gap(s, from));
             }
-            from = cf_emit__literal(s, from, json_array_get(v, i));
+            from = emit_literal(s, from, json_array_get(v, i));
         }
         from = cf_g_bytes(
             b, json_array_size(v) > 0 ? cf_emit_gap(s, from) : from, "]", 1);
@@ -470,10 +471,10 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
         }
         break;
     case CF_ATOM_NUM:
-        cf_g_call(b, from, cf_num__rule(s, a), 0, to);
+        cf_g_call(b, from, num_rule(s, a), 0, to);
         break;
     case CF_ATOM_STR:
-        cf_g_call(b, from, cf_string__rule(s, a->text, a->min, a->max), 0, to);
+        cf_g_call(b, from, string_rule(s, a->text, a->min, a->max), 0, to);
         break;
     case CF_ATOM_ARR:
         cf_emit__array(s, a, from, to);
@@ -488,7 +489,7 @@ static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
                 emit_atom(s, a, from, to, false);
             }
         } else if (!json_is_string(a->lit)) {
-            cf_g_jump(b, cf_emit__literal(s, from, a->lit), 0, to);
+            cf_g_jump(b, emit_literal(s, from, a->lit), 0, to);
         }
         break;
     }

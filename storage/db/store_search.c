@@ -277,7 +277,8 @@ static void turn_query(query_text *t, const parsed *p, size_t limit,
                        size_t offset)
 {
     cf_buf_adds(&t->sql, "SELECT c.uuid, t.uuid, t.ordinal, m.role, "
-                         "iif(c.title <> '', c.title, c.preview), t.created_ms, m.text, m.tool_text FROM ");
+                         "iif(c.title <> '', c.title, c.preview), "
+                         "t.created_ms, m.text, m.tool_text FROM ");
     if (p->words.n != 0) {
         cf_buf_adds(&t->sql,
                     "message_words CROSS JOIN message m ON m.id = "

@@ -36,7 +36,8 @@ cf_view_id cf_frame_beside(const cf_app *app)
                                : CF_VIEW_COUNT;
 }
 
-cf_rect cf_frame_area(const cf_app *app, cf_view_id view)
+/* Where a view is drawn, when it is. */
+static cf_rect area_of(const cf_app *app, cf_view_id view)
 {
     cf_rect body = {0, 1, app->grid.w, app->grid.h - 3};
     if (cf_frame_beside(app) == CF_VIEW_COUNT) {
@@ -62,7 +63,7 @@ static cf_view_id asking(const cf_app *app)
 
 int cf_app_width(const cf_app *app)
 {
-    return cf_frame_area(app, asking(app)).w;
+    return area_of(app, asking(app)).w;
 }
 
 bool cf_app_is_narrow(const cf_app *app)
@@ -81,7 +82,7 @@ void cf_frame_follow(cf_app *app, cf_view_id view)
 
 static void draw_view(cf_app *app, cf_grid *g, cf_view_id view)
 {
-    cf_rect r = cf_frame_area(app, view);
+    cf_rect r = area_of(app, view);
     g->spot_view = (int)view;
     cf_grid_set_clip(g, r);
     app->is_drawing = true;
@@ -96,8 +97,7 @@ static void draw_beside(cf_app *app, cf_grid *g, cf_view_id view)
         cf_frame_follow(app, view);
     }
     draw_view(app, g, view);
-    cf_grid_change_style(g, cf_frame_area(app, view), CF_STYLE_FOCUS,
-                         CF_STYLE_TITLE);
+    cf_grid_change_style(g, area_of(app, view), CF_STYLE_FOCUS, CF_STYLE_TITLE);
     g->cursor_x = g->cursor_y = -1;
 }
 

@@ -20,9 +20,6 @@ bool cf_frame_is_too_small(const cf_app *app);
 /* The view that is shown next to the top one; CF_VIEW_COUNT: none. */
 cf_view_id cf_frame_beside(const cf_app *app);
 
-/* Where a view is drawn, when it is. */
-cf_rect cf_frame_area(const cf_app *app, cf_view_id view);
-
 /* Tells a view next to Chat which turn Chat's cursor is on. */
 void cf_frame_follow(cf_app *app, cf_view_id view);
 

@@ -71,7 +71,11 @@ static void put_in(cf_menu *menu, size_t from, const cf_command *c,
     menu->n++;
 }
 
-void cf_menu_find(cf_menu *menu, const cf_app *app, const char *word, size_t n)
+/* Fills the menu with the commands of the view that `word` fits: names that
+ * begin with it, then names that hold it, then names that hold its letters in
+ * this order, then help texts that hold it. */
+static void find_commands(cf_menu *menu, const cf_app *app, const char *word,
+                          size_t n)
 {
     const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
                                    cf_global_commands};
@@ -147,7 +151,7 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
     if (word[0] == '!' || word[0] == '@') {
         return; /* the user's own commands */
     }
-    cf_menu_find(&menu, app, word, n);
+    find_commands(&menu, app, word, n);
     if (has_args) {
         menu.n = keep_exact(&menu, word, n);
     }
@@ -182,7 +186,7 @@ void cf_menu_choose(cf_app *app, size_t row, bool goes_on)
     const char *word = menu_word(app, &n, &has_args);
     char typed[sizeof app->menu_word];
     snprintf(typed, sizeof typed, "%.*s", (int)n, word);
-    cf_menu_find(&menu, app, typed, strlen(typed));
+    find_commands(&menu, app, typed, strlen(typed));
     if (menu.n == 0 || has_args) {
         return;
     }
@@ -202,7 +206,7 @@ void cf_menu_step(cf_app *app, int by)
     size_t n;
     bool has_args;
     const char *word = menu_word(app, &n, &has_args);
-    cf_menu_find(&menu, app, word, n);
+    find_commands(&menu, app, word, n);
     if (menu.n == 0) {
         return;
     }
@@ -220,7 +224,7 @@ void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n,
     snprintf(typed, sizeof typed, "%.*s", (int)(n < 60 ? n : 60), word);
     const cf_command *best = NULL;
     size_t least = 3;
-    cf_menu_find(&menu, app, "", 0);
+    find_commands(&menu, app, "", 0);
     for (size_t i = 0; i < menu.n; i++) {
         size_t d;
         if (cf_edit_is_near(typed, menu.v[i]->name, &d) && d < least) {
@@ -229,7 +233,7 @@ void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n,
         }
     }
     if (best == NULL) {
-        cf_menu_find(&menu, app, typed, strlen(typed));
+        find_commands(&menu, app, typed, strlen(typed));
         best = menu.n > 0 && rank(menu.v[0], typed, strlen(typed)) < 3
                    ? menu.v[0]
                    : NULL;

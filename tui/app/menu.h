@@ -17,11 +17,6 @@ typedef struct cf_menu {
     size_t n;
 } cf_menu;
 
-/* Fills the menu with the commands of the view that `word` fits: names that
- * begin with it, then names that hold it, then names that hold its letters in
- * this order, then help texts that hold it. */
-void cf_menu_find(cf_menu *menu, const cf_app *app, const char *word, size_t n);
-
 /* Draws the menu over the bottom of `r`. */
 void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r);
 

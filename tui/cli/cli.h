@@ -25,8 +25,8 @@ enum {
     CF_EXIT_OK = 0,
     CF_EXIT_FINDING = 1, /* difference, lint error, failed check */
     CF_EXIT_USAGE = 2,
-    CF_EXIT_INPUT = 3,  /* bad input file */
-    CF_EXIT_ENGINE = 4, /* engine error */
+    CF_EXIT_INPUT = 3,   /* bad input file */
+    CF_EXIT_ENGINE = 4,  /* engine error */
     CF_EXIT_UNSAVED = 5, /* the answer is whole, the history has not all of it,
                             or a change of the history was not made */
     CF_EXIT_INTERRUPTED = 130

@@ -19,7 +19,7 @@ struct cf_keep {
     cf_uuid conversation;
     cf_keep_reply reply;
     bool has_warned;
-    bool is_side; /* the store is another one's */
+    bool is_side;  /* the store is another one's */
     bool has_lost; /* what the store did not even keep in memory */
 };
 

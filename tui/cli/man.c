@@ -61,8 +61,9 @@ void cf_man_options(FILE *to, const cf_opt *table)
     fputs(".El\n", to);
 }
 
-void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own,
-                    const cf_opt *common)
+/* One command: name, arguments, summary, own options. */
+static void write_command(FILE *to, const cf_cli_command *command,
+                          const cf_opt *own, const cf_opt *common)
 {
     (void)common; /* listed once, for all commands */
     fprintf(to, ".Ss confab %s\n", command->name);
@@ -243,7 +244,7 @@ void cf_man_page(FILE *to, const cf_cli_screen *screen)
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
         char help[] = "--help";
         char *args[] = {help, NULL};
-        cf_cli asked = {.command = c, .describe = cf_man_command};
+        cf_cli asked = {.command = c, .describe = write_command};
         c->run(&asked, 1, args);
     }
     put_workbench(to, screen);

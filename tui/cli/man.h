@@ -10,10 +10,6 @@
 
 #include "tui/cli/cli.h"
 
-/* One command: name, arguments, summary, own options. */
-void cf_man_command(FILE *to, const cf_cli_command *command, const cf_opt *own,
-                    const cf_opt *common);
-
 /* A list of options. */
 void cf_man_options(FILE *to, const cf_opt *table);
 

@@ -13,7 +13,8 @@
 
 enum { SHOWN_MAX = 2000 /* bytes of what a server says */ };
 
-bool cf_mcp_opened_can_ask(const cf_mcp_opened *o)
+/* Whether a question can be answered here. */
+static bool can_ask(const cf_mcp_opened *o)
 {
     return !o->cli->is_quiet && isatty(STDIN_FILENO) != 0;
 }
@@ -189,7 +190,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
         cf_servers_is_approved(o->servers, &s, all)) {
         return true;
     }
-    if (!cf_mcp_opened_can_ask(o)) {
+    if (!can_ask(o)) {
         return false;
     }
     cf_buf text = CF_BUF_INIT;
@@ -231,7 +232,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only,
 {
     json_t *list = NULL;
     cf_error why;
-    if (!o->is_approved && !cf_mcp_opened_can_ask(o)) {
+    if (!o->is_approved && !can_ask(o)) {
         return cf_fail(err, CF_EINVAL,
                        "--mcp starts programs: say --yes where nobody can be "
                        "asked");
@@ -248,8 +249,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only,
                                         .call_ms = o->call_s * 1000,
                                         .listens = o->listens,
                                         .event = on_event,
-                                        .ask = cf_mcp_opened_can_ask(o) ? on_ask
-                                                                        : NULL,
+                                        .ask = can_ask(o) ? on_ask : NULL,
                                         .ud = o};
     cf_status st = o->refused != NULL
                        ? cf_servers_new(&o->servers, &options, err)

@@ -61,7 +61,4 @@ CF_MUST_USE cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server,
                                          cf_str tool, const json_t *arguments,
                                          json_t **result, cf_error *err);
 
-/* Whether a question can be answered here. */
-bool cf_mcp_opened_can_ask(const cf_mcp_opened *o);
-
 #endif

@@ -97,8 +97,8 @@ static void write_str(cf_buf *out, const char *key, cf_str v)
     cf_json_write_str(out, v);
 }
 
-void cf_parsed_write_calls(cf_buf *out, const cf_tool_parse *parse,
-                           bool is_full)
+/* The member "calls". */
+static void write_calls(cf_buf *out, const cf_tool_parse *parse, bool is_full)
 {
     cf_buf_adds(out, ",\"calls\":[");
     for (size_t i = 0; i < parse->n_calls; i++) {
@@ -175,7 +175,7 @@ void cf_parsed_write(cf_buf *out, const cf_parsed *p, bool is_full)
     if (p->thinking.n > 0) {
         write_str(out, "thinking", cf_buf_str(&p->thinking));
     }
-    cf_parsed_write_calls(out, parse, is_full);
+    write_calls(out, parse, is_full);
     cf_buf_addf(out, ",\"status\":\"%s\"", cf_tool_status_name(parse->status));
     write_findings(out, parse);
     if (is_full) {

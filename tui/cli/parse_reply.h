@@ -34,9 +34,6 @@ size_t cf_parsed_offset(const cf_parsed *p, size_t off);
 /* Text, thinking, calls and status as members of a JSON object; `is_full`
  * with offsets and segments. */
 void cf_parsed_write(cf_buf *out, const cf_parsed *p, bool is_full);
-/* The member "calls". */
-void cf_parsed_write_calls(cf_buf *out, const cf_tool_parse *parse,
-                           bool is_full);
 
 /* confab parse --all: every family over one reply. */
 CF_MUST_USE cf_status cf_parse_all(cf_buf *out, const cf_tool_set *tools,

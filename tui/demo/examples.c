@@ -57,7 +57,8 @@ static const char *const welcome[] = {
 static const char why_question[] = "Why did you call no tool?";
 static const char why_answer[] =
     "My prompt had none: the template example-broken forgets them. Press k "
-    "twice, then ] for the reply with its fix. Press 7 to read both, Enter there "
+    "twice, then ] for the reply with its fix. Press 7 to read both, Enter "
+    "there "
     "uses one and 2 shows its prompt. Press 5 and type :with example-fixed to "
     "compare them.";
 

@@ -153,8 +153,6 @@ cf_status cf_lab__fresh_conversation(cf_lab *lab, cf_error *err);
 void cf_lab__linter_init(cf_lab *lab);
 void cf_lab__linter_deinit(cf_lab *lab);
 
-void cf_lab__end_job(cf_lab *lab);
-
 /* Keeps a turn in the history; with its run and calls where it is a copy of
  * `from` (nil: it is none). */
 void cf_lab__store_copy(cf_lab *lab, const cf_turn *turn, cf_uuid from);

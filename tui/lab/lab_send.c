@@ -127,7 +127,7 @@ static void keep_sides(cf_lab *b, struct cf_lab_sides *s)
     }
 }
 
-void cf_lab__end_job(cf_lab *b)
+static void end_job(cf_lab *b)
 {
     cf_lab_job *job = &b->job;
     if (job->sides != NULL) {
@@ -155,7 +155,7 @@ void cf_lab__end_job(cf_lab *b)
 static void end_send(void *ud, cf_status status, const cf_error *err)
 {
     cf_lab *b = ((cf_lab_job *)ud)->lab;
-    cf_lab__end_job(b);
+    end_job(b);
     if (status != CF_OK && status != CF_ECANCELLED) {
         snprintf(b->live.failure, sizeof b->live.failure, "%.199s", err->text);
     }
@@ -290,7 +290,7 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
     if (st == CF_OK) {
         cf_lab_add_undo(b, CF_LAB_UNDO_HEAD, job->old_head);
     } else {
-        cf_lab__end_job(b);
+        end_job(b);
     }
     return st;
 }

@@ -169,19 +169,6 @@ static bool read_u64(uint64_t *to, const char *value, uint64_t max)
     return true;
 }
 
-static cf_status set_u32(uint32_t *to, const setting *row, const char *value,
-                         cf_error *err)
-{
-    uint64_t v;
-    if (!read_u64(&v, value, row->max)) {
-        return cf_fail(err, CF_EINVAL,
-                       "%s is a whole number from 0 to %u, not '%.40s'",
-                       row->name, (unsigned)row->max, value);
-    }
-    *to = (uint32_t)v;
-    return CF_OK;
-}
-
 static cf_status set_seed(cf_reply_settings *s, const char *value,
                           cf_error *err)
 {
@@ -288,7 +275,8 @@ static cf_status set_value(cf_reply_settings *s, const setting *row,
     case F32:
         return set_f32(f32_at(s, row), row, value, err);
     case U32:
-        return set_u32(u32_at(s, row), row, value, err);
+        return cf_option_read_u32(u32_at(s, row), row->name, value,
+                                  (uint32_t)row->max, err);
     case SEED:
         return set_seed(s, value, err);
     case THINKING:

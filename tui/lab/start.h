@@ -33,7 +33,7 @@ typedef struct cf_start {
     bool is_restricted;
     bool no_examples;
     bool shows_traffic; /* begins with the exchanges of the proxy */
-    cf_buf *problems; /* lines for the log, of what failed so far */
+    cf_buf *problems;   /* lines for the log, of what failed so far */
 } cf_start;
 
 #endif

@@ -85,7 +85,9 @@ static bool is_open_header(cf_str name)
     return false;
 }
 
-void cf_record_headers(cf_buf *out, const cf_http_header *headers, size_t n)
+/* Appends a JSON list of [name, value], the values of all headers left out but
+ * of those that are known not to be secret. */
+static void headers_json(cf_buf *out, const cf_http_header *headers, size_t n)
 {
     cf_jw w;
     cf_jw_init(&w, out);
@@ -264,7 +266,7 @@ static void fill(cf_record *x, const cf_http_request *q, cf_str body,
     x->client =
         copy(x, cf_http_header_get(q->headers, q->n_headers, "User-Agent"));
     x->upstream = copy(x, cf_str_from(upstream));
-    cf_record_headers(&x->request_headers, q->headers, q->n_headers);
+    headers_json(&x->request_headers, q->headers, q->n_headers);
     cf_buf_add(&x->request, body.p, body.n);
     x->api = cf_api_of(q->method, q->path);
 }
@@ -310,7 +312,7 @@ void cf_record_head(cf_record *x, unsigned status,
     id = id.p != NULL ? id : cf_http_header_get(headers, n, "Request-Id");
     x->request_id = id.p != NULL ? copy(x, id) : id;
     x->encoding = copy(x, cf_http_header_get(headers, n, "Content-Encoding"));
-    cf_record_headers(&x->response_headers, headers, n);
+    headers_json(&x->response_headers, headers, n);
 }
 
 void cf_record_bytes(cf_record *x, const char *p, size_t n)

@@ -74,8 +74,4 @@ void cf_record_end_with(cf_record *x, cf_record_end how, const char *why);
 CF_MUST_USE cf_status cf_record_hash(char out[65], cf_str method, cf_str path,
                                      cf_str body, cf_error *err);
 
-/* Appends a JSON list of [name, value], the values of all headers left out but
- * of those that are known not to be secret. */
-void cf_record_headers(cf_buf *out, const cf_http_header *headers, size_t n);
-
 #endif

@@ -34,8 +34,6 @@ typedef enum cf_api {
 
 /* "openai-chat" ...; "" for CF_API_NONE. */
 const char *cf_api_name(cf_api api);
-/* By that name; CF_API_NONE when there is no such interface. */
-cf_api cf_api_parse(cf_str name);
 /* The interface of a path such as "/v1/chat/completions"; a query is
  * ignored. */
 cf_api cf_api_of(cf_str method, cf_str path);

@@ -19,10 +19,6 @@ void cf_wire__copy(char *to, size_t size, cf_str from);
  * list and returns a new reference. */
 json_t *cf_wire__plain(json_t *parts);
 
-/* Adds a call (taken) to the assistant's message at the end of the list, or
- * to a new one. */
-void cf_wire__add_call(json_t *messages, json_t *call);
-
 /* Adds an item of OpenAI's responses, of a request or an answer. */
 void cf_wire__item(json_t *messages, const json_t *item);
 

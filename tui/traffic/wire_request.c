@@ -34,16 +34,6 @@ const char *cf_api_name(cf_api api)
     return apis[api].name;
 }
 
-cf_api cf_api_parse(cf_str name)
-{
-    for (int i = 1; i < CF_API_N; i++) {
-        if (cf_str_is(name, apis[i].name)) {
-            return (cf_api)i;
-        }
-    }
-    return CF_API_NONE;
-}
-
 static bool ends_with(cf_str s, const char *end)
 {
     size_t n = strlen(end);
@@ -254,7 +244,9 @@ json_t *cf_wire__plain(json_t *parts)
     return parts;
 }
 
-void cf_wire__add_call(json_t *messages, json_t *call)
+/* Adds a call (taken) to the assistant's message at the end of the list, or
+ * to a new one. */
+static void add_call(json_t *messages, json_t *call)
 {
     size_t n = json_array_size(messages);
     json_t *last = n > 0 ? json_array_get(messages, n - 1) : NULL;
@@ -299,10 +291,9 @@ void cf_wire__item(json_t *messages, const json_t *item)
 {
     cf_str type = cf_json_get_str(item, "type");
     if (cf_str_is(type, "function_call")) {
-        cf_wire__add_call(messages,
-                          call_of(cf_json_get_str(item, "call_id"),
-                                  cf_json_get_str(item, "name"),
-                                  json_object_get(item, "arguments")));
+        add_call(messages, call_of(cf_json_get_str(item, "call_id"),
+                                   cf_json_get_str(item, "name"),
+                                   json_object_get(item, "arguments")));
     } else if (cf_str_is(type, "function_call_output")) {
         json_t *m =
             message("tool", response_content(json_object_get(item, "output")));
@@ -416,9 +407,9 @@ static void anthropic_message(json_t *out, const json_t *in)
         } else if (cf_str_is(type, "tool_use")) {
             json_t *one = json_array();
             (void)json_array_append(one, m);
-            cf_wire__add_call(one, call_of(cf_json_get_str(block, "id"),
-                                           cf_json_get_str(block, "name"),
-                                           json_object_get(block, "input")));
+            add_call(one, call_of(cf_json_get_str(block, "id"),
+                                  cf_json_get_str(block, "name"),
+                                  json_object_get(block, "input")));
             json_decref(one);
         } else if (cf_str_is(type, "thinking")) {
             cf_str text = cf_json_get_str(block, "thinking");

@@ -144,9 +144,6 @@ cf_chat *cf_chat__state(cf_app *app);
 /* Puts the cursor on a turn of the path. */
 void cf_chat_show_turn(cf_app *app, cf_uuid id);
 
-/* The turn under the cursor; NULL when there is none. */
-const cf_turn *cf_chat__current(cf_app *app);
-
 /* Says what went wrong, when something did. */
 void cf_chat__report(cf_app *app, cf_status st, const cf_error *err);
 
@@ -211,7 +208,6 @@ void cf_chat__call_text(cf_app *app, const cf_turn *turn, cf_chat_call call,
 /* ---- chat_find.c -------------------------------------------------------- */
 
 void cf_chat__find_deinit(cf_chat_find *find);
-void cf_chat__find_update(cf_app *app, const char *what);
 void cf_chat__search(cf_app *app, const char *text, int direction);
 void cf_chat__typed(cf_app *app, const char *text);
 /* Goes to the first word of the last search in turn `turn` of the path, or

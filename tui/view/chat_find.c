@@ -51,7 +51,7 @@ static void find_all(cf_app *app, const char *what)
     }
 }
 
-void cf_chat__find_update(cf_app *app, const char *what)
+static void find_update(cf_app *app, const char *what)
 {
     const cf_chat_find *f = &cf_chat__state(app)->find;
     if (strcmp(f->what, what) != 0 ||
@@ -108,7 +108,7 @@ void cf_chat__search(cf_app *app, const char *text, int direction)
     bool had = f->has_at, was_due = f->is_due;
     f->is_typing = false;
     cf_chat__settle_cursor(app);
-    cf_chat__find_update(app, text);
+    find_update(app, text);
     if (f->n == 0) {
         f->has_at = f->is_due = false;
         if (was_due) {
@@ -139,7 +139,7 @@ void cf_chat__typed(cf_app *app, const char *text)
         f->follows_before = s->follows;
     }
     f->has_at = false;
-    cf_chat__find_update(app, text);
+    find_update(app, text);
     if (f->n != 0) {
         show(app, nearest(s));
     } else {

@@ -76,7 +76,6 @@ cf_tokens *cf_tokens__state(cf_app *app);
 /* Appends a token's text: the vocabulary's, or the raw bytes up to the next
  * token; and that of an id. */
 void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out);
-void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out);
 
 /* The candidates in sight: the best, and the chosen one where it is not among
  * them; how many there are. */

@@ -13,7 +13,7 @@
 
 enum { FIGURES = 3 /* lines below the reply */ };
 
-void cf_tokens__piece(cf_app *app, cf_token id, cf_buf *out)
+static void show_piece(cf_app *app, cf_token id, cf_buf *out)
 {
     const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
     if (tok != NULL && id != CF_TOKEN_NONE) {
@@ -25,7 +25,7 @@ void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out)
 {
     size_t before = out->n;
     if (r->token[i].id != CF_TOKEN_NONE) {
-        cf_tokens__piece(app, r->token[i].id, out);
+        show_piece(app, r->token[i].id, out);
     }
     if (out->n == before) {
         cf_str text = cf_reply_token_text(r, i);
@@ -250,7 +250,7 @@ static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf_addc(&text, '\'');
-    cf_tokens__piece(app, id, &text);
+    show_piece(app, id, &text);
     cf_buf_addc(&text, '\'');
     cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), style);
     cf_buf_deinit(&text);
@@ -466,7 +466,7 @@ static int draw_branch(cf_app *app, cf_grid *g, cf_rect r, size_t b)
     int x = r.x + start, y = r.y, end = r.x + r.w - 8;
     for (size_t i = 0; i < t->n[b]; i++) {
         cf_buf text = CF_BUF_INIT;
-        cf_tokens__piece(app, t->node[b][i].id, &text);
+        show_piece(app, t->node[b][i].id, &text);
         int w = put_token(NULL, 0, 0, 0, &text, 0, 0);
         bool is_cursor = is_on && i == s->node;
         if (x + w > end && y + 1 < r.y + r.h && x > r.x + start) {
@@ -591,10 +591,10 @@ static bool is_same_text(cf_app *app, const cf_token_place *p, size_t at)
 {
     cf_buf text = CF_BUF_INIT;
     bool is_same = false;
-    cf_tokens__piece(app, p->allowed[at], &text);
+    show_piece(app, p->allowed[at], &text);
     for (size_t i = 0; i < at && !is_same; i++) {
         cf_buf other = CF_BUF_INIT;
-        cf_tokens__piece(app, p->allowed[i], &other);
+        show_piece(app, p->allowed[i], &other);
         is_same = cf_str_eq(cf_buf_str(&text), cf_buf_str(&other));
         cf_buf_deinit(&other);
     }
@@ -613,7 +613,7 @@ static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r,
     for (size_t i = 0; i < p->n_listed && x < r.x + r.w; i++) {
         cf_buf text = CF_BUF_INIT;
         cf_buf_adds(&text, " '");
-        cf_tokens__piece(app, p->allowed[i], &text);
+        show_piece(app, p->allowed[i], &text);
         cf_buf_addc(&text, '\'');
         if (!is_same_text(app, p, i)) {
             x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&text),
@@ -666,7 +666,7 @@ static void draw_refused(cf_app *app, cf_grid *g, cf_rect r,
     int x = cf_grid_puts(g, r.x, r.y, r.w, "best refused: ", CF_STYLE_NORMAL);
     cf_buf text = CF_BUF_INIT;
     cf_buf_addc(&text, '\'');
-    cf_tokens__piece(app, p->refused, &text);
+    show_piece(app, p->refused, &text);
     char prob[CF_P_TEXT];
     cf_tokens__p(s, (double)p->p_refused, prob);
     cf_buf_addf(&text, "' %s, at its byte %zu", prob + (prob[0] == ' '),

@@ -62,8 +62,7 @@ static void step(scan *s, char c)
         break;
     case ',':
         if (s->depth > 0) {
-            s->phase[s->depth - 1] =
-                s->open[s->depth - 1] == '{' ? KEY : VALUE;
+            s->phase[s->depth - 1] = s->open[s->depth - 1] == '{' ? KEY : VALUE;
         }
         break;
     case ' ':

@@ -196,7 +196,8 @@ static void chat_move(cf_app *app, int move)
     }
 }
 
-const cf_turn *cf_chat__current(cf_app *app)
+/* The turn under the cursor; NULL when there is none. */
+static const cf_turn *current_row(cf_app *app)
 {
     size_t n;
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
@@ -267,7 +268,7 @@ static void cmd_follow(cf_app *app)
 static void cmd_retry(cf_app *app, const char *arg)
 {
     cf_error err;
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     if (t != NULL) {
         size_t n = arg[0] != '\0' ? strtoul(arg, NULL, 10) : 1;
         cf_status st = cf_lab_retries(app->lab, t->id, n, &err);
@@ -368,7 +369,7 @@ static void cmd_edit_system(cf_app *app)
 static void cmd_edit(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     if (s->is_on_first || (t != NULL && cf_turn_is_system(t))) {
         cmd_edit_system(app);
         return;
@@ -396,7 +397,7 @@ static void cmd_edit(cf_app *app)
 static void go_sibling(cf_app *app, int by)
 {
     cf_error err;
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     const cf_turn *to = t != NULL ? cf_lab_sibling(app->lab, t, by) : NULL;
     if (to == NULL) {
         cf_app_say(app, CF_STYLE_DIM, "no sibling there");
@@ -410,7 +411,7 @@ static void go_sibling(cf_app *app, int by)
 
 static void cmd_fork(cf_app *app)
 {
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     const cf_reply *r = t != NULL ? cf_lab_reply(app->lab, t->id) : NULL;
     if (r == NULL || r->n_token == 0) {
         cf_app_say(app, CF_STYLE_WARNING,
@@ -431,7 +432,7 @@ static void cmd_new(cf_app *app)
 
 static void set_fold(cf_app *app, int open)
 {
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     cf_chat_text *text =
         t != NULL ? cf_chat__text_of(cf_chat__state(app), t) : NULL;
     if (text != NULL) {
@@ -442,7 +443,7 @@ static void set_fold(cf_app *app, int open)
 
 static bool chat_text(cf_app *app, cf_buf *out)
 {
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     bool is_first = cf_chat__state(app)->is_on_first;
     if (cf_chat__state(app)->has_mark) {
         cf_chat__selected_text(app, out);
@@ -456,7 +457,7 @@ static bool chat_text(cf_app *app, cf_buf *out)
 
 static bool chat_value(cf_app *app, const char *name, cf_buf *out)
 {
-    return cf_user_turn_value(app, cf_chat__current(app), name, out);
+    return cf_user_turn_value(app, current_row(app), name, out);
 }
 
 static void cmd_yank(cf_app *app)
@@ -471,7 +472,7 @@ static void cmd_yank(cf_app *app)
 
 static void cmd_yank_id(cf_app *app)
 {
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     if (t == NULL) {
         return;
     }
@@ -484,7 +485,7 @@ static void cmd_yank_id(cf_app *app)
 static void rate(cf_app *app, int rating)
 {
     cf_error err;
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     if (t == NULL || app->store == NULL) {
         return;
     }
@@ -505,7 +506,7 @@ static void rate(cf_app *app, int rating)
 static void cmd_note(cf_app *app, const char *arg)
 {
     cf_error err;
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     if (arg[0] == '\0') {
         const cf_store_turn_mark *mark =
             t != NULL ? cf_chat__mark_of(app, t->id) : NULL;
@@ -561,7 +562,7 @@ static void cmd_mock(cf_app *app)
 /* The siblings of the reply, next to each other. */
 static void cmd_compare(cf_app *app)
 {
-    const cf_turn *t = cf_chat__current(app);
+    const cf_turn *t = current_row(app);
     size_t index;
     if (t == NULL || cf_lab_siblings(app->lab, t, &index) < 2) {
         cf_app_say(app, CF_STYLE_WARNING,
@@ -657,7 +658,7 @@ const cf_view_ops cf_view_chat = {
     .typed = cf_chat__typed,
     .status = chat_status,
     .text = chat_text,
-    .turn = cf_chat__current,
+    .turn = current_row,
     .click = chat_click,
     .step = chat_step,
     .value = chat_value,

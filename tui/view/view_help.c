@@ -112,7 +112,8 @@ static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view,
     for (size_t i = 0; i < app->keymap.n; i++) {
         const cf_binding *b = &app->keymap.v[i];
         const cf_binding *meant = NULL;
-        if (!(b->views & CF_IN(view)) || b->is_old || strcmp(b->command, c->name) != 0 ||
+        if (!(b->views & CF_IN(view)) || b->is_old ||
+            strcmp(b->command, c->name) != 0 ||
             cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys,
                            &meant) != CF_LOOKUP_FOUND ||
             meant != b) {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/backend/remote.h"
-#include "core/base/sse.h"
 #include "core/base/safe_text.h"
+#include "core/base/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,10 +4,10 @@
  * of its own role, or a loss is reported that names the message.  Never
  * neither.
  */
+#include "tests/support/t.h"
 #include "core/api/conversation.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
-#include "tests/support/t.h"
 
 #include <string.h>
 
@@ -159,8 +159,8 @@ static cf_status preview(const bench *b, const char *messages,
     T_OK(cf_conversation_new(&conv, &preface, err), *err);
     cf_conversation_set_roles(conv, &b->roles);
     const cf_send send = {.message = list};
-    cf_status st = cf_conversation_preview(conv, b->backend, &send, arena, out,
-                                           NULL, err);
+    cf_status st =
+        cf_conversation_preview(conv, b->backend, &send, arena, out, NULL, err);
     if (st == CF_OK) {
         T_OK(cf_conversation_losses(conv, &send, out, on_loss, lost, err),
              *err);
@@ -277,16 +277,16 @@ static void check(const bench *b, const form *f, const char *tools)
             fail_msg("%s, %s: '%s' is neither there nor reported:\n%.*s",
                      b->name, f->name, s->text, (int)p.text.n, p.text.p);
         }
-        bool is_plain = at != NULL && b->user[0] != '\0' &&
-                        strstr(s->text, "asks") != NULL;
+        bool is_plain =
+            at != NULL && b->user[0] != '\0' && strstr(s->text, "asks") != NULL;
         const char *user = at != NULL ? last_before(p.text, at, b->user) : NULL;
         const char *reply =
             at != NULL ? last_before(p.text, at, b->reply) : NULL;
         if ((is_plain && reply != NULL && (user == NULL || reply > user)) ||
             (at != NULL && s->is_reply && strstr(s->text, "answers") != NULL &&
              user != NULL && (reply == NULL || user > reply))) {
-            fail_msg("%s, %s: '%s' has another's role:\n%.*s", b->name,
-                     f->name, s->text, (int)p.text.n, p.text.p);
+            fail_msg("%s, %s: '%s' has another's role:\n%.*s", b->name, f->name,
+                     s->text, (int)p.text.n, p.text.p);
         }
     }
     cf_arena_deinit(&arena);
