@@ -45,9 +45,10 @@ widget  grid term
 lab     sys
 demo    lab sys
 traffic lab sys
-app     lab sys grid image widget term demo
-view    lab sys grid image widget app
-cli     lab sys grid demo traffic
+study   lab sys
+app     lab sys grid image widget term demo study
+view    lab sys grid image widget app study
+cli     lab sys grid demo traffic study
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.
