@@ -79,10 +79,15 @@ typedef struct cf_store_state {
     bool is_read_only; /* writes are refused: newer file, or opened so */
     bool is_failing;   /* the last attempt to write did not succeed */
     size_t n_waiting;  /* writes in memory */
-    size_t n_lost;     /* kept writes that the database refused for good */
+    size_t n_lost;     /* kept writes that were never made */
     cf_error why;      /* reason of the above, "" when all is well */
+    cf_error lost_why; /* of the last of n_lost; stays */
 } cf_store_state;
 void cf_store_get_state(cf_store *store, cf_store_state *out);
+
+/* Counts a write that could not be handed over, so that the state reports it:
+ * for callers that have no other way to report a failed cf_store_put_... */
+void cf_store_note_lost(cf_store *store, const cf_error *why);
 
 /* Waits at most timeout_ms until everything handed over before is on disk,
  * open streams included.  CF_EBUSY, with the reason, when it is not. */

@@ -184,6 +184,7 @@ static cf_status add_start(decode *d, cf_error *err)
         add_id(d, id);
         cf_buf_reset(&d->piece);
         cf_tokenizer_piece(&d->piece, d->tok, id, true);
+        CF_TRY(cf_buf_check(&d->piece, err));
         CF_TRY(add_quietly(d, cf_str_make(d->piece.p, d->piece.n), err));
     }
     return cf_buf_check(&d->ids, err);
@@ -494,6 +495,7 @@ static cf_status step(decode *d, cf_error *err)
     }
     cf_buf_reset(&d->piece);
     cf_tokenizer_piece(&d->piece, d->tok, id, true);
+    CF_TRY(cf_buf_check(&d->piece, err));
     tell_token(d, id, is_forced, has_draw ? &draw : NULL);
     if (cf_tokenizer_is_end(d->tok, id) || is_stop_id(o, id)) {
         stop_with(d, is_stop_id(o, id) ? CF_STOP_TOKEN : CF_STOP_END,

@@ -29,10 +29,23 @@ void cf_buf_deinit(cf_buf *b)
 void cf_buf_reset(cf_buf *b)
 {
     b->n = 0;
-    b->failed = false;
     if (b->p != NULL) {
         b->p[0] = '\0';
     }
+}
+
+void cf_buf_rewind(cf_buf *b, size_t n)
+{
+    b->n = n;
+    b->failed = false;
+    if (b->p != NULL) {
+        b->p[n] = '\0';
+    }
+}
+
+void cf_buf_restart(cf_buf *b)
+{
+    cf_buf_rewind(b, 0);
 }
 
 char *cf_buf_reserve(cf_buf *b, size_t n)

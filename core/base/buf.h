@@ -6,8 +6,8 @@
  * Knows: bytes and their number.  Does not know: encodings.
  *
  * Sticky: after a failed growth or an overflow, appends do nothing and
- * `failed` stays set until reset, so a builder checks once at its end.  The
- * contents are always followed by a NUL that does not count.
+ * `failed` stays set, also over cf_buf_reset, so a builder checks once at its
+ * end.  The contents are always followed by a NUL that does not count.
  *
  * Threads:  one thread at a time.
  * Memory:   one heap block; cf_buf_take() hands it to the caller.
@@ -39,8 +39,18 @@ typedef struct cf_buf {
 void cf_buf_init(cf_buf *b);
 void cf_buf_deinit(cf_buf *b);
 
-/* n = 0 and not failed; keeps the memory. */
+/* n = 0.  Keeps the memory and `failed`: a scratch buffer that is reused in a
+ * loop is checked once after it. */
 void cf_buf_reset(cf_buf *b);
+
+/* n = 0 and not failed; keeps the memory.  For a buffer that outlives its
+ * texts, at the start of the next one: a failure of the last was reported, or
+ * that text is no longer wanted. */
+void cf_buf_restart(cf_buf *b);
+
+/* Back to the first n <= b->n bytes and not failed: takes back an append that
+ * failed, which the caller reports. */
+void cf_buf_rewind(cf_buf *b, size_t n);
 
 void cf_buf_add(cf_buf *b, const void *p, size_t n);
 void cf_buf_adds(cf_buf *b, const char *s);

@@ -255,10 +255,8 @@ cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
     if (!is_stdin) {
         close(fd);
     }
-    if (st != CF_OK && out->p != NULL) {
-        out->n = before;
-        out->p[before] = '\0';
-        out->failed = false;
+    if (st != CF_OK) {
+        cf_buf_rewind(out, before);
     }
     return st;
 }

@@ -34,7 +34,7 @@ static cf_status end_line(cf_sse *s, cf_sse_fn fn, void *ud, cf_error *err)
         cf_buf_addc(&s->data, '\n');
     }
     cf_buf_reset(&s->line);
-    return CF_OK;
+    return s->data.failed ? cf_oom_for(err, "an event") : CF_OK;
 }
 
 cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn,
@@ -52,7 +52,7 @@ cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn,
             continue;
         }
         cf_buf_addc(&s->line, c);
-        if (s->line.failed || s->data.failed) {
+        if (s->line.failed) {
             return cf_oom_for(err, "an event");
         }
         if (s->line.n + s->data.n > CF_SSE_EVENT_MAX) {

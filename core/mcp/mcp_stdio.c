@@ -90,9 +90,9 @@ static cf_status start(cf_mcp__server *s, cf_error *err)
     size_t n = json_array_size(command);
     const char **argv = cf_calloc(n + 1, sizeof *argv);
     environment e = {.text = CF_BUF_INIT};
-    cf_buf_reset(&s->out);
-    cf_buf_reset(&s->line);
-    cf_buf_reset(&s->errors);
+    cf_buf_restart(&s->out);
+    cf_buf_restart(&s->line);
+    cf_buf_restart(&s->errors);
     s->last_error[0] = '\0';
     s->n_out = 0;
     cf_status st =
@@ -131,9 +131,14 @@ static void flush(cf_mcp__server *s)
 static cf_status send(cf_mcp__server *s, const cf_mcp__parcel *parcel,
                       cf_error *err)
 {
+    size_t before = s->out.n;
     cf_buf_add(&s->out, parcel->text.p, parcel->text.n);
     cf_buf_addc(&s->out, '\n');
-    CF_TRY(cf_buf_check(&s->out, err));
+    cf_status st = cf_buf_check(&s->out, err);
+    if (st != CF_OK) { /* half a message would spoil the next */
+        cf_buf_rewind(&s->out, before);
+        return st;
+    }
     flush(s);
     return CF_OK; /* one that closed its input is seen when it ends */
 }
@@ -232,7 +237,7 @@ static void end_error_line(cf_mcp__server *s)
         keep_error(s, line);
         cf_mcp__tell(s, CF_MCP_STDERR, 0, line);
     }
-    cf_buf_reset(&s->errors);
+    cf_buf_restart(&s->errors);
 }
 
 static void read_errors(cf_mcp__server *s)

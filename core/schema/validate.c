@@ -43,9 +43,7 @@ static bool is_heard(const walk *w)
 /* The text of the flaw to report, empty.  Once it has failed it stays so. */
 static cf_buf *say(walk *w)
 {
-    bool has_failed = w->text.failed;
     cf_buf_reset(&w->text);
-    w->text.failed = has_failed;
     return &w->text;
 }
 

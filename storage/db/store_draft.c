@@ -38,9 +38,9 @@ cf_status cf_store_put_draft(cf_store *s, cf_uuid conv, cf_str text,
                              cf_error *err)
 {
     if (!s->has_draft) {
-        /* Once, so that our name does not depend on when the writer runs. */
-        cf_ignore(cf_op__call(s, do_claim, NULL, NULL));
-        s->has_draft = true;
+        /* So that our name does not depend on when the writer runs; where it
+         * fails the next draft tries again. */
+        s->has_draft = cf_op__call(s, do_claim, NULL, NULL) == CF_OK;
     }
     cf_op *op = cf_op__new(do_put_draft);
     draft *d = op != NULL ? cf_arena_calloc(&op->arena, 1, sizeof *d) : NULL;

@@ -82,6 +82,7 @@ struct cf_store {
     cf_stream *streams; /* begun and not finished */
     bool is_failing;
     size_t n_lost;
+    cf_error lost_why; /* of the last of them */
     cf_error why;
     cf_reader *idle;
     size_t n_idle;

@@ -469,6 +469,15 @@ void cf_store_get_state(cf_store *s, cf_store_state *out)
         .n_waiting = s->n_queued,
         .n_lost = s->n_lost,
         .why = s->refused.code != CF_OK ? s->refused : s->why,
+        .lost_why = s->lost_why,
     };
+    pthread_mutex_unlock(&s->lock);
+}
+
+void cf_store_note_lost(cf_store *s, const cf_error *why)
+{
+    pthread_mutex_lock(&s->lock);
+    s->n_lost++;
+    s->lost_why = *why;
     pthread_mutex_unlock(&s->lock);
 }

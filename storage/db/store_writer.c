@@ -158,6 +158,7 @@ static void complete_first(cf_store *s, cf_status st, const cf_error *err)
     if (!op->has_waiter) {
         if (st != CF_OK && op->is_kept) {
             s->n_lost++;
+            s->lost_why = op->err;
             s->why = op->err;
         }
         cf_op__free(op);

@@ -444,8 +444,9 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
     cf_status s = add_fragments(l, &sys, "system_fragments", id, err);
     cf_str text = cf_sql__str(st, R_SYSTEM, a);
     cf_buf_add(&sys, text.p, text.n);
+    CF_THEN(s, cf_buf_check(&sys, err));
     if (s == CF_OK && sys.n != 0 &&
-        (sys.n != system->n || memcmp(sys.p, system->p, sys.n) != 0)) {
+        !cf_str_eq(cf_buf_str(&sys), cf_buf_str(system))) {
         cf_buf_reset(system);
         cf_buf_add(system, sys.p, sys.n);
         s = say(l,
@@ -455,6 +456,7 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
     }
     cf_buf_deinit(&sys);
     CF_TRY(s);
+    CF_TRY(cf_buf_check(system, err));
     CF_TRY(old_results(l, id, ms, err));
     CF_TRY(old_prompt(l, st, a, id, ms, err));
     json_t *calls = json_array();

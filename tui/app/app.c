@@ -48,7 +48,7 @@ cf_status cf_app_may(const cf_app *app, cf_error *err)
 
 void cf_app_copy(cf_app *app, cf_str text)
 {
-    cf_buf_reset(&app->copied);
+    cf_buf_restart(&app->copied);
     cf_buf_add(&app->copied, text.p, text.n);
     if (app->copied.failed) {
         cf_buf_deinit(&app->copied);
@@ -398,7 +398,10 @@ void cf_app_key(cf_app *app, cf_key key)
 static void on_paste(cf_app *app, cf_str text)
 {
     app->is_dirty = true;
-    if (app->mode == CF_MODE_COMMAND) {
+    if (text.n == 0) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "nothing came with the paste, or it is too large");
+    } else if (app->mode == CF_MODE_COMMAND) {
         cf_edit_insert(&app->command_line, text);
     } else if (app->mode == CF_MODE_SEARCH) {
         cf_edit_insert(&app->search_line, text);

@@ -76,7 +76,10 @@ bool cf_app_step_servers(cf_app *app)
         return false;
     }
     bool has_changed = cf_server_bench_poll(app->servers, &notice);
-    if (notice.n > 0) {
+    if (notice.failed) {
+        cf_app_say(app, CF_STYLE_ERROR,
+                   "out of memory: changes of the tools are not shown");
+    } else if (notice.n > 0) {
         size_t n = strcspn(notice.p, "\n");
         cf_app_say(app, CF_STYLE_WARNING, "%.*s%s", (int)n, notice.p,
                    n + 1 < notice.n ? " (@ shows how)" : "");

@@ -41,7 +41,7 @@ void cf_cmd_system(cf_app *app, const char *arg)
 void cf_cmd_systems(cf_app *app)
 {
     cf_error err;
-    cf_buf_reset(&app->output);
+    cf_buf_restart(&app->output);
     if (cf_lab_list_systems(app->lab, &app->output, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;

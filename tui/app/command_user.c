@@ -254,7 +254,7 @@ static void end_background(void *ud, cf_status status, const cf_error *err)
     (void)err; /* the workbench reports it */
     if (status == CF_OK || status == CF_ECANCELLED) {
         describe_status(how, r->status);
-        cf_buf_reset(&app->output);
+        cf_buf_restart(&app->output);
         cf_buf_addf(&app->output, "# @%s\n", r->typed);
         cf_buf_add(&app->output, cf_buf_cstr(&r->output), r->output.n);
         if (r->output.n == 0) {

@@ -84,7 +84,7 @@ void cf_keepsakes_open(cf_app *app, const char *folder, cf_buf *problems)
     }
     if (path_of(path, app, "register") &&
         cf_os_read_file(&app->copied, path, REGISTER_MAX, NULL) != CF_OK) {
-        cf_buf_reset(&app->copied);
+        cf_buf_restart(&app->copied);
     }
 }
 

@@ -133,8 +133,10 @@ static void read_again(cf_app *app, const char *name)
         }
         cf_buf_deinit(&was);
     } else if (is_same && is_edited) { /* it was written back */
-        cf_ignore(cf_lab_set_template(app->lab, cf_buf_cstr(&path),
-                                      cf_buf_str(&text), &err));
+        if (cf_lab_set_template(app->lab, cf_buf_cstr(&path), cf_buf_str(&text),
+                                &err) != CF_OK) {
+            cf_app_error(app, &err);
+        }
     }
     app->is_dirty = true;
     cf_buf_deinit(&text);

@@ -190,7 +190,7 @@ static void tell_problems(cf_cli *cli)
         cf_note("confab: %.*s", (int)n, p);
         p += n + (p[n] != '\0');
     }
-    cf_buf_reset(&cli->problems);
+    cf_buf_restart(&cli->problems);
 }
 
 int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
@@ -459,20 +459,23 @@ static void read_environment(void)
     }
 }
 
-/* What confabrc and the environment say in place of options.  Without a home
- * folder there is no confabrc. */
-static void read_defaults(cf_cli *cli, cf_defaults *defaults)
+/* Takes what confabrc and the environment say in place of options.  Without a
+ * home folder there is no confabrc.  Bad lines become problems; only want of
+ * memory is an error, since the answer would be another one. */
+static cf_status read_defaults(cf_cli *cli, cf_defaults *defaults,
+                               cf_error *err)
 {
     cf_paths paths;
-    cf_error err;
+    cf_status st = CF_OK;
     cf_defaults_init(defaults);
     if (cli->screen != NULL && cli->screen->defaults != NULL &&
         cf_paths_find(&paths, NULL) == CF_OK) {
-        cf_status st =
-            cli->screen->defaults(defaults, paths.config, &cli->problems, &err);
-        if (st != CF_OK) {
-            cf_buf_addf(&cli->problems, "%s\n", err.text);
+        st = cli->screen->defaults(defaults, paths.config, &cli->problems, err);
+        if (st != CF_OK && st != CF_ENOMEM) {
+            cf_buf_addf(&cli->problems, "%s\n", err->text);
+            st = CF_OK;
         }
+        CF_THEN(st, cf_buf_check(&cli->problems, err));
         cf_paths_deinit(&paths);
     }
     cf_defaults_apply(defaults, &cli->open);
@@ -486,6 +489,7 @@ static void read_defaults(cf_cli *cli, cf_defaults *defaults)
     cli->open.key = cf_secret_key();
     cli->open.server_model =
         getenv("CONFAB_API_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
+    return st;
 }
 
 /* The beginning of a UUID, as `confab chat` takes it. */
@@ -557,8 +561,13 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen)
     cf_defaults defaults;
     cf_cli cli = {.screen = screen,
                   .open = {.busy = cf_progress_busy, .ud = &progress}};
-    read_defaults(&cli, &defaults);
-    int status = run_command(&cli, argc - skip, argv + skip);
+    cf_error err;
+    int status = CF_EXIT_ENGINE;
+    if (read_defaults(&cli, &defaults, &err) == CF_OK) {
+        status = run_command(&cli, argc - skip, argv + skip);
+    } else {
+        cf_note("confab: %s", err.text);
+    }
     cf_buf_deinit(&cli.problems);
     cf_defaults_deinit(&defaults);
     return status;

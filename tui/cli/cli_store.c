@@ -43,9 +43,10 @@ bool cf_cli_all_saved(const cf_cli *cli, cf_store *store)
     cf_store_get_state(store, &state);
     cf_status st = cf_store_flush(
         store, state.is_failing ? FAILING_MS : PATIENCE_MS, &err);
+    cf_store_get_state(store, &state); /* the flush may have lost some */
     if (st == CF_OK && state.n_lost > 0) {
-        st = state.why.code;
-        err = state.why;
+        st = state.lost_why.code;
+        err = state.lost_why;
     }
     if (st != CF_OK) {
         cf_note("confab %s: not saved: %s", cli->command->name, err.text);

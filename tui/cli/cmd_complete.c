@@ -233,6 +233,7 @@ static cf_status draw(complete *c, cf_token *id, cf_error *err)
     if (c->has_trace) {
         cf_buf_reset(&c->scratch);
         cf_trace_text_json(&c->scratch, &d, c->tok, c->n_ids);
+        CF_TRY(cf_buf_check(&c->scratch, err));
         cf_out(stdout, cf_buf_str(&c->scratch), CF_OUT_JSON);
         fflush(stdout);
     }

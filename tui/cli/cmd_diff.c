@@ -250,7 +250,7 @@ static cf_status list_one(diff_job *job, const cf_store_conv *conv,
         cf_cli_put_line(&job->out, title);
         cf_buf_addc(&job->out, '\n');
     }
-    return CF_OK;
+    return cf_buf_check(&job->out, err);
 }
 
 /* With styles, the text between them is escaped where it is written. */

@@ -368,9 +368,11 @@ static void put_log_line(const mcp *m, cf_buf *out, const cf_store_mcp *l)
     cf_jw_init(&w, &line);
     cf_jw_object(&w, NULL);
     cf_jw_str(&w, "direction", l->direction);
-    /* An error here only means that it is text. */
-    if (is_message(l)) {
-        cf_ignore(cf_json_read(&v, l->message.p, l->message.n, NULL));
+    /* Another error than for memory means that it is text. */
+    if (is_message(l) &&
+        cf_json_read(&v, l->message.p, l->message.n, NULL) == CF_ENOMEM) {
+        out->failed = true;
+        return;
     }
     if (v != NULL) {
         cf_jw_json(&w, "message", v);

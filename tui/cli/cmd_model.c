@@ -162,9 +162,9 @@ static void json_lists(model_view *v)
         cf_buf_adds(b, ",\"value\":");
         cf_json_write_str(b, cf_buf_str(&value));
         cf_buf_addc(b, '}');
-        b->failed = b->failed || value.failed;
         cf_buf_reset(&value);
     }
+    b->failed = b->failed || value.failed;
     cf_buf_deinit(&value);
     cf_buf_adds(b, "],\"tensors\":[");
     cf_tensor_info t;
@@ -362,9 +362,9 @@ static void text_metadata(model_view *v)
             cf_buf_addf(&v->out, " ... (%zu bytes)", value.n);
         }
         cf_buf_addc(&v->out, '\n');
-        v->out.failed = v->out.failed || value.failed;
         cf_buf_reset(&value);
     }
+    v->out.failed = v->out.failed || value.failed;
     cf_buf_deinit(&value);
 }
 

@@ -212,7 +212,7 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st,
 
 /* ---- tools -------------------------------------------------------------- */
 
-/* One line from the terminal; false at its end. */
+/* One line from the terminal; false at its end, or out of memory. */
 static bool ask(const char *question, cf_buf *answer)
 {
     show(stderr, cf_str_from(question));
@@ -221,7 +221,7 @@ static bool ask(const char *question, cf_buf *answer)
     while ((c = getchar()) != EOF && c != '\n') {
         cf_buf_addc(answer, (char)c);
     }
-    return c != EOF || answer->n > 0;
+    return (c != EOF || answer->n > 0) && !answer->failed;
 }
 
 static bool can_ask(const run *r)
@@ -653,18 +653,18 @@ static cf_status tell_losses(run *r, const cf_send *send,
     return cf_conversation_losses(r->conv, send, prompt, tell_loss, NULL, err);
 }
 
-/* The same for a send that is about to be made. */
-static void look_for_losses(run *r, const cf_send *send)
+/* The same for a send that is about to be made.  That reports why a prompt
+ * cannot be made; here only want of memory is an error. */
+static cf_status look_for_losses(run *r, const cf_send *send, cf_error *err)
 {
     cf_arena arena;
     cf_prompt prompt;
-    cf_error ignored;
     cf_arena_init(&arena, 0);
-    if (cf_conversation_preview(r->conv, r->engine.backend, send, &arena,
-                                &prompt, NULL, &ignored) == CF_OK) {
-        cf_ignore(tell_losses(r, send, &prompt, &ignored));
-    }
+    cf_status st = cf_conversation_preview(r->conv, r->engine.backend, send,
+                                           &arena, &prompt, NULL, err);
+    CF_THEN(st, tell_losses(r, send, &prompt, err));
     cf_arena_deinit(&arena);
+    return st == CF_ENOMEM ? st : CF_OK;
 }
 
 static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
@@ -729,13 +729,10 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
                          .ud = r};
     cf_sent sent;
     cf_sent_init(&sent);
-    if (!r->show_prompt) {
-        look_for_losses(r, &send);
-    }
-    cf_status st = r->show_prompt
-                       ? show_prompt(r, &send, err)
-                       : cf_conversation_run(r->conv, r->engine.backend, &send,
-                                             &loop, &sent, err);
+    cf_status st = r->show_prompt ? CF_OK : look_for_losses(r, &send, err);
+    CF_THEN(st, r->show_prompt ? show_prompt(r, &send, err)
+                               : cf_conversation_run(r->conv, r->engine.backend,
+                                                     &send, &loop, &sent, err));
     if (r->cli->is_json && !r->show_prompt) {
         tell_end(r, &sent, st, err);
     }

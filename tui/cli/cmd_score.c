@@ -31,7 +31,6 @@ static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
         cf_buf_addf(out, "%s{\"id\":%d,", i > 0 ? "," : "", (int)s->v[i].id);
         cf_buf_reset(&piece);
         cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
-        out->failed = out->failed || piece.failed; /* the next reset forgets */
         cf_json_text_bytes(out, "text", cf_buf_str(&piece));
         cf_buf_adds(out, ",\"log_p\":");
         cf_json_text_float(out, s->log_p[i]);
@@ -42,6 +41,7 @@ static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
     cf_buf_adds(out, ",\"perplexity\":");
     cf_json_write_double(out, s->n > 0 ? exp(-s->sum / (double)s->n) : NAN);
     cf_buf_adds(out, "}\n");
+    out->failed = out->failed || piece.failed;
     cf_buf_deinit(&piece);
 }
 
@@ -51,7 +51,6 @@ static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
     for (size_t i = 0; i < s->n; i++) {
         cf_buf_reset(&piece);
         cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
-        out->failed = out->failed || piece.failed; /* the next reset forgets */
         cf_buf_addf(out, "%8.3f %6.2f%%  %6d  '", (double)s->log_p[i],
                     100 * exp((double)s->log_p[i]), (int)s->v[i].id);
         cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
@@ -62,6 +61,7 @@ static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
         cf_buf_addf(out, ", perplexity %.3f", exp(-s->sum / (double)s->n));
     }
     cf_buf_addc(out, '\n');
+    out->failed = out->failed || piece.failed;
     cf_buf_deinit(&piece);
 }
 

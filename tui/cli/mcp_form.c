@@ -18,7 +18,7 @@ static void puts_err(const char *text)
     put(cf_str_from(text));
 }
 
-/* One line; false at the end of the input. */
+/* One line; false at the end of the input, and when memory runs out. */
 static bool read_line(cf_buf *line)
 {
     int c;
@@ -26,7 +26,7 @@ static bool read_line(cf_buf *line)
     while ((c = getchar()) != EOF && c != '\n') {
         cf_buf_addc(line, (char)c);
     }
-    return c != EOF;
+    return c != EOF && !line->failed;
 }
 
 /* Asks until the value is good; false: cancelled. */

@@ -103,6 +103,7 @@ static void write_json(cf_buf *out, const answer *a)
         cf_buf_addf(out, ",\"byte\":%zu,\"expected\":", a->byte);
         cf_json_write_str(out, cf_buf_str(&a->expected));
     }
+    out->failed = out->failed || a->expected.failed;
     cf_buf_addf(out, ",\"chunks_agree\":%s}\n",
                 a->chunks_agree ? "true" : "false");
 }

@@ -37,7 +37,7 @@ void cf_demo_said_deinit(cf_demo_said *said)
 
 static void notice(cf_demo_said *said, bool is_error, const char *text)
 {
-    cf_buf_reset(&said->notice);
+    cf_buf_restart(&said->notice);
     cf_buf_adds(&said->notice, text);
     said->is_error = is_error;
 }
@@ -100,7 +100,7 @@ static const cf_turn *waiting(const step *p)
     }
     p->demo->served = last->id;
     if (n_rounds > CF_DEMO_ROUNDS) {
-        cf_buf_reset(&p->said->notice);
+        cf_buf_restart(&p->said->notice);
         cf_buf_addf(&p->said->notice,
                     "stopped after %d rounds of calls; 4 shows them",
                     CF_DEMO_ROUNDS);

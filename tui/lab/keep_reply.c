@@ -417,8 +417,11 @@ void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
     uint64_t now = cf_os_monotonic_us();
     piece.us = now - k->last_us;
     k->last_us = now;
-    /* Without memory this piece is shown, not kept. */
-    if (cf_stream_append(k->stream, &piece, NULL) == CF_OK && piece.n_ids > 0) {
+    /* Without memory this piece is shown and not kept: the end reports it. */
+    cf_error why;
+    if (cf_stream_append(k->stream, &piece, &why) != CF_OK) {
+        k->why = why;
+    } else if (piece.n_ids > 0) {
         note_token(k, &e->token);
     }
 }
@@ -506,7 +509,17 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
     }
     end.calls = k->call;
     end.n_calls = k->n_calls;
+    bool is_short = json.failed || options.failed || k->arena.failed ||
+                    k->forced.failed || k->held.failed;
     cf_status st = kept(cf_store_finish(k->stream, &end, err));
+    if (st == CF_OK && is_short) { /* what there is was stored */
+        st = cf_oom_for(err, "all of the reply");
+    } else if (st == CF_OK && k->why.code != CF_OK) {
+        st = k->why.code;
+        if (err != NULL) {
+            *err = k->why;
+        }
+    }
     cf_buf_deinit(&json);
     cf_buf_deinit(&options);
     forget(k);
@@ -526,8 +539,11 @@ cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
     cf_arena arena;
     cf_store_turn old = {.run = NULL};
     cf_arena_init(&arena, 0);
-    if (!cf_uuid_is_nil(from) &&
-        cf_store_get_turn(store, from, &arena, &old, NULL) != CF_OK) {
+    cf_status had = CF_ENOTFOUND;
+    if (!cf_uuid_is_nil(from)) {
+        had = cf_store_get_turn(store, from, &arena, &old, err);
+    }
+    if (had != CF_OK) {
         old.run = NULL; /* the message is copied all the same */
         old.n_calls = 0;
     }
@@ -550,9 +566,20 @@ cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
         run.raw = turn->raw;
         row.run = &run;
     }
-    cf_status st = cf_buf_check(&json, err);
-    CF_THEN(st, kept(cf_store_put_turn(store, &row, NULL, err)));
+    cf_error why = {0};
+    cf_status st = cf_buf_check(&json, &why);
+    CF_THEN(st, kept(cf_store_put_turn(store, &row, NULL, &why)));
+    if (st != CF_OK && err != NULL) {
+        *err = why;
+    }
     cf_buf_deinit(&json);
     cf_arena_deinit(&arena);
-    return st;
+    return st == CF_OK && had != CF_ENOTFOUND ? had : st;
+}
+
+void cf_keep_note(cf_store *store, cf_status st, const cf_error *err)
+{
+    if (store != NULL && kept(st) != CF_OK) {
+        cf_store_note_lost(store, err);
+    }
 }

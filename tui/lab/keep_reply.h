@@ -89,4 +89,9 @@ CF_MUST_USE cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
                                    const cf_turn *turn, cf_uuid from,
                                    cf_error *err);
 
+/* For a caller that goes on after a failed write (`st` and `err` are its
+ * results): the store counts it as lost, so that the screen and the exit
+ * status report it.  CF_EBUSY is kept in memory and not lost. */
+void cf_keep_note(cf_store *store, cf_status st, const cf_error *err);
+
 #endif

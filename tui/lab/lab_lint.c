@@ -125,7 +125,7 @@ static void begin(cf_lab *b, cf_lab_linted *s, cf_str source)
     cf_lab_linter *d = &b->linter;
     const cf_lab_task task = {
         .name = "linting", .run = lint, .end = linted, .ud = d};
-    cf_buf_reset(&s->source);
+    cf_buf_restart(&s->source);
     cf_arena_reset(&s->arena);
     s->lint = (cf_lab_lint){0};
     s->is_made = false;

@@ -15,7 +15,7 @@ void cf_lab_set_draft(cf_lab *lab, cf_str draft)
     if (cf_str_eq(draft, cf_buf_str(&lab->draft))) {
         return;
     }
-    cf_buf_reset(&lab->draft);
+    cf_buf_restart(&lab->draft);
     cf_buf_add(&lab->draft, draft.p, draft.n);
     lab->prompt_is_fresh = false;
 }
@@ -44,7 +44,8 @@ static void add_loss(void *ud, const cf_loss *loss)
     }
 }
 
-/* An error is the Prompt view's to show: then there are no losses. */
+/* The Prompt view shows why a prompt cannot be made: then there are no losses.
+ * Without memory they are looked for again with the next frame. */
 static void find_losses(cf_lab *b)
 {
     cf_arena arena;
@@ -55,8 +56,9 @@ static void find_losses(cf_lab *b)
     cf_arena_init(&arena, 0);
     if (cf_conversation_preview(b->conv, b->engine.backend, &send, &arena,
                                 &prompt, NULL, &ignored) == CF_OK) {
-        cf_ignore(cf_conversation_losses(b->conv, &send, &prompt, add_loss, b,
-                                         &ignored));
+        b->losses_are_fresh =
+            cf_conversation_losses(b->conv, &send, &prompt, add_loss, b,
+                                   &ignored) != CF_ENOMEM;
     }
     cf_arena_deinit(&arena);
 }
@@ -97,6 +99,7 @@ static cf_status render(cf_lab *b, cf_error *err)
     cf_token_list tokens = {0};
     cf_turn_options options = cf_lab__options(b);
     json_t *message = NULL;
+    CF_TRY(cf_buf_check(&b->draft, err));
     if (b->draft.n != 0) {
         message = json_pack("{s:s,s:s%}", "role", "user", "content",
                             cf_buf_cstr(&b->draft), b->draft.n);
@@ -150,7 +153,7 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
         lab->prompt_is_fresh = true;
         lab->prompt_is_shown = false;
         cf_prompt_model_deinit(&lab->prompt);
-        if (lab->n_path == 0 && lab->draft.n == 0) {
+        if (lab->n_path == 0 && lab->draft.n == 0 && !lab->draft.failed) {
             cf_fail(&lab->prompt_err, CF_ENOTFOUND,
                     "nothing is said yet: write a message first (i)");
         } else if (render(lab, &lab->prompt_err) == CF_OK) {

@@ -221,7 +221,7 @@ static void add_facts(cf_reply *r, const json_t *server)
 {
     static const char *const keys[] = {"model", "system_fingerprint",
                                        "service_tier", "provider", "id"};
-    cf_buf_reset(&r->facts);
+    cf_buf_restart(&r->facts);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         cf_str v = cf_json_get_str(server, keys[i]);
         if (v.n > 0) {
@@ -443,7 +443,7 @@ void cf_reply_take_read(cf_reply *r, const cf_tokenizer *tok,
     r->n_start = r->n_placed = 0;
     snprintf(r->sampler, sizeof r->sampler, "not drawn: scored as it is");
     take_prompt(r, read->prompt_ids, read->n_prompt_ids);
-    cf_buf_reset(&r->raw);
+    cf_buf_restart(&r->raw);
     cf_buf_add(&r->raw, read->text.p, read->text.n);
     for (size_t i = 0; ok && i < read->n; i++) {
         ok = place_token(r, tok,

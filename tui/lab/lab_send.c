@@ -63,9 +63,10 @@ void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send,
     if (job->rule != NULL) {
         start.constraint = cf_str_make(job->rule->text.p, job->rule->text.n);
     }
-    /* The store's state reports a failure. */
-    cf_ignore(
-        cf_keep_reply_begin(keep, b->store, &engine, b->conv, &start, NULL));
+    cf_error why;
+    cf_status st =
+        cf_keep_reply_begin(keep, b->store, &engine, b->conv, &start, &why);
+    cf_keep_note(b->store, st, &why);
 }
 
 cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
@@ -85,8 +86,10 @@ static cf_status run_send(void *ud, cf_lab *b, cf_error *err)
     cf_lab__begin_stored(b, job, &job->send, &job->keep);
     CF_THEN(st, cf_conversation_send(b->conv, b->engine.backend, &job->send,
                                      &job->sent, err));
-    /* The store's state reports a failure. */
-    cf_ignore(cf_keep_reply_end(&job->keep, b->conv, &job->sent, NULL));
+    cf_error why;
+    cf_keep_note(b->store,
+                 cf_keep_reply_end(&job->keep, b->conv, &job->sent, &why),
+                 &why);
     return st;
 }
 
@@ -191,14 +194,18 @@ static bool begin_stored(cf_lab *b, const cf_turn *turn)
         return false;
     }
     cf_uuid id = b->conv_id;
-    b->conv_is_stored = is_kept(
-        cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, NULL));
+    cf_error why;
+    cf_status st =
+        cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, &why);
+    b->conv_is_stored = is_kept(st);
+    cf_keep_note(b->store, st, &why);
     for (size_t i = 0; i < cf_conversation_n_turns(b->conv); i++) {
         const cf_turn *t = cf_conversation_turn(b->conv, i);
         if (cf_uuid_eq(t->id, turn->id)) {
             break;
         }
-        cf_ignore(cf_keep_turn(b->store, id, t, NULL)); /* as above */
+        st = cf_keep_turn(b->store, id, t, &why);
+        cf_keep_note(b->store, st, &why);
     }
     return true;
 }
@@ -211,8 +218,9 @@ void cf_lab__store_copy(cf_lab *b, const cf_turn *turn, cf_uuid from)
     if (!b->conv_is_stored && !begin_stored(b, turn)) {
         return;
     }
-    /* The store's state reports a failure. */
-    cf_ignore(cf_keep_copy(b->store, b->conv_id, turn, from, NULL));
+    cf_error why;
+    cf_status st = cf_keep_copy(b->store, b->conv_id, turn, from, &why);
+    cf_keep_note(b->store, st, &why);
 }
 
 static void store_turn(cf_lab *b, const cf_turn *turn)

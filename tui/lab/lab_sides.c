@@ -101,9 +101,10 @@ cf_status cf_lab__run_sides(void *ud, cf_lab *b, cf_error *err)
     }
     for (size_t i = 0; i < s->n; i++) {
         cf_lab_side *side = &s->side[i];
-        /* The store's state reports a failure. */
-        cf_ignore(
-            cf_keep_reply_end(&side->keep, b->conv, &side->sent.sent, NULL));
+        cf_error why;
+        cf_status kept =
+            cf_keep_reply_end(&side->keep, b->conv, &side->sent.sent, &why);
+        cf_keep_note(b->store, kept, &why);
         if (i > 0) {
             cf_backend_free(side->sent.backend);
         }

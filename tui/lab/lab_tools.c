@@ -133,9 +133,11 @@ void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
     cf_arena arena;
     cf_store_turn stored;
     cf_store_call c = *call;
+    cf_error why;
     cf_arena_init(&arena, 0);
-    if (cf_store_get_turn(lab->store, note->reply, &arena, &stored, NULL) ==
-        CF_OK) {
+    cf_status st =
+        cf_store_get_turn(lab->store, note->reply, &arena, &stored, &why);
+    if (st == CF_OK) {
         for (size_t i = 0; i < stored.n_calls; i++) {
             if (stored.calls[i].n == (int64_t)note->n) {
                 c = stored.calls[i];
@@ -149,7 +151,9 @@ void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
     c.exit_code = note->exit_code;
     c.started_ms = note->started_ms;
     c.result = result;
-    /* The store's state reports a failure. */
-    cf_ignore(cf_store_put_call(lab->store, note->reply, &c, NULL));
+    if (st == CF_OK || st == CF_ENOTFOUND) {
+        st = cf_store_put_call(lab->store, note->reply, &c, &why);
+    } /* else it would take the place of what is stored of the call */
+    cf_keep_note(lab->store, st, &why);
     cf_arena_deinit(&arena);
 }

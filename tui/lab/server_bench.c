@@ -202,7 +202,12 @@ static void do_todo(cf_server_bench *b)
             cf_mcp_stop(mcp, index);
             break;
         }
-        cf_ignore(st); /* memory: the server's state shows it */
+        if (st != CF_OK) {
+            pthread_mutex_lock(&b->lock);
+            cf_buf_addf(&b->changes, "%s\n", err.text);
+            b->has_news = true;
+            pthread_mutex_unlock(&b->lock);
+        }
     }
     json_decref(todo);
 }
@@ -734,7 +739,8 @@ static bool take_fresh(cf_server_bench *b, cf_buf *notice)
     b->fresh = NULL;
     b->has_news = false;
     cf_buf_add(notice, cf_buf_cstr(&b->changes), b->changes.n);
-    cf_buf_reset(&b->changes);
+    notice->failed = notice->failed || b->changes.failed;
+    cf_buf_restart(&b->changes);
     pthread_mutex_unlock(&b->lock);
     if (fresh != NULL) {
         json_decref(b->shown);

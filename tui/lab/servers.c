@@ -15,6 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "core/base/os.h"
+#include "tui/lab/keep_reply.h"
 
 enum {
     LINES_MAX = 20000,
@@ -138,9 +139,11 @@ static void flush_locked(cf_servers *s)
                                .call = l->call > 0 ? (int64_t)l->call : -1,
                                .message = cf_str_make(l->text, l->n_text)};
         }
-        /* The store's state reports a failure. */
-        cf_ignore(cf_store_put_mcp(s->options.store, s->conversation, batch, n,
-                                   NULL));
+        cf_error why;
+        cf_keep_note(
+            s->options.store,
+            cf_store_put_mcp(s->options.store, s->conversation, batch, n, &why),
+            &why);
         s->n_kept += n;
     }
 }

@@ -282,7 +282,7 @@ bool cf_child_find(cf_buf *out, cf_str name)
         cf_buf_add(out, dirs, n);
         cf_buf_adds(out, n > 0 ? "/" : "./");
         cf_buf_add(out, name.p, name.n);
-        if (access(cf_buf_cstr(out), R_OK) == 0) {
+        if (!out->failed && access(cf_buf_cstr(out), R_OK) == 0) {
             return true;
         }
         dirs += n + (dirs[n] == ':');

@@ -415,7 +415,7 @@ static void send_row(curses_term *t, const cf_grid *g, int y)
 
 static void paint(curses_term *t, const cf_grid *g)
 {
-    cf_buf_reset(&t->frame);
+    cf_buf_restart(&t->frame);
     cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026h" : "");
     cf_paint(&t->frame, g, t->sent, t->must_redraw, cf_theme_current());
     cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026l" : "");
@@ -526,7 +526,7 @@ static bool wait_input(int timeout_ms)
 /* Collects what lies between the paste marks. */
 static void read_paste(curses_term *t)
 {
-    cf_buf_reset(&t->paste);
+    cf_buf_restart(&t->paste);
     for (;;) {
         wint_t value;
         int kind = wget_wch(input, &value);
@@ -677,6 +677,9 @@ static bool read_event(curses_term *t, cf_event *out)
             break;
         case KEY_PASTE_START:
             read_paste(t);
+            if (t->paste.failed) { /* half of it would be worse than none */
+                cf_buf_restart(&t->paste);
+            }
             out->kind = CF_EVENT_PASTE;
             out->paste = cf_buf_str(&t->paste);
             return true;

@@ -35,7 +35,7 @@ static void find_calls(cf_app *app, const cf_turn *turn, cf_chat_text *t)
     cf_tool_model m;
     cf_error err;
     t->n_calls = 0;
-    cf_buf_reset(&t->broken);
+    cf_buf_restart(&t->broken);
     if (!cf_str_is(cf_json_get_str(turn->message, "role"), "assistant") ||
         !may_call(turn, &t->text) ||
         cf_tool_model_build(&m, &turn, 1, e->family, cf_lab_tools(app->lab),

@@ -7,6 +7,7 @@
  * second.
  */
 #include "core/base/os.h"
+#include "tui/lab/keep_reply.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/view/chat.h"
@@ -39,9 +40,14 @@ const cf_store_turn_mark *cf_chat__mark_of(cf_app *app, cf_uuid turn)
         m->n = 0;
         m->conv = conv;
         m->is_valid = true;
-        /* Where they cannot be read, none are shown. */
-        cf_ignore(cf_store_turn_marks(app->store, conv, &m->arena, &m->v, &m->n,
-                                      NULL));
+        cf_error err;
+        if (cf_store_turn_marks(app->store, conv, &m->arena, &m->v, &m->n,
+                                &err) != CF_OK) {
+            m->v = NULL;
+            m->n = 0;
+            cf_app_say(app, CF_STYLE_ERROR, "marks and notes are not shown: %s",
+                       err.text);
+        }
     }
     for (size_t i = 0; i < m->n; i++) {
         if (cf_uuid_eq(m->v[i].turn, turn)) {
@@ -69,6 +75,15 @@ static void note_kept(cf_chat_draft *d, cf_str text)
     d->at_us = cf_os_monotonic_us();
 }
 
+/* False where it is lost; the store counts it. */
+static bool put_draft(cf_app *app, cf_uuid conv, cf_str text)
+{
+    cf_error why;
+    cf_status st = cf_store_put_draft(app->store, conv, text, &why);
+    cf_keep_note(app->store, st, &why);
+    return st == CF_OK || st == CF_EBUSY;
+}
+
 /* The text of a conversation that is new here, or that is opened again. */
 static void bring_back(cf_app *app, cf_uuid conv)
 {
@@ -85,10 +100,9 @@ static void bring_back(cf_app *app, cf_uuid conv)
         s->draft.has_looked = true;
         has = cf_store_lost_draft(app->store, &arena, &lost, &text, NULL) ==
               CF_OK;
-        if (has) {
-            cf_ignore(cf_store_put_draft(app->store, conv, text, NULL));
-            cf_ignore(
-                cf_store_put_draft(app->store, lost, cf_str_make("", 0), NULL));
+        /* The lost one goes once its text is kept here. */
+        if (has && put_draft(app, conv, text)) {
+            (void)put_draft(app, lost, cf_str_make("", 0));
         }
     }
     bool had = s->composer.text.n != 0;
@@ -120,7 +134,7 @@ void cf_chat__keep_draft(cf_app *app, bool is_last)
     bool is_due = is_last || is_other || is_calm ||
                   cf_os_monotonic_us() - d->at_us > LONG_US;
     if (has_changed && is_due && !cf_uuid_is_nil(d->conv)) {
-        cf_ignore(cf_store_put_draft(app->store, d->conv, text, NULL));
+        (void)put_draft(app, d->conv, text);
         note_kept(d, text);
     }
     if (is_other) {

@@ -233,6 +233,11 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
         cf_store_get_state(app->store, &st);
         if (st.is_failing || st.is_read_only) {
             cf_grid_puts(g, r.x, y++, r.w, st.why.text, CF_STYLE_WARNING);
+        } else if (st.n_lost > 0) {
+            char text[300];
+            snprintf(text, sizeof text, "%zu not saved: %s", st.n_lost,
+                     st.lost_why.text);
+            cf_grid_puts(g, r.x, y++, r.w, text, CF_STYLE_ERROR);
         }
     }
 }

@@ -45,7 +45,7 @@ static void check(cf_app *app)
     cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
     cf_error err;
-    cf_buf_reset(&s->findings);
+    cf_buf_restart(&s->findings);
     s->is_valid = true;
     if (row == NULL || s->edits_bytes) {
         return;

@@ -105,10 +105,10 @@ static void diff_enter(cf_app *app)
 {
     cf_diff_model *m = model(app);
     cf_error err;
-    cf_buf_reset(&state(app)->kept); /* shown while there is no other side */
+    cf_buf_restart(&state(app)->kept); /* shown while there is no other side */
     if (m->name[0] == '\0' &&
         cf_kept_template_names(&state(app)->kept, app->store, &err) != CF_OK) {
-        cf_buf_reset(&state(app)->kept); /* the Library says what is wrong */
+        cf_buf_restart(&state(app)->kept); /* the Library says what is wrong */
     }
     if (m->name[0] == '\0' && m->subject == CF_DIFF_BENCH && has_marks(app)) {
         use_subject(app, CF_DIFF_MARKS);

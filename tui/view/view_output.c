@@ -28,9 +28,12 @@ static void output_close(cf_app *app)
 
 static void output_enter(cf_app *app)
 {
-    const char *text =
-        app->output.n != 0 ? cf_buf_cstr(&app->output) : "Nothing ran yet.";
-    cf_pager_set(pager(app), cf_str_from(text));
+    cf_str text = app->output.n != 0 ? cf_buf_str(&app->output)
+                                     : cf_str_from("Nothing ran yet.");
+    if (app->output.failed) {
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory: not all of it is here");
+    }
+    cf_pager_set(pager(app), text);
 }
 
 static void output_draw(cf_app *app, cf_grid *g, cf_rect r)

@@ -860,7 +860,7 @@ static void cmd_show(cf_app *app)
     }
     (void)cf_servers_each_line(cf_server_bench_log(app->servers),
                                s->line[s->log.cursor], copy_line, &l);
-    cf_buf_reset(&app->output);
+    cf_buf_restart(&app->output);
     char *text = cf_json_read(&v, cf_buf_cstr(&l.text), l.text.n, NULL) == CF_OK
                      ? json_dumps(v, JSON_INDENT(2))
                      : NULL;

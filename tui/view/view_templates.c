@@ -151,7 +151,7 @@ static void check(templates_view *s)
     s->lines = (cf_list){0};
     s->findings = (cf_list){0};
     s->bad_line = 0;
-    cf_buf_reset(&s->check);
+    cf_buf_restart(&s->check);
     cf_arena arena;
     cf_template *tpl = NULL;
     cf_template_error why = {0};

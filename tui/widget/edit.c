@@ -63,7 +63,7 @@ static void undo(cf_edit *e)
         return;
     }
     cf_edit_step s = e->undo[--e->n_undo];
-    cf_buf_reset(&e->text);
+    cf_buf_restart(&e->text);
     cf_buf_add(&e->text, s.text, s.n);
     e->cursor = s.cursor;
     cf_free(s.text);
@@ -78,7 +78,7 @@ static void replace(cf_edit *e, size_t from, size_t to, cf_str with)
     size_t tail = e->text.n - to;
     if (with.n > to - from &&
         cf_buf_reserve(&e->text, with.n - (to - from)) == NULL) {
-        e->text.failed = false; /* the text is as it was */
+        cf_buf_rewind(&e->text, e->text.n); /* the text is as it was */
         e->failed = true;
         return;
     }

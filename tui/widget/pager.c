@@ -15,7 +15,7 @@ void cf_pager_deinit(cf_pager *p)
 
 void cf_pager_set(cf_pager *p, cf_str text)
 {
-    cf_buf_reset(&p->text);
+    cf_buf_restart(&p->text);
     cf_buf_add(&p->text, text.p, text.n);
     cf_wrapped_reset(&p->lines);
     p->list = (cf_list){.height = p->list.height};

@@ -386,6 +386,26 @@ static void test_disk__full_for_a_while(void **state)
     cf_store_close(s);
 }
 
+/* A write that was lost is not forgotten when the next one succeeds. */
+static void test_store__lost_is_not_forgotten(void **state)
+{
+    (void)state;
+    const char *path = store_dir_file("lost.db");
+    cf_error err, why;
+    cf_store_state now;
+    cf_store *s = open_at(path);
+    cf_fail(&why, CF_ENOMEM, "out of memory for the reply");
+    cf_store_note_lost(s, &why);
+    session x = new_session(path);
+    use(&x, s);
+    T_OK(cf_store_flush(s, 5000, &err), err);
+    cf_store_get_state(s, &now);
+    assert_int_equal(now.n_lost, 1);
+    assert_false(now.is_failing);
+    assert_string_equal(now.lost_why.text, why.text);
+    cf_store_close(s);
+}
+
 static void test_disk__file_cannot_be_opened(void **state)
 {
     (void)state;
@@ -654,6 +674,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_two_processes__write_at_once),
         cmocka_unit_test(test_lock__held_by_another),
         cmocka_unit_test(test_disk__full_for_a_while),
+        cmocka_unit_test(test_store__lost_is_not_forgotten),
         cmocka_unit_test(test_disk__file_cannot_be_opened),
         cmocka_unit_test(test_disk__creation),
         cmocka_unit_test(test_disk__every_write),

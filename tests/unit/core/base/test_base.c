@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/json_same.h"
 #include "core/base/os.h"
+#include "core/base/sse.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
 #include "tests/support/fault.h"
@@ -100,6 +101,70 @@ static void test_buf__every_allocation_may_fail(void **state)
     (void)state;
     cf_fault_every_alloc(build_text, NULL, false);
     cf_fault_every_alloc(build_text, NULL, true);
+}
+
+/* A scratch buffer that is checked after its loop has not forgotten. */
+static void test_buf__reset_keeps_a_failure(void **state)
+{
+    (void)state;
+    cf_buf b = CF_BUF_INIT;
+    cf_error err;
+    cf_buf_adds(&b, "one");
+    cf_fault_arm(1, false);
+    assert_null(cf_buf_reserve(&b, 1000));
+    cf_fault_disarm();
+    cf_buf_reset(&b);
+    cf_buf_adds(&b, "two");
+    assert_int_equal(b.n, 0);
+    assert_int_equal(cf_buf_check(&b, &err), CF_ENOMEM);
+    cf_buf_restart(&b);
+    cf_buf_adds(&b, "three");
+    assert_string_equal(cf_buf_cstr(&b), "three");
+    cf_fault_arm(1, false);
+    assert_null(cf_buf_reserve(&b, 1000));
+    cf_fault_disarm();
+    cf_buf_rewind(&b, 3);
+    cf_buf_adds(&b, "ee");
+    assert_string_equal(cf_buf_cstr(&b), "three");
+    assert_int_equal(cf_buf_check(&b, &err), CF_OK);
+    cf_buf_deinit(&b);
+    cf_buf_rewind(&b, 0);
+    assert_string_equal(cf_buf_cstr(&b), "");
+}
+
+static cf_status add_event(cf_str data, void *ud, cf_error *err)
+{
+    cf_buf_add(ud, data.p, data.n);
+    cf_buf_addc(ud, '|');
+    return cf_buf_check(ud, err);
+}
+
+/* An event is complete or an error, whichever allocation fails. */
+static cf_status read_events(void *ud)
+{
+    static const char text[] = "data: 01234567890123456789012345678901234567"
+                               "89012345678901234567890123456789\n"
+                               "data: and a second line of it, rather long\n"
+                               "\ndata: b\n\n";
+    cf_sse s = {0};
+    cf_buf got = CF_BUF_INIT;
+    cf_error err;
+    cf_status st =
+        cf_sse_feed(&s, text, sizeof text - 1, add_event, &got, &err);
+    if (st == CF_OK) {
+        assert_int_equal(got.n, *(const size_t *)ud);
+    }
+    cf_sse_deinit(&s);
+    cf_buf_deinit(&got);
+    return st;
+}
+
+static void test_sse__whole_or_nothing(void **state)
+{
+    (void)state;
+    size_t n = 70 + 1 + 36 + 1 + 1 + 1;
+    cf_fault_every_alloc(read_events, &n, false);
+    cf_fault_every_alloc(read_events, &n, true);
 }
 
 static void test_utf8__decode(void **state)
@@ -309,6 +374,8 @@ int main(void)
         cmocka_unit_test(test_arena__limit_is_sticky),
         cmocka_unit_test(test_arena__release_gives_back),
         cmocka_unit_test(test_buf__every_allocation_may_fail),
+        cmocka_unit_test(test_buf__reset_keeps_a_failure),
+        cmocka_unit_test(test_sse__whole_or_nothing),
         cmocka_unit_test(test_utf8__decode),
         cmocka_unit_test(test_utf8__copy_cuts_at_a_character),
         cmocka_unit_test(test_json__round_trip),
