@@ -77,7 +77,8 @@ typedef struct cf_engine_info {
                             are not chosen, nor other tokens' embeddings */
     uint64_t n_param;
     uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, head_size;
-    uint32_t n_recurrent;             /* layers with a state */
+    uint32_t n_deepstack; /* layers that read parts of rows of embeddings */
+    uint32_t n_recurrent; /* layers with a state */
     uint32_t n_expert, n_expert_used; /* of a layer; 0: no experts */
     uint32_t n_vocab;
     uint32_t n_ctx_train; /* tokens the model was trained for */

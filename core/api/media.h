@@ -72,11 +72,10 @@ size_t cf_media_n_position(const cf_media_input *input);
 
 /*
  * The input's positions, appended at in[0 .. cf_media_n_position()) where `n`
- * positions come before and text is at `*at`, which moves on.  CF_EUNSUPPORTED
- * for rows with deepstack parts, which sessions do not read.
+ * positions come before and text is at `*at`, which moves on.
  */
-CF_MUST_USE cf_status cf_media_place(const cf_media_input *input, cf_input *in,
-                                     size_t n, uint32_t *at, cf_error *err);
+void cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
+                    uint32_t *at);
 
 CF_END_DECLS
 

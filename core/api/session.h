@@ -133,8 +133,10 @@ CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
  */
 typedef struct cf_input {
     cf_token id;       /* the token, or the one that stands for the row */
-    const float *embd; /* [n_embd], used as it is and kept by the caller until
-                          the call returns; NULL: the token's */
+    const float *embd; /* [n_embd], and as many for each layer that reads a
+                          part of its own (cf_engine_info.n_deepstack), used as
+                          they are and kept by the caller until the call
+                          returns; NULL: the token's */
     uint64_t key;      /* with embd: not 0; equal keys mean equal rows */
     uint32_t at[4];    /* time, height, width, 0 (M-RoPE); text has the same
                           number four times, its own in a prompt of text */

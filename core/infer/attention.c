@@ -151,25 +151,26 @@ static void norm_rows(const cf_pass *p, uint32_t layer, unsigned i, unsigned n)
 /* ---- attention ---------------------------------------------------------- */
 
 /* Whether the row is in a block whose positions see each other. */
-static bool is_in_block(const cf_row *row)
+static bool is_in_block(const cf_layer_hparams *l, const cf_row *row)
 {
-    return row->see_end > row->pos;
+    return l->sees_blocks && row->see_end > row->pos;
 }
 
 /* The last position that a row sees. */
-static uint32_t last_seen(const cf_row *row)
+static uint32_t last_seen(const cf_layer_hparams *l, const cf_row *row)
 {
-    return is_in_block(row) ? row->see_end - 1 : row->pos;
+    return is_in_block(l, row) ? row->see_end - 1 : row->pos;
 }
 
 /* The first position that row r sees: the window's, or its block's where that
  * begins before the window. */
-static uint32_t first_seen(const cf_pass *p, uint32_t window, size_t r)
+static uint32_t first_seen(const cf_pass *p, const cf_layer_hparams *l,
+                           size_t r)
 {
     const cf_row *row = &p->rows[r];
     uint32_t first =
-        window != 0 && row->pos >= window ? row->pos - window + 1 : 0;
-    while (is_in_block(row) && r > 0 && row[-1].kv == row->kv &&
+        l->window != 0 && row->pos >= l->window ? row->pos - l->window + 1 : 0;
+    while (is_in_block(l, row) && r > 0 && row[-1].kv == row->kv &&
            row[-1].see_end == row->see_end) {
         row--;
         r--;
@@ -190,8 +191,8 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
     const void **k_block = (const void **)(void *)(scratch + plan->k_off);
     const void **v_block = (const void **)(void *)(scratch + plan->v_off);
     size_t group_size = l->n_head / l->n_head_kv;
-    uint32_t last = last_seen(row);
-    uint32_t first = first_seen(p, l->window, r);
+    uint32_t last = last_seen(l, row);
+    uint32_t first = first_seen(p, l, r);
     uint32_t last_block = (last + (uint32_t)n_row - 1) / CF_KV_BLOCK;
     for (uint32_t b = first / CF_KV_BLOCK; b <= last_block; b++) {
         k_block[b] = cf_kv_keys(row->kv, b, layer, head);
@@ -206,7 +207,7 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
                  .n_row = n_row,
                  .q_row = l->n_head * q_step(p, l),
                  .out_row = (size_t)l->n_head * l->head_size_v,
-                 .window = is_in_block(row) ? 0 : l->window,
+                 .window = is_in_block(l, row) ? 0 : l->window,
                  .k_block = k_block,
                  .v_block = v_block,
                  .first = first,
@@ -223,12 +224,13 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
 
 /* How many rows from r to at most `end` follow each other in one cache, each
  * seeing one position more than the one before. */
-static size_t run_length(const cf_pass *p, size_t r, size_t end)
+static size_t run_length(const cf_pass *p, const cf_layer_hparams *l, size_t r,
+                         size_t end)
 {
     const cf_row *row = &p->rows[r];
     size_t n = 1;
     while (r + n < end && row[n].kv == row->kv && row[n].pos == row->pos + n &&
-           !is_in_block(row) && !is_in_block(row + n)) {
+           !is_in_block(l, row) && !is_in_block(l, row + n)) {
         n++;
     }
     return n;
@@ -238,13 +240,14 @@ static size_t run_length(const cf_pass *p, size_t r, size_t end)
 static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
                    unsigned n)
 {
-    uint32_t n_kv = p->e->hp.layer[layer].n_head_kv;
+    const cf_layer_hparams *l = &p->e->hp.layer[layer];
+    uint32_t n_kv = l->n_head_kv;
     size_t n_group = (p->n_row - r0 + CF_ATTN_ROWS - 1) / CF_ATTN_ROWS;
     for (size_t u = i; u < n_group * n_kv; u += n) {
         size_t r = r0 + u / n_kv * CF_ATTN_ROWS, end = r + CF_ATTN_ROWS;
         end = end < p->n_row ? end : p->n_row;
         while (r < end) {
-            size_t n_run = run_length(p, r, end);
+            size_t n_run = run_length(p, l, r, end);
             attend_run(p, layer, r, n_run, (uint32_t)(u % n_kv),
                        cf_pass__thread(p, i));
             r += n_run;

@@ -57,6 +57,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                                         : cf_gguf_file_bytes(e->gguf),
         .n_layer = e->hp.n_layer,
         .n_embd = e->hp.n_embd,
+        .n_deepstack = e->hp.n_deepstack,
         .is_folder = e->folder != NULL,
         .n_vocab = e->folder != NULL && e->tok != NULL
                        ? (uint32_t)cf_tokenizer_n_vocab(e->tok)

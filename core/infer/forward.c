@@ -118,6 +118,21 @@ static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     }
 }
 
+/* x += what rows of embeddings bring for this layer (Qwen3-VL: deepstack). */
+static void add_deepstack(const cf_pass *p, uint32_t layer, size_t r0,
+                          unsigned i, unsigned n)
+{
+    size_t n_embd = p->e->hp.n_embd;
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        const float *embd = p->rows[r].embd;
+        if (embd != NULL) {
+            p->e->k->add(p->x + r * n_embd, embd + (layer + 1) * n_embd,
+                         n_embd);
+        }
+    }
+}
+
 /* The phases by row keep to the rows of the one before, so that no barrier is
  * needed between them.  In some families a layer has only one of the parts. */
 static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
@@ -141,6 +156,9 @@ static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     }
     if (w->scale != NULL) {
         scale_rows(p, w->scale, r0, i, n);
+    }
+    if (layer < p->e->hp.n_deepstack) {
+        add_deepstack(p, layer, r0, i, n);
     }
 }
 

@@ -31,7 +31,8 @@ typedef struct cf_row {
     cf_kv *kv;         /* writable at pos */
     uint32_t pos;      /* everything before it is cached, or in earlier rows */
     cf_token id;       /* < n_vocab */
-    const float *embd; /* [n_embd] in place of the token's embedding, or NULL */
+    const float *embd; /* [(1 + n_deepstack) * n_embd] in place of the token's
+                          embedding, or NULL */
     uint32_t at[CF_ROPE_AXES]; /* where rotary embeddings put it; pos in text */
     uint32_t see_end; /* it also sees the positions after it and before this;
                          they are rows of the same pass.  0: none */

@@ -32,17 +32,12 @@ static cf_status check_pair(const cf_media *m, cf_error *err)
                        "reads %u: it was made for another model",
                        (unsigned)m->vision.n_out, (unsigned)info.n_embd);
     }
-    char key[128];
-    int64_t n = 0;
-    snprintf(key, sizeof key, "%.64s.n_deepstack_layers", info.arch);
-    if (!cf_engine_meta_i64(m->engine, key, &n)) {
-        n = 0;
-    }
-    if (n != (int64_t)m->vision.n_merger) {
+    if (m->vision.n_merger != info.n_deepstack) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the projector gives %u deepstack parts and the model "
-                       "reads %lld: it was made for another model",
-                       (unsigned)m->vision.n_merger, (long long)n);
+                       "reads %u: it was made for another model",
+                       (unsigned)m->vision.n_merger,
+                       (unsigned)info.n_deepstack);
     }
     return CF_OK;
 }
@@ -342,13 +337,9 @@ static void place_rows(const cf_media_input *input, const cf_media_block *b,
     *at += input->has_mrope ? side : (uint32_t)n_row;
 }
 
-cf_status cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
-                         uint32_t *at, cf_error *err)
+void cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
+                    uint32_t *at)
 {
-    if (input->n_deepstack > 0) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the text model's deepstack parts are not computed");
-    }
     for (size_t i = 0; i < input->n_piece; i++) {
         const cf_media_piece *p = &input->piece[i];
         if (p->ids == NULL) {
@@ -363,5 +354,4 @@ cf_status cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
             *in++ = (cf_input){.id = p->ids[j], .at = {here, here, here, here}};
         }
     }
-    return CF_OK;
 }

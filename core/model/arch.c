@@ -77,6 +77,23 @@ static const cf_arch table[] = {
         .has_experts = true,
     },
     {
+        .name = "qwen3vl", /* Qwen3-VL */
+        .rope_style = CF_ROPE_NEOX,
+        .act = CF_ACT_SILU,
+        .has_qk_norm = true,
+        .has_interleaved_axes = true,
+        .has_deepstack = true,
+    },
+    {
+        .name = "qwen3vlmoe",
+        .rope_style = CF_ROPE_NEOX,
+        .act = CF_ACT_SILU,
+        .has_qk_norm = true,
+        .has_experts = true,
+        .has_interleaved_axes = true,
+        .has_deepstack = true,
+    },
+    {
         .name = "qwen35", /* Qwen3.5 */
         .rope_style = CF_ROPE_NEOX,
         .act = CF_ACT_SILU,

@@ -74,6 +74,7 @@ typedef struct cf_arch {
     bool has_altup;         /* alternating updates and LAuReL, altup.h */
     bool has_embd_out_norm; /* the last norm is called token_embd_norm */
     bool has_single_parts;  /* a layer is a mixer or feed-forward, not both */
+    bool has_deepstack;     /* image rows add to the first layers' outputs */
     const char *ffn_norm;   /* name of the norm before it; NULL: ffn_norm */
 
     /* Layers that are not attention. */

@@ -274,6 +274,8 @@ static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp,
     if (arch->recurrent == CF_MIX_MAMBA2) {
         cf_meta__opt_bool(r, "rope.scaling.finetuned", &is_rotated);
     }
+    l->sees_blocks =
+        !arch->has_layer_scale || (hp->n_per_layer == 0 && l->window != 0);
     l->has_rope = is_rotated &&
                   (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0);
     uint32_t per_head = hp->n_layer == arch->n_layer_embd_scaled
@@ -618,6 +620,10 @@ static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
     }
     CF_TRY(cf_meta__opt_f64(r, "attention.layer_norm_rms_epsilon", 0, 1, &eps));
     hp->norm_eps = (float)eps;
+    if (hp->arch->has_deepstack) {
+        CF_TRY(cf_meta__opt_u32(r, "n_deepstack_layers", 0, hp->n_layer,
+                                &hp->n_deepstack));
+    }
     const cf_gguf_value *tokens = cf_gguf_find(r->g, "tokenizer.ggml.tokens");
     if (tokens == NULL || tokens->type != CF_GGUF_ARRAY || tokens->n == 0 ||
         tokens->n > CF_VOCAB_MAX) {

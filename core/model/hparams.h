@@ -71,6 +71,9 @@ typedef struct cf_layer_hparams {
     uint32_t window;   /* positions a query sees, its own included; 0: all */
     uint32_t rope_set; /* CF_ROPE_GLOBAL or CF_ROPE_LOCAL */
     bool has_rope;
+    bool
+        sees_blocks; /* positions of a block of embeddings see each other, where
+                         the projector asks for it */
     float attn_scale; /* multiplies q . k */
     size_t state_off; /* recurrent: floats before its own in a state */
     float sparsity;   /* gates below mean + sparsity * deviation are 0; 0: off
@@ -116,6 +119,8 @@ typedef struct cf_hparams {
                              n_ctx_orig)); 0: no */
     uint32_t n_per_layer; /* width of a layer's own embeddings; 0: none */
     uint32_t n_altup, altup_active; /* streams, and the one that is computed */
+    uint32_t n_deepstack; /* layers whose output a row of embeddings adds to;
+                             such rows are 1 + n_deepstack times n_embd wide */
     cf_expert_hparams expert;
     cf_state_hparams state;
     cf_rope_params rope[CF_ROPE_SETS];

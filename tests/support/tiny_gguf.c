@@ -19,7 +19,7 @@ const char *const cf_tiny_archs[] = {
     "qwen35moe",  "qwen3next",      "gemma4",   "gemma3n",    "gpt-oss",
     "lfm2",       "lfm2moe",        "granite",  "granitemoe", "granitehybrid",
     "mistral3",   "olmo2",          "ernie4_5", "glm4",       "falcon-h1",
-    "nemotron_h", "nemotron_h_moe", NULL};
+    "nemotron_h", "nemotron_h_moe", "qwen3vl",  NULL};
 
 /* The first of them, whose layers are attention and one block. */
 const char *const cf_tiny_plain_archs[] = {
@@ -490,6 +490,9 @@ static void add_special_sizes(model *m)
     }
     if (m->arch->has_per_layer) {
         add_gemma_sizes(m);
+    }
+    if (m->arch->has_deepstack) {
+        add_u32(m, "n_deepstack_layers", CF_TINY_DEEPSTACK);
     }
     if (m->arch->has_interleaved_axes) {
         char k[96];

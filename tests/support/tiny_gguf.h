@@ -17,6 +17,9 @@
 
 #include "core/kernel/dtype.h"
 
+/* Layers of a family with deepstack that read parts of rows. */
+enum { CF_TINY_DEEPSTACK = 1 };
+
 /* Zero everywhere gives a llama of two layers in F32. */
 typedef struct cf_tiny_options {
     const char *arch; /* NULL: "llama" */

@@ -97,7 +97,7 @@ static cf_status add_input(cf_media_parts *p, cf_media_input *input,
     }
     size_t n = cf_media_n_position(input);
     CF_TRY(make_room(p, n, err));
-    CF_TRY(cf_media_place(input, p->in + p->n, p->n, &p->at, err));
+    cf_media_place(input, p->in + p->n, p->n, &p->at);
     p->n += n;
     return CF_OK;
 }

@@ -319,6 +319,40 @@ static float logit_after(const model *m, const cf_input *in, size_t n,
     return y;
 }
 
+/* Rows of embeddings add parts of their own to outputs of the first layers, in
+ * every cut alike. */
+static void test_inputs__deepstack(void **state)
+{
+    enum { ROWS = 40, WIDE = (1 + CF_TINY_DEEPSTACK) * N_EMBD };
+    static float rows[ROWS][WIDE];
+    cf_input in[ROWS];
+    model m;
+    (void)state;
+    open_model(&m, "qwen3vl");
+    assert_int_equal(cf_engine_get_info(m.engine).n_deepstack,
+                     CF_TINY_DEEPSTACK);
+    const cf_mat *embd = &m.engine->w.embd;
+    text_inputs(&m, in, ROWS);
+    for (uint32_t i = 5; i < 20; i++) {
+        cf_dtype_to_f32(embd->type, rows[i],
+                        (const unsigned char *)embd->p +
+                            (size_t)m.ids[i] * embd->row_bytes,
+                        N_EMBD);
+        in[i].embd = rows[i];
+        in[i].key = 100 + i;
+    }
+    cf_session *s = new_session(&m, 7);
+    sync_inputs(s, in, ROWS);
+    assert_fresh(&m, s, m.ids, ROWS);
+    cf_session_free(s);
+    float plain = logit_after(&m, in, ROWS, 0);
+    rows[7][N_EMBD] = 0.5f;
+    float with = logit_after(&m, in, ROWS, 0);
+    assert_true(with != plain);
+    assert_true(logit_after(&m, in, ROWS, 3) == with);
+    close_model(&m);
+}
+
 /* Height and width count, and every cut gives the same bits. */
 static void test_inputs__axes(void **state)
 {
@@ -375,6 +409,22 @@ static void test_inputs__blocks(void **state)
     close_model(&m);
 }
 
+/* Gemma 4 with embeddings by layer attends to what is before only. */
+static void test_inputs__causal_family(void **state)
+{
+    cf_input in[40];
+    model m;
+    (void)state;
+    open_model(&m, "gemma4");
+    text_inputs(&m, in, 40);
+    float causal = logit_after(&m, in, 40, 0);
+    for (uint32_t i = 12; i < 30; i++) {
+        in[i].see_end = 30;
+    }
+    assert_true(logit_after(&m, in, 40, 0) == causal);
+    close_model(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,8 +434,10 @@ int main(void)
         cmocka_unit_test(test_state__bound),
         cmocka_unit_test(test_state__cancel),
         cmocka_unit_test(test_inputs__embeddings),
+        cmocka_unit_test(test_inputs__deepstack),
         cmocka_unit_test(test_inputs__axes),
         cmocka_unit_test(test_inputs__blocks),
+        cmocka_unit_test(test_inputs__causal_family),
     };
     cf_fault_install();
     return cmocka_run_group_tests(tests, NULL, NULL);
