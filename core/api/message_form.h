@@ -4,7 +4,7 @@
  * Place in the flow:  messages of a conversation --> [message_form] -->
  *                     templates, servers.
  * Knows: the messages of Gemini and the FC SDK ({"parts": [...]}), Xaibo's
- * (flat calls, "tool_results") and OpenAI's old "function_call".
+ * (flat calls, "tool_results", images) and OpenAI's old "function_call".
  * Does not know: templates, files, the network.
  *
  * Threads:  no state.
@@ -19,6 +19,15 @@
 #include "core/base/status.h"
 
 CF_BEGIN_DECLS
+
+typedef enum cf_message_form {
+    CF_MESSAGE_OPENAI,   /* anything that is none of the others */
+    CF_MESSAGE_OLD_CALL, /* OpenAI's, with a "function_call" */
+    CF_MESSAGE_XAIBO,    /* flat calls, "tool_results", images as "image" */
+    CF_MESSAGE_GEMINI    /* "parts", also the FC SDK's */
+} cf_message_form;
+
+cf_message_form cf_message_form_of(const json_t *message);
 
 /* Whether any message of the list is of another form. */
 bool cf_messages_need_form(const json_t *list);

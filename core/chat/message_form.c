@@ -34,12 +34,41 @@ static bool is_gemini(const json_t *m)
            json_object_get(m, "content") == NULL;
 }
 
-static bool is_other_form(const json_t *m)
+/* {"type":"image","image":"data:..."} */
+static bool is_flat_image(const json_t *part)
+{
+    return cf_str_is(cf_json_get_str(part, "type"), "image") &&
+           cf_json_get_str(part, "image").n > 0;
+}
+
+static bool has_flat_image(const json_t *content)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < json_array_size(content); i++) {
+        found = is_flat_image(json_array_get(content, i));
+    }
+    return found;
+}
+
+cf_message_form cf_message_form_of(const json_t *m)
 {
     const json_t *calls = json_object_get(m, "tool_calls");
-    return is_gemini(m) || json_is_array(json_object_get(m, "tool_results")) ||
-           is_flat_call(json_array_get(calls, 0)) ||
-           json_is_object(json_object_get(m, "function_call"));
+    if (is_gemini(m)) {
+        return CF_MESSAGE_GEMINI;
+    }
+    if (json_is_array(json_object_get(m, "tool_results")) ||
+        is_flat_call(json_array_get(calls, 0)) ||
+        has_flat_image(json_object_get(m, "content"))) {
+        return CF_MESSAGE_XAIBO;
+    }
+    return json_is_object(json_object_get(m, "function_call"))
+               ? CF_MESSAGE_OLD_CALL
+               : CF_MESSAGE_OPENAI;
+}
+
+static bool is_other_form(const json_t *m)
+{
+    return cf_message_form_of(m) != CF_MESSAGE_OPENAI;
 }
 
 bool cf_messages_need_form(const json_t *list)
@@ -85,18 +114,103 @@ static bool take_response(pieces *p, const json_t *r)
                   response != NULL ? json_incref(response) : json_string("")));
 }
 
-/* {"inlineData":{"mimeType","data"}} as a part of a kind we know. */
+/* {"type":"image_url"} with a reference to `url`; NULL without memory. */
+static json_t *image_part(json_t *url)
+{
+    return json_pack("{s:s, s:{s:O?}}", "type", "image_url", "image_url", "url",
+                     url);
+}
+
+static json_t *data_url(cf_str mime, cf_str base64)
+{
+    cf_buf url = CF_BUF_INIT;
+    cf_buf_adds(&url, "data:");
+    cf_buf_add(&url, mime.p, mime.n);
+    cf_buf_adds(&url, ";base64,");
+    cf_buf_add(&url, base64.p, base64.n);
+    json_t *v = url.failed ? NULL : json_stringn(cf_buf_cstr(&url), url.n);
+    cf_buf_deinit(&url);
+    return v;
+}
+
+static const char *kind_of(cf_str mime)
+{
+    static const char *const kinds[] = {"image", "audio", "video"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t n = strlen(kinds[i]);
+        if (mime.n > n && memcmp(mime.p, kinds[i], n) == 0 &&
+            mime.p[n] == '/') {
+            return kinds[i];
+        }
+    }
+    return "file";
+}
+
+static cf_str mime_of(const json_t *file)
+{
+    cf_str mime = cf_json_get_str(file, "mimeType");
+    return mime.n > 0 ? mime : cf_json_get_str(file, "mime_type");
+}
+
+/* {"inlineData":{"mimeType","data"}}: bytes. */
 static bool take_data(pieces *p, const json_t *data)
 {
-    json_t *mime = get2(data, "mimeType", "mime_type");
-    const char *kind = json_is_string(mime) ? json_string_value(mime) : "";
+    cf_str mime = mime_of(data);
+    if (strcmp(kind_of(mime), "image") != 0) {
+        return push(p->content,
+                    json_pack("{s:s, s:O?, s:O*}", "type", kind_of(mime),
+                              "blob", json_object_get(data, "data"),
+                              "mime_type",
+                              get2(data, "mimeType", "mime_type")));
+    }
+    json_t *url = data_url(mime, cf_json_get_str(data, "data"));
+    bool ok = url != NULL && push(p->content, image_part(url));
+    json_decref(url);
+    return ok;
+}
+
+/* {"fileData":{"mimeType","fileUri"}}: an address. */
+static bool take_file(pieces *p, const json_t *file)
+{
+    json_t *uri = get2(file, "fileUri", "file_uri");
+    const char *kind = kind_of(mime_of(file));
     return push(p->content,
-                json_pack("{s:s, s:O?, s:O*}", "type",
-                          strncmp(kind, "image/", 6) == 0   ? "image"
-                          : strncmp(kind, "audio/", 6) == 0 ? "audio"
-                                                            : "file",
-                          "blob", json_object_get(data, "data"), "mime_type",
-                          mime));
+                strcmp(kind, "image") == 0
+                    ? image_part(uri)
+                    : json_pack("{s:s, s:O?, s:O*}", "type", kind, "url", uri,
+                                "mime_type",
+                                get2(file, "mimeType", "mime_type")));
+}
+
+/* A call, with the signature of the thinking before it. */
+static bool take_call(pieces *p, const json_t *call, const json_t *part)
+{
+    json_t *c = call_of(call, "args");
+    json_t *sign = json_object_get(part, "thoughtSignature");
+    if (c != NULL && sign != NULL && !json_is_null(sign) &&
+        json_object_set(c, "thoughtSignature", sign) != 0) {
+        json_decref(c);
+        return false;
+    }
+    return push(p->calls, c);
+}
+
+/* A part of any other kind, typed by its text or its first key. */
+static bool take_other(pieces *p, json_t *part)
+{
+    if (!json_is_object(part) || json_object_get(part, "type") != NULL) {
+        return json_array_append(p->content, part) == 0;
+    }
+    const char *type = json_is_string(json_object_get(part, "text"))
+                           ? "text"
+                           : json_object_iter_key(json_object_iter(part));
+    json_t *copy = json_copy(part);
+    if (copy == NULL ||
+        !set(copy, "type", json_string(type != NULL ? type : ""))) {
+        json_decref(copy);
+        return false;
+    }
+    return push(p->content, copy);
 }
 
 static bool take_part(pieces *p, json_t *part)
@@ -106,6 +220,7 @@ static bool take_part(pieces *p, json_t *part)
     const json_t *response =
         get2(part, "functionResponse", "function_response");
     const json_t *data = get2(part, "inlineData", "inline_data");
+    const json_t *file = get2(part, "fileData", "file_data");
     if (json_is_string(part)) {
         return push(p->content,
                     json_pack("{s:s, s:O}", "type", "text", "text", part));
@@ -117,7 +232,7 @@ static bool take_part(pieces *p, json_t *part)
         return !p->thought.failed;
     }
     if (json_is_object(call)) {
-        return push(p->calls, call_of(call, "args"));
+        return take_call(p, call, part);
     }
     if (json_is_object(response)) {
         return take_response(p, response);
@@ -125,11 +240,10 @@ static bool take_part(pieces *p, json_t *part)
     if (json_is_object(data)) {
         return take_data(p, data);
     }
-    if (json_is_string(text) && json_object_get(part, "type") == NULL) {
-        return push(p->content,
-                    json_pack("{s:s, s:O}", "type", "text", "text", text));
+    if (json_is_object(file)) {
+        return take_file(p, file);
     }
-    return json_array_append(p->content, part) == 0;
+    return take_other(p, part);
 }
 
 /* ---- the others --------------------------------------------------------- */
@@ -167,14 +281,27 @@ static bool take_results(pieces *p, const json_t *results)
     return ok;
 }
 
+static bool take_images(pieces *p, const json_t *content)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < json_array_size(content); i++) {
+        json_t *part = json_array_get(content, i);
+        ok = is_flat_image(part)
+                 ? push(p->content, image_part(json_object_get(part, "image")))
+                 : json_array_append(p->content, part) == 0;
+    }
+    return ok;
+}
+
 static bool take_pieces(pieces *p, const json_t *m)
 {
     if (p->content == NULL || p->calls == NULL || p->results == NULL) {
         return false;
     }
     const json_t *parts = json_object_get(m, "parts");
-    bool ok =
-        take_calls(p, m) && take_results(p, json_object_get(m, "tool_results"));
+    bool ok = take_calls(p, m) &&
+              take_results(p, json_object_get(m, "tool_results")) &&
+              take_images(p, json_object_get(m, "content"));
     for (size_t i = 0; ok && is_gemini(m) && i < json_array_size(parts); i++) {
         ok = take_part(p, json_array_get(parts, i));
     }
@@ -214,8 +341,11 @@ static json_t *rest_of(const json_t *in, const pieces *p)
     for (size_t i = 0; ok && i < sizeof gone / sizeof gone[0]; i++) {
         (void)json_object_del(m, gone[i]);
     }
-    if (is_gemini(in)) {
+    if (is_gemini(in) || json_is_array(json_object_get(in, "content"))) {
         ok = ok && set(m, "content", content_of(p->content));
+    }
+    if (ok && json_is_null(json_object_get(m, "name"))) {
+        (void)json_object_del(m, "name");
     }
     if (p->thought.n > 0) {
         ok = ok && set(m, "reasoning_content",
@@ -229,6 +359,9 @@ static json_t *rest_of(const json_t *in, const pieces *p)
              (!is_result || set(m, "role", json_string("assistant")));
     } else if (role.n == 0) {
         ok = ok && set(m, "role", json_string("user"));
+    }
+    if (is_gemini(in) && cf_str_is(role, "model")) {
+        ok = ok && set(m, "role", json_string("assistant"));
     }
     if (!ok) {
         json_decref(m);

@@ -111,8 +111,6 @@ CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message,
  * own. */
 CF_MUST_USE cf_status cf_build__say_any(cf_build *b, const json_t *m,
                                         cf_error *err);
-bool cf_xchg__is_gemini(const json_t *m);
-bool cf_xchg__is_xaibo(const json_t *m);
 /* A message alone, not a conversation. */
 bool cf_guess__is_message(const json_t *v);
 /* The format of a record, and *name, its writer; CF_FORMAT_COUNT, "" if it is

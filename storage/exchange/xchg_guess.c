@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/api/message_form.h"
 #include "storage/exchange/xchg.h"
 
 typedef enum kind {
@@ -86,7 +87,7 @@ static kind message_kind(const json_t *m)
     if (has_list(m, "parts") && content == NULL) {
         return KIND_GEMINI;
     }
-    if (cf_xchg__is_xaibo(m)) {
+    if (cf_message_form_of(m) == CF_MESSAGE_XAIBO) {
         return KIND_XAIBO;
     }
     if (json_is_object(content) &&

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/message_form.h"
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg.h"
 #include "storage/exchange/xchg_media.h"
@@ -22,7 +23,7 @@ static cf_status check_messages(const json_t *list, cf_error *err)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
         const json_t *c = json_object_get(m, "content");
-        if (cf_xchg__is_gemini(m)) {
+        if (cf_message_form_of(m) == CF_MESSAGE_GEMINI) {
             continue;
         }
         if (cf_json_get_str(m, "role").n == 0) {
@@ -71,7 +72,8 @@ static cf_status say_system(cf_build *b, const json_t *v, cf_error *err)
     if (system == NULL) {
         system = json_object_get(v, "system_instruction");
     }
-    if (!json_is_string(system) && !cf_xchg__is_gemini(system)) {
+    if (!json_is_string(system) &&
+        cf_message_form_of(system) != CF_MESSAGE_GEMINI) {
         return CF_OK;
     }
     json_t *m = json_is_string(system) ? json_pack("{s:O}", "content", system)
