@@ -80,8 +80,27 @@ static size_t wanted_leaf(const cf_exporter *ex, const cf_store_tree *tree)
     return ex->opts.only_head ? find_turn(tree, tree->conv.head) : SIZE_MAX;
 }
 
+/* A reply that failed or was stopped before anything of it came. */
+static bool is_void(const cf_store_turn *t)
+{
+    json_t *m;
+    cf_error ignored;
+    if ((t->status != CF_TURN_STOPPED && t->status != CF_TURN_ERROR &&
+         t->status != CF_TURN_INTERRUPTED) ||
+        cf_json_read(&m, t->message.p, t->message.n, &ignored) != CF_OK) {
+        return false;
+    }
+    const json_t *content = json_object_get(m, "content");
+    bool is_empty = json_string_length(content) == 0 &&
+                    !json_is_object(content) && json_array_size(content) == 0 &&
+                    json_object_get(m, "tool_calls") == NULL &&
+                    cf_json_get_str(m, "reasoning_content").n == 0;
+    json_decref(m);
+    return is_empty;
+}
+
 static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
-                              const size_t *parent, size_t *at, bool *has_child,
+                              const size_t *parent, size_t *at, bool *no_leaf,
                               cf_buf *out, cf_error *err)
 {
     cf_branch_fn fn = writer_of(ex->opts.format);
@@ -90,12 +109,14 @@ static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
         return fn(tree, at, 0, out, err);
     }
     for (size_t i = 0; i < tree->n; i++) {
-        if (parent[i] != SIZE_MAX) {
-            has_child[parent[i]] = true;
+        if (is_void(&tree->turns[i])) {
+            no_leaf[i] = true;
+        } else if (parent[i] != SIZE_MAX) {
+            no_leaf[parent[i]] = true;
         }
     }
     for (size_t i = 0; i < tree->n; i++) {
-        if (only == SIZE_MAX ? !has_child[i] : i == only) {
+        if (only == SIZE_MAX ? !no_leaf[i] : i == only) {
             CF_TRY(fn(tree, at, way_to(parent, i, at), out, err));
         }
     }
@@ -109,14 +130,14 @@ static cf_status write_branches(const cf_exporter *ex,
     size_t room = tree->n != 0 ? tree->n : 1;
     size_t *at = cf_alloc(room * sizeof *at);
     size_t *parent = cf_alloc(room * sizeof *parent);
-    bool *has_child = cf_calloc(room, sizeof *has_child);
-    cf_status st = at == NULL || parent == NULL || has_child == NULL
+    bool *no_leaf = cf_calloc(room, sizeof *no_leaf);
+    cf_status st = at == NULL || parent == NULL || no_leaf == NULL
                        ? cf_sql__oom(err)
                        : cf_xchg__parents(tree->turns, tree->n, parent, err);
-    CF_THEN(st, write_leaves(ex, tree, parent, at, has_child, out, err));
+    CF_THEN(st, write_leaves(ex, tree, parent, at, no_leaf, out, err));
     cf_free(at);
     cf_free(parent);
-    cf_free(has_child);
+    cf_free(no_leaf);
     return st;
 }
 

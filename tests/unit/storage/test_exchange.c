@@ -625,6 +625,42 @@ static void test_markdown__is_harmless(void **state)
     teardown(&f);
 }
 
+static void put_turn(fixture *f, const cf_store_turn *like, unsigned id,
+                     cf_uuid parent, const char *message, cf_turn_status status)
+{
+    cf_error err;
+    cf_store_turn t = {.id = {{(uint8_t)id}},
+                       .conversation = like->conversation,
+                       .parent = parent,
+                       .message = cf_str_from(message),
+                       .status = status};
+    T_OK(cf_store_put_turn(f->s, &t, NULL, &err), err);
+}
+
+/* A reply that failed before anything of it came is no line of a branch. */
+static void test_export__failed_replies(void **state)
+{
+    (void)state;
+    static const char void_reply[] =
+        "{\"role\":\"assistant\",\"content\":\"\"}";
+    fixture f;
+    setup(&f);
+    import(&f, CF_FORMAT_OPENAI,
+           "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
+    cf_store_tree t = only_tree(&f);
+    cf_uuid user = t.turns[0].id;
+    put_turn(&f, &t.turns[0], 1, user, void_reply, CF_TURN_ERROR);
+    export_is(&f, CF_FORMAT_OPENAI,
+              "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n");
+    put_turn(&f, &t.turns[0], 2, user,
+             "{\"role\":\"assistant\",\"content\":\"b\"}", CF_TURN_OK);
+    put_turn(&f, &t.turns[0], 3, user, void_reply, CF_TURN_STOPPED);
+    export_is(&f, CF_FORMAT_OPENAI,
+              "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
+              "{\"role\":\"assistant\",\"content\":\"b\"}]}\n");
+    teardown(&f);
+}
+
 static void test_formats__know_their_direction(void **state)
 {
     (void)state;
@@ -1212,6 +1248,7 @@ int main(void)
         cmocka_unit_test(test_llm__newer_and_both),
         cmocka_unit_test(test_confab__bad_line_loses_its_conversation_only),
         cmocka_unit_test(test_markdown__is_harmless),
+        cmocka_unit_test(test_export__failed_replies),
         cmocka_unit_test(test_formats__know_their_direction),
         cmocka_unit_test(test_guess__every_form_and_twice),
         cmocka_unit_test(test_gemini__calls_and_results),
