@@ -380,6 +380,17 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
 
 /* ---- the reply ---------------------------------------------------------- */
 
+/* `between`, whose last space may be missing, then `begin`. */
+static void emit_between(maker *m, uint32_t from, const char *between,
+                         uint32_t begin)
+{
+    size_t n = strlen(between);
+    cf_g_jump(m->b, mark(m, from, between), 0, begin);
+    if (n > 1 && between[n - 1] == ' ') {
+        cf_g_jump(m->b, cf_g_bytes(m->b, from, between, n - 1), 0, begin);
+    }
+}
+
 /* Calls with `between` between them, from `from`; where they end. */
 static uint32_t emit_list(maker *m, uint32_t from, uint32_t call,
                           const char *open, const char *between,
@@ -393,16 +404,12 @@ static uint32_t emit_list(maker *m, uint32_t from, uint32_t call,
     cf_g_call(b, m->has_marks ? mark(m, begin, y->call_open) : begin, call, 0,
               after);
     uint32_t end = m->has_marks ? mark(m, after, y->call_close) : after;
-    uint32_t again = end;
     if (m->is_each) {
-        again = fence(m, again, cf_buf_str(&m->close));
+        uint32_t again = fence(m, end, cf_buf_str(&m->close));
         again = mark(m, again, between);
-        again = fence(m, again, cf_buf_str(&m->open));
-    } else {
-        again = between != NULL ? mark(m, again, between) : 0;
-    }
-    if (again != 0) {
-        cf_g_jump(b, again, 0, begin);
+        cf_g_jump(b, fence(m, again, cf_buf_str(&m->open)), 0, begin);
+    } else if (between != NULL) {
+        emit_between(m, end, between, begin);
     }
     return put(m, end, close);
 }
