@@ -80,6 +80,12 @@ static size_t wanted_leaf(const cf_exporter *ex, const cf_store_tree *tree)
     return ex->opts.only_head ? find_turn(tree, tree->conv.head) : SIZE_MAX;
 }
 
+/* Formats whose branches carry ids, so that the tree comes back. */
+static bool keeps_tree(cf_format f)
+{
+    return f == CF_FORMAT_CONVERSE || f == CF_FORMAT_MARKDOWN;
+}
+
 /* A reply that failed or was stopped before anything of it came. */
 static bool is_void(const cf_store_turn *t)
 {
@@ -109,7 +115,7 @@ static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
         return fn(tree, at, 0, out, err);
     }
     for (size_t i = 0; i < tree->n; i++) {
-        if (is_void(&tree->turns[i])) {
+        if (!keeps_tree(ex->opts.format) && is_void(&tree->turns[i])) {
             no_leaf[i] = true;
         } else if (parent[i] != SIZE_MAX) {
             no_leaf[parent[i]] = true;

@@ -131,10 +131,10 @@ def attention(m, b, d, heads, kv, head, gate=1, norm=True):
         m.vec(b + "attn_k_norm.weight", head)
 
 
-def ssm(m, b, channels, heads, inner, d):
+def ssm(m, b, channels, a, inner, d):
     m.vec(b + "ssm_conv1d.weight", 4, channels)
-    m.vec(b + "ssm_dt.bias", heads)
-    m.vec(b + "ssm_a", heads)
+    m.vec(b + "ssm_dt.bias", a[-1])
+    m.vec(b + "ssm_a", *a)
     m.mat(b + "ssm_out", inner, d)
 
 
@@ -143,7 +143,8 @@ def qwen35(kind, layers):
     m = base("qwen35", kind, layers or 24, d, ff, heads, kv, head, 248320,
              rope__dimension_count=64, ssm__conv_kernel=4,
              ssm__inner_size=s * n, ssm__state_size=s, ssm__time_step_rank=n,
-             ssm__group_count=n, full_attention_interval=4)
+             ssm__group_count=n, full_attention_interval=4,
+             rope__dimension_sections=[11, 11, 10, 0])
     m.vec("output_norm.weight", d)
     for i in range(m.layers):
         b = f"blk.{i}."
@@ -157,7 +158,7 @@ def qwen35(kind, layers):
             m.mat(b + "ssm_beta", d, n)
             m.mat(b + "ssm_alpha", d, n)
             m.vec(b + "ssm_norm.weight", s)
-            ssm(m, b, 3 * s * n, n, s * n, d)
+            ssm(m, b, 3 * s * n, [n], s * n, d)
         block(m, b, d, ff)
     return m
 
@@ -199,9 +200,9 @@ def granite(kind, layers):
             attention(m, b, d, 12, 4, 128, norm=False)
         else:
             m.mat(b + "ssm_in", d, 2 * inner + 2 * s + n)
-            m.vec(b + "ssm_d", n)
+            m.vec(b + "ssm_d", 1, n)
             m.vec(b + "ssm_norm.weight", inner)
-            ssm(m, b, inner + 2 * s, n, inner, d)
+            ssm(m, b, inner + 2 * s, [1, n], inner, d)
         experts(m, b, d, 512, 64)
         for part, x, y in (("gate", d, 1024), ("up", d, 1024),
                            ("down", 1024, d)):
@@ -225,6 +226,7 @@ def gemma4(kind, layers):
     m.mat("per_layer_token_embd", n * p, vocab)
     m.mat("per_layer_model_proj", d, n * p)
     m.vec("per_layer_proj_norm.weight", p)
+    m.vec("rope_freqs.weight", 256)
     for i in range(n):
         b, head = f"blk.{i}.", 256 if window[i] else 512
         for name in ("attn_norm", "ffn_norm", "post_attention_norm",
