@@ -319,6 +319,12 @@ const cf_command cf_global_commands[] = {
      CF_WITH(cf_cmd_screen)},
     {"screen!", CF_IN_ALL, "", "FILE", "the same, over a file that exists",
      CF_WITH(cf_cmd_screen_over)},
+    {"report", CF_IN_ALL, "", "FILE",
+     "write the reply and everything that made it as a page for a bug report: "
+     ".html, .md, or .svg with the part that this view shows",
+     CF_WITH(cf_cmd_report_file)},
+    {"report!", CF_IN_ALL, "", "FILE", "the same, over a file that exists",
+     CF_WITH(cf_cmd_report_over)},
     {"export", CF_IN(CF_VIEW_CHAT), "X", "FILE [FORMAT]",
      "this conversation, or the ticked ones, with all branches; .md is "
      "Markdown; confab, openai, sharegpt, converse, litert, llama-app",

@@ -1,5 +1,6 @@
 /*
- * command_file.c - writes the current item, or the whole screen, to a file.
+ * command_file.c - writes the current item, the whole screen, or a report of
+ * the reply to a file.
  */
 #include "tui/app/command_file.h"
 
@@ -12,6 +13,9 @@
 #include "tui/grid/grid_pixels.h"
 #include "tui/grid/grid_svg.h"
 #include "tui/image/png_write.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
+#include "tui/study/report.h"
 #include "tui/sys/paths.h"
 
 /* Begins a ":" line for a command that was given no file. */
@@ -163,5 +167,103 @@ void cf_cmd_screen_over(cf_app *app, const char *arg)
 {
     if (has_file(app, "screen!", arg)) {
         write_screen(app, arg, true);
+    }
+}
+
+/* ---- reports ------------------------------------------------------------ */
+
+/* What a picture shows: the part that the view is about. */
+static cf_report_part part_of(const cf_app *app)
+{
+    switch (cf_app_view(app)) {
+    case CF_VIEW_CHAT:
+        return CF_REPORT_CONVERSATION;
+    case CF_VIEW_PROMPT:
+        return CF_REPORT_PROMPT;
+    case CF_VIEW_TOOLS:
+        return CF_REPORT_CALLS;
+    case CF_VIEW_DIFF:
+        return CF_REPORT_DIFFERENCES;
+    default:
+        return CF_REPORT_REPLY;
+    }
+}
+
+/* The newest reply of the path; nil: none. */
+static cf_uuid newest_reply(const cf_lab *lab)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(lab, &n);
+    while (n-- > 0) {
+        if (cf_role_parse(cf_json_get_str(path[n]->message, "role")) ==
+            CF_ROLE_ASSISTANT) {
+            return path[n]->id;
+        }
+    }
+    return (cf_uuid){{0}};
+}
+
+/* What the session knows; nothing is computed by the model. */
+static cf_status make_report(cf_app *app, const char *name, cf_buf *out,
+                             cf_error *err)
+{
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
+    const cf_turn_options options = {.extra_context = cf_lab_vars(app->lab),
+                                     .chat = cf_lab_settings(app->lab)->chat};
+    cf_conversation *conv;
+    cf_report_facts facts;
+    cf_uuid turn = newest_reply(app->lab);
+    CF_TRY(cf_lab_clone_conv(app->lab, &conv, err));
+    const cf_report_source from = {.conv = conv,
+                                   .id = cf_lab_is_stored(app->lab)
+                                             ? cf_lab_conv_id(app->lab)
+                                             : (cf_uuid){{0}},
+                                   .title = cf_str_from(cf_lab_title(app->lab)),
+                                   .turn = turn,
+                                   .backend = e->backend,
+                                   .engine = e->engine,
+                                   .tokenizer = e->tokenizer,
+                                   .options = &options,
+                                   .template_name = e->template_name,
+                                   .template_source = e->template_source,
+                                   .family = e->family,
+                                   .store = app->store,
+                                   .reply = cf_lab_reply(app->lab, turn)};
+    cf_status st = cf_report_facts_init(&facts, &from, err);
+    if (st == CF_OK) {
+        bool is_picture = forms[form_of(name)].make == as_svg;
+        st = cf_report_write(
+            out, &facts, is_picture ? part_of(app) : CF_REPORT_ALL, name, err);
+        cf_report_facts_deinit(&facts);
+    }
+    cf_conversation_free(conv);
+    return st;
+}
+
+static void write_report(cf_app *app, const char *name, bool overwrites)
+{
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    cf_status st = make_report(app, name, &text, &err);
+    CF_THEN(st, write_file(app, "report", name, &text, overwrites, &err));
+    if (st == CF_OK) {
+        cf_app_say(app, CF_STYLE_OK, "wrote the report to %s", name);
+    } else {
+        cf_app_error(app, &err);
+    }
+    cf_buf_deinit(&text);
+}
+
+void cf_cmd_report_file(cf_app *app, const char *arg)
+{
+    if (has_file(app, "report", arg)) {
+        write_report(app, arg, false);
+    }
+}
+
+void cf_cmd_report_over(cf_app *app, const char *arg)
+{
+    if (has_file(app, "report!", arg)) {
+        write_report(app, arg, true);
     }
 }

@@ -172,6 +172,7 @@ int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
 int cf_cmd_proxy(cf_cli *cli, int argc, char **argv);
 int cf_cmd_render(cf_cli *cli, int argc, char **argv);
 int cf_cmd_replay(cf_cli *cli, int argc, char **argv);
+int cf_cmd_report(cf_cli *cli, int argc, char **argv);
 int cf_cmd_run(cf_cli *cli, int argc, char **argv);
 int cf_cmd_score(cf_cli *cli, int argc, char **argv);
 int cf_cmd_serve(cf_cli *cli, int argc, char **argv);
