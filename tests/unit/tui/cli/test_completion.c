@@ -56,14 +56,14 @@ static void test_bash__commands_options_values(void **state)
 {
     (void)state;
     need("bash");
-    bash_gives("confab re", "replay render ");
+    bash_gives("confab re", "replay report render ");
     bash_gives("confab run --think", "--thinking ");
     bash_gives("confab run --thinking \"\"", "on off ");
     bash_gives("confab run --tools d", "demo ");
     bash_gives("confab diff --color a", "always auto ");
     bash_gives("confab completion \"\"", "bash zsh fish ");
     bash_gives("confab help to", "tokenize ");
-    bash_gives("confab -m bundled --exact re", "replay render ");
+    bash_gives("confab -m bundled --exact re", "replay report render ");
     bash_gives("confab --qui", "--quiet ");
     bash_gives("confab --color n", "never ");
     bash_gives("confab --db x run --think", "--thinking ");
@@ -88,7 +88,7 @@ static void test_fish__commands_options_values(void **state)
 {
     (void)state;
     need("fish");
-    fish_gives("confab re", "render replay ");
+    fish_gives("confab re", "render replay report ");
     fish_gives("confab run --think", "--thinking ");
     fish_gives("confab run --thinking ", "off on ");
     fish_gives("confab diff --color a", "always auto ");
