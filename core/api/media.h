@@ -1,10 +1,10 @@
 /*
- * media.h - pictures as a model gets them: blocks of pixels, rows of
- * embeddings, and the tokens around them.
+ * media.h - pictures and sounds as a model gets them: blocks of pixels or of
+ * spectrograms, rows of embeddings, and the tokens around them.
  *
- * Place in the flow:  image file --> [media] --> rows and markers --> session.
- * Knows: projector files ("mmproj"), image formats, how each family resizes,
- * cuts and marks.  Does not know: conversations, templates, screens.
+ * Place in the flow:  file --> [media] --> rows and markers --> session.
+ * Knows: projector files ("mmproj"), image and sound formats, how each family
+ * resizes, cuts and marks.  Does not know: conversations, templates, screens.
  *
  * Threads:  one thread at a time for a cf_media; inputs are constant.
  * Memory:   inputs are the caller's; the engine outlives its cf_media.
@@ -28,13 +28,21 @@ void cf_media_close(cf_media *media);
 
 const char *cf_media_projector(const cf_media *media); /* "gemma3" ... */
 
-/* A block of pixels as the encoder reads it. */
+/* A block of pixels, or of a log-mel spectrogram, as the encoder reads it. */
 typedef struct cf_media_block {
-    uint32_t width, height; /* pixels */
-    uint32_t cols, rows;    /* of the embedding rows it becomes */
-    const float *data;      /* [height, width, 3], normalised */
+    uint32_t width, height; /* pixels; frames and bands */
+    uint32_t cols, rows;    /* of the embedding rows it becomes; a sound's
+                               are all in one row of them */
+    const float *data;      /* [height, width, 3], normalised; a sound's
+                               [height, width] */
     size_t row0;            /* its first row of cf_media_input.rows */
 } cf_media_block;
+
+/* Numbers in a block's data. */
+static inline size_t cf_media_block_size(const cf_media_block *b, bool is_sound)
+{
+    return (size_t)b->width * b->height * (is_sound ? 1 : 3);
+}
 
 /* A stretch of the expansion: tokens, or all rows of one block. */
 typedef struct cf_media_piece {
@@ -44,7 +52,11 @@ typedef struct cf_media_piece {
 } cf_media_piece;
 
 typedef struct cf_media_input {
-    uint32_t width, height; /* as decoded, turned by its orientation tag */
+    bool is_sound;
+    uint32_t width, height;     /* as decoded, turned by its orientation tag */
+    uint32_t rate, channels;    /* of a sound, as in the file */
+    uint64_t n_sample, n_heard; /* of one channel at `rate`; what the model
+                                   hears of it, at 16 kHz */
     const cf_media_block *block;
     size_t n_block;
     const cf_media_piece *piece;
@@ -59,9 +71,10 @@ typedef struct cf_media_input {
     struct cf_arena *memory;
 } cf_media_input;
 
-/* What is made of the bytes of a file.  CF_EUNSUPPORTED for another kind of
- * file, CF_EFORMAT for damage, CF_ELIMIT for too many pixels, CF_ECANCELLED
- * (cancel may be NULL), CF_ENOMEM. */
+/* Reads the bytes of a file.  CF_EUNSUPPORTED for another kind of file, also
+ * for a sound where the projector reads pictures, CF_EFORMAT for damage,
+ * CF_ELIMIT for too many pixels or too long a sound, CF_ECANCELLED (cancel may
+ * be NULL), CF_ENOMEM. */
 CF_MUST_USE cf_status cf_media_read(cf_media_input **out, cf_media *media,
                                     cf_str bytes, const cf_cancel *cancel,
                                     cf_error *err);

@@ -15,7 +15,7 @@
 /* Rows of x multiplied together, and queries of a head taken together. */
 enum { ROWS = 128, QUERIES = 8 };
 
-static bool is_cancelled(const cf_dense *d)
+bool cf_dense_is_cancelled(const cf_dense *d)
 {
     return d->cancel != NULL &&
            atomic_load_explicit(d->cancel, memory_order_relaxed);
@@ -23,7 +23,8 @@ static bool is_cancelled(const cf_dense *d)
 
 static cf_status outcome(const cf_dense *d, cf_error *err)
 {
-    return is_cancelled(d) ? cf_fail(err, CF_ECANCELLED, "interrupted") : CF_OK;
+    return cf_dense_is_cancelled(d) ? cf_fail(err, CF_ECANCELLED, "interrupted")
+                                    : CF_OK;
 }
 
 static size_t up64(size_t n)
@@ -73,7 +74,7 @@ static void multiply(void *ud, unsigned i, unsigned n)
     const cf_mat *w = &p->l->w;
     size_t row0, row1;
     share(w->n_row, p->d->k->row_multiple, i, n, &row0, &row1);
-    for (size_t t = 0; row0 < row1 && t < p->n && !is_cancelled(p->d);
+    for (size_t t = 0; row0 < row1 && t < p->n && !cf_dense_is_cancelled(p->d);
          t += ROWS) {
         size_t m = p->n - t < ROWS ? p->n - t : ROWS;
         p->d->k->matmul(p->y + t * w->n_row, w->n_row, w, p->x + t * p->x_bytes,
@@ -137,7 +138,7 @@ static void attend(void *ud, unsigned i, unsigned n)
     size_t width = (size_t)a->n_head * a->head_size;
     size_t begin, end;
     share(per_head * a->n_head, 1, i, n, &begin, &end);
-    for (size_t u = begin; u < end && !is_cancelled(a->d); u++) {
+    for (size_t u = begin; u < end && !cf_dense_is_cancelled(a->d); u++) {
         size_t head = u / per_head, t = u % per_head * QUERIES;
         size_t at = t * width + head * a->head_size;
         const cf_attn job = {.out = a->out + at,

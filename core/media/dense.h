@@ -20,6 +20,8 @@ typedef struct cf_dense {
     const cf_cancel *cancel; /* may be NULL */
 } cf_dense;
 
+bool cf_dense_is_cancelled(const cf_dense *d);
+
 typedef enum cf_act {
     CF_ACT_QUICK,    /* x sigmoid(1.702 x) */
     CF_ACT_GELU,     /* the tanh form */

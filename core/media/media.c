@@ -1,6 +1,6 @@
 /*
- * media.c - a projector file at work: bytes to rows, with the markers that
- * belong around them.
+ * media.c - a projector file at work: bytes of a picture or sound to rows, with
+ * the markers that belong around them.
  */
 #include "core/api/media.h"
 
@@ -9,29 +9,37 @@
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
+#include "core/media/audio.h"
 #include "core/media/vision.h"
 
 struct cf_media {
     const cf_engine *engine;
     cf_mmproj file;
-    cf_vision vision;
+    cf_vision vision; /* no family where the file has no such encoder */
+    cf_audio audio;
     cf_pool *pool;
     const cf_kernels *k;
 };
 
 /* ---- the file ----------------------------------------------------------- */
 
+static cf_status check_width(const cf_media *m, uint32_t n_out, cf_error *err)
+{
+    cf_engine_info info = cf_engine_get_info(m->engine);
+    return n_out == info.n_embd
+               ? CF_OK
+               : cf_fail(err, CF_EUNSUPPORTED,
+                         "the projector gives rows of %u numbers and the model "
+                         "reads %u: it was made for another model",
+                         (unsigned)n_out, (unsigned)info.n_embd);
+}
+
 /* Rows must be as wide as the model, with as many deepstack parts as it
  * reads. */
 static cf_status check_pair(const cf_media *m, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
-    if (m->vision.n_out != info.n_embd) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the projector gives rows of %u numbers and the model "
-                       "reads %u: it was made for another model",
-                       (unsigned)m->vision.n_out, (unsigned)info.n_embd);
-    }
+    CF_TRY(check_width(m, m->vision.n_out, err));
     if (m->vision.n_merger != info.n_deepstack) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the projector gives %u deepstack parts and the model "
@@ -49,8 +57,21 @@ static cf_status start(cf_media *m, cf_error *err)
     if (m->k == NULL) {
         m->k = cf_kernels_ref();
     }
-    CF_TRY(cf_vision_init(&m->vision, &m->file, err));
-    CF_TRY(check_pair(m, err));
+    bool hears = cf_audio_is_in(&m->file), sees = false;
+    if (!cf_gguf_get_bool(m->file.g, "clip.has_vision_encoder", &sees)) {
+        sees = !hears;
+    }
+    if (sees) {
+        CF_TRY(cf_vision_init(&m->vision, &m->file, err));
+        CF_TRY(check_pair(m, err));
+    }
+    if (hears) {
+        CF_TRY(cf_audio_init(&m->audio, &m->file, err));
+        CF_TRY(check_width(m, m->audio.n_out, err));
+    }
+    if (!sees && !hears) {
+        return cf_fail(err, CF_EFORMAT, "the projector has no encoder");
+    }
     return cf_pool_new(&m->pool, info.n_threads > 0 ? info.n_threads : 1, err);
 }
 
@@ -86,7 +107,8 @@ void cf_media_close(cf_media *m)
 
 const char *cf_media_projector(const cf_media *m)
 {
-    return m->vision.family->projector;
+    return m->vision.family != NULL ? m->vision.family->projector
+                                    : m->audio.family->projector;
 }
 
 /* ---- markers ------------------------------------------------------------ */
@@ -106,6 +128,10 @@ static const marks mark_table[] = {
      "<fake_token_around_image>", true},
     {"gemma4v", "<|image>", "<image|>", false},
     {"lfm2", "<|image_start|>", "<|image_end|>", false},
+    {"ultravox", "", "", false},
+    {"qwen2a", "<|audio_bos|>", "<|audio_eos|>", false},
+    {"voxtral", "[BEGIN_AUDIO]", "", false},
+    {"gemma4a", "<|audio>", "<audio|>", false},
 };
 
 typedef struct making {
@@ -117,8 +143,20 @@ typedef struct making {
     const cf_vision_blocks *blocks;
 } making;
 
+static const marks *find_marks(const char *projector)
+{
+    size_t i = 0;
+    while (strcmp(mark_table[i].projector, projector) != 0) {
+        i++; /* there is a row for each family */
+    }
+    return &mark_table[i];
+}
+
 static cf_status put_text(making *mk, cf_str text, cf_error *err)
 {
+    if (text.n == 0) {
+        return CF_OK;
+    }
     cf_token_list list;
     CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(mk->m->engine), text,
                                true, false, mk->arena, err));
@@ -235,11 +273,17 @@ static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
     return CF_OK;
 }
 
-static cf_status make(cf_media *m, cf_media_input *to, cf_str bytes,
-                      const cf_cancel *cancel, cf_error *err)
+static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
+                              const cf_cancel *cancel, cf_error *err)
 {
     cf_pixels p;
     cf_vision_blocks blocks = {.v = NULL};
+    if (m->vision.family == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the projector \"%s\" reads sounds, and this is not "
+                       "one",
+                       cf_media_projector(m));
+    }
     CF_TRY(cf_pixels_read(&p, bytes, err));
     to->width = p.w;
     to->height = p.h;
@@ -248,16 +292,100 @@ static cf_status make(cf_media *m, cf_media_input *to, cf_str bytes,
     to->sees_both_ways = m->vision.family->sees_both_ways;
     cf_status st = cf_vision_cut(&m->vision, &p, &blocks, err);
     cf_pixels_deinit(&p);
-    making mk = {.m = m, .arena = to->memory, .to = to, .blocks = &blocks};
-    for (size_t i = 0; i < sizeof mark_table / sizeof mark_table[0]; i++) {
-        if (strcmp(mark_table[i].projector, cf_media_projector(m)) == 0) {
-            mk.marks = &mark_table[i];
-        }
-    }
+    making mk = {.m = m,
+                 .arena = to->memory,
+                 .to = to,
+                 .blocks = &blocks,
+                 .marks = find_marks(m->vision.family->projector)};
     CF_THEN(st, put_blocks(&mk, err));
     CF_THEN(st, put_pieces(&mk, err));
     CF_THEN(st, put_rows(&mk, cancel, err));
     cf_vision_blocks_deinit(&blocks);
+    return st;
+}
+
+/* ---- sounds ------------------------------------------------------------- */
+
+static cf_status put_sound_blocks(making *mk, const cf_audio_blocks *from,
+                                  cf_error *err)
+{
+    cf_media_block *block = cf_arena_calloc(mk->arena, from->n, sizeof *block);
+    mk->piece = cf_arena_calloc(mk->arena, from->n + 2, sizeof *mk->piece);
+    if (block == NULL || mk->piece == NULL) {
+        return cf_oom_for(err, "a sound");
+    }
+    mk->to->block = block;
+    mk->to->piece = mk->piece;
+    CF_TRY(put_text(mk, cf_str_from(mk->marks->before), err));
+    for (size_t i = 0; i < from->n; i++) {
+        const cf_mel *mel = &from->v[i].mel;
+        size_t n = (size_t)CF_MEL_BANDS * mel->n;
+        float *data = cf_arena_alloc(mk->arena, n * sizeof *data);
+        if (data == NULL) {
+            return cf_oom_for(err, "a sound");
+        }
+        memcpy(data, mel->v, n * sizeof *data);
+        block[i] = (cf_media_block){.width = (uint32_t)mel->n,
+                                    .height = CF_MEL_BANDS,
+                                    .cols = from->v[i].n_row,
+                                    .rows = 1,
+                                    .data = data,
+                                    .row0 = mk->to->n_row};
+        mk->to->n_row += from->v[i].n_row;
+        mk->piece[mk->to->n_piece++] = (cf_media_piece){NULL, 0, (uint32_t)i};
+    }
+    mk->to->n_block = from->n;
+    return put_text(mk, cf_str_from(mk->marks->after), err);
+}
+
+static cf_status put_sound_rows(making *mk, const cf_dense *d,
+                                const cf_audio_blocks *blocks, cf_error *err)
+{
+    size_t width = mk->m->audio.n_out;
+    float *rows =
+        cf_arena_calloc(mk->arena, mk->to->n_row * width + 1, sizeof *rows);
+    if (rows == NULL) {
+        return cf_oom_for(err, "a sound's rows");
+    }
+    for (size_t i = 0; i < blocks->n; i++) {
+        CF_TRY(cf_audio_encode(&mk->m->audio, d,
+                               rows + mk->to->block[i].row0 * width,
+                               &blocks->v[i], err));
+    }
+    mk->to->rows = rows;
+    mk->to->row_width = width;
+    return CF_OK;
+}
+
+static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
+                            const cf_cancel *cancel, cf_error *err)
+{
+    const cf_dense d = {m->k, m->pool, cancel};
+    const cf_vision_blocks no_tiles = {.v = NULL};
+    cf_sound s;
+    cf_audio_blocks blocks = {.v = NULL};
+    if (m->audio.family == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the projector \"%s\" reads pictures, and this is a "
+                       "sound",
+                       cf_media_projector(m));
+    }
+    CF_TRY(cf_sound_read(&s, bytes, cancel, err));
+    to->is_sound = true;
+    to->rate = s.rate;
+    to->channels = s.channels;
+    to->n_sample = s.n_sample;
+    making mk = {.m = m,
+                 .arena = to->memory,
+                 .to = to,
+                 .marks = find_marks(m->audio.family->projector),
+                 .blocks = &no_tiles};
+    cf_status st = cf_audio_cut(&m->audio, &d, &s, &blocks, err);
+    cf_sound_deinit(&s);
+    to->n_heard = blocks.n_heard;
+    CF_THEN(st, put_sound_blocks(&mk, &blocks, err));
+    CF_THEN(st, put_sound_rows(&mk, &d, &blocks, err));
+    cf_audio_blocks_deinit(&blocks);
     return st;
 }
 
@@ -273,7 +401,8 @@ cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
     }
     cf_arena_init(arena, 0);
     to->memory = arena;
-    cf_status st = make(m, to, bytes, cancel, err);
+    cf_status st = cf_sound_is(bytes) ? make_sound(m, to, bytes, cancel, err)
+                                      : make_picture(m, to, bytes, cancel, err);
     if (st == CF_OK) {
         *out = to;
     } else {

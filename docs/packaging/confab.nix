@@ -14,6 +14,8 @@ pkgs.stdenv.mkDerivation {
     libmicrohttpd
     libpng
     libwebp
+    libsndfile
+    soxr
     ncurses
     nettle
     pcre2

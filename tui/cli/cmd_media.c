@@ -1,7 +1,8 @@
 /*
- * cmd_media.c - confab media: what a model gets of pictures.
+ * cmd_media.c - confab media: what a model gets of pictures and sounds.
  *
  *   file -> pixels -> blocks (resized, cut) -> rows of embeddings
+ *   file -> samples -> blocks (spectrograms) -> rows of embeddings
  *
  * --blocks and --rows write the numbers, float32 in this machine's order.
  */
@@ -50,18 +51,54 @@ static void write_blocks_json(cf_buf *out, const cf_media_input *in)
     cf_buf_addc(out, ']');
 }
 
+/* Seconds that the model hears. */
+static double heard(const cf_media_input *in)
+{
+    return (double)in->n_heard / 16000;
+}
+
 static void describe_json(media *m, const cf_media_input *in, const char *path)
 {
     cf_buf_adds(&m->out, m->out.n > 0 ? ",{\"file\":" : "{\"file\":");
     cf_json_write_str(&m->out, cf_str_from(path));
-    cf_buf_addf(&m->out, ",\"kind\":\"image\",\"width\":%u,\"height\":%u",
-                (unsigned)in->width, (unsigned)in->height);
+    if (in->is_sound) {
+        cf_buf_addf(&m->out,
+                    ",\"kind\":\"audio\",\"rate\":%u,\"channels\":%u,"
+                    "\"samples\":%llu,\"seconds\":%.3f,\"heard\":%.3f",
+                    (unsigned)in->rate, (unsigned)in->channels,
+                    (unsigned long long)in->n_sample,
+                    (double)in->n_sample / in->rate, heard(in));
+    } else {
+        cf_buf_addf(&m->out, ",\"kind\":\"image\",\"width\":%u,\"height\":%u",
+                    (unsigned)in->width, (unsigned)in->height);
+    }
     write_blocks_json(&m->out, in);
     cf_buf_addf(&m->out, ",\"tokens\":%zu}", cf_media_n_position(in));
 }
 
+static void describe_sound(media *m, const cf_media_input *in, const char *path)
+{
+    double seconds = (double)in->n_sample / in->rate;
+    cf_buf_addf(&m->out, "%s: %.2f s, %u Hz, %u %s, %zu tokens\n", path,
+                seconds, (unsigned)in->rate, (unsigned)in->channels,
+                in->channels == 1 ? "channel" : "channels",
+                cf_media_n_position(in));
+    if (heard(in) + 0.01 < seconds) {
+        cf_buf_addf(&m->out, "  the model hears the first %.0f s\n", heard(in));
+    }
+    for (size_t i = 0; i < in->n_block; i++) {
+        const cf_media_block *b = &in->block[i];
+        cf_buf_addf(&m->out, "  %u frames of %u bands, %u rows\n",
+                    (unsigned)b->width, (unsigned)b->height, (unsigned)b->cols);
+    }
+}
+
 static void describe(media *m, const cf_media_input *in, const char *path)
 {
+    if (in->is_sound) {
+        describe_sound(m, in, path);
+        return;
+    }
     cf_buf_addf(&m->out, "%s: %u x %u, %zu tokens\n", path, (unsigned)in->width,
                 (unsigned)in->height, cf_media_n_position(in));
     for (size_t i = 0; i < in->n_block; i++) {
@@ -86,8 +123,8 @@ static cf_status one(media *m, const char *path, cf_error *err)
     cf_status st = CF_OK;
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        CF_THEN(st,
-                put(m->blocks, b->data, (size_t)b->width * b->height * 3, err));
+        CF_THEN(st, put(m->blocks, b->data,
+                        cf_media_block_size(b, in->is_sound), err));
     }
     CF_THEN(st, put(m->rows, in->rows, in->n_row * in->row_width, err));
     if (m->cli->is_json) {
@@ -149,7 +186,8 @@ int cf_cmd_media(cf_cli *cli, int argc, char **argv)
         {"--mmproj", 0, CF_OPT_STR, &m.mmproj, "FILE",
          "the model's projector file", NULL},
         {"--blocks", 0, CF_OPT_STR, &m.blocks_path, "FILE",
-         "write what the encoder reads: float32 [height, width, 3] a block",
+         "write what the encoder reads: float32 [height, width, 3] a block, "
+         "[128, frames] of a sound",
          NULL},
         {"--rows", 0, CF_OPT_STR, &m.rows_path, "FILE",
          "write what the projector gives: float32 [rows, width]", NULL},

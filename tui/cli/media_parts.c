@@ -126,18 +126,19 @@ static cf_status add_part(cf_media_parts *p, cf_media *media,
 {
     const json_t *ids = json_object_get(part, "ids");
     cf_str text = cf_json_get_str(part, "text");
-    cf_str image = cf_json_get_str(part, "image");
+    cf_str file = cf_json_get_str(part, "image");
+    file = file.p != NULL ? file : cf_json_get_str(part, "audio");
     if (json_is_array(ids)) {
         return add_ids(p, ids, err);
     }
     if (text.p != NULL) {
         return add_text(p, tok, text, err);
     }
-    if (image.p != NULL) {
-        return add_file(p, media, path, image, cancel, err);
+    if (file.p != NULL) {
+        return add_file(p, media, path, file, cancel, err);
     }
     return cf_fail(err, CF_EFORMAT,
-                   "%s: a part has neither ids nor text nor image", path);
+                   "%s: a part has neither ids, text, image nor audio", path);
 }
 
 cf_status cf_media_parts_read(cf_media_parts *out, cf_media *media,

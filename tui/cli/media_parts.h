@@ -1,5 +1,6 @@
 /*
- * media_parts.h - a prompt as a JSON list of token ids, text and pictures.
+ * media_parts.h - a prompt as a JSON list of token ids, text, pictures
+ * and sounds.
  *
  *   [{"ids": [1, 2]}, {"image": "cat.png"}, {"text": "What is it?"}]
  *
@@ -11,7 +12,7 @@
 
 #include "core/api/media.h"
 
-/* Bytes of a picture's file at most. */
+/* Bytes of a picture's or sound's file at most. */
 enum { CF_MEDIA_FILE_MAX = 256 << 20 };
 
 typedef struct cf_media_parts {
