@@ -46,6 +46,7 @@ typedef struct cf_import_report {
     size_t n_known;   /* conversations that were */
     size_t n_turns;   /* turns added */
     size_t n_skipped; /* turns whose UUID was there already */
+    size_t n_tagged;  /* tags that known conversations did not have */
     size_t n_bad;     /* records left out, each with a note */
     char read_as[48]; /* what was guessed, "OpenAI JSONL"; "": nothing */
 } cf_import_report;

@@ -380,6 +380,7 @@ typedef struct cf_store_put_report {
     bool is_new;          /* the conversation was not there before */
     size_t n_added;       /* turns */
     size_t n_skipped;     /* turns whose UUID was there already */
+    size_t n_tagged;      /* tags that a known conversation did not have */
 } cf_store_put_report;
 
 /* Whose trees they are: what undo takes back together. */
@@ -546,6 +547,16 @@ typedef struct cf_store_turn_mark {
 CF_MUST_USE cf_status cf_store_turn_marks(cf_store *store, cf_uuid conv,
                                           cf_arena *arena,
                                           const cf_store_turn_mark **v,
+                                          size_t *n, cf_error *err);
+/* What the prompts of a conversation's replies cost, in no order. */
+typedef struct cf_store_turn_cost {
+    cf_uuid turn;
+    uint64_t n_kept, n_new; /* tokens: from the cache, and computed */
+    uint64_t first_us;      /* until the first token; 0: not known */
+} cf_store_turn_cost;
+CF_MUST_USE cf_status cf_store_turn_costs(cf_store *store, cf_uuid conv,
+                                          cf_arena *arena,
+                                          const cf_store_turn_cost **v,
                                           size_t *n, cf_error *err);
 CF_MUST_USE cf_status cf_store_get_template(cf_store *store, cf_str hash,
                                             cf_arena *arena,

@@ -28,10 +28,10 @@ static void describe_source(cf_divergence *d, cf_buf *out)
         cf_buf_addf(out, "line %u of the template", d->line);
         break;
     case CF_SPAN_MESSAGE:
-        cf_buf_addf(out, "message %u%s", d->index, d->path);
+        cf_buf_addf(out, "message %u%s", d->index + 1, d->path);
         break;
     case CF_SPAN_TOOL:
-        cf_buf_addf(out, "tool %u", d->index);
+        cf_buf_addf(out, "tool %u", d->index + 1);
         break;
     case CF_SPAN_VARIABLE:
         cf_buf_addf(out, "variable %s", d->path);

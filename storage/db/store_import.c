@@ -2,8 +2,9 @@
  * store_import.c - the log entry of an import, and taking an import back.
  *
  * An entry names rows: (turn_from, turn_to] are the turns that were added,
- * (conv_from, conv_to] the conversations.  An import is put in batches; each
- * adds its rows to the one entry, in the transaction that adds the turns.
+ * (conv_from, conv_to] the conversations, and [first, last, "tag"] those that
+ * were there before and got a tag.  An import is put in batches; each adds its
+ * rows to the one entry, in the transaction that adds the turns.
  *
  * Invariants
  * 1. Row numbers grow: a turn has a higher number than its parent, and rows
@@ -36,11 +37,38 @@ static int64_t number_at(const json_t *list, size_t i)
     return json_integer_value(json_array_get(list, i));
 }
 
+/* Appends the tags, the first one to the last entry where it goes on. */
+static bool add_tags(json_t *list, const json_t *tagged)
+{
+    size_t from = 0;
+    json_t *last = json_array_get(list, json_array_size(list) - 1);
+    const json_t *first = json_array_get(tagged, 0);
+    if (last != NULL && first != NULL && json_array_size(last) == 3 &&
+        json_equal(json_array_get(last, 2), json_array_get(first, 2)) &&
+        number_at(last, 1) + 1 == number_at(first, 0)) {
+        from = 1;
+        if (json_array_set_new(last, 1, json_integer(number_at(first, 1))) !=
+            0) {
+            return false;
+        }
+    }
+    for (size_t i = from; i < json_array_size(tagged); i++) {
+        if (json_array_append(list, json_array_get(tagged, i)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Appends the rows, or extends the last ones where they go on. */
 static bool add_rows(json_t *list, const cf_import_rows *r)
 {
     json_t *last = json_array_get(list, json_array_size(list) - 1);
-    if (last != NULL && number_at(last, 1) == r->turn_from &&
+    if (r->turn_from == r->turn_to && r->conv_from == r->conv_to) {
+        return true;
+    }
+    if (last != NULL && json_array_size(last) == 4 &&
+        number_at(last, 1) == r->turn_from &&
         number_at(last, 3) == r->conv_from) {
         return json_array_set_new(last, 1, json_integer(r->turn_to)) == 0 &&
                json_array_set_new(last, 3, json_integer(r->conv_to)) == 0;
@@ -99,13 +127,15 @@ cf_status cf_undo__log_import(cf_sql *sql, const cf_store_origin *origin,
     json_t *rows = NULL;
     cf_buf op = CF_BUF_INIT;
     if (added->turn_from == added->turn_to &&
-        added->conv_from == added->conv_to) {
+        added->conv_from == added->conv_to &&
+        json_array_size(added->tagged) == 0) {
         return CF_OK;
     }
     write_op(&op, origin);
     cf_status st = cf_buf_check(&op, err);
     CF_THEN(st, find_entry(sql, &op, &id, &rows, err));
-    if (st == CF_OK && !add_rows(rows, added)) {
+    if (st == CF_OK &&
+        !(add_rows(rows, added) && add_tags(rows, added->tagged))) {
         st = cf_sql__oom(err);
     }
     CF_THEN(st, write_entry(sql, &op, id, rows, err));
@@ -237,8 +267,17 @@ static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a,
     /* Newest first: what hangs on older turns of this import goes before. */
     for (size_t i = json_array_size(rows); i > 0; i--) {
         const json_t *v = json_array_get(rows, i - 1);
+        const char *tag = json_string_value(json_array_get(v, 2));
         cf_import_rows r = {number_at(v, 0), number_at(v, 1), number_at(v, 2),
-                            number_at(v, 3)};
+                            number_at(v, 3), NULL};
+        if (tag != NULL) {
+            CF_TRY(cf_sql__run(sql, err,
+                               "DELETE FROM tag WHERE conversation_id BETWEEN "
+                               "? AND ? AND name = ?",
+                               "iis", number_at(v, 0), number_at(v, 1),
+                               cf_str_from(tag)));
+            continue;
+        }
         id_list convs;
         CF_TRY(remove_turns(sql, &r, a, &convs, n_left, err));
         CF_TRY(remove_convs(sql, &r, a, err));

@@ -212,8 +212,10 @@ CF_MUST_USE cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out,
 
 /* ---- store_trees.c ------------------------------------------------------ */
 
-/* Stores one tree inside the writer's transaction. */
+/* Stores one tree inside the writer's transaction.  `tagged` (NULL: not
+ * wanted) gets the tags that a known conversation got: see cf_import_rows. */
 CF_MUST_USE cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t,
+                                        json_t *tagged,
                                         cf_store_put_report *report,
                                         cf_error *err);
 
@@ -270,6 +272,8 @@ void cf_secret__address(cf_buf *out, cf_str address);
 /* Row numbers that one batch added: (from, to]. */
 typedef struct cf_import_rows {
     int64_t turn_from, turn_to, conv_from, conv_to;
+    json_t *tagged; /* [first, last, "tag"]: conversations that were there
+                       before and got the tag; owned */
 } cf_import_rows;
 
 /* Adds an entry, and forgets the oldest ones. */

@@ -482,6 +482,57 @@ cf_status cf_store_turn_marks(cf_store *s, cf_uuid conv, cf_arena *arena,
     return st;
 }
 
+/* ---- costs of prompts --------------------------------------------------- */
+
+static cf_status turn_costs(cf_sql *sql, cf_uuid conv, cf_arena *a,
+                            cf_store_turn_cost **v, size_t *n, cf_error *err)
+{
+    sqlite3_stmt *st;
+    CF_TRY(cf_sql__query(
+        sql, &st, err,
+        "SELECT t.uuid, r.n_kept, r.n_new, r.n_prompt, r.first_us, "
+        "count(*) OVER () FROM turn t JOIN run r ON r.turn_id = t.id WHERE "
+        "t.conversation_id = (SELECT id FROM conversation WHERE uuid = ?1) AND "
+        "r.n_prompt > 0",
+        "u", conv));
+    cf_status s = CF_OK;
+    size_t n_all = 0;
+    while (cf_sql__next(sql, st, &s, err)) {
+        if (*v == NULL) {
+            n_all = (size_t)sqlite3_column_int64(st, 5);
+            *v = cf_arena_calloc(a, n_all, sizeof **v);
+        }
+        if (*v != NULL && *n < n_all) {
+            cf_store_turn_cost *c = &(*v)[(*n)++];
+            c->turn = cf_sql__uuid(st, 0);
+            c->n_kept = (uint64_t)sqlite3_column_int64(st, 1);
+            c->n_new = (uint64_t)sqlite3_column_int64(st, 2);
+            uint64_t n_prompt = (uint64_t)sqlite3_column_int64(st, 3);
+            if (c->n_new == 0 && n_prompt > c->n_kept) {
+                c->n_new = n_prompt - c->n_kept; /* a server's */
+            }
+            c->first_us = (uint64_t)sqlite3_column_int64(st, 4);
+        }
+    }
+    CF_TRY(s);
+    return a->failed ? cf_sql__oom(err) : CF_OK;
+}
+
+cf_status cf_store_turn_costs(cf_store *s, cf_uuid conv, cf_arena *arena,
+                              const cf_store_turn_cost **v, size_t *n,
+                              cf_error *err)
+{
+    cf_reader *r;
+    cf_store_turn_cost *out = NULL;
+    size_t got = 0;
+    CF_TRY(cf_store__take(s, &r, 0, err));
+    cf_status st = turn_costs(&r->sql, conv, arena, &out, &got, err);
+    cf_store__give(s, r);
+    *v = out;
+    *n = st == CF_OK ? got : 0;
+    return st;
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 enum { NAME_MIN = 4 };

@@ -179,7 +179,7 @@ static cf_status do_put_exchange(cf_store *s, cf_sql *sql, void *arg,
     const put_arg *p = arg;
     cf_store_put_report report;
     if (p->has_tree) {
-        CF_TRY(cf_rows__put_tree(sql, &p->tree, &report, err));
+        CF_TRY(cf_rows__put_tree(sql, &p->tree, NULL, &report, err));
     }
     CF_TRY(put_row(sql, p, err));
     for (size_t i = 0; i < p->n_keys; i++) {

@@ -112,7 +112,51 @@ static cf_status settle(cf_sql *sql, const cf_store_tree *t, int64_t conv,
         "i", conv);
 }
 
-cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t,
+/* Notes that conversation `conv` got a tag; neighbours share an entry. */
+static bool note_tag(json_t *tagged, int64_t conv, cf_str tag)
+{
+    json_t *last = json_array_get(tagged, json_array_size(tagged) - 1);
+    json_t *name = json_stringn(tag.p, tag.n);
+    if (name == NULL) {
+        return true; /* not UTF-8: undo cannot name it */
+    }
+    if (json_equal(json_array_get(last, 2), name) &&
+        json_integer_value(json_array_get(last, 1)) == conv - 1) {
+        json_decref(name);
+        return json_array_set_new(last, 1, json_integer(conv)) == 0;
+    }
+    return json_array_append_new(tagged, json_pack("[I,I,o]", (json_int_t)conv,
+                                                   (json_int_t)conv, name)) ==
+           0;
+}
+
+/* The tags of a tree whose conversation is known; those that are new to it are
+ * noted. */
+static cf_status add_tags(cf_sql *sql, const cf_store_tree *t, int64_t conv,
+                          json_t *tagged, cf_store_put_report *report,
+                          cf_error *err)
+{
+    for (size_t i = 0; i < t->conv.n_tags; i++) {
+        cf_str tag = t->conv.tags[i];
+        int64_t has;
+        CF_TRY(cf_sql__int(sql, &has, 0, err,
+                           "SELECT count(*) FROM tag WHERE conversation_id = ? "
+                           "AND name = ?",
+                           "is", conv, tag));
+        if (has != 0) {
+            continue;
+        }
+        CF_TRY(cf_sql__run(sql, err, "INSERT INTO tag VALUES(?, ?)", "is", conv,
+                           tag));
+        report->n_tagged++;
+        if (tagged != NULL && !note_tag(tagged, conv, tag)) {
+            return cf_sql__oom(err);
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t, json_t *tagged,
                             cf_store_put_report *report, cf_error *err)
 {
     int64_t conv;
@@ -135,11 +179,7 @@ cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t,
             report->conversation = cf_sql__uuid(st, 0);
             cf_sql__done(st);
         }
-        for (size_t i = 0; i < t->conv.n_tags; i++) {
-            CF_TRY(cf_sql__run(sql, err,
-                               "INSERT OR IGNORE INTO tag VALUES(?, ?)", "is",
-                               conv, t->conv.tags[i]));
-        }
+        CF_TRY(add_tags(sql, t, conv, tagged, report, err));
     }
     int64_t last = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -164,13 +204,14 @@ static cf_status newest_rows(cf_sql *sql, int64_t *turn, int64_t *conv,
                        "");
 }
 
-static cf_status put_all(cf_sql *sql, const trees_arg *a, cf_error *err)
+static cf_status put_all(cf_sql *sql, const trees_arg *a, json_t *tagged,
+                         cf_error *err)
 {
     for (size_t i = 0; i < a->n; i++) {
         CF_TRY(cf_sql__script(sql, "SAVEPOINT tree", err));
         cf_error why = {0};
         cf_status st =
-            cf_rows__put_tree(sql, a->trees[i], &a->reports[i], &why);
+            cf_rows__put_tree(sql, a->trees[i], tagged, &a->reports[i], &why);
         if (st != CF_OK && cf_sql__may_heal(st)) {
             *err = why;
             return st; /* all of it is undone */
@@ -193,12 +234,16 @@ static cf_status do_trees(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
     const trees_arg *a = arg;
-    cf_import_rows rows;
-    CF_TRY(newest_rows(sql, &rows.turn_from, &rows.conv_from, err));
-    CF_TRY(put_all(sql, a, err));
-    CF_TRY(newest_rows(sql, &rows.turn_to, &rows.conv_to, err));
-    return a->origin != NULL ? cf_undo__log_import(sql, a->origin, &rows, err)
-                             : CF_OK;
+    cf_import_rows rows = {.tagged = json_array()};
+    cf_status st = rows.tagged != NULL ? CF_OK : cf_sql__oom(err);
+    CF_THEN(st, newest_rows(sql, &rows.turn_from, &rows.conv_from, err));
+    CF_THEN(st, put_all(sql, a, rows.tagged, err));
+    CF_THEN(st, newest_rows(sql, &rows.turn_to, &rows.conv_to, err));
+    if (st == CF_OK && a->origin != NULL) {
+        st = cf_undo__log_import(sql, a->origin, &rows, err);
+    }
+    json_decref(rows.tagged);
+    return st;
 }
 
 cf_status cf_store_put_trees(cf_store *s, const cf_store_tree *const *trees,

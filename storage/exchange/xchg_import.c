@@ -85,6 +85,7 @@ static void count_report(cf_import *im, const cf_build *b,
     im->report->n_known += !r->is_new;
     im->report->n_turns += r->n_added;
     im->report->n_skipped += r->n_skipped;
+    im->report->n_tagged += r->n_tagged;
 }
 
 static cf_status put_templates(cf_import *im, cf_error *err)

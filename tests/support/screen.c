@@ -3,6 +3,8 @@
  */
 #include "tests/support/screen.h"
 
+#include <stdlib.h>
+
 #include "core/base/os.h"
 #include "tests/support/t.h"
 #include "tui/grid/theme.h"
@@ -12,7 +14,7 @@ typedef struct runner {
     cf_app *app;
     const char *folder;
     int line;
-    void (*idle)(cf_app *);
+    const cf_screen_ops *ops;
 } runner;
 
 static void press(runner *r, const char *keys, size_t n)
@@ -29,14 +31,14 @@ static void press(runner *r, const char *keys, size_t n)
     }
 }
 
-/* Presses in the middle of the first place on the screen that says `text`. */
-static void click(runner *r, const char *text, int times)
+/* The middle of the first place on the screen that says `text`. */
+static void find(runner *r, const char *text, cf_event *e)
 {
     cf_grid *g = &r->app->grid;
     cf_buf row = CF_BUF_INIT;
-    cf_event e = {.kind = CF_EVENT_MOUSE, .y = -1};
+    e->y = -1;
     cf_app_draw(r->app);
-    for (int y = 0; y < g->h && e.y < 0; y++) {
+    for (int y = 0; y < g->h && e->y < 0; y++) {
         cf_buf_reset(&row);
         for (int x = 0; x < g->w; x++) { /* a byte a cell */
             uint32_t cp = g->cell[y * g->w + x].glyph.cp[0];
@@ -44,18 +46,41 @@ static void click(runner *r, const char *text, int times)
         }
         const char *found = strstr(cf_buf_cstr(&row), text);
         if (found != NULL) {
-            e.x = (int)(found - row.p + (ptrdiff_t)strlen(text) / 2);
-            e.y = y;
+            e->x = (int)(found - row.p + (ptrdiff_t)strlen(text) / 2);
+            e->y = y;
         }
     }
     cf_buf_deinit(&row);
-    if (e.y < 0) {
+    if (e->y < 0) {
         fail_msg("line %d: '%s' is not on the screen", r->line, text);
     }
+}
+
+static void click(runner *r, const char *text, int times)
+{
+    cf_event e = {.kind = CF_EVENT_MOUSE};
+    find(r, text, &e);
     for (int i = 0; i < times; i++) {
         cf_app_event(r->app, &e);
     }
     r->app->last_press.us = 0; /* the next press is another one */
+}
+
+/* "up TEXT" or "down TEXT". */
+static void turn_wheel(runner *r, const char *text)
+{
+    bool is_up = strncmp(text, "up ", 3) == 0;
+    cf_event e = {.kind = CF_EVENT_KEY,
+                  .key = is_up ? CF_KEY_MOUSE_UP : CF_KEY_MOUSE_DOWN};
+    find(r, text + (is_up ? 3 : 5), &e);
+    cf_app_event(r->app, &e);
+}
+
+static void run_shell(const runner *r, const char *command)
+{
+    if (system(command) != 0) { /* NOLINT(concurrency-mt-unsafe,cert-env33-c) */
+        fail_msg("line %d: '%s' failed", r->line, command);
+    }
 }
 
 static void paste(runner *r, const char *text)
@@ -203,14 +228,20 @@ static void run_line(runner *r, char *line)
         click(r, rest, 1);
     } else if (strncmp(line, "double ", 7) == 0) {
         click(r, rest, 2);
+    } else if (strncmp(line, "wheel ", 6) == 0) {
+        turn_wheel(r, rest);
+    } else if (strncmp(line, "shell ", 6) == 0) {
+        run_shell(r, rest);
+    } else if (strcmp(line, "restart") == 0 && r->ops->restart != NULL) {
+        r->ops->restart(r->app);
     } else if (strncmp(line, "command ", 8) == 0) {
         cf_app_command(r->app, rest);
     } else if (sscanf(line, "size %dx%d", &w, &h) == 2) {
         cf_event e = {.kind = CF_EVENT_RESIZE, .w = w, .h = h};
         cf_app_event(r->app, &e);
     } else if (strcmp(line, "idle") == 0) {
-        if (r->idle != NULL) {
-            r->idle(r->app);
+        if (r->ops->idle != NULL) {
+            r->ops->idle(r->app);
         }
     } else if (strcmp(line, "draw") == 0) {
         cf_app_draw(r->app);
@@ -225,7 +256,7 @@ static void run_line(runner *r, char *line)
     }
 }
 
-void cf_screen_run(cf_app *app, const char *path, void (*idle)(cf_app *app))
+void cf_screen_run(cf_app *app, const char *path, const cf_screen_ops *ops)
 {
     char folder[512];
     cf_buf text = CF_BUF_INIT;
@@ -235,7 +266,7 @@ void cf_screen_run(cf_app *app, const char *path, void (*idle)(cf_app *app))
     assert_non_null(slash);
     *slash = '\0';
     T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
-    runner r = {app, folder, 0, idle};
+    runner r = {app, folder, 0, ops};
     for (char *at = text.p; at != NULL && *at != '\0';) {
         char *nl = strchr(at, '\n');
         if (nl != NULL) {

@@ -10,7 +10,10 @@
  *   paste TEXT          pasted text; \n is a newline
  *   click TEXT          a press on the first place that shows TEXT
  *   double TEXT         two presses there, as a double click
+ *   wheel up TEXT       a turn of the wheel over the first such place, or down
  *   command LINE        as typed after ":"
+ *   shell COMMAND       what another program does meanwhile
+ *   restart             the program ends, as after a crash, and starts again
  *   draw                a frame that is not compared
  *   idle                waits until nothing runs any more
  *   screen NAME         NAME.screen holds the text, NAME.styles the styles
@@ -28,8 +31,14 @@
  * Runs the script `path` on `app`.  Screens are compared with files in the
  * script's folder; with the environment variable UPDATE_SCREENS set they are
  * written instead.  Fails the running test at the first difference, with both
- * screens printed.  `idle` is called for idle lines (may be NULL).
+ * screens printed.  The functions are called for the lines of their name (may
+ * be NULL); restart() ends `app` and opens another one in its place.
  */
-void cf_screen_run(cf_app *app, const char *path, void (*idle)(cf_app *app));
+typedef struct cf_screen_ops {
+    void (*idle)(cf_app *app);
+    void (*restart)(cf_app *app);
+} cf_screen_ops;
+
+void cf_screen_run(cf_app *app, const char *path, const cf_screen_ops *ops);
 
 #endif

@@ -446,7 +446,11 @@ void cf_app_event(cf_app *app, const cf_event *event)
 {
     switch (event->kind) {
     case CF_EVENT_KEY:
-        cf_app_key(app, event->key);
+        if (event->key == CF_KEY_MOUSE_UP || event->key == CF_KEY_MOUSE_DOWN) {
+            cf_pointer_wheel(app, event->x, event->y, event->key);
+        } else {
+            cf_app_key(app, event->key);
+        }
         break;
     case CF_EVENT_MOUSE:
         if (!cf_frame_is_too_small(app)) {

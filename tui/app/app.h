@@ -126,6 +126,10 @@ typedef struct cf_view_ops {
     bool letters_search; /* a letter that is no key begins a "/" line */
     /* A press on a spot of the view (cf_grid_spot). */
     void (*click)(cf_app *app, int what, size_t value);
+    /* The wheel over a spot (CF_SPOT_NONE: over none), by 1 or -1: scrolls the
+     * pane that is there, or gives it the focus and returns false; then the
+     * view's "up" or "down" runs.  NULL: these alone. */
+    bool (*wheel)(cf_app *app, int what, size_t value, int by);
     /* The turn under the cursor; and what a view next to it shows of that
      * turn. */
     const cf_turn *(*turn)(cf_app *app);
@@ -179,7 +183,12 @@ typedef struct cf_watched_file {
 } cf_watched_file;
 
 /* Spots of the app itself; those of views are 0 and above. */
-enum { CF_SPOT_MENU = -1, CF_SPOT_TAB = -2, CF_SPOT_HINT = -3 };
+enum {
+    CF_SPOT_MENU = -1,
+    CF_SPOT_TAB = -2,
+    CF_SPOT_HINT = -3,
+    CF_SPOT_NONE = -4
+};
 
 struct cf_app {
     cf_term *term; /* NULL in tests that draw into the grid alone */

@@ -11,6 +11,7 @@
 #include "tui/app/command_servers.h"
 #include "tui/app/command_system.h"
 #include "tui/app/command_truncate.h"
+#include "tui/app/command_undo.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab_constraint.h"
@@ -343,6 +344,9 @@ const cf_command cf_global_commands[] = {
     {"yank", CF_IN_ALL, "yy", "",
      "copy it: to the clipboard, and to the register that ^Y puts in",
      CF_RUN(cmd_yank)},
+    {"undo", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_PROMPT), "u", "",
+     "take the last branch, template, rating, note or import back",
+     CF_RUN(cf_cmd_undo)},
     {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
      "hold replies to schema FILE, regex R, grammar FILE, choice A|B, json or "
      "tools",

@@ -389,11 +389,12 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
                    "%s%zu new and %zu known conversations, %zu turns added%s, "
                    "%zu duplicates refused%s%s%s",
                    status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known,
-                   r->n_turns, r->n_turns != 0 ? " (u: undo)" : "",
+                   r->n_turns,
+                   r->n_turns + r->n_tagged != 0 ? " (u: undo)" : "",
                    r->n_skipped, left_out,
                    r->read_as[0] != '\0' ? "; read as " : "", r->read_as);
     }
-    if (r->n_turns != 0) {
+    if (r->n_turns + r->n_tagged != 0) {
         cf_lab_add_undo(m->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
     }
     cf_views[CF_VIEW_LIBRARY]->stale(m->app);

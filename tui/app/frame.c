@@ -55,6 +55,22 @@ static cf_rect area_of(const cf_app *app, cf_view_id view)
     return body;
 }
 
+static bool is_in(cf_rect r, int x, int y)
+{
+    return x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + r.h;
+}
+
+cf_view_id cf_frame_view_at(const cf_app *app, int x, int y)
+{
+    cf_view_id top = cf_app_view(app), beside = cf_frame_beside(app);
+    if (is_in(area_of(app, top), x, y)) {
+        return top;
+    }
+    bool is_beside =
+        beside != CF_VIEW_COUNT && is_in(area_of(app, beside), x, y);
+    return is_beside ? beside : CF_VIEW_COUNT;
+}
+
 /* The view that asks: the one that is being drawn, or the top one. */
 static cf_view_id asking(const cf_app *app)
 {

@@ -20,6 +20,9 @@ bool cf_frame_is_too_small(const cf_app *app);
 /* The view that is shown next to the top one; CF_VIEW_COUNT: none. */
 cf_view_id cf_frame_beside(const cf_app *app);
 
+/* The view that is shown at a cell; CF_VIEW_COUNT: a bar. */
+cf_view_id cf_frame_view_at(const cf_app *app, int x, int y);
+
 /* Tells a view next to Chat which turn Chat's cursor is on. */
 void cf_frame_follow(cf_app *app, cf_view_id view);
 

@@ -34,7 +34,6 @@ static const struct {
     {CF_VIEW_DIFF, "m", "marks"},
     {CF_VIEW_DIFF, "c", "bench"},
     {CF_VIEW_LIBRARY, "v", "tick"},
-    {CF_VIEW_TEMPLATES, "u", "use"},
 };
 
 cf_status cf_old_keys_bind(cf_app *app, cf_error *err)

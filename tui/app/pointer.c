@@ -5,6 +5,7 @@
 
 #include "core/base/os.h"
 #include "tui/app/bars.h"
+#include "tui/app/frame.h"
 #include "tui/app/menu.h"
 
 enum { DOUBLE_US = 400000 };
@@ -82,5 +83,59 @@ void cf_pointer_press(cf_app *app, int x, int y)
     }
     if (again && app->mode == CF_MODE_NORMAL && cf_app_view(app) == view) {
         cf_app_key(app, CF_KEY_ENTER);
+    }
+}
+
+/* ---- the wheel ---------------------------------------------------------- */
+
+/* Runs a command of a view that need not be the top one. */
+static void run_in(cf_app *app, cf_view_id view, const char *command)
+{
+    cf_view_id top = cf_app_view(app);
+    app->stack[app->n_stack - 1] = view;
+    cf_app_command(app, command);
+    app->stack[app->n_stack - 1] = top;
+}
+
+static void turn_wheel(cf_app *app, cf_view_id view, int x, int y, int by)
+{
+    enum { LINES = 3 };
+    const cf_view_ops *ops = cf_views[view];
+    const cf_spot *found = cf_grid_spot_at(&app->grid, x, y);
+    bool is_its = found != NULL && found->what >= 0 && found->view == (int)view;
+    cf_spot none = {.what = CF_SPOT_NONE};
+    cf_spot spot = is_its ? *found : none;
+    if (ops->wheel != NULL && ops->wheel(app, spot.what, spot.value, by)) {
+        return;
+    }
+    /* Where nothing can be chosen, the text is read. */
+    for (int i = 0; i < (ops->click == NULL ? LINES : 1); i++) {
+        run_in(app, view, by > 0 ? "down" : "up");
+    }
+}
+
+void cf_pointer_wheel(cf_app *app, int x, int y, cf_key key)
+{
+    const cf_binding *b;
+    cf_view_id view = cf_frame_view_at(app, x, y);
+    int by = key == CF_KEY_MOUSE_DOWN ? 1 : -1;
+    if (app->mode == CF_MODE_COMMAND) {
+        cf_menu_step(app, by);
+        app->is_dirty = true;
+        return;
+    }
+    if (view == CF_VIEW_COUNT || app->mode == CF_MODE_SEARCH ||
+        app->mode == CF_MODE_ASK) {
+        return;
+    }
+    app->is_dirty = true;
+    app->n_pending = 0;
+    bool is_users = cf_keymap_find(&app->keymap, CF_IN(view), &key, 1, &b) ==
+                        CF_LOOKUP_FOUND &&
+                    b->is_user;
+    if (is_users) {
+        run_in(app, view, b->command);
+    } else {
+        turn_wheel(app, view, x, y, by);
     }
 }

@@ -13,4 +13,8 @@
 
 void cf_pointer_press(cf_app *app, int x, int y);
 
+/* The wheel (CF_KEY_MOUSE_UP or CF_KEY_MOUSE_DOWN) moves the pane under the
+ * pointer, whichever has the focus; in the menu it chooses. */
+void cf_pointer_wheel(cf_app *app, int x, int y, cf_key key);
+
 #endif

@@ -708,7 +708,9 @@ static void put_report(history *h, const char *path, const cf_import_report *r)
                 ": %zu new conversations, %zu known, %zu turns added, %zu "
                 "turns already here, %zu records left out%s\n",
                 r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad,
-                r->n_turns != 0 ? "; confab history undo takes it back" : "");
+                r->n_turns + r->n_tagged != 0
+                    ? "; confab history undo takes it back"
+                    : "");
 }
 
 static int do_import(history *h)

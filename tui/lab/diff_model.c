@@ -172,8 +172,7 @@ bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv)
     return n != 0 && cf_uuid_eq(conv, cf_lab_conv_id(lab));
 }
 
-/* Whether the conversation in the workbench is rendered. */
-static bool shows_bench(const cf_diff_model *m)
+bool cf_diff_shows_bench(const cf_diff_model *m)
 {
     return m->subject == CF_DIFF_BENCH ||
            (m->subject == CF_DIFF_SAVED && cf_diff_is_bench(m->lab, m->saved));
@@ -182,7 +181,7 @@ static bool shows_bench(const cf_diff_model *m)
 cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
                              cf_error *err)
 {
-    if (shows_bench(m)) {
+    if (cf_diff_shows_bench(m)) {
         if (m->subject == CF_DIFF_SAVED) {
             snprintf(m->title[side], sizeof m->title[side], "%s",
                      cf_lab_title(m->lab));
@@ -217,7 +216,8 @@ cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
                              cf_error *err)
 {
     *out = NULL;
-    return shows_bench(m) ? cf_diff_bench_vars(m->lab, out, err) : CF_OK;
+    return cf_diff_shows_bench(m) ? cf_diff_bench_vars(m->lab, out, err)
+                                  : CF_OK;
 }
 
 cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)

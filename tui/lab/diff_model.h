@@ -90,6 +90,9 @@ CF_MUST_USE cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
 CF_MUST_USE cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out,
                                          cf_error *err);
 
+/* Whether the conversation in the workbench is rendered. */
+bool cf_diff_shows_bench(const cf_diff_model *m);
+
 /* Whether a saved conversation is the one in the workbench, which is rendered as
  * it is there. */
 bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv);

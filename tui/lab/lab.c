@@ -70,6 +70,7 @@ void cf_lab_free(cf_lab *lab)
     json_decref(lab->vendor);
     json_decref(lab->own_tools);
     cf_tool_desk_deinit(&lab->desk);
+    cf_lab__undo_deinit(lab);
     cf_free(lab->notes);
     cf_free(lab->ticked);
     cf_free(lab);

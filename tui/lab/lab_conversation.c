@@ -260,6 +260,11 @@ cf_reply *cf_lab__reply_of(cf_lab *b, cf_uuid turn, bool make)
     return reply;
 }
 
+const cf_reply *cf_lab_reply_here(cf_lab *lab, cf_uuid turn)
+{
+    return cf_lab__reply_of(lab, turn, false);
+}
+
 const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
 {
     cf_reply *r = cf_lab__reply_of(lab, turn, false);

@@ -28,6 +28,9 @@ uint64_t cf_lab_generation(const cf_lab *lab);
 
 /* NULL when nothing is known (not a reply, or from elsewhere). */
 const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn);
+/* The same without a look into the history: of the replies that were written
+ * or shown since the conversation was opened. */
+const cf_reply *cf_lab_reply_here(cf_lab *lab, cf_uuid turn);
 
 /* A copy of the conversation, for a comparison; the caller frees it.  CF_EBUSY
  * while a reply is written. */
@@ -39,7 +42,10 @@ CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab,
 cf_uuid cf_lab_conv_id(const cf_lab *lab);
 /* Whether the history has it. */
 bool cf_lab_is_stored(const cf_lab *lab);
+/* "" when it has none, and no message of the user that could stand for it. */
 const char *cf_lab_title(const cf_lab *lab);
+/* Shown in its place for a saved conversation. */
+#define CF_UNTITLED "(untitled)"
 
 /* The conversation at hand is there to be read: the next message begins a new
  * one (see cf_lab_leave_example). */

@@ -74,6 +74,8 @@ enum { CF_LAB_UNDO_MAX = 100 };
 typedef struct cf_lab_undo_step {
     cf_lab_undo_kind kind;
     cf_uuid conv, head;
+    cf_buf name, source; /* of the template that was in use */
+    bool has_file;
 } cf_lab_undo_step;
 
 struct cf_lab {
@@ -141,6 +143,11 @@ struct cf_lab {
 
 /* Takes the turns of the conversation for the views; not while a job runs. */
 cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err);
+
+/* cf_lab_set_template() without a step of undo. */
+CF_MUST_USE cf_status cf_lab__set_template(cf_lab *lab, const char *name,
+                                           cf_str source, cf_error *err);
+void cf_lab__undo_deinit(cf_lab *lab);
 
 /* The record of a reply, made when there is none; NULL when memory
  * ran out. */

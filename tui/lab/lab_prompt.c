@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 #include "tui/lab/lab_impl.h"
 
 enum { STATES_MAX = 1024 }; /* more are not marked */
@@ -36,11 +37,16 @@ void cf_lab_prompt_stale(cf_lab *lab)
 static void add_loss(void *ud, const cf_loss *loss)
 {
     cf_lab *b = ud;
-    char *line = cf_arena_strndup(&b->loss_arena, loss->line.p, loss->line.n);
+    char text[400];
+    cf_utf8_copy(text, sizeof text, loss->line);
+    if (loss->kind != CF_LOSS_TOOL) {
+        cf_lab_name_turn(b, loss->index, text, sizeof text);
+    }
+    char *line = cf_arena_strndup(&b->loss_arena, text, strlen(text));
     if (line != NULL &&
         cf_grow(&b->loss, &b->cap_loss, b->n_loss + 1, sizeof *b->loss)) {
-        b->loss[b->n_loss++] = (cf_lab_loss){loss->kind, loss->index,
-                                             cf_str_make(line, loss->line.n)};
+        b->loss[b->n_loss++] =
+            (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
     }
 }
 
@@ -191,6 +197,26 @@ size_t cf_lab_number_of(const cf_lab *lab, size_t message)
 {
     size_t n = cf_lab_message_of(lab, 0);
     return message < n ? 0 : message - n + 1;
+}
+
+void cf_lab_name_turn(const cf_lab *lab, size_t message, char *text, size_t cap)
+{
+    char name[32], turn[32] = "the system prompt";
+    int n = snprintf(name, sizeof name, "message %zu", message + 1);
+    size_t number = cf_lab_number_of(lab, message);
+    char *at = strstr(text, name);
+    cf_buf out = CF_BUF_INIT;
+    if (at == NULL || (at[n] >= '0' && at[n] <= '9')) {
+        return;
+    }
+    if (number > 0) {
+        snprintf(turn, sizeof turn, "turn %zu", number);
+    }
+    cf_buf_add(&out, text, (size_t)(at - text));
+    cf_buf_adds(&out, turn);
+    cf_buf_adds(&out, at + n);
+    cf_utf8_copy(text, cap, cf_buf_str(&out));
+    cf_buf_deinit(&out);
 }
 
 const char *cf_lab_message_role(const cf_lab *lab, size_t message)

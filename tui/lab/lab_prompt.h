@@ -41,6 +41,11 @@ size_t cf_lab_n_messages(const cf_lab *lab);
 /* The number that Chat shows for the turn of a message; 0: it is before the
  * first turn. */
 size_t cf_lab_number_of(const cf_lab *lab, size_t message);
+/* Where `text` (of `cap` bytes) says "message N" of a message, counted from 1
+ * as the engine counts them, puts what Chat calls it: "turn 3", or "the system
+ * prompt". */
+void cf_lab_name_turn(const cf_lab *lab, size_t message, char *text,
+                      size_t cap);
 const char *cf_lab_message_role(const cf_lab *lab, size_t message);
 size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);

@@ -115,7 +115,11 @@ static void keep_reply(cf_lab *b, cf_reply *live, cf_sent *sent)
     *live = (cf_reply){.is_live = false};
     kept->turn = sent->reply;
     kept->rule = cf_lab__rule_hold(b->job.rule);
+    cf_divergence parts = sent->response.divergence;
     cf_reply_finish(kept, b->engine.tokenizer, &sent->response);
+    if (parts.has && parts.source == CF_SPAN_MESSAGE) {
+        cf_lab_name_turn(b, parts.index, kept->cause, sizeof kept->cause);
+    }
 }
 
 /* The same for replies side by side; the first of them is shown. */

@@ -45,6 +45,23 @@ cf_tool_family cf_lab_use_template(cf_backend *backend,
 cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source,
                               cf_error *err)
 {
+    cf_buf was = CF_BUF_INIT;
+    cf_str now = lab->engine.template_source;
+    char was_name[sizeof lab->own_name];
+    snprintf(was_name, sizeof was_name, "%s", lab->engine.template_name);
+    cf_buf_add(&was, now.p, now.n);
+    bool is_other = !cf_str_eq(now, source);
+    cf_status st = cf_lab__set_template(lab, name, source, err);
+    if (st == CF_OK && is_other && !was.failed) {
+        cf_lab_add_undo_template(lab, was_name, cf_buf_str(&was));
+    }
+    cf_buf_deinit(&was);
+    return st;
+}
+
+cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source,
+                               cf_error *err)
+{
     CF_TRY(cf_lab_need_idle(lab, err));
     if (!cf_lab_info(lab).shows_prompt) {
         return cf_fail(err, CF_EUNSUPPORTED,

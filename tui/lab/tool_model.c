@@ -84,6 +84,20 @@ static cf_status write_calls(cf_buf *out, const json_t *calls, cf_error *err)
     return st == CF_OK ? cf_buf_check(out, err) : st;
 }
 
+cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn,
+                             cf_str template_source, cf_error *err)
+{
+    cf_str content = cf_json_get_str(turn->message, "content");
+    if (turn->raw.n != 0) {
+        size_t skip = thinking_end(turn->raw, template_source);
+        cf_buf_add(out, turn->raw.p + skip, turn->raw.n - skip);
+        return cf_buf_check(out, err);
+    }
+    cf_buf_add(out, content.p, content.n);
+    cf_buf_adds(out, content.n != 0 ? "\n" : "");
+    return write_calls(out, json_object_get(turn->message, "tool_calls"), err);
+}
+
 static cf_status parse(cf_call_reply *r, cf_tool_family family,
                        const cf_tool_set *tools, cf_error *err)
 {

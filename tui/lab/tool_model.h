@@ -115,6 +115,11 @@ CF_MUST_USE cf_status cf_tool_check_arguments(const cf_tool_set *tools,
                                               cf_buf *findings, bool *is_valid,
                                               cf_error *err);
 
+/* Appends what a reply with calls says after its thinking, to be edited: its
+ * bytes, or the content and the calls written out where they are not known. */
+CF_MUST_USE cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn,
+                                         cf_str template_source, cf_error *err);
+
 /* Whether a turn's role is that of a result. */
 bool cf_turn_is_result(const cf_turn *turn);
 

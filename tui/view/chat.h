@@ -93,6 +93,21 @@ typedef struct cf_chat_draft {
     bool has_looked; /* for a draft that was lost */
 } cf_chat_draft;
 
+/* What the prompt of a reply cost. */
+typedef struct cf_chat_cost {
+    size_t turn;            /* of the path */
+    uint64_t n_kept, n_new; /* tokens: from the cache, and computed */
+    uint64_t first_us;      /* until the first token */
+} cf_chat_cost;
+
+typedef struct cf_chat_costs {
+    cf_chat_cost *v; /* [n], owned; in the order of the path */
+    size_t n, cap;
+    bool is_valid; /* for: */
+    uint64_t generation;
+    bool is_busy;
+} cf_chat_costs;
+
 /* The turns of the path as lines of the transcript. */
 typedef struct cf_chat_layout {
     size_t *start; /* [n + 1] first line of each turn, then the line after */
@@ -106,6 +121,7 @@ typedef struct cf_chat_layout {
 
 typedef struct cf_chat {
     cf_edit composer;
+    int composer_w;       /* cells of its text, when it was drawn last */
     cf_chat_text **texts; /* [n_texts], owned; by turn */
     size_t n_texts, cap_texts;
     cf_turn_map text_map;
@@ -134,10 +150,22 @@ typedef struct cf_chat {
     cf_chat_marks marks;
     cf_chat_gauge gauge;
     cf_chat_draft draft;
+    cf_chat_costs costs;
+    bool shows_plot; /* below the transcript, large */
+    cf_uuid worst;   /* the turn that "worst" went to last */
 } cf_chat;
 
-/* What can be clicked. */
-enum { CF_CHAT_SPOT_TURN, CF_CHAT_SPOT_COMPOSER };
+/* What can be clicked: a turn of the path where it is shown, a turn to go to
+ * (of the path), a row of the tree (of all turns), the composer. */
+enum {
+    CF_CHAT_SPOT_TURN,
+    CF_CHAT_SPOT_GO,
+    CF_CHAT_SPOT_TREE,
+    CF_CHAT_SPOT_COMPOSER
+};
+
+/* Cells of a line of text: longer ones are hard to read. */
+enum { CF_CHAT_TEXT_W = 100 };
 
 cf_chat *cf_chat__state(cf_app *app);
 
@@ -237,6 +265,20 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app);
 /* "prompt 644 of 2048", and what would not fit. */
 void cf_chat__gauge_text(const cf_chat_gauge *gauge, cf_buf *out);
 cf_style cf_chat__gauge_style(const cf_chat_gauge *gauge);
+
+/* ---- chat_plot.c -------------------------------------------------------- */
+
+void cf_chat__costs_deinit(cf_chat_costs *costs);
+/* The replies of the path whose figures are known. */
+const cf_chat_costs *cf_chat__costs(cf_app *app);
+/* The reply at turn `turn` of the path, or the last one before it; the one
+ * that computed the most after reply `at` (SIZE_MAX: of all).  SIZE_MAX: there
+ * is none. */
+size_t cf_chat__cost_at(const cf_chat_costs *c, size_t turn);
+size_t cf_chat__next_worst(const cf_chat_costs *c, size_t at);
+/* The figures of the reply at the cursor. */
+void cf_chat__plot_title(cf_app *app, int width, char out[128]);
+void cf_chat__draw_plot(cf_app *app, cf_grid *g, cf_rect r);
 
 /* ---- chat_select.c ------------------------------------------------------ */
 

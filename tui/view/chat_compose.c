@@ -52,7 +52,9 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     draw_gauge(app, g, r, (int)cf_text_width(cf_buf_cstr(&head), head.n));
     cf_buf_deinit(&head);
-    cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
+    int w = r.w - 3 < CF_CHAT_TEXT_W ? r.w - 3 : CF_CHAT_TEXT_W;
+    s->composer_w = w;
+    cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, w, r.h - 2},
                  is_on);
 }
 
@@ -207,10 +209,6 @@ static bool leaving_key(cf_app *app, cf_key key)
     case CF_KEY_PAGE_DOWN:
         cf_app_command(app, key == CF_KEY_PAGE_UP ? "page-up" : "page-down");
         return true;
-    case CF_KEY_MOUSE_UP:
-    case CF_KEY_MOUSE_DOWN:
-        cf_app_command(app, key == CF_KEY_MOUSE_UP ? "up" : "down");
-        return true;
     default:
         return false;
     }
@@ -245,7 +243,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
         return true;
     }
     bool done = cf_edit_key(&s->composer, breaks ? CF_KEY_NEWLINE : key,
-                            cf_app_width(app) - 6);
+                            s->composer_w > 0 ? s->composer_w : 80);
     if (cf_edit_failed(&s->composer)) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: the text is as it was");
     }

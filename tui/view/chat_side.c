@@ -50,6 +50,20 @@ static int draw_state(cf_app *app, cf_grid *g, cf_rect r, const cf_turn *t,
     return x - r.x;
 }
 
+/* Of a text, leaving out empty ones before it. */
+static cf_str first_line(const cf_buf *text)
+{
+    size_t from = 0, to;
+    while (from < text->n && text->p[from] == '\n') {
+        from++;
+    }
+    for (to = from; to < text->n && text->p[to] != '\n';) {
+        to++;
+    }
+    return text->n != 0 ? cf_str_make(text->p + from, to - from)
+                        : cf_str_make("", 0);
+}
+
 void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
@@ -75,10 +89,7 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
             g->cursor_x = r.x;
             g->cursor_y = y;
         }
-        if (is_in) {
-            cf_grid_spot(g, (cf_rect){r.x, y, r.w, 1}, CF_CHAT_SPOT_TURN,
-                         place);
-        }
+        cf_grid_spot(g, (cf_rect){r.x, y, r.w, 1}, CF_CHAT_SPOT_TREE, i);
         cf_grid_puts(g, x, y, 1, is_in ? "*" : "o", style);
         cf_grid_put(g, x + 2, y, 1, cf_str_make(role.p, role.n != 0),
                     cf_chat__role_style(role));
@@ -86,7 +97,7 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
         at += draw_state(app, g, (cf_rect){at, y, r.x + r.w - at, 1}, t,
                          is_in ? place : SIZE_MAX);
         if (text != NULL && at < r.x + r.w) {
-            cf_grid_put(g, at, y, r.x + r.w - at, cf_buf_str(&text->text),
+            cf_grid_put(g, at, y, r.x + r.w - at, first_line(&text->text),
                         style);
         }
     }

@@ -127,7 +127,7 @@ static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
         cf_buf_addf(out, "%s  ", mark->rating > 0 ? "+ good" : "- bad");
     }
     uint64_t n_tok = r != NULL ? n_tokens(r) : 0;
-    if (n_tok > 0 || (r != NULL && r->usage.is_known)) {
+    if (n_tok > 0) {
         cf_buf_addf(out, "%llu tok  ", (unsigned long long)n_tok);
         double rate = cf_decode_rate(&r->timings, CF_CHAT_RATE_TOKENS);
         if (rate > 0 && r->usage.is_known) { /* not how a script is read */
@@ -450,11 +450,13 @@ static void draw_live_many(pen *p, size_t n)
     p->line = end;
 }
 
-static void draw_live(pen *p)
+/* `w`: cells that there are for several next to each other. */
+static void draw_live(pen *p, int w)
 {
     size_t n = cf_lab_n_live(p->app->lab);
     const cf_reply *l = cf_lab_live(p->app->lab);
     if (n > 1) {
+        p->r.w = w;
         draw_live_many(p, n);
     } else if (l->is_live) {
         draw_live_reply(p, l, &cf_chat__state(p->app)->live[0], " assistant ");
@@ -714,6 +716,8 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
         draw_tips(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
         return;
     }
+    int all_w = r.w;
+    r.w = r.w < CF_CHAT_TEXT_W + 2 ? r.w : CF_CHAT_TEXT_W + 2;
     s->width = r.w;
     s->height = (size_t)(r.h > 0 ? r.h : 0);
     if (!cf_chat__lay_out(app, r.w)) {
@@ -725,7 +729,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     const cf_chat_layout *l = &s->layout;
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     pen count = {.app = app, .r = r, .line = l->start[n]};
-    draw_live(&count);
+    draw_live(&count, all_w);
     s->n_lines = count.line;
     size_t last_top = s->n_lines > s->height ? s->n_lines - s->height : 0;
     if (s->follows || s->top > last_top) {
@@ -743,7 +747,7 @@ void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
     }
     if (i == n) {
         pen draw = {.app = app, .g = g, .r = r, .line = l->start[n]};
-        draw_live(&draw);
+        draw_live(&draw, all_w);
     }
     draw_selection(app, g, r);
 }

@@ -9,6 +9,7 @@
 
 #include "tui/app/command_file.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_undo.h"
 #include "tui/view/library.h"
 
 /* The ticked conversations, or else the one under the cursor. */
@@ -46,6 +47,7 @@ static void done(cf_app *app, cf_status st, const cf_error *err)
     if (st != CF_OK) {
         cf_app_error(app, err);
     } else {
+        cf_lab_add_undo(app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
         cf_library__reload(app);
     }
 }
@@ -199,7 +201,7 @@ void cf_library__undo(cf_app *app)
     }
     cf_buf what = CF_BUF_INIT;
     cf_error err;
-    if (cf_store_undo(app->store, &what, &err) != CF_OK) {
+    if (cf_lab_undo_store(app->lab, &what, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else {
         cf_library__reload(app);

@@ -10,6 +10,7 @@
 
 #include "tui/lab/lab.h"
 #include "tui/view/tokens.h"
+#include "tui/widget/bar.h"
 
 cf_token_loss cf_tokens__loss_kind(const cf_tokens *s)
 {
@@ -48,31 +49,6 @@ static bool column(const cf_tokens *s, const cf_reply *reply, size_t from,
     return *value >= 0;
 }
 
-/* The part of `eighths` that row `y` of h rows holds, 0 to 8. */
-static int part_of(int eighths, int y, int h)
-{
-    int part = eighths - 8 * (h - 1 - y);
-    return part < 0 ? 0 : part > 8 ? 8 : part;
-}
-
-static void draw_bar(cf_grid *g, int x, cf_rect r, double share, cf_style style)
-{
-    int eighths = (int)lround(share * 8 * r.h);
-    eighths = eighths < 1 ? 1 : eighths;
-    for (int y = 0; y < r.h; y++) {
-        int part = part_of(eighths, y, r.h);
-        if (part == 0) {
-            continue;
-        }
-        if (g->ascii_lines) {
-            cf_grid_puts(g, x, r.y + y, 1, part > 4 ? "#" : ".", style);
-        } else {
-            cf_grid_fill(g, (cf_rect){x, r.y + y, 1, 1},
-                         0x2580 + (uint32_t)part, style);
-        }
-    }
-}
-
 static cf_style bar_style(const cf_tokens *s, double value)
 {
     bool is_bits = s->overlay == CF_HEAT_ENTROPY;
@@ -105,7 +81,8 @@ void cf_tokens__draw_plot(cf_app *app, cf_grid *g, cf_rect r,
         bool is_known = column(s, reply, from, per, &value, &token);
         bool is_on = s->token >= from && s->token < from + per;
         if (is_known) {
-            draw_bar(g, r.x + (int)x, bars, value / most, bar_style(s, value));
+            cf_bar_draw(g, (cf_rect){bars.x + (int)x, bars.y, 1, bars.h},
+                        value / most, bar_style(s, value));
         }
         cf_grid_puts(g, r.x + (int)x, r.y + r.h - 1, 1,
                      is_on      ? "^"

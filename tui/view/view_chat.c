@@ -16,6 +16,7 @@
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_system.h"
 #include "tui/lab/lab_undo.h"
+#include "tui/lab/tool_model.h"
 #include "tui/view/chat.h"
 #include "tui/view/moves.h"
 #include "tui/view/replies.h"
@@ -60,12 +61,63 @@ static void chat_close(cf_app *app)
     }
     cf_chat__clear_text(&s->first);
     cf_chat__find_deinit(&s->find);
+    cf_chat__costs_deinit(&s->costs);
     cf_chat__keep_draft(app, true);
     cf_chat__keep_deinit(s);
     cf_edit_deinit(&s->composer);
     cf_attachments_clear(&s->attached);
     cf_free(s);
     app->state[CF_VIEW_CHAT] = NULL;
+}
+
+/* "Weather in Oslo  12ab34cd  (follow)  2 of 7" */
+static void draw_title(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_chat *s = cf_chat__state(app);
+    char title[160], id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, cf_lab_conv_id(app->lab));
+    cf_buf found = CF_BUF_INIT;
+    cf_chat__find_text(app, &found);
+    const char *name = cf_lab_title(app->lab);
+    bool is_new = name[0] == '\0' && !cf_lab_is_stored(app->lab);
+    snprintf(title, sizeof title, "%s  %.8s%s%s%.40s",
+             is_new            ? "new conversation"
+             : name[0] != '\0' ? name
+                               : CF_UNTITLED,
+             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "",
+             found.n != 0 ? "  " : "", cf_buf_cstr(&found));
+    cf_buf_deinit(&found);
+    bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
+    cf_grid_box(g, r, is_tree ? "Turns" : title, CF_STYLE_BORDER,
+                app->mode == CF_MODE_NORMAL ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+}
+
+static void draw_plot_pane(cf_app *app, cf_grid *g, cf_rect r)
+{
+    char title[128];
+    cf_chat__plot_title(app, r.w, title);
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_chat__draw_plot(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
+}
+
+/* The tree, the plot where there is room and something to compare, and the
+ * figures. */
+static void draw_side(cf_app *app, cf_grid *g, cf_rect r)
+{
+    enum { SESSION_H = 14, PLOT_H = 6, PLOT_FROM_H = 28 };
+    bool has_plot = !cf_chat__state(app)->shows_plot && r.h >= PLOT_FROM_H &&
+                    cf_chat__costs(app)->n > 1;
+    int plot_h = has_plot ? PLOT_H : 0, tree_h = r.h - SESSION_H - plot_h;
+    cf_rect t = {r.x, r.y, r.w, tree_h};
+    cf_grid_box(g, t, "Turns", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_chat__draw_tree(app, g, (cf_rect){t.x + 1, t.y + 1, t.w - 2, t.h - 2});
+    if (has_plot) {
+        draw_plot_pane(app, g, (cf_rect){r.x, r.y + tree_h, r.w, plot_h});
+    }
+    cf_rect f = {r.x, r.y + tree_h + plot_h, r.w, SESSION_H};
+    cf_grid_box(g, f, "Session", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_chat__draw_session(app, g,
+                          (cf_rect){f.x + 2, f.y + 1, f.w - 3, f.h - 2});
 }
 
 static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
@@ -81,38 +133,22 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
         s->shows_tree && !cf_app_is_narrow(app) && !app->is_maximized;
     int side = has_side ? (r.w >= 150 ? 48 : 38) : 0;
     int composer_h = r.h >= 24 ? 6 : 4;
-    char title[160], id[CF_UUID_TEXT + 1];
-    cf_uuid_format(id, cf_lab_conv_id(app->lab));
-    cf_buf found = CF_BUF_INIT;
-    cf_chat__find_text(app, &found);
-    snprintf(title, sizeof title, "%s  %.8s%s%s%.40s",
-             cf_lab_title(app->lab)[0] != '\0' ? cf_lab_title(app->lab)
-                                               : "new conversation",
-             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "",
-             found.n != 0 ? "  " : "", cf_buf_cstr(&found));
-    cf_buf_deinit(&found);
+    int plot_h = !s->shows_plot ? 0 : r.h >= 40 ? 12 : r.h >= 24 ? 9 : 6;
     if (has_side) {
-        int tree_h = r.h - 14;
-        cf_rect t = {r.x, r.y, side, tree_h};
-        cf_grid_box(g, t, "Turns", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        cf_chat__draw_tree(app, g,
-                           (cf_rect){t.x + 1, t.y + 1, t.w - 2, t.h - 2});
-        cf_rect f = {r.x, r.y + tree_h, side, r.h - tree_h};
-        cf_grid_box(g, f, "Session", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        cf_chat__draw_session(app, g,
-                              (cf_rect){f.x + 2, f.y + 1, f.w - 3, f.h - 2});
+        draw_side(app, g, (cf_rect){r.x, r.y, side, r.h});
     }
-    cf_rect m = {r.x + side, r.y, r.w - side, r.h - composer_h};
+    cf_rect m = {r.x + side, r.y, r.w - side, r.h - composer_h - plot_h};
     cf_rect in = {m.x + 1, m.y + 1, m.w - 2, m.h - 2};
-    bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
-    cf_grid_box(g, m, is_tree ? "Turns" : title, CF_STYLE_BORDER,
-                app->mode == CF_MODE_NORMAL ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    if (is_tree) {
+    draw_title(app, g, m);
+    if (s->is_tree_up && cf_app_is_narrow(app)) {
         cf_chat__draw_tree(app, g, in);
     } else {
         cf_chat__draw_transcript(app, g, in);
     }
-    cf_rect c = {m.x, m.y + m.h, m.w, composer_h};
+    if (s->shows_plot) {
+        draw_plot_pane(app, g, (cf_rect){m.x, m.y + m.h, m.w, plot_h});
+    }
+    cf_rect c = {m.x, m.y + m.h + plot_h, m.w, composer_h};
     cf_chat__draw_composer(app, g, c);
     cf_grid_spot(g, c, CF_CHAT_SPOT_COMPOSER, 0);
 }
@@ -247,6 +283,40 @@ static void cmd_turns(cf_app *app)
     *is_on = !*is_on;
 }
 
+/* Puts the cursor on turn `i` of the path and shows it. */
+static void go_to_place(cf_app *app, size_t i)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n;
+    cf_lab_path(app->lab, &n);
+    if (i < n) {
+        s->cursor = i;
+        s->is_on_first = false;
+        s->follows = i + 1 == n;
+        show_cursor(app);
+    }
+}
+
+/* Shows a turn, on a path through it where it is on another branch. */
+static void go_to_branch(cf_app *app, size_t i)
+{
+    size_t n, n_path;
+    const cf_turn *const *turns = cf_lab_turns(app->lab, &n);
+    const cf_turn *const *path = cf_lab_path(app->lab, &n_path);
+    cf_error err;
+    bool is_here = false;
+    if (i >= n) {
+        return;
+    }
+    cf_uuid id = turns[i]->id;
+    for (size_t k = 0; k < n_path; k++) {
+        is_here = is_here || path[k] == turns[i];
+    }
+    cf_status st = is_here ? CF_OK : cf_lab_set_head(app->lab, id, &err);
+    cf_chat__report(app, st, &err);
+    go_to_turn(app, id);
+}
+
 static void chat_click(cf_app *app, int what, size_t value)
 {
     cf_chat *s = cf_chat__state(app);
@@ -254,11 +324,86 @@ static void chat_click(cf_app *app, int what, size_t value)
     cf_lab_path(app->lab, &n);
     if (what == CF_CHAT_SPOT_COMPOSER) {
         cmd_write(app);
+    } else if (what == CF_CHAT_SPOT_TREE) {
+        go_to_branch(app, value);
+    } else if (what == CF_CHAT_SPOT_GO) {
+        go_to_place(app, value);
     } else if (value < n) {
         s->follows = s->follows && value + 1 == n;
         s->cursor = value;
     }
 }
+
+/* The wheel moves the text, not the cursor. */
+static bool chat_wheel(cf_app *app, int what, size_t value, int by)
+{
+    enum { LINES = 3 };
+    cf_chat *s = cf_chat__state(app);
+    (void)value;
+    if (what == CF_CHAT_SPOT_TREE || what == CF_CHAT_SPOT_GO) {
+        return false; /* as j and k: from turn to turn */
+    }
+    size_t last = s->n_lines > s->height ? s->n_lines - s->height : 0;
+    cf_chat__settle_cursor(app);
+    s->top = by > 0 ? s->top + LINES : s->top > LINES ? s->top - LINES : 0;
+    s->top = s->top < last ? s->top : last;
+    s->follows = by > 0 && s->top == last;
+    return true;
+}
+
+/* ---- the plot ----------------------------------------------------------- */
+
+static void cmd_plot(cf_app *app)
+{
+    cf_chat__state(app)->shows_plot = !cf_chat__state(app)->shows_plot;
+}
+
+/* To the next reply of the path in either direction. */
+static void go_reply(cf_app *app, int by)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    cf_chat__settle_cursor(app);
+    for (size_t i = cf_chat__state(app)->cursor; by > 0 ? i + 1 < n : i > 0;) {
+        i = by > 0 ? i + 1 : i - 1;
+        if (cf_str_is(cf_json_get_str(path[i]->message, "role"), "assistant")) {
+            go_to_place(app, i);
+            return;
+        }
+    }
+    cf_app_say(app, CF_STYLE_DIM, "no reply %s this turn",
+               by > 0 ? "after" : "before");
+}
+
+/* To the reply whose prompt cost the most, then the one after it. */
+static void cmd_worst(cf_app *app)
+{
+    cf_chat *s = cf_chat__state(app);
+    const cf_chat_costs *c = cf_chat__costs(app);
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    cf_chat__settle_cursor(app);
+    size_t at = cf_chat__cost_at(c, s->cursor);
+    bool is_on = at != SIZE_MAX && c->v[at].turn == s->cursor &&
+                 cf_uuid_eq(path[s->cursor]->id, s->worst);
+    size_t to = cf_chat__next_worst(c, is_on ? at : SIZE_MAX);
+    to = to != SIZE_MAX ? to : cf_chat__next_worst(c, SIZE_MAX);
+    if (to == SIZE_MAX) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "no reply on this path has figures of its prompt");
+        return;
+    }
+    s->worst = path[c->v[to].turn]->id;
+    go_to_place(app, c->v[to].turn);
+    cf_app_say(app, CF_STYLE_DIM,
+               "turn %02zu computed %llu of %llu prompt tokens, first token "
+               "after %.0f ms",
+               c->v[to].turn + 1, (unsigned long long)c->v[to].n_new,
+               (unsigned long long)(c->v[to].n_new + c->v[to].n_kept),
+               (double)c->v[to].first_us * 1e-3);
+}
+
+/* ---- commands on turns -------------------------------------------------- */
 
 static void cmd_follow(cf_app *app)
 {
@@ -385,7 +530,15 @@ static void cmd_edit(cf_app *app)
         return;
     }
     cf_buf text = CF_BUF_INIT;
-    add_written(&text, t->message);
+    cf_error err;
+    cf_status st = CF_OK;
+    if (json_array_size(json_object_get(t->message, "tool_calls")) != 0) {
+        st = cf_tool_reply_text(
+            &text, t, cf_lab_engine_of(app->lab)->template_source, &err);
+    } else {
+        add_written(&text, t->message);
+    }
+    cf_chat__report(app, st, &err);
     cf_edit_set(&s->composer, cf_buf_str(&text));
     cf_buf_deinit(&text);
     cf_attachments_clear(&s->attached);
@@ -532,22 +685,6 @@ static void cmd_note(cf_app *app, const char *arg)
     }
 }
 
-/* Takes the last branch, rating, note or import back. */
-static void cmd_undo(cf_app *app)
-{
-    cf_error err;
-    cf_buf what = CF_BUF_INIT;
-    cf_status st = cf_lab_undo(app->lab, &what, &err);
-    if (st != CF_OK) {
-        cf_app_say(app, CF_STYLE_WARNING, "%s", err.text);
-    } else {
-        cf_chat__marks_stale(app);
-        cf_views[CF_VIEW_LIBRARY]->stale(app);
-        cf_app_say(app, CF_STYLE_OK, "took back: %s", cf_buf_cstr(&what));
-    }
-    cf_buf_deinit(&what);
-}
-
 /* A call that waits is answered with a mock, in Tools. */
 static void cmd_mock(cf_app *app)
 {
@@ -610,14 +747,21 @@ static const cf_command chat_commands[] = {
      CF_BY(go_sibling, -1)},
     {"compare", HERE, "=", "",
      "compare the reply with its siblings, side by side", CF_RUN(cmd_compare)},
-    {"undo", HERE, "u", "",
-     "back to the branch before; take the last rating, note or import back",
-     CF_RUN(cmd_undo)},
     {"mock", HERE, "m", "", "answer the call that waits with a mock",
      CF_RUN(cmd_mock)},
     {"turns", HERE, "t", "",
      "the tree of turns, or not; on a narrow screen in place of the text",
      CF_RUN(cmd_turns)},
+    {"reply-before", HERE, "h <Left>", "", "the reply before this turn",
+     CF_BY(go_reply, -1)},
+    {"reply-after", HERE, "l <Right>", "", "the next reply",
+     CF_BY(go_reply, 1)},
+    {"worst", HERE, "W", "",
+     "the reply whose prompt cost the most; again: the next one",
+     CF_RUN(cmd_worst)},
+    {"plot", HERE, "p", "",
+     "what the prompts cost, turn by turn: kept, computed, first token",
+     CF_RUN(cmd_plot)},
     {"follow", HERE, "gF", "", "keep the end in sight, or not",
      CF_RUN(cmd_follow)},
     {"new", HERE, "c", "", "a new conversation", CF_RUN(cmd_new)},
@@ -660,6 +804,8 @@ const cf_view_ops cf_view_chat = {
     .text = chat_text,
     .turn = current_row,
     .click = chat_click,
+    .wheel = chat_wheel,
     .step = chat_step,
+    .stale = cf_chat__marks_stale,
     .value = chat_value,
 };

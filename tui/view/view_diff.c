@@ -14,6 +14,7 @@
 #include "templates/builtin.h"
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_template.h"
 #include "tui/view/moves.h"
@@ -436,9 +437,14 @@ static void diff_status(cf_app *app, cf_buf *out)
         return;
     }
     const cf_diff_unit *u = &cf_diff_side_of(s, side)->v[unit];
-    if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
-        cf_buf_addf(out, "%s %u  ", cf_span_source_name(u->source),
-                    (unsigned)u->index);
+    bool is_turn = u->source == CF_SPAN_MESSAGE && cf_diff_shows_bench(&s->m);
+    size_t number =
+        is_turn ? cf_lab_number_of(app->lab, u->index) : (size_t)u->index + 1;
+    if (is_turn && number == 0) {
+        cf_buf_adds(out, "system prompt  ");
+    } else if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
+        cf_buf_addf(out, "%s %zu  ",
+                    is_turn ? "turn" : cf_span_source_name(u->source), number);
     }
     if (u->template_line != 0) {
         cf_buf_addf(out, "template line %u of %c  ", (unsigned)u->template_line,
@@ -822,6 +828,15 @@ static void diff_click(cf_app *app, int what, size_t value)
     }
 }
 
+/* The pane under the wheel takes the focus. */
+static bool diff_wheel(cf_app *app, int what, size_t value, int by)
+{
+    (void)value;
+    (void)by;
+    state(app)->in_panel = what == CF_DIFF_SPOT_PANEL;
+    return false;
+}
+
 static void diff_search(cf_app *app, const char *text, int direction)
 {
     diff_view *s = state(app);
@@ -927,6 +942,7 @@ const cf_view_ops cf_view_diff = {
     .draw = diff_draw,
     .search = diff_search,
     .click = diff_click,
+    .wheel = diff_wheel,
     .text = diff_text,
     .status = diff_status,
 };

@@ -276,7 +276,9 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
     cf_grid_putf(g, r.x, r.y, 2, style, "%c%c", mark, tick);
     cf_grid_puts(g, r.x + 2, r.y, 10, when, style);
     cf_grid_puts(g, r.x + 13, r.y, 9, id, style);
-    cf_str title = c->title.n != 0 ? c->title : c->preview;
+    cf_str title = c->title.n != 0     ? c->title
+                   : c->preview.n != 0 ? c->preview
+                                       : cf_str_from(CF_UNTITLED);
     cf_grid_put(g, r.x + 23, r.y, title_w, title, style);
     int x = r.x + 24 + title_w;
     cf_grid_putf(g, x, r.y, 5, style, "%4u", (unsigned)c->n_turns);

@@ -325,12 +325,15 @@ static void draw_other_ways(cf_app *app, cf_grid *g, int x, int y, int width)
 }
 
 /* Bytes that neither the template nor a message wrote. */
-static void draw_added(cf_grid *g, cf_rect r, const cf_prompt_span *s)
+static void draw_added(cf_app *app, cf_grid *g, cf_rect r,
+                       const cf_prompt_span *s)
 {
     int x = r.x + cf_grid_put(g, r.x, r.y, r.w, s->path, CF_STYLE_WARNING);
-    if (s->source == CF_SPAN_MESSAGE) {
+    size_t number =
+        s->source == CF_SPAN_MESSAGE ? cf_lab_number_of(app->lab, s->index) : 0;
+    if (number > 0) {
         x += cf_grid_putf(g, x, r.y, r.x + r.w - x, CF_STYLE_NORMAL,
-                          ", in message %u", (unsigned)s->index);
+                          ", in turn %zu", number);
     }
     cf_grid_puts(g, x, r.y, r.x + r.w - x, "  (:set as_is=on leaves it out)",
                  CF_STYLE_DIM);
@@ -349,21 +352,24 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     if (s == NULL || r.h < 2) {
         return;
     }
-    char where[32] = "";
+    char where[40];
     if (cf_prompt_span_is_added(s)) {
-        draw_added(g, (cf_rect){r.x, r.y + 1, r.w, 1}, s);
+        draw_added(app, g, (cf_rect){r.x, r.y + 1, r.w, 1}, s);
         return;
     }
-    size_t number = s->source == CF_SPAN_MESSAGE
-                        ? cf_lab_number_of(app->lab, s->index)
-                        : s->index;
-    if ((s->source == CF_SPAN_MESSAGE && number > 0) ||
-        s->source == CF_SPAN_TOOL) {
-        snprintf(where, sizeof where, " %zu", number);
+    size_t number =
+        s->source == CF_SPAN_MESSAGE ? cf_lab_number_of(app->lab, s->index) : 0;
+    if (number > 0) {
+        snprintf(where, sizeof where, "turn %zu", number);
+    } else if (s->source == CF_SPAN_MESSAGE) {
+        snprintf(where, sizeof where, "the system prompt");
+    } else if (s->source == CF_SPAN_TOOL) {
+        snprintf(where, sizeof where, "tool %zu", (size_t)s->index + 1);
+    } else {
+        snprintf(where, sizeof where, "%s", cf_span_source_name(s->source));
     }
     int used = cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL,
-                            "from %s%s%.*s, template line %u col %u",
-                            cf_span_source_name(s->source), where,
+                            "from %s%.*s, template line %u col %u", where,
                             (int)(s->path.n < 60 ? s->path.n : 60),
                             s->path.n != 0 ? s->path.p : "", (unsigned)s->line,
                             (unsigned)s->col);
@@ -397,7 +403,7 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
                          m->prompt.text.n);
         if (n_lost > 0) {
             snprintf(title + n, sizeof title - (size_t)n,
-                     "  %zu message%s not written", n_lost,
+                     "  %zu turn%s not written", n_lost,
                      n_lost == 1 ? "" : "s");
         }
     }
@@ -455,6 +461,19 @@ static void prompt_click(cf_app *app, int what, size_t value)
         s->focus = CF_PROMPT_LINT;
         cf_prompt__show_finding(app, value);
     }
+}
+
+/* The pane under the wheel takes the focus. */
+static bool prompt_wheel(cf_app *app, int what, size_t value, int by)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    (void)by;
+    s->focus = what == CF_PROMPT_SPOT_TOKEN  ? CF_PROMPT_TEXT
+               : what == CF_PROMPT_SPOT_VAR  ? CF_PROMPT_VARS
+               : what == CF_SPOT_FINDING     ? CF_PROMPT_LINT
+               : what == CF_PROMPT_SPOT_PANE ? (cf_prompt_focus)value
+                                             : s->focus;
+    return false;
 }
 
 /* The first token of the turn under Chat's cursor. */
@@ -712,6 +731,7 @@ const cf_view_ops cf_view_prompt = {
     .search = prompt_search,
     .text = prompt_text,
     .click = prompt_click,
+    .wheel = prompt_wheel,
     .follow = prompt_follow,
     .status = prompt_status,
 };

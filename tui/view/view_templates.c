@@ -17,12 +17,14 @@
 #include "storage/store.h"
 #include "templates/template.h"
 #include "tui/app/app.h"
+#include "tui/app/command_undo.h"
 #include "tui/app/editor.h"
 #include "tui/app/template_file.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_template.h"
+#include "tui/lab/lab_undo.h"
 #include "tui/sys/when.h"
 #include "tui/view/caps_table.h"
 #include "tui/view/lint_pane.h"
@@ -526,6 +528,19 @@ static void templates_click(cf_app *app, int what, size_t value)
     }
 }
 
+/* The pane under the wheel takes the focus. */
+static bool templates_wheel(cf_app *app, int what, size_t value, int by)
+{
+    templates_view *s = state(app);
+    (void)by;
+    s->focus = what == SPOT_ROW          ? ON_LIST
+               : what == SPOT_LINE       ? ON_SOURCE
+               : what == CF_SPOT_FINDING ? ON_LINT
+               : what == SPOT_PANE       ? (focus)value
+                                         : s->focus;
+    return false;
+}
+
 static void cmd_lint(cf_app *app)
 {
     state(app)->shows_caps = false;
@@ -618,6 +633,7 @@ static void edit_file(cf_app *app, const cf_templates_row *e, uint32_t line)
         return;
     }
     if (take_edited(app, e, path, line, &text)) {
+        cf_lab_undo_has_file(app->lab);
         cf_app_say(app, CF_STYLE_OK, "%s is written, and in use", path);
     }
 }
@@ -648,6 +664,33 @@ static void edit(cf_app *app, uint32_t line)
         edit_file(app, e, line);
     } else {
         edit_copy(app, e, line);
+    }
+}
+
+/* A text that does not compile goes first; its file gets the one in use. */
+static void cmd_undo(cf_app *app)
+{
+    templates_view *s = state(app);
+    const cf_templates_row *e = current(s);
+    cf_error err;
+    if (s->draft.n == 0) {
+        cf_cmd_undo(app);
+        reload(app);
+        return;
+    }
+    bool has_file =
+        e != NULL && strcmp(s->draft_name, e->name) == 0 && is_in_file(s, e);
+    cf_buf_deinit(&s->draft);
+    s->shown = SIZE_MAX;
+    cf_status st = has_file ? cf_os_write_file(e->name, e->source.p,
+                                               e->source.n, 0644, &err)
+                            : CF_OK;
+    if (st != CF_OK) {
+        cf_app_error(app, &err);
+    } else {
+        cf_app_say(app, CF_STYLE_OK,
+                   "took back: the text that does not compile%s",
+                   has_file ? ", in its file too" : "");
     }
 }
 
@@ -826,6 +869,8 @@ static const cf_command templates_commands[] = {
     {"edit", HERE, "e E", "",
      "edit it in $EDITOR, a file in its place; what compiles is used at once",
      CF_RUN(cmd_edit)},
+    {"undo", HERE, "u", "", "take the last edit or change of template back",
+     CF_RUN(cmd_undo)},
     {"capabilities", HERE, "C", "", "what it can do, or the findings",
      CF_RUN(cmd_caps)},
     {"versions", HERE, "za V", "", "earlier texts of this name, or not",
@@ -861,5 +906,6 @@ const cf_view_ops cf_view_templates = {
     .status = templates_status,
     .text = templates_text,
     .click = templates_click,
+    .wheel = templates_wheel,
     .file = templates_file,
 };

@@ -704,6 +704,23 @@ static void tokens_click(cf_app *app, int what, size_t value)
     }
 }
 
+/* The pane under the wheel takes the focus. */
+static bool tokens_wheel(cf_app *app, int what, size_t value, int by)
+{
+    static const cf_tokens_focus focus[] = {
+        [CF_TOKENS_SPOT_TOKEN] = CF_ON_TOKENS,
+        [CF_TOKENS_SPOT_CANDIDATE] = CF_ON_CANDIDATES,
+        [CF_TOKENS_SPOT_BRANCH] = CF_ON_TREE,
+        [CF_TOKENS_SPOT_PLOT] = CF_ON_PLOT,
+        [CF_TOKENS_SPOT_WORST] = CF_ON_WORST};
+    (void)value;
+    (void)by;
+    if (what >= 0 && (size_t)what < sizeof focus / sizeof focus[0]) {
+        state(app)->focus = focus[what];
+    }
+    return false;
+}
+
 /* The reply under Chat's cursor, or the last one before it. */
 static void tokens_follow(cf_app *app, const cf_turn *turn)
 {
@@ -966,6 +983,7 @@ const cf_view_ops cf_view_tokens = {
     .status = tokens_status,
     .text = tokens_text,
     .click = tokens_click,
+    .wheel = tokens_wheel,
     .follow = tokens_follow,
     .step = tokens_step,
 };

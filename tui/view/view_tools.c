@@ -463,6 +463,22 @@ static void cmd_scroll_up(cf_app *app)
     *at -= *at > 0;
 }
 
+/* The wheel scrolls the stage it is over. */
+static bool tools_wheel(cf_app *app, int what, size_t value, int by)
+{
+    cf_tools *s = cf_tools__state(app);
+    if (what != CF_TOOLS_SPOT_STAGE) {
+        return false;
+    }
+    s->stage = (cf_stage)value;
+    if (by > 0) {
+        cmd_scroll_down(app);
+    } else {
+        cmd_scroll_up(app);
+    }
+    return true;
+}
+
 /* ---- acting ------------------------------------------------------------- */
 
 void cf_tools__ask_line(cf_app *app, const char *start)
@@ -635,6 +651,7 @@ const cf_view_ops cf_view_tools = {
     .paste = cf_tools__edit_paste,
     .text = tools_text,
     .click = tools_click,
+    .wheel = tools_wheel,
     .follow = tools_follow,
     .status = tools_status,
     .value = tools_value,

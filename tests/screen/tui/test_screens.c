@@ -34,6 +34,7 @@ enum { SCRIPTS_MAX = 64 };
 
 typedef struct screen_fixture {
     char db[64];
+    cf_lab_engine engine;
     cf_backend *backend;
     cf_engine *model; /* NULL: a script answers */
     void *model_bytes;
@@ -159,29 +160,34 @@ static void put_exchanges(cf_store *store)
     T_OK(cf_store_put_exchange(store, &other, NULL, NULL, 0, &err), err);
 }
 
+static void open_app(screen_fixture *f)
+{
+    cf_error err;
+    cf_store_options options = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&f->store, f->db, &options, &err), err);
+    T_OK(cf_app_init(&f->app, f->store, &err), err);
+    T_OK(cf_lab_new(&f->app.lab, &f->engine, f->store, &err), err);
+    f->app.demo = f->demo;
+}
+
 /* `nth` script: a later millisecond, so that its ids start again. */
 static void set_up(screen_fixture *f, const char *script, int nth)
 {
     cf_error err;
-    cf_lab_engine engine;
     char dir[] = "/tmp/cf_screens.XXXXXX";
     assert_non_null(mkdtemp(dir));
     snprintf(f->db, sizeof f->db, "%s/t.db", dir);
     cf_os_freeze_clock(INT64_C(1735787045000) + nth); /* 2025-01-02 */
     cf_os_seed_entropy(1);
-    open_engine(f, script, &engine);
-    cf_store_options options = {.flags = CF_STORE_CREATE};
-    T_OK(cf_store_open(&f->store, f->db, &options, &err), err);
-    T_OK(cf_app_init(&f->app, f->store, &err), err);
-    T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
-    f->app.demo = f->demo;
+    open_engine(f, script, &f->engine);
+    open_app(f);
     cf_demo_switch(f->demo, true);
     if (strcmp(script, "traffic") == 0) {
         put_exchanges(f->store);
     }
     if (strcmp(script, "first-start") == 0) {
         cf_uuid welcome;
-        T_OK(cf_examples_make(f->store, engine.tools, &welcome, &err), err);
+        T_OK(cf_examples_make(f->store, f->engine.tools, &welcome, &err), err);
         T_OK(cf_workbench_welcome(&f->app, welcome, &err), err);
     }
 }
@@ -206,6 +212,21 @@ static void tear_down(screen_fixture *f)
     }
     *strrchr(f->db, '/') = '\0';
     rmdir(f->db);
+}
+
+/* Another program over the same history, in a window of the same size. */
+static void restart(cf_app *app)
+{
+    screen_fixture *f =
+        (screen_fixture *)((char *)app - offsetof(screen_fixture, app));
+    cf_event size = {
+        .kind = CF_EVENT_RESIZE, .w = app->grid.w, .h = app->grid.h};
+    cf_lab *lab = app->lab;
+    cf_app_deinit(app);
+    cf_lab_free(lab);
+    cf_store_close(f->store);
+    open_app(f);
+    cf_app_event(app, &size);
 }
 
 static void idle(cf_app *app)
@@ -235,7 +256,8 @@ static void test_screens__script(void **state)
     assert_true(find_file(path, c->name, "script"));
     screen_fixture f = {0};
     set_up(&f, c->name, c->nth);
-    cf_screen_run(&f.app, path, idle);
+    const cf_screen_ops ops = {idle, restart};
+    cf_screen_run(&f.app, path, &ops);
     tear_down(&f);
 }
 

@@ -145,6 +145,37 @@ static void test_undo__takes_an_import_back(void **state)
     teardown(&f);
 }
 
+/* A tag goes with the import that put it on, also where the conversation was
+ * there before; one that it had already stays. */
+static void test_undo__takes_tags_back(void **state)
+{
+    static const char text[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n"
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
+    (void)state;
+    fixture f;
+    char what[200];
+    const cf_store_conv *rows;
+    setup(&f);
+    import_with(&f, text, (cf_import_options){.tag = "old"});
+    import_with(&f, text, (cf_import_options){.tag = "old"});
+    assert_int_equal(f.report.n_tagged, 0);
+    import_with(&f, text, (cf_import_options){.tag = "new"});
+    assert_int_equal(f.report.n_turns, 0);
+    assert_int_equal(f.report.n_tagged, 2);
+    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(rows[1].n_tags, 2);
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(rows[0].n_tags, 1);
+    assert_int_equal(rows[1].n_tags, 1);
+    assert_true(cf_str_is(rows[0].tags[0], "old"));
+    assert_int_equal(undo(&f, what, sizeof what), CF_OK);
+    assert_int_equal(list(&f, &rows), 0);
+    check_sound(&f);
+    teardown(&f);
+}
+
 /* Many batches are one import; an import that adds nothing is none. */
 static void test_undo__of_many_batches(void **state)
 {
@@ -409,6 +440,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_undo__takes_an_import_back),
+        cmocka_unit_test(test_undo__takes_tags_back),
         cmocka_unit_test(test_undo__of_many_batches),
         cmocka_unit_test(test_undo__keeps_what_was_continued),
         cmocka_unit_test(test_json__as_lenient_as_tpipe),
