@@ -413,6 +413,27 @@ CF_MUST_USE cf_status cf_store_put_templates(cf_store *store,
                                              const cf_store_template *v,
                                              size_t n, cf_error *err);
 
+/* ---- scores ------------------------------------------------------------- */
+
+/* Log-likelihoods of a token sequence under a model. */
+typedef struct cf_store_score {
+    cf_str key;         /* a hash of all that they depend on */
+    const float *log_p; /* [n] */
+    size_t n;
+} cf_store_score;
+
+/* Keeps scores under their keys; a key that is known stays as it is.  The
+ * newest CF_STORE_SCORES_MAX are kept. */
+enum { CF_STORE_SCORES_MAX = 100000 };
+CF_MUST_USE cf_status cf_store_put_scores(cf_store *store,
+                                          const cf_store_score *v, size_t n,
+                                          cf_error *err);
+/* Reads the scores of `key` into log_p[0..n).  CF_ENOTFOUND when there are
+ * none, or not n of them. */
+CF_MUST_USE cf_status cf_store_get_scores(cf_store *store, cf_str key,
+                                          float *log_p, size_t n,
+                                          cf_error *err);
+
 /* ---- drafts ------------------------------------------------------------- */
 
 /* Keeps the text of a message that was not sent, one a conversation; an empty

@@ -87,6 +87,9 @@ CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,
                                            const cf_token *ids, size_t n,
                                            const cf_run *run, cf_error *err);
 
+/* The natural logarithm of softmax(logits)[id], summed in double. */
+float cf_logits_log_p(const float *logits, size_t n_vocab, cf_token id);
+
 /* A text to score: log_p[i] is the natural logarithm of how likely ids[i] is
  * after the prefix and ids[0..i). */
 typedef struct cf_scored {

@@ -7,8 +7,7 @@
 #include "core/api/batch.h"
 #include "core/api/tokenizer.h"
 
-/* log softmax(logits)[id], summed in double. */
-static float log_p(const float *logits, size_t n, cf_token id)
+float cf_logits_log_p(const float *logits, size_t n, cf_token id)
 {
     float top = -FLT_MAX;
     double sum = 0;
@@ -35,7 +34,7 @@ static void on_logits(void *ud, uint32_t pos, const float *logits)
     size_t next = (size_t)pos + 1;
     if (next >= s->first && next - s->first < s->n) {
         size_t i = next - s->first;
-        s->log_p[i] = log_p(logits, s->n_vocab, s->ids[i]);
+        s->log_p[i] = cf_logits_log_p(logits, s->n_vocab, s->ids[i]);
     }
 }
 
@@ -95,7 +94,7 @@ static cf_status join(side *all, cf_session *session, size_t n_prefix,
                            (int)text->ids[i], n_vocab);
         }
     }
-    text->log_p[0] = log_p(logits, n_vocab, text->ids[0]);
+    text->log_p[0] = cf_logits_log_p(logits, n_vocab, text->ids[0]);
     if (text->n == 1) {
         return CF_OK;
     }

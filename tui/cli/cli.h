@@ -161,6 +161,7 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
 int cf_cmd_diff(cf_cli *cli, int argc, char **argv);
 int cf_cmd_help(cf_cli *cli, int argc, char **argv);
 int cf_cmd_history(cf_cli *cli, int argc, char **argv);
+int cf_cmd_influence(cf_cli *cli, int argc, char **argv);
 int cf_cmd_lint(cf_cli *cli, int argc, char **argv);
 int cf_cmd_media(cf_cli *cli, int argc, char **argv);
 int cf_cmd_mcp(cf_cli *cli, int argc, char **argv);

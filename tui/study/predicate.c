@@ -50,7 +50,7 @@ static cf_str value_of(const cf_predicate *p)
 
 /* ---- the reply's text --------------------------------------------------- */
 
-void cf_message_text(const json_t *message, cf_buf *out)
+void cf_message_plain(const json_t *message, cf_buf *out)
 {
     const json_t *content = json_object_get(message, "content");
     if (json_is_string(content)) {
@@ -74,7 +74,7 @@ static void reply_bytes(const cf_sight *s, cf_buf *out)
     cf_str thinking = cf_json_get_str(s->message, "reasoning_content");
     const json_t *calls = json_object_get(s->message, "tool_calls");
     cf_buf_add(out, thinking.p, thinking.n);
-    cf_message_text(s->message, out);
+    cf_message_plain(s->message, out);
     if (json_array_size(calls) > 0) {
         cf_json_write(out, calls);
     }
@@ -290,7 +290,7 @@ static cf_status contains(const cf_predicate *p, const cf_sight *s, bool *out,
 static cf_status content_of(const cf_sight *s, cf_buf *out, cf_error *err)
 {
     if (s->message != NULL) {
-        cf_message_text(s->message, out);
+        cf_message_plain(s->message, out);
     } else {
         cf_buf_add(out, s->raw.p, s->raw.n);
     }

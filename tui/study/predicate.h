@@ -103,6 +103,6 @@ CF_MUST_USE cf_status cf_predicate_holds(const cf_predicate *p,
 
 /* The text of a message's content: a string, or its text parts joined.
  * Appended to `out`. */
-void cf_message_text(const json_t *message, cf_buf *out);
+void cf_message_plain(const json_t *message, cf_buf *out);
 
 #endif
