@@ -23,6 +23,7 @@
 #include "core/base/decls.h"
 #include "templates/template.h"
 #include "templates/template_caps.h"
+#include "templates/template_catalogue.h"
 
 CF_BEGIN_DECLS
 
@@ -61,6 +62,7 @@ typedef struct cf_lint_report {
     cf_lint_stability stability[CF_LINT_STABILITY_MAX];
     size_t n_stability;
     cf_tool_family family;
+    const cf_known_template *known; /* which public version it is; or NULL */
     bool is_cut; /* a probe reached a limit: one finding says so, and nothing
                     else was tried; caps may be incomplete */
 } cf_lint_report;

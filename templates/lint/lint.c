@@ -176,6 +176,14 @@ static const struct {
      cf_lint__unset,
      false,
      false},
+    {{"I009", "a later version of this template mended a fault",
+      "What the later version mends is still wrong here.",
+      "Take the newest template of the model's repository; confab diff "
+      "compares "
+      "them."},
+     cf_lint__superseded,
+     false,
+     true},
 };
 
 enum { N_RULES = sizeof rules / sizeof rules[0] };
@@ -366,6 +374,7 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     l->client = o->client;
     l->arena = arena;
     l->report = out;
+    out->known = cf_template_known(source);
     out->family =
         cf_tool_family_detect(source, o->arch, o->model_name, &ignored);
     cf_status st =

@@ -92,5 +92,7 @@ cf_status cf_lint__escaping(cf_linter *l, cf_error *err);
 cf_status cf_lint__constructs(cf_linter *l, cf_error *err);
 cf_status cf_lint__chance(cf_linter *l, cf_error *err);
 cf_status cf_lint__unset(cf_linter *l, cf_error *err);
+/* rules_version.c */
+cf_status cf_lint__superseded(cf_linter *l, cf_error *err);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
+#include "templates/template_catalogue.h"
 #include "tui/cli/cli.h"
 
 typedef struct model_view {
@@ -44,8 +45,7 @@ static bool is_template_key(cf_str key, cf_str *name)
 
 /* The next chat template at or after metadata entry *at, which moves on;
  * false when there is none. */
-static bool next_template(model_view *v, size_t *at, cf_str *name,
-                          size_t *bytes)
+static bool next_template(model_view *v, size_t *at, cf_str *name, cf_str *text)
 {
     cf_buf value = CF_BUF_INIT;
     cf_str key;
@@ -62,10 +62,9 @@ static bool next_template(model_view *v, size_t *at, cf_str *name,
     }
     char *copy = cf_strndup(name->n > 0 ? name->p : "", name->n);
     v->out.failed = v->out.failed || copy == NULL;
-    *bytes =
-        copy == NULL
-            ? 0
-            : cf_engine_chat_template(v->engine, name->n > 0 ? copy : NULL).n;
+    *text = copy == NULL
+                ? cf_str_make(NULL, 0)
+                : cf_engine_chat_template(v->engine, name->n > 0 ? copy : NULL);
     cf_free(copy);
     return true;
 }
@@ -216,15 +215,19 @@ static void json_plan(model_view *v)
 
 static void json_templates(model_view *v)
 {
-    cf_str name;
-    size_t bytes;
+    cf_str name, text;
     size_t at = 0;
     cf_buf_adds(&v->out, ",\"templates\":[");
-    for (const char *comma = ""; next_template(v, &at, &name, &bytes);
+    for (const char *comma = ""; next_template(v, &at, &name, &text);
          comma = ",") {
-        cf_buf_addf(&v->out, "%s{\"name\":", comma);
-        cf_json_write_str(&v->out, name);
-        cf_buf_addf(&v->out, ",\"bytes\":%zu}", bytes);
+        cf_jw w;
+        cf_buf_adds(&v->out, comma);
+        cf_jw_init(&w, &v->out);
+        cf_jw_object(&w, NULL);
+        cf_jw_str(&w, "name", name);
+        cf_jw_uint(&w, "bytes", text.n);
+        cf_template_known_json(&w, "known", cf_template_known(text));
+        cf_jw_end(&w);
     }
     cf_buf_addc(&v->out, ']');
 }
@@ -325,16 +328,26 @@ static void text_tokenizer(model_view *v)
     }
 }
 
+static void text_template(model_view *v, cf_str name, cf_str text)
+{
+    const cf_known_template *known = cf_template_known(text);
+    cf_buf line = CF_BUF_INIT;
+    row(v, "chat template", "%.*s%s%zu bytes", name.n > 80 ? 80 : (int)name.n,
+        name.n > 0 ? name.p : "", name.n > 0 ? ", " : "", text.n);
+    if (known != NULL) {
+        cf_template_known_line(&line, known);
+        row(v, "  known as", "%s", cf_buf_cstr(&line));
+    }
+    cf_buf_deinit(&line);
+}
+
 static void text_templates(model_view *v)
 {
-    cf_str name;
-    size_t bytes;
+    cf_str name, text;
     size_t at = 0;
     size_t n = 0;
-    for (; next_template(v, &at, &name, &bytes); n++) {
-        row(v, "chat template", "%.*s%s%zu bytes",
-            name.n > 80 ? 80 : (int)name.n, name.n > 0 ? name.p : "",
-            name.n > 0 ? ", " : "", bytes);
+    for (; next_template(v, &at, &name, &text); n++) {
+        text_template(v, name, text);
     }
     if (n == 0) {
         row(v, "chat template", "none");

@@ -57,6 +57,12 @@ static void text_one(cf_lint_output *o, const char *name,
     put_line(o->out, cf_str_from(name));
     cf_buf_addf(o->out, ": %zu errors, %zu warnings, %zu notes\n", r->n_errors,
                 r->n_warnings, r->n_notes);
+    if (r->known != NULL) {
+        put_line(o->out, cf_str_from(name));
+        cf_buf_adds(o->out, ": known as ");
+        cf_template_known_line(o->out, r->known);
+        cf_buf_addc(o->out, '\n');
+    }
     for (size_t i = 0; o->shows_caps && cf_template_caps_row(&r->caps, i, &row);
          i++) {
         cf_buf_addf(o->out, "    %-22s %s\n", row.label, row.value);
@@ -104,6 +110,7 @@ static void json_one(cf_lint_output *o, const char *name,
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "template", name);
     cf_jw_text(&w, "family", cf_tool_family_name(r->family));
+    cf_template_known_json(&w, "known", r->known);
     cf_jw_array(&w, "findings");
     for (size_t i = 0; i < r->n; i++) {
         json_finding(&w, &r->v[i]);
