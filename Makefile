@@ -33,6 +33,8 @@ CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl libpng libjpeg lib
 STORAGE_PKGS := sqlite3 zlib
 TUI_PKGS     := ncursesw libpng libjpeg libmicrohttpd
 TEST_PKGS    := cmocka vterm
+# Loaded while it runs where it is installed, not linked: docs/notes/0011.
+LOADED_PKGS  := openblas
 ALL_PKGS     := $(CORE_PKGS) $(STORAGE_PKGS) $(TUI_PKGS)
 
 # pkg-config is asked once, and only when something is to be built.
@@ -395,9 +397,9 @@ test: deps-test
 	@$(MAKE) --no-print-directory -j$(shell nproc 2>/dev/null || echo 2) check
 
 deps:
-	@.ci/deps run $(ALL_PKGS)
+	@.ci/deps run $(ALL_PKGS) $(LOADED_PKGS)
 deps-test:
-	@.ci/deps test $(ALL_PKGS) $(TEST_PKGS)
+	@.ci/deps test $(ALL_PKGS) $(LOADED_PKGS) $(TEST_PKGS)
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')

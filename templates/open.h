@@ -38,6 +38,7 @@ typedef struct cf_open_options {
     const char *server_model;  /* for a server; NULL: the first it lists */
     uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
     const char *kernel_set;    /* NULL: the best */
+    const char *encoder_blas;  /* "on", "off", "auto"; NULL: auto */
     bool is_exact;
     /* Called with what takes long when it begins, and with NULL when it is
      * over; may be NULL. */

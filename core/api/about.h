@@ -17,7 +17,12 @@
 
 CF_BEGIN_DECLS
 
-enum { CF_ABOUT_LIBRARIES = 8, CF_ABOUT_TEXT = 48, CF_ABOUT_KERNELS = 8 };
+enum {
+    CF_ABOUT_LIBRARIES = 8,
+    CF_ABOUT_TEXT = 48,
+    CF_ABOUT_KERNELS = 8,
+    CF_ABOUT_LINE = 192
+};
 
 typedef struct cf_about_library {
     const char *name;
@@ -35,6 +40,8 @@ typedef struct cf_about {
     const char *kernel_set;                    /* the best this machine runs */
     cf_about_kernels kernel[CF_ABOUT_KERNELS]; /* all, the best first */
     size_t n_kernel;
+    char encoder_products[CF_ABOUT_LINE]; /* what computes an encoder's, and
+                                             why */
     const char *compiler;
     unsigned n_cpus; /* processors this process may run on */
     cf_about_library library[CF_ABOUT_LIBRARIES];

@@ -35,12 +35,20 @@ typedef enum cf_cache_type {
     CF_CACHE_F32
 } cf_cache_type;
 
+/* Whether OpenBLAS computes the products of picture and sound encoders. */
+typedef enum cf_blas_choice {
+    CF_BLAS_AUTO = 0, /* where it is installed and knows the processor */
+    CF_BLAS_ON,       /* wherever it is installed */
+    CF_BLAS_OFF       /* never: the same bits on every machine */
+} cf_blas_choice;
+
 typedef struct cf_engine_options {
     unsigned n_threads;     /* 0: one a processor */
     bool is_exact;          /* float32 arithmetic on dequantised weights */
     bool vocab_only;        /* tokenizer and metadata; no tensor is needed */
     bool metadata_only;     /* not even the tokenizer, which is NULL then */
     const char *kernel_set; /* one of cf_about.kernel; NULL: the best */
+    cf_blas_choice encoder_blas;
 } cf_engine_options;
 
 /*
@@ -83,6 +91,7 @@ typedef struct cf_engine_info {
     uint32_t n_vocab;
     uint32_t n_ctx_train; /* tokens the model was trained for */
     unsigned n_threads;
+    cf_blas_choice encoder_blas;
     bool is_exact;
     bool has_weights; /* false when opened with vocab_only */
     bool is_folder;   /* a Hugging Face folder, not a GGUF */

@@ -15,7 +15,7 @@
 #include "core/base/os.h"
 #include "core/base/status.h"
 #include "core/base/version.h"
-#include "core/kernel/kernel.h"
+#include "core/kernel/blas.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -38,6 +38,16 @@ static void add(cf_about *out, const char *name, const char *fmt, ...)
     va_end(ap);
 }
 
+static void add_products(cf_about *out, const cf_kernels *best)
+{
+    cf_blas blas;
+    cf_blas_open(&blas, best, false);
+    snprintf(out->encoder_products, sizeof out->encoder_products, "%s%s",
+             cf_blas_serves(&blas) ? "" : "confab's own: ",
+             cf_blas_serves(&blas) ? blas.name : blas.why);
+    cf_blas_close(&blas);
+}
+
 void cf_about_get(cf_about *out)
 {
     const cf_kernels *best = cf_kernels_pick(NULL);
@@ -52,6 +62,7 @@ void cf_about_get(cf_about *out)
         out->kernel[out->n_kernel++] =
             (cf_about_kernels){set.name, set.needs, set.is_there};
     }
+    add_products(out, best != NULL ? best : cf_kernels_ref());
     char pcre2[CF_ABOUT_TEXT] = "";
     if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) < (int)sizeof pcre2) {
         pcre2_config(PCRE2_CONFIG_VERSION, pcre2);

@@ -33,6 +33,7 @@ static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
                               cf_error *err)
 {
     e->is_exact = o->is_exact;
+    e->encoder_blas = o->encoder_blas;
     e->k = o->is_exact ? cf_kernels_ref() : cf_kernels_pick(o->kernel_set);
     if (e->k == NULL) {
         return no_kernels(o->kernel_set != NULL ? o->kernel_set : "", err);

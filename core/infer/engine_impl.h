@@ -31,6 +31,7 @@ struct cf_engine {
     cf_rope rope[CF_ROPE_SETS][CF_ROPE_VARIANTS];
     cf_kv_layout kv_f16, kv_f32;
     char *arch, *name;
+    cf_blas_choice encoder_blas;
     bool is_exact, has_weights;
     unsigned n_threads;
 

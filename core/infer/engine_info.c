@@ -64,6 +64,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                        : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
         .n_threads = e->n_threads,
+        .encoder_blas = e->encoder_blas,
         .is_exact = e->is_exact,
         .has_weights = e->has_weights,
     };

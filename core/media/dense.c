@@ -3,7 +3,7 @@
  *
  * The sums of a product and of a softmax are taken by a kernel in an order of
  * its own; threads share output rows and queries, so their number changes
- * nothing.
+ * nothing.  OpenBLAS is given tiles of fixed size, for the same reason.
  */
 #include "core/media/dense.h"
 
@@ -93,28 +93,117 @@ static float *clamped(const float *x, size_t n, const cf_linear *l)
     return to;
 }
 
-cf_status cf_dense_linear(const cf_dense *d, float *y, const float *x, size_t n,
-                          const cf_linear *l, cf_error *err)
+static cf_status ours(const cf_dense *d, float *y, const float *x, size_t n,
+                      const cf_linear *l, cf_error *err)
 {
     const cf_mat *w = &l->w;
     product p = {.d = d, .y = y, .l = l, .n = n};
     p.x_bytes = d->k->prepared_bytes(w->type, w->n_col);
     p.scratch_bytes = up64(d->k->matmul_scratch_bytes(w->type, w->n_col));
     unsigned n_thread = cf_pool_n_threads(d->pool);
-    float *copy = l->is_clamped ? clamped(x, n * w->n_col, l) : NULL;
     unsigned char *xp = cf_alloc_aligned(64, n * p.x_bytes + 64);
     p.scratch = cf_alloc_aligned(64, n_thread * p.scratch_bytes + 64);
-    bool ok =
-        xp != NULL && p.scratch != NULL && (copy != NULL || !l->is_clamped);
+    bool ok = xp != NULL && p.scratch != NULL;
     if (ok) {
-        d->k->prepare(xp, w->type, copy != NULL ? copy : x, n, w->n_col);
+        d->k->prepare(xp, w->type, x, n, w->n_col);
         p.x = xp;
         cf_pool_run(d->pool, multiply, &p);
     }
-    cf_free(copy);
     cf_free_aligned(xp);
     cf_free_aligned(p.scratch);
     return ok ? outcome(d, err) : cf_oom_for(err, "an encoder's activations");
+}
+
+/* ---- products by OpenBLAS ----------------------------------------------- */
+
+/* Rows of x and of the weights in a tile, and rows of x from which on tiles
+ * are worth the copy of the weights. */
+enum { TILE_X = 256, TILE_W = 512, BLAS_ROWS_MIN = 64 };
+
+typedef struct tiles {
+    const product *p;
+    const float *x;
+    float *w; /* [n_row, n_col], NULL where the file has floats */
+} tiles;
+
+static bool is_float(cf_dtype type)
+{
+    return type == CF_F32 || type == CF_F16 || type == CF_BF16;
+}
+
+static void widen(void *ud, unsigned i, unsigned n)
+{
+    const tiles *t = ud;
+    const cf_mat *w = &t->p->l->w;
+    size_t begin, end;
+    share(w->n_row, 1, i, n, &begin, &end);
+    for (size_t r = begin; r < end; r++) {
+        const unsigned char *from = (const unsigned char *)w->p;
+        from += r * w->row_bytes;
+        float *to = t->w + r * w->n_col;
+        if (w->type == CF_F16) {
+            t->p->d->k->f16_to_f32(to, (const void *)from, w->n_col);
+        } else {
+            cf_dtype_to_f32(w->type, to, from, w->n_col);
+        }
+    }
+}
+
+static void multiply_tiles(void *ud, unsigned i, unsigned n)
+{
+    const tiles *t = ud;
+    const product *p = t->p;
+    const cf_mat *w = &p->l->w;
+    const float *weights = t->w != NULL ? t->w : w->p;
+    size_t across = (w->n_row + TILE_W - 1) / TILE_W;
+    size_t down = (p->n + TILE_X - 1) / TILE_X, begin, end;
+    share(across * down, 1, i, n, &begin, &end);
+    for (size_t u = begin; u < end && !cf_dense_is_cancelled(p->d); u++) {
+        size_t t0 = u / across * TILE_X, r0 = u % across * TILE_W;
+        size_t t1 = t0 + TILE_X < p->n ? t0 + TILE_X : p->n;
+        size_t r1 = r0 + TILE_W < w->n_row ? r0 + TILE_W : w->n_row;
+        cf_blas_product(p->d->blas, p->y + t0 * w->n_row + r0, w->n_row,
+                        t->x + t0 * w->n_col, weights + r0 * w->n_col, t1 - t0,
+                        r1 - r0, w->n_col);
+        finish_rows(p, t0, t1, r0, r1);
+    }
+}
+
+static cf_status theirs(const cf_dense *d, float *y, const float *x, size_t n,
+                        const cf_linear *l, cf_error *err)
+{
+    const product p = {.d = d, .y = y, .l = l, .n = n};
+    tiles t = {.p = &p, .x = x};
+    if (l->w.type != CF_F32) {
+        t.w = cf_calloc((size_t)l->w.n_row * l->w.n_col, sizeof *t.w);
+        if (t.w == NULL) {
+            return cf_oom_for(err, "an encoder's weights");
+        }
+        cf_pool_run(d->pool, widen, &t);
+    }
+    cf_pool_run(d->pool, multiply_tiles, &t);
+    cf_free(t.w);
+    return outcome(d, err);
+}
+
+cf_status cf_dense_linear(const cf_dense *d, float *y, const float *x, size_t n,
+                          const cf_linear *l, cf_error *err)
+{
+    float *copy = NULL;
+    if (l->is_clamped) {
+        copy = clamped(x, n * l->w.n_col, l);
+        if (copy == NULL) {
+            return cf_oom_for(err, "an encoder's activations");
+        }
+        x = copy;
+    }
+    bool is_theirs =
+        d->blas != NULL && is_float(l->w.type) && n >= BLAS_ROWS_MIN &&
+        l->w.row_bytes == cf_dtype_row_bytes(l->w.type, l->w.n_col);
+    cf_status st =
+        is_theirs ? theirs(d, y, x, n, l, err) : ours(d, y, x, n, l, err);
+    cf_free(copy);
+    return st;
 }
 
 /* ---- attention ---------------------------------------------------------- */

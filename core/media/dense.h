@@ -3,7 +3,8 @@
  * positions to each other.
  *
  * Rows of activations are float32, one after the other.  What is computed for
- * a row does not depend on the number of threads.
+ * a row does not depend on the number of threads.  Large products of float
+ * weights are OpenBLAS's where the caller has it, others confab's.
  *
  * Private to core/media.
  */
@@ -12,12 +13,14 @@
 
 #include "core/api/session.h"
 #include "core/base/pool.h"
+#include "core/kernel/blas.h"
 #include "core/media/mmproj.h"
 
 typedef struct cf_dense {
     const cf_kernels *k;
     cf_pool *pool;
     const cf_cancel *cancel; /* may be NULL */
+    const cf_blas *blas;     /* NULL: confab's kernels only */
 } cf_dense;
 
 bool cf_dense_is_cancelled(const cf_dense *d);

@@ -19,6 +19,7 @@ struct cf_media {
     cf_audio audio;
     cf_pool *pool;
     const cf_kernels *k;
+    cf_blas blas;
 };
 
 /* ---- the file ----------------------------------------------------------- */
@@ -56,6 +57,9 @@ static cf_status start(cf_media *m, cf_error *err)
     m->k = cf_kernels_pick(info.is_exact ? "ref" : info.kernel_set);
     if (m->k == NULL) {
         m->k = cf_kernels_ref();
+    }
+    if (info.encoder_blas != CF_BLAS_OFF) {
+        cf_blas_open(&m->blas, m->k, info.encoder_blas == CF_BLAS_ON);
     }
     bool hears = cf_audio_is_in(&m->file), sees = false;
     if (!cf_gguf_get_bool(m->file.g, "clip.has_vision_encoder", &sees)) {
@@ -99,10 +103,17 @@ void cf_media_close(cf_media *m)
         return;
     }
     cf_pool_free(m->pool);
+    cf_blas_close(&m->blas);
     if (m->file.g != NULL) {
         cf_mmproj_close(&m->file);
     }
     cf_free(m);
+}
+
+static cf_dense dense(const cf_media *m, const cf_cancel *cancel)
+{
+    return (cf_dense){m->k, m->pool, cancel,
+                      cf_blas_serves(&m->blas) ? &m->blas : NULL};
 }
 
 const char *cf_media_projector(const cf_media *m)
@@ -257,7 +268,7 @@ static cf_status put_blocks(making *mk, cf_error *err)
 static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
 {
     const cf_vision *v = &mk->m->vision;
-    const cf_dense d = {mk->m->k, mk->m->pool, cancel};
+    const cf_dense d = dense(mk->m, cancel);
     size_t width = cf_vision_row_width(v);
     float *rows =
         cf_arena_calloc(mk->arena, mk->to->n_row * width, sizeof *rows);
@@ -360,7 +371,7 @@ static cf_status put_sound_rows(making *mk, const cf_dense *d,
 static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
                             const cf_cancel *cancel, cf_error *err)
 {
-    const cf_dense d = {m->k, m->pool, cancel};
+    const cf_dense d = dense(m, cancel);
     const cf_vision_blocks no_tiles = {.v = NULL};
     cf_sound s;
     cf_audio_blocks blocks = {.v = NULL};

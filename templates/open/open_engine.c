@@ -69,15 +69,31 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
     return st;
 }
 
+static cf_status read_blas(cf_blas_choice *out, const char *name, cf_error *err)
+{
+    static const char *const names[] = {"auto", "on", "off"};
+    for (int i = 0; i < 3; i++) {
+        if (name == NULL || strcmp(name, names[i]) == 0) {
+            *out = (cf_blas_choice)i; /* in the order of the type */
+            return CF_OK;
+        }
+    }
+    return cf_fail(err, CF_EINVAL,
+                   "encoder-blas is auto, on or off, not '%.40s'", name);
+}
+
 cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
                          bool vocab_only, cf_error *err)
 {
     const char *name = cf_open_model(o);
+    cf_blas_choice blas = CF_BLAS_AUTO;
+    CF_TRY(read_blas(&blas, o->encoder_blas, err));
     const cf_engine_options opts = {
         .n_threads = o->n_threads,
         .is_exact = o->is_exact,
         .vocab_only = vocab_only,
         .kernel_set = o->kernel_set,
+        .encoder_blas = blas,
     };
     if (name == NULL || strcmp(name, "bundled") == 0) {
         return open_bundled(out, &opts, err);

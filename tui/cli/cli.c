@@ -77,7 +77,7 @@ const cf_cli_command cf_cli_commands[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-enum { COMMON_MAX = 14 };
+enum { COMMON_MAX = 15 };
 
 /* Bytes of a --batch file. */
 #define BATCH_MAX ((size_t)2 << 30)
@@ -104,6 +104,10 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
         {"--kernels", 0, CF_OPT_STR, &cli->open.kernel_set, "SET",
          "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, "
          "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
+         NULL},
+        {"--encoder-blas", 0, CF_OPT_STR, &cli->open.encoder_blas, "WHEN",
+         "OpenBLAS for encoders of pictures and sounds: on, off or auto "
+         "(default: auto, where its kernels suit the processor)",
          NULL},
         {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
         {"--color", 0, CF_OPT_STR, &cli->color_name, "WHEN",

@@ -54,12 +54,15 @@ int cf_cmd_version(cf_cli *cli, int argc, char **argv)
         cf_buf_adds(&out, ",\"kernel_set\":");
         cf_json_write_str(&out, cf_str_from(about.kernel_set));
         kernels_json(&out, &about);
+        cf_buf_adds(&out, ",\"encoder_products\":");
+        cf_json_write_str(&out, cf_str_from(about.encoder_products));
         cf_buf_addf(&out, ",\"cpus\":%u,\"compiler\":", about.n_cpus);
         cf_json_write_str(&out, cf_str_from(about.compiler));
         cf_buf_adds(&out, ",\"libraries\":{");
     } else {
         cf_buf_addf(&out, "confab %s\n", about.version);
         kernels_text(&out, &about);
+        cf_buf_addf(&out, "%-12s %s\n", "encoders", about.encoder_products);
         cf_buf_addf(&out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus,
                     "compiler", about.compiler);
     }

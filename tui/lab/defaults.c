@@ -24,6 +24,7 @@ static const setting table[] = {
     {"template", TEXT, offsetof(cf_defaults, template_name)},
     {"db", TEXT, offsetof(cf_defaults, db)},
     {"kernels", TEXT, offsetof(cf_defaults, kernel_set)},
+    {"encoder-blas", TEXT, offsetof(cf_defaults, encoder_blas)},
     {"threads", NUMBER, offsetof(cf_defaults, n_threads)},
     {"ctx", NUMBER, offsetof(cf_defaults, n_ctx)},
     {"exact", SWITCH, offsetof(cf_defaults, is_exact)},
@@ -44,6 +45,7 @@ void cf_defaults_deinit(cf_defaults *d)
     cf_free(d->template_name);
     cf_free(d->db);
     cf_free(d->kernel_set);
+    cf_free(d->encoder_blas);
     memset(d, 0, sizeof *d);
 }
 
@@ -129,6 +131,7 @@ void cf_defaults_apply(const cf_defaults *d, cf_open_options *open)
     open->template_name = d->template_name;
     open->db = d->db;
     open->kernel_set = d->kernel_set;
+    open->encoder_blas = d->encoder_blas;
     open->n_threads = d->n_threads;
     open->n_ctx = d->n_ctx;
     open->is_exact = d->is_exact;

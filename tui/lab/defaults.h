@@ -17,6 +17,7 @@
 
 typedef struct cf_defaults {
     char *model, *template_name, *db, *kernel_set; /* NULL: not set */
+    char *encoder_blas;                            /* likewise */
     uint32_t n_threads, n_ctx;                     /* 0: not set */
     bool is_exact;
     cf_color_when color;
