@@ -11,6 +11,7 @@ static const struct {
     const char *key, *command;
 } old[] = {
     {CF_VIEW_CHAT, "F", "follow"},
+    {CF_VIEW_CHAT, "S", "edit-system"},
     {CF_VIEW_PROMPT, "t", "ids"},
     {CF_VIEW_TOKENS, "u", "surprise"},
     {CF_VIEW_TOKENS, "U", "surprise-back"},
@@ -23,6 +24,7 @@ static const struct {
     {CF_VIEW_TOOLS, "c", "chunks"},
     {CF_VIEW_TOOLS, "a", "approval"},
     {CF_VIEW_TOOLS, "p", "on-failure"},
+    {CF_VIEW_TOOLS, "C", "exec"},
     {CF_VIEW_DIFF, "b", "with"},
     {CF_VIEW_DIFF, "t", "level"},
     {CF_VIEW_DIFF, "=", "swap"},
@@ -34,6 +36,14 @@ static const struct {
     {CF_VIEW_DIFF, "m", "marks"},
     {CF_VIEW_DIFF, "c", "bench"},
     {CF_VIEW_LIBRARY, "v", "tick"},
+    {CF_VIEW_LIBRARY, "a", "place"},
+    {CF_VIEW_LIBRARY, "M", "unmark"},
+    {CF_VIEW_TEMPLATES, "V", "versions"},
+    {CF_VIEW_REPLIES, "t", "level"},
+    {CF_VIEW_REPLIES, "=", "swap"},
+    {CF_VIEW_SERVERS, "A", "accept"},
+    {CF_VIEW_SERVERS, "a", "approval"},
+    {CF_VIEW_SERVERS, "f", "filter"},
 };
 
 cf_status cf_old_keys_bind(cf_app *app, cf_error *err)

@@ -736,7 +736,7 @@ static const cf_command chat_commands[] = {
      "another reply, as a sibling; N of them side by side", CF_WITH(cmd_retry)},
     {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
      CF_RUN(cmd_edit)},
-    {"edit-system", HERE, "S", "", "edit the system prompt, as a branch",
+    {"edit-system", HERE, "ge", "", "edit the system prompt, as a branch",
      CF_RUN(cmd_edit_system)},
     {"attach", HERE, "a", "FILE",
      "an image or a text goes with the next message", CF_WITH(cmd_attach)},

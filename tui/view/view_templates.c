@@ -873,7 +873,7 @@ static const cf_command templates_commands[] = {
      CF_RUN(cmd_undo)},
     {"capabilities", HERE, "C", "", "what it can do, or the findings",
      CF_RUN(cmd_caps)},
-    {"versions", HERE, "za V", "", "earlier texts of this name, or not",
+    {"versions", HERE, "za", "", "earlier texts of this name, or not",
      CF_RUN(cmd_versions)},
     {"compare", HERE, "=", "", "this text and the one in use, in Diff",
      CF_RUN(cmd_compare)},

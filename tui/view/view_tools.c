@@ -605,7 +605,7 @@ static const cf_command tools_commands[] = {
     {"approval", HERE, "ga", "[ask|always|never]",
      "whether this tool's command may run; always ends with the program",
      CF_WITH(cf_tools__cmd_approval)},
-    {"exec", HERE, "C", "COMMAND|-",
+    {"exec", HERE, "gX", "COMMAND|-",
      "the shell command that runs this tool; - removes it",
      CF_WITH(cf_tools__cmd_exec)},
     {"exec-all", HERE, "g!", "COMMAND|-",
