@@ -37,6 +37,9 @@ const cf_cli_command cf_cli_commands[] = {
     {"constrain", "[TEXT]",
      "find where a text violates a schema, a pattern or tool declarations",
      cf_cmd_constrain},
+    {"shrink", "UUID",
+     "find the smallest conversation for which a failure is still there",
+     cf_cmd_shrink},
     {"history",
      "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE "
      "...]",
