@@ -434,6 +434,18 @@ CF_MUST_USE cf_status cf_store_get_scores(cf_store *store, cf_str key,
                                           float *log_p, size_t n,
                                           cf_error *err);
 
+/* ---- sweeps ------------------------------------------------------------- */
+
+/* Keeps the record (JSON) of a sweep's cell under its key, over an earlier
+ * one.  The newest CF_STORE_CELLS_MAX are kept. */
+enum { CF_STORE_CELLS_MAX = 1000000 };
+CF_MUST_USE cf_status cf_store_put_cell(cf_store *store, cf_str key,
+                                        cf_str record, cf_error *err);
+/* CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_get_cell(cf_store *store, cf_str key,
+                                        cf_arena *arena, cf_str *record,
+                                        cf_error *err);
+
 /* ---- drafts ------------------------------------------------------------- */
 
 /* Keeps the text of a message that was not sent, one a conversation; an empty

@@ -23,6 +23,8 @@ extern const unsigned char cf_embed_storage_schema_0006_work_sql[];
 extern const size_t cf_embed_storage_schema_0006_work_sql_size;
 extern const unsigned char cf_embed_storage_schema_0007_study_sql[];
 extern const size_t cf_embed_storage_schema_0007_study_sql_size;
+extern const unsigned char cf_embed_storage_schema_0008_sweep_sql[];
+extern const size_t cf_embed_storage_schema_0008_sweep_sql_size;
 extern const unsigned char cf_embed_storage_schema_upkeep_sql[];
 extern const size_t cf_embed_storage_schema_upkeep_sql_size;
 
@@ -100,6 +102,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0006_work_sql_size, NULL},
     {cf_embed_storage_schema_0007_study_sql,
      &cf_embed_storage_schema_0007_study_sql_size, NULL},
+    {cf_embed_storage_schema_0008_sweep_sql,
+     &cf_embed_storage_schema_0008_sweep_sql_size, NULL},
 };
 
 int cf_store__version(void)

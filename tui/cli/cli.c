@@ -54,6 +54,10 @@ const cf_cli_command cf_cli_commands[] = {
     {"influence", "UUID",
      "show which parts of a prompt a stored reply depends on",
      cf_cmd_influence},
+    {"sweep", "PLAN",
+     "answer prompts with every combination of templates, models and system "
+     "prompts, check and compare the replies",
+     cf_cmd_sweep},
     {"proxy", "--to URL|--replay",
      "record what another program sends to its model, and what comes back",
      cf_cmd_proxy},

@@ -1,0 +1,56 @@
+/*
+ * store_cell.c - records of sweeps, by key.
+ */
+#include "core/base/os.h"
+#include "storage/db/store_int.h"
+
+typedef struct cell {
+    cf_str key, record;
+} cell;
+
+static cf_status do_put(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
+{
+    const cell *c = arg;
+    (void)s;
+    if (c->record.n > CF_STORE_TEXT_MAX) {
+        return cf_fail(err, CF_ELIMIT, "the record of a cell is too long");
+    }
+    CF_TRY(cf_sql__run(sql, err,
+                       "INSERT INTO sweep_cell(key, at_ms, record) "
+                       "VALUES(?1, ?2, ?3) ON CONFLICT(key) DO UPDATE SET "
+                       "at_ms = ?2, record = ?3",
+                       "sis", c->key, cf_os_now_ms(), c->record));
+    return cf_sql__run(sql, err,
+                       "DELETE FROM sweep_cell WHERE id <= (SELECT max(id) "
+                       "FROM sweep_cell) - ?",
+                       "i", (int64_t)CF_STORE_CELLS_MAX);
+}
+
+cf_status cf_store_put_cell(cf_store *s, cf_str key, cf_str record,
+                            cf_error *err)
+{
+    cell c = {key, record};
+    return cf_op__call(s, do_put, &c, err);
+}
+
+cf_status cf_store_get_cell(cf_store *s, cf_str key, cf_arena *arena,
+                            cf_str *record, cf_error *err)
+{
+    cf_reader *r;
+    sqlite3_stmt *st;
+    bool has_row = false;
+    CF_TRY(cf_store__take(s, &r, 0, err));
+    cf_status status =
+        cf_sql__query(&r->sql, &st, err,
+                      "SELECT record FROM sweep_cell WHERE key = ?", "s", key);
+    CF_THEN(status, cf_sql__step(&r->sql, st, &has_row, err));
+    if (status == CF_OK && has_row) {
+        *record = cf_sql__str(st, 0, arena);
+        cf_sql__done(st);
+        status = arena->failed ? cf_sql__oom(err) : CF_OK;
+    } else if (status == CF_OK) {
+        status = cf_fail(err, CF_ENOTFOUND, "the cell was not run before");
+    }
+    cf_store__give(s, r);
+    return status;
+}

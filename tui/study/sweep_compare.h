@@ -1,0 +1,37 @@
+/*
+ * sweep_compare.h - two values of an axis over the same prompts: how often
+ * one is better, and by how much.
+ *
+ * Place in the flow:  a finished sweep --> [compare] --> a row for each pair
+ *                     of values of each axis.
+ *
+ * Cells are paired that are alike in everything but the axis.  A pair counts
+ * for B where B's score (cf_sweep_score) is higher.  The interval is that of
+ * the mean difference B - A, by a paired percentile bootstrap with 2,000
+ * resamples and a fixed seed, at 95 %: B. Efron, R. Tibshirani, "An
+ * Introduction to the Bootstrap", 1993, chapter 13.
+ *
+ * Threads:  no state.
+ * Memory:   rows are the caller's to free with cf_free().
+ */
+#ifndef CF_TUI_STUDY_SWEEP_COMPARE_H
+#define CF_TUI_STUDY_SWEEP_COMPARE_H
+
+#include "tui/study/sweep.h"
+
+typedef struct cf_sweep_versus {
+    const char *axis; /* "model", "template", "system", "sampler" */
+    cf_str a, b;
+    size_t better, worse, same; /* pairs where b is that, compared with a */
+    size_t differ;              /* pairs whose replies are not the same text */
+    size_t missing;             /* pairs in which a cell failed */
+    bool has_interval;          /* false: no pair has scores */
+    double mean, low, high;     /* of score(b) - score(a) */
+} cf_sweep_versus;
+
+/* All pairs of values of all axes, in the order of the plan; *out is NULL
+ * where there are none.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out,
+                                       size_t *n, cf_error *err);
+
+#endif

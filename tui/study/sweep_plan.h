@@ -1,0 +1,104 @@
+/*
+ * sweep_plan.h - a sweep's plan: a text file that names prompts, system
+ * prompts, templates, models, samplers and checks, a line each.
+ *
+ * Place in the flow:  FILE --> [plan] --> cells (sweep.h).
+ * Knows: the lines of a plan, files of prompts, saved conversations.  Does not
+ * know: engines, how a cell is run.
+ *
+ *   prompts FILE.jsonl         lines {"name","prompt"}, or "messages" in place
+ *                              of "prompt"; "system" and "tools" may be there
+ *   conversations QUERY        saved ones, by the filters of the library; the
+ *                              reply at their end is asked for again
+ *   conversations ticked       those of the caller
+ *   tools FILE                 declarations for prompts that have none
+ *   system NAME [TEXT]         without TEXT: no system prompt
+ *   template NAME              a file or a built-in one
+ *   model M [M ...]            as -m; several addresses share the work of one
+ *   sampler [NAME] greedy|OPTION=VALUE|tokens=N ...
+ *                              options as on the command line: temperature,
+ *                              top-k, seed ...; without a line: greedy
+ *   check NAME KIND [VALUE]    sweep_check.h
+ *   # comment
+ *
+ * Every prompt is answered with every combination of the other lines.  Names
+ * of files are looked for beside the plan, then as they are.
+ *
+ * Threads:  reading on one thread; a plan that was read is constant.
+ * Memory:   a plan owns its parts.
+ */
+#ifndef CF_TUI_STUDY_SWEEP_PLAN_H
+#define CF_TUI_STUDY_SWEEP_PLAN_H
+
+#include "core/api/conversation.h"
+#include "storage/store.h"
+#include "tui/study/sweep_check.h"
+
+enum {
+    CF_SWEEP_VALUES_MAX = 64,    /* of one axis */
+    CF_SWEEP_ITEMS_MAX = 100000, /* prompts */
+    CF_SWEEP_CELLS_MAX = 1000000,
+    CF_SWEEP_ADDRESSES_MAX = 32 /* of one model */
+};
+
+/* What is answered. */
+typedef struct cf_sweep_item {
+    cf_str name;
+    json_t *messages;     /* array, without a reply at its end */
+    json_t *tools;        /* declarations; NULL: none */
+    json_t *extra;        /* template variables; NULL: none */
+    json_t *fields;       /* the line of the file; NULL: none */
+    cf_uuid conversation; /* nil: of a file */
+} cf_sweep_item;
+
+typedef struct cf_sweep_system {
+    cf_str name;
+    cf_str text; /* empty: no system prompt */
+} cf_sweep_system;
+
+typedef struct cf_sweep_model {
+    cf_str name;    /* as the plan has it */
+    bool is_server; /* all of its words are addresses */
+    const char *address[CF_SWEEP_ADDRESSES_MAX];
+    size_t n_address; /* 1 for what is not a server */
+} cf_sweep_model;
+
+typedef struct cf_sweep_sampler {
+    cf_str name;
+    cf_chat_options chat; /* sampling and max_tokens */
+} cf_sweep_sampler;
+
+typedef struct cf_sweep_plan {
+    cf_arena arena;
+    const char *path;
+    cf_sweep_item *item;
+    size_t n_item, cap_item;
+    cf_sweep_system system[CF_SWEEP_VALUES_MAX];
+    size_t n_system;
+    cf_str template_name[CF_SWEEP_VALUES_MAX]; /* as the plan has it */
+    const char *template_path[CF_SWEEP_VALUES_MAX];
+    size_t n_template;
+    cf_sweep_model model[CF_SWEEP_VALUES_MAX];
+    size_t n_model;
+    cf_sweep_sampler sampler[CF_SWEEP_VALUES_MAX];
+    size_t n_sampler;
+    cf_sweep_check check[CF_SWEEP_VALUES_MAX];
+    size_t n_check;
+    json_t *tools;
+} cf_sweep_plan;
+
+/* Where conversations come from. */
+typedef struct cf_sweep_saved {
+    cf_store *store;       /* NULL: none */
+    const cf_uuid *ticked; /* [n_ticked] */
+    size_t n_ticked;
+} cf_sweep_saved;
+
+/* Reads the file.  CF_EINVAL and CF_EFORMAT name it and the line:
+ * "plan.txt:3: ..."; CF_ENOTFOUND, CF_EIO, CF_ELIMIT, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
+                                         const cf_sweep_saved *saved,
+                                         cf_error *err);
+void cf_sweep_plan_deinit(cf_sweep_plan *plan);
+
+#endif
