@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/api/attachment.h"
+#include "core/api/wave.h"
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
 #include "core/base/os.h"
@@ -32,15 +34,54 @@ struct cf_thumbs {
     cf_cancel cancel;
 };
 
+/* Bars around the middle, a column a part of the sound. */
+static cf_status draw_wave(cf_picture *p, const cf_wave *wave, cf_error *err)
+{
+    static const unsigned char ground[3] = {24, 26, 32},
+                               bar[3] = {96, 176, 232};
+    p->rgb = cf_calloc((size_t)CF_THUMB_W * CF_THUMB_WAVE_H, 3);
+    if (p->rgb == NULL) {
+        return cf_oom_for(err, "a waveform");
+    }
+    p->w = CF_THUMB_W;
+    p->h = CF_THUMB_WAVE_H;
+    for (int i = 0; i < p->w * p->h; i++) {
+        int x = i % p->w, y = i / p->w;
+        float off = (float)(2 * y + 1 - p->h) / (float)p->h;
+        float far = off < 0 ? -off : off;
+        bool is_bar = far <= wave->peak[x] || far < 0.15f;
+        memcpy(p->rgb + 3 * (size_t)i, is_bar ? bar : ground, 3);
+    }
+    return CF_OK;
+}
+
+static cf_status decode_sound(cf_thumbs *t, wish *w, cf_str bytes,
+                              cf_error *err)
+{
+    cf_wave wave;
+    CF_TRY(cf_wave_read(&wave, bytes, CF_THUMB_W, &t->cancel, err));
+    snprintf(w->thumb.what, sizeof w->thumb.what, "%.1f s, %u Hz, %u %s",
+             (double)wave.n_sample / wave.rate, (unsigned)wave.rate,
+             (unsigned)wave.channels,
+             wave.channels == 1 ? "channel" : "channels");
+    return draw_wave(&w->thumb.picture, &wave, err);
+}
+
 static void decode(cf_thumbs *t, wish *w)
 {
     cf_error err;
     cf_buf bytes = CF_BUF_INIT;
-    cf_status st =
-        cf_base64_get(&bytes, cf_str_make(w->base64, w->n))
-            ? cf_image_shrink(&w->thumb.picture, cf_str_make(bytes.p, bytes.n),
-                              CF_THUMB_W, CF_THUMB_H, &t->cancel, &err)
-            : cf_fail(&err, CF_EFORMAT, "its bytes are no base64");
+    cf_status st = CF_OK;
+    if (!cf_base64_get(&bytes, cf_str_make(w->base64, w->n))) {
+        st = cf_fail(&err, CF_EFORMAT, "its bytes are not base64");
+    } else {
+        const char *mime = cf_attachment_sniff(cf_buf_str(&bytes));
+        bool is_sound = mime != NULL && strncmp(mime, "audio/", 6) == 0;
+        st = is_sound
+                 ? decode_sound(t, w, cf_buf_str(&bytes), &err)
+                 : cf_image_shrink(&w->thumb.picture, cf_buf_str(&bytes),
+                                   CF_THUMB_W, CF_THUMB_H, &t->cancel, &err);
+    }
     if (st != CF_OK) {
         snprintf(w->thumb.why, sizeof w->thumb.why, "%.119s", err.text);
     }

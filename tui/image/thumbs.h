@@ -1,6 +1,6 @@
 /*
- * thumbs.h - small pictures, decoded in the background by a thread of their
- * own: a reply may be written meanwhile.
+ * thumbs.h - small pictures and waveforms, decoded in the background by a
+ * thread of their own: a reply may be written meanwhile.
  *
  * Threads:  the interface thread calls; the decoder's thread works.
  * Memory:   pictures stay until cf_thumbs_free().
@@ -10,7 +10,11 @@
 
 #include "tui/image/image.h"
 
-enum { CF_THUMB_W = 40, CF_THUMB_H = 20 }; /* pixels; half as many rows */
+enum {
+    CF_THUMB_W = 40,
+    CF_THUMB_H = 20, /* pixels; half as many rows */
+    CF_THUMB_WAVE_H = 10
+};
 
 typedef struct cf_thumbs cf_thumbs;
 
@@ -21,13 +25,15 @@ void cf_thumbs_free(cf_thumbs *t);
 /* A descriptor that gets a byte when a picture is there; -1: none. */
 void cf_thumbs_wake_with(cf_thumbs *t, int fd);
 
-/* Asks for the picture of an image whose bytes are base64 (copied).  Returns
+/* Asks for the picture of an image, or the waveform of a sound, whose bytes
+ * are base64 (copied).  Returns
  * its number, -1 when memory ran out. */
 int cf_thumbs_ask(cf_thumbs *t, cf_str base64);
 
 typedef struct cf_thumb {
     bool is_done;
     cf_picture picture; /* w 0: there is none */
+    char what[80];      /* a sound's length, rate and channels; else "" */
     char why[120];      /* it cannot be shown; "" otherwise */
 } cf_thumb;
 

@@ -1,5 +1,5 @@
 /*
- * chat_images.c - parts of messages that are images.
+ * chat_images.c - parts of messages that are images or sounds.
  */
 #include "tui/view/chat_images.h"
 
@@ -79,10 +79,12 @@ static void fill(cf_chat_image *image, const json_t *part)
                  (int)(a->place.n < 120 ? a->place.n : 120),
                  a->place.n != 0 ? a->place.p : "no address");
     } else if (a->kind == CF_ATTACHMENT_AUDIO) {
+        cf_str name = a->mime.n != 0 ? a->mime : cf_str_from("sound");
         snprintf(image->what, sizeof image->what, "%.*s, %.1f kB",
-                 (int)(a->mime.n < 60 ? a->mime.n : 60),
-                 a->mime.n != 0 ? a->mime.p : "sound",
+                 (int)(name.n < 60 ? name.n : 60), name.p,
                  (double)(a->base64.n / 4 * 3) / 1000);
+        image->w = CF_THUMB_W;
+        image->h = CF_THUMB_WAVE_H;
     } else {
         probe(image, a->base64);
     }
@@ -150,9 +152,11 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
 {
     bool is_seen = cf_lab_info(app->lab).takes_images;
     if (row == 0) {
-        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[%s %zu] %s",
+        bool has_more = thumb != NULL && thumb->what[0] != '\0';
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[%s %zu] %s%s%s",
                      cf_attachment_kind_name(image->attachment.kind), number,
-                     image->what);
+                     image->what, has_more ? ", " : "",
+                     has_more ? thumb->what : "");
         return;
     }
     if (image->why[0] != '\0') {
@@ -166,7 +170,9 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
                          image->attachment.url.n == 0
                      ? "not sent: it is not here"
                  : is_seen ? "its tokens are the server's to count"
-                           : "0 tokens: this engine sees no images",
+                 : image->attachment.kind == CF_ATTACHMENT_AUDIO
+                     ? "0 tokens: this engine hears no sounds"
+                     : "0 tokens: this engine sees no images",
                  CF_STYLE_DIM);
 }
 
@@ -227,15 +233,33 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+static cf_status check_room(const cf_attachments *a, cf_error *err)
+{
+    return a->n < CF_ATTACHED_MAX
+               ? CF_OK
+               : cf_fail(err, CF_ELIMIT, "%d files are enough for one message",
+                         CF_ATTACHED_MAX);
+}
+
+static cf_status attach_sound(cf_attachments *a, const char *path,
+                              const char *mime, size_t bytes, cf_error *err)
+{
+    CF_TRY(check_room(a, err));
+    cf_attached *to = &a->v[a->n];
+    CF_TRY(cf_attachment_file(&to->part, CF_ATTACHMENT_AUDIO, path, err));
+    snprintf(to->name, sizeof to->name, "%.63s", base_name(path));
+    snprintf(to->what, sizeof to->what, "%s, %.1f kB", mime,
+             (double)bytes / 1000);
+    a->n++;
+    return CF_OK;
+}
+
 static cf_status attach_image(cf_attachments *a, const char *name,
                               cf_image_info info, const cf_buf *bytes,
                               cf_error *err)
 {
     cf_buf url = CF_BUF_INIT;
-    if (a->n == CF_ATTACHED_MAX) {
-        return cf_fail(err, CF_ELIMIT, "%d images are enough for one message",
-                       CF_ATTACHED_MAX);
-    }
+    CF_TRY(check_room(a, err));
     cf_buf_addf(&url, "data:%s;base64,", cf_image_mime(info.kind));
     cf_base64_put(&url, cf_str_make(bytes->p, bytes->n));
     json_t *part = url.failed ? NULL
@@ -279,28 +303,32 @@ cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
     cf_status st = cf_buf_check(&path, err);
     CF_THEN(st,
             cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err));
-    cf_buf_deinit(&path);
     cf_image_info info = {CF_IMAGE_NONE, 0, 0};
+    const char *mime = NULL;
     if (st == CF_OK) {
         info = cf_image_probe(cf_buf_str(&bytes));
+        mime = cf_attachment_sniff(cf_buf_str(&bytes));
     }
-    if (st == CF_OK && info.kind != CF_IMAGE_NONE) {
+    if (st == CF_OK && mime != NULL && strncmp(mime, "audio/", 6) == 0) {
+        st = attach_sound(a, cf_buf_cstr(&path), mime, bytes.n, err);
+    } else if (st == CF_OK && info.kind != CF_IMAGE_NONE) {
         st = attach_image(a, name, info, &bytes, err);
     } else if (st == CF_OK && bytes.n > TEXT_FILE_MAX) {
         st = cf_fail(err, CF_ELIMIT,
-                     "'%s' is not an image, and %zu bytes of text "
-                     "are too many",
+                     "'%s' is neither an image nor a sound, and %zu bytes of "
+                     "text are too many",
                      name, bytes.n);
     } else if (st == CF_OK &&
                (memchr(cf_buf_cstr(&bytes), '\0', bytes.n) != NULL ||
                 cf_utf8_valid_prefix(cf_buf_cstr(&bytes), bytes.n) !=
                     bytes.n)) {
-        st = cf_fail(err, CF_EUNSUPPORTED, "'%s' is neither an image nor text",
-                     name);
+        st = cf_fail(err, CF_EUNSUPPORTED,
+                     "'%s' is neither an image, a sound nor text", name);
     } else if (st == CF_OK) {
         add_fenced(text, name, &bytes);
         st = cf_buf_check(text, err);
     }
+    cf_buf_deinit(&path);
     cf_buf_deinit(&bytes);
     return st;
 }

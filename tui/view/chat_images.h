@@ -26,7 +26,8 @@ typedef struct cf_chat_image {
     int thumb; /* in app->thumbs; -1: not asked for */
 } cf_chat_image;
 
-/* The images and sounds in a message, as one owned block; NULL when there are none or
+/* The images and sounds in a message, as one owned block; NULL when there are
+ * none or
  * memory ran out.  They borrow from `message`. */
 cf_chat_image *cf_chat_images_of(const json_t *message, size_t *n);
 void cf_chat_images_free(cf_chat_image *v, size_t n);

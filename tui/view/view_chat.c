@@ -455,7 +455,7 @@ static void cmd_attach(cf_app *app, const char *arg)
                    a->name, a->what,
                    cf_lab_info(app->lab).takes_images
                        ? ""
-                       : "; this engine sees no images");
+                       : "; this engine takes no such files");
     } else {
         app->mode = CF_MODE_INSERT;
         cf_chat__paste(app, cf_buf_str(&text));

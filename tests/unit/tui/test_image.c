@@ -220,6 +220,41 @@ static void test_image__thumbs_come_in_order(void **state)
     cf_buf_deinit(&letters);
 }
 
+/* Half a second of silence, then of noise, in 8-bit WAV at 8 kHz. */
+static void test_image__waveform_of_a_sound(void **state)
+{
+    (void)state;
+    cf_thumbs *t;
+    cf_error err;
+    cf_buf bytes = CF_BUF_INIT, letters = CF_BUF_INIT;
+    static const unsigned char head[44] = {
+        'R', 'I', 'F',  'F',  36 + 0x40, 0x1f, 0,    0,    'W',  'A', 'V',
+        'E', 'f', 'm',  't',  ' ',       16,   0,    0,    0,    1,   0,
+        1,   0,   0x40, 0x1f, 0,         0,    0x40, 0x1f, 0,    0,   1,
+        0,   8,   0,    'd',  'a',       't',  'a',  0x40, 0x1f, 0,   0};
+    cf_buf_add(&bytes, (const char *)head, sizeof head);
+    for (int i = 0; i < 8000; i++) {
+        cf_buf_addc(&bytes, i < 4000 ? (char)128 : (char)(i * 37));
+    }
+    cf_base64_put(&letters, str_of(&bytes));
+    T_OK(cf_thumbs_new(&t, &err), err);
+    assert_int_equal(cf_thumbs_ask(t, str_of(&letters)), 0);
+    letters.n -= 4000; /* cut */
+    assert_int_equal(cf_thumbs_ask(t, str_of(&letters)), 1);
+    cf_thumbs_settle(t);
+    const cf_thumb *wave = cf_thumbs_get(t, 0);
+    assert_string_equal(wave->why, "");
+    assert_string_equal(wave->what, "1.0 s, 8000 Hz, 1 channel");
+    assert_int_equal(wave->picture.w, CF_THUMB_W);
+    assert_int_equal(wave->picture.h, CF_THUMB_WAVE_H);
+    const unsigned char *top = wave->picture.rgb; /* of the first row */
+    assert_memory_not_equal(top + 3, top + 3 * 30, 3);
+    assert_true(cf_thumbs_get(t, 1)->why[0] != '\0');
+    cf_thumbs_free(t);
+    cf_buf_deinit(&bytes);
+    cf_buf_deinit(&letters);
+}
+
 static void test_image__pixels_in_the_colours_there_are(void **state)
 {
     (void)state;
@@ -264,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_image__damage_is_survived),
         cmocka_unit_test(test_image__claims_are_not_believed),
         cmocka_unit_test(test_image__thumbs_come_in_order),
+        cmocka_unit_test(test_image__waveform_of_a_sound),
         cmocka_unit_test(test_image__pixels_in_the_colours_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
