@@ -197,7 +197,7 @@ static cf_status feed_forward(const work *w, const cf_conformer_ffn *f,
     size_t width = w->a->width;
     cf_dense_rms_norm(w->h, w->x, f->norm, w->n, width, eps);
     CF_TRY(cf_dense_linear(w->d, w->mid, w->h, w->n, &f->up, err));
-    cf_dense_act(w->mid, w->n * w->a->n_ff, CF_ACT_SILU);
+    cf_dense_act(w->d, w->mid, w->n * w->a->n_ff, CF_ACT_SILU);
     CF_TRY(cf_dense_linear(w->d, w->h, w->mid, w->n, &f->down, err));
     cf_dense_rms_norm(w->h, w->h, f->post_norm, w->n, width, eps);
     for (size_t i = 0; i < w->n * width; i++) {
@@ -327,7 +327,7 @@ static cf_status convolution(const work *w, const cf_conformer_layer *l,
     }
     depthwise(w, w->q, w->h, l->taps);
     cf_dense_rms_norm(w->q, w->q, l->conv_norm, w->n, width, eps);
-    cf_dense_act(w->q, w->n * width, CF_ACT_SILU);
+    cf_dense_act(w->d, w->q, w->n * width, CF_ACT_SILU);
     CF_TRY(cf_dense_linear(w->d, w->h, w->q, w->n, &l->pw2, err));
     w->d->k->add(w->x, w->h, w->n * width);
     return CF_OK;

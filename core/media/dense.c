@@ -342,29 +342,52 @@ void cf_dense_rms_norm(float *out, const float *x, const float *w, size_t n,
     }
 }
 
-static float gelu_tanh(float x)
-{
-    return 0.5f * x *
-           (1 + tanhf(0.797884560802865f * (x + 0.044715f * x * x * x)));
-}
+/* ---- activations -------------------------------------------------------- */
 
-void cf_dense_act(float *x, size_t n, cf_act act)
+enum { CHUNK = 256 };
+
+typedef struct activation {
+    const cf_kernels *k;
+    float *x;
+    size_t n;
+    cf_act act;
+} activation;
+
+static void activate(void *ud, unsigned i, unsigned n_part)
 {
-    for (size_t i = 0; i < n; i++) {
-        float v = x[i];
-        switch (act) {
+    const activation *a = ud;
+    float ones[CHUNK];
+    size_t begin, end;
+    share(a->n, CHUNK, i, n_part, &begin, &end);
+    for (size_t j = 0; j < CHUNK; j++) {
+        ones[j] = 1;
+    }
+    for (; begin < end; begin += CHUNK) {
+        float *x = a->x + begin;
+        size_t n = end - begin < CHUNK ? end - begin : CHUNK;
+        switch (a->act) {
         case CF_ACT_QUICK:
-            x[i] = v / (1 + expf(-1.702f * v));
+            for (size_t j = 0; j < n; j++) {
+                x[j] = x[j] / (1 + expf(-1.702f * x[j]));
+            }
             break;
         case CF_ACT_GELU:
-            x[i] = gelu_tanh(v);
+            a->k->gelu_mul(x, x, ones, n);
             break;
         case CF_ACT_GELU_ERF:
-            x[i] = 0.5f * v * (1 + erff(v * 0.707106781186548f));
+            for (size_t j = 0; j < n; j++) {
+                x[j] = 0.5f * x[j] * (1 + erff(x[j] * 0.707106781186548f));
+            }
             break;
         case CF_ACT_SILU:
-            x[i] = v / (1 + expf(-v));
+            a->k->silu_mul(x, x, ones, n);
             break;
         }
     }
+}
+
+void cf_dense_act(const cf_dense *d, float *x, size_t n, cf_act act)
+{
+    activation a = {.k = d->k, .x = x, .n = n, .act = act};
+    cf_pool_run(d->pool, activate, &a);
 }

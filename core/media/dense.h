@@ -52,6 +52,7 @@ void cf_dense_layer_norm(float *out, const float *x, const float *w,
 /* out = x / sqrt(mean of squares + eps) * w; w may be NULL. */
 void cf_dense_rms_norm(float *out, const float *x, const float *w, size_t n,
                        size_t width, float eps);
-void cf_dense_act(float *x, size_t n, cf_act act);
+/* x = act(x), in place. */
+void cf_dense_act(const cf_dense *d, float *x, size_t n, cf_act act);
 
 #endif

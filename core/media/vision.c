@@ -395,12 +395,12 @@ static cf_status feed_forward(const work *w, const cf_vision_layer *l,
     CF_TRY(cf_dense_linear(w->d, w->up, w->h, w->n, &l->up, err));
     if (l->gate.w.p != NULL) {
         CF_TRY(cf_dense_linear(w->d, w->gate, w->h, w->n, &l->gate, err));
-        cf_dense_act(w->gate, n_mid, v->act);
+        cf_dense_act(w->d, w->gate, n_mid, v->act);
         for (size_t i = 0; i < n_mid; i++) {
             w->up[i] *= w->gate[i];
         }
     } else {
-        cf_dense_act(w->up, n_mid, v->act);
+        cf_dense_act(w->d, w->up, n_mid, v->act);
     }
     CF_TRY(cf_dense_linear(w->d, w->q, w->up, w->n, &l->down, err));
     if (l->ffn_post_norm != NULL) {

@@ -384,7 +384,7 @@ cf_status cf_vision__merge(const cf_vision *v, const cf_dense *d, float *out,
         return cf_oom_for(err, "a projector's activations");
     }
     cf_status st = cf_dense_linear(d, mid, x, n, fc1, err);
-    cf_dense_act(mid, n * fc1->w.n_row, CF_ACT_GELU_ERF);
+    cf_dense_act(d, mid, n * fc1->w.n_row, CF_ACT_GELU_ERF);
     CF_THEN(st, cf_dense_linear(d, out, mid, n, fc2, err));
     cf_free(mid);
     return st;

@@ -130,7 +130,7 @@ static cf_status convolve(const work *w, float *out, size_t n_out,
         }
     }
     cf_status st = cf_dense_linear(w->d, out, seen, n_out, l, err);
-    cf_dense_act(out, n_out * l->w.n_row, CF_ACT_GELU_ERF);
+    cf_dense_act(w->d, out, n_out * l->w.n_row, CF_ACT_GELU_ERF);
     cf_free(seen);
     return st;
 }
@@ -167,7 +167,7 @@ static cf_status one_layer(const work *w, const cf_whisper_layer *l,
     w->d->k->add(w->x, w->q, w->n * a->width);
     cf_dense_layer_norm(w->h, w->x, l->ln2.w, l->ln2.b, w->n, a->width, a->eps);
     CF_TRY(cf_dense_linear(w->d, w->mid, w->h, w->n, &l->up, err));
-    cf_dense_act(w->mid, w->n * a->n_ff, CF_ACT_GELU_ERF);
+    cf_dense_act(w->d, w->mid, w->n * a->n_ff, CF_ACT_GELU_ERF);
     CF_TRY(cf_dense_linear(w->d, w->q, w->mid, w->n, &l->down, err));
     w->d->k->add(w->x, w->q, w->n * a->width);
     return CF_OK;
@@ -196,7 +196,7 @@ static cf_status two_matrices(const work *w, float *out, float *x, size_t n,
     }
     cf_status st = cf_dense_linear(w->d, mid, x, n, &a->fc1, err);
     if (a->family->is_exact_gelu) {
-        cf_dense_act(mid, n * n_mid, CF_ACT_GELU_ERF);
+        cf_dense_act(w->d, mid, n * n_mid, CF_ACT_GELU_ERF);
     } else {
         for (size_t i = 0; i < n * half; i++) {
             const float *row = mid + i / half * n_mid;
