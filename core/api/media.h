@@ -54,6 +54,7 @@ typedef struct cf_media_piece {
 typedef struct cf_media_input {
     bool is_sound;
     uint32_t width, height;     /* as decoded, turned by its orientation tag */
+    float mean[3], std[3];      /* of a picture's data: shares of 255 */
     uint32_t rate, channels;    /* of a sound, as in the file */
     uint64_t n_sample, n_heard; /* of one channel at `rate`; what the model
                                    hears of it, at 16 kHz */
@@ -79,6 +80,11 @@ CF_MUST_USE cf_status cf_media_read(cf_media_input **out, cf_media *media,
                                     cf_str bytes, const cf_cancel *cancel,
                                     cf_error *err);
 void cf_media_input_free(cf_media_input *input);
+
+/* Block `block` for people, to rgb [height, width, 3]: a picture's own pixels,
+ * a spectrogram from dark to bright with its low bands below. */
+void cf_media_draw(const cf_media_input *input, uint32_t block,
+                   unsigned char *rgb);
 
 /* Positions that an input takes. */
 size_t cf_media_n_position(const cf_media_input *input);

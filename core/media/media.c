@@ -296,6 +296,8 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
                        cf_media_projector(m));
     }
     CF_TRY(cf_pixels_read(&p, bytes, err));
+    memcpy(to->mean, m->vision.mean, sizeof to->mean);
+    memcpy(to->std, m->vision.std, sizeof to->std);
     to->width = p.w;
     to->height = p.h;
     to->n_deepstack = m->vision.n_merger;

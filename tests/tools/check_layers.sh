@@ -48,7 +48,7 @@ traffic lab sys
 study   lab sys
 app     lab sys grid image widget term demo study
 view    lab sys grid image widget app study
-cli     lab sys grid demo traffic study
+cli     lab sys grid image demo traffic study
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.

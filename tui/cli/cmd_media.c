@@ -13,10 +13,12 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/media_parts.h"
+#include "tui/cli/media_png.h"
 
 typedef struct media {
     cf_cli *cli;
-    const char *mmproj, *blocks_path, *rows_path;
+    const char *mmproj, *blocks_path, *rows_path, *png_path;
+    size_t n_png;
     cf_engine *engine;
     cf_media *media;
     FILE *blocks, *rows;
@@ -127,6 +129,9 @@ static cf_status one(media *m, const char *path, cf_error *err)
                         cf_media_block_size(b, in->is_sound), err));
     }
     CF_THEN(st, put(m->rows, in->rows, in->n_row * in->row_width, err));
+    if (m->png_path != NULL) {
+        CF_THEN(st, cf_media_png(in, m->png_path, &m->n_png, err));
+    }
     if (m->cli->is_json) {
         describe_json(m, in, path);
     } else {
@@ -191,6 +196,10 @@ int cf_cmd_media(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--rows", 0, CF_OPT_STR, &m.rows_path, "FILE",
          "write what the projector gives: float32 [rows, width]", NULL},
+        {"--png", 0, CF_OPT_STR, &m.png_path, "FILE",
+         "write what the encoder reads as pictures: the resized picture, or "
+         "the spectrogram; further ones as FILE-2.png ...",
+         NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
