@@ -425,6 +425,7 @@ typedef struct cf_remote_options {
     const char *key;   /* sent as a bearer token; copied, never printed */
     uint32_t connect_ms;   /* 0: 10 s */
     uint32_t idle_ms;      /* longest silence; 0: 120 s */
+    uint32_t total_ms;     /* longest answer; 0: an hour */
     uint32_t n_retries;    /* on 429 and 5xx; 0: 4, UINT32_MAX: none */
     uint32_t backoff_ms;   /* first wait, doubled each time; 0: 500 */
     cf_tool_family family; /* parses content too; CF_TOOLS_NONE: does not */

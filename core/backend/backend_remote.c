@@ -21,6 +21,7 @@ enum {
     POLL_MS = 50,        /* how soon a cancel is seen */
     BODY_MAX = 64 << 20, /* bytes of one answer */
     ERROR_BODY_MAX = 64 << 10,
+    TOTAL_MAX_S = 3600,
     WAIT_MAX_S = 60, /* a longer Retry-After ends the request */
     SAID_MS = 2000
 };
@@ -181,13 +182,34 @@ static cf_status network(transfer *t, const char *what, cf_error *err)
                           cf_fail(err, CF_EIO, "%s", what));
 }
 
-/* Runs the transfer until it ends, is cancelled or stays silent too long. */
+/* A server that sends a byte now and then is never silent: the whole answer
+ * has a bound too. */
+static cf_status check_time(const remote *r, transfer *t, uint64_t started_us,
+                            cf_error *err)
+{
+    uint32_t idle_ms = r->options.idle_ms != 0 ? r->options.idle_ms : 120000;
+    uint32_t total_ms =
+        r->options.total_ms != 0 ? r->options.total_ms : TOTAL_MAX_S * 1000;
+    uint64_t now = cf_os_monotonic_us();
+    if (now - t->last_us > (uint64_t)idle_ms * 1000) {
+        return network(t, "the server has been silent for too long", err);
+    }
+    if (now - started_us > (uint64_t)total_ms * 1000) {
+        return cf_chat__fault(t->run, CF_FAULT_NETWORK,
+                              cf_fail(err, CF_EIO,
+                                      "an answer of more than %.3g s",
+                                      (double)total_ms / 1000));
+    }
+    return CF_OK;
+}
+
+/* Runs the transfer until it ends, is cancelled or takes too long. */
 static cf_status perform(const remote *r, CURLM *multi, transfer *t,
                          cf_error *err)
 {
-    uint32_t idle_ms = r->options.idle_ms != 0 ? r->options.idle_ms : 120000;
     int n_running = 1;
-    t->last_us = cf_os_monotonic_us();
+    uint64_t started_us = cf_os_monotonic_us();
+    t->last_us = started_us;
     while (n_running > 0) {
         if (cf_chat__is_cancelled(t->run)) {
             return cf_chat__cancelled(err);
@@ -195,9 +217,7 @@ static cf_status perform(const remote *r, CURLM *multi, transfer *t,
         if (curl_multi_perform(multi, &n_running) != CURLM_OK) {
             return network(t, "libcurl gave up", err);
         }
-        if (cf_os_monotonic_us() - t->last_us > (uint64_t)idle_ms * 1000) {
-            return network(t, "the server has been silent for too long", err);
-        }
+        CF_TRY(check_time(r, t, started_us, err));
         if (n_running > 0) {
             curl_multi_poll(multi, NULL, 0, POLL_MS, NULL);
         }

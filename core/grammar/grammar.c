@@ -71,8 +71,9 @@ void cf_gbuild_init(cf_gbuild *b, const cf_grammar_options *opts)
     memset(b, 0, sizeof *b);
     b->max_nodes =
         opts != NULL && opts->max_nodes != 0 ? opts->max_nodes : DEFAULT_NODES;
-    b->work =
+    b->max_work =
         opts != NULL && opts->max_work != 0 ? opts->max_work : DEFAULT_WORK;
+    b->work = b->max_work;
     b->g = cf_calloc(1, sizeof *b->g);
     if (b->g == NULL) {
         cf_gbuild_oom(b);
@@ -835,6 +836,7 @@ cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
         return b->st;
     }
     b->g->start = start;
+    b->g->work = b->max_work - b->work;
     *out = b->g;
     b->g = NULL;
     return CF_OK;

@@ -148,6 +148,7 @@ struct cf_grammar {
         cap_text;
     uint32_t start;  /* rule */
     uint32_t *order; /* [n_rule] rank: callers before callees */
+    uint64_t work;   /* steps that compiling it took */
     bool has_fences;
 };
 
@@ -157,6 +158,7 @@ typedef struct cf_gbuild {
     cf_error err;
     uint32_t max_nodes;
     uint32_t rule; /* nodes made now belong to it */
+    uint64_t max_work;
     uint64_t work; /* steps left */
     bool is_fence; /* edges made now are fence text */
 } cf_gbuild;

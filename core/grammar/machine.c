@@ -649,7 +649,8 @@ static void enter_first(cf_machine *m)
     index_reset(&m->caller_index);
     while (m->n_call > 0 && m->call[0].rule == rule) {
         cf_pending p = first_call(m);
-        if (is_among(m, &m->caller_index, CALLERS, m->caller + first,
+        if (m->n_caller > first &&
+            is_among(m, &m->caller_index, CALLERS, m->caller + first,
                      m->n_caller - first, &p.caller)) {
             continue;
         }

@@ -423,6 +423,15 @@ static void keep_time(cf_mcp__server *s)
     }
 }
 
+/* A server that failed for want of memory is an error of the caller too: with
+ * more memory its answer would be another one. */
+static cf_status check_memory(cf_mcp *mcp, cf_error *err)
+{
+    bool is_out = mcp->is_out_of_memory;
+    mcp->is_out_of_memory = false;
+    return is_out ? cf_oom_for(err, "a tool server") : CF_OK;
+}
+
 cf_status cf_mcp_step(cf_mcp *mcp, uint32_t timeout_ms, cf_error *err)
 {
     cf_status st = cf_mcp__http_step(mcp, timeout_ms, err);
@@ -431,10 +440,7 @@ cf_status cf_mcp_step(cf_mcp *mcp, uint32_t timeout_ms, cf_error *err)
         cf_mcp__stdio_serve(s);
         keep_time(s);
     }
-    if (mcp->is_out_of_memory) {
-        mcp->is_out_of_memory = false;
-        return cf_oom_for(err, "a tool server");
-    }
+    CF_THEN(st, check_memory(mcp, err));
     return st;
 }
 
@@ -452,7 +458,7 @@ cf_status cf_mcp_settle(cf_mcp *mcp, cf_cancel *cancel, cf_error *err)
                 is_starting || mcp->server[i]->state == CF_MCP_STARTING;
         }
         if (!is_starting) {
-            return CF_OK;
+            return check_memory(mcp, err);
         }
         if (is_cancelled(cancel)) {
             return cf_fail(err, CF_ECANCELLED, "stopped");
@@ -477,7 +483,7 @@ cf_status cf_mcp_refresh(cf_mcp *mcp, cf_cancel *cancel, cf_error *err)
             is_listing = is_listing || mcp->server[i]->pages != NULL;
         }
         if (!is_listing) {
-            return CF_OK;
+            return check_memory(mcp, err);
         }
         if (is_cancelled(cancel)) {
             return cf_fail(err, CF_ECANCELLED, "stopped");

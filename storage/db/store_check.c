@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "storage/db/store_int.h"
 #include "storage/db/store_message.h"
@@ -249,17 +250,24 @@ cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud,
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 600000, err));
     check c = {&r->sql, fn, ud, 0};
+    (void)cf_alloc_failed(); /* of what was before */
     cf_status st = cf_sql__script(&r->sql, "BEGIN", err);
     if (st == CF_OK) {
         st = check_all(&c, err);
         cf_sql__try(&r->sql, "COMMIT");
     }
     cf_store__give(s, r);
+    /* SQLite tells of pages that it had no memory for as of damaged ones. */
+    if (cf_alloc_failed()) {
+        st = cf_sql__oom(err);
+    }
     if (st == CF_OK && s->has_thread) {
         cf_error why;
         cf_status words = cf_op__call(s, do_words_check, NULL, &why);
         if (words == CF_EFORMAT) {
             report(&c, "word index: ", cf_str_from(why.text));
+        } else if (words == CF_ENOMEM) {
+            st = cf_sql__oom(err);
         }
     }
     if (st == CF_EFORMAT && err != NULL) {

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,7 +54,8 @@ static bool put_bodies(int fd, const cf_loopback_answer *a)
 {
     enum { BLOCK = 1 << 16 };
     size_t len = a->body != NULL ? strlen(a->body) : 0;
-    size_t per_block = len > 0 && len < BLOCK ? BLOCK / len : 1;
+    bool is_slow = a->pause_ms > 0;
+    size_t per_block = len > 0 && len < BLOCK && !is_slow ? BLOCK / len : 1;
     char *block = malloc(len * per_block + 1);
     bool goes_on = block != NULL;
     for (size_t i = 0; goes_on && i < per_block && len > 0; i++) {
@@ -63,6 +65,9 @@ static bool put_bodies(int fd, const cf_loopback_answer *a)
         size_t n = left < per_block ? left : per_block;
         goes_on = put(fd, block, n * len);
         left -= n;
+        if (is_slow) {
+            (void)poll(NULL, 0, (int)a->pause_ms);
+        }
     }
     free(block);
     return goes_on;

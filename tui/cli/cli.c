@@ -143,7 +143,8 @@ static void hide_letters(cf_opt *common, const cf_opt *own)
     }
 }
 
-static void print_help(cf_cli *cli, const cf_opt *own)
+/* An exit status. */
+static int print_help(cf_cli *cli, const cf_opt *own)
 {
     const cf_cli_command *c = cli->command;
     cf_opt common[COMMON_MAX];
@@ -151,19 +152,23 @@ static void print_help(cf_cli *cli, const cf_opt *own)
     hide_letters(common, own);
     if (cli->describe != NULL) {
         cli->describe(stdout, c, own, common);
-        return;
+        return CF_EXIT_OK;
     }
     cf_buf usage = CF_BUF_INIT;
     cf_buf_addf(&usage, "usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
                 c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
-    cf_out(stdout, cf_buf_str(&usage), CF_OUT_TEXT);
+    int status = cf_cli_print(cli, &usage);
     cf_buf_deinit(&usage);
+    if (status != CF_EXIT_OK) {
+        return status;
+    }
     if (own != NULL && own->name != NULL) {
         cf_out(stdout, cf_str_from("\noptions:\n"), CF_OUT_TEXT);
         cf_options_print(stdout, own);
     }
     cf_out(stdout, cf_str_from("\ncommon options:\n"), CF_OUT_TEXT);
     cf_options_print(stdout, common);
+    return CF_EXIT_OK;
 }
 
 void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to)
@@ -215,8 +220,7 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help(cli, own);
-            return CF_EXIT_OK;
+            return print_help(cli, own);
         }
     }
     cf_opt common[COMMON_MAX];

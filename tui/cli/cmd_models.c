@@ -15,18 +15,21 @@ typedef struct model_row {
     char why[CF_ERROR_TEXT_MAX];
 } model_row;
 
-static void look(model_row *row, const cf_model_place *place)
+/* A file that cannot be read is a row that says why; CF_ENOMEM. */
+static cf_status look(model_row *row, const cf_model_place *place,
+                      cf_error *err)
 {
     const cf_engine_options o = {.metadata_only = true};
-    cf_error err;
     *row = (model_row){.name = place->name, .path = place->path};
-    if (cf_engine_open(&row->engine, place->path, &o, &err) != CF_OK) {
+    cf_status st = cf_engine_open(&row->engine, place->path, &o, err);
+    if (st != CF_OK) {
         row->engine = NULL;
-        snprintf(row->why, sizeof row->why, "%s", err.text);
-        return;
+        snprintf(row->why, sizeof row->why, "%s", err->text);
+        return st == CF_ENOMEM ? st : CF_OK;
     }
     row->info = cf_engine_get_info(row->engine);
     row->bytes = row->info.file_bytes;
+    return CF_OK;
 }
 
 /* "" where there are no weights. */
@@ -112,7 +115,7 @@ int cf_cmd_models(cf_cli *cli, int argc, char **argv)
     }
     for (size_t i = 0; st == CF_OK && i < places.n; i++) {
         model_row row;
-        look(&row, &places.v[i]);
+        st = look(&row, &places.v[i], &err);
         if (cli->is_json) {
             add_json(&out, &row);
         } else {

@@ -70,6 +70,7 @@ static void put_turn(cf_buf *out, const cf_turn *t)
     cf_buf_adds(out, ": ");
     cf_safe_line(out, cf_buf_cstr(&text), text.n < WORDS ? text.n : WORDS);
     cf_buf_adds(out, text.n > WORDS ? " ...\n" : "\n");
+    out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);
 }
 

@@ -1,14 +1,22 @@
 /*
  * test_command_torture.c - commands of the line with their n-th allocation
  * failing, for each n: an answer (status 0 or 1) is the answer of the run
- * with enough memory, byte for byte, or there is none.
+ * with enough memory, byte for byte, or there is none.  A command that
+ * changes the history starts from the same file each time, and an answer must
+ * leave the same history behind, byte for byte of its export.
  *
- * The commands run in this process, with standard output in a file.  Where a
- * command allocates thousands of times, every k-th allocation fails.
+ * The commands run in this process, with standard output in a file and with
+ * the clock and the ids of tests.  Where a command allocates thousands of
+ * times, every k-th allocation fails.
+ *
+ * Not here: chat, watch, proxy and serve, which do not end by themselves.
+ * test_lab_fault.c does this to the workbench, test_serve.c and test_proxy.c
+ * to the answers of the two servers.
  */
 #include "tests/support/t.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/os.h"
@@ -21,7 +29,13 @@
 #include "tests/support/vocab_file.h"
 #include "tui/cli/cli.h"
 
-enum { ARGS_MAX = 12, OUT_MAX = 1 << 17, RUNS_MAX = T_IS_SLOW ? 40 : 250 };
+enum {
+    ARGS_MAX = 12,
+    OUT_MAX = 1 << 18,
+    RUNS_MAX = T_IS_SLOW ? 40 : 250,
+    FEW_MAX = T_IS_SLOW ? 8 : 25,
+    IDS_MAX = 40
+};
 
 static const char template_text[] =
     "{{ bos_token }}{% for m in messages %}<|user|>{{ m.role }}: "
@@ -59,10 +73,33 @@ static const char conversation[] =
     "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\",\"tool_calls\":"
     "[{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
     "\"arguments\":\"{\\\"x\\\":1}\"}}]},"
-    "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"2\"}]}\n";
+    "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"2\"},"
+    "{\"role\":\"assistant\",\"content\":\"two\"},"
+    "{\"role\":\"user\",\"content\":\"more\"},"
+    "{\"role\":\"assistant\",\"content\":\"less\"}]}\n";
+
+/* A tool server: each answer has the id of its question. */
+static const char server_text[] =
+    "while read -r l; do\n"
+    "id=${l#*\\\"id\\\":}; id=${id%%[,\\}]*}\n"
+    "a=\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":$id\"\n"
+    "case $l in\n"
+    "*server/discover*) echo \"$a,\\\"error\\\":{\\\"code\\\":-32601,"
+    "\\\"message\\\":\\\"no\\\"}}\";;\n"
+    "*\\\"initialize\\\"*) echo \"$a,\\\"result\\\":{\\\"protocolVersion\\\":"
+    "\\\"2025-11-25\\\",\\\"capabilities\\\":{\\\"tools\\\":{}},"
+    "\\\"serverInfo\\\":{\\\"name\\\":\\\"s\\\",\\\"version\\\":\\\"1\\\"}}}\""
+    ";;\n"
+    "*tools/list*) echo \"$a,\\\"result\\\":{\\\"tools\\\":[{\\\"name\\\":"
+    "\\\"echo\\\",\\\"description\\\":\\\"Says it again\\\","
+    "\\\"inputSchema\\\":{\\\"type\\\":\\\"object\\\"}}]}}\";;\n"
+    "*tools/call*) echo \"$a,\\\"result\\\":{\\\"content\\\":[{\\\"type\\\":"
+    "\\\"text\\\",\\\"text\\\":\\\"again\\\"}]}}\";;\n"
+    "esac; done\n";
 
 static int out_fd = -1, real_out = -1, real_err = -1, null_fd = -1;
-static char head[CF_UUID_TEXT + 1];
+static char head[CF_UUID_TEXT + 1], run_head[CF_UUID_TEXT + 1],
+    log_head[CF_UUID_TEXT + 1];
 
 static void redirect(bool on)
 {
@@ -99,23 +136,126 @@ static int run(const char *const *words, char *out, size_t *n)
     return status;
 }
 
-/* The n-th allocation fails, and with `persist` all after it. */
-static void torture(const char *const *words, int want_status, bool persist)
+/* How a command is tortured; a set of these. */
+enum {
+    PLAIN = 0,
+    WRITES = 1,  /* it changes @scratch, a copy of @db */
+    FIGURES = 2, /* its figures differ from run to run: blurred */
+    STARTS = 4   /* it starts programs */
+};
+
+/* How many allocations fail at most, one a run. */
+static size_t runs_of(unsigned mode, bool persist)
 {
-    static char want[OUT_MAX], out[OUT_MAX];
+    return mode != PLAIN ? FEW_MAX : persist ? RUNS_MAX / 3 : RUNS_MAX;
+}
+
+static void blur(char *out, size_t *n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < *n; i++) {
+        bool is_figure = (out[i] >= '0' && out[i] <= '9') || out[i] == '.' ||
+                         out[i] == ' ' || out[i] == '-';
+        if (!is_figure) {
+            out[k++] = out[i];
+        } else if (k == 0 || out[k - 1] != '#') {
+            out[k++] = '#';
+        }
+    }
+    *n = k;
+}
+
+/* A UUID becomes the number of the first place where it is. */
+static void number_ids(char *out, size_t *n)
+{
+    static char seen[IDS_MAX][CF_UUID_TEXT];
+    size_t n_seen = 0, k = 0;
+    for (size_t i = 0; i < *n;) {
+        cf_uuid id;
+        if (i + CF_UUID_TEXT > *n ||
+            !cf_uuid_parse(&id, out + i, CF_UUID_TEXT)) {
+            out[k++] = out[i++];
+            continue;
+        }
+        size_t at = 0;
+        while (at < n_seen && memcmp(seen[at], out + i, CF_UUID_TEXT) != 0) {
+            at++;
+        }
+        if (at == n_seen) {
+            assert_true(n_seen < IDS_MAX);
+            memcpy(seen[n_seen++], out + i, CF_UUID_TEXT);
+        }
+        i += CF_UUID_TEXT;
+        out[k++] = (char)('A' + at);
+    }
+    *n = k;
+}
+
+static void copy_db(void)
+{
+    static const char *const ends[] = {"scratch", "scratch-wal", "scratch-shm"};
+    cf_buf b = CF_BUF_INIT;
+    cf_error err;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        (void)remove(store_dir_file(ends[i]));
+    }
+    T_OK(cf_os_read_file(&b, store_dir_file("db"), 1 << 24, &err), err);
+    T_OK(cf_os_write_file(store_dir_file("scratch"), b.p, b.n, 0600, &err),
+         err);
+    cf_buf_deinit(&b);
+}
+
+/* One run with what is compared: its output, and the history after it. */
+static int run_as(const char *const *words, unsigned mode, size_t nth,
+                  bool persist, char *out, size_t *n, bool *fired)
+{
+    static const char *const export_all[] = {
+        "history", "export", "-a", "-f", "confab", "--db", "@scratch", NULL};
+    if ((mode & WRITES) != 0) {
+        copy_db();
+    }
+    if (nth > 0) {
+        cf_fault_arm(nth, persist);
+    }
+    int status = run(words, out, n);
+    *fired = nth > 0 && cf_fault_disarm();
+    if ((mode & WRITES) != 0 && status <= CF_EXIT_FINDING) {
+        static char after[OUT_MAX];
+        size_t n_after;
+        assert_int_equal(run(export_all, after, &n_after), CF_EXIT_OK);
+        assert_true(*n + n_after <= OUT_MAX);
+        memcpy(out + *n, after, n_after);
+        *n += n_after;
+        number_ids(out, n);
+    }
+    if ((mode & FIGURES) != 0) {
+        blur(out, n);
+    }
+    return status;
+}
+
+/* The n-th allocation fails, and with `persist` all after it. */
+static void torture(const char *const *words, int want_status, bool persist,
+                    unsigned mode)
+{
+    static char want[OUT_MAX + 1], out[OUT_MAX + 1];
     size_t n_want, n;
+    bool fired;
     redirect(true);
-    (void)run(words, want, &n_want); /* what is made once is made now */
+    /* What is made once is made now. */
+    (void)run_as(words, mode, 0, false, want, &n_want, &fired);
+    int good = run_as(words, mode, 0, false, want, &n_want, &fired);
+    if ((mode & WRITES) != 0) {
+        copy_db();
+    }
     size_t before = cf_fault_total();
-    int good = run(words, want, &n_want);
+    (void)run(words, out, &n);
     size_t n_allocs = cf_fault_total() - before;
-    size_t step = n_allocs / RUNS_MAX + 1;
+    size_t step = n_allocs / runs_of(mode, persist) + 1;
     size_t wrong = 0;
     int status = 0;
     for (size_t nth = 1; wrong == 0; nth += step) {
-        cf_fault_arm(nth, persist);
-        status = run(words, out, &n);
-        bool fired = cf_fault_disarm();
+        status = run_as(words, mode, nth, persist, out, &n, &fired);
         bool is_same = n == n_want && memcmp(out, want, n) == 0;
         if (fired ? status <= CF_EXIT_FINDING && (status != good || !is_same)
                   : status != good || !is_same) {
@@ -127,10 +267,16 @@ static void torture(const char *const *words, int want_status, bool persist)
     }
     redirect(false);
     if (wrong != 0) {
-        fail_msg("%s %s %s: allocation %zu of %zu failed: status %d\n%.*s\n"
-                 "want %d\n%.*s",
+        size_t at = 0;
+        while (at < n && at < n_want && out[at] == want[at]) {
+            at++;
+        }
+        size_t from = at < 100 ? 0 : at - 100;
+        fail_msg("%s %s %s: allocation %zu of %zu failed: status %d, want %d; "
+                 "%zu and %zu bytes, different at %zu:\n%.300s\nwant\n%.300s",
                  words[0], words[1], words[2] != NULL ? words[2] : "", wrong,
-                 n_allocs, status, (int)n, out, good, (int)n_want, want);
+                 n_allocs, status, good, n, n_want, at, out + from,
+                 want + from);
     }
     if (good != want_status || n_want == 0) {
         fail_msg("%s %s: status %d, want %d; %zu bytes", words[0], words[1],
@@ -138,15 +284,18 @@ static void torture(const char *const *words, int want_status, bool persist)
     }
 }
 
-static void each(const char *const (*runs)[ARGS_MAX], size_t n_runs, int status)
+static void each(const char *const (*runs)[ARGS_MAX], size_t n_runs, int status,
+                 unsigned mode)
 {
     for (size_t i = 0; i < n_runs; i++) {
-        torture(runs[i], status, false);
-        torture(runs[i], status, true);
+        torture(runs[i], status, false, mode);
+        torture(runs[i], status, true, mode);
     }
 }
 
-#define EACH(runs, status) each(runs, sizeof(runs) / sizeof((runs)[0]), status)
+#define EACH_AS(runs, status, mode) \
+    each(runs, sizeof(runs) / sizeof((runs)[0]), status, mode)
+#define EACH(runs, status) EACH_AS(runs, status, PLAIN)
 
 static void test_torture__render(void **state)
 {
@@ -246,6 +395,74 @@ static void test_torture__lint(void **state)
     EACH(runs, CF_EXIT_FINDING);
 }
 
+static void test_torture__changes(void **state)
+{
+    (void)state;
+    const char *const runs[][ARGS_MAX] = {
+        {"history", "import", "@conversation", "--db", "@scratch"},
+        {"history", "truncate", head, "--turns", "2", "--yes", "--db",
+         "@scratch"},
+        {"history", "fork", head, "--db", "@scratch"},
+        {"history", "title", head, "A title", "--db", "@scratch"},
+        {"history", "tag", head, "a", "b", "--db", "@scratch"},
+        {"history", "rm", head, "--db", "@scratch"},
+    };
+    static const char *const timed[][ARGS_MAX] = {
+        {"run", "-m", "script:@script", "--db", "@scratch", "hi"},
+    };
+    EACH_AS(runs, CF_EXIT_OK, WRITES);
+    EACH_AS(timed, CF_EXIT_OK, WRITES | FIGURES);
+}
+
+static void test_torture__replay(void **state)
+{
+    (void)state;
+    const char *const runs[][ARGS_MAX] = {
+        {"replay", run_head, "-m", "@tiny", "--db", "@runs"},
+        {"replay", run_head, "-m", "@tiny", "--db", "@runs", "--json"},
+    };
+    EACH(runs, CF_EXIT_OK);
+}
+
+static void test_torture__bench(void **state)
+{
+    (void)state;
+    static const char *const runs[][ARGS_MAX] = {
+        {"bench", "-m", "@tiny", "-p", "8", "-n", "4", "-r", "1"},
+        {"bench", "-m", "@tiny", "-p", "8", "-n", "4", "-r", "1", "--json"},
+    };
+    EACH_AS(runs, CF_EXIT_OK, FIGURES);
+}
+
+static void test_torture__mcp(void **state)
+{
+    (void)state;
+    static const char *const runs[][ARGS_MAX] = {
+        {"mcp", "list", "--mcp", "@servers", "--yes", "--db", "@db"},
+        {"mcp", "list", "--mcp", "@servers", "--yes", "--json", "--db", "@db"},
+        {"mcp", "call", "echo", "{}", "--mcp", "@servers", "--yes", "--db",
+         "@db"},
+    };
+    static const char *const logs[][ARGS_MAX] = {
+        {"mcp", "log", log_head, "--db", "@logs"},
+        {"mcp", "log", log_head, "--db", "@logs", "--json"},
+    };
+    EACH_AS(runs, CF_EXIT_OK, STARTS);
+    EACH(logs, CF_EXIT_OK);
+}
+
+static void test_torture__small(void **state)
+{
+    (void)state;
+    static const char *const runs[][ARGS_MAX] = {
+        {"version", "--json"},          {"paths", "--json"},
+        {"completion", "bash"},         {"help", "run"},
+        {"db", "check", "--db", "@db"}, {"db", "path", "--db", "@db"},
+        {"models", "@models"},          {"models", "--json", "@models"},
+    };
+    EACH(runs, CF_EXIT_OK);
+}
+
 static void write_file(const char *name, const char *text, size_t n)
 {
     cf_error err;
@@ -264,18 +481,70 @@ static void write_vocab(void)
 static void write_tiny(void)
 {
     size_t n;
+    cf_error err;
     void *bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
     write_file("tiny", bytes, n);
+    T_OK(cf_os_make_dirs(store_dir_file("models"), &err), err);
+    write_file("models/a.gguf", bytes, n);
     cf_tiny_free(bytes);
 }
 
-static void write_history(void)
+static void write_servers(void)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addf(&text,
+                "{\"mcpServers\":{\"s\":{\"command\":\"sh\",\"args\":[\"%s\"]}"
+                "}}",
+                store_dir_file("server"));
+    write_file("server", server_text, sizeof server_text - 1);
+    write_file("servers", text.p, text.n);
+    cf_buf_deinit(&text);
+}
+
+/* The newest conversation of a database. */
+static void find_head(char out[CF_UUID_TEXT + 1], const char *db)
 {
     cf_error err;
     cf_store *s;
     cf_arena arena;
     const cf_store_conv *rows;
     size_t n = 0;
+    const cf_store_options how = {.flags = CF_STORE_READ_ONLY};
+    T_OK(cf_store_open(&s, store_dir_file(db), &how, &err), err);
+    cf_arena_init(&arena, 0);
+    T_OK(cf_store_list(s, &(cf_store_query){.limit = 1}, &arena, &rows, &n,
+                       &err),
+         err);
+    assert_int_equal(n, 1);
+    cf_uuid_format(out, rows[0].id);
+    cf_arena_deinit(&arena);
+    cf_store_close(s);
+}
+
+/* A reply of the small model, and one beside a tool server. */
+static void write_runs(void)
+{
+    static const char *const reply[] = {
+        "run", "-m",       "@tiny", "-t",    "@template", "-n",
+        "4",   "--greedy", "--db",  "@runs", "ab",        NULL};
+    static const char *const logged[] = {
+        "run",   "-m",   "script:@script", "--mcp", "@servers",
+        "--yes", "--db", "@logs",          "hi",    NULL};
+    static char out[OUT_MAX];
+    size_t n;
+    redirect(true);
+    int a = run(reply, out, &n), b = run(logged, out, &n);
+    redirect(false);
+    assert_int_equal(a, CF_EXIT_OK);
+    assert_int_equal(b, CF_EXIT_OK);
+    find_head(run_head, "runs");
+    find_head(log_head, "logs");
+}
+
+static void write_history(void)
+{
+    cf_error err;
+    cf_store *s;
     cf_import_report report;
     cf_import_options opts = {0};
     write_file("conversation", conversation, sizeof conversation - 1);
@@ -287,14 +556,8 @@ static void write_history(void)
     T_OK(
         cf_import_file(s, store_dir_file("conversation"), &opts, &report, &err),
         err);
-    cf_arena_init(&arena, 0);
-    T_OK(cf_store_list(s, &(cf_store_query){.limit = 1}, &arena, &rows, &n,
-                       &err),
-         err);
-    assert_int_equal(n, 1);
-    cf_uuid_format(head, rows[0].id);
-    cf_arena_deinit(&arena);
     cf_store_close(s);
+    find_head(head, "db");
 }
 
 static int set_up(void **state)
@@ -321,7 +584,15 @@ static int set_up(void **state)
     real_err = dup(STDERR_FILENO);
     null_fd = open("/dev/null", O_WRONLY);
     out_fd = open(store_dir_file("out"), O_RDWR | O_CREAT | O_APPEND, 0600);
-    return out_fd >= 0 && null_fd >= 0 && real_out >= 0 ? 0 : -1;
+    if (out_fd < 0 || null_fd < 0 || real_out < 0) {
+        return -1;
+    }
+    setenv("CONFAB_NOW", "2026-01-02T03:04:05Z", 1);
+    setenv("CONFAB_SEED_IDS", "7", 1);
+    setenv("HOME", store_dir_file("home"), 1);
+    write_servers();
+    write_runs();
+    return 0;
 }
 
 static int tear_down(void **state)
@@ -333,7 +604,8 @@ static int tear_down(void **state)
     return store_dir_remove(state);
 }
 
-int main(void)
+/* An argument is a pattern: only these tests run. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_torture__render),
@@ -343,7 +615,13 @@ int main(void)
         cmocka_unit_test(test_torture__run_and_score),
         cmocka_unit_test(test_torture__parse_and_diff),
         cmocka_unit_test(test_torture__lint),
+        cmocka_unit_test(test_torture__changes),
+        cmocka_unit_test(test_torture__replay),
+        cmocka_unit_test(test_torture__bench),
+        cmocka_unit_test(test_torture__mcp),
+        cmocka_unit_test(test_torture__small),
     };
     cf_fault_install();
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

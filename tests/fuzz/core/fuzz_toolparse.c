@@ -4,14 +4,22 @@
  * Byte 0 chooses the family, byte 1 how the rest is cut into chunks.  Parsed
  * in one piece and in chunks it must come out the same; segments must cover
  * every byte; and calls that were found must survive being written and read
- * again.
+ * again.  Time and memory follow the bytes of a long reply.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/api/tool.h"
+#include "tests/support/law.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A byte is a step: it is lexed, parsed, repaired and validated a bounded
+ * number of times. */
+static const cf_law_band parsing = {"parsing a reply", 0.5, 20e-6, 4 << 20,
+                                    400};
+
+enum { LONG = 64 << 10 };
 
 static void must(bool ok)
 {
@@ -88,6 +96,21 @@ static void write_and_read(cf_tool_family family, const cf_tool_parse *p)
     cf_buf_deinit(&text);
 }
 
+/* The reply over and over: what grows faster than the reply shows. */
+static void parse_long(cf_tool_family family, const char *p, size_t n)
+{
+    cf_buf text = CF_BUF_INIT;
+    const cf_tool_parse *out;
+    while (text.n < LONG && !text.failed) {
+        cf_buf_add(&text, p, n);
+    }
+    must(!text.failed);
+    cf_law law = cf_law_begin();
+    cf_tool_parser_free(parse(family, text.p, text.n, 1000, &out));
+    cf_law_check(&law, &parsing, text.n);
+    cf_buf_deinit(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) {
@@ -98,10 +121,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *p = (const char *)data + 2;
     size_t n = size - 2;
     const cf_tool_parse *whole, *cut;
+    cf_law_install();
     cf_tool_parser *a = parse(family, p, n, n > 0 ? n : 1, &whole);
     cf_tool_parser *b = parse(family, p, n, step, &cut);
     compare(whole, cut);
     write_and_read(family, whole);
+    if (data[1] >= 240 && n > 0) {
+        parse_long(family, p, n);
+    }
     cf_tool_parser_free(a);
     cf_tool_parser_free(b);
     return 0;

@@ -4,11 +4,9 @@
  * step, or memory for each counted byte, leaves a generous band.
  */
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "templates/template.h"
+#include "tests/support/law.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,24 +15,12 @@ static const char context_text[] =
     "{\"role\":\"assistant\",\"content\":null,\"n\":[1,2.5,true]}],"
     "\"n\":7,\"s\":\"a b c\"}";
 
-/* A step is some tens of nanoseconds; a sanitizer makes it ten times that.
- * An uncounted operation is off by thousands. */
-static const double seconds_per_step = 20e-6, seconds_always = 2;
-
 enum { MEMORY = 32 << 20, STEPS = 1000000, MEMORY_SLACK = 4 << 20 };
 
-static void check(const cf_render *r, double seconds, size_t memory)
-{
-    if (seconds > seconds_always + seconds_per_step * (double)r->n_steps) {
-        fprintf(stderr, "%.1f s of processor time for %llu steps\n", seconds,
-                (unsigned long long)r->n_steps);
-        abort();
-    }
-    if (memory > (size_t)MEMORY + MEMORY_SLACK) {
-        fprintf(stderr, "%zu bytes, where %d are allowed\n", memory, MEMORY);
-        abort();
-    }
-}
+/* A step is some tens of nanoseconds; a sanitizer makes it ten times that.
+ * Memory has a bound of its own, whatever the steps. */
+static const cf_law_band rendering = {"rendering", 2, 20e-6,
+                                      (size_t)MEMORY + MEMORY_SLACK, 0};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -47,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 4000) {
         return 0;
     }
+    cf_law_install();
     cf_arena_init(&arena, 0);
     cf_status st = cf_template_compile(
         &tpl, cf_str_make((const char *)data, size), NULL, NULL, NULL, &err);
@@ -54,9 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             cf_context_read(&context, cf_str_from(context_text), &arena, &err));
     if (st == CF_OK) {
         cf_render r;
-        clock_t from = clock();
+        cf_law law = cf_law_begin();
         cf_ignore(cf_template_render(tpl, context, &options, &arena, &r, &err));
-        check(&r, (double)(clock() - from) / CLOCKS_PER_SEC, arena.total);
+        cf_law_check(&law, &rendering, r.n_steps);
     }
     cf_template_free(tpl);
     cf_arena_deinit(&arena);

@@ -5,12 +5,10 @@
  */
 #include "tests/support/t.h"
 
-#include <stdatomic.h>
-
 #include "core/api/conversation.h"
-#include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
+#include "tests/support/law.h"
 #include "tests/support/loopback.h"
 #include "tests/support/slow.h"
 
@@ -31,40 +29,6 @@ typedef struct hostile {
     cf_loopback_answer answer;
 } hostile;
 
-/* What reading the answer allocates at most at one time.  Each block has its
- * size before it. */
-static atomic_size_t peak_bytes, live_bytes;
-
-enum { HEAD = 16 };
-
-static void *count_resize(void *ud, void *p, size_t n)
-{
-    (void)ud;
-    size_t was = 0;
-    if (p != NULL) {
-        memcpy(&was, (char *)p - HEAD, sizeof was);
-    }
-    char *block = realloc(p != NULL ? (char *)p - HEAD : NULL, n + HEAD);
-    if (block == NULL) {
-        return NULL;
-    }
-    memcpy(block, &n, sizeof n);
-    size_t now = atomic_fetch_add(&live_bytes, n - was) + n - was;
-    if (now > atomic_load(&peak_bytes)) {
-        atomic_store(&peak_bytes, now);
-    }
-    return block + HEAD;
-}
-
-static void count_release(void *ud, void *p)
-{
-    (void)ud;
-    size_t n;
-    memcpy(&n, (char *)p - HEAD, sizeof n);
-    atomic_fetch_sub(&live_bytes, n);
-    free((char *)p - HEAD);
-}
-
 static void on_event(const cf_chat_event *ev, void *ud)
 {
     *(unsigned *)ud += ev->kind == CF_CHAT_STOP;
@@ -82,23 +46,24 @@ static void ask(const hostile *h)
     const cf_remote_options o = {.model = "m",
                                  .key = "secret-key",
                                  .n_retries = UINT32_MAX,
-                                 .idle_ms = 200};
+                                 .idle_ms = 200,
+                                 .total_ms = h->answer.pause_ms > 0 ? 300 : 0};
     T_OK(cf_backend_remote_new(&b, s.url, &o, &err), err);
     json_t *messages =
         json_loads("[{\"role\":\"user\",\"content\":\"hi\"}]", 0, NULL);
     const cf_chat_request q = {.messages = messages};
     cf_chat_response out;
     cf_chat_response_init(&out);
-    size_t before = atomic_load(&live_bytes);
-    atomic_store(&peak_bytes, before);
+    cf_law_peak_reset();
+    size_t before = cf_law_live();
     cf_status st =
         cf_backend_generate_stream(b, &q, on_event, &n_stop, &out, &err);
     if (st != h->st || n_stop != 1) {
         fail_msg("%s: %s (%s), %u stops", h->name, cf_status_name(st), err.text,
                  n_stop);
     }
-    if (atomic_load(&peak_bytes) - before > PEAK_MAX) {
-        fail_msg("%s: %zu bytes", h->name, atomic_load(&peak_bytes) - before);
+    if (cf_law_peak() - before > PEAK_MAX) {
+        fail_msg("%s: %zu bytes", h->name, cf_law_peak() - before);
     }
     cf_buf safe = CF_BUF_INIT;
     cf_safe_line(&safe, err.text, strlen(err.text));
@@ -295,6 +260,24 @@ static void test_hostile_server__http(void **state)
     ASK_ALL(cases);
 }
 
+/* A server that is never silent for long does not go on for ever. */
+static void test_hostile_server__slow_drip(void **state)
+{
+    (void)state;
+    static const hostile cases[] = {
+        {"a comment now and then",
+         CF_EIO,
+         {.head = STREAM, ": ping\n\n", NULL, .n = 1000, .pause_ms = 20}},
+        {"a byte now and then",
+         CF_EIO,
+         {.head = OK_HEAD "\r\n", " ", NULL, .n = 1000, .pause_ms = 20}},
+        {"a header now and then",
+         CF_EIO,
+         {.head = OK_HEAD, "X-A: b\r\n", "\r\n", .n = 1000, .pause_ms = 20}},
+    };
+    ASK_ALL(cases);
+}
+
 /* A wait of a day is not waited. */
 static void test_hostile_server__retry_after(void **state)
 {
@@ -328,13 +311,13 @@ static void test_hostile_server__retry_after(void **state)
 
 int main(void)
 {
-    static const cf_allocator counting = {count_resize, count_release, NULL};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_server__floods),
         cmocka_unit_test(test_hostile_server__depth_and_numbers),
         cmocka_unit_test(test_hostile_server__http),
+        cmocka_unit_test(test_hostile_server__slow_drip),
         cmocka_unit_test(test_hostile_server__retry_after),
     };
-    cf_alloc_use(&counting);
+    cf_law_install();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,30 @@
 /*
  * test_proxy_command.c - `confab proxy` as a program: where it listens, what
- * it stores, how it ends, and what `watch` and `history raw` say then.
+ * it stores, how it ends, and what `watch` and `history raw` say then; and
+ * `proxy` and `serve` with clients that send what they like.
  */
 #define _DEFAULT_SOURCE 1
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/json.h"
+#include "core/base/os.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
 #include "tui/traffic/http_server.h"
 
 extern char **environ;
+
+enum { WORDS_MAX = 12, WAIT_MS = 20000, SLOW_CLIENTS = 40 };
 
 static const char reply[] =
     "{\"id\":\"r\",\"choices\":[{\"index\":0,\"message\":{\"role\":"
@@ -35,17 +44,15 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
 }
 
 /* Starts the program, and reads where it listens from its standard error. */
-static pid_t start(char url[100], const char *to, const char *db)
+static pid_t start_words(char url[100], const char *const *words)
 {
     int fd[2];
     pid_t pid;
     char line[400] = "";
     posix_spawn_file_actions_t actions;
-    const char *words[] = {cf_program_path(), "proxy", "--to", to,  "--listen",
-                           "127.0.0.1:0",     "--db",  db,     NULL};
-    char *argv[9];
-    for (size_t i = 0; i < 9; i++) {
-        argv[i] = words[i] != NULL ? strdup(words[i]) : NULL;
+    char *argv[WORDS_MAX + 1] = {NULL};
+    for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
+        argv[i] = strdup(words[i]);
     }
     assert_int_equal(pipe(fd), 0);
     posix_spawn_file_actions_init(&actions);
@@ -64,10 +71,27 @@ static pid_t start(char url[100], const char *to, const char *db)
     assert_non_null(at);
     snprintf(url, 100, "%.*s", (int)strcspn(at + 11, "\n"), at + 11);
     close(fd[0]);
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < WORDS_MAX; i++) {
         free(argv[i]);
     }
     return pid;
+}
+
+static pid_t start(char url[100], const char *to, const char *db)
+{
+    return start_words(url, (const char *const[]){
+                                cf_program_path(), "proxy", "--to", to,
+                                "--listen", "127.0.0.1:0", "--db", db, NULL});
+}
+
+/* Ends it as a user would; it must end in order. */
+static void stop(pid_t pid)
+{
+    int status;
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void ask(const char *base)
@@ -114,7 +138,6 @@ static void test_proxy_command__records_and_ends(void **state)
     (void)state;
     char url[100], db[300];
     cf_error err;
-    int status;
     cf_http_server *fake;
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
@@ -125,10 +148,7 @@ static void test_proxy_command__records_and_ends(void **state)
     snprintf(db, sizeof db, "%s", store_dir_file("c.db"));
     pid_t pid = start(url, cf_http_server_url(fake), db);
     ask(url);
-    assert_int_equal(kill(pid, SIGTERM), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    stop(pid);
     check_watch(db);
     cf_http_server_free(fake, 0);
 }
@@ -152,9 +172,176 @@ static void test_proxy_command__refuses_to_be_reached(void **state)
     cf_program_deinit(&p);
 }
 
+/* ---- clients that send what they like ----------------------------------- */
+
+static int connect_to(const char *url)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    const char *colon = strrchr(url, ':');
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0 && colon != NULL);
+    to.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void put(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+        if (sent <= 0) {
+            return; /* it refused the rest */
+        }
+        p += sent;
+        n -= (size_t)sent;
+    }
+}
+
+/* A request: a head, a part of it many times, a tail.  The answer is one of
+ * HTTP, or the connection is closed; the engine never answers it with 200. */
+typedef struct hostile {
+    const char *name, *head, *part;
+    size_t n;
+    const char *tail;
+} hostile;
+
+#define POST "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+
+static const hostile requests[] = {
+    {"noise", "\x16\x03\x01\x02\xff\xfe\r\n\r\n", NULL, 0, NULL},
+    {"an endless first line", "GET /", "a", 300000, NULL},
+    {"an endless header", POST "X-A: ", "a", 300000, NULL},
+    {"many headers", POST, "X-A: b\r\n", 5000, "\r\n"},
+    {"a negative length", POST "Content-Length: -5\r\n\r\n", NULL, 0, NULL},
+    {"two lengths", POST "Content-Length: 5\r\nContent-Length: 2\r\n\r\nab",
+     NULL, 0, NULL},
+    {"a length of 2^70", POST "Content-Length: 1180591620717411303424\r\n\r\n",
+     NULL, 0, NULL},
+    {"a wrong chunk", POST "Transfer-Encoding: chunked\r\n\r\nzz\r\n", NULL, 0,
+     NULL},
+    {"a chunk of 2^68",
+     POST "Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nab", NULL, 0,
+     NULL},
+    {"half a body", POST "Content-Length: 100\r\n\r\n{", NULL, 0, NULL},
+    {"a deep body", POST "Content-Length: 200000\r\n\r\n", "[", 200000, NULL},
+    {"deep objects", POST "Content-Length: 600000\r\n\r\n", "{\"a\":", 120000,
+     NULL},
+    {"bytes that are not UTF-8", POST "Content-Length: 3\r\n\r\n\"\xff\xfe",
+     NULL, 0, NULL},
+    {"an escape as a path", "GET /v1/\033]0;t\a HTTP/1.1\r\nHost: a\r\n\r\n",
+     NULL, 0, NULL},
+    {"another site",
+     "GET /v1/models HTTP/1.1\r\nHost: evil.example\r\n"
+     "Origin: http://evil.example\r\n\r\n",
+     NULL, 0, NULL},
+    {"a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: a\r\n\r\n", NULL,
+     0, NULL},
+    {"an address as a path",
+     "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", NULL, 0,
+     NULL},
+    {"too large a body", POST "Content-Length: 140000000\r\n\r\n", NULL, 0,
+     NULL},
+};
+
+static void send_hostile(const char *url, const hostile *h, bool is_engine)
+{
+    char got[16] = "";
+    size_t n = 0;
+    int fd = connect_to(url);
+    size_t len = h->part != NULL ? strlen(h->part) : 0;
+    put(fd, h->head, strlen(h->head));
+    for (size_t i = 0; i < h->n; i++) {
+        put(fd, h->part, len);
+    }
+    put(fd, h->tail, h->tail != NULL ? strlen(h->tail) : 0);
+    shutdown(fd, SHUT_WR);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    while (n < sizeof got - 1) {
+        if (poll(&p, 1, WAIT_MS) <= 0) {
+            fail_msg("%s: no answer", h->name);
+        }
+        ssize_t k = recv(fd, got + n, sizeof got - 1 - n, 0);
+        if (k <= 0) {
+            break;
+        }
+        n += (size_t)k;
+    }
+    got[n] = '\0';
+    if ((is_engine && strncmp(got, "HTTP/1.1 200", 12) == 0) ||
+        (n > 0 && strncmp(got, "HTTP/1.", 7) != 0)) {
+        fail_msg("%s: %s", h->name, got);
+    }
+    close(fd);
+}
+
+/* All of them, while others have begun a request and do not go on. */
+static void attack(const char *url, bool is_engine)
+{
+    static const char half[] = POST "Content-Length: 100\r\n\r\n{";
+    int slow[SLOW_CLIENTS];
+    for (int i = 0; i < SLOW_CLIENTS; i++) {
+        slow[i] = connect_to(url);
+        put(slow[i], half, (size_t)i * (sizeof half - 1) / SLOW_CLIENTS);
+    }
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        send_hostile(url, &requests[i], is_engine);
+    }
+    for (int i = 0; i < SLOW_CLIENTS; i++) {
+        close(slow[i]);
+    }
+}
+
+static void test_proxy_command__hostile_clients(void **state)
+{
+    (void)state;
+    char url[100], db[300];
+    cf_error err;
+    cf_http_server *fake;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler handler = {.answer = on_fake};
+    T_OK(cf_http_server_new(&fake, &any, &handler, &err), err);
+    snprintf(db, sizeof db, "%s", store_dir_file("h.db"));
+    pid_t pid = start(url, cf_http_server_url(fake), db);
+    attack(url, false);
+    ask(url); /* as before */
+    stop(pid);
+    cf_http_server_free(fake, 0);
+}
+
+static void test_serve_command__hostile_clients(void **state)
+{
+    (void)state;
+    char url[100], model[300], db[300];
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    size_t n;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    void *bytes = cf_tiny_gguf(&(cf_tiny_options){.n_ctx = 512}, &n);
+    snprintf(model, sizeof model, "%s", store_dir_file("tiny.gguf"));
+    snprintf(db, sizeof db, "%s", store_dir_file("s.db"));
+    T_OK(cf_os_write_file(model, bytes, n, 0600, &err), err);
+    cf_tiny_free(bytes);
+    pid_t pid = start_words(
+        url, (const char *const[]){cf_program_path(), "serve", "-m", model,
+                                   "-t", "chatml", "--listen", "127.0.0.1:0",
+                                   "--db", db, NULL});
+    attack(url, true);
+    assert_int_equal(http_ask(url, "/v1/models", NULL, NULL, &out), 200);
+    cf_buf_deinit(&out);
+    stop(pid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_proxy_command__hostile_clients),
+        cmocka_unit_test(test_serve_command__hostile_clients),
         cmocka_unit_test(test_proxy_command__records_and_ends),
         cmocka_unit_test(test_proxy_command__refuses_to_be_reached),
     };
