@@ -11,7 +11,22 @@
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* The renderer of a half: a context gets the model's special tokens. */
+/* A context gets the model's special tokens. */
+static cf_status render_with(const cf_diff_half *half,
+                             const cf_prompt_renderer *r, const json_t *context,
+                             cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    if (half->tok == NULL) {
+        return r->render(r->ud, context, arena, out, err);
+    }
+    json_t *own = json_deep_copy(context);
+    cf_status st =
+        own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
+    CF_THEN(st, r->render(r->ud, own, arena, out, err));
+    json_decref(own);
+    return st;
+}
+
 static cf_status render_half(const void *ud, const json_t *context,
                              cf_arena *arena, cf_prompt *out, cf_error *err)
 {
@@ -19,15 +34,18 @@ static cf_status render_half(const void *ud, const json_t *context,
     const cf_prompt_renderer r = half->tpl != NULL
                                      ? cf_renderer_template(half->tpl)
                                      : cf_renderer_plain();
-    if (half->tok == NULL) {
-        return r.render(r.ud, context, arena, out, err);
-    }
-    json_t *own = json_deep_copy(context);
-    cf_status st =
-        own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
-    CF_THEN(st, r.render(r.ud, own, arena, out, err));
-    json_decref(own);
-    return st;
+    return render_with(half, &r, context, arena, out, err);
+}
+
+static cf_status render_half_as_is(const void *ud, const json_t *context,
+                                   cf_arena *arena, cf_prompt *out,
+                                   cf_error *err)
+{
+    const cf_diff_half *half = ud;
+    const cf_prompt_renderer r = half->tpl != NULL
+                                     ? cf_renderer_template_as_is(half->tpl)
+                                     : cf_renderer_plain();
+    return render_with(half, &r, context, arena, out, err);
 }
 
 /* Makes what renders of the source that was read. */
@@ -45,7 +63,8 @@ static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
     if (script == NULL) {
         return cf_oom(err);
     }
-    const cf_script_options o = {.renderer = {render_half, half}};
+    const cf_script_options o = {
+        .renderer = {render_half, half, render_half_as_is}};
     cf_status st = cf_backend_script_new(&half->backend, script, &o, err);
     json_decref(script);
     return st;
@@ -156,11 +175,29 @@ cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
     return without_memory(out, err);
 }
 
+bool cf_diff_pair_is_one(const cf_diff_pair *pair)
+{
+    return cf_str_eq(cf_diff_pair_source(pair, 0),
+                     cf_diff_pair_source(pair, 1));
+}
+
+/* Two templates are compared by what they write themselves. */
+static cf_turn_options options_of(const cf_diff_pair *pair, const cf_send *send)
+{
+    cf_turn_options o = {.extra_context = NULL};
+    if (send != NULL && send->options != NULL) {
+        o = *send->options;
+    }
+    o.chat.as_is = o.chat.as_is || !cf_diff_pair_is_one(pair);
+    return o;
+}
+
 cf_status cf_diff_pair_saved(const cf_diff_pair *pair, cf_conversation *conv,
                              cf_diff_renders *out, cf_arena *arena,
                              cf_error *err)
 {
-    const cf_send send = {.message = NULL};
+    const cf_turn_options options = options_of(pair, NULL);
+    const cf_send send = {.options = &options};
     memset(out, 0, sizeof *out);
     for (int i = 0; i < 2; i++) {
         cf_conversation_set_roles(conv, &pair->half[i].roles);
@@ -175,11 +212,16 @@ cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
                            cf_conversation *conv, const cf_send *send,
                            cf_diff_renders *out, cf_arena *arena, cf_error *err)
 {
-    const cf_send nothing = {.message = NULL};
+    const cf_turn_options options = options_of(pair, send);
+    cf_send what = {.message = NULL};
+    if (send != NULL) {
+        what = *send;
+    }
+    what.options = &options;
     cf_conversation_set_roles(conv, &pair->half[i].roles);
-    out->status[i] = cf_conversation_preview(
-        conv, pair->half[i].backend, send != NULL ? send : &nothing, arena,
-        &out->prompt[i], NULL, &out->err[i]);
+    out->status[i] =
+        cf_conversation_preview(conv, pair->half[i].backend, &what, arena,
+                                &out->prompt[i], NULL, &out->err[i]);
     return out->status[i] == CF_ENOMEM
                ? cf_fail(err, CF_ENOMEM, "%s", out->err[i].text)
                : CF_OK;

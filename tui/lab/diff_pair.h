@@ -45,6 +45,10 @@ void cf_diff_pair_close(cf_diff_pair *pair);
 /* The source of the first (0) or second (1) template. */
 cf_str cf_diff_pair_source(const cf_diff_pair *pair, int i);
 
+/* Whether both are the same text.  Of two templates the prompts have what these
+ * write themselves: messages and tools reach them as they are. */
+bool cf_diff_pair_is_one(const cf_diff_pair *pair);
+
 /* Renders a context in JSON with both.  With a model the context gets its
  * bos_token and eos_token where it has none.  Fails for a context that is
  * none, and without memory; a template's failure is in *out. */

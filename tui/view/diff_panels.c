@@ -601,7 +601,7 @@ static void draw_survey(cf_app *app, cf_grid *g, cf_rect r)
 static const cf_template_caps *caps_of(cf_app *app, int i)
 {
     const cf_diff_model *m = &cf_diff_state(app)->m;
-    bool is_other = (i == 1) != m->is_swapped;
+    bool is_other = (i == 0) != m->is_swapped;
     const cf_lab_lint *lint = cf_lab_lint_of(
         app->lab, is_other ? cf_buf_str(&m->other)
                            : cf_lab_engine_of(app->lab)->template_source);

@@ -754,7 +754,7 @@ void cf_diff_show_template(cf_app *app, const char *name, cf_str source)
     }
     forget_answers(state(app));
     use_subject(app, CF_DIFF_BENCH);
-    m->is_swapped = true; /* the one in use is the newer: B */
+    m->is_swapped = false; /* the one in use is the newer: B */
     m->level = CF_DIFF_LEVEL_SOURCE;
     cf_app_open_view(app, CF_VIEW_DIFF);
 }
