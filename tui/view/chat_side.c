@@ -170,6 +170,24 @@ static int draw_missing(cf_app *app, cf_grid *g, cf_rect r)
     return y;
 }
 
+/* "prefill 1002 t/s, decode 49.9 t/s"; the number of rows. */
+static int draw_rates(cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    const cf_timings *t = &reply->timings;
+    double decode = cf_decode_rate(t, CF_CHAT_RATE_TOKENS);
+    int x = r.x;
+    if (t->prefill_us > 0) {
+        x += cf_grid_putf(g, x, r.y, r.w, CF_STYLE_NORMAL, "prefill %.0f t/s",
+                          (double)t->n_prefill * 1e6 / (double)t->prefill_us);
+    }
+    if (decode > 0) {
+        x += cf_grid_putf(g, x, r.y, r.x + r.w - x, CF_STYLE_NORMAL,
+                          x > r.x ? ", decode %.1f t/s" : "decode  %.1f t/s",
+                          decode);
+    }
+    return x > r.x;
+}
+
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
@@ -210,16 +228,7 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
                      last->sync.n_kept);
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "first   %.0f ms",
                      (double)last->timings.first_us * 1e-3);
-        if (last->timings.prefill_us > 0) {
-            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "prefill %.0f t/s",
-                         (double)last->timings.n_prefill * 1e6 /
-                             (double)last->timings.prefill_us);
-        }
-        double rate = cf_decode_rate(&last->timings, CF_CHAT_RATE_TOKENS);
-        if (rate > 0) {
-            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "decode  %.1f t/s",
-                         rate);
-        }
+        y += draw_rates(g, (cf_rect){r.x, y, r.w, 1}, last);
         if (last->facts.n != 0) {
             int x =
                 r.x + cf_grid_puts(g, r.x, y, r.w, "server  ", CF_STYLE_NORMAL);

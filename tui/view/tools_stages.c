@@ -288,7 +288,7 @@ static void say_pieces(cf_app *app, cf_tools_pen *p, size_t n)
         cf_tools__say(p, CF_STYLE_DIM, cf_str_from("how it came is not known"));
         return;
     }
-    cf_tools__sayf(p, CF_STYLE_DIM, "came in %zu piece%s (c %s them)", n,
+    cf_tools__sayf(p, CF_STYLE_DIM, "came in %zu piece%s (| %s them)", n,
                    n == 1 ? "" : "s",
                    cf_tools__state(app)->shows_chunks ? "hides" : "shows");
 }
@@ -430,6 +430,7 @@ static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse,
     cf_buf_addf(&b, "%-4s $.%-14s %-8s %-8s ",
                 is_bad          ? "FAIL"
                 : value == NULL ? "--"
+                : type == NULL  ? "?" /* nothing is declared about it */
                                 : "ok",
                 key, kind, required ? "required" : "");
     if (found != NULL) { /* the reason first: a value may be long */

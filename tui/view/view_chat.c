@@ -116,8 +116,10 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r)
     }
     cf_rect f = {r.x, r.y + tree_h + plot_h, r.w, SESSION_H};
     cf_grid_box(g, f, "Session", CF_STYLE_BORDER, CF_STYLE_TITLE);
-    cf_chat__draw_session(app, g,
-                          (cf_rect){f.x + 2, f.y + 1, f.w - 3, f.h - 2});
+    cf_rect in = {f.x + 2, f.y + 1, f.w - 3, f.h - 2}, all = g->clip;
+    cf_grid_set_clip(g, in);
+    cf_chat__draw_session(app, g, in);
+    cf_grid_set_clip(g, all);
 }
 
 static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)

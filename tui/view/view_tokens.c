@@ -863,9 +863,8 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
 static void cmd_fork(cf_app *app)
 {
     cf_tokens *s = state(app);
-    if (s->focus == CF_ON_PLOT || s->focus == CF_ON_WORST) {
-        s->focus = CF_ON_TOKENS;
-    } else if (s->focus == CF_ON_TOKENS) {
+    if (s->focus == CF_ON_PLOT || s->focus == CF_ON_WORST ||
+        s->focus == CF_ON_TOKENS) {
         s->focus = CF_ON_CANDIDATES;
         s->candidate = 0;
     } else if (fork_here(app, 0)) {
