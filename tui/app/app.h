@@ -54,6 +54,7 @@ typedef enum cf_view_id {
     CF_VIEW_OUTPUT,
     CF_VIEW_SERVERS,
     CF_VIEW_TRAFFIC,
+    CF_VIEW_INFLUENCE,
     CF_VIEW_COUNT
 } cf_view_id;
 

@@ -135,11 +135,17 @@ static cf_status reply_tokens(making *m, cf_error *err)
     if (m->all == NULL) {
         return no_memory(err);
     }
+    cf_status st = CF_OK;
     if (m->c->n_ids > 0) {
-        return take_own(m, err);
+        st = take_own(m, err);
+    } else {
+        take_list(m, &both, first, n_prompt);
     }
-    take_list(m, &both, first, n_prompt);
-    return CF_OK;
+    while (st == CF_OK && m->n_reply > 1 &&
+           cf_tokenizer_is_end(tok, m->all[m->n_reply - 1].id)) {
+        m->n_reply--; /* that it ended there is not what it says */
+    }
+    return st;
 }
 
 /* Which tokens of the reply are the target. */

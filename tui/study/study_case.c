@@ -221,10 +221,6 @@ static cf_status take_ids(cf_study_case *c, cf_store *store,
     }
     c->ids = turn.run->reply_ids;
     c->n_ids = turn.run->n_reply_ids;
-    while (c->n_ids > 0 &&
-           cf_tokenizer_is_end(engine->tok, c->ids[c->n_ids - 1])) {
-        c->n_ids--;
-    }
     cf_buf text = CF_BUF_INIT; /* the tokens must be the bytes */
     for (size_t i = 0; i < c->n_ids; i++) {
         cf_tokenizer_piece(&text, engine->tok, c->ids[i], true);

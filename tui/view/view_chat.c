@@ -18,6 +18,7 @@
 #include "tui/lab/lab_undo.h"
 #include "tui/lab/tool_model.h"
 #include "tui/view/chat.h"
+#include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/replies.h"
 #include "tui/view/tokens.h"
@@ -776,6 +777,8 @@ static const cf_command chat_commands[] = {
     {"fold", HERE, "za", "", "fold or unfold thinking", CF_BY(set_fold, -1)},
     {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
+    {"influence", HERE, "gi", "", "what in the prompt made this reply so",
+     CF_RUN(cf_influence__ask_turn)},
     {"yank", HERE, "yy", "", "copy the turn's text", CF_RUN(cmd_yank)},
     {"yank-id", HERE, "yu", "", "copy the turn's UUID", CF_RUN(cmd_yank_id)},
     {"good", HERE, "+", "", "rate the turn as good, or not any more",

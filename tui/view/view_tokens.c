@@ -12,6 +12,7 @@
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/reply_score.h"
+#include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/list.h"
@@ -950,6 +951,8 @@ static const cf_command tokens_commands[] = {
     {"worst", HERE, "W", "",
      "tokens by what they cost, worst first; the overlay says which cost",
      CF_RUN(cmd_worst)},
+    {"influence", HERE, "gi", "", "what in the prompt made this token so",
+     CF_RUN(cf_influence__ask_token)},
     {"logs", HERE, ".", "", "probabilities, or their natural logarithms",
      CF_RUN(cmd_logs)},
     {"score", HERE, "%", "",

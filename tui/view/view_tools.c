@@ -15,6 +15,7 @@
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_tools.h"
+#include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/tools.h"
 
@@ -628,6 +629,8 @@ static const cf_command tools_commands[] = {
      CF_RUN(cmd_retry)},
     {"fix", HERE, "F", "", "a sibling reply with the offered fix",
      CF_RUN(cf_tools__cmd_fix)},
+    {"influence", HERE, "gi", "", "what in the prompt made this call so",
+     CF_RUN(cf_influence__ask_call)},
     {"yank", HERE, "yy", "", "copy the raw call", CF_RUN(cmd_yank)},
     {"yank-reply", HERE, "yr", "", "copy the raw reply",
      CF_RUN(cmd_yank_reply)},

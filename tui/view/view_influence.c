@@ -1,0 +1,514 @@
+/*
+ * view_influence.c - what made a reply so: the parts of its prompt by how much
+ * they mattered, the prompt in shades, and the reply token by token for the
+ * part under the cursor.
+ *
+ * Left: parts, those that made the reply most likely first.  Right: the prompt
+ * from the part under the cursor on; the gutter has the shade as a number, 3
+ * the strongest.  Below: the reply's tokens, shaded by what the part under the
+ * cursor gave each of them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/safe_text.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_send.h"
+#include "tui/study/influence_task.h"
+#include "tui/study/parts.h"
+#include "tui/view/influence_keys.h"
+#include "tui/view/moves.h"
+#include "tui/view/tokens.h"
+#include "tui/view/tools.h"
+#include "tui/widget/list.h"
+
+typedef struct state {
+    cf_influence_study *study; /* NULL: none yet */
+    bool is_running;
+    cf_uuid turn; /* asked about */
+    cf_list list;
+} state;
+
+static state *state_of(cf_app *app)
+{
+    return app->state[CF_VIEW_INFLUENCE];
+}
+
+static cf_status influence_open(cf_app *app, cf_error *err)
+{
+    app->state[CF_VIEW_INFLUENCE] = cf_calloc(1, sizeof(state));
+    return app->state[CF_VIEW_INFLUENCE] != NULL ? CF_OK : cf_oom(err);
+}
+
+static void influence_close(cf_app *app)
+{
+    state *s = state_of(app);
+    if (s == NULL) {
+        return;
+    }
+    if (s->is_running) {
+        cf_lab_end_task(app->lab, NULL);
+    }
+    cf_influence_study_free(s->study);
+    cf_free(s);
+    app->state[CF_VIEW_INFLUENCE] = NULL;
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+static void on_end(void *ud, cf_influence_study *study)
+{
+    cf_app *app = ud;
+    state *s = state_of(app);
+    s->is_running = false;
+    app->is_dirty = true;
+    if (!study->is_done && s->study != NULL && s->study->is_done) {
+        cf_influence_study_free(study); /* what is there stays */
+        return;
+    }
+    cf_influence_study_free(s->study);
+    s->study = study;
+    s->list.cursor = s->list.top = 0;
+}
+
+static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
+{
+    state *s = state_of(app);
+    cf_error err;
+    if (cf_influence_start(app->lab, app->store, turn, o, on_end, app, &err) !=
+        CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    s->turn = turn;
+    s->is_running = true;
+    if (cf_app_view(app) != CF_VIEW_INFLUENCE) {
+        cf_app_open_view(app, CF_VIEW_INFLUENCE);
+    }
+}
+
+/* About a reply, or with to > from about these of its bytes. */
+static void ask_bytes(cf_app *app, cf_uuid turn, size_t from, size_t to)
+{
+    const cf_influence_options o = {.message = SIZE_MAX,
+                                    .tool = SIZE_MAX,
+                                    .has_span = to > from,
+                                    .span_from = from,
+                                    .span_to = to};
+    ask(app, turn, &o);
+}
+
+static bool is_reply(const cf_turn *turn)
+{
+    cf_role role = cf_role_parse(cf_json_get_str(turn->message, "role"));
+    return role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT;
+}
+
+void cf_influence__ask_turn(cf_app *app)
+{
+    const cf_turn *turn = cf_views[CF_VIEW_CHAT]->turn(app);
+    cf_uuid id = {{0}};
+    if (turn != NULL && is_reply(turn)) {
+        id = turn->id;
+    }
+    ask_bytes(app, id, 0, 0);
+}
+
+/* The reply that the Tokens view shows: its own, or the newest. */
+static const cf_reply *shown_reply(cf_app *app)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    const cf_reply *r = cf_lab_reply(app->lab, cf_tokens__state(app)->turn);
+    while (r == NULL && n-- > 0) {
+        r = cf_lab_reply(app->lab, path[n]->id);
+    }
+    return r;
+}
+
+void cf_influence__ask_token(cf_app *app)
+{
+    const cf_reply *r = shown_reply(app);
+    size_t i = cf_tokens__state(app)->token;
+    if (r == NULL || r->n_token == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
+        return;
+    }
+    i = i < r->n_token ? i : r->n_token - 1;
+    ask_bytes(app, r->turn, r->token[i].raw_off,
+              i + 1 < r->n_token ? r->token[i + 1].raw_off : r->raw.n);
+}
+
+void cf_influence__ask_call(cf_app *app)
+{
+    const cf_call_row *row = cf_tools__current(app);
+    const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
+    if (turn == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no call is here");
+        return;
+    }
+    const cf_tool_model *m = cf_tools__model(app);
+    const cf_call_reply *r = &m->reply[row->reply];
+    const cf_tool_call *call = cf_tool_model_call(m, row);
+    bool has_bytes = call != NULL && !r->is_rewritten;
+    size_t from = has_bytes ? r->skip + call->off : 0;
+    ask_bytes(app, turn->id, from, has_bytes ? from + call->len : 0);
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+static const cf_influence_study *done(cf_app *app)
+{
+    const cf_influence_study *study = state_of(app)->study;
+    return study != NULL && study->is_done ? study : NULL;
+}
+
+static const cf_influence_row *current(cf_app *app)
+{
+    const cf_influence_study *study = done(app);
+    size_t at = state_of(app)->list.cursor;
+    return study != NULL && at < study->result.n_row
+               ? &study->result.row[study->order[at]]
+               : NULL;
+}
+
+static cf_style heat(unsigned shade)
+{
+    return (cf_style)(CF_STYLE_HEAT_0 + shade);
+}
+
+static double most_of(const cf_influence_study *s)
+{
+    const cf_influence_row *first =
+        s->result.n_row > 0 ? &s->result.row[s->order[0]] : NULL;
+    return first != NULL && first->has_delta ? first->delta : 0;
+}
+
+static void draw_part(cf_grid *g, cf_rect r, const cf_influence_study *s,
+                      const cf_influence_row *row, bool is_on)
+{
+    cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_buf label = CF_BUF_INIT;
+    cf_grid_fill(g, r, ' ', plain);
+    int x = r.x;
+    if (row->has_delta) {
+        unsigned shade = cf_influence_shade(row->delta, most_of(s));
+        double shown =
+            row->delta > -0.005 && row->delta < 0.005 ? 0 : row->delta;
+        x += cf_grid_putf(g, x, r.y, r.w, is_on ? plain : heat(shade), "%9.2f",
+                          shown);
+    } else {
+        x += cf_grid_puts(g, x, r.y, r.w, "        ?", plain);
+    }
+    x += cf_grid_puts(g, x, r.y, r.x + r.w - x, "  ", plain);
+    cf_part_label(&row->part, &s->c, &label);
+    x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&label),
+                     is_on ? plain : CF_STYLE_NORMAL);
+    cf_buf_deinit(&label);
+    cf_str text = row->has_delta ? row->part.text : cf_str_from(row->why);
+    if (row->part.kind != CF_PART_TOOL && x + 3 < r.x + r.w) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+        cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2, cf_str_make(text.p, n),
+                    is_on ? plain : CF_STYLE_DIM);
+    }
+}
+
+static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
+{
+    state *s = state_of(app);
+    const cf_influence_study *study = done(app);
+    cf_list_set(&s->list, study->result.n_row, (size_t)(r.h > 0 ? r.h : 0));
+    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->list.n; y++) {
+        size_t i = s->list.top + (size_t)y;
+        draw_part(g, (cf_rect){r.x, r.y + y, r.w, 1}, study,
+                  &study->result.row[study->order[i]], i == s->list.cursor);
+        cf_grid_spot(g, (cf_rect){r.x, r.y + y, r.w, 1}, 0, i);
+    }
+    g->cursor_x = r.x;
+    g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
+}
+
+/* A place where tokens are put one after the other, in rows; the gutter has
+ * the strongest shade of each row. */
+typedef struct pen {
+    cf_grid *g;
+    cf_rect r;
+    int x, y; /* within r */
+    unsigned shade;
+} pen;
+
+static void new_row(pen *p)
+{
+    p->x = 0;
+    p->y++;
+    p->shade = 0;
+}
+
+static void put_token(pen *p, cf_str text, cf_style style, unsigned shade)
+{
+    cf_cluster c;
+    for (size_t at = 0;
+         cf_cluster_next(&c, text.p, text.n, &at, 0, CF_SPACE_VISIBLE);) {
+        if (p->x + c.width > p->r.w - 2) {
+            new_row(p);
+        }
+        if (p->y >= p->r.h) {
+            return;
+        }
+        if (shade > p->shade) {
+            p->shade = shade;
+            cf_grid_putf(p->g, p->r.x, p->r.y + p->y, 1, CF_STYLE_DIM, "%u",
+                         shade);
+        }
+        p->x += cf_grid_put_cluster(p->g, p->r.x + 2 + p->x, p->r.y + p->y,
+                                    p->r.w - 2 - p->x, &c, style);
+    }
+    if (text.n > 0 && text.p[text.n - 1] == '\n') {
+        new_row(p);
+    }
+}
+
+/* The first token of the row of text in which the part begins. */
+static size_t first_token(const cf_influence_study *s, const cf_part *part)
+{
+    const cf_influence *v = &s->result;
+    size_t at = 0;
+    while (at < v->tokens.n &&
+           !cf_parts_has_byte(&v->prompt, part, v->tokens.v[at].off)) {
+        at++;
+    }
+    at = at < v->tokens.n ? at : 0;
+    while (at > 0) {
+        const cf_token_span *before = &v->tokens.v[at - 1];
+        if (before->len > 0 &&
+            v->prompt.text.p[before->off + before->len - 1] == '\n') {
+            break;
+        }
+        at--;
+    }
+    return at;
+}
+
+static void draw_prompt(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_influence_study *s = done(app);
+    const cf_influence_row *row = current(app);
+    const cf_influence *v = &s->result;
+    pen p = {.g = g, .r = r};
+    size_t i = row != NULL ? first_token(s, &row->part) : 0;
+    for (; i < v->tokens.n && p.y < r.h; i++) {
+        const cf_token_span *t = &v->tokens.v[i];
+        bool is_part = row != NULL && t->len > 0 &&
+                       cf_parts_has_byte(&v->prompt, &row->part, t->off);
+        cf_style style = heat(s->shade[i]);
+        put_token(&p, cf_str_make(v->prompt.text.p + t->off, t->len),
+                  is_part ? style | CF_UNDERLINE : style, s->shade[i]);
+    }
+}
+
+static void draw_reply(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_influence_study *s = done(app);
+    const cf_influence_row *row = current(app);
+    const cf_influence *v = &s->result;
+    pen p = {.g = g, .r = r};
+    double most = 0;
+    if (row == NULL || !row->has_delta) {
+        return;
+    }
+    for (size_t i = 0; i < v->n_target; i++) {
+        double d = (double)row->log_p[i] - (double)v->target[i].log_p;
+        most = d < most ? d : most;
+    }
+    for (size_t i = 0; i < v->n_target && p.y < r.h; i++) {
+        const cf_influence_token *t = &v->target[i];
+        double d = (double)row->log_p[i] - (double)t->log_p;
+        unsigned shade = most < -0.01 ? cf_influence_shade(d, most) : 0;
+        size_t end =
+            t->off + t->len < s->c.reply.n ? t->off + t->len : s->c.reply.n;
+        cf_str text = t->off < end
+                          ? cf_str_make(s->c.reply.p + t->off, end - t->off)
+                          : cf_str_make("", 0);
+        put_token(&p, text, heat(shade), shade);
+    }
+}
+
+static void draw_box(cf_grid *g, cf_rect r, const char *title)
+{
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_TITLE);
+}
+
+static cf_rect inside(cf_rect r)
+{
+    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+}
+
+static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const state *s = state_of(app);
+    const char *text =
+        s->is_running ? "scoring the reply without each part ..."
+        : s->study != NULL
+            ? s->study->err.text
+            : "gi on a reply, a token or a call asks what made it so";
+    cf_grid_puts(g, r.x + 1, r.y + 1, r.w - 2, text, CF_STYLE_DIM);
+}
+
+static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_influence_study *s = done(app);
+    char title[80];
+    if (s == NULL) {
+        draw_none(app, g, r);
+        return;
+    }
+    snprintf(title, sizeof title, "Without it, nats  (%zu tokens: %.2f)",
+             s->result.n_target, s->result.with);
+    bool narrow = cf_app_is_narrow(app);
+    int below = r.h / 4 > 3 ? r.h / 4 : 3;
+    int left = narrow ? r.w : r.w / 2;
+    cf_rect list = {r.x, r.y, left, r.h - below};
+    cf_rect prompt = {r.x + left, r.y, r.w - left, r.h - below};
+    cf_rect reply = {r.x, r.y + r.h - below, r.w, below};
+    draw_box(g, list, title);
+    draw_list(app, g, inside(list));
+    if (!narrow) {
+        draw_box(g, prompt, "Prompt");
+        draw_prompt(app, g, inside(prompt));
+    }
+    draw_box(g, reply, "Reply: where this part mattered");
+    draw_reply(app, g, inside(reply));
+}
+
+/* ---- commands ----------------------------------------------------------- */
+
+static void influence_move(cf_app *app, int move)
+{
+    cf_list_move(&state_of(app)->list, (cf_move)move);
+}
+
+static void influence_click(cf_app *app, int what, size_t value)
+{
+    (void)what;
+    cf_list_go(&state_of(app)->list, value);
+}
+
+/* A message by its sentences, a sentence by its words, a tool by its fields. */
+static void cmd_finer(cf_app *app)
+{
+    const cf_influence_row *row = current(app);
+    if (row == NULL) {
+        return;
+    }
+    cf_influence_options o = done(app)->options;
+    switch (row->part.kind) {
+    case CF_PART_MESSAGE:
+        o.kinds = 1u << CF_PART_SENTENCE;
+        o.message = row->part.index;
+        break;
+    case CF_PART_SENTENCE:
+        o.kinds = 1u << CF_PART_WORD;
+        o.message = row->part.message;
+        break;
+    case CF_PART_TOOL:
+        o.kinds = 1u << CF_PART_FIELD;
+        o.tool = row->part.index;
+        break;
+    default:
+        cf_app_say(app, CF_STYLE_DIM, "nothing finer than this");
+        return;
+    }
+    ask(app, state_of(app)->turn, &o);
+}
+
+static void ask_for(cf_app *app, uint32_t kinds)
+{
+    const cf_influence_study *s = done(app);
+    if (s != NULL) {
+        cf_influence_options o = s->options;
+        o.kinds = kinds;
+        o.message = o.tool = SIZE_MAX;
+        ask(app, state_of(app)->turn, &o);
+    }
+}
+
+static void cmd_coarser(cf_app *app)
+{
+    ask_for(app, 0);
+}
+
+static void cmd_template(cf_app *app)
+{
+    ask_for(app, 1u << CF_PART_PIECE);
+}
+
+/* Left out, or as many neutral tokens in its place. */
+static void cmd_change(cf_app *app)
+{
+    const cf_influence_study *s = done(app);
+    if (s != NULL) {
+        cf_influence_options o = s->options;
+        o.change = o.change == CF_CHANGE_NEUTRAL ? CF_CHANGE_LEAVE_OUT
+                                                 : CF_CHANGE_NEUTRAL;
+        ask(app, state_of(app)->turn, &o);
+        cf_app_say(app, CF_STYLE_DIM,
+                   o.change == CF_CHANGE_NEUTRAL
+                       ? "parts become as many neutral tokens"
+                       : "parts are left out");
+    }
+}
+
+static void cmd_stop(cf_app *app)
+{
+    if (state_of(app)->is_running) {
+        cf_lab_stop(app->lab);
+    } else {
+        cf_app_back(app);
+    }
+}
+
+static bool influence_text(cf_app *app, cf_buf *out)
+{
+    const cf_influence_study *s = done(app);
+    for (size_t i = 0; s != NULL && i < s->result.n_row; i++) {
+        const cf_influence_row *row = &s->result.row[s->order[i]];
+        if (row->has_delta) {
+            cf_buf_addf(out, "%9.2f  ", row->delta);
+            cf_part_label(&row->part, &s->c, out);
+            cf_buf_addc(out, '\n');
+        }
+    }
+    return s != NULL;
+}
+
+#define HERE CF_IN(CF_VIEW_INFLUENCE)
+
+static const cf_command influence_commands[] = {
+    {"finer", HERE, "<Enter>", "",
+     "a message by sentences, a sentence by words, a tool by fields",
+     CF_RUN(cmd_finer)},
+    {"coarser", HERE, "h <Left>", "", "messages and tools again",
+     CF_RUN(cmd_coarser)},
+    {"pieces", HERE, "t", "", "what the template writes, piece by piece",
+     CF_RUN(cmd_template)},
+    {"change", HERE, "s", "", "leave parts out, or put neutral tokens there",
+     CF_RUN(cmd_change)},
+    {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
+    CF_MOVE_ROWS(influence_move, HERE),
+    {0},
+};
+
+const cf_view_ops cf_view_influence = {
+    .name = "influence",
+    .title = "Influence",
+    .commands = influence_commands,
+    .footer = "finer coarser pieces change back",
+    .open = influence_open,
+    .close = influence_close,
+    .draw = influence_draw,
+    .click = influence_click,
+    .text = influence_text,
+};
