@@ -53,6 +53,9 @@ typedef struct cf_chat_options {
     bool as_is; /* messages and tools reach the template as they are; see
                    cf_prompt_renderer */
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
+    bool stops_on_loop;  /* end a reply that repeats itself, thinks on and on,
+                            or writes JSON without an end; else only a note
+                            says so; built-in core only */
     const cf_str *stop;  /* [n_stop], none empty */
     size_t n_stop;
     const cf_token *stop_ids; /* [n_stop_ids] tokens that end the reply and are
@@ -106,6 +109,7 @@ typedef enum cf_stop_reason {
     CF_STOP_TOKEN,     /* a token of stop_ids; what: its text */
     CF_STOP_LENGTH,    /* max_tokens */
     CF_STOP_CONTEXT,   /* the context is full */
+    CF_STOP_LOOP,      /* it would hardly have ended; a note said why */
     CF_STOP_FILTERED,  /* a server's content filter; what: its name for it */
     CF_STOP_PENDING,   /* nothing was to be generated */
     CF_STOP_CANCELLED, /* request->cancel was set */

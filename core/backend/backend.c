@@ -34,11 +34,12 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
 const char *cf_stop_reason_name(cf_stop_reason reason)
 {
     static const char *const names[] = {
-        [CF_STOP_NONE] = "none",           [CF_STOP_END] = "end",
-        [CF_STOP_STRING] = "stop string",  [CF_STOP_TOKEN] = "stop token",
-        [CF_STOP_LENGTH] = "length",       [CF_STOP_CONTEXT] = "context",
-        [CF_STOP_FILTERED] = "filtered",   [CF_STOP_PENDING] = "pending",
-        [CF_STOP_CANCELLED] = "cancelled", [CF_STOP_ERROR] = "error",
+        [CF_STOP_NONE] = "none",          [CF_STOP_END] = "end",
+        [CF_STOP_STRING] = "stop string", [CF_STOP_TOKEN] = "stop token",
+        [CF_STOP_LENGTH] = "length",      [CF_STOP_CONTEXT] = "context",
+        [CF_STOP_LOOP] = "loop",          [CF_STOP_FILTERED] = "filtered",
+        [CF_STOP_PENDING] = "pending",    [CF_STOP_CANCELLED] = "cancelled",
+        [CF_STOP_ERROR] = "error",
     };
     return names[reason];
 }

@@ -14,6 +14,7 @@
 
 #include "core/api/draft.h"
 #include "core/backend/backend_impl.h"
+#include "core/backend/reply_watch.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
@@ -104,6 +105,8 @@ typedef struct decode {
     bool grammar_forces; /* they are the grammar's */
     uint32_t n_thinking;
     bool budget_spent;
+    cf_reply_watch watch;
+    bool is_endless; /* the watch saw it, and it is to end the reply */
     cf_buf piece;
     cf_buf start; /* bytes the reply has already, thinking excepted */
     cf_constraint *constraint; /* NULL: none; its place is after the content */
@@ -477,6 +480,24 @@ static bool is_stop_id(const cf_chat_options *o, cf_token id)
     return false;
 }
 
+/* Says when the reply will hardly end, and ends it where that is asked for. */
+static cf_status watch(decode *d, cf_token id, cf_error *err)
+{
+    const cf_chat_options *o = d->run->request->options;
+    cf_buf note = CF_BUF_INIT;
+    cf_status st = cf_reply_watch_add(&d->watch, id, cf_buf_str(&d->piece),
+                                      cf_chat__reply_is_thinking(&d->reply),
+                                      d->n_thinking, &note, err);
+    if (st == CF_OK && note.n > 0) {
+        const cf_chat_event ev = {.kind = CF_CHAT_NOTE,
+                                  .text = cf_buf_str(&note)};
+        cf_chat__emit(d->run, &ev);
+        d->is_endless = o != NULL && o->stops_on_loop;
+    }
+    cf_buf_deinit(&note);
+    return st;
+}
+
 /* One token; the stop reason is set when it was the last. */
 static cf_status step(decode *d, cf_error *err)
 {
@@ -503,6 +524,7 @@ static cf_status step(decode *d, cf_error *err)
         out->stop.token = id;
         return CF_OK;
     }
+    CF_TRY(watch(d, id, err));
     add_id(d, id);
     cf_chat__add_raw(d->run, cf_buf_str(&d->piece));
     CF_TRY(cf_buf_check(&out->raw, err));
@@ -510,6 +532,10 @@ static cf_status step(decode *d, cf_error *err)
     CF_TRY(cf_chat__reply_add(&d->reply, cf_buf_str(&d->piece), &stopped, err));
     if (stopped) {
         stop_with(d, CF_STOP_STRING, o->stop[d->reply.release.stopped_by]);
+        return CF_OK;
+    }
+    if (d->is_endless) {
+        out->stop.reason = CF_STOP_LOOP;
         return CF_OK;
     }
     if (o != NULL && o->max_tokens > 0 &&
@@ -591,7 +617,8 @@ static cf_status begin(decode *d, cf_error *err)
                                c->options.channels, c->options.n_channels,
                                err));
     cf_arena_init(&arena, 0);
-    cf_status st = make_sampler(d, err);
+    cf_status st = cf_reply_watch_init(&d->watch, err);
+    CF_THEN(st, make_sampler(d, err));
     CF_THEN(st, prefill(d, &arena, err));
     cf_arena_deinit(&arena);
     if (st == CF_OK && d->run->request->is_pending) {
@@ -650,6 +677,7 @@ static cf_status finish(decode *d, cf_status st, cf_error *err)
         }
     }
     cf_chat__reply_deinit(&d->reply);
+    cf_reply_watch_deinit(&d->watch);
     cf_sampler_free(d->sampler);
     cf_constraint_free(d->constraint);
     cf_free(d->mask);

@@ -43,7 +43,7 @@ typedef struct run {
     cf_opt_list choices;
     bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
     cf_opt_list stop_list, stop_id_list, extra_list;
-    bool sends_thinking, as_is, fail_on_length, keeps_prefix;
+    bool sends_thinking, as_is, fail_on_length, keeps_prefix, stops_on_loop;
     char last; /* byte of the reply on standard output; 0: none */
     cf_sampler_options sampling;
     cf_attach_options attached;
@@ -127,12 +127,14 @@ static void show_event(run *r, const cf_chat_event *ev)
         cf_note("  %s", ev->stop.err.text);
         break;
     case CF_CHAT_NOTE:
-        cf_note_text("[server] ", ev->text);
+        cf_note_text(r->engine.engine != NULL ? "[note] " : "[server] ",
+                     ev->text);
         break;
     case CF_CHAT_STOP:
         end_thinking(r);
         if (ev->stop.reason == CF_STOP_LENGTH ||
             ev->stop.reason == CF_STOP_CONTEXT ||
+            ev->stop.reason == CF_STOP_LOOP ||
             ev->stop.reason == CF_STOP_FILTERED) {
             show(stderr, cf_str_from("\n"));
             cf_note("[stopped: %s]", cf_stop_reason_name(ev->stop.reason));
@@ -584,6 +586,7 @@ static void take_settings(cf_chat_options *o, const run *r)
     }
     o->thinking = from->chat.thinking;
     o->as_is = from->chat.as_is;
+    o->stops_on_loop = from->chat.stops_on_loop;
     o->has_thinking_budget = from->chat.has_thinking_budget;
     o->thinking_budget = from->chat.thinking_budget;
 }
@@ -617,6 +620,7 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     o->chat.max_tokens = r->n_max;
     take_settings(&o->chat, r);
     o->chat.as_is = o->chat.as_is || r->as_is;
+    o->chat.stops_on_loop = o->chat.stops_on_loop || r->stops_on_loop;
     o->chat.n_top = r->n_top;
     for (size_t i = 0; i < r->stop_list.n; i++) {
         r->stop[i] = cf_str_from(r->stop_list.v[i]);
@@ -895,6 +899,9 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
         {"--as-is", 0, CF_OPT_FLAG, &r.as_is, NULL,
          "give messages and tools to the template unchanged, even where it "
          "does not write them",
+         NULL},
+        {"--stop-on-loop", 0, CF_OPT_FLAG, &r.stops_on_loop, NULL,
+         "end a reply that repeats itself or cannot end; a note says so anyway",
          NULL},
         {"--candidates", 0, CF_OPT_U32, &r.n_candidates, "N",
          "write N replies side by side, each with a seed of its own; calls are "

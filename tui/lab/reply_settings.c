@@ -64,6 +64,8 @@ static const setting table[] = {
      "how many candidates are kept"},
     {"draft", U32, OTHER(draft), CF_DRAFT_MAX,
      "tokens guessed ahead and checked together; 0 is none"},
+    {"stop_on_loop", BOOL, OTHER(chat.stops_on_loop), 0,
+     "ends a reply that repeats itself or cannot end, which is said anyway"},
     {NULL, U32, false, 0, 0, NULL},
 };
 

@@ -14,7 +14,7 @@
 #include "core/api/backend.h"
 #include "core/api/draft.h"
 
-enum { CF_REPLY_SETTINGS = 20, CF_EXTRA_MAX = 1024 };
+enum { CF_REPLY_SETTINGS = 21, CF_EXTRA_MAX = 1024 };
 
 typedef struct cf_reply_settings {
     cf_chat_options chat;     /* grammar, vocab, stop and n_top stay empty */

@@ -19,7 +19,8 @@ const char *cf_serve__reason(const cf_chat_response *reply)
         return "tool_calls";
     }
     return reply->stop.reason == CF_STOP_LENGTH ||
-                   reply->stop.reason == CF_STOP_CONTEXT
+                   reply->stop.reason == CF_STOP_CONTEXT ||
+                   reply->stop.reason == CF_STOP_LOOP
                ? "length"
                : "stop";
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/api/loop.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/lab_reply.h"
 #include "tui/view/tokens.h"
@@ -189,6 +190,43 @@ int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply)
     return (int)(n < 1000 ? n : 1000) + 1 + FIGURES;
 }
 
+/* A loop in the reply: its period, how likely it was to come out at first and
+ * at last, and from where on that was under 1 %.  False: there is none. */
+static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    enum { MAX = 4096 };
+    cf_token ids[MAX];
+    float p[MAX];
+    cf_loop loop = {0, 0, 0};
+    size_t n = reply->n_token < MAX ? reply->n_token : MAX;
+    size_t skip = reply->n_token - n; /* the newest are looked at */
+    cf_error ignored;
+    for (size_t i = 0; i < n; i++) {
+        const cf_draw *d = reply->token[skip + i].draw;
+        ids[i] = reply->token[skip + i].id;
+        p[i] = d != NULL ? d->chosen.p_raw : 0;
+    }
+    if (cf_loop_find(&loop, ids, n, &ignored) != CF_OK || loop.length == 0) {
+        return false;
+    }
+    cf_buf out = CF_BUF_INIT;
+    size_t last = loop.first + loop.length - 1;
+    size_t trap = cf_loop_trap(&loop, p, 0.01f);
+    cf_buf_addf(&out, "loop of %zu from #%zu, %zu times", loop.period,
+                skip + loop.first + 1, loop.length / loop.period);
+    if (reply->token[skip + last].draw != NULL) {
+        cf_buf_addf(&out, "; leaving %.2g%% at first, %.2g%% at last",
+                    100 * (1 - (double)p[loop.first + loop.period]),
+                    100 * (1 - (double)p[last]));
+    }
+    if (trap != SIZE_MAX) {
+        cf_buf_addf(&out, ", closed from #%zu", skip + trap + 1);
+    }
+    cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&out), CF_STYLE_WARNING);
+    cf_buf_deinit(&out);
+    return true;
+}
+
 /* The meaning of the marks, and the reply in figures. */
 static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                          const cf_reply *reply)
@@ -218,6 +256,11 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
         cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_DIM,
                      "perplexity %.2f  entropy %.2f bit a token",
                      exp(-log_p / (double)n), entropy / (double)n);
+    }
+    if (draw_loop(g, (cf_rect){r.x, r.y + 2, r.w, 1}, reply)) {
+        return;
+    }
+    if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 2, r.w, CF_STYLE_DIM,
                      "%zu of %zu drawn were not the model's first choice",
                      n_other, n);
