@@ -71,6 +71,9 @@ typedef struct cf_chat_options {
     const cf_grammar *grammar;
     const cf_constraint_vocab *vocab;
     const json_t *vendor; /* an object merged over a server's request */
+    /* The same as a spec of constraint_spec.h, for servers: sent in the form
+     * that the server takes.  Not for the built-in core. */
+    const json_t *constraint;
 } cf_chat_options;
 
 /*
@@ -275,9 +278,24 @@ typedef struct cf_backend_info {
     bool shows_prompt, shows_tokens, shows_candidates, shows_cache;
     bool can_score, can_count;
     bool can_fork_token, can_continue, can_mask;
+    bool can_constrain; /* by a spec, in a server's own form; see
+                           cf_chat_options.constraint */
     bool takes_images;  /* passes images of messages to its model */
     const char *cannot; /* what it cannot show, in words; "" for nothing */
+    /* Of a server, once cf_backend_ask() has asked it. */
+    const char *server;  /* "llama-server", "vLLM", "Ollama", "LM Studio",
+                            "TGI"; "" for another, or not asked */
+    uint32_t n_ctx;      /* tokens of its context; 0: not known */
+    bool asks_prompt;    /* rendering asks the server over the network */
+    bool asks_tokens;    /* likewise for tokens */
+    bool prompt_is_ours; /* rendered here, with a template that need not be
+                            the server's */
 } cf_backend_info;
+
+/* Has a server say what it is, once; CF_OK for other kinds.  CF_EIO without a
+ * connection, CF_ECANCELLED, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_backend_ask(cf_backend *backend, cf_cancel *cancel,
+                                     cf_error *err);
 
 cf_backend_info cf_backend_get_info(const cf_backend *backend);
 void cf_backend_free(cf_backend *backend);
@@ -433,6 +451,8 @@ typedef struct cf_remote_options {
     uint32_t n_retries;    /* on 429 and 5xx; 0: 4, UINT32_MAX: none */
     uint32_t backoff_ms;   /* first wait, doubled each time; 0: 500 */
     cf_tool_family family; /* parses content too; CF_TOOLS_NONE: does not */
+    /* Ours, where the server does not show its prompt; render NULL: none. */
+    cf_prompt_renderer renderer;
 } cf_remote_options;
 
 /* `url` is the server's address with or without "/v1".  Connects only when a
@@ -440,6 +460,12 @@ typedef struct cf_remote_options {
 CF_MUST_USE cf_status cf_backend_remote_new(cf_backend **out, const char *url,
                                             const cf_remote_options *options,
                                             cf_error *err);
+
+/* Takes over what a clone of the backend has learned of its server. */
+void cf_backend_learn(cf_backend *to, const cf_backend *from);
+
+/* Sets the renderer of a server's backend; does nothing for another kind. */
+void cf_backend_remote_set(cf_backend *backend, cf_prompt_renderer renderer);
 
 typedef struct cf_script_options {
     cf_tool_family family; /* parses the scripted text */

@@ -272,7 +272,14 @@ json_t *cf_chat__context(const cf_chat_request *request)
 
 cf_backend_info cf_backend_get_info(const cf_backend *b)
 {
-    return b->ops->info(b);
+    cf_backend_info info = b->ops->info(b);
+    info.server = info.server != NULL ? info.server : "";
+    return info;
+}
+
+cf_status cf_backend_ask(cf_backend *b, cf_cancel *cancel, cf_error *err)
+{
+    return b->ops->ask != NULL ? b->ops->ask(b, cancel, err) : CF_OK;
 }
 
 void cf_backend_free(cf_backend *b)

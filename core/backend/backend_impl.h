@@ -41,6 +41,7 @@ typedef struct cf_backend__ops {
                        cf_cancel *cancel, cf_arena *arena, cf_score *out,
                        cf_error *err);
     cf_status (*clone)(cf_backend **out, const cf_backend *b, cf_error *err);
+    cf_status (*ask)(cf_backend *b, cf_cancel *cancel, cf_error *err);
     const cf_token *(*cache)(const cf_backend *b, size_t *n);
     size_t (*checkpoints)(const cf_backend *b, uint32_t *pos, size_t cap);
 } cf_backend__ops;

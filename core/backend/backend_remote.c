@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/backend/box.h"
 #include "core/backend/http_once.h"
 #include "core/backend/remote.h"
 #include "core/base/alloc.h"
@@ -28,11 +29,12 @@ enum {
 
 typedef struct remote {
     cf_backend base;
-    char *url;       /* ".../v1", no slash at its end */
-    char *shown;     /* the same without credentials */
+    char *url;       /* without "/v1" and without a slash at its end */
+    char *shown;     /* with "/v1", without credentials */
     char *model;     /* NULL: not asked yet */
     char *key;       /* NULL: none */
     json_t *refused; /* arguments that this server does not take */
+    cf_box box;      /* what it is, once it was asked */
     cf_remote_options options;
 } remote;
 
@@ -41,13 +43,25 @@ static const cf_backend__ops remote_ops;
 static cf_backend_info get_info(const cf_backend *b)
 {
     const remote *r = (const remote *)b;
+    const bool shows = cf_box__shows_prompt(&r->box);
+    const bool is_ours = r->box.kind != CF_BOX_UNKNOWN && !shows &&
+                         r->options.renderer.render != NULL;
     return (cf_backend_info){
         .kind = "openai",
         .name = cf_str_from(r->shown),
+        .shows_prompt = is_ours,
         .shows_candidates = true,
         .takes_images = true,
-        .cannot = "a server does not show its prompt, its tokens' ids or its "
-                  "cache; candidates only where it offers logprobs",
+        .can_constrain = true,
+        .cannot = shows ? ""
+                        : "a server does not show its prompt, its "
+                          "tokens' ids or its cache; candidates only "
+                          "where it offers logprobs",
+        .server = cf_box__name(r->box.kind),
+        .n_ctx = r->box.n_ctx,
+        .asks_prompt = shows,
+        .asks_tokens = cf_box__shows_tokens(&r->box),
+        .prompt_is_ours = is_ours,
     };
 }
 
@@ -62,6 +76,7 @@ static void free_remote(cf_backend *b)
     cf_free(r->shown);
     cf_free(r->model);
     json_decref(r->refused);
+    cf_box__deinit(&r->box);
     cf_free(r);
 }
 
@@ -413,7 +428,7 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
     for (uint32_t i = 0;; i++) {
         transfer t;
         transfer_init(&t, run, answer);
-        cf_status st = send_once(r, &t, "/chat/completions", body, err);
+        cf_status st = send_once(r, &t, "/v1/chat/completions", body, err);
         CF_THEN(st, judge(&t, err));
         bool again = st != CF_OK && st != CF_ECANCELLED &&
                      is_worth_retrying(t.status) && !answer->has_content &&
@@ -500,7 +515,7 @@ static cf_status find_model(remote *r, cf_chat__run *run, cf_error *err)
 {
     transfer t;
     transfer_init(&t, run, NULL);
-    cf_status st = send_once(r, &t, "/models", NULL, err);
+    cf_status st = send_once(r, &t, "/v1/models", NULL, err);
     json_t *v = NULL;
     if (st == CF_OK && t.status == 200) {
         v = json_loadb(cf_buf_cstr(&t.body), t.body.n, 0, NULL);
@@ -535,6 +550,176 @@ static void tell_notes(cf_chat__run *run, cf_str lines)
     }
 }
 
+/* ---- as an open box ----------------------------------------------------- */
+
+enum { ASK_IDLE_MS = 20000 };
+
+/* A request apart from any reply. */
+typedef struct aside {
+    cf_chat_request request;
+    cf_chat_response out;
+    cf_chat__run run;
+} aside;
+
+static void aside_init(aside *a, cf_cancel *cancel)
+{
+    memset(a, 0, sizeof *a);
+    cf_chat_response_init(&a->out);
+    a->request.cancel = cancel;
+    a->run = (cf_chat__run){.request = &a->request, .out = &a->out};
+}
+
+/* cf_box_ask.fn; `ud` is the remote. */
+static cf_status ask_path(void *ud, const char *path, const json_t *body,
+                          cf_cancel *cancel, long *status, json_t **out,
+                          cf_error *err)
+{
+    remote quick = *(const remote *)ud;
+    aside a;
+    transfer t;
+    cf_buf text = CF_BUF_INIT;
+    quick.options.idle_ms =
+        quick.options.idle_ms != 0 ? quick.options.idle_ms : ASK_IDLE_MS;
+    aside_init(&a, cancel);
+    transfer_init(&t, &a.run, NULL);
+    if (body != NULL) {
+        cf_json_write(&text, body);
+    }
+    cf_status st = cf_buf_check(&text, err);
+    CF_THEN(st, send_once(&quick, &t, path, body != NULL ? &text : NULL, err));
+    if (st == CF_OK) {
+        cf_error ignored;
+        *status = t.status;
+        *out = NULL;
+        st = cf_json_read(out, cf_buf_cstr(&t.body), t.body.n, &ignored);
+        st = st == CF_ENOMEM ? cf_oom_for(err, "the server's answer") : CF_OK;
+    }
+    transfer_deinit(&t);
+    cf_chat_response_deinit(&a.out);
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* Makes `ask`, with the model's name, and has the server say what it is. */
+static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask,
+                      cf_error *err)
+{
+    cf_status st = CF_OK;
+    if (r->model == NULL) {
+        aside a;
+        aside_init(&a, cancel);
+        st = find_model(r, &a.run, err);
+        cf_chat_response_deinit(&a.out);
+    }
+    *ask = (cf_box_ask){
+        .fn = ask_path, .ud = r, .cancel = cancel, .model = r->model};
+    CF_THEN(st, cf_box__probe(&r->box, ask, err));
+    return st;
+}
+
+static cf_status ask_what(cf_backend *b, cf_cancel *cancel, cf_error *err)
+{
+    cf_box_ask ask;
+    return know((remote *)b, cancel, &ask, err);
+}
+
+/* The prompt as this program would write it. */
+static cf_status render_ours(const remote *r, const cf_chat_request *request,
+                             cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    if (r->options.renderer.render == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the server does not show its prompt; -t NAME renders "
+                       "one with a template of yours");
+    }
+    json_t *context = cf_chat__context(request);
+    cf_status st = context != NULL ? CF_OK : cf_oom_for(err, "the context");
+    CF_THEN(st, cf_chat__render(&r->options.renderer, request, context, arena,
+                                out, err));
+    json_decref(context);
+    return st;
+}
+
+/* The server's prompt.  Where ours has the same bytes, its spans say more. */
+static cf_status render_theirs(remote *r, const cf_box_ask *ask,
+                               const cf_chat_request *request, cf_arena *arena,
+                               cf_prompt *out, cf_token_list *tokens,
+                               cf_error *err)
+{
+    json_t *body = NULL;
+    cf_buf notes = CF_BUF_INIT;
+    cf_prompt ours;
+    cf_error ignored;
+    cf_status st = cf_remote__body(&body, r->model, request, &notes, err);
+    CF_THEN(st,
+            cf_box__prompt(&r->box, ask, body, arena, &out->text, tokens, err));
+    if (st == CF_OK && r->options.renderer.render != NULL &&
+        render_ours(r, request, arena, &ours, &ignored) == CF_OK &&
+        cf_str_eq(ours.text, out->text)) {
+        *out = ours;
+    } else {
+        CF_THEN(st, cf_box__spans(out, json_object_get(body, "messages"), arena,
+                                  err));
+    }
+    cf_buf_deinit(&notes);
+    json_decref(body);
+    return st;
+}
+
+static cf_status render(cf_backend *b, const cf_chat_request *request,
+                        cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    remote *r = (remote *)b;
+    cf_box_ask ask;
+    CF_TRY(know(r, request->cancel, &ask, err));
+    return cf_box__shows_prompt(&r->box)
+               ? render_theirs(r, &ask, request, arena, out, NULL, err)
+               : render_ours(r, request, arena, out, err);
+}
+
+static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
+                          cf_arena *arena, cf_prompt *prompt,
+                          cf_token_list *out, cf_error *err)
+{
+    remote *r = (remote *)b;
+    cf_box_ask ask;
+    CF_TRY(know(r, request->cancel, &ask, err));
+    return render_theirs(r, &ask, request, arena, prompt, out, err);
+}
+
+static cf_status score(cf_backend *b, cf_str context, cf_str text,
+                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
+                       cf_error *err)
+{
+    remote *r = (remote *)b;
+    cf_box_ask ask;
+    CF_TRY(know(r, cancel, &ask, err));
+    return cf_box__score(&r->box, &ask, context, text, arena, out, err);
+}
+
+/* Adds what only a known server takes. */
+static cf_status add_to_body(remote *r, cf_chat__run *run, json_t *body,
+                             cf_error *err)
+{
+    const cf_chat_options *o = run->request->options;
+    const json_t *spec = o != NULL ? o->constraint : NULL;
+    cf_box_ask ask;
+    if (spec != NULL) {
+        cf_status st = know(r, run->request->cancel, &ask, err);
+        CF_THEN(st, cf_box__constrain(&r->box, body, spec, err));
+        if (st == CF_EUNSUPPORTED) {
+            return cf_chat__fault(run, CF_FAULT_OPTION, st);
+        }
+        CF_TRY(st);
+    }
+    if (r->box.kind == CF_BOX_VLLM) {
+        json_object_set_new(body, "return_token_ids", json_true());
+    }
+    return CF_OK;
+}
+
+/* ---- a reply ------------------------------------------------------------ */
+
 static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 {
     remote *r = (remote *)b;
@@ -559,6 +744,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     if (st == CF_EUNSUPPORTED) {
         return cf_chat__fault(run, CF_FAULT_OPTION, st);
     }
+    CF_THEN(st, add_to_body(r, run, body, err));
     /* A server may leave the thinking in the content. */
     const cf_channel_set think = cf_tool_family_channels(CF_TOOLS_GENERIC);
     CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family,
@@ -585,24 +771,22 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 
 /* ---- making one --------------------------------------------------------- */
 
-/* The address with "/v1" and without a slash at its end. */
+/* The address without "/v1" and without a slash at its end. */
 static char *make_url(const char *url)
 {
     size_t n = strlen(url);
     while (n > 0 && url[n - 1] == '/') {
         n--;
     }
+    n -= n >= 3 && memcmp(url + n - 3, "/v1", 3) == 0 ? 3 : 0;
     cf_buf b = CF_BUF_INIT;
     cf_buf_add(&b, url, n);
-    if (n < 3 || memcmp(url + n - 3, "/v1", 3) != 0) {
-        cf_buf_adds(&b, "/v1");
-    }
     char *out = cf_buf_take(&b);
     cf_buf_deinit(&b);
     return out;
 }
 
-/* Without "user:password@". */
+/* With "/v1" and without "user:password@". */
 static char *make_shown(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -615,6 +799,7 @@ static char *make_shown(const char *url)
     cf_buf b = CF_BUF_INIT;
     cf_buf_add(&b, url, (size_t)(host - url));
     cf_buf_adds(&b, at != NULL ? at + 1 : host);
+    cf_buf_adds(&b, "/v1");
     char *out = cf_buf_take(&b);
     cf_buf_deinit(&b);
     return out;
@@ -655,6 +840,28 @@ cf_status cf_backend_remote_new(cf_backend **out, const char *url,
     return CF_OK;
 }
 
+void cf_backend_remote_set(cf_backend *b, cf_prompt_renderer renderer)
+{
+    if (b->ops == &remote_ops) {
+        ((remote *)b)->options.renderer = renderer;
+    }
+}
+
+void cf_backend_learn(cf_backend *to, const cf_backend *from)
+{
+    if (to->ops == &remote_ops && from->ops == &remote_ops) {
+        cf_box *box = &((remote *)to)->box;
+        const remote *other = (const remote *)from;
+        json_t *pieces = box->pieces;
+        *box = other->box;
+        box->pieces = pieces;
+        char **model = &((remote *)to)->model;
+        if (*model == NULL && other->model != NULL) {
+            *model = cf_strdup(other->model); /* NULL: asked for later */
+        }
+    }
+}
+
 static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
 {
     const remote *r = (const remote *)from;
@@ -663,6 +870,9 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
     o.model = r->model;
     CF_TRY(cf_backend_remote_new(out, r->url, &o, err));
     json_object_update(((remote *)*out)->refused, r->refused);
+    cf_box *box = &((remote *)*out)->box;
+    *box = r->box;
+    box->pieces = NULL; /* asked for again */
     return CF_OK;
 }
 
@@ -670,5 +880,9 @@ static const cf_backend__ops remote_ops = {
     .info = get_info,
     .free = free_remote,
     .stream = stream,
+    .render = render,
+    .tokenise = tokenise,
+    .score = score,
     .clone = clone,
+    .ask = ask_what,
 };

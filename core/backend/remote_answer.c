@@ -311,6 +311,40 @@ static void read_usage(cf_remote__answer *a, const json_t *v)
     }
 }
 
+/* Appends the ids of a list; without memory they are left out. */
+static void add_ids(cf_token **ids, size_t *n, const json_t *list)
+{
+    size_t n_more = json_array_size(list);
+    cf_token *v = n_more > 0 ? cf_realloc(*ids, *n + n_more, sizeof *v) : NULL;
+    if (v != NULL) {
+        for (size_t i = 0; i < n_more; i++) {
+            v[*n + i] = (cf_token)json_integer_value(json_array_get(list, i));
+        }
+        *ids = v;
+        *n += n_more;
+    }
+}
+
+/* Tokens and the kept prefix, where a server shows them: vLLM with
+ * return_token_ids, llama-server in its timings. */
+static void read_tokens(cf_remote__answer *a, const json_t *v)
+{
+    cf_chat_response *out = a->run->out;
+    const json_t *choice = json_array_get(json_object_get(v, "choices"), 0);
+    const json_t *prompt = json_object_get(v, "prompt_token_ids");
+    prompt =
+        prompt != NULL ? prompt : json_object_get(choice, "prompt_token_ids");
+    if (out->n_prompt_ids == 0) {
+        add_ids(&out->prompt_ids, &out->n_prompt_ids, prompt);
+    }
+    add_ids(&out->reply_ids, &out->n_reply_ids,
+            json_object_get(choice, "token_ids"));
+    uint64_t n_cached = count(json_object_get(v, "timings"), "cache_n");
+    if (n_cached > out->usage.n_cached) {
+        out->usage.n_cached = n_cached;
+    }
+}
+
 /* Keeps the other facts that a server reports about an answer. */
 static void read_vendor(cf_remote__answer *a, const json_t *v)
 {
@@ -353,6 +387,7 @@ cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
             st = add_choice(a, choice, err);
         }
         read_usage(a, v);
+        read_tokens(a, v);
         read_vendor(a, v);
     }
     json_decref(v);

@@ -299,7 +299,7 @@ static cf_status set_sampling(json_t *body, const cf_chat_options *o,
         return cf_fail(err, CF_EUNSUPPORTED,
                        "a server cannot stop at token ids; stop at their text");
     }
-    if (o->grammar != NULL) {
+    if (o->grammar != NULL && o->constraint == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "a server cannot be constrained by a grammar");
     }

@@ -197,6 +197,9 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                                     .model = o->server_model,
                                     .family = family != NULL ? b->family
                                                              : CF_TOOLS_NONE};
+        if (b->tpl != NULL) {
+            remote.renderer = renderer_of(b);
+        }
         return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
     CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));

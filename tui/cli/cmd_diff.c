@@ -376,6 +376,10 @@ static int run(diff_job *job, int n, char **paths)
     cf_error err = {0};
     cf_status st = cf_diff_pair_open(&job->pair, &job->cli->open, job->name_a,
                                      job->name_b, &err);
+    if (st == CF_OK && job->level == LEVEL_TOKENS && job->pair.tok == NULL) {
+        st = cf_fail(&err, CF_EUNSUPPORTED,
+                     "--level tokens needs a model file (-m)");
+    }
     if (st == CF_OK && job->level == LEVEL_SOURCE) {
         st = sources(job, &err);
     } else if (st == CF_OK && job->is_all) {
@@ -402,7 +406,10 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
     diff_job job = {.cli = cli};
     const cf_opt own[] = {
         {"--left", 'a', CF_OPT_STR, &job.name_a, "FILE|NAME",
-         "first template: a file, a built-in template, or \"model\"", NULL},
+         "first template: a file, a built-in template, or \"model\": the one "
+         "of "
+         "-m, of a server the prompt that it makes",
+         NULL},
         {"--right", 'b', CF_OPT_STR, &job.name_b, "FILE|NAME",
          "second template", NULL},
         {"--all", 0, CF_OPT_FLAG, &job.is_all, NULL,

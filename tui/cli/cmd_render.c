@@ -13,7 +13,9 @@
 #include "templates/template.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/render_mask.h"
+#include "tui/cli/render_server.h"
 #include "tui/lab/context_text.h"
+#include "tui/lab/server_prompt.h"
 #include "tui/sys/out.h"
 
 typedef struct render_job {
@@ -566,6 +568,13 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     if (job.shape && (as_is || job.mask || job.continue_final)) {
         return cf_cli_usage(cli, "--shape goes without --as-is, --mask and "
                                  "--continue-final-message");
+    }
+    if (cf_server_is_address(cli->open.model)) {
+        return job.batch == NULL && !job.mask
+                   ? cf_render_server(cli, n_rest == 1 ? argv[0] : NULL,
+                                      job.ids)
+                   : cf_cli_usage(cli, "a server renders one context, without "
+                                       "--batch and --mask");
     }
     /* Only then: a model lends its bos_token to any template. */
     if (job.ids || job.mask ||

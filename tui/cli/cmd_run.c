@@ -54,7 +54,8 @@ typedef struct run {
     cf_demo *demo;     /* NULL: --tools is not demo */
     cf_mcp_opened mcp; /* .path NULL: no --mcp */
     json_t *canned, *tools, *system_list;
-    cf_grammar *grammar; /* NULL: no constraint */
+    json_t *spec;        /* NULL: no constraint */
+    cf_grammar *grammar; /* of the built-in core */
     cf_constraint_vocab *vocab;
     cf_buf constraint; /* as JSON, for the history */
     cf_str stop[CF_OPT_LIST_MAX];
@@ -503,20 +504,6 @@ static bool is_server(const run *r)
     return strcmp(cf_backend_get_info(r->engine.backend).kind, "openai") == 0;
 }
 
-/* --schema as a server takes it: response_format of OpenAI's interface. */
-static cf_status ask_for_schema(run *r, cf_error *err)
-{
-    json_t *schema;
-    CF_TRY(cf_json_read_file(&schema, r->schema, err));
-    json_t *format = json_pack("{s:s, s:{s:s, s:b, s:o}}", "type",
-                               "json_schema", "json_schema", "name", "reply",
-                               "strict", 1, "schema", schema);
-    return format != NULL && json_object_set_new(r->vendor, "response_format",
-                                                 format) == 0
-               ? CF_OK
-               : cf_oom(err);
-}
-
 /* --extra, and what confabrc has, into the request of a server. */
 static cf_status read_extra(run *r, cf_error *err)
 {
@@ -554,22 +541,18 @@ static cf_status make_grammar(run *r, cf_error *err)
                        "give one of --schema, --regex, --choice, --grammar "
                        "and --constrain-tools");
     }
-    if (r->engine.engine == NULL) {
-        return r->schema != NULL && is_server(r)
-                   ? ask_for_schema(r, err)
-                   : cf_fail(err, CF_EUNSUPPORTED,
-                             "only a model file can "
-                             "be constrained; a "
-                             "server takes --schema");
+    if (r->engine.engine == NULL && !is_server(r)) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "only a model file or a server can be constrained");
     }
-    json_t *spec = NULL;
-    CF_TRY(make_spec(r, &spec, err));
-    cf_json_write(&r->constraint, spec);
-    cf_status st = cf_constraint_spec_compile(
-        &r->grammar, spec, cf_conversation_tools(r->conv), err);
-    json_decref(spec);
-    CF_TRY(st);
+    CF_TRY(make_spec(r, &r->spec, err));
+    cf_json_write(&r->constraint, r->spec);
     CF_TRY(cf_buf_check(&r->constraint, err));
+    if (is_server(r)) {
+        return CF_OK; /* in the server's form, by the backend */
+    }
+    CF_TRY(cf_constraint_spec_compile(&r->grammar, r->spec,
+                                      cf_conversation_tools(r->conv), err));
     return cf_constraint_vocab_from_tokenizer(
         &r->vocab, cf_engine_tokenizer(r->engine.engine), err);
 }
@@ -615,6 +598,7 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
         o->chat.vendor = r->vendor;
     }
     o->chat.sends_thinking = r->sends_thinking;
+    o->chat.constraint = r->spec;
     o->chat.grammar = r->grammar;
     o->chat.vocab = r->vocab;
     o->chat.max_tokens = r->n_max;
@@ -965,6 +949,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     }
     cf_conversation_free(r.conv);
     cf_opened_close(&r.engine);
+    json_decref(r.spec);
     cf_constraint_vocab_free(r.vocab);
     cf_grammar_free(r.grammar);
     cf_buf_deinit(&r.constraint);

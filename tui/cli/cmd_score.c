@@ -10,6 +10,7 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
+#include "tui/lab/server_prompt.h"
 
 enum { TEXT_MAX = 64 << 20 };
 
@@ -23,14 +24,32 @@ static cf_status read_text(cf_buf *out, const char *arg, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
+/* A scored token as text: of the vocabulary (`tok`), or of a server (NULL)
+ * its bytes of the text. */
+static void token_text(cf_buf *piece, const cf_score *s, size_t i,
+                       const cf_tokenizer *tok, cf_str text)
+{
+    cf_buf_reset(piece);
+    if (tok != NULL) {
+        cf_tokenizer_piece(piece, tok, s->v[i].id, true);
+    } else {
+        cf_buf_add(piece, text.p + s->v[i].off, s->v[i].len);
+    }
+}
+
+static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok,
+                       cf_str text)
 {
     cf_buf piece = CF_BUF_INIT;
     cf_buf_adds(out, "{\"tokens\":[");
     for (size_t i = 0; i < s->n; i++) {
-        cf_buf_addf(out, "%s{\"id\":%d,", i > 0 ? "," : "", (int)s->v[i].id);
-        cf_buf_reset(&piece);
-        cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
+        cf_buf_addf(out, "%s{\"id\":", i > 0 ? "," : "");
+        if (s->v[i].id == CF_TOKEN_NONE) {
+            cf_buf_adds(out, "null,");
+        } else {
+            cf_buf_addf(out, "%d,", (int)s->v[i].id);
+        }
+        token_text(&piece, s, i, tok, text);
         cf_json_text_bytes(out, "text", cf_buf_str(&piece));
         cf_buf_adds(out, ",\"log_p\":");
         cf_json_text_float(out, s->log_p[i]);
@@ -45,12 +64,12 @@ static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
     cf_buf_deinit(&piece);
 }
 
-static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
+static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok,
+                       cf_str text)
 {
     cf_buf piece = CF_BUF_INIT;
     for (size_t i = 0; i < s->n; i++) {
-        cf_buf_reset(&piece);
-        cf_tokenizer_piece(&piece, tok, s->v[i].id, true);
+        token_text(&piece, s, i, tok, text);
         cf_buf_addf(out, "%8.3f %6.2f%%  %6d  '", (double)s->log_p[i],
                     100 * exp((double)s->log_p[i]), (int)s->v[i].id);
         cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
@@ -65,25 +84,37 @@ static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok)
     cf_buf_deinit(&piece);
 }
 
+/* The built-in core for an engine, or the server of -m without one. */
+static cf_status open_backend(cf_backend **out, const cf_cli *cli,
+                              cf_engine *engine, cf_error *err)
+{
+    const cf_core_options core = {.session = {.n_ctx = cli->open.n_ctx}};
+    const cf_remote_options remote = {.key = cli->open.key,
+                                      .model = cli->open.server_model};
+    return engine != NULL
+               ? cf_backend_core_new(out, engine, &core, err)
+               : cf_backend_remote_new(out, cli->open.model, &remote, err);
+}
+
 static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
 {
     cf_error err;
     cf_backend *backend = NULL;
-    cf_core_options o = {.session = {.n_ctx = cli->open.n_ctx}};
     cf_arena arena;
     cf_score s;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_backend_core_new(&backend, engine, &o, &err);
+    cf_status st = open_backend(&backend, cli, engine, &err);
     CF_THEN(st, cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena,
                                  &s, &err));
     int status = CF_EXIT_OK;
     if (st == CF_OK) {
         cf_buf out = CF_BUF_INIT;
-        const cf_tokenizer *tok = cf_engine_tokenizer(engine);
+        const cf_tokenizer *tok =
+            engine != NULL ? cf_engine_tokenizer(engine) : NULL;
         if (cli->is_json) {
-            write_json(&out, &s, tok);
+            write_json(&out, &s, tok, text);
         } else {
-            write_text(&out, &s, tok);
+            write_text(&out, &s, tok, text);
         }
         status = cf_cli_print(cli, &out);
         cf_buf_deinit(&out);
@@ -118,7 +149,9 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     cf_engine *engine = NULL;
     cf_status st = read_text(&prompt, prompt_arg, &err);
     CF_THEN(st, read_text(&text, text_arg, &err));
-    CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
+    if (!cf_server_is_address(cli->open.model)) {
+        CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
+    }
     int status =
         st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
                     : cf_cli_fail(cli, &err);

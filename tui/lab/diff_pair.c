@@ -8,6 +8,7 @@
 #include "templates/chat_template.h"
 #include "templates/open.h"
 #include "tui/lab/context_text.h"
+#include "tui/lab/server_prompt.h"
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -70,9 +71,23 @@ static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
     return st;
 }
 
-static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
-                           const char *name, cf_error *err)
+/* A half that is what the server of -m makes itself. */
+static cf_status open_server(cf_diff_half *half, const cf_open_options *o,
+                             cf_error *err)
 {
+    const cf_remote_options remote = {.key = o->key, .model = o->server_model};
+    half->is_server = true;
+    cf_role_map_init(&half->roles, cf_str_make("", 0));
+    return cf_backend_remote_new(&half->backend, o->model, &remote, err);
+}
+
+static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
+                           const cf_open_options *o, const char *name,
+                           cf_error *err)
+{
+    if (strcmp(name, "model") == 0 && cf_server_is_address(o->model)) {
+        return open_server(half, o, err);
+    }
     if (strcmp(name, "model") == 0) {
         if (pair->engine == NULL) {
             return cf_fail(err, CF_EINVAL, "\"model\" needs a model (-m)");
@@ -94,12 +109,12 @@ cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_open_options *o,
                             const char *a, const char *b, cf_error *err)
 {
     memset(pair, 0, sizeof *pair);
-    if (o->model != NULL) {
+    if (o->model != NULL && !cf_server_is_address(o->model)) {
         CF_TRY(cf_open_engine(&pair->engine, o, true, err));
         pair->tok = cf_engine_tokenizer(pair->engine);
     }
-    CF_TRY(open_half(&pair->half[0], pair, a, err));
-    return open_half(&pair->half[1], pair, b, err);
+    CF_TRY(open_half(&pair->half[0], pair, o, a, err));
+    return open_half(&pair->half[1], pair, o, b, err);
 }
 
 cf_status cf_diff_pair_of(cf_diff_pair *pair, const cf_tokenizer *tok, cf_str a,
@@ -166,6 +181,12 @@ cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
     CF_TRY(read_context(pair, context, &values, arena, err));
     for (int i = 0; i < 2; i++) {
         cf_render r;
+        if (pair->half[i].is_server) {
+            out->status[i] =
+                cf_server_prompt(pair->half[i].backend, context, NULL, arena,
+                                 &out->prompt[i], NULL, &out->err[i]);
+            continue;
+        }
         out->status[i] = cf_template_render(pair->half[i].tpl, values, NULL,
                                             arena, &r, &out->err[i]);
         if (out->status[i] == CF_OK) {

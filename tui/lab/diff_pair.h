@@ -10,6 +10,7 @@
 #include "templates/template.h"
 
 typedef struct cf_diff_half {
+    bool is_server; /* `backend` asks a server for its own prompt */
     cf_buf source;
     cf_template *tpl;
     cf_role_map roles;
@@ -30,7 +31,8 @@ typedef struct cf_diff_renders {
     cf_error err[2];
 } cf_diff_renders;
 
-/* Both templates: files, names, or "model" for the model's own.  The pair must
+/* Both templates: files, names, or "model" for the model's own, of a server
+ * the prompt that it shows.  The pair must
  * not move while it is open; close it whatever is returned. */
 CF_MUST_USE cf_status cf_diff_pair_open(cf_diff_pair *pair,
                                         const cf_open_options *o, const char *a,

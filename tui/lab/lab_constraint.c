@@ -155,9 +155,10 @@ cf_status cf_lab_constrain(cf_lab *lab, const char *words, cf_error *err)
         lab->rule = NULL;
         return CF_OK;
     }
-    if (!cf_lab_info(lab).can_mask) {
+    const cf_backend_info info = cf_lab_info(lab);
+    if (!info.can_mask && !info.can_constrain) {
         return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file can be constrained");
+                       "only a model file or a server can be constrained");
     }
     json_t *spec;
     cf_lab_rule *rule = NULL;
@@ -196,7 +197,10 @@ cf_status cf_lab__use_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
     }
     CF_TRY(follow_family(b, err));
     job->rule = cf_lab__rule_hold(b->rule);
-    job->options.chat.grammar = job->rule->grammar;
+    job->options.chat.constraint = job->rule->spec;
+    if (cf_lab_info(b).can_mask) {
+        job->options.chat.grammar = job->rule->grammar;
+    }
     return CF_OK;
 }
 

@@ -162,6 +162,9 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
         if (lab->n_path == 0 && lab->draft.n == 0 && !lab->draft.failed) {
             cf_fail(&lab->prompt_err, CF_ENOTFOUND,
                     "nothing is said yet: write a message first (i)");
+        } else if (cf_lab_prompt_is_asked(lab)) {
+            cf_fail(&lab->prompt_err, CF_EBUSY,
+                    "the server writes the prompt: r in this view asks it");
         } else if (render(lab, &lab->prompt_err) == CF_OK) {
             lab->prompt_is_shown = true;
         }

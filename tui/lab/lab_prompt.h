@@ -15,6 +15,11 @@
  * changed, and never while a reply is written. */
 cf_prompt_model *cf_lab_prompt(cf_lab *lab);
 void cf_lab_prompt_error(const cf_lab *lab, cf_error *err);
+/* Whether the prompt is the server's, and shown after cf_lab_ask_prompt(). */
+bool cf_lab_prompt_is_asked(const cf_lab *lab);
+/* Asks the server for it, as a task; what it says is in cf_lab_prompt() when
+ * the task has ended.  CF_EBUSY, CF_ENOTFOUND when nothing is said yet. */
+CF_MUST_USE cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err);
 /* The prompt of the path to `leaf` with `messages` (an array) after it,
  * sending nothing; in the arena.  CF_EBUSY while a reply is written. */
 CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,

@@ -38,6 +38,7 @@ cf_tool_family cf_lab_use_template(cf_backend *backend,
         cf_script_options o = {.renderer = renderer, .family = family};
         o.channels = cf_channels_detect(source, &o.n_channels);
         cf_backend_script_set(backend, &o);
+        cf_backend_remote_set(backend, renderer);
     }
     return family;
 }

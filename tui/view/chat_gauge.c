@@ -30,8 +30,11 @@ static size_t context_size(cf_app *app)
     if (session != NULL) {
         return cf_session_n_ctx(session);
     }
-    if (e->session.n_ctx != 0 || e->engine == NULL) {
+    if (e->session.n_ctx != 0) {
         return e->session.n_ctx;
+    }
+    if (e->engine == NULL) {
+        return cf_lab_info(app->lab).n_ctx; /* of a server; 0: not known */
     }
     uint32_t trained = cf_engine_get_info(e->engine).n_ctx_train;
     return trained < DEFAULT_CTX ? trained : DEFAULT_CTX;
@@ -92,7 +95,7 @@ static size_t turns_to_drop(cf_app *app, const cf_prompt_model *m, size_t n_ctx)
 static bool measure(cf_app *app, cf_chat_gauge *g)
 {
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
-    if (m == NULL) {
+    if (m == NULL || (m->n == 0 && cf_lab_info(app->lab).server[0] != '\0')) {
         return false;
     }
     g->n_prompt = m->n;

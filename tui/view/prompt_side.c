@@ -38,6 +38,16 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
                            const cf_prompt_model *m)
 {
     int y = r.y;
+    const cf_backend_info info = cf_lab_info(app->lab);
+    if (info.prompt_is_ours) {
+        cf_grid_puts(g, r.x, y++, r.w, "ours, not the server's",
+                     CF_STYLE_WARNING);
+    } else if (info.asks_prompt) {
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
+                     info.n_ctx != 0 ? "%s's prompt, context %u"
+                                     : "%s's prompt",
+                     info.server, info.n_ctx);
+    }
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
                  "Cache  %zu of %zu tokens (%zu%%)", m->n_kept, m->n,
                  m->n != 0 ? 100 * m->n_kept / m->n : 0);

@@ -40,12 +40,24 @@ static void prompt_close(cf_app *app)
     app->state[CF_VIEW_PROMPT] = NULL;
 }
 
+static void cmd_ask(cf_app *app)
+{
+    cf_error err;
+    if (cf_lab_ask_prompt(app->lab, &err) != CF_OK) {
+        cf_app_say(app, CF_STYLE_WARNING, "%s", err.text);
+    }
+}
+
 /* Goes to the first token that must be computed: that is what people look
- * for here. */
+ * for here.  A server is asked for its prompt. */
 static void prompt_enter(cf_app *app)
 {
     cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    cf_error ignored;
+    if (m == NULL && cf_lab_prompt_is_asked(app->lab)) {
+        cf_ignore(cf_lab_ask_prompt(app->lab, &ignored));
+    }
     s->token = m != NULL && m->n_kept < m->n ? m->n_kept : 0;
 }
 
@@ -368,11 +380,15 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     } else {
         snprintf(where, sizeof where, "%s", cf_span_source_name(s->source));
     }
+    char place[48] = ", as the server wrote it"; /* its template is not here */
+    if (!cf_lab_prompt_is_asked(app->lab) || s->line != 0) {
+        snprintf(place, sizeof place, ", template line %u col %u",
+                 (unsigned)s->line, (unsigned)s->col);
+    }
     int used = cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL,
-                            "from %s%.*s, template line %u col %u", where,
+                            "from %s%.*s%s", where,
                             (int)(s->path.n < 60 ? s->path.n : 60),
-                            s->path.n != 0 ? s->path.p : "", (unsigned)s->line,
-                            (unsigned)s->col);
+                            s->path.n != 0 ? s->path.p : "", place);
     if (used + 3 < r.w) {
         draw_other_ways(app, g, r.x + used + 3, r.y + 1, r.w - used - 3);
     }
@@ -712,6 +728,8 @@ static const cf_command prompt_commands[] = {
      CF_BY(cf_prompt__go_finding, -1)},
     {"vars", HERE, "V", "", "to the template's variables",
      CF_RUN(cf_prompt__cmd_vars)},
+    {"ask", HERE, "r", "", "ask the server for its prompt again",
+     CF_RUN(cmd_ask)},
     {"var", HERE, "gv", "NAME=JSON",
      "set a template variable; NAME= removes it", CF_WITH(cmd_var)},
     CF_MOVE_ROWS(prompt_move, HERE),

@@ -1,0 +1,120 @@
+/*
+ * path_server.c - one connection at a time, one request each.
+ */
+#include "tests/support/path_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/t.h"
+
+enum { REQUEST_MAX = 256 * 1024 };
+
+/* Reads head and body; returns the body's place in `to`. */
+static const char *read_request(int fd, char *to)
+{
+    size_t n = 0;
+    for (;;) {
+        ssize_t got = recv(fd, to + n, REQUEST_MAX - 1 - n, 0);
+        if (got <= 0) {
+            break;
+        }
+        n += (size_t)got;
+        to[n] = '\0';
+        const char *body = strstr(to, "\r\n\r\n");
+        const char *length = strstr(to, "Content-Length: ");
+        size_t want = length != NULL ? strtoul(length + 16, NULL, 10) : 0;
+        if (body != NULL && n >= (size_t)(body + 4 - to) + want) {
+            return body + 4;
+        }
+    }
+    to[n] = '\0';
+    return to + n;
+}
+
+static void answer(int fd, const cf_path_answer *a)
+{
+    static const cf_path_answer none = {
+        .status = 404, .body = "{\"error\":{\"message\":\"no such path\"}}"};
+    char head[512];
+    a = a != NULL ? a : &none;
+    snprintf(head, sizeof head,
+             "HTTP/1.1 %d X\r\nContent-Type: %s\r\n%sContent-Length: "
+             "%zu\r\nConnection: close\r\n\r\n",
+             a->status != 0 ? a->status : 200,
+             strncmp(a->body, "data:", 5) == 0 ? "text/event-stream"
+                                               : "application/json",
+             a->header != NULL ? a->header : "", strlen(a->body));
+    if (send(fd, head, strlen(head), MSG_NOSIGNAL) > 0) {
+        (void)!send(fd, a->body, strlen(a->body), MSG_NOSIGNAL);
+    }
+}
+
+static void *serve(void *ud)
+{
+    cf_path_server *s = ud;
+    char *text = malloc(REQUEST_MAX);
+    for (;;) {
+        int fd = accept(s->fd, NULL, NULL);
+        if (fd < 0 || text == NULL) {
+            break;
+        }
+        const char *body = read_request(fd, text);
+        char method[8] = "", path[128] = "";
+        if (sscanf(text, "%7s %127s", method, path) == 2) {
+            const cf_path_answer *a = s->answers;
+            while (a->path != NULL && strcmp(a->path, path) != 0) {
+                a++;
+            }
+            if (s->n_seen < CF_PATH_SEEN_MAX) {
+                snprintf(s->seen[s->n_seen++], CF_PATH_TEXT_MAX, "%s %s\n%s",
+                         method, path, body);
+            }
+            answer(fd, a->path != NULL ? a : NULL);
+        }
+        close(fd);
+    }
+    free(text);
+    return NULL;
+}
+
+void cf_path_server_start(cf_path_server *s, const cf_path_answer *answers)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    socklen_t n = sizeof a;
+    memset(s, 0, sizeof *s);
+    s->answers = answers;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(s->fd >= 0);
+    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(s->fd, 16), 0);
+    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
+    s->port = ntohs(a.sin_port);
+    snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u", s->port);
+    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+void cf_path_server_stop(cf_path_server *s)
+{
+    shutdown(s->fd, SHUT_RDWR); /* wakes an accept that still waits */
+    pthread_join(s->thread, NULL);
+    close(s->fd);
+}
+
+const char *cf_path_server_last(const cf_path_server *s, const char *path)
+{
+    size_t n = strlen(path);
+    for (size_t i = s->n_seen; i > 0; i--) {
+        const char *at = strchr(s->seen[i - 1], ' ');
+        if (at != NULL && strncmp(at + 1, path, n) == 0 && at[1 + n] == '\n') {
+            return s->seen[i - 1];
+        }
+    }
+    return NULL;
+}
