@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/backend/box.h"
-#include "core/backend/http_once.h"
+#include "core/api/http_once.h"
 #include "core/backend/remote.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"

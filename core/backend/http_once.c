@@ -1,7 +1,7 @@
 /*
  * http_once.c - libcurl's process-wide part.
  */
-#include "core/backend/http_once.h"
+#include "core/api/http_once.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

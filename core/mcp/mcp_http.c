@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/backend/http_once.h"
+#include "core/api/http_once.h"
 #include "core/base/alloc.h"
 #include "core/base/sse.h"
 #include "core/mcp/mcp_impl.h"

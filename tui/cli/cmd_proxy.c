@@ -12,6 +12,7 @@
 #include "tui/sys/secret.h"
 #include "tui/traffic/proxy.h"
 #include "tui/traffic/replay.h"
+#include "tui/traffic/scripted.h"
 
 static cf_status run(cf_cli *cli, const cf_upstream *up,
                      const cf_http_options *http, cf_error *err)
@@ -40,10 +41,33 @@ static cf_status replay(cf_cli *cli, const cf_http_options *http, cf_error *err)
     return st;
 }
 
+/* Answers from a file. */
+static cf_status script(cf_cli *cli, const cf_http_options *http,
+                        const char *path, cf_error *err)
+{
+    cf_traffic_run t;
+    cf_scripted *s = NULL;
+    json_t *v = NULL;
+    CF_TRY(cf_json_read_file(&v, path, err));
+    cf_status st = cf_traffic_run_init(&t, cli, err);
+    if (st == CF_OK) {
+        st = cf_scripted_new(&s, v, t.recorder, err);
+        if (st == CF_OK) {
+            const cf_http_handler handler = cf_scripted_handler(s);
+            st = cf_traffic_run_serve(&t, http, &handler, path, err);
+        }
+        cf_traffic_run_deinit(&t);
+    }
+    cf_scripted_free(s);
+    json_decref(v);
+    return st;
+}
+
 int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
 {
     cf_upstream up = {0};
     cf_http_options http = {.listen = "127.0.0.1:8088"};
+    const char *script_path = NULL;
     bool is_replay = false;
     const cf_opt own[] = {
         {"--to", 0, CF_OPT_STR, &up.url, "URL",
@@ -58,6 +82,8 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
          "certificates to trust in place of the system's", NULL},
         {"--replay", 0, CF_OPT_FLAG, &is_replay, NULL,
          "ask no server: answer from the history what was answered then", NULL},
+        {"--script", 0, CF_OPT_STR, &script_path, "FILE",
+         "ask no server: answer with the replies of a file, in order", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n;
@@ -65,16 +91,21 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    if (n != 0 || up.url == NULL) {
+    const bool needs_server = !is_replay && script_path == NULL;
+    if (n != 0 || (up.url == NULL && needs_server)) {
         return cf_cli_usage(cli,
                             n != 0 ? "takes no arguments" : "want --to URL");
+    }
+    if (is_replay && script_path != NULL) {
+        return cf_cli_usage(cli, "either --replay or --script");
     }
     if (http.token == NULL) {
         http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
     up.key = cf_secret_key();
     cf_error err;
-    cf_status st =
-        is_replay ? replay(cli, &http, &err) : run(cli, &up, &http, &err);
+    cf_status st = script_path != NULL ? script(cli, &http, script_path, &err)
+                   : is_replay         ? replay(cli, &http, &err)
+                                       : run(cli, &up, &http, &err);
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }

@@ -4,9 +4,9 @@
  */
 #include "tui/traffic/proxy.h"
 
-#include <curl/curl.h>
 #include <string.h>
 
+#include "core/api/http_once.h"
 #include "core/base/alloc.h"
 
 cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,
@@ -14,7 +14,7 @@ cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,
 {
     cf_buf shown = CF_BUF_INIT;
     CF_TRY(cf_upstream_check(upstream->url, err));
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+    cf_http_once();
     cf_upstream_show(&shown, upstream->url);
     *p = (cf_proxy){.upstream = *upstream, .recorder = recorder};
     p->shown = cf_buf_take(&shown);

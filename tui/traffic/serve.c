@@ -6,7 +6,9 @@
  *  1. A reply is generated on the connection's thread when it is wanted whole,
  *     and on a thread of its own when it is streamed; that thread writes to
  *     the pipe of the request, which the connection's thread reads.
- *  2. The client's end sets `cancel`, and the request is freed only after its
+ *  2. Replies of one request go on from one prompt, each on a thread, in
+ *     common passes; each event of a stream is pushed whole.
+ *  3. The client's end sets `cancel`, and the request is freed only after its
  *     thread has ended.
  */
 #include "tui/traffic/serve.h"
@@ -47,7 +49,6 @@ typedef struct job {
     cf_cancel cancel;
     int fd; /* the client's */
     const atomic_bool *stopping;
-    uint32_t now; /* the reply that is being generated */
     cf_status st;
     cf_error err;
     cf_fault fault;
@@ -58,7 +59,7 @@ typedef struct job {
     pthread_cond_t changed;
     cf_buf pipe;  /* written, not read yet; guarded */
     bool is_over; /* nothing more will be written; guarded */
-    cf_buf piece; /* the writing thread's */
+    cf_buf piece; /* the end, of the writing thread */
 } job;
 
 /* ---- prompts that are not conversations --------------------------------- */
@@ -84,14 +85,27 @@ static cf_status render_raw(const void *ud, const json_t *context,
 
 /* ---- generating --------------------------------------------------------- */
 
-static void push(job *j)
+/* One of the replies to a request. */
+typedef struct side {
+    job *j;
+    uint32_t i;
+    cf_backend *backend; /* the slot's, or a fork of it */
+    pthread_t thread;
+    bool has_thread;
+    cf_buf piece; /* written, not pushed yet */
+    cf_status st;
+    cf_error err;
+} side;
+
+/* Hands over what was written, and forgets it. */
+static void push(job *j, cf_buf *piece)
 {
     pthread_mutex_lock(&j->lock);
-    cf_buf_add(&j->pipe, j->piece.p, j->piece.n);
-    j->pipe.failed = j->pipe.failed || j->piece.failed;
+    cf_buf_add(&j->pipe, piece->p, piece->n);
+    j->pipe.failed = j->pipe.failed || piece->failed;
     pthread_cond_signal(&j->changed);
     pthread_mutex_unlock(&j->lock);
-    cf_buf_reset(&j->piece);
+    cf_buf_reset(piece);
 }
 
 /* A client that waits for a whole answer may leave: then nobody wants it. */
@@ -108,75 +122,137 @@ static void look_at_client(job *j)
 
 static void on_event(const cf_chat_event *e, void *ud)
 {
-    job *j = ud;
+    side *d = ud;
+    job *j = d->j;
     cf_serve__writer *w = &j->writer;
-    switch (e->kind) {
-    case CF_CHAT_TOKEN:
-        cf_serve__note_token(w, j->now, &e->token);
+    if (e->kind == CF_CHAT_TOKEN) {
+        cf_serve__note_token(w, d->i, &e->token);
         look_at_client(j);
         return;
+    }
+    if (!j->asked.is_stream) {
+        return;
+    }
+    switch (e->kind) {
     case CF_CHAT_TEXT:
-    case CF_CHAT_THINKING:
-        if (j->asked.is_stream && e->text.n > 0) {
-            cf_serve__write_text(w, j->now,
-                                 e->kind == CF_CHAT_TEXT ? "content"
-                                                         : "reasoning_content",
-                                 e->text, &j->piece);
-            push(j);
-        }
-        return;
-    case CF_CHAT_CALL:
-        if (j->asked.is_stream) {
-            cf_serve__write_call(w, j->now, e->call, &j->piece);
-            push(j);
-        }
-        return;
     case CF_CHAT_CALL_FAILED: /* what is not a call is text */
-        if (j->asked.is_stream) {
-            cf_serve__write_text(w, j->now, "content", e->text, &j->piece);
-            push(j);
-        }
-        return;
+        cf_serve__write_text(w, d->i, "content", e->text, &d->piece);
+        break;
+    case CF_CHAT_THINKING:
+        cf_serve__write_text(w, d->i, "reasoning_content", e->text, &d->piece);
+        break;
+    case CF_CHAT_CALL:
+        cf_serve__write_call(w, d->i, e->call, &d->piece);
+        break;
     default:
         return;
     }
+    push(j, &d->piece);
 }
 
-static void add_usage(job *j, const cf_chat_response *r)
+static cf_chat_request request_of(job *j, const cf_chat_options *options)
 {
-    j->usage.n_prompt = r->usage.n_prompt;
-    j->usage.n_reply += r->usage.n_reply;
-    if (j->now == 0) {
-        j->usage.n_cached = r->usage.n_cached;
-        j->timings.prefill_us = r->timings.prefill_us;
-    }
-    j->timings.decode_us += r->timings.decode_us;
+    return (cf_chat_request){.messages = j->asked.messages,
+                             .tools = j->asked.tools,
+                             .extra_context = j->asked.extra,
+                             .options = options,
+                             .cancel = &j->cancel};
 }
 
-static cf_status one_reply(job *j, cf_backend *backend, cf_error *err)
+static void *one_reply(void *ud)
 {
+    side *d = ud;
+    job *j = d->j;
     cf_chat_options options = j->asked.options;
-    options.sampling.seed += j->now;
-    const cf_chat_request request = {.messages = j->asked.messages,
-                                     .tools = j->asked.tools,
-                                     .extra_context = j->asked.extra,
-                                     .options = &options,
-                                     .cancel = &j->cancel};
-    cf_chat_response *out = &j->reply[j->now];
+    options.sampling.seed += d->i;
+    const cf_chat_request request = request_of(j, &options);
+    cf_chat_response *out = &j->reply[d->i];
     if (j->asked.is_stream) {
-        cf_serve__write_first(&j->writer, j->now, &j->piece);
-        push(j);
+        cf_serve__write_first(&j->writer, d->i, &d->piece);
+        push(j, &d->piece);
     }
-    cf_status st =
-        cf_backend_generate_stream(backend, &request, on_event, j, out, err);
-    j->fault = out->stop.fault;
-    if (st == CF_OK && j->asked.is_stream) {
-        cf_serve__write_end(&j->writer, j->now, cf_serve__reason(out),
-                            &j->piece);
-        push(j);
+    d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out,
+                                       &d->err);
+    if (d->st == CF_OK && j->asked.is_stream) {
+        cf_serve__write_end(&j->writer, d->i, cf_serve__reason(out), &d->piece);
+        push(j, &d->piece);
     }
-    add_usage(j, out);
+    cf_serve__rest(j->serve->slots, true);
+    return NULL;
+}
+
+/* Computes the prompt once, for replies that go on from it side by side. */
+static cf_status prefill(job *j, cf_backend *backend, cf_error *err)
+{
+    cf_chat_request request = request_of(j, &j->asked.options);
+    cf_chat_response out;
+    cf_chat_response_init(&out);
+    request.is_pending = true;
+    cf_status st = cf_backend_generate(backend, &request, &out, err);
+    j->fault = out.stop.fault;
+    j->usage.n_cached = out.sync.n_kept;
+    j->timings.prefill_us = out.timings.prefill_us;
+    cf_chat_response_deinit(&out);
     return st;
+}
+
+/* Several replies: forks of the slot, each on a thread, in common passes. */
+static void side_by_side(job *j, cf_serve__slot *slot, side *v, uint32_t n)
+{
+    cf_serve *s = j->serve;
+    uint32_t n_forks = 1; /* the slot itself is the first */
+    v[0].backend = slot->backend;
+    v[0].st = n > 1 ? prefill(j, slot->backend, &v[0].err) : CF_OK;
+    while (v[0].st == CF_OK && n_forks < n) {
+        side *d = &v[n_forks];
+        v[0].st = cf_serve__fork(s->slots, slot, &d->backend, &v[0].err);
+        n_forks += v[0].st == CF_OK;
+    }
+    const bool goes = v[0].st == CF_OK;
+    for (uint32_t i = 1; i < n_forks; i++) {
+        cf_status st =
+            goes ? cf_os_thread(&v[i].thread, one_reply, &v[i], &v[i].err)
+                 : CF_ECANCELLED;
+        v[i].has_thread = st == CF_OK;
+        if (!v[i].has_thread) {
+            v[i].st = st;
+            cf_serve__rest(s->slots, true);
+        }
+    }
+    if (goes) {
+        one_reply(&v[0]);
+    } else {
+        cf_serve__rest(s->slots, true);
+    }
+    for (uint32_t i = 1; i < n_forks; i++) {
+        if (v[i].has_thread) {
+            pthread_join(v[i].thread, NULL);
+        }
+        cf_serve__fork_free(s->slots, v[i].backend);
+    }
+    cf_serve__rest(s->slots, false); /* the slot's, until it is given back */
+}
+
+/* Sums, and the first failure. */
+static void take_sides(job *j, const side *v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const cf_chat_response *r = &j->reply[i];
+        if (v[i].st != CF_OK && j->st == CF_OK) {
+            j->st = v[i].st;
+            j->err = v[i].err;
+            j->fault = j->fault != CF_FAULT_NONE ? j->fault : r->stop.fault;
+        }
+        j->usage.n_prompt = i == 0 ? r->usage.n_prompt : j->usage.n_prompt;
+        j->usage.n_reply += r->usage.n_reply;
+        j->timings.decode_us = r->timings.decode_us > j->timings.decode_us
+                                   ? r->timings.decode_us
+                                   : j->timings.decode_us;
+    }
+    if (n == 1) {
+        j->usage.n_cached = j->reply[0].usage.n_cached;
+        j->timings.prefill_us = j->reply[0].timings.prefill_us;
+    }
 }
 
 /* The slot's tokens are compared with the prompt's before it is chosen. */
@@ -226,13 +302,22 @@ static void generate(job *j)
 {
     cf_serve *s = j->serve;
     cf_error ignored;
+    side v[CF_SERVE_N_MAX];
+    const uint32_t n = j->asked.n;
+    memset(v, 0, sizeof v);
+    for (uint32_t i = 0; i < n; i++) {
+        v[i].j = j;
+        v[i].i = i;
+    }
     cf_serve__slot *slot = take_slot(j, &ignored);
     cf_backend_core_set(slot->backend, j->asked.is_raw ? &s->raw : &s->chat);
     j->st = CF_OK;
-    for (j->now = 0; j->st == CF_OK && j->now < j->asked.n; j->now++) {
-        j->st = one_reply(j, slot->backend, &j->err);
-    }
+    side_by_side(j, slot, v, n);
     cf_serve__give(s->slots, slot);
+    take_sides(j, v, n);
+    for (uint32_t i = 0; i < n; i++) {
+        cf_buf_deinit(&v[i].piece);
+    }
 }
 
 static void *stream_main(void *ud)
@@ -247,7 +332,7 @@ static void *stream_main(void *ud)
     } else {
         cf_buf_adds(&j->piece, "data: [DONE]\n\n");
     }
-    push(j);
+    push(j, &j->piece);
     pthread_mutex_lock(&j->lock);
     j->is_over = true;
     pthread_cond_signal(&j->changed);

@@ -31,6 +31,14 @@ void cf_serve__slots_free(cf_serve__slots *s);
 cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
                                size_t n);
 void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot);
+/* A backend that goes on from a slot's cache beside it.  It counts among those
+ * that compute in common passes until cf_serve__rest(). */
+CF_MUST_USE cf_status cf_serve__fork(cf_serve__slots *s,
+                                     const cf_serve__slot *slot,
+                                     cf_backend **out, cf_error *err);
+void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork);
+/* A backend computes no more, or again. */
+void cf_serve__rest(cf_serve__slots *s, bool rests);
 /* Appends the slots as JSON. */
 void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w);
 

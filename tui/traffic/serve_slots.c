@@ -147,6 +147,34 @@ void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot)
     pthread_mutex_unlock(&s->lock);
 }
 
+cf_status cf_serve__fork(cf_serve__slots *s, const cf_serve__slot *slot,
+                         cf_backend **out, cf_error *err)
+{
+    cf_joint_hold(s->joint);
+    cf_status st = cf_backend_clone(out, slot->backend, err);
+    cf_joint_release(s->joint);
+    if (st == CF_OK) {
+        cf_joint_enter(s->joint);
+    }
+    return st;
+}
+
+void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork)
+{
+    cf_joint_hold(s->joint);
+    cf_backend_free(fork);
+    cf_joint_release(s->joint);
+}
+
+void cf_serve__rest(cf_serve__slots *s, bool rests)
+{
+    if (rests) {
+        cf_joint_leave(s->joint);
+    } else {
+        cf_joint_enter(s->joint);
+    }
+}
+
 void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w)
 {
     pthread_mutex_lock(&s->lock);

@@ -107,6 +107,38 @@ static void test_serve__streams_say_the_same(void **state)
     teardown(&f);
 }
 
+/* Replies side by side are those that their seeds give alone. */
+static void test_serve__several_replies_are_those_of_their_seeds(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf answer = CF_BUF_INIT, one = CF_BUF_INIT, alone = CF_BUF_INIT;
+    cf_buf together = CF_BUF_INIT;
+    char request[200];
+    setup(&f, "llama");
+    for (int i = 0; i < 5; i++) {
+        snprintf(request, sizeof request,
+                 "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}],"
+                 "\"max_tokens\":12,\"temperature\":1,\"seed\":%d}",
+                 7 + i);
+        assert_int_equal(
+            http_ask(f.url, "/v1/chat/completions", NULL, request, &answer),
+            200);
+        describe(&one, &answer, CF_API_OPENAI_CHAT);
+        cf_buf_add(&alone, one.p, strcspn(cf_buf_cstr(&one), ";") + 1);
+    }
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                              ASK(",\"n\":5,\"temperature\":1"), &answer),
+                     200);
+    describe(&together, &answer, CF_API_OPENAI_CHAT);
+    assert_true(cf_str_starts(cf_buf_str(&together), cf_buf_str(&alone)));
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&one);
+    cf_buf_deinit(&alone);
+    cf_buf_deinit(&together);
+    teardown(&f);
+}
+
 /* ---- company ------------------------------------------------------------ */
 
 enum { CLIENTS = 6 };
@@ -284,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_serve__streams_say_the_same),
+        cmocka_unit_test(test_serve__several_replies_are_those_of_their_seeds),
         cmocka_unit_test(test_serve__company_changes_nothing),
         cmocka_unit_test(test_serve__company_of_recurrent_models),
         cmocka_unit_test(test_serve__form_and_tools),
