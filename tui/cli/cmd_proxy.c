@@ -5,28 +5,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
 #include "tui/cli/traffic_run.h"
+#include "tui/lab/breakpoint.h"
+#include "tui/lab/open_store.h"
 #include "tui/sys/secret.h"
 #include "tui/traffic/proxy.h"
 #include "tui/traffic/replay.h"
 #include "tui/traffic/scripted.h"
 
+/* The folder of the breakpoint, beside the history; set if `text` is given. */
+static cf_status begin_breaks(cf_buf *folder, const cf_cli *cli,
+                              const char *text, cf_error *err)
+{
+    char *db;
+    CF_TRY(cf_open_store_path(&cli->open, &db, err));
+    cf_break_folder(folder, db);
+    cf_free(db);
+    CF_TRY(cf_buf_check(folder, err));
+    cf_break_begin(cf_buf_cstr(folder));
+    return text != NULL ? cf_break_set(cf_buf_cstr(folder), text, err) : CF_OK;
+}
+
 static cf_status run(cf_cli *cli, const cf_upstream *up,
-                     const cf_http_options *http, cf_error *err)
+                     const cf_http_options *http, const char *break_text,
+                     cf_error *err)
 {
     cf_traffic_run t;
     cf_proxy proxy = {0};
+    cf_buf folder = CF_BUF_INIT;
     CF_TRY(cf_traffic_run_init(&t, cli, err));
     cf_status st = cf_proxy_init(&proxy, up, t.recorder, err);
+    CF_THEN(st, begin_breaks(&folder, cli, break_text, err));
     if (st == CF_OK) {
+        proxy.breaks = cf_buf_cstr(&folder);
         const cf_http_handler handler = cf_proxy_handler(&proxy);
         st = cf_traffic_run_serve(&t, http, &handler, proxy.shown, err);
     }
     cf_traffic_run_deinit(&t);
     cf_proxy_deinit(&proxy);
+    cf_buf_deinit(&folder);
     return st;
 }
 
@@ -67,7 +88,7 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
 {
     cf_upstream up = {0};
     cf_http_options http = {.listen = "127.0.0.1:8088"};
-    const char *script_path = NULL;
+    const char *script_path = NULL, *break_text = NULL;
     bool is_replay = false;
     const cf_opt own[] = {
         {"--to", 0, CF_OPT_STR, &up.url, "URL",
@@ -82,6 +103,9 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
          "certificates to trust in place of the system's", NULL},
         {"--replay", 0, CF_OPT_FLAG, &is_replay, NULL,
          "ask no server: answer from the history what was answered then", NULL},
+        {"--break", 0, CF_OPT_STR, &break_text, "TEXT",
+         "stop requests that hold TEXT (\"\": all) until watch lets them go",
+         NULL},
         {"--script", 0, CF_OPT_STR, &script_path, "FILE",
          "ask no server: answer with the replies of a file, in order", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -106,6 +130,6 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     cf_error err;
     cf_status st = script_path != NULL ? script(cli, &http, script_path, &err)
                    : is_replay         ? replay(cli, &http, &err)
-                                       : run(cli, &up, &http, &err);
+                                       : run(cli, &up, &http, break_text, &err);
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }

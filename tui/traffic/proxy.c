@@ -5,9 +5,11 @@
 #include "tui/traffic/proxy.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
+#include "tui/lab/breakpoint.h"
 
 cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,
                         cf_recorder *recorder, cf_error *err)
@@ -109,9 +111,43 @@ static void fail(const cf_http_request *r, cf_http_answer *a, passing *p,
     cf_free(p);
 }
 
+/* Whether nobody waits for the answer any more. */
+static bool has_left(void *ud)
+{
+    const cf_http_request *r = ud;
+    char one;
+    return (r->stopping != NULL && atomic_load(r->stopping)) ||
+           (r->fd >= 0 && recv(r->fd, &one, 1, MSG_PEEK | MSG_DONTWAIT) == 0);
+}
+
+/* Stops at the breakpoint.  False: the request is not to be sent; else *body
+ * is what goes on, in the request's arena where the user changed it. */
+static bool stop_at_break(const cf_proxy *proxy, const cf_http_request *r,
+                          cf_str *body)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_http_request watched = *r;
+    cf_buf text = CF_BUF_INIT;
+    if (proxy->breaks == NULL || r->body.n == 0) {
+        return true;
+    }
+    cf_uuid_format(id, cf_uuid_new());
+    cf_break_how how =
+        cf_break_hold(proxy->breaks, id, r->body, has_left, &watched, &text);
+    bool goes = how == CF_BREAK_PASSED || how == CF_BREAK_SENT;
+    if (how == CF_BREAK_SENT) {
+        char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(&text), text.n);
+        goes = copy != NULL && !text.failed;
+        *body = cf_str_make(copy, text.n);
+    }
+    cf_buf_deinit(&text);
+    return goes;
+}
+
 static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
 {
     const cf_proxy *proxy = ud;
+    cf_str body = r->body;
     cf_upstream_link *link = NULL;
     cf_error err;
     passing *p = cf_calloc(1, sizeof *p);
@@ -120,8 +156,14 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
         cf_http_fail(r, a, 503, "proxy_error", "out of memory");
         return;
     }
-    p->record = cf_record_begin(proxy->recorder, r, r->body, proxy->shown);
-    if (cf_upstream_open(&p->call, link, &proxy->upstream, r, r->body, &err) !=
+    if (!stop_at_break(proxy, r, &body)) {
+        cf_fail(&err, CF_ECANCELLED, "stopped at a breakpoint and dropped");
+        p->record = cf_record_begin(proxy->recorder, r, body, proxy->shown);
+        fail(r, a, p, &err);
+        return;
+    }
+    p->record = cf_record_begin(proxy->recorder, r, body, proxy->shown);
+    if (cf_upstream_open(&p->call, link, &proxy->upstream, r, body, &err) !=
         CF_OK) {
         fail(r, a, p, &err);
         return;

@@ -19,6 +19,7 @@ typedef struct cf_proxy {
     cf_upstream upstream;
     cf_recorder *recorder; /* NULL: nothing is recorded */
     char *shown;           /* the server's address without credentials */
+    const char *breaks;    /* folder of breakpoint.h, borrowed; NULL: none */
 } cf_proxy;
 
 CF_MUST_USE cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,

@@ -15,6 +15,7 @@
 #include "tui/app/app.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/view/moves.h"
+#include "tui/view/traffic_break.h"
 #include "tui/widget/list.h"
 
 enum { EVERY_MS = 500, ROWS_MAX = 500, DETAIL_ROWS = 6 };
@@ -24,6 +25,7 @@ typedef struct traffic {
     const cf_exchange *rows; /* [list.n] */
     cf_list list;
     bool is_read;
+    cf_buf stop_line; /* about the proxy's breakpoint; empty: none */
 } traffic;
 
 static traffic *state(cf_app *app)
@@ -47,6 +49,7 @@ static void traffic_close(cf_app *app)
     traffic *s = state(app);
     if (s != NULL) {
         cf_arena_deinit(&s->arena);
+        cf_buf_deinit(&s->stop_line);
         cf_free(s);
         app->state[CF_VIEW_TRAFFIC] = NULL;
     }
@@ -111,15 +114,29 @@ static bool reload(cf_app *app)
     return true;
 }
 
+/* True when the breakpoint's line has changed. */
+static bool read_break(cf_app *app)
+{
+    traffic *s = state(app);
+    cf_buf line = CF_BUF_INIT;
+    cf_traffic_break_line(app, &line);
+    bool is_other = !cf_str_eq(cf_buf_str(&line), cf_buf_str(&s->stop_line));
+    cf_buf_deinit(&s->stop_line);
+    s->stop_line = line;
+    return is_other;
+}
+
 static void traffic_enter(cf_app *app)
 {
     (void)reload(app);
+    (void)read_break(app);
 }
 
 static bool traffic_step(cf_app *app)
 {
-    if (cf_app_view(app) == CF_VIEW_TRAFFIC && reload(app)) {
-        app->is_dirty = true;
+    if (cf_app_view(app) == CF_VIEW_TRAFFIC) {
+        bool is_new = reload(app);
+        app->is_dirty = read_break(app) || is_new || app->is_dirty;
     }
     return false;
 }
@@ -198,6 +215,12 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
     traffic *s = state(app);
     cf_rect in = {r.x + 1, r.y, r.w - 2, r.h};
     int n_detail = in.h > 3 * DETAIL_ROWS ? DETAIL_ROWS : in.h / 3;
+    if (s->stop_line.n > 0) {
+        cf_grid_put(g, in.x, in.y, in.w, cf_buf_str(&s->stop_line),
+                    CF_STYLE_WARNING);
+        in.y++;
+        in.h--;
+    }
     int n_rows = in.h - n_detail - 2;
     cf_list_set(&s->list, s->list.n, n_rows > 0 ? (size_t)n_rows : 0);
     cf_grid_puts(g, in.x, in.y, in.w,
@@ -273,6 +296,16 @@ static bool traffic_text(cf_app *app, cf_buf *out)
 static const cf_command traffic_commands[] = {
     {"open", CF_IN(CF_VIEW_TRAFFIC), "<Enter> l <Right>", "",
      "open its conversation at its reply", CF_RUN(cmd_open)},
+    {"break", CF_IN(CF_VIEW_TRAFFIC), "B", "[TEXT|off]",
+     "stop requests with TEXT at the proxy; off lets them go",
+     CF_WITH(cf_traffic_break)},
+    {"break-edit", CF_IN(CF_VIEW_TRAFFIC), "e", "",
+     "edit the request that waits, and send it on",
+     CF_RUN(cf_traffic_break_edit)},
+    {"break-send", CF_IN(CF_VIEW_TRAFFIC), "s", "", "send it on as it is",
+     CF_RUN(cf_traffic_break_send)},
+    {"break-drop", CF_IN(CF_VIEW_TRAFFIC), "x", "", "answer it with an error",
+     CF_RUN(cf_traffic_break_drop)},
     CF_MOVE_ROWS(traffic_move, CF_IN(CF_VIEW_TRAFFIC)),
     {0},
 };
@@ -281,7 +314,7 @@ const cf_view_ops cf_view_traffic = {
     .name = "traffic",
     .title = "Traffic",
     .commands = traffic_commands,
-    .footer = "open down up yank back",
+    .footer = "open down up break yank back",
     .open = traffic_open,
     .close = traffic_close,
     .enter = traffic_enter,
