@@ -4,7 +4,9 @@
  *
  *   requests   one after another, direct and through the proxy in turns
  *   chunks     of streams at a time: from the server's write to the client
- *   growth     resident memory over many requests
+ *   growth     resident memory over many requests, in steps of a tenth
+ *   stored     from the end of an answer at the client until another
+ *              connection reads the exchange from the database
  *
  * usage: perf_proxy [REQUESTS [STREAMS]]
  */
@@ -190,6 +192,53 @@ static long resident_kib(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+enum { STORED_ASKS = 100 };
+
+/* The newest exchange that has ended, as another program sees it. */
+static bool newest(cf_store *reader, cf_uuid *id)
+{
+    const cf_exchange *rows;
+    size_t n = 0;
+    cf_arena arena;
+    cf_error err;
+    const cf_exchange_query q = {.limit = 1, .has_ended = true};
+    cf_arena_init(&arena, 0);
+    bool ok = cf_store_exchanges(reader, &q, &arena, &rows, &n, &err) == CF_OK;
+    if (ok && n > 0) {
+        *id = rows[0].id;
+    }
+    cf_arena_deinit(&arena);
+    return ok && n > 0;
+}
+
+static void stored(const char *db, CURL *c, size_t from)
+{
+    cf_store *reader;
+    cf_error err;
+    sample s = {0}, ignored = {0};
+    cf_uuid before, now;
+    const cf_store_options o = {.flags = CF_STORE_READ_ONLY};
+    if (cf_store_open(&reader, db, &o, &err) != CF_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    for (size_t i = 0; i < STORED_ASKS && newest(reader, &before); i++) {
+        ask(c, from + i, &ignored);
+        uint64_t end = cf_os_monotonic_us();
+        now = before;
+        while (cf_uuid_eq(now, before) && newest(reader, &now)) {
+            (void)usleep(500);
+        }
+        add(&s, cf_os_monotonic_us() - end);
+    }
+    report("stored after its end", &s);
+    printf("%-28s %llu us\n", "stored at the latest",
+           (unsigned long long)s.us[s.n - 1]);
+    cf_free(s.us);
+    cf_free(ignored.us);
+    cf_store_close(reader);
+}
+
 static void on_stored(void *ud, const cf_exchange *x)
 {
     (void)x;
@@ -238,6 +287,10 @@ int main(int argc, char **argv)
         ask(a, i, &direct);
         ask(b, i, &through);
         at_half = i == n / 2 ? resident_kib() : at_half;
+        if (n >= 10 && (i + 1) % (n / 10) == 0) {
+            printf("resident after %6zu requests  %ld KiB\n", i + 1,
+                   resident_kib());
+        }
     }
     report("request, direct", &direct);
     report("request, through the proxy", &through);
@@ -250,6 +303,7 @@ int main(int argc, char **argv)
            "when all are stored, %llu ms later\n",
            at_half, at_end, resident_kib(),
            (unsigned long long)(cf_os_monotonic_us() - drain) / 1000);
+    stored(db, b, n);
     streams("chunk, direct", cf_http_server_url(fake), n_streams);
     streams("chunk, through the proxy", cf_http_server_url(server), n_streams);
     curl_easy_cleanup(a);
