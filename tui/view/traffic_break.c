@@ -165,7 +165,7 @@ void cf_traffic_break_line(cf_app *app, cf_buf *out)
         if (n > 0) {
             cf_buf_addf(out,
                         "%zu request%s wait%s at the breakpoint: e edits and "
-                        "sends the first, s sends it, x drops it",
+                        "sends the first, gn sends it, gk drops it",
                         n, n == 1 ? "" : "s", n == 1 ? "s" : "");
         } else if (is_set) {
             cf_buf_addf(out, "breakpoint: %s%s",
