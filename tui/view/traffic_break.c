@@ -3,7 +3,6 @@
  */
 #include "tui/view/traffic_break.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/json.h"
@@ -63,20 +62,24 @@ static void with_first(cf_app *app,
     cf_buf_deinit(&folder);
 }
 
+static int add_dumped(const char *p, size_t n, void *ud)
+{
+    cf_buf_add(ud, p, n);
+    return 0;
+}
+
 /* A body with line breaks and indentation, as people edit it. */
 static cf_status indented(cf_buf *out, cf_str body, cf_error *err)
 {
     json_t *v = NULL;
     cf_error ignored;
-    char *text = NULL;
-    if (cf_json_read(&v, body.p, body.n, &ignored) == CF_OK) {
-        text = json_dumps(v, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    }
+    bool is_json =
+        cf_json_read(&v, body.p, body.n, &ignored) == CF_OK &&
+        json_dump_callback(v, add_dumped, out,
+                           JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0;
     json_decref(v);
-    if (text != NULL) {
-        cf_buf_adds(out, text);
-        free(text);
-    } else {
+    if (!is_json) {
+        cf_buf_reset(out);
         cf_buf_add(out, body.p, body.n);
     }
     return cf_buf_check(out, err);
