@@ -51,6 +51,35 @@ static cf_status check_pair(const cf_media *m, cf_error *err)
     return CF_OK;
 }
 
+/* Of a file with both, one that confab computes is enough. */
+static cf_status load_encoders(cf_media *m, cf_error *err)
+{
+    bool hears = cf_audio_is_in(&m->file), sees = false;
+    if (!cf_gguf_get_bool(m->file.g, "clip.has_vision_encoder", &sees)) {
+        sees = !hears;
+    }
+    if (sees) {
+        cf_status st = cf_vision_init(&m->vision, &m->file, err);
+        CF_THEN(st, check_pair(m, err));
+        if (st != CF_OK &&
+            (m->vision.family != NULL || !hears || st != CF_EUNSUPPORTED)) {
+            return st;
+        }
+    }
+    if (hears) {
+        cf_status st = cf_audio_init(&m->audio, &m->file, err);
+        CF_THEN(st, check_width(m, m->audio.n_out, err));
+        if (st != CF_OK &&
+            (m->audio.family != NULL || m->vision.family == NULL ||
+             st != CF_EUNSUPPORTED)) {
+            return st;
+        }
+    }
+    return sees || hears
+               ? CF_OK
+               : cf_fail(err, CF_EFORMAT, "the projector has no encoder");
+}
+
 static cf_status start(cf_media *m, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
@@ -61,21 +90,7 @@ static cf_status start(cf_media *m, cf_error *err)
     if (info.encoder_blas != CF_BLAS_OFF) {
         cf_blas_open(&m->blas, m->k, info.encoder_blas == CF_BLAS_ON);
     }
-    bool hears = cf_audio_is_in(&m->file), sees = false;
-    if (!cf_gguf_get_bool(m->file.g, "clip.has_vision_encoder", &sees)) {
-        sees = !hears;
-    }
-    if (sees) {
-        CF_TRY(cf_vision_init(&m->vision, &m->file, err));
-        CF_TRY(check_pair(m, err));
-    }
-    if (hears) {
-        CF_TRY(cf_audio_init(&m->audio, &m->file, err));
-        CF_TRY(check_width(m, m->audio.n_out, err));
-    }
-    if (!sees && !hears) {
-        return cf_fail(err, CF_EFORMAT, "the projector has no encoder");
-    }
+    CF_TRY(load_encoders(m, err));
     return cf_pool_new(&m->pool, info.n_threads > 0 ? info.n_threads : 1, err);
 }
 
