@@ -154,6 +154,7 @@ int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
 void cf_cli_put_members(cf_buf *members, const cf_buf *object);
 
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
+int cf_cmd_bisect(cf_cli *cli, int argc, char **argv);
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
 int cf_cmd_completion(cf_cli *cli, int argc, char **argv);
 int cf_cmd_db(cf_cli *cli, int argc, char **argv);
