@@ -20,6 +20,7 @@
 
 #include "core/api/conversation.h"
 #include "core/api/engine.h"
+#include "core/api/media.h"
 #include "core/api/prefix.h"
 #include "core/base/decls.h"
 #include "templates/template.h"
@@ -32,6 +33,8 @@ typedef struct cf_open_options {
                           model_place.h knows, an http(s) address,
                           script:FILE or "bundled"; NULL: the default one */
     const char *default_model; /* likewise; NULL: the bundled model */
+    const char *mmproj;        /* its projector file; NULL: mmproj*.gguf in
+                                  the model's folder, where there is one */
     const char *template_name; /* file or built-in name; NULL: the model's */
     const char *db;            /* for callers that keep a history; not read */
     const char *key;           /* for a server; copied, never printed */
@@ -65,6 +68,17 @@ bool cf_open_is_bundled(const cf_open_options *o);
  * one if there is one, where no model was given. */
 void cf_open_want_model(cf_open_options *o);
 
+/* Opens the projector file that the options name, or one beside the model that
+ * was made for it; *out is NULL where there is none.  Errors of
+ * cf_media_open() for one that was named. */
+CF_MUST_USE cf_status cf_open_media(cf_media **out, const cf_engine *engine,
+                                    const cf_open_options *o, cf_error *err);
+
+/* What to say where a picture comes and there is none. */
+#define CF_OPEN_NO_MEDIA                                                      \
+    "the model has no projector file: --mmproj FILE, or mmproj*.gguf in its " \
+    "folder"
+
 /* ---- the template ------------------------------------------------------- */
 
 /* Appends the source of a template file, or of the built-in template of that
@@ -86,9 +100,11 @@ typedef struct cf_opened {
     cf_backend *backend;
     cf_engine *engine;         /* NULL: no built-in model */
     cf_prefix_cache *prefixes; /* of its sessions; NULL: likewise */
-    cf_template *tpl;          /* NULL: rendered without a template */
-    cf_buf source;             /* of the template */
-    const char *from;          /* where it came from: a file, a name, "model" */
+    cf_media *media; /* reads pictures and sounds for it; NULL: nothing does */
+    cf_media_cache *media_cache; /* likewise */
+    cf_template *tpl;            /* NULL: rendered without a template */
+    cf_buf source;               /* of the template */
+    const char *from; /* where it came from: a file, a name, "model" */
     cf_tool_family family;
     const char *family_why;
     cf_role_map roles;

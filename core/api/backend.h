@@ -25,6 +25,7 @@
 #include "core/api/batch.h"
 #include "core/api/channel.h"
 #include "core/api/constraint.h"
+#include "core/api/media.h"
 #include "core/api/renderer.h"
 #include "core/api/sampling.h"
 #include "core/api/session.h"
@@ -89,6 +90,8 @@ CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options,
 typedef enum cf_chat_event_kind {
     CF_CHAT_PROMPT,      /* text: the prompt; ids: its tokens and those of
                             the reply's prefix; built-in core only */
+    CF_CHAT_ENCODE,      /* n_done of n_total layers for picture or sound
+                            `index` of the prompt; text: "image" or "audio" */
     CF_CHAT_PREFILL,     /* n_done of n_total prompt tokens */
     CF_CHAT_TOKEN,       /* a token, if the engine shows tokens */
     CF_CHAT_TEXT,        /* text: a piece of content */
@@ -247,6 +250,8 @@ typedef struct cf_chat_response {
     size_t n_prompt_ids;
     cf_token *reply_ids; /* [n_reply_ids], forced ones included */
     size_t n_reply_ids;
+    json_t *media; /* array of the blocks of rows among the prompt's tokens:
+                      {kind, hash of the file, block, at, rows}; NULL: none */
     cf_sync_result sync;
     cf_divergence divergence;
     cf_usage usage;
@@ -409,6 +414,8 @@ typedef struct cf_core_options {
     const cf_channel *channels; /* [n_channels], borrowed */
     size_t n_channels;
     cf_session_options session;
+    cf_media_cache *media; /* reads pictures and sounds of messages; borrowed.
+                              NULL: their parts are the template's to write */
     /* Compute in place of cf_session_sync() and of cf_batch_pass() with one
      * part, with their results: a server's way to put sessions of several
      * backends, each on its thread, into one pass.  Both or neither; with
@@ -426,7 +433,8 @@ CF_MUST_USE cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
                                           const cf_core_options *options,
                                           cf_error *err);
 
-/* Sets template, family and channels of later requests; the cache is kept. */
+/* Sets template, family and channels of later requests; the cache is kept, and
+ * so is the reader of media where options have none. */
 void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
 
 /* The tokens that a built-in backend guesses in a pass at most (draft.h); 0:

@@ -6,7 +6,8 @@
  * Knows: projector files ("mmproj"), image and sound formats, how each family
  * resizes, cuts and marks.  Does not know: conversations, templates, screens.
  *
- * Threads:  one thread at a time for a cf_media; inputs are constant.
+ * Threads:  one thread at a time for a cf_media and its caches; inputs are
+ *           constant.
  * Memory:   inputs are the caller's; the engine outlives its cf_media.
  */
 #ifndef CF_CORE_API_MEDIA_H
@@ -14,6 +15,7 @@
 
 #include "core/api/session.h"
 #include "core/base/decls.h"
+#include "core/base/hash.h"
 
 CF_BEGIN_DECLS
 
@@ -49,6 +51,7 @@ typedef struct cf_media_piece {
     const cf_token *ids; /* [n]; NULL for rows */
     size_t n;
     uint32_t block;
+    cf_str text; /* the tokens'; of rows the token that stands for one */
 } cf_media_piece;
 
 typedef struct cf_media_input {
@@ -62,7 +65,9 @@ typedef struct cf_media_input {
     size_t n_block;
     const cf_media_piece *piece;
     size_t n_piece;
-    const float *rows; /* [n_row, row_width] */
+    char hash[CF_HASH_TEXT + 1]; /* of the file */
+    uint64_t key;                /* its first bits; cf_media_row_key() */
+    const float *rows;           /* [n_row, row_width]; NULL: not encoded */
     size_t n_row;
     size_t row_width; /* the model's width, then that for each deepstack
                             part */
@@ -86,6 +91,23 @@ void cf_media_input_free(cf_media_input *input);
 void cf_media_draw(const cf_media_input *input, uint32_t block,
                    unsigned char *rgb);
 
+/* The same without encoding: all but the rows. */
+CF_MUST_USE cf_status cf_media_look(cf_media_input **out, cf_media *media,
+                                    cf_str bytes, const cf_cancel *cancel,
+                                    cf_error *err);
+
+/* Calls `fn` with layers done and layers in all while an input is encoded; NULL
+ * stops that. */
+void cf_media_watch(cf_media *media,
+                    void (*fn)(void *ud, size_t done, size_t total), void *ud);
+
+/* The texts that chat templates write in place of an image, or of a sound, the
+ * longest first, NULL at the end; NULL where the projector reads none. */
+const char *const *cf_media_markers(const cf_media *media, bool is_sound);
+
+/* Not 0; equal for equal rows of equal files. */
+uint64_t cf_media_row_key(const cf_media_input *input, size_t row);
+
 /* Positions that an input takes. */
 size_t cf_media_n_position(const cf_media_input *input);
 
@@ -95,6 +117,33 @@ size_t cf_media_n_position(const cf_media_input *input);
  */
 void cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
                     uint32_t *at);
+
+/* Puts the rows of one block at in[0 .. cols * rows), as cf_media_place() does.
+ * Rows that are not there have no embeddings. */
+void cf_media_place_block(const cf_media_input *input, uint32_t block,
+                          cf_input *in, size_t n, uint32_t *at);
+
+/*
+ * Inputs by the content of their files, so that a file that comes again is not
+ * encoded again.  What is not in use is freed, oldest first, beyond `limit`
+ * bytes.
+ */
+typedef struct cf_media_cache cf_media_cache;
+
+/* Borrows `media`. */
+CF_MUST_USE cf_status cf_media_cache_new(cf_media_cache **out, cf_media *media,
+                                         uint64_t limit, cf_error *err);
+void cf_media_cache_free(cf_media_cache *cache);
+cf_media *cf_media_cache_media(const cf_media_cache *cache);
+
+/* The input for a file's bytes, with rows or without, held until it is
+ * released; errors of cf_media_read(). */
+CF_MUST_USE cf_status cf_media_cache_get(const cf_media_input **out,
+                                         cf_media_cache *cache, cf_str bytes,
+                                         bool with_rows,
+                                         const cf_cancel *cancel,
+                                         cf_error *err);
+void cf_media_cache_release(cf_media_cache *cache, const cf_media_input *input);
 
 CF_END_DECLS
 

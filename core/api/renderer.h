@@ -42,6 +42,8 @@ typedef struct cf_prompt_span {
     uint32_t off, len; /* bytes of the prompt */
     cf_span_source source;
     uint32_t index;     /* of message or tool; 0 otherwise */
+    bool is_media;      /* what a picture or sound of the message becomes:
+                           markers, and a stand-in for its rows */
     bool is_copy;       /* the bytes are the source's bytes, unchanged */
     uint32_t src_off;   /* is_copy: where in the source string they start
                            (bytes) */

@@ -119,12 +119,27 @@ typedef struct cf_sync_result {
  * with run->logits, positions that are kept are not reported).
  *
  * CF_ELIMIT when n exceeds the context (nothing changes); CF_EINVAL for an id
- * outside the vocabulary (nothing changes); CF_ECANCELLED and CF_ENOMEM leave
+ * outside the vocabulary (nothing changes), unless it stands for a row that the
+ * timeline has there; CF_ECANCELLED and CF_ENOMEM leave
  * a valid, shorter timeline: the batches computed so far.
  */
 CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
                                       size_t n, const cf_run *run,
                                       cf_sync_result *out, cf_error *err);
+
+/* Ids that stand for rows of embeddings: made of the row's key, so that lists
+ * of ids differ where rows do.  No vocabulary has so many tokens. */
+enum { CF_TOKEN_ROW = 1 << 30 };
+
+static inline bool cf_token_is_row(cf_token id)
+{
+    return id >= CF_TOKEN_ROW;
+}
+
+static inline cf_token cf_token_of_row(uint64_t key)
+{
+    return (cf_token)(CF_TOKEN_ROW | (key & (CF_TOKEN_ROW - 1)));
+}
 
 /*
  * One position of a timeline that is not plain text: a token, or a row of
@@ -132,7 +147,7 @@ CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
  * embeddings put it, and which later positions it sees.
  */
 typedef struct cf_input {
-    cf_token id;       /* the token, or the one that stands for the row */
+    cf_token id;       /* the token, or what stands for the row */
     const float *embd; /* [n_embd], and as many for each layer that reads a
                           part of its own (cf_engine_info.n_deepstack), used as
                           they are and kept by the caller until the call

@@ -16,6 +16,7 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
 {
     static const char *const names[] = {
         [CF_CHAT_PROMPT] = "prompt",
+        [CF_CHAT_ENCODE] = "encode",
         [CF_CHAT_PREFILL] = "prefill",
         [CF_CHAT_TOKEN] = "token",
         [CF_CHAT_TEXT] = "text",
@@ -117,6 +118,7 @@ void cf_chat_response_deinit(cf_chat_response *r)
     json_decref(r->message);
     json_decref(r->findings);
     json_decref(r->vendor);
+    json_decref(r->media);
     cf_buf_deinit(&r->raw);
     cf_buf_deinit(&r->chunks);
     cf_buf_deinit(&r->prompt);

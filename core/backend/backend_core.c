@@ -14,6 +14,7 @@
 
 #include "core/api/draft.h"
 #include "core/backend/backend_impl.h"
+#include "core/backend/media_prompt.h"
 #include "core/backend/reply_watch.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -46,6 +47,7 @@ static cf_backend_info get_info(const cf_backend *b)
         .can_fork_token = true,
         .can_continue = true,
         .can_mask = true,
+        .takes_images = c->options.media != NULL,
         .cannot = "",
     };
 }
@@ -60,17 +62,33 @@ static void free_core(cf_backend *b)
 
 /* ---- render and tokenise ------------------------------------------------ */
 
-static cf_status render(cf_backend *b, const cf_chat_request *request,
-                        cf_arena *arena, cf_prompt *out, cf_error *err)
+/* Renders, with the media of the messages in place; release them after a
+ * failure, too. */
+static cf_status render_media(const core_backend *c,
+                              const cf_chat_request *request, cf_arena *arena,
+                              cf_chat__media *media, cf_prompt *out,
+                              cf_error *err)
 {
-    const core_backend *c = (const core_backend *)b;
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
+    *media = (cf_chat__media){.cache = c->options.media, .arena = arena};
     json_t *context = cf_chat__context(request);
     cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
                                    : cf_oom_for(err, "the context");
+    CF_THEN(st, cf_chat__media_take(media, context, request->cancel, err));
     CF_THEN(st, cf_chat__render(&c->options.renderer, request, context, arena,
                                 out, err));
+    CF_THEN(st, cf_chat__media_expand(media, out, err));
     json_decref(context);
+    return st;
+}
+
+static cf_status render(cf_backend *b, const cf_chat_request *request,
+                        cf_arena *arena, cf_prompt *out, cf_error *err)
+{
+    cf_chat__media media;
+    cf_status st =
+        render_media((const core_backend *)b, request, arena, &media, out, err);
+    cf_chat__media_release(&media);
     return st;
 }
 
@@ -78,10 +96,13 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
                           cf_arena *arena, cf_prompt *prompt,
                           cf_token_list *out, cf_error *err)
 {
-    CF_TRY(render(b, request, arena, prompt, err));
     const core_backend *c = (const core_backend *)b;
-    return cf_prompt_tokenise(out, prompt, request->reply_prefix,
-                              cf_engine_tokenizer(c->engine), arena, err);
+    cf_chat__media media;
+    cf_status st = render_media(c, request, arena, &media, prompt, err);
+    CF_THEN(st, cf_chat__tokenise(out, prompt, &media, request->reply_prefix,
+                                  cf_engine_tokenizer(c->engine), arena, err));
+    cf_chat__media_release(&media);
+    return st;
 }
 
 /* ---- one call ----------------------------------------------------------- */
@@ -92,10 +113,11 @@ typedef struct decode {
     const cf_tokenizer *tok;
     cf_chat__reply reply;
     cf_sampler *sampler;
-    cf_buf ids;      /* cf_token: prompt, then reply */
-    size_t n_prompt; /* of them */
-    size_t n_given;  /* of them, that the draft or the session has */
-    cf_advance part; /* what the next pass computes */
+    cf_chat__media media; /* of the prompt */
+    cf_buf ids;           /* cf_token: prompt, then reply */
+    size_t n_prompt;      /* of them */
+    size_t n_given;       /* of them, that the draft or the session has */
+    cf_advance part;      /* what the next pass computes */
     bool needs_pass;
     uint64_t decode_from;       /* when decoding began */
     cf_backend *const *earlier; /* [n_earlier]: replies side by side */
@@ -208,23 +230,6 @@ static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v,
     return CF_OK;
 }
 
-/* The number of tokens up to the end of the last message.  The rest asks for
- * the reply, and later turns write it in another way. */
-static uint32_t end_of_messages(const cf_prompt *prompt,
-                                const cf_token_list *list)
-{
-    uint32_t end = 0;
-    uint32_t n = 0;
-    for (size_t i = 0; i < prompt->n_spans; i++) {
-        const cf_prompt_span *s = &prompt->spans[i];
-        end = s->source == CF_SPAN_MESSAGE ? s->off + s->len : end;
-    }
-    while (n < list->n && list->v[n].off < end) {
-        n++;
-    }
-    return n;
-}
-
 /* Tokens that a cache and a prompt begin with. */
 static size_t n_common(const core_backend *c, const cf_token *ids, size_t n)
 {
@@ -256,10 +261,14 @@ static void borrow(const decode *d)
 }
 
 /* Makes the session hold all ids: alone, or in passes with others. */
-static cf_status sync(decode *d, const cf_run *run, cf_sync_result *out,
-                      cf_error *err)
+static cf_status sync(decode *d, const cf_token_list *list, const cf_run *run,
+                      cf_sync_result *out, cf_error *err)
 {
     const cf_core_options *o = &d->c->options;
+    if (d->media.n > 0) {
+        return cf_chat__media_sync(&d->media, d->run, d->c->session, list,
+                                   ids_of(d), n_ids(d), run, out, err);
+    }
     return o->sync != NULL ? o->sync(o->pass_ud, d->c->session, ids_of(d),
                                      n_ids(d), run, out, err)
                            : cf_session_sync(d->c->session, ids_of(d), n_ids(d),
@@ -273,17 +282,24 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
     cf_token_list list = {NULL, 0};
     uint64_t t = cf_os_monotonic_us();
-    cf_status st = render(&d->c->base, d->run->request, arena, &prompt, err);
+    cf_status st =
+        render_media(d->c, d->run->request, arena, &d->media, &prompt, err);
     out->timings.render_us = cf_os_monotonic_us() - t;
     if (st != CF_OK) {
-        return st == CF_ENOMEM ? st
-                               : cf_chat__fault(d->run, CF_FAULT_TEMPLATE, st);
+        return st == CF_ENOMEM || st == CF_ECANCELLED
+                   ? st
+                   : cf_chat__fault(d->run, CF_FAULT_TEMPLATE, st);
     }
     cf_buf_add(&out->prompt, prompt.text.p, prompt.text.n);
     CF_TRY(cf_buf_check(&out->prompt, err));
     t = cf_os_monotonic_us();
-    CF_TRY(cf_prompt_tokenise(&list, &prompt, d->run->request->reply_prefix,
-                              d->tok, arena, err));
+    CF_TRY(cf_chat__tokenise(&list, &prompt, &d->media,
+                             d->run->request->reply_prefix, d->tok, arena,
+                             err));
+    if (d->media.n > 0) {
+        out->media = cf_chat__media_json(&d->media, &list);
+        CF_TRY(out->media != NULL ? CF_OK : cf_oom_for(err, "the prompt"));
+    }
     for (size_t i = 0; i < list.n; i++) {
         add_id(d, list.v[i].id);
         d->n_prompt += list.v[i].off < prompt.text.n ? 1 : 0;
@@ -306,10 +322,10 @@ static cf_status prefill(decode *d, cf_arena *arena, cf_error *err)
     cf_run run = {.cancel = d->run->request->cancel,
                   .progress = on_prefill,
                   .ud = d,
-                  .keep_at = end_of_messages(&prompt, &list)};
+                  .keep_at = cf_chat__end_of_messages(&prompt, &list)};
     announce_prefill(d);
     t = cf_os_monotonic_us();
-    st = sync(d, &run, &out->sync, err);
+    st = sync(d, &list, &run, &out->sync, err);
     out->timings.prefill_us = cf_os_monotonic_us() - t;
     out->timings.n_prefill = (uint32_t)out->sync.n_new;
     out->usage.is_known = true;
@@ -620,6 +636,7 @@ static cf_status begin(decode *d, cf_error *err)
     cf_status st = cf_reply_watch_init(&d->watch, err);
     CF_THEN(st, make_sampler(d, err));
     CF_THEN(st, prefill(d, &arena, err));
+    cf_chat__media_release(&d->media);
     cf_arena_deinit(&arena);
     if (st == CF_OK && d->run->request->is_pending) {
         d->run->out->stop.reason = CF_STOP_PENDING;
@@ -973,9 +990,11 @@ cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
 void cf_backend_core_set(cf_backend *b, const cf_core_options *options)
 {
     core_backend *c = (core_backend *)b;
+    cf_media_cache *media = c->options.media;
     if (options != NULL) {
         c->options = *options;
     }
+    c->options.media = c->options.media != NULL ? c->options.media : media;
     if (c->options.renderer.render == NULL) {
         c->options.renderer = cf_renderer_plain();
     }

@@ -77,6 +77,11 @@ CF_MUST_USE cf_status cf_chat__render(const cf_prompt_renderer *renderer,
                                       const json_t *context, cf_arena *arena,
                                       cf_prompt *out, cf_error *err);
 
+/* The number of tokens up to the end of the last message.  The rest asks for
+ * the reply, and later turns write it in another way. */
+uint32_t cf_chat__end_of_messages(const cf_prompt *prompt,
+                                  const cf_token_list *list);
+
 /* Whether a text begins with the BOS token spelled out.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_chat__starts_with_bos(bool *yes,
                                                const cf_tokenizer *tok,

@@ -14,6 +14,10 @@ static void spell(cf_buf *out, const cf_tokenizer *tok, cf_token id)
         cf_buf_adds(out, "the end");
         return;
     }
+    if (cf_token_is_row(id)) {
+        cf_buf_adds(out, "a row of an image or sound");
+        return;
+    }
     cf_tokenizer_piece(&raw, tok, id, true);
     cf_buf_addc(out, '\'');
     cf_safe_line(out, cf_buf_cstr(&raw), raw.n);

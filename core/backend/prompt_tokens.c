@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/backend/backend_impl.h"
+#include "core/backend/media_prompt.h"
 
 /* A token that the vocabulary does not have is empty, as in llama.cpp: a
  * template made for another model then renders. */
@@ -86,8 +87,9 @@ static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
     case CF_SPAN_VARIABLE:
         return is_one_of(s->path, spellings);
     case CF_SPAN_MESSAGE:
-        return cf_str_is(s->path, ".role") &&
-               is_one_of(cf_str_make(prompt.p + s->off, s->len), roles);
+        return s->is_media ||
+               (cf_str_is(s->path, ".role") &&
+                is_one_of(cf_str_make(prompt.p + s->off, s->len), roles));
     case CF_SPAN_TOOL:
     case CF_SPAN_COMPUTED:
         break;
@@ -112,6 +114,14 @@ cf_status cf_chat__starts_with_bos(bool *yes, const cf_tokenizer *tok,
 cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
                              cf_str prefix, const cf_tokenizer *tok,
                              cf_arena *arena, cf_error *err)
+{
+    return cf_chat__tokenise(out, prompt, NULL, prefix, tok, arena, err);
+}
+
+cf_status cf_chat__tokenise(cf_token_list *out, const cf_prompt *prompt,
+                            const cf_chat__media *m, cf_str prefix,
+                            const cf_tokenizer *tok, cf_arena *arena,
+                            cf_error *err)
 {
     cf_text_span *spans =
         cf_arena_calloc(arena, prompt->n_spans + 1, sizeof *spans);
@@ -140,6 +150,21 @@ cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
     }
     bool has_bos;
     CF_TRY(cf_chat__starts_with_bos(&has_bos, tok, text, err));
-    return cf_tokenizer_encode_spans(out, tok, text, spans, n, !has_bos, arena,
-                                     err);
+    return cf_chat__media_encode_spans(out, m, text, spans, n, !has_bos, tok,
+                                       arena, err);
+}
+
+uint32_t cf_chat__end_of_messages(const cf_prompt *prompt,
+                                  const cf_token_list *list)
+{
+    uint32_t end = 0;
+    uint32_t n = 0;
+    for (size_t i = 0; i < prompt->n_spans; i++) {
+        const cf_prompt_span *s = &prompt->spans[i];
+        end = s->source == CF_SPAN_MESSAGE ? s->off + s->len : end;
+    }
+    while (n < list->n && list->v[n].off < end) {
+        n++;
+    }
+    return n;
 }

@@ -15,11 +15,11 @@ static void embed(const cf_pass *p, const cf_row *row, float *x)
     const cf_engine *e = p->e;
     const cf_mat *m = &e->w.embd;
     size_t n_embd = e->hp.n_embd;
-    CF_ASSERT(row->id >= 0 && (uint32_t)row->id < m->n_row);
     if (row->embd != NULL) {
         memcpy(x, row->embd, n_embd * sizeof *x);
         return;
     }
+    CF_ASSERT(row->id >= 0 && (uint32_t)row->id < m->n_row);
     cf_dtype_to_f32(
         m->type, x,
         (const unsigned char *)m->p + (size_t)row->id * m->row_bytes, n_embd);

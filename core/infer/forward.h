@@ -30,7 +30,7 @@
 typedef struct cf_row {
     cf_kv *kv;         /* writable at pos */
     uint32_t pos;      /* everything before it is cached, or in earlier rows */
-    cf_token id;       /* < n_vocab */
+    cf_token id;       /* < n_vocab, unless there is embd */
     const float *embd; /* [(1 + n_deepstack) * n_embd] in place of the token's
                           embedding, or NULL */
     uint32_t at[CF_ROPE_AXES]; /* where rotary embeddings put it; pos in text */

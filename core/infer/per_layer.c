@@ -27,9 +27,10 @@ static void finish_row(const cf_pass *p, size_t r)
     float by = (float)(1 / sqrt((double)hp->n_embd));
     float root = (float)sqrt((double)n);
     float half = (float)(1 / sqrt(2.0));
+    /* A row of embeddings has those of token 0, the padding. */
+    size_t id = p->rows[r].embd != NULL ? 0 : (size_t)p->rows[r].id;
     cf_dtype_to_f32(table->type, own,
-                    (const unsigned char *)table->p +
-                        (size_t)p->rows[r].id * table->row_bytes,
+                    (const unsigned char *)table->p + id * table->row_bytes,
                     all);
     for (size_t j = 0; j < all; j++) {
         c[j] *= by;

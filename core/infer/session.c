@@ -415,16 +415,22 @@ cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel, cf_error *err)
     return s->n_ready < s->n ? compute(s, &job, false, err) : CF_OK;
 }
 
-/* Length of the prefix that the timeline has already. */
+/* Length of the prefix that the timeline has already.  Ids alone say that a
+ * row of embeddings is the same where its id is made of its key; what follows
+ * such a row is where it was put. */
 static uint32_t common_prefix(const cf_session *s, const cf_source *src,
                               uint32_t n)
 {
     uint32_t common = 0;
+    bool after_row = false;
     while (common < n && common < s->n &&
            cf_source_id(src, common) == s->tokens[common]) {
+        after_row = after_row || cf_token_is_row(s->tokens[common]);
         cf_place want = cf_session__place(s, src, common);
         if (src->in == NULL && s->place != NULL) {
-            want = (cf_place){.at = {common, common, common, common}};
+            want = after_row
+                       ? s->place[common]
+                       : (cf_place){.at = {common, common, common, common}};
         }
         if (s->place != NULL && !same_place(&want, &s->place[common])) {
             break;
@@ -459,10 +465,12 @@ static cf_status match(cf_session *s, const cf_source *src, size_t n,
                        cf_error *err)
 {
     CF_TRY(check_room(s, n, err));
-    for (uint32_t i = 0; i < n; i++) {
-        CF_TRY(cf_session__check_id(s->engine, cf_source_id(src, i), err));
-    }
     uint32_t common = common_prefix(s, src, (uint32_t)n);
+    for (uint32_t i = common; i < n; i++) {
+        if (src->in == NULL || src->in[i].embd == NULL) {
+            CF_TRY(cf_session__check_id(s->engine, cf_source_id(src, i), err));
+        }
+    }
     *out = (cf_sync_result){.n_common = common, .n_dropped = s->n - common};
     cf_session_rewind(s, common == n && n > 0 ? n - 1 : common);
     s->n = s->n_ready; /* what follows is computed again, and given again */

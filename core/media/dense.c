@@ -27,6 +27,15 @@ static cf_status outcome(const cf_dense *d, cf_error *err)
                                     : CF_OK;
 }
 
+void cf_dense_step(const cf_dense *d)
+{
+    cf_dense_steps *s = d->steps;
+    if (s != NULL && s->fn != NULL) {
+        s->done++;
+        s->fn(s->ud, s->done, s->total);
+    }
+}
+
 static size_t up64(size_t n)
 {
     return (n + 63) / 64 * 64;

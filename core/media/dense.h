@@ -16,11 +16,19 @@
 #include "core/kernel/blas.h"
 #include "core/media/mmproj.h"
 
+/* Layers of a picture that are done, for whoever waits. */
+typedef struct cf_dense_steps {
+    void (*fn)(void *ud, size_t done, size_t total); /* may be NULL */
+    void *ud;
+    size_t done, total;
+} cf_dense_steps;
+
 typedef struct cf_dense {
     const cf_kernels *k;
     cf_pool *pool;
     const cf_cancel *cancel; /* may be NULL */
     const cf_blas *blas;     /* NULL: confab's kernels only */
+    cf_dense_steps *steps;   /* may be NULL */
 } cf_dense;
 
 bool cf_dense_is_cancelled(const cf_dense *d);
@@ -54,5 +62,8 @@ void cf_dense_rms_norm(float *out, const float *x, const float *w, size_t n,
                        size_t width, float eps);
 /* x = act(x), in place. */
 void cf_dense_act(const cf_dense *d, float *x, size_t n, cf_act act);
+
+/* One step more is done. */
+void cf_dense_step(const cf_dense *d);
 
 #endif

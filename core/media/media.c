@@ -20,6 +20,8 @@ struct cf_media {
     cf_pool *pool;
     const cf_kernels *k;
     cf_blas blas;
+    void (*progress)(void *ud, size_t done, size_t total);
+    void *ud;
 };
 
 /* ---- the file ----------------------------------------------------------- */
@@ -127,8 +129,10 @@ void cf_media_close(cf_media *m)
 
 static cf_dense dense(const cf_media *m, const cf_cancel *cancel)
 {
-    return (cf_dense){m->k, m->pool, cancel,
-                      cf_blas_serves(&m->blas) ? &m->blas : NULL};
+    return (cf_dense){.k = m->k,
+                      .pool = m->pool,
+                      .cancel = cancel,
+                      .blas = cf_blas_serves(&m->blas) ? &m->blas : NULL};
 }
 
 const char *cf_media_projector(const cf_media *m)
@@ -139,25 +143,51 @@ const char *cf_media_projector(const cf_media *m)
 
 /* ---- markers ------------------------------------------------------------ */
 
-/* Text around and between the rows of blocks.  {TILE} stands for the tile's
- * row and column. */
+/* Text around and between the rows of blocks, the text that a chat template
+ * writes in place of the whole, and the token that stands for a row. */
 typedef struct marks {
     const char *projector;
     const char *before, *after; /* the last block's rows */
     bool has_tiles;
+    const char *row;
+    const char *written[3]; /* the longest first, then NULL */
 } marks;
 
 static const marks mark_table[] = {
-    {"gemma3", "\n\n<start_of_image>", "<end_of_image>\n\n", false},
-    {"qwen3vl_merger", "<|vision_start|>", "<|vision_end|>", false},
-    {"idefics3", "<fake_token_around_image><global-img>",
-     "<fake_token_around_image>", true},
-    {"gemma4v", "<|image>", "<image|>", false},
-    {"lfm2", "<|image_start|>", "<|image_end|>", false},
-    {"ultravox", "", "", false},
-    {"qwen2a", "<|audio_bos|>", "<|audio_eos|>", false},
-    {"voxtral", "[BEGIN_AUDIO]", "", false},
-    {"gemma4a", "<|audio>", "<audio|>", false},
+    {"gemma3",
+     "\n\n<start_of_image>",
+     "<end_of_image>\n\n",
+     false,
+     "<image_soft_token>",
+     {"<start_of_image>"}},
+    {"qwen3vl_merger",
+     "<|vision_start|>",
+     "<|vision_end|>",
+     false,
+     "<|image_pad|>",
+     {"<|vision_start|><|image_pad|><|vision_end|>", "<|image_pad|>"}},
+    {"idefics3",
+     "<fake_token_around_image><global-img>",
+     "<fake_token_around_image>",
+     true,
+     "<image>",
+     {"<image>"}},
+    {"gemma4v", "<|image>", "<image|>", false, "<|image|>", {"<|image|>"}},
+    {"lfm2", "<|image_start|>", "<|image_end|>", false, "<image>", {"<image>"}},
+    {"ultravox", "", "", false, "<|audio|>", {"<|audio|>"}},
+    {"qwen2a",
+     "<|audio_bos|>",
+     "<|audio_eos|>",
+     false,
+     "<|AUDIO|>",
+     {"<|audio_bos|><|AUDIO|><|audio_eos|>", "<|AUDIO|>"}},
+    {"voxtral",
+     "[BEGIN_AUDIO]",
+     "",
+     false,
+     "[AUDIO]",
+     {"[BEGIN_AUDIO][AUDIO]", "[AUDIO]"}},
+    {"gemma4a", "<|audio>", "<audio|>", false, "<|audio|>", {"<|audio|>"}},
 };
 
 typedef struct making {
@@ -199,12 +229,24 @@ static cf_status put_text(making *mk, cf_str text, cf_error *err)
                            list.n > 1 && list.v[0].len == 1
                        ? 1
                        : 0;
+    char *kept = cf_arena_strndup(mk->arena, text.p, text.n);
+    if (kept == NULL) {
+        return cf_oom_for(err, "an image's markers");
+    }
     if (n_end > 0) {
-        mk->piece[mk->to->n_piece++] = (cf_media_piece){ids, n_end, 0};
+        mk->piece[mk->to->n_piece++] =
+            (cf_media_piece){ids, n_end, 0, cf_str_make(kept, 1)};
     }
     mk->piece[mk->to->n_piece++] =
-        (cf_media_piece){ids + n_end, list.n - n_end, 0};
+        (cf_media_piece){ids + n_end, list.n - n_end, 0,
+                         cf_str_make(kept + n_end, text.n - n_end)};
     return CF_OK;
+}
+
+static void put_block(making *mk, size_t i)
+{
+    mk->piece[mk->to->n_piece++] =
+        (cf_media_piece){NULL, 0, (uint32_t)i, cf_str_from(mk->marks->row)};
 }
 
 /* The text before block i. */
@@ -240,8 +282,7 @@ static cf_status put_pieces(making *mk, cf_error *err)
         st = cf_buf_check(&text, err);
         CF_THEN(st, put_text(mk, cf_buf_str(&text), err));
         if (st == CF_OK) {
-            mk->piece[mk->to->n_piece++] =
-                (cf_media_piece){NULL, 0, (uint32_t)i};
+            put_block(mk, i);
         }
     }
     CF_THEN(st, put_text(mk, cf_str_from(mk->marks->after), err));
@@ -283,7 +324,10 @@ static cf_status put_blocks(making *mk, cf_error *err)
 static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
 {
     const cf_vision *v = &mk->m->vision;
-    const cf_dense d = dense(mk->m, cancel);
+    cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0,
+                            v->n_layer * mk->blocks->n};
+    cf_dense d = dense(mk->m, cancel);
+    d.steps = &steps;
     size_t width = cf_vision_row_width(v);
     float *rows =
         cf_arena_calloc(mk->arena, mk->to->n_row * width, sizeof *rows);
@@ -300,7 +344,8 @@ static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
 }
 
 static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
-                              const cf_cancel *cancel, cf_error *err)
+                              bool with_rows, const cf_cancel *cancel,
+                              cf_error *err)
 {
     cf_pixels p;
     cf_vision_blocks blocks = {.v = NULL};
@@ -327,7 +372,9 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
                  .marks = find_marks(m->vision.family->projector)};
     CF_THEN(st, put_blocks(&mk, err));
     CF_THEN(st, put_pieces(&mk, err));
-    CF_THEN(st, put_rows(&mk, cancel, err));
+    if (with_rows) {
+        CF_THEN(st, put_rows(&mk, cancel, err));
+    }
     cf_vision_blocks_deinit(&blocks);
     return st;
 }
@@ -360,7 +407,7 @@ static cf_status put_sound_blocks(making *mk, const cf_audio_blocks *from,
                                     .data = data,
                                     .row0 = mk->to->n_row};
         mk->to->n_row += from->v[i].n_row;
-        mk->piece[mk->to->n_piece++] = (cf_media_piece){NULL, 0, (uint32_t)i};
+        put_block(mk, i);
     }
     mk->to->n_block = from->n;
     return put_text(mk, cf_str_from(mk->marks->after), err);
@@ -386,7 +433,8 @@ static cf_status put_sound_rows(making *mk, const cf_dense *d,
 }
 
 static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
-                            const cf_cancel *cancel, cf_error *err)
+                            bool with_rows, const cf_cancel *cancel,
+                            cf_error *err)
 {
     const cf_dense d = dense(m, cancel);
     const cf_vision_blocks no_tiles = {.v = NULL};
@@ -412,13 +460,30 @@ static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
     cf_sound_deinit(&s);
     to->n_heard = blocks.n_heard;
     CF_THEN(st, put_sound_blocks(&mk, &blocks, err));
-    CF_THEN(st, put_sound_rows(&mk, &d, &blocks, err));
+    if (with_rows) {
+        CF_THEN(st, put_sound_rows(&mk, &d, &blocks, err));
+    }
     cf_audio_blocks_deinit(&blocks);
     return st;
 }
 
-cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
-                        const cf_cancel *cancel, cf_error *err)
+/* What keys of rows begin with: files differ, and so do projectors. */
+static void identify(const cf_media *m, cf_media_input *to, cf_str bytes)
+{
+    cf_hash_hex(to->hash, bytes.p, bytes.n);
+    const char *kind = cf_media_projector(m);
+    for (size_t i = 0; i < 16; i++) {
+        unsigned c = (unsigned char)to->hash[i];
+        to->key = to->key << 4 | (c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    for (; *kind != '\0'; kind++) {
+        to->key = to->key * 31 + (unsigned char)*kind;
+    }
+}
+
+static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
+                            bool with_rows, const cf_cancel *cancel,
+                            cf_error *err)
 {
     cf_media_input *to = cf_calloc(1, sizeof *to);
     cf_arena *arena = cf_calloc(1, sizeof *arena);
@@ -429,14 +494,46 @@ cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
     }
     cf_arena_init(arena, 0);
     to->memory = arena;
-    cf_status st = cf_sound_is(bytes) ? make_sound(m, to, bytes, cancel, err)
-                                      : make_picture(m, to, bytes, cancel, err);
+    identify(m, to, bytes);
+    cf_status st = cf_sound_is(bytes)
+                       ? make_sound(m, to, bytes, with_rows, cancel, err)
+                       : make_picture(m, to, bytes, with_rows, cancel, err);
     if (st == CF_OK) {
         *out = to;
     } else {
         cf_media_input_free(to);
     }
     return st;
+}
+
+cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
+                        const cf_cancel *cancel, cf_error *err)
+{
+    return read_input(out, m, bytes, true, cancel, err);
+}
+
+cf_status cf_media_look(cf_media_input **out, cf_media *m, cf_str bytes,
+                        const cf_cancel *cancel, cf_error *err)
+{
+    return read_input(out, m, bytes, false, cancel, err);
+}
+
+void cf_media_watch(cf_media *m,
+                    void (*fn)(void *ud, size_t done, size_t total), void *ud)
+{
+    m->progress = fn;
+    m->ud = ud;
+}
+
+const char *const *cf_media_markers(const cf_media *m, bool is_sound)
+{
+    const char *projector = NULL;
+    if (is_sound && m->audio.family != NULL) {
+        projector = m->audio.family->projector;
+    } else if (!is_sound && m->vision.family != NULL) {
+        projector = m->vision.family->projector;
+    }
+    return projector != NULL ? find_marks(projector)->written : NULL;
 }
 
 void cf_media_input_free(cf_media_input *input)
@@ -459,31 +556,32 @@ size_t cf_media_n_position(const cf_media_input *input)
     return n;
 }
 
-/* 64 bits of a hash of the row's numbers, never 0. */
-static uint64_t row_key(const float *row, size_t n)
+uint64_t cf_media_row_key(const cf_media_input *input, size_t row)
 {
-    char hex[CF_HASH_TEXT + 1];
-    uint64_t key = 0;
-    cf_hash_hex(hex, row, n * sizeof *row);
-    for (size_t i = 0; i < 16; i++) {
-        unsigned c = (unsigned char)hex[i];
-        key = key << 4 | (c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    return key != 0 ? key : 1;
+    uint64_t x = input->key + (row + 1) * 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    x ^= x >> 31;
+    return x != 0 ? x : 1;
 }
 
-static void place_rows(const cf_media_input *input, const cf_media_block *b,
-                       cf_input *in, size_t n, uint32_t *at)
+void cf_media_place_block(const cf_media_input *input, uint32_t block,
+                          cf_input *in, size_t n, uint32_t *at)
 {
+    const cf_media_block *b = &input->block[block];
     size_t n_row = (size_t)b->cols * b->rows;
     uint32_t end = input->sees_both_ways ? (uint32_t)(n + n_row) : 0;
     for (size_t i = 0; i < n_row; i++) {
-        const float *row = input->rows + (b->row0 + i) * input->row_width;
+        size_t row = b->row0 + i;
+        uint64_t key = cf_media_row_key(input, row);
         uint32_t p = *at + (input->has_mrope ? 0 : (uint32_t)i);
         uint32_t y = input->has_mrope ? (uint32_t)(i / b->cols) : 0;
         uint32_t x = input->has_mrope ? (uint32_t)(i % b->cols) : 0;
-        in[i] = (cf_input){.embd = row,
-                           .key = row_key(row, input->row_width),
+        in[i] = (cf_input){.id = cf_token_of_row(key),
+                           .embd = input->rows != NULL
+                                       ? input->rows + row * input->row_width
+                                       : NULL,
+                           .key = key,
                            .at = {p, p + y, p + x, 0},
                            .see_end = end};
         if (!input->has_mrope) {
@@ -501,7 +599,7 @@ void cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
         const cf_media_piece *p = &input->piece[i];
         if (p->ids == NULL) {
             const cf_media_block *b = &input->block[p->block];
-            place_rows(input, b, in, n, at);
+            cf_media_place_block(input, p->block, in, n, at);
             in += (size_t)b->cols * b->rows;
             n += (size_t)b->cols * b->rows;
             continue;

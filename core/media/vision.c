@@ -451,6 +451,7 @@ static cf_status run(work *w, const cf_vision_block *b, float *out,
         CF_TRY(attention(w, &v->layer[i], err));
         CF_TRY(feed_forward(w, &v->layer[i], err));
         CF_TRY(deepstack(w, i, out, err));
+        cf_dense_step(w->d);
     }
     size_t n = (size_t)b->cols * b->rows, row = cf_vision_row_width(v);
     float *main_part = cf_calloc(n * v->n_out, sizeof *main_part);

@@ -2,6 +2,7 @@
  * open_backend.c - from -m and -t to something that answers.
  */
 #include "templates/open.h"
+#include "templates/open/open_media.h"
 
 #include <string.h>
 
@@ -186,6 +187,10 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
     if (!is_script && !is_remote) {
         CF_TRY(cf_open_engine(&b->engine, o, false, err));
     }
+    if (b->engine == NULL && o->mmproj != NULL) {
+        return cf_fail(err, CF_EINVAL, "--mmproj: %.60s is not a model file",
+                       model);
+    }
     CF_TRY(open_template(b, o, err));
     CF_TRY(choose_family(b, family, err));
     if (is_script) {
@@ -202,10 +207,12 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
         }
         return cf_backend_remote_new(&b->backend, model, &remote, err);
     }
+    CF_TRY(cf_open__media(b, o, err));
     CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));
     cf_core_options core = {
         .renderer = renderer_of(b),
         .family = b->family,
+        .media = b->media_cache,
         .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
     core.channels = cf_channels_detect(source_of(b), &core.n_channels);
     return cf_backend_core_new(&b->backend, b->engine, &core, err);
@@ -248,6 +255,8 @@ void cf_opened_close(cf_opened *b)
     cf_backend_free(b->backend);
     cf_template_free(b->tpl);
     cf_prefix_cache_free(b->prefixes);
+    cf_media_cache_free(b->media_cache);
+    cf_media_close(b->media);
     cf_engine_close(b->engine);
     cf_buf_deinit(&b->source);
     memset(b, 0, sizeof *b);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/api/attachment.h"
+#include "templates/open.h"
 
 void cf_attach_options_table(cf_attach_options *o, cf_opt *out)
 {
@@ -73,9 +74,12 @@ cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o,
     }
     if (!engine->takes_images) {
         json_decref(words);
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "%s: this engine takes no files; a server does (-m URL)",
-                       o->images.n > 0 ? "--image" : "--audio");
+        const char *what = o->images.n > 0 ? "--image" : "--audio";
+        return strcmp(engine->kind, "builtin") == 0
+                   ? cf_fail(err, CF_EUNSUPPORTED, "%s: %s", what,
+                             CF_OPEN_NO_MEDIA)
+                   : cf_fail(err, CF_EUNSUPPORTED,
+                             "%s: this engine takes no files", what);
     }
     if (n_stdin(&o->images) + n_stdin(&o->sounds) > 1) {
         json_decref(words);

@@ -99,6 +99,10 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
          "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
          "http(s) address, script:FILE, or \"bundled\" (default)",
          NULL},
+        {"--mmproj", 0, CF_OPT_STR, &cli->open.mmproj, "FILE",
+         "the model's projector file, which reads pictures and sounds "
+         "(default: mmproj*.gguf in its folder)",
+         NULL},
         {"--template", 't', CF_OPT_STR, &cli->open.template_name, "FILE|NAME",
          "chat template to use instead of the model's", NULL},
         {"--db", 0, CF_OPT_STR, &cli->open.db, "FILE", "history database",

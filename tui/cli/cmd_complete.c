@@ -28,7 +28,7 @@ enum { PROMPT_MAX = 256 << 20 };
 typedef struct complete {
     cf_cli *cli;
     /* options */
-    const char *ids_text, *logits_path, *cache, *batch, *mmproj, *parts_path;
+    const char *ids_text, *logits_path, *cache, *batch, *parts_path;
     uint32_t n_max, n_trace, n_draft;
     bool has_n_max, has_draft, has_trace, no_bos, special;
     cf_opt_list stop_list;
@@ -128,7 +128,8 @@ static cf_status check_prompt(const complete *c, const cf_token *prompt,
                        n, n_ctx);
     }
     for (size_t i = 0; i < n; i++) {
-        if (prompt[i] < 0 || (size_t)prompt[i] >= n_vocab) {
+        bool is_row = c->parts_path != NULL && cf_token_is_row(prompt[i]);
+        if (!is_row && (prompt[i] < 0 || (size_t)prompt[i] >= n_vocab)) {
             return cf_fail(err, CF_EINVAL,
                            "token %d is outside the vocabulary of %zu",
                            (int)prompt[i], n_vocab);
@@ -391,7 +392,10 @@ static cf_status prepare(complete *c, cf_error *err)
     CF_TRY(cf_draft_new(&c->draft, c->n_draft, err));
     cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
     if (c->parts_path != NULL) {
-        CF_TRY(cf_media_open(&c->media, c->engine, c->mmproj, err));
+        CF_TRY(cf_open_media(&c->media, c->engine, &c->cli->open, err));
+        if (c->media == NULL) {
+            return cf_fail(err, CF_EINVAL, CF_OPEN_NO_MEDIA);
+        }
         CF_TRY(cf_media_parts_read(&c->parts, c->media, c->tok, c->parts_path,
                                    cf_cli_cancel(), err));
         opts.n_batch = c->parts.n_batch;
@@ -471,9 +475,6 @@ static int check_usage(const complete *c, int n_rest)
     if (n_rest == 1 && c->ids_text != NULL) {
         return cf_cli_usage(c->cli, "takes TEXT or --ids, not both");
     }
-    if ((c->parts_path != NULL) != (c->mmproj != NULL)) {
-        return cf_cli_usage(c->cli, "--parts and --mmproj go together");
-    }
     if (c->parts_path != NULL &&
         (n_rest > 0 || c->ids_text != NULL || c->batch != NULL)) {
         return cf_cli_usage(c->cli, "--parts is the whole prompt");
@@ -501,7 +502,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
     complete c = {.cli = cli,
                   .n_draft = CF_DRAFT_DEFAULT,
                   .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 12 };
+    enum { OWN = 11 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},
@@ -533,8 +534,6 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
          "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
          NULL},
-        {"--mmproj", 0, CF_OPT_STR, &c.mmproj, "FILE",
-         "the model's projector file, for --parts", NULL},
     };
     cf_sampler_options_table(&c.sampling, own + OWN);
     int n_rest;

@@ -17,7 +17,7 @@
 
 typedef struct media {
     cf_cli *cli;
-    const char *mmproj, *blocks_path, *rows_path, *png_path;
+    const char *blocks_path, *rows_path, *png_path;
     size_t n_png;
     cf_engine *engine;
     cf_media *media;
@@ -159,7 +159,10 @@ static cf_status close_file(FILE *f, const char *path, cf_error *err)
 static cf_status all(media *m, char **paths, int n, cf_error *err)
 {
     CF_TRY(cf_open_engine(&m->engine, &m->cli->open, false, err));
-    CF_TRY(cf_media_open(&m->media, m->engine, m->mmproj, err));
+    CF_TRY(cf_open_media(&m->media, m->engine, &m->cli->open, err));
+    if (m->media == NULL) {
+        return cf_fail(err, CF_EINVAL, CF_OPEN_NO_MEDIA);
+    }
     CF_TRY(open_file(&m->blocks, m->blocks_path, err));
     CF_TRY(open_file(&m->rows, m->rows_path, err));
     for (int i = 0; i < n; i++) {
@@ -188,8 +191,6 @@ int cf_cmd_media(cf_cli *cli, int argc, char **argv)
 {
     media m = {.cli = cli, .out = CF_BUF_INIT};
     const cf_opt own[] = {
-        {"--mmproj", 0, CF_OPT_STR, &m.mmproj, "FILE",
-         "the model's projector file", NULL},
         {"--blocks", 0, CF_OPT_STR, &m.blocks_path, "FILE",
          "write what the encoder reads: float32 [height, width, 3] a block, "
          "[128, frames] of a sound",
@@ -207,8 +208,8 @@ int cf_cmd_media(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    if (m.mmproj == NULL || n_rest == 0) {
-        return cf_cli_usage(cli, "wants --mmproj and one or more files");
+    if (n_rest == 0) {
+        return cf_cli_usage(cli, "wants one or more files");
     }
     cf_error err;
     cf_status st = all(&m, argv, n_rest, &err);

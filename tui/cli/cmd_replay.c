@@ -20,6 +20,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
+#include "tui/cli/replay_media.h"
 #include "tui/lab/run_options.h"
 #include "tui/sys/out.h"
 
@@ -32,6 +33,7 @@ typedef struct replay {
     cf_arena arena;
     cf_store_turn turn;
     cf_run_options options;
+    cf_replay_media media;
     /* the run that repeats it */
     cf_engine *engine;
     cf_session *session;
@@ -115,11 +117,13 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
     CF_TRY(cf_cli_open_store(&store, &r->cli, CF_STORE_READ_ONLY, err));
     cf_status st = find_turn(store, name, &r->arena, &id, err);
     CF_THEN(st, cf_store_get_turn(store, id, &r->arena, &r->turn, err));
-    cf_store_close(store);
     if (st == CF_OK && r->turn.run != NULL) {
         st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena,
                                  err);
+        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, store,
+                                         r->turn.parent, &r->arena, err));
     }
+    cf_store_close(store);
     CF_TRY(st);
     CF_TRY(check_turn(r, err));
     const cf_store_run *run = r->turn.run;
@@ -296,8 +300,14 @@ static cf_status compare(replay *r, cf_error *err)
     start = start < r->n_reply ? start : r->n_reply;
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_sync_result unused;
-    CF_TRY(cf_session_sync(r->session, r->ids, r->n_prompt + start, &run,
-                           &unused, err));
+    size_t n_given = r->n_prompt + start;
+    CF_TRY(cf_replay_media_read(&r->media, r->engine, &r->cli.open, r->ids,
+                                n_given, cf_cli_cancel(), err));
+    CF_TRY(
+        r->media.in != NULL
+            ? cf_session_sync_inputs(r->session, r->media.in, n_given, &run,
+                                     &unused, err)
+            : cf_session_sync(r->session, r->ids, n_given, &run, &unused, err));
     size_t next = 0, next_held = 0;
     for (r->n_same = start; r->n_same < r->n_reply; r->n_same++) {
         size_t n = r->n_prompt + r->n_same;
@@ -467,6 +477,7 @@ int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
     cf_constraint_vocab_free(r.vocab);
     cf_grammar_free(r.grammar);
     cf_session_free(r.session);
+    cf_replay_media_deinit(&r.media);
     cf_engine_close(r.engine);
     cf_arena_deinit(&r.arena);
     return status;

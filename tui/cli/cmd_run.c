@@ -144,6 +144,7 @@ static void show_event(run *r, const cf_chat_event *ev)
         }
         break;
     case CF_CHAT_PROMPT:
+    case CF_CHAT_ENCODE:
     case CF_CHAT_PREFILL:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:

@@ -110,6 +110,9 @@ void cf_run_json_event(cf_buf *b, const cf_chat_event *ev, int candidate)
     switch (ev->kind) {
     case CF_CHAT_PROMPT:
         break; /* --show-prompt is the way to see it */
+    case CF_CHAT_ENCODE:
+        cf_buf_addf(b, ",\"index\":%zu", ev->index);
+        /* fall through */
     case CF_CHAT_PREFILL:
         cf_buf_addf(b, ",\"done\":%llu,\"total\":%llu",
                     (unsigned long long)ev->n_done,

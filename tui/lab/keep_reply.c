@@ -453,13 +453,15 @@ static void add_lists(cf_keep_reply *k, const cf_chat_response *r,
                       cf_store_run *run, cf_buf *json)
 {
     if (k->forced.failed || k->held.failed ||
-        (k->forced.n == 0 && k->held.n == 0 && r->vendor == NULL)) {
+        (k->forced.n == 0 && k->held.n == 0 && r->vendor == NULL &&
+         r->media == NULL)) {
         return;
     }
     k->options.forced = (const uint32_t *)(const void *)k->forced.p;
     k->options.n_forced = k->forced.n / sizeof(uint32_t);
     k->options.held = (const uint32_t *)(const void *)k->held.p;
     k->options.n_held = k->held.n / sizeof(uint32_t);
+    k->options.media = copy_json(&k->arena, r->media);
     k->options.server = copy_json(&k->arena, r->vendor);
     cf_run_options_write(json, &k->options);
     if (!json->failed) {

@@ -117,6 +117,7 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     put_list(b, "held", o->held, o->n_held);
     cf_buf_adds(b, o->as_is ? "\"as_is\":true," : "");
     put_json(b, "extra", o->extra);
+    put_json(b, "media", o->media);
     put_json(b, "server", o->server);
     cf_buf_addf(b, "\"max_tokens\":%u}", (unsigned)o->max_tokens);
 }
@@ -205,12 +206,13 @@ static bool read_stop(cf_run_options *o, const json_t *list, cf_arena *arena)
 static bool read_json(cf_str *out, const json_t *v, cf_arena *arena)
 {
     cf_buf text = CF_BUF_INIT;
-    if (json_is_object(v)) {
+    bool is_there = json_is_object(v) || json_is_array(v);
+    if (is_there) {
         cf_json_write(&text, v);
         char *copy = cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
         *out = cf_str_make(copy, copy != NULL ? text.n : 0);
     }
-    bool ok = !text.failed && (!json_is_object(v) || out->p != NULL);
+    bool ok = !text.failed && (!is_there || out->p != NULL);
     cf_buf_deinit(&text);
     return ok;
 }
@@ -269,6 +271,7 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
         read_list(&out->held, &out->n_held, json_object_get(v, "held"),
                   arena) &&
         read_json(&out->extra, json_object_get(v, "extra"), arena) &&
+        read_json(&out->media, json_object_get(v, "media"), arena) &&
         read_json(&out->server, json_object_get(v, "server"), arena) &&
         read_stop(out, json_object_get(v, "stop"), arena);
     json_decref(v);

@@ -32,6 +32,8 @@ typedef struct cf_run_options {
     size_t n_held;
     bool as_is;    /* messages reached the template as they are */
     cf_str extra;  /* JSON object: further arguments sent to a server */
+    cf_str media;  /* JSON array: blocks of rows among the prompt's ids, as in
+                      cf_chat_response */
     cf_str server; /* JSON object: id, model, fingerprint ... of its answer */
 } cf_run_options;
 

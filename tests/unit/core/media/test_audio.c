@@ -68,7 +68,7 @@ static float *rows_of(const opened *o, size_t n, unsigned n_thread,
                       size_t *n_row, size_t *n_block)
 {
     cf_error err;
-    cf_dense d = {cf_kernels_pick(NULL), NULL, NULL, NULL};
+    cf_dense d = {.k = cf_kernels_pick(NULL), .cancel = NULL};
     cf_sound s = {.rate = CF_SOUND_RATE, .n_sample = n, .n = n};
     cf_audio_blocks blocks = {.v = NULL};
     s.v = cf_calloc(n, sizeof *s.v);
@@ -133,7 +133,7 @@ static void test_audio__cancelled(void **state)
     opened o;
     cf_error err;
     cf_cancel stop = true;
-    cf_dense d = {cf_kernels_ref(), NULL, &stop, NULL};
+    cf_dense d = {.k = cf_kernels_ref(), .cancel = &stop};
     float x[3200] = {0};
     cf_sound s = {.rate = CF_SOUND_RATE, .n_sample = 3200, .v = x, .n = 3200};
     cf_audio_blocks blocks = {.v = NULL};

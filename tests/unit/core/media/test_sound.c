@@ -195,7 +195,7 @@ static void mel_of(cf_mel *out, bool is_gemma, const float *x, size_t n,
                    unsigned n_thread)
 {
     cf_error err;
-    cf_dense d = {cf_kernels_ref(), NULL, NULL, NULL};
+    cf_dense d = {.k = cf_kernels_ref(), .cancel = NULL};
     T_OK(cf_pool_new(&d.pool, n_thread, &err), err);
     T_OK(is_gemma ? cf_mel_gemma(out, &d, x, n, &err)
                   : cf_mel_whisper(out, &d, x, n, (n + 159) / 160 * 160, &err),
