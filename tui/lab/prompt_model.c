@@ -285,10 +285,19 @@ void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)
     }
 }
 
+bool cf_prompt_model_is_row(const cf_prompt_model *m, size_t token)
+{
+    return cf_token_is_row(m->ids[token].id);
+}
+
 bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token)
 {
     const cf_prompt_token *b = &m->token[token];
     const cf_prompt_token *a = token > 0 ? b - 1 : NULL;
+    bool is_row = cf_prompt_model_is_row(m, token);
+    if (a != NULL && (is_row || cf_prompt_model_is_row(m, token - 1))) {
+        return is_row && m->ids[token - 1].off == m->ids[token].off;
+    }
     return a != NULL && !a->is_special && !b->is_special &&
            a->message == b->message;
 }
@@ -314,6 +323,14 @@ size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
 static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form,
                     cf_prompt_measure measure)
 {
+    if (cf_prompt_model_is_row(m, i)) {
+        size_t first;
+        return cf_prompt_model_continues(m, i)
+                   ? 0
+                   : measure(cf_prompt_model_text(m, i)) + 1 +
+                         snprintf(NULL, 0, " x%zu",
+                                  cf_prompt_model_run(m, i, &first));
+    }
     if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
         size_t first;
         return cf_prompt_model_continues(m, i)

@@ -10,6 +10,7 @@
 #define CF_TUI_LAB_PROMPT_MODEL_H
 
 #include "core/api/renderer.h"
+#include "core/api/session.h"
 #include "core/api/tokenizer.h"
 
 typedef enum cf_reuse {
@@ -114,12 +115,16 @@ CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
 
-/* Whether `token` is an ordinary one after another of its message: of a run
- * only the first is shown. */
+/* Whether `token` stands for a row of a picture or sound; the rows of one block
+ * are one thing on the screen, whatever the form. */
+bool cf_prompt_model_is_row(const cf_prompt_model *m, size_t token);
+
+/* Whether `token` is an ordinary one after another of its message, or a row
+ * after another of its block: of a run only the first is shown. */
 bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token);
 
-/* The run of ordinary tokens of one message that `token` lies in: its first one
- * and their number; 0 for a special token. */
+/* The run of ordinary tokens of one message, or of rows of one block, that
+ * `token` lies in: its first one and their number; 0 for a special token. */
 size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
                            size_t *first);
 

@@ -150,7 +150,7 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
                       const cf_thumb *thumb, size_t number, int row, cf_grid *g,
                       cf_rect r)
 {
-    bool is_seen = cf_lab_info(app->lab).takes_images;
+    const cf_backend_info info = cf_lab_info(app->lab);
     if (row == 0) {
         bool has_more = thumb != NULL && thumb->what[0] != '\0';
         cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[%s %zu] %s%s%s",
@@ -169,7 +169,9 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
                  : image->attachment.base64.n == 0 &&
                          image->attachment.url.n == 0
                      ? "not sent: it is not here"
-                 : is_seen ? "its tokens are the server's to count"
+                 : info.takes_images && info.shows_tokens
+                     ? "the Prompt view has its tokens"
+                 : info.takes_images ? "its tokens are the server's to count"
                  : image->attachment.kind == CF_ATTACHMENT_AUDIO
                      ? "0 tokens: this engine hears no sounds"
                      : "0 tokens: this engine sees no images",

@@ -114,12 +114,36 @@ static int draw_run(cf_app *app, cf_grid *g, int x, int y, int width,
     return used + 1;
 }
 
+/* The rows of a block of a picture or sound, at its first one: the text that
+ * stands for a row, and how many there are. */
+static int draw_rows(cf_app *app, cf_grid *g, int x, int y, int width,
+                     const cf_prompt_model *m, size_t first)
+{
+    size_t n = cf_prompt_model_run(m, first, &first);
+    size_t cursor = cf_prompt__state(app)->token;
+    cf_style style = token_style(app, m, first);
+    if (cursor >= first && cursor < first + n) {
+        g->cursor_x = x;
+        g->cursor_y = y;
+        style = CF_STYLE_SELECTED | CF_REVERSE;
+    }
+    int used =
+        cf_grid_put(g, x, y, width, cf_prompt_model_text(m, first), style);
+    used += cf_grid_putf(g, x + used, y, width - used, style, " x%zu", n);
+    return used + 1;
+}
+
 /* One token, with white space visible and, without colour, a "|" after it. */
 static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
                       const cf_prompt_model *m, size_t i)
 {
     int used = 0;
     cf_prompt_form form = cf_prompt__state(app)->form;
+    if (cf_prompt_model_is_row(m, i)) {
+        return cf_prompt_model_continues(m, i)
+                   ? 0
+                   : draw_rows(app, g, x, y, width, m, i);
+    }
     if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
         return cf_prompt_model_continues(m, i)
                    ? 0
@@ -269,11 +293,30 @@ const cf_prompt_span *cf_prompt__span(cf_app *app)
     return cf_prompt_span_at(&m->prompt, s->byte);
 }
 
+/* What the rows of a block cost, and what of them the cache has. */
+static void draw_rows_line(cf_grid *g, cf_rect r, const cf_prompt_model *m,
+                           size_t i)
+{
+    size_t n = cf_prompt_model_run(m, i, &i), n_kept = 0;
+    for (size_t k = i; k < i + n; k++) {
+        n_kept += m->token[k].reuse == CF_REUSE_KEPT ? 1 : 0;
+    }
+    const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
+    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL,
+                 "#%zu..%zu  %zu rows of %s%.*s  %zu of them in the cache", i,
+                 i + n - 1, n, s->source == CF_SPAN_MESSAGE ? "message" : "",
+                 (int)s->path.n, s->path.p, n_kept);
+}
+
 static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,
                             const cf_prompt_model *m)
 {
     size_t i = cf_prompt__state(app)->token;
     if (i >= m->n) {
+        return;
+    }
+    if (cf_prompt_model_is_row(m, i)) {
+        draw_rows_line(g, r, m, i);
         return;
     }
     const cf_token_span *t = &m->ids[i];
@@ -560,7 +603,8 @@ static void go_token(cf_app *app, int by)
         return;
     }
     size_t first = s->token, n = 0;
-    if (s->form == CF_PROMPT_AS_SPECIALS) {
+    if (s->form == CF_PROMPT_AS_SPECIALS ||
+        cf_prompt_model_is_row(m, s->token)) {
         n = cf_prompt_model_run(m, s->token, &first);
     }
     size_t after = first + (n != 0 ? n : 1);
