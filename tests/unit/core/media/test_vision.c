@@ -5,80 +5,9 @@
 #include "core/base/alloc.h"
 #include "core/media/vision.h"
 #include "tests/support/t.h"
-#include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_vision.h"
 
-enum { WIDTH = 8, N_FF = 12, SIDE = 16, PATCH = 4, N_OUT = 8 };
-
-typedef struct shape {
-    const char *name;
-    uint32_t n_dim;
-    uint64_t dim[4];
-} shape;
-
-static const shape tensors[] = {
-    {"v.blk.0.ln1.weight", 1, {WIDTH}},
-    {"v.blk.0.ln1.bias", 1, {WIDTH}},
-    {"v.blk.0.ln2.weight", 1, {WIDTH}},
-    {"v.blk.0.ln2.bias", 1, {WIDTH}},
-    {"v.blk.0.attn_q.weight", 2, {WIDTH, WIDTH}},
-    {"v.blk.0.attn_k.weight", 2, {WIDTH, WIDTH}},
-    {"v.blk.0.attn_v.weight", 2, {WIDTH, WIDTH}},
-    {"v.blk.0.attn_out.weight", 2, {WIDTH, WIDTH}},
-    {"v.blk.0.ffn_up.weight", 2, {WIDTH, N_FF}},
-    {"v.blk.0.ffn_down.weight", 2, {N_FF, WIDTH}},
-    {"v.patch_embd.weight", 4, {PATCH, PATCH, 3, WIDTH}},
-    {"v.position_embd.weight", 2, {WIDTH, 16}},
-    {"v.post_ln.weight", 1, {WIDTH}},
-    {"v.post_ln.bias", 1, {WIDTH}},
-    {"mm.soft_emb_norm.weight", 1, {WIDTH}},
-    {"mm.input_projection.weight", 2, {N_OUT, WIDTH}},
-};
-
-enum { N_TENSOR = sizeof tensors / sizeof tensors[0], N_KEY = 10 };
-
-static size_t count(const shape *s)
-{
-    size_t n = 1;
-    for (uint32_t i = 0; i < s->n_dim; i++) {
-        n *= s->dim[i];
-    }
-    return n;
-}
-
-/* Tensor `skip` is left out (N_TENSOR: none); `head` heads. */
-static cf_tiny_buf file(const char *projector, size_t skip, uint32_t heads)
-{
-    cf_tiny_buf b = {NULL, 0, 0};
-    uint64_t off = 0;
-    cf_tiny_head(&b, 3, N_TENSOR - (skip < N_TENSOR ? 1 : 0), N_KEY);
-    cf_tiny_kv_str(&b, "general.architecture", "clip");
-    cf_tiny_kv_str(&b, "clip.projector_type", projector);
-    cf_tiny_kv_u32(&b, "clip.vision.embedding_length", WIDTH);
-    cf_tiny_kv_u32(&b, "clip.vision.feed_forward_length", N_FF);
-    cf_tiny_kv_u32(&b, "clip.vision.block_count", 1);
-    cf_tiny_kv_u32(&b, "clip.vision.attention.head_count", heads);
-    cf_tiny_kv_u32(&b, "clip.vision.image_size", SIDE);
-    cf_tiny_kv_u32(&b, "clip.vision.patch_size", PATCH);
-    cf_tiny_kv_u32(&b, "clip.vision.projection_dim", N_OUT);
-    cf_tiny_kv_u32(&b, "clip.vision.projector.scale_factor", 2);
-    for (size_t i = 0; i < N_TENSOR; i++) {
-        if (i != skip) {
-            cf_tiny_tensor(&b, tensors[i].name, tensors[i].n_dim,
-                           tensors[i].dim, CF_F32, off);
-            off += (count(&tensors[i]) * 4 + 31) / 32 * 32;
-        }
-    }
-    cf_tiny_pad(&b, 32);
-    uint32_t x = 1;
-    for (size_t i = 0; i < N_TENSOR; i++) {
-        for (size_t j = 0; i != skip && j < count(&tensors[i]); j++) {
-            x = x * 1664525U + 1013904223U;
-            cf_tiny_f32(&b, (float)(x >> 8) / (1 << 24) - 0.5f);
-        }
-        cf_tiny_pad(&b, 32);
-    }
-    return b;
-}
+enum { N_OUT = 8, N_TENSOR = CF_TINY_VISION_TENSORS };
 
 static cf_status load(const cf_tiny_buf *b, cf_mmproj *m, cf_vision *v,
                       void **copy, cf_error *err)
@@ -108,16 +37,16 @@ static void test_vision__refused(void **state)
 {
     (void)state;
     for (size_t skip = 0; skip < N_TENSOR; skip++) {
-        cf_tiny_buf b = file("gemma3", skip, 2);
-        if (strstr(tensors[skip].name, ".bias") == NULL) {
+        cf_tiny_buf b = cf_tiny_vision("gemma3", skip, 2, N_OUT);
+        if (strstr(cf_tiny_vision_tensor(skip), ".bias") == NULL) {
             expect_refused(&b, CF_EFORMAT);
         }
         cf_tiny_free(b.p);
     }
-    cf_tiny_buf odd = file("gemma3", N_TENSOR, 3);
+    cf_tiny_buf odd = cf_tiny_vision("gemma3", N_TENSOR, 3, N_OUT);
     expect_refused(&odd, CF_EFORMAT);
     cf_tiny_free(odd.p);
-    cf_tiny_buf unknown = file("nobody", N_TENSOR, 2);
+    cf_tiny_buf unknown = cf_tiny_vision("nobody", N_TENSOR, 2, N_OUT);
     expect_refused(&unknown, CF_EUNSUPPORTED);
     cf_tiny_free(unknown.p);
 }
@@ -145,7 +74,7 @@ static void encode(const cf_vision *v, unsigned n_thread, float *rows)
 static void test_vision__same_rows(void **state)
 {
     (void)state;
-    cf_tiny_buf b = file("gemma3", N_TENSOR, 2);
+    cf_tiny_buf b = cf_tiny_vision("gemma3", N_TENSOR, 2, N_OUT);
     cf_mmproj m;
     cf_vision v;
     cf_error err;
