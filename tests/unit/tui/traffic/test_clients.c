@@ -3,18 +3,21 @@
  * without it.
  *
  * They are not in this repository: $CONFAB_CLIENTS names a folder in which
- * "npm install openai @anthropic-ai/sdk ollama ai @ai-sdk/openai-compatible"
- * was run.
+ * "npm install openai @anthropic-ai/sdk ollama ai @ai-sdk/openai-compatible
+ * opencode-ai" was run.
  */
 #define _DEFAULT_SOURCE 1
 #include <sched.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "storage/traffic.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/traffic/proxy.h"
+#include "tui/traffic/scripted.h"
+#include "tui/traffic/serve.h"
 
 #define CHUNK(delta, end)                                                     \
     "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1," \
@@ -198,10 +201,158 @@ static void test_clients__same_with_and_without(void **state)
     cf_buf_deinit(&through);
 }
 
+/* The built-in engine answers the same clients, through the proxy. */
+static void test_clients__work_with_serve(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "\"openai whole\" {\"id\":\"chatcmpl-",
+        "\"openai stream\" [{\"id\":", "\"openai tools\" {\"id\":",
+        "\"openai abort\" {\"id\":", "\"ai stream\" \""};
+    const char *folder = getenv("CONFAB_CLIENTS");
+    cf_opened opened;
+    cf_serve *serve;
+    cf_http_server *engine, *server;
+    cf_proxy proxy;
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    if (folder == NULL) {
+        T_SKIP("CONFAB_CLIENTS names no folder with the clients of npm");
+    }
+    const cf_open_options o = {.model = "bundled", .n_threads = 1};
+    if (!cf_open_is_bundled(&o)) {
+        T_SKIP("this build has no bundled model");
+    }
+    T_OK(cf_open_backend(&opened, &o, NULL, &err), err);
+    const cf_serve_options so = {.opened = &opened, .model = "m", .n_slots = 2};
+    T_OK(cf_serve_new(&serve, &so, &err), err);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler answers = cf_serve_handler(serve);
+    T_OK(cf_http_server_new(&engine, &any, &answers, &err), err);
+    const cf_upstream up = {.url = cf_http_server_url(engine)};
+    T_OK(cf_proxy_init(&proxy, &up, NULL, &err), err);
+    const cf_http_handler handler = cf_proxy_handler(&proxy);
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    run(&out, cf_http_server_url(server), folder);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (strstr(cf_buf_cstr(&out), lines[i]) == NULL) {
+            fail_msg("no %s in:\n%s", lines[i], cf_buf_cstr(&out));
+        }
+    }
+    cf_http_server_free(server, 1000);
+    cf_http_server_free(engine, 1000);
+    cf_proxy_deinit(&proxy);
+    cf_serve_free(serve);
+    cf_opened_close(&opened);
+    cf_buf_deinit(&out);
+}
+
+/* ---- a coding agent ----------------------------------------------------- */
+
+enum { AGENT_REQUESTS = 10, AGENT_RUNS_MAX = 10 };
+
+static void count_one(void *ud, const cf_exchange *x)
+{
+    if (x->status == 200) {
+        atomic_fetch_add((atomic_int *)ud, 1);
+    }
+}
+
+/* The project of the agent: its settings name the proxy as the provider. */
+static void make_project(const char *dir, const char *url)
+{
+    char path[700], text[900];
+    cf_error err;
+    snprintf(text, sizeof text,
+             "{\"provider\":{\"local\":{\"npm\":\"@ai-sdk/openai-compatible\","
+             "\"name\":\"local\",\"options\":{\"baseURL\":\"%s/v1\","
+             "\"apiKey\":\"sk-agent\"},\"models\":{\"m\":{\"name\":\"m\"}}}},"
+             "\"model\":\"local/m\",\"autoupdate\":false,\"share\":"
+             "\"disabled\"}",
+             url);
+    snprintf(path, sizeof path, "%s/opencode.json", dir);
+    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
+}
+
+/* A session of opencode, which runs a tool, against a script: all of its
+ * requests go on from each other, and are one conversation. */
+static void test_clients__coding_agent(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "{\"replies\":[{\"text\":\"I look.\",\"calls\":[{\"name\":\"bash\","
+        "\"arguments\":{\"command\":\"ls\",\"description\":\"list\"}}],"
+        "\"when\":\"\\\"bash\\\"\"},{\"text\":\"There is one file.\"}]}";
+    const char *folder = getenv("CONFAB_CLIENTS");
+    char agent[600], dir[600], command[2600];
+    cf_http_server *scripted, *server;
+    cf_scripted *replies;
+    cf_recorder *recorder;
+    cf_store *store;
+    cf_proxy proxy;
+    cf_error err;
+    atomic_int n_stored = 0;
+    snprintf(agent, sizeof agent, "%s/node_modules/.bin/opencode",
+             folder != NULL ? folder : "");
+    if (folder == NULL || access(agent, X_OK) != 0) {
+        T_SKIP("CONFAB_CLIENTS names no folder with opencode-ai of npm");
+    }
+    json_t *v = json_loads(script, 0, NULL);
+    T_OK(cf_scripted_new(&replies, v, NULL, &err), err);
+    json_decref(v);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler answers = cf_scripted_handler(replies);
+    T_OK(cf_http_server_new(&scripted, &any, &answers, &err), err);
+    T_OK(cf_store_open(&store, store_dir_file("agent.db"),
+                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+         err);
+    const cf_recorder_options ro = {
+        .store = store, .stored = count_one, .ud = &n_stored};
+    T_OK(cf_recorder_new(&recorder, &ro, &err), err);
+    const cf_upstream up = {.url = cf_http_server_url(scripted)};
+    T_OK(cf_proxy_init(&proxy, &up, recorder, &err), err);
+    const cf_http_handler handler = cf_proxy_handler(&proxy);
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    snprintf(dir, sizeof dir, "%s", store_dir_file("project"));
+    T_OK(cf_os_make_dirs(dir, &err), err);
+    make_project(dir, cf_http_server_url(server));
+    for (int i = 0; i < AGENT_RUNS_MAX && n_stored < AGENT_REQUESTS; i++) {
+        snprintf(command, sizeof command,
+                 "cd '%s' && HOME='%s' '%s' run %s 'list the files' "
+                 ">/dev/null 2>&1",
+                 dir, dir, agent, i > 0 ? "-c" : "");
+        assert_int_equal(system(command), 0); /* NOLINT */
+    }
+    cf_http_server_free(server, 1000);
+    cf_recorder_free(recorder);
+    assert_true(n_stored >= AGENT_REQUESTS);
+    cf_http_server_free(scripted, 0);
+    cf_proxy_deinit(&proxy);
+    cf_scripted_free(replies);
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0); /* NOLINT */
+
+    const cf_exchange *rows;
+    size_t n;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    const cf_exchange_query q = {.has_ended = true, .limit = 100};
+    T_OK(cf_store_exchanges(store, &q, &arena, &rows, &n, &err), err);
+    size_t n_same = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_same += cf_uuid_eq(rows[i].conversation, rows[n - 1].conversation);
+    }
+    assert_true(n_same + 2 >= AGENT_REQUESTS); /* all but titles */
+    cf_arena_deinit(&arena);
+    cf_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clients__same_with_and_without),
+        cmocka_unit_test(test_clients__work_with_serve),
+        cmocka_unit_test(test_clients__coding_agent),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
