@@ -55,6 +55,7 @@ typedef enum cf_view_id {
     CF_VIEW_SERVERS,
     CF_VIEW_TRAFFIC,
     CF_VIEW_INFLUENCE,
+    CF_VIEW_SWEEP,
     CF_VIEW_COUNT
 } cf_view_id;
 
@@ -213,6 +214,7 @@ struct cf_app {
     bool has_seen_tools;
     cf_notice notice;
     cf_buf log;        /* lines for the log view */
+    char sweep_plan[300]; /* the plan that the Sweep view is to run; "" for none */
     char doing[64];    /* the command that runs; "" for none */
     bool was_busy;     /* at the last poll */
     cf_view_id beside; /* next to Chat on a wide screen */

@@ -20,6 +20,7 @@
 #include "tui/lab/lab_template.h"
 #include "tui/lab/lab_tools.h"
 #include "tui/lab/reply_settings.h"
+#include "tui/sys/paths.h"
 
 /* Leaving while a reply or another task runs takes a second Q. */
 static void cmd_quit(cf_app *app)
@@ -59,6 +60,17 @@ static void cmd_interrupt(cf_app *app)
     }
     app->wants_quit = true;
     cf_app_say(app, CF_STYLE_WARNING, "^C again to quit");
+}
+
+static void cmd_sweep(cf_app *app, const char *arg)
+{
+    cf_buf path = CF_BUF_INIT;
+    if (arg[0] != '\0') {
+        cf_paths_expand(&path, arg);
+    }
+    snprintf(app->sweep_plan, sizeof app->sweep_plan, "%s", cf_buf_cstr(&path));
+    cf_buf_deinit(&path);
+    cf_app_open_view(app, CF_VIEW_SWEEP);
 }
 
 static void open_view(cf_app *app, int view)
@@ -284,6 +296,10 @@ const cf_command cf_global_commands[] = {
      CF_BY(open_view, CF_VIEW_LOG)},
     {"traffic", CF_IN_ALL, "gx", "", "exchanges of the proxy and the server",
      CF_BY(open_view, CF_VIEW_TRAFFIC)},
+    {"sweep", CF_IN_ALL, "", "[PLAN]",
+     "run a plan: prompts, or the ticked conversations, with every combination "
+     "of templates, models and system prompts; alone: its table",
+     CF_WITH(cmd_sweep)},
     {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote",
      CF_BY(open_view, CF_VIEW_OUTPUT)},
     {"back", CF_IN_ALL, "q", "", "close this view", CF_RUN(cf_app_back)},
