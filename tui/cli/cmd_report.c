@@ -13,7 +13,7 @@
 typedef struct report {
     cf_cli *cli;
     const char *path, *part_name;
-    bool has_no_reading;
+    bool has_no_reading, has_influence;
     cf_report_part part;
     cf_arena arena;
     cf_store *store;
@@ -58,6 +58,8 @@ static cf_status write(report *r, cf_uuid turn, cf_buf *out, cf_error *err)
         .family = r->engine.family,
         .store = r->store,
         .reads = !r->has_no_reading,
+        .influences = r->has_influence || r->part == CF_REPORT_INFLUENCE,
+        .roles = &r->engine.roles,
         .cancel = cf_cli_cancel()};
     cf_report_facts facts;
     CF_TRY(cf_report_facts_init(&facts, &from, err));
@@ -115,8 +117,12 @@ int cf_cmd_report(cf_cli *cli, int argc, char **argv)
          "part); - is standard output, as HTML",
          NULL},
         {"--part", 0, CF_OPT_STR, &r.part_name, "PART",
-         "only conversation, prompt, reply, calls or differences (default: "
-         "all; of a picture the reply)",
+         "only conversation, prompt, reply, calls, differences or influence "
+         "(default: all; of a picture the reply)",
+         NULL},
+        {"--influence", 0, CF_OPT_FLAG, &r.has_influence, NULL,
+         "with what each message, tool and sentence did to the reply; what "
+         "confab influence has kept is not computed again",
          NULL},
         {"--no-reading", 0, CF_OPT_FLAG, &r.has_no_reading, NULL,
          "do not have the model read a reply whose probabilities were not kept",

@@ -20,6 +20,7 @@
 #include "tui/lab/lab_reply.h"
 #include "tui/lab/prompt_model.h"
 #include "tui/lab/tool_model.h"
+#include "tui/study/influence.h"
 
 /* Everything is borrowed and outlives the facts. */
 typedef struct cf_report_source {
@@ -37,6 +38,10 @@ typedef struct cf_report_source {
     cf_store *store;       /* for runs; may be NULL */
     const cf_reply *reply; /* NULL: from the stored run */
     bool reads; /* a reply without probabilities is read by the model */
+    /* Influence of messages, tools and sentences on the reply: what the store
+     * has of it is used, the rest is computed.  Needs `roles`. */
+    bool influences;
+    const cf_role_map *roles;
     cf_cancel *cancel;
 } cf_report_source;
 
@@ -80,6 +85,10 @@ typedef struct cf_report_facts {
     size_t n_sibling;
     size_t n_more; /* that are not shown */
     size_t n_all;  /* replies to the turn that the reply answers */
+    bool has_influence;
+    cf_error influence_why; /* where it was asked for and there is none */
+    cf_study_case study;
+    cf_influence influence;
 } cf_report_facts;
 
 /* Gathers the facts.  What cannot be known is left empty, and the page says
@@ -96,7 +105,8 @@ typedef enum cf_report_part {
     CF_REPORT_PROMPT,
     CF_REPORT_REPLY,
     CF_REPORT_CALLS,
-    CF_REPORT_DIFFERENCES
+    CF_REPORT_DIFFERENCES,
+    CF_REPORT_INFLUENCE
 } cf_report_part;
 
 /* "all", "conversation", "prompt" ...; false for any other name. */

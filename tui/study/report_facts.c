@@ -265,6 +265,34 @@ static cf_status find_siblings(cf_report_facts *f, cf_error *err)
     return CF_OK;
 }
 
+/* ---- influence ---------------------------------------------------------- */
+
+static cf_status find_influence(cf_report_facts *f, cf_error *err)
+{
+    const cf_study_engine engine = {.backend = f->from.backend,
+                                    .tok = f->from.tokenizer,
+                                    .engine = f->from.engine,
+                                    .family = f->from.family,
+                                    .roles = f->from.roles,
+                                    .template_source = f->from.template_source};
+    const cf_influence_options o = {.kinds = 1u << CF_PART_MESSAGE |
+                                             1u << CF_PART_TOOL |
+                                             1u << CF_PART_SENTENCE,
+                                    .message = SIZE_MAX,
+                                    .tool = SIZE_MAX};
+    cf_study_scorer scorer;
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, f->turn->id);
+    CF_TRY(cf_study_scorer_init(&scorer, f->from.backend, f->from.store,
+                                f->from.cancel, err));
+    cf_status st = cf_study_case_of(&f->study, f->from.conv, &engine, id, err);
+    CF_THEN(st, cf_influence_make(&f->influence, &f->study, &engine, &scorer,
+                                  &o, NULL, NULL, err));
+    f->has_influence = st == CF_OK;
+    cf_study_scorer_deinit(&scorer);
+    return st;
+}
+
 /* ---- all ---------------------------------------------------------------- */
 
 static cf_status gather(cf_report_facts *f, cf_error *err)
@@ -285,6 +313,10 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
     if (st == CF_OK || !is_fatal(st)) {
         st = f->turn != NULL ? find_siblings(f, &why) : CF_OK;
     }
+    if (f->from.influences && f->turn != NULL && !is_fatal(st)) {
+        st = find_influence(f, &why);
+        f->influence_why = st == CF_OK ? (cf_error){0} : why;
+    }
     if (is_fatal(st)) {
         *err = why;
         return st;
@@ -299,6 +331,8 @@ cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
 {
     *f = (cf_report_facts){.from = *from};
     cf_arena_init(&f->arena, 0);
+    cf_study_case_init(&f->study);
+    cf_influence_init(&f->influence);
     cf_status st = gather(f, err);
     CF_THEN(st, cf_buf_check(&f->losses, err));
     if (st != CF_OK) {
@@ -309,6 +343,8 @@ cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
 
 void cf_report_facts_deinit(cf_report_facts *f)
 {
+    cf_influence_deinit(&f->influence);
+    cf_study_case_deinit(&f->study);
     cf_prompt_model_deinit(&f->prompt);
     cf_tool_model_deinit(&f->calls);
     cf_reply_deinit(&f->own);

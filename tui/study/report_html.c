@@ -5,7 +5,9 @@
  * The page has no script and no address, says so in its content security
  * policy, and takes untrusted text only through report_text.h.
  */
+#include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/base/utf8.h"
 #include "core/base/version.h"
 #include "tui/study/report_impl.h"
 #include "tui/study/report_text.h"
@@ -263,6 +265,65 @@ static void put_differences(cf_buf *out, const cf_report_facts *f)
     cf_buf_adds(out, "</section>\n");
 }
 
+/* ---- influence ---------------------------------------------------------- */
+
+static void put_influence_row(cf_buf *out, const cf_report_facts *f,
+                              const cf_influence_row *row, double most)
+{
+    enum { SHOWN = 120 };
+    char line[SHOWN + 1];
+    cf_buf label = CF_BUF_INIT;
+    cf_part_label(&row->part, &f->study, &label);
+    cf_buf_adds(out, "<tr><td>");
+    cf_report_html(out, cf_buf_str(&label));
+    cf_buf_adds(out, "</td><td>");
+    if (row->has_delta) {
+        double share = most > 0 ? row->delta / most : 0;
+        cf_buf_addf(out,
+                    "%+.3f</td><td><div class=\"bar%s\" "
+                    "style=\"width:%.1f%%\"></div>",
+                    row->delta, share < 0 ? " chosen" : "",
+                    (share < 0 ? -share : share) * 100);
+    } else {
+        cf_report_html(out, cf_str_from(row->why != NULL ? row->why : ""));
+        cf_buf_adds(out, "</td><td>");
+    }
+    cf_buf_adds(out, "</td><td><code>");
+    size_t n = cf_utf8_copy(line, sizeof line, row->part.text);
+    cf_report_html(out, cf_str_make(line, n));
+    cf_buf_adds(out, n < row->part.text.n ? "\xe2\x80\xa6</code></td></tr>\n"
+                                          : "</code></td></tr>\n");
+    cf_buf_deinit(&label);
+}
+
+static void put_influence(cf_buf *out, const cf_report_facts *f)
+{
+    size_t *order;
+    double most;
+    size_t n = cf_report__influence(f, &order, &most);
+    if (!f->from.influences || f->turn == NULL) {
+        return;
+    }
+    put_section(out, "Influence",
+                "how the reply's log-likelihood changes without a part, in "
+                "nats; below zero the part made it more likely");
+    if (!f->has_influence) {
+        cf_buf_adds(out, "<p class=note>");
+        cf_report_html(out, cf_str_from(f->influence_why.text));
+        cf_buf_adds(out, "</p>\n");
+    } else {
+        cf_buf_adds(out, "<div class=box>\n<table>\n<tr><th>part</th>"
+                         "<th>change</th><th class=wide></th><th>text</th>"
+                         "</tr>\n");
+        for (size_t i = 0; i < n; i++) {
+            put_influence_row(out, f, &f->influence.row[order[i]], most);
+        }
+        cf_buf_adds(out, "</table>\n</div>\n");
+    }
+    cf_buf_adds(out, "</section>\n");
+    cf_free(order);
+}
+
 /* ---- what else made it -------------------------------------------------- */
 
 static void put_details(cf_buf *out, const char *name, cf_str text)
@@ -322,7 +383,8 @@ void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part)
                     {CF_REPORT_PROMPT, cf_report__html_prompt},
                     {CF_REPORT_REPLY, cf_report__html_reply},
                     {CF_REPORT_CALLS, cf_report__html_calls},
-                    {CF_REPORT_DIFFERENCES, put_differences}};
+                    {CF_REPORT_DIFFERENCES, put_differences},
+                    {CF_REPORT_INFLUENCE, put_influence}};
     put_head(out, f);
     if (part == CF_REPORT_ALL) {
         put_nav(out);

@@ -61,6 +61,12 @@ const char *cf_report__outcome(cf_outcome outcome);
 void cf_report__stage(cf_buf *out, const cf_report_facts *f,
                       const cf_call_row *row, cf_stage stage);
 
+/* The rows of the influence to show, those that made the reply most likely
+ * first, in *order (cf_free), and the largest change; 0: none. */
+enum { CF_REPORT_INFLUENCES = 60 };
+size_t cf_report__influence(const cf_report_facts *f, size_t **order,
+                            double *most);
+
 /* What a message says: its text, thinking and calls. */
 void cf_report__message(cf_buf *out, const json_t *message);
 

@@ -1,6 +1,7 @@
 /*
  * report_md.c - a report as Markdown: what a page shows, without hovering.
  */
+#include "core/base/alloc.h"
 #include "core/base/version.h"
 #include "tui/study/report_impl.h"
 #include "tui/study/report_text.h"
@@ -197,6 +198,40 @@ static void put_differences(cf_buf *out, const cf_report_facts *f)
                 f->n_sibling == 0 ? "There are no other replies.\n\n" : "");
 }
 
+static void put_influence(cf_buf *out, const cf_report_facts *f)
+{
+    size_t *order;
+    double most;
+    size_t n = cf_report__influence(f, &order, &most);
+    if (!f->from.influences || f->turn == NULL) {
+        return;
+    }
+    put_heading(out, "Influence");
+    if (!f->has_influence) {
+        cf_report_md_line(out, cf_str_from(f->influence_why.text));
+        cf_buf_adds(out, "\n\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        const cf_influence_row *row = &f->influence.row[order[i]];
+        cf_buf label = CF_BUF_INIT;
+        cf_part_label(&row->part, &f->study, &label);
+        cf_buf_adds(out, i == 0 ? "| part | change of the reply's "
+                                  "log-likelihood without it, in nats |\n"
+                                  "| --- | ---: |\n"
+                                : "");
+        cf_buf_adds(out, "| ");
+        cf_report_md_line(out, cf_buf_str(&label));
+        if (row->has_delta) {
+            cf_buf_addf(out, " | %+.3f |\n", row->delta);
+        } else {
+            cf_buf_adds(out, " | |\n");
+        }
+        cf_buf_deinit(&label);
+    }
+    cf_buf_adds(out, n > 0 ? "\n" : "");
+    cf_free(order);
+}
+
 void cf_report__markdown(cf_buf *out, const cf_report_facts *f,
                          cf_report_part part)
 {
@@ -207,7 +242,8 @@ void cf_report__markdown(cf_buf *out, const cf_report_facts *f,
                     {CF_REPORT_PROMPT, put_prompt},
                     {CF_REPORT_REPLY, put_reply},
                     {CF_REPORT_CALLS, put_calls},
-                    {CF_REPORT_DIFFERENCES, put_differences}};
+                    {CF_REPORT_DIFFERENCES, put_differences},
+                    {CF_REPORT_INFLUENCE, put_influence}};
     cf_buf title = CF_BUF_INIT;
     cf_buf_adds(out, "# ");
     cf_report__title(&title, f);

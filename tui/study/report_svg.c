@@ -6,6 +6,7 @@
  * The boxes of a run are laid out by cells; textLength fits the letters into
  * them, whatever font there is.
  */
+#include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "tui/study/report_impl.h"
 #include "tui/study/report_text.h"
@@ -250,6 +251,29 @@ static void put_differences(pen *p, const cf_report_facts *f)
     }
 }
 
+static void put_influence(pen *p, const cf_report_facts *f)
+{
+    size_t *order;
+    double most;
+    size_t n = cf_report__influence(f, &order, &most);
+    for (size_t i = 0; i < n; i++) {
+        const cf_influence_row *row = &f->influence.row[order[i]];
+        cf_buf label = CF_BUF_INIT;
+        double share = most > 0 && row->has_delta ? row->delta / most : 0;
+        cf_buf_addf(&label, "%+9.3f  ", row->has_delta ? row->delta : 0);
+        cf_part_label(&row->part, &f->study, &label);
+        put_run(p, cf_buf_str(&label), share < 0 ? "add" : "del",
+                share < 0 ? -share : share, "", NULL);
+        new_line(p);
+        cf_buf_deinit(&label);
+    }
+    if (n == 0) {
+        put_run(p, cf_str_from("The influence is not known."), "s9", 0, "d",
+                NULL);
+    }
+    cf_free(order);
+}
+
 void cf_report__svg(cf_buf *out, const cf_report_facts *f, cf_report_part part)
 {
     cf_buf body = CF_BUF_INIT;
@@ -266,6 +290,9 @@ void cf_report__svg(cf_buf *out, const cf_report_facts *f, cf_report_part part)
         break;
     case CF_REPORT_DIFFERENCES:
         put_differences(&p, f);
+        break;
+    case CF_REPORT_INFLUENCE:
+        put_influence(&p, f);
         break;
     case CF_REPORT_ALL:
     case CF_REPORT_REPLY:

@@ -453,12 +453,35 @@ void cf_report__stage(cf_buf *out, const cf_report_facts *f,
     }
 }
 
+/* ---- influence ---------------------------------------------------------- */
+
+size_t cf_report__influence(const cf_report_facts *f, size_t **order,
+                            double *most)
+{
+    const cf_influence *v = &f->influence;
+    *most = 0;
+    *order = f->has_influence ? cf_calloc(v->n_row + 1, sizeof **order) : NULL;
+    if (*order == NULL) {
+        return 0;
+    }
+    cf_influence_sort(v, *order);
+    for (size_t i = 0; i < v->n_row; i++) {
+        double d = v->row[i].has_delta ? fabs(v->row[i].delta) : 0;
+        *most = d > *most ? d : *most;
+    }
+    return v->n_row < CF_REPORT_INFLUENCES ? v->n_row : CF_REPORT_INFLUENCES;
+}
+
 /* ---- parts -------------------------------------------------------------- */
 
 static const char *const part_names[] = {
-    [CF_REPORT_ALL] = "all",       [CF_REPORT_CONVERSATION] = "conversation",
-    [CF_REPORT_PROMPT] = "prompt", [CF_REPORT_REPLY] = "reply",
-    [CF_REPORT_CALLS] = "calls",   [CF_REPORT_DIFFERENCES] = "differences"};
+    [CF_REPORT_ALL] = "all",
+    [CF_REPORT_CONVERSATION] = "conversation",
+    [CF_REPORT_PROMPT] = "prompt",
+    [CF_REPORT_REPLY] = "reply",
+    [CF_REPORT_CALLS] = "calls",
+    [CF_REPORT_DIFFERENCES] = "differences",
+    [CF_REPORT_INFLUENCE] = "influence"};
 
 enum { N_PARTS = sizeof part_names / sizeof part_names[0] };
 

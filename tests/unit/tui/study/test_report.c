@@ -33,6 +33,8 @@ static const char *const allowed[] = {"html",
                                       "div",
                                       "div class",
                                       "div data-tip",
+                                      "div style",
+                                      "th class",
                                       "h1",
                                       "h2",
                                       "h3",
@@ -146,9 +148,9 @@ static void check_characters(const char *p, size_t n)
 
 static void check_page(const cf_buf *page)
 {
-    static const char *const never[] = {"http:",   "https:",      "//",
-                                        "<script", "javascript:",
-                                        "@import", "onerror=",    "onload="};
+    static const char *const never[] = {"http:",    "https:",      "//",
+                                        "<script",  "javascript:", "@import",
+                                        "onerror=", "onload="};
     const char *p = cf_buf_cstr(page);
     bool is_style = false;
     assert_memory_equal(p, "<!doctype html>", 15);
@@ -174,7 +176,7 @@ typedef struct made {
     cf_opened engine;
     cf_buf page, text, picture;
     size_t n_prompt, n_reply, n_calls, n_sibling;
-    bool is_read;
+    bool is_read, has_influence;
 } made;
 
 static void free_made(made *m)
@@ -198,11 +200,13 @@ static void report(made *m, const cf_conversation *conv, cf_store *store)
         .template_source = cf_buf_str(&m->engine.source),
         .family = m->engine.family,
         .store = store,
-        .reads = true};
+        .reads = true,
+        .influences = true,
+        .roles = &m->engine.roles};
     T_OK(cf_report_facts_init(&f, &from, &err), err);
     T_OK(cf_report_write(&m->page, &f, CF_REPORT_ALL, "x.html", &err), err);
     T_OK(cf_report_write(&m->text, &f, CF_REPORT_ALL, "x.md", &err), err);
-    for (int part = CF_REPORT_ALL; part <= CF_REPORT_DIFFERENCES; part++) {
+    for (int part = CF_REPORT_ALL; part <= CF_REPORT_INFLUENCE; part++) {
         T_OK(cf_report_write(&m->picture, &f, (cf_report_part)part, "x.svg",
                              &err),
              err);
@@ -212,6 +216,7 @@ static void report(made *m, const cf_conversation *conv, cf_store *store)
     m->n_calls = f.calls.n_row;
     m->n_sibling = f.n_sibling;
     m->is_read = f.is_read;
+    m->has_influence = f.has_influence;
     cf_report_facts_deinit(&f);
     check_page(&m->page);
     check_characters(cf_buf_cstr(&m->text), m->text.n);
@@ -241,7 +246,7 @@ static void test_report__examples(void **state)
     cf_error err;
     cf_arena arena;
     const cf_store_conv *rows;
-    size_t n, n_read = 0, n_calls = 0, n_sibling = 0;
+    size_t n, n_read = 0, n_calls = 0, n_sibling = 0, n_influence = 0;
     if (!open_bundled(&m)) {
         T_SKIP("no bundled model in this build");
     }
@@ -261,6 +266,7 @@ static void test_report__examples(void **state)
         assert_true(m.n_prompt > 0);
         assert_non_null(strstr(cf_buf_cstr(&m.page), "data-tip"));
         n_read += m.is_read && m.n_reply > 0;
+        n_influence += m.has_influence;
         n_calls += m.n_calls;
         n_sibling += m.n_sibling;
         free_made(&m);
@@ -270,6 +276,7 @@ static void test_report__examples(void **state)
     assert_true(n_read > 0);
     assert_true(n_calls > 0);
     assert_true(n_sibling > 0);
+    assert_true(n_influence > 0);
     cf_arena_deinit(&arena);
     cf_store_close(store);
     cf_opened_close(&m.engine);
@@ -404,7 +411,7 @@ static void test_report__parts(void **state)
 {
     (void)state;
     cf_report_part part;
-    for (int i = CF_REPORT_ALL; i <= CF_REPORT_DIFFERENCES; i++) {
+    for (int i = CF_REPORT_ALL; i <= CF_REPORT_INFLUENCE; i++) {
         assert_true(cf_report_part_parse(
             &part, cf_report_part_name((cf_report_part)i)));
         assert_int_equal(part, i);
