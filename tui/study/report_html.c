@@ -273,7 +273,7 @@ static void put_influence_row(cf_buf *out, const cf_report_facts *f,
     enum { SHOWN = 120 };
     char line[SHOWN + 1];
     cf_buf label = CF_BUF_INIT;
-    cf_part_label(&row->part, &f->study, &label);
+    cf_report__influence_label(&label, f, &row->part);
     cf_buf_adds(out, "<tr><td>");
     cf_report_html(out, cf_buf_str(&label));
     cf_buf_adds(out, "</td><td>");

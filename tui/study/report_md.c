@@ -214,7 +214,7 @@ static void put_influence(cf_buf *out, const cf_report_facts *f)
     for (size_t i = 0; i < n; i++) {
         const cf_influence_row *row = &f->influence.row[order[i]];
         cf_buf label = CF_BUF_INIT;
-        cf_part_label(&row->part, &f->study, &label);
+        cf_report__influence_label(&label, f, &row->part);
         cf_buf_adds(out, i == 0 ? "| part | change of the reply's "
                                   "log-likelihood without it, in nats |\n"
                                   "| --- | ---: |\n"

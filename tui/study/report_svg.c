@@ -261,7 +261,7 @@ static void put_influence(pen *p, const cf_report_facts *f)
         cf_buf label = CF_BUF_INIT;
         double share = most > 0 && row->has_delta ? row->delta / most : 0;
         cf_buf_addf(&label, "%+9.3f  ", row->has_delta ? row->delta : 0);
-        cf_part_label(&row->part, &f->study, &label);
+        cf_report__influence_label(&label, f, &row->part);
         put_run(p, cf_buf_str(&label), share < 0 ? "add" : "del",
                 share < 0 ? -share : share, "", NULL);
         new_line(p);
