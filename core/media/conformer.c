@@ -344,6 +344,7 @@ static cf_status run(work *w, float *out, const cf_mel *mel, cf_error *err)
         CF_TRY(convolution(w, l, err));
         CF_TRY(feed_forward(w, &l->ffn[1], err));
         cf_dense_rms_norm(w->x, w->x, l->out_norm, w->n, a->width, eps);
+        cf_dense_step(w->d);
     }
     size_t n_mid = a->fc1.w.n_row;
     float *mid = cf_calloc(w->n * n_mid, sizeof *mid);

@@ -16,7 +16,7 @@
 #include "core/kernel/blas.h"
 #include "core/media/mmproj.h"
 
-/* Layers of a picture that are done, for whoever waits. */
+/* Layers of a picture or sound that are done, for whoever waits. */
 typedef struct cf_dense_steps {
     void (*fn)(void *ud, size_t done, size_t total); /* may be NULL */
     void *ud;

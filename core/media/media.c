@@ -422,8 +422,12 @@ static cf_status put_sound_rows(making *mk, const cf_dense *d,
     if (rows == NULL) {
         return cf_oom_for(err, "a sound's rows");
     }
+    cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0,
+                            mk->m->audio.n_layer * blocks->n};
+    cf_dense shown = *d;
+    shown.steps = &steps;
     for (size_t i = 0; i < blocks->n; i++) {
-        CF_TRY(cf_audio_encode(&mk->m->audio, d,
+        CF_TRY(cf_audio_encode(&mk->m->audio, &shown,
                                rows + mk->to->block[i].row0 * width,
                                &blocks->v[i], err));
     }

@@ -245,6 +245,7 @@ static cf_status run(const work *w, float *out, const cf_audio_block *b,
     CF_TRY(embed(w, &b->mel, err));
     for (uint32_t i = 0; i < w->a->n_layer; i++) {
         CF_TRY(one_layer(w, &w->a->layer[i], err));
+        cf_dense_step(w->d);
     }
     return project(w, out, b->n_row, err);
 }
