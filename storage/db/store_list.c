@@ -136,6 +136,26 @@ static void add_facet(list_text *t, const char *column, int kind, cf_str part)
     }
 }
 
+static bool is_common_role(cf_str role)
+{
+    return cf_str_is(role, "user") || cf_str_is(role, "assistant");
+}
+
+/* Nearly all conversations have the common roles: the first ones are looked at
+ * one by one.  Rare ones are found by their index. */
+static void add_role(list_text *t, cf_str role)
+{
+    add_str(t,
+            is_common_role(role)
+                ? " AND EXISTS (SELECT 1 FROM turn tt JOIN message mm ON "
+                  "mm.id = tt.message_id WHERE tt.conversation_id = c.id AND "
+                  "mm.role = ?)"
+                : " AND c.id IN (SELECT tt.conversation_id FROM message mm "
+                  "CROSS JOIN turn tt ON tt.message_id = mm.id WHERE mm.role = "
+                  "? AND mm.role NOT IN ('user', 'assistant'))",
+            role);
+}
+
 static void add_terms(list_text *t, const cf_shown_terms *terms)
 {
     for (size_t i = 0; i < terms->n; i++) {
@@ -161,10 +181,7 @@ static void add_filters(list_text *t, const cf_store_query *q,
             "instr(hash || ' ' || name, ?) > 0)",
             q->template_hash);
     add_str(t, " AND c.status = ?", q->status);
-    add_str(t,
-            " AND EXISTS (SELECT 1 FROM turn tt JOIN message mm ON mm.id = "
-            "tt.message_id WHERE tt.conversation_id = c.id AND mm.role = ?)",
-            q->role);
+    add_role(t, q->role);
     add_str(t,
             " AND c.id IN (SELECT tt.conversation_id FROM tool_call k JOIN "
             "turn tt ON tt.id = k.turn_id WHERE k.name = ?)",
@@ -264,6 +281,17 @@ static bool index_query(cf_buf *out, const cf_shown_terms *terms)
     return out->n != 0;
 }
 
+/* Whether the only filter is a set of conversations; of a large one the first
+ * rows of the order have enough. */
+static bool names_rows(const cf_store_query *q)
+{
+    bool has_others = q->model.n + q->template_hash.n + q->status.n != 0 ||
+                      q->after_ms != 0 || q->before_ms != 0;
+    return !has_others &&
+           (q->tag.n + q->tool.n != 0 || q->rating != CF_RATED_ANYHOW ||
+            q->has_note || (q->role.n != 0 && !is_common_role(q->role)));
+}
+
 /* Ids of the page. */
 static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
                      const cf_shown_terms *terms, cf_str words)
@@ -283,7 +311,11 @@ static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
                 words);
         add_int(t, " WHERE +c.place = ?", (int64_t)q->place);
     } else {
-        add_int(t, "SELECT c.id FROM conversation c WHERE c.place = ?",
+        /* Where a filter names the rows, the place is not looked for. */
+        bool is_named = plan == LIST_FEW && names_rows(q);
+        add_int(t,
+                is_named ? "SELECT c.id FROM conversation c WHERE +c.place = ?"
+                         : "SELECT c.id FROM conversation c WHERE c.place = ?",
                 (int64_t)q->place);
     }
     add_filters(t, q, terms);

@@ -25,6 +25,8 @@ extern const unsigned char cf_embed_storage_schema_0007_study_sql[];
 extern const size_t cf_embed_storage_schema_0007_study_sql_size;
 extern const unsigned char cf_embed_storage_schema_0008_sweep_sql[];
 extern const size_t cf_embed_storage_schema_0008_sweep_sql_size;
+extern const unsigned char cf_embed_storage_schema_0009_role_sql[];
+extern const size_t cf_embed_storage_schema_0009_role_sql_size;
 extern const unsigned char cf_embed_storage_schema_upkeep_sql[];
 extern const size_t cf_embed_storage_schema_upkeep_sql_size;
 
@@ -104,6 +106,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0007_study_sql_size, NULL},
     {cf_embed_storage_schema_0008_sweep_sql,
      &cf_embed_storage_schema_0008_sweep_sql_size, NULL},
+    {cf_embed_storage_schema_0009_role_sql,
+     &cf_embed_storage_schema_0009_role_sql_size, NULL},
 };
 
 int cf_store__version(void)
