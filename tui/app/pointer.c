@@ -94,7 +94,9 @@ static void run_in(cf_app *app, cf_view_id view, const char *command)
     cf_view_id top = cf_app_view(app);
     app->stack[app->n_stack - 1] = view;
     cf_app_command(app, command);
-    app->stack[app->n_stack - 1] = top;
+    if (cf_app_view(app) == view) { /* else it has opened another one */
+        app->stack[app->n_stack - 1] = top;
+    }
 }
 
 static void turn_wheel(cf_app *app, cf_view_id view, int x, int y, int by)

@@ -259,6 +259,9 @@ void cf_chat__keep_draft(cf_app *app, bool is_last);
 
 /* ---- chat_gauge.c ------------------------------------------------------- */
 
+/* Tokens of the engine's context; 0: not known. */
+size_t cf_chat_context_size(cf_app *app);
+
 /* What the path and the draft take of the context, as far as that is known
  * within a key's time; NULL: nothing is. */
 const cf_chat_gauge *cf_chat__gauge(cf_app *app);

@@ -22,7 +22,7 @@ enum {
     DEFAULT_CTX = 8192   /* core/api/session.h */
 };
 
-static size_t context_size(cf_app *app)
+size_t cf_chat_context_size(cf_app *app)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     const cf_session *session =
@@ -141,7 +141,7 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
         return NULL;
     }
     if (g->n_ctx == 0) {
-        g->n_ctx = context_size(app);
+        g->n_ctx = cf_chat_context_size(app);
     }
     if (g->n_ctx == 0) {
         return NULL;

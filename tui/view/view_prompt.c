@@ -17,6 +17,7 @@
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_template.h"
+#include "tui/view/chat.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/moves.h"
 #include "tui/view/prompt.h"
@@ -450,8 +451,13 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
     cf_rect inner = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
     bool is_on = cf_prompt__state(app)->focus == CF_PROMPT_TEXT;
     if (m != NULL && m->n != 0) {
-        snprintf(title, sizeof title, "Prompt  %zu tokens  %zu bytes", m->n,
-                 m->prompt.text.n);
+        char of[32] = "";
+        size_t n_ctx = cf_chat_context_size(app);
+        if (n_ctx != 0) {
+            snprintf(of, sizeof of, " of %zu", n_ctx);
+        }
+        snprintf(title, sizeof title, "Prompt  %zu%s tokens  %zu bytes", m->n,
+                 of, m->prompt.text.n);
     } else if (m != NULL) {
         size_t n_lost = 0;
         for (size_t i = 0; i < m->n_part; i++) {
