@@ -47,10 +47,12 @@ static void on_read(png_structp png, png_bytep to, png_size_t n)
     r->at += n;
 }
 
+/* libpng takes the length that an eXIf chunk claims, whatever the limit for
+ * chunks; a row is far smaller than that limit. */
 static void *on_alloc(png_structp png, png_alloc_size_t n)
 {
     (void)png;
-    return cf_alloc(n);
+    return n <= CHUNK_MAX ? cf_alloc(n) : NULL;
 }
 
 static void on_free(png_structp png, void *p)

@@ -464,7 +464,7 @@ void cf_sql__try(cf_sql *sql, const char *text)
 
 /* ---- columns ------------------------------------------------------------ */
 
-static cf_str repaired(const char *p, size_t n, cf_arena *arena)
+cf_str cf_sql__repaired(const char *p, size_t n, cf_arena *arena)
 {
     cf_buf b = CF_BUF_INIT;
     for (size_t i = 0; i < n;) {
@@ -499,7 +499,7 @@ cf_str cf_sql__str(sqlite3_stmt *st, int i, cf_arena *arena)
     }
     size_t n = (size_t)sqlite3_column_bytes(st, i);
     if (cf_utf8_valid_prefix(p, n) != n) {
-        return repaired(p, n, arena);
+        return cf_sql__repaired(p, n, arena);
     }
     const char *copy = cf_arena_strndup(arena, p, n);
     return cf_str_make(copy, copy != NULL ? n : 0);

@@ -101,6 +101,9 @@ void cf_sql__try(cf_sql *sql, const char *text);
 /* Column i as text copied to the arena, bad UTF-8 replaced; {NULL, 0} for
  * NULL.  When memory runs out the arena is marked as failed. */
 cf_str cf_sql__str(sqlite3_stmt *st, int i, cf_arena *arena);
+/* A copy in the arena with bad UTF-8 replaced, each byte of it by U+FFFD.  When
+ * memory runs out the arena is marked as failed and the copy is empty. */
+cf_str cf_sql__repaired(const char *p, size_t n, cf_arena *arena);
 cf_str cf_sql__blob(sqlite3_stmt *st, int i, cf_arena *arena);
 /* Nil for NULL and for text that is not a UUID. */
 cf_uuid cf_sql__uuid(sqlite3_stmt *st, int i);

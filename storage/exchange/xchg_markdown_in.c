@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/os.h"
+#include "core/base/utf8.h"
 #include "storage/db/store_message.h"
 #include "storage/exchange/xchg_markdown.h"
 #include "storage/exchange/xchg_media.h"
@@ -458,7 +459,7 @@ static cf_status read_own(cf_import *im, cf_md *in, size_t *n, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
+static cf_status read_text(cf_import *im, cf_str text, uint64_t line, size_t *n,
                            cf_error *err)
 {
     cf_md in = {text, 0, line};
@@ -469,4 +470,20 @@ cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
     }
     in = (cf_md){text, 0, line};
     return cf_md__read_chat(im, &in, n, err);
+}
+
+cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
+                           cf_error *err)
+{
+    if (text.n == 0 || cf_utf8_valid_prefix(text.p, text.n) == text.n) {
+        return read_text(im, text, line, n, err);
+    }
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_str whole = cf_sql__repaired(text.p, text.n, &arena);
+    cf_status st =
+        arena.failed ? cf_sql__oom(err) : read_text(im, whole, line, n, err);
+    CF_THEN(st, cf_import__flush(im, err)); /* nothing refers to the copy */
+    cf_arena_deinit(&arena);
+    return st;
 }

@@ -4,8 +4,9 @@
 #
 # usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
 # TEST_SECONDS is the time a program may take, 120 when it is not set, and
-# TEST_CPU its processor time, 240 seconds.  Without sanitizers, which reserve
-# address space, no test may use more than TEST_KIB, 8 GiB.
+# TEST_CPU its processor time, 240 seconds.  No test may use more than TEST_KIB
+# of memory, 8 GiB: of address space, or with sanitizers, which reserve that,
+# of resident memory.
 set -u
 folder=$1
 pattern=${2:-.}
@@ -17,9 +18,13 @@ started=$(date +%s)
 run_one='
     program=$1 logs=$2
     name=$(echo "$program" | tr / _)
+    kib=${TEST_KIB:-8388608}
     ulimit -t "${TEST_CPU:-240}"
     case $program in
-    */release/* | */debug/*) ulimit -v "${TEST_KIB:-8388608}" ;;
+    */release/* | */debug/* | */cov/*) ulimit -v "$kib" ;;
+    *)  limit=hard_rss_limit_mb=$((kib / 1024))
+        ASAN_OPTIONS=$limit:${ASAN_OPTIONS:-} TSAN_OPTIONS=$limit:${TSAN_OPTIONS:-}
+        export ASAN_OPTIONS TSAN_OPTIONS ;;
     esac
     case $program in
     */fuzz_*) corpus=tests/fuzz/corpus/$(basename "$program" | sed s/^fuzz_//)

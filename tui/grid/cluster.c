@@ -178,9 +178,11 @@ static void add_character(cf_cluster *c, uint32_t cp, const char *p,
         return;
     }
     add_glyph(c, cp, (uint8_t)(width > 2 ? 2 : width));
-    if (is_regional_indicator(cp) && c->len > first_len) {
-        uint32_t second;
+    uint32_t second = 0; /* a joiner may follow instead of another letter */
+    if (c->len > first_len) {
         cf_utf8_decode(&second, p + first_len, c->len - first_len);
+    }
+    if (is_regional_indicator(cp) && is_regional_indicator(second)) {
         c->n_glyph = 0;
         c->width = 0;
         add_glyph(c, 'A' + cp - 0x1F1E6, 1);

@@ -95,6 +95,46 @@ void cf_child_wait_for_enter(void)
     }
 }
 
+/* Whether the terminal stayed for LOOK_MS. */
+static bool has_terminal(void)
+{
+    struct pollfd p = {.fd = STDIN_FILENO};
+    if (poll(&p, 1, LOOK_MS) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0) {
+        return false;
+    }
+    if ((p.revents & POLLNVAL) != 0) {
+        poll(NULL, 0, LOOK_MS);
+    }
+    return true;
+}
+
+/* Waits for the program.  When the terminal goes away it is asked to end, as
+ * the terminal itself asks; one that does not is left alone, so that nothing
+ * keeps confab. */
+static cf_status wait_on_terminal(pid_t pid, int *status, cf_error *err)
+{
+    char why[CF_OS_WHY];
+    for (int looks = -1; looks != 0;) {
+        pid_t got = waitpid(pid, status, WNOHANG);
+        if (got == pid) {
+            return CF_OK;
+        }
+        if (got < 0 && errno != EINTR) {
+            return cf_fail(err, CF_EIO, "the program got lost: %s",
+                           cf_os_why(why, errno));
+        }
+        if (looks > 0) {
+            looks--;
+            poll(NULL, 0, LOOK_MS);
+        } else if (!has_terminal()) {
+            kill(pid, SIGHUP);
+            kill(pid, SIGTERM);
+            looks = GRACE_LOOKS;
+        }
+    }
+    return cf_fail(err, CF_EIO, "the terminal is gone, the program goes on");
+}
+
 /* ^C and ^\ belong to the program while it runs. */
 cf_status cf_child_on_terminal(const char *command, const char *arg,
                                int *status, cf_error *err)
@@ -102,7 +142,6 @@ cf_status cf_child_on_terminal(const char *command, const char *arg,
     struct sigaction ignore = {.sa_handler = SIG_IGN}, was_int, was_quit;
     pid_t pid;
     spawning s;
-    char why[CF_OS_WHY];
     *status = 0;
     CF_TRY(begin_spawn(&s, 0, err));
     /* Its messages go on the screen and not where ours are caught. */
@@ -111,12 +150,7 @@ cf_status cf_child_on_terminal(const char *command, const char *arg,
     sigaction(SIGINT, &ignore, &was_int);
     sigaction(SIGQUIT, &ignore, &was_quit);
     cf_status st = end_spawn(&s, &pid, command, arg, err);
-    while (st == CF_OK && waitpid(pid, status, 0) < 0) {
-        if (errno != EINTR) {
-            st = cf_fail(err, CF_EIO, "the program got lost: %s",
-                         cf_os_why(why, errno));
-        }
-    }
+    CF_THEN(st, wait_on_terminal(pid, status, err));
     sigaction(SIGINT, &was_int, NULL);
     sigaction(SIGQUIT, &was_quit, NULL);
     return st;

@@ -11,7 +11,8 @@
 /*
  * Runs the shell command `command` with the terminal, with `arg` as its "$1"
  * (NULL: none), and waits for its end.  *status as of waitpid().  CF_EIO when
- * it cannot be run.
+ * it cannot be run, and when the terminal went away meanwhile: then it was
+ * asked to end and is waited for no longer than a second.
  *
  * Threads:  the interface thread, which gave the terminal up.  A reply that is
  *           being written meanwhile waits when its queue is full.

@@ -417,6 +417,33 @@ static void test_pty__a_command_has_the_terminal(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A command that goes on does not keep the program when the terminal is gone,
+ * even where it ignores the signals that say so. */
+static void test_pty__a_command_without_its_terminal(void **state)
+{
+    (void)state;
+    terminal t;
+    int status;
+    NEED_TERMINALS();
+    start(&t, 80, 24);
+    wait_for(&t, "Write a message");
+    type(&t, ":");
+    wait_for(&t, "<Tab> choose");
+    type(&t, "!trap '' HUP TERM; echo beg''un; exec sleep 60 </dev/null\r");
+    wait_for(&t, "begun");
+    close(t.fd);
+    for (int left = PATIENCE_MS; waitpid(t.pid, &status, WNOHANG) == 0;
+         left -= 20) {
+        if (left <= 0) {
+            kill(t.pid, SIGKILL);
+            waitpid(t.pid, &status, 0);
+            fail_msg("the program waits for its command");
+        }
+        poll(NULL, 0, 20);
+    }
+    vterm_free(t.vt);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_pty__signals_give_the_terminal_back),
         cmocka_unit_test(test_pty__a_killed_reply_is_kept),
         cmocka_unit_test(test_pty__a_command_has_the_terminal),
+        cmocka_unit_test(test_pty__a_command_without_its_terminal),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

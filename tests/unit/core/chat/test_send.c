@@ -861,6 +861,43 @@ static void test_loop__rounds(void **state)
     cf_conversation_free(conv);
 }
 
+/* A result of a third of what one message may cause. */
+static cf_status run_large(void *ud, const cf_pending_call *call,
+                           json_t **result, cf_error *err)
+{
+    desk *d = ud;
+    size_t n = CF_TOOL_LOOP_BYTES / 3;
+    char *text = cf_alloc(n);
+    (void)call;
+    d->n_run++;
+    assert_non_null(text);
+    memset(text, 'x', n);
+    *result = json_stringn(text, n);
+    cf_free(text);
+    return *result != NULL ? CF_OK : cf_oom(err);
+}
+
+static void test_loop__bytes(void **state)
+{
+    (void)state;
+    cf_error err = {0};
+    cf_sent sent;
+    desk d = {0};
+    cf_conversation *conv = conversation_of(tools);
+    cf_backend *b =
+        script_of("{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", CF_TOOLS_HERMES);
+    cf_tool_loop loop = {
+        .max_rounds = 25, .decide = decide, .run = run_large, .ud = &d};
+    cf_send send = {.message = hello()};
+    cf_sent_init(&sent);
+    T_FAILS(cf_conversation_run(conv, b, &send, &loop, &sent, &err), CF_ELIMIT);
+    assert_non_null(strstr(err.text, "are over 64 MiB"));
+    assert_true(d.n_run >= 3 && d.n_run <= 4);
+    cf_backend_free(b);
+    cf_sent_deinit(&sent);
+    cf_conversation_free(conv);
+}
+
 static void test_loop__limit(void **state)
 {
     (void)state;
@@ -971,6 +1008,7 @@ int main(void)
         cmocka_unit_test(test_response__merge),
         cmocka_unit_test(test_loop__rounds),
         cmocka_unit_test(test_loop__limit),
+        cmocka_unit_test(test_loop__bytes),
         cmocka_unit_test(test_exec__ends),
         cmocka_unit_test(test_send__cancel_from_a_thread),
     };

@@ -6,8 +6,10 @@
 #include "tests/support/t.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <pthread.h>
@@ -17,7 +19,7 @@
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 
-enum { NOT_SAVED = 5, FULL_BYTES = 16 << 10 };
+enum { CANNOT_WRITE = 4, NOT_SAVED = 5, FULL_BYTES = 16 << 10 };
 
 #define NEED_PROGRAM()                       \
     do {                                     \
@@ -66,6 +68,62 @@ static void fill_disk(bool is_full)
     } else {
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     }
+}
+
+/* Output that cannot be written is status 4, whatever the command. */
+static void test_unsaved__output(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char *const commands[] = {
+        "version",
+        "version --json",
+        "help",
+        "help run",
+        "completion bash",
+        "paths",
+        "render -t chatml @context",
+        "render -t chatml --spans @context",
+        "lint chatml",
+        "lint --json chatml",
+        "diff -a chatml -b zephyr @context",
+        "parse --family hermes hello",
+        "parse --family hermes --json hello",
+        "constrain --regex a b",
+        "constrain --regex a --json a",
+        "history list --json --db @full.db",
+        "history export -a -f confab --db @full.db",
+        "db path --db @full.db",
+    };
+    static const char context[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+    char folder[400];
+    cf_error err;
+    cf_program p;
+    if (access("/dev/full", W_OK) != 0) {
+        T_SKIP("there is no /dev/full");
+    }
+    T_OK(cf_os_write_file(store_dir_file("context"), context,
+                          sizeof context - 1, 0600, &err),
+         err);
+    run(&p, store_dir_file("full.db")); /* something to export */
+    cf_program_deinit(&p);
+    snprintf(folder, sizeof folder, "%s", store_dir_file(""));
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        cf_buf line = CF_BUF_INIT;
+        cf_buf_addf(&line, "'%s' ", cf_program_path());
+        for (const char *c = commands[i]; *c != '\0'; c++) {
+            cf_buf_add(&line, *c == '@' ? folder : c,
+                       *c == '@' ? strlen(folder) : 1);
+        }
+        cf_buf_adds(&line, " > /dev/full 2> /dev/null");
+        int status = system(cf_buf_cstr(&line));
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != CANNOT_WRITE) {
+            fail_msg("%s: %d", commands[i], status);
+        }
+        cf_buf_deinit(&line);
+    }
+    assert_int_equal(remove(store_dir_file("full.db")), 0);
 }
 
 static void test_unsaved__full_disk(void **state)
@@ -228,6 +286,7 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unsaved__output),
         cmocka_unit_test(test_unsaved__full_disk),
         cmocka_unit_test(test_unsaved__full_disk_is_read),
         cmocka_unit_test(test_unsaved__change),
