@@ -4,7 +4,8 @@
 #   make run        missing packages, program, workbench
 #   make test       missing packages, program, every test
 #   make check      every test, packages assumed present
-#   make check-all  the tests again under ASan+UBSan, TSan and tight buffers
+#   make check-all  the tests again under ASan+UBSan, tight buffers and TSan,
+#                   headers and ARM64; torture and law targets are in each
 #   make fuzz T=x SECONDS=60     one fuzz target, with libFuzzer (clang)
 #   make lint       the linters on what changed; make lint-all on everything
 #   make format deps install uninstall cov clean

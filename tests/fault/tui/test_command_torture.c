@@ -9,9 +9,8 @@
  * the clock and the ids of tests.  Where a command allocates thousands of
  * times, every k-th allocation fails.
  *
- * Not here: chat, watch, proxy and serve, which do not end by themselves.
- * test_lab_fault.c does this to the workbench, test_serve.c and test_proxy.c
- * to the answers of the two servers.
+ * Not here: chat, watch without --once, proxy and serve, which do not end by
+ * themselves; test_lab_fault.c does this to the workbench.
  */
 #include "tests/support/t.h"
 
@@ -22,6 +21,7 @@
 #include "core/base/os.h"
 #include "storage/exchange.h"
 #include "storage/store.h"
+#include "storage/traffic.h"
 #include "tests/support/fault.h"
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
@@ -455,10 +455,16 @@ static void test_torture__small(void **state)
 {
     (void)state;
     static const char *const runs[][ARGS_MAX] = {
-        {"version", "--json"},          {"paths", "--json"},
-        {"completion", "bash"},         {"help", "run"},
-        {"db", "check", "--db", "@db"}, {"db", "path", "--db", "@db"},
-        {"models", "@models"},          {"models", "--json", "@models"},
+        {"version", "--json"},
+        {"paths", "--json"},
+        {"completion", "bash"},
+        {"help", "run"},
+        {"db", "check", "--db", "@db"},
+        {"db", "path", "--db", "@db"},
+        {"models", "@models"},
+        {"models", "--json", "@models"},
+        {"watch", "--once", "--db", "@traffic"},
+        {"watch", "--once", "--json", "--db", "@traffic"},
     };
     EACH(runs, CF_EXIT_OK);
 }
@@ -521,6 +527,28 @@ static void find_head(char out[CF_UUID_TEXT + 1], const char *db)
     cf_store_close(s);
 }
 
+static void write_traffic(void)
+{
+    cf_error err;
+    cf_store *s;
+    cf_exchange e = cf_exchange_none();
+    e.id = cf_uuid_new();
+    e.started_ms = 1767323045000;
+    e.total_us = 5;
+    e.status = 200;
+    e.method = cf_str_from("POST");
+    e.path = cf_str_from("/v1/chat/completions");
+    e.client = e.model = cf_str_from("m\xC3\xB6");
+    e.api = cf_str_from("openai-chat");
+    e.findings = cf_str_from("[{\"kind\":\"cut\",\"text\":\"it was cut\"}]");
+    e.request = e.response = cf_str_from("{}");
+    const cf_store_options how = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&s, store_dir_file("traffic"), &how, &err), err);
+    T_OK(cf_store_put_exchange(s, &e, NULL, NULL, 0, &err), err);
+    T_OK(cf_store_flush(s, 10000, &err), err);
+    cf_store_close(s);
+}
+
 /* A reply of the small model, and one beside a tool server. */
 static void write_runs(void)
 {
@@ -580,6 +608,7 @@ static int set_up(void **state)
     write_vocab();
     write_tiny();
     write_history();
+    write_traffic();
     real_out = dup(STDOUT_FILENO);
     real_err = dup(STDERR_FILENO);
     null_fd = open("/dev/null", O_WRONLY);

@@ -18,6 +18,8 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
+#include "core/base/uuid.h"
+#include "storage/traffic.h"
 #include "tests/support/loopback.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
@@ -38,6 +40,7 @@ static char json[512]; /* UTF8 as the inside of a JSON string */
 static cf_loopback server;
 
 static int n_bad;
+static char exchange_id[CF_UUID_TEXT + 1];
 
 /* Shows where the terminal would have obeyed. */
 static void bad_at(const char *const *argv, const cf_buf *out, size_t at)
@@ -357,6 +360,50 @@ static void test_hostile__history(void **state)
     cf_program_deinit(&p);
 }
 
+/* An exchange of the proxy with the text wherever another program put it. */
+static void write_traffic(cf_str bytes, cf_str text)
+{
+    cf_error err;
+    cf_store *s;
+    cf_buf headers = CF_BUF_INIT, findings = CF_BUF_INIT;
+    cf_exchange e = cf_exchange_none();
+    cf_buf_addf(&headers, "[[\"%s\",\"%s\"]]", json, json);
+    cf_buf_addf(&findings,
+                "[{\"kind\":\"%s\",\"text\":\"%s\",\"path\":\"%s\"}]", json,
+                json, json);
+    e.id = cf_uuid_new();
+    e.started_ms = 1767323045000;
+    e.total_us = 5;
+    e.status = 200;
+    e.client = e.path = e.model = e.request_id = e.response_id = text;
+    e.method = e.upstream = e.end = e.note = text;
+    e.api = cf_str_from("openai-chat");
+    e.request_headers = e.response_headers = cf_buf_str(&headers);
+    e.findings = cf_buf_str(&findings);
+    e.request = e.response = bytes;
+    const cf_store_options how = {.flags = CF_STORE_CREATE};
+    T_OK(cf_store_open(&s, store_dir_file("traffic"), &how, &err), err);
+    T_OK(cf_store_put_exchange(s, &e, NULL, NULL, 0, &err), err);
+    T_OK(cf_store_flush(s, 10000, &err), err);
+    cf_store_close(s);
+    cf_uuid_format(exchange_id, e.id);
+    cf_buf_deinit(&headers);
+    cf_buf_deinit(&findings);
+}
+
+static void test_hostile__traffic(void **state)
+{
+    (void)state;
+    write_traffic(cf_str_from(BYTES), cf_str_from(UTF8));
+    const command commands[] = {
+        {"watch", "--once", "--db", "@traffic"},
+        {"watch", "--once", "--json", "--db", "@traffic"},
+        {"history", "raw", exchange_id, "request", "--db", "@traffic"},
+        {"history", "raw", exchange_id, "response", "--db", "@traffic"},
+    };
+    CHECK(commands);
+}
+
 /* Two runs against a server that answers with `head` and `body`. */
 static void serve(const char *head, const char *body, bool shown)
 {
@@ -607,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_hostile__vocabulary),
         cmocka_unit_test(test_hostile__history),
         cmocka_unit_test(test_hostile__servers),
+        cmocka_unit_test(test_hostile__traffic),
         cmocka_unit_test(test_hostile__json_stays_json),
         cmocka_unit_test(test_hostile__settings),
     };

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "core/base/os.h"
 #include "tests/support/store_dir.h"
@@ -65,6 +68,9 @@ static void test_child__the_key_for_servers_is_not_inherited(void **state)
     setenv("CONFAB_API_KEY", "sk-secret", 1);
     cf_secret_take();
     assert_string_equal(cf_secret_key(), "sk-secret");
+#ifdef __linux__
+    assert_int_equal(prctl(PR_GET_DUMPABLE), 0); /* nor in a core file */
+#endif
     assert_int_equal(
         run("env | grep -c sk-secret", 100, &out, &is_cut, &status), CF_OK);
     assert_string_equal(cf_buf_cstr(&out), "0\n");

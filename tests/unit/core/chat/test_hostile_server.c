@@ -246,6 +246,12 @@ static void test_hostile_server__http(void **state)
          CF_EINVAL,
          {.head = "HTTP/1.1 400 X\r\nConnection: close\r\n\r\n"
                   "\033]0;t\a\2332J\377 \xE2\x80\xAE"}},
+        {"an error longer than a line, in characters of three bytes",
+         CF_EINVAL,
+         {.head = "HTTP/1.1 400 X\r\nConnection: close\r\n\r\n:",
+          "\xE2\x82\xAC",
+          NULL,
+          .n = 1000}},
         {"an answer cut off",
          CF_EIO,
          {.head = STREAM DELTA("{\"content\":\"a\"}")}},

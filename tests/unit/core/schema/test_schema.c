@@ -47,6 +47,30 @@ static void check(const one *v, size_t n)
 
 #define CHECK(v) check((v), sizeof(v) / sizeof *(v))
 
+/* Schemas in schemas are not called a circle. */
+static void test_schema__depth_is_named(void **state)
+{
+    (void)state;
+    enum { DEPTH = 900 };
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    json_t *schema = NULL;
+    cf_grammar *g = NULL;
+    for (int i = 0; i < DEPTH; i++) {
+        cf_buf_adds(&text, "{\"not\":");
+    }
+    cf_buf_adds(&text, "{}");
+    for (int i = 0; i < DEPTH; i++) {
+        cf_buf_addc(&text, '}');
+    }
+    T_OK(cf_json_read(&schema, text.p, text.n, &err), err);
+    T_FAILS(cf_grammar_from_schema(&g, schema, NULL, &err), CF_ELIMIT);
+    assert_non_null(strstr(err.text, "levels deep"));
+    assert_null(strstr(err.text, "contains itself"));
+    json_decref(schema);
+    cf_buf_deinit(&text);
+}
+
 static void test_schema__types(void **state)
 {
     (void)state;
@@ -844,6 +868,7 @@ static void test_schema__policies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_schema__depth_is_named),
         cmocka_unit_test(test_schema__types),
         cmocka_unit_test(test_schema__numbers),
         cmocka_unit_test(test_schema__strings),
