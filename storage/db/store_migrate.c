@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/os.h"
 #include "storage/db/store_int.h"
@@ -153,6 +154,8 @@ static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
     CF_THEN(st, cf_sql__run(sql, err, "VACUUM INTO ?", "z", name.p));
     if (st == CF_OK) {
         (void)chmod(name.p, 0600); /* the umask may have been wider */
+    } else if (!name.failed) {
+        (void)unlink(name.p); /* what there is of it */
     }
     cf_buf_deinit(&name);
     return st == CF_OK ? CF_OK : cf_fail_in(err, st, "backup before migration");

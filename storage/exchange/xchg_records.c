@@ -96,8 +96,10 @@ static void report_bad_json(cf_import *im, uint64_t line, const cf_error *why)
     cf_error text;
     cf_fail(&text, CF_EFORMAT, "not valid JSON at column %u",
             (unsigned)why->col);
-    if (knows_format(im) && cf_import__reader(im->format)->broken != NULL) {
-        cf_import__reader(im->format)->broken(im);
+    const cf_reader_format *reader =
+        knows_format(im) ? cf_import__reader(im->format) : NULL;
+    if (reader != NULL && reader->broken != NULL) {
+        reader->broken(im);
     }
     cf_import__bad(im, line + (why->line > 1 ? why->line - 1 : 0), text.text);
     cf_build__drop(im);

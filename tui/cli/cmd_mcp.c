@@ -363,17 +363,17 @@ static void put_log_line(const mcp *m, cf_buf *out, const cf_store_mcp *l)
         cf_buf_addc(out, '\n');
         return;
     }
-    cf_buf line = CF_BUF_INIT;
-    cf_jw w;
-    cf_jw_init(&w, &line);
-    cf_jw_object(&w, NULL);
-    cf_jw_str(&w, "direction", l->direction);
     /* Another error than for memory means that it is text. */
     if (is_message(l) &&
         cf_json_read(&v, l->message.p, l->message.n, NULL) == CF_ENOMEM) {
         out->failed = true;
         return;
     }
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "direction", l->direction);
     if (v != NULL) {
         cf_jw_json(&w, "message", v);
     } else {
