@@ -12,10 +12,12 @@
 #include "templates/open.h"
 #include "templates/template.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/render_ledger.h"
 #include "tui/cli/render_mask.h"
 #include "tui/cli/render_server.h"
 #include "tui/lab/context_text.h"
 #include "tui/lab/server_prompt.h"
+#include "tui/lab/ledger.h"
 #include "tui/sys/out.h"
 
 typedef struct render_job {
@@ -35,7 +37,8 @@ typedef struct render_job {
     uint64_t bench_n;    /* number of them all */
     uint64_t bench_best; /* ns: sum of each context's fastest render */
     uint64_t bench_contexts;
-    bool spans, ids, mask, continue_final, keep_newline, no_trim, no_lstrip;
+    bool spans, ids, mask, ledger, continue_final, keep_newline, no_trim,
+        no_lstrip;
     bool shape;    /* --shape */
     size_t n_line; /* of --batch, for messages */
 } render_job;
@@ -107,7 +110,7 @@ static cf_status tokenise(render_job *job, const cf_render *r,
                           cf_token_list *out, cf_error *err)
 {
     *out = (cf_token_list){NULL, 0};
-    return job->ids || job->mask
+    return job->ids || job->mask || job->ledger
                ? cf_prompt_tokenise(out, &r->prompt, cf_str_make("", 0),
                                     job->tok, &job->arena, err)
                : CF_OK;
@@ -414,13 +417,50 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
     return st;
 }
 
+/* --ledger, as a table or an object. */
+static cf_status write_ledger(render_job *job, cf_buf *out, cf_str context,
+                              const cf_render *r, const cf_token_list *tokens,
+                              cf_error *err)
+{
+    cf_ledger ledger;
+    json_t *values = NULL;
+    cf_str source =
+        job->tpl != NULL ? cf_template_source(job->tpl) : cf_str_make(NULL, 0);
+    cf_status st = cf_json_read(&values, context.p, context.n, err);
+    CF_THEN(st, cf_ledger_make(&ledger, &r->prompt, tokens->v, tokens->n,
+                               json_object_get(values, "messages"),
+                               json_object_get(values, "tools"), source,
+                               &job->arena, err));
+    if (st == CF_OK) {
+        double speed = cf_ledger_speed(&job->cli->open, tokens->v, tokens->n);
+        cf_jw w;
+        cf_jw_init(&w, out);
+        if (job->cli->is_json) {
+            cf_jw_object(&w, NULL);
+            cf_ledger_json(&w, &ledger, speed);
+            cf_jw_end(&w);
+            st = cf_jw_finish(&w, err);
+            cf_buf_addc(out, '\n');
+        } else {
+            cf_ledger_text(out, &ledger, speed);
+        }
+    }
+    json_decref(values);
+    return st;
+}
+
 static int print_result(render_job *job, cf_str context, const cf_render *r,
                         const cf_token_list *tokens)
 {
     cf_buf out = CF_BUF_INIT;
     cf_error err;
     bool is_json = job->mask || job->spans || job->cli->is_json;
-    if (is_json) {
+    if (job->ledger) {
+        if (write_ledger(job, &out, context, r, tokens, &err) != CF_OK) {
+            cf_buf_deinit(&out);
+            return cf_cli_fail(job->cli, &err);
+        }
+    } else if (is_json) {
         cf_jw w;
         cf_status st = CF_OK;
         cf_jw_init(&w, &out);
@@ -489,9 +529,11 @@ static int run_job(render_job *job, const char *context)
             return cf_cli_fail(job->cli, &err);
         }
         job->tok = cf_engine_tokenizer(job->engine);
-    } else if (job->ids || job->mask) {
-        return cf_cli_usage(job->cli, job->ids ? "--ids needs a model (-m)"
-                                               : "--mask needs a model (-m)");
+    } else if (job->ids || job->mask || job->ledger) {
+        return cf_cli_usage(job->cli, job->ids    ? "--ids needs a model (-m)"
+                                      : job->mask ? "--mask needs a model (-m)"
+                                                  : "--ledger needs a model "
+                                                    "(-m)");
     }
     cf_status st = open_template(job, &why, &err);
     bool is_compile = job->compile_status != CF_OK;
@@ -536,6 +578,10 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
          "answer in JSON, with the bytes and tokens that the assistant wrote "
          "(with -m)",
          NULL},
+        {"--ledger", 0, CF_OPT_FLAG, &job.ledger, NULL,
+         "print what each message, tool and line of the template costs, in "
+         "tokens and in seconds here (with -m)",
+         NULL},
         {"--continue-final-message", 0, CF_OPT_FLAG, &job.continue_final, NULL,
          "leave the last message open", NULL},
         {"--shape", 0, CF_OPT_FLAG, &job.shape, NULL,
@@ -577,7 +623,11 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
                                        "--batch and --mask");
     }
     /* Only then: a model lends its bos_token to any template. */
-    if (job.ids || job.mask ||
+    if (job.ledger && (job.batch != NULL || job.mask || job.ids || job.spans)) {
+        return cf_cli_usage(cli, "--ledger goes without --batch, --mask, --ids "
+                                 "and --spans");
+    }
+    if (job.ids || job.mask || job.ledger ||
         (cli->open.template_name == NULL && job.batch == NULL)) {
         cf_open_want_model(&cli->open);
     }

@@ -9,7 +9,10 @@
 #include "core/base/utf8.h"
 #include "tui/lab/lab_impl.h"
 
-enum { STATES_MAX = 1024 }; /* more are not marked */
+enum {
+    STATES_MAX = 1024, /* more are not marked */
+    PREFILL_LEAST = 16 /* tokens; fewer tell nothing of the speed */
+};
 
 void cf_lab_set_draft(cf_lab *lab, cf_str draft)
 {
@@ -170,6 +173,67 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
         }
     }
     return lab->prompt_is_shown ? &lab->prompt : NULL;
+}
+
+double cf_lab_prefill_speed(cf_lab *lab)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(lab, &n);
+    while (n-- > 0) {
+        const cf_reply *r = cf_lab_reply(lab, path[n]->id);
+        if (r != NULL && r->timings.n_prefill >= PREFILL_LEAST &&
+            r->timings.prefill_us > 0) {
+            return (double)r->timings.n_prefill * 1e6 /
+                   (double)r->timings.prefill_us;
+        }
+    }
+    return 0;
+}
+
+/* The roles of the prompt's messages, as messages; a draft comes last. */
+static json_t *roles_of(const cf_lab *lab)
+{
+    size_t n = cf_lab_n_messages(lab);
+    json_t *list = json_array();
+    for (size_t i = 0; i <= n; i++) {
+        const char *role = i < n ? cf_lab_message_role(lab, i) : "draft";
+        if (json_array_append_new(list, json_pack("{s:s}", "role", role)) !=
+            0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *tools_of(const cf_lab *lab)
+{
+    size_t n = 0;
+    const cf_tool *tool = cf_tool_set_items(cf_lab_tools(lab), &n);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append(list, cf_json_ref(tool[i].raw)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *prompt,
+                        cf_arena *arena, cf_ledger *out, cf_error *err)
+{
+    json_t *messages = roles_of(lab);
+    json_t *tools = tools_of(lab);
+    cf_status st = messages == NULL || tools == NULL
+                       ? cf_oom_for(err, "the ledger")
+                       : cf_ledger_make(out, &prompt->prompt, prompt->ids,
+                                        prompt->n, messages, tools,
+                                        cf_lab_engine_of(lab)->template_source,
+                                        arena, err);
+    json_decref(messages);
+    json_decref(tools);
+    return st;
 }
 
 void cf_lab_prompt_error(const cf_lab *lab, cf_error *err)

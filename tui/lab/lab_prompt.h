@@ -8,6 +8,7 @@
 #define CF_TUI_LAB_LAB_PROMPT_H
 
 #include "tui/lab/lab.h"
+#include "tui/lab/ledger.h"
 #include "tui/lab/prompt_model.h"
 
 /* The prompt of the path and a draft, as it would be sent now; NULL when it
@@ -25,6 +26,15 @@ CF_MUST_USE cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err);
 CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
                                      const json_t *messages, cf_arena *arena,
                                      cf_prompt *out, cf_error *err);
+/* What its tokens are spent on (ledger.h), in the arena; `prompt` is what
+ * cf_lab_prompt() gave. */
+CF_MUST_USE cf_status cf_lab_ledger(const cf_lab *lab,
+                                    const cf_prompt_model *prompt,
+                                    cf_arena *arena, cf_ledger *out,
+                                    cf_error *err);
+/* Tokens of prefill in a second, by the newest replies of the path; 0:
+ * unknown. */
+double cf_lab_prefill_speed(cf_lab *lab);
 /* The text in the composer: set (copied), and as it is (borrowed). */
 void cf_lab_set_draft(cf_lab *lab, cf_str draft);
 cf_str cf_lab_draft(const cf_lab *lab);

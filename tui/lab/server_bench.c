@@ -20,11 +20,12 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_task.h"
 #include "tui/lab/lab_tools.h"
 #include "tui/lab/tool_cost.h"
 
-enum { STEP_MS = 500, LOOK_MS = 100, KEY_SIZE = 700, PREFILL_LEAST = 16 };
+enum { STEP_MS = 500, LOOK_MS = 100, KEY_SIZE = 700 };
 
 /* A server as the interface knows it. */
 typedef struct item {
@@ -716,17 +717,8 @@ static void start_counting(cf_server_bench *b)
 
 double cf_server_bench_seconds(const cf_server_bench *b, int64_t tokens)
 {
-    size_t n;
-    const cf_turn *const *path = cf_lab_path(b->lab, &n);
-    while (n-- > 0 && tokens >= 0) {
-        const cf_reply *r = cf_lab_reply(b->lab, path[n]->id);
-        if (r != NULL && r->timings.n_prefill >= PREFILL_LEAST &&
-            r->timings.prefill_us > 0) {
-            return (double)tokens * (double)r->timings.prefill_us / 1e6 /
-                   r->timings.n_prefill;
-        }
-    }
-    return -1;
+    double speed = cf_lab_prefill_speed(b->lab);
+    return tokens >= 0 && speed > 0 ? (double)tokens / speed : -1;
 }
 
 /* ---- polling ------------------------------------------------------------ */

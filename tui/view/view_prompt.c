@@ -747,6 +747,28 @@ static void prompt_search(cf_app *app, const char *text, int direction)
     cf_app_say(app, CF_STYLE_WARNING, "'%s' is not in the prompt", text);
 }
 
+/* A table of what the tokens are spent on, in the Output view. */
+static void cmd_ledger(cf_app *app)
+{
+    cf_error err = {0};
+    cf_arena arena;
+    cf_ledger ledger;
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    cf_arena_init(&arena, 0);
+    if (m == NULL) {
+        cf_lab_prompt_error(app->lab, &err);
+    }
+    if (m == NULL ||
+        cf_lab_ledger(app->lab, m, &arena, &ledger, &err) != CF_OK) {
+        cf_app_say(app, CF_STYLE_ERROR, "%s", err.text);
+    } else {
+        cf_buf_restart(&app->output);
+        cf_ledger_text(&app->output, &ledger, cf_lab_prefill_speed(app->lab));
+        cf_app_open_view(app, CF_VIEW_OUTPUT);
+    }
+    cf_arena_deinit(&arena);
+}
+
 #define HERE CF_IN(CF_VIEW_PROMPT)
 
 static const cf_command prompt_commands[] = {
@@ -780,6 +802,9 @@ static const cf_command prompt_commands[] = {
      CF_RUN(cf_prompt__cmd_vars)},
     {"ask", HERE, "r", "", "ask the server for its prompt again",
      CF_RUN(cmd_ask)},
+    {"ledger", HERE, "gl", "",
+     "tokens and seconds of each message, tool and line of the template",
+     CF_RUN(cmd_ledger)},
     {"var", HERE, "gv", "NAME=JSON",
      "set a template variable; NAME= removes it", CF_WITH(cmd_var)},
     CF_MOVE_ROWS(prompt_move, HERE),
@@ -791,7 +816,7 @@ const cf_view_ops cf_view_prompt = {
     .title = "Prompt",
     .commands = prompt_commands,
     .footer = "left right next-message divergence open edit pane lint ids "
-              "specials search vars hex maximize",
+              "specials search vars ledger hex maximize",
     .open = prompt_open,
     .close = prompt_close,
     .enter = prompt_enter,

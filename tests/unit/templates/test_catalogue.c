@@ -2,11 +2,12 @@
  * test_catalogue.c - a known template is found whatever its line ends and
  * blanks are; the table is in order; lint says what a later version mended.
  */
-#include "tests/support/t.h"
 #include "core/base/os.h"
 #include "templates/template_lint.h"
+#include "tests/support/t.h"
 
-static const char old_path[] = "tests/data/templates/confab-tiny-2026-11-20.jinja";
+static const char old_path[] =
+    "tests/data/templates/confab-tiny-2026-11-20.jinja";
 
 static cf_buf read_old(void)
 {
