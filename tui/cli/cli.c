@@ -79,6 +79,7 @@ const cf_cli_command cf_cli_commands[] = {
      cf_cmd_score},
     {"lint", "[TEMPLATE|MODEL ...]", "find faults in chat templates",
      cf_cmd_lint},
+    {"test", "FILE ...", "run tests of prompts and replies", cf_cmd_test},
     {"paths", "", "print where confab keeps its files", cf_cmd_paths},
     {"completion", "bash|zsh|fish", "print a completion script for a shell",
      cf_cmd_completion},

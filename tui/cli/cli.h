@@ -179,6 +179,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv);
 int cf_cmd_score(cf_cli *cli, int argc, char **argv);
 int cf_cmd_serve(cf_cli *cli, int argc, char **argv);
 int cf_cmd_sweep(cf_cli *cli, int argc, char **argv);
+int cf_cmd_test(cf_cli *cli, int argc, char **argv);
 int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);
 int cf_cmd_shrink(cf_cli *cli, int argc, char **argv);
 int cf_cmd_version(cf_cli *cli, int argc, char **argv);

@@ -50,8 +50,7 @@ static cf_str line_of(cf_str source, uint32_t line)
 
 static cf_str tool_name(const json_t *tool)
 {
-    cf_str name =
-        cf_json_get_str(json_object_get(tool, "function"), "name");
+    cf_str name = cf_json_get_str(json_object_get(tool, "function"), "name");
     return name.n > 0 ? name : cf_json_get_str(tool, "name");
 }
 
@@ -78,9 +77,9 @@ static int compare_origins(const void *x, const void *y)
 {
     const cf_ledger_row *a = x, *b = y;
     if (a->kind != b->kind || a->index != b->index) {
-        return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind)
-                                  : (a->index > b->index) -
-                                        (a->index < b->index);
+        return a->kind != b->kind
+                   ? (a->kind > b->kind) - (a->kind < b->kind)
+                   : (a->index > b->index) - (a->index < b->index);
     }
     size_t n = a->name.n < b->name.n ? a->name.n : b->name.n;
     int c = n > 0 ? memcmp(a->name.p, b->name.p, n) : 0;

@@ -802,7 +802,7 @@ static const cf_command prompt_commands[] = {
      CF_RUN(cf_prompt__cmd_vars)},
     {"ask", HERE, "r", "", "ask the server for its prompt again",
      CF_RUN(cmd_ask)},
-    {"ledger", HERE, "gl", "",
+    {"ledger", HERE, "g$", "",
      "tokens and seconds of each message, tool and line of the template",
      CF_RUN(cmd_ledger)},
     {"var", HERE, "gv", "NAME=JSON",

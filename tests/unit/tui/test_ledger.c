@@ -3,9 +3,9 @@
  */
 #include "core/api/backend.h"
 #include "core/api/bundled.h"
-#include "tests/support/t.h"
 #include "templates/builtin.h"
 #include "templates/template.h"
+#include "tests/support/t.h"
 #include "tui/lab/ledger.h"
 
 static const char context[] =
@@ -15,7 +15,8 @@ static const char context[] =
     "{\"role\":\"user\",\"content\":\"Again\"}],"
     "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"look_up\","
     "\"description\":\"Looks a word up\",\"parameters\":{\"type\":\"object\","
-    "\"properties\":{}}}}],\"add_generation_prompt\":true,\"bos_token\":\"<s>\",\"eos_token\":\"</s>\"}";
+    "\"properties\":{}}}}],\"add_generation_prompt\":true,\"bos_token\":\"<s>"
+    "\",\"eos_token\":\"</s>\"}";
 
 typedef struct fixture {
     cf_arena arena;
