@@ -17,6 +17,7 @@
 #include "core/base/json.h"
 #include "core/base/os.h"
 #include "core/hub/hf_tokenizer.h"
+#include "core/hub/hf_weights.h"
 #include "core/hub/meta_writer.h"
 #include "core/hub/spm_model.h"
 #include "core/token/tokenizer_new.h"
@@ -37,6 +38,12 @@ struct cf_hub_folder {
     cf_token end[ENDS_MAX]; /* "eos_token_id" of generation_config.json */
     size_t n_end;
     size_t n_template;
+
+    cf_hf_config model;    /* config.json */
+    cf_safetensors *files; /* NULL without weights */
+    cf_hf_weights weights; /* empty until they are loaded */
+    bool is_loaded;
+    cf_error why; /* there are no weights to load; none: there are */
 };
 
 void cf_hub_folder_close(cf_hub_folder *f)
@@ -45,6 +52,9 @@ void cf_hub_folder_close(cf_hub_folder *f)
         return;
     }
     cf_gguf_close(f->gguf);
+    cf_hf_weights_deinit(&f->weights);
+    cf_safetensors_close(f->files);
+    cf_hf_config_deinit(&f->model);
     cf_buf_deinit(&f->meta.bytes);
     json_decref(f->config);
     json_decref(f->special);
@@ -286,9 +296,8 @@ static void put_name(cf_hub_folder *f)
         cf_str_from(slash != NULL && slash[1] != '\0' ? slash + 1 : f->path));
 }
 
-/* config.json in the keys of GGUF: the name of the family and what `confab
- * model` shows. */
-static cf_status read_sizes(cf_hub_folder *f, cf_error *err)
+/* The sizes of a model that does not run, for `confab model` to show. */
+static void put_glance(cf_hub_folder *f, cf_str arch)
 {
     static const struct {
         const char *from, *to;
@@ -298,23 +307,70 @@ static cf_status read_sizes(cf_hub_folder *f, cf_error *err)
         {"num_hidden_layers", "block_count"},
         {"vocab_size", "vocab_size"},
     };
-    json_t *v = NULL;
-    cf_status st = read_object(f, "config.json", &v, err);
-    cf_str arch = cf_json_get_str(v, "model_type");
-    put_name(f);
-    if (st == CF_OK && arch.n != 0 && arch.n < 64) {
-        cf_meta_put_str(&f->meta, "general.architecture", arch);
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-            const json_t *n = json_object_get(v, sizes[i].from);
-            char key[128];
-            snprintf(key, sizeof key, "%.*s.%s", (int)arch.n, arch.p,
-                     sizes[i].to);
-            double value = json_number_value(n);
-            if (value >= 1 && value <= UINT32_MAX) {
-                cf_meta_put_u32(&f->meta, key, (uint32_t)value);
-            }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint32_t n = cf_hf_config_u32(&f->model, sizes[i].from);
+        char key[128];
+        snprintf(key, sizeof key, "%.*s.%s", (int)arch.n, arch.p, sizes[i].to);
+        if (n != 0) {
+            cf_meta_put_u32(&f->meta, key, n);
         }
     }
+}
+
+/* Opens the files of weights; `why` says what is wrong with them. */
+static cf_status open_weights(cf_hub_folder *f)
+{
+    cf_str type = cf_json_get_str(f->model.v, "model_type");
+    if (!cf_safetensors_is_in(f->path)) {
+        return cf_fail(&f->why, CF_ENOTFOUND,
+                       "%s has no weights (no .safetensors): it serves for "
+                       "render, lint, diff and tokenize",
+                       f->path);
+    }
+    if (f->model.family == NULL) {
+        return cf_fail(&f->why, CF_EUNSUPPORTED,
+                       "%s: confab does not run the family \"%.*s\" of its "
+                       "config.json",
+                       f->path, type.n < 40 ? (int)type.n : 40,
+                       type.n != 0 ? type.p : "");
+    }
+    return cf_safetensors_open_folder(&f->files, f->path, &f->why);
+}
+
+/* All sizes in the keys of a GGUF where the model runs, else some. */
+static cf_status put_sizes(cf_hub_folder *f, cf_error *err)
+{
+    cf_str type = cf_json_get_str(f->model.v, "model_type");
+    cf_str arch =
+        f->model.family != NULL ? cf_str_from(f->model.family->arch) : type;
+    put_name(f);
+    if (arch.n != 0 && arch.n < 64) {
+        cf_meta_put_str(&f->meta, "general.architecture", arch);
+    }
+    cf_meta_writer before = f->meta;
+    cf_status st = open_weights(f);
+    CF_THEN(st, cf_hf_config_put(&f->model, &f->meta, &f->why));
+    if (st == CF_ENOMEM) {
+        return cf_oom(err);
+    }
+    if (st == CF_OK) {
+        f->why = (cf_error){.code = CF_OK}; /* files that were looked for */
+    } else {
+        if (f->meta.bytes.n > before.bytes.n) {
+            f->meta.bytes.n = before.bytes.n; /* takes sizes back */
+            f->meta.n = before.n;
+        }
+        put_glance(f, arch.n < 64 ? arch : cf_str_make("", 0));
+    }
+    return CF_OK;
+}
+
+static cf_status read_sizes(cf_hub_folder *f, cf_error *err)
+{
+    json_t *v = NULL;
+    cf_status st = read_object(f, "config.json", &v, err);
+    CF_THEN(st, cf_hf_config_init(&f->model, v, err));
+    CF_THEN(st, put_sizes(f, err));
     json_decref(v);
     return st;
 }
@@ -391,6 +447,34 @@ cf_status cf_hub_folder_open(cf_hub_folder **out, const char *path,
     return CF_OK;
 }
 
+cf_status cf_hub_folder_load(cf_hub_folder *f, cf_error *err)
+{
+    char key[128];
+    cf_gguf *g = NULL;
+    if (f->is_loaded) {
+        return CF_OK;
+    }
+    CF_TRY(cf_hf_weights_init(&f->weights, f->files, &f->model, err));
+    snprintf(key, sizeof key, "%s.vocab_size", f->model.family->arch);
+    cf_meta_put_u32(&f->meta, key, f->weights.n_vocab);
+    f->is_loaded = true;
+    cf_gguf_close(f->gguf); /* its bytes may have moved */
+    f->gguf = NULL;
+    CF_TRY(cf_meta_writer_open(&f->meta, &g, err));
+    f->gguf = g;
+    return cf_gguf_add_tensors(g, f->weights.v, f->weights.n, err);
+}
+
+const char *cf_hub_folder_no_weights(const cf_hub_folder *f)
+{
+    return f->why.code != CF_OK ? f->why.text : NULL;
+}
+
+const cf_safetensors *cf_hub_folder_files(const cf_hub_folder *f)
+{
+    return f->files;
+}
+
 const cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f)
 {
     return f->gguf;
@@ -403,7 +487,12 @@ const char *cf_hub_folder_path(const cf_hub_folder *f)
 
 uint64_t cf_hub_folder_bytes(const cf_hub_folder *f)
 {
-    return f->map.n;
+    uint64_t n = f->map.n;
+    for (size_t i = 0; i < cf_safetensors_n_files(f->files); i++) {
+        uint64_t header;
+        n += cf_safetensors_file(f->files, i, &header).n;
+    }
+    return n;
 }
 
 /* ---- the tokenizer ------------------------------------------------------- */
@@ -421,7 +510,8 @@ static cf_status new_tokenizer(cf_hub_folder *f, cf_tokenizer **out,
     cf_str file = {(const char *)f->map.p, f->map.n};
     if (f->is_spm) {
         cf_spm_options o = {tri_state(f->config, "add_bos_token"),
-                            tri_state(f->config, "add_eos_token")};
+                            tri_state(f->config, "add_eos_token"),
+                            f->weights.n_vocab};
         return cf_spm_tokenizer(out, file, &o, err);
     }
     cf_hf_names names = {.bos = cf_json_get_str(f->variables, "bos_token"),
@@ -430,7 +520,8 @@ static cf_status new_tokenizer(cf_hub_folder *f, cf_tokenizer **out,
                          .pad = cf_json_get_str(f->variables, "pad_token"),
                          .sep = cf_json_get_str(f->variables, "sep_token"),
                          .ends = f->end,
-                         .n_ends = f->n_end};
+                         .n_ends = f->n_end,
+                         .n_vocab = f->weights.n_vocab};
     return cf_hf_tokenizer(out, file, &names, &f->arena, err);
 }
 

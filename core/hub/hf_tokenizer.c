@@ -134,6 +134,9 @@ static cf_status build(cf_tokenizer **out, const members *m, cf_hf_vocab *v,
     cf_vocab_desc desc = {0};
     CF_TRY(cf_hf_vocab_read(v, m->model, err));
     CF_TRY(read_added(v, p, m->added, err));
+    if (names->n_vocab != 0) {
+        CF_TRY(cf_hf_vocab_resize(v, names->n_vocab, p, err));
+    }
     CF_TRY(read_small(p, m->norm, cf_hf_steps_norm, err));
     CF_TRY(read_small(p, m->split, cf_hf_steps_split, err));
     CF_TRY(read_small(p, m->wrap, cf_hf_steps_wrap, err));

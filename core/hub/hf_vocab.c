@@ -337,6 +337,31 @@ cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p,
     return st;
 }
 
+cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n, cf_pipeline *p,
+                             cf_error *err)
+{
+    size_t kept = 0;
+    if (v->n < n) {
+        return reach(v, (size_t)n - 1, err);
+    }
+    for (size_t id = n; id < v->n; id++) {
+        if (!v->is_added[id]) {
+            return cf_fail(err, CF_EFORMAT,
+                           "token %zu of the tokenizer is beyond the %u rows "
+                           "of the weights",
+                           id, n);
+        }
+    }
+    for (size_t i = 0; i < p->n_added; i++) {
+        if ((size_t)p->added[i].id < n) {
+            p->added[kept++] = p->added[i];
+        }
+    }
+    p->n_added = kept;
+    v->n = n;
+    return CF_OK;
+}
+
 /* ---- for the tokenizer --------------------------------------------------- */
 
 static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)

@@ -43,6 +43,11 @@ CF_MUST_USE cf_status cf_hf_vocab_read(cf_hf_vocab *v, cf_str model,
 CF_MUST_USE cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list,
                                       cf_pipeline *p, cf_error *err);
 
+/* Makes it n tokens: unused ones are added, added ones that lie beyond left
+ * out.  CF_EFORMAT when the model's own lie beyond, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n,
+                                         cf_pipeline *p, cf_error *err);
+
 /* The id of the token spelled s, added ones first, or CF_TOKEN_NONE. */
 cf_token cf_hf_vocab_find(const cf_hf_vocab *v, const cf_pipeline *p, cf_str s);
 

@@ -43,10 +43,47 @@ void cf_meta_put_str(cf_meta_writer *w, const char *key, cf_str value)
     put_str(&w->bytes, value);
 }
 
+void cf_meta_add_u32(cf_meta_writer *w, uint32_t value)
+{
+    put_uint(&w->bytes, value, 4);
+}
+
+void cf_meta_add_f32(cf_meta_writer *w, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_uint(&w->bytes, bits, 4);
+}
+
+void cf_meta_add_bool(cf_meta_writer *w, bool value)
+{
+    put_uint(&w->bytes, value, 1);
+}
+
 void cf_meta_put_u32(cf_meta_writer *w, const char *key, uint32_t value)
 {
     begin(w, key, CF_GGUF_U32);
-    put_uint(&w->bytes, value, 4);
+    cf_meta_add_u32(w, value);
+}
+
+void cf_meta_put_f32(cf_meta_writer *w, const char *key, float value)
+{
+    begin(w, key, CF_GGUF_F32);
+    cf_meta_add_f32(w, value);
+}
+
+void cf_meta_put_bool(cf_meta_writer *w, const char *key, bool value)
+{
+    begin(w, key, CF_GGUF_BOOL);
+    cf_meta_add_bool(w, value);
+}
+
+void cf_meta_put_array(cf_meta_writer *w, const char *key, cf_gguf_type item,
+                       uint64_t n)
+{
+    begin(w, key, CF_GGUF_ARRAY);
+    put_uint(&w->bytes, (uint64_t)item, 4);
+    put_uint(&w->bytes, n, 8);
 }
 
 cf_status cf_meta_writer_open(cf_meta_writer *w, cf_gguf **out, cf_error *err)

@@ -203,6 +203,21 @@ static cf_status read_model(spm *m, cf_str file, cf_error *err)
                          "are is not supported");
 }
 
+/* Makes it n pieces: unused ones fill up, what lies beyond is left out. */
+static cf_status resize(spm *m, size_t n, cf_error *err)
+{
+    static const cf_vocab_entry unused = {
+        .spelling = {"", 0}, .type = CF_TOKEN_UNUSED, .is_added = true};
+    if (!cf_grow(&m->piece, &m->cap, n, sizeof *m->piece)) {
+        return cf_oom(err);
+    }
+    for (; m->n < n; m->n++) {
+        m->piece[m->n] = unused;
+    }
+    m->n = n;
+    return CF_OK;
+}
+
 /* ---- the tokenizer ------------------------------------------------------- */
 
 static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)
@@ -305,7 +320,7 @@ static cf_status put_pieces(cf_pipeline *p, spm *m, cf_error *err)
         w->score[i] = (double)e->score;
         w->byte_fallback |= e->type == CF_TOKEN_BYTE;
         bool special = e->type == CF_TOKEN_CONTROL;
-        e->is_added = special || e->type == CF_TOKEN_UNKNOWN;
+        e->is_added |= special || e->type == CF_TOKEN_UNKNOWN;
         if (special || e->type == CF_TOKEN_USER_DEFINED) {
             p->added[p->n_added++] = (cf_added_token){.content = e->spelling,
                                                       .id = (cf_token)i,
@@ -366,6 +381,9 @@ cf_status cf_spm_tokenizer(cf_tokenizer **out, cf_str file,
              .remove_spaces = true,
              .escape_spaces = true};
     cf_status st = read_model(&m, file, err);
+    if (st == CF_OK && options->n_vocab != 0) {
+        st = resize(&m, options->n_vocab, err);
+    }
     CF_THEN(st, make(out, &m, options, err));
     cf_free(m.piece);
     return st;

@@ -12,6 +12,7 @@
  * as models of the file's kind do. */
 typedef struct cf_spm_options {
     int add_bos, add_eos;
+    uint32_t n_vocab; /* as in cf_hf_names */
 } cf_spm_options;
 
 /* Builds the tokenizer; `file` must outlive it.  CF_EFORMAT with

@@ -88,6 +88,9 @@ static cf_status load_weights(cf_engine *e, cf_error *err)
     CF_TRY(cf_kv_layout_init(&e->kv_f32, &e->hp, false, err));
     CF_TRY(cf_pool_new(&e->pool, e->n_threads, err));
     cf_gguf_prefetch(e->gguf);
+    if (e->folder != NULL) {
+        cf_safetensors_prefetch(cf_hub_folder_files(e->folder));
+    }
     e->has_weights = true;
     return CF_OK;
 }
@@ -115,13 +118,17 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
     if (o->metadata_only) {
         return CF_OK;
     }
-    if (e->folder != NULL) {
-        return cf_hub_folder_tokenizer(e->folder, &e->tok, err);
-    }
-    if (!o->vocab_only) {
+    bool has_weights =
+        e->folder == NULL || cf_hub_folder_no_weights(e->folder) == NULL;
+    if (has_weights && !o->vocab_only) {
+        if (e->folder != NULL) {
+            CF_TRY(cf_hub_folder_load(e->folder, err));
+            e->gguf = cf_hub_folder_gguf(e->folder);
+        }
         CF_TRY(load_weights(e, err));
     }
-    return cf_gguf_tokenizer(&e->tok, e->gguf, err);
+    return e->folder != NULL ? cf_hub_folder_tokenizer(e->folder, &e->tok, err)
+                             : cf_gguf_tokenizer(&e->tok, e->gguf, err);
 }
 
 static cf_status new_engine(cf_engine **out, cf_error *err)
@@ -153,7 +160,7 @@ cf_status cf_engine_open(cf_engine **out, const char *path,
         e->gguf = e->file;
     }
     CF_THEN(st, load(e, opts, err));
-    CF_THEN(st, cf_gguf_check(e->file, err));
+    CF_THEN(st, cf_engine__check_files(e, err));
     if (st != CF_OK) {
         cf_engine_close(e);
         return st;
@@ -224,16 +231,22 @@ const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
     return t == CF_CACHE_F16 ? &e->kv_f16 : &e->kv_f32;
 }
 
+cf_status cf_engine__check_files(const cf_engine *e, cf_error *err)
+{
+    return e->folder != NULL
+               ? cf_safetensors_check(cf_hub_folder_files(e->folder), err)
+               : cf_gguf_check(e->file, err);
+}
+
 cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
 {
     if (e->has_weights) {
         return CF_OK;
     }
-    return e->folder != NULL
-               ? cf_fail(err, CF_EUNSUPPORTED,
-                         "%s is read for its tokenizer and templates, not for "
-                         "its weights: this needs the model as GGUF",
-                         cf_hub_folder_path(e->folder))
+    const char *why =
+        e->folder != NULL ? cf_hub_folder_no_weights(e->folder) : NULL;
+    return why != NULL
+               ? cf_fail(err, CF_EUNSUPPORTED, "%s", why)
                : cf_fail(err, CF_EINVAL,
                          "the model was opened for its vocabulary only");
 }

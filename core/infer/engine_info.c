@@ -11,10 +11,14 @@
 enum { ITEMS_SHOWN = 8, EDGE_BYTES = 64 << 10 };
 
 /* The type that most bytes of weights have. */
-static const char *main_type(const cf_gguf *g)
+static const char *main_type(const cf_engine *e)
 {
+    const cf_gguf *g = e->gguf;
     uint64_t bytes[CF_DTYPE_COUNT] = {0};
     size_t best = 0;
+    if (e->folder != NULL && !e->has_weights) {
+        return cf_safetensors_main_type(cf_hub_folder_files(e->folder));
+    }
     for (size_t i = 0; i < cf_gguf_n_tensors(g); i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(g, i);
         if (t->type < CF_DTYPE_COUNT) {
@@ -52,14 +56,14 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
         .path = e->folder != NULL ? cf_hub_folder_path(e->folder)
                                   : cf_gguf_path(e->gguf),
         .kernel_set = e->k->name,
-        .file_type = main_type(e->gguf),
+        .file_type = main_type(e),
         .file_bytes = e->folder != NULL ? cf_hub_folder_bytes(e->folder)
                                         : cf_gguf_file_bytes(e->gguf),
         .n_layer = e->hp.n_layer,
         .n_embd = e->hp.n_embd,
         .n_deepstack = e->hp.n_deepstack,
         .is_folder = e->folder != NULL,
-        .n_vocab = e->folder != NULL && e->tok != NULL
+        .n_vocab = e->folder != NULL && !e->has_weights && e->tok != NULL
                        ? (uint32_t)cf_tokenizer_n_vocab(e->tok)
                        : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
@@ -92,27 +96,34 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
     return info;
 }
 
-/*
- * The digests of each part's header, of the first and of the last 64 KiB of
- * its tensor data, in this order as text, hashed once more.
- */
-void cf_engine_hash(const cf_engine *e, char out[65])
+/* Puts the digests of a part's header, of the first and of the last 64 KiB of
+ * its tensor data after the n bytes of `sum`, and hashes all of it into
+ * `out`. */
+static void hash_part(char *sum, size_t n, cf_str part, uint64_t header,
+                      char out[65])
 {
     const size_t one = CF_HASH_TEXT;
-    char text[4 * CF_HASH_TEXT + 1] = "";
-    char *sum = text; /* what came before, then this part's three */
-    size_t n = 0;
-    for (uint32_t i = 0; i < cf_gguf_n_parts(e->gguf); i++) {
+    size_t data = part.n - (size_t)header;
+    size_t edge = data < EDGE_BYTES ? data : EDGE_BYTES;
+    cf_hash_hex(sum + n, part.p, (size_t)header);
+    cf_hash_hex(sum + n + one, part.p + header, edge);
+    cf_hash_hex(sum + n + 2 * one, part.p + part.n - edge, edge);
+    cf_hash_hex(out, sum, n + 3 * one);
+}
+
+void cf_engine_hash(const cf_engine *e, char out[65])
+{
+    const cf_safetensors *files =
+        e->folder != NULL ? cf_hub_folder_files(e->folder) : NULL;
+    uint32_t n_part = cf_gguf_n_parts(e->gguf);
+    char text[4 * CF_HASH_TEXT + 1] = ""; /* what came before, then a part's */
+    for (size_t i = 0; i < n_part + cf_safetensors_n_files(files); i++) {
         uint64_t header = 0;
-        cf_str part = cf_gguf_part(e->gguf, i, &header);
-        size_t data = part.n - (size_t)header;
-        size_t edge = data < EDGE_BYTES ? data : EDGE_BYTES;
-        cf_hash_hex(sum + n, part.p, (size_t)header);
-        cf_hash_hex(sum + n + one, part.p + header, edge);
-        cf_hash_hex(sum + n + 2 * one, part.p + part.n - edge, edge);
-        cf_hash_hex(out, sum, n + 3 * one);
-        memcpy(sum, out, one);
-        n = one;
+        cf_str part = i < n_part
+                          ? cf_gguf_part(e->gguf, (uint32_t)i, &header)
+                          : cf_safetensors_file(files, i - n_part, &header);
+        hash_part(text, i == 0 ? 0 : CF_HASH_TEXT, part, header, out);
+        memcpy(text, out, CF_HASH_TEXT);
     }
 }
 

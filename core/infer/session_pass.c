@@ -274,7 +274,7 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n,
     if (st == CF_OK) {
         compute_logits(e, parts, n);
     }
-    CF_THEN(st, cf_gguf_check(e->file, err)); /* were its weights whole? */
+    CF_THEN(st, cf_engine__check_files(e, err)); /* were its weights whole? */
     for (size_t i = 0; i < n_made; i++) {
         finish_states(&parts[i], e->rows + parts[i].row0, st == CF_OK);
         if (st == CF_OK) {

@@ -626,6 +626,22 @@ cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n,
     return CF_OK;
 }
 
+cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t, size_t n,
+                              cf_error *err)
+{
+    cf_gguf_tensor *grown =
+        cf_realloc(g->tensors, g->n_tensors + n + 1, sizeof *g->tensors);
+    if (grown == NULL) {
+        return cf_oom_for(err, "the list of tensors");
+    }
+    g->tensors = grown;
+    memcpy(g->tensors + g->n_tensors, t, n * sizeof *t);
+    g->n_tensors += n;
+    cf_free(g->tensor_order);
+    g->tensor_order = NULL;
+    return cf_gguf__order_tensors(g, err);
+}
+
 void cf_gguf_close(cf_gguf *g)
 {
     if (g == NULL) {

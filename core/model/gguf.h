@@ -71,6 +71,12 @@ CF_MUST_USE cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes,
                                           size_t n, cf_error *err);
 void cf_gguf_close(cf_gguf *g);
 
+/* Adds tensors whose names and data lie elsewhere, checked by the caller, and
+ * outlive the cf_gguf.  CF_EFORMAT for a name that is given twice,
+ * CF_ENOMEM. */
+CF_MUST_USE cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t,
+                                          size_t n, cf_error *err);
+
 /* CF_EIO, with the file's name, if a part was cut or written to since it was
  * opened.  Cheap: one system call a part.  `g` may be NULL. */
 CF_MUST_USE cf_status cf_gguf_check(const cf_gguf *g, cf_error *err);

@@ -625,10 +625,14 @@ static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
                                 &hp->n_deepstack));
     }
     const cf_gguf_value *tokens = cf_gguf_find(r->g, "tokenizer.ggml.tokens");
-    if (tokens == NULL || tokens->type != CF_GGUF_ARRAY || tokens->n == 0 ||
+    if (tokens == NULL) { /* the vocabulary lies beside the weights */
+        return cf_meta__need_u32(r, "vocab_size", 1, CF_VOCAB_MAX,
+                                 &hp->n_vocab);
+    }
+    if (tokens->type != CF_GGUF_ARRAY || tokens->n == 0 ||
         tokens->n > CF_VOCAB_MAX) {
         return cf_fail(r->err, CF_EFORMAT,
-                       "tokenizer.ggml.tokens is missing or not 1 to %d items",
+                       "tokenizer.ggml.tokens is not 1 to %d items",
                        CF_VOCAB_MAX);
     }
     hp->n_vocab = (uint32_t)tokens->n;

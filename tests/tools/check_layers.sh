@@ -28,7 +28,7 @@ api       base
 kernel    base
 token     base api
 model     base api kernel
-hub       base api token model
+hub       base api kernel token model
 media     base api kernel model
 sample    base api
 grammar   base api

@@ -1,0 +1,40 @@
+/*
+ * hf_weights.h - the weights of a Hugging Face folder as the tensors of a
+ * GGUF.
+ *
+ * Place in the flow:  safetensors.h, hf_config.h --> here --> model/gguf.h -->
+ *                     model/weights.h.
+ * Knows: prefixes of names, stacks of experts, orders of rows.
+ * Does not know: which tensors a family needs; weights.h says what is missing.
+ *
+ * A tensor whose rows keep their order stays where it is, in the mapped file;
+ * others are copied once.
+ *
+ * Threads:  constant after init.
+ * Memory:   owns the copies; borrows from the files.
+ */
+#ifndef CF_CORE_HUB_HF_WEIGHTS_H
+#define CF_CORE_HUB_HF_WEIGHTS_H
+
+#include "core/base/arena.h"
+#include "core/hub/hf_config.h"
+#include "core/hub/safetensors.h"
+
+typedef struct cf_hf_weights {
+    cf_gguf_tensor *v; /* [n] */
+    size_t n, cap;
+    uint32_t n_vocab; /* rows of the embeddings */
+    void **copy;      /* [n_copy], cf_free_aligned() */
+    size_t n_copy, cap_copy;
+    cf_arena arena; /* names */
+} cf_hf_weights;
+
+/* Maps all tensors of the text model.  CF_EUNSUPPORTED for one that the
+ * family does not have or whose type is not read, CF_EFORMAT for a wrong
+ * shape, CF_ENOMEM.  On failure *out is empty. */
+CF_MUST_USE cf_status cf_hf_weights_init(cf_hf_weights *out,
+                                         const cf_safetensors *files,
+                                         const cf_hf_config *c, cf_error *err);
+void cf_hf_weights_deinit(cf_hf_weights *w);
+
+#endif
