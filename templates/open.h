@@ -18,6 +18,7 @@
 #ifndef CF_TEMPLATES_OPEN_H
 #define CF_TEMPLATES_OPEN_H
 
+#include "core/api/adapter.h"
 #include "core/api/conversation.h"
 #include "core/api/engine.h"
 #include "core/api/media.h"
@@ -42,6 +43,9 @@ typedef struct cf_open_options {
     uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
     const char *kernel_set;    /* NULL: the best */
     const char *encoder_blas;  /* "on", "off", "auto"; NULL: auto */
+    const char *load_as;       /* as in cf_engine_options */
+    const char *const *lora;   /* [n_lora] adapters, "FILE" or "FILE=SCALE" */
+    size_t n_lora;
     bool is_exact;
     /* Called with what takes long when it begins, and with NULL when it is
      * over; may be NULL. */
@@ -52,10 +56,26 @@ typedef struct cf_open_options {
 /* ---- the model file ----------------------------------------------------- */
 
 /* Opens the model file, or the bundled model; vocab_only leaves the weights
- * unread.  CF_EINVAL when there is none or `model` does not name a file;
+ * unread.  CF_EINVAL when there is none, `model` does not name a file, or the
+ * options have adapters, which the caller opens with cf_open_adapters();
  * errors of cf_engine_open(), with what to do about them. */
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
                                      bool vocab_only, cf_error *err);
+
+/* Adapters that are open, and how they are used. */
+typedef struct cf_opened_adapters {
+    cf_adapter *adapter[CF_ADAPTERS_MAX];
+    cf_adapter_use use[CF_ADAPTERS_MAX];
+    size_t n;
+} cf_opened_adapters;
+
+/* Opens n adapters for an engine, each "FILE" or "FILE=SCALE".  CF_EINVAL for
+ * a scale that is not a number or too many; errors of cf_adapter_open(). */
+CF_MUST_USE cf_status cf_open_adapters(cf_opened_adapters *out,
+                                       const cf_engine *engine,
+                                       const char *const *names, size_t n,
+                                       cf_error *err);
+void cf_opened_adapters_close(cf_opened_adapters *a);
 
 /* The model that was given, else the default one; NULL: the bundled model. */
 const char *cf_open_model(const cf_open_options *o);
@@ -100,6 +120,7 @@ typedef struct cf_opened {
     cf_backend *backend;
     cf_engine *engine;         /* NULL: no built-in model */
     cf_prefix_cache *prefixes; /* of its sessions; NULL: likewise */
+    cf_opened_adapters adapters;
     cf_media *media; /* reads pictures and sounds for it; NULL: nothing does */
     cf_media_cache *media_cache; /* likewise */
     cf_template *tpl;            /* NULL: rendered without a template */

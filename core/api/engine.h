@@ -47,14 +47,17 @@ typedef struct cf_engine_options {
     bool is_exact;          /* float32 arithmetic on dequantised weights */
     bool vocab_only;        /* tokenizer and metadata; no tensor is needed */
     bool metadata_only;     /* not even the tokenizer, which is NULL then */
+    const char *load_as;    /* "q8_0" or "q4_0": float matrices become that in
+                               memory; NULL: weights as they are, mapped */
     const char *kernel_set; /* one of cf_about.kernel; NULL: the best */
     cf_blas_choice encoder_blas;
 } cf_engine_options;
 
 /*
  * Opens a GGUF file (any part of a split model finds the others), or a
- * Hugging Face folder: its tokenizer and templates, never its weights; the
- * metadata then has the keys that a GGUF of it would have.
+ * Hugging Face folder; the metadata then has the keys that a GGUF of it would
+ * have, and weights are there if the folder has those of a family that
+ * runs.
  * Returns CF_ENOTFOUND, CF_EIO, CF_ENOMEM; CF_EFORMAT with the offset where
  * the file breaks its format; CF_EUNSUPPORTED for an architecture, tensor
  * type or tokenizer that confab does not implement.  `opts` may be NULL.

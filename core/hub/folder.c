@@ -475,7 +475,7 @@ const cf_safetensors *cf_hub_folder_files(const cf_hub_folder *f)
     return f->files;
 }
 
-const cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f)
+cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f)
 {
     return f->gguf;
 }

@@ -30,7 +30,7 @@ void cf_hub_folder_close(cf_hub_folder *f);
 
 /* The metadata in the keys of a GGUF: general.architecture and name,
  * tokenizer.chat_template and .NAME, sizes from config.json. */
-const cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f);
+cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f);
 
 /* Reads the weights: afterwards cf_hub_folder_gguf() is another object, with
  * all sizes and the tensors, and the tokenizer has as many tokens as the

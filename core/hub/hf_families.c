@@ -704,3 +704,13 @@ const cf_hf_family *cf_hf_family_find(cf_str model_type)
     }
     return NULL;
 }
+
+const cf_hf_family *cf_hf_family_of_arch(const char *arch)
+{
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        if (strcmp(families[i].arch, arch) == 0) {
+            return &families[i];
+        }
+    }
+    return NULL;
+}

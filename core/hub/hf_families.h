@@ -70,6 +70,8 @@ typedef struct cf_hf_family {
     const cf_hf_row *layer[CF_HF_LISTS]; /* ends with a NULL */
 } cf_hf_family;
 
+/* The first row with that name in arch.h; NULL likewise. */
+const cf_hf_family *cf_hf_family_of_arch(const char *arch);
 /* NULL for a type that is not in the table. */
 const cf_hf_family *cf_hf_family_find(cf_str model_type);
 

@@ -26,6 +26,7 @@ typedef struct loader {
     const cf_safetensors *files;
     const cf_hf_config *c;
     cf_error *err;
+    cf_hf_heads heads;
     const char *prefix; /* of the text model's names */
     bool *used;         /* [tensors of the files] */
     uint32_t n_layer;
@@ -137,15 +138,9 @@ static cf_status read_shape(loader *l, source *s, uint32_t *n_dim)
 
 /* ---- orders -------------------------------------------------------------- */
 
-/* The sizes that orders depend on. */
-typedef struct heads {
-    uint32_t n_head, n_head_kv, n_key_head, n_value_head;
-    uint32_t key_size, value_size;
-} heads;
-
-static heads read_heads(const cf_hf_config *c)
+static cf_hf_heads read_heads(const cf_hf_config *c)
 {
-    heads h = {
+    cf_hf_heads h = {
         .n_head = cf_hf_config_u32(c, "num_attention_heads"),
         .n_head_kv = cf_hf_config_u32(c, "num_key_value_heads"),
         .n_key_head = cf_hf_config_u32(c, "linear_num_key_heads"),
@@ -166,7 +161,7 @@ static uint64_t unpaired(uint64_t row, uint64_t size)
 
 /* Value head j of the GGUF belongs to key head j % n_key; the folder keeps
  * those of a key head together. */
-static uint64_t grouped(const heads *h, uint64_t i, uint64_t size)
+static uint64_t grouped(const cf_hf_heads *h, uint64_t i, uint64_t size)
 {
     uint64_t per_key = h->n_value_head / h->n_key_head;
     uint64_t head = i / size;
@@ -176,7 +171,7 @@ static uint64_t grouped(const heads *h, uint64_t i, uint64_t size)
 
 /* Row of [q, k, v] of all key heads, out of a matrix with q, k, v and z of
  * each together. */
-static uint64_t of_qkvz(const heads *h, uint64_t row)
+static uint64_t of_qkvz(const cf_hf_heads *h, uint64_t row)
 {
     uint64_t keys = (uint64_t)h->n_key_head * h->key_size;
     uint64_t values = (uint64_t)h->n_value_head / h->n_key_head * h->value_size;
@@ -187,7 +182,7 @@ static uint64_t of_qkvz(const heads *h, uint64_t row)
     return i / size * block + part * h->key_size + i % size;
 }
 
-static uint64_t z_of_qkvz(const heads *h, uint64_t row)
+static uint64_t z_of_qkvz(const cf_hf_heads *h, uint64_t row)
 {
     uint64_t values = (uint64_t)h->n_value_head / h->n_key_head * h->value_size;
     uint64_t block = 2 * (uint64_t)h->key_size + 2 * values;
@@ -196,7 +191,7 @@ static uint64_t z_of_qkvz(const heads *h, uint64_t row)
 }
 
 /* The source's row for row `r` of the target. */
-static uint64_t row_of(const heads *h, cf_hf_order order, const shape *to,
+static uint64_t row_of(const cf_hf_heads *h, cf_hf_order order, const shape *to,
                        uint64_t r)
 {
     uint64_t keys = 2 * (uint64_t)h->n_key_head * h->key_size;
@@ -228,7 +223,7 @@ static uint64_t row_of(const heads *h, cf_hf_order order, const shape *to,
     }
 }
 
-static uint64_t col_of(const heads *h, cf_hf_order order, uint64_t c)
+static uint64_t col_of(const cf_hf_heads *h, cf_hf_order order, uint64_t c)
 {
     switch (order) {
     case CF_HF_VALUE_COLS:
@@ -268,7 +263,7 @@ static cf_status unfit(loader *l, const cf_safetensor *t)
 }
 
 /* Whether the source's rows and columns are as many as the order divides. */
-static bool suits(const heads *h, cf_hf_order order, const source *s)
+static bool suits(const cf_hf_heads *h, cf_hf_order order, const source *s)
 {
     uint64_t keys = (uint64_t)h->n_key_head * h->key_size;
     uint64_t values = (uint64_t)h->n_value_head * h->value_size;
@@ -308,8 +303,8 @@ static bool suits(const heads *h, cf_hf_order order, const source *s)
 }
 
 /* The target's shape, of one part. */
-static shape target_shape(const heads *h, cf_hf_order order, const source *s,
-                          uint32_t n_dim)
+static shape target_shape(const cf_hf_heads *h, cf_hf_order order,
+                          const source *s, uint32_t n_dim)
 {
     uint64_t keys = (uint64_t)h->n_key_head * h->key_size;
     uint64_t values = (uint64_t)h->n_value_head * h->value_size;
@@ -384,7 +379,7 @@ static float changed(const loader *l, const cf_hf_row *row, float x, uint64_t r)
 typedef struct copying {
     const loader *l;
     const cf_hf_row *row;
-    const heads *h;
+    const cf_hf_heads *h;
     const source *s;
     const shape *to;
     unsigned char *out;
@@ -453,7 +448,7 @@ static cf_status new_copy(loader *l, uint64_t bytes, unsigned char **out)
     return CF_OK;
 }
 
-static cf_status copy(loader *l, const cf_hf_row *row, const heads *h,
+static cf_status copy(loader *l, const cf_hf_row *row, const cf_hf_heads *h,
                       const source *s, const shape *to, cf_gguf_tensor *t)
 {
     copying k = {.l = l, .row = row, .h = h, .s = s, .to = to};
@@ -537,7 +532,7 @@ static cf_status check_type(loader *l, const cf_safetensor *t, cf_st_type want)
 
 static cf_status put(loader *l, int64_t layer, const cf_hf_row *row, source *s)
 {
-    heads h = read_heads(l->c);
+    const cf_hf_heads h = l->heads;
     uint32_t n_dim = 0;
     cf_gguf_tensor t = {.n_dim = 1};
     uint64_t off = 0;
@@ -826,13 +821,122 @@ cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files,
     cf_hf_weights w = {NULL, 0, 0, 0, NULL, 0, 0, {NULL, 0, 0, 0, false}};
     *out = w;
     cf_arena_init(&w.arena, 0);
-    loader l = {.w = &w,
+    loader l = {.heads = read_heads(c),
+                .w = &w,
                 .files = files,
                 .c = c,
                 .err = err,
                 .n_layer = cf_hf_config_n_layer(c)};
     l.used = cf_calloc(cf_safetensors_n(files) + 1, sizeof *l.used);
     cf_status st = l.used != NULL ? load(&l) : cf_oom(err);
+    cf_free(l.used);
+    if (st != CF_OK) {
+        cf_hf_weights_deinit(&w);
+        return st;
+    }
+    *out = w;
+    return CF_OK;
+}
+
+/* ---- adapters ------------------------------------------------------------ */
+
+/* `from` without ".weight", then ".lora_A.weight" or ".lora_B.weight". */
+static const cf_safetensor *find_part(const loader *l, uint32_t layer,
+                                      const cf_hf_row *row, char part)
+{
+    static const char end[] = ".weight";
+    char name[NAME_BYTES], full[NAME_BYTES + 16];
+    source_name(name, l, layer, row->from, 0);
+    size_t n = strlen(name), k = strlen(end);
+    if (n <= k || strcmp(name + n - k, end) != 0) {
+        return NULL;
+    }
+    snprintf(full, sizeof full, "%.*s.lora_%c.weight", (int)(n - k), name,
+             part);
+    return find(l, full);
+}
+
+/* A's columns are its matrix's columns, B's rows its matrix's rows. */
+static cf_status put_pair(loader *l, uint32_t layer, const cf_hf_row *row)
+{
+    const cf_safetensor *a = find_part(l, layer, row, 'A');
+    const cf_safetensor *b = find_part(l, layer, row, 'B');
+    char to[2][NAME_BYTES];
+    bool follows =
+        row->order <= CF_HF_PAIRS_K ||
+        (row->order >= CF_HF_VALUE_ROWS && row->order <= CF_HF_VALUE_COLS);
+    if (a == NULL || b == NULL) {
+        return CF_OK;
+    }
+    if (!follows || row->value != CF_HF_AS_IS) {
+        return cf_fail(l->err, CF_EUNSUPPORTED,
+                       "an adapter of %s is not supported", row->from);
+    }
+    mark(l, a);
+    mark(l, b);
+    snprintf(to[0], NAME_BYTES, "%s.lora_a", row->to);
+    snprintf(to[1], NAME_BYTES, "%s.lora_b", row->to);
+    bool by_col = row->order == CF_HF_VALUE_COLS;
+    cf_hf_row rows[2] = {
+        {to[0], "", by_col ? row->order : CF_HF_SAME, CF_HF_AS_IS},
+        {to[1], "", by_col ? CF_HF_SAME : row->order, CF_HF_AS_IS}};
+    source sa = {.t = a, .n_part = 1}, sb = {.t = b, .n_part = 1};
+    CF_TRY(put(l, layer, &rows[0], &sa));
+    return put(l, layer, &rows[1], &sb);
+}
+
+/* All names begin with what is before the first "layers.". */
+static cf_status adapter_prefix(loader *l)
+{
+    static const char mark_text[] = "layers.";
+    for (size_t i = 0; i < cf_safetensors_n(l->files); i++) {
+        cf_str name = cf_safetensors_at(l->files, i)->name;
+        for (size_t k = 0; k + strlen(mark_text) < name.n; k++) {
+            if (memcmp(name.p + k, mark_text, strlen(mark_text)) == 0) {
+                l->prefix = cf_arena_strndup(&l->w->arena, name.p, k);
+                return l->prefix != NULL ? CF_OK : cf_oom(l->err);
+            }
+        }
+    }
+    return cf_fail(l->err, CF_EFORMAT, "the adapter has no layers");
+}
+
+static cf_status load_adapter(loader *l, const cf_hf_family *f)
+{
+    CF_TRY(adapter_prefix(l));
+    for (uint32_t i = 0; i < l->n_layer; i++) {
+        for (size_t k = 0; k < CF_HF_LISTS && f->layer[k] != NULL; k++) {
+            for (const cf_hf_row *r = f->layer[k]; r->to != NULL; r++) {
+                CF_TRY(put_pair(l, i, r));
+            }
+        }
+    }
+    for (size_t i = 0; i < cf_safetensors_n(l->files); i++) {
+        cf_str name = cf_safetensors_at(l->files, i)->name;
+        if (!l->used[i]) {
+            return cf_fail(l->err, CF_EUNSUPPORTED,
+                           "the adapter's tensor %.*s is not supported",
+                           name.n < 96 ? (int)name.n : 96, name.p);
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_hf_weights_adapter(cf_hf_weights *out, const cf_safetensors *files,
+                                const cf_hf_family *family,
+                                const cf_hf_heads *heads, uint32_t n_layer,
+                                cf_error *err)
+{
+    cf_hf_weights w = {NULL, 0, 0, 0, NULL, 0, 0, {NULL, 0, 0, 0, false}};
+    *out = w;
+    cf_arena_init(&w.arena, 0);
+    loader l = {.heads = *heads,
+                .w = &w,
+                .files = files,
+                .err = err,
+                .n_layer = n_layer};
+    l.used = cf_calloc(cf_safetensors_n(files) + 1, sizeof *l.used);
+    cf_status st = l.used != NULL ? load_adapter(&l, family) : cf_oom(err);
     cf_free(l.used);
     if (st != CF_OK) {
         cf_hf_weights_deinit(&w);

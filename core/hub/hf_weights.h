@@ -20,6 +20,13 @@
 #include "core/hub/hf_config.h"
 #include "core/hub/safetensors.h"
 
+/* The sizes that orders of rows depend on. */
+typedef struct cf_hf_heads {
+    uint32_t n_head, n_head_kv;
+    uint32_t n_key_head, n_value_head; /* DeltaNet; 0 without */
+    uint32_t key_size, value_size;
+} cf_hf_heads;
+
 typedef struct cf_hf_weights {
     cf_gguf_tensor *v; /* [n] */
     size_t n, cap;
@@ -35,6 +42,15 @@ typedef struct cf_hf_weights {
 CF_MUST_USE cf_status cf_hf_weights_init(cf_hf_weights *out,
                                          const cf_safetensors *files,
                                          const cf_hf_config *c, cf_error *err);
+
+/* The same for the matrices of a LoRA adapter: tensors "blk.N.MATRIX.lora_a"
+ * and "...lora_b".  CF_EUNSUPPORTED for one whose matrix is not in the tables
+ * or has rows that an adapter cannot follow. */
+CF_MUST_USE cf_status cf_hf_weights_adapter(cf_hf_weights *out,
+                                            const cf_safetensors *files,
+                                            const cf_hf_family *family,
+                                            const cf_hf_heads *heads,
+                                            uint32_t n_layer, cf_error *err);
 void cf_hf_weights_deinit(cf_hf_weights *w);
 
 #endif

@@ -74,21 +74,41 @@ static cf_status make_ropes(cf_engine *e, cf_error *err)
     return CF_OK;
 }
 
+/* Makes the float matrices of the type that the options name. */
+static cf_status load_as(cf_engine *e, const char *name, cf_error *err)
+{
+    cf_dtype type;
+    if (name == NULL) {
+        return CF_OK;
+    }
+    if (!cf_requantise_type(&type, name)) {
+        return cf_fail(err, CF_EINVAL,
+                       "weights cannot be loaded as \"%.20s\" (q8_0 and q4_0 "
+                       "are possible)",
+                       name);
+    }
+    return cf_requantise(&e->requantised, e->gguf, type, e->pool, err);
+}
+
 /* Loads what computing needs beyond the vocabulary. */
-static cf_status load_weights(cf_engine *e, cf_error *err)
+static cf_status load_weights(cf_engine *e, const cf_engine_options *o,
+                              cf_error *err)
 {
     if (cf_gguf_n_tensors(e->gguf) == 0 && e->hp.arch != NULL) {
         return cf_fail(err, CF_EFORMAT,
                        "the file holds no tensors, only a vocabulary");
     }
     CF_TRY(cf_hparams_init(&e->hp, e->gguf, err));
+    CF_TRY(cf_pool_new(&e->pool, e->n_threads, err));
+    CF_TRY(load_as(e, o->load_as, err));
     CF_TRY(cf_weights_init(&e->w, e->gguf, &e->hp, err));
     CF_TRY(make_ropes(e, err));
     CF_TRY(cf_kv_layout_init(&e->kv_f16, &e->hp, true, err));
     CF_TRY(cf_kv_layout_init(&e->kv_f32, &e->hp, false, err));
-    CF_TRY(cf_pool_new(&e->pool, e->n_threads, err));
-    cf_gguf_prefetch(e->gguf);
-    if (e->folder != NULL) {
+    if (o->load_as == NULL) {
+        cf_gguf_prefetch(e->gguf);
+    }
+    if (e->folder != NULL && o->load_as == NULL) {
         cf_safetensors_prefetch(cf_hub_folder_files(e->folder));
     }
     e->has_weights = true;
@@ -125,7 +145,7 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
             CF_TRY(cf_hub_folder_load(e->folder, err));
             e->gguf = cf_hub_folder_gguf(e->folder);
         }
-        CF_TRY(load_weights(e, err));
+        CF_TRY(load_weights(e, o, err));
     }
     return e->folder != NULL ? cf_hub_folder_tokenizer(e->folder, &e->tok, err)
                              : cf_gguf_tokenizer(&e->tok, e->gguf, err);
@@ -194,6 +214,7 @@ void cf_engine_close(cf_engine *e)
     cf_pool_free(e->pool);
     cf_ws_deinit(&e->ws);
     cf_free(e->rows);
+    cf_free(e->lora);
     for (size_t s = 0; s < CF_ROPE_SETS; s++) {
         for (size_t v = 0; v < CF_ROPE_VARIANTS; v++) {
             cf_rope_deinit(&e->rope[s][v]);
@@ -206,6 +227,7 @@ void cf_engine_close(cf_engine *e)
     cf_tokenizer_free(e->tok);
     cf_hub_folder_close(e->folder);
     cf_gguf_close(e->file);
+    cf_requantised_deinit(&e->requantised);
     cf_free(e->arch);
     cf_free(e->name);
     pthread_mutex_destroy(&e->pass_lock);

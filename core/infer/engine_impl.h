@@ -1,7 +1,7 @@
 /*
  * engine_impl.h - what an engine is made of, for core/infer only.
  *
- * Threads:  everything but `ws` and `rows` is constant after open; they and
+ * Threads:  everything but `ws`, `rows` and `lora` is constant after open; they and
  *           `pool` belong to the holder of pass_lock.
  */
 #ifndef CF_CORE_INFER_ENGINE_IMPL_H
@@ -15,6 +15,7 @@
 #include "core/infer/kv_cache.h"
 #include "core/infer/plan.h"
 #include "core/infer/rope.h"
+#include "core/model/requantise.h"
 #include "core/model/weights.h"
 
 /* Rotary frequencies by context: longrope has two sets of factors. */
@@ -23,7 +24,8 @@ enum { CF_ROPE_SHORT = 0, CF_ROPE_LONG = 1, CF_ROPE_VARIANTS = 2 };
 struct cf_engine {
     cf_gguf *file;         /* a GGUF; NULL for a folder */
     cf_hub_folder *folder; /* NULL for a GGUF */
-    const cf_gguf *gguf;   /* the metadata of either */
+    cf_gguf *gguf;         /* of either: metadata, tensors */
+    cf_requantised requantised;
     cf_tokenizer *tok;
     cf_hparams hp; /* as a glance gives them when has_weights is false */
     cf_weights w;
@@ -40,6 +42,8 @@ struct cf_engine {
     cf_ws ws;
     struct cf_row *rows; /* [n_rows], as many as the workspace has */
     uint32_t n_rows;
+    float *lora; /* [cap_lora] of a pass with adapters */
+    size_t cap_lora;
 };
 
 /* The layout that a cache option means on this engine. */

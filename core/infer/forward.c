@@ -2,6 +2,7 @@
  * forward.c - runs the pass: embeddings, layers, logits.
  */
 #include "core/infer/forward.h"
+#include "core/base/alloc.h"
 
 #include <string.h>
 
@@ -204,6 +205,28 @@ static void forward_part(void *ud, unsigned i, unsigned n)
     }
 }
 
+/* Room for what the rows' adapters make of inputs, where any has one. */
+static cf_status need_lora(cf_pass *p, cf_error *err)
+{
+    cf_engine *e = p->e;
+    size_t stride = 0;
+    for (size_t r = 0; r < p->n_row; r++) {
+        size_t n =
+            p->rows[r].lora != NULL ? cf_lora_n_rank(p->rows[r].lora) : 0;
+        stride = n > stride ? n : stride;
+    }
+    if (stride == 0) {
+        return CF_OK;
+    }
+    size_t need = CF_GROUP_MAX * p->n_row * stride;
+    if (!cf_grow(&e->lora, &e->cap_lora, need, sizeof *e->lora)) {
+        return cf_oom_for(err, "a pass with adapters");
+    }
+    p->lora = e->lora;
+    p->lora_stride = stride;
+    return CF_OK;
+}
+
 cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
                      size_t first_out, const cf_cancel *cancel, cf_error *err)
 {
@@ -211,6 +234,7 @@ cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
     CF_ASSERT(n_row >= 1 && n_row <= e->ws.plan.n_row && first_out <= n_row);
     cf_pass__init(&p, e, rows, n_row, first_out);
     p.cancel = cancel;
+    CF_TRY(need_lora(&p, err));
     cf_pool_run(e->pool, forward_part, &p);
     return p.is_cancelled ? cf_fail(err, CF_ECANCELLED, "cancelled") : CF_OK;
 }

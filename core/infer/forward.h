@@ -25,6 +25,7 @@
 
 #include "core/api/session.h"
 #include "core/infer/engine_impl.h"
+#include "core/infer/lora.h"
 #include "core/infer/recurrent_state.h"
 
 typedef struct cf_row {
@@ -36,7 +37,8 @@ typedef struct cf_row {
     uint32_t at[CF_ROPE_AXES]; /* where rotary embeddings put it; pos in text */
     uint32_t see_end; /* it also sees the positions after it and before this;
                          they are rows of the same pass.  0: none */
-    uint32_t rope_variant; /* CF_ROPE_SHORT or CF_ROPE_LONG */
+    uint32_t rope_variant;   /* CF_ROPE_SHORT or CF_ROPE_LONG */
+    const cf_lora_set *lora; /* its session's adapters, or NULL */
 
     /* Models with recurrent layers. */
     const cf_state *before; /* the state before a timeline's first row */

@@ -55,6 +55,12 @@ void cf_group__add(cf_group *g, const cf_mat *m, const float *bias, float *y)
     g->y[g->n++] = y;
 }
 
+/* What adapters made of row r's input for matrix j of a group. */
+static float *lora_at(const cf_pass *p, size_t j, size_t r)
+{
+    return p->lora + (j * p->n_row + r) * p->lora_stride;
+}
+
 void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
                       size_t r)
 {
@@ -66,6 +72,9 @@ void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
         size_t bytes = k->prepared_bytes(m->type, m->n_col);
         if (j == 0 || off[j] > off[j - 1]) {
             k->prepare(p->xp + off[j] + r * bytes, m->type, in, 1, m->n_col);
+        }
+        if (p->lora != NULL && p->rows[r].lora != NULL) {
+            cf_lora_in(p->rows[r].lora, m, in, lora_at(p, j, r));
         }
     }
 }
@@ -107,6 +116,13 @@ void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0,
         cf_product job = {m, g->bias[j], g->y[j] + r0 * m->n_row,
                           p->xp + off[j] + r0 * bytes, p->n_row - r0};
         cf_pass__multiply_one(p, &job, i, n);
+        cf_range out = cf_pass__share(m->n_row, p->e->k->row_multiple, i, n);
+        for (size_t r = r0; p->lora != NULL && r < p->n_row; r++) {
+            if (p->rows[r].lora != NULL) {
+                cf_lora_out(p->rows[r].lora, m, lora_at(p, j, r),
+                            g->y[j] + r * m->n_row, out.lo, out.hi);
+            }
+        }
     }
 }
 

@@ -35,6 +35,10 @@ typedef struct cf_pass {
     unsigned char *xp;
     float *angles;
 
+    float *lora; /* [CF_GROUP_MAX, n_row, lora_stride]: what adapters made of
+                    the inputs of a group; NULL: no row has one */
+    size_t lora_stride;
+
     /* cf_forward_logits() only. */
     const uint32_t *wanted; /* [n_row]: rows of the pass before */
     float *logits;          /* [n_row, n_vocab]: where they go */

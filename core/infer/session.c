@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/infer/adapter_impl.h"
 #include "core/infer/prefix_cache.h"
 
 /* ---- making ------------------------------------------------------------- */
@@ -110,7 +111,7 @@ cf_status cf_session_new(cf_session **out, cf_engine *e,
     CF_TRY(new_session(&s, e, z.n_ctx, z.n_batch, err));
     assert(s != NULL);
     const cf_rope_params *rope = &e->hp.rope[CF_ROPE_GLOBAL];
-    s->prefixes = o->prefixes;
+    s->prefixes = s->plain_prefixes = o->prefixes;
     s->rope_variant = z.n_ctx > rope->n_ctx_orig ? CF_ROPE_LONG : CF_ROPE_SHORT;
     cf_status st = cf_kv_init(&s->kv, z.layout, z.n_ctx, err);
     CF_THEN(st, cf_states_init(&s->states, cf_hparams_n_state(&e->hp), z.n_ctx,
@@ -160,6 +161,8 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
     s->n_ready = from->n_ready;
     s->rope_variant = from->rope_variant;
     s->prefixes = from->prefixes;
+    s->plain_prefixes = from->plain_prefixes;
+    s->lora = from->lora;
     s->has_logits = from->has_logits;
     s->last = from->last;
     memcpy(s->tokens, from->tokens, from->n * sizeof *s->tokens);
@@ -174,11 +177,51 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
     return CF_OK;
 }
 
+static bool have_same_adapters(const cf_lora_set *set, const cf_adapter_use *v,
+                               size_t n)
+{
+    bool same = set->n == n;
+    for (size_t i = 0; same && i < n; i++) {
+        same = set->use[i].adapter == v[i].adapter &&
+               set->use[i].scale == v[i].scale;
+    }
+    return same;
+}
+
+cf_status cf_session_set_adapters(cf_session *s, const cf_adapter_use *v,
+                                  size_t n, cf_error *err)
+{
+    cf_lora_set set = {.n = 0};
+    for (size_t i = 0; i < n; i++) {
+        if (set.n == CF_ADAPTERS_MAX || v[i].adapter->engine != s->engine) {
+            return cf_fail(err, CF_EINVAL,
+                           "more than %d adapters, or one of another model",
+                           CF_ADAPTERS_MAX);
+        }
+        if (v[i].scale != 0) {
+            set.use[set.n++] = v[i];
+        }
+    }
+    if (!have_same_adapters(&s->lora, set.use, set.n)) {
+        cf_session_rewind(s, 0);
+        s->lora = set;
+        s->prefixes = set.n == 0 ? s->plain_prefixes : NULL;
+    }
+    return CF_OK;
+}
+
+const cf_adapter_use *cf_session_adapters(const cf_session *s, size_t *n)
+{
+    *n = s->lora.n;
+    return s->lora.use;
+}
+
 cf_status cf_session_adopt(cf_session *s, const cf_session *from, cf_error *err)
 {
     cf_session *fork = NULL;
     if (s->engine != from->engine || s->n_ctx != from->n_ctx ||
-        s->kv.layout != from->kv.layout) {
+        s->kv.layout != from->kv.layout ||
+        !have_same_adapters(&s->lora, from->lora.use, from->lora.n)) {
         return cf_fail(err, CF_EINVAL,
                        "a session of another kind cannot be taken over");
     }

@@ -58,6 +58,7 @@ static cf_status make_row(const cf_part *part, uint32_t pos, cf_row *row,
                     .id = cf_source_id(&part->src, pos),
                     .see_end = p.see_end,
                     .rope_variant = s->rope_variant,
+                    .lora = s->lora.n != 0 ? &s->lora : NULL,
                     .before = s->states.live,
                     .after = s->states.spare};
     memcpy(row->at, p.at, sizeof row->at);

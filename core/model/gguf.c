@@ -642,6 +642,15 @@ cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t, size_t n,
     return cf_gguf__order_tensors(g, err);
 }
 
+void cf_gguf_point_tensor(cf_gguf *g, size_t i, uint32_t type,
+                          const unsigned char *p, uint64_t bytes)
+{
+    CF_ASSERT(i < g->n_tensors);
+    g->tensors[i].type = type;
+    g->tensors[i].p = p;
+    g->tensors[i].bytes = bytes;
+}
+
 void cf_gguf_close(cf_gguf *g)
 {
     if (g == NULL) {

@@ -77,6 +77,10 @@ void cf_gguf_close(cf_gguf *g);
 CF_MUST_USE cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t,
                                           size_t n, cf_error *err);
 
+/* Tensor i has other data of the same shape from now on; borrowed. */
+void cf_gguf_point_tensor(cf_gguf *g, size_t i, uint32_t type,
+                          const unsigned char *p, uint64_t bytes);
+
 /* CF_EIO, with the file's name, if a part was cut or written to since it was
  * opened.  Cheap: one system call a part.  `g` may be NULL. */
 CF_MUST_USE cf_status cf_gguf_check(const cf_gguf *g, cf_error *err);

@@ -185,7 +185,12 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
     bool is_remote = model != NULL &&
                      (starts(model, "http://") || starts(model, "https://"));
     if (!is_script && !is_remote) {
-        CF_TRY(cf_open_engine(&b->engine, o, false, err));
+        cf_open_options plain = *o;
+        plain.n_lora = 0; /* below, for the session */
+        CF_TRY(cf_open_engine(&b->engine, &plain, false, err));
+    } else if (o->n_lora != 0) {
+        return cf_fail(err, CF_EINVAL,
+                       "--lora: adapters need the built-in engine");
     }
     if (b->engine == NULL && o->mmproj != NULL) {
         return cf_fail(err, CF_EINVAL, "--mmproj: %.60s is not a model file",
@@ -215,7 +220,10 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
         .media = b->media_cache,
         .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
     core.channels = cf_channels_detect(source_of(b), &core.n_channels);
-    return cf_backend_core_new(&b->backend, b->engine, &core, err);
+    CF_TRY(cf_open_adapters(&b->adapters, b->engine, o->lora, o->n_lora, err));
+    CF_TRY(cf_backend_core_new(&b->backend, b->engine, &core, err));
+    return cf_session_set_adapters(cf_backend_core_session(b->backend),
+                                   b->adapters.use, b->adapters.n, err);
 }
 
 cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,
@@ -257,6 +265,7 @@ void cf_opened_close(cf_opened *b)
     cf_prefix_cache_free(b->prefixes);
     cf_media_cache_free(b->media_cache);
     cf_media_close(b->media);
+    cf_opened_adapters_close(&b->adapters);
     cf_engine_close(b->engine);
     cf_buf_deinit(&b->source);
     memset(b, 0, sizeof *b);

@@ -3,7 +3,9 @@
  */
 #include "templates/open.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/api/bundled.h"
@@ -94,7 +96,11 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
         .vocab_only = vocab_only,
         .kernel_set = o->kernel_set,
         .encoder_blas = blas,
+        .load_as = vocab_only ? NULL : o->load_as,
     };
+    if (o->n_lora != 0 && !vocab_only) {
+        return cf_fail(err, CF_EINVAL, "--lora: this command takes no adapter");
+    }
     if (name == NULL || strcmp(name, "bundled") == 0) {
         return open_bundled(out, &opts, err);
     }
@@ -120,4 +126,62 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
         o->busy(o->ud, NULL);
     }
     return st != CF_OK && found ? explain(st, o, err) : st;
+}
+
+/* ---- adapters ------------------------------------------------------------ */
+
+/* Splits "FILE=SCALE"; a file whose name has a '=' needs a scale after it. */
+static cf_status split_scale(const char *name, cf_buf *path, float *scale,
+                             cf_error *err)
+{
+    const char *equals = strrchr(name, '=');
+    *scale = 1;
+    if (equals == NULL) {
+        cf_buf_adds(path, name);
+        return cf_buf_check(path, err);
+    }
+    char *end;
+    *scale = strtof(equals + 1, &end);
+    if (end == equals + 1 || *end != '\0' || !isfinite(*scale)) {
+        return cf_fail(err, CF_EINVAL,
+                       "'%.80s': the scale after '=' is not a number", name);
+    }
+    cf_buf_add(path, name, (size_t)(equals - name));
+    return cf_buf_check(path, err);
+}
+
+cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
+                           const char *const *names, size_t n, cf_error *err)
+{
+    cf_opened_adapters a = {.n = 0};
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        cf_buf path = CF_BUF_INIT;
+        float scale = 1;
+        st = a.n < CF_ADAPTERS_MAX
+                 ? split_scale(names[i], &path, &scale, err)
+                 : cf_fail(err, CF_EINVAL, "more than %d adapters",
+                           CF_ADAPTERS_MAX);
+        CF_THEN(st, cf_adapter_open(&a.adapter[a.n], engine, cf_buf_cstr(&path),
+                                    err));
+        if (st == CF_OK) {
+            a.use[a.n] = (cf_adapter_use){a.adapter[a.n], scale};
+            a.n++;
+        }
+        cf_buf_deinit(&path);
+    }
+    if (st != CF_OK) {
+        cf_opened_adapters_close(&a);
+        return st;
+    }
+    *out = a;
+    return CF_OK;
+}
+
+void cf_opened_adapters_close(cf_opened_adapters *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        cf_adapter_free(a->adapter[i]);
+    }
+    *a = (cf_opened_adapters){.n = 0};
 }

@@ -8,6 +8,7 @@
 #include "templates/builtin.h"
 #include "tui/app/app.h"
 #include "tui/app/command_file.h"
+#include "tui/app/command_model.h"
 #include "tui/app/command_servers.h"
 #include "tui/app/command_system.h"
 #include "tui/app/command_truncate.h"
@@ -290,6 +291,10 @@ const cf_command cf_global_commands[] = {
      "render with this template; 'model' is the first one again; alone: what "
      "the one in use can do",
      CF_WITH(cmd_template)},
+    {"lora", CF_IN_ALL, "", "[FILE[=SCALE] ...]",
+     "compute with these LoRA adapters; off: none, start: the first ones; "
+     "alone: show them",
+     CF_WITH(cf_cmd_lora)},
     {"help", CF_IN_ALL, "? <F1>", "", "keys and commands of this view",
      CF_BY(open_view, CF_VIEW_HELP)},
     {"log", CF_IN_ALL, "@", "", "messages of the engine and libraries",

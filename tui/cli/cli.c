@@ -88,7 +88,7 @@ const cf_cli_command cf_cli_commands[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-enum { COMMON_MAX = 15 };
+enum { COMMON_MAX = 17 };
 
 /* Bytes of a --batch file. */
 #define BATCH_MAX ((size_t)2 << 30)
@@ -106,6 +106,10 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
          NULL},
         {"--template", 't', CF_OPT_STR, &cli->open.template_name, "FILE|NAME",
          "chat template to use instead of the model's", NULL},
+        {"--load-as", 0, CF_OPT_STR, &cli->open.load_as, "q8_0|q4_0",
+         "quantise float weights while they are loaded", NULL},
+        {"--lora", 0, CF_OPT_LIST, &cli->lora, "FILE[=SCALE]",
+         "LoRA adapter, a GGUF or a folder of PEFT; may be repeated", NULL},
         {"--db", 0, CF_OPT_STR, &cli->open.db, "FILE", "history database",
          NULL},
         {"--threads", 0, CF_OPT_U32, &cli->open.n_threads, "N",
@@ -236,6 +240,8 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
     cf_error err;
     bool is_quiet = asks_for_quiet(cli, argc, argv);
     cf_status st = cf_options_read(own, common, argc, argv, n_rest, &err);
+    cli->open.lora = cli->lora.v;
+    cli->open.n_lora = cli->lora.n;
     if (st == CF_OK && cli->color_name != NULL &&
         !cf_color_when_read(&cli->color, cli->color_name)) {
         st = cf_fail(&err, CF_EINVAL, "--color is always, never or auto");

@@ -37,6 +37,7 @@ typedef struct complete {
     cf_engine *engine;
     const cf_tokenizer *tok;
     cf_session *session;
+    cf_opened_adapters adapters;
     cf_sampler *sampler;
     cf_draft *draft;
     cf_media *media;      /* with --parts */
@@ -385,7 +386,9 @@ static cf_status prepare(complete *c, cf_error *err)
     }
     cf_text_release_init(&c->text, c->stop, c->stop_list.n);
     uint64_t started = cf_os_monotonic_us();
-    CF_TRY(cf_open_engine(&c->engine, &c->cli->open, false, err));
+    cf_open_options open = c->cli->open;
+    open.n_lora = 0; /* below, for the session */
+    CF_TRY(cf_open_engine(&c->engine, &open, false, err));
     c->tok = cf_engine_tokenizer(c->engine);
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
                           err));
@@ -404,6 +407,10 @@ static cf_status prepare(complete *c, cf_error *err)
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }
     CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
+    CF_TRY(cf_open_adapters(&c->adapters, c->engine, c->cli->open.lora,
+                            c->cli->open.n_lora, err));
+    CF_TRY(cf_session_set_adapters(c->session, c->adapters.use, c->adapters.n,
+                                   err));
     c->open_us = cf_os_monotonic_us() - started;
     warn_long_context(c);
     return CF_OK;
@@ -443,6 +450,7 @@ static int run(complete *c, const char *text)
     cf_session_free(c->session);
     cf_media_parts_deinit(&c->parts);
     cf_media_close(c->media);
+    cf_opened_adapters_close(&c->adapters);
     cf_engine_close(c->engine);
     cf_free(c->ids);
     return status;

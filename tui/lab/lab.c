@@ -58,6 +58,7 @@ void cf_lab_free(cf_lab *lab)
     cf_buf_deinit(&lab->draft);
     cf_prompt_model_deinit(&lab->prompt);
     cf_template_free(lab->own_tpl);
+    cf_opened_adapters_close(&lab->adapters);
     cf_buf_deinit(&lab->own_source);
     cf_arena_deinit(&lab->arena);
     cf_arena_deinit(&lab->prompt_arena);

@@ -5,6 +5,7 @@
 #ifndef CF_TUI_LAB_LAB_IMPL_H
 #define CF_TUI_LAB_LAB_IMPL_H
 
+#include "templates/open.h"
 #include "templates/template.h"
 #include "tui/lab/keep_reply.h"
 #include "tui/lab/lab_constraint.h"
@@ -118,6 +119,11 @@ struct cf_lab {
     cf_template *own_tpl; /* the one in its place; NULL: none */
     cf_buf own_source;
     char own_name[256];
+
+    cf_opened_adapters adapters; /* in place of the first ones */
+    cf_adapter_use first_adapters[CF_ADAPTERS_MAX];
+    size_t n_first_adapter;
+    bool has_adapters; /* they were changed once, so the first are known */
 
     json_t *vars;   /* template variables that the user set */
     json_t *vendor; /* settings.extra as an object; NULL: none */

@@ -24,7 +24,7 @@ static const char text[] = "ab abab <tool> caf\xC3\xA9 e\xCC\x81 \xFF hello";
 static cf_status open_and_encode(void *ud)
 {
     const scenario *s = ud;
-    const cf_spm_options o = {-1, -1};
+    const cf_spm_options o = {-1, -1, 0};
     cf_error err;
     cf_tokenizer *tok = s->tok;
     cf_arena arena;

@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              .eos = cf_str_from("</s>")};
         st = cf_hf_tokenizer(&tok, file, &names, &arena, &err);
     } else {
-        cf_spm_options o = {(data[0] & 2) != 0, (data[0] & 4) != 0};
+        cf_spm_options o = {(data[0] & 2) != 0, (data[0] & 4) != 0, 0};
         st = cf_spm_tokenizer(&tok, file, &o, &err);
     }
     need((st == CF_OK) == (tok != NULL));

@@ -151,7 +151,7 @@ static fixture opened_spm(bool is_bpe)
 {
     fixture x = {CF_BUF_INIT, {0}, NULL};
     cf_error err = {0};
-    cf_spm_options o = {-1, -1};
+    cf_spm_options o = {-1, -1, 0};
     cf_arena_init(&x.arena, 0);
     cf_spm_file(&x.file, is_bpe);
     T_OK(cf_spm_tokenizer(&x.tok, cf_buf_str(&x.file), &o, &err), err);
@@ -284,7 +284,7 @@ static void test_refused__spm(void **state)
                                       "\x0A\x02\x18\x09"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cf_error err = {0};
-        cf_spm_options o = {-1, -1};
+        cf_spm_options o = {-1, -1, 0};
         cf_tokenizer *tok = NULL;
         T_FAILS(cf_spm_tokenizer(&tok, cf_str_from(bad[i]), &o, &err),
                 CF_EFORMAT);

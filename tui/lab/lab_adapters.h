@@ -1,0 +1,21 @@
+/*
+ * lab_adapters.h - LoRA adapters of the conversation in the workbench.
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_LAB_LAB_ADAPTERS_H
+#define CF_TUI_LAB_LAB_ADAPTERS_H
+
+#include "tui/lab/lab.h"
+
+/* Computes with these adapters from now on, "FILE[=SCALE] ...", with those
+ * that the workbench was started with for "start", or with none for "off".
+ * The model is not loaded again; the cache is computed again.  CF_EBUSY,
+ * CF_EUNSUPPORTED without the built-in engine, errors of
+ * cf_open_adapters(). */
+CF_MUST_USE cf_status cf_lab_set_adapters(cf_lab *lab, const char *text,
+                                          cf_error *err);
+/* Appends "FILE x SCALE, ..." or "none". */
+void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out);
+
+#endif
