@@ -47,6 +47,10 @@ typedef struct cf_open_options {
     const char *const *lora;   /* [n_lora] adapters, "FILE" or "FILE=SCALE" */
     size_t n_lora;
     bool is_exact;
+    bool has_tools; /* of several templates of a model, its "tool_use" */
+    bool allows_no_weights; /* cf_open_backend(): a folder without weights
+                               opens, and every request is answered with
+                               "model not found" */
     /* Called with what takes long when it begins, and with NULL when it is
      * over; may be NULL. */
     void (*busy)(void *ud, const char *what);

@@ -103,6 +103,8 @@ cf_status cf_open_template_source(cf_buf *out, const char **from,
     }
     if (engine != NULL) {
         cf_str own = cf_engine_chat_template(engine, NULL);
+        cf_str for_tools = cf_engine_chat_template(engine, "tool_use");
+        own = o->has_tools && for_tools.p != NULL ? for_tools : own;
         if (own.p != NULL) {
             cf_buf_add(out, own.p, own.n);
             *from = "model";
@@ -211,6 +213,9 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
             remote.renderer = renderer_of(b);
         }
         return cf_backend_remote_new(&b->backend, model, &remote, err);
+    }
+    if (o->allows_no_weights && !cf_engine_get_info(b->engine).has_weights) {
+        return cf_backend_none_new(&b->backend, renderer_of(b), err);
     }
     CF_TRY(cf_open__media(b, o, err));
     CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));

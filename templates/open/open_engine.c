@@ -44,11 +44,28 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
     return st != CF_OK ? cf_fail_in(err, st, "the bundled model") : CF_OK;
 }
 
+/* Whether a GGUF says that it is an adapter. */
+static bool is_adapter(const char *path)
+{
+    const cf_engine_options o = {.metadata_only = true};
+    cf_engine *e = NULL;
+    cf_error err;
+    cf_str type = {NULL, 0};
+    bool yes = cf_engine_open(&e, path, &o, &err) == CF_OK &&
+               cf_engine_meta_str(e, "general.type", &type) &&
+               cf_str_is(type, "adapter");
+    cf_engine_close(e);
+    return yes;
+}
+
 /* Adds what is wrong with the file, and what to do. */
 static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = cf_open_model(o), *hint = NULL;
     const char *door = cf_model_place_door(path);
+    door = door == NULL && is_adapter(path)
+               ? "a LoRA adapter: use --lora, and -m for its model"
+               : door;
     if (door != NULL && st == CF_EFORMAT) {
         return cf_fail(err, st, "%s is %s", path, door);
     }

@@ -30,6 +30,7 @@
 #include "tui/app/config.h"
 #include "tui/app/keymap.h"
 #include "tui/grid/grid.h"
+#include "tui/lab/start.h"
 #include "tui/term/term.h"
 #include "tui/widget/edit.h"
 
@@ -236,6 +237,9 @@ struct cf_app {
     cf_server_bench *servers; /* tool servers; NULL: none was added.  Owned */
 
     cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
+
+    const char *model;   /* as -m names it; NULL: the default.  Borrowed */
+    cf_next_model *next; /* NULL: it cannot be changed.  Borrowed */
 
     void *state[CF_VIEW_COUNT]; /* each view's own */
     cf_lab *lab; /* conversation, engine, worker; the caller frees it */

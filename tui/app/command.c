@@ -291,6 +291,9 @@ const cf_command cf_global_commands[] = {
      "render with this template; 'model' is the first one again; alone: what "
      "the one in use can do",
      CF_WITH(cmd_template)},
+    {"model", CF_IN_ALL, "", "[NAME|FILE]",
+     "another model, the conversation stays open; alone: those on this machine",
+     CF_WITH(cf_cmd_use_model)},
     {"lora", CF_IN_ALL, "", "[FILE[=SCALE] ...]",
      "compute with these LoRA adapters; off: none, start: the first ones; "
      "alone: show them",

@@ -2,6 +2,7 @@
  * complete.c - the arguments that fit the word being written.
  */
 #include "tui/app/complete.h"
+#include "templates/model_place.h"
 
 #include <glob.h>
 #include <string.h>
@@ -63,6 +64,19 @@ static void offer_templates(matches *m)
     for (size_t i = 0; cf_template_builtin_name(i) != NULL; i++) {
         offer(m, cf_template_builtin_name(i));
     }
+}
+
+/* The models of the stores on this machine. */
+static void offer_models(matches *m)
+{
+    cf_model_places places = {0};
+    cf_error err;
+    offer(m, "bundled");
+    cf_ignore(cf_model_places_list(&places, &err));
+    for (size_t i = 0; i < places.n; i++) {
+        offer(m, places.v[i].name);
+    }
+    cf_model_places_deinit(&places);
 }
 
 /* Files that begin so; folders with a slash after them.  They are offered as
@@ -151,6 +165,11 @@ static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
     } else if (is(line, n, "template") || is(line, n, "with")) {
         offer_templates(m);
         if (m->n > 0) {
+            offer_files(m);
+        }
+    } else if (is(line, n, "model")) {
+        offer_models(m);
+        if (m->n > 0 && strchr("/.~", m->word[0]) != NULL) {
             offer_files(m);
         }
     } else if (strstr(args_of(app, line, n), "FILE") != NULL) {

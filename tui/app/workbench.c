@@ -2,6 +2,7 @@
  * workbench.c - the parts of a session in the order they need each other.
  */
 #include "tui/app/workbench.h"
+#include "tui/app/command_model.h"
 
 #include <string.h>
 
@@ -162,6 +163,8 @@ static cf_status open_app(workbench *w, cf_error *err)
     w->app.lab = w->lab;
     w->app.is_restricted = s->is_restricted;
     w->app.demo = w->demo;
+    w->app.model = s->model;
+    w->app.next = s->next;
     cf_demo_switch(w->demo, s->has_demo);
     for (size_t i = 0; i < s->n_fixed; i++) {
         cf_reply_settings_fix(cf_lab_settings(w->lab), s->fixed[i]);
@@ -194,6 +197,18 @@ static cf_status set_system(workbench *w, cf_error *err)
     return st;
 }
 
+/* Who starts without naming a model is told which are there. */
+static void offer_models(workbench *w)
+{
+    size_t n = w->start->model == NULL ? cf_models_here() : 0;
+    if (n != 0) {
+        cf_app_say(&w->app, CF_STYLE_OK,
+                   "%zu model%s here: :model and Tab choose%s; ? shows every "
+                   "key",
+                   n, n == 1 ? " is" : "s are", n == 1 ? " it" : " one");
+    }
+}
+
 static cf_status set_up(workbench *w, cf_error *err)
 {
     const cf_start *s = w->start;
@@ -218,6 +233,7 @@ static cf_status set_up(workbench *w, cf_error *err)
         CF_TRY(cf_app_add_servers(&w->app, s->mcp, err));
         cf_app_open_view(&w->app, CF_VIEW_SERVERS);
     }
+    offer_models(w);
     tell_problems(w);
     return CF_OK;
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "storage/store.h"
 #include "templates/open.h"
@@ -127,16 +128,28 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
                               const cf_paths *paths, cf_error *err)
 {
     bool is_bundled = cf_open_is_bundled(&cli->open);
-    CF_TRY(cf_open_model(&cli->open) != NULL || is_bundled
-               ? cf_open_backend(&s->opened, &cli->open, NULL, err)
-               : cf_open_without_model(&s->opened, &cli->open, err));
     CF_TRY(read_tools(s, cli, o, err));
+    cf_open_options open = cli->open;
+    open.has_tools = json_array_size(s->tools) != 0;
+    open.allows_no_weights = true;
+    CF_TRY(cf_open_model(&open) != NULL || is_bundled
+               ? cf_open_backend(&s->opened, &open, NULL, err)
+               : cf_open_without_model(&s->opened, &open, err));
     cf_engine *engine = s->opened.engine;
+    const cf_tokenizer *tok =
+        engine != NULL ? cf_engine_tokenizer(engine) : NULL;
+    if (engine != NULL && !cf_engine_get_info(engine).has_weights) {
+        cf_buf_addf(&s->problems,
+                    "no weights in %s: prompts, templates and tokens work, "
+                    "nothing answers\n",
+                    cf_open_model(&open));
+        engine = NULL;
+    }
     cf_lab_engine *e = &s->start.engine;
     *e = (cf_lab_engine){
         .backend = s->opened.backend,
         .engine = engine,
-        .tokenizer = engine != NULL ? cf_engine_tokenizer(engine) : NULL,
+        .tokenizer = tok,
         .template_name = s->opened.from != NULL ? s->opened.from : "plain",
         .template_source = cf_buf_str(&s->opened.source),
         .tools = s->tools,
@@ -174,6 +187,29 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     return CF_OK;
 }
 
+/* One workbench, from open to close; *next says what to start after it. */
+static cf_status run_once(cf_cli *cli, chat_options *o, const cf_paths *paths,
+                          const cf_start *start, const char *problem,
+                          bool *is_saved, cf_error *err)
+{
+    session s = {.start = *start};
+    if (problem[0] != '\0') {
+        cf_buf_addf(&s.problems, "%s\n", problem);
+    }
+    cf_status st = cli->screen->check(err);
+    if (st == CF_OK) {
+        st = open_session(&s, cli, o, paths, err);
+    } else {
+        err->code = CF_EINVAL; /* exit status 2, as the contract says */
+    }
+    CF_THEN(st, cli->screen->run(&s.start, err));
+    *is_saved = st != CF_OK || cf_cli_all_saved(cli, s.store);
+    close_session(&s);
+    return st;
+}
+
+/* A workbench, and another one for each model that is asked for in it.  A
+ * model that does not open leaves the one before in use. */
 static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
                          bool shows_traffic)
 {
@@ -184,18 +220,45 @@ static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
     if (st != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
-    session s = {.start = {.color = cli->color,
-                           .conversation = conversation,
-                           .shows_traffic = shows_traffic}};
-    st = cli->screen->check(&err);
-    if (st == CF_OK) {
-        st = open_session(&s, cli, o, &paths, &err);
-    } else {
-        err.code = CF_EINVAL; /* exit status 2, as the contract says */
+    cf_next_model next = {CF_BUF_INIT, {{0}}};
+    char *name = NULL, *before = NULL; /* models that were asked for */
+    char id[CF_UUID_TEXT + 1], problem[CF_ERROR_TEXT_MAX] = "";
+    cf_start start = {.color = cli->color,
+                      .conversation = conversation,
+                      .shows_traffic = shows_traffic,
+                      .next = &next};
+    bool is_saved = true, is_switched = false;
+    const char *last = cli->open.model; /* that opened */
+    for (;;) {
+        start.model = cf_open_model(&cli->open);
+        st = run_once(cli, o, &paths, &start, problem, &is_saved, &err);
+        problem[0] = '\0';
+        if (st != CF_OK && is_switched) {
+            snprintf(problem, sizeof problem, "%s", err.text);
+            cli->open.model = last;
+            is_switched = false;
+            continue;
+        }
+        if (st != CF_OK || next.name.n == 0) {
+            break;
+        }
+        last = cli->open.model;
+        cf_free(last == before ? name : before);
+        before = last == before ? before : name;
+        name = cf_buf_take(&next.name);
+        if (name == NULL) {
+            break;
+        }
+        cli->open.model = name;
+        cli->open.n_lora = 0; /* they were for the other model */
+        o->no_examples = true;
+        cf_uuid_format(id, next.conversation);
+        start.conversation = cf_uuid_is_nil(next.conversation) ? NULL : id;
+        is_switched = true;
     }
-    CF_THEN(st, cli->screen->run(&s.start, &err));
-    bool is_saved = st != CF_OK || cf_cli_all_saved(cli, s.store);
-    close_session(&s);
+    cf_buf_deinit(&next.name);
+    cf_free(name);
+    cf_free(before);
     cf_paths_deinit(&paths);
     return st != CF_OK ? cf_cli_fail(cli, &err)
            : is_saved  ? CF_EXIT_OK

@@ -796,7 +796,9 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
         st = cf_os_read_file(&prompt, "-", PROMPT_MAX, err);
     }
     CF_THEN(st, read_files(r, err));
-    CF_THEN(st, cf_open_backend(&r->engine, &r->cli->open, r->family, err));
+    cf_open_options open = r->cli->open;
+    open.has_tools = r->tools != NULL;
+    CF_THEN(st, cf_open_backend(&r->engine, &open, r->family, err));
     CF_THEN(st, make_conversation(r, err));
     CF_THEN(st, open_servers(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {

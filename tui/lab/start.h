@@ -15,6 +15,13 @@
 #include "tui/sys/color.h"
 #include "tui/sys/paths.h"
 
+/* Another model that was asked for: the workbench ends, and is started again
+ * with it. */
+typedef struct cf_next_model {
+    cf_buf name;          /* as -m takes it; empty: none was asked for */
+    cf_uuid conversation; /* to open again; nil: none */
+} cf_next_model;
+
 typedef struct cf_start {
     cf_lab_engine engine;
     cf_store *store; /* NULL: history is off */
@@ -32,8 +39,10 @@ typedef struct cf_start {
     bool is_kept;    /* mocks and commands of tools are kept */
     bool is_restricted;
     bool no_examples;
-    bool shows_traffic; /* begins with the exchanges of the proxy */
-    cf_buf *problems;   /* lines for the log, of what failed so far */
+    bool shows_traffic;  /* begins with the exchanges of the proxy */
+    const char *model;   /* as -m names it; NULL: the bundled one, or none */
+    cf_next_model *next; /* NULL: the model cannot be changed */
+    cf_buf *problems;    /* lines for the log, of what failed so far */
 } cf_start;
 
 #endif
