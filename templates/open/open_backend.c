@@ -198,6 +198,9 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
         return cf_fail(err, CF_EINVAL, "--mmproj: %.60s is not a model file",
                        model);
     }
+    if (b->engine != NULL) {
+        CF_TRY(cf_open__media(b, o, err));
+    }
     CF_TRY(open_template(b, o, err));
     CF_TRY(choose_family(b, family, err));
     if (is_script) {
@@ -217,7 +220,6 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
     if (o->allows_no_weights && !cf_engine_get_info(b->engine).has_weights) {
         return cf_backend_none_new(&b->backend, renderer_of(b), err);
     }
-    CF_TRY(cf_open__media(b, o, err));
     CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));
     cf_core_options core = {
         .renderer = renderer_of(b),
@@ -266,10 +268,10 @@ cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o,
 void cf_opened_close(cf_opened *b)
 {
     cf_backend_free(b->backend);
-    cf_template_free(b->tpl);
-    cf_prefix_cache_free(b->prefixes);
     cf_media_cache_free(b->media_cache);
     cf_media_close(b->media);
+    cf_template_free(b->tpl);
+    cf_prefix_cache_free(b->prefixes);
     cf_opened_adapters_close(&b->adapters);
     cf_engine_close(b->engine);
     cf_buf_deinit(&b->source);

@@ -3,6 +3,7 @@
  */
 #include "tui/cli/cli.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,10 @@ enum { COMMON_MAX = 17 };
 /* Bytes of a --batch file. */
 #define BATCH_MAX ((size_t)2 << 30)
 
-static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
+/* The options, one for a projector, and the end. */
+enum { COMMON_ROOM = COMMON_MAX + 1 };
+
+static void common_options(cf_cli *cli, cf_opt table[COMMON_ROOM])
 {
     const cf_opt all[] = {
         {"--model", 'm', CF_OPT_STR, &cli->open.model, "MODEL",
@@ -140,6 +144,7 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_MAX])
          "explain this command", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
+    static_assert(sizeof all <= COMMON_ROOM * sizeof *all, "room");
     memcpy(table, all, sizeof all);
 }
 
@@ -159,7 +164,7 @@ static void hide_letters(cf_opt *common, const cf_opt *own)
 static int print_help(cf_cli *cli, const cf_opt *own)
 {
     const cf_cli_command *c = cli->command;
-    cf_opt common[COMMON_MAX];
+    cf_opt common[COMMON_ROOM];
     common_options(cli, common);
     hide_letters(common, own);
     if (cli->describe != NULL) {
@@ -186,7 +191,7 @@ static int print_help(cf_cli *cli, const cf_opt *own)
 void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to)
 {
     cf_cli cli = {0};
-    cf_opt common[COMMON_MAX];
+    cf_opt common[COMMON_ROOM];
     common_options(&cli, common);
     fn(to, common);
 }
@@ -235,7 +240,7 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
             return print_help(cli, own);
         }
     }
-    cf_opt common[COMMON_MAX];
+    cf_opt common[COMMON_ROOM];
     common_options(cli, common);
     cf_error err;
     bool is_quiet = asks_for_quiet(cli, argc, argv);
@@ -542,7 +547,7 @@ static bool is_uuid(const char *text)
 static cf_status read_name(cf_cli *cli, int argc, char **argv,
                            const char **name, int *n_read, cf_error *err)
 {
-    cf_opt common[COMMON_MAX];
+    cf_opt common[COMMON_ROOM];
     common_options(cli, common);
     CF_TRY(cf_options_lead(common, argc, argv, n_read, err));
     const char *next = *n_read < argc ? argv[*n_read] : NULL;
