@@ -91,16 +91,23 @@ static bool knows_format(const cf_import *im)
     return im->format != CF_FORMAT_COUNT;
 }
 
-static void report_bad_json(cf_import *im, uint64_t line, const cf_error *why)
+/* A record is lost: formats whose records depend on each other begin again.
+ * Some formats have no reader of records. */
+static void tell_broken(cf_import *im)
 {
-    cf_error text;
-    cf_fail(&text, CF_EFORMAT, "not valid JSON at column %u",
-            (unsigned)why->col);
     const cf_reader_format *reader =
         knows_format(im) ? cf_import__reader(im->format) : NULL;
     if (reader != NULL && reader->broken != NULL) {
         reader->broken(im);
     }
+}
+
+static void report_bad_json(cf_import *im, uint64_t line, const cf_error *why)
+{
+    cf_error text;
+    cf_fail(&text, CF_EFORMAT, "not valid JSON at column %u",
+            (unsigned)why->col);
+    tell_broken(im);
     cf_import__bad(im, line + (why->line > 1 ? why->line - 1 : 0), text.text);
     cf_build__drop(im);
     im->n_before_guess += !knows_format(im);
@@ -138,9 +145,7 @@ static void too_long(cf_import *im, const cf_feed *f, uint64_t line)
     cf_error why;
     cf_fail(&why, CF_ELIMIT, "a record of more than %zu bytes was left out",
             f->max);
-    if (knows_format(im) && cf_import__reader(im->format)->broken != NULL) {
-        cf_import__reader(im->format)->broken(im);
-    }
+    tell_broken(im);
     cf_import__bad(im, line, why.text);
 }
 
