@@ -22,7 +22,7 @@ static void fill(float *v, size_t n, uint32_t x)
 static float *product(const cf_blas *blas, cf_dtype type, unsigned n_thread)
 {
     cf_error err;
-    cf_dense d = {cf_kernels_pick(NULL), NULL, NULL, blas};
+    cf_dense d = {.k = cf_kernels_pick(NULL), .blas = blas};
     float *x = cf_calloc(N * COLS, sizeof *x);
     float *w = cf_alloc_aligned(64, sizeof *w * ROWS * COLS);
     float *bias = cf_calloc(ROWS, sizeof *bias);
