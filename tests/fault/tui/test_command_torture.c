@@ -463,6 +463,7 @@ static void test_torture__small(void **state)
         {"db", "path", "--db", "@db"},
         {"models", "@models"},
         {"models", "--json", "@models"},
+        {"watch", "--once", "--db", "@traffic"},
         {"watch", "--once", "--json", "--db", "@traffic"},
     };
     EACH(runs, CF_EXIT_OK);

@@ -94,6 +94,7 @@ static int n_files;
 
 typedef struct fixture {
     fake fake;
+    char to[100]; /* its address, which outlives it */
     cf_store *store;
     cf_recorder *recorder;
     cf_proxy proxy;
@@ -146,7 +147,8 @@ static void setup_with(fixture *f, cf_str template_source)
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     const cf_http_handler fake_handler = {.answer = on_fake, .ud = &f->fake};
     T_OK(cf_http_server_new(&f->fake.server, &any, &fake_handler, &err), err);
-    const cf_upstream up = {.url = cf_http_server_url(f->fake.server)};
+    snprintf(f->to, sizeof f->to, "%s", cf_http_server_url(f->fake.server));
+    const cf_upstream up = {.url = f->to};
     T_OK(cf_proxy_init(&f->proxy, &up, f->recorder, &err), err);
     const cf_http_handler handler = cf_proxy_handler(&f->proxy);
     T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
