@@ -14,8 +14,8 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 
-/* Bytes of the longest number or word outside strings. */
-static size_t longest_word(const char *p, size_t n)
+/* Bytes of the longest number, word or string with its quotes. */
+static size_t longest_token(const char *p, size_t n)
 {
     size_t longest = 0, len = 0;
     bool is_string = false;
@@ -24,15 +24,17 @@ static size_t longest_word(const char *p, size_t n)
         if (is_string) {
             is_string = c != '"';
             i += c == '\\';
+            len += 1 + (size_t)(c == '\\');
         } else if (c == '"') {
             is_string = true;
-            len = 0;
+            len = 1;
         } else if (c > ' ' && c != ',' && c != ':' && c != '[' && c != ']' &&
                    c != '{' && c != '}') {
-            longest = ++len > longest ? len : longest;
+            len++;
         } else {
             len = 0;
         }
+        longest = len > longest ? len : longest;
     }
     return longest;
 }
@@ -59,10 +61,13 @@ static cf_status check_read(json_t *v, bool failed, const json_error_t *why,
 static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
                          cf_error *err)
 {
-    enum { FITS = 15, SLACK = 4096 }; /* FITS: what needs no larger buffer */
+    /* jansson drops the byte that its buffer of the token has no room for, and
+     * reads past the end of a string whose closing quote is dropped.  FITS:
+     * what needs no larger buffer. */
+    enum { FITS = 14, SLACK = 4096 };
     json_error_t why;
-    size_t word = longest_word(p, n);
-    size_t n_reserve = word >= FITS ? word * 4 + SLACK : 0;
+    size_t token = longest_token(p, n);
+    size_t n_reserve = token >= FITS ? token * 4 + SLACK : 0;
     void *reserve = n_reserve > 0 ? cf_alloc(n_reserve) : NULL;
     if (n_reserve > 0 && reserve == NULL) {
         return cf_oom(err);
