@@ -130,4 +130,10 @@ bool cf_chat__reply_is_thinking(const cf_chat__reply *r);
 CF_MUST_USE cf_status cf_chat__reply_finish(cf_chat__reply *r,
                                             const json_t *calls, cf_error *err);
 
+/* cf_backend_score() of the built-in engine. */
+CF_MUST_USE cf_status cf_backend__score_on(const cf_session *session,
+                                           cf_str context, cf_str text,
+                                           cf_cancel *cancel, cf_arena *arena,
+                                           cf_score *out, cf_error *err);
+
 #endif
