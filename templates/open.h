@@ -125,9 +125,9 @@ typedef struct cf_opened {
     cf_engine *engine;         /* NULL: no built-in model */
     cf_prefix_cache *prefixes; /* of its sessions; NULL: likewise */
     cf_opened_adapters adapters;
-    cf_template *tpl;          /* NULL: rendered without a template */
-    cf_buf source;             /* of the template */
-    const char *from;          /* where it came from: a file, a name, "model" */
+    cf_template *tpl; /* NULL: rendered without a template */
+    cf_buf source;    /* of the template */
+    const char *from; /* where it came from: a file, a name, "model" */
     cf_tool_family family;
     const char *family_why;
     cf_role_map roles;

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/backend/box.h"
 #include "core/api/http_once.h"
+#include "core/backend/box.h"
 #include "core/backend/remote.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"

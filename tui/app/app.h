@@ -214,8 +214,9 @@ struct cf_app {
     const void *tools_seen; /* the declarations that the desk is about */
     bool has_seen_tools;
     cf_notice notice;
-    cf_buf log;        /* lines for the log view */
-    char sweep_plan[300]; /* the plan that the Sweep view is to run; "" for none */
+    cf_buf log; /* lines for the log view */
+    char sweep_plan
+        [300];         /* the plan that the Sweep view is to run; "" for none */
     char doing[64];    /* the command that runs; "" for none */
     bool was_busy;     /* at the last poll */
     cf_view_id beside; /* next to Chat on a wide screen */

@@ -16,8 +16,8 @@
 #include "tui/cli/render_mask.h"
 #include "tui/cli/render_server.h"
 #include "tui/lab/context_text.h"
-#include "tui/lab/server_prompt.h"
 #include "tui/lab/ledger.h"
+#include "tui/lab/server_prompt.h"
 #include "tui/sys/out.h"
 
 typedef struct render_job {

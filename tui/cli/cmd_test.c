@@ -19,7 +19,7 @@ typedef struct job {
     bool updates, is_color;
     const char *path;
     cf_buf out;
-    cf_buf fresh; /* --update: the file as it is to be */
+    cf_buf fresh;  /* --update: the file as it is to be */
     size_t copied; /* of the file's bytes, into `fresh` */
     const cf_prompt_tests *tests;
     const cf_prompt_test *test;
@@ -247,9 +247,9 @@ int cf_cmd_test(cf_cli *cli, int argc, char **argv)
     for (int i = 0; st == CF_OK && status == CF_EXIT_OK && i < n_rest; i++) {
         st = run_file(&j, argv[i], &status, &err);
     }
-    status = st != CF_OK             ? cf_cli_fail(cli, &err)
+    status = st != CF_OK            ? cf_cli_fail(cli, &err)
              : status != CF_EXIT_OK ? status
-                                     : summary(&j);
+                                    : summary(&j);
     cf_buf_deinit(&j.out);
     cf_buf_deinit(&j.fresh);
     return status;

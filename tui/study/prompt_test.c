@@ -15,9 +15,9 @@ enum { FILE_MAX = 1 << 20, TESTS_MAX = 1000, CHECKS_MAX = 100 };
 typedef struct reader {
     cf_prompt_tests *out;
     const char *path;
-    size_t at;      /* the next byte */
-    uint32_t line;  /* of the line read last */
-    cf_str text;    /* it, without blanks at its ends */
+    size_t at;     /* the next byte */
+    uint32_t line; /* of the line read last */
+    cf_str text;   /* it, without blanks at its ends */
     cf_prompt_test defaults;
     cf_prompt_test *test; /* NULL: before the first */
     cf_error *err;
@@ -94,8 +94,7 @@ static bool take_word(cf_str *s, const char *word)
 
 static cf_str copy(reader *r, cf_str s)
 {
-    const char *p =
-        cf_arena_strndup(&r->out->arena, s.n > 0 ? s.p : "", s.n);
+    const char *p = cf_arena_strndup(&r->out->arena, s.n > 0 ? s.p : "", s.n);
     return cf_str_make(p, p != NULL ? s.n : 0);
 }
 
@@ -113,8 +112,8 @@ static cf_status read_text(reader *r, cf_str s, cf_str *out)
         st = wrong(r, CF_EFORMAT,
                    "what begins with '\"' must be one JSON string");
     } else {
-        *out = copy(r, cf_str_make(json_string_value(v),
-                                   json_string_length(v)));
+        *out =
+            copy(r, cf_str_make(json_string_value(v), json_string_length(v)));
     }
     json_decref(v);
     return st;
@@ -148,8 +147,8 @@ static const char *path_of(reader *r, cf_str name)
 {
     const char *slash = strrchr(r->path, '/');
     size_t n = name.n > 0 && name.p[0] == '/' ? 0
-               : slash != NULL ? (size_t)(slash - r->path) + 1
-                               : 0;
+               : slash != NULL                ? (size_t)(slash - r->path) + 1
+                                              : 0;
     char *p = cf_arena_alloc(&r->out->arena, n + name.n + 1);
     if (p != NULL) {
         memcpy(p, r->path, n);
@@ -183,8 +182,7 @@ static cf_status read_var(reader *r, cf_prompt_test *t, cf_str s)
     json_t *vars = t->vars != NULL ? json_copy(t->vars) : json_object();
     json_decref(t->vars); /* tests share what they inherit */
     t->vars = vars;
-    return vars != NULL &&
-                   json_object_setn_new(vars, name.p, name.n, v) == 0
+    return vars != NULL && json_object_setn_new(vars, name.p, name.n, v) == 0
                ? CF_OK
                : cf_oom(r->err);
 }
@@ -229,8 +227,8 @@ static cf_status begin_test(reader *r, cf_str name)
     json_incref(r->test->vars);
     r->test->name = copy(r, name);
     r->test->line = r->line;
-    r->test->check = cf_arena_calloc(&out->arena, CHECKS_MAX,
-                                     sizeof *r->test->check);
+    r->test->check =
+        cf_arena_calloc(&out->arena, CHECKS_MAX, sizeof *r->test->check);
     out->n++;
     return r->test->check != NULL ? CF_OK : cf_oom(r->err);
 }
@@ -287,8 +285,9 @@ static cf_status read_prompt(reader *r, cf_str s)
         }
         return read_text(r, s, &c->text);
     }
-    return wrong(r, CF_EFORMAT, "a prompt contains, lacks, is, fails, is "
-                                "stable, or has tokens");
+    return wrong(r, CF_EFORMAT,
+                 "a prompt contains, lacks, is, fails, is "
+                 "stable, or has tokens");
 }
 
 static cf_status read_made(reader *r, cf_str s)
@@ -343,7 +342,7 @@ static cf_status read_expect(reader *r, cf_str s)
     CF_TRY(add_check(r, CF_CHECK_EXPECT, &c));
     c->is_not = take_word(&s, "not");
     cf_status st = cf_predicate_read(&c->predicate, s, &why);
-    return st == CF_OK      ? CF_OK
+    return st == CF_OK       ? CF_OK
            : st == CF_ENOMEM ? cf_oom(r->err)
                              : wrong(r, CF_EFORMAT, "%.150s", why.text);
 }
@@ -362,8 +361,9 @@ static cf_status read_line(reader *r)
         return st;
     }
     if (r->test == NULL) {
-        return wrong(r, CF_EFORMAT, "before the first test there are template, "
-                                    "model, context, family and var");
+        return wrong(r, CF_EFORMAT,
+                     "before the first test there are template, "
+                     "model, context, family and var");
     }
     if (take_word(&s, "prompt")) {
         return read_prompt(r, s);

@@ -80,15 +80,14 @@ static cf_status render_first(run *r, size_t n, cf_render *out, cf_error *err)
     bool ok = copy != NULL &&
               (list == NULL || json_object_set(copy, "messages", list) == 0);
     cf_json_write(&text, copy);
-    const cf_tokenizer *tok = r->opened.engine != NULL
-                                  ? cf_engine_tokenizer(r->opened.engine)
-                                  : NULL;
-    cf_status st = !ok ? cf_oom_for(err, "the context")
-                       : cf_buf_check(&text, err);
+    const cf_tokenizer *tok =
+        r->opened.engine != NULL ? cf_engine_tokenizer(r->opened.engine) : NULL;
+    cf_status st =
+        !ok ? cf_oom_for(err, "the context") : cf_buf_check(&text, err);
     CF_THEN(st, cf_context_text_special(&full, cf_buf_str(&text), tok, err));
     CF_THEN(st, cf_context_read(&context, cf_buf_str(&full), &r->arena, err));
-    CF_THEN(st, cf_template_render(r->opened.tpl, context, NULL, &r->arena,
-                                   out, err));
+    CF_THEN(st, cf_template_render(r->opened.tpl, context, NULL, &r->arena, out,
+                                   err));
     json_decref(list);
     json_decref(copy);
     cf_buf_deinit(&text);
@@ -99,12 +98,13 @@ static cf_status render_first(run *r, size_t n, cf_render *out, cf_error *err)
 static cf_status render_all(run *r, cf_error *err)
 {
     if (r->opened.tpl == NULL) {
-        return cf_fail(err, CF_EINVAL, "no template: name one, or a model that "
-                                       "has one");
+        return cf_fail(err, CF_EINVAL,
+                       "no template: name one, or a model that "
+                       "has one");
     }
-    r->rendered =
-        render_first(r, json_array_size(json_object_get(r->context, "messages")),
-                     &r->render, &r->render_error);
+    r->rendered = render_first(
+        r, json_array_size(json_object_get(r->context, "messages")), &r->render,
+        &r->render_error);
     if (r->rendered == CF_ENOMEM) {
         *err = r->render_error;
     }
@@ -114,9 +114,8 @@ static cf_status render_all(run *r, cf_error *err)
 /* A backend that answers with the reply that the test gives. */
 static cf_status give_reply(run *r, cf_backend **out, cf_error *err)
 {
-    json_t *script =
-        json_pack("{s:[{s:s%}]}", "replies", "text", r->test->reply.p,
-                  r->test->reply.n);
+    json_t *script = json_pack("{s:[{s:s%}]}", "replies", "text",
+                               r->test->reply.p, r->test->reply.n);
     const cf_channel_set channels = cf_tool_family_channels(r->opened.family);
     const cf_script_options options = {.family = r->opened.family,
                                        .channels = channels.v,
@@ -141,12 +140,12 @@ static cf_status answer(run *r, cf_error *err)
         .as_is = true,
         .max_tokens = t->is_made ? t->max_tokens : 0};
     json_t *extra = json_copy(r->context);
-    cf_chat_request request = {
-        .messages = json_object_get(r->context, "messages"),
-        .tools = r->tools,
-        .extra_context = extra,
-        .options = &options,
-        .cancel = r->cancel};
+    cf_chat_request request = {.messages =
+                                   json_object_get(r->context, "messages"),
+                               .tools = r->tools,
+                               .extra_context = extra,
+                               .options = &options,
+                               .cancel = r->cancel};
     if (extra == NULL) {
         return cf_oom_for(err, "the context");
     }
@@ -234,8 +233,9 @@ static cf_status check_expect(run *r, const cf_prompt_check *c, bool *ok,
                       .cancel = r->cancel};
     uint32_t needs = cf_predicate_needs(c->predicate);
     if ((needs & CF_SEE_REPLY) != 0 && !r->has_response) {
-        return cf_fail(err, CF_EINVAL, "there is no reply: give one (reply is) "
-                                       "or have one made (reply made)");
+        return cf_fail(err, CF_EINVAL,
+                       "there is no reply: give one (reply is) "
+                       "or have one made (reply made)");
     }
     if ((needs & (CF_SEE_COMMAND | CF_SEE_CACHE)) != 0) {
         return cf_fail(err, CF_EUNSUPPORTED,

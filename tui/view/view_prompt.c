@@ -429,10 +429,10 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
         snprintf(place, sizeof place, ", template line %u col %u",
                  (unsigned)s->line, (unsigned)s->col);
     }
-    int used = cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL,
-                            "from %s%.*s%s", where,
-                            (int)(s->path.n < 60 ? s->path.n : 60),
-                            s->path.n != 0 ? s->path.p : "", place);
+    int used =
+        cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_NORMAL, "from %s%.*s%s",
+                     where, (int)(s->path.n < 60 ? s->path.n : 60),
+                     s->path.n != 0 ? s->path.p : "", place);
     if (used + 3 < r.w) {
         draw_other_ways(app, g, r.x + used + 3, r.y + 1, r.w - used - 3);
     }

@@ -42,8 +42,7 @@ static bool passes(const char *bounds, const char *program)
     int rc = pclose(p);
     assert_true(WIFEXITED(rc));
     bool is_good = WEXITSTATUS(rc) == 0;
-    assert_non_null(
-        strstr(said, is_good ? " 0 failed" : " 1 failed"));
+    assert_non_null(strstr(said, is_good ? " 0 failed" : " 1 failed"));
     return is_good;
 }
 

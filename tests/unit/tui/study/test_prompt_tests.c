@@ -65,8 +65,8 @@ static void test_prompt_tests__example(void **state)
     cf_prompt_tests tests;
     outcome o = {0};
     const cf_open_options base = {0};
-    T_OK(cf_prompt_tests_read(&tests,
-                              "docs/examples/prompt-tests/weather.test", &err),
+    T_OK(cf_prompt_tests_read(&tests, "docs/examples/prompt-tests/weather.test",
+                              &err),
          err);
     for (size_t i = 0; i < tests.n; i++) {
         T_OK(cf_prompt_test_run(&tests.v[i], &base, NULL, on_check, &o, &err),
@@ -90,7 +90,8 @@ static void test_prompt_tests__refused(void **state)
     refused("test a\nexpect beauty\n", ":2: ");
     refused("test a\nreply given\n", ":2: a reply is given");
     refused("test a\nreply made speed=3\n", ":2: reply made takes");
-    refused("test a\nreply is\n| x\nreply is\n| y\n", ":4: the test has a reply");
+    refused("test a\nreply is\n| x\nreply is\n| y\n",
+            ":4: the test has a reply");
     refused("test a\nvar =1\n", ":2: var takes NAME=JSON");
     refused("test a\nvar x={\n", ":2: the value of x");
     refused("template\ntest a\n", ":1: the value is missing");
