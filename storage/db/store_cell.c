@@ -36,21 +36,9 @@ cf_status cf_store_put_cell(cf_store *s, cf_str key, cf_str record,
 cf_status cf_store_get_cell(cf_store *s, cf_str key, cf_arena *arena,
                             cf_str *record, cf_error *err)
 {
-    cf_reader *r;
-    sqlite3_stmt *st;
-    bool has_row = false;
-    CF_TRY(cf_store__take(s, &r, 0, err));
-    cf_status status =
-        cf_sql__query(&r->sql, &st, err,
-                      "SELECT record FROM sweep_cell WHERE key = ?", "s", key);
-    CF_THEN(status, cf_sql__step(&r->sql, st, &has_row, err));
-    if (status == CF_OK && has_row) {
-        *record = cf_sql__str(st, 0, arena);
-        cf_sql__done(st);
-        status = arena->failed ? cf_sql__oom(err) : CF_OK;
-    } else if (status == CF_OK) {
-        status = cf_fail(err, CF_ENOTFOUND, "the cell was not run before");
-    }
-    cf_store__give(s, r);
-    return status;
+    bool found;
+    CF_TRY(cf_store__get_text(s, "SELECT record FROM sweep_cell WHERE key = ?",
+                              key, arena, record, &found, err));
+    return found ? CF_OK
+                 : cf_fail(err, CF_ENOTFOUND, "the cell was not run before");
 }

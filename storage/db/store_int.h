@@ -106,6 +106,12 @@ CF_MUST_USE cf_status cf_store__open_writer(cf_store *s, cf_error *err);
 CF_MUST_USE cf_status cf_store__take(cf_store *s, cf_reader **out,
                                      uint32_t max_ms, cf_error *err);
 void cf_store__give(cf_store *s, cf_reader *r);
+/* The text in the first column of the one row that `sql`, with one parameter,
+ * finds by `key`, in the arena; *found false: no such row. */
+CF_MUST_USE cf_status cf_store__get_text(cf_store *s, const char *sql,
+                                         cf_str key, cf_arena *arena,
+                                         cf_str *out, bool *found,
+                                         cf_error *err);
 
 /* ---- store_migrate.c ---------------------------------------------------- */
 

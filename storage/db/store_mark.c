@@ -37,21 +37,10 @@ cf_status cf_store_put_mark(cf_store *s, cf_str name, cf_str value,
 cf_status cf_store_get_mark(cf_store *s, cf_str name, cf_arena *arena,
                             cf_str *value, cf_error *err)
 {
-    cf_reader *r;
-    sqlite3_stmt *st;
-    bool has_row = false;
-    CF_TRY(cf_store__take(s, &r, 0, err));
-    cf_status status = cf_sql__query(
-        &r->sql, &st, err, "SELECT value FROM mark WHERE name = ?", "s", name);
-    CF_THEN(status, cf_sql__step(&r->sql, st, &has_row, err));
-    if (status == CF_OK && has_row) {
-        *value = cf_sql__str(st, 0, arena);
-        cf_sql__done(st);
-        status = arena->failed ? cf_sql__oom(err) : CF_OK;
-    } else if (status == CF_OK) {
-        status = cf_fail(err, CF_ENOTFOUND, "no mark '%.*s'",
-                         (int)(name.n < 60 ? name.n : 60), name.p);
-    }
-    cf_store__give(s, r);
-    return status;
+    bool found;
+    CF_TRY(cf_store__get_text(s, "SELECT value FROM mark WHERE name = ?", name,
+                              arena, value, &found, err));
+    return found ? CF_OK
+                 : cf_fail(err, CF_ENOTFOUND, "no mark '%.*s'",
+                           (int)(name.n < 60 ? name.n : 60), name.p);
 }

@@ -318,6 +318,25 @@ void cf_store__give(cf_store *s, cf_reader *r)
     }
 }
 
+cf_status cf_store__get_text(cf_store *s, const char *sql, cf_str key,
+                             cf_arena *arena, cf_str *out, bool *found,
+                             cf_error *err)
+{
+    cf_reader *r;
+    sqlite3_stmt *st;
+    *found = false;
+    CF_TRY(cf_store__take(s, &r, 0, err));
+    cf_status status = cf_sql__query(&r->sql, &st, err, sql, "s", key);
+    CF_THEN(status, cf_sql__step(&r->sql, st, found, err));
+    if (status == CF_OK && *found) {
+        *out = cf_sql__str(st, 0, arena);
+        cf_sql__done(st);
+        status = arena->failed ? cf_sql__oom(err) : CF_OK;
+    }
+    cf_store__give(s, r);
+    return status;
+}
+
 /* Opens for reading only: the first reader shows whether that works. */
 static cf_status open_reading(cf_store *s, cf_error *err)
 {
