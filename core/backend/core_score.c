@@ -23,8 +23,8 @@ static cf_status encode_pair(const cf_tokenizer *tok, cf_str context,
     return st;
 }
 
-static cf_status run_score(const cf_session *session,
-                           const cf_token_list *list, size_t first, float *log_p, cf_cancel *cancel,
+static cf_status run_score(const cf_session *session, const cf_token_list *list,
+                           size_t first, float *log_p, cf_cancel *cancel,
                            cf_arena *arena, cf_error *err)
 {
     cf_token *ids = cf_arena_calloc(arena, list->n + 1, sizeof *ids);
@@ -43,8 +43,8 @@ static cf_status run_score(const cf_session *session,
 }
 
 cf_status cf_backend__score_on(const cf_session *session, cf_str context,
-                               cf_str text, cf_cancel *cancel,
-                               cf_arena *arena, cf_score *out, cf_error *err)
+                               cf_str text, cf_cancel *cancel, cf_arena *arena,
+                               cf_score *out, cf_error *err)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(cf_session_engine(session));
     cf_token_list list = {NULL, 0};

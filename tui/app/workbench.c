@@ -197,7 +197,7 @@ static cf_status set_system(workbench *w, cf_error *err)
     return st;
 }
 
-/* Who starts without naming a model is told which are there. */
+/* Says how many models were found, after a start that named none. */
 static void offer_models(workbench *w)
 {
     size_t n = w->start->model == NULL ? cf_models_here() : 0;

@@ -213,7 +213,7 @@ static cf_status conversations_line(reader *r, cf_str rest, cf_error *err)
     enum { PAGE = 500 };
     size_t before = r->p->n_item, n = PAGE;
     if (r->saved->store == NULL) {
-        return cf_fail(err, CF_ENOTFOUND, "there is no history");
+        return cf_fail(err, CF_ENOTFOUND, "the history is not open");
     }
     if (cf_str_is(rest, "ticked")) {
         for (size_t i = 0; i < r->saved->n_ticked; i++) {

@@ -20,7 +20,7 @@ typedef struct cf_library_reading {
     cf_store *store;
     cf_store_query query; /* its text is `filter` */
     char filter[256];
-    bool is_stale;             /* a list that is no longer shown */
+    bool is_stale;             /* what it reads is not shown any more */
     const cf_store_conv *rows; /* [n_rows] */
     size_t n_rows;
     const cf_store_facet *v; /* [n] */

@@ -106,7 +106,7 @@ static void diff_enter(cf_app *app)
 {
     cf_diff_model *m = model(app);
     cf_error err;
-    cf_buf_restart(&state(app)->kept); /* shown while there is no other side */
+    cf_buf_restart(&state(app)->kept); /* offered until side B is chosen */
     if (m->name[0] == '\0' &&
         cf_kept_template_names(&state(app)->kept, app->store, &err) != CF_OK) {
         cf_buf_restart(&state(app)->kept); /* the Library says what is wrong */

@@ -80,7 +80,7 @@ static void test_file__is_private_and_gone_afterwards(void **state)
     cf_buf_deinit(&text);
 }
 
-/* A script that starts an editor is told the line in that editor's way. */
+/* A script that starts an editor gets the line as that editor takes it. */
 static void test_line__for_scripts_that_start_one(void **state)
 {
     (void)state;

@@ -110,7 +110,7 @@ static void test_plan__errors_name_the_line(void **state)
     refuses("prompts p.jsonl\ncheck a nonsense b\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a command:true\n", "bad.txt:2:");
     refuses("prompts p.jsonl\nsystem\n", "bad.txt:2: system NAME");
-    refuses("conversations tag:x\n", "bad.txt:1: there is no history");
+    refuses("conversations tag:x\n", "bad.txt:1: the history is not open");
     refuses("# nothing\n", "no prompts");
 }
 
