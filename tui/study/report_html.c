@@ -5,7 +5,12 @@
  * The page has no script and no address, says so in its content security
  * policy, and takes untrusted text only through report_text.h.
  */
+#include <math.h>
+#include <string.h>
+
+#include "core/api/attachment.h"
 #include "core/base/alloc.h"
+#include "core/base/base64.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "core/base/version.h"
@@ -27,8 +32,9 @@ static void put_head(cf_buf *out, const cf_report_facts *f)
              "initial-scale=1\">\n"
              "<meta name=color-scheme content=\"light dark\">\n"
              "<meta http-equiv=Content-Security-Policy content=\"default-src "
-             "'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri "
-             "'none'\">\n<meta name=referrer content=no-referrer>\n<title>");
+             "'none'; style-src 'unsafe-inline'; img-src data:; form-action "
+             "'none'; base-uri 'none'\">\n<meta name=referrer "
+             "content=no-referrer>\n<title>");
     cf_report_html(out, cf_buf_str(&title));
     cf_buf_adds(out, " - confab report</title>\n<style>\n");
     cf_buf_add(out, cf_embed_tui_study_report_css,
@@ -40,12 +46,14 @@ static void put_head(cf_buf *out, const cf_report_facts *f)
     cf_buf_deinit(&title);
 }
 
-static void put_nav(cf_buf *out)
+static void put_nav(cf_buf *out, const cf_report_facts *f)
 {
-    static const char *const names[] = {"Conversation", "Prompt", "Reply",
-                                        "Calls", "Differences"};
+    static const char *const names[] = {
+        "Conversation", "Prompt", "Reply", "Calls", "Differences", "Influence"};
+    size_t n = sizeof names / sizeof names[0];
+    n -= !f->from.influences || f->turn == NULL; /* the last one */
     cf_buf_adds(out, "<nav>");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         cf_buf_addf(out, "<a href=\"#%s\">%s</a>", names[i], names[i]);
     }
     cf_buf_adds(out, "</nav>\n");
@@ -145,6 +153,47 @@ static void put_section(cf_buf *out, const char *name, const char *about)
 
 /* ---- conversation ------------------------------------------------------- */
 
+/* Base64 in which no two slashes meet, so that nothing in the page looks like
+ * an address; a newline within a URL counts for nothing (URL Standard, "remove
+ * all ASCII tab or newline"). */
+static void put_base64(cf_buf *out, cf_str bytes)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_base64_put(&text, bytes);
+    for (size_t i = 0; i < text.n; i++) {
+        bool meets = i > 0 && text.p[i] == '/' && text.p[i - 1] == '/';
+        cf_buf_adds(out, meets ? "\n" : "");
+        cf_buf_addc(out, text.p[i]);
+    }
+    out->failed = out->failed || text.failed;
+    cf_buf_deinit(&text);
+}
+
+/* The pictures that a message carries, as data.  A file that it names, and an
+ * address, stay names: what is sent on must be what was in the conversation. */
+static void put_pictures(cf_buf *out, const json_t *message)
+{
+    enum { PAGE_MAX = 64 << 20 };
+    const json_t *content = json_object_get(message, "content");
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        cf_attachment a;
+        cf_buf bytes = CF_BUF_INIT;
+        bool is = cf_attachment_read(&a, json_array_get(content, i)) &&
+                  a.kind == CF_ATTACHMENT_IMAGE &&
+                  a.base64.n < PAGE_MAX - (out->n < PAGE_MAX ? out->n : 0) &&
+                  out->n < PAGE_MAX && cf_base64_get(&bytes, a.base64) &&
+                  !bytes.failed && bytes.n > 0;
+        const char *mime = is ? cf_attachment_sniff(cf_buf_str(&bytes)) : NULL;
+        if (mime != NULL && strncmp(mime, "image/", 6) == 0) {
+            cf_buf_addf(out, "<img alt=picture src=\"data:%s;base64,", mime);
+            put_base64(out, cf_buf_str(&bytes));
+            cf_buf_adds(out, "\">");
+        }
+        cf_buf_deinit(&bytes);
+        cf_attachment_deinit(&a);
+    }
+}
+
 static void put_turn(cf_buf *out, const cf_report_facts *f, const char *number,
                      const cf_turn *turn, const json_t *message)
 {
@@ -164,6 +213,7 @@ static void put_turn(cf_buf *out, const cf_report_facts *f, const char *number,
     cf_report_html(out, cf_buf_str(&text));
     out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);
+    put_pictures(out, message);
     cf_buf_adds(out, "</div></div>\n");
 }
 
@@ -279,10 +329,13 @@ static void put_influence_row(cf_buf *out, const cf_report_facts *f,
     cf_buf_adds(out, "</td><td>");
     if (row->has_delta) {
         double share = most > 0 ? row->delta / most : 0;
+        bool is_small = fabs(row->delta) < 0.0005; /* no "-0.000" */
+        cf_buf_addf(out, is_small ? "%.3f" : "%+.3f",
+                    is_small ? 0 : row->delta);
         cf_buf_addf(out,
-                    "%+.3f</td><td><div class=\"bar%s\" "
+                    "</td><td><div class=\"bar%s\" "
                     "style=\"width:%.1f%%\"></div>",
-                    row->delta, share < 0 ? " chosen" : "",
+                    share < 0 ? " chosen" : "",
                     (share < 0 ? -share : share) * 100);
     } else {
         cf_report_html(out, cf_str_from(row->why != NULL ? row->why : ""));
@@ -387,7 +440,7 @@ void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part)
                     {CF_REPORT_INFLUENCE, put_influence}};
     put_head(out, f);
     if (part == CF_REPORT_ALL) {
-        put_nav(out);
+        put_nav(out, f);
     }
     cf_buf_adds(out, "</header>\n");
     put_cards(out, f);

@@ -163,6 +163,27 @@ static void put_reply_tokens(cf_buf *out, const cf_report_facts *f)
     cf_buf_deinit(&tip);
 }
 
+/* A token in a table, where spaces at its ends would not be seen. */
+static void put_cell(cf_buf *out, cf_str text)
+{
+    size_t from = 0, end = text.n;
+    while (from < end && text.p[from] == ' ') {
+        from++;
+    }
+    while (end > from && text.p[end - 1] == ' ') {
+        end--;
+    }
+    for (size_t i = 0; i < text.n; i++) {
+        if (i == from) {
+            cf_report_html_token(out, cf_str_make(text.p + from, end - from));
+            i = end;
+        }
+        if (i < text.n) {
+            cf_buf_adds(out, "<b class=n>\xe2\x90\xa3</b>");
+        }
+    }
+}
+
 static void put_alternatives(cf_buf *out, const cf_report_facts *f, size_t i)
 {
     enum { SHOWN = 5 };
@@ -175,7 +196,7 @@ static void put_alternatives(cf_buf *out, const cf_report_facts *f, size_t i)
          k++) {
         double width = p > 0 && p <= 1 ? p * 100 : 0;
         cf_buf_adds(out, is_chosen ? "<code><b>" : "<code>");
-        cf_report_html_token(out, cf_buf_str(&text));
+        put_cell(out, cf_buf_str(&text));
         cf_buf_addf(out,
                     "%s</code><span>%.4f</span><span class=\"bar%s\" "
                     "style=\"width:%.1f%%\"></span>",
@@ -200,7 +221,7 @@ static void put_worst(cf_buf *out, const cf_report_facts *f)
                      "<th>text</th><th>alternatives</th></tr>\n");
     for (size_t i = 0; i < n; i++) {
         cf_buf_addf(out, "<tr><td>%zu</td><td><code>", v[i]);
-        cf_report_html_token(out, cf_reply_token_text(f->reply, v[i]));
+        put_cell(out, cf_reply_token_text(f->reply, v[i]));
         cf_buf_adds(out, "</code></td><td>");
         put_alternatives(out, f, v[i]);
         cf_buf_adds(out, "</td></tr>\n");

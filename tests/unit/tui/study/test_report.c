@@ -47,6 +47,9 @@ static const char *const allowed[] = {"html",
                                       "span",
                                       "span class",
                                       "span style",
+                                      "img",
+                                      "img alt",
+                                      "img src",
                                       "i",
                                       "i class",
                                       "i style",
@@ -122,6 +125,9 @@ static const char *read_tag(const char *p, bool *is_style)
             p++;
         } else {
             p += strcspn(p, " >\"'`=<");
+        }
+        if (strcmp(attribute, "src") == 0) {
+            assert_memory_equal(from, "\"data:image/", 12);
         }
         if (strcmp(attribute, "href") == 0) {
             assert_int_equal(from[1], '#');
@@ -352,6 +358,49 @@ static json_t *hostile_tools(cf_rand *r)
                      "parameters", "type", "object", "properties");
 }
 
+/* A picture within the conversation is in the page; a file that a message
+ * names, or bytes that are not a picture, are not. */
+static void test_report__pictures(void **state)
+{
+    (void)state;
+    static const char gif[] =
+        "R0lGODlhAQABAIAAAP///////yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==";
+    made m;
+    cf_error err;
+    cf_conversation *conv;
+    cf_uuid last;
+    if (!open_bundled(&m)) {
+        T_SKIP("no bundled model in this build");
+    }
+    char good[160], bad[160];
+    snprintf(good, sizeof good, "data:image/gif;base64,%s", gif);
+    snprintf(bad, sizeof bad, "data:image/png;base64,PHN2Zz4=");
+    json_t *list =
+        json_pack("[{s:s,s:[{s:s,s:s},{s:s,s:{s:s}},{s:s,s:{s:s}},{s:s,s:s}]},"
+                  "{s:s,s:s}]",
+                  "role", "user", "content", "type", "text", "text", "Look",
+                  "type", "image_url", "image_url", "url", good, "type",
+                  "image_url", "image_url", "url", bad, "type", "image", "path",
+                  "/etc/hostname", "role", "assistant", "content", "A dot.");
+    assert_non_null(list);
+    T_OK(cf_conversation_new(&conv, NULL, &err), err);
+    T_OK(cf_conversation_add_messages(conv, list, (cf_uuid){{0}}, NULL, NULL,
+                                      &last, NULL, &err),
+         err);
+    T_OK(cf_conversation_set_head(conv, last, &err), err);
+    report(&m, conv, NULL);
+    const char *page = cf_buf_cstr(&m.page);
+    const char *first = strstr(page, "<img ");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "<img "));
+    assert_non_null(strstr(first, "data:image/gif;base64,R0lGODlhAQABAIAAAP/"
+                                  "\n/"));
+    free_made(&m);
+    cf_conversation_free(conv);
+    json_decref(list);
+    cf_opened_close(&m.engine);
+}
+
 static void test_report__hostile(void **state)
 {
     (void)state;
@@ -425,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_report__every_character),
         cmocka_unit_test(test_report__parts),
         cmocka_unit_test(test_report__examples),
+        cmocka_unit_test(test_report__pictures),
         cmocka_unit_test(test_report__hostile),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);

@@ -171,6 +171,49 @@ static void test_shrink__template_error(void **state)
     json_decref(v);
 }
 
+/* A model answers each smaller conversation: the question and the declaration
+ * that it needs stay. */
+static void test_shrink__reply(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("no bundled model in this tree");
+    }
+    json_t *v = conversation(json_string("Fine."));
+    json_t *messages = json_object_get(v, "messages");
+    json_t *f = json_object_get(json_array_get(json_object_get(v, "tools"), 11),
+                                "function");
+    json_object_set_new(f, "name", json_string("get_weather"));
+    json_object_set_new(
+        json_array_get(messages, TURNS - 2), "content",
+        json_string("Well. What is the weather in Oslo? Thank you."));
+    char id[40];
+    const char *db = import(v, "reply", id);
+    const char *folder = store_dir_file("reply");
+    cf_program p;
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "reply:get_weather",
+               "-o", folder, "--json", "-m", "bundled", "-n", "24");
+    if (p.status != 0) {
+        fail_msg("%s", cf_buf_cstr(&p.err));
+    }
+    print_message("reply:get_weather: %zu runs\n", number(&p.out, "\"runs\":"));
+    assert_true(number(&p.out, "\"runs\":") < RUNS_MAX);
+    cf_program_deinit(&p);
+    v = read_context(folder);
+    const json_t *left = json_object_get(v, "messages");
+    const json_t *tools = json_object_get(v, "tools");
+    assert_int_equal(json_array_size(left), 1);
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(left, 0), "content")),
+        "What is the weather in Oslo?");
+    assert_int_equal(json_array_size(tools), 1);
+    f = json_object_get(json_array_get(tools, 0), "function");
+    assert_string_equal(json_string_value(json_object_get(f, "name")),
+                        "get_weather");
+    json_decref(v);
+}
+
 static void test_shrink__refuses(void **state)
 {
     (void)state;
@@ -229,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shrink__command),
         cmocka_unit_test(test_shrink__template_error),
+        cmocka_unit_test(test_shrink__reply),
         cmocka_unit_test(test_shrink__refuses),
         cmocka_unit_test(test_shrink__units),
     };
