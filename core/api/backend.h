@@ -290,6 +290,7 @@ typedef struct cf_backend_info {
     /* Of a server, once cf_backend_ask() has asked it. */
     const char *server;  /* "llama-server", "vLLM", "Ollama", "LM Studio",
                             "TGI"; "" for another, or not asked */
+    cf_str model;        /* name that requests give; borrowed */
     uint32_t n_ctx;      /* tokens of its context; 0: not known */
     bool asks_prompt;    /* rendering asks the server over the network */
     bool asks_tokens;    /* likewise for tokens */
@@ -390,6 +391,17 @@ CF_MUST_USE cf_status cf_backend_score(cf_backend *backend, cf_str context,
                                        cf_str text, cf_cancel *cancel,
                                        cf_arena *arena, cf_score *out,
                                        cf_error *err);
+
+/* How a question that a server failed may go on. */
+typedef struct cf_backend_trouble {
+    bool is_away;           /* no connection, or it broke off */
+    bool is_busy;           /* 429 or 5xx: it may answer later */
+    uint32_t retry_after_s; /* with is_busy; 0: the server did not say */
+} cf_backend_trouble;
+
+/* Of the last call of cf_backend_ask(), _render(), _tokenise() or _score()
+ * that failed; all false after other failures, and for other kinds. */
+cf_backend_trouble cf_backend_last_trouble(const cf_backend *backend);
 
 /* A second backend with the same past: shares engine and cache, and is used
  * on the same thread.  Servers and scripts copy their settings. */

@@ -35,6 +35,7 @@ typedef struct remote {
     char *key;       /* NULL: none */
     json_t *refused; /* arguments that this server does not take */
     cf_box box;      /* what it is, once it was asked */
+    cf_backend_trouble trouble; /* of the question that is under way */
     cf_remote_options options;
 } remote;
 
@@ -58,6 +59,7 @@ static cf_backend_info get_info(const cf_backend *b)
                           "tokens' ids or its cache; candidates only "
                           "where it offers logprobs",
         .server = cf_box__name(r->box.kind),
+        .model = cf_str_from(r->model != NULL ? r->model : ""),
         .n_ctx = r->box.n_ctx,
         .asks_prompt = shows,
         .asks_tokens = cf_box__shows_tokens(&r->box),
@@ -510,12 +512,28 @@ static cf_status negotiate(remote *r, cf_chat__run *run,
     }
 }
 
-/* The first model that the server lists; "default" when it lists none. */
+/* Keeps that the server may answer later. */
+static void note_status(remote *r, const transfer *t)
+{
+    if (is_worth_retrying(t->status)) {
+        r->trouble.is_busy = true;
+        r->trouble.retry_after_s =
+            t->retry_after_s > 0 ? (uint32_t)t->retry_after_s : 0;
+    }
+}
+
+/* The first model that the server lists; "default" when it lists none.
+ * CF_EBUSY from one that has no time to say. */
 static cf_status find_model(remote *r, cf_chat__run *run, cf_error *err)
 {
     transfer t;
     transfer_init(&t, run, NULL);
     cf_status st = send_once(r, &t, "/v1/models", NULL, err);
+    if (st == CF_OK && (t.status == 429 || t.status == 503)) {
+        note_status(r, &t);
+        transfer_deinit(&t);
+        return cf_fail(err, CF_EBUSY, "the server is too busy to answer");
+    }
     json_t *v = NULL;
     if (st == CF_OK && t.status == 200) {
         v = json_loadb(cf_buf_cstr(&t.body), t.body.n, 0, NULL);
@@ -569,6 +587,13 @@ static void aside_init(aside *a, cf_cancel *cancel)
     a->run = (cf_chat__run){.request = &a->request, .out = &a->out};
 }
 
+/* The end of a question to the server. */
+static cf_status note_end(remote *r, cf_status st)
+{
+    r->trouble.is_away = st == CF_EIO;
+    return st;
+}
+
 /* cf_box_ask.fn; `ud` is the remote. */
 static cf_status ask_path(void *ud, const char *path, const json_t *body,
                           cf_cancel *cancel, long *status, json_t **out,
@@ -589,6 +614,7 @@ static cf_status ask_path(void *ud, const char *path, const json_t *body,
     CF_THEN(st, send_once(&quick, &t, path, body != NULL ? &text : NULL, err));
     if (st == CF_OK) {
         cf_error ignored;
+        note_status(ud, &t);
         *status = t.status;
         *out = NULL;
         st = cf_json_read(out, cf_buf_cstr(&t.body), t.body.n, &ignored);
@@ -600,11 +626,14 @@ static cf_status ask_path(void *ud, const char *path, const json_t *body,
     return st;
 }
 
-/* Makes `ask`, with the model's name, and has the server say what it is. */
+/* Makes `ask`, with the model's name, and has the server say what it is.  One
+ * that was too busy to say is asked again the next time. */
 static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask,
                       cf_error *err)
 {
     cf_status st = CF_OK;
+    bool is_new = r->box.kind == CF_BOX_UNKNOWN;
+    r->trouble = (cf_backend_trouble){.is_busy = false};
     if (r->model == NULL) {
         aside a;
         aside_init(&a, cancel);
@@ -614,7 +643,10 @@ static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask,
     *ask = (cf_box_ask){
         .fn = ask_path, .ud = r, .cancel = cancel, .model = r->model};
     CF_THEN(st, cf_box__probe(&r->box, ask, err));
-    return st;
+    if (is_new && r->box.kind == CF_BOX_PLAIN && r->trouble.is_busy) {
+        r->box.kind = CF_BOX_UNKNOWN;
+    }
+    return note_end(r, st);
 }
 
 static cf_status ask_what(cf_backend *b, cf_cancel *cancel, cf_error *err)
@@ -672,9 +704,10 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     remote *r = (remote *)b;
     cf_box_ask ask;
     CF_TRY(know(r, request->cancel, &ask, err));
-    return cf_box__shows_prompt(&r->box)
-               ? render_theirs(r, &ask, request, arena, out, NULL, err)
-               : render_ours(r, request, arena, out, err);
+    cf_status st = cf_box__shows_prompt(&r->box)
+                       ? render_theirs(r, &ask, request, arena, out, NULL, err)
+                       : render_ours(r, request, arena, out, err);
+    return note_end(r, st);
 }
 
 static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
@@ -684,7 +717,8 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
     remote *r = (remote *)b;
     cf_box_ask ask;
     CF_TRY(know(r, request->cancel, &ask, err));
-    return render_theirs(r, &ask, request, arena, prompt, out, err);
+    return note_end(r,
+                    render_theirs(r, &ask, request, arena, prompt, out, err));
 }
 
 static cf_status score(cf_backend *b, cf_str context, cf_str text,
@@ -694,7 +728,11 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text,
     remote *r = (remote *)b;
     cf_box_ask ask;
     CF_TRY(know(r, cancel, &ask, err));
-    return cf_box__score(&r->box, &ask, context, text, arena, out, err);
+    if (r->box.kind == CF_BOX_UNKNOWN) {
+        return cf_fail(err, CF_EBUSY, "the server is too busy to answer");
+    }
+    return note_end(
+        r, cf_box__score(&r->box, &ask, context, text, arena, out, err));
 }
 
 /* Adds what only a known server takes. */
@@ -730,13 +768,17 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
             cf_fail(err, CF_EUNSUPPORTED,
                     "a server cannot continue a reply or only prefill"));
     }
-    if (r->model == NULL) {
-        CF_TRY(find_model(r, run, err));
+    if (r->model == NULL) { /* a busy one is asked again by the next request */
+        cf_status found = find_model(r, run, err);
+        if (found != CF_OK && found != CF_EBUSY) {
+            return found;
+        }
     }
+    const char *model = r->model != NULL ? r->model : "default";
     json_t *body = NULL;
     cf_buf notes = CF_BUF_INIT;
     cf_remote__answer answer = {.run = run};
-    cf_status st = cf_remote__body(&body, r->model, run->request, &notes, err);
+    cf_status st = cf_remote__body(&body, model, run->request, &notes, err);
     if (st == CF_OK) {
         tell_notes(run, cf_buf_str(&notes));
     }
@@ -860,6 +902,12 @@ void cf_backend_learn(cf_backend *to, const cf_backend *from)
             *model = cf_strdup(other->model); /* NULL: asked for later */
         }
     }
+}
+
+cf_backend_trouble cf_backend_last_trouble(const cf_backend *b)
+{
+    return b->ops == &remote_ops ? ((const remote *)b)->trouble
+                                 : (cf_backend_trouble){.is_busy = false};
 }
 
 static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)

@@ -100,7 +100,7 @@ enum { COMMON_ROOM = COMMON_MAX + 1 };
 static void common_options(cf_cli *cli, cf_opt table[COMMON_ROOM])
 {
     const cf_opt all[] = {
-        {"--model", 'm', CF_OPT_STR, &cli->open.model, "MODEL",
+        {"--model", 'm', CF_OPT_LIST, &cli->model, "MODEL",
          "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
          "http(s) address, script:FILE, or \"bundled\" (default)",
          NULL},
@@ -245,6 +245,9 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
     cf_error err;
     bool is_quiet = asks_for_quiet(cli, argc, argv);
     cf_status st = cf_options_read(own, common, argc, argv, n_rest, &err);
+    if (cli->model.n > 0) {
+        cli->open.model = cli->model.v[cli->model.n - 1];
+    }
     cli->open.lora = cli->lora.v;
     cli->open.n_lora = cli->lora.n;
     if (st == CF_OK && cli->color_name != NULL &&

@@ -64,7 +64,8 @@ typedef struct cf_cli {
     const cf_cli_command *command;
     const cf_cli_screen *screen;
     cf_open_options open;
-    cf_opt_list lora; /* of open */
+    cf_opt_list model; /* each -m; open.model is the last */
+    cf_opt_list lora;  /* of open */
     uint64_t seed;
     bool has_seed;
     bool is_json, is_quiet;

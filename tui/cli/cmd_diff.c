@@ -11,10 +11,10 @@
 #include "templates/template_diff.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
+#include "tui/cli/diff_all.h"
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
 #include "tui/lab/diff_pair.h"
-#include "tui/lab/saved.h"
 #include "tui/sys/out.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
@@ -30,7 +30,8 @@ typedef struct diff_job {
     cf_diff_pair pair;
     cf_arena arena;
     cf_buf out;
-    size_t n_differ, n_done, n_failed;
+    size_t n_differ;
+    cf_diff_all all;
 } diff_job;
 
 /* Between two contexts or conversations: whether the user interrupted. */
@@ -44,20 +45,13 @@ static cf_status go_on(cf_error *err)
 /* ---- one context -------------------------------------------------------- */
 
 /* Compares both templates' prompts for a context at the requested level. */
-static cf_status compare(diff_job *job, cf_diff *d, diff_level level,
-                         const cf_diff_renders *r, cf_error *err)
+static cf_status compare(diff_job *job, cf_diff *d, const cf_diff_renders *r,
+                         cf_error *err)
 {
-    cf_token_list a, b;
-    if (level != LEVEL_TOKENS) {
-        return cf_diff_prompts(d, &r->prompt[0], &r->prompt[1], &job->arena,
-                               err);
-    }
-    CF_TRY(
-        cf_diff_pair_tokens(&job->pair, &r->prompt[0], &a, &job->arena, err));
-    CF_TRY(
-        cf_diff_pair_tokens(&job->pair, &r->prompt[1], &b, &job->arena, err));
-    return cf_diff_tokens(d, &r->prompt[0], &a, &r->prompt[1], &b, &job->arena,
-                          err);
+    return job->level == LEVEL_TOKENS
+               ? cf_diff_pair_by_tokens(&job->pair, d, r, &job->arena, err)
+               : cf_diff_prompts(d, &r->prompt[0], &r->prompt[1], &job->arena,
+                                 err);
 }
 
 static void begin_json(diff_job *job, const char *name)
@@ -103,16 +97,6 @@ static void show(diff_job *job, const cf_diff *d, const char *context)
     }
 }
 
-static void errors_json(diff_job *job, const cf_diff_renders *r)
-{
-    for (int i = 0; i < 2; i++) {
-        if (r->status[i] != CF_OK) {
-            cf_buf_addf(&job->out, ",\"error_%c\":", 'a' + i);
-            cf_json_write_str(&job->out, cf_str_from(r->err[i].text));
-        }
-    }
-}
-
 /* At least one template ends in an error on this context. */
 static void show_errors(diff_job *job, const cf_diff_renders *r,
                         const char *context)
@@ -122,7 +106,7 @@ static void show_errors(diff_job *job, const cf_diff_renders *r,
     if (job->cli->is_json) {
         begin_json(job, context);
         cf_buf_addf(&job->out, "\"equal\":%s", is_equal ? "true" : "false");
-        errors_json(job, r);
+        cf_diff_all_errors(&job->out, r);
         cf_buf_adds(&job->out, "}\n");
         return;
     }
@@ -152,7 +136,7 @@ static cf_status one_context(diff_job *job, const char *path, cf_error *err)
     if (st == CF_OK && (r.status[0] != CF_OK || r.status[1] != CF_OK)) {
         show_errors(job, &r, path);
     } else if (st == CF_OK) {
-        st = compare(job, &d, job->level, &r, err);
+        st = compare(job, &d, &r, err);
         if (st == CF_OK) {
             show(job, &d, path);
         }
@@ -168,160 +152,6 @@ static cf_status sources(diff_job *job, cf_error *err)
                          cf_diff_pair_source(&job->pair, 1), &job->arena, err));
     show(job, &d, NULL);
     return CF_OK;
-}
-
-/* ---- every saved conversation ------------------------------------------- */
-
-/* "text -3 +2 ~1 (line 12)" or its members in JSON. */
-static void add_counts(diff_job *job, const cf_diff *d, const char *what,
-                       const char *unit, uint32_t base)
-{
-    size_t i = 0;
-    while (i < d->n_rows && d->rows[i].kind == CF_DIFF_KEPT) {
-        i++;
-    }
-    if (job->cli->is_json) {
-        cf_buf_addf(&job->out,
-                    ",\"%s\":{\"equal\":%s,\"removed\":%zu,\"added\":%zu,"
-                    "\"changed\":%zu,\"same_start\":%zu}",
-                    what, cf_diff_is_equal(d) ? "true" : "false",
-                    d->n_of[CF_DIFF_REMOVED], d->n_of[CF_DIFF_ADDED],
-                    d->n_of[CF_DIFF_CHANGED], i);
-    } else {
-        cf_buf_addf(&job->out, "  %s -%zu +%zu ~%zu (%s %zu)", what,
-                    d->n_of[CF_DIFF_REMOVED], d->n_of[CF_DIFF_ADDED],
-                    d->n_of[CF_DIFF_CHANGED], unit, i + base);
-    }
-}
-
-static void list_errors(diff_job *job, const cf_diff_renders *r)
-{
-    if (job->cli->is_json) {
-        errors_json(job, r);
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (r->status[i] != CF_OK) {
-            cf_buf_addf(&job->out, "  %c: %s", 'a' + i, r->err[i].text);
-        }
-    }
-}
-
-/* Appends the conversation's line when its prompts differ. */
-static cf_status list_one(diff_job *job, const cf_store_conv *conv,
-                          const cf_diff_renders *r, cf_error *err)
-{
-    cf_diff text = {.n_rows = 0}, tokens = {.n_rows = 0};
-    char id[CF_UUID_TEXT + 1];
-    bool failed = r->status[0] != CF_OK || r->status[1] != CF_OK;
-    bool is_equal;
-    if (failed) {
-        is_equal = cf_diff_renders_fail_alike(r);
-        job->n_failed++;
-    } else {
-        CF_TRY(compare(job, &text, LEVEL_TEXT, r, err));
-        if (job->pair.tok != NULL) {
-            CF_TRY(compare(job, &tokens, LEVEL_TOKENS, r, err));
-        }
-        is_equal = cf_diff_is_equal(&text) && cf_diff_is_equal(&tokens);
-    }
-    if (is_equal) {
-        return CF_OK;
-    }
-    job->n_differ++;
-    cf_uuid_format(id, conv->id);
-    cf_buf_addf(&job->out,
-                job->cli->is_json ? "{\"conversation\":\"%s\"" : "%s", id);
-    if (failed) {
-        list_errors(job, r);
-    } else {
-        add_counts(job, &text, "text", "line", 1);
-        if (job->pair.tok != NULL) {
-            add_counts(job, &tokens, "tokens", "token", 0);
-        }
-    }
-    cf_str title = conv->title.n > 0 ? conv->title : conv->preview;
-    if (job->cli->is_json) {
-        cf_buf_addc(&job->out, ',');
-        cf_json_text_bytes(&job->out, "title", title);
-        cf_buf_adds(&job->out, "}\n");
-    } else {
-        cf_buf_adds(&job->out, "  ");
-        cf_cli_put_line(&job->out, title);
-        cf_buf_addc(&job->out, '\n');
-    }
-    return cf_buf_check(&job->out, err);
-}
-
-/* With styles, the text between them is escaped where it is written. */
-static cf_out_kind out_kind(const diff_job *job)
-{
-    return job->cli->is_json     ? CF_OUT_JSON
-           : job->style.is_color ? CF_OUT_STYLED
-                                 : CF_OUT_TEXT;
-}
-
-static cf_status one_saved(diff_job *job, cf_store *store,
-                           const cf_store_conv *conv, cf_error *err)
-{
-    const cf_saved_choice choice = {.conversation = conv->id};
-    cf_conversation *c = NULL;
-    cf_diff_renders r;
-    cf_arena_reset(&job->arena);
-    if (conv->n_turns == 0) {
-        return CF_OK;
-    }
-    cf_status st = cf_saved_load(&c, NULL, store, &choice, &job->arena, err);
-    CF_THEN(st, cf_diff_pair_saved(&job->pair, c, &r, &job->arena, err));
-    if (st == CF_OK) {
-        job->n_done++;
-        st = list_one(job, conv, &r, err);
-    }
-    cf_conversation_free(c);
-    return st;
-}
-
-/* A page at a time, so that no list of all conversations is in memory. */
-static cf_status one_place(diff_job *job, cf_store *store, cf_store_place place,
-                           cf_error *err)
-{
-    cf_arena rows;
-    cf_arena_init(&rows, 0);
-    cf_store_query q = {.place = place, .sort = CF_SORT_CREATED, .limit = 200};
-    cf_status st = CF_OK;
-    for (size_t n = q.limit; st == CF_OK && n == q.limit; q.offset += n) {
-        const cf_store_conv *v;
-        cf_arena_reset(&rows);
-        st = cf_store_list(store, &q, &rows, &v, &n, err);
-        for (size_t i = 0; st == CF_OK && i < n; i++) {
-            st = go_on(err);
-            CF_THEN(st, one_saved(job, store, &v[i], err));
-            if (st == CF_OK) {
-                cf_out(stdout, cf_buf_str(&job->out), out_kind(job));
-                cf_buf_reset(&job->out);
-            }
-        }
-    }
-    cf_arena_deinit(&rows);
-    return st;
-}
-
-static cf_status all_saved(diff_job *job, cf_error *err)
-{
-    cf_store *store;
-    CF_TRY(cf_cli_open_store(&store, job->cli, CF_STORE_READ_ONLY, err));
-    cf_status st = one_place(job, store, CF_PLACE_LIVE, err);
-    CF_THEN(st, one_place(job, store, CF_PLACE_ARCHIVED, err));
-    cf_store_close(store);
-    if (st == CF_OK && job->cli->is_json) {
-        cf_buf_addf(&job->out,
-                    "{\"conversations\":%zu,\"differ\":%zu,\"failed\":%zu}\n",
-                    job->n_done, job->n_differ, job->n_failed);
-    } else if (st == CF_OK) {
-        cf_buf_addf(&job->out, "%zu of %zu saved conversations differ\n",
-                    job->n_differ, job->n_done);
-    }
-    return st;
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -343,6 +173,12 @@ static const char *check(diff_job *job, int n_contexts)
     }
     if (job->is_side && job->is_unified) {
         return "either --side or --unified";
+    }
+    if (!job->is_all && (job->all.has_likelihood || job->all.jobs != 0)) {
+        return "--likelihood and --jobs are options of --all";
+    }
+    if (job->cli->model.n > 1 && !job->all.has_likelihood) {
+        return "several models are for --all --likelihood";
     }
     if (job->level == LEVEL_TOKENS && job->cli->open.model == NULL) {
         return "--level tokens needs a model (-m)";
@@ -371,6 +207,14 @@ static void choose_style(diff_job *job)
     }
 }
 
+/* With styles, the text between them is escaped where it is written. */
+static cf_out_kind out_kind(const diff_job *job)
+{
+    return job->cli->is_json     ? CF_OUT_JSON
+           : job->style.is_color ? CF_OUT_STYLED
+                                 : CF_OUT_TEXT;
+}
+
 static int run(diff_job *job, int n, char **paths)
 {
     cf_error err = {0};
@@ -383,7 +227,12 @@ static int run(diff_job *job, int n, char **paths)
     if (st == CF_OK && job->level == LEVEL_SOURCE) {
         st = sources(job, &err);
     } else if (st == CF_OK && job->is_all) {
-        st = all_saved(job, &err);
+        job->all.cli = job->cli;
+        job->all.pair = &job->pair;
+        job->all.a = job->name_a;
+        job->all.b = job->name_b;
+        st = cf_diff_all_run(&job->all, &err);
+        job->n_differ = job->all.n_differ;
     }
     for (int i = 0; st == CF_OK && i < n; i++) {
         st = go_on(&err);
@@ -393,7 +242,11 @@ static int run(diff_job *job, int n, char **paths)
     if (st != CF_OK) {
         return cf_cli_fail(job->cli, &err);
     }
-    return status == CF_EXIT_OK && job->n_differ > 0 ? CF_EXIT_FINDING : status;
+    return status != CF_EXIT_OK        ? status
+           : job->all.n_unanswered > 0 ? CF_EXIT_ENGINE
+           : job->all.is_unsaved       ? CF_EXIT_UNSAVED
+           : job->n_differ > 0         ? CF_EXIT_FINDING
+                                       : CF_EXIT_OK;
 }
 
 static bool names_model(const char *name)
@@ -414,6 +267,14 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
          "second template", NULL},
         {"--all", 0, CF_OPT_FLAG, &job.is_all, NULL,
          "list the saved conversations whose prompts differ", NULL},
+        {"--likelihood", 0, CF_OPT_FLAG, &job.all.has_likelihood, NULL,
+         "with --all: how likely the saved replies are after each prompt; "
+         "several servers (-m URL -m URL) share the work",
+         NULL},
+        {"--jobs", 'j', CF_OPT_U32, &job.all.jobs, "N",
+         "with --likelihood: requests under way at a time, over all addresses "
+         "(default: 4 of each)",
+         NULL},
         {"--level", 0, CF_OPT_STR, &job.level_name, "LEVEL",
          "compare text (default), tokens (with -m) or source", NULL},
         {"--unified", 0, CF_OPT_FLAG, &job.is_unified, NULL,
@@ -431,7 +292,8 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    if (names_model(job.name_a) || names_model(job.name_b) ||
+    if (job.all.has_likelihood || names_model(job.name_a) ||
+        names_model(job.name_b) ||
         (job.level_name != NULL && strcmp(job.level_name, "tokens") == 0)) {
         cf_open_want_model(&cli->open);
     }

@@ -256,6 +256,17 @@ cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt,
                               arena, err);
 }
 
+cf_status cf_diff_pair_by_tokens(const cf_diff_pair *pair, cf_diff *out,
+                                 const cf_diff_renders *r, cf_arena *arena,
+                                 cf_error *err)
+{
+    cf_token_list a, b;
+    CF_TRY(cf_diff_pair_tokens(pair, &r->prompt[0], &a, arena, err));
+    CF_TRY(cf_diff_pair_tokens(pair, &r->prompt[1], &b, arena, err));
+    return cf_diff_tokens(out, &r->prompt[0], &a, &r->prompt[1], &b, arena,
+                          err);
+}
+
 bool cf_diff_renders_fail_alike(const cf_diff_renders *r)
 {
     return r->status[0] != CF_OK && r->status[1] != CF_OK &&

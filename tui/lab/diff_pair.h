@@ -8,6 +8,7 @@
 #include "core/api/conversation.h"
 #include "templates/open.h"
 #include "templates/template.h"
+#include "templates/template_diff.h"
 
 typedef struct cf_diff_half {
     bool is_server; /* `backend` asks a server for its own prompt */
@@ -78,6 +79,12 @@ CF_MUST_USE cf_status cf_diff_pair_tokens(const cf_diff_pair *pair,
                                           const cf_prompt *prompt,
                                           cf_token_list *out, cf_arena *arena,
                                           cf_error *err);
+
+/* Compares both prompts token by token. */
+CF_MUST_USE cf_status cf_diff_pair_by_tokens(const cf_diff_pair *pair,
+                                             cf_diff *out,
+                                             const cf_diff_renders *r,
+                                             cf_arena *arena, cf_error *err);
 
 /* Whether both templates failed, with the same words. */
 bool cf_diff_renders_fail_alike(const cf_diff_renders *r);

@@ -7,6 +7,8 @@
  * was not kept, its content); the token that ended it is not scored.  The
  * text is tokenised again after each prompt, so both sides' counts may differ
  * by where prompt and reply meet.
+ * An engine of this program scores on timelines of its own; a server is asked
+ * with prompt and reply as text.
  *
  * Threads:  one thread; the engine's own timeline is left alone.
  */
@@ -39,15 +41,42 @@ double cf_score_mean(double sum, size_t n);
 typedef struct cf_scorer {
     const cf_diff_pair *pair;
     cf_session *session[2]; /* forks of the engine's timeline */
+    cf_backend *server;     /* a copy of its settings, in place of sessions */
     cf_cancel *cancel;
 } cf_scorer;
 
 /* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  The
- * pair must outlive the scorer and have been opened with the tokenizer. */
+ * pair must outlive the scorer; that of an engine of this program must have
+ * been opened with its tokenizer. */
 CF_MUST_USE cf_status cf_scorer_init(cf_scorer *s, const cf_diff_pair *pair,
                                      cf_backend *backend, cf_cancel *cancel,
                                      cf_error *err);
 void cf_scorer_deinit(cf_scorer *s);
+
+/* How many replies are on the path to the conversation's head. */
+CF_MUST_USE cf_status cf_scorer_count(const cf_conversation *conv, size_t *n,
+                                      cf_error *err);
+
+/* A reply after the prompt that one side makes before it; both in the arena. */
+typedef struct cf_score_text {
+    cf_str prompt, reply;
+} cf_score_text;
+
+/* The i-th reply of the path and its prompt by one side's template; nothing
+ * is scored.  CF_ENOTFOUND for a reply whose text was not kept, CF_ENOMEM, and
+ * what the template returns.  `vars` may be NULL. */
+CF_MUST_USE cf_status cf_scorer_text(const cf_diff_pair *pair, int side,
+                                     cf_conversation *conv, size_t i,
+                                     const json_t *vars, cf_arena *arena,
+                                     cf_score_text *out, cf_error *err);
+
+/* Scores that reply on that side: tokens and the sum of their logarithms.
+ * Errors of cf_scorer_text() and of the engine; cf_backend_last_trouble() of
+ * s->server says whether a server may answer later. */
+CF_MUST_USE cf_status cf_scorer_one(cf_scorer *s, int side,
+                                    cf_conversation *conv, size_t i,
+                                    const json_t *vars, size_t *n, double *sum,
+                                    cf_error *err);
 
 typedef void (*cf_scored_fn)(void *ud, const cf_reply_score *score, size_t i,
                              size_t n_replies);
