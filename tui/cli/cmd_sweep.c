@@ -128,6 +128,7 @@ int cf_cmd_sweep(cf_cli *cli, int argc, char **argv)
     cf_status st = cf_cli_open_store(&j.store, cli, CF_STORE_CREATE, &err);
     const cf_sweep_saved saved = {.store = j.store};
     CF_THEN(st, cf_sweep_plan_read(&plan, argv[0], &saved, &err));
+    CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));
     CF_THEN(st, run(&j, &plan, &status, &err));
     if (st != CF_OK) {
         status = cf_cli_fail(cli, &err);

@@ -336,6 +336,35 @@ static cf_status model_line(reader *r, cf_str rest, cf_error *err)
     return p->arena.failed ? cf_oom_for(err, "the plan") : CF_OK;
 }
 
+cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names,
+                                size_t n, cf_error *err)
+{
+    cf_buf all = CF_BUF_INIT;
+    bool are_servers = n > 0;
+    if (p->n_model > 0) {
+        return CF_OK;
+    }
+    cf_sweep_model *m = &p->model[0];
+    *m = (cf_sweep_model){.is_server = true};
+    for (size_t i = 0; i < n; i++) {
+        are_servers = are_servers && is_address(cf_str_from(names[i]));
+        cf_buf_addf(&all, "%s%s", i > 0 ? " " : "", names[i]);
+        if (i < CF_SWEEP_ADDRESSES_MAX) {
+            m->address[m->n_address++] =
+                cf_arena_strndup(&p->arena, names[i], strlen(names[i]));
+        }
+    }
+    m->name = cf_str_make(cf_arena_strndup(&p->arena, cf_buf_cstr(&all), all.n),
+                          all.n);
+    cf_status st = cf_buf_check(&all, err);
+    cf_buf_deinit(&all);
+    if (n > 1 && !are_servers) {
+        return cf_fail(err, CF_EINVAL, "several models must be servers");
+    }
+    p->n_model = are_servers ? 1 : 0;
+    return p->arena.failed ? cf_oom_for(err, "the plan") : st;
+}
+
 /* ---- samplers ----------------------------------------------------------- */
 
 /* NAME=VALUE of a sampler, by the names of the command line's options. */

@@ -99,6 +99,12 @@ typedef struct cf_sweep_saved {
 CF_MUST_USE cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
                                          const cf_sweep_saved *saved,
                                          cf_error *err);
+/* For a plan without a line of models: addresses of servers, which share the
+ * work of one model.  Other names, and fewer than one, change nothing;
+ * CF_EINVAL for several that are not all addresses, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep_plan_servers(cf_sweep_plan *plan,
+                                            const char *const *names, size_t n,
+                                            cf_error *err);
 void cf_sweep_plan_deinit(cf_sweep_plan *plan);
 
 #endif

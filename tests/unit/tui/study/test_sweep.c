@@ -94,6 +94,28 @@ static void test_plan__lines(void **state)
     cf_sweep_plan_deinit(&p);
 }
 
+/* Addresses of -m stand in for a line of models. */
+static void test_plan__servers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"http://a:1", "https://b:2", "c.gguf"};
+    cf_sweep_plan p;
+    cf_error err;
+    write_prompts("p.jsonl", 1);
+    read_plan(&p, "prompts p.jsonl\n");
+    T_OK(cf_sweep_plan_servers(&p, names + 2, 1, &err), err);
+    assert_int_equal(p.n_model, 0);
+    T_FAILS(cf_sweep_plan_servers(&p, names, 3, &err), CF_EINVAL);
+    assert_int_equal(p.n_model, 0);
+    T_OK(cf_sweep_plan_servers(&p, names, 2, &err), err);
+    assert_int_equal(p.n_model, 1);
+    assert_int_equal(p.model[0].n_address, 2);
+    assert_string_equal(p.model[0].address[1], "https://b:2");
+    T_OK(cf_sweep_plan_servers(&p, names + 1, 1, &err), err);
+    assert_int_equal(p.model[0].n_address, 2); /* the plan has its line */
+    cf_sweep_plan_deinit(&p);
+}
+
 static void test_plan__errors_name_the_line(void **state)
 {
     (void)state;
@@ -558,6 +580,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__lines),
+        cmocka_unit_test(test_plan__servers),
         cmocka_unit_test(test_plan__errors_name_the_line),
         cmocka_unit_test(test_compare__planted),
         cmocka_unit_test(test_sweep__prompts_by_templates),
