@@ -178,10 +178,16 @@ static uint32_t first_seen(const cf_pass *p, const cf_layer_hparams *l,
     return row->pos < first ? row->pos : first;
 }
 
-/* For rows r .. r + n_row - 1, which are at consecutive positions of one cache,
- * and one key/value head. */
+/* Query heads that share a key/value head, or some of them. */
+typedef struct heads {
+    uint32_t kv;       /* the key/value head */
+    uint32_t first, n; /* query heads of the layer */
+} heads;
+
+/* For rows r .. r + n_row - 1, which are at consecutive positions of one
+ * cache. */
 static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
-                       uint32_t head, unsigned char *scratch)
+                       heads h, unsigned char *scratch)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_layer_hparams *l = &hp->layer[layer];
@@ -190,18 +196,17 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
     const cf_row *row = &p->rows[r];
     const void **k_block = (const void **)(void *)(scratch + plan->k_off);
     const void **v_block = (const void **)(void *)(scratch + plan->v_off);
-    size_t group_size = l->n_head / l->n_head_kv;
     uint32_t last = last_seen(l, row);
     uint32_t first = first_seen(p, l, r);
     uint32_t last_block = (last + (uint32_t)n_row - 1) / CF_KV_BLOCK;
     for (uint32_t b = first / CF_KV_BLOCK; b <= last_block; b++) {
-        k_block[b] = cf_kv_keys(row->kv, b, layer, head);
-        v_block[b] = cf_kv_values(row->kv, b, layer, head);
+        k_block[b] = cf_kv_keys(row->kv, b, layer, h.kv);
+        v_block[b] = cf_kv_values(row->kv, b, layer, h.kv);
     }
-    size_t q0 = r * l->n_head + head * group_size;
+    size_t q0 = r * l->n_head + h.first;
     cf_attn a = {.out = p->att + q0 * l->head_size_v,
                  .q = p->q + q0 * q_step(p, l),
-                 .n_q = group_size,
+                 .n_q = h.n,
                  .q_stride = q_step(p, l),
                  .out_stride = l->head_size_v,
                  .n_row = n_row,
@@ -217,7 +222,7 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
                  .is_f16 = row->kv->layout->is_f16,
                  .scale = l->attn_scale,
                  .soft_cap = hp->attn_soft_cap,
-                 .sinks = sinks != NULL ? sinks + head * group_size : NULL,
+                 .sinks = sinks != NULL ? sinks + h.first : NULL,
                  .scratch = (float *)(void *)(scratch + plan->attn_off)};
     p->e->k->attend(&a);
 }
@@ -236,20 +241,49 @@ static size_t run_length(const cf_pass *p, const cf_layer_hparams *l, size_t r,
     return n;
 }
 
-/* By head: groups of CF_ATTN_ROWS rows, each with one key/value head. */
+/* How the work is divided: into groups of rows, and each of them into parts of
+ * the query heads, a key/value head's or fewer.  Large parts read a cache block
+ * for many queries; there are at least a few for each thread where possible. */
+typedef struct division {
+    size_t n_row;         /* of a group */
+    uint32_t n_part, n_q; /* parts of a key/value head, query heads of one */
+} division;
+
+static division divide(const cf_layer_hparams *l, size_t n_row, unsigned n)
+{
+    uint32_t group_size = l->n_head / l->n_head_kv;
+    division d = {CF_ATTN_QUERIES / group_size, 1, group_size};
+    size_t want = n > 1 ? 4 * (size_t)n : 1;
+    d.n_row = d.n_row < 1 ? 1 : d.n_row;
+    while (d.n_row > 4 &&
+           (n_row + d.n_row - 1) / d.n_row * l->n_head_kv < want) {
+        d.n_row /= 2;
+    }
+    while (d.n_q % 2 == 0 &&
+           (n_row + d.n_row - 1) / d.n_row * l->n_head_kv * d.n_part < n) {
+        d.n_q /= 2;
+        d.n_part *= 2;
+    }
+    return d;
+}
+
+/* By head: unit u is part u % n's, so that later rows, which look at more
+ * positions, are spread evenly. */
 static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
                    unsigned n)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
-    uint32_t n_kv = l->n_head_kv;
-    size_t n_group = (p->n_row - r0 + CF_ATTN_ROWS - 1) / CF_ATTN_ROWS;
-    for (size_t u = i; u < n_group * n_kv; u += n) {
-        size_t r = r0 + u / n_kv * CF_ATTN_ROWS, end = r + CF_ATTN_ROWS;
+    division d = divide(l, p->n_row - r0, n);
+    size_t n_part = (size_t)l->n_head_kv * d.n_part;
+    size_t n_group = (p->n_row - r0 + d.n_row - 1) / d.n_row;
+    for (size_t u = i; u < n_group * n_part; u += n) {
+        size_t r = r0 + u / n_part * d.n_row, end = r + d.n_row;
+        uint32_t part = (uint32_t)(u % n_part);
+        heads h = {part / d.n_part, part * d.n_q, d.n_q};
         end = end < p->n_row ? end : p->n_row;
         while (r < end) {
             size_t n_run = run_length(p, l, r, end);
-            attend_run(p, layer, r, n_run, (uint32_t)(u % n_kv),
-                       cf_pass__thread(p, i));
+            attend_run(p, layer, r, n_run, h, cf_pass__thread(p, i));
             r += n_run;
         }
     }

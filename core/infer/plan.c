@@ -51,10 +51,10 @@ size_t cf_ws_prepared(size_t off[], const cf_kernels *k,
 /* The widest a row of each buffer gets over all layers. */
 typedef struct widths {
     size_t q, k, v, att, ff;
-    size_t xp;      /* bytes a row */
-    size_t own;     /* bytes of one prepared row of a small matrix */
-    size_t scratch; /* of a matmul */
-    size_t group;   /* query heads that share a key/value head */
+    size_t xp;           /* bytes a row */
+    size_t own;          /* bytes of one prepared row of a small matrix */
+    size_t scratch;      /* of a matmul */
+    size_t head, head_v; /* sizes of heads */
 } widths;
 
 /* `rows` rows of the group for each row of the pass; those without p are left
@@ -86,7 +86,8 @@ static void widen_attention(widths *w, const cf_ws_model *m, uint32_t i)
     w->k = max_size(w->k, (size_t)l->n_head_kv * l->head_size);
     w->v = max_size(w->v, (size_t)l->n_head_kv * l->head_size_v);
     w->att = max_size(w->att, (size_t)l->n_head * l->head_size_v);
-    w->group = max_size(w->group, l->n_head / l->n_head_kv);
+    w->head = max_size(w->head, l->head_size);
+    w->head_v = max_size(w->head_v, l->head_size_v);
     widen_group(w, m->k, (const cf_mat *[]){&lw->q, &lw->k, &lw->v}, 3, 1);
     widen_group(w, m->k, (const cf_mat *[]){&lw->o}, 1, 1);
 }
@@ -203,9 +204,8 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
                     .n_logit = logit_rows(hp->n_vocab, n_row),
                     .n_thread = m->n_thread};
     p.attn_off = round_up(w.scratch);
-    p.k_off =
-        p.attn_off + round_up(sizeof(float) *
-                              CF_ATTN_SCRATCH(CF_ATTN_ROWS * w.group, n_ctx));
+    p.k_off = p.attn_off + round_up(sizeof(float) *
+                                    CF_ATTN_SCRATCH(w.head, w.head_v, n_ctx));
     p.v_off = p.k_off + round_up(n_page * sizeof(void *));
     /* A line apart, so that threads do not write to each other's. */
     p.own_off = p.v_off + round_up(n_page * sizeof(void *));

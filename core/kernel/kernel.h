@@ -94,8 +94,16 @@ typedef struct cf_kernels {
 /* Blocks of a key/value cache hold this many positions. */
 enum { CF_KV_BLOCK = 32 };
 
-/* Rows of queries at most in one call of attend. */
-enum { CF_ATTN_ROWS = 8 };
+/* Sizes of attention. */
+enum {
+    CF_ATTN_ROWS = 64,    /* rows of queries at most in one call */
+    CF_ATTN_QUERIES = 64, /* rows times heads that meet a cache block at once */
+    CF_ATTN_CHUNK = 512,  /* positions between two steps of the softmax */
+    /* Of the scratch: queries up to a whole tile of any set, and floats from
+     * a query's scores to the next one's, so that they spread over a cache. */
+    CF_ATTN_PADDED = CF_ATTN_QUERIES + 8,
+    CF_ATTN_STEP = CF_ATTN_CHUNK + 16
+};
 
 /*
  * Attention of the query heads that share one key/value head, at one position
@@ -125,8 +133,8 @@ typedef struct cf_attn {
     bool is_f16;
     float scale, soft_cap;
     const float *sinks; /* [n_q] or NULL */
-    float *scratch; /* CF_ATTN_SCRATCH(n_q * n_row, positions from `first` to
-                       the last row's last) floats */
+    float *scratch; /* CF_ATTN_SCRATCH(head_size, head_size_v, positions from
+                       `first` to the last row's last) floats */
 } cf_attn;
 
 /* Row i alone. */
@@ -144,16 +152,12 @@ static inline cf_attn cf_attn_row(const cf_attn *a, size_t i)
     return one;
 }
 
-/* Scores are kept by whole blocks. */
-#define CF_ATTN_SCRATCH(n_q, n_pos) \
-    ((size_t)(n_q) * ((size_t)(n_pos) + 2 * CF_KV_BLOCK))
-
-/* Floats of scratch for one head of one row. */
-static inline size_t cf_attn_scores(const cf_attn *a)
-{
-    size_t n_row = a->n_row > 0 ? a->n_row : 1;
-    return CF_ATTN_SCRATCH(1, a->last + n_row - a->first);
-}
+/* Floats of scratch: the reference keeps a score a position, the fast sets keep
+ * those of a chunk, queries and outputs, and a cache block. */
+#define CF_ATTN_SCRATCH(size, size_v, n_pos)                               \
+    ((size_t)CF_ATTN_PADDED *                                              \
+         ((size_t)CF_ATTN_STEP + (size_t)(size) + (size_t)(size_v) + 16) + \
+     CF_KV_BLOCK * ((size_t)(size) + (size_t)(size_v)) + (size_t)(n_pos))
 
 /* The reference table: float32 on dequantised weights. */
 const cf_kernels *cf_kernels_ref(void);

@@ -26,9 +26,13 @@
  *              a float to the nearest.
  *   norms      32 running sums: element i goes to sum i % 32; then sum i and
  *              sum i + 16 are added, then i + 8, + 4, + 2, + 1.
- *   softmax    16 running sums: position p goes to sum p % 16; then as above.
- *   attention  scores over the dimensions and values over the positions from
- *              the first to the last, each step rounded once.
+ *   attention  Scores over the dimensions and values over the positions, from
+ *              the first to the last, each step rounded once.  Exponentials in
+ *              16 running sums: position p goes to sum p % 16; then as above.
+ *              Exponents are relative to the largest score of the positions so
+ *              far, taken by chunks of 512 (0..511, 512..1023, ..): where a
+ *              chunk has a larger one, the running sums and the sums over the
+ *              values are first multiplied by exp(old - new).
  *
  * Private to core/kernel.
  */

@@ -13,7 +13,7 @@
 #include "core/base/alloc.h"
 
 /* Rows of x multiplied together, and queries of a head taken together. */
-enum { ROWS = 128, QUERIES = 8 };
+enum { ROWS = 128, QUERIES = CF_ATTN_QUERIES };
 
 bool cf_dense_is_cancelled(const cf_dense *d)
 {
@@ -295,7 +295,7 @@ cf_status cf_dense_attend(const cf_dense *d, float *out, const float *q,
                    .head_size = head_size,
                    .scale = scale};
     size_t n_float = a.n_block * CF_KV_BLOCK * n_head * head_size;
-    a.scratch_floats = up64(CF_ATTN_SCRATCH(QUERIES, n_key));
+    a.scratch_floats = up64(CF_ATTN_SCRATCH(head_size, head_size, n_key));
     float *kv = cf_alloc_aligned(64, 2 * n_float * sizeof *kv);
     const void **block = cf_calloc(2 * a.n_block * n_head, sizeof *block);
     a.scratch = cf_alloc_aligned(64, cf_pool_n_threads(d->pool) *

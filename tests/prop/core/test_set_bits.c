@@ -15,7 +15,11 @@
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 
-enum { N_TOKENS = 37, N_VOCAB = 320, N_LOGITS = N_TOKENS * N_VOCAB };
+enum {
+    N_TOKENS = 37,
+    N_LONG = 2 * CF_ATTN_CHUNK + 50, /* three steps of the softmax */
+    N_VOCAB = 320
+};
 
 static void keep_logits(void *ud, uint32_t pos, const float *logits)
 {
@@ -23,19 +27,29 @@ static void keep_logits(void *ud, uint32_t pos, const float *logits)
     memcpy(all + (size_t)pos * N_VOCAB, logits, N_VOCAB * sizeof *logits);
 }
 
-/* All logits of a text, computed in chunks of n_batch tokens. */
-static void compute(float *out, const void *file, size_t n_file,
-                    const cf_token *ids, const char *set, uint32_t n_batch)
+/* A text, computed in chunks of n_batch tokens by a set. */
+typedef struct job {
+    const void *file;
+    size_t n_file;
+    const cf_token *ids;
+    size_t n;
+    uint32_t n_batch;
+    const char *set;
+} job;
+
+/* All its logits. */
+static void compute(float *out, const job *j)
 {
     cf_error err;
     cf_engine *e = NULL;
     cf_session *s = NULL;
-    cf_engine_options eo = {.n_threads = 1, .kernel_set = set};
-    cf_session_options so = {.n_ctx = 64, .n_batch = n_batch};
+    cf_engine_options eo = {.n_threads = 1, .kernel_set = j->set};
+    cf_session_options so = {.n_ctx = (uint32_t)j->n + 1,
+                             .n_batch = j->n_batch};
     cf_run run = {.logits = keep_logits, .ud = out};
-    T_OK(cf_engine_open_memory(&e, file, n_file, &eo, &err), err);
+    T_OK(cf_engine_open_memory(&e, j->file, j->n_file, &eo, &err), err);
     T_OK(cf_session_new(&s, e, &so, &err), err);
-    T_OK(cf_session_sync(s, ids, N_TOKENS, &run, NULL, &err), err);
+    T_OK(cf_session_sync(s, j->ids, j->n, &run, NULL, &err), err);
     cf_session_free(s);
     cf_engine_close(e);
 }
@@ -50,16 +64,19 @@ static uint64_t hash_of(uint64_t h, const float *x, size_t n)
     return h;
 }
 
-/* Compares all sets on one model, and goes on with the hash. */
-static uint64_t check_model(uint64_t hash, const cf_tiny_options *o)
+/* Compares all sets on one model and n tokens, and goes on with the hash. */
+static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o, size_t n,
+                             uint32_t n_batch)
 {
-    static float want[N_LOGITS], have[N_LOGITS];
+    static float want[N_LONG * N_VOCAB], have[N_LONG * N_VOCAB];
     cf_kernels_entry set;
-    cf_token ids[N_TOKENS];
+    cf_token ids[N_LONG];
     cf_rand r = {o->seed + 1};
-    size_t n_file = 0, n_set = 0;
-    void *file = cf_tiny_gguf(o, &n_file);
-    for (size_t i = 0; i < N_TOKENS; i++) {
+    size_t n_set = 0, n_byte = n * N_VOCAB * sizeof *want;
+    job j = {.ids = ids, .n = n};
+    void *file = cf_tiny_gguf(o, &j.n_file);
+    j.file = file;
+    for (size_t i = 0; i < n; i++) {
         ids[i] = (cf_token)cf_rand_below(&r, N_VOCAB);
     }
     for (size_t i = 0; cf_kernels_list(i, &set); i++) {
@@ -67,20 +84,28 @@ static uint64_t check_model(uint64_t hash, const cf_tiny_options *o)
             continue;
         }
         float *to = n_set++ == 0 ? want : have;
-        compute(to, file, n_file, ids, set.name, 0);
-        if (memcmp(to, want, sizeof want) != 0) {
+        j.set = set.name;
+        j.n_batch = 0;
+        compute(to, &j);
+        if (memcmp(to, want, n_byte) != 0) {
             fail_msg("%s, %s: set %s differs", o->arch ? o->arch : "llama",
                      cf_dtype_get(o->type).name, set.name);
         }
-        compute(have, file, n_file, ids, set.name, 3);
-        if (memcmp(have, want, sizeof want) != 0) {
+        j.n_batch = n_batch;
+        compute(have, &j);
+        if (memcmp(have, want, n_byte) != 0) {
             fail_msg("%s, %s: set %s differs in small batches",
                      o->arch ? o->arch : "llama", cf_dtype_get(o->type).name,
                      set.name);
         }
     }
     cf_tiny_free(file);
-    return n_set > 0 ? hash_of(hash, want, N_LOGITS) : 0;
+    return n_set > 0 ? hash_of(hash, want, n * N_VOCAB) : 0;
+}
+
+static uint64_t check_model(uint64_t hash, const cf_tiny_options *o)
+{
+    return check_tokens(hash, o, N_TOKENS, 3);
 }
 
 static void check_hash(const char *what, uint64_t have, uint64_t want)
@@ -169,6 +194,22 @@ static void test_sets__odd_shapes(void **state)
     check_hash("odd shapes", hash, 0xc944ce55a12e4772);
 }
 
+/* Positions in several chunks of the softmax, with windows and without. */
+static void test_sets__long_contexts(void **state)
+{
+    static const char *const archs[] = {"llama", "gemma3", "gpt-oss"};
+    uint64_t hash = seed;
+    (void)state;
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        hash = check_tokens(hash,
+                            &(cf_tiny_options){.arch = archs[i],
+                                               .seed = 700 + i,
+                                               .type = CF_Q8_0},
+                            N_LONG, 67);
+    }
+    check_hash("long contexts", hash, 0xe9a6679649b13ff0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_sets__types),
         cmocka_unit_test(test_sets__every_type),
         cmocka_unit_test(test_sets__odd_shapes),
+        cmocka_unit_test(test_sets__long_contexts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -498,12 +498,19 @@ static void test_convert__like_the_reference(void **state)
     }
 }
 
+/* Enough positions for three steps of the softmax. */
+enum {
+    ATTN_POS = 2 * CF_ATTN_CHUNK + 3 * CF_KV_BLOCK,
+    ATTN_BLOCKS = ATTN_POS / CF_KV_BLOCK
+};
+
 /* One attention case with room for its cache blocks. */
 typedef struct attn_case {
     cf_attn a;
-    void *k_data[8], *v_data[8];
+    void *k_data[ATTN_BLOCKS], *v_data[ATTN_BLOCKS];
     float sinks[6];
-    float q[6 * 160], out[6 * 160], scratch[CF_ATTN_SCRATCH(6, 256)];
+    float q[6 * 160], out[6 * 160];
+    float scratch[CF_ATTN_SCRATCH(160, 160, ATTN_POS)];
 } attn_case;
 
 /* n random floats or halves; the caller frees them. */
@@ -530,7 +537,7 @@ static void attn_fill(cf_rand *r, attn_case *c)
                    .is_f16 = cf_rand_below(r, 2) == 1,
                    .soft_cap = cf_rand_below(r, 3) ? 0.0f : 3.0f,
                    .scale = 0.4f};
-    a->last = (uint32_t)cf_rand_below(r, 256);
+    a->last = (uint32_t)cf_rand_below(r, cf_rand_below(r, 2) ? 256 : ATTN_POS);
     a->first =
         cf_rand_below(r, 2) ? 0 : (uint32_t)cf_rand_below(r, a->last + 1);
     a->q_stride = a->head_size;
@@ -547,7 +554,7 @@ static void attn_fill(cf_rand *r, attn_case *c)
     for (size_t i = 0; i < a->n_q * a->head_size; i++) {
         c->q[i] = cf_rand_float(r) * 2;
     }
-    for (size_t b = 0; b < 8; b++) {
+    for (size_t b = 0; b < ATTN_BLOCKS; b++) {
         size_t nk = CF_KV_BLOCK * (size_t)a->head_size;
         size_t nv = CF_KV_BLOCK * (size_t)a->head_size_v;
         c->k_data[b] = random_cache(r, nk, a->is_f16);
@@ -557,7 +564,7 @@ static void attn_fill(cf_rand *r, attn_case *c)
 
 static void attn_free(attn_case *c)
 {
-    for (size_t b = 0; b < 8; b++) {
+    for (size_t b = 0; b < ATTN_BLOCKS; b++) {
         cf_free(c->k_data[b]);
         cf_free(c->v_data[b]);
     }
@@ -602,14 +609,15 @@ static void test_attend__rows(void **state)
     cf_rand r = {7};
     static attn_case c;
     static float q[CF_ATTN_ROWS * 6 * 160], out[CF_ATTN_ROWS * 6 * 160];
-    static float scratch[CF_ATTN_SCRATCH(6 * CF_ATTN_ROWS, 256)];
+    static float scratch[CF_ATTN_SCRATCH(160, 160, ATTN_POS)];
     for (size_t s = 0; s < N_SETS; s++) {
         const cf_kernels *k = cf_kernels_pick(set_names[s]);
         for (int i = 0; k && i < 60; i++) {
             attn_fill(&r, &c);
             cf_attn all = c.a;
             all.n_row = 1 + cf_rand_below(&r, CF_ATTN_ROWS);
-            all.last = (uint32_t)cf_rand_below(&r, 257 - all.n_row);
+            size_t n_pos = i % 3 ? 256 : ATTN_POS;
+            all.last = (uint32_t)cf_rand_below(&r, n_pos + 1 - all.n_row);
             all.window = i % 2 ? 1 + (uint32_t)cf_rand_below(&r, 60) : 0;
             all.first = all.window && all.last >= all.window
                             ? all.last - all.window + 1
@@ -644,7 +652,7 @@ static void test_attend__average_of_equals(void **state)
 {
     (void)state;
     float k[CF_KV_BLOCK * 8] = {0}, v[CF_KV_BLOCK * 8], q[8] = {1}, out[8];
-    float scratch[CF_ATTN_SCRATCH(1, 32)];
+    static float scratch[CF_ATTN_SCRATCH(8, 8, 32)];
     const void *kb = k, *vb = v;
     for (size_t i = 0; i < CF_KV_BLOCK * 8; i++) {
         v[i] = (float)(i / 8);
