@@ -66,7 +66,9 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
     d->cached = old[at];
     d->wanted = at < n_ids ? ids[at] : CF_TOKEN_NONE;
     d->prompt_off = at < list->n ? list->v[at].off : (uint32_t)prompt->text.n;
-    const cf_prompt_span *s = cf_prompt_span_at(prompt, d->prompt_off);
+    bool is_reply = at >= list->n; /* among the tokens it has to begin with */
+    const cf_prompt_span *s =
+        is_reply ? NULL : cf_prompt_span_at(prompt, d->prompt_off);
     if (s != NULL) {
         d->source = s->source;
         d->index = s->index;
@@ -80,7 +82,9 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
     spell(&text, tok, d->cached);
     cf_buf_adds(&text, ", now ");
     spell(&text, tok, d->wanted);
-    if (d->wanted != CF_TOKEN_NONE) {
+    if (d->wanted != CF_TOKEN_NONE && is_reply) {
+        cf_buf_adds(&text, ", chosen for this reply");
+    } else if (d->wanted != CF_TOKEN_NONE) {
         cf_buf_adds(&text, " from ");
         describe_source(d, &text);
     }

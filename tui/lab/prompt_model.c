@@ -130,6 +130,45 @@ static void assign_messages(cf_prompt_model *m)
     }
 }
 
+static size_t run_end(const cf_prompt_model *m, size_t from)
+{
+    size_t end = from;
+    while (end < m->n && m->token[end].message == m->token[from].message) {
+        end++;
+    }
+    return end;
+}
+
+/* Whether nothing of the message itself is in [from, to) but its role. */
+static bool is_header(const cf_prompt_model *m, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && m->prompt.n_spans != 0; i++) {
+        const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
+        if (s->source == CF_SPAN_MESSAGE && !cf_str_is(s->path, ".role")) {
+            return false;
+        }
+    }
+    return m->token[from].message >= 0;
+}
+
+/* A message that is written into another one, as the system prompt at the
+ * beginning of the first user message: the header before it is its own, so that
+ * every message is one part. */
+static void join_headers(cf_prompt_model *m)
+{
+    for (size_t i = 0; i < m->n;) {
+        size_t end = run_end(m, i), next = end < m->n ? run_end(m, end) : end;
+        if (next < m->n && m->token[next].message == m->token[i].message &&
+            is_header(m, i, end)) {
+            for (size_t k = i; k < end; k++) {
+                m->token[k].message = m->token[end].message;
+            }
+            end = next;
+        }
+        i = end;
+    }
+}
+
 static void mark_reuse(cf_prompt_model *m, const cf_token *cache,
                        size_t n_cache)
 {
@@ -188,6 +227,7 @@ cf_status cf_prompt_model_build(cf_prompt_model *m, const cf_prompt *prompt,
         made.token[i].ends_line = text.n != 0 && text.p[text.n - 1] == '\n';
     }
     assign_messages(&made);
+    join_headers(&made);
     mark_reuse(&made, cache, cache != NULL ? n_cache : 0);
     cf_status st = make_parts(&made, err);
     if (st != CF_OK) {

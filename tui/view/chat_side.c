@@ -105,35 +105,43 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- figures ------------------------------------------------------------ */
 
-/* The settings of the next reply. */
-static void draw_settings(cf_app *app, cf_grid *g, cf_rect r)
+/* A line wrapped in r.h rows at most; returns how many it took. */
+static int put_wrapped(cf_grid *g, cf_rect r, cf_str text, cf_style style)
 {
-    cf_buf line = CF_BUF_INIT;
-    cf_buf_adds(&line, "next    ");
-    cf_reply_settings_line(cf_lab_settings(app->lab), &line);
-    cf_grid_puts(g, r.x, r.y, r.w, cf_buf_cstr(&line), CF_STYLE_NORMAL);
-    cf_buf_deinit(&line);
-}
-
-/* Where and why a reply left what was cached, in r.h rows at most; returns
- * how many it took. */
-static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
-{
-    char text[256];
     cf_wrapped lines = {0};
     int n = 0;
-    snprintf(text, sizeof text, "cache lost at token %zu: %s",
-             reply->sync.n_kept, reply->cause);
-    if (cf_wrapped_update(&lines, cf_str_from(text), r.w, NULL) == CF_OK) {
-        while (n < r.h && (size_t)n < lines.n) {
+    if (cf_wrapped_update(&lines, text, r.w, NULL) == CF_OK) {
+        for (; n < r.h && (size_t)n < lines.n; n++) {
+            bool is_last = n + 1 == r.h; /* what is left is cut there */
+            size_t off = lines.v[n].off;
             cf_grid_put(g, r.x, r.y + n, r.w,
-                        cf_str_make(text + lines.v[n].off, lines.v[n].len),
-                        CF_STYLE_WARNING);
-            n++;
+                        cf_str_make(text.p + off,
+                                    is_last ? text.n - off : lines.v[n].len),
+                        style);
         }
     }
     cf_wrapped_deinit(&lines);
     return n;
+}
+
+/* The settings of the next reply. */
+static int draw_settings(cf_app *app, cf_grid *g, cf_rect r)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_buf_adds(&line, "next    ");
+    cf_reply_settings_line(cf_lab_settings(app->lab), &line);
+    int n = put_wrapped(g, r, cf_buf_str(&line), CF_STYLE_NORMAL);
+    cf_buf_deinit(&line);
+    return n;
+}
+
+/* Where and why a reply left what was cached. */
+static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
+{
+    char text[256];
+    snprintf(text, sizeof text, "cache lost at token %zu: %s",
+             reply->sync.n_kept, reply->cause);
+    return put_wrapped(g, r, cf_str_from(text), CF_STYLE_WARNING);
 }
 
 /* What of the conversation is not in its prompt, in r.h rows at most; returns
@@ -170,22 +178,25 @@ static int draw_missing(cf_app *app, cf_grid *g, cf_rect r)
     return y;
 }
 
-/* "prefill 1002 t/s, decode 49.9 t/s"; the number of rows. */
+/* "prefill 1002, decode 49.9 t/s"; the number of rows. */
 static int draw_rates(cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_timings *t = &reply->timings;
     double decode = cf_decode_rate(t, CF_CHAT_RATE_TOKENS);
-    int x = r.x;
+    char text[80] = "";
+    int n = 0;
     if (t->prefill_us > 0) {
-        x += cf_grid_putf(g, x, r.y, r.w, CF_STYLE_NORMAL, "prefill %.0f t/s",
-                          (double)t->n_prefill * 1e6 / (double)t->prefill_us);
+        n = snprintf(text, sizeof text, "prefill %.0f",
+                     (double)t->n_prefill * 1e6 / (double)t->prefill_us);
     }
     if (decode > 0) {
-        x += cf_grid_putf(g, x, r.y, r.x + r.w - x, CF_STYLE_NORMAL,
-                          x > r.x ? ", decode %.1f t/s" : "decode  %.1f t/s",
-                          decode);
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      n > 0 ? ", decode %.1f" : "decode  %.1f", decode);
     }
-    return x > r.x;
+    return n > 0
+               ? cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "%s t/s",
+                              text) > 0
+               : 0;
 }
 
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
@@ -239,25 +250,28 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
             y += draw_loss(g, (cf_rect){r.x, y, r.w, LOSS_ROWS}, last);
         }
     }
-    draw_settings(app, g, (cf_rect){r.x, y++, r.w, 1});
+    y += draw_settings(app, g, (cf_rect){r.x, y, r.w, LOSS_ROWS});
     if (cf_lab_constraint(app->lab)[0] != '\0') {
         int x = r.x + cf_grid_puts(g, r.x, y, r.w, "constr  ", CF_STYLE_NORMAL);
         cf_grid_puts(g, x, y++, r.x + r.w - x, cf_lab_constraint(app->lab),
                      CF_STYLE_WARNING);
     }
     if (info.cannot[0] != '\0') {
-        cf_grid_puts(g, r.x, y++, r.w, info.cannot, CF_STYLE_DIM);
+        y += put_wrapped(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+                         cf_str_from(info.cannot), CF_STYLE_DIM);
     }
     if (app->store != NULL) {
         cf_store_state st;
         cf_store_get_state(app->store, &st);
         if (st.is_failing || st.is_read_only) {
-            cf_grid_puts(g, r.x, y++, r.w, st.why.text, CF_STYLE_WARNING);
+            (void)put_wrapped(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+                              cf_str_from(st.why.text), CF_STYLE_WARNING);
         } else if (st.n_lost > 0) {
             char text[300];
             snprintf(text, sizeof text, "%zu not saved: %s", st.n_lost,
                      st.lost_why.text);
-            cf_grid_puts(g, r.x, y++, r.w, text, CF_STYLE_ERROR);
+            (void)put_wrapped(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+                              cf_str_from(text), CF_STYLE_ERROR);
         }
     }
 }

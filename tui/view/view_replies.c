@@ -18,6 +18,7 @@
 #include "tui/lab/lab_conversation.h"
 #include "tui/view/moves.h"
 #include "tui/view/replies.h"
+#include "tui/view/tokens.h"
 #include "tui/widget/list.h"
 
 enum {
@@ -254,8 +255,7 @@ static size_t parts_at(const replies *s, size_t i)
 
 /* The probability that reply `r` gave, at token i, to a token with the id or
  * text of another reply's; NAN where it is not among what is known. */
-static double given(cf_app *app, const cf_reply *r, size_t i, cf_token id,
-                    cf_str text)
+static double given(const cf_reply *r, size_t i, cf_token id, cf_str text)
 {
     const cf_chat_token *t = &r->token[i];
     for (size_t k = 0; t->draw != NULL && k < t->draw->n_top; k++) {
@@ -268,15 +268,12 @@ static double given(cf_app *app, const cf_reply *r, size_t i, cf_token id,
             return (double)t->top[k].p;
         }
     }
-    (void)app;
     return (double)NAN;
 }
 
 static void put_p(cf_buf *out, double p)
 {
-    if (isnan(p)) {
-        cf_buf_adds(out, "less than its alternatives");
-    } else if (p >= 0.0005) {
+    if (p >= 0.0005) {
         cf_buf_addf(out, "%.3f", p);
     } else {
         cf_buf_addf(out, "%.0e", p);
@@ -301,6 +298,28 @@ static cf_str token_text(const cf_reply *r, size_t i)
     return i < r->n_token ? cf_reply_token_text(r, i) : cf_str_make("", 0);
 }
 
+/* "; A gave ' rains' 0.34": what one side gave to the token of the other. */
+static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i,
+                      cf_token id, cf_str text)
+{
+    const cf_chat_token *t = &r->token[i];
+    double p = given(r, i, id, text);
+    cf_buf_addf(out, "; %c ", name);
+    if (!isnan(p)) {
+        cf_buf_adds(out, "gave ");
+        quote(out, text);
+        cf_buf_addc(out, ' ');
+        put_p(out, p);
+    } else if (t->n_top == 0 && (t->draw == NULL || t->draw->n_top == 0)) {
+        cf_buf_adds(out, t->is_forced ? "did not choose: its token was given"
+                                      : "has no alternatives");
+    } else {
+        cf_buf_adds(out, "does not have ");
+        quote(out, text);
+        cf_buf_adds(out, " among its alternatives");
+    }
+}
+
 /* "B parts at token 5: ' rains' 0.21 there, which A gave 0.34 ..." */
 static void parting(cf_app *app, size_t i, cf_buf *out)
 {
@@ -318,7 +337,7 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
         return;
     }
     cf_str mine = token_text(b, at), other = token_text(a, at);
-    cf_buf_addf(out, "%c first differs at token %zu: ", name, at);
+    cf_buf_addf(out, "%c first differs at token %zu: ", name, at + 1);
     quote(out, mine);
     if (at < b->n_token && b->token[at].p >= 0) {
         cf_buf_adds(out, " ");
@@ -331,14 +350,8 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
         put_p(out, (double)a->token[at].p);
     }
     if (at < a->n_token && at < b->n_token) {
-        cf_buf_adds(out, "; A gave ");
-        quote(out, mine);
-        cf_buf_addc(out, ' ');
-        put_p(out, given(app, a, at, b->token[at].id, mine));
-        cf_buf_addf(out, ", %c gave ", name);
-        quote(out, other);
-        cf_buf_addc(out, ' ');
-        put_p(out, given(app, b, at, a->token[at].id, other));
+        put_given(out, 'A', a, at, b->token[at].id, mine);
+        put_given(out, name, b, at, a->token[at].id, other);
     }
 }
 
@@ -404,21 +417,24 @@ static void draw_token(cf_app *app, size_t i, size_t k, cf_grid *g, cf_rect r)
     if (k == at) {
         style = (cf_style)(style | CF_REVERSE);
     }
-    cf_grid_putf(g, r.x, r.y, 5, CF_STYLE_DIM, "%4zu", k);
-    cf_str text = cf_reply_token_text(c->reply, k);
+    cf_grid_putf(g, r.x, r.y, 5, CF_STYLE_DIM, "%4zu", k + 1);
+    cf_buf text = CF_BUF_INIT;
+    cf_tokens__text(app, c->reply, k, &text);
     int used = 0, room = r.w - 13;
     cf_cluster cl;
-    for (size_t o = 0; cf_cluster_next(&cl, text.p, text.n, &o, (size_t)used,
-                                       CF_SPACE_VISIBLE);) {
+    for (size_t o = 0; cf_cluster_next(&cl, cf_buf_cstr(&text), text.n, &o,
+                                       (size_t)used, CF_SPACE_VISIBLE);) {
         used += cf_grid_put_cluster(g, r.x + 5 + used, r.y, room - used, &cl,
                                     style);
     }
+    cf_buf_deinit(&text);
     if (c->reply->token[k].p >= 0) {
         put_p(&p, (double)c->reply->token[k].p);
-        cf_grid_put(g, r.x + r.w - 7, r.y, 7, cf_buf_str(&p), CF_STYLE_DIM);
+    } else if (c->reply->token[k].is_forced) {
+        cf_buf_adds(&p, "given");
     }
+    cf_grid_put(g, r.x + r.w - 7, r.y, 7, cf_buf_str(&p), CF_STYLE_DIM);
     cf_buf_deinit(&p);
-    (void)app;
 }
 
 static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)

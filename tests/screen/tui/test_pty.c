@@ -28,6 +28,7 @@ typedef struct terminal {
     VTermScreen *screen;
     int w, h;
     bool is_alternate, shows_cursor, is_closed;
+    cf_buf out; /* the last bytes that came, for what no cell shows */
 } terminal;
 
 static int on_property(VTermProp prop, VTermValue *value, void *ud)
@@ -67,6 +68,7 @@ static bool pump(terminal *t, int ms)
         return false;
     }
     vterm_input_write(t->vt, block, (size_t)n);
+    cf_buf_add(&t->out, block, (size_t)n);
     answer(t);
     return true;
 }
@@ -118,12 +120,12 @@ static void type(terminal *t, const char *keys)
 }
 
 /* `db` NULL: nothing is stored. */
-static void exec_program(const char *script, const char *db)
+static void exec_program(const char *script, const char *db, const char *term)
 {
     const char *program = cf_program_path();
     char model[600];
     snprintf(model, sizeof model, "script:%s", script);
-    setenv("TERM", "xterm-256color", 1);
+    setenv("TERM", term, 1);
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("HOME", store_dir_file("home"), 1);
     setenv("XDG_CONFIG_HOME", store_dir_file("config"), 1);
@@ -137,8 +139,8 @@ static void exec_program(const char *script, const char *db)
     _exit(127);
 }
 
-static void start_with(terminal *t, int w, int h, const char *script,
-                       const char *db)
+static void start_as(terminal *t, int w, int h, const char *script,
+                     const char *db, const char *term)
 {
     static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
     char path[500];
@@ -158,8 +160,14 @@ static void start_with(terminal *t, int w, int h, const char *script,
     t->pid = forkpty(&t->fd, NULL, NULL, &size);
     assert_true(t->pid >= 0);
     if (t->pid == 0) {
-        exec_program(path, db);
+        exec_program(path, db, term);
     }
+}
+
+static void start_with(terminal *t, int w, int h, const char *script,
+                       const char *db)
+{
+    start_as(t, w, h, script, db, "xterm-256color");
 }
 
 static void start_on(terminal *t, int w, int h, const char *db)
@@ -201,6 +209,7 @@ static int finish(terminal *t)
     assert_true(t->shows_cursor);
     close(t->fd);
     vterm_free(t->vt);
+    cf_buf_deinit(&t->out);
     return status;
 }
 
@@ -375,6 +384,7 @@ static void test_pty__a_killed_reply_is_kept(void **state)
     assert_int_equal(waitpid(t.pid, &status, 0), t.pid);
     close(t.fd);
     vterm_free(t.vt);
+    cf_buf_deinit(&t.out);
 
     start_with(&t, 120, 36, cf_buf_cstr(&script), db);
     wait_for(&t, "[1 Chat]");
@@ -442,6 +452,116 @@ static void test_pty__a_command_without_its_terminal(void **state)
         poll(NULL, 0, 20);
     }
     vterm_free(t.vt);
+    cf_buf_deinit(&t.out);
+}
+
+/* What terminals send for keys with modifiers: the draft is edited, or nothing
+ * happens; the mode never changes, and what is typed next is text. */
+static void test_pty__keys_with_modifiers(void **state)
+{
+    (void)state;
+    static const char *const unknown[] = {
+        "\033[57358;5u", "\033[27;5;9~", "\033[1;7P", "\033[99;99Z", "\033O5x",
+        "\033[24;8~"};
+    terminal t;
+    NEED_TERMINALS();
+    start(&t, 100, 24);
+    wait_for(&t, "Write a message");
+    type(&t, "i");
+    wait_for(&t, "INSERT");
+    type(&t, "one two three");
+    type(&t, "\033[1;5D\033[1;3DX"); /* Ctrl-Left, Alt-Left */
+    wait_for(&t, "one Xtwo three");
+    type(&t, "\033[1;5CY"); /* Ctrl-Right */
+    wait_for(&t, "one Xtwo");
+    type(&t, "\033[1;5H!\033[1;2FZ"); /* Ctrl-Home, Shift-End */
+    wait_for(&t, "!one");
+    wait_for(&t, "threeZ");
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        char word[8];
+        snprintf(word, sizeof word, "dd%zu", i);
+        type(&t, unknown[i]);
+        type(&t, word);
+        wait_for(&t, word);
+        assert_true(shows(&t, "INSERT"));
+    }
+    type(&t, "\033[13;2unext line\033[13;2~last"); /* Shift-Enter, twice */
+    wait_for(&t, "next line");
+    wait_for(&t, "INSERT");
+    assert_true(shows(&t, "!one"));
+    type(&t, "\033" "2"); /* Esc and a digit at once */
+    wait_for(&t, "[2 Prompt]");
+    quit(&t);
+}
+
+/* "yy" sends the object to the clipboard (OSC 52) and to the register. */
+static void test_pty__yank(void **state)
+{
+    (void)state;
+    terminal t;
+    cf_buf file = CF_BUF_INIT;
+    cf_error err;
+    NEED_TERMINALS();
+    start(&t, 80, 24);
+    wait_for(&t, "Write a message");
+    type(&t, "i");
+    wait_for(&t, "INSERT");
+    type(&t, "Hello\r");
+    wait_for(&t, "turn 2 of 2");
+    type(&t, "\tyy");
+    wait_for(&t, "copied");
+    cf_buf_addc(&t.out, '\0');
+    assert_false(t.out.failed);
+    /* "It rains in Oslo." */
+    assert_non_null(strstr(t.out.p, "\033]52;c;SXQgcmFpbnMgaW4gT3Nsby4="));
+    t.out.n--;
+    T_OK(cf_os_read_file(&file, store_dir_file("state/confab/register"), 1000,
+                         &err),
+         err);
+    assert_string_equal(cf_buf_cstr(&file), "It rains in Oslo.");
+    cf_buf_deinit(&file);
+    quit(&t);
+}
+
+/* Q while a reply runs asks; the second one leaves, and what came is kept. */
+static void test_pty__quit_asks_while_a_reply_runs(void **state)
+{
+    (void)state;
+    terminal t;
+    cf_buf script = CF_BUF_INIT;
+    const char *db = store_dir_file("asks.db");
+    NEED_TERMINALS();
+    cf_buf_adds(&script, "{\"replies\":[{\"text\":\"");
+    for (int i = 10; i < 900; i++) {
+        cf_buf_addf(&script, "word%d ", i);
+    }
+    cf_buf_adds(&script, "\",\"chunk\":7,\"delay_ms\":20}]}");
+    start_with(&t, 120, 36, cf_buf_cstr(&script), db);
+    wait_for(&t, "NORMAL");
+    type(&t, "c");
+    wait_for(&t, "INSERT");
+    type(&t, "Talk to me\r");
+    wait_for(&t, "word12");
+    type(&t, "\tQ");
+    wait_for(&t, "still working: Q again");
+    wait_for(&t, "word60"); /* it still runs */
+    assert_true(t.is_alternate);
+    quit(&t);
+    cf_buf_deinit(&script);
+}
+
+/* On a terminal that the system does not know, the missing entry is named. */
+static void test_pty__an_unknown_terminal(void **state)
+{
+    (void)state;
+    terminal t;
+    NEED_TERMINALS();
+    start_as(&t, 100, 24, "{\"replies\":[]}", NULL, "xterm-nonesuch");
+    wait_for(&t, "no terminfo entry for 'xterm-nonesuch'");
+    assert_false(t.is_alternate);
+    int status = finish(&t);
+    assert_true(WIFEXITED(status));
+    assert_int_not_equal(WEXITSTATUS(status), 0);
 }
 
 int main(void)
@@ -455,6 +575,10 @@ int main(void)
         cmocka_unit_test(test_pty__a_killed_reply_is_kept),
         cmocka_unit_test(test_pty__a_command_has_the_terminal),
         cmocka_unit_test(test_pty__a_command_without_its_terminal),
+        cmocka_unit_test(test_pty__keys_with_modifiers),
+        cmocka_unit_test(test_pty__yank),
+        cmocka_unit_test(test_pty__quit_asks_while_a_reply_runs),
+        cmocka_unit_test(test_pty__an_unknown_terminal),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

@@ -68,6 +68,48 @@ static void test_parts__heads_belong_to_what_follows(void **state)
     cf_prompt_model_deinit(&m);
 }
 
+/* "<s>" role "\n" system text, then the user's own: the header that says
+ * "user" is of the system prompt that comes first in it. */
+static void test_parts__a_message_inside_another(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    cf_prompt_model m = {0};
+    cf_error err;
+    static const uint32_t lens[] = {3, 4, 1, 3, 1, 2, 4};
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        add_token(&f, lens[i]);
+    }
+    f.spans[0] = (cf_prompt_span){.off = 0, .len = 3};
+    f.spans[1] = (cf_prompt_span){.off = 3,
+                                  .len = 4,
+                                  .source = CF_SPAN_MESSAGE,
+                                  .index = 1,
+                                  .path = cf_str_from(".role")};
+    f.spans[2] = (cf_prompt_span){.off = 7, .len = 1};
+    f.spans[3] = (cf_prompt_span){.off = 8,
+                                  .len = 3,
+                                  .source = CF_SPAN_MESSAGE,
+                                  .path = cf_str_from(".content")};
+    f.spans[4] = (cf_prompt_span){.off = 11, .len = 1};
+    f.spans[5] = (cf_prompt_span){.off = 12,
+                                  .len = 2,
+                                  .source = CF_SPAN_MESSAGE,
+                                  .index = 1,
+                                  .path = cf_str_from(".content")};
+    f.spans[6] = (cf_prompt_span){.off = 14, .len = 4};
+    f.tokens.v = f.ids;
+    f.prompt = (cf_prompt){cf_str_from("<s>user\nBe\n\nHi</s>"), f.spans, 7};
+    T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
+    assert_int_equal(m.part[0].message, 0);
+    assert_int_equal(m.part[0].first, 0);
+    assert_int_equal(m.part[1].message, 1);
+    for (size_t i = 2; i < m.n_part; i++) {
+        assert_int_equal(m.part[i].message, CF_PART_GENERATION);
+    }
+    cf_prompt_model_deinit(&m);
+}
+
 /* Builds a prompt from pieces, each a token: "*" before one says that it is of
  * the next message, and equal pieces have equal ids. */
 static void make_of(fixture *f, cf_buf *out, const char *const *piece, size_t n)
@@ -254,6 +296,7 @@ int main(void)
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts__heads_belong_to_what_follows),
+        cmocka_unit_test(test_parts__a_message_inside_another),
         cmocka_unit_test(test_parts__what_closes_a_call_belongs_to_it),
         cmocka_unit_test(test_reuse__break_and_loss),
         cmocka_unit_test(test_wrap__rows_cover_all_tokens),
