@@ -242,8 +242,8 @@ CF_MUST_USE cf_status cf_store_put_template(cf_store *store, cf_str name,
                                             cf_str source, cf_str parent_hash,
                                             char hash[65], cf_error *err);
 
-/* Removes a kept template.  CF_EBUSY when replies were made with it: their
- * prompts need it; CF_ENOTFOUND. */
+/* Removes a kept template, until cf_store_undo() puts it back.  CF_EINVAL when
+ * replies were made with it: their prompts need it; CF_ENOTFOUND. */
 CF_MUST_USE cf_status cf_store_delete_template(cf_store *store, cf_str hash,
                                                cf_error *err);
 
@@ -368,8 +368,9 @@ CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server,
                                             cf_store_mcp_tool *out,
                                             cf_error *err);
 
-/* Takes the newest change of this section, or the newest import, back that was
- * not taken back yet (not purge), with what was changed together with it.
+/* Takes the newest change of this section, import or deletion of a template
+ * back that was not taken back yet (not purge), with what was changed together
+ * with it.
  * `what` gets one line about it, with the title.  CF_ENOTFOUND: nothing
  * left. */
 CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what,

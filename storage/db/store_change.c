@@ -1,6 +1,7 @@
 /*
  * store_change.c - changes of titles, tags, ratings, notes and places, forks,
- * and undo (of imports: store_import.c).
+ * and undo (of imports: store_import.c, of deleted templates:
+ * store_template.c).
  *
  * A change is a JSON object; the operation log keeps the change and the one
  * that takes it back, in the same form, so that undoing is applying.  Changes
@@ -420,8 +421,11 @@ static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
 {
     json_t *v;
     CF_TRY(cf_json_read(&v, op.p, op.n, err));
-    cf_status st = cf_str_is(cf_json_get_str(v, "do"), CF_UNDO_IMPORT)
+    cf_str name = cf_json_get_str(v, "do");
+    cf_status st = cf_str_is(name, CF_UNDO_IMPORT)
                        ? cf_undo__import(sql, v, undo, what, err)
+                   : cf_str_is(name, CF_UNDO_TEMPLATE)
+                       ? cf_undo__template(sql, v, undo, what, err)
                        : undo_change(sql, v, undo, n, what, err);
     CF_THEN(st,
             cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?",

@@ -270,10 +270,12 @@ cf_store_conv *cf_copy__conv(cf_arena *a, const cf_store_conv *conv);
 void cf_secret__json(cf_buf *out, cf_str json);
 void cf_secret__address(cf_buf *out, cf_str address);
 
-/* ---- the log of changes (store_change.c, store_import.c) ---------------- */
+/* ---- the log of changes (store_change.c, store_import.c,
+ * store_template.c) ------------------------------------------------------ */
 
-/* "do" of the entries of imports. */
-#define CF_UNDO_IMPORT "import"
+/* "do" of the entries of imports, and of deleted templates. */
+#define CF_UNDO_IMPORT   "import"
+#define CF_UNDO_TEMPLATE "delete template"
 
 /* Row numbers that one batch added: (from, to]. */
 typedef struct cf_import_rows {
@@ -293,5 +295,9 @@ CF_MUST_USE cf_status cf_undo__log_import(cf_sql *sql,
 /* Removes what an import has added; *what gets one line about it. */
 CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, const json_t *op,
                                       cf_str undo, cf_buf *what, cf_error *err);
+/* Puts a deleted template back, whose source is `undo`. */
+CF_MUST_USE cf_status cf_undo__template(cf_sql *sql, const json_t *op,
+                                        cf_str undo, cf_buf *what,
+                                        cf_error *err);
 
 #endif

@@ -44,63 +44,6 @@ cf_status cf_store_put_conv(cf_store *s, const cf_store_conv *conv, cf_uuid *id,
     return cf_op__submit(s, op, err);
 }
 
-static cf_status do_put_template(cf_store *s, cf_sql *sql, void *arg,
-                                 cf_error *err)
-{
-    (void)s;
-    return cf_rows__put_template(sql, arg, err);
-}
-
-cf_status cf_store_put_template(cf_store *s, cf_str name, cf_str source,
-                                cf_str parent_hash, char hash[65],
-                                cf_error *err)
-{
-    cf_op *op = cf_op__new(do_put_template);
-    if (op == NULL) {
-        return cf_sql__oom(err);
-    }
-    cf_store_template *t = cf_arena_calloc(&op->arena, 1, sizeof *t);
-    if (t != NULL) {
-        t->name = cf_copy__str(&op->arena, name);
-        t->source = cf_copy__str(&op->arena, source);
-        t->parent_hash = cf_copy__str(&op->arena, parent_hash);
-        t->created_ms = cf_os_now_ms();
-        if (hash != NULL) {
-            cf_hash_hex(hash, source.p, source.n);
-        }
-    }
-    op->arg = t;
-    return cf_op__submit(s, op, err);
-}
-
-static cf_status do_delete_template(cf_store *s, cf_sql *sql, void *arg,
-                                    cf_error *err)
-{
-    (void)s;
-    const cf_str *hash = arg;
-    int64_t id, n_runs;
-    CF_TRY(cf_sql__int(sql, &id, -1, err,
-                       "SELECT id FROM template WHERE hash = ?1", "s", *hash));
-    if (id < 0) {
-        return cf_fail(err, CF_ENOTFOUND, "no such template is kept");
-    }
-    CF_TRY(cf_sql__int(sql, &n_runs, 0, err,
-                       "SELECT count(*) FROM run WHERE template_id = ?1", "i",
-                       id));
-    if (n_runs > 0) {
-        return cf_fail(err, CF_EBUSY,
-                       "%lld repl%s made with it: it is needed to show their "
-                       "prompts",
-                       (long long)n_runs, n_runs == 1 ? "y was" : "ies were");
-    }
-    return cf_sql__run(sql, err, "DELETE FROM template WHERE id = ?1", "i", id);
-}
-
-cf_status cf_store_delete_template(cf_store *s, cf_str hash, cf_error *err)
-{
-    return cf_op__call(s, do_delete_template, &hash, err);
-}
-
 typedef struct put_call_arg {
     cf_uuid turn;
     const cf_store_call *call;

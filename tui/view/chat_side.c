@@ -193,10 +193,9 @@ static int draw_rates(cf_grid *g, cf_rect r, const cf_reply *reply)
         n += snprintf(text + n, sizeof text - (size_t)n,
                       n > 0 ? ", decode %.1f" : "decode  %.1f", decode);
     }
-    return n > 0
-               ? cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "%s t/s",
-                              text) > 0
-               : 0;
+    return n > 0 ? cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "%s t/s",
+                                text) > 0
+                 : 0;
 }
 
 void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)

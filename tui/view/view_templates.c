@@ -56,6 +56,7 @@ typedef struct templates_view {
     bool shows_caps;          /* in place of the findings */
     cf_template_caps caps[2]; /* of the shown one, of the one in use */
     char deletes[65]; /* the version that was asked about; "" for none */
+    bool has_deleted; /* the last thing that was done */
 } templates_view;
 
 static templates_view *state(cf_app *app)
@@ -590,6 +591,7 @@ static bool take_edited(cf_app *app, const cf_templates_row *e,
         return true;
     }
     snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
+    s->has_deleted = false;
     s->draft = *text;
     s->go_line = SIZE_MAX; /* it is shown where it broke */
     return false;
@@ -673,7 +675,8 @@ static void cmd_undo(cf_app *app)
     templates_view *s = state(app);
     const cf_templates_row *e = current(s);
     cf_error err;
-    if (s->draft.n == 0) {
+    if (s->draft.n == 0 || s->has_deleted) {
+        s->has_deleted = false;
         cf_cmd_undo(app);
         reload(app);
         return;
@@ -766,8 +769,10 @@ static void cmd_delete(cf_app *app)
         cf_app_error(app, &err);
         return;
     }
+    cf_lab_add_undo(app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
+    s->has_deleted = true;
     reload(app);
-    cf_app_say(app, CF_STYLE_OK, "deleted from the history");
+    cf_app_say(app, CF_STYLE_OK, "deleted from the history; u takes it back");
 }
 
 static void cmd_caps(cf_app *app)

@@ -460,9 +460,9 @@ static void test_pty__a_command_without_its_terminal(void **state)
 static void test_pty__keys_with_modifiers(void **state)
 {
     (void)state;
-    static const char *const unknown[] = {
-        "\033[57358;5u", "\033[27;5;9~", "\033[1;7P", "\033[99;99Z", "\033O5x",
-        "\033[24;8~"};
+    static const char *const unknown[] = {"\033[57358;5u", "\033[27;5;9~",
+                                          "\033[1;7P",     "\033[99;99Z",
+                                          "\033O5x",       "\033[24;8~"};
     terminal t;
     NEED_TERMINALS();
     start(&t, 100, 24);
@@ -489,7 +489,8 @@ static void test_pty__keys_with_modifiers(void **state)
     wait_for(&t, "next line");
     wait_for(&t, "INSERT");
     assert_true(shows(&t, "!one"));
-    type(&t, "\033" "2"); /* Esc and a digit at once */
+    type(&t, "\033"
+             "2"); /* Esc and a digit at once */
     wait_for(&t, "[2 Prompt]");
     quit(&t);
 }

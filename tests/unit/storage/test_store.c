@@ -296,12 +296,25 @@ static void test_template__is_deleted_unless_it_is_needed(void **state)
     assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[0]), &err),
                      CF_ENOTFOUND);
     assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[1]), &err),
-                     CF_EBUSY);
+                     CF_EINVAL);
     cf_arena_init(&arena, 0);
     T_OK(cf_store_templates(s, &arena, &v, &n, &err), err);
     assert_int_equal(n, 1);
     assert_true(cf_str_is(v[0].source, "new"));
     cf_arena_deinit(&arena);
+
+    cf_buf what = CF_BUF_INIT;
+    cf_store_template back;
+    T_OK(cf_store_undo(s, &what, &err), err);
+    assert_string_equal(cf_buf_cstr(&what), "deleted: a text of 'mine.jinja'");
+    T_OK(cf_store_get_template(s, cf_str_from(hash[0]), &arena, &back, &err),
+         err);
+    assert_true(cf_str_is(back.source, "old"));
+    assert_true(cf_str_is(back.name, "mine.jinja"));
+    assert_true(back.created_ms > 0);
+    assert_int_equal(cf_store_undo(s, &what, &err), CF_ENOTFOUND);
+    cf_arena_deinit(&arena);
+    cf_buf_deinit(&what);
     cf_store_close(s);
 }
 
