@@ -75,7 +75,11 @@ static void *serve(void *ud)
                 snprintf(s->seen[s->n_seen++], CF_PATH_TEXT_MAX, "%s %s\n%s",
                          method, path, body);
             }
-            answer(fd, a->path != NULL ? a : NULL);
+            cf_path_answer made = *a;
+            char *own = a->make != NULL ? a->make(body) : NULL;
+            made.body = own != NULL ? own : a->body;
+            answer(fd, a->path != NULL ? &made : NULL);
+            free(own);
         }
         close(fd);
     }

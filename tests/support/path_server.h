@@ -17,6 +17,9 @@ typedef struct cf_path_answer {
     int status;         /* 0 is 200 */
     const char *body;   /* JSON, or a stream that begins with "data:" */
     const char *header; /* more lines, each with "\r\n"; may be NULL */
+    /* In place of `body`: made of the request's, from malloc().  On the
+     * server's thread. */
+    char *(*make)(const char *request);
 } cf_path_answer;
 
 typedef struct cf_path_server {

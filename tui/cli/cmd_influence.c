@@ -140,28 +140,32 @@ static cf_status read_options(command *c, cf_error *err)
 
 /* ---- output ------------------------------------------------------------- */
 
-static void put_piece(const command *c, cf_token id, cf_buf *piece)
+/* The bytes of the reply that a token of the target writes. */
+static cf_str target_text(const command *c, const cf_influence_token *t)
 {
-    cf_buf_reset(piece);
-    cf_tokenizer_piece(piece, c->engine.tok, id, true);
+    cf_str all = c->c.reply;
+    size_t from = t->off < all.n ? t->off : all.n;
+    size_t n = t->len < all.n - from ? t->len : all.n - from;
+    return cf_str_make(all.p + from, n);
 }
 
 static void put_tokens(const command *c, const cf_influence_row *row, cf_jw *w)
 {
-    cf_buf piece = CF_BUF_INIT;
     cf_jw_array(w, "tokens");
     for (size_t i = 0; i < c->result.n_target; i++) {
         const cf_influence_token *t = &c->result.target[i];
-        put_piece(c, t->id, &piece);
         cf_jw_object(w, NULL);
-        cf_jw_int(w, "id", t->id);
-        cf_jw_bytes(w, "text", cf_buf_str(&piece));
+        if (t->id != CF_TOKEN_NONE) {
+            cf_jw_int(w, "id", t->id);
+        } else {
+            cf_jw_null(w, "id");
+        }
+        cf_jw_bytes(w, "text", target_text(c, t));
         cf_jw_uint(w, "off", t->off);
         cf_jw_double(w, "delta", (double)row->log_p[i] - (double)t->log_p);
         cf_jw_end(w);
     }
     cf_jw_end(w);
-    cf_buf_deinit(&piece);
 }
 
 static cf_status put_json(const command *c, const cf_influence_row *row,
@@ -191,7 +195,9 @@ static cf_status put_json(const command *c, const cf_influence_row *row,
         cf_jw_double(&w, "delta", row->delta);
         cf_jw_double(&w, "with", c->result.with);
         cf_jw_double(&w, "without", row->without);
-        cf_jw_uint(&w, "removed", row->n_tokens);
+        if (c->scorer.server == NULL) {
+            cf_jw_uint(&w, "removed", row->n_tokens);
+        }
     } else {
         cf_jw_null(&w, "delta");
         cf_jw_text(&w, "error", row->why);
@@ -248,16 +254,14 @@ static void put_text_row(const command *c, const cf_influence_row *row,
     if (!row->has_delta || !c->a->tokens) {
         return;
     }
-    cf_buf piece = CF_BUF_INIT;
     for (size_t i = 0; i < c->result.n_target; i++) {
         const cf_influence_token *t = &c->result.target[i];
-        put_piece(c, t->id, &piece);
+        cf_str piece = target_text(c, t);
         cf_buf_addf(out, "             %+8.3f  '",
                     (double)row->log_p[i] - (double)t->log_p);
-        cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
+        cf_safe_line(out, piece.p, piece.n);
         cf_buf_adds(out, "'\n");
     }
-    cf_buf_deinit(&piece);
 }
 
 static cf_status put(const command *c, cf_buf *out, cf_error *err)

@@ -4,7 +4,7 @@
  * The target's tokens are the same in every variant: the reply's own where the
  * model wrote it, else those that its text has after the whole prompt.
  */
-#include "tui/study/influence.h"
+#include "tui/study/influence_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -173,25 +173,9 @@ static cf_status find_target(making *m, cf_error *err)
     return CF_OK;
 }
 
-static cf_status check_options(const cf_influence_options *o, cf_error *err)
-{
-    if (o->keeps_positions && o->change != CF_CHANGE_LEAVE_OUT) {
-        return cf_fail(err, CF_EINVAL,
-                       "positions can be kept only where a part is left out");
-    }
-    if (o->change == CF_CHANGE_SWAP && o->other == NULL) {
-        return cf_fail(err, CF_EINVAL, "swapping takes another conversation");
-    }
-    if (o->has_span && o->span_from >= o->span_to) {
-        return cf_fail(err, CF_EINVAL, "the span %zu..%zu is empty",
-                       o->span_from, o->span_to);
-    }
-    return CF_OK;
-}
-
 static cf_status make_whole(making *m, cf_error *err)
 {
-    CF_TRY(check_options(m->o, err));
+    CF_TRY(cf_influence__check(m->o, err));
     CF_TRY(cf_study_render(m->engine, &m->context, &m->out->arena,
                            &m->out->prompt, err));
     CF_TRY(reply_tokens(m, err));
@@ -275,64 +259,6 @@ static cf_status keep_positions(making *m, cf_influence_row *row, variant *v,
     return CF_OK;
 }
 
-static cf_status render(making *m, const cf_study_context *context,
-                        cf_prompt *out, cf_error *err)
-{
-    return cf_study_render(m->engine, context, &m->out->arena, out, err);
-}
-
-/* Whether this failure is about one part only. */
-static bool is_of_part(cf_status st)
-{
-    return st != CF_OK && st != CF_ENOMEM && st != CF_ECANCELLED;
-}
-
-/* The prompt with the change.  A template that refuses a conversation without
- * the message gets it without content. */
-static cf_status changed_prompt(making *m, cf_influence_row *row,
-                                cf_prompt *out, cf_error *err)
-{
-    const cf_part *p = &row->part;
-    const json_t *instead = NULL;
-    json_t *text_json = NULL;
-    cf_study_context c;
-    if (p->kind == CF_PART_PIECE) {
-        return m->o->change == CF_CHANGE_SWAP
-                   ? cf_fail(err, CF_EUNSUPPORTED,
-                             "what the template writes cannot be swapped")
-                   : cf_parts_cut_prompt(out, &m->out->prompt, p->line, p->col,
-                                         &m->out->arena, err);
-    }
-    if (m->o->change == CF_CHANGE_SWAP) {
-        cf_buf text = CF_BUF_INIT;
-        const cf_study_context other = cf_study_context_of(m->o->other);
-        bool has = cf_parts_find(&m->context, p, &other, &instead, &text);
-        if (has && instead == NULL) {
-            text_json = json_stringn(cf_buf_cstr(&text), text.n);
-            instead = text_json;
-        }
-        cf_buf_deinit(&text);
-        if (!has || instead == NULL) {
-            return cf_fail(err, CF_ENOTFOUND,
-                           "the other conversation has no such part");
-        }
-    }
-    cf_status st = cf_parts_change(&c, &m->context, p, instead, err);
-    json_decref(text_json);
-    CF_TRY(st);
-    st = render(m, &c, out, err);
-    cf_parts_drop(&c);
-    if (is_of_part(st) && p->kind == CF_PART_MESSAGE && instead == NULL) {
-        cf_error ignored;
-        CF_TRY(cf_parts_empty(&c, &m->context, p->index, err));
-        cf_status again = render(m, &c, out, &ignored);
-        cf_parts_drop(&c);
-        row->is_emptied = again == CF_OK;
-        st = again == CF_OK || again == CF_ENOMEM ? again : st;
-    }
-    return st == CF_ENOMEM ? no_memory(err) : st;
-}
-
 static cf_status make_variant(making *m, cf_influence_row *row, variant *out,
                               cf_error *err)
 {
@@ -341,7 +267,8 @@ static cf_status make_variant(making *m, cf_influence_row *row, variant *out,
     if (m->o->change == CF_CHANGE_NEUTRAL) {
         return make_neutral(m, row, out, err);
     }
-    CF_TRY(changed_prompt(m, row, &prompt, err));
+    CF_TRY(cf_influence__prompt(m->out, m->engine, &m->context, m->o, row,
+                                &prompt, err));
     CF_TRY(cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0),
                               m->engine->tok, &m->out->arena, err));
     CF_TRY(join(m, &list, out, err));
@@ -357,34 +284,13 @@ static cf_status make_variant(making *m, cf_influence_row *row, variant *out,
 
 static cf_status list_parts(making *m, cf_error *err)
 {
-    cf_part_list list = {.v = NULL};
     cf_influence *out = m->out;
-    uint32_t kinds = m->o->kinds != 0
-                         ? m->o->kinds
-                         : 1u << CF_PART_MESSAGE | 1u << CF_PART_TOOL;
-    cf_status st = CF_OK;
-    for (int k = 0; st == CF_OK && k < CF_PART_KINDS; k++) {
-        if ((kinds & 1u << k) != 0) {
-            st = cf_parts_add(&list, (cf_part_kind)k, &m->context, &out->prompt,
-                              m->o, &out->arena, err);
-        }
-    }
-    if (st == CF_OK) {
-        out->row = cf_arena_calloc(&out->arena, list.n + 1, sizeof *out->row);
-        m->v = cf_arena_calloc(&out->arena, list.n + 1, sizeof *m->v);
-        m->job = cf_arena_calloc(&out->arena, list.n + 1, sizeof *m->job);
-        m->row_of = cf_arena_calloc(&out->arena, list.n + 1, sizeof *m->row_of);
-        st = out->row != NULL && m->v != NULL && m->job != NULL &&
-                     m->row_of != NULL
-                 ? CF_OK
-                 : no_memory(err);
-    }
-    for (size_t i = 0; st == CF_OK && i < list.n; i++) {
-        out->row[i].part = list.v[i];
-    }
-    out->n_row = st == CF_OK ? list.n : 0;
-    cf_free(list.v);
-    return st;
+    CF_TRY(cf_influence__list(out, &m->context, m->o, err));
+    m->v = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *m->v);
+    m->job = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *m->job);
+    m->row_of = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *m->row_of);
+    return m->v != NULL && m->job != NULL && m->row_of != NULL ? CF_OK
+                                                               : no_memory(err);
 }
 
 static cf_status add_job(making *m, const variant *v, size_t row, cf_error *err)
@@ -409,7 +315,7 @@ static cf_status make_jobs(making *m, const cf_study_scorer *s, cf_error *err)
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
         cf_status st = make_variant(m, row, v, &why);
-        if (is_of_part(st)) {
+        if (cf_influence__is_of_part(st)) {
             row->why =
                 cf_arena_strndup(&m->out->arena, why.text, strlen(why.text));
             st = row->why != NULL ? CF_OK : CF_ENOMEM;
@@ -429,15 +335,6 @@ static cf_status make_jobs(making *m, const cf_study_scorer *s, cf_error *err)
     return CF_OK;
 }
 
-static double sum(const float *v, size_t n)
-{
-    double s = 0;
-    for (size_t i = 0; i < n; i++) {
-        s += (double)v[i];
-    }
-    return s;
-}
-
 static void on_scored(void *ud, size_t job)
 {
     making *m = ud;
@@ -451,7 +348,7 @@ static void on_scored(void *ud, size_t job)
 static void take_scores(making *m)
 {
     cf_influence *out = m->out;
-    out->with = sum(m->job[0].log_p, m->n_target);
+    out->with = cf_influence__sum(m->job[0].log_p, m->n_target);
     for (size_t i = 0; i < m->n_target; i++) {
         out->target[i].log_p = m->job[0].log_p[i];
     }
@@ -459,7 +356,7 @@ static void take_scores(making *m)
         cf_influence_row *row = &out->row[m->row_of[i]];
         row->has_delta = true;
         row->log_p = m->job[i].log_p;
-        row->without = sum(row->log_p, m->n_target);
+        row->without = cf_influence__sum(row->log_p, m->n_target);
         row->delta = row->without - out->with;
         row->was_known = m->job[i].was_known;
         out->n_scored++;
@@ -480,6 +377,10 @@ cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
                 .context = cf_study_context_of(c),
                 .fn = fn,
                 .ud = ud};
+    if (scorer->server != NULL) {
+        return cf_influence__by_server(out, c, engine, scorer, options, fn, ud,
+                                       err);
+    }
     if (engine->tok == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "this engine shows no tokens");
     }

@@ -30,6 +30,13 @@ cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
     const cf_session *from = cf_backend_core_session(backend);
     char hash[CF_HASH_TEXT + 1];
     *s = (cf_study_scorer){.cancel = cancel, .store = store};
+    cf_backend_info server = cf_backend_get_info(backend);
+    if (from == NULL && strcmp(server.kind, "openai") == 0) {
+        s->server = backend;
+        cf_hash_hex(hash, server.name.p, server.name.n);
+        snprintf(s->model, sizeof s->model, "score of a server 1\n%s\n", hash);
+        return CF_OK;
+    }
     if (from == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "this engine does not say how likely a given text is; "
@@ -40,6 +47,14 @@ cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
     snprintf(s->model, sizeof s->model, "score 1\n%s\n%.40s %u %d\n", hash,
              info.kernel_set, info.n_threads, info.is_exact);
     return cf_session_fork(&s->session, from, err);
+}
+
+cf_status cf_study_score_text(const cf_study_scorer *s, cf_str prompt,
+                              cf_str text, cf_arena *arena, cf_score *out,
+                              cf_error *err)
+{
+    return cf_backend_score(s->server, prompt, text, s->cancel, arena, out,
+                            err);
 }
 
 void cf_study_scorer_deinit(cf_study_scorer *s)

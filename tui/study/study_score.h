@@ -29,14 +29,16 @@ typedef struct cf_score_job {
 } cf_score_job;
 
 typedef struct cf_study_scorer {
-    cf_session *session;   /* its own timeline */
+    cf_session *session;   /* its own timeline; NULL with a server */
+    cf_backend *server;    /* that scores texts; borrowed; NULL: none */
     cf_cancel *cancel;     /* may be NULL */
     cf_store *store;       /* may be NULL: nothing is kept */
     bool has_failed_store; /* a score could not be kept */
     char model[200];       /* model and arithmetic, as text */
 } cf_study_scorer;
 
-/* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM. */
+/* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  Whether
+ * a server gives them is seen when it is asked. */
 CF_MUST_USE cf_status cf_study_scorer_init(cf_study_scorer *s,
                                            cf_backend *backend, cf_store *store,
                                            cf_cancel *cancel, cf_error *err);
@@ -46,12 +48,18 @@ void cf_study_scorer_deinit(cf_study_scorer *s);
 typedef void (*cf_study_scored_fn)(void *ud, size_t job);
 
 /*
- * Scores jobs[0..n).  Those that are done when it fails stay done, and are
+ * Scores jobs[0..n) on the timeline, which must be there.  Those that are done when it fails stay done, and are
  * kept in the history.  CF_ELIMIT for a sequence that does not fit the
  * context, CF_EINVAL, CF_ECANCELLED, CF_ENOMEM.  `fn` may be NULL.
  */
 CF_MUST_USE cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs,
                                      size_t n, cf_study_scored_fn fn, void *ud,
                                      cf_error *err);
+
+/* The same for a text after a prompt, by the server; not kept. */
+CF_MUST_USE cf_status cf_study_score_text(const cf_study_scorer *s,
+                                          cf_str prompt, cf_str text,
+                                          cf_arena *arena, cf_score *out,
+                                          cf_error *err);
 
 #endif
