@@ -194,6 +194,7 @@ typedef struct cf_chat_event {
     cf_chat_token token;      /* TOKEN */
     uint64_t n_done, n_total; /* PREFILL */
     const cf_token *ids;      /* [n_ids] PROMPT */
+    const json_t *media;      /* PROMPT: as in the response; NULL: none */
     size_t n_ids, n_prompt;   /* n_prompt of them are the prompt's */
     size_t n_content;         /* PROMPT: bytes at the end of the reply's
                                  prefix that are not thinking */
@@ -201,6 +202,9 @@ typedef struct cf_chat_event {
     cf_timings timings;
     cf_stop stop; /* STOP */
 } cf_chat_event;
+
+/* Of CF_CHAT_ENCODE: "image 1, layer 3 of 27", cut at `cap`. */
+void cf_chat_encode_text(char *out, size_t cap, const cf_chat_event *event);
 
 typedef void (*cf_chat_event_fn)(const cf_chat_event *event, void *ud);
 

@@ -74,6 +74,8 @@ typedef struct cf_media_input {
     uint32_t n_deepstack;
     bool has_mrope;      /* positions have time, height and width */
     bool sees_both_ways; /* rows of a block see each other */
+    uint64_t read_us;    /* spent on decoding and cutting */
+    uint64_t encode_us;  /* spent on the rows; 0: not encoded */
     struct cf_arena *memory;
 } cf_media_input;
 

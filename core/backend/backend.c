@@ -32,6 +32,13 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
     return names[kind];
 }
 
+void cf_chat_encode_text(char *out, size_t cap, const cf_chat_event *e)
+{
+    snprintf(out, cap, "%.*s %zu, layer %llu of %llu", (int)e->text.n,
+             e->text.p, e->index + 1, (unsigned long long)e->n_done,
+             (unsigned long long)e->n_total);
+}
+
 const char *cf_stop_reason_name(cf_stop_reason reason)
 {
     static const char *const names[] = {

@@ -171,6 +171,7 @@ static void tell_prompt(const decode *d, const cf_prompt *prompt)
     cf_chat_event ev = {.kind = CF_CHAT_PROMPT,
                         .text = prompt->text,
                         .ids = ids_of(d),
+                        .media = d->run->out->media,
                         .n_ids = n_ids(d),
                         .n_prompt = d->n_prompt,
                         .n_content = d->start.n};

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
+#include "core/base/os.h"
 #include "core/media/audio.h"
 #include "core/media/vision.h"
 
@@ -372,8 +373,10 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
                  .marks = find_marks(m->vision.family->projector)};
     CF_THEN(st, put_blocks(&mk, err));
     CF_THEN(st, put_pieces(&mk, err));
+    uint64_t from = cf_os_monotonic_us();
     if (with_rows) {
         CF_THEN(st, put_rows(&mk, cancel, err));
+        to->encode_us = cf_os_monotonic_us() - from;
     }
     cf_vision_blocks_deinit(&blocks);
     return st;
@@ -464,8 +467,10 @@ static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
     cf_sound_deinit(&s);
     to->n_heard = blocks.n_heard;
     CF_THEN(st, put_sound_blocks(&mk, &blocks, err));
+    uint64_t from = cf_os_monotonic_us();
     if (with_rows) {
         CF_THEN(st, put_sound_rows(&mk, &d, &blocks, err));
+        to->encode_us = cf_os_monotonic_us() - from;
     }
     cf_audio_blocks_deinit(&blocks);
     return st;
@@ -498,10 +503,12 @@ static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
     }
     cf_arena_init(arena, 0);
     to->memory = arena;
+    uint64_t from = cf_os_monotonic_us();
     identify(m, to, bytes);
     cf_status st = cf_sound_is(bytes)
                        ? make_sound(m, to, bytes, with_rows, cancel, err)
                        : make_picture(m, to, bytes, with_rows, cancel, err);
+    to->read_us = cf_os_monotonic_us() - from - to->encode_us;
     if (st == CF_OK) {
         *out = to;
     } else {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tui/grid/wrap.h"
+#include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
 
 static void draw_views(const cf_app *app, cf_grid *g)
@@ -285,6 +286,9 @@ static void draw_status(cf_app *app, cf_grid *g)
     }
     int room = g->w - x - 3;
     const char *task = app->lab != NULL ? cf_lab_task_name(app->lab) : NULL;
+    const cf_reply *live = app->lab != NULL ? cf_lab_live(app->lab) : NULL;
+    bool is_encoding =
+        live != NULL && live->is_live && live->encoding[0] != '\0';
     bool is_long = !notice_fits(app, room);
     if (is_long) {
         draw_long_notice(app, g);
@@ -297,6 +301,9 @@ static void draw_status(cf_app *app, cf_grid *g)
         cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s%s%s; Esc stops it",
                      task, far.n != 0 ? ", " : "", cf_buf_cstr(&far));
         cf_buf_deinit(&far);
+    } else if (is_encoding) {
+        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "encoding %s; Esc stops it",
+                     live->encoding);
     } else if (right.n != 0) {
         int width = (int)cf_text_width(right.p, right.n);
         int at = width < room ? g->w - 1 - width : x + 2;

@@ -75,7 +75,9 @@ static void describe_json(media *m, const cf_media_input *in, const char *path)
                     (unsigned)in->width, (unsigned)in->height);
     }
     write_blocks_json(&m->out, in);
-    cf_buf_addf(&m->out, ",\"tokens\":%zu}", cf_media_n_position(in));
+    cf_buf_addf(&m->out, ",\"tokens\":%zu,\"read_ms\":%.3f,\"encode_ms\":%.3f}",
+                cf_media_n_position(in), (double)in->read_us * 1e-3,
+                (double)in->encode_us * 1e-3);
 }
 
 static void describe_sound(media *m, const cf_media_input *in, const char *path)
@@ -95,12 +97,9 @@ static void describe_sound(media *m, const cf_media_input *in, const char *path)
     }
 }
 
-static void describe(media *m, const cf_media_input *in, const char *path)
+static void describe_picture(media *m, const cf_media_input *in,
+                             const char *path)
 {
-    if (in->is_sound) {
-        describe_sound(m, in, path);
-        return;
-    }
     cf_buf_addf(&m->out, "%s: %u x %u, %zu tokens\n", path, (unsigned)in->width,
                 (unsigned)in->height, cf_media_n_position(in));
     for (size_t i = 0; i < in->n_block; i++) {
@@ -109,6 +108,17 @@ static void describe(media *m, const cf_media_input *in, const char *path)
                     (unsigned)b->width, (unsigned)b->height, (unsigned)b->cols,
                     (unsigned)b->rows);
     }
+}
+
+static void describe(media *m, const cf_media_input *in, const char *path)
+{
+    if (in->is_sound) {
+        describe_sound(m, in, path);
+    } else {
+        describe_picture(m, in, path);
+    }
+    cf_buf_addf(&m->out, "  %.1f ms to read, %.1f ms to encode\n",
+                (double)in->read_us * 1e-3, (double)in->encode_us * 1e-3);
 }
 
 static cf_status put(FILE *to, const float *v, size_t n, cf_error *err)

@@ -21,6 +21,7 @@
 #include "tui/cli/json_text.h"
 #include "tui/cli/keep.h"
 #include "tui/cli/mcp_open.h"
+#include "tui/cli/progress.h"
 #include "tui/cli/run_candidates.h"
 #include "tui/cli/run_json.h"
 #include "tui/cli/sampler_options.h"
@@ -63,6 +64,7 @@ typedef struct run {
     json_t *vendor;    /* --extra, and what the options come to for a server */
     cf_stop stop_seen; /* of the last round */
     bool is_terminal, in_thinking;
+    cf_progress encoding; /* of pictures and sounds */
     bool has_fault; /* the engine failed, not an input */
 } run;
 
@@ -103,6 +105,17 @@ static void show_call(const cf_tool_call *call)
     cf_buf_deinit(&line);
 }
 
+/* One line on a terminal while a picture or sound is encoded. */
+static void show_encoding(run *r, const cf_chat_event *ev)
+{
+    if (r->encoding.what == NULL) {
+        cf_progress_start(&r->encoding, "encoding");
+    }
+    char text[64];
+    cf_chat_encode_text(text, sizeof text, ev);
+    cf_progress_say(&r->encoding, text);
+}
+
 static void show_event(run *r, const cf_chat_event *ev)
 {
     switch (ev->kind) {
@@ -132,6 +145,7 @@ static void show_event(run *r, const cf_chat_event *ev)
                      ev->text);
         break;
     case CF_CHAT_STOP:
+        cf_progress_end(&r->encoding);
         end_thinking(r);
         if (ev->stop.reason == CF_STOP_LENGTH ||
             ev->stop.reason == CF_STOP_CONTEXT ||
@@ -143,9 +157,13 @@ static void show_event(run *r, const cf_chat_event *ev)
             show(stderr, cf_str_from("\n[the model refused]\n"));
         }
         break;
-    case CF_CHAT_PROMPT:
     case CF_CHAT_ENCODE:
+        show_encoding(r, ev);
+        break;
     case CF_CHAT_PREFILL:
+        cf_progress_end(&r->encoding);
+        break;
+    case CF_CHAT_PROMPT:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:
     case CF_CHAT_USAGE:

@@ -20,22 +20,28 @@ void cf_progress_start(cf_progress *p, const char *what)
     };
 }
 
+void cf_progress_say(cf_progress *p, const char *far)
+{
+    uint64_t now = cf_os_monotonic_us();
+    if (p->is_on && now - p->started_us >= PATIENCE_US &&
+        now - p->shown_us >= RENEW_US) {
+        fprintf(stderr, "\r%s: %s\033[K", p->what, far);
+        fflush(stderr);
+        p->shown_us = now;
+    }
+}
+
 void cf_progress_show(cf_progress *p, size_t done, size_t total)
 {
-    if (!p->is_on) {
-        return;
-    }
-    uint64_t now = cf_os_monotonic_us();
-    if (total == 0) {
+    char far[64];
+    if (total > 0) {
+        snprintf(far, sizeof far, "%zu of %zu", done, total);
+        cf_progress_say(p, far);
+    } else if (p->is_on) {
         fprintf(stderr, "\r%s ...\033[K", p->what);
-    } else if (now - p->started_us < PATIENCE_US ||
-               now - p->shown_us < RENEW_US) {
-        return;
-    } else {
-        fprintf(stderr, "\r%s: %zu of %zu\033[K", p->what, done, total);
+        fflush(stderr);
+        p->shown_us = cf_os_monotonic_us();
     }
-    fflush(stderr);
-    p->shown_us = now;
 }
 
 void cf_progress_end(cf_progress *p)

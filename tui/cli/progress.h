@@ -22,6 +22,9 @@ void cf_progress_start(cf_progress *p, const char *what);
  * nothing to count, and the line is written at once. */
 void cf_progress_show(cf_progress *p, size_t done, size_t total);
 
+/* The same with how far it is in words. */
+void cf_progress_say(cf_progress *p, const char *far);
+
 /* Takes the line away. */
 void cf_progress_end(cf_progress *p);
 

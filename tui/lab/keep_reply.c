@@ -102,21 +102,6 @@ static bool add_tools(inputs *in, const cf_conversation *conv)
     return v != NULL;
 }
 
-/* The prompt as it is sent, where the engine shows it. */
-static void add_prompt(inputs *in, cf_keep_reply *k, const cf_chat_event *e)
-{
-    if (e == NULL) {
-        return;
-    }
-    cf_hash_hex(in->prompt_hash, e->text.p != NULL ? e->text.p : "", e->text.n);
-    in->run.prompt_hash = cf_str_from(in->prompt_hash);
-    in->run.prompt_bytes = (int64_t)e->text.n;
-    in->run.prompt_ids = e->ids;
-    in->run.n_prompt_ids = e->n_prompt;
-    in->start_ids = e->ids + e->n_prompt;
-    k->options.n_start = e->n_ids - e->n_prompt;
-}
-
 static cf_str copy_text(cf_arena *arena, cf_str text)
 {
     char *copy = cf_arena_strndup(arena, text.n != 0 ? text.p : "", text.n);
@@ -134,6 +119,22 @@ static cf_str copy_json(cf_arena *arena, const json_t *v)
     }
     cf_buf_deinit(&text);
     return copy;
+}
+
+/* The prompt as it is sent, where the engine shows it. */
+static void add_prompt(inputs *in, cf_keep_reply *k, const cf_chat_event *e)
+{
+    if (e == NULL) {
+        return;
+    }
+    cf_hash_hex(in->prompt_hash, e->text.p != NULL ? e->text.p : "", e->text.n);
+    in->run.prompt_hash = cf_str_from(in->prompt_hash);
+    in->run.prompt_bytes = (int64_t)e->text.n;
+    in->run.prompt_ids = e->ids;
+    in->run.n_prompt_ids = e->n_prompt;
+    in->start_ids = e->ids + e->n_prompt;
+    k->options.n_start = e->n_ids - e->n_prompt;
+    k->options.media = copy_json(&k->arena, e->media);
 }
 
 /* A copy that outlives the send's options: the turn's end writes them too. */
@@ -453,15 +454,13 @@ static void add_lists(cf_keep_reply *k, const cf_chat_response *r,
                       cf_store_run *run, cf_buf *json)
 {
     if (k->forced.failed || k->held.failed ||
-        (k->forced.n == 0 && k->held.n == 0 && r->vendor == NULL &&
-         r->media == NULL)) {
+        (k->forced.n == 0 && k->held.n == 0 && r->vendor == NULL)) {
         return;
     }
     k->options.forced = (const uint32_t *)(const void *)k->forced.p;
     k->options.n_forced = k->forced.n / sizeof(uint32_t);
     k->options.held = (const uint32_t *)(const void *)k->held.p;
     k->options.n_held = k->held.n / sizeof(uint32_t);
-    k->options.media = copy_json(&k->arena, r->media);
     k->options.server = copy_json(&k->arena, r->vendor);
     cf_run_options_write(json, &k->options);
     if (!json->failed) {

@@ -101,6 +101,7 @@ cf_chat_event *cf_reply_copy_event(const cf_chat_event *e)
     cf_chat_event *copy = (cf_chat_event *)(void *)block;
     *copy = *e;
     copy->call = NULL;
+    copy->media = NULL;
     copy->n_ids = n_ids;
     copy->n_prompt = 0;
     copy->ids = (const cf_token *)(const void *)(block + ids_at);
@@ -178,10 +179,22 @@ static void note_first(cf_reply *r)
     r->first_us = r->first_us != 0 ? r->first_us : cf_os_monotonic_us();
 }
 
+static void note_encoding(cf_reply *r, const cf_chat_event *e)
+{
+    r->encoding[0] = '\0';
+    if (e->n_done < e->n_total) {
+        cf_chat_encode_text(r->encoding, sizeof r->encoding, e);
+    }
+}
+
 void cf_reply_add(cf_reply *r, const cf_tokenizer *tok, const cf_chat_event *e)
 {
     switch (e->kind) {
+    case CF_CHAT_ENCODE:
+        note_encoding(r, e);
+        break;
     case CF_CHAT_PREFILL:
+        r->encoding[0] = '\0';
         r->n_done = e->n_done;
         r->n_total = e->n_total;
         break;

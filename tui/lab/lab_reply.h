@@ -51,6 +51,8 @@ typedef struct cf_reply {
     cf_uuid parent;               /* the turn it answers */
     cf_buf text, thinking, calls; /* as parsed so far */
     uint64_t n_done, n_total;     /* prefill, in tokens */
+    char encoding[48]; /* "image 1, layer 3 of 27", being encoded; "" when
+                          nothing is */
     uint64_t start_us, first_us;  /* monotonic; first_us 0: no token yet */
     char failure[200]; /* why it came to nothing; "" when it did not */
 

@@ -311,11 +311,14 @@ static void blank_line(pen *p)
     p->line++;
 }
 
-/* " prefill 512 of 2048 tok  118 t/s  GEN ", " 24 tok  21.4 t/s  GEN " */
+/* " encoding image 1, layer 3 of 27  GEN ",
+ * " prefill 512 of 2048 tok  118 t/s  GEN ", " 24 tok  21.4 t/s  GEN " */
 static void live_figures(char *out, size_t cap, const cf_reply *l)
 {
     uint64_t now = cf_os_monotonic_us();
-    if (l->first_us == 0 && l->n_total == 0) {
+    if (l->encoding[0] != '\0') {
+        snprintf(out, cap, " encoding %s  GEN ", l->encoding);
+    } else if (l->first_us == 0 && l->n_total == 0) {
         snprintf(out, cap, " waiting  GEN ");
     } else if (l->first_us == 0) {
         char rate[32] = "";
