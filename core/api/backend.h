@@ -466,6 +466,9 @@ CF_MUST_USE cf_status cf_backend_core_add_source(cf_backend *backend,
 /* The session of a built-in backend, else NULL. */
 cf_session *cf_backend_core_session(cf_backend *backend);
 
+/* What reads its media; NULL: nothing, or it is of another kind. */
+cf_media_cache *cf_backend_core_media(const cf_backend *backend);
+
 typedef struct cf_remote_options {
     const char *model; /* NULL: the first that the server lists, or "default" */
     const char *key;   /* sent as a bearer token; copied, never printed */

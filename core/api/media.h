@@ -58,6 +58,9 @@ typedef struct cf_media_input {
     bool is_sound;
     uint32_t width, height;     /* as decoded, turned by its orientation tag */
     float mean[3], std[3];      /* of a picture's data: shares of 255 */
+    uint32_t patch;             /* side of a picture's patch, in pixels */
+    uint32_t tile_cols, tile_rows; /* tiles, row by row, before the last block,
+                                      which is the whole picture; 0: none */
     uint32_t rate, channels;    /* of a sound, as in the file */
     uint64_t n_sample, n_heard; /* of one channel at `rate`; what the model
                                    hears of it, at 16 kHz */
@@ -97,6 +100,11 @@ void cf_media_draw(const cf_media_input *input, uint32_t block,
 CF_MUST_USE cf_status cf_media_look(cf_media_input **out, cf_media *media,
                                     cf_str bytes, const cf_cancel *cancel,
                                     cf_error *err);
+
+/* "image 3f2a91, 420 x 310 to 288 x 192": the beginning of its hash, its size
+ * and what it is resized and cut to; of a sound its length. */
+enum { CF_MEDIA_WORDS_MAX = 96 };
+void cf_media_words(char *out, size_t cap, const cf_media_input *input);
 
 /* Calls `fn` with layers done and layers in all while an input is encoded; NULL
  * stops that. */

@@ -42,8 +42,9 @@ typedef struct cf_prompt_span {
     uint32_t off, len; /* bytes of the prompt */
     cf_span_source source;
     uint32_t index;     /* of message or tool; 0 otherwise */
-    bool is_media;      /* what a picture or sound of the message becomes:
-                           markers, and a stand-in for its rows */
+    cf_str media;       /* of the markers that a picture or sound of the
+                           message becomes, and the stand-in for its rows:
+                           what it is, cf_media_words(); empty for all else */
     bool is_copy;       /* the bytes are the source's bytes, unchanged */
     uint32_t src_off;   /* is_copy: where in the source string they start
                            (bytes) */

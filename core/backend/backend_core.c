@@ -962,3 +962,9 @@ cf_session *cf_backend_core_session(cf_backend *b)
 {
     return b->ops == &core_ops ? ((core_backend *)b)->session : NULL;
 }
+
+cf_media_cache *cf_backend_core_media(const cf_backend *b)
+{
+    return b->ops == &core_ops ? ((const core_backend *)b)->options.media
+                               : NULL;
+}

@@ -200,17 +200,19 @@ static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at,
         }
         cf_buf_add(&x->text, p->text.p, p->text.n);
     }
-    char path[40];
+    char path[40], words[CF_MEDIA_WORDS_MAX];
     int n = snprintf(path, sizeof path, ".content[%u]", (unsigned)m->v[i].part);
     char *kept = cf_arena_strndup(m->arena, path, (size_t)n);
-    if (kept == NULL) {
+    cf_media_words(words, sizeof words, in);
+    char *what = cf_arena_strndup(m->arena, words, strlen(words));
+    if (kept == NULL || what == NULL) {
         return cf_oom_for(err, "the prompt's spans");
     }
     const cf_prompt_span s = {.off = start,
                               .len = (uint32_t)x->text.n - start,
                               .source = CF_SPAN_MESSAGE,
                               .index = m->v[i].message,
-                              .is_media = true,
+                              .media = cf_str_from(what),
                               .line = at->line,
                               .col = at->col,
                               .path = cf_str_make(kept, (size_t)n)};

@@ -87,7 +87,7 @@ static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
     case CF_SPAN_VARIABLE:
         return is_one_of(s->path, spellings);
     case CF_SPAN_MESSAGE:
-        return s->is_media ||
+        return s->media.n > 0 ||
                (cf_str_is(s->path, ".role") &&
                 is_one_of(cf_str_make(prompt.p + s->off, s->len), roles));
     case CF_SPAN_TOOL:

@@ -366,6 +366,9 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
     to->sees_both_ways = m->vision.family->sees_both_ways;
     cf_status st = cf_vision_cut(&m->vision, &p, &blocks, err);
     cf_pixels_deinit(&p);
+    to->patch = m->vision.patch;
+    to->tile_cols = blocks.tile_cols;
+    to->tile_rows = blocks.tile_rows;
     making mk = {.m = m,
                  .arena = to->memory,
                  .to = to,

@@ -2,6 +2,7 @@
  * media_draw.c - the encoder's input as pixels for people.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "core/api/media.h"
 
@@ -40,5 +41,22 @@ void cf_media_draw(const cf_media_input *in, uint32_t block, unsigned char *rgb)
     for (size_t i = 0; i < (size_t)b->width * b->height * 3; i++) {
         float v = (b->data[i] * in->std[i % 3] + in->mean[i % 3]) * 255;
         rgb[i] = (unsigned char)lroundf(fminf(fmaxf(v, 0), 255));
+    }
+}
+
+void cf_media_words(char *out, size_t cap, const cf_media_input *in)
+{
+    const cf_media_block *b = in->block;
+    if (in->is_sound) {
+        snprintf(out, cap, "sound %.6s, %.2f s", in->hash,
+                 (double)in->n_sample / in->rate);
+    } else if (in->n_block == 1) {
+        snprintf(out, cap, "image %.6s, %u x %u to %u x %u", in->hash,
+                 (unsigned)in->width, (unsigned)in->height, (unsigned)b->width,
+                 (unsigned)b->height);
+    } else {
+        snprintf(out, cap, "image %.6s, %u x %u to %zu of %u x %u", in->hash,
+                 (unsigned)in->width, (unsigned)in->height, in->n_block,
+                 (unsigned)b->width, (unsigned)b->height);
     }
 }

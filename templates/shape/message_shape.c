@@ -208,6 +208,18 @@ static const json_t *tool_response(const json_t *content, json_t *m)
     return value != NULL ? value : r;
 }
 
+/* Whether content that is a string is written; templates of models with
+ * pictures may look through parts only. */
+static bool takes_text(const cf_template_caps *c, const json_t *m)
+{
+    if (role_is(m, "user")) {
+        return c->text_content == CF_CAP_YES;
+    }
+    return !is_missing(role_is(m, "system")      ? c->system
+                       : role_is(m, "assistant") ? c->reply
+                                                 : c->text_content);
+}
+
 static void fit_content(shaper *s, json_t *m)
 {
     const cf_template_caps *c = s->caps;
@@ -230,8 +242,8 @@ static void fit_content(shaper *s, json_t *m)
         cf_buf_reset(&text);
         cf_json_write_spaced(&text, content);
         set(s, m, "content", text_json(&text));
-    } else if (json_is_string(content) && role_is(m, "user") &&
-               c->text_content != CF_CAP_YES && typed == CF_CAP_YES) {
+    } else if (json_string_length(content) > 0 && !is_tool &&
+               typed == CF_CAP_YES && !takes_text(c, m)) {
         set(s, m, "content",
             json_pack("[{s:s, s:O}]", "type", "text", "text",
                       cf_json_ref(content)));

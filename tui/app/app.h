@@ -57,6 +57,7 @@ typedef enum cf_view_id {
     CF_VIEW_TRAFFIC,
     CF_VIEW_INFLUENCE,
     CF_VIEW_SWEEP,
+    CF_VIEW_MEDIA,
     CF_VIEW_COUNT
 } cf_view_id;
 

@@ -113,3 +113,50 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
         c->bg = cf_palette_nearest(lower, g->n_colors);
     }
 }
+
+void cf_grid_add_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
+                         int h)
+{
+    bool is_inside = r.x >= g->clip.x && r.x + r.w <= g->clip.x + g->clip.w &&
+                     r.y >= g->clip.y && r.y + r.h <= g->clip.y + g->clip.h;
+    if (g->pixel_w > 0 && is_inside && r.w > 0 && r.h > 0 &&
+        g->n_picture < CF_GRID_PICTURES) {
+        g->picture[g->n_picture++] = (cf_grid_picture){r, w, h, rgb};
+    }
+}
+
+/* The mean colour of the part of a picture that is pixel (x, y) of one of
+ * to_w x to_h. */
+static uint32_t mean(const unsigned char *rgb, int w, int h, int x, int y,
+                     int to_w, int to_h)
+{
+    int x0 = (int)((int64_t)x * w / to_w), y0 = (int)((int64_t)y * h / to_h);
+    int x1 = (int)((int64_t)(x + 1) * w / to_w);
+    int y1 = (int)((int64_t)(y + 1) * h / to_h);
+    uint64_t sum[3] = {0, 0, 0}, n = 0;
+    for (int j = y0; j < y1 || j == y0; j++) {
+        for (int i = x0; i < x1 || i == x0; i++) {
+            const unsigned char *p =
+                rgb + 3 * ((size_t)j * (size_t)w + (size_t)i);
+            for (int c = 0; c < 3; c++) {
+                sum[c] += p[c];
+            }
+            n++;
+        }
+    }
+    return (uint32_t)(sum[0] / n) << 16 | (uint32_t)(sum[1] / n) << 8 |
+           (uint32_t)(sum[2] / n);
+}
+
+void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
+                         int h)
+{
+    for (int y = 0; y < r.h; y++) {
+        for (int x = 0; x < r.w; x++) {
+            cf_grid_put_pixels(g, r.x + x, r.y + y,
+                               mean(rgb, w, h, x, 2 * y, r.w, 2 * r.h),
+                               mean(rgb, w, h, x, 2 * y + 1, r.w, 2 * r.h));
+        }
+    }
+    cf_grid_add_picture(g, r, rgb, w, h);
+}

@@ -57,6 +57,7 @@ void cf_lab_free(cf_lab *lab)
     cf_reply_deinit(&lab->live);
     cf_buf_deinit(&lab->draft);
     cf_prompt_model_deinit(&lab->prompt);
+    cf_media_sheet_deinit(&lab->sheet);
     cf_template_free(lab->own_tpl);
     cf_opened_adapters_close(&lab->adapters);
     cf_buf_deinit(&lab->own_source);

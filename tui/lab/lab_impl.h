@@ -133,6 +133,7 @@ struct cf_lab {
     cf_prompt_model prompt;
     bool prompt_is_fresh, prompt_is_shown;
     cf_error prompt_err;
+    cf_media_sheet sheet; /* of the prompt; n 0: none yet */
     cf_arena loss_arena;
     cf_lab_loss *loss; /* [n_loss], of the path of `loss_generation` */
     size_t n_loss, cap_loss;

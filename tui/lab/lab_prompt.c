@@ -162,6 +162,7 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
         lab->prompt_is_fresh = true;
         lab->prompt_is_shown = false;
         cf_prompt_model_deinit(&lab->prompt);
+        cf_media_sheet_deinit(&lab->sheet);
         if (lab->n_path == 0 && lab->draft.n == 0 && !lab->draft.failed) {
             cf_fail(&lab->prompt_err, CF_ENOTFOUND,
                     "nothing is said yet: write a message first (i)");
@@ -173,6 +174,31 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
         }
     }
     return lab->prompt_is_shown ? &lab->prompt : NULL;
+}
+
+static const json_t *message_of(const void *ud, size_t i)
+{
+    const cf_lab *lab = ud;
+    return i < lab->n_source ? lab->source[i].message : NULL;
+}
+
+const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err)
+{
+    const cf_prompt_model *m = cf_lab_prompt(lab);
+    cf_media_sheet *s = &lab->sheet;
+    if (s->n > 0 && token >= s->first && token - s->first < s->n) {
+        return s;
+    }
+    cf_media_cache *cache = cf_backend_core_media(lab->engine.backend);
+    if (m == NULL || cache == NULL || lab->job_is_on) {
+        cf_fail(err, CF_EBUSY, "it is shown when the reply is complete");
+        return NULL;
+    }
+    cf_media_sheet_deinit(s);
+    return cf_media_sheet_make(s, cache, m, token, message_of, lab, err) ==
+                   CF_OK
+               ? s
+               : NULL;
 }
 
 double cf_lab_prefill_speed(cf_lab *lab)

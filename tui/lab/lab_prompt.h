@@ -9,6 +9,7 @@
 
 #include "tui/lab/lab.h"
 #include "tui/lab/ledger.h"
+#include "tui/lab/media_sheet.h"
 #include "tui/lab/prompt_model.h"
 
 /* The prompt of the path and a draft, as it would be sent now; NULL when it
@@ -26,6 +27,10 @@ CF_MUST_USE cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err);
 CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
                                      const json_t *messages, cf_arena *arena,
                                      cf_prompt *out, cf_error *err);
+/* The picture or sound that `token` of the prompt is part of, as the model gets
+ * it; kept until the prompt changes.  NULL: it is part of none, it cannot be
+ * read (err says why), or a reply is being written. */
+const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err);
 /* What its tokens are spent on (ledger.h), in the arena; `prompt` is what
  * cf_lab_prompt() gave. */
 CF_MUST_USE cf_status cf_lab_ledger(const cf_lab *lab,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/media.h"
 #include "core/base/alloc.h"
 
 void cf_prompt_model_deinit(cf_prompt_model *m)
@@ -325,18 +326,37 @@ void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)
     }
 }
 
-bool cf_prompt_model_is_row(const cf_prompt_model *m, size_t token)
+static const cf_prompt_span *span_of(const cf_prompt_model *m, size_t token)
 {
-    return cf_token_is_row(m->ids[token].id);
+    return m->prompt.n_spans != 0 ? &m->prompt.spans[m->token[token].span]
+                                  : NULL;
+}
+
+bool cf_prompt_model_is_media(const cf_prompt_model *m, size_t token)
+{
+    const cf_prompt_span *s = span_of(m, token);
+    return s != NULL && s->media.n > 0;
+}
+
+cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token,
+                             char out[CF_PROMPT_BLOCK_MAX])
+{
+    size_t first, n = cf_prompt_model_run(m, token, &first);
+    cf_str what = span_of(m, token)->media;
+    int len = snprintf(out, CF_PROMPT_BLOCK_MAX, "[%.*s: %zu token%s]",
+                       (int)(what.n < CF_MEDIA_WORDS_MAX ? what.n
+                                                         : CF_MEDIA_WORDS_MAX),
+                       what.p, n, n == 1 ? "" : "s");
+    return cf_str_make(out, (size_t)len);
 }
 
 bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token)
 {
     const cf_prompt_token *b = &m->token[token];
     const cf_prompt_token *a = token > 0 ? b - 1 : NULL;
-    bool is_row = cf_prompt_model_is_row(m, token);
-    if (a != NULL && (is_row || cf_prompt_model_is_row(m, token - 1))) {
-        return is_row && m->ids[token - 1].off == m->ids[token].off;
+    if (a != NULL && (cf_prompt_model_is_media(m, token) ||
+                      cf_prompt_model_is_media(m, token - 1))) {
+        return a->span == b->span;
     }
     return a != NULL && !a->is_special && !b->is_special &&
            a->message == b->message;
@@ -346,7 +366,7 @@ size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
                            size_t *first)
 {
     *first = token;
-    if (m->token[token].is_special) {
+    if (m->token[token].is_special && !cf_prompt_model_is_media(m, token)) {
         return 0;
     }
     while (cf_prompt_model_continues(m, *first)) {
@@ -363,13 +383,11 @@ size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
 static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form,
                     cf_prompt_measure measure)
 {
-    if (cf_prompt_model_is_row(m, i)) {
-        size_t first;
+    if (cf_prompt_model_is_media(m, i)) {
+        char text[CF_PROMPT_BLOCK_MAX];
         return cf_prompt_model_continues(m, i)
                    ? 0
-                   : measure(cf_prompt_model_text(m, i)) + 1 +
-                         snprintf(NULL, 0, " x%zu",
-                                  cf_prompt_model_run(m, i, &first));
+                   : measure(cf_prompt_model_block(m, i, text)) + 1;
     }
     if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
         size_t first;
@@ -399,7 +417,9 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
     for (size_t i = 0; i < m->n; i++) {
         int w = width_as(m, i, form, measure);
         bool ends_line =
-            i > 0 && m->token[i - 1].ends_line && form != CF_PROMPT_AS_SPECIALS;
+            i > 0 && m->token[i - 1].ends_line &&
+            form != CF_PROMPT_AS_SPECIALS &&
+            !(cf_prompt_model_is_media(m, i) && cf_prompt_model_continues(m, i));
         bool begins = i == 0 || ends_line ||
                       m->token[i].message != m->token[i - 1].message ||
                       (w > 0 && used + w > width);

@@ -115,16 +115,22 @@ CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
 
-/* Whether `token` stands for a row of a picture or sound; the rows of one block
- * are one thing on the screen, whatever the form. */
-bool cf_prompt_model_is_row(const cf_prompt_model *m, size_t token);
+/* Whether `token` is part of a picture or sound, a marker or a row: all of it
+ * is one block on the screen, whatever the form. */
+bool cf_prompt_model_is_media(const cf_prompt_model *m, size_t token);
 
-/* Whether `token` is an ordinary one after another of its message, or a row
+/* "[image 3f2a91, 420 x 310 to 288 x 192: 56 tokens]", for the block that
+ * `token` is part of, without a terminating 0. */
+enum { CF_PROMPT_BLOCK_MAX = 160 };
+cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token,
+                             char out[CF_PROMPT_BLOCK_MAX]);
+
+/* Whether `token` is an ordinary one after another of its message, or one
  * after another of its block: of a run only the first is shown. */
 bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token);
 
-/* The run of ordinary tokens of one message, or of rows of one block, that
- * `token` lies in: its first one and their number; 0 for a special token. */
+/* The run of ordinary tokens of one message, or the block, that `token` lies
+ * in: its first one and their number; 0 for a special token. */
 size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
                            size_t *first);
 

@@ -7,7 +7,8 @@
  * cache holds something else), and next to it the finding about the template's
  * line (E, W, I).  Right: totals and the share of
  * each message, findings, variables.  Below: the token under the cursor and
- * the template's line that wrote it; Enter opens that line.
+ * the template's line that wrote it; Enter opens that line, and of a picture or
+ * sound, which is one block here, what the model gets.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "tui/lab/lab_template.h"
 #include "tui/view/chat.h"
 #include "tui/view/lint_pane.h"
+#include "tui/view/media_view.h"
 #include "tui/view/moves.h"
 #include "tui/view/prompt.h"
 #include "tui/view/templates.h"
@@ -115,23 +117,22 @@ static int draw_run(cf_app *app, cf_grid *g, int x, int y, int width,
     return used + 1;
 }
 
-/* The rows of a block of a picture or sound, at its first one: the text that
- * stands for a row, and how many there are. */
-static int draw_rows(cf_app *app, cf_grid *g, int x, int y, int width,
-                     const cf_prompt_model *m, size_t first)
+/* A picture or sound as one block, at its first token. */
+static int draw_block(cf_app *app, cf_grid *g, int x, int y, int width,
+                      const cf_prompt_model *m, size_t first)
 {
+    char text[CF_PROMPT_BLOCK_MAX];
     size_t n = cf_prompt_model_run(m, first, &first);
     size_t cursor = cf_prompt__state(app)->token;
-    cf_style style = token_style(app, m, first);
+    bool breaks = m->has_break && m->n_kept >= first && m->n_kept < first + n;
+    cf_style style = breaks ? CF_STYLE_BREAK : CF_STYLE_SPECIAL;
     if (cursor >= first && cursor < first + n) {
         g->cursor_x = x;
         g->cursor_y = y;
         style = CF_STYLE_SELECTED | CF_REVERSE;
     }
-    int used =
-        cf_grid_put(g, x, y, width, cf_prompt_model_text(m, first), style);
-    used += cf_grid_putf(g, x + used, y, width - used, style, " x%zu", n);
-    return used + 1;
+    return 1 + cf_grid_put(g, x, y, width,
+                           cf_prompt_model_block(m, first, text), style);
 }
 
 /* One token, with white space visible and, without colour, a "|" after it. */
@@ -140,10 +141,10 @@ static int draw_token(cf_app *app, cf_grid *g, int x, int y, int width,
 {
     int used = 0;
     cf_prompt_form form = cf_prompt__state(app)->form;
-    if (cf_prompt_model_is_row(m, i)) {
+    if (cf_prompt_model_is_media(m, i)) {
         return cf_prompt_model_continues(m, i)
                    ? 0
-                   : draw_rows(app, g, x, y, width, m, i);
+                   : draw_block(app, g, x, y, width, m, i);
     }
     if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
         return cf_prompt_model_continues(m, i)
@@ -294,19 +295,23 @@ const cf_prompt_span *cf_prompt__span(cf_app *app)
     return cf_prompt_span_at(&m->prompt, s->byte);
 }
 
-/* What the rows of a block cost, and what of them the cache has. */
-static void draw_rows_line(cf_grid *g, cf_rect r, const cf_prompt_model *m,
-                           size_t i)
+/* A picture's or sound's tokens, what encoding it took, and what of it the
+ * cache has. */
+static void draw_block_line(cf_app *app, cf_grid *g, cf_rect r,
+                            const cf_prompt_model *m, size_t i)
 {
-    size_t n = cf_prompt_model_run(m, i, &i), n_kept = 0;
-    for (size_t k = i; k < i + n; k++) {
-        n_kept += m->token[k].reuse == CF_REUSE_KEPT ? 1 : 0;
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    size_t n = cf_prompt_model_run(m, i, &i);
+    const cf_media_sheet *sheet = cf_lab_media(app->lab, i, &err);
+    if (sheet != NULL) {
+        cf_media_sheet_cost(sheet, &text);
+    } else {
+        cf_buf_adds(&text, err.text);
     }
-    const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL,
-                 "#%zu..%zu  %zu rows of %s%.*s  %zu of them in the cache", i,
-                 i + n - 1, n, s->source == CF_SPAN_MESSAGE ? "message" : "",
-                 (int)s->path.n, s->path.p, n_kept);
+    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "#%zu..%zu  %s", i,
+                 i + n - 1, cf_buf_cstr(&text));
+    cf_buf_deinit(&text);
 }
 
 static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,
@@ -316,8 +321,8 @@ static void draw_token_line(cf_app *app, cf_grid *g, cf_rect r,
     if (i >= m->n) {
         return;
     }
-    if (cf_prompt_model_is_row(m, i)) {
-        draw_rows_line(g, r, m, i);
+    if (cf_prompt_model_is_media(m, i)) {
+        draw_block_line(app, g, r, m, i);
         return;
     }
     const cf_token_span *t = &m->ids[i];
@@ -610,7 +615,7 @@ static void go_token(cf_app *app, int by)
     }
     size_t first = s->token, n = 0;
     if (s->form == CF_PROMPT_AS_SPECIALS ||
-        cf_prompt_model_is_row(m, s->token)) {
+        cf_prompt_model_is_media(m, s->token)) {
         n = cf_prompt_model_run(m, s->token, &first);
     }
     size_t after = first + (n != 0 ? n : 1);
@@ -706,6 +711,13 @@ static void cmd_open(cf_app *app)
         cf_prompt__edit_variable(app);
         return;
     }
+    const cf_prompt_view *s = cf_prompt__state(app);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    if (s->focus == CF_PROMPT_TEXT && m != NULL && s->token < m->n &&
+        cf_prompt_model_is_media(m, s->token)) {
+        cf_media_view_show(app, s->token);
+        return;
+    }
     uint32_t line = meant_line(app);
     if (line != 0) {
         cf_templates_show_line(app, line);
@@ -785,7 +797,8 @@ static const cf_command prompt_commands[] = {
     {"specials", HERE, "s", "", "special tokens, and how many lie between",
      CF_BY(show_as, CF_PROMPT_AS_SPECIALS)},
     {"open", HERE, "<Enter>", "",
-     "the template's line that wrote this; of a variable: set it",
+     "the template's line that wrote this; of a picture or sound: what the "
+     "model gets; of a variable: set it",
      CF_RUN(cmd_open)},
     {"edit", HERE, "e E", "", "that line in $EDITOR; rendered again at once",
      CF_RUN(cmd_edit)},
