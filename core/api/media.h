@@ -56,13 +56,13 @@ typedef struct cf_media_piece {
 
 typedef struct cf_media_input {
     bool is_sound;
-    uint32_t width, height;     /* as decoded, turned by its orientation tag */
-    float mean[3], std[3];      /* of a picture's data: shares of 255 */
-    uint32_t patch;             /* side of a picture's patch, in pixels */
+    uint32_t width, height; /* as decoded, turned by its orientation tag */
+    float mean[3], std[3];  /* of a picture's data: shares of 255 */
+    uint32_t patch;         /* side of a picture's patch, in pixels */
     uint32_t tile_cols, tile_rows; /* tiles, row by row, before the last block,
                                       which is the whole picture; 0: none */
-    uint32_t rate, channels;    /* of a sound, as in the file */
-    uint64_t n_sample, n_heard; /* of one channel at `rate`; what the model
+    uint32_t rate, channels;       /* of a sound, as in the file */
+    uint64_t n_sample, n_heard;    /* of one channel at `rate`; what the model
                                    hears of it, at 16 kHz */
     const cf_media_block *block;
     size_t n_block;

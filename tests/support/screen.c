@@ -15,6 +15,7 @@ typedef struct runner {
     const char *folder;
     int line;
     const cf_screen_ops *ops;
+    char without[64];
 } runner;
 
 static void press(runner *r, const char *keys, size_t n)
@@ -132,6 +133,28 @@ static void end_reading(cf_app *app)
     }
 }
 
+/* Puts an empty line in place of each that holds r->without. */
+static void leave_out(const runner *r, cf_buf *text)
+{
+    cf_buf out = CF_BUF_INIT;
+    for (const char *at = cf_buf_cstr(text);
+         r->without[0] != '\0' && *at != '\0';) {
+        const char *end = strchr(at, '\n');
+        size_t n = end != NULL ? (size_t)(end - at) + 1 : strlen(at);
+        const char *found = strstr(at, r->without);
+        if (found == NULL || found >= at + n) {
+            cf_buf_add(&out, at, n);
+        } else {
+            cf_buf_addc(&out, '\n');
+        }
+        at += n;
+    }
+    if (r->without[0] != '\0') {
+        cf_buf_deinit(text);
+        *text = out;
+    }
+}
+
 static void screen(runner *r, const char *name)
 {
     cf_buf text = CF_BUF_INIT;
@@ -139,6 +162,7 @@ static void screen(runner *r, const char *name)
     end_reading(r->app);
     cf_app_draw(r->app);
     cf_grid_dump(&r->app->grid, &text);
+    leave_out(r, &text);
     cf_grid_dump_styles(&r->app->grid, &styles);
     compare(r, name, "screen", &text);
     compare(r, name, "styles", &styles);
@@ -249,6 +273,8 @@ static void run_line(runner *r, char *line)
         r->app->grid.n_colors = w;
     } else if (strncmp(line, "looks ", 6) == 0) {
         looks(r, rest);
+    } else if (strncmp(line, "without ", 8) == 0) {
+        snprintf(r->without, sizeof r->without, "%s", rest);
     } else if (strncmp(line, "screen ", 7) == 0) {
         screen(r, rest);
     } else {
@@ -266,7 +292,7 @@ void cf_screen_run(cf_app *app, const char *path, const cf_screen_ops *ops)
     assert_non_null(slash);
     *slash = '\0';
     T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
-    runner r = {app, folder, 0, ops};
+    runner r = {.app = app, .folder = folder, .ops = ops};
     for (char *at = text.p; at != NULL && *at != '\0';) {
         char *nl = strchr(at, '\n');
         if (nl != NULL) {

@@ -302,8 +302,8 @@ static void draw_status(cf_app *app, cf_grid *g)
                      task, far.n != 0 ? ", " : "", cf_buf_cstr(&far));
         cf_buf_deinit(&far);
     } else if (is_encoding) {
-        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "encoding %s; Esc stops it",
-                     live->encoding);
+        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW,
+                     "encoding %s; Esc stops it", live->encoding);
     } else if (right.n != 0) {
         int width = (int)cf_text_width(right.p, right.n);
         int at = width < room ? g->w - 1 - width : x + 2;

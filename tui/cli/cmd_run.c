@@ -65,7 +65,7 @@ typedef struct run {
     cf_stop stop_seen; /* of the last round */
     bool is_terminal, in_thinking;
     cf_progress encoding; /* of pictures and sounds */
-    bool has_fault; /* the engine failed, not an input */
+    bool has_fault;       /* the engine failed, not an input */
 } run;
 
 /* ---- showing ------------------------------------------------------------ */

@@ -53,7 +53,7 @@ typedef struct cf_reply {
     uint64_t n_done, n_total;     /* prefill, in tokens */
     char encoding[48]; /* "image 1, layer 3 of 27", being encoded; "" when
                           nothing is */
-    uint64_t start_us, first_us;  /* monotonic; first_us 0: no token yet */
+    uint64_t start_us, first_us; /* monotonic; first_us 0: no token yet */
     char failure[200]; /* why it came to nothing; "" when it did not */
 
     size_t n_placed; /* bytes of the tokens so far, for the next raw_off */

@@ -160,8 +160,7 @@ static cf_status copy_pieces(cf_media_sheet *s, const cf_media_input *in,
 }
 
 static cf_status fill(cf_media_sheet *s, const cf_media_input *in,
-                      const cf_prompt_model *m, const medium *at,
-                      cf_error *err)
+                      const cf_prompt_model *m, const medium *at, cf_error *err)
 {
     s->is_sound = in->is_sound;
     s->width = in->width;
@@ -186,6 +185,7 @@ static cf_status fill(cf_media_sheet *s, const cf_media_input *in,
     s->has_mrope = in->has_mrope;
     s->sees_both_ways = in->sees_both_ways;
     s->n_deepstack = in->n_deepstack;
+    s->is_encoded = in->rows != NULL;
     s->read_us = in->read_us;
     s->encode_us = in->encode_us;
     CF_TRY(copy_blocks(s, in, err));
@@ -205,8 +205,7 @@ cf_status cf_media_sheet_make(cf_media_sheet *out, cf_media_cache *cache,
     }
     out->projector =
         cf_str_from(cf_media_projector(cf_media_cache_media(cache)));
-    cf_status st =
-        first_position(&out->at, cache, m, &at, message, ud, err);
+    cf_status st = first_position(&out->at, cache, m, &at, message, ud, err);
     CF_THEN(st, input_of(&in, cache, &at, message, ud, err));
     CF_THEN(st, fill(out, in, m, &at, err));
     cf_media_cache_release(cache, in);
@@ -226,7 +225,7 @@ void cf_media_sheet_cost(const cf_media_sheet *s, cf_buf *out)
 {
     cf_buf_addf(out, "%zu tokens, %zu%% of the prompt", s->n,
                 s->n_prompt != 0 ? 100 * s->n / s->n_prompt : 0);
-    if (s->encode_us != 0) {
+    if (s->is_encoded) {
         cf_buf_addf(out, "; encoded in %.1f ms", (double)s->encode_us * 1e-3);
     } else {
         cf_buf_adds(out, "; not encoded yet");

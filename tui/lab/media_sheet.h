@@ -38,7 +38,7 @@ typedef struct cf_media_sheet {
     size_t n_block;
     uint32_t patch;                /* side, in pixels; 0: a sound */
     uint32_t tile_cols, tile_rows; /* tiles before the last block; 0: none */
-    cf_sheet_piece *piece; /* [n_piece] */
+    cf_sheet_piece *piece;         /* [n_piece] */
     size_t n_piece;
     size_t message, part;    /* where it is in the conversation */
     size_t first, n, n_kept; /* its tokens; of them, in the cache */
@@ -47,7 +47,8 @@ typedef struct cf_media_sheet {
     bool has_mrope;          /* rows have time, height and width */
     bool sees_both_ways;
     uint32_t n_deepstack;
-    uint64_t read_us, encode_us; /* encode_us 0: not encoded yet */
+    bool is_encoded;
+    uint64_t read_us, encode_us;
 } cf_media_sheet;
 
 /*

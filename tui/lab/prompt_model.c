@@ -343,10 +343,10 @@ cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token,
 {
     size_t first, n = cf_prompt_model_run(m, token, &first);
     cf_str what = span_of(m, token)->media;
-    int len = snprintf(out, CF_PROMPT_BLOCK_MAX, "[%.*s: %zu token%s]",
-                       (int)(what.n < CF_MEDIA_WORDS_MAX ? what.n
-                                                         : CF_MEDIA_WORDS_MAX),
-                       what.p, n, n == 1 ? "" : "s");
+    int len = snprintf(
+        out, CF_PROMPT_BLOCK_MAX, "[%.*s: %zu token%s]",
+        (int)(what.n < CF_MEDIA_WORDS_MAX ? what.n : CF_MEDIA_WORDS_MAX),
+        what.p, n, n == 1 ? "" : "s");
     return cf_str_make(out, (size_t)len);
 }
 
@@ -416,10 +416,10 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
     size_t part = 0;
     for (size_t i = 0; i < m->n; i++) {
         int w = width_as(m, i, form, measure);
-        bool ends_line =
-            i > 0 && m->token[i - 1].ends_line &&
-            form != CF_PROMPT_AS_SPECIALS &&
-            !(cf_prompt_model_is_media(m, i) && cf_prompt_model_continues(m, i));
+        bool ends_line = i > 0 && m->token[i - 1].ends_line &&
+                         form != CF_PROMPT_AS_SPECIALS &&
+                         !(cf_prompt_model_is_media(m, i) &&
+                           cf_prompt_model_continues(m, i));
         bool begins = i == 0 || ends_line ||
                       m->token[i].message != m->token[i - 1].message ||
                       (w > 0 && used + w > width);

@@ -18,8 +18,8 @@
 enum { SIDE = 38, LINE_LEAST = 4 /* pixels of a token that has lines */ };
 
 typedef struct media_view {
-    size_t token; /* of the prompt: which picture or sound */
-    size_t page;  /* 0: all tiles, where there are any; else block page - 1 */
+    size_t token;  /* of the prompt: which picture or sound */
+    size_t page;   /* 0: all tiles, where there are any; else block page - 1 */
     uint32_t x, y; /* the token under the cursor, of the block */
     bool has_no_grid;
     cf_list pieces;        /* of the expansion */
@@ -198,12 +198,11 @@ static void paint(canvas *c, const cf_media_sheet *s, const media_view *v,
         int y1 = (int)((int64_t)(p.y + p.b->h) * c->h / whole_h);
         for (int y = y0; y < y1; y++) {
             for (int x = x0; x < x1; x++) {
-                copy_pixel(
-                    c->rgb + 3 * ((size_t)y * (size_t)c->w + (size_t)x), p.b,
-                    (int)((int64_t)(x - x0) * p.b->w / (x1 - x0)),
-                    (int)((int64_t)(x - x0 + 1) * p.b->w / (x1 - x0)),
-                    (int)((int64_t)(y - y0) * p.b->h / (y1 - y0)),
-                    (int)((int64_t)(y - y0 + 1) * p.b->h / (y1 - y0)));
+                copy_pixel(c->rgb + 3 * ((size_t)y * (size_t)c->w + (size_t)x),
+                           p.b, (int)((int64_t)(x - x0) * p.b->w / (x1 - x0)),
+                           (int)((int64_t)(x - x0 + 1) * p.b->w / (x1 - x0)),
+                           (int)((int64_t)(y - y0) * p.b->h / (y1 - y0)),
+                           (int)((int64_t)(y - y0 + 1) * p.b->h / (y1 - y0)));
             }
         }
         if (!v->has_no_grid) {
@@ -256,8 +255,7 @@ typedef struct pen {
     cf_rect r; /* what is left */
 } pen;
 
-static void line(pen *p, cf_style style, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+static void line(pen *p, cf_style style, const char *fmt, ...) CF_PRINTF(3, 4);
 static void line(pen *p, cf_style style, const char *fmt, ...)
 {
     char text[256];
@@ -291,8 +289,8 @@ static void draw_sizes(pen *p, const cf_media_sheet *s)
         line(p, CF_STYLE_NORMAL, "resized to %d x %d", b->w, b->h);
     }
     if (s->patch > 0) {
-        line(p, CF_STYLE_NORMAL, "patches of %u: %d x %d%s",
-             (unsigned)s->patch, b->w / (int)s->patch, b->h / (int)s->patch,
+        line(p, CF_STYLE_NORMAL, "patches of %u: %d x %d%s", (unsigned)s->patch,
+             b->w / (int)s->patch, b->h / (int)s->patch,
              s->n_block > 1 ? " a tile" : "");
     }
 }
@@ -301,7 +299,7 @@ static void draw_cost(pen *p, const cf_media_sheet *s)
 {
     line(p, CF_STYLE_NORMAL, "%zu tokens, %zu%% of the prompt", s->n,
          s->n_prompt != 0 ? 100 * s->n / s->n_prompt : 0);
-    if (s->encode_us != 0) {
+    if (s->is_encoded) {
         line(p, CF_STYLE_NORMAL, "%.1f ms to read, %.1f ms to encode",
              (double)s->read_us * 1e-3, (double)s->encode_us * 1e-3);
     } else {
@@ -339,8 +337,8 @@ static void draw_token(pen *p, const cf_media_sheet *s, const media_view *v)
     line(p, CF_STYLE_NORMAL, "row %u, column %u", (unsigned)v->y + 1,
          (unsigned)v->x + 1);
     if (s->has_mrope) {
-        line(p, CF_STYLE_NORMAL, "position time %u height %u width %u",
-             (unsigned)at[0], (unsigned)at[1], (unsigned)at[2]);
+        line(p, CF_STYLE_NORMAL, "position t %u, h %u, w %u", (unsigned)at[0],
+             (unsigned)at[1], (unsigned)at[2]);
     } else {
         line(p, CF_STYLE_NORMAL, "position %u", (unsigned)at[0]);
     }
@@ -365,8 +363,9 @@ static void draw_pieces(pen *p, const cf_media_sheet *s, media_view *v)
                         CF_STYLE_SPECIAL);
             p->r.h--;
         } else {
-            line(p, i == shown && v->page > 0 ? CF_STYLE_SELECTED
-                                              : CF_STYLE_NORMAL,
+            line(p,
+                 i == shown && v->page > 0 ? CF_STYLE_SELECTED
+                                           : CF_STYLE_NORMAL,
                  "  %zu rows, tokens #%zu..%zu", piece->n,
                  s->block[piece->block].token,
                  s->block[piece->block].token + piece->n - 1);
@@ -378,9 +377,9 @@ static void title_of(cf_app *app, const cf_media_sheet *s, char *out,
                      size_t cap)
 {
     size_t number = cf_lab_number_of(app->lab, s->message);
-    int n = snprintf(out, cap, "%s %.6s as %.20s gets it",
-                     s->is_sound ? "Sound" : "Picture", s->hash,
-                     s->projector.p);
+    int n =
+        snprintf(out, cap, "%s %.6s as %.20s gets it",
+                 s->is_sound ? "Sound" : "Picture", s->hash, s->projector.p);
     if (number > 0) {
         snprintf(out + n, cap - (size_t)n, ", of turn %zu", number);
     }
@@ -406,13 +405,12 @@ static void media_draw(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_puts(g, in.x + 1, in.y, in.w - 2, err.text, CF_STYLE_WARNING);
         return;
     }
-    cf_rect facts = is_narrow
-                        ? (cf_rect){r.x, r.y + left.h, r.w, r.h - left.h}
-                        : (cf_rect){r.x + left.w, r.y, side, r.h};
+    cf_rect facts = is_narrow ? (cf_rect){r.x, r.y + left.h, r.w, r.h - left.h}
+                              : (cf_rect){r.x + left.w, r.y, side, r.h};
     cf_grid_box(g, facts, "What it is", CF_STYLE_BORDER, CF_STYLE_TITLE);
-    pen p = {g,
-             {facts.x + 2, facts.y + 1, facts.w - 4,
-              facts.h > 2 ? facts.h - 2 : 0}};
+    pen p = {
+        g,
+        {facts.x + 2, facts.y + 1, facts.w - 4, facts.h > 2 ? facts.h - 2 : 0}};
     draw_sizes(&p, s);
     draw_cost(&p, s);
     line(&p, CF_STYLE_NORMAL, "%s", "");
@@ -446,7 +444,8 @@ static bool media_text(cf_app *app, cf_buf *out)
     cf_media_sheet_cost(s, out);
     for (size_t i = 0; i < s->n_block; i++) {
         const cf_sheet_block *b = &s->block[i];
-        cf_buf_addf(out, "\n%zu: %d x %d, %u x %u tokens from #%zu, position %u",
+        cf_buf_addf(out,
+                    "\n%zu: %d x %d, %u x %u tokens from #%zu, position %u",
                     i + 1, b->w, b->h, (unsigned)b->cols, (unsigned)b->rows,
                     b->token, (unsigned)b->at);
     }

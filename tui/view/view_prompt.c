@@ -61,7 +61,10 @@ static void prompt_enter(cf_app *app)
     if (m == NULL && cf_lab_prompt_is_asked(app->lab)) {
         cf_ignore(cf_lab_ask_prompt(app->lab, &ignored));
     }
-    s->token = m != NULL && m->n_kept < m->n ? m->n_kept : 0;
+    if (!s->stays) {
+        s->token = m != NULL && m->n_kept < m->n ? m->n_kept : 0;
+    }
+    s->stays = false;
 }
 
 /* ---- drawing ------------------------------------------------------------ */
@@ -711,10 +714,11 @@ static void cmd_open(cf_app *app)
         cf_prompt__edit_variable(app);
         return;
     }
-    const cf_prompt_view *s = cf_prompt__state(app);
+    cf_prompt_view *s = cf_prompt__state(app);
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (s->focus == CF_PROMPT_TEXT && m != NULL && s->token < m->n &&
         cf_prompt_model_is_media(m, s->token)) {
+        s->stays = true;
         cf_media_view_show(app, s->token);
         return;
     }

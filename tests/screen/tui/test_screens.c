@@ -7,7 +7,8 @@
  * the folder has none.  With NAME/tools.json the model may call tools and is
  * prompted with a template, NAME/template.jinja or a built-in one; a tools.json
  * that holds "demo" stands for the demonstration tools, which run.  With
- * NAME/tiny a small random model answers, computed the same on every machine.
+ * NAME/tiny a small random model answers, computed the same on every machine;
+ * with NAME/media one that reads pictures does, by the template gemma3.
  * first-start begins as a first start of the program does, with examples.
  */
 #include <dirent.h>
@@ -21,7 +22,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
-#include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_vision.h"
 #include "tui/app/workbench.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
@@ -38,6 +39,8 @@ typedef struct screen_fixture {
     cf_backend *backend;
     cf_engine *model; /* NULL: a script answers */
     void *model_bytes;
+    cf_media *media; /* NULL: it reads none */
+    cf_media_cache *media_cache;
     cf_template *tpl;
     cf_buf source; /* of NAME.jinja */
     json_t *tools;
@@ -87,6 +90,40 @@ static void open_model(screen_fixture *f, cf_lab_engine *engine)
     engine->max_tokens = 24;
 }
 
+/* A model with a projector, each pair of numbers the same everywhere. */
+static void open_seeing(screen_fixture *f, cf_lab_engine *engine)
+{
+    cf_error err;
+    size_t n;
+    const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
+    const cf_tiny_options tiny = {.arch = "gemma3", .seed = 5, .n_ctx = 1024};
+    f->model_bytes = cf_tiny_gguf(&tiny, &n);
+    T_OK(cf_engine_open_memory(&f->model, f->model_bytes, n, &o, &err), err);
+    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
+    char path[] = "/tmp/cf_screens.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, file.p, file.n), file.n);
+    close(fd);
+    T_OK(cf_media_open(&f->media, f->model, path, &err), err);
+    unlink(path);
+    cf_tiny_free(file.p);
+    T_OK(cf_media_cache_new(&f->media_cache, f->media, 1 << 20, &err), err);
+    engine->template_name = "gemma3";
+    engine->template_source = cf_template_builtin("gemma3");
+    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL,
+                             &err),
+         err);
+    const cf_core_options core = {.renderer = cf_renderer_template(f->tpl),
+                                  .media = f->media_cache};
+    T_OK(cf_backend_core_new(&f->backend, f->model, &core, &err), err);
+    engine->engine = f->model;
+    engine->tokenizer = cf_engine_tokenizer(f->model);
+    engine->sampling = (cf_sampling){.temperature = 1, .seed = 11};
+    engine->has_sampling = true;
+    engine->max_tokens = 6;
+}
+
 static void open_engine(screen_fixture *f, const char *script,
                         cf_lab_engine *engine)
 {
@@ -97,6 +134,11 @@ static void open_engine(screen_fixture *f, const char *script,
     *engine = (cf_lab_engine){.template_name = "plain"};
     if (find_file(path, script, "tiny")) {
         open_model(f, engine);
+        engine->backend = f->backend;
+        return;
+    }
+    if (find_file(path, script, "media")) {
+        open_seeing(f, engine);
         engine->backend = f->backend;
         return;
     }
@@ -199,6 +241,8 @@ static void tear_down(screen_fixture *f)
     cf_demo_free(f->demo);
     cf_store_close(f->store);
     cf_backend_free(f->backend);
+    cf_media_cache_free(f->media_cache);
+    cf_media_close(f->media);
     cf_engine_close(f->model);
     cf_tiny_free(f->model_bytes);
     cf_template_free(f->tpl);

@@ -291,10 +291,51 @@ static void test_build__every_allocation_may_fail(void **state)
     cf_fault_every_alloc(build, &f, false);
 }
 
+/* A picture is one block: markers, rows and all. */
+static void test_media__is_one_block(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_prompt_model m = {0};
+    cf_prompt_span spans[] = {
+        {.off = 0, .len = 2},
+        {.off = 2,
+         .len = 6,
+         .source = CF_SPAN_MESSAGE,
+         .media = cf_str_from("image 0a, 4 x 4 to 8 x 8")},
+        {.off = 8, .len = 1, .source = CF_SPAN_MESSAGE}};
+    const cf_token row = cf_token_of_row(77);
+    cf_token_span ids[] = {{5, 0, 2},       {6, 2, 2}, {row, 4, 2},
+                           {row + 1, 4, 0}, {7, 6, 2}, {8, 8, 1}};
+    const cf_prompt prompt = {cf_str_from("ab<>..<>\n"), spans, 3};
+    const cf_token_list tokens = {ids, 6};
+    const cf_token cache[] = {5, 6, row};
+    T_OK(cf_prompt_model_build(&m, &prompt, &tokens, cache, 3, &err), err);
+    static const bool is_media[] = {false, true, true, true, true, false};
+    static const bool continues[] = {false, false, true, true, true, false};
+    size_t first = 0;
+    char words[CF_PROMPT_BLOCK_MAX];
+    for (size_t i = 0; i < m.n; i++) {
+        assert_int_equal(cf_prompt_model_is_media(&m, i), is_media[i]);
+        assert_int_equal(cf_prompt_model_continues(&m, i), continues[i]);
+    }
+    assert_int_equal(cf_prompt_model_run(&m, 3, &first), 4);
+    assert_int_equal(first, 1);
+    cf_str block = cf_prompt_model_block(&m, 4, words);
+    T_TEXT(block.p, block.n, "[image 0a, 4 x 4 to 8 x 8: 4 tokens]");
+    T_OK(cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, cf_text_width_visible,
+                              &err),
+         err);
+    assert_int_equal(cf_prompt_model_row_of(&m, 1),
+                     cf_prompt_model_row_of(&m, 4));
+    cf_prompt_model_deinit(&m);
+}
+
 int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_media__is_one_block),
         cmocka_unit_test(test_parts__heads_belong_to_what_follows),
         cmocka_unit_test(test_parts__a_message_inside_another),
         cmocka_unit_test(test_parts__what_closes_a_call_belongs_to_it),
