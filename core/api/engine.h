@@ -76,6 +76,16 @@ void cf_engine_close(cf_engine *engine);
 
 const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
 
+/* How a model makes one vector of a text; the numbers are those of a GGUF's
+ * ARCH.pooling_type. */
+typedef enum cf_pooling {
+    CF_POOLING_NONE, /* it is not said to */
+    CF_POOLING_MEAN, /* of the states after all tokens */
+    CF_POOLING_FIRST,
+    CF_POOLING_LAST,
+    CF_POOLING_RANK /* a ranker's score, which is not computed here */
+} cf_pooling;
+
 typedef struct cf_engine_info {
     const char *arch; /* "llama", "qwen3" ...; borrowed, like all here */
     const char *name; /* general.name, "" when absent */
@@ -93,6 +103,7 @@ typedef struct cf_engine_info {
     uint32_t n_expert, n_expert_used; /* of a layer; 0: no experts */
     uint32_t n_vocab;
     uint32_t n_ctx_train; /* tokens the model was trained for */
+    cf_pooling pooling;
     unsigned n_threads;
     cf_blas_choice encoder_blas;
     bool is_exact;

@@ -95,7 +95,9 @@ typedef struct cf_run {
     /* Called for every newly computed position when set: logits[n_vocab]
      * after the token at `pos`, valid during the call. */
     void (*logits)(void *ud, uint32_t pos, const float *logits);
-    void *ud;
+    /* Likewise with hidden[n_embd], the state that logits are made of. */
+    void (*hidden)(void *ud, uint32_t pos, const float *hidden);
+    void *ud; /* of all three */
 
     /* A recurrent model's state is kept after this many tokens, too, where a
      * sync computes them: the end of a turn, say.  0: nowhere. */
@@ -201,6 +203,18 @@ cf_sync_result cf_session_last_sync(const cf_session *session);
 CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,
                                        size_t n, size_t first,
                                        cf_cancel *cancel, float *log_p,
+                                       cf_error *err);
+
+/*
+ * Makes one vector of a text: the states after its tokens, pooled as the model
+ * declares (cf_engine_info.pooling), with length 1.  Makes the timeline
+ * ids[0..n), all of it computed again.  out[n_embd].
+ *
+ * CF_EUNSUPPORTED for a model that declares no pooling, or that of a ranker;
+ * CF_EINVAL for n = 0; otherwise as cf_session_sync().
+ */
+CF_MUST_USE cf_status cf_session_embed(cf_session *session, const cf_token *ids,
+                                       size_t n, cf_cancel *cancel, float *out,
                                        cf_error *err);
 
 /* Appends one token and computes its logits; errors as sync, all of them

@@ -67,6 +67,8 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                        ? (uint32_t)cf_tokenizer_n_vocab(e->tok)
                        : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
+        .pooling = e->hp.pooling <= CF_POOLING_RANK ? (cf_pooling)e->hp.pooling
+                                                    : CF_POOLING_NONE,
         .n_threads = e->n_threads,
         .encoder_blas = e->encoder_blas,
         .is_exact = e->is_exact,

@@ -292,3 +292,12 @@ void cf_forward_logits(cf_engine *e, const uint32_t *row, size_t n, float *out)
     p.logits = out;
     cf_pool_run(e->pool, logits_part, &p);
 }
+
+const float *cf_forward_hidden(cf_engine *e, uint32_t row)
+{
+    cf_pass p;
+    CF_ASSERT(row < e->ws.plan.n_row);
+    cf_pass__init(&p, e, NULL, 1, 0);
+    cf_pass__norm(&p, e->w.output_norm, p.x + (size_t)row * e->hp.n_embd, p.h);
+    return p.h;
+}

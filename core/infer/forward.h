@@ -61,4 +61,8 @@ CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
  * at most the workspace's n_logit. */
 void cf_forward_logits(cf_engine *e, const uint32_t *row, size_t n, float *out);
 
+/* [n_embd] the state that the logits of a row of the pass before are made of;
+ * borrowed until the next call of any of these. */
+const float *cf_forward_hidden(cf_engine *e, uint32_t row);
+
 #endif

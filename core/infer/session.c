@@ -412,6 +412,7 @@ static cf_status compute_batch(cf_session *s, const stretch *job, uint32_t m,
                     .keep = {job->keep, job->run->keep_at},
                     .wants_last = is_last,
                     .logits = job->run->logits,
+                    .hidden = job->run->hidden,
                     .ud = job->run->ud};
     return cf_session__pass(&part, 1, job->run->cancel, err);
 }

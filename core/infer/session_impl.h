@@ -74,6 +74,7 @@ typedef struct cf_part {
     bool keeps_rows;  /* logits and states after each; there is room */
     /* Called for each of them when set, with the lock held. */
     void (*logits)(void *ud, uint32_t pos, const float *logits);
+    void (*hidden)(void *ud, uint32_t pos, const float *hidden);
     void *ud;
     uint32_t row0; /* set by the pass: its first row */
 } cf_part;

@@ -219,6 +219,18 @@ static void compute_logits(cf_engine *e, const cf_part *parts, size_t n)
     }
 }
 
+/* The states of the parts that want them. */
+static void deliver_hidden(cf_engine *e, const cf_part *parts, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const cf_part *p = &parts[k];
+        for (uint32_t i = 0; p->hidden != NULL && i < p->m; i++) {
+            p->hidden(p->ud, p->s->n_ready + i,
+                      cf_forward_hidden(e, p->row0 + i));
+        }
+    }
+}
+
 /* ---- the pass ----------------------------------------------------------- */
 
 /* The timeline takes over the part's positions. */
@@ -240,10 +252,16 @@ static void take_positions(const cf_part *part)
 static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
 {
     out_row at = {parts, 0};
-    out_row first;
-    return next_outputs(parts, n, &at, &first, 1) > 0
-               ? first.part->row0 + first.i
-               : n_row;
+    out_row out;
+    size_t first = next_outputs(parts, n, &at, &out, 1) > 0
+                       ? out.part->row0 + out.i
+                       : n_row;
+    for (size_t i = 0; i < n; i++) {
+        if (parts[i].hidden != NULL && parts[i].row0 < first) {
+            first = parts[i].row0;
+        }
+    }
+    return first;
 }
 
 /* The pass, with the lock held. */
@@ -274,6 +292,7 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n,
                            cancel, err));
     if (st == CF_OK) {
         compute_logits(e, parts, n);
+        deliver_hidden(e, parts, n);
     }
     CF_THEN(st, cf_engine__check_files(e, err)); /* were its weights whole? */
     for (size_t i = 0; i < n_made; i++) {

@@ -613,6 +613,7 @@ static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
     hp->n_layer -= hp->n_draft_layer;
     CF_TRY(
         cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
+    CF_TRY(cf_meta__opt_u32(r, "pooling_type", 0, UINT32_MAX, &hp->pooling));
     CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX,
                              &hp->n_ctx_train));
     if (cf_meta__find(r, "attention.layer_norm_rms_epsilon") == NULL) {

@@ -108,6 +108,7 @@ typedef struct cf_state_hparams {
 typedef struct cf_hparams {
     const cf_arch *arch;
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train;
+    uint32_t pooling;       /* as the file has it; 0: none */
     uint32_t n_draft_layer; /* further layers of the file, not computed */
     float norm_eps;
     float embd_scale;     /* multiplies embeddings; 1 mostly */

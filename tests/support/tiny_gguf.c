@@ -521,6 +521,9 @@ static void add_sizes(model *m)
     cf_tiny_kv_str(&m->values, "general.name", "tiny");
     m->n_values += 2;
     add_u32(m, "context_length", o->n_ctx);
+    if (o->pooling != 0) {
+        add_u32(m, "pooling_type", o->pooling);
+    }
     add_u32(m, "embedding_length", o->n_embd);
     add_u32(m, "block_count", o->n_layer);
     add_ff_lengths(m);

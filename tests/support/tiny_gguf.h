@@ -44,6 +44,7 @@ typedef struct cf_tiny_options {
     bool has_bias;             /* on all projections; qwen2 always has qkv's */
     bool by_layer;             /* odd layers have half the heads and a narrower
                                   feed-forward; sizes are arrays */
+    uint32_t pooling;          /* pooling_type; 0: not there */
     bool vocab_only;           /* no tensors */
     const char *chat_template; /* NULL: none */
 } cf_tiny_options;

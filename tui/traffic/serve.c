@@ -34,6 +34,7 @@ struct cf_serve {
     cf_core_options chat, raw; /* what a slot is set to */
     cf_constraint_vocab *vocab;
     cf_serve__slots *slots;
+    cf_serve__embedder *embedder;
     int64_t created;
 };
 
@@ -649,9 +650,24 @@ static void tokenize(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 
 static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
-    (void)s;
-    answer_error(r, a, NULL, 501, "not_supported",
-                 "the model of this server has no embeddings");
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    cf_record *record = cf_record_begin(s->o.recorder, r, r->body, "");
+    cf_status st =
+        cf_serve__embed(s->embedder, r->body, s->o.model, NULL, &text, &err);
+    if (st == CF_OK) {
+        answer_text(r, a, record, 200, &text);
+    } else if (st == CF_EUNSUPPORTED) {
+        answer_error(r, a, record, 501, "not_supported", err.text);
+    } else if (st == CF_ELIMIT) {
+        answer_error(r, a, record, 400, "context_length_exceeded", err.text);
+    } else {
+        bool is_asked = st == CF_EINVAL || st == CF_EFORMAT;
+        answer_error(r, a, record, is_asked ? 400 : 500,
+                     is_asked ? "invalid_request_error" : "server_error",
+                     err.text);
+    }
+    cf_buf_deinit(&text);
 }
 
 static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
@@ -710,6 +726,8 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
     cf_status st = cf_constraint_vocab_from_tokenizer(&s->vocab, s->tok, err);
     CF_THEN(st,
             cf_serve__slots_new(&s->slots, opened->engine, &s->chat, n, err));
+    CF_THEN(st, cf_serve__embedder_new(&s->embedder, opened->engine,
+                                       options->n_ctx, err));
     if (st != CF_OK) {
         cf_serve_free(s);
         return st;
@@ -727,6 +745,7 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
 void cf_serve_free(cf_serve *s)
 {
     if (s != NULL) {
+        cf_serve__embedder_free(s->embedder);
         cf_serve__slots_free(s->slots);
         cf_constraint_vocab_free(s->vocab);
         cf_free(s);

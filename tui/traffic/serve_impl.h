@@ -67,6 +67,23 @@ CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body,
                                      cf_error *err);
 void cf_serve__asked_deinit(cf_serve__asked *a);
 
+/* ---- embeddings (serve_embed.c) ----------------------------------------- */
+
+typedef struct cf_serve__embedder cf_serve__embedder;
+
+CF_MUST_USE cf_status cf_serve__embedder_new(cf_serve__embedder **out,
+                                             cf_engine *engine, uint32_t n_ctx,
+                                             cf_error *err);
+void cf_serve__embedder_free(cf_serve__embedder *e);
+
+/* Appends the answer to a request for vectors.  One request at a time is
+ * computed, others wait.  CF_EINVAL and CF_EFORMAT for a request that cannot
+ * be done, CF_ELIMIT for a text that is too long, CF_EUNSUPPORTED for a model
+ * without embeddings, saying why. */
+CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body,
+                                      const char *model, cf_cancel *cancel,
+                                      cf_buf *out, cf_error *err);
+
 /* ---- what is written (serve_write.c) ------------------------------------ */
 
 /* One answer, whole or in pieces. */

@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 
+#include "core/base/base64.h"
 #include "core/base/json.h"
 #include "core/base/os.h"
 #include "tests/support/http_ask.h"
@@ -20,13 +21,13 @@ typedef struct fixture {
     const char *url;
 } fixture;
 
-static void setup(fixture *f, const char *arch)
+static void setup_with(fixture *f, const char *arch, uint32_t pooling)
 {
     static const char tpl[] =
         "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
         "<|assistant|>";
     const cf_tiny_options tiny = {
-        .arch = arch, .n_ctx = 2048, .chat_template = tpl};
+        .arch = arch, .n_ctx = 2048, .pooling = pooling, .chat_template = tpl};
     const char *path = store_dir_file("tiny.gguf");
     size_t n;
     cf_error err;
@@ -43,6 +44,11 @@ static void setup(fixture *f, const char *arch)
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
     f->url = cf_http_server_url(f->server);
+}
+
+static void setup(fixture *f, const char *arch)
+{
+    setup_with(f, arch, 0);
 }
 
 static void teardown(fixture *f)
@@ -312,6 +318,83 @@ static void test_serve__models_and_tokens(void **state)
     teardown(&f);
 }
 
+/* The answer's vector number i, as text or as base64. */
+static void read_vector(const cf_buf *answer, size_t i, float *to, size_t n)
+{
+    cf_error err;
+    json_t *v = NULL;
+    T_OK(cf_json_read(&v, cf_buf_cstr(answer), answer->n, &err), err);
+    const json_t *e = json_object_get(
+        json_array_get(json_object_get(v, "data"), i), "embedding");
+    if (json_is_string(e)) {
+        cf_buf bytes = CF_BUF_INIT;
+        assert_true(cf_base64_get(
+            &bytes, cf_str_make(json_string_value(e), json_string_length(e))));
+        assert_int_equal(bytes.n, n * sizeof *to);
+        memcpy(to, bytes.p, bytes.n);
+        cf_buf_deinit(&bytes);
+    } else {
+        assert_int_equal(json_array_size(e), n);
+        for (size_t k = 0; k < n; k++) {
+            to[k] = (float)json_number_value(json_array_get(e, k));
+        }
+    }
+    json_decref(v);
+}
+
+static void test_serve__embeddings(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    float one[N], other[N], ids[N], coded[N];
+    fixture f;
+    cf_buf answer = CF_BUF_INIT;
+    char tokens[80], request[200];
+    static const char path[] = "/v1/embeddings";
+    setup_with(&f, "qwen3", CF_POOLING_MEAN);
+    assert_int_equal(
+        http_ask(f.url, path, NULL, "{\"input\":[\"abc\",\"xy\"]}", &answer),
+        200);
+    read_vector(&answer, 0, one, N);
+    read_vector(&answer, 1, other, N);
+    assert_true(memcmp(one, other, sizeof one) != 0);
+    assert_int_equal(http_ask(f.url, path, NULL,
+                              "{\"input\":\"abc\",\"encoding_format\":"
+                              "\"base64\"}",
+                              &answer),
+                     200);
+    read_vector(&answer, 0, coded, N);
+    assert_memory_equal(one, coded, sizeof one);
+    /* A list of numbers is a text's tokens. */
+    assert_int_equal(http_ask(f.url, "/tokenize", NULL,
+                              "{\"content\":\"abc\",\"add_special\":true}",
+                              &answer),
+                     200);
+    assert_int_equal(
+        sscanf(cf_buf_cstr(&answer), "{\"tokens\":[%79[0-9,]", tokens), 1);
+    snprintf(request, sizeof request, "{\"input\":[%s]}", tokens);
+    assert_int_equal(http_ask(f.url, path, NULL, request, &answer), 200);
+    read_vector(&answer, 0, ids, N);
+    assert_memory_equal(one, ids, sizeof one);
+    static const char *const wrong[] = {
+        "{}",
+        "{\"input\":[]}",
+        "{\"input\":\"a\",\"dimensions\":3}",
+        "{\"input\":[-1]}",
+        "{\"input\":\"a\",\"encoding_format\":\"x\"}",
+        "{\"input\":[99999]}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(http_ask(f.url, path, NULL, wrong[i], &answer), 400);
+    }
+    teardown(&f);
+    setup(&f, "qwen3");
+    assert_int_equal(
+        http_ask(f.url, path, NULL, "{\"input\":\"abc\"}", &answer), 501);
+    assert_non_null(strstr(cf_buf_cstr(&answer), "qwen3.pooling_type"));
+    cf_buf_deinit(&answer);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_serve__form_and_tools),
         cmocka_unit_test(test_serve__wrong_requests),
         cmocka_unit_test(test_serve__models_and_tokens),
+        cmocka_unit_test(test_serve__embeddings),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
