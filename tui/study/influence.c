@@ -7,7 +7,6 @@
 #include "tui/study/influence_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -450,60 +449,4 @@ void cf_part_label(const cf_part *p, const cf_study_case *c, cf_buf *out)
     case CF_PART_KINDS:
         break;
     }
-}
-
-/* ---- arguments ---------------------------------------------------------- */
-
-static bool find_argument(const cf_tool_parse *parse, size_t call,
-                          const char *path, size_t *from, size_t *to)
-{
-    if (call >= parse->n_calls) {
-        return false;
-    }
-    const cf_tool_call *c = &parse->calls[call];
-    if (path[0] == '\0') {
-        *from = c->off;
-        *to = c->off + c->len;
-        return true;
-    }
-    for (size_t i = 0; i < c->n_spans; i++) {
-        if (cf_str_is(c->spans[i].path, path)) {
-            *from = c->spans[i].off;
-            *to = c->spans[i].off + c->spans[i].len;
-            return true;
-        }
-    }
-    return false;
-}
-
-cf_status cf_influence_argument(const cf_study_case *c,
-                                const cf_study_engine *engine, const char *name,
-                                size_t *from, size_t *to, cf_error *err)
-{
-    char *end;
-    cf_tool_set *tools = NULL;
-    cf_tool_parser *parser = NULL;
-    const cf_tool_parse *parse = NULL;
-    unsigned long call = strtoul(name, &end, 10);
-    if (end == name || (*end != '\0' && *end != '.')) {
-        return cf_fail(err, CF_EINVAL,
-                       "an argument is CALL or CALL.PATH, as in 0.city");
-    }
-    cf_status st = CF_OK;
-    if (c->tools != NULL) {
-        st = cf_tool_set_new(&tools, c->tools, err);
-    }
-    CF_THEN(st, cf_tool_parser_new(&parser, engine->family, tools, NULL, NULL,
-                                   err));
-    CF_THEN(st, cf_tool_parser_feed(parser, c->reply.p, c->reply.n, err));
-    CF_THEN(st, cf_tool_parser_finish(parser, &parse, err));
-    if (st == CF_OK &&
-        !find_argument(parse, call, end + (*end == '.'), from, to)) {
-        st = cf_fail(err, CF_ENOTFOUND,
-                     "no argument '%.60s' in the %zu calls of the reply", name,
-                     parse->n_calls);
-    }
-    cf_tool_parser_free(parser);
-    cf_tool_set_free(tools);
-    return st;
 }

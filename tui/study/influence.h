@@ -131,10 +131,22 @@ void cf_influence_sort(const cf_influence *v, size_t *order);
  * "sentence 2 of message 0". */
 void cf_part_label(const cf_part *part, const cf_study_case *c, cf_buf *out);
 
-/*
- * The bytes of a reply's argument: `name` is "CALL" or "CALL.PATH" ("0",
- * "0.city", "1.filter.tags[2]"), read by the engine's family.  CF_ENOTFOUND.
- */
+/* A call of the reply ("0"), or an argument of one ("0.city",
+ * "1.filter.tags[2]"): its bytes. */
+typedef struct cf_influence_target {
+    cf_str name;
+    size_t from, to;
+} cf_influence_target;
+
+/* All calls of the reply, each with its arguments after it; (*out)[0..n) lives
+ * in the arena.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_influence_targets(const cf_study_case *c,
+                                           cf_tool_family family,
+                                           cf_arena *arena,
+                                           cf_influence_target **out, size_t *n,
+                                           cf_error *err);
+
+/* The bytes of the one with this name.  CF_EINVAL, CF_ENOTFOUND. */
 CF_MUST_USE cf_status cf_influence_argument(const cf_study_case *c,
                                             const cf_study_engine *engine,
                                             const char *name, size_t *from,

@@ -10,6 +10,7 @@
 #include "core/api/loop.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/lab_reply.h"
+#include "tui/view/influence_keys.h"
 #include "tui/view/tokens.h"
 
 enum { FIGURES = 3 /* lines below the reply */ };
@@ -160,6 +161,9 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
             int y = r.y + (int)(row - s->top_row);
             const cf_chat_token *t = &reply->token[i];
             cf_style style = style_of(s, t);
+            if (cf_influence__is_marked(app, reply->turn, i)) {
+                style = CF_STYLE_SELECTED | CF_UNDERLINE;
+            }
             if (i == s->token) {
                 style = CF_STYLE_SELECTED | CF_REVERSE;
                 g->cursor_x = r.x + x;

@@ -15,11 +15,13 @@
 #include "core/base/safe_text.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_send.h"
 #include "tui/study/influence_task.h"
 #include "tui/study/parts.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
+#include "tui/view/prompt.h"
 #include "tui/view/tokens.h"
 #include "tui/view/tools.h"
 #include "tui/widget/list.h"
@@ -29,6 +31,15 @@ typedef struct state {
     bool is_running;
     cf_uuid turn; /* asked about */
     cf_list list;
+    cf_buf target; /* the name of what is asked about; empty: the reply */
+    bool wants; /* the cursor goes to the part with this byte of the prompt */
+    size_t byte;
+    bool has_shades; /* over the Prompt view */
+    cf_uuid marked;  /* the reply of a span that was begun; nil: none */
+    size_t mark;     /* its first token */
+    uint64_t seen;   /* the workbench's generation when `n_same` was counted */
+    size_t n_shown;  /* bytes of the prompt that is shown, */
+    size_t n_same;   /* and how many of them are those of the study's */
 } state;
 
 static state *state_of(cf_app *app)
@@ -52,11 +63,25 @@ static void influence_close(cf_app *app)
         cf_lab_end_task(app->lab, NULL);
     }
     cf_influence_study_free(s->study);
+    cf_buf_deinit(&s->target);
     cf_free(s);
     app->state[CF_VIEW_INFLUENCE] = NULL;
 }
 
 /* ---- asking ------------------------------------------------------------- */
+
+/* The first of the rows, as they are sorted, that has byte `byte`. */
+static size_t row_with(const cf_influence_study *study, size_t byte)
+{
+    const cf_influence *v = &study->result;
+    for (size_t i = 0; i < v->n_row; i++) {
+        if (cf_parts_has_byte(&v->prompt, &v->row[study->order[i]].part,
+                              byte)) {
+            return i;
+        }
+    }
+    return 0;
+}
 
 static void on_end(void *ud, cf_influence_study *study)
 {
@@ -70,7 +95,12 @@ static void on_end(void *ud, cf_influence_study *study)
     }
     cf_influence_study_free(s->study);
     s->study = study;
+    s->n_shown = 0;
     s->list.cursor = s->list.top = 0;
+    if (s->wants && study->is_done) {
+        s->list.cursor = row_with(study, s->byte);
+    }
+    s->wants = false;
 }
 
 static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
@@ -87,6 +117,14 @@ static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
     if (cf_app_view(app) != CF_VIEW_INFLUENCE) {
         cf_app_open_view(app, CF_VIEW_INFLUENCE);
     }
+}
+
+static void name_target(cf_app *app, const char *name)
+{
+    state *s = state_of(app);
+    cf_buf_restart(&s->target);
+    cf_buf_adds(&s->target, name);
+    s->wants = false;
 }
 
 /* About a reply, or with to > from about these of its bytes. */
@@ -113,6 +151,7 @@ void cf_influence__ask_turn(cf_app *app)
     if (turn != NULL && is_reply(turn)) {
         id = turn->id;
     }
+    name_target(app, "");
     ask_bytes(app, id, 0, 0);
 }
 
@@ -136,9 +175,82 @@ void cf_influence__ask_token(cf_app *app)
         cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
         return;
     }
-    i = i < r->n_token ? i : r->n_token - 1;
-    ask_bytes(app, r->turn, r->token[i].raw_off,
+    state *s = state_of(app);
+    size_t first = i = i < r->n_token ? i : r->n_token - 1;
+    if (cf_uuid_eq(s->marked, r->turn) && s->mark < r->n_token) {
+        first = s->mark < i ? s->mark : i;
+        i = s->mark < i ? i : s->mark;
+        s->marked = (cf_uuid){{0}};
+    }
+    name_target(app, first == i ? "the token" : "the span");
+    ask_bytes(app, r->turn, r->token[first].raw_off,
               i + 1 < r->n_token ? r->token[i + 1].raw_off : r->raw.n);
+}
+
+void cf_influence__mark_token(cf_app *app)
+{
+    const cf_reply *r = shown_reply(app);
+    state *s = state_of(app);
+    if (r == NULL || r->n_token == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
+    } else if (cf_uuid_eq(s->marked, r->turn)) {
+        s->marked = (cf_uuid){{0}};
+    } else {
+        s->marked = r->turn;
+        s->mark = cf_tokens__state(app)->token;
+        s->mark = s->mark < r->n_token ? s->mark : r->n_token - 1;
+        cf_app_say(app, CF_STYLE_DIM,
+                   "the span begins here; gi asks about it, v ends it");
+    }
+}
+
+bool cf_influence__is_marked(cf_app *app, cf_uuid turn, size_t token)
+{
+    const state *s = state_of(app);
+    size_t at = cf_tokens__state(app)->token;
+    if (cf_uuid_is_nil(s->marked) || !cf_uuid_eq(s->marked, turn)) {
+        return false;
+    }
+    return s->mark < at ? token >= s->mark && token <= at
+                        : token >= at && token <= s->mark;
+}
+
+/* A byte of the message's text in whose part of the prompt the token is;
+ * SIZE_MAX: there is none, the template alone wrote it. */
+static size_t byte_of_message(const cf_prompt_model *m, size_t token)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
+        if (m->token[token].message >= 0 && s->source == CF_SPAN_MESSAGE &&
+            m->token[i].message == m->token[token].message &&
+            !cf_str_is(s->path, ".role")) {
+            return m->ids[i].off;
+        }
+    }
+    return SIZE_MAX;
+}
+
+void cf_influence__ask_part(cf_app *app)
+{
+    const cf_prompt_span *span = cf_prompt__span(app);
+    if (span == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "what wrote this is not known");
+        return;
+    }
+    state *s = state_of(app);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    const cf_prompt_view *v = cf_prompt__state(app);
+    cf_influence_options o = {.message = SIZE_MAX, .tool = SIZE_MAX};
+    bool has_token = m != NULL && v->token < m->n;
+    name_target(app, "");
+    s->wants = true;
+    s->byte = has_token ? m->ids[v->token].off : v->byte;
+    if (span->source == CF_SPAN_TEMPLATE) {
+        size_t of_message = has_token ? byte_of_message(m, v->token) : SIZE_MAX;
+        o.kinds = of_message == SIZE_MAX ? 1u << CF_PART_PIECE : 0;
+        s->byte = of_message == SIZE_MAX ? s->byte : of_message;
+    }
+    ask(app, (cf_uuid){{0}}, &o);
 }
 
 void cf_influence__ask_call(cf_app *app)
@@ -154,6 +266,7 @@ void cf_influence__ask_call(cf_app *app)
     const cf_tool_call *call = cf_tool_model_call(m, row);
     bool has_bytes = call != NULL && !r->is_rewritten;
     size_t from = has_bytes ? r->skip + call->off : 0;
+    name_target(app, has_bytes ? "the call" : "");
     ask_bytes(app, turn->id, from, has_bytes ? from + call->len : 0);
 }
 
@@ -365,8 +478,11 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
         draw_none(app, g, r);
         return;
     }
-    snprintf(title, sizeof title, "Without it, nats  (%zu tokens: %.2f)",
-             s->result.n_target, s->result.with);
+    const cf_buf *target = &state_of(app)->target;
+    snprintf(
+        title, sizeof title, "Without it, nats  (%.24s%s%zu token%s: %.2f)",
+        target->n > 0 ? target->p : "", target->n > 0 ? ", " : "",
+        s->result.n_target, s->result.n_target == 1 ? "" : "s", s->result.with);
     bool narrow = cf_app_is_narrow(app);
     int below = r.h / 4 > 3 ? r.h / 4 : 3;
     int left = narrow ? r.w : r.w / 2;
@@ -381,6 +497,57 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     draw_box(g, reply, "Reply: where this part mattered");
     draw_reply(app, g, inside(reply));
+}
+
+/* ---- shades over the Prompt view ---------------------------------------- */
+
+void cf_influence__toggle_shades(cf_app *app)
+{
+    state *s = state_of(app);
+    s->has_shades = !s->has_shades;
+    if (s->has_shades && done(app) == NULL) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "no influence was asked for yet: gi asks");
+    }
+}
+
+/* The shade of the token in which a byte lies. */
+static int shade_of_byte(const cf_influence_study *study, size_t off)
+{
+    const cf_token_list *t = &study->result.tokens;
+    size_t low = 0, high = t->n;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->v[middle].off <= off) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low < t->n ? study->shade[low] : 0;
+}
+
+/* The prompt that is shown may go on after the one that was asked about: as
+ * far as both are the same, bytes have the same places. */
+int cf_influence__shade_at(cf_app *app, const cf_prompt *prompt, size_t off)
+{
+    state *s = state_of(app);
+    const cf_influence_study *study = done(app);
+    if (s == NULL || !s->has_shades || study == NULL) {
+        return -1;
+    }
+    cf_str mine = study->result.prompt.text;
+    uint64_t now = cf_lab_generation(app->lab);
+    if (s->seen != now || s->n_shown != prompt->text.n) {
+        s->seen = now;
+        s->n_shown = prompt->text.n;
+        size_t n = 0, max = mine.n < s->n_shown ? mine.n : s->n_shown;
+        while (n < max && mine.p[n] == prompt->text.p[n]) {
+            n++;
+        }
+        s->n_same = n;
+    }
+    return off < s->n_same ? shade_of_byte(study, off) : -1;
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -445,20 +612,60 @@ static void cmd_template(cf_app *app)
     ask_for(app, 1u << CF_PART_PIECE);
 }
 
-/* Left out, or as many neutral tokens in its place. */
+/* From the whole reply to its first call, the arguments of that, the next
+ * call, and to the whole again. */
+static void cmd_target(cf_app *app)
+{
+    const cf_influence_study *study = done(app);
+    state *s = state_of(app);
+    cf_arena arena;
+    cf_influence_target *v;
+    cf_error err;
+    size_t n, at = 0;
+    if (study == NULL) {
+        return;
+    }
+    cf_arena_init(&arena, 0);
+    if (cf_influence_targets(&study->c, cf_lab_engine_of(app->lab)->family,
+                             &arena, &v, &n, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        n = 0;
+    } else if (n == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "the reply has no calls");
+    }
+    while (at < n && !cf_str_eq(v[at].name, cf_buf_str(&s->target))) {
+        at++;
+    }
+    at = at < n ? at + 1 : 0; /* n: the whole */
+    if (n > 0) {
+        cf_influence_options o = study->options;
+        o.has_span = at < n;
+        o.span_from = at < n ? v[at].from : 0;
+        o.span_to = at < n ? v[at].to : 0;
+        name_target(app, at < n ? v[at].name.p : "");
+        ask(app, s->turn, &o);
+    }
+    cf_arena_deinit(&arena);
+}
+
+/* Left out, left out with a gap, or as many neutral tokens in its place. */
 static void cmd_change(cf_app *app)
 {
     const cf_influence_study *s = done(app);
-    if (s != NULL) {
-        cf_influence_options o = s->options;
-        o.change = o.change == CF_CHANGE_NEUTRAL ? CF_CHANGE_LEAVE_OUT
-                                                 : CF_CHANGE_NEUTRAL;
-        ask(app, state_of(app)->turn, &o);
-        cf_app_say(app, CF_STYLE_DIM,
-                   o.change == CF_CHANGE_NEUTRAL
-                       ? "parts become as many neutral tokens"
-                       : "parts are left out");
+    if (s == NULL) {
+        return;
     }
+    cf_influence_options o = s->options;
+    bool was_neutral = o.change == CF_CHANGE_NEUTRAL;
+    bool becomes_neutral = o.keeps_positions;
+    o.change = becomes_neutral ? CF_CHANGE_NEUTRAL : CF_CHANGE_LEAVE_OUT;
+    o.keeps_positions = !becomes_neutral && !was_neutral;
+    ask(app, state_of(app)->turn, &o);
+    cf_app_say(app, CF_STYLE_DIM,
+               becomes_neutral     ? "parts become as many neutral tokens"
+               : o.keeps_positions ? "parts are left out, and what follows "
+                                     "keeps its positions"
+                                   : "parts are left out");
 }
 
 static void cmd_stop(cf_app *app)
@@ -494,8 +701,11 @@ static const cf_command influence_commands[] = {
      CF_RUN(cmd_coarser)},
     {"pieces", HERE, "t", "", "what the template writes, piece by piece",
      CF_RUN(cmd_template)},
-    {"change", HERE, "s", "", "leave parts out, or put neutral tokens there",
+    {"change", HERE, "s", "",
+     "leave parts out, keep positions, or put neutral tokens there",
      CF_RUN(cmd_change)},
+    {"target", HERE, "v", "", "the reply, its calls, their arguments in turn",
+     CF_RUN(cmd_target)},
     {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(influence_move, HERE),
     {0},
@@ -505,7 +715,7 @@ const cf_view_ops cf_view_influence = {
     .name = "influence",
     .title = "Influence",
     .commands = influence_commands,
-    .footer = "finer coarser pieces change back",
+    .footer = "finer coarser pieces change target back",
     .open = influence_open,
     .close = influence_close,
     .draw = influence_draw,

@@ -19,6 +19,7 @@
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_template.h"
 #include "tui/view/chat.h"
+#include "tui/view/influence_keys.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/media_view.h"
 #include "tui/view/moves.h"
@@ -96,6 +97,10 @@ static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
     }
     if (m->token[i].reuse == CF_REUSE_BREAK) {
         return CF_STYLE_BREAK;
+    }
+    int shade = cf_influence__shade_at(app, &m->prompt, m->ids[i].off);
+    if (shade >= 0) {
+        return (cf_style)(CF_STYLE_HEAT_0 + shade);
     }
     if (cf_lab_is_control(app->lab, m->ids[i].id)) {
         return CF_STYLE_SPECIAL;
@@ -819,6 +824,11 @@ static const cf_command prompt_commands[] = {
      CF_RUN(cf_prompt__cmd_vars)},
     {"ask", HERE, "r", "", "ask the server for its prompt again",
      CF_RUN(cmd_ask)},
+    {"influence", HERE, "gi", "", "where in the last reply this part mattered",
+     CF_RUN(cf_influence__ask_part)},
+    {"shades", HERE, "H", "",
+     "shades: what the last influence found of each token",
+     CF_RUN(cf_influence__toggle_shades)},
     {"ledger", HERE, "g$", "",
      "tokens and seconds of each message, tool and line of the template",
      CF_RUN(cmd_ledger)},

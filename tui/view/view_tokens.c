@@ -953,6 +953,8 @@ static const cf_command tokens_commands[] = {
      CF_RUN(cmd_worst)},
     {"influence", HERE, "gi", "", "what in the prompt made this token so",
      CF_RUN(cf_influence__ask_token)},
+    {"span", HERE, "v", "", "begin or end a span of tokens for gi",
+     CF_RUN(cf_influence__mark_token)},
     {"logs", HERE, ".", "", "probabilities, or their natural logarithms",
      CF_RUN(cmd_logs)},
     {"score", HERE, "%", "",
