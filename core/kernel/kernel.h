@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "core/kernel/dtype.h"
+#include "core/kernel/encoder.h"
 #include "core/kernel/recurrent.h"
 
 /* A weight matrix [n_row, n_col] in the file's layout. */
@@ -89,6 +90,7 @@ typedef struct cf_kernels {
     void (*attend)(const struct cf_attn *a);
 
     const cf_recurrent_kernels *recurrent;
+    const cf_encoder_kernels *encoder;
 } cf_kernels;
 
 /* Blocks of a key/value cache hold this many positions. */

@@ -208,6 +208,7 @@ const cf_kernels *cf_kernels_ref(void)
         .f16_to_f32 = ref_f16_to_f32,
         .attend = ref_attend,
         .recurrent = &cf_recurrent_ref,
+        .encoder = &cf_encoder_ref,
     };
     return &ref;
 }

@@ -185,7 +185,9 @@ cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d, const cf_sound *s,
     for (size_t first = 0; st == CF_OK && first < all.n;
          first += CF_AUDIO_BLOCK) {
         bool is_only = first == 0 && all.n < CF_AUDIO_BLOCK;
-        st = add(a, out, &all, first, is_only ? all.n : CF_AUDIO_BLOCK, err);
+        st = cf_stop_check(d->stop, err);
+        CF_THEN(st, add(a, out, &all, first, is_only ? all.n : CF_AUDIO_BLOCK,
+                        err));
     }
     cf_mel_deinit(&all);
     return st;

@@ -161,7 +161,8 @@ static cf_status halve(const work *w, plane *out, const plane *in,
     }
     cf_free(seen);
     if (st == CF_OK) {
-        cf_dense_layer_norm(out->v, out->v, norm, NULL, n, out->channels, eps);
+        cf_dense_layer_norm(w->d, out->v, out->v, norm, NULL, n, out->channels,
+                            eps);
         for (size_t i = 0; i < n * out->channels; i++) {
             out->v[i] = fmaxf(out->v[i], 0);
         }
@@ -195,14 +196,12 @@ static cf_status feed_forward(const work *w, const cf_conformer_ffn *f,
                               cf_error *err)
 {
     size_t width = w->a->width;
-    cf_dense_rms_norm(w->h, w->x, f->norm, w->n, width, eps);
+    cf_dense_rms_norm(w->d, w->h, w->x, f->norm, w->n, width, eps);
     CF_TRY(cf_dense_linear(w->d, w->mid, w->h, w->n, &f->up, err));
     cf_dense_act(w->d, w->mid, w->n * w->a->n_ff, CF_ACT_SILU);
     CF_TRY(cf_dense_linear(w->d, w->h, w->mid, w->n, &f->down, err));
-    cf_dense_rms_norm(w->h, w->h, f->post_norm, w->n, width, eps);
-    for (size_t i = 0; i < w->n * width; i++) {
-        w->x[i] += 0.5f * w->h[i];
-    }
+    cf_dense_rms_norm(w->d, w->h, w->h, f->post_norm, w->n, width, eps);
+    cf_dense_add(w->d, w->x, w->h, 0.5f, w->n * width);
     return CF_OK;
 }
 
@@ -267,7 +266,8 @@ static void attend_part(void *ud, unsigned part, unsigned n_part)
 {
     const work *w = ud;
     size_t size = w->a->width / w->a->n_head;
-    for (size_t t = w->n * part / n_part; t < w->n * (part + 1) / n_part; t++) {
+    for (size_t t = w->n * part / n_part;
+         t < w->n * (part + 1) / n_part && !cf_stop_now(w->d->stop); t++) {
         for (size_t head = 0; head < w->a->n_head; head++) {
             attend(w, w->h + t * w->a->width + head * size, t, head);
         }
@@ -280,7 +280,7 @@ static cf_status attention(work *w, const cf_conformer_layer *l, cf_error *err)
     const double ln2 = 0.693147180559945309;
     const double q_scale = 1 / (sqrt((double)size) * ln2);
     const double k_scale = log(1 + exp(1)) / ln2;
-    cf_dense_rms_norm(w->h, w->x, l->attn_norm, w->n, width, eps);
+    cf_dense_rms_norm(w->d, w->h, w->x, l->attn_norm, w->n, width, eps);
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->q, err));
     CF_TRY(cf_dense_linear(w->d, w->k, w->h, w->n, &l->k, err));
     CF_TRY(cf_dense_linear(w->d, w->v, w->h, w->n, &l->v, err));
@@ -292,8 +292,8 @@ static cf_status attention(work *w, const cf_conformer_layer *l, cf_error *err)
     }
     cf_pool_run(w->d->pool, attend_part, w);
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->o, err));
-    cf_dense_rms_norm(w->q, w->q, l->attn_post_norm, w->n, width, eps);
-    w->d->k->add(w->x, w->q, w->n * width);
+    cf_dense_rms_norm(w->d, w->q, w->q, l->attn_post_norm, w->n, width, eps);
+    cf_dense_add(w->d, w->x, w->q, 1, w->n * width);
     return CF_OK;
 }
 
@@ -319,17 +319,17 @@ static cf_status convolution(const work *w, const cf_conformer_layer *l,
                              cf_error *err)
 {
     size_t width = w->a->width;
-    cf_dense_rms_norm(w->h, w->x, l->norm_conv, w->n, width, eps);
+    cf_dense_rms_norm(w->d, w->h, w->x, l->norm_conv, w->n, width, eps);
     CF_TRY(cf_dense_linear(w->d, w->mid, w->h, w->n, &l->pw1, err));
     for (size_t i = 0; i < w->n * width; i++) {
         const float *row = w->mid + i / width * 2 * width;
         w->h[i] = row[i % width] / (1 + expf(-row[width + i % width]));
     }
     depthwise(w, w->q, w->h, l->taps);
-    cf_dense_rms_norm(w->q, w->q, l->conv_norm, w->n, width, eps);
+    cf_dense_rms_norm(w->d, w->q, w->q, l->conv_norm, w->n, width, eps);
     cf_dense_act(w->d, w->q, w->n * width, CF_ACT_SILU);
     CF_TRY(cf_dense_linear(w->d, w->h, w->q, w->n, &l->pw2, err));
-    w->d->k->add(w->x, w->h, w->n * width);
+    cf_dense_add(w->d, w->x, w->h, 1, w->n * width);
     return CF_OK;
 }
 
@@ -343,7 +343,7 @@ static cf_status run(work *w, float *out, const cf_mel *mel, cf_error *err)
         CF_TRY(attention(w, l, err));
         CF_TRY(convolution(w, l, err));
         CF_TRY(feed_forward(w, &l->ffn[1], err));
-        cf_dense_rms_norm(w->x, w->x, l->out_norm, w->n, a->width, eps);
+        cf_dense_rms_norm(w->d, w->x, w->x, l->out_norm, w->n, a->width, eps);
         cf_dense_step(w->d);
     }
     size_t n_mid = a->fc1.w.n_row;
@@ -352,7 +352,7 @@ static cf_status run(work *w, float *out, const cf_mel *mel, cf_error *err)
         return cf_oom_for(err, "a projector's activations");
     }
     cf_status st = cf_dense_linear(w->d, mid, w->x, w->n, &a->fc1, err);
-    cf_dense_rms_norm(mid, mid, NULL, w->n, n_mid, eps);
+    cf_dense_rms_norm(w->d, mid, mid, NULL, w->n, n_mid, eps);
     CF_THEN(st, cf_dense_linear(w->d, out, mid, w->n, &a->fc2, err));
     cf_free(mid);
     return st;
@@ -365,18 +365,17 @@ cf_status cf_conformer__encode(const cf_audio *a, const cf_dense *d, float *out,
     size_t n_x = w.n * a->width;
     size_t wide =
         2 * (size_t)a->width > a->n_ff ? 2 * (size_t)a->width : a->n_ff;
-    float *all =
-        cf_calloc(5 * n_x + w.n * wide + SEEN * (size_t)a->width, sizeof *all);
+    const cf_dense_part part[] = {{&w.x, n_x},
+                                  {&w.h, n_x},
+                                  {&w.q, n_x},
+                                  {&w.k, n_x},
+                                  {&w.v, n_x},
+                                  {&w.mid, w.n * wide},
+                                  {&w.rel, SEEN * (size_t)a->width}};
+    float *all = cf_dense_parts(part, sizeof part / sizeof part[0]);
     if (all == NULL) {
         return cf_oom_for(err, "an encoder's activations");
     }
-    w.x = all;
-    w.h = w.x + n_x;
-    w.q = w.h + n_x;
-    w.k = w.q + n_x;
-    w.v = w.k + n_x;
-    w.mid = w.v + n_x;
-    w.rel = w.mid + w.n * wide;
     cf_status st = run(&w, out, &b->mel, err);
     cf_free(all);
     return st;

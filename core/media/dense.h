@@ -6,15 +6,18 @@
  * a row does not depend on the number of threads.  Large products of float
  * weights are OpenBLAS's where the caller has it, others confab's.
  *
+ * Work is cut into pieces of a few milliseconds; between two of them it looks
+ * whether it is cancelled, and leaves the rest undone.
+ *
  * Private to core/media.
  */
 #ifndef CF_CORE_MEDIA_DENSE_H
 #define CF_CORE_MEDIA_DENSE_H
 
-#include "core/api/session.h"
 #include "core/base/pool.h"
 #include "core/kernel/blas.h"
 #include "core/media/mmproj.h"
+#include "core/media/stop.h"
 
 /* Layers of a picture or sound that are done, for whoever waits. */
 typedef struct cf_dense_steps {
@@ -26,12 +29,10 @@ typedef struct cf_dense_steps {
 typedef struct cf_dense {
     const cf_kernels *k;
     cf_pool *pool;
-    const cf_cancel *cancel; /* may be NULL */
-    const cf_blas *blas;     /* NULL: confab's kernels only */
-    cf_dense_steps *steps;   /* may be NULL */
+    const cf_stop *stop;   /* may be NULL */
+    const cf_blas *blas;   /* NULL: confab's kernels only */
+    cf_dense_steps *steps; /* may be NULL */
 } cf_dense;
-
-bool cf_dense_is_cancelled(const cf_dense *d);
 
 typedef enum cf_act {
     CF_ACT_QUICK,    /* x sigmoid(1.702 x) */
@@ -46,24 +47,54 @@ CF_MUST_USE cf_status cf_dense_linear(const cf_dense *d, float *y,
                                       const cf_linear *l, cf_error *err);
 
 /* Attention of n positions [n, n_head * head_size] to the first n_key of them;
- * scores are q . k * scale. */
+ * scores are q . k * scale.  CF_ENOMEM, CF_ECANCELLED. */
 CF_MUST_USE cf_status cf_dense_attend(const cf_dense *d, float *out,
                                       const float *q, const float *k,
                                       const float *v, size_t n, size_t n_key,
                                       uint32_t n_head, uint32_t head_size,
                                       float scale, cf_error *err);
 
+/* What follows ends early, without a word, where it is cancelled: the next
+ * product or attention reports it. */
+
 /* out = (x - mean) / sqrt(variance + eps) * w + b, each row of `width`; b may
  * be NULL, out may be x. */
-void cf_dense_layer_norm(float *out, const float *x, const float *w,
-                         const float *b, size_t n, size_t width, float eps);
+void cf_dense_layer_norm(const cf_dense *d, float *out, const float *x,
+                         const float *w, const float *b, size_t n, size_t width,
+                         float eps);
 /* out = x / sqrt(mean of squares + eps) * w; w may be NULL. */
-void cf_dense_rms_norm(float *out, const float *x, const float *w, size_t n,
-                       size_t width, float eps);
+void cf_dense_rms_norm(const cf_dense *d, float *out, const float *x,
+                       const float *w, size_t n, size_t width, float eps);
 /* x = act(x), in place. */
 void cf_dense_act(const cf_dense *d, float *x, size_t n, cf_act act);
 
+/* y[n] += by * x[n] */
+void cf_dense_add(const cf_dense *d, float *y, const float *x, float by,
+                  size_t n);
+/* y[n] *= x[n] */
+void cf_dense_mul(const cf_dense *d, float *y, const float *x, size_t n);
+
 /* One step more is done. */
 void cf_dense_step(const cf_dense *d);
+
+/* A part of the memory of an encoder: n floats, whose place is put in *at. */
+typedef struct cf_dense_part {
+    float **at;
+    size_t n;
+} cf_dense_part;
+
+/* One block of zeros that the parts share, to be freed as a whole; NULL when
+ * memory runs out. */
+float *cf_dense_parts(const cf_dense_part *part, size_t n);
+
+/* Part i of n of `total`, a multiple of `unit` but for the last. */
+static inline void cf_dense__share(size_t total, size_t unit, unsigned i,
+                                   unsigned n, size_t *begin, size_t *end)
+{
+    size_t units = (total + unit - 1) / unit;
+    *begin = units * i / n * unit;
+    *end = units * (i + 1) / n * unit;
+    *end = *end < total ? *end : total;
+}
 
 #endif

@@ -128,11 +128,11 @@ void cf_media_close(cf_media *m)
     cf_free(m);
 }
 
-static cf_dense dense(const cf_media *m, const cf_cancel *cancel)
+static cf_dense dense(const cf_media *m, const cf_stop *stop)
 {
     return (cf_dense){.k = m->k,
                       .pool = m->pool,
-                      .cancel = cancel,
+                      .stop = stop,
                       .blas = cf_blas_serves(&m->blas) ? &m->blas : NULL};
 }
 
@@ -308,7 +308,7 @@ static cf_status put_blocks(making *mk, cf_error *err)
         if (data == NULL) {
             return cf_oom_for(err, "an image");
         }
-        cf_vision_normalise(v, data, p);
+        CF_TRY(cf_vision_normalise(v, data, p, from->stop, err));
         block[i] = (cf_media_block){.width = p->w,
                                     .height = p->h,
                                     .cols = from->v[i].cols,
@@ -322,12 +322,12 @@ static cf_status put_blocks(making *mk, cf_error *err)
     return CF_OK;
 }
 
-static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
+static cf_status put_rows(making *mk, const cf_stop *stop, cf_error *err)
 {
     const cf_vision *v = &mk->m->vision;
     cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0,
                             v->n_layer * mk->blocks->n};
-    cf_dense d = dense(mk->m, cancel);
+    cf_dense d = dense(mk->m, stop);
     d.steps = &steps;
     size_t width = cf_vision_row_width(v);
     float *rows =
@@ -345,18 +345,18 @@ static cf_status put_rows(making *mk, const cf_cancel *cancel, cf_error *err)
 }
 
 static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
-                              bool with_rows, const cf_cancel *cancel,
+                              bool with_rows, const cf_stop *stop,
                               cf_error *err)
 {
     cf_pixels p;
-    cf_vision_blocks blocks = {.v = NULL};
+    cf_vision_blocks blocks = {.stop = stop};
     if (m->vision.family == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the projector \"%s\" reads sounds, and this is not "
                        "one",
                        cf_media_projector(m));
     }
-    CF_TRY(cf_pixels_read(&p, bytes, err));
+    CF_TRY(cf_pixels_read(&p, bytes, stop, err));
     memcpy(to->mean, m->vision.mean, sizeof to->mean);
     memcpy(to->std, m->vision.std, sizeof to->std);
     to->width = p.w;
@@ -378,7 +378,7 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
     CF_THEN(st, put_pieces(&mk, err));
     uint64_t from = cf_os_monotonic_us();
     if (with_rows) {
-        CF_THEN(st, put_rows(&mk, cancel, err));
+        CF_THEN(st, put_rows(&mk, stop, err));
         to->encode_us = cf_os_monotonic_us() - from;
     }
     cf_vision_blocks_deinit(&blocks);
@@ -443,10 +443,9 @@ static cf_status put_sound_rows(making *mk, const cf_dense *d,
 }
 
 static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
-                            bool with_rows, const cf_cancel *cancel,
-                            cf_error *err)
+                            bool with_rows, const cf_stop *stop, cf_error *err)
 {
-    const cf_dense d = dense(m, cancel);
+    const cf_dense d = dense(m, stop);
     const cf_vision_blocks no_tiles = {.v = NULL};
     cf_sound s;
     cf_audio_blocks blocks = {.v = NULL};
@@ -456,7 +455,7 @@ static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
                        "sound",
                        cf_media_projector(m));
     }
-    CF_TRY(cf_sound_read(&s, bytes, cancel, err));
+    CF_TRY(cf_sound_read(&s, bytes, stop, err));
     to->is_sound = true;
     to->rate = s.rate;
     to->channels = s.channels;
@@ -494,8 +493,7 @@ static void identify(const cf_media *m, cf_media_input *to, cf_str bytes)
 }
 
 static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
-                            bool with_rows, const cf_cancel *cancel,
-                            cf_error *err)
+                            bool with_rows, const cf_stop *stop, cf_error *err)
 {
     cf_media_input *to = cf_calloc(1, sizeof *to);
     cf_arena *arena = cf_calloc(1, sizeof *arena);
@@ -509,8 +507,8 @@ static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
     uint64_t from = cf_os_monotonic_us();
     identify(m, to, bytes);
     cf_status st = cf_sound_is(bytes)
-                       ? make_sound(m, to, bytes, with_rows, cancel, err)
-                       : make_picture(m, to, bytes, with_rows, cancel, err);
+                       ? make_sound(m, to, bytes, with_rows, stop, err)
+                       : make_picture(m, to, bytes, with_rows, stop, err);
     to->read_us = cf_os_monotonic_us() - from - to->encode_us;
     if (st == CF_OK) {
         *out = to;
@@ -523,13 +521,15 @@ static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
 cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
                         const cf_cancel *cancel, cf_error *err)
 {
-    return read_input(out, m, bytes, true, cancel, err);
+    const cf_stop stop = {.cancel = cancel};
+    return read_input(out, m, bytes, true, &stop, err);
 }
 
 cf_status cf_media_look(cf_media_input **out, cf_media *m, cf_str bytes,
                         const cf_cancel *cancel, cf_error *err)
 {
-    return read_input(out, m, bytes, false, cancel, err);
+    const cf_stop stop = {.cancel = cancel};
+    return read_input(out, m, bytes, false, &stop, err);
 }
 
 void cf_media_watch(cf_media *m,

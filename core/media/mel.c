@@ -191,7 +191,7 @@ static void frames(void *ud, unsigned part, unsigned n_part)
     size_t begin = j->n_frame * part / n_part;
     size_t end = j->n_frame * (part + 1) / n_part;
     for (size_t i = begin; i < end; i++) {
-        if (cf_dense_is_cancelled(j->d)) {
+        if (cf_stop_now(j->d->stop)) {
             return;
         }
         one_frame(j, i);
@@ -212,7 +212,7 @@ static cf_status make(cf_mel *out, const cf_dense *d, const recipe *r, job *j,
     }
     cf_pool_run(d->pool, frames, j);
     cf_free(t);
-    if (cf_dense_is_cancelled(d)) {
+    if (cf_stop_now(d->stop)) {
         cf_free(j->out);
         return cf_fail(err, CF_ECANCELLED, "interrupted");
     }
@@ -236,14 +236,22 @@ cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d, const float *x,
              .is_mirrored = true};
     CF_TRY(make(out, d, &r, &j, err));
     float top = -INFINITY;
-    for (size_t i = 0; i < CF_MEL_BANDS * out->n; i++) {
-        top = fmaxf(top, out->v[i]);
+    for (size_t b = 0; b < CF_MEL_BANDS && !cf_stop_now(d->stop); b++) {
+        for (size_t i = b * out->n; i < (b + 1) * out->n; i++) {
+            top = fmaxf(top, out->v[i]);
+        }
     }
-    for (size_t i = 0; i < CF_MEL_BANDS * out->n; i++) {
-        out->v[i] = (fmaxf(out->v[i], top - 8) + 4) / 4;
+    for (size_t b = 0; b < CF_MEL_BANDS && !cf_stop_now(d->stop); b++) {
+        for (size_t i = b * out->n; i < (b + 1) * out->n; i++) {
+            out->v[i] = (fmaxf(out->v[i], top - 8) + 4) / 4;
+        }
     }
     out->n_held = (n + CF_MEL_STEP - 1) / CF_MEL_STEP;
-    return CF_OK;
+    cf_status st = cf_stop_check(d->stop, err);
+    if (st != CF_OK) {
+        cf_mel_deinit(out);
+    }
+    return st;
 }
 
 cf_status cf_mel_gemma(cf_mel *out, const cf_dense *d, const float *x, size_t n,

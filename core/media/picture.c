@@ -71,7 +71,8 @@ int cf_pixels__exif(cf_str tiff)
 
 /* Orientations 5 to 8 exchange width and height; then 2, 3, 6 and 7 mirror
  * left and right, and 3, 4, 7 and 8 top and bottom. */
-static cf_status turn(cf_pixels *p, int orientation, cf_error *err)
+static cf_status turn(cf_pixels *p, int orientation, const cf_stop *stop,
+                      cf_error *err)
 {
     static const struct {
         bool swap, flip_x, flip_y;
@@ -85,7 +86,7 @@ static cf_status turn(cf_pixels *p, int orientation, cf_error *err)
     bool swap = rule[orientation].swap;
     cf_pixels to;
     CF_TRY(cf_pixels_init(&to, swap ? p->h : p->w, swap ? p->w : p->h, err));
-    for (size_t y = 0; y < to.h; y++) {
+    for (size_t y = 0; y < to.h && !cf_stop_now(stop); y++) {
         size_t v = rule[orientation].flip_y ? to.h - 1 - y : y;
         for (size_t x = 0; x < to.w; x++) {
             size_t u = rule[orientation].flip_x ? to.w - 1 - x : x;
@@ -95,7 +96,7 @@ static cf_status turn(cf_pixels *p, int orientation, cf_error *err)
     }
     cf_pixels_deinit(p);
     *p = to;
-    return CF_OK;
+    return cf_stop_check(stop, err);
 }
 
 /* ---- formats ------------------------------------------------------------ */
@@ -116,12 +117,13 @@ static bool is_webp(cf_str s)
            memcmp(s.p + 8, "WEBP", 4) == 0;
 }
 
-cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, cf_error *err)
+cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, const cf_stop *stop,
+                         cf_error *err)
 {
     static const struct {
         bool (*is)(cf_str bytes);
         cf_status (*read)(cf_pixels *out, int *orientation, cf_str bytes,
-                          cf_error *err);
+                          const cf_stop *stop, cf_error *err);
     } format[] = {{is_png, cf_pixels__png},
                   {is_jpeg, cf_pixels__jpeg},
                   {is_webp, cf_pixels__webp}};
@@ -131,8 +133,8 @@ cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, cf_error *err)
         }
         cf_pixels p = {0, 0, NULL};
         int orientation = 1;
-        cf_status st = format[i].read(&p, &orientation, bytes, err);
-        CF_THEN(st, turn(&p, orientation, err));
+        cf_status st = format[i].read(&p, &orientation, bytes, stop, err);
+        CF_THEN(st, turn(&p, orientation, stop, err));
         if (st == CF_OK) {
             *out = p;
         } else {

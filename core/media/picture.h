@@ -11,8 +11,8 @@
 #ifndef CF_CORE_MEDIA_PICTURE_H
 #define CF_CORE_MEDIA_PICTURE_H
 
-#include "core/base/status.h"
 #include "core/base/str.h"
+#include "core/media/stop.h"
 
 /* Pixels at most: 384 MB of colours. */
 enum { CF_PIXELS_MAX = 128 << 20, CF_PIXELS_SIDE_MAX = 65500 };
@@ -23,9 +23,10 @@ typedef struct cf_pixels {
 } cf_pixels;
 
 /* CF_EUNSUPPORTED for other formats, CF_EFORMAT for damage, CF_ELIMIT for
- * too many pixels, CF_ENOMEM.  *out is set on success only. */
+ * too many pixels, CF_ENOMEM, CF_ECANCELLED (stop may be NULL).  *out is set on
+ * success only. */
 CF_MUST_USE cf_status cf_pixels_read(cf_pixels *out, cf_str bytes,
-                                     cf_error *err);
+                                     const cf_stop *stop, cf_error *err);
 /* An uninitialised picture; CF_ELIMIT beyond the limits above. */
 CF_MUST_USE cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h,
                                      cf_error *err);
@@ -34,11 +35,14 @@ void cf_pixels_deinit(cf_pixels *p);
 /* One a format.  *orientation is 1 to 8, as Exif numbers them, where the file
  * has it.  On failure `out` may hold memory to be released. */
 CF_MUST_USE cf_status cf_pixels__png(cf_pixels *out, int *orientation,
-                                     cf_str bytes, cf_error *err);
+                                     cf_str bytes, const cf_stop *stop,
+                                     cf_error *err);
 CF_MUST_USE cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation,
-                                      cf_str bytes, cf_error *err);
+                                      cf_str bytes, const cf_stop *stop,
+                                      cf_error *err);
 CF_MUST_USE cf_status cf_pixels__webp(cf_pixels *out, int *orientation,
-                                      cf_str bytes, cf_error *err);
+                                      cf_str bytes, const cf_stop *stop,
+                                      cf_error *err);
 
 /* The orientation in Exif data (a TIFF file of tags), 1 where it has none. */
 int cf_pixels__exif(cf_str tiff);

@@ -23,6 +23,7 @@ typedef struct reading {
     jmp_buf back;
     cf_pixels *out;
     int *orientation;
+    const cf_stop *stop;
     unsigned char *row; /* [w, 4], owned; for four inks */
     cf_error *err;
     cf_status status;
@@ -58,10 +59,20 @@ static void on_output(j_common_ptr jpeg)
     (void)jpeg; /* nothing is printed */
 }
 
-/* A progressive image may ask for thousands of passes over its pixels. */
+static void check_stop(reading *r)
+{
+    cf_status st = cf_stop_check(r->stop, r->err);
+    if (st != CF_OK) {
+        give_up(r, st);
+    }
+}
+
+/* Called for a few rows of each pass.  A progressive image may ask for
+ * thousands of passes over its pixels. */
 static void on_progress(j_common_ptr jpeg)
 {
     reading *r = jpeg->client_data;
+    check_stop(r);
     if (jpeg->is_decompressor && r->jpeg.input_scan_number > SCANS_MAX) {
         give_up(r, cf_fail(r->err, CF_ELIMIT, "a JPEG of too many passes"));
     }
@@ -101,6 +112,7 @@ static void read_rows(reading *r)
         }
     }
     while (j->output_scanline < j->output_height) {
+        check_stop(r);
         unsigned char *to =
             r->out->rgb + (size_t)j->output_scanline * 3 * j->output_width;
         JSAMPROW rows[1] = {has_inks ? r->row : to};
@@ -147,7 +159,7 @@ static void guarded(reading *r, cf_str bytes)
 }
 
 cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation, cf_str bytes,
-                          cf_error *err)
+                          const cf_stop *stop, cf_error *err)
 {
     cf_error why = {0};
     reading *r = cf_calloc(1, sizeof *r);
@@ -156,6 +168,7 @@ cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation, cf_str bytes,
     }
     r->out = out;
     r->orientation = orientation;
+    r->stop = stop;
     r->err = err != NULL ? err : &why;
     r->jpeg.err = jpeg_std_error(&r->errors);
     r->jpeg.client_data = r;

@@ -17,7 +17,7 @@ typedef struct reading {
     size_t at;
     cf_pixels *out;
     int *orientation;
-    png_bytep *rows; /* [h] into out->rgb, owned */
+    const cf_stop *stop;
     cf_error *err;
     cf_status status;
 } reading;
@@ -61,8 +61,9 @@ static void on_free(png_structp png, void *p)
     cf_free(p);
 }
 
-/* 8 bits of red, green and blue, whatever there is. */
-static void set_up(png_structp png, png_infop info)
+/* 8 bits of red, green and blue, whatever there is; returns the number of
+ * passes over the rows (an interlaced image has seven). */
+static size_t set_up(png_structp png, png_infop info)
 {
     int color = png_get_color_type(png, info);
     if (color == PNG_COLOR_TYPE_PALETTE) {
@@ -74,8 +75,9 @@ static void set_up(png_structp png, png_infop info)
     }
     png_set_strip_16(png);
     png_set_strip_alpha(png);
-    png_set_interlace_handling(png);
+    int n_pass = png_set_interlace_handling(png);
     png_read_update_info(png, info);
+    return (size_t)n_pass;
 }
 
 static void find_orientation(png_structp png, png_infop info, reading *r)
@@ -97,19 +99,17 @@ static void decode(png_structp png, png_infop info, reading *r)
     if (r->status != CF_OK) {
         png_error(png, "stopped");
     }
-    set_up(png, info);
+    size_t n_pass = set_up(png, info);
     if (png_get_rowbytes(png, info) != 3 * w) {
         png_error(png, "rows of another width than said");
     }
-    r->rows = cf_calloc(h, sizeof *r->rows);
-    if (r->rows == NULL) {
-        r->status = cf_oom_for(r->err, "an image");
-        png_error(png, "stopped");
+    for (size_t i = 0; i < n_pass * h; i++) {
+        r->status = cf_stop_check(r->stop, r->err);
+        if (r->status != CF_OK) {
+            png_error(png, "stopped");
+        }
+        png_read_row(png, r->out->rgb + i % h * w * 3, NULL);
     }
-    for (size_t y = 0; y < h; y++) {
-        r->rows[y] = r->out->rgb + y * w * 3;
-    }
-    png_read_image(png, r->rows);
     find_orientation(png, info, r);
 }
 
@@ -121,12 +121,13 @@ static void guarded(png_structp png, png_infop info, reading *r)
 }
 
 cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes,
-                         cf_error *err)
+                         const cf_stop *stop, cf_error *err)
 {
     cf_error why = {0};
     reading r = {.bytes = bytes,
                  .out = out,
                  .orientation = orientation,
+                 .stop = stop,
                  .err = err != NULL ? err : &why};
     png_structp png =
         png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error,
@@ -142,6 +143,5 @@ cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes,
     png_set_chunk_cache_max(png, CHUNKS_MAX);
     guarded(png, info, &r);
     png_destroy_read_struct(&png, &info, NULL);
-    cf_free(r.rows);
     return r.status;
 }

@@ -34,12 +34,37 @@ static int find_orientation(cf_str bytes)
     return 1;
 }
 
-cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
-                          cf_error *err)
+/* Bytes given to the decoder at once: about those of a million pixels. */
+static size_t piece_of(const WebPBitstreamFeatures *f, size_t n)
+{
+    uint64_t pixels = (uint64_t)f->width * (uint64_t)f->height;
+    uint64_t piece = (uint64_t)n * (1 << 20) / (pixels + 1);
+    return piece < 64 ? 64 : piece < n ? (size_t)piece : n;
+}
+
+static cf_status decode(WebPIDecoder *decoder, cf_str bytes, size_t piece,
+                        const cf_stop *stop, cf_error *err)
 {
     const uint8_t *p = (const uint8_t *)bytes.p;
+    VP8StatusCode code = VP8_STATUS_SUSPENDED;
+    for (size_t at = 0; code == VP8_STATUS_SUSPENDED && at < bytes.n;) {
+        CF_TRY(cf_stop_check(stop, err));
+        at = bytes.n - at < piece ? bytes.n : at + piece;
+        code = WebPIUpdate(decoder, p, at);
+    }
+    if (code == VP8_STATUS_OUT_OF_MEMORY) {
+        return cf_oom_for(err, "an image");
+    }
+    return code == VP8_STATUS_OK ? CF_OK
+                                 : cf_fail(err, CF_EFORMAT, "damaged WebP");
+}
+
+cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
+                          const cf_stop *stop, cf_error *err)
+{
     WebPBitstreamFeatures f;
-    if (WebPGetFeatures(p, bytes.n, &f) != VP8_STATUS_OK) {
+    if (WebPGetFeatures((const uint8_t *)bytes.p, bytes.n, &f) !=
+        VP8_STATUS_OK) {
         return cf_fail(err, CF_EFORMAT, "damaged WebP");
     }
     if (f.has_animation) {
@@ -47,10 +72,13 @@ cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
     }
     CF_TRY(cf_pixels_init(out, (size_t)f.width, (size_t)f.height, err));
     size_t row = (size_t)f.width * 3;
-    if (WebPDecodeRGBInto(p, bytes.n, out->rgb, row * (size_t)f.height,
-                          (int)row) == NULL) {
-        return cf_fail(err, CF_EFORMAT, "damaged WebP");
+    WebPIDecoder *decoder =
+        WebPINewRGB(MODE_RGB, out->rgb, row * (size_t)f.height, (int)row);
+    if (decoder == NULL) {
+        return cf_oom_for(err, "an image");
     }
+    cf_status st = decode(decoder, bytes, piece_of(&f, bytes.n), stop, err);
+    WebPIDelete(decoder);
     *orientation = find_orientation(bytes);
-    return CF_OK;
+    return st;
 }

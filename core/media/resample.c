@@ -125,9 +125,10 @@ static void one_pixel(unsigned char *to, const unsigned char *from, size_t step,
     }
 }
 
-static void along_rows(cf_pixels *out, const cf_pixels *in, const axis *a)
+static void along_rows(cf_pixels *out, const cf_pixels *in, const axis *a,
+                       const cf_stop *stop)
 {
-    for (size_t y = 0; y < out->h; y++) {
+    for (size_t y = 0; y < out->h && !cf_stop_now(stop); y++) {
         for (size_t x = 0; x < out->w; x++) {
             one_pixel(out->rgb + (y * out->w + x) * 3,
                       in->rgb + (y * in->w + a->first[x]) * 3, 3,
@@ -136,10 +137,11 @@ static void along_rows(cf_pixels *out, const cf_pixels *in, const axis *a)
     }
 }
 
-static void along_columns(cf_pixels *out, const cf_pixels *in, const axis *a)
+static void along_columns(cf_pixels *out, const cf_pixels *in, const axis *a,
+                          const cf_stop *stop)
 {
     size_t row = (size_t)in->w * 3;
-    for (size_t y = 0; y < out->h; y++) {
+    for (size_t y = 0; y < out->h && !cf_stop_now(stop); y++) {
         for (size_t x = 0; x < out->w; x++) {
             one_pixel(out->rgb + (y * out->w + x) * 3,
                       in->rgb + a->first[y] * row + x * 3, row,
@@ -151,7 +153,8 @@ static void along_columns(cf_pixels *out, const cf_pixels *in, const axis *a)
 /* One pass into a new picture; an axis that keeps its size is copied, which
  * is what the weights would do. */
 static cf_status pass(cf_pixels *out, const cf_pixels *in, uint32_t w,
-                      uint32_t h, cf_filter filter, cf_error *err)
+                      uint32_t h, cf_filter filter, const cf_stop *stop,
+                      cf_error *err)
 {
     CF_TRY(cf_pixels_init(out, w, h, err));
     bool is_wide = w != in->w;
@@ -162,23 +165,24 @@ static cf_status pass(cf_pixels *out, const cf_pixels *in, uint32_t w,
     axis a;
     cf_status st =
         axis_init(&a, is_wide ? in->w : in->h, is_wide ? w : h, filter, err);
-    if (st != CF_OK) {
-        cf_pixels_deinit(out);
-    } else if (is_wide) {
-        along_rows(out, in, &a);
-    } else {
-        along_columns(out, in, &a);
+    if (st == CF_OK) {
+        (is_wide ? along_rows : along_columns)(out, in, &a, stop);
+        st = cf_stop_check(stop, err);
     }
     axis_deinit(&a);
+    if (st != CF_OK) {
+        cf_pixels_deinit(out);
+    }
     return st;
 }
 
 cf_status cf_pixels_resize(cf_pixels *out, const cf_pixels *in, uint32_t w,
-                           uint32_t h, cf_filter filter, cf_error *err)
+                           uint32_t h, cf_filter filter, const cf_stop *stop,
+                           cf_error *err)
 {
     cf_pixels half;
-    CF_TRY(pass(&half, in, w, in->h, filter, err));
-    cf_status st = pass(out, &half, w, h, filter, err);
+    CF_TRY(pass(&half, in, w, in->h, filter, stop, err));
+    cf_status st = pass(out, &half, w, h, filter, stop, err);
     cf_pixels_deinit(&half);
     return st;
 }

@@ -21,9 +21,10 @@ typedef enum cf_filter {
     CF_FILTER_LANCZOS   /* windowed sinc, support 3 */
 } cf_filter;
 
-/* A new picture of w x h; CF_ENOMEM, CF_ELIMIT. */
+/* A new picture of w x h; CF_ENOMEM, CF_ELIMIT, CF_ECANCELLED (stop may be
+ * NULL). */
 CF_MUST_USE cf_status cf_pixels_resize(cf_pixels *out, const cf_pixels *in,
                                        uint32_t w, uint32_t h, cf_filter filter,
-                                       cf_error *err);
+                                       const cf_stop *stop, cf_error *err);
 
 #endif

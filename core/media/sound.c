@@ -75,6 +75,7 @@ typedef struct reading {
     float *piece;     /* [PIECE] */
     float *mono;      /* [PIECE] */
     cf_sound *to;
+    const cf_stop *stop;
 } reading;
 
 static cf_status check_info(const SF_INFO *i, cf_error *err)
@@ -127,6 +128,7 @@ static cf_status convert(reading *r, const float *v, size_t n, cf_error *err)
     size_t done, got;
     do {
         size_t used = 0;
+        CF_TRY(cf_stop_check(r->stop, err));
         done = 0;
         soxr_error_t why = soxr_process(r->resampler, n > 0 ? v : NULL, n,
                                         &used, r->piece, PIECE, &done);
@@ -160,14 +162,12 @@ static cf_status mix(reading *r, size_t n, cf_error *err)
     return CF_OK;
 }
 
-static cf_status read_all(reading *r, const cf_cancel *cancel, cf_error *err)
+static cf_status read_all(reading *r, cf_error *err)
 {
     uint64_t n_frame = (uint64_t)r->info.frames;
     sf_count_t n, most = PIECE / r->info.channels;
     while ((n = sf_readf_float(r->file, r->piece, most)) > 0) {
-        if (cancel != NULL && atomic_load(cancel)) {
-            return cf_fail(err, CF_ECANCELLED, "interrupted");
-        }
+        CF_TRY(cf_stop_check(r->stop, err));
         r->to->n_sample += (uint64_t)n;
         CF_TRY(check_length(&r->info, r->to->n_sample, err));
         CF_TRY(mix(r, (size_t)n, err));
@@ -216,21 +216,21 @@ static cf_status start(reading *r, cf_error *err)
     return r->resampler != NULL ? CF_OK : cf_oom_for(err, "a sound's filter");
 }
 
-cf_status cf_sound_read(cf_sound *out, cf_str bytes, const cf_cancel *cancel,
+cf_status cf_sound_read(cf_sound *out, cf_str bytes, const cf_stop *stop,
                         cf_error *err)
 {
     CF_TRY(cf_sound_check(&bytes, err));
     SF_VIRTUAL_IO io = {mem_length, mem_seek, mem_read, mem_write, mem_tell};
     memory m = {.bytes = bytes};
     cf_sound s = {.v = NULL};
-    reading r = {.to = &s};
+    reading r = {.to = &s, .stop = stop};
     r.file = sf_open_virtual(&io, SFM_READ, &r.info, &m);
     cf_status st = r.file != NULL
                        ? CF_OK
                        : cf_fail(err, CF_EFORMAT, "the sound is damaged: %s",
                                  sf_strerror(NULL));
     CF_THEN(st, start(&r, err));
-    CF_THEN(st, read_all(&r, cancel, err));
+    CF_THEN(st, read_all(&r, err));
     if (r.file != NULL) {
         sf_close(r.file);
     }

@@ -11,8 +11,8 @@
 #ifndef CF_CORE_MEDIA_SOUND_H
 #define CF_CORE_MEDIA_SOUND_H
 
-#include "core/api/session.h"
 #include "core/media/sound_check.h"
+#include "core/media/stop.h"
 
 enum {
     CF_SOUND_RATE = 16000, /* what encoders hear */
@@ -31,10 +31,10 @@ typedef struct cf_sound {
 } cf_sound;
 
 /* CF_EUNSUPPORTED for other formats, CF_EFORMAT for damage, CF_ELIMIT for
- * sounds beyond the limits above, CF_ECANCELLED (cancel may be NULL),
+ * sounds beyond the limits above, CF_ECANCELLED (stop may be NULL),
  * CF_ENOMEM.  *out is set on success only. */
 CF_MUST_USE cf_status cf_sound_read(cf_sound *out, cf_str bytes,
-                                    const cf_cancel *cancel, cf_error *err);
+                                    const cf_stop *stop, cf_error *err);
 void cf_sound_deinit(cf_sound *s);
 
 #endif

@@ -229,12 +229,29 @@ void cf_vision_blocks_deinit(cf_vision_blocks *b)
     *b = (cf_vision_blocks){.v = NULL};
 }
 
-void cf_vision_normalise(const cf_vision *v, float *out, const cf_pixels *p)
+/* The 256 values of a channel. */
+static void fill_values(const cf_vision *v, float to[256], size_t channel)
 {
-    size_t n = (size_t)p->w * p->h * 3;
-    for (size_t i = 0; i < n; i++) {
-        out[i] = ((float)p->rgb[i] / 255 - v->mean[i % 3]) / v->std[i % 3];
+    for (size_t i = 0; i < 256; i++) {
+        to[i] = ((float)i / 255 - v->mean[channel]) / v->std[channel];
     }
+}
+
+cf_status cf_vision_normalise(const cf_vision *v, float *out,
+                              const cf_pixels *p, const cf_stop *stop,
+                              cf_error *err)
+{
+    float value[3][256];
+    for (size_t c = 0; c < 3; c++) {
+        fill_values(v, value[c], c);
+    }
+    size_t width = (size_t)p->w * 3;
+    for (size_t y = 0; y < p->h && !cf_stop_now(stop); y++) {
+        for (size_t i = y * width; i < (y + 1) * width; i++) {
+            out[i] = value[i % 3][p->rgb[i]];
+        }
+    }
+    return cf_stop_check(stop, err);
 }
 
 void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i,
@@ -246,113 +263,153 @@ void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i,
     *row = (uint32_t)(square / wide * k + in / k);
 }
 
-/* to [patches, 3 * patch * patch]: channel, row, column within a patch. */
-static void unfold(const cf_vision *v, float *to, const float *pixels,
-                   uint32_t cols, uint32_t rows)
+/* ---- patches ------------------------------------------------------------ */
+
+/* Rows that go through the first matrix and through feed-forward parts at
+ * once: a multiple of what a product takes together, so that it is the same
+ * as for all rows. */
+enum { PIECE = 2048 };
+
+typedef struct work {
+    const cf_vision *v;
+    const cf_dense *d;
+    const cf_vision_block *b;
+    uint32_t cols, rows;        /* of patches */
+    size_t n;                   /* patches */
+    float *x, *h, *q, *k, *val; /* [n, width] */
+    float *up, *gate;           /* [PIECE, n_ff or what a patch has] */
+    float *spare;               /* [PIECE, width] */
+    float *turn;                /* [side, quarters of a head]: cosine, sine */
+    float value[3][256];        /* of a byte, by channel */
+} work;
+
+/* One patch after the other, shared by threads. */
+typedef struct patch_job {
+    const work *w;
+    void (*fn)(const work *w, size_t i, float *to);
+    float *to;
+    size_t first, n, width; /* of `to` */
+} patch_job;
+
+static void some_patches(void *ud, unsigned part, unsigned n_part)
 {
-    size_t side = v->patch, width = cols * side;
-    for (size_t i = 0; i < (size_t)cols * rows; i++) {
-        uint32_t col, row;
-        cf_vision__patch_at(v, cols, i, &col, &row);
-        for (size_t c = 0; c < 3; c++) {
-            for (size_t y = 0; y < side; y++) {
-                const float *from =
-                    pixels + ((row * side + y) * width + col * side) * 3 + c;
-                for (size_t x = 0; x < side; x++) {
-                    float p = from[3 * x];
-                    *to++ = v->family->is_gemma4 ? 2 * p - 1 : p;
-                }
+    const patch_job *j = ud;
+    size_t begin, end;
+    cf_dense__share(j->n, 1, part, n_part, &begin, &end);
+    for (size_t i = begin; i < end && !cf_stop_now(j->w->d->stop); i++) {
+        j->fn(j->w, j->first + i, j->to + i * j->width);
+    }
+}
+
+/* fn for patches first..first+n-1, whose rows begin at `to`. */
+static void each_patch(const work *w,
+                       void (*fn)(const work *w, size_t i, float *to),
+                       float *to, size_t first, size_t n, size_t width)
+{
+    patch_job j = {w, fn, to, first, n, width};
+    cf_pool_run(w->d->pool, some_patches, &j);
+}
+
+/* to [3 * patch * patch]: channel, row, column within the patch. */
+static void unfold(const work *w, size_t i, float *to)
+{
+    const cf_vision *v = w->v;
+    size_t side = v->patch, width = w->cols * side;
+    uint32_t col, row;
+    cf_vision__patch_at(v, w->cols, i, &col, &row);
+    for (size_t c = 0; c < 3; c++) {
+        for (size_t y = 0; y < side; y++) {
+            const unsigned char *from =
+                w->b->picture.rgb +
+                ((row * side + y) * width + col * side) * 3 + c;
+            for (size_t x = 0; x < side; x++) {
+                float p = w->value[c][from[3 * x]];
+                *to++ = v->family->is_gemma4 ? 2 * p - 1 : p;
             }
         }
     }
 }
 
-static cf_status embed(const cf_vision *v, const cf_dense *d, float *x,
-                       const cf_vision_block *b, float *spare, cf_error *err)
+static void place(const work *w, size_t i, float *to)
 {
-    uint32_t cols = b->cols * v->merge, rows = b->rows * v->merge;
-    size_t n = (size_t)cols * rows, in = (size_t)v->patch * v->patch * 3;
-    float *pixels = cf_calloc(n * in, sizeof *pixels);
-    float *patches = cf_calloc(n * in, sizeof *patches);
-    cf_status st = CF_OK;
-    if (pixels == NULL || patches == NULL) {
-        st = cf_oom_for(err, "an image");
-    } else {
-        cf_vision_normalise(v, pixels, &b->picture);
-        unfold(v, patches, pixels, cols, rows);
-        st = cf_dense_linear(d, x, patches, n, &v->patch_embd, err);
-        if (v->patch_embd_2.w.p != NULL) {
-            CF_THEN(st, cf_dense_linear(d, spare, patches, n, &v->patch_embd_2,
-                                        err));
-            d->k->add(x, spare, n * v->width);
-        }
-        v->family->place(v, x, cols, rows);
+    w->v->family->place(w->v, to, i, w->cols, w->rows);
+}
+
+static cf_status embed(work *w, cf_error *err)
+{
+    const cf_vision *v = w->v;
+    size_t in = (size_t)v->patch * v->patch * 3;
+    for (size_t c = 0; c < 3; c++) {
+        fill_values(v, w->value[c], c);
     }
-    cf_free(pixels);
-    cf_free(patches);
-    return st;
+    for (size_t t = 0; t < w->n; t += PIECE) {
+        size_t n = w->n - t < PIECE ? w->n - t : PIECE;
+        float *x = w->x + t * v->width;
+        each_patch(w, unfold, w->up, t, n, in);
+        CF_TRY(cf_dense_linear(w->d, x, w->up, n, &v->patch_embd, err));
+        if (v->patch_embd_2.w.p != NULL) {
+            CF_TRY(cf_dense_linear(w->d, w->spare, w->up, n, &v->patch_embd_2,
+                                   err));
+            cf_dense_add(w->d, x, w->spare, 1, n * v->width);
+        }
+    }
+    each_patch(w, place, w->x, 0, w->n, v->width);
+    return CF_OK;
 }
 
 /* ---- layers ------------------------------------------------------------- */
 
-typedef struct work {
-    const cf_vision *v;
-    const cf_dense *d;
-    uint32_t cols;
-    size_t n;                   /* patches */
-    float *x, *h, *q, *k, *val; /* [n, width] */
-    float *up, *gate;           /* [n, n_ff] */
-    float *turn; /* [n, head size]: cosine, sine a pair; or NULL */
-} work;
-
 static void norm(const work *w, float *out, const float *x, const cf_norm *by)
 {
     if (w->v->family->is_gemma4) {
-        cf_dense_rms_norm(out, x, by->w, w->n, w->v->width, w->v->eps);
+        cf_dense_rms_norm(w->d, out, x, by->w, w->n, w->v->width, w->v->eps);
     } else {
-        cf_dense_layer_norm(out, x, by->w, by->b, w->n, w->v->width, w->v->eps);
+        cf_dense_layer_norm(w->d, out, x, by->w, by->b, w->n, w->v->width,
+                            w->v->eps);
     }
+}
+
+static bool has_turns(const cf_vision *v)
+{
+    return v->family->is_gemma4 || v->family->has_mrope;
 }
 
 /* The angle of pair j of a head at a patch: half of the pairs turn by row or
  * column, half by the other. */
 static void fill_turn(work *w)
 {
-    bool is_gemma4 = w->v->family->is_gemma4;
-    uint32_t size = w->v->width / w->v->n_head, quarter = size / 4;
-    for (size_t i = 0; i < w->n; i++) {
-        uint32_t col, row;
-        cf_vision__patch_at(w->v, w->cols, i, &col, &row);
-        for (uint32_t j = 0; j < 2 * quarter; j++) {
-            bool by_row = is_gemma4 == (j >= quarter);
-            double base = is_gemma4 ? 100 : 10000;
-            double angle = (by_row ? row : col) *
-                           pow(base, -(double)(j % quarter) / quarter);
-            w->turn[i * size + 2 * j] = (float)cos(angle);
-            w->turn[i * size + 2 * j + 1] = (float)sin(angle);
-        }
+    double base = w->v->family->is_gemma4 ? 100 : 10000;
+    size_t quarter = w->v->width / w->v->n_head / 4;
+    size_t side = w->cols > w->rows ? w->cols : w->rows;
+    for (size_t i = 0; i < side * quarter; i++) {
+        double angle = (double)(i / quarter) *
+                       pow(base, -(double)(i % quarter) / (double)quarter);
+        w->turn[2 * i] = (float)cos(angle);
+        w->turn[2 * i + 1] = (float)sin(angle);
     }
 }
 
 /* Turns pair j of each head: numbers j and j + size / 2, or within each half
  * of the head numbers a quarter apart. */
-static void rotate(const work *w, float *x)
+static void rotate(const work *w, size_t i, float *x)
 {
+    bool is_gemma4 = w->v->family->is_gemma4;
     uint32_t size = w->v->width / w->v->n_head, half = size / 2;
-    for (size_t i = 0; i < w->n * w->v->n_head; i++) {
-        float *head = x + i * size;
-        const float *turn = w->turn + i / w->v->n_head * size;
-        for (uint32_t j = 0; j < half; j++) {
-            uint32_t a = j, b = j + half;
-            if (w->v->family->is_gemma4) {
-                a = j < half / 2 ? j : j + half / 2;
-                b = a + half / 2;
-            }
-            float c = turn[2 * j], s = turn[2 * j + 1];
-            float p = head[a], q = head[b];
-            head[a] = p * c - q * s;
-            head[b] = q * c + p * s;
+    uint32_t quarter = size / 4, col, row;
+    cf_vision__patch_at(w->v, w->cols, i, &col, &row);
+    for (uint32_t k = 0; k < w->v->n_head * half; k++) {
+        uint32_t j = k % half, a = j, b = j + half;
+        if (is_gemma4) {
+            a = j < quarter ? j : j + quarter;
+            b = a + quarter;
         }
+        bool by_row = is_gemma4 == (j >= quarter);
+        const float *turn =
+            w->turn + 2 * ((by_row ? row : col) * quarter + j % quarter);
+        float *head = x + (size_t)k / half * size;
+        float p = head[a], q = head[b];
+        head[a] = p * turn[0] - q * turn[1];
+        head[b] = q * turn[0] + p * turn[1];
     }
 }
 
@@ -368,45 +425,50 @@ static cf_status attention(const work *w, const cf_vision_layer *l,
     CF_TRY(cf_dense_linear(w->d, w->val, w->h, w->n, &l->v, err));
     if (v->family->is_gemma4) {
         size_t heads = w->n * v->n_head;
-        cf_dense_rms_norm(w->q, w->q, l->q_norm, heads, size, v->eps);
-        cf_dense_rms_norm(w->k, w->k, l->k_norm, heads, size, v->eps);
-        cf_dense_rms_norm(w->val, w->val, NULL, heads, size, v->eps);
+        cf_dense_rms_norm(w->d, w->q, w->q, l->q_norm, heads, size, v->eps);
+        cf_dense_rms_norm(w->d, w->k, w->k, l->k_norm, heads, size, v->eps);
+        cf_dense_rms_norm(w->d, w->val, w->val, NULL, heads, size, v->eps);
     }
-    if (w->turn != NULL) {
-        rotate(w, w->q);
-        rotate(w, w->k);
+    if (has_turns(v)) {
+        each_patch(w, rotate, w->q, 0, w->n, v->width);
+        each_patch(w, rotate, w->k, 0, w->n, v->width);
     }
     CF_TRY(cf_dense_attend(w->d, w->h, w->q, w->k, w->val, w->n, w->n,
                            v->n_head, size, scale, err));
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->o, err));
     if (l->post_norm != NULL) {
-        cf_dense_rms_norm(w->q, w->q, l->post_norm, w->n, v->width, v->eps);
+        cf_dense_rms_norm(w->d, w->q, w->q, l->post_norm, w->n, v->width,
+                          v->eps);
     }
-    w->d->k->add(w->x, w->q, w->n * v->width);
+    cf_dense_add(w->d, w->x, w->q, 1, w->n * v->width);
     return CF_OK;
 }
 
+/* A piece of rows at a time: what lies between the matrices is wide. */
 static cf_status feed_forward(const work *w, const cf_vision_layer *l,
                               cf_error *err)
 {
     const cf_vision *v = w->v;
-    size_t n_mid = w->n * v->n_ff;
     norm(w, w->h, w->x, &l->ln2);
-    CF_TRY(cf_dense_linear(w->d, w->up, w->h, w->n, &l->up, err));
-    if (l->gate.w.p != NULL) {
-        CF_TRY(cf_dense_linear(w->d, w->gate, w->h, w->n, &l->gate, err));
-        cf_dense_act(w->d, w->gate, n_mid, v->act);
-        for (size_t i = 0; i < n_mid; i++) {
-            w->up[i] *= w->gate[i];
+    for (size_t t = 0; t < w->n; t += PIECE) {
+        size_t n = w->n - t < PIECE ? w->n - t : PIECE, n_mid = n * v->n_ff;
+        float *h = w->h + t * v->width;
+        CF_TRY(cf_dense_linear(w->d, w->up, h, n, &l->up, err));
+        if (l->gate.w.p != NULL) {
+            CF_TRY(cf_dense_linear(w->d, w->gate, h, n, &l->gate, err));
+            cf_dense_act(w->d, w->gate, n_mid, v->act);
+            cf_dense_mul(w->d, w->up, w->gate, n_mid);
+        } else {
+            cf_dense_act(w->d, w->up, n_mid, v->act);
         }
-    } else {
-        cf_dense_act(w->d, w->up, n_mid, v->act);
+        CF_TRY(cf_dense_linear(w->d, w->q + t * v->width, w->up, n, &l->down,
+                               err));
     }
-    CF_TRY(cf_dense_linear(w->d, w->q, w->up, w->n, &l->down, err));
     if (l->ffn_post_norm != NULL) {
-        cf_dense_rms_norm(w->q, w->q, l->ffn_post_norm, w->n, v->width, v->eps);
+        cf_dense_rms_norm(w->d, w->q, w->q, l->ffn_post_norm, w->n, v->width,
+                          v->eps);
     }
-    w->d->k->add(w->x, w->q, w->n * v->width);
+    cf_dense_add(w->d, w->x, w->q, 1, w->n * v->width);
     return CF_OK;
 }
 
@@ -421,7 +483,7 @@ static cf_status deepstack(const work *w, uint32_t i, float *out, cf_error *err)
         if (m->layer != i) {
             continue;
         }
-        cf_dense_layer_norm(w->h, w->x, m->norm.w, m->norm.b, n,
+        cf_dense_layer_norm(w->d, w->h, w->x, m->norm.w, m->norm.b, n,
                             v->width * joined, v->eps);
         float *rows = cf_calloc(n * v->n_out, sizeof *rows);
         if (rows == NULL) {
@@ -443,8 +505,8 @@ static cf_status run(work *w, const cf_vision_block *b, float *out,
                      cf_error *err)
 {
     const cf_vision *v = w->v;
-    CF_TRY(embed(v, w->d, w->x, b, w->q, err));
-    if (w->turn != NULL) {
+    CF_TRY(embed(w, err));
+    if (has_turns(v)) {
         fill_turn(w);
     }
     for (uint32_t i = 0; i < v->n_layer; i++) {
@@ -469,24 +531,30 @@ static cf_status run(work *w, const cf_vision_block *b, float *out,
 cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
                            const cf_vision_block *b, cf_error *err)
 {
-    work w = {.v = v, .d = d, .cols = b->cols * v->merge};
-    w.n = (size_t)b->cols * b->rows * v->merge * v->merge;
-    bool turns = v->family->is_gemma4 || v->family->has_mrope;
-    size_t n_x = w.n * v->width, n_mid = w.n * v->n_ff;
-    size_t n_turn = turns ? w.n * (v->width / v->n_head) : 0;
-    size_t n_gate = v->family->is_gemma4 ? n_mid : 0;
-    float *all = cf_calloc(5 * n_x + n_mid + n_gate + n_turn, sizeof *all);
+    work w = {.v = v,
+              .d = d,
+              .b = b,
+              .cols = b->cols * v->merge,
+              .rows = b->rows * v->merge};
+    w.n = (size_t)w.cols * w.rows;
+    bool turns = has_turns(v);
+    size_t n_x = w.n * v->width, piece = w.n < PIECE ? w.n : PIECE;
+    size_t in = (size_t)v->patch * v->patch * 3;
+    size_t side = w.cols > w.rows ? w.cols : w.rows;
+    const cf_dense_part part[] = {
+        {&w.x, n_x},
+        {&w.h, n_x},
+        {&w.q, n_x},
+        {&w.k, n_x},
+        {&w.val, n_x},
+        {&w.up, piece * (v->n_ff > in ? v->n_ff : in)},
+        {&w.gate, v->family->is_gemma4 ? piece * v->n_ff : 0},
+        {&w.spare, v->patch_embd_2.w.p != NULL ? piece * v->width : 0},
+        {&w.turn, turns ? side * (v->width / v->n_head / 4) * 2 : 0}};
+    float *all = cf_dense_parts(part, sizeof part / sizeof part[0]);
     if (all == NULL) {
         return cf_oom_for(err, "an encoder's activations");
     }
-    w.x = all;
-    w.h = w.x + n_x;
-    w.q = w.h + n_x;
-    w.k = w.q + n_x;
-    w.val = w.k + n_x;
-    w.up = w.val + n_x;
-    w.gate = w.up + n_mid;
-    w.turn = turns ? w.gate + n_gate : NULL;
     cf_status st = run(&w, b, out, err);
     cf_free(all);
     return st;

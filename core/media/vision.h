@@ -52,8 +52,9 @@ typedef struct cf_vision_family {
     /* Blocks of pixels of a picture, appended by cf_vision__add(). */
     cf_status (*cut)(const cf_vision *v, const cf_pixels *p, void *to,
                      cf_error *err);
-    /* Adds positions to x [patches, width] and gives the rotation. */
-    void (*place)(const cf_vision *v, float *x, uint32_t cols, uint32_t rows);
+    /* Adds the position of patch i of cols x rows to its row x [width]. */
+    void (*place)(const cf_vision *v, float *x, size_t i, uint32_t cols,
+                  uint32_t rows);
     /* x [patches, width] to rows [.., n_out]; may overwrite x. */
     cf_status (*project)(const cf_vision *v, const cf_dense *d, float *out,
                          float *x, const cf_vision_block *b, cf_error *err);
@@ -93,6 +94,7 @@ typedef struct cf_vision_blocks {
     cf_vision_block *v;
     size_t n, cap;
     uint32_t tile_cols, tile_rows; /* tiles before the last block; 0: none */
+    const cf_stop *stop;           /* while they are made; may be NULL */
 } cf_vision_blocks;
 
 /* The blocks of a picture; release also after a failure. */
@@ -100,8 +102,10 @@ CF_MUST_USE cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p,
                                     cf_vision_blocks *out, cf_error *err);
 void cf_vision_blocks_deinit(cf_vision_blocks *b);
 
-/* out [h, w, 3]: what the encoder reads. */
-void cf_vision_normalise(const cf_vision *v, float *out, const cf_pixels *p);
+/* out [h, w, 3]: what the encoder reads; CF_ECANCELLED. */
+CF_MUST_USE cf_status cf_vision_normalise(const cf_vision *v, float *out,
+                                          const cf_pixels *p,
+                                          const cf_stop *stop, cf_error *err);
 
 /* out [cols * rows, row width] of one block. */
 CF_MUST_USE cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d,

@@ -31,7 +31,7 @@ static cf_status add_resized(const cf_vision *v, cf_vision_blocks *to,
                              cf_filter filter, cf_error *err)
 {
     cf_pixels q;
-    CF_TRY(cf_pixels_resize(&q, p, w, h, filter, err));
+    CF_TRY(cf_pixels_resize(&q, p, w, h, filter, to->stop, err));
     return add(v, to, q, err);
 }
 
@@ -58,7 +58,7 @@ static uint32_t multiple(double n, uint32_t of)
 
 /* Steps 1 and 2: the longest side to `longest`, then both to whole tiles. */
 static cf_status to_tiles(const cf_vision *v, const cf_pixels *p,
-                          cf_pixels *out, cf_error *err)
+                          cf_pixels *out, const cf_stop *stop, cf_error *err)
 {
     double ratio = (double)p->w / p->h;
     uint32_t w = v->longest, h = v->longest, tile = v->image_size;
@@ -68,7 +68,7 @@ static cf_status to_tiles(const cf_vision *v, const cf_pixels *p,
         w = even((uint32_t)(h * ratio));
     }
     cf_pixels first;
-    CF_TRY(cf_pixels_resize(&first, p, w, h, CF_FILTER_LANCZOS, err));
+    CF_TRY(cf_pixels_resize(&first, p, w, h, CF_FILTER_LANCZOS, stop, err));
     ratio = (double)w / h;
     if (w >= h) {
         w = multiple(w, tile);
@@ -77,7 +77,8 @@ static cf_status to_tiles(const cf_vision *v, const cf_pixels *p,
         h = multiple(h, tile);
         w = multiple(floor(h * ratio), tile);
     }
-    cf_status st = cf_pixels_resize(out, &first, w, h, CF_FILTER_LANCZOS, err);
+    cf_status st =
+        cf_pixels_resize(out, &first, w, h, CF_FILTER_LANCZOS, stop, err);
     cf_pixels_deinit(&first);
     return st;
 }
@@ -101,7 +102,7 @@ cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *ud,
 {
     cf_vision_blocks *to = ud;
     cf_pixels whole;
-    CF_TRY(to_tiles(v, p, &whole, err));
+    CF_TRY(to_tiles(v, p, &whole, to->stop, err));
     uint32_t side = v->image_size;
     uint32_t cols = whole.w / side, rows = whole.h / side;
     cf_status st = CF_OK;

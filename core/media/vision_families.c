@@ -196,37 +196,34 @@ static void add_scaled(float *x, const float *p, size_t n, double by)
 }
 
 /* One row a patch, in the order of patches. */
-static void place_each(const cf_vision *v, float *x, uint32_t cols,
+static void place_each(const cf_vision *v, float *x, size_t i, uint32_t cols,
                        uint32_t rows)
 {
-    add_scaled(x, v->pos, (size_t)cols * rows * v->width, 1);
+    (void)cols;
+    (void)rows;
+    add_scaled(x, v->pos + i * v->width, v->width, 1);
 }
 
 /* Bilinear on the square of learned positions, corners on corners. */
-static void place_corners(const cf_vision *v, float *x, uint32_t cols,
+static void place_corners(const cf_vision *v, float *x, size_t i, uint32_t cols,
                           uint32_t rows)
 {
-    uint32_t last = v->pos_side - 1;
-    for (size_t i = 0; i < (size_t)cols * rows; i++) {
-        uint32_t col, row;
-        cf_vision__patch_at(v, cols, i, &col, &row);
-        double at[2] = {cols > 1 ? (double)col * last / (cols - 1) : 0,
-                        rows > 1 ? (double)row * last / (rows - 1) : 0};
-        for (int corner = 0; corner < 4; corner++) {
-            uint32_t cell[2];
-            double by = 1;
-            for (int axis = 0; axis < 2; axis++) {
-                double low = floor(at[axis]), part = at[axis] - low;
-                bool is_high = (corner >> axis & 1) != 0;
-                uint32_t c = (uint32_t)low + (is_high ? 1 : 0);
-                cell[axis] = c < last ? c : last;
-                by *= is_high ? part : 1 - part;
-            }
-            add_scaled(x + i * v->width,
-                       v->pos +
-                           ((size_t)cell[1] * v->pos_side + cell[0]) * v->width,
-                       v->width, by);
+    uint32_t last = v->pos_side - 1, col, row;
+    cf_vision__patch_at(v, cols, i, &col, &row);
+    double at[2] = {cols > 1 ? (double)col * last / (cols - 1) : 0,
+                    rows > 1 ? (double)row * last / (rows - 1) : 0};
+    for (int corner = 0; corner < 4; corner++) {
+        size_t cell[2];
+        double by = 1;
+        for (int axis = 0; axis < 2; axis++) {
+            double low = floor(at[axis]), part = at[axis] - low;
+            bool is_high = (corner >> axis & 1) != 0;
+            uint32_t c = (uint32_t)low + (is_high ? 1 : 0);
+            cell[axis] = c < last ? c : last;
+            by *= is_high ? part : 1 - part;
         }
+        add_scaled(x, v->pos + (cell[1] * v->pos_side + cell[0]) * v->width,
+                   v->width, by);
     }
 }
 
@@ -252,57 +249,54 @@ static double triangle_weight(uint32_t i, uint32_t n, uint32_t side, uint32_t j)
     return fmax(0, 1 - fabs((j + 0.5 - (i + 0.5) * scale) / widen));
 }
 
-static void place_centres(const cf_vision *v, float *x, uint32_t cols,
+static void place_centres(const cf_vision *v, float *x, size_t i, uint32_t cols,
                           uint32_t rows)
 {
-    uint32_t side = v->pos_side;
-    for (uint32_t i = 0; i < cols * rows; i++) {
-        uint32_t col = i % cols, row = i / cols, x0, x1, y0, y1;
-        double sum_x, sum_y;
-        triangle_weights(col, cols, side, &x0, &x1, &sum_x);
-        triangle_weights(row, rows, side, &y0, &y1, &sum_y);
-        for (uint32_t t = y0; t < y1; t++) {
-            double by = triangle_weight(row, rows, side, t) / sum_y / sum_x;
-            for (uint32_t s = x0; s < x1; s++) {
-                add_scaled(x + (size_t)i * v->width,
-                           v->pos + ((size_t)t * side + s) * v->width, v->width,
-                           by * triangle_weight(col, cols, side, s));
-            }
+    uint32_t side = v->pos_side, x0, x1, y0, y1;
+    uint32_t col = (uint32_t)(i % cols), row = (uint32_t)(i / cols);
+    double sum_x, sum_y;
+    triangle_weights(col, cols, side, &x0, &x1, &sum_x);
+    triangle_weights(row, rows, side, &y0, &y1, &sum_y);
+    for (uint32_t t = y0; t < y1; t++) {
+        double by = triangle_weight(row, rows, side, t) / sum_y / sum_x;
+        for (uint32_t s = x0; s < x1; s++) {
+            add_scaled(x, v->pos + ((size_t)t * side + s) * v->width, v->width,
+                       by * triangle_weight(col, cols, side, s));
         }
     }
 }
 
 /* A row for the column from the first table, one for the row from the
  * second. */
-static void place_tables(const cf_vision *v, float *x, uint32_t cols,
+static void place_tables(const cf_vision *v, float *x, size_t i, uint32_t cols,
                          uint32_t rows)
 {
-    for (uint32_t i = 0; i < cols * rows; i++) {
-        uint32_t col = i % cols, row = i / cols;
-        float *to = x + (size_t)i * v->width;
-        col = col < v->n_pos ? col : v->n_pos - 1;
-        row = row < v->n_pos ? row : v->n_pos - 1;
-        add_scaled(to, v->pos + (size_t)col * v->width, v->width, 1);
-        add_scaled(to, v->pos + ((size_t)v->n_pos + row) * v->width, v->width,
-                   1);
-    }
+    (void)rows;
+    size_t col = i % cols, row = i / cols;
+    col = col < v->n_pos ? col : v->n_pos - 1;
+    row = row < v->n_pos ? row : v->n_pos - 1;
+    add_scaled(x, v->pos + col * v->width, v->width, 1);
+    add_scaled(x, v->pos + (v->n_pos + row) * v->width, v->width, 1);
 }
 
 /* ---- projectors --------------------------------------------------------- */
 
-static void post_norm(const cf_vision *v, float *x, const cf_vision_block *b)
+static void post_norm(const cf_vision *v, const cf_dense *d, float *x,
+                      const cf_vision_block *b)
 {
-    cf_dense_layer_norm(x, x, v->post_ln.w, v->post_ln.b,
+    cf_dense_layer_norm(d, x, x, v->post_ln.w, v->post_ln.b,
                         (size_t)b->cols * b->rows * v->merge * v->merge,
                         v->width, v->eps);
 }
 
 /* The mean over squares of merge x merge patches, at the start of x. */
-static void pool(const cf_vision *v, float *x, const cf_vision_block *b)
+static void pool(const cf_vision *v, const cf_dense *d, float *x,
+                 const cf_vision_block *b)
 {
     size_t k = v->merge, width = v->width, cols = b->cols * k;
     float *row = x; /* the first patch of a square is not before its row */
-    for (size_t i = 0; i < (size_t)b->cols * b->rows; i++, row += width) {
+    for (size_t i = 0; i < (size_t)b->cols * b->rows && !cf_stop_now(d->stop);
+         i++, row += width) {
         size_t x0 = i % b->cols * k, y0 = i / b->cols * k;
         for (size_t c = 0; c < width; c++) {
             double sum = 0;
@@ -320,9 +314,9 @@ static cf_status project_gemma3(const cf_vision *v, const cf_dense *d,
                                 cf_error *err)
 {
     size_t n = (size_t)b->cols * b->rows;
-    post_norm(v, x, b);
-    pool(v, x, b);
-    cf_dense_rms_norm(x, x, v->out_norm.w, n, v->width, v->eps);
+    post_norm(v, d, x, b);
+    pool(v, d, x, b);
+    cf_dense_rms_norm(d, x, x, v->out_norm.w, n, v->width, v->eps);
     return cf_dense_linear(d, out, x, n, &v->fc1, err);
 }
 
@@ -332,25 +326,26 @@ static cf_status project_gemma4(const cf_vision *v, const cf_dense *d,
 {
     size_t n = (size_t)b->cols * b->rows;
     float by = (float)sqrt((double)v->width);
-    pool(v, x, b);
+    pool(v, d, x, b);
     for (size_t i = 0; i < n * v->width; i++) {
         size_t c = i % v->width;
         x[i] = (x[i] * by - (v->out_bias != NULL ? v->out_bias[c] : 0)) *
                (v->out_scale != NULL ? v->out_scale[c] : 1);
     }
-    cf_dense_rms_norm(x, x, NULL, n, v->width, v->eps);
+    cf_dense_rms_norm(d, x, x, NULL, n, v->width, v->eps);
     return cf_dense_linear(d, out, x, n, &v->fc1, err);
 }
 
 /* Squares of merge x merge patches side by side; NULL when memory runs out. */
-static float *joined(const cf_vision *v, const float *x,
+static float *joined(const cf_vision *v, const cf_dense *d, const float *x,
                      const cf_vision_block *b)
 {
     size_t k = v->merge, width = v->width, cols = b->cols * k;
     float *to =
         cf_calloc((size_t)b->cols * b->rows * k * k * width, sizeof *to);
     float *at = to;
-    for (size_t i = 0; to != NULL && i < (size_t)b->cols * b->rows; i++) {
+    size_t n = (size_t)b->cols * b->rows;
+    for (size_t i = 0; to != NULL && i < n && !cf_stop_now(d->stop); i++) {
         for (size_t j = 0; j < k * k; j++, at += width) {
             size_t col = i % b->cols * k + j % k, row = i / b->cols * k + j / k;
             memcpy(at, x + (row * cols + col) * width, width * sizeof *to);
@@ -363,8 +358,8 @@ static cf_status project_idefics3(const cf_vision *v, const cf_dense *d,
                                   float *out, float *x,
                                   const cf_vision_block *b, cf_error *err)
 {
-    post_norm(v, x, b);
-    float *squares = joined(v, x, b);
+    post_norm(v, d, x, b);
+    float *squares = joined(v, d, x, b);
     if (squares == NULL) {
         return cf_oom_for(err, "a projector's activations");
     }
@@ -394,12 +389,12 @@ static cf_status project_lfm2(const cf_vision *v, const cf_dense *d, float *out,
                               float *x, const cf_vision_block *b, cf_error *err)
 {
     size_t n = (size_t)b->cols * b->rows;
-    post_norm(v, x, b);
-    float *squares = joined(v, x, b);
+    post_norm(v, d, x, b);
+    float *squares = joined(v, d, x, b);
     if (squares == NULL) {
         return cf_oom_for(err, "a projector's activations");
     }
-    cf_dense_layer_norm(squares, squares, v->out_norm.w, v->out_norm.b, n,
+    cf_dense_layer_norm(d, squares, squares, v->out_norm.w, v->out_norm.b, n,
                         (size_t)v->width * v->merge * v->merge, 1e-5f);
     cf_status st = cf_vision__merge(v, d, out, squares, n * v->merge * v->merge,
                                     &v->fc1, &v->fc2, err);
@@ -411,7 +406,7 @@ static cf_status project_qwen3vl(const cf_vision *v, const cf_dense *d,
                                  float *out, float *x, const cf_vision_block *b,
                                  cf_error *err)
 {
-    post_norm(v, x, b);
+    post_norm(v, d, x, b);
     return cf_vision__merge(v, d, out, x,
                             (size_t)b->cols * b->rows * v->merge * v->merge,
                             &v->fc1, &v->fc2, err);

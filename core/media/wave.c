@@ -12,7 +12,8 @@ cf_status cf_wave_read(cf_wave *out, cf_str bytes, size_t n,
 {
     cf_sound s;
     CF_ASSERT(n > 0 && n <= CF_WAVE_POINTS_MAX);
-    CF_TRY(cf_sound_read(&s, bytes, cancel, err));
+    const cf_stop stop = {.cancel = cancel};
+    CF_TRY(cf_sound_read(&s, bytes, &stop, err));
     *out = (cf_wave){
         .rate = s.rate, .channels = s.channels, .n_sample = s.n_sample, .n = n};
     float top = 0;

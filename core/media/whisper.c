@@ -146,7 +146,7 @@ static cf_status embed(const work *w, const cf_mel *mel, cf_error *err)
                             mel->n, 1, err);
     CF_THEN(st, convolve(w, w->x, w->n, &a->conv2, first, mel->n, a->width, 1,
                          2, err));
-    w->d->k->add(w->x, a->pos, w->n * a->width);
+    cf_dense_add(w->d, w->x, a->pos, 1, w->n * a->width);
     cf_free(first);
     return st;
 }
@@ -157,19 +157,21 @@ static cf_status one_layer(const work *w, const cf_whisper_layer *l,
     const cf_audio *a = w->a;
     uint32_t size = a->width / a->n_head;
     float scale = (float)(1 / sqrt((double)size));
-    cf_dense_layer_norm(w->h, w->x, l->ln1.w, l->ln1.b, w->n, a->width, a->eps);
+    cf_dense_layer_norm(w->d, w->h, w->x, l->ln1.w, l->ln1.b, w->n, a->width,
+                        a->eps);
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->q, err));
     CF_TRY(cf_dense_linear(w->d, w->k, w->h, w->n, &l->k, err));
     CF_TRY(cf_dense_linear(w->d, w->val, w->h, w->n, &l->v, err));
     CF_TRY(cf_dense_attend(w->d, w->h, w->q, w->k, w->val, w->n, w->n_key,
                            a->n_head, size, scale, err));
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->o, err));
-    w->d->k->add(w->x, w->q, w->n * a->width);
-    cf_dense_layer_norm(w->h, w->x, l->ln2.w, l->ln2.b, w->n, a->width, a->eps);
+    cf_dense_add(w->d, w->x, w->q, 1, w->n * a->width);
+    cf_dense_layer_norm(w->d, w->h, w->x, l->ln2.w, l->ln2.b, w->n, a->width,
+                        a->eps);
     CF_TRY(cf_dense_linear(w->d, w->mid, w->h, w->n, &l->up, err));
     cf_dense_act(w->d, w->mid, w->n * a->n_ff, CF_ACT_GELU_ERF);
     CF_TRY(cf_dense_linear(w->d, w->q, w->mid, w->n, &l->down, err));
-    w->d->k->add(w->x, w->q, w->n * a->width);
+    cf_dense_add(w->d, w->x, w->q, 1, w->n * a->width);
     return CF_OK;
 }
 
@@ -203,7 +205,7 @@ static cf_status two_matrices(const work *w, float *out, float *x, size_t n,
             float up = row[i % half], gate = row[half + i % half];
             mid[i] = up * gate / (1 + expf(-gate));
         }
-        cf_dense_rms_norm(mid, mid, a->norm_mid, n, half, 1e-6f);
+        cf_dense_rms_norm(w->d, mid, mid, a->norm_mid, n, half, 1e-6f);
     }
     CF_THEN(st, cf_dense_linear(w->d, out, mid, n, &a->fc2, err));
     cf_free(mid);
@@ -218,8 +220,8 @@ static cf_status project(const work *w, float *out, size_t n_row, cf_error *err)
         mean_of_two(w);
         n /= 2;
     }
-    cf_dense_layer_norm(w->x, w->x, a->post_ln.w, a->post_ln.b, n, a->width,
-                        a->eps);
+    cf_dense_layer_norm(w->d, w->x, w->x, a->post_ln.w, a->post_ln.b, n,
+                        a->width, a->eps);
     if (a->family->is_mean_of_two) {
         return cf_dense_linear(w->d, out, w->x, n_row, &a->fc1, err);
     }
@@ -232,7 +234,7 @@ static cf_status project(const work *w, float *out, size_t n_row, cf_error *err)
     memcpy(rows, w->x,
            (have < n_row * joined ? have : n_row * joined) * sizeof *rows);
     if (a->norm_pre != NULL) {
-        cf_dense_rms_norm(rows, rows, a->norm_pre, n_row, joined, 1e-6f);
+        cf_dense_rms_norm(w->d, rows, rows, a->norm_pre, n_row, joined, 1e-6f);
     }
     cf_status st = two_matrices(w, out, rows, n_row, err);
     cf_free(rows);
@@ -256,16 +258,13 @@ cf_status cf_whisper__encode(const cf_audio *a, const cf_dense *d, float *out,
     work w = {.a = a, .d = d, .n = (b->mel.n + 1) / 2};
     w.n_key = a->family->is_masked ? (b->mel.n_held + 1) / 2 : w.n;
     size_t n_x = w.n * a->width;
-    float *all = cf_calloc(5 * n_x + w.n * a->n_ff, sizeof *all);
+    const cf_dense_part part[] = {{&w.x, n_x},   {&w.h, n_x},
+                                  {&w.q, n_x},   {&w.k, n_x},
+                                  {&w.val, n_x}, {&w.mid, w.n * a->n_ff}};
+    float *all = cf_dense_parts(part, sizeof part / sizeof part[0]);
     if (all == NULL) {
         return cf_oom_for(err, "an encoder's activations");
     }
-    w.x = all;
-    w.h = w.x + n_x;
-    w.q = w.h + n_x;
-    w.k = w.q + n_x;
-    w.val = w.k + n_x;
-    w.mid = w.val + n_x;
     cf_status st = run(&w, out, b, err);
     cf_free(all);
     return st;

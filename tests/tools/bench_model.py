@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-BLOCK = {"F32": (0, 1, 4), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34)}
+BLOCK = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34)}
 CODES = {"Q4_0": 8, "Q8_0": 127}  # the largest
 
 
@@ -287,4 +287,5 @@ def main():
     SHAPES[sys.argv[2]](kind, layers).write(sys.argv[1])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,7 @@ static void try_picture(const cf_vision *v)
     cf_error err;
     cf_pixels p;
     cf_vision_blocks blocks = {.v = NULL};
-    cf_dense d = {.k = cf_kernels_ref(), .cancel = NULL};
+    cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
     if (v->width > 256 || v->n_ff > 1024 || v->n_layer > 4 ||
         v->image_size > 256 || v->max_pixels > PIXELS_MAX || v->longest > 256 ||
         v->patch < 4 || v->n_out > 1024 ||

@@ -15,7 +15,7 @@ static void try_sound(const cf_audio *a)
     float x[800];
     cf_sound s = {.rate = CF_SOUND_RATE, .n_sample = 800, .v = x, .n = 800};
     cf_audio_blocks blocks = {.v = NULL};
-    cf_dense d = {.k = cf_kernels_ref(), .cancel = NULL};
+    cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
     if (a->width > 64 || a->n_ff > 256 || a->n_layer > 4 || a->n_out > 1024 ||
         a->fc1.w.n_row > 1024 || a->conv1.w.n_row > 256 ||
         a->conv2.w.n_row > 256 || a->family->is_filled) {

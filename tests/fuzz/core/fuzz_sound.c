@@ -11,7 +11,7 @@ static void spectrograms(const cf_sound *s)
 {
     cf_error err;
     cf_mel mel;
-    cf_dense d = {.k = cf_kernels_ref(), .cancel = NULL};
+    cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
     size_t n = s->n < 4000 ? s->n : 4000;
     if (cf_pool_new(&d.pool, 1, &err) != CF_OK) {
         return;

@@ -68,7 +68,7 @@ static float *rows_of(const opened *o, size_t n, unsigned n_thread,
                       size_t *n_row, size_t *n_block)
 {
     cf_error err;
-    cf_dense d = {.k = cf_kernels_pick(NULL), .cancel = NULL};
+    cf_dense d = {.k = cf_kernels_pick(NULL), .stop = NULL};
     cf_sound s = {.rate = CF_SOUND_RATE, .n_sample = n, .n = n};
     cf_audio_blocks blocks = {.v = NULL};
     s.v = cf_calloc(n, sizeof *s.v);
@@ -132,8 +132,9 @@ static void test_audio__cancelled(void **state)
     (void)state;
     opened o;
     cf_error err;
-    cf_cancel stop = true;
-    cf_dense d = {.k = cf_kernels_ref(), .cancel = &stop};
+    cf_cancel raised = true;
+    const cf_stop stop = {.cancel = &raised};
+    cf_dense d = {.k = cf_kernels_ref(), .stop = &stop};
     float x[3200] = {0};
     cf_sound s = {.rate = CF_SOUND_RATE, .n_sample = 3200, .v = x, .n = 3200};
     cf_audio_blocks blocks = {.v = NULL};

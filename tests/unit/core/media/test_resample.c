@@ -25,7 +25,7 @@ static void expect_row(const unsigned char *in, uint32_t n_in,
     cf_error err;
     cf_pixels q;
     cf_pixels p = gray_row(in, n_in);
-    T_OK(cf_pixels_resize(&q, &p, n_out, 1, f, &err), err);
+    T_OK(cf_pixels_resize(&q, &p, n_out, 1, f, NULL, &err), err);
     for (uint32_t i = 0; i < n_out * 3; i++) {
         assert_int_equal(q.rgb[i], out[i / 3]);
     }
@@ -102,7 +102,7 @@ static void test_resample__two_passes(void **state)
         for (size_t s = 0; s < sizeof size / sizeof size[0]; s++) {
             uint32_t w = size[s][0], h = size[s][1];
             cf_pixels q;
-            T_OK(cf_pixels_resize(&q, &p, w, h, (cf_filter)f, &err), err);
+            T_OK(cf_pixels_resize(&q, &p, w, h, (cf_filter)f, NULL, &err), err);
             unsigned char *half = cf_alloc((size_t)w * H);
             for (uint32_t i = 0; i < w * H; i++) {
                 half[i] = (unsigned char)plain(p.rgb + (size_t)(i / w) * W * 3,
@@ -125,8 +125,9 @@ static void test_resample__refuses_huge(void **state)
     const unsigned char in[] = {1, 2};
     cf_pixels q, p = gray_row(in, 2);
     cf_error err;
-    T_FAILS(cf_pixels_resize(&q, &p, 65000, 65000, CF_FILTER_BICUBIC, &err),
-            CF_ELIMIT);
+    T_FAILS(
+        cf_pixels_resize(&q, &p, 65000, 65000, CF_FILTER_BICUBIC, NULL, &err),
+        CF_ELIMIT);
     cf_pixels_deinit(&p);
 }
 

@@ -181,7 +181,8 @@ static void test_sound__limits(void **state)
             CF_ELIMIT);
     cf_free(big);
     cf_free(m.p);
-    cf_cancel stop = true;
+    cf_cancel raised = true;
+    const cf_stop stop = {.cancel = &raised};
     assert_true(make_file(&m, formats[0], 16000, 4000));
     T_FAILS(cf_sound_read(&s, bytes_of(&m), &stop, &err), CF_ECANCELLED);
     cf_free(m.p);
@@ -195,7 +196,7 @@ static void mel_of(cf_mel *out, bool is_gemma, const float *x, size_t n,
                    unsigned n_thread)
 {
     cf_error err;
-    cf_dense d = {.k = cf_kernels_ref(), .cancel = NULL};
+    cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
     T_OK(cf_pool_new(&d.pool, n_thread, &err), err);
     T_OK(is_gemma ? cf_mel_gemma(out, &d, x, n, &err)
                   : cf_mel_whisper(out, &d, x, n, (n + 159) / 160 * 160, &err),

@@ -56,7 +56,7 @@ static void encode(const cf_vision *v, unsigned n_thread, float *rows)
     cf_error err;
     cf_pixels p;
     cf_vision_blocks blocks = {.v = NULL};
-    cf_dense d = {.k = cf_kernels_pick(NULL), .cancel = NULL};
+    cf_dense d = {.k = cf_kernels_pick(NULL), .stop = NULL};
     T_OK(cf_pixels_init(&p, 31, 11, &err), err);
     for (uint32_t i = 0; i < 31 * 11 * 3; i++) {
         p.rgb[i] = (unsigned char)(i * 7);
