@@ -72,10 +72,13 @@ typedef struct cf_lint_options {
     const cf_tokenizer *tokenizer; /* for E002, W008 and token counts */
     cf_str bos, eos;               /* spelling; empty: "<s>" and "</s>" */
     cf_str arch, model_name;       /* help to find the family of tool calls */
-    cf_str client;                 /* whose requests are tried, too: a name of
+    /* What the model's projector reads (cf_media_markers()), ended by NULL;
+     * NULL: not known, and the vocabulary's own are looked for. */
+    const char *const *image_markers, *const *audio_markers;
+    cf_str client;     /* whose requests are tried, too: a name of
                                       cf_lint_client_at(), or "all"; empty:
                                       none (E013 and E014 stay silent) */
-    cf_cancel *cancel;             /* looked at while probing; may be NULL */
+    cf_cancel *cancel; /* looked at while probing; may be NULL */
 } cf_lint_options;
 
 /*

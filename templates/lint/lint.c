@@ -117,6 +117,21 @@ static const struct {
      cf_lint__client_lost,
      false,
      true},
+    {{"E015", "pictures or sounds in messages are dropped",
+      "The model answers about what it never saw or heard, and nothing says "
+      "so.",
+      "Write the model's marker for each such part: {% if part.type == 'image' "
+      "%}."},
+     cf_lint__media_dropped,
+     false,
+     true},
+    {{"E016", "the marker of a picture or sound is not the model's",
+      "Its rows have no place in the prompt: the program refuses it, or the "
+      "model reads the marker's letters.",
+      "Write the marker that the finding names."},
+     cf_lint__media_marker,
+     false,
+     true},
     {{"W003", "a tool's result is rendered in the user's role",
       "The model may take what a tool says for what the user says.",
       "Give results a turn of their own, as the model was trained."},
@@ -163,6 +178,13 @@ static const struct {
      cf_lint__constructs,
      true,
      false},
+    {{"W010", "a picture or sound is not where its message has it",
+      "\"The first picture\" and \"this one\" mean another than the user "
+      "meant.",
+      "Go through the parts in their order, and write each where it is."},
+     cf_lint__media_place,
+     false,
+     true},
     {{"I007", "the prompt depends on the date or on chance",
       "The cache of a saved prompt is worthless the next day.",
       "Take the date from a variable, so that it changes when you want."},
@@ -371,6 +393,8 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     l->prober = (cf_prober){.bos = o->bos, .eos = o->eos, .cancel = o->cancel};
     l->tokenizer = o->tokenizer;
     l->source = source;
+    l->markers[0] = o->image_markers;
+    l->markers[1] = o->audio_markers;
     l->client = o->client;
     l->arena = arena;
     l->report = out;

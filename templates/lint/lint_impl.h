@@ -23,7 +23,8 @@ typedef struct cf_linter {
     const char *why_text; /* ... says why */
     const cf_tokenizer *tokenizer;
     cf_str source;
-    cf_str client; /* whose requests are tried; empty: none */
+    const char *const *markers[2]; /* of images and sounds; NULL: not known */
+    cf_str client;                 /* whose requests are tried; empty: none */
     cf_arena *arena;
     cf_lint_report *report;
     const cf_lint_rule *rule; /* the row whose check runs */
@@ -82,6 +83,10 @@ cf_status cf_lint__replies_dropped(cf_linter *l, cf_error *err);
 cf_status cf_lint__balance(cf_linter *l, cf_error *err);
 cf_status cf_lint__glued(cf_linter *l, cf_error *err);
 cf_status cf_lint__tokens(cf_linter *l, cf_error *err);
+/* rules_media.c */
+cf_status cf_lint__media_dropped(cf_linter *l, cf_error *err);
+cf_status cf_lint__media_marker(cf_linter *l, cf_error *err);
+cf_status cf_lint__media_place(cf_linter *l, cf_error *err);
 /* rules_prefix.c */
 cf_status cf_lint__prefix(cf_linter *l, cf_error *err);
 /* rules_tools.c */

@@ -108,6 +108,21 @@ static json_t *result(char letter)
     }
 }
 
+/* Two texts, and a part of this type between them; NULL: none. */
+static json_t *divided_message(const char *type)
+{
+    json_t *m = json_pack("{s:s,s:[{s:s,s:s},{s:s,s:s}]}", "role", "user",
+                          "content", "type", "text", "text", CF_PROBE_USER2,
+                          "type", "text", "text", CF_PROBE_USER3);
+    if (m != NULL && type != NULL &&
+        json_array_insert_new(json_object_get(m, "content"), 1,
+                              json_pack("{s:s}", "type", type)) != 0) {
+        json_decref(m);
+        return NULL;
+    }
+    return m;
+}
+
 static json_t *user(char letter)
 {
     switch (letter) {
@@ -121,6 +136,12 @@ static json_t *user(char letter)
         return json_pack("{s:s,s:[{s:s},{s:s,s:s}]}", "role", "user", "content",
                          "type", "image", "type", "text", "text",
                          CF_PROBE_USER);
+    case 'P':
+        return divided_message(NULL);
+    case 'I':
+        return divided_message("image");
+    case 'A':
+        return divided_message("audio");
     case 'x':
         return json_pack("{s:s,s:n}", "role", "user", "content");
     default:
@@ -153,6 +174,9 @@ static json_t *message(char letter)
     case 'p':
     case 'i':
     case 'x':
+    case 'P':
+    case 'I':
+    case 'A':
         return user(letter);
     case 't':
     case 'T':

@@ -30,6 +30,8 @@
  *   s system   S system, content as parts   d developer
  *   u U V user (three texts)   p user, content as parts
  *   i user, an image part and text   x user, content null
+ *   P user, two texts (the second and the third)   I A the same with an image
+ *     or a sound between them
  *   a assistant   x user, content null
  *   r assistant with reasoning_content   R reasoning   h thinking
  *   c assistant that calls a tool   C the same with text and reasoning

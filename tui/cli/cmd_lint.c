@@ -25,6 +25,7 @@ typedef struct subject {
     const char *name;
     cf_buf source;
     cf_engine *engine; /* NULL: a template alone */
+    cf_media *media;   /* its projector; NULL: none is known */
 } subject;
 
 static cf_status open_subject(subject *s, const char *name, cf_error *err)
@@ -34,6 +35,7 @@ static cf_status open_subject(subject *s, const char *name, cf_error *err)
     if (cf_model_place_is_model(name)) {
         const cf_open_options o = {.model = name};
         CF_TRY(cf_open_engine(&s->engine, &o, true, err));
+        CF_TRY(cf_open_media(&s->media, s->engine, &o, err));
         cf_str own = cf_engine_chat_template(s->engine, NULL);
         if (own.n == 0) {
             return cf_fail(err, CF_ENOTFOUND, "%s: has no chat template", name);
@@ -51,6 +53,7 @@ static cf_status open_subject(subject *s, const char *name, cf_error *err)
 static void close_subject(subject *s)
 {
     cf_buf_deinit(&s->source);
+    cf_media_close(s->media);
     if (s->engine != NULL) {
         cf_engine_close(s->engine);
     }
@@ -73,6 +76,10 @@ static void describe_model(const subject *s, cf_lint_options *o, cf_buf *bos,
     o->eos = cf_buf_str(eos);
     o->arch = cf_str_from(cf_engine_get_info(s->engine).arch);
     o->model_name = cf_str_from(cf_engine_get_info(s->engine).name);
+    if (s->media != NULL) {
+        o->image_markers = cf_media_markers(s->media, false);
+        o->audio_markers = cf_media_markers(s->media, true);
+    }
 }
 
 static cf_status lint_one(lint_job *job, const char *name, cf_error *err)

@@ -116,6 +116,12 @@ static void set_options(cf_lab *b)
         cf_engine_info info = cf_engine_get_info(b->engine.engine);
         d->options.arch = cf_str_from(info.arch);
         d->options.model_name = cf_str_from(info.name);
+        cf_media_cache *cache = cf_backend_core_media(b->engine.backend);
+        if (cache != NULL) {
+            const cf_media *media = cf_media_cache_media(cache);
+            d->options.image_markers = cf_media_markers(media, false);
+            d->options.audio_markers = cf_media_markers(media, true);
+        }
     }
 }
 

@@ -432,10 +432,77 @@ static void test_lint__memory_may_run_out(void **state)
     assert_int_equal(lint_body(NULL), CF_OK);
 }
 
+/* The clean template with content as parts; `image` is what it writes for a
+ * picture, in the loop over parts; `first` before the loop. */
+static char *with_parts(const char *first, const char *image)
+{
+    char body[1024];
+    snprintf(body, sizeof body,
+             "{%%- if message.content is string %%}{{- message.content }}"
+             "{%%- else %%}%s{%%- for part in message.content or [] %%}"
+             "{%%- if part.type == 'image' %%}%s"
+             "{%%- elif part.type == 'text' %%}{{- part.text }}{%%- endif %%}"
+             "{%%- endfor %%}{%%- endif %%}\n",
+             first, image);
+    return planted("{%- if message.content is string %}{{- message.content }}"
+                   "{%- endif %}\n",
+                   body);
+}
+
+static void check_media(const char *first, const char *image,
+                        const char *const *markers, const char *rule)
+{
+    static const char *const rules[] = {"E015", "E016", "W010"};
+    cf_arena arena;
+    cf_lint_report r;
+    cf_error err;
+    char *source = with_parts(first, image);
+    const cf_lint_options options = {.image_markers = markers};
+    cf_arena_init(&arena, 0);
+    T_OK(cf_template_lint(cf_str_from(source), &options, &arena, &r, &err),
+         err);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(has_rule(&r, rules[i]),
+                         rule != NULL && strcmp(rules[i], rule) == 0);
+    }
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
+static void test_media__dropped_wrong_or_misplaced(void **state)
+{
+    (void)state;
+    static const char *const gemma[] = {"<start_of_image>", NULL};
+    static const char hoisted[] =
+        "{%- for part in message.content or [] %}{%- if part.type == 'image' "
+        "%}{{- '<start_of_image>' }}{%- endif %}{%- endfor %}";
+    static const char marker[] = "{{- '<start_of_image>' }}";
+    check_media("", marker, NULL, NULL);
+    check_media("", marker, gemma, NULL);
+    check_media("", "", NULL, "E015");
+    check_media("", "{{- '<image>' }}", gemma, "E016");
+    check_media("", "{{- '<image>' }}", NULL, NULL); /* it may be the one */
+    check_media(hoisted, "", NULL, "W010");
+    check_media(hoisted, "", gemma, "W010");
+}
+
+/* A template that names no such parts is for a model of text. */
+static void test_media__of_a_model_of_text(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    lint(clean, &arena, &r);
+    assert_false(has_rule(&r, "E015"));
+    cf_arena_deinit(&arena);
+}
+
 int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_media__dropped_wrong_or_misplaced),
+        cmocka_unit_test(test_media__of_a_model_of_text),
         cmocka_unit_test(test_clean__no_finding),
         cmocka_unit_test(test_rules__find_what_was_planted),
         cmocka_unit_test(test_i008__guards_are_understood),
