@@ -218,6 +218,9 @@ bool cf_chat__key(cf_app *app, cf_key key);
 const cf_turn *cf_chat__edited(cf_app *app);
 bool cf_chat__continues(cf_app *app);
 void cf_chat__paste(cf_app *app, cf_str text);
+/* Attaches pasted names of pictures and sounds, as a terminal writes files that
+ * are dropped on it; false: the text is something else.  view_chat.c */
+bool cf_chat__attach_pasted(cf_app *app, cf_str text);
 
 /* The draft in the user's own editor. */
 void cf_chat__edit_outside(cf_app *app);

@@ -259,6 +259,9 @@ void cf_chat__paste(cf_app *app, cf_str text)
         app->mode = CF_MODE_INSERT;
     }
     cf_chat *s = cf_chat__state(app);
+    if (cf_chat__attach_pasted(app, text)) {
+        return;
+    }
     cf_edit_insert(&s->composer, text);
     if (!s->edits_system) {
         cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));

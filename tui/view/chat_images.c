@@ -335,6 +335,90 @@ cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
     return st;
 }
 
+/* ---- pasted names ------------------------------------------------------- */
+
+enum { PASTED_MAX = 4096, HEAD = 16 };
+
+/* The next path of a text as shells and terminals quote it; false at the end
+ * or for what is not a whole path. */
+static bool next_path(cf_str text, size_t *at, cf_buf *path)
+{
+    while (*at < text.n && strchr(" \t\r\n", text.p[*at]) != NULL) {
+        ++*at;
+    }
+    cf_buf_reset(path);
+    char quote = '\0';
+    for (; *at < text.n; ++*at) {
+        char c = text.p[*at];
+        if (quote == '\0' && strchr(" \t\r\n", c) != NULL) {
+            break;
+        }
+        if ((c == '\'' || c == '"') && (quote == '\0' || quote == c)) {
+            quote = quote == '\0' ? c : '\0';
+        } else if (c == '\\' && quote != '\'' && *at + 1 < text.n) {
+            cf_buf_addc(path, text.p[++*at]);
+        } else {
+            cf_buf_addc(path, c);
+        }
+    }
+    static const char file[] = "file://";
+    const char *p = cf_buf_cstr(path);
+    if (strncmp(p, file, sizeof file - 1) == 0) {
+        cf_buf plain = CF_BUF_INIT;
+        for (p += sizeof file - 1; *p != '\0'; p++) {
+            unsigned byte;
+            if (p[0] == '%' && sscanf(p + 1, "%2x", &byte) == 1) {
+                cf_buf_addc(&plain, (char)byte);
+                p += 2;
+            } else {
+                cf_buf_addc(&plain, *p);
+            }
+        }
+        cf_buf_deinit(path);
+        *path = plain;
+        p = cf_buf_cstr(path);
+    }
+    return !path->failed && (p[0] == '/' || p[0] == '~');
+}
+
+static bool is_media_file(const char *name)
+{
+    cf_buf path = CF_BUF_INIT;
+    cf_os_map map;
+    cf_error ignored;
+    bool is = false;
+    cf_paths_expand(&path, name);
+    if (!path.failed &&
+        cf_os_map_open(&map, cf_buf_cstr(&path), &ignored) == CF_OK) {
+        cf_str bytes = cf_str_make((const char *)map.p, map.n);
+        is = map.n >= HEAD && cf_attachment_sniff(bytes) != NULL;
+        cf_os_map_close(&map);
+    }
+    cf_buf_deinit(&path);
+    return is;
+}
+
+bool cf_attach_pasted(cf_attachments *a, cf_str text, cf_error *err)
+{
+    cf_buf path = CF_BUF_INIT, unused = CF_BUF_INIT;
+    size_t n = 0, at = 0;
+    bool all = text.n <= PASTED_MAX && memchr(text.p, '\0', text.n) == NULL;
+    while (text.n > 0 && strchr(" \t\r\n", text.p[text.n - 1]) != NULL) {
+        text.n--;
+    }
+    for (; all && at < text.n; n++) {
+        all = next_path(text, &at, &path) && is_media_file(cf_buf_cstr(&path));
+    }
+    cf_status st = CF_OK;
+    for (at = 0; all && n > 0 && at < text.n && st == CF_OK;) {
+        (void)next_path(text, &at, &path);
+        st = cf_attach_file(a, cf_buf_cstr(&path), &unused, err);
+    }
+    cf_buf_deinit(&path);
+    cf_buf_deinit(&unused);
+    return all && n > 0;
+}
+
 void cf_attach_again(cf_attachments *a, const json_t *message)
 {
     const json_t *content = json_object_get(message, "content");

@@ -63,6 +63,14 @@ void cf_attachments_clear(cf_attachments *a);
 CF_MUST_USE cf_status cf_attach_file(cf_attachments *a, const char *name,
                                      cf_buf *text, cf_error *err);
 
+/*
+ * Attaches the files that a pasted text names, whole paths separated by blanks
+ * or line ends, bare, quoted, with backslashes or as file: addresses.  False:
+ * it is some other text, or one of them is neither a picture nor a sound, and
+ * nothing is attached.  True with *err set: a file could not be attached.
+ */
+bool cf_attach_pasted(cf_attachments *a, cf_str text, cf_error *err);
+
 /* The images of a message, to go with what is made of it. */
 void cf_attach_again(cf_attachments *a, const json_t *message);
 

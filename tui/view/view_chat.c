@@ -438,6 +438,31 @@ static void add_written(cf_buf *out, const json_t *message)
     }
 }
 
+static void say_attached(cf_app *app, const cf_attached *a)
+{
+    cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s", a->name,
+               a->what,
+               cf_lab_info(app->lab).takes_images
+                   ? ""
+                   : "; this engine takes no such files");
+}
+
+bool cf_chat__attach_pasted(cf_app *app, cf_str text)
+{
+    cf_chat *s = cf_chat__state(app);
+    size_t n = s->attached.n;
+    cf_error err;
+    if (s->edits_system || !cf_attach_pasted(&s->attached, text, &err)) {
+        return false;
+    }
+    if (s->attached.n > n) {
+        say_attached(app, &s->attached.v[s->attached.n - 1]);
+    } else {
+        cf_app_error(app, &err);
+    }
+    return true;
+}
+
 static void cmd_attach(cf_app *app, const char *arg)
 {
     cf_chat *s = cf_chat__state(app);
@@ -452,13 +477,8 @@ static void cmd_attach(cf_app *app, const char *arg)
     if (cf_attach_file(&s->attached, arg, &text, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else if (s->attached.n > n) {
-        const cf_attached *a = &s->attached.v[n];
         app->mode = CF_MODE_INSERT;
-        cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s",
-                   a->name, a->what,
-                   cf_lab_info(app->lab).takes_images
-                       ? ""
-                       : "; this engine takes no such files");
+        say_attached(app, &s->attached.v[n]);
     } else {
         app->mode = CF_MODE_INSERT;
         cf_chat__paste(app, cf_buf_str(&text));
