@@ -66,6 +66,10 @@ CF_MUST_USE cf_status cf_attachment_load(cf_attachment *a, cf_error *err);
  * "input_audio"; never with a path.  A new reference, NULL without memory. */
 json_t *cf_attachment_part(const cf_attachment *a);
 
+/* Whether a value is a content of parts, texts and at least one image or sound:
+ * what a tool may answer with. */
+bool cf_attachment_is_content(const json_t *value);
+
 /* A file ("-": standard input) as such a part.  Errors as above. */
 CF_MUST_USE cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind,
                                          const char *path, cf_error *err);

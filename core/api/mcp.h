@@ -213,6 +213,11 @@ CF_MUST_USE cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool,
  * resources as they are, everything else in a line that says what it is. */
 void cf_mcp_result_text(const cf_mcp_result *result, cf_buf *out);
 
+/* The result as a message's content: that text, or, where there are images or
+ * sounds, a list of parts that begins with it.  A new reference; NULL without
+ * memory. */
+json_t *cf_mcp_result_content(const cf_mcp_result *result);
+
 /* ---- all tools together ------------------------------------------------- */
 
 /*

@@ -62,15 +62,12 @@ static void free_core(cf_backend *b)
 
 /* ---- render and tokenise ------------------------------------------------ */
 
-/* Renders, with the media of the messages in place; release them after a
- * failure, too. */
-static cf_status render_media(const core_backend *c,
-                              const cf_chat_request *request, cf_arena *arena,
-                              cf_chat__media *media, cf_prompt *out,
-                              cf_error *err)
+static cf_status try_render(const core_backend *c,
+                            const cf_chat_request *request, cf_arena *arena,
+                            cf_chat__media *media, cf_prompt *out,
+                            cf_error *err)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
-    *media = (cf_chat__media){.cache = c->options.media, .arena = arena};
     json_t *context = cf_chat__context(request);
     cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
                                    : cf_oom_for(err, "the context");
@@ -79,6 +76,26 @@ static cf_status render_media(const core_backend *c,
                                 out, err));
     CF_THEN(st, cf_chat__media_expand(media, out, err));
     json_decref(context);
+    return st;
+}
+
+/* Renders, with the media of the messages in place; release them after a
+ * failure, too.  Where the template has no place for pictures of tools'
+ * results, or one cannot be read, the results are text. */
+static cf_status render_media(const core_backend *c,
+                              const cf_chat_request *request, cf_arena *arena,
+                              cf_chat__media *media, cf_prompt *out,
+                              cf_error *err)
+{
+    *media = (cf_chat__media){.cache = c->options.media, .arena = arena};
+    cf_status st = try_render(c, request, arena, media, out, err);
+    if (st != CF_OK && st != CF_ENOMEM && st != CF_ECANCELLED &&
+        media->n_result > 0) {
+        cf_chat__media_release(media);
+        *media = (cf_chat__media){
+            .cache = c->options.media, .arena = arena, .skips_results = true};
+        st = try_render(c, request, arena, media, out, err);
+    }
     return st;
 }
 

@@ -88,6 +88,17 @@ static bool has_media(const json_t *content)
     return found;
 }
 
+static void leave_out(json_t *content)
+{
+    for (size_t k = json_array_size(content); k-- > 0;) {
+        cf_attachment a;
+        if (cf_attachment_read(&a, json_array_get(content, k))) {
+            json_array_remove(content, k);
+        }
+        cf_attachment_deinit(&a);
+    }
+}
+
 /* A copy of message i with another content, in the list. */
 static cf_status take_message(cf_chat__media *m, json_t *messages, size_t i,
                               const cf_cancel *cancel, cf_error *err)
@@ -100,7 +111,13 @@ static cf_status take_message(cf_chat__media *m, json_t *messages, size_t i,
         json_array_set_new(messages, i, copy) != 0) {
         return cf_oom_for(err, "the messages");
     }
+    bool is_result = cf_str_is(cf_json_get_str(old, "role"), "tool");
     cf_status st = CF_OK;
+    if (is_result && m->skips_results) {
+        leave_out(content);
+        return CF_OK;
+    }
+    m->n_result += is_result ? 1 : 0;
     for (size_t k = 0; st == CF_OK && k < json_array_size(content); k++) {
         st = take_part(m, content, i, k, cancel, err);
     }

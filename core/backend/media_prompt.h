@@ -32,6 +32,9 @@ typedef struct cf_chat__medium {
 
 typedef struct cf_chat__media {
     cf_media_cache *cache; /* NULL: the model reads no media */
+    bool skips_results;    /* media of tools' results are left out; their text
+                              says that they are there */
+    size_t n_result;       /* tools' results that have media */
     cf_arena *arena;
     cf_chat__medium *v;
     size_t n, cap;

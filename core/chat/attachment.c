@@ -290,6 +290,23 @@ json_t *cf_attachment_part(const cf_attachment *a)
     return part;
 }
 
+bool cf_attachment_is_content(const json_t *value)
+{
+    size_t n_media = 0;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *part = json_array_get(value, i);
+        cf_attachment a;
+        bool is_media = cf_attachment_read(&a, part);
+        cf_attachment_deinit(&a);
+        if (!is_media && (!cf_str_is(cf_json_get_str(part, "type"), "text") ||
+                          !json_is_string(json_object_get(part, "text")))) {
+            return false;
+        }
+        n_media += is_media ? 1 : 0;
+    }
+    return n_media > 0;
+}
+
 cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind,
                              const char *path, cf_error *err)
 {

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/chat/conversation_impl.h"
 
 enum { ROUNDS = 25 };
@@ -73,13 +74,13 @@ static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call,
     return st;
 }
 
-/* A result as a message: content is a string, JSON text for all but
- * strings. */
+/* A result as a message: content is a string, JSON text for all but strings
+ * and lists of parts with a picture or sound. */
 static json_t *result_message(const cf_pending_call *call, const json_t *result)
 {
     cf_buf text = CF_BUF_INIT;
     json_t *content;
-    if (json_is_string(result)) {
+    if (json_is_string(result) || cf_attachment_is_content(result)) {
         content = json_incref(cf_json_ref(result));
     } else {
         cf_json_write_spaced(&text, result);

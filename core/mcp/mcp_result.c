@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include "core/api/attachment.h"
+#include "core/base/base64.h"
 #include "core/mcp/mcp_impl.h"
 
 static void put_field(cf_buf *out, const char *before, cf_str text)
@@ -93,4 +95,58 @@ void cf_mcp_result_text(const cf_mcp_result *result, cf_buf *out)
         put_field(out, "", cf_json_get_str(f, "path"));
         put_field(out, ": ", cf_json_get_str(f, "text"));
     }
+}
+
+/* Whether base64 begins as an image or a sound does. */
+static bool is_media(cf_str base64)
+{
+    enum { HEAD = 64 };
+    cf_buf head = CF_BUF_INIT;
+    size_t n = base64.n < HEAD ? base64.n / 4 * 4 : HEAD;
+    bool is = cf_base64_get(&head, cf_str_make(base64.p, n)) &&
+              cf_attachment_sniff(cf_buf_str(&head)) != NULL;
+    cf_buf_deinit(&head);
+    return is;
+}
+
+/* The block as a part; NULL: it is neither an image nor a sound. */
+static json_t *media_part(const json_t *block)
+{
+    cf_attachment a;
+    json_t *part = NULL;
+    if (cf_attachment_read(&a, block) && is_media(a.base64)) {
+        part = cf_attachment_part(&a);
+    }
+    cf_attachment_deinit(&a);
+    return part;
+}
+
+json_t *cf_mcp_result_content(const cf_mcp_result *result)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_mcp_result_text(result, &text);
+    json_t *words =
+        text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
+    cf_buf_deinit(&text);
+    json_t *list = NULL;
+    for (size_t i = 0; words != NULL && i < json_array_size(result->content);
+         i++) {
+        json_t *part = media_part(json_array_get(result->content, i));
+        if (part == NULL) {
+            continue;
+        }
+        if (list == NULL) {
+            list = json_pack("[{s:s, s:O}]", "type", "text", "text", words);
+        }
+        if (json_array_append_new(list, part) != 0) {
+            json_decref(list);
+            json_decref(words);
+            return NULL;
+        }
+    }
+    if (list != NULL) {
+        json_decref(words);
+        return list;
+    }
+    return words;
 }

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/api/message_form.h"
 #include "core/base/buf.h"
 
@@ -172,12 +173,23 @@ static void add_ours(shaper *s, uint32_t message, size_t from, size_t to,
 
 /* ---- 2 and 3: content --------------------------------------------------- */
 
+static bool is_media(const json_t *part)
+{
+    cf_attachment a;
+    bool is = cf_attachment_read(&a, part);
+    cf_attachment_deinit(&a);
+    return is;
+}
+
 /* The text of a list that holds nothing but text; false for any other. */
-static bool joined(const json_t *list, cf_buf *out)
+static bool joined(const json_t *list, bool skips_media, cf_buf *out)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *p = json_array_get(list, i);
         cf_str t = cf_json_get_str(p, "text");
+        if (skips_media && is_media(p)) {
+            continue; /* the text says that there is one */
+        }
         if (json_is_string(p)) {
             t = cf_str_make(json_string_value(p), json_string_length(p));
         } else if (t.p == NULL ||
@@ -235,7 +247,7 @@ static void fit_content(shaper *s, json_t *m)
                                           : c->typed_content;
     cf_buf text = CF_BUF_INIT;
     if (json_is_array(content) && typed != CF_CAP_YES &&
-        joined(content, &text)) {
+        joined(content, is_tool && cf_attachment_is_content(content), &text)) {
         set(s, m, "content", text_json(&text));
     } else if (is_tool && content != NULL && !json_is_string(content) &&
                !json_is_null(content) && c->object_results != CF_CAP_YES) {

@@ -362,7 +362,6 @@ cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server, cf_str tool,
 {
     cf_mcp *mcp = cf_servers_mcp(o->servers);
     cf_mcp_result r;
-    cf_buf text = CF_BUF_INIT;
     const cf_mcp_call_options options = {.cancel = cf_cli_cancel()};
     if (cf_mcp_server_at(mcp, server).state == CF_MCP_FAILED) {
         CF_TRY(cf_mcp_restart(mcp, server, err));
@@ -370,12 +369,10 @@ cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server, cf_str tool,
     }
     CF_TRY(cf_mcp_call(mcp, server, tool, arguments, &options, &r, err));
     show_findings(r.findings);
-    cf_mcp_result_text(&r, &text);
-    *result = text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
+    *result = cf_mcp_result_content(&r);
     if (*result != NULL && (r.is_error || !r.is_sent)) {
         *result = json_pack("{s:o}", "error", *result);
     }
-    cf_buf_deinit(&text);
     cf_mcp_result_deinit(&r);
     return *result != NULL ? CF_OK : cf_oom_for(err, "the result");
 }

@@ -792,7 +792,13 @@ static cf_status call_locked(cf_server_bench *b, size_t index, cf_str tool,
     CF_TRY(cf_mcp_refresh(mcp, cancel, err));
     CF_TRY(cf_mcp_call(mcp, index, tool, arguments, &o, &r, err));
     bool is_bad = r.is_error || !r.is_sent;
-    cf_mcp_result_text(&r, text);
+    json_t *content = cf_mcp_result_content(&r);
+    if (is_bad || !json_is_array(content)) {
+        cf_mcp_result_text(&r, text);
+    } else {
+        cf_json_write(text, content);
+    }
+    json_decref(content);
     cf_mcp_result_deinit(&r);
     CF_TRY(cf_buf_check(text, err));
     return is_bad ? cf_fail(err, CF_EIO, "%.200s", cf_buf_cstr(text)) : CF_OK;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/base/alloc.h"
 
 void cf_tool_model_deinit(cf_tool_model *m)
@@ -522,6 +523,21 @@ cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
     return st;
 }
 
+/* Text and at least one picture or sound as JSON: those parts.  Another text:
+ * itself. */
+static json_t *content_of(cf_str text)
+{
+    json_t *v = NULL;
+    cf_error ignored;
+    if (text.n > 0 && text.p[0] == '[' &&
+        cf_json_read(&v, text.p, text.n, &ignored) == CF_OK &&
+        cf_attachment_is_content(v)) {
+        return v;
+    }
+    json_decref(v);
+    return json_stringn(text.n != 0 ? text.p : "", text.n);
+}
+
 json_t *cf_tool_result_message(cf_str name, cf_str id, cf_str text)
 {
     json_t *m = json_pack("{s:s}", "role", "tool");
@@ -529,9 +545,7 @@ json_t *cf_tool_result_message(cf_str name, cf_str id, cf_str text)
     if (ok && name.n > 0) {
         ok = json_object_set_new(m, "name", json_stringn(name.p, name.n)) == 0;
     }
-    ok = ok && json_object_set_new(
-                   m, "content",
-                   json_stringn(text.n != 0 ? text.p : "", text.n)) == 0;
+    ok = ok && json_object_set_new(m, "content", content_of(text)) == 0;
     if (ok && id.n > 0) {
         ok = json_object_set_new(m, "tool_call_id", json_stringn(id.p, id.n)) ==
              0;

@@ -387,6 +387,17 @@ class Blocks(Server):
             {"type": "resource_link", "uri": "file:///c", "name": "c"}]})
 
 
+class Picture(Server):
+    """A PNG of one pixel, and text."""
+
+    def call(self, m):
+        answer(m, {"content": [
+            {"type": "text", "text": "a screen"},
+            {"type": "image", "mimeType": "image/png", "data":
+             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGM4"
+             "IccFAAKiAPHCKn5eAAAAAElFTkSuQmCC"}]})
+
+
 class Surrogate(Server):
     """Half a surrogate pair, a byte that is not UTF-8, a huge integer."""
 

@@ -394,6 +394,14 @@ static void test_result_message__name_and_id_where_known(void **state)
     json_decref(v);
     json_decref(want);
     assert_null(cf_tool_result_message(none, none, cf_str_from("\xFF")));
+    v = cf_tool_result_message(
+        none, none,
+        cf_str_from("[{\"type\":\"image\",\"blob\":\"aGVsbG8=\"}]"));
+    assert_int_equal(json_array_size(json_object_get(v, "content")), 1);
+    json_decref(v);
+    v = cf_tool_result_message(none, none, cf_str_from("[{\"n\":1}]"));
+    assert_true(json_is_string(json_object_get(v, "content")));
+    json_decref(v);
 }
 
 /* ---- memory ------------------------------------------------------------- */

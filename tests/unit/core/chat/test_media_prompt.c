@@ -203,11 +203,53 @@ static void test_media__refused(void **state)
     tear_down(&b);
 }
 
+static cf_status ask_after_result(lab *b, const char *url,
+                                  cf_chat_response *out, cf_error *err)
+{
+    cf_chat_options o = {.max_tokens = 2};
+    json_t *list = json_pack(
+        "[{s:s, s:s}, {s:s, s:[{s:s, s:s}, {s:s, s:{s:s}}]}]", "role", "user",
+        "content", "look", "role", "tool", "content", "type", "text", "text",
+        "[image]", "type", "image_url", "image_url", "url", url);
+    assert_non_null(list);
+    const cf_chat_request request = {.messages = list, .options = &o};
+    cf_chat_response_init(out);
+    cf_status st =
+        cf_backend_generate_stream(b->backend, &request, on_event, b, out, err);
+    json_decref(list);
+    return st;
+}
+
+/* The picture of a tool's result is encoded; where the template has no place
+ * for it, or it is damaged, the result is its text. */
+static void test_media__of_a_result(void **state)
+{
+    cf_error err;
+    cf_chat_response r;
+    lab b;
+    (void)state;
+    set_up(&b);
+    T_OK(ask_after_result(&b, red, &r, &err), err);
+    media_at(&r);
+    cf_chat_response_deinit(&r);
+    T_OK(ask_after_result(&b, "data:image/png;base64,iVBORw0KGgo=", &r, &err),
+         err);
+    assert_null(r.media);
+    cf_chat_response_deinit(&r);
+    b.writes_no_marker = true;
+    T_OK(ask_after_result(&b, blue, &r, &err), err);
+    assert_null(r.media);
+    T_TEXT(r.prompt.p, r.prompt.n, "look[image]");
+    cf_chat_response_deinit(&r);
+    tear_down(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_media__turns),
         cmocka_unit_test(test_media__refused),
+        cmocka_unit_test(test_media__of_a_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

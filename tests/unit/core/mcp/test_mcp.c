@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/api/attachment.h"
 #include "core/api/mcp.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -615,6 +616,33 @@ static void test_mcp__blocks(void **state)
     close_world(&w);
 }
 
+/* A picture is a part of the result; what only says that it is one is text. */
+static void test_mcp__pictures(void **state)
+{
+    static const char *const modes[] = {"picture", "blocks"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        world w;
+        cf_mcp_result r;
+        json_t *arguments = json_pack("{s:s}", "text", "a");
+        open_mode(&w, modes[i]);
+        T_OK(call_with(&w, arguments, &r), w.err);
+        json_t *content = cf_mcp_result_content(&r);
+        assert_int_equal(cf_attachment_is_content(content), i == 0);
+        if (i == 0) {
+            cf_str text = cf_json_get_str(json_array_get(content, 0), "text");
+            assert_int_equal(json_array_size(content), 2);
+            T_TEXT(text.p, text.n, "a screen\n[image image/png, 69 bytes]");
+        } else {
+            assert_true(json_is_string(content));
+        }
+        json_decref(content);
+        json_decref(arguments);
+        cf_mcp_result_deinit(&r);
+        close_world(&w);
+    }
+}
+
 /* ---- lists -------------------------------------------------------------- */
 
 static void test_mcp__list_changes(void **state)
@@ -730,6 +758,7 @@ int main(void)
         cmocka_unit_test(test_mcp__structured_content),
         cmocka_unit_test(test_mcp__arguments_that_do_not_fit),
         cmocka_unit_test(test_mcp__blocks),
+        cmocka_unit_test(test_mcp__pictures),
         cmocka_unit_test(test_mcp__list_changes),
         cmocka_unit_test(test_mcp__subscription),
         cmocka_unit_test(test_mcp__clean_environment),
