@@ -39,6 +39,7 @@ typedef struct drafted {
 typedef struct bench {
     cf_cli *cli;
     uint32_t n_prompt, n_gen, n_reps, n_threads, n_batch, n_draft;
+    uint32_t n_depth; /* tokens before the first that is generated */
     cf_engine *engine;
     cf_session *session;
     cf_session *side[BATCH_MAX]; /* with --batch: all of them; [0] is session */
@@ -100,19 +101,20 @@ static cf_status one_prefill(bench *b, double *prefill, double *first,
     return CF_OK;
 }
 
-/* Every session begins with a token of its own. */
+/* Every session begins with tokens of its own, which are computed once for all
+ * repetitions. */
 static cf_status one_decode(bench *b, double *decode, cf_error *err)
 {
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_token ids[BATCH_MAX];
     for (uint32_t k = 0; k < b->n_batch; k++) {
-        cf_session_rewind(b->side[k], 0);
-        CF_TRY(cf_session_sync(b->side[k], &b->ids[k], 1, &run, NULL, err));
+        CF_TRY(cf_session_sync(b->side[k], &b->ids[k], b->n_depth, &run, NULL,
+                               err));
     }
     double started = now();
-    for (uint32_t i = 1; i <= b->n_gen; i++) {
+    for (uint32_t i = 0; i < b->n_gen; i++) {
         for (uint32_t k = 0; k < b->n_batch; k++) {
-            ids[k] = b->ids[i + k];
+            ids[k] = b->ids[b->n_depth + i + k];
         }
         CF_TRY(cf_session_step_many(b->side, ids, b->n_batch, &run, err));
     }
@@ -207,7 +209,8 @@ static cf_status prepare(bench *b, cf_error *err)
     CF_TRY(cf_open_engine(&b->engine, &b->cli->open, false, err));
     b->open_s = now() - started;
     started = now();
-    uint32_t n_gen = b->n_gen + b->n_batch; /* the last session's tokens */
+    /* the last session's tokens */
+    uint32_t n_gen = b->n_depth + b->n_gen + b->n_batch;
     n_gen = b->n_draft > 0 && n_gen < 2 * b->n_gen ? 2 * b->n_gen : n_gen;
     uint32_t n_ids = b->n_prompt > n_gen ? b->n_prompt : n_gen;
     const cf_session_options opts = {
@@ -390,8 +393,12 @@ static int print(const bench *b)
 
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
 {
-    bench b = {
-        .cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5, .n_batch = 1};
+    bench b = {.cli = cli,
+               .n_prompt = 512,
+               .n_gen = 128,
+               .n_reps = 5,
+               .n_batch = 1,
+               .n_depth = 1};
     const cf_opt own[] = {
         {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
          "tokens of the prompt; 0 skips prefill (default 512)", NULL},
@@ -403,6 +410,8 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
          "measured repetitions (default 5), after one to warm up", NULL},
         {"--batch", 0, CF_OPT_U32, &b.n_batch, "N",
          "decode N sequences side by side, and add up their tokens", NULL},
+        {"--depth", 0, CF_OPT_U32, &b.n_depth, "N",
+         "tokens before the first that is generated (default 1)", NULL},
         {"--draft", 0, CF_OPT_U32, &b.n_draft, "N",
          "also decode with up to N guesses a pass, right ones and wrong ones",
          NULL},
@@ -421,6 +430,9 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     }
     if (b.n_prompt > 1u << 24 || b.n_gen > 1u << 24) {
         return cf_cli_usage(cli, "-p, -n: at most 16777216 tokens");
+    }
+    if (b.n_depth == 0 || b.n_depth > 1u << 24) {
+        return cf_cli_usage(cli, "--depth: 1 to 16777216 tokens");
     }
     if (b.n_batch == 0 || b.n_batch > BATCH_MAX) {
         return cf_cli_usage(cli, "--batch: 1 to 64");
