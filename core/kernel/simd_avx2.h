@@ -303,6 +303,14 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 
 /* Rows of weights in registers, rows of x at once; and the same for keys in
  * vectors of positions, values in vectors of dimensions. */
-enum { GROUPS = 2, STEP = 4, SCORE_Q = 6, SCORE_V = 2, MIX_Q = 6, MIX_D = 2, MIX_WIDE = 4 };
+enum {
+    GROUPS = 2,
+    STEP = 4,
+    SCORE_Q = 6,
+    SCORE_V = 2,
+    MIX_Q = 6,
+    MIX_D = 2,
+    MIX_WIDE = 4
+};
 
 #endif

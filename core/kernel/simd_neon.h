@@ -320,6 +320,14 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 
 #endif
 
-enum { GROUPS = 4, STEP = 4, SCORE_Q = 6, SCORE_V = 4, MIX_Q = 6, MIX_D = 4, MIX_WIDE = 8 };
+enum {
+    GROUPS = 4,
+    STEP = 4,
+    SCORE_Q = 6,
+    SCORE_V = 4,
+    MIX_Q = 6,
+    MIX_D = 4,
+    MIX_WIDE = 8
+};
 
 #endif
