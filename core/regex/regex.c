@@ -402,11 +402,19 @@ static bool add_child(cf_rx_pool *rx, size_t first, cf_rx a)
 {
     /* Keep the list sorted; children mostly come in order. */
     size_t k = rx->n_list;
-    while (k > first && rx->list[k - 1] > a) {
-        k--;
-    }
-    if (k > first && rx->list[k - 1] == a) {
-        return true;
+    if (k > first && rx->list[k - 1] >= a) {
+        size_t lo = first; /* those before lo are less than a */
+        while (lo < k) {
+            size_t mid = lo + (k - lo) / 2;
+            if (rx->list[mid] < a) {
+                lo = mid + 1;
+            } else {
+                k = mid;
+            }
+        }
+        if (rx->list[k] == a) {
+            return true;
+        }
     }
     if (rx->n_list - first > LIST_MAX) {
         cf_gbuild_fail(rx->b, CF_ELIMIT, "too many alternatives");
@@ -436,6 +444,9 @@ static cf_rx combine(cf_rx_pool *rx, const cf_rx *v, size_t n, bool is_alt)
         }
         cf_rx_node child = rx->node[v[i]];
         uint32_t count = child.kind == kind ? child.n : 1;
+        if (!cf_gbuild_spend(rx->b, count / 64)) {
+            return CF_RX_FAIL;
+        }
         for (uint32_t k = 0; k < count && !is_absorbed; k++) {
             cf_rx a = child.kind == kind ? rx->list[child.first + k] : v[i];
             if (is_alt ? a == CF_RX_NONE : is_all(rx, a)) {

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "core/regex/regex.h"
 
@@ -23,11 +24,21 @@ typedef struct piece {
     bool has_ahead; /* l[.][1] holds a look-ahead that runs to the end */
 } piece;
 
+typedef struct ranges {
+    cf_cprange v[SET_RANGES_MAX];
+    size_t n;
+} ranges;
+
+/* Nothing large is in the functions for groups, which call each other: the
+ * stack of a thread is small. */
 typedef struct parser {
     cf_rx_pool *rx;
     cf_str s;
     size_t i;
     unsigned depth;
+    ranges *set;  /* the class that is being read; classes do not nest */
+    piece *piece; /* [n_piece], those of all open sequences */
+    size_t n_piece, cap_piece;
 } parser;
 
 static bool fail_at(parser *p, cf_status code, const char *what)
@@ -173,11 +184,6 @@ static piece repeat(parser *p, piece a, uint32_t min, uint32_t max)
 
 /* ---- characters and classes --------------------------------------------- */
 
-typedef struct ranges {
-    cf_cprange v[SET_RANGES_MAX];
-    size_t n;
-} ranges;
-
 static void add(parser *p, ranges *r, uint32_t lo, uint32_t hi)
 {
     if (r->n == SET_RANGES_MAX) {
@@ -190,6 +196,7 @@ static void add(parser *p, ranges *r, uint32_t lo, uint32_t hi)
 static void sort_and_invert(parser *p, ranges *r)
 {
     /* Insertion sort: classes are short or already in order. */
+    uint64_t n_moved = 0;
     for (size_t i = 1; i < r->n; i++) {
         cf_cprange x = r->v[i];
         size_t k = i;
@@ -197,7 +204,9 @@ static void sort_and_invert(parser *p, ranges *r)
             r->v[k] = r->v[k - 1];
         }
         r->v[k] = x;
+        n_moved += i - k;
     }
+    (void)cf_gbuild_spend(p->rx->b, n_moved / 8); /* seen by is_ok() */
     ranges out = {.n = 0};
     uint32_t at = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -466,8 +475,8 @@ static bool class_atom(parser *p, ranges *r, uint32_t *cp)
 
 static cf_rx parse_set(parser *p)
 {
-    ranges r;
-    r.n = 0;
+    ranges *r = p->set;
+    r->n = 0;
     bool is_not = take(p, "^");
     while (is_ok(p) && !take(p, "]")) {
         if (peek(p) < 0) {
@@ -476,37 +485,35 @@ static cf_rx parse_set(parser *p)
         }
         uint32_t lo = 0;
         uint32_t hi = 0;
-        if (!class_atom(p, &r, &lo)) {
+        if (!class_atom(p, r, &lo)) {
             continue;
         }
         hi = lo;
         if (peek(p) == '-' && p->i + 1 < p->s.n && p->s.p[p->i + 1] != ']') {
             size_t dash = p->i++;
-            size_t had = r.n;
-            if (!class_atom(p, &r, &hi)) {
+            if (!class_atom(p, r, &hi)) {
                 /* [a-\d]: the dash stands for itself. */
-                (void)had;
-                add(p, &r, '-', '-');
+                add(p, r, '-', '-');
                 hi = lo;
             } else if (hi < lo) {
                 p->i = dash;
                 fail_at(p, CF_EFORMAT, "range out of order");
             }
         }
-        add(p, &r, lo, hi);
+        add(p, r, lo, hi);
     }
     if (is_not && is_ok(p)) {
-        sort_and_invert(p, &r);
+        sort_and_invert(p, r);
     }
-    return is_ok(p) ? cf_rx_set(p->rx, r.v, r.n) : CF_RX_FAIL;
+    return is_ok(p) ? cf_rx_set(p->rx, r->v, r->n) : CF_RX_FAIL;
 }
 
 static cf_rx one_class(parser *p, char kind, bool is_not)
 {
-    ranges r;
-    r.n = 0;
-    add_class(p, &r, kind, is_not);
-    return cf_rx_set(p->rx, r.v, r.n);
+    ranges *r = p->set;
+    r->n = 0;
+    add_class(p, r, kind, is_not);
+    return cf_rx_set(p->rx, r->v, r->n);
 }
 
 static cf_rx one_char(parser *p, uint32_t cp)
@@ -527,10 +534,10 @@ static piece parse_escape(parser *p)
         return plain(CF_RX_NONE);
     }
     p->i++;
-    ranges r;
-    r.n = 0;
-    if (take_class(p, c, &r)) {
-        return plain(is_ok(p) ? cf_rx_set(p->rx, r.v, r.n) : CF_RX_NONE);
+    ranges *r = p->set;
+    r->n = 0;
+    if (take_class(p, c, r)) {
+        return plain(is_ok(p) ? cf_rx_set(p->rx, r->v, r->n) : CF_RX_NONE);
     }
     uint32_t cp = 0;
     if (!take_escape(p, c, false, &cp) && is_ok(p)) {
@@ -705,32 +712,37 @@ static piece parse_ahead(parser *p, bool is_not)
     return out;
 }
 
+static void push(parser *p, piece a)
+{
+    if (!cf_grow(&p->piece, &p->cap_piece, p->n_piece + 1, sizeof a)) {
+        cf_gbuild_oom(p->rx->b);
+        return;
+    }
+    p->piece[p->n_piece++] = a;
+}
+
+/* Pieces are joined from the last to the first, so that each join sees the
+ * shared rest. */
 static piece parse_sequence(parser *p)
 {
-    enum { RUN_MAX = 256 };
-    piece run[RUN_MAX];
-    size_t n = 0;
+    size_t first = p->n_piece;
     bool is_ahead = false;
     if (++p->depth > GROUP_DEPTH_MAX) {
         fail_at(p, CF_ELIMIT, "groups nest too deeply");
         return plain(CF_RX_NONE);
     }
-    while (is_ok(p) && !is_ahead && n < RUN_MAX) {
+    while (is_ok(p) && !is_ahead) {
         int c = peek(p);
         if (c < 0 || c == '|' || c == ')') {
             break;
         }
         bool is_not = take(p, "(?!");
         is_ahead = is_not || take(p, "(?=");
-        run[n++] = is_ahead ? parse_ahead(p, is_not) : parse_repeated(p);
+        push(p, is_ahead ? parse_ahead(p, is_not) : parse_repeated(p));
     }
-    int c = peek(p);
-    piece out = n == RUN_MAX && c >= 0 && c != '|' && c != ')'
-                    ? parse_sequence(p)
-                    : plain(CF_RX_EPS);
-    while (n > 0 && is_ok(p)) {
-        n--;
-        out = join_pieces(p, run[n], out);
+    piece out = plain(CF_RX_EPS);
+    while (p->n_piece > first && is_ok(p)) {
+        out = join_pieces(p, p->piece[--p->n_piece], out);
     }
     p->depth--;
     return out;
@@ -747,8 +759,10 @@ static piece parse_either(parser *p)
 
 cf_rx cf_rx_parse(cf_rx_pool *rx, cf_str pattern, bool is_search)
 {
-    parser p = {.rx = rx, .s = pattern};
+    ranges set;
+    parser p = {.rx = rx, .s = pattern, .set = &set};
     piece a = parse_either(&p);
+    cf_free(p.piece);
     if (is_ok(&p) && p.i < pattern.n) {
         fail_at(&p, CF_EFORMAT, ") without (");
     }

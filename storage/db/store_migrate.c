@@ -10,6 +10,8 @@
 #include "storage/db/store_int.h"
 #include "storage/db/store_words.h"
 
+enum { BACKUPS_MAX = 10 }; /* of one version, beside a database */
+
 extern const unsigned char cf_embed_storage_schema_0001_init_sql[];
 extern const size_t cf_embed_storage_schema_0001_init_sql_size;
 extern const unsigned char cf_embed_storage_schema_0002_search_sql[];
@@ -134,30 +136,41 @@ static cf_status do_step(cf_sql *sql, int version, cf_error *err)
     return st == CF_OK && s->after != NULL ? s->after(sql, err) : st;
 }
 
-/* PATH-vN.backup, or with a number when that is taken. */
-static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
-                         cf_error *err)
+/* The name of a backup: PATH-vN.backup, or with a number when that is taken. */
+static cf_status name_backup(cf_buf *name, const char *path, int64_t version,
+                             cf_error *err)
 {
-    cf_buf name = CF_BUF_INIT;
     struct stat sb;
-    for (int i = 0; i < 100; i++) {
-        cf_buf_reset(&name);
-        cf_buf_addf(&name, "%s-v%d.backup", path, (int)version);
+    for (int i = 0; i < BACKUPS_MAX; i++) {
+        cf_buf_reset(name);
+        cf_buf_addf(name, "%s-v%d.backup", path, (int)version);
         if (i != 0) {
-            cf_buf_addf(&name, ".%d", i);
+            cf_buf_addf(name, ".%d", i);
         }
-        if (name.failed || stat(name.p, &sb) != 0) {
-            break;
+        CF_TRY(cf_buf_check(name, err));
+        if (lstat(name->p, &sb) != 0) {
+            return CF_OK;
         }
     }
-    cf_status st = cf_buf_check(&name, err);
-    CF_THEN(st, cf_sql__run(sql, err, "VACUUM INTO ?", "z", name.p));
+    return cf_fail(err, CF_EIO,
+                   "%d backups *-v%d.backup are beside it already: move them "
+                   "away",
+                   BACKUPS_MAX, (int)version);
+}
+
+/* Copies the database to a new file, whose name it leaves in `name`. */
+static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
+                         cf_buf *name, cf_error *err)
+{
+    cf_status st = name_backup(name, path, version, err);
     if (st == CF_OK) {
-        (void)chmod(name.p, 0600); /* the umask may have been wider */
-    } else if (!name.failed) {
-        (void)unlink(name.p); /* what there is of it */
+        st = cf_sql__run(sql, err, "VACUUM INTO ?", "z", name->p);
+        if (st == CF_OK) {
+            (void)chmod(name->p, 0600); /* the umask may have been wider */
+        } else {
+            (void)unlink(name->p); /* what there is of it */
+        }
     }
-    cf_buf_deinit(&name);
     return st == CF_OK ? CF_OK : cf_fail_in(err, st, "backup before migration");
 }
 
@@ -177,27 +190,51 @@ static cf_status locked_step(cf_sql *sql, int64_t version, cf_error *err)
     return st;
 }
 
+/* Goes from `version`, the file's own, to `last`; `*version` is where it got. */
+static cf_status all_steps(cf_sql *sql, int64_t *version, int last,
+                           cf_error *err)
+{
+    while (*version < last) {
+        int64_t now;
+        CF_TRY(locked_step(sql, *version, err));
+        CF_TRY(get_version(sql, &now, err));
+        if (now <= *version) {
+            return cf_fail(err, CF_EFORMAT, "nothing changed");
+        }
+        *version = now;
+    }
+    return CF_OK;
+}
+
 cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
                             cf_error *err)
 {
-    int64_t version;
+    int64_t first;
     int last = upto != 0 ? upto : cf_store__version();
-    CF_TRY(get_version(sql, &version, err));
-    bool has_backup = version == 0; /* a new file has nothing to lose */
-    while (version >= 0 && version < last) {
-        if (!has_backup) {
-            CF_TRY(back_up(sql, path, version, err));
-            has_backup = true;
-        }
-        CF_TRY(locked_step(sql, version, err));
-        int64_t now;
-        CF_TRY(get_version(sql, &now, err));
-        if (now <= version) {
-            return cf_fail(err, CF_EFORMAT, "the database cannot be migrated");
-        }
-        version = now;
+    CF_TRY(get_version(sql, &first, err));
+    if (first < 0 || first >= last) {
+        return CF_OK;
     }
-    return CF_OK;
+    cf_buf backup = CF_BUF_INIT; /* a new file has nothing to lose */
+    cf_status st = first > 0 ? back_up(sql, path, first, &backup, err) : CF_OK;
+    int64_t version = first;
+    if (st == CF_OK) {
+        st = all_steps(sql, &version, last, err);
+        if (st != CF_OK && version == first && backup.n > 0) {
+            /* The file is as it was, and the next start will try again. */
+            (void)unlink(backup.p);
+        }
+        if (st != CF_OK && first > 0) {
+            char text[120];
+            snprintf(text, sizeof text,
+                     "a database of version %d cannot become one of version "
+                     "%d; use another file (--db) or move this one away",
+                     (int)version, last);
+            st = cf_fail_in(err, st, text);
+        }
+    }
+    cf_buf_deinit(&backup);
+    return st;
 }
 
 cf_status cf_store__begin_upkeep(cf_sql *sql, cf_error *err)

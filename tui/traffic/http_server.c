@@ -7,6 +7,8 @@
  *  2. The handler is asked once, when the body is whole and the client may
  *     ask.
  *  3. `done` of an answer is called by on_completed, and by nothing else.
+ *  4. n_bodies is the length of all requests' bodies together, and never over
+ *     bodies_max; on_completed gives a body's length back.
  */
 #define _DEFAULT_SOURCE 1 /* strncasecmp, timersub and the like of MHD */
 #include "tui/traffic/http_server.h"
@@ -28,7 +30,7 @@ enum {
     HEADERS_MAX = 256,
     CONNECTIONS_MAX = 1000,
     CONNECTION_BYTES = 64 << 10, /* of headers, and of one write */
-    STACK_BYTES = 1 << 20,
+    STACK_BYTES = 4 << 20,
     IDLE_SECONDS = 300,
     BLOCK_BYTES = 32 << 10
 };
@@ -41,6 +43,8 @@ struct cf_http_server {
     bool is_loopback;
     atomic_bool stopping;
     atomic_int n_active; /* requests between on_uri and on_completed */
+    size_t bodies_max;
+    atomic_size_t n_bodies;
 };
 
 typedef struct request {
@@ -49,7 +53,9 @@ typedef struct request {
     cf_arena arena;
     cf_buf body;
     cf_http_header *headers; /* [HEADERS_MAX] */
-    bool is_begun, is_too_big, is_answered;
+    bool is_begun, is_answered;
+    bool is_too_big; /* over CF_HTTP_BODY_MAX */
+    bool is_crowded; /* over what is left for the bodies of all requests */
     cf_http_answer out;
 } request;
 
@@ -298,6 +304,39 @@ static enum MHD_Result begin(request *r, struct MHD_Connection *c,
     return MHD_YES;
 }
 
+static void drop_body(request *r)
+{
+    atomic_fetch_sub(&r->server->n_bodies, r->body.n);
+    cf_buf_deinit(&r->body);
+}
+
+/* Keeps a piece of the body, or says in `r` why it cannot be kept; then the
+ * rest is read and thrown away, because a client reads the answer last. */
+static enum MHD_Result take_piece(request *r, const char *p, size_t n)
+{
+    cf_http_server *s = r->server;
+    if (r->is_too_big || r->is_crowded) {
+        return MHD_YES;
+    }
+    r->is_too_big = r->body.n + n > CF_HTTP_BODY_MAX;
+    if (!r->is_too_big) {
+        r->is_crowded = atomic_fetch_add(&s->n_bodies, n) + n > s->bodies_max;
+        if (r->is_crowded) {
+            atomic_fetch_sub(&s->n_bodies, n);
+        }
+    }
+    if (r->is_too_big || r->is_crowded) {
+        drop_body(r);
+        return MHD_YES;
+    }
+    cf_buf_add(&r->body, p, n);
+    if (r->body.failed) {
+        atomic_fetch_sub(&s->n_bodies, n);
+        return MHD_NO;
+    }
+    return MHD_YES;
+}
+
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
                                   const char *url, const char *method,
                                   const char *version, const char *upload,
@@ -314,13 +353,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
         return begin(r, c, method);
     }
     if (*n_upload != 0) {
-        r->is_too_big =
-            r->is_too_big || r->body.n + *n_upload > CF_HTTP_BODY_MAX;
-        if (!r->is_too_big) {
-            cf_buf_add(&r->body, upload, *n_upload);
-        }
+        size_t n = *n_upload;
         *n_upload = 0;
-        return r->body.failed ? MHD_NO : MHD_YES;
+        return take_piece(r, upload, n);
     }
     if (r->is_answered) {
         return MHD_YES;
@@ -329,6 +364,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
     if (r->is_too_big) {
         cf_http_fail(&r->in, &r->out, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
                      "the body of this request is too large");
+    } else if (r->is_crowded) {
+        cf_http_fail(&r->in, &r->out, MHD_HTTP_SERVICE_UNAVAILABLE, "crowded",
+                     "the requests under way hold too much memory: try again "
+                     "when they have ended");
     } else {
         s->handler.answer(s->handler.ud, &r->in, &r->out);
     }
@@ -348,7 +387,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **con,
     if (r->out.done != NULL) {
         r->out.done(r->out.ud, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     }
-    cf_buf_deinit(&r->body);
+    drop_body(r);
     cf_arena_deinit(&r->arena);
     cf_free(r);
     atomic_fetch_sub(&s->n_active, 1);
@@ -474,6 +513,8 @@ cf_status cf_http_server_new(cf_http_server **out,
         return cf_oom(err);
     }
     s->handler = *handler;
+    s->bodies_max =
+        options->bodies_max != 0 ? options->bodies_max : CF_HTTP_BODIES_MAX;
     if (options->token != NULL && options->token[0] != '\0') {
         s->token = cf_strdup(options->token);
     }

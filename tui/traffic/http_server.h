@@ -12,7 +12,9 @@
  * others get 403 (401 without the token), and no handler sees them.
  *
  * Threads:  one a connection; a handler is called on it.
- * Memory:   a request and an answer live until the answer is out.
+ * Memory:   a request and an answer live until the answer is out; the bodies
+ *           of all requests together are bounded, and one that is over the
+ *           bound gets 503.
  */
 #ifndef CF_TUI_TRAFFIC_HTTP_SERVER_H
 #define CF_TUI_TRAFFIC_HTTP_SERVER_H
@@ -25,7 +27,10 @@
 #include "core/base/status.h"
 #include "core/base/str.h"
 
-enum { CF_HTTP_BODY_MAX = 128 << 20 }; /* bytes of a request's body */
+enum {
+    CF_HTTP_BODY_MAX = 128 << 20,  /* bytes of a request's body */
+    CF_HTTP_BODIES_MAX = 512 << 20 /* of the bodies of all of them at a time */
+};
 
 typedef struct cf_http_header {
     cf_str name, value;
@@ -79,6 +84,7 @@ void cf_http_fail(const cf_http_request *request, cf_http_answer *answer,
 typedef struct cf_http_options {
     const char *listen; /* "HOST:PORT", "[::1]:PORT"; port 0: any */
     const char *token;  /* NULL: none */
+    size_t bodies_max;  /* 0: CF_HTTP_BODIES_MAX */
 } cf_http_options;
 
 typedef struct cf_http_server cf_http_server;

@@ -387,6 +387,73 @@ static void test_migrate__older_is_backed_up_and_indexed(void **state)
     cf_store_close(s);
 }
 
+/* Whether a backup of version 1, the n-th one, is beside the database. */
+static bool has_backup(const char *path, int n)
+{
+    struct stat sb;
+    char name[600];
+    snprintf(name, sizeof name, n == 0 ? "%s-v1.backup" : "%s-v1.backup.%d",
+             path, n);
+    return stat(name, &sb) == 0;
+}
+
+/* A file of version 1 in which a later step finds a table of its own. */
+static void make_stuck(const char *path)
+{
+    cf_error err;
+    cf_sql sql;
+    exec(path, "VACUUM");
+    T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
+    T_OK(cf_store__migrate(&sql, path, 1, &err), err);
+    cf_sql__close(&sql);
+    exec(path, "CREATE TABLE message_words(a)");
+}
+
+static void test_migrate__a_failure_leaves_no_backup(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_sql sql;
+    const char *path = store_dir_file("stuck.db");
+    make_stuck(path);
+    for (int i = 0; i < 3; i++) {
+        T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
+        assert_int_not_equal(cf_store__migrate(&sql, path, 0, &err), CF_OK);
+        cf_sql__close(&sql);
+        /* What is wrong, and what to do. */
+        assert_non_null(strstr(err.text, "message_words"));
+        assert_non_null(strstr(err.text, "--db"));
+        assert_false(has_backup(path, 0));
+    }
+    exec(path, "DROP TABLE message_words");
+    cf_store_close(open_at(path));
+    assert_true(has_backup(path, 0));
+    assert_false(has_backup(path, 1));
+}
+
+static void test_migrate__backups_are_never_replaced(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_sql sql;
+    char name[600];
+    const char *path = store_dir_file("full.db");
+    make_stuck(path);
+    exec(path, "DROP TABLE message_words");
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, i == 0 ? "%s-v1.backup" : "%s-v1.backup.%d",
+                 path, i);
+        T_OK(cf_os_write_file(name, "kept", 4, 0600, &err), err);
+    }
+    T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
+    T_FAILS(cf_store__migrate(&sql, path, 0, &err), CF_EIO);
+    assert_non_null(strstr(err.text, "move them away"));
+    cf_sql__close(&sql);
+    for (int i = 0; i < 10; i++) {
+        assert_true(has_backup(path, i));
+    }
+}
+
 static void test_open__newer_is_read_only(void **state)
 {
     (void)state;
@@ -510,6 +577,8 @@ int main(void)
         cmocka_unit_test(test_draft__stays),
         cmocka_unit_test(test_list__parts_of_titles),
         cmocka_unit_test(test_migrate__older_is_backed_up_and_indexed),
+        cmocka_unit_test(test_migrate__a_failure_leaves_no_backup),
+        cmocka_unit_test(test_migrate__backups_are_never_replaced),
         cmocka_unit_test(test_open__newer_is_read_only),
         cmocka_unit_test(test_open__other_database_is_untouched),
         cmocka_unit_test(test_check__finds_what_was_changed),

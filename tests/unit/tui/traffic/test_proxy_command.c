@@ -312,6 +312,59 @@ static void test_proxy_command__hostile_clients(void **state)
     cf_http_server_free(fake, 0);
 }
 
+/* Constraints of many levels are compiled on a connection's own, small stack.
+ * Each either gives an answer or is refused. */
+static void ask_deep(const char *url, const char *head, const char *open,
+                     size_t n, const char *inside, const char *shut,
+                     const char *tail)
+{
+    cf_buf body = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_buf_adds(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],"
+                       "\"max_tokens\":1,");
+    cf_buf_adds(&body, head);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_adds(&body, open);
+    }
+    cf_buf_adds(&body, inside);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_adds(&body, shut);
+    }
+    cf_buf_adds(&body, tail);
+    long status =
+        http_ask(url, "/v1/chat/completions", NULL, cf_buf_cstr(&body), &out);
+    if (status != 200 && status != 400) {
+        fail_msg("%s %s... x %zu: %ld", head, open, n, status);
+    }
+    cf_buf_deinit(&body);
+    cf_buf_deinit(&out);
+}
+
+static void ask_all_deep(const char *url)
+{
+#define SCHEMA                                                        \
+    "\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{" \
+    "\"name\":\"a\",\"schema\":"
+    static const size_t depths[] = {50, 99, 119, 1000, 20000};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        size_t n = depths[i];
+        ask_deep(url, SCHEMA "{\"pattern\":\"", "(", n, "a", ")", "\"}}}}");
+        ask_deep(url, SCHEMA "{\"pattern\":\"", "(a|", n, "b", ")*", "\"}}}}");
+        ask_deep(url, SCHEMA, "{\"not\":", n, "{}", "}", "}}}");
+        ask_deep(url, SCHEMA, "{\"properties\":{\"a\":", n, "{}", "}}", "}}}");
+        ask_deep(url, SCHEMA, "{\"anyOf\":[{\"allOf\":[", n, "{}", "]}]}",
+                 "}}}");
+        ask_deep(url, SCHEMA "{\"enum\":[", "[", n, "", "]", "]}}}}");
+        ask_deep(url, "\"grammar\":\"root = ", "(", n, "\\\"a\\\"", ")",
+                 " ;\"}");
+        ask_deep(url,
+                 "\"tools\":[{\"type\":\"function\",\"function\":{"
+                 "\"name\":\"f\",\"parameters\":",
+                 "{\"items\":", n, "{}", "}", "}}]}");
+        ask_deep(url, "\"x\":", "[", n, "", "]", "}");
+    }
+#undef SCHEMA
+}
+
 static void test_serve_command__hostile_clients(void **state)
 {
     (void)state;
@@ -332,14 +385,57 @@ static void test_serve_command__hostile_clients(void **state)
                                    "-t", "chatml", "--listen", "127.0.0.1:0",
                                    "--db", db, NULL});
     attack(url, true);
+    ask_all_deep(url);
     assert_int_equal(http_ask(url, "/v1/models", NULL, NULL, &out), 200);
     cf_buf_deinit(&out);
     stop(pid);
 }
 
+/* Asks until the answer is `want`. */
+static void ask_until(const char *url, const char *body, long want, cf_buf *out)
+{
+    long got = 0;
+    for (int left = WAIT_MS; left > 0 && got != want; left -= 10) {
+        got = http_ask(url, "/v1/chat/completions", NULL, body, out);
+        (void)poll(NULL, 0, 10);
+    }
+    assert_int_equal(got, want);
+}
+
+/* The bodies of all requests together are bounded, not only each. */
+static void test_http_server__bodies_together(void **state)
+{
+    (void)state;
+    static const char half[] = POST "Content-Length: 900\r\n\r\n";
+    char body[601];
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    cf_http_server *fake;
+    const cf_http_options o = {.listen = "127.0.0.1:0", .bodies_max = 1000};
+    const cf_http_handler handler = {.answer = on_fake};
+    memset(body, ' ', 600);
+    body[600] = '\0';
+    T_OK(cf_http_server_new(&fake, &o, &handler, &err), err);
+    const char *url = cf_http_server_url(fake);
+    /* 600 bytes of a body whose end does not come, and then 600 more. */
+    int fd = connect_to(url);
+    put(fd, half, sizeof half - 1);
+    put(fd, body, 600);
+    ask_until(url, body, 503, &out);
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"crowded\""));
+    body[300] = '\0'; /* there is room for this one */
+    ask_until(url, body, 200, &out);
+    body[300] = ' ';
+    close(fd);
+    ask_until(url, body, 200, &out);
+    cf_buf_deinit(&out);
+    cf_http_server_free(fake, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_http_server__bodies_together),
         cmocka_unit_test(test_proxy_command__hostile_clients),
         cmocka_unit_test(test_serve_command__hostile_clients),
         cmocka_unit_test(test_proxy_command__records_and_ends),
