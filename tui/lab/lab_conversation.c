@@ -79,6 +79,7 @@ cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
     cf_arena_reset(&b->arena);
     b->n_path = b->n_turns = b->n_source = 0;
     b->path = NULL;
+    b->system = b->preface_system = NULL;
     b->turns = cf_arena_alloc(&b->arena, n * sizeof *b->turns);
     if (b->turns == NULL) {
         return cf_oom_for(err, "the turns");
@@ -87,6 +88,8 @@ cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
         b->turns[b->n_turns++] = cf_conversation_turn(b->conv, i);
     }
     cf_uuid head = cf_conversation_head(b->conv);
+    b->system = cf_conversation_system(b->conv, head);
+    b->preface_system = cf_conversation_system(b->conv, (cf_uuid){{0}});
     CF_TRY(cf_conversation_sources(b->conv, head, &b->arena, &b->source,
                                    &b->n_source, err));
     if (cf_uuid_is_nil(head)) {

@@ -90,11 +90,15 @@ struct cf_lab {
     cf_uuid shown_only; /* an example that gets no messages; nil: none */
     char title[80];
 
-    cf_arena arena; /* path and turns of the snapshot */
+    /* The snapshot of `conv`, which is a thread's while it writes a reply:
+     * what draws reads this and not the conversation. */
+    cf_arena arena; /* path and turns */
     const cf_turn **path, **turns;
     size_t n_path, n_turns;
     cf_message_source *source; /* the messages that the path is sent as */
     size_t n_source;
+    const json_t *system, *preface_system; /* of the path and of the preface;
+                                              NULL: none */
     uint64_t generation;
 
     cf_reply live;      /* being written, or how the last one failed */

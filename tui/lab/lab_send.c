@@ -375,6 +375,7 @@ cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t *message,
 
 cf_status cf_lab_send(cf_lab *lab, cf_str text, cf_uuid parent, cf_error *err)
 {
+    CF_TRY(cf_lab_need_idle(lab, err));
     json_t *messages = json_pack("[{s:s,s:s%}]", "role", "user", "content",
                                  text.n != 0 ? text.p : "", text.n);
     if (messages == NULL) {

@@ -18,7 +18,7 @@ enum { TEXT_MAX = 1 << 20 };
 
 const json_t *cf_lab_system(const cf_lab *lab)
 {
-    return cf_conversation_system(lab->conv, cf_conversation_head(lab->conv));
+    return lab->system;
 }
 
 cf_status cf_system_text(cf_buf *out, const char *text_or_file, cf_error *err)
@@ -181,7 +181,7 @@ cf_status cf_lab_list_systems(const cf_lab *lab, cf_buf *out, cf_error *err)
     cf_arena arena;
     cf_arena_init(&arena, 0);
     const uint32_t *root = find_roots(lab, &arena);
-    const json_t *preface = cf_conversation_system(lab->conv, (cf_uuid){{0}});
+    const json_t *preface = lab->preface_system;
     cf_status st = root != NULL ? CF_OK : cf_oom(err);
     if (st == CF_OK && preface != NULL) {
         st = list_one(&l, preface, "from the start", 0, err);
