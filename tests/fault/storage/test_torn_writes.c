@@ -14,6 +14,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
+#include "storage/db/store_int.h"
 #include "storage/store.h"
 
 enum { TURNS = 6, STEP = T_IS_SLOW ? 9 : 1 };
@@ -120,6 +121,11 @@ static void remove_db(const char *path)
     char name[700];
     for (size_t i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        (void)unlink(name);
+    }
+    /* Of one that was cut while it was made, in steps like a migration's. */
+    for (int v = 1; v < cf_store__version(); v++) {
+        snprintf(name, sizeof name, "%s-v%d.backup", path, v);
         (void)unlink(name);
     }
 }

@@ -43,10 +43,13 @@ static void ask(const hostile *h)
     cf_backend *b = NULL;
     unsigned n_stop = 0;
     cf_loopback_start(&s, &h->answer);
+    /* Only servers that fall silent need a short bound: others may be slow
+     * because the machine is. */
+    bool is_silent = h->answer.holds || h->answer.pause_ms > 0;
     const cf_remote_options o = {.model = "m",
                                  .key = "secret-key",
                                  .n_retries = UINT32_MAX,
-                                 .idle_ms = 200,
+                                 .idle_ms = is_silent ? 200 : 20000,
                                  .total_ms = h->answer.pause_ms > 0 ? 300 : 0};
     T_OK(cf_backend_remote_new(&b, s.url, &o, &err), err);
     json_t *messages =
