@@ -239,9 +239,10 @@ static cf_status find_lines(cf_import *im, cf_feed *f, char first,
     return is_json(s) ? CF_OK : has_object_line(f, &im->is_lines, err);
 }
 
-/* A list whose elements are messages is one conversation. */
+/* A list whose elements are messages is one conversation.  *is_eaten: the
+ * first element is too long, and has been consumed with the bracket. */
 static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out,
-                                   cf_error *err)
+                                   bool *is_eaten, cf_error *err)
 {
     cf_str s;
     json_t *v;
@@ -259,6 +260,7 @@ static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out,
     CF_TRY(cf_feed__value(f, off, &s, &is_long, err));
     if (is_long) {
         too_long(im, f, f->line);
+        *is_eaten = true;
     } else if (parse(&v, s, &ignored) == CF_OK) {
         *out = cf_guess__is_message(v);
         json_decref(v);
@@ -279,7 +281,7 @@ static cf_status all_json(cf_import *im, cf_feed *f, cf_error *err)
     bool in_list = false;
     while (!gives_up(im)) {
         char c;
-        bool is_messages = false;
+        bool is_messages = false, is_eaten = false;
         if (im->opts->cancel != NULL && atomic_load(im->opts->cancel)) {
             return cf_fail(err, CF_ECANCELLED, "interrupted");
         }
@@ -288,9 +290,12 @@ static cf_status all_json(cf_import *im, cf_feed *f, cf_error *err)
             return CF_OK;
         }
         if (!im->is_lines && !in_list && c == '[') {
-            CF_TRY(find_message_list(im, f, &is_messages, err));
+            CF_TRY(find_message_list(im, f, &is_messages, &is_eaten, err));
         }
-        if (!im->is_lines && c == (in_list ? ']' : '[') && !is_messages) {
+        if (is_eaten) {
+            in_list = true;
+        } else if (!im->is_lines && c == (in_list ? ']' : '[') &&
+                   !is_messages) {
             in_list = !in_list;
             cf_feed__consume(f, 1);
         } else {

@@ -127,6 +127,8 @@ static void remove_db(const char *path)
     for (int v = 1; v < cf_store__version(); v++) {
         snprintf(name, sizeof name, "%s-v%d.backup", path, v);
         (void)unlink(name);
+        snprintf(name, sizeof name, "%s-v%d.backup.1", path, v);
+        (void)unlink(name);
     }
 }
 
@@ -140,6 +142,11 @@ static void check_left(const char *path, size_t cut, const char *what,
     cf_store *s = open_at(path);
     if (s == NULL) {
         fail_msg("cut before %zu, %s: the database does not open", cut, what);
+    }
+    cf_store_state state;
+    cf_store_get_state(s, &state);
+    if (state.is_read_only) {
+        fail_msg("cut before %zu, %s: %s", cut, what, state.why.text);
     }
     char label[64];
     snprintf(label, sizeof label, "cut before %zu, %s", cut, what);
