@@ -99,15 +99,20 @@ static bool shows(const terminal *t, const char *text)
     return false;
 }
 
+static void print_screen(const terminal *t)
+{
+    for (int y = 0; y < t->h; y++) {
+        char row[512];
+        row_text(t, y, row, sizeof row);
+        printf("|%s|\n", row);
+    }
+}
+
 static void wait_for(terminal *t, const char *text)
 {
     for (int left = PATIENCE_MS; !shows(t, text); left -= 20) {
         if (left <= 0 || t->is_closed) {
-            for (int y = 0; y < t->h; y++) {
-                char row[512];
-                row_text(t, y, row, sizeof row);
-                printf("|%s|\n", row);
-            }
+            print_screen(t);
             fail_msg("'%s' never came", text);
         }
         pump(t, 20);
@@ -118,6 +123,9 @@ static void type(terminal *t, const char *keys)
 {
     assert_int_equal(write(t->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
 }
+
+/* The program's arguments in place of the usual ones; NULL at the end. */
+static const char *const *other_words;
 
 /* `db` NULL: nothing is stored. */
 static void exec_program(const char *script, const char *db, const char *term)
@@ -134,6 +142,15 @@ static void exec_program(const char *script, const char *db, const char *term)
     unsetenv("LINES");
     unsetenv("COLUMNS");
     unsetenv("NO_COLOR");
+    if (other_words != NULL) {
+        char *argv[12] = {strdup(program)};
+        for (size_t i = 0; i < 10 && other_words[i] != NULL; i++) {
+            bool is_model = strcmp(other_words[i], "MODEL") == 0;
+            argv[i + 1] = strdup(is_model ? model : other_words[i]);
+        }
+        execv(program, argv);
+        _exit(127);
+    }
     execl(program, program, "chat", "-m", model,
           db != NULL ? "--db" : "--no-store", db, (char *)NULL);
     _exit(127);
@@ -192,6 +209,7 @@ static int finish(terminal *t)
         if (left <= 0) {
             kill(t->pid, SIGKILL);
             waitpid(t->pid, &status, 0);
+            print_screen(t);
             fail_msg("the program does not end");
         }
         if (!pump(t, 20) && t->is_closed) {
@@ -565,12 +583,88 @@ static void test_pty__an_unknown_terminal(void **state)
     assert_int_not_equal(WEXITSTATUS(status), 0);
 }
 
+/* ---- leaving ------------------------------------------------------------- */
+
+/* Templates that work for as long as their limits let them. */
+static const char *const bombs[] = {
+    "{% for i in range(100000) %}{% for j in range(100000) %}"
+    "{% set x = 'a' * 1000 + 'b' %}{% if x == 'c' %}{% endif %}"
+    "{% endfor %}{% endfor %}",
+    "{% set ns = namespace(t=(1,)) %}{% for i in range(60) %}"
+    "{% set ns.t = (ns.t, ns.t) %}{% endfor %}{% set d = {ns.t: 1} %}",
+    "{% set ns = namespace(l=[1]) %}{% for i in range(40) %}"
+    "{% set ns.l = [ns.l, ns.l] %}{% endfor %}{{ ns.l | pprint }}",
+    "{% for i in range(100000) %}{% set q = ('9' * 4300) | int %}"
+    "{% set r = q * q // 7 %}{% endfor %}",
+};
+
+/* Ways to leave: keys, each after the program had time to begin, and a signal
+ * in the end where there is one. */
+static const struct way {
+    const char *keys;
+    int signal;
+} ways[] = {
+    {":quit!\r", 0}, {"\003\003\003", 0}, {NULL, SIGTERM}, {NULL, SIGHUP}};
+
+static void pump_for(terminal *t, int ms)
+{
+    for (int left = ms; left > 0; left -= 20) {
+        pump(t, 20);
+    }
+}
+
+/* Begins work without an end in the view that `keys` opens, and leaves. */
+static void leave(const char *bomb, const char *keys, const struct way *way)
+{
+    terminal t;
+    char path[500];
+    cf_error err;
+    snprintf(path, sizeof path, "%s", store_dir_file("bomb.jinja"));
+    T_OK(cf_os_write_file(path, bomb, strlen(bomb), 0600, &err), err);
+    const char *const words[] = {"chat", "-m",         "MODEL", "-t",
+                                 path,   "--no-store", NULL};
+    other_words = words;
+    start(&t, 100, 30);
+    other_words = NULL;
+    wait_for(&t, "Write a message");
+    type(&t, keys);
+    pump_for(&t, 200);
+    /* The first keys may only stop the work, as users see it. */
+    for (int i = 0; i < 10 && way->keys != NULL && !t.is_closed; i++) {
+        type(&t, way->keys);
+        pump_for(&t, 300);
+    }
+    if (way->signal != 0) {
+        kill(t.pid, way->signal);
+    }
+    /* finish() fails where the program does not end. */
+    (void)finish(&t);
+}
+
+static void test_pty__can_always_be_left(void **state)
+{
+    (void)state;
+    /* Sending a message, the prompt, lint of the template. */
+    static const char *const views[] = {"ihi\r", "2", "7"};
+    NEED_TERMINALS();
+    size_t n_ways = sizeof ways / sizeof ways[0];
+    for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
+        for (size_t k = 0; k < sizeof views / sizeof views[0]; k++) {
+            size_t w = (i + k) % n_ways;
+            /* The composer, to which a failed message returns, would take
+             * a command as text. */
+            leave(bombs[i], views[k], &ways[k == 0 && w == 0 ? 1 : w]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pty__from_start_to_end),
         cmocka_unit_test(test_pty__a_paste_is_text),
         cmocka_unit_test(test_pty__first_start),
+        cmocka_unit_test(test_pty__can_always_be_left),
         cmocka_unit_test(test_pty__trouble_at_the_start),
         cmocka_unit_test(test_pty__signals_give_the_terminal_back),
         cmocka_unit_test(test_pty__a_killed_reply_is_kept),

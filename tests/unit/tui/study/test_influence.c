@@ -318,6 +318,7 @@ static void test_influence__options(void **state)
     o.keeps_positions = false;
     o.change = CF_CHANGE_NEUTRAL;
     make(&neutral, &c, NULL, &o);
+    json_decref(p.messages);
     plant(&p, 4); /* another city */
     make_case(&other_case, p.messages);
     o.change = CF_CHANGE_SWAP;
@@ -341,6 +342,7 @@ static void test_influence__options(void **state)
     cf_influence_deinit(&swapped);
     cf_study_case_deinit(&c);
     cf_study_case_deinit(&other_case);
+    json_decref(p.messages);
 }
 
 static void test_influence__refuses(void **state)
