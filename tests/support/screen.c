@@ -39,6 +39,10 @@ static void find(runner *r, const char *text, cf_event *e)
     cf_buf row = CF_BUF_INIT;
     e->y = -1;
     cf_app_draw(r->app);
+    if (sscanf(text, "@%d,%d", &e->x, &e->y) == 2) { /* NOLINT(cert-err34-c) */
+        cf_buf_deinit(&row);
+        return;
+    }
     for (int y = 0; y < g->h && e->y < 0; y++) {
         cf_buf_reset(&row);
         for (int x = 0; x < g->w; x++) { /* a byte a cell */
@@ -65,6 +69,30 @@ static void click(runner *r, const char *text, int times)
         cf_app_event(r->app, &e);
     }
     r->app->last_press.us = 0; /* the next press is another one */
+}
+
+/* "FROM, TO": pressed and moved; "drop" releases. */
+static void drag(runner *r, char *texts)
+{
+    char *to = strstr(texts, ", ");
+    cf_event e = {.kind = CF_EVENT_MOUSE};
+    if (to == NULL) {
+        fail_msg("line %d: drag FROM, TO", r->line);
+        return;
+    }
+    *to = '\0';
+    find(r, texts, &e);
+    cf_app_event(r->app, &e);
+    e.kind = CF_EVENT_DRAG;
+    find(r, to + 2, &e);
+    cf_app_event(r->app, &e);
+    r->app->last_press.us = 0;
+}
+
+static void drop(runner *r)
+{
+    cf_event e = {.kind = CF_EVENT_RELEASE};
+    cf_app_event(r->app, &e);
 }
 
 /* "up TEXT" or "down TEXT". */
@@ -252,6 +280,10 @@ static void run_line(runner *r, char *line)
         click(r, rest, 1);
     } else if (strncmp(line, "double ", 7) == 0) {
         click(r, rest, 2);
+    } else if (strncmp(line, "drag ", 5) == 0) {
+        drag(r, rest);
+    } else if (strcmp(line, "drop") == 0) {
+        drop(r);
     } else if (strncmp(line, "wheel ", 6) == 0) {
         turn_wheel(r, rest);
     } else if (strncmp(line, "shell ", 6) == 0) {

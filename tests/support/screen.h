@@ -10,6 +10,8 @@
  *   paste TEXT          pasted text; \n is a newline
  *   click TEXT          a press on the first place that shows TEXT
  *   double TEXT         two presses there, as a double click
+ *   drag FROM, TO       the button pressed on FROM and moved to TO
+ *   drop                and released; "@X,Y" in place of a text is a cell
  *   wheel up TEXT       a turn of the wheel over the first such place, or down
  *   command LINE        as typed after ":"
  *   shell COMMAND       what another program does meanwhile

@@ -13,6 +13,7 @@
 #include "tui/app/command_servers.h"
 #include "tui/app/command_user.h"
 #include "tui/app/complete.h"
+#include "tui/app/drag.h"
 #include "tui/app/frame.h"
 #include "tui/app/keepsakes.h"
 #include "tui/app/menu.h"
@@ -457,11 +458,18 @@ void cf_app_event(cf_app *app, const cf_event *event)
             cf_pointer_press(app, event->x, event->y);
         }
         break;
+    case CF_EVENT_DRAG:
+        cf_drag_move(app, event->x, event->y);
+        break;
+    case CF_EVENT_RELEASE:
+        cf_drag_release(app);
+        break;
     case CF_EVENT_PASTE:
         on_paste(app, event->paste);
         break;
     case CF_EVENT_RESIZE: {
         cf_error err;
+        app->drag = (cf_drag){.is_on = false};
         if (cf_grid_resize(&app->grid, event->w, event->h, &err) != CF_OK) {
             cf_app_error(app, &err);
         }

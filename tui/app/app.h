@@ -177,6 +177,14 @@ typedef struct cf_press {
     uint64_t us; /* 0: none that a second one could follow */
 } cf_press;
 
+/* The mouse moved with its button held; see drag.h. */
+typedef struct cf_drag {
+    bool is_on; /* since a press */
+    bool is_split, has_moved;
+    int x, y, to_x, to_y; /* the press, and the pointer inside the pane */
+    cf_rect pane;
+} cf_drag;
+
 /* The file of the template in use, as it was at the last look. */
 typedef struct cf_watched_file {
     bool has;
@@ -211,6 +219,8 @@ struct cf_app {
     char menu_word[64]; /* what was typed before Tab chose from the menu */
     size_t menu_row;    /* chosen, from 1; 0: none */
     cf_press last_press;
+    cf_drag drag;
+    int split_w; /* of Chat beside another view, as dragged; 0: not */
     cf_watched_file watched;
     const void *tools_seen; /* the declarations that the desk is about */
     bool has_seen_tools;

@@ -4,6 +4,7 @@
 #include "tui/app/frame.h"
 
 #include "tui/app/bars.h"
+#include "tui/app/drag.h"
 #include "tui/app/menu.h"
 
 enum {
@@ -36,6 +37,28 @@ cf_view_id cf_frame_beside(const cf_app *app)
                                : CF_VIEW_COUNT;
 }
 
+/* Cells of Chat beside another view. */
+static int split_of(const cf_app *app)
+{
+    int chat_w = app->split_w != 0 ? app->split_w : app->grid.w * 9 / 20;
+    int most = app->split_w != 0 ? app->grid.w - CHAT_MIN_W : CHAT_MAX_W;
+    chat_w = chat_w > most ? most : chat_w;
+    return chat_w < CHAT_MIN_W ? CHAT_MIN_W : chat_w;
+}
+
+bool cf_frame_is_split(const cf_app *app, int x)
+{
+    int chat_w = split_of(app);
+    return cf_frame_beside(app) != CF_VIEW_COUNT &&
+           (x == chat_w - 1 || x == chat_w);
+}
+
+void cf_frame_move_split(cf_app *app, int x)
+{
+    app->split_w = x > 1 ? x : 1;
+    app->split_w = split_of(app);
+}
+
 /* Where a view is drawn, when it is. */
 static cf_rect area_of(const cf_app *app, cf_view_id view)
 {
@@ -43,9 +66,7 @@ static cf_rect area_of(const cf_app *app, cf_view_id view)
     if (cf_frame_beside(app) == CF_VIEW_COUNT) {
         return body;
     }
-    int chat_w = app->grid.w * 9 / 20;
-    chat_w = chat_w < CHAT_MIN_W ? CHAT_MIN_W : chat_w;
-    chat_w = chat_w > CHAT_MAX_W ? CHAT_MAX_W : chat_w;
+    int chat_w = split_of(app);
     if (view == CF_VIEW_CHAT) {
         body.w = chat_w;
     } else {
@@ -148,4 +169,5 @@ void cf_app_draw(cf_app *app)
         cf_menu_draw(app, g, (cf_rect){0, 1, g->w, g->h - 3});
     }
     cf_bars_draw(app, g);
+    cf_drag_draw(app, g);
 }

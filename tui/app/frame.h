@@ -23,6 +23,10 @@ cf_view_id cf_frame_beside(const cf_app *app);
 /* The view that is shown at a cell; CF_VIEW_COUNT: a bar. */
 cf_view_id cf_frame_view_at(const cf_app *app, int x, int y);
 
+/* Whether column x is the border between the two views, and moving it there. */
+bool cf_frame_is_split(const cf_app *app, int x);
+void cf_frame_move_split(cf_app *app, int x);
+
 /* Tells a view next to Chat which turn Chat's cursor is on. */
 void cf_frame_follow(cf_app *app, cf_view_id view);
 

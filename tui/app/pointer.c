@@ -5,6 +5,7 @@
 
 #include "core/base/os.h"
 #include "tui/app/bars.h"
+#include "tui/app/drag.h"
 #include "tui/app/frame.h"
 #include "tui/app/menu.h"
 
@@ -60,7 +61,8 @@ void cf_pointer_press(cf_app *app, int x, int y)
 {
     const cf_spot *found = cf_grid_spot_at(&app->grid, x, y);
     bool again = is_double(app, x, y);
-    if (found == NULL) {
+    cf_drag_press(app, x, y);
+    if (found == NULL || app->drag.is_split) {
         return;
     }
     cf_spot spot = *found; /* a command may draw a frame */

@@ -298,25 +298,30 @@ void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style,
     }
 }
 
+void cf_grid_add_text(const cf_grid *g, int from, int to, int y, cf_buf *out)
+{
+    size_t end = out->n;
+    for (int x = from < 0 ? 0 : from; x < to && x < g->w; x++) {
+        const cf_glyph *glyph = &at(g, x, y)->glyph;
+        for (int i = 0; glyph->width != 0 && i < 1 + CF_CELL_MARKS; i++) {
+            char text[4];
+            if (glyph->cp[i] != 0) {
+                cf_buf_add(out, text, cf_utf8_encode(text, glyph->cp[i]));
+            }
+        }
+        if (glyph->width != 0 && glyph->cp[0] != ' ') {
+            end = out->n;
+        }
+    }
+    if (!out->failed) {
+        out->n = end;
+    }
+}
+
 void cf_grid_dump(const cf_grid *g, cf_buf *out)
 {
     for (int y = 0; y < g->h; y++) {
-        size_t end = out->n;
-        for (int x = 0; x < g->w; x++) {
-            const cf_glyph *glyph = &at(g, x, y)->glyph;
-            for (int i = 0; glyph->width != 0 && i < 1 + CF_CELL_MARKS; i++) {
-                char text[4];
-                if (glyph->cp[i] != 0) {
-                    cf_buf_add(out, text, cf_utf8_encode(text, glyph->cp[i]));
-                }
-            }
-            if (glyph->width != 0 && glyph->cp[0] != ' ') {
-                end = out->n;
-            }
-        }
-        if (!out->failed) {
-            out->n = end;
-        }
+        cf_grid_add_text(g, 0, g->w, y, out);
         cf_buf_addc(out, '\n');
     }
 }

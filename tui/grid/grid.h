@@ -140,6 +140,9 @@ void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style,
 void cf_grid_hline(cf_grid *g, int x, int y, int w, cf_style style);
 void cf_grid_vline(cf_grid *g, int x, int y, int h, cf_style style);
 
+/* Appends the cells [from, to) of row y as text, trailing spaces cut. */
+void cf_grid_add_text(const cf_grid *g, int from, int to, int y, cf_buf *out);
+
 /* Appends the grid as text, a line a row, trailing spaces cut. */
 void cf_grid_dump(const cf_grid *g, cf_buf *out);
 

@@ -241,14 +241,20 @@ bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
                        size_t n, char final)
 {
     unsigned v[3];
-    if (n < 2 || params[0] != '<' || final != 'M' ||
+    bool is_release = final == 'm';
+    if (n < 2 || params[0] != '<' || (final != 'M' && !is_release) ||
         read_params(v, params + 1, n - 1) != 3 || v[1] < 1 || v[2] < 1) {
         return false;
     }
-    if (v[0] != 0 && v[0] != 64 && v[0] != 65) {
+    if (v[0] == 0) {
+        *key = is_release ? CF_KEY_MOUSE_RELEASED : 0;
+    } else if (is_release || (v[0] != 32 && v[0] != 64 && v[0] != 65)) {
         return false;
+    } else {
+        *key = v[0] == 32   ? CF_KEY_MOUSE_MOVED
+               : v[0] == 64 ? CF_KEY_MOUSE_UP
+                            : CF_KEY_MOUSE_DOWN;
     }
-    *key = v[0] == 64 ? CF_KEY_MOUSE_UP : v[0] == 65 ? CF_KEY_MOUSE_DOWN : 0;
     *x = (int)v[1] - 1;
     *y = (int)v[2] - 1;
     return true;

@@ -37,6 +37,8 @@ enum {
     CF_KEY_BACK_TAB,
     CF_KEY_MOUSE_UP, /* wheel */
     CF_KEY_MOUSE_DOWN,
+    CF_KEY_MOUSE_MOVED, /* with the button held */
+    CF_KEY_MOUSE_RELEASED,
     CF_KEY_F1, /* F1 .. F12 follow each other */
     CF_KEY_F12 = CF_KEY_F1 + 11,
 
@@ -58,10 +60,11 @@ void cf_key_format(cf_buf *out, cf_key key);
  * False for a sequence that is not a key. */
 bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final);
 
-/* A press or a turn of the wheel "ESC [ < button ; x ; y M", as terminals send
- * them in mode 1006; params[0..n) begin with "<".  *key is CF_KEY_MOUSE_UP or
- * _DOWN for the wheel and 0 for the left button; *x and *y count from 0.  False
- * for anything else: other buttons, releases, moves, buttons with Shift. */
+/* What the mouse did, "ESC [ < button ; x ; y M", as terminals send it in modes
+ * 1002 and 1006; params[0..n) begin with "<".  *key is CF_KEY_MOUSE_UP or _DOWN
+ * for the wheel, _MOVED and _RELEASED ("m" in place of "M") of the left button,
+ * and 0 for a press of it; *x and *y count from 0.  False for anything else:
+ * other buttons, buttons with Shift. */
 bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
                        size_t n, char final);
 

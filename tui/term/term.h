@@ -19,6 +19,8 @@ typedef enum cf_event_kind {
     CF_EVENT_NONE, /* the time given to wait passed */
     CF_EVENT_KEY,
     CF_EVENT_MOUSE, /* the left button was pressed at (x, y) */
+    CF_EVENT_DRAG,  /* the mouse is there now, with the button held */
+    CF_EVENT_RELEASE,
     CF_EVENT_PASTE, /* text that was pasted: no key in it is a command */
     CF_EVENT_RESIZE,
     CF_EVENT_WAKE,    /* another thread has events */
@@ -31,7 +33,7 @@ typedef struct cf_event {
     cf_key key;
     cf_str paste; /* borrowed until the next wait */
     int w, h;     /* of a resize */
-    int x, y;     /* of a press, in cells from 0 */
+    int x, y;     /* of the mouse, in cells from 0 */
 } cf_event;
 
 typedef struct cf_term_ops {

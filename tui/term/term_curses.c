@@ -149,7 +149,7 @@ static char *capability(const char *name)
 static void prepare_restore(const char *log_path)
 {
     n_restore_bytes = 0;
-    add_restore("\033[?2026l\033[?2004l\033[?1006l\033[?1000l");
+    add_restore("\033[?2026l\033[?2004l\033[?1006l\033[?1002l");
     add_restore(capability("sgr0"));
     add_restore(capability("cnorm"));
     add_restore(capability("rmkx"));
@@ -286,11 +286,12 @@ static void end_modes(void)
     write_fully(STDOUT_FILENO, end, sizeof end - 1);
 }
 
-/* Presses and the wheel, in the form that has no largest column. */
+/* Presses, moves with a button held and the wheel, in the form that has no
+ * largest column. */
 static void send_mouse(bool is_on)
 {
-    static const char on[] = "\033[?1000h\033[?1006h";
-    static const char off[] = "\033[?1006l\033[?1000l";
+    static const char on[] = "\033[?1002h\033[?1006h";
+    static const char off[] = "\033[?1006l\033[?1002l";
     write_fully(STDOUT_FILENO, is_on ? on : off, sizeof on - 1);
 }
 
@@ -563,7 +564,10 @@ static bool take_sequence(cf_event *out, const char *params, size_t n,
 {
     out->kind = CF_EVENT_KEY;
     if (cf_mouse_from_csi(&out->key, &out->x, &out->y, params, n, final)) {
-        out->kind = out->key != 0 ? CF_EVENT_KEY : CF_EVENT_MOUSE;
+        out->kind = out->key == 0                       ? CF_EVENT_MOUSE
+                    : out->key == CF_KEY_MOUSE_MOVED    ? CF_EVENT_DRAG
+                    : out->key == CF_KEY_MOUSE_RELEASED ? CF_EVENT_RELEASE
+                                                        : CF_EVENT_KEY;
         return true;
     }
     return cf_key_from_csi(&out->key, params, n, final);

@@ -14,6 +14,8 @@
 #include "tui/view/moves.h"
 #include "tui/widget/pager.h"
 
+enum { HELP_WIDTH = 76 }; /* cells of a line of help, beside its command */
+
 typedef struct help_view {
     cf_pager pager;
     int width; /* of the screen that the sheet was made for */
@@ -91,6 +93,7 @@ static void add_row(cf_buf *out, int width, const char *keys,
     cf_buf_addf(out, ":%-*s ", width < 100 ? 18 : 24, command);
     int column = (int)(out->n - start);
     int room = width - column - 3;
+    room = room < HELP_WIDTH ? room : HELP_WIDTH;
     if (room < 12 ||
         cf_wrapped_update(&lines, cf_str_from(help), room, NULL) != CF_OK) {
         cf_buf_addf(out, "%s\n", help);

@@ -23,8 +23,14 @@
 #include "tui/view/library.h"
 #include "tui/view/moves.h"
 #include "tui/view/view_diff.h"
+#include "tui/widget/pager.h"
 
-enum { ROWS_MAX = 2000, ROWS_FIRST = 150 };
+enum {
+    ROWS_MAX = 2000,
+    ROWS_FIRST = 150,
+    WIDE = 160,      /* from here on the preview is beside the list */
+    LIST_MAX_W = 140 /* cells of the list there */
+};
 
 typedef cf_library library;
 typedef cf_library_reading reading;
@@ -353,7 +359,7 @@ static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
                 role_style(t->role));
     cf_grid_putf(g, r.x + 2, r.y, 4, CF_STYLE_DIM, "%02u",
                  (unsigned)t->ordinal);
-    int y = 0, w = r.w - 6;
+    int y = 0, w = r.w - 6 < CF_READ_WIDTH ? r.w - 6 : CF_READ_WIDTH;
     bool fits = w > 2 && cf_wrapped_update(&lines, all, w, NULL) == CF_OK &&
                 lines.n <= (size_t)max;
     for (size_t i = 0; fits && i < lines.n; i++, y++) {
@@ -464,8 +470,9 @@ static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
                                    names[f->kind]);
         }
         char text[80];
+        size_t most = f->kind == CF_FACET_TEMPLATE ? 8 : 40; /* of a hash */
         snprintf(text, sizeof text, " %.*s %zu",
-                 (int)(f->value.n < 40 ? f->value.n : 40),
+                 (int)(f->value.n < most ? f->value.n : most),
                  f->value.n != 0 ? f->value.p : "-", f->n);
         if (y < r.y + r.h && x + (int)strlen(text) < r.x + r.w) {
             x += cf_grid_puts(g, x, y, r.x + r.w - x, text, CF_STYLE_NORMAL);
@@ -477,6 +484,38 @@ static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
+/* Where the panes are; those that are not shown have no width. */
+typedef struct panes {
+    cf_rect list, preview, facets;
+} panes;
+
+/* The preview is below the list, or on a wide screen beside it. */
+static panes panes_of(const cf_app *app, cf_rect r)
+{
+    panes p = {.list = r};
+    if (app->is_maximized || app->config.a11y) {
+        return p;
+    }
+    if (r.w >= WIDE) {
+        p.list.w = r.w * 11 / 20 < LIST_MAX_W ? r.w * 11 / 20 : LIST_MAX_W;
+        p.preview = (cf_rect){r.x + p.list.w, r.y, r.w - p.list.w, r.h * 2 / 3};
+        p.facets = p.preview;
+        p.facets.y += p.preview.h;
+        p.facets.h = r.h - p.preview.h;
+        return p;
+    }
+    p.list.h = r.h / 2;
+    int facets_w = cf_app_is_narrow(app) ? 0 : r.w * 2 / 5;
+    p.preview = (cf_rect){r.x, r.y + p.list.h, r.w - facets_w, r.h - p.list.h};
+    p.facets = (cf_rect){r.x + p.preview.w, p.preview.y, facets_w, p.preview.h};
+    return p;
+}
+
+static cf_rect inside(cf_rect r)
+{
+    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+}
+
 static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
@@ -485,8 +524,7 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
                      "History is off: there is no database.", CF_STYLE_WARNING);
         return;
     }
-    bool has_preview = !app->is_maximized && !app->config.a11y;
-    int list_h = has_preview ? r.h / 2 : r.h;
+    panes place = panes_of(app, r);
     char title[300];
     if (s->shows_hits) {
         bool is_typed = app->mode == CF_MODE_SEARCH;
@@ -502,21 +540,16 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
                  total > s->n_rows ? total : s->n_rows,
                  s->filter[0] != '\0' ? "  \\" : "", s->filter);
     }
-    cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER,
-                CF_STYLE_FOCUS);
-    draw_list(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, list_h - 2});
-    if (!has_preview) {
-        return;
+    cf_grid_box(g, place.list, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
+    draw_list(app, g, inside(place.list));
+    if (place.preview.w > 0) {
+        cf_grid_box(g, place.preview, s->shows_hits ? "Found here" : "Preview",
+                    CF_STYLE_BORDER, CF_STYLE_TITLE);
+        draw_preview(app, g, inside(place.preview));
     }
-    int facets_w = cf_app_is_narrow(app) ? 0 : r.w * 2 / 5;
-    cf_rect p = {r.x, r.y + list_h, r.w - facets_w, r.h - list_h};
-    cf_grid_box(g, p, s->shows_hits ? "Found here" : "Preview", CF_STYLE_BORDER,
-                CF_STYLE_TITLE);
-    draw_preview(app, g, (cf_rect){p.x + 1, p.y + 1, p.w - 2, p.h - 2});
-    if (facets_w > 0) {
-        cf_rect f = {p.x + p.w, p.y, facets_w, p.h};
-        cf_grid_box(g, f, "Facets", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        draw_facets(app, g, (cf_rect){f.x + 1, f.y + 1, f.w - 2, f.h - 2});
+    if (place.facets.w > 0) {
+        cf_grid_box(g, place.facets, "Facets", CF_STYLE_BORDER, CF_STYLE_TITLE);
+        draw_facets(app, g, inside(place.facets));
     }
 }
 

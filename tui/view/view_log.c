@@ -1,6 +1,6 @@
 /*
- * view_log.c - what the engine and the libraries had to say: standard error
- * is kept off the screen and shown here.
+ * view_log.c - what was done, with its figures, and what the engine and the
+ * libraries wrote to standard error, which is kept off the screen.
  */
 #include "core/base/alloc.h"
 #include "tui/app/app.h"
@@ -43,7 +43,8 @@ static void log_enter(cf_app *app)
 
 static void log_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
-    cf_pager_draw(pager(app), g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h});
+    int w = r.w - 2 < CF_READ_WIDTH ? r.w - 2 : CF_READ_WIDTH;
+    cf_pager_draw(pager(app), g, (cf_rect){r.x + 1, r.y, w, r.h});
 }
 
 static void log_search(cf_app *app, const char *text, int direction)

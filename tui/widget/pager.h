@@ -8,6 +8,9 @@
 #include "tui/grid/wrap.h"
 #include "tui/widget/list.h"
 
+/* Cells of a line that is easy to read. */
+enum { CF_READ_WIDTH = 100 };
+
 typedef struct cf_pager {
     cf_buf text; /* what is read; change it through cf_pager_set */
     cf_wrapped lines;
