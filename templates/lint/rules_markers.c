@@ -181,8 +181,8 @@ cf_status cf_lint__glued(cf_linter *l, cf_error *err)
                 cf_prompt_span_at(&s.render.prompt, at + i);
             if (span != NULL && span->source == CF_SPAN_MESSAGE) {
                 st = cf_lint__add(l, &s, at + i, err,
-                                  "'%.*s' is made with messages[%u]%.*s",
-                                  (int)n, text.p + at, (unsigned)span->index,
+                                  "'%.*s' is made with message %u%.*s", (int)n,
+                                  text.p + at, (unsigned)span->index + 1,
                                   (int)(span->path.n < 40 ? span->path.n : 40),
                                   span->path.n != 0 ? span->path.p : "");
                 break;

@@ -99,7 +99,7 @@ static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
         "%s%s, thinking %s: byte %zu (message %u) is '%.*s' in the shorter "
         "prompt and '%.*s' in the longer; %zu %s are computed again",
         cell->name, cell->with_system ? " with system" : "",
-        cell->thinking ? "on" : "off", off, (unsigned)cell->message,
+        cell->thinking ? "on" : "off", off, (unsigned)cell->message + 1,
         (int)(shorter.n - off < 16 ? shorter.n - off : 16), shorter.p + off,
         (int)(longer.n - off < 16 ? longer.n - off : 16), longer.p + off, again,
         l->tokenizer != NULL ? "tokens" : "bytes");

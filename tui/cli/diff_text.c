@@ -39,7 +39,7 @@ static bool next_hunk(hunk *h, const cf_diff *d, size_t from, size_t context)
     return true;
 }
 
-/* "messages[2]", "tools[0]" or the template's line. */
+/* "message 3", "tool 1" or the template's line. */
 static void add_source(cf_buf *out, const char *sign, const cf_diff_unit *u)
 {
     if (u == NULL || u->template_line == 0) { /* none, or of a source */
@@ -47,9 +47,9 @@ static void add_source(cf_buf *out, const char *sign, const cf_diff_unit *u)
     }
     cf_buf_adds(out, sign);
     if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
-        cf_buf_addf(out, " %s[%u]",
-                    u->source == CF_SPAN_MESSAGE ? "messages" : "tools",
-                    (unsigned)u->index);
+        cf_buf_addf(out, " %s %u",
+                    u->source == CF_SPAN_MESSAGE ? "message" : "tool",
+                    (unsigned)u->index + 1);
     }
     cf_buf_addf(out, " template:%u", (unsigned)u->template_line);
 }

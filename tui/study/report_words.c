@@ -468,7 +468,7 @@ void cf_report__influence_label(cf_buf *out, const cf_report_facts *f,
                     part->message + 1, role_of(f, part->message));
         break;
     default:
-        cf_part_label(part, &f->study, out);
+        cf_part_label(part, &f->study, 1, out);
         break;
     }
 }

@@ -100,7 +100,7 @@ static void test_diff__unified(void **state)
     NEED_PROGRAM();
     CF_PROGRAM(&p, "diff", "-a", left, "-b", right, context);
     assert_body(&p, 1,
-                "@@ -1,2 +1,2 @@ - messages[0] template:2 + messages[0] "
+                "@@ -1,2 +1,2 @@ - message 1 template:2 + message 1 "
                 "template:2\n"
                 " start\n"
                 "-hello end\n"
@@ -129,7 +129,7 @@ static void test_diff__side(void **state)
     CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43",
                "-U", "0", context);
     assert_body(&p, 1,
-                "@@ -2,1 +2,1 @@ - messages[0] template:2 + messages[0] "
+                "@@ -2,1 +2,1 @@ - message 1 template:2 + message 1 "
                 "template:2\n"
                 "    2~ hello end     |     2~ hello stop\n");
 }
@@ -143,7 +143,7 @@ static void test_diff__side_rows(void **state)
     CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma2", "--side", "--width",
                "63", context);
     assert_body(&p, 1,
-                "@@ -1,2 +1,2 @@ - messages[0] template:10 + messages[0] "
+                "@@ -1,2 +1,2 @@ - message 1 template:10 + message 1 "
                 "template:10\n"
                 "    1- <|im_start|>user        |     1+ <start_of_turn>user\n"
                 "    2~ hello<|im_end|>         |     2~ hello<end_of_turn>\n");
@@ -158,7 +158,7 @@ static void test_diff__side_wraps(void **state)
     CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43",
                "-U", "0", wide);
     assert_body(&p, 1,
-                "@@ -2,1 +2,1 @@ - messages[0] template:2 + messages[0] "
+                "@@ -2,1 +2,1 @@ - message 1 template:2 + message 1 "
                 "template:2\n"
                 "    2~ \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"
                 "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e  |     2~ "
