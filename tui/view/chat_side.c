@@ -7,6 +7,7 @@
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_tools.h"
 #include "tui/view/chat.h"
+#include "tui/widget/note.h"
 
 enum {
     LOOK_BACK = 32, /* turns searched for the last reply's figures */
@@ -105,32 +106,13 @@ void cf_chat__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- figures ------------------------------------------------------------ */
 
-/* A line wrapped in r.h rows at most; returns how many it took. */
-static int put_wrapped(cf_grid *g, cf_rect r, cf_str text, cf_style style)
-{
-    cf_wrapped lines = {0};
-    int n = 0;
-    if (cf_wrapped_update(&lines, text, r.w, NULL) == CF_OK) {
-        for (; n < r.h && (size_t)n < lines.n; n++) {
-            bool is_last = n + 1 == r.h; /* what is left is cut there */
-            size_t off = lines.v[n].off;
-            cf_grid_put(g, r.x, r.y + n, r.w,
-                        cf_str_make(text.p + off,
-                                    is_last ? text.n - off : lines.v[n].len),
-                        style);
-        }
-    }
-    cf_wrapped_deinit(&lines);
-    return n;
-}
-
 /* The settings of the next reply. */
 static int draw_settings(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_buf line = CF_BUF_INIT;
     cf_buf_adds(&line, "next    ");
     cf_reply_settings_line(cf_lab_settings(app->lab), &line);
-    int n = put_wrapped(g, r, cf_buf_str(&line), CF_STYLE_NORMAL);
+    int n = cf_note_put(g, r, cf_buf_str(&line), CF_STYLE_NORMAL);
     cf_buf_deinit(&line);
     return n;
 }
@@ -141,7 +123,7 @@ static int draw_loss(cf_grid *g, cf_rect r, const cf_reply *reply)
     char text[256];
     snprintf(text, sizeof text, "cache lost at token %zu: %s",
              reply->sync.n_kept, reply->cause);
-    return put_wrapped(g, r, cf_str_from(text), CF_STYLE_WARNING);
+    return cf_note_put(g, r, cf_str_from(text), CF_STYLE_WARNING);
 }
 
 /* What of the conversation is not in its prompt, in r.h rows at most; returns
@@ -256,20 +238,20 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
                      CF_STYLE_WARNING);
     }
     if (info.cannot[0] != '\0') {
-        y += put_wrapped(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+        y += cf_note_put(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
                          cf_str_from(info.cannot), CF_STYLE_DIM);
     }
     if (app->store != NULL) {
         cf_store_state st;
         cf_store_get_state(app->store, &st);
         if (st.is_failing || st.is_read_only) {
-            (void)put_wrapped(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+            (void)cf_note_put(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
                               cf_str_from(st.why.text), CF_STYLE_WARNING);
         } else if (st.n_lost > 0) {
             char text[300];
             snprintf(text, sizeof text, "%zu not saved: %s", st.n_lost,
                      st.lost_why.text);
-            (void)put_wrapped(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+            (void)cf_note_put(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
                               cf_str_from(text), CF_STYLE_ERROR);
         }
     }

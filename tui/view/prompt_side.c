@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "core/base/safe_text.h"
-#include "tui/grid/wrap.h"
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/prompt.h"
+#include "tui/widget/note.h"
 
 const cf_lab_lint *cf_prompt__lint(cf_app *app)
 {
@@ -57,19 +57,12 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
                      "lost %zu cached tokens at token %zu", m->n_lost,
                      m->n_kept);
         cf_buf why = CF_BUF_INIT;
-        cf_wrapped lines = {0};
         cf_buf cause = CF_BUF_INIT; /* it may hold line ends */
         cf_lab_break_cause(app->lab, &cause);
         cf_safe_line(&why, cf_buf_cstr(&cause), cause.n);
         cf_buf_deinit(&cause);
-        if (cf_wrapped_update(&lines, cf_buf_str(&why), r.w, NULL) == CF_OK) {
-            for (size_t i = 0; i < lines.n && y < r.y + r.h; i++) {
-                cf_grid_put(g, r.x, y++, r.w,
-                            cf_str_make(why.p + lines.v[i].off, lines.v[i].len),
-                            CF_STYLE_NORMAL);
-            }
-        }
-        cf_wrapped_deinit(&lines);
+        y += cf_note_put(g, (cf_rect){r.x, y, r.w, r.y + r.h - y},
+                         cf_buf_str(&why), CF_STYLE_NORMAL);
         cf_buf_deinit(&why);
     }
     y++;

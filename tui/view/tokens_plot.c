@@ -11,6 +11,7 @@
 #include "tui/lab/lab.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/bar.h"
+#include "tui/widget/note.h"
 
 cf_token_loss cf_tokens__loss_kind(const cf_tokens *s)
 {
@@ -179,7 +180,7 @@ void cf_tokens__draw_worst(cf_app *app, cf_grid *g, cf_rect r,
     const cf_tokens *s = cf_tokens__state(app);
     size_t h = r.h > 0 ? (size_t)r.h : 0;
     if (w->n == 0) {
-        cf_grid_puts(g, r.x, r.y, r.w,
+        cf_note_puts(g, r,
                      w->n_known > 0 ? "nothing was lost: every token was "
                                       "expected"
                      : s->overlay == CF_HEAT_MASS

@@ -20,6 +20,7 @@
 #include "tui/view/replies.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/list.h"
+#include "tui/widget/note.h"
 
 enum {
     COLUMNS = 4,
@@ -485,26 +486,15 @@ static size_t measure(replies *s, int width)
 }
 
 /* The sentences about where they part; returns the rows they take. */
-static int draw_partings(cf_app *app, cf_grid *g, cf_rect r, bool draws)
+static int draw_partings(cf_app *app, cf_grid *g, cf_rect r)
 {
     const replies *s = state(app);
     int y = 0;
     for (size_t i = 1; i < s->n; i++) {
         cf_buf text = CF_BUF_INIT;
-        cf_wrapped lines = {0};
         parting(app, i, &text);
-        if (cf_wrapped_update(&lines, cf_buf_str(&text), r.w - 2, NULL) ==
-            CF_OK) {
-            for (size_t k = 0; k < lines.n && y < r.h; k++, y++) {
-                if (draws) {
-                    cf_grid_put(
-                        g, r.x + 1, r.y + y, r.w - 2,
-                        cf_str_make(text.p + lines.v[k].off, lines.v[k].len),
-                        k == 0 ? CF_STYLE_NORMAL : CF_STYLE_DIM);
-                }
-            }
-        }
-        cf_wrapped_deinit(&lines);
+        y += cf_note_put(g, (cf_rect){r.x + 1, r.y + y, r.w - 2, r.h - y},
+                         cf_buf_str(&text), CF_STYLE_NORMAL);
         cf_buf_deinit(&text);
     }
     return y;
@@ -515,14 +505,14 @@ static void replies_draw(cf_app *app, cf_grid *g, cf_rect r)
     replies *s = state(app);
     update(app, columns_of(r.w));
     if (s->n < 2) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
+        cf_note_puts(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 1},
                      "Nothing to compare: this turn has no sibling.  r in Chat "
                      "asks for another reply.",
                      CF_STYLE_DIM);
         return;
     }
     cf_rect below = {r.x, 0, r.w, r.h / 3};
-    below.h = draw_partings(app, g, below, false);
+    below.h = draw_partings(app, NULL, below);
     below.y = r.y + r.h - below.h;
     int h = r.h - below.h, x = r.x;
     int width = r.w / (int)s->n;
@@ -532,7 +522,7 @@ static void replies_draw(cf_app *app, cf_grid *g, cf_rect r)
         draw_column(app, i, g, (cf_rect){x, r.y, w, h});
         x += w;
     }
-    (void)draw_partings(app, g, below, true);
+    (void)draw_partings(app, g, below);
     g->cursor_x = r.x + 1;
     g->cursor_y = r.y + 1 + (int)(s->list.cursor - s->list.top);
 }

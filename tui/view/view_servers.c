@@ -17,6 +17,7 @@
 #include "tui/lab/form.h"
 #include "tui/view/moves.h"
 #include "tui/widget/list.h"
+#include "tui/widget/note.h"
 
 enum { SERVER_ROW = -1, LOG_TIME = 12, DETAILS = 4, COMMAND_MAX = 400 };
 
@@ -680,7 +681,7 @@ static void servers_draw(cf_app *app, cf_grid *g, cf_rect r)
     if (s->n_row == 0) {
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "No tool servers.",
                      CF_STYLE_DIM);
-        cf_grid_puts(g, r.x + 2, r.y + 2, r.w - 4,
+        cf_note_puts(g, (cf_rect){r.x + 2, r.y + 2, r.w - 4, r.h - 2},
                      ":mcp COMMAND starts one, :mcp FILE.json those of a file, "
                      ":mcp http://... speaks to one.",
                      CF_STYLE_DIM);

@@ -16,6 +16,7 @@
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/list.h"
+#include "tui/widget/note.h"
 
 enum { WIDTH = 3, DEPTH = 8 }; /* of a tree when nothing is said */
 
@@ -375,16 +376,15 @@ static void draw_lower(cf_app *app, cf_grid *g, cf_rect r,
 /* Why there is nothing to see, and what can be done. */
 static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
 {
-    int x = r.x + 2, y = r.y + 1, w = r.w - 4;
+    cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 1};
     if (cf_lab_is_busy(app->lab)) {
-        cf_grid_puts(g, x, y, w,
-                     "The tokens are shown when the reply is complete.",
+        cf_note_puts(g, in, "The tokens are shown when the reply is complete.",
                      CF_STYLE_DIM);
         return;
     }
-    cf_grid_puts(g, x, y, w, "No reply with tokens here yet.", CF_STYLE_DIM);
+    in.y += cf_note_puts(g, in, "No reply with tokens here yet.", CF_STYLE_DIM);
     if (unscored(app) != NULL) {
-        cf_grid_puts(g, x, y + 1, w,
+        cf_note_puts(g, in,
                      "% scores the reply with the model at hand: its tokens, "
                      "their probabilities and alternatives.",
                      CF_STYLE_NORMAL);

@@ -18,6 +18,7 @@
 #include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/tools.h"
+#include "tui/widget/note.h"
 
 cf_tools *cf_tools__state(cf_app *app)
 {
@@ -334,19 +335,18 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
     const cf_tool_model *m = cf_tools__model(app);
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     if (m->n_row == 0) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
-                     "No reply on this path calls a tool.", CF_STYLE_DIM);
-        if (e->family == CF_TOOLS_NONE) {
-            cf_grid_puts(g, r.x + 2, r.y + 2, r.w - 4,
-                         "Its template has no way to write calls that is known "
-                         "here.",
-                         CF_STYLE_DIM);
-        } else {
-            cf_grid_putf(g, r.x + 2, r.y + 2, r.w - 4, CF_STYLE_DIM,
-                         "Read as %s writes them; :tools FILE declares tools, "
-                         ":mcp starts a server.",
-                         cf_tool_family_name(e->family));
+        cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 1};
+        char text[160] =
+            "Its template has no way to write calls that is known here.";
+        if (e->family != CF_TOOLS_NONE) {
+            snprintf(text, sizeof text,
+                     "Read as %s writes them; :tools FILE declares tools, "
+                     ":mcp starts a server.",
+                     cf_tool_family_name(e->family));
         }
+        in.y += cf_note_puts(g, in, "No reply on this path calls a tool.",
+                             CF_STYLE_DIM);
+        cf_note_puts(g, in, text, CF_STYLE_DIM);
         return;
     }
     int room = r.h >= 30 ? 8 : 4;

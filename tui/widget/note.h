@@ -1,0 +1,17 @@
+/*
+ * note.h - a sentence for the user, wrapped, so that its end, which often says
+ * what to do, is never cut.
+ */
+#ifndef CF_TUI_WIDGET_NOTE_H
+#define CF_TUI_WIDGET_NOTE_H
+
+#include "tui/grid/grid.h"
+
+/* Writes `text` in r.h rows at most and returns how many it took; what does not
+ * fit into them ends in '~'.  g NULL: only counts. */
+int cf_note_put(cf_grid *g, cf_rect r, cf_str text, cf_style style);
+
+/* The same for a C string. */
+int cf_note_puts(cf_grid *g, cf_rect r, const char *text, cf_style style);
+
+#endif
