@@ -11,7 +11,7 @@
 
 enum {
     LOOK_BACK = 32, /* turns searched for the last reply's figures */
-    LOSS_ROWS = 3
+    LOSS_ROWS = 4
 };
 
 /* The first of n turns to show in `height` rows: the last ones, or those around
@@ -155,7 +155,8 @@ static int draw_missing(cf_app *app, cf_grid *g, cf_rect r)
                          "%zu losses; 2 shows them", n - n_lost);
             break;
         }
-        cf_grid_put(g, r.x, r.y + y++, r.w, v[i].line, CF_STYLE_ERROR);
+        y += cf_note_put(g, (cf_rect){r.x, r.y + y, r.w, r.h - y}, v[i].line,
+                         CF_STYLE_ERROR);
     }
     return y;
 }
@@ -233,9 +234,11 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
     }
     y += draw_settings(app, g, (cf_rect){r.x, y, r.w, LOSS_ROWS});
     if (cf_lab_constraint(app->lab)[0] != '\0') {
-        int x = r.x + cf_grid_puts(g, r.x, y, r.w, "constr  ", CF_STYLE_NORMAL);
-        cf_grid_puts(g, x, y++, r.x + r.w - x, cf_lab_constraint(app->lab),
-                     CF_STYLE_WARNING);
+        cf_buf line = CF_BUF_INIT;
+        cf_buf_addf(&line, "constr  %s", cf_lab_constraint(app->lab));
+        y += cf_note_put(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+                         cf_buf_str(&line), CF_STYLE_WARNING);
+        cf_buf_deinit(&line);
     }
     if (info.cannot[0] != '\0') {
         y += cf_note_put(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},

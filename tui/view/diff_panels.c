@@ -553,8 +553,9 @@ static int survey_head(const cf_diff_view *s, cf_grid *g, cf_rect r)
 static void draw_legend(const cf_survey *v, cf_grid *g, cf_rect r)
 {
     cf_buf text = CF_BUF_INIT;
+    cf_buf_adds(&text, " <Enter> shows one");
     if (v->level != CF_DIFF_LEVEL_SOURCE) {
-        cf_buf_adds(&text, " - only in A  + only in B  ~ changed");
+        cf_buf_adds(&text, "  - only in A  + only in B  ~ changed");
     }
     if (v->has_calls) {
         cf_buf_adds(&text, "  calls in A B: x not in the prompt, ! broken");
@@ -562,7 +563,6 @@ static void draw_legend(const cf_survey *v, cf_grid *g, cf_rect r)
     if (v->has_scores) {
         cf_buf_adds(&text, "  nll: lower is likelier");
     }
-    cf_buf_adds(&text, "  <Enter> shows one");
     cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), CF_STYLE_DIM);
     cf_buf_deinit(&text);
 }

@@ -569,8 +569,7 @@ void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_put(g, r.x, y, r.w, cf_str_from(t->why.text), CF_STYLE_WARNING);
     } else if (s->focus == CF_ON_TREE && s->branch < t->n_branch) {
         cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM,
-                     "token %zu of the branch  p %.3g  joint %.2g  Enter goes "
-                     "on from here",
+                     "<Enter> goes on from here  token %zu  p %.3g  joint %.2g",
                      s->node + 1, (double)t->node[s->branch][s->node].p,
                      cf_token_tree_joint(t, s->branch, s->node));
     }
