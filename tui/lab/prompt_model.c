@@ -82,13 +82,26 @@ static size_t closed_at(const cf_prompt_model *m, size_t from, size_t to)
     return cut;
 }
 
+/* Where the first message is opened when the template opens one of its own
+ * before, with the same token; 0 when it does not. */
+static size_t head_end(const cf_prompt_model *m, size_t to)
+{
+    size_t at = to - 1;
+    while (at > 0 && m->ids[at].id != m->ids[0].id) {
+        at--;
+    }
+    return at;
+}
+
 /* Template text between two messages closes the one and opens the other. */
 static void fill_gap(cf_prompt_model *m, size_t n_head, size_t from, size_t to)
 {
     int32_t before = from > 0 ? m->token[from - 1].message : CF_PART_HEAD;
     int32_t after = to < m->n ? m->token[to].message : CF_PART_GENERATION;
     size_t cut = from;
-    if (before == after) {
+    if (from == 0 && after >= 0) {
+        cut = head_end(m, to);
+    } else if (before == after) {
         cut = to;
     } else if (from > 0) {
         cut = closed_at(m, from, to);

@@ -173,6 +173,11 @@ static void test_parts__what_closes_a_call_belongs_to_it(void **state)
                                          "</h>\n\n", "*Yo"};
     static const int32_t headed[] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1};
     expect_messages(header, 10, headed);
+    /* A message of the template's own comes before the first one. */
+    static const char *const own[] = {"<s>", "system\n", "Be brief", "</s>",
+                                      "\n",  "<s>",      "user\n",   "*Hi"};
+    static const int32_t owned[] = {-1, -1, -1, -1, -1, 0, 0, 0};
+    expect_messages(own, 8, owned);
 }
 
 static void test_reuse__break_and_loss(void **state)
