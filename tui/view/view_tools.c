@@ -493,8 +493,14 @@ static void cmd_retry(cf_app *app)
     const cf_call_row *row = cf_tools__current(app);
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
     cf_error err;
-    if (turn != NULL && cf_lab_retry_calls(app->lab, turn->id, &err) != CF_OK) {
+    if (turn == NULL) {
+        return;
+    }
+    if (cf_lab_retry_calls(app->lab, turn->id, &err) != CF_OK) {
         cf_app_error(app, &err);
+    } else {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "another reply beside this one; u goes back to this one");
     }
 }
 
