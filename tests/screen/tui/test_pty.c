@@ -367,7 +367,7 @@ static void test_pty__trouble_at_the_start(void **state)
     wait_for(&t, "history is off");
     type(&t, "@");
     wait_for(&t, "not a confab database");
-    wait_for(&t, "--db names another file");
+    wait_for(&t, "names another file");
     quit(&t);
 
     start(&t, 50, 10);
