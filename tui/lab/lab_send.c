@@ -162,8 +162,13 @@ static void end_job(cf_lab *b)
 static void end_send(void *ud, cf_status status, const cf_error *err)
 {
     cf_lab *b = ((cf_lab_job *)ud)->lab;
+    bool is_empty = status == CF_ECANCELLED && b->job.sides == NULL &&
+                    cf_uuid_is_nil(b->job.sent.reply);
     end_job(b);
-    if (status != CF_OK && status != CF_ECANCELLED) {
+    if (is_empty) {
+        snprintf(b->live.failure, sizeof b->live.failure,
+                 "stopped before the first token");
+    } else if (status != CF_OK && status != CF_ECANCELLED) {
         snprintf(b->live.failure, sizeof b->live.failure, "%.199s", err->text);
     }
     cf_error why;
