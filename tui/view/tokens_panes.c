@@ -12,7 +12,6 @@
 #include "tui/lab/lab_reply.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/tokens.h"
-#include "tui/widget/note.h"
 
 enum { FIGURES = 3 /* lines below the reply */ };
 
@@ -309,7 +308,7 @@ static void draw_texts(const cf_tokens *s, cf_grid *g, cf_rect r,
                        const cf_chat_token *t)
 {
     if (t->n_top == 0) {
-        cf_note_puts(g, r,
+        cf_grid_puts(g, r.x, r.y, r.w,
                      t->is_forced
                          ? "not sampled: this token was given or forced"
                          : "no candidates were kept for this token",
