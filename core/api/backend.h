@@ -466,6 +466,18 @@ CF_MUST_USE cf_status cf_backend_core_add_source(cf_backend *backend,
 /* The session of a built-in backend, else NULL. */
 cf_session *cf_backend_core_session(cf_backend *backend);
 
+/*
+ * Renders a context as the built-in core does, with each picture and sound as
+ * one block of words in place of its expansion: "[image 3f2a91, 420 x 310 to
+ * 288 x 192: 56 tokens]", whose span has `media`.  Errors of the renderer and
+ * of cf_media_look(); CF_EUNSUPPORTED where the template has no place for one.
+ */
+CF_MUST_USE cf_status cf_prompt_render_media(cf_prompt *out,
+                                             cf_media_cache *cache,
+                                             const cf_prompt_renderer *renderer,
+                                             const json_t *context,
+                                             cf_arena *arena, cf_error *err);
+
 /* What reads its media; NULL: nothing, or it is of another kind. */
 cf_media_cache *cf_backend_core_media(const cf_backend *backend);
 

@@ -204,7 +204,13 @@ static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at,
     cf_chat__media *m = x->m;
     const cf_media_input *in = m->v[i].input;
     uint32_t start = (uint32_t)x->text.n;
-    for (size_t k = 0; k < in->n_piece; k++) {
+    char path[40], words[CF_MEDIA_WORDS_MAX];
+    cf_media_words(words, sizeof words, in);
+    if (m->folds) {
+        cf_buf_addf(&x->text, "[%s: %zu tokens]", words,
+                    cf_media_n_position(in));
+    }
+    for (size_t k = 0; k < in->n_piece && !m->folds; k++) {
         const cf_media_piece *p = &in->piece[k];
         if (p->ids == NULL) {
             if (!cf_grow(&m->slot, &m->cap_slot, m->n_slot + 1,
@@ -217,10 +223,8 @@ static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at,
         }
         cf_buf_add(&x->text, p->text.p, p->text.n);
     }
-    char path[40], words[CF_MEDIA_WORDS_MAX];
     int n = snprintf(path, sizeof path, ".content[%u]", (unsigned)m->v[i].part);
     char *kept = cf_arena_strndup(m->arena, path, (size_t)n);
-    cf_media_words(words, sizeof words, in);
     char *what = cf_arena_strndup(m->arena, words, strlen(words));
     if (kept == NULL || what == NULL) {
         return cf_oom_for(err, "the prompt's spans");
@@ -351,6 +355,22 @@ cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt,
     }
     cf_buf_deinit(&x.text);
     cf_free(x.span);
+    return st;
+}
+
+cf_status cf_prompt_render_media(cf_prompt *out, cf_media_cache *cache,
+                                 const cf_prompt_renderer *renderer,
+                                 const json_t *context, cf_arena *arena,
+                                 cf_error *err)
+{
+    cf_chat__media m = {.cache = cache, .arena = arena, .folds = true};
+    json_t *own = json_copy(cf_json_ref(context));
+    cf_status st = own != NULL ? CF_OK : cf_oom_for(err, "the context");
+    CF_THEN(st, cf_chat__media_take(&m, own, NULL, err));
+    CF_THEN(st, renderer->render(renderer->ud, own, arena, out, err));
+    CF_THEN(st, cf_chat__media_expand(&m, out, err));
+    cf_chat__media_release(&m);
+    json_decref(own);
     return st;
 }
 

@@ -34,6 +34,7 @@ typedef struct cf_chat__media {
     cf_media_cache *cache; /* NULL: the model reads no media */
     bool skips_results;    /* media of tools' results are left out; their text
                               says that they are there */
+    bool folds;            /* a medium becomes "[image ...: 56 tokens]" */
     size_t n_result;       /* tools' results that have media */
     cf_arena *arena;
     cf_chat__medium *v;

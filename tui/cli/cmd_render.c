@@ -22,7 +22,10 @@
 
 typedef struct render_job {
     const cf_cli *cli;
-    cf_engine *engine; /* of -m, vocabulary only; NULL: without */
+    cf_engine *engine;     /* of -m, without --mmproj its vocabulary only; NULL:
+                          without */
+    cf_media *projector;   /* of the model; NULL: none */
+    cf_media_cache *media; /* likewise */
     const cf_tokenizer *tok;
     cf_template *tpl; /* of -t or the model; NULL: lines bring their own */
     cf_template_options options;
@@ -491,6 +494,41 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
     return status;
 }
 
+/* On standard error, a line for each picture and sound of the context: what its
+ * marker in the prompt becomes.  Like the losses a service: nothing without a
+ * projector, or where one cannot be read. */
+static void tell_media(const render_job *job, cf_str context)
+{
+    cf_buf full = CF_BUF_INIT;
+    json_t *values = NULL;
+    cf_prompt p;
+    cf_error err;
+    cf_arena arena;
+    if (job->media == NULL || job->tpl == NULL) {
+        return;
+    }
+    const cf_prompt_renderer r = cf_renderer_template_as_is(job->tpl);
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_context_text_special(&full, context, job->tok, &err);
+    CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, &err));
+    CF_THEN(st,
+            cf_prompt_render_media(&p, job->media, &r, values, &arena, &err));
+    if (st != CF_OK) {
+        cf_note("[media] %s", err.text);
+    }
+    for (size_t i = 0; st == CF_OK && i < p.n_spans; i++) {
+        const cf_prompt_span *s = &p.spans[i];
+        if (s->media.n > 0) {
+            cf_note("[media] message %u%.*s: %.*s", (unsigned)s->index + 1,
+                    (int)s->path.n, s->path.p, (int)s->len - 2,
+                    p.text.p + s->off + 1);
+        }
+    }
+    json_decref(values);
+    cf_buf_deinit(&full);
+    cf_arena_deinit(&arena);
+}
+
 /* One context, from a file (or an empty one without a file). */
 static int render_file(render_job *job, const char *path)
 {
@@ -511,9 +549,20 @@ static int render_file(render_job *job, const char *path)
                              : cf_cli_fail(job->cli, &err);
     if (st == CF_OK) {
         tell_losses("", cf_buf_str(&text), &r);
+        tell_media(job, cf_buf_str(&text));
     }
     cf_buf_deinit(&text);
     return status;
+}
+
+static cf_status open_media(render_job *job, cf_error *err)
+{
+    enum { CACHE_BYTES = 64 << 20 };
+    CF_TRY(cf_open_media(&job->projector, job->engine, &job->cli->open, err));
+    return job->projector != NULL
+               ? cf_media_cache_new(&job->media, job->projector, CACHE_BYTES,
+                                    err)
+               : CF_OK;
 }
 
 static int run_job(render_job *job, const char *context)
@@ -524,11 +573,16 @@ static int run_job(render_job *job, const char *context)
     job->options.no_trim_blocks = job->no_trim;
     job->options.no_lstrip_blocks = job->no_lstrip;
     if (job->cli->open.model != NULL) {
-        if (cf_open_engine(&job->engine, &job->cli->open, true, &err) !=
+        /* A projector that was named looks at more than the vocabulary. */
+        bool needs_all = job->cli->open.mmproj != NULL;
+        if (cf_open_engine(&job->engine, &job->cli->open, !needs_all, &err) !=
             CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         job->tok = cf_engine_tokenizer(job->engine);
+        if (open_media(job, &err) != CF_OK) {
+            return cf_cli_fail(job->cli, &err);
+        }
     } else if (job->ids || job->mask || job->ledger) {
         return cf_cli_usage(job->cli, job->ids    ? "--ids needs a model (-m)"
                                       : job->mask ? "--mask needs a model (-m)"
@@ -641,6 +695,8 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
                 (double)job.bench_best / 1000.0 / (double)job.bench_contexts);
     }
     cf_template_free(job.tpl);
+    cf_media_cache_free(job.media);
+    cf_media_close(job.projector);
     cf_engine_close(job.engine);
     cf_arena_deinit(&job.arena);
     return status;

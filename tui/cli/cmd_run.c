@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/api/attachment.h"
 #include "core/api/constraint_spec.h"
 #include "core/api/conversation.h"
 #include "core/api/draft.h"
@@ -372,6 +373,10 @@ static void done_call(void *ud, const cf_pending_call *call,
         cf_buf_adds(&b, "}\n");
         show_json(r, &b);
     } else {
+        const json_t *text = json_object_get(json_array_get(result, 0), "text");
+        if (text != NULL && cf_attachment_is_content(result)) {
+            result = text; /* without the bytes of its pictures */
+        }
         put_result(r, &b, call->name, result);
         cf_note_text("[result] ", cf_buf_str(&b));
     }

@@ -50,7 +50,6 @@ void cf_grid_clear(cf_grid *g)
     g->clip = (cf_rect){0, 0, g->w, g->h};
     g->cursor_x = g->cursor_y = -1;
     g->n_spot = 0;
-    g->n_picture = 0;
 }
 
 static int clamp(int v, int lo, int hi)

@@ -39,22 +39,8 @@ typedef struct cf_spot {
     size_t value;
 } cf_spot;
 
-/* A picture over cells, for terminals that show pictures; in the cells there is
- * the same in half blocks. */
-typedef struct cf_grid_picture {
-    cf_rect r;
-    int w, h;
-    const unsigned char *rgb; /* [h, w, 3], borrowed until it was shown */
-} cf_grid_picture;
-
-enum { CF_GRID_PICTURES = 8 };
-
 typedef struct cf_grid {
     int w, h;
-    cf_grid_picture picture[CF_GRID_PICTURES]; /* [n_picture] of this frame */
-    size_t n_picture;
-    int pixel_w, pixel_h; /* of a cell, where the terminal shows pictures; 0:
-                             it does not */
     cf_spot *spot; /* [n_spot] of this frame, later ones lie on top; owned */
     size_t n_spot, cap_spot;
     int spot_view; /* the view that draws: cf_spot.view of new spots */
@@ -117,13 +103,7 @@ void cf_grid_change_style(cf_grid *g, cf_rect r, cf_style from, cf_style to);
 void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
                         uint32_t lower);
 
-/* A whole picture over the cells of r, which hold it in half blocks already;
- * nothing where the terminal shows no pictures, a part of r is outside the
- * clip, or there are CF_GRID_PICTURES. */
-void cf_grid_add_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
-                         int h);
-
-/* Both: half blocks in the cells of r, and the picture over them. */
+/* A picture [h, w, 3] in the cells of r, as above. */
 void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
                          int h);
 

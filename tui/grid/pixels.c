@@ -114,17 +114,6 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
     }
 }
 
-void cf_grid_add_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
-                         int h)
-{
-    bool is_inside = r.x >= g->clip.x && r.x + r.w <= g->clip.x + g->clip.w &&
-                     r.y >= g->clip.y && r.y + r.h <= g->clip.y + g->clip.h;
-    if (g->pixel_w > 0 && is_inside && r.w > 0 && r.h > 0 &&
-        g->n_picture < CF_GRID_PICTURES) {
-        g->picture[g->n_picture++] = (cf_grid_picture){r, w, h, rgb};
-    }
-}
-
 /* The mean colour of the part of a picture that is pixel (x, y) of one of
  * to_w x to_h. */
 static uint32_t mean(const unsigned char *rgb, int w, int h, int x, int y,
@@ -158,5 +147,4 @@ void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
                                mean(rgb, w, h, x, 2 * y + 1, r.w, 2 * r.h));
         }
     }
-    cf_grid_add_picture(g, r, rgb, w, h);
 }

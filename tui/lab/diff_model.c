@@ -12,6 +12,7 @@
 #include "tui/lab/kept_template.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_task.h"
 #include "tui/lab/lab_template.h"
 #include "tui/lab/saved.h"
 
@@ -140,7 +141,12 @@ static cf_status open_pair(cf_diff_model *m, cf_error *err)
 {
     close_pair(m);
     m->has_pair = true;
-    return cf_diff_model_pair(m, &m->pair, err);
+    CF_TRY(cf_diff_model_pair(m, &m->pair, err));
+    if (!cf_lab_is_busy(m->lab) && cf_lab_task_name(m->lab) == NULL) {
+        cf_diff_pair_see(
+            &m->pair, cf_backend_core_media(cf_lab_engine_of(m->lab)->backend));
+    }
+    return CF_OK;
 }
 
 /* ---- the prompts -------------------------------------------------------- */

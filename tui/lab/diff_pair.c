@@ -12,18 +12,36 @@
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* With media as blocks; a template without a place for them writes what it
+ * does. */
+static cf_status render_media(const cf_diff_half *half,
+                              const cf_prompt_renderer *r,
+                              const json_t *context, cf_arena *arena,
+                              cf_prompt *out, cf_error *err)
+{
+    cf_error ignored;
+    if (half->media != NULL) {
+        cf_status st = cf_prompt_render_media(out, half->media, r, context,
+                                              arena, &ignored);
+        if (st == CF_OK) {
+            return st;
+        }
+    }
+    return r->render(r->ud, context, arena, out, err);
+}
+
 /* A context gets the model's special tokens. */
 static cf_status render_with(const cf_diff_half *half,
                              const cf_prompt_renderer *r, const json_t *context,
                              cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     if (half->tok == NULL) {
-        return r->render(r->ud, context, arena, out, err);
+        return render_media(half, r, context, arena, out, err);
     }
     json_t *own = json_deep_copy(context);
     cf_status st =
         own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
-    CF_THEN(st, r->render(r->ud, own, arena, out, err));
+    CF_THEN(st, render_media(half, r, own, arena, out, err));
     json_decref(own);
     return st;
 }
@@ -130,6 +148,11 @@ cf_status cf_diff_pair_of(cf_diff_pair *pair, const cf_tokenizer *tok, cf_str a,
         CF_TRY(finish_half(half, tok, sources[i].n == 0, err));
     }
     return CF_OK;
+}
+
+void cf_diff_pair_see(cf_diff_pair *pair, cf_media_cache *media)
+{
+    pair->half[0].media = pair->half[1].media = media;
 }
 
 void cf_diff_pair_close(cf_diff_pair *pair)
@@ -248,12 +271,47 @@ cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
                : CF_OK;
 }
 
+/* The tokens of a block's words as one, whose id differs where the words do. */
+static cf_token_span block_token(const cf_prompt *p, const cf_prompt_span *s)
+{
+    uint64_t key = 14695981039346656037U; /* FNV-1a */
+    for (uint32_t i = 0; i < s->len; i++) {
+        key = (key ^ (unsigned char)p->text.p[s->off + i]) * 1099511628211U;
+    }
+    return (cf_token_span){cf_token_of_row(key), s->off, s->len};
+}
+
+static void fold_blocks(cf_token_list *list, const cf_prompt *p,
+                        cf_token_span *out)
+{
+    size_t n = 0;
+    const cf_prompt_span *in = NULL;
+    for (size_t i = 0; i < list->n; i++) {
+        const cf_prompt_span *s = cf_prompt_span_at(p, list->v[i].off);
+        if (s == NULL || s->media.n == 0) {
+            out[n++] = list->v[i];
+        } else if (s != in) {
+            out[n++] = block_token(p, s);
+        }
+        in = s;
+    }
+    *list = (cf_token_list){out, n};
+}
+
 cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt,
                               cf_token_list *out, cf_arena *arena,
                               cf_error *err)
 {
-    return cf_prompt_tokenise(out, prompt, cf_str_make(NULL, 0), pair->tok,
-                              arena, err);
+    CF_TRY(cf_prompt_tokenise(out, prompt, cf_str_make(NULL, 0), pair->tok,
+                              arena, err));
+    if (pair->half[0].media != NULL) {
+        cf_token_span *v = cf_arena_calloc(arena, out->n + 1, sizeof *v);
+        if (v == NULL) {
+            return cf_oom_for(err, "the prompt's tokens");
+        }
+        fold_blocks(out, prompt, v);
+    }
+    return CF_OK;
 }
 
 cf_status cf_diff_pair_by_tokens(const cf_diff_pair *pair, cf_diff *out,

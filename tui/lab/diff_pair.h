@@ -17,6 +17,8 @@ typedef struct cf_diff_half {
     cf_role_map roles;
     cf_backend *backend; /* renders with `tpl` */
     const cf_tokenizer *tok;
+    cf_media_cache *media; /* NULL: pictures and sounds are the template's to
+                              write; else each is one block */
 } cf_diff_half;
 
 typedef struct cf_diff_pair {
@@ -44,6 +46,10 @@ CF_MUST_USE cf_status cf_diff_pair_of(cf_diff_pair *pair,
                                       const cf_tokenizer *tok, cf_str a,
                                       cf_str b, cf_error *err);
 void cf_diff_pair_close(cf_diff_pair *pair);
+
+/* Has pictures and sounds of messages shown as blocks; `media` (borrowed, may
+ * be NULL) must not be in use on another thread while the pair renders. */
+void cf_diff_pair_see(cf_diff_pair *pair, cf_media_cache *media);
 
 /* The source of the first (0) or second (1) template. */
 cf_str cf_diff_pair_source(const cf_diff_pair *pair, int i);

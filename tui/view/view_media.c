@@ -237,8 +237,7 @@ static void draw_picture(cf_app *app, cf_grid *g, cf_rect r,
     }
     w = w < 1 ? 1 : w > r.w ? r.w : w;
     h = h < 1 ? 1 : h;
-    canvas c = {.w = w * (g->pixel_w > 0 ? g->pixel_w : 1),
-                .h = h * (g->pixel_h > 0 ? g->pixel_h : 2)};
+    canvas c = {.w = w, .h = 2 * h}; /* a cell is two pixels */
     if (!cf_grow(&v->canvas, &v->cap_canvas, (size_t)c.w * (size_t)c.h, 3)) {
         return; /* the facts are shown alone */
     }
