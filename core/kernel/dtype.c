@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/kernel/dtype_iq.h"
 #include "core/kernel/half.h"
 
 static const cf_dtype_info infos[CF_DTYPE_COUNT] = {
@@ -24,16 +25,17 @@ static const cf_dtype_info infos[CF_DTYPE_COUNT] = {
     [CF_Q6_K] = {"Q6_K", 256, 210},     [CF_IQ4_NL] = {"IQ4_NL", 32, 18},
     [CF_IQ4_XS] = {"IQ4_XS", 256, 136}, [CF_MXFP4] = {"MXFP4", 32, 17},
     [CF_NVFP4] = {"NVFP4", 64, 36},     [CF_Q1_0] = {"Q1_0", 128, 18},
-    [CF_Q2_0] = {"Q2_0", 64, 18},
+    [CF_Q2_0] = {"Q2_0", 64, 18},       [CF_IQ1_S] = {"IQ1_S", 256, 50},
+    [CF_IQ1_M] = {"IQ1_M", 256, 56},    [CF_IQ2_XXS] = {"IQ2_XXS", 256, 66},
+    [CF_IQ2_XS] = {"IQ2_XS", 256, 74},  [CF_IQ2_S] = {"IQ2_S", 256, 82},
+    [CF_IQ3_S] = {"IQ3_S", 256, 110},   [CF_IQ3_XXS] = {"IQ3_XXS", 256, 98},
+    [CF_TQ1_0] = {"TQ1_0", 256, 54},    [CF_TQ2_0] = {"TQ2_0", 256, 66},
 };
 
-/* Types of files that confab does not read: their codebooks are published as
- * source code only, or they hold no weights. */
+/* Types that confab does not read: they do not hold weights. */
 static const char *const other_names[CF_DTYPE_COUNT] = {
-    [9] = "Q8_1",     [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS",
-    [18] = "IQ3_XXS", [19] = "IQ1_S", [21] = "IQ3_S",   [22] = "IQ2_S",
-    [24] = "I8",      [25] = "I16",   [26] = "I32",     [27] = "I64",
-    [28] = "F64",     [29] = "IQ1_M", [34] = "TQ1_0",   [35] = "TQ2_0",
+    [9] = "Q8_1", [15] = "Q8_K", [24] = "I8",  [25] = "I16",
+    [26] = "I32", [27] = "I64",  [28] = "F64",
 };
 
 const int8_t cf_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
@@ -364,6 +366,33 @@ static void block_to_f32(cf_dtype type, float *out, const unsigned char *b)
         break;
     case CF_Q2_0:
         from_q2_0(out, b);
+        break;
+    case CF_IQ1_S:
+        cf_from_iq1_s(out, b);
+        break;
+    case CF_IQ1_M:
+        cf_from_iq1_m(out, b);
+        break;
+    case CF_IQ2_XXS:
+        cf_from_iq2_xxs(out, b);
+        break;
+    case CF_IQ2_XS:
+        cf_from_iq2_xs(out, b);
+        break;
+    case CF_IQ2_S:
+        cf_from_iq2_s(out, b);
+        break;
+    case CF_IQ3_XXS:
+        cf_from_iq3_xxs(out, b);
+        break;
+    case CF_IQ3_S:
+        cf_from_iq3_s(out, b);
+        break;
+    case CF_TQ1_0:
+        cf_from_tq1_0(out, b);
+        break;
+    case CF_TQ2_0:
+        cf_from_tq2_0(out, b);
         break;
     }
 }

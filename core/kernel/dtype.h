@@ -25,9 +25,18 @@ typedef enum cf_dtype {
     CF_Q4_K = 12,
     CF_Q5_K = 13,
     CF_Q6_K = 14,
+    CF_IQ2_XXS = 16,
+    CF_IQ2_XS = 17,
+    CF_IQ3_XXS = 18,
+    CF_IQ1_S = 19,
     CF_IQ4_NL = 20,
+    CF_IQ3_S = 21,
+    CF_IQ2_S = 22,
     CF_IQ4_XS = 23,
+    CF_IQ1_M = 29,
     CF_BF16 = 30,
+    CF_TQ1_0 = 34,
+    CF_TQ2_0 = 35,
     CF_MXFP4 = 39,
     CF_NVFP4 = 40,
     CF_Q1_0 = 41,
@@ -46,7 +55,7 @@ typedef struct cf_dtype_info {
 cf_dtype_info cf_dtype_get(uint32_t type);
 
 /* The name of any type number that GGUF writers are known to use, also of
- * those that confab does not read: "IQ2_XXS"; NULL for others. */
+ * those that confab does not read: "Q8_1"; NULL for others. */
 const char *cf_dtype_name(uint32_t type);
 
 /* Bytes of a row of n weights; n must be a multiple of the block. */

@@ -188,6 +188,20 @@ static block_form form_of(cf_dtype type)
         return (block_form){0, NONE, 1, 0};
     case CF_Q2_0:
         return (block_form){0, NONE, 2, 0};
+    case CF_IQ1_S:
+    case CF_IQ1_M:
+        return (block_form){0, NONE, 17, 0};
+    case CF_IQ2_XXS:
+    case CF_IQ2_XS:
+    case CF_IQ2_S:
+        return (block_form){0, NONE, 167, 0};
+    case CF_IQ3_XXS:
+    case CF_IQ3_S:
+        return (block_form){0, NONE, 480, 0};
+    case CF_TQ1_0:
+        return (block_form){52, NONE, 1, 0};
+    case CF_TQ2_0:
+        return (block_form){64, NONE, 2, 0};
     default:
         return (block_form){NONE, NONE, 1, 0};
     }
@@ -223,6 +237,13 @@ static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n,
             block[1] = (unsigned char)(bits >> 24);
         } else if (type == CF_MXFP4) {
             block[0] = (unsigned char)(127 + ilogbf(size / 6));
+        } else if (type == CF_IQ1_M) { /* the scale's bits by nibble */
+            uint32_t half = cf_float_to_half(size / form.largest);
+            for (size_t j = 0; j < 4; j++) {
+                unsigned char *top = block + 49 + 2 * j;
+                *top =
+                    (unsigned char)((*top & 15) | (half >> (4 * j) & 15) << 4);
+            }
         } else if (type == CF_NVFP4) { /* scales of a power of two */
             memset(block, 8 * (7 + ilogbf(size / 6)), 4);
         } else {

@@ -7,13 +7,15 @@
 #include "core/base/alloc.h"
 #include "core/kernel/half.h"
 #include "core/kernel/kernel.h"
+#include "core/kernel/prepared.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
 
 static const cf_dtype types[] = {
-    CF_F32,    CF_F16,   CF_BF16,  CF_Q8_0, CF_Q4_0, CF_Q4_1, CF_Q5_0,
-    CF_Q5_1,   CF_Q2_K,  CF_Q3_K,  CF_Q4_K, CF_Q5_K, CF_Q6_K, CF_IQ4_NL,
-    CF_IQ4_XS, CF_MXFP4, CF_NVFP4, CF_Q1_0, CF_Q2_0};
+    CF_F32,     CF_F16,    CF_BF16,  CF_Q8_0,    CF_Q4_0,  CF_Q4_1,  CF_Q5_0,
+    CF_Q5_1,    CF_Q2_K,   CF_Q3_K,  CF_Q4_K,    CF_Q5_K,  CF_Q6_K,  CF_IQ4_NL,
+    CF_IQ4_XS,  CF_MXFP4,  CF_NVFP4, CF_Q1_0,    CF_Q2_0,  CF_IQ1_S, CF_IQ1_M,
+    CF_IQ2_XXS, CF_IQ2_XS, CF_IQ2_S, CF_IQ3_XXS, CF_IQ3_S, CF_TQ1_0, CF_TQ2_0};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
 static const char *const set_names[] = {"ref",    "avx2",        "avx2-vnni",
@@ -42,6 +44,12 @@ static void half_offsets(cf_dtype type, size_t off[2])
         break;
     case CF_Q6_K:
         off[0] = 208;
+        break;
+    case CF_TQ1_0:
+        off[0] = 52;
+        break;
+    case CF_TQ2_0:
+        off[0] = 64;
         break;
     }
 }
@@ -80,6 +88,11 @@ static cf_mat random_mat(cf_rand *r, cf_dtype type, uint32_t n_row,
         } else if (type == CF_NVFP4) {
             for (size_t i = 0; i < 4; i++) {
                 p[b + i] &= 0x3F;
+            }
+        } else if (type == CF_IQ1_M) { /* the scale's bits: 2^-8 */
+            for (size_t i = 0; i < 4; i++) {
+                unsigned char *top = p + b + 49 + 2 * i;
+                *top = (unsigned char)((*top & 15) | (i == 3 ? 0x10 : 0));
             }
         } else {
             put_half(p + b + off[0], cf_rand_float(r) * 0.1f);
@@ -138,8 +151,8 @@ static void test_dtype__facts(void **state)
     assert_null(cf_dtype_get(UINT32_MAX).name);
     assert_string_equal(cf_dtype_get(CF_Q4_K).name, "Q4_K");
     assert_string_equal(cf_dtype_name(CF_MXFP4), "MXFP4");
-    assert_string_equal(cf_dtype_name(16), "IQ2_XXS");
-    assert_null(cf_dtype_get(16).name);
+    assert_string_equal(cf_dtype_name(9), "Q8_1");
+    assert_null(cf_dtype_get(9).name);
     assert_null(cf_dtype_name(4));
     assert_null(cf_dtype_name(UINT32_MAX));
     assert_int_equal(cf_dtype_row_bytes(CF_Q6_K, 512), 420);
@@ -299,8 +312,7 @@ static void job_free(job *j)
  * root of the length times the size of the weights. */
 static void check_matmul(job *j)
 {
-    bool is_float = cf_dtype_get(j->w.type).n_block == 1 ||
-                    j->w.type >= CF_MXFP4; /* unpacked to floats */
+    bool is_float = cf_prepared_class(j->w.type) == CLASS_FLOAT;
     size_t n_col = j->w.n_col, n_row = j->w.n_row;
     float *row = cf_calloc(n_col, sizeof *row);
     assert_non_null(row);

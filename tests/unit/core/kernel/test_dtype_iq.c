@@ -1,0 +1,121 @@
+/*
+ * test_dtype_iq.c - weights from codebooks and ternary weights: known answers.
+ *
+ * The hashes (FNV-1a of 2,048 floats) and the values beside them were taken
+ * from ggml's own functions for the same bytes, with a scale of 0.5 in each
+ * block, so that every product is exact.
+ */
+#include "core/kernel/dtype.h"
+#include "tests/support/t.h"
+
+enum { N_BLOCK = 8, N = N_BLOCK * 256, BYTES_MAX = 110 };
+
+typedef struct answer {
+    cf_dtype type;
+    uint64_t hash;
+    float at[4]; /* weights 0, 77, 600, 2047 */
+} answer;
+
+static const answer answers[] = {
+    {CF_IQ1_S, 0xdce966b8744414ebU, {-0.9375f, -4.8125f, 8.4375f, -0.4375f}},
+    {CF_IQ1_M, 0xafd8ceee819b9b75U, {6.1875f, -3.9375f, 2.8125f, 8.4375f}},
+    {CF_IQ2_XXS, 0xb45a07434b5a1b7dU, {12.5f, -20.3125f, 17.1875f, -39.0625f}},
+    {CF_IQ2_XS, 0xf6c94e21244a5009U, {-35.9375f, 61.8125f, 2.5f, -13.5f}},
+    {CF_IQ2_S, 0x844629740f6d3a2bU, {9.5f, -14.0625f, 45.3125f, -13.5f}},
+    {CF_IQ3_XXS, 0x287e805b6dfb8bdfU, {-27.5f, -40.5f, 17.5f, -62.5f}},
+    {CF_IQ3_S, 0xee467f991abfc1dfU, {-67.5f, -12.5f, 27.5f, -82.5f}},
+};
+
+/* Bytes of a sequence, the same for everyone; then the scale. */
+static void fill(unsigned char *b, cf_dtype type)
+{
+    uint32_t x = 12345;
+    size_t n = cf_dtype_get(type).blk_bytes;
+    for (size_t k = 0; k < N_BLOCK; k++, b += n) {
+        for (size_t i = 0; i < n; i++) {
+            x = x * 1664525U + 1013904223U;
+            b[i] = (unsigned char)(x >> 24);
+        }
+        for (size_t i = 0; type == CF_IQ1_M && i < 4; i++) {
+            unsigned char *top = b + 49 + 2 * i;
+            *top = (unsigned char)((*top & 15) | (0x3800 >> (4 * i) & 15) << 4);
+        }
+        if (type != CF_IQ1_M) {
+            b[0] = 0;
+            b[1] = 0x38;
+        }
+    }
+}
+
+static uint64_t hash_of(const float *x, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)x;
+    uint64_t h = 0xcbf29ce484222325U;
+    for (size_t i = 0; i < n * sizeof *x; i++) {
+        h = (h ^ p[i]) * 0x100000001b3U;
+    }
+    return h;
+}
+
+static void test_dtype_iq__known_answers(void **state)
+{
+    (void)state;
+    static const size_t at[4] = {0, 77, 600, 2047};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        unsigned char bytes[N_BLOCK * BYTES_MAX];
+        float out[N];
+        fill(bytes, answers[i].type);
+        cf_dtype_to_f32(answers[i].type, out, bytes, N);
+        for (size_t k = 0; k < 4; k++) {
+            if (out[at[k]] != answers[i].at[k]) {
+                fail_msg("%s: weight %zu is %g, want %g",
+                         cf_dtype_name(answers[i].type), at[k],
+                         (double)out[at[k]], (double)answers[i].at[k]);
+            }
+        }
+        assert_true(hash_of(out, N) == answers[i].hash);
+    }
+}
+
+/* v in base 3, five digits from the top, as a part of 256, rounded up. */
+static unsigned char packed(int v)
+{
+    return (unsigned char)((v * 256 + 242) / 243);
+}
+
+static void test_dtype_iq__ternary(void **state)
+{
+    (void)state;
+    unsigned char b[54] = {0};
+    float out[256];
+    for (int v = 0; v < 243; v++) {
+        b[0] = b[47] = packed(v);
+        b[51] = packed(v / 3 * 3);
+        b[53] = 0x40; /* d = 2 */
+        cf_dtype_to_f32(CF_TQ1_0, out, b, 256);
+        int power = 81;
+        for (int n = 0; n < 5; n++, power /= 3) {
+            float want = (float)(2 * (v / power % 3 - 1));
+            assert_true(out[32 * n] == want);
+            assert_true(out[160 + 16 * n + 15] == want);
+            if (n < 4) {
+                assert_true(out[240 + 4 * n + 3] == want);
+            }
+        }
+    }
+    unsigned char c[66] = {0xE4}; /* codes 0, 1, 2, 3 */
+    c[63] = 0x40;                 /* the last weight: code 1 */
+    c[65] = 0x40;
+    cf_dtype_to_f32(CF_TQ2_0, out, c, 256);
+    assert_true(out[0] == -2 && out[32] == 0 && out[64] == 2 && out[96] == 4);
+    assert_true(out[255] == 0 && out[254] == -2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dtype_iq__known_answers),
+        cmocka_unit_test(test_dtype_iq__ternary),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
