@@ -21,6 +21,7 @@ They report what the linter's renders show; `confab lint --rules` explains the r
 - *yes*: shown; *merged*: shown inside another message's turn; *garbled*: shown as the source text of a value; *dropped*: accepted and silently left out; *no*: refused, or the template fails.
 - *Late system*: a system message after the first reply.
 - *Reasoning kept*: whether the reasoning of an earlier reply is still shown after the next question.
+- E006 of functiongemma-litert, functiongemma-mobile-actions and the two gemma-3n-tools is not for want of a parser: both families are read (`functiongemma`, `gemma3`). These templates join arguments as they come, `city:Oslo` and `city=Oslo`, since their runtime hands them over quoted already; from a plain message their own models would not read the call either. functiongemma-hf quotes by itself and is read back.
 
 | template | prefix-stable | system | late system | tools | tool calls | tool role | reasoning kept | findings |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
