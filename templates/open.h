@@ -46,6 +46,7 @@ typedef struct cf_open_options {
     const char *load_as;       /* as in cf_engine_options */
     const char *const *lora;   /* [n_lora] adapters, "FILE" or "FILE=SCALE" */
     size_t n_lora;
+    bool opens_lora; /* cf_open_engine(): the caller opens them itself */
     bool is_exact;
     bool has_tools; /* of several templates of a model, its "tool_use" */
     bool allows_no_weights; /* cf_open_backend(): a folder without weights
@@ -61,8 +62,7 @@ typedef struct cf_open_options {
 
 /* Opens the model file, or the bundled model; vocab_only leaves the weights
  * unread.  CF_EINVAL when there is none, `model` does not name a file, or the
- * options have adapters, which the caller opens with cf_open_adapters();
- * errors of cf_engine_open(), with what to do about them. */
+ * options have adapters that the caller does not say it opens; errors of cf_engine_open(), with what to do about them. */
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
                                      bool vocab_only, cf_error *err);
 
@@ -79,6 +79,13 @@ CF_MUST_USE cf_status cf_open_adapters(cf_opened_adapters *out,
                                        const cf_engine *engine,
                                        const char *const *names, size_t n,
                                        cf_error *err);
+/* The same for those of the options, and gives them to n sessions of the
+ * engine; *out must outlive these. */
+CF_MUST_USE cf_status cf_open_use_adapters(cf_opened_adapters *out,
+                                           const cf_engine *engine,
+                                           const cf_open_options *o,
+                                           cf_session *const *sessions,
+                                           size_t n, cf_error *err);
 void cf_opened_adapters_close(cf_opened_adapters *a);
 
 /* The model that was given, else the default one; NULL: the bundled model. */

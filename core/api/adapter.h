@@ -33,6 +33,8 @@ typedef struct cf_adapter_info {
     size_t n_matrix;  /* matrices that it changes */
     uint32_t rank;    /* the largest */
     uint64_t bytes;   /* in memory */
+    const char *hash; /* SHA-256 of its matrices with their names and scales,
+                         64 hex digits */
 } cf_adapter_info;
 
 /* Opens a .gguf file, a folder with adapter_config.json and

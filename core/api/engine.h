@@ -92,6 +92,7 @@ typedef struct cf_engine_info {
     const char *path; /* "" for memory */
     const char *kernel_set;
     const char *file_type; /* most common tensor type: "Q4_K" ... */
+    const char *load_as;   /* as in the options; NULL: weights as they are */
     uint64_t file_bytes;   /* of all parts */
     uint64_t weight_bytes;
     uint64_t step_bytes; /* of them, that one token reads: not the experts that

@@ -272,6 +272,16 @@ static cf_status measure(cf_adapter *a, const source *s, cf_error *err)
                : cf_fail(err, CF_EFORMAT, "the adapter has no matrices");
 }
 
+/* What tells this adapter from others: its numbers, and what they belong to. */
+static cf_status add_hash(cf_adapter *a, cf_buf *about, cf_error *err)
+{
+    char numbers[CF_HASH_TEXT + 1];
+    cf_hash_hex(numbers, a->numbers, (size_t)a->n_number * sizeof *a->numbers);
+    cf_buf_adds(about, numbers);
+    cf_hash_hex(a->hash, about->p, about->n);
+    return cf_buf_check(about, err);
+}
+
 static cf_status read_pairs(cf_adapter *a, const source *s, cf_error *err)
 {
     CF_TRY(measure(a, s, err));
@@ -284,6 +294,7 @@ static cf_status read_pairs(cf_adapter *a, const source *s, cf_error *err)
     }
     float *at = a->numbers;
     cf_lora_pair *x = a->pair;
+    cf_buf about = CF_BUF_INIT;
     for (size_t i = 0; i < s->n; i++) {
         char name[NAME_BYTES];
         if (matrix_name(name, s->v[i].name)) {
@@ -291,13 +302,16 @@ static cf_status read_pairs(cf_adapter *a, const source *s, cf_error *err)
                 cf_gguf_find_tensor(a->engine->gguf, name);
             fill(x, w, &s->v[i], find(s, name, ".lora_b"), at, row);
             x->scale = scale_of(s, name, x->rank);
+            cf_buf_addf(&about, "%s %u %a\n", name, x->rank, (double)x->scale);
             at += (size_t)x->rank * (x->n_col + (size_t)x->n_row);
             x++;
         }
     }
     cf_free(row);
     qsort(a->pair, a->n_pair, sizeof *a->pair, by_place);
-    return CF_OK;
+    cf_status st = add_hash(a, &about, err);
+    cf_buf_deinit(&about);
+    return st;
 }
 
 cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine,
@@ -340,5 +354,6 @@ cf_adapter_info cf_adapter_get_info(const cf_adapter *a)
     return (cf_adapter_info){.path = a->path,
                              .n_matrix = a->n_pair,
                              .rank = a->rank,
+                             .hash = a->hash,
                              .bytes = a->n_number * sizeof *a->numbers};
 }

@@ -6,6 +6,7 @@
 #ifndef CF_CORE_INFER_ADAPTER_IMPL_H
 #define CF_CORE_INFER_ADAPTER_IMPL_H
 
+#include "core/base/hash.h"
 #include "core/infer/lora.h"
 
 struct cf_adapter {
@@ -16,6 +17,7 @@ struct cf_adapter {
     uint32_t rank;  /* the largest */
     float *numbers; /* of all pairs */
     uint64_t n_number;
+    char hash[CF_HASH_TEXT + 1];
 };
 
 #endif

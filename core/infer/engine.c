@@ -87,6 +87,7 @@ static cf_status load_as(cf_engine *e, const char *name, cf_error *err)
                        "are possible)",
                        name);
     }
+    e->load_as = cf_requantise_name(type);
     return cf_requantise(&e->requantised, e->gguf, type, e->pool, err);
 }
 

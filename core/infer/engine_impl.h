@@ -26,6 +26,7 @@ struct cf_engine {
     cf_hub_folder *folder; /* NULL for a GGUF */
     cf_gguf *gguf;         /* of either: metadata, tensors */
     cf_requantised requantised;
+    const char *load_as; /* the name of their type; NULL: none */
     cf_tokenizer *tok;
     cf_hparams hp; /* as a glance gives them when has_weights is false */
     cf_weights w;

@@ -72,6 +72,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
         .n_threads = e->n_threads,
         .encoder_blas = e->encoder_blas,
         .is_exact = e->is_exact,
+        .load_as = e->load_as,
         .has_weights = e->has_weights,
     };
     for (size_t i = 0; i < cf_gguf_n_tensors(e->gguf); i++) {

@@ -26,6 +26,16 @@ bool cf_requantise_type(cf_dtype *out, const char *name)
     return false;
 }
 
+const char *cf_requantise_name(cf_dtype type)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (types[i].type == type) {
+            return types[i].name;
+        }
+    }
+    return NULL;
+}
+
 /* Parts of names of matrices that are small and that much depends on. */
 static bool is_kept(cf_str name)
 {

@@ -24,6 +24,8 @@ typedef struct cf_requantised {
 
 /* The type of a name, "q8_0" or "q4_0"; false for others. */
 bool cf_requantise_type(cf_dtype *out, const char *name);
+/* The name of such a type; NULL for another one. */
+const char *cf_requantise_name(cf_dtype type);
 
 /* Makes copies and points g's tensors to them.  CF_ENOMEM; then g is as it
  * was but for some tensors, whose copies *out has. */

@@ -188,7 +188,7 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
                      (starts(model, "http://") || starts(model, "https://"));
     if (!is_script && !is_remote) {
         cf_open_options plain = *o;
-        plain.n_lora = 0; /* below, for the session */
+        plain.opens_lora = true; /* below, for the session */
         CF_TRY(cf_open_engine(&b->engine, &plain, false, err));
     } else if (o->n_lora != 0) {
         return cf_fail(err, CF_EINVAL,
@@ -227,10 +227,9 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
         .media = b->media_cache,
         .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
     core.channels = cf_channels_detect(source_of(b), &core.n_channels);
-    CF_TRY(cf_open_adapters(&b->adapters, b->engine, o->lora, o->n_lora, err));
     CF_TRY(cf_backend_core_new(&b->backend, b->engine, &core, err));
-    return cf_session_set_adapters(cf_backend_core_session(b->backend),
-                                   b->adapters.use, b->adapters.n, err);
+    cf_session *session = cf_backend_core_session(b->backend);
+    return cf_open_use_adapters(&b->adapters, b->engine, o, &session, 1, err);
 }
 
 cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,

@@ -115,7 +115,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
         .encoder_blas = blas,
         .load_as = vocab_only ? NULL : o->load_as,
     };
-    if (o->n_lora != 0 && !vocab_only) {
+    if (o->n_lora != 0 && !vocab_only && !o->opens_lora) {
         return cf_fail(err, CF_EINVAL, "--lora: this command takes no adapter");
     }
     if (name == NULL || strcmp(name, "bundled") == 0) {
@@ -186,6 +186,25 @@ cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
             a.n++;
         }
         cf_buf_deinit(&path);
+    }
+    if (st != CF_OK) {
+        cf_opened_adapters_close(&a);
+        return st;
+    }
+    *out = a;
+    return CF_OK;
+}
+
+cf_status cf_open_use_adapters(cf_opened_adapters *out, const cf_engine *engine,
+                               const cf_open_options *o,
+                               cf_session *const *sessions, size_t n,
+                               cf_error *err)
+{
+    cf_opened_adapters a;
+    CF_TRY(cf_open_adapters(&a, engine, o->lora, o->n_lora, err));
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        st = cf_session_set_adapters(sessions[i], a.use, a.n, err);
     }
     if (st != CF_OK) {
         cf_opened_adapters_close(&a);

@@ -41,6 +41,7 @@ typedef struct bench {
     uint32_t n_prompt, n_gen, n_reps, n_threads, n_batch, n_draft;
     uint32_t n_depth; /* tokens before the first that is generated */
     cf_engine *engine;
+    cf_opened_adapters adapters; /* of every session */
     cf_session *session;
     cf_session *side[BATCH_MAX]; /* with --batch: all of them; [0] is session */
     drafted copy, wrong;
@@ -206,6 +207,7 @@ static cf_status repeat(bench *b, cf_error *err)
 static cf_status prepare(bench *b, cf_error *err)
 {
     double started = now();
+    b->cli->open.opens_lora = true;
     CF_TRY(cf_open_engine(&b->engine, &b->cli->open, false, err));
     b->open_s = now() - started;
     started = now();
@@ -218,6 +220,8 @@ static cf_status prepare(bench *b, cf_error *err)
     for (uint32_t k = 0; k < b->n_batch; k++) {
         CF_TRY(cf_session_new(&b->side[k], b->engine, &opts, err));
     }
+    CF_TRY(cf_open_use_adapters(&b->adapters, b->engine, &b->cli->open, b->side,
+                                b->n_batch, err));
     b->session = b->side[0];
     b->session_s = now() - started;
     size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
@@ -298,6 +302,9 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
                 info.n_threads, info.is_exact ? "true" : "false",
                 (unsigned)b->n_reps, (unsigned)b->n_batch, b->open_s * 1e3,
                 b->session_s * 1e3);
+    if (b->adapters.n != 0) {
+        cf_buf_addf(out, ",\"adapters\":%zu", b->adapters.n);
+    }
     if (b->n_prompt > 0) {
         json_spread(out, "prefill", b->n_prompt,
                     measure(b, b->prefill, b->n_prompt, scratch));
@@ -341,6 +348,13 @@ static void write_text(const bench *b, cf_buf *out, double *scratch)
                 info.is_exact ? ", exact" : "", info.n_threads,
                 info.n_threads == 1 ? "" : "s", b->open_s * 1e3,
                 b->session_s * 1e3);
+    for (size_t i = 0; i < b->adapters.n; i++) {
+        cf_adapter_info a = cf_adapter_get_info(b->adapters.adapter[i]);
+        cf_buf_adds(out, "adapter      ");
+        cf_safe_line(out, a.path, strlen(a.path));
+        cf_buf_addf(out, " x %g (rank %u, %zu matrices)\n",
+                    (double)b->adapters.use[i].scale, a.rank, a.n_matrix);
+    }
     if (b->n_prompt > 0) {
         spread s = measure(b, b->prefill, b->n_prompt, scratch);
         cf_buf_addf(out,
@@ -456,6 +470,7 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
     for (uint32_t k = 0; k < b.n_batch; k++) {
         cf_session_free(b.side[k]);
     }
+    cf_opened_adapters_close(&b.adapters);
     cf_engine_close(b.engine);
     return status;
 }

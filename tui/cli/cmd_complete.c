@@ -386,9 +386,8 @@ static cf_status prepare(complete *c, cf_error *err)
     }
     cf_text_release_init(&c->text, c->stop, c->stop_list.n);
     uint64_t started = cf_os_monotonic_us();
-    cf_open_options open = c->cli->open;
-    open.n_lora = 0; /* below, for the session */
-    CF_TRY(cf_open_engine(&c->engine, &open, false, err));
+    c->cli->open.opens_lora = true;
+    CF_TRY(cf_open_engine(&c->engine, &c->cli->open, false, err));
     c->tok = cf_engine_tokenizer(c->engine);
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
                           err));
@@ -407,10 +406,8 @@ static cf_status prepare(complete *c, cf_error *err)
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }
     CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
-    CF_TRY(cf_open_adapters(&c->adapters, c->engine, c->cli->open.lora,
-                            c->cli->open.n_lora, err));
-    CF_TRY(cf_session_set_adapters(c->session, c->adapters.use, c->adapters.n,
-                                   err));
+    CF_TRY(cf_open_use_adapters(&c->adapters, c->engine, &c->cli->open,
+                                &c->session, 1, err));
     c->open_us = cf_os_monotonic_us() - started;
     warn_long_context(c);
     return CF_OK;

@@ -11,6 +11,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/history_truncate.h"
+#include "tui/lab/run_options.h"
 #include "tui/sys/out.h"
 
 typedef struct history {
@@ -271,9 +272,23 @@ static bool read_message(json_t **message, const cf_store_turn *t, cf_buf *out)
     return st == CF_OK;
 }
 
+/* The adapters that a run was computed with, as JSON; empty: none. */
+static cf_str adapters_of(const cf_store_run *run, cf_arena *arena, cf_buf *out)
+{
+    cf_run_options o;
+    if (run == NULL) {
+        return cf_str_make("", 0);
+    }
+    cf_status st = cf_run_options_read(&o, run->options, arena, NULL);
+    out->failed = out->failed || st == CF_ENOMEM;
+    return st == CF_OK ? o.adapters : cf_str_make("", 0);
+}
+
 static void turn_json(cf_buf *out, const cf_store_turn *t)
 {
     json_t *message;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
     cf_jw_init(&w, &line);
@@ -292,6 +307,10 @@ static void turn_json(cf_buf *out, const cf_store_turn *t)
         cf_jw_str(&w, "model", t->run->model);
         cf_jw_str(&w, "template", t->run->template_hash);
         cf_jw_str(&w, "stop_reason", t->run->stop_reason);
+        cf_str adapters = adapters_of(t->run, &arena, out);
+        if (adapters.n != 0) {
+            cf_jw_raw(&w, "adapters", adapters);
+        }
     }
     if (t->source.n != 0) {
         cf_jw_raw(&w, "source", t->source);
@@ -299,6 +318,7 @@ static void turn_json(cf_buf *out, const cf_store_turn *t)
     cf_jw_end(&w);
     cf_cli_put_json(out, &w);
     cf_buf_deinit(&line);
+    cf_arena_deinit(&arena);
 }
 
 static void put_block(cf_buf *out, cf_str s)
@@ -372,6 +392,15 @@ static void turn_text(cf_buf *out, const cf_store_turn *t, size_t n_siblings)
         message_text(out, m);
         json_decref(m);
     }
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    cf_str adapters = adapters_of(t->run, &arena, out);
+    if (adapters.n != 0) {
+        cf_buf_adds(out, "adapters: ");
+        cf_run_options_adapters(out, adapters);
+        cf_buf_addc(out, '\n');
+    }
+    cf_arena_deinit(&arena);
     if (t->note.n != 0) {
         cf_buf_adds(out, "note: ");
         cf_cli_put_line(out, t->note);

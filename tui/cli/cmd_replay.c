@@ -36,6 +36,7 @@ typedef struct replay {
     cf_replay_media media;
     /* the run that repeats it */
     cf_engine *engine;
+    cf_opened_adapters adapters;
     cf_session *session;
     cf_sampler *sampler;
     cf_grammar *grammar; /* NULL: no constraint, like the next three */
@@ -154,6 +155,10 @@ static cf_status open_engine(replay *r, cf_error *err)
         r->cli.open.n_threads = (uint32_t)run->n_threads;
     }
     r->cli.open.is_exact = r->cli.open.is_exact || run->is_exact;
+    r->cli.open.opens_lora = true;
+    if (r->cli.open.load_as == NULL && r->options.load_as.n != 0) {
+        r->cli.open.load_as = r->options.load_as.p;
+    }
     cf_status st = cf_open_engine(&r->engine, &r->cli.open, false, err);
     if (st != CF_OK && !is_told && r->cli.open.kernel_set != NULL) {
         r->cli.open.kernel_set = NULL;
@@ -248,6 +253,88 @@ static cf_status open_constraint(replay *r, cf_error *err)
                          "the constraint refuses what the reply starts with");
 }
 
+/* ---- adapters ------------------------------------------------------------ */
+
+/* The stored adapters as options, unless the command line names others. */
+static cf_status choose_adapters(replay *r, const json_t *stored, cf_error *err)
+{
+    size_t n = json_array_size(stored);
+    if (r->cli.open.n_lora != 0 || n == 0) {
+        return CF_OK;
+    }
+    const char **v = cf_arena_calloc(&r->arena, n, sizeof *v);
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        const json_t *one = json_array_get(stored, i);
+        cf_str path = cf_json_get_str(one, "path");
+        cf_buf name = CF_BUF_INIT;
+        cf_buf_add(&name, path.p, path.n);
+        cf_buf_addf(&name, "=%.9g",
+                    json_number_value(json_object_get(one, "scale")));
+        v[i] = cf_arena_strndup(&r->arena, cf_buf_cstr(&name), name.n);
+        v = name.failed || v[i] == NULL ? NULL : v;
+        cf_buf_deinit(&name);
+    }
+    if (v == NULL) {
+        return cf_oom_for(err, "the adapters");
+    }
+    r->cli.open.lora = v;
+    r->cli.open.n_lora = n;
+    return CF_OK;
+}
+
+/* "0123456789abcdef x 0.5, ...": what tells adapters apart. */
+static void identify(cf_buf *out, cf_str hash, double scale)
+{
+    cf_buf_addf(out, "%s%.*s x %g", out->n == 0 ? "" : ", ",
+                hash.n < 12 ? (int)hash.n : 12, hash.p, scale);
+}
+
+static void compare_adapters(replay *r, const json_t *stored)
+{
+    cf_buf was = CF_BUF_INIT, is = CF_BUF_INIT;
+    for (size_t i = 0; i < json_array_size(stored); i++) {
+        const json_t *one = json_array_get(stored, i);
+        identify(&was, cf_json_get_str(one, "sha256"),
+                 json_number_value(json_object_get(one, "scale")));
+    }
+    for (size_t i = 0; i < r->adapters.n; i++) {
+        const cf_adapter_use *use = &r->adapters.use[i];
+        if (use->scale != 0) {
+            identify(&is, cf_str_from(cf_adapter_get_info(use->adapter).hash),
+                     (double)use->scale);
+        }
+    }
+    if (!cf_str_eq(cf_buf_str(&was), cf_buf_str(&is))) {
+        note(r, "other adapters", was.n != 0 ? cf_buf_cstr(&was) : "none",
+             is.n != 0 ? cf_buf_cstr(&is) : "none");
+    }
+    cf_buf_deinit(&was);
+    cf_buf_deinit(&is);
+}
+
+/* Gives the session the adapters that the reply was written with. */
+static cf_status use_adapters(replay *r, cf_error *err)
+{
+    json_t *stored = NULL;
+    cf_str text = r->options.adapters;
+    bool is_told = r->cli.open.n_lora != 0;
+    if (text.n != 0) {
+        CF_TRY(cf_json_read(&stored, text.p, text.n, err));
+    }
+    cf_status st = choose_adapters(r, stored, err);
+    CF_THEN(st, cf_open_use_adapters(&r->adapters, r->engine, &r->cli.open,
+                                     &r->session, 1, err));
+    if (st == CF_OK) {
+        compare_adapters(r, stored);
+    } else if (!is_told && text.n != 0) {
+        cf_fail_in(err, st,
+                   "the reply was written with an adapter (--lora names "
+                   "another one)");
+    }
+    json_decref(stored);
+    return st;
+}
+
 static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
@@ -257,6 +344,7 @@ static cf_status open_all(replay *r, cf_error *err)
     const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
     CF_TRY(open_constraint(r, err));
     CF_TRY(cf_session_new(&r->session, r->engine, &o, err));
+    CF_TRY(use_adapters(r, err));
     return cf_sampler_new(&r->sampler, &r->options.sampling,
                           cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)),
                           err);
@@ -477,6 +565,7 @@ int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
     cf_constraint_vocab_free(r.vocab);
     cf_grammar_free(r.grammar);
     cf_session_free(r.session);
+    cf_opened_adapters_close(&r.adapters);
     cf_replay_media_deinit(&r.media);
     cf_engine_close(r.engine);
     cf_arena_deinit(&r.arena);

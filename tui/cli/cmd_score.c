@@ -103,7 +103,13 @@ static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
     cf_arena arena;
     cf_score s;
     cf_arena_init(&arena, 0);
+    cf_opened_adapters adapters = {.n = 0};
     cf_status st = open_backend(&backend, cli, engine, &err);
+    if (st == CF_OK && engine != NULL) {
+        cf_session *session = cf_backend_core_session(backend);
+        st = cf_open_use_adapters(&adapters, engine, &cli->open, &session, 1,
+                                  &err);
+    }
     CF_THEN(st, cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena,
                                  &s, &err));
     int status = CF_EXIT_OK;
@@ -123,6 +129,7 @@ static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
     }
     cf_arena_deinit(&arena);
     cf_backend_free(backend);
+    cf_opened_adapters_close(&adapters);
     return status;
 }
 
@@ -144,11 +151,15 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     if (n_rest > 0 || text_arg == NULL) {
         return cf_cli_usage(cli, "wants --text, and --prompt before it");
     }
+    if (cf_server_is_address(cli->open.model) && cli->open.n_lora != 0) {
+        return cf_cli_usage(cli, "--lora: adapters need the built-in engine");
+    }
     cf_error err;
     cf_buf prompt = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_engine *engine = NULL;
     cf_status st = read_text(&prompt, prompt_arg, &err);
     CF_THEN(st, read_text(&text, text_arg, &err));
+    cli->open.opens_lora = true;
     if (!cf_server_is_address(cli->open.model)) {
         CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
     }

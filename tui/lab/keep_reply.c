@@ -17,8 +17,11 @@
  */
 #include "tui/lab/keep_reply.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/api/adapter.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/os.h"
@@ -41,6 +44,12 @@ typedef struct inputs {
     const cf_token *start_ids; /* [n_start] */
 } inputs;
 
+static cf_str copy_text(cf_arena *arena, cf_str text)
+{
+    char *copy = cf_arena_strndup(arena, text.n != 0 ? text.p : "", text.n);
+    return cf_str_make(copy, copy != NULL ? text.n : 0);
+}
+
 static cf_cache_type cache_of(const cf_engine *engine, uint32_t n_ctx)
 {
     cf_plan plan;
@@ -54,6 +63,36 @@ static cf_cache_type cache_of(const cf_engine *engine, uint32_t n_ctx)
         }
     }
     return CF_CACHE_DEFAULT;
+}
+
+/* The path as a later replay finds it, from whatever folder. */
+static void write_absolute(cf_buf *out, const char *path)
+{
+    char absolute[PATH_MAX];
+    const char *found = realpath(path, absolute);
+    cf_json_write_str(out, cf_str_from(found != NULL ? found : path));
+}
+
+/* The adapters that a session computes with, as run_options.h has them. */
+static cf_str describe_adapters(cf_keep_reply *k, const cf_session *session)
+{
+    size_t n;
+    const cf_adapter_use *v = cf_session_adapters(session, &n);
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        cf_adapter_info info = cf_adapter_get_info(v[i].adapter);
+        cf_buf_adds(&text, i == 0 ? "[{\"path\":" : ",{\"path\":");
+        write_absolute(&text, info.path);
+        cf_buf_addf(&text, ",\"sha256\":\"%s\",\"scale\":", info.hash);
+        cf_json_write_double(&text, (double)v[i].scale);
+        cf_buf_adds(&text, i + 1 == n ? "}]" : "}");
+    }
+    cf_str copy = {NULL, 0};
+    if (n != 0 && !text.failed) {
+        copy = copy_text(&k->arena, cf_buf_str(&text));
+    }
+    cf_buf_deinit(&text);
+    return copy;
 }
 
 static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
@@ -71,10 +110,13 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
     run->n_threads = (int)about.n_threads;
     run->isa = cf_str_from(about.kernel_set);
     run->is_exact = about.is_exact;
+    k->options.load_as =
+        cf_str_from(about.load_as != NULL ? about.load_as : "");
     const cf_session *session = cf_backend_core_session(e->backend);
     if (session != NULL) {
         k->options.n_ctx = cf_session_n_ctx(session);
         k->options.cache = cache_of(e->engine, k->options.n_ctx);
+        k->options.adapters = describe_adapters(k, session);
     }
 }
 
@@ -100,12 +142,6 @@ static bool add_tools(inputs *in, const cf_conversation *conv)
     in->run.tools = v;
     in->run.n_tools = v != NULL ? n : 0;
     return v != NULL;
-}
-
-static cf_str copy_text(cf_arena *arena, cf_str text)
-{
-    char *copy = cf_arena_strndup(arena, text.n != 0 ? text.p : "", text.n);
-    return cf_str_make(copy, copy != NULL ? text.n : 0);
 }
 
 /* A JSON value as text in the arena; empty for NULL. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/safe_text.h"
 #include "templates/open.h"
 #include "tui/lab/lab_impl.h"
 
@@ -67,16 +68,22 @@ cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
     return CF_OK;
 }
 
-void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out)
+const cf_adapter_use *cf_lab_adapters(const cf_lab *lab, size_t *n)
 {
     const cf_session *session = cf_backend_core_session(lab->engine.backend);
-    size_t n = 0;
-    const cf_adapter_use *v =
-        session != NULL ? cf_session_adapters(session, &n) : NULL;
+    *n = 0;
+    return session != NULL ? cf_session_adapters(session, n) : NULL;
+}
+
+void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out)
+{
+    size_t n;
+    const cf_adapter_use *v = cf_lab_adapters(lab, &n);
     for (size_t i = 0; i < n; i++) {
         cf_adapter_info info = cf_adapter_get_info(v[i].adapter);
-        cf_buf_addf(out, "%s%s x %g (rank %u)", i == 0 ? "" : ", ", info.path,
-                    (double)v[i].scale, info.rank);
+        cf_buf_adds(out, i == 0 ? "" : ", ");
+        cf_safe_line(out, info.path, strlen(info.path));
+        cf_buf_addf(out, " x %g", (double)v[i].scale);
     }
     cf_buf_adds(out, n == 0 ? "none" : "");
 }

@@ -6,6 +6,7 @@
 #ifndef CF_TUI_LAB_LAB_ADAPTERS_H
 #define CF_TUI_LAB_LAB_ADAPTERS_H
 
+#include "core/api/adapter.h"
 #include "tui/lab/lab.h"
 
 /* Computes with these adapters from now on, "FILE[=SCALE] ...", with those
@@ -15,6 +16,8 @@
  * cf_open_adapters(). */
 CF_MUST_USE cf_status cf_lab_set_adapters(cf_lab *lab, const char *text,
                                           cf_error *err);
+/* Those in use, *n of them; NULL without the built-in engine. */
+const cf_adapter_use *cf_lab_adapters(const cf_lab *lab, size_t *n);
 /* Appends "FILE x SCALE, ..." or "none". */
 void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out);
 

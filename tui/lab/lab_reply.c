@@ -45,6 +45,7 @@ void cf_reply_deinit(cf_reply *reply)
     cf_lab__rule_drop(reply->rule);
     cf_buf_deinit(&reply->notes);
     cf_buf_deinit(&reply->facts);
+    cf_buf_deinit(&reply->adapters);
     cf_buf_deinit(&reply->raw);
     cf_buf_deinit(&reply->chunks);
     *reply = (cf_reply){.is_live = false};
@@ -327,6 +328,7 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
         r->n_start = o.n_start < r->n_token ? o.n_start : r->n_token;
         r->start_content = o.start_content;
         json_t *server = NULL;
+        cf_run_options_adapters(&r->adapters, o.adapters);
         if (o.server.n > 0 &&
             cf_json_read(&server, o.server.p, o.server.n, NULL) == CF_OK) {
             add_facts(r, server);

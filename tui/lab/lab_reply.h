@@ -42,9 +42,11 @@ typedef struct cf_reply {
     cf_trace_writer steps; /* names of the chain's steps, where the draws came
                               from the history */
     uint32_t n_calls;
-    cf_buf notes; /* lines for the user about the request and its end */
-    cf_buf facts; /* what a server reports of its answer: model, fingerprint,
+    cf_buf notes;    /* lines for the user about the request and its end */
+    cf_buf facts;    /* what a server reports of its answer: model, fingerprint,
                      id; one line */
+    cf_buf adapters; /* "FILE x SCALE, ..." that it was computed with; empty:
+                        none */
 
     /* While it is written. */
     bool is_live;

@@ -16,6 +16,7 @@
  *      snapshot is taken again.
  */
 #include "tui/lab/lab_send.h"
+#include "tui/lab/lab_adapters.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,15 @@ static void take_event(void *ud, void *item)
     cf_lab *b = ((cf_lab_job *)ud)->lab;
     cf_reply_add(&b->live, b->engine.tokenizer, item);
     cf_free(item);
+}
+
+static void begin_live(const cf_lab *b, cf_reply *live, cf_uuid parent)
+{
+    size_t n;
+    cf_reply_begin(live, parent);
+    if (cf_lab_adapters(b, &n) != NULL && n != 0) {
+        cf_lab_adapters_text(b, &live->adapters);
+    }
 }
 
 /* Moves a live reply to its turn. */
@@ -297,9 +307,9 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
             .free_item = is_many ? cf_lab__free_side_item : cf_free,
             .ud = job};
         cf_backend_core_set_draft(b->engine.backend, b->settings.draft);
-        cf_reply_begin(&b->live, parent);
+        begin_live(b, &b->live, parent);
         for (size_t i = 1; is_many && i < job->sides->n; i++) {
-            cf_reply_begin(&job->sides->side[i].live, parent);
+            begin_live(b, &job->sides->side[i].live, parent);
         }
         b->job_is_on = true;
         st = cf_runner_start(&b->work, &task, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/json.h"
+#include "core/base/safe_text.h"
 
 /* ---- writing ------------------------------------------------------------ */
 
@@ -118,6 +119,12 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     cf_buf_adds(b, o->as_is ? "\"as_is\":true," : "");
     put_json(b, "extra", o->extra);
     put_json(b, "media", o->media);
+    put_json(b, "adapters", o->adapters);
+    if (o->load_as.n != 0) {
+        cf_buf_adds(b, "\"load_as\":");
+        cf_json_write_str(b, o->load_as);
+        cf_buf_addc(b, ',');
+    }
     put_json(b, "server", o->server);
     cf_buf_addf(b, "\"max_tokens\":%u}", (unsigned)o->max_tokens);
 }
@@ -182,20 +189,24 @@ static bool read_list(const uint32_t **out, size_t *n, const json_t *list,
     return v != NULL;
 }
 
+/* A string in the arena; false when memory ran out. */
+static bool read_text(cf_str *out, const json_t *s, cf_arena *arena)
+{
+    size_t n = json_string_length(s);
+    const char *p = json_is_string(s) ? json_string_value(s) : "";
+    char *copy = cf_arena_strndup(arena, p, n);
+    *out = cf_str_make(copy, copy != NULL ? n : 0);
+    return copy != NULL;
+}
+
 static bool read_stop(cf_run_options *o, const json_t *list, cf_arena *arena)
 {
     size_t n = json_array_size(list);
     cf_str *v = cf_arena_calloc(arena, n + 1, sizeof *v);
     for (size_t i = 0; v != NULL && i < n; i++) {
-        const json_t *s = json_array_get(list, i);
-        size_t len = json_string_length(s);
-        char *copy = cf_arena_alloc(arena, len + 1);
-        if (copy == NULL) {
+        if (!read_text(&v[i], json_array_get(list, i), arena)) {
             return false;
         }
-        memcpy(copy, json_is_string(s) ? json_string_value(s) : "", len);
-        copy[len] = '\0';
-        v[i] = cf_str_make(copy, len);
     }
     o->stop = v;
     o->n_stop = n;
@@ -272,8 +283,28 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
                   arena) &&
         read_json(&out->extra, json_object_get(v, "extra"), arena) &&
         read_json(&out->media, json_object_get(v, "media"), arena) &&
+        read_json(&out->adapters, json_object_get(v, "adapters"), arena) &&
+        read_text(&out->load_as, json_object_get(v, "load_as"), arena) &&
         read_json(&out->server, json_object_get(v, "server"), arena) &&
         read_stop(out, json_object_get(v, "stop"), arena);
     json_decref(v);
     return ok ? CF_OK : cf_oom_for(err, "options");
+}
+
+void cf_run_options_adapters(cf_buf *out, cf_str adapters)
+{
+    json_t *list = NULL;
+    if (adapters.n == 0 ||
+        cf_json_read(&list, adapters.p, adapters.n, NULL) != CF_OK) {
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        cf_str path = cf_json_get_str(one, "path");
+        cf_buf_adds(out, i == 0 ? "" : ", ");
+        cf_safe_line(out, path.p, path.n);
+        cf_buf_addf(out, " x %g",
+                    json_number_value(json_object_get(one, "scale")));
+    }
+    json_decref(list);
 }

@@ -30,12 +30,18 @@ typedef struct cf_run_options {
     const uint32_t *held; /* [n_held] from, to, from, to ...: stretches of the
                              reply's ids that the constraint took */
     size_t n_held;
-    bool as_is;    /* messages reached the template as they are */
-    cf_str extra;  /* JSON object: further arguments sent to a server */
-    cf_str media;  /* JSON array: blocks of rows among the prompt's ids, as in
+    bool as_is;      /* messages reached the template as they are */
+    cf_str extra;    /* JSON object: further arguments sent to a server */
+    cf_str media;    /* JSON array: blocks of rows among the prompt's ids, as in
                       cf_chat_response */
-    cf_str server; /* JSON object: id, model, fingerprint ... of its answer */
+    cf_str adapters; /* JSON array of {"path", "sha256", "scale"}, those with
+                        scale 0 left out */
+    cf_str load_as;  /* what the weights were loaded as; empty: as they are */
+    cf_str server;   /* JSON object: id, model, fingerprint ... of its answer */
 } cf_run_options;
+
+/* Appends "FILE x SCALE, ..." for such an array of adapters. */
+void cf_run_options_adapters(cf_buf *out, cf_str adapters);
 
 /* Appends the object. */
 void cf_run_options_write(cf_buf *out, const cf_run_options *o);

@@ -222,6 +222,12 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "first   %.0f ms",
                      (double)last->timings.first_us * 1e-3);
         y += draw_rates(g, (cf_rect){r.x, y, r.w, 1}, last);
+        if (last->adapters.n != 0) {
+            int x =
+                r.x + cf_grid_puts(g, r.x, y, r.w, "lora    ", CF_STYLE_NORMAL);
+            cf_grid_put(g, x, y++, r.x + r.w - x, cf_buf_str(&last->adapters),
+                        CF_STYLE_NORMAL);
+        }
         if (last->facts.n != 0) {
             int x =
                 r.x + cf_grid_puts(g, r.x, y, r.w, "server  ", CF_STYLE_NORMAL);

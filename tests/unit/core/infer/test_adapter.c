@@ -11,82 +11,25 @@
 #include "core/api/engine.h"
 #include "core/base/os.h"
 #include "core/model/gguf.h"
-#include "tests/support/rand.h"
 #include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_lora.h"
 
-enum { VOCAB = 320, N_IDS = 12, RANK = 4, N_LAYER = 2, N_EMBD = 64, HEADS = 4 };
+enum { VOCAB = 320, N_IDS = 12, HEADS = 4 };
+enum {
+    RANK = CF_TINY_RANK,
+    N_LAYER = CF_TINY_LORA_LAYERS,
+    N_MAT = CF_TINY_MATS
+};
 
-static const double ALPHA = 6;
+static const double ALPHA = CF_TINY_ALPHA;
 
 static char folder[] = "/tmp/cf_adapter_XXXXXX";
 static char gguf_path[64];
 
-/* The matrices that the test's adapter changes. */
-static const struct {
-    const char *name, *peft;
-    uint32_t n_row, n_col;
-} mats[] = {
-    {"attn_q.weight", "self_attn.q_proj", 64, 64},
-    {"attn_v.weight", "self_attn.v_proj", 32, 64},
-    {"ffn_down.weight", "mlp.down_proj", 64, 128},
-};
-enum { N_MAT = sizeof mats / sizeof mats[0] };
-
-/* The numbers of one pair, from the seed. */
-typedef struct pair {
-    float a[RANK * 128];
-    float b[64 * RANK];
-} pair;
-
-static void fill(pair *p, uint64_t seed, uint32_t layer, size_t i)
-{
-    cf_rand r = {.s = seed * 1000 + layer * 10 + i};
-    for (size_t k = 0; k < RANK * 128; k++) {
-        p->a[k] = cf_rand_float(&r) * 0.2f;
-    }
-    for (size_t k = 0; k < (size_t)64 * RANK; k++) {
-        p->b[k] = cf_rand_float(&r) * 0.2f;
-    }
-}
-
-/* An adapter in llama.cpp's format. */
-static void write_gguf(const char *path, const char *arch, uint64_t seed)
-{
-    cf_tiny_buf head = {0}, tensors = {0}, data = {0}, all = {0};
-    pair p;
-    cf_error err = {0};
-    uint64_t n = 0;
-    for (uint32_t l = 0; l < N_LAYER; l++) {
-        for (size_t i = 0; i < N_MAT; i++, n += 2) {
-            char name[64];
-            uint64_t da[2] = {mats[i].n_col, RANK};
-            uint64_t db[2] = {RANK, mats[i].n_row};
-            fill(&p, seed, l, i);
-            cf_tiny_pad(&data, 32);
-            snprintf(name, sizeof name, "blk.%u.%s.lora_a", l, mats[i].name);
-            cf_tiny_tensor(&tensors, name, 2, da, CF_F32, data.n);
-            cf_tiny_bytes(&data, p.a, 4 * da[0] * RANK);
-            cf_tiny_pad(&data, 32);
-            snprintf(name, sizeof name, "blk.%u.%s.lora_b", l, mats[i].name);
-            cf_tiny_tensor(&tensors, name, 2, db, CF_F32, data.n);
-            cf_tiny_bytes(&data, p.b, 4 * db[1] * RANK);
-        }
-    }
-    cf_tiny_head(&head, 3, n, 4);
-    cf_tiny_kv_str(&head, "general.type", "adapter");
-    cf_tiny_kv_str(&head, "adapter.type", "lora");
-    cf_tiny_kv_str(&head, "general.architecture", arch);
-    cf_tiny_kv_f32(&head, "adapter.lora.alpha", (float)ALPHA);
-    cf_tiny_bytes(&all, head.p, head.n);
-    cf_tiny_bytes(&all, tensors.p, tensors.n);
-    cf_tiny_pad(&all, 32);
-    cf_tiny_bytes(&all, data.p, data.n);
-    T_OK(cf_os_write_file(path, all.p, all.n, 0600, &err), err);
-    cf_tiny_free(head.p);
-    cf_tiny_free(tensors.p);
-    cf_tiny_free(data.p);
-    cf_tiny_free(all.p);
-}
+typedef cf_tiny_pair pair;
+#define mats       cf_tiny_mats
+#define fill       cf_tiny_pair_fill
+#define write_gguf cf_tiny_lora_write
 
 static void write_text(const char *name, const void *p, size_t n)
 {
