@@ -12,19 +12,30 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/diff_all.h"
+#include "tui/cli/diff_replies.h"
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
 #include "tui/lab/diff_pair.h"
 #include "tui/sys/out.h"
 
-enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120 };
+enum {
+    CONTEXT_MAX = 256 << 20,
+    DEFAULT_CONTEXT = 3,
+    DEFAULT_WIDTH = 120,
+    DEFAULT_TOKENS = 128
+};
 
 typedef enum diff_level { LEVEL_TEXT, LEVEL_TOKENS, LEVEL_SOURCE } diff_level;
 
 typedef struct diff_job {
     cf_cli *cli;
     const char *name_a, *name_b, *level_name;
+    cf_buf label[2]; /* the names of the sides, with their adapters */
     bool is_all, is_side, is_unified, has_context, has_width;
+    bool has_replies; /* what the model answers is compared, not its prompts */
+    cf_opt_list lora[2];
+    cf_diff_replies_options reply;
+    cf_diff_replies replies; /* open with has_replies */
     diff_level level;
     cf_diff_style style;
     cf_diff_pair pair;
@@ -77,21 +88,45 @@ static void add_name(diff_job *job, const char *sign, const char *name,
     }
 }
 
-static void show(diff_job *job, const cf_diff *d, const char *context)
+/* The replies of both sides as members of the object: "same" is the number of
+ * tokens that both begin with. */
+static void replies_json(diff_job *job, const cf_diff_reply v[2])
+{
+    size_t same = 0;
+    while (same < v[0].tokens.n && same < v[1].tokens.n &&
+           v[0].tokens.v[same].id == v[1].tokens.v[same].id) {
+        same++;
+    }
+    cf_buf_adds(&job->out, "\"replies\":[");
+    for (int i = 0; i < 2; i++) {
+        cf_buf_adds(&job->out, i == 0 ? "{" : ",{");
+        cf_json_text_bytes(&job->out, "text", v[i].text.text);
+        cf_buf_addf(&job->out, ",\"tokens\":%zu,\"stop\":\"%s\"}",
+                    v[i].tokens.n, v[i].is_cut ? "length" : "end");
+    }
+    cf_buf_addf(&job->out, "],\"same\":%zu,", same);
+}
+
+/* `replies` NULL: prompts or sources are compared. */
+static void show(diff_job *job, const cf_diff *d, const char *context,
+                 const cf_diff_reply *replies)
 {
     const cf_tokenizer *tok = job->level == LEVEL_TOKENS ? job->pair.tok : NULL;
     bool is_equal = cf_diff_is_equal(d);
     job->n_differ += is_equal ? 0 : 1;
     if (job->cli->is_json) {
         begin_json(job, context);
+        if (replies != NULL) {
+            replies_json(job, replies);
+        }
         cf_diff_json(&job->out, d, tok);
         cf_buf_adds(&job->out, "}\n");
     } else if (!is_equal) {
         cf_diff_style style = job->style;
         style.tok = tok;
-        add_name(job, "--- ", job->name_a, context);
+        add_name(job, "--- ", cf_buf_cstr(&job->label[0]), context);
         cf_buf_addc(&job->out, '\n');
-        add_name(job, "+++ ", job->name_b, context);
+        add_name(job, "+++ ", cf_buf_cstr(&job->label[1]), context);
         cf_buf_addc(&job->out, '\n');
         cf_diff_print(&job->out, d, &style);
     }
@@ -119,6 +154,23 @@ static void show_errors(diff_job *job, const cf_diff_renders *r,
     }
 }
 
+/* Compares what the model answers to both prompts. */
+static cf_status compare_replies(diff_job *job, const cf_diff_renders *r,
+                                 const char *path, cf_error *err)
+{
+    cf_diff_reply v[2];
+    cf_diff d;
+    CF_TRY(cf_diff_replies_write(&job->replies, r->prompt, cf_cli_cancel(),
+                                 &job->arena, v, err));
+    CF_TRY(job->level == LEVEL_TOKENS
+               ? cf_diff_tokens(&d, &v[0].text, &v[0].tokens, &v[1].text,
+                                &v[1].tokens, &job->arena, err)
+               : cf_diff_texts(&d, v[0].text.text, v[1].text.text, &job->arena,
+                               err));
+    show(job, &d, path, v);
+    return CF_OK;
+}
+
 static cf_status one_context(diff_job *job, const char *path, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -135,10 +187,12 @@ static cf_status one_context(diff_job *job, const char *path, cf_error *err)
     }
     if (st == CF_OK && (r.status[0] != CF_OK || r.status[1] != CF_OK)) {
         show_errors(job, &r, path);
+    } else if (st == CF_OK && job->has_replies) {
+        st = compare_replies(job, &r, path, err);
     } else if (st == CF_OK) {
         st = compare(job, &d, &r, err);
         if (st == CF_OK) {
-            show(job, &d, path);
+            show(job, &d, path, NULL);
         }
     }
     cf_buf_deinit(&text);
@@ -150,15 +204,33 @@ static cf_status sources(diff_job *job, cf_error *err)
     cf_diff d;
     CF_TRY(cf_diff_texts(&d, cf_diff_pair_source(&job->pair, 0),
                          cf_diff_pair_source(&job->pair, 1), &job->arena, err));
-    show(job, &d, NULL);
+    show(job, &d, NULL, NULL);
     return CF_OK;
 }
 
 /* ---- the command -------------------------------------------------------- */
 
+static bool names_model(const char *name)
+{
+    return name != NULL && strcmp(name, "model") == 0;
+}
+
+/* NULL, or what is wrong with the options. */
 static const char *check(diff_job *job, int n_contexts)
 {
     const char *level = job->level_name;
+    if (names_model(job->name_a) || names_model(job->name_b) ||
+        job->has_replies || job->all.has_likelihood ||
+        (level != NULL && strcmp(level, "tokens") == 0)) {
+        cf_open_want_model(&job->cli->open);
+    }
+    if (job->cli->open.n_lora != 0) {
+        return "--lora-a and --lora-b say which side computes with an adapter";
+    }
+    if (job->has_replies &&
+        (job->is_all || (level != NULL && strcmp(level, "source") == 0))) {
+        return "replies are compared over contexts, as text or tokens";
+    }
     if (job->name_a == NULL || job->name_b == NULL) {
         return "two templates are needed: -a and -b";
     }
@@ -215,11 +287,51 @@ static cf_out_kind out_kind(const diff_job *job)
                                  : CF_OUT_TEXT;
 }
 
+static cf_status open_replies(diff_job *job, cf_error *err)
+{
+    if (job->pair.engine == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "replies are compared with the built-in engine (-m)");
+    }
+    for (int i = 0; i < 2; i++) {
+        job->reply.lora[i] = job->lora[i].v;
+        job->reply.n_lora[i] = job->lora[i].n;
+    }
+    job->reply.seed = job->cli->seed;
+    job->reply.n_ctx = job->cli->open.n_ctx;
+    return cf_diff_replies_open(&job->replies, job->pair.engine, &job->reply,
+                                err);
+}
+
+/* "model" where a side is not said, and adapters in the names of sides. */
+static cf_status name_sides(diff_job *job, cf_error *err)
+{
+    const char **names[2] = {&job->name_a, &job->name_b};
+    job->has_replies = job->has_replies || job->lora[0].n + job->lora[1].n != 0;
+    for (int i = 0; job->has_replies && i < 2; i++) {
+        *names[i] = *names[i] != NULL ? *names[i] : "model";
+    }
+    for (int i = 0; i < 2; i++) {
+        cf_buf *out = &job->label[i];
+        cf_buf_adds(out, *names[i] != NULL ? *names[i] : "");
+        for (size_t k = 0; k < job->lora[i].n; k++) {
+            cf_buf_addf(out, "%s%s", k == 0 ? " with " : ", ",
+                        job->lora[i].v[k]);
+        }
+        CF_TRY(cf_buf_check(out, err));
+    }
+    return CF_OK;
+}
+
 static int run(diff_job *job, int n, char **paths)
 {
     cf_error err = {0};
-    cf_status st = cf_diff_pair_open(&job->pair, &job->cli->open, job->name_a,
-                                     job->name_b, &err);
+    cf_status st =
+        cf_diff_pair_open(&job->pair, &job->cli->open, job->has_replies,
+                          job->name_a, job->name_b, &err);
+    if (st == CF_OK && job->has_replies) {
+        st = open_replies(job, &err);
+    }
     if (st == CF_OK && job->level == LEVEL_TOKENS && job->pair.tok == NULL) {
         st = cf_fail(&err, CF_EUNSUPPORTED,
                      "--level tokens needs a model file (-m)");
@@ -249,14 +361,9 @@ static int run(diff_job *job, int n, char **paths)
                                        : CF_EXIT_OK;
 }
 
-static bool names_model(const char *name)
-{
-    return name != NULL && strcmp(name, "model") == 0;
-}
-
 int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
 {
-    diff_job job = {.cli = cli};
+    diff_job job = {.cli = cli, .reply = {.max_tokens = DEFAULT_TOKENS}};
     const cf_opt own[] = {
         {"--left", 'a', CF_OPT_STR, &job.name_a, "FILE|NAME",
          "first template: a file, a built-in template, or \"model\": the one "
@@ -265,6 +372,18 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--right", 'b', CF_OPT_STR, &job.name_b, "FILE|NAME",
          "second template", NULL},
+        {"--replies", 0, CF_OPT_FLAG, &job.has_replies, NULL,
+         "compare what the model of -m answers, written side by side", NULL},
+        {"--lora-a", 0, CF_OPT_LIST, &job.lora[0], "FILE[=SCALE]",
+         "the same, with this adapter for the first side; may be repeated",
+         NULL},
+        {"--lora-b", 0, CF_OPT_LIST, &job.lora[1], "FILE[=SCALE]",
+         "for the second side", NULL},
+        {"--tokens", 'n', CF_OPT_U32, &job.reply.max_tokens, "N",
+         "--replies: tokens of a reply at most (default 128)", NULL},
+        {"--temperature", 0, CF_OPT_F32, &job.reply.temperature, "T",
+         "--replies: draw at this temperature (default 0: the likeliest)",
+         NULL},
         {"--all", 0, CF_OPT_FLAG, &job.is_all, NULL,
          "list the saved conversations whose prompts differ", NULL},
         {"--likelihood", 0, CF_OPT_FLAG, &job.all.has_likelihood, NULL,
@@ -292,19 +411,22 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    if (job.all.has_likelihood || names_model(job.name_a) ||
-        names_model(job.name_b) ||
-        (job.level_name != NULL && strcmp(job.level_name, "tokens") == 0)) {
-        cf_open_want_model(&cli->open);
-    }
-    const char *wrong = check(&job, n_rest);
-    if (wrong != NULL) {
-        return cf_cli_usage(cli, wrong);
-    }
-    choose_style(&job);
+    cf_error err;
     cf_arena_init(&job.arena, 0);
-    int status = run(&job, n_rest, argv);
+    const char *wrong = NULL;
+    int status;
+    if (name_sides(&job, &err) != CF_OK) {
+        status = cf_cli_fail(cli, &err);
+    } else if ((wrong = check(&job, n_rest)) != NULL) {
+        status = cf_cli_usage(cli, wrong);
+    } else {
+        choose_style(&job);
+        status = run(&job, n_rest, argv);
+    }
+    cf_diff_replies_close(&job.replies);
     cf_diff_pair_close(&job.pair);
+    cf_buf_deinit(&job.label[0]);
+    cf_buf_deinit(&job.label[1]);
     cf_buf_deinit(&job.out);
     cf_arena_deinit(&job.arena);
     return status;

@@ -101,6 +101,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m, cf_error *err)
                           cf_lab_engine_of(m->lab)->backend,
                           cf_lab_cancel_flag(m->lab), err));
     for (int i = 0; i < 2; i++) {
+        CF_TRY(cf_diff_model_use_lora(m, i, j->scorer.session[i], err));
         CF_TRY(cf_diff_model_conv(m, i, &j->conv[i], err));
     }
     return cf_diff_model_vars(m, &j->vars, err);

@@ -10,6 +10,7 @@
 #include "templates/builtin.h"
 #include "templates/open.h"
 #include "tui/lab/kept_template.h"
+#include "tui/lab/lab_adapters.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_task.h"
@@ -35,6 +36,7 @@ static void close_pair(cf_diff_model *m)
 void cf_diff_model_deinit(cf_diff_model *m)
 {
     close_pair(m);
+    cf_opened_adapters_close(&m->adapters);
     cf_buf_deinit(&m->other);
     cf_arena_deinit(&m->arena);
     memset(m, 0, sizeof *m);
@@ -99,6 +101,53 @@ cf_status cf_diff_model_with_text(cf_diff_model *m, const char *name,
     return take_other(m, name, &text, err);
 }
 
+/* ---- adapters ------------------------------------------------------------ */
+
+static bool is_other(const cf_diff_model *m, int side)
+{
+    return (side == 0) != m->is_swapped;
+}
+
+cf_status cf_diff_model_lora(cf_diff_model *m, const char *text, cf_error *err)
+{
+    const cf_lab_engine *e = cf_lab_engine_of(m->lab);
+    cf_opened_adapters now = {.n = 0};
+    bool is_same = strcmp(text, "same") == 0;
+    CF_TRY(cf_lab_need_idle(m->lab, err));
+    if (e->engine == NULL || cf_backend_core_session(e->backend) == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "adapters need the built-in engine");
+    }
+    if (m->name[0] == '\0') {
+        CF_TRY(cf_diff_model_with_text(m, e->template_name, e->template_source,
+                                       err));
+    }
+    CF_TRY(cf_lab_open_adapters(&now, e->engine, is_same ? "off" : text, err));
+    cf_opened_adapters_close(&m->adapters);
+    m->adapters = now;
+    m->has_adapters = !is_same;
+    cf_buf label = CF_BUF_INIT;
+    cf_adapters_label(&label, now.use, now.n);
+    cf_utf8_copy(m->adapters_label, sizeof m->adapters_label,
+                 now.n != 0 ? cf_buf_str(&label) : cf_str_from("no adapter"));
+    cf_buf_deinit(&label);
+    return CF_OK;
+}
+
+cf_status cf_diff_model_use_lora(const cf_diff_model *m, int side,
+                                 cf_session *session, cf_error *err)
+{
+    return m->has_adapters && is_other(m, side)
+               ? cf_session_set_adapters(session, m->adapters.use,
+                                         m->adapters.n, err)
+               : CF_OK;
+}
+
+const char *cf_diff_model_lora_label(const cf_diff_model *m, int side)
+{
+    return m->has_adapters && is_other(m, side) ? m->adapters_label : "";
+}
+
 const char *cf_diff_model_name(const cf_diff_model *m, int side)
 {
     if (m->subject == CF_DIFF_MARKS && m->level != CF_DIFF_LEVEL_SOURCE) {
@@ -106,9 +155,9 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side)
                : side == 0               ? "conversation A"
                                          : "conversation B";
     }
-    bool is_other = (side == 0) != m->is_swapped;
-    return is_other && m->name[0] != '\0' ? m->name
-                                          : cf_lab_template_name(m->lab);
+    return is_other(m, side) && m->name[0] != '\0'
+               ? m->name
+               : cf_lab_template_name(m->lab);
 }
 
 cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,

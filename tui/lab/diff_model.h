@@ -9,6 +9,7 @@
 #define CF_TUI_LAB_DIFF_MODEL_H
 
 #include "storage/store.h"
+#include "templates/open.h"
 #include "templates/template_diff.h"
 #include "tui/lab/diff_pair.h"
 #include "tui/lab/lab.h"
@@ -31,6 +32,9 @@ typedef struct cf_diff_model {
     char name[256];  /* of the other template; "" while none was chosen */
     cf_buf other;    /* its source */
     bool is_swapped; /* the other template, which is A at first, is B */
+    cf_opened_adapters adapters; /* the other side computes with these, */
+    bool has_adapters;           /* if it has some of its own */
+    char adapters_label[120];    /* "style.gguf x 0.5", "no adapter" */
     cf_diff_level level;
     cf_diff_subject subject;
     cf_uuid saved;
@@ -61,6 +65,19 @@ CF_MUST_USE cf_status cf_diff_model_with(cf_diff_model *m, const char *name,
 CF_MUST_USE cf_status cf_diff_model_with_text(cf_diff_model *m,
                                               const char *name, cf_str source,
                                               cf_error *err);
+
+/* Has the other side compute with these adapters, a line as
+ * cf_lab_set_adapters() takes it; "same": as the workbench does.  Where no
+ * other template was chosen, it is the one in use.  CF_EUNSUPPORTED without
+ * the built-in engine, errors of cf_open_adapters(). */
+CF_MUST_USE cf_status cf_diff_model_lora(cf_diff_model *m, const char *text,
+                                         cf_error *err);
+/* Gives a session of the engine the adapters of a side. */
+CF_MUST_USE cf_status cf_diff_model_use_lora(const cf_diff_model *m, int side,
+                                             cf_session *session,
+                                             cf_error *err);
+/* The adapters of a side; "" where nothing is to be said. */
+const char *cf_diff_model_lora_label(const cf_diff_model *m, int side);
 
 /* Computes the difference again.  A failure is in m->err, and in
  * m->render.err for each side. */

@@ -46,13 +46,24 @@ static cf_status render_with(const cf_diff_half *half,
     return st;
 }
 
+/* The template for a context with or without tools. */
+static const cf_template *template_for(const cf_diff_half *half, bool has_tools)
+{
+    return has_tools && half->for_tools != NULL ? half->for_tools : half->tpl;
+}
+
+static bool has_tools(const json_t *context)
+{
+    return json_array_size(json_object_get(context, "tools")) != 0;
+}
+
 static cf_status render_half(const void *ud, const json_t *context,
                              cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     const cf_diff_half *half = ud;
-    const cf_prompt_renderer r = half->tpl != NULL
-                                     ? cf_renderer_template(half->tpl)
-                                     : cf_renderer_plain();
+    const cf_template *tpl = template_for(half, has_tools(context));
+    const cf_prompt_renderer r =
+        tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
     return render_with(half, &r, context, arena, out, err);
 }
 
@@ -61,9 +72,9 @@ static cf_status render_half_as_is(const void *ud, const json_t *context,
                                    cf_error *err)
 {
     const cf_diff_half *half = ud;
-    const cf_prompt_renderer r = half->tpl != NULL
-                                     ? cf_renderer_template_as_is(half->tpl)
-                                     : cf_renderer_plain();
+    const cf_template *tpl = template_for(half, has_tools(context));
+    const cf_prompt_renderer r =
+        tpl != NULL ? cf_renderer_template_as_is(tpl) : cf_renderer_plain();
     return render_with(half, &r, context, arena, out, err);
 }
 
@@ -111,6 +122,12 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
             return cf_fail(err, CF_EINVAL, "\"model\" needs a model (-m)");
         }
         cf_str own = cf_engine_chat_template(pair->engine, NULL);
+        cf_str tools = cf_engine_chat_template(pair->engine, "tool_use");
+        if (tools.p != NULL) {
+            CF_TRY(cf_template_compile(&half->for_tools, tools, NULL, NULL,
+                                       NULL, err));
+        }
+        own = own.p != NULL ? own : tools;
         if (own.p == NULL) {
             return cf_fail(err, CF_ENOTFOUND, "the model has no template");
         }
@@ -124,11 +141,12 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
 }
 
 cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_open_options *o,
-                            const char *a, const char *b, cf_error *err)
+                            bool has_weights, const char *a, const char *b,
+                            cf_error *err)
 {
     memset(pair, 0, sizeof *pair);
     if (o->model != NULL && !cf_server_is_address(o->model)) {
-        CF_TRY(cf_open_engine(&pair->engine, o, true, err));
+        CF_TRY(cf_open_engine(&pair->engine, o, !has_weights, err));
         pair->tok = cf_engine_tokenizer(pair->engine);
     }
     CF_TRY(open_half(&pair->half[0], pair, o, a, err));
@@ -160,6 +178,7 @@ void cf_diff_pair_close(cf_diff_pair *pair)
     for (int i = 0; i < 2; i++) {
         cf_backend_free(pair->half[i].backend);
         cf_template_free(pair->half[i].tpl);
+        cf_template_free(pair->half[i].for_tools);
         cf_buf_deinit(&pair->half[i].source);
     }
     cf_engine_close(pair->engine);
@@ -210,8 +229,10 @@ cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
                                  &out->prompt[i], NULL, &out->err[i]);
             continue;
         }
-        out->status[i] = cf_template_render(pair->half[i].tpl, values, NULL,
-                                            arena, &r, &out->err[i]);
+        const cf_template *tpl =
+            template_for(&pair->half[i], cf_context_text_has(context, "tools"));
+        out->status[i] =
+            cf_template_render(tpl, values, NULL, arena, &r, &out->err[i]);
         if (out->status[i] == CF_OK) {
             out->prompt[i] = r.prompt;
         }

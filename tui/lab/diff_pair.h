@@ -14,6 +14,8 @@ typedef struct cf_diff_half {
     bool is_server; /* `backend` asks a server for its own prompt */
     cf_buf source;
     cf_template *tpl;
+    cf_template *for_tools; /* the model's "tool_use", for contexts with tools;
+                               NULL: `tpl` */
     cf_role_map roles;
     cf_backend *backend; /* renders with `tpl` */
     const cf_tokenizer *tok;
@@ -22,7 +24,7 @@ typedef struct cf_diff_half {
 } cf_diff_half;
 
 typedef struct cf_diff_pair {
-    cf_engine *engine;       /* of -m, its vocabulary only; NULL: none */
+    cf_engine *engine;       /* of -m; NULL: none */
     const cf_tokenizer *tok; /* of the engine */
     cf_diff_half half[2];
 } cf_diff_pair;
@@ -35,10 +37,11 @@ typedef struct cf_diff_renders {
 } cf_diff_renders;
 
 /* Both templates: files, names, or "model" for the model's own, of a server
- * the prompt that it shows.  The pair must
- * not move while it is open; close it whatever is returned. */
+ * the prompt that it shows.  With `has_weights` the pair's engine can compute.
+ * The pair must not move while it is open; close it whatever is returned. */
 CF_MUST_USE cf_status cf_diff_pair_open(cf_diff_pair *pair,
-                                        const cf_open_options *o, const char *a,
+                                        const cf_open_options *o,
+                                        bool has_weights, const char *a,
                                         const char *b, cf_error *err);
 /* The same for sources at hand (copied); an empty one writes "role: text" a
  * line.  `tok` may be NULL. */

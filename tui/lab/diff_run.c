@@ -391,6 +391,10 @@ static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens,
     CF_TRY(cf_backend_clone(&j->backend[0], e->backend, err));
     if (cf_backend_core_session(e->backend) != NULL) {
         CF_TRY(cf_backend_clone(&j->backend[1], e->backend, err));
+        for (int i = 0; i < 2; i++) {
+            CF_TRY(cf_diff_model_use_lora(
+                m, i, cf_backend_core_session(j->backend[i]), err));
+        }
     }
     j->options.extra_context = j->vars;
     j->options.chat = cf_lab_settings(m->lab)->chat;

@@ -387,6 +387,9 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
     if (o->scores) {
         CF_TRY(cf_scorer_init(&j->scorer, &j->pair, e->backend,
                               cf_lab_cancel_flag(m->lab), err));
+        for (int i = 0; i < 2; i++) {
+            CF_TRY(cf_diff_model_use_lora(m, i, j->scorer.session[i], err));
+        }
     }
     CF_TRY(cf_diff_bench_vars(m->lab, &j->vars, err));
     j->bench_id = cf_lab_conv_id(m->lab);

@@ -31,6 +31,30 @@ static cf_status open_line(cf_opened_adapters *out, const cf_engine *engine,
     return cf_open_adapters(out, engine, names, n, err);
 }
 
+cf_status cf_lab_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
+                               const char *text, cf_error *err)
+{
+    char *line = cf_strdup(strcmp(text, "off") == 0 ? "" : text);
+    if (line == NULL) {
+        return cf_oom(err);
+    }
+    cf_status st = open_line(out, engine, line, err);
+    cf_free(line);
+    return st;
+}
+
+void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *path = cf_adapter_get_info(v[i].adapter).path;
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+        cf_buf_adds(out, i == 0 ? "" : ", ");
+        cf_safe_line(out, name, strlen(name));
+        cf_buf_addf(out, " x %g", (double)v[i].scale);
+    }
+}
+
 cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
 {
     cf_session *session = cf_backend_core_session(lab->engine.backend);
@@ -41,12 +65,8 @@ cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
                        "adapters need the built-in engine");
     }
     bool is_start = strcmp(text, "start") == 0;
-    char *line = cf_strdup(is_start || strcmp(text, "off") == 0 ? "" : text);
-    if (line == NULL) {
-        return cf_oom(err);
-    }
-    cf_status st = open_line(&now, lab->engine.engine, line, err);
-    cf_free(line);
+    cf_status st = cf_lab_open_adapters(&now, lab->engine.engine,
+                                        is_start ? "off" : text, err);
     if (!lab->has_adapters && st == CF_OK) { /* the first change */
         size_t n;
         const cf_adapter_use *v = cf_session_adapters(session, &n);

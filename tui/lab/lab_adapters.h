@@ -7,7 +7,16 @@
 #define CF_TUI_LAB_LAB_ADAPTERS_H
 
 #include "core/api/adapter.h"
+#include "templates/open.h"
 #include "tui/lab/lab.h"
+
+/* Opens the adapters of a line, "FILE[=SCALE] ..."; "off": none.  Errors of
+ * cf_open_adapters(). */
+CF_MUST_USE cf_status cf_lab_open_adapters(cf_opened_adapters *out,
+                                           const cf_engine *engine,
+                                           const char *text, cf_error *err);
+/* Appends "NAME x SCALE, ...", the names without their folders. */
+void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n);
 
 /* Computes with these adapters from now on, "FILE[=SCALE] ...", with those
  * that the workbench was started with for "start", or with none for "off".

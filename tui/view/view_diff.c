@@ -268,8 +268,10 @@ static void side_title(const diff_view *s, int i, char *out, size_t n)
         m->subject != CF_DIFF_MARKS || m->level == CF_DIFF_LEVEL_SOURCE;
     const char *slash = is_file ? strrchr(name, '/') : NULL;
     bool has_tokens = m->has_tokens && m->level != CF_DIFF_LEVEL_SOURCE;
-    snprintf(out, n, "%c  %.120s  %zu %s", 'A' + i,
+    const char *lora = cf_diff_model_lora_label(m, i);
+    snprintf(out, n, "%c  %.120s%s%s  %zu %s", 'A' + i,
              slash != NULL && slash[1] != '\0' ? slash + 1 : name,
+             lora[0] != '\0' ? " + " : "", lora,
              has_tokens ? m->tokens[i].n : cf_diff_side_of(s, i)->n,
              has_tokens ? "tokens" : "lines");
 }
@@ -517,6 +519,29 @@ static void cmd_with(cf_app *app, const char *arg)
     cf_survey_deinit(&state(app)->survey);
     show_panel(state(app), CF_PANEL_NONE, false);
     go_first(app);
+}
+
+/* A side with adapters of its own: what they change is in the replies. */
+static void cmd_with_lora(cf_app *app, const char *arg)
+{
+    cf_error err;
+    if (arg[0] == '\0') {
+        cf_edit_set(&app->command_line, cf_str_from("with-lora "));
+        app->mode = CF_MODE_COMMAND;
+        return;
+    }
+    if (cf_app_is_busy(app)) {
+        cf_app_say_while_busy(app, "waiting");
+        return;
+    }
+    forget_answers(state(app));
+    if (cf_diff_model_lora(model(app), arg, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    cf_survey_deinit(&state(app)->survey);
+    go_first(app);
+    cf_app_say(app, CF_STYLE_OK, "r asks both sides, %% scores stored replies");
 }
 
 static void cmd_level(cf_app *app, const char *arg)
@@ -887,6 +912,9 @@ static const cf_command diff_commands[] = {
     {"with", HERE, "B", "NAME|FILE",
      "compare with this template, as A; 'model' is the one of the start",
      CF_WITH(cmd_with)},
+    {"with-lora", HERE, "", "FILE[=SCALE] ...",
+     "have A compute with these LoRA adapters; off: none, same: as B",
+     CF_WITH(cmd_with_lora)},
     {"level", HERE, "s", "[text|tokens|source]", "what is compared",
      CF_WITH(cmd_level)},
     {"next-hunk", HERE, "]c", "", "next difference", CF_BY(go_hunk, 1)},

@@ -14,10 +14,12 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_lora.h"
 #include "tui/lab/diff_likely.h"
 #include "tui/lab/diff_model.h"
 #include "tui/lab/diff_run.h"
 #include "tui/lab/diff_survey.h"
+#include "tui/lab/lab_adapters.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
@@ -192,6 +194,57 @@ static void test_run__limit_and_sides(void **state)
     assert_true(one.was_swapped && !two.was_swapped);
     cf_diff_run_deinit(&one);
     cf_diff_run_deinit(&two);
+    tear_down(&d);
+}
+
+/* The side with an adapter of its own answers what the workbench answers with
+ * that adapter; the other side is as it was.  No template needs to be
+ * chosen. */
+static void test_run__adapters(void **state)
+{
+    (void)state;
+    desk d;
+    cf_error err;
+    size_t n;
+    cf_diff_run run = {.has = false};
+    char file[64], spec[80];
+    set_up(&d, NULL);
+    snprintf(file, sizeof file, "%s", store_dir_file("side.gguf"));
+    snprintf(spec, sizeof spec, "%s=0.5", file);
+    cf_tiny_lora_write(file, "llama", 1);
+    say(&d, "How is it in Oslo?");
+    const cf_turn *const *path = cf_lab_path(d.lab, &n);
+    cf_buf plain = CF_BUF_INIT;
+    cf_buf_add(&plain, path[1]->raw.p, path[1]->raw.n);
+    cf_diff_model_deinit(&d.m);
+    cf_diff_model_init(&d.m, d.lab, d.store);
+    T_FAILS(cf_diff_model_lora(&d.m, "none/here.gguf", &err), CF_ENOTFOUND);
+    T_OK(cf_diff_model_lora(&d.m, spec, &err), err);
+    assert_string_equal(cf_diff_model_lora_label(&d.m, 0), "side.gguf x 0.5");
+    assert_string_equal(cf_diff_model_lora_label(&d.m, 1), "");
+    T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
+    settle(&d, CF_OK);
+    cf_str a = cf_buf_str(&run.side[0].reply.raw);
+    assert_true(
+        cf_str_eq(cf_buf_str(&run.side[1].reply.raw), cf_buf_str(&plain)));
+    assert_false(cf_str_eq(a, cf_buf_str(&plain)));
+    T_OK(cf_lab_set_adapters(d.lab, spec, &err), err);
+    T_OK(cf_diff_model_lora(&d.m, "off", &err), err);
+    cf_diff_run in_use = {.has = false};
+    T_OK(cf_diff_run_start(&in_use, &d.m, 0, &err), err);
+    settle(&d, CF_OK);
+    assert_true(
+        cf_str_eq(cf_buf_str(&in_use.side[0].reply.raw), cf_buf_str(&plain)));
+    assert_true(cf_str_eq(cf_buf_str(&in_use.side[1].reply.raw), a));
+    cf_diff_run_deinit(&in_use);
+    T_OK(cf_lab_retry(d.lab, path[1]->id, &err), err);
+    settle(&d, CF_OK);
+    path = cf_lab_path(d.lab, &n);
+    const cf_reply *r = cf_lab_reply(d.lab, path[1]->id);
+    assert_non_null(r);
+    assert_non_null(strstr(cf_buf_cstr(&r->adapters), "side.gguf x 0.5"));
+    cf_diff_run_deinit(&run);
+    cf_buf_deinit(&plain);
     tear_down(&d);
 }
 
@@ -552,6 +605,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run__repeats_the_reply),
         cmocka_unit_test(test_run__limit_and_sides),
+        cmocka_unit_test(test_run__adapters),
         cmocka_unit_test(test_run__one_side_fails),
         cmocka_unit_test(test_run__scripted_replies_part),
         cmocka_unit_test(test_run__parts_between_characters),

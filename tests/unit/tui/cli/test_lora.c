@@ -93,6 +93,56 @@ static void test_lora__bench(void **state)
     assert_non_null(strstr(out, "one.gguf x 0.5 (rank 4, 6 matrices)"));
 }
 
+/* A member of the replies that `diff --json` writes. */
+static cf_str reply_of(const json_t *v, size_t side)
+{
+    return cf_json_get_str(json_array_get(json_object_get(v, "replies"), side),
+                           "text");
+}
+
+static json_t *diff_with(const char *a, const char *b, int want)
+{
+    cf_program p;
+    cf_error err;
+    json_t *v = NULL;
+    const char *context = store_dir_file("context.json");
+    const char text[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}";
+    T_OK(cf_os_write_file(context, text, strlen(text), 0600, &err), err);
+    CF_PROGRAM(&p, "diff", "--json", "-m", model, "--lora-a", a, "--lora-b", b,
+               "-n", "16", context);
+    assert_int_equal(p.status, want);
+    T_OK(cf_json_read(&v, p.out.p, p.out.n, &err), err);
+    cf_program_deinit(&p);
+    return v;
+}
+
+/* Two adapters side by side: each side writes what it writes beside any other,
+ * and a side beside itself the same. */
+static void test_lora__diff(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    json_t *ab = diff_with(one, two, 1), *ba = diff_with(two, one, 1);
+    json_t *aa = diff_with(one, one, 0);
+    assert_true(cf_str_eq(reply_of(ab, 0), reply_of(ba, 1)));
+    assert_true(cf_str_eq(reply_of(ab, 1), reply_of(ba, 0)));
+    assert_true(cf_str_eq(reply_of(aa, 0), reply_of(ab, 0)));
+    assert_true(cf_str_eq(reply_of(aa, 1), reply_of(ab, 0)));
+    assert_false(cf_str_eq(reply_of(ab, 0), reply_of(ab, 1)));
+    json_decref(ab);
+    json_decref(ba);
+    json_decref(aa);
+    cf_program p;
+    CF_PROGRAM(&p, "diff", "-m", model, "--lora", one, "x.json");
+    assert_int_equal(p.status, 2);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "--lora-a and --lora-b"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-m", model, "--replies", "--all");
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+}
+
 /* Commands that do not compute with it refuse it by name; and so do names that
  * are not adapters. */
 static void test_lora__refusals(void **state)
@@ -186,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lora__score),
         cmocka_unit_test(test_lora__bench),
+        cmocka_unit_test(test_lora__diff),
         cmocka_unit_test(test_lora__refusals),
         cmocka_unit_test(test_lora__replay),
         cmocka_unit_test(test_lora__replay_load_as),
