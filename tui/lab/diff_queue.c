@@ -95,7 +95,7 @@ static cf_status open_seat(const cf_diff_queue *q, seat *s, size_t place,
         return CF_OK;
     }
     cf_status st = cf_open_backend(&s->opened, &o, NULL, err);
-    CF_THEN(st, cf_diff_pair_open(&s->pair, &o, q->o.a, q->o.b, err));
+    CF_THEN(st, cf_diff_pair_open(&s->pair, &o, false, q->o.a, q->o.b, err));
     CF_THEN(st, cf_scorer_init(&s->scorer, &s->pair, s->opened.backend,
                                q->o.cancel, err));
     s->is_open = st == CF_OK;

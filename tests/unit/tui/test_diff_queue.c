@@ -289,7 +289,7 @@ static cf_status compare(result *out, cf_store *store,
                                      .cancel = cancel};
     const cf_open_options open = {.model = addresses[0]};
     *out = (result){.n_rows = 0};
-    T_OK(cf_diff_pair_open(&pair, &open, o.a, o.b, err), *err);
+    T_OK(cf_diff_pair_open(&pair, &open, false, o.a, o.b, err), *err);
     cf_status st = cf_diff_queue_new(&q, &o, err);
     if (st == CF_OK) {
         add_all(q, &pair, store);
