@@ -14,10 +14,13 @@
 #include "core/base/alloc.h"
 #include "core/base/json.h"
 #include "core/base/os.h"
+#include "templates/model_beside.h"
+#include "templates/open/model_place_impl.h"
 
 enum { ENTRIES_MAX = 4096, SMALL_MAX = 1 << 20, HASH_DIGITS = 64 };
 
 #define OLLAMA_HOST "registry.ollama.ai"
+#define MODEL_LAYER "application/vnd.ollama.image.model"
 
 /* ---- the stores ---------------------------------------------------------- */
 
@@ -126,6 +129,19 @@ static bool is_model_file(const char *name)
     return ends(name, ".gguf") && !starts(name, "mmproj") && !later_part;
 }
 
+/* The same, looking into the file: an adapter is not a model. */
+static bool is_model_in(const char *dir, const char *name)
+{
+    cf_buf path = CF_BUF_INIT;
+    if (!is_model_file(name)) {
+        return false;
+    }
+    cf_buf_addf(&path, "%s/%s", dir, name);
+    bool yes = !path.failed && !cf_model_is_adapter(cf_buf_cstr(&path), "");
+    cf_buf_deinit(&path);
+    return yes;
+}
+
 /* The one GGUF model in `dir`; *n: how many there are. */
 static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n,
                            cf_error *err)
@@ -136,7 +152,7 @@ static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n,
     cf_status st = names_in(&names, dir);
     for (size_t at = 0; st == CF_OK && at < names.n;
          at += strlen(names.p + at) + 1) {
-        if (is_model_file(names.p + at)) {
+        if (is_model_in(dir, names.p + at)) {
             found = names.p + at;
             (*n)++;
         }
@@ -297,8 +313,9 @@ static bool is_digest(cf_str s)
     return true;
 }
 
-/* The blob of the layer with the model. */
-static cf_status ollama_blob(cf_buf *out, const char *manifest, cf_error *err)
+/* The blob of the first layer of a type. */
+static cf_status ollama_blob(cf_buf *out, const char *manifest,
+                             const char *type, cf_error *err)
 {
     json_t *v = NULL;
     CF_TRY(cf_json_read_file(&v, manifest, err));
@@ -306,14 +323,16 @@ static cf_status ollama_blob(cf_buf *out, const char *manifest, cf_error *err)
     cf_str digest = {NULL, 0};
     for (size_t i = 0; i < json_array_size(layers); i++) {
         const json_t *layer = json_array_get(layers, i);
-        if (cf_str_is(cf_json_get_str(layer, "mediaType"),
-                      "application/vnd.ollama.image.model")) {
+        if (digest.p == NULL &&
+            cf_str_is(cf_json_get_str(layer, "mediaType"), type)) {
             digest = cf_json_get_str(layer, "digest");
         }
     }
-    cf_status st = is_digest(digest) ? CF_OK
-                                     : cf_fail(err, CF_EFORMAT,
-                                               "%s names no model", manifest);
+    cf_status st =
+        is_digest(digest) ? CF_OK
+        : digest.p == NULL && strcmp(type, MODEL_LAYER) != 0
+            ? cf_fail(err, CF_ENOTFOUND, "%s has no %s", manifest, type)
+            : cf_fail(err, CF_EFORMAT, "%s names no model", manifest);
     if (st == CF_OK) {
         add_ollama(out);
         cf_buf_addf(out, "/blobs/sha256-%.*s", HASH_DIGITS,
@@ -334,7 +353,17 @@ static cf_status find_ollama(cf_buf *out, const char *name, cf_error *err)
                      "(%s)",
                      name, cf_buf_cstr(&manifest));
     }
-    CF_THEN(st, ollama_blob(out, cf_buf_cstr(&manifest), err));
+    CF_THEN(st, ollama_blob(out, cf_buf_cstr(&manifest), MODEL_LAYER, err));
+    cf_buf_deinit(&manifest);
+    return st;
+}
+
+cf_status cf_place__ollama_layer(cf_buf *out, const char *name,
+                                 const char *type, cf_error *err)
+{
+    cf_buf manifest = CF_BUF_INIT;
+    cf_status st = ollama_manifest(&manifest, name, err);
+    CF_THEN(st, ollama_blob(out, cf_buf_cstr(&manifest), type, err));
     cf_buf_deinit(&manifest);
     return st;
 }
@@ -448,11 +477,11 @@ static cf_status add_folder(cf_model_places *p, const char *name,
     cf_status st = names_in(&names, dir);
     for (size_t at = 0; st == CF_OK && at < names.n;
          at += strlen(names.p + at) + 1) {
-        n += is_model_file(names.p + at);
+        n += is_model_in(dir, names.p + at);
     }
     for (size_t at = 0; st == CF_OK && at < names.n;
          at += strlen(names.p + at) + 1) {
-        if (!is_model_file(names.p + at)) {
+        if (!is_model_in(dir, names.p + at)) {
             continue;
         }
         cf_buf_reset(&full);
@@ -467,7 +496,8 @@ static cf_status add_folder(cf_model_places *p, const char *name,
                  ? CF_ENOMEM
                  : add(p, cf_buf_cstr(&shown), cf_buf_cstr(&full));
     }
-    if (st == CF_OK && n == 0 && is_hf_folder(dir)) {
+    bool is_known = is_hf_folder(dir) || has_file(dir, "adapter_config.json");
+    if (st == CF_OK && n == 0 && is_known) {
         st = add(p, name, dir);
     }
     cf_buf_deinit(&names);
@@ -552,7 +582,7 @@ static cf_status on_tag(cf_model_places *p, const char *name, const char *path)
 {
     cf_buf blob = CF_BUF_INIT, shown = CF_BUF_INIT;
     cf_error err;
-    cf_status st = ollama_blob(&blob, path, &err);
+    cf_status st = ollama_blob(&blob, path, MODEL_LAYER, &err);
     cf_buf_addf(&shown, "ollama:%s", name);
     if (st == CF_OK && !shown.failed && !blob.failed) {
         st = add(p, cf_buf_cstr(&shown), cf_buf_cstr(&blob));

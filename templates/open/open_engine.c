@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/api/bundled.h"
+#include "templates/model_beside.h"
 #include "templates/model_place.h"
 
 const char *cf_open_model(const cf_open_options *o)
@@ -44,26 +45,12 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
     return st != CF_OK ? cf_fail_in(err, st, "the bundled model") : CF_OK;
 }
 
-/* Whether a GGUF says that it is an adapter. */
-static bool is_adapter(const char *path)
-{
-    const cf_engine_options o = {.metadata_only = true};
-    cf_engine *e = NULL;
-    cf_error err;
-    cf_str type = {NULL, 0};
-    bool yes = cf_engine_open(&e, path, &o, &err) == CF_OK &&
-               cf_engine_meta_str(e, "general.type", &type) &&
-               cf_str_is(type, "adapter");
-    cf_engine_close(e);
-    return yes;
-}
-
 /* Adds what is wrong with the file, and what to do. */
 static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = cf_open_model(o), *hint = NULL;
     const char *door = cf_model_place_door(path);
-    door = door == NULL && is_adapter(path)
+    door = door == NULL && cf_model_is_adapter(path, "")
                ? "a LoRA adapter: use --lora, and -m for its model"
                : door;
     if (door != NULL && st == CF_EFORMAT) {
@@ -173,19 +160,21 @@ cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
     cf_opened_adapters a = {.n = 0};
     cf_status st = CF_OK;
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        cf_buf path = CF_BUF_INIT;
+        cf_buf path = CF_BUF_INIT, found = CF_BUF_INIT;
         float scale = 1;
         st = a.n < CF_ADAPTERS_MAX
                  ? split_scale(names[i], &path, &scale, err)
                  : cf_fail(err, CF_EINVAL, "more than %d adapters",
                            CF_ADAPTERS_MAX);
-        CF_THEN(st, cf_adapter_open(&a.adapter[a.n], engine, cf_buf_cstr(&path),
-                                    err));
+        CF_THEN(st, cf_model_place_find(&found, cf_buf_cstr(&path), err));
+        CF_THEN(st, cf_adapter_open(&a.adapter[a.n], engine,
+                                    cf_buf_cstr(&found), err));
         if (st == CF_OK) {
             a.use[a.n] = (cf_adapter_use){a.adapter[a.n], scale};
             a.n++;
         }
         cf_buf_deinit(&path);
+        cf_buf_deinit(&found);
     }
     if (st != CF_OK) {
         cf_opened_adapters_close(&a);

@@ -8,6 +8,7 @@
 
 #include "core/base/os.h"
 #include "storage/store.h"
+#include "templates/model_beside.h"
 #include "tui/app/command_servers.h"
 #include "tui/app/keepsakes.h"
 #include "tui/demo/demo_serve.h"
@@ -197,9 +198,19 @@ static cf_status set_system(workbench *w, cf_error *err)
     return st;
 }
 
-/* Says how many models were found, after a start that named none. */
+/* Says how many models were found, after a start that named none; after
+ * another one, whether the model's template is not that of its repository. */
 static void offer_models(workbench *w)
 {
+    if (w->start->model != NULL && w->start->engine.engine != NULL) {
+        cf_buf note = CF_BUF_INIT;
+        cf_model_template_note(&note, w->start->engine.engine, w->start->model);
+        if (note.n != 0) {
+            cf_app_say(&w->app, CF_STYLE_WARNING, "%s", cf_buf_cstr(&note));
+        }
+        cf_buf_deinit(&note);
+        return;
+    }
     size_t n = w->start->model == NULL ? cf_models_here() : 0;
     if (n != 0) {
         cf_app_say(&w->app, CF_STYLE_OK,

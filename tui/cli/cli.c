@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/os.h"
+#include "templates/model_beside.h"
 #include "tui/cli/man.h"
 #include "tui/cli/progress.h"
 #include "tui/lab/context_text.h"
@@ -259,6 +260,20 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
     }
     tell_problems(cli);
     return st == CF_OK ? -1 : cf_cli_usage(cli, err.text);
+}
+
+void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine)
+{
+    cf_buf note = CF_BUF_INIT;
+    if (engine == NULL || cli->open.model == NULL ||
+        cli->open.template_name != NULL) {
+        return;
+    }
+    cf_model_template_note(&note, engine, cli->open.model);
+    if (note.n != 0) {
+        cf_note("confab %s: %s", cli->command->name, cf_buf_cstr(&note));
+    }
+    cf_buf_deinit(&note);
 }
 
 int cf_cli_fail(const cf_cli *cli, const cf_error *err)

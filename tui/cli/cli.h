@@ -109,6 +109,10 @@ int cf_cli_fail(const cf_cli *cli, const cf_error *err);
 /* Prints "confab COMMAND: message" with how to get help; CF_EXIT_USAGE. */
 int cf_cli_usage(const cf_cli *cli, const char *message);
 
+/* Says on standard error where the model's template, which no -t replaces, is
+ * not that of its repository.  `engine` may be NULL. */
+void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine);
+
 /* Writes `out` to standard output; CF_EXIT_OK, or the status of running out
  * of memory, with its message.  An error of the stream is reported once, when
  * the command has ended.  On a terminal harmful characters are escaped

@@ -130,7 +130,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     bool is_bundled = cf_open_is_bundled(&cli->open);
     CF_TRY(read_tools(s, cli, o, err));
     cf_open_options open = cli->open;
-    open.has_tools = json_array_size(s->tools) != 0;
+    open.has_tools = json_array_size(s->tools) != 0 || o->mcp != NULL;
     open.allows_no_weights = true;
     CF_TRY(cf_open_model(&open) != NULL || is_bundled
                ? cf_open_backend(&s->opened, &open, NULL, err)

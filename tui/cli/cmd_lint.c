@@ -6,6 +6,7 @@
 
 #include "core/base/os.h"
 #include "templates/builtin.h"
+#include "templates/model_beside.h"
 #include "templates/model_place.h"
 #include "templates/open.h"
 #include "templates/template_lint.h"
@@ -28,7 +29,9 @@ typedef struct subject {
     cf_media *media;   /* its projector; NULL: none is known */
 } subject;
 
-static cf_status open_subject(subject *s, const char *name, cf_error *err)
+/* `which` NULL: the default template of a model. */
+static cf_status open_subject(subject *s, const char *name, const char *which,
+                              cf_error *err)
 {
     cf_str builtin = cf_template_builtin(name);
     s->name = name;
@@ -36,7 +39,7 @@ static cf_status open_subject(subject *s, const char *name, cf_error *err)
         const cf_open_options o = {.model = name};
         CF_TRY(cf_open_engine(&s->engine, &o, true, err));
         CF_TRY(cf_open_media(&s->media, s->engine, &o, err));
-        cf_str own = cf_engine_chat_template(s->engine, NULL);
+        cf_str own = cf_engine_chat_template(s->engine, which);
         if (own.n == 0) {
             return cf_fail(err, CF_ENOTFOUND, "%s: has no chat template", name);
         }
@@ -82,28 +85,53 @@ static void describe_model(const subject *s, cf_lint_options *o, cf_buf *bos,
     }
 }
 
-static cf_status lint_one(lint_job *job, const char *name, cf_error *err)
+/* Says where the GGUF's template is not that of its repository. */
+static void tell_note(const subject *s)
+{
+    cf_buf note = CF_BUF_INIT;
+    cf_model_template_note(&note, s->engine, s->name);
+    if (note.n != 0) {
+        cf_note("confab lint: %s", cf_buf_cstr(&note));
+    }
+    cf_buf_deinit(&note);
+}
+
+/* Lints one template: of a model the one of this name, NULL: the default one;
+ * *has_tools: the model has another one for conversations with tools. */
+static cf_status lint_one(lint_job *job, const char *name, const char *which,
+                          bool *has_tools, cf_error *err)
 {
     subject s = {0};
+    cf_buf shown = CF_BUF_INIT;
     cf_arena arena;
     cf_lint_report report;
     cf_buf bos = CF_BUF_INIT, eos = CF_BUF_INIT;
     cf_lint_options options = {0};
     cf_arena_init(&arena, 0);
-    cf_status st = open_subject(&s, name, err);
+    cf_status st = open_subject(&s, name, which, err);
+    cf_buf_adds(&shown, name);
+    if (which != NULL) {
+        cf_buf_addf(&shown, " (%s)", which);
+    }
+    CF_THEN(st, cf_buf_check(&shown, err));
     if (job->client != NULL) {
         options.client = cf_str_from(job->client);
     }
     if (st == CF_OK && s.engine != NULL) {
         describe_model(&s, &options, &bos, &eos);
+        *has_tools = cf_engine_chat_template(s.engine, "tool_use").p != NULL;
+        if (which == NULL) {
+            tell_note(&s);
+        }
     }
     CF_THEN(st, cf_template_lint(cf_buf_str(&s.source), &options, &arena,
                                  &report, err));
     if (st == CF_OK) {
         job->n_errors += report.n_errors;
-        cf_lint_output_one(&job->output, name, &report);
+        cf_lint_output_one(&job->output, cf_buf_cstr(&shown), &report);
         st = cf_buf_check(&job->out, err);
     }
+    cf_buf_deinit(&shown);
     cf_buf_deinit(&bos);
     cf_buf_deinit(&eos);
     cf_arena_deinit(&arena);
@@ -165,7 +193,12 @@ static int lint_all(lint_job *job, const char *const *names, int n)
     job->output.out = &job->out;
     cf_lint_output_begin(&job->output);
     for (int i = 0; i < n; i++) {
-        if (lint_one(job, names[i], &err) != CF_OK) {
+        bool has_tools = false;
+        cf_status st = lint_one(job, names[i], NULL, &has_tools, &err);
+        if (st == CF_OK && has_tools) {
+            st = lint_one(job, names[i], "tool_use", &has_tools, &err);
+        }
+        if (st != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         int status = flush(job);

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "templates/model_beside.h"
 #include "templates/template_catalogue.h"
 #include "tui/cli/cli.h"
 
@@ -22,6 +24,8 @@ typedef struct model_view {
     cf_status plan_status;
     cf_error plan_error;
     bool wants_tensors;
+    cf_besides beside;
+    cf_buf note, go; /* on its template; Ollama's own one */
     cf_buf out;
 } model_view;
 
@@ -230,6 +234,24 @@ static void json_templates(model_view *v)
         cf_jw_end(&w);
     }
     cf_buf_addc(&v->out, ']');
+    const struct {
+        const char *key;
+        const cf_buf *text;
+    } more[] = {{"ollama_template", &v->go}, {"template_note", &v->note}};
+    for (size_t i = 0; i < 2; i++) {
+        if (more[i].text->n != 0) {
+            cf_buf_addf(&v->out, ",\"%s\":", more[i].key);
+            cf_json_write_str(&v->out, cf_buf_str(more[i].text));
+        }
+    }
+    cf_buf_adds(&v->out, ",\"beside\":[");
+    for (size_t i = 0; i < v->beside.n; i++) {
+        cf_buf_addf(&v->out, "%s{\"kind\":\"%s\",\"path\":", i == 0 ? "" : ",",
+                    cf_beside_kind_name(v->beside.v[i].kind));
+        cf_json_write_str(&v->out, cf_str_from(v->beside.v[i].path));
+        cf_buf_addc(&v->out, '}');
+    }
+    cf_buf_addc(&v->out, ']');
 }
 
 /* ---- text --------------------------------------------------------------- */
@@ -352,6 +374,22 @@ static void text_templates(model_view *v)
     if (n == 0) {
         row(v, "chat template", "none");
     }
+    if (v->note.n != 0) {
+        row(v, "  note", "%s", cf_buf_cstr(&v->note));
+    }
+    for (size_t i = 0; i < v->beside.n; i++) {
+        row(v, "beside", "%s %.300s", cf_beside_kind_name(v->beside.v[i].kind),
+            v->beside.v[i].path);
+    }
+    if (v->go.n != 0) {
+        cf_buf_adds(&v->out, n != 0
+                                 ? "\nollama template (in Go's language; the "
+                                   "GGUF's own is used)\n"
+                                 : "\nollama template (in Go's language, which "
+                                   "confab does not run; -t names another)\n");
+        cf_safe_text(&v->out, v->go.p, v->go.n);
+        cf_buf_addc(&v->out, '\n');
+    }
 }
 
 static void text_metadata(model_view *v)
@@ -466,10 +504,30 @@ static void text_plan(model_view *v)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* What lies beside the model; what cannot be read is not said. */
+static void look_beside(model_view *v)
+{
+    enum { GO_MAX = 1 << 20 };
+    cf_error err;
+    const char *name = v->cli->open.model;
+    if (name == NULL || v->info.path[0] == '\0') {
+        return;
+    }
+    v->out.failed =
+        v->out.failed || cf_model_beside(&v->beside, name, v->info.path,
+                                         v->info.arch, &err) != CF_OK;
+    const char *go = cf_besides_find(&v->beside, CF_BESIDE_GO_TEMPLATE);
+    if (go != NULL && cf_os_read_file(&v->go, go, GO_MAX, &err) != CF_OK) {
+        cf_buf_restart(&v->go);
+    }
+    cf_model_template_note(&v->note, v->engine, name);
+}
+
 static int print(model_view *v)
 {
     v->info = cf_engine_get_info(v->engine);
     v->tok = cf_engine_tokenizer(v->engine);
+    look_beside(v);
     if (v->info.has_weights) {
         v->plan_status =
             cf_engine_plan(v->engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
@@ -529,6 +587,9 @@ int cf_cmd_model(cf_cli *cli, int argc, char **argv)
         status = cf_cli_fail(cli, &why); /* there are weights, of no use */
     }
     cf_buf_deinit(&v.out);
+    cf_buf_deinit(&v.go);
+    cf_buf_deinit(&v.note);
+    cf_besides_deinit(&v.beside);
     cf_engine_close(v.engine);
     return status;
 }

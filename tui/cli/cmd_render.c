@@ -583,6 +583,7 @@ static int run_job(render_job *job, const char *context)
         if (open_media(job, &err) != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
+        cf_cli_note_template(job->cli, job->engine);
     } else if (job->ids || job->mask || job->ledger) {
         return cf_cli_usage(job->cli, job->ids    ? "--ids needs a model (-m)"
                                       : job->mask ? "--mask needs a model (-m)"

@@ -820,8 +820,11 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     }
     CF_THEN(st, read_files(r, err));
     cf_open_options open = r->cli->open;
-    open.has_tools = r->tools != NULL;
+    open.has_tools = r->tools != NULL || r->mcp.path != NULL;
     CF_THEN(st, cf_open_backend(&r->engine, &open, r->family, err));
+    if (st == CF_OK) {
+        cf_cli_note_template(r->cli, r->engine.engine);
+    }
     CF_THEN(st, make_conversation(r, err));
     CF_THEN(st, open_servers(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {

@@ -3,7 +3,8 @@
  * each shell.
  *
  * The name of a value in the option tables says what completes it: "a|b" are
- * words, a part with FILE, MODEL or a file name's ending is a file, UUID is a
+ * words, a part with FILE or a file name's ending is a file, MODEL one of
+ * `confab models` or a file, UUID is a
  * saved conversation, COMMAND a command, anything else is typed by hand.
  */
 #include "tui/cli/completion_text.h"
@@ -17,7 +18,7 @@ enum { WORDS_MAX = 256 };
 
 /* The completions of a value or an argument. */
 typedef struct values {
-    bool has_file, has_uuid, has_command;
+    bool has_file, has_model, has_uuid, has_command;
     char words[WORDS_MAX]; /* separated and ended by blanks */
 } values;
 
@@ -63,6 +64,7 @@ static void add_value(values *v, const char *text, size_t n)
         v->has_file = true;
         if (has(text, n, "MODEL")) {
             add_word(v, "bundled", 7);
+            v->has_model = true;
         }
     } else if (has(text, n, "WHEN")) {
         add_word(v, "always never auto", 17);
@@ -95,9 +97,9 @@ static bool is_empty(const values *v)
  * rest. */
 static void put_values(FILE *to, const values *v)
 {
-    fprintf(to, "%s%s%s%s", v->has_file ? "@file " : "",
-            v->has_uuid ? "@uuid " : "", v->has_command ? "@command " : "",
-            v->words);
+    fprintf(to, "%s%s%s%s%s", v->has_file ? "@file " : "",
+            v->has_model ? "@model " : "", v->has_uuid ? "@uuid " : "",
+            v->has_command ? "@command " : "", v->words);
 }
 
 /* Runs every command's --help with `describe` in place of the text. */
@@ -188,22 +190,38 @@ static void write_bash(FILE *to)
           "        @file) compopt -o default ;;\n"
           "        @uuid) words+=($(confab history list -n 50 2>/dev/null |\n"
           "            cut -d ' ' -f 1)) ;;\n"
+          "        @model) words+=($(confab models --names 2>/dev/null)) ;;\n"
           "        @command) words+=($_confab_commands) ;;\n"
           "        *) words+=(\"$word\") ;;\n"
           "        esac\n"
           "    done\n"
           "    COMPREPLY=($(compgen -W \"${words[*]}\" -- \"$cur\"))\n"
+          "    # readline has taken what is before a colon for a word\n"
+          "    if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then\n"
+          "        word=${cur%\"${cur##*:}\"}\n"
+          "        COMPREPLY=(\"${COMPREPLY[@]#\"$word\"}\")\n"
+          "    fi\n"
           "}\n"
           "_confab_commands='",
           to);
     put_command_names(to);
     fputs("'\n"
           "_confab() {\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} options arguments\n"
-          "    local prev=${COMP_WORDS[COMP_CWORD - 1]} command at=1\n"
+          "    local line=() i last options arguments command at=1\n"
+          "    for ((i = 0; i <= COMP_CWORD; i++)); do\n"
+          "        last=$((${#line[@]} - 1))\n"
+          "        if [[ $i -gt 0 && ( ${COMP_WORDS[i]} == :* || "
+          "${line[last]} == *: ) ]]; then\n"
+          "            line[last]+=${COMP_WORDS[i]}\n"
+          "        else\n"
+          "            line+=(\"${COMP_WORDS[i]}\")\n"
+          "        fi\n"
+          "    done\n"
+          "    last=$((${#line[@]} - 1))\n"
+          "    local cur=${line[last]} prev=${line[last - 1]}\n"
           "    COMPREPLY=()\n"
-          "    while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]} == -* ]]; do\n"
-          "        case ${COMP_WORDS[at]} in\n"
+          "    while [[ $at -lt $last && ${line[at]} == -* ]]; do\n"
+          "        case ${line[at]} in\n"
           "        ",
           to);
     cf_cli_each_common(bash_with_value, to);
@@ -211,14 +229,14 @@ static void write_bash(FILE *to)
           "        *) at=$((at + 1)) ;;\n"
           "        esac\n"
           "    done\n"
-          "    command=${COMP_WORDS[at]:-run}\n"
-          "    if [[ $COMP_CWORD -eq $at && $cur == -* ]]; then\n"
+          "    command=${line[at]:-run}\n"
+          "    if [[ $last -eq $at && $cur == -* ]]; then\n"
           "        COMPREPLY=($(compgen -W '",
           to);
     cf_cli_each_common(bash_options, to);
     fputs("' -- \"$cur\"))\n"
           "        return\n"
-          "    elif [ \"$COMP_CWORD\" -eq \"$at\" ]; then\n"
+          "    elif [ \"$last\" -eq \"$at\" ]; then\n"
           "        _confab_reply @command\n"
           "        return\n"
           "    fi\n"
@@ -313,6 +331,8 @@ static void write_zsh(FILE *to)
           "        @file) _files ;;\n"
           "        @uuid) words_+=(${(f)\"$(confab history list -n 50 "
           "2>/dev/null | cut -d ' ' -f 1)\"}) ;;\n"
+          "        @model) words_+=(${(f)\"$(confab models --names "
+          "2>/dev/null)\"}) ;;\n"
           "        @command) words_+=(",
           to);
     put_command_names(to);
@@ -368,12 +388,13 @@ static void fish_text(FILE *to, const char *text)
 static void fish_values(FILE *to, const values *v)
 {
     fputs(v->has_file ? " -F" : " -f", to);
-    if (v->words[0] != '\0' || v->has_uuid || v->has_command) {
+    if (v->words[0] != '\0' || v->has_uuid || v->has_command || v->has_model) {
         fputs(" -a '", to);
         fputs(v->has_uuid ? "(confab history list -n 50 2>/dev/null | "
                             "string split -f 1 \" \") "
                           : "",
               to);
+        fputs(v->has_model ? "(confab models --names 2>/dev/null) " : "", to);
         if (v->has_command) {
             put_command_names(to);
         }

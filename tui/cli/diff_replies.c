@@ -74,11 +74,10 @@ static cf_status begin(side *s, const cf_diff_replies *r, int i,
     for (size_t k = 0; k < list.n; k++) {
         s->ids[k] = list.v[k].id;
     }
-    const cf_sampling sampling = {.temperature = r->o.temperature,
-                                  .top_p = 1,
-                                  .seed = r->o.seed};
-    CF_TRY(cf_sampler_new(&s->sampler, &sampling, cf_tokenizer_n_vocab(tok),
-                          err));
+    const cf_sampling sampling = {
+        .temperature = r->o.temperature, .top_p = 1, .seed = r->o.seed};
+    CF_TRY(
+        cf_sampler_new(&s->sampler, &sampling, cf_tokenizer_n_vocab(tok), err));
     return cf_session_sync(s->session, s->ids, s->n_prompt, &run, NULL, err);
 }
 
@@ -133,11 +132,10 @@ static cf_status finish(const side *s, const cf_tokenizer *tok, cf_arena *arena,
         cf_tokenizer_piece(&text, tok, v[i].id, true);
         v[i].len = (uint32_t)text.n - v[i].off;
     }
-    char *copy = text.failed ? NULL
-                             : cf_arena_strndup(arena, cf_buf_cstr(&text),
-                                                text.n);
-    *out = (cf_diff_reply){.tokens = {.v = v, .n = s->n},
-                           .is_cut = s->is_cut};
+    char *copy = text.failed
+                     ? NULL
+                     : cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
+    *out = (cf_diff_reply){.tokens = {.v = v, .n = s->n}, .is_cut = s->is_cut};
     out->text.text = cf_str_make(copy, copy != NULL ? text.n : 0);
     cf_buf_deinit(&text);
     return v != NULL && copy != NULL ? CF_OK : cf_oom_for(err, "the replies");

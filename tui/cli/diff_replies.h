@@ -19,8 +19,8 @@ typedef struct cf_diff_replies_options {
     uint32_t max_tokens;
     float temperature; /* 0: the likeliest token each time */
     uint64_t seed;
-    uint32_t n_ctx;              /* 0: the model's */
-    const char *const *lora[2];  /* [n_lora[i]] adapters of each side */
+    uint32_t n_ctx;             /* 0: the model's */
+    const char *const *lora[2]; /* [n_lora[i]] adapters of each side */
     size_t n_lora[2];
 } cf_diff_replies_options;
 
