@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "storage/store.h"
 #include "templates/builtin.h"
+#include "templates/model_beside.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/lab_template.h"
 
@@ -90,6 +92,37 @@ static void lay_out(cf_templates_list *list, const gathering *g)
     }
 }
 
+/* Ollama's own template of the model, if it comes from there. */
+static void add_foreign(gathering *g, const cf_app *app)
+{
+    enum { GO_MAX = 1 << 20 };
+    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
+    cf_besides beside = {.n = 0};
+    cf_buf text = CF_BUF_INIT, name = CF_BUF_INIT;
+    cf_error err;
+    if (app->model == NULL || e->engine == NULL ||
+        strncmp(app->model, "ollama:", 7) != 0) {
+        return;
+    }
+    const char *path = cf_engine_get_info(e->engine).path;
+    const char *go =
+        cf_model_beside(&beside, app->model, path, "", &err) == CF_OK
+            ? cf_besides_find(&beside, CF_BESIDE_GO_TEMPLATE)
+            : NULL;
+    cf_buf_addf(&name, "%s (Go)", app->model);
+    if (go != NULL && !name.failed &&
+        cf_os_read_file(&text, go, GO_MAX, &err) == CF_OK) {
+        size_t n = g->n;
+        add(g, "Go", cf_buf_str(&name), cf_buf_str(&text), NULL);
+        if (g->n > n) {
+            g->v[n].is_foreign = true;
+        }
+    }
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&name);
+    cf_besides_deinit(&beside);
+}
+
 void cf_templates_list_load(cf_templates_list *list, cf_app *app, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
@@ -110,7 +143,7 @@ void cf_templates_list_load(cf_templates_list *list, cf_app *app, cf_error *err)
     while (cf_template_builtin_name(n_builtin) != NULL) {
         n_builtin++;
     }
-    gathering g = {.arena = &list->arena, .cap = 2 + n_builtin + n_kept};
+    gathering g = {.arena = &list->arena, .cap = 3 + n_builtin + n_kept};
     g.v = cf_arena_calloc(&list->arena, g.cap, sizeof *g.v);
     g.of = cf_arena_calloc(&list->arena, g.cap, sizeof *g.of);
     sorted = cf_arena_calloc(&list->arena, n_kept + 1, sizeof *sorted);
@@ -125,6 +158,7 @@ void cf_templates_list_load(cf_templates_list *list, cf_app *app, cf_error *err)
     add(&g, "in use", cf_str_from(e->template_name), e->template_source, NULL);
     cf_lab_first_template(app->lab, &name, &source);
     add(&g, "start", cf_str_from(name), source, NULL);
+    add_foreign(&g, app);
     for (size_t i = 0; i < n_builtin; i++) {
         name = cf_template_builtin_name(i);
         add(&g, "confab", cf_str_from(name), cf_template_builtin(name), NULL);

@@ -15,13 +15,14 @@
 #include "tui/app/app.h"
 
 typedef struct cf_templates_row {
-    const char *from; /* "in use", "start", "confab", "kept" */
+    const char *from; /* "in use", "start", "confab", "kept", "Go" */
     const char *name;
     cf_str source;
     const char *hash;   /* of a text in the history; "" else */
     int64_t created_ms; /* when it was kept; 0: not kept */
     size_t n_versions;  /* of a name: its earlier texts */
     bool is_version;    /* an earlier text of the name above */
+    bool is_foreign;    /* Ollama's own, in Go's language: only shown */
 } cf_templates_row;
 
 typedef struct cf_templates_list {

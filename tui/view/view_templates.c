@@ -161,7 +161,12 @@ static void check(templates_view *s)
     cf_error err;
     cf_arena_init(&arena, 0);
     cf_str text = text_of(s, e);
-    if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) != CF_OK) {
+    if (e != NULL && e->is_foreign) {
+        cf_buf_adds(&s->check, "Ollama's own template, in Go's language.  It "
+                               "is only shown: prompts are made with the "
+                               "GGUF's.\n");
+    } else if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) !=
+               CF_OK) {
         cf_buf_addf(&s->check, "%s%s\n", has_draft(s, e) ? "the draft: " : "",
                     err.text);
         cf_template_caret(&s->check, text, &why);
@@ -177,7 +182,7 @@ static const cf_lab_lint *lint_of(cf_app *app)
 {
     const templates_view *s = state(app);
     const cf_templates_row *e = current(s);
-    return e != NULL && e->source.n != 0
+    return e != NULL && e->source.n != 0 && !e->is_foreign
                ? cf_lab_lint_of(app->lab, text_of(s, e))
                : NULL;
 }
@@ -357,8 +362,10 @@ static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     cf_wrapped lines = {0};
-    cf_grid_box(g, r, "Does not compile", CF_STYLE_BORDER,
-                is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
+    const cf_templates_row *e = current(s);
+    cf_grid_box(g, r,
+                e != NULL && e->is_foreign ? "Not used" : "Does not compile",
+                CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
     if (r.w > 6 && cf_wrapped_update(&lines, text, r.w - 4, NULL) == CF_OK) {
         for (size_t i = 0; i < lines.n && (int)i < r.h - 2; i++) {
             cf_grid_put(g, r.x + 2, r.y + 1 + (int)i, r.w - 4,
@@ -556,6 +563,11 @@ static void cmd_use(cf_app *app)
     const cf_templates_row *e = current(s);
     char name[300];
     if (e == NULL) {
+        return;
+    }
+    if (e->is_foreign) {
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "a template in Go's language cannot be used here");
         return;
     }
     bool is_old =
