@@ -24,6 +24,11 @@ static void model_name(cf_buf *out, const cf_open_options *o)
     cf_buf_add(out, name, n);
 }
 
+static void write_slots(void *ud, cf_buf *json)
+{
+    cf_serve_slots(ud, json);
+}
+
 static cf_status run(cf_cli *cli, const cf_http_options *http,
                      cf_serve_options *o, cf_error *err)
 {
@@ -48,6 +53,8 @@ static cf_status run(cf_cli *cli, const cf_http_options *http,
         st = cf_serve_new(&serve, o, err);
         if (st == CF_OK) {
             const cf_http_handler handler = cf_serve_handler(serve);
+            t.slots = write_slots;
+            t.slots_ud = serve;
             st = cf_traffic_run_serve(&t, http, &handler, o->model, err);
         }
         cf_traffic_run_deinit(&t);

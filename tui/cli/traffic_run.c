@@ -14,6 +14,7 @@
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
 #include "tui/lab/open_store.h"
+#include "tui/lab/slots_file.h"
 #include "tui/sys/out.h"
 
 /* All of it together ends within ten seconds, whatever the disk does. */
@@ -22,7 +23,8 @@ enum {
     FLUSH_MS = 1500,   /* for what the disk has not got then */
     PATIENCE_MS = 300, /* of one write */
     BUSY_MS = 1000,    /* for another program's lock */
-    LOOK_US = 20000
+    LOOK_US = 20000,
+    SLOTS_EVERY = 15 /* looks */
 };
 
 /* A line that was just said is not said again for every request. */
@@ -114,21 +116,41 @@ cf_status cf_traffic_run_init(cf_traffic_run *t, const cf_cli *cli,
     return st;
 }
 
+/* Writes the file of slots where something has changed. */
+static void tell_slots(const cf_traffic_run *t, cf_buf *told)
+{
+    cf_buf now = CF_BUF_INIT;
+    t->slots(t->slots_ud, &now);
+    if (!now.failed && !cf_str_eq(cf_buf_str(&now), cf_buf_str(told))) {
+        cf_slots_write(cf_store_path(t->store), cf_buf_str(&now));
+    }
+    cf_buf_deinit(told);
+    *told = now;
+}
+
 cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
                                const cf_http_handler *handler, const char *what,
                                cf_error *err)
 {
     cf_http_server *server = NULL;
     cf_cancel *cancel = cf_cli_cancel();
+    cf_buf told = CF_BUF_INIT; /* what the file of slots has */
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
     CF_TRY(cf_http_server_new(&server, http, handler, err));
     cf_note("confab %s: %s answers at %s", t->cli->command->name, what,
             cf_http_server_url(server));
-    while (!atomic_load(cancel)) {
+    for (unsigned i = 0; !atomic_load(cancel); i++) {
+        if (t->slots != NULL && i % SLOTS_EVERY == 0) {
+            tell_slots(t, &told);
+        }
         (void)usleep(LOOK_US);
     }
     cf_http_server_free(server, GRACE_MS);
+    if (t->slots != NULL) {
+        cf_slots_remove(cf_store_path(t->store));
+    }
+    cf_buf_deinit(&told);
     return CF_OK;
 }
 

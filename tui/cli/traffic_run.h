@@ -18,6 +18,10 @@ typedef struct cf_traffic_run {
     cf_buf source;
     cf_finder finder;
     char *said; /* the last line about the recording */
+    /* Appends what the server's slots do; NULL: there are none.  Set before
+     * cf_traffic_run_serve(). */
+    void (*slots)(void *ud, cf_buf *json);
+    void *slots_ud;
 } cf_traffic_run;
 
 /* Opens the history, and what -m and -t name, for findings. */

@@ -43,6 +43,7 @@ typedef struct job {
     cf_serve *serve;
     cf_record *record;
     cf_serve__asked asked;
+    cf_serve__slot *slot; /* while it is computed */
     cf_serve__writer writer;
     cf_chat_response reply[CF_SERVE_N_MAX];
     cf_usage usage;
@@ -126,6 +127,7 @@ static void on_event(const cf_chat_event *e, void *ud)
     side *d = ud;
     job *j = d->j;
     cf_serve__writer *w = &j->writer;
+    cf_serve__note(j->slot, e);
     if (e->kind == CF_CHAT_TOKEN) {
         cf_serve__note_token(w, d->i, &e->token);
         look_at_client(j);
@@ -293,7 +295,10 @@ static cf_serve__slot *take_slot(job *j, cf_error *err)
     for (size_t i = 0; ids != NULL && i < list.n; i++) {
         ids[i] = list.v[i].id;
     }
-    slot = cf_serve__take(s->slots, ids, ids != NULL ? list.n : 0);
+    const cf_serve__task task = {.exchange = cf_record_id(j->record),
+                                 .n = j->asked.n,
+                                 .n_max = j->asked.options.max_tokens};
+    slot = cf_serve__take(s->slots, ids, ids != NULL ? list.n : 0, &task);
     json_decref(context);
     cf_arena_deinit(&arena);
     return slot;
@@ -311,6 +316,7 @@ static void generate(job *j)
         v[i].i = i;
     }
     cf_serve__slot *slot = take_slot(j, &ignored);
+    j->slot = slot;
     cf_backend_core_set(slot->backend, j->asked.is_raw ? &s->raw : &s->chat);
     j->st = CF_OK;
     side_by_side(j, slot, v, n);
@@ -750,6 +756,13 @@ void cf_serve_free(cf_serve *s)
         cf_constraint_vocab_free(s->vocab);
         cf_free(s);
     }
+}
+
+void cf_serve_slots(cf_serve *s, cf_buf *out)
+{
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_serve__slots_write(s->slots, &w);
 }
 
 cf_http_handler cf_serve_handler(cf_serve *s)

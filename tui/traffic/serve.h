@@ -35,6 +35,8 @@ CF_MUST_USE cf_status cf_serve_new(cf_serve **out,
                                    cf_error *err);
 /* After the server that uses its handler has ended. */
 void cf_serve_free(cf_serve *s);
+/* Appends what each slot does, the JSON of GET /slots.  Any thread. */
+void cf_serve_slots(cf_serve *s, cf_buf *out);
 cf_http_handler cf_serve_handler(cf_serve *s);
 
 #endif

@@ -11,11 +11,22 @@
 
 /* ---- slots (serve_slots.c) ---------------------------------------------- */
 
+/* How far a slot's request is; written by the threads of its replies. */
+typedef struct cf_serve__progress {
+    atomic_uint n_prompt, n_prefilled; /* tokens */
+    atomic_uint n_decoded;             /* of all its replies */
+} cf_serve__progress;
+
 typedef struct cf_serve__slot {
     cf_backend *backend;
     bool is_busy;
     uint64_t used; /* the higher, the later */
     uint64_t n_requests;
+    size_t n_cached; /* tokens that it has kept since it was free last */
+    /* The request that it has, or had last. */
+    cf_uuid exchange;  /* nil: not recorded */
+    uint32_t n, n_max; /* replies; tokens of each, 0: no limit */
+    cf_serve__progress now;
 } cf_serve__slot;
 
 typedef struct cf_serve__slots cf_serve__slots;
@@ -27,9 +38,15 @@ CF_MUST_USE cf_status cf_serve__slots_new(cf_serve__slots **out,
 /* Has backends with these options compute in common passes. */
 void cf_serve__slots_hook(const cf_serve__slots *s, cf_core_options *core);
 void cf_serve__slots_free(cf_serve__slots *s);
+/* What a slot is taken for. */
+typedef struct cf_serve__task {
+    cf_uuid exchange;
+    uint32_t n, n_max; /* as in cf_serve__slot */
+} cf_serve__task;
+
 /* The slot for a prompt, from now on the caller's; waits for one. */
 cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
-                               size_t n);
+                               size_t n, const cf_serve__task *task);
 void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot);
 /* A backend that goes on from a slot's cache beside it.  It counts among those
  * that compute in common passes until cf_serve__rest(). */
@@ -39,7 +56,9 @@ CF_MUST_USE cf_status cf_serve__fork(cf_serve__slots *s,
 void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork);
 /* A backend computes no more, or again. */
 void cf_serve__rest(cf_serve__slots *s, bool rests);
-/* Appends the slots as JSON. */
+/* Notes how far a reply of the slot's request is. */
+void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e);
+/* Writes the slots as llama-server does, and what else there is to say. */
 void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w);
 
 /* ---- what is asked (serve_request.c) ------------------------------------ */

@@ -13,7 +13,7 @@ struct cf_serve__slots {
     pthread_cond_t freed;
     cf_joint *joint;
     cf_serve__slot *v; /* [n] */
-    uint32_t n;
+    uint32_t n, n_ctx;
     uint64_t clock;
 };
 
@@ -41,6 +41,7 @@ cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine,
         cf_serve__slots_free(s);
         return st;
     }
+    s->n_ctx = cf_session_n_ctx(cf_backend_core_session(s->v[0].backend));
     *out = s;
     return CF_OK;
 }
@@ -110,8 +111,40 @@ static void fork_into(cf_serve__slot *slot, const cf_serve__slot *from)
     }
 }
 
+/* The slot's request is another one. */
+static void begin(cf_serve__slots *s, cf_serve__slot *slot,
+                  const cf_serve__task *task)
+{
+    slot->is_busy = true;
+    slot->used = ++s->clock;
+    slot->n_requests++;
+    slot->exchange = task->exchange;
+    slot->n = task->n;
+    slot->n_max = task->n_max;
+    atomic_store(&slot->now.n_prompt, 0);
+    atomic_store(&slot->now.n_prefilled, 0);
+    atomic_store(&slot->now.n_decoded, 0);
+}
+
+void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e)
+{
+    switch (e->kind) {
+    case CF_CHAT_PROMPT:
+        atomic_store(&slot->now.n_prompt, (unsigned)e->n_prompt);
+        break;
+    case CF_CHAT_PREFILL:
+        atomic_store(&slot->now.n_prefilled, (unsigned)e->n_done);
+        break;
+    case CF_CHAT_TOKEN:
+        atomic_fetch_add(&slot->now.n_decoded, 1);
+        break;
+    default:
+        break;
+    }
+}
+
 cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
-                               size_t n)
+                               size_t n, const cf_serve__task *task)
 {
     cf_serve__slot *slot;
     size_t has, busy_has;
@@ -130,9 +163,7 @@ cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
         }
         pthread_cond_wait(&s->freed, &s->lock);
     }
-    slot->is_busy = true;
-    slot->used = ++s->clock;
-    slot->n_requests++;
+    begin(s, slot, task);
     pthread_mutex_unlock(&s->lock);
     cf_joint_enter(s->joint);
     return slot;
@@ -140,9 +171,12 @@ cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
 
 void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot)
 {
+    size_t n_cached;
+    (void)cf_backend_cache(slot->backend, &n_cached);
     cf_joint_leave(s->joint);
     pthread_mutex_lock(&s->lock);
     slot->is_busy = false;
+    slot->n_cached = n_cached;
     pthread_cond_signal(&s->freed);
     pthread_mutex_unlock(&s->lock);
 }
@@ -175,23 +209,53 @@ void cf_serve__rest(cf_serve__slots *s, bool rests)
     }
 }
 
+/* As llama-server's: what is still to come. */
+static void write_next(const cf_serve__slot *slot, unsigned n_decoded, cf_jw *w)
+{
+    int64_t n_all = (int64_t)slot->n_max * slot->n;
+    cf_jw_object(w, "next_token");
+    cf_jw_bool(w, "has_next_token", slot->is_busy);
+    cf_jw_int(w, "n_remain", slot->n_max != 0 ? n_all - n_decoded : -1);
+    cf_jw_uint(w, "n_decoded", n_decoded);
+    cf_jw_end(w);
+}
+
+static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
+{
+    const cf_serve__slot *slot = &s->v[i];
+    const unsigned n_decoded = atomic_load(&slot->now.n_decoded);
+    cf_jw_object(w, NULL);
+    cf_jw_uint(w, "id", i);
+    cf_jw_int(w, "id_task", (int64_t)slot->used - 1);
+    cf_jw_uint(w, "n_ctx", s->n_ctx);
+    cf_jw_bool(w, "speculative", false);
+    cf_jw_bool(w, "is_processing", slot->is_busy);
+    cf_jw_text(w, "state",
+               !slot->is_busy   ? "idle"
+               : n_decoded == 0 ? "prefill"
+                                : "decode");
+    if (cf_uuid_is_nil(slot->exchange)) {
+        cf_jw_null(w, "exchange");
+    } else {
+        cf_jw_uuid(w, "exchange", slot->exchange);
+    }
+    cf_jw_uint(w, "n", slot->n);
+    cf_jw_uint(w, "n_prompt_tokens", atomic_load(&slot->now.n_prompt));
+    cf_jw_uint(w, "n_prompt_tokens_processed",
+               atomic_load(&slot->now.n_prefilled));
+    cf_jw_uint(w, "n_cached", slot->n_cached);
+    cf_jw_uint(w, "n_requests", slot->n_requests);
+    write_next(slot, n_decoded, w);
+    cf_jw_end(w);
+}
+
 void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w)
 {
     pthread_mutex_lock(&s->lock);
-    cf_joint_hold(s->joint);
     cf_jw_array(w, NULL);
     for (uint32_t i = 0; i < s->n; i++) {
-        const cf_serve__slot *slot = &s->v[i];
-        size_t n;
-        (void)cf_backend_cache(slot->backend, &n);
-        cf_jw_object(w, NULL);
-        cf_jw_uint(w, "id", i);
-        cf_jw_bool(w, "is_processing", slot->is_busy);
-        cf_jw_uint(w, "n_cached", n);
-        cf_jw_uint(w, "n_requests", slot->n_requests);
-        cf_jw_end(w);
+        write_slot(s, i, w);
     }
     cf_jw_end(w);
-    cf_joint_release(s->joint);
     pthread_mutex_unlock(&s->lock);
 }

@@ -14,11 +14,12 @@
 #include "storage/traffic.h"
 #include "tui/app/app.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/slots_file.h"
 #include "tui/view/moves.h"
 #include "tui/view/traffic_break.h"
 #include "tui/widget/list.h"
 
-enum { EVERY_MS = 500, ROWS_MAX = 500, DETAIL_ROWS = 6 };
+enum { EVERY_MS = 500, ROWS_MAX = 500, DETAIL_ROWS = 6, SLOT_ROWS = 8 };
 
 typedef struct traffic {
     cf_arena arena;
@@ -26,6 +27,7 @@ typedef struct traffic {
     cf_list list;
     bool is_read;
     cf_buf stop_line; /* about the proxy's breakpoint; empty: none */
+    json_t *slots;    /* of a server that writes this history; NULL: none */
 } traffic;
 
 static traffic *state(cf_app *app)
@@ -50,6 +52,7 @@ static void traffic_close(cf_app *app)
     if (s != NULL) {
         cf_arena_deinit(&s->arena);
         cf_buf_deinit(&s->stop_line);
+        json_decref(s->slots);
         cf_free(s);
         app->state[CF_VIEW_TRAFFIC] = NULL;
     }
@@ -126,17 +129,32 @@ static bool read_break(cf_app *app)
     return is_other;
 }
 
+/* True when a slot does something else. */
+static bool read_slots(cf_app *app)
+{
+    traffic *s = state(app);
+    json_t *slots =
+        app->store != NULL ? cf_slots_read(cf_store_path(app->store)) : NULL;
+    bool is_other =
+        slots == NULL ? s->slots != NULL : json_equal(slots, s->slots) == 0;
+    json_decref(s->slots);
+    s->slots = slots;
+    return is_other;
+}
+
 static void traffic_enter(cf_app *app)
 {
     (void)reload(app);
     (void)read_break(app);
+    (void)read_slots(app);
 }
 
 static bool traffic_step(cf_app *app)
 {
     if (cf_app_view(app) == CF_VIEW_TRAFFIC) {
         bool is_new = reload(app);
-        app->is_dirty = read_break(app) || is_new || app->is_dirty;
+        is_new = read_break(app) || is_new;
+        app->is_dirty = read_slots(app) || is_new || app->is_dirty;
     }
     return false;
 }
@@ -210,6 +228,52 @@ static void draw_detail(cf_grid *g, cf_rect r, const cf_exchange *x)
     json_decref(list);
 }
 
+/* "slot 0  decode   120 of 512 tokens after 1204" */
+static void draw_slot(cf_grid *g, cf_rect r, size_t i, const json_t *slot)
+{
+    const json_t *next = json_object_get(slot, "next_token");
+    const bool is_busy = json_is_true(json_object_get(slot, "is_processing"));
+    cf_str what = cf_json_get_str(slot, "state");
+    json_int_t n_prompt =
+        json_integer_value(json_object_get(slot, "n_prompt_tokens"));
+    json_int_t n = json_integer_value(json_object_get(next, "n_decoded"));
+    json_int_t left = json_integer_value(json_object_get(next, "n_remain"));
+    cf_style style = is_busy ? CF_STYLE_NORMAL : CF_STYLE_DIM;
+    int at = cf_grid_putf(g, r.x, r.y, r.w, style, "slot %-3zu %-8.*s", i,
+                          (int)what.n, what.p);
+    if (!is_busy) {
+        cf_grid_putf(
+            g, r.x + at, r.y, r.w - at, style, "keeps %lld tokens",
+            (long long)json_integer_value(json_object_get(slot, "n_cached")));
+    } else if (n == 0) {
+        cf_grid_putf(g, r.x + at, r.y, r.w - at, style, "%lld of %lld tokens",
+                     (long long)json_integer_value(
+                         json_object_get(slot, "n_prompt_tokens_processed")),
+                     (long long)n_prompt);
+    } else if (left >= 0) {
+        cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
+                     "%lld of %lld tokens after %lld", (long long)n,
+                     (long long)(n + left), (long long)n_prompt);
+    } else {
+        cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
+                     "%lld tokens after %lld", (long long)n,
+                     (long long)n_prompt);
+    }
+}
+
+/* The server's slots, a line each; returns how many lines. */
+static int draw_slots(const traffic *s, cf_grid *g, cf_rect r)
+{
+    size_t n = json_array_size(s->slots);
+    size_t most = r.h > 3 * SLOT_ROWS ? SLOT_ROWS : (size_t)r.h / 3;
+    n = n < most ? n : most;
+    for (size_t i = 0; i < n; i++) {
+        draw_slot(g, (cf_rect){r.x, r.y + (int)i, r.w, 1}, i,
+                  json_array_get(s->slots, i));
+    }
+    return (int)n;
+}
+
 static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     traffic *s = state(app);
@@ -221,6 +285,9 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
         in.y++;
         in.h--;
     }
+    int n_slots = draw_slots(s, g, in);
+    in.y += n_slots;
+    in.h -= n_slots;
     int n_rows = in.h - n_detail - 2;
     cf_list_set(&s->list, s->list.n, n_rows > 0 ? (size_t)n_rows : 0);
     cf_grid_puts(g, in.x, in.y, in.w,

@@ -11,6 +11,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
+#include "tui/lab/slots_file.h"
 #include "tui/traffic/serve.h"
 #include "tui/traffic/wire.h"
 
@@ -395,6 +396,80 @@ static void test_serve__embeddings(void **state)
     teardown(&f);
 }
 
+/* Asks until it is told to end. */
+typedef struct asking {
+    const char *url;
+    atomic_bool ends;
+} asking;
+
+static void *ask_on(void *ud)
+{
+    asking *a = ud;
+    cf_buf answer = CF_BUF_INIT;
+    while (!atomic_load(&a->ends)) {
+        http_ask(a->url, "/v1/completions", NULL,
+                 "{\"prompt\":\"abcdefgh\",\"max_tokens\":300}", &answer);
+    }
+    cf_buf_deinit(&answer);
+    return NULL;
+}
+
+/* What a slot does is seen while it does it, and in the file beside the
+ * history, which another program reads. */
+static void test_serve__slots(void **state)
+{
+    (void)state;
+    fixture f;
+    pthread_t thread;
+    cf_buf answer = CF_BUF_INIT, json = CF_BUF_INIT;
+    cf_error err;
+    json_t *v = NULL;
+    bool was_busy = false;
+    setup(&f, "llama");
+    asking a = {.url = f.url};
+    assert_int_equal(pthread_create(&thread, NULL, ask_on, &a), 0);
+    while (!was_busy) {
+        assert_int_equal(http_ask(f.url, "/slots", NULL, NULL, &answer), 200);
+        T_OK(cf_json_read(&v, cf_buf_cstr(&answer), answer.n, &err), err);
+        assert_int_equal(json_array_size(v), 3);
+        for (size_t i = 0; i < 3; i++) {
+            const json_t *slot = json_array_get(v, i);
+            const json_t *next = json_object_get(slot, "next_token");
+            if (cf_str_is(cf_json_get_str(slot, "state"), "decode")) {
+                was_busy = true;
+                assert_true(
+                    json_is_true(json_object_get(slot, "is_processing")));
+                assert_in_range(
+                    json_integer_value(json_object_get(next, "n_decoded")), 1,
+                    300);
+                assert_true(json_integer_value(
+                                json_object_get(slot, "n_prompt_tokens")) > 0);
+            }
+        }
+        json_decref(v);
+    }
+    atomic_store(&a.ends, true);
+    pthread_join(thread, NULL);
+    cf_serve_slots(f.serve, &json);
+    const char *db = store_dir_file("slots.db");
+    cf_slots_write(db, cf_buf_str(&json));
+    v = cf_slots_read(db);
+    assert_int_equal(json_array_size(v), 3);
+    assert_true(
+        cf_str_is(cf_json_get_str(json_array_get(v, 0), "state"), "idle"));
+    json_decref(v);
+    cf_slots_remove(db);
+    assert_null(cf_slots_read(db));
+    /* That of a server that has ended, and one that is not a list. */
+    static const char gone[] = "{\"pid\":2147483647,\"slots\":[]}";
+    snprintf(answer.p, answer.cap, "%s-slots", db);
+    T_OK(cf_os_write_file(answer.p, gone, sizeof gone - 1, 0600, &err), err);
+    assert_null(cf_slots_read(db));
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&json);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_serve__wrong_requests),
         cmocka_unit_test(test_serve__models_and_tokens),
         cmocka_unit_test(test_serve__embeddings),
+        cmocka_unit_test(test_serve__slots),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
