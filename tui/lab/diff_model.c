@@ -65,8 +65,23 @@ static cf_status take_other(cf_diff_model *m, const char *name, cf_buf *text,
     }
     cf_buf_deinit(&m->other);
     m->other = *text;
+    m->is_server = false;
     snprintf(m->name, sizeof m->name, "%s", name);
     m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_BENCH : m->subject;
+    return CF_OK;
+}
+
+static cf_status with_server(cf_diff_model *m, cf_error *err)
+{
+    cf_buf none = CF_BUF_INIT;
+    if (!cf_lab_prompt_is_asked(m->lab)) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "this engine is not a server that shows its prompt");
+    }
+    CF_TRY(take_other(m, "the server", &none, err));
+    m->is_server = true;
+    m->subject = CF_DIFF_BENCH;
+    m->level = CF_DIFF_LEVEL_TEXT;
     return CF_OK;
 }
 
@@ -74,6 +89,9 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = CF_OK;
+    if (strcmp(name, "server") == 0) {
+        return with_server(m, err);
+    }
     if (strcmp(name, "model") == 0) {
         const char *first;
         cf_str source;
@@ -170,6 +188,11 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
     if (m->name[0] == '\0') {
         return cf_fail(err, CF_ENOTFOUND,
                        "first choose the other template: :with NAME or FILE");
+    }
+    if (m->is_server) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the server shows a prompt and not its template: :with "
+                       "NAME or FILE chooses one");
     }
     return cf_diff_pair_of(out, e->tokenizer, m->is_swapped ? own : other,
                            m->is_swapped ? other : own, err);
@@ -309,7 +332,10 @@ static cf_status render_bench(cf_diff_model *m, cf_error *err)
     }
     cf_status st = cf_diff_model_vars(m, &vars, err);
     const cf_turn_options options = {.extra_context = vars};
-    const cf_send send = {.message = message, .options = &options};
+    cf_send send = {.message = message, .options = &options};
+    if (m->is_server) {
+        (void)cf_lab_prompt_parent(m->lab, &send);
+    }
     CF_THEN(st, cf_diff_model_conv(m, 0, &conv, err));
     for (int i = 0; st == CF_OK && i < 2; i++) {
         st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena,
@@ -319,6 +345,44 @@ static cf_status render_bench(cf_diff_model *m, cf_error *err)
     json_decref(message);
     json_decref(vars);
     return st;
+}
+
+/* The server's prompt as it was shown, copied. */
+static cf_status take_theirs(cf_diff_model *m, cf_prompt *out, cf_error *err)
+{
+    const cf_prompt_model *shown = cf_lab_prompt(m->lab);
+    if (shown == NULL) {
+        return cf_fail(err, CF_ENOTFOUND,
+                       "the server's prompt is not known: r in the Prompt view "
+                       "asks for it");
+    }
+    const cf_prompt *p = &shown->prompt;
+    cf_prompt_span *spans =
+        cf_arena_calloc(&m->arena, p->n_spans + 1, sizeof *spans);
+    const char *text = cf_arena_strndup(&m->arena, p->text.p, p->text.n);
+    if (spans == NULL || text == NULL) {
+        return cf_oom_for(err, "the prompt");
+    }
+    memcpy(spans, p->spans, p->n_spans * sizeof *spans);
+    *out = (cf_prompt){cf_str_make(text, p->text.n), spans, p->n_spans};
+    return CF_OK;
+}
+
+/* Ours and the server's, of what would be sent now. */
+static cf_status render_beside(cf_diff_model *m, cf_error *err)
+{
+    cf_str own = cf_lab_engine_of(m->lab)->template_source;
+    int theirs = m->is_swapped ? 1 : 0;
+    close_pair(m);
+    if (own.n == 0) {
+        return cf_fail(err, CF_ENOTFOUND,
+                       "no template is in use here: :template NAME, or -t");
+    }
+    CF_TRY(cf_diff_pair_of(&m->pair, NULL, own, own, err));
+    m->has_pair = true;
+    CF_TRY(render_bench(m, err));
+    m->render.status[theirs] = CF_OK;
+    return take_theirs(m, &m->render.prompt[theirs], err);
 }
 
 static cf_status render_saved(cf_diff_model *m, cf_error *err)
@@ -384,10 +448,22 @@ static cf_status compare(cf_diff_model *m, cf_error *err)
     return cf_diff_prompts(&m->diff, a, b, &m->arena, err);
 }
 
+static cf_status fail_side(const cf_diff_model *m, int i, cf_error *err)
+{
+    return cf_fail(err, m->render.status[i], "%c, %.60s: %s", 'A' + i,
+                   cf_diff_model_name(m, i), m->render.err[i].text);
+}
+
 static cf_status update(cf_diff_model *m, cf_error *err)
 {
     if (m->name[0] == '\0' && m->subject != CF_DIFF_MARKS) {
         return cf_fail(err, CF_ENOTFOUND, "no template to compare with");
+    }
+    if (m->is_server && m->subject == CF_DIFF_BENCH) {
+        CF_TRY(render_beside(m, err));
+        return m->render.status[m->is_swapped ? 0 : 1] == CF_OK
+                   ? compare(m, err)
+                   : fail_side(m, m->is_swapped ? 0 : 1, err);
     }
     CF_TRY(open_pair(m, err));
     if (m->level == CF_DIFF_LEVEL_SOURCE) {
@@ -398,8 +474,7 @@ static cf_status update(cf_diff_model *m, cf_error *err)
                                        : render_saved(m, err));
     for (int i = 0; i < 2; i++) {
         if (m->render.status[i] != CF_OK) {
-            return cf_fail(err, m->render.status[i], "%c, %.60s: %s", 'A' + i,
-                           cf_diff_model_name(m, i), m->render.err[i].text);
+            return fail_side(m, i, err);
         }
     }
     return compare(m, err);

@@ -31,6 +31,7 @@ typedef struct cf_diff_model {
     cf_store *store; /* may be NULL */
     char name[256];  /* of the other template; "" while none was chosen */
     cf_buf other;    /* its source */
+    bool is_server;  /* in its place the prompt that the server showed */
     bool is_swapped; /* the other template, which is A at first, is B */
     cf_opened_adapters adapters; /* the other side computes with these, */
     bool has_adapters;           /* if it has some of its own */
@@ -57,7 +58,7 @@ void cf_diff_model_init(cf_diff_model *m, cf_lab *lab, cf_store *store);
 void cf_diff_model_deinit(cf_diff_model *m);
 
 /* Chooses the other template: a name or a file, "model" for the one of the
- * start.  The old choice stays when it cannot be read or compiled. */
+ * start, "server" for the prompt that the server showed (lab_prompt.h).  The old choice stays when it cannot be read or compiled. */
 CF_MUST_USE cf_status cf_diff_model_with(cf_diff_model *m, const char *name,
                                          cf_error *err);
 

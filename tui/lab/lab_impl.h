@@ -136,6 +136,7 @@ struct cf_lab {
     cf_arena prompt_arena;
     cf_prompt_model prompt;
     bool prompt_is_fresh, prompt_is_shown;
+    cf_lab_ours prompt_ours; /* beside the server's */
     cf_error prompt_err;
     cf_media_sheet sheet; /* of the prompt; n 0: none yet */
     cf_arena loss_arena;

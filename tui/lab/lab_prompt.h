@@ -19,9 +19,21 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab);
 void cf_lab_prompt_error(const cf_lab *lab, cf_error *err);
 /* Whether the prompt is the server's, and shown after cf_lab_ask_prompt(). */
 bool cf_lab_prompt_is_asked(const cf_lab *lab);
+/* Where that prompt ends: after a reply that has no message after it a server
+ * would continue the reply, so the prompt is the one which that reply had.  Sets
+ * send->parent; true when it ends before a reply. */
+bool cf_lab_prompt_parent(const cf_lab *lab, cf_send *send);
 /* Asks the server for it, as a task; what it says is in cf_lab_prompt() when
  * the task has ended.  CF_EBUSY, CF_ENOTFOUND when nothing is said yet. */
 CF_MUST_USE cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err);
+
+/* What the template in use here makes of the same messages. */
+typedef enum cf_lab_ours {
+    CF_LAB_OURS_NONE, /* the server was not asked, or no template is in use */
+    CF_LAB_OURS_SAME,
+    CF_LAB_OURS_DIFFERS, /* another prompt, or an error */
+} cf_lab_ours;
+cf_lab_ours cf_lab_prompt_ours(const cf_lab *lab);
 /* The prompt of the path to `leaf` with `messages` (an array) after it,
  * sending nothing; in the arena.  CF_EBUSY while a reply is written. */
 CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/diff_pair.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_impl.h"
 
@@ -21,12 +22,36 @@ typedef struct job_state {
     cf_arena arena;
     cf_prompt prompt;
     cf_token_list tokens;
+    cf_buf source; /* of the template in use; empty: none */
+    cf_lab_ours ours;
+    cf_send at; /* its parent is where the prompt ends */
 } job_state;
 
 bool cf_lab_prompt_is_asked(const cf_lab *lab)
 {
     cf_backend_info info = cf_lab_info(lab);
     return strcmp(info.kind, "openai") == 0 && !info.prompt_is_ours;
+}
+
+bool cf_lab_prompt_parent(const cf_lab *lab, cf_send *send)
+{
+    const cf_turn *last = lab->n_path > 0 ? lab->path[lab->n_path - 1] : NULL;
+    cf_role role = last != NULL
+                       ? cf_role_parse(cf_json_get_str(last->message, "role"))
+                       : CF_ROLE_USER;
+    send->has_parent = lab->draft.n == 0 && lab->n_path > 1 &&
+                       (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT);
+    if (send->has_parent) {
+        send->parent = last->parent;
+    }
+    return send->has_parent;
+}
+
+cf_lab_ours cf_lab_prompt_ours(const cf_lab *lab)
+{
+    return lab->prompt_is_shown && cf_lab_prompt_is_asked(lab)
+               ? lab->prompt_ours
+               : CF_LAB_OURS_NONE;
 }
 
 static void free_job(void *ud)
@@ -37,20 +62,43 @@ static void free_job(void *ud)
     json_decref(j->message);
     json_decref(j->vars);
     cf_arena_deinit(&j->arena);
+    cf_buf_deinit(&j->source);
     cf_free(j);
+}
+
+/* Renders the same with the template in use. */
+static void compare_ours(job_state *j, const cf_send *send)
+{
+    cf_diff_pair pair;
+    cf_diff_renders r = {.status = {CF_OK, CF_OK}};
+    cf_error ignored;
+    cf_str source = cf_buf_str(&j->source);
+    if (source.n == 0) {
+        return;
+    }
+    cf_status st = cf_diff_pair_of(&pair, NULL, source, source, &ignored);
+    CF_THEN(st,
+            cf_diff_pair_one(&pair, 0, j->conv, send, &r, &j->arena, &ignored));
+    bool is_same = st == CF_OK && r.status[0] == CF_OK &&
+                   cf_str_eq(r.prompt[0].text, j->prompt.text);
+    j->ours = is_same ? CF_LAB_OURS_SAME : CF_LAB_OURS_DIFFERS;
+    cf_diff_pair_close(&pair);
 }
 
 static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     job_state *j = ud;
-    cf_send send = {.message = j->message,
-                    .options = &j->options,
-                    .cancel = cf_lab_cancel_flag(lab)};
+    cf_send send = j->at;
+    send.message = j->message;
+    send.options = &j->options;
+    send.cancel = cf_lab_cancel_flag(lab);
     CF_TRY(cf_backend_ask(j->backend, send.cancel, err));
     bool shows_tokens = cf_backend_get_info(j->backend).asks_tokens;
-    return cf_conversation_preview(j->conv, j->backend, &send, &j->arena,
+    CF_TRY(cf_conversation_preview(j->conv, j->backend, &send, &j->arena,
                                    &j->prompt, shows_tokens ? &j->tokens : NULL,
-                                   err);
+                                   err));
+    compare_ours(j, &send);
+    return CF_OK;
 }
 
 /* Tokens that the server kept of the last prompt, as it said with its reply. */
@@ -95,6 +143,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
         return; /* of another conversation by now */
     }
     lab->prompt_err = (cf_error){0};
+    lab->prompt_ours = j->ours;
     lab->prompt_is_fresh = true;
     lab->prompt_is_shown =
         status == CF_OK && take_prompt(j, &lab->prompt_err) == CF_OK;
@@ -112,6 +161,10 @@ static cf_status make_job(job_state *j, cf_lab *lab, cf_error *err)
     j->generation = lab->generation;
     CF_TRY(cf_backend_clone(&j->backend, lab->engine.backend, err));
     CF_TRY(cf_lab_clone_conv(lab, &j->conv, err));
+    (void)cf_lab_prompt_parent(lab, &j->at);
+    cf_str source = lab->engine.template_source;
+    cf_buf_add(&j->source, source.p, source.n);
+    CF_TRY(cf_buf_check(&j->source, err));
     if (lab->draft.n != 0) {
         j->message = json_pack("{s:s,s:s%}", "role", "user", "content",
                                cf_buf_cstr(&lab->draft), lab->draft.n);

@@ -8,6 +8,7 @@
 #include "core/base/safe_text.h"
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
+#include "tui/lab/lab_template.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/prompt.h"
 #include "tui/widget/note.h"
@@ -47,6 +48,18 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
                      info.n_ctx != 0 ? "%s's prompt, context %u"
                                      : "%s's prompt",
                      info.server, info.n_ctx);
+    }
+    cf_send at = {.message = NULL};
+    if (info.asks_prompt && cf_lab_prompt_parent(app->lab, &at)) {
+        cf_grid_puts(g, r.x, y++, r.w, "before the last reply", CF_STYLE_DIM);
+    }
+    if (cf_lab_prompt_ours(app->lab) == CF_LAB_OURS_DIFFERS) {
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING,
+                     "not what %.30s makes of it (=)",
+                     cf_lab_template_name(app->lab));
+    } else if (cf_lab_prompt_ours(app->lab) == CF_LAB_OURS_SAME) {
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "as %.30s makes it",
+                     cf_lab_template_name(app->lab));
     }
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
                  "Cache  %zu of %zu tokens (%zu%%)", m->n_kept, m->n,

@@ -784,6 +784,20 @@ void cf_diff_show_template(cf_app *app, const char *name, cf_str source)
     cf_app_open_view(app, CF_VIEW_DIFF);
 }
 
+void cf_diff_show_server(cf_app *app)
+{
+    cf_error err;
+    cf_diff_model *m = model(app);
+    if (cf_diff_model_with(m, "server", &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    forget_answers(state(app));
+    m->is_swapped = true; /* ours is A, the server's B */
+    use_subject(app, CF_DIFF_BENCH);
+    cf_app_open_view(app, CF_VIEW_DIFF);
+}
+
 static void cmd_caps(cf_app *app)
 {
     diff_view *s = state(app);

@@ -25,6 +25,7 @@
 #include "tui/view/moves.h"
 #include "tui/view/prompt.h"
 #include "tui/view/templates.h"
+#include "tui/view/view_diff.h"
 #include "tui/widget/pager.h"
 
 cf_prompt_view *cf_prompt__state(cf_app *app)
@@ -829,6 +830,8 @@ static const cf_command prompt_commands[] = {
     {"shades", HERE, "H", "",
      "shades: what the last influence found of each token",
      CF_RUN(cf_influence__toggle_shades)},
+    {"compare", HERE, "=", "", "ours and the server's prompt, in Diff",
+     CF_RUN(cf_diff_show_server)},
     {"ledger", HERE, "g$", "",
      "tokens and seconds of each message, tool and line of the template",
      CF_RUN(cmd_ledger)},
