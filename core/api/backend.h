@@ -407,6 +407,14 @@ typedef struct cf_backend_trouble {
  * that failed; all false after other failures, and for other kinds. */
 cf_backend_trouble cf_backend_last_trouble(const cf_backend *backend);
 
+/*
+ * The slots of a server, as it lists them (llama-server's GET /slots): *out is
+ * a new array of objects, each with what the server says of one.
+ * CF_EUNSUPPORTED for one that shows none; CF_EIO, CF_ECANCELLED, CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_backend_slots(cf_backend *backend, cf_cancel *cancel,
+                                       json_t **out, cf_error *err);
+
 /* A second backend with the same past: shares engine and cache, and is used
  * on the same thread.  Servers and scripts copy their settings. */
 CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/api/http_once.h"
-#include "core/backend/box.h"
+#include "core/backend/box_impl.h"
 #include "core/backend/remote.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -908,6 +908,28 @@ cf_backend_trouble cf_backend_last_trouble(const cf_backend *b)
 {
     return b->ops == &remote_ops ? ((const remote *)b)->trouble
                                  : (cf_backend_trouble){.is_busy = false};
+}
+
+cf_status cf_backend_slots(cf_backend *b, cf_cancel *cancel, json_t **out,
+                           cf_error *err)
+{
+    remote *r = (remote *)b;
+    cf_box_ask ask;
+    json_t *v = NULL;
+    if (b->ops != &remote_ops) {
+        return cf_fail(err, CF_EUNSUPPORTED, "only servers have slots");
+    }
+    CF_TRY(know(r, cancel, &ask, err));
+    if (r->box.kind != CF_BOX_LLAMA) {
+        return cf_fail(err, CF_EUNSUPPORTED, "the server shows no slots");
+    }
+    CF_TRY(note_end(r, cf_box__ask_json(&ask, "/slots", NULL, &v, err)));
+    if (!json_is_array(v)) {
+        json_decref(v);
+        return cf_box__strange("/slots", err);
+    }
+    *out = v;
+    return CF_OK;
 }
 
 static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)

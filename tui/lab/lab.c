@@ -69,6 +69,7 @@ void cf_lab_free(cf_lab *lab)
     cf_lab__rule_drop(lab->rule);
     cf_constraint_vocab_free(lab->vocab);
     json_decref(lab->vars);
+    json_decref(lab->server_slots);
     json_decref(lab->vendor);
     json_decref(lab->own_tools);
     cf_tool_desk_deinit(&lab->desk);

@@ -137,6 +137,7 @@ struct cf_lab {
     cf_prompt_model prompt;
     bool prompt_is_fresh, prompt_is_shown;
     cf_lab_ours prompt_ours; /* beside the server's */
+    json_t *server_slots;    /* with the server's prompt; NULL: none */
     cf_error prompt_err;
     cf_media_sheet sheet; /* of the prompt; n 0: none yet */
     cf_arena loss_arena;

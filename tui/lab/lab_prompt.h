@@ -34,6 +34,16 @@ typedef enum cf_lab_ours {
     CF_LAB_OURS_DIFFERS, /* another prompt, or an error */
 } cf_lab_ours;
 cf_lab_ours cf_lab_prompt_ours(const cf_lab *lab);
+
+/* A slot of the server, as it was when its prompt was asked for. */
+typedef struct cf_lab_slot {
+    bool is_busy;
+    bool has_prompt;   /* the server shows what the slot holds */
+    size_t n_same;     /* bytes which that has in common with this prompt */
+    int64_t n_decoded; /* tokens of its last reply; < 0: not shown */
+} cf_lab_slot;
+/* How many slots it showed; fills out[0..cap). */
+size_t cf_lab_server_slots(const cf_lab *lab, cf_lab_slot *out, size_t cap);
 /* The prompt of the path to `leaf` with `messages` (an array) after it,
  * sending nothing; in the arena.  CF_EBUSY while a reply is written. */
 CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,

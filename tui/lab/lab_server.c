@@ -24,7 +24,8 @@ typedef struct job_state {
     cf_token_list tokens;
     cf_buf source; /* of the template in use; empty: none */
     cf_lab_ours ours;
-    cf_send at; /* its parent is where the prompt ends */
+    json_t *slots; /* NULL: the server shows none */
+    cf_send at;    /* its parent is where the prompt ends */
 } job_state;
 
 bool cf_lab_prompt_is_asked(const cf_lab *lab)
@@ -54,6 +55,41 @@ cf_lab_ours cf_lab_prompt_ours(const cf_lab *lab)
                : CF_LAB_OURS_NONE;
 }
 
+static size_t common(cf_str a, cf_str b)
+{
+    size_t n = 0;
+    while (n < a.n && n < b.n && a.p[n] == b.p[n]) {
+        n++;
+    }
+    return n;
+}
+
+/* Newer servers say "is_processing", older ones "state". */
+static cf_lab_slot read_slot(const cf_lab *lab, const json_t *v)
+{
+    const json_t *n =
+        json_object_get(json_object_get(v, "next_token"), "n_decoded");
+    cf_str held = cf_json_get_str(v, "prompt");
+    return (cf_lab_slot){
+        .is_busy = json_is_true(json_object_get(v, "is_processing")) ||
+                   json_integer_value(json_object_get(v, "state")) != 0,
+        .has_prompt = held.n > 0,
+        .n_same = common(held, lab->prompt.prompt.text),
+        .n_decoded = json_is_integer(n) ? json_integer_value(n) : -1};
+}
+
+size_t cf_lab_server_slots(const cf_lab *lab, cf_lab_slot *out, size_t cap)
+{
+    if (!lab->prompt_is_shown || !cf_lab_prompt_is_asked(lab)) {
+        return 0;
+    }
+    size_t n = json_array_size(lab->server_slots);
+    for (size_t i = 0; i < n && i < cap; i++) {
+        out[i] = read_slot(lab, json_array_get(lab->server_slots, i));
+    }
+    return n;
+}
+
 static void free_job(void *ud)
 {
     job_state *j = ud;
@@ -63,6 +99,7 @@ static void free_job(void *ud)
     json_decref(j->vars);
     cf_arena_deinit(&j->arena);
     cf_buf_deinit(&j->source);
+    json_decref(j->slots);
     cf_free(j);
 }
 
@@ -98,6 +135,8 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
                                    &j->prompt, shows_tokens ? &j->tokens : NULL,
                                    err));
     compare_ours(j, &send);
+    cf_error ignored; /* not every server has slots */
+    cf_ignore(cf_backend_slots(j->backend, send.cancel, &j->slots, &ignored));
     return CF_OK;
 }
 
@@ -144,6 +183,8 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     }
     lab->prompt_err = (cf_error){0};
     lab->prompt_ours = j->ours;
+    json_decref(lab->server_slots);
+    lab->server_slots = json_incref(j->slots);
     lab->prompt_is_fresh = true;
     lab->prompt_is_shown =
         status == CF_OK && take_prompt(j, &lab->prompt_err) == CF_OK;

@@ -24,6 +24,8 @@ static bool has_template(cf_app *app)
     return cf_lab_engine_of(app->lab)->template_source.n != 0;
 }
 
+enum { SLOTS_SHOWN = 4 };
+
 /* ---- the cache ---------------------------------------------------------- */
 
 static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
@@ -33,6 +35,27 @@ static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
         cf_grid_puts(g, x + i, y, 1, i < full ? "=" : "+",
                      i < full ? CF_STYLE_KEPT : CF_STYLE_NEW);
     }
+}
+
+/* What the slots of a server hold of this prompt; returns the next row. */
+static int draw_slots(cf_app *app, cf_grid *g, cf_rect r, int y,
+                      const cf_prompt_model *m)
+{
+    cf_lab_slot slot[SLOTS_SHOWN];
+    size_t n = cf_lab_server_slots(app->lab, slot, SLOTS_SHOWN);
+    for (size_t i = 0; i < n && i < SLOTS_SHOWN && y < r.y + r.h; i++, y++) {
+        int at = cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL, "slot %zu %s", i,
+                              slot[i].is_busy ? "busy" : "idle");
+        if (slot[i].has_prompt) {
+            cf_grid_putf(g, r.x + at, y, r.w - at, CF_STYLE_NORMAL,
+                         ", has %zu of %zu bytes", slot[i].n_same,
+                         m->prompt.text.n);
+        } else if (slot[i].n_decoded >= 0) {
+            cf_grid_putf(g, r.x + at, y, r.w - at, CF_STYLE_NORMAL,
+                         ", %lld tokens written", (long long)slot[i].n_decoded);
+        }
+    }
+    return y;
 }
 
 static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
@@ -65,6 +88,7 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
                  "Cache  %zu of %zu tokens (%zu%%)", m->n_kept, m->n,
                  m->n != 0 ? 100 * m->n_kept / m->n : 0);
     draw_bar(g, r.x, y++, r.w, m->n_kept, m->n);
+    y = draw_slots(app, g, r, y, m);
     if (m->has_break) {
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING,
                      "lost %zu cached tokens at token %zu", m->n_lost,

@@ -20,6 +20,9 @@ static const cf_path_answer llama[] = {
     {.path = "/tokenize",
      .body = "{\"tokens\":[{\"id\":1,\"piece\":\"user: Hi\\n\"},{\"id\":2,"
              "\"piece\":\"assistant: \"}]}"},
+    {.path = "/slots",
+     .body = "[{\"id\":0,\"state\":0,\"prompt\":\"user: Ho\",\"next_token\":{"
+             "\"n_decoded\":3}},{\"id\":1,\"is_processing\":true}]"},
     {.path = "/v1/chat/completions",
      .body = "data: {\"choices\":[{\"delta\":{\"content\":\"yes\"},"
              "\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"},
@@ -84,6 +87,12 @@ static void test_server_prompt__says_whether_ours_is_the_same(void **state)
         assert_int_equal(cf_lab_prompt_ours(d.lab), CF_LAB_OURS_NONE);
         ask(&d);
         assert_int_equal(cf_lab_prompt_ours(d.lab), rows[i].want);
+        cf_lab_slot slot[2];
+        assert_int_equal(cf_lab_server_slots(d.lab, slot, 2), 2);
+        assert_true(!slot[0].is_busy && slot[0].has_prompt);
+        assert_int_equal(slot[0].n_same, strlen("user: H"));
+        assert_int_equal(slot[0].n_decoded, 3);
+        assert_true(slot[1].is_busy && !slot[1].has_prompt);
         tear_down(&d);
     }
 }
