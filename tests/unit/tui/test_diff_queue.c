@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/json_writer.h"
 #include "storage/store.h"
+#include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/lab/diff_queue.h"
@@ -431,6 +432,50 @@ static void test_diff_queue__refuses(void **state)
     cf_store_close(store);
 }
 
+/* The command: a line a conversation in order, the sums last. */
+static void test_diff_queue__command(void **state)
+{
+    (void)state;
+    box b[2];
+    cf_program p;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    cf_store_close(make_store("command.db"));
+    const char *db = store_dir_file("command.db");
+    start(&b[0], FINE);
+    start(&b[1], FINE);
+    const char *one = cf_http_server_url(b[0].server);
+    const char *two = cf_http_server_url(b[1].server);
+    for (int i = 0; i < 2; i++) { /* the second run asks nothing */
+        CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr",
+                   "--likelihood", "--jobs", "3", "-m", one, "-m", two,
+                   "--json", "--db", db);
+        assert_int_equal(p.status, 1); /* the prompts differ */
+        const char *out = cf_buf_cstr(&p.out);
+        size_t n = 0;
+        for (const char *at = out; (at = strchr(at, '\n')) != NULL; at++) {
+            n++;
+        }
+        assert_int_equal(n, CONVERSATIONS + 1);
+        assert_non_null(strstr(out, "{\"conversations\":12,\"differ\":12,"
+                                    "\"failed\":0,\"likelihood\":{"
+                                    "\"replies\":24,\"left_out\":0,"));
+        cf_program_deinit(&p);
+    }
+    assert_int_equal(b[0].n_answers + b[1].n_answers, QUESTIONS);
+    CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr", "-m", one,
+               "-m", two, "--db", db);
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "zephyr", "--jobs", "3",
+               "x.json");
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+    stop(&b[0]);
+    stop(&b[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_diff_queue__goes_on_after_a_stop),
         cmocka_unit_test(test_diff_queue__what_no_server_answers),
         cmocka_unit_test(test_diff_queue__refuses),
+        cmocka_unit_test(test_diff_queue__command),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
