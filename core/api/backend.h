@@ -56,7 +56,7 @@ typedef struct cf_chat_options {
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
     bool stops_on_loop;  /* end a reply that repeats itself, thinks on and on,
                             or writes JSON without an end; else only a note
-                            says so; built-in core only */
+                            says so */
     const cf_str *stop;  /* [n_stop], none empty */
     size_t n_stop;
     const cf_token *stop_ids; /* [n_stop_ids] tokens that end the reply and are

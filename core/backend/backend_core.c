@@ -26,6 +26,7 @@ typedef struct core_backend {
     cf_session *session;
     cf_draft *draft;
     cf_core_options options;
+    cf_thinking_habit habit; /* of the model, since it was opened */
 } core_backend;
 
 enum { SOURCES_MAX = 1 << 16 }; /* tokens of earlier replies */
@@ -652,6 +653,7 @@ static cf_status begin(decode *d, cf_error *err)
                                err));
     cf_arena_init(&arena, 0);
     cf_status st = cf_reply_watch_init(&d->watch, err);
+    d->watch.most_thinking = cf_thinking_habit_limit(&c->habit);
     CF_THEN(st, make_sampler(d, err));
     CF_THEN(st, prefill(d, &arena, err));
     cf_chat__media_release(&d->media);
@@ -710,6 +712,9 @@ static cf_status finish(decode *d, cf_status st, cf_error *err)
                 *err = why;
             }
         }
+    }
+    if (st == CF_OK && out->stop.reason == CF_STOP_END) {
+        cf_thinking_habit_add(&d->c->habit, d->n_thinking);
     }
     cf_chat__reply_deinit(&d->reply);
     cf_reply_watch_deinit(&d->watch);

@@ -6,6 +6,7 @@
 #define CF_CORE_BACKEND_REMOTE_H
 
 #include "core/backend/backend_impl.h"
+#include "core/backend/reply_watch.h"
 
 /* The JSON body of a request, with the options that the user set and no
  * others; a new reference.  Appends a line to `notes` for each attachment that
@@ -36,7 +37,9 @@ typedef struct cf_remote__answer {
     bool is_done;     /* "[DONE]", or a whole answer that was no stream */
     bool has_reason;  /* a finish_reason came */
     bool has_content; /* anything came */
-    bool stopped;     /* a stop string of ours is complete */
+    bool stopped;     /* a stop string of ours is complete, or is_endless */
+    bool is_endless;  /* the watch saw it, and it is to end the reply */
+    cf_reply_watch watch;
     char reason[32];
     cf_buf refusal; /* what the model says in place of content */
 } cf_remote__answer;

@@ -22,6 +22,7 @@ void cf_remote__answer_deinit(cf_remote__answer *a)
     }
     cf_free(a->calls);
     cf_buf_deinit(&a->refusal);
+    cf_reply_watch_deinit(&a->watch);
     cf_chat__reply_deinit(&a->reply);
 }
 
@@ -128,6 +129,29 @@ cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
 
 /* ---- deltas ------------------------------------------------------------- */
 
+/* Says when the reply will hardly end, and ends it where that is asked for.  A
+ * server that leaves the thinking in the content is watched as it sends. */
+static cf_status watch(cf_remote__answer *a, cf_str text, bool is_thinking,
+                       cf_error *err)
+{
+    const cf_chat_options *o = a->run->request->options;
+    cf_buf note = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (a->watch.loop == NULL) {
+        st = cf_reply_watch_init(&a->watch, err);
+    }
+    CF_THEN(st, cf_reply_watch_text(&a->watch, text, is_thinking, &note, err));
+    if (st == CF_OK && note.n > 0) {
+        const cf_chat_event ev = {.kind = CF_CHAT_NOTE,
+                                  .text = cf_buf_str(&note)};
+        cf_chat__emit(a->run, &ev);
+        a->is_endless = o != NULL && o->stops_on_loop;
+        a->stopped = a->stopped || a->is_endless;
+    }
+    cf_buf_deinit(&note);
+    return st;
+}
+
 static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
 {
     if (text.n == 0 || a->stopped) {
@@ -137,7 +161,10 @@ static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
     a->has_content = true;
     cf_chat__add_raw(a->run, text);
     CF_TRY(cf_buf_check(&out->raw, err));
-    return cf_chat__reply_add(&a->reply, text, &a->stopped, err);
+    CF_TRY(cf_chat__reply_add(&a->reply, text, &a->stopped, err));
+    return a->stopped
+               ? CF_OK
+               : watch(a, text, cf_chat__reply_is_thinking(&a->reply), err);
 }
 
 static void tell_token(cf_remote__answer *a, const json_t *item)
@@ -248,6 +275,7 @@ static cf_status add_delta(cf_remote__answer *a, const json_t *delta,
     if (thinking.n > 0) {
         a->has_content = true;
         CF_TRY(cf_chat__reply_think(&a->reply, thinking, err));
+        CF_TRY(watch(a, thinking, true, err));
     }
     CF_TRY(add_text(a, cf_json_get_str(delta, "content"), err));
     CF_TRY(add_refusal(a, cf_json_get_str(delta, "refusal"), err));
@@ -503,6 +531,9 @@ static cf_status finish_calls(cf_remote__answer *a, json_t *list,
 
 static cf_stop_reason reason_of(const cf_remote__answer *a)
 {
+    if (a->is_endless) {
+        return CF_STOP_LOOP;
+    }
     if (a->stopped) {
         return CF_STOP_STRING;
     }

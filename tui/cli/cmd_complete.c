@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/api/draft.h"
+#include "core/api/loop.h"
 #include "core/api/text_release.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -55,6 +56,8 @@ typedef struct complete {
     cf_progress progress;
     uint64_t open_us, prefill_us, generate_us;
     bool is_terminal; /* standard output */
+    cf_loop_watch *loop;
+    bool told_loop, stops_on_loop;
 } complete;
 
 /* ---- the prompt --------------------------------------------------------- */
@@ -242,6 +245,25 @@ static cf_status draw(complete *c, cf_token *id, cf_error *err)
     return CF_OK;
 }
 
+/* Says once that the text repeats itself, and ends it where that is asked. */
+static cf_status watch_loop(complete *c, cf_token id, cf_error *err)
+{
+    CF_TRY(cf_loop_watch_add(c->loop, id, err));
+    cf_loop loop = cf_loop_watch_get(c->loop);
+    if (loop.length == 0 || c->told_loop) {
+        return CF_OK;
+    }
+    c->told_loop = true;
+    cf_note("confab complete: the text is in a loop: from token %zu on it "
+            "repeats %zu token%s, %zu times so far",
+            loop.first, loop.period, loop.period == 1 ? "" : "s",
+            loop.length / loop.period);
+    if (c->stops_on_loop) {
+        c->why = cf_stop_reason_name(CF_STOP_LOOP);
+    }
+    return CF_OK;
+}
+
 /* One token: drawn, kept, shown.  c->why is set when it was the last. */
 static cf_status next_token(complete *c, cf_error *err)
 {
@@ -261,6 +283,9 @@ static cf_status next_token(complete *c, cf_error *err)
     }
     CF_TRY(cf_buf_check(&c->text.text, err));
     show(c, cf_text_release_take(&c->text));
+    if (c->why == NULL) {
+        CF_TRY(watch_loop(c, id, err));
+    }
     if (c->why != NULL) {
         return CF_OK;
     }
@@ -289,6 +314,7 @@ static cf_status generate(complete *c, cf_error *err)
     if (c->has_n_max && c->n_max == 0) {
         c->why = "length";
     }
+    CF_THEN(st, cf_loop_watch_new(&c->loop, err));
     CF_THEN(st, cf_draft_begin(c->draft, c->session, err));
     while (st == CF_OK && c->why == NULL) {
         st = next_token(c, err);
@@ -444,6 +470,7 @@ static int run(complete *c, const char *text)
     cf_buf_deinit(&c->scratch);
     cf_sampler_free(c->sampler);
     cf_draft_free(c->draft);
+    cf_loop_watch_free(c->loop);
     cf_session_free(c->session);
     cf_media_parts_deinit(&c->parts);
     cf_media_close(c->media);
@@ -514,6 +541,8 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         {"--tokens", 'n', CF_OPT_U32, &c.n_max, "N",
          "generate at most N tokens (default: until the model ends)",
          &c.has_n_max},
+        {"--stop-on-loop", 0, CF_OPT_FLAG, &c.stops_on_loop, NULL,
+         "end a text that repeats itself, which is reported in any case", NULL},
         {"--stop", 0, CF_OPT_LIST, &c.stop_list, "TEXT",
          "end before this text; may be repeated", NULL},
         {"--special", 0, CF_OPT_FLAG, &c.special, NULL,

@@ -12,6 +12,7 @@
 #include "tui/lab/lab_reply.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/tokens.h"
+#include "tui/widget/bar.h"
 
 enum { FIGURES = 3 /* lines below the reply */ };
 
@@ -194,6 +195,28 @@ int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply)
     return (int)(n < 1000 ? n : 1000) + 1 + FIGURES;
 }
 
+/* The mass of the way out (what all tokens but the next of the loop had
+ * together) over the loop, by its logarithm: a full bar is 1, none 1e-5. */
+static void draw_way_out(cf_grid *g, cf_rect r, const cf_loop *loop,
+                         const float *p)
+{
+    static const char name[] = "way out, 1 to 1e-5: ";
+    int x = cf_grid_puts(g, r.x, r.y, r.w, name, CF_STYLE_DIM);
+    size_t from = loop->first + loop->period;
+    size_t n = loop->length - loop->period;
+    size_t columns = r.w > x ? (size_t)(r.w - x) : 0;
+    size_t per = columns > 0 ? (n + columns - 1) / columns : 0;
+    for (size_t at = 0; per > 0 && at < n; at += per) {
+        float most = 0;
+        for (size_t i = at; i < at + per && i < n; i++) {
+            most = fmaxf(most, 1 - p[from + i]);
+        }
+        double value = most > 0 ? 1 + log10((double)most) / 5 : 0;
+        cf_bar_draw(g, (cf_rect){r.x + x++, r.y, 1, 1}, value > 0 ? value : 0,
+                    most < 0.01f ? CF_STYLE_WARNING : CF_STYLE_DIM);
+    }
+}
+
 /* A loop in the reply: its period, how likely it was to come out at first and
  * at last, and from where on that was under 1 %.  False: there is none. */
 static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
@@ -226,8 +249,12 @@ static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
     if (trap != SIZE_MAX) {
         cf_buf_addf(&out, ", closed from #%zu", skip + trap + 1);
     }
-    cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&out), CF_STYLE_WARNING);
+    cf_grid_put(g, r.x, r.y + 1, r.w, cf_buf_str(&out), CF_STYLE_WARNING);
     cf_buf_deinit(&out);
+    if (reply->token[skip + last].draw != NULL) {
+        cf_grid_fill(g, (cf_rect){r.x, r.y, r.w, 1}, ' ', CF_STYLE_NORMAL);
+        draw_way_out(g, (cf_rect){r.x, r.y, r.w, 1}, &loop, p);
+    }
     return true;
 }
 
@@ -261,7 +288,7 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                      "perplexity %.2f  entropy %.2f bit a token",
                      exp(-log_p / (double)n), entropy / (double)n);
     }
-    if (draw_loop(g, (cf_rect){r.x, r.y + 2, r.w, 1}, reply)) {
+    if (draw_loop(g, (cf_rect){r.x, r.y + 1, r.w, 2}, reply)) {
         return;
     }
     if (n > 0) {

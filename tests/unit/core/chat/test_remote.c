@@ -624,6 +624,53 @@ static void test_remote__broken_streams(void **state)
     }
 }
 
+/* A reply of the same words again and again: a note says so, and the
+ * connection is closed where that is asked for. */
+static void test_remote__loops(void **state)
+{
+    (void)state;
+    static const char delta[] = DELTA("{\"content\":\"I see no end, \"}");
+    static const char think[] =
+        DELTA("{\"reasoning_content\":\"wait, maybe \"}");
+    const char *pieces[] = {delta, think};
+    for (int kind = 0; kind < 2; kind++) {
+        cf_buf answer = CF_BUF_INIT;
+        cf_buf_adds(&answer, STREAM);
+        for (int i = 0; i < 20; i++) {
+            cf_buf_adds(&answer, pieces[kind]);
+        }
+        cf_buf_adds(&answer, "\x02");
+        exchange *x = make(cf_buf_cstr(&answer), NULL);
+        const cf_chat_options stops = {.stops_on_loop = true};
+        run_exchange(x, &stops, UINT32_MAX);
+        T_OK(x->st, x->err);
+        assert_int_equal(x->out.stop.reason, CF_STOP_LOOP);
+        const char *note = strstr(cf_buf_cstr(&x->log), "!the reply is in a ");
+        assert_non_null(note);
+        assert_non_null(strstr(note, kind == 0 ? "it repeats 4 words"
+                                               : "it repeats 2 words"));
+        assert_null(strstr(note + 1, "!the reply"));
+        finish(x);
+        cf_buf_deinit(&answer);
+    }
+    /* Only said, and once, where it is not to end. */
+    cf_buf answer = CF_BUF_INIT;
+    cf_buf_adds(&answer, STREAM);
+    for (int i = 0; i < 30; i++) {
+        cf_buf_adds(&answer, delta);
+    }
+    cf_buf_adds(&answer, FINISH("stop"));
+    exchange *x = make(cf_buf_cstr(&answer), NULL);
+    run_exchange(x, NULL, UINT32_MAX);
+    T_OK(x->st, x->err);
+    assert_int_equal(x->out.stop.reason, CF_STOP_END);
+    const char *note = strstr(cf_buf_cstr(&x->log), "!the reply is in a ");
+    assert_non_null(note);
+    assert_null(strstr(note + 1, "!the reply"));
+    finish(x);
+    cf_buf_deinit(&answer);
+}
+
 static void test_remote__cancel(void **state)
 {
     (void)state;
@@ -676,6 +723,7 @@ int main(void)
         cmocka_unit_test(test_remote__http_errors),
         cmocka_unit_test(test_remote__retries),
         cmocka_unit_test(test_remote__broken_streams),
+        cmocka_unit_test(test_remote__loops),
         cmocka_unit_test(test_remote__cancel),
         cmocka_unit_test(test_remote__nobody_there),
     };
