@@ -35,18 +35,25 @@ static size_t n_templates(const cf_sweep_plan *p, size_t model)
     return is_server(p, model) ? 0 : p->n_template;
 }
 
+/* Likewise adapters, which are those of model files. */
+static size_t n_adapters(const cf_sweep_plan *p, size_t model)
+{
+    return is_server(p, model) ? 0 : p->n_adapter;
+}
+
 static size_t count(const cf_sweep_plan *p)
 {
     size_t n = 0;
     for (size_t m = 0; m < at_least_one(p->n_model); m++) {
-        n += at_least_one(n_templates(p, m)) * at_least_one(p->n_system) *
-             at_least_one(p->n_sampler) * p->n_item;
+        n += at_least_one(n_adapters(p, m)) * at_least_one(n_templates(p, m)) *
+             at_least_one(p->n_system) * at_least_one(p->n_sampler) * p->n_item;
     }
     return n;
 }
 
-/* The cells of one model and template. */
-static void fill(cf_sweep *s, size_t *at, size_t model, size_t tpl)
+/* The cells of one model, adapter and template. */
+static void fill(cf_sweep *s, size_t *at, size_t model, size_t adapter,
+                 size_t tpl)
 {
     const cf_sweep_plan *p = s->plan;
     for (size_t y = 0; y < at_least_one(p->n_system); y++) {
@@ -57,6 +64,7 @@ static void fill(cf_sweep *s, size_t *at, size_t model, size_t tpl)
                                     .system = index_of(y, p->n_system),
                                     .tpl = tpl,
                                     .model = index_of(model, p->n_model),
+                                    .adapter = adapter,
                                     .sampler = r,
                                     .next_twin = CF_SWEEP_NONE};
             }
@@ -80,9 +88,11 @@ cf_status cf_sweep_init(cf_sweep *s, const cf_sweep_plan *plan,
         return cf_oom_for(err, "the cells");
     }
     for (size_t m = 0; m < at_least_one(plan->n_model); m++) {
-        size_t n_tpl = n_templates(plan, m);
-        for (size_t t = 0; t < at_least_one(n_tpl); t++) {
-            fill(s, &at, m, index_of(t, n_tpl));
+        size_t n_tpl = n_templates(plan, m), n_ada = n_adapters(plan, m);
+        for (size_t a = 0; a < at_least_one(n_ada); a++) {
+            for (size_t t = 0; t < at_least_one(n_tpl); t++) {
+                fill(s, &at, m, index_of(a, n_ada), index_of(t, n_tpl));
+            }
         }
     }
     s->n = n;
@@ -118,9 +128,14 @@ bool cf_sweep__is_cancelled(const cf_sweep *s)
     return s->o.cancel != NULL && atomic_load(s->o.cancel);
 }
 
-cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model)
+cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model,
+                                       size_t adapter)
 {
     cf_open_options o = s->o.open;
+    if (adapter != CF_SWEEP_NONE) {
+        o.lora = s->plan->adapter[adapter].file;
+        o.n_lora = s->plan->adapter[adapter].n_file;
+    }
     if (model != CF_SWEEP_NONE) {
         o.model = s->plan->model[model].address[0];
     }
@@ -162,8 +177,8 @@ static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c, size_t k)
     const json_t *v = json_object_get(json_object_get(c->record, "scores"),
                                       cf_buf_cstr(&key));
     cf_buf_deinit(&key);
-    a->is_known = v != NULL;
-    if (v == NULL) {
+    a->is_known = json_is_number(v);
+    if (!a->is_known) {
         a->why = cf_strdup(check->kind == CF_CHECK_JUDGE
                                ? "the judge did not answer"
                                : "this model gives no likelihoods");
@@ -212,8 +227,7 @@ static bool has_scores(const cf_sweep *s, const cf_sweep_cell *c,
     for (size_t k = 0; k < s->plan->n_check; k++) {
         const cf_sweep_check *check = &s->plan->check[k];
         cf_buf key = CF_BUF_INIT;
-        if (check->kind != CF_CHECK_LIKELIHOOD ||
-            is_server(s->plan, c->model != CF_SWEEP_NONE ? c->model : 0)) {
+        if (check->kind != CF_CHECK_LIKELIHOOD) {
             continue;
         }
         cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
@@ -401,6 +415,12 @@ cf_str cf_sweep_model_name(const cf_sweep *s, const cf_sweep_cell *c)
     return c->model != CF_SWEEP_NONE
                ? s->plan->model[c->model].name
                : cf_str_from(given != NULL ? given : "bundled");
+}
+
+cf_str cf_sweep_adapter_name(const cf_sweep *s, const cf_sweep_cell *c)
+{
+    return c->adapter != CF_SWEEP_NONE ? s->plan->adapter[c->adapter].name
+                                       : nothing;
 }
 
 cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c)

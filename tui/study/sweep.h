@@ -44,9 +44,9 @@ typedef struct cf_sweep_answer {
 
 typedef struct cf_sweep_cell {
     size_t item;
-    size_t system, tpl, model, sampler; /* of the plan; CF_SWEEP_NONE: the
-                                           plan has none */
-    char key[CF_HASH_TEXT + 1];         /* "": not known */
+    size_t system, tpl, model, adapter, sampler; /* of the plan;
+                                           CF_SWEEP_NONE: it has none */
+    char key[CF_HASH_TEXT + 1];                  /* "": not known */
     size_t next_twin; /* a later cell with the same key; CF_SWEEP_NONE */
     bool is_done;
     bool is_reused;          /* nothing was computed */
@@ -74,7 +74,8 @@ typedef struct cf_sweep_options {
 struct cf_sweep {
     const cf_sweep_plan *plan;
     cf_sweep_options o;
-    cf_sweep_cell *cell; /* [n] models, templates, systems, samplers, prompts:
+    cf_sweep_cell
+        *cell; /* [n] models, adapters, templates, systems, samplers, prompts:
                             the last changes fastest */
     size_t n, n_done, n_told;
     size_t n_reused, n_failed; /* cells */
@@ -97,6 +98,7 @@ CF_MUST_USE cf_status cf_sweep_run(cf_sweep *s, cf_error *err);
 cf_str cf_sweep_system_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_template_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_model_name(const cf_sweep *s, const cf_sweep_cell *c);
+cf_str cf_sweep_adapter_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c);
 
 /* The reply's text; empty for a failed cell. */

@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 
-enum { RESAMPLES = 2000, AXES = 4 };
+enum { RESAMPLES = 2000, AXES = 5 };
 
 /* The axes, as members of a cell. */
 static const struct {
@@ -19,6 +19,7 @@ static const struct {
     {"model", offsetof(cf_sweep_cell, model), cf_sweep_model_name},
     {"template", offsetof(cf_sweep_cell, tpl), cf_sweep_template_name},
     {"system", offsetof(cf_sweep_cell, system), cf_sweep_system_name},
+    {"adapter", offsetof(cf_sweep_cell, adapter), cf_sweep_adapter_name},
     {"sampler", offsetof(cf_sweep_cell, sampler), cf_sweep_sampler_name}};
 
 static size_t value_of(const cf_sweep_cell *c, size_t axis)
@@ -29,7 +30,7 @@ static size_t value_of(const cf_sweep_cell *c, size_t axis)
 static size_t n_values(const cf_sweep_plan *p, size_t axis)
 {
     const size_t n[AXES] = {p->n_model, p->n_template, p->n_system,
-                            p->n_sampler};
+                            p->n_adapter, p->n_sampler};
     return n[axis];
 }
 
@@ -127,11 +128,11 @@ static size_t cells_with(const cf_sweep *s, size_t axis, size_t value,
 /* Whether two cells are alike in everything but the axis. */
 static bool is_pair(const cf_sweep_cell *a, const cf_sweep_cell *b, size_t axis)
 {
-    bool is_model = axis == 0; /* a server has no template */
+    bool is_model = axis == 0; /* a server has no template and no adapter */
     for (size_t k = 0; k < AXES; k++) {
-        bool matters = k != axis &&
-                       !(is_model && k == 1 &&
-                         (a->tpl == CF_SWEEP_NONE || b->tpl == CF_SWEEP_NONE));
+        bool matters =
+            k != axis && !(is_model && (value_of(a, k) == CF_SWEEP_NONE ||
+                                        value_of(b, k) == CF_SWEEP_NONE));
         if (matters && value_of(a, k) != value_of(b, k)) {
             return false;
         }

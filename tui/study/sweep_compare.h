@@ -20,7 +20,7 @@
 #include "tui/study/sweep.h"
 
 typedef struct cf_sweep_versus {
-    const char *axis; /* "model", "template", "system", "sampler" */
+    const char *axis; /* "model", "template", "system", "adapter", "sampler" */
     cf_str a, b;
     size_t better, worse, same; /* pairs where b is that, compared with a */
     size_t differ;              /* pairs whose replies are not the same text */

@@ -40,6 +40,11 @@ void cf_sweep__request_deinit(cf_sweep__request *r);
 CF_MUST_USE cf_status cf_sweep__record(json_t **out, const cf_chat_response *r,
                                        cf_tool_family family, cf_error *err);
 
+/* Likelihoods after the prompt that checks ask for, into the record; null where
+ * the engine gives none (`backend` NULL: none of them). */
+void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
+                          cf_backend *backend, cf_str prompt, json_t *record);
+
 /* ---- sweep.c ------------------------------------------------------------ */
 
 /* Looks for the cell in the history, and for an earlier one with its key;
@@ -69,7 +74,9 @@ CF_MUST_USE cf_status cf_sweep__run_servers(cf_sweep *s, cf_error *err);
 bool cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record);
 void cf_sweep__free_judges(cf_sweep *s);
 
-/* The options that open model number `model` of the plan. */
-cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model);
+/* The options that open model number `model` of the plan with an adapter;
+ * CF_SWEEP_NONE: what the plan does not say. */
+cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model,
+                                       size_t adapter);
 
 #endif

@@ -2,12 +2,18 @@
  * sweep_local.c - cells of one model file (or script): several in one pass
  * over the weights, template after template.
  */
+#include <string.h>
+
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/os.h"
 #include "templates/chat_template.h"
 #include "tui/study/sweep_impl.h"
 
 typedef struct local {
     cf_sweep *s;
+    size_t adapter;  /* of the plan; CF_SWEEP_NONE */
+    cf_buf adapters; /* "" or what sets them apart, for the keys of cells */
     cf_opened engine;
     cf_template *tpl; /* the one in use, where it is not the model's */
     cf_buf source;
@@ -113,43 +119,6 @@ static cf_status need_clones(local *l, size_t n, cf_error *err)
     return CF_OK;
 }
 
-/* Likelihoods that checks ask for, into the record. */
-static void score(local *l, const cf_sweep_cell *c, const cf_send_job *job,
-                  json_t *record)
-{
-    const cf_sweep_plan *plan = l->s->plan;
-    const json_t *fields = plan->item[c->item].fields;
-    json_t *scores = json_object();
-    for (size_t i = 0; i < plan->n_check; i++) {
-        const cf_sweep_check *check = &plan->check[i];
-        cf_buf value = CF_BUF_INIT, key = CF_BUF_INIT;
-        cf_arena arena;
-        cf_score found = {.n = 0};
-        cf_error ignored;
-        if (check->kind != CF_CHECK_LIKELIHOOD) {
-            continue;
-        }
-        cf_arena_init(&arena, 0);
-        cf_sweep_check_value(check, fields, &value);
-        cf_sweep_check_key(check, fields, &key);
-        if (cf_backend_score(job->backend,
-                             cf_buf_str(&job->sent.response.prompt),
-                             cf_buf_str(&value), l->s->o.cancel, &arena, &found,
-                             &ignored) == CF_OK &&
-            found.n > 0) {
-            json_object_set_new(scores, cf_buf_cstr(&key),
-                                json_real(found.sum / (double)found.n));
-        }
-        cf_arena_deinit(&arena);
-        cf_buf_deinit(&value);
-        cf_buf_deinit(&key);
-    }
-    if (json_object_size(scores) > 0) {
-        json_object_set(record, "scores", scores);
-    }
-    json_decref(scores);
-}
-
 static void finish(local *l, size_t cell, const cf_send_job *job)
 {
     json_t *record = NULL;
@@ -159,7 +128,8 @@ static void finish(local *l, size_t cell, const cf_send_job *job)
     CF_THEN(st,
             cf_sweep__record(&record, &job->sent.response, l->family, &err));
     if (st == CF_OK) {
-        score(l, &l->s->cell[cell], job, record);
+        cf_sweep__add_scores(l->s, &l->s->cell[cell], job->backend,
+                             cf_buf_str(&job->sent.response.prompt), record);
     }
     if (st != CF_ECANCELLED) {
         cf_sweep__finish(l->s, cell, record, false, st == CF_OK ? NULL : &err);
@@ -213,11 +183,14 @@ static cf_status run_batch(local *l, batch *b, cf_error *err)
 /* ---- all ---------------------------------------------------------------- */
 
 /* A template that cannot be used is the error of its cells. */
-static void fail_all(cf_sweep *s, size_t model, size_t tpl, const cf_error *why)
+static void fail_all(const local *l, size_t model, size_t tpl,
+                     const cf_error *why)
 {
+    cf_sweep *s = l->s;
     for (size_t i = 0; i < s->n; i++) {
         const cf_sweep_cell *c = &s->cell[i];
-        if (!c->is_done && c->model == model && c->tpl == tpl) {
+        if (!c->is_done && c->model == model && c->adapter == l->adapter &&
+            c->tpl == tpl) {
             cf_sweep__finish(s, i, NULL, false, why);
         }
     }
@@ -228,6 +201,7 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl,
 {
     cf_sweep *s = l->s;
     char model_hash[CF_HASH_TEXT + 1] = "", template_hash[CF_HASH_TEXT + 1];
+    cf_buf name = CF_BUF_INIT;
     cf_error why;
     cf_status st = take_template(l, tpl, &why);
     if (st == CF_ENOMEM) {
@@ -236,7 +210,7 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl,
     }
     if (st != CF_OK) {
         why.code = st;
-        fail_all(s, model, tpl, &why);
+        fail_all(l, model, tpl, &why);
         return CF_OK;
     }
     cf_str source = source_of(l);
@@ -244,14 +218,17 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl,
     if (l->engine.engine != NULL) {
         cf_engine_hash(l->engine.engine, model_hash);
     }
-    const cf_sweep__engine e = {
-        .model = l->engine.engine != NULL
-                     ? model_hash
-                     : cf_backend_get_info(l->engine.backend).name.p,
-        .template_hash = template_hash};
+    cf_buf_adds(&name, l->engine.engine != NULL
+                           ? model_hash
+                           : cf_backend_get_info(l->engine.backend).name.p);
+    cf_buf_add(&name, l->adapters.p, l->adapters.n);
+    st = cf_buf_check(&name, err);
+    const cf_sweep__engine e = {.model = cf_buf_cstr(&name),
+                                .template_hash = template_hash};
     for (size_t i = 0; st == CF_OK && i < s->n; i++) {
         cf_sweep_cell *c = &s->cell[i];
-        if (c->is_done || c->model != model || c->tpl != tpl) {
+        if (c->is_done || c->model != model || c->adapter != l->adapter ||
+            c->tpl != tpl) {
             continue;
         }
         st = cf_sweep__is_cancelled(s) ? cf_fail(err, CF_ECANCELLED, "stopped")
@@ -263,27 +240,77 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl,
             st = run_batch(l, b, err);
         }
     }
+    cf_buf_deinit(&name);
     return st == CF_OK && b->n > 0 ? run_batch(l, b, err) : st;
 }
 
-cf_status cf_sweep__run_local(cf_sweep *s, size_t model, cf_error *err)
+/* What an adapter adds to a key: its bytes and its scale.  A folder's bytes are
+ * those of its weights. */
+static cf_status add_adapter(cf_buf *out, const char *spec, cf_error *err)
 {
-    local l = {.s = s};
-    cf_open_options o = cf_sweep__open_options(s, model);
-    batch *b = cf_calloc(1, sizeof *b);
-    if (b == NULL) {
-        return cf_oom_for(err, "the cells");
+    enum { BYTES_MAX = 1 << 30 };
+    char hash[CF_HASH_TEXT + 1];
+    const char *scale = strrchr(spec, '=');
+    const char *slash = strrchr(spec, '/');
+    scale = slash != NULL && scale != NULL && scale < slash ? NULL : scale;
+    cf_buf path = CF_BUF_INIT, bytes = CF_BUF_INIT;
+    cf_error why;
+    cf_buf_add(&path, spec,
+               scale != NULL ? (size_t)(scale - spec) : strlen(spec));
+    if (cf_os_read_file(&bytes, cf_buf_cstr(&path), BYTES_MAX, &why) != CF_OK) {
+        cf_buf_adds(&path, "/adapter_model.safetensors");
     }
-    cf_status st = cf_open_backend(&l.engine, &o, NULL, err);
+    cf_status st = bytes.n > 0 ? CF_OK
+                               : cf_os_read_file(&bytes, cf_buf_cstr(&path),
+                                                 BYTES_MAX, err);
+    if (st == CF_OK) {
+        cf_hash_hex(hash, bytes.p, bytes.n);
+        cf_buf_addf(out, " %s%s", hash, scale != NULL ? scale : "");
+    }
+    CF_THEN(st, cf_buf_check(&path, err));
+    cf_buf_deinit(&path);
+    cf_buf_deinit(&bytes);
+    return st;
+}
+
+static cf_status open_engine(local *l, size_t model, cf_error *err)
+{
+    cf_open_options o = cf_sweep__open_options(l->s, model, l->adapter);
+    cf_buf_restart(&l->adapters);
+    for (size_t i = 0; i < o.n_lora; i++) {
+        CF_TRY(add_adapter(&l->adapters, o.lora[i], err));
+    }
+    CF_TRY(cf_buf_check(&l->adapters, err));
+    return cf_open_backend(&l->engine, &o, NULL, err);
+}
+
+/* All templates with one adapter. */
+static cf_status run_adapter(cf_sweep *s, batch *b, size_t model,
+                             size_t adapter, cf_error *err)
+{
+    local l = {.s = s, .adapter = adapter};
+    cf_status st = open_engine(&l, model, err);
     const size_t n = s->plan->n_template;
     for (size_t i = 0; st == CF_OK && i < (n > 0 ? n : 1); i++) {
         st = run_template(&l, b, model, n > 0 ? i : CF_SWEEP_NONE, err);
     }
+    drop_template(&l);
+    cf_buf_deinit(&l.adapters);
+    cf_opened_close(&l.engine);
+    return st;
+}
+
+cf_status cf_sweep__run_local(cf_sweep *s, size_t model, cf_error *err)
+{
+    const size_t n = s->plan->n_adapter;
+    batch *b = cf_calloc(1, sizeof *b);
+    cf_status st = b != NULL ? CF_OK : cf_oom_for(err, "the cells");
+    for (size_t i = 0; st == CF_OK && i < (n > 0 ? n : 1); i++) {
+        st = run_adapter(s, b, model, n > 0 ? i : CF_SWEEP_NONE, err);
+    }
     if (st == CF_OK && cf_sweep__is_cancelled(s)) {
         st = cf_fail(err, CF_ECANCELLED, "stopped");
     }
-    drop_template(&l);
-    cf_opened_close(&l.engine);
     cf_free(b);
     return st;
 }

@@ -73,6 +73,9 @@ void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
     put_name(&w, "system", cf_sweep_system_name(s, c));
     put_name(&w, "template", cf_sweep_template_name(s, c));
     cf_jw_str(&w, "model", cf_sweep_model_name(s, c));
+    if (s->plan->n_adapter > 0) {
+        put_name(&w, "adapter", cf_sweep_adapter_name(s, c));
+    }
     cf_jw_str(&w, "sampler", cf_sweep_sampler_name(s, c));
     if (c->record != NULL) {
         cf_jw_buf(&w, "reply", &reply);
@@ -186,11 +189,12 @@ static bool begins_row(const cf_sweep *s, size_t i)
 static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
 {
     const cf_str names[] = {
-        cf_sweep_model_name(s, c), cf_sweep_template_name(s, c),
-        cf_sweep_system_name(s, c), cf_sweep_sampler_name(s, c)};
+        cf_sweep_model_name(s, c), cf_sweep_adapter_name(s, c),
+        cf_sweep_template_name(s, c), cf_sweep_system_name(s, c),
+        cf_sweep_sampler_name(s, c)};
     bool has_one = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (names[i].n > 0 && (i < 3 || s->plan->n_sampler > 1)) {
+        if (names[i].n > 0 && (i < 4 || s->plan->n_sampler > 1)) {
             cf_buf_adds(out, has_one ? ", " : "");
             cf_safe_line(out, names[i].p, names[i].n);
             has_one = true;

@@ -365,6 +365,50 @@ cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names,
     return p->arena.failed ? cf_oom_for(err, "the plan") : st;
 }
 
+/* ---- adapters ----------------------------------------------------------- */
+
+/* The file beside the plan, with the scale that the word has. */
+static const char *adapter_file(reader *r, cf_str word)
+{
+    size_t n = word.n;
+    while (n > 0 && word.p[n - 1] != '=' && word.p[n - 1] != '/') {
+        n--;
+    }
+    bool has_scale = n > 0 && word.p[n - 1] == '=';
+    size_t name = has_scale ? n - 1 : word.n;
+    const char *found = find_file(r, cf_str_make(word.p, name));
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_adds(&b, found != NULL ? found : "");
+    cf_buf_add(&b, word.p + name, word.n - name);
+    const char *copy = found != NULL && !b.failed
+                           ? cf_arena_strndup(&r->p->arena, b.p, b.n)
+                           : NULL;
+    cf_buf_deinit(&b);
+    return copy;
+}
+
+static cf_status adapter_line(reader *r, cf_str rest, cf_error *err)
+{
+    cf_sweep_plan *p = r->p;
+    CF_TRY(
+        has_room(p->n_adapter, rest, "adapter NAME [FILE[=SCALE] ...]", err));
+    cf_sweep_adapter *a = &p->adapter[p->n_adapter];
+    *a = (cf_sweep_adapter){.n_file = 0};
+    CF_TRY(copy(r, &a->name, cf_sweep__word(&rest), err));
+    while (rest.n > 0) {
+        if (a->n_file == CF_ADAPTERS_MAX) {
+            return cf_fail(err, CF_ELIMIT, "more than %d adapters at once",
+                           CF_ADAPTERS_MAX);
+        }
+        a->file[a->n_file] = adapter_file(r, cf_sweep__word(&rest));
+        if (a->file[a->n_file++] == NULL) {
+            return cf_oom_for(err, "the plan");
+        }
+    }
+    p->n_adapter++;
+    return CF_OK;
+}
+
 /* ---- samplers ----------------------------------------------------------- */
 
 /* NAME=VALUE of a sampler, by the names of the command line's options. */
@@ -446,7 +490,8 @@ static const struct {
 } lines[] = {{"prompts", prompts_line},   {"conversations", conversations_line},
              {"tools", tools_line},       {"system", system_line},
              {"template", template_line}, {"model", model_line},
-             {"sampler", sampler_line},   {"check", check_line}};
+             {"adapter", adapter_line},   {"sampler", sampler_line},
+             {"check", check_line}};
 
 static cf_status read_line(reader *r, cf_str line, cf_error *err)
 {
@@ -468,7 +513,8 @@ static cf_status read_line(reader *r, cf_str line, cf_error *err)
     }
     return cf_fail(err, CF_EINVAL,
                    "'%.*s' begins no line of a plan; prompts, conversations, "
-                   "tools, system, template, model, sampler and check do",
+                   "tools, system, template, model, adapter, sampler and check "
+                   "do",
                    (int)(word.n < 40 ? word.n : 40), word.p);
 }
 

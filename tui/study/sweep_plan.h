@@ -15,6 +15,7 @@
  *   system NAME [TEXT]         without TEXT: no system prompt
  *   template NAME              a file or a built-in one
  *   model M [M ...]            as -m; several addresses share the work of one
+ *   adapter NAME [FILE[=SCALE] ...]   LoRA adapters of model files; none
  *   sampler [NAME] greedy|OPTION=VALUE|tokens=N ...
  *                              options as on the command line: temperature,
  *                              top-k, seed ...; without a line: greedy
@@ -30,6 +31,7 @@
 #ifndef CF_TUI_STUDY_SWEEP_PLAN_H
 #define CF_TUI_STUDY_SWEEP_PLAN_H
 
+#include "core/api/adapter.h"
 #include "core/api/conversation.h"
 #include "storage/store.h"
 #include "tui/study/sweep_check.h"
@@ -63,6 +65,12 @@ typedef struct cf_sweep_model {
     size_t n_address; /* 1 for what is not a server */
 } cf_sweep_model;
 
+typedef struct cf_sweep_adapter {
+    cf_str name;
+    const char *file[CF_ADAPTERS_MAX]; /* [n_file] "FILE" or "FILE=SCALE" */
+    size_t n_file;
+} cf_sweep_adapter;
+
 typedef struct cf_sweep_sampler {
     cf_str name;
     cf_chat_options chat; /* sampling and max_tokens */
@@ -80,6 +88,8 @@ typedef struct cf_sweep_plan {
     size_t n_template;
     cf_sweep_model model[CF_SWEEP_VALUES_MAX];
     size_t n_model;
+    cf_sweep_adapter adapter[CF_SWEEP_VALUES_MAX];
+    size_t n_adapter;
     cf_sweep_sampler sampler[CF_SWEEP_VALUES_MAX];
     size_t n_sampler;
     cf_sweep_check check[CF_SWEEP_VALUES_MAX];

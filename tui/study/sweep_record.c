@@ -161,3 +161,43 @@ cf_status cf_sweep__record(json_t **out, const cf_chat_response *r,
     cf_buf_deinit(&text);
     return st;
 }
+
+/* ---- likelihoods -------------------------------------------------------- */
+
+void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
+                          cf_backend *backend, cf_str prompt, json_t *record)
+{
+    const json_t *fields = s->plan->item[c->item].fields;
+    json_t *scores = json_object();
+    for (size_t i = 0; i < s->plan->n_check; i++) {
+        const cf_sweep_check *check = &s->plan->check[i];
+        cf_buf value = CF_BUF_INIT, key = CF_BUF_INIT;
+        cf_arena arena;
+        cf_score found = {.n = 0};
+        cf_error ignored;
+        if (check->kind != CF_CHECK_LIKELIHOOD) {
+            continue;
+        }
+        cf_arena_init(&arena, 0);
+        cf_sweep_check_value(check, fields, &value);
+        cf_sweep_check_key(check, fields, &key);
+        cf_status st =
+            backend != NULL
+                ? cf_backend_score(backend, prompt, cf_buf_str(&value),
+                                   s->o.cancel, &arena, &found, &ignored)
+                : CF_EUNSUPPORTED;
+        if (st != CF_ECANCELLED) {
+            json_object_set_new(scores, cf_buf_cstr(&key),
+                                st == CF_OK && found.n > 0
+                                    ? json_real(found.sum / (double)found.n)
+                                    : json_null());
+        }
+        cf_arena_deinit(&arena);
+        cf_buf_deinit(&value);
+        cf_buf_deinit(&key);
+    }
+    if (json_object_size(scores) > 0) {
+        json_object_set(record, "scores", scores);
+    }
+    json_decref(scores);
+}

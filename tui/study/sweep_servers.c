@@ -53,6 +53,39 @@ static cf_status backend_of(const servers *v, size_t worker, size_t model,
     return CF_OK;
 }
 
+/* Likelihoods by the server, after its own prompt. */
+static void add_scores(const cf_sweep *s, const cf_sweep_cell *c,
+                       cf_backend *backend, const cf_sweep__request *r,
+                       json_t *record)
+{
+    bool asks = false;
+    for (size_t i = 0; i < s->plan->n_check; i++) {
+        asks = asks || s->plan->check[i].kind == CF_CHECK_LIKELIHOOD;
+    }
+    if (!asks) {
+        return;
+    }
+    cf_tool_set *tools = NULL;
+    cf_arena arena;
+    cf_prompt prompt = {.n_spans = 0};
+    cf_error ignored;
+    cf_arena_init(&arena, 0);
+    cf_status st = CF_OK;
+    if (json_array_size(r->tools) > 0) {
+        st = cf_tool_set_new(&tools, r->tools, &ignored);
+    }
+    const cf_chat_request request = {.messages = r->messages,
+                                     .tools = tools,
+                                     .extra_context = r->extra,
+                                     .cancel = s->o.cancel};
+    CF_THEN(st,
+            cf_backend_render(backend, &request, &arena, &prompt, &ignored));
+    cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text,
+                         record);
+    cf_tool_set_free(tools);
+    cf_arena_deinit(&arena);
+}
+
 /* On a worker's thread: asks for one cell. */
 static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
 {
@@ -82,7 +115,9 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
                        : CF_WORK_NEVER;
     }
     CF_THEN(st, cf_sweep__record(&record, &sent.response, CF_TOOLS_NONE, err));
-    if (st == CF_OK) { /* saved before the worker asks for another cell */
+    if (st == CF_OK) {
+        add_scores(s, c, backend, &r,
+                   record); /* saved before the worker asks for another cell */
         cf_error ignored;
         bool is_saved = cf_sweep__save(s, c, record, &ignored) == CF_OK;
         cf_buf_adds(t->result, is_saved ? "[true," : "[false,");

@@ -91,6 +91,7 @@ static void put_column(cf_buf *out, const sweep_view *v)
     const cf_sweep_cell *c = cf_sweep_table_column(&v->table, v->col);
     cf_buf_addf(out, "# Column %zu\n", v->col + 1);
     put_line(out, "model", cf_sweep_model_name(s, c));
+    put_line(out, "adapter", cf_sweep_adapter_name(s, c));
     put_line(out, "template", cf_sweep_template_name(s, c));
     put_line(out, "system", cf_sweep_system_name(s, c));
     put_line(out, "sampler", cf_sweep_sampler_name(s, c));

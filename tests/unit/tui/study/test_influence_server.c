@@ -11,9 +11,11 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "core/base/os.h"
 #include "tests/support/path_server.h"
 #include "tests/support/store_dir.h"
 #include "tui/study/influence.h"
+#include "tui/study/sweep.h"
 
 static const char reply[] = " go north now";
 enum { WORDS = 3 };
@@ -353,6 +355,51 @@ static void test_server__kept(void **state)
     cf_store_close(store);
 }
 
+/* A sweep's check of a likelihood is asked of the server, once. */
+static void test_server__likelihood_of_a_sweep(void **state)
+{
+    (void)state;
+    static const cf_path_answer answers[] = {
+        {.path = "/version", .body = "{\"version\":\"0.10.1\"}"},
+        {.path = "/v1/models", .body = "{\"data\":[{\"id\":\"m\"}]}"},
+        {.path = "/tokenize", .make = make_tokens},
+        {.path = "/detokenize", .make = make_detokenized},
+        {.path = "/v1/completions", .make = make_prompt_logprobs},
+        {.path = "/v1/chat/completions",
+         .body = "{\"choices\":[{\"message\":{\"content\":\"ok\"},"
+                 "\"finish_reason\":\"stop\"}]}"},
+        {.path = NULL}};
+    static const char prompts[] = "{\"name\":\"a\",\"prompt\":\"PLANT\"}\n"
+                                  "{\"name\":\"b\",\"prompt\":\"x\"}\n";
+    char text[200];
+    cf_path_server server;
+    cf_sweep_plan plan;
+    cf_sweep s;
+    cf_error err;
+    const cf_sweep_saved none = {.store = NULL};
+    cf_path_server_start(&server, answers);
+    snprintf(text, sizeof text,
+             "prompts p.jsonl\nmodel %s\ncheck l likelihood >=-1 go north\n",
+             server.url);
+    T_OK(cf_os_write_file(store_dir_file("p.jsonl"), prompts,
+                          sizeof prompts - 1, 0600, &err),
+         err);
+    const char *path = store_dir_file("plan.txt");
+    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
+    T_OK(cf_sweep_plan_read(&plan, path, &none, &err), err);
+    const cf_sweep_options o = {.jobs = 1};
+    T_OK(cf_sweep_init(&s, &plan, &o, &err), err);
+    T_OK(cf_sweep_run(&s, &err), err);
+    assert_int_equal(s.n, 2);
+    assert_true(s.cell[0].answer[0].is_known && s.cell[0].answer[0].passes);
+    assert_true(fabs(s.cell[0].answer[0].value + 0.25) < 1e-4);
+    assert_true(s.cell[1].answer[0].is_known && !s.cell[1].answer[0].passes);
+    assert_true(fabs(s.cell[1].answer[0].value + 3) < 1e-4);
+    cf_sweep_deinit(&s);
+    cf_sweep_plan_deinit(&plan);
+    cf_path_server_stop(&server);
+}
+
 static void test_server__refuses(void **state)
 {
     (void)state;
@@ -378,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_server__n_probs),
         cmocka_unit_test(test_server__echo),
         cmocka_unit_test(test_server__kept),
+        cmocka_unit_test(test_server__likelihood_of_a_sweep),
         cmocka_unit_test(test_server__refuses),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
