@@ -1,6 +1,6 @@
 /*
- * cmd_bisect.c - confab bisect: which change between two templates, or between
- * two conversations, turns good into bad.
+ * cmd_bisect.c - confab bisect: which change between two templates, two
+ * conversations or two models' replies turns good into bad.
  *
  * Both are lists of items: the lines of a template, or a conversation's
  * messages, tools and variables, one a line of JSON with a letter before it.
@@ -13,6 +13,7 @@
 #include "tui/cli/cli_store.h"
 #include "tui/study/asker.h"
 #include "tui/study/bisect.h"
+#include "tui/study/takeover.h"
 
 typedef struct asked {
     const char *condition, *good, *bad, *family;
@@ -259,10 +260,127 @@ static void put_text(const command *c, cf_buf *out)
     put_lines(out, "+ ", b->bad + found->b, found->n_b, skip);
 }
 
+/* ---- two models --------------------------------------------------------- */
+
+static const char model_prefix[] = "model:";
+
+static bool names_model(const char *version)
+{
+    return strncmp(version, model_prefix, sizeof model_prefix - 1) == 0;
+}
+
+/* A model of the two, with its template. */
+typedef struct side {
+    cf_opened opened;
+    cf_study_engine engine;
+    cf_asker asker;
+} side;
+
+static cf_status open_side(command *c, side *s, const char *version,
+                           cf_error *err)
+{
+    cf_open_options o = c->cli->open;
+    o.model = version + (sizeof model_prefix - 1);
+    CF_TRY(cf_open_backend(&s->opened, &o, c->a->family, err));
+    s->engine = (cf_study_engine){
+        .backend = s->opened.backend,
+        .tok = s->opened.engine != NULL ? cf_engine_tokenizer(s->opened.engine)
+                                        : NULL,
+        .engine = s->opened.engine,
+        .family = s->opened.family,
+        .roles = &s->opened.roles,
+    };
+    cf_asker_init(&s->asker, &s->engine, c->predicate, cf_cli_cancel());
+    s->asker.max_tokens = c->a->max_tokens;
+    return CF_OK;
+}
+
+static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
+{
+    cf_str token = cf_str_make(cf_buf_cstr(&t->bad) + t->off, t->len);
+    if (!c->cli->is_json) {
+        cf_buf_addf(out,
+                    "token %zu of %zu of the bad reply turns it bad (%zu "
+                    "runs):\n  ",
+                    t->token + 1, t->n_token, t->n_runs);
+        cf_safe_line(out, cf_buf_cstr(&t->bad), t->off);
+        cf_buf_adds(out, "\n- ");
+        cf_safe_line(out, cf_buf_cstr(&t->instead), t->instead.n);
+        cf_buf_adds(out, "\n+ ");
+        cf_safe_line(out, token.p, t->bad.n - t->off);
+        cf_buf_addc(out, '\n');
+        return;
+    }
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "of", "model");
+    cf_jw_uint(&w, "token", t->token);
+    cf_jw_uint(&w, "tokens", t->n_token);
+    cf_jw_uint(&w, "off", t->off);
+    cf_jw_bytes(&w, "text", token);
+    cf_jw_buf(&w, "instead", &t->instead);
+    cf_jw_buf(&w, "good", &t->good);
+    cf_jw_buf(&w, "bad", &t->bad);
+    cf_jw_uint(&w, "runs", t->n_runs);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
+}
+
+static cf_status compare_models(command *c, side *good, side *bad,
+                                const char *uuid, cf_buf *out, cf_error *err)
+{
+    cf_takeover t;
+    items it = {.v = NULL};
+    CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(open_side(c, good, c->a->good, err));
+    CF_TRY(open_side(c, bad, c->a->bad, err));
+    c->engine = good->engine;
+    cf_status st = read_conversation(c, uuid, &it, err);
+    CF_THEN(st, make_context(it.v, it.n, &c->context, err));
+    cf_buf_deinit(&it.text);
+    cf_free(it.v);
+    CF_TRY(st);
+    const cf_takeover_side a = {&good->asker, cf_buf_str(&good->opened.source)};
+    const cf_takeover_side b = {&bad->asker, cf_buf_str(&bad->opened.source)};
+    cf_takeover_init(&t);
+    st = cf_takeover_run(&t, a, b, c->context, err);
+    if (st == CF_OK) {
+        put_takeover(c, &t, out);
+    }
+    cf_takeover_deinit(&t);
+    return st;
+}
+
+static cf_status make_models(command *c, const char *uuid, cf_buf *out,
+                             cf_error *err)
+{
+    side good = {.engine = {.tok = NULL}}, bad = {.engine = {.tok = NULL}};
+    cf_status st = CF_OK;
+    if (uuid == NULL || !names_model(c->a->good) || !names_model(c->a->bad)) {
+        st = cf_fail(err, CF_EINVAL,
+                     "two models take a UUID, --good model:A and --bad "
+                     "model:B");
+    } else if (!looks_at(c, CF_SEE_REPLY)) {
+        st = cf_fail(err, CF_EINVAL,
+                     "two models differ in their replies; this looks at none");
+    }
+    CF_THEN(st, compare_models(c, &good, &bad, uuid, out, err));
+    cf_asker_deinit(&good.asker);
+    cf_asker_deinit(&bad.asker);
+    cf_opened_close(&good.opened);
+    cf_opened_close(&bad.opened);
+    return st;
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
 {
+    if (names_model(c->a->good) || names_model(c->a->bad)) {
+        return make_models(c, uuid, out, err);
+    }
     /* Templates are given by name: the model's own is not needed. */
     if (uuid != NULL && c->cli->open.template_name == NULL) {
         c->cli->open.template_name = c->a->good;
@@ -310,7 +428,7 @@ int cf_cmd_bisect(cf_cli *cli, int argc, char **argv)
          "what holds for the bad one and not for the good one, as in shrink",
          NULL},
         {"--good", 0, CF_OPT_STR, &a.good, "VERSION",
-         "with a UUID a template; without, a conversation", NULL},
+         "with a UUID a template, or model:M; without, a conversation", NULL},
         {"--bad", 0, CF_OPT_STR, &a.bad, "VERSION", "likewise", NULL},
         {"--max-tokens", 'n', CF_OPT_U32, &a.max_tokens, "N",
          "tokens of a reply at most (default: 256)", NULL},

@@ -246,6 +246,7 @@ static cf_status generate(cf_asker *a, const json_t *context,
         .tools = tools,
         .extra_context = extra,
         .options = &options,
+        .reply_prefix = a->prefix,
         .cancel = a->cancel,
     };
     if (cf_backend_core_session(a->engine->backend) != NULL) {

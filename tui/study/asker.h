@@ -25,6 +25,7 @@ typedef struct cf_asker {
     bool as_is;          /* messages reach the template as they are */
     uint32_t max_tokens; /* of a reply; 0: 256 */
     uint32_t command_ms; /* 0: as predicate.h says */
+    cf_str prefix;       /* replies begin with it; empty: nothing is given */
 
     char error_like[CF_ERROR_TEXT_MAX]; /* another error of the template does
                                            not count; "": any does */
