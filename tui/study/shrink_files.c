@@ -219,55 +219,75 @@ static cf_status write_jinja2(const files *f, cf_error *err)
 
 /* ---- llama.cpp ---------------------------------------------------------- */
 
+/* As tests/test-chat.cpp of llama.cpp is in 2026: templates by
+ * read_templates(), JSON as `json`, replies read by the parser that comes with
+ * the prompt (common/chat.h). */
+static const char cpp_head[] =
+    "// For tests/test-chat.cpp of llama.cpp: put template.jinja into\n"
+    "// models/templates/confab-case.jinja and call this from main().\n"
+    "static void test_confab_case() {\n"
+    "    auto tmpls = read_templates("
+    "\"models/templates/confab-case.jinja\");\n"
+    "    common_chat_templates_inputs inputs;\n"
+    "    inputs.messages = common_chat_msgs_parse_oaicompat(json::parse(\n"
+    "        ";
+static const char cpp_fails[] =
+    "    // The template fails.\n"
+    "    bool failed = tmpls == nullptr;\n"
+    "    try {\n"
+    "        if (!failed) {\n"
+    "            common_chat_templates_apply(tmpls.get(), inputs);\n"
+    "        }\n"
+    "    } catch (const std::exception &) {\n"
+    "        failed = true;\n"
+    "    }\n"
+    "    assert_equals(true, failed);\n"
+    "}\n";
+static const char cpp_parse[] =
+    "    // Before 2026: common_chat_syntax with .format in place of these.\n"
+    "    common_chat_parser_params parser_params(params);\n"
+    "    if (!params.parser.empty()) {\n"
+    "        parser_params.parser.load(params.parser);\n"
+    "    }\n"
+    "    auto msg = common_chat_parse(\n"
+    "        ";
+static const char cpp_compare[] =
+    ");\n"
+    "    assert_equals(expected.size(), msg.tool_calls.size());\n"
+    "    for (size_t i = 0; i < expected.size(); i++) {\n"
+    "        assert_equals(expected[i].at(\"name\").get<std::string>(),\n"
+    "                      msg.tool_calls[i].name);\n"
+    "        assert_equals(expected[i].at(\"arguments\"),\n"
+    "                      json::parse(msg.tool_calls[i].arguments));\n"
+    "    }\n";
+
 static cf_status write_llama(const files *f, cf_error *err)
 {
     const cf_asker *a = f->s->asker;
     bool fails = (cf_predicate_needs(a->predicate) & CF_SEE_RENDER) != 0;
     cf_buf b = CF_BUF_INIT;
-    cf_buf_adds(
-        &b, "// For tests/test-chat.cpp of llama.cpp: put template.jinja "
-            "into\n// models/templates/confab-case.jinja and call this "
-            "from main().\nstatic void test_confab_case() {\n    auto "
-            "tmpls = read_templates(\"models/templates/confab-case.jinja\");"
-            "\n    common_chat_templates_inputs inputs;\n    "
-            "inputs.messages = common_chat_msgs_parse_oaicompat("
-            "json::parse(\n        ");
+    cf_buf_adds(&b, cpp_head);
     put_cpp_json(&b, json_object_get(f->context, "messages"));
     cf_buf_adds(&b, "));\n    inputs.tools = common_chat_tools_parse_oaicompat("
                     "json::parse(\n        ");
     put_cpp_json(&b, json_object_get(f->context, "tools"));
     cf_buf_adds(&b, "));\n");
-    if (fails) {
-        cf_buf_adds(&b, "    // the template fails:\n    "
-                        "assert_throws([&]() { "
-                        "common_chat_templates_apply(tmpls.get(), inputs); "
-                        "});\n}\n");
-    } else {
-        cf_buf_adds(&b, "    auto params = "
-                        "common_chat_templates_apply(tmpls.get(), inputs);\n");
-    }
+    cf_buf_adds(&b, fails ? cpp_fails
+                          : "    auto params = common_chat_templates_apply("
+                            "tmpls.get(), inputs);\n");
     if (!fails && a->prompt.n > 0) {
         cf_buf_adds(&b, "    assert_equals(std::string(\n        ");
         put_cpp(&b, cf_buf_str(&a->prompt));
         cf_buf_adds(&b, "), params.prompt);\n");
     }
     if (!fails && a->reply.n > 0) {
-        cf_buf_adds(&b, "    common_chat_syntax syntax;\n    syntax.format = "
-                        "params.format;\n    auto msg = common_chat_parse(\n"
-                        "        ");
+        cf_buf_adds(&b, cpp_parse);
         put_cpp(&b, cf_buf_str(&a->reply));
-        cf_buf_adds(&b, ",\n        /* is_partial= */ false, syntax);\n    // "
-                        "the calls that confab reads: ");
-        cf_buf_add(&b, f->calls.p, f->calls.n);
-        cf_buf_adds(&b, "\n    auto expected = json::parse(\n        ");
+        cf_buf_adds(&b, ",\n        /* is_partial= */ false, parser_params);"
+                        "\n    // The calls that confab reads.\n    auto "
+                        "expected = json::parse(\n        ");
         put_cpp(&b, cf_buf_str(&f->calls));
-        cf_buf_adds(&b,
-                    ");\n    assert_equals(expected.size(), "
-                    "msg.tool_calls.size());\n    for (size_t i = 0; i < "
-                    "expected.size(); i++) {\n        assert_equals(expected[i]"
-                    ".at(\"name\").get<std::string>(), msg.tool_calls[i].name)"
-                    ";\n        assert_equals(expected[i].at(\"arguments\"), "
-                    "json::parse(msg.tool_calls[i].arguments));\n    }\n");
+        cf_buf_adds(&b, cpp_compare);
     }
     cf_buf_adds(&b, fails ? "" : "}\n");
     cf_status st = write_file(f, "test_chat_llama.cpp", &b, err);
@@ -277,51 +297,97 @@ static cf_status write_llama(const files *f, cf_error *err)
 
 /* ---- vLLM --------------------------------------------------------------- */
 
+/* vLLM's names of the parsers, where ours differ (docs of vLLM, "Tool Calling").
+ */
+static const char *vllm_parser(cf_tool_family family)
+{
+    static const char *const names[][2] = {{"llama-json", "llama3_json"},
+                                           {"llama-pythonic", "pythonic"},
+                                           {"harmony", "openai"},
+                                           {"qwen3-coder", "qwen3_coder"},
+                                           {"deepseek-v3", "deepseek_v3"},
+                                           {"deepseek-v3.1", "deepseek_v31"},
+                                           {"phi4-mini", "phi4_mini_json"},
+                                           {"kimi-k2", "kimi_k2"},
+                                           {"glm4.5", "glm45"},
+                                           {"minimax-m2", "minimax_m2"},
+                                           {"seed-oss", "seed_oss"},
+                                           {"hunyuan", "hunyuan_a13b"}};
+    const char *ours = cf_tool_family_name(family);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(ours, names[i][0]) == 0) {
+            return names[i][1];
+        }
+    }
+    return ours;
+}
+
+/* Both layouts of the packages: parsers moved out of entrypoints/openai at the
+ * end of 2025. */
+static const char vllm_head[] =
+    "\"\"\"For tests/tool_parsers of vLLM: what the parser makes of this "
+    "reply.\n"
+    "TOOL_PARSER and MODEL choose the parser and its tokenizer.\"\"\"\n"
+    "\n"
+    "import json\n"
+    "import os\n"
+    "\n"
+    "try:\n"
+    "    from vllm.entrypoints.openai.chat_completion.protocol import (\n"
+    "        ChatCompletionRequest)\n"
+    "    from vllm.tokenizers import get_tokenizer\n"
+    "    from vllm.tool_parsers import ToolParserManager\n"
+    "except ImportError:  # before vLLM 0.13\n"
+    "    from vllm.entrypoints.openai.protocol import ChatCompletionRequest\n"
+    "    from vllm.entrypoints.openai.tool_parsers import ToolParserManager\n"
+    "    from vllm.transformers_utils.tokenizer import get_tokenizer\n"
+    "\n"
+    "PARSER = os.environ.get(\"TOOL_PARSER\", ";
+static const char vllm_test[] =
+    ")  # the calls that confab reads\n"
+    "\n"
+    "\n"
+    "def test_extract_tool_calls():\n"
+    "    tokenizer = get_tokenizer(MODEL)\n"
+    "    parser = ToolParserManager.get_tool_parser(PARSER)(tokenizer)\n"
+    "    request = ChatCompletionRequest(\n"
+    "        model=MODEL, messages=MESSAGES, tools=TOOLS or None)\n"
+    "    found = parser.extract_tool_calls(MODEL_OUTPUT, request=request)\n"
+    "    calls = [{\"name\": c.function.name,\n"
+    "              \"arguments\": json.loads(c.function.arguments)}\n"
+    "             for c in found.tool_calls]\n"
+    "    assert calls == EXPECTED\n";
+
+/* A JSON value as a literal of Python that json.loads() reads. */
+static void put_py_json(cf_buf *out, const json_t *v)
+{
+    cf_buf text = CF_BUF_INIT;
+    if (v != NULL) {
+        cf_json_write(&text, v);
+    } else {
+        cf_buf_adds(&text, "[]");
+    }
+    cf_json_write_str(out, cf_buf_str(&text));
+    out->failed = out->failed || text.failed;
+    cf_buf_deinit(&text);
+}
+
 static cf_status write_vllm(const files *f, cf_error *err)
 {
     const cf_asker *a = f->s->asker;
     cf_buf b = CF_BUF_INIT;
-    cf_buf_adds(
-        &b,
-        "\"\"\"For tests/entrypoints/openai/tool_parsers of vLLM: what the "
-        "parser makes of\nthis reply.  TOOL_PARSER and MODEL choose the parser "
-        "and its tokenizer.\"\"\"\n\nimport json\nimport os\n\nfrom "
-        "vllm.entrypoints.openai.protocol import ChatCompletionRequest\nfrom "
-        "vllm.entrypoints.openai.tool_parsers import ToolParserManager\nfrom "
-        "vllm.transformers_utils.tokenizer import get_tokenizer\n\nPARSER = "
-        "os.environ.get(\"TOOL_PARSER\", ");
-    cf_json_write_str(&b, cf_str_from(cf_tool_family_name(a->engine->family)));
+    cf_buf_adds(&b, vllm_head);
+    cf_json_write_str(&b, cf_str_from(vllm_parser(a->engine->family)));
     cf_buf_adds(&b, ")\nMODEL = os.environ.get(\"MODEL\", \"Qwen/Qwen3-0.6B\")"
                     "\n\nMESSAGES = json.loads(");
-    cf_buf text = CF_BUF_INIT;
-    cf_json_write(&text, json_object_get(f->context, "messages"));
-    cf_json_write_str(&b, cf_buf_str(&text));
+    put_py_json(&b, json_object_get(f->context, "messages"));
     cf_buf_adds(&b, ")\nTOOLS = json.loads(");
-    cf_buf_reset(&text);
-    const json_t *tools = json_object_get(f->context, "tools");
-    if (tools != NULL) {
-        cf_json_write(&text, tools);
-    } else {
-        cf_buf_adds(&text, "[]");
-    }
-    cf_json_write_str(&b, cf_buf_str(&text));
-    b.failed = b.failed || text.failed;
-    cf_buf_deinit(&text);
+    put_py_json(&b, json_object_get(f->context, "tools"));
     cf_buf_adds(&b, ")\nMODEL_OUTPUT = ");
     cf_json_write_str(&b, cf_buf_str(&a->reply));
     cf_buf_adds(&b, "\nEXPECTED = json.loads(");
     cf_json_write_str(&b, cf_buf_str(&f->calls));
-    cf_buf_adds(
-        &b,
-        ")  # the calls that confab reads\n\n\ndef "
-        "test_extract_tool_calls():\n    tokenizer = get_tokenizer(MODEL)\n    "
-        "parser = ToolParserManager.get_tool_parser(PARSER)(tokenizer)\n    "
-        "request = ChatCompletionRequest(\n        model=MODEL, "
-        "messages=MESSAGES, tools=TOOLS or None)\n    found = "
-        "parser.extract_tool_calls(MODEL_OUTPUT, request=request)\n    calls = "
-        "[{\"name\": c.function.name,\n              \"arguments\": "
-        "json.loads(c.function.arguments)}\n             for c in "
-        "found.tool_calls]\n    assert calls == EXPECTED\n");
+    cf_buf_adds(&b, vllm_test);
     cf_status st = write_file(f, "test_vllm_parser.py", &b, err);
     cf_buf_deinit(&b);
     return st;
