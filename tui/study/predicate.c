@@ -63,19 +63,35 @@ void cf_message_plain(const json_t *message, cf_buf *out)
     }
 }
 
-/* The bytes that a text is looked for in: all that the model wrote, or what
- * the message has of it. */
+static bool has_text(cf_str in, cf_str what, size_t *at)
+{
+    for (*at = 0; what.n <= in.n && *at <= in.n - what.n; (*at)++) {
+        if (what.n == 0 || memcmp(in.p + *at, what.p, what.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bytes that a text is looked for in: all that the model wrote.  The bytes
+ * of a server's reply are its content alone; its thinking and calls came beside
+ * them, in the message. */
 static void reply_bytes(const cf_sight *s, cf_buf *out)
 {
-    if (s->raw.n != 0) {
-        cf_buf_add(out, s->raw.p, s->raw.n);
-        return;
-    }
     cf_str thinking = cf_json_get_str(s->message, "reasoning_content");
     const json_t *calls = json_object_get(s->message, "tool_calls");
-    cf_buf_add(out, thinking.p, thinking.n);
-    cf_message_plain(s->message, out);
-    if (json_array_size(calls) > 0) {
+    size_t at;
+    const json_t *first = json_object_get(json_array_get(calls, 0), "function");
+    if (thinking.n > 0 && !has_text(s->raw, thinking, &at)) {
+        cf_buf_add(out, thinking.p, thinking.n);
+    }
+    if (s->raw.n != 0) {
+        cf_buf_add(out, s->raw.p, s->raw.n);
+    } else {
+        cf_message_plain(s->message, out);
+    }
+    if (json_array_size(calls) > 0 &&
+        !has_text(s->raw, cf_json_get_str(first, "name"), &at)) {
         cf_json_write(out, calls);
     }
 }
@@ -254,16 +270,6 @@ static cf_status regex_holds(const cf_predicate *p, const cf_sight *s,
     }
     cf_buf_deinit(&text);
     return st;
-}
-
-static bool has_text(cf_str in, cf_str what, size_t *at)
-{
-    for (*at = 0; what.n <= in.n && *at <= in.n - what.n; (*at)++) {
-        if (what.n == 0 || memcmp(in.p + *at, what.p, what.n) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static cf_status contains(const cf_predicate *p, const cf_sight *s, bool *out,

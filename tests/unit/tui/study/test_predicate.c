@@ -52,6 +52,31 @@ static void test_predicate__texts(void **state)
     json_decref(m);
 }
 
+/* contains and regex see thinking and calls, equals and schema do not: of bytes
+ * with all in them, and of a server's, whose bytes are the content alone. */
+static void test_predicate__thinking(void **state)
+{
+    (void)state;
+    json_t *m =
+        json_pack("{s:s,s:s,s:s,s:[{s:{s:s,s:s}}]}", "role", "assistant",
+                  "content", "42", "reasoning_content", "six by seven",
+                  "tool_calls", "function", "name", "add", "arguments", "{}");
+    static const char *const raws[] = {
+        "<think>six by seven</think>42<tool_call>{\"name\": \"add\"}", "42",
+        ""};
+    for (size_t i = 0; i < sizeof raws / sizeof raws[0]; i++) {
+        const cf_sight s = {
+            .has_reply = true, .message = m, .raw = cf_str_from(raws[i])};
+        assert_true(ask("contains:six by seven", &s));
+        assert_true(ask("regex:\\badd\\b", &s));
+        assert_true(ask("contains:42", &s));
+        assert_true(ask("equals:42", &s));
+        assert_true(ask("schema:{\"type\":\"integer\"}", &s));
+        assert_false(ask("contains:seven by six", &s));
+    }
+    json_decref(m);
+}
+
 static void test_predicate__tokens_and_prompts(void **state)
 {
     (void)state;
@@ -183,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predicate__texts),
+        cmocka_unit_test(test_predicate__thinking),
         cmocka_unit_test(test_predicate__tokens_and_prompts),
         cmocka_unit_test(test_predicate__command),
         cmocka_unit_test(test_predicate__calls),
