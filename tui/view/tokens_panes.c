@@ -242,7 +242,7 @@ static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
     cf_buf_addf(&out, "loop of %zu from #%zu, %zu times", loop.period,
                 skip + loop.first + 1, loop.length / loop.period);
     if (reply->token[skip + last].draw != NULL) {
-        cf_buf_addf(&out, "; leaving %.2g%% at first, %.2g%% at last",
+        cf_buf_addf(&out, "; leaving %.3g%% at first, %.3g%% at last",
                     100 * (1 - (double)p[loop.first + loop.period]),
                     100 * (1 - (double)p[last]));
     }
