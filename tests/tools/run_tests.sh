@@ -23,7 +23,7 @@ run_one='
     case $program in
     */release/* | */debug/* | */cov/*) ulimit -v "$kib" ;;
     *)  limit=hard_rss_limit_mb=$((kib / 1024))
-        ASAN_OPTIONS=$limit:${ASAN_OPTIONS:-} TSAN_OPTIONS=$limit:suppressions=tests/tools/tsan.supp:${TSAN_OPTIONS:-}
+        ASAN_OPTIONS=$limit:${ASAN_OPTIONS:-} TSAN_OPTIONS=$limit:die_after_fork=0:suppressions=$PWD/tests/tools/tsan.supp:${TSAN_OPTIONS:-}
         export ASAN_OPTIONS TSAN_OPTIONS ;;
     esac
     case $program in
