@@ -56,8 +56,10 @@ void cf_besides_deinit(cf_besides *b);
 /* The first of a kind; NULL: none. */
 const char *cf_besides_find(const cf_besides *b, cf_beside_kind kind);
 
-/* Whether a GGUF file says that it is an adapter, for `arch` ("": any). */
-bool cf_model_is_adapter(const char *path, const char *arch);
+/* Whether a GGUF file says that it is an adapter, for `arch` ("": any); a file
+ * that cannot be read does not.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_model_is_adapter(bool *out, const char *path,
+                                          const char *arch, cf_error *err);
 
 /* The kind in a word: "adapter", "projector" ... */
 const char *cf_beside_kind_name(cf_beside_kind kind);

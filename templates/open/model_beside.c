@@ -13,7 +13,7 @@
 #include "templates/open.h"
 #include "templates/open/model_place_impl.h"
 
-enum { FILES_MAX = 4096 };
+enum { FILES_MAX = 4096, PATH_SIZE = 4096 };
 
 static const char *const kind_names[CF_BESIDE_N] = {
     [CF_BESIDE_ADAPTER] = "adapter",
@@ -73,28 +73,25 @@ static bool is_file(const char *path)
 
 static bool has(const char *dir, const char *name)
 {
-    cf_buf b = CF_BUF_INIT;
-    cf_buf_addf(&b, "%s/%s", dir, name);
-    bool yes = !b.failed && is_file(cf_buf_cstr(&b));
-    cf_buf_deinit(&b);
-    return yes;
+    char path[PATH_SIZE];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && (size_t)n < sizeof path && is_file(path);
 }
 
-bool cf_model_is_adapter(const char *path, const char *arch)
+cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
+                              cf_error *err)
 {
     const cf_engine_options o = {.metadata_only = true};
     cf_engine *e = NULL;
-    cf_error err;
     cf_str type = {NULL, 0}, of = {NULL, 0};
-    bool yes =
-        cf_engine_open(&e, path, &o, &err) == CF_OK &&
-        cf_engine_meta_str(e, "general.type", &type) &&
-        cf_str_is(type, "adapter") &&
-        (arch[0] == '\0' ||
-         (cf_engine_meta_str(e, "general.architecture", &of) &&
-          cf_str_is(of, arch)));
+    cf_status st = cf_engine_open(&e, path, &o, err);
+    *out = st == CF_OK && cf_engine_meta_str(e, "general.type", &type) &&
+           cf_str_is(type, "adapter") &&
+           (arch[0] == '\0' ||
+            (cf_engine_meta_str(e, "general.architecture", &of) &&
+             cf_str_is(of, arch)));
     cf_engine_close(e);
-    return yes;
+    return st == CF_ENOMEM ? st : CF_OK;
 }
 
 /* One entry of the model's folder. */
@@ -112,8 +109,10 @@ static cf_status on_entry(cf_besides *b, const char *full, const char *name,
     if (strncmp(name, "mmproj", 6) == 0) {
         return add(b, CF_BESIDE_PROJECTOR, full);
     }
-    return cf_model_is_adapter(full, arch) ? add(b, CF_BESIDE_ADAPTER, full)
-                                           : CF_OK;
+    bool is_adapter;
+    cf_error err;
+    CF_TRY(cf_model_is_adapter(&is_adapter, full, arch, &err));
+    return is_adapter ? add(b, CF_BESIDE_ADAPTER, full) : CF_OK;
 }
 
 /* The file of a folder that has the repository's template. */
@@ -127,11 +126,14 @@ static cf_status add_template(cf_besides *b, const char *dir)
         cf_buf path = CF_BUF_INIT, text = CF_BUF_INIT;
         cf_error err;
         cf_buf_addf(&path, "%s/%s", dir, names[i]);
-        found = !path.failed &&
-                cf_open_template_text(&text, cf_buf_cstr(&path), &err) == CF_OK;
-        st = path.failed ? CF_ENOMEM
-             : found     ? add(b, CF_BESIDE_TEMPLATE, cf_buf_cstr(&path))
-                         : CF_OK;
+        st = path.failed
+                 ? CF_ENOMEM
+                 : cf_open_template_text(&text, cf_buf_cstr(&path), &err);
+        found = st == CF_OK;
+        if (found) {
+            st = add(b, CF_BESIDE_TEMPLATE, cf_buf_cstr(&path));
+        }
+        st = st == CF_ENOMEM ? st : CF_OK;
         cf_buf_deinit(&path);
         cf_buf_deinit(&text);
     }
@@ -161,9 +163,9 @@ static cf_status in_folder(cf_besides *b, const char *dir, const char *model,
          at += strlen(names.p + at) + 1) {
         cf_buf full = CF_BUF_INIT;
         cf_buf_addf(&full, "%s/%s", dir, names.p + at);
-        st = full.failed ? CF_ENOMEM
-                         : on_entry(b, cf_buf_cstr(&full), names.p + at, model,
-                                    arch);
+        st = full.failed
+                 ? CF_ENOMEM
+                 : on_entry(b, cf_buf_cstr(&full), names.p + at, model, arch);
         cf_buf_deinit(&full);
     }
     cf_buf_deinit(&names);
@@ -234,8 +236,8 @@ static void named_repository(cf_buf *out, const cf_engine *engine)
             cf_str_starts(url, cf_str_from(host))) {
             cf_buf_adds(&name, "hf:");
             cf_buf_add(&name, url.p + strlen(host), url.n - strlen(host));
-            if (name.failed || cf_model_place_find(out, cf_buf_cstr(&name),
-                                                   &err) != CF_OK) {
+            if (name.failed ||
+                cf_model_place_find(out, cf_buf_cstr(&name), &err) != CF_OK) {
                 cf_buf_restart(out);
             }
         }
@@ -251,8 +253,7 @@ static void repository_template(cf_buf *out, const cf_engine *engine,
     cf_besides b = {.n = 0};
     cf_buf dir = CF_BUF_INIT;
     folder_of(&dir, path);
-    cf_status st =
-        dir.failed ? CF_ENOMEM : add_template(&b, cf_buf_cstr(&dir));
+    cf_status st = dir.failed ? CF_ENOMEM : add_template(&b, cf_buf_cstr(&dir));
     cf_buf_restart(&dir);
     if (st == CF_OK && b.n == 0) {
         named_repository(&dir, engine);

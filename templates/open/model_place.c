@@ -17,7 +17,12 @@
 #include "templates/model_beside.h"
 #include "templates/open/model_place_impl.h"
 
-enum { ENTRIES_MAX = 4096, SMALL_MAX = 1 << 20, HASH_DIGITS = 64 };
+enum {
+    ENTRIES_MAX = 4096,
+    PATH_SIZE = 4096,
+    SMALL_MAX = 1 << 20,
+    HASH_DIGITS = 64
+};
 
 #define OLLAMA_HOST "registry.ollama.ai"
 #define MODEL_LAYER "application/vnd.ollama.image.model"
@@ -112,11 +117,9 @@ static cf_status names_in(cf_buf *out, const char *path)
 
 static bool has_file(const char *dir, const char *name)
 {
-    cf_buf b = CF_BUF_INIT;
-    cf_buf_addf(&b, "%s/%s", dir, name);
-    bool yes = !b.failed && exists(cf_buf_cstr(&b));
-    cf_buf_deinit(&b);
-    return yes;
+    char path[PATH_SIZE];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && (size_t)n < sizeof path && exists(path);
 }
 
 /* A GGUF file with weights of its own, the first one of split parts. */
@@ -130,16 +133,23 @@ static bool is_model_file(const char *name)
 }
 
 /* The same, looking into the file: an adapter is not a model. */
-static bool is_model_in(const char *dir, const char *name)
+static cf_status is_model_in(bool *out, const char *dir, const char *name)
 {
     cf_buf path = CF_BUF_INIT;
+    cf_error err;
+    bool is_adapter = false;
+    *out = false;
     if (!is_model_file(name)) {
-        return false;
+        return CF_OK;
     }
     cf_buf_addf(&path, "%s/%s", dir, name);
-    bool yes = !path.failed && !cf_model_is_adapter(cf_buf_cstr(&path), "");
+    cf_status st =
+        path.failed
+            ? CF_ENOMEM
+            : cf_model_is_adapter(&is_adapter, cf_buf_cstr(&path), "", &err);
+    *out = st == CF_OK && !is_adapter;
     cf_buf_deinit(&path);
-    return yes;
+    return st;
 }
 
 /* The one GGUF model in `dir`; *n: how many there are. */
@@ -152,7 +162,9 @@ static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n,
     cf_status st = names_in(&names, dir);
     for (size_t at = 0; st == CF_OK && at < names.n;
          at += strlen(names.p + at) + 1) {
-        if (is_model_in(dir, names.p + at)) {
+        bool is_model;
+        st = is_model_in(&is_model, dir, names.p + at);
+        if (is_model) {
             found = names.p + at;
             (*n)++;
         }
@@ -477,11 +489,15 @@ static cf_status add_folder(cf_model_places *p, const char *name,
     cf_status st = names_in(&names, dir);
     for (size_t at = 0; st == CF_OK && at < names.n;
          at += strlen(names.p + at) + 1) {
-        n += is_model_in(dir, names.p + at);
+        bool is_model;
+        st = is_model_in(&is_model, dir, names.p + at);
+        n += is_model;
     }
     for (size_t at = 0; st == CF_OK && at < names.n;
          at += strlen(names.p + at) + 1) {
-        if (!is_model_in(dir, names.p + at)) {
+        bool is_model;
+        st = is_model_in(&is_model, dir, names.p + at);
+        if (!is_model) {
             continue;
         }
         cf_buf_reset(&full);
@@ -551,7 +567,9 @@ static cf_status on_repo(cf_model_places *p, const char *name, const char *path)
     cf_error err;
     cf_status st = read_ref(path, "main", &commit, &err);
     cf_buf_addf(&found, "%s/snapshots/%s", path, cf_buf_cstr(&commit));
-    if (st == CF_OK && !found.failed && !shown.failed) {
+    if (found.failed || shown.failed) {
+        st = CF_ENOMEM;
+    } else if (st == CF_OK) {
         st = add_folder(p, cf_buf_cstr(&shown), cf_buf_cstr(&found), "/");
     }
     cf_buf_deinit(&shown);
@@ -584,7 +602,9 @@ static cf_status on_tag(cf_model_places *p, const char *name, const char *path)
     cf_error err;
     cf_status st = ollama_blob(&blob, path, MODEL_LAYER, &err);
     cf_buf_addf(&shown, "ollama:%s", name);
-    if (st == CF_OK && !shown.failed && !blob.failed) {
+    if (shown.failed || blob.failed) {
+        st = CF_ENOMEM;
+    } else if (st == CF_OK) {
         st = add(p, cf_buf_cstr(&shown), cf_buf_cstr(&blob));
     }
     cf_buf_deinit(&blob);

@@ -50,9 +50,13 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = cf_open_model(o), *hint = NULL;
     const char *door = cf_model_place_door(path);
-    door = door == NULL && cf_model_is_adapter(path, "")
-               ? "a LoRA adapter: use --lora, and -m for its model"
-               : door;
+    bool is_adapter = false;
+    cf_error ignored;
+    if (door == NULL) {
+        cf_ignore(cf_model_is_adapter(&is_adapter, path, "", &ignored));
+    }
+    door =
+        is_adapter ? "a LoRA adapter: use --lora, and -m for its model" : door;
     if (door != NULL && st == CF_EFORMAT) {
         return cf_fail(err, st, "%s is %s", path, door);
     }

@@ -534,7 +534,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
     complete c = {.cli = cli,
                   .n_draft = CF_DRAFT_DEFAULT,
                   .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 11 };
+    enum { OWN = 12 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},

@@ -22,10 +22,9 @@ typedef struct model_row {
 
 static bool has_file(const char *dir, const char *name)
 {
-    cf_buf path = CF_BUF_INIT;
-    cf_buf_addf(&path, "%s/%s", dir, name);
-    FILE *f = path.failed ? NULL : fopen(cf_buf_cstr(&path), "rb");
-    cf_buf_deinit(&path);
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "rb") : NULL;
     if (f != NULL) {
         fclose(f);
     }
