@@ -569,6 +569,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
          "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
          NULL},
     };
+    CF_ASSERT(own[OWN - 1].name != NULL && own[OWN].name == NULL);
     cf_sampler_options_table(&c.sampling, own + OWN);
     int n_rest;
     int done = cf_cli_options(cli, own, argc, argv, &n_rest);

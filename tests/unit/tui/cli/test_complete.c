@@ -525,9 +525,28 @@ static void test_lab__json(void **state)
     json_decref(v);
 }
 
+/* The table of options ends with its own: those of the sampler come after. */
+static void test_complete__lists_its_options(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"--stop-on-loop", "--parts FILE",
+                                        "--draft N", "--greedy"};
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    cf_program p;
+    CF_PROGRAM(&p, "complete", "--help");
+    assert_int_equal(p.status, 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_non_null(strstr(cf_buf_cstr(&p.out), names[i]));
+    }
+    cf_program_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_complete__lists_its_options),
         cmocka_unit_test(test_complete__batch),
         cmocka_unit_test(test_complete__ids_and_logits),
         cmocka_unit_test(test_complete__text_equals_json),
