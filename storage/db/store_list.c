@@ -97,6 +97,7 @@ cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
 enum {
     PARAM_MAX = 48,
     SCAN_MAX = 4000, /* rows that a quick list looks at */
+    DENSE = 4,       /* times as many have enough for a page */
     INDEX_MIN = 3    /* characters of a term that the index knows */
 };
 
@@ -360,8 +361,8 @@ static bool has_filter(const cf_store_query *q, const cf_shown_terms *terms)
            q->before_ms != 0;
 }
 
-/* A filter that many pass fills a page from the first rows of the order; only
- * where it does not is everything searched. */
+/* A filter that many pass fills a page from the first rows of the order; where
+ * it nearly does, the order is followed on, and else everything is searched. */
 static cf_status list(cf_sql *sql, const cf_store_query *q,
                       const cf_shown_terms *terms, cf_arena *a,
                       const cf_store_conv **out, size_t *n, cf_error *err)
@@ -372,12 +373,14 @@ static cf_status list(cf_sql *sql, const cf_store_query *q,
     size_t got = 0;
     cf_buf words = CF_BUF_INIT;
     bool is_filtered = has_filter(q, terms), is_done = false;
+    bool is_dense = false; /* a page is soon found along the order */
     cf_status s = CF_OK;
     if (is_filtered && (q->is_quick || limit + q->offset <= SCAN_MAX / 4)) {
         cf_arena_mark mark = cf_arena_get_mark(a);
         s = list_by(sql, q, LIST_FIRST, terms, (cf_str){NULL, 0}, limit, a,
                     &rows, &got, err);
         is_done = q->is_quick || got == limit;
+        is_dense = got * DENSE >= limit;
         if (!is_done) {
             cf_arena_release(a, mark);
         }
@@ -385,9 +388,9 @@ static cf_status list(cf_sql *sql, const cf_store_query *q,
     if (s == CF_OK && !is_done) {
         bool has_index = index_query(&words, terms);
         s = cf_buf_check(&words, err);
-        list_plan plan = has_index     ? LIST_INDEX
-                         : is_filtered ? LIST_FEW
-                                       : LIST_ALL;
+        list_plan plan = !is_filtered || is_dense ? LIST_ALL
+                         : has_index              ? LIST_INDEX
+                                                  : LIST_FEW;
         CF_THEN(s, list_by(sql, q, plan, terms, cf_buf_str(&words), limit, a,
                            &rows, &got, err));
     }

@@ -272,7 +272,8 @@ static bool has_turn_filter(const cf_store_query *q)
            q->rating != CF_RATED_ANYHOW || q->has_note;
 }
 
-/* CROSS JOIN keeps the order of the tables: words first. */
+/* CROSS JOIN keeps the order of the tables: words first, and messages last,
+ * since their rows are the largest and most of them are elsewhere. */
 static void turn_query(query_text *t, const parsed *p, size_t limit,
                        size_t offset)
 {
@@ -281,10 +282,10 @@ static void turn_query(query_text *t, const parsed *p, size_t limit,
                          "t.created_ms, m.text, m.tool_text FROM ");
     if (p->words.n != 0) {
         cf_buf_adds(&t->sql,
-                    "message_words CROSS JOIN message m ON m.id = "
-                    "message_words.rowid CROSS JOIN turn t ON t.message_id = "
-                    "m.id CROSS JOIN conversation c ON c.id = "
-                    "t.conversation_id");
+                    "message_words CROSS JOIN turn t ON t.message_id = "
+                    "message_words.rowid CROSS JOIN conversation c ON c.id = "
+                    "t.conversation_id CROSS JOIN message m ON m.id = "
+                    "message_words.rowid");
         with_str(t, " WHERE message_words MATCH ?",
                  cf_str_make(p->words.p, p->words.n));
     } else if (p->q.tool.n != 0) {
