@@ -18,6 +18,14 @@ typedef struct cf_program {
 /* The path in $CONFAB_BIN, or NULL: skip the test then. */
 const char *cf_program_path(void);
 
+/* Skips a test where there is no program; the test includes tests/support/t.h. */
+#define NEED_PROGRAM()                       \
+    do {                                     \
+        if (cf_program_path() == NULL) {     \
+            T_SKIP("CONFAB_BIN is not set"); \
+        }                                    \
+    } while (0)
+
 /*
  * Runs the program with argv (ended by NULL, without the program's name) and
  * `input` as its standard input, and waits.  Fails the test when it cannot

@@ -67,13 +67,6 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* Runs, expects success, and reads the answer as one JSON object. */
 static json_t *answer(const char *const *argv)
 {

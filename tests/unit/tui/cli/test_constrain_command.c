@@ -9,13 +9,6 @@
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* Checks a text: the result, the byte, and what may come there. */
 static void check(const char *option, const char *value, const char *text,
                   const char *result, int byte, const char *allowed)

@@ -72,13 +72,6 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* The answer without its first two lines, which name files. */
 static void assert_body(cf_program *p, int status, const char *want)
 {

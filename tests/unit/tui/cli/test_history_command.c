@@ -8,13 +8,6 @@
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* Runs a command that succeeds and compares its output. */
 #define SHOWS(want, ...)                                   \
     do {                                                   \

@@ -36,13 +36,6 @@ static int tear_down(void **state)
     return unlink(file);
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* The output; the template has errors, so the status is 1. */
 static char *lint(const char *format)
 {

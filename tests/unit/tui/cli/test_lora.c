@@ -37,13 +37,6 @@ static int set_up(void **state)
     return st == CF_OK ? 0 : -1;
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* The output of a command that has to succeed; freed by the caller. */
 #define OUTPUT(to, ...)                                           \
     do {                                                          \

@@ -13,13 +13,6 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static void write_text(const char *path, const char *text)
 {
     cf_error err;

@@ -15,11 +15,12 @@
 #include "tests/support/tiny_lora.h"
 
 #define SNAPSHOT ".cache/huggingface/hub/models--Org--Name/snapshots/c0ffee/"
-#define BLOBS ".ollama/models/blobs/sha256-"
-#define D32 "0123456789abcdef0123456789abcdef"
+#define BLOBS    ".ollama/models/blobs/sha256-"
+#define D32      "0123456789abcdef0123456789abcdef"
 
-static const char own[] = "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
-                          "{% endfor %}";
+static const char own[] =
+    "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
+    "{% endfor %}";
 
 static const char *place(const char *name)
 {
@@ -78,13 +79,6 @@ static int set_up(void **state)
     unsetenv("OLLAMA_MODELS");
     return setenv("HOME", store_dir_file("."), 1);
 }
-
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
 
 static bool says(const cf_program *p, const char *text)
 {
@@ -151,16 +145,17 @@ static void test_model__repository_template(void **state)
     };
     cf_program p;
     for (size_t i = 0; i < 3; i++) {
-        const char *const argv[] = {commands[i][0], commands[i][1],
+        const char *const argv[] = {commands[i][0],
+                                    commands[i][1],
                                     commands[i][2],
                                     i == 2 ? "-n1" : NULL,
                                     i == 2 ? "--no-store" : NULL,
-                                    i == 2 ? "Hi" : NULL, NULL};
+                                    i == 2 ? "Hi" : NULL,
+                                    NULL};
         cf_program_run(&p, argv, NULL, 0);
-        bool is_said =
-            says(&p, "another template than the repository") ||
-            strstr(cf_buf_cstr(&p.err),
-                   "another template than the repository") != NULL;
+        bool is_said = says(&p, "another template than the repository") ||
+                       strstr(cf_buf_cstr(&p.err),
+                              "another template than the repository") != NULL;
         assert_true(is_said);
         cf_program_deinit(&p);
     }

@@ -54,13 +54,6 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static void write_file(const char *text)
 {
     cf_error err;

@@ -50,13 +50,6 @@ static int set_up(void **state)
     return 0;
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* The newest reply of the only conversation. */
 static void last_turn(const char *db, cf_arena *arena, cf_store_turn *out)
 {

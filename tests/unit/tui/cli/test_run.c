@@ -51,13 +51,6 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static void test_run__tool_round(void **state)
 {
     (void)state;

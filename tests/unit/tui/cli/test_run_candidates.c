@@ -12,13 +12,6 @@
 
 static char model[128], plain[128], database[128], schema[128];
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 /* A tiny model with a template that writes contents. */
 static int write_model(const char *path, const char *arch)
 {

@@ -12,13 +12,6 @@
 
 static char model[128], schema[128], tools[128];
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static void write_text(const char *path, const char *text)
 {
     cf_error err;

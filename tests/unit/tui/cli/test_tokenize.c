@@ -40,13 +40,6 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static void assert_out(cf_program *p, int status, const char *want)
 {
     if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {

@@ -21,13 +21,6 @@
 
 enum { CANNOT_WRITE = 4, NOT_SAVED = 5, FULL_BYTES = 16 << 10 };
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static char model[600];
 
 static void run(cf_program *p, const char *db)

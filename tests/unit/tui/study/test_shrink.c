@@ -11,13 +11,6 @@
 
 enum { TURNS = 60, TOOLS = 20, RUNS_MAX = 300 };
 
-#define NEED_PROGRAM()                       \
-    do {                                     \
-        if (cf_program_path() == NULL) {     \
-            T_SKIP("CONFAB_BIN is not set"); \
-        }                                    \
-    } while (0)
-
 static json_t *tool(int i)
 {
     char name[20];

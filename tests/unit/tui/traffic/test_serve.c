@@ -396,7 +396,7 @@ static void test_serve__embeddings(void **state)
     teardown(&f);
 }
 
-/* Asks until it is told to end. */
+/* Asks until it is stopped. */
 typedef struct asking {
     const char *url;
     atomic_bool ends;
