@@ -10,12 +10,15 @@
 #include "tui/grid/theme.h"
 #include "tui/lab/lab_task.h"
 
+enum { WITHOUT_MAX = 4 };
+
 typedef struct runner {
     cf_app *app;
     const char *folder;
     int line;
     const cf_screen_ops *ops;
-    char without[64];
+    char without[WITHOUT_MAX][64];
+    size_t n_without;
 } runner;
 
 static void press(runner *r, const char *keys, size_t n)
@@ -161,26 +164,33 @@ static void end_reading(cf_app *app)
     }
 }
 
-/* Puts an empty line in place of each that holds r->without. */
+static bool is_left_out(const runner *r, const char *line, size_t n)
+{
+    for (size_t i = 0; i < r->n_without; i++) {
+        const char *found = strstr(line, r->without[i]);
+        if (found != NULL && found < line + n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Puts an empty line in place of each that holds a text of r->without. */
 static void leave_out(const runner *r, cf_buf *text)
 {
     cf_buf out = CF_BUF_INIT;
-    for (const char *at = cf_buf_cstr(text);
-         r->without[0] != '\0' && *at != '\0';) {
+    for (const char *at = cf_buf_cstr(text); *at != '\0';) {
         const char *end = strchr(at, '\n');
         size_t n = end != NULL ? (size_t)(end - at) + 1 : strlen(at);
-        const char *found = strstr(at, r->without);
-        if (found == NULL || found >= at + n) {
-            cf_buf_add(&out, at, n);
-        } else {
+        if (is_left_out(r, at, n)) {
             cf_buf_addc(&out, '\n');
+        } else {
+            cf_buf_add(&out, at, n);
         }
         at += n;
     }
-    if (r->without[0] != '\0') {
-        cf_buf_deinit(text);
-        *text = out;
-    }
+    cf_buf_deinit(text);
+    *text = out;
 }
 
 static void screen(runner *r, const char *name)
@@ -306,7 +316,8 @@ static void run_line(runner *r, char *line)
     } else if (strncmp(line, "looks ", 6) == 0) {
         looks(r, rest);
     } else if (strncmp(line, "without ", 8) == 0) {
-        snprintf(r->without, sizeof r->without, "%s", rest);
+        assert_true(r->n_without < WITHOUT_MAX);
+        snprintf(r->without[r->n_without++], sizeof r->without[0], "%s", rest);
     } else if (strncmp(line, "screen ", 7) == 0) {
         screen(r, rest);
     } else {

@@ -19,7 +19,7 @@
  *   draw                a frame that is not compared
  *   idle                waits until nothing runs any more
  *   without TEXT        lines that hold TEXT, such as times, are left out of
- *                       the screens from now on
+ *                       the screens from now on; up to four texts
  *   screen NAME         NAME.screen holds the text, NAME.styles the styles
  *   colors N            colours of the terminal from now on (0: none)
  *   looks NAME          NAME.looks holds what the theme makes of the styles:

@@ -35,6 +35,7 @@ typedef struct cf_lab_job {
     cf_uuid parent;
     cf_uuid old_head; /* shown again when a sibling comes to nothing */
     bool is_sibling;
+    bool finds_other; /* the cache held another conversation at the start */
     cf_send send;
     cf_turn_options options;
     char *prefix;        /* owned */
@@ -87,6 +88,8 @@ struct cf_lab {
     cf_conversation *conv;
     cf_uuid conv_id;
     bool conv_is_stored;
+    cf_uuid cached; /* the conversation of the last prompt that was sent, which
+                       is the one in the cache; nil: none was */
     cf_uuid shown_only; /* an example that gets no messages; nil: none */
     char title[80];
 
@@ -187,6 +190,10 @@ void cf_lab__rule_drop(cf_lab_rule *rule);
 cf_status cf_lab__use_rule(cf_lab *lab, cf_lab_job *job, cf_error *err);
 /* Makes the vocabulary for constraints, once; takes a tenth of a second. */
 cf_status cf_lab__need_vocab(cf_lab *lab, cf_error *err);
+
+/* Whether the prompt in the cache is of another conversation: what it loses is
+ * no loss of this one. */
+bool cf_lab__cache_is_other(const cf_lab *lab);
 
 /* Template variables and options of the next turn. */
 cf_turn_options cf_lab__options(cf_lab *lab);

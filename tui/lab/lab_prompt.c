@@ -130,6 +130,9 @@ static cf_status render(cf_lab *b, cf_error *err)
     const cf_token *cache = cf_backend_cache(b->engine.backend, &n_cache);
     CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache,
                                  err));
+    if (cf_lab__cache_is_other(b)) {
+        cf_prompt_model_mark_other(&b->prompt);
+    }
     uint32_t pos[STATES_MAX];
     size_t n = cf_backend_checkpoints(b->engine.backend, pos, STATES_MAX);
     cf_prompt_model_mark_states(&b->prompt, pos,

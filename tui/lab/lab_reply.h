@@ -37,7 +37,8 @@ typedef struct cf_reply {
     cf_timings timings;
     cf_stop stop;
     cf_sync_result sync;
-    char cause[160]; /* why the cache was lost; "" when it was not */
+    char cause[160];  /* why the cache was lost; "" when it was not */
+    bool found_other; /* the cache held another conversation */
     char sampler[160];
     cf_trace_writer steps; /* names of the chain's steps, where the draws came
                               from the history */

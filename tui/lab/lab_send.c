@@ -112,6 +112,26 @@ static void begin_live(const cf_lab *b, cf_reply *live, cf_uuid parent)
     }
 }
 
+bool cf_lab__cache_is_other(const cf_lab *b)
+{
+    size_t n = 0;
+    (void)cf_backend_cache(b->engine.backend, &n);
+    return n != 0 && !cf_uuid_eq(b->cached, b->conv_id);
+}
+
+/* Why the reply could not go on from the cache.  Nothing is lost where all of
+ * its prompt was there, but for the token that is computed in any case, and
+ * nothing of this conversation where the cache held another one. */
+static void name_cause(cf_lab *b, cf_reply *kept, const cf_divergence *parts)
+{
+    kept->found_other = b->job.finds_other;
+    if (b->job.finds_other || kept->sync.n_kept + 1 >= kept->n_prompt_ids) {
+        kept->cause[0] = '\0';
+    } else if (parts->has && parts->source == CF_SPAN_MESSAGE) {
+        cf_lab_name_turn(b, parts->index, kept->cause, sizeof kept->cause);
+    }
+}
+
 /* Moves a live reply to its turn. */
 static void keep_reply(cf_lab *b, cf_reply *live, cf_sent *sent)
 {
@@ -127,9 +147,7 @@ static void keep_reply(cf_lab *b, cf_reply *live, cf_sent *sent)
     kept->rule = cf_lab__rule_hold(b->job.rule);
     cf_divergence parts = sent->response.divergence;
     cf_reply_finish(kept, b->engine.tokenizer, &sent->response);
-    if (parts.has && parts.source == CF_SPAN_MESSAGE) {
-        cf_lab_name_turn(b, parts.index, kept->cause, sizeof kept->cause);
-    }
+    name_cause(b, kept, &parts);
 }
 
 /* The same for replies side by side; the first of them is shown. */
@@ -282,6 +300,7 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
     job->parent = parent;
     job->old_head = cf_conversation_head(b->conv);
     job->reply_id = cf_uuid_new();
+    job->finds_other = cf_lab__cache_is_other(b);
     job->options = cf_lab__options(b);
     if (job->max_tokens != 0) {
         job->options.chat.max_tokens = job->max_tokens;
@@ -315,6 +334,7 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
         st = cf_runner_start(&b->work, &task, err);
     }
     if (st == CF_OK) {
+        b->cached = b->conv_id;
         cf_lab_add_undo(b, CF_LAB_UNDO_HEAD, job->old_head);
     } else {
         end_job(b);

@@ -315,6 +315,16 @@ cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message,
     return CF_OK;
 }
 
+void cf_prompt_model_mark_other(cf_prompt_model *m)
+{
+    m->is_other = true;
+    if (m->has_break) {
+        m->token[m->n_kept].reuse = CF_REUSE_NEW;
+    }
+    m->has_break = false;
+    m->n_lost = 0;
+}
+
 void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos,
                                  size_t n)
 {

@@ -73,6 +73,7 @@ typedef struct cf_prompt_model {
     size_t n_kept;   /* tokens the cache has */
     size_t n_state;  /* of them, up to the last kept state; n_kept where the
                         model has none */
+    bool is_other;   /* the cache holds another conversation */
     size_t n_lost;   /* cached tokens after the break, now useless */
     bool has_break;  /* the cache holds something else at token n_kept, */
     cf_token cached; /* namely this */
@@ -88,6 +89,10 @@ CF_MUST_USE cf_status cf_prompt_model_build(cf_prompt_model *m,
                                             const cf_token *cache,
                                             size_t n_cache, cf_error *err);
 void cf_prompt_model_deinit(cf_prompt_model *m);
+
+/* Notes that the cache holds another conversation: it agrees as far as it
+ * does, and nothing of it is lost here. */
+void cf_prompt_model_mark_other(cf_prompt_model *m);
 
 /* Marks the tokens before which a state is kept; pos[0..n) as
  * cf_backend_checkpoints() gives them. */

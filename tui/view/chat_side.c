@@ -234,6 +234,12 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
             cf_grid_put(g, x, y++, r.x + r.w - x, cf_buf_str(&last->facts),
                         CF_STYLE_NORMAL);
         }
+        if (last->found_other) {
+            y += cf_note_put(g, (cf_rect){r.x, y, r.w, LOSS_ROWS},
+                             cf_str_from("the cache held another "
+                                         "conversation"),
+                             CF_STYLE_DIM);
+        }
         if (last->cause[0] != '\0') {
             y += draw_loss(g, (cf_rect){r.x, y, r.w, LOSS_ROWS}, last);
         }

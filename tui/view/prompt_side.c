@@ -102,6 +102,10 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
                          cf_buf_str(&why), CF_STYLE_NORMAL);
         cf_buf_deinit(&why);
     }
+    if (m->is_other) {
+        cf_grid_puts(g, r.x, y++, r.w, "the cache holds another conversation",
+                     CF_STYLE_DIM);
+    }
     y++;
     if (y < r.y + r.h) {
         char head[64] = "Part";

@@ -659,7 +659,10 @@ static void cmd_break(cf_app *app)
 {
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL || !m->has_break) {
-        cf_app_say(app, CF_STYLE_OK, "the cache agrees with this prompt");
+        cf_app_say(app, CF_STYLE_OK,
+                   m != NULL && m->is_other
+                       ? "the cache holds another conversation"
+                       : "the cache agrees with this prompt");
         return;
     }
     cf_prompt__state(app)->token = m->n_kept;
