@@ -44,6 +44,9 @@ CF_MUST_USE cf_status cf_pixels__webp(cf_pixels *out, int *orientation,
                                       cf_str bytes, const cf_stop *stop,
                                       cf_error *err);
 
+/* The orientation in a WebP file, which may be cut; 1 where it has none. */
+int cf_pixels__webp_orientation(cf_str bytes);
+
 /* The orientation in Exif data (a TIFF file of tags), 1 where it has none. */
 int cf_pixels__exif(cf_str tiff);
 

@@ -10,7 +10,7 @@
 
 #include "core/media/picture.h"
 
-static int find_orientation(cf_str bytes)
+int cf_pixels__webp_orientation(cf_str bytes)
 {
     const unsigned char *p = (const unsigned char *)bytes.p;
     size_t at = 12;
@@ -79,6 +79,6 @@ cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
     }
     cf_status st = decode(decoder, bytes, piece_of(&f, bytes.n), stop, err);
     WebPIDelete(decoder);
-    *orientation = find_orientation(bytes);
+    *orientation = cf_pixels__webp_orientation(bytes);
     return st;
 }

@@ -79,7 +79,7 @@ static void decode(cf_thumbs *t, wish *w)
         bool is_sound = mime != NULL && strncmp(mime, "audio/", 6) == 0;
         st = is_sound
                  ? decode_sound(t, w, cf_buf_str(&bytes), &err)
-                 : cf_image_shrink(&w->thumb.picture, cf_buf_str(&bytes),
+                 : cf_picture_shrink(&w->thumb.picture, cf_buf_str(&bytes),
                                    CF_THUMB_W, CF_THUMB_H, &t->cancel, &err);
     }
     if (st != CF_OK) {

@@ -8,7 +8,7 @@
 #ifndef CF_TUI_IMAGE_THUMBS_H
 #define CF_TUI_IMAGE_THUMBS_H
 
-#include "tui/image/image.h"
+#include "core/api/thumbnail.h"
 
 enum {
     CF_THUMB_W = 40,

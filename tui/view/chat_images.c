@@ -33,15 +33,21 @@ static bool is_attachment(const json_t *part)
     return is;
 }
 
-/* "png, 640 x 480, 12.3 kB" */
-static void describe(char out[160], cf_image_info info, size_t bytes)
+static bool is_image(const char *mime)
+{
+    return mime != NULL && strncmp(mime, "image/", 6) == 0;
+}
+
+/* "png, 640 x 480, 12.3 kB" for the `bytes` of a file that begins so. */
+static void describe(char out[160], cf_str head, size_t bytes)
 {
     char size[48] = "size unknown";
-    if (info.w > 0) {
-        snprintf(size, sizeof size, "%d x %d", info.w, info.h);
+    int w, h;
+    if (cf_picture_size(head, &w, &h)) {
+        snprintf(size, sizeof size, "%d x %d", w, h);
     }
-    const char *name = cf_image_name(info.kind);
-    snprintf(out, 160, "%s, %s, %.1f kB", name[0] != '\0' ? name : "image",
+    const char *mime = cf_attachment_sniff(head);
+    snprintf(out, 160, "%s, %s, %.1f kB", is_image(mime) ? mime + 6 : "image",
              size, (double)bytes / 1000);
 }
 
@@ -53,14 +59,10 @@ static void probe(cf_chat_image *image, cf_str base64)
     if (!cf_base64_get(&head, cf_str_make(base64.p, n))) {
         cf_buf_reset(&head);
     }
-    cf_image_info info = cf_image_probe(cf_buf_str(&head));
-    describe(image->what, info, base64.n / 4 * 3);
-    bool has_picture =
-        (info.kind == CF_IMAGE_PNG || info.kind == CF_IMAGE_JPEG) &&
-        info.w > 0 && info.h > 0;
-    if (has_picture) {
-        cf_image_fit(info.w, info.h, CF_THUMB_W, CF_THUMB_H, &image->w,
-                     &image->h);
+    describe(image->what, cf_buf_str(&head), base64.n / 4 * 3);
+    int w, h;
+    if (cf_picture_size(cf_buf_str(&head), &w, &h)) {
+        cf_picture_fit(w, h, CF_THUMB_W, CF_THUMB_H, &image->w, &image->h);
     }
     cf_buf_deinit(&head);
 }
@@ -257,12 +259,12 @@ static cf_status attach_sound(cf_attachments *a, const char *path,
 }
 
 static cf_status attach_image(cf_attachments *a, const char *name,
-                              cf_image_info info, const cf_buf *bytes,
+                              const char *mime, const cf_buf *bytes,
                               cf_error *err)
 {
     cf_buf url = CF_BUF_INIT;
     CF_TRY(check_room(a, err));
-    cf_buf_addf(&url, "data:%s;base64,", cf_image_mime(info.kind));
+    cf_buf_addf(&url, "data:%s;base64,", mime);
     cf_base64_put(&url, cf_str_make(bytes->p, bytes->n));
     json_t *part = url.failed ? NULL
                               : json_pack("{s:s,s:{s:s%}}", "type", "image_url",
@@ -274,7 +276,7 @@ static cf_status attach_image(cf_attachments *a, const char *name,
     cf_attached *to = &a->v[a->n++];
     to->part = part;
     snprintf(to->name, sizeof to->name, "%.63s", base_name(name));
-    describe(to->what, info, bytes->n);
+    describe(to->what, cf_buf_str(bytes), bytes->n);
     return CF_OK;
 }
 
@@ -305,16 +307,14 @@ cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
     cf_status st = cf_buf_check(&path, err);
     CF_THEN(st,
             cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err));
-    cf_image_info info = {CF_IMAGE_NONE, 0, 0};
     const char *mime = NULL;
     if (st == CF_OK) {
-        info = cf_image_probe(cf_buf_str(&bytes));
         mime = cf_attachment_sniff(cf_buf_str(&bytes));
     }
     if (st == CF_OK && mime != NULL && strncmp(mime, "audio/", 6) == 0) {
         st = attach_sound(a, cf_buf_cstr(&path), mime, bytes.n, err);
-    } else if (st == CF_OK && info.kind != CF_IMAGE_NONE) {
-        st = attach_image(a, name, info, &bytes, err);
+    } else if (st == CF_OK && is_image(mime)) {
+        st = attach_image(a, name, mime, &bytes, err);
     } else if (st == CF_OK && bytes.n > TEXT_FILE_MAX) {
         st = cf_fail(err, CF_ELIMIT,
                      "'%s' is neither an image nor a sound, and %zu bytes of "

@@ -13,7 +13,6 @@
 
 #include "core/api/attachment.h"
 #include "tui/app/app.h"
-#include "tui/image/image.h"
 
 enum { CF_ATTACHED_MAX = 8 };
 

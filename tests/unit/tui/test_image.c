@@ -1,17 +1,11 @@
 /*
- * test_image.c - images that were written by the libraries themselves, cut,
- * changed and lied about; pictures decoded in the background; pixels in the
- * colours that there are.
+ * test_image.c - pictures decoded in the background; pixels in the colours
+ * that there are.
  */
 #include <png.h>
 
-#include <stdio.h>
-
-#include <jpeglib.h>
-
 #include "core/base/base64.h"
 #include "tests/support/fault.h"
-#include "tests/support/rand.h"
 #include "tests/support/t.h"
 #include "tui/grid/grid.h"
 #include "tui/image/thumbs.h"
@@ -44,153 +38,9 @@ static void write_png(cf_buf *out)
     cf_buf_add(out, bytes, n);
 }
 
-static void write_jpeg(cf_buf *out, bool is_progressive)
-{
-    static unsigned char rgb[W * H * 3];
-    struct jpeg_compress_struct jpeg;
-    struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL;
-    unsigned long n = 0;
-    paint(rgb);
-    jpeg.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&jpeg);
-    jpeg_mem_dest(&jpeg, &bytes, &n);
-    jpeg.image_width = W;
-    jpeg.image_height = H;
-    jpeg.input_components = 3;
-    jpeg.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&jpeg);
-    jpeg_set_quality(&jpeg, 90, TRUE);
-    if (is_progressive) {
-        jpeg_simple_progression(&jpeg);
-    }
-    jpeg_start_compress(&jpeg, TRUE);
-    while (jpeg.next_scanline < H) {
-        JSAMPROW row[1] = {rgb + (size_t)jpeg.next_scanline * W * 3};
-        jpeg_write_scanlines(&jpeg, row, 1);
-    }
-    jpeg_finish_compress(&jpeg);
-    jpeg_destroy_compress(&jpeg);
-    cf_buf_add(out, bytes, n);
-    free(bytes);
-}
-
 static cf_str str_of(const cf_buf *b)
 {
     return cf_buf_str(b);
-}
-
-static void expect_halves(const cf_buf *bytes, cf_image_kind kind)
-{
-    cf_picture p;
-    cf_error err;
-    cf_image_info info = cf_image_probe(str_of(bytes));
-    assert_int_equal(info.kind, kind);
-    assert_int_equal(info.w, W);
-    assert_int_equal(info.h, H);
-    T_OK(cf_image_shrink(&p, str_of(bytes), 30, 100, NULL, &err), err);
-    assert_int_equal(p.w, 30);
-    assert_int_equal(p.h, 20);
-    for (int y = 0; y < p.h; y++) {
-        const unsigned char *left = p.rgb + (size_t)y * 30 * 3 + 3 * 5;
-        const unsigned char *right = p.rgb + (size_t)y * 30 * 3 + 3 * 25;
-        assert_true(left[0] > 240 && left[2] < 15);
-        assert_true(right[2] > 240 && right[0] < 15);
-    }
-    cf_picture_deinit(&p);
-}
-
-static void test_image__known_pictures(void **state)
-{
-    (void)state;
-    cf_buf bytes = CF_BUF_INIT;
-    write_png(&bytes);
-    expect_halves(&bytes, CF_IMAGE_PNG);
-    cf_buf_reset(&bytes);
-    write_jpeg(&bytes, false);
-    expect_halves(&bytes, CF_IMAGE_JPEG);
-    cf_buf_reset(&bytes);
-    write_jpeg(&bytes, true);
-    expect_halves(&bytes, CF_IMAGE_JPEG);
-    cf_buf_deinit(&bytes);
-}
-
-/* Every beginning of a file, and random changes: refused or shown, no leak. */
-static void test_image__damage_is_survived(void **state)
-{
-    (void)state;
-    cf_rand rand = {.s = 7};
-    size_t before = cf_fault_live();
-    for (int kind = 0; kind < 3; kind++) {
-        cf_buf bytes = CF_BUF_INIT;
-        if (kind == 0) {
-            write_png(&bytes);
-        } else {
-            write_jpeg(&bytes, kind == 2);
-        }
-        for (size_t n = 0; n < bytes.n; n += 1 + n / 50) {
-            cf_picture p;
-            cf_error err;
-            cf_str cut = cf_str_make(cf_buf_cstr(&bytes), n);
-            if (cf_image_shrink(&p, cut, 20, 20, NULL, &err) != CF_OK) {
-                assert_null(p.rgb);
-                assert_true(err.text[0] != '\0');
-            }
-            cf_picture_deinit(&p);
-        }
-        for (int i = 0; i < 300; i++) {
-            cf_buf copy = CF_BUF_INIT;
-            cf_picture p;
-            cf_buf_add(&copy, bytes.p, bytes.n);
-            for (int k = 0; k < 3; k++) {
-                copy.p[cf_rand_below(&rand, copy.n)] =
-                    (char)cf_rand_below(&rand, 256);
-            }
-            if (cf_image_shrink(&p, str_of(&copy), 20, 20, NULL, NULL) !=
-                CF_OK) {
-                assert_null(p.rgb);
-            }
-            cf_picture_deinit(&p);
-            cf_buf_deinit(&copy);
-        }
-        cf_buf_deinit(&bytes);
-    }
-    assert_int_equal(cf_fault_live(), before);
-}
-
-static void test_image__claims_are_not_believed(void **state)
-{
-    (void)state;
-    cf_buf bytes = CF_BUF_INIT;
-    cf_picture p;
-    cf_error err;
-    write_png(&bytes);
-    bytes.p[16] = 0x7F; /* a width of two thousand million */
-    assert_int_not_equal(
-        cf_image_shrink(&p, str_of(&bytes), 20, 20, NULL, &err), CF_OK);
-    cf_buf_reset(&bytes);
-    write_jpeg(&bytes, false);
-    for (size_t i = 0; i + 9 < bytes.n; i++) {
-        if ((unsigned char)bytes.p[i] == 0xFF &&
-            (unsigned char)bytes.p[i + 1] == 0xC0) {
-            bytes.p[i + 5] = bytes.p[i + 7] = (char)0xFF;
-        }
-    }
-    assert_int_equal(cf_image_shrink(&p, str_of(&bytes), 20, 20, NULL, &err),
-                     CF_ELIMIT);
-    cf_cancel cancel;
-    atomic_init(&cancel, true);
-    cf_buf_reset(&bytes);
-    write_png(&bytes);
-    assert_int_equal(cf_image_shrink(&p, str_of(&bytes), 20, 20, &cancel, &err),
-                     CF_ECANCELLED);
-    assert_int_equal(
-        cf_image_shrink(&p, cf_str_from("GIF89a1234567"), 20, 20, NULL, &err),
-        CF_EUNSUPPORTED);
-    assert_int_equal(
-        cf_image_shrink(&p, cf_str_from("hello"), 20, 20, NULL, &err),
-        CF_EFORMAT);
-    cf_buf_deinit(&bytes);
 }
 
 static void test_image__thumbs_come_in_order(void **state)
@@ -295,9 +145,6 @@ int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image__known_pictures),
-        cmocka_unit_test(test_image__damage_is_survived),
-        cmocka_unit_test(test_image__claims_are_not_believed),
         cmocka_unit_test(test_image__thumbs_come_in_order),
         cmocka_unit_test(test_image__waveform_of_a_sound),
         cmocka_unit_test(test_image__pixels_in_the_colours_there_are),

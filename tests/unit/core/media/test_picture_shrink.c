@@ -1,0 +1,246 @@
+/*
+ * test_picture_shrink.c - images that were written by the libraries
+ * themselves: their size by headers, their pixels made small, turned, cut,
+ * changed and lied about.
+ */
+#include <png.h>
+#include <stdio.h>
+#include <webp/encode.h>
+
+#include <jpeglib.h>
+
+#include "core/api/thumbnail.h"
+#include "core/base/buf.h"
+#include "tests/support/fault.h"
+#include "tests/support/rand.h"
+#include "tests/support/t.h"
+
+enum { W = 60, H = 40, N_KIND = 4 };
+
+/* Orientation 6: to be turned a quarter to the right. */
+static const unsigned char exif[] = "Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03"
+                                    "\0\x01\0\0\0\x06\0\0\0\0\0\0";
+
+/* Left half red, right half blue. */
+static void paint(unsigned char rgb[W * H * 3])
+{
+    for (int i = 0; i < W * H; i++) {
+        bool is_left = i % W < W / 2;
+        rgb[3 * i] = is_left ? 255 : 0;
+        rgb[3 * i + 1] = 0;
+        rgb[3 * i + 2] = is_left ? 0 : 255;
+    }
+}
+
+static void write_png(cf_buf *out, const unsigned char *rgb)
+{
+    static unsigned char bytes[8192];
+    png_alloc_size_t n = sizeof bytes;
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = W,
+                       .height = H,
+                       .format = PNG_FORMAT_RGB};
+    assert_true(png_image_write_to_memory(&image, bytes, &n, 0, rgb, 0, NULL) !=
+                0);
+    cf_buf_add(out, bytes, n);
+}
+
+static void write_jpeg(cf_buf *out, unsigned char *rgb, bool is_progressive,
+                       bool is_turned)
+{
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    unsigned char *bytes = NULL;
+    unsigned long n = 0;
+    jpeg.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &bytes, &n);
+    jpeg.image_width = W;
+    jpeg.image_height = H;
+    jpeg.input_components = 3;
+    jpeg.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&jpeg);
+    jpeg_set_quality(&jpeg, 90, TRUE);
+    if (is_progressive) {
+        jpeg_simple_progression(&jpeg);
+    }
+    jpeg_start_compress(&jpeg, TRUE);
+    if (is_turned) {
+        jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif, sizeof exif);
+    }
+    while (jpeg.next_scanline < H) {
+        JSAMPROW row[1] = {rgb + (size_t)jpeg.next_scanline * W * 3};
+        jpeg_write_scanlines(&jpeg, row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    cf_buf_add(out, bytes, n);
+    free(bytes);
+}
+
+static void write_kind(cf_buf *out, int kind)
+{
+    static unsigned char rgb[W * H * 3];
+    uint8_t *webp;
+    size_t n;
+    paint(rgb);
+    switch (kind) {
+    case 0:
+        write_png(out, rgb);
+        break;
+    case 1:
+    case 2:
+        write_jpeg(out, rgb, kind == 2, false);
+        break;
+    default:
+        n = WebPEncodeLosslessRGB(rgb, W, H, 3 * W, &webp);
+        cf_buf_add(out, webp, n);
+        WebPFree(webp);
+    }
+}
+
+static void test_picture__halves_stay_halves(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < N_KIND; kind++) {
+        cf_buf bytes = CF_BUF_INIT;
+        cf_picture p;
+        cf_error err;
+        int w, h;
+        write_kind(&bytes, kind);
+        assert_true(cf_picture_size(cf_buf_str(&bytes), &w, &h));
+        assert_int_equal(w, W);
+        assert_int_equal(h, H);
+        T_OK(cf_picture_shrink(&p, cf_buf_str(&bytes), 30, 100, NULL, &err),
+             err);
+        assert_int_equal(p.w, 30);
+        assert_int_equal(p.h, 20);
+        for (int y = 0; y < p.h; y++) {
+            const unsigned char *left = p.rgb + (size_t)y * 30 * 3 + 3 * 5;
+            const unsigned char *right = p.rgb + (size_t)y * 30 * 3 + 3 * 25;
+            assert_true(left[0] > 240 && left[2] < 15);
+            assert_true(right[2] > 240 && right[0] < 15);
+        }
+        cf_picture_deinit(&p);
+        cf_buf_deinit(&bytes);
+    }
+}
+
+/* What was left is at the top, and the sides are exchanged. */
+static void test_picture__is_turned(void **state)
+{
+    (void)state;
+    static unsigned char rgb[W * H * 3];
+    cf_buf bytes = CF_BUF_INIT;
+    cf_picture p;
+    cf_error err;
+    int w, h;
+    paint(rgb);
+    write_jpeg(&bytes, rgb, false, true);
+    assert_true(cf_picture_size(cf_buf_str(&bytes), &w, &h));
+    assert_int_equal(w, H);
+    assert_int_equal(h, W);
+    T_OK(cf_picture_shrink(&p, cf_buf_str(&bytes), 100, 30, NULL, &err), err);
+    assert_int_equal(p.w, 20);
+    assert_int_equal(p.h, 30);
+    assert_true(p.rgb[3 * (5 * 20 + 10)] > 240);
+    assert_true(p.rgb[3 * (25 * 20 + 10) + 2] > 240);
+    cf_picture_deinit(&p);
+    cf_buf_deinit(&bytes);
+}
+
+/* Every beginning of a file, and random changes: refused or shown, no leak. */
+static void test_picture__damage_is_survived(void **state)
+{
+    (void)state;
+    cf_rand rand = {.s = 7};
+    size_t before = cf_fault_live();
+    for (int kind = 0; kind < N_KIND; kind++) {
+        cf_buf bytes = CF_BUF_INIT;
+        int w, h;
+        write_kind(&bytes, kind);
+        for (size_t n = 0; n < bytes.n; n += 1 + n / 50) {
+            cf_picture p;
+            cf_error err;
+            cf_str cut = cf_str_make(cf_buf_cstr(&bytes), n);
+            bool has_size = cf_picture_size(cut, &w, &h);
+            assert_int_equal(has_size, w > 0 && h > 0);
+            if (cf_picture_shrink(&p, cut, 20, 20, NULL, &err) != CF_OK) {
+                assert_null(p.rgb);
+                assert_true(err.text[0] != '\0');
+            }
+            cf_picture_deinit(&p);
+        }
+        for (int i = 0; i < 300; i++) {
+            cf_buf copy = CF_BUF_INIT;
+            cf_picture p;
+            cf_buf_add(&copy, bytes.p, bytes.n);
+            for (int k = 0; k < 3; k++) {
+                copy.p[cf_rand_below(&rand, copy.n)] =
+                    (char)cf_rand_below(&rand, 256);
+            }
+            (void)cf_picture_size(cf_buf_str(&copy), &w, &h);
+            if (cf_picture_shrink(&p, cf_buf_str(&copy), 20, 20, NULL, NULL) !=
+                CF_OK) {
+                assert_null(p.rgb);
+            }
+            cf_picture_deinit(&p);
+            cf_buf_deinit(&copy);
+        }
+        cf_buf_deinit(&bytes);
+    }
+    assert_int_equal(cf_fault_live(), before);
+}
+
+static void test_picture__claims_are_not_believed(void **state)
+{
+    (void)state;
+    cf_buf bytes = CF_BUF_INIT;
+    cf_picture p;
+    cf_error err;
+    cf_cancel cancel;
+    int w, h;
+    write_kind(&bytes, 0);
+    bytes.p[16] = 0x7F; /* a width of two thousand million */
+    assert_int_not_equal(
+        cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, NULL, &err), CF_OK);
+    bytes.p[16] = (char)0xFF; /* more than a number here holds */
+    assert_false(cf_picture_size(cf_buf_str(&bytes), &w, &h));
+    cf_buf_reset(&bytes);
+    write_kind(&bytes, 1);
+    for (size_t i = 0; i + 9 < bytes.n; i++) {
+        if ((unsigned char)bytes.p[i] == 0xFF &&
+            (unsigned char)bytes.p[i + 1] == 0xC0) {
+            bytes.p[i + 5] = bytes.p[i + 7] = (char)0xFF;
+        }
+    }
+    assert_int_equal(
+        cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, NULL, &err),
+        CF_ELIMIT);
+    atomic_init(&cancel, true);
+    cf_buf_reset(&bytes);
+    write_kind(&bytes, 0);
+    assert_int_equal(
+        cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, &cancel, &err),
+        CF_ECANCELLED);
+    cf_buf_deinit(&bytes);
+    const cf_str gif = cf_str_from("GIF89a\x34\x02\x10\x01");
+    assert_true(cf_picture_size(gif, &w, &h));
+    assert_int_equal(w, 0x234);
+    assert_int_equal(h, 0x110);
+    assert_int_equal(cf_picture_shrink(&p, gif, 20, 20, NULL, &err),
+                     CF_EUNSUPPORTED);
+    assert_false(cf_picture_size(cf_str_from("hello"), &w, &h));
+}
+
+int main(void)
+{
+    cf_fault_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_picture__halves_stay_halves),
+        cmocka_unit_test(test_picture__is_turned),
+        cmocka_unit_test(test_picture__damage_is_survived),
+        cmocka_unit_test(test_picture__claims_are_not_believed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
