@@ -449,7 +449,12 @@ typedef struct cf_core_options {
                       cf_error *err);
     cf_status (*pass)(void *ud, cf_advance *part, cf_cancel *cancel,
                       cf_error *err);
-    void *pass_ud;
+    /* Called around what uses `media` and around prompts with media, which are
+     * not computed by `sync`: backends that share a reader do so one at a time.
+     * Both or neither. */
+    void (*hold)(void *ud);
+    void (*release)(void *ud);
+    void *pass_ud; /* of all four */
 } cf_core_options;
 
 /* `engine` and what options point to must outlive the backend. */

@@ -88,13 +88,16 @@ static cf_status render_media(const core_backend *c,
                               cf_chat__media *media, cf_prompt *out,
                               cf_error *err)
 {
-    *media = (cf_chat__media){.cache = c->options.media, .arena = arena};
+    *media = (cf_chat__media){
+        .cache = c->options.media, .arena = arena, .core = &c->options};
     cf_status st = try_render(c, request, arena, media, out, err);
     if (st != CF_OK && st != CF_ENOMEM && st != CF_ECANCELLED &&
         media->n_result > 0) {
         cf_chat__media_release(media);
-        *media = (cf_chat__media){
-            .cache = c->options.media, .arena = arena, .skips_results = true};
+        *media = (cf_chat__media){.cache = c->options.media,
+                                  .arena = arena,
+                                  .core = &c->options,
+                                  .skips_results = true};
         st = try_render(c, request, arena, media, out, err);
     }
     return st;

@@ -12,6 +12,22 @@
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
 
+/* ---- one at a time ------------------------------------------------------ */
+
+static void hold(const cf_chat__media *m)
+{
+    if (m->cache != NULL && m->core != NULL && m->core->hold != NULL) {
+        m->core->hold(m->core->pass_ud);
+    }
+}
+
+static void release(const cf_chat__media *m)
+{
+    if (m->cache != NULL && m->core != NULL && m->core->hold != NULL) {
+        m->core->release(m->core->pass_ud);
+    }
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
 static cf_status in_message(cf_error *err, cf_status st, size_t message)
@@ -143,16 +159,25 @@ cf_status cf_chat__media_take(cf_chat__media *m, json_t *context,
             }
             old = messages;
         }
-        CF_TRY(take_message(m, messages, i, cancel, err));
+        hold(m);
+        cf_status st = take_message(m, messages, i, cancel, err);
+        release(m);
+        CF_TRY(st);
     }
     return CF_OK;
 }
 
 void cf_chat__media_release(cf_chat__media *m)
 {
+    if (m->n > 0) {
+        hold(m);
+    }
     for (size_t i = 0; i < m->n; i++) {
         cf_media_cache_release(m->cache, m->v[i].input);
         cf_buf_deinit(&m->v[i].bytes);
+    }
+    if (m->n > 0) {
+        release(m);
     }
     cf_free(m->v);
     cf_free(m->slot);
@@ -576,10 +601,10 @@ static void on_encode(void *ud, size_t done, size_t total)
     cf_chat__emit(e->run, &ev);
 }
 
-cf_status cf_chat__media_sync(cf_chat__media *m, const cf_chat__run *run,
-                              cf_session *session, const cf_token_list *list,
-                              const cf_token *ids, size_t n, const cf_run *how,
-                              cf_sync_result *out, cf_error *err)
+static cf_status sync_held(cf_chat__media *m, const cf_chat__run *run,
+                           cf_session *session, const cf_token_list *list,
+                           const cf_token *ids, size_t n, const cf_run *how,
+                           cf_sync_result *out, cf_error *err)
 {
     cf_media *media = cf_media_cache_media(m->cache);
     encoding e = {run, m, 0};
@@ -597,5 +622,16 @@ cf_status cf_chat__media_sync(cf_chat__media *m, const cf_chat__run *run,
     make_inputs(m, list, ids, n, in);
     st = cf_session_sync_inputs(session, in, n, how, out, err);
     cf_free(in);
+    return st;
+}
+
+cf_status cf_chat__media_sync(cf_chat__media *m, const cf_chat__run *run,
+                              cf_session *session, const cf_token_list *list,
+                              const cf_token *ids, size_t n, const cf_run *how,
+                              cf_sync_result *out, cf_error *err)
+{
+    hold(m);
+    cf_status st = sync_held(m, run, session, list, ids, n, how, out, err);
+    release(m);
     return st;
 }

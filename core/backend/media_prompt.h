@@ -31,11 +31,14 @@ typedef struct cf_chat__medium {
 } cf_chat__medium;
 
 typedef struct cf_chat__media {
-    cf_media_cache *cache; /* NULL: the model reads no media */
-    bool skips_results;    /* media of tools' results are left out; their text
+    cf_media_cache *cache;       /* NULL: the model reads no media */
+    const cf_core_options *core; /* whose hold and release guard the cache and
+                                    what is computed; NULL: nobody else uses
+                                    them */
+    bool skips_results; /* media of tools' results are left out; their text
                               says that they are there */
-    bool folds;            /* a medium becomes "[image ...: 56 tokens]" */
-    size_t n_result;       /* tools' results that have media */
+    bool folds;         /* a medium becomes "[image ...: 56 tokens]" */
+    size_t n_result;    /* tools' results that have media */
     cf_arena *arena;
     cf_chat__medium *v;
     size_t n, cap;

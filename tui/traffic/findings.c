@@ -2,8 +2,13 @@
  * findings.c - rebuilds prompts and compares requests.
  *
  * A count is taken as cut only when it is short by more than a template of
- * another version could explain (CUT_TOKENS and CUT_SHARE); a fall of the kept
- * tokens counts from FALL_TOKENS on, as servers keep whole blocks.
+ * another version could explain (CUT_TOKENS and CUT_SHARE).
+ *
+ * A server can keep as much as it kept before, and no more than the prompt has:
+ * what is missing of that is lost.  Servers keep whole blocks (16 tokens in
+ * vLLM, 128 at OpenAI) and forget prompts for reasons of their own, so a loss
+ * counts from FALL_TOKENS on; where nothing at all is kept after something
+ * early has changed, any loss counts.
  */
 #include "tui/traffic/findings.h"
 
@@ -15,9 +20,9 @@
 
 enum {
     CUT_TOKENS = 8,
-    CUT_SHARE = 20, /* a twentieth */
-    FALL_TOKENS = 16,
-    EXCERPT = 60 /* bytes shown of a difference */
+    CUT_SHARE = 20,    /* a twentieth */
+    FALL_TOKENS = 129, /* more than a block */
+    EXCERPT = 60       /* bytes shown of a difference */
 };
 
 /* ---- prompts ------------------------------------------------------------ */
@@ -207,16 +212,42 @@ static bool same_message(const json_t *a, const json_t *b)
     return same;
 }
 
-/* The first message in which two requests differ: that of the shorter one's
- * end where it is a beginning of the other. */
+static size_t shorter(const json_t *a, const json_t *b)
+{
+    size_t n = json_array_size(a);
+    return n < json_array_size(b) ? n : json_array_size(b);
+}
+
+/* The first message in which two requests differ; where they only differ in
+ * what clients change by themselves, that one.  The shorter one's end where it
+ * is a beginning of the other. */
 static size_t first_difference(const json_t *a, const json_t *b)
 {
+    const size_t n = shorter(a, b);
     size_t i = 0;
-    while (i < json_array_size(a) && i < json_array_size(b) &&
-           same_message(json_array_get(a, i), json_array_get(b, i))) {
+    while (i < n && same_message(json_array_get(a, i), json_array_get(b, i))) {
         i++;
     }
+    for (size_t k = 0; i == n && k < n; k++) {
+        if (!json_equal(json_array_get(a, k), json_array_get(b, k))) {
+            return k;
+        }
+    }
     return i;
+}
+
+bool cf_findings_is_rewrite(const json_t *was, const json_t *is)
+{
+    const size_t n = json_array_size(was);
+    size_t n_same = 0;
+    bool talks = false;
+    for (size_t i = 0; i < n && i < json_array_size(is); i++) {
+        const json_t *m = json_array_get(was, i);
+        bool same = same_message(m, json_array_get(is, i));
+        n_same += same;
+        talks = talks || (same && !cf_message_is_system(m));
+    }
+    return talks && n <= json_array_size(is) && 2 * n_same > n;
 }
 
 /* Where two prompts part: the message of the first token that differs.  False
@@ -242,34 +273,65 @@ static bool parted_at(const rebuilt *a, const rebuilt *b, size_t *message)
     return false;
 }
 
+/* Why less is kept than before. */
+typedef enum loss {
+    LOSS_MESSAGE,  /* another message at `at` */
+    LOSS_TOOLS,    /* other tools */
+    LOSS_TEMPLATE, /* the template writes message `at` otherwise */
+    LOSS_UNKNOWN   /* what came before is the same */
+} loss;
+
+static loss why_lost(const rebuilt *now_p, const rebuilt *before_p,
+                     const cf_found_side *now, const cf_found_side *before,
+                     size_t *at)
+{
+    const json_t *was = before->request->messages;
+    const json_t *is = now->request->messages;
+    *at = first_difference(was, is);
+    if (*at < json_array_size(was) && *at < json_array_size(is)) {
+        return LOSS_MESSAGE;
+    }
+    const json_t *tools = before->request->tools; /* NULL: none */
+    if (tools != now->request->tools &&
+        !json_equal(tools, now->request->tools)) {
+        return LOSS_TOOLS;
+    }
+    return before_p->has && now_p->has && parted_at(before_p, now_p, at)
+               ? LOSS_TEMPLATE
+               : LOSS_UNKNOWN;
+}
+
 static cf_status add_cache_lost(json_t *list, const rebuilt *now_p,
                                 const rebuilt *before_p,
                                 const cf_found_side *now,
                                 const cf_found_side *before, cf_error *err)
 {
+    static const struct {
+        const char *text, *after; /* after the message's number; NULL: none */
+    } reasons[] = {
+        [LOSS_MESSAGE] = {"because message ", " changed"},
+        [LOSS_TOOLS] = {"because the tools changed", NULL},
+        [LOSS_TEMPLATE] = {"because the template writes message ",
+                           " otherwise than before"},
+        [LOSS_UNKNOWN] = {"although nothing before the new messages changed",
+                          NULL}};
     int64_t had = before->usage.n_cached;
     int64_t has = now->usage.n_cached;
-    if (had <= 0 || has < 0 || has >= had ||
-        (has > 0 && had - has < FALL_TOKENS)) {
+    int64_t prompt = now->usage.n_prompt;
+    int64_t lost = (prompt >= 0 && prompt < had ? prompt : had) - has;
+    if (had <= 0 || has < 0 || lost <= 0) {
         return CF_OK;
     }
-    const json_t *was = before->request->messages;
-    size_t at = first_difference(was, now->request->messages);
+    size_t at;
+    const loss why = why_lost(now_p, before_p, now, before, &at);
+    if (lost < FALL_TOKENS && (has > 0 || why == LOSS_UNKNOWN)) {
+        return CF_OK;
+    }
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "kept tokens fell from %lld to %lld", (long long)had,
-                (long long)has);
-    if (at < json_array_size(was)) {
-        cf_buf_addf(&text, ", because message %zu changed", at);
-    } else if (!json_equal(before->request->tools, now->request->tools)) {
-        cf_buf_adds(&text, ", because the tools changed");
-    } else if (before_p->has && now_p->has && parted_at(before_p, now_p, &at)) {
-        cf_buf_addf(&text,
-                    ", because the template writes message %zu otherwise than "
-                    "before",
-                    at);
-    } else {
-        cf_buf_adds(&text,
-                    ", although nothing before the new messages changed");
+    cf_buf_addf(&text, "kept tokens fell from %lld to %lld, %s", (long long)had,
+                (long long)has, reasons[why].text);
+    if (reasons[why].after != NULL) {
+        cf_buf_addf(&text, "%zu%s", at, reasons[why].after);
     }
     cf_status st =
         append(list,

@@ -50,4 +50,9 @@ CF_MUST_USE cf_status cf_findings_add(json_t *list, const cf_finder *finder,
                                       const cf_found_side *before,
                                       const json_t *reply, cf_error *err);
 
+/* Whether a request says what a former one did with some messages changed:
+ * at least as many, more than half of the former ones at their places, and not
+ * only system messages. */
+bool cf_findings_is_rewrite(const json_t *was, const json_t *is);
+
 #endif

@@ -522,29 +522,60 @@ static void add_other_answer(const cf_recorder_options *o, answer *a,
     }
 }
 
-/* The former request of this conversation to the same model. */
-static bool find_before(const cf_recorder_options *o, answer *a,
-                        cf_exchange *out)
+/* The newest exchange to the same model that `q` finds and that can have gone
+ * before; of any conversation, it must be one of this client of which the
+ * request is a rewrite. */
+static bool find_former(const cf_recorder_options *o, answer *a,
+                        const cf_exchange_query *q, cf_exchange *out,
+                        cf_wire_request *former)
 {
+    const cf_record *x = a->x;
+    const bool is_any = cf_uuid_is_nil(q->conversation);
     const cf_exchange *rows;
     size_t n = 0;
-    cf_error err;
-    const cf_exchange_query q = {.conversation = a->x->kept.conversation,
-                                 .before = a->x->id,
-                                 .has_ended = true,
-                                 .limit = BEFORE_MAX};
-    if (cf_store_exchanges(o->store, &q, &a->arena, &rows, &n, &err) != CF_OK) {
+    cf_error ignored;
+    if (cf_store_exchanges(o->store, q, &a->arena, &rows, &n, &ignored) !=
+        CF_OK) {
         return false;
     }
     for (size_t i = n; i > 0; i--) {
         const cf_exchange *e = &rows[i - 1];
-        if (e->status == 200 && cf_str_is(e->api, cf_api_name(a->x->api)) &&
-            cf_str_is(e->model, a->x->kept.model)) {
-            return cf_store_get_exchange(o->store, e->id, &a->arena, out,
-                                         &err) == CF_OK;
+        if (e->status != 200 || !cf_str_is(e->api, cf_api_name(x->api)) ||
+            !cf_str_is(e->model, x->kept.model) ||
+            (is_any && (e->n_cached <= 0 || !cf_str_eq(e->client, x->client) ||
+                        e->n_messages > x->kept.n_messages))) {
+            continue;
+        }
+        bool has_read = cf_store_get_exchange(o->store, e->id, &a->arena, out,
+                                              &ignored) == CF_OK &&
+                        cf_wire_request_read(former, x->api, out->request,
+                                             &ignored) == CF_OK;
+        if (!is_any ||
+            (has_read &&
+             cf_findings_is_rewrite(former->messages, a->request->messages))) {
+            return has_read;
+        }
+        if (has_read) {
+            cf_wire_request_deinit(former);
         }
     }
     return false;
+}
+
+/* The former request of this conversation; a request whose first message has
+ * changed begins another one. */
+static bool find_before(const cf_recorder_options *o, answer *a,
+                        cf_exchange *out, cf_wire_request *former)
+{
+    cf_exchange_query q = {.conversation = a->x->kept.conversation,
+                           .before = a->x->id,
+                           .has_ended = true,
+                           .limit = BEFORE_MAX};
+    if (find_former(o, a, &q, out, former)) {
+        return true;
+    }
+    memset(&q.conversation, 0, sizeof q.conversation);
+    return a->reader->usage.n_cached >= 0 && find_former(o, a, &q, out, former);
 }
 
 static cf_status find_all(const cf_recorder_options *o, answer *a,
@@ -555,10 +586,7 @@ static cf_status find_all(const cf_recorder_options *o, answer *a,
     cf_found_side now = {a->request, a->reader->usage};
     cf_found_side before = {&former, {-1, -1, -1}};
     json_t *list = json_array();
-    cf_error ignored;
-    bool has_before =
-        find_before(o, a, &e) &&
-        cf_wire_request_read(&former, a->x->api, e.request, &ignored) == CF_OK;
+    const bool has_before = find_before(o, a, &e, &former);
     if (has_before) {
         before.usage = (cf_wire_usage){e.n_prompt, e.n_cached, e.n_reply};
     }

@@ -10,6 +10,8 @@
  *     common passes; each event of a stream is pushed whole.
  *  3. The client's end sets `cancel`, and the request is freed only after its
  *     thread has ended.
+ *  4. A stream's status is sent with its first event, so that a request that
+ *     fails before its first token gets the status of its failure.
  */
 #include "tui/traffic/serve.h"
 
@@ -60,6 +62,7 @@ typedef struct job {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     cf_buf pipe;  /* written, not read yet; guarded */
+    bool has_any; /* something was written; guarded */
     bool is_over; /* nothing more will be written; guarded */
     cf_buf piece; /* the end, of the writing thread */
 } job;
@@ -94,7 +97,8 @@ typedef struct side {
     cf_backend *backend; /* the slot's, or a fork of it */
     pthread_t thread;
     bool has_thread;
-    cf_buf piece; /* written, not pushed yet */
+    bool has_begun; /* its first event is written */
+    cf_buf piece;   /* written, not pushed yet */
     cf_status st;
     cf_error err;
 } side;
@@ -105,6 +109,7 @@ static void push(job *j, cf_buf *piece)
     pthread_mutex_lock(&j->lock);
     cf_buf_add(&j->pipe, piece->p, piece->n);
     j->pipe.failed = j->pipe.failed || piece->failed;
+    j->has_any = j->has_any || piece->n > 0;
     pthread_cond_signal(&j->changed);
     pthread_mutex_unlock(&j->lock);
     cf_buf_reset(piece);
@@ -122,6 +127,16 @@ static void look_at_client(job *j)
     }
 }
 
+/* The first event of a reply, if it is not written yet. */
+static void begin_reply(side *d)
+{
+    if (d->j->asked.is_stream && !d->has_begun) {
+        d->has_begun = true;
+        cf_serve__write_first(&d->j->writer, d->i, &d->piece);
+        push(d->j, &d->piece);
+    }
+}
+
 static void on_event(const cf_chat_event *e, void *ud)
 {
     side *d = ud;
@@ -129,6 +144,7 @@ static void on_event(const cf_chat_event *e, void *ud)
     cf_serve__writer *w = &j->writer;
     cf_serve__note(j->slot, e);
     if (e->kind == CF_CHAT_TOKEN) {
+        begin_reply(d);
         cf_serve__note_token(w, d->i, &e->token);
         look_at_client(j);
         return;
@@ -170,13 +186,10 @@ static void *one_reply(void *ud)
     options.sampling.seed += d->i;
     const cf_chat_request request = request_of(j, &options);
     cf_chat_response *out = &j->reply[d->i];
-    if (j->asked.is_stream) {
-        cf_serve__write_first(&j->writer, d->i, &d->piece);
-        push(j, &d->piece);
-    }
     d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out,
                                        &d->err);
     if (d->st == CF_OK && j->asked.is_stream) {
+        begin_reply(d);
         cf_serve__write_end(&j->writer, d->i, cf_serve__reason(out), &d->piece);
         push(j, &d->piece);
     }
@@ -334,10 +347,10 @@ static void *stream_main(void *ud)
     if (j->st == CF_OK && j->asked.has_usage) {
         cf_serve__write_usage(&j->writer, &j->usage, &j->timings, &j->piece);
     }
-    if (j->st != CF_OK) {
-        cf_serve__write_error("server_error", j->err.text, &j->piece);
-    } else {
+    if (j->st == CF_OK) {
         cf_buf_adds(&j->piece, "data: [DONE]\n\n");
+    } else if (j->has_any) { /* else it is the answer's status */
+        cf_serve__write_error("server_error", j->err.text, &j->piece);
     }
     push(j, &j->piece);
     pthread_mutex_lock(&j->lock);
@@ -430,6 +443,11 @@ static void answer_error(const cf_http_request *r, cf_http_answer *a,
 static void answer_failure(const cf_http_request *r, cf_http_answer *a,
                            const job *j)
 {
+    if (j->st == CF_ECANCELLED) {
+        cf_http_fail(r, a, 503, "server_error", "the request was cancelled");
+        cf_record_end_with(j->record, CF_RECORD_LEFT, NULL);
+        return;
+    }
     bool is_asked = j->fault == CF_FAULT_OPTION ||
                     j->fault == CF_FAULT_TEMPLATE ||
                     j->fault == CF_FAULT_CONTEXT || j->st == CF_EINVAL;
@@ -440,10 +458,9 @@ static void answer_failure(const cf_http_request *r, cf_http_answer *a,
                  j->err.text);
 }
 
-static ssize_t read_pipe(void *ud, char *to, size_t max)
+/* Until there is something to read, the end, or nobody who waits.  Locked. */
+static void wait_for_pipe(job *j)
 {
-    job *j = ud;
-    pthread_mutex_lock(&j->lock);
     while (j->pipe.n == 0 && !j->is_over && !atomic_load(&j->cancel)) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -455,6 +472,13 @@ static ssize_t read_pipe(void *ud, char *to, size_t max)
         (void)pthread_cond_timedwait(&j->changed, &j->lock, &until);
         look_at_client(j);
     }
+}
+
+static ssize_t read_pipe(void *ud, char *to, size_t max)
+{
+    job *j = ud;
+    pthread_mutex_lock(&j->lock);
+    wait_for_pipe(j);
     size_t n = j->pipe.n < max ? j->pipe.n : max;
     if (n > 0) {
         memcpy(to, j->pipe.p, n);
@@ -488,6 +512,16 @@ static void answer_stream(const cf_http_request *r, cf_http_answer *a, job *j)
         return;
     }
     j->has_thread = true;
+    pthread_mutex_lock(&j->lock);
+    wait_for_pipe(j);
+    const bool has_any = j->has_any;
+    pthread_mutex_unlock(&j->lock);
+    if (!has_any) {
+        pthread_join(j->thread, NULL);
+        answer_failure(r, a, j);
+        free_job(j);
+        return;
+    }
     *a = (cf_http_answer){.status = 200,
                           .size = -1,
                           .read = read_pipe,
@@ -574,17 +608,22 @@ static void small(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
     cf_buf_deinit(&text);
 }
 
-static void write_models(cf_serve *s, cf_jw *w)
+static void write_model(cf_serve *s, cf_jw *w)
 {
-    cf_jw_object(w, NULL);
-    cf_jw_text(w, "object", "list");
-    cf_jw_array(w, "data");
     cf_jw_object(w, NULL);
     cf_jw_text(w, "id", s->o.model);
     cf_jw_text(w, "object", "model");
     cf_jw_int(w, "created", s->created);
     cf_jw_text(w, "owned_by", "confab");
     cf_jw_end(w);
+}
+
+static void write_models(cf_serve *s, cf_jw *w)
+{
+    cf_jw_object(w, NULL);
+    cf_jw_text(w, "object", "list");
+    cf_jw_array(w, "data");
+    write_model(s, w);
     cf_jw_end(w);
     cf_jw_end(w);
 }
@@ -592,6 +631,24 @@ static void write_models(cf_serve *s, cf_jw *w)
 static void models(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
     small(s, r, a, write_models);
+}
+
+/* The name after the last slash but one of "/v1/models/NAME"; a name may have
+ * slashes itself. */
+static cf_str last_of(cf_str path)
+{
+    const char *at = strstr(path.p, "models/") + strlen("models/");
+    return cf_str_make(at, path.n - (size_t)(at - path.p));
+}
+
+/* "/v1/models/NAME" */
+static void model(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
+{
+    if (cf_str_is(last_of(r->path), s->o.model)) {
+        small(s, r, a, write_model);
+    } else {
+        cf_http_fail(r, a, 404, "not_found", "this server has another model");
+    }
 }
 
 static void write_slots(cf_serve *s, cf_jw *w)
@@ -676,6 +733,14 @@ static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     cf_buf_deinit(&text);
 }
 
+/* Whether a path is `want`, or begins as it does before a '*'. */
+static bool matches(cf_str path, const char *want)
+{
+    size_t n = strcspn(want, "*");
+    return want[n] == '\0' ? cf_str_is(path, want)
+                           : path.n > n && memcmp(path.p, want, n) == 0;
+}
+
 static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
 {
     static const struct {
@@ -686,6 +751,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
         {"POST", "/v1/completions", completions},
         {"POST", "/v1/embeddings", embeddings},
         {"GET", "/v1/models", models},
+        {"GET", "/v1/models/*", model},
         {"POST", "/tokenize", tokenize},
         {"GET", "/slots", slots},
         {"GET", "/health", health},
@@ -694,8 +760,8 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     bool is_known = false;
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         const char *p = routes[i].path;
-        bool is_path = cf_str_is(path, p) ||
-                       (strncmp(p, "/v1/", 4) == 0 && cf_str_is(path, p + 3));
+        bool is_path = matches(path, p) ||
+                       (strncmp(p, "/v1/", 4) == 0 && matches(path, p + 3));
         is_known = is_known || is_path;
         if (is_path && cf_str_is(r->method, routes[i].method)) {
             routes[i].answer(ud, r, a);
@@ -725,6 +791,7 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
         .renderer = opened->tpl != NULL ? cf_renderer_template(opened->tpl)
                                         : cf_renderer_plain(),
         .family = opened->family,
+        .media = opened->media_cache,
         .session = {.n_ctx = options->n_ctx}};
     s->chat.channels =
         cf_channels_detect(cf_buf_str(&opened->source), &s->chat.n_channels);
@@ -741,6 +808,7 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
     cf_serve__slots_hook(s->slots, &s->chat);
     s->raw = s->chat;
     s->raw.renderer = (cf_prompt_renderer){.render = render_raw};
+    s->raw.media = NULL;
     s->raw.family = CF_TOOLS_NONE;
     s->raw.channels = NULL;
     s->raw.n_channels = 0;

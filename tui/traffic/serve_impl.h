@@ -105,6 +105,15 @@ CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body,
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 
+/* The lists of a completion's logprobs. */
+enum {
+    CF_SERVE_TOKENS,
+    CF_SERVE_LOGPROBS,
+    CF_SERVE_TOP,
+    CF_SERVE_OFFSETS,
+    CF_SERVE_LISTS
+};
+
 /* One answer, whole or in pieces. */
 typedef struct cf_serve__writer {
     bool is_raw, is_stream;
@@ -112,7 +121,10 @@ typedef struct cf_serve__writer {
     const char *model;
     int64_t created; /* seconds */
     const cf_tokenizer *tok;
-    cf_buf logprobs[CF_SERVE_N_MAX]; /* tokens not written yet, JSON items */
+    /* Tokens not written yet, as JSON items: of a chat, of a completion. */
+    cf_buf logprobs[CF_SERVE_N_MAX];
+    cf_buf lists[CF_SERVE_N_MAX][CF_SERVE_LISTS];
+    size_t n_bytes[CF_SERVE_N_MAX]; /* of a completion so far */
     bool has_logprobs;
     uint32_t n_calls[CF_SERVE_N_MAX];
 } cf_serve__writer;

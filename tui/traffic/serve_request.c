@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/api/constraint_spec.h"
 #include "core/api/reply_options.h"
 #include "core/base/alloc.h"
@@ -29,6 +30,40 @@ static const json_t *get(const cf_serve__asked *a, const char *key)
 
 /* ---- messages ----------------------------------------------------------- */
 
+/* Pictures and sounds come with the request: a path of this machine, or an
+ * address, would have the server read what the client may not. */
+static cf_status check_part(const json_t *part, size_t message,
+                            const cf_opened *opened, cf_error *err)
+{
+    cf_attachment a;
+    cf_status st = CF_OK;
+    if (!cf_attachment_read(&a, part)) {
+        st = CF_OK;
+    } else if (opened->media_cache == NULL) {
+        st = cf_fail(err, CF_EINVAL,
+                     "messages[%zu] has %s: this server's model reads none",
+                     message,
+                     a.kind == CF_ATTACHMENT_IMAGE ? "a picture" : "a sound");
+    } else if (a.base64.n == 0) {
+        st =
+            cf_fail(err, CF_EINVAL,
+                    "messages[%zu]: pictures and sounds must be in the request "
+                    "as base64",
+                    message);
+    }
+    cf_attachment_deinit(&a);
+    return st;
+}
+
+static cf_status check_parts(const json_t *content, size_t message,
+                             const cf_opened *opened, cf_error *err)
+{
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        CF_TRY(check_part(json_array_get(content, i), message, opened, err));
+    }
+    return CF_OK;
+}
+
 static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened,
                                cf_error *err)
 {
@@ -43,6 +78,12 @@ static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened,
         if (role.n == 0) {
             json_decref(m);
             return cf_fail(err, CF_EINVAL, "messages[%zu] has no 'role'", i);
+        }
+        cf_status st =
+            check_parts(json_object_get(m, "content"), i, opened, err);
+        if (st != CF_OK) {
+            json_decref(m);
+            return st;
         }
         cf_str to = cf_role_map_get(&opened->roles, role);
         (void)json_object_set_new(m, "role", json_stringn(to.p, to.n));
@@ -257,7 +298,11 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened,
             (void)json_array_append(some, one);
         }
     }
-    cf_status st = cf_tool_set_new(&a->tools, some, err);
+    cf_status st =
+        only.n == 0 || json_array_size(some) > 0
+            ? cf_tool_set_new(&a->tools, some, err)
+            : cf_fail(err, CF_EINVAL, "'tool_choice': there is no tool %.*s",
+                      (int)(only.n < 60 ? only.n : 60), only.p);
     json_decref(some);
     if (st == CF_OK && (only.n != 0 || cf_str_is(word, "required")) &&
         *spec == NULL) {

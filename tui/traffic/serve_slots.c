@@ -46,8 +46,20 @@ cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine,
     return CF_OK;
 }
 
+static void hold(void *ud)
+{
+    cf_joint_hold(ud);
+}
+
+static void release(void *ud)
+{
+    cf_joint_release(ud);
+}
+
 void cf_serve__slots_hook(const cf_serve__slots *s, cf_core_options *core)
 {
+    core->hold = hold;
+    core->release = release;
     core->sync = cf_joint_sync;
     core->pass = cf_joint_pass;
     core->pass_ud = s->joint;

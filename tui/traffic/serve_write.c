@@ -10,6 +10,9 @@ void cf_serve__writer_deinit(cf_serve__writer *w)
 {
     for (int i = 0; i < CF_SERVE_N_MAX; i++) {
         cf_buf_deinit(&w->logprobs[i]);
+        for (int k = 0; k < CF_SERVE_LISTS; k++) {
+            cf_buf_deinit(&w->lists[i][k]);
+        }
     }
 }
 
@@ -27,18 +30,52 @@ const char *cf_serve__reason(const cf_chat_response *reply)
 
 /* ---- probabilities ------------------------------------------------------ */
 
+static double log_of(float p)
+{
+    return p > 0 ? log((double)p) : -9999.0;
+}
+
 static void put_token(cf_jw *w, const cf_tokenizer *tok, cf_token id, float p)
 {
     cf_buf piece = CF_BUF_INIT;
     cf_tokenizer_piece(&piece, tok, id, true);
     cf_jw_buf(w, "token", &piece);
     cf_jw_int(w, "id", id);
-    cf_jw_double(w, "logprob", p > 0 ? log((double)p) : -9999.0);
+    cf_jw_double(w, "logprob", log_of(p));
     cf_jw_array(w, "bytes");
     for (size_t i = 0; i < piece.n; i++) {
         cf_jw_int(w, NULL, (unsigned char)piece.p[i]);
     }
     cf_jw_end(w);
+    cf_buf_deinit(&piece);
+}
+
+/* Completions have a list each for texts, likelihoods, alternatives and
+ * places. */
+static void note_in_lists(cf_serve__writer *w, uint32_t i, const cf_draw *d)
+{
+    cf_buf *lists = w->lists[i];
+    cf_buf piece = CF_BUF_INIT;
+    cf_jw j;
+    for (int k = 0; k < CF_SERVE_LISTS; k++) {
+        cf_buf_adds(&lists[k], lists[k].n > 0 ? "," : "");
+    }
+    cf_tokenizer_piece(&piece, w->tok, d->chosen.id, true);
+    cf_jw_init(&j, &lists[CF_SERVE_TOKENS]);
+    cf_jw_buf(&j, NULL, &piece);
+    cf_jw_init(&j, &lists[CF_SERVE_LOGPROBS]);
+    cf_jw_double(&j, NULL, log_of(d->chosen.p_raw));
+    cf_jw_init(&j, &lists[CF_SERVE_OFFSETS]);
+    cf_jw_uint(&j, NULL, w->n_bytes[i]);
+    w->n_bytes[i] += piece.n;
+    cf_jw_init(&j, &lists[CF_SERVE_TOP]);
+    cf_jw_object(&j, NULL);
+    for (size_t k = 0; k < d->n_top; k++) {
+        cf_buf_reset(&piece);
+        cf_tokenizer_piece(&piece, w->tok, d->top[k].id, true);
+        cf_jw_double(&j, cf_buf_cstr(&piece), log_of(d->top[k].p_raw));
+    }
+    cf_jw_end(&j);
     cf_buf_deinit(&piece);
 }
 
@@ -50,6 +87,10 @@ void cf_serve__note_token(cf_serve__writer *w, uint32_t i,
         return;
     }
     const cf_draw *d = token->draw;
+    if (w->is_raw) {
+        note_in_lists(w, i, d);
+        return;
+    }
     cf_buf *out = &w->logprobs[i];
     cf_jw j;
     cf_buf_adds(out, out->n > 0 ? "," : "");
@@ -66,23 +107,39 @@ void cf_serve__note_token(cf_serve__writer *w, uint32_t i,
     cf_jw_end(&j);
 }
 
-/* The tokens noted since the last piece. */
-static void put_logprobs(cf_serve__writer *w, uint32_t i, cf_jw *j)
+/* A list of the items, which are forgotten. */
+static void put_items(cf_jw *j, const char *key, cf_buf *items)
 {
-    if (!w->has_logprobs) {
-        return;
-    }
-    cf_buf *items = &w->logprobs[i];
     cf_buf list = CF_BUF_INIT;
     cf_buf_addc(&list, '[');
     cf_buf_add(&list, items->p, items->n);
     cf_buf_addc(&list, ']');
     list.failed = list.failed || items->failed;
-    cf_jw_object(j, "logprobs");
-    cf_jw_raw(j, "content", cf_buf_str(&list));
-    cf_jw_end(j);
+    cf_jw_raw(j, key, cf_buf_str(&list));
     cf_buf_reset(items);
     cf_buf_deinit(&list);
+}
+
+/* The tokens noted since the last piece. */
+static void put_logprobs(cf_serve__writer *w, uint32_t i, cf_jw *j)
+{
+    static const char *const keys[CF_SERVE_LISTS] = {
+        [CF_SERVE_TOKENS] = "tokens",
+        [CF_SERVE_LOGPROBS] = "token_logprobs",
+        [CF_SERVE_TOP] = "top_logprobs",
+        [CF_SERVE_OFFSETS] = "text_offset"};
+    if (!w->has_logprobs) {
+        cf_jw_null(j, "logprobs");
+        return;
+    }
+    cf_jw_object(j, "logprobs");
+    if (!w->is_raw) {
+        put_items(j, "content", &w->logprobs[i]);
+    }
+    for (int k = 0; w->is_raw && k < CF_SERVE_LISTS; k++) {
+        put_items(j, keys[k], &w->lists[i][k]);
+    }
+    cf_jw_end(j);
 }
 
 /* ---- frames ------------------------------------------------------------- */

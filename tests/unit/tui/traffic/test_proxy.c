@@ -225,6 +225,15 @@ static void expect_no_findings(fixture *f)
     assert_string_equal(rows[n - 1].findings.p, "[]");
 }
 
+static void expect_no_finding(fixture *f, const char *kind)
+{
+    size_t n;
+    const cf_exchange *rows = list(f, &n);
+    if (strstr(rows[n - 1].findings.p, kind) != NULL) {
+        fail_msg("no %s wanted: %s", kind, rows[n - 1].findings.p);
+    }
+}
+
 /* ---- passing on --------------------------------------------------------- */
 
 static void test_proxy__passes_bytes_on(void **state)
@@ -505,6 +514,82 @@ static void test_findings__cache_lost(void **state)
     teardown(&f);
 }
 
+/* A conversation of five messages whose message number i is another text. */
+static void put_talk(cf_buf *out, size_t n, size_t changed)
+{
+    cf_buf_reset(out);
+    cf_buf_adds(out, "{\"model\":\"m\",\"messages\":[");
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(out, "%s{\"role\":\"%s\",\"content\":\"%zu%s\"}",
+                    i > 0 ? "," : "",
+                    i == 0       ? "system"
+                    : i % 2 == 1 ? "user"
+                                 : "assistant",
+                    i, i == changed ? " at noon" : "");
+    }
+    cf_buf_adds(out, "]}");
+}
+
+/* How far the kept tokens may fall, and for which reasons. */
+static void test_findings__cache_lost_from_when_on(void **state)
+{
+    (void)state;
+    enum { NONE = 99 };
+    static const struct {
+        const char *before, *now; /* usage: prompt, cached */
+        size_t changed;           /* message of the second request */
+        bool found;
+    } rows[] = {
+        {"13000,12000", "13100,0", 2, true},
+        {"13000,12000", "13100,6000", 2, true},
+        {"13000,12000", "13100,0", 0, true}, /* the system message */
+        {"13000,12000", "13100,0", 1, true}, /* the first of the talk */
+        {"400,300", "420,0", 3, true},
+        {"40,30", "42,0", 3, true},
+        {"13000,12000", "13100,11904", 2, false}, /* whole blocks */
+        {"13000,12000", "13100,12900", 2, false}, /* not a fall */
+        {"400,300", "420,288", NONE, false},      /* blocks of 16 */
+        {"90,80", "95,0", NONE, false},           /* a short prompt */
+        {"13000,12000", "13100,0", NONE, true},   /* the server forgot it */
+        {"13000,12000", "3000,2950", 4, false},   /* all that there is */
+        {"13000,0", "13100,0", 2, false},
+    };
+    cf_buf first = CF_BUF_INIT, second = CF_BUF_INIT, usage = CF_BUF_INIT;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        char want[40];
+        int n[2];
+        setup(&f);
+        put_talk(&first, 4, NONE);
+        put_talk(&second, 6, rows[i].changed);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(sscanf(k == 0 ? rows[i].before : rows[i].now,
+                                    "%d,%d", &n[0], &n[1]),
+                             2);
+            cf_buf_reset(&usage);
+            cf_buf_addf(&usage,
+                        "{\"choices\":[{\"index\":0,\"message\":{"
+                        "\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":"
+                        "%d,\"prompt_tokens_details\":{\"cached_tokens\":%d}"
+                        "}}",
+                        n[0], n[1]);
+            chat(&f, cf_buf_cstr(k == 0 ? &first : &second),
+                 cf_buf_cstr(&usage));
+        }
+        snprintf(want, sizeof want, "\"message\":%zu,",
+                 rows[i].changed != NONE ? rows[i].changed : 4);
+        if (rows[i].found) {
+            expect_finding(&f, "cache-lost", want);
+        } else {
+            expect_no_finding(&f, "cache-lost");
+        }
+        teardown(&f);
+    }
+    cf_buf_deinit(&first);
+    cf_buf_deinit(&second);
+    cf_buf_deinit(&usage);
+}
+
 static void test_findings__lost_call(void **state)
 {
     (void)state;
@@ -569,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_replay__same_bytes_without_a_server),
         cmocka_unit_test(test_findings__cut),
         cmocka_unit_test(test_findings__cache_lost),
+        cmocka_unit_test(test_findings__cache_lost_from_when_on),
         cmocka_unit_test(test_findings__lost_call),
         cmocka_unit_test(test_findings__system_changed),
         cmocka_unit_test(test_findings__other_answer),

@@ -11,6 +11,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_vision.h"
 #include "tui/lab/slots_file.h"
 #include "tui/traffic/serve.h"
 #include "tui/traffic/wire.h"
@@ -21,6 +22,42 @@ typedef struct fixture {
     cf_http_server *server;
     const char *url;
 } fixture;
+
+static void open_server(fixture *f)
+{
+    cf_error err;
+    const cf_serve_options so = {
+        .opened = &f->opened, .model = "tiny", .n_slots = 3};
+    T_OK(cf_serve_new(&f->serve, &so, &err), err);
+    const cf_http_handler handler = cf_serve_handler(f->serve);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
+    f->url = cf_http_server_url(f->server);
+}
+
+/* A template of Gemma's, and a projector beside the model. */
+static void setup_seeing(fixture *f)
+{
+    const cf_tiny_options tiny = {.arch = "gemma3", .seed = 5, .n_ctx = 1024};
+    char model[300], mmproj[300];
+    size_t n;
+    cf_error err;
+    snprintf(model, sizeof model, "%s", store_dir_file("sees.gguf"));
+    snprintf(mmproj, sizeof mmproj, "%s", store_dir_file("projector.gguf"));
+    void *bytes = cf_tiny_gguf(&tiny, &n);
+    T_OK(cf_os_write_file(model, bytes, n, 0600, &err), err);
+    cf_tiny_free(bytes);
+    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
+    T_OK(cf_os_write_file(mmproj, file.p, file.n, 0600, &err), err);
+    cf_tiny_free(file.p);
+    memset(f, 0, sizeof *f);
+    const cf_open_options o = {.model = model,
+                               .mmproj = mmproj,
+                               .template_name = "gemma3",
+                               .n_threads = 1};
+    T_OK(cf_open_backend(&f->opened, &o, NULL, &err), err);
+    open_server(f);
+}
 
 static void setup_with(fixture *f, const char *arch, uint32_t pooling)
 {
@@ -38,13 +75,7 @@ static void setup_with(fixture *f, const char *arch, uint32_t pooling)
     memset(f, 0, sizeof *f);
     const cf_open_options o = {.model = path, .n_threads = 1};
     T_OK(cf_open_backend(&f->opened, &o, "hermes", &err), err);
-    const cf_serve_options so = {
-        .opened = &f->opened, .model = "tiny", .n_slots = 3};
-    T_OK(cf_serve_new(&f->serve, &so, &err), err);
-    const cf_http_handler handler = cf_serve_handler(f->serve);
-    const cf_http_options any = {.listen = "127.0.0.1:0"};
-    T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
-    f->url = cf_http_server_url(f->server);
+    open_server(f);
 }
 
 static void setup(fixture *f, const char *arch)
@@ -152,7 +183,7 @@ enum { CLIENTS = 6 };
 
 typedef struct client {
     const char *url;
-    char request[300];
+    char request[800];
     cf_buf alone, together;
     cf_buf *out;
     pthread_t thread;
@@ -171,20 +202,36 @@ static void *ask_one(void *arg)
     return NULL;
 }
 
-static void check_company(const char *arch)
+/* A content that most of the clients have the beginning of in common. */
+#define TEXT "\"one long beginning that all of them have in common %d\""
+/* One picture or another, of one pixel. */
+#define PICTURE                                                         \
+    "[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;" \
+    "base64,%s\"}},{\"type\":\"text\",\"text\":\"see\"}]"
+#define RED                                                              \
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAA" \
+    "MBAQDJ/pLvAAAAAElFTkSuQmCC"
+#define BLUE                                                             \
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYPgPAA" \
+    "EDAQAIicLsAAAAAElFTkSuQmCC"
+
+static void check_company(fixture *f, bool sees)
 {
-    fixture f;
     client c[CLIENTS];
     cf_error err;
-    setup(&f, arch);
+    char content[400];
     memset(c, 0, sizeof c);
     for (int i = 0; i < CLIENTS; i++) {
-        c[i].url = f.url;
+        c[i].url = f->url;
+        if (sees && i % 3 != 2) {
+            snprintf(content, sizeof content, PICTURE, i % 3 ? RED : BLUE);
+        } else {
+            snprintf(content, sizeof content, TEXT, i / 2);
+        }
         snprintf(c[i].request, sizeof c[i].request,
-                 "{\"messages\":[{\"role\":\"user\",\"content\":\"one long "
-                 "beginning that all of them have in common %d\"}],"
+                 "{\"messages\":[{\"role\":\"user\",\"content\":%s}],"
                  "\"max_tokens\":%d,\"seed\":%d,\"stream\":%s}",
-                 i / 2, 10 + i, i, i % 2 == 0 ? "true" : "false");
+                 content, 10 + i, i, i % 2 == 0 ? "true" : "false");
         c[i].out = &c[i].alone;
         ask_one(&c[i]);
         c[i].out = &c[i].together;
@@ -200,19 +247,64 @@ static void check_company(const char *arch)
         cf_buf_deinit(&c[i].alone);
         cf_buf_deinit(&c[i].together);
     }
-    teardown(&f);
+    teardown(f);
 }
 
 static void test_serve__company_changes_nothing(void **state)
 {
+    fixture f;
     (void)state;
-    check_company("llama");
+    setup(&f, "llama");
+    check_company(&f, false);
 }
 
 static void test_serve__company_of_recurrent_models(void **state)
 {
+    fixture f;
     (void)state;
-    check_company("lfm2");
+    setup(&f, "lfm2");
+    check_company(&f, false);
+}
+
+/* Pictures of some requests, while others have none. */
+static void test_serve__company_with_pictures(void **state)
+{
+    fixture f;
+    (void)state;
+    setup_seeing(&f);
+    check_company(&f, true);
+}
+
+/* Only bytes in the request are taken, and only by a model that reads them. */
+static void test_serve__pictures_refused(void **state)
+{
+    (void)state;
+#define PART(part) "{\"messages\":[{\"role\":\"user\",\"content\":[" part "]}]}"
+#define URL(url) \
+    PART("{\"type\":\"image_url\",\"image_url\":{\"url\":" url "}}")
+    static const char *const requests[] = {
+        URL("\"https://example.com/a.png\""), URL("\"/etc/hostname\""),
+        URL("\"file:///etc/hostname\""),
+        PART("{\"type\":\"image\",\"path\":\"/etc/hostname\"}"),
+        URL("\"data:image/png;base64,AAAA\"")};
+    for (int sees = 0; sees < 2; sees++) {
+        fixture f;
+        cf_buf answer = CF_BUF_INIT;
+        if (sees) {
+            setup_seeing(&f);
+        } else {
+            setup(&f, "llama");
+        }
+        for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+            assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                                      requests[i], &answer),
+                             400);
+        }
+        cf_buf_deinit(&answer);
+        teardown(&f);
+    }
+#undef URL
+#undef PART
 }
 
 /* ---- the rest ----------------------------------------------------------- */
@@ -252,6 +344,47 @@ static void test_serve__form_and_tools(void **state)
     teardown(&f);
 }
 
+/* Completions have a list each of texts, likelihoods, alternatives, places. */
+static void test_serve__logprobs_of_completions(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_buf answer = CF_BUF_INIT, text = CF_BUF_INIT;
+    json_t *v = NULL;
+    setup(&f, "llama");
+    assert_int_equal(http_ask(f.url, "/v1/completions", NULL,
+                              "{\"prompt\":\"abc\",\"max_tokens\":5,\"seed\":1,"
+                              "\"logprobs\":2}",
+                              &answer),
+                     200);
+    T_OK(cf_json_read(&v, cf_buf_cstr(&answer), answer.n, &err), err);
+    const json_t *choice = json_array_get(json_object_get(v, "choices"), 0);
+    const json_t *lists = json_object_get(choice, "logprobs");
+    const json_t *tokens = json_object_get(lists, "tokens");
+    const json_t *places = json_object_get(lists, "text_offset");
+    const size_t n = json_array_size(tokens);
+    assert_in_range(n, 1, 5);
+    assert_int_equal(json_array_size(places), n);
+    assert_int_equal(json_array_size(json_object_get(lists, "token_logprobs")),
+                     n);
+    assert_int_equal(json_array_size(json_object_get(lists, "top_logprobs")),
+                     n);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(json_number_value(json_array_get(
+                        json_object_get(lists, "token_logprobs"), i)) <= 0);
+        if (i == 0) {
+            assert_int_equal(json_integer_value(json_array_get(places, i)), 0);
+        }
+        cf_buf_adds(&text, json_string_value(json_array_get(tokens, i)));
+    }
+    assert_string_equal(cf_buf_cstr(&text), cf_json_get_str(choice, "text").p);
+    json_decref(v);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&answer);
+    teardown(&f);
+}
+
 static void test_serve__wrong_requests(void **state)
 {
     (void)state;
@@ -269,6 +402,11 @@ static void test_serve__wrong_requests(void **state)
         {"/v1/chat/completions", ASK(",\"response_format\":{\"type\":\"x\"}"),
          400},
         {"/v1/chat/completions", ASK(",\"tools\":[{\"type\":\"function\"}]"),
+         400},
+        {"/v1/chat/completions",
+         ASK(",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+             "\"f\"}}],\"tool_choice\":{\"type\":\"function\",\"function\":{"
+             "\"name\":\"g\"}}"),
          400},
         {"/v1/completions", "{\"prompt\":[1,2]}", 400},
         {"/v1/embeddings", "{}", 501},
@@ -297,6 +435,13 @@ static void test_serve__wrong_requests(void **state)
                               cf_buf_cstr(&longer), &answer),
                      400);
     assert_non_null(strstr(cf_buf_cstr(&answer), "context_length_exceeded"));
+    /* As a stream, too: nothing of it was sent before. */
+    longer.n -= 1;
+    cf_buf_adds(&longer, ",\"stream\":true}");
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                              cf_buf_cstr(&longer), &answer),
+                     400);
+    assert_non_null(strstr(cf_buf_cstr(&answer), "context_length_exceeded"));
     cf_buf_deinit(&longer);
     cf_buf_deinit(&answer);
     teardown(&f);
@@ -310,6 +455,11 @@ static void test_serve__models_and_tokens(void **state)
     setup(&f, "llama");
     assert_int_equal(http_ask(f.url, "/v1/models", NULL, NULL, &answer), 200);
     assert_non_null(strstr(cf_buf_cstr(&answer), "\"id\":\"tiny\""));
+    assert_int_equal(http_ask(f.url, "/v1/models/tiny", NULL, NULL, &answer),
+                     200);
+    assert_true(strncmp(cf_buf_cstr(&answer), "{\"id\":\"tiny\"", 12) == 0);
+    assert_int_equal(http_ask(f.url, "/v1/models/other", NULL, NULL, &answer),
+                     404);
     assert_int_equal(
         http_ask(f.url, "/tokenize", NULL, "{\"content\":\"abc\"}", &answer),
         200);
@@ -477,7 +627,10 @@ int main(void)
         cmocka_unit_test(test_serve__several_replies_are_those_of_their_seeds),
         cmocka_unit_test(test_serve__company_changes_nothing),
         cmocka_unit_test(test_serve__company_of_recurrent_models),
+        cmocka_unit_test(test_serve__company_with_pictures),
+        cmocka_unit_test(test_serve__pictures_refused),
         cmocka_unit_test(test_serve__form_and_tools),
+        cmocka_unit_test(test_serve__logprobs_of_completions),
         cmocka_unit_test(test_serve__wrong_requests),
         cmocka_unit_test(test_serve__models_and_tokens),
         cmocka_unit_test(test_serve__embeddings),
