@@ -39,8 +39,8 @@ bundled   base api
 tui_folders='
 sys     -
 grid    -
-image   sys
-term    grid sys
+image   grid sys
+term    grid image sys
 widget  grid term
 lab     sys
 demo    lab sys

@@ -149,6 +149,7 @@ static void cmd_set(cf_app *app, const char *arg)
     cf_app_use_theme(app);
     if (app->term != NULL) {
         app->term->ops->mouse(app->term, c->mouse);
+        app->term->ops->graphics(app->term, (cf_graphics_kind)c->graphics);
         app->term->ops->redraw(app->term);
     }
     if (app->lab != NULL) {

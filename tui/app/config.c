@@ -11,36 +11,47 @@
 
 #include "core/base/alloc.h"
 
-typedef enum setting_kind { BOOL, CHOICE, GROUND } setting_kind;
+typedef enum setting_kind { BOOL, CHOICE, WORDS } setting_kind;
 
 typedef struct setting {
     const char *name;
     setting_kind kind;
-    size_t offset;        /* in cf_config; CHOICE is a bool */
+    size_t offset;        /* in cf_config; CHOICE is a bool, WORDS an int */
     const char *off, *on; /* words of a CHOICE */
     const char *help;
+    const char *const *words; /* of WORDS, in the order of its values; NULL at
+                                 the end */
 } setting;
+
+/* In the order of cf_ground and of cf_graphics_kind. */
+static const char *const grounds[] = {"auto", "dark", "light", NULL};
+static const char *const graphics[] = {"auto",  "blocks", "kitty",
+                                       "sixel", "iterm",  NULL};
 
 #define AT(field) offsetof(cf_config, field)
 
 static const setting settings[] = {
     {"mouse", BOOL, AT(mouse), NULL, NULL,
-     "clicks and the wheel; hold Shift to select text"},
+     "clicks and the wheel; hold Shift to select text", NULL},
     {"a11y", BOOL, AT(a11y), NULL, NULL,
-     "one pane, no lines: for screen readers"},
+     "one pane, no lines: for screen readers", NULL},
     {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii",
-     "how borders are drawn"},
-    {"background", GROUND, AT(ground), NULL, NULL,
-     "which theme: auto (as the terminal says), dark or light"},
+     "how borders are drawn", NULL},
+    {"background", WORDS, AT(ground), NULL, NULL,
+     "which theme: auto (as the terminal says), dark or light", grounds},
+    {"graphics", WORDS, AT(graphics), NULL, NULL,
+     "pictures: auto (as the terminal says), blocks, kitty, sixel or iterm",
+     graphics},
     {"enter", CHOICE, AT(enter_sends), "newline", "send",
-     "what Enter does in the composer"},
+     "what Enter does in the composer", NULL},
     {"numbers", CHOICE, AT(numbers_are_counts), "views", "counts",
-     "what 1 to 7 mean"},
-    {"thinking", BOOL, AT(show_thinking), NULL, NULL, "show thinking unfolded"},
+     "what 1 to 7 mean", NULL},
+    {"thinking", BOOL, AT(show_thinking), NULL, NULL, "show thinking unfolded",
+     NULL},
     {"whitespace", BOOL, AT(whitespace), NULL, NULL,
-     "make spaces and line ends visible"},
+     "make spaces and line ends visible", NULL},
     {"examples", BOOL, AT(examples), NULL, NULL,
-     "a new history begins with examples"},
+     "a new history begins with examples", NULL},
 };
 
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
@@ -62,20 +73,28 @@ static bool *bool_of(cf_config *c, const setting *s)
     return (bool *)(void *)((char *)c + s->offset);
 }
 
-/* In the order of cf_ground. */
-static const char *const grounds[] = {"auto", "dark", "light"};
-
-static cf_status set_ground(cf_config *c, const char *value, cf_error *err)
+static int *int_of(cf_config *c, const setting *s)
 {
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(value, grounds[i]) == 0) {
-            c->ground = (cf_ground)i;
+    return (int *)(void *)((char *)c + s->offset);
+}
+
+static cf_status set_word(cf_config *c, const setting *s, const char *value,
+                          cf_error *err)
+{
+    char list[80] = "";
+    size_t n = 0;
+    for (int i = 0; s->words[i] != NULL; i++) {
+        const char *join = i == 0                    ? ""
+                           : s->words[i + 1] != NULL ? ", "
+                                                     : " or ";
+        if (strcmp(value, s->words[i]) == 0) {
+            *int_of(c, s) = i;
             return CF_OK;
         }
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", join,
+                              s->words[i]);
     }
-    return cf_fail(err, CF_EINVAL,
-                   "background is auto, dark or light, not "
-                   "'%.40s'",
+    return cf_fail(err, CF_EINVAL, "%s is %s, not '%.40s'", s->name, list,
                    value);
 }
 
@@ -94,8 +113,8 @@ static cf_status set_value(cf_config *c, const setting *s, const char *value,
 {
     static const char *const yes[] = {"on", "yes", "true", "1", NULL};
     static const char *const no[] = {"off", "no", "false", "0", NULL};
-    if (s->kind == GROUND) {
-        return set_ground(c, value, err);
+    if (s->kind == WORDS) {
+        return set_word(c, s, value, err);
     }
     if (s->kind == BOOL) {
         if (!is_word(value, yes) && !is_word(value, no)) {
@@ -191,8 +210,8 @@ cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
 static void show(const cf_config *c, const setting *s, cf_buf *out)
 {
     cf_config copy = *c;
-    bool v = s->kind != GROUND && *bool_of(&copy, s);
-    const char *value = s->kind == GROUND   ? grounds[c->ground]
+    bool v = s->kind != WORDS && *bool_of(&copy, s);
+    const char *value = s->kind == WORDS    ? s->words[*int_of(&copy, s)]
                         : s->kind == CHOICE ? (v ? s->on : s->off)
                         : v                 ? "on"
                                             : "off";
@@ -230,7 +249,7 @@ bool cf_config_show(const cf_config *c, const char *name, cf_buf *out)
 bool cf_config_words(const char *name, size_t n, const char *words[2])
 {
     const setting *s = find_setting(name, n);
-    if (s == NULL || s->kind == GROUND) {
+    if (s == NULL || s->kind == WORDS) {
         return false;
     }
     words[0] = s->kind == CHOICE ? s->on : "on";

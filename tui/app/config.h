@@ -34,7 +34,8 @@ typedef struct cf_config {
     bool show_thinking;
     bool whitespace;
     bool examples; /* a new history begins with some */
-    cf_ground ground;
+    int ground;    /* cf_ground */
+    int graphics;  /* cf_graphics_kind */
     cf_theme theme;
     cf_reply_settings *reply; /* the replies' own, set by the same names;
                                  borrowed; NULL: there are none */

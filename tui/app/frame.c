@@ -153,6 +153,7 @@ void cf_app_draw(cf_app *app)
         app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
     g->no_lines = app->config.a11y;
     g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
+    g->has_graphics = app->term != NULL && app->term->has_graphics;
     cf_grid_clear(g);
     app->is_dirty = false;
     if (cf_frame_is_too_small(app)) {

@@ -259,7 +259,8 @@ cf_status cf_workbench_run(const cf_start *start, cf_error *err)
             .color = start->color == CF_COLOR_WHEN_ALWAYS  ? CF_COLOR_ALWAYS
                      : start->color == CF_COLOR_WHEN_NEVER ? CF_COLOR_NEVER
                                                            : CF_COLOR_AUTO,
-            .mouse = w.app.config.mouse};
+            .mouse = w.app.config.mouse,
+            .graphics = (cf_graphics_kind)w.app.config.graphics};
         st = cf_app_run(&w.app, &term, err);
     }
     close_all(&w);

@@ -18,6 +18,7 @@ void cf_grid_deinit(cf_grid *g)
 {
     cf_free(g->cell);
     cf_free(g->spot);
+    cf_free(g->plate);
     cf_grid_init(g);
 }
 
@@ -50,6 +51,7 @@ void cf_grid_clear(cf_grid *g)
     g->clip = (cf_rect){0, 0, g->w, g->h};
     g->cursor_x = g->cursor_y = -1;
     g->n_spot = 0;
+    g->n_plate = 0;
 }
 
 static int clamp(int v, int lo, int hi)

@@ -39,11 +39,22 @@ typedef struct cf_spot {
     size_t value;
 } cf_spot;
 
+/* A picture of which cells of the screen have the colours.  A terminal with
+ * graphics may show the picture itself in their place. */
+typedef struct cf_plate {
+    cf_rect r;                /* the whole of it; may reach outside */
+    cf_rect seen;             /* the part that is drawn */
+    const unsigned char *rgb; /* [h, w, 3]; borrowed until the frame is sent */
+    int w, h;
+} cf_plate;
+
 typedef struct cf_grid {
     int w, h;
     cf_spot *spot; /* [n_spot] of this frame, later ones lie on top; owned */
     size_t n_spot, cap_spot;
-    int spot_view; /* the view that draws: cf_spot.view of new spots */
+    int spot_view;   /* the view that draws: cf_spot.view of new spots */
+    cf_plate *plate; /* [n_plate] of this frame; owned */
+    size_t n_plate, cap_plate;
     cf_cell *cell; /* [h, w] */
     cf_rect clip;
     int cursor_x, cursor_y; /* where the real cursor goes; -1: nowhere */
@@ -51,6 +62,7 @@ typedef struct cf_grid {
     bool no_lines;          /* draw no borders: blanks in their place */
     int n_colors;           /* of the terminal; 0: none, and before it is
                                known */
+    bool has_graphics;      /* plates are of use to the terminal */
 } cf_grid;
 
 void cf_grid_init(cf_grid *g);
@@ -106,6 +118,18 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
 /* A picture [h, w, 3] in the cells of r, as above. */
 void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
                          int h);
+
+/* Says that the cells of `part` show what a picture rgb [h, w, 3] over the
+ * cells of r has there.  Rows of one picture that are reported one after the
+ * other become one plate.  Without has_graphics, or where memory runs out, the
+ * cells stay as they are. */
+void cf_grid_plate(cf_grid *g, cf_rect r, cf_rect part,
+                   const unsigned char *rgb, int w, int h);
+
+/* The mean colour, 0xRRGGBB, of the part of a picture rgb [h, w, 3] that is
+ * pixel (x, y) of it at to_w x to_h. */
+uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y,
+                        int to_w, int to_h);
 
 /* The colour that is nearest to 0xRRGGBB of a palette with n_colors. */
 uint8_t cf_palette_nearest(uint32_t rgb, int n_colors);

@@ -1,5 +1,6 @@
 /*
- * pixels.c - colours of a picture in what a terminal has.
+ * pixels.c - colours of a picture in what a terminal has, and where pictures
+ * are.
  *
  * The 256 colours are the 16 of the terminal, a cube of 6 x 6 x 6 and 24
  * greys, as xterm numbers them; cube and greys have fixed values, so those
@@ -7,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "tui/grid/grid.h"
 
 static const unsigned char levels[6] = {0, 95, 135, 175, 215, 255};
@@ -114,10 +116,8 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
     }
 }
 
-/* The mean colour of the part of a picture that is pixel (x, y) of one of
- * to_w x to_h. */
-static uint32_t mean(const unsigned char *rgb, int w, int h, int x, int y,
-                     int to_w, int to_h)
+uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y,
+                        int to_w, int to_h)
 {
     int x0 = (int)((int64_t)x * w / to_w), y0 = (int)((int64_t)y * h / to_h);
     int x1 = (int)((int64_t)(x + 1) * w / to_w);
@@ -142,9 +142,47 @@ void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
 {
     for (int y = 0; y < r.h; y++) {
         for (int x = 0; x < r.w; x++) {
-            cf_grid_put_pixels(g, r.x + x, r.y + y,
-                               mean(rgb, w, h, x, 2 * y, r.w, 2 * r.h),
-                               mean(rgb, w, h, x, 2 * y + 1, r.w, 2 * r.h));
+            cf_grid_put_pixels(
+                g, r.x + x, r.y + y,
+                cf_pixels_mean(rgb, w, h, x, 2 * y, r.w, 2 * r.h),
+                cf_pixels_mean(rgb, w, h, x, 2 * y + 1, r.w, 2 * r.h));
         }
+    }
+}
+
+/* ---- plates ------------------------------------------------------------- */
+
+static cf_rect overlap(cf_rect a, cf_rect b)
+{
+    int x1 = a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w;
+    int y1 = a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h;
+    cf_rect r = {a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y, 0, 0};
+    r.w = x1 > r.x ? x1 - r.x : 0;
+    r.h = y1 > r.y ? y1 - r.y : 0;
+    return r;
+}
+
+static bool same_rect(cf_rect a, cf_rect b)
+{
+    return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
+
+void cf_grid_plate(cf_grid *g, cf_rect r, cf_rect part,
+                   const unsigned char *rgb, int w, int h)
+{
+    cf_rect seen = overlap(overlap(r, part), g->clip);
+    cf_plate *last = g->n_plate > 0 ? &g->plate[g->n_plate - 1] : NULL;
+    if (!g->has_graphics || rgb == NULL || seen.w < 1 || seen.h < 1) {
+        return;
+    }
+    if (last != NULL && last->rgb == rgb && same_rect(last->r, r) &&
+        last->seen.x == seen.x && last->seen.w == seen.w &&
+        last->seen.y + last->seen.h == seen.y) {
+        last->seen.h += seen.h;
+        return;
+    }
+    if (cf_grow(&g->plate, &g->cap_plate, g->n_plate + 1, sizeof *g->plate)) {
+        g->plate[g->n_plate++] =
+            (cf_plate){.r = r, .seen = seen, .rgb = rgb, .w = w, .h = h};
     }
 }

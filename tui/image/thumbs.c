@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
 #include "core/base/os.h"
+#include "tui/grid/grid.h"
 
 typedef struct wish {
     cf_thumb thumb, shown; /* the thread's, and what views see */
@@ -35,21 +36,23 @@ struct cf_thumbs {
 };
 
 /* Bars around the middle, a column a part of the sound. */
-static cf_status draw_wave(cf_picture *p, const cf_wave *wave, cf_error *err)
+static cf_status draw_wave(cf_picture *p, const cf_wave *wave, int times,
+                           cf_error *err)
 {
     static const unsigned char ground[3] = {24, 26, 32},
                                bar[3] = {96, 176, 232};
-    p->rgb = cf_calloc((size_t)CF_THUMB_W * CF_THUMB_WAVE_H, 3);
+    *p = (cf_picture){.w = CF_THUMB_W * times, .h = CF_THUMB_WAVE_H * times};
+    p->rgb = cf_calloc((size_t)p->w * (size_t)p->h, 3);
     if (p->rgb == NULL) {
         return cf_oom_for(err, "a waveform");
     }
-    p->w = CF_THUMB_W;
-    p->h = CF_THUMB_WAVE_H;
     for (int i = 0; i < p->w * p->h; i++) {
         int x = i % p->w, y = i / p->w;
         float off = (float)(2 * y + 1 - p->h) / (float)p->h;
         float far = off < 0 ? -off : off;
-        bool is_bar = far <= wave->peak[x] || far < 0.15f;
+        float peak = wave->peak[x / times];
+        bool is_gap = times > 2 && x % times == times - 1;
+        bool is_bar = !is_gap && (far <= peak || far < 0.15f / (float)times);
         memcpy(p->rgb + 3 * (size_t)i, is_bar ? bar : ground, 3);
     }
     return CF_OK;
@@ -64,7 +67,34 @@ static cf_status decode_sound(cf_thumbs *t, wish *w, cf_str bytes,
              (double)wave.n_sample / wave.rate, (unsigned)wave.rate,
              (unsigned)wave.channels,
              wave.channels == 1 ? "channel" : "channels");
-    return draw_wave(&w->thumb.picture, &wave, err);
+    CF_TRY(draw_wave(&w->thumb.picture, &wave, 1, err));
+    return draw_wave(&w->thumb.fine, &wave, CF_THUMB_FINE, err);
+}
+
+/* The fine picture is the file's, and the small one is made of it. */
+static cf_status decode_picture(cf_thumbs *t, wish *w, cf_str bytes,
+                                cf_error *err)
+{
+    cf_picture *small = &w->thumb.picture, *fine = &w->thumb.fine;
+    CF_TRY(cf_picture_shrink(fine, bytes, CF_THUMB_FINE * CF_THUMB_W,
+                             CF_THUMB_FINE * CF_THUMB_H, &t->cancel, err));
+    int full_w = fine->w, full_h = fine->h;
+    (void)cf_picture_size(bytes, &full_w, &full_h);
+    cf_picture_fit(full_w, full_h, CF_THUMB_W, CF_THUMB_H, &small->w,
+                   &small->h);
+    small->rgb = cf_alloc((size_t)small->w * (size_t)small->h * 3);
+    if (small->rgb == NULL) {
+        return cf_oom_for(err, "a picture");
+    }
+    unsigned char *to = small->rgb;
+    for (int i = 0; i < small->w * small->h; i++) {
+        uint32_t rgb = cf_pixels_mean(fine->rgb, fine->w, fine->h, i % small->w,
+                                      i / small->w, small->w, small->h);
+        *to++ = (unsigned char)(rgb >> 16);
+        *to++ = (unsigned char)(rgb >> 8);
+        *to++ = (unsigned char)rgb;
+    }
+    return CF_OK;
 }
 
 static void decode(cf_thumbs *t, wish *w)
@@ -77,12 +107,12 @@ static void decode(cf_thumbs *t, wish *w)
     } else {
         const char *mime = cf_attachment_sniff(cf_buf_str(&bytes));
         bool is_sound = mime != NULL && strncmp(mime, "audio/", 6) == 0;
-        st = is_sound
-                 ? decode_sound(t, w, cf_buf_str(&bytes), &err)
-                 : cf_picture_shrink(&w->thumb.picture, cf_buf_str(&bytes),
-                                   CF_THUMB_W, CF_THUMB_H, &t->cancel, &err);
+        st = is_sound ? decode_sound(t, w, cf_buf_str(&bytes), &err)
+                      : decode_picture(t, w, cf_buf_str(&bytes), &err);
     }
     if (st != CF_OK) {
+        cf_picture_deinit(&w->thumb.picture);
+        cf_picture_deinit(&w->thumb.fine);
         snprintf(w->thumb.why, sizeof w->thumb.why, "%.119s", err.text);
     }
     cf_buf_deinit(&bytes);
@@ -151,6 +181,7 @@ void cf_thumbs_free(cf_thumbs *t)
     pthread_join(t->thread, NULL);
     for (int i = 0; i < t->n; i++) {
         cf_picture_deinit(&t->v[i]->thumb.picture);
+        cf_picture_deinit(&t->v[i]->thumb.fine);
         cf_free(t->v[i]->base64);
         cf_free(t->v[i]);
     }

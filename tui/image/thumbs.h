@@ -13,7 +13,8 @@
 enum {
     CF_THUMB_W = 40,
     CF_THUMB_H = 20, /* pixels; half as many rows */
-    CF_THUMB_WAVE_H = 10
+    CF_THUMB_WAVE_H = 10,
+    CF_THUMB_FINE = 12 /* times as many, for terminals with graphics */
 };
 
 typedef struct cf_thumbs cf_thumbs;
@@ -33,6 +34,7 @@ int cf_thumbs_ask(cf_thumbs *t, cf_str base64);
 typedef struct cf_thumb {
     bool is_done;
     cf_picture picture; /* w 0: there is none */
+    cf_picture fine;    /* the same with more pixels, where the file has them */
     char what[80];      /* a sound's length, rate and channels; else "" */
     char why[120];      /* it cannot be shown; "" otherwise */
 } cf_thumb;

@@ -12,6 +12,7 @@
 typedef struct painter {
     cf_buf *out;
     const cf_theme *theme;
+    int n_colors;
     cf_look look; /* in effect */
     bool has_look;
     int x, y; /* of the cursor; -1: not known */
@@ -76,7 +77,7 @@ static void put_glyph(cf_buf *out, const cf_glyph *glyph)
 
 static void put_cell(painter *p, int x, int y, const cf_cell *c)
 {
-    cf_look look = cf_theme_look(p->theme, c->style, CF_TRUE_COLOR);
+    cf_look look = cf_theme_look(p->theme, c->style, p->n_colors);
     if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE &&
         c->glyph.cp[0] != ' ') {
         look.fg = c->fg;
@@ -114,9 +115,10 @@ static void paint_row(painter *p, const cf_grid *g, cf_cell *sent, int y,
 }
 
 void cf_paint(cf_buf *out, const cf_grid *g, cf_cell *sent, bool all,
-              const cf_theme *theme)
+              const cf_theme *theme, int n_colors)
 {
-    painter p = {.out = out, .theme = theme, .x = -1, .y = -1};
+    painter p = {
+        .out = out, .theme = theme, .n_colors = n_colors, .x = -1, .y = -1};
     cf_buf_adds(out, all ? "\033[?25l\033[0m\033[2J" : "\033[?25l");
     for (int y = 0; y < g->h; y++) {
         p.x = -1; /* the last column may have wrapped, or not */

@@ -1,8 +1,10 @@
 /*
- * paint.h - cells in 24-bit colours, as escape sequences.
+ * paint.h - cells in 24-bit colours, or 256, as escape sequences.
  *
- * curses knows palettes only; a terminal that takes 24-bit colours also takes
- * the sequences of ECMA-48 that are written here.
+ * curses knows palettes only, and writes over cells that did not change where
+ * that is shorter, which would erase pictures; a terminal that takes 24-bit
+ * colours or has graphics also takes the sequences of ECMA-48 that are written
+ * here.
  *
  * Place in the flow:  grid, and what was sent --> [paint] --> bytes.
  * Knows: SGR, CUP.  Does not know: curses, descriptors.
@@ -16,9 +18,10 @@
 #include "tui/grid/theme.h"
 
 /* Appends what makes the screen show `grid`.  sent [h, w]: what it shows, and
- * shows afterwards; `all` clears the screen first. */
+ * shows afterwards; `all` clears the screen first.  n_colors: 256 or
+ * CF_TRUE_COLOR. */
 void cf_paint(cf_buf *out, const cf_grid *grid, cf_cell *sent, bool all,
-              const cf_theme *theme);
+              const cf_theme *theme, int n_colors);
 
 /* Whether two cells look the same. */
 bool cf_paint_same_cell(const cf_cell *a, const cf_cell *b);

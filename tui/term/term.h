@@ -11,6 +11,7 @@
 
 #include "core/base/status.h"
 #include "tui/grid/grid.h"
+#include "tui/term/graphics.h"
 #include "tui/term/key.h"
 
 typedef struct cf_term cf_term;
@@ -60,21 +61,27 @@ typedef struct cf_term_ops {
     /* Has mouse events sent, or not. */
     void (*mouse)(cf_term *term, bool is_on);
 
+    /* How pictures are shown from the next present on, where the terminal
+     * can. */
+    void (*graphics)(cf_term *term, cf_graphics_kind wish);
+
     /* Draws everything again at the next present. */
     void (*redraw)(cf_term *term);
 } cf_term_ops;
 
 struct cf_term {
     const cf_term_ops *ops;
-    int wake_fd;   /* written by other threads; -1 where there is none */
-    int n_colors;  /* 0: none; CF_TRUE_COLOR: 24 bits */
-    bool is_light; /* its background; CF_EVENT_RESUMED when that changes */
-    bool utf8;     /* lines and marks may be other than ASCII */
+    int wake_fd;       /* written by other threads; -1 where there is none */
+    int n_colors;      /* 0: none; CF_TRUE_COLOR: 24 bits */
+    bool is_light;     /* its background; CF_EVENT_RESUMED when that changes */
+    bool utf8;         /* lines and marks may be other than ASCII */
+    bool has_graphics; /* pictures of the grid are shown as such */
 };
 
 typedef struct cf_term_options {
     enum { CF_COLOR_AUTO, CF_COLOR_ALWAYS, CF_COLOR_NEVER } color;
     bool mouse;
+    cf_graphics_kind graphics;
     const char *log_path; /* named by the crash message; may be NULL */
 } cf_term_options;
 

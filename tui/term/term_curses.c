@@ -11,8 +11,7 @@
  *      alone, from bytes prepared at the start.
  *   5. Input is read from a pad: reading from a window would draw it, and in
  *      24-bit colours the screen is drawn without curses (paint.c).
- *   6. While the screen is up, standard error goes to an unlinked file; it is
- *      printed when the screen is left for good.
+ *   6. While the screen is up, standard error goes elsewhere (term_fd.c).
  */
 #define _XOPEN_SOURCE_EXTENDED 1
 #include "tui/term/term.h"
@@ -27,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
@@ -37,7 +37,9 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "tui/grid/theme.h"
+#include "tui/term/graphics_ask.h"
 #include "tui/term/paint.h"
+#include "tui/term/term_fd.h"
 
 /* Answers and marks that terminals send and curses has no names for. */
 enum {
@@ -47,6 +49,8 @@ enum {
     KEY_SYNC_KNOWN, /* the terminal knows synchronized output (mode 2026) */
     PASTE_WAIT_MS = 1000,
     SEQUENCE_WAIT_MS = 10,
+    CELL_W = 10, /* pixels, where a terminal does not say */
+    CELL_H = 20,
     CRASH_TEXT_MAX = 512
 };
 
@@ -61,7 +65,11 @@ typedef struct curses_term {
     bool has_mouse; /* the terminal has one */
     bool is_mouse_on;
     cf_buf paste;
-    cf_buf frame; /* bytes of one, in 24-bit colours */
+    cf_buf frame; /* bytes of one, in 24-bit colours or with pictures */
+    bool paints;  /* frames are written without curses from now on */
+    cf_graphics *graphics;
+    cf_graphics_facts facts;
+    cf_graphics_kind wish;
     struct sigaction old_action[16];
 } curses_term;
 
@@ -74,8 +82,6 @@ static size_t n_crash_note;
 static volatile sig_atomic_t must_end;
 static WINDOW *input; /* a pad, while the screen is up */
 static int signal_wake_fd = -1;
-static int stderr_copy = -1;
-static FILE *stderr_file;
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS,  SIGFPE,
                                     SIGILL,  SIGABRT, SIGSYS};
@@ -85,23 +91,11 @@ enum {
     N_ENDING = sizeof ending_signals / sizeof ending_signals[0]
 };
 
-static void write_fully(int fd, const char *p, size_t n)
-{
-    while (n != 0) {
-        ssize_t put = write(fd, p, n);
-        if (put <= 0) {
-            return;
-        }
-        p += put;
-        n -= (size_t)put;
-    }
-}
-
 static void on_fatal(int number)
 {
-    write_fully(STDOUT_FILENO, restore_bytes, n_restore_bytes);
+    cf_term__write(STDOUT_FILENO, restore_bytes, n_restore_bytes);
     tcsetattr(STDIN_FILENO, TCSANOW, &original_tty);
-    write_fully(STDOUT_FILENO, crash_note, n_crash_note);
+    cf_term__write(STDOUT_FILENO, crash_note, n_crash_note);
     /* on_fault() put the default back: die of the signal. */
     raise(number);
 }
@@ -122,7 +116,7 @@ static void on_ending(int number)
     int saved = errno;
     must_end = 1;
     if (signal_wake_fd >= 0) {
-        write_fully(signal_wake_fd, "q", 1);
+        cf_term__write(signal_wake_fd, "q", 1);
     }
     errno = saved;
 }
@@ -198,63 +192,24 @@ static void restore_signals(curses_term *t)
     sigaction(SIGPIPE, &t->old_action[slot], NULL);
 }
 
-static void capture_stderr(void)
-{
-    stderr_file = tmpfile();
-    if (stderr_file != NULL) {
-        stderr_copy = dup(STDERR_FILENO);
-        dup2(fileno(stderr_file), STDERR_FILENO);
-    }
-}
-
-void cf_term_captured_stderr(cf_buf *out)
-{
-    if (stderr_file == NULL) {
-        return;
-    }
-    (void)fflush(stderr);
-    char part[4096];
-    off_t off = 0;
-    for (;;) {
-        ssize_t n = pread(fileno(stderr_file), part, sizeof part, off);
-        if (n <= 0) {
-            return;
-        }
-        cf_buf_add(out, part, (size_t)n);
-        off += n;
-    }
-}
-
-static void release_stderr(void)
-{
-    if (stderr_file == NULL) {
-        return;
-    }
-    cf_buf said = CF_BUF_INIT;
-    cf_term_captured_stderr(&said);
-    dup2(stderr_copy, STDERR_FILENO);
-    close(stderr_copy);
-    (void)fclose(stderr_file); /* a temporary file: nothing to lose */
-    stderr_file = NULL;
-    if (said.n != 0) {
-        write_fully(STDERR_FILENO, said.p, said.n);
-    }
-    cf_buf_deinit(&said);
-}
-
 /* Paste marks, and the question whether frames can be sent as one. */
 static void start_modes(void)
 {
     static const char start[] = "\033[?2004h\033[?2026$p";
-    write_fully(STDOUT_FILENO, start, sizeof start - 1);
+    cf_term__write(STDOUT_FILENO, start, sizeof start - 1);
 }
 
-/* Asks for the background's colour, where the terminal is like xterm. */
-static void ask_ground(const curses_term *t)
+/* Asks for the background's colour and for graphics, where the terminal is
+ * like xterm. */
+static void ask(const curses_term *t)
 {
-    static const char ask[] = "\033]11;?\033\\";
+    static const char ground[] = "\033]11;?\033\\";
+    const char *graphics = cf_graphics_questions(&t->facts);
     if (t->base.n_colors >= 8 && t->has_mouse) {
-        write_fully(STDOUT_FILENO, ask, sizeof ask - 1);
+        cf_term__write(STDOUT_FILENO, ground, sizeof ground - 1);
+    }
+    if (t->base.n_colors >= 256 && t->has_mouse) {
+        cf_term__write(STDOUT_FILENO, graphics, strlen(graphics));
     }
 }
 
@@ -283,7 +238,7 @@ static bool has_true_color(void)
 static void end_modes(void)
 {
     static const char end[] = "\033[?2004l";
-    write_fully(STDOUT_FILENO, end, sizeof end - 1);
+    cf_term__write(STDOUT_FILENO, end, sizeof end - 1);
 }
 
 /* Presses, moves with a button held and the wheel, in the form that has no
@@ -292,7 +247,7 @@ static void send_mouse(bool is_on)
 {
     static const char on[] = "\033[?1002h\033[?1006h";
     static const char off[] = "\033[?1006l\033[?1002l";
-    write_fully(STDOUT_FILENO, is_on ? on : off, sizeof on - 1);
+    cf_term__write(STDOUT_FILENO, is_on ? on : off, sizeof on - 1);
 }
 
 static void curses_mouse(cf_term *term, bool is_on)
@@ -339,6 +294,63 @@ static bool wants_color(const cf_term_options *opts)
     return no == NULL || no[0] == '\0';
 }
 
+/* ---- pictures ----------------------------------------------------------- */
+
+static void clear_graphics(curses_term *t)
+{
+    cf_buf out = CF_BUF_INIT;
+    cf_graphics_clear(t->graphics, &out);
+    if (!out.failed) {
+        cf_term__write(STDOUT_FILENO, out.p, out.n);
+    }
+    cf_buf_deinit(&out);
+}
+
+/* Pixels of a cell: of the window's size, or as the terminal answered. */
+static void find_cell(const curses_term *t, int *w, int *h)
+{
+    struct winsize size;
+    bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+                    size.ws_col > 0 && size.ws_row > 0 &&
+                    size.ws_xpixel >= size.ws_col &&
+                    size.ws_ypixel >= size.ws_row;
+    *w = t->facts.cell_w > 0 ? t->facts.cell_w
+         : has_size          ? size.ws_xpixel / size.ws_col
+                             : CELL_W;
+    *h = t->facts.cell_h > 0 ? t->facts.cell_h
+         : has_size          ? size.ws_ypixel / size.ws_row
+                             : CELL_H;
+}
+
+/* Uses what the terminal is known to have; true when that changes. */
+static bool fit_graphics(curses_term *t)
+{
+    int w, h;
+    bool can = t->base.n_colors >= 256 && t->base.utf8;
+    cf_graphics_kind kind =
+        can ? cf_graphics_pick(&t->facts, t->wish) : CF_GRAPHICS_BLOCKS;
+    if (kind == CF_GRAPHICS_BLOCKS &&
+        cf_graphics_in_use(t->graphics) == CF_GRAPHICS_BLOCKS) {
+        return false;
+    }
+    t->base.has_graphics = kind != CF_GRAPHICS_BLOCKS;
+    find_cell(t, &w, &h);
+    clear_graphics(t);
+    cf_graphics_use(t->graphics, kind, w, h);
+    t->paints = true;
+    t->must_redraw = true;
+    return true;
+}
+
+static void curses_graphics(cf_term *term, cf_graphics_kind wish)
+{
+    curses_term *t = (curses_term *)term;
+    if (wish != t->wish) {
+        t->wish = wish;
+        (void)fit_graphics(t);
+    }
+}
+
 static cf_status grow(curses_term *t, cf_error *err)
 {
     int w = COLS, h = LINES;
@@ -355,6 +367,7 @@ static cf_status grow(curses_term *t, cf_error *err)
     t->w = w;
     t->h = h;
     t->must_redraw = true;
+    (void)fit_graphics(t); /* cells may have another size now */
     return CF_OK;
 }
 
@@ -418,12 +431,16 @@ static void paint(curses_term *t, const cf_grid *g)
 {
     cf_buf_restart(&t->frame);
     cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026h" : "");
-    cf_paint(&t->frame, g, t->sent, t->must_redraw, cf_theme_current());
+    const cf_grid *cells =
+        cf_graphics_begin(t->graphics, &t->frame, g, t->sent, t->must_redraw);
+    cf_paint(&t->frame, cells, t->sent, t->must_redraw, cf_theme_current(),
+             t->base.n_colors);
+    cf_graphics_end(t->graphics, &t->frame);
     cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026l" : "");
     /* Where memory is short the next frame draws everything. */
     t->must_redraw = t->frame.failed;
     if (!t->frame.failed) {
-        write_fully(STDOUT_FILENO, t->frame.p, t->frame.n);
+        cf_term__write(STDOUT_FILENO, t->frame.p, t->frame.n);
     }
 }
 
@@ -433,7 +450,7 @@ static void curses_present(cf_term *term, const cf_grid *g)
     if (g->w != t->w || g->h != t->h) {
         return; /* a resize is on its way */
     }
-    if (t->base.n_colors >= CF_TRUE_COLOR) {
+    if (t->base.n_colors >= CF_TRUE_COLOR || t->paints) {
         paint(t, g);
         return;
     }
@@ -450,11 +467,11 @@ static void curses_present(cf_term *term, const cf_grid *g)
     wnoutrefresh(stdscr);
     curs_set(g->cursor_x >= 0 ? 1 : 0);
     if (t->has_sync) {
-        write_fully(STDOUT_FILENO, "\033[?2026h", 8);
+        cf_term__write(STDOUT_FILENO, "\033[?2026h", 8);
     }
     doupdate();
     if (t->has_sync) {
-        write_fully(STDOUT_FILENO, "\033[?2026l", 8);
+        cf_term__write(STDOUT_FILENO, "\033[?2026l", 8);
     }
 }
 
@@ -559,9 +576,13 @@ static bool read_next(wint_t *value)
 }
 
 /* The event of a sequence "ESC [ params final"; false: it is not one. */
-static bool take_sequence(cf_event *out, const char *params, size_t n,
-                          char final)
+static bool take_sequence(curses_term *t, cf_event *out, const char *params,
+                          size_t n, char final)
 {
+    if (cf_graphics_take_csi(&t->facts, params, n, final)) {
+        out->kind = fit_graphics(t) ? CF_EVENT_RESUMED : CF_EVENT_NONE;
+        return true;
+    }
     out->kind = CF_EVENT_KEY;
     if (cf_mouse_from_csi(&out->key, &out->x, &out->y, params, n, final)) {
         out->kind = out->key == 0                       ? CF_EVENT_MOUSE
@@ -577,9 +598,9 @@ static bool take_sequence(cf_event *out, const char *params, size_t n,
  * a key with modifiers, a mouse, or a terminal's answer, whose characters are
  * not commands.  out->kind is CF_EVENT_NONE where it is neither.  False when
  * nothing followed: the user pressed Alt and "[". */
-static bool read_sequence(cf_event *out)
+static bool read_sequence(curses_term *t, cf_event *out)
 {
-    char params[32];
+    char params[120]; /* the attributes of a terminal may be many */
     size_t n = 0;
     bool is_one = false;
     wint_t value;
@@ -587,7 +608,7 @@ static bool read_sequence(cf_event *out)
         is_one = true;
         if (value < 0x20 || value > 0x3F) { /* its last character */
             if (value >= 0x7F || n >= sizeof params ||
-                !take_sequence(out, params, n, (char)value)) {
+                !take_sequence(t, out, params, n, (char)value)) {
                 out->kind = CF_EVENT_NONE;
             }
             break;
@@ -626,6 +647,33 @@ static bool read_answer(curses_term *t)
     return is_new;
 }
 
+/* The answer "ESC _ G ..." to the question for kitty's graphics, with its end.
+ * False: no "G" follows, and the user pressed Alt and "_". */
+static bool read_graphics_answer(curses_term *t, cf_event *out)
+{
+    char text[64];
+    size_t n = 0;
+    wint_t value;
+    if (!read_next(&value)) {
+        return false;
+    }
+    if (value != 'G') {
+        unget_wch((wchar_t)value);
+        return false;
+    }
+    do {
+        if (n < sizeof text) {
+            text[n++] = (char)value;
+        }
+    } while (read_next(&value) && value != '\a' && value != CF_KEY_ESC);
+    if (value == CF_KEY_ESC) {
+        (void)read_next(&value); /* the "\\" of the end */
+    }
+    bool is_new = cf_graphics_take_apc(&t->facts, text, n) && fit_graphics(t);
+    out->kind = is_new ? CF_EVENT_RESUMED : CF_EVENT_NONE;
+    return true;
+}
+
 /* The event that "ESC" begins: Alt sends it before the key.  Escape followed
  * at once by a digit is both keys, because no command is Alt and a digit, and
  * Esc 2 is typed quickly.  CF_EVENT_NONE: neither a key nor a mouse. */
@@ -636,11 +684,14 @@ static void after_escape(curses_term *t, cf_event *out)
     if (wget_wch(input, &second) != OK) {
         return;
     }
-    if (second == '[' && read_sequence(out)) {
+    if (second == '[' && read_sequence(t, out)) {
         return;
     }
     if (second == ']' && t->has_mouse) {
         out->kind = read_answer(t) ? CF_EVENT_RESUMED : CF_EVENT_NONE;
+        return;
+    }
+    if (second == '_' && t->has_mouse && read_graphics_answer(t, out)) {
         return;
     }
     if (second >= '0' && second <= '9') {
@@ -738,6 +789,7 @@ static void curses_wait(cf_term *term, int timeout_ms, cf_event *out)
 
 static void curses_leave(cf_term *term)
 {
+    clear_graphics((curses_term *)term);
     end_modes();
     if (((curses_term *)term)->is_mouse_on) {
         send_mouse(false);
@@ -774,7 +826,7 @@ static void curses_copy(cf_term *term, cf_str text)
     cf_base64_put(&out, text);
     cf_buf_adds(&out, "\a");
     if (!out.failed) {
-        write_fully(STDOUT_FILENO, out.p, out.n);
+        cf_term__write(STDOUT_FILENO, out.p, out.n);
     }
     cf_buf_deinit(&out);
 }
@@ -783,6 +835,7 @@ static void curses_close(cf_term *term)
 {
     curses_term *t = (curses_term *)term;
     if (t->screen != NULL) {
+        clear_graphics(t);
         end_modes();
         curses_mouse(term, false);
         endwin();
@@ -794,18 +847,20 @@ static void curses_close(cf_term *term)
         delscreen(t->screen);
     }
     signal_wake_fd = -1;
-    release_stderr();
+    cf_term__release_stderr();
     close(t->wake_read);
     close(t->base.wake_fd);
     cf_buf_deinit(&t->paste);
     cf_buf_deinit(&t->frame);
+    cf_graphics_free(t->graphics);
     cf_free(t->sent);
     cf_free(t);
 }
 
 static const cf_term_ops curses_ops = {
-    curses_close, curses_size,    curses_present, curses_wait,  curses_leave,
-    curses_enter, curses_suspend, curses_copy,    curses_mouse, curses_redraw};
+    curses_close, curses_size,     curses_present, curses_wait,
+    curses_leave, curses_enter,    curses_suspend, curses_copy,
+    curses_mouse, curses_graphics, curses_redraw};
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -847,6 +902,14 @@ static cf_status make_pipe(curses_term *t, cf_error *err)
     return CF_OK;
 }
 
+static void name_terminal(curses_term *t)
+{
+    /* NOLINTBEGIN(concurrency-mt-unsafe) */
+    cf_graphics_from_names(&t->facts, getenv("TERM"), getenv("TMUX"),
+                           getenv("TERM_PROGRAM"), getenv("LC_TERMINAL"));
+    /* NOLINTEND(concurrency-mt-unsafe) */
+}
+
 cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
                               cf_error *err)
 {
@@ -859,11 +922,15 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
     t->base.ops = &curses_ops;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
     t->base.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    cf_status st = make_pipe(t, err);
+    cf_status st = cf_graphics_new(&t->graphics, err);
+    CF_THEN(st, make_pipe(t, err));
     if (st != CF_OK) {
+        cf_graphics_free(t->graphics);
         cf_free(t);
         return st;
     }
+    name_terminal(t);
+    t->wish = opts->graphics;
     tcgetattr(STDIN_FILENO, &original_tty);
     t->screen = newterm(NULL, stdout, stdin);
     if (t->screen == NULL) {
@@ -886,7 +953,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
     refresh(); /* clears the screen, which paint.c does not know */
     prepare_restore(opts->log_path);
     install_signals(t);
-    capture_stderr();
+    cf_term__capture_stderr();
     start_modes();
     st = grow(t, err);
     if (st != CF_OK) {
@@ -894,7 +961,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
         return st;
     }
     curses_mouse(&t->base, opts->mouse);
-    ask_ground(t);
+    ask(t);
     *out = &t->base;
     return CF_OK;
 }

@@ -219,6 +219,12 @@ void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number,
         cf_grid_put_pixels(g, x + GAP + i, y, pixel(p, i, top),
                            pixel(p, i, top + 1));
     }
+    if (p != NULL && top < p->h) {
+        cf_rect whole = {x + GAP, y - (row - LINES), p->w, (p->h + 1) / 2};
+        cf_rect part = {x + GAP, y, width - GAP < p->w ? width - GAP : p->w, 1};
+        cf_grid_plate(g, whole, part, thumb->fine.rgb, thumb->fine.w,
+                      thumb->fine.h);
+    }
 }
 
 /* ---- the composer's ----------------------------------------------------- */

@@ -15,7 +15,12 @@
 #include "tui/view/moves.h"
 #include "tui/widget/list.h"
 
-enum { SIDE = 38, LINE_LEAST = 4 /* pixels of a token that has lines */ };
+enum {
+    SIDE = 38,
+    LINE_LEAST = 4,   /* pixels of a token that has lines */
+    FINE = 10,        /* pixels a cell is wide for a terminal with graphics */
+    FINE_MAX = 600000 /* pixels of the picture, there */
+};
 
 typedef struct media_view {
     size_t token;  /* of the prompt: which picture or sound */
@@ -25,6 +30,8 @@ typedef struct media_view {
     cf_list pieces;        /* of the expansion */
     unsigned char *canvas; /* of this frame, owned */
     size_t cap_canvas;
+    unsigned char *fine; /* the same for a terminal with graphics, owned */
+    size_t cap_fine;
 } media_view;
 
 static media_view *state(cf_app *app)
@@ -42,6 +49,7 @@ static void media_close(cf_app *app)
 {
     if (state(app) != NULL) {
         cf_free(state(app)->canvas);
+        cf_free(state(app)->fine);
         cf_free(state(app));
         app->state[CF_VIEW_MEDIA] = NULL;
     }
@@ -218,6 +226,25 @@ static void paint(canvas *c, const cf_media_sheet *s, const media_view *v,
     }
 }
 
+/* With more pixels than cells have, where the terminal shows them. */
+static void draw_fine(cf_grid *g, cf_rect r, const cf_media_sheet *s,
+                      media_view *v, int whole_w, int whole_h)
+{
+    int times = FINE;
+    while (times > 2 && r.w * r.h * 2 * times * times > FINE_MAX) {
+        times--;
+    }
+    canvas c = {.w = r.w * times, .h = r.h * 2 * times};
+    if (!g->has_graphics ||
+        !cf_grow(&v->fine, &v->cap_fine, (size_t)c.w * (size_t)c.h, 3)) {
+        return;
+    }
+    c.rgb = v->fine;
+    memset(c.rgb, 0, 3 * (size_t)c.w * (size_t)c.h);
+    paint(&c, s, v, whole_w, whole_h);
+    cf_grid_plate(g, r, r, c.rgb, c.w, c.h);
+}
+
 /* The picture in as many of the cells of r as its shape allows. */
 static void draw_picture(cf_app *app, cf_grid *g, cf_rect r,
                          const cf_media_sheet *s)
@@ -244,7 +271,9 @@ static void draw_picture(cf_app *app, cf_grid *g, cf_rect r,
     c.rgb = v->canvas;
     memset(c.rgb, 0, 3 * (size_t)c.w * (size_t)c.h);
     paint(&c, s, v, whole_w, whole_h);
-    cf_grid_put_picture(g, (cf_rect){r.x, r.y, w, h}, c.rgb, c.w, c.h);
+    cf_rect to = {r.x, r.y, w, h};
+    cf_grid_put_picture(g, to, c.rgb, c.w, c.h);
+    draw_fine(g, to, s, v, whole_w, whole_h);
 }
 
 /* ---- the facts ---------------------------------------------------------- */

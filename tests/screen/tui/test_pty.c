@@ -29,6 +29,8 @@ typedef struct terminal {
     int w, h;
     bool is_alternate, shows_cursor, is_closed;
     cf_buf out; /* the last bytes that came, for what no cell shows */
+    int apc;    /* 1: after ESC; 2: in "ESC _ ...", which the emulator would
+                   show; 3: after an ESC there */
 } terminal;
 
 static int on_property(VTermProp prop, VTermValue *value, void *ud)
@@ -54,6 +56,29 @@ static void answer(terminal *t)
     }
 }
 
+/* Feeds the emulator, without the bytes of kitty's graphics. */
+static void feed(terminal *t, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_esc = p[i] == '\033';
+        if (t->apc >= 2) {
+            t->apc = is_esc ? 3 : t->apc == 3 ? 0 : 2;
+            continue;
+        }
+        if (t->apc == 1 && p[i] == '_') {
+            t->apc = 2;
+            continue;
+        }
+        if (t->apc == 1) {
+            vterm_input_write(t->vt, "\033", 1);
+        }
+        t->apc = is_esc ? 1 : 0;
+        if (!is_esc) {
+            vterm_input_write(t->vt, &p[i], 1);
+        }
+    }
+}
+
 /* Takes what the program wrote within `ms`; false when nothing came. */
 static bool pump(terminal *t, int ms)
 {
@@ -67,7 +92,7 @@ static bool pump(terminal *t, int ms)
         t->is_closed = n == 0 || errno != EINTR;
         return false;
     }
-    vterm_input_write(t->vt, block, (size_t)n);
+    feed(t, block, (size_t)n);
     cf_buf_add(&t->out, block, (size_t)n);
     answer(t);
     return true;
@@ -417,6 +442,61 @@ static void test_pty__a_killed_reply_is_kept(void **state)
     cf_buf_deinit(&script);
 }
 
+static bool wrote(const terminal *t, const char *bytes)
+{
+    size_t n = strlen(bytes);
+    for (size_t i = 0; i + n <= t->out.n; i++) {
+        if (memcmp(t->out.p + i, bytes, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void wait_for_bytes(terminal *t, const char *bytes)
+{
+    for (int left = PATIENCE_MS; !wrote(t, bytes); left -= 20) {
+        if (left <= 0 || t->is_closed) {
+            print_screen(t);
+            fail_msg("the bytes '%s' never came", bytes + 1);
+        }
+        pump(t, 20);
+    }
+}
+
+/* A terminal that answers as kitty does gets the picture of a message, and is
+ * rid of it when the program ends; one that does not gets half blocks. */
+static void test_pty__pictures_of_a_terminal_with_graphics(void **state)
+{
+    (void)state;
+    static const char attach[] = ":attach tests/fuzz/corpus/picture/rgb.png\r";
+    terminal t;
+    NEED_TERMINALS();
+    start(&t, 120, 36);
+    wait_for(&t, "Write a message");
+    wait_for_bytes(&t, "\033_Gi=31,s=1,v=1,a=q");
+    type(&t, "\033_Gi=31;OK\033\\");
+    type(&t, attach);
+    wait_for(&t, "rgb.png");
+    type(&t, "iLook\r");
+    wait_for(&t, "It rains in Oslo.");
+    wait_for_bytes(&t, "\033_Ga=t,f=100,");
+    wait_for_bytes(&t, "\033_Ga=p,");
+    cf_buf_restart(&t.out);
+    type(&t, "\t:set graphics=blocks\r");
+    wait_for_bytes(&t, "\033_Ga=d,d=I,");
+    wait_for_bytes(&t, "\xE2\x96\x80"); /* upper half block */
+    type(&t, ":set graphics=sixel\r");
+    wait_for_bytes(&t, "\033P0;1;0q\"1;1;");
+    type(&t, ":set graphics=auto\r");
+    cf_buf_restart(&t.out);
+    wait_for_bytes(&t, "\033_Ga=p,");
+    cf_buf_restart(&t.out);
+    type(&t, "Q");
+    wait_for_bytes(&t, "\033_Ga=d,d=I,");
+    assert_int_equal(finish(&t), 0);
+}
+
 /* A command of one's own has the terminal, and gives it back. */
 static void test_pty__a_command_has_the_terminal(void **state)
 {
@@ -668,6 +748,7 @@ int main(void)
         cmocka_unit_test(test_pty__trouble_at_the_start),
         cmocka_unit_test(test_pty__signals_give_the_terminal_back),
         cmocka_unit_test(test_pty__a_killed_reply_is_kept),
+        cmocka_unit_test(test_pty__pictures_of_a_terminal_with_graphics),
         cmocka_unit_test(test_pty__a_command_has_the_terminal),
         cmocka_unit_test(test_pty__a_command_without_its_terminal),
         cmocka_unit_test(test_pty__keys_with_modifiers),

@@ -44,7 +44,7 @@ static void tear_down(desk *d)
 static size_t paint(desk *d, bool all)
 {
     cf_buf out = CF_BUF_INIT;
-    cf_paint(&out, &d->g, d->sent, all, &d->theme);
+    cf_paint(&out, &d->g, d->sent, all, &d->theme, CF_TRUE_COLOR);
     vterm_input_write(d->vt, cf_buf_cstr(&out), out.n);
     size_t n = out.n;
     cf_buf_deinit(&out);
