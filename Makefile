@@ -32,7 +32,7 @@ PKG     ?= pkg-config
 # ---- libraries, one line a room --------------------------------------------
 CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl libpng libjpeg libwebp sndfile soxr
 STORAGE_PKGS := sqlite3 zlib
-TUI_PKGS     := ncursesw libpng libmicrohttpd
+TUI_PKGS     := ncursesw libpng libmicrohttpd yaml-0.1
 TEST_PKGS    := cmocka vterm
 # Loaded while it runs where it is installed, not linked: docs/notes/0011.
 LOADED_PKGS  := openblas

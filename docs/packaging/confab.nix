@@ -14,6 +14,7 @@ pkgs.stdenv.mkDerivation {
     libmicrohttpd
     libpng
     libwebp
+    libyaml
     libsndfile
     soxr
     ncurses

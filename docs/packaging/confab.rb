@@ -14,6 +14,7 @@ class Confab < Formula
   depends_on "libpng"
   depends_on "libsndfile"
   depends_on "libsoxr"
+  depends_on "libyaml"
   depends_on "ncurses"
   depends_on "nettle"
   depends_on "openblas"

@@ -9,7 +9,8 @@
  * Knows: the kinds of questions and how they are written.  Does not know: how
  * a prompt or a reply was made.
  *
- * A predicate is written NAME or NAME:VALUE:
+ * A predicate is written NAME or NAME:VALUE; not-NAME holds where NAME does
+ * not:
  *
  *   call-invalid      a call of the reply does not parse or breaks its
  *                     declaration
@@ -18,11 +19,20 @@
  *                     model's family does not find it
  *   reply:REGEX       the regular expression (PCRE2) is found in the reply;
  *   regex:REGEX       the same
- *   contains:TEXT     the text is in the reply
+ *   contains:TEXT     the text is in the reply; icontains: whatever the case
+ *   contains-all:LIST all texts of the list are in it, a JSON list or texts
+ *                     with commas between; contains-any: one of them is;
+ *                     icontains-all, icontains-any: whatever the case
+ *   starts-with:TEXT  the reply starts with the text
  *   equals:TEXT       the reply is the text, apart from white space at its
  *                     ends
  *   schema:FILE       the reply is JSON that the JSON Schema in the file
  *                     accepts; the value may also be the schema itself
+ *   json              the reply is JSON
+ *   json-equals:JSON  the reply is JSON with this value
+ *   contains-json[:SCHEMA]
+ *                     an object or a list in the reply is JSON (that the
+ *                     schema, a file or itself, accepts)
  *   token:ID@PLACE    token number PLACE (from 0) of the reply is ID
  *   cache-lost        an earlier turn's prompt and reply are not the beginning
  *                     of a later turn's prompt

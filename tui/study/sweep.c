@@ -46,9 +46,18 @@ static size_t count(const cf_sweep_plan *p)
     size_t n = 0;
     for (size_t m = 0; m < at_least_one(p->n_model); m++) {
         n += at_least_one(n_adapters(p, m)) * at_least_one(n_templates(p, m)) *
-             at_least_one(p->n_system) * at_least_one(p->n_sampler) * p->n_item;
+             at_least_one(p->n_system) * at_least_one(p->n_wording) *
+             at_least_one(p->n_sampler) * p->n_item;
     }
     return n;
+}
+
+/* All prompts with what the cell says of the axes. */
+static void fill_prompts(cf_sweep *s, size_t *at, cf_sweep_cell like)
+{
+    for (like.item = 0; like.item < s->plan->n_item; like.item++) {
+        s->cell[(*at)++] = like;
+    }
 }
 
 /* The cells of one model, adapter and template. */
@@ -56,17 +65,16 @@ static void fill(cf_sweep *s, size_t *at, size_t model, size_t adapter,
                  size_t tpl)
 {
     const cf_sweep_plan *p = s->plan;
+    cf_sweep_cell c = {.tpl = tpl,
+                       .model = index_of(model, p->n_model),
+                       .adapter = adapter,
+                       .next_twin = CF_SWEEP_NONE};
     for (size_t y = 0; y < at_least_one(p->n_system); y++) {
-        for (size_t r = 0; r < p->n_sampler; r++) {
-            for (size_t i = 0; i < p->n_item; i++) {
-                s->cell[(*at)++] =
-                    (cf_sweep_cell){.item = i,
-                                    .system = index_of(y, p->n_system),
-                                    .tpl = tpl,
-                                    .model = index_of(model, p->n_model),
-                                    .adapter = adapter,
-                                    .sampler = r,
-                                    .next_twin = CF_SWEEP_NONE};
+        c.system = index_of(y, p->n_system);
+        for (size_t w = 0; w < at_least_one(p->n_wording); w++) {
+            c.wording = index_of(w, p->n_wording);
+            for (c.sampler = 0; c.sampler < p->n_sampler; c.sampler++) {
+                fill_prompts(s, at, c);
             }
         }
     }
@@ -137,7 +145,11 @@ cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model,
         o.n_lora = s->plan->adapter[adapter].n_file;
     }
     if (model != CF_SWEEP_NONE) {
-        o.model = s->plan->model[model].address[0];
+        const cf_sweep_model *m = &s->plan->model[model];
+        o.model = m->address[0];
+        o.server_model =
+            m->server_model != NULL ? m->server_model : o.server_model;
+        o.key = m->key != NULL ? m->key : o.key;
     }
     return o;
 }
@@ -168,10 +180,9 @@ static void sight_of(cf_sight *sight, const json_t *record,
 }
 
 /* An answer out of the record: a likelihood, or a judge's word. */
-static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c, size_t k)
+static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c,
+                            const cf_sweep_check *check, cf_sweep_answer *a)
 {
-    const cf_sweep_check *check = &s->plan->check[k];
-    cf_sweep_answer *a = &c->answer[k];
     cf_buf key = CF_BUF_INIT;
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
     const json_t *v = json_object_get(json_object_get(c->record, "scores"),
@@ -183,7 +194,7 @@ static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c, size_t k)
                                ? "the judge did not answer"
                                : "this model gives no likelihoods");
     } else if (check->kind == CF_CHECK_JUDGE) {
-        a->passes = json_integer_value(v) != 0;
+        a->passes = (json_integer_value(v) != 0) != check->is_negated;
     } else {
         a->has_value = true;
         a->value = json_number_value(v);
@@ -203,13 +214,17 @@ static void ask(const cf_sweep *s, cf_sweep_cell *c)
     for (size_t k = 0; k < s->plan->n_check; k++) {
         cf_sweep_answer *a = &c->answer[k];
         cf_buf why = CF_BUF_INIT;
-        if (s->plan->check[k].kind != CF_CHECK_PREDICATE) {
-            answer_of_score(s, c, k);
+        const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, k);
+        if (check == NULL) {
+            a->is_absent = true;
             continue;
         }
-        cf_status st = cf_sweep_check_ask(&s->plan->check[k],
-                                          s->plan->item[c->item].fields, &sight,
-                                          &a->passes, &why, &err);
+        if (check->kind != CF_CHECK_PREDICATE) {
+            answer_of_score(s, c, check, a);
+            continue;
+        }
+        cf_status st = cf_sweep_check_ask(check, s->plan->item[c->item].fields,
+                                          &sight, &a->passes, &why, &err);
         a->is_known = st == CF_OK;
         a->why = cf_strdup(st == CF_OK ? cf_buf_cstr(&why) : err.text);
         cf_buf_deinit(&why);
@@ -225,9 +240,9 @@ static bool has_scores(const cf_sweep *s, const cf_sweep_cell *c,
                        const json_t *record)
 {
     for (size_t k = 0; k < s->plan->n_check; k++) {
-        const cf_sweep_check *check = &s->plan->check[k];
+        const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, k);
         cf_buf key = CF_BUF_INIT;
-        if (check->kind != CF_CHECK_LIKELIHOOD) {
+        if (check == NULL || check->kind != CF_CHECK_LIKELIHOOD) {
             continue;
         }
         cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
@@ -423,9 +438,23 @@ cf_str cf_sweep_adapter_name(const cf_sweep *s, const cf_sweep_cell *c)
                                        : nothing;
 }
 
+const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s,
+                                            const cf_sweep_cell *c)
+{
+    const cf_sweep_model *m =
+        c->model != CF_SWEEP_NONE ? &s->plan->model[c->model] : NULL;
+    return m != NULL && m->has_sampler ? &m->sampler
+                                       : &s->plan->sampler[c->sampler];
+}
+
 cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c)
 {
-    return s->plan->sampler[c->sampler].name;
+    return cf_sweep_sampler_of(s, c)->name;
+}
+
+cf_str cf_sweep_wording_name(const cf_sweep *s, const cf_sweep_cell *c)
+{
+    return c->wording != CF_SWEEP_NONE ? s->plan->wording[c->wording] : nothing;
 }
 
 void cf_sweep_reply(const cf_sweep_cell *c, cf_buf *out)
@@ -461,4 +490,13 @@ double cf_sweep_score(const cf_sweep *s, const cf_sweep_cell *c)
         }
     }
     return n > 0 ? sum / (double)n : -1;
+}
+
+bool cf_sweep_passes(const cf_sweep *s, const cf_sweep_cell *c)
+{
+    bool passes = c->record != NULL;
+    for (size_t k = 0; passes && k < s->plan->n_check; k++) {
+        passes = c->answer[k].passes || c->answer[k].is_absent;
+    }
+    return passes;
 }

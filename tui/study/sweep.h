@@ -35,7 +35,8 @@ enum { CF_SWEEP_JOBS = 8, CF_SWEEP_JOBS_MAX = 256, CF_SWEEP_PASS_MAX = 32 };
 
 /* The answer of a check. */
 typedef struct cf_sweep_answer {
-    bool is_known; /* false: it could not be asked */
+    bool is_absent; /* the prompt has no such check */
+    bool is_known;  /* false: it could not be asked */
     bool passes;
     bool has_value;
     double value; /* of a likelihood: its mean */
@@ -44,9 +45,9 @@ typedef struct cf_sweep_answer {
 
 typedef struct cf_sweep_cell {
     size_t item;
-    size_t system, tpl, model, adapter, sampler; /* of the plan;
+    size_t system, tpl, model, adapter, sampler, wording; /* of the plan;
                                            CF_SWEEP_NONE: it has none */
-    char key[CF_HASH_TEXT + 1];                  /* "": not known */
+    char key[CF_HASH_TEXT + 1];                           /* "": not known */
     size_t next_twin; /* a later cell with the same key; CF_SWEEP_NONE */
     bool is_done;
     bool is_reused;          /* nothing was computed */
@@ -75,7 +76,8 @@ struct cf_sweep {
     const cf_sweep_plan *plan;
     cf_sweep_options o;
     cf_sweep_cell
-        *cell; /* [n] models, adapters, templates, systems, samplers, prompts:
+        *cell; /* [n] models, adapters, templates, systems, wordings, samplers,
+                            prompts:
                             the last changes fastest */
     size_t n, n_done, n_told;
     size_t n_reused, n_failed; /* cells */
@@ -100,6 +102,11 @@ cf_str cf_sweep_template_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_model_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_adapter_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c);
+cf_str cf_sweep_wording_name(const cf_sweep *s, const cf_sweep_cell *c);
+
+/* How the cell is sampled: as its model says, else as the plan does. */
+const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s,
+                                            const cf_sweep_cell *c);
 
 /* The reply's text; empty for a failed cell. */
 void cf_sweep_reply(const cf_sweep_cell *c, cf_buf *out);
@@ -113,5 +120,8 @@ const json_t *cf_sweep_tools(const cf_sweep *s, const cf_sweep_cell *c);
 /* The share of its checks that a cell passes; negative: it failed, or has no
  * check. */
 double cf_sweep_score(const cf_sweep *s, const cf_sweep_cell *c);
+
+/* Whether the cell has a reply that passes all of its checks. */
+bool cf_sweep_passes(const cf_sweep *s, const cf_sweep_cell *c);
 
 #endif

@@ -65,9 +65,10 @@ void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields,
 void cf_sweep_check_key(const cf_sweep_check *c, const json_t *fields,
                         cf_buf *out)
 {
-    cf_buf_addf(out,
-                "%s:%s:", c->kind == CF_CHECK_JUDGE ? "judge" : "likelihood",
-                c->model != NULL ? c->model : "");
+    cf_buf_addf(
+        out, "%s:%s%s%s:", c->kind == CF_CHECK_JUDGE ? "judge" : "likelihood",
+        c->model != NULL ? c->model : "", c->server_model != NULL ? " " : "",
+        c->server_model != NULL ? c->server_model : "");
     cf_sweep_check_value(c, fields, out);
 }
 

@@ -30,9 +30,12 @@ typedef enum cf_sweep_check_kind {
 typedef struct cf_sweep_check {
     cf_str name;
     cf_sweep_check_kind kind;
-    cf_str predicate;    /* its kind */
-    cf_str value;        /* of a predicate; the text; the question */
-    const char *model;   /* of a judge */
+    cf_str predicate;  /* its kind */
+    cf_str value;      /* of a predicate; the text; the question */
+    bool is_negated;   /* a judge says no */
+    const char *model; /* of a judge */
+    const char *server_model,
+        *key;            /* of a judge that is a server; may be NULL */
     double least;        /* of a likelihood */
     cf_predicate *ready; /* NULL: the value has fields of prompts */
 } cf_sweep_check;

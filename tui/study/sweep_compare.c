@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 
-enum { RESAMPLES = 2000, AXES = 5 };
+enum { RESAMPLES = 2000, AXES = 6 };
 
 /* The axes, as members of a cell. */
 static const struct {
@@ -19,6 +19,7 @@ static const struct {
     {"model", offsetof(cf_sweep_cell, model), cf_sweep_model_name},
     {"template", offsetof(cf_sweep_cell, tpl), cf_sweep_template_name},
     {"system", offsetof(cf_sweep_cell, system), cf_sweep_system_name},
+    {"wording", offsetof(cf_sweep_cell, wording), cf_sweep_wording_name},
     {"adapter", offsetof(cf_sweep_cell, adapter), cf_sweep_adapter_name},
     {"sampler", offsetof(cf_sweep_cell, sampler), cf_sweep_sampler_name}};
 
@@ -29,8 +30,8 @@ static size_t value_of(const cf_sweep_cell *c, size_t axis)
 
 static size_t n_values(const cf_sweep_plan *p, size_t axis)
 {
-    const size_t n[AXES] = {p->n_model, p->n_template, p->n_system,
-                            p->n_adapter, p->n_sampler};
+    const size_t n[AXES] = {p->n_model,   p->n_template, p->n_system,
+                            p->n_wording, p->n_adapter,  p->n_sampler};
     return n[axis];
 }
 

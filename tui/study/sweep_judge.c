@@ -11,17 +11,25 @@
 enum { ANSWER_TOKENS = 64 };
 
 struct cf_sweep__judge {
-    const char *model;
+    const cf_sweep_check *check; /* the first that asks it */
     cf_opened engine;
     cf_error why; /* code not CF_OK: it cannot be opened */
     struct cf_sweep__judge *next;
 };
 
-/* The judge of that name, opened once; NULL when memory ran out. */
-static struct cf_sweep__judge *judge_of(cf_sweep *s, const char *model)
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* The judge that a check names, opened once; NULL when memory ran out. */
+static struct cf_sweep__judge *judge_of(cf_sweep *s,
+                                        const cf_sweep_check *check)
 {
     for (struct cf_sweep__judge *j = s->judge; j != NULL; j = j->next) {
-        if (strcmp(j->model, model) == 0) {
+        if (is_same(j->check->model, check->model) &&
+            is_same(j->check->server_model, check->server_model) &&
+            is_same(j->check->key, check->key)) {
             return j;
         }
     }
@@ -30,9 +38,12 @@ static struct cf_sweep__judge *judge_of(cf_sweep *s, const char *model)
         return NULL;
     }
     cf_open_options o = s->o.open;
-    o.model = model;
+    o.model = check->model;
+    o.server_model =
+        check->server_model != NULL ? check->server_model : o.server_model;
+    o.key = check->key != NULL ? check->key : o.key;
     o.template_name = NULL;
-    j->model = model;
+    j->check = check;
     j->why.code = cf_open_backend(&j->engine, &o, NULL, &j->why);
     j->next = s->judge;
     s->judge = j;
@@ -54,7 +65,8 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c,
                            const json_t *record, const cf_sweep_check *check)
 {
     cf_buf b = CF_BUF_INIT;
-    const json_t *messages = s->plan->item[c->item].messages;
+    json_t *messages = cf_sweep_messages(s, c);
+    bool has_messages = messages != NULL;
     cf_buf_adds(&b, "Judge a reply of a language model.\n\n");
     for (size_t i = 0; i < json_array_size(messages); i++) {
         const json_t *m = json_array_get(messages, i);
@@ -63,6 +75,7 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c,
         cf_message_plain(m, &b);
         cf_buf_adds(&b, "\n\n");
     }
+    json_decref(messages);
     cf_buf_adds(&b, "[reply]\n");
     const json_t *message = json_object_get(record, "message");
     cf_message_plain(message, &b);
@@ -73,9 +86,10 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c,
     cf_buf_adds(&b, "\n\nQuestion: ");
     cf_sweep_check_value(check, s->plan->item[c->item].fields, &b);
     cf_buf_adds(&b, "\nAnswer with one word, yes or no.");
-    json_t *v = b.failed ? NULL
-                         : json_pack("[{s:s,s:s%}]", "role", "user", "content",
-                                     cf_buf_cstr(&b), b.n);
+    json_t *v = b.failed || !has_messages
+                    ? NULL
+                    : json_pack("[{s:s,s:s%}]", "role", "user", "content",
+                                cf_buf_cstr(&b), b.n);
     cf_buf_deinit(&b);
     return v;
 }
@@ -130,11 +144,11 @@ bool cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record)
 {
     bool is_changed = false;
     for (size_t i = 0; i < s->plan->n_check; i++) {
-        const cf_sweep_check *check = &s->plan->check[i];
+        const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, i);
         cf_buf key = CF_BUF_INIT;
         cf_error ignored;
         bool yes = false;
-        if (check->kind != CF_CHECK_JUDGE) {
+        if (check == NULL || check->kind != CF_CHECK_JUDGE) {
             continue;
         }
         cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
@@ -142,7 +156,7 @@ bool cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record)
             json_object_set_new(record, "scores", json_object());
         }
         json_t *scores = json_object_get(record, "scores");
-        struct cf_sweep__judge *j = judge_of(s, check->model);
+        struct cf_sweep__judge *j = judge_of(s, check);
         if (json_object_get(scores, cf_buf_cstr(&key)) == NULL && j != NULL) {
             json_t *messages = question_of(s, c, record, check);
             if (messages != NULL &&

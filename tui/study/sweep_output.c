@@ -27,6 +27,9 @@ static void put_answers(cf_jw *w, const cf_sweep *s, const cf_sweep_cell *c)
     cf_jw_object(w, "checks");
     for (size_t k = 0; k < s->plan->n_check; k++) {
         const cf_sweep_answer *a = &c->answer[k];
+        if (a->is_absent) {
+            continue;
+        }
         cf_jw_key(w, s->plan->check[k].name);
         if (a->is_known) {
             cf_jw_bool(w, NULL, a->passes);
@@ -75,6 +78,9 @@ void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
     cf_jw_str(&w, "model", cf_sweep_model_name(s, c));
     if (s->plan->n_adapter > 0) {
         put_name(&w, "adapter", cf_sweep_adapter_name(s, c));
+    }
+    if (s->plan->n_wording > 0) {
+        put_name(&w, "wording", cf_sweep_wording_name(s, c));
     }
     cf_jw_str(&w, "sampler", cf_sweep_sampler_name(s, c));
     if (c->record != NULL) {
@@ -150,12 +156,7 @@ size_t cf_sweep_n_unpassed(const cf_sweep *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        bool passes = true;
-        for (size_t k = 0; s->cell[i].record != NULL && k < s->plan->n_check;
-             k++) {
-            passes = passes && s->cell[i].answer[k].passes;
-        }
-        n += !passes;
+        n += s->cell[i].record != NULL && !cf_sweep_passes(s, &s->cell[i]);
     }
     return n;
 }
@@ -189,12 +190,12 @@ static bool begins_row(const cf_sweep *s, size_t i)
 static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
 {
     const cf_str names[] = {
-        cf_sweep_model_name(s, c), cf_sweep_adapter_name(s, c),
+        cf_sweep_model_name(s, c),    cf_sweep_adapter_name(s, c),
         cf_sweep_template_name(s, c), cf_sweep_system_name(s, c),
-        cf_sweep_sampler_name(s, c)};
+        cf_sweep_wording_name(s, c),  cf_sweep_sampler_name(s, c)};
     bool has_one = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (names[i].n > 0 && (i < 4 || s->plan->n_sampler > 1)) {
+        if (names[i].n > 0 && (i < 5 || s->plan->n_sampler > 1)) {
             cf_buf_adds(out, has_one ? ", " : "");
             cf_safe_line(out, names[i].p, names[i].n);
             has_one = true;
@@ -271,7 +272,7 @@ static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c,
     }
     for (size_t k = 0; c->record != NULL && k < s->plan->n_check; k++) {
         const cf_sweep_answer *a = &c->answer[k];
-        if (a->passes) {
+        if (a->passes || a->is_absent) {
             continue;
         }
         cf_buf reply = CF_BUF_INIT;
@@ -296,12 +297,8 @@ static void put_suite(cf_buf *out, const cf_sweep *s, size_t first)
     size_t n_failures = 0, n_errors = 0;
     for (size_t i = first; i < first + s->plan->n_item; i++) {
         const cf_sweep_cell *c = &s->cell[i];
-        bool passes = true;
-        for (size_t k = 0; k < s->plan->n_check; k++) {
-            passes = passes && c->answer[k].passes;
-        }
         n_errors += c->record == NULL;
-        n_failures += c->record != NULL && !passes;
+        n_failures += c->record != NULL && !cf_sweep_passes(s, c);
     }
     put_row_name(&name, s, &s->cell[first]);
     cf_buf_adds(out, "  <testsuite name=\"");

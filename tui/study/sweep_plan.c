@@ -1,7 +1,7 @@
 /*
  * sweep_plan.c - reads a plan line by line: a table of words, a function each.
  */
-#include "tui/study/sweep_plan.h"
+#include "tui/study/sweep_plan_impl.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,25 +10,21 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/lab/saved.h"
+#include "tui/study/promptfoo.h"
 #include "tui/study/sweep_words.h"
 
-enum { PLAN_MAX = 16 << 20, PROMPTS_MAX = 512 << 20, TOKENS_DEFAULT = 256 };
+enum { TOKENS_DEFAULT = 256 };
 
-typedef struct reader {
-    cf_sweep_plan *p;
-    const cf_sweep_saved *saved;
-} reader;
+typedef cf_plan__reader reader;
 
-static cf_status copy(reader *r, cf_str *to, cf_str s, cf_error *err)
+cf_status cf_plan__copy(reader *r, cf_str *to, cf_str s, cf_error *err)
 {
     char *p = cf_arena_strndup(&r->p->arena, s.p, s.n);
     *to = cf_str_make(p, s.n);
     return p != NULL ? CF_OK : cf_oom_for(err, "the plan");
 }
 
-/* A file beside the plan where there is one, else the name as it is; NULL
- * when memory ran out. */
-static const char *find_file(void *ud, cf_str name)
+const char *cf_plan__find_file(void *ud, cf_str name)
 {
     reader *r = ud;
     const char *slash = strrchr(r->p->path, '/');
@@ -48,8 +44,7 @@ static const char *find_file(void *ud, cf_str name)
 
 /* ---- prompts ------------------------------------------------------------ */
 
-/* Takes over the references. */
-static cf_status add_item(reader *r, const cf_sweep_item *item, cf_error *err)
+cf_status cf_plan__add_item(reader *r, const cf_sweep_item *item, cf_error *err)
 {
     cf_sweep_plan *p = r->p;
     cf_status st = CF_OK;
@@ -119,7 +114,7 @@ static cf_status read_prompt(reader *r, cf_str text, size_t number,
         snprintf(name, sizeof name, "%zu", number);
         given = cf_str_from(name);
     }
-    CF_THEN(st, copy(r, &item.name, given, err));
+    CF_THEN(st, cf_plan__copy(r, &item.name, given, err));
     cf_tool_set *tools = NULL;
     CF_THEN(st, cf_tool_set_new(&tools, json_object_get(line, "tools"), err));
     cf_tool_set_free(tools);
@@ -129,15 +124,16 @@ static cf_status read_prompt(reader *r, cf_str text, size_t number,
         return st;
     }
     item.tools = json_incref(json_object_get(line, "tools"));
-    return add_item(r, &item, err);
+    return cf_plan__add_item(r, &item, err);
 }
 
 static cf_status prompts_line(reader *r, cf_str rest, cf_error *err)
 {
-    const char *path = find_file(r, rest);
+    const char *path = cf_plan__find_file(r, rest);
     cf_buf text = CF_BUF_INIT;
-    cf_status st = path != NULL ? cf_os_read_file(&text, path, PROMPTS_MAX, err)
-                                : cf_oom_for(err, "the plan");
+    cf_status st = path != NULL
+                       ? cf_os_read_file(&text, path, CF_PLAN__PROMPTS_MAX, err)
+                       : cf_oom_for(err, "the plan");
     size_t number = 0, n;
     for (size_t at = 0; st == CF_OK && at < text.n; at += n + 1) {
         const char *p = cf_buf_cstr(&text) + at;
@@ -179,8 +175,9 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
                                         &arena, &v, &n, err));
     cf_sweep_item item = {.conversation = id, .messages = json_array()};
     cf_uuid_format(name, id);
-    CF_THEN(st, copy(r, &item.name,
-                     about.title.n > 0 ? about.title : cf_str_from(name), err));
+    CF_THEN(st, cf_plan__copy(
+                    r, &item.name,
+                    about.title.n > 0 ? about.title : cf_str_from(name), err));
     if (st == CF_OK) {
         while (n > 0 && is_reply(&v[n - 1])) {
             n--;
@@ -197,7 +194,7 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
     }
     bool has_any = st == CF_OK && n > 0;
     if (has_any) {
-        st = add_item(r, &item, err);
+        st = cf_plan__add_item(r, &item, err);
     } else {
         json_decref(item.messages);
         json_decref(item.tools);
@@ -261,7 +258,7 @@ static cf_status has_room(size_t n, cf_str rest, const char *form,
 
 static cf_status tools_line(reader *r, cf_str rest, cf_error *err)
 {
-    const char *path = find_file(r, rest);
+    const char *path = cf_plan__find_file(r, rest);
     cf_tool_set *set = NULL;
     json_t *v = NULL;
     if (path == NULL) {
@@ -280,8 +277,8 @@ static cf_status system_line(reader *r, cf_str rest, cf_error *err)
     cf_sweep_plan *p = r->p;
     CF_TRY(has_room(p->n_system, rest, "system NAME [TEXT]", err));
     cf_sweep_system *s = &p->system[p->n_system];
-    CF_TRY(copy(r, &s->name, cf_sweep__word(&rest), err));
-    CF_TRY(copy(r, &s->text, rest, err));
+    CF_TRY(cf_plan__copy(r, &s->name, cf_sweep__word(&rest), err));
+    CF_TRY(cf_plan__copy(r, &s->text, rest, err));
     p->n_system++;
     return CF_OK;
 }
@@ -290,8 +287,8 @@ static cf_status template_line(reader *r, cf_str rest, cf_error *err)
 {
     cf_sweep_plan *p = r->p;
     CF_TRY(has_room(p->n_template, rest, "template NAME", err));
-    CF_TRY(copy(r, &p->template_name[p->n_template], rest, err));
-    p->template_path[p->n_template] = find_file(r, rest);
+    CF_TRY(cf_plan__copy(r, &p->template_name[p->n_template], rest, err));
+    p->template_path[p->n_template] = cf_plan__find_file(r, rest);
     if (p->template_path[p->n_template] == NULL) {
         return cf_oom_for(err, "the plan");
     }
@@ -299,7 +296,7 @@ static cf_status template_line(reader *r, cf_str rest, cf_error *err)
     return CF_OK;
 }
 
-static bool is_address(cf_str word)
+bool cf_plan__is_address(cf_str word)
 {
     return cf_str_starts(word, cf_str_from("http://")) ||
            cf_str_starts(word, cf_str_from("https://"));
@@ -311,11 +308,11 @@ static cf_status model_line(reader *r, cf_str rest, cf_error *err)
     CF_TRY(has_room(p->n_model, rest, "model M", err));
     cf_sweep_model *m = &p->model[p->n_model];
     *m = (cf_sweep_model){.is_server = true};
-    CF_TRY(copy(r, &m->name, rest, err));
+    CF_TRY(cf_plan__copy(r, &m->name, rest, err));
     cf_str left = rest;
     while (left.n > 0) {
         cf_str word = cf_sweep__word(&left);
-        m->is_server = m->is_server && is_address(word);
+        m->is_server = m->is_server && cf_plan__is_address(word);
         if (m->n_address < CF_SWEEP_ADDRESSES_MAX) {
             m->address[m->n_address++] =
                 cf_arena_strndup(&p->arena, word.p, word.n);
@@ -326,7 +323,7 @@ static cf_status model_line(reader *r, cf_str rest, cf_error *err)
         bool is_script = cf_str_starts(rest, cf_str_from("script:"));
         cf_buf b = CF_BUF_INIT;
         cf_str file = is_script ? cf_str_make(rest.p + 7, rest.n - 7) : rest;
-        const char *found = find_file(r, file);
+        const char *found = cf_plan__find_file(r, file);
         cf_buf_adds(&b, is_script ? "script:" : "");
         cf_buf_adds(&b, found != NULL ? found : "");
         m->address[0] = cf_arena_strndup(&p->arena, cf_buf_cstr(&b), b.n);
@@ -347,7 +344,7 @@ cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names,
     cf_sweep_model *m = &p->model[0];
     *m = (cf_sweep_model){.is_server = true};
     for (size_t i = 0; i < n; i++) {
-        are_servers = are_servers && is_address(cf_str_from(names[i]));
+        are_servers = are_servers && cf_plan__is_address(cf_str_from(names[i]));
         cf_buf_addf(&all, "%s%s", i > 0 ? " " : "", names[i]);
         if (i < CF_SWEEP_ADDRESSES_MAX) {
             m->address[m->n_address++] =
@@ -376,7 +373,7 @@ static const char *adapter_file(reader *r, cf_str word)
     }
     bool has_scale = n > 0 && word.p[n - 1] == '=';
     size_t name = has_scale ? n - 1 : word.n;
-    const char *found = find_file(r, cf_str_make(word.p, name));
+    const char *found = cf_plan__find_file(r, cf_str_make(word.p, name));
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, found != NULL ? found : "");
     cf_buf_add(&b, word.p + name, word.n - name);
@@ -394,7 +391,7 @@ static cf_status adapter_line(reader *r, cf_str rest, cf_error *err)
         has_room(p->n_adapter, rest, "adapter NAME [FILE[=SCALE] ...]", err));
     cf_sweep_adapter *a = &p->adapter[p->n_adapter];
     *a = (cf_sweep_adapter){.n_file = 0};
-    CF_TRY(copy(r, &a->name, cf_sweep__word(&rest), err));
+    CF_TRY(cf_plan__copy(r, &a->name, cf_sweep__word(&rest), err));
     while (rest.n > 0) {
         if (a->n_file == CF_ADAPTERS_MAX) {
             return cf_fail(err, CF_ELIMIT, "more than %d adapters at once",
@@ -443,11 +440,11 @@ static cf_status sampler_word(reader *r, cf_sweep_sampler *s, cf_str word,
         *eq = '\0';
         return sampler_value(s, text, eq + 1, err);
     }
-    return is_first ? copy(r, &s->name, word, err)
+    return is_first ? cf_plan__copy(r, &s->name, word, err)
                     : cf_fail(err, CF_EINVAL, "a sampler has no '%s'", text);
 }
 
-static cf_status plain_sampler(cf_sweep_sampler *s, cf_error *err)
+cf_status cf_plan__plain_sampler(cf_sweep_sampler *s, cf_error *err)
 {
     *s = (cf_sweep_sampler){
         .name = cf_str_from("greedy"),
@@ -461,8 +458,8 @@ static cf_status sampler_line(reader *r, cf_str rest, cf_error *err)
     cf_sweep_plan *p = r->p;
     cf_sweep_sampler s;
     CF_TRY(has_room(p->n_sampler, rest, "sampler greedy tokens=N", err));
-    CF_TRY(plain_sampler(&s, err));
-    CF_TRY(copy(r, &s.name, rest, err));
+    CF_TRY(cf_plan__plain_sampler(&s, err));
+    CF_TRY(cf_plan__copy(r, &s.name, rest, err));
     cf_str left = rest;
     for (bool is_first = true; left.n > 0; is_first = false) {
         CF_TRY(sampler_word(r, &s, cf_sweep__word(&left), is_first, err));
@@ -477,7 +474,7 @@ static cf_status check_line(reader *r, cf_str rest, cf_error *err)
     cf_sweep_plan *p = r->p;
     CF_TRY(has_room(p->n_check, rest, "check NAME KIND [VALUE]", err));
     CF_TRY(cf_sweep_check_read(&p->check[p->n_check], rest, &p->arena,
-                               find_file, r, err));
+                               cf_plan__find_file, r, err));
     p->n_check++;
     return CF_OK;
 }
@@ -540,6 +537,13 @@ static cf_status read_lines(reader *r, cf_str text, cf_error *err)
                          r->p->path);
 }
 
+static bool is_yaml(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL &&
+           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
 cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
                              const cf_sweep_saved *saved, cf_error *err)
 {
@@ -549,17 +553,30 @@ cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
     cf_arena_init(&out->arena, 0);
     out->path = cf_arena_strndup(&out->arena, path, strlen(path));
     cf_status st = out->path != NULL
-                       ? cf_os_read_file(&text, path, PLAN_MAX, err)
+                       ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err)
                        : cf_oom_for(err, "the plan");
-    CF_THEN(st, read_lines(&r, cf_buf_str(&text), err));
+    CF_THEN(st, is_yaml(path) ? cf_promptfoo_read(&r, cf_buf_str(&text), err)
+                              : read_lines(&r, cf_buf_str(&text), err));
     if (st == CF_OK && out->n_sampler == 0) {
-        st = plain_sampler(&out->sampler[out->n_sampler++], err);
+        st = cf_plan__plain_sampler(&out->sampler[out->n_sampler++], err);
     }
     cf_buf_deinit(&text);
     if (st != CF_OK) {
         cf_sweep_plan_deinit(out);
     }
     return st;
+}
+
+const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *p, size_t item,
+                                          size_t check)
+{
+    const cf_sweep_item *it = &p->item[item];
+    for (size_t i = 0; p->has_own && i < it->n_own; i++) {
+        if (p->own[it->first_own + i].column == check) {
+            return &p->own[it->first_own + i].check;
+        }
+    }
+    return p->has_own ? NULL : &p->check[check];
 }
 
 void cf_sweep_plan_deinit(cf_sweep_plan *plan)
@@ -573,6 +590,10 @@ void cf_sweep_plan_deinit(cf_sweep_plan *plan)
     for (size_t i = 0; i < plan->n_check; i++) {
         cf_sweep_check_deinit(&plan->check[i]);
     }
+    for (size_t i = 0; i < plan->n_own; i++) {
+        cf_sweep_check_deinit(&plan->own[i].check);
+    }
+    cf_free(plan->own);
     cf_free(plan->item);
     json_decref(plan->tools);
     cf_arena_deinit(&plan->arena);

@@ -22,6 +22,10 @@
  *   check NAME KIND [VALUE]    sweep_check.h
  *   # comment
  *
+ * A file whose name ends in .yaml or .yml is a configuration of promptfoo
+ * (promptfoo.h): its prompts are wordings, its tests prompts with checks of
+ * their own.
+ *
  * Every prompt is answered with every combination of the other lines.  Names
  * of files are looked for beside the plan, then as they are.
  *
@@ -46,11 +50,13 @@ enum {
 /* What is answered. */
 typedef struct cf_sweep_item {
     cf_str name;
-    json_t *messages;     /* array, without a reply at its end */
+    json_t *messages;     /* array, without a reply at its end; of a plan with
+                             wordings a list of such arrays, one of each */
     json_t *tools;        /* declarations; NULL: none */
     json_t *extra;        /* template variables; NULL: none */
     json_t *fields;       /* the line of the file; NULL: none */
     cf_uuid conversation; /* nil: of a file */
+    size_t first_own, n_own; /* its checks in plan->own */
 } cf_sweep_item;
 
 typedef struct cf_sweep_system {
@@ -58,11 +64,19 @@ typedef struct cf_sweep_system {
     cf_str text; /* empty: no system prompt */
 } cf_sweep_system;
 
+typedef struct cf_sweep_sampler {
+    cf_str name;
+    cf_chat_options chat; /* sampling and max_tokens */
+} cf_sweep_sampler;
+
 typedef struct cf_sweep_model {
     cf_str name;    /* as the plan has it */
     bool is_server; /* all of its words are addresses */
     const char *address[CF_SWEEP_ADDRESSES_MAX];
-    size_t n_address; /* 1 for what is not a server */
+    size_t n_address;               /* 1 for what is not a server */
+    const char *server_model, *key; /* NULL: those of the command line */
+    bool has_sampler;               /* its own, whatever the plan's are */
+    cf_sweep_sampler sampler;
 } cf_sweep_model;
 
 typedef struct cf_sweep_adapter {
@@ -71,16 +85,19 @@ typedef struct cf_sweep_adapter {
     size_t n_file;
 } cf_sweep_adapter;
 
-typedef struct cf_sweep_sampler {
-    cf_str name;
-    cf_chat_options chat; /* sampling and max_tokens */
-} cf_sweep_sampler;
+/* A check of one prompt: it answers column `column` of the plan's checks. */
+typedef struct cf_sweep_own_check {
+    size_t column;
+    cf_sweep_check check;
+} cf_sweep_own_check;
 
 typedef struct cf_sweep_plan {
     cf_arena arena;
     const char *path;
     cf_sweep_item *item;
     size_t n_item, cap_item;
+    cf_str wording[CF_SWEEP_VALUES_MAX]; /* names */
+    size_t n_wording;
     cf_sweep_system system[CF_SWEEP_VALUES_MAX];
     size_t n_system;
     cf_str template_name[CF_SWEEP_VALUES_MAX]; /* as the plan has it */
@@ -94,6 +111,9 @@ typedef struct cf_sweep_plan {
     size_t n_sampler;
     cf_sweep_check check[CF_SWEEP_VALUES_MAX];
     size_t n_check;
+    bool has_own; /* prompts have checks of their own; `check` has names */
+    cf_sweep_own_check *own;
+    size_t n_own, cap_own;
     json_t *tools;
 } cf_sweep_plan;
 
@@ -115,6 +135,9 @@ CF_MUST_USE cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
 CF_MUST_USE cf_status cf_sweep_plan_servers(cf_sweep_plan *plan,
                                             const char *const *names, size_t n,
                                             cf_error *err);
+/* What prompt `item` is asked for column `check`; NULL: nothing. */
+const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *plan,
+                                          size_t item, size_t check);
 void cf_sweep_plan_deinit(cf_sweep_plan *plan);
 
 #endif

@@ -14,6 +14,9 @@ static bool is_system(const json_t *message)
 json_t *cf_sweep_messages(const cf_sweep *s, const cf_sweep_cell *c)
 {
     const json_t *from = s->plan->item[c->item].messages;
+    if (c->wording != CF_SWEEP_NONE) {
+        from = json_array_get(from, c->wording);
+    }
     json_t *out = json_array();
     size_t first = 0, n = json_array_size(from);
     if (c->system != CF_SWEEP_NONE) {
@@ -82,7 +85,7 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c,
     cf_jw_text(&w, "model", e->model);
     cf_jw_text(&w, "template", e->template_hash);
     cf_jw_bool(&w, "exact", s->o.open.is_exact);
-    put_sampler(&w, &s->plan->sampler[c->sampler].chat);
+    put_sampler(&w, &cf_sweep_sampler_of(s, c)->chat);
     cf_jw_json(&w, "messages", messages);
     cf_jw_json(&w, "tools", cf_sweep_tools(s, c));
     cf_jw_json(&w, "extra", s->plan->item[c->item].extra);
@@ -105,7 +108,7 @@ cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s,
     const cf_sweep_item *item = &s->plan->item[c->item];
     const json_t *tools = cf_sweep_tools(s, c);
     *r = (cf_sweep__request){
-        .options = {.chat = s->plan->sampler[c->sampler].chat}};
+        .options = {.chat = cf_sweep_sampler_of(s, c)->chat}};
     r->messages = cf_sweep_messages(s, c);
     r->tools = json_deep_copy(tools);
     r->extra = json_deep_copy(item->extra);
@@ -170,12 +173,12 @@ void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
     const json_t *fields = s->plan->item[c->item].fields;
     json_t *scores = json_object();
     for (size_t i = 0; i < s->plan->n_check; i++) {
-        const cf_sweep_check *check = &s->plan->check[i];
+        const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, i);
         cf_buf value = CF_BUF_INIT, key = CF_BUF_INIT;
         cf_arena arena;
         cf_score found = {.n = 0};
         cf_error ignored;
-        if (check->kind != CF_CHECK_LIKELIHOOD) {
+        if (check == NULL || check->kind != CF_CHECK_LIKELIHOOD) {
             continue;
         }
         cf_arena_init(&arena, 0);

@@ -40,9 +40,10 @@ static cf_status backend_of(const servers *v, size_t worker, size_t model,
 {
     cf_backend **slot =
         &v->backend[worker * v->n_address + place_of(v->s, model, address)];
-    const cf_open_options *o = &v->s->o.open;
-    const cf_remote_options remote = {.key = o->key,
-                                      .model = o->server_model,
+    const cf_open_options o =
+        cf_sweep__open_options(v->s, model, CF_SWEEP_NONE);
+    const cf_remote_options remote = {.key = o.key,
+                                      .model = o.server_model,
                                       .n_retries = N_RETRIES,
                                       .backoff_ms = BACKOFF_MS};
     if (*slot == NULL) {
@@ -60,7 +61,8 @@ static void add_scores(const cf_sweep *s, const cf_sweep_cell *c,
 {
     bool asks = false;
     for (size_t i = 0; i < s->plan->n_check; i++) {
-        asks = asks || s->plan->check[i].kind == CF_CHECK_LIKELIHOOD;
+        const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, i);
+        asks = asks || (check != NULL && check->kind == CF_CHECK_LIKELIHOOD);
     }
     if (!asks) {
         return;
@@ -196,11 +198,15 @@ static cf_status list_cells(servers *v, cf_error *err)
             continue;
         }
         cf_buf name = CF_BUF_INIT;
-        cf_str model = s->plan->model[c->model].name;
-        cf_buf_add(&name, model.p, model.n);
-        cf_buf_addf(&name, " %s",
-                    s->o.open.server_model != NULL ? s->o.open.server_model
-                                                   : "");
+        const cf_sweep_model *m = &s->plan->model[c->model];
+        const cf_open_options o =
+            cf_sweep__open_options(s, c->model, CF_SWEEP_NONE);
+        if (m->server_model == NULL) {
+            cf_buf_add(&name, m->name.p, m->name.n);
+        } else {
+            cf_buf_adds(&name, m->address[0]); /* its name is only a label */
+        }
+        cf_buf_addf(&name, " %s", o.server_model != NULL ? o.server_model : "");
         const cf_sweep__engine e = {.model = cf_buf_cstr(&name),
                                     .template_hash = ""};
         cf_status st = cf_sweep__key(s, c, &e, err);

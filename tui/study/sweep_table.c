@@ -259,7 +259,8 @@ static void put_title(const cf_sweep_table *t, const cf_sweep_cell *c,
     const cf_str parts[] = {t->plan.item[c->item].name,
                             cf_sweep_model_name(&t->sweep, c),
                             cf_sweep_template_name(&t->sweep, c),
-                            cf_sweep_system_name(&t->sweep, c)};
+                            cf_sweep_system_name(&t->sweep, c),
+                            cf_sweep_wording_name(&t->sweep, c)};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].n > 0) {
             cf_buf_adds(out, i > 0 ? ", " : "");

@@ -94,6 +94,7 @@ static void put_column(cf_buf *out, const sweep_view *v)
     put_line(out, "adapter", cf_sweep_adapter_name(s, c));
     put_line(out, "template", cf_sweep_template_name(s, c));
     put_line(out, "system", cf_sweep_system_name(s, c));
+    put_line(out, "wording", cf_sweep_wording_name(s, c));
     put_line(out, "sampler", cf_sweep_sampler_name(s, c));
 }
 
@@ -109,6 +110,9 @@ static void put_cell(cf_buf *out, const sweep_view *v)
     for (size_t k = 0; k < t->plan.n_check; k++) {
         const cf_sweep_answer *a = &c->answer[k];
         cf_str name = t->plan.check[k].name;
+        if (a->is_absent) {
+            continue;
+        }
         cf_buf_adds(out, !a->is_known ? "?    "
                          : a->passes  ? "ok   "
                                       : "FAIL ");
@@ -171,16 +175,17 @@ static cf_style shade(const cf_sweep_table *t, const cf_sweep_cell *c,
         return CF_STYLE_ERROR;
     }
     double score = cf_sweep_score(&t->sweep, c);
-    size_t n = 0;
+    size_t n = 0, n_all = 0;
     for (size_t k = 0; k < t->plan.n_check; k++) {
         n += c->answer[k].is_known && c->answer[k].passes;
+        n_all += !c->answer[k].is_absent;
     }
     if (score < 0) {
         snprintf(text, CELL_W, " done");
         return CF_STYLE_NORMAL;
     }
     snprintf(text, CELL_W, "%2u/%-2u", (unsigned)(n % 100),
-             (unsigned)(t->plan.n_check % 100));
+             (unsigned)(n_all % 100));
     return steps[score >= 1 ? 3 : score >= 0.5 ? 2 : score > 0 ? 1 : 0];
 }
 

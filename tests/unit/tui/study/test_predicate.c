@@ -43,6 +43,28 @@ static void test_predicate__texts(void **state)
     assert_true(ask("schema:{\"required\":[\"age\"],\"type\":\"object\"}", &s));
     assert_false(
         ask("schema:{\"required\":[\"name\"],\"type\":\"object\"}", &s));
+    assert_true(ask("icontains:AGE", &s));
+    assert_false(ask("not-icontains:AGE", &s));
+    assert_true(ask("not-contains:Age", &s));
+    assert_true(ask("contains-all:[\"age\",\"7\"]", &s));
+    assert_false(ask("contains-all:age, eight", &s));
+    assert_true(ask("contains-any:eight, age", &s));
+    assert_false(ask("contains-any:[\"eight, age\"]", &s));
+    assert_true(ask("icontains-any:[\"AGE\"]", &s));
+    assert_true(ask("icontains-all:AGE,7", &s));
+    assert_true(ask("starts-with: {", &s));
+    assert_false(ask("starts-with:{", &s));
+    assert_true(ask("json", &s));
+    assert_true(ask("json-equals:{\"age\":7}", &s));
+    assert_false(ask("json-equals:[]", &s));
+    assert_true(ask("contains-json:{\"type\":\"object\"}", &s));
+    assert_false(ask("contains-json:{\"type\":\"array\"}", &s));
+    json_decref(m);
+    m = json_pack("{s:s,s:s}", "role", "assistant", "content",
+                  "Here { it is: {\"a\": \"}\\\"{\"} and [1");
+    const cf_sight inside = {.has_reply = true, .message = m};
+    assert_true(ask("contains-json", &inside));
+    assert_false(ask("json", &inside));
     json_decref(m);
     m = json_pack("{s:s,s:s}", "role", "assistant", "content", "");
     const cf_sight empty = {.has_reply = true, .message = m};
