@@ -25,6 +25,7 @@ void cf_influence_study_free(cf_influence_study *s)
     if (s != NULL) {
         cf_influence_deinit(&s->result);
         cf_study_case_deinit(&s->c);
+        cf_study_case_deinit(&s->other);
         cf_free(s->order);
         cf_free(s->shade);
         cf_free(s);
@@ -149,8 +150,26 @@ static cf_status fill(job *j, cf_lab *lab, cf_store *store, cf_uuid turn,
     return st;
 }
 
+/* The conversation whose parts are swapped in. */
+static cf_status load_other(job *j, cf_store *store, cf_error *err)
+{
+    cf_influence_study *s = j->study;
+    char id[CF_UUID_TEXT + 1];
+    s->options.other = NULL;
+    if (s->options.change != CF_CHANGE_SWAP) {
+        return CF_OK;
+    }
+    if (store == NULL) {
+        return cf_fail(err, CF_ENOTFOUND, "history is off");
+    }
+    cf_uuid_format(id, s->with);
+    CF_TRY(cf_study_case_whole(&s->other, store, &j->engine, id, err));
+    s->options.other = &s->other;
+    return CF_OK;
+}
+
 cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn,
-                             const cf_influence_options *options,
+                             cf_uuid with, const cf_influence_options *options,
                              void (*end)(void *ud, cf_influence_study *study),
                              void *ud, cf_error *err)
 {
@@ -165,9 +184,12 @@ cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn,
     cf_status st = j->study != NULL ? CF_OK : cf_oom_for(err, "the influence");
     if (st == CF_OK) {
         cf_study_case_init(&j->study->c);
+        cf_study_case_init(&j->study->other);
+        j->study->with = with;
         cf_influence_init(&j->study->result);
         j->study->options = *options;
         st = fill(j, lab, store, turn, err);
+        CF_THEN(st, load_other(j, store, err));
     }
     if (st != CF_OK) {
         free_job(j);

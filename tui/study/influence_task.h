@@ -16,6 +16,8 @@ enum { CF_SHADES = 4 };
 
 typedef struct cf_influence_study {
     cf_study_case c;
+    cf_study_case other; /* CF_CHANGE_SWAP: options.other */
+    cf_uuid with;        /* its conversation */
     cf_influence_options options;
     cf_influence result;
     size_t *order;  /* [result.n_row] by delta */
@@ -30,12 +32,14 @@ unsigned cf_influence_shade(double delta, double most);
 
 /*
  * Starts to ask what made a reply so; `turn` nil: the last one of the path.
+ * `with` is the saved conversation whose parts are swapped in where the options
+ * say so; options->other is not looked at.
  * `end` is called with the finished study, which is then the caller's, also
  * where it failed.  CF_EUNSUPPORTED for an engine that gives no likelihoods,
  * CF_ENOTFOUND, CF_EBUSY.
  */
 CF_MUST_USE cf_status cf_influence_start(
-    cf_lab *lab, cf_store *store, cf_uuid turn,
+    cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid with,
     const cf_influence_options *options,
     void (*end)(void *ud, cf_influence_study *study), void *ud, cf_error *err);
 void cf_influence_study_free(cf_influence_study *study);

@@ -103,12 +103,13 @@ static void on_end(void *ud, cf_influence_study *study)
     s->wants = false;
 }
 
-static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
+static void ask_with(cf_app *app, cf_uuid turn, cf_uuid with,
+                     const cf_influence_options *o)
 {
     state *s = state_of(app);
     cf_error err;
-    if (cf_influence_start(app->lab, app->store, turn, o, on_end, app, &err) !=
-        CF_OK) {
+    if (cf_influence_start(app->lab, app->store, turn, with, o, on_end, app,
+                           &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
@@ -117,6 +118,13 @@ static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
     if (cf_app_view(app) != CF_VIEW_INFLUENCE) {
         cf_app_open_view(app, CF_VIEW_INFLUENCE);
     }
+}
+
+/* With the conversation that was swapped in before, if one was. */
+static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
+{
+    const cf_influence_study *before = state_of(app)->study;
+    ask_with(app, turn, before != NULL ? before->with : (cf_uuid){{0}}, o);
 }
 
 static void name_target(cf_app *app, const char *name)
@@ -470,6 +478,14 @@ static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
     cf_grid_puts(g, r.x + 1, r.y + 1, r.w - 2, text, CF_STYLE_DIM);
 }
 
+static const char *change_name(const cf_influence_options *o)
+{
+    return o->change == CF_CHANGE_SWAP      ? "Swapped"
+           : o->change == CF_CHANGE_NEUTRAL ? "Neutral instead"
+           : o->keeps_positions             ? "Without it, gap kept"
+                                            : "Without it";
+}
+
 static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     const cf_influence_study *s = done(app);
@@ -479,10 +495,10 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     const cf_buf *target = &state_of(app)->target;
-    snprintf(
-        title, sizeof title, "Without it, nats  (%.24s%s%zu token%s: %.2f)",
-        target->n > 0 ? target->p : "", target->n > 0 ? ", " : "",
-        s->result.n_target, s->result.n_target == 1 ? "" : "s", s->result.with);
+    snprintf(title, sizeof title, "%s, nats  (%.24s%s%zu token%s: %.2f)",
+             change_name(&s->options), target->n > 0 ? target->p : "",
+             target->n > 0 ? ", " : "", s->result.n_target,
+             s->result.n_target == 1 ? "" : "s", s->result.with);
     bool narrow = cf_app_is_narrow(app);
     int below = r.h / 4 > 3 ? r.h / 4 : 3;
     int left = narrow ? r.w : r.w / 2;
@@ -648,7 +664,8 @@ static void cmd_target(cf_app *app)
     cf_arena_deinit(&arena);
 }
 
-/* Left out, left out with a gap, or as many neutral tokens in its place. */
+/* Left out, left out with a gap, or as many neutral tokens in its place; after
+ * a swap left out again. */
 static void cmd_change(cf_app *app)
 {
     const cf_influence_study *s = done(app);
@@ -666,6 +683,37 @@ static void cmd_change(cf_app *app)
                : o.keeps_positions ? "parts are left out, and what follows "
                                      "keeps its positions"
                                    : "parts are left out");
+}
+
+/* The same parts of another conversation in their place: the first ticked one,
+ * or the one that the argument names. */
+static void cmd_swap(cf_app *app, const char *arg)
+{
+    const cf_influence_study *s = done(app);
+    size_t n;
+    const cf_uuid *ticked = cf_lab_ticked(app->lab, &n);
+    cf_uuid with = n > 0 ? ticked[0] : (cf_uuid){{0}};
+    if (s == NULL) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "no influence was asked for yet: gi asks");
+        return;
+    }
+    if (arg[0] != '\0' && !cf_uuid_parse(&with, arg, strlen(arg))) {
+        cf_app_say(app, CF_STYLE_ERROR, "'%.60s' is not a UUID", arg);
+        return;
+    }
+    if (cf_uuid_is_nil(with)) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "which conversation? tick one in Library (Space), or :swap "
+                   "UUID");
+        return;
+    }
+    cf_influence_options o = s->options;
+    o.change = CF_CHANGE_SWAP;
+    o.keeps_positions = false;
+    ask_with(app, state_of(app)->turn, with, &o);
+    cf_app_say(app, CF_STYLE_DIM,
+               "parts become the same parts of the other conversation");
 }
 
 static void cmd_stop(cf_app *app)
@@ -704,6 +752,9 @@ static const cf_command influence_commands[] = {
     {"change", HERE, "s", "",
      "leave parts out, keep positions, or put neutral tokens there",
      CF_RUN(cmd_change)},
+    {"swap", HERE, "x", "[UUID]",
+     "put the same parts of the ticked conversation there, or of UUID",
+     CF_WITH(cmd_swap)},
     {"target", HERE, "v", "", "the reply, its calls, their arguments in turn",
      CF_RUN(cmd_target)},
     {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
@@ -715,7 +766,7 @@ const cf_view_ops cf_view_influence = {
     .name = "influence",
     .title = "Influence",
     .commands = influence_commands,
-    .footer = "finer coarser pieces change target back",
+    .footer = "finer coarser pieces change swap target back",
     .open = influence_open,
     .close = influence_close,
     .draw = influence_draw,
