@@ -752,7 +752,7 @@ static const cf_command influence_commands[] = {
     {"change", HERE, "s", "",
      "leave parts out, keep positions, or put neutral tokens there",
      CF_RUN(cmd_change)},
-    {"swap", HERE, "x", "[UUID]",
+    {"swap", HERE, "z", "[UUID]",
      "put the same parts of the ticked conversation there, or of UUID",
      CF_WITH(cmd_swap)},
     {"target", HERE, "v", "", "the reply, its calls, their arguments in turn",
