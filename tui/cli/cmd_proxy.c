@@ -32,12 +32,12 @@ static cf_status begin_breaks(cf_buf *folder, const cf_cli *cli,
 
 static cf_status run(cf_cli *cli, const cf_upstream *up,
                      const cf_http_options *http, const char *break_text,
-                     cf_error *err)
+                     bool has_screen, cf_error *err)
 {
     cf_traffic_run t;
     cf_proxy proxy = {0};
     cf_buf folder = CF_BUF_INIT;
-    CF_TRY(cf_traffic_run_init(&t, cli, err));
+    CF_TRY(cf_traffic_run_init(&t, cli, has_screen, err));
     cf_status st = cf_proxy_init(&proxy, up, t.recorder, err);
     CF_THEN(st, begin_breaks(&folder, cli, break_text, err));
     if (st == CF_OK) {
@@ -52,10 +52,11 @@ static cf_status run(cf_cli *cli, const cf_upstream *up,
 }
 
 /* Answers from the history alone. */
-static cf_status replay(cf_cli *cli, const cf_http_options *http, cf_error *err)
+static cf_status replay(cf_cli *cli, const cf_http_options *http,
+                        bool has_screen, cf_error *err)
 {
     cf_traffic_run t;
-    CF_TRY(cf_traffic_run_init(&t, cli, err));
+    CF_TRY(cf_traffic_run_init(&t, cli, has_screen, err));
     const cf_http_handler handler = cf_replay_handler(t.store);
     cf_status st = cf_traffic_run_serve(&t, http, &handler, "the history", err);
     cf_traffic_run_deinit(&t);
@@ -64,13 +65,13 @@ static cf_status replay(cf_cli *cli, const cf_http_options *http, cf_error *err)
 
 /* Answers from a file. */
 static cf_status script(cf_cli *cli, const cf_http_options *http,
-                        const char *path, cf_error *err)
+                        const char *path, bool has_screen, cf_error *err)
 {
     cf_traffic_run t;
     cf_scripted *s = NULL;
     json_t *v = NULL;
     CF_TRY(cf_json_read_file(&v, path, err));
-    cf_status st = cf_traffic_run_init(&t, cli, err);
+    cf_status st = cf_traffic_run_init(&t, cli, has_screen, err);
     if (st == CF_OK) {
         st = cf_scripted_new(&s, v, t.recorder, err);
         if (st == CF_OK) {
@@ -89,7 +90,7 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     cf_upstream up = {0};
     cf_http_options http = {.listen = "127.0.0.1:8088"};
     const char *script_path = NULL, *break_text = NULL;
-    bool is_replay = false;
+    bool is_replay = false, has_screen = false;
     const cf_opt own[] = {
         {"--to", 0, CF_OPT_STR, &up.url, "URL",
          "the server that answers: http://HOST:PORT or https://HOST", NULL},
@@ -108,6 +109,10 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--script", 0, CF_OPT_STR, &script_path, "FILE",
          "ask no server: answer with the replies of a file, in order", NULL},
+        {"--screen", 0, CF_OPT_FLAG, &has_screen, NULL,
+         "show exchanges on a screen, as `confab watch` does; leaving it ends "
+         "the proxy",
+         NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n;
@@ -128,8 +133,9 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     }
     up.key = cf_secret_key();
     cf_error err;
-    cf_status st = script_path != NULL ? script(cli, &http, script_path, &err)
-                   : is_replay         ? replay(cli, &http, &err)
-                                       : run(cli, &up, &http, break_text, &err);
+    cf_status st =
+        script_path != NULL ? script(cli, &http, script_path, has_screen, &err)
+        : is_replay         ? replay(cli, &http, has_screen, &err)
+                    : run(cli, &up, &http, break_text, has_screen, &err);
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }

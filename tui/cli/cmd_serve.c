@@ -30,7 +30,7 @@ static void write_slots(void *ud, cf_buf *json)
 }
 
 static cf_status run(cf_cli *cli, const cf_http_options *http,
-                     cf_serve_options *o, cf_error *err)
+                     cf_serve_options *o, bool has_screen, cf_error *err)
 {
     cf_opened opened = {.from = "none"};
     cf_traffic_run t;
@@ -43,7 +43,7 @@ static cf_status run(cf_cli *cli, const cf_http_options *http,
                        "-m: want a model file; `confab proxy` records what "
                        "goes to a server");
     }
-    cf_status st = cf_traffic_run_init(&t, cli, err);
+    cf_status st = cf_traffic_run_init(&t, cli, has_screen, err);
     if (st == CF_OK) {
         model_name(&name, &cli->open);
         o->opened = &opened;
@@ -69,6 +69,7 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
 {
     cf_serve_options o = {0};
     cf_http_options http = {.listen = "127.0.0.1:8080"};
+    bool has_screen = false;
     const cf_opt own[] = {
         {"--listen", 0, CF_OPT_STR, &http.listen, "HOST:PORT",
          "where clients ask (default: 127.0.0.1:8080; port 0: any)", NULL},
@@ -79,6 +80,10 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
         {"--slots", 0, CF_OPT_U32, &o.n_slots, "N",
          "requests answered at a time, each with a context of its own "
          "(default 4)",
+         NULL},
+        {"--screen", 0, CF_OPT_FLAG, &has_screen, NULL,
+         "show slots and exchanges on a screen, as `confab watch` does; "
+         "leaving it ends the server",
          NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
@@ -95,6 +100,7 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
         http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
     cf_error err;
-    return run(cli, &http, &o, &err) == CF_OK ? CF_EXIT_OK
-                                              : cf_cli_fail(cli, &err);
+    return run(cli, &http, &o, has_screen, &err) == CF_OK
+               ? CF_EXIT_OK
+               : cf_cli_fail(cli, &err);
 }

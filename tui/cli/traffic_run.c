@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "templates/chat_template.h"
 #include "templates/open.h"
 #include "tui/cli/cli_store.h"
@@ -24,24 +25,34 @@ enum {
     PATIENCE_MS = 300, /* of one write */
     BUSY_MS = 1000,    /* for another program's lock */
     LOOK_US = 20000,
-    SLOTS_EVERY = 15 /* looks */
+    SLOTS_EVERY = 15, /* looks */
+    UNSAID_MAX = 4000 /* bytes of lines that wait for the screen to end */
 };
 
 /* A line that was just said is not said again for every request. */
 static void say(void *ud, const char *line)
 {
     cf_traffic_run *t = ud;
+    pthread_mutex_lock(&t->lock);
     if (t->said == NULL || strcmp(t->said, line) != 0) {
         cf_free(t->said);
         t->said = cf_strdup(line);
-        cf_note("confab %s: %s", t->cli->command->name, line);
+        if (!t->has_screen) {
+            cf_note("confab %s: %s", t->cli->command->name, line);
+        } else if (t->unsaid.n < UNSAID_MAX) {
+            cf_buf_addf(&t->unsaid, "%s\n", line);
+        }
     }
+    pthread_mutex_unlock(&t->lock);
 }
 
 static void stored(void *ud, const cf_exchange *x)
 {
-    cf_traffic_run *t = ud;
+    const cf_traffic_run *t = ud;
     cf_buf line = CF_BUF_INIT;
+    if (t->has_screen) {
+        return;
+    }
     if (t->cli->is_json) {
         cf_exchange_line_json(&line, x);
     } else {
@@ -95,11 +106,13 @@ static cf_status open_store(cf_traffic_run *t, cf_error *err)
     return st;
 }
 
-cf_status cf_traffic_run_init(cf_traffic_run *t, const cf_cli *cli,
+cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli, bool has_screen,
                               cf_error *err)
 {
     memset(t, 0, sizeof *t);
+    pthread_mutex_init(&t->lock, NULL);
     t->cli = cli;
+    t->has_screen = has_screen;
     cf_status st = open_finder(t, err);
     CF_THEN(st, open_store(t, err));
     if (st == CF_OK) {
@@ -116,16 +129,55 @@ cf_status cf_traffic_run_init(cf_traffic_run *t, const cf_cli *cli,
     return st;
 }
 
+/* Tells programs that watch the history where the server is and what its slots
+ * do, while it runs. */
+typedef struct teller {
+    const cf_traffic_run *t;
+    const char *line; /* what answers where */
+    const cf_cancel *cancel;
+    atomic_bool is_over; /* the screen was left */
+    cf_buf told;         /* the slots as the file has them */
+} teller;
+
 /* Writes the file of slots where something has changed. */
-static void tell_slots(const cf_traffic_run *t, cf_buf *told)
+static void tell(teller *w)
 {
+    const cf_traffic_run *t = w->t;
     cf_buf now = CF_BUF_INIT;
-    t->slots(t->slots_ud, &now);
-    if (!now.failed && !cf_str_eq(cf_buf_str(&now), cf_buf_str(told))) {
-        cf_slots_write(cf_store_path(t->store), cf_buf_str(&now));
+    if (t->slots != NULL) {
+        t->slots(t->slots_ud, &now);
+    } else {
+        cf_buf_adds(&now, "[]");
     }
-    cf_buf_deinit(told);
-    *told = now;
+    if (!now.failed && !cf_str_eq(cf_buf_str(&now), cf_buf_str(&w->told))) {
+        cf_slots_write(cf_store_path(t->store), w->line, cf_buf_str(&now));
+    }
+    cf_buf_deinit(&w->told);
+    w->told = now;
+}
+
+static void *tell_until_the_end(void *ud)
+{
+    teller *w = ud;
+    for (unsigned i = 0; !atomic_load(w->cancel) && !atomic_load(&w->is_over);
+         i++) {
+        if (i % SLOTS_EVERY == 0) {
+            tell(w);
+        }
+        (void)usleep(LOOK_US);
+    }
+    return NULL;
+}
+
+/* The screen of `watch`, while another thread tells. */
+static cf_status show(const cf_traffic_run *t, teller *w, cf_error *err)
+{
+    pthread_t thread;
+    CF_TRY(cf_os_thread(&thread, tell_until_the_end, w, err));
+    (void)cf_cli_watch(t->cli);
+    atomic_store(&w->is_over, true);
+    pthread_join(thread, NULL);
+    return CF_OK;
 }
 
 cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
@@ -133,25 +185,29 @@ cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
                                cf_error *err)
 {
     cf_http_server *server = NULL;
-    cf_cancel *cancel = cf_cli_cancel();
-    cf_buf told = CF_BUF_INIT; /* what the file of slots has */
+    cf_buf line = CF_BUF_INIT;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
+    if (t->has_screen && t->cli->screen->check(err) != CF_OK) {
+        err->code = CF_EINVAL; /* exit status 2, as the contract says */
+        return CF_EINVAL;
+    }
     CF_TRY(cf_http_server_new(&server, http, handler, err));
-    cf_note("confab %s: %s answers at %s", t->cli->command->name, what,
-            cf_http_server_url(server));
-    for (unsigned i = 0; !atomic_load(cancel); i++) {
-        if (t->slots != NULL && i % SLOTS_EVERY == 0) {
-            tell_slots(t, &told);
-        }
-        (void)usleep(LOOK_US);
+    cf_buf_addf(&line, "confab %s: %s answers at %s", t->cli->command->name,
+                what, cf_http_server_url(server));
+    teller w = {.t = t, .line = cf_buf_cstr(&line), .cancel = cf_cli_cancel()};
+    cf_status st = CF_OK;
+    if (t->has_screen) {
+        st = show(t, &w, err);
+    } else {
+        cf_note("%s", w.line);
+        tell_until_the_end(&w);
     }
     cf_http_server_free(server, GRACE_MS);
-    if (t->slots != NULL) {
-        cf_slots_remove(cf_store_path(t->store));
-    }
-    cf_buf_deinit(&told);
-    return CF_OK;
+    cf_slots_remove(cf_store_path(t->store));
+    cf_buf_deinit(&w.told);
+    cf_buf_deinit(&line);
+    return st;
 }
 
 void cf_traffic_run_deinit(cf_traffic_run *t)
@@ -161,10 +217,15 @@ void cf_traffic_run_deinit(cf_traffic_run *t)
     if (t->store != NULL && cf_store_flush(t->store, FLUSH_MS, &err) != CF_OK) {
         cf_note("confab %s: %s", t->cli->command->name, err.text);
     }
+    if (t->unsaid.n > 0) {
+        cf_note_text("", cf_buf_str(&t->unsaid));
+    }
     cf_store_close(t->store);
     cf_template_free(t->tpl);
     cf_engine_close(t->engine);
     cf_buf_deinit(&t->source);
     cf_free(t->said);
+    cf_buf_deinit(&t->unsaid);
+    pthread_mutex_destroy(&t->lock);
     memset(t, 0, sizeof *t);
 }

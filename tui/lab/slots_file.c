@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 
 enum { FILE_MAX = 1 << 20 };
@@ -17,13 +18,18 @@ static cf_status put_path(cf_buf *out, const char *db, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-void cf_slots_write(const char *db, cf_str slots)
+void cf_slots_write(const char *db, const char *server, cf_str slots)
 {
     cf_buf path = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_error ignored;
-    cf_buf_addf(&text, "{\"pid\":%ld,\"slots\":", (long)getpid());
-    cf_buf_add(&text, slots.p, slots.n);
-    cf_buf_adds(&text, "}\n");
+    cf_jw w;
+    cf_jw_init(&w, &text);
+    cf_jw_object(&w, NULL);
+    cf_jw_int(&w, "pid", getpid());
+    cf_jw_text(&w, "server", server);
+    cf_jw_raw(&w, "slots", slots);
+    cf_jw_end(&w);
+    cf_buf_addc(&text, '\n');
     cf_status st = cf_buf_check(&text, &ignored);
     CF_THEN(st, put_path(&path, db, &ignored));
     CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(&text), text.n,
@@ -54,16 +60,16 @@ json_t *cf_slots_read(const char *db)
 {
     cf_buf path = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_error ignored;
-    json_t *v = NULL, *slots = NULL;
+    json_t *v = NULL;
     cf_status st = put_path(&path, db, &ignored);
     CF_THEN(st, cf_os_read_file(&text, cf_buf_cstr(&path), FILE_MAX, &ignored));
     CF_THEN(st, cf_json_read(&v, cf_buf_cstr(&text), text.n, &ignored));
-    if (st == CF_OK &&
-        is_running(json_integer_value(json_object_get(v, "pid")))) {
-        slots = json_incref(json_object_get(v, "slots"));
+    if (st != CF_OK ||
+        !is_running(json_integer_value(json_object_get(v, "pid")))) {
+        json_decref(v);
+        v = NULL;
     }
-    json_decref(v);
     cf_buf_deinit(&path);
     cf_buf_deinit(&text);
-    return slots;
+    return v;
 }

@@ -339,6 +339,16 @@ void cf_record_bytes(cf_record *x, const char *p, size_t n)
     x->chunks[x->n_chunks++] = us;
 }
 
+void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached,
+                     uint64_t n_reply)
+{
+    if (x != NULL) {
+        x->usage = (cf_wire_usage){(int64_t)n_prompt, (int64_t)n_cached,
+                                   (int64_t)n_reply};
+        x->has_usage = true;
+    }
+}
+
 void cf_record_end_with(cf_record *x, cf_record_end how, const char *why)
 {
     if (x == NULL) {

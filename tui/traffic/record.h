@@ -58,6 +58,10 @@ void cf_record_head(cf_record *x, unsigned status,
 /* Bytes of the answer, as they were passed on. */
 void cf_record_bytes(cf_record *x, const char *p, size_t n);
 
+/* What the answer cost, for one that need not say it itself. */
+void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached,
+                     uint64_t n_reply);
+
 /* How the exchange ended. */
 typedef enum cf_record_end {
     CF_RECORD_WHOLE,  /* the answer is out */

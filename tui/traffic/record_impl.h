@@ -40,6 +40,8 @@ struct cf_record {
     uint64_t *chunks; /* [n_chunks] bytes, microseconds ... */
     size_t n_chunks, cap_chunks;
     int64_t first_us, total_us;
+    cf_wire_usage usage; /* where the answer does not say it */
+    bool has_usage;
     atomic_bool has_ended;
     bool is_cut; /* the answer is longer than what is kept of it */
     cf_record_end how;

@@ -355,6 +355,9 @@ static cf_status read_answer(cf_record *x, cf_wire_reader *r, cf_error *err)
         }
     }
     CF_THEN(st, cf_wire_reader_finish(r, err));
+    if (x->has_usage && r->usage.n_prompt < 0) {
+        r->usage = x->usage;
+    }
     cf_buf_deinit(&room);
     return st;
 }

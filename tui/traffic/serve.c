@@ -335,6 +335,10 @@ static void generate(job *j)
     side_by_side(j, slot, v, n);
     cf_serve__give(s->slots, slot);
     take_sides(j, v, n);
+    if (j->st == CF_OK) {
+        cf_record_usage(j->record, j->usage.n_prompt, j->usage.n_cached,
+                        j->usage.n_reply);
+    }
     for (uint32_t i = 0; i < n; i++) {
         cf_buf_deinit(&v[i].piece);
     }

@@ -15,6 +15,7 @@
 typedef struct cf_serve__progress {
     atomic_uint n_prompt, n_prefilled; /* tokens */
     atomic_uint n_decoded;             /* of all its replies */
+    atomic_ullong first_us, last_us;   /* when the first and last came */
 } cf_serve__progress;
 
 typedef struct cf_serve__slot {

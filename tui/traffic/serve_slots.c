@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "tui/traffic/serve_impl.h"
 
 enum { FORK_GAIN = 32 }; /* tokens that make a fork worth it */
@@ -148,7 +149,10 @@ void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e)
         atomic_store(&slot->now.n_prefilled, (unsigned)e->n_done);
         break;
     case CF_CHAT_TOKEN:
-        atomic_fetch_add(&slot->now.n_decoded, 1);
+        atomic_store(&slot->now.last_us, cf_os_monotonic_us());
+        if (atomic_fetch_add(&slot->now.n_decoded, 1) == 0) {
+            atomic_store(&slot->now.first_us, atomic_load(&slot->now.last_us));
+        }
         break;
     default:
         break;
@@ -232,6 +236,16 @@ static void write_next(const cf_serve__slot *slot, unsigned n_decoded, cf_jw *w)
     cf_jw_end(w);
 }
 
+/* Tokens a second since the first; 0: not known yet. */
+static double rate_of(const cf_serve__slot *slot, unsigned n_decoded)
+{
+    const unsigned long long first = atomic_load(&slot->now.first_us);
+    const unsigned long long last = atomic_load(&slot->now.last_us);
+    return n_decoded > 1 && last > first
+               ? (n_decoded - 1) * 1e6 / (double)(last - first)
+               : 0;
+}
+
 static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
 {
     const cf_serve__slot *slot = &s->v[i];
@@ -257,6 +271,7 @@ static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
                atomic_load(&slot->now.n_prefilled));
     cf_jw_uint(w, "n_cached", slot->n_cached);
     cf_jw_uint(w, "n_requests", slot->n_requests);
+    cf_jw_double(w, "per_second", rate_of(slot, n_decoded));
     write_next(slot, n_decoded, w);
     cf_jw_end(w);
 }

@@ -27,7 +27,7 @@ typedef struct traffic {
     cf_list list;
     bool is_read;
     cf_buf stop_line; /* about the proxy's breakpoint; empty: none */
-    json_t *slots;    /* of a server that writes this history; NULL: none */
+    json_t *server;   /* that writes this history, as its file says; NULL */
 } traffic;
 
 static traffic *state(cf_app *app)
@@ -52,7 +52,7 @@ static void traffic_close(cf_app *app)
     if (s != NULL) {
         cf_arena_deinit(&s->arena);
         cf_buf_deinit(&s->stop_line);
-        json_decref(s->slots);
+        json_decref(s->server);
         cf_free(s);
         app->state[CF_VIEW_TRAFFIC] = NULL;
     }
@@ -129,16 +129,16 @@ static bool read_break(cf_app *app)
     return is_other;
 }
 
-/* True when a slot does something else. */
-static bool read_slots(cf_app *app)
+/* True when another server runs, or a slot does something else. */
+static bool read_server(cf_app *app)
 {
     traffic *s = state(app);
-    json_t *slots =
+    json_t *now =
         app->store != NULL ? cf_slots_read(cf_store_path(app->store)) : NULL;
     bool is_other =
-        slots == NULL ? s->slots != NULL : json_equal(slots, s->slots) == 0;
-    json_decref(s->slots);
-    s->slots = slots;
+        now == NULL ? s->server != NULL : json_equal(now, s->server) == 0;
+    json_decref(s->server);
+    s->server = now;
     return is_other;
 }
 
@@ -146,7 +146,7 @@ static void traffic_enter(cf_app *app)
 {
     (void)reload(app);
     (void)read_break(app);
-    (void)read_slots(app);
+    (void)read_server(app);
 }
 
 static bool traffic_step(cf_app *app)
@@ -154,7 +154,7 @@ static bool traffic_step(cf_app *app)
     if (cf_app_view(app) == CF_VIEW_TRAFFIC) {
         bool is_new = reload(app);
         is_new = read_break(app) || is_new;
-        app->is_dirty = read_slots(app) || is_new || app->is_dirty;
+        app->is_dirty = read_server(app) || is_new || app->is_dirty;
     }
     return false;
 }
@@ -228,7 +228,7 @@ static void draw_detail(cf_grid *g, cf_rect r, const cf_exchange *x)
     json_decref(list);
 }
 
-/* "slot 0  decode   120 of 512 tokens after 1204" */
+/* "slot 0  decode   120 of 512 tokens after 1204, 31.5 a second" */
 static void draw_slot(cf_grid *g, cf_rect r, size_t i, const json_t *slot)
 {
     const json_t *next = json_object_get(slot, "next_token");
@@ -238,40 +238,55 @@ static void draw_slot(cf_grid *g, cf_rect r, size_t i, const json_t *slot)
         json_integer_value(json_object_get(slot, "n_prompt_tokens"));
     json_int_t n = json_integer_value(json_object_get(next, "n_decoded"));
     json_int_t left = json_integer_value(json_object_get(next, "n_remain"));
+    double rate = json_number_value(json_object_get(slot, "per_second"));
     cf_style style = is_busy ? CF_STYLE_NORMAL : CF_STYLE_DIM;
     int at = cf_grid_putf(g, r.x, r.y, r.w, style, "slot %-3zu %-8.*s", i,
                           (int)what.n, what.p);
     if (!is_busy) {
-        cf_grid_putf(
+        at += cf_grid_putf(
             g, r.x + at, r.y, r.w - at, style, "keeps %lld tokens",
             (long long)json_integer_value(json_object_get(slot, "n_cached")));
+        at += cf_grid_putf(
+            g, r.x + at, r.y, r.w - at, style, ", requests: %lld",
+            (long long)json_integer_value(json_object_get(slot, "n_requests")));
     } else if (n == 0) {
         cf_grid_putf(g, r.x + at, r.y, r.w - at, style, "%lld of %lld tokens",
                      (long long)json_integer_value(
                          json_object_get(slot, "n_prompt_tokens_processed")),
                      (long long)n_prompt);
     } else if (left >= 0) {
-        cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
-                     "%lld of %lld tokens after %lld", (long long)n,
-                     (long long)(n + left), (long long)n_prompt);
+        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
+                           "%lld of %lld tokens after %lld", (long long)n,
+                           (long long)(n + left), (long long)n_prompt);
     } else {
-        cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
-                     "%lld tokens after %lld", (long long)n,
-                     (long long)n_prompt);
+        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
+                           "%lld tokens after %lld", (long long)n,
+                           (long long)n_prompt);
+    }
+    if (rate > 0) {
+        cf_grid_putf(g, r.x + at, r.y, r.w - at, style, ", %s%.1f a second",
+                     is_busy ? "" : "last: ", rate);
     }
 }
 
-/* The server's slots, a line each; returns how many lines. */
-static int draw_slots(const traffic *s, cf_grid *g, cf_rect r)
+/* Where the server answers and its slots, a line each; returns how many
+ * lines. */
+static int draw_server(const traffic *s, cf_grid *g, cf_rect r)
 {
-    size_t n = json_array_size(s->slots);
+    const json_t *slots = json_object_get(s->server, "slots");
+    size_t n = json_array_size(slots);
+    if (s->server == NULL || r.h < 2) {
+        return 0;
+    }
+    cf_grid_put(g, r.x, r.y++, r.w, cf_json_get_str(s->server, "server"),
+                CF_STYLE_DIM);
     size_t most = r.h > 3 * SLOT_ROWS ? SLOT_ROWS : (size_t)r.h / 3;
     n = n < most ? n : most;
     for (size_t i = 0; i < n; i++) {
         draw_slot(g, (cf_rect){r.x, r.y + (int)i, r.w, 1}, i,
-                  json_array_get(s->slots, i));
+                  json_array_get(slots, i));
     }
-    return (int)n;
+    return (int)n + 1;
 }
 
 static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
@@ -285,9 +300,9 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
         in.y++;
         in.h--;
     }
-    int n_slots = draw_slots(s, g, in);
-    in.y += n_slots;
-    in.h -= n_slots;
+    int n_server = draw_server(s, g, in);
+    in.y += n_server;
+    in.h -= n_server;
     int n_rows = in.h - n_detail - 2;
     cf_list_set(&s->list, s->list.n, n_rows > 0 ? (size_t)n_rows : 0);
     cf_grid_puts(g, in.x, in.y, in.w,

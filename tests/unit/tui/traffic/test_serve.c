@@ -602,11 +602,13 @@ static void test_serve__slots(void **state)
     pthread_join(thread, NULL);
     cf_serve_slots(f.serve, &json);
     const char *db = store_dir_file("slots.db");
-    cf_slots_write(db, cf_buf_str(&json));
+    cf_slots_write(db, "here", cf_buf_str(&json));
     v = cf_slots_read(db);
-    assert_int_equal(json_array_size(v), 3);
+    const json_t *slots = json_object_get(v, "slots");
+    assert_int_equal(json_array_size(slots), 3);
     assert_true(
-        cf_str_is(cf_json_get_str(json_array_get(v, 0), "state"), "idle"));
+        cf_str_is(cf_json_get_str(json_array_get(slots, 0), "state"), "idle"));
+    assert_string_equal(cf_json_get_str(v, "server").p, "here");
     json_decref(v);
     cf_slots_remove(db);
     assert_null(cf_slots_read(db));
