@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "core/base/json.h"
 #include "core/base/os.h"
@@ -24,7 +25,7 @@
 
 extern char **environ;
 
-enum { WORDS_MAX = 12, WAIT_MS = 20000, SLOW_CLIENTS = 40 };
+enum { WORDS_MAX = 14, WAIT_MS = 20000, SLOW_CLIENTS = 40 };
 
 static const char reply[] =
     "{\"id\":\"r\",\"choices\":[{\"index\":0,\"message\":{\"role\":"
@@ -153,27 +154,6 @@ static void test_proxy_command__records_and_ends(void **state)
     cf_http_server_free(fake, 0);
 }
 
-static void test_proxy_command__refuses_to_be_reached(void **state)
-{
-    (void)state;
-    cf_program p;
-    if (cf_program_path() == NULL) {
-        T_SKIP("CONFAB_BIN is not set");
-    }
-    unsetenv("CONFAB_TOKEN");
-    CF_PROGRAM(&p, "proxy", "--to", "http://127.0.0.1:1", "--listen",
-               "0.0.0.0:0", "--db", store_dir_file("r.db"));
-    assert_int_equal(p.status, 2);
-    assert_non_null(strstr(cf_buf_cstr(&p.err), "token"));
-    cf_program_deinit(&p);
-    CF_PROGRAM(&p, "proxy", "--to", "ftp://127.0.0.1", "--db",
-               store_dir_file("r.db"));
-    assert_int_equal(p.status, 2);
-    cf_program_deinit(&p);
-}
-
-/* ---- clients that send what they like ----------------------------------- */
-
 static int connect_to(const char *url)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
@@ -197,6 +177,287 @@ static void put(int fd, const char *p, size_t n)
         n -= (size_t)sent;
     }
 }
+
+/* ---- how it ends -------------------------------------------------------- */
+
+/* Streams without an end, a piece at a time. */
+static ssize_t send_on(void *ud, char *to, size_t n)
+{
+    static const char piece[] = "data: {}\n\n";
+    const atomic_bool *stopping = ud;
+    (void)poll(NULL, 0, 5);
+    if (atomic_load(stopping) || n < sizeof piece - 1) {
+        return 0;
+    }
+    memcpy(to, piece, sizeof piece - 1);
+    return sizeof piece - 1;
+}
+
+static void on_endless(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    (void)ud;
+    union {
+        const atomic_bool *in;
+        void *out;
+    } stopping = {r->stopping};
+    *a = (cf_http_answer){
+        .status = 200, .size = -1, .read = send_on, .ud = stopping.out};
+}
+
+/* SIGTERM while answers run: it ends, and says that they broke off. */
+static void test_proxy_command__ends_with_streams_open(void **state)
+{
+    (void)state;
+    enum { STREAMS = 5 };
+    static const char head[] =
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Length: 2\r\n\r\n{}";
+    char url[100], db[300], got[4];
+    int fd[STREAMS];
+    cf_error err;
+    cf_http_server *fake;
+    cf_program p;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler handler = {.answer = on_endless};
+    T_OK(cf_http_server_new(&fake, &any, &handler, &err), err);
+    snprintf(db, sizeof db, "%s", store_dir_file("e.db"));
+    pid_t pid = start(url, cf_http_server_url(fake), db);
+    for (int i = 0; i < STREAMS; i++) {
+        fd[i] = connect_to(url);
+        put(fd[i], head, sizeof head - 1);
+        assert_int_equal(recv(fd[i], got, sizeof got, MSG_WAITALL), sizeof got);
+    }
+    stop(pid);
+    for (int i = 0; i < STREAMS; i++) {
+        close(fd[i]);
+    }
+    CF_PROGRAM(&p, "watch", "--once", "--json", "--db", db);
+    size_t n = 0;
+    for (const char *at = cf_buf_cstr(&p.out);
+         (at = strstr(at, "\"total_ms\":null")) != NULL; at++) {
+        n++;
+    }
+    assert_int_equal(n, 0);
+    cf_program_deinit(&p);
+    cf_http_server_free(fake, 0);
+}
+
+/* ---- findings, as a user sees them -------------------------------------- */
+
+static void compress_into(cf_buf *out, const char *text)
+{
+    z_stream z = {.zalloc = NULL};
+    char room[1000];
+    union {
+        const char *in;
+        Bytef *z;
+    } from = {text};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, 0),
+                     Z_OK);
+    z.next_in = from.z;
+    z.avail_in = (uInt)strlen(text);
+    z.next_out = (Bytef *)room;
+    z.avail_out = sizeof room;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    cf_buf_add(out, room, sizeof room - z.avail_out);
+    (void)deflateEnd(&z);
+}
+
+#define MSG(role, text) "{\"role\":\"" role "\",\"content\":\"" text "\"}"
+#define BODY(messages)  "{\"model\":\"m\",\"messages\":[" messages "]}"
+#define SAY(text, prompt, cached)                                 \
+    "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"" text \
+    "\"}}],\"usage\":{\"prompt_tokens\":" prompt                  \
+    ",\"prompt_tokens_details\":{\"cached_tokens\":" cached "}}}"
+#define ABC MSG("system", "s") "," MSG("user", "a") ","
+
+static const struct {
+    const char *body, *say;
+    const char *kind, *with; /* the one finding, and a member; NULL: none */
+} wrong[] = {
+    {BODY(ABC MSG("assistant", "b") "," MSG("user", "c")),
+     SAY("d", "12100", "12000"), NULL, NULL},
+    {BODY(ABC MSG("assistant", "B") "," MSG("user", "c") "," MSG(
+         "assistant", "d") "," MSG("user", "e")),
+     SAY("f", "12200", "0"), "cache-lost", "\"message\":2,"},
+    {BODY(MSG("system", "10:01") "," MSG("user", "q")), SAY("r", "500", "0"),
+     NULL, NULL},
+    {BODY(MSG("system", "10:02") "," MSG("user", "q") "," MSG(
+         "assistant", "r") "," MSG("user", "t")),
+     SAY("u", "700", "0"), "system-changed", "\"message\":0,"},
+    {BODY(MSG("user", "again")), SAY("x", "500", "0"), NULL, NULL},
+    {BODY(MSG("user", "again")), SAY("y", "500", "0"), "other-answer",
+     "\"exchange\":\""},
+    {BODY(MSG("user",
+              "a beginning that the server throws away without a word, for "
+              "its window is small: these are many more tokens than it "
+              "read") "," MSG("assistant", "b") "," MSG("user", "the end")),
+     SAY("?", "40", "0"), "cut", "\"theirs\":40,"},
+    {"{\"model\":\"m\",\"messages\":[" MSG(
+         "user", "w?") "],\"tools\":[{\"type\":\"function\",\"function\":{"
+                       "\"name\":\"weather\",\"parameters\":{\"type\":"
+                       "\"object\",\"properties\":{\"city\":{\"type\":"
+                       "\"string\"}}}}}]}",
+     SAY("<tool_call>\\n{\\\"name\\\": \\\"weather\\\", \\\"arguments\\\": "
+         "{\\\"city\\\": \\\"Rome\\\"}}\\n</tool_call>",
+         "600", "0"),
+     "lost-call", "\"name\":\"weather\""},
+    {BODY(MSG("user", "zip")), NULL, NULL, NULL},
+};
+
+enum { N_WRONG = sizeof wrong / sizeof wrong[0] };
+
+/* A server that says what the row of the request's X-Row does; the last row's
+ * answer is compressed. */
+static void on_row(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    static const cf_http_header zipped = {{"Content-Encoding", 16},
+                                          {"gzip", 4}};
+    const cf_buf *gzip = ud;
+    cf_str row = cf_http_header_get(r->headers, r->n_headers, "X-Row");
+    size_t i = row.n == 1 ? (size_t)(row.p[0] - '0') : N_WRONG;
+    assert_true(i < N_WRONG);
+    *a = (cf_http_answer){.status = 200};
+    if (wrong[i].say != NULL) {
+        a->body = cf_str_from(wrong[i].say);
+    } else {
+        a->headers = &zipped;
+        a->n_headers = 1;
+        a->body = cf_buf_str(gzip);
+    }
+}
+
+/* Asks for the exchanges until all have ended; the program still runs. */
+static void watch_until(const char *db, size_t n_lines, cf_buf *out)
+{
+    size_t n = 0;
+    for (int left = WAIT_MS; left > 0 && n != n_lines; left -= 10) {
+        cf_program p;
+        CF_PROGRAM(&p, "watch", "--once", "--json", "--db", db);
+        cf_buf_reset(out);
+        cf_buf_add(out, p.out.p, p.out.n);
+        n = 0;
+        for (const char *at = cf_buf_cstr(out);
+             (at = strstr(at, "\"end\":\"")) != NULL; at++) {
+            n++;
+        }
+        cf_program_deinit(&p);
+        (void)poll(NULL, 0, 10);
+    }
+    assert_int_equal(n, n_lines);
+}
+
+static void check_line(const char *line, size_t i)
+{
+    static const char *const keys[] = {"exchange", "conversation", "request_id",
+                                       "status", "findings"};
+    json_t *v = NULL;
+    cf_error err;
+    char want[60];
+    T_OK(cf_json_read(&v, line, strcspn(line, "\n"), &err), err);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        assert_non_null(json_object_get(v, keys[k]));
+    }
+    const json_t *list = json_object_get(v, "findings");
+    cf_buf text = CF_BUF_INIT;
+    cf_json_write(&text, list);
+    snprintf(want, sizeof want, "\"kind\":\"%s\"",
+             wrong[i].kind != NULL ? wrong[i].kind : "");
+    if ((wrong[i].kind == NULL && json_array_size(list) != 0) ||
+        (wrong[i].kind != NULL &&
+         (strstr(cf_buf_cstr(&text), want) == NULL ||
+          strstr(cf_buf_cstr(&text), wrong[i].with) == NULL))) {
+        fail_msg("exchange %zu: %s", i, cf_buf_cstr(&text));
+    }
+    cf_buf_deinit(&text);
+    json_decref(v);
+}
+
+/* Exact bytes, of a compressed answer too, which is read all the same. */
+static void check_zipped(const char *db, const char *line, const cf_buf *gzip)
+{
+    cf_program p;
+    char id[40];
+    const char *at = strstr(line, "\"exchange\":\"");
+    snprintf(id, sizeof id, "%.36s", at + strlen("\"exchange\":\""));
+    CF_PROGRAM(&p, "history", "raw", id, "response", "--db", db);
+    assert_int_equal(p.status, 0);
+    assert_int_equal(p.out.n, gzip->n);
+    assert_memory_equal(p.out.p, gzip->p, gzip->n);
+    cf_program_deinit(&p);
+    check_raw(db, id, "request", wrong[N_WRONG - 1].body);
+    assert_non_null(strstr(line, "\"prompt_tokens\":77,"));
+}
+
+static void test_proxy_command__findings(void **state)
+{
+    (void)state;
+    char url[100], model[300], db[300], row[40];
+    cf_error err;
+    cf_http_server *fake;
+    cf_buf gzip = CF_BUF_INIT, out = CF_BUF_INIT;
+    size_t n;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    compress_into(&gzip, SAY("z", "77", "0"));
+    void *bytes = cf_tiny_gguf(&(cf_tiny_options){.n_ctx = 512}, &n);
+    snprintf(model, sizeof model, "%s", store_dir_file("wrong.gguf"));
+    snprintf(db, sizeof db, "%s", store_dir_file("w.db"));
+    T_OK(cf_os_write_file(model, bytes, n, 0600, &err), err);
+    cf_tiny_free(bytes);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler handler = {.answer = on_row, .ud = &gzip};
+    T_OK(cf_http_server_new(&fake, &any, &handler, &err), err);
+    pid_t pid = start_words(
+        url, (const char *const[]){cf_program_path(), "proxy", "--to",
+                                   cf_http_server_url(fake), "--listen",
+                                   "127.0.0.1:0", "-m", model, "-t", "chatml",
+                                   "--db", db, NULL});
+    for (size_t i = 0; i < N_WRONG; i++) {
+        snprintf(row, sizeof row, "X-Row: %zu", i);
+        assert_int_equal(
+            http_ask(url, "/v1/chat/completions", row, wrong[i].body, &out),
+            200);
+        watch_until(db, i + 1, &out); /* stored while the proxy runs */
+    }
+    const char *line = cf_buf_cstr(&out);
+    for (size_t i = 0; i < N_WRONG; i++) {
+        check_line(line, i);
+        if (i == N_WRONG - 1) {
+            check_zipped(db, line, &gzip);
+        }
+        line += strcspn(line, "\n") + 1;
+    }
+    stop(pid);
+    cf_http_server_free(fake, 0);
+    cf_buf_deinit(&gzip);
+    cf_buf_deinit(&out);
+}
+
+static void test_proxy_command__refuses_to_be_reached(void **state)
+{
+    (void)state;
+    cf_program p;
+    if (cf_program_path() == NULL) {
+        T_SKIP("CONFAB_BIN is not set");
+    }
+    unsetenv("CONFAB_TOKEN");
+    CF_PROGRAM(&p, "proxy", "--to", "http://127.0.0.1:1", "--listen",
+               "0.0.0.0:0", "--db", store_dir_file("r.db"));
+    assert_int_equal(p.status, 2);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "token"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "proxy", "--to", "ftp://127.0.0.1", "--db",
+               store_dir_file("r.db"));
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+}
+
+/* ---- clients that send what they like ----------------------------------- */
 
 /* A request: a head, a part of it many times, a tail.  The answer is one of
  * HTTP, or the connection is closed; the engine never answers it with 200. */
@@ -455,6 +716,8 @@ int main(void)
         cmocka_unit_test(test_proxy_command__hostile_clients),
         cmocka_unit_test(test_serve_command__hostile_clients),
         cmocka_unit_test(test_proxy_command__records_and_ends),
+        cmocka_unit_test(test_proxy_command__ends_with_streams_open),
+        cmocka_unit_test(test_proxy_command__findings),
         cmocka_unit_test(test_proxy_command__refuses_to_be_reached),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
