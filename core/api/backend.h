@@ -491,6 +491,37 @@ CF_MUST_USE cf_status cf_prompt_render_media(cf_prompt *out,
                                              const json_t *context,
                                              cf_arena *arena, cf_error *err);
 
+/* A picture or sound in a rendered prompt. */
+typedef struct cf_prompt_medium {
+    bool is_sound;
+    uint32_t message, part; /* where it is in the context, from 0 */
+    size_t n_token; /* positions: its rows and the markers around them */
+    size_t n_row;
+    const char *hash; /* of its file, hexadecimal */
+    cf_str words;     /* cf_media_words() */
+} cf_prompt_medium;
+
+/* A prompt as the built-in core reads it; all of it lives in the arena. */
+typedef struct cf_media_prompt {
+    cf_prompt prompt; /* each picture and sound as its markers, with a stand-in
+                         for each block of rows */
+    cf_token_list tokens;      /* cf_token_is_row() for rows */
+    const cf_prompt_medium *v; /* [n], in the order of the messages */
+    size_t n;
+} cf_media_prompt;
+
+/*
+ * Renders a context and makes its tokens as the built-in core does, pictures
+ * and sounds expanded.  Those of tools' results are left out where the template
+ * has no place for them.  Errors of cf_prompt_render_media().
+ */
+CF_MUST_USE cf_status cf_prompt_expand_media(cf_media_prompt *out,
+                                             cf_media_cache *cache,
+                                             const cf_prompt_renderer *renderer,
+                                             const json_t *context,
+                                             const cf_tokenizer *tok,
+                                             cf_arena *arena, cf_error *err);
+
 /* What reads its media; NULL: nothing, or it is of another kind. */
 cf_media_cache *cf_backend_core_media(const cf_backend *backend);
 

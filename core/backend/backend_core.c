@@ -91,13 +91,7 @@ static cf_status render_media(const core_backend *c,
     *media = (cf_chat__media){
         .cache = c->options.media, .arena = arena, .core = &c->options};
     cf_status st = try_render(c, request, arena, media, out, err);
-    if (st != CF_OK && st != CF_ENOMEM && st != CF_ECANCELLED &&
-        media->n_result > 0) {
-        cf_chat__media_release(media);
-        *media = (cf_chat__media){.cache = c->options.media,
-                                  .arena = arena,
-                                  .core = &c->options,
-                                  .skips_results = true};
+    if (cf_chat__media_skip(media, st)) {
         st = try_render(c, request, arena, media, out, err);
     }
     return st;

@@ -184,6 +184,22 @@ void cf_chat__media_release(cf_chat__media *m)
     *m = (cf_chat__media){.cache = NULL};
 }
 
+bool cf_chat__media_skip(cf_chat__media *m, cf_status st)
+{
+    const cf_chat__media old = *m;
+    if (st == CF_OK || st == CF_ENOMEM || st == CF_ECANCELLED ||
+        old.n_result == 0) {
+        return false;
+    }
+    cf_chat__media_release(m);
+    *m = (cf_chat__media){.cache = old.cache,
+                          .core = old.core,
+                          .arena = old.arena,
+                          .folds = old.folds,
+                          .skips_results = true};
+    return true;
+}
+
 /* ---- the prompt --------------------------------------------------------- */
 
 /* A prompt on its way from one with markers to one with expansions. */
@@ -383,19 +399,89 @@ cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt,
     return st;
 }
 
+static cf_status try_render(cf_chat__media *m,
+                            const cf_prompt_renderer *renderer,
+                            const json_t *context, cf_prompt *out,
+                            cf_error *err)
+{
+    json_t *own = json_copy(cf_json_ref(context));
+    cf_status st = own != NULL ? CF_OK : cf_oom_for(err, "the context");
+    CF_THEN(st, cf_chat__media_take(m, own, NULL, err));
+    CF_THEN(st, renderer->render(renderer->ud, own, m->arena, out, err));
+    CF_THEN(st, cf_chat__media_expand(m, out, err));
+    json_decref(own);
+    return st;
+}
+
+/* Renders with the media in place; where that fails, without those of tools'
+ * results.  Release m after a failure, too. */
+static cf_status render(cf_chat__media *m, const cf_prompt_renderer *renderer,
+                        const json_t *context, cf_prompt *out, cf_error *err)
+{
+    cf_status st = try_render(m, renderer, context, out, err);
+    if (cf_chat__media_skip(m, st)) {
+        st = try_render(m, renderer, context, out, err);
+    }
+    return st;
+}
+
 cf_status cf_prompt_render_media(cf_prompt *out, cf_media_cache *cache,
                                  const cf_prompt_renderer *renderer,
                                  const json_t *context, cf_arena *arena,
                                  cf_error *err)
 {
     cf_chat__media m = {.cache = cache, .arena = arena, .folds = true};
-    json_t *own = json_copy(cf_json_ref(context));
-    cf_status st = own != NULL ? CF_OK : cf_oom_for(err, "the context");
-    CF_THEN(st, cf_chat__media_take(&m, own, NULL, err));
-    CF_THEN(st, renderer->render(renderer->ud, own, arena, out, err));
-    CF_THEN(st, cf_chat__media_expand(&m, out, err));
+    cf_status st = render(&m, renderer, context, out, err);
     cf_chat__media_release(&m);
-    json_decref(own);
+    return st;
+}
+
+/* The media of m, in the arena. */
+static cf_status describe(cf_media_prompt *out, const cf_chat__media *m,
+                          cf_error *err)
+{
+    cf_prompt_medium *v = cf_arena_calloc(m->arena, m->n + 1, sizeof *v);
+    if (v == NULL) {
+        return cf_oom_for(err, "the prompt");
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        const cf_media_input *in = m->v[i].input;
+        char words[CF_MEDIA_WORDS_MAX];
+        cf_media_words(words, sizeof words, in);
+        char *hash = cf_arena_strndup(m->arena, in->hash, strlen(in->hash));
+        char *kept = cf_arena_strndup(m->arena, words, strlen(words));
+        if (hash == NULL || kept == NULL) {
+            return cf_oom_for(err, "the prompt");
+        }
+        v[i] = (cf_prompt_medium){.is_sound = m->v[i].is_sound,
+                                  .message = m->v[i].message,
+                                  .part = m->v[i].part,
+                                  .n_token = cf_media_n_position(in),
+                                  .n_row = in->n_row,
+                                  .hash = hash,
+                                  .words = cf_str_from(kept)};
+    }
+    out->v = v;
+    out->n = m->n;
+    return CF_OK;
+}
+
+cf_status cf_prompt_expand_media(cf_media_prompt *out, cf_media_cache *cache,
+                                 const cf_prompt_renderer *renderer,
+                                 const json_t *context, const cf_tokenizer *tok,
+                                 cf_arena *arena, cf_error *err)
+{
+    const cf_str no_prefix = {NULL, 0};
+    cf_chat__media m = {.cache = cache, .arena = arena};
+    cf_media_prompt p = {.n = 0};
+    cf_status st = render(&m, renderer, context, &p.prompt, err);
+    CF_THEN(st, describe(&p, &m, err));
+    CF_THEN(st, cf_chat__tokenise(&p.tokens, &p.prompt, &m, no_prefix, tok,
+                                  arena, err));
+    cf_chat__media_release(&m);
+    if (st == CF_OK) {
+        *out = p;
+    }
     return st;
 }
 

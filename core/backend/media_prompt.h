@@ -55,6 +55,10 @@ CF_MUST_USE cf_status cf_chat__media_take(cf_chat__media *m, json_t *context,
                                           cf_error *err);
 void cf_chat__media_release(cf_chat__media *m);
 
+/* After a failure `st` of rendering: whether it is worth another try without
+ * the media of tools' results, as which m is then set up. */
+bool cf_chat__media_skip(cf_chat__media *m, cf_status st);
+
 /* Puts the expansions in place of the template's markers and fills m->slot.
  * CF_EUNSUPPORTED where the template has no marker for one. */
 CF_MUST_USE cf_status cf_chat__media_expand(cf_chat__media *m,

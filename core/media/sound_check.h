@@ -19,4 +19,7 @@ bool cf_sound_is(cf_str bytes);
  * formats, CF_EFORMAT for a cut or damaged file. */
 CF_MUST_USE cf_status cf_sound_check(cf_str *bytes, cf_error *err);
 
+/* The checksum of an Ogg page, whose own field counts as zeros. */
+uint32_t cf_sound__ogg_sum(cf_str page);
+
 #endif

@@ -704,6 +704,9 @@ void cf_hparams_glance(cf_hparams *out, const cf_gguf *g)
     out->n_layer = glance_u32(&r, "block_count");
     out->n_embd = glance_u32(&r, "embedding_length");
     out->n_ctx_train = glance_u32(&r, "context_length");
+    if (out->arch != NULL && out->arch->has_deepstack) {
+        out->n_deepstack = glance_u32(&r, "n_deepstack_layers");
+    }
     const cf_gguf_value *tokens = cf_gguf_find(g, "tokenizer.ggml.tokens");
     if (tokens != NULL && tokens->type == CF_GGUF_ARRAY &&
         tokens->n <= CF_VOCAB_MAX) {

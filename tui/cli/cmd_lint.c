@@ -21,30 +21,45 @@ typedef struct lint_job {
     size_t n_errors;
 } lint_job;
 
-/* One thing to lint: a template, perhaps with the model it is in. */
+/* One thing to lint: a template, perhaps with the model that it is in, or that
+ * it is for. */
 typedef struct subject {
     const char *name;
     cf_buf source;
+    bool is_model;     /* the template is the model's own */
     cf_engine *engine; /* NULL: a template alone */
     cf_media *media;   /* its projector; NULL: none is known */
 } subject;
 
+static cf_status open_model(subject *s, const cf_open_options *o, cf_error *err)
+{
+    CF_TRY(cf_open_engine(&s->engine, o, true, err));
+    return cf_open_media(&s->media, s->engine, o, err);
+}
+
 /* `which` NULL: the default template of a model. */
 static cf_status open_subject(subject *s, const char *name, const char *which,
-                              cf_error *err)
+                              const cf_open_options *given, cf_error *err)
 {
     cf_str builtin = cf_template_builtin(name);
+    cf_open_options o = {.model = given->model, .mmproj = given->mmproj};
     s->name = name;
-    if (cf_model_place_is_model(name)) {
-        const cf_open_options o = {.model = name};
-        CF_TRY(cf_open_engine(&s->engine, &o, true, err));
-        CF_TRY(cf_open_media(&s->media, s->engine, &o, err));
+    s->is_model = cf_model_place_is_model(name);
+    if (s->is_model) {
+        o.model = name;
+        CF_TRY(open_model(s, &o, err));
         cf_str own = cf_engine_chat_template(s->engine, which);
         if (own.n == 0) {
             return cf_fail(err, CF_ENOTFOUND, "%s: has no chat template", name);
         }
         cf_buf_add(&s->source, own.p, own.n);
         return cf_buf_check(&s->source, err);
+    }
+    if (given->model != NULL && cf_model_place_is_model(given->model)) {
+        CF_TRY(open_model(s, &o, err));
+    } else if (given->mmproj != NULL) {
+        return cf_fail(err, CF_EINVAL,
+                       "--mmproj: a projector is read with its model (-m)");
     }
     if (builtin.n != 0) {
         cf_buf_add(&s->source, builtin.p, builtin.n);
@@ -108,7 +123,7 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which,
     cf_buf bos = CF_BUF_INIT, eos = CF_BUF_INIT;
     cf_lint_options options = {0};
     cf_arena_init(&arena, 0);
-    cf_status st = open_subject(&s, name, which, err);
+    cf_status st = open_subject(&s, name, which, &job->cli->open, err);
     cf_buf_adds(&shown, name);
     if (which != NULL) {
         cf_buf_addf(&shown, " (%s)", which);
@@ -119,6 +134,8 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which,
     }
     if (st == CF_OK && s.engine != NULL) {
         describe_model(&s, &options, &bos, &eos);
+    }
+    if (st == CF_OK && s.is_model) {
         *has_tools = cf_engine_chat_template(s.engine, "tool_use").p != NULL;
         if (which == NULL) {
             tell_note(&s);

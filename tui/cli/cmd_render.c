@@ -14,6 +14,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/render_ledger.h"
 #include "tui/cli/render_mask.h"
+#include "tui/cli/render_media.h"
 #include "tui/cli/render_server.h"
 #include "tui/lab/context_text.h"
 #include "tui/lab/ledger.h"
@@ -22,10 +23,8 @@
 
 typedef struct render_job {
     const cf_cli *cli;
-    cf_engine *engine;     /* of -m, without --mmproj its vocabulary only; NULL:
-                          without */
-    cf_media *projector;   /* of the model; NULL: none */
-    cf_media_cache *media; /* likewise */
+    cf_engine *engine; /* of -m, its vocabulary only; NULL: without */
+    cf_render_media media;
     const cf_tokenizer *tok;
     cf_template *tpl; /* of -t or the model; NULL: lines bring their own */
     cf_template_options options;
@@ -108,22 +107,61 @@ static void write_error(cf_jw *w, const cf_template_error *why,
     cf_jw_end(w);
 }
 
-/* The tokens of the prompt; none without a vocabulary. */
-static cf_status tokenise(render_job *job, const cf_render *r,
-                          cf_token_list *out, cf_error *err)
+static bool wants_tokens(const render_job *job)
 {
-    *out = (cf_token_list){NULL, 0};
-    return job->ids || job->mask || job->ledger
-               ? cf_prompt_tokenise(out, &r->prompt, cf_str_make("", 0),
-                                    job->tok, &job->arena, err)
-               : CF_OK;
+    return job->ids || job->mask || job->ledger;
+}
+
+/* A context's prompt. */
+typedef struct rendered {
+    cf_render r;
+    cf_media_prompt media; /* n 0: no pictures or sounds to be expanded */
+    cf_token_list tokens;  /* where they are wanted */
+} rendered;
+
+/*
+ * The tokens of the prompt, and what the projector makes of the context's
+ * pictures and sounds.  A mask and a ledger are of the expanded prompt.  Where
+ * only the template's text is wanted, media that cannot be read are a note.
+ */
+static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
+                        bool continue_final, rendered *out, cf_error *err)
+{
+    const cf_render_media_how how = {tpl, job->tok, job->shape, continue_final};
+    cf_status st = cf_render_media_see(&out->media, &job->media, &how, context,
+                                       &job->arena, err);
+    if (st != CF_OK && st != CF_ENOMEM && !wants_tokens(job)) {
+        cf_note("[media] %s", err->text);
+        st = CF_OK;
+    }
+    if (st != CF_OK || !wants_tokens(job)) {
+        return st;
+    }
+    if (out->media.n == 0) {
+        return cf_prompt_tokenise(&out->tokens, &out->r.prompt,
+                                  cf_str_make("", 0), job->tok, &job->arena,
+                                  err);
+    }
+    out->tokens = out->media.tokens;
+    if (job->mask || job->ledger) {
+        out->r.prompt = out->media.prompt;
+    }
+    return CF_OK;
+}
+
+/* The prompt that is answered about. */
+static const cf_prompt *shown(const render_job *job, const rendered *out)
+{
+    return wants_tokens(job) && out->media.n > 0 ? &out->media.prompt
+                                                 : &out->r.prompt;
 }
 
 static void write_ids(cf_jw *w, const cf_token_list *tokens)
 {
     cf_jw_array(w, "ids");
     for (size_t i = 0; i < tokens->n; i++) {
-        cf_jw_int(w, NULL, tokens->v[i].id);
+        cf_token id = tokens->v[i].id;
+        cf_jw_int(w, NULL, cf_token_is_row(id) ? 0 : id);
     }
     cf_jw_end(w);
 }
@@ -137,9 +175,9 @@ static void write_pair(cf_jw *w, uint64_t from, uint64_t to)
 }
 
 /* The members of an answer, into an open object. */
-static void write_result(const render_job *job, cf_jw *w, const cf_render *r,
-                         const cf_token_list *tokens)
+static void write_result(const render_job *job, cf_jw *w, const rendered *out)
 {
+    const cf_render *r = &out->r;
     cf_jw_str(w, "output", r->prompt.text);
     if (r->has_generation) {
         cf_jw_array(w, "generation");
@@ -151,35 +189,36 @@ static void write_result(const render_job *job, cf_jw *w, const cf_render *r,
     if (job->spans) {
         write_spans(w, &r->prompt);
     }
+    cf_render_media_json(w, &out->media);
     if (job->ids) {
-        write_ids(w, tokens);
+        write_ids(w, &out->tokens);
     }
 }
 
 /* The members of an answer to --mask: text, spans, ids, mask. */
 static cf_status write_mask(render_job *job, cf_jw *w, cf_str context,
-                            const cf_render *r, const cf_token_list *tokens,
-                            cf_error *err)
+                            const rendered *out, cf_error *err)
 {
     json_t *values = NULL;
     cf_mask_spans spans = {NULL, 0};
+    const cf_prompt *prompt = &out->r.prompt;
     cf_status st = cf_json_read(&values, context.p, context.n, err);
-    CF_THEN(st,
-            cf_render_mask_spans(&spans, &r->prompt, values, &job->arena, err));
+    CF_THEN(st, cf_render_mask_spans(&spans, prompt, values, &job->arena, err));
     json_decref(values);
     if (st != CF_OK) {
         return st;
     }
-    cf_jw_str(w, "text", r->prompt.text);
+    cf_jw_str(w, "text", prompt->text);
     cf_jw_array(w, "spans");
     for (size_t i = 0; i < spans.n; i++) {
         write_pair(w, spans.v[i].from, spans.v[i].to);
     }
     cf_jw_end(w);
-    write_ids(w, tokens);
+    cf_render_media_json(w, &out->media);
+    write_ids(w, &out->tokens);
     cf_jw_array(w, "mask");
-    for (size_t i = 0; i < tokens->n; i++) {
-        cf_jw_int(w, NULL, cf_render_mask_has(&spans, &tokens->v[i]));
+    for (size_t i = 0; i < out->tokens.n; i++) {
+        cf_jw_int(w, NULL, cf_render_mask_has(&spans, &out->tokens.v[i]));
     }
     cf_jw_end(w);
     return CF_OK;
@@ -245,15 +284,16 @@ static cf_status render_shaped(render_job *job, const cf_template *tpl,
  * Each line begins with the label.  The lines are a service: a
  * context that plain JSON cannot hold, such as one with huge integers, was
  * rendered all the same. */
-static void tell_losses(const char *label, cf_str context, const cf_render *r)
+static void tell_losses(const char *label, cf_str context,
+                        const cf_prompt *prompt)
 {
     json_t *values = NULL;
     cf_buf lines = CF_BUF_INIT;
     cf_error ignored;
     cf_status st = cf_json_read(&values, context.p, context.n, &ignored);
-    CF_THEN(st, cf_prompt_losses(
-                    &r->prompt, json_object_get(values, "messages"),
-                    json_object_get(values, "tools"), &lines, &ignored));
+    CF_THEN(st, cf_prompt_losses(prompt, json_object_get(values, "messages"),
+                                 json_object_get(values, "tools"), &lines,
+                                 &ignored));
     for (size_t at = 0; st == CF_OK && at < lines.n;) {
         size_t n = strcspn(lines.p + at, "\n");
         cf_note_text(label, cf_str_make(lines.p + at, n));
@@ -265,7 +305,7 @@ static void tell_losses(const char *label, cf_str context, const cf_render *r)
 
 /* The same for a line of --batch, named by its id, else by its number. */
 static void tell_item_losses(const render_job *job, const json_t *item,
-                             cf_str context, const cf_render *r)
+                             cf_str context, const cf_prompt *prompt)
 {
     cf_buf name = CF_BUF_INIT;
     cf_str id = cf_json_get_str(item, "id");
@@ -278,7 +318,7 @@ static void tell_item_losses(const render_job *job, const json_t *item,
         cf_buf_addf(&name, "line %zu", job->n_line);
     }
     cf_buf_adds(&name, ": ");
-    tell_losses(cf_buf_cstr(&name), context, r);
+    tell_losses(cf_buf_cstr(&name), context, prompt);
     cf_buf_deinit(&name);
 }
 
@@ -337,8 +377,10 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     cf_template *own = NULL;
     const cf_template *tpl = NULL;
     cf_context *context = NULL;
-    cf_render r = {0};
-    cf_token_list tokens = {NULL, 0};
+    rendered out = {.media.n = 0};
+    bool continue_final =
+        job->continue_final ||
+        json_is_true(json_object_get(item, "continue_final_message"));
     cf_template_error why = {0};
     cf_arena_reset(&job->arena);
     job->n_line++;
@@ -346,25 +388,25 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     if (st == CF_OK && job->shape) {
         st = render_shaped(job, tpl,
                            values.p != NULL ? values : cf_str_from("{}"),
-                           &r.prompt, err);
+                           &out.r.prompt, err);
     } else if (st == CF_OK) {
         st = read_context(job, values.p != NULL ? values : cf_str_from("{}"),
                           &context, err);
     }
     if (st == CF_OK && !job->shape) {
-        const cf_render_options options = {
-            .continue_final_message =
-                job->continue_final ||
-                json_is_true(json_object_get(item, "continue_final_message"))};
-        st = cf_template_render(tpl, context, &options, &job->arena, &r, err);
-        why = r.error;
+        const cf_render_options options = {.continue_final_message =
+                                               continue_final};
+        st = cf_template_render(tpl, context, &options, &job->arena, &out.r,
+                                err);
+        why = out.r.error;
         if (st != CF_ENOMEM && job->bench != 0) {
             bench(job, tpl, context, &options);
         }
     }
-    CF_THEN(st, tokenise(job, &r, &tokens, err));
+    CF_THEN(st, finish(job, tpl, values.p != NULL ? values : cf_str_from("{}"),
+                       continue_final, &out, err));
     if (st == CF_OK && values.p != NULL && job->bench == 0) {
-        tell_item_losses(job, item, values, &r);
+        tell_item_losses(job, item, values, shown(job, &out));
     }
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
@@ -372,9 +414,9 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     cf_jw_object(&w, NULL);
     if (st == CF_OK && job->mask) {
         st = write_mask(job, &w, values.p != NULL ? values : cf_str_from("{}"),
-                        &r, &tokens, err);
+                        &out, err);
     } else if (st == CF_OK) {
-        write_result(job, &w, &r, &tokens);
+        write_result(job, &w, &out);
     }
     if (st != CF_OK && st != CF_ENOMEM) {
         write_error(&w, &why, err);
@@ -391,8 +433,9 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
 }
 
 static cf_status render_text(render_job *job, cf_str text, const char *name,
-                             cf_render *r, cf_error *err)
+                             rendered *out, cf_error *err)
 {
+    cf_render *r = &out->r;
     cf_context *context = NULL;
     cf_status st = read_context(job, text, &context, err);
     if (st != CF_OK) {
@@ -416,21 +459,22 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
         cf_out(stderr, cf_buf_str(&caret), CF_OUT_TEXT);
         cf_buf_deinit(&caret);
     }
+    CF_THEN(st, finish(job, tpl, text, job->continue_final, out, err));
     cf_template_free(own);
     return st;
 }
 
 /* --ledger, as a table or an object. */
 static cf_status write_ledger(render_job *job, cf_buf *out, cf_str context,
-                              const cf_render *r, const cf_token_list *tokens,
-                              cf_error *err)
+                              const rendered *from, cf_error *err)
 {
+    const cf_token_list *tokens = &from->tokens;
     cf_ledger ledger;
     json_t *values = NULL;
     cf_str source =
         job->tpl != NULL ? cf_template_source(job->tpl) : cf_str_make(NULL, 0);
     cf_status st = cf_json_read(&values, context.p, context.n, err);
-    CF_THEN(st, cf_ledger_make(&ledger, &r->prompt, tokens->v, tokens->n,
+    CF_THEN(st, cf_ledger_make(&ledger, &from->r.prompt, tokens->v, tokens->n,
                                json_object_get(values, "messages"),
                                json_object_get(values, "tools"), source,
                                &job->arena, err));
@@ -452,14 +496,13 @@ static cf_status write_ledger(render_job *job, cf_buf *out, cf_str context,
     return st;
 }
 
-static int print_result(render_job *job, cf_str context, const cf_render *r,
-                        const cf_token_list *tokens)
+static int print_result(render_job *job, cf_str context, const rendered *from)
 {
     cf_buf out = CF_BUF_INIT;
     cf_error err;
     bool is_json = job->mask || job->spans || job->cli->is_json;
     if (job->ledger) {
-        if (write_ledger(job, &out, context, r, tokens, &err) != CF_OK) {
+        if (write_ledger(job, &out, context, from, &err) != CF_OK) {
             cf_buf_deinit(&out);
             return cf_cli_fail(job->cli, &err);
         }
@@ -469,9 +512,9 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
         cf_jw_init(&w, &out);
         cf_jw_object(&w, NULL);
         if (job->mask) {
-            st = write_mask(job, &w, context, r, tokens, &err);
+            st = write_mask(job, &w, context, from, &err);
         } else {
-            write_result(job, &w, r, tokens);
+            write_result(job, &w, from);
         }
         cf_jw_end(&w);
         CF_THEN(st, cf_jw_finish(&w, &err));
@@ -481,12 +524,14 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
         }
         cf_buf_addc(&out, '\n');
     } else if (job->ids) {
-        for (size_t i = 0; i < tokens->n; i++) {
-            cf_buf_addf(&out, "%s%d", i != 0 ? "," : "", (int)tokens->v[i].id);
+        for (size_t i = 0; i < from->tokens.n; i++) {
+            cf_token id = from->tokens.v[i].id;
+            cf_buf_addf(&out, "%s%d", i != 0 ? "," : "",
+                        cf_token_is_row(id) ? 0 : (int)id);
         }
         cf_buf_addc(&out, '\n');
     } else {
-        cf_buf_add(&out, r->prompt.text.p, r->prompt.text.n);
+        cf_buf_add(&out, from->r.prompt.text.p, from->r.prompt.text.n);
     }
     int status =
         cf_cli_print_as(job->cli, &out, is_json ? CF_OUT_JSON : CF_OUT_TEXT);
@@ -494,47 +539,11 @@ static int print_result(render_job *job, cf_str context, const cf_render *r,
     return status;
 }
 
-/* On standard error, a line for each picture and sound of the context: what its
- * marker in the prompt becomes.  Like the losses a service: nothing without a
- * projector, or where one cannot be read. */
-static void tell_media(const render_job *job, cf_str context)
-{
-    cf_buf full = CF_BUF_INIT;
-    json_t *values = NULL;
-    cf_prompt p;
-    cf_error err;
-    cf_arena arena;
-    if (job->media == NULL || job->tpl == NULL) {
-        return;
-    }
-    const cf_prompt_renderer r = cf_renderer_template_as_is(job->tpl);
-    cf_arena_init(&arena, 0);
-    cf_status st = cf_context_text_special(&full, context, job->tok, &err);
-    CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, &err));
-    CF_THEN(st,
-            cf_prompt_render_media(&p, job->media, &r, values, &arena, &err));
-    if (st != CF_OK) {
-        cf_note("[media] %s", err.text);
-    }
-    for (size_t i = 0; st == CF_OK && i < p.n_spans; i++) {
-        const cf_prompt_span *s = &p.spans[i];
-        if (s->media.n > 0) {
-            cf_note("[media] message %u%.*s: %.*s", (unsigned)s->index + 1,
-                    (int)s->path.n, s->path.p, (int)s->len - 2,
-                    p.text.p + s->off + 1);
-        }
-    }
-    json_decref(values);
-    cf_buf_deinit(&full);
-    cf_arena_deinit(&arena);
-}
-
 /* One context, from a file (or an empty one without a file). */
 static int render_file(render_job *job, const char *path)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_render r = {0};
-    cf_token_list tokens;
+    rendered out = {.media.n = 0};
     cf_error err = {0};
     cf_status st = CF_OK;
     if (path != NULL) {
@@ -543,26 +552,15 @@ static int render_file(render_job *job, const char *path)
         cf_buf_adds(&text, "{}");
     }
     CF_THEN(st, render_text(job, cf_buf_str(&text),
-                            path != NULL ? path : "context", &r, &err));
-    CF_THEN(st, tokenise(job, &r, &tokens, &err));
-    int status = st == CF_OK ? print_result(job, cf_buf_str(&text), &r, &tokens)
+                            path != NULL ? path : "context", &out, &err));
+    int status = st == CF_OK ? print_result(job, cf_buf_str(&text), &out)
                              : cf_cli_fail(job->cli, &err);
     if (st == CF_OK) {
-        tell_losses("", cf_buf_str(&text), &r);
-        tell_media(job, cf_buf_str(&text));
+        tell_losses("", cf_buf_str(&text), shown(job, &out));
+        cf_render_media_note(&out.media);
     }
     cf_buf_deinit(&text);
     return status;
-}
-
-static cf_status open_media(render_job *job, cf_error *err)
-{
-    enum { CACHE_BYTES = 64 << 20 };
-    CF_TRY(cf_open_media(&job->projector, job->engine, &job->cli->open, err));
-    return job->projector != NULL
-               ? cf_media_cache_new(&job->media, job->projector, CACHE_BYTES,
-                                    err)
-               : CF_OK;
 }
 
 static int run_job(render_job *job, const char *context)
@@ -573,14 +571,13 @@ static int run_job(render_job *job, const char *context)
     job->options.no_trim_blocks = job->no_trim;
     job->options.no_lstrip_blocks = job->no_lstrip;
     if (job->cli->open.model != NULL) {
-        /* A projector that was named looks at more than the vocabulary. */
-        bool needs_all = job->cli->open.mmproj != NULL;
-        if (cf_open_engine(&job->engine, &job->cli->open, !needs_all, &err) !=
+        if (cf_open_engine(&job->engine, &job->cli->open, true, &err) !=
             CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         job->tok = cf_engine_tokenizer(job->engine);
-        if (open_media(job, &err) != CF_OK) {
+        if (cf_render_media_open(&job->media, job->engine, &job->cli->open,
+                                 &err) != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         cf_cli_note_template(job->cli, job->engine);
@@ -696,8 +693,7 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
                 (double)job.bench_best / 1000.0 / (double)job.bench_contexts);
     }
     cf_template_free(job.tpl);
-    cf_media_cache_free(job.media);
-    cf_media_close(job.projector);
+    cf_render_media_close(&job.media);
     cf_engine_close(job.engine);
     cf_arena_deinit(&job.arena);
     return status;

@@ -331,6 +331,16 @@ static void test_inputs__deepstack(void **state)
     open_model(&m, "qwen3vl");
     assert_int_equal(cf_engine_get_info(m.engine).n_deepstack,
                      CF_TINY_DEEPSTACK);
+    cf_engine *glance = NULL; /* a projector is told from the metadata alone */
+    cf_error err;
+    const cf_engine_options vocab_only = {.vocab_only = true};
+    size_t n_byte;
+    void *bytes = cf_tiny_gguf(
+        &(cf_tiny_options){.arch = "qwen3vl", .n_ctx = N_CTX}, &n_byte);
+    T_OK(cf_engine_open_memory(&glance, bytes, n_byte, &vocab_only, &err), err);
+    assert_int_equal(cf_engine_get_info(glance).n_deepstack, CF_TINY_DEEPSTACK);
+    cf_engine_close(glance);
+    cf_tiny_free(bytes);
     const cf_mat *embd = &m.engine->w.embd;
     text_inputs(&m, in, ROWS);
     for (uint32_t i = 5; i < 20; i++) {

@@ -1,0 +1,179 @@
+/*
+ * test_media_command.c - pictures in render and lint, with the projector that
+ * lies in the model's folder or is named.
+ */
+#include "tests/support/t.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+#include "core/base/os.h"
+#include "tests/support/program.h"
+#include "tests/support/tiny_vision.h"
+
+static const char red[] =
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGM4IccFAAKiAP"
+    "HCKn5eAAAAAElFTkSuQmCC";
+
+static char folder[64];
+static char model[96], projector[96], other[96], context[96], wrong[96];
+
+#define PARTS(marker)                                              \
+    "{% for m in messages %}<{{ m.role }}>"                        \
+    "{% if m.content is string %}{{ m.content }}{% else %}"        \
+    "{% for p in m.content %}{% if p.type == 'image' %}" marker    \
+    "{% elif p.type == 'text' %}{{ p.text }}{% endif %}{% endfor " \
+    "%}{% endif %}{% endfor %}<assistant>"
+
+static bool write_file(const char *path, const void *p, size_t n)
+{
+    cf_error err;
+    return cf_os_write_file(path, p, n, 0600, &err) == CF_OK;
+}
+
+static bool write_model(void)
+{
+    size_t n;
+    cf_tiny_options tiny = {.arch = "gemma3",
+                            .seed = 5,
+                            .chat_template = PARTS("<start_of_image>")};
+    void *bytes = cf_tiny_gguf(&tiny, &n);
+    bool ok = write_file(model, bytes, n);
+    cf_tiny_free(bytes);
+    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
+    ok = ok && write_file(projector, file.p, file.n);
+    cf_tiny_free(file.p);
+    file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 32);
+    ok = ok && write_file(other, file.p, file.n);
+    cf_tiny_free(file.p);
+    return ok;
+}
+
+static int set_up(void **state)
+{
+    char text[1024];
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    snprintf(model, sizeof model, "%s/model.gguf", folder);
+    snprintf(projector, sizeof projector, "%s/mmproj-model.gguf", folder);
+    snprintf(other, sizeof other, "%s/mmproj-a.gguf", folder);
+    snprintf(context, sizeof context, "%s/context.json", folder);
+    snprintf(wrong, sizeof wrong, "%s/wrong.jinja", folder);
+    int n = snprintf(text, sizeof text,
+                     "{\"messages\":[{\"role\":\"user\",\"content\":["
+                     "{\"type\":\"text\",\"text\":\"see \"},"
+                     "{\"type\":\"image\",\"image\":\"%s\"},"
+                     "{\"type\":\"text\",\"text\":\" it\"}]}]}",
+                     red);
+    static const char bad[] = PARTS("<image>");
+    return write_model() && write_file(context, text, (size_t)n) &&
+                   write_file(wrong, bad, sizeof bad - 1)
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(model);
+    unlink(projector);
+    unlink(other);
+    unlink(context);
+    unlink(wrong);
+    return rmdir(folder);
+}
+
+/* The first projector by name is for another model; the second is taken. */
+static void test_media__found_by_render(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "render", "-m", model, context);
+    assert_int_equal(p.status, 0);
+    T_TEXT(p.out.p, p.out.n, "<user>see <start_of_image> it<assistant>");
+    assert_non_null(
+        strstr(cf_buf_cstr(&p.err), "[media] message 1.content[1]: image "));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "render", "-m", model, "--mmproj", other, context);
+    assert_int_equal(p.status, 3);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "another model"));
+    cf_program_deinit(&p);
+}
+
+static json_t *answer(const char *option)
+{
+    cf_program p;
+    CF_PROGRAM(&p, "render", "-m", model, context, "--json", option);
+    assert_int_equal(p.status, 0);
+    json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
+    assert_non_null(v);
+    cf_program_deinit(&p);
+    return v;
+}
+
+/* The tokens are those that the model gets: markers, and a 0 for each row. */
+static void test_media__counted_by_render(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    json_t *v = answer("--ids");
+    const json_t *media = json_array_get(json_object_get(v, "media"), 0);
+    assert_int_equal(json_integer_value(json_object_get(media, "rows")),
+                     CF_TINY_VISION_ROWS);
+    assert_true(json_integer_value(json_object_get(media, "tokens")) >
+                CF_TINY_VISION_ROWS);
+    assert_int_equal(json_integer_value(json_object_get(media, "message")), 0);
+    assert_int_equal(json_integer_value(json_object_get(media, "part")), 1);
+    const json_t *ids = json_object_get(v, "ids");
+    size_t n = json_array_size(ids), n_row = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_row += json_integer_value(json_array_get(ids, i)) == 0;
+    }
+    assert_int_equal(n_row, CF_TINY_VISION_ROWS);
+    json_t *ledger = answer("--ledger");
+    assert_int_equal(json_integer_value(json_object_get(ledger, "tokens")), n);
+    json_decref(ledger);
+    json_decref(v);
+}
+
+/* E016 with the projector's marker: of the model, of a template for it, and
+ * not of a template alone. */
+static void test_media__lint(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "lint", "-m", model);
+    assert_null(strstr(cf_buf_cstr(&p.out), "E016"));
+    cf_program_deinit(&p);
+    const char *const by[][8] = {
+        {"lint", "-m", model, wrong, NULL},
+        {"lint", "-m", model, "--mmproj", projector, wrong, NULL}};
+    for (size_t i = 0; i < 2; i++) {
+        cf_program_run(&p, by[i], NULL, 0);
+        assert_int_equal(p.status, 1);
+        assert_non_null(strstr(cf_buf_cstr(&p.out), "E016"));
+        cf_program_deinit(&p);
+    }
+    CF_PROGRAM(&p, "lint", wrong);
+    assert_null(strstr(cf_buf_cstr(&p.out), "E016"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "lint", "--mmproj", projector, wrong);
+    assert_int_equal(p.status, 2);
+    cf_program_deinit(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_media__found_by_render),
+        cmocka_unit_test(test_media__counted_by_render),
+        cmocka_unit_test(test_media__lint),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
