@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_recorded.h"
 #include "tui/cli/cli_store.h"
 #include "tui/study/asker.h"
 #include "tui/study/bisect.h"
@@ -38,6 +39,7 @@ typedef struct command {
     json_t *context; /* of templates; NULL: the items are a context */
     items good, bad;
     cf_bisect bisect;
+    cf_arena arena;
 } command;
 
 static bool looks_at(const command *c, uint32_t what)
@@ -156,7 +158,7 @@ static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad,
     return st;
 }
 
-static cf_status open_all(command *c, cf_error *err)
+static cf_status open_all(command *c, const char *uuid, cf_error *err)
 {
     bool needs_model =
         looks_at(c, CF_SEE_REPLY) ||
@@ -164,7 +166,8 @@ static cf_status open_all(command *c, cf_error *err)
          !looks_at(c, CF_SEE_COMMAND));
     CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
     CF_TRY(needs_model
-               ? cf_open_backend(&c->opened, &c->cli->open, c->a->family, err)
+               ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
+                                      c->a->family, &c->arena, err)
                : cf_open_without_model(&c->opened, &c->cli->open, err));
     c->engine = (cf_study_engine){
         .backend = c->opened.backend,
@@ -385,7 +388,7 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
     if (uuid != NULL && c->cli->open.template_name == NULL) {
         c->cli->open.template_name = c->a->good;
     }
-    CF_TRY(open_all(c, err));
+    CF_TRY(open_all(c, uuid != NULL ? uuid : c->a->bad, err));
     CF_TRY(read_both(c, uuid, err));
     CF_TRY(cf_bisect_init(&c->bisect, c->good.v, c->good.n, c->bad.v, c->bad.n,
                           err));
@@ -404,6 +407,7 @@ static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
     command c = {.cli = cli, .a = a, .predicate = predicate};
     cf_error err;
     cf_buf out = CF_BUF_INIT;
+    cf_arena_init(&c.arena, 0);
     cf_status st = make(&c, uuid, &out, &err);
     int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
     cf_buf_deinit(&out);
@@ -417,6 +421,7 @@ static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
     cf_asker_deinit(&c.asker);
     cf_opened_close(&c.opened);
     cf_store_close(c.store);
+    cf_arena_deinit(&c.arena);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_recorded.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/progress.h"
@@ -310,7 +311,8 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
 {
     CF_TRY(read_options(c, err));
     CF_TRY(cf_cli_open_store(&c->store, c->cli, 0, err));
-    CF_TRY(cf_open_backend(&c->opened, &c->cli->open, c->a->family, err));
+    CF_TRY(cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, c->a->turn,
+                                c->a->family, &c->c.arena, err));
     c->engine = (cf_study_engine){
         .backend = c->opened.backend,
         .tok = c->opened.engine != NULL ? cf_engine_tokenizer(c->opened.engine)

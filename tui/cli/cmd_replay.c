@@ -18,6 +18,7 @@
 #include "core/base/hash.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_recorded.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/replay_media.h"
@@ -262,18 +263,7 @@ static cf_status choose_adapters(replay *r, const json_t *stored, cf_error *err)
     if (r->cli.open.n_lora != 0 || n == 0) {
         return CF_OK;
     }
-    const char **v = cf_arena_calloc(&r->arena, n, sizeof *v);
-    for (size_t i = 0; v != NULL && i < n; i++) {
-        const json_t *one = json_array_get(stored, i);
-        cf_str path = cf_json_get_str(one, "path");
-        cf_buf name = CF_BUF_INIT;
-        cf_buf_add(&name, path.p, path.n);
-        cf_buf_addf(&name, "=%.9g",
-                    json_number_value(json_object_get(one, "scale")));
-        v[i] = cf_arena_strndup(&r->arena, cf_buf_cstr(&name), name.n);
-        v = name.failed || v[i] == NULL ? NULL : v;
-        cf_buf_deinit(&name);
-    }
+    const char **v = cf_cli_adapter_names(stored, &r->arena);
     if (v == NULL) {
         return cf_oom_for(err, "the adapters");
     }

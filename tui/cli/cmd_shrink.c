@@ -8,8 +8,10 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
+#include "tui/cli/cli_recorded.h"
 #include "tui/cli/cli_store.h"
 #include "tui/study/shrink_files.h"
+#include "tui/study/study_score.h"
 
 typedef struct asked {
     const char *condition, *folder, *parts, *family;
@@ -28,6 +30,7 @@ typedef struct command {
     cf_asker asker;
     cf_shrink shrink;
     cf_status printed;
+    cf_arena arena;
 } command;
 
 static bool looks_at(const command *c, uint32_t what)
@@ -69,13 +72,14 @@ static cf_status read_parts(const command *c, uint32_t *out, cf_error *err)
 }
 
 /* A model is opened where a reply is looked at, or its template is needed. */
-static cf_status open_engine(command *c, cf_error *err)
+static cf_status open_engine(command *c, const char *uuid, cf_error *err)
 {
     bool needs_model =
         looks_at(c, CF_SEE_REPLY) ||
         (c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
     CF_TRY(needs_model
-               ? cf_open_backend(&c->opened, &c->cli->open, c->a->family, err)
+               ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
+                                      c->a->family, &c->arena, err)
                : cf_open_without_model(&c->opened, &c->cli->open, err));
     c->engine = (cf_study_engine){
         .backend = c->opened.backend,
@@ -134,11 +138,12 @@ static cf_status find_form(command *c, const char *uuid, json_t **out,
 
 static void name_model(command *c)
 {
-    char hash[CF_HASH_TEXT + 1] = "";
+    char hash[CF_HASH_TEXT + 1] = "", setup[CF_HASH_TEXT + 1] = "";
     if (looks_at(c, CF_SEE_REPLY) && c->engine.engine != NULL) {
         cf_engine_hash(c->engine.engine, hash);
+        cf_study_setup_hash(setup, cf_backend_core_session(c->engine.backend));
     }
-    snprintf(c->shrink.model, sizeof c->shrink.model, "%s", hash);
+    snprintf(c->shrink.model, sizeof c->shrink.model, "%s%s", hash, setup);
 }
 
 /* ---- telling ------------------------------------------------------------ */
@@ -225,7 +230,7 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
     uint32_t parts = 0;
     CF_TRY(read_parts(c, &parts, err));
     CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
-    CF_TRY(open_engine(c, err));
+    CF_TRY(open_engine(c, uuid, err));
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
     c->asker.max_tokens = c->a->max_tokens;
     c->asker.command_ms = c->a->command_ms;
@@ -256,6 +261,7 @@ static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
     cf_error err;
     cf_buf out = CF_BUF_INIT;
     cf_study_case_init(&c.c);
+    cf_arena_init(&c.arena, 0);
     cf_status st = make(&c, uuid, &out, &err);
     int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
     if (st == CF_ECANCELLED) {
@@ -267,6 +273,7 @@ static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
     cf_study_case_deinit(&c.c);
     cf_opened_close(&c.opened);
     cf_store_close(c.store);
+    cf_arena_deinit(&c.arena);
     return status;
 }
 

@@ -256,6 +256,28 @@ cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
     return st;
 }
 
+cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store,
+                             const char *uuid, const char *turn,
+                             cf_arena *arena, cf_error *err)
+{
+    cf_conversation *conv = NULL;
+    cf_study_case c;
+    cf_message_source *v;
+    size_t n, at = 0;
+    cf_study_case_init(&c);
+    cf_status st = load(&c, store, uuid, &conv, err);
+    CF_THEN(st, cf_conversation_sources(conv, cf_conversation_head(conv),
+                                        &c.arena, &v, &n, err));
+    CF_THEN(st, find_reply(v, n, turn, &at, err));
+    if (st == CF_OK && v[at].turn == NULL) {
+        st = cf_fail(err, CF_ENOTFOUND, "message %zu is not kept", at);
+    }
+    CF_THEN(st, cf_store_get_turn(store, v[at].turn->id, arena, out, err));
+    cf_conversation_free(conv);
+    cf_study_case_deinit(&c);
+    return st;
+}
+
 cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
                               const cf_study_engine *engine, const char *uuid,
                               cf_error *err)

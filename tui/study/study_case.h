@@ -62,6 +62,12 @@ CF_MUST_USE cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
                                          const char *uuid, const char *turn,
                                          cf_error *err);
 
+/* What the history has of the reply that `turn` names, in the arena; out->run
+ * is NULL where no run is kept.  CF_ENOTFOUND as cf_study_case_of(). */
+CF_MUST_USE cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store,
+                                         const char *uuid, const char *turn,
+                                         cf_arena *arena, cf_error *err);
+
 /* A case without a reply: the whole path to the head (or to the turn that
  * `uuid` names), as it would be sent. */
 CF_MUST_USE cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,

@@ -17,18 +17,40 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/hash.h"
 
 enum { SIDE_BY_SIDE = 32, KEEP_AT_ONCE = 64 };
 
 static const uint64_t cache_max = UINT64_C(1) << 30; /* of open forks */
+
+void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
+{
+    size_t n = 0;
+    const cf_adapter_use *v = cf_session_adapters(session, &n);
+    cf_engine_info info = cf_engine_get_info(cf_session_engine(session));
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].scale != 0) {
+            cf_buf_addf(&text, "%s %.9g\n",
+                        cf_adapter_get_info(v[i].adapter).hash,
+                        (double)v[i].scale);
+        }
+    }
+    if (info.load_as != NULL) {
+        cf_buf_addf(&text, "as %s\n", info.load_as);
+    }
+    out[0] = '\0';
+    if (text.n > 0) {
+        cf_hash_hex(out, text.p, text.n);
+    }
+    cf_buf_deinit(&text);
+}
 
 cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
                                cf_store *store, cf_cancel *cancel,
                                cf_error *err)
 {
     const cf_session *from = cf_backend_core_session(backend);
-    char hash[CF_HASH_TEXT + 1];
+    char hash[CF_HASH_TEXT + 1], setup[CF_HASH_TEXT + 1];
     *s = (cf_study_scorer){.cancel = cancel, .store = store};
     cf_backend_info server = cf_backend_get_info(backend);
     if (from == NULL && strcmp(server.kind, "openai") == 0) {
@@ -44,8 +66,9 @@ cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
     }
     cf_engine_info info = cf_engine_get_info(cf_session_engine(from));
     cf_engine_hash(cf_session_engine(from), hash);
-    snprintf(s->model, sizeof s->model, "score 1\n%s\n%.40s %u %d\n", hash,
-             info.kernel_set, info.n_threads, info.is_exact);
+    cf_study_setup_hash(setup, from);
+    snprintf(s->model, sizeof s->model, "score 1\n%s\n%.30s %u %d\n%s", hash,
+             info.kernel_set, info.n_threads, info.is_exact, setup);
     return cf_session_fork(&s->session, from, err);
 }
 

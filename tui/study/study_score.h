@@ -16,7 +16,10 @@
 #ifndef CF_TUI_STUDY_STUDY_SCORE_H
 #define CF_TUI_STUDY_STUDY_SCORE_H
 
+#include "core/api/adapter.h"
 #include "core/api/backend.h"
+#include "core/api/session.h"
+#include "core/base/hash.h"
 #include "storage/store.h"
 
 typedef struct cf_score_job {
@@ -36,6 +39,10 @@ typedef struct cf_study_scorer {
     bool has_failed_store; /* a score could not be kept */
     char model[200];       /* model and arithmetic, as text */
 } cf_study_scorer;
+
+/* Hashes the adapters of a session with their scales, and what its weights were
+ * loaded as: what the model's own hash does not tell; "" for neither. */
+void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session);
 
 /* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  Whether
  * a server gives them is seen when it is asked. */

@@ -95,8 +95,9 @@ cf_status cf_takeover_run(cf_takeover *t, cf_takeover_side good,
     cf_arena arena;
     if (tok == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
-                       "the good model must be a model file: its tokens are "
-                       "given one by one");
+                       "the good model must run here (a file, a folder, hf:, "
+                       "bundled): a server does not go on from the "
+                       "beginning of a reply");
     }
     CF_TRY(ask_both(t, good, bad, context, err));
     cf_arena_init(&arena, 0);

@@ -4,6 +4,7 @@
  */
 #include "tests/support/t.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/json.h"
@@ -224,6 +225,37 @@ static void test_lora__replay_load_as(void **state)
     assert_non_null(strstr(out, "\"identical\":true"));
 }
 
+/* "with" of the first line. */
+static double likelihood(const char *lines)
+{
+    const char *at = strstr(lines, "\"with\":");
+    assert_non_null(at);
+    return strtod(at + strlen("\"with\":"), NULL);
+}
+
+/* Influence is asked of the model with the adapter that wrote the reply, and
+ * scores that were kept without one are not taken for it. */
+static void test_lora__influence(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static char out[65536], with[65536], without[65536];
+    const char *db = store_dir_file("influence.db");
+    char spec[160], id[64], none[160];
+    OUTPUT(out, "run", "--db", db, "-m", model, "--lora",
+           with_scale(spec, one, "0.5"), "-n", "12", "--temperature", "1",
+           "--seed", "7", "--suppress", "2", "--system", "Be kind.", "Hello");
+    reply_id(db, id);
+    OUTPUT(without, "influence", "--db", db, "-m", model, "--json", "--lora",
+           with_scale(none, one, "0"), id);
+    OUTPUT(with, "influence", "--db", db, "-m", model, "--json", "--lora", spec,
+           id);
+    OUTPUT(out, "influence", "--db", db, "-m", model, "--json", id);
+    assert_non_null(strstr(with, "\"delta\":"));
+    assert_true(likelihood(with) != likelihood(without));
+    assert_true(likelihood(with) == likelihood(out));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_lora__refusals),
         cmocka_unit_test(test_lora__replay),
         cmocka_unit_test(test_lora__replay_load_as),
+        cmocka_unit_test(test_lora__influence),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
