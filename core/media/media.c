@@ -144,12 +144,27 @@ const char *cf_media_projector(const cf_media *m)
 
 /* ---- markers ------------------------------------------------------------ */
 
+/* The text before a tile: `begin`, its row from 1, "_col_", its column, `end`;
+ * before the whole picture that follows tiles, and before one without. */
+typedef struct tile_marks {
+    const char *begin, *end;
+    const char *whole, *alone;
+    bool has_lines; /* a line feed after each row of tiles, and one more */
+} tile_marks;
+
+static const tile_marks idefics3_tiles = {
+    "<fake_token_around_image><row_", ">",
+    "<fake_token_around_image><global-img>",
+    "<fake_token_around_image><global-img>", true};
+static const tile_marks lfm2_tiles = {"<|img_row_", "|>", "<|img_thumbnail|>",
+                                      "", false};
+
 /* Text around and between the rows of blocks, the text that a chat template
  * writes in place of the whole, and the token that stands for a row. */
 typedef struct marks {
     const char *projector;
-    const char *before, *after; /* the last block's rows */
-    bool has_tiles;
+    const char *before, *after; /* all */
+    const tile_marks *tiles;    /* NULL: never has any */
     const char *row;
     const char *written[3]; /* the longest first, then NULL */
 } marks;
@@ -158,37 +173,42 @@ static const marks mark_table[] = {
     {"gemma3",
      "\n\n<start_of_image>",
      "<end_of_image>\n\n",
-     false,
+     NULL,
      "<image_soft_token>",
      {"<start_of_image>"}},
     {"qwen3vl_merger",
      "<|vision_start|>",
      "<|vision_end|>",
-     false,
+     NULL,
      "<|image_pad|>",
      {"<|vision_start|><|image_pad|><|vision_end|>", "<|image_pad|>"}},
     {"idefics3",
-     "<fake_token_around_image><global-img>",
+     "",
      "<fake_token_around_image>",
-     true,
+     &idefics3_tiles,
      "<image>",
      {"<image>"}},
-    {"gemma4v", "<|image>", "<image|>", false, "<|image|>", {"<|image|>"}},
-    {"lfm2", "<|image_start|>", "<|image_end|>", false, "<image>", {"<image>"}},
-    {"ultravox", "", "", false, "<|audio|>", {"<|audio|>"}},
+    {"gemma4v", "<|image>", "<image|>", NULL, "<|image|>", {"<|image|>"}},
+    {"lfm2",
+     "<|image_start|>",
+     "<|image_end|>",
+     &lfm2_tiles,
+     "<image>",
+     {"<image>"}},
+    {"ultravox", "", "", NULL, "<|audio|>", {"<|audio|>"}},
     {"qwen2a",
      "<|audio_bos|>",
      "<|audio_eos|>",
-     false,
+     NULL,
      "<|AUDIO|>",
      {"<|audio_bos|><|AUDIO|><|audio_eos|>", "<|AUDIO|>"}},
     {"voxtral",
      "[BEGIN_AUDIO]",
      "",
-     false,
+     NULL,
      "[AUDIO]",
      {"[BEGIN_AUDIO][AUDIO]", "[AUDIO]"}},
-    {"gemma4a", "<|audio>", "<audio|>", false, "<|audio|>", {"<|audio|>"}},
+    {"gemma4a", "<|audio>", "<audio|>", NULL, "<|audio|>", {"<|audio|>"}},
 };
 
 typedef struct making {
@@ -253,17 +273,24 @@ static void put_block(making *mk, size_t i)
 /* The text before block i. */
 static void text_before(const making *mk, cf_buf *text, size_t i)
 {
+    const tile_marks *t = mk->marks->tiles;
     uint32_t cols = mk->blocks->tile_cols;
     bool is_last = i + 1 == mk->blocks->n;
-    if (mk->marks->has_tiles && cols > 0 && i > 0 && i % cols == 0) {
-        cf_buf_addc(text, '\n');
+    if (i == 0) {
+        cf_buf_adds(text, mk->marks->before);
+    }
+    if (t == NULL || cols == 0) {
+        cf_buf_adds(text, t != NULL ? t->alone : "");
+        return;
+    }
+    if (t->has_lines && i > 0 && i % cols == 0) {
+        cf_buf_adds(text, is_last ? "\n\n" : "\n");
     }
     if (is_last) {
-        cf_buf_adds(text, cols > 0 ? "\n" : "");
-        cf_buf_adds(text, mk->marks->before);
+        cf_buf_adds(text, t->whole);
     } else {
-        cf_buf_addf(text, "<fake_token_around_image><row_%u_col_%u>",
-                    (unsigned)(i / cols + 1), (unsigned)(i % cols + 1));
+        cf_buf_addf(text, "%s%u_col_%u%s", t->begin, (unsigned)(i / cols + 1),
+                    (unsigned)(i % cols + 1), t->end);
     }
 }
 

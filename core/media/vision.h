@@ -67,6 +67,7 @@ struct cf_vision {
     uint32_t width, n_ff, n_head, n_layer, n_out;
     uint32_t image_size, patch, merge, longest;
     uint32_t min_pixels, max_pixels;
+    uint32_t min_tiles, max_tiles; /* of a picture too large; 0: never cut */
     float eps, mean[3], std[3];
     cf_act act;
     cf_linear patch_embd, patch_embd_2; /* the second may be absent */

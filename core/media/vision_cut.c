@@ -84,10 +84,9 @@ static cf_status to_tiles(const cf_vision *v, const cf_pixels *p,
 }
 
 static cf_status add_tile(const cf_vision *v, cf_vision_blocks *to,
-                          const cf_pixels *p, uint32_t x, uint32_t y,
-                          cf_error *err)
+                          const cf_pixels *p, uint32_t side, uint32_t x,
+                          uint32_t y, cf_error *err)
 {
-    uint32_t side = v->image_size;
     cf_pixels q;
     CF_TRY(cf_pixels_init(&q, side, side, err));
     for (size_t i = 0; i < side; i++) {
@@ -97,6 +96,19 @@ static cf_status add_tile(const cf_vision *v, cf_vision_blocks *to,
     return add(v, to, q, err);
 }
 
+/* All squares of a picture, row by row. */
+static cf_status add_tiles(const cf_vision *v, cf_vision_blocks *to,
+                           const cf_pixels *p, uint32_t side, cf_error *err)
+{
+    uint32_t cols = p->w / side, rows = p->h / side;
+    to->tile_cols = cols;
+    to->tile_rows = rows;
+    for (uint32_t i = 0; i < cols * rows; i++) {
+        CF_TRY(add_tile(v, to, p, side, i % cols * side, i / cols * side, err));
+    }
+    return CF_OK;
+}
+
 cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *ud,
                        cf_error *err)
 {
@@ -104,14 +116,9 @@ cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *ud,
     cf_pixels whole;
     CF_TRY(to_tiles(v, p, &whole, to->stop, err));
     uint32_t side = v->image_size;
-    uint32_t cols = whole.w / side, rows = whole.h / side;
     cf_status st = CF_OK;
-    if (cols * rows > 1) {
-        to->tile_cols = cols;
-        to->tile_rows = rows;
-        for (uint32_t i = 0; st == CF_OK && i < cols * rows; i++) {
-            st = add_tile(v, to, &whole, i % cols * side, i / cols * side, err);
-        }
+    if (whole.w > side || whole.h > side) {
+        st = add_tiles(v, to, &whole, side, err);
     }
     CF_THEN(st, add_resized(v, to, &whole, side, side, CF_FILTER_LANCZOS, err));
     cf_pixels_deinit(&whole);
@@ -152,9 +159,62 @@ cf_status cf_cut_cubic(const cf_vision *v, const cf_pixels *p, void *to,
     return cut_near(v, p, to, CF_FILTER_BICUBIC, err);
 }
 
-cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *to,
+/* ---- tiles of a grid near the picture's shape ---------------------------- */
+
+enum { LFM2_TILE = 512 };
+
+/* Whether a picture has, in whole merged patches, more than twice the pixels
+ * that one picture may have. */
+static bool is_large(const cf_vision *v, const cf_pixels *p)
+{
+    double f = v->patch * v->merge;
+    double w = fmax(v->patch, nearbyint(p->w / f) * f);
+    double h = fmax(v->patch, nearbyint(p->h / f) * f);
+    return w * h > 2.0 * v->max_pixels;
+}
+
+/* The grid whose shape is nearest to the picture's; of equally near ones the
+ * larger where the picture has more than half of its pixels. */
+static void find_grid(const cf_vision *v, const cf_pixels *p, uint32_t *cols,
+                      uint32_t *rows)
+{
+    double ratio = (double)p->w / p->h, best = INFINITY;
+    double tile = (double)LFM2_TILE * LFM2_TILE;
+    *cols = *rows = 1;
+    for (uint32_t n = v->min_tiles; n <= v->max_tiles; n++) {
+        for (uint32_t c = 1; c <= n; c++) {
+            if (n % c != 0) {
+                continue;
+            }
+            double far = fabs(ratio - (double)c / (n / c));
+            bool is_nearer = far < best || (far == best && (double)p->w * p->h >
+                                                               0.5 * tile * n);
+            if (is_nearer) {
+                best = far;
+                *cols = c;
+                *rows = n / c;
+            }
+        }
+    }
+}
+
+cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *ud,
                         cf_error *err)
 {
+    cf_vision_blocks *to = ud;
+    uint32_t cols = 1, rows = 1;
+    /* Tiles are for models whose largest picture is as large as a tile. */
+    if (v->max_pixels == LFM2_TILE * LFM2_TILE && is_large(v, p)) {
+        find_grid(v, p, &cols, &rows);
+    }
+    if (cols * rows > 1) {
+        cf_pixels whole;
+        CF_TRY(cf_pixels_resize(&whole, p, cols * LFM2_TILE, rows * LFM2_TILE,
+                                CF_FILTER_BILINEAR, to->stop, err));
+        cf_status st = add_tiles(v, to, &whole, LFM2_TILE, err);
+        cf_pixels_deinit(&whole);
+        CF_TRY(st);
+    }
     return cut_near(v, p, to, CF_FILTER_BILINEAR, err);
 }
 

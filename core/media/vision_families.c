@@ -103,6 +103,12 @@ static cf_status load_lfm2(cf_vision *v, cf_mmproj *m, cf_error *err)
     CF_TRY(need_square(v, err));
     v->min_pixels = 64 * square;
     v->max_pixels = 256 * square;
+    v->min_tiles = 2;
+    v->max_tiles = 10;
+    CF_TRY(cf_mmproj_u32(m, "clip.vision.preproc_min_tiles", 1, 64,
+                         &v->min_tiles, err));
+    CF_TRY(cf_mmproj_u32(m, "clip.vision.preproc_max_tiles", 1, 64,
+                         &v->max_tiles, err));
     CF_TRY(
         cf_mmproj_vec(m, &v->out_norm.w, "mm.input_norm.weight", joined, err));
     CF_TRY(cf_mmproj_vec(m, &v->out_norm.b, "mm.input_norm.bias", joined, err));
