@@ -39,6 +39,16 @@ static void on_error(j_common_ptr jpeg)
 {
     reading *r = jpeg->client_data;
     char text[JMSG_LENGTH_MAX];
+    if (jpeg->err->msg_code == JERR_NO_BACKING_STORE) {
+        give_up(r, cf_fail(r->err, CF_ELIMIT,
+                           "a progressive JPEG of %u x %u pixels takes too "
+                           "much memory",
+                           (unsigned)r->jpeg.image_width,
+                           (unsigned)r->jpeg.image_height));
+    }
+    if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY) {
+        give_up(r, cf_oom_for(r->err, "an image"));
+    }
     jpeg->err->format_message(jpeg, text);
     give_up(r, cf_fail(r->err, CF_EFORMAT, "damaged JPEG: %.100s", text));
 }
@@ -47,7 +57,8 @@ static void on_error(j_common_ptr jpeg)
 static void on_message(j_common_ptr jpeg, int level)
 {
     reading *r = jpeg->client_data;
-    if (level < 0 && (jpeg->err->msg_code == JWRN_JPEG_EOF ||
+    int code = jpeg->err->msg_code;
+    if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER ||
                       jpeg->err->num_warnings++ > WARNINGS_MAX)) {
         on_error(jpeg);
     }

@@ -68,7 +68,8 @@ cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
         return cf_fail(err, CF_EFORMAT, "damaged WebP");
     }
     if (f.has_animation) {
-        return cf_fail(err, CF_EUNSUPPORTED, "an animated WebP");
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "an animated WebP: confab reads still pictures");
     }
     CF_TRY(cf_pixels_init(out, (size_t)f.width, (size_t)f.height, err));
     size_t row = (size_t)f.width * 3;

@@ -190,6 +190,47 @@ static void test_sound__limits(void **state)
             CF_EUNSUPPORTED);
 }
 
+/* An hour of silence in a small file. */
+static void test_sound__hour(void **state)
+{
+    const int hour[] = {SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                        SF_FORMAT_OGG | SF_FORMAT_VORBIS};
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        enum { RATE = 8000 };
+        SF_VIRTUAL_IO io = {length, seek, get, put, tell};
+        SF_INFO info = {.samplerate = RATE, .channels = 1, .format = hour[k]};
+        memory m = {.p = cf_calloc(1, FILE_MAX)};
+        SNDFILE *f = sf_open_virtual(&io, SFM_WRITE, &info, &m);
+        assert_non_null(f);
+        static const short second[RATE];
+        for (int i = 0; i < 3600; i++) {
+            assert_int_equal(sf_writef_short(f, second, RATE), RATE);
+        }
+        sf_close(f);
+        cf_sound s;
+        cf_error err;
+        T_FAILS(cf_sound_read(&s, bytes_of(&m), NULL, &err), CF_ELIMIT);
+        assert_non_null(strstr(err.text, "minutes"));
+        cf_free(m.p);
+    }
+}
+
+/* The decoder passes over a page that was changed; the file is refused. */
+static void test_sound__changed_page(void **state)
+{
+    memory m;
+    cf_sound s;
+    cf_error err;
+    (void)state;
+    assert_true(make_file(&m, SF_FORMAT_OGG | SF_FORMAT_VORBIS, 16000, 16000));
+    T_OK(cf_sound_read(&s, bytes_of(&m), NULL, &err), err);
+    cf_sound_deinit(&s);
+    m.p[m.n - 20] ^= 1;
+    T_FAILS(cf_sound_read(&s, bytes_of(&m), NULL, &err), CF_EFORMAT);
+    cf_free(m.p);
+}
+
 /* ---- spectrograms ------------------------------------------------------- */
 
 static void mel_of(cf_mel *out, bool is_gemma, const float *x, size_t n,
@@ -271,6 +312,8 @@ int main(void)
         cmocka_unit_test(test_sound__formats),
         cmocka_unit_test(test_sound__cut_anywhere),
         cmocka_unit_test(test_sound__limits),
+        cmocka_unit_test(test_sound__hour),
+        cmocka_unit_test(test_sound__changed_page),
         cmocka_unit_test(test_mel__tone),
         cmocka_unit_test(test_mel__floor),
     };
