@@ -494,7 +494,7 @@ static cf_status negotiate(remote *r, cf_chat__run *run,
         cf_json_write(&text, body);
         cf_status st = cf_buf_check(&text, err);
         CF_THEN(st, exchange(r, run, answer, &text, &problem, err));
-        json_t *before = json_copy(r->refused);
+        json_t *before = cf_json_copy(r->refused);
         bool again =
             st != CF_OK && problem.n > 0 && before != NULL &&
             cf_remote__find_refused(body, cf_buf_str(&problem), r->refused);

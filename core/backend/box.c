@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/backend/box_impl.h"
+#include "core/base/alloc.h"
 #include "core/base/utf8.h"
 
 /* ---- asking ------------------------------------------------------------- */
@@ -357,6 +358,7 @@ cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask, const json_t *body,
                                                 : "this server",
                        cf_box__shows_prompt(box) ? "tokens" : "prompt");
     }
+    const uint64_t failures = cf_alloc_failures();
     json_t *request = prompt_request(body, ask->model);
     if (request == NULL) {
         return cf_oom_for(err, "the request");
@@ -381,6 +383,7 @@ cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask, const json_t *body,
         break;
     }
     json_decref(request);
+    CF_THEN(st, cf_alloc_check(failures, err));
     return st;
 }
 

@@ -120,8 +120,8 @@ static cf_status take_message(cf_chat__media *m, json_t *messages, size_t i,
                               const cf_cancel *cancel, cf_error *err)
 {
     const json_t *old = json_array_get(messages, i);
-    json_t *copy = json_copy(cf_json_ref(old));
-    json_t *content = json_copy(json_object_get(old, "content"));
+    json_t *copy = cf_json_copy(old);
+    json_t *content = cf_json_copy(json_object_get(old, "content"));
     if (copy == NULL || content == NULL ||
         json_object_set_new(copy, "content", content) != 0 ||
         json_array_set_new(messages, i, copy) != 0) {
@@ -152,7 +152,7 @@ cf_status cf_chat__media_take(cf_chat__media *m, json_t *context,
             continue;
         }
         if (messages == NULL) {
-            messages = json_copy(cf_json_ref(old));
+            messages = cf_json_copy(old);
             if (messages == NULL ||
                 json_object_set_new(context, "messages", messages) != 0) {
                 return cf_oom_for(err, "the messages");

@@ -15,6 +15,7 @@
 #include "core/api/message_form.h"
 #include "core/api/reply_options.h"
 #include "core/backend/remote.h"
+#include "core/base/alloc.h"
 #include "core/tools/tool_emit.h"
 
 enum { TOP_LOGPROBS_MAX = 20 };
@@ -332,7 +333,7 @@ static void set_limits(json_t *body, const cf_chat_options *o)
 static void set_context(json_t *body, const cf_chat_request *request)
 {
     json_t *kwargs = request->extra_context != NULL
-                         ? json_copy(cf_json_ref(request->extra_context))
+                         ? cf_json_copy(request->extra_context)
                          : json_object();
     const cf_chat_options *o = request->options;
     if (o != NULL && o->thinking != CF_THINKING_DEFAULT &&
@@ -351,6 +352,7 @@ cf_status cf_remote__body(json_t **out, const char *model,
                           cf_error *err)
 {
     const cf_chat_options *o = request->options;
+    const uint64_t failures = cf_alloc_failures();
     json_t *messages =
         wire_messages(request->messages, o != NULL && o->sends_thinking, notes);
     json_t *body = messages != NULL
@@ -377,6 +379,7 @@ cf_status cf_remote__body(json_t **out, const char *model,
     if (o != NULL && o->vendor != NULL) {
         json_object_update(body, cf_json_ref(o->vendor));
     }
+    CF_THEN(st, cf_alloc_check(failures, err));
     if (st != CF_OK) {
         json_decref(body);
         return st;

@@ -70,10 +70,12 @@ static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
     cf_chat__reply *r = ud;
     if (channel < r->split.n) {
         cf_buf_add(&r->in[channel], text.p, text.n);
+        CF_TRY(cf_buf_check(&r->in[channel], err));
         send_text(r, CF_CHAT_THINKING, text);
         return CF_OK;
     }
     cf_buf_add(&r->content, text.p, text.n);
+    CF_TRY(cf_buf_check(&r->content, err));
     if (r->parser != NULL) {
         return cf_tool_parser_feed(r->parser, text.p, text.n, err);
     }

@@ -70,20 +70,28 @@ void cf_alloc_use(const cf_allocator *a)
     json_set_alloc_funcs(json_alloc, json_release);
 }
 
-static _Thread_local bool has_failed;
+static _Thread_local uint64_t n_failed;
 
-bool cf_alloc_failed(void)
+uint64_t cf_alloc_failures(void)
 {
-    bool was = has_failed;
-    has_failed = false;
-    return was;
+    return n_failed;
+}
+
+static void *resize(void *p, size_t n)
+{
+    void *q = table->resize(table->ud, p, n != 0 ? n : 1);
+    n_failed += q == NULL;
+    return q;
+}
+
+cf_status cf_alloc_check(uint64_t before, cf_error *err)
+{
+    return n_failed == before ? CF_OK : cf_oom(err);
 }
 
 void *cf_alloc(size_t n)
 {
-    void *p = table->resize(table->ud, NULL, n != 0 ? n : 1);
-    has_failed = has_failed || p == NULL;
-    return p;
+    return resize(NULL, n);
 }
 
 void *cf_calloc(size_t n, size_t size)
@@ -105,7 +113,7 @@ void *cf_realloc(void *p, size_t n, size_t size)
     if (!cf_mul_size(&bytes, n, size)) {
         return NULL;
     }
-    return table->resize(table->ud, p, bytes != 0 ? bytes : 1);
+    return resize(p, bytes);
 }
 
 void cf_free(void *p)

@@ -17,8 +17,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/decls.h"
+#include "core/base/status.h"
 
 CF_BEGIN_DECLS
 
@@ -34,15 +36,19 @@ typedef struct cf_allocator {
  * of it was freed. */
 void cf_alloc_use(const cf_allocator *a);
 
-/* Whether cf_alloc() failed on this thread since the last call; for libraries
- * that do not report it. */
-bool cf_alloc_failed(void);
+/* How many allocations have failed on this thread.  Makers of jansson report a
+ * failure by a NULL that the next maker takes as an absent value, so a function
+ * that builds JSON compares the count at its start with the one at its end. */
+uint64_t cf_alloc_failures(void);
+
+/* CF_ENOMEM when the count is not `before` any more. */
+CF_MUST_USE cf_status cf_alloc_check(uint64_t before, cf_error *err);
 
 /*
  * jansson's reader ignores that a buffer could not grow, and then aborts where
  * it takes back the last character of a number (2.14, lex_unget_unsave).
  * While this thread has a reserve p[0..n), such growth comes from it when
- * memory is out; cf_alloc_failed() says so, and what was read is then to be
+ * memory is out; cf_alloc_failures() says so, and what was read is then to be
  * released before the reserve ends (p NULL).
  */
 void cf_alloc_reserve(void *p, size_t n);

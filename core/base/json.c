@@ -72,13 +72,13 @@ static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
     if (n_reserve > 0 && reserve == NULL) {
         return cf_oom(err);
     }
-    (void)cf_alloc_failed();
+    const uint64_t failures = cf_alloc_failures();
     cf_alloc_reserve(reserve, n_reserve);
     json_t *v =
         json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &why);
     /* Where an allocation fails, jansson leaves no text, or says of a string
      * that it expected one, or goes on without a character of it. */
-    bool failed = cf_alloc_failed();
+    bool failed = cf_alloc_failures() != failures;
     cf_status st = v == NULL && !failed &&
                            json_error_code(&why) == json_error_numeric_overflow
                        ? cf_json_read_digits(out, p, n, err)
@@ -111,6 +111,28 @@ cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
     }
     cf_buf_deinit(&text);
     return st;
+}
+
+/* `copy` where no allocation has failed since. */
+static json_t *whole(json_t *copy, uint64_t failures)
+{
+    if (cf_alloc_failures() == failures) {
+        return copy;
+    }
+    json_decref(copy);
+    return NULL;
+}
+
+json_t *cf_json_copy(const json_t *v)
+{
+    const uint64_t failures = cf_alloc_failures();
+    return whole(json_copy(cf_json_ref(v)), failures);
+}
+
+json_t *cf_json_deep_copy(const json_t *v)
+{
+    const uint64_t failures = cf_alloc_failures();
+    return whole(json_deep_copy(v), failures);
 }
 
 /* The shortest digits that read back as v, laid out as Python's repr does:

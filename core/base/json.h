@@ -52,6 +52,11 @@ enum { CF_JSON_FILE_MAX = 512 << 20 }; /* bytes; CF_ELIMIT for more */
 CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path,
                                         cf_error *err);
 
+/* As json_copy() and json_deep_copy(), which ignore that a field could not be
+ * added: a whole copy, or NULL without memory. */
+json_t *cf_json_copy(const json_t *v);
+json_t *cf_json_deep_copy(const json_t *v);
+
 /* Appends `v` to `b` on one line, UTF-8 unescaped, ", " and ": " left out,
  * keys in their own order, doubles in the shortest form that reads back. */
 void cf_json_write(cf_buf *b, const json_t *v);

@@ -204,7 +204,7 @@ static bool take_other(pieces *p, json_t *part)
     const char *type = json_is_string(json_object_get(part, "text"))
                            ? "text"
                            : json_object_iter_key(json_object_iter(part));
-    json_t *copy = json_copy(part);
+    json_t *copy = cf_json_copy(part);
     if (copy == NULL ||
         !set(copy, "type", json_string(type != NULL ? type : ""))) {
         json_decref(copy);
@@ -268,7 +268,7 @@ static bool take_results(pieces *p, const json_t *results)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < json_array_size(results); i++) {
-        json_t *r = json_copy(json_array_get(results, i));
+        json_t *r = cf_json_copy(json_array_get(results, i));
         json_t *id = json_object_get(r, "id");
         ok = r != NULL && set(r, "role", json_string("tool")) &&
              (id == NULL || json_object_set(r, "tool_call_id", id) == 0);
@@ -335,7 +335,7 @@ static json_t *rest_of(const json_t *in, const pieces *p)
 {
     static const char *const gone[] = {"parts", "tool_results", "function_call",
                                        "tool_calls"};
-    json_t *m = json_copy(cf_json_ref(in));
+    json_t *m = cf_json_copy(in);
     cf_str role = cf_json_get_str(in, "role");
     bool ok = m != NULL;
     for (size_t i = 0; ok && i < sizeof gone / sizeof gone[0]; i++) {

@@ -31,7 +31,7 @@ static json_t *mapped(const cf_conversation *conv, const json_t *message)
     if (cf_str_eq(role, to)) {
         return json_incref(cf_json_ref(message));
     }
-    json_t *copy = json_copy(cf_json_ref(message));
+    json_t *copy = cf_json_copy(message);
     if (copy != NULL &&
         json_object_set_new(copy, "role", json_stringn(to.p, to.n)) != 0) {
         json_decref(copy);
@@ -271,7 +271,7 @@ static cf_status append_first(json_t *list, cf_uuid *parent,
                               const cf_conversation *conv, cf_error *err)
 {
     const cf_turn *t = cf_conversation_find(conv, *parent);
-    json_t *m = json_copy(json_array_get(list, 0));
+    json_t *m = cf_json_copy(json_array_get(list, 0));
     const json_t *before =
         t != NULL ? json_object_get(t->message, "content") : NULL;
     const json_t *more = json_object_get(m, "content");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/api/attachment.h"
+#include "core/base/alloc.h"
 #include "core/chat/conversation_impl.h"
 
 enum { ROUNDS = 25 };
@@ -80,6 +81,7 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
 {
     cf_buf text = CF_BUF_INIT;
     json_t *content;
+    const uint64_t failures = cf_alloc_failures();
     if (json_is_string(result) || cf_attachment_is_content(result)) {
         content = json_incref(cf_json_ref(result));
     } else {
@@ -93,6 +95,10 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
                             json_stringn(call->id.p, call->id.n));
     }
     cf_buf_deinit(&text);
+    if (cf_alloc_failures() != failures) {
+        json_decref(m);
+        return NULL;
+    }
     return m;
 }
 

@@ -102,7 +102,7 @@ static json_t *text_members(const json_t *config)
     static const char *const outer[] = {"tie_word_embeddings", "vocab_size",
                                         "vision_config"};
     const json_t *inner = member(config, "text_config");
-    json_t *v = json_copy(cf_json_ref(inner != NULL ? inner : config));
+    json_t *v = cf_json_copy(inner != NULL ? inner : config);
     for (size_t i = 0; v != NULL && inner != NULL && i < 3; i++) {
         const json_t *m = member(config, outer[i]);
         if (m != NULL && member(v, outer[i]) == NULL) {

@@ -132,7 +132,7 @@ static bool add_page(cf_mcp__server *s, const json_t *tools)
         if (!is_good(s, tool)) {
             continue;
         }
-        json_t *copy = json_copy(cf_json_ref(tool));
+        json_t *copy = cf_json_copy(tool);
         if (!json_is_object(json_object_get(copy, "inputSchema"))) {
             json_object_set_new(copy, "inputSchema",
                                 json_pack("{s:s}", "type", "object"));

@@ -125,8 +125,7 @@ static cf_status add_tool(json_t *declared, json_t *map, const json_t *servers,
 cf_status cf_mcp_declare(json_t **declared, json_t **map, const json_t *servers,
                          const json_t *others, cf_error *err)
 {
-    *declared =
-        json_is_array(others) ? json_copy(cf_json_ref(others)) : json_array();
+    *declared = json_is_array(others) ? cf_json_copy(others) : json_array();
     *map = json_array();
     cf_status st = *declared != NULL && *map != NULL
                        ? CF_OK

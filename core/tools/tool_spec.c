@@ -215,7 +215,8 @@ static void close_objects(json_t *v, bool with_top, unsigned depth)
 
 json_t *cf_tool__closed(const json_t *parameters, bool with_top)
 {
-    json_t *v = parameters != NULL ? json_deep_copy(parameters) : json_object();
+    json_t *v =
+        parameters != NULL ? cf_json_deep_copy(parameters) : json_object();
     if (v != NULL) {
         close_objects(v, with_top, 0);
     }
@@ -266,7 +267,7 @@ static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)
             return json_string(type);
         }
     }
-    return json_deep_copy(v);
+    return cf_json_deep_copy(v);
 }
 
 /* The schema under OpenAI's name for it. */

@@ -250,7 +250,7 @@ cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud,
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 600000, err));
     check c = {&r->sql, fn, ud, 0};
-    (void)cf_alloc_failed(); /* of what was before */
+    const uint64_t failures = cf_alloc_failures();
     cf_status st = cf_sql__script(&r->sql, "BEGIN", err);
     if (st == CF_OK) {
         st = check_all(&c, err);
@@ -258,7 +258,7 @@ cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud,
     }
     cf_store__give(s, r);
     /* SQLite tells of pages that it had no memory for as of damaged ones. */
-    if (cf_alloc_failed()) {
+    if (cf_alloc_failures() != failures) {
         st = cf_sql__oom(err);
     }
     if (st == CF_OK && s->has_thread) {

@@ -39,6 +39,7 @@ enum { CF_IMPORT_BATCH = 64 };
 
 struct cf_import {
     cf_store *store;
+    uint64_t failures; /* of allocations, before it began */
     const cf_import_options *opts;
     cf_import_report *report;
     cf_build *cur;  /* being built; NULL: none */

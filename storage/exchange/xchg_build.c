@@ -157,7 +157,7 @@ cf_str cf_build__source(cf_import *im, cf_str id)
 
 json_t *cf_xchg__rest(const json_t *v, const char *const *known, size_t n)
 {
-    json_t *rest = json_is_object(v) ? json_copy(cf_json_ref(v)) : NULL;
+    json_t *rest = json_is_object(v) ? cf_json_copy(v) : NULL;
     for (size_t i = 0; i < n; i++) {
         (void)json_object_del(rest, known[i]);
     }

@@ -333,7 +333,7 @@ static bool is_text_part(const json_t *part)
 /* Tool calls and the like; readers there skip keys they do not know. */
 static void own_out(cf_jw *w, const json_t *m)
 {
-    json_t *own = json_copy(cf_json_ref(m));
+    json_t *own = cf_json_copy(m);
     (void)json_object_del(own, "role");
     (void)json_object_del(own, "content");
     (void)json_object_del(own, "converse");

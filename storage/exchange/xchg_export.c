@@ -154,6 +154,7 @@ cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
     cf_arena_init(&a, 0);
     cf_store_tree tree;
     size_t before = out->n;
+    const uint64_t failures = cf_alloc_failures();
     uint32_t flags = CF_TREE_RUNS;
     if (ex->opts.format == CF_FORMAT_CONFAB) {
         flags |= CF_TREE_TRACE;
@@ -172,6 +173,7 @@ cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
         }
     }
     CF_THEN(st, cf_buf_check(out, err));
+    CF_THEN(st, cf_alloc_check(failures, err));
     if (st != CF_OK && out->p != NULL) {
         out->n = before;
         out->p[before] = '\0';

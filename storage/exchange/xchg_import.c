@@ -210,7 +210,8 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
     if (b == NULL) {
         return CF_OK;
     }
-    if (b->arena.failed) {
+    /* Readers build messages without a look at each allocation. */
+    if (b->arena.failed || cf_alloc_failures() != im->failures) {
         return cf_sql__oom(err);
     }
     settle_times(b);
@@ -278,6 +279,7 @@ static cf_import begin(cf_store *store, const cf_import_options *opts,
     const char *name = slash != NULL ? slash + 1 : opts->name;
     name = name != NULL ? name : "";
     return (cf_import){.store = store,
+                       .failures = cf_alloc_failures(),
                        .opts = opts,
                        .report = report,
                        .origin = {new_id(name), cf_str_from(name)},

@@ -326,7 +326,7 @@ static cf_status read_session(cf_import *im, const json_t *v, uint64_t line,
     if (id.n == 0) {
         return cf_fail(err, CF_EFORMAT, "a session without id");
     }
-    json_t *rest = json_copy(cf_json_ref(v));
+    json_t *rest = cf_json_copy(v);
     json_t *source =
         json_pack("{s:s,s:O?}", "format", "llama-app", "session", rest);
     if (rest != NULL) {

@@ -145,7 +145,7 @@ static void put_call(cf_buf *out, const json_t *call)
     bool is_nested = json_is_object(f);
     f = is_nested ? f : call;
     const json_t *args = json_object_get(f, "arguments");
-    json_t *rest = json_copy(cf_json_ref(call));
+    json_t *rest = cf_json_copy(call);
     cf_buf b = CF_BUF_INIT;
     (void)json_object_del(rest, "function");
     if (!is_nested) {
@@ -235,7 +235,7 @@ static void put_rest(cf_buf *out, const json_t *m)
 {
     static const char *const shown[] = {"role", "content", "reasoning_content",
                                         "tool_calls"};
-    json_t *rest = json_copy(cf_json_ref(m));
+    json_t *rest = cf_json_copy(m);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         (void)json_object_del(rest, shown[i]);
     }

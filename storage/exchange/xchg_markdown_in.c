@@ -161,7 +161,8 @@ static json_t *take_call(cf_md *m, json_t *fields)
                       ? cf_md__cut(line, 8, 1)
                       : cf_str_make("", 0);
     json_t *args = take_json(m, &info);
-    json_t *call = json_is_object(fields) ? json_copy(fields) : json_object();
+    json_t *call =
+        json_is_object(fields) ? cf_json_copy(fields) : json_object();
     json_t *f = json_pack("{s:o,s:o}", "name", json_stringn(name.p, name.n),
                           "arguments", args);
     if (call == NULL || f == NULL ||

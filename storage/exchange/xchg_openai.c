@@ -51,7 +51,7 @@ static cf_status say_all(cf_build *b, const json_t *list, cf_error *err)
 static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key,
                            cf_error *err)
 {
-    json_t *rest = json_copy(cf_json_ref(v));
+    json_t *rest = cf_json_copy(v);
     if (rest == NULL) {
         return cf_sql__oom(err);
     }
@@ -77,7 +77,7 @@ static cf_status say_system(cf_build *b, const json_t *v, cf_error *err)
         return CF_OK;
     }
     json_t *m = json_is_string(system) ? json_pack("{s:O}", "content", system)
-                                       : json_copy(cf_json_ref(system));
+                                       : cf_json_copy(system);
     if (m == NULL ||
         json_object_set_new(m, "role", json_string("system")) != 0) {
         json_decref(m);
@@ -285,7 +285,7 @@ static json_t *part_out(const json_t *part, bool as_openai)
     if (cf_xmedia__get(&m, part) && !is_native(part, as_openai)) {
         return as_openai ? openai_media(&m) : litert_media(&m);
     }
-    json_t *copy = json_copy(cf_json_ref(part));
+    json_t *copy = cf_json_copy(part);
     drop_private(copy);
     if (as_openai && json_object_get(copy, "image_url") != NULL) {
         (void)json_object_del(copy, "name"); /* OpenAI knows none */

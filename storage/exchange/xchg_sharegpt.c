@@ -87,8 +87,7 @@ static json_t *call_message(cf_str value)
 /* The fields of v but for those named; NULL when memory is out. */
 static json_t *rest_of(const json_t *v, const char *const *keys, size_t n)
 {
-    json_t *rest =
-        json_is_object(v) ? json_copy(cf_json_ref(v)) : json_object();
+    json_t *rest = json_is_object(v) ? cf_json_copy(v) : json_object();
     for (size_t i = 0; i < n; i++) {
         (void)json_object_del(rest, keys[i]);
     }
@@ -464,7 +463,7 @@ static bool pile_up(pile *p, const json_t *part, const cf_media_ref *m,
     p->is_single[k] = json_is_true(json_object_get(kept, "is_single"));
     json_t *v = NULL;
     if (json_is_object(item)) {
-        v = json_copy(item);
+        v = cf_json_copy(item);
         json_t *bytes = json_object_get(part, "blob");
         if (bytes != NULL && json_object_set(v, "bytes", bytes) != 0) {
             json_decref(v);

@@ -264,7 +264,7 @@ static cf_status one_name(const json_t *declaration, char **name, cf_error *err)
  * before. */
 static cf_status declare(confab *c, const json_t *declaration, cf_error *err)
 {
-    json_t *tools = json_copy(c->tools);
+    json_t *tools = cf_json_copy(c->tools);
     cf_status st =
         tools != NULL && json_array_append(tools, cf_json_ref(declaration)) == 0
             ? CF_OK

@@ -23,6 +23,7 @@
 
 #include "core/api/attachment.h"
 #include "core/api/message_form.h"
+#include "core/base/alloc.h"
 #include "core/base/buf.h"
 
 typedef struct shaper {
@@ -296,7 +297,7 @@ static void name_calls(shaper *s, json_t *m)
     json_array_clear(s->ids);
     s->next_id = 0;
     for (size_t i = 0; i < json_array_size(calls); i++) {
-        json_t *call = json_copy(cf_json_ref(json_array_get(calls, i)));
+        json_t *call = cf_json_copy(json_array_get(calls, i));
         cf_str id = cf_json_get_str(call, "id");
         json_t *old = json_stringn(id.n > 0 ? id.p : "", id.n);
         if (!id_fits(s, id)) {
@@ -343,8 +344,8 @@ static void read_arguments(shaper *s, json_t *m)
     json_t *list = json_array();
     bool has_changed = false;
     for (size_t i = 0; i < json_array_size(calls); i++) {
-        json_t *call = json_copy(cf_json_ref(json_array_get(calls, i)));
-        json_t *function = json_copy(json_object_get(call, "function"));
+        json_t *call = cf_json_copy(json_array_get(calls, i));
+        json_t *function = cf_json_copy(json_object_get(call, "function"));
         cf_str text = cf_json_get_str(function, "arguments");
         json_t *v = text.p != NULL ? json_loadb(text.p, text.n, 0, NULL) : NULL;
         if (json_is_object(v) && function != NULL) {
@@ -691,7 +692,7 @@ static void name_role(shaper *s, json_t *m, const cf_role_map *map)
 static void shape_all(shaper *s, const json_t *messages, const cf_buf *places)
 {
     for (size_t i = 0; !s->oom && i < json_array_size(messages); i++) {
-        json_t *m = json_copy(cf_json_ref(json_array_get(messages, i)));
+        json_t *m = cf_json_copy(json_array_get(messages, i));
         if (m == NULL) {
             s->oom = true;
             return;
@@ -718,11 +719,12 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context,
     memset(out, 0, sizeof *out);
     json_t *messages = NULL;
     cf_buf places = CF_BUF_INIT;
+    const uint64_t failures = cf_alloc_failures();
     shaper s = {.out = out, .caps = caps, .roles = roles, .family = family};
     cf_role_map_init(&s.usual, (cf_str){NULL, 0});
     s.messages = json_array();
     s.ids = json_array();
-    out->context = json_copy(cf_json_ref(context));
+    out->context = cf_json_copy(context);
     s.oom =
         s.messages == NULL || s.ids == NULL || out->context == NULL ||
         cf_messages_form(&messages, &places,
@@ -735,7 +737,8 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context,
         }
     }
     s.oom = s.oom || out->origin.failed || out->pieces.failed ||
-            json_object_set(out->context, "messages", s.messages) != 0;
+            json_object_set(out->context, "messages", s.messages) != 0 ||
+            cf_alloc_failures() != failures;
     json_decref(messages);
     json_decref(s.messages);
     json_decref(s.ids);

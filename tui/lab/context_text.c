@@ -121,7 +121,7 @@ cf_status cf_context_text_special(cf_buf *out, cf_str text,
     cf_status st = present != NULL ? look(text, present, &n_members, &end, err)
                                    : cf_oom(err);
     if (st == CF_OK) {
-        all = json_copy(present);
+        all = cf_json_copy(present);
         st = all != NULL ? cf_prompt_add_special(all, tok, err) : cf_oom(err);
     }
     if (st == CF_OK) {

@@ -302,7 +302,7 @@ cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)
 {
     cf_thinking thinking = cf_lab_settings(lab)->chat.thinking;
     *out = NULL;
-    json_t *vars = json_deep_copy(cf_lab_vars(lab));
+    json_t *vars = cf_json_deep_copy(cf_lab_vars(lab));
     bool ok = vars != NULL;
     if (ok && thinking != CF_THINKING_DEFAULT &&
         json_object_get(vars, "enable_thinking") == NULL) {

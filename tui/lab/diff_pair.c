@@ -38,7 +38,7 @@ static cf_status render_with(const cf_diff_half *half,
     if (half->tok == NULL) {
         return render_media(half, r, context, arena, out, err);
     }
-    json_t *own = json_deep_copy(context);
+    json_t *own = cf_json_deep_copy(context);
     cf_status st =
         own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
     CF_THEN(st, render_media(half, r, own, arena, out, err));

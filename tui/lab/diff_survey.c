@@ -397,7 +397,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
         CF_TRY(cf_lab_clone_conv(m->lab, &j->bench, err));
     }
     if (e->tools != NULL) {
-        j->tools = json_deep_copy(e->tools);
+        j->tools = cf_json_deep_copy(e->tools);
         if (j->tools == NULL) {
             return cf_oom(err);
         }

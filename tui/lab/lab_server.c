@@ -213,7 +213,7 @@ static cf_status make_job(job_state *j, cf_lab *lab, cf_error *err)
             return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
         }
     }
-    j->vars = json_deep_copy(lab->vars);
+    j->vars = cf_json_deep_copy(lab->vars);
     j->options.extra_context = j->vars;
     j->options.chat.thinking = lab->settings.chat.thinking;
     return j->vars != NULL ? CF_OK : cf_oom(err);

@@ -96,10 +96,10 @@ static json_t *picture(cf_server_bench *b)
     json_t *list = json_array();
     for (size_t i = 0; i < cf_mcp_n(mcp); i++) {
         cf_mcp_server s = cf_mcp_server_at(mcp, i);
-        json_array_append_new(
-            list, json_pack("{s:i, s:s, s:s, s:o}", "state", (int)s.state,
-                            "error", s.error, "protocol", s.protocol, "tools",
-                            json_deep_copy(cf_json_ref(s.tools))));
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:o}", "state",
+                                              (int)s.state, "error", s.error,
+                                              "protocol", s.protocol, "tools",
+                                              cf_json_deep_copy(s.tools)));
     }
     return list;
 }
@@ -152,7 +152,7 @@ static void on_ask(void *ud, size_t server, const json_t *params,
 {
     cf_server_bench *b = ud;
     pthread_mutex_lock(&b->lock);
-    b->question = json_deep_copy(cf_json_ref(params));
+    b->question = cf_json_deep_copy(params);
     b->question_server = server;
     b->has_answer = false;
     b->has_news = true;
@@ -695,8 +695,8 @@ static void start_counting(cf_server_bench *b)
         return;
     }
     c->bench = b;
-    c->declared = json_deep_copy(cf_json_ref(e->tools));
-    c->map = json_deep_copy(b->map);
+    c->declared = cf_json_deep_copy(e->tools);
+    c->map = cf_json_deep_copy(b->map);
     if (json_array_size(c->map) == 0 || e->tokenizer == NULL ||
         cf_backend_clone(&c->backend, e->backend, &err) != CF_OK) {
         drop_counting(c);
@@ -833,7 +833,7 @@ void cf_server_bench_progress(cf_server_bench *b, cf_buf *out)
 json_t *cf_server_bench_question(cf_server_bench *b, cf_str *server)
 {
     pthread_mutex_lock(&b->lock);
-    json_t *q = b->has_answer ? NULL : json_deep_copy(b->question);
+    json_t *q = b->has_answer ? NULL : cf_json_deep_copy(b->question);
     size_t index = b->question_server;
     pthread_mutex_unlock(&b->lock);
     *server = cf_str_from("");

@@ -17,7 +17,7 @@ static json_t *variables(const json_t *context)
 {
     static const char *const own[] = {"messages", "tools",
                                       "add_generation_prompt"};
-    json_t *v = json_copy(cf_json_ref(context));
+    json_t *v = cf_json_copy(context);
     for (size_t i = 0; v != NULL && i < sizeof own / sizeof own[0]; i++) {
         json_object_del(v, own[i]);
     }

@@ -350,7 +350,7 @@ void cf_servers_remember(cf_servers *s, cf_str server, const json_t *tool)
 /* The command or address, as what an approval is given for. */
 static void put_command(cf_buf *out, const json_t *config)
 {
-    json_t *copy = json_copy(cf_json_ref(config));
+    json_t *copy = cf_json_copy(config);
     (void)json_object_del(copy, "headers");
     (void)json_object_del(copy, "env");
     cf_json_write(out, copy);

@@ -53,7 +53,7 @@ cf_status cf_tool_cost_measure(cf_tool_cost *out, cf_backend *backend,
     cf_status st = count(&whole, backend, roles, declarations, err);
     CF_THEN(st, count(&none, backend, roles, NULL, err));
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        json_t *rest = json_copy(cf_json_ref(declarations));
+        json_t *rest = cf_json_copy(declarations);
         if (cancel != NULL &&
             atomic_load_explicit(cancel, memory_order_relaxed)) {
             st = cf_fail(err, CF_ECANCELLED, "stopped");

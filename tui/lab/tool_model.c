@@ -420,7 +420,7 @@ cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_edit *edit,
     json_t *args;
     cf_buf text = CF_BUF_INIT;
     CF_TRY(read_object(&args, edit->arguments, err));
-    json_t *copy = json_deep_copy(edit->turn->message);
+    json_t *copy = cf_json_deep_copy(edit->turn->message);
     cf_status st =
         copy != NULL ? set_arguments(copy, row->call, args, err) : cf_oom(err);
     cf_json_write(&text, args);
@@ -448,7 +448,7 @@ cf_status cf_tool_model_drop(const cf_tool_model *m, const cf_call_row *row,
 {
     const cf_call_reply *r = &m->reply[row->reply];
     cf_buf text = CF_BUF_INIT;
-    json_t *copy = json_deep_copy(turn->message);
+    json_t *copy = cf_json_deep_copy(turn->message);
     if (!r->is_rewritten) {
         cf_buf_add(raw, turn->raw.p, r->skip);
     }

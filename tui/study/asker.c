@@ -67,7 +67,7 @@ static cf_status render(const cf_asker *a, const json_t *context,
         *err = a->compile_error;
         return err->code;
     }
-    json_t *full = json_copy(cf_json_ref(context));
+    json_t *full = cf_json_copy(context);
     cf_prompt_renderer r = renderer_of(a);
     cf_status st = full != NULL ? CF_OK : cf_oom(err);
     if (st == CF_OK && a->engine->tok != NULL) {
@@ -126,7 +126,7 @@ static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena,
 static json_t *first_messages(const json_t *context, size_t n)
 {
     const json_t *all = json_object_get(context, "messages");
-    json_t *copy = json_copy(cf_json_ref(context)), *list = json_array();
+    json_t *copy = cf_json_copy(context), *list = json_array();
     bool ok = copy != NULL && list != NULL;
     for (size_t i = 0; ok && i < n; i++) {
         ok = json_array_append(list, json_array_get(all, i)) == 0;
@@ -222,7 +222,7 @@ static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena,
 /* Variables other than messages and tools. */
 static json_t *extra_of(const json_t *context)
 {
-    json_t *v = json_copy(cf_json_ref(context));
+    json_t *v = cf_json_copy(context);
     if (v != NULL) { /* what is not there need not be deleted */
         (void)json_object_del(v, "messages");
         (void)json_object_del(v, "tools");

@@ -301,7 +301,7 @@ void cf_parts_drop(cf_study_context *c)
 /* The list with item i replaced (NULL: removed). */
 static json_t *with_item(const json_t *list, size_t i, const json_t *instead)
 {
-    json_t *copy = json_copy(cf_json_ref(list));
+    json_t *copy = cf_json_copy(list);
     int bad = copy == NULL      ? 1
               : instead == NULL ? json_array_remove(copy, i)
                                 : json_array_set(copy, i, cf_json_ref(instead));
@@ -342,13 +342,13 @@ static json_t *with_sentence(const json_t *message, const cf_part *p,
                              const json_t *instead)
 {
     const json_t *content = json_object_get(message, "content");
-    json_t *copy = json_copy(cf_json_ref(message)), *v = NULL;
+    json_t *copy = cf_json_copy(message), *v = NULL;
     if (p->item == SIZE_MAX) {
         v = with_text(cf_json_get_str(message, "content"), p->off, p->len,
                       instead);
     } else {
         const json_t *old = json_array_get(content, p->item);
-        json_t *item = json_copy(cf_json_ref(old));
+        json_t *item = cf_json_copy(old);
         json_t *text =
             with_text(cf_json_get_str(old, "text"), p->off, p->len, instead);
         if (json_object_set_new(item, "text", text) == 0) {
@@ -383,7 +383,7 @@ static bool unrequire(json_t *schema, const char *name)
 
 static json_t *without_field(const json_t *tool, cf_str path)
 {
-    json_t *copy = json_deep_copy(cf_json_ref(tool));
+    json_t *copy = cf_json_deep_copy(tool);
     json_t *f = json_object_get(copy, "function");
     static const char head[] = "parameters.";
     bool ok = copy != NULL;
@@ -465,7 +465,7 @@ cf_status cf_parts_change(cf_study_context *out, const cf_study_context *c,
 cf_status cf_parts_empty(cf_study_context *out, const cf_study_context *c,
                          size_t message, cf_error *err)
 {
-    json_t *copy = json_copy(json_array_get(c->messages, message));
+    json_t *copy = cf_json_copy(json_array_get(c->messages, message));
     json_t *messages = NULL;
     if (copy != NULL &&
         json_object_set_new(copy, "content", json_string("")) == 0) {

@@ -179,7 +179,7 @@ static cf_status read_var(reader *r, cf_prompt_test *t, cf_str s)
         return wrong(r, CF_EFORMAT, "the value of %.*s is not JSON",
                      (int)(name.n < 60 ? name.n : 60), name.p);
     }
-    json_t *vars = t->vars != NULL ? json_copy(t->vars) : json_object();
+    json_t *vars = t->vars != NULL ? cf_json_copy(t->vars) : json_object();
     json_decref(t->vars); /* tests share what they inherit */
     t->vars = vars;
     return vars != NULL && json_object_setn_new(vars, name.p, name.n, v) == 0

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "tui/lab/context_text.h"
 #include "tui/study/prompt_test.h"
 
@@ -72,8 +73,8 @@ static cf_status render_first(run *r, size_t n, cf_render *out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT, full = CF_BUF_INIT;
     cf_context *context = NULL;
-    json_t *copy = json_copy(r->context);
-    json_t *list = json_copy(json_object_get(r->context, "messages"));
+    json_t *copy = cf_json_copy(r->context);
+    json_t *list = cf_json_copy(json_object_get(r->context, "messages"));
     while (json_array_size(list) > n) {
         (void)json_array_remove(list, json_array_size(list) - 1);
     }
@@ -139,7 +140,7 @@ static cf_status answer(run *r, cf_error *err)
         .has_sampling = true,
         .as_is = true,
         .max_tokens = t->is_made ? t->max_tokens : 0};
-    json_t *extra = json_copy(r->context);
+    json_t *extra = cf_json_copy(r->context);
     cf_chat_request request = {.messages =
                                    json_object_get(r->context, "messages"),
                                .tools = r->tools,
@@ -319,6 +320,7 @@ cf_status cf_prompt_test_run(const cf_prompt_test *test,
                              cf_check_fn fn, void *ud, cf_error *err)
 {
     run r = {.test = test, .open = *base, .cancel = cancel, .fn = fn, .ud = ud};
+    const uint64_t failures = cf_alloc_failures();
     cf_arena_init(&r.arena, 0);
     cf_chat_response_init(&r.response);
     cf_status st = read_context(&r, err);
@@ -335,5 +337,6 @@ cf_status cf_prompt_test_run(const cf_prompt_test *test,
     json_decref(r.context);
     cf_opened_close(&r.opened);
     cf_arena_deinit(&r.arena);
-    return st;
+    /* Whatever it was taken for: neither a failed test nor a passed one. */
+    return cf_alloc_failures() == failures ? st : cf_oom(err);
 }

@@ -329,12 +329,14 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
 cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
                                cf_error *err)
 {
+    const uint64_t failures = cf_alloc_failures();
     *f = (cf_report_facts){.from = *from};
     cf_arena_init(&f->arena, 0);
     cf_study_case_init(&f->study);
     cf_influence_init(&f->influence);
     cf_status st = gather(f, err);
-    CF_THEN(st, cf_buf_check(&f->losses, err));
+    /* A fact that was lost would be left out as one that is not known. */
+    CF_THEN(st, cf_alloc_check(failures, err));
     if (st != CF_OK) {
         cf_report_facts_deinit(f);
     }

@@ -325,11 +325,13 @@ cf_status cf_report_write(cf_buf *out, const cf_report_facts *f,
                  {".svg", cf_report__svg},
                  {"", cf_report__html}};
     const char *dot = strrchr(path, '.');
+    const uint64_t failures = cf_alloc_failures();
     size_t i = 0;
     while (forms[i].ending[0] != '\0' &&
            (dot == NULL || strcmp(dot, forms[i].ending) != 0)) {
         i++;
     }
     forms[i].write(out, f, part);
+    CF_TRY(cf_alloc_check(failures, err));
     return cf_buf_check(out, err);
 }

@@ -522,7 +522,7 @@ cf_status cf_shrink_write(const cf_shrink *s, const char *folder, cf_buf *names,
                           cf_error *err)
 {
     files f = {.s = s, .folder = folder, .names = names};
-    f.context = json_copy(s->context);
+    f.context = cf_json_copy(s->context);
     cf_status st = f.context != NULL ? CF_OK : cf_oom(err);
     if (st == CF_OK && s->asker->engine->tok != NULL && s->source.n > 0) {
         st = cf_prompt_add_special(f.context, s->asker->engine->tok, err);

@@ -102,7 +102,7 @@ static json_t *with_role(const json_t *message, const cf_role_map *roles)
 {
     cf_str role = cf_json_get_str(message, "role");
     cf_str to = roles != NULL ? cf_role_map_get(roles, role) : role;
-    json_t *copy = json_copy(cf_json_ref(message));
+    json_t *copy = cf_json_copy(message);
     if (copy != NULL && !cf_str_eq(role, to) &&
         json_object_set_new(copy, "role", json_stringn(to.p, to.n)) != 0) {
         json_decref(copy);
@@ -132,7 +132,7 @@ static cf_status set_context(cf_study_case *c, const cf_conversation *conv,
         ok = c->tools != NULL;
     }
     if (ok && preface->extra_context != NULL) {
-        c->extra = json_deep_copy(preface->extra_context);
+        c->extra = cf_json_deep_copy(preface->extra_context);
         ok = c->extra != NULL;
     }
     return ok ? CF_OK : cf_oom_for(err, "the conversation");

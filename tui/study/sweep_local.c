@@ -122,6 +122,7 @@ static cf_status need_clones(local *l, size_t n, cf_error *err)
 static void finish(local *l, size_t cell, const cf_send_job *job)
 {
     json_t *record = NULL;
+    const uint64_t failures = cf_alloc_failures();
     cf_error err = job->err;
     cf_status st = job->status;
     err.code = st;
@@ -130,11 +131,14 @@ static void finish(local *l, size_t cell, const cf_send_job *job)
     if (st == CF_OK) {
         cf_sweep__add_scores(l->s, &l->s->cell[cell], job->backend,
                              cf_buf_str(&job->sent.response.prompt), record);
+        st = cf_alloc_check(failures, &err);
+    }
+    if (st != CF_OK) {
+        json_decref(record);
+        record = NULL;
     }
     if (st != CF_ECANCELLED) {
         cf_sweep__finish(l->s, cell, record, false, st == CF_OK ? NULL : &err);
-    } else {
-        json_decref(record);
     }
 }
 

@@ -73,7 +73,7 @@ static json_t *messages_of(const json_t *line)
     json_t *prompt = json_object_get(line, "prompt");
     json_t *system = json_object_get(line, "system");
     if (json_is_array(list)) {
-        return json_deep_copy(list);
+        return cf_json_deep_copy(list);
     }
     if (!json_is_string(prompt)) {
         return NULL;
@@ -106,9 +106,11 @@ static cf_status read_prompt(reader *r, cf_str text, size_t number,
 {
     json_t *line;
     char name[32];
+    const uint64_t failures = cf_alloc_failures();
     CF_TRY(cf_json_read(&line, text.p, text.n, err));
     cf_sweep_item item = {.messages = messages_of(line), .fields = line};
-    cf_status st = check_messages(item.messages, err);
+    cf_status st = cf_alloc_check(failures, err);
+    CF_THEN(st, check_messages(item.messages, err));
     cf_str given = cf_json_get_str(line, "name");
     if (given.p == NULL) {
         snprintf(name, sizeof name, "%zu", number);
@@ -166,6 +168,7 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
     cf_store_conv about;
     cf_message_source *v;
     size_t n;
+    const uint64_t failures = cf_alloc_failures();
     char name[CF_UUID_TEXT + 1];
     const cf_saved_choice choice = {.conversation = id};
     cf_arena_init(&arena, 0);
@@ -183,14 +186,13 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
             n--;
         }
         for (size_t i = 0; i < n; i++) {
-            json_array_append_new(item.messages, json_deep_copy(v[i].message));
+            json_array_append_new(item.messages,
+                                  cf_json_deep_copy(v[i].message));
         }
         const cf_preface *p = cf_conversation_preface(conv);
-        item.tools = json_deep_copy(p->tools);
-        item.extra = json_deep_copy(p->extra_context);
-        if (json_array_size(item.messages) != n) {
-            st = cf_oom_for(err, "the prompts");
-        }
+        item.tools = cf_json_deep_copy(p->tools);
+        item.extra = cf_json_deep_copy(p->extra_context);
+        st = cf_alloc_check(failures, err);
     }
     bool has_any = st == CF_OK && n > 0;
     if (has_any) {

@@ -31,7 +31,7 @@ json_t *cf_sweep_messages(const cf_sweep *s, const cf_sweep_cell *c)
         }
     }
     for (size_t i = first; i < n; i++) {
-        json_array_append_new(out, json_deep_copy(json_array_get(from, i)));
+        json_array_append_new(out, cf_json_deep_copy(json_array_get(from, i)));
     }
     size_t want = n - first;
     want += c->system != CF_SWEEP_NONE && s->plan->system[c->system].text.n > 0;
@@ -110,8 +110,8 @@ cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s,
     *r = (cf_sweep__request){
         .options = {.chat = cf_sweep_sampler_of(s, c)->chat}};
     r->messages = cf_sweep_messages(s, c);
-    r->tools = json_deep_copy(tools);
-    r->extra = json_deep_copy(item->extra);
+    r->tools = cf_json_deep_copy(tools);
+    r->extra = cf_json_deep_copy(item->extra);
     if (r->messages == NULL || (tools != NULL && r->tools == NULL) ||
         (item->extra != NULL && r->extra == NULL)) {
         return cf_oom_for(err, "the cell");

@@ -100,6 +100,7 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
     cf_backend *backend;
     cf_sent sent;
     json_t *record = NULL;
+    const uint64_t failures = cf_alloc_failures();
     cf_sent_init(&sent);
     cf_status st = cf_sweep__request_init(&r, s, c, NULL, err);
     CF_THEN(st,
@@ -118,8 +119,11 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
     }
     CF_THEN(st, cf_sweep__record(&record, &sent.response, CF_TOOLS_NONE, err));
     if (st == CF_OK) {
-        add_scores(s, c, backend, &r,
-                   record); /* saved before the worker asks for another cell */
+        add_scores(s, c, backend, &r, record);
+        st = cf_alloc_check(failures, err);
+    }
+    if (st == CF_OK) {
+        /* Saved before the worker asks for another cell. */
         cf_error ignored;
         bool is_saved = cf_sweep__save(s, c, record, &ignored) == CF_OK;
         cf_buf_adds(t->result, is_saved ? "[true," : "[false,");

@@ -132,10 +132,10 @@ static json_t *rebuild_array(walk *w, const json_t *v, place in, unsigned depth)
 
 static json_t *rebuild(walk *w, const json_t *v, place in, unsigned depth)
 {
-    json_t *out = depth > w->depth    ? json_deep_copy(v)
+    json_t *out = depth > w->depth    ? cf_json_deep_copy(v)
                   : json_is_object(v) ? rebuild_object(w, v, in, depth)
                   : json_is_array(v)  ? rebuild_array(w, v, in, depth)
-                                      : json_deep_copy(v);
+                                      : cf_json_deep_copy(v);
     w->failed = w->failed || out == NULL;
     return out;
 }
@@ -200,7 +200,7 @@ static json_t *cut_text(cutting *c, const json_t *text)
 
 static json_t *cut_item(cutting *c, const json_t *item)
 {
-    json_t *copy = json_copy(cf_json_ref(item));
+    json_t *copy = cf_json_copy(item);
     const json_t *text = json_object_get(item, "text");
     if (json_is_string(text) &&
         json_object_set_new(copy, "text", cut_text(c, text)) != 0) {
@@ -212,7 +212,7 @@ static json_t *cut_item(cutting *c, const json_t *item)
 
 static json_t *cut_message(cutting *c, const json_t *message)
 {
-    json_t *copy = json_copy(cf_json_ref(message));
+    json_t *copy = cf_json_copy(message);
     const json_t *content = json_object_get(message, "content");
     json_t *v = NULL;
     if (json_is_string(content)) {
@@ -239,7 +239,7 @@ static json_t *cut_message(cutting *c, const json_t *message)
 static json_t *cut_messages(cutting *c, const json_t *context)
 {
     const json_t *messages = json_object_get(context, "messages");
-    json_t *copy = json_copy(cf_json_ref(context)), *list = json_array();
+    json_t *copy = cf_json_copy(context), *list = json_array();
     bool ok = copy != NULL && list != NULL;
     for (size_t i = 0; ok && i < json_array_size(messages); i++) {
         json_t *m = cut_message(c, json_array_get(messages, i));

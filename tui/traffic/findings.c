@@ -38,7 +38,7 @@ typedef struct rebuilt {
 /* Text of arguments as the value that templates read. */
 static void parse_arguments(json_t *m)
 {
-    json_t *calls = json_deep_copy(json_object_get(m, "tool_calls"));
+    json_t *calls = cf_json_deep_copy(json_object_get(m, "tool_calls"));
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *f = json_object_get(json_array_get(calls, i), "function");
         cf_str text = cf_json_get_str(f, "arguments");
@@ -78,7 +78,7 @@ static json_t *served(const cf_finder *f, const json_t *messages)
 {
     json_t *out = json_array();
     for (size_t i = 0; i < json_array_size(messages); i++) {
-        json_t *m = json_copy(json_array_get(messages, i));
+        json_t *m = cf_json_copy(json_array_get(messages, i));
         cf_str role = cf_json_get_str(m, "role");
         cf_str to = cf_role_map_get(&f->roles, role);
         if (!cf_str_eq(role, to)) {
@@ -93,8 +93,8 @@ static json_t *served(const cf_finder *f, const json_t *messages)
 
 static json_t *context_of(const cf_finder *f, const cf_wire_request *r)
 {
-    json_t *v = r->variables != NULL ? json_copy(cf_json_ref(r->variables))
-                                     : json_object();
+    json_t *v =
+        r->variables != NULL ? cf_json_copy(r->variables) : json_object();
     (void)json_object_set_new(v, "messages", served(f, r->messages));
     if (r->tools != NULL) {
         (void)json_object_set(v, "tools", r->tools);
@@ -552,6 +552,7 @@ cf_status cf_findings_add(json_t *list, const cf_finder *finder,
 {
     cf_arena arena;
     rebuilt ours, former = {0};
+    const uint64_t failures = cf_alloc_failures();
     cf_arena_init(&arena, 0);
     cf_status st = rebuild(&ours, finder, now->request, &arena, err);
     CF_THEN(st, add_cut(list, &ours, now, err));
@@ -564,6 +565,7 @@ cf_status cf_findings_add(json_t *list, const cf_finder *finder,
     }
     CF_THEN(st, add_lost_call(list, finder, now, reply, err));
     CF_THEN(st, add_tools_not_written(list, &ours, now, err));
+    CF_THEN(st, cf_alloc_check(failures, err));
     cf_arena_deinit(&arena);
     return st;
 }

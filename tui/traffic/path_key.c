@@ -44,7 +44,7 @@ static void put_sorted(cf_buf *out, const json_t *v)
 
 static void put_part(cf_buf *out, const json_t *part)
 {
-    json_t *copy = json_copy(cf_json_ref(part));
+    json_t *copy = cf_json_copy(part);
     (void)json_object_del(copy, "cache_control");
     put_sorted(out, copy != NULL ? copy : part);
     json_decref(copy);

@@ -158,6 +158,7 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
 {
     static const cf_str tag = {"traffic", 7};
     static const cf_str source = {"{\"from\":\"traffic\"}", 18};
+    const uint64_t failures = cf_alloc_failures();
     size_t n_new = p->n - p->n_known;
     p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX,
                                sizeof *p->turns);
@@ -196,7 +197,7 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
                         .turns = p->turns,
                         .n = n_new};
     p->parent = parent;
-    return p->arena.failed ? cf_oom(err) : CF_OK;
+    return cf_alloc_check(failures, err);
 }
 
 /* Finds the request's conversation and makes turns of its new messages. */
@@ -442,6 +443,7 @@ static cf_status make_replies(answer *a, cf_error *err)
 {
     const cf_record *x = a->x;
     const cf_wire_reader *r = a->reader;
+    const uint64_t failures = cf_alloc_failures();
     for (size_t i = 0; x->status < 400 && i < r->n_choices; i++) {
         if (!r->choice[i].has_any && r->choice[i].end[0] == '\0') {
             continue;
@@ -462,7 +464,7 @@ static cf_status make_replies(answer *a, cf_error *err)
                             .finished_ms = x->started_ms + x->total_us / 1000,
                             .run = &a->run[i]};
     }
-    return a->arena.failed ? cf_oom(err) : CF_OK;
+    return cf_alloc_check(failures, err);
 }
 
 /* The path with the first reply, so that the next request finds it. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/utf8.h"
 
 enum { PIECE = 12 };
@@ -275,7 +276,7 @@ static void response_piece(writing *w, const char *key, json_t *piece)
 static void write_response_item(writing *w, size_t i)
 {
     json_t *item = response_item(w, i);
-    json_t *begun = json_copy(item);
+    json_t *begun = cf_json_copy(item);
     const bool is_text = cf_str_is(cf_json_get_str(item, "type"), "message");
     with(begun, "status", json_string("in_progress"));
     with(begun, is_text ? "content" : "arguments",
@@ -465,6 +466,7 @@ static void write_ollama(writing *w, bool is_stream)
 void cf_scripted__write(cf_buf *out, cf_api api, bool is_stream,
                         const json_t *reply, const char *model, const char *id)
 {
+    const uint64_t failures = cf_alloc_failures();
     writing w = {.out = out, .reply = reply, .model = model, .id = id};
     if (api == CF_API_OPENAI_CHAT) {
         write_chat(&w, is_stream);
@@ -475,4 +477,5 @@ void cf_scripted__write(cf_buf *out, cf_api api, bool is_stream,
     } else if (api == CF_API_OLLAMA_CHAT) {
         write_ollama(&w, is_stream);
     }
+    out->failed = out->failed || cf_alloc_failures() != failures;
 }

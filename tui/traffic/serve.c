@@ -107,9 +107,12 @@ typedef struct side {
 static void push(job *j, cf_buf *piece)
 {
     pthread_mutex_lock(&j->lock);
-    cf_buf_add(&j->pipe, piece->p, piece->n);
+    /* After a piece that is lost the stream breaks off. */
     j->pipe.failed = j->pipe.failed || piece->failed;
-    j->has_any = j->has_any || piece->n > 0;
+    if (!j->pipe.failed) {
+        cf_buf_add(&j->pipe, piece->p, piece->n);
+        j->has_any = j->has_any || piece->n > 0;
+    }
     pthread_cond_signal(&j->changed);
     pthread_mutex_unlock(&j->lock);
     cf_buf_reset(piece);

@@ -73,7 +73,7 @@ static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened,
         return cf_fail(err, CF_EINVAL, "'messages' must be a list of messages");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *m = json_copy(json_array_get(list, i));
+        json_t *m = cf_json_copy(json_array_get(list, i));
         cf_str role = cf_json_get_str(m, "role");
         if (role.n == 0) {
             json_decref(m);
@@ -331,6 +331,7 @@ cf_status cf_serve__read(cf_serve__asked *a, cf_str body, bool is_raw,
                          const cf_opened *opened,
                          const cf_constraint_vocab *vocab, cf_error *err)
 {
+    const uint64_t failures = cf_alloc_failures();
     memset(a, 0, sizeof *a);
     a->is_raw = is_raw;
     cf_status st = cf_json_read(&a->body, body.p, body.n, err);
@@ -342,6 +343,7 @@ cf_status cf_serve__read(cf_serve__asked *a, cf_str body, bool is_raw,
     CF_THEN(st, read_stops(a, err));
     CF_THEN(st, read_numbers(a, err));
     CF_THEN(st, read_form(a, opened, vocab, err));
+    CF_THEN(st, cf_alloc_check(failures, err));
     if (st != CF_OK) {
         cf_serve__asked_deinit(a);
         return st;

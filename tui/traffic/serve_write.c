@@ -114,7 +114,7 @@ static void put_items(cf_jw *j, const char *key, cf_buf *items)
     cf_buf_addc(&list, '[');
     cf_buf_add(&list, items->p, items->n);
     cf_buf_addc(&list, ']');
-    list.failed = list.failed || items->failed;
+    j->out->failed = j->out->failed || list.failed || items->failed;
     cf_jw_raw(j, key, cf_buf_str(&list));
     cf_buf_reset(items);
     cf_buf_deinit(&list);

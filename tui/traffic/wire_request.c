@@ -468,7 +468,7 @@ static cf_status read_anthropic(cf_wire_request *r, const json_t *body,
 static json_t *ollama_message(const json_t *in)
 {
     const json_t *images = json_object_get(in, "images");
-    json_t *m = json_copy(cf_json_ref(in));
+    json_t *m = cf_json_copy(in);
     if (json_array_size(images) > 0) {
         json_t *parts = json_array();
         for (size_t i = 0; i < json_array_size(images); i++) {
@@ -573,7 +573,7 @@ cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body,
         return cf_fail(err, CF_EFORMAT, "not a request with messages");
     }
     json_t *v = NULL;
-    (void)cf_alloc_failed(); /* from here on */
+    const uint64_t failures = cf_alloc_failures();
     CF_TRY(cf_json_read(&v, body.p, body.n, err));
     out->messages = json_array();
     /* Ollama streams unless it is told not to. */
@@ -586,9 +586,7 @@ cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body,
                    : out->messages == NULL ? cf_oom(err)
                                            : readers[api](out, v, err);
     json_decref(v);
-    if (st == CF_OK && cf_alloc_failed()) { /* jansson keeps it to itself */
-        st = cf_oom(err);
-    }
+    CF_THEN(st, cf_alloc_check(failures, err));
     if (st != CF_OK) {
         cf_wire_request_deinit(out);
     }

@@ -354,9 +354,10 @@ static void take_ollama(cf_wire_reader *r, const json_t *v)
 
 /* ---- all ---------------------------------------------------------------- */
 
-static cf_status check_memory(const cf_wire_reader *r, cf_error *err)
+static cf_status check_memory(const cf_wire_reader *r, uint64_t failures,
+                              cf_error *err)
 {
-    bool failed = cf_alloc_failed();
+    bool failed = cf_alloc_failures() != failures;
     for (size_t i = 0; i < r->n_choices; i++) {
         const cf_wire_choice *c = &r->choice[i];
         failed = failed || c->content.failed || c->thinking.failed;
@@ -382,7 +383,7 @@ cf_status cf_wire__value(cf_wire_reader *r, const json_t *v, cf_error *err)
     if (!json_is_object(v)) {
         return CF_OK;
     }
-    (void)cf_alloc_failed();
+    const uint64_t failures = cf_alloc_failures();
     take_error(r, json_object_get(v, "error"));
     cf_str model = cf_json_get_str(v, "model");
     if (model.n != 0) {
@@ -391,5 +392,5 @@ cf_status cf_wire__value(cf_wire_reader *r, const json_t *v, cf_error *err)
     if (takers[r->api] != NULL) {
         takers[r->api](r, v);
     }
-    return check_memory(r, err);
+    return check_memory(r, failures, err);
 }

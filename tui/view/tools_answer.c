@@ -49,7 +49,7 @@ static json_t *answers(cf_app *app, const cf_call_row *row, cf_str text,
             *parent = known->id;
             next++;
         } else {
-            json_t *copy = json_deep_copy(known->message);
+            json_t *copy = cf_json_deep_copy(known->message);
             ok = copy != NULL && json_array_append_new(list, copy) == 0;
         }
     }
@@ -386,7 +386,7 @@ static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row,
                             command != NULL ? strlen(command) : 0);
     t->name = cf_strndup(c->name.n != 0 ? c->name.p : "", c->name.n);
     t->id = cf_strndup(id.n != 0 ? id.p : "", id.n);
-    t->arguments = json_deep_copy(c->json);
+    t->arguments = cf_json_deep_copy(c->json);
     return t->command != NULL && t->name != NULL && t->id != NULL &&
            cf_tools__fill_server(t, app, c->name) &&
            (t->arguments != NULL || c->json == NULL);
