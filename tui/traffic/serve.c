@@ -525,6 +525,9 @@ static void answer_stream(const cf_http_request *r, cf_http_answer *a, job *j)
     pthread_mutex_unlock(&j->lock);
     if (!has_any) {
         pthread_join(j->thread, NULL);
+        if (j->st == CF_OK) { /* the first piece was lost */
+            j->st = cf_oom(&j->err);
+        }
         answer_failure(r, a, j);
         free_job(j);
         return;

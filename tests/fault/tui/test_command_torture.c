@@ -9,8 +9,8 @@
  * the clock and the ids of tests.  Where a command allocates thousands of
  * times, every k-th allocation fails.
  *
- * Not here: chat, watch without --once, proxy and serve, which do not end by
- * themselves; test_lab_fault.c does this to the workbench.
+ * proxy and serve, which do not end by themselves, are tortured by request:
+ * test_server_torture.c.  chat and watch on a screen: test_lab_fault.c.
  */
 #include "tests/support/t.h"
 
@@ -26,11 +26,13 @@
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_vision.h"
 #include "tests/support/vocab_file.h"
 #include "tui/cli/cli.h"
+#include "tui/image/png_write.h"
 
 enum {
-    ARGS_MAX = 12,
+    ARGS_MAX = 16,
     OUT_MAX = 1 << 18,
     RUNS_MAX = T_IS_SLOW ? 40 : 250,
     FEW_MAX = T_IS_SLOW ? 8 : 25,
@@ -96,6 +98,29 @@ static const char server_text[] =
     "*tools/call*) echo \"$a,\\\"result\\\":{\\\"content\\\":[{\\\"type\\\":"
     "\\\"text\\\",\\\"text\\\":\\\"again\\\"}]}}\";;\n"
     "esac; done\n";
+
+static const char raising_text[] =
+    "{% for m in messages %}{% if m.content == 'hello' %}"
+    "{{ raise_exception('no greetings') }}{% endif %}{{ m.content }}"
+    "{% endfor %}";
+static const char test_text[] = "template template\n"
+                                "context context\n"
+                                "test one\n"
+                                "prompt contains hello\n"
+                                "prompt lacks nothing\n"
+                                "reply is\n"
+                                "| w\n"
+                                "expect contains:w\n";
+static const char plan_text[] = "prompts prompts\ntemplate template\n"
+                                "template other\nsystem none\n"
+                                "system brief Be brief.\n"
+                                "sampler greedy tokens=3 temperature=0\n"
+                                "check long regex .\n"
+                                "check likely likelihood >=-50 b\n";
+static const char prompts_text[] =
+    "{\"name\":\"a\",\"prompt\":\"hello\",\"system\":\"S\"}\n"
+    "{\"name\":\"b\",\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}"
+    "\n";
 
 static int out_fd = -1, real_out = -1, real_err = -1, null_fd = -1;
 static char head[CF_UUID_TEXT + 1], run_head[CF_UUID_TEXT + 1],
@@ -451,6 +476,47 @@ static void test_torture__mcp(void **state)
     EACH(logs, CF_EXIT_OK);
 }
 
+/* What studies find out about a stored reply, its prompt, and many replies. */
+static void test_torture__studies(void **state)
+{
+    (void)state;
+    const char *const runs[][ARGS_MAX] = {
+        {"test", "@tests"},
+        {"test", "@tests", "--json"},
+        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--db",
+         "@runs", "--json"},
+        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--by",
+         "word", "--db", "@runs"},
+        {"report", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs",
+         "-o", "-"},
+        {"report", head, "-m", "@tiny", "-t", "@template", "--db", "@db", "-o",
+         "-"},
+    };
+    const char *const figures[][ARGS_MAX] = {
+        {"shrink", head, "-t", "@raising", "--while", "template-error", "--db",
+         "@db", "-o", "@shrunk"},
+        {"shrink", head, "-m", "@tiny", "-t", "@template", "--while", "reply:.",
+         "-n", "2", "--db", "@db", "-o", "@shrunk"},
+        {"bisect", head, "--while", "template-error", "--good", "@other",
+         "--bad", "@raising", "--db", "@db"},
+        {"sweep", "@plan", "-m", "@tiny", "--no-store", "--json"},
+        {"sweep", "@plan", "-m", "@tiny", "--no-store"},
+    };
+    EACH(runs, CF_EXIT_OK);
+    EACH_AS(figures, CF_EXIT_OK, FIGURES);
+}
+
+static void test_torture__media(void **state)
+{
+    (void)state;
+    static const char *const runs[][ARGS_MAX] = {
+        {"media", "-m", "@tiny", "--mmproj", "@mmproj", "@picture.png"},
+        {"media", "-m", "@tiny", "--mmproj", "@mmproj", "--json",
+         "@picture.png"},
+    };
+    EACH_AS(runs, CF_EXIT_OK, FIGURES);
+}
+
 static void test_torture__small(void **state)
 {
     (void)state;
@@ -463,6 +529,7 @@ static void test_torture__small(void **state)
         {"db", "path", "--db", "@db"},
         {"models", "@models"},
         {"models", "--json", "@models"},
+        {"models", "--names", "@models"},
         {"watch", "--once", "--db", "@traffic"},
         {"watch", "--once", "--json", "--db", "@traffic"},
     };
@@ -493,6 +560,20 @@ static void write_tiny(void)
     T_OK(cf_os_make_dirs(store_dir_file("models"), &err), err);
     write_file("models/a.gguf", bytes, n);
     cf_tiny_free(bytes);
+}
+
+/* A projector of the small model's width, and a picture. */
+static void write_media(void)
+{
+    cf_tiny_buf b = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
+    write_file("mmproj", (const char *)b.p, b.n);
+    cf_tiny_free(b.p);
+    cf_buf png = CF_BUF_INIT;
+    cf_error err;
+    static const unsigned char rgb[4 * 4 * 3] = {200, 30, 30, 30, 200, 30};
+    T_OK(cf_png_write(&png, rgb, 4, 4, &err), err);
+    write_file("picture.png", png.p, png.n);
+    cf_buf_deinit(&png);
 }
 
 static void write_servers(void)
@@ -597,7 +678,9 @@ static int set_up(void **state)
         {"broken", broken_text},        {"context", context_text},
         {"render", render_batch},       {"schema", schema_text},
         {"constrain", constrain_batch}, {"token", token_batch},
-        {"script", script_text},
+        {"script", script_text},        {"tests", test_text},
+        {"raising", raising_text},      {"plan", plan_text},
+        {"prompts", prompts_text},
     };
     if (store_dir_make(state) != 0) {
         return -1;
@@ -607,6 +690,7 @@ static int set_up(void **state)
     }
     write_vocab();
     write_tiny();
+    write_media();
     write_history();
     write_traffic();
     real_out = dup(STDOUT_FILENO);
@@ -648,6 +732,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_torture__replay),
         cmocka_unit_test(test_torture__bench),
         cmocka_unit_test(test_torture__mcp),
+        cmocka_unit_test(test_torture__studies),
+        cmocka_unit_test(test_torture__media),
         cmocka_unit_test(test_torture__small),
     };
     cf_fault_install();

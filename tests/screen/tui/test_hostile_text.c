@@ -177,6 +177,16 @@ static void test_hostile__arguments(void **state)
         {"db", "check", "--db", BYTES},
         {"complete", "--" BYTES, "x"},
         {"bench", "-m", BYTES},
+        {"test", BYTES},
+        {"sweep", BYTES},
+        {"influence", BYTES, "--db", "@db"},
+        {"report", BYTES, "--db", "@db", "-o", "-"},
+        {"bisect", "--while", BYTES, "--good", "chatml", "--bad", "zephyr"},
+        {"proxy", "--script", BYTES},
+        {"mcp", "list", "--mcp", BYTES, "--yes"},
+        {"run", "--mcp", BYTES, "--yes", "hi"},
+        {"run", "--lora", BYTES, "hi"},
+        {"run", "--tools", BYTES, "hi"},
     };
     /* It is not promised that these repeat their argument. */
     static const command quiet[] = {
@@ -202,6 +212,22 @@ static void test_hostile__arguments(void **state)
         {"media", BYTES},
         {"completion", BYTES},
         {"chat", "-m", BYTES},
+        {"shrink", BYTES, "--while", BYTES, "-o", "@no/" BYTES, "--db", "@db"},
+        {"serve", "--listen", BYTES, "--db", "@serve"},
+        {"proxy", "--to", BYTES, "--db", "@serve"},
+        {"proxy", "--to", "http://127.0.0.1:9", "--listen", BYTES, "--db",
+         "@serve"},
+        {"watch", "--once", "--db", BYTES},
+        {"watch", "--break", BYTES, "--db", "@db"},
+        {"watch", "--send", BYTES, "--body", BYTES, "--db", "@db"},
+        {"watch", "--drop", BYTES, "--db", "@db"},
+        {"mcp", BYTES},
+        {"mcp", "call", BYTES, BYTES, "--mcp", "@servers", "--yes"},
+        {"history", "raw", BYTES, BYTES, "--db", "@db"},
+        {"history", "search", BYTES, "--db", "@db"},
+        {"history", "list", "--tag", BYTES, "--db", "@db"},
+        {"history", "truncate", BYTES, "--turns", BYTES, "--db", "@db"},
+        {"models", "--names", BYTES},
     };
     CHECK(commands);
     CHECK_QUIET(quiet);
@@ -306,6 +332,7 @@ static void test_hostile__vocabulary(void **state)
         {"model", "-m", "@vocab", "--json"},
         {"models", "@models"},
         {"models", "--json", "@models"},
+        {"models", "--names", "@models"},
         {"render", "-m", "@vocab", "@context"},
         {"complete", "-m", "@vocab", "hi"},
         {"score", "-m", "@broken", "--prompt", BYTES, "--text", BYTES},
@@ -356,6 +383,52 @@ static void test_hostile__history(void **state)
               "/dev/null", false);
     }
     assert_int_equal(n_bad, 0);
+    json_decref(row);
+    cf_program_deinit(&p);
+}
+
+/* Tests, plans, tool servers, and what studies write of a conversation. */
+static void test_hostile__studies(void **state)
+{
+    (void)state;
+    static const command commands[] = {
+        {"test", "@tests"},
+        {"test", "--json", "@tests"},
+        {"test", "@badtests"},
+        {"sweep", "@plan", "-m", "script:@script", "--no-store"},
+        {"sweep", "@plan", "-m", "script:@script", "--no-store", "--json"},
+        {"sweep", "@badplan"},
+        {"mcp", "list", "--mcp", "@servers", "--yes", "--db", "@mcp"},
+        {"mcp", "list", "--mcp", "@servers", "--yes", "--json", "--db", "@mcp"},
+    };
+    static const command quiet[] = {
+        {"proxy", "--script", "@failing2"},
+        {"mcp", "call", "echo", "{}", "--mcp", "@servers", "--yes", "--db",
+         "@mcp"},
+        {"mcp", "log", "--db", "@mcp"},
+    };
+    CHECK(commands);
+    CHECK_QUIET(quiet);
+    cf_program p;
+    CF_PROGRAM(&p, "history", "list", "--json", "--db", store_dir_file("db"));
+    json_t *row = NULL;
+    cf_error err;
+    T_OK(cf_json_read(&row, p.out.p, strcspn(p.out.p, "\n"), &err), err);
+    const char *id = json_string_value(json_object_get(row, "head"));
+    const command after[] = {
+        {"report", id, "--db", "@db", "-t", "@template", "--no-reading", "-o",
+         "-"},
+        {"report", id, "--db", "@db", "-t", "@raise", "--no-reading", "-o",
+         "@" NAME ".md"},
+        {"shrink", id, "--db", "@db", "-t", "@raise", "--while",
+         "template-error", "-o", "@shrunk"},
+        {"bisect", id, "--db", "@db", "--good", "@template", "--bad", "@raise",
+         "--while", "template-error"},
+        {"influence", id, "--db", "@db", "-t", "@template"},
+        {"influence", id, "--db", "@db", "-t", "@template", "--json"},
+        {"replay", id, "--db", "@db", "-t", "@template"},
+    };
+    CHECK_QUIET(after);
     json_decref(row);
     cf_program_deinit(&p);
 }
@@ -551,6 +624,43 @@ static void write_vocab(void)
     cf_vocab_file_deinit(&f);
 }
 
+/* A tool server that writes the text wherever it can. */
+static void write_servers(void)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    write_file(
+        "answers",
+        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+        "\"serverInfo\":{\"name\":\"$\",\"version\":\"$\"},\"tools\":[{"
+        "\"name\":\"echo\",\"title\":\"$\",\"description\":\"$\","
+        "\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"$\","
+        "\"description\":\"$\",\"inputSchema\":{\"type\":\"object\"}}],"
+        "\"content\":[{\"type\":\"text\",\"text\":\"$\"}]}\n");
+    cf_buf_addf(
+        &text,
+        "while read -r l; do\n"
+        "id=${l#*\\\"id\\\":}; id=${id%%%%[,\\}]*}\n"
+        "case $l in\n"
+        "*server/discover*) printf '{\"jsonrpc\":\"2.0\",\"id\":%%s,"
+        "\"error\":{\"code\":-32601,\"message\":\"no\"}}\\n' \"$id\";;\n"
+        "*\\\"id\\\"*) printf '{\"jsonrpc\":\"2.0\",\"id\":%%s,"
+        "\"result\":' \"$id\"; tr -d '\\n' <'%s'; echo '}';;\n"
+        "esac; done\n",
+        store_dir_file("answers"));
+    T_OK(cf_os_write_file(store_dir_file("server"), text.p, text.n, 0700, &err),
+         err);
+    cf_buf_reset(&text);
+    cf_buf_addf(&text,
+                "{\"mcpServers\":{\"%s\":{\"command\":\"sh\",\"args\":[\"%s\"]}"
+                "}}",
+                json, store_dir_file("server"));
+    T_OK(
+        cf_os_write_file(store_dir_file("servers"), text.p, text.n, 0600, &err),
+        err);
+    cf_buf_deinit(&text);
+}
+
 static void make_json(void)
 {
     cf_buf b = CF_BUF_INIT;
@@ -616,6 +726,15 @@ static int set_up(void **state)
          "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": \\\"$\\\", "
          "\\\"arguments\\\": {}}\\n</tool_call>\"},{\"text\":\"$\"}]}"},
         {"failing", "{\"replies\":[{\"text\":\"$\"},{\"error\":\"$\"}]}"},
+        {"tests",
+         "template template\ncontext context\ntest %\nprompt lacks pwn\n"
+         "prompt is\n| %\nreply is\n| %\nexpect contains:%\n"},
+        {"badtests", "test #\nexpect #\n"},
+        {"plan", "prompts prompts\nsystem pwn %\ncheck pwn contains %\n"
+                 "sampler pwn tokens=3\n"},
+        {"prompts", "{\"name\":\"$\",\"prompt\":\"$\"}\n"},
+        {"badplan", "prompts #\n%\n"},
+        {"failing2", "{\"replies\":[{\"$\":\"$\"}]}"},
         {"texts", "{\"name\":\"$\",\"text\":\"$\"}\n"},
         {"conversations",
          "{\"messages\":[{\"role\":\"user\",\"content\":\"$\"},{\"role\":"
@@ -632,6 +751,7 @@ static int set_up(void **state)
         write_file(files[i].name, files[i].text);
     }
     write_vocab();
+    write_servers();
     if (cf_program_path() != NULL) {
         cf_program p;
         CF_PROGRAM(&p, "history", "import", "-f", "openai",
@@ -644,7 +764,7 @@ static int set_up(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile__arguments),
@@ -653,10 +773,12 @@ int main(void)
         cmocka_unit_test(test_hostile__replies),
         cmocka_unit_test(test_hostile__vocabulary),
         cmocka_unit_test(test_hostile__history),
+        cmocka_unit_test(test_hostile__studies),
         cmocka_unit_test(test_hostile__servers),
         cmocka_unit_test(test_hostile__traffic),
         cmocka_unit_test(test_hostile__json_stays_json),
         cmocka_unit_test(test_hostile__settings),
     };
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

@@ -9,6 +9,7 @@
 #include "core/base/utf8.h"
 #include "templates/open.h"
 #include "tests/support/rand.h"
+#include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/saved.h"
@@ -409,7 +410,7 @@ static void test_report__hostile(void **state)
     if (!open_bundled(&m)) {
         T_SKIP("no bundled model in this build");
     }
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < (T_IS_SLOW ? 2 : 12); round++) {
         cf_error err;
         cf_conversation *conv;
         cf_uuid at = {{0}}, asked;
