@@ -404,7 +404,7 @@ static cf_status try_render(cf_chat__media *m,
                             const json_t *context, cf_prompt *out,
                             cf_error *err)
 {
-    json_t *own = json_copy(cf_json_ref(context));
+    json_t *own = cf_json_copy(context);
     cf_status st = own != NULL ? CF_OK : cf_oom_for(err, "the context");
     CF_THEN(st, cf_chat__media_take(m, own, NULL, err));
     CF_THEN(st, renderer->render(renderer->ud, own, m->arena, out, err));
