@@ -43,6 +43,9 @@ typedef struct cf_tokens {
     cf_uuid turn;     /* the reply shown; nil: the newest */
     size_t token;     /* of the reply; past its end: the last */
     size_t candidate; /* of those in sight */
+    size_t medium;    /* the picture or sound before the reply that the cursor
+                         is on, counted from 1; 0: it is on a token */
+    bool stays;       /* the next visit begins where this one ended */
     cf_tokens_focus focus;
     cf_tokens_overlay overlay;
     cf_tokens_page page;
@@ -68,10 +71,14 @@ enum {
     CF_TOKENS_SPOT_CANDIDATE,
     CF_TOKENS_SPOT_BRANCH,
     CF_TOKENS_SPOT_PLOT,
-    CF_TOKENS_SPOT_WORST
+    CF_TOKENS_SPOT_WORST,
+    CF_TOKENS_SPOT_MEDIUM
 };
 
 cf_tokens *cf_tokens__state(cf_app *app);
+
+/* To the newest reply, or with `stays` to what was shown. */
+void cf_tokens__enter(cf_app *app);
 
 /* Appends a token's text: the vocabulary's, or the raw bytes up to the next
  * token; and that of an id. */
@@ -86,6 +93,32 @@ size_t cf_tokens__visible(const cf_tokens *s, const cf_draw *d,
 /* A probability in at most five cells: "0.123", "4e-05", or its logarithm. */
 enum { CF_P_TEXT = 12 };
 void cf_tokens__p(const cf_tokens *s, double p, char out[CF_P_TEXT]);
+
+/* ---- tokens_score.c ----------------------------------------------------- */
+
+/* The reply that can be given tokens: the one that Chat's cursor is on, or the
+ * newest; NULL: there is none without. */
+const cf_turn *cf_tokens__unscored(cf_app *app);
+void cf_tokens__score(cf_app *app);
+
+/* ---- tokens_media.c ----------------------------------------------------- */
+
+/* Pictures and sounds of the prompt before the reply are blocks before its
+ * first token: rows that they take in a pane of h rows, and those rows. */
+int cf_tokens__media_rows(cf_app *app, const cf_reply *reply, int h);
+void cf_tokens__draw_media(cf_app *app, cf_grid *g, cf_rect r,
+                           const cf_reply *reply);
+
+/* Moves the cursor among the blocks, onto them from the first token, or back
+ * to it; false: the step is one among tokens. */
+bool cf_tokens__step_medium(cf_app *app, const cf_reply *reply, long by);
+
+/* The block under the cursor: a pane in place of alternatives, a line of its
+ * cost and cache, and what the model gets of it; false: it is on none. */
+void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r,
+                            const cf_reply *reply);
+void cf_tokens__medium_cost(cf_app *app, const cf_reply *reply, cf_buf *out);
+bool cf_tokens__open_medium(cf_app *app, const cf_reply *reply);
 
 /* ---- tokens_plot.c ------------------------------------------------------ */
 

@@ -14,7 +14,10 @@
 #include "tui/view/tokens.h"
 #include "tui/widget/bar.h"
 
-enum { FIGURES = 3 /* lines below the reply */ };
+enum {
+    FIGURES = 3, /* lines below the reply */
+    MANY_ROWS = 100
+};
 
 static void show_piece(cf_app *app, cf_token id, cf_buf *out)
 {
@@ -165,7 +168,7 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
             if (cf_influence__is_marked(app, reply->turn, i)) {
                 style = CF_STYLE_SELECTED | CF_UNDERLINE;
             }
-            if (i == s->token) {
+            if (i == s->token && s->medium == 0) {
                 style = CF_STYLE_SELECTED | CF_REVERSE;
                 g->cursor_x = r.x + x;
                 g->cursor_y = y;
@@ -192,7 +195,8 @@ int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply)
 {
     size_t n = 0;
     lay_out(app, NULL, (cf_rect){0, 0, width, 0}, reply, &n);
-    return (int)(n < 1000 ? n : 1000) + 1 + FIGURES;
+    return (int)(n < 1000 ? n : 1000) + 1 + FIGURES +
+           cf_tokens__media_rows(app, reply, MANY_ROWS);
 }
 
 /* The mass of the way out (what all tokens but the next of the loop had
@@ -307,6 +311,10 @@ void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
         draw_figures(app, g, (cf_rect){r.x, r.y + r.h + 1, r.w, FIGURES},
                      reply);
     }
+    int media = cf_tokens__media_rows(app, reply, r.h);
+    cf_tokens__draw_media(app, g, (cf_rect){r.x, r.y, r.w, media}, reply);
+    r.y += media;
+    r.h -= media;
     size_t row = lay_out(app, NULL, r, reply, NULL);
     if (row < s->top_row) {
         s->top_row = row;

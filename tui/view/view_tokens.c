@@ -11,7 +11,6 @@
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_task.h"
-#include "tui/lab/reply_score.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"
@@ -79,43 +78,21 @@ static const cf_reply *shown(cf_app *app)
     return NULL;
 }
 
-/* The reply that can be given tokens: the one that Chat's cursor is on, or the
- * newest; NULL: there is none without. */
-static const cf_turn *unscored(cf_app *app)
-{
-    const cf_tokens *s = state(app);
-    size_t n;
-    const cf_turn *const *path = cf_lab_path(app->lab, &n);
-    const cf_turn *newest = NULL;
-    for (size_t i = n; i-- > 0;) {
-        const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
-        bool has_draws =
-            r != NULL && r->n_token > 0 &&
-            (r->token[0].draw != NULL || r->token[r->n_token - 1].draw != NULL);
-        if (cf_role_parse(cf_json_get_str(path[i]->message, "role")) !=
-                CF_ROLE_ASSISTANT ||
-            has_draws) {
-            continue;
-        }
-        if (cf_uuid_eq(path[i]->id, s->followed) ||
-            cf_uuid_eq(path[i]->id, s->turn)) {
-            return path[i];
-        }
-        newest = newest != NULL ? newest : path[i];
-    }
-    return newest;
-}
-
 static bool has_tree(cf_app *app, const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
     return s->has_tree && cf_uuid_eq(s->tree.turn, reply->turn);
 }
 
-static void tokens_enter(cf_app *app)
+void cf_tokens__enter(cf_app *app)
 {
     cf_tokens *s = state(app);
+    if (s->stays) { /* back from what the model gets of a picture */
+        s->stays = false;
+        return;
+    }
     s->turn = (cf_uuid){{0}};
+    s->medium = 0;
     s->token = s->candidate = s->top_row = 0;
     s->focus = CF_ON_TOKENS;
     s->waits = false;
@@ -192,6 +169,10 @@ static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r,
 {
     const cf_tokens *s = state(app);
     cf_buf title = CF_BUF_INIT;
+    if (s->medium > 0) {
+        cf_tokens__medium_pane(app, g, r, reply);
+        return;
+    }
     cf_buf_addf(&title, "Token %zu  '", s->token + 1);
     cf_tokens__text(app, reply, s->token, &title);
     cf_buf_adds(&title, s->hides_masked ? "'  (allowed)" : "'");
@@ -203,6 +184,11 @@ static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r,
 static void path_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     box(g, r, "Sampler path", false);
+    if (state(app)->medium > 0) {
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "none: it was given",
+                     CF_STYLE_DIM);
+        return;
+    }
     cf_tokens__draw_path(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
                          reply);
 }
@@ -383,7 +369,7 @@ static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     in.y += cf_note_puts(g, in, "No reply with tokens here yet.", CF_STYLE_DIM);
-    if (unscored(app) != NULL) {
+    if (cf_tokens__unscored(app) != NULL) {
         cf_note_puts(g, in,
                      "% scores the reply with the model at hand: its tokens, "
                      "their probabilities and alternatives.",
@@ -422,7 +408,9 @@ static void tokens_draw(cf_app *app, cf_grid *g, cf_rect r)
 static void tokens_status(cf_app *app, cf_buf *out)
 {
     const cf_reply *r = shown(app);
-    if (r != NULL) {
+    if (r != NULL && state(app)->medium > 0) {
+        cf_tokens__medium_cost(app, r, out);
+    } else if (r != NULL) {
         cf_buf_addf(out, "token %zu of %zu", state(app)->token + 1, r->n_token);
     }
 }
@@ -433,7 +421,7 @@ static void step(cf_app *app, long by)
 {
     cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
-    if (r == NULL) {
+    if (r == NULL || cf_tokens__step_medium(app, r, by)) {
         return;
     }
     long to = (long)s->token + by;
@@ -605,7 +593,7 @@ static void other_reply(cf_app *app, int by)
     for (size_t i = at + (size_t)by; now != NULL && i < n; i += (size_t)by) {
         const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
         if (r != NULL && r->n_token > 0) {
-            tokens_enter(app);
+            cf_tokens__enter(app);
             s->turn = path[i]->id;
             return;
         }
@@ -651,34 +639,6 @@ static void cmd_logs(cf_app *app)
                            : "probabilities");
 }
 
-static void scored(void *ud, const cf_error *err)
-{
-    cf_app *app = ud;
-    app->is_dirty = true;
-    if (err->code == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK,
-                   "scored: what this model gives to each token of the reply");
-    }
-}
-
-static void cmd_score(cf_app *app)
-{
-    const cf_turn *turn = unscored(app);
-    cf_error err;
-    if (turn == NULL) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "every reply of this path has its probabilities");
-        return;
-    }
-    if (cf_lab_score_reply(app->lab, turn->id, scored, app, &err) != CF_OK) {
-        cf_app_error(app, &err);
-        return;
-    }
-    tokens_enter(app);
-    state(app)->turn = turn->id;
-    cf_app_say_while_busy(app, "scoring the reply; Esc stops");
-}
-
 static void tokens_click(cf_app *app, int what, size_t value)
 {
     cf_tokens *s = state(app);
@@ -687,7 +647,11 @@ static void tokens_click(cf_app *app, int what, size_t value)
     if (r == NULL) {
         return;
     }
-    if (what == CF_TOKENS_SPOT_CANDIDATE) {
+    s->medium = 0;
+    if (what == CF_TOKENS_SPOT_MEDIUM) {
+        s->focus = CF_ON_TOKENS;
+        s->medium = value;
+    } else if (what == CF_TOKENS_SPOT_CANDIDATE) {
         s->focus = CF_ON_CANDIDATES;
         s->candidate = value;
     } else if (what == CF_TOKENS_SPOT_BRANCH) {
@@ -713,7 +677,8 @@ static bool tokens_wheel(cf_app *app, int what, size_t value, int by)
         [CF_TOKENS_SPOT_CANDIDATE] = CF_ON_CANDIDATES,
         [CF_TOKENS_SPOT_BRANCH] = CF_ON_TREE,
         [CF_TOKENS_SPOT_PLOT] = CF_ON_PLOT,
-        [CF_TOKENS_SPOT_WORST] = CF_ON_WORST};
+        [CF_TOKENS_SPOT_WORST] = CF_ON_WORST,
+        [CF_TOKENS_SPOT_MEDIUM] = CF_ON_TOKENS};
     (void)value;
     (void)by;
     if (what >= 0 && (size_t)what < sizeof focus / sizeof focus[0]) {
@@ -739,7 +704,7 @@ static void tokens_follow(cf_app *app, const cf_turn *turn)
         const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
         if (r != NULL && r->n_token > 0) {
             if (!cf_uuid_eq(s->turn, path[i]->id)) {
-                tokens_enter(app);
+                cf_tokens__enter(app);
             }
             s->turn = path[i]->id;
             return;
@@ -864,6 +829,9 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
 static void cmd_fork(cf_app *app)
 {
     cf_tokens *s = state(app);
+    if (cf_tokens__open_medium(app, shown(app))) {
+        return;
+    }
     if (s->focus == CF_ON_PLOT || s->focus == CF_ON_WORST ||
         s->focus == CF_ON_TOKENS) {
         s->focus = CF_ON_CANDIDATES;
@@ -959,7 +927,7 @@ static const cf_command tokens_commands[] = {
      CF_RUN(cmd_logs)},
     {"score", HERE, "%", "",
      "give an imported or a server's reply the probabilities of this model",
-     CF_RUN(cmd_score)},
+     CF_RUN(cf_tokens__score)},
     {"mask", HERE, "za", "", "hide what the constraint removed",
      CF_RUN(cmd_mask)},
     {"page", HERE, "p", "",
@@ -982,7 +950,7 @@ const cf_view_ops cf_view_tokens = {
               "mask page",
     .open = tokens_open,
     .close = tokens_close,
-    .enter = tokens_enter,
+    .enter = cf_tokens__enter,
     .draw = tokens_draw,
     .status = tokens_status,
     .text = tokens_text,
