@@ -18,7 +18,7 @@
 #include "core/base/status.h"
 #include "core/base/str.h"
 #include "tui/grid/cluster.h"
-#include "tui/grid/style.h"
+#include "tui/grid/theme.h"
 
 typedef struct cf_rect {
     int x, y, w, h; /* cells; w and h are never negative */
@@ -27,7 +27,7 @@ typedef struct cf_rect {
 typedef struct cf_cell {
     cf_glyph glyph; /* width 0: the right half of the cell before */
     cf_style style;
-    uint8_t fg, bg; /* CF_STYLE_IMAGE: colours of the terminal's palette */
+    cf_color fg, bg; /* CF_STYLE_IMAGE: its own colours */
 } cf_cell;
 
 /* A part of the screen that can be clicked, and what it is: `what` and `value`

@@ -88,6 +88,12 @@ uint8_t cf_palette_nearest(uint32_t rgb, int n_colors)
                             : nearest_ansi(rgb, 8);
 }
 
+static cf_color color_of(uint32_t rgb, int n_colors)
+{
+    return n_colors >= CF_TRUE_COLOR ? CF_RGB((int32_t)rgb)
+                                     : cf_palette_nearest(rgb, n_colors);
+}
+
 static int brightness(uint32_t rgb)
 {
     return (3 * channel(rgb, 0) + 6 * channel(rgb, 1) + channel(rgb, 2)) / 10;
@@ -111,8 +117,8 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
                  has_halves ? CF_STYLE_IMAGE : CF_STYLE_NORMAL);
     if (has_halves) {
         cf_cell *c = &g->cell[(size_t)y * (size_t)g->w + (size_t)x];
-        c->fg = cf_palette_nearest(upper, g->n_colors);
-        c->bg = cf_palette_nearest(lower, g->n_colors);
+        c->fg = color_of(upper, g->n_colors);
+        c->bg = color_of(lower, g->n_colors);
     }
 }
 

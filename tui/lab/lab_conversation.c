@@ -384,9 +384,9 @@ void cf_lab_message_text(cf_buf *out, const json_t *message)
         if (text.n != 0) {
             cf_buf_add(out, text.p, text.n);
         } else {
-            if (cf_str_is(type, "image_url")) {
-                type = cf_str_from("image");
-            }
+            type = cf_str_is(type, "image_url")     ? cf_str_from("image")
+                   : cf_str_is(type, "input_audio") ? cf_str_from("audio")
+                                                    : type;
             bool needs_space = out->n != 0 && out->p[out->n - 1] > ' ';
             cf_buf_addf(out, "%s[%.*s]", needs_space ? " " : "", (int)type.n,
                         type.n != 0 ? type.p : "");

@@ -5,6 +5,7 @@
  * spectrogram.  Right: sizes, tiles, tokens and what they cost; the token under
  * the cursor with its positions; the expansion in the prompt.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 
 enum {
     SIDE = 38,
+    HEARD_LEAST = 16, /* tokens of a sound in sight, where it has them */
     LINE_LEAST = 4,   /* pixels of a token that has lines */
     FINE = 10,        /* pixels a cell is wide for a terminal with graphics */
     FINE_MAX = 600000 /* pixels of the picture, there */
@@ -26,6 +28,7 @@ typedef struct media_view {
     size_t token;  /* of the prompt: which picture or sound */
     size_t page;   /* 0: all tiles, where there are any; else block page - 1 */
     uint32_t x, y; /* the token under the cursor, of the block */
+    uint32_t left; /* of a sound: the first token in sight */
     bool has_no_grid;
     cf_list pieces;        /* of the expansion */
     unsigned char *canvas; /* of this frame, owned */
@@ -76,7 +79,7 @@ static void go_to(cf_app *app, size_t token)
     media_view *v = state(app);
     cf_error err;
     v->token = token;
-    v->x = v->y = 0;
+    v->x = v->y = v->left = 0;
     const cf_media_sheet *s = sheet_of(app, &err);
     v->page = s != NULL && has_overview(s) ? 0 : 1;
 }
@@ -100,21 +103,69 @@ static void media_enter(cf_app *app)
 
 /* ---- the picture -------------------------------------------------------- */
 
+/* The edges of token (or tile) i of n over `size` pixels. */
+static int edge(int size, uint32_t i, uint32_t n)
+{
+    return n != 0 ? (int)((int64_t)size * i / n) : 0;
+}
+
 /* Pixels of a part of the sheet. */
 typedef struct part {
     const cf_sheet_block *b;
-    int x, y; /* of the whole, in pixels of the sheet */
+    int x, y;             /* of the whole, in pixels of the sheet */
+    int from, w;          /* the columns of the block in sight */
+    uint32_t first, cols; /* and their tokens */
 } part;
 
-/* Where page `page` has its blocks: one, or all tiles side by side. */
-static part part_of(const cf_media_sheet *s, size_t page, size_t i)
+static double frames_before(const cf_media_sheet *s, size_t block)
 {
-    if (page > 0) {
-        return (part){&s->block[page - 1], 0, 0};
+    double n = 0;
+    for (size_t i = 0; i < block; i++) {
+        n += s->block[i].w;
     }
-    const cf_sheet_block *b = &s->block[i];
-    return (part){b, (int)(i % s->tile_cols) * b->w,
-                  (int)(i / s->tile_cols) * b->h};
+    return n;
+}
+
+/* Tokens of a sound's block that it has something to hear in; the rest is
+ * silence that fills it up.  A frame is 10 ms. */
+static uint32_t heard_tokens(const cf_media_sheet *s, size_t block)
+{
+    const cf_sheet_block *b = &s->block[block];
+    double frames = s->heard * 100 - frames_before(s, block);
+    double n = b->w > 0 ? ceil(frames * b->cols / b->w) : 0;
+    return n < 0 ? 0 : n > b->cols ? b->cols : (uint32_t)n;
+}
+
+/* A sound fills the width with what is to be heard, at most a token a cell;
+ * the cursor brings the rest into sight. */
+static part part_of_sound(const cf_media_sheet *s, media_view *v, int cells)
+{
+    const cf_sheet_block *b = &s->block[v->page - 1];
+    uint32_t n = heard_tokens(s, v->page - 1);
+    n = n < HEARD_LEAST ? HEARD_LEAST : n;
+    n = n < (uint32_t)cells ? n : (uint32_t)cells;
+    n = n < b->cols ? n : b->cols;
+    v->left = v->x < v->left ? v->x : v->left;
+    v->left = v->x >= v->left + n ? v->x - n + 1 : v->left;
+    v->left = v->left + n > b->cols ? b->cols - n : v->left;
+    int from = edge(b->w, v->left, b->cols);
+    return (part){b,       0, 0, from, edge(b->w, v->left + n, b->cols) - from,
+                  v->left, n};
+}
+
+/* Where the page has its blocks: one, or all tiles side by side. */
+static part part_of(const cf_media_sheet *s, media_view *v, size_t i, int cells)
+{
+    if (s->is_sound) {
+        return part_of_sound(s, v, cells);
+    }
+    const cf_sheet_block *b = &s->block[v->page > 0 ? v->page - 1 : i];
+    part p = {b, 0, 0, 0, b->w, 0, b->cols};
+    if (v->page == 0) {
+        p.x = (int)(i % s->tile_cols) * b->w;
+        p.y = (int)(i / s->tile_cols) * b->h;
+    }
+    return p;
 }
 
 static size_t n_parts(const cf_media_sheet *s, size_t page)
@@ -162,12 +213,6 @@ static void copy_pixel(unsigned char *to, const cf_sheet_block *b, int x0,
     }
 }
 
-/* The edges of token (or tile) i of n over `size` pixels. */
-static int edge(int size, uint32_t i, uint32_t n)
-{
-    return n != 0 ? (int)((int64_t)size * i / n) : 0;
-}
-
 static void draw_lines(canvas *c, int x0, int y0, int w, int h, uint32_t cols,
                        uint32_t rows, uint32_t rgb)
 {
@@ -184,45 +229,49 @@ static void draw_lines(canvas *c, int x0, int y0, int w, int h, uint32_t cols,
 }
 
 /* The token under the cursor, brighter. */
-static void draw_cursor(canvas *c, const cf_sheet_block *b, const media_view *v)
+static void draw_cursor(canvas *c, const part *p, const media_view *v)
 {
-    for (int y = edge(c->h, v->y, b->rows); y < edge(c->h, v->y + 1, b->rows);
-         y++) {
-        for (int x = edge(c->w, v->x, b->cols);
-             x < edge(c->w, v->x + 1, b->cols); x++) {
+    uint32_t col = v->x - p->first, rows = p->b->rows;
+    for (int y = edge(c->h, v->y, rows); y < edge(c->h, v->y + 1, rows); y++) {
+        for (int x = edge(c->w, col, p->cols); x < edge(c->w, col + 1, p->cols);
+             x++) {
             mix(c, x, y, 0xFFD040, 60);
         }
     }
 }
 
-static void paint(canvas *c, const cf_media_sheet *s, const media_view *v,
+static void paint_part(canvas *c, const part *p, cf_rect to)
+{
+    for (int y = 0; y < to.h; y++) {
+        for (int x = 0; x < to.w; x++) {
+            copy_pixel(c->rgb + 3 * ((size_t)(to.y + y) * (size_t)c->w +
+                                     (size_t)(to.x + x)),
+                       p->b, p->from + (int)((int64_t)x * p->w / to.w),
+                       p->from + (int)((int64_t)(x + 1) * p->w / to.w),
+                       (int)((int64_t)y * p->b->h / to.h),
+                       (int)((int64_t)(y + 1) * p->b->h / to.h));
+        }
+    }
+}
+
+static void paint(canvas *c, const cf_media_sheet *s, media_view *v, int cells,
                   int whole_w, int whole_h)
 {
     for (size_t i = 0; i < n_parts(s, v->page); i++) {
-        part p = part_of(s, v->page, i);
+        part p = part_of(s, v, i, cells);
         int x0 = (int)((int64_t)p.x * c->w / whole_w);
         int y0 = (int)((int64_t)p.y * c->h / whole_h);
-        int x1 = (int)((int64_t)(p.x + p.b->w) * c->w / whole_w);
-        int y1 = (int)((int64_t)(p.y + p.b->h) * c->h / whole_h);
-        for (int y = y0; y < y1; y++) {
-            for (int x = x0; x < x1; x++) {
-                copy_pixel(c->rgb + 3 * ((size_t)y * (size_t)c->w + (size_t)x),
-                           p.b, (int)((int64_t)(x - x0) * p.b->w / (x1 - x0)),
-                           (int)((int64_t)(x - x0 + 1) * p.b->w / (x1 - x0)),
-                           (int)((int64_t)(y - y0) * p.b->h / (y1 - y0)),
-                           (int)((int64_t)(y - y0 + 1) * p.b->h / (y1 - y0)));
-            }
-        }
+        cf_rect to = {x0, y0, (int)((int64_t)(p.x + p.w) * c->w / whole_w) - x0,
+                      (int)((int64_t)(p.y + p.b->h) * c->h / whole_h) - y0};
+        paint_part(c, &p, to);
         if (!v->has_no_grid) {
-            draw_lines(c, x0, y0, x1 - x0, y1 - y0, p.b->cols, p.b->rows,
-                       0x101010);
+            draw_lines(c, to.x, to.y, to.w, to.h, p.cols, p.b->rows, 0x101010);
         }
         if (v->page == 0) { /* the tile's own edge */
-            draw_lines(c, x0, y0, x1 - x0, y1 - y0, 1, 1, 0xFFFFFF);
+            draw_lines(c, to.x, to.y, to.w, to.h, 1, 1, 0xFFFFFF);
+        } else if (!v->has_no_grid) {
+            draw_cursor(c, &p, v);
         }
-    }
-    if (v->page > 0 && !v->has_no_grid) {
-        draw_cursor(c, block_of(s, v->page), v);
     }
 }
 
@@ -241,7 +290,7 @@ static void draw_fine(cf_grid *g, cf_rect r, const cf_media_sheet *s,
     }
     c.rgb = v->fine;
     memset(c.rgb, 0, 3 * (size_t)c.w * (size_t)c.h);
-    paint(&c, s, v, whole_w, whole_h);
+    paint(&c, s, v, r.w, whole_w, whole_h);
     cf_grid_plate(g, r, r, c.rgb, c.w, c.h);
 }
 
@@ -251,7 +300,9 @@ static void draw_picture(cf_app *app, cf_grid *g, cf_rect r,
 {
     media_view *v = state(app);
     const cf_sheet_block *b = &s->block[v->page > 0 ? v->page - 1 : 0];
-    int whole_w = b->w * (v->page > 0 ? 1 : (int)s->tile_cols);
+    int whole_w = s->is_sound   ? part_of(s, v, 0, r.w).w
+                  : v->page > 0 ? b->w
+                                : b->w * (int)s->tile_cols;
     int whole_h = b->h * (v->page > 0 ? 1 : (int)s->tile_rows);
     if (r.w < 4 || r.h < 2 || whole_w < 1 || whole_h < 1) {
         return;
@@ -270,7 +321,7 @@ static void draw_picture(cf_app *app, cf_grid *g, cf_rect r,
     }
     c.rgb = v->canvas;
     memset(c.rgb, 0, 3 * (size_t)c.w * (size_t)c.h);
-    paint(&c, s, v, whole_w, whole_h);
+    paint(&c, s, v, w, whole_w, whole_h);
     cf_rect to = {r.x, r.y, w, h};
     cf_grid_put_picture(g, to, c.rgb, c.w, c.h);
     draw_fine(g, to, s, v, whole_w, whole_h);
@@ -305,6 +356,8 @@ static void draw_sizes(pen *p, const cf_media_sheet *s)
              (unsigned)s->rate, (unsigned)s->channels,
              s->channels == 1 ? "channel" : "channels");
         line(p, CF_STYLE_NORMAL, "%.2f s heard at 16 kHz", s->heard);
+        line(p, CF_STYLE_NORMAL, "%d frames of 10 ms, %d bands%s", b->w, b->h,
+             s->n_block > 1 ? " each" : "");
     } else {
         line(p, CF_STYLE_NORMAL, "%u x %u pixels in the file",
              (unsigned)s->width, (unsigned)s->height);
@@ -328,10 +381,10 @@ static void draw_cost(pen *p, const cf_media_sheet *s)
     line(p, CF_STYLE_NORMAL, "%zu tokens, %zu%% of the prompt", s->n,
          s->n_prompt != 0 ? 100 * s->n / s->n_prompt : 0);
     if (s->is_encoded) {
-        line(p, CF_STYLE_NORMAL, "%.1f ms to read, %.1f ms to encode",
+        line(p, CF_STYLE_NORMAL, "read %.1f ms, encoded %.1f ms",
              (double)s->read_us * 1e-3, (double)s->encode_us * 1e-3);
     } else {
-        line(p, CF_STYLE_NORMAL, "%.1f ms to read, not encoded yet",
+        line(p, CF_STYLE_NORMAL, "read %.1f ms, not encoded yet",
              (double)s->read_us * 1e-3);
     }
     line(p, s->n_kept == s->n ? CF_STYLE_KEPT : CF_STYLE_NEW,
@@ -358,12 +411,23 @@ static void draw_token(pen *p, const cf_media_sheet *s, const media_view *v)
     size_t row = (size_t)v->y * b->cols + v->x;
     uint32_t at[3];
     cf_media_sheet_position(s, v->page - 1, row, at);
-    line(p, CF_STYLE_TITLE, "%s %zu of %zu: %u x %u = %u tokens",
-         s->is_sound ? "Block" : "Tile", v->page, s->n_block, (unsigned)b->cols,
-         (unsigned)b->rows, (unsigned)(b->cols * b->rows));
-    line(p, CF_STYLE_NORMAL, "token #%zu of the prompt", b->token + row);
-    line(p, CF_STYLE_NORMAL, "row %u, column %u", (unsigned)v->y + 1,
-         (unsigned)v->x + 1);
+    if (s->is_sound) {
+        double from = frames_before(s, v->page - 1) * 1e-2;
+        double token = b->cols > 0 ? b->w * 1e-2 / b->cols : 0;
+        line(p, CF_STYLE_TITLE, "Block %zu of %zu: %u tokens", v->page,
+             s->n_block, (unsigned)(b->cols * b->rows));
+        line(p, CF_STYLE_NORMAL, "token #%zu of the prompt", b->token + row);
+        line(p, CF_STYLE_NORMAL, "%.2f to %.2f s%s", from + token * v->x,
+             from + token * (v->x + 1),
+             v->x < heard_tokens(s, v->page - 1) ? "" : ", filled up");
+    } else {
+        line(p, CF_STYLE_TITLE, "Tile %zu of %zu: %u x %u = %u tokens", v->page,
+             s->n_block, (unsigned)b->cols, (unsigned)b->rows,
+             (unsigned)(b->cols * b->rows));
+        line(p, CF_STYLE_NORMAL, "token #%zu of the prompt", b->token + row);
+        line(p, CF_STYLE_NORMAL, "row %u, column %u", (unsigned)v->y + 1,
+             (unsigned)v->x + 1);
+    }
     if (s->has_mrope) {
         line(p, CF_STYLE_NORMAL, "position t %u, h %u, w %u", (unsigned)at[0],
              (unsigned)at[1], (unsigned)at[2]);
@@ -509,7 +573,10 @@ static void media_move(cf_app *app, int move)
         [CF_MOVE_PAGE_UP] = -16,   [CF_MOVE_PAGE_DOWN] = 16,
         [CF_MOVE_HALF_UP] = -8,    [CF_MOVE_HALF_DOWN] = 8,
         [CF_MOVE_FIRST] = -100000, [CF_MOVE_LAST] = 100000};
-    move_token(app, 0, far[move]);
+    cf_error err;
+    const cf_media_sheet *s = sheet_of(app, &err);
+    bool is_row = s != NULL && s->is_sound; /* its tokens are one row */
+    move_token(app, is_row ? far[move] : 0, is_row ? 0 : far[move]);
 }
 
 /* The next tile; before the first one of several comes the overview. */
@@ -524,7 +591,7 @@ static void cmd_block(cf_app *app, int by)
     size_t first = has_overview(s) ? 0 : 1, n = s->n_block + 1 - first;
     size_t at = v->page >= first ? v->page - first : 0;
     v->page = first + (at + (by > 0 ? 1 : n - 1)) % n;
-    v->x = v->y = 0;
+    v->x = v->y = v->left = 0;
 }
 
 static void cmd_medium(cf_app *app, int by)
