@@ -19,6 +19,7 @@ enum {
     IMAGE_FILE_MAX = 20 << 20,
     TEXT_FILE_MAX = 1 << 20,
     PROBED = 1 << 18, /* letters of base64 that are read for the size */
+    SNIFFED = 256,    /* letters that are read for the type of a sound */
     GAP = 4,          /* cells left of a picture */
     LINES = 2         /* above it */
 };
@@ -67,6 +68,22 @@ static void probe(cf_chat_image *image, cf_str base64)
     cf_buf_deinit(&head);
 }
 
+/* "flac, 12.3 kB" */
+static void describe_sound(char out[160], const cf_attachment *a)
+{
+    static const char audio[] = "audio/";
+    cf_buf head = CF_BUF_INIT;
+    size_t n = a->base64.n < SNIFFED ? a->base64.n : SNIFFED;
+    const char *mime = cf_base64_get(&head, cf_str_make(a->base64.p, n))
+                           ? cf_attachment_sniff(cf_buf_str(&head))
+                           : NULL;
+    bool is_audio = mime != NULL && strncmp(mime, audio, sizeof audio - 1) == 0;
+    snprintf(out, 160, "%s, %.1f kB",
+             is_audio ? mime + sizeof audio - 1 : "sound",
+             (double)(a->base64.n / 4 * 3) / 1000);
+    cf_buf_deinit(&head);
+}
+
 static void fill(cf_chat_image *image, const json_t *part)
 {
     cf_attachment *a = &image->attachment;
@@ -81,10 +98,7 @@ static void fill(cf_chat_image *image, const json_t *part)
                  (int)(a->place.n < 120 ? a->place.n : 120),
                  a->place.n != 0 ? a->place.p : "no address");
     } else if (a->kind == CF_ATTACHMENT_AUDIO) {
-        cf_str name = a->mime.n != 0 ? a->mime : cf_str_from("sound");
-        snprintf(image->what, sizeof image->what, "%.*s, %.1f kB",
-                 (int)(name.n < 60 ? name.n : 60), name.p,
-                 (double)(a->base64.n / 4 * 3) / 1000);
+        describe_sound(image->what, a);
         image->w = CF_THUMB_W;
         image->h = CF_THUMB_WAVE_H;
     } else {
@@ -172,7 +186,7 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
                          image->attachment.url.n == 0
                      ? "not sent: it is not here"
                  : info.takes_images && info.shows_tokens
-                     ? "the Prompt view has its tokens"
+                     ? "gm shows what the model gets of it, and its tokens"
                  : info.takes_images ? "its tokens are the server's to count"
                  : image->attachment.kind == CF_ATTACHMENT_AUDIO
                      ? "0 tokens: this engine hears no sounds"

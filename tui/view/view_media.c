@@ -86,15 +86,42 @@ static void go_to(cf_app *app, size_t token)
 
 void cf_media_view_show(cf_app *app, size_t token)
 {
-    go_to(app, token);
     cf_app_open_view(app, CF_VIEW_MEDIA);
+    go_to(app, token);
 }
 
-/* It may be opened by its name: then on the first one of the prompt. */
+/* Opened from Chat it shows what the turn under the cursor has, if anything. */
+static void media_follow(cf_app *app, const cf_turn *turn)
+{
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    size_t n, at = 0;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    while (at < n && !cf_uuid_eq(path[at]->id, turn->id)) {
+        at++;
+    }
+    size_t message = cf_lab_message_of(app->lab, at);
+    for (size_t i = 0; m != NULL && i < m->n; i++) {
+        if (cf_prompt_model_is_media(m, i) &&
+            m->prompt.spans[m->token[i].span].index == message) {
+            go_to(app, i);
+            return;
+        }
+    }
+}
+
+/* It may be opened by its name: then on what Chat's turn has, or on the first
+ * one of the prompt. */
 static void media_enter(cf_app *app)
 {
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    const cf_view_ops *chat = cf_views[CF_VIEW_CHAT];
+    bool is_from_chat =
+        app->n_stack > 1 && app->stack[app->n_stack - 2] == CF_VIEW_CHAT;
+    const cf_turn *turn = is_from_chat ? chat->turn(app) : NULL;
     cf_error err;
+    if (turn != NULL) {
+        media_follow(app, turn);
+    }
     if (m != NULL && sheet_of(app, &err) == NULL) {
         bool is_first = m->n > 0 && cf_prompt_model_is_media(m, 0);
         go_to(app, is_first ? 0 : cf_media_sheet_step(m, 0, 1));
@@ -639,6 +666,7 @@ const cf_view_ops cf_view_media = {
     .open = media_open,
     .close = media_close,
     .enter = media_enter,
+    .follow = media_follow,
     .draw = media_draw,
     .status = media_status,
     .text = media_text,

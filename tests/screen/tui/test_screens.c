@@ -8,7 +8,8 @@
  * prompted with a template, NAME/template.jinja or a built-in one; a tools.json
  * that holds "demo" stands for the demonstration tools, which run.  With
  * NAME/tiny a small random model answers, computed the same on every machine;
- * with NAME/media one that reads pictures does, by the template gemma3.
+ * with NAME/media one that reads pictures does, by the template gemma3, and
+ * with NAME/sound one that hears, by gemma4.
  * first-start begins as a first start of the program does, with examples.
  */
 #include <dirent.h>
@@ -22,6 +23,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/screen.h"
 #include "tests/support/t.h"
+#include "tests/support/tiny_audio.h"
 #include "tests/support/tiny_vision.h"
 #include "tui/app/workbench.h"
 #include "tui/demo/demo_serve.h"
@@ -91,15 +93,15 @@ static void open_model(screen_fixture *f, cf_lab_engine *engine)
 }
 
 /* A model with a projector, each pair of numbers the same everywhere. */
-static void open_seeing(screen_fixture *f, cf_lab_engine *engine)
+static void open_media(screen_fixture *f, cf_lab_engine *engine,
+                       const cf_tiny_options *tiny, cf_tiny_buf file,
+                       const char *template_name)
 {
     cf_error err;
     size_t n;
     const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
-    const cf_tiny_options tiny = {.arch = "gemma3", .seed = 5, .n_ctx = 1024};
-    f->model_bytes = cf_tiny_gguf(&tiny, &n);
+    f->model_bytes = cf_tiny_gguf(tiny, &n);
     T_OK(cf_engine_open_memory(&f->model, f->model_bytes, n, &o, &err), err);
-    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
     char path[] = "/tmp/cf_screens.XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -109,8 +111,8 @@ static void open_seeing(screen_fixture *f, cf_lab_engine *engine)
     unlink(path);
     cf_tiny_free(file.p);
     T_OK(cf_media_cache_new(&f->media_cache, f->media, 1 << 20, &err), err);
-    engine->template_name = "gemma3";
-    engine->template_source = cf_template_builtin("gemma3");
+    engine->template_name = template_name;
+    engine->template_source = cf_template_builtin(template_name);
     T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL,
                              &err),
          err);
@@ -122,6 +124,20 @@ static void open_seeing(screen_fixture *f, cf_lab_engine *engine)
     engine->sampling = (cf_sampling){.temperature = 1, .seed = 11};
     engine->has_sampling = true;
     engine->max_tokens = 6;
+}
+
+static void open_seeing(screen_fixture *f, cf_lab_engine *engine)
+{
+    const cf_tiny_options tiny = {.arch = "gemma3", .seed = 5, .n_ctx = 1024};
+    open_media(f, engine, &tiny,
+               cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64),
+               "gemma3");
+}
+
+static void open_hearing(screen_fixture *f, cf_lab_engine *engine)
+{
+    const cf_tiny_options tiny = {.n_embd = 8, .seed = 5, .n_ctx = 1024};
+    open_media(f, engine, &tiny, cf_tiny_audio("gemma4a", NULL), "gemma4");
 }
 
 static void open_engine(screen_fixture *f, const char *script,
@@ -139,6 +155,11 @@ static void open_engine(screen_fixture *f, const char *script,
     }
     if (find_file(path, script, "media")) {
         open_seeing(f, engine);
+        engine->backend = f->backend;
+        return;
+    }
+    if (find_file(path, script, "sound")) {
+        open_hearing(f, engine);
         engine->backend = f->backend;
         return;
     }
