@@ -293,6 +293,7 @@ static cf_status vllm_prompt(const cf_box_ask *ask, json_t *body,
 {
     json_t *v = NULL, *request = NULL;
     json_object_set_new(body, "add_generation_prompt", json_true());
+    json_object_set_new(body, "add_special_tokens", json_false());
     json_object_set_new(body, "return_token_strs", json_true());
     CF_TRY(cf_box__ask_json(ask, "/tokenize", body, &v, err));
     json_t *ids = json_object_get(v, "tokens");

@@ -10,12 +10,14 @@
 
 #include "core/backend/box_impl.h"
 #include "core/base/alloc.h"
+#include "core/base/utf8.h"
 
 enum {
     STEPS_MAX = 4096,    /* of a text that is scored token by token */
     CANDIDATES = 1024,   /* that are asked for first, */
     WHOLE = 1024 * 1024, /* and where the token is not among them */
-    REACH = 1 << 20      /* tokens of one answer */
+    REACH = 1 << 20,     /* tokens of one answer */
+    HEAD = 64            /* bytes that a special token is within */
 };
 
 /* Tokens as they are read, before those of the context are left out. */
@@ -113,14 +115,45 @@ static cf_status vllm_one(scored *s, size_t i, const json_t *at,
     return CF_OK;
 }
 
+/* Whether the server would begin a prompt that begins with a special token with
+ * another one: a chat template has written it already. */
+static cf_status vllm_doubles(const cf_box_ask *ask, cf_str all, bool *doubles,
+                              cf_error *err)
+{
+    json_t *v = NULL;
+    size_t n = all.n < HEAD ? all.n : HEAD;
+    *doubles = false;
+    if (n == 0 || (all.p[0] != '<' && all.p[0] != '[')) {
+        return CF_OK;
+    }
+    n -= cf_utf8_incomplete_tail(all.p, n);
+    json_t *body = json_pack("{s:s, s:s%, s:b}", "model", ask->model, "prompt",
+                             all.p, n, "add_special_tokens", 1);
+    cf_status st = body != NULL
+                       ? cf_box__ask_json(ask, "/tokenize", body, &v, err)
+                       : cf_oom_for(err, "the request");
+    json_decref(body);
+    if (st == CF_OK) {
+        const json_t *ids = json_object_get(v, "tokens");
+        *doubles =
+            json_array_size(ids) > 1 &&
+            json_equal(json_array_get(ids, 0), json_array_get(ids, 1)) != 0;
+    }
+    json_decref(v);
+    return st == CF_EINVAL || st == CF_EUNSUPPORTED ? CF_OK : st;
+}
+
 static cf_status vllm_score(const cf_box_ask *ask, cf_str all, scored *s,
                             cf_arena *arena, cf_error *err)
 {
     static const char path[] = "/v1/completions";
     json_t *v = NULL;
-    json_t *body = json_pack("{s:s, s:s%, s:i, s:i, s:f}", "model", ask->model,
-                             "prompt", all.p, all.n, "max_tokens", 1,
-                             "prompt_logprobs", 0, "temperature", 0.0);
+    bool doubles;
+    CF_TRY(vllm_doubles(ask, all, &doubles, err));
+    json_t *body =
+        json_pack("{s:s, s:s%, s:i, s:i, s:f, s:b}", "model", ask->model,
+                  "prompt", all.p, all.n, "max_tokens", 1, "prompt_logprobs", 0,
+                  "temperature", 0.0, "add_special_tokens", !doubles);
     cf_status st = body != NULL ? cf_box__ask_json(ask, path, body, &v, err)
                                 : cf_oom_for(err, "the request");
     json_decref(body);
@@ -267,12 +300,25 @@ static cf_status llama_step(const cf_box_ask *ask, const cf_token_list *all,
                    (int)all->v[i].id);
 }
 
+/* Leaves out a BOS of the server's own before one that the text has. */
+static void drop_double(cf_token_list *list, cf_str all)
+{
+    size_t n = list->n > 1 ? list->v[0].len : 0;
+    if (n > 0 && list->v[0].id == list->v[1].id &&
+        (all.n < 2 * n || memcmp(all.p, all.p + n, n) != 0)) {
+        list->v[1] = list->v[0];
+        list->v++;
+        list->n--;
+    }
+}
+
 static cf_status llama_score(cf_box *box, const cf_box_ask *ask, cf_str all,
                              size_t n_context, scored *s, cf_arena *arena,
                              cf_error *err)
 {
     cf_token_list list;
     CF_TRY(cf_box__llama_tokens(box, ask, all, arena, &list, err));
+    drop_double(&list, all);
     CF_TRY(make_scored(s, list.n, arena, err));
     size_t n_steps = 0;
     for (size_t i = 0; i < list.n; i++) {

@@ -15,7 +15,10 @@
 #include "tui/traffic/path_key.h"
 #include "tui/traffic/record_impl.h"
 
-enum { BEFORE_MAX = 16 }; /* exchanges looked through for the former one */
+enum {
+    BEFORE_MAX = 16,     /* exchanges looked through for the former one */
+    DECODE_US_MIN = 5000 /* less is an answer that came in one piece */
+};
 
 static cf_str str(const char *s)
 {
@@ -423,7 +426,7 @@ static void fill_run(answer *a, size_t i)
     run->n_reply = r->usage.n_reply;
     run->first_us = x->first_us;
     if (r->form != CF_WIRE_WHOLE && x->first_us >= 0 &&
-        x->total_us >= x->first_us) {
+        x->total_us >= x->first_us + DECODE_US_MIN) {
         run->decode_us = x->total_us - x->first_us;
     }
     run->stop_reason = cf_buf_str(&a->end);

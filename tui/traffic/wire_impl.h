@@ -19,6 +19,9 @@ void cf_wire__copy(char *to, size_t size, cf_str from);
  * list and returns a new reference. */
 json_t *cf_wire__plain(json_t *parts);
 
+/* Whether an item of OpenAI's responses with this type is a call. */
+bool cf_wire__is_call(cf_str type);
+
 /* Adds an item of OpenAI's responses, of a request or an answer. */
 void cf_wire__item(json_t *messages, const json_t *item);
 

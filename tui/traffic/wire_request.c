@@ -287,18 +287,49 @@ static void add_said(json_t *messages, cf_str role, json_t *content)
     (void)json_array_append_new(messages, message_of(role, content));
 }
 
+/* The id by which a call's output names it. */
+static cf_str item_id(const json_t *item)
+{
+    cf_str id = cf_json_get_str(item, "call_id");
+    return id.n != 0 ? id : cf_json_get_str(item, "id");
+}
+
+bool cf_wire__is_call(cf_str type)
+{
+    return ends_with(type, "_call");
+}
+
+/* A call of any kind.  A function has a name and arguments; a custom tool has a
+ * text as input; tools of the server's own (local_shell_call, web_search_call)
+ * are named by the type and have an action. */
+static json_t *item_call(const json_t *item)
+{
+    cf_str type = cf_json_get_str(item, "type");
+    cf_str name = cf_json_get_str(item, "name");
+    json_t *input = json_object_get(item, "input");
+    json_t *arguments = json_object_get(item, "arguments");
+    json_t *made = input != NULL ? json_pack("{s:O}", "input", input) : NULL;
+    arguments = arguments != NULL ? arguments
+                : made != NULL    ? made
+                                  : json_object_get(item, "action");
+    if (name.n == 0) {
+        name = cf_str_make(type.p, type.n - strlen("_call"));
+    }
+    json_t *call = call_of(item_id(item), name, arguments);
+    json_decref(made);
+    return call;
+}
+
 void cf_wire__item(json_t *messages, const json_t *item)
 {
     cf_str type = cf_json_get_str(item, "type");
-    if (cf_str_is(type, "function_call")) {
-        add_call(messages, call_of(cf_json_get_str(item, "call_id"),
-                                   cf_json_get_str(item, "name"),
-                                   json_object_get(item, "arguments")));
-    } else if (cf_str_is(type, "function_call_output")) {
+    if (cf_wire__is_call(type)) {
+        add_call(messages, item_call(item));
+    } else if (ends_with(type, "_call_output")) {
         json_t *m =
             message("tool", response_content(json_object_get(item, "output")));
-        (void)json_object_set_new(
-            m, "tool_call_id", cf_wire__text(cf_json_get_str(item, "call_id")));
+        (void)json_object_set_new(m, "tool_call_id",
+                                  cf_wire__text(item_id(item)));
         (void)json_array_append_new(messages, m);
     } else if (cf_str_is(type, "reasoning")) {
         const json_t *parts = json_object_get(item, "content");

@@ -227,14 +227,15 @@ static void take_response_event(cf_wire_reader *r, const json_t *v)
         add(&c->thinking, c, delta);
     } else if (cf_str_is(type, "response.output_item.added")) {
         const json_t *item = json_object_get(v, "item");
-        if (cf_str_is(cf_json_get_str(item, "type"), "function_call")) {
+        if (cf_wire__is_call(cf_json_get_str(item, "type"))) {
             cf_wire_call *call = call_at(c, at);
             if (call != NULL) {
                 replace(&call->id, cf_json_get_str(item, "call_id"));
                 replace(&call->name, cf_json_get_str(item, "name"));
             }
         }
-    } else if (cf_str_is(type, "response.function_call_arguments.delta")) {
+    } else if (cf_str_is(type, "response.function_call_arguments.delta") ||
+               cf_str_is(type, "response.custom_tool_call_input.delta")) {
         cf_wire_call *call = call_at(c, at);
         if (call != NULL) {
             cf_buf_add(&call->arguments, delta.p, delta.n);

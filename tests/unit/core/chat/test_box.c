@@ -277,6 +277,54 @@ static void scores(const cf_path_answer *answers, const char *context,
     end(&s);
 }
 
+/* Servers that put a BOS before a prompt, though a template has written one. */
+static char *vllm_tokens(const char *request)
+{
+    const bool adds = strstr(request, "\"add_special_tokens\":true") != NULL;
+    return strdup(adds ? "{\"tokens\":[5,5,6]}" : "{\"tokens\":[5,6]}");
+}
+
+static char *vllm_prompt_logprobs(const char *request)
+{
+    const bool adds = strstr(request, "\"add_special_tokens\":true") != NULL;
+    char *out = malloc(500);
+    assert_non_null(out);
+    snprintf(out, 500,
+             "{\"choices\":[{\"text\":\"x\",\"prompt_logprobs\":[null,%s"
+             "{\"6\":{\"logprob\":-1.5,\"rank\":1,\"decoded_token\":\"hi\"}},"
+             "{\"7\":{\"logprob\":-3.5,\"rank\":4,\"decoded_token\":"
+             "\" you\"}}]}]}",
+             adds ? "{\"5\":{\"logprob\":-90,\"rank\":9,\"decoded_token\":"
+                    "\"<s> you\"}},"
+                  : "");
+    return out;
+}
+
+static const cf_path_answer vllm_doubles[] = {
+    {.path = "/version", .body = "{\"version\":\"0.10.1\"}"},
+    {.path = "/tokenize", .make = vllm_tokens},
+    {.path = "/v1/completions", .make = vllm_prompt_logprobs},
+    {.path = NULL}};
+
+/* The likelihood is that after one BOS. */
+static char *llama_completion(const char *request)
+{
+    return strdup(strstr(request, "\"prompt\":[1]") != NULL
+                      ? "{\"completion_probabilities\":[{\"id\":6,"
+                        "\"top_logprobs\":[{\"id\":6,\"logprob\":-0.5}]}]}"
+                      : "{\"completion_probabilities\":[{\"id\":6,"
+                        "\"top_logprobs\":[{\"id\":6,\"logprob\":-99}]}]}");
+}
+
+static const cf_path_answer llama_doubles[] = {
+    {.path = "/props",
+     .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
+    {.path = "/tokenize",
+     .body = "{\"tokens\":[{\"id\":1,\"piece\":\"<s>\"},{\"id\":1,\"piece\":"
+             "\"<s>\"},{\"id\":6,\"piece\":\"hi\"}]}"},
+    {.path = "/completion", .make = llama_completion},
+    {.path = NULL}};
+
 static void test_box__scores_a_text(void **state)
 {
     (void)state;
@@ -285,6 +333,8 @@ static void test_box__scores_a_text(void **state)
     scores(plain, "hi", " you", " you=-1.25 ");
     scores(llama, "<s>", "hi \xc3\xa4</s>",
            "hi =-0.5 \xc3=-1 \xa4=-1 </s>=-2.5 ");
+    scores(vllm_doubles, "<s>hi", " you", " you=-3.5 ");
+    scores(llama_doubles, "<s>", "hi", "hi=-0.5 ");
     scene s;
     cf_score score;
     begin(&s, old_ollama); /* which has no way to */

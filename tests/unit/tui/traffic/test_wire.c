@@ -49,6 +49,29 @@ static void test_wire_request__openai(void **state)
         "\"parameters\":{}}}]");
 }
 
+/* Calls of custom tools, and of tools that are the server's own. */
+static void test_wire_request__other_calls(void **state)
+{
+    (void)state;
+    check_request(
+        CF_API_OPENAI_RESPONSES,
+        "{\"input\":[{\"type\":\"custom_tool_call\",\"call_id\":\"a\","
+        "\"name\":\"patch\",\"input\":\"*** Begin\"},{\"type\":"
+        "\"custom_tool_call_output\",\"call_id\":\"a\",\"output\":\"Done\"},"
+        "{\"type\":\"local_shell_call\",\"id\":\"b\",\"action\":{\"command\":"
+        "[\"ls\"]}},{\"type\":\"local_shell_call_output\",\"id\":\"b\","
+        "\"output\":\"a.txt\"}]}",
+        "[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
+        "\"function\",\"function\":{\"name\":\"patch\",\"arguments\":\"{"
+        "\\\"input\\\":\\\"*** "
+        "Begin\\\"}\"},\"id\":\"a\"}]},{\"role\":\"tool\","
+        "\"content\":\"Done\",\"tool_call_id\":\"a\"},{\"role\":"
+        "\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
+        "\"function\",\"function\":{\"name\":\"local_shell\",\"arguments\":\"{"
+        "\\\"command\\\":[\\\"ls\\\"]}\"},\"id\":\"b\"}]},{\"role\":\"tool\","
+        "\"content\":\"a.txt\",\"tool_call_id\":\"b\"}]");
+}
+
 static void test_wire_request__anthropic(void **state)
 {
     (void)state;
@@ -343,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wire_request__openai),
+        cmocka_unit_test(test_wire_request__other_calls),
         cmocka_unit_test(test_wire_request__anthropic),
         cmocka_unit_test(test_wire_request__ollama),
         cmocka_unit_test(test_wire_request__bad),
