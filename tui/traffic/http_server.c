@@ -166,10 +166,34 @@ static bool has_token(request *r)
     return r->in.used_token || is_token(r->server, header(r, "X-Confab-Token"));
 }
 
+/* Whether programs could see different ends of this request, or different hosts
+ * in it: then one of them can be made to take its body for a request. */
+static bool is_ambiguous(const request *r)
+{
+    size_t n_lengths = 0, n_codings = 0, n_hosts = 0;
+    for (size_t i = 0; i < r->in.n_headers; i++) {
+        const cf_http_header *h = &r->headers[i];
+        if (h->name.n == 0 || h->name.p[h->name.n - 1] == ' ' ||
+            h->name.p[h->name.n - 1] == '\t') {
+            return true;
+        }
+        n_lengths += cf_http_name_is(h->name, "Content-Length");
+        n_hosts += cf_http_name_is(h->name, "Host");
+        if (cf_http_name_is(h->name, "Transfer-Encoding")) {
+            n_codings += cf_http_name_is(h->value, "chunked") ? 1 : 2;
+        }
+    }
+    return n_lengths + n_codings > 1 || n_hosts > 1;
+}
+
 /* The status of a refusal, and why; 0 for a client that may ask. */
 static unsigned refuses(request *r, const char **why)
 {
     cf_str host = header(r, "Host");
+    if (is_ambiguous(r)) {
+        *why = "this request's length, coding or host is not clear";
+        return MHD_HTTP_BAD_REQUEST;
+    }
     if (is_foreign_origin(r)) {
         *why = "this request came from a page of another origin";
         return MHD_HTTP_FORBIDDEN;

@@ -154,6 +154,8 @@ static void test_proxy_command__records_and_ends(void **state)
     cf_http_server_free(fake, 0);
 }
 
+#define POST "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+
 static int connect_to(const char *url)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
@@ -438,6 +440,59 @@ static void test_proxy_command__findings(void **state)
     cf_buf_deinit(&out);
 }
 
+/* Shapes in which HTTP lets programs disagree are refused, and not passed on;
+ * unusual ones that are clear pass. */
+static void test_proxy_command__shapes_of_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *want; /* want: how the answer begins */
+    } rows[] = {
+        {POST "Content-Length: 5\r\nContent-Length: 2\r\n\r\nab", "400"},
+        {POST "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "0\r\n\r\n",
+         "400"},
+        {POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", "400"},
+        {POST "Content-Length : 2\r\n\r\n{}", "400"},
+        {"GET /a HTTP/1.1\r\nHost: localhost\r\nHost: b.example\r\n\r\n",
+         "400"},
+        {"GET /a HTTP/1.1\r\nHost: b.example\r\n\r\n", "403"},
+        {"OPTIONS /a HTTP/1.1\r\nHost: localhost\r\nOrigin: "
+         "http://b.example\r\n\r\n",
+         "403"},
+        {POST "Transfer-Encoding: chunked\r\n\r\n2;x=y\r\n{}\r\n0\r\n\r\n",
+         "200"},
+        {POST "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", "100"},
+        {"POST /a HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}", "200"},
+        {"HEAD /a HTTP/1.1\r\nHost: localhost\r\n\r\n", "200"},
+        {"PATCH /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
+         "200"},
+    };
+    char url[100], db[300], got[13];
+    cf_error err;
+    cf_http_server *fake;
+    NEED_PROGRAM();
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler handler = {.answer = on_fake};
+    T_OK(cf_http_server_new(&fake, &any, &handler, &err), err);
+    snprintf(db, sizeof db, "%s", store_dir_file("sh.db"));
+    pid_t pid = start(url, cf_http_server_url(fake), db);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int fd = connect_to(url);
+        put(fd, rows[i].bytes, strlen(rows[i].bytes));
+        memset(got, 0, sizeof got);
+        assert_int_equal(recv(fd, got, sizeof got - 1, MSG_WAITALL),
+                         sizeof got - 1);
+        if (strncmp(got, "HTTP/1.1 ", 9) != 0 ||
+            strncmp(got + 9, rows[i].want, 3) != 0) {
+            fail_msg("%s: %s", rows[i].bytes, got);
+        }
+        close(fd);
+    }
+    stop(pid);
+    cf_http_server_free(fake, 0);
+}
+
 static void test_proxy_command__refuses_to_be_reached(void **state)
 {
     (void)state;
@@ -467,8 +522,6 @@ typedef struct hostile {
     const char *tail;
 } hostile;
 
-#define POST "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
-
 static const hostile requests[] = {
     {"noise", "\x16\x03\x01\x02\xff\xfe\r\n\r\n", NULL, 0, NULL},
     {"an endless first line", "GET /", "a", 300000, NULL},
@@ -476,6 +529,20 @@ static const hostile requests[] = {
     {"many headers", POST, "X-A: b\r\n", 5000, "\r\n"},
     {"a negative length", POST "Content-Length: -5\r\n\r\n", NULL, 0, NULL},
     {"two lengths", POST "Content-Length: 5\r\nContent-Length: 2\r\n\r\nab",
+     NULL, 0, NULL},
+    {"a length and chunks",
+     POST "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+     NULL, 0, NULL},
+    {"an unknown coding", POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+     NULL, 0, NULL},
+    {"two codings",
+     POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n"
+          "0\r\n\r\n",
+     NULL, 0, NULL},
+    {"a blank before the colon", POST "Content-Length : 2\r\n\r\n{}", NULL, 0,
+     NULL},
+    {"two hosts",
+     "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n",
      NULL, 0, NULL},
     {"a length of 2^70", POST "Content-Length: 1180591620717411303424\r\n\r\n",
      NULL, 0, NULL},
@@ -718,6 +785,7 @@ int main(void)
         cmocka_unit_test(test_proxy_command__records_and_ends),
         cmocka_unit_test(test_proxy_command__ends_with_streams_open),
         cmocka_unit_test(test_proxy_command__findings),
+        cmocka_unit_test(test_proxy_command__shapes_of_requests),
         cmocka_unit_test(test_proxy_command__refuses_to_be_reached),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
