@@ -46,6 +46,7 @@ typedef struct job {
     cf_status status;
     unsigned n_tries;
     uint64_t not_before_us;
+    size_t refused_by; /* the place of its last try; NONE: none */
     size_t next_ready; /* of `ready`; NONE: the last */
     size_t next_twin;  /* a later job with the same key; NONE: none */
     cf_buf result;
@@ -54,7 +55,8 @@ typedef struct job {
 
 typedef struct place {
     bool is_lost;
-    unsigned n_losses; /* in a row */
+    unsigned n_losses;   /* in a row */
+    unsigned n_refusals; /* likewise */
     uint64_t not_before_us;
     uint64_t lost_us; /* when the last loss was counted */
 } place;
@@ -86,6 +88,7 @@ typedef struct queue {
 typedef struct worker {
     queue *q;
     size_t index, place;
+    size_t at; /* the place of the job at hand */
     pthread_t thread;
 } worker;
 
@@ -96,12 +99,26 @@ static bool is_cancelled(const queue *q)
     return q->o->cancel != NULL && atomic_load(q->o->cancel);
 }
 
-/* A delayed job whose pause is over, taken out of the list; NONE. */
-static size_t take_delayed(queue *q, uint64_t now)
+/* Whether a place other than this one may still answer. */
+static bool has_other(const queue *q, size_t at)
 {
+    for (size_t i = 0; i < q->n_places; i++) {
+        if (i != at && !q->places[i].is_lost) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A delayed job whose pause is over, taken out of the list; NONE.  One that
+ * this place refused is left to the others. */
+static size_t take_delayed(queue *q, size_t at, uint64_t now)
+{
+    const bool leaves = has_other(q, at);
     for (size_t i = 0; i < q->n_delayed; i++) {
         size_t k = q->delayed[i];
-        if (q->jobs[k].not_before_us <= now) {
+        if (q->jobs[k].not_before_us <= now &&
+            !(leaves && q->jobs[k].refused_by == at)) {
             memmove(&q->delayed[i], &q->delayed[i + 1],
                     (q->n_delayed - i - 1) * sizeof q->delayed[0]);
             q->n_delayed--;
@@ -109,6 +126,18 @@ static size_t take_delayed(queue *q, uint64_t now)
         }
     }
     return NONE;
+}
+
+/* Whether a job waits for another place than this one, which refused it. */
+static bool has_refused(const queue *q, size_t at, uint64_t now)
+{
+    for (size_t i = 0; i < q->n_delayed && has_other(q, at); i++) {
+        const job *j = &q->jobs[q->delayed[i]];
+        if (j->not_before_us <= now && j->refused_by == at) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static size_t take_new(queue *q)
@@ -134,6 +163,32 @@ static void move_on(queue *q, worker *w)
     }
 }
 
+/* A job for a place that does not pause. */
+static size_t take_at(queue *q, size_t at, uint64_t now)
+{
+    if (q->places[at].is_lost || q->places[at].not_before_us > now) {
+        return NONE;
+    }
+    size_t k = take_delayed(q, at, now);
+    return k != NONE ? k : take_new(q);
+}
+
+/* A job for this worker's place, or, while that refuses what it is asked, for
+ * another one. */
+static size_t take_anywhere(queue *q, worker *w, uint64_t now)
+{
+    w->at = w->place;
+    size_t k = take_at(q, w->at, now);
+    if (k == NONE &&
+        (q->places[w->place].n_refusals > 0 || has_refused(q, w->place, now))) {
+        for (size_t i = 1; k == NONE && i < q->n_places; i++) {
+            w->at = (w->place + i) % q->n_places;
+            k = take_at(q, w->at, now);
+        }
+    }
+    return k;
+}
+
 /* Waits for a job; NONE: there is nothing more to do.  Called and returns
  * with the lock. */
 static size_t wait_job(queue *q, worker *w)
@@ -146,11 +201,7 @@ static size_t wait_job(queue *q, worker *w)
             return NONE;
         }
         uint64_t now = cf_os_monotonic_us();
-        size_t k = NONE;
-        if (p->not_before_us <= now) {
-            k = take_delayed(q, now);
-            k = k != NONE ? k : take_new(q);
-        }
+        size_t k = take_anywhere(q, w, now);
         if (k != NONE) {
             return k;
         }
@@ -250,9 +301,12 @@ static void try_again(queue *q, size_t k, const cf_work_try *t, place *p,
         uint64_t told = now + (uint64_t)t->retry_after_s * 1000000;
         p->not_before_us = told > p->not_before_us ? told : p->not_before_us;
         until = q->n_places > 1 ? now : told;
+    } else if (q->n_places > 1) { /* it pauses, and the others go on */
+        p->not_before_us = now + pause_us(q, p->n_refusals++);
     } else {
         until = now + pause_us(q, j->n_tries - 1);
     }
+    j->refused_by = (size_t)(p - q->places);
     unsigned n_max = q->o->n_tries != 0 ? q->o->n_tries : N_TRIES;
     if (j->n_tries >= n_max || !has_place(q)) {
         finish(q, k, err->code, err);
@@ -282,11 +336,11 @@ static cf_status try_once(queue *q, cf_work_try *t, cf_error *err)
 
 static void do_job(queue *q, size_t k, const worker *w)
 {
-    place *p = &q->places[w->place];
+    place *p = &q->places[w->at];
     job *j = &q->jobs[k];
     cf_error err = {.off = CF_NO_OFFSET};
     cf_work_try t = {.job = k,
-                     .place = w->place,
+                     .place = w->at,
                      .worker = w->index,
                      .n_before = j->n_tries,
                      .cancel = q->o->cancel};
@@ -299,7 +353,7 @@ static void do_job(queue *q, size_t k, const worker *w)
     q->n_running--;
     j->n_tries += t.again == CF_WORK_LOST && st != CF_OK ? 0 : 1;
     if (st == CF_OK) {
-        p->n_losses = 0;
+        p->n_losses = p->n_refusals = 0;
         finish(q, k, CF_OK, NULL);
     } else if (st == CF_ECANCELLED && is_cancelled(q)) {
         delay(q, k, 0); /* neither done nor failed */
@@ -529,7 +583,7 @@ cf_status cf_work_run(const cf_work_options *o, const cf_str *keys, size_t n,
         r->done_fn = done_fn;
         r->journal.fd = -1;
         for (size_t i = 0; i < n; i++) {
-            jobs[i].next_ready = jobs[i].next_twin = NONE;
+            jobs[i].next_ready = jobs[i].next_twin = jobs[i].refused_by = NONE;
         }
         pthread_mutex_init(&r->q.lock, NULL);
         pthread_cond_init(&r->q.changed, NULL);

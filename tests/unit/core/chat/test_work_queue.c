@@ -27,6 +27,7 @@ typedef struct scene {
     /* What happened. */
     unsigned n_tries[JOBS_MAX], n_ends[JOBS_MAX];
     size_t n_at_place[8];
+    unsigned refusing_places; /* one bit each: "not now", always */
     size_t n_done, n_failed, n_resumed, n_all_tries;
     char last_error[CF_ERROR_TEXT_MAX];
     char path[64];
@@ -59,6 +60,10 @@ static cf_status one_try(void *ud, cf_work_try *t, cf_error *err)
     if ((s->dead_places >> t->place & 1U) != 0) {
         t->again = CF_WORK_LOST;
         return cf_fail(err, CF_EIO, "place %zu does not answer", t->place);
+    }
+    if ((s->refusing_places >> t->place & 1U) != 0) {
+        t->again = CF_WORK_RETRY;
+        return cf_fail(err, CF_EBUSY, "place %zu is broken", t->place);
     }
     if (before < s->n_fail_first) {
         t->again = s->again;
@@ -155,6 +160,27 @@ static void test_work_queue__other_places_take_over(void **state)
     assert_int_equal(go(&s, &o), CF_OK);
     assert_int_equal(s.n_done, 40);
     assert_int_equal(s.n_at_place[0], 3);
+}
+
+/* A place that refuses everything fails no job while others answer. */
+static void test_work_queue__a_broken_place_fails_nothing(void **state)
+{
+    (void)state;
+    for (unsigned n_workers = 1; n_workers <= 6; n_workers++) {
+        scene s;
+        init(&s, 40);
+        s.refusing_places = 1;
+        cf_work_options o = {
+            .n_places = 3, .n_workers = n_workers, .backoff_ms = 1};
+        assert_int_equal(go(&s, &o), CF_OK);
+        each_ended_once(&s);
+        assert_int_equal(s.n_done, 40);
+        init(&s, 5); /* all of them: each job ends as failed */
+        s.refusing_places = 7;
+        assert_int_equal(go(&s, &o), CF_OK);
+        each_ended_once(&s);
+        assert_int_equal(s.n_failed, 5);
+    }
 }
 
 static void test_work_queue__no_place_is_left(void **state)
@@ -289,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_work_queue__spreads_jobs_and_ends_each_once),
         cmocka_unit_test(test_work_queue__retries_up_to_the_limit),
         cmocka_unit_test(test_work_queue__other_places_take_over),
+        cmocka_unit_test(test_work_queue__a_broken_place_fails_nothing),
         cmocka_unit_test(test_work_queue__no_place_is_left),
         cmocka_unit_test(test_work_queue__equal_keys_are_one_job),
         cmocka_unit_test(test_work_queue__resumes_after_a_stop),
