@@ -67,6 +67,11 @@ typedef struct cf_render {
     bool has_generation; /* the template has {% generation %} blocks */
     uint64_t n_steps;
     cf_template_error error; /* filled when the call fails */
+    /* With `causes`: every condition in the order of its evaluation, the first
+     * 65,536; also when the call fails. */
+    const cf_prompt_cause *causes; /* [n_causes] */
+    size_t n_causes;
+    const cf_prompt_cause *failed_under; /* innermost at the failure; NULL */
 } cf_render;
 
 typedef struct cf_render_options {
@@ -74,7 +79,9 @@ typedef struct cf_render_options {
     /* Render the context with a marker at the end of the last message and cut
      * there, so that a model continues that message. */
     bool continue_final_message;
-    bool no_spans;     /* leave prompt.spans empty */
+    bool no_spans; /* leave prompt.spans empty */
+    bool causes;   /* record the conditions under which spans were written */
+    int64_t now;   /* of strftime_now, seconds since 1970; 0: the clock */
     cf_cancel *cancel; /* looked at while rendering; may be NULL */
 } cf_render_options;
 

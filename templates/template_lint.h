@@ -29,6 +29,15 @@ CF_BEGIN_DECLS
 
 /* ---- faults ------------------------------------------------------------- */
 
+/* A condition that decided a finding, or another place that has to do with
+ * it. */
+typedef struct cf_lint_because {
+    uint32_t line, col;  /* of the template, 1-based */
+    cf_str test;         /* its source text; empty: not a condition */
+    const char *outcome; /* "is true in the shorter prompt, false in the
+                            longer"; constant */
+} cf_lint_because;
+
 typedef struct cf_lint_finding {
     const char *rule;   /* "E012"; constant */
     uint32_t line, col; /* of the template, 1-based; 0: no one place */
@@ -37,6 +46,9 @@ typedef struct cf_lint_finding {
     const char *fix;    /* what usually repairs it; constant */
     cf_str context;     /* JSON: a short context that shows it; may be empty
                            where the source alone does */
+    const cf_lint_because *because; /* [n_because]: what decided it; the most
+                                       telling first */
+    size_t n_because;
 } cf_lint_finding;
 
 /* One cell of the prefix-stability table. */

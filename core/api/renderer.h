@@ -38,6 +38,34 @@ typedef enum cf_span_source {
 /* "template", "message", "tool", "variable", "computed" */
 const char *cf_span_source_name(cf_span_source source);
 
+/* A kind of decision that a template takes. */
+typedef enum cf_cause_kind {
+    CF_CAUSE_IF,     /* {% if %} or {% elif %} */
+    CF_CAUSE_CHOICE, /* a if TEST else b */
+    CF_CAUSE_FILTER, /* the `if` of a loop, for one item */
+    CF_CAUSE_ROUND   /* whether a loop had a further item */
+} cf_cause_kind;
+
+/* "if", "choice", "filter", "round" */
+const char *cf_cause_kind_name(cf_cause_kind kind);
+
+/* A condition with its outcome in one render. */
+typedef struct cf_prompt_cause {
+    const struct cf_prompt_cause *outer; /* decided before it; NULL: none */
+    cf_cause_kind kind;
+    bool is_true;
+    uint32_t round;     /* FILTER, ROUND: of the loop, from 1 */
+    uint32_t message;   /* FILTER, ROUND: 1 + the index of the message that
+                           is the item, as the template got it; 0: another */
+    uint32_t tool;      /* the same of a tool */
+    uint32_t line, col; /* of the test in the template, from 1 */
+    cf_str test;        /* its source text; of a ROUND what is looped over */
+    uint64_t way;       /* the same in two renders of one template where the
+                           same condition was reached by the same outcomes */
+    bool is_copy;       /* of another cause: a value that was chosen or made
+                           under it was written later */
+} cf_prompt_cause;
+
 typedef struct cf_prompt_span {
     uint32_t off, len; /* bytes of the prompt */
     cf_span_source source;
@@ -50,6 +78,9 @@ typedef struct cf_prompt_span {
                            (bytes) */
     uint32_t line, col; /* of the template, 1-based; col in bytes */
     cf_str path;        /* ".content", "[0].function.name", "bos_token" */
+    const cf_prompt_cause *cause; /* the innermost condition under which it
+                                     was written; NULL: none, or the render
+                                     did not record any */
 } cf_prompt_span;
 
 typedef struct cf_prompt {
@@ -61,6 +92,11 @@ typedef struct cf_prompt {
 /* The span that covers byte `off` of the prompt; NULL at its end and after
  * it.  Cost: the logarithm of n_spans. */
 const cf_prompt_span *cf_prompt_span_at(const cf_prompt *prompt, size_t off);
+
+/* Appends "because `loop.last` is true (line 12)", or "for item 3 of
+ * `messages` (line 9)"; the test as it is in the template, with line ends and
+ * controls. */
+void cf_prompt_cause_text(cf_buf *out, const cf_prompt_cause *cause);
 
 /* Whether the span was written by neither the template nor a message: its path
  * says why it was added ("added by confab: ..."). */

@@ -108,6 +108,31 @@ cf_prompt_renderer cf_renderer_plain(void)
     return (cf_prompt_renderer){.render = render};
 }
 
+const char *cf_cause_kind_name(cf_cause_kind kind)
+{
+    static const char *const names[] = {[CF_CAUSE_IF] = "if",
+                                        [CF_CAUSE_CHOICE] = "choice",
+                                        [CF_CAUSE_FILTER] = "filter",
+                                        [CF_CAUSE_ROUND] = "round"};
+    return names[kind];
+}
+
+void cf_prompt_cause_text(cf_buf *out, const cf_prompt_cause *cause)
+{
+    bool is_round = cause->kind == CF_CAUSE_ROUND;
+    if (is_round && cause->is_true) {
+        cf_buf_addf(out, "for item %u of `", (unsigned)cause->round);
+    } else {
+        cf_buf_adds(out, "because `");
+    }
+    cf_buf_add(out, cause->test.p, cause->test.n);
+    cf_buf_addf(out, "`%s (line %u)",
+                is_round         ? cause->is_true ? "" : " has no further item"
+                : cause->is_true ? " is true"
+                                 : " is false",
+                (unsigned)cause->line);
+}
+
 const char *cf_span_source_name(cf_span_source source)
 {
     switch (source) {

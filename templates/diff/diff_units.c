@@ -25,6 +25,7 @@ static void add_sources(cf_diff_unit *v, uint32_t n, const cf_prompt *p)
         uint32_t end = u->off + u->len + (u->has_newline ? 1 : 0), best = 0;
         const cf_prompt_span *s = cf_prompt_span_at(p, u->off);
         u->template_line = s != NULL && u->off < end ? s->line : 0;
+        u->cause = s != NULL && u->off < end ? s->cause : NULL;
         for (; s != NULL && s < p->spans + p->n_spans && s->off < end; s++) {
             uint32_t from = s->off > u->off ? s->off : u->off;
             uint32_t to = s->off + s->len < end ? s->off + s->len : end;

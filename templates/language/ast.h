@@ -214,6 +214,10 @@ bool cf_t__parse(cf_tr *r, cf_template *tpl, const cf_tok *tokens);
 /* Gives every name its slot; false with the error set. */
 bool cf_t__resolve(cf_tr *r, cf_template *tpl);
 
+/* The line and column, from 1, of a byte of the template's text. */
+void cf_t__line_of(const cf_template *t, uint32_t off, uint32_t *line,
+                   uint32_t *col);
+
 /* A string of the template: hashed and counted. */
 cf_tstr *cf_t__const_str(cf_tr *r, cf_str s);
 

@@ -7,7 +7,7 @@
  *   3. Each level of recursion is counted (cf_t__enter), so that no template
  *      overflows the stack; each node costs a step, so that every one ends.
  */
-#include "templates/language/ast.h"
+#include "templates/language/cause.h"
 
 #include <math.h>
 
@@ -599,14 +599,19 @@ static cf_tv eval_cond(cf_tr *r, const cf_tnode *n)
 {
     cf_tv test = cf_t__eval(r, n->a);
     CF_TVTRY(test);
-    if (cf_t__truth(test)) {
-        return cf_t__eval(r, n->b);
+    uint32_t was = cf_t__cause_now(r);
+    bool is_true = cf_t__truth(test);
+    const cf_tnode *branch = is_true ? n->b : n->c;
+    cf_t__cause_enter(r, CF_CAUSE_CHOICE, n->a, is_true);
+    cf_tv v = branch != NULL
+                  ? cf_t__cause_mark(r, cf_t__eval(r, branch))
+                  : cf_t__undef_hint(r, "the inline if-expression evaluated to "
+                                        "false and no else section was "
+                                        "defined.");
+    if (v.k != CF_TERR) {
+        cf_t__cause_leave(r, was);
     }
-    if (n->c != NULL) {
-        return cf_t__eval(r, n->c);
-    }
-    return cf_t__undef_hint(r, "the inline if-expression evaluated to false "
-                               "and no else section was defined.");
+    return v;
 }
 
 static cf_tv eval_getattr(cf_tr *r, const cf_tnode *n)

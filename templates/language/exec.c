@@ -1,7 +1,7 @@
 /*
  * exec.c - statements: output, assignments, loops, macros.
  */
-#include "templates/language/ast.h"
+#include "templates/language/cause.h"
 #include "templates/language/number.h"
 
 /* ---- slots -------------------------------------------------------------- */
@@ -391,10 +391,33 @@ cf_tv cf_t__loop_method(cf_tr *r, cf_tloop *loop, int id, const cf_targs *args)
     return cf_tv_bool(!same);
 }
 
-/* One round of the body; false on error, *stop after a break. */
-static bool round_of(cf_tr *r, const cf_tnode *n, cf_tv item, bool *stop,
-                     bool *did)
+/* One loop as it runs. */
+typedef struct loop_run {
+    const cf_tnode *node;
+    const cf_tgen *filter; /* of its `if`; NULL */
+    uint32_t round;
+    bool stop; /* after a break */
+    bool did;
+} loop_run;
+
+/* Notes that the loop has a further item, or none. */
+static void note_round(cf_tr *r, loop_run *run, bool has_item, cf_tv item)
 {
+    if (r->record != NULL) {
+        if (has_item && run->filter != NULL) {
+            cf_t__cause_leave(r, run->filter->cause);
+        }
+        cf_t__cause_round(r, CF_CAUSE_ROUND, run->node->b, has_item,
+                          ++run->round, item);
+    }
+}
+
+/* One round of the body; false on error. */
+static bool round_of(cf_tr *r, loop_run *run, cf_tv item)
+{
+    const cf_tnode *n = run->node;
+    uint32_t was = cf_t__cause_now(r);
+    note_round(r, run, true, item);
     if (!cf_t__assign(r, n->a, item)) {
         return false;
     }
@@ -405,19 +428,42 @@ static bool round_of(cf_tr *r, const cf_tnode *n, cf_tv item, bool *stop,
     /* jinja2 notes that the loop ran at the end of the body, so a break or
      * continue in the first round still lets the else part run. */
     if (r->flow == CF_FLOW_NEXT) {
-        *did = true;
+        run->did = true;
     }
-    *stop = r->flow == CF_FLOW_BREAK;
+    run->stop = r->flow == CF_FLOW_BREAK;
     r->flow = CF_FLOW_NEXT;
+    cf_t__cause_leave(r, was);
     return true;
+}
+
+/* All rounds; false on error.  `loop` NULL: the body does not use it. */
+static bool run_rounds(cf_tr *r, loop_run *run, cf_tloop *loop, cf_tv src)
+{
+    cf_titer it;
+    cf_tv item;
+    int got = 1;
+    if (loop == NULL && !cf_t__iter_init(r, &it, src)) {
+        return false;
+    }
+    while (!run->stop &&
+           (got = loop != NULL ? cf_t__loop_next(r, loop, &item)
+                               : cf_t__iter_next(r, &it, &item)) > 0) {
+        if (loop != NULL) {
+            r->act->slot[run->node->slot] =
+                (cf_tv){.k = CF_TLOOP, .u.loop = loop};
+        }
+        if (!round_of(r, run, item)) {
+            return false;
+        }
+    }
+    return got >= 0;
 }
 
 static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0,
                      cf_tact *outer)
 {
-    bool did = false, stop = false;
-    int got = 1;
-    cf_tv item;
+    loop_run run = {.node = n};
+    cf_tloop *loop = NULL;
     if (n->c != NULL) {
         enter_frame(r, n->frame2);
         cf_tgen *g = cf_t__gen_new(r, CF_GEN_LOOP_TEST, src);
@@ -426,40 +472,33 @@ static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0,
         }
         g->loop = n;
         g->act = r->act;
+        g->outer = cf_t__cause_now(r);
+        run.filter = g;
         src = cf_tv_gen(g);
     }
     if (n->has_loop) {
-        cf_tloop *loop = cf_t__alloc(r, sizeof *loop);
+        loop = cf_t__alloc(r, sizeof *loop);
         if (loop == NULL || !cf_t__loop_init(r, loop, src)) {
             return false;
         }
         loop->depth0 = depth0;
         loop->node = n;
         loop->outer = outer;
-        while (!stop && (got = cf_t__loop_next(r, loop, &item)) > 0) {
-            r->act->slot[n->slot] = (cf_tv){.k = CF_TLOOP, .u.loop = loop};
-            if (!round_of(r, n, item, &stop, &did)) {
-                return false;
-            }
-        }
-    } else {
-        cf_titer it;
-        if (!cf_t__iter_init(r, &it, src)) {
-            return false;
-        }
-        while (!stop && (got = cf_t__iter_next(r, &it, &item)) > 0) {
-            if (!round_of(r, n, item, &stop, &did)) {
-                return false;
-            }
-        }
     }
-    if (got < 0) {
+    if (!run_rounds(r, &run, loop, src)) {
         return false;
     }
-    if (!did && n->other.n != 0) {
-        enter_frame(r, n->frame3);
-        return cf_t__exec(r, &n->other);
+    uint32_t was = cf_t__cause_now(r);
+    if (!run.stop) {
+        note_round(r, &run, false, CF_TV_NONE);
     }
+    if (!run.did && n->other.n != 0) {
+        enter_frame(r, n->frame3);
+        if (!cf_t__exec(r, &n->other)) {
+            return false;
+        }
+    }
+    cf_t__cause_leave(r, was);
     return true;
 }
 
@@ -825,16 +864,24 @@ static bool exec_generation(cf_tr *r, const cf_tnode *n)
 
 static bool exec_if(cf_tr *r, const cf_tnode *n)
 {
-    for (uint32_t i = 0; i < n->n; i++) {
+    const cf_tbody *body = &n->other;
+    uint32_t was = cf_t__cause_now(r);
+    for (uint32_t i = 0; i < n->n && body == &n->other; i++) {
         cf_tv test = cf_t__eval(r, n->list[i]);
         if (test.k == CF_TERR) {
             return false;
         }
-        if (cf_t__truth(test)) {
-            return cf_t__exec(r, &n->bodies[i]);
+        bool is_true = cf_t__truth(test);
+        cf_t__cause_enter(r, CF_CAUSE_IF, n->list[i], is_true);
+        if (is_true) {
+            body = &n->bodies[i];
         }
     }
-    return cf_t__exec(r, &n->other);
+    bool ok = cf_t__exec(r, body);
+    if (ok) { /* after a failure the causes stay: they led to it */
+        cf_t__cause_leave(r, was);
+    }
+    return ok;
 }
 
 static bool exec_set(cf_tr *r, const cf_tnode *n)
@@ -842,7 +889,7 @@ static bool exec_set(cf_tr *r, const cf_tnode *n)
     if (n->a->kind == CF_N_NSREF && namespace_of(r, n->a).k == CF_TERR) {
         return false;
     }
-    cf_tv v = cf_t__eval(r, n->b);
+    cf_tv v = cf_t__cause_mark(r, cf_t__eval(r, n->b));
     return v.k != CF_TERR && cf_t__assign(r, n->a, v) &&
            (!n->has_loop || export_names(r, n->a));
 }

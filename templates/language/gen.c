@@ -3,7 +3,7 @@
  */
 #include "templates/language/gen.h"
 
-#include "templates/language/ast.h"
+#include "templates/language/cause.h"
 
 cf_tgen *cf_t__gen_new(cf_tr *r, cf_tgen_kind kind, cf_tv src)
 {
@@ -173,7 +173,14 @@ static int next_loop_test(cf_tr *r, cf_tgen *g, cf_tv *out)
         if (v.k == CF_TERR) {
             return -1;
         }
-        if (cf_t__truth(v)) {
+        uint32_t before = cf_t__cause_now(r);
+        bool is_true = cf_t__truth(v);
+        cf_t__cause_leave(r, g->outer); /* loop.last looks ahead */
+        cf_t__cause_round(r, CF_CAUSE_FILTER, g->loop->c, is_true, ++g->i,
+                          *out);
+        g->cause = cf_t__cause_now(r);
+        cf_t__cause_leave(r, before);
+        if (is_true) {
             return 1;
         }
     }

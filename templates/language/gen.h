@@ -35,6 +35,9 @@ struct cf_tgen {
     cf_targs args;        /* its further arguments */
     const cf_tnode *loop; /* CF_GEN_LOOP_TEST */
     struct cf_tact *act;
+    /* CF_GEN_LOOP_TEST, while conditions are recorded: that of the loop, and
+     * that of the last item; 1 + index. */
+    uint32_t outer, cause;
 };
 
 /* A new generator over src; NULL on error. */

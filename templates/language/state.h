@@ -30,6 +30,35 @@ typedef struct cf_tact {
     struct cf_tact *outer; /* where the function was defined */
 } cf_tact;
 
+/* A condition that was evaluated: a node of the tree of outcomes. */
+typedef struct cf_tcause {
+    uint64_t way; /* as in cf_prompt_cause */
+    uint32_t up;  /* 1 + the cause decided before it; 0 */
+    const cf_tnode *test;
+    uint32_t round, message, tool; /* as in cf_prompt_cause */
+    uint8_t kind;                  /* cf_cause_kind */
+    bool is_true;
+    bool is_copy;
+} cf_tcause;
+
+/* Where and under which condition a segment was written.  While a render
+ * records, cf_tseg.pos is CF_SITE | the index of a site. */
+typedef struct cf_tsite {
+    uint32_t pos;   /* as cf_tseg.pos without sites */
+    uint32_t cause; /* 1 + index; 0: under none */
+} cf_tsite;
+
+#define CF_SITE 0x80000000u
+
+typedef struct cf_trecord {
+    cf_tcause *v;
+    uint32_t n, cap;
+    cf_tsite *site;
+    uint32_t n_site, cap_site;
+    uint32_t now;                        /* the innermost cause; 1 + index */
+    uint32_t joined_a, joined_b, joined; /* the last join */
+} cf_trecord;
+
 typedef enum cf_tflow {
     CF_FLOW_NEXT,
     CF_FLOW_BREAK,
@@ -70,6 +99,8 @@ struct cf_tr {
     uint32_t depth, max_depth;
     uint32_t n_call; /* macro and loop() calls on the stack */
 
+    cf_trecord *record; /* NULL: conditions are not recorded */
+
     cf_tsb *out; /* where output goes now */
     cf_tsb root;
     cf_tact *act;
@@ -77,6 +108,7 @@ struct cf_tr {
     bool autoescape;
     bool allow_mutation;
     uint64_t rng;
+    int64_t now; /* as in cf_render_options */
 
     const cf_torg *org; /* made while rendering: CF_ORG_FIRST + n_ctx + i */
     cf_torg *org_own;
@@ -145,6 +177,10 @@ uint32_t cf_t__org_join(cf_tr *r, uint32_t a, uint32_t b);
 /* The origin of a value: a string's first segment, or what it carries. */
 uint32_t cf_t__org_of(cf_tv v);
 const cf_torg *cf_t__org_get(const cf_tr *r, uint32_t org);
+
+/* While conditions are recorded: the position that a segment at `pos` gets
+ * when it is written now; `otherwise` where it has none yet (cause.c). */
+uint32_t cf_t__site(cf_tr *r, uint32_t pos, uint32_t otherwise);
 
 /* An undefined value. */
 cf_tv cf_t__undef_name(cf_tr *r, cf_tv name);

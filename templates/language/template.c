@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
-#include "templates/language/ast.h"
+#include "templates/language/cause.h"
 #include "templates/language/number.h"
 
 enum { FIRST_OUTPUT = 1024, FIRST_SEGMENTS = 48 };
@@ -37,8 +37,8 @@ static uint32_t source_off(const cf_template *t, uint32_t off)
     return off + lo;
 }
 
-static void line_of(const cf_template *t, uint32_t off, uint32_t *line,
-                    uint32_t *col)
+void cf_t__line_of(const cf_template *t, uint32_t off, uint32_t *line,
+                   uint32_t *col)
 {
     uint32_t lo = 0, hi = t->n_line;
     while (hi - lo > 1) {
@@ -99,7 +99,7 @@ static cf_status report(const cf_tr *r, const cf_template *t,
         uint32_t end = r->err_end > r->err_pos ? r->err_end - 1 : from;
         from = from > t->text.n ? (uint32_t)t->text.n : from;
         end = end > t->text.n ? (uint32_t)t->text.n : end;
-        line_of(t, from, &e.line, &e.col);
+        cf_t__line_of(t, from, &e.line, &e.col);
         e.off = source_off(t, from);
         e.len = source_off(t, end) - e.off;
     }
@@ -332,7 +332,7 @@ static cf_str inputs_text(cf_tr *r, const cf_torg *o)
     return cf_str_make(b.n != 0 ? b.p : "", b.n);
 }
 
-static bool make_spans(cf_tr *r, cf_prompt *out)
+static bool make_spans(cf_tr *r, const cf_prompt_cause *causes, cf_prompt *out)
 {
     const cf_template *t = r->tpl;
     cf_prompt_span *v = cf_t__alloc(r, (r->root.n_seg + 1) * sizeof *v);
@@ -343,13 +343,15 @@ static bool make_spans(cf_tr *r, cf_prompt *out)
     for (uint32_t i = 0; i < r->root.n_seg; i++) {
         const cf_tseg *g = &r->root.seg[i];
         const cf_torg *o = cf_t__org_get(r, g->org);
-        if (g->pos != last_pos && g->pos != 0) {
-            line_of(t, g->pos - 1, &line, &col);
-            last_pos = g->pos;
+        uint32_t pos = cf_t__site_pos(r, g->pos);
+        if (pos != last_pos && pos != 0) {
+            cf_t__line_of(t, pos - 1, &line, &col);
+            last_pos = pos;
         }
         cf_prompt_span *s = &v[i];
         *s = (cf_prompt_span){
             .off = at, .len = g->len, .line = line, .col = col};
+        s->cause = cf_t__cause_of(r, causes, g->pos);
         s->path = cf_str_make("", 0);
         if (g->org == CF_ORG_TEMPLATE) {
             s->source = CF_SPAN_TEMPLATE;
@@ -541,6 +543,21 @@ static uint64_t or_default(uint64_t v, uint64_t otherwise)
     return v != 0 ? v : otherwise;
 }
 
+/* After a failure, too; false without memory. */
+static bool give_causes(cf_tr *r, cf_render *out)
+{
+    cf_prompt_cause *v = cf_t__causes(r);
+    if (v == NULL) {
+        return false;
+    }
+    out->causes = v;
+    out->n_causes = r->record->n;
+    if (r->error != CF_TE_NONE && r->record->now != 0) {
+        out->failed_under = &v[r->record->now - 1];
+    }
+    return true;
+}
+
 cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
                              const cf_render_options *options, cf_arena *arena,
                              cf_render *out, cf_error *err)
@@ -551,6 +568,7 @@ cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
     r.vars = context->vars;
     r.max_steps = or_default(o->limits.max_steps, defaults.max_steps);
     r.cancel = o->cancel;
+    r.now = o->now;
     r.max_out =
         or_default(o->limits.max_output_bytes, defaults.max_output_bytes);
     r.max_out = r.max_out > UINT32_MAX / 4 ? UINT32_MAX / 4 : r.max_out;
@@ -563,7 +581,13 @@ cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
     r.out = &r.root;
     cf_t__sb_reserve(&r.root, FIRST_OUTPUT, FIRST_SEGMENTS);
     *out = (cf_render){.has_generation = tpl->has_generation};
-    bool ok = run(&r, o) && (o->no_spans || make_spans(&r, &out->prompt));
+    cf_trecord record = {.n = 0};
+    r.record = o->causes ? &record : NULL;
+    bool ok = run(&r, o);
+    if (o->causes) {
+        ok = give_causes(&r, out) && ok;
+    }
+    ok = ok && (o->no_spans || make_spans(&r, out->causes, &out->prompt));
     out->n_steps = r.steps;
     if (!ok) {
         cf_status st = report(&r, tpl, &out->error, err);

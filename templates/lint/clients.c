@@ -256,13 +256,15 @@ static cf_status probe_shape(cf_linter *l, const shape *s, cf_shot *out,
 }
 
 /* The first word of the shape that is not in the prompt, or is there as the
- * source text of a value; NULL when all are well. */
-static const char *lost_word(const shape *s, const cf_shot *shot)
+ * source text of a value (*is_garbled); NULL when all are well. */
+static const char *lost_word(const shape *s, const cf_shot *shot,
+                             bool *is_garbled)
 {
     for (size_t i = 0; i < 3 && s->words[i] != NULL; i++) {
         size_t at = cf_shot_find(shot, s->words[i]);
-        if (at == SIZE_MAX ||
-            cf_lint__is_garbled(shot->render.prompt.text, at)) {
+        *is_garbled =
+            at != SIZE_MAX && cf_lint__is_garbled(shot->render.prompt.text, at);
+        if (at == SIZE_MAX || *is_garbled) {
             return s->words[i];
         }
     }
@@ -280,7 +282,8 @@ static cf_status check_shapes(cf_linter *l, bool wants_refused, cf_error *err)
             continue;
         }
         CF_TRY(probe_shape(l, &shapes[i], &shot, err));
-        const char *lost = lost_word(&shapes[i], &shot);
+        bool is_garbled;
+        const char *lost = lost_word(&shapes[i], &shot, &is_garbled);
         cf_str why = shot.render.error.message;
         if (wants_refused && shot.status != CF_OK) {
             st = cf_lint__add(l, &shot, SIZE_MAX, err,
@@ -290,9 +293,18 @@ static cf_status check_shapes(cf_linter *l, bool wants_refused, cf_error *err)
                               (int)(why.n < 120 ? why.n : 120),
                               why.p != NULL ? why.p : "");
         } else if (!wants_refused && shot.status == CF_OK && lost != NULL) {
-            st = cf_lint__add(l, &shot, SIZE_MAX, err,
-                              "%s: %s: '%s' is lost; the template could %s",
-                              names, shapes[i].what, lost, shapes[i].fix);
+            size_t message = cf_lint__message_with(&shot, lost);
+            if (message != SIZE_MAX) {
+                cf_lint__because_message(l, &shot, message);
+            } else {
+                cf_lint__because_mentions(l, &shot, "tools");
+            }
+            st = cf_lint__add(
+                l, &shot, SIZE_MAX, err,
+                "%s: %s: '%s' is %s; the template could %s", names,
+                shapes[i].what, lost,
+                is_garbled ? "written as the source text of a value" : "lost",
+                shapes[i].fix);
         }
         cf_shot_free(&l->prober, &shot);
         CF_TRY(st);

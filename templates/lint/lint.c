@@ -111,7 +111,7 @@ static const struct {
      cf_lint__client_refused,
      false,
      true},
-    {{"E014", "a part of a client's request is lost",
+    {{"E014", "a part of a client's request is lost or garbled",
       "The model answers without what the client told it.",
       "Write the part that the finding names."},
      cf_lint__client_lost,
@@ -252,12 +252,14 @@ static cf_status add(cf_linter *l, cf_lint_finding f, cf_error *err,
     f.fix = l->rule->fix;
     f.message = cf_str_from(text);
     if (l->n == CF_LINT_FINDINGS_MAX || is_there(l, &f)) {
+        l->n_because = 0;
         return CF_OK;
     }
     f.message.p = cf_arena_strndup(l->arena, text, f.message.n);
     if (f.message.p == NULL) {
         return cf_oom(err);
     }
+    CF_TRY(cf_lint__keep_because(l, &f, err));
     l->finding[l->n++] = f;
     return CF_OK;
 }
@@ -298,6 +300,10 @@ cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
                 : NULL;
         f.line = span != NULL ? span->line : 0;
         f.col = span != NULL ? span->col : 0;
+        if (l->n_because == 0) {
+            cf_lint__because_chain(l, span != NULL ? span->cause
+                                                   : shot->render.failed_under);
+        }
         if (shot->status != CF_OK) {
             f.line = shot->render.error.line;
             f.col = shot->render.error.col;
@@ -390,7 +396,8 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     if (l == NULL) {
         return cf_oom(err);
     }
-    l->prober = (cf_prober){.bos = o->bos, .eos = o->eos, .cancel = o->cancel};
+    l->prober = (cf_prober){
+        .bos = o->bos, .eos = o->eos, .cancel = o->cancel, .causes = true};
     l->tokenizer = o->tokenizer;
     l->source = source;
     l->markers[0] = o->image_markers;

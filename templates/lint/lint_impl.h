@@ -13,7 +13,7 @@
 
 #include "templates/lint/probe.h"
 
-enum { CF_LINT_FINDINGS_MAX = 64 };
+enum { CF_LINT_FINDINGS_MAX = 64, CF_LINT_BECAUSE_MAX = 6 };
 
 typedef struct cf_lint_names cf_lint_names; /* rules_variables.c */
 
@@ -32,13 +32,16 @@ typedef struct cf_linter {
     cf_lint_names *names;     /* made once, when first asked for */
     cf_lint_finding finding[CF_LINT_FINDINGS_MAX];
     size_t n;
+    cf_lint_because because[CF_LINT_BECAUSE_MAX]; /* of the next finding */
+    size_t n_because;
 } cf_linter;
 
 /* Adds a finding of the rule that runs, one for each place (of a row
  * by_message: for each place and message); those over CF_LINT_FINDINGS_MAX
  * are left out.  `shot` (may be NULL) is the render that shows it: its context
  * is kept, and where off is not SIZE_MAX the place in the template that wrote
- * byte `off`. */
+ * byte `off`.  The conditions named since the last finding are the new one's;
+ * without any, those under which that byte was written or the render failed. */
 cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
                        cf_error *err, const char *fmt, ...) CF_PRINTF(5, 6);
 /* The same at a place of the source. */
@@ -54,6 +57,29 @@ size_t cf_lint__diverge(cf_str a, cf_str b);
 /* Whether the source fails to compile at a construct that is left out on
  * purpose: W009, not E005. */
 bool cf_lint__is_left_out(const cf_linter *l);
+
+/* ---- what decided (because.c): named before the finding is added --------- */
+
+/* One place with its outcome, constant; those over CF_LINT_BECAUSE_MAX and
+ * places named before are left out. */
+void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test,
+                      const char *outcome);
+/* A chain of conditions, the innermost first; NULL: none. */
+void cf_lint__because_chain(cf_linter *l, const cf_prompt_cause *inner);
+/* The condition that made two renders differ at byte `off`, or those under
+ * which each wrote it. */
+void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter,
+                              const cf_shot *longer, size_t off);
+/* The conditions that were evaluated for a message. */
+void cf_lint__because_message(cf_linter *l, const cf_shot *s, size_t message);
+/* The conditions whose text has this word. */
+void cf_lint__because_mentions(cf_linter *l, const cf_shot *s,
+                               const char *word);
+/* The first message of the context that has `word`; SIZE_MAX. */
+size_t cf_lint__message_with(const cf_shot *s, const char *word);
+/* Moves what was named into the finding. */
+cf_status cf_lint__keep_because(cf_linter *l, cf_lint_finding *f,
+                                cf_error *err);
 
 /* ---- checks, by file ---------------------------------------------------- */
 

@@ -273,6 +273,8 @@ static void render(cf_prober *p, cf_shot *s)
     cf_render_options options = {
         .limits = {.max_steps = steps < RENDER_STEPS ? steps : RENDER_STEPS,
                    .max_memory_bytes = CF_PROBE_MEMORY - p->memory},
+        .causes = p->causes,
+        .now = p->now,
         .cancel = p->cancel};
     s->status = cf_context_from_json(&context, s->context, &s->arena, &s->err);
     if (s->status == CF_OK) {

@@ -66,6 +66,8 @@ typedef struct cf_prober {
     const cf_template *tpl;
     cf_str bos, eos; /* empty: "<s>" and "</s>" */
     cf_cancel *cancel;
+    bool causes;    /* renders record their conditions */
+    int64_t now;    /* of renders; 0: the clock */
     uint64_t steps; /* spent by all renders so far */
     size_t memory;  /* held by shots that are alive */
     bool is_spent;  /* a render reached a limit: nothing is rendered more */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "templates/lint/lint_impl.h"
 
 typedef struct step {
@@ -75,6 +76,15 @@ static uint32_t message_at(const cf_prompt *p, size_t off)
     return s != NULL ? s->index : 0;
 }
 
+/* Bytes of text from `off` that a message shows: whole characters. */
+static size_t shown(cf_str text, size_t off)
+{
+    enum { SHOWN = 16 };
+    size_t n = text.n - off;
+    return n <= SHOWN ? n
+                      : SHOWN - cf_utf8_incomplete_tail(text.p + off, SHOWN);
+}
+
 static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
                          cf_lint_stability *cell, cf_error *err)
 {
@@ -94,15 +104,15 @@ static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
     cell->message = message_at(&a->render.prompt, off);
     cell->line = span != NULL ? span->line : 0;
     cell->n_again = again;
+    cf_lint__because_differs(l, a, b, off);
     return cf_lint__add(
         l, b, place, err,
         "%s%s, thinking %s: byte %zu (message %u) is '%.*s' in the shorter "
         "prompt and '%.*s' in the longer; %zu %s are computed again",
         cell->name, cell->with_system ? " with system" : "",
         cell->thinking ? "on" : "off", off, (unsigned)cell->message + 1,
-        (int)(shorter.n - off < 16 ? shorter.n - off : 16), shorter.p + off,
-        (int)(longer.n - off < 16 ? longer.n - off : 16), longer.p + off, again,
-        l->tokenizer != NULL ? "tokens" : "bytes");
+        (int)shown(shorter, off), shorter.p + off, (int)shown(longer, off),
+        longer.p + off, again, l->tokenizer != NULL ? "tokens" : "bytes");
 }
 
 static cf_status check_step(cf_linter *l, const stage *st, const step *s,

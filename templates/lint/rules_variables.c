@@ -40,6 +40,7 @@ static const char *const known[] = {"messages",
 
 enum { N_GIVEN = 9 }; /* of them are variables, the rest functions and words */
 
+static const char dated[] = "the date (strftime_now)";
 static const char *const by_chance[] = {"strftime_now", "lipsum"};
 
 enum { NAMES_MAX = 128 };
@@ -120,7 +121,7 @@ static void note_chance(cf_lint_names *w, cf_str name, uint32_t pos)
     if (w->chance == NULL &&
         (is_one_of(name, by_chance, sizeof by_chance / sizeof *by_chance) ||
          cf_str_is(name, "random"))) {
-        w->chance = cf_str_is(name, "strftime_now") ? "the date (strftime_now)"
+        w->chance = cf_str_is(name, "strftime_now") ? dated
                     : cf_str_is(name, "random")     ? "chance (random)"
                                                     : "chance (lipsum)";
         w->chance_pos = pos;
@@ -342,6 +343,37 @@ cf_status cf_lint__constructs(cf_linter *l, cf_error *err)
     return CF_OK;
 }
 
+/* Whether a conversation is rendered differently at two times. */
+static cf_status differs_in_time(cf_linter *l, const char *letters,
+                                 unsigned flags, bool *out, cf_error *err)
+{
+    enum { ONE = 946782245, OTHER = 1004844190 }; /* 2000-01-02, 2001-11-04 */
+    cf_shot one = {0}, two = {0};
+    l->prober.now = ONE;
+    cf_status st = cf_probe(&l->prober, letters, flags, &one, err);
+    l->prober.now = OTHER;
+    CF_THEN(st, cf_probe(&l->prober, letters, flags, &two, err));
+    l->prober.now = 0;
+    *out = st == CF_OK && one.status == CF_OK && two.status == CF_OK &&
+           !cf_str_eq(one.render.prompt.text, two.render.prompt.text);
+    cf_shot_free(&l->prober, &one);
+    cf_shot_free(&l->prober, &two);
+    return st;
+}
+
+/* Whether a date that the template asks for reaches a prompt. */
+static cf_status is_dated(cf_linter *l, bool *out, cf_error *err)
+{
+    static const char *const conversations[] = {"u", "su", "uct"};
+    *out = false;
+    for (size_t i = 0; i < 6 && !*out; i++) {
+        CF_TRY(differs_in_time(
+            l, conversations[i / 2],
+            CF_PROBE_GENERATE | (i % 2 != 0 ? CF_PROBE_TOOLS : 0u), out, err));
+    }
+    return CF_OK;
+}
+
 cf_status cf_lint__chance(cf_linter *l, cf_error *err)
 {
     const cf_lint_names *w;
@@ -349,6 +381,13 @@ cf_status cf_lint__chance(cf_linter *l, cf_error *err)
     CF_TRY(names_of(l, &w, err));
     if (w->chance == NULL) {
         return CF_OK;
+    }
+    if (w->chance == dated) {
+        bool is_written;
+        CF_TRY(is_dated(l, &is_written, err));
+        if (!is_written) {
+            return CF_OK;
+        }
     }
     place(w, w->chance_pos, &line, &col);
     return cf_lint__add_at(l, line, col, err, "the prompt depends on %s",

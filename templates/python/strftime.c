@@ -35,9 +35,9 @@ static void civil(int64_t days, when *w)
     w->weekday = (int)(((days + 4) % 7 + 7) % 7);
 }
 
-static when now(void)
+static when now(const cf_tr *r)
 {
-    int64_t ms = cf_os_now_ms();
+    int64_t ms = r->now != 0 ? r->now * 1000 : cf_os_now_ms();
     int64_t s = ms >= 0 ? ms / 1000 : -((-ms + 999) / 1000);
     int64_t days = s >= 0 ? s / 86400 : -((-s + 86399) / 86400);
     int64_t rest = s - days * 86400;
@@ -314,7 +314,7 @@ static void add_directive(cf_tsb *b, const when *w, const directive *d,
 
 cf_tv cf_t__strftime(cf_tr *r, const cf_tstr *format)
 {
-    when w = now();
+    when w = now(r);
     cf_tsb b;
     cf_t__sb_init(&b, r);
     uint32_t run = 0;

@@ -13,7 +13,8 @@ static cf_status render_as_is(const cf_template *tpl, const json_t *context,
     cf_context *values;
     cf_render result;
     CF_TRY(cf_context_from_json(&values, context, arena, err));
-    CF_TRY(cf_template_render(tpl, values, NULL, arena, &result, err));
+    const cf_render_options options = {.causes = true};
+    CF_TRY(cf_template_render(tpl, values, &options, arena, &result, err));
     *out = result.prompt;
     return CF_OK;
 }

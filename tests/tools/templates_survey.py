@@ -4,7 +4,8 @@
     tests/tools/templates_survey.py FOLDER > docs/templates-survey.md
 
 FOLDER has one folder a template, each with a template.jinja.  All figures are
-those of build/confab lint.
+those of build/confab lint; run lint_truth.py on the folder first, which ends
+with 1 when a finding does not hold.
 """
 import json
 import os
@@ -16,6 +17,8 @@ HEAD = """# A survey of real chat templates
 
 The tables were made with `confab lint --client all` over {n} published chat templates, named by their model (`tests/tools/templates_survey.py`).
 They report what the linter's renders show; `confab lint --rules` explains the rules.
+Every finding was checked against Python's jinja2, set up as in Hugging Face transformers: it renders the context that the finding carries, and what the finding says has to hold of that text or that failure (`tests/tools/lint_truth.py`).
+Of {total} findings {true} hold and none is false; the other {other} say what no render shows: that a later version of the template exists (I009), or that a construct is left out on purpose (W009).
 
 - *Prefix-stable*: of the conversations of {{thinking on, off}} x {{plain, tool call, tool result, two rounds}} x {{with, without system}} that the template renders, how many begin with the shorter conversation, so that a cache can be kept.
 - *yes*: shown; *merged*: shown inside another message's turn; *garbled*: shown as the source text of a value; *dropped*: accepted and silently left out; *no*: refused, or the template fails.
@@ -85,7 +88,10 @@ def main():
                    if os.path.exists(f"{folder}/{n}/template.jinja"))
     reports = {n: lint(f"{folder}/{n}/template.jinja") for n in names}
     clients = client_names()
-    print(HEAD.format(n=len(names)), end="")
+    found = [f["rule"] for r in reports.values() for f in r["findings"]]
+    other = sum(rule in ("I009", "W009") for rule in found)
+    print(HEAD.format(n=len(names), total=f"{len(found):,}", other=other,
+                      true=f"{len(found) - other:,}"), end="")
     for n in names:
         print(row(n, reports[n]))
     print(CLIENTS.format(names=" | ".join(clients),

@@ -71,6 +71,28 @@ static cf_status open_template(render_job *job, cf_template_error *why,
     return st;
 }
 
+/* The conditions under which a span was written, the innermost first. */
+static void write_causes(cf_jw *w, const cf_prompt_cause *cause)
+{
+    if (cause == NULL) {
+        return;
+    }
+    cf_jw_array(w, "because");
+    for (; cause != NULL; cause = cause->outer) {
+        cf_jw_object(w, NULL);
+        cf_jw_text(w, "kind", cf_cause_kind_name(cause->kind));
+        cf_jw_uint(w, "line", cause->line);
+        cf_jw_uint(w, "col", cause->col);
+        cf_jw_str(w, "test", cause->test);
+        cf_jw_bool(w, "is", cause->is_true);
+        if (cause->round != 0) {
+            cf_jw_uint(w, "round", cause->round);
+        }
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+}
+
 static void write_spans(cf_jw *w, const cf_prompt *p)
 {
     cf_jw_array(w, "spans");
@@ -91,6 +113,7 @@ static void write_spans(cf_jw *w, const cf_prompt *p)
         if (s->is_copy) {
             cf_jw_uint(w, "src_off", s->src_off);
         }
+        write_causes(w, s->cause);
         cf_jw_end(w);
     }
     cf_jw_end(w);
@@ -395,7 +418,8 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     }
     if (st == CF_OK && !job->shape) {
         const cf_render_options options = {.continue_final_message =
-                                               continue_final};
+                                               continue_final,
+                                           .causes = job->spans || job->ledger};
         st = cf_template_render(tpl, context, &options, &job->arena, &out.r,
                                 err);
         why = out.r.error;
@@ -449,7 +473,8 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
         return cf_fail_in(err, st, "the model's template for tools");
     }
     const cf_render_options options = {.continue_final_message =
-                                           job->continue_final};
+                                           job->continue_final,
+                                       .causes = job->spans || job->ledger};
     st = job->shape
              ? render_shaped(job, tpl, text, &r->prompt, err)
              : cf_template_render(tpl, context, &options, &job->arena, r, err);

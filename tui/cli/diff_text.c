@@ -308,6 +308,13 @@ static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
     if (u->template_line != 0) {
         cf_buf_addf(out, ",\"template_line\":%u", (unsigned)u->template_line);
     }
+    if (u->cause != NULL) {
+        cf_buf because = CF_BUF_INIT;
+        cf_prompt_cause_text(&because, u->cause);
+        cf_buf_adds(out, ",\"because\":");
+        cf_json_write_str(out, cf_buf_str(&because));
+        cf_buf_deinit(&because);
+    }
     cf_buf_addc(out, '}');
 }
 

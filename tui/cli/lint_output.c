@@ -27,6 +27,27 @@ static void put_line(cf_buf *out, cf_str s)
     cf_safe_line(out, s.p != NULL ? s.p : "", s.n);
 }
 
+/* "line 12: `loop.last` is true". */
+static void put_because(cf_buf *out, const cf_lint_because *b)
+{
+    cf_buf_addf(out, "line %u: ", (unsigned)b->line);
+    if (b->test.n != 0) {
+        cf_buf_addc(out, '`');
+        cf_buf_add(out, b->test.p, b->test.n);
+        cf_buf_adds(out, "` ");
+    }
+    cf_buf_adds(out, b->outcome);
+}
+
+/* "; line 12: ...; line 14: ..." */
+static void put_all_because(cf_buf *out, const cf_lint_finding *f)
+{
+    for (size_t i = 0; i < f->n_because; i++) {
+        cf_buf_adds(out, "; ");
+        put_because(out, &f->because[i]);
+    }
+}
+
 /* ---- text --------------------------------------------------------------- */
 
 static void text_finding(cf_lint_output *o, const char *name,
@@ -39,7 +60,16 @@ static void text_finding(cf_lint_output *o, const char *name,
     }
     cf_buf_addf(o->out, " %s ", f->rule);
     put_line(o->out, f->message);
-    cf_buf_addf(o->out, "\n    %s\n", f->effect);
+    cf_buf_addc(o->out, '\n');
+    for (size_t i = 0; i < f->n_because; i++) {
+        cf_buf because = CF_BUF_INIT;
+        put_because(&because, &f->because[i]);
+        cf_buf_adds(o->out, "    ");
+        put_line(o->out, cf_buf_str(&because));
+        cf_buf_addc(o->out, '\n');
+        cf_buf_deinit(&because);
+    }
+    cf_buf_addf(o->out, "    %s\n", f->effect);
     if (o->shows_context && f->context.n != 0) {
         cf_buf_adds(o->out, "    context: ");
         put_line(o->out, f->context);
@@ -81,6 +111,17 @@ static void json_finding(cf_jw *w, const cf_lint_finding *f)
     cf_jw_text(w, "effect", f->effect);
     cf_jw_text(w, "fix", f->fix);
     cf_jw_str(w, "context", f->context);
+    cf_jw_array(w, "because");
+    for (size_t i = 0; i < f->n_because; i++) {
+        const cf_lint_because *b = &f->because[i];
+        cf_jw_object(w, NULL);
+        cf_jw_uint(w, "line", b->line);
+        cf_jw_uint(w, "column", b->col);
+        cf_jw_str(w, "test", b->test);
+        cf_jw_text(w, "outcome", b->outcome);
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
     cf_jw_end(w);
 }
 
@@ -216,6 +257,34 @@ static void sarif_begin(cf_lint_output *o)
     cf_jw_array(w, "results");
 }
 
+/* A place of the template, from 1; line 0: the whole of it.  `because` NULL:
+ * without a text. */
+static void sarif_location(cf_jw *w, const char *name, uint32_t line,
+                           uint32_t col, const cf_lint_because *because)
+{
+    cf_jw_object(w, NULL);
+    cf_jw_object(w, "physicalLocation");
+    cf_jw_object(w, "artifactLocation");
+    cf_jw_text(w, "uri", name);
+    cf_jw_end(w);
+    cf_jw_object(w, "region");
+    cf_jw_uint(w, "startLine", line != 0 ? line : 1);
+    if (col != 0) {
+        cf_jw_uint(w, "startColumn", col);
+    }
+    cf_jw_end(w); /* region */
+    cf_jw_end(w); /* physicalLocation */
+    if (because != NULL) {
+        cf_buf text = CF_BUF_INIT;
+        put_because(&text, because);
+        cf_jw_object(w, "message");
+        cf_jw_str(w, "text", cf_buf_str(&text));
+        cf_jw_end(w);
+        cf_buf_deinit(&text);
+    }
+    cf_jw_end(w);
+}
+
 static void sarif_one(cf_lint_output *o, const char *name,
                       const cf_lint_report *r)
 {
@@ -229,20 +298,16 @@ static void sarif_one(cf_lint_output *o, const char *name,
         cf_jw_str(w, "text", f->message);
         cf_jw_end(w);
         cf_jw_array(w, "locations");
-        cf_jw_object(w, NULL);
-        cf_jw_object(w, "physicalLocation");
-        cf_jw_object(w, "artifactLocation");
-        cf_jw_text(w, "uri", name);
-        cf_jw_end(w);
-        cf_jw_object(w, "region");
-        cf_jw_uint(w, "startLine", f->line != 0 ? f->line : 1);
-        if (f->col != 0) {
-            cf_jw_uint(w, "startColumn", f->col);
-        }
-        cf_jw_end(w); /* region */
-        cf_jw_end(w); /* physicalLocation */
-        cf_jw_end(w);
+        sarif_location(w, name, f->line, f->col, NULL);
         cf_jw_end(w); /* locations */
+        if (f->n_because != 0) {
+            cf_jw_array(w, "relatedLocations");
+            for (size_t k = 0; k < f->n_because; k++) {
+                const cf_lint_because *b = &f->because[k];
+                sarif_location(w, name, b->line, b->col, b);
+            }
+            cf_jw_end(w);
+        }
         cf_jw_end(w);
     }
 }
@@ -291,7 +356,11 @@ static void github_one(cf_lint_output *o, const char *name,
                         (unsigned)f->col);
         }
         cf_buf_addf(o->out, ",title=%s::", f->rule);
-        github_text(o->out, f->message, false);
+        cf_buf text = CF_BUF_INIT;
+        cf_buf_add(&text, f->message.p, f->message.n);
+        put_all_because(&text, f);
+        github_text(o->out, cf_buf_str(&text), false);
+        cf_buf_deinit(&text);
         cf_buf_addc(o->out, '\n');
     }
 }
@@ -352,7 +421,11 @@ static void junit_rule(cf_lint_output *o, const char *name,
             cf_buf_addf(o->out, "line %u, column %u: ", (unsigned)f->line,
                         (unsigned)f->col);
         }
-        xml_text(o->out, f->message);
+        cf_buf text = CF_BUF_INIT;
+        cf_buf_add(&text, f->message.p, f->message.n);
+        put_all_because(&text, f);
+        xml_text(o->out, cf_buf_str(&text));
+        cf_buf_deinit(&text);
         cf_buf_addf(o->out, "</%s>\n", tag);
     }
     cf_buf_adds(o->out, "    </testcase>\n");

@@ -349,7 +349,12 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
     } else {
         cf_buf_adds(out, "it ");
     }
-    cf_buf_addf(out, "is written by template line %u as '", (unsigned)s->line);
+    cf_buf_addf(out, "is written by template line %u", (unsigned)s->line);
+    if (s->cause != NULL) {
+        cf_buf_addc(out, ' ');
+        cf_prompt_cause_text(out, s->cause);
+    }
+    cf_buf_adds(out, ", as '");
     cf_buf_add(out, is.p, is.n);
     cf_buf_adds(out, "' where the cache has '");
     cf_buf_add(out, cf_buf_cstr(&was), was.n);

@@ -19,7 +19,24 @@ static const char *const kind_names[] = {"message", "tool", "template",
 
 /* ---- origins ------------------------------------------------------------ */
 
-static cf_ledger_row row_of_span(const cf_prompt_span *s)
+/* The round of a message or tool in which a span was written, else its
+ * condition; NULL: neither. */
+static const cf_prompt_cause *group_of(const cf_prompt_span *s)
+{
+    const cf_prompt_cause *c = s->cause;
+    while (c != NULL &&
+           (c->kind != CF_CAUSE_ROUND || (c->message == 0 && c->tool == 0))) {
+        c = c->outer;
+    }
+    return c != NULL ? c : s->cause;
+}
+
+static bool is_item(const cf_prompt_span *s)
+{
+    return s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL;
+}
+
+static cf_ledger_row row_of_source(const cf_prompt_span *s)
 {
     switch (s->source) {
     case CF_SPAN_MESSAGE:
@@ -99,15 +116,57 @@ static int compare_sizes(const void *x, const void *y)
     return compare_origins(x, y);
 }
 
+/* Gives span i, when it is the template's, to the last message or tool of its
+ * group that was passed; *owner is that one. */
+static void give_owner(cf_ledger_row *v, const cf_prompt *p, size_t i,
+                       const cf_prompt_span **owner)
+{
+    const cf_prompt_span *s = &p->spans[i];
+    const cf_prompt_cause *group = group_of(s);
+    if (is_item(s)) {
+        *owner = s;
+    } else if (*owner != NULL && (group == NULL || group_of(*owner) != group)) {
+        *owner = NULL;
+    } else if (*owner != NULL && v[i].kind == CF_LEDGER_TEMPLATE) {
+        v[i] = row_of_source(*owner);
+        v[i].bytes = v[i].template_bytes = s->len;
+    }
+}
+
+/* A row for each span, with its bytes: the template's text belongs to the
+ * message or tool after it, else before it, in its group. */
+static void collect_spans(cf_ledger_row *v, const cf_prompt *p)
+{
+    const cf_prompt_span *owner = NULL;
+    for (size_t i = 0; i < p->n_spans; i++) {
+        v[i] = row_of_source(&p->spans[i]);
+        v[i].bytes = p->spans[i].len;
+    }
+    for (size_t i = p->n_spans; i-- > 0;) {
+        give_owner(v, p, i, &owner);
+    }
+    owner = NULL;
+    for (size_t i = 0; i < p->n_spans; i++) {
+        give_owner(v, p, i, &owner);
+    }
+}
+
+/* The row of one token that a span wrote. */
+static cf_ledger_row row_of_token(const cf_ledger_row *span)
+{
+    cf_ledger_row row = *span;
+    row.tokens = 1;
+    row.template_tokens = span->template_bytes > 0;
+    row.bytes = row.template_bytes = 0;
+    return row;
+}
+
 /* A row for each span with its bytes, then one for each token. */
 static size_t collect(cf_ledger_row *v, const cf_prompt *prompt,
                       const cf_token_span *tokens, size_t n_tokens)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < prompt->n_spans; i++) {
-        v[n] = row_of_span(&prompt->spans[i]);
-        v[n++].bytes = prompt->spans[i].len;
-    }
+    size_t n = prompt->n_spans;
+    collect_spans(v, prompt);
     size_t at = 0; /* the span of the token; tokens come in order */
     for (size_t i = 0; i < n_tokens; i++) {
         const cf_token_span *t = &tokens[i];
@@ -117,14 +176,13 @@ static size_t collect(cf_ledger_row *v, const cf_prompt *prompt,
         }
         bool is_whole = t->len > 0;
         if (is_whole && at < prompt->n_spans) {
-            v[n] = row_of_span(&prompt->spans[at]);
+            v[n] = row_of_token(&v[at]);
         } else if (!is_whole && i > 0) {
             v[n] = v[n - 1];
-            v[n].bytes = 0;
         } else {
-            v[n] = (cf_ledger_row){.kind = CF_LEDGER_TOKENIZER};
+            v[n] = (cf_ledger_row){.kind = CF_LEDGER_TOKENIZER, .tokens = 1};
         }
-        v[n++].tokens = 1;
+        n++;
     }
     return n;
 }
@@ -137,6 +195,8 @@ static size_t merge(cf_ledger_row *v, size_t n)
         if (out > 0 && compare_origins(&v[out - 1], &v[i]) == 0) {
             v[out - 1].tokens += v[i].tokens;
             v[out - 1].bytes += v[i].bytes;
+            v[out - 1].template_tokens += v[i].template_tokens;
+            v[out - 1].template_bytes += v[i].template_bytes;
         } else {
             v[out++] = v[i];
         }
@@ -199,6 +259,10 @@ void cf_ledger_text(cf_buf *out, const cf_ledger *ledger, double per_second)
             cf_safe_line(out, name, n);
             cf_buf_adds(out, n < r->name.n ? "..." : "");
         }
+        if (r->template_tokens > 0) {
+            cf_buf_addf(out, "  (%llu by the template)",
+                        (unsigned long long)r->template_tokens);
+        }
         cf_buf_addc(out, '\n');
     }
     text_row(out, ledger->tokens, ledger->bytes, per_second);
@@ -226,6 +290,8 @@ void cf_ledger_json(cf_jw *w, const cf_ledger *ledger, double per_second)
         cf_jw_text(w, "kind", kind_names[r->kind]);
         if (r->kind == CF_LEDGER_MESSAGE || r->kind == CF_LEDGER_TOOL) {
             cf_jw_uint(w, "index", r->index);
+            cf_jw_uint(w, "template_tokens", r->template_tokens);
+            cf_jw_uint(w, "template_bytes", r->template_bytes);
         } else if (r->kind == CF_LEDGER_TEMPLATE) {
             cf_jw_uint(w, "line", r->index);
         }

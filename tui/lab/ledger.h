@@ -1,10 +1,14 @@
 /*
- * ledger.h - what a prompt's tokens are spent on: each message, each tool
- * declaration, each line of the template, each variable.
+ * ledger.h - what a prompt's tokens are spent on: each message and each tool
+ * declaration with what the template wrote for it, each line of the template
+ * outside of them, each variable.
  *
  * Place in the flow:  a rendered prompt and its tokens --> [ledger] --> a
  *                     table on paper or screen.
  * Knows: origins of bytes and tokens.  Does not know: engines, screens.
+ *
+ * Template text belongs to a message or tool when it was written in its round
+ * of a loop, or next to it under the same condition.
  *
  * A token counts for what wrote its first byte; a byte of a character spread
  * over several tokens, for what wrote the character; the token that a
@@ -34,6 +38,8 @@ typedef struct cf_ledger_row {
                        from 1; else 0 */
     cf_str name;    /* role, tool, text of the line, variable */
     uint64_t tokens, bytes;
+    uint64_t template_tokens, template_bytes; /* MESSAGE, TOOL: those of them
+                                                 that the template wrote */
 } cf_ledger_row;
 
 typedef struct cf_ledger {
@@ -44,7 +50,8 @@ typedef struct cf_ledger {
 
 /*
  * `messages` and `tools` (arrays, may be NULL) name what spans refer to;
- * `source` is the template's text, or empty.  CF_ENOMEM.
+ * `source` is the template's text, or empty.  A prompt without causes gives the
+ * template's text a row a line.  CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_ledger_make(cf_ledger *out, const cf_prompt *prompt,
                                      const cf_token_span *tokens,
@@ -58,8 +65,9 @@ void cf_ledger_text(cf_buf *out, const cf_ledger *ledger, double per_second);
 
 /* As members of the object being written: "rows", a list of {"kind","index",
  * "name","tokens","bytes","seconds"}, and "tokens", "bytes", "seconds" of
- * all; seconds are null where the speed is unknown.  "index" is there for
- * messages and tools, "line" for lines. */
+ * all; seconds are null where the speed is unknown.  "index",
+ * "template_tokens" and "template_bytes" are there for messages and tools,
+ * "line" for lines. */
 void cf_ledger_json(cf_jw *w, const cf_ledger *ledger, double per_second);
 
 #endif

@@ -453,6 +453,10 @@ static void diff_status(cf_app *app, cf_buf *out)
                     'A' + side);
     }
     cf_buf_addf(out, "line %zu of %zu", s->list.cursor + 1, s->n);
+    if (u->cause != NULL) {
+        cf_buf_adds(out, "  ");
+        cf_prompt_cause_text(out, u->cause);
+    }
 }
 
 /* ---- commands ----------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/safe_text.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_lint.h"
 #include "tui/lab/lab_prompt.h"
@@ -409,6 +410,27 @@ static void draw_added(cf_app *app, cf_grid *g, cf_rect r,
                  CF_STYLE_DIM);
 }
 
+/* The condition that decided, right of the template's line where both fit. */
+static void draw_cause(cf_grid *g, cf_rect r, int used,
+                       const cf_prompt_cause *cause)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf safe = CF_BUF_INIT;
+    if (cause != NULL) {
+        cf_prompt_cause_text(&text, cause);
+        cf_safe_line(&safe, cf_buf_cstr(&text), text.n);
+        int width = (int)cf_text_width(cf_buf_cstr(&safe), safe.n);
+        int least = r.w - width > r.w / 2 ? r.w - width : r.w / 2;
+        int at = used + 2 < least ? used + 2 : least;
+        cf_grid_fill(g, (cf_rect){r.x + at - 1, r.y, r.w - at + 1, 1}, ' ',
+                     CF_STYLE_NORMAL);
+        cf_grid_put(g, r.x + at, r.y, r.w - at, cf_buf_str(&safe),
+                    CF_STYLE_NORMAL);
+    }
+    cf_buf_deinit(&safe);
+    cf_buf_deinit(&text);
+}
+
 static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
                         const cf_prompt_model *m)
 {
@@ -453,8 +475,10 @@ static void draw_detail(cf_app *app, cf_grid *g, cf_rect r,
     if (r.h >= 3) {
         cf_buf line = CF_BUF_INIT;
         cf_lab_template_line(app->lab, s->line, &line);
-        cf_grid_put(g, r.x, r.y + 2, r.w, cf_buf_str(&line), CF_STYLE_DIM);
+        int used_of_line =
+            cf_grid_put(g, r.x, r.y + 2, r.w, cf_buf_str(&line), CF_STYLE_DIM);
         cf_buf_deinit(&line);
+        draw_cause(g, (cf_rect){r.x, r.y + 2, r.w, 1}, used_of_line, s->cause);
     }
 }
 

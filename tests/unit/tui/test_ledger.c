@@ -46,7 +46,8 @@ static void setup(fixture *f, const char *name)
                              &f->arena, &why, &err),
          err);
     T_OK(cf_context_read(&ctx, cf_str_from(context), &f->arena, &err), err);
-    T_OK(cf_template_render(f->tpl, ctx, NULL, &f->arena, &f->r, &err), err);
+    const cf_render_options how = {.causes = true};
+    T_OK(cf_template_render(f->tpl, ctx, &how, &f->arena, &f->r, &err), err);
     T_OK(cf_prompt_tokenise(&f->tokens, &f->r.prompt, cf_str_make("", 0),
                             cf_engine_tokenizer(f->engine), &f->arena, &err),
          err);
@@ -104,6 +105,10 @@ static void test_ledger__adds_up(void **state)
         assert_non_null(reply);
         assert_true(cf_str_is(reply->name, "assistant"));
         assert_true(reply->bytes >= strlen("A test, and a longer one"));
+        /* Its marks are the template's, and counted with it, once. */
+        assert_true(reply->template_bytes > 0);
+        assert_true(reply->template_bytes < reply->bytes);
+        assert_true(reply->template_tokens < reply->tokens);
         teardown(&f);
     }
 }
@@ -116,8 +121,8 @@ static void test_ledger__written(void **state)
     setup(&f, "qwen3");
     cf_ledger_text(&text, &f.ledger, 0);
     assert_null(strstr(cf_buf_cstr(&text), "seconds"));
-    assert_non_null(strstr(cf_buf_cstr(&text), "tool look_up\n"));
-    assert_non_null(strstr(cf_buf_cstr(&text), "message 1 system\n"));
+    assert_non_null(strstr(cf_buf_cstr(&text), "tool look_up  ("));
+    assert_non_null(strstr(cf_buf_cstr(&text), "message 1 system"));
     cf_buf_reset(&text);
     cf_ledger_text(&text, &f.ledger, 100);
     assert_non_null(strstr(cf_buf_cstr(&text), "seconds"));

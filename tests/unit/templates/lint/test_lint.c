@@ -184,6 +184,79 @@ static void test_finding__place_and_context(void **state)
     free(source);
 }
 
+/* The first condition that a finding of `rule` names, with its outcome, in the
+ * clean template with one part replaced. */
+static void decided(const char *rule, const char *was, const char *is,
+                    const char *test, const char *outcome)
+{
+    cf_arena arena;
+    cf_lint_report r;
+    char *source = planted(was, is);
+    lint(source, &arena, &r);
+    for (size_t i = 0; i < r.n; i++) {
+        const cf_lint_finding *f = &r.v[i];
+        if (strcmp(f->rule, rule) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < f->n_because; k++) {
+            if (cf_str_is(f->because[k].test, test) &&
+                strstr(f->because[k].outcome, outcome) != NULL &&
+                f->because[k].line > 0) {
+                rule = NULL;
+                break;
+            }
+        }
+        break;
+    }
+    if (rule != NULL) {
+        fail_msg("%s does not name `%s` (%s)", rule, test, outcome);
+    }
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
+static void test_because__the_condition_is_named(void **state)
+{
+    (void)state;
+    decided("E012", "{%- if message.reasoning_content %}",
+            "{%- if message.reasoning_content and loop.last %}",
+            "message.reasoning_content and loop.last",
+            "is true in the shorter prompt, false in the longer");
+    decided("E009", "{%- for message in messages %}",
+            "{%- for message in messages if message.role != 'tool' %}",
+            "message.role != 'tool'", "is false for this message");
+    decided("E011", "{%- if message.content is string %}",
+            "{%- if message.role != 'assistant' %}",
+            "message.role != 'assistant'", "is false for this message");
+    decided("E007", "{%- if tools %}", "{%- if tools and false %}",
+            "tools and false", "is false");
+    decided("E005", "{{- bos_token }}",
+            "{{- bos_token }}{%- if messages | length == 0 %}{{- messages[0] "
+            ".role }}{%- endif %}",
+            "messages | length == 0", "is true");
+}
+
+/* A date that is read and not written is no fault. */
+static void test_i007__only_a_date_that_is_written(void **state)
+{
+    (void)state;
+    cf_arena arena;
+    cf_lint_report r;
+    char *source = planted("{{- bos_token }}",
+                           "{{- bos_token }}{%- set d = strftime_now('%d') %}");
+    lint(source, &arena, &r);
+    assert_false(has_rule(&r, "I007"));
+    cf_arena_deinit(&arena);
+    free(source);
+    source = planted("{{- bos_token }}",
+                     "{{- bos_token }}{%- if tools %}{{- strftime_now('%d') }}"
+                     "{%- endif %}");
+    lint(source, &arena, &r);
+    assert_true(has_rule(&r, "I007"));
+    cf_arena_deinit(&arena);
+    free(source);
+}
+
 static void test_caps__of_families(void **state)
 {
     (void)state;
@@ -507,6 +580,8 @@ int main(void)
         cmocka_unit_test(test_rules__find_what_was_planted),
         cmocka_unit_test(test_i008__guards_are_understood),
         cmocka_unit_test(test_finding__place_and_context),
+        cmocka_unit_test(test_i007__only_a_date_that_is_written),
+        cmocka_unit_test(test_because__the_condition_is_named),
         cmocka_unit_test(test_caps__of_families),
         cmocka_unit_test(test_caps__of_ids_fields_and_forms),
         cmocka_unit_test(test_caps__rows),
