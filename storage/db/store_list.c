@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/os.h"
-#include "storage/db/store_int.h"
+#include "storage/db/store_shown.h"
 
 #define CONV_COLUMNS                                                      \
     "c.id, c.uuid, c.title, c.created_ms, c.updated_ms, h.uuid, "         \
@@ -96,9 +96,11 @@ cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
 
 enum {
     PARAM_MAX = 48,
-    SCAN_MAX = 4000, /* rows that a quick list looks at */
-    DENSE = 4,       /* times as many have enough for a page */
-    INDEX_MIN = 3    /* characters of a term that the index knows */
+    SCAN_MAX = 4000,  /* rows that a quick list looks at */
+    DENSE = 4,        /* times as many have enough for a page */
+    NAMED_MAX = 1000, /* ids whose rows are read and sorted */
+    LISTED_MAX = 4000 /* ids that are looked for along the order; more of them
+                         are met soon there */
 };
 
 typedef struct list_text {
@@ -257,30 +259,9 @@ typedef enum list_plan {
     LIST_ALL,   /* along the order */
     LIST_FEW,   /* by the filters, and sorted */
     LIST_FIRST, /* among the first SCAN_MAX rows of the order */
-    LIST_INDEX  /* from the index of shown titles */
+    LIST_NAMED, /* from ids that were found by the terms */
+    LIST_LISTED /* along the order, whose index has the ids */
 } list_plan;
-
-/* An FTS5 query of the terms that the index knows; false: there are none. */
-static bool index_query(cf_buf *out, const cf_shown_terms *terms)
-{
-    for (size_t i = 0; i < terms->n; i++) {
-        cf_str s = terms->v[i].text;
-        size_t n_chars = 0;
-        for (size_t k = 0; k < s.n; k++) {
-            n_chars += ((unsigned char)s.p[k] & 0xC0) != 0x80;
-        }
-        if (terms->v[i].is_absent || n_chars < INDEX_MIN) {
-            continue;
-        }
-        cf_buf_adds(out, out->n != 0 ? " AND \"" : "\"");
-        for (size_t k = 0; k < s.n; k++) {
-            cf_buf_adds(out, s.p[k] == '"' ? "\"" : "");
-            cf_buf_addc(out, s.p[k]);
-        }
-        cf_buf_addc(out, '"');
-    }
-    return out->n != 0;
-}
 
 /* Whether the only filter is a set of conversations; of a large one the first
  * rows of the order have enough. */
@@ -295,7 +276,7 @@ static bool names_rows(const cf_store_query *q)
 
 /* Ids of the page. */
 static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
-                     const cf_shown_terms *terms, cf_str words)
+                     const cf_shown_terms *terms, cf_str ids)
 {
     if (plan == LIST_FIRST) {
         add_int(t,
@@ -304,13 +285,16 @@ static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
                 (int64_t)q->place);
         add_order(t, q, true);
         add_int(t, " LIMIT ?) c WHERE 1", SCAN_MAX);
-    } else if (plan == LIST_INDEX) {
+    } else if (plan == LIST_NAMED) {
         add_str(t,
-                "SELECT c.id FROM (SELECT rowid AS id FROM shown_text WHERE "
-                "shown_text MATCH ?) f CROSS JOIN conversation c ON c.id = "
-                "f.id",
-                words);
+                "SELECT c.id FROM json_each(?) f CROSS JOIN conversation c ON "
+                "c.id = f.value",
+                ids);
         add_int(t, " WHERE +c.place = ?", (int64_t)q->place);
+    } else if (plan == LIST_LISTED) {
+        add_int(t, "SELECT c.id FROM conversation c WHERE c.place = ?",
+                (int64_t)q->place);
+        add_str(t, " AND +c.id IN (SELECT value FROM json_each(?))", ids);
     } else {
         /* Where a filter names the rows, the place is not looked for. */
         bool is_named = plan == LIST_FEW && names_rows(q);
@@ -319,21 +303,23 @@ static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
                          : "SELECT c.id FROM conversation c WHERE c.place = ?",
                 (int64_t)q->place);
     }
-    add_filters(t, q, terms);
+    if (plan != LIST_LISTED) {
+        add_filters(t, q, terms);
+    }
     add_order(t, q, plan != LIST_FEW);
 }
 
 static cf_status list_by(cf_sql *sql, const cf_store_query *q, list_plan plan,
-                         const cf_shown_terms *terms, cf_str words,
-                         size_t limit, cf_arena *a, cf_store_conv **rows,
-                         size_t *n, cf_error *err)
+                         const cf_shown_terms *terms, cf_str ids, size_t limit,
+                         cf_arena *a, cf_store_conv **rows, size_t *n,
+                         cf_error *err)
 {
     list_text t = {.sql = CF_BUF_INIT};
     /* The page is found first, then its rows are read. */
     cf_buf_adds(&t.sql, "SELECT " CONV_COLUMNS
                         "FROM conversation c LEFT JOIN turn h ON h.id = "
                         "c.head_id WHERE c.id IN (");
-    add_page(&t, q, plan, terms, words);
+    add_page(&t, q, plan, terms, ids);
     add_int(&t, " LIMIT ?", (int64_t)limit);
     add_int(&t, " OFFSET ?)",
             (int64_t)(q->offset < INT32_MAX ? q->offset : INT32_MAX));
@@ -352,13 +338,33 @@ static cf_status list_by(cf_sql *sql, const cf_store_query *q, list_plan plan,
     return s;
 }
 
-static bool has_filter(const cf_store_query *q, const cf_shown_terms *terms)
+/* A filter other than parts of titles. */
+static bool has_filter(const cf_store_query *q)
 {
-    return terms->n + q->tag.n + q->model.n + q->template_hash.n + q->status.n +
+    return q->tag.n + q->model.n + q->template_hash.n + q->status.n +
                    q->role.n + q->tool.n !=
                0 ||
            q->rating != CF_RATED_ANYHOW || q->has_note || q->after_ms != 0 ||
            q->before_ms != 0;
+}
+
+/* How a page is found whose rows are not among the first: those that few
+ * titles have by their ids, which are left in `ids`. */
+static cf_status choose_plan(cf_sql *sql, const cf_store_query *q,
+                             const cf_shown_terms *terms, cf_buf *ids,
+                             list_plan *plan, cf_error *err)
+{
+    size_t n;
+    *plan = has_filter(q) ? LIST_FEW : LIST_ALL;
+    if (terms->n != 0) {
+        CF_TRY(cf_shown__find(sql, terms, LISTED_MAX, ids, &n, err));
+        if (n <= NAMED_MAX || (n <= LISTED_MAX && has_filter(q))) {
+            *plan = LIST_NAMED;
+        } else if (n <= LISTED_MAX) {
+            *plan = LIST_LISTED;
+        }
+    }
+    return CF_OK;
 }
 
 /* A filter that many pass fills a page from the first rows of the order; where
@@ -371,11 +377,11 @@ static cf_status list(cf_sql *sql, const cf_store_query *q,
     limit = limit < 100000 ? limit : 100000;
     cf_store_conv *rows = NULL;
     size_t got = 0;
-    cf_buf words = CF_BUF_INIT;
-    bool is_filtered = has_filter(q, terms), is_done = false;
+    bool is_done = false;
     bool is_dense = false; /* a page is soon found along the order */
     cf_status s = CF_OK;
-    if (is_filtered && (q->is_quick || limit + q->offset <= SCAN_MAX / 4)) {
+    if (q->is_quick ? has_filter(q) || terms->n != 0
+                    : has_filter(q) && limit + q->offset <= SCAN_MAX / 4) {
         cf_arena_mark mark = cf_arena_get_mark(a);
         s = list_by(sql, q, LIST_FIRST, terms, (cf_str){NULL, 0}, limit, a,
                     &rows, &got, err);
@@ -386,15 +392,15 @@ static cf_status list(cf_sql *sql, const cf_store_query *q,
         }
     }
     if (s == CF_OK && !is_done) {
-        bool has_index = index_query(&words, terms);
-        s = cf_buf_check(&words, err);
-        list_plan plan = !is_filtered || is_dense ? LIST_ALL
-                         : has_index              ? LIST_INDEX
-                                                  : LIST_FEW;
-        CF_THEN(s, list_by(sql, q, plan, terms, cf_buf_str(&words), limit, a,
+        cf_buf ids = CF_BUF_INIT;
+        list_plan plan = LIST_ALL;
+        if (!is_dense) {
+            s = choose_plan(sql, q, terms, &ids, &plan, err);
+        }
+        CF_THEN(s, list_by(sql, q, plan, terms, cf_buf_str(&ids), limit, a,
                            &rows, &got, err));
+        cf_buf_deinit(&ids);
     }
-    cf_buf_deinit(&words);
     if (s == CF_OK) {
         *out = rows;
         *n = got;

@@ -8,6 +8,7 @@
 
 #include "core/base/os.h"
 #include "storage/db/store_int.h"
+#include "storage/db/store_shown.h"
 #include "storage/db/store_words.h"
 
 enum { BACKUPS_MAX = 10 }; /* of one version, beside a database */
@@ -30,6 +31,8 @@ extern const unsigned char cf_embed_storage_schema_0008_sweep_sql[];
 extern const size_t cf_embed_storage_schema_0008_sweep_sql_size;
 extern const unsigned char cf_embed_storage_schema_0009_role_sql[];
 extern const size_t cf_embed_storage_schema_0009_role_sql_size;
+extern const unsigned char cf_embed_storage_schema_0010_shown_sql[];
+extern const size_t cf_embed_storage_schema_0010_shown_sql_size;
 extern const unsigned char cf_embed_storage_schema_upkeep_sql[];
 extern const size_t cf_embed_storage_schema_upkeep_sql_size;
 
@@ -111,6 +114,8 @@ static const step steps[] = {
      &cf_embed_storage_schema_0008_sweep_sql_size, NULL},
     {cf_embed_storage_schema_0009_role_sql,
      &cf_embed_storage_schema_0009_role_sql_size, NULL},
+    {cf_embed_storage_schema_0010_shown_sql,
+     &cf_embed_storage_schema_0010_shown_sql_size, cf_shown__fill},
 };
 
 int cf_store__version(void)

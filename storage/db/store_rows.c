@@ -9,6 +9,7 @@
 #include "storage/db/store_codec.h"
 #include "storage/db/store_int.h"
 #include "storage/db/store_message.h"
+#include "storage/db/store_shown.h"
 #include "storage/db/store_words.h"
 
 enum { PREVIEW_MAX = 160, TITLE_MAX = 4096 };
@@ -99,26 +100,10 @@ static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
     return st;
 }
 
-/* The title, or preview, that a list shows of a conversation. */
-static cf_status shown_text(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
-{
-    return is_in
-               ? cf_sql__run(sql, err,
-                             "INSERT INTO shown_text(rowid, shown) SELECT id, "
-                             "iif(title <> '', title, preview) FROM "
-                             "conversation WHERE id = ?",
-                             "i", id)
-               : cf_sql__run(sql, err,
-                             "INSERT INTO shown_text(shown_text, rowid, shown) "
-                             "SELECT 'delete', id, iif(title <> '', title, "
-                             "preview) FROM conversation WHERE id = ?",
-                             "i", id);
-}
-
 cf_status cf_rows__title_words(cf_sql *sql, int64_t id, bool is_in,
                                cf_error *err)
 {
-    CF_TRY(shown_text(sql, id, is_in, err));
+    CF_TRY(cf_shown__put(sql, id, is_in, err));
     sqlite3_stmt *st;
     bool has_row;
     cf_arena arena;
@@ -455,11 +440,10 @@ static cf_status set_preview(cf_sql *sql, int64_t conv_id, const cf_msg *m,
     cf_buf b = CF_BUF_INIT;
     make_preview(&b, cf_str_make(m->text.p, m->text.n));
     cf_status st = b.failed ? cf_sql__oom(err) : CF_OK;
-    CF_THEN(st, shown_text(sql, conv_id, false, err));
     CF_THEN(st, cf_sql__run(sql, err,
                             "UPDATE conversation SET preview = ? WHERE id = ?",
                             "si", cf_buf_str(&b), conv_id));
-    CF_THEN(st, shown_text(sql, conv_id, true, err));
+    CF_THEN(st, cf_shown__put(sql, conv_id, true, err));
     cf_buf_deinit(&b);
     return st;
 }

@@ -225,18 +225,21 @@ static void with_int(query_text *t, const char *sql, int64_t v)
     t->param[t->n++].v = v;
 }
 
-static void conv_filters(query_text *t, const cf_store_query *q)
+/* `tag` is the filter of tags on the table at hand. */
+static void conv_filters(query_text *t, const cf_store_query *q,
+                         const char *tag)
 {
     with_int(t, " AND c.place = ?", (int64_t)q->place);
-    with_str(t,
-             " AND EXISTS (SELECT 1 FROM tag WHERE conversation_id = c.id "
-             "AND name = ?)",
-             q->tag);
+    with_str(t, tag, q->tag);
 }
 
 static void turn_filters(query_text *t, const cf_store_query *q)
 {
-    conv_filters(t, q);
+    /* By the turn's own column: most words are ruled out before the row of
+     * their conversation is read. */
+    conv_filters(t, q,
+                 " AND EXISTS (SELECT 1 FROM tag WHERE conversation_id = "
+                 "t.conversation_id AND name = ?)");
     cf_buf_adds(&t->sql, q->rating == CF_RATED_GOOD  ? " AND t.rating > 0"
                          : q->rating == CF_RATED_BAD ? " AND t.rating < 0"
                          : q->rating == CF_RATED ? " AND t.rating IS NOT NULL"
@@ -313,7 +316,9 @@ static void title_query(query_text *t, const parsed *p, size_t limit)
                          "conversation c ON c.id = title_words.rowid");
     with_str(t, " WHERE title_words MATCH ?",
              cf_str_make(p->words.p, p->words.n));
-    conv_filters(t, &p->q);
+    conv_filters(t, &p->q,
+                 " AND EXISTS (SELECT 1 FROM tag WHERE conversation_id = c.id "
+                 "AND name = ?)");
     if (p->q.after_ms != 0) {
         with_int(t, " AND c.created_ms >= ?", p->q.after_ms);
     }

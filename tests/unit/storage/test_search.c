@@ -303,6 +303,103 @@ static void test_list__parts_of_titles(void **state)
     cf_store_close(s);
 }
 
+enum { MANY = 4500, SOME = 1500 };
+
+/* The title of conversation i of MANY. */
+static void title_of(char out[32], size_t i)
+{
+    snprintf(out, 32, "%sLPHA%s%s %zu", i % 2 != 0 ? "a" : "A",
+             i % 3 == 0 ? " Beta" : "", i % 90 == 0 ? " gamma" : "", i);
+}
+
+static void put_many(cf_store *s, cf_uuid id[MANY])
+{
+    cf_error err;
+    static cf_store_tree tree[100];
+    static cf_store_turn turn[100];
+    static cf_store_put_report report[100];
+    static char title[100][32];
+    const cf_store_tree *p[100];
+    for (size_t i = 0; i < MANY; i++) {
+        size_t k = i % 100;
+        id[i] = cf_uuid_new();
+        title_of(title[k], i);
+        turn[k] = (cf_store_turn){
+            .id = cf_uuid_new(),
+            .message = cf_str_from("{\"role\":\"user\",\"content\":\"x\"}"),
+            .status = CF_TURN_OK,
+            .fork_token = -1};
+        tree[k] = (cf_store_tree){.turns = &turn[k], .n = 1};
+        tree[k].conv.id = id[i];
+        tree[k].conv.title = cf_str_from(title[k]);
+        tree[k].conv.created_ms = (int64_t)(1000 + i);
+        tree[k].conv.updated_ms = (int64_t)(1000 + i);
+        p[k] = &tree[k];
+        if (k == 99) {
+            T_OK(cf_store_put_trees(s, p, 100, NULL, report, NULL, &err), err);
+        }
+    }
+}
+
+/* However few or many titles have a part: the list is that of all titles that
+ * have it, in its order. */
+static void expect_list(cf_store *s, const char *text, size_t n_want)
+{
+    cf_error err;
+    cf_arena a;
+    const cf_store_conv *all, *rows;
+    size_t n_all, n, at = 0;
+    cf_arena_init(&a, 0);
+    cf_store_query q = {.sort = CF_SORT_CREATED, .limit = 100000};
+    T_OK(cf_store_list(s, &q, &a, &all, &n_all, &err), err);
+    q.text = cf_str_from(text);
+    T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err);
+    assert_int_equal(n, n_want);
+    for (size_t i = 0; i < n; i++) { /* a part of the order of all */
+        while (at < n_all && !cf_uuid_eq(all[at].id, rows[i].id)) {
+            at++;
+        }
+        assert_true(at < n_all);
+    }
+    q.limit = 10;
+    q.offset = 20;
+    const cf_store_conv *page;
+    size_t n_page;
+    T_OK(cf_store_list(s, &q, &a, &page, &n_page, &err), err);
+    assert_int_equal(n_page, n <= 20 ? 0 : n - 20 < 10 ? n - 20 : 10);
+    for (size_t i = 0; i < n_page; i++) {
+        assert_true(cf_uuid_eq(page[i].id, rows[i + 20].id));
+    }
+    cf_arena_deinit(&a);
+}
+
+static void test_list__few_and_many_of_thousands(void **state)
+{
+    (void)state;
+    cf_error err;
+    static cf_uuid id[MANY];
+    cf_store *s = open_at(store_dir_file("thousands.db"));
+    put_many(s, id);
+    expect_list(s, "Lph", MANY);
+    expect_list(s, "bEtA", SOME);
+    expect_list(s, "-beta", MANY - SOME);
+    expect_list(s, "gamma", MANY / 90);
+    expect_list(s, "beta gam", MANY / 90);
+    expect_list(s, "beta -gamma", SOME - MANY / 90);
+    expect_list(s, "nowhere", 0);
+    T_OK(cf_store_set_title(s, id[1], cf_str_from("Beta too"), &err), err);
+    T_OK(cf_store_set_title(s, id[90], cf_str_from("renamed"), &err), err);
+    T_OK(cf_store_purge(s, id[180], &err), err);
+    expect_list(s, "beta", SOME - 1);
+    expect_list(s, "gamma", MANY / 90 - 2);
+    expect_list(s, "alpha", MANY - 3);
+    expect_list(s, "RENAMED", 1);
+    size_t n_found;
+    T_OK(cf_store_check(s, NULL, NULL, &n_found, &err), err);
+    assert_int_equal(n_found, 0);
+    cf_store_close(s);
+}
+
 static void test_undo__takes_changes_back_in_order(void **state)
 {
     (void)state;
@@ -576,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_undo__many_at_once),
         cmocka_unit_test(test_draft__stays),
         cmocka_unit_test(test_list__parts_of_titles),
+        cmocka_unit_test(test_list__few_and_many_of_thousands),
         cmocka_unit_test(test_migrate__older_is_backed_up_and_indexed),
         cmocka_unit_test(test_migrate__a_failure_leaves_no_backup),
         cmocka_unit_test(test_migrate__backups_are_never_replaced),
