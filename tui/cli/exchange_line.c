@@ -93,6 +93,7 @@ static void put_column(cf_buf *out, size_t width, cf_str s)
     cf_buf safe = CF_BUF_INIT;
     cf_safe_line(&safe, s.p != NULL ? s.p : "", s.n < width ? s.n : width);
     cf_buf_addf(out, "  %-*s", (int)width, cf_buf_cstr(&safe));
+    out->failed = out->failed || safe.failed;
     cf_buf_deinit(&safe);
 }
 

@@ -87,6 +87,19 @@ void cf_library__reload(cf_app *app);
 /* Begins a ":" line, for commands that need a word. */
 void cf_library__line(cf_app *app, const char *start);
 
+/* Shows what passes the filter. */
+void cf_library__filter(cf_app *app, const char *text);
+
+/* ---- library_facets.c --------------------------------------------------- */
+
+/* A facet that can be clicked: the `what` of its spot. */
+enum { CF_LIBRARY_SPOT_FACET = 1 };
+
+/* The counts; returns the rows that they took. */
+int cf_library__draw_facets(cf_app *app, cf_grid *g, cf_rect r);
+/* Filters by facet i, or no more if it does; another one of its kind goes. */
+void cf_library__press_facet(cf_app *app, size_t i);
+
 /* ---- library_hits.c ----------------------------------------------------- */
 
 void cf_library__search(cf_app *app, const char *text, int direction);

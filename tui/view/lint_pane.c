@@ -9,7 +9,11 @@
 #include "tui/grid/wrap.h"
 #include "tui/lab/lab_lint.h"
 
-enum { EXPLAINED = 5, EXPLAINED_MAX = 8 }; /* lines for one finding */
+enum {
+    EXPLAINED = 5, /* lines for one finding */
+    EXPLAINED_MAX = 8,
+    NARROW = 50 /* cells */
+};
 
 static cf_style style_of(char kind)
 {
@@ -23,19 +27,6 @@ int cf_lint_pane_height(int n, int all, bool explains)
     int want = n > 0 ? n + (explains ? EXPLAINED : 0) + 2 : 3;
     int most = explains ? all / 2 : all * 2 / 5;
     return want < most ? want : most > 3 ? most : all >= 6 ? 3 : 0;
-}
-
-static void draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f,
-                     bool is_on)
-{
-    cf_style style = is_on ? CF_STYLE_SELECTED : style_of(f->rule[0]);
-    cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
-    cf_grid_fill(g, r, ' ', plain);
-    cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
-    if (f->line != 0) {
-        cf_grid_putf(g, r.x + 5, r.y, 5, plain, "%4u", (unsigned)f->line);
-    }
-    cf_grid_put(g, r.x + 11, r.y, r.w - 11, f->message, plain);
 }
 
 /* Wrapped text; returns the row after it. */
@@ -53,6 +44,44 @@ static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
     return y;
 }
 
+/* In a narrow pane the line's number begins the message. */
+static void put_message(cf_buf *out, const cf_lint_finding *f, bool is_narrow)
+{
+    if (is_narrow && f->line != 0) {
+        cf_buf_addf(out, "line %u: ", (unsigned)f->line);
+    }
+    cf_safe_line(out, f->message.p, f->message.n); /* line ends spelled out */
+}
+
+static bool is_narrow(int width)
+{
+    return width < NARROW;
+}
+
+/* A finding in as many of r.h rows as its message needs; how many. */
+static int draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f, bool is_on)
+{
+    cf_style style = is_on ? CF_STYLE_SELECTED : style_of(f->rule[0]);
+    cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    int x = is_narrow(r.w) ? 5 : 11, n = 1;
+    cf_buf text = CF_BUF_INIT;
+    put_message(&text, f, is_narrow(r.w));
+    cf_grid_fill(g, (cf_rect){r.x, r.y, r.w, 1}, ' ', plain);
+    if (r.h == 1) {
+        cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), plain);
+    } else {
+        int end = put_text(g, (cf_rect){r.x + x, r.y, r.w - x, r.h}, r.y,
+                           cf_buf_str(&text), plain);
+        n = end > r.y + 1 ? end - r.y : 1;
+    }
+    cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
+    if (!is_narrow(r.w) && f->line != 0) {
+        cf_grid_putf(g, r.x + 5, r.y, 5, plain, "%4u", (unsigned)f->line);
+    }
+    cf_buf_deinit(&text);
+    return n;
+}
+
 static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
                           cf_list *list, bool has_focus, bool explains)
 {
@@ -62,21 +91,30 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
                                   : text;
     int rows = explains && r.h > text + 1 ? r.h - text : r.h;
     cf_list_set(list, report->n, (size_t)rows);
-    for (int y = 0; y < rows && list->top + (size_t)y < report->n; y++) {
-        size_t i = list->top + (size_t)y;
-        draw_row(g, (cf_rect){r.x, r.y + y, r.w, 1}, &report->v[i],
-                 has_focus && i == list->cursor);
-        cf_grid_spot(g, (cf_rect){r.x, r.y + y, r.w, 1}, CF_SPOT_FINDING, i);
-    }
-    if (has_focus) {
-        g->cursor_x = r.x;
-        g->cursor_y = r.y + (int)(list->cursor - list->top);
+    /* Rows that no finding needs go to messages that are longer. */
+    int spare = explains || (size_t)rows < report->n ? 0
+                                                     : rows - (int)report->n;
+    int y = 0;
+    for (size_t i = list->top; i < report->n && y < rows; i++) {
+        bool is_on = has_focus && i == list->cursor;
+        int n_left = (int)(report->n - i);
+        cf_rect at = {r.x, r.y + y, r.w, 1 + (spare + n_left - 1) / n_left};
+        int n = draw_row(g, at, &report->v[i], is_on);
+        at.h = n;
+        cf_grid_spot(g, at, CF_SPOT_FINDING, i);
+        if (is_on) {
+            g->cursor_x = r.x;
+            g->cursor_y = at.y;
+        }
+        spare -= n - 1;
+        y += n;
     }
     if (rows < r.h && list->cursor < report->n) {
         const cf_lint_finding *f = &report->v[list->cursor];
         cf_rect below = {r.x, r.y + rows, r.w, r.h - rows};
-        int y = below.y;
-        if ((int)cf_text_width(f->message.p, f->message.n) > r.w - 11) {
+        y = below.y;
+        if ((int)cf_text_width(f->message.p, f->message.n) >
+            r.w - (is_narrow(r.w) ? 5 : 11)) {
             cf_buf line = CF_BUF_INIT; /* line ends spelled out */
             cf_safe_line(&line, f->message.p, f->message.n);
             y = put_text(g, below, y, cf_buf_str(&line), CF_STYLE_NORMAL);

@@ -395,6 +395,14 @@ void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
     if (!has_tokens) { /* nothing to say of a cache: more room for the rest */
         vars_h = r.h - lint_h;
     }
+    if (has_tokens && has_template(app) && !is_lint) {
+        /* What the inspector leaves is for messages that are wrapped. */
+        int top = (m->has_break ? 11 : 6) + (int)(m->n_part < 20 ? m->n_part
+                                                                 : 20);
+        int room = r.h - vars_h - top;
+        int want = cf_lint_pane_height(3 * n, r.h, false);
+        lint_h = room < lint_h ? lint_h : room < want ? room : want;
+    }
     cf_rect top = {r.x, r.y, r.w, r.h - lint_h - vars_h};
     if (has_tokens && top.h >= 3) {
         cf_grid_box(g, top, "Inspector", CF_STYLE_BORDER, CF_STYLE_TITLE);

@@ -332,8 +332,11 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 
 static void library_click(cf_app *app, int what, size_t row)
 {
-    (void)what; /* there is one kind */
-    cf_list_go(&state(app)->list, row);
+    if (what == CF_LIBRARY_SPOT_FACET) {
+        cf_library__press_facet(app, row);
+    } else {
+        cf_list_go(&state(app)->list, row);
+    }
 }
 
 static cf_style role_style(cf_str role)
@@ -454,36 +457,6 @@ static void draw_marks(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
-static void draw_facets(cf_app *app, cf_grid *g, cf_rect r)
-{
-    static const char *const names[] = {"model", "template", "tag", "status",
-                                        "year"};
-    const reading *c = state(app)->known;
-    int y = r.y - 1, x = 0;
-    int last = -1;
-    for (size_t i = 0; c != NULL && i < c->n; i++) {
-        const cf_store_facet *f = &c->v[i];
-        if ((int)f->kind != last) {
-            last = (int)f->kind;
-            y++;
-            x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM, "%-9s",
-                                   names[f->kind]);
-        }
-        char text[80];
-        size_t most = f->kind == CF_FACET_TEMPLATE ? 8 : 40; /* of a hash */
-        snprintf(text, sizeof text, " %.*s %zu",
-                 (int)(f->value.n < most ? f->value.n : most),
-                 f->value.n != 0 ? f->value.p : "-", f->n);
-        if (y < r.y + r.h && x + (int)strlen(text) < r.x + r.w) {
-            x += cf_grid_puts(g, x, y, r.x + r.w - x, text, CF_STYLE_NORMAL);
-        }
-    }
-    int under = y + 2 - r.y;
-    if (under < r.h) {
-        draw_marks(app, g, (cf_rect){r.x, r.y + under, r.w, r.h - under});
-    }
-}
-
 /* Where the panes are; those that are not shown have no width. */
 typedef struct panes {
     cf_rect list, preview, facets;
@@ -549,7 +522,11 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     if (place.facets.w > 0) {
         cf_grid_box(g, place.facets, "Facets", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        draw_facets(app, g, inside(place.facets));
+        cf_rect f = inside(place.facets);
+        int n = cf_library__draw_facets(app, g, f) + 1;
+        if (n < f.h) {
+            draw_marks(app, g, (cf_rect){f.x, f.y + n, f.w, f.h - n});
+        }
     }
 }
 
@@ -567,10 +544,10 @@ static void library_status(cf_app *app, cf_buf *out)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void cmd_filter(cf_app *app, const char *arg)
+void cf_library__filter(cf_app *app, const char *text)
 {
     library *s = state(app);
-    snprintf(s->filter, sizeof s->filter, "%s", arg);
+    snprintf(s->filter, sizeof s->filter, "%s", text);
     s->list.cursor = 0;
     cf_library__reload(app);
 }
@@ -605,7 +582,7 @@ static void library_command_typed(cf_app *app, const char *line)
         return;
     }
     if (strcmp(to, s->filter) != 0) {
-        cmd_filter(app, to);
+        cf_library__filter(app, to);
     }
     s->is_typing = line != NULL;
 }
@@ -614,10 +591,10 @@ static void cmd_all(cf_app *app)
 {
     library *s = state(app);
     if (s->shows_hits || s->filter[0] != '\0') {
-        cmd_filter(app, "");
+        cf_library__filter(app, "");
     } else if (s->query.place != CF_PLACE_LIVE) {
         s->query.place = CF_PLACE_LIVE;
-        cmd_filter(app, "");
+        cf_library__filter(app, "");
     }
 }
 
@@ -820,7 +797,7 @@ static const cf_command library_commands[] = {
      CF_RUN(cmd_new)},
     {"filter", CF_IN(CF_VIEW_LIBRARY), "", "WORDS",
      "parts of the title; tag: model: status: rating:good has:note ...",
-     CF_WITH(cmd_filter)},
+     CF_WITH(cf_library__filter)},
     {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "",
      "filter the list while you type", CF_RUN(cmd_filter_line)},
     {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "",

@@ -307,6 +307,7 @@ static void idle(cf_app *app)
         }
     } while (cf_lab_is_busy(app->lab) ||
              cf_lab_task_name(app->lab) != NULL); /* results go on */
+    cf_app_event(app, &(cf_event){.kind = CF_EVENT_WAKE}); /* it has ended */
 }
 
 typedef struct screen_case {
