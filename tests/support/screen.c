@@ -175,22 +175,30 @@ static bool is_left_out(const runner *r, const char *line, size_t n)
     return false;
 }
 
-/* Puts an empty line in place of each that holds a text of r->without. */
-static void leave_out(const runner *r, cf_buf *text)
+/* Puts an empty line in place of each that holds a text of r->without, and
+ * leaves out what `styles` says of it ("ROW: ..."). */
+static void leave_out(const runner *r, cf_buf *text, cf_buf *styles)
 {
-    cf_buf out = CF_BUF_INIT;
-    for (const char *at = cf_buf_cstr(text); *at != '\0';) {
+    cf_buf out = CF_BUF_INIT, kept = CF_BUF_INIT;
+    const char *style = cf_buf_cstr(styles);
+    int row = 0;
+    for (const char *at = cf_buf_cstr(text); *at != '\0'; row++) {
         const char *end = strchr(at, '\n');
         size_t n = end != NULL ? (size_t)(end - at) + 1 : strlen(at);
-        if (is_left_out(r, at, n)) {
-            cf_buf_addc(&out, '\n');
-        } else {
-            cf_buf_add(&out, at, n);
+        bool is_out = is_left_out(r, at, n);
+        cf_buf_add(&out, is_out ? "\n" : at, is_out ? 1 : n);
+        while (*style >= '0' && *style <= '9' && atoi(style) <= row) {
+            size_t n_style = strcspn(style, "\n") + 1;
+            cf_buf_add(&kept, style, is_out ? 0 : n_style);
+            style += n_style;
         }
         at += n;
     }
+    cf_buf_adds(&kept, style);
     cf_buf_deinit(text);
+    cf_buf_deinit(styles);
     *text = out;
+    *styles = kept;
 }
 
 static void screen(runner *r, const char *name)
@@ -200,8 +208,10 @@ static void screen(runner *r, const char *name)
     end_reading(r->app);
     cf_app_draw(r->app);
     cf_grid_dump(&r->app->grid, &text);
-    leave_out(r, &text);
     cf_grid_dump_styles(&r->app->grid, &styles);
+    if (r->n_without != 0) {
+        leave_out(r, &text, &styles);
+    }
     compare(r, name, "screen", &text);
     compare(r, name, "styles", &styles);
     cf_buf_deinit(&text);

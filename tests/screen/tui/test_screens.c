@@ -307,7 +307,9 @@ static void idle(cf_app *app)
         }
     } while (cf_lab_is_busy(app->lab) ||
              cf_lab_task_name(app->lab) != NULL); /* results go on */
-    cf_app_event(app, &(cf_event){.kind = CF_EVENT_WAKE}); /* it has ended */
+    if (app->notice.while_busy) { /* it has ended */
+        cf_app_event(app, &(cf_event){.kind = CF_EVENT_WAKE});
+    }
 }
 
 typedef struct screen_case {
