@@ -10,6 +10,7 @@
 #include "templates/open.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
+#include "tui/cli/keep_prefix.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo.h"
 #include "tui/lab/lab.h"
@@ -27,6 +28,7 @@ typedef struct chat_options {
     const char *tools, *exec, *system, *mcp;
     uint32_t max_tokens;
     bool no_store, restricted, no_examples, as_is;
+    cf_keep_prefix prefix;
     cf_sampler_options sampler;
 } chat_options;
 
@@ -135,6 +137,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     CF_TRY(cf_open_model(&open) != NULL || is_bundled
                ? cf_open_backend(&s->opened, &open, NULL, err)
                : cf_open_without_model(&s->opened, &open, err));
+    cf_keep_prefix_read(&o->prefix, cli, s->opened.prefixes, &s->problems);
     cf_engine *engine = s->opened.engine;
     const cf_tokenizer *tok =
         engine != NULL ? cf_engine_tokenizer(engine) : NULL;
@@ -154,7 +157,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
         .template_source = cf_buf_str(&s->opened.source),
         .tools = s->tools,
         .family = s->opened.family,
-        .session = {.n_ctx = cli->open.n_ctx},
+        .session = {.n_ctx = cli->open.n_ctx, .prefixes = s->opened.prefixes},
         .max_tokens = o->max_tokens != 0 ? o->max_tokens
                       : is_bundled       ? BUNDLED_TOKENS
                                          : 0,
@@ -203,6 +206,8 @@ static cf_status run_once(cf_cli *cli, chat_options *o, const cf_paths *paths,
         err->code = CF_EINVAL; /* exit status 2, as the contract says */
     }
     CF_THEN(st, cli->screen->run(&s.start, err));
+    cf_keep_prefix_write(&o->prefix, cli);
+    o->prefix.cache = NULL; /* the next model has its own */
     *is_saved = st != CF_OK || cf_cli_all_saved(cli, s.store);
     close_session(&s);
     return st;
@@ -274,7 +279,7 @@ int cf_cli_watch(cf_cli *cli)
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    enum { OWN = 8 };
+    enum { OWN = 10 };
     cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
         {"--system", 0, CF_OPT_STR, &o.system, "TEXT|FILE",
          "begin with this system prompt; a conversation that is opened gets a "
@@ -303,7 +308,9 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          "do not add the examples to a new history", NULL},
         {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,
          "run no other programs and write no files", NULL},
+        cf_keep_prefix_option(&o.prefix),
     };
+    CF_ASSERT(table[OWN - 1].name != NULL && table[OWN].name == NULL);
     cf_sampler_options_table(&o.sampler, table + OWN);
     int n_rest;
     int done = cf_cli_options(cli, table, argc, argv, &n_rest);

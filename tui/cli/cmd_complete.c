@@ -18,6 +18,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/complete_batch.h"
 #include "tui/cli/json_text.h"
+#include "tui/cli/keep_prefix.h"
 #include "tui/cli/media_parts.h"
 #include "tui/cli/progress.h"
 #include "tui/cli/sampler_options.h"
@@ -38,6 +39,8 @@ typedef struct complete {
     cf_engine *engine;
     const cf_tokenizer *tok;
     cf_session *session;
+    cf_keep_prefix prefix;
+    cf_prefix_cache *prefixes; /* NULL: nothing is kept */
     cf_opened_adapters adapters;
     cf_sampler *sampler;
     cf_draft *draft;
@@ -431,6 +434,12 @@ static cf_status prepare(complete *c, cf_error *err)
     if (c->cache != NULL) {
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }
+    if (c->prefix.is_wanted) {
+        CF_TRY(cf_prefix_cache_new(&c->prefixes, c->engine, CF_PREFIX_BYTES_MAX,
+                                   err));
+        cf_keep_prefix_read(&c->prefix, c->cli, c->prefixes, NULL);
+        opts.prefixes = c->prefixes;
+    }
     CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
     CF_TRY(cf_open_use_adapters(&c->adapters, c->engine, &c->cli->open,
                                 &c->session, 1, err));
@@ -472,6 +481,8 @@ static int run(complete *c, const char *text)
     cf_draft_free(c->draft);
     cf_loop_watch_free(c->loop);
     cf_session_free(c->session);
+    cf_keep_prefix_write(&c->prefix, c->cli);
+    cf_prefix_cache_free(c->prefixes);
     cf_media_parts_deinit(&c->parts);
     cf_media_close(c->media);
     cf_opened_adapters_close(&c->adapters);
@@ -534,7 +545,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
     complete c = {.cli = cli,
                   .n_draft = CF_DRAFT_DEFAULT,
                   .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 12 };
+    enum { OWN = 13 };
     cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},
@@ -568,6 +579,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
         {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
          "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
          NULL},
+        cf_keep_prefix_option(&c.prefix),
     };
     CF_ASSERT(own[OWN - 1].name != NULL && own[OWN].name == NULL);
     cf_sampler_options_table(&c.sampling, own + OWN);

@@ -21,13 +21,13 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/keep.h"
+#include "tui/cli/keep_prefix.h"
 #include "tui/cli/mcp_open.h"
 #include "tui/cli/progress.h"
 #include "tui/cli/run_candidates.h"
 #include "tui/cli/run_json.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
-#include "tui/lab/open_store.h"
 #include "tui/lab/saved.h"
 #include "tui/sys/out.h"
 
@@ -45,7 +45,8 @@ typedef struct run {
     cf_opt_list choices;
     bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
     cf_opt_list stop_list, stop_id_list, extra_list;
-    bool sends_thinking, as_is, fail_on_length, keeps_prefix, stops_on_loop;
+    bool sends_thinking, as_is, fail_on_length, stops_on_loop;
+    cf_keep_prefix prefix;
     char last; /* byte of the reply on standard output; 0: none */
     cf_sampler_options sampling;
     cf_attach_options attached;
@@ -757,57 +758,6 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     return st;
 }
 
-/* The file of computed prompts, beside the history. */
-static cf_status prefix_path(const run *r, cf_buf *out, cf_error *err)
-{
-    char *path;
-    CF_TRY(cf_open_store_path(&r->cli->open, &path, err));
-    cf_buf_addf(out, "%s.prefixes", path);
-    cf_free(path);
-    return cf_buf_check(out, err);
-}
-
-/* With --keep-prefix: what an earlier run computed; returns how much it is.  A
- * file that cannot be used is no failure. */
-static uint64_t read_prefixes(const run *r)
-{
-    cf_buf path = CF_BUF_INIT;
-    cf_error err;
-    uint64_t bytes = 0;
-    if (r->keeps_prefix && r->engine.prefixes != NULL) {
-        cf_status st = prefix_path(r, &path, &err);
-        CF_THEN(st, cf_prefix_cache_read(r->engine.prefixes, cf_buf_cstr(&path),
-                                         &err));
-        if (st != CF_OK && st != CF_ENOTFOUND) {
-            cf_note("confab run: %s: not used: %s", cf_buf_cstr(&path),
-                    err.text);
-        }
-        cf_prefix_cache_count(r->engine.prefixes, &bytes);
-    }
-    cf_buf_deinit(&path);
-    return bytes;
-}
-
-/* Writes what is new. */
-static void write_prefixes(const run *r, uint64_t before)
-{
-    cf_buf path = CF_BUF_INIT;
-    cf_error err;
-    uint64_t bytes = 0;
-    if (r->keeps_prefix && r->engine.prefixes != NULL) {
-        cf_prefix_cache_count(r->engine.prefixes, &bytes);
-        cf_status st = prefix_path(r, &path, &err);
-        if (bytes != before) {
-            CF_THEN(st, cf_prefix_cache_write(r->engine.prefixes,
-                                              cf_buf_cstr(&path), &err));
-        }
-        if (st != CF_OK) {
-            cf_note("confab run: the prompt is not kept: %s", err.text);
-        }
-    }
-    cf_buf_deinit(&path);
-}
-
 static cf_status run_all(run *r, const char *text, cf_error *err)
 {
     cf_buf prompt = CF_BUF_INIT;
@@ -832,9 +782,9 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
                 r->engine.family_why);
     }
     if (st == CF_OK) {
-        uint64_t before = read_prefixes(r);
+        cf_keep_prefix_read(&r->prefix, r->cli, r->engine.prefixes, NULL);
         st = answer(r, &prompt, err);
-        write_prefixes(r, before);
+        cf_keep_prefix_write(&r->prefix, r->cli);
     }
     cf_buf_deinit(&prompt);
     return st;
@@ -930,10 +880,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "print the rendered prompt and send nothing", NULL},
         {"--continue", 0, CF_OPT_STR, &r.continue_id, "UUID",
          "continue a saved conversation, or from one of its turns", NULL},
-        {"--keep-prefix", 0, CF_OPT_FLAG, &r.keeps_prefix, NULL,
-         "keep the computed prompt in a file beside the history, for the next "
-         "run that begins alike",
-         NULL},
+        cf_keep_prefix_option(&r.prefix),
         {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL,
          "do not save the conversation", NULL},
     };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tui/cli/cli.h"
+#include "tui/cli/keep_prefix.h"
 #include "tui/cli/traffic_run.h"
 #include "tui/sys/out.h"
 #include "tui/traffic/serve.h"
@@ -30,7 +31,8 @@ static void write_slots(void *ud, cf_buf *json)
 }
 
 static cf_status run(cf_cli *cli, const cf_http_options *http,
-                     cf_serve_options *o, bool has_screen, cf_error *err)
+                     cf_serve_options *o, cf_keep_prefix *prefix,
+                     bool has_screen, cf_error *err)
 {
     cf_opened opened = {.from = "none"};
     cf_traffic_run t;
@@ -43,6 +45,7 @@ static cf_status run(cf_cli *cli, const cf_http_options *http,
                        "-m: want a model file; `confab proxy` records what "
                        "goes to a server");
     }
+    cf_keep_prefix_read(prefix, cli, opened.prefixes, NULL);
     cf_status st = cf_traffic_run_init(&t, cli, has_screen, err);
     if (st == CF_OK) {
         model_name(&name, &cli->open);
@@ -60,6 +63,7 @@ static cf_status run(cf_cli *cli, const cf_http_options *http,
         cf_traffic_run_deinit(&t);
     }
     cf_serve_free(serve);
+    cf_keep_prefix_write(prefix, cli);
     cf_opened_close(&opened);
     cf_buf_deinit(&name);
     return st;
@@ -69,6 +73,7 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
 {
     cf_serve_options o = {0};
     cf_http_options http = {.listen = "127.0.0.1:8080"};
+    cf_keep_prefix prefix = {0};
     bool has_screen = false;
     const cf_opt own[] = {
         {"--listen", 0, CF_OPT_STR, &http.listen, "HOST:PORT",
@@ -81,6 +86,7 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
          "requests answered at a time, each with a context of its own "
          "(default 4)",
          NULL},
+        cf_keep_prefix_option(&prefix),
         {"--screen", 0, CF_OPT_FLAG, &has_screen, NULL,
          "show slots and exchanges on a screen, as `confab watch` does; "
          "leaving it ends the server",
@@ -100,7 +106,7 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
         http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
     cf_error err;
-    return run(cli, &http, &o, has_screen, &err) == CF_OK
+    return run(cli, &http, &o, &prefix, has_screen, &err) == CF_OK
                ? CF_EXIT_OK
                : cf_cli_fail(cli, &err);
 }

@@ -802,7 +802,7 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
                                         : cf_renderer_plain(),
         .family = opened->family,
         .media = opened->media_cache,
-        .session = {.n_ctx = options->n_ctx}};
+        .session = {.n_ctx = options->n_ctx, .prefixes = opened->prefixes}};
     s->chat.channels =
         cf_channels_detect(cf_buf_str(&opened->source), &s->chat.n_channels);
     uint32_t n = options->n_slots != 0 ? options->n_slots : SLOTS_DEFAULT;

@@ -4,6 +4,8 @@
  */
 #include "tests/support/t.h"
 
+#include <unistd.h>
+
 #include "core/base/json.h"
 #include "core/base/os.h"
 #include "tests/support/program.h"
@@ -174,6 +176,32 @@ static void test_prefix__is_kept(void **state)
     cf_buf_deinit(&want);
 }
 
+/* `complete` leaves its prompt in the file, and says the same with it. */
+static void test_prefix__of_complete(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char file[160], prompt[120];
+    cf_program first, second;
+    const char *db = store_dir_file("complete.db");
+    snprintf(file, sizeof file, "%s.prefixes", db);
+    memset(prompt, 'z', sizeof prompt);
+    prompt[100] = '\0';
+    assert_int_not_equal(access(file, F_OK), 0);
+    CF_PROGRAM(&first, "complete", "--db", db, "--keep-prefix", "-m", plain,
+               "--trace", "3", "--seed", "5", "-n", "12", prompt);
+    assert_int_equal(first.status, 0);
+    assert_int_equal(access(file, F_OK), 0);
+    CF_PROGRAM(&second, "complete", "--db", db, "--keep-prefix", "-m", plain,
+               "--trace", "3", "--seed", "5", "-n", "12", prompt);
+    assert_int_equal(second.status, 0);
+    assert_null(strstr(cf_buf_cstr(&second.err), "not used"));
+    assert_true(first.out.n > 100);
+    assert_string_equal(cf_buf_cstr(&first.out), cf_buf_cstr(&second.out));
+    cf_program_deinit(&first);
+    cf_program_deinit(&second);
+}
+
 /* A reply, constrained or not, is the same with drafts. */
 static void check_draft(const char *option, const char *value)
 {
@@ -242,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_candidates__are_single_runs),
         cmocka_unit_test(test_candidates__are_kept),
         cmocka_unit_test(test_prefix__is_kept),
+        cmocka_unit_test(test_prefix__of_complete),
         cmocka_unit_test(test_draft__same_events),
         cmocka_unit_test(test_draft__same_trace),
     };
