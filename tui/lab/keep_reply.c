@@ -10,8 +10,8 @@
  *   3. `stream` is set exactly while the store has a turn that is not
  *      complete; cf_keep_reply_end() completes it whatever came of the send.
  *   4. The stream's ids are the reply's tokens in order, given ones first:
- *      n_ids is the index of the next, and `forced` and `held` are such
- *      indices.
+ *      n_ids is the index of the next, and `forced`, `held` and `drafted`
+ *      are such indices.
  *   5. A failure to store never fails the send: it is kept in `why` and
  *      returned at the end.
  */
@@ -281,6 +281,7 @@ static cf_status put_start(cf_keep_reply *k, const inputs *in, cf_error *err)
 static void forget(cf_keep_reply *k)
 {
     cf_buf_deinit(&k->forced);
+    cf_buf_deinit(&k->drafted);
     cf_buf_deinit(&k->held);
     cf_arena_deinit(&k->arena);
     memset(k, 0, sizeof *k);
@@ -398,27 +399,37 @@ static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
     json_decref(mine);
 }
 
-/* Notes a token that was forced or that the constraint accepted. */
+/* Adds an index to a list of stretches: from, to, from, to .. */
+static void add_to_stretches(cf_buf *list, uint32_t at)
+{
+    uint32_t to = at + 1, last = UINT32_MAX;
+    if (list->failed) {
+        return;
+    }
+    if (list->n >= sizeof last) {
+        memcpy(&last, list->p + list->n - sizeof last, sizeof last);
+    }
+    if (last == at) {
+        memcpy(list->p + list->n - sizeof to, &to, sizeof to);
+        return;
+    }
+    cf_buf_add(list, &at, sizeof at);
+    cf_buf_add(list, &to, sizeof to);
+}
+
+/* Notes a token that was forced or drafted, or that the constraint took. */
 static void note_token(cf_keep_reply *k, const cf_chat_token *t)
 {
     uint32_t at = (uint32_t)k->n_ids++;
     if (t->is_forced) {
         cf_buf_add(&k->forced, &at, sizeof at);
     }
-    if (!t->is_held || k->held.failed) {
-        return;
+    if (t->is_held) {
+        add_to_stretches(&k->held, at);
     }
-    uint32_t to = at + 1, last = UINT32_MAX;
-    size_t n = k->held.n;
-    if (n >= sizeof last) {
-        memcpy(&last, k->held.p + n - sizeof last, sizeof last);
+    if (t->is_drafted) {
+        add_to_stretches(&k->drafted, at);
     }
-    if (last == at) {
-        memcpy(k->held.p + n - sizeof to, &to, sizeof to);
-        return;
-    }
-    cf_buf_add(&k->held, &at, sizeof at);
-    cf_buf_add(&k->held, &to, sizeof to);
 }
 
 void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
@@ -489,14 +500,17 @@ static void add_results(cf_store_run *run, const cf_chat_response *r)
 static void add_lists(cf_keep_reply *k, const cf_chat_response *r,
                       cf_store_run *run, cf_buf *json)
 {
-    if (k->forced.failed || k->held.failed ||
-        (k->forced.n == 0 && k->held.n == 0 && r->vendor == NULL)) {
+    if (k->forced.failed || k->held.failed || k->drafted.failed ||
+        (k->forced.n == 0 && k->held.n == 0 && k->drafted.n == 0 &&
+         r->vendor == NULL)) {
         return;
     }
     k->options.forced = (const uint32_t *)(const void *)k->forced.p;
     k->options.n_forced = k->forced.n / sizeof(uint32_t);
     k->options.held = (const uint32_t *)(const void *)k->held.p;
     k->options.n_held = k->held.n / sizeof(uint32_t);
+    k->options.drafted = (const uint32_t *)(const void *)k->drafted.p;
+    k->options.n_drafted = k->drafted.n / sizeof(uint32_t);
     k->options.server = copy_json(&k->arena, r->vendor);
     cf_run_options_write(json, &k->options);
     if (!json->failed) {
@@ -547,7 +561,7 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
     end.calls = k->call;
     end.n_calls = k->n_calls;
     bool is_short = json.failed || options.failed || k->arena.failed ||
-                    k->forced.failed || k->held.failed;
+                    k->forced.failed || k->held.failed || k->drafted.failed;
     cf_status st = kept(cf_store_finish(k->stream, &end, err));
     if (st == CF_OK && is_short) { /* what there is was stored */
         st = cf_oom_for(err, "all of the reply");

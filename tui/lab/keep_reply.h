@@ -56,6 +56,7 @@ typedef struct cf_keep_reply {
     cf_run_options options; /* its lists live in the arena */
     cf_buf forced;          /* uint32_t: indices of forced ids */
     cf_buf held;            /* uint32_t: stretches the constraint took */
+    cf_buf drafted;         /* likewise: stretches that were drafted */
     size_t n_ids;           /* ids of the reply so far */
     uint64_t last_us;
     cf_store_call call[CF_KEEP_CALLS_MAX]; /* texts in the arena */

@@ -318,7 +318,7 @@ void cf_reply_finish(cf_reply *r, const cf_tokenizer *tok,
 
 /* ---- stored replies ----------------------------------------------------- */
 
-/* Which tokens were given or forced, and which the constraint accepted. */
+/* Which tokens were given, forced or drafted, and which the constraint took. */
 static void mark_tokens(cf_reply *r, const cf_store_run *run)
 {
     cf_arena arena;
@@ -346,6 +346,12 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
             for (size_t t = o.held[i]; t < o.held[i + 1] && t < r->n_token;
                  t++) {
                 r->token[t].is_held = true;
+            }
+        }
+        for (size_t i = 0; i + 1 < o.n_drafted; i += 2) {
+            for (size_t t = o.drafted[i];
+                 t < o.drafted[i + 1] && t < r->n_token; t++) {
+                r->token[t].is_drafted = true;
             }
         }
     }

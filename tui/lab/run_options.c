@@ -116,6 +116,7 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     put_uint(b, "start_content", o->start_content);
     put_list(b, "forced", o->forced, o->n_forced);
     put_list(b, "held", o->held, o->n_held);
+    put_list(b, "drafted", o->drafted, o->n_drafted);
     cf_buf_adds(b, o->as_is ? "\"as_is\":true," : "");
     put_json(b, "extra", o->extra);
     put_json(b, "media", o->media);
@@ -280,6 +281,8 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
         read_list(&out->forced, &out->n_forced, json_object_get(v, "forced"),
                   arena) &&
         read_list(&out->held, &out->n_held, json_object_get(v, "held"),
+                  arena) &&
+        read_list(&out->drafted, &out->n_drafted, json_object_get(v, "drafted"),
                   arena) &&
         read_json(&out->extra, json_object_get(v, "extra"), arena) &&
         read_json(&out->media, json_object_get(v, "media"), arena) &&

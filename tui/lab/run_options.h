@@ -30,6 +30,10 @@ typedef struct cf_run_options {
     const uint32_t *held; /* [n_held] from, to, from, to ...: stretches of the
                              reply's ids that the constraint took */
     size_t n_held;
+    const uint32_t
+        *drafted; /* [n_drafted] likewise: stretches that were guessed
+                                and computed with an earlier token */
+    size_t n_drafted;
     bool as_is;      /* messages reached the template as they are */
     cf_str extra;    /* JSON object: further arguments sent to a server */
     cf_str media;    /* JSON array: blocks of rows among the prompt's ids, as in

@@ -143,6 +143,38 @@ static void test_replay__forced(void **state)
     cf_arena_deinit(&arena);
 }
 
+/* The tokens that events call drafted are the ones that the run keeps. */
+static void test_replay__drafted(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("drafted.db");
+    size_t n_said = 0, n_kept = 0;
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--json", "--temperature",
+               "0", "--draft", "15", "-n", "120", "--suppress", END,
+               "abc abc abc abc");
+    assert_int_equal(p.status, 0);
+    for (const char *at = cf_buf_cstr(&p.out);
+         (at = strstr(at, "\"drafted\":true")) != NULL; at++) {
+        n_said++;
+    }
+    cf_program_deinit(&p);
+    cf_arena arena;
+    cf_store_turn turn;
+    cf_run_options o;
+    cf_error err;
+    cf_arena_init(&arena, 0);
+    last_turn(db, &arena, &turn);
+    T_OK(cf_run_options_read(&o, turn.run->options, &arena, &err), err);
+    for (size_t i = 0; i + 1 < o.n_drafted; i += 2) {
+        n_kept += o.drafted[i + 1] - o.drafted[i];
+    }
+    assert_true(n_said > 0);
+    assert_int_equal(n_kept, n_said);
+    cf_arena_deinit(&arena);
+}
+
 static const char *write_file(const char *name, const char *text)
 {
     const char *path = store_dir_file(name);
@@ -321,6 +353,8 @@ static void test_run_options__round_trip(void **state)
         .start_content = 5,
         .held = forced,
         .n_held = 2,
+        .drafted = forced + 1,
+        .n_drafted = 2,
     };
     cf_buf first = CF_BUF_INIT, second = CF_BUF_INIT;
     cf_arena arena;
@@ -339,6 +373,8 @@ static void test_run_options__round_trip(void **state)
     assert_int_equal(back.sampling.no_repeat_window, 4294967295u);
     assert_int_equal(back.n_forced, 3);
     assert_int_equal(back.n_held, 2);
+    assert_int_equal(back.n_drafted, 2);
+    assert_int_equal(back.drafted[0], 5);
     assert_int_equal(back.start_bytes, 7);
     assert_int_equal(back.start_content, 5);
     assert_int_equal(back.cache, CF_CACHE_F16);
@@ -353,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replay__same),
         cmocka_unit_test(test_replay__forced),
+        cmocka_unit_test(test_replay__drafted),
         cmocka_unit_test(test_replay__constrained),
         cmocka_unit_test(test_replay__first_difference),
         cmocka_unit_test(test_replay__cannot),
