@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 
-enum { RESAMPLES = 2000, AXES = 6 };
+enum { RESAMPLES = 2000, AXES = CF_SWEEP_AXES };
 
 /* The axes, as members of a cell. */
 static const struct {
@@ -23,9 +23,20 @@ static const struct {
     {"adapter", offsetof(cf_sweep_cell, adapter), cf_sweep_adapter_name},
     {"sampler", offsetof(cf_sweep_cell, sampler), cf_sweep_sampler_name}};
 
-static size_t value_of(const cf_sweep_cell *c, size_t axis)
+const char *cf_sweep_axis_name(size_t axis)
+{
+    return axes[axis].name;
+}
+
+size_t cf_sweep_axis_value(const cf_sweep_cell *c, size_t axis)
 {
     return *(const size_t *)(const void *)((const char *)c + axes[axis].offset);
+}
+
+cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c,
+                           size_t axis)
+{
+    return axes[axis].value(s, c);
 }
 
 static size_t n_values(const cf_sweep_plan *p, size_t axis)
@@ -119,7 +130,7 @@ static size_t cells_with(const cf_sweep *s, size_t axis, size_t value,
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (value_of(&s->cell[i], axis) == value) {
+        if (cf_sweep_axis_value(&s->cell[i], axis) == value) {
             out[n++] = &s->cell[i];
         }
     }
@@ -132,9 +143,10 @@ static bool is_pair(const cf_sweep_cell *a, const cf_sweep_cell *b, size_t axis)
     bool is_model = axis == 0; /* a server has no template and no adapter */
     for (size_t k = 0; k < AXES; k++) {
         bool matters =
-            k != axis && !(is_model && (value_of(a, k) == CF_SWEEP_NONE ||
-                                        value_of(b, k) == CF_SWEEP_NONE));
-        if (matters && value_of(a, k) != value_of(b, k)) {
+            k != axis &&
+            !(is_model && (cf_sweep_axis_value(a, k) == CF_SWEEP_NONE ||
+                           cf_sweep_axis_value(b, k) == CF_SWEEP_NONE));
+        if (matters && cf_sweep_axis_value(a, k) != cf_sweep_axis_value(b, k)) {
             return false;
         }
     }

@@ -19,8 +19,18 @@
 
 #include "tui/study/sweep.h"
 
+enum { CF_SWEEP_AXES = 6 };
+
+/* "model", "template", "system", "wording", "adapter", "sampler" */
+const char *cf_sweep_axis_name(size_t axis);
+/* Which of the axis's values a cell has; CF_SWEEP_NONE: none. */
+size_t cf_sweep_axis_value(const cf_sweep_cell *c, size_t axis);
+/* Its name, as the plan has it. */
+cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c,
+                           size_t axis);
+
 typedef struct cf_sweep_versus {
-    const char *axis; /* "model", "template", "system", "adapter", "sampler" */
+    const char *axis; /* cf_sweep_axis_name() */
     cf_str a, b;
     size_t better, worse, same; /* pairs where b is that, compared with a */
     size_t differ;              /* pairs whose replies are not the same text */

@@ -53,6 +53,63 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
     return cf_sweep_run(&t->sweep, err);
 }
 
+/* ---- groups ------------------------------------------------------------- */
+
+/* The value of the axis that the columns are grouped by. */
+static size_t group_of(const cf_sweep_table *t, size_t col)
+{
+    return t->group != CF_SWEEP_NONE
+               ? cf_sweep_axis_value(cf_sweep_table_column(t, col), t->group)
+               : col;
+}
+
+static void group_by(cf_sweep_table *t, size_t axis)
+{
+    t->group = axis;
+    t->n_shown = 0;
+    for (size_t col = 0; t->is_ready && col < t->n_col; col++) {
+        size_t i = 0;
+        while (i < t->n_shown && !cf_sweep_table_is_in(t, i, col)) {
+            i++;
+        }
+        if (i == t->n_shown) {
+            t->first[t->n_shown++] = col;
+        }
+    }
+}
+
+bool cf_sweep_table_is_in(const cf_sweep_table *t, size_t shown, size_t col)
+{
+    return group_of(t, t->first[shown]) == group_of(t, col);
+}
+
+void cf_sweep_table_group(cf_sweep_table *t)
+{
+    size_t axis = t->group != CF_SWEEP_NONE ? t->group + 1 : 0;
+    for (; t->is_ready && axis < CF_SWEEP_AXES; axis++) {
+        group_by(t, axis);
+        if (t->n_shown > 1 && t->n_shown < t->n_col) {
+            return;
+        }
+    }
+    group_by(t, CF_SWEEP_NONE);
+}
+
+double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t col = 0; col < t->n_col; col++) {
+        const cf_sweep_cell *c = cf_sweep_table_is_in(t, shown, col)
+                                     ? cf_sweep_table_cell(t, row, col)
+                                     : NULL;
+        double score = c != NULL ? cf_sweep_score(&t->sweep, c) : -1;
+        sum += score >= 0 ? score : 0;
+        n += score >= 0;
+    }
+    return n > 0 ? sum / (double)n : -1;
+}
+
 /* ---- on the interface thread -------------------------------------------- */
 
 static void take(void *ud, void *p)
@@ -63,7 +120,9 @@ static void take(void *ud, void *p)
         t->n_row = t->plan.n_item;
         t->n_col = t->sweep.n / t->n_row;
         t->row = cf_calloc(t->n_row, sizeof *t->row);
-        t->is_ready = t->row != NULL;
+        t->first = cf_calloc(t->n_col, sizeof *t->first);
+        t->is_ready = t->row != NULL && t->first != NULL;
+        group_by(t, CF_SWEEP_NONE);
         cf_sweep_table_sort(t, CF_SWEEP_BY_PLAN);
     } else {
         t->n_told = it->n_told;
@@ -104,6 +163,7 @@ static void clear(cf_sweep_table *t)
     }
     cf_free(t->ticked);
     cf_free(t->row);
+    cf_free(t->first);
     cf_free(t->versus);
     *t = (cf_sweep_table){.lab = t->lab};
 }

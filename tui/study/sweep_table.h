@@ -38,7 +38,12 @@ typedef struct cf_sweep_table {
     cf_sweep sweep;
     bool has_plan, has_sweep;
     size_t n_told, n_reused, n_failed;
-    size_t n_row, n_col;
+    size_t n_row, n_col; /* columns of the sweep, a combination each */
+    size_t group;        /* the axis that the columns shown are grouped by;
+                            CF_SWEEP_NONE: each is a column */
+    size_t *first;       /* [n_col] the first column of the sweep in column i
+                            of those shown */
+    size_t n_shown;
     size_t *row; /* [n_row] prompts, in the order shown */
     cf_sweep_order order;
     cf_sweep_versus *versus; /* [n_versus], at the end */
@@ -52,7 +57,17 @@ CF_MUST_USE cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab,
                                            cf_store *store, const char *path,
                                            cf_error *err);
 
-/* The cell in a row and a column as they are shown; NULL: not done yet. */
+/* Groups the columns by the next axis on which they differ, after the last one
+ * by none. */
+void cf_sweep_table_group(cf_sweep_table *t);
+/* Whether column `col` of the sweep is in column `shown`. */
+bool cf_sweep_table_is_in(const cf_sweep_table *t, size_t shown, size_t col);
+
+/* The mean score of the cells of a row in column `shown`, of those that are
+ * done and have one; negative: there is none. */
+double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown);
+
+/* The cell in a row and a column of the sweep; NULL: not done yet. */
 const cf_sweep_cell *cf_sweep_table_cell(const cf_sweep_table *t, size_t row,
                                          size_t col);
 

@@ -66,12 +66,24 @@ static void sweep_enter(cf_app *app)
 
 /* ---- the cell under the cursor ------------------------------------------ */
 
+/* The cell under the cursor, the first one of a group; NULL: not done yet. */
+static const cf_sweep_cell *cell_here(const sweep_view *v)
+{
+    const cf_sweep_table *t = &v->table;
+    return v->col < t->n_shown
+               ? cf_sweep_table_cell(t, v->list.cursor, t->first[v->col])
+               : NULL;
+}
+
 /* Which cell, whether it is done, and whether the sweep has ended. */
 static size_t place(const sweep_view *v)
 {
     const cf_sweep_table *t = &v->table;
     size_t cell = v->list.cursor * t->n_col + v->col;
-    bool is_done = cf_sweep_table_cell(t, v->list.cursor, v->col) != NULL;
+    size_t group = t->group != CF_SWEEP_NONE ? t->group + 1 : 0;
+    bool is_done = cell_here(v) != NULL;
+    cell = cell * (CF_SWEEP_AXES + 1) + group;
+    cell = group > 0 ? cell * (t->n_row * t->n_col + 1) + t->n_told : cell;
     return (cell * CF_SWEEP_ORDERS + t->order) * 4 + (size_t)is_done * 2 +
            (t->n_versus > 0);
 }
@@ -88,7 +100,8 @@ static void put_line(cf_buf *out, const char *name, cf_str value)
 static void put_column(cf_buf *out, const sweep_view *v)
 {
     const cf_sweep *s = &v->table.sweep;
-    const cf_sweep_cell *c = cf_sweep_table_column(&v->table, v->col);
+    const cf_sweep_cell *c =
+        cf_sweep_table_column(&v->table, v->table.first[v->col]);
     cf_buf_addf(out, "# Column %zu\n", v->col + 1);
     put_line(out, "model", cf_sweep_model_name(s, c));
     put_line(out, "adapter", cf_sweep_adapter_name(s, c));
@@ -101,7 +114,7 @@ static void put_column(cf_buf *out, const sweep_view *v)
 static void put_cell(cf_buf *out, const sweep_view *v)
 {
     const cf_sweep_table *t = &v->table;
-    const cf_sweep_cell *c = cf_sweep_table_cell(t, v->list.cursor, v->col);
+    const cf_sweep_cell *c = cell_here(v);
     if (c == NULL) {
         cf_buf_adds(out, "\nnot done yet\n");
         return;
@@ -137,6 +150,44 @@ static void put_cell(cf_buf *out, const sweep_view *v)
     cf_buf_addc(out, '\n');
 }
 
+static void put_score(cf_buf *out, double score)
+{
+    if (score < 0) {
+        cf_buf_adds(out, "   ?  ");
+    } else {
+        cf_buf_addf(out, "%4.0f%% ", 100 * score);
+    }
+}
+
+/* The combinations of a group with what each passes of this prompt. */
+static void put_group(cf_buf *out, const sweep_view *v)
+{
+    const cf_sweep_table *t = &v->table;
+    const cf_sweep_cell *first = cf_sweep_table_column(t, t->first[v->col]);
+    cf_str name = cf_sweep_axis_label(&t->sweep, first, t->group);
+    cf_buf_addf(out, "# %s ", cf_sweep_axis_name(t->group));
+    cf_buf_add(out, name.p, name.n);
+    cf_buf_adds(out, "\n\n");
+    for (size_t col = 0; col < t->n_col; col++) {
+        if (!cf_sweep_table_is_in(t, v->col, col)) {
+            continue;
+        }
+        const cf_sweep_cell *c = cf_sweep_table_cell(t, v->list.cursor, col);
+        put_score(out, c != NULL ? cf_sweep_score(&t->sweep, c) : -1);
+        bool has_one = false;
+        for (size_t a = 0; a < CF_SWEEP_AXES; a++) {
+            cf_str label = cf_sweep_axis_label(
+                &t->sweep, cf_sweep_table_column(t, col), a);
+            if (a != t->group && label.n > 0) {
+                cf_buf_adds(out, has_one ? ", " : "");
+                cf_buf_add(out, label.p, label.n);
+                has_one = true;
+            }
+        }
+        cf_buf_addc(out, '\n');
+    }
+}
+
 static void update_detail(sweep_view *v)
 {
     const cf_sweep_table *t = &v->table;
@@ -145,8 +196,12 @@ static void update_detail(sweep_view *v)
     }
     v->shown = place(v);
     cf_buf out = CF_BUF_INIT;
-    put_column(&out, v);
-    put_cell(&out, v);
+    if (t->group != CF_SWEEP_NONE) {
+        put_group(&out, v);
+    } else {
+        put_column(&out, v);
+        put_cell(&out, v);
+    }
     if (t->n_versus > 0) {
         cf_buf_adds(&out, "\n# Comparisons\n");
     }
@@ -160,12 +215,20 @@ static void update_detail(sweep_view *v)
 
 /* ---- drawing ------------------------------------------------------------ */
 
-/* A cell as "2/3" and its shade. */
-static cf_style shade(const cf_sweep_table *t, const cf_sweep_cell *c,
+/* A cell as "2/3", or the share that a group passes, and its shade. */
+static cf_style shade(const cf_sweep_table *t, size_t row, size_t shown,
                       char text[CELL_W])
 {
     static const cf_style steps[] = {CF_STYLE_HEAT_3, CF_STYLE_HEAT_2,
                                      CF_STYLE_HEAT_1, CF_STYLE_HEAT_0};
+    const cf_sweep_cell *c = cf_sweep_table_cell(t, row, t->first[shown]);
+    if (t->group != CF_SWEEP_NONE) {
+        double mean = cf_sweep_table_mean(t, row, shown);
+        if (mean >= 0) {
+            snprintf(text, CELL_W, "%3.0f%%", 100 * mean);
+            return steps[mean >= 1 ? 3 : mean >= 0.5 ? 2 : mean > 0 ? 1 : 0];
+        }
+    }
     if (c == NULL) {
         snprintf(text, CELL_W, "  .  ");
         return CF_STYLE_DIM;
@@ -200,7 +263,7 @@ static void draw_row(const sweep_view *v, cf_grid *g, cf_rect r, int name_w,
     for (size_t k = 0; k < n_cols; k++) {
         char text[CELL_W];
         size_t col = v->col_top + k;
-        cf_style style = shade(t, cf_sweep_table_cell(t, row, col), text);
+        cf_style style = shade(t, row, col, text);
         if (is_on && col == v->col) {
             style |= CF_REVERSE;
         }
@@ -213,14 +276,14 @@ static void draw_row(const sweep_view *v, cf_grid *g, cf_rect r, int name_w,
 static size_t fit_columns(sweep_view *v, int width)
 {
     size_t n = width > CELL_W ? (size_t)(width / CELL_W) : 1;
-    n = n < v->table.n_col ? n : v->table.n_col;
+    n = n < v->table.n_shown ? n : v->table.n_shown;
     if (v->col < v->col_top) {
         v->col_top = v->col;
     } else if (v->col >= v->col_top + n) {
         v->col_top = v->col + 1 - n;
     }
-    if (v->col_top + n > v->table.n_col) {
-        v->col_top = v->table.n_col - n;
+    if (v->col_top + n > v->table.n_shown) {
+        v->col_top = v->table.n_shown - n;
     }
     return n;
 }
@@ -262,6 +325,9 @@ static void put_head(const sweep_view *v, cf_buf *out)
             cf_buf_addf(out, ", %zu failed", t->n_failed);
         }
         cf_buf_addf(out, ", %s", orders[t->order]);
+        if (t->group != CF_SWEEP_NONE) {
+            cf_buf_addf(out, ", by %s", cf_sweep_axis_name(t->group));
+        }
     } else {
         cf_buf_adds(out, t->is_on ? "  reading the plan" : "");
     }
@@ -311,7 +377,7 @@ static void sweep_column(cf_app *app, int by)
     sweep_view *v = state(app);
     if (by < 0 && v->col > 0) {
         v->col--;
-    } else if (by > 0 && v->col + 1 < v->table.n_col) {
+    } else if (by > 0 && v->col + 1 < v->table.n_shown) {
         v->col++;
     }
 }
@@ -330,13 +396,36 @@ static void sweep_sort(cf_app *app)
     }
 }
 
+static void sweep_group(cf_app *app)
+{
+    sweep_view *v = state(app);
+    if (!v->table.is_ready) {
+        return;
+    }
+    bool was_grouped = v->table.group != CF_SWEEP_NONE;
+    cf_sweep_table_group(&v->table);
+    v->col = v->col_top = 0;
+    if (v->table.group == CF_SWEEP_NONE) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   was_grouped ? "each combination is a column"
+                               : "the columns differ on one axis alone");
+    }
+}
+
 static void sweep_show(cf_app *app)
 {
     sweep_view *v = state(app);
     cf_uuid id;
     cf_error err;
-    const cf_sweep_cell *c =
-        cf_sweep_table_cell(&v->table, v->list.cursor, v->col);
+    if (v->table.group != CF_SWEEP_NONE && v->table.is_ready) {
+        size_t first = v->table.first[v->col]; /* its columns one by one */
+        while (v->table.group != CF_SWEEP_NONE) {
+            cf_sweep_table_group(&v->table);
+        }
+        v->col = first;
+        return;
+    }
+    const cf_sweep_cell *c = cell_here(v);
     cf_status st =
         c != NULL ? cf_sweep_table_open(&v->table, c, &id, &err)
                   : cf_fail(&err, CF_ENOTFOUND, "this cell is not done yet");
@@ -374,7 +463,8 @@ static bool sweep_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_SWEEP)
 
 static const cf_command sweep_commands[] = {
-    {"show", HERE, "<CR>", "", "open the cell's conversation",
+    {"show", HERE, "<CR>", "",
+     "open the cell's conversation, or the columns of a group",
      CF_RUN(sweep_show)},
     {"left", HERE, "h <Left>", "", "the column before",
      CF_BY(sweep_column, -1)},
@@ -382,6 +472,9 @@ static const cf_command sweep_commands[] = {
     {"sort", HERE, "s", "",
      "sort the rows: as in the plan, worst first, most apart first",
      CF_RUN(sweep_sort)},
+    {"group", HERE, "gy", "",
+     "group the columns: by model, by template ..., each combination",
+     CF_RUN(sweep_group)},
     CF_READ_ROWS(sweep_read, HERE),
     CF_MOVE_ROWS(sweep_move, HERE),
     {0},
@@ -391,7 +484,7 @@ const cf_view_ops cf_view_sweep = {
     .name = "sweep",
     .title = "Sweep",
     .commands = sweep_commands,
-    .footer = "down right show sort page back",
+    .footer = "down right show sort group page back",
     .open = sweep_open,
     .close = sweep_close,
     .enter = sweep_enter,
