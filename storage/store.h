@@ -435,6 +435,17 @@ CF_MUST_USE cf_status cf_store_get_scores(cf_store *store, cf_str key,
                                           float *log_p, size_t n,
                                           cf_error *err);
 
+/* How long a model thought in its last replies that ended by themselves. */
+typedef struct cf_store_thinking {
+    size_t n;    /* replies with thinking, of the last 256 runs of the model */
+    size_t most; /* tokens of the longest: its share of the reply's bytes */
+} cf_store_thinking;
+
+/* Of the runs of a model file with this hash, among the newest 4,000 turns. */
+CF_MUST_USE cf_status cf_store_get_thinking(cf_store *store, cf_str model_hash,
+                                            cf_store_thinking *out,
+                                            cf_error *err);
+
 /* ---- sweeps ------------------------------------------------------------- */
 
 /* Keeps the record (JSON) of a sweep's cell under its key, over an earlier

@@ -957,6 +957,16 @@ void cf_backend_core_set(cf_backend *b, const cf_core_options *options)
     }
 }
 
+void cf_backend_core_learn_thinking(cf_backend *b, size_t n_replies,
+                                    size_t n_most)
+{
+    if (b->ops == &core_ops) {
+        cf_thinking_habit *habit = &((core_backend *)b)->habit;
+        habit->n += n_replies;
+        habit->most = n_most > habit->most ? n_most : habit->most;
+    }
+}
+
 void cf_backend_core_set_draft(cf_backend *b, size_t n_max)
 {
     if (b->ops == &core_ops) {

@@ -15,6 +15,7 @@
 #include "tui/demo/demo.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/open_store.h"
+#include "tui/lab/saved.h"
 #include "tui/lab/start.h"
 #include "tui/sys/paths.h"
 
@@ -172,6 +173,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
     if (!o->no_store) {
         open_store(s, cli, paths);
     }
+    cf_saved_thinking(s->opened.backend, engine, s->store);
     list_fixed(s, cli, o);
     s->start.store = s->store;
     s->start.paths = paths;

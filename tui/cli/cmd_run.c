@@ -464,6 +464,7 @@ static cf_status make_conversation(run *r, cf_error *err)
     }
     cf_conversation_set_roles(r->conv, &r->engine.roles);
     cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
+    cf_saved_thinking(r->engine.backend, r->engine.engine, store);
     if (r->continue_id != NULL) {
         cf_saved_drafts(r->engine.backend, r->engine.engine, store, r->conv);
     }

@@ -219,12 +219,26 @@ cf_status cf_saved_put(cf_store *store, const cf_conversation *conv,
     return st;
 }
 
+void cf_saved_thinking(cf_backend *backend, const cf_engine *engine,
+                       cf_store *store)
+{
+    char hash[CF_HASH_TEXT + 1];
+    cf_store_thinking was;
+    if (engine == NULL || store == NULL) {
+        return;
+    }
+    cf_engine_hash(engine, hash);
+    if (cf_store_get_thinking(store, cf_str_from(hash), &was, NULL) == CF_OK) {
+        cf_backend_core_learn_thinking(backend, was.n, was.most);
+    }
+}
+
 enum { DRAFT_REPLIES = 16 };
 
 void cf_saved_drafts(cf_backend *backend, const cf_engine *engine,
                      cf_store *store, const cf_conversation *conv)
 {
-    char hash[65];
+    char hash[CF_HASH_TEXT + 1];
     size_t n_left = DRAFT_REPLIES;
     if (engine == NULL || store == NULL) {
         return;

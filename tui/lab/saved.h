@@ -46,6 +46,11 @@ CF_MUST_USE cf_status cf_saved_load(cf_conversation **out, cf_store_conv *about,
 CF_MUST_USE cf_status cf_saved_put(cf_store *store, const cf_conversation *conv,
                                    cf_str title, cf_uuid *id, cf_error *err);
 
+/* Tells the backend how long its model thought in stored replies, so that one
+ * that thinks far beyond is noticed.  Does nothing without a history. */
+void cf_saved_thinking(cf_backend *backend, const cf_engine *engine,
+                       cf_store *store);
+
 /* Lets a built-in engine guess from the newest replies of a saved conversation
  * that the same model wrote, on any branch (core/api/draft.h).  What cannot be
  * read is left out: it would only have saved time. */

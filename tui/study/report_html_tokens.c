@@ -220,7 +220,7 @@ static void put_worst(cf_buf *out, const cf_report_facts *f)
                      "</summary><div class=box>\n<table>\n<tr><th>token</th>"
                      "<th>text</th><th>alternatives</th></tr>\n");
     for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(out, "<tr><td>%zu</td><td><code>", v[i]);
+        cf_buf_addf(out, "<tr><td>%zu</td><td><code>", v[i] + 1);
         put_cell(out, cf_reply_token_text(f->reply, v[i]));
         cf_buf_adds(out, "</code></td><td>");
         put_alternatives(out, f, v[i]);

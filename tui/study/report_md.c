@@ -113,7 +113,7 @@ static void put_worst(cf_buf *out, const cf_report_facts *f)
                      "probability | alternatives |\n| ---: | --- | ---: | --- "
                      "|\n");
     for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(out, "| %zu | ", v[i]);
+        cf_buf_addf(out, "| %zu | ", v[i] + 1);
         cf_report_md_line(out, cf_reply_token_text(f->reply, v[i]));
         cf_buf_addf(out, " | %.4f | ", cf_report__p(f, v[i]));
         put_alternatives(out, f, v[i]);

@@ -257,8 +257,8 @@ static const char cpp_compare[] =
     "    for (size_t i = 0; i < expected.size(); i++) {\n"
     "        assert_equals(expected[i].at(\"name\").get<std::string>(),\n"
     "                      msg.tool_calls[i].name);\n"
-    "        assert_equals(expected[i].at(\"arguments\"),\n"
-    "                      json::parse(msg.tool_calls[i].arguments));\n"
+    "        assert_equals(expected[i].at(\"arguments\").dump(),\n"
+    "                      json::parse(msg.tool_calls[i].arguments).dump());\n"
     "    }\n";
 
 static cf_status write_llama(const files *f, cf_error *err)

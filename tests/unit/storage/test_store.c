@@ -318,9 +318,55 @@ static void test_template__is_deleted_unless_it_is_needed(void **state)
     cf_store_close(s);
 }
 
+/* A reply of a model, of `n_reply` tokens, a half of whose bytes is thinking. */
+static void put_thought(cf_store *s, cf_uuid conv, const char *model,
+                        cf_str stop, int64_t n_reply, bool thinks)
+{
+    cf_error err;
+    cf_store_run run = cf_store_run_none();
+    cf_uuid id;
+    run.model_hash = cf_str_from(model);
+    run.stop_reason = stop;
+    run.n_reply = n_reply;
+    run.raw = cf_str_from("0123456789");
+    const cf_store_turn t = {
+        .conversation = conv,
+        .message = cf_str_from(
+            thinks ? "{\"role\":\"assistant\",\"reasoning_content\":\"01234\","
+                     "\"content\":\"56789\"}"
+                   : "{\"role\":\"assistant\",\"content\":\"0123456789\"}"),
+        .status = CF_TURN_OK,
+        .run = &run};
+    T_OK(cf_store_put_turn(s, &t, &id, &err), err);
+}
+
+/* Replies that ended by themselves say how long a model thinks. */
+static void test_store__thinking_of_a_model(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_store_thinking v;
+    const cf_str end = cf_str_from("end"), length = cf_str_from("length");
+    cf_store *s = open_at(store_dir_file("thinking.db"));
+    cf_uuid conv = put_conv(s, "one");
+    T_OK(cf_store_get_thinking(s, cf_str_from("a"), &v, &err), err);
+    assert_int_equal(v.n, 0);
+    assert_int_equal(v.most, 0);
+    put_thought(s, conv, "a", end, 100, true);
+    put_thought(s, conv, "a", end, 300, true);
+    put_thought(s, conv, "a", end, 9000, false);
+    put_thought(s, conv, "a", length, 8000, true);
+    put_thought(s, conv, "b", end, 7000, true);
+    T_OK(cf_store_get_thinking(s, cf_str_from("a"), &v, &err), err);
+    assert_int_equal(v.n, 2);
+    assert_int_equal(v.most, 150);
+    cf_store_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store__thinking_of_a_model),
         cmocka_unit_test(test_store__tree_comes_back),
         cmocka_unit_test(test_store__duplicate_uuid_stays),
         cmocka_unit_test(test_store__stream_is_a_run),
