@@ -56,6 +56,8 @@ void cf_lab_free(cf_lab *lab)
     cf_free(lab->replies);
     cf_reply_deinit(&lab->live);
     cf_buf_deinit(&lab->draft);
+    json_decref(lab->draft_parts);
+    json_decref(lab->draft_message);
     cf_prompt_model_deinit(&lab->prompt);
     cf_media_sheet_deinit(&lab->sheet);
     cf_template_free(lab->own_tpl);

@@ -136,6 +136,8 @@ struct cf_lab {
     json_t *vendor; /* settings.extra as an object; NULL: none */
     char vendor_text[CF_EXTRA_MAX]; /* what it was made of */
     cf_buf draft;
+    json_t *draft_parts;   /* pictures and sounds with it; NULL: none */
+    json_t *draft_message; /* both, as the prompt has them; NULL: none */
     cf_arena prompt_arena;
     cf_prompt_model prompt;
     bool prompt_is_fresh, prompt_is_shown;

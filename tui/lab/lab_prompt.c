@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "tui/lab/lab_impl.h"
@@ -22,6 +23,73 @@ void cf_lab_set_draft(cf_lab *lab, cf_str draft)
     cf_buf_restart(&lab->draft);
     cf_buf_add(&lab->draft, draft.p, draft.n);
     lab->prompt_is_fresh = false;
+}
+
+static bool has_parts(const cf_lab *lab, json_t *const *parts, size_t n)
+{
+    if (json_array_size(lab->draft_parts) != n) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_get(lab->draft_parts, i) != parts[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void cf_lab_set_draft_parts(cf_lab *lab, json_t *const *parts, size_t n)
+{
+    if (has_parts(lab, parts, n)) {
+        return;
+    }
+    json_decref(lab->draft_parts);
+    lab->draft_parts = n > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < n; i++) {
+        (void)json_array_append(lab->draft_parts, parts[i]);
+    }
+    lab->prompt_is_fresh = false;
+}
+
+size_t cf_lab_draft_parts_size(const cf_lab *lab)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(lab->draft_parts); i++) {
+        cf_attachment a;
+        n += cf_attachment_read(&a, json_array_get(lab->draft_parts, i))
+                 ? a.base64.n
+                 : 0;
+        cf_attachment_deinit(&a);
+    }
+    return n;
+}
+
+/* The text, and after it the parts, as a send makes a message of them. */
+static cf_status make_draft(cf_lab *b, cf_error *err)
+{
+    json_decref(b->draft_message);
+    b->draft_message = NULL;
+    CF_TRY(cf_buf_check(&b->draft, err));
+    size_t n = json_array_size(b->draft_parts);
+    if (b->draft.n == 0 && n == 0) {
+        return CF_OK;
+    }
+    const char *text = b->draft.n != 0 ? cf_buf_cstr(&b->draft) : "";
+    json_t *words = json_stringn(text, b->draft.n);
+    if (words == NULL) {
+        return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+    }
+    json_t *content = words;
+    if (n > 0) {
+        content = json_pack("[{s:s,s:o}]", "type", "text", "text", words);
+        if (json_array_extend(content, b->draft_parts) != 0) {
+            json_decref(content);
+            return cf_oom_for(err, "the draft");
+        }
+    }
+    b->draft_message =
+        json_pack("{s:s,s:o}", "role", "user", "content", content);
+    return b->draft_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
 }
 
 cf_str cf_lab_draft(const cf_lab *lab)
@@ -107,22 +175,13 @@ static cf_status render(cf_lab *b, cf_error *err)
     cf_prompt prompt;
     cf_token_list tokens = {0};
     cf_turn_options options = cf_lab__options(b);
-    json_t *message = NULL;
-    CF_TRY(cf_buf_check(&b->draft, err));
-    if (b->draft.n != 0) {
-        message = json_pack("{s:s,s:s%}", "role", "user", "content",
-                            cf_buf_cstr(&b->draft), b->draft.n);
-        if (message == NULL) {
-            return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
-        }
-    }
-    cf_send send = {.message = message, .options = &options};
+    CF_TRY(make_draft(b, err));
+    cf_send send = {.message = b->draft_message, .options = &options};
     bool shows_tokens = b->engine.tokenizer != NULL;
     cf_arena_reset(&b->prompt_arena);
     cf_status st = cf_conversation_preview(b->conv, b->engine.backend, &send,
                                            &b->prompt_arena, &prompt,
                                            shows_tokens ? &tokens : NULL, err);
-    json_decref(message);
     if (st != CF_OK) {
         return st;
     }
@@ -166,7 +225,8 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
         lab->prompt_is_shown = false;
         cf_prompt_model_deinit(&lab->prompt);
         cf_media_sheet_deinit(&lab->sheet);
-        if (lab->n_path == 0 && lab->draft.n == 0 && !lab->draft.failed) {
+        if (lab->n_path == 0 && lab->draft.n == 0 && !lab->draft.failed &&
+            lab->draft_parts == NULL) {
             cf_fail(&lab->prompt_err, CF_ENOTFOUND,
                     "nothing is said yet: write a message first (i)");
         } else if (cf_lab_prompt_is_asked(lab)) {
@@ -182,7 +242,9 @@ cf_prompt_model *cf_lab_prompt(cf_lab *lab)
 static const json_t *message_of(const void *ud, size_t i)
 {
     const cf_lab *lab = ud;
-    return i < lab->n_source ? lab->source[i].message : NULL;
+    return i < lab->n_source    ? lab->source[i].message
+           : i == lab->n_source ? lab->draft_message
+                                : NULL;
 }
 
 const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err)

@@ -65,6 +65,10 @@ double cf_lab_prefill_speed(cf_lab *lab);
 /* The text in the composer: set (copied), and as it is (borrowed). */
 void cf_lab_set_draft(cf_lab *lab, cf_str draft);
 cf_str cf_lab_draft(const cf_lab *lab);
+/* The parts of content that go with it, pictures and sounds (references are
+ * taken, unless they are the ones it has), and their bytes as text. */
+void cf_lab_set_draft_parts(cf_lab *lab, json_t *const *parts, size_t n);
+size_t cf_lab_draft_parts_size(const cf_lab *lab);
 
 /* What of the conversation is not in its prompt, without the draft.  Rendered
  * when the conversation, the template or a variable has changed, and never

@@ -15,11 +15,12 @@
 #include "tui/view/chat.h"
 
 enum {
-    EXACT_BYTES = 12000, /* of the path and the draft */
-    DRAFT_BYTES = 16000, /* tokenised at once */
-    AMBER = 80,          /* percent */
-    MARKS = 8,           /* tokens around a message, roughly */
-    DEFAULT_CTX = 8192   /* core/api/session.h */
+    EXACT_BYTES = 12000,   /* of the path and the draft */
+    EXACT_PARTS = 4 << 20, /* of pictures and sounds with the draft, as text */
+    DRAFT_BYTES = 16000,   /* tokenised at once */
+    AMBER = 80,            /* percent */
+    MARKS = 8,             /* tokens around a message, roughly */
+    DEFAULT_CTX = 8192     /* core/api/session.h */
 };
 
 size_t cf_chat_context_size(cf_app *app)
@@ -135,9 +136,9 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
     cf_chat_gauge *g = &cf_chat__state(app)->gauge;
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     cf_str draft = cf_lab_draft(app->lab);
-    size_t n_path;
+    size_t n_path, parts = cf_lab_draft_parts_size(app->lab);
     cf_lab_path(app->lab, &n_path);
-    if (e->tokenizer == NULL || (n_path == 0 && draft.n == 0)) {
+    if (e->tokenizer == NULL || (n_path == 0 && draft.n == 0 && parts == 0)) {
         return NULL;
     }
     if (g->n_ctx == 0) {
@@ -146,7 +147,8 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
     if (g->n_ctx == 0) {
         return NULL;
     }
-    bool is_short = path_bytes(app) + draft.n <= EXACT_BYTES;
+    bool is_short =
+        path_bytes(app) + draft.n <= EXACT_BYTES && parts <= EXACT_PARTS;
     if (cf_lab_is_busy(app->lab)) {
         return g->n_prompt != 0 ? g : NULL; /* as it was sent */
     }

@@ -143,6 +143,13 @@ void cf_tokens__medium_cost(cf_app *app, const cf_reply *reply, cf_buf *out)
     }
 }
 
+static void put_line(cf_grid *g, cf_rect *in, cf_str text, cf_style style)
+{
+    int rows = in->h > 0 ? cf_note_put(g, *in, text, style) : 0;
+    in->y += rows;
+    in->h -= rows;
+}
+
 void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r,
                             const cf_reply *reply)
 {
@@ -167,16 +174,18 @@ void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r,
     snprintf(line, sizeof line, "tokens #%zu..%zu of the prompt, turn %zu",
              s->first, s->first + s->n - 1,
              cf_lab_number_of(app->lab, s->message));
-    const char *const lines[] = {text, cf_buf_cstr(&cost), line,
-                                 "Enter shows what the model gets of it."};
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0] && in.h > 0; i++) {
-        int rows = cf_note_puts(g, in, lines[i],
-                                i == 0   ? CF_STYLE_SPECIAL
-                                : i == 3 ? CF_STYLE_DIM
-                                         : CF_STYLE_NORMAL);
-        in.y += rows;
-        in.h -= rows;
+    put_line(g, &in, cf_str_from(text), CF_STYLE_SPECIAL);
+    cf_str rest = cf_buf_str(&cost);
+    for (size_t i = 0, from = 0; i <= rest.n; i++) { /* a fact a line */
+        if (i == rest.n || rest.p[i] == ';') {
+            put_line(g, &in, cf_str_make(rest.p + from, i - from),
+                     CF_STYLE_NORMAL);
+            from = i + 2;
+        }
     }
+    put_line(g, &in, cf_str_from(line), CF_STYLE_NORMAL);
+    put_line(g, &in, cf_str_from("Enter shows what the model gets of it."),
+             CF_STYLE_DIM);
     cf_buf_deinit(&cost);
 }
 

@@ -13,6 +13,7 @@
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab_constraint.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/lab_prompt.h"
 #include "tui/lab/lab_send.h"
 #include "tui/lab/lab_system.h"
 #include "tui/lab/lab_undo.h"
@@ -493,11 +494,25 @@ static void cmd_detach(cf_app *app)
     cf_attachments_clear(&cf_chat__state(app)->attached);
 }
 
+/* What goes with the next message is in its prompt. */
+static void tell_attached(cf_app *app)
+{
+    const cf_attachments *a = &cf_chat__state(app)->attached;
+    json_t *parts[CF_ATTACHED_MAX];
+    for (size_t i = 0; i < a->n; i++) {
+        parts[i] = a->v[i].part;
+    }
+    cf_lab_set_draft_parts(app->lab, parts, a->n);
+}
+
 /* A picture that is done by now is drawn. */
 static bool chat_step(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
     cf_chat__keep_draft(app, false);
+    if (app->lab != NULL) {
+        tell_attached(app);
+    }
     if (app->thumbs == NULL) {
         return false;
     }

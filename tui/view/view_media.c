@@ -499,7 +499,9 @@ static void title_of(cf_app *app, const cf_media_sheet *s, char *out,
     int n =
         snprintf(out, cap, "%s %.6s as %.20s gets it",
                  s->is_sound ? "Sound" : "Picture", s->hash, s->projector.p);
-    if (number > 0) {
+    if (s->message >= cf_lab_n_messages(app->lab)) {
+        snprintf(out + n, cap - (size_t)n, ", of the draft");
+    } else if (number > 0) {
         snprintf(out + n, cap - (size_t)n, ", of turn %zu", number);
     }
 }
