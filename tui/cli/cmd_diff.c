@@ -15,6 +15,7 @@
 #include "tui/cli/diff_replies.h"
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
+#include "tui/cli/render_media.h"
 #include "tui/lab/diff_pair.h"
 #include "tui/sys/out.h"
 
@@ -39,6 +40,7 @@ typedef struct diff_job {
     diff_level level;
     cf_diff_style style;
     cf_diff_pair pair;
+    cf_render_media media; /* shows pictures and sounds as blocks */
     cf_arena arena;
     cf_buf out;
     size_t n_differ;
@@ -323,6 +325,21 @@ static cf_status name_sides(diff_job *job, cf_error *err)
     return CF_OK;
 }
 
+/* With the model's projector each picture and sound is a block with its
+ * tokens; where replies are compared the prompts stay as templates write
+ * them. */
+static cf_status see_media(diff_job *job, cf_error *err)
+{
+    if (job->pair.engine == NULL || job->has_replies ||
+        job->all.has_likelihood || job->level == LEVEL_SOURCE) {
+        return CF_OK;
+    }
+    CF_TRY(cf_render_media_open(&job->media, job->pair.engine, &job->cli->open,
+                                err));
+    cf_diff_pair_see(&job->pair, job->media.cache);
+    return CF_OK;
+}
+
 static int run(diff_job *job, int n, char **paths)
 {
     cf_error err = {0};
@@ -332,6 +349,7 @@ static int run(diff_job *job, int n, char **paths)
     if (st == CF_OK && job->has_replies) {
         st = open_replies(job, &err);
     }
+    CF_THEN(st, see_media(job, &err));
     if (st == CF_OK && job->level == LEVEL_TOKENS && job->pair.tok == NULL) {
         st = cf_fail(&err, CF_EUNSUPPORTED,
                      "--level tokens needs a model file (-m)");
@@ -424,6 +442,8 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
         status = run(&job, n_rest, argv);
     }
     cf_diff_replies_close(&job.replies);
+    cf_render_media_close(&job.media);
+    cf_render_media_close(&job.media); /* before its engine */
     cf_diff_pair_close(&job.pair);
     cf_buf_deinit(&job.label[0]);
     cf_buf_deinit(&job.label[1]);

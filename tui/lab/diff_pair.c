@@ -214,6 +214,40 @@ static cf_status read_context(const cf_diff_pair *pair, cf_str text,
     return st;
 }
 
+static bool has_blocks(const cf_prompt *p)
+{
+    for (size_t i = 0; i < p->n_spans; i++) {
+        if (p->spans[i].media.n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Renders a context that has pictures or sounds, as blocks.  False: it has
+ * none, or the template no place for them. */
+static bool see_context(const cf_diff_pair *pair, const cf_diff_half *half,
+                        const cf_template *tpl, cf_str context, cf_arena *arena,
+                        cf_prompt *out)
+{
+    cf_buf full = CF_BUF_INIT;
+    json_t *values = NULL;
+    cf_error ignored;
+    bool has =
+        half->media != NULL &&
+        cf_context_text_special(&full, context, pair->tok, &ignored) == CF_OK &&
+        cf_json_read(&values, cf_buf_cstr(&full), full.n, &ignored) == CF_OK;
+    if (has) {
+        const cf_prompt_renderer r = cf_renderer_template_as_is(tpl);
+        has = cf_prompt_render_media(out, half->media, &r, values, arena,
+                                     &ignored) == CF_OK &&
+              has_blocks(out);
+    }
+    json_decref(values);
+    cf_buf_deinit(&full);
+    return has;
+}
+
 cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
                                cf_diff_renders *out, cf_arena *arena,
                                cf_error *err)
@@ -231,6 +265,10 @@ cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
         }
         const cf_template *tpl =
             template_for(&pair->half[i], cf_context_text_has(context, "tools"));
+        if (see_context(pair, &pair->half[i], tpl, context, arena,
+                        &out->prompt[i])) {
+            continue; /* its status is CF_OK */
+        }
         out->status[i] =
             cf_template_render(tpl, values, NULL, arena, &r, &out->err[i]);
         if (out->status[i] == CF_OK) {

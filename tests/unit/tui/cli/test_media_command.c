@@ -168,12 +168,31 @@ static void test_media__lint(void **state)
     cf_program_deinit(&p);
 }
 
+/* In a comparison of templates a picture is one block, with its tokens. */
+static void test_media__diff(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "diff", "-m", model, "-a", "model", "-b", wrong, context);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "see [image "));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), " tokens] it"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "see <image> it"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "diff", "-m", model, "-a", "model", "-b", "model", "--level",
+               "tokens", "--json", context);
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_media__found_by_render),
         cmocka_unit_test(test_media__counted_by_render),
         cmocka_unit_test(test_media__lint),
+        cmocka_unit_test(test_media__diff),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
