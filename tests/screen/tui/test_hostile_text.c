@@ -22,6 +22,7 @@
 #include "storage/traffic.h"
 #include "tests/support/loopback.h"
 #include "tests/support/program.h"
+#include "tests/support/pty.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/vocab_file.h"
 
@@ -477,6 +478,85 @@ static void test_hostile__traffic(void **state)
     CHECK(commands);
 }
 
+/* ---- screens ------------------------------------------------------------ */
+
+/* Presses the keys, each after the last one was drawn; then nothing of the
+ * text has reached the terminal as it is, and a part of it was shown. */
+static void check_screen(const char *const *words, const char *const *keys,
+                         size_t n_keys, const char *leave)
+{
+    static const char *const never[] = {
+        "\033]0;t",     "\033P+q",      "\xC2\x9B",     "\233",
+        "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x80\xA8", "\xF3\xA0\x81\x81",
+        "\033[8m",      "\xEF\xBF\xBE", "\033[31mred"};
+    cf_pty t;
+    bool was_shown = false;
+    cf_pty_start(&t, 120, 36, words, "xterm-256color");
+    while (!cf_pty_pump(&t, 100) && !t.is_closed) {
+    }
+    for (size_t i = 0; i < n_keys && !t.is_closed; i++) {
+        for (int quiet = 0; quiet < 3 && !t.is_closed;) {
+            quiet = cf_pty_pump(&t, 40) ? 0 : quiet + 1;
+        }
+        was_shown = was_shown || cf_pty_shows(&t, "pwn");
+        cf_pty_type(&t, keys[i]);
+    }
+    for (int quiet = 0; quiet < 5 && !t.is_closed;) {
+        quiet = cf_pty_pump(&t, 40) ? 0 : quiet + 1;
+    }
+    was_shown = was_shown || cf_pty_shows(&t, "pwn");
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
+        size_t n = strlen(never[i]);
+        for (size_t at = 0; at + n <= t.out.n; at++) {
+            /* 0x9b ends characters of more bytes, too. */
+            if (memcmp(t.out.p + at, never[i], n) == 0 &&
+                (n > 1 || at == 0 || (unsigned char)t.out.p[at - 1] < 0x80)) {
+                bad_at(words, &t.out, at);
+                break;
+            }
+        }
+    }
+    if (!was_shown) {
+        cf_pty_print(&t);
+        n_bad++;
+    }
+    cf_pty_type(&t, leave);
+    (void)cf_pty_finish(&t);
+}
+
+#define N_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static void test_hostile__screens(void **state)
+{
+    (void)state;
+    char db[512], traffic[512], script[600], tpl[512], tools[512];
+    NEED_TERMINALS();
+    snprintf(db, sizeof db, "%s", store_dir_file("screens"));
+    cf_program p;
+    CF_PROGRAM(&p, "history", "import", "-f", "openai",
+               store_dir_file("conversations"), "--db", db);
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    snprintf(traffic, sizeof traffic, "%s", store_dir_file("traffic"));
+    snprintf(script, sizeof script, "script:%s", store_dir_file("calls"));
+    snprintf(tpl, sizeof tpl, "%s", store_dir_file("template"));
+    snprintf(tools, sizeof tools, "%s", store_dir_file("tools"));
+    n_bad = 0;
+    write_traffic(cf_str_from(BYTES), cf_str_from(UTF8));
+    static const char *const watch_keys[] = {"j",  "\r", "j", "l", "\t",    "j",
+                                             "\r", "x",  "?", "q", "/pwn\r"};
+    const char *const watch[] = {"watch", "--db", traffic, NULL};
+    check_screen(watch, watch_keys, N_OF(watch_keys), "\003\003\003");
+    static const char *const chat_keys[] = {
+        "6", "j",  "\r",    "2",   "\t", "j",  "4", "\t", "5",
+        "7", "\t", "1",     "gx",  "j",  "\r", "@", "?",  "q",
+        "1", "c",  "pwn\r", "\t4", "x",  "\r", "2", "1"};
+    const char *const chat[] = {"chat",    "-m",  script, "-t", tpl,
+                                "--tools", tools, "--db", db,   NULL};
+    check_screen(chat, chat_keys, N_OF(chat_keys), "\003\003\003");
+    assert_int_equal(n_bad, 0);
+}
+
 /* Two runs against a server that answers with `head` and `body`. */
 static void serve(const char *head, const char *body, bool shown)
 {
@@ -776,6 +856,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_hostile__studies),
         cmocka_unit_test(test_hostile__servers),
         cmocka_unit_test(test_hostile__traffic),
+        cmocka_unit_test(test_hostile__screens),
         cmocka_unit_test(test_hostile__json_stays_json),
         cmocka_unit_test(test_hostile__settings),
     };
