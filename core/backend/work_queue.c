@@ -301,7 +301,8 @@ static void try_again(queue *q, size_t k, const cf_work_try *t, place *p,
         uint64_t told = now + (uint64_t)t->retry_after_s * 1000000;
         p->not_before_us = told > p->not_before_us ? told : p->not_before_us;
         until = q->n_places > 1 ? now : told;
-    } else if (q->n_places > 1) { /* it pauses, and the others go on */
+    } else if (has_other(q, (size_t)(p - q->places))) {
+        /* It pauses, and the others go on. */
         p->not_before_us = now + pause_us(q, p->n_refusals++);
     } else {
         until = now + pause_us(q, j->n_tries - 1);
