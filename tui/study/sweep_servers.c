@@ -88,6 +88,14 @@ static void add_scores(const cf_sweep *s, const cf_sweep_cell *c,
     cf_arena_deinit(&arena);
 }
 
+/* Whether another server of the same model may do better: this one is away,
+ * busy or broken. */
+static bool is_of_the_server(cf_fault fault)
+{
+    return fault == CF_FAULT_NETWORK || fault == CF_FAULT_RATE_LIMIT ||
+           fault == CF_FAULT_OTHER;
+}
+
 /* On a worker's thread: asks for one cell. */
 static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
 {
@@ -112,8 +120,8 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
                               .parent = r.head,
                               .cancel = s->o.cancel};
         st = cf_conversation_send(r.conv, backend, &send, &sent, err);
-        bool is_away = sent.response.stop.fault == CF_FAULT_NETWORK;
-        t->again = st != CF_OK && is_away && t->n_before + 1 < m->n_address
+        const bool is_its = is_of_the_server(sent.response.stop.fault);
+        t->again = st != CF_OK && is_its && t->n_before + 1 < m->n_address
                        ? CF_WORK_RETRY
                        : CF_WORK_NEVER;
     }
