@@ -658,6 +658,9 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
         if (every_ms > 0 && (wait_ms < 0 || wait_ms > every_ms)) {
             wait_ms = every_ms;
         }
+        if (app->poll_ms > 0 && (wait_ms < 0 || wait_ms > app->poll_ms)) {
+            wait_ms = app->poll_ms;
+        }
         int file_ms = cf_template_file_wait_ms(app);
         wait_ms = file_ms >= 0 && (wait_ms < 0 || file_ms < wait_ms) ? file_ms
                                                                      : wait_ms;

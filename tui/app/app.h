@@ -237,6 +237,7 @@ struct cf_app {
     bool wants_quit;     /* leaving was asked for once */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
+    int poll_ms; /* steps run as often, whatever view is on top; 0: need not */
 
     cf_buf copied;            /* the register: what was copied last */
     cf_buf output;            /* of the last background command */

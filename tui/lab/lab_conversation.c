@@ -36,8 +36,9 @@ cf_status cf_lab__fresh_conversation(cf_lab *b, cf_error *err)
     return use_conversation(b, conv, err);
 }
 
-cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
-                           cf_error *err)
+/* `more` (may be NULL) is added after `turn`. */
+static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn,
+                            const cf_turn *more, cf_error *err)
 {
     if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
@@ -53,11 +54,23 @@ cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
     cf_arena_init(&arena, 0);
     cf_status st =
         cf_saved_load(&loaded, &about, lab->store, &choice, &arena, err);
+    if (st == CF_OK && more != NULL) {
+        cf_uuid id;
+        st = cf_conversation_add(loaded, more, &id, err);
+        CF_THEN(st, cf_conversation_set_head(loaded, more->id, err));
+        if (st != CF_OK) {
+            cf_conversation_free(loaded);
+        }
+    }
     if (st == CF_OK) {
         cf_lab__free_replies(lab);
         lab->n_notes = 0;
         lab->conv_id = conv;
         lab->conv_is_stored = true;
+        if (lab->is_live) {
+            memset(&lab->shown_only, 0, sizeof lab->shown_only);
+        }
+        lab->is_live = more != NULL;
         cf_utf8_copy(lab->title, sizeof lab->title,
                      about.title.n != 0 ? about.title : about.preview);
         if (!cf_lab_is_busy(lab)) { /* else the engine is a task's */
@@ -68,6 +81,24 @@ cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
     }
     cf_arena_deinit(&arena);
     return st;
+}
+
+cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
+                           cf_error *err)
+{
+    return open_saved(lab, conv, turn, NULL, err);
+}
+
+cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn,
+                           cf_uuid reply, const json_t *message, cf_error *err)
+{
+    const cf_turn more = {.id = reply,
+                          .parent = turn,
+                          .message = cf_json_ref(message),
+                          .status = CF_TURN_STREAMING};
+    CF_TRY(open_saved(lab, conv, turn, &more, err));
+    lab->shown_only = conv;
+    return CF_OK;
 }
 
 /* ---- turns -------------------------------------------------------------- */

@@ -60,6 +60,12 @@ void cf_lab_new_conv(cf_lab *lab);
 CF_MUST_USE cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
                                        cf_error *err);
 
+/* The same with a reply after `turn` that is still being written by another
+ * program, under a UUID of its own; it is only shown. */
+CF_MUST_USE cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn,
+                                       cf_uuid reply, const json_t *message,
+                                       cf_error *err);
+
 /* Shows the path to another turn. */
 CF_MUST_USE cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err);
 

@@ -91,6 +91,7 @@ struct cf_lab {
     cf_uuid cached; /* the conversation of the last prompt that was sent, which
                        is the one in the cache; nil: none was */
     cf_uuid shown_only; /* an example that gets no messages; nil: none */
+    bool is_live; /* shown_only is so while another program writes in it */
     char title[80];
 
     /* The snapshot of `conv`, which is a thread's while it writes a reply:

@@ -5,7 +5,8 @@
  *  1. A record is put into the queue twice: when its request is whole, and when
  *     it has ended.  The thread takes them in order, so it sees the first
  *     before the second.
- *     One that has ended by the first time is stored at the second.
+ *     One that has ended by the first time is stored at the second.  Copies of
+ *     a running answer may come between the two.
  *  2. Until the second time the thread reads only what belongs to the request,
  *     which does not change any more, and writes only `kept`.
  *  3. n_bytes is what all records hold; a record that would make it more than
@@ -19,13 +20,20 @@
 #include "core/base/alloc.h"
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "tui/lab/live_file.h"
 #include "tui/traffic/record_impl.h"
+
+enum {
+    LIVE_US = 500000, /* between two looks at a running answer */
+    LIVE_MAX = 1 << 20
+};
 
 typedef struct item item;
 struct item {
     item *next;
     cf_record *x;
-    bool is_end;
+    bool is_end, is_live;
+    cf_buf live; /* the answer so far */
 };
 
 struct cf_recorder {
@@ -137,6 +145,8 @@ static void *recorder_main(void *arg)
         pthread_mutex_unlock(&r->lock);
         if (i->is_end) {
             cf_record__store_end(&r->o, i->x);
+        } else if (i->is_live) {
+            cf_record__show_live(&r->o, i->x, cf_buf_str(&i->live));
         } else if (!atomic_load(&i->x->has_ended)) {
             cf_record__store_begin(&r->o, i->x);
         }
@@ -144,6 +154,7 @@ static void *recorder_main(void *arg)
         if (i->is_end) {
             cf_record__free(i->x);
         }
+        cf_buf_deinit(&i->live);
         cf_free(i);
         pthread_mutex_lock(&r->lock);
         r->n_bytes -= freed;
@@ -162,6 +173,7 @@ cf_status cf_recorder_new(cf_recorder **out, const cf_recorder_options *options,
     r->o = *options;
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->work, NULL);
+    cf_live_begin(cf_store_path(r->o.store));
     cf_status st = cf_os_thread(&r->thread, recorder_main, r, err);
     if (st != CF_OK) {
         pthread_cond_destroy(&r->work);
@@ -183,6 +195,7 @@ void cf_recorder_free(cf_recorder *r)
     pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->thread, NULL);
+    cf_live_end(cf_store_path(r->o.store));
     pthread_cond_destroy(&r->work);
     pthread_mutex_destroy(&r->lock);
     cf_free(r);
@@ -216,14 +229,8 @@ static void give_room(cf_recorder *r, size_t n)
     pthread_mutex_unlock(&r->lock);
 }
 
-static bool enqueue(cf_recorder *r, cf_record *x, bool is_end)
+static void append(cf_recorder *r, item *i)
 {
-    item *i = cf_calloc(1, sizeof *i);
-    if (i == NULL) {
-        return false;
-    }
-    i->x = x;
-    i->is_end = is_end;
     pthread_mutex_lock(&r->lock);
     if (r->tail != NULL) {
         r->tail->next = i;
@@ -233,7 +240,46 @@ static bool enqueue(cf_recorder *r, cf_record *x, bool is_end)
     r->tail = i;
     pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->lock);
+}
+
+static bool enqueue(cf_recorder *r, cf_record *x, bool is_end)
+{
+    item *i = cf_calloc(1, sizeof *i);
+    if (i == NULL) {
+        return false;
+    }
+    i->x = x;
+    i->is_end = is_end;
+    append(r, i);
     return true;
+}
+
+/* Shows a long answer while it comes, now and then, when the recorder has
+ * nothing else to do. */
+static void show_live(cf_record *x, uint64_t us)
+{
+    cf_recorder *r = x->recorder;
+    if (us < x->live_us + LIVE_US || !cf_api_talks(x->api) ||
+        x->encoding.n != 0 || x->response.n > LIVE_MAX) {
+        return;
+    }
+    x->live_us = us;
+    pthread_mutex_lock(&r->lock);
+    bool is_idle = r->head == NULL;
+    pthread_mutex_unlock(&r->lock);
+    item *i = is_idle ? cf_calloc(1, sizeof *i) : NULL;
+    if (i == NULL) {
+        return;
+    }
+    i->x = x;
+    i->is_live = true;
+    cf_buf_add(&i->live, x->response.p, x->response.n);
+    if (i->live.failed) {
+        cf_buf_deinit(&i->live);
+        cf_free(i);
+    } else {
+        append(r, i);
+    }
 }
 
 void cf_record__free(cf_record *x)
@@ -337,6 +383,7 @@ void cf_record_bytes(cf_record *x, const char *p, size_t n)
     }
     x->chunks[x->n_chunks++] = n;
     x->chunks[x->n_chunks++] = us;
+    show_live(x, us);
 }
 
 void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached,

@@ -12,6 +12,7 @@
 /* What the recorder's thread knows of a record. */
 typedef struct cf_record__kept {
     bool has_begun;             /* its request is stored */
+    bool is_live;               /* its answer so far is in a file */
     cf_uuid conversation, turn; /* nil: none */
     char talk[65], all[65];     /* keys of the path to `turn` */
     size_t n_talk;
@@ -40,6 +41,7 @@ struct cf_record {
     uint64_t *chunks; /* [n_chunks] bytes, microseconds ... */
     size_t n_chunks, cap_chunks;
     int64_t first_us, total_us;
+    uint64_t live_us;    /* when it was last shown */
     cf_wire_usage usage; /* where the answer does not say it */
     bool has_usage;
     atomic_bool has_ended;
@@ -57,6 +59,9 @@ void cf_record__say(const cf_recorder *r, const char *line);
  * ended before its beginning was stored is stored at once by the latter. */
 void cf_record__store_begin(const cf_recorder_options *o, cf_record *x);
 void cf_record__store_end(const cf_recorder_options *o, cf_record *x);
+/* Shows what there is of the answer to programs that watch the history. */
+void cf_record__show_live(const cf_recorder_options *o, cf_record *x,
+                          cf_str so_far);
 
 /* The answer's bytes without their Content-Encoding: *out is `in` itself, or
  * made in `room`.  CF_EUNSUPPORTED for an encoding that is not known. */

@@ -12,6 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/json_writer.h"
+#include "tui/lab/live_file.h"
 #include "tui/traffic/path_key.h"
 #include "tui/traffic/record_impl.h"
 
@@ -696,6 +697,25 @@ static void store_answer(const cf_recorder_options *o, answer *a)
     }
 }
 
+void cf_record__show_live(const cf_recorder_options *o, cf_record *x,
+                          cf_str so_far)
+{
+    cf_wire_reader r;
+    cf_error ignored;
+    if (!x->kept.has_begun || atomic_load(&x->has_ended)) {
+        return;
+    }
+    cf_wire_reader_init(&r, x->api);
+    if (cf_wire_reader_feed(&r, so_far, &ignored) == CF_OK &&
+        cf_wire_reader_has_begun(&r)) {
+        json_t *m = cf_wire_reader_message(&r, 0);
+        cf_live_write(cf_store_path(o->store), x->id, m);
+        x->kept.is_live = true;
+        json_decref(m);
+    }
+    cf_wire_reader_deinit(&r);
+}
+
 void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
 {
     cf_wire_reader reader;
@@ -729,6 +749,9 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
     }
     put_end(x, &reader, &a.end);
     store_answer(o, &a);
+    if (x->kept.is_live) {
+        cf_live_remove(cf_store_path(o->store), x->id);
+    }
     for (size_t i = 0; i < a.n; i++) {
         json_decref(a.message[i]);
     }

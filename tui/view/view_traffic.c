@@ -4,6 +4,9 @@
  *
  * The list is read again twice a second while it is shown.  The cursor stays
  * on the newest exchange while it is there, else on its own.
+ *
+ * A running exchange that was opened is followed in the other views: its reply
+ * so far is shown again as it grows, and at the end the stored one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +17,19 @@
 #include "storage/traffic.h"
 #include "tui/app/app.h"
 #include "tui/lab/lab_conversation.h"
+#include "tui/lab/live_file.h"
 #include "tui/lab/slots_file.h"
 #include "tui/view/moves.h"
 #include "tui/view/traffic_break.h"
 #include "tui/widget/list.h"
 
-enum { EVERY_MS = 500, ROWS_MAX = 500, DETAIL_ROWS = 6, SLOT_ROWS = 8 };
+enum {
+    EVERY_MS = 500,
+    ROWS_MAX = 500,
+    DETAIL_ROWS = 6,
+    SLOT_ROWS = 8,
+    FOLLOW_ROWS = 64 /* newest of a conversation, to find a running one in */
+};
 
 typedef struct traffic {
     cf_arena arena;
@@ -27,7 +37,13 @@ typedef struct traffic {
     cf_list list;
     bool is_read;
     cf_buf stop_line; /* about the proxy's breakpoint; empty: none */
-    json_t *server;   /* that writes this history, as its file says; NULL */
+    /* The running exchange that is open in the other views. */
+    cf_uuid following;          /* nil: none */
+    cf_uuid conversation, turn; /* of its request */
+    cf_uuid reply;              /* of the turn that shows its reply so far */
+    json_t *shown;              /* that reply; NULL: none */
+    uint64_t looked_us;
+    json_t *server; /* that writes this history, as its file says; NULL */
 } traffic;
 
 static traffic *state(cf_app *app)
@@ -53,6 +69,7 @@ static void traffic_close(cf_app *app)
         cf_arena_deinit(&s->arena);
         cf_buf_deinit(&s->stop_line);
         json_decref(s->server);
+        json_decref(s->shown);
         cf_free(s);
         app->state[CF_VIEW_TRAFFIC] = NULL;
     }
@@ -149,8 +166,96 @@ static void traffic_enter(cf_app *app)
     (void)read_server(app);
 }
 
+/* ---- a running exchange ------------------------------------------------- */
+
+static void follow_none(cf_app *app)
+{
+    traffic *s = state(app);
+    memset(&s->following, 0, sizeof s->following);
+    json_decref(s->shown);
+    s->shown = NULL;
+    app->poll_ms = 0;
+}
+
+/* Whether the lab shows what was opened, and nothing else. */
+static bool is_open(const cf_app *app, const traffic *s)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    return cf_uuid_eq(cf_lab_conv_id(app->lab), s->conversation) && n > 0 &&
+           cf_uuid_eq(path[n - 1]->id, s->shown != NULL ? s->reply : s->turn);
+}
+
+/* The row of the exchange; NULL when it is not there. */
+static const cf_exchange *find_followed(const cf_app *app, const traffic *s,
+                                        cf_arena *arena)
+{
+    const cf_exchange *rows;
+    size_t n;
+    cf_error ignored;
+    const cf_exchange_query q = {.conversation = s->conversation,
+                                 .limit = FOLLOW_ROWS};
+    if (cf_store_exchanges(app->store, &q, arena, &rows, &n, &ignored) !=
+        CF_OK) {
+        return NULL;
+    }
+    size_t at = row_of(rows, n, s->following);
+    return at < n ? &rows[at] : NULL;
+}
+
+/* Shows what has come of the reply since, and at its end the stored one. */
+static void follow(cf_app *app)
+{
+    traffic *s = state(app);
+    cf_error ignored;
+    cf_arena arena;
+    const uint64_t now = cf_os_monotonic_us();
+    if (cf_uuid_is_nil(s->following) ||
+        now < s->looked_us + EVERY_MS * 1000ULL) {
+        return;
+    }
+    s->looked_us = now;
+    cf_arena_init(&arena, 0);
+    const cf_exchange *x =
+        is_open(app, s) ? find_followed(app, s, &arena) : NULL;
+    if (x == NULL) { /* another conversation, or another place in it */
+        follow_none(app);
+    } else if (x->end.n != 0) {
+        cf_ignore(
+            cf_lab_open_conv(app->lab, x->conversation, x->turn, &ignored));
+        follow_none(app);
+        app->is_dirty = true;
+    } else {
+        json_t *m = cf_live_read(cf_store_path(app->store), s->following);
+        cf_uuid reply = cf_uuid_new(); /* views know a turn by it */
+        if (m != NULL && (s->shown == NULL || !json_equal(m, s->shown)) &&
+            cf_lab_open_live(app->lab, s->conversation, s->turn, reply, m,
+                             &ignored) == CF_OK) {
+            s->reply = reply;
+            json_decref(s->shown);
+            s->shown = json_incref(m);
+            app->is_dirty = true;
+        }
+        json_decref(m);
+    }
+    cf_arena_deinit(&arena);
+}
+
+static void follow_from(cf_app *app, const cf_exchange *x)
+{
+    traffic *s = state(app);
+    follow_none(app);
+    s->following = x->id;
+    s->conversation = x->conversation;
+    s->turn = x->turn;
+    s->looked_us = 0;
+    app->poll_ms = EVERY_MS;
+    follow(app);
+}
+
 static bool traffic_step(cf_app *app)
 {
+    follow(app);
     if (cf_app_view(app) == CF_VIEW_TRAFFIC) {
         bool is_new = reload(app);
         is_new = read_break(app) || is_new;
@@ -348,6 +453,9 @@ static void cmd_open(cf_app *app)
                CF_OK) {
         cf_app_error(app, &err);
     } else {
+        if (x->end.n == 0) {
+            follow_from(app, x);
+        }
         cf_app_open_view(app, CF_VIEW_CHAT);
     }
 }

@@ -3,6 +3,8 @@
  * purpose: bytes, refusals, conversations and findings.
  */
 #include <curl/curl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -14,6 +16,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
+#include "tui/lab/live_file.h"
 #include "tui/traffic/proxy.h"
 #include "tui/traffic/replay.h"
 
@@ -449,6 +452,88 @@ static void test_record__conversations(void **state)
     teardown(&f);
 }
 
+/* ---- while it runs ------------------------------------------------------ */
+
+#define DELTA                                                             \
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"on \"}}]}" \
+    "\n\n"
+
+/* A piece, again and again, until the test has seen one. */
+static ssize_t send_on(void *ud, char *to, size_t n)
+{
+    const atomic_bool *is_seen = ud;
+    (void)poll(NULL, 0, 5);
+    if (atomic_load(is_seen) || n < sizeof DELTA - 1) {
+        return 0;
+    }
+    memcpy(to, DELTA, sizeof DELTA - 1);
+    return sizeof DELTA - 1;
+}
+
+static void on_endless(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    (void)r;
+    *a = (cf_http_answer){.status = 200, .size = -1, .read = send_on, .ud = ud};
+}
+
+static void *ask_once(void *ud)
+{
+    cf_buf out = CF_BUF_INIT;
+    assert_int_equal(http_ask(ud, "/v1/chat/completions", NULL,
+                              "{\"stream\":true,\"messages\":[{\"role\":"
+                              "\"user\",\"content\":\"a\"}]}",
+                              &out),
+                     200);
+    cf_buf_deinit(&out);
+    return NULL;
+}
+
+/* What there is of a reply is beside the history until it is stored. */
+static void test_record__shows_a_running_reply(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_http_server *endless, *server;
+    cf_proxy proxy;
+    pthread_t thread;
+    atomic_bool is_seen = false;
+    json_t *m = NULL;
+    char url[100];
+    cf_uuid id = {{0}};
+    setup(&f);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler endless_handler = {.answer = on_endless,
+                                             .ud = &is_seen};
+    T_OK(cf_http_server_new(&endless, &any, &endless_handler, &err), err);
+    const cf_upstream up = {.url = cf_http_server_url(endless)};
+    T_OK(cf_proxy_init(&proxy, &up, f.recorder, &err), err);
+    const cf_http_handler handler = cf_proxy_handler(&proxy);
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    snprintf(url, sizeof url, "%s", cf_http_server_url(server));
+    assert_int_equal(pthread_create(&thread, NULL, ask_once, url), 0);
+    const char *db = cf_store_path(f.store);
+    while (m == NULL) {
+        size_t n;
+        const cf_exchange *rows = list(&f, &n);
+        id = n > 0 ? rows[0].id : id;
+        m = cf_live_read(db, id);
+        (void)poll(NULL, 0, 10);
+    }
+    assert_true(strncmp(cf_json_get_str(m, "content").p, "on ", 3) == 0);
+    json_decref(m);
+    atomic_store(&is_seen, true);
+    pthread_join(thread, NULL);
+    while (f.n_stored == 0) {
+        sched_yield();
+    }
+    assert_null(cf_live_read(db, id));
+    cf_http_server_free(server, 1000);
+    cf_http_server_free(endless, 1000);
+    cf_proxy_deinit(&proxy);
+    teardown(&f);
+}
+
 static void test_replay__same_bytes_without_a_server(void **state)
 {
     (void)state;
@@ -651,6 +736,7 @@ int main(void)
         cmocka_unit_test(test_proxy__token),
         cmocka_unit_test(test_record__keeps_bodies_and_no_keys),
         cmocka_unit_test(test_record__conversations),
+        cmocka_unit_test(test_record__shows_a_running_reply),
         cmocka_unit_test(test_replay__same_bytes_without_a_server),
         cmocka_unit_test(test_findings__cut),
         cmocka_unit_test(test_findings__cache_lost),
