@@ -221,6 +221,28 @@ static void draw_way_out(cf_grid *g, cf_rect r, const cf_loop *loop,
     }
 }
 
+/* What tells a token from others: its id, or where a server shows none a
+ * number that follows from its bytes. */
+static cf_token loop_id(const cf_reply *reply, size_t i)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    if (reply->token[i].id != CF_TOKEN_NONE) {
+        return reply->token[i].id;
+    }
+    cf_str text = cf_reply_token_text(reply, i);
+    for (size_t k = 0; k < text.n; k++) {
+        h = (h ^ (unsigned char)text.p[k]) * 16777619u;
+    }
+    return (cf_token)(h & INT32_MAX);
+}
+
+/* The model's probability of a token; negative: it is not known. */
+static float loop_p(const cf_reply *reply, size_t i)
+{
+    const cf_chat_token *t = &reply->token[i];
+    return t->draw != NULL ? t->draw->chosen.p_raw : t->p;
+}
+
 /* A loop in the reply: its period, how likely it was to come out at first and
  * at last, and from where on that was under 1 %.  False: there is none. */
 static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
@@ -233,29 +255,29 @@ static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
     size_t skip = reply->n_token - n; /* the newest are looked at */
     cf_error ignored;
     for (size_t i = 0; i < n; i++) {
-        const cf_draw *d = reply->token[skip + i].draw;
-        ids[i] = reply->token[skip + i].id;
-        p[i] = d != NULL ? d->chosen.p_raw : 0;
+        ids[i] = loop_id(reply, skip + i);
+        p[i] = loop_p(reply, skip + i);
     }
     if (cf_loop_find(&loop, ids, n, &ignored) != CF_OK || loop.length == 0) {
         return false;
     }
     cf_buf out = CF_BUF_INIT;
     size_t last = loop.first + loop.length - 1;
-    size_t trap = cf_loop_trap(&loop, p, 0.01f);
     cf_buf_addf(&out, "loop of %zu from #%zu, %zu times", loop.period,
                 skip + loop.first + 1, loop.length / loop.period);
-    if (reply->token[skip + last].draw != NULL) {
-        cf_buf_addf(&out, "; leaving %.3g%% at first, %.3g%% at last",
+    bool has_p = n > 0 && p[last] >= 0;
+    if (has_p) {
+        cf_buf_addf(&out, "; leaving %.3g%% to %.3g%%",
                     100 * (1 - (double)p[loop.first + loop.period]),
                     100 * (1 - (double)p[last]));
     }
+    size_t trap = has_p ? cf_loop_trap(&loop, p, 0.01f) : SIZE_MAX;
     if (trap != SIZE_MAX) {
         cf_buf_addf(&out, ", closed from #%zu", skip + trap + 1);
     }
     cf_grid_put(g, r.x, r.y + 1, r.w, cf_buf_str(&out), CF_STYLE_WARNING);
     cf_buf_deinit(&out);
-    if (reply->token[skip + last].draw != NULL) {
+    if (has_p) {
         cf_grid_fill(g, (cf_rect){r.x, r.y, r.w, 1}, ' ', CF_STYLE_NORMAL);
         draw_way_out(g, (cf_rect){r.x, r.y, r.w, 1}, &loop, p);
     }
