@@ -81,6 +81,10 @@ size_t cf_batch_rows(const cf_session *session);
 CF_MUST_USE cf_status cf_batch_pass(cf_advance *parts, size_t n,
                                     cf_cancel *cancel, cf_error *err);
 
+/* Leaves a session's timeline in its cache of prefixes (prefix.h), as a sync
+ * does: for a prompt that passes computed.  Without a cache nothing happens. */
+void cf_session_offer(const cf_session *session);
+
 /* One token for each: ids[i] is appended to sessions[i].  All or nothing.
  * CF_ELIMIT also for more sessions than a pass has rows. */
 CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/infer/prefix_cache.h"
 #include "core/infer/session_impl.h"
 
 enum { FEW = 16 }; /* parts that need no memory */
@@ -152,6 +153,11 @@ cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel,
         cf_free(part);
     }
     return st;
+}
+
+void cf_session_offer(const cf_session *session)
+{
+    cf_prefix__offer(session);
 }
 
 /* ---- one token each ----------------------------------------------------- */

@@ -199,24 +199,26 @@ static void remove_entry(cf_joint *j, waiting *w)
 
 /* ---- a session ---------------------------------------------------------- */
 
-/* What of the ids the session has; it forgets the rest.  The last one is
- * computed again when all are there, for its logits. */
-static size_t keep_common(cf_session *s, const cf_token *ids, size_t n,
-                          cf_sync_result *out)
+/* Cuts the session to what it or its cache of prefixes has of the ids, and says
+ * how many that is.  A prompt that a file brought is checked before it is used
+ * for the first time: a sync to it computes its last token. */
+static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n,
+                            cf_cancel *cancel, cf_sync_result *out,
+                            size_t *n_have, cf_error *err)
 {
-    size_t have;
-    const cf_token *old = cf_session_tokens(s, &have);
-    size_t common = 0;
-    while (common < have && common < n && old[common] == ids[common]) {
-        common++;
+    cf_sync_result lent;
+    CF_TRY(cf_session_match(s, ids, n, out, err));
+    *n_have = out->n_kept;
+    size_t more = cf_session_would_sync(s, ids, n);
+    if (more > out->n_kept) {
+        const cf_run run = {.cancel = cancel};
+        CF_TRY(cf_session_sync(s, ids, more, &run, &lent, err));
+        out->n_common = lent.n_common;
+        out->n_kept = lent.n_kept;
+        out->n_new = n - lent.n_kept;
+        *n_have = more;
     }
-    size_t keep = common == n ? n - 1 : common;
-    *out = (cf_sync_result){.n_common = common,
-                            .n_dropped = have - common,
-                            .n_kept = cf_session_would_keep(s, keep)};
-    out->n_new = n - out->n_kept;
-    cf_session_rewind(s, keep);
-    return keep;
+    return CF_OK;
 }
 
 /* Puts an entry on the list until it is done.  Held before and after. */
@@ -249,21 +251,28 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids,
                         cf_error *err)
 {
     cf_joint *j = ud;
+    size_t n_have;
+    waiting w = {.cancel = run != NULL ? run->cancel : NULL, .is_whole = true};
     if (n == 0 || n > cf_session_n_ctx(session)) {
         return cf_fail(err, CF_ELIMIT,
                        "%zu tokens do not fit the context of %u", n,
                        cf_session_n_ctx(session));
     }
-    waiting w = {.cancel = run != NULL ? run->cancel : NULL, .is_whole = true};
     cf_joint_hold(j);
-    size_t keep = keep_common(session, ids, n, out);
-    w.part = (cf_advance){.session = session,
-                          .ids = ids + keep,
-                          .n = n - keep,
-                          .keep_at = run != NULL ? run->keep_at : 0};
-    wait_for(j, &w);
+    cf_status st = keep_known(session, ids, n, w.cancel, out, &n_have, err);
+    if (st == CF_OK) {
+        w.part = (cf_advance){.session = session,
+                              .ids = ids + n_have,
+                              .n = n - n_have,
+                              .keep_at = run != NULL ? run->keep_at : 0};
+        wait_for(j, &w);
+        st = result(&w, err);
+    }
+    if (st == CF_OK) {
+        cf_session_offer(session);
+    }
     cf_joint_release(j);
-    return result(&w, err);
+    return st;
 }
 
 cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel,

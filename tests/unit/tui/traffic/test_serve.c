@@ -344,6 +344,50 @@ static void test_serve__form_and_tools(void **state)
     teardown(&f);
 }
 
+/* A prompt that one session computed is there for another, also after the
+ * file of prompts brought it; and the reply is the same. */
+static void test_serve__shares_prompts(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_buf answer = CF_BUF_INIT, first = CF_BUF_INIT, again = CF_BUF_INIT;
+    char body[700], text[500];
+    const char *file = store_dir_file("serve.prefixes");
+    memset(text, 'q', sizeof text);
+    text[sizeof text - 1] = '\0';
+    snprintf(body, sizeof body,
+             "{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}],"
+             "\"max_tokens\":12,\"seed\":7}",
+             text);
+    setup(&f, "llama");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(
+            http_ask(f.url, "/v1/chat/completions", NULL, body, &answer), 200);
+        describe(i == 0 ? &first : &again, &answer, CF_API_OPENAI_CHAT);
+        assert_int_equal(strstr(cf_buf_cstr(&answer), "\"cached_tokens\":0}") !=
+                             NULL,
+                         i == 0);
+        if (i > 0) {
+            assert_string_equal(cf_buf_cstr(&first), cf_buf_cstr(&again));
+        }
+        if (i == 0) { /* sessions of their own */
+            cf_http_server_free(f.server, 1000);
+            cf_serve_free(f.serve);
+            open_server(&f);
+        } else if (i == 1) { /* and another start */
+            T_OK(cf_prefix_cache_write(f.opened.prefixes, file, &err), err);
+            teardown(&f);
+            setup(&f, "llama");
+            T_OK(cf_prefix_cache_read(f.opened.prefixes, file, &err), err);
+        }
+    }
+    teardown(&f);
+    cf_buf_deinit(&answer);
+    cf_buf_deinit(&first);
+    cf_buf_deinit(&again);
+}
+
 /* Completions have a list each of texts, likelihoods, alternatives, places. */
 static void test_serve__logprobs_of_completions(void **state)
 {
@@ -632,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_serve__company_with_pictures),
         cmocka_unit_test(test_serve__pictures_refused),
         cmocka_unit_test(test_serve__form_and_tools),
+        cmocka_unit_test(test_serve__shares_prompts),
         cmocka_unit_test(test_serve__logprobs_of_completions),
         cmocka_unit_test(test_serve__wrong_requests),
         cmocka_unit_test(test_serve__models_and_tokens),
