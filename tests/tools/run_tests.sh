@@ -20,6 +20,7 @@ run_one='
     name=$(echo "$program" | tr / _)
     kib=${TEST_KIB:-8388608}
     ulimit -t "${TEST_CPU:-240}"
+    began=$(date +%s)
     case $program in
     */release/* | */debug/* | */cov/*) ulimit -v "$kib" ;;
     *)  limit=hard_rss_limit_mb=$((kib / 1024))
@@ -32,6 +33,7 @@ run_one='
     *)  timeout "${TEST_SECONDS:-120}" "$program" >"$logs/$name.log" 2>&1 ;;
     esac
     echo "$? $program" >"$logs/$name.rc"
+    echo "$(($(date +%s) - began)) $program" >>"$logs/seconds"
 '
 jobs=$(nproc 2>/dev/null || echo 2)
 # Only programs whose source still exists.
@@ -56,6 +58,10 @@ for rc_file in "$logs"/*.rc; do
     [ "$s" -eq 0 ] || grep -aE '^SKIP ' "$log" | sed "s|^|$program: |"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
+# Where the time went, where it was long.
+slowest=$(sort -rn "$logs/seconds" 2>/dev/null | head -n 5 |
+    awk '$1 >= 20 {sub(".*/", "", $2); printf "%s%s %d s", n++ ? ", " : "", $2, $1}')
+[ -z "$slowest" ] || echo "slowest: $slowest"
 echo "$(($(date +%s) - started)) s"
 if [ $((passed + failed)) -eq 0 ]; then
     echo "no test ran"

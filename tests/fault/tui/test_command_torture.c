@@ -34,8 +34,8 @@
 enum {
     ARGS_MAX = 16,
     OUT_MAX = 1 << 18,
-    RUNS_MAX = T_IS_SLOW ? 40 : 250,
-    FEW_MAX = T_IS_SLOW ? 8 : 25,
+    RUNS_MAX = T_IS_SLOW ? 30 : 120,
+    FEW_MAX = T_IS_SLOW ? 6 : 20,
     IDS_MAX = 40
 };
 
@@ -166,13 +166,18 @@ enum {
     PLAIN = 0,
     WRITES = 1,  /* it changes @scratch, a copy of @db */
     FIGURES = 2, /* its figures differ from run to run: blurred */
-    STARTS = 4   /* it starts programs */
+    STARTS = 4,  /* it starts programs */
+    LONG = 8     /* it computes, opens and renders much */
 };
 
 /* How many allocations fail at most, one a run. */
 static size_t runs_of(unsigned mode, bool persist)
 {
-    return mode != PLAIN ? FEW_MAX : persist ? RUNS_MAX / 3 : RUNS_MAX;
+    const char *asked = getenv("CONFAB_TORTURE"); /* for each one: a large N */
+    return asked != NULL   ? strtoul(asked, NULL, 10)
+           : mode != PLAIN ? FEW_MAX
+           : persist       ? RUNS_MAX / 3
+                           : RUNS_MAX;
 }
 
 static void blur(char *out, size_t *n)
@@ -502,7 +507,7 @@ static void test_torture__studies(void **state)
         {"sweep", "@plan", "-m", "@tiny", "--no-store", "--json"},
         {"sweep", "@plan", "-m", "@tiny", "--no-store"},
     };
-    EACH(runs, CF_EXIT_OK);
+    EACH_AS(runs, CF_EXIT_OK, LONG);
     EACH_AS(figures, CF_EXIT_OK, FIGURES);
 }
 

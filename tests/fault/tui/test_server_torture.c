@@ -24,7 +24,7 @@
 #include "tui/traffic/scripted.h"
 #include "tui/traffic/serve.h"
 
-enum { ANSWER_MAX = 1 << 16, RUNS_MAX = T_IS_SLOW ? 12 : 60 };
+enum { ANSWER_MAX = 1 << 16, RUNS_MAX = T_IS_SLOW ? 10 : 40 };
 
 /* ---- a client ----------------------------------------------------------- */
 
