@@ -336,7 +336,7 @@ perf: $(PERF)
 ifeq ($(VARIANT),release)
 LIBRARY := $(if $(filter %/test_examples,$(CHECKED)),$(LIB_A) $(LIB_SO) $(INCLUDE)/.made)
 endif
-build-tests: $(B)/confab $(CHECKED) $(PERF) $(LIBRARY)
+build-tests: $(B)/confab $(CHECKED) $(if $(filter release,$(VARIANT)),$(PERF)) $(LIBRARY)
 
 # The summary line counts every case of every program.
 check: build-tests build/confab
@@ -351,10 +351,10 @@ check-headers:
 	@tests/tools/check_headers.sh $(CC) $(BASE_CFLAGS) $(WARN) $(PKG_CFLAGS)
 
 check-all:
-	$(MAKE) check check-headers
-	$(MAKE) check VARIANT=asan
-	$(MAKE) check VARIANT=tight
-	$(MAKE) check VARIANT=tsan
+	$(MAKE) $(JOBS) check check-headers
+	$(MAKE) $(JOBS) check VARIANT=asan
+	$(MAKE) $(JOBS) check VARIANT=tight
+	$(MAKE) $(JOBS) check VARIANT=tsan
 	$(MAKE) check-arm64
 
 # The kernels of ARM64, under an emulator: the same bits as here.  Needs the

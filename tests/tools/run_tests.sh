@@ -4,9 +4,9 @@
 #
 # usage: run_tests.sh BUILD_FOLDER [PATTERN]     PATTERN limits by path
 # TEST_SECONDS is the time a program may take, 120 when it is not set, and
-# TEST_CPU its processor time, 240 seconds.  No test may use more than TEST_KIB
-# of memory, 8 GiB: of address space, or with sanitizers, which reserve that,
-# of resident memory.
+# TEST_CPU its processor time, 240 seconds; twice that with sanitizers.  No test
+# may use more than TEST_KIB of memory, 8 GiB: of address space, or with
+# sanitizers, which reserve that, of resident memory.
 set -u
 folder=$1
 pattern=${2:-.}
@@ -19,7 +19,12 @@ run_one='
     program=$1 logs=$2
     name=$(echo "$program" | tr / _)
     kib=${TEST_KIB:-8388608}
-    ulimit -t "${TEST_CPU:-240}"
+    case $program in
+    */release/* | */debug/* | */cov/*) twice=1 ;;
+    *)  twice=2 ;;
+    esac
+    seconds=${TEST_SECONDS:-$((120 * twice))}
+    ulimit -t "${TEST_CPU:-$((240 * twice))}"
     began=$(date +%s)
     case $program in
     */release/* | */debug/* | */cov/*) ulimit -v "$kib" ;;
@@ -29,8 +34,8 @@ run_one='
     esac
     case $program in
     */fuzz_*) corpus=tests/fuzz/corpus/$(basename "$program" | sed s/^fuzz_//)
-        timeout "${TEST_SECONDS:-120}" "$program" "$corpus" >"$logs/$name.log" 2>&1 ;;
-    *)  timeout "${TEST_SECONDS:-120}" "$program" >"$logs/$name.log" 2>&1 ;;
+        timeout "$seconds" "$program" "$corpus" >"$logs/$name.log" 2>&1 ;;
+    *)  timeout "$seconds" "$program" >"$logs/$name.log" 2>&1 ;;
     esac
     echo "$? $program" >"$logs/$name.rc"
     echo "$(($(date +%s) - began)) $program" >>"$logs/seconds"
