@@ -626,6 +626,7 @@ void cf_app_deinit(cf_app *app)
     cf_thumbs_free(app->thumbs);
     app->thumbs = NULL;
     cf_buf_deinit(&app->log);
+    cf_buf_deinit(&app->watched.broken);
     cf_buf_deinit(&app->copied);
     cf_buf_deinit(&app->output);
     cf_edit_deinit(&app->command_line);

@@ -116,6 +116,8 @@ static void read_again(cf_app *app, const char *name)
     bool is_edited = strcmp(cf_buf_cstr(&path), name) != 0;
     bool is_same =
         st == CF_OK && cf_str_eq(cf_buf_str(&text), e->template_source);
+    cf_buf_restart(&app->watched.broken);
+    app->watched.is_news = true;
     if (st == CF_OK && !is_same) {
         cf_buf_addf(&why, "%s changed on the disk: in use", cf_buf_cstr(&path));
         cf_buf was = CF_BUF_INIT;
@@ -126,6 +128,7 @@ static void read_again(cf_app *app, const char *name)
                              cf_buf_str(&text));
         } else {
             snprintf(err.text, sizeof err.text, "%s", app->notice.text);
+            cf_buf_add(&app->watched.broken, text.p, text.n);
             cf_app_say(app, CF_STYLE_ERROR,
                        "%s changed on the disk and does not compile: %s; the "
                        "text before it stays in use",

@@ -120,6 +120,27 @@ static cf_str text_of(const templates_view *s, const cf_templates_row *e)
     return has_draft(s, e) ? cf_str_make(s->draft.p, s->draft.n) : e->source;
 }
 
+/* The file in use as it was read last: a text that does not compile is a draft
+ * as if it had been edited here, and goes when the file is mended. */
+static void take_watched(cf_app *app)
+{
+    templates_view *s = state(app);
+    cf_watched_file *w = &app->watched;
+    if (!w->is_news) {
+        return;
+    }
+    w->is_news = false;
+    bool is_its = strcmp(s->draft_name, w->name) == 0;
+    if (w->broken.n != 0 || is_its) {
+        cf_buf_restart(&s->draft);
+        cf_buf_add(&s->draft, w->broken.p, w->broken.n);
+        snprintf(s->draft_name, sizeof s->draft_name, "%.255s", w->name);
+        s->has_deleted = false;
+        s->shown = SIZE_MAX;
+        s->go_line = SIZE_MAX;
+    }
+}
+
 static bool templates_text(cf_app *app, cf_buf *out)
 {
     const templates_view *s = state(app);
@@ -427,6 +448,7 @@ static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
     if (s->generation != cf_lab_generation(app->lab)) {
         reload(app);
     }
+    take_watched(app);
     check(s);
     const cf_templates_row *e = current(s);
     int list_w = is_narrow ? r.w : 36;
@@ -587,11 +609,14 @@ static bool take_edited(cf_app *app, const cf_templates_row *e,
 {
     templates_view *s = state(app);
     cf_str source = cf_buf_str(text);
+    bool had_draft = has_draft(s, e);
     cf_buf_deinit(&s->draft);
     s->go_line = line > 0 ? line - 1 : SIZE_MAX;
     s->shown = SIZE_MAX;
     if (cf_str_eq(source, e->source)) {
-        cf_app_say(app, CF_STYLE_DIM, "nothing changed");
+        cf_app_say(app, CF_STYLE_DIM,
+                   had_draft ? "it is the text in use again"
+                             : "nothing changed");
         cf_buf_deinit(text);
         return false;
     }

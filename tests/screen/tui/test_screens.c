@@ -10,6 +10,7 @@
  * NAME/tiny a small random model answers, computed the same on every machine;
  * with NAME/media one that reads pictures does, by the template gemma3, and
  * with NAME/sound one that hears, by gemma4.
+ * NAME/editor is the editor there, in place of tests/screen/editor.sh.
  * first-start begins as a first start of the program does, with examples.
  */
 #include <dirent.h>
@@ -323,6 +324,9 @@ static void test_screens__script(void **state)
     char path[512];
     assert_true(find_file(path, c->name, "script"));
     screen_fixture f = {0};
+    char editor[512];
+    bool has_editor = find_file(editor, c->name, "editor");
+    setenv("VISUAL", has_editor ? editor : "sh tests/screen/editor.sh", 1);
     set_up(&f, c->name, c->nth);
     const cf_screen_ops ops = {idle, restart};
     cf_screen_run(&f.app, path, &ops);
@@ -359,7 +363,6 @@ int main(void)
     static struct CMUnitTest tests[SCRIPTS_MAX];
     cf_fault_install();
     setenv("TZ", "UTC", 1);
-    setenv("VISUAL", "sh tests/screen/editor.sh", 1);
     size_t n = find_scripts(cases);
     for (size_t i = 0; i < n; i++) {
         tests[i] = (struct CMUnitTest){cases[i].name, test_screens__script,
