@@ -214,6 +214,21 @@ static void show_as_typed(cf_app *app, const char *text)
     }
 }
 
+/* ^U leaves the command, whose line a key may have begun with a value; a second
+ * one erases it.  False: there is no more than the command. */
+static bool erase_argument(cf_edit *line)
+{
+    const char *text = cf_buf_cstr(&line->text);
+    size_t n = strcspn(text, " ");
+    if (n + 1 >= line->text.n) {
+        return false;
+    }
+    char word[64];
+    snprintf(word, sizeof word, "%.*s ", n < 62 ? (int)n : 62, text);
+    cf_edit_set(line, cf_str_from(word));
+    return true;
+}
+
 static void line_key(cf_app *app, cf_edit *line, cf_key key)
 {
     bool is_command = app->mode == CF_MODE_COMMAND;
@@ -260,7 +275,9 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         cf_edit_insert(line, cf_buf_str(&app->copied));
         return;
     }
-    cf_edit_key(line, key, app->grid.w);
+    if (key != CF_CTRL('U') || !is_command || !erase_argument(line)) {
+        cf_edit_key(line, key, app->grid.w);
+    }
     show_as_typed(app, cf_buf_cstr(&line->text));
 }
 

@@ -392,16 +392,16 @@ void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
     int vars_h = n_vars + 3 < most ? n_vars + 3 : most;
     vars_h = vars_h < 3 ? 3 : vars_h;
     bool has_tokens = m != NULL && m->n > 0;
-    if (!has_tokens) { /* nothing to say of a cache: more room for the rest */
-        vars_h = r.h - lint_h;
-    }
-    if (has_tokens && has_template(app) && !is_lint) {
-        /* What the inspector leaves is for messages that are wrapped. */
-        int top = (m->has_break ? 11 : 6) + (int)(m->n_part < 20 ? m->n_part
-                                                                 : 20);
+    if (has_template(app) && !is_lint) {
+        /* What the others leave is for messages that are wrapped. */
+        int n_part = !has_tokens ? 0 : m->n_part < 20 ? (int)m->n_part : 20;
+        int top = !has_tokens ? 0 : (m->has_break ? 11 : 6) + n_part;
         int room = r.h - vars_h - top;
         int want = cf_lint_pane_height(3 * n, r.h, false);
         lint_h = room < lint_h ? lint_h : room < want ? room : want;
+    }
+    if (!has_tokens) { /* nothing to say of a cache: more room for the rest */
+        vars_h = r.h - lint_h;
     }
     cf_rect top = {r.x, r.y, r.w, r.h - lint_h - vars_h};
     if (has_tokens && top.h >= 3) {

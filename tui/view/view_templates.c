@@ -573,9 +573,12 @@ static bool templates_wheel(cf_app *app, int what, size_t value, int by)
 
 static void cmd_lint(cf_app *app)
 {
-    state(app)->shows_caps = false;
-    if (findings(app) != NULL) {
-        state(app)->focus = ON_LINT;
+    templates_view *s = state(app);
+    s->shows_caps = false;
+    /* The pane is shown, and what is found comes into it. */
+    bool is_linting = s->check.n == 0 && lint_of(app) == NULL;
+    if (findings(app) != NULL || is_linting) {
+        s->focus = ON_LINT;
     }
 }
 
@@ -605,7 +608,8 @@ static void cmd_use(cf_app *app)
 /* What became of a text that was edited: in use and kept, or a draft that
  * takes the place of `e` until it compiles.  Takes `text`. */
 static bool take_edited(cf_app *app, const cf_templates_row *e,
-                        const char *name, uint32_t line, cf_buf *text)
+                        const char *name, const char *why, uint32_t line,
+                        cf_buf *text)
 {
     templates_view *s = state(app);
     cf_str source = cf_buf_str(text);
@@ -620,7 +624,7 @@ static bool take_edited(cf_app *app, const cf_templates_row *e,
         cf_buf_deinit(text);
         return false;
     }
-    if (cf_template_use(app, "in use", name, source)) {
+    if (cf_template_use(app, why, name, source)) {
         cf_template_keep(app, name, e->source, source);
         cf_buf_deinit(text);
         reload(app);
@@ -650,7 +654,8 @@ static void edit_copy(cf_app *app, const cf_templates_row *e, uint32_t line)
     size_t n = cf_template_plain_name(e->name);
     snprintf(name, sizeof name, "%.*s%s", n < 240 ? (int)n : 240, e->name,
              cf_template_edited);
-    if (take_edited(app, e, name, line, &text) && templates_file(app, &file)) {
+    if (take_edited(app, e, name, "in use", line, &text) &&
+        templates_file(app, &file)) {
         cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s",
                    cf_buf_cstr(&file));
     }
@@ -671,9 +676,10 @@ static void edit_file(cf_app *app, const cf_templates_row *e, uint32_t line)
         cf_buf_deinit(&text);
         return;
     }
-    if (take_edited(app, e, path, line, &text)) {
+    char why[300];
+    snprintf(why, sizeof why, "%s is written, and in use", path);
+    if (take_edited(app, e, path, why, line, &text)) {
         cf_lab_undo_has_file(app->lab);
-        cf_app_say(app, CF_STYLE_OK, "%s is written, and in use", path);
     }
 }
 

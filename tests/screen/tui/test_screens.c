@@ -308,7 +308,7 @@ static void idle(cf_app *app)
         }
     } while (cf_lab_is_busy(app->lab) ||
              cf_lab_task_name(app->lab) != NULL); /* results go on */
-    if (app->notice.while_busy) { /* it has ended */
+    if (app->notice.while_busy) {                 /* it has ended */
         cf_app_event(app, &(cf_event){.kind = CF_EVENT_WAKE});
     }
 }
