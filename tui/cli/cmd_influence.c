@@ -238,7 +238,7 @@ static void put_text_row(const command *c, const cf_influence_row *row,
         cf_buf_adds(out, "        ?  ");
     }
     cf_buf label = CF_BUF_INIT, safe = CF_BUF_INIT;
-    cf_part_label(&row->part, &c->c, 0, &label);
+    cf_part_label(&row->part, &c->c, 1, &label);
     cf_safe_line(&safe, cf_buf_cstr(&label), label.n);
     cf_buf_addf(out, "%-26s  ", cf_buf_cstr(&safe));
     if (row->part.kind != CF_PART_TOOL) {
@@ -398,7 +398,9 @@ int cf_cmd_influence(cf_cli *cli, int argc, char **argv)
         {"--positions", 0, CF_OPT_STR, &a.positions, "HOW",
          "of the tokens after a part left out: close (default), or keep", NULL},
         {"--part", 0, CF_OPT_STR, &a.part, "KIND:N",
-         "one part only; a sentence or word: KIND:MESSAGE:N", NULL},
+         "one part only, numbers from 0; a sentence or word: "
+         "KIND:MESSAGE:N",
+         NULL},
         {"--tokens", 0, CF_OPT_FLAG, &a.tokens, NULL,
          "token by token: where in the reply each part matters", NULL},
         {"--family", 0, CF_OPT_STR, &a.family, "NAME",

@@ -42,6 +42,12 @@ const char *cf_plan__find_file(void *ud, cf_str name)
                          : cf_arena_strndup(&r->p->arena, name.p, name.n);
 }
 
+/* Where a text begins: after a byte order mark, if it has one. */
+static size_t after_mark(cf_str text)
+{
+    return cf_str_starts(text, cf_str_from("\xEF\xBB\xBF")) ? 3 : 0;
+}
+
 /* ---- prompts ------------------------------------------------------------ */
 
 cf_status cf_plan__add_item(reader *r, const cf_sweep_item *item, cf_error *err)
@@ -137,7 +143,8 @@ static cf_status prompts_line(reader *r, cf_str rest, cf_error *err)
                        ? cf_os_read_file(&text, path, CF_PLAN__PROMPTS_MAX, err)
                        : cf_oom_for(err, "the plan");
     size_t number = 0, n;
-    for (size_t at = 0; st == CF_OK && at < text.n; at += n + 1) {
+    for (size_t at = after_mark(cf_buf_str(&text)); st == CF_OK && at < text.n;
+         at += n + 1) {
         const char *p = cf_buf_cstr(&text) + at;
         const char *end = memchr(p, '\n', text.n - at);
         n = end != NULL ? (size_t)(end - p) : text.n - at;
@@ -520,7 +527,7 @@ static cf_status read_line(reader *r, cf_str line, cf_error *err)
 static cf_status read_lines(reader *r, cf_str text, cf_error *err)
 {
     size_t number = 0, n;
-    for (size_t at = 0; at < text.n; at += n + 1) {
+    for (size_t at = after_mark(text); at < text.n; at += n + 1) {
         const char *end = memchr(text.p + at, '\n', text.n - at);
         cf_error why;
         n = end != NULL ? (size_t)(end - text.p) - at : text.n - at;

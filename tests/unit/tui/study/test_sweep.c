@@ -94,6 +94,21 @@ static void test_plan__lines(void **state)
     cf_sweep_plan_deinit(&p);
 }
 
+/* Files of other systems: a byte order mark, line ends of two bytes, tabs. */
+static void test_plan__other_line_ends(void **state)
+{
+    (void)state;
+    cf_sweep_plan p;
+    write_text("mark.jsonl", "\xEF\xBB\xBF{\"prompt\":\"a\"}\r\n\r\n"
+                             "{\"prompt\":\"b\"}\r\n");
+    read_plan(&p, "\xEF\xBB\xBFprompts\tmark.jsonl\r\n\r\n"
+                  "\tcheck\ta\tcontains\tx\ty\r\n");
+    assert_int_equal(p.n_item, 2);
+    assert_int_equal(p.n_check, 1);
+    T_TEXT(p.check[0].value.p, p.check[0].value.n, "x\ty");
+    cf_sweep_plan_deinit(&p);
+}
+
 /* Addresses of -m stand in for a line of models. */
 static void test_plan__servers(void **state)
 {
@@ -580,6 +595,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__lines),
+        cmocka_unit_test(test_plan__other_line_ends),
         cmocka_unit_test(test_plan__servers),
         cmocka_unit_test(test_plan__errors_name_the_line),
         cmocka_unit_test(test_compare__planted),
