@@ -63,6 +63,19 @@ bool cf_promptfoo__ends(const char *name, const char *end);
 CF_MUST_USE cf_status cf_promptfoo__load(json_t **out, const char *path,
                                          cf_error *err);
 
+/* ---- promptfoo_prompts.c ------------------------------------------------ */
+
+/* The configuration's prompts as wordings: their names in the plan, the rest
+ * in f->wording. */
+CF_MUST_USE cf_status cf_promptfoo__prompts(cf_promptfoo *f, cf_error *err);
+
+/* The messages that a text writes as JSON; NULL: it writes none. */
+json_t *cf_promptfoo__messages_in(cf_str text);
+
+/* The beginning of a text in one line, as a name.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_promptfoo__name(cf_promptfoo *f, cf_str text,
+                                         cf_str *out, cf_error *err);
+
 /* ---- promptfoo_provider.c ----------------------------------------------- */
 
 /* A provider: "openai:chat:NAME", an address, a model of confab's, or a
