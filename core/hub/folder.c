@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/engine.h"
 #include "core/base/alloc.h"
 #include "core/base/json.h"
 #include "core/base/os.h"
@@ -337,6 +338,38 @@ static cf_status open_weights(cf_hub_folder *f)
     return cf_safetensors_open_folder(&f->files, f->path, &f->why);
 }
 
+/* How sentence-transformers makes one vector of the states of a text; nothing
+ * without its file, or where it joins several ways. */
+static cf_status put_pooling(cf_hub_folder *f, cf_str arch, cf_error *err)
+{
+    static const struct {
+        const char *flag, *mode; /* older files have flags, newer ones a mode */
+        cf_pooling pooling;
+    } ways[] = {
+        {"pooling_mode_mean_tokens", "mean", CF_POOLING_MEAN},
+        {"pooling_mode_cls_token", "cls", CF_POOLING_FIRST},
+        {"pooling_mode_lasttoken", "lasttoken", CF_POOLING_LAST},
+    };
+    json_t *v = NULL;
+    cf_pooling found = CF_POOLING_NONE;
+    size_t n = 0;
+    CF_TRY(read_object(f, "1_Pooling/config.json", &v, err));
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (json_is_true(json_object_get(v, ways[i].flag)) ||
+            cf_str_is(cf_json_get_str(v, "pooling_mode"), ways[i].mode)) {
+            found = ways[i].pooling;
+            n++;
+        }
+    }
+    if (n == 1) {
+        char key[128];
+        snprintf(key, sizeof key, "%.*s.pooling_type", (int)arch.n, arch.p);
+        cf_meta_put_u32(&f->meta, key, (uint32_t)found);
+    }
+    json_decref(v);
+    return CF_OK;
+}
+
 /* All sizes in the keys of a GGUF where the model runs, else some. */
 static cf_status put_sizes(cf_hub_folder *f, cf_error *err)
 {
@@ -355,13 +388,13 @@ static cf_status put_sizes(cf_hub_folder *f, cf_error *err)
     }
     if (st == CF_OK) {
         f->why = (cf_error){.code = CF_OK}; /* files that were looked for */
-    } else {
-        if (f->meta.bytes.n > before.bytes.n) {
-            f->meta.bytes.n = before.bytes.n; /* takes sizes back */
-            f->meta.n = before.n;
-        }
-        put_glance(f, arch.n < 64 ? arch : cf_str_make("", 0));
+        return put_pooling(f, arch, err);
     }
+    if (f->meta.bytes.n > before.bytes.n) {
+        f->meta.bytes.n = before.bytes.n; /* takes sizes back */
+        f->meta.n = before.n;
+    }
+    put_glance(f, arch.n < 64 ? arch : cf_str_make("", 0));
     return CF_OK;
 }
 

@@ -108,11 +108,58 @@ static void test_same_bits__rotary_scaling(void **state)
             false);
 }
 
+/* The file of sentence-transformers says how a vector is made. */
+static void test_pooling__as_the_folder_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        cf_pooling want;
+    } rows[] = {
+        {NULL, CF_POOLING_NONE},
+        {"{\"word_embedding_dimension\":64,\"pooling_mode_cls_token\":false,"
+         "\"pooling_mode_mean_tokens\":true,\"pooling_mode_lasttoken\":false}",
+         CF_POOLING_MEAN},
+        {"{\"pooling_mode_cls_token\":true}", CF_POOLING_FIRST},
+        {"{\"pooling_mode_lasttoken\":true}", CF_POOLING_LAST},
+        {"{\"pooling_mode\":\"lasttoken\"}", CF_POOLING_LAST},
+        {"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_cls_token\":true}",
+         CF_POOLING_NONE},
+        {"{\"pooling_mode_max_tokens\":true}", CF_POOLING_NONE},
+    };
+    const cf_tiny_options o = {.arch = "qwen3"};
+    char dir[600], path[700];
+    cf_error err = {0};
+    size_t n;
+    void *bytes = cf_tiny_gguf(&o, &n);
+    cf_hf_round(bytes, n);
+    cf_hf_write_folder(folder, bytes, n, false);
+    snprintf(dir, sizeof dir, "%s/1_Pooling", folder);
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    T_OK(cf_os_make_dirs(dir, &err), err);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_engine *e = NULL;
+        if (rows[i].text != NULL) {
+            T_OK(cf_os_write_file(path, rows[i].text, strlen(rows[i].text),
+                                  0600, &err),
+                 err);
+        }
+        T_OK(cf_engine_open(&e, folder, NULL, &err), err);
+        assert_int_equal(cf_engine_get_info(e).pooling, rows[i].want);
+        cf_engine_close(e);
+    }
+    (void)unlink(path);
+    (void)rmdir(dir);
+    cf_tiny_free(bytes);
+    cf_hf_remove_files(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits__each_family_and_type),
         cmocka_unit_test(test_same_bits__rotary_scaling),
+        cmocka_unit_test(test_pooling__as_the_folder_says),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
