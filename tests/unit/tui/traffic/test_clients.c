@@ -132,14 +132,15 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
     cf_http_fail(r, a, 404, "not_found", "unknown");
 }
 
-/* Everything that the clients print. */
-static void run(cf_buf *out, const char *url, const char *folder)
+/* Everything that the clients of a script print. */
+static void run(cf_buf *out, const char *script, const char *url,
+                const char *folder)
 {
     char command[600];
     char block[4096];
     size_t n;
-    snprintf(command, sizeof command,
-             "node tests/data/clients/clients.mjs %s '%s' 2>&1", url, folder);
+    snprintf(command, sizeof command, "node tests/data/clients/%s %s '%s' 2>&1",
+             script, url, folder);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     while ((n = fread(block, 1, sizeof block, f)) > 0) {
@@ -183,8 +184,8 @@ static void test_clients__same_with_and_without(void **state)
     T_OK(cf_proxy_init(&proxy, &up, recorder, &err), err);
     const cf_http_handler handler = cf_proxy_handler(&proxy);
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
-    run(&direct, cf_http_server_url(fake), folder);
-    run(&through, cf_http_server_url(server), folder);
+    run(&direct, "clients.mjs", cf_http_server_url(fake), folder);
+    run(&through, "clients.mjs", cf_http_server_url(server), folder);
     assert_string_equal(cf_buf_cstr(&direct), cf_buf_cstr(&through));
     assert_non_null(
         strstr(cf_buf_cstr(&direct), "\"ai stream\" \"h\xc3\xa9\""));
@@ -205,10 +206,20 @@ static void test_clients__same_with_and_without(void **state)
 static void test_clients__work_with_serve(void **state)
 {
     (void)state;
-    static const char *const lines[] = {
-        "\"openai whole\" {\"id\":\"chatcmpl-",
-        "\"openai stream\" [{\"id\":", "\"openai tools\" {\"id\":",
-        "\"openai abort\" {\"id\":", "\"ai stream\" \""};
+    static const char *const lines[] = {"\"openai whole\" {\"id\":\"chatcmpl-",
+                                        "\"openai stream\" [{\"id\":",
+                                        "\"openai tools\" {\"id\":",
+                                        "\"openai abort\" {\"id\":",
+                                        "\"ai stream\" \"",
+                                        "ok models\n",
+                                        "ok messages\n",
+                                        "ok usage of a stream\n",
+                                        "ok logprobs\n",
+                                        "ok schema\n",
+                                        "ok tools\n",
+                                        "ok seed, n and stop\n",
+                                        "ok errors\n",
+                                        "ok abort\n"};
     const char *folder = getenv("CONFAB_CLIENTS");
     cf_opened opened;
     cf_serve *serve;
@@ -233,7 +244,8 @@ static void test_clients__work_with_serve(void **state)
     T_OK(cf_proxy_init(&proxy, &up, NULL, &err), err);
     const cf_http_handler handler = cf_proxy_handler(&proxy);
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
-    run(&out, cf_http_server_url(server), folder);
+    run(&out, "clients.mjs", cf_http_server_url(server), folder);
+    run(&out, "serve.mjs", cf_http_server_url(server), folder);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (strstr(cf_buf_cstr(&out), lines[i]) == NULL) {
             fail_msg("no %s in:\n%s", lines[i], cf_buf_cstr(&out));
@@ -249,7 +261,11 @@ static void test_clients__work_with_serve(void **state)
 
 /* ---- a coding agent ----------------------------------------------------- */
 
-enum { AGENT_REQUESTS = 10, AGENT_RUNS_MAX = 10 };
+enum {
+    AGENT_REQUESTS = 10,
+    AGENT_RUNS_MAX = 11,
+    AGENT_CTX = 32768 /* its prompt has 13,000 of confab-tiny's tokens */
+};
 
 static void count_one(void *ud, const cf_exchange *x)
 {
@@ -263,57 +279,69 @@ static void make_project(const char *dir, const char *url)
 {
     char path[700], text[900];
     cf_error err;
-    snprintf(text, sizeof text,
-             "{\"provider\":{\"local\":{\"npm\":\"@ai-sdk/openai-compatible\","
-             "\"name\":\"local\",\"options\":{\"baseURL\":\"%s/v1\","
-             "\"apiKey\":\"sk-agent\"},\"models\":{\"m\":{\"name\":\"m\"}}}},"
-             "\"model\":\"local/m\",\"autoupdate\":false,\"share\":"
-             "\"disabled\"}",
-             url);
+    snprintf(
+        text, sizeof text,
+        "{\"provider\":{\"local\":{\"npm\":\"@ai-sdk/openai-compatible\","
+        "\"name\":\"local\",\"options\":{\"baseURL\":\"%s/v1\","
+        "\"apiKey\":\"sk-agent\"},\"models\":{\"m\":{\"name\":\"m\",\"limit\":{"
+        "\"context\":32768,\"output\":64}}}}},"
+        "\"model\":\"local/m\",\"autoupdate\":false,\"share\":"
+        "\"disabled\"}",
+        url);
     snprintf(path, sizeof path, "%s/opencode.json", dir);
     T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
 }
 
-/* A session of opencode, which runs a tool, against a script: all of its
- * requests go on from each other, and are one conversation. */
-static void test_clients__coding_agent(void **state)
+/* The path of opencode; false: it is not there. */
+static bool find_agent(char out[600])
 {
-    (void)state;
-    static const char script[] =
-        "{\"replies\":[{\"text\":\"I look.\",\"calls\":[{\"name\":\"bash\","
-        "\"arguments\":{\"command\":\"ls\",\"description\":\"list\"}}],"
-        "\"when\":\"\\\"bash\\\"\"},{\"text\":\"There is one file.\"}]}";
     const char *folder = getenv("CONFAB_CLIENTS");
-    char agent[600], dir[600], command[2600];
-    cf_http_server *scripted, *server;
-    cf_scripted *replies;
+    snprintf(out, 600, "%s/node_modules/.bin/opencode",
+             folder != NULL ? folder : "");
+    return folder != NULL && access(out, X_OK) == 0;
+}
+
+/* All but requests for titles go on from each other, and are one
+ * conversation. */
+static void check_session(cf_store *store)
+{
+    const cf_exchange *rows;
+    size_t n, n_same = 0;
+    cf_error err;
+    cf_arena arena;
+    cf_arena_init(&arena, 0);
+    const cf_exchange_query q = {.has_ended = true, .limit = 100};
+    T_OK(cf_store_exchanges(store, &q, &arena, &rows, &n, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        n_same += cf_uuid_eq(rows[i].conversation, rows[n - 1].conversation);
+    }
+    assert_true(n_same + 2 >= AGENT_REQUESTS);
+    cf_arena_deinit(&arena);
+}
+
+/* A session of opencode with the server at `to`, through the proxy. */
+static void agent_session(const char *agent, const char *to, const char *name)
+{
+    char dir[600], db[300], command[2600];
+    cf_http_server *server;
     cf_recorder *recorder;
     cf_store *store;
     cf_proxy proxy;
     cf_error err;
     atomic_int n_stored = 0;
-    snprintf(agent, sizeof agent, "%s/node_modules/.bin/opencode",
-             folder != NULL ? folder : "");
-    if (folder == NULL || access(agent, X_OK) != 0) {
-        T_SKIP("CONFAB_CLIENTS names no folder with opencode-ai of npm");
-    }
-    json_t *v = json_loads(script, 0, NULL);
-    T_OK(cf_scripted_new(&replies, v, NULL, &err), err);
-    json_decref(v);
     const cf_http_options any = {.listen = "127.0.0.1:0"};
-    const cf_http_handler answers = cf_scripted_handler(replies);
-    T_OK(cf_http_server_new(&scripted, &any, &answers, &err), err);
-    T_OK(cf_store_open(&store, store_dir_file("agent.db"),
+    snprintf(db, sizeof db, "%s.db", store_dir_file(name));
+    T_OK(cf_store_open(&store, db,
                        &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
          err);
     const cf_recorder_options ro = {
         .store = store, .stored = count_one, .ud = &n_stored};
     T_OK(cf_recorder_new(&recorder, &ro, &err), err);
-    const cf_upstream up = {.url = cf_http_server_url(scripted)};
+    const cf_upstream up = {.url = to};
     T_OK(cf_proxy_init(&proxy, &up, recorder, &err), err);
     const cf_http_handler handler = cf_proxy_handler(&proxy);
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
-    snprintf(dir, sizeof dir, "%s", store_dir_file("project"));
+    snprintf(dir, sizeof dir, "%s", store_dir_file(name));
     T_OK(cf_os_make_dirs(dir, &err), err);
     make_project(dir, cf_http_server_url(server));
     for (int i = 0; i < AGENT_RUNS_MAX && n_stored < AGENT_REQUESTS; i++) {
@@ -326,25 +354,67 @@ static void test_clients__coding_agent(void **state)
     cf_http_server_free(server, 1000);
     cf_recorder_free(recorder);
     assert_true(n_stored >= AGENT_REQUESTS);
-    cf_http_server_free(scripted, 0);
     cf_proxy_deinit(&proxy);
-    cf_scripted_free(replies);
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     assert_int_equal(system(command), 0); /* NOLINT */
-
-    const cf_exchange *rows;
-    size_t n;
-    cf_arena arena;
-    cf_arena_init(&arena, 0);
-    const cf_exchange_query q = {.has_ended = true, .limit = 100};
-    T_OK(cf_store_exchanges(store, &q, &arena, &rows, &n, &err), err);
-    size_t n_same = 0;
-    for (size_t i = 0; i < n; i++) {
-        n_same += cf_uuid_eq(rows[i].conversation, rows[n - 1].conversation);
-    }
-    assert_true(n_same + 2 >= AGENT_REQUESTS); /* all but titles */
-    cf_arena_deinit(&arena);
+    check_session(store);
     cf_store_close(store);
+}
+
+/* Against a script the agent runs a tool. */
+static void test_clients__coding_agent(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "{\"replies\":[{\"text\":\"I look.\",\"calls\":[{\"name\":\"bash\","
+        "\"arguments\":{\"command\":\"ls\",\"description\":\"list\"}}],"
+        "\"when\":\"\\\"bash\\\"\"},{\"text\":\"There is one file.\"}]}";
+    char agent[600];
+    cf_http_server *scripted;
+    cf_scripted *replies;
+    cf_error err;
+    if (!find_agent(agent)) {
+        T_SKIP("CONFAB_CLIENTS names no folder with opencode-ai of npm");
+    }
+    json_t *v = json_loads(script, 0, NULL);
+    T_OK(cf_scripted_new(&replies, v, NULL, &err), err);
+    json_decref(v);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler answers = cf_scripted_handler(replies);
+    T_OK(cf_http_server_new(&scripted, &any, &answers, &err), err);
+    agent_session(agent, cf_http_server_url(scripted), "agent");
+    cf_http_server_free(scripted, 0);
+    cf_scripted_free(replies);
+}
+
+/* Against the built-in engine, whose prefix cache the session shares. */
+static void test_clients__coding_agent_with_serve(void **state)
+{
+    (void)state;
+    char agent[600];
+    cf_opened opened;
+    cf_serve *serve;
+    cf_http_server *engine;
+    cf_error err;
+    const cf_open_options o = {
+        .model = "bundled", .n_threads = 2, .n_ctx = AGENT_CTX};
+    if (!find_agent(agent)) {
+        T_SKIP("CONFAB_CLIENTS names no folder with opencode-ai of npm");
+    }
+    if (!cf_open_is_bundled(&o)) {
+        T_SKIP("this build has no bundled model");
+    }
+    T_OK(cf_open_backend(&opened, &o, NULL, &err), err);
+    const cf_serve_options so = {
+        .opened = &opened, .model = "m", .n_slots = 2, .n_ctx = AGENT_CTX};
+    T_OK(cf_serve_new(&serve, &so, &err), err);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler answers = cf_serve_handler(serve);
+    T_OK(cf_http_server_new(&engine, &any, &answers, &err), err);
+    agent_session(agent, cf_http_server_url(engine), "agent-serve");
+    cf_http_server_free(engine, 1000);
+    cf_serve_free(serve);
+    cf_opened_close(&opened);
 }
 
 int main(void)
@@ -353,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_clients__same_with_and_without),
         cmocka_unit_test(test_clients__work_with_serve),
         cmocka_unit_test(test_clients__coding_agent),
+        cmocka_unit_test(test_clients__coding_agent_with_serve),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
