@@ -30,6 +30,24 @@ void cf_media_close(cf_media *media);
 
 const char *cf_media_projector(const cf_media *media); /* "gemma3" ... */
 
+/* What an encoder of the file is, and the memory it needs. */
+typedef struct cf_media_encoder {
+    bool is_sound;
+    const char *projector;
+    uint32_t n_layer, width, n_head, n_ff;
+    uint32_t n_out;             /* numbers of a row for the model */
+    uint32_t patch, image_size; /* pixels; 0: a sound, or any size */
+    uint32_t n_most;      /* patches, or frames of the encoder, in a block */
+    uint64_t file_bytes;  /* of its tensors, mapped */
+    uint64_t block_bytes; /* activations of the largest block */
+} cf_media_encoder;
+
+enum { CF_MEDIA_ENCODERS_MAX = 2 };
+
+/* The encoders that serve; how many. */
+size_t cf_media_encoders(const cf_media *media,
+                         cf_media_encoder out[CF_MEDIA_ENCODERS_MAX]);
+
 /* A block of pixels, or of a log-mel spectrogram, as the encoder reads it. */
 typedef struct cf_media_block {
     uint32_t width, height; /* pixels; frames and bands */

@@ -13,6 +13,12 @@
 #include "core/media/audio.h"
 #include "core/media/vision.h"
 
+enum {
+    FFN_ROWS = 2048,     /* as vision.c takes them at once */
+    WHISPER_ROWS = 1500, /* encoder rows of 30 seconds */
+    CONFORMER_ROWS = 750
+};
+
 struct cf_media {
     const cf_engine *engine;
     cf_mmproj file;
@@ -140,6 +146,65 @@ const char *cf_media_projector(const cf_media *m)
 {
     return m->vision.family != NULL ? m->vision.family->projector
                                     : m->audio.family->projector;
+}
+
+/* Of an encoder's tensors and its projector's. */
+static uint64_t tensor_bytes(const cf_media *m, bool is_sound)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < cf_gguf_n_tensors(m->file.g); i++) {
+        const cf_gguf_tensor *t = cf_gguf_tensor_at(m->file.g, i);
+        bool is_its = cf_str_starts(t->name, cf_str_from("a.")) ||
+                      cf_str_starts(t->name, cf_str_from("mm.a."));
+        sum += is_its == is_sound ? t->bytes : 0;
+    }
+    return sum;
+}
+
+/* Five arrays of rows, and what lies between the matrices of the feed-forward
+ * part: the encoders' own arrays, without those of products. */
+static void add_memory(const cf_media *m, cf_media_encoder *e)
+{
+    uint64_t n = e->n_most;
+    e->file_bytes = tensor_bytes(m, e->is_sound);
+    e->block_bytes =
+        sizeof(float) * (5 * n * e->width +
+                         2 * (n < FFN_ROWS ? n : FFN_ROWS) * (uint64_t)e->n_ff);
+}
+
+size_t cf_media_encoders(const cf_media *m,
+                         cf_media_encoder out[CF_MEDIA_ENCODERS_MAX])
+{
+    size_t n = 0;
+    const cf_vision *v = &m->vision;
+    const cf_audio *a = &m->audio;
+    if (v->family != NULL) {
+        out[n++] = (cf_media_encoder){.projector = v->family->projector,
+                                      .n_layer = v->n_layer,
+                                      .width = v->width,
+                                      .n_head = v->n_head,
+                                      .n_ff = v->n_ff,
+                                      .n_out = v->n_out,
+                                      .patch = v->patch,
+                                      .image_size = v->image_size,
+                                      .n_most = cf_vision_most_patches(v)};
+    }
+    if (a->family != NULL) {
+        bool is_whisper = a->conformer == NULL;
+        out[n++] = (cf_media_encoder){.is_sound = true,
+                                      .projector = a->family->projector,
+                                      .n_layer = a->n_layer,
+                                      .width = a->width,
+                                      .n_head = a->n_head,
+                                      .n_ff = a->n_ff,
+                                      .n_out = a->n_out,
+                                      .n_most = is_whisper ? WHISPER_ROWS
+                                                           : CONFORMER_ROWS};
+    }
+    for (size_t i = 0; i < n; i++) {
+        add_memory(m, &out[i]);
+    }
+    return n;
 }
 
 /* ---- markers ------------------------------------------------------------ */

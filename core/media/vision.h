@@ -85,6 +85,9 @@ struct cf_vision {
 /* CF_EFORMAT, CF_EUNSUPPORTED for other projectors. */
 CF_MUST_USE cf_status cf_vision_init(cf_vision *v, cf_mmproj *m, cf_error *err);
 
+/* Patches of the largest block that pictures are cut into. */
+uint32_t cf_vision_most_patches(const cf_vision *v);
+
 /* Numbers of a row: n_out for itself, then as many for each deepstack part. */
 static inline size_t cf_vision_row_width(const cf_vision *v)
 {

@@ -234,3 +234,12 @@ cf_status cf_cut_budget(const cf_vision *v, const cf_pixels *p, void *to,
     return add_resized(v, to, p, (uint32_t)(cols * side),
                        (uint32_t)(rows * side), CF_FILTER_BICUBIC, err);
 }
+
+uint32_t cf_vision_most_patches(const cf_vision *v)
+{
+    uint32_t side = v->patch != 0 ? v->image_size / v->patch : 0;
+    return v->max_pixels > 0 && v->patch != 0
+               ? v->max_pixels / (v->patch * v->patch)
+           : v->family->is_gemma4 ? BUDGET * v->merge * v->merge
+                                  : side * side;
+}

@@ -8,12 +8,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/api/media.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "templates/model_beside.h"
 #include "templates/template_catalogue.h"
 #include "tui/cli/cli.h"
+#include "tui/sys/out.h"
 
 typedef struct model_view {
     cf_cli *cli;
@@ -25,6 +27,8 @@ typedef struct model_view {
     cf_error plan_error;
     bool wants_tensors;
     cf_besides beside;
+    cf_media_encoder encoder[CF_MEDIA_ENCODERS_MAX]; /* of its projector */
+    size_t n_encoder;
     cf_buf note, go; /* on its template; Ollama's own one */
     cf_buf out;
 } model_view;
@@ -502,6 +506,66 @@ static void text_plan(model_view *v)
     row(v, "  mapped", "%s", size_text(size, v->plan.mapped_bytes));
 }
 
+/* The encoders of the projector that is named or lies beside the model. */
+static void look_at_projector(model_view *v)
+{
+    cf_error err;
+    cf_media *media = NULL;
+    if (v->info.has_weights &&
+        cf_open_media(&media, v->engine, &v->cli->open, &err) != CF_OK) {
+        cf_note("%s", err.text);
+    }
+    if (media != NULL) {
+        v->n_encoder = cf_media_encoders(media, v->encoder);
+        cf_media_close(media);
+    }
+}
+
+static void text_projector(model_view *v)
+{
+    for (size_t i = 0; i < v->n_encoder; i++) {
+        const cf_media_encoder *e = &v->encoder[i];
+        char size[24], sizes[64] = "";
+        if (e->patch != 0) {
+            snprintf(sizes, sizeof sizes, ", patches of %u pixels",
+                     (unsigned)e->patch);
+        }
+        cf_buf_addf(&v->out, "\nencoder of %s\n",
+                    e->is_sound ? "sounds" : "pictures");
+        row(v, "  projector", "%s, rows of %u", e->projector,
+            (unsigned)e->n_out);
+        row(v, "  layers", "%u of width %u, %u heads, feed-forward %u%s",
+            (unsigned)e->n_layer, (unsigned)e->width, (unsigned)e->n_head,
+            (unsigned)e->n_ff, sizes);
+        row(v, "  weights", "%s, mapped", size_text(size, e->file_bytes));
+        row(v, "  a block", "%u %s at most, %s while it is encoded",
+            (unsigned)e->n_most, e->is_sound ? "rows" : "patches",
+            size_text(size, e->block_bytes));
+    }
+}
+
+static void json_projector(model_view *v)
+{
+    cf_buf *b = &v->out;
+    for (size_t i = 0; i < v->n_encoder; i++) {
+        const cf_media_encoder *e = &v->encoder[i];
+        cf_buf_addf(b,
+                    "%s{\"kind\":\"%s\",\"projector\":\"%s\",\"layers\":%u,"
+                    "\"width\":%u,\"heads\":%u,\"feed_forward\":%u,"
+                    "\"row_width\":%u,",
+                    i == 0 ? ",\"encoders\":[" : ",",
+                    e->is_sound ? "audio" : "image", e->projector,
+                    (unsigned)e->n_layer, (unsigned)e->width,
+                    (unsigned)e->n_head, (unsigned)e->n_ff, (unsigned)e->n_out);
+        cf_buf_addf(b,
+                    "\"patch\":%u,\"image_size\":%u,\"block_rows\":%u,"
+                    "\"file_bytes\":%" PRIu64 ",\"block_bytes\":%" PRIu64 "}",
+                    (unsigned)e->patch, (unsigned)e->image_size,
+                    (unsigned)e->n_most, e->file_bytes, e->block_bytes);
+    }
+    cf_buf_adds(b, v->n_encoder > 0 ? "]" : "");
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 /* What lies beside the model; what cannot be read is not said. */
@@ -533,11 +597,13 @@ static int print(model_view *v)
             cf_engine_plan(v->engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
                            &v->plan, &v->plan_error);
     }
+    look_at_projector(v);
     if (v->cli->is_json) {
         json_info(v);
         json_tokenizer(v);
         json_templates(v);
         json_plan(v);
+        json_projector(v);
         json_lists(v);
         cf_buf_adds(&v->out, "}\n");
     } else {
@@ -545,6 +611,7 @@ static int print(model_view *v)
         text_templates(v);
         text_tokenizer(v);
         text_plan(v);
+        text_projector(v);
         text_metadata(v);
         text_tensors(v);
     }

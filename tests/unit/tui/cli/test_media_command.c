@@ -186,6 +186,33 @@ static void test_media__diff(void **state)
     cf_program_deinit(&p);
 }
 
+/* The encoder's sizes and memory are the model's to show. */
+static void test_media__model(void **state)
+{
+    cf_program p;
+    (void)state;
+    NEED_PROGRAM();
+    CF_PROGRAM(&p, "model", "-m", model, "--json");
+    assert_int_equal(p.status, 0);
+    json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
+    const json_t *e = json_array_get(json_object_get(v, "encoders"), 0);
+    assert_string_equal(json_string_value(json_object_get(e, "projector")),
+                        "gemma3");
+    assert_string_equal(json_string_value(json_object_get(e, "kind")), "image");
+    assert_int_equal(json_integer_value(json_object_get(e, "row_width")), 64);
+    json_int_t n = json_integer_value(json_object_get(e, "block_rows"));
+    json_int_t width = json_integer_value(json_object_get(e, "width"));
+    assert_true(n > 0 && width > 0);
+    assert_true(json_integer_value(json_object_get(e, "block_bytes")) >=
+                5 * 4 * n * width);
+    assert_true(json_integer_value(json_object_get(e, "file_bytes")) > 0);
+    json_decref(v);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "model", "-m", model);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\nencoder of pictures\n"));
+    cf_program_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_media__counted_by_render),
         cmocka_unit_test(test_media__lint),
         cmocka_unit_test(test_media__diff),
+        cmocka_unit_test(test_media__model),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
