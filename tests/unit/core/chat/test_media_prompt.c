@@ -28,6 +28,8 @@ typedef struct lab {
     cf_backend *backend;
     bool writes_no_marker;
     unsigned n_encode;
+    bool stops; /* at the first step of encoding */
+    cf_cancel cancel;
 } lab;
 
 /* Messages by their parts: a marker of the template, or the user's text. */
@@ -104,7 +106,11 @@ static void tear_down(lab *b)
 
 static void on_event(const cf_chat_event *ev, void *ud)
 {
-    ((lab *)ud)->n_encode += ev->kind == CF_CHAT_ENCODE ? 1 : 0;
+    lab *b = ud;
+    b->n_encode += ev->kind == CF_CHAT_ENCODE ? 1 : 0;
+    if (b->stops && ev->kind == CF_CHAT_ENCODE) {
+        atomic_store(&b->cancel, true);
+    }
 }
 
 /* Asks "see", a picture, `text`, and what more there is. */
@@ -121,8 +127,10 @@ static cf_status ask(lab *b, const char *url, const char *text,
             list, json_pack("{s:s, s:s}", "role", "user", "content", more));
     }
     assert_non_null(list);
-    const cf_chat_request request = {.messages = list, .options = &o};
+    const cf_chat_request request = {
+        .messages = list, .options = &o, .cancel = &b->cancel};
     b->n_encode = 0;
+    atomic_store(&b->cancel, false);
     cf_chat_response_init(out);
     cf_status st =
         cf_backend_generate_stream(b->backend, &request, on_event, b, out, err);
@@ -173,6 +181,34 @@ static void test_media__turns(void **state)
     cf_chat_response_deinit(&first);
     cf_chat_response_deinit(&next);
     cf_chat_response_deinit(&other);
+    cf_chat_response_deinit(&fresh);
+    tear_down(&b);
+    tear_down(&c);
+}
+
+/* Stopped at the first step that encoding reports, nothing more is encoded and
+ * no token comes; asked again it is as if it had not been stopped. */
+static void test_media__stopped(void **state)
+{
+    cf_error err;
+    cf_chat_response cut, whole, fresh;
+    lab b, c;
+    (void)state;
+    set_up(&b);
+    b.stops = true;
+    cf_status st = ask(&b, red, "it", NULL, &cut, &err);
+    assert_int_equal(st, CF_ECANCELLED);
+    assert_int_equal(b.n_encode, 1);
+    assert_int_equal(cut.n_reply_ids, 0);
+    b.stops = false;
+    T_OK(ask(&b, red, "it", NULL, &whole, &err), err);
+    set_up(&c);
+    T_OK(ask(&c, red, "it", NULL, &fresh, &err), err);
+    assert_int_equal(whole.n_reply_ids, fresh.n_reply_ids);
+    assert_memory_equal(whole.reply_ids, fresh.reply_ids,
+                        fresh.n_reply_ids * sizeof *fresh.reply_ids);
+    cf_chat_response_deinit(&cut);
+    cf_chat_response_deinit(&whole);
     cf_chat_response_deinit(&fresh);
     tear_down(&b);
     tear_down(&c);
@@ -248,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_media__turns),
+        cmocka_unit_test(test_media__stopped),
         cmocka_unit_test(test_media__refused),
         cmocka_unit_test(test_media__of_a_result),
     };
