@@ -56,8 +56,9 @@ void cf_besides_deinit(cf_besides *b);
 /* The first of a kind; NULL: none. */
 const char *cf_besides_find(const cf_besides *b, cf_beside_kind kind);
 
-/* Whether a GGUF file says that it is an adapter, for `arch` ("": any); a file
- * that cannot be read does not.  CF_ENOMEM. */
+/* Whether a GGUF file says that it is an adapter, for `arch` ("": any), or a
+ * folder is one of PEFT, which names none; a file that cannot be read is not.
+ * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_model_is_adapter(bool *out, const char *path,
                                           const char *arch, cf_error *err);
 

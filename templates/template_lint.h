@@ -104,6 +104,9 @@ CF_MUST_USE cf_status cf_template_lint(cf_str source,
                                        cf_arena *arena, cf_lint_report *out,
                                        cf_error *err);
 
+/* Appends "line 12: `loop.last` is true"; the test as it is in the template. */
+void cf_lint_because_text(cf_buf *out, const cf_lint_because *because);
+
 /* The names of the clients whose requests lint knows; NULL past the last. */
 const char *cf_lint_client_at(size_t i);
 

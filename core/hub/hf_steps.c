@@ -7,6 +7,7 @@
  */
 #include "core/hub/hf_steps.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/base64.h"
@@ -383,6 +384,25 @@ static cf_status split_delimiter(cf_hf_reading *r, const json_t *o)
     return CF_OK;
 }
 
+/* Pieces of so many characters; the last one may be shorter. */
+static cf_status split_length(cf_hf_reading *r, const json_t *o)
+{
+    enum { LENGTH = 5, LENGTH_MAX = 60000 };
+    const json_t *given = json_object_get(o, "length");
+    long long n = given != NULL ? json_integer_value(given) : LENGTH;
+    char pattern[40];
+    cf_split_step *step = NULL;
+    if (n < 1 || n > LENGTH_MAX) {
+        return cf_fail(r->err, CF_EFORMAT,
+                       "the length of FixedLength is not 1 to %d",
+                       (int)LENGTH_MAX);
+    }
+    snprintf(pattern, sizeof pattern, "[\\s\\S]{1,%lld}", n);
+    CF_TRY(add_split(r, CF_SPLIT_PATTERN, CF_SPLIT_ISOLATED, &step));
+    return cf_pattern_init_foreign(&step->pattern, cf_str_from(pattern),
+                                   r->err);
+}
+
 /* The pattern finds the runs; what it does not find is dropped. */
 static cf_status split_scripts(cf_hf_reading *r, const json_t *o)
 {
@@ -406,6 +426,7 @@ cf_status cf_hf_steps_split(cf_pipeline *p, const json_t *v, cf_error *err)
         {"WhitespaceSplit", split_white},
         {"CharDelimiterSplit", split_delimiter},
         {"UnicodeScripts", split_scripts},
+        {"FixedLength", split_length},
     };
     return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0],
                        "pre-tokenizer", "pretokenizers", err);

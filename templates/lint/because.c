@@ -27,6 +27,17 @@ void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test,
     l->because[l->n_because++] = (cf_lint_because){line, col, test, outcome};
 }
 
+void cf_lint_because_text(cf_buf *out, const cf_lint_because *because)
+{
+    cf_buf_addf(out, "line %u: ", (unsigned)because->line);
+    if (because->test.n != 0) {
+        cf_buf_addc(out, '`');
+        cf_buf_add(out, because->test.p, because->test.n);
+        cf_buf_adds(out, "` ");
+    }
+    cf_buf_adds(out, because->outcome);
+}
+
 static void name_cause(cf_linter *l, const cf_prompt_cause *c,
                        const char *outcome)
 {

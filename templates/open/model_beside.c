@@ -84,6 +84,10 @@ cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
     const cf_engine_options o = {.metadata_only = true};
     cf_engine *e = NULL;
     cf_str type = {NULL, 0}, of = {NULL, 0};
+    if (has(path, "adapter_config.json") && !has(path, "config.json")) {
+        *out = arch[0] == '\0'; /* of PEFT, which does not name one */
+        return CF_OK;
+    }
     cf_status st = cf_engine_open(&e, path, &o, err);
     *out = st == CF_OK && cf_engine_meta_str(e, "general.type", &type) &&
            cf_str_is(type, "adapter") &&

@@ -4,6 +4,7 @@
 #include "templates/open.h"
 #include "templates/open/open_media.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -42,6 +43,19 @@ static cf_status template_in(cf_buf *out, const json_t *config,
     return cf_buf_check(out, err);
 }
 
+/* Whether a file begins as a GGUF does, however large it is. */
+static bool is_gguf(const char *name)
+{
+    char head[4] = "";
+    FILE *f = fopen(name, "rb");
+    bool is = f != NULL && fread(head, 1, sizeof head, f) == sizeof head &&
+              memcmp(head, "GGUF", sizeof head) == 0;
+    if (f != NULL) {
+        fclose(f);
+    }
+    return is;
+}
+
 /* A template's file, or the JSON file that holds one. */
 static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
 {
@@ -51,6 +65,10 @@ static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
     if (cf_os_is_dir(name)) {
         return cf_fail(err, CF_EINVAL,
                        "%.80s is a folder: use -m for its template", name);
+    }
+    if (is_gguf(name)) {
+        return cf_fail(err, CF_EINVAL,
+                       "%.200s is a GGUF file: use -m for its template", name);
     }
     cf_status st = cf_os_read_file(&text, name, TEMPLATE_MAX, err);
     /* Text that begins as an object may still be a template. */

@@ -57,7 +57,8 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
     }
     door =
         is_adapter ? "a LoRA adapter: use --lora, and -m for its model" : door;
-    if (door != NULL && st == CF_EFORMAT) {
+    if (door != NULL &&
+        (st == CF_EFORMAT || (is_adapter && st == CF_ENOTFOUND))) {
         return cf_fail(err, st, "%s is %s", path, door);
     }
     if (st == CF_ENOTFOUND) {

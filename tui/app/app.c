@@ -263,11 +263,11 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         return;
     }
     if (key == CF_KEY_TAB && is_command) {
-        cf_complete(app);
+        cf_complete(app, 1);
         return;
     }
     if (key == CF_KEY_BACK_TAB && is_command) {
-        cf_menu_step(app, -1);
+        cf_complete(app, -1);
         return;
     }
     app->menu_row = 0;

@@ -217,9 +217,10 @@ struct cf_app {
     size_t n_pending;
     unsigned count; /* digits before a command, where numbers are counts */
     cf_edit command_line, search_line;
-    char search[256];   /* what n and N look for */
-    char menu_word[64]; /* what was typed before Tab chose from the menu */
-    size_t menu_row;    /* chosen, from 1; 0: none */
+    char search[256];    /* what n and N look for */
+    char menu_word[512]; /* what was typed before Tab chose: the word of a
+                            command, or the line with arguments */
+    size_t menu_row;     /* chosen, from 1; 0: none */
     cf_press last_press;
     cf_drag drag;
     int split_w; /* of Chat beside another view, as dragged; 0: not */

@@ -5,6 +5,7 @@
 #include "templates/model_place.h"
 
 #include <glob.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/api/constraint_spec.h"
@@ -17,7 +18,8 @@ typedef struct matches {
     const char *word; /* as far as it was written */
     size_t n;
     cf_buf shared; /* the beginning that all of them have */
-    cf_buf list;
+    cf_buf list;   /* " a b c" */
+    cf_buf each;   /* one after the other, each with its NUL */
     size_t n_found;
 } matches;
 
@@ -37,6 +39,7 @@ static void offer(matches *m, const char *text)
         m->shared.n = n;
     }
     cf_buf_addf(&m->list, " %s", text);
+    cf_buf_add(&m->each, text, strlen(text) + 1);
 }
 
 static void offer_settings(matches *m, cf_app *app)
@@ -152,8 +155,8 @@ static void offer_constraints(matches *m, const char *arg, size_t kind)
     }
 }
 
-/* The arguments that the command at the start of the line takes; false when it is not known
- * here. */
+/* The arguments that the command at the start of the line takes; false when it
+ * is not known here. */
 static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
 {
     const char *arg = line + n + strspn(line + n, " ");
@@ -193,23 +196,60 @@ static const char *after(const char *line, size_t n, const cf_buf *word)
     return is(line, n, "set") && !has_value ? "=" : is_folder ? "" : " ";
 }
 
-void cf_complete(cf_app *app)
+/* The next candidate takes the place of the word; `typed` is the line before
+ * the first of them did. */
+static void step(cf_app *app, const matches *m, const char *typed, int by)
 {
+    size_t n = m->n_found;
+    if (n == 0) {
+        return;
+    }
+    size_t row = app->menu_row == 0 ? (by > 0 ? 0 : n - 1)
+                                    : app->menu_row - 1 + (by > 0 ? 1 : n - 1);
+    const char *text = m->each.p;
+    for (size_t i = 0; i < row % n; i++) {
+        text += strlen(text) + 1;
+    }
+    cf_buf line = CF_BUF_INIT;
+    cf_buf_add(&line, typed, (size_t)(m->word - typed));
+    cf_buf_adds(&line, text);
+    if (!line.failed) {
+        cf_edit_set(&app->command_line, cf_buf_str(&line));
+        snprintf(app->menu_word, sizeof app->menu_word, "%s", typed);
+        app->menu_row = row % n + 1;
+    }
+    cf_buf_deinit(&line);
+    cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&m->list));
+    app->mode = CF_MODE_COMMAND;
+}
+
+void cf_complete(cf_app *app, int by)
+{
+    char typed[sizeof app->menu_word];
     const char *line = cf_buf_cstr(&app->command_line.text);
     size_t n = strcspn(line, " ");
-    matches m = {.word = line, .n = n};
     if (line[n] == '\0') {
-        cf_menu_step(app, 1);
+        cf_menu_step(app, by);
         return;
     }
-    if (!offer_arguments(&m, app, line, n)) {
-        return;
+    bool is_long = strlen(line) >= sizeof typed;
+    snprintf(typed, sizeof typed, "%s",
+             app->menu_row != 0 ? app->menu_word : line);
+    n = strcspn(typed, " ");
+    matches m = {.word = typed, .n = n};
+    if (is_long || !offer_arguments(&m, app, typed, n) || m.each.failed) {
+        m.n_found = 0;
     }
-    if (m.n_found > 1 && m.shared.n == m.n) {
+    bool is_stuck = m.n_found > 1 && m.shared.n == m.n;
+    if (app->menu_row != 0 ||
+        (is_stuck && strcmp(app->menu_word, typed) == 0)) {
+        step(app, &m, typed, by);
+    } else if (is_stuck) { /* the next Tab chooses */
+        snprintf(app->menu_word, sizeof app->menu_word, "%s", typed);
         cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&m.list));
         app->mode = CF_MODE_COMMAND;
     } else if (m.n_found > 0 && !m.shared.failed) {
-        const char *end = m.n_found == 1 ? after(line, n, &m.shared) : "";
+        const char *end = m.n_found == 1 ? after(typed, n, &m.shared) : "";
         cf_buf rest = CF_BUF_INIT;
         cf_buf_add(&rest, m.shared.p + m.n, m.shared.n - m.n);
         cf_buf_adds(&rest, end);
@@ -218,4 +258,5 @@ void cf_complete(cf_app *app)
     }
     cf_buf_deinit(&m.shared);
     cf_buf_deinit(&m.list);
+    cf_buf_deinit(&m.each);
 }

@@ -7,8 +7,9 @@
 
 #include "tui/app/app.h"
 
-/* Completes the word at the end of the line, as far as all that fits agrees;
- * what fits is listed when that is nothing more. */
-void cf_complete(cf_app *app);
+/* Tab (by 1) and Shift-Tab (-1): completes the word at the end of the line as
+ * far as all that fits agrees.  When that is nothing more, what fits is listed;
+ * from then on the next of it takes the place of the word. */
+void cf_complete(cf_app *app, int by);
 
 #endif

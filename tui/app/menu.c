@@ -161,7 +161,8 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
     if (rows == 0) {
         return;
     }
-    size_t at = app->menu_row > 0 ? app->menu_row - 1 : 0;
+    size_t on = has_args ? 0 : app->menu_row;
+    size_t at = on > 0 ? on - 1 : 0;
     size_t top = at >= rows ? at - rows + 1 : 0;
     int h = (int)rows + 2;
     cf_rect box = {r.x, r.y + r.h - h, r.w, h};
@@ -172,7 +173,7 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
                 CF_STYLE_FOCUS);
     for (size_t i = 0; i < rows && top + i < menu.n; i++) {
         draw_row(app, g, (cf_rect){box.x + 1, box.y + 1 + (int)i, box.w - 2, 1},
-                 menu.v[top + i], app->menu_row == top + i + 1);
+                 menu.v[top + i], on == top + i + 1);
         cf_grid_spot(g, (cf_rect){box.x, box.y + 1 + (int)i, box.w, 1},
                      CF_SPOT_MENU, top + i);
     }

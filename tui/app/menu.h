@@ -24,7 +24,7 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r);
  * arguments come next. */
 void cf_menu_choose(cf_app *app, size_t row, bool goes_on);
 
-/* Tab (1) and Shift-Tab (-1): the next row's name takes the place of the
+/* Tab (1) and Shift-Tab (-1) on the name of a command: the next row's name takes the place of the
  * word. */
 void cf_menu_step(cf_app *app, int by);
 

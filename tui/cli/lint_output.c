@@ -27,24 +27,12 @@ static void put_line(cf_buf *out, cf_str s)
     cf_safe_line(out, s.p != NULL ? s.p : "", s.n);
 }
 
-/* "line 12: `loop.last` is true". */
-static void put_because(cf_buf *out, const cf_lint_because *b)
-{
-    cf_buf_addf(out, "line %u: ", (unsigned)b->line);
-    if (b->test.n != 0) {
-        cf_buf_addc(out, '`');
-        cf_buf_add(out, b->test.p, b->test.n);
-        cf_buf_adds(out, "` ");
-    }
-    cf_buf_adds(out, b->outcome);
-}
-
 /* "; line 12: ...; line 14: ..." */
 static void put_all_because(cf_buf *out, const cf_lint_finding *f)
 {
     for (size_t i = 0; i < f->n_because; i++) {
         cf_buf_adds(out, "; ");
-        put_because(out, &f->because[i]);
+        cf_lint_because_text(out, &f->because[i]);
     }
 }
 
@@ -63,7 +51,7 @@ static void text_finding(cf_lint_output *o, const char *name,
     cf_buf_addc(o->out, '\n');
     for (size_t i = 0; i < f->n_because; i++) {
         cf_buf because = CF_BUF_INIT;
-        put_because(&because, &f->because[i]);
+        cf_lint_because_text(&because, &f->because[i]);
         cf_buf_adds(o->out, "    ");
         put_line(o->out, cf_buf_str(&because));
         cf_buf_addc(o->out, '\n');
@@ -257,6 +245,25 @@ static void sarif_begin(cf_lint_output *o)
     cf_jw_array(w, "results");
 }
 
+/* A path as a reference of RFC 3986: bytes that it does not allow are
+ * percent-encoded. */
+static void sarif_uri(cf_jw *w, const char *path)
+{
+    static const char allowed[] = "-._~/:@!$&'()*+,;=";
+    cf_buf uri = CF_BUF_INIT;
+    for (const char *p = path; *p != '\0'; p++) {
+        bool is_plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                        (*p >= '0' && *p <= '9') || strchr(allowed, *p) != NULL;
+        if (is_plain) {
+            cf_buf_addc(&uri, *p);
+        } else {
+            cf_buf_addf(&uri, "%%%02X", (unsigned)(unsigned char)*p);
+        }
+    }
+    cf_jw_str(w, "uri", cf_buf_str(&uri));
+    cf_buf_deinit(&uri);
+}
+
 /* A place of the template, from 1; line 0: the whole of it.  `because` NULL:
  * without a text. */
 static void sarif_location(cf_jw *w, const char *name, uint32_t line,
@@ -265,7 +272,7 @@ static void sarif_location(cf_jw *w, const char *name, uint32_t line,
     cf_jw_object(w, NULL);
     cf_jw_object(w, "physicalLocation");
     cf_jw_object(w, "artifactLocation");
-    cf_jw_text(w, "uri", name);
+    sarif_uri(w, name);
     cf_jw_end(w);
     cf_jw_object(w, "region");
     cf_jw_uint(w, "startLine", line != 0 ? line : 1);
@@ -276,7 +283,7 @@ static void sarif_location(cf_jw *w, const char *name, uint32_t line,
     cf_jw_end(w); /* physicalLocation */
     if (because != NULL) {
         cf_buf text = CF_BUF_INIT;
-        put_because(&text, because);
+        cf_lint_because_text(&text, because);
         cf_jw_object(w, "message");
         cf_jw_str(w, "text", cf_buf_str(&text));
         cf_jw_end(w);
@@ -367,12 +374,11 @@ static void github_one(cf_lint_output *o, const char *name,
 
 /* ---- JUnit -------------------------------------------------------------- */
 
+/* Text without controls but line ends. */
 static void xml_text(cf_buf *out, cf_str s)
 {
-    cf_buf safe = CF_BUF_INIT;
-    put_line(&safe, s);
-    for (size_t i = 0; i < safe.n; i++) {
-        switch (safe.p[i]) {
+    for (size_t i = 0; i < s.n; i++) {
+        switch (s.p[i]) {
         case '&':
             cf_buf_adds(out, "&amp;");
             break;
@@ -386,9 +392,17 @@ static void xml_text(cf_buf *out, cf_str s)
             cf_buf_adds(out, "&quot;");
             break;
         default:
-            cf_buf_addc(out, safe.p[i]);
+            cf_buf_addc(out, s.p[i]);
         }
     }
+}
+
+/* Any text, as one line. */
+static void xml_line(cf_buf *out, cf_str s)
+{
+    cf_buf safe = CF_BUF_INIT;
+    put_line(&safe, s);
+    xml_text(out, cf_buf_str(&safe));
     if (safe.failed) {
         out->failed = true;
     }
@@ -401,34 +415,53 @@ static void junit_begin(cf_lint_output *o)
                         "<testsuites name=\"confab lint\">\n");
 }
 
-/* The findings of one rule: errors fail its test, others are its output. */
-static void junit_rule(cf_lint_output *o, const char *name,
-                       const cf_lint_rule *rule, const cf_lint_report *r)
+/* The lines of the findings of one rule; none when there is none. */
+static void junit_lines(cf_buf *out, const cf_lint_rule *rule,
+                        const cf_lint_report *r)
 {
-    cf_buf_adds(o->out, "    <testcase classname=\"");
-    xml_text(o->out, cf_str_from(name));
-    cf_buf_addf(o->out, "\" name=\"%s ", rule->id);
-    xml_text(o->out, cf_str_from(rule->title));
-    cf_buf_adds(o->out, "\">\n");
     for (size_t i = 0; i < r->n; i++) {
         const cf_lint_finding *f = &r->v[i];
-        const char *tag = rule->id[0] == 'E' ? "failure" : "system-out";
+        cf_buf text = CF_BUF_INIT;
         if (strcmp(f->rule, rule->id) != 0) {
             continue;
         }
-        cf_buf_addf(o->out, "      <%s>", tag);
+        cf_buf_adds(out, out->n != 0 ? "\n" : "");
         if (f->line != 0) {
-            cf_buf_addf(o->out, "line %u, column %u: ", (unsigned)f->line,
+            cf_buf_addf(out, "line %u, column %u: ", (unsigned)f->line,
                         (unsigned)f->col);
         }
-        cf_buf text = CF_BUF_INIT;
         cf_buf_add(&text, f->message.p, f->message.n);
         put_all_because(&text, f);
-        xml_text(o->out, cf_buf_str(&text));
+        put_line(out, cf_buf_str(&text));
         cf_buf_deinit(&text);
-        cf_buf_addf(o->out, "</%s>\n", tag);
     }
-    cf_buf_adds(o->out, "    </testcase>\n");
+}
+
+/* One rule: its errors fail its test, its other findings are the test's
+ * output.  A test has one failure at most: readers take only the first. */
+static void junit_rule(cf_lint_output *o, const char *name,
+                       const cf_lint_rule *rule, const cf_lint_report *r)
+{
+    cf_buf lines = CF_BUF_INIT;
+    bool is_error = rule->id[0] == 'E';
+    junit_lines(&lines, rule, r);
+    cf_buf_adds(o->out, "    <testcase classname=\"");
+    xml_line(o->out, cf_str_from(name));
+    cf_buf_addf(o->out, "\" name=\"%s ", rule->id);
+    xml_line(o->out, cf_str_from(rule->title));
+    cf_buf_adds(o->out, lines.n != 0 ? "\">\n" : "\"/>\n");
+    if (lines.n != 0) {
+        cf_buf_adds(o->out, is_error ? "      <failure message=\""
+                                     : "      <system-out>");
+        if (is_error) {
+            xml_line(o->out, cf_str_from(rule->title));
+            cf_buf_addf(o->out, "\" type=\"%s\">", rule->id);
+        }
+        xml_text(o->out, cf_buf_str(&lines));
+        cf_buf_adds(o->out, is_error ? "</failure>\n" : "</system-out>\n");
+        cf_buf_adds(o->out, "    </testcase>\n");
+    }
+    cf_buf_deinit(&lines);
 }
 
 static void junit_one(cf_lint_output *o, const char *name,
@@ -444,7 +477,7 @@ static void junit_one(cf_lint_output *o, const char *name,
         n_failed += is_first && r->v[i].rule[0] == 'E';
     }
     cf_buf_adds(o->out, "  <testsuite name=\"");
-    xml_text(o->out, cf_str_from(name));
+    xml_line(o->out, cf_str_from(name));
     cf_buf_addf(o->out, "\" tests=\"%zu\" failures=\"%zu\">\n", n_rules,
                 n_failed);
     for (size_t i = 0; (rule = cf_lint_rule_at(i)) != NULL; i++) {

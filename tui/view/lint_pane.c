@@ -82,6 +82,21 @@ static int draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f, bool is_on)
     return n;
 }
 
+/* The condition that decided, when one is known; returns the row after it. */
+static int put_because(cf_grid *g, cf_rect r, int y, const cf_lint_finding *f)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf line = CF_BUF_INIT;
+    if (f->n_because != 0) {
+        cf_lint_because_text(&text, &f->because[0]);
+        cf_safe_line(&line, cf_buf_cstr(&text), text.n);
+        y = put_text(g, r, y, cf_buf_str(&line), CF_STYLE_NORMAL);
+    }
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&line);
+    return y;
+}
+
 static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
                           cf_list *list, bool has_focus, bool explains)
 {
@@ -92,8 +107,8 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
     int rows = explains && r.h > text + 1 ? r.h - text : r.h;
     cf_list_set(list, report->n, (size_t)rows);
     /* Rows that no finding needs go to messages that are longer. */
-    int spare = explains || (size_t)rows < report->n ? 0
-                                                     : rows - (int)report->n;
+    int spare =
+        explains || (size_t)rows < report->n ? 0 : rows - (int)report->n;
     int y = 0;
     for (size_t i = list->top; i < report->n && y < rows; i++) {
         bool is_on = has_focus && i == list->cursor;
@@ -120,6 +135,7 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
             y = put_text(g, below, y, cf_buf_str(&line), CF_STYLE_NORMAL);
             cf_buf_deinit(&line);
         }
+        y = put_because(g, below, y, f);
         y = put_text(g, below, y, cf_str_from(f->fix), CF_STYLE_OK);
         (void)put_text(g, below, y, cf_str_from(f->effect), CF_STYLE_DIM);
     }

@@ -114,6 +114,32 @@ static void test_chars__prefix_and_bytes(void **state)
     closed(&x);
 }
 
+static void test_words__of_a_fixed_length(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":"
+        "{\"?\":0,\"ab\":1,\"\xC3\xA9\\n\":2,\"d\":3}},\"pre_tokenizer\":"
+        "{\"type\":\"FixedLength\",\"length\":%s}}";
+    fixture x = {CF_BUF_INIT, {0}, NULL};
+    cf_error err = {0};
+    cf_hf_names names = {0};
+    cf_arena_init(&x.arena, 0);
+    cf_buf_addf(&x.file, file, "2");
+    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
+         err);
+    assert_string_equal(shown(&x, "ab\xC3\xA9\nxxd", false, false),
+                        "ab@0-2 \xC3\xA9\n@2-5 ?@5-7 d@7-8");
+    cf_tokenizer_free(x.tok);
+    cf_buf_reset(&x.file);
+    cf_buf_addf(&x.file, file, "0");
+    T_FAILS(
+        cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
+        CF_EFORMAT);
+    cf_arena_deinit(&x.arena);
+    cf_buf_deinit(&x.file);
+}
+
 static void test_wordpiece__known(void **state)
 {
     (void)state;
@@ -297,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes__merges_and_added),
         cmocka_unit_test(test_chars__prefix_and_bytes),
+        cmocka_unit_test(test_words__of_a_fixed_length),
         cmocka_unit_test(test_wordpiece__known),
         cmocka_unit_test(test_unigram__best_path),
         cmocka_unit_test(test_spm__unigram),

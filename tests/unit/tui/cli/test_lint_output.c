@@ -16,9 +16,10 @@ static int set_up(void **state)
 {
     (void)state;
     cf_error err;
-    static const char source[] = "{% for m in messages %}<{{ m.content }}>\n"
-                                 "{% endfor %}{{ nobody_sets_this }}";
-    snprintf(file, sizeof file, "/tmp/confab-lint-XXXXXX");
+    static const char source[] =
+        "{% for m in messages %}{% if m.role != 'tool' %}<{{ m.content }}>"
+        "{% endif %}\n{% endfor %}{{ nobody_sets_this }}";
+    snprintf(file, sizeof file, "/tmp/confab lint-XXXXXX");
     int fd = mkstemp(file);
     if (fd < 0) {
         return -1;
@@ -48,6 +49,38 @@ static char *lint(const char *format)
     return text;
 }
 
+/* What section 3 of SARIF 2.1.0 requires of a location, whose text, if any, is
+ * a message. */
+static void check_sarif_location(const json_t *at)
+{
+    const json_t *place = json_object_get(at, "physicalLocation");
+    const json_t *region = json_object_get(place, "region");
+    const json_t *message = json_object_get(at, "message");
+    const json_t *column = json_object_get(region, "startColumn");
+    assert_true(json_is_object(place));
+    assert_true(json_integer_value(json_object_get(region, "startLine")) >= 1);
+    assert_true(column == NULL || json_integer_value(column) >= 1);
+    assert_true(message == NULL ||
+                json_is_string(json_object_get(message, "text")));
+}
+
+/* A result: a text, a level of the four, places; related ones have a text. */
+static void check_sarif_result(const json_t *r)
+{
+    const char *level = json_string_value(json_object_get(r, "level"));
+    const json_t *related = json_object_get(r, "relatedLocations");
+    assert_true(
+        json_is_string(json_object_get(json_object_get(r, "message"), "text")));
+    assert_non_null(level);
+    assert_true(strcmp(level, "error") == 0 || strcmp(level, "warning") == 0 ||
+                strcmp(level, "note") == 0);
+    check_sarif_location(json_array_get(json_object_get(r, "locations"), 0));
+    for (size_t i = 0; i < json_array_size(related); i++) {
+        check_sarif_location(json_array_get(related, i));
+        assert_non_null(json_object_get(json_array_get(related, i), "message"));
+    }
+}
+
 static void test_format__sarif(void **state)
 {
     (void)state;
@@ -63,7 +96,7 @@ static void test_format__sarif(void **state)
     const json_t *results = json_object_get(run, "results");
     assert_true(json_array_size(json_object_get(driver, "rules")) > 20);
     assert_true(json_array_size(results) > 3);
-    size_t with_line = 0;
+    size_t with_line = 0, with_cause = 0;
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *r = json_array_get(results, i);
         const json_t *at =
@@ -71,12 +104,15 @@ static void test_format__sarif(void **state)
                             "physicalLocation");
         const char *uri = json_string_value(
             json_object_get(json_object_get(at, "artifactLocation"), "uri"));
-        assert_string_equal(uri, file);
+        assert_true(strncmp(uri, "/tmp/confab%20lint-", 19) == 0);
+        check_sarif_result(r);
+        with_cause += json_object_get(r, "relatedLocations") != NULL;
         assert_non_null(json_object_get(r, "ruleId"));
         with_line += json_integer_value(json_object_get(
                          json_object_get(at, "region"), "startLine")) == 2;
     }
     assert_true(with_line > 0);
+    assert_true(with_cause > 0);
     json_decref(v);
     free(text);
 }
@@ -105,7 +141,14 @@ static void test_format__json_text_github_junit(void **state)
     free(text);
     text = lint("junit");
     assert_non_null(strstr(text, "<testsuites"));
-    assert_non_null(strstr(text, "<failure>"));
+    assert_non_null(strstr(text, "<failure message=\""));
+    for (const char *at = text; (at = strstr(at, "<testcase")) != NULL; at++) {
+        const char *next = strstr(at + 1, "<testcase");
+        const char *failure = strstr(at, "<failure");
+        const char *second =
+            failure != NULL ? strstr(failure + 1, "<failure") : NULL;
+        assert_true(next == NULL || second == NULL || second > next);
+    }
     assert_non_null(strstr(text, "</testsuites>"));
     free(text);
 }
