@@ -176,6 +176,7 @@ static json_t *call_message(const cf_wire_call *c)
 json_t *cf_wire_reader_message(const cf_wire_reader *r, size_t i)
 {
     const cf_wire_choice *c = &r->choice[i];
+    const uint64_t failures = cf_alloc_failures();
     json_t *m = json_pack("{s:s, s:o}", "role", "assistant", "content",
                           c->content.n == 0 && c->n_calls > 0
                               ? json_null()
@@ -190,6 +191,10 @@ json_t *cf_wire_reader_message(const cf_wire_reader *r, size_t i)
             (void)json_array_append_new(calls, call_message(&c->calls[k]));
         }
         (void)json_object_set_new(m, "tool_calls", calls);
+    }
+    if (cf_alloc_failures() != failures) {
+        json_decref(m);
+        return NULL;
     }
     return m;
 }
