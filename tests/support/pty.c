@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #include "tests/support/program.h"
+#include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = T_IS_SLOW ? 60000 : 20000 };
 
 static int on_property(VTermProp prop, VTermValue *value, void *ud)
 {
