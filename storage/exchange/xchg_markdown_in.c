@@ -21,14 +21,19 @@ bool cf_md__needs_escape(cf_str line)
     return cf_md__begins(rest, "<!-- ") || cf_md__begins(rest, "uuid: ");
 }
 
+static bool has_mark(cf_str line)
+{
+    return cf_md__begins(line, "<!-- ") && cf_md__ends(line, " -->") &&
+           line.n >= 10;
+}
+
 /* "<!-- WORD ... -->"; *fields, which the caller decrefs, is the object after
  * the word, or NULL. */
 static bool is_mark(cf_str line, cf_str *word, json_t **fields)
 {
     cf_error ignored;
     *fields = NULL;
-    if (!cf_md__begins(line, "<!-- ") || !cf_md__ends(line, " -->") ||
-        line.n < 10) {
+    if (!has_mark(line)) {
         return false;
     }
     cf_str in = cf_md__cut(line, 5, 4);
@@ -74,8 +79,7 @@ static json_t *take_text(cf_md *m)
         if (!cf_md__next_line(m, &line)) {
             break;
         }
-        if (cf_md__begins(line, "<!-- ") || is_turn(m, line) ||
-            is_front(m, line)) {
+        if (has_mark(line) || is_turn(m, line) || is_front(m, line)) {
             *m = before;
             break;
         }

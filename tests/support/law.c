@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tests/support/slow.h"
 
 enum { HEAD = 16 };
 
@@ -79,10 +80,13 @@ cf_law cf_law_begin(void)
 }
 
 /* ThreadSanitizer looks at each access to memory: up to twenty times the
- * time where the release build misses its caches.  The other variants check
- * the bands as they are. */
+ * time where the release build misses its caches; AddressSanitizer up to ten
+ * times while another program takes the caches.  The release build checks the
+ * bands as they are. */
 #if defined(__SANITIZE_THREAD__)
 #define SLOWER 8.0
+#elif T_IS_SLOW
+#define SLOWER 2.0
 #else
 #define SLOWER 1.0
 #endif
