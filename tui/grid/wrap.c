@@ -43,6 +43,14 @@ static void add_line(cf_wrapped *w, size_t off, size_t end, bool ends)
     w->v[w->n++] = (cf_line){(uint32_t)off, (uint32_t)(end - off), ends};
 }
 
+/* Whether the byte at `at` is a character of one cell by itself. */
+static bool is_plain(cf_str text, size_t at, size_t end)
+{
+    const unsigned char *p = (const unsigned char *)text.p;
+    return at < end && p[at] > ' ' && p[at] < 0x7F &&
+           (at + 1 >= end || p[at + 1] < 0x80);
+}
+
 /* Breaks text[start..end), which holds no newline. */
 static void wrap_paragraph(cf_wrapped *w, cf_str text, size_t start, size_t end)
 {
@@ -52,8 +60,14 @@ static void wrap_paragraph(cf_wrapped *w, cf_str text, size_t start, size_t end)
     size_t space_off = start; /* before it: where the broken line ends */
     size_t width = (size_t)w->width;
     cf_cluster c;
-    for (size_t at = start;
-         cf_cluster_next(&c, text.p, end, &at, column, CF_SPACE_PLAIN);) {
+    for (size_t at = start;;) {
+        while (column < width && is_plain(text, at, end)) {
+            at++;
+            column++;
+        }
+        if (!cf_cluster_next(&c, text.p, end, &at, column, CF_SPACE_PLAIN)) {
+            break;
+        }
         if (column + c.width > width && c.off > line) {
             if (c.is_space) { /* the space itself is the break */
                 add_line(w, line, c.off, false);

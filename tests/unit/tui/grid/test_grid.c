@@ -183,6 +183,12 @@ static void test_wrap__table(void **state)
     wraps("aaaa bbbb", 4, "aaaa/bbbb/");
     wraps("\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 5,
           "\xE6\x97\xA5\xE6\x9C\xAC/\xE8\xAA\x9E/");
+    /* A mark belongs to the letter before it, also at the edge. */
+    wraps("abce\xCC\x81"
+          "fgh",
+          4,
+          "abce\xCC\x81/fgh/");
+    wraps("abc\xE6\x97\xA5", 4, "abc/\xE6\x97\xA5/");
 }
 
 /* Wrapping as a text grows gives the lines that wrapping it at once gives,
