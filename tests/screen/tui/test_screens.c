@@ -13,6 +13,7 @@
  * NAME/editor is the editor there, in place of tests/screen/editor.sh.
  * first-start begins as a first start of the program does, with examples.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@
 
 static const char folder[] = "tests/screen";
 
-enum { SCRIPTS_MAX = 64 };
+enum { SCRIPTS_MAX = 128 };
 
 typedef struct screen_fixture {
     char db[64];
@@ -346,7 +347,8 @@ static size_t find_scripts(screen_case cases[SCRIPTS_MAX])
     int n = scandir(folder, &names, NULL, alphasort);
     size_t n_cases = 0;
     for (int i = 0; i < n; i++) {
-        if (is_script(names[i]->d_name) && n_cases < SCRIPTS_MAX) {
+        if (is_script(names[i]->d_name)) {
+            assert(n_cases < SCRIPTS_MAX);
             screen_case *c = &cases[n_cases];
             snprintf(c->name, sizeof c->name, "%s", names[i]->d_name);
             c->nth = (int)n_cases++;
