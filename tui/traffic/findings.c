@@ -9,6 +9,8 @@
  * vLLM, 128 at OpenAI) and forget prompts for reasons of their own, so a loss
  * counts from FALL_TOKENS on; where nothing at all is kept after something
  * early has changed, any loss counts.
+ *
+ * Indices in the JSON count from 0, texts from 1, as the screen does.
  */
 #include "tui/traffic/findings.h"
 
@@ -185,7 +187,7 @@ static cf_status add_cut(json_t *list, const rebuilt *p,
         cf_buf_addf(&text,
                     "; kept from the end, that loses what comes before "
                     "message %zu",
-                    first);
+                    first + 1);
     }
     cf_status st = append(list,
                           json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cut",
@@ -331,7 +333,7 @@ static cf_status add_cache_lost(json_t *list, const rebuilt *now_p,
     cf_buf_addf(&text, "kept tokens fell from %lld to %lld, %s", (long long)had,
                 (long long)has, reasons[why].text);
     if (reasons[why].after != NULL) {
-        cf_buf_addf(&text, "%zu%s", at, reasons[why].after);
+        cf_buf_addf(&text, "%zu%s", at + 1, reasons[why].after);
     }
     cf_status st =
         append(list,
