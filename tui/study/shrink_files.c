@@ -7,6 +7,7 @@
 
 #include "core/api/about.h"
 #include "core/base/os.h"
+#include "templates/template.h"
 
 typedef struct files {
     const cf_shrink *s;
@@ -261,6 +262,42 @@ static const char cpp_compare[] =
     "                      json::parse(msg.tool_calls[i].arguments).dump());\n"
     "    }\n";
 
+/* The prompt that the template gives where the model thinks, or does not; false:
+ * another one than the predicate saw. */
+static bool gives_prompt(const files *f, bool thinks)
+{
+    cf_error ignored;
+    cf_arena arena;
+    cf_template *tpl = NULL;
+    cf_context *context;
+    cf_render done;
+    json_t *v = json_copy(f->context);
+    cf_arena_init(&arena, 0);
+    bool same =
+        v != NULL &&
+        json_object_set_new(v, "enable_thinking", json_boolean(thinks)) == 0 &&
+        cf_template_compile(&tpl, cf_buf_str(&f->s->source), NULL, NULL, NULL,
+                            &ignored) == CF_OK &&
+        cf_context_from_json(&context, v, &arena, &ignored) == CF_OK &&
+        cf_template_render(tpl, context, NULL, &arena, &done, &ignored) ==
+            CF_OK &&
+        cf_str_eq(done.prompt.text, cf_buf_str(&f->s->asker->prompt));
+    cf_template_free(tpl);
+    cf_arena_deinit(&arena);
+    json_decref(v);
+    return same;
+}
+
+/* llama.cpp tells every template whether the model thinks, and unless told
+ * otherwise that it does; a context without it may mean either. */
+static bool llama_thinks(const files *f)
+{
+    const json_t *given = json_object_get(f->context, "enable_thinking");
+    return json_is_boolean(given)
+               ? json_is_true(given)
+               : gives_prompt(f, true) || !gives_prompt(f, false);
+}
+
 static cf_status write_llama(const files *f, cf_error *err)
 {
     const cf_asker *a = f->s->asker;
@@ -271,7 +308,8 @@ static cf_status write_llama(const files *f, cf_error *err)
     cf_buf_adds(&b, "));\n    inputs.tools = common_chat_tools_parse_oaicompat("
                     "json::parse(\n        ");
     put_cpp_json(&b, json_object_get(f->context, "tools"));
-    cf_buf_adds(&b, "));\n");
+    cf_buf_addf(&b, "));\n    inputs.enable_thinking = %s;\n",
+                llama_thinks(f) ? "true" : "false");
     cf_buf_adds(&b, fails ? cpp_fails
                           : "    auto params = common_chat_templates_apply("
                             "tmpls.get(), inputs);\n");

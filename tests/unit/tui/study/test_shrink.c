@@ -205,6 +205,16 @@ static void test_shrink__reply(void **state)
     assert_string_equal(json_string_value(json_object_get(f, "name")),
                         "get_weather");
     json_decref(v);
+    /* llama.cpp says that a model thinks unless it is told otherwise, and this
+     * template then asks for thinking, which this prompt does not. */
+    cf_buf text = CF_BUF_INIT;
+    char path[200];
+    cf_error err;
+    snprintf(path, sizeof path, "%s/test_chat_llama.cpp", folder);
+    T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
+    assert_non_null(
+        strstr(cf_buf_cstr(&text), "inputs.enable_thinking = false;"));
+    cf_buf_deinit(&text);
 }
 
 static void test_shrink__refuses(void **state)
