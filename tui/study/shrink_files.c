@@ -271,7 +271,7 @@ static bool gives_prompt(const files *f, bool thinks)
     cf_template *tpl = NULL;
     cf_context *context;
     cf_render done;
-    json_t *v = json_copy(f->context);
+    json_t *v = cf_json_copy(f->context);
     cf_arena_init(&arena, 0);
     bool same =
         v != NULL &&
