@@ -692,6 +692,9 @@ static void store_answer(const cf_recorder_options *o, answer *a)
     put(o, x, &e, talks && tree.n > 0 ? &tree : NULL,
         has_place ? a->place->key : a->key,
         has_place ? a->place->n_keys : a->n_keys);
+    if (x->kept.is_live) {
+        cf_live_remove(cf_store_path(o->store), x->id);
+    }
     if (o->stored != NULL) {
         o->stored(o->ud, &e);
     }
@@ -749,9 +752,6 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
     }
     put_end(x, &reader, &a.end);
     store_answer(o, &a);
-    if (x->kept.is_live) {
-        cf_live_remove(cf_store_path(o->store), x->id);
-    }
     for (size_t i = 0; i < a.n; i++) {
         json_decref(a.message[i]);
     }
