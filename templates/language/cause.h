@@ -17,16 +17,22 @@
 
 enum { CF_CAUSES_MAX = 1 << 16 };
 
+/* Recording is rare: the compiler keeps it out of the way. */
+static inline bool cf_t__records(const cf_tr *r)
+{
+    return __builtin_expect(r->record != NULL, 0);
+}
+
 /* The innermost condition; 1 + its index, 0 without one. */
 static inline uint32_t cf_t__cause_now(const cf_tr *r)
 {
-    return r->record != NULL ? r->record->now : 0;
+    return cf_t__records(r) ? r->record->now : 0;
 }
 
 /* Goes back to the condition that cf_t__cause_now() gave. */
 static inline void cf_t__cause_leave(cf_tr *r, uint32_t was)
 {
-    if (r->record != NULL) {
+    if (cf_t__records(r)) {
         r->record->now = was;
     }
 }
@@ -38,7 +44,7 @@ void cf_t__cause_add(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
 static inline void cf_t__cause_enter(cf_tr *r, cf_cause_kind kind,
                                      const cf_tnode *test, bool is_true)
 {
-    if (r->record != NULL) {
+    if (cf_t__records(r)) {
         cf_t__cause_add(r, kind, test, is_true, 0, CF_TV_NONE);
     }
 }
@@ -48,7 +54,7 @@ static inline void cf_t__cause_round(cf_tr *r, cf_cause_kind kind,
                                      const cf_tnode *test, bool is_true,
                                      uint32_t round, cf_tv item)
 {
-    if (r->record != NULL) {
+    if (cf_t__records(r)) {
         cf_t__cause_add(r, kind, test, is_true, round, item);
     }
 }
@@ -58,7 +64,7 @@ static inline void cf_t__cause_round(cf_tr *r, cf_cause_kind kind,
 cf_tv cf_t__cause_mark_str(cf_tr *r, cf_tv v);
 static inline cf_tv cf_t__cause_mark(cf_tr *r, cf_tv v)
 {
-    return r->record != NULL && v.k == CF_TSTR ? cf_t__cause_mark_str(r, v) : v;
+    return cf_t__records(r) && v.k == CF_TSTR ? cf_t__cause_mark_str(r, v) : v;
 }
 
 /* The position of the template that a segment's pos stands for. */

@@ -403,7 +403,7 @@ typedef struct loop_run {
 /* Notes that the loop has a further item, or none. */
 static void note_round(cf_tr *r, loop_run *run, bool has_item, cf_tv item)
 {
-    if (r->record != NULL) {
+    if (cf_t__records(r)) {
         if (has_item && run->filter != NULL) {
             cf_t__cause_leave(r, run->filter->cause);
         }
@@ -436,22 +436,30 @@ static bool round_of(cf_tr *r, loop_run *run, cf_tv item)
     return true;
 }
 
-/* All rounds; false on error.  `loop` NULL: the body does not use it. */
-static bool run_rounds(cf_tr *r, loop_run *run, cf_tloop *loop, cf_tv src)
+/* All rounds of a loop whose body uses `loop`; false on error. */
+static bool run_with_loop(cf_tr *r, loop_run *run, cf_tloop *loop)
+{
+    cf_tv item;
+    int got = 1;
+    while (!run->stop && (got = cf_t__loop_next(r, loop, &item)) > 0) {
+        r->act->slot[run->node->slot] = (cf_tv){.k = CF_TLOOP, .u.loop = loop};
+        if (!round_of(r, run, item)) {
+            return false;
+        }
+    }
+    return got >= 0;
+}
+
+/* All rounds of another one. */
+static bool run_plain(cf_tr *r, loop_run *run, cf_tv src)
 {
     cf_titer it;
     cf_tv item;
     int got = 1;
-    if (loop == NULL && !cf_t__iter_init(r, &it, src)) {
+    if (!cf_t__iter_init(r, &it, src)) {
         return false;
     }
-    while (!run->stop &&
-           (got = loop != NULL ? cf_t__loop_next(r, loop, &item)
-                               : cf_t__iter_next(r, &it, &item)) > 0) {
-        if (loop != NULL) {
-            r->act->slot[run->node->slot] =
-                (cf_tv){.k = CF_TLOOP, .u.loop = loop};
-        }
+    while (!run->stop && (got = cf_t__iter_next(r, &it, &item)) > 0) {
         if (!round_of(r, run, item)) {
             return false;
         }
@@ -485,7 +493,8 @@ static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0,
         loop->node = n;
         loop->outer = outer;
     }
-    if (!run_rounds(r, &run, loop, src)) {
+    if (loop != NULL ? !run_with_loop(r, &run, loop)
+                     : !run_plain(r, &run, src)) {
         return false;
     }
     uint32_t was = cf_t__cause_now(r);
@@ -866,7 +875,7 @@ static bool exec_if(cf_tr *r, const cf_tnode *n)
 {
     const cf_tbody *body = &n->other;
     uint32_t was = cf_t__cause_now(r);
-    for (uint32_t i = 0; i < n->n && body == &n->other; i++) {
+    for (uint32_t i = 0; i < n->n; i++) {
         cf_tv test = cf_t__eval(r, n->list[i]);
         if (test.k == CF_TERR) {
             return false;
@@ -875,13 +884,14 @@ static bool exec_if(cf_tr *r, const cf_tnode *n)
         cf_t__cause_enter(r, CF_CAUSE_IF, n->list[i], is_true);
         if (is_true) {
             body = &n->bodies[i];
+            break;
         }
     }
-    bool ok = cf_t__exec(r, body);
-    if (ok) { /* after a failure the causes stay: they led to it */
-        cf_t__cause_leave(r, was);
+    if (!cf_t__exec(r, body)) {
+        return false; /* the causes stay: they led to it */
     }
-    return ok;
+    cf_t__cause_leave(r, was);
+    return true;
 }
 
 static bool exec_set(cf_tr *r, const cf_tnode *n)

@@ -77,7 +77,7 @@ static bool grow_seg(cf_tsb *b)
 static inline void put_seg(cf_tsb *b, uint32_t len, uint32_t org, uint32_t off,
                            uint32_t pos)
 {
-    if (b->r->record != NULL) {
+    if (__builtin_expect(b->r->record != NULL, 0)) {
         pos = cf_t__site(b->r, pos, b->pos);
     } else if (pos == 0) {
         pos = b->pos;
