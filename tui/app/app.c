@@ -128,11 +128,18 @@ void cf_app_back(cf_app *app)
 
 /* ---- commands ----------------------------------------------------------- */
 
+/* Whether `word` is a command's name or begins it.  Forms with "!" do what the
+ * plain ones ask about: only a word with "!" means one. */
 static bool names(const cf_command *c, const char *word, size_t n,
                   bool *is_exact)
 {
-    *is_exact = strlen(c->name) == n;
-    return strncmp(c->name, word, n) == 0;
+    size_t len = strlen(c->name);
+    bool is_sure = len > 0 && c->name[len - 1] == '!';
+    *is_exact = len == n && strncmp(c->name, word, n) == 0;
+    if (is_sure != (n > 0 && word[n - 1] == '!')) {
+        return false;
+    }
+    return strncmp(c->name, word, is_sure ? n - 1 : n) == 0 && n <= len;
 }
 
 /* The command that `word` means in this view: a whole name, or the only one

@@ -34,7 +34,7 @@ static const struct way {
     const char *keys;
     int signal;
 } ways[] = {
-    {":quit!\r", 0}, {"\003\003\003", 0}, {NULL, SIGTERM}, {NULL, SIGHUP}};
+    {":q!\r", 0}, {"\003\003\003", 0}, {NULL, SIGTERM}, {NULL, SIGHUP}};
 
 static void pump_for(cf_pty *t, int ms)
 {
