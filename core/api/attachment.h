@@ -50,8 +50,8 @@ typedef struct cf_attachment {
 bool cf_attachment_read(cf_attachment *out, const json_t *part);
 void cf_attachment_deinit(cf_attachment *a);
 
-/* The MIME type of an image (PNG, JPEG, GIF, WebP) or a sound (WAV, MP3,
- * FLAC, Ogg) by its first bytes; NULL for anything else. */
+/* The MIME type of an image (PNG, JPEG, GIF, WebP) or a sound (WAV, MP3, FLAC,
+ * Ogg, AIFF, AU, CAF) by its first bytes; NULL for anything else. */
 const char *cf_attachment_sniff(cf_str bytes);
 
 /*
@@ -70,7 +70,8 @@ json_t *cf_attachment_part(const cf_attachment *a);
  * what a tool may answer with. */
 bool cf_attachment_is_content(const json_t *value);
 
-/* A file ("-": standard input) as such a part.  Errors as above. */
+/* A file ("-": standard input; a path, file://PATH or a data URL) as such a
+ * part.  Errors as above; CF_EUNSUPPORTED for an address on the network. */
 CF_MUST_USE cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind,
                                          const char *path, cf_error *err);
 

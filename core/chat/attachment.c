@@ -190,6 +190,15 @@ const char *cf_attachment_sniff(cf_str b)
     if (starts(b, "OggS")) {
         return "audio/ogg";
     }
+    if (starts(b, "FORM") && b.n >= 12 && memcmp(b.p + 8, "AIF", 3) == 0) {
+        return "audio/aiff";
+    }
+    if (starts(b, ".snd")) {
+        return "audio/basic";
+    }
+    if (starts(b, "caff")) {
+        return "audio/x-caf";
+    }
     bool is_frame = b.n >= 2 && (unsigned char)b.p[0] == 0xFF &&
                     ((unsigned char)b.p[1] & 0xE6) == 0xE2;
     return starts(b, "ID3") || is_frame ? "audio/mpeg" : NULL;
@@ -219,7 +228,8 @@ static cf_status take_bytes(cf_attachment *a, cf_str bytes, const char *path,
         return cf_fail(err, CF_EUNSUPPORTED, "%.200s is not %s", path,
                        a->kind == CF_ATTACHMENT_IMAGE
                            ? "an image (PNG, JPEG, GIF or WebP)"
-                           : "a sound (WAV, MP3, FLAC or Ogg)");
+                           : "a sound (WAV, MP3, FLAC, Ogg, "
+                             "AIFF, AU or CAF)");
     }
     cf_buf_reset(&a->own);
     cf_base64_put(&a->own, bytes);
@@ -266,10 +276,13 @@ json_t *cf_attachment_part(const cf_attachment *a)
 {
     cf_str mime = mime_of(a);
     if (a->kind == CF_ATTACHMENT_AUDIO) {
-        const char *format = cf_str_is(mime, "audio/mpeg")   ? "mp3"
-                             : cf_str_is(mime, "audio/flac") ? "flac"
-                             : cf_str_is(mime, "audio/ogg")  ? "ogg"
-                                                             : "wav";
+        const char *format = cf_str_is(mime, "audio/mpeg")    ? "mp3"
+                             : cf_str_is(mime, "audio/flac")  ? "flac"
+                             : cf_str_is(mime, "audio/ogg")   ? "ogg"
+                             : cf_str_is(mime, "audio/aiff")  ? "aiff"
+                             : cf_str_is(mime, "audio/basic") ? "au"
+                             : cf_str_is(mime, "audio/x-caf") ? "caf"
+                                                              : "wav";
         return json_pack("{s:s, s:{s:s%, s:s}}", "type", "input_audio",
                          "input_audio", "data", a->base64.p, a->base64.n,
                          "format", format);
@@ -307,15 +320,39 @@ bool cf_attachment_is_content(const json_t *value)
     return n_media > 0;
 }
 
+/* The bytes that a path, a file's address or a data URL names; *shown: it in
+ * messages. */
+static cf_status read_named(cf_buf *bytes, const char *name, const char **shown,
+                            cf_error *err)
+{
+    cf_attachment a = {.own = CF_BUF_INIT};
+    cf_str text = cf_str_from(name);
+    *shown = strcmp(name, "-") == 0 ? "standard input" : name;
+    if (starts(text, "http://") || starts(text, "https://")) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "%.200s is an address, and confab fetches nothing: give "
+                       "the file",
+                       name);
+    }
+    if (read_data_url(&a, text)) {
+        *shown = "the data URL";
+        return a.base64.n > 0 && cf_base64_get(bytes, a.base64) ? CF_OK
+               : bytes->failed
+                   ? cf_oom_for(err, "the attachment")
+                   : cf_fail(err, CF_EFORMAT, "the data URL holds no base64");
+    }
+    return cf_os_read_file(bytes, starts(text, "file://") ? name + 7 : name,
+                           CF_ATTACHMENT_BYTES_MAX, err);
+}
+
 cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind,
                              const char *path, cf_error *err)
 {
     cf_attachment a = {.kind = kind, .own = CF_BUF_INIT};
     cf_buf bytes = CF_BUF_INIT;
-    cf_status st = cf_os_read_file(&bytes, path, CF_ATTACHMENT_BYTES_MAX, err);
-    CF_THEN(st,
-            take_bytes(&a, cf_buf_str(&bytes),
-                       strcmp(path, "-") == 0 ? "standard input" : path, err));
+    const char *shown = path;
+    cf_status st = read_named(&bytes, path, &shown, err);
+    CF_THEN(st, take_bytes(&a, cf_buf_str(&bytes), shown, err));
     cf_buf_deinit(&bytes);
     if (st == CF_OK) {
         *out = cf_attachment_part(&a);

@@ -101,13 +101,15 @@ static void find_orientation(reading *r)
     }
 }
 
-/* Inks that cover light, as Adobe writes them: 255 is none. */
+/* Inks that cover light, as Adobe writes them: 255 is none.  What an ink takes
+ * away is rounded, as Pillow does it. */
 static void put_inks(unsigned char *to, const unsigned char *row, size_t w)
 {
     for (size_t x = 0; x < w; x++) {
+        unsigned light = row[4 * x + 3];
         for (size_t c = 0; c < 3; c++) {
-            to[3 * x + c] =
-                (unsigned char)(row[4 * x + c] * row[4 * x + 3] / 255);
+            unsigned taken = (255u - row[4 * x + c]) * light;
+            to[3 * x + c] = (unsigned char)(light - (taken + 127) / 255);
         }
     }
 }

@@ -16,14 +16,15 @@ void cf_attach_options_table(cf_attach_options *o, cf_opt *out)
                       &o->images,
                       "FILE",
                       "send an image with the message (PNG, JPEG, GIF, WebP; "
-                      "-: standard input); may be repeated",
+                      "-: standard input; or a data URL); may be repeated",
                       NULL};
     out[1] = (cf_opt){"--audio",
                       0,
                       CF_OPT_LIST,
                       &o->sounds,
                       "FILE",
-                      "send a sound with the message (WAV, MP3, FLAC, Ogg); "
+                      "send a sound with the message (WAV, MP3, FLAC, Ogg, "
+                      "AIFF, AU, CAF); "
                       "may be repeated",
                       NULL};
 }
