@@ -28,8 +28,8 @@ enum {
     LIVE_MAX = 1 << 20
 };
 
-typedef struct item item;
-struct item {
+typedef struct cf_record__item item;
+struct cf_record__item {
     item *next;
     cf_record *x;
     bool is_end, is_live;
@@ -242,14 +242,26 @@ static void append(cf_recorder *r, item *i)
     pthread_mutex_unlock(&r->lock);
 }
 
-static bool enqueue(cf_recorder *r, cf_record *x, bool is_end)
+static item *new_item(cf_record *x, bool is_end)
 {
     item *i = cf_calloc(1, sizeof *i);
-    if (i == NULL) {
+    if (i != NULL) {
+        i->x = x;
+        i->is_end = is_end;
+    }
+    return i;
+}
+
+/* Queues the beginning, and makes the item of the end, so that the end cannot
+ * fail. */
+static bool enqueue(cf_recorder *r, cf_record *x)
+{
+    item *i = new_item(x, false);
+    x->end = i != NULL ? new_item(x, true) : NULL;
+    if (x->end == NULL) {
+        cf_free(i);
         return false;
     }
-    i->x = x;
-    i->is_end = is_end;
     append(r, i);
     return true;
 }
@@ -267,11 +279,10 @@ static void show_live(cf_record *x, uint64_t us)
     pthread_mutex_lock(&r->lock);
     bool is_idle = r->head == NULL;
     pthread_mutex_unlock(&r->lock);
-    item *i = is_idle ? cf_calloc(1, sizeof *i) : NULL;
+    item *i = is_idle ? new_item(x, false) : NULL;
     if (i == NULL) {
         return;
     }
-    i->x = x;
     i->is_live = true;
     cf_buf_add(&i->live, x->response.p, x->response.n);
     if (i->live.failed) {
@@ -291,6 +302,7 @@ void cf_record__free(cf_record *x)
     cf_buf_deinit(&x->kept.findings);
     cf_arena_deinit(&x->arena);
     cf_free(x->chunks);
+    cf_free(x->end);
     cf_free(x);
 }
 
@@ -331,7 +343,7 @@ cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *q,
         fill(x, q, body, upstream);
     }
     if (x == NULL || x->arena.failed || x->request.failed ||
-        x->request_headers.failed || !enqueue(r, x, false)) {
+        x->request_headers.failed || !enqueue(r, x)) {
         give_room(r, body.n + sizeof(cf_record));
         if (x != NULL) {
             cf_record__free(x);
@@ -405,8 +417,7 @@ void cf_record_end_with(cf_record *x, cf_record_end how, const char *why)
     x->how = how;
     x->why = why != NULL ? copy(x, cf_str_from(why)) : cf_str_make(NULL, 0);
     atomic_store(&x->has_ended, true);
-    if (!enqueue(x->recorder, x, true)) {
-        /* It may still be in the queue as begun: it stays in memory. */
-        cf_record__say(x->recorder, "a record is lost: out of memory");
-    }
+    item *end = x->end; /* x is the thread's from now on */
+    x->end = NULL;
+    append(x->recorder, end);
 }

@@ -48,6 +48,7 @@ struct cf_record {
     bool is_cut; /* the answer is longer than what is kept of it */
     cf_record_end how;
     cf_str why;
+    struct cf_record__item *end; /* owned until it is queued */
     /* The recorder's thread alone. */
     cf_record__kept kept;
 };

@@ -442,6 +442,14 @@ static void fill_run(answer *a, size_t i)
     run->n_tools = list != NULL ? n : 0;
 }
 
+static void drop_replies(answer *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        json_decref(a->message[i]);
+    }
+    a->n = 0;
+}
+
 /* A turn for each choice that said something; the first is the head. */
 static cf_status make_replies(answer *a, cf_error *err)
 {
@@ -672,7 +680,7 @@ static void store_answer(const cf_recorder_options *o, answer *a)
     CF_THEN(st, talks ? make_reply_keys(a, &err) : CF_OK);
     if (st != CF_OK) {
         note(x, "the answer is kept, but is not a turn", &err);
-        a->n = 0;
+        drop_replies(a);
         a->n_keys = 0;
     }
     if (talks && a->request != NULL && x->status == 200 &&
@@ -752,9 +760,7 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
     }
     put_end(x, &reader, &a.end);
     store_answer(o, &a);
-    for (size_t i = 0; i < a.n; i++) {
-        json_decref(a.message[i]);
-    }
+    drop_replies(&a);
     if (has_request) {
         cf_wire_request_deinit(&request);
     }
