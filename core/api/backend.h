@@ -473,6 +473,13 @@ void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
 void cf_backend_core_learn_thinking(cf_backend *backend, size_t n_replies,
                                     size_t n_most);
 
+/* Replaces what `to` has cached by a copy of what `from` has, both built-in
+ * backends of one engine.  `from` may be at work on another thread, as long as
+ * its session does not change meanwhile.  CF_ENOMEM, and `to` is as it was. */
+CF_MUST_USE cf_status cf_backend_core_fork_cache(cf_backend *to,
+                                                 const cf_backend *from,
+                                                 cf_error *err);
+
 /* The tokens that a built-in backend guesses in a pass at most (draft.h); 0:
  * none.  CF_DRAFT_DEFAULT unless set; other backends have none. */
 void cf_backend_core_set_draft(cf_backend *backend, size_t n_max);

@@ -898,6 +898,17 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
     return CF_OK;
 }
 
+cf_status cf_backend_core_fork_cache(cf_backend *to, const cf_backend *from,
+                                     cf_error *err)
+{
+    core_backend *c = (core_backend *)to;
+    cf_session *copy;
+    CF_TRY(cf_session_fork(&copy, ((const core_backend *)from)->session, err));
+    cf_session_free(c->session);
+    c->session = copy;
+    return CF_OK;
+}
+
 static const cf_token *cache(const cf_backend *b, size_t *n)
 {
     return cf_session_tokens(((const core_backend *)b)->session, n);

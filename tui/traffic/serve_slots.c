@@ -113,17 +113,6 @@ static cf_serve__slot *best(cf_serve__slots *s, bool is_busy,
     return found;
 }
 
-/* The one used longest ago gives way to a fork. */
-static void fork_into(cf_serve__slot *slot, const cf_serve__slot *from)
-{
-    cf_backend *copy;
-    cf_error ignored;
-    if (cf_backend_clone(&copy, from->backend, &ignored) == CF_OK) {
-        cf_backend_free(slot->backend);
-        slot->backend = copy;
-    }
-}
-
 /* The slot's request is another one. */
 static void begin(cf_serve__slots *s, cf_serve__slot *slot,
                   const cf_serve__task *task)
@@ -170,8 +159,11 @@ cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
         slot = best(s, false, ids, n, &has);
         const cf_serve__slot *busy = best(s, true, ids, n, &busy_has);
         if (slot != NULL && busy != NULL && busy_has > has + FORK_GAIN) {
+            /* The one used longest ago.  Without memory it computes more. */
+            cf_error ignored;
             slot = best(s, false, ids, 0, &has);
-            fork_into(slot, busy);
+            cf_ignore(cf_backend_core_fork_cache(slot->backend, busy->backend,
+                                                 &ignored));
         }
         cf_joint_release(s->joint);
         if (slot != NULL) {
