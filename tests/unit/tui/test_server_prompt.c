@@ -129,13 +129,16 @@ static void test_server_prompt__beside_ours_in_diff(void **state)
     ask(&d);
     cf_diff_model_update(&m);
     assert_true(m.has_diff);
-    assert_string_equal(m.render.prompt[0].text.p, "user: Hi\nASSISTANT: ");
-    assert_string_equal(m.render.prompt[1].text.p, "user: Hi\nassistant: ");
+    T_TEXT(m.render.prompt[0].text.p, m.render.prompt[0].text.n,
+           "user: Hi\nASSISTANT: ");
+    T_TEXT(m.render.prompt[1].text.p, m.render.prompt[1].text.n,
+           "user: Hi\nassistant: ");
     assert_string_equal(cf_diff_model_name(&m, 1), "the server");
     assert_false(cf_diff_is_equal(&m.diff));
     m.is_swapped = false;
     cf_diff_model_update(&m);
-    assert_string_equal(m.render.prompt[0].text.p, "user: Hi\nassistant: ");
+    T_TEXT(m.render.prompt[0].text.p, m.render.prompt[0].text.n,
+           "user: Hi\nassistant: ");
     cf_diff_model_deinit(&m);
     tear_down(&d);
 }
