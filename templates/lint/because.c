@@ -92,7 +92,7 @@ static const cf_prompt_cause *cause_at(const cf_shot *s, size_t off)
     return span != NULL ? span->cause : NULL;
 }
 
-/* The innermost condition of a chain that is no loop's; NULL. */
+/* The innermost condition that is not a loop's; NULL when there is none. */
 static const cf_prompt_cause *innermost(const cf_prompt_cause *c)
 {
     while (c != NULL && !is_condition(c)) {

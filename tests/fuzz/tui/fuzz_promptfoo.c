@@ -73,7 +73,7 @@ static void check_plan(const cf_sweep_plan *p)
     }
 }
 
-/* Whether the text names a file, which is no business of this target. */
+/* Whether the text names a file: this target opens none. */
 static bool names_file(const char *p, size_t n)
 {
     for (size_t i = 0; i + 5 <= n; i++) {

@@ -331,7 +331,7 @@ static void test_inputs__deepstack(void **state)
     open_model(&m, "qwen3vl");
     assert_int_equal(cf_engine_get_info(m.engine).n_deepstack,
                      CF_TINY_DEEPSTACK);
-    cf_engine *glance = NULL; /* a projector is told from the metadata alone */
+    cf_engine *glance = NULL; /* the metadata alone recognises a projector */
     cf_error err;
     const cf_engine_options vocab_only = {.vocab_only = true};
     size_t n_byte;

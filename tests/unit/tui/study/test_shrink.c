@@ -205,8 +205,8 @@ static void test_shrink__reply(void **state)
     assert_string_equal(json_string_value(json_object_get(f, "name")),
                         "get_weather");
     json_decref(v);
-    /* llama.cpp says that a model thinks unless it is told otherwise, and this
-     * template then asks for thinking, which this prompt does not. */
+    /* llama.cpp turns thinking on by default, and this template then asks for
+     * thinking, which this prompt does not. */
     cf_buf text = CF_BUF_INIT;
     char path[200];
     cf_error err;
