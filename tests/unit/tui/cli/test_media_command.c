@@ -9,46 +9,11 @@
 
 #include "core/base/os.h"
 #include "tests/support/program.h"
+#include "tests/support/seeing_model.h"
 #include "tests/support/tiny_vision.h"
-
-static const char red[] =
-    "data:image/png;base64,"
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGM4IccFAAKiAP"
-    "HCKn5eAAAAAElFTkSuQmCC";
 
 static char folder[64];
 static char model[96], projector[96], other[96], context[96], wrong[96];
-
-#define PARTS(marker)                                              \
-    "{% for m in messages %}<{{ m.role }}>"                        \
-    "{% if m.content is string %}{{ m.content }}{% else %}"        \
-    "{% for p in m.content %}{% if p.type == 'image' %}" marker    \
-    "{% elif p.type == 'text' %}{{ p.text }}{% endif %}{% endfor " \
-    "%}{% endif %}{% endfor %}<assistant>"
-
-static bool write_file(const char *path, const void *p, size_t n)
-{
-    cf_error err;
-    return cf_os_write_file(path, p, n, 0600, &err) == CF_OK;
-}
-
-static bool write_model(void)
-{
-    size_t n;
-    cf_tiny_options tiny = {.arch = "gemma3",
-                            .seed = 5,
-                            .chat_template = PARTS("<start_of_image>")};
-    void *bytes = cf_tiny_gguf(&tiny, &n);
-    bool ok = write_file(model, bytes, n);
-    cf_tiny_free(bytes);
-    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
-    ok = ok && write_file(projector, file.p, file.n);
-    cf_tiny_free(file.p);
-    file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 32);
-    ok = ok && write_file(other, file.p, file.n);
-    cf_tiny_free(file.p);
-    return ok;
-}
 
 static int set_up(void **state)
 {
@@ -68,10 +33,11 @@ static int set_up(void **state)
                      "{\"type\":\"text\",\"text\":\"see \"},"
                      "{\"type\":\"image\",\"image\":\"%s\"},"
                      "{\"type\":\"text\",\"text\":\" it\"}]}]}",
-                     red);
-    static const char bad[] = PARTS("<image>");
-    return write_model() && write_file(context, text, (size_t)n) &&
-                   write_file(wrong, bad, sizeof bad - 1)
+                     cf_seeing_red);
+    static const char bad[] = CF_SEEING_TEMPLATE("<image>");
+    return cf_seeing_write(model, projector, other) &&
+                   cf_seeing_put(context, text, (size_t)n) &&
+                   cf_seeing_put(wrong, bad, sizeof bad - 1)
                ? 0
                : -1;
 }

@@ -10,61 +10,24 @@
 #include "core/base/base64.h"
 #include "core/base/os.h"
 #include "tests/support/program.h"
-#include "tests/support/tiny_vision.h"
-
-static const char red[] =
-    "data:image/png;base64,"
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGM4IccFAAKiAP"
-    "HCKn5eAAAAAElFTkSuQmCC";
+#include "tests/support/seeing_model.h"
 
 static char folder[64];
-static char model[96], projector[96], other[96], context[96], wrong[96];
+static char model[96], projector[96], other[96];
 static char picture[96], database[96], second[96], exported[96];
-
-#define PARTS(marker)                                              \
-    "{% for m in messages %}<{{ m.role }}>"                        \
-    "{% if m.content is string %}{{ m.content }}{% else %}"        \
-    "{% for p in m.content %}{% if p.type == 'image' %}" marker    \
-    "{% elif p.type == 'text' %}{{ p.text }}{% endif %}{% endfor " \
-    "%}{% endif %}{% endfor %}<assistant>"
-
-static bool write_file(const char *path, const void *p, size_t n)
-{
-    cf_error err;
-    return cf_os_write_file(path, p, n, 0600, &err) == CF_OK;
-}
-
-static bool write_model(void)
-{
-    size_t n;
-    cf_tiny_options tiny = {.arch = "gemma3",
-                            .seed = 5,
-                            .chat_template = PARTS("<start_of_image>")};
-    void *bytes = cf_tiny_gguf(&tiny, &n);
-    bool ok = write_file(model, bytes, n);
-    cf_tiny_free(bytes);
-    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
-    ok = ok && write_file(projector, file.p, file.n);
-    cf_tiny_free(file.p);
-    file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 32);
-    ok = ok && write_file(other, file.p, file.n);
-    cf_tiny_free(file.p);
-    return ok;
-}
 
 static bool write_picture(void)
 {
     cf_buf bytes = CF_BUF_INIT;
-    cf_str base64 = cf_str_from(strchr(red, ',') + 1);
-    bool ok =
-        cf_base64_get(&bytes, base64) && write_file(picture, bytes.p, bytes.n);
+    cf_str base64 = cf_str_from(strchr(cf_seeing_red, ',') + 1);
+    bool ok = cf_base64_get(&bytes, base64) &&
+              cf_seeing_put(picture, bytes.p, bytes.n);
     cf_buf_deinit(&bytes);
     return ok;
 }
 
 static int set_up(void **state)
 {
-    char text[1024];
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
     if (mkdtemp(folder) == NULL) {
@@ -73,24 +36,11 @@ static int set_up(void **state)
     snprintf(model, sizeof model, "%s/model.gguf", folder);
     snprintf(projector, sizeof projector, "%s/mmproj-model.gguf", folder);
     snprintf(other, sizeof other, "%s/mmproj-a.gguf", folder);
-    snprintf(context, sizeof context, "%s/context.json", folder);
-    snprintf(wrong, sizeof wrong, "%s/wrong.jinja", folder);
     snprintf(picture, sizeof picture, "%s/red.png", folder);
     snprintf(database, sizeof database, "%s/one.db", folder);
     snprintf(second, sizeof second, "%s/two.db", folder);
     snprintf(exported, sizeof exported, "%s/out.jsonl", folder);
-    int n = snprintf(text, sizeof text,
-                     "{\"messages\":[{\"role\":\"user\",\"content\":["
-                     "{\"type\":\"text\",\"text\":\"see \"},"
-                     "{\"type\":\"image\",\"image\":\"%s\"},"
-                     "{\"type\":\"text\",\"text\":\" it\"}]}]}",
-                     red);
-    static const char bad[] = PARTS("<image>");
-    return write_model() && write_picture() &&
-                   write_file(context, text, (size_t)n) &&
-                   write_file(wrong, bad, sizeof bad - 1)
-               ? 0
-               : -1;
+    return cf_seeing_write(model, projector, other) && write_picture() ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -99,8 +49,6 @@ static int tear_down(void **state)
     unlink(model);
     unlink(projector);
     unlink(other);
-    unlink(context);
-    unlink(wrong);
     unlink(picture);
     unlink(exported);
     const char *const databases[] = {database, second};
@@ -124,7 +72,7 @@ static void test_media__forms(void **state)
         int status;
         const char *word;
     } forms[] = {
-        {red, 0, "["},
+        {cf_seeing_red, 0, "["},
         {"-", 0, "["},
         {"data:image/png;base64,iVBO!", 3, "base64"},
         {"data:text/plain;base64,aGVsbG8=", 3, "not an image"},
@@ -134,7 +82,8 @@ static void test_media__forms(void **state)
     cf_buf bytes = CF_BUF_INIT;
     (void)state;
     NEED_PROGRAM();
-    assert_true(cf_base64_get(&bytes, cf_str_from(strchr(red, ',') + 1)));
+    assert_true(
+        cf_base64_get(&bytes, cf_str_from(strchr(cf_seeing_red, ',') + 1)));
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         cf_program p;
         const char *const argv[] = {
