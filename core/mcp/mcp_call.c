@@ -188,8 +188,12 @@ static cf_status exchange(calling *c, json_t **answer, long *status,
         left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX, NULL, err);
     while (st == CF_OK && !w->is_over) {
         st = cf_mcp_step(s->mcp, STEP_MS, err);
-        if (st == CF_OK && !w->is_over && is_cancelled(c)) {
-            call_off(c, w->id, "stopped by the user");
+        /* Also where the answer came in the same step: stopping a question
+         * has the server answer at once. */
+        if (st == CF_OK && is_cancelled(c)) {
+            if (!w->is_over) {
+                call_off(c, w->id, "stopped by the user");
+            }
             st = cf_fail(err, CF_ECANCELLED, "stopped");
         }
     }
@@ -317,6 +321,9 @@ static cf_status prepare_again(calling *c, const json_t *answer, long status,
         *again = true;
         cf_mcp__list_changed(s);
         while (s->pages != NULL && s->state == CF_MCP_READY) {
+            if (is_cancelled(c)) {
+                return cf_fail(err, CF_ECANCELLED, "stopped");
+            }
             CF_TRY(cf_mcp_step(s->mcp, STEP_MS, err));
         }
     }

@@ -313,6 +313,17 @@ class Elicits(Server):
         answer(m, text_result(json.dumps(said)))
 
 
+class Hasty(Server):
+    """Asks the user, and answers without waiting, in one write."""
+
+    def call(self, m):
+        ask = {"jsonrpc": "2.0", "id": "s0", "method": "elicitation/create",
+               "params": {"message": "Who?",
+                          "requestedSchema": {"type": "object"}}}
+        end = {"jsonrpc": "2.0", "id": m["id"], "result": text_result("done")}
+        raw(json.dumps(ask) + "\n" + json.dumps(end) + "\n")
+
+
 class NewElicits(New):
     def call(self, m):
         p = m["params"]

@@ -489,6 +489,35 @@ static void test_mcp__question_answered(void **state)
     close_world(&w);
 }
 
+static cf_cancel is_stopped;
+
+static void on_ask_stop(void *ud, size_t server, const json_t *params,
+                        json_t **answer)
+{
+    (void)ud;
+    (void)server;
+    (void)params;
+    atomic_store(&is_stopped, true);
+    *answer = json_pack("{s:s}", "action", "cancel");
+}
+
+/* A call that is stopped at a question has no result, also when the server's
+ * answer is there already. */
+static void test_mcp__question_stopped(void **state)
+{
+    (void)state;
+    world w;
+    cf_mcp_result r;
+    open_with(&w, "hasty", (cf_mcp_options){.ask = on_ask_stop});
+    json_t *arguments = json_pack("{s:s}", "text", "x");
+    const cf_mcp_call_options o = {.cancel = &is_stopped};
+    T_FAILS(
+        cf_mcp_call(w.mcp, 0, cf_str_from("echo"), arguments, &o, &r, &w.err),
+        CF_ECANCELLED);
+    json_decref(arguments);
+    close_world(&w);
+}
+
 static void test_mcp__input_required(void **state)
 {
     (void)state;
@@ -750,6 +779,7 @@ int main(void)
         cmocka_unit_test(test_mcp__batch),
         cmocka_unit_test(test_mcp__question_without_a_user),
         cmocka_unit_test(test_mcp__question_answered),
+        cmocka_unit_test(test_mcp__question_stopped),
         cmocka_unit_test(test_mcp__input_required),
         cmocka_unit_test(test_mcp__input_required_for_ever),
         cmocka_unit_test(test_mcp__progress),
