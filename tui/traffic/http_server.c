@@ -9,6 +9,8 @@
  *  3. `done` of an answer is called by on_completed, and by nothing else.
  *  4. n_bodies is the length of all requests' bodies together, and never over
  *     bodies_max; on_completed gives a body's length back.
+ *  5. An answer of success is sent whole or not at all: where the arena, which
+ *     has its headers and its body, has failed, 503 goes in its place.
  */
 #define _DEFAULT_SOURCE 1 /* strncasecmp, timersub and the like of MHD */
 #include "tui/traffic/http_server.h"
@@ -56,6 +58,7 @@ typedef struct request {
     bool is_begun, is_answered;
     bool is_too_big; /* over CF_HTTP_BODY_MAX */
     bool is_crowded; /* over what is left for the bodies of all requests */
+    bool is_lost;    /* `out` could not be made whole: 503 was sent */
     cf_http_answer out;
 } request;
 
@@ -212,11 +215,16 @@ static unsigned refuses(request *r, const char **why)
 
 /* ---- answers ------------------------------------------------------------ */
 
+static const cf_http_header json = {{"Content-Type", 12},
+                                    {"application/json", 16}};
+/* Needs no memory. */
+static const char no_memory[] =
+    "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\","
+    "\"code\":503}}";
+
 void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status,
                   const char *type, const char *message)
 {
-    static const cf_http_header json = {{"Content-Type", 12},
-                                        {"application/json", 16}};
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
     cf_jw_init(&w, &text);
@@ -228,10 +236,12 @@ void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status,
     cf_jw_end(&w);
     cf_jw_end(&w);
     const char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(&text), text.n);
+    bool is_whole = cf_jw_finish(&w, NULL) == CF_OK && copy != NULL;
     *a = (cf_http_answer){.status = status,
                           .headers = &json,
                           .n_headers = 1,
-                          .body = cf_str_make(copy, copy != NULL ? text.n : 0)};
+                          .body = is_whole ? cf_str_make(copy, text.n)
+                                           : cf_str_from(no_memory)};
     cf_buf_deinit(&text);
 }
 
@@ -245,7 +255,8 @@ static ssize_t on_read(void *cls, uint64_t pos, char *to, size_t max)
                     : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-static enum MHD_Result send_answer(request *r, struct MHD_Connection *c)
+/* NULL without memory, and perhaps without headers when the arena failed. */
+static struct MHD_Response *make_response(request *r)
 {
     const cf_http_answer *a = &r->out;
     struct MHD_Response *response;
@@ -262,10 +273,7 @@ static enum MHD_Result send_answer(request *r, struct MHD_Connection *c)
         response = MHD_create_response_from_buffer(a->body.n, body.out,
                                                    MHD_RESPMEM_MUST_COPY);
     }
-    if (response == NULL) {
-        return MHD_NO;
-    }
-    for (size_t i = 0; i < a->n_headers; i++) {
+    for (size_t i = 0; response != NULL && i < a->n_headers; i++) {
         const cf_http_header *h = &a->headers[i];
         char *name = cf_arena_strndup(&r->arena, h->name.p, h->name.n);
         char *value = cf_arena_strndup(&r->arena, h->value.p, h->value.n);
@@ -273,7 +281,35 @@ static enum MHD_Result send_answer(request *r, struct MHD_Connection *c)
             (void)MHD_add_response_header(response, name, value);
         }
     }
-    enum MHD_Result ok = MHD_queue_response(c, a->status, response);
+    return response;
+}
+
+/* Puts 503 in the place of an answer that is not whole; `done` stays. */
+static void lose_answer(request *r)
+{
+    r->is_lost = true;
+    r->out.status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    r->out.headers = &json;
+    r->out.n_headers = 1;
+    r->out.read = NULL;
+    r->out.body = cf_str_from(no_memory);
+}
+
+static enum MHD_Result send_answer(request *r, struct MHD_Connection *c)
+{
+    const bool is_success = r->out.status < MHD_HTTP_BAD_REQUEST;
+    struct MHD_Response *response = make_response(r);
+    if (is_success && r->arena.failed) {
+        if (response != NULL) {
+            MHD_destroy_response(response);
+        }
+        lose_answer(r);
+        response = make_response(r);
+    }
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    enum MHD_Result ok = MHD_queue_response(c, r->out.status, response);
     MHD_destroy_response(response);
     r->is_answered = true;
     return ok;
@@ -409,7 +445,8 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **con,
     }
     *con = NULL;
     if (r->out.done != NULL) {
-        r->out.done(r->out.ud, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+        r->out.done(r->out.ud,
+                    how == MHD_REQUEST_TERMINATED_COMPLETED_OK && !r->is_lost);
     }
     drop_body(r);
     cf_arena_deinit(&r->arena);

@@ -423,18 +423,6 @@ static void set_headers(const cf_http_request *r, cf_http_answer *a,
     cf_record_head(record, a->status, h, 3);
 }
 
-static void answer_text(const cf_http_request *r, cf_http_answer *a,
-                        cf_record *record, unsigned status, const cf_buf *text)
-{
-    const char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n);
-    *a =
-        (cf_http_answer){.status = status,
-                         .body = cf_str_make(copy, copy != NULL ? text->n : 0)};
-    set_headers(r, a, record, "application/json");
-    cf_record_bytes(record, a->body.p, a->body.n);
-    cf_record_end_with(record, CF_RECORD_WHOLE, NULL);
-}
-
 static void answer_error(const cf_http_request *r, cf_http_answer *a,
                          cf_record *record, unsigned status, const char *type,
                          const char *message)
@@ -443,6 +431,21 @@ static void answer_error(const cf_http_request *r, cf_http_answer *a,
     cf_str body = a->body;
     set_headers(r, a, record, "application/json");
     cf_record_bytes(record, body.p, body.n);
+    cf_record_end_with(record, CF_RECORD_WHOLE, NULL);
+}
+
+/* 200 and the text, or 500 where it is not whole. */
+static void answer_text(const cf_http_request *r, cf_http_answer *a,
+                        cf_record *record, const cf_buf *text)
+{
+    const char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n);
+    if (text->failed || copy == NULL) {
+        answer_error(r, a, record, 500, "server_error", "out of memory");
+        return;
+    }
+    *a = (cf_http_answer){.status = 200, .body = cf_str_make(copy, text->n)};
+    set_headers(r, a, record, "application/json");
+    cf_record_bytes(record, a->body.p, a->body.n);
     cf_record_end_with(record, CF_RECORD_WHOLE, NULL);
 }
 
@@ -549,11 +552,7 @@ static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)
     } else {
         cf_serve__write_whole(&j->writer, j->reply, j->asked.n, &j->usage,
                               &j->timings, &text);
-        if (text.failed) {
-            answer_error(r, a, j->record, 500, "server_error", "out of memory");
-        } else {
-            answer_text(r, a, j->record, 200, &text);
-        }
+        answer_text(r, a, j->record, &text);
     }
     cf_buf_deinit(&text);
     free_job(j);
@@ -614,7 +613,7 @@ static void small(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
     cf_jw w;
     cf_jw_init(&w, &text);
     write(s, &w);
-    answer_text(r, a, NULL, 200, &text);
+    answer_text(r, a, NULL, &text);
     cf_buf_deinit(&text);
 }
 
@@ -712,7 +711,7 @@ static void tokenize(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     cf_jw_end(&w);
     cf_jw_end(&w);
     if (st == CF_OK) {
-        answer_text(r, a, NULL, 200, &out);
+        answer_text(r, a, NULL, &out);
     } else {
         answer_error(r, a, NULL, 400, "invalid_request_error", err.text);
     }
@@ -729,7 +728,7 @@ static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     cf_status st =
         cf_serve__embed(s->embedder, r->body, s->o.model, NULL, &text, &err);
     if (st == CF_OK) {
-        answer_text(r, a, record, 200, &text);
+        answer_text(r, a, record, &text);
     } else if (st == CF_EUNSUPPORTED) {
         answer_error(r, a, record, 501, "not_supported", err.text);
     } else if (st == CF_ELIMIT) {

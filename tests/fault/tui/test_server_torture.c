@@ -24,7 +24,11 @@
 #include "tui/traffic/scripted.h"
 #include "tui/traffic/serve.h"
 
-enum { ANSWER_MAX = 1 << 16, RUNS_MAX = T_IS_SLOW ? 10 : 40 };
+enum {
+    ANSWER_MAX = 1 << 16,
+    RUNS_MAX = T_IS_SLOW ? 10 : 40,
+    LAST_MAX = 12 /* the last allocations, each: they put the answer together */
+};
 
 /* ---- a client ----------------------------------------------------------- */
 
@@ -142,6 +146,34 @@ static void wrong(const question *q, size_t nth, const char *got,
              got, want);
 }
 
+/* One request with the nth allocation failing, and one after it; whether one
+ * failed. */
+static bool fail_at(const char *url, const question *q, const char *want,
+                    size_t nth, bool persist)
+{
+    static char got[ANSWER_MAX];
+    cf_fault_arm(nth, persist);
+    (void)ask(url, q->path, q->body, got);
+    bool fired = cf_fault_disarm();
+    if (is_good(got)) {
+        normalise(got);
+        if (strcmp(got, want) != 0) {
+            wrong(q, nth, got, want);
+        }
+    } else if (!fired) {
+        wrong(q, nth, got, want);
+    }
+    (void)ask(url, q->path, q->body, got);
+    if (!is_good(got)) {
+        wrong(q, nth, got, want);
+    }
+    normalise(got);
+    if (strcmp(got, want) != 0) {
+        wrong(q, nth, got, want);
+    }
+    return fired;
+}
+
 static void torture(const char *url, const question *q, bool persist)
 {
     static char want[ANSWER_MAX], got[ANSWER_MAX];
@@ -153,28 +185,9 @@ static void torture(const char *url, const question *q, bool persist)
     normalise(want);
     size_t before = cf_fault_total();
     (void)ask(url, q->path, q->body, got);
-    size_t step = (cf_fault_total() - before) / RUNS_MAX + 1;
-    bool fired = true;
-    for (size_t nth = 1; fired; nth += step) {
-        cf_fault_arm(nth, persist);
-        (void)ask(url, q->path, q->body, got);
-        fired = cf_fault_disarm();
-        if (is_good(got)) {
-            normalise(got);
-            if (strcmp(got, want) != 0) {
-                wrong(q, nth, got, want);
-            }
-        } else if (!fired) {
-            wrong(q, nth, got, want);
-        }
-        (void)ask(url, q->path, q->body, got);
-        if (!is_good(got)) {
-            wrong(q, nth, got, want);
-        }
-        normalise(got);
-        if (strcmp(got, want) != 0) {
-            wrong(q, nth, got, want);
-        }
+    size_t n = cf_fault_total() - before, step = n / RUNS_MAX + 1;
+    for (size_t nth = 1; fail_at(url, q, want, nth, persist);) {
+        nth += nth + LAST_MAX < n ? step : 1;
     }
 }
 
@@ -213,6 +226,11 @@ static void test_server_torture__serve(void **state)
          "{" CHAT ",\"max_tokens\":6,\"seed\":7,\"tools\":[{\"type\":"
          "\"function\",\"function\":" TOOL "}]}"},
         {"/v1/completions", "{\"prompt\":\"abc\",\"max_tokens\":3,\"seed\":1}"},
+        /* An answer that does not fit into what its request has allocated. */
+        {"/v1/chat/completions",
+         "{" CHAT ",\"max_tokens\":24,\"seed\":7,\"logprobs\":true,"
+         "\"top_logprobs\":20}"},
+        {"/tokenize", "{\"content\":\"abcdefghijklmnop\"}"},
     };
     static const char tpl[] =
         "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
