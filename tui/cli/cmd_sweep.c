@@ -18,6 +18,7 @@ typedef struct job {
     cf_progress progress;
     cf_sweep_versus *versus;
     size_t n_versus;
+    bool is_cut; /* memory ran out for a line of the output */
 } job;
 
 static void on_cell(void *ud, const cf_sweep *s, size_t cell)
@@ -27,8 +28,11 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
     if (j->cli->is_json) {
         cf_sweep_put_cell(&line, s, cell);
         cf_progress_end(&j->progress);
-        cf_out(stdout, cf_buf_str(&line), CF_OUT_JSON);
-        fflush(stdout);
+        j->is_cut = j->is_cut || line.failed;
+        if (!line.failed) {
+            cf_out(stdout, cf_buf_str(&line), CF_OUT_JSON);
+            fflush(stdout);
+        }
     } else if (s->cell[cell].record == NULL) {
         cf_progress_end(&j->progress);
         cf_note_text("[failed] ", cf_str_from(s->cell[cell].error != NULL
@@ -86,6 +90,9 @@ static cf_status run(job *j, const cf_sweep_plan *plan, int *status,
     cf_status st = cf_sweep_run(&s, err);
     cf_progress_end(&j->progress);
     CF_THEN(st, write_end(j, &s, err));
+    if (st == CF_OK && j->is_cut) {
+        st = cf_oom_for(err, "a cell");
+    }
     *status = s.n_failed > 0                ? CF_EXIT_ENGINE
               : cf_sweep_n_unpassed(&s) > 0 ? CF_EXIT_FINDING
                                             : CF_EXIT_OK;

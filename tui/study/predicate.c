@@ -358,13 +358,14 @@ cf_status cf_predicate_holds(const cf_predicate *p, const cf_sight *sight,
                              bool *holds, cf_buf *why, cf_error *err)
 {
     cf_buf unused = CF_BUF_INIT;
+    why = why != NULL ? why : &unused;
     *holds = false;
     if ((p->kind->needs & CF_SEE_REPLY) != 0 && !sight->has_reply) {
         return cf_fail(err, CF_EINVAL, "%s: there is no reply to look at",
                        p->kind->name);
     }
-    cf_status st =
-        p->kind->holds(p, sight, holds, why != NULL ? why : &unused, err);
+    cf_status st = p->kind->holds(p, sight, holds, why, err);
+    CF_THEN(st, cf_buf_check(why, err));
     *holds = st == CF_OK && *holds != p->is_negated;
     cf_buf_deinit(&unused);
     return st;

@@ -452,6 +452,7 @@ static cf_status contains_json(const cf_predicate *p, const cf_sight *s,
         if (n > 0) {
             cf_buf_restart(&flaw);
             st = accepts(p, cf_str_make(text.p + i, n), out, &flaw, err);
+            CF_THEN(st, cf_buf_check(&flaw, err));
         }
         bool was_json =
             n > 0 && !cf_str_starts(cf_buf_str(&flaw), cf_str_from("not JSON"));
@@ -478,7 +479,11 @@ static cf_status json_equals(const cf_predicate *p, const cf_sight *s,
     cf_error not_json;
     cf_status st = content_of(s, &text, err);
     cf_str t = trimmed(cf_buf_str(&text));
-    if (st == CF_OK && cf_json_read(&v, t.p, t.n, &not_json) != CF_OK) {
+    cf_status read =
+        st == CF_OK ? cf_json_read(&v, t.p, t.n, &not_json) : CF_OK;
+    if (read == CF_ENOMEM) {
+        st = cf_oom(err);
+    } else if (read != CF_OK) {
         cf_buf_addf(why, "not JSON: %s", not_json.text);
     } else if (st == CF_OK) {
         *out = json_equal(v, p->list) != 0;

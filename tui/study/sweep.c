@@ -299,6 +299,19 @@ static void save(cf_sweep *s, const cf_sweep_cell *c)
 
 /* ---- ends --------------------------------------------------------------- */
 
+/* Takes a cell's record and answers away. */
+static void lose(const cf_sweep *s, cf_sweep_cell *c, const cf_error *err)
+{
+    for (size_t k = 0; k < s->plan->n_check; k++) {
+        cf_free(c->answer[k].why);
+        c->answer[k] = (cf_sweep_answer){.why = NULL};
+    }
+    json_decref(c->record);
+    c->record = NULL;
+    c->is_reused = false;
+    c->error = cf_strdup(err->text); /* NULL is shown as out of memory, too */
+}
+
 /* Tells of the cells whose turn it is. */
 static void tell(cf_sweep *s)
 {
@@ -310,10 +323,17 @@ static void tell(cf_sweep *s)
     }
 }
 
+/* A cell whose answers did not fit into memory has failed: each of them may be
+ * wrong, or lack its reason. */
 static void end(cf_sweep *s, cf_sweep_cell *c)
 {
+    const uint64_t failures = cf_alloc_failures();
+    cf_error err;
     if (c->record != NULL) {
         ask(s, c);
+        if (cf_alloc_check(failures, &err) != CF_OK) {
+            lose(s, c, &err);
+        }
     }
     c->is_done = true;
     s->n_done++;
@@ -362,20 +382,40 @@ static bool is_twin(cf_sweep *s, size_t cell)
     return true;
 }
 
+/* Asks the judges of a cell, and saves its record if it is not saved yet, or
+ * changed.  What a judge says without memory is not kept. */
+static void take_judgements(cf_sweep *s, cf_sweep_cell *c, bool is_saved)
+{
+    const uint64_t failures = cf_alloc_failures();
+    cf_error err;
+    bool is_changed = cf_sweep__ask_judges(s, c, c->record);
+    if (cf_alloc_check(failures, &err) != CF_OK) {
+        lose(s, c, &err);
+    } else if (is_changed || !is_saved) {
+        save(s, c);
+    }
+}
+
 bool cf_sweep__is_known(cf_sweep *s, size_t cell)
 {
+    const uint64_t failures = cf_alloc_failures();
     cf_sweep_cell *c = &s->cell[cell];
+    cf_error err;
     if (is_twin(s, cell)) {
         return true;
     }
     c->record = load(s, c);
+    if (cf_alloc_check(failures, &err) != CF_OK) {
+        /* It may be known, or another may come to be computed twice. */
+        lose(s, c, &err);
+        end_all(s, c);
+        return true;
+    }
     if (c->record == NULL) {
         return false;
     }
     c->is_reused = true;
-    if (cf_sweep__ask_judges(s, c, c->record)) {
-        save(s, c);
-    }
+    take_judgements(s, c, true);
     end_all(s, c);
     return true;
 }
@@ -389,10 +429,7 @@ void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *record, bool is_saved,
         c->error = cf_strdup(err->text[0] != '\0' ? err->text
                                                   : cf_status_name(err->code));
     } else {
-        is_saved = !cf_sweep__ask_judges(s, c, record) && is_saved;
-    }
-    if (record != NULL && !is_saved) {
-        save(s, c);
+        take_judgements(s, c, is_saved);
     }
     end_all(s, c);
 }

@@ -70,6 +70,7 @@ static const char reply_text[] =
     "[1, \"two\"]}}\n</tool_call>";
 static const char script_text[] =
     "{\"replies\":[{\"text\":\"An answer w\u00f6rth\",\"thinking\":\"hm\"}]}";
+static const char judge_text[] = "{\"replies\":[{\"text\":\"Yes.\"}]}";
 static const char conversation[] =
     "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
     "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\",\"tool_calls\":"
@@ -167,17 +168,19 @@ enum {
     WRITES = 1,  /* it changes @scratch, a copy of @db */
     FIGURES = 2, /* its figures differ from run to run: blurred */
     STARTS = 4,  /* it starts programs */
-    LONG = 8     /* it computes, opens and renders much */
+    LONG = 8,    /* it computes, opens and renders much */
+    EVERY = 16   /* it allocates little enough that each one may fail */
 };
 
 /* How many allocations fail at most, one a run. */
 static size_t runs_of(unsigned mode, bool persist)
 {
     const char *asked = getenv("CONFAB_TORTURE"); /* for each one: a large N */
-    return asked != NULL   ? strtoul(asked, NULL, 10)
-           : mode != PLAIN ? FEW_MAX
-           : persist       ? RUNS_MAX / 3
-                           : RUNS_MAX;
+    return asked != NULL ? strtoul(asked, NULL, 10)
+           : (mode & EVERY) != 0 && !persist && !T_IS_SLOW ? SIZE_MAX
+           : mode != PLAIN                                 ? FEW_MAX
+           : persist                                       ? RUNS_MAX / 3
+                                                           : RUNS_MAX;
 }
 
 static void blur(char *out, size_t *n)
@@ -281,7 +284,8 @@ static void torture(const char *const *words, int want_status, bool persist,
     size_t before = cf_fault_total();
     (void)run(words, out, &n);
     size_t n_allocs = cf_fault_total() - before;
-    size_t step = n_allocs / runs_of(mode, persist) + 1;
+    size_t runs = runs_of(mode, persist);
+    size_t step = n_allocs / runs + 1;
     size_t wrong = 0;
     int status = 0;
     for (size_t nth = 1; wrong == 0; nth += step) {
@@ -507,8 +511,12 @@ static void test_torture__studies(void **state)
         {"sweep", "@plan", "-m", "@tiny", "--no-store", "--json"},
         {"sweep", "@plan", "-m", "@tiny", "--no-store"},
     };
+    static const char *const each_cell[][ARGS_MAX] = {
+        {"sweep", "@small", "-m", "script:@script", "--no-store", "--json"},
+    };
     EACH_AS(runs, CF_EXIT_OK, LONG);
     EACH_AS(figures, CF_EXIT_OK, FIGURES);
+    EACH_AS(each_cell, CF_EXIT_OK, FIGURES | EVERY);
 }
 
 static void test_torture__media(void **state)
@@ -591,6 +599,22 @@ static void write_servers(void)
     write_file("server", server_text, sizeof server_text - 1);
     write_file("servers", text.p, text.n);
     cf_buf_deinit(&text);
+}
+
+/* A plan with a check of each kind that a script's replies can have. */
+static void write_plan(void)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addf(&text,
+                "prompts prompts\n"
+                "check long regex .\n"
+                "check some contains-any answer, reply\n"
+                "check no not-json\n"
+                "check judged judge script:%s Is it short?\n",
+                store_dir_file("judge"));
+    write_file("small", text.p, text.n);
+    cf_buf_deinit(&text);
+    write_file("judge", judge_text, sizeof judge_text - 1);
 }
 
 /* The newest conversation of a database. */
@@ -709,6 +733,7 @@ static int set_up(void **state)
     setenv("CONFAB_SEED_IDS", "7", 1);
     setenv("HOME", store_dir_file("home"), 1);
     write_servers();
+    write_plan();
     write_runs();
     return 0;
 }
