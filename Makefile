@@ -132,8 +132,9 @@ SETS := neon neondot neoni8mm
 endif
 # Loops of recurrent.inc become vectors at this level.
 $(B)/core/kernel/%.o: OPT = $(if $(filter release,$(VARIANT)),-O3)
-SET_OBJ := $(SETS:%=$(B)/core/kernel/kernel_%.o)
-$(SET_OBJ): ISA = $(ISA_$(patsubst kernel_%.o,%,$(@F)))
+# Each set is compiled twice: kernel_X_8.c multiplies activations of 8 bits.
+SET_OBJ := $(foreach s,$(SETS),$(B)/core/kernel/kernel_$s.o $(B)/core/kernel/kernel_$s_8.o)
+$(SET_OBJ): ISA = $(ISA_$(patsubst kernel_%.o,%,$(subst _8.o,.o,$(@F))))
 ifeq ($(VARIANT),tsan)
 # Loops over what their callers hand to each thread; the reference set is
 # instrumented and shares the division among threads with them.

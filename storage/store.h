@@ -118,7 +118,7 @@ typedef struct cf_store_run {
     bool has_seed;
     int n_threads;
     cf_str isa; /* instruction set of the kernels */
-    bool is_exact;
+    cf_arithmetic arithmetic;
     cf_str prompt_hash; /* SHA-256 of the rendered bytes */
     int64_t prompt_bytes;
     int64_t n_prompt, n_kept, n_new, n_reply; /* tokens */

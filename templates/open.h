@@ -47,7 +47,7 @@ typedef struct cf_open_options {
     const char *const *lora;   /* [n_lora] adapters, "FILE" or "FILE=SCALE" */
     size_t n_lora;
     bool opens_lora; /* cf_open_engine(): the caller opens them itself */
-    bool is_exact;
+    cf_arithmetic arithmetic;
     bool has_tools; /* of several templates of a model, its "tool_use" */
     bool allows_no_weights; /* cf_open_backend(): a folder without weights
                                opens, and every request is answered with

@@ -18,6 +18,7 @@
 #ifndef CF_CORE_API_ENGINE_H
 #define CF_CORE_API_ENGINE_H
 
+#include "core/api/arithmetic.h"
 #include "core/api/tokenizer.h"
 #include "core/base/buf.h"
 #include "core/base/decls.h"
@@ -43,8 +44,8 @@ typedef enum cf_blas_choice {
 } cf_blas_choice;
 
 typedef struct cf_engine_options {
-    unsigned n_threads;     /* 0: one a processor */
-    bool is_exact;          /* float32 arithmetic on dequantised weights */
+    unsigned n_threads; /* 0: one a processor */
+    cf_arithmetic arithmetic;
     bool vocab_only;        /* tokenizer and metadata; no tensor is needed */
     bool metadata_only;     /* not even the tokenizer, which is NULL then */
     const char *load_as;    /* "q8_0" or "q4_0": float matrices become that in
@@ -107,7 +108,7 @@ typedef struct cf_engine_info {
     cf_pooling pooling;
     unsigned n_threads;
     cf_blas_choice encoder_blas;
-    bool is_exact;
+    cf_arithmetic arithmetic;
     bool has_weights; /* false when opened with vocab_only */
     bool is_folder;   /* a Hugging Face folder, not a GGUF */
 } cf_engine_info;

@@ -32,11 +32,21 @@ static cf_status no_kernels(const char *name, cf_error *err)
 static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
                               cf_error *err)
 {
-    e->is_exact = o->is_exact;
+    e->arithmetic = o->arithmetic;
     e->encoder_blas = o->encoder_blas;
-    e->k = o->is_exact ? cf_kernels_ref() : cf_kernels_pick(o->kernel_set);
+    e->k = o->arithmetic == CF_ARITHMETIC_EXACT
+               ? cf_kernels_ref()
+               : cf_kernels_pick(o->kernel_set);
     if (e->k == NULL) {
         return no_kernels(o->kernel_set != NULL ? o->kernel_set : "", err);
+    }
+    if (o->arithmetic == CF_ARITHMETIC_8) {
+        if (e->k->eight == NULL) {
+            return cf_fail(err, CF_EINVAL,
+                           "kernel set %s has no activations of 8 bits",
+                           e->k->name);
+        }
+        e->k = e->k->eight;
     }
     e->n_threads = o->n_threads != 0 ? o->n_threads : cf_os_n_cpus();
     if (e->n_threads > CF_THREADS_MAX) {
@@ -248,8 +258,9 @@ const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
 {
     if (t == CF_CACHE_DEFAULT) {
         size_t per_token = e->kv_f32.page_bytes / CF_KV_BLOCK;
-        t = e->is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32
-                                                        : CF_CACHE_F16;
+        bool is_exact = e->arithmetic == CF_ARITHMETIC_EXACT;
+        t = is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32
+                                                     : CF_CACHE_F16;
     }
     return t == CF_CACHE_F16 ? &e->kv_f16 : &e->kv_f32;
 }

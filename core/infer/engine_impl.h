@@ -35,7 +35,8 @@ struct cf_engine {
     cf_kv_layout kv_f16, kv_f32;
     char *arch, *name;
     cf_blas_choice encoder_blas;
-    bool is_exact, has_weights;
+    cf_arithmetic arithmetic;
+    bool has_weights;
     unsigned n_threads;
 
     pthread_mutex_t pass_lock;

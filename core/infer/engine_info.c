@@ -71,7 +71,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                                                     : CF_POOLING_NONE,
         .n_threads = e->n_threads,
         .encoder_blas = e->encoder_blas,
-        .is_exact = e->is_exact,
+        .arithmetic = e->arithmetic,
         .load_as = e->load_as,
         .has_weights = e->has_weights,
     };

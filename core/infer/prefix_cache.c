@@ -325,7 +325,7 @@ typedef struct file_head {
     char magic[8];
     uint32_t version, order;
     char model[64];
-    uint32_t is_exact, n_prompt;
+    uint32_t arithmetic, n_prompt;
 } file_head;
 
 typedef struct prompt_head {
@@ -341,7 +341,7 @@ static file_head make_head(const cf_engine *e, size_t n)
     file_head h = {.magic = {'C', 'F', 'P', 'R', 'E', 'F', 'I', 'X'},
                    .version = VERSION,
                    .order = ORDER,
-                   .is_exact = e->is_exact,
+                   .arithmetic = (uint32_t)e->arithmetic,
                    .n_prompt = (uint32_t)n};
     cf_engine_hash(e, hash);
     memcpy(h.model, hash, sizeof h.model);

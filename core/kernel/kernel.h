@@ -35,8 +35,8 @@ typedef struct cf_mat {
 
 struct cf_attn;
 
-/* Rows of activations made ready for one weight type: float, or 16-bit blocks
- * with scales and sums.  Made once by prepare, read by many matmuls. */
+/* Rows of activations made ready for one weight type: float, or blocks of 16
+ * or 8 bits with scales and sums.  Made once by prepare, read by many matmuls. */
 typedef struct cf_kernels {
     const char *name; /* "ref", "avx2", ... */
 
@@ -91,6 +91,10 @@ typedef struct cf_kernels {
 
     const cf_recurrent_kernels *recurrent;
     const cf_encoder_kernels *encoder;
+
+    /* The same set with activations of 8 bits where weights are quantised
+     * (prepared.h); NULL in that table, and in the reference's. */
+    const struct cf_kernels *eight;
 } cf_kernels;
 
 /* Blocks of a key/value cache hold this many positions. */

@@ -3,9 +3,10 @@
  */
 #if defined(__x86_64__)
 
-#define CF_DOT_BYTES
-#define CF_SET_NAME "avx512-vnni"
-#define CF_SET_GET  cf_kernels__avx512vnni
+#define CF_HAS_DOT
+#define CF_SET_NAME    "avx512-vnni"
+#define CF_SET_8(part) cf_avx512vnni_8__##part
+#define CF_SET_GET     cf_kernels__avx512vnni
 #include "core/kernel/simd_avx512.h"
 
 #include "core/kernel/set.inc"

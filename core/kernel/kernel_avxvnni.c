@@ -3,9 +3,10 @@
  */
 #if defined(__x86_64__)
 
-#define CF_DOT_BYTES
-#define CF_SET_NAME "avx2-vnni"
-#define CF_SET_GET  cf_kernels__avxvnni
+#define CF_HAS_DOT
+#define CF_SET_NAME    "avx2-vnni"
+#define CF_SET_8(part) cf_avxvnni_8__##part
+#define CF_SET_GET     cf_kernels__avxvnni
 #include "core/kernel/simd_avx2.h"
 
 #include "core/kernel/set.inc"

@@ -3,8 +3,9 @@
  */
 #if defined(__aarch64__)
 
-#define CF_SET_NAME "neon"
-#define CF_SET_GET  cf_kernels__neon
+#define CF_SET_NAME    "neon"
+#define CF_SET_8(part) cf_neon_8__##part
+#define CF_SET_GET     cf_kernels__neon
 #include "core/kernel/simd_neon.h"
 
 #include "core/kernel/set.inc"

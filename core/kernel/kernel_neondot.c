@@ -3,9 +3,10 @@
  */
 #if defined(__aarch64__)
 
-#define CF_DOT_BYTES
-#define CF_SET_NAME "neon-dot"
-#define CF_SET_GET  cf_kernels__neondot
+#define CF_HAS_DOT
+#define CF_SET_NAME    "neon-dot"
+#define CF_SET_8(part) cf_neondot_8__##part
+#define CF_SET_GET     cf_kernels__neondot
 #include "core/kernel/simd_neon.h"
 
 #include "core/kernel/set.inc"

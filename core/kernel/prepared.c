@@ -29,5 +29,5 @@ size_t cf_prepared_bytes(cf_dtype type, size_t n_col)
     if (cf_prepared_class(type) == CLASS_FLOAT) {
         return cf_up64(n_col * sizeof(float));
     }
-    return cf_xp_s(n_col) + cf_up64(n_col / 16 * sizeof(int32_t));
+    return cf_xp_bytes(n_col, 2);
 }

@@ -31,9 +31,14 @@
  *   vb_turn(out, in)           from 16 bytes of four rows in each quad to
  *                              four bytes of every row in each lane
  * Products of codes and activations, by how the activations are prepared
- * (prepared.h):
- *   CF_DOT_BYTES               two planes of bytes
+ * (prepared.h).  CF_HAS_DOT says that the machine multiplies four bytes by four
+ * and adds them up.  A set is compiled twice: for activations of 16 bits, and
+ * with CF_EIGHT for those of 8 bits.
+ *   CF_PLANES 2 or 1           planes of bytes: 16 bits with CF_HAS_DOT, or
+ *                              8 bits
  *     vi_mac(acc, w, v)        acc + four codes times four bytes
+ *     vi_whole(acc)            acc with a number a lane
+ *     CF_SHORT_SUMS            acc is two sums of 16 bits a lane until then
  *     CF_DOT_MATRICES          also products of small matrices of bytes
  *       vi_mac_two(acc, w, v)  two rows of eight codes (w), two of eight bytes
  *                              (v): acc + w0 v0, w0 v1, w1 v0, w1 v1
@@ -41,7 +46,7 @@
  *       vi_zip_low, vi_zip_high   a0 b0 a1 b1; a2 b2 a3 b3
  *       vi_even, vi_odd        a0 a2 b0 b2; a1 a3 b1 b3
  *     CF_SIGNED_CODES          codes are signed: their bias is off already
- *   otherwise                  16-bit numbers
+ *   CF_PLANES 0                16-bit numbers
  *     vi_mac(acc, w, v)        acc + two codes times two numbers
  *     vi_widen(out, codes, bias)   four 8-bit codes a lane, less the bias, as
  *                              two vectors for vi_mac
@@ -49,6 +54,8 @@
  *                              a and eight in b
  *   put_t(row, lo, c, t)       writes LANES numbers from column c on; the
  *                              plane of low bytes is `lo` after the high one
+ *   BYTE_CODES                 with 8 bits, larger codes than this meet 16-bit
+ *                              numbers
  * Sizes:
  *   GROUPS, STEP               vectors of weight rows and rows of x whose sums
  *                              are in registers at once
@@ -62,5 +69,18 @@
 #define CF_CORE_KERNEL_SIMD_H
 
 #define INLINE static inline __attribute__((always_inline))
+
+#ifdef CF_EIGHT
+#define CF_PLANES 1
+#else
+#define CF_HAS_FLOATS
+#ifdef CF_HAS_DOT
+#define CF_PLANES 2
+#else
+#define CF_PLANES 0
+#endif
+#endif
+
+enum { T_BYTES = CF_PLANES == 1 ? 1 : 2 }; /* of an activation */
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * simd_avx2.h - the vector operations of simd.h with 256 bits.
  *
- * Needs AVX2, FMA and F16C; with CF_DOT_BYTES also AVX-VNNI.
+ * Needs AVX2, FMA and F16C; with CF_HAS_DOT also AVX-VNNI.
  * Private to core/kernel.
  */
 #ifndef CF_CORE_KERNEL_SIMD_AVX2_H
@@ -17,6 +17,16 @@ enum { LANES = 8 };
 typedef __m256 VF;
 typedef __m256i VI;
 typedef __m256i VB;
+
+#ifdef CF_HAS_DOT
+enum { BYTE_CODES = 255 };
+#else
+/* Two products of two columns stay within 16 bits. */
+enum { BYTE_CODES = 63 };
+#ifdef CF_EIGHT
+#define CF_SHORT_SUMS
+#endif
+#endif
 
 /* ---- floats -------------------------------------------------------------- */
 
@@ -232,7 +242,18 @@ INLINE void vb_turn(VI out[4], const VB a[4])
 
 /* ---- products ------------------------------------------------------------- */
 
-#ifdef CF_DOT_BYTES
+#if CF_PLANES != 0
+INLINE VI vi_whole(VI acc)
+{
+#ifdef CF_SHORT_SUMS
+    return _mm256_madd_epi16(acc, _mm256_set1_epi16(1));
+#else
+    return acc;
+#endif
+}
+#endif
+
+#if CF_PLANES != 0 && defined(CF_HAS_DOT)
 
 /* acc + w . v, four bytes a lane.  Written out because gcc 12 copies the sum
  * before almost every such intrinsic in an unrolled loop. */
@@ -241,6 +262,23 @@ INLINE VI vi_mac(VI acc, VI w, VI v)
     __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(w), "x"(v));
     return acc;
 }
+
+#elif CF_PLANES != 0
+
+/* The same with two sums of 16 bits a lane, of two columns each; written out
+ * as below. */
+INLINE VI vi_mac(VI acc, VI w, VI v)
+{
+    VI product;
+    __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
+            : "+x"(acc), "=&x"(product)
+            : "x"(w), "x"(v));
+    return acc;
+}
+
+#endif
+
+#if CF_PLANES == 2
 
 INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
@@ -258,6 +296,19 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
     uint64_t up = a >> 32 | (b & 0xFFFFFFFF00000000);
     memcpy(row + c, &up, sizeof up);
     memcpy(row + lo + c, &down, sizeof down);
+}
+
+#elif CF_PLANES == 1
+
+INLINE void put_t(char *row, size_t lo, size_t c, VI t)
+{
+    (void)lo;
+    t = _mm256_packs_epi32(t, t);
+    t = _mm256_packs_epi16(t, t);
+    uint32_t a = (uint32_t)_mm256_extract_epi32(t, 0);
+    uint32_t b = (uint32_t)_mm256_extract_epi32(t, 4);
+    uint64_t both = a | (uint64_t)b << 32;
+    memcpy(row + c, &both, sizeof both);
 }
 
 #else

@@ -1,7 +1,7 @@
 /*
  * simd_avx512.h - the vector operations of simd.h with 512 bits.
  *
- * Needs AVX-512 F, BW, DQ and VL; with CF_DOT_BYTES also VNNI, with
+ * Needs AVX-512 F, BW, DQ and VL; with CF_HAS_DOT also VNNI, with
  * CF_HAS_VBMI also VBMI.  Private to core/kernel.
  */
 #ifndef CF_CORE_KERNEL_SIMD_AVX512_H
@@ -17,6 +17,16 @@ enum { LANES = 16 };
 typedef __m512 VF;
 typedef __m512i VI;
 typedef __m512i VB;
+
+#ifdef CF_HAS_DOT
+enum { BYTE_CODES = 255 };
+#else
+/* Two products of two columns stay within 16 bits. */
+enum { BYTE_CODES = 63 };
+#ifdef CF_EIGHT
+#define CF_SHORT_SUMS
+#endif
+#endif
 
 /* ---- floats -------------------------------------------------------------- */
 
@@ -227,7 +237,18 @@ INLINE void vb_turn(VI out[4], const VB a[4])
 
 /* ---- products ------------------------------------------------------------- */
 
-#ifdef CF_DOT_BYTES
+#if CF_PLANES != 0
+INLINE VI vi_whole(VI acc)
+{
+#ifdef CF_SHORT_SUMS
+    return _mm512_madd_epi16(acc, _mm512_set1_epi16(1));
+#else
+    return acc;
+#endif
+}
+#endif
+
+#if CF_PLANES != 0 && defined(CF_HAS_DOT)
 
 /* acc + w . v, four bytes a lane.  Written out because gcc 12 copies the sum
  * before almost every such intrinsic in an unrolled loop. */
@@ -237,12 +258,37 @@ INLINE VI vi_mac(VI acc, VI w, VI v)
     return acc;
 }
 
+#elif CF_PLANES != 0
+
+/* The same with two sums of 16 bits a lane, of two columns each; written out
+ * as below. */
+INLINE VI vi_mac(VI acc, VI w, VI v)
+{
+    VI product;
+    __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
+            : "+v"(acc), "=&v"(product)
+            : "v"(w), "v"(v));
+    return acc;
+}
+
+#endif
+
+#if CF_PLANES == 2
+
 INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
     VI hi = _mm512_srai_epi32(_mm512_add_epi32(t, _mm512_set1_epi32(128)), 8);
     _mm_storeu_si128((__m128i *)(void *)(row + c), _mm512_cvtepi32_epi8(hi));
     _mm_storeu_si128((__m128i *)(void *)(row + lo + c),
                      _mm512_cvtepi32_epi8(t));
+}
+
+#elif CF_PLANES == 1
+
+INLINE void put_t(char *row, size_t lo, size_t c, VI t)
+{
+    (void)lo;
+    _mm_storeu_si128((__m128i *)(void *)(row + c), _mm512_cvtepi32_epi8(t));
 }
 
 #else

@@ -1,7 +1,7 @@
 /*
  * simd_neon.h - the vector operations of simd.h with 128 bits.
  *
- * ARMv8.0; with CF_DOT_BYTES also the dot product instructions, with
+ * ARMv8.0; with CF_HAS_DOT also the dot product instructions, with
  * CF_DOT_MATRICES also I8MM.
  * Private to core/kernel.
  */
@@ -20,6 +20,8 @@ enum { LANES = 4 };
 typedef float32x4_t VF;
 typedef int32x4_t VI;
 typedef uint8x16_t VB;
+
+enum { BYTE_CODES = 255 };
 
 /* ---- floats -------------------------------------------------------------- */
 
@@ -230,12 +232,24 @@ INLINE void vb_turn(VI out[4], const VB a[4])
 
 /* ---- products ------------------------------------------------------------- */
 
-#ifdef CF_DOT_BYTES
+#if CF_PLANES != 0
 
 /* acc + w . v, four bytes a lane */
 INLINE VI vi_mac(VI acc, VI w, VI v)
 {
-    return vdotq_s32(acc, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(v));
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(v);
+#ifdef CF_HAS_DOT
+    return vdotq_s32(acc, a, b);
+#else
+    /* Two products stay within 16 bits, since those of v are not -128. */
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_high_s8(a, b);
+    return vpadalq_s16(acc, vpaddq_s16(low, high));
+#endif
+}
+INLINE VI vi_whole(VI acc)
+{
+    return acc;
 }
 
 #ifdef CF_DOT_MATRICES
@@ -266,6 +280,10 @@ INLINE VI vi_mac_two(VI acc, VI w, VI v)
 }
 #endif
 
+#endif
+
+#if CF_PLANES == 2
+
 INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
     VI hi = vshrq_n_s32(vaddq_s32(t, vdupq_n_s32(128)), 8);
@@ -274,6 +292,16 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
     int32_t up = vget_lane_s32(bytes, 0), down = vget_lane_s32(bytes, 1);
     memcpy(row + c, &up, sizeof up);
     memcpy(row + lo + c, &down, sizeof down);
+}
+
+#elif CF_PLANES == 1
+
+INLINE void put_t(char *row, size_t lo, size_t c, VI t)
+{
+    int16x4_t h = vmovn_s32(t);
+    int8x8_t v = vmovn_s16(vcombine_s16(h, h));
+    (void)lo;
+    memcpy(row + c, &v, LANES);
 }
 
 #else

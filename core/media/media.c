@@ -92,7 +92,9 @@ static cf_status load_encoders(cf_media *m, cf_error *err)
 static cf_status start(cf_media *m, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
-    m->k = cf_kernels_pick(info.is_exact ? "ref" : info.kernel_set);
+    /* The set with 8 bits serves the text model alone. */
+    m->k = cf_kernels_pick(
+        info.arithmetic == CF_ARITHMETIC_EXACT ? "ref" : info.kernel_set);
     if (m->k == NULL) {
         m->k = cf_kernels_ref();
     }

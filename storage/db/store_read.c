@@ -38,7 +38,7 @@ static void read_run(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
     int64_t threads = cf_sql__opt(st, 8);
     r->n_threads = threads > INT32_MAX || threads < 0 ? -1 : (int)threads;
     r->isa = cf_sql__str(st, 9, a);
-    r->is_exact = cf_sql__opt(st, 10) > 0;
+    r->arithmetic = cf_arithmetic_from(cf_sql__opt(st, 10));
     r->prompt_hash = cf_sql__str(st, 11, a);
     int64_t *const numbers[] = {
         &r->prompt_bytes, &r->n_prompt,    &r->n_kept,   &r->n_new,

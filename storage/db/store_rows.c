@@ -330,12 +330,12 @@ static void free_run_bytes(run_bytes *b)
 static cf_status put_run(cf_sql *sql, int64_t id, const cf_store_run *r,
                          const run_bytes *b, cf_error *err)
 {
-    CF_TRY(cf_sql__run(sql, err, put_run_inputs, "isssssssososob", id,
-                       r->engine, whole(&b->model), r->model_hash,
-                       r->template_hash, whole(&b->vars), whole(&b->options),
-                       r->constraint_spec, (int64_t)r->n_threads, r->isa,
-                       (int64_t)(r->is_exact ? 1 : -1), r->prompt_hash,
-                       r->prompt_bytes, whole(&b->prompt_ids)));
+    CF_TRY(cf_sql__run(
+        sql, err, put_run_inputs, "isssssssososob", id, r->engine,
+        whole(&b->model), r->model_hash, r->template_hash, whole(&b->vars),
+        whole(&b->options), r->constraint_spec, (int64_t)r->n_threads, r->isa,
+        (int64_t)(r->arithmetic != CF_ARITHMETIC_16 ? (int)r->arithmetic : -1),
+        r->prompt_hash, r->prompt_bytes, whole(&b->prompt_ids)));
     if (r->has_seed) {
         CF_TRY(cf_sql__run(sql, err,
                            "UPDATE run SET seed = ? WHERE turn_id = ?", "ii",

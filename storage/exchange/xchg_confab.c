@@ -144,7 +144,10 @@ static void put_run(cf_jw *w, const cf_store_run *r, bool with_trace)
         /* As text: JSON readers lose the last bits of large numbers. */
         cf_jw_format(w, "seed", "\"%llu\"", (unsigned long long)r->seed);
     }
-    put_true(w, "is_exact", r->is_exact);
+    put_true(w, "is_exact", r->arithmetic == CF_ARITHMETIC_EXACT);
+    if (r->arithmetic == CF_ARITHMETIC_8) {
+        cf_jw_int(w, "activations", 8);
+    }
     put_texts(w, "tools", r->tools, r->n_tools);
 #define PUT(name) put_opt(w, #name, r->name);
     RUN_NUMBERS(PUT)
@@ -491,7 +494,10 @@ static const cf_store_run *get_run(fields *turn)
 #undef GET
     r->vars = get_raw(&f, "vars");
     r->options = get_raw(&f, "options");
-    r->is_exact = json_is_true(json_object_get(v, "is_exact"));
+    r->arithmetic = json_is_true(json_object_get(v, "is_exact"))
+                        ? CF_ARITHMETIC_EXACT
+                    : get_int(&f, "activations", 16) == 8 ? CF_ARITHMETIC_8
+                                                          : CF_ARITHMETIC_16;
     if (json_object_get(v, "seed") != NULL) {
         r->has_seed = parse_seed(&r->seed, cf_json_get_str(v, "seed"));
         f.bad = r->has_seed ? f.bad : "seed";

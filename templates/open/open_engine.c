@@ -101,7 +101,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
     CF_TRY(read_blas(&blas, o->encoder_blas, err));
     const cf_engine_options opts = {
         .n_threads = o->n_threads,
-        .is_exact = o->is_exact,
+        .arithmetic = o->arithmetic,
         .vocab_only = vocab_only,
         .kernel_set = o->kernel_set,
         .encoder_blas = blas,

@@ -202,7 +202,7 @@ static cf_store_run *some_run(cf_rand *r, cf_arena *a, const cf_str *templates,
     run->seed = run->has_seed ? cf_rand_u64(r) : 0;
     run->n_threads = (int)cf_rand_below(r, 9) - 1;
     run->isa = maybe_text(r, a);
-    run->is_exact = cf_rand_below(r, 2) == 0;
+    run->arithmetic = (cf_arithmetic)cf_rand_below(r, 3);
     run->prompt_hash = maybe_text(r, a);
     run->prompt_bytes = some_number(r);
     run->n_prompt = some_number(r);

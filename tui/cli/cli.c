@@ -90,7 +90,7 @@ const cf_cli_command cf_cli_commands[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-enum { COMMON_MAX = 17 };
+enum { COMMON_MAX = 18 };
 
 /* Bytes of a --batch file. */
 #define BATCH_MAX ((size_t)2 << 30)
@@ -123,8 +123,12 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_ROOM])
          "context length in tokens", NULL},
         {"--seed", 0, CF_OPT_U64, &cli->seed, "N", "seed of all randomness",
          &cli->has_seed},
-        {"--exact", 0, CF_OPT_FLAG, &cli->open.is_exact, NULL,
+        {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL,
          "slow reference arithmetic in float32", NULL},
+        {"--activations", 0, CF_OPT_STR, &cli->activations, "16|8",
+         "bits of the numbers that meet quantised weights: 8 is faster and "
+         "less precise (default: 16)",
+         NULL},
         {"--kernels", 0, CF_OPT_STR, &cli->open.kernel_set, "SET",
          "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, "
          "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
@@ -233,6 +237,22 @@ static void tell_problems(cf_cli *cli)
     cf_buf_restart(&cli->problems);
 }
 
+/* The arithmetic that the options name; what confabrc says is there already. */
+static cf_status read_arithmetic(cf_cli *cli, cf_error *err)
+{
+    if (cli->is_exact && cli->activations != NULL) {
+        return cf_fail(err, CF_EINVAL,
+                       "--exact and --activations cannot be given together");
+    }
+    if (cli->is_exact) {
+        cli->open.arithmetic = CF_ARITHMETIC_EXACT;
+    }
+    return cli->activations == NULL
+               ? CF_OK
+               : cf_defaults_bits(&cli->open.arithmetic, "--activations",
+                                  cli->activations, err);
+}
+
 int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
                    int *n_rest)
 {
@@ -255,6 +275,7 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
         !cf_color_when_read(&cli->color, cli->color_name)) {
         st = cf_fail(&err, CF_EINVAL, "--color is always, never or auto");
     }
+    CF_THEN(st, read_arithmetic(cli, &err));
     if (cli->is_quiet || (is_quiet && st != CF_OK)) {
         silence();
     }

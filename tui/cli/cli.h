@@ -64,8 +64,10 @@ typedef struct cf_cli {
     const cf_cli_command *command;
     const cf_cli_screen *screen;
     cf_open_options open;
-    cf_opt_list model; /* each -m; open.model is the last */
-    cf_opt_list lora;  /* of open */
+    cf_opt_list model;       /* each -m; open.model is the last */
+    cf_opt_list lora;        /* of open */
+    bool is_exact;           /* --exact */
+    const char *activations; /* --activations; NULL: not given */
     uint64_t seed;
     bool has_seed;
     bool is_json, is_quiet;
@@ -76,6 +78,12 @@ typedef struct cf_cli {
     bool is_help;                /* never seen set: --help is answered before */
     cf_cli_describe_fn describe; /* called by --help; NULL: prints the help */
 } cf_cli;
+
+/* Whether the command line names an arithmetic; confabrc does not count. */
+static inline bool cf_cli_has_arithmetic(const cf_cli *cli)
+{
+    return cli->is_exact || cli->activations != NULL;
+}
 
 struct cf_cli_command {
     const char *name;

@@ -1,5 +1,5 @@
 /*
- * cli_recorded.c - adapters out of the history as options.
+ * cli_recorded.c - adapters and arithmetic out of the history as options.
  */
 #include "tui/cli/cli_recorded.h"
 
@@ -35,7 +35,7 @@ static cf_status take_run(cf_open_options *o, const cf_store_run *run,
     if (o->load_as == NULL && was.load_as.n != 0) {
         o->load_as = was.load_as.p;
     }
-    if (was.adapters.n == 0) {
+    if (was.adapters.n == 0 || o->n_lora != 0) {
         return CF_OK;
     }
     CF_TRY(cf_json_read(&stored, was.adapters.p, was.adapters.n, err));
@@ -56,10 +56,13 @@ cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli,
     const char *model = cf_open_model(&o);
     bool is_here = model == NULL || !cf_server_is_address(model);
     cf_status st = CF_ENOTFOUND;
-    if (is_here && o.n_lora == 0 && store != NULL && uuid != NULL) {
+    if (is_here && store != NULL && uuid != NULL) {
         st = cf_study_case_turn(&was, store, uuid, turn, arena, &why);
     }
     if (st == CF_OK && was.run != NULL) {
+        if (was.run->isa.n != 0 && !cf_cli_has_arithmetic(cli)) {
+            o.arithmetic = was.run->arithmetic;
+        }
         CF_TRY(take_run(&o, was.run, arena, err));
     }
     st = cf_open_backend(out, &o, family, err);

@@ -10,8 +10,8 @@
 #include "tui/cli/cli.h"
 
 /*
- * Opens what the command line names, with the adapters and the type of weights
- * that the reply was written with, unless it names others.  `turn` names the
+ * Opens what the command line names, with the adapters, the type of weights
+ * and the arithmetic that the reply was written with, unless it names others.  `turn` names the
  * reply as cf_study_case_of() does; where there is none, or the model takes no
  * such adapters, it is opened without (and a line says the latter).  Names
  * live in the arena.  Errors of cf_open_backend().

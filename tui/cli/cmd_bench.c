@@ -295,13 +295,15 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
     cf_buf_addf(out,
                 ",\"file_type\":\"%s\",\"weight_bytes\":%llu,"
                 "\"n_param\":%llu,\"kernel_set\":\"%s\",\"threads\":%u,"
-                "\"exact\":%s,\"reps\":%u,\"batch\":%u,\"open_ms\":%.3f,"
+                "\"exact\":%s,\"activations\":%u,\"reps\":%u,\"batch\":%u,"
+                "\"open_ms\":%.3f,"
                 "\"session_ms\":%.3f",
                 info.file_type, (unsigned long long)info.weight_bytes,
                 (unsigned long long)info.n_param, info.kernel_set,
-                info.n_threads, info.is_exact ? "true" : "false",
-                (unsigned)b->n_reps, (unsigned)b->n_batch, b->open_s * 1e3,
-                b->session_s * 1e3);
+                info.n_threads,
+                info.arithmetic == CF_ARITHMETIC_EXACT ? "true" : "false",
+                cf_arithmetic_bits(info.arithmetic), (unsigned)b->n_reps,
+                (unsigned)b->n_batch, b->open_s * 1e3, b->session_s * 1e3);
     if (b->adapters.n != 0) {
         cf_buf_addf(out, ",\"adapters\":%zu", b->adapters.n);
     }
@@ -341,11 +343,11 @@ static void write_text(const bench *b, cf_buf *out, double *scratch)
     cf_buf_adds(out, "model        ");
     cf_safe_line(out, name, strlen(name));
     cf_buf_addf(out,
-                " (%s, %s, %.1f MiB)\nkernels      %s%s, %u thread%s\n"
+                " (%s, %s, %.1f MiB)\nkernels      %s, %s, %u thread%s\n"
                 "open         %10.1f ms\nsession      %10.1f ms\n",
                 info.arch, info.file_type,
                 (double)info.weight_bytes / (1024.0 * 1024.0), info.kernel_set,
-                info.is_exact ? ", exact" : "", info.n_threads,
+                cf_arithmetic_name(info.arithmetic), info.n_threads,
                 info.n_threads == 1 ? "" : "s", b->open_s * 1e3,
                 b->session_s * 1e3);
     for (size_t i = 0; i < b->adapters.n; i++) {

@@ -103,6 +103,7 @@ static void json_info(model_view *v)
     json_text(b, "name", i->name);
     json_text(b, "file_type", i->file_type);
     json_text(b, "kernel_set", i->kernel_set);
+    json_number(b, "activations", cf_arithmetic_bits(i->arithmetic));
     cf_buf_addf(b, ",\"has_weights\":%s", i->has_weights ? "true" : "false");
     json_number(b, "file_bytes", i->file_bytes);
     json_number(b, "weight_bytes", i->weight_bytes);

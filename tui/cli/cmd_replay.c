@@ -155,7 +155,9 @@ static cf_status open_engine(replay *r, cf_error *err)
     if (r->cli.open.n_threads == 0 && run->n_threads > 0) {
         r->cli.open.n_threads = (uint32_t)run->n_threads;
     }
-    r->cli.open.is_exact = r->cli.open.is_exact || run->is_exact;
+    if (!cf_cli_has_arithmetic(&r->cli)) {
+        r->cli.open.arithmetic = run->arithmetic;
+    }
     r->cli.open.opens_lora = true;
     if (r->cli.open.load_as == NULL && r->options.load_as.n != 0) {
         r->cli.open.load_as = r->options.load_as.p;
@@ -188,9 +190,9 @@ static void compare_engine(replay *r)
         snprintf(is, sizeof is, "%u", e.n_threads);
         note(r, "another number of threads", was, is);
     }
-    if (run->is_exact != e.is_exact) {
-        note(r, "another arithmetic", run->is_exact ? "exact" : "fast",
-             e.is_exact ? "exact" : "fast");
+    if (run->arithmetic != e.arithmetic) {
+        note(r, "another arithmetic", cf_arithmetic_name(run->arithmetic),
+             cf_arithmetic_name(e.arithmetic));
     }
 }
 

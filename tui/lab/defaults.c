@@ -11,7 +11,7 @@
 #include "core/base/alloc.h"
 #include "tui/sys/paths.h"
 
-typedef enum kind { TEXT, NUMBER, SWITCH, COLOR } kind;
+typedef enum kind { TEXT, NUMBER, EXACT, BITS, COLOR } kind;
 
 typedef struct setting {
     const char *name;
@@ -27,7 +27,8 @@ static const setting table[] = {
     {"encoder-blas", TEXT, offsetof(cf_defaults, encoder_blas)},
     {"threads", NUMBER, offsetof(cf_defaults, n_threads)},
     {"ctx", NUMBER, offsetof(cf_defaults, n_ctx)},
-    {"exact", SWITCH, offsetof(cf_defaults, is_exact)},
+    {"exact", EXACT, offsetof(cf_defaults, arithmetic)},
+    {"activations", BITS, offsetof(cf_defaults, arithmetic)},
     {"color", COLOR, offsetof(cf_defaults, color)},
 };
 
@@ -92,15 +93,29 @@ static cf_status set_number(uint32_t *to, const setting *row, const char *value,
     return CF_OK;
 }
 
-static cf_status set_switch(bool *to, const setting *row, const char *value,
-                            cf_error *err)
+static cf_status set_exact(cf_arithmetic *to, const setting *row,
+                           const char *value, cf_error *err)
 {
     bool is_on = strcmp(value, "on") == 0;
     if (!is_on && strcmp(value, "off") != 0) {
         return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'",
                        row->name, value);
     }
-    *to = is_on;
+    if (is_on || *to == CF_ARITHMETIC_EXACT) {
+        *to = is_on ? CF_ARITHMETIC_EXACT : CF_ARITHMETIC_16;
+    }
+    return CF_OK;
+}
+
+cf_status cf_defaults_bits(cf_arithmetic *to, const char *name,
+                           const char *value, cf_error *err)
+{
+    bool is_8 = strcmp(value, "8") == 0;
+    if (!is_8 && strcmp(value, "16") != 0) {
+        return cf_fail(err, CF_EINVAL, "%s is 16 or 8, not '%.40s'", name,
+                       value);
+    }
+    *to = is_8 ? CF_ARITHMETIC_8 : CF_ARITHMETIC_16;
     return CF_OK;
 }
 
@@ -114,8 +129,10 @@ cf_status cf_defaults_set(cf_defaults *d, int i, const char *value,
         return set_text(at, row, value, err);
     case NUMBER:
         return set_number(at, row, value, err);
-    case SWITCH:
-        return set_switch(at, row, value, err);
+    case EXACT:
+        return set_exact(at, row, value, err);
+    case BITS:
+        return cf_defaults_bits(at, row->name, value, err);
     case COLOR:
         break;
     }
@@ -134,5 +151,5 @@ void cf_defaults_apply(const cf_defaults *d, cf_open_options *open)
     open->encoder_blas = d->encoder_blas;
     open->n_threads = d->n_threads;
     open->n_ctx = d->n_ctx;
-    open->is_exact = d->is_exact;
+    open->arithmetic = d->arithmetic;
 }

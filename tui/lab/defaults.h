@@ -19,7 +19,7 @@ typedef struct cf_defaults {
     char *model, *template_name, *db, *kernel_set; /* NULL: not set */
     char *encoder_blas;                            /* likewise */
     uint32_t n_threads, n_ctx;                     /* 0: not set */
-    bool is_exact;
+    cf_arithmetic arithmetic;                      /* the later setting's */
     cf_color_when color;
     cf_reply_settings reply;
 } cf_defaults;
@@ -35,6 +35,11 @@ int cf_defaults_find(const char *name, size_t n);
  * what the value may be; CF_ENOMEM. */
 CF_MUST_USE cf_status cf_defaults_set(cf_defaults *d, int i, const char *value,
                                       cf_error *err);
+
+/* Sets the arithmetic from the bits of activations, "16" or "8"; CF_EINVAL for
+ * anything else, as a value of `name`. */
+CF_MUST_USE cf_status cf_defaults_bits(cf_arithmetic *to, const char *name,
+                                       const char *value, cf_error *err);
 
 /* Fills what to open from the settings, borrowing their texts. */
 void cf_defaults_apply(const cf_defaults *d, cf_open_options *open);

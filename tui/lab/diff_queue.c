@@ -172,7 +172,9 @@ static cf_status name_engine(cf_diff_queue *q, cf_error *err)
     char hash[CF_HASH_TEXT + 1];
     cf_engine_hash(q->seat[0].opened.engine, hash);
     snprintf(q->model, sizeof q->model, "%s%s", hash,
-             q->o.open.is_exact ? " exact" : "");
+             q->o.open.arithmetic == CF_ARITHMETIC_EXACT ? " exact"
+             : q->o.open.arithmetic == CF_ARITHMETIC_8   ? " 8 bits"
+                                                         : "");
     return CF_OK;
 }
 

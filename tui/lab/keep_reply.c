@@ -109,7 +109,7 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
     run->model_hash = cf_str_from(in->model_hash);
     run->n_threads = (int)about.n_threads;
     run->isa = cf_str_from(about.kernel_set);
-    run->is_exact = about.is_exact;
+    run->arithmetic = about.arithmetic;
     k->options.load_as =
         cf_str_from(about.load_as != NULL ? about.load_as : "");
     const cf_session *session = cf_backend_core_session(e->backend);

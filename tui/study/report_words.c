@@ -61,7 +61,11 @@ static void put_run(figures *v, const cf_report_facts *f)
     put_str(v, "engine", r->engine);
     put_str(v, "kernels", r->isa);
     if (r->n_threads > 0) {
-        put(v, "threads", "%d%s", r->n_threads, r->is_exact ? ", exact" : "");
+        put(v, "threads", "%d%s%s", r->n_threads,
+            r->arithmetic != CF_ARITHMETIC_16 ? ", " : "",
+            r->arithmetic != CF_ARITHMETIC_16
+                ? cf_arithmetic_name(r->arithmetic)
+                : "");
     }
     if (r->has_seed) {
         put(v, "seed", "%llu", (unsigned long long)r->seed);

@@ -38,6 +38,9 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
     if (info.load_as != NULL) {
         cf_buf_addf(&text, "as %s\n", info.load_as);
     }
+    if (info.arithmetic != CF_ARITHMETIC_16) {
+        cf_buf_addf(&text, "%s\n", cf_arithmetic_name(info.arithmetic));
+    }
     out[0] = '\0';
     if (text.n > 0) {
         cf_hash_hex(out, text.p, text.n);
@@ -68,7 +71,7 @@ cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
     cf_engine_hash(cf_session_engine(from), hash);
     cf_study_setup_hash(setup, from);
     snprintf(s->model, sizeof s->model, "score 1\n%s\n%.30s %u %d\n%s", hash,
-             info.kernel_set, info.n_threads, info.is_exact, setup);
+             info.kernel_set, info.n_threads, (int)info.arithmetic, setup);
     return cf_session_fork(&s->session, from, err);
 }
 

@@ -40,8 +40,9 @@ typedef struct cf_study_scorer {
     char model[200];       /* model and arithmetic, as text */
 } cf_study_scorer;
 
-/* Hashes the adapters of a session with their scales, and what its weights were
- * loaded as: what the model's own hash does not tell; "" for neither. */
+/* Hashes the adapters of a session with their scales, what its weights were
+ * loaded as, and its arithmetic: what the model's own hash does not tell; ""
+ * where they are the usual ones. */
 void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session);
 
 /* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  Whether

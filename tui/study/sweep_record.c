@@ -84,7 +84,10 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c,
     cf_jw_int(&w, "version", 1);
     cf_jw_text(&w, "model", e->model);
     cf_jw_text(&w, "template", e->template_hash);
-    cf_jw_bool(&w, "exact", s->o.open.is_exact);
+    cf_jw_bool(&w, "exact", s->o.open.arithmetic == CF_ARITHMETIC_EXACT);
+    if (s->o.open.arithmetic == CF_ARITHMETIC_8) {
+        cf_jw_int(&w, "activations", 8);
+    }
     put_sampler(&w, &cf_sweep_sampler_of(s, c)->chat);
     cf_jw_json(&w, "messages", messages);
     cf_jw_json(&w, "tools", cf_sweep_tools(s, c));

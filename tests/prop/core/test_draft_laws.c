@@ -22,14 +22,16 @@ typedef struct model {
 } model;
 
 /* The prompt is made of few tokens, so that parts of it stand there twice. */
-static void open_model(model *m, const char *arch, uint64_t seed)
+static void open_model(model *m, const char *arch, uint64_t seed, cf_dtype type,
+                       cf_arithmetic arithmetic)
 {
     cf_error err;
     size_t n = 0;
     cf_rand r = {seed};
-    cf_engine_options eo = {.n_threads = 2};
+    cf_engine_options eo = {.n_threads = 2, .arithmetic = arithmetic};
+    const cf_tiny_options o = {.arch = arch, .seed = seed, .type = type};
     cf_session_options so = {.n_ctx = N_CTX};
-    m->bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .seed = seed}, &n);
+    m->bytes = cf_tiny_gguf(&o, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &eo, &err), err);
     T_OK(cf_session_new(&m->session, m->engine, &so, &err), err);
     for (size_t i = 0; i < N_PROMPT; i++) {
@@ -118,13 +120,31 @@ static void test_draft__same_reply(void **state)
     size_t n_accepted = 0;
     for (size_t a = 0; cf_tiny_archs[a] != NULL; a++) {
         model m;
-        open_model(&m, cf_tiny_archs[a], 40 + a);
+        open_model(&m, cf_tiny_archs[a], 40 + a, CF_F32, CF_ARITHMETIC_16);
         n_accepted += check_same(&m, 0, 32);
         n_accepted += check_same(&m, 0.7f, 3);
         check_same(&m, 1.5f, 32);
         close_model(&m);
     }
     assert_true(n_accepted > 500);
+}
+
+/* Weights in blocks, which meet activations of either size. */
+static void test_draft__same_reply_in_every_arithmetic(void **state)
+{
+    static const char *const archs[] = {"llama", "qwen3moe", "qwen35"};
+    static const cf_dtype types[] = {CF_Q8_0, CF_Q4_0, CF_Q5_1};
+    size_t n_accepted = 0;
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        model m;
+        open_model(&m, archs[i / 2], 90 + i, types[i / 2],
+                   i % 2 ? CF_ARITHMETIC_8 : CF_ARITHMETIC_16);
+        n_accepted += check_same(&m, 0.7f, 3);
+        check_same(&m, 1.5f, 32);
+        close_model(&m);
+    }
+    assert_true(n_accepted > 50);
 }
 
 /* A reply that copies takes a third of the passes at most. */
@@ -136,7 +156,7 @@ static void test_draft__copies(void **state)
     cf_token text[64];
     cf_rand r = {3};
     (void)state;
-    open_model(&m, "qwen3", 1);
+    open_model(&m, "qwen3", 1, CF_F32, CF_ARITHMETIC_16);
     for (size_t i = 0; i < 64; i++) {
         text[i] = (cf_token)cf_rand_below(&r, N_VOCAB);
     }
@@ -175,7 +195,7 @@ static void test_draft__bounded_loss(void **state)
     cf_draft *draft;
     cf_rand r = {8};
     (void)state;
-    open_model(&m, "llama", 2);
+    open_model(&m, "llama", 2, CF_F32, CF_ARITHMETIC_16);
     T_OK(cf_draft_new(&draft, CF_DRAFT_MAX, &err), err);
     cf_token ids[N_REPLY + 8];
     for (size_t i = 0; i < N_REPLY + 8; i++) {
@@ -207,7 +227,7 @@ static void test_draft__limits(void **state)
     cf_cancel cancel = true;
     cf_token bad = N_VOCAB;
     (void)state;
-    open_model(&m, "qwen35", 2);
+    open_model(&m, "qwen35", 2, CF_F32, CF_ARITHMETIC_16);
     T_OK(cf_draft_new(&draft, 100, &err), err);
     T_OK(cf_session_sync(m.session, m.prompt, N_PROMPT, NULL, NULL, &err), err);
     T_OK(cf_draft_begin(draft, m.session, &err), err);
@@ -276,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draft__same_reply),
+        cmocka_unit_test(test_draft__same_reply_in_every_arithmetic),
         cmocka_unit_test(test_draft__copies),
         cmocka_unit_test(test_draft__bounded_loss),
         cmocka_unit_test(test_draft__limits),

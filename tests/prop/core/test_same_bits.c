@@ -3,7 +3,7 @@
  * the list got into the cache: not by one bit.
  *
  * Every architecture and weight type in tiny random models, with every kernel
- * set of this machine.
+ * set of this machine and every arithmetic.
  */
 #include "core/api/batch.h"
 #include "core/kernel/kernel.h"
@@ -53,13 +53,21 @@ static void assert_logits(const model *m, const cf_session *s, size_t n)
                         N_VOCAB * sizeof *have);
 }
 
-static void open_model(model *m, const cf_tiny_options *o, const char *set,
+/* A kernel set and an arithmetic. */
+typedef struct way {
+    const char *set; /* NULL: the best */
+    cf_arithmetic arithmetic;
+} way;
+
+static void open_model(model *m, const cf_tiny_options *o, way w,
                        unsigned n_threads, cf_cache_type cache)
 {
     cf_error err;
     size_t n = 0;
     cf_rand r = {o->seed + 1};
-    cf_engine_options eo = {.n_threads = n_threads, .kernel_set = set};
+    cf_engine_options eo = {.n_threads = n_threads,
+                            .kernel_set = w.set,
+                            .arithmetic = w.arithmetic};
     m->bytes = cf_tiny_gguf(o, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &eo, &err), err);
     for (size_t i = 0; i < N_TOKENS; i++) {
@@ -199,18 +207,17 @@ static void check_company(const model *m, cf_cache_type cache)
     }
 }
 
-static void check_all(const cf_tiny_options *o, const char *set,
-                      cf_cache_type cache)
+static void check_all(const cf_tiny_options *o, way w, cf_cache_type cache)
 {
     model m;
     model threads;
-    open_model(&m, o, set, 1, cache);
+    open_model(&m, o, w, 1, cache);
     check_chunks(&m, cache);
     check_steps(&m, cache);
     check_rewind(&m, cache);
     check_fork(&m, cache);
     check_company(&m, cache);
-    open_model(&threads, o, set, 3, cache);
+    open_model(&threads, o, w, 3, cache);
     assert_memory_equal(threads.want, m.want,
                         N_TOKENS * N_VOCAB * sizeof *m.want);
     check_company(&threads, cache);
@@ -224,15 +231,19 @@ static const char *const sets[] = {"ref",    "avx2",        "avx2-vnni",
                                    "avx512", "avx512-vnni", "avx512-vbmi",
                                    "neon",   "neon-dot",    "neon-i8mm"};
 
-/* Every set, or one of them, another for the next model. */
+/* Every way, or one of them, another for the next model. */
 static void check_some(const cf_tiny_options *o, bool is_every)
 {
     static size_t n_models;
     size_t n = 0, turn = n_models++;
-    const char *can[sizeof sets / sizeof *sets];
+    way can[2 * sizeof sets / sizeof *sets];
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (cf_kernels_pick(sets[i]) != NULL) {
-            can[n++] = sets[i];
+        const cf_kernels *k = cf_kernels_pick(sets[i]);
+        if (k != NULL) {
+            can[n++] = (way){sets[i], CF_ARITHMETIC_16};
+        }
+        if (k != NULL && k->eight != NULL) {
+            can[n++] = (way){sets[i], CF_ARITHMETIC_8};
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +252,7 @@ static void check_some(const cf_tiny_options *o, bool is_every)
         }
     }
     if (is_every || turn % 4 == 0) {
-        check_all(o, NULL, CF_CACHE_F32);
+        check_all(o, (way){.set = NULL}, CF_CACHE_F32);
     }
 }
 
@@ -295,9 +306,10 @@ static void test_same_bits__rope_scalings(void **state)
                              .rope_scaling = kinds[i],
                              .n_rot = 12,
                              .has_bias = true};
-        check_all(&o, NULL, CF_CACHE_F16);
+        check_all(&o, (way){.set = NULL}, CF_CACHE_F16);
     }
-    check_all(&(cf_tiny_options){.has_rope_freqs = true}, NULL, CF_CACHE_F16);
+    check_all(&(cf_tiny_options){.has_rope_freqs = true}, (way){.set = NULL},
+              CF_CACHE_F16);
 }
 
 /* Odd shapes: one shared key/value head, a head for each query, widths that

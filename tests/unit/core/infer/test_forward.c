@@ -577,7 +577,7 @@ static void check(const cf_tiny_options *options)
     T_OK(cf_hparams_init(&o.hp, g, &err), err);
     T_OK(cf_weights_init(&o.w, g, &o.hp, &err), err);
     run_oracle(&o, ids, want);
-    cf_engine_options eo = {.n_threads = 1, .is_exact = true};
+    cf_engine_options eo = {.n_threads = 1, .arithmetic = CF_ARITHMETIC_EXACT};
     double error = error_of(p, n, &eo, ids, want);
     /* States are float, and so are the sums over them. */
     if (!(error < (o.hp.state.n_tap != 0 ? 1e-4 : 2e-5))) {
@@ -593,6 +593,20 @@ static void check(const cf_tiny_options *options)
             error = error_of(p, n, &eo, ids, want);
             if (!(error < 2e-4)) {
                 fail_msg("%s %s: %g", o.hp.arch->name, sets[i], error);
+            }
+        }
+    }
+    /* Weights in blocks meet rounded activations, of 16 bits or 8. */
+    for (size_t i = 0; i < 2; i++) {
+        eo = (cf_engine_options){.n_threads = 1,
+                                 .arithmetic = i == 0 ? CF_ARITHMETIC_16
+                                                      : CF_ARITHMETIC_8};
+        if (cf_kernels_pick(NULL)->eight != NULL) {
+            error = error_of(p, n, &eo, ids, want);
+            if (!(error < (i == 0 ? 1e-3 : 0.12))) {
+                fail_msg("%s %s, %s: %g", o.hp.arch->name,
+                         cf_dtype_get(options->type).name,
+                         cf_arithmetic_name(eo.arithmetic), error);
             }
         }
     }

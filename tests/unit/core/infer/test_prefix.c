@@ -20,19 +20,25 @@ typedef struct model {
     cf_token ids[N];
 } model;
 
-static void open_model(model *m, const char *arch, uint64_t seed,
-                       uint64_t max_bytes)
+static void open_as(model *m, const char *arch, uint64_t seed,
+                    uint64_t max_bytes, cf_arithmetic arithmetic)
 {
     cf_error err;
     size_t n = 0;
     cf_rand r = {1};
-    cf_engine_options o = {.n_threads = 2};
+    cf_engine_options o = {.n_threads = 2, .arithmetic = arithmetic};
     m->bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .seed = seed}, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &o, &err), err);
     T_OK(cf_prefix_cache_new(&m->cache, m->engine, max_bytes, &err), err);
     for (size_t i = 0; i < N; i++) {
         m->ids[i] = (cf_token)cf_rand_below(&r, N_VOCAB);
     }
+}
+
+static void open_model(model *m, const char *arch, uint64_t seed,
+                       uint64_t max_bytes)
+{
+    open_as(m, arch, seed, max_bytes, CF_ARITHMETIC_16);
 }
 
 static void close_model(model *m)
@@ -203,6 +209,11 @@ static void test_prefix__survives(void **state)
     assert_int_equal(sync_fresh(&m, 130), 128);
     assert_int_equal(sync_fresh(&m, 100), 96);
     cf_buf_deinit(&b);
+    close_model(&m);
+    /* Another arithmetic's: its keys and values have other bits. */
+    open_as(&m, "qwen3", 3, CF_PREFIX_BYTES_MAX, CF_ARITHMETIC_8);
+    T_FAILS(cf_prefix_cache_read(m.cache, path, &err), CF_EFORMAT);
+    assert_int_equal(sync_fresh(&m, 130), 0);
     close_model(&m);
     /* Another model's. */
     open_model(&m, "qwen3", 4, CF_PREFIX_BYTES_MAX);

@@ -23,6 +23,21 @@ static const char *const set_names[] = {"ref",    "avx2",        "avx2-vnni",
                                         "neon",   "neon-dot",    "neon-i8mm"};
 enum { N_SETS = sizeof set_names / sizeof set_names[0] };
 
+/* Tables: of each set that with activations of 16 bits, then that of 8. */
+enum { N_TABLES = 2 * N_SETS };
+
+static const cf_kernels *table_at(size_t i)
+{
+    const cf_kernels *k = cf_kernels_pick(set_names[i / 2]);
+    return k != NULL && i % 2 != 0 ? k->eight : k;
+}
+
+/* Only the tables with 16 bits have one for 8. */
+static bool has_8_bits(const cf_kernels *k)
+{
+    return k != cf_kernels_ref() && k->eight == NULL;
+}
+
 /* Where the half floats of a block lie; 0xFFFF where there is none. */
 static void half_offsets(cf_dtype type, size_t off[2])
 {
@@ -308,7 +323,7 @@ static void job_free(job *j)
 }
 
 /* The tolerance: activations that meet a quantised type are rounded by at most
- * half a step of (largest / 32512), sums to 24 bits; errors add up like the
+ * half a step of (largest / 32512) or (largest / 127), sums to 24 bits; errors add up like the
  * root of the length times the size of the weights. */
 static void check_matmul(job *j)
 {
@@ -329,7 +344,8 @@ static void check_matmul(job *j)
                 want += (double)row[c] * (double)j->x[t * n_col + c];
             }
             double have = (double)j->y[t * n_row + r];
-            double tol = sqrt(norm) * (is_float ? 1e-5 : 6.0 / 65024);
+            double step = has_8_bits(j->k) ? 2 / 127.0 : 2 / 32512.0;
+            double tol = sqrt(norm) * (is_float ? 1e-5 : 1.5 * step);
             if (!(fabs(have - want) <= tol + 1e-5)) {
                 fail_msg("%s %s row %zu x %zu of [%zu, %zu]: %g, want %g, "
                          "tolerance %g",
@@ -355,8 +371,8 @@ static void test_matmul__close_to_float64(void **state)
 {
     (void)state;
     cf_rand r = {1};
-    for (size_t s = 0; s < N_SETS; s++) {
-        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+    for (size_t s = 0; s < N_TABLES; s++) {
+        const cf_kernels *k = table_at(s);
         for (size_t i = 0; k && i < N_TYPES * 12; i++) {
             cf_dtype type = types[i % N_TYPES];
             uint32_t n_row = 1 + (uint32_t)cf_rand_below(&r, 70);
@@ -369,14 +385,71 @@ static void test_matmul__close_to_float64(void **state)
     }
 }
 
+/* prepared.h word by word: a row of blocks of 32 times a row of activations. */
+static float defined_dot(cf_dtype type, const unsigned char *w, const float *x,
+                         size_t n_col, float top)
+{
+    float y = 0;
+    size_t bytes = cf_dtype_get(type).blk_bytes;
+    for (size_t b = 0; b < n_col / 32; b++, w += bytes, x += 32) {
+        float largest = 0;
+        int32_t sum = 0, i = 0;
+        for (size_t c = 0; c < 32; c++) {
+            largest = fabsf(x[c]) > largest ? fabsf(x[c]) : largest;
+        }
+        float dw = cf_half_to_float((uint16_t)(w[0] | w[1] << 8));
+        for (size_t c = 0; c < 32; c++) {
+            int32_t t = (int32_t)lrintf(x[c] * (top / largest));
+            int32_t code = type == CF_Q8_0 ? (int8_t)w[2 + c]
+                           : c < 16        ? w[bytes - 16 + c] & 15
+                                           : w[bytes - 32 + c] >> 4;
+            i += (code - (type == CF_Q4_0 ? 8 : 0)) * t;
+            sum += t;
+        }
+        float dx = largest / top;
+        y = fmaf(dw * dx, (float)i, y);
+        if (type == CF_Q4_1) {
+            float m = cf_half_to_float((uint16_t)(w[2] | w[3] << 8));
+            y = fmaf(m, dx * (float)sum, y);
+        }
+    }
+    return y;
+}
+
+/* To the bit, with both arithmetics, for few rows of x and for many. */
+static void test_matmul__as_defined(void **state)
+{
+    static const cf_dtype plain[] = {CF_Q8_0, CF_Q4_0, CF_Q4_1};
+    cf_rand r = {9};
+    (void)state;
+    for (size_t s = 2; s < N_TABLES; s++) {
+        const cf_kernels *k = table_at(s);
+        for (size_t i = 0; k && i < 12; i++) {
+            size_t n_x = i % 2 ? 1 + cf_rand_below(&r, 20) : 1, n_row = 20;
+            job j = job_new(&r, k, plain[i % 3], (uint32_t)n_row,
+                            random_cols(&r, plain[i % 3]), n_x);
+            k->matmul(j.y, n_row, &j.w, j.xp, n_x, 0, n_row, j.scratch);
+            for (size_t t = 0; t < n_x * n_row; t++) {
+                const unsigned char *w =
+                    (const unsigned char *)j.w.p + t % n_row * j.w.row_bytes;
+                float want = defined_dot(
+                    j.w.type, w, j.x + t / n_row * j.w.n_col, j.w.n_col,
+                    has_8_bits(k) ? CF_T_MAX_8 : CF_T_MAX_16);
+                assert_memory_equal(&j.y[t], &want, sizeof want);
+            }
+            job_free(&j);
+        }
+    }
+}
+
 /* Bit for bit: rows of x one at a time, and output rows in slices, against
  * everything at once. */
 static void test_matmul__batch_invariant(void **state)
 {
     (void)state;
     cf_rand r = {2};
-    for (size_t s = 0; s < N_SETS; s++) {
-        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+    for (size_t s = 0; s < N_TABLES; s++) {
+        const cf_kernels *k = table_at(s);
         for (size_t i = 0; k && i < N_TYPES * 12; i++) {
             cf_dtype type = types[i % N_TYPES];
             uint32_t n_row = 1 + (uint32_t)cf_rand_below(&r, 150);
@@ -410,8 +483,8 @@ static void test_prepare__batch_invariant(void **state)
 {
     (void)state;
     cf_rand r = {3};
-    for (size_t s = 0; s < N_SETS; s++) {
-        const cf_kernels *k = cf_kernels_pick(set_names[s]);
+    for (size_t s = 0; s < N_TABLES; s++) {
+        const cf_kernels *k = table_at(s);
         for (size_t i = 0; k && i < N_TYPES; i++) {
             job j = job_new(&r, k, types[i], 1, random_cols(&r, types[i]), 7);
             size_t step = k->prepared_bytes(types[i], j.w.n_col);
@@ -718,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_dtype__k_quants_by_hand),
         cmocka_unit_test(test_dtype__small_floats_by_hand),
         cmocka_unit_test(test_matmul__close_to_float64),
+        cmocka_unit_test(test_matmul__as_defined),
         cmocka_unit_test(test_matmul__batch_invariant),
         cmocka_unit_test(test_prepare__batch_invariant),
         cmocka_unit_test(test_elementwise__like_the_reference),

@@ -268,6 +268,12 @@ static void test_cli__options_before_the_command(void **state)
         {{"-n5", "run", "hi", NULL}, 2, "", "go after its name"},
         {{"--json", "--help", "run", NULL}, 0, "usage: confab run", ""},
         {{"--exact", "--version", NULL}, 0, "confab ", ""},
+        {{"--activations", "8", "paths", "--json", NULL}, 0, "{", ""},
+        {{"--activations", "7", "paths", NULL}, 2, "", "16 or 8, not '7'"},
+        {{"paths", "--activations", "8", "--exact", NULL},
+         2,
+         "",
+         "--exact and --activations cannot be given together"},
         {{"-m", "bundled", NULL}, 2, "", "try: confab run"},
     };
     check_printed(t, sizeof t / sizeof t[0]);

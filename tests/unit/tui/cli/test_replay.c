@@ -18,7 +18,7 @@
  * chosen, so that every reply has its whole length. */
 #define END "2"
 
-static char model[128], other[128];
+static char model[128], other[128], coarse[128];
 
 static int set_up(void **state)
 {
@@ -29,10 +29,14 @@ static int set_up(void **state)
         char *path;
         const char *name;
         uint64_t seed;
-    } files[] = {{model, "model.gguf", 1}, {other, "other.gguf", 2}};
-    for (size_t i = 0; i < 2; i++) {
+        cf_dtype type;
+    } files[] = {{model, "model.gguf", 1, CF_F32},
+                 {other, "other.gguf", 2, CF_F32},
+                 {coarse, "coarse.gguf", 3, CF_Q4_0}};
+    for (size_t i = 0; i < 3; i++) {
         const cf_tiny_options o = {
             .seed = files[i].seed,
+            .type = files[i].type,
             .chat_template =
                 "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
                 "{% endfor %}{{ '<think>' if enable_thinking else '' }}"};
@@ -115,6 +119,36 @@ static void test_replay__same(void **state)
     CF_PROGRAM(&p, "replay", "--db", db, "-m", model, id);
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "identical ("));
+    cf_program_deinit(&p);
+    cf_arena_deinit(&arena);
+}
+
+/* The arithmetic is kept, and taken again unless another is asked for. */
+static void test_replay__arithmetic(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    const char *db = store_dir_file("arithmetic.db");
+    cf_program p;
+    CF_PROGRAM(&p, "run", "--db", db, "-m", coarse, "--activations", "8", "-n",
+               "40", "--temperature", "2", "--suppress", END, "Hello");
+    assert_int_equal(p.status, 0);
+    cf_program_deinit(&p);
+    cf_arena arena;
+    cf_store_turn turn;
+    cf_arena_init(&arena, 0);
+    last_turn(db, &arena, &turn);
+    assert_int_equal(turn.run->arithmetic, CF_ARITHMETIC_8);
+    assert_int_equal(replay(db, coarse, turn.id, &p), 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"identical\":true"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"notes\":[]"));
+    cf_program_deinit(&p);
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, turn.id);
+    CF_PROGRAM(&p, "replay", "--json", "--db", db, "-m", coarse,
+               "--activations", "16", id);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "another arithmetic"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "activations of 8 bits"));
     cf_program_deinit(&p);
     cf_arena_deinit(&arena);
 }
@@ -388,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replay__same),
+        cmocka_unit_test(test_replay__arithmetic),
         cmocka_unit_test(test_replay__forced),
         cmocka_unit_test(test_replay__drafted),
         cmocka_unit_test(test_replay__constrained),

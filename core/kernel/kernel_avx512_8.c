@@ -1,0 +1,14 @@
+/*
+ * kernel_avx512_8.c - the products of set avx512 with activations of 8 bits.
+ */
+#if defined(__x86_64__)
+
+#define CF_EIGHT
+#define CF_SET_8(part) cf_avx512_8__##part
+#include "core/kernel/simd_avx512.h"
+
+#include "core/kernel/eight.inc"
+
+#else
+typedef int cf_not_this_processor;
+#endif
