@@ -42,7 +42,7 @@ typedef struct cf_diff_unit {
      * CF_SPAN_TEMPLATE and 0. */
     cf_span_source source;
     uint32_t index;
-    uint32_t template_line; /* that wrote its first byte; 0: not known */
+    uint32_t template_line;       /* that wrote its first byte; 0: not known */
     const cf_prompt_cause *cause; /* of that byte; NULL: none is known */
 } cf_diff_unit;
 

@@ -61,6 +61,10 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
     if (at == n_old) {
         return; /* the prompt only goes on from what is there */
     }
+    size_t keep = cf_session_would_keep(session, at);
+    if (at == n_ids && keep + 1 >= at) {
+        return; /* a retry: what follows the prompt was the last reply */
+    }
     d->has = true;
     d->token = at;
     d->cached = old[at];
@@ -88,7 +92,6 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
         cf_buf_adds(&text, " from ");
         describe_source(d, &text);
     }
-    size_t keep = cf_session_would_keep(session, at);
     if (keep < at) { /* a recurrent model cannot stop just there */
         cf_buf_addf(&text,
                     "; edit at %zu, state kept at %zu: %zu token%s again", at,

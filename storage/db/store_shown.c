@@ -73,9 +73,8 @@ cf_status cf_shown__put(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
     int64_t number = id / PAGE;
     unsigned place = (unsigned)(id % PAGE);
     cf_buf old = CF_BUF_INIT, text = CF_BUF_INIT, page = CF_BUF_INIT;
-    cf_status st =
-        read_bytes(sql, "SELECT texts FROM shown_page WHERE page = ?", number,
-                   &old, err);
+    cf_status st = read_bytes(
+        sql, "SELECT texts FROM shown_page WHERE page = ?", number, &old, err);
     if (st == CF_OK && is_in) {
         st = read_bytes(sql,
                         "SELECT lower(iif(title <> '', title, preview)) FROM "
@@ -100,13 +99,13 @@ cf_status cf_shown__put(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
         st = cf_sql__oom(err);
     }
     if (st == CF_OK) {
-        st = page.n == 0
-                 ? cf_sql__run(sql, err,
-                               "DELETE FROM shown_page WHERE page = ?", "i",
-                               number)
-                 : cf_sql__run(sql, err,
-                               "INSERT OR REPLACE INTO shown_page VALUES(?, ?)",
-                               "ib", number, cf_buf_str(&page));
+        st =
+            page.n == 0
+                ? cf_sql__run(sql, err, "DELETE FROM shown_page WHERE page = ?",
+                              "i", number)
+                : cf_sql__run(sql, err,
+                              "INSERT OR REPLACE INTO shown_page VALUES(?, ?)",
+                              "ib", number, cf_buf_str(&page));
     }
     cf_buf_deinit(&old);
     cf_buf_deinit(&text);
@@ -121,10 +120,10 @@ static cf_status put_page(cf_sql *sql, int64_t number, cf_buf *page,
         return cf_sql__oom(err);
     }
     cf_status st =
-        page->n == 0 ? CF_OK
-                     : cf_sql__run(sql, err,
-                                   "INSERT INTO shown_page VALUES(?, ?)", "ib",
-                                   number, cf_buf_str(page));
+        page->n == 0
+            ? CF_OK
+            : cf_sql__run(sql, err, "INSERT INTO shown_page VALUES(?, ?)", "ib",
+                          number, cf_buf_str(page));
     cf_buf_restart(page);
     return st;
 }

@@ -81,10 +81,12 @@ cf_law cf_law_begin(void)
 
 /* ThreadSanitizer looks at each access to memory: up to twenty times the
  * time where the release build misses its caches; AddressSanitizer up to ten
- * times while another program takes the caches.  The release build checks the
- * bands as they are. */
+ * times while another program takes the caches, and with libFuzzer's counters
+ * even alone.  The release build checks the bands as they are. */
 #if defined(__SANITIZE_THREAD__)
 #define SLOWER 8.0
+#elif T_IS_SLOW && defined(__clang__)
+#define SLOWER 4.0
 #elif T_IS_SLOW
 #define SLOWER 2.0
 #else

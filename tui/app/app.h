@@ -192,8 +192,8 @@ typedef struct cf_watched_file {
     int64_t size, at_s, at_ns;
     uint64_t inode;
     uint64_t due_us; /* of the next look */
-    cf_buf broken;    /* its text, where that does not compile; else empty */
-    bool is_news;  /* the text was read again, and Templates does not know */
+    cf_buf broken;   /* its text, where that does not compile; else empty */
+    bool is_news;    /* the text was read again, and Templates does not know */
 } cf_watched_file;
 
 /* Spots of the app itself; those of views are 0 and above. */

@@ -67,8 +67,8 @@ cf_status cf_render_media_see(cf_media_prompt *out, const cf_render_media *m,
         return st == CF_ENOMEM ? st : CF_OK;
     }
     const cf_prompt_renderer r = renderer_of(how);
-    st = cf_prompt_expand_media(out, m->cache, &r, values, how->tok, arena,
-                                err);
+    st =
+        cf_prompt_expand_media(out, m->cache, &r, values, how->tok, arena, err);
     json_decref(values);
     return st;
 }

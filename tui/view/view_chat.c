@@ -246,6 +246,16 @@ static const cf_turn *current_row(cf_app *app)
     return s->cursor < n && !s->is_on_first ? path[s->cursor] : NULL;
 }
 
+/* The same for a command that needs one: it says so when there is none. */
+static const cf_turn *needed_row(cf_app *app)
+{
+    const cf_turn *t = current_row(app);
+    if (t == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no turn is selected");
+    }
+    return t;
+}
+
 static void go_to_turn(cf_app *app, cf_uuid id)
 {
     size_t n;
@@ -417,7 +427,7 @@ static void cmd_follow(cf_app *app)
 static void cmd_retry(cf_app *app, const char *arg)
 {
     cf_error err;
-    const cf_turn *t = current_row(app);
+    const cf_turn *t = needed_row(app);
     if (t != NULL) {
         size_t n = arg[0] != '\0' ? strtoul(arg, NULL, 10) : 1;
         cf_status st = cf_lab_retries(app->lab, t->id, n, &err);
@@ -552,7 +562,7 @@ static void cmd_edit_system(cf_app *app)
 static void cmd_edit(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
-    const cf_turn *t = current_row(app);
+    const cf_turn *t = s->is_on_first ? NULL : needed_row(app);
     if (s->is_on_first || (t != NULL && cf_turn_is_system(t))) {
         cmd_edit_system(app);
         return;
@@ -663,7 +673,7 @@ static void cmd_yank(cf_app *app)
 
 static void cmd_yank_id(cf_app *app)
 {
-    const cf_turn *t = current_row(app);
+    const cf_turn *t = needed_row(app);
     if (t == NULL) {
         return;
     }
@@ -676,7 +686,7 @@ static void cmd_yank_id(cf_app *app)
 static void rate(cf_app *app, int rating)
 {
     cf_error err;
-    const cf_turn *t = current_row(app);
+    const cf_turn *t = needed_row(app);
     if (t == NULL || app->store == NULL) {
         return;
     }

@@ -13,6 +13,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/rand.h"
+#include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
@@ -240,6 +241,7 @@ static void each_allocation(bool is_new, size_t stride)
     fresh_db(path);
     cf_store_close(open_at(path)); /* what SQLite keeps for the process */
     size_t before = cf_fault_live();
+    stride = T_IS_SLOW ? stride / 3 : stride;
     /* All of the first ones, then fewer: the later ones repeat. */
     for (size_t nth = 1;; nth += 1 + nth / stride) {
         if (is_new) {

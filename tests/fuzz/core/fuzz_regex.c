@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *p = (const char *)data;
     const char *end = size > 0 ? memchr(p, '\n', size) : NULL;
     size_t n = end != NULL ? (size_t)(end - p) : size;
-    const cf_grammar_options opts = {.max_nodes = 100000, .max_work = 2000000};
+    const cf_grammar_options opts = {.max_nodes = 100000, .max_work = 500000};
     cf_law law = cf_law_begin();
     cf_grammar *g = NULL;
     cf_error err;

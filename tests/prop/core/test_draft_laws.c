@@ -9,6 +9,7 @@
 #include "core/infer/recall.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
+#include "tests/support/slow.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 
@@ -28,7 +29,10 @@ static void open_model(model *m, const char *arch, uint64_t seed, cf_dtype type,
     cf_error err;
     size_t n = 0;
     cf_rand r = {seed};
-    cf_engine_options eo = {.n_threads = 2, .arithmetic = arithmetic};
+    /* Threads change no bits (test_same_bits), and wait for each other on a
+     * busy machine. */
+    cf_engine_options eo = {.n_threads = 1 + seed % 4 / 3,
+                            .arithmetic = arithmetic};
     const cf_tiny_options o = {.arch = arch, .seed = seed, .type = type};
     cf_session_options so = {.n_ctx = N_CTX};
     m->bytes = cf_tiny_gguf(&o, &n);
@@ -120,13 +124,16 @@ static void test_draft__same_reply(void **state)
     size_t n_accepted = 0;
     for (size_t a = 0; cf_tiny_archs[a] != NULL; a++) {
         model m;
+        if (T_IS_SLOW && a % 4 != 0) {
+            continue;
+        }
         open_model(&m, cf_tiny_archs[a], 40 + a, CF_F32, CF_ARITHMETIC_16);
         n_accepted += check_same(&m, 0, 32);
         n_accepted += check_same(&m, 0.7f, 3);
         check_same(&m, 1.5f, 32);
         close_model(&m);
     }
-    assert_true(n_accepted > 500);
+    assert_true(n_accepted > (T_IS_SLOW ? 100 : 500));
 }
 
 /* Weights in blocks, which meet activations of either size. */

@@ -1,6 +1,7 @@
 /*
  * test_pipeline_laws.c - laws of tokenizers of model folders over any text.
  */
+#include "tests/support/slow.h"
 #include "tests/support/t.h"
 
 #include "core/base/arena.h"
@@ -10,7 +11,7 @@
 #include "tests/support/hf_file.h"
 #include "tests/support/rand.h"
 
-enum { ROUNDS = 400, TEXT_MAX = 60, SPANS_MAX = 6 };
+enum { ROUNDS = T_IS_SLOW ? 100 : 400, TEXT_MAX = 60, SPANS_MAX = 6 };
 
 typedef struct fixture {
     cf_buf file;

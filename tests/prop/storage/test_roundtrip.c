@@ -3,11 +3,12 @@
  */
 #include "core/base/os.h"
 #include "storage/exchange.h"
+#include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/store_gen.h"
 #include "tests/support/t.h"
 
-enum { ROUNDS = 25, TREES = 8, TURNS = 25 };
+enum { ROUNDS = T_IS_SLOW ? 6 : 25, TREES = 8, TURNS = 25 };
 
 static cf_store *open_new(const char *name)
 {

@@ -33,8 +33,7 @@ static const char *const bombs[] = {
 static const struct way {
     const char *keys;
     int signal;
-} ways[] = {
-    {":q!\r", 0}, {"\003\003\003", 0}, {NULL, SIGTERM}, {NULL, SIGHUP}};
+} ways[] = {{":q!\r", 0}, {"\003\003\003", 0}, {NULL, SIGTERM}, {NULL, SIGHUP}};
 
 static void pump_for(cf_pty *t, int ms)
 {

@@ -197,6 +197,8 @@ static void test_core__fork_at_a_token(void **state)
     assert_int_equal(same.response.n_reply_ids, N_REPLY);
     assert_memory_equal(same.response.reply_ids, ids, sizeof ids);
     assert_int_equal(same.response.raw.n, first.response.raw.n);
+    /* The prompt was all there; what followed it is no part of it. */
+    assert_false(same.response.divergence.has);
     ids[2] = ids[2] == 70 ? 71 : 70; /* another choice there */
     T_OK(send_text(&b, NULL, &fork, &other, &err), err);
     assert_memory_equal(other.response.reply_ids, ids, 3 * sizeof *ids);

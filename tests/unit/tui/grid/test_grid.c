@@ -186,8 +186,7 @@ static void test_wrap__table(void **state)
     /* A mark belongs to the letter before it, also at the edge. */
     wraps("abce\xCC\x81"
           "fgh",
-          4,
-          "abce\xCC\x81/fgh/");
+          4, "abce\xCC\x81/fgh/");
     wraps("abc\xE6\x97\xA5", 4, "abc/\xE6\x97\xA5/");
 }
 
