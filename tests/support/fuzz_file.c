@@ -28,11 +28,10 @@ static void remove_folder(void)
     (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-const char *cf_fuzz_file(const char *name, const void *p, size_t n)
+const char *cf_fuzz_path(const char *name)
 {
     static char path[4][300];
     static unsigned next;
-    cf_error err;
     if (folder[0] == '\0') {
         const char *tmp = getenv("TMPDIR");
         snprintf(folder, sizeof folder, "%s/confab-fuzz-XXXXXX",
@@ -44,8 +43,15 @@ const char *cf_fuzz_file(const char *name, const void *p, size_t n)
     }
     char *out = path[next++ % 4];
     snprintf(out, sizeof path[0], "%s/%s", folder, name);
-    if (cf_os_write_file(out, p, n, 0600, &err) != CF_OK) {
+    return out;
+}
+
+const char *cf_fuzz_file(const char *name, const void *p, size_t n)
+{
+    cf_error err;
+    const char *path = cf_fuzz_path(name);
+    if (cf_os_write_file(path, p, n, 0600, &err) != CF_OK) {
         abort();
     }
-    return out;
+    return path;
 }

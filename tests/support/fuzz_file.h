@@ -6,8 +6,11 @@
 
 #include <stddef.h>
 
-/* Writes `name` in a folder of this process, which is gone at its end, and
- * returns its path; valid until four more were asked for. */
+/* The path of `name` in a folder of this process below TMPDIR, which is
+ * removed at its end; valid until four more paths were asked for. */
+const char *cf_fuzz_path(const char *name);
+
+/* Writes the n bytes at p to that file, and returns its path. */
 const char *cf_fuzz_file(const char *name, const void *p, size_t n);
 
 #endif

@@ -16,17 +16,18 @@
 
 #include "core/base/os.h"
 #include "storage/exchange.h"
+#include "tests/support/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char path[64];
+static char path[300];
 static cf_buf sound;
 
 static void remove_files(void)
 {
     static const char *const ends[] = {"", "-wal", "-shm", "-journal",
                                        "-v1.backup"};
-    char name[96];
+    char name[320];
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         snprintf(name, sizeof name, "%s%s", path, ends[i]);
         unlink(name);
@@ -67,8 +68,7 @@ static void make_sound(void)
     cf_error err;
     cf_store *s;
     cf_store_options opts = {.flags = CF_STORE_CREATE};
-    snprintf(path, sizeof path, "/tmp/confab-fuzz-db-%d.db", (int)getpid());
-    atexit(remove_files);
+    snprintf(path, sizeof path, "%s", cf_fuzz_path("sound.db"));
     if (cf_store_open(&s, path, &opts, &err) != CF_OK) {
         abort();
     }

@@ -12,15 +12,16 @@
 #include <unistd.h>
 
 #include "storage/exchange.h"
+#include "tests/support/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char path[64];
+static char path[300];
 
 static void remove_files(void)
 {
     static const char *const ends[] = {"", "-wal", "-shm"};
-    char name[80];
+    char name[320];
     for (size_t i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "%s%s", path, ends[i]);
         unlink(name);
@@ -39,9 +40,7 @@ static void open_store(void)
     }
     cf_store_close(store);
     if (path[0] == '\0') {
-        snprintf(path, sizeof path, "/tmp/confab-fuzz-import-%d.db",
-                 (int)getpid());
-        atexit(remove_files);
+        snprintf(path, sizeof path, "%s", cf_fuzz_path("import.db"));
     }
     remove_files();
     cf_store_options opts = {.flags = CF_STORE_CREATE};

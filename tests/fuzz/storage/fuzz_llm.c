@@ -13,15 +13,11 @@
 
 #include "core/base/os.h"
 #include "storage/exchange.h"
+#include "tests/support/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char path[64];
-
-static void remove_file(void)
-{
-    unlink(path);
-}
+static char path[300];
 
 /* "S" and SQL makes a database; anything else is the file. */
 static void make_file(const uint8_t *data, size_t size)
@@ -60,9 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (path[0] == '\0') {
-        snprintf(path, sizeof path, "/tmp/confab-fuzz-llm-%d.db",
-                 (int)getpid());
-        atexit(remove_file);
+        snprintf(path, sizeof path, "%s", cf_fuzz_path("llm.db"));
     }
     make_file(data, size);
     (void)!cf_import_file(NULL, path, &opts, &report, &err);
