@@ -41,9 +41,9 @@ static cf_status try_render(const cf_chat__core *c,
  * failure, too.  Where the template has no place for pictures of tools'
  * results, or one cannot be read, the results are text. */
 cf_status cf_chat__core_render(const cf_chat__core *c,
-                              const cf_chat_request *request, cf_arena *arena,
-                              cf_chat__media *media, cf_prompt *out,
-                              cf_error *err)
+                               const cf_chat_request *request, cf_arena *arena,
+                               cf_chat__media *media, cf_prompt *out,
+                               cf_error *err)
 {
     *media = (cf_chat__media){
         .cache = c->options.media, .arena = arena, .core = &c->options};
@@ -183,8 +183,8 @@ static void borrow(const cf_chat__decode *d)
 }
 
 /* Makes the session hold all ids: alone, or in passes with others. */
-static cf_status sync(cf_chat__decode *d, const cf_token_list *list, const cf_run *run,
-                      cf_sync_result *out, cf_error *err)
+static cf_status sync(cf_chat__decode *d, const cf_token_list *list,
+                      const cf_run *run, cf_sync_result *out, cf_error *err)
 {
     const cf_core_options *o = &d->c->options;
     if (d->media.n > 0) {
@@ -204,8 +204,8 @@ static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
     cf_token_list list = {NULL, 0};
     uint64_t t = cf_os_monotonic_us();
-    cf_status st =
-        cf_chat__core_render(d->c, d->run->request, arena, &d->media, &prompt, err);
+    cf_status st = cf_chat__core_render(d->c, d->run->request, arena, &d->media,
+                                        &prompt, err);
     out->timings.render_us = cf_os_monotonic_us() - t;
     if (st != CF_OK) {
         return st == CF_ENOMEM || st == CF_ECANCELLED
@@ -592,7 +592,8 @@ static cf_status keep_reply(cf_chat__decode *d, size_t n_reply, cf_error *err)
 }
 
 /* Everything after the last token, however it came to it. */
-cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err)
+cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st,
+                                 cf_error *err)
 {
     cf_chat_response *out = d->run->out;
     size_t n_reply = n_ids(d) - d->n_prompt;
@@ -634,7 +635,8 @@ cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err
 cf_chat__decode cf_chat__decode_make(cf_backend *b, cf_chat__run *run)
 {
     cf_chat__core *c = (cf_chat__core *)b;
-    return (cf_chat__decode){.c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
+    return (cf_chat__decode){
+        .c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
 }
 
 cf_status cf_chat__decode_pass(cf_chat__decode *d, cf_error *err)

@@ -111,34 +111,59 @@ static bool find_name(cf_key *out, const char *name, size_t n)
     return false;
 }
 
-/* A name, a control character or, after M-, a character; modifiers in front
- * of it.  The names with a modifier of their own (S-Tab, C-j) come first. */
+/* The one form of a key that can be said in several: Control and Shift are
+ * part of a character where it has such a form. */
+static cf_key one_form(cf_key plain, cf_key mods)
+{
+    if (plain == CF_KEY_TAB && (mods & CF_KEY_SHIFT)) {
+        plain = CF_KEY_BACK_TAB;
+        mods &= ~(cf_key)CF_KEY_SHIFT;
+    } else if (plain > 32 && plain < CF_KEY_NAMED) {
+        if (mods & CF_KEY_SHIFT && plain >= 'a' && plain <= 'z') {
+            plain -= 'a' - 'A';
+        }
+        mods &= ~(cf_key)CF_KEY_SHIFT;
+        if (mods & CF_KEY_CTRL && plain >= '@' && plain < 127) {
+            plain = CF_CTRL(plain);
+            mods &= ~(cf_key)CF_KEY_CTRL;
+        }
+    } else if (plain < 32 && plain != CF_KEY_TAB && plain != CF_KEY_ENTER &&
+               plain != CF_KEY_ESC) {
+        mods &= CF_KEY_ALT;
+    }
+    return plain | mods;
+}
+
+/* A name, or modifiers in front of a name or a character.  The names with a
+ * modifier of their own (S-Tab, C-j) come first. */
 static bool parse_name(cf_key *out, const char *name, size_t n)
 {
-    uint32_t cp;
-    if (find_name(out, name, n)) {
-        return true;
-    }
-    if (n == 3 && memcmp(name, "C-", 2) == 0 && name[2] >= '@' &&
-        name[2] < 0x7F) {
-        *out = CF_CTRL(name[2]);
-        return true;
-    }
-    for (size_t i = 0; i < N_MODIFIERS && n > 2 && name[1] == '-'; i++) {
-        if (name[0] == modifiers[i].letter) {
-            if (parse_name(out, name + 2, n - 2)) {
-                *out |= modifiers[i].flag;
-                return true;
-            }
-            if (modifiers[i].flag == CF_KEY_ALT &&
-                cf_utf8_decode(&cp, name + 2, n - 2) == n - 2 &&
-                cp != CF_UTF8_BAD) {
-                *out = cp | CF_KEY_ALT;
-                return true;
-            }
+    cf_key mods = 0;
+    for (;;) {
+        uint32_t cp;
+        size_t i = 0;
+        if (find_name(out, name, n)) {
+            break;
         }
+        while (i < N_MODIFIERS && n > 2 && name[1] == '-' &&
+               name[0] != modifiers[i].letter) {
+            i++;
+        }
+        if (i < N_MODIFIERS && n > 2 && name[1] == '-') {
+            mods |= modifiers[i].flag;
+            name += 2;
+            n -= 2;
+            continue;
+        }
+        if (mods == 0 || n == 0 || cf_utf8_decode(&cp, name, n) != n ||
+            cp == CF_UTF8_BAD) {
+            return false;
+        }
+        *out = cp;
+        break;
     }
-    return false;
+    *out = one_form(*out, mods);
+    return true;
 }
 
 /* ---- control sequences -------------------------------------------------- */
@@ -185,20 +210,8 @@ static bool with_mods(cf_key *out, unsigned cp, cf_key mods)
         cp = CF_KEY_BACKSPACE;
     } else if (cp >= 57344 && cp <= 63743) {
         return false; /* private use: keys of the keypad and of the media */
-    } else if (cp == CF_KEY_TAB && (mods & CF_KEY_SHIFT)) {
-        cp = CF_KEY_BACK_TAB;
-        mods &= ~(cf_key)CF_KEY_SHIFT;
-    } else if (cp > 32) {
-        if (mods & CF_KEY_SHIFT && cp >= 'a' && cp <= 'z') {
-            cp -= 'a' - 'A';
-        }
-        mods &= ~(cf_key)CF_KEY_SHIFT;
-        if (mods & CF_KEY_CTRL && ((cp >= '@' && cp < 127))) {
-            cp = CF_CTRL(cp);
-            mods &= ~(cf_key)CF_KEY_CTRL;
-        }
     }
-    *out = cp | mods;
+    *out = one_form(cp, mods);
     return true;
 }
 

@@ -26,6 +26,45 @@ static void test_key__names_round_trip(void **state)
     }
 }
 
+/* However the modifiers of a character are ordered, the key is the one that a
+ * terminal sends, and its name is read back. */
+static void test_key__modifiers_in_any_order(void **state)
+{
+    static const char letters[] = "SMC"; /* xterm's 1, 2 and 4 */
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    (void)state;
+    for (int c = 33; c < 127; c++) {
+        for (int mods = 1; mods < 8 && c != '<' && c != '>'; mods++) {
+            cf_key sent, again;
+            char text[32];
+            int n = snprintf(text, sizeof text, "%d;%d", c, 1 + mods);
+            assert_true(cf_key_from_csi(&sent, text, (size_t)n, 'u'));
+            for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+                cf_key key;
+                size_t at = 0, from = 0;
+                cf_buf name = CF_BUF_INIT, out = CF_BUF_INIT;
+                cf_buf_addc(&name, '<');
+                for (int i = 0; i < 3; i++) {
+                    if (mods & 1 << orders[o][i]) {
+                        cf_buf_addf(&name, "%c-", letters[orders[o][i]]);
+                    }
+                }
+                cf_buf_addf(&name, "%c>", c);
+                assert_true(
+                    cf_key_parse(&key, cf_buf_cstr(&name), name.n, &at));
+                assert_int_equal(key, sent);
+                cf_key_format(&out, key);
+                assert_true(
+                    cf_key_parse(&again, cf_buf_cstr(&out), out.n, &from));
+                assert_int_equal(again, key);
+                cf_buf_deinit(&name);
+                cf_buf_deinit(&out);
+            }
+        }
+    }
+}
+
 static void test_key__unknown_names_are_refused(void **state)
 {
     static const char *const names[] = {"<", "<X>", "<C->", "<Q-Left>", "<>"};
@@ -142,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_key__names_round_trip),
+        cmocka_unit_test(test_key__modifiers_in_any_order),
         cmocka_unit_test(test_key__unknown_names_are_refused),
         cmocka_unit_test(test_key__control_sequences),
         cmocka_unit_test(test_key__extended_capabilities),
