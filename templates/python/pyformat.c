@@ -1,6 +1,6 @@
 /*
- * pyformat.c - "..." % values, "...".format(...), and the format
- * mini-language they share, after Python's library reference.
+ * pyformat.c - "...".format(...) and the format mini-language, after Python's
+ * library reference.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,21 +10,11 @@
 #include "templates/language/ast.h"
 #include "templates/language/number.h"
 #include "templates/python/methods.h"
-
-enum { FIELD_MAX = 100000, DIGITS_MAX = 1000 };
-
-typedef struct spec {
-    char fill[4];
-    uint32_t fill_n;
-    char align, sign, type, group;
-    bool alt, no_neg_zero;
-    bool zero_align;          /* '=' because of a leading 0, not said */
-    int64_t width, precision; /* -1: not given */
-} spec;
+#include "templates/python/pyformat.h"
 
 /* ---- padding ------------------------------------------------------------ */
 
-static void fill(cf_tsb *b, const spec *f, int64_t n)
+static void fill(cf_tsb *b, const cf_tspec *f, int64_t n)
 {
     for (int64_t i = 0; i < n && !b->failed; i++) {
         cf_t__sb_add(b, f->fill, f->fill_n, CF_ORG_NONE, CF_NO_COPY, 0);
@@ -34,7 +24,7 @@ static void fill(cf_tsb *b, const spec *f, int64_t n)
     }
 }
 
-static void pad_str(cf_tsb *b, const spec *f, const cf_tstr *s, char align)
+void cf_t__pad_str(cf_tsb *b, const cf_tspec *f, const cf_tstr *s, char align)
 {
     int64_t room = f->width - cf_t__str_cps(s);
     int64_t left = room <= 0      ? 0
@@ -47,7 +37,7 @@ static void pad_str(cf_tsb *b, const spec *f, const cf_tstr *s, char align)
 }
 
 /* A number: sign or prefix, then digits; '=' puts the fill between. */
-static void pad_number(cf_tsb *b, const spec *f, const char *head,
+static void pad_number(cf_tsb *b, const cf_tspec *f, const char *head,
                        const char *digits, size_t n, uint32_t org)
 {
     int64_t room = f->width - (int64_t)strlen(head) - (int64_t)n;
@@ -71,7 +61,7 @@ static void pad_number(cf_tsb *b, const spec *f, const char *head,
 /* Inserts `sep` every `every` digits of the integer part, and zeros up to
  * the width when the fill is zeros by '='.  text holds only digits, then the
  * rest from `n_int` on. */
-static char *grouped(cf_tr *r, const spec *f, const char *text, size_t n,
+static char *grouped(cf_tr *r, const cf_tspec *f, const char *text, size_t n,
                      size_t n_int, size_t n_head, size_t *out_n)
 {
     size_t every =
@@ -103,7 +93,7 @@ static char *grouped(cf_tr *r, const spec *f, const char *text, size_t n,
     return out + at;
 }
 
-static void add_int(cf_tsb *b, spec *f, cf_tv v)
+void cf_t__add_int(cf_tsb *b, cf_tspec *f, cf_tv v)
 {
     cf_tr *r = b->r;
     unsigned base = f->type == 'b'                     ? 2
@@ -152,7 +142,7 @@ static void add_int(cf_tsb *b, spec *f, cf_tv v)
 /* Type '' with a precision: %g that keeps ".0". */
 static void general_text(char *out, size_t cap, double f, int precision)
 {
-    char probe[DIGITS_MAX + 32];
+    char probe[CF_TDIGITS_MAX + 32];
     snprintf(probe, sizeof probe, "%.*e", precision - 1, f);
     int exp = (int)strtol(strchr(probe, 'e') + 1, NULL, 10);
     snprintf(out, cap, "%.*g", precision, f);
@@ -177,7 +167,7 @@ static void general_text(char *out, size_t cap, double f, int precision)
 }
 
 /* The digits of a finite f >= 0. */
-static void float_text(char *out, size_t cap, double f, const spec *s)
+static void float_text(char *out, size_t cap, double f, const cf_tspec *s)
 {
     int precision = s->precision < 0 ? 6 : (int)s->precision;
     switch (s->type) {
@@ -207,9 +197,9 @@ static void float_text(char *out, size_t cap, double f, const spec *s)
     }
 }
 
-static void add_float(cf_tsb *b, spec *s, double f, uint32_t org)
+void cf_t__add_float(cf_tsb *b, cf_tspec *s, double f, uint32_t org)
 {
-    char text[DIGITS_MAX + 400];
+    char text[CF_TDIGITS_MAX + 400];
     char head[2] = "";
     bool is_neg = signbit(f) && !isnan(f);
     bool percent = s->type == '%';
@@ -246,8 +236,8 @@ static void add_float(cf_tsb *b, spec *s, double f, uint32_t org)
 
 /* ---- the mini-language -------------------------------------------------- */
 
-static bool read_number(cf_tr *r, const cf_tstr *s, uint32_t *at, int64_t *out,
-                        int64_t most)
+bool cf_t__spec_number(cf_tr *r, const cf_tstr *s, uint32_t *at, int64_t *out,
+                       int64_t most)
 {
     *out = -1;
     while (*at < s->n && s->p[*at] >= '0' && s->p[*at] <= '9') {
@@ -267,7 +257,7 @@ static bool is_align(char c)
 }
 
 /* [[fill]align][sign][z][#][0]; returns where the width begins. */
-static uint32_t parse_flags(const cf_tstr *s, spec *f)
+static uint32_t parse_flags(const cf_tstr *s, cf_tspec *f)
 {
     uint32_t at = 0, len = 0;
     bool has_fill = false;
@@ -309,11 +299,11 @@ static uint32_t parse_flags(const cf_tstr *s, spec *f)
 }
 
 /* The whole of a format specification; its grammar is Python's. */
-static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
+static bool parse_spec(cf_tr *r, const cf_tstr *s, cf_tspec *f)
 {
-    *f = (spec){.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
+    *f = (cf_tspec){.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
     uint32_t at = parse_flags(s, f);
-    if (!read_number(r, s, &at, &f->width, FIELD_MAX)) {
+    if (!cf_t__spec_number(r, s, &at, &f->width, CF_TFIELD_MAX)) {
         return false;
     }
     if (at < s->n && (s->p[at] == ',' || s->p[at] == '_')) {
@@ -321,7 +311,7 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, spec *f)
     }
     if (at < s->n && s->p[at] == '.') {
         at++;
-        if (!read_number(r, s, &at, &f->precision, DIGITS_MAX)) {
+        if (!cf_t__spec_number(r, s, &at, &f->precision, CF_TDIGITS_MAX)) {
             return false;
         }
         if (f->precision < 0) {
@@ -352,7 +342,7 @@ static void bad_code(cf_tsb *b, char type, cf_tv v)
     b->failed = true;
 }
 
-static void add_char(cf_tsb *b, spec *f, cf_tv v)
+void cf_t__add_char(cf_tsb *b, cf_tspec *f, cf_tv v)
 {
     int64_t c = v.k == CF_TINT ? v.u.i : v.k == CF_TBOOL ? v.u.b : -1;
     if (c < 0 || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
@@ -367,7 +357,7 @@ static void add_char(cf_tsb *b, spec *f, cf_tv v)
         b->failed = true;
         return;
     }
-    pad_str(b, f, s.u.s, f->align != '\0' ? f->align : '>');
+    cf_t__pad_str(b, f, s.u.s, f->align != '\0' ? f->align : '>');
 }
 
 static void refuse(cf_tsb *b, const char *why)
@@ -376,7 +366,7 @@ static void refuse(cf_tsb *b, const char *why)
     b->failed = true;
 }
 
-static void format_str(cf_tsb *b, spec *f, cf_tv v)
+static void format_str(cf_tsb *b, cf_tspec *f, cf_tv v)
 {
     if (f->type != '\0' && f->type != 's') {
         bad_code(b, f->type, v);
@@ -399,10 +389,10 @@ static void format_str(cf_tsb *b, spec *f, cf_tv v)
         }
         s = cut.u.s;
     }
-    pad_str(b, f, s, f->align != '\0' ? f->align : '<');
+    cf_t__pad_str(b, f, s, f->align != '\0' ? f->align : '<');
 }
 
-static void format_int(cf_tsb *b, spec *f, cf_tv v)
+static void format_int(cf_tsb *b, cf_tspec *f, cf_tv v)
 {
     bool is_plain = f->type == '\0' && f->align == '\0' && f->width < 0 &&
                     f->sign == '\0' && f->group == '\0';
@@ -416,17 +406,17 @@ static void format_int(cf_tsb *b, spec *f, cf_tv v)
         refuse(b, "Alternate form (#) not allowed with integer format "
                   "specifier 'c'");
     } else if (f->type == 'c') {
-        add_char(b, f, v);
+        cf_t__add_char(b, f, v);
     } else if (v.k == CF_TBOOL && is_plain) {
         cf_t__add_str(b, v);
     } else {
-        add_int(b, f, v);
+        cf_t__add_int(b, f, v);
     }
 }
 
 void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
 {
-    spec f;
+    cf_tspec f;
     double d;
     if (b->failed) {
         return;
@@ -459,7 +449,7 @@ void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
     } else if (!cf_t__to_double(v, &d)) {
         refuse(b, "int too large to convert to float");
     } else {
-        add_float(b, &f, d, v.org);
+        cf_t__add_float(b, &f, d, v.org);
     }
 }
 
@@ -499,7 +489,7 @@ static cf_tv find_arg(formatter *x, const char *p, uint32_t n, bool is_whole)
                                      "numbering to manual field specification");
             }
             x->next = is_whole ? -1 : x->next;
-            for (uint32_t k = 0; k < n && i < FIELD_MAX; k++) {
+            for (uint32_t k = 0; k < n && i < CF_TFIELD_MAX; k++) {
                 i = i * 10 + (p[k] - '0');
             }
         }
@@ -719,323 +709,4 @@ cf_tv cf_t__str_format(cf_tr *r, const cf_tstr *s, const cf_targs *args)
     cf_t__sb_init(&out, r);
     return run_format(&x, s, &out, 2) ? cf_t__sb_take(&out, s->is_markup)
                                       : CF_TV_ERR;
-}
-
-/* ---- % ------------------------------------------------------------------ */
-
-typedef struct percent {
-    cf_tsb b;
-    cf_tv arg;
-    uint32_t used;
-    bool is_markup;
-} percent;
-
-static cf_tv next_arg(percent *x)
-{
-    cf_tr *r = x->b.r;
-    if (x->arg.k == CF_TTUPLE) {
-        return x->used < x->arg.u.l->n
-                   ? x->arg.u.l->v[x->used++]
-                   : cf_t__fail(r, "not enough arguments for format string");
-    }
-    return x->used++ == 0
-               ? x->arg
-               : cf_t__fail(r, "not enough arguments for format string");
-}
-
-static bool star_or_number(percent *x, const cf_tstr *s, uint32_t *at,
-                           int64_t *out, int64_t most)
-{
-    if (*at < s->n && s->p[*at] == '*') {
-        (*at)++;
-        cf_tv v = next_arg(x);
-        if (v.k == CF_TERR) {
-            return false;
-        }
-        if (v.k != CF_TINT && v.k != CF_TBOOL) {
-            cf_t__fail(x->b.r, "* wants int");
-            return false;
-        }
-        *out = v.k == CF_TINT ? v.u.i : v.u.b;
-        if (*out > most || *out < -most) {
-            cf_t__fail_limit(x->b.r, "a format's width or precision is over %d",
-                             (int)most);
-            return false;
-        }
-        return true;
-    }
-    return read_number(x->b.r, s, at, out, most);
-}
-
-static bool percent_str(percent *x, spec *f, cf_tv v, char type)
-{
-    cf_tr *r = x->b.r;
-    cf_tv s;
-    if (type == 's') {
-        s = cf_t__soft_str(r, v);
-    } else if (type == 'a') {
-        s = cf_t__ascii(r, v);
-    } else {
-        cf_tsb b;
-        cf_t__sb_init(&b, r);
-        cf_t__add_repr(&b, v);
-        s = cf_t__sb_take(&b, false);
-    }
-    if (s.k != CF_TERR && x->is_markup) {
-        s = cf_t__escape(r, s);
-    }
-    if (s.k != CF_TERR && f->precision >= 0) {
-        s = cf_t__str_sub(r, s.u.s, 0,
-                          cf_t__str_at_cp(s.u.s, (uint32_t)f->precision));
-    }
-    if (s.k == CF_TERR) {
-        return false;
-    }
-    f->fill[0] = ' ';
-    pad_str(&x->b, f, s.u.s, f->align == '<' ? '<' : '>');
-    return true;
-}
-
-/* %d: the integer part; a precision is a least number of digits. */
-static bool percent_int(percent *x, spec *f, cf_tv v, char type)
-{
-    cf_tr *r = x->b.r;
-    uint32_t org = v.org;
-    if (v.k == CF_TFLOAT && (type == 'd' || type == 'i' || type == 'u')) {
-        if (!isfinite(v.u.f)) {
-            cf_t__fail(r, "cannot convert float to integer");
-            return false;
-        }
-        v = cf_t__int_from_double(r, v.u.f);
-    }
-    if (!cf_tv_is_intlike(v)) {
-        if (v.k == CF_TUNDEF) {
-            cf_t__fail_undef(r, v);
-        } else if (v.k != CF_TERR) {
-            cf_t__fail(r, "%%%c format: a number is required, not %s", type,
-                       cf_t__type_name(v));
-        }
-        return false;
-    }
-    v.org = org;
-    f->type = type == 'i' || type == 'u' ? 'd' : type;
-    if (f->precision >= 0) {
-        spec digits = {.fill = "0",
-                       .fill_n = 1,
-                       .align = '=',
-                       .type = f->type,
-                       .alt = f->alt,
-                       .sign = f->sign,
-                       .precision = -1};
-        bool is_neg = cf_t__num_compare(v, cf_tv_int(0)) < 0;
-        digits.width = f->precision + (is_neg || f->sign != '\0') +
-                       (f->alt && f->type != 'd' ? 2 : 0);
-        cf_tsb b;
-        cf_t__sb_init(&b, r);
-        add_int(&b, &digits, v);
-        cf_tv s = cf_t__sb_take(&b, false);
-        if (s.k == CF_TERR) {
-            return false;
-        }
-        f->fill[0] = ' ';
-        pad_str(&x->b, f, s.u.s, f->align == '<' ? '<' : '>');
-        return true;
-    }
-    add_int(&x->b, f, v);
-    return true;
-}
-
-static bool percent_float(percent *x, spec *f, cf_tv v, char type)
-{
-    double d;
-    if (!cf_tv_is_num(v)) {
-        if (v.k == CF_TUNDEF) {
-            cf_t__fail_undef(x->b.r, v);
-        } else {
-            cf_t__fail(x->b.r, "must be real number, not %s",
-                       cf_t__type_name(v));
-        }
-        return false;
-    }
-    if (!cf_t__to_double(v, &d)) {
-        cf_t__fail(x->b.r, "int too large to convert to float");
-        return false;
-    }
-    f->type = type;
-    add_float(&x->b, f, d, v.org);
-    return true;
-}
-
-static bool percent_char(percent *x, spec *f, cf_tv v)
-{
-    f->fill[0] = ' ';
-    if (v.k == CF_TSTR) {
-        if (cf_t__str_cps(v.u.s) != 1) {
-            cf_t__fail(x->b.r, "%%c requires int or char");
-            return false;
-        }
-        pad_str(&x->b, f, v.u.s, f->align == '<' ? '<' : '>');
-        return true;
-    }
-    if (v.k != CF_TINT && v.k != CF_TBOOL) {
-        cf_t__fail(x->b.r, "%%c requires int or char");
-        return false;
-    }
-    f->align = f->align == '<' ? '<' : '>';
-    add_char(&x->b, f, v);
-    return true;
-}
-
-/* "(key)": the value of that name; *v is left where there is none. */
-static bool percent_key(percent *x, const cf_tstr *s, uint32_t *at, cf_tv *v)
-{
-    cf_tr *r = x->b.r;
-    if (*at >= s->n || s->p[*at] != '(') {
-        return true;
-    }
-    uint32_t from = ++*at, open = 1;
-    for (; *at < s->n; (*at)++) {
-        open += s->p[*at] == '(';
-        open -= s->p[*at] == ')';
-        if (open == 0) {
-            break;
-        }
-    }
-    if (open != 0) {
-        cf_t__fail(r, "incomplete format key");
-        return false;
-    }
-    if (x->arg.k != CF_TDICT) {
-        cf_t__fail(r, "format requires a mapping");
-        return false;
-    }
-    cf_tv key = cf_t__str_sub(r, s, from, (*at)++);
-    if (key.k == CF_TERR) {
-        return false;
-    }
-    const cf_tentry *e = cf_t__dict_find_str(x->b.r, x->arg.u.d, key.u.s);
-    if (e == NULL) {
-        cf_t__fail(r, "no key '%.*s' to format", (int)key.u.s->n, key.u.s->p);
-        return false;
-    }
-    *v = e->val;
-    x->used = 1; /* the mapping itself is not an argument any more */
-    return true;
-}
-
-static void percent_flags(spec *f, const cf_tstr *s, uint32_t *at)
-{
-    for (;
-         *at < s->n && s->p[*at] != '\0' && strchr("-+ #0", s->p[*at]) != NULL;
-         (*at)++) {
-        switch (s->p[*at]) {
-        case '-':
-            f->align = '<';
-            break;
-        case '+':
-            f->sign = '+';
-            break;
-        case ' ':
-            f->sign = f->sign == '+' ? '+' : ' ';
-            break;
-        case '#':
-            f->alt = true;
-            break;
-        default:
-            if (f->align != '<') {
-                f->align = '=';
-                f->fill[0] = '0';
-            }
-        }
-    }
-    if (f->align == '<') {
-        f->fill[0] = ' ';
-    }
-}
-
-/* One "%..." from `at`, which is after the %; moves `at` past it. */
-static bool percent_one(percent *x, const cf_tstr *s, uint32_t *at)
-{
-    cf_tr *r = x->b.r;
-    spec f = {.fill = " ", .fill_n = 1, .width = -1, .precision = -1};
-    cf_tv v = cf_tv_make(CF_TMISSING);
-    if (!percent_key(x, s, at, &v)) {
-        return false;
-    }
-    percent_flags(&f, s, at);
-    if (!star_or_number(x, s, at, &f.width, FIELD_MAX)) {
-        return false;
-    }
-    if (f.width < -1) {
-        f.align = '<';
-        f.width = -f.width;
-    }
-    if (*at < s->n && s->p[*at] == '.') {
-        (*at)++;
-        if (!star_or_number(x, s, at, &f.precision, DIGITS_MAX)) {
-            return false;
-        }
-        f.precision = f.precision < 0 ? 0 : f.precision;
-    }
-    if (*at < s->n &&
-        (s->p[*at] == 'l' || s->p[*at] == 'h' || s->p[*at] == 'L')) {
-        (*at)++;
-    }
-    if (*at >= s->n) {
-        cf_t__fail(r, "incomplete format");
-        return false;
-    }
-    char type = s->p[(*at)++];
-    if (type == '\0' || strchr("srauidxXoeEfFgGc", type) == NULL) {
-        cf_t__fail(r, "unsupported format character '%c'", type);
-        return false;
-    }
-    if (v.k == CF_TMISSING) {
-        v = next_arg(x);
-        if (v.k == CF_TERR) {
-            return false;
-        }
-    }
-    if (strchr("sra", type) != NULL) {
-        return percent_str(x, &f, v, type);
-    }
-    if (type == 'c') {
-        return percent_char(x, &f, v);
-    }
-    return strchr("eEfFgG", type) != NULL ? percent_float(x, &f, v, type)
-                                          : percent_int(x, &f, v, type);
-}
-
-cf_tv cf_t__percent(cf_tr *r, const cf_tstr *s, cf_tv arg)
-{
-    percent x = {.arg = arg, .is_markup = s->is_markup};
-    cf_t__sb_init(&x.b, r);
-    uint32_t run = 0;
-    for (uint32_t at = 0; at < s->n && !x.b.failed;) {
-        if (s->p[at] != '%') {
-            at++;
-            continue;
-        }
-        cf_t__sb_sub(&x.b, s, run, at);
-        at++;
-        if (at < s->n && s->p[at] == '%') { /* "%%", nothing between */
-            run = at++;
-            continue;
-        }
-        if (!percent_one(&x, s, &at) || !cf_t__spend(r, 1)) {
-            return CF_TV_ERR;
-        }
-        run = at;
-    }
-    cf_t__sb_sub(&x.b, s, run, s->n);
-    bool all_used = arg.k == CF_TTUPLE
-                        ? x.used == arg.u.l->n
-                        : x.used > 0 || arg.k == CF_TDICT ||
-                              arg.k == CF_TUNDEF || arg.k == CF_TRANGE ||
-                              arg.k == CF_TLIST;
-    if (!all_used && !x.b.failed) {
-        return cf_t__fail(r, "not all arguments converted during string "
-                             "formatting");
-    }
-    return cf_t__sb_take(&x.b, s->is_markup);
 }
