@@ -3,8 +3,8 @@
  * streams.
  *
  * States:  TEXT   raw[pos..) is not decided; a rule may open a block there
- *          BLOCK  raw[block.off..) is a block whose end is looked for from
- *                 `scan` on, with the lexer's state in `lex` or `walk`
+ *          BLOCK  raw[block.off..) is a block; tool_search.c looks for its
+ *                 end
  *
  * Always true:
  *   1. Segments cover raw[0..pos) (TEXT) or raw[0..block.off) (BLOCK).
@@ -25,17 +25,8 @@
 enum {
     RAW_MAX = 16 << 20, /* bytes of one reply */
     RESCANS_MAX = 64,   /* unclosed blocks searched again (rule 3) */
-    HEADER_MAX = 1024,  /* bytes between the start of a call and arguments */
     REPAIRS_MAX = 16    /* failed blocks that get a repair */
 };
-
-/* The progress of the search for a block's end. */
-typedef struct lex_state {
-    char quote;              /* of the open string, '\0' outside */
-    bool is_long;            /* Python's triple quotes */
-    size_t esc_off, esc_len; /* FC: the open escape marker */
-    size_t depth;            /* open brackets */
-} lex_state;
 
 struct cf_tool_parser {
     cf_tool_family family;
@@ -52,9 +43,7 @@ struct cf_tool_parser {
     bool has_delta; /* bytes of the open block were reported */
     size_t told;    /* up to here */
     cf_tool__block block;
-    size_t scan;
-    lex_state lex;
-    cf_tool__walk walk;
+    cf_tool__search search;       /* for its end */
     const cf_tool__rule *section; /* the open one, or NULL */
     unsigned n_rescans, n_repairs;
     cf_status failed;
@@ -158,253 +147,6 @@ static void add_note(cf_tool_parser *p, size_t off, size_t call,
                          .off = off,
                          .text = cf_str_from(text)};
     cf_tool__finding_add(&p->findings, &f);
-}
-
-/* ---- the end of a block ------------------------------------------------- */
-
-/* Whether `text` is at raw[at], whole or as far as raw goes. */
-static bool literal_at(const cf_tool_parser *p, size_t at, cf_str text,
-                       bool *is_partial)
-{
-    size_t end;
-    cf_tool__match m =
-        cf_tool__literal(cf_buf_str(&p->raw), at, p->is_final, text, &end);
-    *is_partial = *is_partial || m == CF_MATCH_MORE;
-    return m == CF_MATCH_YES;
-}
-
-/* Moves over one lexical unit at `scan`; false: more bytes are needed. */
-static bool lex_json(cf_tool_parser *p)
-{
-    char c = p->raw.p[p->scan];
-    if (p->lex.quote != '\0') {
-        if (c == '\\') {
-            if (p->scan + 1 >= p->raw.n && !p->is_final) {
-                return false;
-            }
-            p->scan++;
-        } else if (c == '"') {
-            p->lex.quote = '\0';
-        }
-    } else if (c == '"') {
-        p->lex.quote = c;
-    } else if (c == '[' || c == '{') {
-        p->lex.depth++;
-    } else if ((c == ']' || c == '}') && p->lex.depth > 0) {
-        p->lex.depth--;
-    }
-    p->scan++;
-    return true;
-}
-
-static bool is_triple(const cf_tool_parser *p, char quote)
-{
-    return p->raw.n - p->scan >= 3 && p->raw.p[p->scan + 1] == quote &&
-           p->raw.p[p->scan + 2] == quote;
-}
-
-static bool lex_python(cf_tool_parser *p)
-{
-    char c = p->raw.p[p->scan];
-    bool needs_three = c == '"' || c == '\'';
-    if (needs_three && p->raw.n - p->scan < 3 && !p->is_final) {
-        return false;
-    }
-    if (p->lex.quote != '\0') {
-        if (c == '\\') {
-            if (p->scan + 1 >= p->raw.n && !p->is_final) {
-                return false;
-            }
-            p->scan++;
-        } else if (c == '\n' && !p->lex.is_long &&
-                   p->block.rule->lexer == CF_LEX_PYTHON) {
-            p->lex.quote = '\0'; /* a short string ends with its line */
-        } else if (c == p->lex.quote && (!p->lex.is_long || is_triple(p, c))) {
-            p->scan += p->lex.is_long ? 2 : 0;
-            p->lex.quote = '\0';
-        }
-    } else if (needs_three) {
-        p->lex.quote = c;
-        p->lex.is_long = is_triple(p, c);
-        p->scan += p->lex.is_long ? 2 : 0;
-    } else if (c == '[' || c == '{' || c == '(') {
-        p->lex.depth++;
-    } else if ((c == ']' || c == '}' || c == ')') && p->lex.depth > 0) {
-        p->lex.depth--;
-    }
-    p->scan++;
-    return true;
-}
-
-static bool lex_fc(cf_tool_parser *p)
-{
-    bool is_partial = false;
-    const char *at = p->raw.p + p->scan;
-    size_t n = cf_tool__fc_escape(at, p->raw.n - p->scan, &is_partial);
-    if (n == 0) {
-        if (is_partial && !p->is_final) {
-            return false;
-        }
-        p->scan++;
-        return true;
-    }
-    if (p->lex.quote == '\0') {
-        p->lex.quote = '<';
-        p->lex.esc_off = p->scan;
-        p->lex.esc_len = n;
-    } else if (n == p->lex.esc_len &&
-               memcmp(at, p->raw.p + p->lex.esc_off, n) == 0) {
-        p->lex.quote = '\0';
-    }
-    p->scan += n;
-    return true;
-}
-
-static bool lex_step(cf_tool_parser *p)
-{
-    switch (p->block.rule->lexer) {
-    case CF_LEX_JSON:
-        return lex_json(p);
-    case CF_LEX_PYTHON:
-    case CF_LEX_PYTHON_LINES:
-        return lex_python(p);
-    case CF_LEX_FC:
-        return lex_fc(p);
-    case CF_LEX_TAGS:
-        break;
-    }
-    return false;
-}
-
-typedef enum found { FOUND_NOT_YET, FOUND_END, FOUND_RESTART } found;
-
-/* The name of a call whose arguments follow it; false: more are needed. */
-static bool read_header(cf_tool_parser *p)
-{
-    const cf_tool__syntax *y = p->block.rule->syntax;
-    cf_str mark =
-        cf_tool__trim(y->header_end != NULL ? y->header_end : y->name_end);
-    bool is_partial = false;
-    for (; p->scan < p->raw.n; p->scan++) {
-        if (p->scan - p->block.body_off > HEADER_MAX) {
-            break;
-        }
-        if (literal_at(p, p->scan, mark, &is_partial)) {
-            cf_tool__read_header(cf_buf_str(&p->raw), p->block.body_off,
-                                 p->scan, &p->block);
-            p->scan += mark.n;
-            p->block.body_off = p->scan;
-            p->block.in_header = false;
-            return true;
-        }
-        if (is_partial) {
-            return false;
-        }
-    }
-    if (p->is_final || p->scan < p->raw.n) {
-        p->block.is_bad = true;
-        p->block.err_off = p->scan;
-        snprintf(p->block.expected, sizeof p->block.expected, "'%.*s'",
-                 (int)mark.n, mark.p);
-        p->block.in_header = false;
-        return true;
-    }
-    return false;
-}
-
-/* The first end literal from `scan` on, regardless of its surroundings. */
-static found find_literal_end(cf_tool_parser *p, size_t *body_end, size_t *end)
-{
-    cf_str text = p->block.rule->end;
-    for (; p->scan < p->raw.n; p->scan++) {
-        bool is_partial = false;
-        if (text.n > 0 && literal_at(p, p->scan, text, &is_partial)) {
-            *body_end = p->scan;
-            *end = p->scan + text.n;
-            return FOUND_END;
-        }
-        if (is_partial) {
-            return FOUND_NOT_YET;
-        }
-    }
-    return FOUND_NOT_YET;
-}
-
-static found find_tags_end(cf_tool_parser *p, size_t *body_end, size_t *end)
-{
-    cf_tool__step step = CF_STEP_ON;
-    while (step != CF_STEP_MORE && step != CF_STEP_BAD) {
-        step = cf_tool__walk_step(p->block.rule->syntax, cf_buf_str(&p->raw),
-                                  p->is_final, false, &p->walk);
-        p->scan = p->walk.at;
-        if (p->walk.state == CF_WALK_DONE) {
-            *body_end = p->walk.at;
-            *end = p->walk.end;
-            return FOUND_END;
-        }
-    }
-    if (step == CF_STEP_BAD && p->walk.err_off < p->raw.n) {
-        p->block.is_bad = true;
-        p->block.err_off = p->walk.err_off;
-        memcpy(p->block.expected, p->walk.expected, sizeof p->block.expected);
-        return find_literal_end(p, body_end, end);
-    }
-    return FOUND_NOT_YET;
-}
-
-/* Looks for the end from `scan` on.  *body_end and *end are set when it is
- * there; FOUND_RESTART: another start literal comes first, at `scan`. */
-static found find_end(cf_tool_parser *p, size_t *body_end, size_t *end)
-{
-    const cf_tool__rule *rule = p->block.rule;
-    if (p->block.in_header && !read_header(p)) {
-        return FOUND_NOT_YET;
-    }
-    if (p->block.is_bad) {
-        return find_literal_end(p, body_end, end);
-    }
-    if (rule->lexer == CF_LEX_TAGS) {
-        return find_tags_end(p, body_end, end);
-    }
-    while (p->scan < p->raw.n) {
-        if (rule->end.n > 0 && p->lex.quote == '\0') {
-            bool is_partial = false;
-            if (literal_at(p, p->scan, rule->end, &is_partial)) {
-                *body_end = p->scan;
-                *end = p->scan + rule->end.n;
-                return FOUND_END;
-            }
-            if (rule->kind == CF_RULE_FENCE &&
-                literal_at(p, p->scan, rule->start, &is_partial)) {
-                return FOUND_RESTART;
-            }
-            if (is_partial) {
-                return FOUND_NOT_YET;
-            }
-        }
-        size_t depth = p->lex.depth;
-        if (!lex_step(p)) {
-            return FOUND_NOT_YET;
-        }
-        if (p->scan > p->raw.n) {
-            p->scan = p->raw.n;
-        }
-        if (rule->end.n == 0 && depth == 1 && p->lex.depth == 0) {
-            *body_end = *end = p->scan;
-            return FOUND_END;
-        }
-    }
-    return FOUND_NOT_YET;
-}
-
-/* The first end literal, whether or not it seems to stand in a string. */
-static bool find_plain_end(cf_tool_parser *p, size_t *body_end, size_t *end)
-{
-    size_t was = p->scan;
-    p->scan = p->block.body_off;
-    bool is_there = find_literal_end(p, body_end, end) == FOUND_END;
-    p->scan = was;
-    return is_there;
 }
 
 /* ---- the body of a block ------------------------------------------------ */
@@ -665,10 +407,10 @@ static bool close_cut(cf_tool_parser *p, size_t end)
 
 static void tell_delta(cf_tool_parser *p)
 {
-    if (p->scan > p->told) {
+    if (p->search.scan > p->told) {
         p->has_delta = true;
-        tell(p, CF_TOOL_EV_DELTA, p->told, p->scan - p->told, 0);
-        p->told = p->scan;
+        tell(p, CF_TOOL_EV_DELTA, p->told, p->search.scan - p->told, 0);
+        p->told = p->search.scan;
     }
 }
 
@@ -679,7 +421,7 @@ static void give_up_block(cf_tool_parser *p)
     bool is_last = ++p->n_rescans > RESCANS_MAX;
     if (!is_last && !p->block.is_bad && !p->block.is_named &&
         p->block.rule->lexer != CF_LEX_TAGS &&
-        find_plain_end(p, &body_end, &end)) {
+        cf_tool__find_plain_end(&p->search, &body_end, &end)) {
         close_block(p, body_end, end);
         return;
     }
@@ -696,17 +438,18 @@ static void give_up_block(cf_tool_parser *p)
 static bool run_block(cf_tool_parser *p)
 {
     size_t body_end = 0, end = 0;
-    switch (find_end(p, &body_end, &end)) {
-    case FOUND_END:
+    switch (cf_tool__find_end(&p->search, cf_buf_str(&p->raw), p->is_final,
+                              &body_end, &end)) {
+    case CF_FOUND_END:
         close_block(p, body_end, end);
         return true;
-    case FOUND_RESTART:
+    case CF_FOUND_RESTART:
         add_note(p, p->block.off, CF_TOOL_NO_CALL,
                  "a block of calls starts here and never ends; it is kept as "
                  "text");
-        retract(p, p->scan);
+        retract(p, p->search.scan);
         return true;
-    case FOUND_NOT_YET:
+    case CF_FOUND_NOT_YET:
         break;
     }
     tell_delta(p);
@@ -754,9 +497,9 @@ static void open_block(cf_tool_parser *p, const cf_tool__block *block)
     }
     p->has_delta = false;
     p->told = block->off;
-    memset(&p->lex, 0, sizeof p->lex);
-    p->scan = block->body_off;
-    p->walk = (cf_tool__walk){.at = block->body_off};
+    p->search = (cf_tool__search){.block = &p->block,
+                                  .scan = block->body_off,
+                                  .walk = {.at = block->body_off}};
     if (block->is_bad && block->rule->end.n == 0) {
         close_block(p, block->err_off, block->err_off);
         return;

@@ -118,6 +118,39 @@ cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw,
 bool cf_tool__tags_call(cf_tool__emit *e, const cf_tool__syntax *y, bool closed,
                         const cf_tool_set *tools);
 
+/* ---- the end of a block (tool_search.c) --------------------------------- */
+
+/* How far the search for an open block's end has come.  It reads the header of
+ * the block on its way, and marks it as bad. */
+typedef struct cf_tool__search {
+    cf_str raw;    /* the reply at the last look, */
+    bool is_final; /* and whether all of it was there */
+    cf_tool__block *block;
+    size_t scan; /* the next byte to look at; body_off at first */
+    struct {
+        char quote;              /* of the open string, '\0' outside */
+        bool is_long;            /* Python's triple quotes */
+        size_t esc_off, esc_len; /* FC: the open escape marker */
+        size_t depth;            /* open brackets */
+    } lex;
+    cf_tool__walk walk; /* of CF_LEX_TAGS; at body_off at first */
+} cf_tool__search;
+
+typedef enum cf_tool__found {
+    CF_FOUND_NOT_YET,
+    CF_FOUND_END,
+    CF_FOUND_RESTART /* another start literal comes first, at `scan` */
+} cf_tool__found;
+
+/* Looks for the end from `scan` on.  *body_end and *end, which is after the
+ * end literal, are set when it is there. */
+cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final,
+                                 size_t *body_end, size_t *end);
+
+/* The first end literal of the reply at the last look, whether or not it seems
+ * to be in a string; `scan` does not move. */
+bool cf_tool__find_plain_end(cf_tool__search *s, size_t *body_end, size_t *end);
+
 /* ---- after parsing ------------------------------------------------------ */
 
 /* Looks for the nearest text of a failed block that parses.  Both strings
