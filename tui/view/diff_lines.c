@@ -206,3 +206,13 @@ void cf_diff_lay_out(diff_view *s, int width, bool is_unified)
         cf_fail(&s->m.err, CF_ELIMIT, "too long to show all of it");
     }
 }
+
+static bool is_changed(const diff_view *s, size_t line)
+{
+    return s->m.diff.rows[s->line[line].row].kind != CF_DIFF_KEPT;
+}
+
+bool cf_diff_begins_hunk(const diff_view *s, size_t line)
+{
+    return is_changed(s, line) && (line == 0 || !is_changed(s, line - 1));
+}

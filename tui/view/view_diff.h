@@ -1,6 +1,7 @@
 /*
- * view_diff.h - the Diff view's state, shared by view_diff.c (the two sides),
- * diff_lines.c (their lines) and diff_panels.c (the panels below them).
+ * view_diff.h - the Diff view's state, shared by view_diff.c (its commands),
+ * diff_lines.c (the lines of the two sides), diff_draw.c (the screen) and
+ * diff_panels.c (the panels below the sides).
  */
 #ifndef CF_TUI_VIEW_VIEW_DIFF_H
 #define CF_TUI_VIEW_VIEW_DIFF_H
@@ -90,6 +91,16 @@ cf_space_mode cf_diff_spaces(const cf_diff_view *s);
 const cf_diff_side *cf_diff_side_of(const cf_diff_view *s, int i);
 /* The unit of side i in a row, or CF_DIFF_NONE. */
 uint32_t cf_diff_unit_of(const cf_diff_row *r, int i);
+/* Whether a stretch of differences starts at this line. */
+bool cf_diff_begins_hunk(const cf_diff_view *s, size_t line);
+
+/* ---- diff_draw.c -------------------------------------------------------- */
+
+/* By cf_diff_level. */
+extern const char *const cf_diff_level_names[];
+
+/* Draws the comparison as it is in the state. */
+void cf_diff_draw(cf_app *app, cf_grid *g, cf_rect r);
 
 /* ---- diff_panels.c ------------------------------------------------------ */
 
