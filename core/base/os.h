@@ -89,6 +89,10 @@ CF_MUST_USE cf_status cf_os_out_close(cf_os_out *out, cf_status st,
 
 /* Whether `path` is a directory, or a link to one. */
 bool cf_os_is_dir(const char *path);
+/* Whether `path` is a regular file, or a link to one, that may be read. */
+bool cf_os_is_readable(const char *path);
+/* Whether the directory `dir` has such a file called `name`. */
+bool cf_os_has_file(const char *dir, const char *name);
 /* Appends the names in a directory to `out`, sorted by their bytes, each with
  * a NUL after it; "." and ".." are left out.  CF_ENOTFOUND, CF_EIO; CF_ELIMIT
  * for more than `max`. */

@@ -1,19 +1,37 @@
 /*
- * os_dir.c - directories.
+ * os_dir.c - directories and what is in them.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+
+enum { PATH_SIZE = 4096 };
 
 bool cf_os_is_dir(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool cf_os_is_readable(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path, R_OK) == 0;
+}
+
+bool cf_os_has_file(const char *dir, const char *name)
+{
+    char path[PATH_SIZE];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && (size_t)n < sizeof path && cf_os_is_readable(path);
 }
 
 static int by_bytes(const void *a, const void *b)

@@ -8,7 +8,6 @@
 #include "core/hub/safetensors.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -486,14 +485,7 @@ bool cf_safetensors_is_in(const char *folder)
     static const char *const names[] = {INDEX_FILE, SINGLE_FILE};
     bool found = false;
     for (size_t i = 0; i < 2 && !found; i++) {
-        cf_buf path = CF_BUF_INIT;
-        cf_buf_addf(&path, "%s/%s", folder, names[i]);
-        FILE *f = path.failed ? NULL : fopen(cf_buf_cstr(&path), "rb");
-        found = f != NULL;
-        if (f != NULL) {
-            fclose(f);
-        }
-        cf_buf_deinit(&path);
+        found = cf_os_has_file(folder, names[i]);
     }
     return found;
 }

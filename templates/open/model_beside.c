@@ -4,7 +4,6 @@
  */
 #include "templates/model_beside.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -13,7 +12,7 @@
 #include "templates/open.h"
 #include "templates/open/model_place_impl.h"
 
-enum { FILES_MAX = 4096, PATH_SIZE = 4096 };
+enum { FILES_MAX = 4096 };
 
 static const char *const kind_names[CF_BESIDE_N] = {
     [CF_BESIDE_ADAPTER] = "adapter",
@@ -62,29 +61,14 @@ static bool ends(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-static bool is_file(const char *path)
-{
-    FILE *f = cf_os_is_dir(path) ? NULL : fopen(path, "rb");
-    if (f != NULL) {
-        fclose(f);
-    }
-    return f != NULL;
-}
-
-static bool has(const char *dir, const char *name)
-{
-    char path[PATH_SIZE];
-    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
-    return n > 0 && (size_t)n < sizeof path && is_file(path);
-}
-
 cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
                               cf_error *err)
 {
     const cf_engine_options o = {.metadata_only = true};
     cf_engine *e = NULL;
     cf_str type = {NULL, 0}, of = {NULL, 0};
-    if (has(path, "adapter_config.json") && !has(path, "config.json")) {
+    if (cf_os_has_file(path, "adapter_config.json") &&
+        !cf_os_has_file(path, "config.json")) {
         *out = arch[0] == '\0'; /* of PEFT, which does not name one */
         return CF_OK;
     }
@@ -103,7 +87,7 @@ static cf_status on_entry(cf_besides *b, const char *full, const char *name,
                           const char *model, const char *arch)
 {
     if (cf_os_is_dir(full)) {
-        return has(full, "adapter_config.json")
+        return cf_os_has_file(full, "adapter_config.json")
                    ? add(b, CF_BESIDE_ADAPTER, full)
                    : CF_OK;
     }
@@ -194,7 +178,7 @@ static cf_status in_manifest(cf_besides *b, const char *name)
         cf_buf path = CF_BUF_INIT;
         cf_error err;
         st = cf_place__ollama_layer(&path, name, layers[i].type, &err);
-        if (st == CF_OK && is_file(cf_buf_cstr(&path))) {
+        if (st == CF_OK && cf_os_is_readable(cf_buf_cstr(&path))) {
             st = add(b, layers[i].kind, cf_buf_cstr(&path));
         }
         st = st == CF_ENOMEM ? st : CF_OK;

@@ -7,7 +7,6 @@
  */
 #include "templates/model_place.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +16,7 @@
 #include "templates/model_beside.h"
 #include "templates/open/model_place_impl.h"
 
-enum {
-    ENTRIES_MAX = 4096,
-    PATH_SIZE = 4096,
-    SMALL_MAX = 1 << 20,
-    HASH_DIGITS = 64
-};
+enum { ENTRIES_MAX = 4096, SMALL_MAX = 1 << 20, HASH_DIGITS = 64 };
 
 #define OLLAMA_HOST "registry.ollama.ai"
 #define MODEL_LAYER "application/vnd.ollama.image.model"
@@ -95,15 +89,6 @@ static bool is_safe(const char *s)
     return true;
 }
 
-static bool exists(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    if (f != NULL) {
-        fclose(f);
-    }
-    return f != NULL;
-}
-
 /* The names in a directory, one after the other; empty where it cannot be
  * read. */
 static cf_status names_in(cf_buf *out, const char *path)
@@ -114,13 +99,6 @@ static cf_status names_in(cf_buf *out, const char *path)
 }
 
 /* ---- folders ------------------------------------------------------------- */
-
-static bool has_file(const char *dir, const char *name)
-{
-    char path[PATH_SIZE];
-    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
-    return n > 0 && (size_t)n < sizeof path && exists(path);
-}
 
 /* A GGUF file with weights of its own, the first one of split parts. */
 static bool is_model_file(const char *name)
@@ -179,7 +157,8 @@ static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n,
 
 static bool is_hf_folder(const char *dir)
 {
-    return has_file(dir, "tokenizer.json") || has_file(dir, "tokenizer.model");
+    return cf_os_has_file(dir, "tokenizer.json") ||
+           cf_os_has_file(dir, "tokenizer.model");
 }
 
 /* A folder's only GGUF, else the folder if it has a tokenizer. */
@@ -359,7 +338,7 @@ static cf_status find_ollama(cf_buf *out, const char *name, cf_error *err)
 {
     cf_buf manifest = CF_BUF_INIT;
     cf_status st = ollama_manifest(&manifest, name, err);
-    if (st == CF_OK && !exists(cf_buf_cstr(&manifest))) {
+    if (st == CF_OK && !cf_os_is_readable(cf_buf_cstr(&manifest))) {
         st = cf_fail(err, CF_ENOTFOUND,
                      "ollama:%.80s is not in Ollama's store "
                      "(%s)",
@@ -394,7 +373,7 @@ static cf_status find_lmstudio(cf_buf *out, const char *name, cf_error *err)
     cf_buf_addf(&dir, "/%s", name);
     CF_THEN(st, cf_buf_check(&dir, err));
     if (st == CF_OK && !cf_os_is_dir(cf_buf_cstr(&dir))) {
-        st = exists(cf_buf_cstr(&dir))
+        st = cf_os_is_readable(cf_buf_cstr(&dir))
                  ? CF_OK
                  : cf_fail(err, CF_ENOTFOUND,
                            "lmstudio:%.80s is not in LM Studio's folder (%s)",
@@ -512,7 +491,8 @@ static cf_status add_folder(cf_model_places *p, const char *name,
                  ? CF_ENOMEM
                  : add(p, cf_buf_cstr(&shown), cf_buf_cstr(&full));
     }
-    bool is_known = is_hf_folder(dir) || has_file(dir, "adapter_config.json");
+    bool is_known =
+        is_hf_folder(dir) || cf_os_has_file(dir, "adapter_config.json");
     if (st == CF_OK && n == 0 && is_known) {
         st = add(p, name, dir);
     }

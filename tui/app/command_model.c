@@ -46,15 +46,6 @@ static void show_models(cf_app *app)
     cf_model_places_deinit(&places);
 }
 
-static bool is_there(const char *path)
-{
-    FILE *f = cf_os_is_dir(path) ? NULL : fopen(path, "rb");
-    if (f != NULL) {
-        fclose(f);
-    }
-    return f != NULL || cf_os_is_dir(path);
-}
-
 /* The conversation, where the history has it. */
 static cf_uuid saved_conversation(const cf_app *app)
 {
@@ -90,7 +81,8 @@ void cf_cmd_use_model(cf_app *app, const char *arg)
     }
     cf_status st =
         is_address(arg) ? CF_OK : cf_model_place_find(&path, arg, &err);
-    if (st == CF_OK && path.n != 0 && !is_there(cf_buf_cstr(&path))) {
+    if (st == CF_OK && path.n != 0 && !cf_os_is_readable(cf_buf_cstr(&path)) &&
+        !cf_os_is_dir(cf_buf_cstr(&path))) {
         st = cf_fail(&err, CF_ENOTFOUND, "%.80s: no such model", arg);
     }
     cf_buf_deinit(&path);

@@ -20,25 +20,14 @@ typedef struct model_row {
     bool is_adapter; /* a repository of PEFT, not a model */
 } model_row;
 
-static bool has_file(const char *dir, const char *name)
-{
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "rb") : NULL;
-    if (f != NULL) {
-        fclose(f);
-    }
-    return f != NULL;
-}
-
 /* A file that cannot be read is a row that says why; CF_ENOMEM. */
 static cf_status look(model_row *row, const cf_model_place *place,
                       cf_error *err)
 {
     const cf_engine_options o = {.metadata_only = true};
     *row = (model_row){.name = place->name, .path = place->path};
-    row->is_adapter = has_file(place->path, "adapter_config.json") &&
-                      !has_file(place->path, "config.json");
+    row->is_adapter = cf_os_has_file(place->path, "adapter_config.json") &&
+                      !cf_os_has_file(place->path, "config.json");
     cf_status st = cf_engine_open(&row->engine, place->path, &o, err);
     if (st != CF_OK) {
         row->engine = NULL;

@@ -270,7 +270,14 @@ static void test_os__files(void **state)
     T_OK(cf_os_map_open(&map, path, &err), err);
     T_TEXT(map.p, map.n, "hello");
     cf_os_map_close(&map);
+    assert_true(cf_os_is_readable(path));
+    assert_true(cf_os_has_file("/tmp", path + strlen("/tmp/")));
+    assert_false(cf_os_is_readable("/tmp"));
+    assert_false(cf_os_is_dir(path));
+    assert_true(cf_os_is_dir("/tmp"));
     remove(path);
+    assert_false(cf_os_is_readable(path));
+    assert_false(cf_os_has_file("/tmp", path + strlen("/tmp/")));
     T_FAILS(cf_os_map_open(&map, path, &err), CF_ENOTFOUND);
     T_FAILS(cf_os_map_open(&map, "/tmp", &err), CF_EIO);
 }
