@@ -281,8 +281,7 @@ int cf_cli_watch(cf_cli *cli)
 int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
 {
     chat_options o = {0};
-    enum { OWN = 10 };
-    cf_opt table[CF_SAMPLER_OPTIONS + OWN + 1] = {
+    const cf_opt own[] = {
         {"--system", 0, CF_OPT_STR, &o.system, "TEXT|FILE",
          "begin with this system prompt; a conversation that is opened gets a "
          "branch with it",
@@ -312,8 +311,10 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          "run no other programs and write no files", NULL},
         cf_keep_prefix_option(&o.prefix),
     };
-    CF_ASSERT(table[OWN - 1].name != NULL && table[OWN].name == NULL);
-    cf_sampler_options_table(&o.sampler, table + OWN);
+    enum { N_OWN = sizeof own / sizeof own[0] };
+    cf_opt table[N_OWN + CF_SAMPLER_OPTIONS + 1] = {{0}};
+    memcpy(table, own, sizeof own);
+    cf_sampler_options_table(&o.sampler, table + N_OWN);
     int n_rest;
     int done = cf_cli_options(cli, table, argc, argv, &n_rest);
     if (done >= 0) {

@@ -545,8 +545,7 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
     complete c = {.cli = cli,
                   .n_draft = CF_DRAFT_DEFAULT,
                   .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN = 13 };
-    cf_opt own[OWN + CF_SAMPLER_OPTIONS + 1] = {
+    const cf_opt own[] = {
         {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
          "the prompt as token ids: 1,2,3", NULL},
         {"--tokens", 'n', CF_OPT_U32, &c.n_max, "N",
@@ -581,10 +580,12 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
          NULL},
         cf_keep_prefix_option(&c.prefix),
     };
-    CF_ASSERT(own[OWN - 1].name != NULL && own[OWN].name == NULL);
-    cf_sampler_options_table(&c.sampling, own + OWN);
+    enum { N_OWN = sizeof own / sizeof own[0] };
+    cf_opt table[N_OWN + CF_SAMPLER_OPTIONS + 1] = {{0}};
+    memcpy(table, own, sizeof own);
+    cf_sampler_options_table(&c.sampling, table + N_OWN);
     int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
     if (done >= 0) {
         return done;
     }

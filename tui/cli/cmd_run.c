@@ -803,8 +803,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
     run r = {.cli = cli,
              .n_draft = CF_DRAFT_DEFAULT,
              .is_terminal = isatty(STDOUT_FILENO) != 0};
-    enum { OWN_MAX = 48 }; /* room for more than are listed */
-    cf_opt own[OWN_MAX + CF_ATTACH_OPTIONS + CF_SAMPLER_OPTIONS + 1] = {
+    const cf_opt own[] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
          "tools the model may call, as JSON declarations; demo: eight built-in "
@@ -885,14 +884,13 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
         {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL,
          "do not save the conversation", NULL},
     };
-    size_t n_own = 0;
-    while (n_own < OWN_MAX && own[n_own].name != NULL) {
-        n_own++;
-    }
-    cf_attach_options_table(&r.attached, own + n_own);
-    cf_sampler_options_table(&r.sampling, own + n_own + CF_ATTACH_OPTIONS);
+    enum { N_OWN = sizeof own / sizeof own[0], N = N_OWN + CF_ATTACH_OPTIONS };
+    cf_opt table[N + CF_SAMPLER_OPTIONS + 1] = {{0}};
+    memcpy(table, own, sizeof own);
+    cf_attach_options_table(&r.attached, table + N_OWN);
+    cf_sampler_options_table(&r.sampling, table + N);
     int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
     if (done >= 0) {
         return done;
     }
