@@ -1,12 +1,15 @@
 /*
  * crash_vfs.c - notes what each file holds for sure, and what may be lost.
+ *
+ * The device has the properties of the one in use: bytes next to a torn write
+ * are not harmed.
  */
 #include "tests/support/crash_vfs.h"
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
+#include "tests/support/pass_vfs.h"
 #include "tests/support/t.h"
 
 enum { FILES_MAX = 8, SECTOR = 512, NAME_MAX_ = 600 };
@@ -29,14 +32,7 @@ typedef struct tracked {
     size_t n, cap;
 } tracked;
 
-typedef struct shim_file {
-    sqlite3_file base;
-    tracked *of;
-    sqlite3_file *real; /* after this struct */
-} shim_file;
-
-static sqlite3_vfs shim;
-static sqlite3_vfs *below;
+static pass_vfs shim;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tracked files[FILES_MAX];
 static size_t n_done, cut_at;
@@ -118,48 +114,36 @@ static void note(tracked *f, const void *p, size_t at, size_t n)
 
 /* ---- the layer ---------------------------------------------------------- */
 
-#define REAL(f) (((shim_file *)(f))->real)
-
-static int x_close(sqlite3_file *f)
-{
-    return REAL(f)->pMethods->xClose(REAL(f));
-}
-
-static int x_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
-{
-    return REAL(f)->pMethods->xRead(REAL(f), p, n, at);
-}
-
 static int x_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 {
-    tracked *of = ((shim_file *)f)->of;
+    tracked *of = ((pass_file *)f)->of;
     pthread_mutex_lock(&lock);
     bool goes_on = has_power();
     if (goes_on && of != NULL) {
         note(of, p, (size_t)at, (size_t)n);
     }
     pthread_mutex_unlock(&lock);
-    return goes_on ? REAL(f)->pMethods->xWrite(REAL(f), p, n, at)
+    return goes_on ? pass_real(f)->pMethods->xWrite(pass_real(f), p, n, at)
                    : SQLITE_IOERR_WRITE;
 }
 
 static int x_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
-    tracked *of = ((shim_file *)f)->of;
+    tracked *of = ((pass_file *)f)->of;
     pthread_mutex_lock(&lock);
     bool goes_on = has_power();
     if (goes_on && of != NULL) {
         note(of, NULL, (size_t)n, 0);
     }
     pthread_mutex_unlock(&lock);
-    return goes_on ? REAL(f)->pMethods->xTruncate(REAL(f), n)
+    return goes_on ? pass_real(f)->pMethods->xTruncate(pass_real(f), n)
                    : SQLITE_IOERR_TRUNCATE;
 }
 
 static int x_sync(sqlite3_file *f, int flags)
 {
     (void)flags; /* nothing real is lost: the system's own sync is spared */
-    tracked *of = ((shim_file *)f)->of;
+    tracked *of = ((pass_file *)f)->of;
     pthread_mutex_lock(&lock);
     bool goes_on = has_power();
     for (size_t i = 0; goes_on && of != NULL && i < of->n; i++) {
@@ -172,86 +156,17 @@ static int x_sync(sqlite3_file *f, int flags)
     return goes_on ? SQLITE_OK : SQLITE_IOERR_FSYNC;
 }
 
-static int x_size(sqlite3_file *f, sqlite3_int64 *n)
-{
-    return REAL(f)->pMethods->xFileSize(REAL(f), n);
-}
-
-static int x_lock(sqlite3_file *f, int how)
-{
-    return REAL(f)->pMethods->xLock(REAL(f), how);
-}
-
-static int x_unlock(sqlite3_file *f, int how)
-{
-    return REAL(f)->pMethods->xUnlock(REAL(f), how);
-}
-
-static int x_reserved(sqlite3_file *f, int *out)
-{
-    return REAL(f)->pMethods->xCheckReservedLock(REAL(f), out);
-}
-
-static int x_control(sqlite3_file *f, int op, void *arg)
-{
-    return REAL(f)->pMethods->xFileControl(REAL(f), op, arg);
-}
-
-static int x_sector(sqlite3_file *f)
-{
-    return REAL(f)->pMethods->xSectorSize(REAL(f));
-}
-
-/* As in use: bytes next to a torn write are not harmed. */
-static int x_device(sqlite3_file *f)
-{
-    return REAL(f)->pMethods->xDeviceCharacteristics(REAL(f));
-}
-
-static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
-                     void volatile **out)
-{
-    return REAL(f)->pMethods->xShmMap(REAL(f), page, size, extend, out);
-}
-
-static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
-{
-    return REAL(f)->pMethods->xShmLock(REAL(f), at, n, flags);
-}
-
-static void x_shm_barrier(sqlite3_file *f)
-{
-    REAL(f)->pMethods->xShmBarrier(REAL(f));
-}
-
-static int x_shm_unmap(sqlite3_file *f, int remove)
-{
-    return REAL(f)->pMethods->xShmUnmap(REAL(f), remove);
-}
-
-static const sqlite3_io_methods methods = {
-    2,        x_close,   x_read,     x_write,       x_truncate,  x_sync,
-    x_size,   x_lock,    x_unlock,   x_reserved,    x_control,   x_sector,
-    x_device, x_shm_map, x_shm_lock, x_shm_barrier, x_shm_unmap, NULL,
-    NULL};
-
 static int x_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f,
                   int flags, int *out_flags)
 {
-    (void)vfs;
-    shim_file *s = (shim_file *)f;
-    memset(s, 0, sizeof *s);
-    s->real = (sqlite3_file *)(void *)(s + 1);
-    int rc = below->xOpen(below, name, s->real, flags, out_flags);
-    if (s->real->pMethods != NULL) {
-        s->base.pMethods = &methods;
-    }
+    int rc = pass_vfs_open(vfs, name, f, flags, out_flags);
     pthread_mutex_lock(&lock);
     if (rc == SQLITE_OK && name != NULL) {
-        s->of = find(name);
-        if (s->of == NULL && (s->of = find("")) != NULL) {
-            snprintf(s->of->name, sizeof s->of->name, "%s", name);
+        tracked *of = find(name);
+        if (of == NULL && (of = find("")) != NULL) {
+            snprintf(of->name, sizeof of->name, "%s", name);
         }
+        ((pass_file *)f)->of = of;
     }
     pthread_mutex_unlock(&lock);
     return rc;
@@ -267,19 +182,19 @@ static int x_delete(sqlite3_vfs *vfs, const char *name, int sync)
         drop(f);
     }
     pthread_mutex_unlock(&lock);
-    return goes_on ? below->xDelete(below, name, sync) : SQLITE_IOERR_DELETE;
+    return goes_on ? shim.below->xDelete(shim.below, name, sync)
+                   : SQLITE_IOERR_DELETE;
 }
 
 void crash_vfs_install(void)
 {
-    below = sqlite3_vfs_find(NULL);
-    shim = *below;
-    shim.zName = "crash";
-    shim.pNext = NULL;
-    shim.szOsFile = (int)sizeof(shim_file) + below->szOsFile;
-    shim.xOpen = x_open;
-    shim.xDelete = x_delete;
-    sqlite3_vfs_register(&shim, 1);
+    pass_vfs_init(&shim, "crash");
+    shim.vfs.xOpen = x_open;
+    shim.vfs.xDelete = x_delete;
+    shim.methods.xWrite = x_write;
+    shim.methods.xTruncate = x_truncate;
+    shim.methods.xSync = x_sync;
+    sqlite3_vfs_register(&shim.vfs, 1);
 }
 
 void crash_vfs_begin(size_t n)
