@@ -3,37 +3,14 @@
  */
 #include "tests/support/loopback.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/listener.h"
 #include "tests/support/t.h"
 
 enum { REQUEST_MAX = 1 << 20 };
-
-/* Reads head and body, and forgets them. */
-static void read_request(int fd)
-{
-    char *text = malloc(REQUEST_MAX);
-    size_t n = 0;
-    while (text != NULL && n < REQUEST_MAX - 1) {
-        ssize_t got = recv(fd, text + n, REQUEST_MAX - 1 - n, 0);
-        if (got <= 0) {
-            break;
-        }
-        n += (size_t)got;
-        text[n] = '\0';
-        const char *body = strstr(text, "\r\n\r\n");
-        const char *length = strstr(text, "Content-Length: ");
-        size_t want = length != NULL ? strtoul(length + 16, NULL, 10) : 0;
-        if (body != NULL && n >= (size_t)(body + 4 - text) + want) {
-            break;
-        }
-    }
-    free(text);
-}
 
 static bool put(int fd, const char *p, size_t n)
 {
@@ -90,27 +67,21 @@ static void write_answer(int fd, const cf_loopback_answer *a)
 static void *serve(void *ud)
 {
     cf_loopback *s = ud;
+    char *request = malloc(REQUEST_MAX);
     int fd;
-    while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
-        read_request(fd);
+    while (request != NULL && (fd = accept(s->fd, NULL, NULL)) >= 0) {
+        (void)cf_listen_request(fd, request, REQUEST_MAX);
         write_answer(fd, &s->answer);
         close(fd);
     }
+    free(request);
     return NULL;
 }
 
 void cf_loopback_start(cf_loopback *s, const cf_loopback_answer *answer)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t n = sizeof a;
     s->answer = *answer;
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    s->fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(s->fd >= 0);
-    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(s->fd, 8), 0);
-    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
-    s->port = ntohs(a.sin_port);
+    s->fd = cf_listen(&s->port);
     snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u/v1",
              (unsigned)s->port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);

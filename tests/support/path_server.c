@@ -3,39 +3,16 @@
  */
 #include "tests/support/path_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/listener.h"
 #include "tests/support/t.h"
 
 enum { REQUEST_MAX = 256 * 1024 };
-
-/* Reads head and body; returns the body's place in `to`. */
-static const char *read_request(int fd, char *to)
-{
-    size_t n = 0;
-    for (;;) {
-        ssize_t got = recv(fd, to + n, REQUEST_MAX - 1 - n, 0);
-        if (got <= 0) {
-            break;
-        }
-        n += (size_t)got;
-        to[n] = '\0';
-        const char *body = strstr(to, "\r\n\r\n");
-        const char *length = strstr(to, "Content-Length: ");
-        size_t want = length != NULL ? strtoul(length + 16, NULL, 10) : 0;
-        if (body != NULL && n >= (size_t)(body + 4 - to) + want) {
-            return body + 4;
-        }
-    }
-    to[n] = '\0';
-    return to + n;
-}
 
 static void answer(int fd, const cf_path_answer *a)
 {
@@ -64,7 +41,8 @@ static void *serve(void *ud)
         if (fd < 0 || text == NULL) {
             break;
         }
-        const char *body = read_request(fd, text);
+        const char *body = cf_listen_request(fd, text, REQUEST_MAX);
+        body = body != NULL ? body : "";
         char method[8] = "", path[128] = "";
         if (sscanf(text, "%7s %127s", method, path) == 2) {
             const cf_path_answer *a = s->answers;
@@ -89,17 +67,9 @@ static void *serve(void *ud)
 
 void cf_path_server_start(cf_path_server *s, const cf_path_answer *answers)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t n = sizeof a;
     memset(s, 0, sizeof *s);
     s->answers = answers;
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    s->fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(s->fd >= 0);
-    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(s->fd, 16), 0);
-    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
-    s->port = ntohs(a.sin_port);
+    s->fd = cf_listen(&s->port);
     snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u", s->port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }

@@ -4,14 +4,13 @@
 #include "core/api/reply_options.h"
 #include "tests/support/t.h"
 
-#include <arpa/inet.h>
 #include <math.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "tests/support/listener.h"
 
 /* ---- the server --------------------------------------------------------- */
 
@@ -29,27 +28,6 @@ typedef struct server {
     char request[ANSWERS_MAX][REQUEST_MAX];
     size_t n_requests;
 } server;
-
-/* Reads head and body of one request. */
-static void read_request(int fd, char *to)
-{
-    size_t n = 0;
-    for (;;) {
-        ssize_t got = recv(fd, to + n, REQUEST_MAX - 1 - n, 0);
-        if (got <= 0) {
-            break;
-        }
-        n += (size_t)got;
-        to[n] = '\0';
-        const char *body = strstr(to, "\r\n\r\n");
-        const char *length = strstr(to, "Content-Length: ");
-        size_t want = length != NULL ? strtoul(length + 16, NULL, 10) : 0;
-        if (body != NULL && n >= (size_t)(body + 4 - to) + want) {
-            break;
-        }
-    }
-    to[n] = '\0';
-}
 
 static void write_answer(int fd, const char *p)
 {
@@ -78,7 +56,7 @@ static void *serve(void *ud)
         if (fd < 0) {
             break;
         }
-        read_request(fd, s->request[i]);
+        (void)cf_listen_request(fd, s->request[i], REQUEST_MAX);
         s->n_requests = i + 1;
         write_answer(fd, s->answer[i]);
         close(fd);
@@ -88,15 +66,7 @@ static void *serve(void *ud)
 
 static void start_server(server *s)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t n = sizeof a;
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    s->fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(s->fd >= 0);
-    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(s->fd, 8), 0);
-    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
-    s->port = ntohs(a.sin_port);
+    s->fd = cf_listen(&s->port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }
 

@@ -4,7 +4,6 @@
  */
 #include "tests/support/t.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include "core/api/bundled.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tests/support/listener.h"
 #include "tests/support/store_dir.h"
 #include "tui/study/sweep_output.h"
 
@@ -266,7 +266,7 @@ enum { SERVERS = 3 };
 
 typedef struct server {
     int fd;
-    unsigned port;
+    unsigned short port;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t closed;
@@ -283,26 +283,6 @@ typedef struct connection {
     int fd;
 } connection;
 
-static bool read_request(int fd, char *text, size_t cap)
-{
-    size_t n = 0;
-    while (n < cap - 1) {
-        ssize_t got = recv(fd, text + n, cap - 1 - n, 0);
-        if (got <= 0) {
-            return false;
-        }
-        n += (size_t)got;
-        text[n] = '\0';
-        const char *body = strstr(text, "\r\n\r\n");
-        const char *length = strstr(text, "Content-Length: ");
-        size_t want = length != NULL ? strtoul(length + 16, NULL, 10) : 0;
-        if (body != NULL && n >= (size_t)(body + 4 - text) + want) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void say(int fd, const char *head, const char *body)
 {
     char text[512];
@@ -318,7 +298,7 @@ static void *answer(void *arg)
     connection *c = arg;
     server *s = c->s;
     char *text = malloc(1 << 16);
-    if (text != NULL && read_request(c->fd, text, 1 << 16)) {
+    if (text != NULL && cf_listen_request(c->fd, text, 1 << 16) != NULL) {
         if (strncmp(text, "GET", 3) == 0) {
             say(c->fd, "200 OK", "{\"data\":[{\"id\":\"m\"}]}");
         } else {
@@ -379,20 +359,12 @@ static void *accept_all(void *arg)
 
 static server *start_server(size_t fails_each)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t n = sizeof a;
     server *s = calloc(1, sizeof *s);
     assert_non_null(s);
     s->fails_each = fails_each;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->closed, NULL);
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    s->fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(s->fd >= 0);
-    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(s->fd, 128), 0);
-    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
-    s->port = ntohs(a.sin_port);
+    s->fd = cf_listen(&s->port);
     assert_int_equal(pthread_create(&s->thread, NULL, accept_all, s), 0);
     return s;
 }
