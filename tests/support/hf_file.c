@@ -7,6 +7,9 @@
 
 #include "core/base/json.h"
 #include "core/base/utf8.h"
+#include "core/hub/hf_tokenizer.h"
+#include "core/token/tokenizer_new.h"
+#include "tests/support/t.h"
 
 /* The letter of byte b, as GPT-2 spells it. */
 static size_t letter(char out[4], unsigned b)
@@ -167,4 +170,23 @@ void cf_spm_file(cf_buf *out, bool is_bpe)
               -4.5F, 1);
     add_field(out, 2, trainer, sizeof trainer);
     add_field(out, 3, normalizer, sizeof normalizer);
+}
+
+cf_hf_opened cf_hf_open(cf_hf_sample sample)
+{
+    cf_hf_opened x = {.file = CF_BUF_INIT};
+    cf_error err = {0};
+    cf_hf_names names = {.bos = cf_str_from("<s>")};
+    cf_arena_init(&x.arena, 0);
+    cf_hf_file(&x.file, sample);
+    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
+         err);
+    return x;
+}
+
+void cf_hf_close(cf_hf_opened *x)
+{
+    cf_tokenizer_free(x->tok);
+    cf_arena_deinit(&x->arena);
+    cf_buf_deinit(&x->file);
 }

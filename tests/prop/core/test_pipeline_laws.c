@@ -13,31 +13,6 @@
 
 enum { ROUNDS = T_IS_SLOW ? 100 : 400, TEXT_MAX = 60, SPANS_MAX = 6 };
 
-typedef struct fixture {
-    cf_buf file;
-    cf_arena arena;
-    cf_tokenizer *tok;
-} fixture;
-
-static fixture opened(cf_hf_sample sample)
-{
-    fixture x = {CF_BUF_INIT, {0}, NULL};
-    cf_error err = {0};
-    cf_hf_names names = {.bos = cf_str_from("<s>")};
-    cf_arena_init(&x.arena, 0);
-    cf_hf_file(&x.file, sample);
-    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
-         err);
-    return x;
-}
-
-static void closed(fixture *x)
-{
-    cf_tokenizer_free(x->tok);
-    cf_arena_deinit(&x->arena);
-    cf_buf_deinit(&x->file);
-}
-
 /* Words, spaces, special tokens, characters of all lengths; bytes that are no
  * character where `broken`. */
 static size_t random_text(char *out, cf_rand *r, bool broken)
@@ -72,7 +47,7 @@ static void test_spans__any_text(void **state)
     (void)state;
     cf_rand r = {7};
     for (int kind = 0; kind < CF_HF_SAMPLES; kind++) {
-        fixture x = opened((cf_hf_sample)kind);
+        cf_hf_opened x = cf_hf_open((cf_hf_sample)kind);
         for (int round = 0; round < ROUNDS; round++) {
             char text[TEXT_MAX + 16];
             cf_error err = {0};
@@ -107,7 +82,7 @@ static void test_spans__any_text(void **state)
                 }
             }
         }
-        closed(&x);
+        cf_hf_close(&x);
     }
 }
 
@@ -117,7 +92,7 @@ static void test_decode__gives_the_text(void **state)
 {
     (void)state;
     cf_rand r = {11};
-    fixture x = opened(CF_HF_BYTES);
+    cf_hf_opened x = cf_hf_open(CF_HF_BYTES);
     for (int round = 0; round < ROUNDS; round++) {
         char text[TEXT_MAX + 16];
         cf_error err = {0};
@@ -144,7 +119,7 @@ static void test_decode__gives_the_text(void **state)
         cf_buf_deinit(&whole);
         cf_buf_deinit(&pieces);
     }
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 /* Lines of a text are cut apart by the pattern, so the ids of two texts that
@@ -153,7 +128,7 @@ static void test_encode__parts_at_special_tokens(void **state)
 {
     (void)state;
     cf_rand r = {13};
-    fixture x = opened(CF_HF_BYTES);
+    cf_hf_opened x = cf_hf_open(CF_HF_BYTES);
     for (int round = 0; round < ROUNDS; round++) {
         char a[TEXT_MAX + 16], b[TEXT_MAX + 16];
         size_t n_a = random_text(a, &r, true);
@@ -182,7 +157,7 @@ static void test_encode__parts_at_special_tokens(void **state)
         }
         cf_buf_deinit(&both);
     }
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 /* A long run without cuts takes no time that grows with its square: a million
@@ -195,7 +170,7 @@ static void test_encode__long_runs(void **state)
     static const char fills[] = "a b";
     assert_non_null(text);
     for (int kind = 0; kind < CF_HF_SAMPLES; kind++) {
-        fixture x = opened((cf_hf_sample)kind);
+        cf_hf_opened x = cf_hf_open((cf_hf_sample)kind);
         for (size_t f = 0; f + 1 < sizeof fills; f++) {
             cf_error err = {0};
             cf_token_list list;
@@ -204,7 +179,7 @@ static void test_encode__long_runs(void **state)
                                      true, false, &x.arena, &err),
                  err);
         }
-        closed(&x);
+        cf_hf_close(&x);
     }
     free(text);
 }

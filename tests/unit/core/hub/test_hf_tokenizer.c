@@ -9,33 +9,9 @@
 #include "core/token/tokenizer_new.h"
 #include "tests/support/hf_file.h"
 
-typedef struct fixture {
-    cf_buf file;
-    cf_arena arena;
-    cf_tokenizer *tok;
-} fixture;
-
-static fixture opened(cf_hf_sample sample)
-{
-    fixture x = {CF_BUF_INIT, {0}, NULL};
-    cf_error err = {0};
-    cf_hf_names names = {.bos = cf_str_from("<s>")};
-    cf_arena_init(&x.arena, 0);
-    cf_hf_file(&x.file, sample);
-    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
-         err);
-    return x;
-}
-
-static void closed(fixture *x)
-{
-    cf_tokenizer_free(x->tok);
-    cf_arena_deinit(&x->arena);
-    cf_buf_deinit(&x->file);
-}
-
 /* "piece@from-to ..." by the library's offsets. */
-static const char *shown(fixture *x, const char *text, bool parse, bool add)
+static const char *shown(cf_hf_opened *x, const char *text, bool parse,
+                         bool add)
 {
     cf_error err = {0};
     cf_token_list list;
@@ -54,7 +30,7 @@ static const char *shown(fixture *x, const char *text, bool parse, bool add)
     return copy;
 }
 
-static const char *decoded(fixture *x, const char *text, bool spell)
+static const char *decoded(cf_hf_opened *x, const char *text, bool spell)
 {
     cf_error err = {0};
     cf_token_list list;
@@ -75,7 +51,7 @@ static const char *decoded(fixture *x, const char *text, bool spell)
 static void test_bytes__merges_and_added(void **state)
 {
     (void)state;
-    fixture x = opened(CF_HF_BYTES);
+    cf_hf_opened x = cf_hf_open(CF_HF_BYTES);
     assert_string_equal(shown(&x, "hello", false, false), "hell@0-4 o@4-5");
     assert_string_equal(shown(&x, "hello", false, true),
                         "<s>@0-0 hell@0-4 o@4-5");
@@ -93,13 +69,13 @@ static void test_bytes__merges_and_added(void **state)
     assert_true(cf_tokenizer_special(x.tok).add_bos);
     assert_int_equal(cf_tokenizer_type(x.tok, 259), CF_TOKEN_CONTROL);
     assert_int_equal(cf_tokenizer_find(x.tok, cf_str_from("<tool>")), 260);
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 static void test_chars__prefix_and_bytes(void **state)
 {
     (void)state;
-    fixture x = opened(CF_HF_CHARS);
+    cf_hf_opened x = cf_hf_open(CF_HF_CHARS);
     assert_string_equal(shown(&x, "ab ab", false, false), "\xE2\x96\x81"
                                                           "ab@0-2 \xE2\x96\x81"
                                                           "ab@2-5");
@@ -111,7 +87,7 @@ static void test_chars__prefix_and_bytes(void **state)
                         "\xE2\x96\x81@0-1 a@0-1 \xE2\x96\x81@1-2 <s>@2-5 "
                         "\xE2\x96\x81@5-6 \xE2\x96\x81@5-6 a@6-7");
     assert_null(strstr(shown(&x, "a<s>", true, false), " <s>@"));
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 static void test_words__of_a_fixed_length(void **state)
@@ -121,7 +97,7 @@ static void test_words__of_a_fixed_length(void **state)
         "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":"
         "{\"?\":0,\"ab\":1,\"\xC3\xA9\\n\":2,\"d\":3}},\"pre_tokenizer\":"
         "{\"type\":\"FixedLength\",\"length\":%s}}";
-    fixture x = {CF_BUF_INIT, {0}, NULL};
+    cf_hf_opened x = {CF_BUF_INIT, {0}, NULL};
     cf_error err = {0};
     cf_hf_names names = {0};
     cf_arena_init(&x.arena, 0);
@@ -143,7 +119,7 @@ static void test_words__of_a_fixed_length(void **state)
 static void test_wordpiece__known(void **state)
 {
     (void)state;
-    fixture x = opened(CF_HF_WORDPIECE);
+    cf_hf_opened x = cf_hf_open(CF_HF_WORDPIECE);
     assert_string_equal(shown(&x, "UNaffable, running", false, true),
                         "[CLS]@0-0 un@0-2 ##aff@2-5 ##able@5-9 ,@9-10 "
                         "run@11-14 ##ning@14-18 [UNK]@0-0");
@@ -154,13 +130,13 @@ static void test_wordpiece__known(void **state)
                         "[UNK]@0-14");
     assert_string_equal(decoded(&x, "unaffable, running", true),
                         "unaffable, running");
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 static void test_unigram__best_path(void **state)
 {
     (void)state;
-    fixture x = opened(CF_HF_UNIGRAM);
+    cf_hf_opened x = cf_hf_open(CF_HF_UNIGRAM);
     assert_string_equal(shown(&x, "abab a", false, false),
                         "\xE2\x96\x81"
                         "a@0-1 bab@1-4 \xE2\x96\x81"
@@ -168,14 +144,14 @@ static void test_unigram__best_path(void **state)
     assert_string_equal(shown(&x, "zyab", false, false),
                         "\xE2\x96\x81@0-1 <unk>@0-2 ab@2-4");
     assert_string_equal(decoded(&x, "ab a", true), "ab a");
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 /* ---- SentencePiece ------------------------------------------------------- */
 
-static fixture opened_spm(bool is_bpe)
+static cf_hf_opened opened_spm(bool is_bpe)
 {
-    fixture x = {CF_BUF_INIT, {0}, NULL};
+    cf_hf_opened x = {CF_BUF_INIT, {0}, NULL};
     cf_error err = {0};
     cf_spm_options o = {-1, -1, 0};
     cf_arena_init(&x.arena, 0);
@@ -187,7 +163,7 @@ static fixture opened_spm(bool is_bpe)
 static void test_spm__unigram(void **state)
 {
     (void)state;
-    fixture x = opened_spm(false);
+    cf_hf_opened x = opened_spm(false);
     assert_string_equal(shown(&x, "  ab  ab ", false, true),
                         "\xE2\x96\x81"
                         "ab@2-4 \xE2\x96\x81"
@@ -197,13 +173,13 @@ static void test_spm__unigram(void **state)
     /* A control piece that is spelled out stays text. */
     assert_non_null(strstr(shown(&x, "<s>", false, false), "<unk>"));
     assert_string_equal(decoded(&x, "ab ab", true), "ab ab");
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 static void test_spm__bpe(void **state)
 {
     (void)state;
-    fixture x = opened_spm(true);
+    cf_hf_opened x = opened_spm(true);
     cf_error err = {0};
     cf_token_list list;
     T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_from("ab ab"), false, true,
@@ -213,7 +189,7 @@ static void test_spm__bpe(void **state)
     assert_int_equal(list.v[0].id, 1);
     assert_int_equal(list.v[1].id, 8);
     assert_int_equal(list.v[2].id, 8);
-    closed(&x);
+    cf_hf_close(&x);
 }
 
 /* ---- what is refused ----------------------------------------------------- */
