@@ -5,49 +5,19 @@
 #include "core/base/os.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
-#include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_desk.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 
-typedef struct desk {
-    void *bytes;
-    cf_engine *engine;
-    cf_backend *backend;
-    cf_lab *lab;
-} desk;
+typedef cf_tiny_desk desk;
 
 static void set_up(desk *d)
 {
-    cf_error err;
-    size_t n;
-    const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
-    const cf_core_options core = {.renderer = cf_renderer_plain()};
-    d->bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
-    T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o, &err), err);
-    T_OK(cf_backend_core_new(&d->backend, d->engine, &core, &err), err);
-    const cf_lab_engine e = {.backend = d->backend,
-                             .engine = d->engine,
-                             .tokenizer = cf_engine_tokenizer(d->engine),
-                             .template_name = "plain",
+    cf_tiny_desk_open(d, &(cf_tiny_desk_options){
+                             .engine = {.n_threads = 1, .kernel_set = "ref"},
+                             .core = {.renderer = cf_renderer_plain()},
                              .sampling = {.temperature = 1, .seed = 11},
-                             .has_sampling = true,
-                             .max_tokens = 12};
-    T_OK(cf_lab_new(&d->lab, &e, NULL, &err), err);
-}
-
-static void tear_down(desk *d)
-{
-    cf_lab_free(d->lab);
-    cf_backend_free(d->backend);
-    cf_engine_close(d->engine);
-    cf_tiny_free(d->bytes);
-}
-
-static void settle(desk *d)
-{
-    cf_error err;
-    cf_lab_settle(d->lab, &err);
-    assert_int_equal(err.code, CF_OK);
+                             .max_tokens = 12});
 }
 
 static const cf_turn *last(desk *d)
@@ -83,11 +53,11 @@ static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(
     cf_error err;
     set_up(&d);
     T_OK(cf_lab_send(d.lab, cf_str_from("Hello"), (cf_uuid){{0}}, &err), err);
-    settle(&d);
+    cf_tiny_desk_settle(&d);
     T_OK(cf_lab_continue(d.lab, last(&d)->id, cf_str_from("Once upon a time"),
                          &err),
          err);
-    settle(&d);
+    cf_tiny_desk_settle(&d);
     const cf_reply *r = cf_lab_reply(d.lab, last(&d)->id);
     assert_non_null(r);
     assert_true(r->raw.n > 16);
@@ -102,7 +72,7 @@ static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(
     cf_buf_add(&before, r->raw.p, n_shared);
     assert_true(n_shared >= 16);
     T_OK(cf_lab_fork(d.lab, last(&d)->id, at, &other, 1, 0, &err), err);
-    settle(&d);
+    cf_tiny_desk_settle(&d);
     r = cf_lab_reply(d.lab, last(&d)->id);
     assert_non_null(r);
     assert_true(r->raw.n >= n_shared);
@@ -110,7 +80,7 @@ static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(
     assert_int_equal(r->token[at].id, other);
     expect_whole(&d, r);
     cf_buf_deinit(&before);
-    tear_down(&d);
+    cf_tiny_desk_close(&d);
 }
 
 static void test_lab_send__a_message_without_reply_can_get_one(void **state)
@@ -125,13 +95,13 @@ static void test_lab_send__a_message_without_reply_can_get_one(void **state)
     json_decref(messages);
     cf_uuid message = last(&d)->id;
     T_OK(cf_lab_retry(d.lab, message, &err), err);
-    settle(&d);
+    cf_tiny_desk_settle(&d);
     assert_true(cf_uuid_eq(last(&d)->parent, message));
     T_OK(cf_lab_retry(d.lab, message, &err), err);
-    settle(&d);
+    cf_tiny_desk_settle(&d);
     size_t index;
     assert_int_equal(cf_lab_siblings(d.lab, last(&d), &index), 2);
-    tear_down(&d);
+    cf_tiny_desk_close(&d);
 }
 
 int main(void)

@@ -6,54 +6,19 @@
 
 #include "storage/store.h"
 #include "tests/support/store_dir.h"
-#include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_desk.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
 
-typedef struct desk {
-    void *bytes;
-    cf_engine *engine;
-    cf_backend *backend;
-    cf_store *store;
-    cf_lab *lab;
-} desk;
+typedef cf_tiny_desk desk;
 
 static void set_up(desk *d, const char *db)
 {
-    cf_error err;
-    size_t n;
-    *d = (desk){.bytes = NULL};
-    const cf_tiny_options tiny = {.seed = 5};
-    const cf_engine_options eo = {.n_threads = 2};
-    d->bytes = cf_tiny_gguf(&tiny, &n);
-    T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &eo, &err), err);
-    const cf_core_options o = {.session = {.n_ctx = 256}};
-    T_OK(cf_backend_core_new(&d->backend, d->engine, &o, &err), err);
-    const cf_store_options so = {.flags = CF_STORE_CREATE};
-    T_OK(cf_store_open(&d->store, store_dir_file(db), &so, &err), err);
-    const cf_lab_engine e = {.backend = d->backend,
-                             .engine = d->engine,
-                             .tokenizer = cf_engine_tokenizer(d->engine),
-                             .template_name = "plain",
-                             .has_sampling = true,
-                             .max_tokens = 20};
-    T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
-}
-
-static void tear_down(desk *d)
-{
-    cf_lab_free(d->lab);
-    cf_store_close(d->store);
-    cf_backend_free(d->backend);
-    cf_engine_close(d->engine);
-    cf_tiny_free(d->bytes);
-}
-
-static void settle(desk *d)
-{
-    cf_error err;
-    cf_lab_settle(d->lab, &err);
-    assert_int_equal(err.code, CF_OK);
+    cf_tiny_desk_open(
+        d, &(cf_tiny_desk_options){.engine = {.n_threads = 2},
+                                   .core = {.session = {.n_ctx = 256}},
+                                   .max_tokens = 20,
+                                   .db = db});
 }
 
 /* The ids of the reply that is shown. */
@@ -84,12 +49,12 @@ static void test_retries__are_single_retries(void **state)
     set_up(&many, "many.db");
     T_OK(cf_lab_send(one.lab, cf_str_from("hello"), root, &err), err);
     T_OK(cf_lab_send(many.lab, cf_str_from("hello"), root, &err), err);
-    settle(&one);
-    settle(&many);
+    cf_tiny_desk_settle(&one);
+    cf_tiny_desk_settle(&many);
     for (size_t i = 0; i < N; i++) {
         const cf_turn *const *path = cf_lab_path(one.lab, &n);
         T_OK(cf_lab_retry(one.lab, path[n - 1]->id, &err), err);
-        settle(&one);
+        cf_tiny_desk_settle(&one);
         n_want[i] = shown(&one, want[i], MAX);
     }
     const cf_turn *const *path = cf_lab_path(many.lab, &n);
@@ -97,7 +62,7 @@ static void test_retries__are_single_retries(void **state)
     T_FAILS(cf_lab_retries(many.lab, path[n - 1]->id, 0, &err), CF_ELIMIT);
     T_OK(cf_lab_retries(many.lab, path[n - 1]->id, N, &err), err);
     assert_int_equal(cf_lab_n_live(many.lab), N);
-    settle(&many);
+    cf_tiny_desk_settle(&many);
     assert_int_equal(cf_lab_n_live(many.lab), 0);
     /* The first is shown; the others follow it among its siblings. */
     n = shown(&many, have, MAX);
@@ -113,8 +78,8 @@ static void test_retries__are_single_retries(void **state)
             assert_int_equal(r->token[k].id, want[i][k]);
         }
     }
-    tear_down(&one);
-    tear_down(&many);
+    cf_tiny_desk_close(&one);
+    cf_tiny_desk_close(&many);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 #include "storage/store.h"
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
-#include "tests/support/tiny_gguf.h"
+#include "tests/support/tiny_desk.h"
 #include "tui/lab/lab_constraint.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_send.h"
@@ -17,12 +17,8 @@
 #include "tui/lab/token_study.h"
 
 typedef struct desk {
-    void *bytes;
-    cf_engine *engine;
-    cf_backend *backend;
-    cf_store *store;
-    cf_lab *lab;
-    /* what a study told */
+    cf_tiny_desk on;
+    /* the outcome of a study */
     cf_token_study *study;
     cf_error err;
     int n_done;
@@ -30,53 +26,32 @@ typedef struct desk {
 
 static void set_up(desk *d, const char *db)
 {
-    cf_error err;
-    size_t n;
     *d = (desk){.n_done = 0};
-    const cf_tiny_options tiny = {.seed = 5};
-    const cf_engine_options eo = {.n_threads = 1};
-    d->bytes = cf_tiny_gguf(&tiny, &n);
-    T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &eo, &err), err);
-    const cf_core_options o = {.session = {.n_ctx = 256}};
-    T_OK(cf_backend_core_new(&d->backend, d->engine, &o, &err), err);
-    if (db != NULL) {
-        const cf_store_options so = {.flags = CF_STORE_CREATE};
-        T_OK(cf_store_open(&d->store, store_dir_file(db), &so, &err), err);
-    }
-    const cf_lab_engine e = {.backend = d->backend,
-                             .engine = d->engine,
-                             .tokenizer = cf_engine_tokenizer(d->engine),
-                             .template_name = "plain",
-                             .has_sampling = true,
-                             .max_tokens = 20};
-    T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
+    cf_tiny_desk_open(
+        &d->on, &(cf_tiny_desk_options){.engine = {.n_threads = 1},
+                                        .core = {.session = {.n_ctx = 256}},
+                                        .max_tokens = 20,
+                                        .db = db});
 }
 
 static void tear_down(desk *d)
 {
     cf_token_study_free(d->study);
-    cf_lab_free(d->lab);
-    cf_store_close(d->store);
-    cf_backend_free(d->backend);
-    cf_engine_close(d->engine);
-    cf_tiny_free(d->bytes);
+    cf_tiny_desk_close(&d->on);
 }
 
 static void settle(desk *d)
 {
-    cf_error err;
-    cf_lab_settle(d->lab, &err);
-
-    assert_int_equal(err.code, CF_OK);
+    cf_tiny_desk_settle(&d->on);
 }
 
 /* The newest reply of the path. */
 static const cf_reply *last(desk *d)
 {
     size_t n;
-    const cf_turn *const *path = cf_lab_path(d->lab, &n);
+    const cf_turn *const *path = cf_lab_path(d->on.lab, &n);
     assert_true(n > 0);
-    const cf_reply *r = cf_lab_reply(d->lab, path[n - 1]->id);
+    const cf_reply *r = cf_lab_reply(d->on.lab, path[n - 1]->id);
     assert_non_null(r);
     return r;
 }
@@ -84,7 +59,7 @@ static const cf_reply *last(desk *d)
 static const cf_reply *say(desk *d, const char *text)
 {
     cf_error err;
-    T_OK(cf_lab_send(d->lab, cf_str_from(text), (cf_uuid){{0}}, &err), err);
+    T_OK(cf_lab_send(d->on.lab, cf_str_from(text), (cf_uuid){{0}}, &err), err);
     settle(d);
     return last(d);
 }
@@ -92,13 +67,13 @@ static const cf_reply *say(desk *d, const char *text)
 static void constrain(desk *d, const char *words)
 {
     cf_error err;
-    T_OK(cf_lab_constrain(d->lab, words, &err), err);
+    T_OK(cf_lab_constrain(d->on.lab, words, &err), err);
 }
 
 static void set(desk *d, const char *name, const char *value)
 {
     cf_error err;
-    T_OK(cf_reply_settings_set(cf_lab_settings(d->lab),
+    T_OK(cf_reply_settings_set(cf_lab_settings(d->on.lab),
                                cf_reply_setting_find(name, strlen(name)), value,
                                "set", &err),
          err);
@@ -117,7 +92,7 @@ static const cf_token_study *study_of(desk *d, const cf_reply *r)
 {
     cf_error err;
     int before = d->n_done;
-    T_OK(cf_lab_study(d->lab, r, take_study, d, &err), err);
+    T_OK(cf_lab_study(d->on.lab, r, take_study, d, &err), err);
     settle(d);
     assert_int_equal(d->n_done, before + 1);
     assert_non_null(d->study);
@@ -130,7 +105,7 @@ static void grow(desk *d, cf_token_tree *tree, const cf_reply *r, size_t token,
                  uint32_t width, uint32_t depth)
 {
     cf_error err;
-    T_OK(cf_lab_grow_tree(d->lab, tree, r, token, width, depth, &err), err);
+    T_OK(cf_lab_grow_tree(d->on.lab, tree, r, token, width, depth, &err), err);
     settle(d);
     assert_false(tree->is_running);
     assert_int_equal(tree->why.code, CF_OK);
@@ -149,7 +124,7 @@ static void test_tree__is_what_forks_write(void **state)
     cf_uuid turn = r->turn;
     assert_true(r->n_token > 10);
     grow(&d, &tree, r, 3, 3, 6);
-    r = cf_lab_reply(d.lab, turn);
+    r = cf_lab_reply(d.on.lab, turn);
     assert_int_equal(tree.n_branch, 3);
     for (size_t b = 0; b < 3; b++) {
         const cf_candidate *c = &r->token[3].draw->top[b];
@@ -166,7 +141,7 @@ static void test_tree__is_what_forks_write(void **state)
     }
     for (size_t b = 0; b < 3; b++) {
         cf_token id = tree.node[b][0].id;
-        T_OK(cf_lab_fork(d.lab, turn, 3, &id, 1, 0, &err), err);
+        T_OK(cf_lab_fork(d.on.lab, turn, 3, &id, 1, 0, &err), err);
         settle(&d);
         const cf_reply *fork = last(&d);
         assert_int_equal(fork->n_start, 4);
@@ -192,7 +167,7 @@ static void test_tree__fork_from_a_node(void **state)
     for (size_t i = 0; i < 3; i++) {
         ids[i] = tree.node[1][i].id;
     }
-    T_OK(cf_lab_fork(d.lab, turn, 2, ids, 3, 1, &err), err);
+    T_OK(cf_lab_fork(d.on.lab, turn, 2, ids, 3, 1, &err), err);
     settle(&d);
     const cf_reply *fork = last(&d);
     assert_int_equal(fork->n_start, 5);
@@ -216,20 +191,21 @@ static void test_tree__refused(void **state)
     const cf_reply *r = say(&d, "hello");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(
-            cf_lab_grow_tree(d.lab, &tree, r, 0, bad[i][0], bad[i][1], &err),
+            cf_lab_grow_tree(d.on.lab, &tree, r, 0, bad[i][0], bad[i][1], &err),
             CF_EINVAL);
     }
-    assert_int_equal(cf_lab_grow_tree(d.lab, &tree, r, r->n_token, 1, 1, &err),
-                     CF_EUNSUPPORTED);
+    assert_int_equal(
+        cf_lab_grow_tree(d.on.lab, &tree, r, r->n_token, 1, 1, &err),
+        CF_EUNSUPPORTED);
     /* Past the end of the context it ends, and says why. */
     set(&d, "max_tokens", "0");
-    T_OK(cf_lab_retry(d.lab, r->turn, &err), err);
+    T_OK(cf_lab_retry(d.on.lab, r->turn, &err), err);
     settle(&d);
     r = last(&d);
     if (r->n_token + r->n_prompt_ids >= 256) {
-        T_OK(cf_lab_grow_tree(d.lab, &tree, r, r->n_token - 1, 2, 8, &err),
+        T_OK(cf_lab_grow_tree(d.on.lab, &tree, r, r->n_token - 1, 2, 8, &err),
              err);
-        cf_lab_settle(d.lab, &err);
+        cf_lab_settle(d.on.lab, &err);
         assert_int_equal(err.code, CF_ELIMIT); /* told, */
         assert_int_equal(tree.why.code, CF_ELIMIT);
         assert_int_equal(tree.n_branch, 2);
@@ -247,13 +223,13 @@ static void test_tree__gives_way(void **state)
     set_up(&d, NULL);
     const cf_reply *r = say(&d, "hello");
     cf_uuid turn = r->turn;
-    T_OK(cf_lab_grow_tree(d.lab, &tree, r, 1, 8, 64, &err), err);
-    T_OK(cf_lab_retry(d.lab, turn, &err), err);
+    T_OK(cf_lab_grow_tree(d.on.lab, &tree, r, 1, 8, 64, &err), err);
+    T_OK(cf_lab_retry(d.on.lab, turn, &err), err);
     assert_false(tree.is_running);
     assert_true(tree.why.code == CF_OK || tree.why.code == CF_ECANCELLED);
     settle(&d);
     const cf_reply *again = last(&d);
-    r = cf_lab_reply(d.lab, turn);
+    r = cf_lab_reply(d.on.lab, turn);
     assert_int_equal(again->n_token, r->n_token);
     for (size_t i = 0; i < r->n_token; i++) {
         assert_int_equal(again->token[i].id, r->token[i].id);
@@ -267,7 +243,7 @@ static void test_tree__gives_way(void **state)
 static void check_study(desk *d, const cf_reply *r)
 {
     const cf_token_study *s = study_of(d, r);
-    const cf_tokenizer *tok = cf_engine_tokenizer(d->engine);
+    const cf_tokenizer *tok = cf_engine_tokenizer(d->on.engine);
     assert_int_equal(s->n, r->n_token);
     for (size_t i = 0; i < s->n; i++) {
         const cf_token_place *p = &s->place[i];
@@ -301,7 +277,7 @@ static void test_study__is_what_held(void **state)
     set_up(&d, NULL);
     set(&d, "temperature", "1.5");
     constrain(&d, "regex yes or no: [ab]{3}[0-9]{2,5}!");
-    assert_string_equal(cf_lab_constraint(d.lab),
+    assert_string_equal(cf_lab_constraint(d.on.lab),
                         "regex yes or no: [ab]{3}[0-9]{2,5}!");
     const cf_reply *r = say(&d, "hello");
     cf_uuid turn = r->turn;
@@ -312,7 +288,7 @@ static void test_study__is_what_held(void **state)
     /* A fork of it starts inside the constraint. */
     size_t at = r->n_token - 3;
     cf_token id = r->token[at].id;
-    T_OK(cf_lab_fork(d.lab, turn, at, &id, 1, 0, &err), err);
+    T_OK(cf_lab_fork(d.on.lab, turn, at, &id, 1, 0, &err), err);
     settle(&d);
     r = last(&d);
     assert_int_equal(r->n_start, at + 1);
@@ -323,7 +299,7 @@ static void test_study__is_what_held(void **state)
     assert_true(tree.n_branch > 0);
     for (size_t b = 0; b < tree.n_branch; b++) {
         cf_buf piece = CF_BUF_INIT;
-        cf_tokenizer_piece(&piece, cf_engine_tokenizer(d.engine),
+        cf_tokenizer_piece(&piece, cf_engine_tokenizer(d.on.engine),
                            tree.node[b][0].id, true);
         assert_true(piece.n > 0);
         assert_memory_equal(cf_buf_cstr(&piece), "yes or no: ", piece.n);
@@ -331,15 +307,15 @@ static void test_study__is_what_held(void **state)
     }
     /* A token that the constraint refuses fails and changes nothing. */
     cf_token no = r->token[0].id + 1;
-    T_OK(cf_lab_fork(d.lab, turn, 0, &no, 1, 0, &err), err);
-    cf_lab_settle(d.lab, &err);
+    T_OK(cf_lab_fork(d.on.lab, turn, 0, &no, 1, 0, &err), err);
+    cf_lab_settle(d.on.lab, &err);
     assert_int_equal(err.code, CF_EINVAL);
     assert_true(cf_uuid_eq(last(&d)->turn, r->turn));
     /* A free reply has none. */
     constrain(&d, "off");
-    T_OK(cf_lab_retry(d.lab, turn, &err), err);
+    T_OK(cf_lab_retry(d.on.lab, turn, &err), err);
     settle(&d);
-    assert_int_equal(cf_lab_study(d.lab, last(&d), take_study, &d, &err),
+    assert_int_equal(cf_lab_study(d.on.lab, last(&d), take_study, &d, &err),
                      CF_ENOTFOUND);
     tear_down(&d);
 }
@@ -364,7 +340,7 @@ static void test_study__tree_is_held(void **state)
         cf_buf text = CF_BUF_INIT;
         size_t n;
         for (size_t i = 0; i < tree.n[b]; i++) {
-            cf_tokenizer_piece(&text, cf_engine_tokenizer(d.engine),
+            cf_tokenizer_piece(&text, cf_engine_tokenizer(d.on.engine),
                                tree.node[b][i].id, true);
         }
         T_OK(cf_constraint_new(&c, g, NULL, &err), err);
@@ -388,14 +364,14 @@ static void test_study__of_a_stored_reply(void **state)
     set_up(&d, "study.db");
     constrain(&d, "choice maybe tomorrow|maybe today|never");
     const cf_reply *r = say(&d, "hello");
-    cf_uuid turn = r->turn, conv = cf_lab_conv_id(d.lab);
+    cf_uuid turn = r->turn, conv = cf_lab_conv_id(d.on.lab);
     size_t n = r->n_token;
     check_study(&d, r);
-    grow(&d, &tree, cf_lab_reply(d.lab, turn), 0, 2, 4);
-    T_OK(cf_store_flush(d.store, 10000, &err), err);
-    cf_lab_new_conv(d.lab);
-    T_OK(cf_lab_open_conv(d.lab, conv, turn, &err), err);
-    r = cf_lab_reply(d.lab, turn);
+    grow(&d, &tree, cf_lab_reply(d.on.lab, turn), 0, 2, 4);
+    T_OK(cf_store_flush(d.on.store, 10000, &err), err);
+    cf_lab_new_conv(d.on.lab);
+    T_OK(cf_lab_open_conv(d.on.lab, conv, turn, &err), err);
+    r = cf_lab_reply(d.on.lab, turn);
     assert_non_null(r);
     assert_int_equal(r->n_token, n);
     assert_string_equal(cf_reply_constraint(r), "choice of 3");
@@ -418,8 +394,8 @@ static void test_study__gives_way(void **state)
     set_up(&d, NULL);
     constrain(&d, "json");
     const cf_reply *r = say(&d, "hello");
-    T_OK(cf_lab_study(d.lab, r, take_study, &d, &err), err);
-    cf_lab_make_way(d.lab);
+    T_OK(cf_lab_study(d.on.lab, r, take_study, &d, &err), err);
+    cf_lab_make_way(d.on.lab);
     assert_int_equal(d.n_done, 1);
     assert_true(d.study != NULL || d.err.code == CF_ECANCELLED);
     tear_down(&d);
